@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Collectives among the members of one group. Reductions add in rank order, so results are the same
+// bits in every run and for every transport. Threads implement it now; MPI and NCCL take its place
+// behind the same interface.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+
+namespace pleat {
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  [[nodiscard]] virtual int rank() const = 0;  // in this group
+  [[nodiscard]] virtual int size() const = 0;
+
+  virtual void barrier() = 0;
+  virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+  virtual void all_reduce(std::span<float> data) = 0;                                 // in place, sum
+  virtual void reduce_scatter(std::span<const float> all, std::span<float> mine) = 0; // sum
+  // Ragged: send_bytes[r] bytes to member r, consecutive in `send`; received in member order.
+  virtual void all_to_all(std::span<const std::byte> send, std::span<const std::int64_t> send_bytes,
+                          std::span<std::byte> recv, std::span<const std::int64_t> recv_bytes) = 0;
+  virtual void send(int to, std::span<const std::byte> data, int tag) = 0;  // buffered: does not wait
+  virtual void recv(int from, std::span<std::byte> data, int tag) = 0;
+};
+
+// The transport of a whole job, one per rank: makes the communicators of its groups.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  [[nodiscard]] virtual Rank rank() const = 0;
+  [[nodiscard]] virtual int world() const = 0;
+  // Every member calls it with the same ordered list.
+  [[nodiscard]] virtual std::unique_ptr<Communicator> group(const std::vector<Rank>& members) = 0;
+};
+
+}  // namespace pleat

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program on N ranks, threads of one process, and measures it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/program/program.hpp"
+#include "core/trace/trace.hpp"
+#include "kernels/kernel_set.hpp"
+
+namespace pleat {
+
+struct TrainConfig {
+  int steps = 1;
+  AdamW adamw;
+  double clip_norm = 1.0;         // 0: off
+  std::uint64_t seed = 1234;      // of the initial weights, the same for every layout
+  std::vector<std::uint8_t> text; // training data, byte-level tokens
+  bool forced_routing = false;    // experts assigned round robin, probabilities kept
+  bool trace = false;             // keep spans of the last step
+  bool keep_gradients = false;    // collect full gradients and weights of the last step (tests)
+  bool poison = false;            // fill new tensors with NaN (tests)
+  std::function<void(int step, double loss, double seconds)> on_step;
+};
+
+struct StepRecord {
+  double loss = 0;                // mean over the global batch's tokens
+  double grad_norm = 0;
+  double seconds = 0;
+};
+
+struct RankMeasurement {
+  std::int64_t peak_live_bytes = 0;                   // arena high-water mark, all steps
+  // Routed tokens received in the last step: (microbatch, layer) -> R.
+  std::map<std::pair<int, int>, std::int64_t> routed;
+};
+
+struct TrainResult {
+  std::vector<StepRecord> steps;
+  std::vector<RankMeasurement> ranks;
+  Trace trace;
+  // Full (unsharded) tensors by global name, e.g. "layers.3.experts.5.fc1"; only if asked for.
+  std::map<std::string, std::vector<float>> weights, gradients;
+  double min_router_margin = 0;   // smallest gap between the k-th and (k+1)-th score seen
+};
+
+// Executes `steps` steps of the program on plan.world() threads. Throws ConfigError when the plan
+// uses what this backend cannot run yet (tp, cp, etp, vpp > 1, precision other than fp32).
+[[nodiscard]] TrainResult train(const Program&, const TrainConfig&);
+
+}  // namespace pleat

@@ -1,0 +1,2 @@
+# target_sources(pleat_core PRIVATE …) of core/json
+target_sources(pleat_core PRIVATE)

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Named rules that a plan must satisfy, each with a reason and numbers. The planner's enumeration
+// and the independent check of a plan from a file or a command line use this same list.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/plan/plan.hpp"
+#include "core/spec/model.hpp"
+#include "core/spec/workload.hpp"
+
+namespace pleat {
+
+struct PlanContext {
+  const ModelSpec& model;
+  const WorkloadSpec& workload;
+  const Plan& plan;
+  int gpus = 0;  // world size asked for
+};
+
+struct Violation {
+  std::string rule;     // "experts-divisible"
+  std::string path;     // "expert.ep"
+  std::string message;  // "160 experts cannot be split over EP 64"
+  std::string hint;     // "divisors up to 64: 1 2 4 …"
+};
+
+struct Constraint {
+  const char* name;
+  // Appends at most one violation. Must not allocate when the rule holds.
+  bool (*holds)(const PlanContext&);
+  Violation (*explain)(const PlanContext&);  // called only when !holds
+};
+
+[[nodiscard]] const std::vector<Constraint>& constraints();
+[[nodiscard]] std::vector<Violation> violations(const PlanContext&);
+
+}  // namespace pleat

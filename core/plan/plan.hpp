@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// A plan: everything about how a model is run that is not the model, the workload or the hardware.
+// Parallel folding: attention ranks form a grid tp × cp × dp × pp, expert ranks a grid
+// etp × ep × edp × pp over the same world; only pp is shared.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "core/dtype.hpp"
+#include "core/spec/profile.hpp"
+
+namespace pleat {
+
+struct AttentionMapping {
+  int tp = 1, cp = 1, dp = 1, pp = 1;
+  bool operator==(const AttentionMapping&) const = default;
+};
+
+struct ExpertMapping {
+  int etp = 1, ep = 1, edp = 1;  // pp is the attention grid's
+  bool operator==(const ExpertMapping&) const = default;
+};
+
+enum class Precision { fp32, bf16, fp8, mxfp8, nvfp4 };
+enum class Sharding { none, zero1, zero2, zero3 };
+enum class Dispatcher { allgather, alltoall, deepep, hybridep };
+enum class CudaGraph { none, partial, full_iteration };
+
+// Unit of recompute, offload and graph capture, and the rubric costs are summed under.
+// The first seven can be recomputed (Megatron's --recompute-modules names).
+enum class Module : std::uint8_t {
+  layernorm, mla_up_proj, core_attn, mlp, moe_act, shared_experts, moe,
+  embedding, qkv, attn_proj, router, dispatch, experts, combine, residual, head,
+  grad_sync, optimizer, pipeline
+};
+
+struct OverlapFlags {
+  bool expert_parallel = false;  // pair pass: forward of one microbatch with backward of another
+  bool delay_wgrad = false;
+  bool grad_reduce = true;
+  bool param_gather = true;
+  bool operator==(const OverlapFlags&) const = default;
+};
+
+struct OptimizerDTypes {
+  DType main_grads = DType::fp32;
+  DType main_params = DType::fp32;
+  DType exp_avg = DType::fp32;
+  DType exp_avg_sq = DType::fp32;
+  bool operator==(const OptimizerDTypes&) const = default;
+};
+
+struct Plan {
+  AttentionMapping attention;
+  ExpertMapping expert;
+  int vpp = 1;
+  int microbatch_group = 0;  // microbatches per group of the interleaved order; 0: pp
+  std::string layout;        // "Et*3|(tt|)*29m|L"; empty: layers split evenly
+  int micro_batch = 1;       // sequences per microbatch
+  bool sequence_parallel = true;  // with tp > 1
+  Precision precision = Precision::bf16;
+  Sharding sharding = Sharding::zero1;
+  Dispatcher dispatcher = Dispatcher::alltoall;
+  CudaGraph cuda_graph = CudaGraph::none;
+  std::set<Module> recompute;     // empty: none
+  bool recompute_full = false;    // whole layers
+  OverlapFlags overlap;
+  OptimizerDTypes optimizer;
+  bool operator==(const Plan&) const = default;
+
+  [[nodiscard]] int world() const {
+    return attention.tp * attention.cp * attention.dp * attention.pp;
+  }
+  // Microbatches per step on each data-parallel rank; exact when the constraints hold.
+  [[nodiscard]] std::int64_t microbatches(std::int64_t global_batch) const {
+    return global_batch / (static_cast<std::int64_t>(attention.dp) * micro_batch);
+  }
+};
+
+[[nodiscard]] std::string name_of(Precision);
+[[nodiscard]] std::string name_of(Sharding);
+[[nodiscard]] std::string name_of(Dispatcher);
+[[nodiscard]] std::string name_of(CudaGraph);
+[[nodiscard]] std::string name_of(Module);
+
+// "TP1 CP1 DP128 PP2 VPP8 | ETP1 EP32 EDP4 | mbs1 mxfp8 …": one line for tables.
+[[nodiscard]] std::string summary(const Plan&);
+
+}  // namespace pleat

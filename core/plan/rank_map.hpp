@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Which global ranks form which group. Megatron's order tp-cp-ep-dp-pp, left fastest: the attention
+// grid is (tp, cp, dp, pp), the expert grid (etp, ep, edp, pp); both share pp.
+#pragma once
+
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/plan/plan.hpp"
+#include "core/program/op.hpp"
+
+namespace pleat {
+
+struct AttentionCoordinates { int tp = 0, cp = 0, dp = 0, pp = 0; bool operator==(const AttentionCoordinates&) const = default; };
+struct ExpertCoordinates { int etp = 0, ep = 0, edp = 0, pp = 0; bool operator==(const ExpertCoordinates&) const = default; };
+
+[[nodiscard]] AttentionCoordinates attention_coordinates(const Plan&, Rank);
+[[nodiscard]] ExpertCoordinates expert_coordinates(const Plan&, Rank);
+
+// Ordered members of the group of `kind` that contains `rank`. pp_next/pp_prev: [rank, neighbour].
+[[nodiscard]] std::vector<Rank> group_members(const Plan&, Rank, Group kind);
+[[nodiscard]] int group_size(const Plan&, Group kind);
+
+// Distance between consecutive members of the group, in ranks: how far apart they lie decides the
+// links they use.
+[[nodiscard]] int group_stride(const Plan&, Group kind);
+
+}  // namespace pleat

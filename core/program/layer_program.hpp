@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The forward and backward operations of one kind of layer on one rank, with every tensor's lifetime.
+// Layers of the same kind share one LayerProgram; a chunk strings instances of them together.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/program/op.hpp"
+#include "core/program/tensor.hpp"
+
+namespace pleat {
+
+enum class LayerKind : std::uint8_t { embedding, dense, moe, head, recv, send };
+
+enum class Pass : std::uint8_t { forward, backward };
+
+// An operation of the layer: pass and index into forward or backward.
+struct Point {
+  Pass pass = Pass::forward;
+  int op = 0;
+  auto operator<=>(const Point&) const = default;
+};
+
+// An activation's storage exists from just before op `begin` to just after op `end`.
+// Boundary tensors have one end in the neighbouring layer: `begin` is empty for the layer's input
+// and grad_output (made by the neighbour), `end` is empty for its output and grad_input.
+struct Lifetime {
+  TensorId tensor;
+  std::optional<Point> begin, end;
+  bool operator==(const Lifetime&) const = default;
+};
+
+// Parameter buckets: dense gradients are summed over dp × cp, expert gradients over edp.
+enum class Bucket : std::uint8_t { dense, expert };
+
+struct Weight {
+  TensorId weight, gradient;
+  Bucket bucket = Bucket::dense;
+  std::int64_t elements = 0;
+  bool replicated_over_tp = false;  // norms, router: gradient also summed over tp
+  bool buffer = false;              // no gradient, no optimizer state (expert bias)
+};
+
+struct LayerProgram {
+  LayerKind kind = LayerKind::dense;
+  std::vector<Tensor> tensors;
+  std::vector<Op> forward, backward;
+  std::vector<Weight> weights;
+  std::vector<Lifetime> lives;
+  // Boundary. Empty where the layer has none (embedding has no input, head no output).
+  std::optional<TensorId> input, output, grad_output, grad_input;
+
+  [[nodiscard]] const std::vector<Op>& ops(Pass p) const {
+    return p == Pass::forward ? forward : backward;
+  }
+  [[nodiscard]] const Tensor& tensor(TensorId id) const { return tensors[id.index()]; }
+};
+
+// Derives `lives` from first write to last use. Called once, after the last pass.
+void compute_lifetimes(LayerProgram&);
+
+// The tensors written in the forward pass and still live when it ends: what the layer saves.
+[[nodiscard]] std::vector<TensorId> saved_tensors(const LayerProgram&);
+
+}  // namespace pleat

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One operation of a program. Kinds are exact: each has one meaning, one CPU kernel, one cost.
+// `in` and `out` are positional by kind, as the comment of the kind says.
+// Shapes: S tokens of the microbatch on this context shard, T = S/tp under sequence parallelism,
+// R routed tokens received, h hidden, E experts, El local experts, k top-k.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/plan/plan.hpp"
+#include "core/program/tensor.hpp"
+
+namespace pleat {
+
+enum class OpKind : std::uint8_t {
+  // --- data
+  load_tokens,       // () -> tokens[S] i32
+  load_labels,       // () -> labels[S] i32
+  // --- embedding
+  embedding,         // tokens[S], W[V,h] -> x[S,h]
+  embedding_bwd,     // dx[S,h], tokens[S] -> dW[V,h] (accumulates)
+  // --- norms. rstd: 1/rms per row, f32
+  rms_norm,          // x[T,h], w[h] -> y[T,h], rstd[T]
+  rms_norm_bwd,      // dy, x, w, rstd [, dresidual] -> dx[T,h], dw[h] (accumulates); dx += dresidual
+  head_norm,         // x[S,c], wq[d], wk[d] -> y[S,c], rstd[S,n+g]   q/k norm on packed qkv, v copied
+  head_norm_bwd,     // dy, x, wq, wk, rstd -> dx, dwq, dwk (accumulate)
+  slice_norm,        // x[S,c], w[r] -> y[S,r], rstd[S]: norm of the first r columns (MLA kv latent)
+  slice_norm_bwd,    // dy, x, w, rstd -> dx[S,c] (first r columns; the rest is left), dw (accumulates)
+  // --- matrix products, C[m,n] = op(A) op(B) (+ C if accumulate)
+  gemm,              // A, B -> C
+  grouped_gemm,      // A[R,k], B[El,n,k] or B[R,·] (wgrad), counts -> C
+  // --- attention
+  rope,              // x[S,c] -> x (in place) on the rotary part
+  rope_bwd,          // dx -> dx (in place)
+  attention,         // qkv[S,(n+2g)d] -> o[S,n*d], lse[S,n] f32   causal, b sequences of s
+  attention_bwd,     // do, qkv, o, lse -> dqkv
+  mla_attention,     // q[S,n*(dn+dr)], kv[S,n*(dn+dv)], kpe[S,rkv+dr] -> o[S,n*dv], lse
+  mla_attention_bwd, // do, q, kv, kpe, o, lse -> dq, dkv, dkpe (only its rotary columns written)
+  // --- element-wise
+  add,               // a, b [, c] -> y
+  swiglu,            // u[T,2f] (gate | up) -> a[T,f]
+  swiglu_bwd,        // da, u -> du
+  gelu,              // u[T,f] -> a[T,f]
+  gelu_bwd,          // da, u -> du
+  swiglu_prob,       // u[R,2f], p[R] -> a[R,f] = silu(gate)*up*p
+  swiglu_prob_bwd,   // da, u, p -> du[R,2f], dp[R]
+  sigmoid_gate,      // y[T,h], gate_logit[T,1] -> z = y*sigmoid(gate)
+  sigmoid_gate_bwd,  // dz, y, gate_logit -> dy, dgate_logit
+  // --- mixture of experts
+  router_topk,       // logits[T,E] f32, bias[E] -> probs[T,k] f32, experts[T,k] i32
+  router_topk_bwd,   // dprobs[T,k], logits, probs, experts -> dlogits[T,E]
+  expert_counts,     // experts[T,k] -> counts[E] i32
+  permute,           // x[T,h], probs[T,k], experts[T,k], counts -> px[T*k,h], pp[T*k], row_map[T*k] i32
+  permute_bwd,       // dpx[T*k,h], dpp[T*k], row_map, dresidual? -> dx[T,h] (accumulates if asked), dprobs[T,k]
+  sort_chunks,       // x[R,c], all_counts[ep,E] -> y[R,c]: (source, expert) order to (expert, source)
+  unsort_chunks,     // y[R,c], all_counts -> x[R,c]: the inverse
+  local_counts,      // all_counts[ep,E] -> group_counts[El] i32: rows per local expert
+  unpermute,         // px[T*k,h], row_map -> y[T,h]: sum over the k copies
+  unpermute_bwd,     // dy[T,h], row_map -> dpx[T*k,h]: copies
+  // --- loss head
+  ce_stats,          // logits[S,V/t], labels -> stats[S,3] f32: max, sum of exp, target logit (local)
+  ce_loss,           // logits, labels, stats[t,S,3] -> logits (in place: dlogits), loss[1] (accumulates)
+  // --- precision
+  quantize,          // x -> row[...], col[...]: both layouts in a narrow type
+  // --- collectives (group in `group`)
+  all_gather,        // x[n,...] -> y[size*n,...]
+  reduce_scatter,    // x[size*n,...] -> y[n,...]
+  all_reduce,        // x -> x (in place)
+  all_to_all,        // x[T*k,c], all_counts -> y[R,c]       rows to the rank that owns their expert
+  all_to_all_back,   // y[R,c], all_counts -> x[T*k,c]
+  send,              // x -> ()   to the neighbouring stage
+  recv,              // () -> x
+  // --- step
+  zero,              // -> x: set to zero
+  grad_norm,         // gradients … -> norm2[1] f32 (this rank's part, duplicates counted once)
+  clip,              // norm2[1] -> scale[1]
+  adamw,             // g, m, v, master, scale -> m, v, master, w
+  copy,              // x -> y, converting the type
+};
+
+enum class Phase : std::uint8_t { forward, backward, wgrad, recompute, step };
+
+// Communication groups of one rank; see plan/rank_map.hpp for their members.
+enum class Group : std::uint8_t {
+  none, tp, cp, dp, dp_cp, ep, etp, edp, pp_next, pp_prev, embedding, world
+};
+
+enum class Stream : std::uint8_t { compute, comm };
+
+// Kind-specific numbers; unused ones stay zero.
+struct OpAttributes {
+  Dim m, n, k;                // gemm: rows, columns, depth; grouped: per rank totals
+  bool transpose_a = false, transpose_b = false;
+  bool accumulate = false;    // out[0] += result
+  std::int64_t batch = 0, seq = 0;               // sequences of the microbatch, tokens of each
+  std::int64_t heads = 0, kv_groups = 0, head_dim = 0, v_dim = 0, rope_dim = 0, nope_dim = 0;
+  std::int64_t rope_offset = 0;  // first rotary column of a head
+  std::int64_t experts = 0, local_experts = 0, top_k = 0;
+  std::int64_t width = 0;     // slice_norm: columns normalised; grouped_gemm: columns of one expert's B
+  double eps = 0, scale = 1;  // norms; attention and loss scale
+  DType math = DType::fp32;   // type the tensor cores would use
+};
+
+struct Op {
+  OpKind kind = OpKind::copy;
+  std::string name;           // unique in its program: "fc1", "fc1.dgrad"
+  Phase phase = Phase::forward;
+  Module module = Module::residual;
+  Group group = Group::none;
+  Stream stream = Stream::compute;
+  bool host_sync = false;     // the host reads a result: no CUDA graph may contain it
+  std::vector<TensorId> in, out;
+  OpAttributes attr;
+};
+
+[[nodiscard]] std::string name_of(OpKind);
+[[nodiscard]] std::string name_of(Phase);
+[[nodiscard]] std::string name_of(Group);
+[[nodiscard]] bool is_collective(OpKind);
+[[nodiscard]] bool is_in_place(OpKind);  // out[0] is also in[0]
+
+}  // namespace pleat

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One training step of every stage: what the simulator prices and the backend executes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/plan/plan.hpp"
+#include "core/program/layer_program.hpp"
+#include "core/program/pipeline_order.hpp"
+#include "core/spec/model.hpp"
+#include "core/spec/workload.hpp"
+
+namespace pleat {
+
+// Where an instance's weight lies in its bucket.
+struct WeightSlot {
+  Bucket bucket = Bucket::dense;
+  std::int64_t offset = 0;  // elements
+};
+
+struct LayerInstance {
+  int program = 0;       // index into StageProgram::layers
+  LayerIndex layer;      // decoder layer number; -1 embedding, L head, L+1+… pseudo-layers recv/send
+  std::vector<WeightSlot> slots;  // parallel to LayerProgram::weights
+};
+
+struct ChunkProgram {
+  std::vector<LayerInstance> instances;  // in forward order
+};
+
+// A lifetime in the step's epilogue, by op index; begin -1: exists for the whole step.
+struct StepLifetime {
+  TensorId tensor;
+  int begin = -1, end = -1;
+  bool operator==(const StepLifetime&) const = default;
+};
+
+// Bucket storage: tensors of StageProgram::state.
+struct BucketState {
+  std::int64_t elements = 0;         // parameters, without padding
+  std::int64_t buffer_elements = 0;  // expert biases and other buffers, at the end of `weights`
+  std::int64_t shard_elements = 0;   // optimizer shard of this rank, padded: ceil(elements / shards)
+  int shards = 1;
+  TensorId weights, gradients, main_params, exp_avg, exp_avg_sq;
+  bool has_main_params = false;      // else the weights are the fp32 master
+};
+
+struct StageProgram {
+  Stage stage;
+  std::vector<LayerProgram> layers;   // distinct kinds
+  std::vector<ChunkProgram> chunks;   // vpp of them
+  std::vector<Slot> order;
+  // Step level: tensors, what runs before the first slot and after the last one.
+  std::vector<Tensor> state;
+  std::vector<BucketState> buckets;   // indexed by Bucket
+  TensorId loss;                      // [1] f32, this stage's summed loss
+  std::vector<Op> prologue, epilogue; // operate on `state`
+  std::vector<StepLifetime> step_lives;
+
+  [[nodiscard]] const LayerProgram& program(const LayerInstance& i) const {
+    return layers[static_cast<std::size_t>(i.program)];
+  }
+};
+
+struct Program {
+  ModelSpec model;
+  WorkloadSpec workload;
+  Plan plan;
+  Runtime runtime = Runtime::pleat;
+  std::vector<StageProgram> stages;
+};
+
+// Compiles a plan. The plan must satisfy every named constraint (plan/constraints.hpp); one that
+// does not is a broken invariant here.
+[[nodiscard]] Program compile(const ModelSpec&, const WorkloadSpec&, const Plan&, Runtime);
+[[nodiscard]] StageProgram compile_stage(const ModelSpec&, const WorkloadSpec&, const Plan&,
+                                         Runtime, Stage);
+
+// Routed tokens R of one (microbatch, decoder layer).
+using RoutedCount = std::function<std::int64_t(MicroBatch, LayerIndex)>;
+
+// Expected R under balanced routing: T * k * tp... (see .cpp), times `imbalance`, rounded up.
+[[nodiscard]] std::int64_t balanced_routed_tokens(const ModelSpec&, const WorkloadSpec&,
+                                                  const Plan&, double imbalance = 1.0);
+
+// Human-readable form, as `pleat program` prints it.
+[[nodiscard]] std::string print_layer(const LayerProgram&, const Binding&);
+[[nodiscard]] std::string print_stage(const StageProgram&, const Binding&);
+
+}  // namespace pleat

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Walks a stage's step in execution order. Executor, memory model and traces all use this walk, so
+// they agree about which tensor instance an operation means and when it is born and dies.
+#pragma once
+
+#include <vector>
+
+#include "core/program/program.hpp"
+
+namespace pleat {
+
+// A tensor instance: for boundary tensors the producing layer's (`position`, `tensor`).
+struct InstanceKey {
+  int microbatch = 0, chunk = 0, position = 0;  // position in the chunk
+  TensorId tensor;
+  auto operator<=>(const InstanceKey&) const = default;
+};
+
+// One operation in its place.
+struct OpSite {
+  const Op* op = nullptr;
+  const LayerProgram* program = nullptr;
+  const LayerInstance* instance = nullptr;
+  MicroBatch microbatch;
+  ChunkId chunk;
+  int position = 0;       // of the layer in the chunk
+  Pass pass = Pass::forward;
+  int index = 0;          // of the op in its pass
+};
+
+// Births and deaths around each op of a layer, precomputed from its lifetimes.
+struct LayerEvents {
+  // [pass][op] -> tensors
+  std::vector<std::vector<TensorId>> births[2], deaths[2];
+};
+[[nodiscard]] LayerEvents layer_events(const LayerProgram&);
+
+// The instance an op's tensor operand refers to: the layer's input is the previous layer's output,
+// its grad_output the next layer's grad_input.
+[[nodiscard]] InstanceKey resolve(const StageProgram&, const OpSite&, TensorId);
+
+// Calls, for every op of the pipeline slots in order: on_birth(site, key, tensor)…, on_op(site),
+// on_death(site, key, tensor)….
+struct StepVisitor {
+  virtual ~StepVisitor() = default;
+  virtual void on_birth(const OpSite&, const InstanceKey&, const Tensor&) = 0;
+  virtual void on_op(const OpSite&) = 0;
+  virtual void on_death(const OpSite&, const InstanceKey&, const Tensor&) = 0;
+};
+void walk_slot(const StageProgram&, const std::vector<LayerEvents>&, const Slot&, StepVisitor&);
+void walk_step(const StageProgram&, StepVisitor&);
+
+}  // namespace pleat

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// A tensor of a program: a name, a shape (possibly with a routed count), a type and a class.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/dtype.hpp"
+#include "core/ids.hpp"
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+
+// Counts that only routing decides. The simulator binds them to an expectation, the memory model to
+// a capacity or to recorded counts, the backend to the real count.
+enum class Symbol : std::uint8_t {
+  one,
+  routed,  // R: tokens received by this rank's experts in this microbatch and layer
+};
+
+// n × (value of symbol).
+struct Dim {
+  std::int64_t n = 1;
+  Symbol symbol = Symbol::one;
+  bool operator==(const Dim&) const = default;
+};
+
+// Values of the symbols for one (microbatch, layer).
+struct Binding {
+  std::int64_t routed = 0;
+  [[nodiscard]] std::int64_t value(Dim d) const {
+    return d.symbol == Symbol::routed ? d.n * routed : d.n;
+  }
+};
+
+enum class TensorClass : std::uint8_t {
+  weight,           // view into a parameter bucket; lives as long as the step program
+  gradient,         // view into a gradient bucket
+  optimizer_state,  // step level
+  activation,       // instance per (microbatch, chunk, layer); has a Lifetime
+  step_scratch,     // step level, has a Lifetime in the step epilogue
+};
+
+struct Tensor {
+  std::string name;
+  TensorClass cls = TensorClass::activation;
+  DType dtype = DType::fp32;
+  std::vector<Dim> shape;  // row-major; [] is a scalar
+  bool operator==(const Tensor&) const = default;
+
+  [[nodiscard]] std::int64_t elements(const Binding& b) const {
+    std::int64_t count = 1;
+    for (const Dim& d : shape) count *= b.value(d);
+    return count;
+  }
+  [[nodiscard]] std::int64_t bytes(const Binding& b) const {
+    return bytes_of(dtype, elements(b));
+  }
+  // Rows: every dimension but the last; columns: the last one.
+  [[nodiscard]] std::int64_t columns(const Binding& b) const {
+    return shape.empty() ? 1 : b.value(shape.back());
+  }
+  [[nodiscard]] std::int64_t rows(const Binding& b) const {
+    const std::int64_t c = columns(b);
+    return c == 0 ? 0 : elements(b) / c;
+  }
+};
+
+}  // namespace pleat

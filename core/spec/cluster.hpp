@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Hardware: one GPU (or CPU rank) and the links between ranks, as datasheet facts with sources.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/dtype.hpp"
+#include "core/quantity.hpp"
+
+namespace pleat {
+
+struct GpuSpec {
+  std::string name;
+  // Dense peak by arithmetic type; 0 where the hardware has none.
+  FlopsPerSecond peak_fp32, peak_bf16, peak_fp8, peak_fp4;
+  Bytes memory;                   // capacity a program can see
+  BytesPerSecond memory_bandwidth;
+  BytesPerSecond host_link;       // per direction and GPU
+  Watts tdp;
+  bool operator==(const GpuSpec&) const = default;
+
+  [[nodiscard]] FlopsPerSecond peak(DType type) const;
+};
+
+// One level of the interconnect, innermost first: `size` ranks reach each other at `bandwidth`
+// per rank and direction. The last tier's size is unbounded (0).
+struct NetworkTier {
+  std::string name;  // "nvlink", "rail"
+  int size = 0;
+  BytesPerSecond bandwidth;
+  Seconds latency;
+  bool operator==(const NetworkTier&) const = default;
+};
+
+struct ClusterSpec {
+  std::string name;
+  GpuSpec gpu;
+  int gpus_per_node = 8;
+  int max_gpus = 0;  // 0: as many as asked for
+  std::vector<NetworkTier> tiers;
+  // Ranks that share one processor's cores (localhost): compute and memory rates are divided by
+  // ranks / shared_cores when more ranks than cores run. 0: every rank has its own device.
+  int shared_cores = 0;
+  bool operator==(const ClusterSpec&) const = default;
+};
+
+[[nodiscard]] ClusterSpec read_cluster(const std::string& text, const std::string& file_name);
+
+}  // namespace pleat

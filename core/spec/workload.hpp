@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What is trained per step.
+#pragma once
+
+#include <cstdint>
+
+namespace pleat {
+
+enum class Routing { forced, natural };  // forced: every expert gets the same number of tokens
+
+struct WorkloadSpec {
+  std::int64_t seq_len = 4096;
+  std::int64_t global_batch = 1;  // sequences per step
+  Routing routing = Routing::forced;
+  double imbalance = 1.0;  // slowest rank's routed tokens over the mean, for natural routing
+  bool operator==(const WorkloadSpec&) const = default;
+};
+
+}  // namespace pleat

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One schema for predicted and measured runs: spans keyed by the operation they belong to.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/program/layer_program.hpp"
+
+namespace pleat {
+
+// Structural key of an operation: the same in a predicted and a measured trace.
+struct OpKey {
+  int stage = 0;
+  int microbatch = -1;  // -1: step level
+  int chunk = -1;
+  int layer = -1;
+  Pass pass = Pass::forward;
+  std::string op;       // name in its program
+  auto operator<=>(const OpKey&) const = default;
+};
+[[nodiscard]] std::string to_text(const OpKey&);  // "s0/c0/m3/L7/fwd/fc1"
+
+struct Span {
+  OpKey key;
+  int rank = 0;
+  Stream stream = Stream::compute;
+  double start_s = 0, duration_s = 0;
+  std::string category;  // name of the Module
+  std::int64_t bytes = 0;
+};
+
+struct Trace {
+  std::string kind;      // "predicted" or "measured"
+  std::string model, cluster, plan;  // plan: its summary
+  double step_s = 0;
+  std::int64_t peak_bytes = 0;
+  std::vector<Span> spans;
+};
+
+// Chrome trace events with our fields in `args` (opens in Perfetto); reads back what it wrote.
+[[nodiscard]] std::string write_trace(const Trace&);
+[[nodiscard]] Trace read_trace(const std::string& text, const std::string& file_name);
+
+}  // namespace pleat

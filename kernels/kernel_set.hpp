@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The kernels a device offers, one function an OpKind that computes. CUDA-free: the CPU reference
+// (kernels/cpu) and the CUDA set implement the same interface and pass the same conformance suite.
+// Contract: inputs and outputs do not alias unless the function says so; kernels allocate nothing;
+// calls are enqueued on the set's stream (the CPU runs them at once); results are deterministic.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/dtype.hpp"
+#include "core/spec/model.hpp"
+
+namespace pleat {
+
+// A row-major matrix or vector in device memory; columns are contiguous.
+struct View {
+  void* data = nullptr;
+  DType dtype = DType::fp32;
+  std::int64_t rows = 0, cols = 0;
+  [[nodiscard]] std::int64_t elements() const { return rows * cols; }
+  [[nodiscard]] float* f32() const { return static_cast<float*>(data); }
+  [[nodiscard]] std::int32_t* i32() const { return static_cast<std::int32_t*>(data); }
+};
+
+struct AttentionShape {
+  std::int64_t batch = 1, seq = 0, heads = 0, kv_groups = 0, head_dim = 0;
+  double scale = 1;
+};
+struct MlaShape {
+  std::int64_t batch = 1, seq = 0, heads = 0, nope = 0, rope = 0, v = 0, kv_lora = 0;
+  double scale = 1;
+};
+struct RopeShape {  // rotates columns [offset, offset+dim) of each of `heads` blocks of `stride`
+  std::int64_t seq = 0, heads = 0, stride = 0, first = 0, offset = 0, dim = 0;
+  double theta = 10000;
+};
+struct RouterShape {
+  std::int64_t experts = 0, top_k = 0, groups = 1, top_groups = 1;
+  RouterScore score = RouterScore::softmax;
+  bool normalize = true;
+  double scaling = 1;
+};
+struct AdamW {
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0;
+  std::int64_t step = 1;  // 1-based
+};
+
+class KernelSet {
+ public:
+  virtual ~KernelSet() = default;
+
+  // tokens[S] i32, w[V,h] -> x[S,h]
+  virtual void embedding(View tokens, View w, View x) = 0;
+  virtual void embedding_bwd(View dx, View tokens, View dw) = 0;  // dw += scatter(dx), token order
+  // y = x * rstd * w, rstd = 1/sqrt(mean(x²)+eps) per row
+  virtual void rms_norm(View x, View w, View y, View rstd, double eps) = 0;
+  // dx = d(rms_norm)/dx (+ dresidual if it has data); dw += …
+  virtual void rms_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx, View dw) = 0;
+  // Packed qkv [S,(n+2g)d]: q heads normalised with wq[d], k heads with wk[d], v copied.
+  virtual void head_norm(View x, View wq, View wk, View y, View rstd, const AttentionShape&, double eps) = 0;
+  virtual void head_norm_bwd(View dy, View x, View wq, View wk, View rstd, View dx, View dwq, View dwk,
+                             const AttentionShape&) = 0;
+  // RMSNorm of the first w.cols columns of x into y; the others are left alone.
+  virtual void slice_norm(View x, View w, View y, View rstd, double eps) = 0;
+  virtual void slice_norm_bwd(View dy, View x, View w, View rstd, View dx, View dw) = 0;
+  // c = op(a) op(b) (+ c). op transposes when asked. Shapes follow from the views.
+  virtual void gemm(View a, bool transpose_a, View b, bool transpose_b, View c, bool accumulate) = 0;
+  // Rows of `a` in `groups` runs of counts[i] rows. b is [groups*n, k] (one [n,k] an expert):
+  //   forward: c[R,n] = a[R,k] b_i^T          dgrad (transpose_b false): c[R,k] = a[R,n] b_i
+  virtual void grouped_gemm(View a, View b, bool transpose_b, View counts, View c) = 0;
+  // c_i[n,k] (+)= a_i[rows,n]^T b_i[rows,k]; an empty group adds zero.
+  virtual void grouped_wgrad(View a, View b, View counts, View c, bool accumulate) = 0;
+  virtual void rope(View x, const RopeShape&, bool inverse) = 0;  // in place
+  // qkv packed [S,(n+2g)d] -> o[S,n*d], lse[S,n]; causal in each of `batch` sequences.
+  virtual void attention(View qkv, View o, View lse, const AttentionShape&) = 0;
+  virtual void attention_bwd(View d_o, View qkv, View o, View lse, View dqkv, const AttentionShape&) = 0;
+  // q[S,n*(nope+rope)], kv[S,n*(nope+v)], kpe[S,kv_lora+rope]: the last `rope` columns are k's rotary part.
+  virtual void mla_attention(View q, View kv, View kpe, View o, View lse, const MlaShape&) = 0;
+  virtual void mla_attention_bwd(View d_o, View q, View kv, View kpe, View o, View lse, View dq, View dkv,
+                                 View dkpe, const MlaShape&) = 0;  // dkpe: only its last `rope` columns
+  virtual void add(View a, View b, View c, View y) = 0;  // c may have no data
+  virtual void swiglu(View u, View p, View y) = 0;       // p may have no data (no probability)
+  virtual void swiglu_bwd(View dy, View u, View p, View du, View dp) = 0;
+  virtual void gelu(View u, View y) = 0;                 // tanh approximation
+  virtual void gelu_bwd(View dy, View u, View du) = 0;
+  virtual void sigmoid_gate(View y, View gate, View z) = 0;
+  virtual void sigmoid_gate_bwd(View dz, View y, View gate, View dy, View dgate) = 0;
+  // Ties go to the lower expert index. bias may have no data.
+  virtual void router_topk(View logits, View bias, View probs, View experts, const RouterShape&) = 0;
+  virtual void router_topk_bwd(View dprobs, View logits, View probs, View experts, View dlogits,
+                               const RouterShape&) = 0;
+  virtual void expert_counts(View experts, View counts) = 0;
+  // Copies rows in expert order, within an expert in token order; row_map[t*k+j] = row of copy j of token t.
+  virtual void permute(View x, View probs, View experts, View counts, View px, View pp, View row_map) = 0;
+  virtual void permute_bwd(View dpx, View dpp, View row_map, View dx, View dprobs, bool accumulate) = 0;
+  // all_counts[ep,E]: rows that source s sends to expert e. Local experts are
+  // [first_expert, first_expert+local). x in (source, expert) order, y in (expert, source) order.
+  virtual void sort_chunks(View x, View all_counts, std::int64_t first_expert, std::int64_t local, View y) = 0;
+  virtual void unsort_chunks(View y, View all_counts, std::int64_t first_expert, std::int64_t local, View x) = 0;
+  virtual void local_counts(View all_counts, std::int64_t first_expert, std::int64_t local, View counts) = 0;
+  virtual void unpermute(View px, View row_map, View y) = 0;      // sum over the k copies, j ascending
+  virtual void unpermute_bwd(View dy, View row_map, View dpx) = 0;
+  // stats[S,3]: max, sum exp(logit - max), target logit (0 if the label is in another shard).
+  virtual void ce_stats(View logits, View labels, std::int64_t vocab_offset, View stats) = 0;
+  // gathered[shards*S,3]; logits become scale*(softmax - onehot); loss[0] += scale * sum of token losses.
+  virtual void ce_loss(View logits, View labels, std::int64_t vocab_offset, View gathered, double scale,
+                       View loss) = 0;
+  virtual void zero(View x) = 0;
+  virtual void copy(View x, View y) = 0;
+  virtual double sum_of_squares(View x) = 0;  // fp64 accumulation, fixed order
+  virtual void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) = 0;
+};
+
+[[nodiscard]] std::unique_ptr<KernelSet> cpu_kernels();
+
+}  // namespace pleat

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The prediction for one plan: step time whose parts add up, memory by stage, throughput, a band.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/program/program.hpp"
+#include "core/spec/cluster.hpp"
+#include "core/spec/profile.hpp"
+#include "core/trace/trace.hpp"
+#include "simulator/layer_costs.hpp"
+
+namespace pleat {
+
+struct StageMemory {
+  Stage stage;
+  std::int64_t weights = 0, gradients = 0, optimizer = 0;  // bytes for the whole step
+  std::int64_t activations = 0;   // live activations and transients at the peak
+  std::int64_t runtime = 0;       // buffers outside the program (profile, dialect)
+  std::int64_t peak = 0;          // sum of the above at the highest moment
+};
+
+struct StageTime {
+  Stage stage;
+  Seconds busy, bubble;
+};
+
+struct StepEstimate {
+  Seconds step;
+  Seconds low, high;             // prediction band
+  CostVector parts{};            // of the critical stage; sums to `step`
+  std::vector<StageMemory> memory;
+  std::vector<StageTime> stages;
+  double tokens_per_second = 0;          // whole job
+  double tokens_per_second_per_gpu = 0;
+  FlopsPerSecond model_flops_per_gpu;
+  double mfu = 0;                // against the dense bf16 peak (fp32 peak for fp32 plans)
+  SourceClass source = SourceClass::datasheet;  // worst source class that was used
+  std::int64_t peak_bytes() const;
+  bool fits = false;             // peak within the GPU's memory
+};
+
+// One pass through a pipeline of priced chunks. times[stage][chunk] of each pass.
+struct ChunkTimes {
+  Seconds forward, backward;
+};
+struct PipelineTiming {
+  Seconds end;
+  std::vector<Seconds> busy;     // by stage
+  struct Event { Stage stage; Slot slot; Seconds start, duration; };
+  std::vector<Event> events;     // only if asked for
+};
+// Exact event simulation of Megatron's order: an op starts when its rank is free and its producer
+// is done plus the transfer. transfer: seconds per boundary and direction.
+[[nodiscard]] PipelineTiming simulate_pipeline(const Schedule&,
+                                               const std::vector<std::vector<ChunkTimes>>& times,
+                                               Seconds transfer, bool keep_events);
+
+// Prices every layer kind, evaluates the pipeline, adds the step's prologue and epilogue.
+// Throws nothing; an infeasible plan is an estimate with fits == false.
+[[nodiscard]] StepEstimate estimate(const Program&, const ClusterSpec&, const Profile&);
+
+// The same with every operation's span (predicted trace).
+[[nodiscard]] Trace predicted_trace(const Program&, const ClusterSpec&, const Profile&,
+                                    int max_microbatches = 8);
+
+// Exact live-byte high-water mark of one stage's step when layer l of microbatch m routes
+// `routed(m, l)` tokens to this rank: walks the same events the executor walks.
+[[nodiscard]] std::int64_t peak_live_bytes(const StageProgram&, const RoutedCount& routed);
+
+[[nodiscard]] std::string print_estimate(const StepEstimate&, const Program&, const ClusterSpec&,
+                                         const Profile&);
+[[nodiscard]] std::string estimate_json(const StepEstimate&, const Program&, const ClusterSpec&,
+                                        const Profile&);
+
+}  // namespace pleat

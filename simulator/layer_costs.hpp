@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What one layer costs on one rank: the record the simulator reduces a LayerProgram to. Cold and
+// memoised; `evaluate` and the planner only add these up.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/plan/plan.hpp"
+#include "core/program/layer_program.hpp"
+#include "core/quantity.hpp"
+#include "core/spec/cluster.hpp"
+#include "core/spec/profile.hpp"
+
+namespace pleat {
+
+// Rubrics of time in every report; they add up to the end of the timeline.
+enum class CostClass : std::uint8_t {
+  gemm, grouped_gemm, attention, memory_bound, tp_comm, cp_comm, ep_comm, pp_comm, dp_comm,
+  optimizer, host, bubble
+};
+inline constexpr std::size_t kCostClasses = 12;
+[[nodiscard]] const char* name_of(CostClass);
+using CostVector = std::array<Seconds, kCostClasses>;
+
+// Memory trajectory of one pass of one layer, relative to the live bytes when it starts.
+struct MemoryDelta {
+  std::int64_t peak = 0;  // highest live bytes above the start
+  std::int64_t net = 0;   // live bytes at the end minus at the start
+};
+
+struct PassCost {
+  Seconds time;           // end to end, streams overlapped as the program orders them
+  CostVector parts{};     // sums to `time`
+  MemoryDelta memory;
+};
+
+struct LayerCosts {
+  PassCost forward, backward;
+  std::int64_t weight_elements[2] = {0, 0};  // by Bucket
+  Flops flops;                               // executed by both passes, recompute included
+};
+
+// Where the ranks of each group lie: one tier index and size per Group.
+struct GroupPlace {
+  int size = 1;
+  std::size_t tier = 0;      // the slowest tier it crosses
+  int inside = 1;            // members within one domain of the tier below
+};
+struct ClusterView {
+  const ClusterSpec* cluster = nullptr;
+  std::array<GroupPlace, 12> groups{};  // by Group
+  int ranks = 1;                        // of the job (localhost shares cores)
+};
+[[nodiscard]] ClusterView view_cluster(const ClusterSpec&, const Plan&);
+
+struct OpCost {
+  Seconds time;
+  CostClass cls = CostClass::memory_bound;
+  Flops flops;
+  Bytes bytes;  // read and written, or on the wire
+  SourceClass source = SourceClass::datasheet;
+};
+[[nodiscard]] OpCost price_op(const Op&, const std::vector<Tensor>& tensors, const Binding&,
+                              const ClusterView&, const Profile&);
+
+[[nodiscard]] LayerCosts price(const LayerProgram&, const Binding& expected,
+                               const Binding& capacity, const ClusterView&, const Profile&);
+
+// Forward of one layer paired with the backward of another on two streams (the pair pass): the
+// duration of both together (docs/MODEL.md section 5).
+[[nodiscard]] PassCost price_pair(const LayerProgram& forward, const LayerProgram& backward,
+                                  const Binding&, const ClusterView&, const Profile&);
+
+}  // namespace pleat
