@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -27,6 +28,9 @@ struct TrainConfig {
   bool keep_gradients = false;    // collect full gradients and weights of the last step (tests)
   bool poison = false;            // fill new tensors with NaN (tests)
   std::function<void(int step, double loss, double seconds)> on_step;
+  // Changes an initial weight by its global name (tests). Called from every rank's thread.
+  std::function<void(const std::string& name, std::span<float> values)> adjust_weight;
+  double stall_seconds = 600;     // no operation finishes for so long: ranks wait for each other
 };
 
 struct StepRecord {
@@ -47,11 +51,13 @@ struct TrainResult {
   Trace trace;
   // Full (unsharded) tensors by global name, e.g. "layers.3.experts.5.fc1"; only if asked for.
   std::map<std::string, std::vector<float>> weights, gradients;
-  double min_router_margin = 0;   // smallest gap between the k-th and (k+1)-th score seen
+  // Smallest gap between the k-th and (k+1)-th score seen; 0 if no router decided anything.
+  double min_router_margin = 0;
 };
 
-// Executes `steps` steps of the program on plan.world() threads. Throws ConfigError when the plan
-// uses what this backend cannot run yet (tp, cp, etp, vpp > 1, precision other than fp32).
+// Executes `steps` steps of the program on plan.world() threads. Throws ConfigError when the plan or
+// the model uses what this backend cannot run yet (backend/supported.hpp), or the text does not fit;
+// ExecutionError (backend/executor.hpp) when the program cannot be executed as written.
 [[nodiscard]] TrainResult train(const Program&, const TrainConfig&);
 
 }  // namespace pleat

@@ -1,11 +1,19 @@
+# SPDX-FileCopyrightText: 2026 The Pleat authors
+# SPDX-License-Identifier: Apache-2.0
 # pleat_library(simulator SOURCES … LINKS …): one folder, one target pleat_simulator, alias pleat::simulator.
-# pleat_test(core/units_test LINKS …): one test source, one ctest entry per test case.
+# pleat_test(core/units_test SOURCES … LINKS … [LABELS gpu slow]): one ctest entry per test case.
+function(pleat_warnings target)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;$<$<STREQUAL:${ARGN},PEDANTIC>:-Wpedantic>>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+endfunction()
+
 function(pleat_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   add_library(pleat_${name} STATIC ${ARG_SOURCES})
   add_library(pleat::${name} ALIAS pleat_${name})
   target_include_directories(pleat_${name} PUBLIC ${CMAKE_SOURCE_DIR})
-  target_compile_options(pleat_${name} PRIVATE -Wall -Wextra -Wpedantic)
+  pleat_warnings(pleat_${name} PEDANTIC)
   target_link_libraries(pleat_${name} PUBLIC ${ARG_LINKS})
 endfunction()
 
@@ -13,12 +21,20 @@ function(pleat_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;LABELS" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   add_executable(${target} ${ARG_SOURCES})
-  target_compile_options(${target} PRIVATE -Wall -Wextra)
+  pleat_warnings(${target})
   target_link_libraries(${target} PRIVATE ${ARG_LINKS} GTest::gtest_main)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE PLEAT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   if(NOT ARG_LABELS)
     set(ARG_LABELS cpu)
   endif()
-  gtest_discover_tests(${target} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300 DISCOVERY_TIMEOUT 60
-                       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 DISCOVERY_TIMEOUT 60
+                       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} TEST_LIST ${target}_TESTS)
+  # Labels in a file of their own: gtest_discover_tests loses all of a list but its first.
+  set(labels ${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake)
+  file(WRITE ${labels} "if(${target}_TESTS)
+  set_tests_properties(\${${target}_TESTS} PROPERTIES LABELS \"${ARG_LABELS}\")
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels})
 endfunction()

@@ -26,7 +26,7 @@ struct StageMemory {
 
 struct StageTime {
   Stage stage;
-  Seconds busy, bubble;
+  Seconds busy, bubble;  // add up to the step
 };
 
 struct StepEstimate {
@@ -51,6 +51,7 @@ struct ChunkTimes {
 struct PipelineTiming {
   Seconds end;
   std::vector<Seconds> busy;     // by stage
+  std::vector<Seconds> finish;   // by stage: end of its last slot
   struct Event { Stage stage; Slot slot; Seconds start, duration; };
   std::vector<Event> events;     // only if asked for
 };

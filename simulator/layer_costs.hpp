@@ -35,6 +35,7 @@ struct PassCost {
   Seconds time;           // end to end, streams overlapped as the program orders them
   CostVector parts{};     // sums to `time`
   MemoryDelta memory;
+  SourceClass source = SourceClass::measured;  // worst source class of its ops
 };
 
 struct LayerCosts {
@@ -53,11 +54,13 @@ struct ClusterView {
   const ClusterSpec* cluster = nullptr;
   std::array<GroupPlace, 12> groups{};  // by Group
   int ranks = 1;                        // of the job (localhost shares cores)
+  Dispatcher dispatcher = Dispatcher::alltoall;  // deepep and hybridep send one copy per destination
+  CudaGraph cuda_graph = CudaGraph::none;        // ops inside a graph cost no host time
 };
 [[nodiscard]] ClusterView view_cluster(const ClusterSpec&, const Plan&);
 
 struct OpCost {
-  Seconds time;
+  Seconds time;  // send and recv: of the transfer
   CostClass cls = CostClass::memory_bound;
   Flops flops;
   Bytes bytes;  // read and written, or on the wire
@@ -66,12 +69,15 @@ struct OpCost {
 [[nodiscard]] OpCost price_op(const Op&, const std::vector<Tensor>& tensors, const Binding&,
                               const ClusterView&, const Profile&);
 
+// Both passes of a layer. Send and recv take no time on a stream: the transfer is an edge of the
+// pipeline (estimate.hpp).
 [[nodiscard]] LayerCosts price(const LayerProgram&, const Binding& expected,
                                const Binding& capacity, const ClusterView&, const Profile&);
 
-// Forward of one layer paired with the backward of another on two streams (the pair pass): the
-// duration of both together (docs/MODEL.md section 5).
+// Forward of one layer paired with the backward of another on two streams, in the order of the pair
+// pass (core/program/passes/pair.hpp): the duration of both together.
 [[nodiscard]] PassCost price_pair(const LayerProgram& forward, const LayerProgram& backward,
-                                  const Binding&, const ClusterView&, const Profile&);
+                                  const Binding&, const ClusterView&, const Profile&,
+                                  bool delay_wgrad = false);
 
 }  // namespace pleat

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -39,6 +40,9 @@ class Transport {
   [[nodiscard]] virtual int world() const = 0;
   // Every member calls it with the same ordered list.
   [[nodiscard]] virtual std::unique_ptr<Communicator> group(const std::vector<Rank>& members) = 0;
+  // This rank gives up. Every rank that waits, or calls anything here afterwards, throws a
+  // std::runtime_error that names this rank and the reason; the first call decides both.
+  virtual void abort(const std::string& reason) = 0;
 };
 
 }  // namespace pleat

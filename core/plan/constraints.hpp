@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "core/plan/plan.hpp"
 #include "core/spec/model.hpp"
 #include "core/spec/workload.hpp"
@@ -25,6 +26,8 @@ struct Violation {
   std::string path;     // "expert.ep"
   std::string message;  // "160 experts cannot be split over EP 64"
   std::string hint;     // "divisors up to 64: 1 2 4 …"
+  ExitCode code = ExitCode::bad_request;  // bad_file only where a limit of the format is passed
+  bool operator==(const Violation&) const = default;
 };
 
 struct Constraint {
@@ -36,5 +39,8 @@ struct Constraint {
 
 [[nodiscard]] const std::vector<Constraint>& constraints();
 [[nodiscard]] std::vector<Violation> violations(const PlanContext&);
+
+// Throws ConfigError with every violation. `where` names the file or flag the plan came from.
+void require_valid(const PlanContext&, const std::string& where);
 
 }  // namespace pleat

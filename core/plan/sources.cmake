@@ -1,2 +1,12 @@
-# target_sources(pleat_core PRIVATE …) of core/plan
-target_sources(pleat_core PRIVATE)
+# Plans: names, layouts, rank map, named constraints, the plan document, the pipeline order.
+target_sources(pleat_core PRIVATE
+  ${CMAKE_CURRENT_LIST_DIR}/plan.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/layout_text.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/layout.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/rank_map.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/constraints.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/grid_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/model_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/pipeline_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/feature_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/../program/pipeline_order.cpp)

@@ -13,7 +13,7 @@
 
 namespace pleat {
 
-enum class LayerKind : std::uint8_t { embedding, dense, moe, head, recv, send };
+enum class LayerKind : std::uint8_t { embedding, dense, moe, mtp, head, recv, send };
 
 enum class Pass : std::uint8_t { forward, backward };
 

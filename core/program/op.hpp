@@ -61,6 +61,11 @@ enum class OpKind : std::uint8_t {
   local_counts,      // all_counts[ep,E] -> group_counts[El] i32: rows per local expert
   unpermute,         // px[T*k,h], row_map -> y[T,h]: sum over the k copies
   unpermute_bwd,     // dy[T,h], row_map -> dpx[T*k,h]: copies
+  // --- multi-token prediction (priced; the backend refuses it so far)
+  concat_columns,    // a[T,c], b[T,c] -> y[T,2c]
+  concat_columns_bwd,// dy[T,2c] -> da[T,c], db[T,c]
+  concat_rows,       // a[T,c], b[T,c] -> y[2T,c]
+  concat_rows_bwd,   // dy[2T,c] -> da[T,c], db[T,c]
   // --- loss head
   ce_stats,          // logits[S,V/t], labels -> stats[S,3] f32: max, sum of exp, target logit (local)
   ce_loss,           // logits, labels, stats[t,S,3] -> logits (in place: dlogits), loss[1] (accumulates)

@@ -23,7 +23,7 @@ struct WeightSlot {
 
 struct LayerInstance {
   int program = 0;       // index into StageProgram::layers
-  LayerIndex layer;      // decoder layer number; -1 embedding, L head, L+1+… pseudo-layers recv/send
+  LayerIndex layer;      // decoder layer 0 … L-1; -1 embedding, L head, L+1 MTP, L+2 recv, L+3 send
   std::vector<WeightSlot> slots;  // parallel to LayerProgram::weights
 };
 
@@ -44,6 +44,7 @@ struct BucketState {
   std::int64_t buffer_elements = 0;  // expert biases and other buffers, at the end of `weights`
   std::int64_t shard_elements = 0;   // optimizer shard of this rank, padded: ceil(elements / shards)
   int shards = 1;
+  std::int64_t replicated_elements = 0;  // first elements of the bucket: also summed over tp
   TensorId weights, gradients, main_params, exp_avg, exp_avg_sq;
   bool has_main_params = false;      // else the weights are the fp32 master
 };
@@ -82,7 +83,7 @@ struct Program {
 // Routed tokens R of one (microbatch, decoder layer).
 using RoutedCount = std::function<std::int64_t(MicroBatch, LayerIndex)>;
 
-// Expected R under balanced routing: T * k * tp... (see .cpp), times `imbalance`, rounded up.
+// Expected R under balanced routing: as many rows arrive as leave, T * k, times `imbalance`.
 [[nodiscard]] std::int64_t balanced_routed_tokens(const ModelSpec&, const WorkloadSpec&,
                                                   const Plan&, double imbalance = 1.0);
 

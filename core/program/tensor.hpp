@@ -40,7 +40,8 @@ enum class TensorClass : std::uint8_t {
   gradient,         // view into a gradient bucket
   optimizer_state,  // step level
   activation,       // instance per (microbatch, chunk, layer); has a Lifetime
-  step_scratch,     // step level, has a Lifetime in the step epilogue
+  step_scratch,     // step level; has a StepLifetime in the epilogue. In a layer program: the
+                    // stage's loss accumulator (StageProgram::loss)
 };
 
 struct Tensor {

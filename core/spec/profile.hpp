@@ -63,6 +63,7 @@ struct Profile {
   // Localhost: slow-down of every op when `ranks` threads share the cores is ranks/cores times this.
   double sharing_penalty = 1.0;
   double relative_band = 0.3;    // half-width of the printed prediction band
+  std::string created;           // ISO 8601, "2026-11-21": the newest of several profiles is used
   bool operator==(const Profile&) const = default;
 
   [[nodiscard]] const EfficiencyCurve& kernel(KernelClass c) const {

@@ -1,2 +1,16 @@
-# target_sources(pleat_core PRIVATE …) of core/spec
-target_sources(pleat_core PRIVATE)
+# Specs: model, cluster, profile; units as text and the environment, which they need.
+target_sources(pleat_core PRIVATE
+  ${CMAKE_CURRENT_SOURCE_DIR}/environment.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/units_text.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/catalog.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/cluster.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/datasheet_profile.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/gpu_reader.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/hf_config.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/hf_family.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/hf_fields.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/hf_moe.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/parameters.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/profile.cpp)
+set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/environment.cpp PROPERTIES
+  COMPILE_DEFINITIONS "PLEAT_CONFIG_DIR=\"${CMAKE_SOURCE_DIR}/configs\"")

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One member's view of a ThreadGroup.
+#pragma once
+
+#include <memory>
+
+#include "backend/comm/communicator.hpp"
+#include "backend/comm/thread_group.hpp"
+#include "backend/comm/thread_job.hpp"
+
+namespace pleat {
+
+class ThreadCommunicator final : public Communicator {
+ public:
+  ThreadCommunicator(std::shared_ptr<ThreadJob> job, std::shared_ptr<ThreadGroup> group, int rank)
+      : job_(std::move(job)), group_(std::move(group)), rank_(rank) {}
+
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return group_->size(); }
+  void barrier() override;
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+  void all_reduce(std::span<float> data) override;
+  void reduce_scatter(std::span<const float> all, std::span<float> mine) override;
+  void all_to_all(std::span<const std::byte> send, std::span<const std::int64_t> send_bytes,
+                  std::span<std::byte> recv, std::span<const std::int64_t> recv_bytes) override;
+  void send(int to, std::span<const std::byte> data, int tag) override;
+  void recv(int from, std::span<std::byte> data, int tag) override;
+
+ private:
+  std::shared_ptr<ThreadJob> job_;  // outlives the group, which refers to it
+  std::shared_ptr<ThreadGroup> group_;
+  int rank_;
+};
+
+}  // namespace pleat

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Collectives and the transfers between pipeline stages.
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "backend/executor.hpp"
+
+namespace pleat {
+namespace {
+
+std::span<std::byte> bytes(View v) {
+  return {static_cast<std::byte*>(v.data),
+          static_cast<std::size_t>(bytes_of(v.dtype, v.elements()))};
+}
+
+std::span<float> floats(View v) { return {v.f32(), static_cast<std::size_t>(v.elements())}; }
+
+}  // namespace
+
+void Executor::collective(const Call& c) {
+  Communicator& comm = context_.comm(c.op.group);
+  const View from = c.in[0], to = c.out[0];
+  const bool in_place = from.data == to.data;
+  if (in_place && c.op.kind != OpKind::all_reduce) return bucket_collective(c);
+  const auto require = [&](bool sizes_fit) {
+    if (sizes_fit) return;
+    throw ExecutionError(fmt::format("operation '{}': {} elements to {} over {} ranks", c.op.name,
+                                     from.elements(), to.elements(), comm.size()));
+  };
+  if (c.op.kind == OpKind::all_reduce) {
+    require(in_place);
+    comm.all_reduce(floats(to));
+  } else if (c.op.kind == OpKind::all_gather) {
+    require(from.elements() * comm.size() == to.elements());
+    comm.all_gather(bytes(from), bytes(to));
+  } else {
+    require(to.elements() * comm.size() == from.elements());
+    comm.reduce_scatter(floats(from), floats(to));
+  }
+  if (c.op.host_sync) bind_routed(c, to);
+}
+
+// Rows to the ranks that own their experts, or back from them. all_counts[source, expert] tells every
+// member how many rows go where; rows are in expert order on the sending side, so that those for one
+// member are consecutive.
+void Executor::exchange_rows(const Call& c, bool back) {
+  Communicator& comm = context_.comm(c.op.group);
+  const View from = c.in[0], counts = c.in[1], to = c.out[0];
+  const std::int64_t experts = c.op.attr.experts, local = c.op.attr.local_experts;
+  const auto rows = [&](int source, int owner) {
+    const std::int32_t* first = counts.i32() + source * experts + owner * local;
+    return std::accumulate(first, first + local, std::int64_t{0});
+  };
+  const Tensor& tensor = c.site->program->tensor(c.op.in[0]);
+  const std::int64_t columns = tensor.shape.size() == 1 ? 1 : from.cols;
+  const std::int64_t row_bytes = bytes_of(from.dtype, columns);
+  send_bytes_.resize(static_cast<std::size_t>(comm.size()));
+  recv_bytes_.resize(static_cast<std::size_t>(comm.size()));
+  for (int r = 0; r < comm.size(); ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    const std::int64_t mine = row_bytes * rows(comm.rank(), r);  // my rows at r's experts
+    const std::int64_t theirs = row_bytes * rows(r, comm.rank());
+    send_bytes_[i] = back ? theirs : mine;
+    recv_bytes_[i] = back ? mine : theirs;
+  }
+  comm.all_to_all(bytes(from), send_bytes_, bytes(to), recv_bytes_);
+}
+
+void Executor::send_or_recv(const Call& c) {
+  Communicator& comm = context_.comm(c.op.group);
+  const int other = context_.neighbour(c.op.group);
+  const int tag = c.site->microbatch.value * program_.plan.vpp + c.site->chunk.value;
+  if (c.op.kind == OpKind::send) {
+    comm.send(other, bytes(c.in[0]), tag);
+  } else {
+    comm.recv(other, bytes(c.out[0]), tag);
+  }
+}
+
+}  // namespace pleat

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/executor.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "backend/init.hpp"
+
+namespace pleat {
+namespace {
+
+bool persists(const Tensor& t) {
+  return t.cls == TensorClass::weight || t.cls == TensorClass::optimizer_state;
+}
+
+bool contains(const std::vector<TensorId>& list, TensorId id) {
+  return std::find(list.begin(), list.end(), id) != list.end();
+}
+
+// Alive from the first step to the last: no lifetime of its own, or one without an end.
+bool whole_run(const StageProgram& stage, TensorId id) {
+  return std::none_of(stage.step_lives.begin(), stage.step_lives.end(), [&](const auto& life) {
+    return life.tensor == id && (life.begin >= 0 || life.end >= 0);
+  });
+}
+
+}  // namespace
+
+Executor::Executor(const Program& program, const TrainConfig& config, const RankContext& context,
+                   const Batches& batches, KernelSet& kernels,
+                   std::atomic<std::int64_t>& progress)
+    : program_(program), config_(config), context_(context), batches_(batches), kernels_(kernels),
+      progress_(progress),
+      stage_(program.stages[static_cast<std::size_t>(context.attention().pp)]),
+      store_(stage_, config.poison) {
+  for (std::size_t i = 0; i < stage_.state.size(); ++i) {
+    const TensorId id{static_cast<int>(i)};
+    if (!whole_run(stage_, id)) continue;
+    store_.birth_state(id);
+    if (persists(stage_.state[i])) kernels_.zero(store_.state(id, false, "init"));
+  }
+  initialise_weights();
+}
+
+void Executor::initialise_weights() {
+  for (const ChunkProgram& chunk : stage_.chunks) {
+    for (const LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage_.program(instance);
+      for (std::size_t w = 0; w < layer.weights.size(); ++w) {
+        const Weight& weight = layer.weights[w];
+        const View view =
+            store_.parameter(instance.slots[w], layer.tensor(weight.weight), false, "init");
+        const InitialValue value = initial_value(layer, weight);
+        for (const NamedPart& p : named_parts(layer, instance, weight, context_.expert().ep)) {
+          const std::span<float> part(view.f32() + p.offset, static_cast<std::size_t>(p.elements));
+          fill_initial(value, p.name, config_.seed, part);
+          if (config_.adjust_weight) config_.adjust_weight(p.name, part);
+        }
+      }
+    }
+  }
+  for (const BucketState& bucket : stage_.buckets) {
+    if (!bucket.has_main_params) continue;
+    const View master = store_.state(bucket.main_params, false, "init");
+    const auto which = static_cast<Bucket>(&bucket - stage_.buckets.data());
+    kernels_.copy(my_shard(which, store_.state(bucket.weights, true, "init")), master);
+  }
+}
+
+void Executor::run_step(int step, SpanRecorder* spans) {
+  step_ = step;
+  spans_ = spans;
+  loss_ = 0;
+  routed_.clear();
+  for (std::size_t i = 0; i < stage_.state.size(); ++i) {
+    if (!persists(stage_.state[i])) store_.forget_contents(TensorId{static_cast<int>(i)});
+  }
+  store_.forget_contents(stage_.loss);
+  for (const StepLifetime& life : stage_.step_lives) {
+    if (life.begin < 0 && life.end >= 0) store_.birth_state(life.tensor);
+  }
+  run_step_ops(stage_.prologue, false);
+  walk_step(stage_, *this);
+  store_.require_no_activations();
+  run_step_ops(stage_.epilogue, true);
+  loss_ = store_.state(stage_.loss, true, "loss").f32()[0];
+}
+
+void Executor::run_step_ops(const std::vector<Op>& ops, bool epilogue) {
+  for (int i = 0; i < static_cast<int>(ops.size()); ++i) {
+    if (epilogue) {
+      for (const StepLifetime& life : stage_.step_lives) {
+        if (life.begin == i) store_.birth_state(life.tensor);
+      }
+    }
+    perform(ops[static_cast<std::size_t>(i)], nullptr);
+    if (epilogue) {
+      for (const StepLifetime& life : stage_.step_lives) {
+        if (life.end == i) store_.death_state(life.tensor);
+      }
+    }
+  }
+}
+
+Binding Executor::binding(const OpSite& site, const Tensor& tensor) const {
+  const bool routed = std::any_of(tensor.shape.begin(), tensor.shape.end(), [](const Dim& d) {
+    return d.symbol == Symbol::routed;
+  });
+  if (!routed) return {};
+  const auto it = routed_.find({site.microbatch.value, site.instance->layer.value});
+  if (it == routed_.end()) {
+    throw ExecutionError(fmt::format("tensor '{}' of layer {}, microbatch {}: the routed count is "
+                                     "not known yet", tensor.name, site.instance->layer.value,
+                                     site.microbatch.value));
+  }
+  return {it->second};
+}
+
+void Executor::on_birth(const OpSite& site, const InstanceKey& key, const Tensor& tensor) {
+  store_.birth(key, tensor, binding(site, tensor));
+}
+
+void Executor::on_death(const OpSite&, const InstanceKey& key, const Tensor& tensor) {
+  store_.death(key, tensor);
+}
+
+void Executor::on_op(const OpSite& site) { perform(*site.op, &site); }
+
+void Executor::perform(const Op& op, const OpSite* site) {
+  in_.clear();
+  out_.clear();
+  for (TensorId id : op.in) in_.push_back(operand(op, site, id, true));
+  for (std::size_t i = 0; i < op.out.size(); ++i) {
+    const TensorId id = op.out[i];
+    const bool adds = i == 0 && op.attr.accumulate && !contains(op.in, id);
+    if (adds) static_cast<void>(operand(op, site, id, true));  // there must be something to add to
+    out_.push_back(operand(op, site, id, false));
+  }
+  const Call call{op, site, in_, out_};
+  const auto begin = SpanRecorder::Clock::now();
+  dispatch(call);
+  if (spans_ != nullptr) spans_->add(op, site, begin, SpanRecorder::Clock::now());
+  progress_.fetch_add(1, std::memory_order_relaxed);
+}
+
+View Executor::operand(const Op& op, const OpSite* site, TensorId id, bool reads) {
+  if (site == nullptr) return store_.state(id, reads, op.name);
+  const LayerProgram& layer = *site->program;
+  const Tensor& tensor = layer.tensor(id);
+  if (tensor.cls == TensorClass::activation) {
+    return store_.activation(resolve(stage_, *site, id), tensor, binding(*site, tensor), reads,
+                             op.name);
+  }
+  for (std::size_t w = 0; w < layer.weights.size(); ++w) {
+    const Weight& weight = layer.weights[w];
+    const WeightSlot& slot = site->instance->slots[w];
+    if (weight.weight == id) return store_.parameter(slot, tensor, false, op.name);
+    if (weight.gradient == id) return store_.parameter(slot, tensor, true, op.name);
+  }
+  throw ExecutionError(fmt::format("operation '{}' of layer {} uses '{}', which is neither an "
+                                   "activation nor a weight", op.name,
+                                   site->instance->layer.value, tensor.name));
+}
+
+std::vector<float> Executor::weights(Bucket which) {
+  const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(which)];
+  if (bucket.elements + bucket.buffer_elements == 0) return {};
+  const View view = store_.state(bucket.weights, true, "collect");
+  return {view.f32(), view.f32() + view.elements()};
+}
+
+}  // namespace pleat

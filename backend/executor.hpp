@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Executes one rank's program, operation by operation, in the order of walk_step. It decides nothing:
+// storage is born and freed where the program says, and every operation is one call to the kernels or
+// to a communicator.
+#pragma once
+
+#include <atomic>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/data.hpp"
+#include "backend/rank_context.hpp"
+#include "backend/runtime/execution_error.hpp"
+#include "backend/runtime/tensor_store.hpp"
+#include "backend/span_recorder.hpp"
+#include "backend/trainer.hpp"
+
+namespace pleat {
+
+// What the optimizer sees of a bucket on this rank: its range and its gradients, for the tests.
+struct GradientShard {
+  std::int64_t offset = 0;
+  std::vector<float> values;
+};
+
+class Executor final : private StepVisitor {
+ public:
+  // The arguments must outlive the executor. `progress` counts finished operations.
+  Executor(const Program&, const TrainConfig&, const RankContext&, const Batches&, KernelSet&,
+           std::atomic<std::int64_t>& progress);
+
+  // Runs one step. Throws ExecutionError when the program cannot be executed as written.
+  void run_step(int step, SpanRecorder* spans);
+
+  // The sum over this rank's microbatches, and the norm before clipping, of the last step.
+  [[nodiscard]] double loss() const { return loss_; }
+  [[nodiscard]] double grad_norm() const { return grad_norm_; }
+  [[nodiscard]] const std::map<std::pair<int, int>, std::int64_t>& routed() const { return routed_; }
+  [[nodiscard]] std::int64_t peak_live_bytes() const { return store_.arena().peak(); }
+  [[nodiscard]] double min_router_margin() const { return min_margin_; }
+  [[nodiscard]] const std::map<Bucket, GradientShard>& gradient_shards() const { return shards_; }
+  [[nodiscard]] std::vector<float> weights(Bucket);  // the rank's whole bucket, or nothing
+
+ private:
+  // An operation with its operands resolved. `site` is null at step level.
+  struct Call {
+    const Op& op;
+    const OpSite* site;
+    std::span<const View> in, out;
+  };
+
+  void on_birth(const OpSite&, const InstanceKey&, const Tensor&) override;
+  void on_op(const OpSite&) override;
+  void on_death(const OpSite&, const InstanceKey&, const Tensor&) override;
+
+  void initialise_weights();
+  void run_step_ops(const std::vector<Op>&, bool epilogue);
+  void perform(const Op&, const OpSite*);
+  [[nodiscard]] View operand(const Op&, const OpSite*, TensorId, bool reads);
+  [[nodiscard]] Binding binding(const OpSite&, const Tensor&) const;
+
+  void dispatch(const Call&);                     // execute.cpp
+  void attention(const Call&);                    // execute_attention.cpp
+  void attention_backward(const Call&);
+  void rope(const Call&, bool inverse);
+  void router(const Call&);                       // execute_moe.cpp
+  void router_backward(const Call&);
+  void grouped_gemm(const Call&);
+  void permute_backward(const Call&);
+  void reorder_chunks(const Call&, bool sort);
+  void bind_routed(const Call&, View all_counts);
+  void exchange_rows(const Call&, bool back);     // execute_comm.cpp
+  void collective(const Call&);
+  void send_or_recv(const Call&);
+  void loss(const Call&);                         // execute_step.cpp
+  void bucket_collective(const Call&);
+  void grad_norm(const Call&);
+  void clip(const Call&);
+  void adamw(const Call&);
+  [[nodiscard]] Bucket bucket_of(const Op&, TensorId) const;
+  [[nodiscard]] int bucket_member(Bucket) const;  // this rank's place among the bucket's replicas
+  [[nodiscard]] View my_shard(Bucket, View whole) const;
+
+  const Program& program_;
+  const TrainConfig& config_;
+  const RankContext& context_;
+  const Batches& batches_;
+  KernelSet& kernels_;
+  std::atomic<std::int64_t>& progress_;
+  const StageProgram& stage_;
+  TensorStore store_;
+  std::vector<View> in_, out_;  // operands of the running operation
+  std::vector<std::int64_t> send_bytes_, recv_bytes_;
+  std::vector<float> scores_;
+
+  int step_ = 0;
+  SpanRecorder* spans_ = nullptr;
+  double loss_ = 0, grad_norm_ = 0;
+  double min_margin_ = std::numeric_limits<double>::infinity();
+  std::map<std::pair<int, int>, std::int64_t> routed_;  // (microbatch, layer) -> R
+  std::map<Bucket, GradientShard> shards_;
+};
+
+}  // namespace pleat

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/init.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+// Steele, Lea, Flood: Fast splittable pseudorandom number generators (OOPSLA 2014), the output mix.
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+// FNV-1a, 64 bits.
+std::uint64_t hash(const std::string& name) {
+  std::uint64_t h = 0xcbf29ce484222325ULL;
+  for (char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return h;
+}
+
+double unit(std::uint64_t bits) {  // (0, 1]
+  return (static_cast<double>(bits >> 11) + 1.0) * 0x1p-53;
+}
+
+bool is_norm_scale(const LayerProgram& layer, TensorId weight) {
+  for (const Op& op : layer.forward) {
+    const bool norm = op.kind == OpKind::rms_norm || op.kind == OpKind::head_norm ||
+                      op.kind == OpKind::slice_norm;
+    if (norm && std::find(op.in.begin(), op.in.end(), weight) != op.in.end()) return true;
+  }
+  return false;
+}
+
+std::string base_name(const std::string& tensor) {
+  const std::string prefix = "W.";
+  return tensor.starts_with(prefix) ? tensor.substr(prefix.size()) : tensor;
+}
+
+}  // namespace
+
+std::vector<NamedPart> named_parts(const LayerProgram& layer, const LayerInstance& instance,
+                                   const Weight& weight, int ep_rank) {
+  const Tensor& tensor = layer.tensor(weight.weight);
+  const std::string base = base_name(tensor.name);
+  const std::int64_t elements = tensor.elements({});
+  if (layer.kind != LayerKind::dense && layer.kind != LayerKind::moe) return {{base, 0, elements}};
+  const std::string prefix = fmt::format("layers.{}.", instance.layer.value);
+  if (weight.bucket == Bucket::dense) return {{prefix + base, 0, elements}};
+  PLEAT_ASSERT(tensor.shape.size() == 3);
+  const std::int64_t local = tensor.shape[0].n, each = elements / local;
+  std::vector<NamedPart> parts;
+  for (std::int64_t e = 0; e < local; ++e) {
+    const std::int64_t expert = ep_rank * local + e;
+    parts.push_back({fmt::format("{}experts.{}.{}", prefix, expert, base), e * each, each});
+  }
+  return parts;
+}
+
+InitialValue initial_value(const LayerProgram& layer, const Weight& weight) {
+  if (is_norm_scale(layer, weight.weight)) return InitialValue::ones;
+  if (layer.tensor(weight.weight).shape.size() < 2) return InitialValue::zeros;
+  return InitialValue::normal;
+}
+
+void fill_normal(const std::string& name, std::uint64_t seed, std::span<float> out) {
+  const std::uint64_t key = mix(hash(name) ^ mix(seed));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double radius = std::sqrt(-2.0 * std::log(unit(mix(key + 2 * i))));
+    const double angle = 2.0 * std::numbers::pi * unit(mix(key + 2 * i + 1));
+    out[i] = static_cast<float>(kInitStd * radius * std::cos(angle));
+  }
+}
+
+void fill_initial(InitialValue value, const std::string& name, std::uint64_t seed,
+                  std::span<float> out) {
+  switch (value) {
+    case InitialValue::ones: std::fill(out.begin(), out.end(), 1.0F); return;
+    case InitialValue::zeros: std::fill(out.begin(), out.end(), 0.0F); return;
+    case InitialValue::normal: fill_normal(name, seed, out); return;
+  }
+}
+
+}  // namespace pleat

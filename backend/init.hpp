@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Initial weights, the same for every layout: each tensor's numbers depend on the seed and on its
+// global name only.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/program/program.hpp"
+
+namespace pleat {
+
+// A part of a weight under its global name: "embedding", "layers.3.qkv", "layers.3.experts.5.fc1".
+// A grouped weight [El, n, k] has one part for each local expert.
+struct NamedPart {
+  std::string name;
+  std::int64_t offset = 0, elements = 0;  // within the weight
+};
+[[nodiscard]] std::vector<NamedPart> named_parts(const LayerProgram&, const LayerInstance&,
+                                                 const Weight&, int ep_rank);
+
+enum class InitialValue { ones, zeros, normal };
+// Ones for the scales of norms, zeros for other vectors (biases), a normal distribution for matrices.
+[[nodiscard]] InitialValue initial_value(const LayerProgram&, const Weight&);
+
+inline constexpr double kInitStd = 0.02;
+
+// normal(0, kInitStd): element i is a function of (name, seed, i) alone.
+void fill_normal(const std::string& name, std::uint64_t seed, std::span<float> out);
+void fill_initial(InitialValue, const std::string& name, std::uint64_t seed, std::span<float> out);
+
+}  // namespace pleat

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/runtime/arena.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+
+// Sizes are rounded up to eighths of a power of two, so that routed tensors, whose size changes with
+// every microbatch, find a freed block to reuse. Only requested bytes are counted.
+std::int64_t capacity_of(std::int64_t bytes) {
+  const auto wanted = static_cast<std::uint64_t>(bytes < 64 ? 64 : bytes);
+  const std::uint64_t step = std::max<std::uint64_t>(64, std::bit_floor(wanted) / 8);
+  return static_cast<std::int64_t>((wanted + step - 1) / step * step);
+}
+
+}  // namespace
+
+Block::~Block() {
+  if (arena_ != nullptr) arena_->release(data_, bytes_);
+}
+
+Arena::~Arena() {
+  PLEAT_ASSERT(live_ == 0);  // a block outlived the arena
+  for (auto& [capacity, list] : free_) {
+    for (std::byte* data : list) ::operator delete(data, kAlignment);
+  }
+}
+
+Block Arena::allocate(std::int64_t bytes) {
+  PLEAT_ASSERT(bytes >= 0);
+  const std::int64_t capacity = capacity_of(bytes);
+  auto& list = free_[capacity];
+  Block block;
+  if (list.empty()) {
+    block.data_ = static_cast<std::byte*>(
+        ::operator new(static_cast<std::size_t>(capacity), kAlignment));
+  } else {
+    block.data_ = list.back();
+    list.pop_back();
+  }
+  block.arena_ = this;
+  block.bytes_ = bytes;
+  if (poison_) std::memset(block.data_, 0xff, static_cast<std::size_t>(bytes));
+  live_ += bytes;
+  if (live_ > peak_) peak_ = live_;
+  return block;
+}
+
+void Arena::release(std::byte* data, std::int64_t bytes) noexcept {
+  // allocate() made the list's entry; growing it again can only fail when memory is exhausted.
+  free_[capacity_of(bytes)].push_back(data);
+  live_ -= bytes;
+}
+
+}  // namespace pleat

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The memory of one rank's step. Counts the bytes that were asked for, live and at their highest;
+// it is told nothing about what the memory model predicts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace pleat {
+
+class Arena;
+
+// Owns one allocation; gives it back on destruction. Must not outlive its arena.
+class Block {
+ public:
+  Block() = default;
+  Block(Block&& other) noexcept { swap(other); }
+  Block& operator=(Block&& other) noexcept { swap(other); return *this; }
+  ~Block();
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+
+ private:
+  friend class Arena;
+  void swap(Block& other) noexcept {
+    std::swap(arena_, other.arena_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+  Arena* arena_ = nullptr;
+  std::byte* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+class Arena {
+ public:
+  explicit Arena(bool poison) : poison_(poison) {}
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // 64-byte aligned. Contents are unspecified, or NaN (every bit set) when the arena poisons.
+  [[nodiscard]] Block allocate(std::int64_t bytes);
+  [[nodiscard]] std::int64_t live() const { return live_; }  // requested bytes not yet given back
+  [[nodiscard]] std::int64_t peak() const { return peak_; }
+
+ private:
+  friend class Block;
+  void release(std::byte* data, std::int64_t bytes) noexcept;
+
+  bool poison_ = false;
+  std::int64_t live_ = 0, peak_ = 0;
+  // Freed memory by capacity, reused so that a step does not go back to the system for its tensors.
+  std::map<std::int64_t, std::vector<std::byte*>> free_;
+};
+
+}  // namespace pleat

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/runtime/tensor_store.hpp"
+
+#include <fmt/format.h>
+
+#include "backend/runtime/execution_error.hpp"
+
+namespace pleat {
+namespace {
+
+std::string where(const InstanceKey& k) {
+  return fmt::format("microbatch {}, chunk {}, position {}", k.microbatch, k.chunk, k.position);
+}
+
+View view_of(std::byte* data, const Tensor& t, const Binding& b) {
+  return {data, t.dtype, t.rows(b), t.columns(b)};
+}
+
+}  // namespace
+
+TensorStore::TensorStore(const StageProgram& stage, bool poison)
+    : stage_(stage), arena_(poison), state_(stage.state.size()) {}
+
+void TensorStore::birth(const InstanceKey& key, const Tensor& tensor, const Binding& binding) {
+  const auto [it, fresh] = activations_.try_emplace(key);
+  if (!fresh) {
+    throw ExecutionError(fmt::format("tensor '{}' is born twice ({})", tensor.name, where(key)));
+  }
+  it->second.name = tensor.name;
+  it->second.block = arena_.allocate(tensor.bytes(binding));
+}
+
+void TensorStore::death(const InstanceKey& key, const Tensor& tensor) {
+  if (activations_.erase(key) == 0) {
+    throw ExecutionError(
+        fmt::format("tensor '{}' is freed but not alive ({})", tensor.name, where(key)));
+  }
+}
+
+View TensorStore::activation(const InstanceKey& key, const Tensor& tensor, const Binding& binding,
+                             bool reads, const std::string& op) {
+  const auto it = activations_.find(key);
+  if (it == activations_.end()) {
+    throw ExecutionError(fmt::format("operation '{}' uses tensor '{}', which is not alive ({})", op,
+                                     tensor.name, where(key)));
+  }
+  const Block& block = it->second.block;
+  if (block.bytes() != tensor.bytes(binding)) {
+    throw ExecutionError(fmt::format("operation '{}' uses {} B of tensor '{}', which has {} B ({})",
+                                     op, tensor.bytes(binding), tensor.name, block.bytes(),
+                                     where(key)));
+  }
+  if (reads && !it->second.written) {
+    throw ExecutionError(fmt::format("operation '{}' reads tensor '{}', which nothing has written "
+                                     "({})", op, tensor.name, where(key)));
+  }
+  if (!reads) it->second.written = true;
+  return view_of(block.data(), tensor, binding);
+}
+
+void TensorStore::birth_state(TensorId id) {
+  StateStorage& s = state_[id.index()];
+  const Tensor& tensor = stage_.state[id.index()];
+  if (s.born) throw ExecutionError(fmt::format("step tensor '{}' is born twice", tensor.name));
+  s.block = arena_.allocate(tensor.bytes({}));
+  s.born = true;
+}
+
+void TensorStore::death_state(TensorId id) {
+  StateStorage& s = state_[id.index()];
+  if (!s.born) {
+    throw ExecutionError(fmt::format("step tensor '{}' is freed but not alive",
+                                     stage_.state[id.index()].name));
+  }
+  s = StateStorage{};
+}
+
+View TensorStore::state(TensorId id, bool reads, const std::string& op) {
+  StateStorage& s = state_[id.index()];
+  const Tensor& tensor = stage_.state[id.index()];
+  if (!s.born) {
+    throw ExecutionError(fmt::format("operation '{}' uses step tensor '{}', which is not alive", op,
+                                     tensor.name));
+  }
+  if (reads && !s.written) {
+    throw ExecutionError(fmt::format("operation '{}' reads step tensor '{}', which nothing has "
+                                     "written in this step", op, tensor.name));
+  }
+  if (!reads) s.written = true;
+  return view_of(s.block.data(), tensor, {});
+}
+
+View TensorStore::parameter(const WeightSlot& slot, const Tensor& tensor, bool gradient,
+                            const std::string& op) {
+  const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(slot.bucket)];
+  const View whole = state(gradient ? bucket.gradients : bucket.weights, true, op);
+  const std::int64_t elements = tensor.elements({});
+  if (whole.dtype != tensor.dtype || slot.offset < 0 ||
+      slot.offset + elements > whole.elements()) {
+    throw ExecutionError(fmt::format("operation '{}' uses '{}' at [{}, {}) of a bucket with {} "
+                                     "elements", op, tensor.name, slot.offset,
+                                     slot.offset + elements, whole.elements()));
+  }
+  std::byte* data = static_cast<std::byte*>(whole.data) + bytes_of(tensor.dtype, slot.offset);
+  return view_of(data, tensor, {});
+}
+
+void TensorStore::require_no_activations() const {
+  if (activations_.empty()) return;
+  const auto& [key, activation] = *activations_.begin();
+  throw ExecutionError(fmt::format("{} activations are alive after the step, the first is '{}' ({})",
+                                   activations_.size(), activation.name, where(key)));
+}
+
+}  // namespace pleat

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Which storage a tensor of the running step has. Activations live from birth to death; weights and
+// gradients are views into the buckets, which are tensors of the step like any other.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/runtime/arena.hpp"
+#include "core/program/program.hpp"
+#include "core/program/step_walk.hpp"
+#include "kernels/kernel_set.hpp"
+
+namespace pleat {
+
+class TensorStore {
+ public:
+  TensorStore(const StageProgram& stage, bool poison);
+
+  // Every failure is an ExecutionError that names the tensor, and the operation where there is one.
+  void birth(const InstanceKey&, const Tensor&, const Binding&);
+  void death(const InstanceKey&, const Tensor&);
+  // `reads`: the operation needs its contents, which some operation must have written; otherwise it
+  // is about to write them.
+  [[nodiscard]] View activation(const InstanceKey&, const Tensor&, const Binding&, bool reads,
+                                const std::string& op);
+
+  // Tensors of StageProgram::state.
+  void birth_state(TensorId);
+  void death_state(TensorId);
+  [[nodiscard]] bool has_state(TensorId id) const { return state_[id.index()].born; }
+  [[nodiscard]] View state(TensorId, bool reads, const std::string& op);
+  void forget_contents(TensorId id) { state_[id.index()].written = false; }  // of the last step
+
+  // A weight or gradient of a layer: its part of the bucket's storage.
+  [[nodiscard]] View parameter(const WeightSlot&, const Tensor&, bool gradient,
+                               const std::string& op);
+
+  // Throws if an activation is still alive: the program never frees it.
+  void require_no_activations() const;
+  [[nodiscard]] const Arena& arena() const { return arena_; }
+
+ private:
+  struct StateStorage {
+    bool born = false, written = false;
+    Block block;
+  };
+  struct Activation {
+    std::string name;
+    bool written = false;
+    Block block;
+  };
+
+  const StageProgram& stage_;
+  Arena arena_;  // before the blocks: destroyed after them
+  std::vector<StateStorage> state_;
+  std::map<InstanceKey, Activation> activations_;
+};
+
+}  // namespace pleat

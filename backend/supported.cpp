@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/supported.hpp"
+
+#include <fmt/format.h>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+void require_degree(Diagnostics& d, const std::string& flag, int value, const std::string& hint) {
+  if (value == 1) return;
+  d.error(ExitCode::bad_request, "--" + flag, flag,
+          fmt::format("this backend runs {} 1 so far (got {})", flag, value), hint);
+}
+
+void require(Diagnostics& d, bool holds, const std::string& path, const std::string& message,
+             const std::string& hint) {
+  if (!holds) d.error(ExitCode::bad_request, "", path, message, hint);
+}
+
+void check_plan(Diagnostics& d, const Plan& p) {
+  const std::string grid = "use --dp, --ep and --pp";
+  require_degree(d, "tp", p.attention.tp, grid);
+  require_degree(d, "cp", p.attention.cp, grid);
+  require_degree(d, "etp", p.expert.etp, grid);
+  require_degree(d, "vpp", p.vpp, "use --vpp 1: each stage one chunk");
+  require(d, p.precision == Precision::fp32, "precision",
+          fmt::format("this backend computes in fp32 so far (got {})", name_of(p.precision)),
+          "use --precision fp32");
+  require(d, p.sharding == Sharding::none || p.sharding == Sharding::zero1, "sharding",
+          fmt::format("this backend runs none and zero1 so far (got {})", name_of(p.sharding)),
+          "use --sharding zero1");
+  require(d, p.dispatcher == Dispatcher::alltoall, "dispatcher",
+          fmt::format("this backend dispatches by all-to-all (got {})", name_of(p.dispatcher)),
+          "use --dispatcher alltoall");
+  require(d, p.cuda_graph == CudaGraph::none, "cuda_graph",
+          fmt::format("this backend captures no CUDA graphs (got {})", name_of(p.cuda_graph)),
+          "use --cuda-graph none");
+  require(d, !p.overlap.expert_parallel && !p.overlap.delay_wgrad, "overlap",
+          "this backend does not overlap microbatches so far",
+          "set overlap.expert_parallel and overlap.delay_wgrad to false");
+  const bool fp32_state =
+      p.optimizer.main_grads == DType::fp32 && p.optimizer.main_params == DType::fp32 &&
+      p.optimizer.exp_avg == DType::fp32 && p.optimizer.exp_avg_sq == DType::fp32;
+  require(d, fp32_state, "optimizer", "this backend keeps gradients and optimizer state in fp32",
+          "set every type of `optimizer` to fp32");
+}
+
+void check_model(Diagnostics& d, const ModelSpec& m) {
+  const auto feature = [&](bool used, const std::string& path, const std::string& what) {
+    require(d, !used, path, fmt::format("this backend has no {} so far (model {})", what, m.name),
+            "use a model without it, such as tiny-moe");
+  };
+  feature(m.norm == NormKind::layer_norm, "norm", "layer norm");
+  feature(m.learned_positions > 0, "learned_positions", "learned position embeddings");
+  feature(m.mlp_bias || m.attention.qkv_bias || m.attention.out_bias, "bias", "biases");
+  feature(m.tied_embeddings, "tied_embeddings", "tied embeddings");
+  feature(m.mtp_layers > 0, "mtp_layers", "multi-token prediction");
+}
+
+}  // namespace
+
+void require_supported(const Program& program) {
+  Diagnostics d;
+  check_plan(d, program.plan);
+  check_model(d, program.model);
+  d.throw_if_errors();
+}
+
+}  // namespace pleat

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/application.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <system_error>
+
+#include "cli/commands/commands.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/report/output.hpp"
+#include "cli/suggestions.hpp"
+#include "core/diagnostics.hpp"
+
+namespace pleat::cli {
+namespace {
+
+constexpr int code(ExitCode c) { return static_cast<int>(c); }
+
+void complain(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+
+void add_commands(CLI::App& app, Action& action) {
+  add_models_command(app, action);
+  add_clusters_command(app, action);
+  add_model_command(app, action);
+  add_program_command(app, action);
+  add_predict_command(app, action);
+  add_plan_command(app, action);
+  add_train_command(app, action);
+  add_calibrate_command(app, action);
+  add_compare_command(app, action);
+  add_tune_command(app, action);
+  add_version_command(app, action);
+  add_help_command(app, action);
+}
+
+int report_parse_error(const CLI::App& app, const CLI::ParseError& e) {
+  const Diagnostic problem{Severity::error, ExitCode::bad_request, "", "", parse_problem(app, e),
+                           parse_hint(app, e)};
+  complain(to_text(problem));
+  return code(ExitCode::bad_request);
+}
+
+int report_output_error(const OutputError& e) {
+  // A reader that has seen enough (head, less) is not worth a message.
+  if (e.error_number() != EPIPE) complain(std::string("error: ") + e.what());
+  return code(ExitCode::device_or_io);
+}
+
+int run(CLI::App& app, const Action& action) {
+  try {
+    action();
+    flush_output();
+    return code(ExitCode::done);
+  } catch (const ConfigError& e) {
+    complain(e.what());
+    return code(e.exit_code());
+  } catch (const OutputError& e) {
+    return report_output_error(e);
+  } catch (const CLI::ParseError& e) {  // options that only the command can judge
+    return report_parse_error(app, e);
+  } catch (const std::bad_alloc&) {
+    complain("error: out of memory");
+    return code(ExitCode::device_or_io);
+  } catch (const std::exception& e) {
+    complain(std::string("error: ") + e.what());
+    return code(ExitCode::device_or_io);
+  }
+}
+
+}  // namespace
+
+int run_application(int argc, char** argv) {
+  handle_signals();
+  CLI::App app("Pleat plans, predicts and runs Mixture-of-Experts training.", "pleat");
+  app.require_subcommand(1);
+  app.footer("`pleat help COMMAND` describes one command and gives examples of it.\n"
+             "Exit codes: 0 done, 2 the request is wrong, 3 a file is wrong, 4 nothing fits,\n"
+             "5 input, output or device, 6 verification or mismatch, 130 interrupted.");
+  Action action;
+  app.set_version_flag("--version", version_text());
+  add_commands(app, action);
+  if (argc > 1 && argv[1][0] != '-' && find_command(app, argv[1]) == nullptr) {
+    return run(app, [&] { throw_unknown_command(app, argv[1]); });
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {  // --help, --version
+    return run(app, [&] { print(e.get_name() == "CallForVersion" ? version_text() + "\n"
+                                                                  : selected(app).help()); });
+  } catch (const CLI::ParseError& e) {
+    return report_parse_error(app, e);
+  }
+  return run(app, action);
+}
+
+}  // namespace pleat::cli

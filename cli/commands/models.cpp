@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// pleat models
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/report/catalog_report.hpp"
+#include "cli/report/output.hpp"
+
+namespace pleat::cli {
+
+void add_models_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("models", "List the models that ship");
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print JSON");
+  command->footer("Examples:\n  pleat models\n  pleat models --json");
+  command->callback([&action, json] {
+    action = [json] { print(*json ? models_json() : models_text()); };
+  });
+}
+
+}  // namespace pleat::cli

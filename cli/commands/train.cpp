@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// pleat train
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/workflow/train_and_compare.hpp"
+
+namespace pleat::cli {
+
+void add_train_command(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("train", "Run a plan on this machine, predicted against measured");
+  const auto o = std::make_shared<TrainOptions>();
+  add_plan_options(*command, o->plan);
+  command->add_option("-d,--data", o->data, "Text to train on: a file, or 'bible' (Debian's bible-kjv)")
+      ->capture_default_str();
+  command->add_option("--steps", o->steps, "Training steps")->capture_default_str()->check(CLI::Range(1, 1'000'000));
+  command->add_option("--lr", o->lr, "Learning rate of AdamW")->capture_default_str()->check(CLI::Range(0.0, 1.0));
+  command->add_option("--seed", o->seed, "Seed of the initial weights")->capture_default_str();
+  command->add_flag("--forced-routing", o->forced_routing,
+                    "Give every expert the same number of tokens");
+  command->add_option("--trace", o->trace_file, "Write the last step's measured trace (Perfetto)");
+  command->add_flag("--json", o->json, "Print JSON");
+  command->footer(
+      "Examples:\n"
+      "  pleat train --model tiny-moe --gpus 4 --ep 4 --seq-len 128 --global-batch 8 --steps 10\n"
+      "  pleat train --plan plan.json --data corpus.txt --steps 100 --trace measured.json");
+  command->callback([&action, o] { action = [o] { train_and_compare(*o); }; });
+}
+
+}  // namespace pleat::cli

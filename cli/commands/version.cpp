@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// pleat version, pleat help
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/report/output.hpp"
+#include "cli/suggestions.hpp"
+
+namespace pleat::cli {
+
+std::string version_text() { return std::string("pleat ") + PLEAT_VERSION; }
+
+void add_version_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("version", "Print the version");
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print JSON");
+  command->footer("Examples:\n  pleat version\n  pleat version --json");
+  command->callback([&action, json] {
+    action = [json] {
+      print(*json ? std::string("{\"version\": \"") + PLEAT_VERSION + "\"}\n"
+                  : version_text() + "\n");
+    };
+  });
+}
+
+void add_help_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("help", "Describe a command, with examples");
+  const auto name = std::make_shared<std::string>();
+  command->add_option("COMMAND", *name, "The command to describe");
+  command->footer("Examples:\n  pleat help\n  pleat help plan");
+  command->callback([&app, &action, name] {
+    action = [&app, name] {
+      const CLI::App* about = find_command(app, *name);
+      if (!name->empty() && about == nullptr) throw_unknown_command(app, *name);
+      print((name->empty() ? app : *about).help());
+    };
+  });
+}
+
+}  // namespace pleat::cli

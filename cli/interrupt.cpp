@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/interrupt.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat::cli {
+namespace {
+
+std::atomic<const char*> pending_file{nullptr};
+static_assert(std::atomic<const char*>::is_always_lock_free);
+
+// Only async-signal-safe calls.
+extern "C" void interrupted(int) {
+  if (const char* path = pending_file.load()) unlink(path);
+  constexpr char message[] = "\ninterrupted\n";
+  const ssize_t ignored = write(STDERR_FILENO, message, sizeof message - 1);
+  static_cast<void>(ignored);
+  _exit(static_cast<int>(ExitCode::interrupted));
+}
+
+}  // namespace
+
+void handle_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, interrupted);
+}
+
+void remove_on_interrupt(const char* path) { pending_file.store(path); }
+
+}  // namespace pleat::cli

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Ctrl-C ends with 130 and leaves no half-written file; a closed pipe is an error value, not a signal.
+#pragma once
+
+namespace pleat::cli {
+
+void handle_signals();
+
+// The file that an interruption must remove; the string must outlive the registration.
+// nullptr: none.
+void remove_on_interrupt(const char* path);
+
+}  // namespace pleat::cli

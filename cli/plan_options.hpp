@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The options that name a model, a cluster, a workload and a plan, shared by the commands that need
+// one. Kept as typed; cli/request.hpp turns them into checked specs.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace pleat::cli {
+
+// What is to be run, and where.
+struct TargetOptions {
+  std::string model, cluster, profile, runtime;
+  std::optional<int> gpus;
+  std::optional<std::int64_t> seq_len, global_batch;
+};
+
+// How: one field a flag; absent is the runtime's default.
+struct ShapeOptions {
+  std::optional<int> tp, cp, pp, vpp, ep, etp, micro_batch;
+  std::optional<std::string> layout, precision, recompute, sharding, dispatcher;
+  bool ep_overlap = false;
+};
+
+struct PlanOptions {
+  TargetOptions target;
+  ShapeOptions shape;
+  std::string plan_file;
+  bool accept_mismatch = false;
+};
+
+void add_target_options(CLI::App&, TargetOptions&);
+void add_shape_options(CLI::App&, ShapeOptions&);
+void add_plan_options(CLI::App&, PlanOptions&);  // both, and --plan FILE
+
+// "tp=1,pp=2,vpp=8,ep=32" as the flags of the same names would give it. ConfigError (bad_request)
+// names every wrong part; `flag` is where it was typed.
+[[nodiscard]] ShapeOptions parse_shape(const std::string& text, const std::string& flag);
+
+// The first plan-shape flag that was given, for messages; empty when none was.
+[[nodiscard]] std::string first_shape_flag(const ShapeOptions&);
+
+}  // namespace pleat::cli

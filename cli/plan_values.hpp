@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Names of plan values as they are typed: "mxfp8", "zero1", "moe_act,layernorm". A wrong one is a
+// ConfigError (bad_request) that lists the right ones.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "core/plan/plan.hpp"
+
+namespace pleat::cli {
+
+struct Recompute {
+  std::set<Module> modules;
+  bool full = false;
+};
+
+// `flag` is what the user typed it for, "--precision".
+[[nodiscard]] Precision parse_precision(const std::string& word, const std::string& flag);
+[[nodiscard]] Sharding parse_sharding(const std::string& word, const std::string& flag);
+[[nodiscard]] Dispatcher parse_dispatcher(const std::string& word, const std::string& flag);
+[[nodiscard]] Runtime parse_runtime(const std::string& word, const std::string& flag);
+// "none", "full", or module names with commas or plus signs between.
+[[nodiscard]] Recompute parse_recompute(const std::string& words, const std::string& flag);
+
+[[nodiscard]] std::string name_of_runtime(Runtime);
+
+}  // namespace pleat::cli

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/tune_report.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/report/tables.hpp"
+
+namespace pleat::cli {
+namespace {
+
+double over(Seconds a, Seconds b) { return a / b; }
+
+// "exact", or how many bytes the model is off.
+std::string byte_error(const Contender& c) {
+  const std::int64_t off = c.recorded_bytes - c.measured_bytes;
+  return off == 0 ? "exact" : fmt::format("{:+} B", off);
+}
+
+}  // namespace
+
+std::string contest_text(const std::vector<Contender>& contenders) {
+  Table table{{{"", Align::left}, {"plan", Align::left}, {"predicted"}, {"vs winner"}, {"measured"},
+               {"vs winner"}, {"error"}, {"spread"}, {"predicted peak"}, {"measured peak"}, {"error"}},
+              {}};
+  for (const Contender& c : contenders) {
+    const Contender& winner = contenders.front();
+    const Seconds measured = measured_step(c);
+    table.rows.push_back({c.label, summary(c.plan), format_seconds(c.predicted.step),
+                          fmt::format("{:.2f}x", over(c.predicted.step, winner.predicted.step)),
+                          format_seconds(measured),
+                          fmt::format("{:.2f}x", over(measured, measured_step(winner))),
+                          format_percent(over(c.predicted.step, measured) - 1),
+                          fmt::format("{:.0f} %", 100 * round_spread(c)),
+                          format_bytes(c.recorded_bytes), format_bytes(c.measured_bytes),
+                          byte_error(c)});
+  }
+  return to_text(table) +
+         "predicted peak: the memory model with the routed counts of the measured step\n";
+}
+
+JsonValue contest_json(const std::vector<Contender>& contenders) {
+  JsonValue list = JsonValue::array();
+  for (const Contender& c : contenders) {
+    JsonValue medians = JsonValue::array();
+    for (const double m : c.medians) medians.push_back(m);
+    JsonValue json = JsonValue::object();
+    json.set("label", c.label)
+        .set("plan", summary(c.plan))
+        .set("predicted_step_s", c.predicted.step.base())
+        .set("measured_step_s", measured_step(c).base())
+        .set("medians_s", medians)
+        .set("predicted_peak_bytes", c.recorded_bytes)
+        .set("expected_routing_peak_bytes", c.predicted.peak_bytes())
+        .set("measured_peak_bytes", c.measured_bytes);
+    list.push_back(json);
+  }
+  return list;
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/write_file.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/interrupt.hpp"
+#include "core/diagnostics.hpp"
+#include "core/json/text_file.hpp"
+
+namespace pleat::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& path, int error, const std::string& hint = {}) {
+  throw_config_error(ExitCode::device_or_io, path, "",
+                     std::string("cannot write: ") + std::strerror(error), hint);
+}
+
+// A device or a pipe is written in place: renaming a file over /dev/null would replace the device.
+bool is_stream(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_type type = fs::status(path, ignored).type();
+  return type == fs::file_type::character || type == fs::file_type::fifo;
+}
+
+void write_stream(const std::string& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) fail(path, errno);
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int error = errno;
+  if (std::fclose(file) != 0 || !written) fail(path, written ? errno : error);
+}
+
+// The file that a link points to is replaced, not the link.
+std::string resolved(const std::string& path) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(path, error);
+  return error || real.empty() ? path : real.string();
+}
+
+}  // namespace
+
+void require_writable(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) fail(path, EISDIR);
+  std::string parent = fs::path(path).parent_path().string();
+  if (parent.empty()) parent = ".";
+  if (!fs::is_directory(parent, ignored)) {
+    fail(path, ENOENT, "the folder " + parent + " does not exist");
+  }
+  if (::access(is_stream(path) ? path.c_str() : parent.c_str(), W_OK) != 0) fail(path, errno);
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  require_writable(path);
+  if (is_stream(path)) {
+    write_stream(path, text);
+    return;
+  }
+  const std::string target = resolved(path);
+  const std::string partial = target + ".tmp." + std::to_string(::getpid());
+  remove_on_interrupt(partial.c_str());  // the name that write_text_file uses
+  try {
+    write_text_file(target, text);
+  } catch (...) {
+    remove_on_interrupt(nullptr);
+    throw;
+  }
+  remove_on_interrupt(nullptr);
+}
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) fail(path, error.value());
+}
+
+}  // namespace pleat::cli

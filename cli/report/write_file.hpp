@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Output files appear whole or not at all: a temporary file beside the target, then a rename.
+#pragma once
+
+#include <string>
+
+namespace pleat::cli {
+
+// Throws ConfigError (device_or_io) with the reason; then the target is as it was before.
+void write_file(const std::string& path, const std::string& text);
+
+// Fails now rather than after minutes of work when `path` could not be written later.
+void require_writable(const std::string& path);
+
+// Makes the folder and its parents; ConfigError (device_or_io) if that fails.
+void make_folder(const std::string& path);
+
+}  // namespace pleat::cli

@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/request.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/plan_values.hpp"
+#include "core/diagnostics.hpp"
+#include "core/json/text_file.hpp"
+#include "core/plan/constraints.hpp"
+#include "core/plan/plan_document.hpp"
+#include "core/spec/catalog.hpp"
+
+namespace pleat::cli {
+namespace {
+
+constexpr std::int64_t kMaxWorld = 16'777'216;
+
+void require_all(const TargetOptions& o) {
+  Diagnostics problems;
+  const auto require = [&](bool given, const char* flag, const char* hint) {
+    if (!given) problems.error(ExitCode::bad_request, flag, "", "is required", hint);
+  };
+  require(!o.model.empty(), "--model", "`pleat models` lists what ships");
+  require(!o.cluster.empty(), "--cluster", "`pleat clusters` lists what ships");
+  require(o.gpus.has_value(), "--gpus", "GPUs in the job, for example --gpus 256");
+  require(o.seq_len.has_value(), "--seq-len", "tokens of a sequence, for example --seq-len 4096");
+  require(o.global_batch.has_value(), "--global-batch",
+          "sequences of a step over all GPUs, for example --global-batch 4096");
+  problems.throw_if_errors();
+}
+
+void require_cluster_holds(const ClusterSpec& cluster, int gpus) {
+  if (cluster.max_gpus == 0 || gpus <= cluster.max_gpus) return;
+  throw_config_error(ExitCode::bad_request, "--gpus", "",
+                     fmt::format("{} GPUs asked for, {} has {}", gpus, cluster.name, cluster.max_gpus));
+}
+
+Profile usual_profile(const ClusterSpec& cluster, Runtime runtime) {
+  if (auto found = find_newest_profile(cluster.name, runtime)) return std::move(found->profile);
+  return datasheet_profile(cluster.name, cluster.tiers.size(), runtime);
+}
+
+// Profile and runtime together: a named profile decides the runtime unless it is given too.
+void choose_profile(const TargetOptions& o, Target& target) {
+  const Runtime usual = target.cluster.shared_cores > 0 ? Runtime::pleat : Runtime::megatron;
+  if (o.profile.empty()) {
+    target.runtime = o.runtime.empty() ? usual : parse_runtime(o.runtime, "--runtime");
+    target.profile = usual_profile(target.cluster, target.runtime);
+    if (o.runtime.empty()) {
+      target.assumed.push_back("--runtime " + name_of_runtime(target.runtime));
+    }
+    target.assumed.push_back("--profile " + target.profile.name);
+    return;
+  }
+  target.profile = load_profile(o.profile);
+  target.runtime = target.profile.runtime;
+  if (!o.runtime.empty() && parse_runtime(o.runtime, "--runtime") != target.runtime) {
+    throw_config_error(ExitCode::verification, "--profile", "",
+                       fmt::format("{} describes the runtime {}, --runtime says {}",
+                                   target.profile.name, name_of_runtime(target.runtime), o.runtime));
+  }
+}
+
+// The rest of the world after the named degrees; at least 1, the rules say what does not divide.
+int remaining(int gpus, std::initializer_list<int> degrees) {
+  std::int64_t used = 1;
+  for (const int degree : degrees) used = std::min(used * degree, kMaxWorld);
+  return static_cast<int>(std::max<std::int64_t>(1, gpus / used));
+}
+
+void require_valid_plan(const Target& target, const Plan& plan, const std::string& where) {
+  require_valid({target.model, target.workload, plan, target.gpus}, where);
+}
+
+void reject_shape_beside_plan(const PlanOptions& o) {
+  const std::string flag = first_shape_flag(o.shape);
+  if (flag.empty()) return;
+  throw_config_error(ExitCode::bad_request, flag, "", "cannot be given beside --plan",
+                     "change the plan file, or give all of the plan as flags");
+}
+
+struct Mismatch {
+  std::string flag, said, plan;
+};
+
+void require_match(const PlanOptions& o, const PlanDocument& document) {
+  if (o.accept_mismatch) return;
+  std::vector<Mismatch> found;
+  const TargetOptions& t = o.target;
+  if (!t.model.empty() && t.model != document.model.name &&
+      load_model(t.model).model != document.model) {
+    found.push_back({"--model", t.model, document.model.name});
+  }
+  if (!t.cluster.empty() && load_cluster(t.cluster).name != document.cluster) {
+    found.push_back({"--cluster", t.cluster, document.cluster});
+  }
+  if (t.gpus && *t.gpus != document.gpus) {
+    found.push_back({"--gpus", std::to_string(*t.gpus), std::to_string(document.gpus)});
+  }
+  Diagnostics problems;
+  for (const Mismatch& m : found) {
+    problems.error(ExitCode::verification, m.flag, "",
+                   fmt::format("the plan was made for {}, not for {}", m.plan, m.said),
+                   "--accept-mismatch goes on with the flag's value");
+  }
+  problems.throw_if_errors();
+}
+
+}  // namespace
+
+Precision default_precision(Runtime runtime) {
+  switch (runtime) {
+    case Runtime::pleat: return Precision::fp32;
+    case Runtime::megatron: return Precision::bf16;
+  }
+  return Precision::bf16;
+}
+
+Target resolve_target(const TargetOptions& o) {
+  require_all(o);
+  Target target;
+  target.model = load_model(o.model).model;
+  target.cluster = load_cluster(o.cluster);
+  target.gpus = *o.gpus;
+  target.workload = {.seq_len = *o.seq_len, .global_batch = *o.global_batch};
+  require_cluster_holds(target.cluster, target.gpus);
+  choose_profile(o, target);
+  return target;
+}
+
+Plan resolve_shape(const ShapeOptions& o, const Target& target, const std::string& where,
+                   std::vector<std::string>& assumed) {
+  Plan plan;
+  const auto degree = [&](const char* flag, const std::optional<int>& given, int& value) {
+    if (given) value = *given;
+    else assumed.push_back(fmt::format("--{} {}", flag, value));
+  };
+  const auto word = [&](const char* flag, const std::optional<std::string>& given, auto& value,
+                        auto parse) {
+    if (given) value = parse(*given, std::string("--") + flag);
+    else assumed.push_back(fmt::format("--{} {}", flag, name_of(value)));
+  };
+  degree("tp", o.tp, plan.attention.tp);
+  degree("cp", o.cp, plan.attention.cp);
+  degree("pp", o.pp, plan.attention.pp);
+  degree("vpp", o.vpp, plan.vpp);
+  degree("ep", o.ep, plan.expert.ep);
+  degree("etp", o.etp, plan.expert.etp);
+  degree("micro-batch", o.micro_batch, plan.micro_batch);
+  plan.precision = default_precision(target.runtime);
+  word("precision", o.precision, plan.precision, parse_precision);
+  word("sharding", o.sharding, plan.sharding, parse_sharding);
+  word("dispatcher", o.dispatcher, plan.dispatcher, parse_dispatcher);
+  if (o.recompute) {
+    const Recompute recompute = parse_recompute(*o.recompute, "--recompute");
+    plan.recompute = recompute.modules;
+    plan.recompute_full = recompute.full;
+  } else {
+    assumed.push_back("--recompute none");
+  }
+  if (o.layout) plan.layout = *o.layout;
+  else assumed.push_back("--layout even");
+  plan.overlap.expert_parallel = o.ep_overlap;
+  const auto& [tp, cp, dp, pp] = plan.attention;
+  plan.attention.dp = remaining(target.gpus, {tp, cp, pp});
+  plan.expert.edp = remaining(target.gpus, {plan.expert.etp, plan.expert.ep, pp});
+  require_valid_plan(target, plan, where);
+  return plan;
+}
+
+Request resolve_request(const PlanOptions& o) {
+  Request request;
+  Target& target = request.target;
+  if (o.plan_file.empty()) {
+    target = resolve_target(o.target);
+    request.plan = resolve_shape(o.shape, target, "", target.assumed);
+    return request;
+  }
+  reject_shape_beside_plan(o);
+  const PlanDocument document = read_plan_document(read_text_file(o.plan_file), o.plan_file);
+  require_match(o, document);
+  target.model = o.target.model.empty() ? document.model : load_model(o.target.model).model;
+  target.cluster = load_cluster(o.target.cluster.empty() ? document.cluster : o.target.cluster);
+  target.workload = document.workload;
+  if (o.target.seq_len) target.workload.seq_len = *o.target.seq_len;
+  if (o.target.global_batch) target.workload.global_batch = *o.target.global_batch;
+  target.gpus = o.target.gpus.value_or(document.gpus);
+  TargetOptions options = o.target;
+  if (options.runtime.empty()) options.runtime = name_of_runtime(document.runtime);
+  choose_profile(options, target);
+  request.plan = document.plan;
+  require_valid_plan(target, request.plan, o.plan_file);
+  return request;
+}
+
+Program compile_request(const Request& r) {
+  return compile(r.target.model, r.target.workload, r.plan, r.target.runtime);
+}
+
+std::string assumed_text(const std::vector<std::string>& assumed) {
+  return assumed.empty() ? "" : fmt::format("assumed: {}\n", fmt::join(assumed, ", "));
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Words for a command line that does not parse: what is wrong, and what was probably meant.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+namespace pleat::cli {
+
+// The subcommand that was parsed, or the application itself.
+[[nodiscard]] const CLI::App& selected(const CLI::App&);
+
+// nullptr when there is none of that name.
+[[nodiscard]] const CLI::App* find_command(const CLI::App&, const std::string& name);
+
+// `word` should be a subcommand and is none.
+[[noreturn]] void throw_unknown_command(const CLI::App&, const std::string& word);
+
+[[nodiscard]] std::string parse_problem(const CLI::App&, const CLI::ParseError&);
+[[nodiscard]] std::string parse_hint(const CLI::App&, const CLI::ParseError&);
+
+}  // namespace pleat::cli

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/workflow/train_and_compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/text.hpp"
+#include "cli/report/output.hpp"
+#include "cli/report/tables.hpp"
+#include "cli/report/write_file.hpp"
+#include "core/diagnostics.hpp"
+#include "core/environment.hpp"
+#include "core/json/json_value.hpp"
+#include "core/plan/rank_map.hpp"
+
+namespace pleat::cli {
+namespace {
+
+struct Comparison {
+  StepEstimate predicted;
+  Seconds measured;
+  std::int64_t measured_bytes = 0, recorded_bytes = 0;
+};
+
+// The bundled backend's machine is the default place, its dialect the only one it runs.
+PlanOptions for_this_machine(PlanOptions o) {
+  if (o.plan_file.empty() && o.target.cluster.empty()) o.target.cluster = "localhost";
+  if (o.target.runtime.empty() && o.target.profile.empty()) o.target.runtime = "pleat";
+  return o;
+}
+
+void require_fits(const StepEstimate& e, const ClusterSpec& cluster) {
+  if (e.fits) return;
+  throw_config_error(
+      ExitCode::nothing_fits, "", "memory",
+      fmt::format("the plan needs {} a rank, {} has {}", format_bytes(e.peak_bytes()), cluster.name,
+                  format_bytes(static_cast<std::int64_t>(cluster.gpu.memory.base()))),
+      "`pleat plan` finds plans that fit");
+}
+
+std::string relative(double measured, double predicted) {
+  return format_percent(predicted / measured - 1);
+}
+
+std::string comparison_text(const Comparison& c) {
+  Table table{{{"", Align::left}, {"predicted"}, {"measured"}, {"error"}}, {}};
+  table.rows.push_back({"step time", format_seconds(c.predicted.step), format_seconds(c.measured),
+                        relative(c.measured.base(), c.predicted.step.base())});
+  const auto measured = static_cast<double>(c.measured_bytes);
+  table.rows.push_back({"peak memory, expected routing", format_bytes(c.predicted.peak_bytes()),
+                        format_bytes(c.measured_bytes),
+                        relative(measured, static_cast<double>(c.predicted.peak_bytes()))});
+  table.rows.push_back({"peak memory, recorded routing", format_bytes(c.recorded_bytes),
+                        format_bytes(c.measured_bytes),
+                        relative(measured, static_cast<double>(c.recorded_bytes))});
+  return to_text(table);
+}
+
+std::string comparison_json(const Comparison& c, const Request& r, const TrainResult& result) {
+  JsonValue steps = JsonValue::array();
+  for (const StepRecord& s : result.steps) {
+    JsonValue step = JsonValue::object();
+    step.set("loss", s.loss).set("grad_norm", s.grad_norm).set("seconds", s.seconds);
+    steps.push_back(step);
+  }
+  JsonValue predicted = JsonValue::object();
+  predicted.set("step_s", c.predicted.step.base())
+      .set("peak_bytes", c.predicted.peak_bytes())
+      .set("peak_bytes_recorded_routing", c.recorded_bytes);
+  JsonValue measured = JsonValue::object();
+  measured.set("step_s", c.measured.base()).set("peak_bytes", c.measured_bytes);
+  JsonValue json = JsonValue::object();
+  json.set("model", r.target.model.name)
+      .set("plan", summary(r.plan))
+      .set("profile", r.target.profile.name)
+      .set("predicted", predicted)
+      .set("measured", measured)
+      .set("steps", steps);
+  return json.dump() + "\n";
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> training_text(const std::string& source, const std::string& cache) {
+  return source == "bible" ? default_text(cache) : load_text(source);
+}
+
+std::int64_t measured_peak(const TrainResult& result) {
+  std::int64_t most = 0;
+  for (const RankMeasurement& rank : result.ranks) most = std::max(most, rank.peak_live_bytes);
+  return most;
+}
+
+std::int64_t recorded_peak(const Program& program, const TrainResult& result) {
+  std::int64_t most = 0;
+  for (std::size_t r = 0; r < result.ranks.size(); ++r) {
+    const auto& routed = result.ranks[r].routed;
+    const int stage = attention_coordinates(program.plan, Rank{static_cast<int>(r)}).pp;
+    const RoutedCount count = [&routed](MicroBatch m, LayerIndex l) {
+      const auto found = routed.find({m.value, l.value});
+      return found == routed.end() ? std::int64_t{0} : found->second;
+    };
+    most = std::max(most, peak_live_bytes(program.stages[static_cast<std::size_t>(stage)], count));
+  }
+  return most;
+}
+
+double median(std::vector<double> values) {
+  PLEAT_ASSERT(!values.empty());
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+Seconds median_step(const std::vector<StepRecord>& steps) {
+  std::vector<double> seconds;
+  for (std::size_t i = steps.size() > 1 ? 1 : 0; i < steps.size(); ++i) {
+    seconds.push_back(steps[i].seconds);
+  }
+  return Seconds(median(std::move(seconds)));
+}
+
+std::string step_line(int step, double loss, double seconds) {
+  return fmt::format("step {:4}   loss {:.4f}   {:.3f} s\n", step, loss, seconds);
+}
+
+void train_and_compare(const TrainOptions& o) {
+  if (!o.trace_file.empty()) require_writable(o.trace_file);
+  const Request request = resolve_request(for_this_machine(o.plan));
+  const Program program = compile_request(request);
+  Comparison c;
+  c.predicted = estimate(program, request.target.cluster, request.target.profile);
+  require_fits(c.predicted, request.target.cluster);
+  TrainConfig config;
+  config.steps = o.steps;
+  config.adamw.lr = o.lr;
+  config.seed = o.seed;
+  config.text = training_text(o.data, cache_directory());
+  config.forced_routing = o.forced_routing;
+  config.trace = !o.trace_file.empty();
+  if (!o.json) {
+    print(fmt::format("{} on {}, {}\n{}predicted step {}\n\n", request.target.model.name,
+                      request.target.cluster.name, summary(request.plan),
+                      assumed_text(request.target.assumed), format_seconds(c.predicted.step)));
+    config.on_step = [](int step, double loss, double seconds) {
+      print(step_line(step, loss, seconds));
+    };
+  }
+  const TrainResult result = train(program, config);
+  c.measured = median_step(result.steps);
+  c.measured_bytes = measured_peak(result);
+  c.recorded_bytes = recorded_peak(program, result);
+  if (!o.trace_file.empty()) write_file(o.trace_file, write_trace(result.trace));
+  print(o.json ? comparison_json(c, request, result) : "\n" + comparison_text(c));
+}
+
+}  // namespace pleat::cli

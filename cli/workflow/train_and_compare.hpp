@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Runs a plan on the bundled backend and sets what was measured beside what was predicted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/trainer.hpp"
+#include "cli/plan_options.hpp"
+#include "cli/request.hpp"
+#include "simulator/estimate.hpp"
+
+namespace pleat::cli {
+
+struct TrainOptions {
+  PlanOptions plan;
+  std::string data = "bible";  // a file, or "bible"
+  int steps = 20;
+  double lr = 1e-3;
+  std::uint64_t seed = 1234;
+  bool forced_routing = false;
+  std::string trace_file;      // measured spans of the last step; empty: none
+  bool json = false;
+};
+
+// `pleat train`.
+void train_and_compare(const TrainOptions&);
+
+// A file's bytes, or for "bible" the King James Bible, kept in `cache` after the first time.
+[[nodiscard]] std::vector<std::uint8_t> training_text(const std::string& source,
+                                                      const std::string& cache);
+
+// The most bytes that any rank held.
+[[nodiscard]] std::int64_t measured_peak(const TrainResult&);
+
+// The memory model's answer for the routed counts that the run recorded in its last step: the most
+// over the ranks. Equals measured_peak to the byte for a run of one step.
+[[nodiscard]] std::int64_t recorded_peak(const Program&, const TrainResult&);
+
+// Median of the steps' times; the first step warms up and is left out if there are more.
+[[nodiscard]] Seconds median_step(const std::vector<StepRecord>&);
+[[nodiscard]] double median(std::vector<double> values);
+
+// "step    7   loss 3.2145   0.412 s"
+[[nodiscard]] std::string step_line(int step, double loss, double seconds);
+
+}  // namespace pleat::cli

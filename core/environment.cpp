@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/environment.hpp"
+
+#include <cstdlib>
+
+namespace pleat {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+std::string config_directory() {
+  const std::string chosen = variable("PLEAT_CONFIG_DIR");
+  return chosen.empty() ? PLEAT_CONFIG_DIR : chosen;
+}
+
+std::string cache_directory() {
+  if (const std::string chosen = variable("PLEAT_CACHE_DIR"); !chosen.empty()) return chosen;
+  if (const std::string base = variable("XDG_CACHE_HOME"); !base.empty()) return base + "/pleat";
+  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/pleat";
+  return "";
+}
+
+bool gpu_required() { return variable("PLEAT_REQUIRE_GPU") == "1"; }
+
+}  // namespace pleat

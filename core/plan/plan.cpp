@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Names of a plan's choices and its one-line summary.
+#include "core/plan/plan.hpp"
+
+#include <fmt/format.h>
+
+namespace pleat {
+
+std::string name_of(Precision p) {
+  switch (p) {
+    case Precision::fp32: return "fp32";
+    case Precision::bf16: return "bf16";
+    case Precision::fp8: return "fp8";
+    case Precision::mxfp8: return "mxfp8";
+    case Precision::nvfp4: return "nvfp4";
+  }
+  return "?";
+}
+
+std::string name_of(Sharding s) {
+  switch (s) {
+    case Sharding::none: return "none";
+    case Sharding::zero1: return "zero1";
+    case Sharding::zero2: return "zero2";
+    case Sharding::zero3: return "zero3";
+  }
+  return "?";
+}
+
+std::string name_of(Dispatcher d) {
+  switch (d) {
+    case Dispatcher::allgather: return "allgather";
+    case Dispatcher::alltoall: return "alltoall";
+    case Dispatcher::deepep: return "deepep";
+    case Dispatcher::hybridep: return "hybridep";
+  }
+  return "?";
+}
+
+std::string name_of(CudaGraph g) {
+  switch (g) {
+    case CudaGraph::none: return "none";
+    case CudaGraph::partial: return "partial";
+    case CudaGraph::full_iteration: return "full_iteration";
+  }
+  return "?";
+}
+
+std::string name_of(Module m) {
+  switch (m) {
+    case Module::layernorm: return "layernorm";
+    case Module::mla_up_proj: return "mla_up_proj";
+    case Module::core_attn: return "core_attn";
+    case Module::mlp: return "mlp";
+    case Module::moe_act: return "moe_act";
+    case Module::shared_experts: return "shared_experts";
+    case Module::moe: return "moe";
+    case Module::embedding: return "embedding";
+    case Module::qkv: return "qkv";
+    case Module::attn_proj: return "attn_proj";
+    case Module::router: return "router";
+    case Module::dispatch: return "dispatch";
+    case Module::experts: return "experts";
+    case Module::combine: return "combine";
+    case Module::residual: return "residual";
+    case Module::head: return "head";
+    case Module::grad_sync: return "grad_sync";
+    case Module::optimizer: return "optimizer";
+    case Module::pipeline: return "pipeline";
+  }
+  return "?";
+}
+
+// Degrees always; of the rest what differs from a plain plan.
+std::string summary(const Plan& plan) {
+  const AttentionMapping& a = plan.attention;
+  const ExpertMapping& e = plan.expert;
+  std::string text = fmt::format("TP{} CP{} DP{} PP{} VPP{} | ETP{} EP{} EDP{} | mbs{} {} {} {}", a.tp,
+                                 a.cp, a.dp, a.pp, plan.vpp, e.etp, e.ep, e.edp, plan.micro_batch,
+                                 name_of(plan.precision), name_of(plan.sharding),
+                                 name_of(plan.dispatcher));
+  if (plan.microbatch_group > 0) text += fmt::format(" group{}", plan.microbatch_group);
+  if (a.tp > 1 && !plan.sequence_parallel) text += " no-sp";
+  if (plan.recompute_full) text += " recompute=full";
+  const char* separator = " recompute=";
+  for (const Module m : plan.recompute) {
+    text += separator + name_of(m);
+    separator = ",";
+  }
+  if (plan.overlap.expert_parallel) text += " ep-overlap";
+  if (plan.overlap.delay_wgrad) text += " delay-wgrad";
+  if (plan.cuda_graph != CudaGraph::none) text += " graph=" + name_of(plan.cuda_graph);
+  if (!plan.layout.empty()) text += " layout=" + plan.layout;
+  return text;
+}
+
+}  // namespace pleat

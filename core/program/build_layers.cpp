@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Whole layers from blocks: embedding, decoder, multi-token prediction, loss head, stage boundaries.
+#include "core/program/layer_builder.hpp"
+
+namespace pleat {
+namespace {
+
+TensorId attention_block(LayerBuilder& b, TensorId x) {
+  return b.shape().model.attention.kind == AttentionKind::mla ? build_mla(b, x) : build_gqa(b, x);
+}
+
+TensorId decoder_block(LayerBuilder& b, TensorId x, bool moe) {
+  const TensorId middle = attention_block(b, x);
+  return moe ? build_moe(b, middle, middle) : build_mlp(b, middle, middle);
+}
+
+// tokens -> hidden; the table is split over tp by vocabulary rows.
+TensorId embed(LayerBuilder& b) {
+  const LocalShape& s = b.shape();
+  const TensorId tokens = b.activation("tokens", {{s.S}}, DType::i32);
+  Op& load = b.push(OpKind::load_tokens, "tokens", Module::embedding, {}, {tokens});
+  load.attr.batch = s.batch;
+  load.attr.seq = s.seq;
+  const std::int64_t rows = (s.model.vocab + s.tp - 1) / s.tp;
+  const TensorId w = b.weight("embedding", {{rows}, {s.model.hidden}}, Bucket::dense);
+  const TensorId x = b.activation("embedded", {{s.S}, {s.model.hidden}}, s.act);
+  b.push(OpKind::embedding, "embedding", Module::embedding, {tokens, w}, {x});
+  b.on_backward([=, &b] {
+    b.push_backward(OpKind::embedding_bwd, "embedding.bwd", Module::embedding, Phase::wgrad,
+                    {b.gradient(x), tokens}, {b.weight_gradient(w)});
+  });
+  return b.reduce_tokens("embedding.rs", Module::embedding, x);
+}
+
+}  // namespace
+
+LayerProgram build_embedding_layer(const LocalShape& s) {
+  LayerBuilder b(LayerKind::embedding, s);
+  const TensorId x = embed(b);
+  return b.finish(x);
+}
+
+LayerProgram build_decoder_layer(const LocalShape& s, bool moe) {
+  LayerBuilder b(moe ? LayerKind::moe : LayerKind::dense, s);
+  const TensorId x = b.set_input({{s.T}, {s.model.hidden}});
+  const TensorId y = decoder_block(b, x, moe);
+  return b.finish(y);
+}
+
+// One prediction depth: [norm(h) | norm(embedding of the next token)] -> h, one decoder layer, then
+// both hidden states go on to the head, which is why its input has twice the rows.
+LayerProgram build_mtp_layer(const LocalShape& s, bool moe) {
+  LayerBuilder b(LayerKind::mtp, s);
+  const Dim h{s.model.hidden};
+  const TensorId x = b.set_input({{s.T}, h});
+  const TensorId hidden = b.rms_norm("mtp.h_norm", x, h.n);
+  const TensorId next = b.rms_norm("mtp.e_norm", embed(b), h.n);
+  const TensorId both = b.activation("mtp.concat", {{s.T}, {2 * h.n}}, s.act);
+  b.push(OpKind::concat_columns, "mtp.concat", Module::head, {hidden, next}, {both});
+  b.on_backward([=, &b] {
+    const TensorId d = b.gradient(both);
+    const TensorId dh = b.new_gradient(hidden);
+    const TensorId de = b.new_gradient(next);
+    b.push_backward(OpKind::concat_columns_bwd, "mtp.concat.bwd", Module::head, Phase::backward, {d},
+                    {dh, de});
+  });
+  const TensorId w = b.weight("mtp.proj", {{h.n / s.tp}, {2 * h.n}}, Bucket::dense);
+  TensorId projected = b.gemm("mtp.proj", Module::head, both, w, s.act);
+  if (s.tp > 1) {  // column parallel with gathered output
+    const TensorId full = b.activation("mtp.proj.ag", {{s.T}, h}, s.act);
+    b.push(OpKind::all_gather, "mtp.proj.ag", Module::head, {projected}, {full}).group = Group::tp;
+    const TensorId part = projected;
+    b.on_backward([=, &b] {
+      const TensorId d = b.gradient(full);
+      const TensorId dp = b.new_gradient(part);
+      b.push_backward(OpKind::reduce_scatter, "mtp.proj.rs", Module::head, Phase::backward, {d}, {dp})
+          .group = Group::tp;
+    });
+    projected = full;
+  }
+  const TensorId y = decoder_block(b, projected, moe);
+  const TensorId normed = b.rms_norm("mtp.final_norm", y, h.n);
+  const TensorId rows = b.activation("mtp.rows", {{2 * s.T}, h}, s.act);
+  b.push(OpKind::concat_rows, "mtp.rows", Module::head, {x, normed}, {rows});
+  b.on_backward([=, &b] {
+    const TensorId d = b.gradient(rows);
+    const TensorId dx = b.new_gradient(x);
+    const TensorId dn = b.new_gradient(normed);
+    b.push_backward(OpKind::concat_rows_bwd, "mtp.rows.bwd", Module::head, Phase::backward, {d},
+                    {dx, dn});
+  });
+  return b.finish(rows);
+}
+
+// Final norm, output projection (vocabulary split over tp) and cross entropy. The loss kernel turns
+// the logits into their gradient in place, so nothing of the size of the vocabulary is saved twice.
+LayerProgram build_head_layer(const LocalShape& s, bool mtp) {
+  LayerBuilder b(LayerKind::head, s);
+  const std::int64_t heads = mtp ? 2 : 1;
+  const Dim h{s.model.hidden};
+  const TensorId x = b.set_input({{heads * s.T}, h});
+  const TensorId normed = b.rms_norm("final_norm", x, h.n);
+  const TensorId all = b.gather_tokens("final_norm.ag", Module::head, normed);
+  const std::int64_t rows = (s.model.vocab + s.tp - 1) / s.tp;
+  const TensorId w = b.weight("head", {{rows}, h}, Bucket::dense);
+  const TensorId logits = b.gemm("head", Module::head, all, w, s.act);
+
+  const Dim tokens{heads * s.S};
+  const TensorId labels = b.activation("labels", {tokens}, DType::i32);
+  Op& load = b.push(OpKind::load_labels, "labels", Module::head, {}, {labels});
+  load.attr.batch = s.batch;
+  load.attr.seq = s.seq;
+  TensorId stats = b.activation("ce.stats", {tokens, {3}}, DType::fp32);
+  b.push(OpKind::ce_stats, "ce.stats", Module::head, {logits, labels}, {stats});
+  if (s.tp > 1) {
+    const TensorId gathered = b.activation("ce.stats.ag", {{s.tp * tokens.n}, {3}}, DType::fp32);
+    b.push(OpKind::all_gather, "ce.stats.ag", Module::head, {stats}, {gathered}).group = Group::tp;
+    stats = gathered;
+  }
+  const TensorId loss = b.loss_accumulator();
+  Op& ce = b.push(OpKind::ce_loss, "ce.loss", Module::head, {logits, labels, stats}, {logits, loss});
+  ce.attr.scale = s.loss_scale;
+  b.on_backward([=, &b] { b.set_gradient(logits, logits); });
+  return b.finish(std::nullopt);
+}
+
+LayerProgram build_recv_layer(const LocalShape& s, std::int64_t rows_factor) {
+  LayerBuilder b(LayerKind::recv, s);
+  const TensorId y =
+      b.activation("received", {{rows_factor * s.T}, {s.model.hidden}}, s.act);
+  Op& recv = b.push(OpKind::recv, "recv", Module::pipeline, {}, {y});
+  recv.group = Group::pp_prev;
+  b.on_backward([=, &b] {
+    b.push_backward(OpKind::send, "send.grad", Module::pipeline, Phase::backward, {b.gradient(y)}, {})
+        .group = Group::pp_prev;
+  });
+  return b.finish(y);
+}
+
+LayerProgram build_send_layer(const LocalShape& s, std::int64_t rows_factor) {
+  LayerBuilder b(LayerKind::send, s);
+  const TensorId x = b.set_input({{rows_factor * s.T}, {s.model.hidden}});
+  b.push(OpKind::send, "send", Module::pipeline, {x}, {}).group = Group::pp_next;
+  b.on_backward([=, &b] {
+    const TensorId dx = b.new_gradient(x);
+    b.push_backward(OpKind::recv, "recv.grad", Module::pipeline, Phase::backward, {}, {dx}).group =
+        Group::pp_next;
+  });
+  return b.finish(std::nullopt);
+}
+
+}  // namespace pleat

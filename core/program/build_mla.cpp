@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Multi-head latent attention (DeepSeek-V2/V3): q and kv through low-rank latents, rotary part of k
+// shared by all heads. The down-projections and latent norms are replicated over tp.
+#include <cmath>
+
+#include "core/program/layer_builder.hpp"
+
+namespace pleat {
+namespace {
+
+struct MlaSizes {
+  std::int64_t heads, rq, rkv, dn, dr, dv;
+};
+
+void set_mla(Op& op, const LocalShape& s, const MlaSizes& z) {
+  op.attr.batch = s.batch;
+  op.attr.seq = s.seq;
+  op.attr.heads = z.heads;
+  op.attr.kv_groups = z.heads;
+  op.attr.head_dim = z.dn + z.dr;
+  op.attr.nope_dim = z.dn;
+  op.attr.rope_dim = z.dr;
+  op.attr.v_dim = z.dv;
+  op.attr.width = z.rkv;
+  op.attr.scale = 1.0 / std::sqrt(static_cast<double>(z.dn + z.dr));
+  op.attr.eps = s.model.norm_eps;
+}
+
+// rope on `heads` blocks of `stride` columns from column `first`; its last rope_dim columns rotate.
+void rope(LayerBuilder& b, const std::string& name, Module module, TensorId x, const MlaSizes& z,
+          std::int64_t heads, std::int64_t stride, std::int64_t offset) {
+  auto shape = [=](Op& op, const LocalShape& s) {
+    set_mla(op, s, z);
+    op.attr.heads = heads;
+    op.attr.head_dim = stride;
+    op.attr.rope_offset = offset;
+  };
+  shape(b.push(OpKind::rope, name, module, {x}, {x}), b.shape());
+  b.on_backward([=, &b] {
+    const TensorId d = b.gradient(x);
+    shape(b.push_backward(OpKind::rope_bwd, name + ".bwd", module, Phase::backward, {d}, {d}),
+          b.shape());
+  });
+}
+
+TensorId latent_query(LayerBuilder& b, TensorId normed, const MlaSizes& z) {
+  const LocalShape& s = b.shape();
+  const std::int64_t columns = z.heads * (z.dn + z.dr);
+  if (z.rq == 0) {
+    const TensorId all = b.gather_tokens("attn_norm.ag", Module::qkv, normed);
+    const TensorId w = b.weight("q", {{columns}, {s.model.hidden}}, Bucket::dense);
+    return b.gemm("q", Module::mla_up_proj, all, w, s.act);
+  }
+  const TensorId wa = b.weight("q_a", {{z.rq}, {s.model.hidden}}, Bucket::dense, true);
+  const TensorId latent = b.gemm("q_a", Module::qkv, normed, wa, s.act);
+  const TensorId all = b.gather_tokens("q_a.ag", Module::qkv, latent);
+  const TensorId q_latent = b.rms_norm("q_a_norm", all, z.rq);
+  const TensorId wb = b.weight("q_b", {{columns}, {z.rq}}, Bucket::dense);
+  return b.gemm("q_b", Module::mla_up_proj, q_latent, wb, s.act);
+}
+
+TensorId slice_norm(LayerBuilder& b, TensorId x, const MlaSizes& z) {
+  const LocalShape& s = b.shape();
+  const TensorId w = b.weight("kv_a_norm", {{z.rkv}}, Bucket::dense, true);
+  const TensorId y = b.activation("kv_a_norm", {{s.S}, {z.rkv}}, s.act);
+  const TensorId rstd = b.activation("kv_a_norm.rstd", {{s.S}}, DType::fp32);
+  set_mla(b.push(OpKind::slice_norm, "kv_a_norm", Module::layernorm, {x, w}, {y, rstd}), s, z);
+  b.on_backward([=, &b] {
+    const TensorId dy = b.gradient(y);
+    const TensorId dx = b.gradient(x);  // the attention wrote its rotary columns
+    set_mla(b.push_backward(OpKind::slice_norm_bwd, "kv_a_norm.bwd", Module::layernorm,
+                            Phase::backward, {dy, x, w, rstd}, {dx, b.weight_gradient(w)}),
+            b.shape(), z);
+  });
+  return y;
+}
+
+}  // namespace
+
+TensorId build_mla(LayerBuilder& b, TensorId x) {
+  const LocalShape& s = b.shape();
+  const ModelSpec& m = s.model;
+  const AttentionSpec& a = m.attention;
+  const MlaSizes z{a.heads / s.tp,      a.q_lora_rank,      a.kv_lora_rank,
+                   a.qk_nope_head_dim, a.qk_rope_head_dim, a.v_head_dim};
+
+  const TensorId normed = b.rms_norm("attn_norm", x, m.hidden);
+  const TensorId q = latent_query(b, normed, z);
+  rope(b, "q_rope", Module::mla_up_proj, q, z, z.heads, z.dn + z.dr, z.dn);
+
+  const TensorId w_kva = b.weight("kv_a", {{z.rkv + z.dr}, {m.hidden}}, Bucket::dense, true);
+  const TensorId kv_local = b.gemm("kv_a", Module::qkv, normed, w_kva, s.act);
+  const TensorId kpe = b.gather_tokens("kv_a.ag", Module::qkv, kv_local);
+  rope(b, "k_rope", Module::qkv, kpe, z, 1, z.rkv + z.dr, z.rkv);
+  const TensorId latent = slice_norm(b, kpe, z);
+  const TensorId w_kvb = b.weight("kv_b", {{z.heads * (z.dn + z.dv)}, {z.rkv}}, Bucket::dense);
+  const TensorId kv = b.gemm("kv_b", Module::mla_up_proj, latent, w_kvb, s.act);
+
+  const TensorId o = b.activation("attn", {{s.S}, {z.heads * z.dv}}, s.act);
+  const TensorId lse = b.activation("attn.lse", {{s.S}, {z.heads}}, DType::fp32);
+  set_mla(b.push(OpKind::mla_attention, "attn", Module::core_attn, {q, kv, kpe}, {o, lse}), s, z);
+  b.on_backward([=, &b] {
+    const TensorId d_o = b.gradient(o);
+    const TensorId dq = b.new_gradient(q);
+    const TensorId dkv = b.new_gradient(kv);
+    const TensorId dkpe = b.new_gradient(kpe);
+    set_mla(b.push_backward(OpKind::mla_attention_bwd, "attn.bwd", Module::core_attn,
+                            Phase::backward, {d_o, q, kv, kpe, o, lse}, {dq, dkv, dkpe}),
+            b.shape(), z);
+  });
+
+  const TensorId w_out = b.weight("attn_proj", {{m.hidden}, {z.heads * z.dv}}, Bucket::dense);
+  const TensorId projected = b.gemm("attn_proj", Module::attn_proj, o, w_out, s.act);
+  const TensorId reduced = b.reduce_tokens("attn_proj.rs", Module::attn_proj, projected);
+  return b.add("attn_residual", {x, reduced});
+}
+
+}  // namespace pleat

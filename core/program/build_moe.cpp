@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Mixture of experts, dropless all-to-all dispatch: router, permute, dispatch, grouped GEMMs with the
+// router probability inside SwiGLU (so that fc2's output need not be saved), combine, unpermute, and
+// a shared expert beside. T*k rows leave this rank, R rows (decided by routing) arrive.
+#include "core/program/layer_builder.hpp"
+
+namespace pleat {
+namespace {
+
+struct Routed {
+  TensorId probs, experts;   // [T,k]
+  TensorId counts;           // [E] rows this rank sends to each expert
+  TensorId all_counts;       // [ep,E]; == counts with ep 1
+  TensorId group_counts;     // [El] rows per local expert
+};
+
+void set_router(Op& op, const LocalShape& s) {
+  const MoeSpec& moe = *s.model.moe;
+  op.attr.experts = moe.experts;
+  op.attr.local_experts = moe.experts / s.ep;
+  op.attr.top_k = moe.top_k;
+  op.attr.scale = moe.scaling_factor;
+}
+
+Routed route(LayerBuilder& b, TensorId normed) {
+  const LocalShape& s = b.shape();
+  const MoeSpec& moe = *s.model.moe;
+  const std::int64_t local = moe.experts / s.ep;
+  const TensorId w = b.weight("router", {{moe.experts}, {s.model.hidden}}, Bucket::dense, true);
+  const TensorId logits = b.gemm("router", Module::router, normed, w, DType::fp32);
+  Routed r;
+  r.probs = b.activation("probs", {{s.T}, {moe.top_k}}, DType::fp32);
+  r.experts = b.activation("experts", {{s.T}, {moe.top_k}}, DType::i32);
+  std::vector<TensorId> in{logits};
+  if (moe.expert_bias) {
+    in.push_back(b.weight("expert_bias", {{moe.experts}}, Bucket::dense, false, true));
+  }
+  set_router(b.push(OpKind::router_topk, "topk", Module::router, in, {r.probs, r.experts}), s);
+  b.on_backward([=, &b] {
+    const TensorId dprobs = b.gradient(r.probs);
+    const TensorId dlogits = b.new_gradient(logits);
+    set_router(b.push_backward(OpKind::router_topk_bwd, "topk.bwd", Module::router, Phase::backward,
+                               {dprobs, logits, r.probs, r.experts}, {dlogits}),
+               b.shape());
+  });
+  r.counts = b.activation("counts", {{moe.experts}}, DType::i32);
+  set_router(b.push(OpKind::expert_counts, "counts", Module::router, {r.experts}, {r.counts}), s);
+  if (s.ep == 1) {
+    r.all_counts = r.counts;
+    r.group_counts = r.counts;
+    return r;
+  }
+  r.all_counts = b.activation("all_counts", {{s.ep}, {moe.experts}}, DType::i32);
+  Op& exchange = b.push(OpKind::all_gather, "all_counts", Module::router, {r.counts}, {r.all_counts});
+  exchange.group = Group::ep;
+  exchange.host_sync = true;
+  set_router(exchange, s);
+  r.group_counts = b.activation("group_counts", {{local}}, DType::i32);
+  set_router(b.push(OpKind::local_counts, "group_counts", Module::router, {r.all_counts},
+                    {r.group_counts}), s);
+  return r;
+}
+
+// A row exchange over ep whose backward is the opposite exchange of the gradient.
+TensorId exchange(LayerBuilder& b, const std::string& name, Module module, TensorId x, Dim rows,
+                  std::vector<Dim> trailing, DType dtype, TensorId all_counts, bool forth) {
+  std::vector<Dim> dims{rows};
+  dims.insert(dims.end(), trailing.begin(), trailing.end());
+  const OpKind there = forth ? OpKind::all_to_all : OpKind::all_to_all_back;
+  const OpKind back = forth ? OpKind::all_to_all_back : OpKind::all_to_all;
+  auto shape = [](Op& op, const LocalShape& s) {
+    op.group = Group::ep;
+    set_router(op, s);
+  };
+  const TensorId y = b.activation(name, dims, dtype);
+  shape(b.push(there, name, module, {x, all_counts}, {y}), b.shape());
+  b.on_backward([=, &b] {
+    const TensorId dy = b.gradient(y);
+    const TensorId dx = b.new_gradient(x);
+    shape(b.push_backward(back, name + ".bwd", module, Phase::backward, {dy, all_counts}, {dx}),
+          b.shape());
+  });
+  return y;
+}
+
+// Reorders received rows between (source, expert) and (expert, source) order.
+TensorId reorder(LayerBuilder& b, const std::string& name, Module module, TensorId x,
+                 std::vector<Dim> dims, DType dtype, TensorId all_counts, bool sort) {
+  const TensorId y = b.activation(name, dims, dtype);
+  set_router(b.push(sort ? OpKind::sort_chunks : OpKind::unsort_chunks, name, module,
+                    {x, all_counts}, {y}), b.shape());
+  b.on_backward([=, &b] {
+    const TensorId dy = b.gradient(y);
+    const TensorId dx = b.new_gradient(x);
+    set_router(b.push_backward(sort ? OpKind::unsort_chunks : OpKind::sort_chunks, name + ".bwd",
+                               module, Phase::backward, {dy, all_counts}, {dx}), b.shape());
+  });
+  return y;
+}
+
+// ETP: the rows of the etp peers are gathered before the experts and summed back after.
+TensorId etp_gather(LayerBuilder& b, const std::string& name, TensorId x, std::vector<Dim> dims,
+                    DType dtype) {
+  const TensorId y = b.activation(name, dims, dtype);
+  b.push(OpKind::all_gather, name, Module::dispatch, {x}, {y}).group = Group::etp;
+  b.on_backward([=, &b] {
+    const TensorId dy = b.gradient(y);
+    const TensorId dx = b.new_gradient(x);
+    b.push_backward(OpKind::reduce_scatter, name + ".bwd", Module::dispatch, Phase::backward, {dy},
+                    {dx}).group = Group::etp;
+  });
+  return y;
+}
+
+TensorId etp_scatter(LayerBuilder& b, const std::string& name, TensorId x, std::vector<Dim> dims) {
+  const TensorId y = b.activation(name, dims, b.shape().act);
+  b.push(OpKind::reduce_scatter, name, Module::combine, {x}, {y}).group = Group::etp;
+  b.on_backward([=, &b] {
+    const TensorId dy = b.gradient(y);
+    const TensorId dx = b.new_gradient(x);
+    b.push_backward(OpKind::all_gather, name + ".bwd", Module::combine, Phase::backward, {dy}, {dx})
+        .group = Group::etp;
+  });
+  return y;
+}
+
+// The local experts' MLP on rows sorted by expert.
+TensorId experts(LayerBuilder& b, TensorId rows, TensorId probs, TensorId counts, Dim n) {
+  const LocalShape& s = b.shape();
+  const MoeSpec& moe = *s.model.moe;
+  const std::int64_t local = moe.experts / s.ep;
+  const std::int64_t f = moe.ffn / s.etp;
+  const TensorId w1 = b.weight("experts.fc1", {{local}, {2 * f}, {s.model.hidden}}, Bucket::expert);
+  const TensorId u = b.grouped_gemm("experts.fc1", Module::experts, rows, w1, counts);
+  const TensorId a = b.activation("experts.act", {n, {f}}, s.act);
+  b.push(OpKind::swiglu_prob, "experts.act", Module::moe_act, {u, probs}, {a});
+  b.on_backward([=, &b] {
+    const TensorId da = b.gradient(a);
+    const TensorId du = b.new_gradient(u);
+    const TensorId dp = b.new_gradient(probs);
+    b.push_backward(OpKind::swiglu_prob_bwd, "experts.act.bwd", Module::moe_act, Phase::backward,
+                    {da, u, probs}, {du, dp});
+  });
+  const TensorId w2 = b.weight("experts.fc2", {{local}, {s.model.hidden}, {f}}, Bucket::expert);
+  return b.grouped_gemm("experts.fc2", Module::experts, a, w2, counts);
+}
+
+TensorId shared_expert(LayerBuilder& b, TensorId normed) {
+  const LocalShape& s = b.shape();
+  const ModelSpec& m = s.model;
+  const std::int64_t f = m.moe->shared_ffn / s.tp;
+  const TensorId all = b.gather_tokens("shared.ag", Module::shared_experts, normed);
+  const TensorId w1 = b.weight("shared.fc1", {{2 * f}, {m.hidden}}, Bucket::dense);
+  const TensorId u = b.gemm("shared.fc1", Module::shared_experts, all, w1, s.act);
+  const TensorId a = record_activation(b, "shared.act", Module::shared_experts, u, {s.S}, f);
+  const TensorId w2 = b.weight("shared.fc2", {{m.hidden}, {f}}, Bucket::dense);
+  const TensorId y = b.gemm("shared.fc2", Module::shared_experts, a, w2, s.act);
+  const TensorId out = b.reduce_tokens("shared.rs", Module::shared_experts, y);
+  if (!m.moe->shared_gate) return out;
+  const TensorId wg = b.weight("shared.gate", {{1}, {m.hidden}}, Bucket::dense, true);
+  const TensorId gate = b.gemm("shared.gate", Module::shared_experts, normed, wg, s.act);
+  const TensorId z = b.activation("shared.gated", {{s.T}, {m.hidden}}, s.act);
+  b.push(OpKind::sigmoid_gate, "shared.gated", Module::shared_experts, {out, gate}, {z});
+  b.on_backward([=, &b] {
+    const TensorId dz = b.gradient(z);
+    const TensorId dout = b.new_gradient(out);
+    const TensorId dgate = b.new_gradient(gate);
+    b.push_backward(OpKind::sigmoid_gate_bwd, "shared.gated.bwd", Module::shared_experts,
+                    Phase::backward, {dz, out, gate}, {dout, dgate});
+  });
+  return z;
+}
+
+}  // namespace
+
+TensorId build_moe(LayerBuilder& b, TensorId x, TensorId residual) {
+  const LocalShape& s = b.shape();
+  const MoeSpec& moe = *s.model.moe;
+  const Dim sent{s.T * moe.top_k};
+  const Dim received = s.ep == 1 ? sent : Dim{1, Symbol::routed};
+  const Dim computed{received.n * s.etp, received.symbol};
+  const Dim h{s.model.hidden};
+
+  const TensorId normed = b.rms_norm("mlp_norm", x, s.model.hidden);
+  const Routed r = route(b, normed);
+
+  TensorId rows = b.activation("permuted", {sent, h}, s.act);
+  TensorId probs = b.activation("permuted.probs", {sent}, DType::fp32);
+  const TensorId row_map = b.activation("row_map", {sent}, DType::i32);
+  const TensorId permuted = rows;
+  const TensorId permuted_probs = probs;
+  set_router(b.push(OpKind::permute, "permute", Module::dispatch,
+                    {normed, r.probs, r.experts, r.counts}, {rows, probs, row_map}), s);
+  b.on_backward([=, &b] {
+    const TensorId drows = b.gradient(permuted);
+    const TensorId dprows = b.gradient(permuted_probs);
+    const auto [dx, accumulate] = b.gradient_to_accumulate(normed);
+    const TensorId dprobs = b.new_gradient(r.probs);
+    Op& op = b.push_backward(OpKind::permute_bwd, "permute.bwd", Module::dispatch, Phase::backward,
+                             {drows, dprows, row_map}, {dx, dprobs});
+    op.attr.accumulate = accumulate;
+    set_router(op, b.shape());
+  });
+  if (s.ep > 1) {
+    rows = exchange(b, "dispatch", Module::dispatch, rows, received, {h}, s.act, r.all_counts, true);
+    probs = exchange(b, "dispatch.probs", Module::dispatch, probs, received, {}, DType::fp32,
+                     r.all_counts, true);
+    rows = reorder(b, "sorted", Module::dispatch, rows, {received, h}, s.act, r.all_counts, true);
+    probs = reorder(b, "sorted.probs", Module::dispatch, probs, {received}, DType::fp32,
+                    r.all_counts, true);
+  }
+  if (s.etp > 1) {
+    rows = etp_gather(b, "etp.ag", rows, {computed, h}, s.act);
+    probs = etp_gather(b, "etp.ag.probs", probs, {computed}, DType::fp32);
+  }
+  TensorId y = experts(b, rows, probs, r.group_counts, computed);
+  if (s.etp > 1) y = etp_scatter(b, "etp.rs", y, {received, h});
+  if (s.ep > 1) {
+    y = reorder(b, "unsorted", Module::combine, y, {received, h}, s.act, r.all_counts, false);
+    y = exchange(b, "combine", Module::combine, y, sent, {h}, s.act, r.all_counts, false);
+  }
+  const TensorId merged = b.activation("unpermute", {{s.T}, h}, s.act);
+  set_router(b.push(OpKind::unpermute, "unpermute", Module::combine, {y, row_map}, {merged}), s);
+  b.on_backward([=, &b] {
+    const TensorId dy = b.gradient(merged);
+    const TensorId dx = b.new_gradient(y);
+    set_router(b.push_backward(OpKind::unpermute_bwd, "unpermute.bwd", Module::combine,
+                               Phase::backward, {dy, row_map}, {dx}), b.shape());
+  });
+  std::vector<TensorId> terms{residual, merged};
+  if (moe.shared_ffn > 0) terms.push_back(shared_expert(b, normed));
+  return b.add("moe_residual", terms);
+}
+
+}  // namespace pleat

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The recording builder: tensors, gradients and the operations that every block shares.
+#include "core/program/layer_builder.hpp"
+
+namespace pleat {
+
+LocalShape::LocalShape(const ModelSpec& m, const WorkloadSpec& w, const Plan& p)
+    : model(m), plan(p), seq(w.seq_len), batch(p.micro_batch), tp(p.attention.tp),
+      cp(p.attention.cp), ep(p.expert.ep), etp(p.expert.etp) {
+  sp = tp > 1 && p.sequence_parallel;
+  S = seq * batch / cp;
+  T = sp ? S / tp : S;
+  act = p.precision == Precision::fp32 ? DType::fp32 : DType::bf16;
+  grad = p.optimizer.main_grads;
+  loss_scale = 1.0 / (static_cast<double>(w.global_batch) * static_cast<double>(w.seq_len));
+}
+
+LayerBuilder::LayerBuilder(LayerKind kind, const LocalShape& shape) : shape_(shape) {
+  layer_.kind = kind;
+}
+
+TensorId LayerBuilder::add_tensor(Tensor t) {
+  if (const int n = names_[t.name]++; n > 0) t.name += "." + std::to_string(n + 1);
+  layer_.tensors.push_back(std::move(t));
+  return TensorId{static_cast<int>(layer_.tensors.size()) - 1};
+}
+
+TensorId LayerBuilder::activation(const std::string& name, std::vector<Dim> dims, DType dtype) {
+  return add_tensor({name, TensorClass::activation, dtype, std::move(dims)});
+}
+
+TensorId LayerBuilder::weight(const std::string& name, std::vector<Dim> dims, Bucket bucket,
+                              bool replicated_over_tp, bool buffer) {
+  std::int64_t elements = 1;
+  for (const Dim& d : dims) elements *= d.n;
+  Weight w{.weight = {}, .gradient = {}, .bucket = bucket, .elements = elements,
+           .replicated_over_tp = replicated_over_tp && shape_.tp > 1, .buffer = buffer};
+  const DType dtype = buffer ? DType::fp32 : shape_.act;
+  w.weight = add_tensor({"W." + name, TensorClass::weight, dtype, dims});
+  w.gradient = buffer ? w.weight
+                      : add_tensor({"G." + name, TensorClass::gradient, shape_.grad, dims});
+  layer_.weights.push_back(w);
+  return w.weight;
+}
+
+TensorId LayerBuilder::loss_accumulator() {
+  return add_tensor({"loss", TensorClass::step_scratch, DType::fp32, {{1}}});
+}
+
+TensorId LayerBuilder::set_input(std::vector<Dim> dims) {
+  layer_.input = activation("x", std::move(dims), shape_.act);
+  return *layer_.input;
+}
+
+Op& LayerBuilder::push(OpKind kind, const std::string& name, Module module,
+                       std::vector<TensorId> in, std::vector<TensorId> out) {
+  Op op;
+  op.kind = kind;
+  op.name = name;
+  op.module = module;
+  op.in = std::move(in);
+  op.out = std::move(out);
+  layer_.forward.push_back(std::move(op));
+  return layer_.forward.back();
+}
+
+Op& LayerBuilder::push_backward(OpKind kind, const std::string& name, Module module, Phase phase,
+                                std::vector<TensorId> in, std::vector<TensorId> out) {
+  Op op;
+  op.kind = kind;
+  op.name = name;
+  op.phase = phase;
+  op.module = module;
+  op.in = std::move(in);
+  op.out = std::move(out);
+  layer_.backward.push_back(std::move(op));
+  return layer_.backward.back();
+}
+
+TensorId LayerBuilder::gradient(TensorId of) const {
+  const auto found = gradient_.find(of);
+  PLEAT_ASSERT(found != gradient_.end());
+  return found->second;
+}
+
+TensorId LayerBuilder::new_gradient(TensorId of) {
+  Tensor t = layer_.tensor(of);
+  t.name = "d." + t.name;
+  const TensorId id = add_tensor(std::move(t));
+  gradient_[of] = id;
+  return id;
+}
+
+std::pair<TensorId, bool> LayerBuilder::gradient_to_accumulate(TensorId of) {
+  if (has_gradient(of)) return {gradient(of), true};
+  return {new_gradient(of), false};
+}
+
+TensorId LayerBuilder::weight_gradient(TensorId weight) const {
+  for (const Weight& w : layer_.weights) {
+    if (w.weight == weight) return w.gradient;
+  }
+  PLEAT_ASSERT(!"not a weight of this layer");
+  return {};
+}
+
+TensorId LayerBuilder::in_backward(TensorId x) {
+  const auto found = regather_.find(x);
+  if (found == regather_.end()) return x;
+  if (const auto done = regathered_.find(x); done != regathered_.end()) return done->second;
+  const TensorId again = found->second();
+  regathered_[x] = again;
+  return again;
+}
+
+TensorId LayerBuilder::gemm(const std::string& name, Module module, TensorId x, TensorId w,
+                            DType out) {
+  const Dim m = layer_.tensor(x).shape.front();
+  const Dim n = layer_.tensor(w).shape.front();
+  const Dim k = layer_.tensor(w).shape.back();
+  const TensorId y = activation(name, {m, n}, out);
+  Op& op = push(OpKind::gemm, name, module, {x, w}, {y});
+  op.attr.m = m;
+  op.attr.n = n;
+  op.attr.k = k;
+  op.attr.transpose_b = true;
+  op.attr.math = shape_.act;
+  on_backward([=, this] {
+    const TensorId dy = gradient(y);
+    const auto [dx, accumulate] = gradient_to_accumulate(x);
+    Op& dgrad = push_backward(OpKind::gemm, name + ".dgrad", module, Phase::backward, {dy, w}, {dx});
+    dgrad.attr.m = m;
+    dgrad.attr.n = k;
+    dgrad.attr.k = n;
+    dgrad.attr.accumulate = accumulate;
+    dgrad.attr.math = shape_.act;
+    const TensorId x_again = in_backward(x);
+    Op& wgrad = push_backward(OpKind::gemm, name + ".wgrad", module, Phase::wgrad, {dy, x_again},
+                              {weight_gradient(w)});
+    wgrad.attr.m = n;
+    wgrad.attr.n = k;
+    wgrad.attr.k = m;
+    wgrad.attr.transpose_a = true;
+    wgrad.attr.accumulate = true;
+    wgrad.attr.math = shape_.act;
+  });
+  return y;
+}
+
+TensorId LayerBuilder::grouped_gemm(const std::string& name, Module module, TensorId x, TensorId w,
+                                    TensorId counts) {
+  const Dim m = layer_.tensor(x).shape.front();
+  const std::vector<Dim> dims = layer_.tensor(w).shape;  // [El, n, k]
+  const Dim n = dims[1];
+  const Dim k = dims[2];
+  const std::int64_t groups = dims[0].n;
+  const TensorId y = activation(name, {m, n}, shape_.act);
+  auto shape = [=, this](Op& op, Dim mm, Dim nn, Dim kk) {
+    op.attr.m = mm;
+    op.attr.n = nn;
+    op.attr.k = kk;
+    op.attr.local_experts = groups;
+    op.attr.math = shape_.act;
+  };
+  Op& op = push(OpKind::grouped_gemm, name, module, {x, w, counts}, {y});
+  shape(op, m, n, k);
+  op.attr.transpose_b = true;
+  on_backward([=, this] {
+    const TensorId dy = gradient(y);
+    const TensorId dx = new_gradient(x);
+    Op& dgrad = push_backward(OpKind::grouped_gemm, name + ".dgrad", module, Phase::backward,
+                              {dy, w, counts}, {dx});
+    shape(dgrad, m, k, n);
+    Op& wgrad = push_backward(OpKind::grouped_gemm, name + ".wgrad", module, Phase::wgrad,
+                              {dy, x, counts}, {weight_gradient(w)});
+    shape(wgrad, n, k, m);
+    wgrad.attr.transpose_a = true;
+    wgrad.attr.accumulate = true;
+  });
+  return y;
+}
+
+TensorId LayerBuilder::rms_norm(const std::string& name, TensorId x, std::int64_t width) {
+  const Dim rows = layer_.tensor(x).shape.front();
+  const TensorId w = weight(name, {{width}}, Bucket::dense, true);
+  const TensorId y = activation(name, layer_.tensor(x).shape, shape_.act);
+  const TensorId rstd = activation(name + ".rstd", {rows}, DType::fp32);
+  push(OpKind::rms_norm, name, Module::layernorm, {x, w}, {y, rstd}).attr.eps =
+      shape_.model.norm_eps;
+  on_backward([=, this] {
+    const TensorId dy = gradient(y);
+    std::vector<TensorId> in{dy, x, w, rstd};
+    if (has_gradient(x)) in.push_back(gradient(x));  // residual branch, added in the kernel
+    const TensorId dx = new_gradient(x);
+    push_backward(OpKind::rms_norm_bwd, name + ".bwd", Module::layernorm, Phase::backward,
+                  std::move(in), {dx, weight_gradient(w)});
+  });
+  return y;
+}
+
+TensorId LayerBuilder::add(const std::string& name, std::vector<TensorId> terms) {
+  const TensorId y = activation(name, layer_.tensor(terms.front()).shape, shape_.act);
+  push(OpKind::add, name, Module::residual, terms, {y});
+  on_backward([=, this] {
+    for (TensorId term : terms) set_gradient(term, gradient(y));  // shared, read-only
+  });
+  return y;
+}
+
+TensorId LayerBuilder::gather_tokens(const std::string& name, Module module, TensorId x) {
+  if (shape_.tp == 1) return x;
+  if (!shape_.sp) {  // every rank holds all tokens: the backward sums the partial gradients
+    on_backward([=, this] {
+      const TensorId dx = gradient(x);
+      push_backward(OpKind::all_reduce, name + ".ar", module, Phase::backward, {dx}, {dx}).group =
+          Group::tp;
+    });
+    return x;
+  }
+  std::vector<Dim> dims = layer_.tensor(x).shape;
+  dims.front().n *= shape_.tp;
+  const DType dtype = layer_.tensor(x).dtype;
+  const TensorId y = activation(name, dims, dtype);
+  push(OpKind::all_gather, name, module, {x}, {y}).group = Group::tp;
+  regather_[y] = [=, this] {
+    const TensorId again = activation(name + ".again", dims, dtype);
+    push_backward(OpKind::all_gather, name + ".again", module, Phase::backward, {x}, {again}).group =
+        Group::tp;
+    return again;
+  };
+  on_backward([=, this] {
+    const TensorId dy = gradient(y);
+    const TensorId dx = new_gradient(x);
+    push_backward(OpKind::reduce_scatter, name + ".rs", module, Phase::backward, {dy}, {dx}).group =
+        Group::tp;
+  });
+  return y;
+}
+
+TensorId LayerBuilder::reduce_tokens(const std::string& name, Module module, TensorId x) {
+  if (shape_.tp == 1) return x;
+  if (!shape_.sp) {
+    push(OpKind::all_reduce, name, module, {x}, {x}).group = Group::tp;
+    return x;
+  }
+  std::vector<Dim> dims = layer_.tensor(x).shape;
+  dims.front().n /= shape_.tp;
+  const TensorId y = activation(name, dims, layer_.tensor(x).dtype);
+  push(OpKind::reduce_scatter, name, module, {x}, {y}).group = Group::tp;
+  on_backward([=, this] {
+    const TensorId dy = gradient(y);
+    const TensorId dx = new_gradient(x);
+    push_backward(OpKind::all_gather, name + ".ag", module, Phase::backward, {dy}, {dx}).group =
+        Group::tp;
+  });
+  return y;
+}
+
+LayerProgram LayerBuilder::finish(std::optional<TensorId> output) {
+  layer_.output = output;
+  if (output) layer_.grad_output = new_gradient(*output);
+  for (auto emit = tape_.rbegin(); emit != tape_.rend(); ++emit) (*emit)();
+  if (layer_.input) layer_.grad_input = gradient(*layer_.input);
+  tape_.clear();
+  return std::move(layer_);
+}
+
+}  // namespace pleat

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Printed names of operation kinds, phases and groups, and small facts about kinds.
+#include "core/program/op.hpp"
+
+namespace pleat {
+
+std::string name_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::load_tokens: return "load_tokens";
+    case OpKind::load_labels: return "load_labels";
+    case OpKind::embedding: return "embedding";
+    case OpKind::embedding_bwd: return "embedding_bwd";
+    case OpKind::rms_norm: return "rms_norm";
+    case OpKind::rms_norm_bwd: return "rms_norm_bwd";
+    case OpKind::head_norm: return "head_norm";
+    case OpKind::head_norm_bwd: return "head_norm_bwd";
+    case OpKind::slice_norm: return "slice_norm";
+    case OpKind::slice_norm_bwd: return "slice_norm_bwd";
+    case OpKind::gemm: return "gemm";
+    case OpKind::grouped_gemm: return "grouped_gemm";
+    case OpKind::rope: return "rope";
+    case OpKind::rope_bwd: return "rope_bwd";
+    case OpKind::attention: return "attention";
+    case OpKind::attention_bwd: return "attention_bwd";
+    case OpKind::mla_attention: return "mla_attention";
+    case OpKind::mla_attention_bwd: return "mla_attention_bwd";
+    case OpKind::add: return "add";
+    case OpKind::swiglu: return "swiglu";
+    case OpKind::swiglu_bwd: return "swiglu_bwd";
+    case OpKind::gelu: return "gelu";
+    case OpKind::gelu_bwd: return "gelu_bwd";
+    case OpKind::swiglu_prob: return "swiglu_prob";
+    case OpKind::swiglu_prob_bwd: return "swiglu_prob_bwd";
+    case OpKind::sigmoid_gate: return "sigmoid_gate";
+    case OpKind::sigmoid_gate_bwd: return "sigmoid_gate_bwd";
+    case OpKind::router_topk: return "router_topk";
+    case OpKind::router_topk_bwd: return "router_topk_bwd";
+    case OpKind::expert_counts: return "expert_counts";
+    case OpKind::permute: return "permute";
+    case OpKind::permute_bwd: return "permute_bwd";
+    case OpKind::sort_chunks: return "sort_chunks";
+    case OpKind::unsort_chunks: return "unsort_chunks";
+    case OpKind::local_counts: return "local_counts";
+    case OpKind::unpermute: return "unpermute";
+    case OpKind::unpermute_bwd: return "unpermute_bwd";
+    case OpKind::concat_columns: return "concat_columns";
+    case OpKind::concat_columns_bwd: return "concat_columns_bwd";
+    case OpKind::concat_rows: return "concat_rows";
+    case OpKind::concat_rows_bwd: return "concat_rows_bwd";
+    case OpKind::ce_stats: return "ce_stats";
+    case OpKind::ce_loss: return "ce_loss";
+    case OpKind::quantize: return "quantize";
+    case OpKind::all_gather: return "all_gather";
+    case OpKind::reduce_scatter: return "reduce_scatter";
+    case OpKind::all_reduce: return "all_reduce";
+    case OpKind::all_to_all: return "all_to_all";
+    case OpKind::all_to_all_back: return "all_to_all_back";
+    case OpKind::send: return "send";
+    case OpKind::recv: return "recv";
+    case OpKind::zero: return "zero";
+    case OpKind::grad_norm: return "grad_norm";
+    case OpKind::clip: return "clip";
+    case OpKind::adamw: return "adamw";
+    case OpKind::copy: return "copy";
+  }
+  return "?";
+}
+
+std::string name_of(Phase phase) {
+  switch (phase) {
+    case Phase::forward: return "fwd";
+    case Phase::backward: return "bwd";
+    case Phase::wgrad: return "wgrad";
+    case Phase::recompute: return "recompute";
+    case Phase::step: return "step";
+  }
+  return "?";
+}
+
+std::string name_of(Group group) {
+  switch (group) {
+    case Group::none: return "-";
+    case Group::tp: return "tp";
+    case Group::cp: return "cp";
+    case Group::dp: return "dp";
+    case Group::dp_cp: return "dp_cp";
+    case Group::ep: return "ep";
+    case Group::etp: return "etp";
+    case Group::edp: return "edp";
+    case Group::pp_next: return "pp_next";
+    case Group::pp_prev: return "pp_prev";
+    case Group::embedding: return "embedding";
+    case Group::world: return "world";
+  }
+  return "?";
+}
+
+bool is_collective(OpKind kind) {
+  return kind == OpKind::all_gather || kind == OpKind::reduce_scatter ||
+         kind == OpKind::all_reduce || kind == OpKind::all_to_all ||
+         kind == OpKind::all_to_all_back || kind == OpKind::send || kind == OpKind::recv;
+}
+
+bool is_in_place(OpKind kind) {
+  return kind == OpKind::rope || kind == OpKind::rope_bwd || kind == OpKind::ce_loss ||
+         kind == OpKind::all_reduce;
+}
+
+}  // namespace pleat

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Inserts a quantize before the first narrow GEMM that reads a tensor and rewires the GEMMs to it.
+#include "core/program/passes/precision.hpp"
+
+#include <map>
+
+namespace pleat {
+namespace {
+
+struct Copies {
+  TensorId row, column;
+};
+
+DType narrow_type(Precision precision) {
+  switch (precision) {
+    case Precision::fp32: return DType::fp32;
+    case Precision::bf16: return DType::bf16;
+    case Precision::fp8: return DType::fp8;
+    case Precision::mxfp8: return DType::mxfp8;
+    case Precision::nvfp4: return DType::nvfp4;
+  }
+  return DType::fp32;
+}
+
+// Linear layers run narrow; the router and the loss head stay in bf16 (Megatron's default).
+bool is_narrow(const Op& op) {
+  return (op.kind == OpKind::gemm || op.kind == OpKind::grouped_gemm) &&
+         op.module != Module::router && op.module != Module::head &&
+         op.module != Module::embedding;
+}
+
+class Quantizer {
+ public:
+  Quantizer(LayerProgram& layer, DType type) : layer_(layer), type_(type) {}
+
+  void run() {
+    rewrite(layer_.forward, Phase::forward);
+    rewrite(layer_.backward, Phase::backward);
+  }
+
+ private:
+  TensorId add(const Tensor& of, const char* suffix) {
+    Tensor t = of;
+    t.name += suffix;
+    t.dtype = type_;
+    layer_.tensors.push_back(std::move(t));
+    return TensorId{static_cast<int>(layer_.tensors.size()) - 1};
+  }
+
+  Copies quantized(TensorId x, std::vector<Op>& out, const Op& user, Phase phase) {
+    if (const auto done = copies_.find(x); done != copies_.end()) return done->second;
+    const Tensor source = layer_.tensor(x);
+    const Copies c{add(source, ".row"), add(source, ".col")};
+    Op op;
+    op.kind = OpKind::quantize;
+    op.name = source.name + ".quantize";
+    op.phase = phase;
+    op.module = user.module;
+    op.in = {x};
+    op.out = {c.row, c.column};
+    out.push_back(std::move(op));
+    copies_[x] = c;
+    return c;
+  }
+
+  void rewrite(std::vector<Op>& ops, Phase phase) {
+    std::vector<Op> result;
+    for (Op& op : ops) {
+      if (is_narrow(op)) {
+        const bool wgrad = op.attr.transpose_a;
+        const std::size_t operands = wgrad ? 2 : 1;  // in[1] of the others is the weight
+        for (std::size_t i = 0; i < operands; ++i) {
+          if (layer_.tensor(op.in[i]).cls != TensorClass::activation) continue;
+          const Copies c = quantized(op.in[i], result, op, phase);
+          op.in[i] = wgrad ? c.column : c.row;
+        }
+        op.attr.math = type_;
+      }
+      result.push_back(std::move(op));
+    }
+    ops = std::move(result);
+  }
+
+  LayerProgram& layer_;
+  DType type_;
+  std::map<TensorId, Copies> copies_;
+};
+
+}  // namespace
+
+void apply_precision(LayerProgram& layer, Precision precision) {
+  const DType type = narrow_type(precision);
+  if (type == DType::fp32 || type == DType::bf16) return;
+  Quantizer(layer, type).run();
+}
+
+}  // namespace pleat

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Megatron's 1F1B and interleaved 1F1B. With p stages, v chunks, m microbatches, groups of N and
+// stage r, the warm-up is W = p-r-1 (v = 1) or 2(p-r-1) + (v-1)N, one more under expert-parallel
+// overlap, at most m*v. Then forward k+W and backward k alternate, and the backwards drain: at most
+// W+1 chunks are live. Order of forwards: for each group of N microbatches, for each chunk, for each
+// microbatch of the group; backwards the same with the chunks reversed.
+// Source: Megatron-LM schedules.py, get_pp_rank_microbatches and get_schedule_table.
+#include "core/program/pipeline_order.hpp"
+
+#include <algorithm>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+int group_of(const Schedule& s) { return s.group > 0 ? s.group : s.pp; }
+
+std::vector<Slot> forward_table(const Schedule& s) {
+  std::vector<Slot> table;
+  table.reserve(static_cast<std::size_t>(s.microbatches) * static_cast<std::size_t>(s.vpp));
+  const int group = s.vpp > 1 ? group_of(s) : 1;
+  for (int first = 0; first < s.microbatches; first += group) {
+    const int last = std::min(first + group, s.microbatches);
+    for (int chunk = 0; chunk < s.vpp; ++chunk) {
+      for (int mb = first; mb < last; ++mb) {
+        table.push_back({Pass::forward, MicroBatch{mb}, ChunkId{chunk}});
+      }
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+int warmup_slots(const Schedule& s, Stage stage) {
+  PLEAT_ASSERT(s.pp >= 1 && s.vpp >= 1 && s.microbatches >= 1 && s.group >= 0);
+  PLEAT_ASSERT(s.pp > 1 || s.vpp == 1);
+  PLEAT_ASSERT(stage.value >= 0 && stage.value < s.pp);
+  const int after = s.pp - stage.value - 1;
+  int warmup = s.vpp == 1 ? after : 2 * after + (s.vpp - 1) * group_of(s);
+  // Plain 1F1B has no room to pair passes: overlap needs one stage or interleaving.
+  if (s.extra_warmup && (s.vpp > 1 || s.pp == 1)) ++warmup;
+  return std::min(warmup, s.microbatches * s.vpp);
+}
+
+std::vector<Slot> pipeline_order(const Schedule& s, Stage stage) {
+  const auto warmup = static_cast<std::size_t>(warmup_slots(s, stage));
+  const std::vector<Slot> table = forward_table(s);
+  std::vector<Slot> order;
+  order.reserve(2 * table.size());
+  const auto backward = [&](std::size_t k) {
+    Slot slot = table[k];
+    slot.pass = Pass::backward;
+    slot.chunk = ChunkId{s.vpp - 1 - slot.chunk.value};
+    order.push_back(slot);
+  };
+  for (std::size_t k = 0; k < warmup; ++k) order.push_back(table[k]);
+  for (std::size_t k = 0; k + warmup < table.size(); ++k) {
+    order.push_back(table[k + warmup]);
+    backward(k);
+  }
+  for (std::size_t k = table.size() - warmup; k < table.size(); ++k) backward(k);
+  return order;
+}
+
+}  // namespace pleat

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Buckets and the optimizer step. ZeRO-1 is the step pass here: it turns the gradient all-reduce into
+// a reduce-scatter, shrinks the optimizer state to a shard and appends the parameter all-gather.
+#include "core/program/step_ops.hpp"
+
+namespace pleat {
+namespace {
+
+TensorId add_state(StageProgram& stage, const std::string& name, TensorClass cls, DType dtype,
+                   std::vector<Dim> shape) {
+  stage.state.push_back({name, cls, dtype, std::move(shape)});
+  return TensorId{static_cast<int>(stage.state.size()) - 1};
+}
+
+template <class Visit>  // visit(instance, weight, slot) in forward order
+void for_each_weight(StageProgram& stage, Visit visit) {
+  for (ChunkProgram& chunk : stage.chunks) {
+    for (LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage.program(instance);
+      instance.slots.resize(layer.weights.size());
+      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+        visit(layer.weights[i], instance.slots[i]);
+      }
+    }
+  }
+}
+
+// Bytes of the weights as the GEMMs read them: narrow types keep a row-wise and a column-wise copy.
+DType weight_dtype(Precision precision, std::int64_t& copies) {
+  copies = 1;
+  switch (precision) {
+    case Precision::fp32: return DType::fp32;
+    case Precision::bf16:
+    case Precision::nvfp4: return DType::bf16;  // fp4 copies are made per use
+    case Precision::fp8: copies = 2; return DType::fp8;
+    case Precision::mxfp8: copies = 2; return DType::mxfp8;
+  }
+  return DType::fp32;
+}
+
+Op step_op(OpKind kind, const std::string& name, Module module, std::vector<TensorId> in,
+           std::vector<TensorId> out, Group group = Group::none) {
+  Op op;
+  op.kind = kind;
+  op.name = name;
+  op.phase = Phase::step;
+  op.module = module;
+  op.in = std::move(in);
+  op.out = std::move(out);
+  op.group = group;
+  return op;
+}
+
+std::string bucket_name(std::size_t bucket) { return bucket == 0 ? "dense" : "expert"; }
+
+}  // namespace
+
+void lay_out_buckets(StageProgram& stage, const Plan& plan) {
+  stage.buckets.assign(2, {});
+  auto place = [&](auto wanted) {
+    for_each_weight(stage, [&](const Weight& w, WeightSlot& slot) {
+      if (w.buffer || !wanted(w)) return;
+      BucketState& bucket = stage.buckets[static_cast<std::size_t>(w.bucket)];
+      slot = {w.bucket, bucket.elements};
+      bucket.elements += w.elements;
+    });
+  };
+  place([](const Weight& w) { return w.replicated_over_tp; });
+  for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;
+  place([](const Weight& w) { return !w.replicated_over_tp; });
+
+  const bool sharded = plan.sharding != Sharding::none;
+  stage.buckets[0].shards = sharded ? plan.attention.dp * plan.attention.cp : 1;
+  stage.buckets[1].shards = sharded ? plan.expert.edp : 1;
+  for (BucketState& b : stage.buckets) {
+    b.shard_elements = (b.elements + b.shards - 1) / b.shards;
+  }
+  for_each_weight(stage, [&](const Weight& w, WeightSlot& slot) {
+    if (!w.buffer) return;
+    BucketState& b = stage.buckets[static_cast<std::size_t>(w.bucket)];
+    slot = {w.bucket, b.shards * b.shard_elements + b.buffer_elements};
+    b.buffer_elements += w.elements;
+  });
+
+  std::int64_t copies = 1;
+  const DType dtype = weight_dtype(plan.precision, copies);
+  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
+    BucketState& b = stage.buckets[i];
+    if (b.elements == 0) continue;
+    const std::string name = bucket_name(i);
+    const Dim padded{b.shards * b.shard_elements};
+    const Dim shard{b.shard_elements};
+    const Dim weights{copies * padded.n + b.buffer_elements};
+    b.weights = add_state(stage, name + ".weights", TensorClass::weight, dtype, {weights});
+    b.gradients = add_state(stage, name + ".gradients", TensorClass::gradient,
+                            plan.optimizer.main_grads, {padded});
+    b.has_main_params = dtype != DType::fp32;
+    b.main_params = b.weights;
+    if (b.has_main_params) {
+      b.main_params = add_state(stage, name + ".main_params", TensorClass::optimizer_state,
+                                plan.optimizer.main_params, {shard});
+    }
+    b.exp_avg = add_state(stage, name + ".exp_avg", TensorClass::optimizer_state,
+                          plan.optimizer.exp_avg, {shard});
+    b.exp_avg_sq = add_state(stage, name + ".exp_avg_sq", TensorClass::optimizer_state,
+                             plan.optimizer.exp_avg_sq, {shard});
+  }
+  stage.loss = add_state(stage, "loss", TensorClass::optimizer_state, DType::fp32, {{1}});
+}
+
+void add_step_ops(StageProgram& stage, const Plan& plan) {
+  const int group_size[2] = {plan.attention.dp * plan.attention.cp, plan.expert.edp};
+  const Group group[2] = {Group::dp_cp, Group::edp};
+  stage.prologue.push_back(
+      step_op(OpKind::zero, "zero.loss", Module::optimizer, {}, {stage.loss}));
+  std::vector<TensorId> gradients;
+  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
+    const BucketState& b = stage.buckets[i];
+    if (b.elements == 0) continue;
+    const std::string name = bucket_name(i);
+    gradients.push_back(b.gradients);
+    stage.prologue.push_back(
+        step_op(OpKind::zero, name + ".zero_grad", Module::optimizer, {}, {b.gradients}));
+    if (b.replicated_elements > 0) {
+      Op op = step_op(OpKind::all_reduce, name + ".tp_sync", Module::grad_sync, {b.gradients},
+                      {b.gradients}, Group::tp);
+      op.attr.n = {b.replicated_elements};
+      stage.epilogue.push_back(op);
+    }
+    if (group_size[i] > 1) {
+      const OpKind kind = b.shards > 1 ? OpKind::reduce_scatter : OpKind::all_reduce;
+      stage.epilogue.push_back(step_op(kind, name + ".grad_sync", Module::grad_sync, {b.gradients},
+                                       {b.gradients}, group[i]));
+    }
+  }
+  const TensorId norm2 =
+      add_state(stage, "grad_norm2", TensorClass::step_scratch, DType::fp32, {{1}});
+  const TensorId scale =
+      add_state(stage, "clip_scale", TensorClass::step_scratch, DType::fp32, {{1}});
+  const int norm_op = static_cast<int>(stage.epilogue.size());
+  stage.epilogue.push_back(
+      step_op(OpKind::grad_norm, "grad_norm", Module::optimizer, gradients, {norm2}));
+  if (plan.world() > 1) {
+    stage.epilogue.push_back(step_op(OpKind::all_reduce, "grad_norm.ar", Module::optimizer, {norm2},
+                                     {norm2}, Group::world));
+  }
+  const int clip_op = static_cast<int>(stage.epilogue.size());
+  stage.epilogue.push_back(step_op(OpKind::clip, "clip", Module::optimizer, {norm2}, {scale}));
+  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
+    const BucketState& b = stage.buckets[i];
+    if (b.elements == 0) continue;
+    const std::string name = bucket_name(i);
+    stage.epilogue.push_back(step_op(OpKind::adamw, name + ".adamw", Module::optimizer,
+                                     {b.gradients, b.exp_avg, b.exp_avg_sq, b.main_params, scale},
+                                     {b.exp_avg, b.exp_avg_sq, b.main_params}));
+    if (b.has_main_params) {
+      stage.epilogue.push_back(step_op(OpKind::copy, name + ".cast", Module::optimizer,
+                                       {b.main_params}, {b.weights}));
+    }
+    if (b.shards > 1) {
+      stage.epilogue.push_back(step_op(OpKind::all_gather, name + ".param_gather",
+                                       Module::grad_sync, {b.weights}, {b.weights}, group[i]));
+    }
+  }
+  stage.step_lives.push_back({norm2, norm_op, clip_op});
+  stage.step_lives.push_back({scale, clip_op, static_cast<int>(stage.epilogue.size()) - 1});
+}
+
+}  // namespace pleat

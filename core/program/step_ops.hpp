@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Step level of a stage: parameter buckets, and what runs before the first and after the last slot.
+#pragma once
+
+#include "core/program/program.hpp"
+
+namespace pleat {
+
+// Lays every instance's weights out in the buckets and creates the state tensors.
+void lay_out_buckets(StageProgram&, const Plan&);
+
+// Zeroing, gradient reduction, clipping, AdamW and, sharded (ZeRO-1), the parameter gather.
+void add_step_ops(StageProgram&, const Plan&);
+
+}  // namespace pleat

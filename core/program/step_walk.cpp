@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Execution order of a stage's step, and which tensor instance each operand is.
+#include "core/program/step_walk.hpp"
+
+namespace pleat {
+
+LayerEvents layer_events(const LayerProgram& layer) {
+  LayerEvents events;
+  for (Pass pass : {Pass::forward, Pass::backward}) {
+    events.births[static_cast<int>(pass)].resize(layer.ops(pass).size());
+    events.deaths[static_cast<int>(pass)].resize(layer.ops(pass).size());
+  }
+  for (const Lifetime& life : layer.lives) {
+    if (life.begin) {
+      events.births[static_cast<int>(life.begin->pass)][static_cast<std::size_t>(life.begin->op)]
+          .push_back(life.tensor);
+    }
+    if (life.end) {
+      events.deaths[static_cast<int>(life.end->pass)][static_cast<std::size_t>(life.end->op)]
+          .push_back(life.tensor);
+    }
+  }
+  return events;
+}
+
+InstanceKey resolve(const StageProgram& stage, const OpSite& site, TensorId tensor) {
+  InstanceKey key{site.microbatch.value, site.chunk.value, site.position, tensor};
+  const auto& instances = stage.chunks[site.chunk.index()].instances;
+  if (tensor == site.program->input) {
+    PLEAT_ASSERT(site.position > 0);
+    key.position = site.position - 1;
+    key.tensor = *stage.program(instances[static_cast<std::size_t>(key.position)]).output;
+  } else if (tensor == site.program->grad_output) {
+    key.position = site.position + 1;
+    PLEAT_ASSERT(static_cast<std::size_t>(key.position) < instances.size());
+    key.tensor = *stage.program(instances[static_cast<std::size_t>(key.position)]).grad_input;
+  }
+  return key;
+}
+
+void walk_slot(const StageProgram& stage, const std::vector<LayerEvents>& events, const Slot& slot,
+               StepVisitor& visitor) {
+  const ChunkProgram& chunk = stage.chunks[slot.chunk.index()];
+  const int count = static_cast<int>(chunk.instances.size());
+  const int pass = static_cast<int>(slot.pass);
+  for (int i = 0; i < count; ++i) {
+    const int position = slot.pass == Pass::forward ? i : count - 1 - i;
+    const LayerInstance& instance = chunk.instances[static_cast<std::size_t>(position)];
+    const LayerProgram& layer = stage.program(instance);
+    const LayerEvents& e = events[static_cast<std::size_t>(instance.program)];
+    const std::vector<Op>& ops = layer.ops(slot.pass);
+    for (std::size_t k = 0; k < ops.size(); ++k) {
+      const OpSite site{&ops[k],   &layer,    &instance, slot.microbatch,
+                        slot.chunk, position, slot.pass, static_cast<int>(k)};
+      for (TensorId t : e.births[pass][k]) visitor.on_birth(site, resolve(stage, site, t), layer.tensor(t));
+      visitor.on_op(site);
+      for (TensorId t : e.deaths[pass][k]) visitor.on_death(site, resolve(stage, site, t), layer.tensor(t));
+    }
+  }
+}
+
+void walk_step(const StageProgram& stage, StepVisitor& visitor) {
+  std::vector<LayerEvents> events;
+  events.reserve(stage.layers.size());
+  for (const LayerProgram& layer : stage.layers) events.push_back(layer_events(layer));
+  for (const Slot& slot : stage.order) walk_slot(stage, events, slot, visitor);
+}
+
+}  // namespace pleat

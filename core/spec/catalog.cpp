@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/catalog.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/diagnostics.hpp"
+#include "core/environment.hpp"
+#include "core/json/text_file.hpp"
+#include "core/spec/gpu_reader.hpp"
+
+namespace pleat {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  const char* name;
+  const char* noun;
+};
+
+Folder folder_of(ConfigKind kind) {
+  switch (kind) {
+    case ConfigKind::model: return {"models", "model"};
+    case ConfigKind::gpu: return {"gpus", "gpu"};
+    case ConfigKind::cluster: return {"clusters", "cluster"};
+    case ConfigKind::profile: return {"profiles", "profile"};
+  }
+  return {"", ""};
+}
+
+// Later directories win: a profile fitted here replaces a shipped one of the same name.
+std::vector<fs::path> directories_of(ConfigKind kind) {
+  std::vector<fs::path> directories{fs::path(config_directory()) / folder_of(kind).name};
+  const std::string cache = cache_directory();
+  if (kind == ConfigKind::profile && !cache.empty()) directories.push_back(fs::path(cache) / "profiles");
+  return directories;
+}
+
+bool is_path(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".json");
+}
+
+}  // namespace
+
+std::vector<std::string> config_names(ConfigKind kind) {
+  std::vector<std::string> names;
+  for (const fs::path& directory : directories_of(kind)) {
+    std::error_code error;  // a directory that does not exist has no names
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+      if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::string config_path(ConfigKind kind, const std::string& name_or_path) {
+  if (is_path(name_or_path)) return name_or_path;
+  std::vector<fs::path> directories = directories_of(kind);
+  std::reverse(directories.begin(), directories.end());
+  for (const fs::path& directory : directories) {
+    const fs::path file = directory / (name_or_path + ".json");
+    std::error_code error;
+    if (!name_or_path.empty() && fs::exists(file, error)) return file.string();
+  }
+  const std::vector<std::string> names = config_names(kind);
+  const std::string near = nearest_name(name_or_path, names);
+  const char* noun = folder_of(kind).noun;
+  throw_config_error(
+      ExitCode::bad_request, fmt::format("--{}", noun), "",
+      fmt::format("no {} named \"{}\"{}", noun, name_or_path,
+                  near.empty() ? "" : fmt::format("; did you mean {}?", near)),
+      fmt::format("{}, or the path of a .json file",
+                  names.empty() ? fmt::format("none in {}", directories.back().string())
+                                : fmt::format("there are: {}", fmt::join(names, ", "))));
+}
+
+HfImport load_model(const std::string& name_or_path) {
+  const fs::path path = config_path(ConfigKind::model, name_or_path);
+  std::string name = path.stem().string();
+  if (name == "config" && path.has_parent_path()) {  // a Hugging Face folder: Qwen3-30B/config.json
+    name = fs::absolute(path).parent_path().filename().string();
+  }
+  return read_hf_config(read_text_file(path.string()), path.string(), name);
+}
+
+GpuSpec load_gpu(const std::string& name_or_path) {
+  const std::string path = config_path(ConfigKind::gpu, name_or_path);
+  return read_gpu(read_text_file(path), path);
+}
+
+ClusterSpec load_cluster(const std::string& name_or_path) {
+  const std::string path = config_path(ConfigKind::cluster, name_or_path);
+  return read_cluster(read_text_file(path), path);
+}
+
+Profile load_profile(const std::string& name_or_path) {
+  const std::string path = config_path(ConfigKind::profile, name_or_path);
+  return read_profile(read_text_file(path), path);
+}
+
+std::optional<FoundProfile> find_newest_profile(const std::string& cluster, Runtime runtime) {
+  std::optional<FoundProfile> newest;
+  for (const std::string& name : config_names(ConfigKind::profile)) {
+    FoundProfile found{config_path(ConfigKind::profile, name), load_profile(name)};
+    if (found.profile.cluster != cluster || found.profile.runtime != runtime) continue;
+    if (!newest || found.profile.created >= newest->profile.created) newest = std::move(found);
+  }
+  return newest;
+}
+
+std::string fitted_profile_path(const std::string& name) {
+  const std::string cache = cache_directory();
+  const fs::path base = cache.empty() ? fs::path(config_directory()) : fs::path(cache);
+  return (base / "profiles" / (name + ".json")).string();
+}
+
+}  // namespace pleat

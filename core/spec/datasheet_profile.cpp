@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The profile of a platform nobody has measured: round efficiencies and a band that says so.
+#include "core/spec/profile.hpp"
+
+namespace pleat {
+namespace {
+
+// Round numbers of the order that measured tables of datacenter GPUs show at large work: 70% of peak
+// for GEMM, 80% of memory bandwidth.
+EfficiencyCurve gpu_kernel(KernelClass kernel) {
+  EfficiencyCurve curve;
+  curve.memory_efficiency = 0.8;
+  curve.fixed = Seconds(4e-6);
+  switch (kernel) {
+    case KernelClass::gemm:
+      curve.max_efficiency = 0.7;
+      curve.half_work = Flops(2e9);
+      break;
+    case KernelClass::grouped_gemm:
+      curve.max_efficiency = 0.6;
+      curve.half_work = Flops(8e9);
+      break;
+    case KernelClass::attention_fwd:
+      curve.max_efficiency = 0.6;
+      curve.half_work = Flops(4e9);
+      break;
+    case KernelClass::attention_bwd:
+      curve.max_efficiency = 0.5;
+      curve.half_work = Flops(8e9);
+      break;
+    case KernelClass::memory_bound:
+      curve.max_efficiency = 0.7;
+      curve.half_work = Flops(0);
+      break;
+  }
+  return curve;
+}
+
+// Pleat's own backend has plain kernels; a CPU rank reaches its (lower) rate with little work.
+EfficiencyCurve pleat_kernel(KernelClass kernel) {
+  EfficiencyCurve curve = gpu_kernel(kernel);
+  curve.max_efficiency *= 0.6;
+  curve.half_work = curve.half_work / 1000;
+  curve.fixed = Seconds(1e-6);
+  return curve;
+}
+
+}  // namespace
+
+Profile datasheet_profile(const std::string& cluster, std::size_t tiers, Runtime runtime) {
+  const bool megatron = runtime == Runtime::megatron;
+  Profile profile;
+  profile.name = cluster + (megatron ? "-megatron-datasheet" : "-pleat-datasheet");
+  profile.cluster = cluster;
+  profile.runtime = runtime;
+  profile.provenance = "datasheet values times round efficiencies; nothing here was measured";
+  for (std::size_t i = 0; i < kKernelClasses; ++i) {
+    const auto kernel = static_cast<KernelClass>(i);
+    profile.kernels[i] = megatron ? gpu_kernel(kernel) : pleat_kernel(kernel);
+  }
+  for (std::size_t tier = 0; tier < (tiers == 0 ? 1 : tiers); ++tier) {
+    CollectiveCurve curve{.latency = Seconds(10e-6), .latency_per_rank = Seconds(0.5e-6),
+                          .efficiency = 0.75, .source = SourceClass::datasheet};
+    auto& row = profile.collectives.emplace_back();
+    row.fill(curve);
+    row[static_cast<std::size_t>(Collective::send_recv)].latency_per_rank = Seconds(0);
+  }
+  profile.host_per_op = megatron ? Seconds(5e-6) : Seconds(1e-6);
+  profile.step_overhead = Seconds(5e-3);
+  profile.sustained_clock = 0.9;
+  profile.relative_band = 0.5;
+  return profile;
+}
+
+}  // namespace pleat

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/spec/gpu_reader.hpp"
+
+#include "core/json/parse.hpp"
+#include "core/spec/sourced_field.hpp"
+
+namespace pleat {
+namespace {
+
+// A peak that the hardware does not have is left out of the file.
+FlopsPerSecond peak_or_none(ObjectReader& reader, const std::string& key) {
+  if (!reader.has(key)) {
+    reader.find(key);  // a known field all the same
+    return FlopsPerSecond(0);
+  }
+  return sourced_quantity<FlopsPerSecond>(reader, key);
+}
+
+}  // namespace
+
+GpuSpec read_gpu_object(ObjectReader& reader) {
+  GpuSpec gpu;
+  reader.schema_version(1);
+  gpu.name = reader.text("name");
+  gpu.peak_fp32 = sourced_quantity<FlopsPerSecond>(reader, "peak_fp32");
+  gpu.peak_bf16 = peak_or_none(reader, "peak_bf16");
+  gpu.peak_fp8 = peak_or_none(reader, "peak_fp8");
+  gpu.peak_fp4 = peak_or_none(reader, "peak_fp4");
+  gpu.memory = sourced_quantity<Bytes>(reader, "memory");
+  gpu.memory_bandwidth = sourced_quantity<BytesPerSecond>(reader, "memory_bandwidth");
+  gpu.host_link = sourced_quantity<BytesPerSecond>(reader, "host_link");
+  gpu.tdp = sourced_quantity<Watts>(reader, "tdp");
+  reader.optional_text("notes");
+  reader.finish();
+  return gpu;
+}
+
+GpuSpec read_gpu(const std::string& text, const std::string& file_name) {
+  const JsonValue root = parse_json(text, file_name);
+  Diagnostics problems;
+  ObjectReader reader(root, "", {file_name, problems});
+  GpuSpec gpu = read_gpu_object(reader);
+  problems.throw_if_errors();
+  return gpu;
+}
+
+FlopsPerSecond GpuSpec::peak(DType type) const {
+  switch (type) {
+    case DType::fp32: return peak_fp32;
+    case DType::bf16: return peak_bf16;
+    case DType::fp8:
+    case DType::mxfp8: return peak_fp8;
+    case DType::nvfp4: return peak_fp4;
+    case DType::i32:
+    case DType::i64:
+    case DType::u8: return FlopsPerSecond(0);  // no arithmetic is priced in these
+  }
+  return FlopsPerSecond(0);
+}
+
+}  // namespace pleat

@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Hugging Face config.json to ModelSpec. How to read it: read_hf_config at the end, one function a
+// part of the model above it.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/json/parse.hpp"
+#include "core/spec/hf_family.hpp"
+#include "core/spec/hf_fields.hpp"
+#include "core/spec/hf_moe.hpp"
+#include "core/spec/model.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr IntRange kHeadRange{1, 65'536};
+constexpr IntRange kRankRange{1, 1 << 20};
+// Beyond this no count of parameters is believed (and 64 bits are still far away).
+constexpr double kMaxParameters = 1e15;
+
+std::int64_t default_head_dim(HfFields& fields, std::int64_t hidden, std::int64_t heads) {
+  if (hidden == 0 || heads == 0) return 0;  // reported already
+  if (hidden % heads != 0) {
+    fields.reader().problem("head_dim", fmt::format("missing, and hidden size {} is not a multiple "
+                                                    "of {} heads", hidden, heads));
+    return 0;
+  }
+  fields.assume(fmt::format("head_dim: taken as {} (hidden size / heads)", hidden / heads));
+  return hidden / heads;
+}
+
+void read_mla(HfFields& fields, AttentionSpec& a) {
+  a.q_lora_rank = fields.optional_integer({"q_lora_rank"}, kRankRange).value_or(0);
+  a.kv_lora_rank = fields.integer({"kv_lora_rank"}, "rank of the compressed keys and values", kRankRange);
+  a.qk_nope_head_dim = fields.integer({"qk_nope_head_dim"}, "q/k size without rotation", kHeadRange);
+  a.qk_rope_head_dim = fields.integer({"qk_rope_head_dim"}, "q/k size with rotation", kHeadRange);
+  a.v_head_dim = fields.integer({"v_head_dim"}, "v size", kHeadRange);
+  if (a.qk_rope_head_dim % 2 != 0) {
+    fields.reader().problem("qk_rope_head_dim", fmt::format("{} is odd; rotation works on pairs",
+                                                            a.qk_rope_head_dim));
+  }
+  a.kv_groups = a.heads;
+  if (fields.boolean_or({"attention_bias"}, false, "no biases")) {
+    fields.reader().problem("attention_bias", "true is not supported with latent attention");
+  }
+}
+
+void read_gqa(HfFields& fields, const HfFamily& family, std::int64_t hidden, AttentionSpec& a) {
+  a.kv_groups = fields.integer_or({"num_key_value_heads"}, kHeadRange, a.heads, "one per query head");
+  if (a.heads > 0 && a.kv_groups > 0 && a.heads % a.kv_groups != 0) {
+    fields.reader().problem("num_key_value_heads",
+                            fmt::format("{} heads cannot share {} key/value heads evenly", a.heads,
+                                        a.kv_groups), "a divisor of num_attention_heads");
+  }
+  const auto head_dim = fields.optional_integer({"head_dim"}, kHeadRange);
+  a.head_dim = head_dim ? *head_dim
+               : fields.has("head_dim") ? 0 : default_head_dim(fields, hidden, a.heads);
+  if (a.head_dim % 2 != 0) {
+    fields.reader().problem("head_dim", fmt::format("{} is odd; rotation works on pairs", a.head_dim));
+  }
+  if (a.head_dim > 0 && hidden > 0 && a.heads * a.head_dim != hidden) {
+    fields.assume(fmt::format("heads * head_dim = {} differs from hidden_size {}: both are used as they are",
+                              a.heads * a.head_dim, hidden));
+  }
+  a.qk_norm = family.qk_norm;
+  a.qkv_bias = fields.boolean_or({std::string(family.bias_field)}, family.qkv_bias, "the family's default");
+  a.out_bias = a.qkv_bias && family.bias_covers_output;
+}
+
+void read_rope(HfFields& fields, AttentionSpec& a) {
+  const DoubleRange range{1, 1e12};
+  ObjectReader& reader = fields.reader();
+  if (!fields.has("rope_theta") && fields.has("rope_parameters")) {
+    if (auto parameters = reader.optional_object("rope_parameters")) {
+      if (const auto theta = parameters->optional_number("rope_theta", range)) a.rope_theta = *theta;
+    }
+    return;
+  }
+  a.rope_theta = fields.number_or({"rope_theta"}, range, 10000, "the usual base");
+}
+
+void check_activation(HfFields& fields, const FieldNames& names, const FieldNames& allowed) {
+  const std::string& name = fields.present(names);
+  const auto activation = fields.optional_text(name);
+  if (!activation || std::find(allowed.begin(), allowed.end(), *activation) != allowed.end()) return;
+  fields.reader().problem(name, fmt::format("\"{}\" is not supported in this family", *activation),
+                          fmt::format("one of: {}", fmt::join(allowed, ", ")));
+}
+
+void note_sliding_window(HfFields& fields) {
+  const auto window = fields.optional_integer({"sliding_window"}, {1, 1 << 30});
+  const bool used = fields.reader().optional_boolean("use_sliding_window").value_or(true);
+  if (window && used) {
+    fields.assume(fmt::format("sliding_window {}: attention is taken as full (an upper bound)", *window));
+  }
+}
+
+// GPT-2 and GPT-3: LayerNorm, learned positions, biases everywhere, GELU, tied embeddings.
+void read_gpt2(HfFields& fields, ModelSpec& m) {
+  m.layers = fields.integer({"n_layer", "num_hidden_layers"}, "layers", kLayerRange);
+  m.hidden = fields.integer({"n_embd", "hidden_size"}, "hidden size", kHiddenRange);
+  AttentionSpec& a = m.attention;
+  a.heads = a.kv_groups = fields.integer({"n_head", "num_attention_heads"}, "heads", kHeadRange);
+  a.head_dim = default_head_dim(fields, m.hidden, a.heads);
+  a.qkv_bias = a.out_bias = m.mlp_bias = true;
+  m.norm = NormKind::layer_norm;
+  m.gated_mlp = false;
+  m.ffn = fields.integer_or({"n_inner"}, kWidthRange, 4 * m.hidden, "4 * n_embd");
+  m.learned_positions = fields.integer({"n_positions", "n_ctx"}, "learned positions", kWidthRange);
+  m.norm_eps = fields.number_or({"layer_norm_epsilon"}, {0, 1, true}, 1e-5, "the family's default");
+  check_activation(fields, {"activation_function"}, {"gelu", "gelu_new", "gelu_pytorch_tanh"});
+  m.tied_embeddings = fields.boolean_or({"tie_word_embeddings"}, true, "the family's default");
+}
+
+void read_llama_like(HfFields& fields, const HfFamily& family, ModelSpec& m) {
+  m.layers = fields.integer({"num_hidden_layers"}, "layers", kLayerRange);
+  m.hidden = fields.integer({"hidden_size"}, "hidden size", kHiddenRange);
+  m.attention.kind = family.attention;
+  m.attention.heads = fields.integer({"num_attention_heads"}, "heads", kHeadRange);
+  switch (family.attention) {
+    case AttentionKind::mla:
+      read_mla(fields, m.attention);
+      fields.present({"num_key_value_heads", "head_dim"});  // meaningless with latent attention
+      break;
+    case AttentionKind::gqa: read_gqa(fields, family, m.hidden, m.attention); break;
+  }
+  read_rope(fields, m.attention);
+  if (family.moe) m.moe = read_hf_moe(fields, family);
+  m.moe_layer.assign(static_cast<std::size_t>(m.layers), false);
+  if (family.moe && m.layers > 0) m.moe_layer = read_hf_moe_layers(fields, m.layers);
+
+  const FieldNames widths{"dense_intermediate_size", "intermediate_size_mlp", "intermediate_size"};
+  if (m.moe_layers() < m.layers || !family.moe) {
+    m.ffn = fields.integer({"intermediate_size", "dense_intermediate_size"}, "FFN width", kWidthRange);
+  } else {
+    m.ffn = fields.optional_integer(widths, kWidthRange).value_or(0);  // no layer has it
+  }
+  if (!family.moe) m.mlp_bias = fields.reader().optional_boolean("mlp_bias").value_or(false);
+  m.norm_eps = fields.number_or({"rms_norm_eps", "layernorm_epsilon"}, {0, 1, true}, 1e-6, "the usual value");
+  check_activation(fields, {"hidden_act"}, {"silu", "swish"});
+  m.tied_embeddings = fields.boolean_or({"tie_word_embeddings"}, false, "the family's default");
+  m.mtp_layers = fields.optional_integer({"num_nextn_predict_layers", "mtp_num_hidden_layers"}, {0, 64})
+                     .value_or(0);
+  note_sliding_window(fields);
+}
+
+void check_size(HfFields& fields, const ModelSpec& m) {
+  const double mlp = m.moe ? static_cast<double>(m.moe->experts) * static_cast<double>(m.moe->ffn)
+                           : static_cast<double>(m.ffn);
+  const double width = mlp + static_cast<double>(m.ffn) +
+                       static_cast<double>(m.moe ? m.moe->shared_ffn : 0) +
+                       4.0 * static_cast<double>(m.attention.heads) *
+                           static_cast<double>(std::max(m.attention.qk_dim(), m.attention.v_dim()));
+  const double estimate = 3.0 * static_cast<double>(m.hidden) *
+                          (width * static_cast<double>(m.layers) + static_cast<double>(m.vocab));
+  if (estimate > kMaxParameters) {
+    fields.reader().problem("", fmt::format("about {:.1e} parameters", estimate),
+                            fmt::format("at most {:.0e}: check layers, sizes and experts", kMaxParameters));
+  }
+}
+
+ModelSpec read_family(HfFields& fields, const HfFamily& family) {
+  ModelSpec m;
+  m.model_type = family.model_type;
+  m.vocab = fields.integer({"vocab_size"}, "vocabulary", kWidthRange);
+  if (family.gpt2_names) {
+    read_gpt2(fields, m);
+    m.moe_layer.assign(static_cast<std::size_t>(m.layers), false);
+  } else {
+    read_llama_like(fields, family, m);
+  }
+  check_size(fields, m);
+  return m;
+}
+
+void report_unknown_family(ObjectReader& reader, const std::string& model_type) {
+  const HfFamily& near = nearest_hf_family(model_type, reader.value());
+  std::string file = "";
+  Diagnostics ignored;
+  std::vector<std::string> assumptions;
+  ObjectReader trial(reader.value(), "", {file, ignored});
+  trial.find("model_type");
+  HfFields fields(trial, assumptions);
+  (void)read_family(fields, near);
+  std::vector<std::string> names;
+  for (const HfFamily& family : hf_families()) names.emplace_back(family.model_type);
+  reader.problem("model_type",
+                 fmt::format("unknown family \"{}\"; nearest is {}, which would not read: {}", model_type,
+                             near.model_type, fmt::join(trial.unread(), ", ")),
+                 fmt::format("known families: {}; if the model is one of them under another name, set model_type to it",
+                             fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+HfImport read_hf_config(const std::string& text, const std::string& file_name,
+                        const std::string& model_name) {
+  const JsonValue root = parse_json(text, file_name, {.allow_non_finite = true});
+  Diagnostics problems;
+  HfImport import;
+  ObjectReader top(root, "", {file_name, problems});
+  const JsonValue* nested = top.is_object() ? root.find("text_config") : nullptr;
+  if (nested != nullptr && root.find("hidden_size") != nullptr) nested = nullptr;
+  if (nested != nullptr) top.find("text_config");
+  ObjectReader reader = nested != nullptr ? top.object("text_config") : top;
+  problems.throw_if_errors();
+
+  auto model_type = reader.optional_text("model_type");
+  const auto outer_type = top.optional_text("model_type");
+  if (!model_type) model_type = outer_type;
+  if (!model_type) {
+    if (!reader.has("model_type")) reader.problem("model_type", "missing (the model's family)", "like \"llama\" or \"qwen3_moe\"");
+  } else if (const HfFamily* family = find_hf_family(*model_type)) {
+    HfFields fields(reader, import.assumptions);
+    import.model = read_family(fields, *family);
+  } else {
+    report_unknown_family(reader, *model_type);
+  }
+  problems.throw_if_errors();
+
+  import.model.name = model_name;
+  if (nested != nullptr) {
+    import.unused_fields = top.unread();
+    for (const std::string& key : reader.unread()) import.unused_fields.push_back("text_config." + key);
+  } else {
+    import.unused_fields = reader.unread();
+  }
+  return import;
+}
+
+}  // namespace pleat

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What the code of a Hugging Face model class fixes and its config.json leaves unsaid.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json/json_value.hpp"
+#include "core/spec/model.hpp"
+
+namespace pleat {
+
+struct HfFamily {
+  std::string_view model_type;
+  AttentionKind attention = AttentionKind::gqa;
+  bool moe = false;
+  bool gpt2_names = false;  // n_layer, n_embd, … ; LayerNorm, biases, GELU, learned positions
+  bool qk_norm = false;
+  bool qkv_bias = false;                  // where the file does not say
+  std::string_view bias_field = "attention_bias";
+  bool bias_covers_output = true;         // the field adds a bias to the output projection too
+  // MoE
+  bool expert_ffn_is_intermediate = false;  // intermediate_size is the expert's width
+  bool shared_gate = false;
+  RouterScore score = RouterScore::softmax;
+  bool expert_bias = false;
+  bool normalize_top_k = true;
+};
+
+[[nodiscard]] const std::vector<HfFamily>& hf_families();
+// nullptr if pleat does not know the family.
+[[nodiscard]] const HfFamily* find_hf_family(std::string_view model_type);
+// The known family most like an unknown one: by name, else by the fields the config has.
+[[nodiscard]] const HfFamily& nearest_hf_family(const std::string& model_type,
+                                                const JsonValue& config);
+
+}  // namespace pleat

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Causal grouped-query attention on packed rows [q heads | k groups | v groups]; query head i uses
+// group i / (heads / groups), whose gradient adds over its heads in ascending order.
+#include "core/diagnostics.hpp"
+#include "kernels/cpu/cpu_kernels.hpp"
+#include "kernels/cpu/flash.hpp"
+
+namespace pleat {
+namespace {
+
+void check(View qkv, View o, View lse, const AttentionShape& s) {
+  PLEAT_ASSERT(s.kv_groups > 0 && s.heads % s.kv_groups == 0);
+  PLEAT_ASSERT(qkv.rows == s.batch * s.seq && o.rows == qkv.rows);
+  PLEAT_ASSERT(qkv.cols == (s.heads + 2 * s.kv_groups) * s.head_dim);
+  PLEAT_ASSERT(o.cols == s.heads * s.head_dim && lse.elements() == qkv.rows * s.heads);
+}
+
+// First columns of the q, k and v that head `h` of a packed row uses.
+struct Columns {
+  std::int64_t q, k, v;
+  Columns(const AttentionShape& s, std::int64_t h) {
+    const std::int64_t group = h / (s.heads / s.kv_groups);
+    q = h * s.head_dim;
+    k = (s.heads + group) * s.head_dim;
+    v = (s.heads + s.kv_groups + group) * s.head_dim;
+  }
+};
+
+cpu::FlashHead head(View qkv, View lse, const AttentionShape& s, std::int64_t sequence,
+                    std::int64_t h) {
+  const Columns at(s, h);
+  const float* row = qkv.f32() + sequence * s.seq * qkv.cols;
+  cpu::FlashHead out;
+  out.seq = s.seq;
+  out.scale = static_cast<float>(s.scale);
+  out.q[0] = {row + at.q, qkv.cols, s.head_dim};
+  out.k[0] = {row + at.k, qkv.cols, s.head_dim};
+  out.v = {row + at.v, qkv.cols, s.head_dim};
+  out.lse = lse.f32() + sequence * s.seq * s.heads + h;
+  out.lse_stride = s.heads;
+  return out;
+}
+
+}  // namespace
+
+void CpuKernels::attention(View qkv, View o, View lse, const AttentionShape& s) {
+  check(qkv, o, lse, s);
+  for (std::int64_t b = 0; b < s.batch; ++b) {
+    float* out = o.f32() + b * s.seq * o.cols;
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      cpu::flash_forward(head(qkv, lse, s, b, h), {out + h * s.head_dim, o.cols, s.head_dim});
+    }
+  }
+}
+
+void CpuKernels::attention_bwd(View d_o, View qkv, View o, View lse, View dqkv,
+                               const AttentionShape& s) {
+  check(qkv, o, lse, s);
+  PLEAT_ASSERT(d_o.rows == o.rows && d_o.cols == o.cols);
+  PLEAT_ASSERT(dqkv.rows == qkv.rows && dqkv.cols == qkv.cols);
+  zero(dqkv);
+  for (std::int64_t b = 0; b < s.batch; ++b) {
+    const std::int64_t out = b * s.seq * o.cols;
+    float* row = dqkv.f32() + b * s.seq * dqkv.cols;
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      const Columns at(s, h);
+      cpu::FlashHead flash = head(qkv, lse, s, b, h);
+      flash.o = {o.f32() + out + h * s.head_dim, o.cols, s.head_dim};
+      flash.d_o = {d_o.f32() + out + h * s.head_dim, o.cols, s.head_dim};
+      cpu::FlashGradient gradient;
+      gradient.dq[0] = {row + at.q, dqkv.cols, s.head_dim};
+      gradient.dk[0] = {row + at.k, dqkv.cols, s.head_dim};
+      gradient.dv = {row + at.v, dqkv.cols, s.head_dim};
+      cpu::flash_backward(flash, gradient);
+    }
+  }
+}
+
+}  // namespace pleat

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The fp32 reference kernels on the CPU: the calling thread computes, nothing is allocated beyond
+// Eigen's packing buffers. A row's result never depends on the other rows of a row-wise kernel.
+#pragma once
+
+#include "kernels/kernel_set.hpp"
+
+namespace pleat {
+
+class CpuKernels final : public KernelSet {
+ public:
+  // embedding.cpp
+  void embedding(View tokens, View w, View x) override;
+  void embedding_bwd(View dx, View tokens, View dw) override;
+  // norm.cpp
+  void rms_norm(View x, View w, View y, View rstd, double eps) override;
+  void rms_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx, View dw) override;
+  void slice_norm(View x, View w, View y, View rstd, double eps) override;
+  void slice_norm_bwd(View dy, View x, View w, View rstd, View dx, View dw) override;
+  // head_norm.cpp
+  void head_norm(View x, View wq, View wk, View y, View rstd, const AttentionShape&,
+                 double eps) override;
+  void head_norm_bwd(View dy, View x, View wq, View wk, View rstd, View dx, View dwq, View dwk,
+                     const AttentionShape&) override;
+  // gemm.cpp
+  void gemm(View a, bool transpose_a, View b, bool transpose_b, View c, bool accumulate) override;
+  void grouped_gemm(View a, View b, bool transpose_b, View counts, View c) override;
+  void grouped_wgrad(View a, View b, View counts, View c, bool accumulate) override;
+  // rope.cpp
+  void rope(View x, const RopeShape&, bool inverse) override;
+  // attention.cpp
+  void attention(View qkv, View o, View lse, const AttentionShape&) override;
+  void attention_bwd(View d_o, View qkv, View o, View lse, View dqkv,
+                     const AttentionShape&) override;
+  // mla.cpp
+  void mla_attention(View q, View kv, View kpe, View o, View lse, const MlaShape&) override;
+  void mla_attention_bwd(View d_o, View q, View kv, View kpe, View o, View lse, View dq, View dkv,
+                         View dkpe, const MlaShape&) override;
+  // elementwise.cpp
+  void add(View a, View b, View c, View y) override;
+  void swiglu(View u, View p, View y) override;
+  void swiglu_bwd(View dy, View u, View p, View du, View dp) override;
+  void gelu(View u, View y) override;
+  void gelu_bwd(View dy, View u, View du) override;
+  void sigmoid_gate(View y, View gate, View z) override;
+  void sigmoid_gate_bwd(View dz, View y, View gate, View dy, View dgate) override;
+  // router.cpp
+  void router_topk(View logits, View bias, View probs, View experts, const RouterShape&) override;
+  void router_topk_bwd(View dprobs, View logits, View probs, View experts, View dlogits,
+                       const RouterShape&) override;
+  void expert_counts(View experts, View counts) override;
+  // permute.cpp
+  void permute(View x, View probs, View experts, View counts, View px, View pp,
+               View row_map) override;
+  void permute_bwd(View dpx, View dpp, View row_map, View dx, View dprobs,
+                   bool accumulate) override;
+  void unpermute(View px, View row_map, View y) override;
+  void unpermute_bwd(View dy, View row_map, View dpx) override;
+  // chunks.cpp
+  void sort_chunks(View x, View all_counts, std::int64_t first_expert, std::int64_t local,
+                   View y) override;
+  void unsort_chunks(View y, View all_counts, std::int64_t first_expert, std::int64_t local,
+                     View x) override;
+  void local_counts(View all_counts, std::int64_t first_expert, std::int64_t local,
+                    View counts) override;
+  // loss.cpp
+  void ce_stats(View logits, View labels, std::int64_t vocab_offset, View stats) override;
+  void ce_loss(View logits, View labels, std::int64_t vocab_offset, View gathered, double scale,
+               View loss) override;
+  // optimizer.cpp
+  void zero(View x) override;
+  void copy(View x, View y) override;
+  double sum_of_squares(View x) override;
+  void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) override;
+};
+
+}  // namespace pleat

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Vocabulary-parallel cross entropy: every shard's row statistics first, then loss and gradient from
+// the statistics of all shards.
+#include <cmath>
+#include <limits>
+
+#include "core/diagnostics.hpp"
+#include "kernels/cpu/cpu_kernels.hpp"
+#include "kernels/cpu/vector_math.hpp"
+
+namespace pleat {
+
+void CpuKernels::ce_stats(View logits, View labels, std::int64_t vocab_offset, View stats) {
+  const std::int64_t n = logits.cols;
+  PLEAT_ASSERT(labels.elements() == logits.rows && stats.elements() == logits.rows * 3);
+  for (std::int64_t r = 0; r < logits.rows; ++r) {
+    const float* row = logits.f32() + r * n;
+    const float max = cpu::row_max(row, n);
+    const std::int64_t label = labels.i32()[r] - vocab_offset;
+    float* out = stats.f32() + r * 3;
+    out[0] = max;
+    out[1] = cpu::lane_sum<float>(n, [=](std::int64_t i) { return cpu::exp_f32(row[i] - max); });
+    out[2] = label >= 0 && label < n ? row[label] : 0.0F;
+  }
+}
+
+void CpuKernels::ce_loss(View logits, View labels, std::int64_t vocab_offset, View gathered,
+                         double scale, View loss) {
+  const std::int64_t n = logits.cols, rows = logits.rows;
+  if (rows == 0) return;
+  PLEAT_ASSERT(labels.elements() == rows && gathered.elements() % (rows * 3) == 0);
+  const std::int64_t shards = gathered.elements() / (rows * 3);
+  const auto factor = static_cast<float>(scale);
+  double total = 0;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    float max = -std::numeric_limits<float>::infinity();
+    double sum = 0, target = 0;
+    for (std::int64_t s = 0; s < shards; ++s) {
+      max = std::fmax(max, gathered.f32()[(s * rows + r) * 3]);
+    }
+    for (std::int64_t s = 0; s < shards; ++s) {
+      const float* stats = gathered.f32() + (s * rows + r) * 3;
+      sum += static_cast<double>(stats[1]) * std::exp(static_cast<double>(stats[0]) - max);
+      target += stats[2];
+    }
+    total += std::log(sum) + max - target;
+    float* row = logits.f32() + r * n;
+    const float over_sum = factor / static_cast<float>(sum);
+    for (std::int64_t i = 0; i < n; ++i) row[i] = cpu::exp_f32(row[i] - max) * over_sum;
+    const std::int64_t label = labels.i32()[r] - vocab_offset;
+    if (label >= 0 && label < n) row[label] -= factor;
+  }
+  loss.f32()[0] += static_cast<float>(scale * total);
+}
+
+}  // namespace pleat

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace pleat {
+namespace {
+
+constexpr std::size_t kRubricsNamed = 3;
+
+struct Difference {
+  CostClass cls;
+  Seconds winner, loser;
+  [[nodiscard]] Seconds lost() const { return loser - winner; }
+};
+
+std::string milliseconds(Seconds s) { return fmt::format("{:.2f} ms", s.base() * 1e3); }
+
+std::string name_with_numbers(const Difference& d) {
+  return fmt::format("{} {:+.2f} ms ({:.2f} -> {:.2f})", name_of(d.cls), d.lost().base() * 1e3,
+                     d.winner.base() * 1e3, d.loser.base() * 1e3);
+}
+
+}  // namespace
+
+std::string explain_difference(const Candidate& winner, const Candidate& loser) {
+  const Seconds total = loser.estimate.step - winner.estimate.step;
+  std::vector<Difference> all;
+  for (std::size_t c = 0; c < kCostClasses; ++c) {
+    all.push_back({static_cast<CostClass>(c), winner.estimate.parts[c], loser.estimate.parts[c]});
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.lost() > b.lost(); });
+
+  // Rubrics below a thousandth of the step are rounding, not a reason.
+  const Seconds least = winner.estimate.step * 1e-3;
+  std::string losses;
+  for (std::size_t i = 0; i < kRubricsNamed && all[i].lost() > least; ++i) {
+    losses += (losses.empty() ? "" : ", ") + name_with_numbers(all[i]);
+  }
+  std::string text;
+  if (std::abs(total.base()) <= least.base()) {
+    text = "as fast within 0.1%";
+  } else if (total > Seconds{}) {
+    text = fmt::format("{:.1f}% slower ({} more)", 100 * (total / winner.estimate.step),
+                       milliseconds(total));
+  } else {
+    text = fmt::format("{:.1f}% faster ({} less)", -100 * (total / winner.estimate.step),
+                       milliseconds(-total));
+  }
+  if (!losses.empty()) text += ": loses " + losses;
+  const Difference& gain = all.back();
+  if (-gain.lost() > least) text += "; gains " + name_with_numbers(gain);
+  return text;
+}
+
+std::optional<int> place_of(const StepEstimate& estimate, const SearchResult& result) {
+  for (std::size_t i = 0; i < result.best.size(); ++i) {
+    if (estimate.step <= result.best[i].estimate.step) return static_cast<int>(i) + 1;
+  }
+  return std::nullopt;
+}
+
+std::string print_search(const SearchResult& result, const ModelSpec& model,
+                         const ClusterSpec& cluster, const WorkloadSpec& workload,
+                         const Profile& profile, const SearchConfig& config) {
+  std::string text = fmt::format(
+      "{} on {} x {}, {} sequences of {} tokens a step, {}, profile {}\n", model.name, config.gpus,
+      cluster.name, workload.global_batch, workload.seq_len, name_of(config.precision), profile.name);
+  std::size_t width = 4;
+  for (const Candidate& c : result.best) width = std::max(width, summary(c.plan).size());
+  if (!result.best.empty()) {
+    text += fmt::format("\n{:>3}  {:<{}}  {:>12}  {:>13}  {:>6}  {:>9}\n", "#", "plan", width,
+                        "step ms", "tokens/s/GPU", "MFU", "peak GiB");
+  }
+  int place = 0;
+  for (const Candidate& c : result.best) {
+    const StepEstimate& e = c.estimate;
+    text += fmt::format("{:>3}  {:<{}}  {:>12.2f}  {:>13.1f}  {:>5.1f}%  {:>9.2f}\n", ++place,
+                        summary(c.plan), width, e.step.base() * 1e3, e.tokens_per_second_per_gpu,
+                        100 * e.mfu, static_cast<double>(e.peak_bytes()) / (1024.0 * 1024 * 1024));
+  }
+  for (std::size_t i = 1; i < result.best.size(); ++i) {
+    if (i == 1) text += "\nagainst #1:\n";
+    text += fmt::format("{:>3}  {}\n", i + 1, explain_difference(result.best.front(), result.best[i]));
+  }
+  text += fmt::format("\n{} plans enumerated, {} priced, {:.2f} s\n", result.enumerated, result.priced,
+                      result.seconds);
+  for (const auto& [rule, count] : result.rejected) {
+    text += fmt::format("  {:<32} {:>9}\n", rule, count);
+  }
+  return text;
+}
+
+}  // namespace pleat

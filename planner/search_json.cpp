@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Search results as JSON.
+#include <nlohmann/json.hpp>
+
+#include "planner/explain.hpp"
+
+namespace pleat {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json plan_json(const Plan& plan) {
+  Json recompute = Json::array();
+  for (Module m : plan.recompute) recompute.push_back(name_of(m));
+  if (plan.recompute_full) recompute.push_back("full");
+  const AttentionMapping& a = plan.attention;
+  const ExpertMapping& e = plan.expert;
+  return {{"summary", summary(plan)},
+          {"attention", {{"tp", a.tp}, {"cp", a.cp}, {"dp", a.dp}, {"pp", a.pp}}},
+          {"expert", {{"etp", e.etp}, {"ep", e.ep}, {"edp", e.edp}}},
+          {"vpp", plan.vpp},
+          {"layout", plan.layout},
+          {"micro_batch", plan.micro_batch},
+          {"precision", name_of(plan.precision)},
+          {"sharding", name_of(plan.sharding)},
+          {"dispatcher", name_of(plan.dispatcher)},
+          {"recompute", recompute},
+          {"overlap_expert_parallel", plan.overlap.expert_parallel}};
+}
+
+Json memory_json(const StageMemory& m) {
+  return {{"stage", m.stage.value},        {"weights", m.weights},
+          {"gradients", m.gradients},      {"optimizer", m.optimizer},
+          {"activations", m.activations},  {"runtime", m.runtime},
+          {"peak", m.peak}};
+}
+
+Json candidate_json(const Candidate& c) {
+  const StepEstimate& e = c.estimate;
+  Json parts = Json::object();
+  for (std::size_t i = 0; i < kCostClasses; ++i) {
+    parts[name_of(static_cast<CostClass>(i))] = e.parts[i].base();
+  }
+  Json memory = Json::array();
+  for (const StageMemory& m : e.memory) memory.push_back(memory_json(m));
+  return {{"plan", plan_json(c.plan)},
+          {"step_s", e.step.base()},
+          {"low_s", e.low.base()},
+          {"high_s", e.high.base()},
+          {"tokens_per_second_per_gpu", e.tokens_per_second_per_gpu},
+          {"mfu", e.mfu},
+          {"fits", e.fits},
+          {"peak_bytes", e.peak_bytes()},
+          {"parts_s", parts},
+          {"memory_bytes", memory}};
+}
+
+Json list_json(const std::vector<Candidate>& list) {
+  Json array = Json::array();
+  for (const Candidate& c : list) array.push_back(candidate_json(c));
+  return array;
+}
+
+}  // namespace
+
+std::string search_json(const SearchResult& result, const ModelSpec& model,
+                        const ClusterSpec& cluster, const WorkloadSpec& workload,
+                        const Profile& profile, const SearchConfig& config,
+                        const std::vector<FittingChange>& changes) {
+  Json best = list_json(result.best);
+  for (std::size_t i = 1; i < result.best.size(); ++i) {
+    best[i]["against_best"] = explain_difference(result.best.front(), result.best[i]);
+  }
+  Json fitting = Json::array();
+  for (const FittingChange& c : changes) {
+    fitting.push_back({{"change", c.change}, {"best", candidate_json(c.candidate)}});
+  }
+  const Json document = {{"schema_version", 1},
+                         {"model", model.name},
+                         {"cluster", cluster.name},
+                         {"gpus", config.gpus},
+                         {"profile", profile.name},
+                         {"workload",
+                          {{"seq_len", workload.seq_len}, {"global_batch", workload.global_batch}}},
+                         {"precision", name_of(config.precision)},
+                         {"enumerated", result.enumerated},
+                         {"priced", result.priced},
+                         {"rejected", result.rejected},
+                         {"best", best},
+                         {"nearest", list_json(result.nearest)},
+                         {"changes_that_fit", fitting}};
+  return document.dump(2) + "\n";
+}
+
+}  // namespace pleat

@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The Pleat authors
+# SPDX-License-Identifier: Apache-2.0
+# One command from a fresh Debian 12 to a running Pleat: installs what is missing, builds what changed,
+# then runs `pleat` with the arguments given, or the tests:
+#
+#   ./pleat.sh tune                 any command of pleat
+#   ./pleat.sh test [ctest flags]   the tests, without those labelled slow
+#   ./pleat.sh test --full          also the slow ones, the sanitizers, and every CUDA architecture
+#
+# Progress goes to stderr, so that stdout is only what was asked for.
+set -euo pipefail
+
+root="$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
+build="$root/build"
+log="$build/setup.log"
+exit_setup=5  # I/O: the table of docs/ARCHITECTURE.md
+
+packages=(
+  g++ cmake ninja-build ccache
+  libfmt-dev nlohmann-json3-dev libeigen3-dev libboost-graph-dev libcli11-dev
+  libgtest-dev googletest libbenchmark-dev
+  python3 python3-jsonschema
+  bible-kjv
+)
+# A change here can change a build; data and documents cannot.
+sources=(
+  core simulator planner kernels backend calibration cli tests cmake
+  CMakeLists.txt CMakePresets.json pleat.sh
+)
+
+say() { printf 'pleat.sh: %s\n' "$*" >&2; }
+die() {
+  say "$*"
+  exit "$exit_setup"
+}
+
+# Runs a command with its output in the log, and shows the log's end if it fails.
+logged() {
+  mkdir -p "$build"
+  printf '\n$ %s\n' "$*" >>"$log"
+  if ! "$@" >>"$log" 2>&1 </dev/null; then
+    tail -n 25 "$log" >&2
+    die "failed: $* (the whole output is in $log)"
+  fi
+}
+
+missing_packages() {
+  local name installed
+  installed=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' "${packages[@]}" 2>/dev/null || true)"
+  for name in "${packages[@]}"; do
+    [[ "$installed" == *" installed:$name "* ]] || printf '%s\n' "$name"
+  done
+}
+
+install_packages() {
+  local missing as_root=()
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    say "this is not Debian, so nothing is installed; the build needs: ${packages[*]}"
+    return
+  fi
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || die "missing packages: ${missing[*]}." \
+      "Installing them needs root or sudo, and there is neither. As root: apt-get install ${missing[*]}"
+    as_root=(sudo)
+    if [[ -t 0 ]]; then
+      sudo -v || die "missing packages: ${missing[*]}, and sudo was refused"
+    else
+      sudo -n true 2>/dev/null || die "missing packages: ${missing[*]}," \
+        "and sudo wants a password but there is no terminal to ask on. As root: apt-get install ${missing[*]}"
+    fi
+  fi
+  say "installing ${missing[*]}"
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+  logged "${apt[@]}" update
+  logged "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
+}
+
+has_nvcc() { command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; }
+
+preset() { if has_nvcc; then echo cuda; else echo cpu; fi; }
+
+configure() {  # build folder, preset, further cmake flags
+  local dir="$1" name="$2" fresh=() cache="$1/CMakeCache.txt"
+  shift 2
+  # A folder that was configured elsewhere, or whose configuration broke off, starts anew.
+  if [[ -e "$cache" ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then
+    fresh=(--fresh)
+  fi
+  logged cmake -S "$root" --preset "$name" -B "$dir" "${fresh[@]}" "$@"
+}
+
+# Builds one target (`pleat` or `all`) unless nothing changed since it was last built. The stamp is as
+# old as the start of that build, so that an edit made during it counts as new.
+up_to_date() {
+  local stamp="$build/.built-$1"
+  [[ -e "$stamp" && "$(<"$stamp")" == "$(preset) $root" ]] || return 1
+  [[ "$1" != pleat || -x "$build/cli/pleat" ]] || return 1
+  local paths=("${sources[@]/#/$root/}") newer
+  newer="$(find "${paths[@]}" -newer "$stamp" -print -quit 2>/dev/null || true)"
+  [[ -z "$newer" ]]
+}
+
+ensure_built() {
+  local target="$1"
+  if up_to_date "$target"; then return; fi
+  mkdir -p "$build"
+  (
+    flock -n 9 || { say "waiting for another build" && flock 9; }
+    if up_to_date "$target"; then exit 0; fi
+    say "building"
+    printf '%s %s\n' "$(preset)" "$root" >"$build/.building"
+    # AUTO: an nvcc that does not work costs the CUDA targets, not the build.
+    if has_nvcc; then configure "$build" cuda -DPLEAT_CUDA=AUTO; else configure "$build" cpu; fi
+    cmake --build "$build" --target "$target" >&2 || die "the build failed"
+    if [[ "$target" == all ]]; then cp -p "$build/.building" "$build/.built-pleat"; fi
+    mv "$build/.building" "$build/.built-$target"
+  ) 9>"$build/.lock"
+}
+
+run_ctest() {  # build folder, further ctest flags
+  local dir="$1"
+  shift
+  ctest --test-dir "$dir" --output-on-failure --no-tests=error -j2 "$@" </dev/null
+}
+
+# The tests of some folders under a sanitizer. ThreadSanitizer needs addresses where it expects them.
+run_sanitized() {  # preset, folders
+  local name="$1" dir="$root/build-$1" folder status=0
+  shift
+  say "sanitizer: $name"
+  configure "$dir" "$name"
+  for folder in "$@"; do
+    [[ -e "$root/tests/$folder/CMakeLists.txt" ]] || continue
+    setarch -R cmake --build "$dir" --target "tests/$folder/all" >&2 || return 1
+    setarch -R ctest --test-dir "$dir/tests/$folder" --output-on-failure --no-tests=error -j2 -LE '^slow$' \
+      </dev/null || status=1
+  done
+  return "$status"
+}
+
+run_cuda_arch() {  # architecture
+  say "CUDA architecture: sm_$1"
+  configure "$root/build-cuda-$1" cuda "-DPLEAT_CUDA_ARCHS=$1" -DPLEAT_TESTS=OFF
+  cmake --build "$root/build-cuda-$1" --target kernels/cuda/all >&2
+}
+
+run_tests() {
+  local full=0 flags=() failed=() status=0 arch flag
+  for flag in "$@"; do
+    if [[ "$flag" == --full ]]; then full=1; else flags+=("$flag"); fi
+  done
+  ensure_built all
+  if ((full)); then
+    (run_sanitized asan core simulator planner kernels backend calibration) || failed+=(asan)
+    (run_sanitized tsan simulator planner backend) || failed+=(tsan)
+    if has_nvcc; then
+      for arch in 80 90a 100a; do
+        (run_cuda_arch "$arch") || failed+=("sm_$arch")
+      done
+    fi
+  else
+    flags=(-LE '^slow$' "${flags[@]}")
+  fi
+  run_ctest "$build" "${flags[@]}" || status=$?
+  if ((${#failed[@]})); then
+    say "failed: ${failed[*]}"
+    ((status)) || status=1
+  fi
+  exit "$status"
+}
+
+# ccache wants a folder to write to, also where there is no home.
+if [[ ! -w "${HOME:-}" && -z "${CCACHE_DIR:-}" ]]; then export CCACHE_DIR="$build/ccache"; fi
+
+install_packages
+if [[ "${1:-}" == test ]]; then
+  shift
+  run_tests "$@"
+fi
+ensure_built pleat
+exec "$build/cli/pleat" "$@"

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Cost of a stage's chunks: each distinct layer priced once, then added up along the chunk.
+#pragma once
+
+#include <vector>
+
+#include "core/program/program.hpp"
+#include "simulator/layer_costs.hpp"
+
+namespace pleat {
+
+struct StageCosts {
+  std::vector<LayerCosts> layers;             // by StageProgram::layers
+  std::vector<PassCost> forward, backward;    // by chunk
+  std::vector<PassCost> pairs;                // [forward chunk * vpp + backward chunk]; or empty
+  [[nodiscard]] const PassCost& pass(Pass p, ChunkId c) const {
+    return (p == Pass::forward ? forward : backward)[c.index()];
+  }
+  [[nodiscard]] const PassCost& pair(ChunkId f, ChunkId b) const {
+    return pairs[f.index() * forward.size() + b.index()];
+  }
+};
+
+// `overlap.expert_parallel`: also pairs of chunks, the i-th decoder layer from the front of one with
+// the i-th from the back of the other; what has no partner runs alone.
+[[nodiscard]] StageCosts price_stage(const StageProgram&, const Binding& expected,
+                                     const Binding& capacity, const ClusterView&, const Profile&,
+                                     const OverlapFlags& overlap);
+
+// Positions of a paired run of two chunks, in execution order; -1: no partner.
+struct PairedPosition {
+  int forward = -1, backward = -1;
+};
+[[nodiscard]] std::vector<PairedPosition> pair_positions(const StageProgram&, ChunkId forward,
+                                                         ChunkId backward);
+
+// Slot i is a forward that a paired schedule runs together with slot i+1: a backward of another
+// microbatch (a backward of the same one depends on it).
+[[nodiscard]] bool pairs_with_next(const std::vector<Slot>& order, std::size_t i);
+
+// Total of one cost followed by another.
+void append(PassCost& total, const PassCost& next);
+
+}  // namespace pleat

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Where the ranks of each group lie: which tier of the interconnect its slowest member pair needs.
+#include <algorithm>
+
+#include "core/plan/rank_map.hpp"
+#include "simulator/layer_costs.hpp"
+
+namespace pleat {
+namespace {
+
+// Ranks of one domain of the tier that the job uses. Domains are filled alike: the largest divisor
+// of the job's ranks that fits (64 of the 72 of an NVL72 rack for 256 ranks).
+int used_domain(const NetworkTier& tier, int ranks) {
+  if (tier.size <= 0 || tier.size >= ranks) return ranks;
+  int used = tier.size;
+  while (ranks % used != 0) --used;
+  return used;
+}
+
+bool along_pipeline(Group group) {
+  return group == Group::pp_next || group == Group::pp_prev || group == Group::embedding;
+}
+
+GroupPlace place(const ClusterSpec& cluster, const Plan& plan, Group group) {
+  const int world = plan.world();
+  const int size = group_size(plan, group);
+  GroupPlace result{.size = size, .tier = 0, .inside = size};
+  if (size <= 1 || cluster.tiers.empty()) return result;
+  const int stride = group_stride(plan, group);
+  // Members lie in one aligned block of ranks. Pipeline neighbours: the stages are the outermost
+  // dimension, so some neighbours straddle every domain smaller than the world.
+  const int block = along_pipeline(group) ? world : std::min(world, stride * size);
+  while (result.tier + 1 < cluster.tiers.size()) {
+    const int used = used_domain(cluster.tiers[result.tier], world);
+    if (block <= used && used % block == 0) break;
+    ++result.tier;
+  }
+  if (result.tier > 0) {
+    const int below = used_domain(cluster.tiers[result.tier - 1], world);
+    result.inside = along_pipeline(group) ? 1 : std::clamp(below / stride, 1, size);
+  }
+  return result;
+}
+
+}  // namespace
+
+ClusterView view_cluster(const ClusterSpec& cluster, const Plan& plan) {
+  ClusterView view{.cluster = &cluster,
+                   .groups = {},
+                   .ranks = plan.world(),
+                   .dispatcher = plan.dispatcher,
+                   .cuda_graph = plan.cuda_graph};
+  for (Group group : {Group::tp, Group::cp, Group::dp, Group::dp_cp, Group::ep, Group::etp,
+                      Group::edp, Group::pp_next, Group::pp_prev, Group::embedding, Group::world}) {
+    view.groups[static_cast<std::size_t>(group)] = place(cluster, plan, group);
+  }
+  return view;
+}
+
+}  // namespace pleat

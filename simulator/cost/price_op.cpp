@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The price of one operation: its work (op_work.hpp) on the profile's curve for its kind.
+#include <algorithm>
+
+#include "simulator/cost/op_work.hpp"
+
+namespace pleat {
+namespace {
+
+CostClass class_of_group(Group group) {
+  switch (group) {
+    case Group::tp: return CostClass::tp_comm;
+    case Group::cp: return CostClass::cp_comm;
+    case Group::ep:
+    case Group::etp: return CostClass::ep_comm;
+    case Group::pp_next:
+    case Group::pp_prev: return CostClass::pp_comm;
+    case Group::none:
+    case Group::dp:
+    case Group::dp_cp:
+    case Group::edp:
+    case Group::embedding:
+    case Group::world: return CostClass::dp_comm;
+  }
+  return CostClass::dp_comm;
+}
+
+}  // namespace
+
+const char* name_of(CostClass cls) {
+  switch (cls) {
+    case CostClass::gemm: return "gemm";
+    case CostClass::grouped_gemm: return "grouped_gemm";
+    case CostClass::attention: return "attention";
+    case CostClass::memory_bound: return "memory_bound";
+    case CostClass::tp_comm: return "tp_comm";
+    case CostClass::cp_comm: return "cp_comm";
+    case CostClass::ep_comm: return "ep_comm";
+    case CostClass::pp_comm: return "pp_comm";
+    case CostClass::dp_comm: return "dp_comm";
+    case CostClass::optimizer: return "optimizer";
+    case CostClass::host: return "host";
+    case CostClass::bubble: return "bubble";
+  }
+  return "?";
+}
+
+CostClass class_of(const Op& op) {
+  switch (op.kind) {
+    case OpKind::gemm: return CostClass::gemm;
+    case OpKind::grouped_gemm: return CostClass::grouped_gemm;
+    case OpKind::attention:
+    case OpKind::attention_bwd:
+    case OpKind::mla_attention:
+    case OpKind::mla_attention_bwd: return CostClass::attention;
+    case OpKind::all_gather:
+    case OpKind::reduce_scatter:
+    case OpKind::all_reduce:
+    case OpKind::all_to_all:
+    case OpKind::all_to_all_back:
+    case OpKind::send:
+    case OpKind::recv: return class_of_group(op.group);
+    case OpKind::load_tokens:
+    case OpKind::load_labels:
+    case OpKind::embedding:
+    case OpKind::embedding_bwd:
+    case OpKind::rms_norm:
+    case OpKind::rms_norm_bwd:
+    case OpKind::head_norm:
+    case OpKind::head_norm_bwd:
+    case OpKind::slice_norm:
+    case OpKind::slice_norm_bwd:
+    case OpKind::rope:
+    case OpKind::rope_bwd:
+    case OpKind::add:
+    case OpKind::swiglu:
+    case OpKind::swiglu_bwd:
+    case OpKind::gelu:
+    case OpKind::gelu_bwd:
+    case OpKind::swiglu_prob:
+    case OpKind::swiglu_prob_bwd:
+    case OpKind::sigmoid_gate:
+    case OpKind::sigmoid_gate_bwd:
+    case OpKind::router_topk:
+    case OpKind::router_topk_bwd:
+    case OpKind::expert_counts:
+    case OpKind::permute:
+    case OpKind::permute_bwd:
+    case OpKind::sort_chunks:
+    case OpKind::unsort_chunks:
+    case OpKind::local_counts:
+    case OpKind::unpermute:
+    case OpKind::unpermute_bwd:
+    case OpKind::concat_columns:
+    case OpKind::concat_columns_bwd:
+    case OpKind::concat_rows:
+    case OpKind::concat_rows_bwd:
+    case OpKind::ce_stats:
+    case OpKind::ce_loss:
+    case OpKind::quantize:
+    case OpKind::zero:
+    case OpKind::grad_norm:
+    case OpKind::clip:
+    case OpKind::adamw:
+    case OpKind::copy:
+      return op.phase == Phase::step ? CostClass::optimizer : CostClass::memory_bound;
+  }
+  return CostClass::memory_bound;
+}
+
+Seconds kernel_time(const EfficiencyCurve& curve, Flops flops, Bytes bytes, FlopsPerSecond peak,
+                    BytesPerSecond bandwidth) {
+  Seconds arithmetic;
+  if (flops > Flops(0)) arithmetic = (flops + curve.half_work) / (peak * curve.max_efficiency);
+  return curve.fixed + std::max(arithmetic, bytes / (bandwidth * curve.memory_efficiency));
+}
+
+FlopsPerSecond usable_peak(const GpuSpec& gpu, DType math) {
+  for (FlopsPerSecond peak : {gpu.peak(math), gpu.peak_bf16, gpu.peak_fp32}) {
+    if (peak > FlopsPerSecond(0)) return peak;
+  }
+  PLEAT_ASSERT(!"a device without arithmetic");
+  return {};
+}
+
+double sharing_slowdown(const ClusterView& view, const Profile& profile) {
+  const int cores = view.cluster->shared_cores;
+  if (cores <= 0 || view.ranks <= cores) return 1.0;
+  return static_cast<double>(view.ranks) / cores * profile.sharing_penalty;
+}
+
+OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
+                const ClusterView& view, const Profile& profile) {
+  const CostClass cls = class_of(op);
+  OpWork work;
+  switch (cls) {
+    case CostClass::gemm:
+    case CostClass::grouped_gemm: work = gemm_work(op, tensors, binding); break;
+    case CostClass::attention: work = attention_work(op, tensors, binding); break;
+    case CostClass::memory_bound:
+    case CostClass::optimizer: work = memory_bound_work(op, tensors, binding); break;
+    case CostClass::tp_comm:
+    case CostClass::cp_comm:
+    case CostClass::ep_comm:
+    case CostClass::pp_comm:
+    case CostClass::dp_comm: return collective_cost(op, tensors, binding, view, profile);
+    case CostClass::host:
+    case CostClass::bubble: PLEAT_ASSERT(!"no operation is a bubble"); break;
+  }
+  const GpuSpec& gpu = view.cluster->gpu;
+  const EfficiencyCurve& curve = profile.kernel(work.kernel);
+  const FlopsPerSecond peak = usable_peak(gpu, op.attr.math) * profile.sustained_clock;
+  return {.time = kernel_time(curve, work.flops, work.bytes, peak, gpu.memory_bandwidth) *
+                  sharing_slowdown(view, profile),
+          .cls = cls,
+          .flops = work.flops,
+          .bytes = work.bytes,
+          .source = curve.source};
+}
+
+}  // namespace pleat

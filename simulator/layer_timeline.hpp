@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One pass of a layer, or a pair of passes, op by op: costs and start times. What `price` sums up and
+// the predicted trace shows.
+#pragma once
+
+#include <vector>
+
+#include "core/program/passes/pair.hpp"
+#include "simulator/streams.hpp"
+
+namespace pleat {
+
+struct LayerTimeline {
+  std::vector<PairStep> steps;   // ops in issue order; one pass only: in program order
+  std::vector<OpCost> costs;     // by step
+  StreamTimeline streams;        // by step; send and recv take no time
+  Seconds host;                  // to launch them all
+  [[nodiscard]] Seconds time() const { return std::max(streams.end, host); }
+};
+
+[[nodiscard]] LayerTimeline pass_timeline(const LayerProgram&, Pass, const Binding&,
+                                          const ClusterView&, const Profile&);
+[[nodiscard]] LayerTimeline pair_timeline(const LayerProgram& forward, const LayerProgram& backward,
+                                          const Binding&, const ClusterView&, const Profile&,
+                                          bool delay_wgrad);
+
+}  // namespace pleat

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Prologue and epilogue of a step: prices, overlap of the gradient sync, barriers between stages.
+#include "simulator/step_costs.hpp"
+
+#include <algorithm>
+
+namespace pleat {
+namespace {
+
+// The state as one rank's optimizer sees it: gradients and weights cut to the shard.
+std::vector<Tensor> shard_view(const StageProgram& stage) {
+  std::vector<Tensor> state = stage.state;
+  for (const BucketState& bucket : stage.buckets) {
+    if (bucket.elements == 0) continue;
+    for (TensorId id : {bucket.gradients, bucket.weights}) {
+      state[id.index()].shape = {{bucket.shard_elements}};
+    }
+  }
+  return state;
+}
+
+bool works_on_shard(const Op& op) {
+  return op.kind == OpKind::grad_norm || op.kind == OpKind::adamw || op.kind == OpKind::copy;
+}
+
+bool over_data_parallel(const Op& op) {
+  return op.group == Group::dp || op.group == Group::dp_cp || op.group == Group::edp;
+}
+
+bool is_barrier(const Op& op) {
+  return is_collective(op.kind) && (op.group == Group::world || op.group == Group::embedding);
+}
+
+void hide(std::vector<StepOpCost>& ops, bool gathers, Seconds window, int pieces) {
+  auto concerned = [&](const StepOpCost& s) {
+    return over_data_parallel(*s.op) && is_collective(s.op->kind) &&
+           (s.op->kind == OpKind::all_gather) == gathers;
+  };
+  Seconds total;
+  for (const StepOpCost& s : ops) {
+    if (concerned(s)) total += s.cost.time;
+  }
+  if (total <= Seconds(0)) return;
+  const double share = std::max(1.0 / pieces, 1.0 - window / total);
+  for (StepOpCost& s : ops) {
+    if (concerned(s)) s.exposed = s.cost.time * share;
+  }
+}
+
+}  // namespace
+
+std::vector<StepOpCost> price_step_ops(const StageProgram& stage, const std::vector<Op>& ops,
+                                       const ClusterView& view, const Profile& profile) {
+  const std::vector<Tensor> shards = shard_view(stage);
+  std::vector<StepOpCost> costs;
+  costs.reserve(ops.size());
+  for (const Op& op : ops) {
+    const std::vector<Tensor>& tensors = works_on_shard(op) ? shards : stage.state;
+    const OpCost cost = price_op(op, tensors, Binding{}, view, profile);
+    costs.push_back({.op = &op, .cost = cost, .start = {}, .exposed = cost.time});
+  }
+  return costs;
+}
+
+void hide_gradient_sync(std::vector<StepOpCost>& epilogue, const SyncWindow& window,
+                        const OverlapFlags& overlap) {
+  if (overlap.grad_reduce) hide(epilogue, false, window.backward, window.pieces);
+  if (overlap.param_gather) hide(epilogue, true, window.forward, window.pieces);
+}
+
+StepEnd finish_step(std::vector<std::vector<StepOpCost>>& epilogues,
+                    const std::vector<Seconds>& from) {
+  const std::size_t stages = epilogues.size();
+  StepEnd result{.end = from, .waited = std::vector<Seconds>(stages)};
+  std::vector<std::size_t> next(stages);
+  auto run_op = [&](std::size_t s) {
+    StepOpCost& op = epilogues[s][next[s]++];
+    op.start = result.end[s];
+    result.end[s] += op.exposed;
+  };
+  // Which stages stand before a barrier over `group`; all that still have one must.
+  auto release = [&](Group group) {
+    std::vector<std::size_t> members;
+    Seconds latest;
+    for (std::size_t s = 0; s < stages; ++s) {
+      const auto rest = std::ranges::find_if(
+          epilogues[s].begin() + static_cast<std::ptrdiff_t>(next[s]), epilogues[s].end(),
+          [&](const StepOpCost& op) { return is_barrier(*op.op) && op.op->group == group; });
+      if (rest == epilogues[s].end()) continue;
+      if (rest != epilogues[s].begin() + static_cast<std::ptrdiff_t>(next[s])) return false;
+      members.push_back(s);
+      latest = std::max(latest, result.end[s]);
+    }
+    for (std::size_t s : members) {
+      result.waited[s] += latest - result.end[s];
+      result.end[s] = latest;
+      run_op(s);
+    }
+    return !members.empty();
+  };
+  for (;;) {
+    bool left = false;
+    for (std::size_t s = 0; s < stages; ++s) {
+      while (next[s] < epilogues[s].size() && !is_barrier(*epilogues[s][next[s]].op)) run_op(s);
+      left = left || next[s] < epilogues[s].size();
+    }
+    if (!left) return result;
+    const bool released = release(Group::embedding) || release(Group::world);
+    PLEAT_ASSERT(released);  // else stages disagree about the order of their barriers
+  }
+}
+
+}  // namespace pleat

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What a stage does once per step: before its first slot and after its last one.
+#pragma once
+
+#include <vector>
+
+#include "core/program/program.hpp"
+#include "simulator/layer_costs.hpp"
+
+namespace pleat {
+
+struct StepOpCost {
+  const Op* op = nullptr;
+  OpCost cost;
+  Seconds start;     // after finish_step
+  Seconds exposed;   // the part of its time that nothing hides
+};
+
+// Optimizer ops are priced on this rank's shard of each bucket.
+[[nodiscard]] std::vector<StepOpCost> price_step_ops(const StageProgram&, const std::vector<Op>&,
+                                                     const ClusterView&, const Profile&);
+
+// Megatron overlaps the gradient reduction with the last backwards and the parameter gather with the
+// first forwards: of X seconds in `pieces` equal pieces the last piece stays exposed, and all that is
+// longer than the window (docs/MODEL.md section 5). Reduces `exposed`.
+struct SyncWindow {
+  Seconds forward, backward;  // one microbatch through the stage's other chunks
+  int pieces = 1;
+};
+void hide_gradient_sync(std::vector<StepOpCost>& epilogue, const SyncWindow&, const OverlapFlags&);
+
+// Runs the epilogues of all stages from the given times. Collectives over the world, or between the
+// embedding stages, wait for all stages that have them. Sets the starts.
+struct StepEnd {
+  std::vector<Seconds> end, waited;  // by stage
+};
+[[nodiscard]] StepEnd finish_step(std::vector<std::vector<StepOpCost>>& epilogues,
+                                  const std::vector<Seconds>& from);
+
+}  // namespace pleat

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One line per plan.
+#include "core/plan/plan.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pleat {
+namespace {
+
+TEST(PlanSummary, DegreesAlwaysTheRestWhenNotPlain) {
+  Plan plan;
+  EXPECT_EQ(summary(plan), "TP1 CP1 DP1 PP1 VPP1 | ETP1 EP1 EDP1 | mbs1 bf16 zero1 alltoall");
+  plan.attention = {.tp = 2, .cp = 1, .dp = 128, .pp = 2};
+  plan.expert = {.etp = 1, .ep = 32, .edp = 8};
+  plan.vpp = 8;
+  plan.microbatch_group = 4;
+  plan.sequence_parallel = false;
+  plan.precision = Precision::mxfp8;
+  plan.dispatcher = Dispatcher::hybridep;
+  plan.recompute = {Module::moe_act, Module::mla_up_proj};
+  plan.overlap.expert_parallel = true;
+  plan.overlap.delay_wgrad = true;
+  plan.cuda_graph = CudaGraph::partial;
+  plan.layout = "EtL";
+  EXPECT_EQ(summary(plan),
+            "TP2 CP1 DP128 PP2 VPP8 | ETP1 EP32 EDP8 | mbs1 mxfp8 zero1 hybridep group4 no-sp "
+            "recompute=mla_up_proj,moe_act ep-overlap delay-wgrad graph=partial layout=EtL");
+}
+
+TEST(PlanSummary, FullRecompute) {
+  Plan plan;
+  plan.recompute_full = true;
+  plan.sharding = Sharding::none;
+  EXPECT_EQ(summary(plan),
+            "TP1 CP1 DP1 PP1 VPP1 | ETP1 EP1 EDP1 | mbs1 bf16 none alltoall recompute=full");
+}
+
+}  // namespace
+}  // namespace pleat

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The conformance suite of KernelSet. A kernel set passes by linking the sources of this folder and
+// one file that says INSTANTIATE_TEST_SUITE_P(Name, KernelConformance, Values(DeviceFactory{…})).
+// Every buffer has guard elements on both sides; inputs must stay as they were; outputs start as NaN.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel_set.hpp"
+#include "tests/kernels/conformance/matrix.hpp"
+
+namespace pleat::conformance {
+
+// Where the kernels run; memory is theirs, upload and download wait until it is safe.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual KernelSet& kernels() = 0;
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* data) = 0;
+  virtual void upload(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void download(void* to, const void* from, std::size_t bytes) = 0;
+};
+
+struct DeviceFactory {
+  std::string name;
+  std::function<std::unique_ptr<Device>()> make;
+  friend std::ostream& operator<<(std::ostream& out, const DeviceFactory& f) {
+    return out << f.name;
+  }
+};
+
+class KernelConformance : public ::testing::TestWithParam<DeviceFactory> {
+ protected:
+  void SetUp() override { device_ = GetParam().make(); }
+  void TearDown() override;
+
+  [[nodiscard]] KernelSet& k() { return device_->kernels(); }
+  // Elements by which the next buffers are shifted from the allocator's alignment.
+  void set_shift(std::int64_t elements) { shift_ = elements; }
+
+  View in(const Matrix& values);     // must not change
+  View inout(const Matrix& values);  // starts with these values
+  View out(std::int64_t rows, std::int64_t cols);  // starts as NaN
+  View in_i32(const std::vector<std::int32_t>& values, std::int64_t rows, std::int64_t cols);
+  View out_i32(std::int64_t rows, std::int64_t cols);
+  [[nodiscard]] Matrix get(View v);
+  [[nodiscard]] std::vector<std::int32_t> get_i32(View v);  // also the bits of floats
+  static View none() { return {}; }
+
+ private:
+  struct Buffer {
+    void* memory;
+    std::int64_t shift;
+    bool read_only;
+    std::vector<std::int32_t> words;  // as uploaded, guards included
+  };
+  View make(std::vector<std::int32_t> words, DType type, std::int64_t rows, std::int64_t cols,
+            bool read_only);
+
+  std::unique_ptr<Device> device_;
+  std::vector<Buffer> buffers_;
+  std::int64_t shift_ = 0;
+};
+
+}  // namespace pleat::conformance
