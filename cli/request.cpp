@@ -89,9 +89,9 @@ void require_match(const PlanOptions& o, const PlanDocument& document) {
   if (o.accept_mismatch) return;
   std::vector<Mismatch> found;
   const TargetOptions& t = o.target;
-  if (!t.model.empty() && t.model != document.model.name &&
+  if (!t.model.empty() && t.model != document.model_name &&
       load_model(t.model).model != document.model) {
-    found.push_back({"--model", t.model, document.model.name});
+    found.push_back({"--model", t.model, document.model_name});
   }
   if (!t.cluster.empty() && load_cluster(t.cluster).name != document.cluster) {
     found.push_back({"--cluster", t.cluster, document.cluster});
@@ -193,6 +193,19 @@ Request resolve_request(const PlanOptions& o) {
   request.plan = document.plan;
   require_valid_plan(target, request.plan, o.plan_file);
   return request;
+}
+
+PlanDocument document_of(const Request& r, const std::string& provenance) {
+  PlanDocument document;
+  document.model_name = r.target.model.name;
+  document.model = r.target.model;
+  document.workload = r.target.workload;
+  document.cluster = r.target.cluster.name;
+  document.gpus = r.target.gpus;
+  document.runtime = r.target.runtime;
+  document.plan = r.plan;
+  document.provenance = provenance;
+  return document;
 }
 
 Program compile_request(const Request& r) {

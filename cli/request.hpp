@@ -9,6 +9,7 @@
 
 #include "cli/plan_options.hpp"
 #include "core/plan/plan.hpp"
+#include "core/plan/plan_document.hpp"
 #include "core/program/program.hpp"
 #include "core/spec/cluster.hpp"
 #include "core/spec/model.hpp"
@@ -47,6 +48,8 @@ struct Request {
 
 [[nodiscard]] Precision default_precision(Runtime);
 [[nodiscard]] Program compile_request(const Request&);
+// What `--out` writes; without a prediction.
+[[nodiscard]] PlanDocument document_of(const Request&, const std::string& provenance);
 
 // "assumed: --tp 1, --cp 1 …" and a newline; empty when nothing was.
 [[nodiscard]] std::string assumed_text(const std::vector<std::string>&);

@@ -25,8 +25,8 @@ void ThreadGroup::meet(Meeting& meeting, bool may_abort) {
     return;
   }
   const std::uint64_t round = meeting.round;
-  meeting.changed.wait(
-      lock, [&] { return meeting.round != round || (may_abort && job_.aborted()); });
+  meeting.changed.wait(lock,
+                       [&] { return meeting.round != round || (may_abort && job_.aborted()); });
   if (meeting.round == round) job_.throw_aborted();
 }
 

@@ -17,7 +17,7 @@ struct Contender {
   std::string label;  // "winner", "loser 1"
   Plan plan;
   StepEstimate predicted;
-  std::vector<double> medians;      // seconds, one a round
+  std::vector<double> medians{};    // seconds, one a round
   std::int64_t measured_bytes = 0;  // most of any rank, in a run of one step
   std::int64_t recorded_bytes = 0;  // the memory model's answer for that run's routing
 };

@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: 2026 The Pleat authors
+# SPDX-License-Identifier: Apache-2.0
 # Plans: names, layouts, rank map, named constraints, the plan document, the pipeline order.
 target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/plan.cpp
@@ -9,4 +11,6 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/model_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/pipeline_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/feature_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/resolved_model.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/plan_document.cpp
   ${CMAKE_CURRENT_LIST_DIR}/../program/pipeline_order.cpp)

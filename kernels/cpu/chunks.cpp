@@ -10,7 +10,8 @@
 namespace pleat {
 namespace {
 
-// Calls visit(row by source, row by expert, rows) for every (expert, source) chunk; returns all rows.
+// Calls visit(row by source, row by expert, rows) for every (expert, source) chunk; returns all
+// rows.
 template <class Visit>
 std::int64_t for_each_chunk(View all_counts, std::int64_t first, std::int64_t local, Visit visit) {
   PLEAT_ASSERT(first >= 0 && first + local <= all_counts.cols);
@@ -34,15 +35,15 @@ std::int64_t for_each_chunk(View all_counts, std::int64_t first, std::int64_t lo
 
 }  // namespace
 
-void CpuKernels::sort_chunks(View x, View all_counts, std::int64_t first_expert,
-                             std::int64_t local, View y) {
+void CpuKernels::sort_chunks(View x, View all_counts, std::int64_t first_expert, std::int64_t local,
+                             View y) {
   PLEAT_ASSERT(x.rows == y.rows && x.cols == y.cols);
   const std::int64_t c = x.cols;
-  const std::int64_t rows = for_each_chunk(
-      all_counts, first_expert, local,
-      [&](std::int64_t by_source, std::int64_t by_expert, std::int64_t count) {
-        std::copy_n(x.f32() + by_source * c, count * c, y.f32() + by_expert * c);
-      });
+  const std::int64_t rows =
+      for_each_chunk(all_counts, first_expert, local,
+                     [&](std::int64_t by_source, std::int64_t by_expert, std::int64_t count) {
+                       std::copy_n(x.f32() + by_source * c, count * c, y.f32() + by_expert * c);
+                     });
   PLEAT_ASSERT(rows == x.rows);
 }
 
@@ -50,11 +51,11 @@ void CpuKernels::unsort_chunks(View y, View all_counts, std::int64_t first_exper
                                std::int64_t local, View x) {
   PLEAT_ASSERT(x.rows == y.rows && x.cols == y.cols);
   const std::int64_t c = x.cols;
-  const std::int64_t rows = for_each_chunk(
-      all_counts, first_expert, local,
-      [&](std::int64_t by_source, std::int64_t by_expert, std::int64_t count) {
-        std::copy_n(y.f32() + by_expert * c, count * c, x.f32() + by_source * c);
-      });
+  const std::int64_t rows =
+      for_each_chunk(all_counts, first_expert, local,
+                     [&](std::int64_t by_source, std::int64_t by_expert, std::int64_t count) {
+                       std::copy_n(y.f32() + by_expert * c, count * c, x.f32() + by_source * c);
+                     });
   PLEAT_ASSERT(rows == x.rows);
 }
 

@@ -52,9 +52,8 @@ void CpuKernels::swiglu_bwd(View dy, View u, View p, View du, View dp) {
       dup[i] = d * gate[i] * s;
     }
     if (dp.data == nullptr) continue;
-    dp.f32()[r] = cpu::lane_sum<float>(f, [=](std::int64_t i) {
-      return dout[i] * (gate[i] * cpu::sigmoid_f32(gate[i]) * up[i]);
-    });
+    dp.f32()[r] = cpu::lane_sum<float>(
+        f, [=](std::int64_t i) { return dout[i] * (gate[i] * cpu::sigmoid_f32(gate[i]) * up[i]); });
   }
 }
 

@@ -4,7 +4,6 @@
 #include "kernels/cpu/flash.hpp"
 
 #include <Eigen/Core>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -100,8 +99,8 @@ void flash_backward(const FlashHead& h, FlashGradient g) {
   for (std::int64_t q = 0; q < h.seq; q += kQueries) {
     const std::int64_t nq = std::min(kQueries, h.seq - q);
     for (std::int64_t i = 0; i < nq; ++i) {
-      delta[i] = dot(h.d_o.data + (q + i) * h.d_o.stride, h.o.data + (q + i) * h.o.stride,
-                     h.o.cols);
+      delta[i] =
+          dot(h.d_o.data + (q + i) * h.d_o.stride, h.o.data + (q + i) * h.o.stride, h.o.cols);
     }
     const Input d_o = rows_of(h.d_o, q, nq);
     for_each_key_block(q, nq, [&](const Block& b) {

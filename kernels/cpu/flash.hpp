@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Causal attention of one head in one sequence, in blocks of rows and columns with a running softmax
-// (FlashAttention-2, arXiv:2307.08691), so that no [seq, seq] matrix exists.
+// Causal attention of one head in one sequence, in blocks of rows and columns with a running
+// softmax (FlashAttention-2, arXiv:2307.08691), so that no [seq, seq] matrix exists.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct FlashGradient {
   Rows<float> dv;
 };
 
-void flash_forward(const FlashHead&, Rows<float> o);    // writes o and lse
-void flash_backward(const FlashHead&, FlashGradient);   // adds to the gradients
+void flash_forward(const FlashHead&, Rows<float> o);   // writes o and lse
+void flash_backward(const FlashHead&, FlashGradient);  // adds to the gradients
 
 }  // namespace pleat::cpu

@@ -36,8 +36,7 @@ Output output(View v) {
 
 }  // namespace
 
-void CpuKernels::gemm(View a, bool transpose_a, View b, bool transpose_b, View c,
-                      bool accumulate) {
+void CpuKernels::gemm(View a, bool transpose_a, View b, bool transpose_b, View c, bool accumulate) {
   const Input left = input(a), right = input(b);
   const Output out = output(c);
   if (transpose_a && transpose_b) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Vocabulary-parallel cross entropy: every shard's row statistics first, then loss and gradient from
-// the statistics of all shards.
+// Vocabulary-parallel cross entropy: every shard's row statistics first, then loss and gradient
+// from the statistics of all shards.
 #include <cmath>
 #include <limits>
 

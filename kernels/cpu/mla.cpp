@@ -76,8 +76,8 @@ void CpuKernels::mla_attention_bwd(View d_o, View q, View kv, View kpe, View o, 
       flash.d_o = {d_o.f32() + at.o, o.cols, s.v};
       cpu::FlashGradient gradient;
       gradient.dq = {{{dq.f32() + at.q, dq.cols, s.nope}, {dq.f32() + at.q_rope, dq.cols, s.rope}}};
-      gradient.dk = {{{dkv.f32() + at.k, dkv.cols, s.nope},
-                      {dkpe.f32() + at.k_rope, dkpe.cols, s.rope}}};
+      gradient.dk = {
+          {{dkv.f32() + at.k, dkv.cols, s.nope}, {dkpe.f32() + at.k_rope, dkpe.cols, s.rope}}};
       gradient.dv = {dkv.f32() + at.v, dkv.cols, s.v};
       cpu::flash_backward(flash, gradient);
     }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// RMSNorm of one row of n values: y = x * rstd * w, rstd = 1/sqrt(mean(x²) + eps), and its gradient.
+// RMSNorm of one row of n values: y = x * rstd * w, rstd = 1/sqrt(mean(x²) + eps), and its
+// gradient.
 #pragma once
 
 #include <cmath>

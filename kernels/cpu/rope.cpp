@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Rotary positions in Hugging Face's half-split layout: pair i of a head is columns i and i + dim/2,
-// turned by position * theta^(-2i/dim). The inverse turns back (the backward pass).
+// Rotary positions in Hugging Face's half-split layout: pair i of a head is columns i and i +
+// dim/2, turned by position * theta^(-2i/dim). The inverse turns back (the backward pass).
 #include <algorithm>
 #include <cmath>
 

@@ -124,9 +124,9 @@ namespace {
 
 // Gradient of one token's probabilities g[k] with respect to its logits, which start at zero.
 // softmax, w_j = s p_j:             dl_e = s p_e ([e chosen] g_e - sum g_i p_i)
-// softmax normalised, s p_j / P:    the softmax over the chosen alone: dl_j = w_j (g_j - sum g_i w_i / s)
-// sigmoid, w_j = s a_j:             dl_j = s g_j a_j (1 - a_j)
-// sigmoid normalised, s a_j / A:    dl_j = s (g_j - sum g_i a_i / A) / A * a_j (1 - a_j)
+// softmax normalised, s p_j / P:    the softmax over the chosen alone: dl_j = w_j (g_j - sum g_i
+// w_i / s) sigmoid, w_j = s a_j:             dl_j = s g_j a_j (1 - a_j) sigmoid normalised, s a_j /
+// A:    dl_j = s (g_j - sum g_i a_i / A) / A * a_j (1 - a_j)
 void softmax_bwd(const float* g, const float* logits, const float* w, const std::int32_t* chosen,
                  float* dlogits, const RouterShape& s) {
   const auto scaling = static_cast<float>(s.scaling);

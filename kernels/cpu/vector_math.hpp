@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums in a fixed order, and exp that a compiler can vectorise: both give the same bits wherever the
-// data lies in memory (Eigen's reductions and exp peel to alignment, so theirs do not).
+// Sums in a fixed order, and exp that a compiler can vectorise: both give the same bits wherever
+// the data lies in memory (Eigen's reductions and exp peel to alignment, so theirs do not).
 #pragma once
 
 #include <bit>

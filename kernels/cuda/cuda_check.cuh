@@ -7,9 +7,9 @@
 
 #include "kernels/cuda/device_error.hpp"
 
-#define PLEAT_CUDA_CHECK(call)                                                         \
-  do {                                                                                 \
-    const cudaError_t pleat_status = (call);                                           \
-    if (pleat_status != cudaSuccess)                                                   \
+#define PLEAT_CUDA_CHECK(call)                                                                 \
+  do {                                                                                         \
+    const cudaError_t pleat_status = (call);                                                   \
+    if (pleat_status != cudaSuccess)                                                           \
       throw ::pleat::DeviceError(#call, cudaGetErrorString(pleat_status), __FILE__, __LINE__); \
   } while (false)

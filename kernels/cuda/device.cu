@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The GPU, its streams and its memory, through the CUDA runtime.
-#include "kernels/cuda/device.hpp"
-
 #include <utility>
 
 #include "kernels/cuda/cuda_check.cuh"
+#include "kernels/cuda/device.hpp"
 
 namespace pleat::cuda {
 
@@ -28,7 +27,9 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
   if (bytes_ > 0) PLEAT_CUDA_CHECK(cudaMalloc(&data_, bytes_));
 }
 
-DeviceBuffer::~DeviceBuffer() { cudaFree(data_); }  // a failure belongs to earlier work; it is reported there
+DeviceBuffer::~DeviceBuffer() {
+  cudaFree(data_);
+}  // a failure belongs to earlier work; it is reported there
 
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The GPU, its streams and its memory, without CUDA's headers: handles are opaque, owners move only.
+// The GPU, its streams and its memory, without CUDA's headers: handles are opaque, owners move
+// only.
 #pragma once
 
 #include <cstddef>

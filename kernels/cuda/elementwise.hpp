@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Launchers of the CUDA kernels that run at the speed of memory. They mean what the functions of the
-// same name in kernels/kernel_set.hpp mean. Contract: pointers are device pointers; outputs do not
-// alias inputs; the call enqueues on the stream and returns; nothing is allocated; results are
+// Launchers of the CUDA kernels that run at the speed of memory. They mean what the functions of
+// the same name in kernels/kernel_set.hpp mean. Contract: pointers are device pointers; outputs do
+// not alias inputs; the call enqueues on the stream and returns; nothing is allocated; results are
 // bitwise the same every time. Zero rows are allowed. A failed launch throws DeviceError.
 #pragma once
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Runs of N elements that a thread loads and stores at once, computed on as fp32.
-// Pack<T, kPackWidth<T>> is 16 bytes, the widest load there is; Pack<T, 1> is for what is not aligned.
+// Pack<T, kPackWidth<T>> is 16 bytes, the widest load there is; Pack<T, 1> is for what is not
+// aligned.
 #pragma once
 
 #include <cuda_bf16.h>

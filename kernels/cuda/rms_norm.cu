@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // RMSNorm forward. x[S,h], w[h] -> y[S,h], rstd[S].
-// Bound: memory, S*h*(read x + write y) bytes; the second read of x comes from L1 (a row of 7168 bf16
-// elements is 14 KiB).
+// Bound: memory, S*h*(read x + write y) bytes; the second read of x comes from L1 (a row of 7168
+// bf16 elements is 14 KiB).
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/elementwise.hpp"
@@ -12,8 +12,8 @@ namespace pleat::cuda {
 namespace {
 
 constexpr int kWarp = 32;
-// 8 warps keep 16-byte loads in flight for a row of 2048 or more bf16 elements, and still let 8 rows
-// share an SM.
+// 8 warps keep 16-byte loads in flight for a row of 2048 or more bf16 elements, and still let 8
+// rows share an SM.
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
 

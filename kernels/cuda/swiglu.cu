@@ -10,7 +10,8 @@
 namespace pleat::cuda {
 namespace {
 
-// Threads share nothing, so the size is only what fills an SM: 8 blocks of 256 are its 2048 threads.
+// Threads share nothing, so the size is only what fills an SM: 8 blocks of 256 are its 2048
+// threads.
 constexpr int kThreads = 256;
 
 // One thread a pack of N columns of one row; packs are numbered row by row.
@@ -29,8 +30,7 @@ __global__ void __launch_bounds__(kThreads)
   load<T, N>(u + row * 2 * f + f + col, up);
   const float probability = p == nullptr ? 1.0f : p[row];
 #pragma unroll
-  for (int i = 0; i < N; ++i)
-    gate[i] = gate[i] / (1.0f + expf(-gate[i])) * up[i] * probability;
+  for (int i = 0; i < N; ++i) gate[i] = gate[i] / (1.0f + expf(-gate[i])) * up[i] * probability;
   store<T, N>(gate, y + row * f + col);
 }
 

@@ -86,7 +86,9 @@ double distinct_units(int units, std::int64_t experts, std::int64_t top_k) {
 OpCost collective_cost(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
                        const ClusterView& view, const Profile& profile) {
   const GroupPlace& place = view.groups[static_cast<std::size_t>(op.group)];
-  OpCost cost{.cls = class_of(op), .source = SourceClass::measured};
+  OpCost cost;
+  cost.cls = class_of(op);
+  cost.source = SourceClass::measured;
   if (place.size <= 1) return cost;
   const Collective kind = curve_kind(op.kind);
   const Link outer = link(view, profile, place.tier, kind);

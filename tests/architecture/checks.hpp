@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The rules of docs/ARCHITECTURE.md and CONTRIBUTING.md that a machine can hold. Each check takes the
-// root of a source tree and returns what breaks its rule there.
+// The rules of docs/ARCHITECTURE.md and CONTRIBUTING.md that a machine can hold. Each check takes
+// the root of a source tree and returns what breaks its rule there.
 #pragma once
 
 #include <filesystem>

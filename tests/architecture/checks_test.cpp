@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The checks can fail: each finds what breaks its rule in a small tree, and nothing else.
-#include <string>
+#include "tests/architecture/checks.hpp"
 
 #include <gtest/gtest.h>
 
-#include "tests/architecture/checks.hpp"
+#include <string>
+
 #include "tests/architecture/fake_tree.hpp"
 
 namespace pleat::architecture {
@@ -64,11 +65,14 @@ TEST(LayerCheck, FindsIncludesThatAreNotFromTheRoot) {
   tree.write("core/a.hpp", "");
   tree.write("core/a.cpp", include("a.hpp") + include("core/gone.hpp") + include("../core/a.hpp") +
                                "  #  include <core/a.hpp>\n#include <vector>\n");
-  EXPECT_EQ(to_text(check_layers(tree.root())),
-            "core/a.cpp:1: \"a.hpp\" is no header of ours; write includes from the repository root\n"
-            "core/a.cpp:2: \"core/gone.hpp\" is no header of ours; write includes from the repository root\n"
-            "core/a.cpp:3: \"../core/a.hpp\" is no header of ours; write includes from the repository root\n"
-            "core/a.cpp:4: write our own header \"core/a.hpp\" in quotes\n");
+  EXPECT_EQ(
+      to_text(check_layers(tree.root())),
+      "core/a.cpp:1: \"a.hpp\" is no header of ours; write includes from the repository root\n"
+      "core/a.cpp:2: \"core/gone.hpp\" is no header of ours; write includes from the repository "
+      "root\n"
+      "core/a.cpp:3: \"../core/a.hpp\" is no header of ours; write includes from the repository "
+      "root\n"
+      "core/a.cpp:4: write our own header \"core/a.hpp\" in quotes\n");
 }
 
 TEST(LayerCheck, FindsAFolderWithoutALayer) {
@@ -82,7 +86,8 @@ TEST(LayerCheck, FindsAFolderWithoutALayer) {
 
 TEST(ThirdPartyCheck, FindsThemInHeadersOnly) {
   const FakeTree tree;
-  tree.write("core/a.cpp", "#include <nlohmann/json.hpp>\n#include <boost/graph/adjacency_list.hpp>\n");
+  tree.write("core/a.cpp",
+             "#include <nlohmann/json.hpp>\n#include <boost/graph/adjacency_list.hpp>\n");
   tree.write("kernels/cuda/a.cu", "#include <cuda_runtime.h>\n");
   tree.write("kernels/cuda/b.cuh", "#include <cuda_bf16.h>\n");
   EXPECT_EQ(to_text(check_third_parties(tree.root())), "");
@@ -126,7 +131,9 @@ TEST(SpdxCheck, FindsSourcesWithoutOrWithHalfOfIt) {
 
 TEST(MachinePathCheck, FindsAbsolutePathsAndLeavesUrlsAlone) {
   const FakeTree tree;
-  tree.write("docs/fine.md", "https://example.com/home/page and build/tmp/x and ${X}/tmp/y and /usr/local/cuda/bin\n");
+  tree.write(
+      "docs/fine.md",
+      "https://example.com/home/page and build/tmp/x and ${X}/tmp/y and /usr/local/cuda/bin\n");
   EXPECT_EQ(to_text(check_machine_paths(tree.root())), "");
   const std::string home = std::string("/ho") + "me/";
   tree.write("configs/a.json", "{\n  \"data\": \"" + home + "me/tokens.bin\"\n}\n");

@@ -3,13 +3,12 @@
 // A small source tree in a temporary folder, gone at the end of scope.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
-
-#include <gtest/gtest.h>
 
 namespace pleat::architecture {
 

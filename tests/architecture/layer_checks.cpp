@@ -28,8 +28,7 @@ const std::vector<Layer>& layers() {
       {"calibration", {"core", "simulator", "kernels", "backend"}},
       {"cli/interop", {"core"}},
       {"cli", {"core", "simulator", "planner", "kernels", "backend", "calibration"}},
-      {"tests",
-       {"core", "simulator", "planner", "kernels", "backend", "calibration", "cli"}},
+      {"tests", {"core", "simulator", "planner", "kernels", "backend", "calibration", "cli"}},
   };
   return list;
 }
@@ -52,7 +51,8 @@ void check_include(const fs::path& root, const TextFile& file, const Layer& laye
     findings.push_back({file.path, include.line, std::move(message)});
   };
   if (!include.quoted) {
-    if (layer_of(include.path) != nullptr) add("write our own header \"" + include.path + "\" in quotes");
+    if (layer_of(include.path) != nullptr)
+      add("write our own header \"" + include.path + "\" in quotes");
   } else if (!fs::is_regular_file(root / include.path) || layer_of(include.path) == nullptr) {
     add("\"" + include.path + "\" is no header of ours; write includes from the repository root");
   } else if (!may_include(layer, include.path)) {
@@ -101,10 +101,12 @@ Findings check_third_parties(const fs::path& root) {
     for (const Include& include : includes_of(file)) {
       for (const ThirdParty& party : third_parties()) {
         if (party.in_cuh && extension == ".cuh") continue;
-        const bool is_it = std::any_of(party.prefixes.begin(), party.prefixes.end(),
-                                       [&](const auto& prefix) { return include.path.starts_with(prefix); });
+        const bool is_it =
+            std::any_of(party.prefixes.begin(), party.prefixes.end(),
+                        [&](const auto& prefix) { return include.path.starts_with(prefix); });
         if (is_it)
-          findings.push_back({file.path, include.line, party.name + " in a header; keep it in a .cpp or .cu"});
+          findings.push_back(
+              {file.path, include.line, party.name + " in a header; keep it in a .cpp or .cu"});
       }
     }
   }

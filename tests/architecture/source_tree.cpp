@@ -54,7 +54,8 @@ std::vector<TextFile> read_tree(const fs::path& root, Kind kind) {
     if (is_left_out(entry->path(), entry.depth() == 0)) {
       entry.disable_recursion_pending();
     } else if (entry->is_regular_file() && is_kind(entry->path(), kind)) {
-      files.push_back({fs::relative(entry->path(), root).generic_string(), read_lines(entry->path())});
+      files.push_back(
+          {fs::relative(entry->path(), root).generic_string(), read_lines(entry->path())});
     }
   }
   std::sort(files.begin(), files.end(),

@@ -42,14 +42,16 @@ Findings check_spdx(const fs::path& root) {
     const std::size_t first = line_has(file, 0, "#!") ? 1 : 0;
     if (!line_has(file, first, "SPDX-FileCopyrightText: 2026 The Pleat authors") ||
         !line_has(file, first + 1, "SPDX-License-Identifier: Apache-2.0"))
-      findings.push_back({file.path, static_cast<int>(first) + 1, "must begin with the two SPDX lines"});
+      findings.push_back(
+          {file.path, static_cast<int>(first) + 1, "must begin with the two SPDX lines"});
   }
   return findings;
 }
 
 Findings check_machine_paths(const fs::path& root) {
   // Not where a name goes on before the slash: a URL or a relative path.
-  static const std::regex machine_path(R"((^|[^A-Za-z0-9_.}\)/*-])(/(home|root|tmp|work|Users|mnt|scratch)/))");
+  static const std::regex machine_path(
+      R"((^|[^A-Za-z0-9_.}\)/*-])(/(home|root|tmp|work|Users|mnt|scratch)/))");
   Findings findings;
   for (const TextFile& file : read_tree(root, Kind::text)) {
     int number = 0;
@@ -65,7 +67,8 @@ Findings check_machine_paths(const fs::path& root) {
 
 Findings check_environment(const fs::path& root) {
   const std::string reader = "core/environment.cpp";
-  static const std::regex read(R"(\b(secure_)?get)" R"(env\b|\bextern\s+char\s*\*\*\s*environ\b)");
+  static const std::regex read(R"(\b(secure_)?get)"
+                               R"(env\b|\bextern\s+char\s*\*\*\s*environ\b)");
   Findings findings;
   bool found_reader = false;
   for (const TextFile& file : read_tree(root, Kind::cxx)) {
@@ -80,7 +83,8 @@ Findings check_environment(const fs::path& root) {
       }
     }
   }
-  if (!found_reader) findings.push_back({reader, 0, "should be where environment variables are read"});
+  if (!found_reader)
+    findings.push_back({reader, 0, "should be where environment variables are read"});
   return findings;
 }
 

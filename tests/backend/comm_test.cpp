@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The threaded transport: exact results of every collective on 1 to 8 ranks, ragged and empty
-// exchanges, messages by sender and tag, many groups at once, and no rank left waiting after a failure.
+// exchanges, messages by sender and tag, many groups at once, and no rank left waiting after a
+// failure.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -61,7 +62,8 @@ std::span<std::byte> writable(std::vector<T>& v) {
 // Values whose sum depends on the order of addition.
 float value(int rank, std::size_t i) {
   return std::ldexp(1.0F + static_cast<float>((rank * 37 + static_cast<int>(i) * 11) % 101) / 97.0F,
-                    (rank * 5 + static_cast<int>(i)) % 23) * ((rank + static_cast<int>(i)) % 2 == 0 ? 1.0F : -1.0F);
+                    (rank * 5 + static_cast<int>(i)) % 23) *
+         ((rank + static_cast<int>(i)) % 2 == 0 ? 1.0F : -1.0F);
 }
 float sum_in_rank_order(int world, std::size_t i) {
   float sum = value(0, i);
@@ -230,9 +232,15 @@ TEST(CommAbort, WakesRanksThatWaitAndNamesTheOneThatFailed) {
     comm->barrier();
     std::vector<float> data(3, 1.0F);
     switch (t.rank().value) {
-      case 0: comm->all_reduce(data); break;
-      case 1: comm->recv(2, std::as_writable_bytes(std::span(data)), 5); break;
-      case 2: comm->barrier(); break;
+      case 0:
+        comm->all_reduce(data);
+        break;
+      case 1:
+        comm->recv(2, std::as_writable_bytes(std::span(data)), 5);
+        break;
+      case 2:
+        comm->barrier();
+        break;
       case 3:
         std::this_thread::sleep_for(std::chrono::milliseconds(50));  // let the others fall asleep
         t.abort("out of memory");
@@ -269,8 +277,8 @@ TEST(CommAbort, AnyMomentEndsEveryRank) {
   for (int moment = 0; moment < 40; ++moment) {
     const auto thrown = run_ranks(kWorld, [&](Transport& t) {
       const auto comm = t.group(all_ranks(kWorld));
-      const auto row = t.group(t.rank().value < 2 ? std::vector<Rank>{{0}, {1}}
-                                                  : std::vector<Rank>{{2}, {3}});
+      const auto row =
+          t.group(t.rank().value < 2 ? std::vector<Rank>{{0}, {1}} : std::vector<Rank>{{2}, {3}});
       for (int i = 0;; ++i) {
         if (t.rank().value == moment % kWorld && i == moment) {
           t.abort("moment");
@@ -282,7 +290,8 @@ TEST(CommAbort, AnyMomentEndsEveryRank) {
       }
     });
     for (int r = 0; r < kWorld; ++r) {
-      const std::string want = r == moment % kWorld ? "" : "rank " + std::to_string(moment % kWorld) + " failed: moment";
+      const std::string want =
+          r == moment % kWorld ? "" : "rank " + std::to_string(moment % kWorld) + " failed: moment";
       EXPECT_EQ(thrown[static_cast<std::size_t>(r)], want);
     }
   }

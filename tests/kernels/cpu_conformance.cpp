@@ -27,10 +27,10 @@ class CpuDevice final : public Device {
   std::unique_ptr<KernelSet> kernels_ = cpu_kernels();
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Cpu, KernelConformance,
-    ::testing::Values(DeviceFactory{"cpu", [] { return std::make_unique<CpuDevice>(); }}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Cpu, KernelConformance,
+                         ::testing::Values(DeviceFactory{
+                             "cpu", [] { return std::make_unique<CpuDevice>(); }}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace pleat::conformance

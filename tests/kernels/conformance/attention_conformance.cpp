@@ -35,15 +35,14 @@ Packed reference(const Matrix& qkv, const Matrix& d_o, const AttentionShape& s) 
   return out;
 }
 
-AttentionShape shape(std::int64_t batch, std::int64_t seq, std::int64_t heads,
-                     std::int64_t groups, std::int64_t d) {
+AttentionShape shape(std::int64_t batch, std::int64_t seq, std::int64_t heads, std::int64_t groups,
+                     std::int64_t d) {
   return {batch, seq, heads, groups, d, 1 / std::sqrt(static_cast<double>(d))};
 }
-const AttentionShape kShapes[] = {shape(0, 4, 2, 1, 4),   shape(2, 0, 2, 1, 4),
-                                  shape(1, 1, 1, 1, 1),   shape(2, 5, 4, 2, 8),
-                                  shape(1, 33, 3, 1, 5),  shape(3, 32, 2, 2, 7),
-                                  shape(1, 64, 2, 1, 16), shape(1, 65, 6, 3, 3),
-                                  shape(2, 130, 2, 1, 24)};
+const AttentionShape kShapes[] = {
+    shape(0, 4, 2, 1, 4),   shape(2, 0, 2, 1, 4),  shape(1, 1, 1, 1, 1),
+    shape(2, 5, 4, 2, 8),   shape(1, 33, 3, 1, 5), shape(3, 32, 2, 2, 7),
+    shape(1, 64, 2, 1, 16), shape(1, 65, 6, 3, 3), shape(2, 130, 2, 1, 24)};
 
 TEST_P(KernelConformance, Attention) {
   for (const AttentionShape& s : kShapes) {
@@ -102,9 +101,9 @@ TEST_P(KernelConformance, RopeTurnsHalfSplitPairsOnly) {
       const View v = inout(x);
       k().rope(v, s, false);
       expect_close(get(v), want, "turned", 1e-6);
-      for (std::size_t i = 0; i < x.values.size(); ++i) {  // exactly untouched outside
-        if (want.values[i] == x.values[i]) EXPECT_EQ(get(v).values[i], x.values[i]);
-        if (i > 200) break;
+      const Matrix turned = get(v);
+      for (std::size_t i = 0; i < x.values.size(); ++i) {  // the other columns to the bit
+        EXPECT_TRUE(turned.values[i] == x.values[i] || want.values[i] != x.values[i]);
       }
       k().rope(v, s, true);
       expect_close(get(v), x, "turned back", 1e-6);

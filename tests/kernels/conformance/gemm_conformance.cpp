@@ -9,8 +9,8 @@ namespace {
 struct Size {
   std::int64_t m, n, k;
 };
-constexpr Size kSizes[] = {{0, 4, 5},   {4, 0, 5},    {3, 4, 0},    {1, 1, 1},    {2, 3, 4},
-                           {5, 7, 3},   {1, 64, 96},  {64, 1, 96},  {17, 33, 65}, {48, 48, 47},
+constexpr Size kSizes[] = {{0, 4, 5},   {4, 0, 5},      {3, 4, 0},    {1, 1, 1},    {2, 3, 4},
+                           {5, 7, 3},   {1, 64, 96},    {64, 1, 96},  {17, 33, 65}, {48, 48, 47},
                            {31, 96, 1}, {130, 70, 300}, {3, 257, 513}};
 
 TEST_P(KernelConformance, Gemm) {
@@ -19,8 +19,8 @@ TEST_P(KernelConformance, Gemm) {
     const Matrix c = random_matrix(s.m, s.n, 3), product = times(a, b);
     for (const bool ta : {false, true}) {
       for (const bool tb : {false, true}) {
-        SCOPED_TRACE(::testing::Message() << s.m << "x" << s.n << "x" << s.k << " transposed "
-                                          << ta << tb);
+        SCOPED_TRACE(::testing::Message()
+                     << s.m << "x" << s.n << "x" << s.k << " transposed " << ta << tb);
         const View va = in(ta ? transposed(a) : a), vb = in(tb ? transposed(b) : b);
         const View fresh = out(s.m, s.n), sum = inout(c);
         k().gemm(va, ta, vb, tb, fresh, false);
@@ -32,7 +32,7 @@ TEST_P(KernelConformance, Gemm) {
   }
 }
 
-const std::vector<std::int32_t> kCounts[] = {{1},       {0},          {5},          {3, 0, 5, 1},
+const std::vector<std::int32_t> kCounts[] = {{1},       {0},           {5},           {3, 0, 5, 1},
                                              {0, 0, 0}, {0, 17, 0, 0}, {33, 1, 0, 64}};
 constexpr Size kExpertSizes[] = {{0, 1, 1}, {0, 7, 5}, {0, 33, 64}, {0, 64, 17}};
 

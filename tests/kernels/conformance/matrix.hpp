@@ -33,8 +33,7 @@ struct Matrix {
 [[nodiscard]] Matrix transposed(const Matrix& a);
 
 // Every |got - want| <= tolerance * max(largest |want|, 0.1); a NaN anywhere fails.
-void expect_close(const Matrix& got, const Matrix& want, const char* what,
-                  double tolerance = 1e-5);
+void expect_close(const Matrix& got, const Matrix& want, const char* what, double tolerance = 1e-5);
 
 // Gradient with respect to x of the sum over elements of d_out * f(x).
 [[nodiscard]] Matrix numeric_gradient(const Matrix& x, const Matrix& d_out,

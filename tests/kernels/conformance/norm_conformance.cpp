@@ -43,7 +43,7 @@ Matrix head_norm(const Matrix& x, const Matrix& wq, const Matrix& wk, const Atte
 struct NormSize {
   std::int64_t rows, cols, width;  // of x; columns normalised
 };
-constexpr NormSize kSizes[] = {{0, 7, 7},  {1, 1, 1},   {1, 7, 5},  {5, 16, 16},
+constexpr NormSize kSizes[] = {{0, 7, 7},   {1, 1, 1},   {1, 7, 5},    {5, 16, 16},
                                {3, 33, 17}, {4, 40, 32}, {2, 131, 131}};
 
 TEST_P(KernelConformance, RmsNorm) {
@@ -103,9 +103,10 @@ TEST_P(KernelConformance, SliceNormAndBackward) {
 }
 
 TEST_P(KernelConformance, HeadNormAndBackward) {
-  const AttentionShape shapes[] = {
-      {.heads = 1, .kv_groups = 1, .head_dim = 1}, {.heads = 4, .kv_groups = 2, .head_dim = 5},
-      {.heads = 3, .kv_groups = 1, .head_dim = 16}, {.heads = 2, .kv_groups = 2, .head_dim = 33}};
+  const AttentionShape shapes[] = {{.heads = 1, .kv_groups = 1, .head_dim = 1},
+                                   {.heads = 4, .kv_groups = 2, .head_dim = 5},
+                                   {.heads = 3, .kv_groups = 1, .head_dim = 16},
+                                   {.heads = 2, .kv_groups = 2, .head_dim = 33}};
   for (const AttentionShape& s : shapes) {
     for (const std::int64_t rows : {0, 1, 3}) {
       const std::int64_t cols = (s.heads + 2 * s.kv_groups) * s.head_dim;

@@ -31,7 +31,9 @@ View KernelConformance::make(std::vector<std::int32_t> words, DType type, std::i
   device_->upload(memory, words.data(), words.size() * 4);
   buffers_.push_back({memory, shift_, read_only, std::move(words)});
   return {.data = static_cast<std::int32_t*>(memory) + before,
-          .dtype = type, .rows = rows, .cols = cols};
+          .dtype = type,
+          .rows = rows,
+          .cols = cols};
 }
 
 View KernelConformance::in(const Matrix& m) {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The conformance suite of KernelSet. A kernel set passes by linking the sources of this folder and
 // one file that says INSTANTIATE_TEST_SUITE_P(Name, KernelConformance, Values(DeviceFactory{…})).
-// Every buffer has guard elements on both sides; inputs must stay as they were; outputs start as NaN.
+// Every buffer has guard elements on both sides; inputs must stay as they were; outputs start as
+// NaN.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,8 +47,8 @@ class KernelConformance : public ::testing::TestWithParam<DeviceFactory> {
   // Elements by which the next buffers are shifted from the allocator's alignment.
   void set_shift(std::int64_t elements) { shift_ = elements; }
 
-  View in(const Matrix& values);     // must not change
-  View inout(const Matrix& values);  // starts with these values
+  View in(const Matrix& values);                   // must not change
+  View inout(const Matrix& values);                // starts with these values
   View out(std::int64_t rows, std::int64_t cols);  // starts as NaN
   View in_i32(const std::vector<std::int32_t>& values, std::int64_t rows, std::int64_t cols);
   View out_i32(std::int64_t rows, std::int64_t cols);

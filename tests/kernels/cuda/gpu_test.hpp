@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU test needs: a skip that is never a pass, and matrices that move between host and device.
+// What a GPU test needs: a skip that is never a pass, and matrices that move between host and
+// device.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <bit>
 #include <cstdint>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "core/environment.hpp"
 #include "kernels/cuda/device.hpp"
@@ -38,7 +39,9 @@ inline float from_bf16(std::uint16_t bits) {
 class DeviceMatrix {
  public:
   DeviceMatrix(DType dtype, std::int64_t rows, std::int64_t cols)
-      : dtype_(dtype), rows_(rows), cols_(cols),
+      : dtype_(dtype),
+        rows_(rows),
+        cols_(cols),
         buffer_(static_cast<std::size_t>(bytes_of(dtype, rows * cols))) {}
 
   DeviceMatrix(DType dtype, std::int64_t rows, std::int64_t cols, const std::vector<float>& values)
@@ -73,8 +76,8 @@ class DeviceMatrix {
   DeviceBuffer buffer_;
 };
 
-// Values in [-4, 4) that every matrix of a test gets differently; exact in bf16, so that rounding on
-// the way in changes nothing.
+// Values in [-4, 4) that every matrix of a test gets differently; exact in bf16, so that rounding
+// on the way in changes nothing.
 inline std::vector<float> test_values(std::int64_t count, std::uint32_t seed) {
   std::vector<float> values;
   std::uint32_t state = seed * 2654435761u + 1;
@@ -86,6 +89,8 @@ inline std::vector<float> test_values(std::int64_t count, std::uint32_t seed) {
 }
 
 // fp32 results carry the rounding of fp32 sums; bf16 ones half a unit in the last of 8 places more.
-inline double relative_tolerance(DType dtype) { return dtype == DType::fp32 ? 4e-6 : 1.0 / 256 + 4e-6; }
+inline double relative_tolerance(DType dtype) {
+  return dtype == DType::fp32 ? 4e-6 : 1.0 / 256 + 4e-6;
+}
 
 }  // namespace pleat::cuda

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/fit/collective_fit.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+using Row = std::array<double, 3>;  // of latency, latency_per_rank, seconds per byte
+
+Row row_of(const WirePoint& p) { return {1.0, static_cast<double>(p.group - 1), p.wire.base()}; }
+
+// Solves the normal equations restricted to the constants in `used` by Gaussian elimination with
+// pivoting, columns scaled to length 1; empty if they are singular.
+std::optional<Row> solve(const std::vector<WirePoint>& points, const std::vector<std::size_t>& used) {
+  const std::size_t n = used.size();
+  Row length{};
+  for (const WirePoint& p : points) {
+    for (std::size_t i = 0; i < n; ++i) {
+      length[i] += std::pow(row_of(p)[used[i]] / p.time.base(), 2);
+    }
+  }
+  std::array<std::array<double, 4>, 3> a{};
+  for (const WirePoint& p : points) {
+    const Row r = row_of(p);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (length[i] <= 0) return std::nullopt;
+      const double x = r[used[i]] / p.time.base() / std::sqrt(length[i]);
+      for (std::size_t j = 0; j < n; ++j) {
+        a[i][j] += x * r[used[j]] / p.time.base() / std::sqrt(length[j]);
+      }
+      a[i][3] += x;  // the right side is t / t
+    }
+  }
+  for (std::size_t c = 0; c < n; ++c) {
+    std::size_t pivot = c;
+    for (std::size_t i = c + 1; i < n; ++i) {
+      if (std::abs(a[i][c]) > std::abs(a[pivot][c])) pivot = i;
+    }
+    if (std::abs(a[pivot][c]) < 1e-9) return std::nullopt;
+    std::swap(a[c], a[pivot]);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i == c) continue;
+      const double f = a[i][c] / a[c][c];
+      for (std::size_t j = 0; j < 4; ++j) a[i][j] -= f * a[c][j];
+    }
+  }
+  Row result{};
+  for (std::size_t i = 0; i < n; ++i) result[used[i]] = a[i][3] / a[i][i] / std::sqrt(length[i]);
+  return result;
+}
+
+double squared_error(const Row& constants, const std::vector<WirePoint>& points) {
+  double sum = 0;
+  for (const WirePoint& p : points) {
+    const Row r = row_of(p);
+    const double t = constants[0] * r[0] + constants[1] * r[1] + constants[2] * r[2];
+    sum += std::pow(t / p.time.base() - 1, 2);
+  }
+  return sum;
+}
+
+}  // namespace
+
+CollectiveCurve fit_collective(const std::vector<WirePoint>& points, BytesPerSecond bandwidth) {
+  PLEAT_ASSERT(!points.empty() && bandwidth.base() > 0);
+  // Wire time cannot beat the link: the smallest seconds per byte the curve can express.
+  const double least = 1 / bandwidth.base();
+  Row best{};
+  double best_error = std::numeric_limits<double>::infinity();
+  const std::vector<std::size_t> choices[] = {{0, 1, 2}, {0, 2}, {1, 2}, {2}, {0, 1}, {0}, {1}};
+  for (const auto& used : choices) {
+    std::optional<Row> row = solve(points, used);
+    if (!row || *std::min_element(row->begin(), row->end()) < 0) continue;
+    (*row)[2] = std::max((*row)[2], least);
+    const double error = squared_error(*row, points);
+    if (error < best_error * (1 - 1e-9)) {
+      best = *row;
+      best_error = error;
+    }
+  }
+  PLEAT_ASSERT(best[2] > 0);
+  return {.latency = Seconds(best[0]),
+          .latency_per_rank = Seconds(best[1]),
+          .efficiency = least / best[2],
+          .source = SourceClass::fitted};
+}
+
+Seconds predict(const CollectiveCurve& c, const WirePoint& p, BytesPerSecond bandwidth) {
+  return c.latency + c.latency_per_rank * static_cast<double>(p.group - 1) +
+         p.wire / (bandwidth * c.efficiency);
+}
+
+}  // namespace pleat

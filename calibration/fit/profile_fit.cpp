@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/fit/profile_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "calibration/fit/collective_fit.hpp"
+#include "calibration/fit/kernel_fit.hpp"
+#include "calibration/microbench/clock.hpp"
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr std::size_t kHoldOutEvery = 4;  // the 4th, 8th, … point of a family
+constexpr double kLeastBand = 0.1, kMostBand = 1.0;
+
+bool is_held_out(std::size_t i) { return i % kHoldOutEvery == kHoldOutEvery - 1; }
+
+double relative_error(Seconds predicted, Seconds measured) {
+  return std::abs(predicted / measured - 1);
+}
+
+// Splits points, fits on the seen ones, reports on both.
+template <class Point, class Fit, class Predict>
+auto fit_family(const std::string& family, const std::vector<Point>& points, Fit fit_points,
+                Predict predict_point, std::vector<Residual>& residuals) {
+  std::vector<Point> seen;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!is_held_out(i)) seen.push_back(points[i]);
+  }
+  const auto curve = fit_points(seen);
+  std::vector<double> in, out;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double error = relative_error(predict_point(curve, points[i]), points[i].time);
+    (is_held_out(i) ? out : in).push_back(error);
+  }
+  residuals.push_back({.family = family,
+                       .in_sample = static_cast<int>(in.size()),
+                       .held_out = static_cast<int>(out.size()),
+                       .in_sample_median = median(in),
+                       .held_out_median = median(out),
+                       .held_out_worst = out.empty() ? 0 : *std::max_element(out.begin(), out.end())});
+  return curve;
+}
+
+struct SharedPoint {
+  double ratio = 1;  // slow-down over threads / cores
+  Seconds time;      // for fit_family: 1, so that errors are those of the ratio
+};
+
+class ProfileFitter {
+ public:
+  ProfileFitter(const std::vector<Sample>& samples, const ClusterSpec& cluster)
+      : samples_(samples), cluster_(cluster), cores_(cluster.shared_cores) {
+    PLEAT_ASSERT(!cluster.tiers.empty());
+  }
+
+  FittedProfile run() {
+    fit_kernels();
+    fit_sharing();  // before the collectives, whose times contain it
+    fit_collectives();
+    double worst = kLeastBand;
+    for (const Residual& r : result_.residuals) worst = std::max(worst, r.held_out_median);
+    result_.profile.relative_band = std::min(worst, kMostBand);
+    return std::move(result_);
+  }
+
+ private:
+  void fit_kernels() {
+    for (std::size_t k = 0; k < kKernelClasses; ++k) {
+      std::vector<WorkPoint> points;
+      for (const Sample& s : samples_) {
+        const auto* kernel = std::get_if<KernelSample>(&s.point);
+        if (kernel && kernel->kernel == static_cast<KernelClass>(k) && kernel->threads == 1) {
+          points.push_back({kernel->flops, kernel->bytes, s.time});
+        }
+      }
+      if (points.empty()) continue;
+      result_.profile.kernels[k] = fit_family(
+          name_of(static_cast<KernelClass>(k)), points,
+          [&](const auto& seen) { return fit_kernel(seen, cluster_.gpu); },
+          [&](const auto& curve, const WorkPoint& p) { return predict(curve, p, cluster_.gpu); },
+          result_.residuals);
+    }
+  }
+
+  void fit_sharing() {
+    if (cores_ <= 0) return;
+    std::map<std::string, Seconds> alone;
+    for (const Sample& s : samples_) {
+      const auto* kernel = std::get_if<KernelSample>(&s.point);
+      if (kernel && kernel->threads == 1) alone[s.name] = s.time;
+    }
+    int threads = 0;
+    std::vector<SharedPoint> points;
+    for (const Sample& s : samples_) {
+      const auto* kernel = std::get_if<KernelSample>(&s.point);
+      if (!kernel || kernel->threads <= cores_) continue;
+      const auto single = alone.find(s.name);
+      if (single == alone.end()) continue;
+      threads = std::max(threads, kernel->threads);
+      points.push_back({(s.time / single->second) * cores_ / kernel->threads, Seconds(1)});
+    }
+    if (points.empty()) return;
+    result_.profile.sharing_penalty = fit_family(
+        fmt::format("shared by {} threads", threads), points,
+        [](const auto& seen) {
+          std::vector<double> ratios;
+          for (const SharedPoint& p : seen) ratios.push_back(p.ratio);
+          return median(ratios);
+        },
+        [](double penalty, const SharedPoint& p) { return Seconds(penalty / p.ratio); },
+        result_.residuals);
+  }
+
+  [[nodiscard]] double slowdown(int ranks) const {
+    if (cores_ <= 0 || ranks <= cores_) return 1;
+    return static_cast<double>(ranks) / cores_ * result_.profile.sharing_penalty;
+  }
+
+  void fit_collectives() {
+    const BytesPerSecond bandwidth = cluster_.tiers.front().bandwidth;
+    result_.profile.collectives.resize(1);
+    for (std::size_t c = 0; c < kCollectives; ++c) {
+      std::vector<WirePoint> points;
+      for (const Sample& s : samples_) {
+        const auto* sample = std::get_if<CollectiveSample>(&s.point);
+        if (sample && sample->collective == static_cast<Collective>(c)) {
+          points.push_back({sample->group, sample->wire, s.time / slowdown(sample->ranks)});
+        }
+      }
+      if (points.empty()) continue;
+      result_.profile.collectives[0][c] = fit_family(
+          name_of(static_cast<Collective>(c)), points,
+          [&](const auto& seen) { return fit_collective(seen, bandwidth); },
+          [&](const auto& curve, const WirePoint& p) { return predict(curve, p, bandwidth); },
+          result_.residuals);
+    }
+  }
+
+  const std::vector<Sample>& samples_;
+  const ClusterSpec& cluster_;
+  int cores_;
+  FittedProfile result_;
+};
+
+}  // namespace
+
+FittedProfile fit(const std::vector<Sample>& samples, const ClusterSpec& cluster) {
+  return ProfileFitter(samples, cluster).run();
+}
+
+}  // namespace pleat

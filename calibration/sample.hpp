@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One measured point: the work that was done and the time it took.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "core/quantity.hpp"
+#include "core/spec/profile.hpp"
+
+namespace pleat {
+
+struct KernelSample {
+  KernelClass kernel = KernelClass::gemm;
+  Flops flops;
+  Bytes bytes;      // of every operand, read and written, as the simulator counts them
+  int threads = 1;  // that ran the same kernel at the same time, each on its own data
+  bool operator==(const KernelSample&) const = default;
+};
+
+struct CollectiveSample {
+  Collective collective = Collective::all_gather;
+  int group = 2;    // members
+  int ranks = 2;    // threads that took part in the measurement
+  Bytes wire;       // bytes one rank sends, as the simulator counts them
+  bool operator==(const CollectiveSample&) const = default;
+};
+
+struct Sample {
+  std::string name;  // "gemm 256x512x128"
+  std::variant<KernelSample, CollectiveSample> point;
+  Seconds time;      // median of the repeats
+  int repeats = 0;
+  bool operator==(const Sample&) const = default;
+};
+
+[[nodiscard]] const char* name_of(KernelClass);
+[[nodiscard]] const char* name_of(Collective);
+
+}  // namespace pleat

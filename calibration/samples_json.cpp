@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The raw samples of a calibration as JSON.
+#include <nlohmann/json.hpp>
+
+#include "calibration/calibrate.hpp"
+
+namespace pleat {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json sample_json(const Sample& s) {
+  Json j = {{"name", s.name}};
+  if (const auto* k = std::get_if<KernelSample>(&s.point)) {
+    j["kernel"] = name_of(k->kernel);
+    j["flops"] = k->flops.base();
+    j["bytes"] = k->bytes.base();
+    j["threads"] = k->threads;
+  } else {
+    const auto& c = std::get<CollectiveSample>(s.point);
+    j["collective"] = name_of(c.collective);
+    j["group"] = c.group;
+    j["ranks"] = c.ranks;
+    j["wire_bytes"] = c.wire.base();
+  }
+  j["seconds"] = s.time.base();
+  j["repeats"] = s.repeats;
+  return j;
+}
+
+}  // namespace
+
+std::string samples_json(const CalibrationResult& result) {
+  Json samples = Json::array(), residuals = Json::array();
+  for (const Sample& s : result.samples) samples.push_back(sample_json(s));
+  for (const Residual& r : result.residuals) {
+    residuals.push_back({{"family", r.family},
+                         {"in_sample", r.in_sample},
+                         {"in_sample_median", r.in_sample_median},
+                         {"held_out", r.held_out},
+                         {"held_out_median", r.held_out_median},
+                         {"held_out_worst", r.held_out_worst}});
+  }
+  return Json({{"schema_version", 1},
+               {"profile", result.profile.name},
+               {"cluster", result.profile.cluster},
+               {"created", result.profile.created},
+               {"residuals", residuals},
+               {"samples", samples}})
+             .dump(1) +
+         "\n";
+}
+
+}  // namespace pleat

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/workflow/find_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/plan_values.hpp"
+#include "cli/report/output.hpp"
+#include "cli/report/write_file.hpp"
+#include "cli/request.hpp"
+#include "cli/workflow/recipes.hpp"
+#include "core/diagnostics.hpp"
+#include "core/json/parse.hpp"
+#include "planner/explain.hpp"
+#include "planner/shortfall.hpp"
+
+namespace pleat::cli {
+namespace {
+
+// So many plans are ranked when a recipe's place is asked for.
+constexpr int kRanked = 100;
+
+SearchConfig search_config(const FindPlanOptions& o, Target& target) {
+  SearchConfig c;
+  c.gpus = target.gpus;
+  c.runtime = target.runtime;
+  c.precision = default_precision(target.runtime);
+  if (o.precision.empty()) target.assumed.push_back("--precision " + name_of(c.precision));
+  else c.precision = parse_precision(o.precision, "--precision");
+  if (!o.sharding.empty()) c.sharding = parse_sharding(o.sharding, "--sharding");
+  c.top = o.top;
+  c.tp = o.tp;
+  c.cp = o.cp;
+  c.pp = o.pp;
+  c.vpp = o.vpp;
+  c.ep = o.ep;
+  c.etp = o.etp;
+  c.micro_batch = o.micro_batch;
+  c.recompute = !o.no_recompute;
+  c.threads = o.threads;
+  return c;
+}
+
+[[noreturn]] void nothing_fits(const FindPlanOptions& o, const Target& t, const SearchConfig& config,
+                               const SearchResult& result) {
+  progress("nothing fits; looking for what would");
+  const auto changes = changes_that_fit(t.model, t.cluster, t.workload, t.profile, config);
+  progress("");
+  if (o.json) {
+    print(search_json(result, t.model, t.cluster, t.workload, t.profile, config, changes));
+  }
+  throw_config_error(ExitCode::nothing_fits, "", "memory",
+                     print_shortfall(result, t.cluster, config, changes));
+}
+
+void write_winner(const FindPlanOptions& o, const Target& t, const Candidate& winner) {
+  PlanDocument document = document_of({t, winner.plan},
+                                      fmt::format("pleat plan, profile {}", t.profile.name));
+  document.predicted = PlanPrediction{winner.estimate.step.base(), winner.estimate.peak_bytes()};
+  write_file(o.out_file, write_plan_document(document));
+  note(fmt::format("wrote {}", o.out_file));
+}
+
+std::string as_json(const std::string& search, const std::vector<Recipe>& recipes,
+                    const std::vector<std::string>& assumed) {
+  JsonValue document = parse_json(search, "search");
+  JsonValue list = JsonValue::array();
+  for (const std::string& flag : assumed) list.push_back(flag);
+  return document.set("compared", recipes_json(recipes)).set("assumed", list).dump() + "\n";
+}
+
+}  // namespace
+
+void find_plan(const FindPlanOptions& o) {
+  if (!o.out_file.empty()) require_writable(o.out_file);
+  Target t = resolve_target(o.target);
+  SearchConfig config = search_config(o, t);
+  const bool compares = !o.compare.empty() || has_shipped_recipe(t);
+  if (compares) config.top = std::max(o.top, kRanked);
+  progress(fmt::format("searching plans of {} on {} x {}", t.model.name, t.gpus, t.cluster.name));
+  SearchResult result = search(t.model, t.cluster, t.workload, t.profile, config);
+  progress("");
+  config.top = o.top;
+  if (result.best.empty()) nothing_fits(o, t, config, result);
+  const std::vector<Recipe> recipes = price_recipes(t, config.precision, o.compare, result);
+  const std::string beside = recipes_text(recipes, result);
+  if (result.best.size() > static_cast<std::size_t>(o.top)) {
+    result.best.resize(static_cast<std::size_t>(o.top));
+  }
+  if (!o.out_file.empty()) write_winner(o, t, result.best.front());
+  print(o.json ? as_json(search_json(result, t.model, t.cluster, t.workload, t.profile, config),
+                         recipes, t.assumed)
+               : print_search(result, t.model, t.cluster, t.workload, t.profile, config) + beside +
+                     "\n" + assumed_text(t.assumed));
+}
+
+}  // namespace pleat::cli

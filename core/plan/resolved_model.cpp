@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Limits are far above any model, and low enough that no product of two of them overflows.
+#include "core/plan/resolved_model.hpp"
+
+#include <fmt/format.h>
+
+#include "core/json/parse.hpp"
+
+namespace pleat {
+namespace {
+
+// In the order of the enums.
+const std::vector<std::string> kAttentionNames{"gqa", "mla"};
+const std::vector<std::string> kNormNames{"rms_norm", "layer_norm"};
+const std::vector<std::string> kScoreNames{"softmax", "sigmoid"};
+
+template <class Enum>
+const std::string& name_in(const std::vector<std::string>& names, Enum value) {
+  return names[static_cast<std::size_t>(value)];
+}
+
+constexpr IntRange kWidth{1, 1 << 24};
+constexpr IntRange kWidthOrNone{0, 1 << 24};
+constexpr IntRange kCount{1, 1 << 16};
+constexpr DoubleRange kPositive{0.0, 1e12, true};
+
+JsonValue write_attention(const AttentionSpec& a) {
+  JsonValue out = JsonValue::object();
+  out.set("kind", name_in(kAttentionNames, a.kind))
+      .set("heads", a.heads)
+      .set("kv_groups", a.kv_groups)
+      .set("head_dim", a.head_dim)
+      .set("qk_norm", a.qk_norm)
+      .set("qkv_bias", a.qkv_bias)
+      .set("out_bias", a.out_bias)
+      .set("rope_theta", a.rope_theta)
+      .set("q_lora_rank", a.q_lora_rank)
+      .set("kv_lora_rank", a.kv_lora_rank)
+      .set("qk_nope_head_dim", a.qk_nope_head_dim)
+      .set("qk_rope_head_dim", a.qk_rope_head_dim)
+      .set("v_head_dim", a.v_head_dim);
+  return out;
+}
+
+AttentionSpec read_attention(ObjectReader r) {
+  AttentionSpec a;
+  a.kind = static_cast<AttentionKind>(r.choice("kind", kAttentionNames));
+  a.heads = r.integer("heads", kCount);
+  a.kv_groups = r.integer("kv_groups", {0, 1 << 16});
+  a.head_dim = r.integer("head_dim", kWidthOrNone);
+  a.qk_norm = r.boolean("qk_norm");
+  a.qkv_bias = r.boolean("qkv_bias");
+  a.out_bias = r.boolean("out_bias");
+  a.rope_theta = r.number("rope_theta", kPositive);
+  a.q_lora_rank = r.integer("q_lora_rank", kWidthOrNone);
+  a.kv_lora_rank = r.integer("kv_lora_rank", kWidthOrNone);
+  a.qk_nope_head_dim = r.integer("qk_nope_head_dim", kWidthOrNone);
+  a.qk_rope_head_dim = r.integer("qk_rope_head_dim", kWidthOrNone);
+  a.v_head_dim = r.integer("v_head_dim", kWidthOrNone);
+  const auto need = [&r](const char* key, std::int64_t value, const char* kind) {
+    if (value == 0 && r.has(key)) r.problem(key, fmt::format("{} attention needs at least 1", kind));
+  };
+  switch (a.kind) {
+    case AttentionKind::gqa:
+      need("kv_groups", a.kv_groups, "gqa");
+      need("head_dim", a.head_dim, "gqa");
+      break;
+    case AttentionKind::mla:
+      need("kv_lora_rank", a.kv_lora_rank, "mla");
+      need("qk_nope_head_dim", a.qk_nope_head_dim, "mla");
+      need("v_head_dim", a.v_head_dim, "mla");
+      break;
+  }
+  r.finish();
+  return a;
+}
+
+JsonValue write_moe(const ModelSpec& m) {
+  JsonValue dense = JsonValue::array();
+  for (std::size_t i = 0; i < m.moe_layer.size(); ++i) {
+    if (!m.moe_layer[i]) dense.push_back(i);
+  }
+  JsonValue out = JsonValue::object();
+  out.set("experts", m.moe->experts)
+      .set("top_k", m.moe->top_k)
+      .set("ffn", m.moe->ffn)
+      .set("shared_ffn", m.moe->shared_ffn)
+      .set("shared_gate", m.moe->shared_gate)
+      .set("score", name_in(kScoreNames, m.moe->score))
+      .set("groups", m.moe->groups)
+      .set("top_groups", m.moe->top_groups)
+      .set("expert_bias", m.moe->expert_bias)
+      .set("normalize_top_k", m.moe->normalize_top_k)
+      .set("scaling_factor", m.moe->scaling_factor)
+      .set("dense_layers", std::move(dense));
+  return out;
+}
+
+void read_dense_layers(ObjectReader& r, std::vector<bool>& moe_layer) {
+  std::size_t index = 0;
+  for (const JsonValue& item : r.array("dense_layers")) {
+    const std::string at = fmt::format("dense_layers[{}]", index++);
+    const std::int64_t* layer = item.as_integer();
+    if (layer == nullptr || *layer < 0 || *layer >= static_cast<std::int64_t>(moe_layer.size())) {
+      r.problem(at, fmt::format("must be a layer, from 0 to {}, not {}",
+                                static_cast<std::int64_t>(moe_layer.size()) - 1, item.brief()));
+    } else if (!moe_layer[static_cast<std::size_t>(*layer)]) {
+      r.problem(at, fmt::format("layer {} is listed twice", *layer));
+    } else {
+      moe_layer[static_cast<std::size_t>(*layer)] = false;
+    }
+  }
+}
+
+MoeSpec read_moe(ObjectReader r, std::vector<bool>& moe_layer) {
+  MoeSpec m;
+  m.experts = r.integer("experts", kCount);
+  m.top_k = r.integer("top_k", kCount);
+  m.ffn = r.integer("ffn", kWidth);
+  m.shared_ffn = r.integer("shared_ffn", kWidthOrNone);
+  m.shared_gate = r.boolean("shared_gate");
+  m.score = static_cast<RouterScore>(r.choice("score", kScoreNames));
+  m.groups = r.integer("groups", kCount);
+  m.top_groups = r.integer("top_groups", kCount);
+  m.expert_bias = r.boolean("expert_bias");
+  m.normalize_top_k = r.boolean("normalize_top_k");
+  m.scaling_factor = r.number("scaling_factor", kPositive);
+  if (m.top_k > m.experts && m.experts > 0) {
+    r.problem("top_k", fmt::format("top-k {} > {} experts", m.top_k, m.experts));
+  }
+  if (m.top_groups > m.groups && m.groups > 0) {
+    r.problem("top_groups", fmt::format("top groups {} > {} groups", m.top_groups, m.groups));
+  }
+  if (m.groups > 0 && m.experts % m.groups != 0) {
+    r.problem("groups", fmt::format("{} experts cannot be split over {} groups", m.experts, m.groups));
+  }
+  moe_layer.assign(moe_layer.size(), true);
+  read_dense_layers(r, moe_layer);
+  r.finish();
+  return m;
+}
+
+}  // namespace
+
+JsonValue write_model(const ModelSpec& m) {
+  JsonValue out = JsonValue::object();
+  out.set("name", m.name)
+      .set("model_type", m.model_type)
+      .set("layers", m.layers)
+      .set("hidden", m.hidden)
+      .set("vocab", m.vocab)
+      .set("ffn", m.ffn)
+      .set("gated_mlp", m.gated_mlp)
+      .set("mlp_bias", m.mlp_bias)
+      .set("norm", name_in(kNormNames, m.norm))
+      .set("norm_eps", m.norm_eps)
+      .set("tied_embeddings", m.tied_embeddings)
+      .set("learned_positions", m.learned_positions)
+      .set("mtp_layers", m.mtp_layers)
+      .set("attention", write_attention(m.attention));
+  if (m.moe) out.set("moe", write_moe(m));
+  return out;
+}
+
+ModelSpec read_model(ObjectReader r) {
+  ModelSpec m;
+  m.name = r.text("name");
+  m.model_type = r.text("model_type");
+  m.layers = r.integer("layers", kCount);
+  m.hidden = r.integer("hidden", kWidth);
+  m.vocab = r.integer("vocab", {1, 1 << 28});
+  m.ffn = r.integer("ffn", kWidthOrNone);
+  m.gated_mlp = r.boolean("gated_mlp");
+  m.mlp_bias = r.boolean("mlp_bias");
+  m.norm = static_cast<NormKind>(r.choice("norm", kNormNames));
+  m.norm_eps = r.number("norm_eps", kPositive);
+  m.tied_embeddings = r.boolean("tied_embeddings");
+  m.learned_positions = r.integer("learned_positions", {0, 1 << 28});
+  m.mtp_layers = r.integer("mtp_layers", {0, 64});
+  m.attention = read_attention(r.object("attention"));
+  m.moe_layer.assign(static_cast<std::size_t>(m.layers), false);
+  if (auto moe = r.optional_object("moe")) m.moe = read_moe(*moe, m.moe_layer);
+  r.finish();
+  return m;
+}
+
+}  // namespace pleat

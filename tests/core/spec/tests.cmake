@@ -1,0 +1,10 @@
+pleat_test(core_spec
+  SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/bad_input_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/catalog_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/cluster_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/hf_config_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/model_size_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/profile_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/units_text_test.cpp
+  LINKS pleat::core)

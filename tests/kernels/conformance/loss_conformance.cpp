@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Token table and vocabulary-parallel cross entropy: one shard, uneven shards, extreme logits.
+#include <cmath>
+
+#include "tests/kernels/conformance/attention_reference.hpp"
+#include "tests/kernels/conformance/suite.hpp"
+
+namespace pleat::conformance {
+namespace {
+
+TEST_P(KernelConformance, EmbeddingAndItsGradient) {
+  const std::vector<std::int32_t> tokens = {3, 0, 3, 6, 3};
+  for (const std::int64_t count : {0, 1, 5}) {
+    for (const std::int64_t hidden : {1, 7, 32}) {
+      const std::vector<std::int32_t> some(tokens.begin(), tokens.begin() + count);
+      const Matrix w = random_matrix(7, hidden, 1), dx = random_matrix(count, hidden, 2);
+      const Matrix before = random_matrix(7, hidden, 3);
+      Matrix x(count, hidden), dw = before;
+      for (std::int64_t t = 0; t < count; ++t) {
+        for (std::int64_t h = 0; h < hidden; ++h) {
+          x(t, h) = w(some[static_cast<std::size_t>(t)], h);
+          dw(some[static_cast<std::size_t>(t)], h) += dx(t, h);
+        }
+      }
+      const View vt = in_i32(some, 1, count), vx = out(count, hidden), vdw = inout(before);
+      k().embedding(vt, in(w), vx);
+      k().embedding_bwd(in(dx), vt, vdw);
+      EXPECT_EQ(get(vx), x);
+      expect_close(get(vdw), dw, "dw", 1e-6);
+    }
+  }
+}
+
+// The sum over rows, [1,1].
+Matrix cross_entropy(const Matrix& logits, const std::vector<std::int32_t>& labels) {
+  Matrix loss(1, 1);
+  for (std::int64_t r = 0; r < logits.rows; ++r) {
+    double max = logits(r, 0), sum = 0;
+    for (std::int64_t c = 0; c < logits.cols; ++c) max = std::max(max, logits(r, c));
+    for (std::int64_t c = 0; c < logits.cols; ++c) sum += std::exp(logits(r, c) - max);
+    loss(0, 0) += std::log(sum) + max - logits(r, labels[static_cast<std::size_t>(r)]);
+  }
+  return loss;
+}
+
+TEST_P(KernelConformance, CrossEntropyOverVocabularyShards) {
+  const std::vector<std::vector<std::int64_t>> splits = {{1}, {20}, {7, 13}, {1, 16, 33, 7}};
+  for (const auto& widths : splits) {
+    for (const std::int64_t rows : {0, 1, 6}) {
+      for (const double size : {2.0, 200.0}) {
+        std::int64_t vocab = 0;
+        for (const std::int64_t w : widths) vocab += w;
+        const Matrix logits = random_matrix(rows, vocab, 1, size);
+        std::vector<std::int32_t> labels;
+        for (std::int64_t r = 0; r < rows; ++r) {
+          labels.push_back(static_cast<int>((r * 11 + vocab - 1) % vocab));
+        }
+        const double scale = 0.25;
+        const double loss = 1.5 + scale * cross_entropy(logits, labels)(0, 0);
+        const Matrix d_loss(1, 1, scale);
+        const Matrix dlogits = numeric_gradient(
+            logits, d_loss, [&](const Matrix& v) { return cross_entropy(v, labels); });
+
+        Matrix gathered(std::ssize(widths) * rows, 3);
+        std::int64_t offset = 0;
+        for (std::size_t s = 0; s < widths.size(); offset += widths[s++]) {
+          const View stats = out(rows, 3);
+          k().ce_stats(in(piece(logits, 0, rows, offset, widths[s])), in_i32(labels, 1, rows),
+                       offset, stats);
+          add_piece(gathered, get(stats), static_cast<std::int64_t>(s) * rows, 0);
+        }
+        offset = 0;
+        for (std::size_t s = 0; s < widths.size(); offset += widths[s++]) {
+          const View shard = inout(piece(logits, 0, rows, offset, widths[s]));
+          const View total = inout(Matrix(1, 1, 1.5));
+          k().ce_loss(shard, in_i32(labels, 1, rows), offset, in(gathered), scale, total);
+          EXPECT_NEAR(get(total)(0, 0), loss, 1e-5 * (1 + std::abs(loss)));
+          expect_close(get(shard), piece(dlogits, 0, rows, offset, widths[s]), "dlogits");
+        }
+      }
+    }
+  }
+}
+
+TEST_P(KernelConformance, CrossEntropyStatsLeaveForeignLabelsOut) {
+  Matrix logits(2, 3);
+  logits.values = {1, 3, 2, -5, -5, -5};
+  const View inside = out(2, 3), outside = out(2, 3);
+  k().ce_stats(in(logits), in_i32({11, 12}, 1, 2), 10, inside);
+  k().ce_stats(in(logits), in_i32({9, 13}, 1, 2), 10, outside);
+  const double sum = std::exp(-2.0) + 1 + std::exp(-1.0);
+  Matrix want(2, 3);
+  want.values = {3, sum, 3, -5, 3, -5};
+  expect_close(get(inside), want, "stats", 1e-6);
+  want.values = {3, sum, 0, -5, 3, 0};
+  expect_close(get(outside), want, "stats", 1e-6);
+}
+
+}  // namespace
+}  // namespace pleat::conformance

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Routing: odd numbers of experts, groups, bias, ties, and the gradient of the chosen weights.
+#include <cmath>
+
+#include "tests/kernels/conformance/router_reference.hpp"
+#include "tests/kernels/conformance/suite.hpp"
+
+namespace pleat::conformance {
+namespace {
+
+struct Case {
+  std::int64_t tokens, experts, top_k, groups, top_groups;
+};
+constexpr Case kCases[] = {{0, 4, 2, 1, 1},   {1, 1, 1, 1, 1},   {3, 2, 2, 1, 1},  {7, 8, 1, 1, 1},
+                           {9, 60, 6, 1, 1},  {5, 64, 8, 8, 4},  {4, 12, 3, 4, 2}, {5, 6, 2, 6, 3},
+                           {3, 256, 8, 8, 4}, {2, 300, 13, 3, 1}};
+
+// Every scoring of a case: softmax and sigmoid, normalised or not, scaled or not.
+std::vector<RouterShape> scorings(const Case& c) {
+  std::vector<RouterShape> all;
+  for (const RouterScore score : {RouterScore::softmax, RouterScore::sigmoid}) {
+    for (const bool normalize : {true, false}) {
+      all.push_back(
+          {c.experts, c.top_k, c.groups, c.top_groups, score, normalize, normalize ? 2.5 : 1.0});
+    }
+  }
+  return all;
+}
+
+TEST_P(KernelConformance, RouterTopK) {
+  for (const Case& c : kCases) {
+    const Matrix logits = random_matrix(c.tokens, c.experts, 1, 3);
+    const Matrix bias = random_matrix(1, c.experts, 2, 0.5);
+    for (const RouterShape& s : scorings(c)) {
+      for (const bool biased : {false, true}) {
+        SCOPED_TRACE(::testing::Message()
+                     << c.experts << " experts, top " << c.top_k << ", groups " << c.top_groups
+                     << "/" << c.groups << (biased ? ", bias" : "")
+                     << (s.score == RouterScore::sigmoid ? ", sigmoid" : ", softmax"));
+        const Routed want = route(logits, biased ? &bias : nullptr, s);
+        const View probs = out(c.tokens, c.top_k), experts = out_i32(c.tokens, c.top_k);
+        k().router_topk(in(logits), biased ? in(bias) : none(), probs, experts, s);
+        EXPECT_EQ(get_i32(experts), want.experts);
+        expect_close(get(probs), want.probs, "probs");
+      }
+    }
+  }
+}
+
+TEST_P(KernelConformance, RouterGradient) {
+  for (const Case& c : kCases) {
+    const Matrix logits = random_matrix(c.tokens, c.experts, 1, 3);
+    const Matrix dprobs = random_matrix(c.tokens, c.top_k, 3);
+    for (const RouterShape& s : scorings(c)) {
+      const View vl = in(logits), probs = out(c.tokens, c.top_k);
+      const View experts = out_i32(c.tokens, c.top_k), dlogits = out(c.tokens, c.experts);
+      k().router_topk(vl, none(), probs, experts, s);
+      k().router_topk_bwd(in(dprobs), vl, probs, experts, dlogits, s);
+      const std::vector<std::int32_t> chosen = get_i32(experts);
+      const auto f = [&](const Matrix& v) { return probabilities_of(v, chosen, s); };
+      expect_close(get(dlogits), numeric_gradient(logits, dprobs, f), "dlogits");
+    }
+  }
+}
+
+TEST_P(KernelConformance, RouterTiesGoToTheLowerIndex) {
+  Matrix logits(2, 6, 0.25);
+  logits(1, 2) = logits(1, 5) = 1;
+  for (const RouterScore score : {RouterScore::softmax, RouterScore::sigmoid}) {
+    for (const bool biased : {false, true}) {
+      const RouterShape s{.experts = 6, .top_k = 3, .score = score};
+      const View probs = out(2, 3), experts = out_i32(2, 3);
+      k().router_topk(in(logits), biased ? in(Matrix(1, 6, 0.5)) : none(), probs, experts, s);
+      EXPECT_EQ(get_i32(experts), (std::vector<std::int32_t>{0, 1, 2, 2, 5, 0}));
+    }
+    const RouterShape groups{
+        .experts = 6, .top_k = 2, .groups = 3, .top_groups = 2, .score = score};
+    const View probs = out(2, 2), experts = out_i32(2, 2);
+    k().router_topk(in(logits), none(), probs, experts, groups);
+    EXPECT_EQ(get_i32(experts), (std::vector<std::int32_t>{0, 1, 2, 5}));
+  }
+}
+
+TEST_P(KernelConformance, RouterBiasSelectsButDoesNotWeigh) {
+  Matrix logits(1, 4), bias(1, 4);
+  logits.values = {2, 1, 0, -1};
+  bias.values = {-10, 0, 0, 10};
+  const RouterShape s{.experts = 4, .top_k = 2, .score = RouterScore::sigmoid, .normalize = false};
+  const View probs = out(1, 2), experts = out_i32(1, 2);
+  k().router_topk(in(logits), in(bias), probs, experts, s);
+  EXPECT_EQ(get_i32(experts), (std::vector<std::int32_t>{3, 1}));
+  EXPECT_NEAR(get(probs)(0, 0), 1 / (1 + std::exp(1.0)), 1e-7);
+  EXPECT_NEAR(get(probs)(0, 1), 1 / (1 + std::exp(-1.0)), 1e-7);
+}
+
+TEST_P(KernelConformance, RouterSurvivesFarApartLogits) {
+  Matrix logits(2, 4);
+  logits.values = {200, -200, 100, -100, -300, -300, -300, -300};
+  const RouterShape s{.experts = 4, .top_k = 3};
+  const View probs = out(2, 3), experts = out_i32(2, 3);
+  k().router_topk(in(logits), none(), probs, experts, s);
+  EXPECT_EQ(get_i32(experts), (std::vector<std::int32_t>{0, 2, 3, 0, 1, 2}));
+  Matrix want(2, 3, 1.0 / 3);
+  want(0, 0) = 1;
+  want(0, 1) = want(0, 2) = 0;
+  expect_close(get(probs), want, "probs", 1e-6);
+}
+
+// Training that diverges must not turn into memory corruption.
+TEST_P(KernelConformance, RouterChoosesRealExpertsFromNan) {
+  Matrix logits(2, 5, NAN);
+  logits(1, 3) = 1;
+  for (const RouterScore score : {RouterScore::softmax, RouterScore::sigmoid}) {
+    const RouterShape s{.experts = 5, .top_k = 2, .score = score};
+    const View probs = out(2, 2), experts = out_i32(2, 2);
+    k().router_topk(in(logits), none(), probs, experts, s);
+    EXPECT_EQ(get_i32(experts), (std::vector<std::int32_t>{0, 1, 3, 0}));
+    EXPECT_TRUE(std::isnan(get(probs)(0, 0)));
+  }
+}
+
+TEST_P(KernelConformance, ExpertCounts) {
+  const View counts = out_i32(1, 5);
+  k().expert_counts(in_i32({4, 0, 4, 2, 4, 0}, 3, 2), counts);
+  EXPECT_EQ(get_i32(counts), (std::vector<std::int32_t>{2, 0, 1, 0, 3}));
+  const View empty = out_i32(1, 3);
+  k().expert_counts(in_i32({}, 0, 2), empty);
+  EXPECT_EQ(get_i32(empty), (std::vector<std::int32_t>{0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace pleat::conformance

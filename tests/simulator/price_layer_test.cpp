@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Layers and pairs of layers: timelines, parts and memory against values worked out by hand.
+#include <gtest/gtest.h>
+
+#include "simulator/streams.hpp"
+#include "tests/simulator/fixtures.hpp"
+
+namespace pleat {
+namespace {
+
+using test::ideal_profile;
+using test::LayerMaker;
+using test::part_of;
+using test::round_cluster;
+using test::total_of;
+using test::uniform_view;
+
+StreamOp op(double seconds, CostClass cls, Stream stream, std::vector<int> after = {}) {
+  return {Seconds(seconds), cls, stream, std::move(after)};
+}
+
+TEST(Streams, CommunicationHidesBehindCompute) {
+  const std::vector<StreamOp> ops = {
+      op(2, CostClass::gemm, Stream::compute),
+      op(3, CostClass::ep_comm, Stream::comm, {0}),       // 2..5
+      op(2, CostClass::gemm, Stream::compute),            // 2..4
+      op(1, CostClass::attention, Stream::compute, {1}),  // 5..6
+      op(2, CostClass::tp_comm, Stream::comm, {0})};      // 5..7
+  const StreamTimeline line = run_streams(ops);
+  EXPECT_EQ(line.start, (std::vector<Seconds>{Seconds(0), Seconds(2), Seconds(2), Seconds(5),
+                                              Seconds(5)}));
+  EXPECT_DOUBLE_EQ(line.end.base(), 7);
+  EXPECT_DOUBLE_EQ(part_of(line.parts, CostClass::gemm).base(), 4);
+  EXPECT_DOUBLE_EQ(part_of(line.parts, CostClass::attention).base(), 1);
+  EXPECT_DOUBLE_EQ(part_of(line.parts, CostClass::ep_comm).base(), 1);  // exposed 4..5
+  EXPECT_DOUBLE_EQ(part_of(line.parts, CostClass::tp_comm).base(), 1);  // exposed 6..7
+}
+
+TEST(Streams, EmptyTakesNoTime) {
+  EXPECT_DOUBLE_EQ(run_streams({}).end.base(), 0);
+}
+
+// An all-to-all of `ms` milliseconds on two ranks of round_cluster: half of the bytes at 100 GB/s.
+Op exchange(OpKind kind, const std::string& name, TensorId in, TensorId out) {
+  Op e;
+  e.kind = kind;
+  e.name = name;
+  e.group = Group::ep;
+  e.in = {in};
+  e.out = {out};
+  return e;
+}
+constexpr std::int64_t kElementsPerMs = 50'000'000;  // fp32, sent and received
+
+TEST(PriceLayer, SerialSumAndHostBound) {
+  const ClusterSpec cluster = round_cluster();
+  const auto view = uniform_view(cluster, {});
+  LayerMaker m;
+  const TensorId a = m.tensor(1), b = m.tensor(1), c = m.tensor(1);
+  m.gemm(Pass::forward, "one", 2, {a}, {b});
+  m.gemm(Pass::forward, "two", 3, {b}, {c});
+  Profile profile = ideal_profile();
+  PassCost cost = price(m.layer, {}, {}, view, profile).forward;
+  EXPECT_DOUBLE_EQ(cost.time.base(), 5e-3);
+  EXPECT_DOUBLE_EQ(part_of(cost.parts, CostClass::gemm).base(), 5e-3);
+  EXPECT_EQ(cost.source, SourceClass::fitted);
+  profile.host_per_op = Seconds(4e-3);
+  cost = price(m.layer, {}, {}, view, profile).forward;
+  EXPECT_DOUBLE_EQ(cost.time.base(), 8e-3);
+  EXPECT_DOUBLE_EQ(part_of(cost.parts, CostClass::host).base(), 3e-3);
+  EXPECT_DOUBLE_EQ(total_of(cost.parts), 8e-3);
+  auto graph = view;
+  graph.cuda_graph = CudaGraph::full_iteration;
+  EXPECT_DOUBLE_EQ(price(m.layer, {}, {}, graph, profile).forward.time.base(), 5e-3);
+}
+
+TEST(PriceLayer, CommStreamFollowsDependencies) {
+  const ClusterSpec cluster = round_cluster();
+  const auto view = uniform_view(cluster, {.size = 2, .tier = 0, .inside = 2});
+  LayerMaker m;
+  const TensorId x = m.tensor(1), sent = m.tensor(3 * kElementsPerMs),
+                 got = m.tensor(3 * kElementsPerMs), y = m.tensor(1), z = m.tensor(1);
+  // The exchange depends on "first" (an operand in name only would price its bytes).
+  m.gemm(Pass::forward, "first", 2000, {x}, {sent});
+  m.add(Pass::forward, exchange(OpKind::all_to_all, "exchange", sent, got)).stream = Stream::comm;
+  m.gemm(Pass::forward, "beside", 1, {x}, {y});
+  m.gemm(Pass::forward, "after", 2000, {got}, {z});
+  const PassCost cost = price(m.layer, {}, {}, view, ideal_profile()).forward;
+  EXPECT_NEAR(cost.time.base(), 2.0 + 3e-3 + 2.0, 1e-12);
+  EXPECT_NEAR(part_of(cost.parts, CostClass::ep_comm).base(), 2e-3, 1e-12);
+  EXPECT_NEAR(total_of(cost.parts), cost.time.base(), 1e-12);
+}
+
+TEST(PriceLayer, MemoryFollowsLifetimes) {
+  const ClusterSpec cluster = round_cluster();
+  LayerMaker m;
+  const TensorId x = m.tensor(10), scratch = m.tensor(1000), y = m.tensor(20), dy = m.tensor(20),
+                 dx = m.tensor(10), saved = m.tensor(5);
+  m.layer.input = x;
+  m.layer.output = y;
+  m.layer.grad_output = dy;
+  m.layer.grad_input = dx;
+  m.gemm(Pass::forward, "a", 1, {x}, {scratch, saved});
+  m.gemm(Pass::forward, "b", 1, {scratch}, {y});
+  m.gemm(Pass::backward, "c", 1, {dy, saved, x}, {dx});
+  compute_lifetimes(m.layer);
+  const LayerCosts costs = price(m.layer, {}, {}, uniform_view(cluster, {}), ideal_profile());
+  // Bytes: forward makes scratch and saved, then y beside them, then frees scratch.
+  EXPECT_EQ(costs.forward.memory.peak, 4 * (1000 + 5 + 20));
+  EXPECT_EQ(costs.forward.memory.net, 4 * (5 + 20));
+  // Backward makes dx, then frees saved, its input x and dy.
+  EXPECT_EQ(costs.backward.memory.peak, 4 * 10);
+  EXPECT_EQ(costs.backward.memory.net, 4 * (10 - 5 - 10 - 20));
+}
+
+TEST(PriceLayer, CapacityOnlyMovesMemory) {
+  const ClusterSpec cluster = round_cluster();
+  LayerMaker m;
+  const TensorId x = m.tensor(10), r = m.tensor(1);
+  m.layer.tensors[r.index()].shape = {{2, Symbol::routed}};
+  m.gemm(Pass::forward, "a", 1, {x}, {r}).attr.m = {500'000, Symbol::routed};
+  compute_lifetimes(m.layer);
+  const auto view = uniform_view(cluster, {});
+  const LayerCosts costs = price(m.layer, {.routed = 100}, {.routed = 300}, view, ideal_profile());
+  EXPECT_DOUBLE_EQ(costs.forward.time.base(), 2 * 500'000.0 * 100 / 1e12);
+  EXPECT_EQ(costs.forward.memory.peak, 4 * (2 * 300 + 10));
+}
+
+// One layer in both roles, milliseconds: attention 4, dispatch 2, experts 3, combine 2, tail 1.
+// Forward and backward have the same shape here.
+LayerProgram exchange_layer() {
+  LayerMaker m;
+  for (Pass pass : {Pass::forward, Pass::backward}) {
+    const TensorId x = m.tensor(1), sent = m.tensor(1), got = m.tensor(1), out = m.tensor(1),
+                   back = m.tensor(1), y = m.tensor(1);
+    const bool f = pass == Pass::forward;
+    m.gemm(pass, f ? "attention" : "tail.bwd", f ? 4 : 1, {x}, {sent});
+    m.add(pass, exchange(OpKind::all_to_all, "there", sent, got));
+    m.gemm(pass, "experts", f ? 3 : 6, {got}, {out});
+    m.add(pass, exchange(OpKind::all_to_all_back, "back", out, back));
+    m.gemm(pass, f ? "tail" : "attention.bwd", f ? 1 : 8, {back}, {y});
+  }
+  return m.layer;
+}
+
+TEST(PricePair, HidesExchangesBehindTheOtherLayer) {
+  const ClusterSpec cluster = round_cluster();
+  const auto view = uniform_view(cluster, {.size = 2, .tier = 0, .inside = 2});
+  Profile profile = ideal_profile();
+  for (auto& tier : profile.collectives) {
+    for (auto& curve : tier) curve.latency = Seconds(2e-3);  // every exchange takes 2 ms
+  }
+  const LayerProgram layer = exchange_layer();
+  const LayerCosts alone = price(layer, {}, {}, view, profile);
+  EXPECT_NEAR(alone.forward.time.base(), 12e-3, 1e-9);   // 4+2+3+2+1
+  EXPECT_NEAR(alone.backward.time.base(), 19e-3, 1e-9);  // 1+2+6+2+8
+  // compute: tail.bwd 0-1, attention 1-5, experts.bwd 5-11, experts 11-14, attention.bwd 14-22,
+  //          tail 22-23;  comm: 1-3, 5-7, 11-13, 14-16. All exchanges hidden.
+  const PassCost pair = price_pair(layer, layer, {}, view, profile);
+  EXPECT_NEAR(pair.time.base(), 23e-3, 1e-9);
+  EXPECT_NEAR(part_of(pair.parts, CostClass::ep_comm).base(), 0, 1e-9);
+  EXPECT_NEAR(total_of(pair.parts), pair.time.base(), 1e-12);
+}
+
+TEST(PricePair, ExposesWhatDoesNotFit) {
+  const ClusterSpec cluster = round_cluster();
+  const auto view = uniform_view(cluster, {.size = 2, .tier = 0, .inside = 2});
+  Profile profile = ideal_profile();
+  for (auto& tier : profile.collectives) {
+    for (auto& curve : tier) curve.latency = Seconds(10e-3);
+  }
+  const LayerProgram layer = exchange_layer();
+  // comm:    there.bwd 1-11, there.fwd 11-21, back.bwd 21-31, back.fwd 31-41
+  // compute: 0-1, 1-5, experts.bwd 11-17, experts 21-24, attention.bwd 31-39, tail 41-42
+  const PassCost pair = price_pair(layer, layer, {}, view, profile);
+  EXPECT_NEAR(pair.time.base(), 42e-3, 1e-9);
+  EXPECT_NEAR(part_of(pair.parts, CostClass::gemm).base(), 23e-3, 1e-9);
+  EXPECT_NEAR(part_of(pair.parts, CostClass::ep_comm).base(), 19e-3, 1e-9);
+  const LayerCosts alone = price(layer, {}, {}, view, profile);
+  EXPECT_LT(pair.time, alone.forward.time + alone.backward.time);
+}
+
+}  // namespace
+}  // namespace pleat

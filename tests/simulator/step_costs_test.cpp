@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Step level: shards, overlap of the gradient sync, barriers between stages.
+#include "simulator/step_costs.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/simulator/fixtures.hpp"
+
+namespace pleat {
+namespace {
+
+using test::ideal_profile;
+using test::round_cluster;
+using test::uniform_view;
+
+// A dense bucket of 1000 fp32 elements over 4 shards.
+StageProgram stage_with_bucket() {
+  StageProgram stage;
+  const auto state = [&](const char* name, TensorClass cls, std::int64_t n) {
+    stage.state.push_back({name, cls, DType::fp32, {{n}}});
+    return TensorId{static_cast<int>(stage.state.size()) - 1};
+  };
+  BucketState b{.elements = 1000, .shard_elements = 250, .shards = 4};
+  b.weights = b.main_params = state("w", TensorClass::weight, 1000);
+  b.gradients = state("g", TensorClass::gradient, 1000);
+  b.exp_avg = state("m", TensorClass::optimizer_state, 250);
+  b.exp_avg_sq = state("v", TensorClass::optimizer_state, 250);
+  stage.buckets = {b};
+  return stage;
+}
+
+Op step_op(OpKind kind, Group group, std::vector<TensorId> in, std::vector<TensorId> out) {
+  Op op;
+  op.kind = kind;
+  op.phase = Phase::step;
+  op.group = group;
+  op.in = std::move(in);
+  op.out = std::move(out);
+  return op;
+}
+
+TEST(StepCosts, OptimizerWorksOnTheShard) {
+  const ClusterSpec cluster = round_cluster();
+  const auto view = uniform_view(cluster, {.size = 4, .tier = 0, .inside = 4});
+  const StageProgram stage = stage_with_bucket();
+  const BucketState& b = stage.buckets[0];
+  const std::vector<Op> ops = {
+      step_op(OpKind::adamw, Group::none, {b.gradients, b.exp_avg, b.exp_avg_sq, b.main_params},
+              {b.exp_avg, b.exp_avg_sq, b.main_params}),
+      step_op(OpKind::reduce_scatter, Group::dp_cp, {b.gradients}, {b.gradients})};
+  const auto costs = price_step_ops(stage, ops, view, ideal_profile());
+  EXPECT_DOUBLE_EQ(costs[0].cost.bytes.base(), 7 * 250 * 4);
+  EXPECT_EQ(costs[0].cost.cls, CostClass::optimizer);
+  EXPECT_DOUBLE_EQ(costs[1].cost.bytes.base(), 4000 * 0.75);  // the whole buffer
+  EXPECT_EQ(costs[1].cost.cls, CostClass::dp_comm);
+}
+
+struct Epilogue {
+  std::vector<Op> ops;
+  std::vector<StepOpCost> costs;
+  void add(OpKind kind, Group group, double seconds) {
+    ops.push_back(step_op(kind, group, {}, {}));
+    costs.push_back({nullptr, {.time = Seconds(seconds)}, {}, Seconds(seconds)});
+  }
+  std::vector<StepOpCost> done() {
+    for (std::size_t i = 0; i < ops.size(); ++i) costs[i].op = &ops[i];
+    return costs;
+  }
+};
+
+TEST(StepCosts, SyncHidesInItsWindow) {
+  Epilogue e;
+  e.add(OpKind::reduce_scatter, Group::dp_cp, 6);
+  e.add(OpKind::reduce_scatter, Group::edp, 2);
+  e.add(OpKind::all_gather, Group::dp_cp, 4);
+  e.add(OpKind::all_reduce, Group::tp, 1);
+  auto exposed = [&](SyncWindow window, OverlapFlags overlap) {
+    auto costs = e.done();
+    hide_gradient_sync(costs, window, overlap);
+    std::vector<double> seconds;
+    for (const StepOpCost& c : costs) seconds.push_back(c.exposed.base());
+    return seconds;
+  };
+  const OverlapFlags on{};
+  // Wide window: one of four pieces stays. Narrow: 8 - 2 of 8, 4 - 1 of 4.
+  EXPECT_EQ(exposed({Seconds(100), Seconds(100), 4}, on), (std::vector<double>{1.5, 0.5, 1, 1}));
+  EXPECT_EQ(exposed({Seconds(1), Seconds(2), 4}, on), (std::vector<double>{4.5, 1.5, 3, 1}));
+  const OverlapFlags off{.grad_reduce = false, .param_gather = false};
+  EXPECT_EQ(exposed({Seconds(100), Seconds(100), 4}, off), (std::vector<double>{6, 2, 4, 1}));
+  EXPECT_EQ(exposed({Seconds(100), Seconds(100), 1}, on), (std::vector<double>{6, 2, 4, 1}));
+}
+
+// Stage 0 stops at 10, stage 1 at 4; 1 and 3 seconds to the world barrier of 2, then 5 and 1.
+TEST(StepCosts, WorldCollectiveIsABarrier) {
+  Epilogue a, b;
+  a.add(OpKind::adamw, Group::none, 1);
+  a.add(OpKind::all_reduce, Group::world, 2);
+  a.add(OpKind::adamw, Group::none, 5);
+  b.add(OpKind::adamw, Group::none, 3);
+  b.add(OpKind::all_reduce, Group::world, 2);
+  b.add(OpKind::adamw, Group::none, 1);
+  std::vector<std::vector<StepOpCost>> epilogues = {a.done(), b.done()};
+  const StepEnd end = finish_step(epilogues, {Seconds(10), Seconds(4)});
+  EXPECT_DOUBLE_EQ(end.end[0].base(), 18);
+  EXPECT_DOUBLE_EQ(end.end[1].base(), 14);
+  EXPECT_DOUBLE_EQ(end.waited[0].base(), 0);
+  EXPECT_DOUBLE_EQ(end.waited[1].base(), 4);
+  EXPECT_DOUBLE_EQ(epilogues[1][1].start.base(), 11);
+}
+
+// Only the outer stages exchange the embedding gradient; the middle one goes on to the world barrier.
+TEST(StepCosts, EmbeddingBarrierLeavesTheMiddleAlone) {
+  Epilogue outer, middle;
+  outer.add(OpKind::all_reduce, Group::embedding, 1);
+  outer.add(OpKind::all_reduce, Group::world, 1);
+  middle.add(OpKind::all_reduce, Group::world, 1);
+  std::vector<std::vector<StepOpCost>> epilogues = {outer.done(), middle.done(), outer.done()};
+  const StepEnd end = finish_step(epilogues, {Seconds(3), Seconds(1), Seconds(5)});
+  for (Seconds s : end.end) EXPECT_DOUBLE_EQ(s.base(), 7);
+  EXPECT_DOUBLE_EQ(end.waited[0].base(), 2);
+  EXPECT_DOUBLE_EQ(end.waited[1].base(), 5);
+  EXPECT_DOUBLE_EQ(end.waited[2].base(), 0);
+}
+
+}  // namespace
+}  // namespace pleat
