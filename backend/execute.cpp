@@ -80,7 +80,7 @@ void Executor::dispatch(const Call& c) {
     case OpKind::unpermute: return k.unpermute(in[0], in[1], out[0]);
     case OpKind::unpermute_bwd: return k.unpermute_bwd(in[0], in[1], out[0]);
     case OpKind::ce_stats: return k.ce_stats(in[0], in[1], 0, out[0]);
-    case OpKind::ce_loss: return loss(c);
+    case OpKind::ce_loss: return k.ce_loss(in[0], in[1], 0, in[2], attr.scale, out[1]);
     case OpKind::all_gather:
     case OpKind::reduce_scatter:
     case OpKind::all_reduce: return collective(c);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The loss, and the optimizer step over the buckets. With ZeRO-1 rank r of a bucket's group owns
+// The optimizer step over the buckets. With ZeRO-1 rank r of a bucket's group owns
 // elements [r * shard_elements, +shard_elements) of the padded bucket.
 #include <algorithm>
 #include <cmath>
@@ -17,14 +17,6 @@ View slice(View v, std::int64_t offset, std::int64_t elements) {
 }
 
 }  // namespace
-
-// The operation's own output is one microbatch's loss; the stage's is their sum.
-void Executor::loss(const Call& c) {
-  const View mine = c.out[1];
-  kernels_.zero(mine);
-  kernels_.ce_loss(c.in[0], c.in[1], 0, c.in[2], c.op.attr.scale, mine);
-  store_.state(stage_.loss, true, c.op.name).f32()[0] += mine.f32()[0];
-}
 
 Bucket Executor::bucket_of(const Op& op, TensorId id) const {
   for (std::size_t i = 0; i < stage_.buckets.size(); ++i) {

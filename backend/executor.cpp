@@ -153,14 +153,17 @@ View Executor::operand(const Op& op, const OpSite* site, TensorId id, bool reads
     return store_.activation(resolve(stage_, *site, id), tensor, binding(*site, tensor), reads,
                              op.name);
   }
+  if (tensor.cls == TensorClass::step_scratch) {  // the loss, which is only ever added to
+    return store_.state(stage_.loss, true, op.name);
+  }
   for (std::size_t w = 0; w < layer.weights.size(); ++w) {
     const Weight& weight = layer.weights[w];
     const WeightSlot& slot = site->instance->slots[w];
     if (weight.weight == id) return store_.parameter(slot, tensor, false, op.name);
     if (weight.gradient == id) return store_.parameter(slot, tensor, true, op.name);
   }
-  throw ExecutionError(fmt::format("operation '{}' of layer {} uses '{}', which is neither an "
-                                   "activation nor a weight", op.name,
+  throw ExecutionError(fmt::format("operation '{}' of layer {} uses '{}', which has no "
+                                   "storage", op.name,
                                    site->instance->layer.value, tensor.name));
 }
 

@@ -76,8 +76,7 @@ class Executor final : private StepVisitor {
   void exchange_rows(const Call&, bool back);     // execute_comm.cpp
   void collective(const Call&);
   void send_or_recv(const Call&);
-  void loss(const Call&);                         // execute_step.cpp
-  void bucket_collective(const Call&);
+  void bucket_collective(const Call&);            // execute_step.cpp
   void grad_norm(const Call&);
   void clip(const Call&);
   void adamw(const Call&);

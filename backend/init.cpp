@@ -58,10 +58,12 @@ std::vector<NamedPart> named_parts(const LayerProgram& layer, const LayerInstanc
   if (weight.bucket == Bucket::dense) return {{prefix + base, 0, elements}};
   PLEAT_ASSERT(tensor.shape.size() == 3);
   const std::int64_t local = tensor.shape[0].n, each = elements / local;
+  const std::string grouped = "experts.";  // "experts.fc1" holds "experts.0.fc1", "experts.1.fc1" …
+  const std::string part = base.starts_with(grouped) ? base.substr(grouped.size()) : base;
   std::vector<NamedPart> parts;
   for (std::int64_t e = 0; e < local; ++e) {
     const std::int64_t expert = ep_rank * local + e;
-    parts.push_back({fmt::format("{}experts.{}.{}", prefix, expert, base), e * each, each});
+    parts.push_back({fmt::format("{}experts.{}.{}", prefix, expert, part), e * each, each});
   }
   return parts;
 }

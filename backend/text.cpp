@@ -41,13 +41,14 @@ std::vector<std::uint8_t> read_all(int fd) {
 }  // namespace
 
 std::vector<std::uint8_t> load_text(const std::filesystem::path& path) {
+  std::error_code ignored;
   std::ifstream in(path, std::ios::binary);
-  std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in),
-                                  std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad() || std::filesystem::is_directory(path)) {
+  if (!in.is_open() || std::filesystem::is_directory(path, ignored)) {
     throw_config_error(ExitCode::device_or_io, path.string(), "", "cannot be read",
                        "a readable file of training text");
   }
+  std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in),
+                                  std::istreambuf_iterator<char>()};
   if (bytes.empty()) {
     throw_config_error(ExitCode::bad_file, path.string(), "", "is empty",
                        "a file of training text, at least one sequence long");

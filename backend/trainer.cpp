@@ -27,6 +27,8 @@ using Clock = SpanRecorder::Clock;
 struct RankRun {
   std::unique_ptr<Transport> transport;
   std::unique_ptr<RankContext> context;
+  // Ranks meet here between steps, apart from the program's own collectives.
+  std::unique_ptr<Communicator> steps;
   std::unique_ptr<KernelSet> kernels;
   std::unique_ptr<Executor> executor;
   std::vector<Span> spans;
@@ -40,7 +42,7 @@ class Job {
         batches_(config.text, program.workload, program.model.vocab, program.plan.attention.dp,
                  program.plan.micro_batch) {
     for (auto& transport : make_thread_transports(program.plan.world())) {
-      runs_.push_back({std::move(transport), nullptr, nullptr, nullptr, {}, 0});
+      runs_.emplace_back().transport = std::move(transport);
     }
   }
 
@@ -103,6 +105,7 @@ class Job {
 
   void run_rank(RankRun& run) {
     run.context = std::make_unique<RankContext>(program_.plan, *run.transport);
+    run.steps = run.transport->group(group_members(program_.plan, run.context->rank(), Group::world));
     run.kernels = cpu_kernels();
     run.executor = std::make_unique<Executor>(program_, config_, *run.context, batches_,
                                               *run.kernels, progress_);
@@ -110,12 +113,12 @@ class Job {
   }
 
   void run_step(RankRun& run, int step) {
-    Communicator& world = run.context->comm(Group::world);
-    const bool first_rank = world.rank() == 0;
+    Communicator& world = *run.steps;
+    const bool first_rank = run.context->rank().value == 0;
     if (first_rank) origin_ = Clock::now();  // read by the others after the barrier
     world.barrier();
     const Clock::time_point begin = Clock::now();
-    SpanRecorder recorder(world.rank(), run.context->attention().pp, origin_);
+    SpanRecorder recorder(run.context->rank().value, run.context->attention().pp, origin_);
     const bool record = config_.trace && step + 1 == config_.steps;
     run.executor->run_step(step, record ? &recorder : nullptr);
     run.step_loss = run.executor->loss();

@@ -10,8 +10,8 @@ namespace pleat {
 // PLEAT_CONFIG_DIR, else the configs directory of the source tree this was built from.
 [[nodiscard]] std::string config_directory();
 
-// PLEAT_CACHE_DIR, else XDG_CACHE_HOME/pleat, else HOME/.cache/pleat; empty if none is set. What this
-// machine produced: fitted profiles (in profiles/), downloaded or generated data.
+// PLEAT_CACHE_DIR, else XDG_CACHE_HOME/pleat, else HOME/.cache/pleat; empty if none is set. What
+// this machine produced: fitted profiles (in profiles/), downloaded or generated data.
 [[nodiscard]] std::string cache_directory();
 
 // PLEAT_REQUIRE_GPU=1: a GPU test that finds no GPU fails instead of being skipped.

@@ -21,21 +21,27 @@ struct Unit {
 };
 
 constexpr double kKi = 1024.0;
-constexpr Unit kBytes[] = {
-    {"B", 0, 1},          {"KiB", 0, kKi},
-    {"MiB", 0, kKi* kKi}, {"GiB", 0, kKi* kKi* kKi},
-    {"TiB", 0, kKi* kKi* kKi* kKi}, {"kB", 3, 1, false},
-    {"MB", 6, 1, false},  {"GB", 9, 1, false},
-    {"TB", 12, 1, false}};
+constexpr Unit kBytes[] = {{"B", 0, 1},
+                           {"KiB", 0, kKi},
+                           {"MiB", 0, kKi* kKi},
+                           {"GiB", 0, kKi* kKi* kKi},
+                           {"TiB", 0, kKi* kKi* kKi* kKi},
+                           {"kB", 3, 1, false},
+                           {"MB", 6, 1, false},
+                           {"GB", 9, 1, false},
+                           {"TB", 12, 1, false}};
 constexpr Unit kSeconds[] = {{"ns", -9, 1}, {"us", -6, 1}, {"ms", -3, 1}, {"s", 0, 1}};
-constexpr Unit kFlops[] = {{"FLOP", 0, 1},   {"kFLOP", 3, 1},  {"MFLOP", 6, 1},
-                           {"GFLOP", 9, 1},  {"TFLOP", 12, 1}, {"PFLOP", 15, 1},
-                           {"EFLOP", 18, 1}, {"ZFLOP", 21, 1}};
-constexpr Unit kBytesPerSecond[] = {
-    {"B/s", 0, 1},   {"kB/s", 3, 1},  {"MB/s", 6, 1},
-    {"GB/s", 9, 1},  {"TB/s", 12, 1}, {"PB/s", 15, 1},
-    {"Mbit/s", 6, 0.125, false},      {"Gbit/s", 9, 0.125, false},
-    {"Tbit/s", 12, 0.125, false}};
+constexpr Unit kFlops[] = {{"FLOP", 0, 1},   {"kFLOP", 3, 1},  {"MFLOP", 6, 1},  {"GFLOP", 9, 1},
+                           {"TFLOP", 12, 1}, {"PFLOP", 15, 1}, {"EFLOP", 18, 1}, {"ZFLOP", 21, 1}};
+constexpr Unit kBytesPerSecond[] = {{"B/s", 0, 1},
+                                    {"kB/s", 3, 1},
+                                    {"MB/s", 6, 1},
+                                    {"GB/s", 9, 1},
+                                    {"TB/s", 12, 1},
+                                    {"PB/s", 15, 1},
+                                    {"Mbit/s", 6, 0.125, false},
+                                    {"Gbit/s", 9, 0.125, false},
+                                    {"Tbit/s", 12, 0.125, false}};
 constexpr Unit kFlopsPerSecond[] = {{"FLOP/s", 0, 1},   {"MFLOP/s", 6, 1},  {"GFLOP/s", 9, 1},
                                     {"TFLOP/s", 12, 1}, {"PFLOP/s", 15, 1}, {"EFLOP/s", 18, 1}};
 constexpr Unit kDollars[] = {{"USD", 0, 1}};
@@ -43,37 +49,44 @@ constexpr Unit kWatts[] = {{"W", 0, 1}, {"kW", 3, 1}, {"MW", 6, 1}};
 
 template <class Q>
 struct Kind;
-template <> struct Kind<Bytes> {
+template <>
+struct Kind<Bytes> {
   static constexpr std::span<const Unit> units{kBytes};
   static constexpr double max = 1024.0 * kKi * kKi * kKi * kKi;  // 1024 TiB
   static constexpr std::string_view example = "80 GiB";
 };
-template <> struct Kind<Seconds> {
+template <>
+struct Kind<Seconds> {
   static constexpr std::span<const Unit> units{kSeconds};
   static constexpr double max = 1e6;
   static constexpr std::string_view example = "5 us";
 };
-template <> struct Kind<Flops> {
+template <>
+struct Kind<Flops> {
   static constexpr std::span<const Unit> units{kFlops};
   static constexpr double max = 1e24;
   static constexpr std::string_view example = "2.5 GFLOP";
 };
-template <> struct Kind<BytesPerSecond> {
+template <>
+struct Kind<BytesPerSecond> {
   static constexpr std::span<const Unit> units{kBytesPerSecond};
   static constexpr double max = 1e15;
   static constexpr std::string_view example = "3.35 TB/s";
 };
-template <> struct Kind<FlopsPerSecond> {
+template <>
+struct Kind<FlopsPerSecond> {
   static constexpr std::span<const Unit> units{kFlopsPerSecond};
   static constexpr double max = 1e18;
   static constexpr std::string_view example = "989 TFLOP/s";
 };
-template <> struct Kind<Dollars> {
+template <>
+struct Kind<Dollars> {
   static constexpr std::span<const Unit> units{kDollars};
   static constexpr double max = 1e12;
   static constexpr std::string_view example = "2.95 USD";
 };
-template <> struct Kind<Watts> {
+template <>
+struct Kind<Watts> {
   static constexpr std::span<const Unit> units{kWatts};
   static constexpr double max = 1e5;
   static constexpr std::string_view example = "700 W";
@@ -124,7 +137,8 @@ std::optional<NumberText> split_number(std::string_view text) {
 }
 
 double scaled(const NumberText& number, const Unit& unit) {
-  const std::string text = fmt::format("{}e{}", number.mantissa, number.exponent + unit.power_of_ten);
+  const std::string text =
+      fmt::format("{}e{}", number.mantissa, number.exponent + unit.power_of_ten);
   double value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec == std::errc::result_out_of_range) {
@@ -171,7 +185,8 @@ QuantityRange<Q> plausible_range_or_zero() {
 template <class Q>
 std::string quantity_hint(QuantityRange<Q> range) {
   std::string units;
-  for (const Unit& unit : Kind<Q>::units) units += (units.empty() ? "" : ", ") + std::string(unit.name);
+  for (const Unit& unit : Kind<Q>::units)
+    units += (units.empty() ? "" : ", ") + std::string(unit.name);
   return fmt::format("like \"{}\"; units: {}; range: {}", Kind<Q>::example, units,
                      range_text(range));
 }
@@ -219,7 +234,8 @@ std::string exact_text(Q quantity) {
   const double value = quantity.base() / unit.power_of_two;  // exact
   // The fewest digits that read back, with the decimal point moved by the unit's power of ten.
   char buffer[64];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
   const std::string_view text(buffer, static_cast<std::size_t>(end.ptr - buffer));
   const std::size_t e = text.find('e');
   int exponent = 0;

@@ -3,6 +3,7 @@
 // A search result as a table for people and as JSON for programs.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "planner/search.hpp"

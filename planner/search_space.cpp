@@ -86,7 +86,7 @@ class Enumerator {
       return;
     }
     const std::int64_t stage_ranks = config_.gpus / a.pp;
-    const std::vector<int> one{1};
+    const std::vector<int> one{1}, all_vpp = chunk_counts(model_, a.pp);
     const std::vector<int> all_ep = model_.moe ? divisors(model_.moe->experts, stage_ranks) : one;
     const std::vector<int> all_etp = model_.moe ? divisors(a.tp, stage_ranks) : one;
     for (int etp : pinned_or(config_.etp, all_etp)) {
@@ -98,7 +98,7 @@ class Enumerator {
           reject(plan);
           continue;
         }
-        for (int vpp : pinned_or(config_.vpp, chunk_counts(model_, a.pp))) {
+        for (int vpp : pinned_or(config_.vpp, all_vpp)) {
           plan.vpp = vpp;
           microbatches(plan);
         }

@@ -22,8 +22,8 @@ struct StageCosts {
   }
 };
 
-// `overlap.expert_parallel`: also pairs of chunks, the i-th decoder layer from the front of one with
-// the i-th from the back of the other; what has no partner runs alone.
+// `overlap.expert_parallel`: also pairs of chunks, the i-th decoder layer from the front of one
+// with the i-th from the back of the other; what has no partner runs alone.
 [[nodiscard]] StageCosts price_stage(const StageProgram&, const Binding& expected,
                                      const Binding& capacity, const ClusterView&, const Profile&,
                                      const OverlapFlags& overlap);

@@ -54,7 +54,8 @@ struct ClusterView {
   const ClusterSpec* cluster = nullptr;
   std::array<GroupPlace, 12> groups{};  // by Group
   int ranks = 1;                        // of the job (localhost shares cores)
-  Dispatcher dispatcher = Dispatcher::alltoall;  // deepep and hybridep send one copy per destination
+  Dispatcher dispatcher =
+      Dispatcher::alltoall;  // deepep and hybridep send one copy per destination
   CudaGraph cuda_graph = CudaGraph::none;        // ops inside a graph cost no host time
 };
 [[nodiscard]] ClusterView view_cluster(const ClusterSpec&, const Plan&);

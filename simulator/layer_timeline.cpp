@@ -12,8 +12,8 @@ namespace {
 
 bool is_transfer(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::recv; }
 
-// Does the host launch the op on its own, or is it inside a captured graph? Partial graphs leave out
-// what lies between dispatch and combine, whose sizes the host must know.
+// Does the host launch the op on its own, or is it inside a captured graph? Partial graphs leave
+// out what lies between dispatch and combine, whose sizes the host must know.
 bool launched_by_host(const Op& op, CudaGraph graph) {
   switch (graph) {
     case CudaGraph::none: return true;

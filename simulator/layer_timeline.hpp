@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One pass of a layer, or a pair of passes, op by op: costs and start times. What `price` sums up and
-// the predicted trace shows.
+// One pass of a layer, or a pair of passes, op by op: costs and start times. What `price` sums up
+// and the predicted trace shows.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Exact pipeline timeline: stages run their slots in order; a slot starts when its stage is free and
-// its producer on the neighbouring virtual stage is done plus the transfer (docs/MODEL.md section 8).
+// Exact pipeline timeline: stages run their slots in order; a slot starts when its stage is free
+// and its producer on the neighbouring virtual stage is done plus the transfer (docs/MODEL.md
+// section 8).
 #include "simulator/pipeline.hpp"
 
 #include <algorithm>

@@ -13,11 +13,11 @@ struct PipelineInput {
   int pp = 1, vpp = 1, microbatches = 1;
   std::vector<const std::vector<Slot>*> orders{};          // by stage
   const std::vector<std::vector<ChunkTimes>>* times = nullptr;  // [stage][chunk]
-  // [stage][forward chunk * vpp + backward chunk]: a forward and the backward after it as one op that
-  // needs both inputs. Empty: no pairs.
+  // [stage][forward chunk * vpp + backward chunk]: a forward and the backward after it as one op
+  // that needs both inputs. Empty: no pairs.
   std::vector<std::vector<Seconds>> pairs{};
   std::vector<Seconds> start{};                            // by stage; empty: all zero
-  Seconds transfer;                                        // between neighbouring virtual stages
+  Seconds transfer{};                                      // between neighbouring virtual stages
   bool keep_events = false;
 };
 

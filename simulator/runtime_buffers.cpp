@@ -22,7 +22,8 @@ int communicators(const Plan& plan) {
                   Group::pp_next, Group::embedding}) {
     if (group_size(plan, g) > 1) ++count;
   }
-  if (group_size(plan, Group::cp) > 1 && group_size(plan, Group::dp) > 1) ++count;  // dp beside dp_cp
+  if (group_size(plan, Group::cp) > 1 && group_size(plan, Group::dp) > 1)
+    ++count;  // dp beside dp_cp
   return count;
 }
 

@@ -21,9 +21,9 @@ struct StepOpCost {
 [[nodiscard]] std::vector<StepOpCost> price_step_ops(const StageProgram&, const std::vector<Op>&,
                                                      const ClusterView&, const Profile&);
 
-// Megatron overlaps the gradient reduction with the last backwards and the parameter gather with the
-// first forwards: of X seconds in `pieces` equal pieces the last piece stays exposed, and all that is
-// longer than the window (docs/MODEL.md section 5). Reduces `exposed`.
+// Megatron overlaps the gradient reduction with the last backwards and the parameter gather with
+// the first forwards: of X seconds in `pieces` equal pieces the last piece stays exposed, and all
+// that is longer than the window (docs/MODEL.md section 5). Reduces `exposed`.
 struct SyncWindow {
   Seconds forward, backward;  // one microbatch through the stage's other chunks
   int pieces = 1;

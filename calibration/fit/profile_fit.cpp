@@ -64,9 +64,11 @@ class ProfileFitter {
     fit_kernels();
     fit_sharing();  // before the collectives, whose times contain it
     fit_collectives();
-    double worst = kLeastBand;
-    for (const Residual& r : result_.residuals) worst = std::max(worst, r.held_out_median);
-    result_.profile.relative_band = std::min(worst, kMostBand);
+    // Errors of the families do not all have the same sign: their mean is the band of a sum.
+    double sum = 0;
+    for (const Residual& r : result_.residuals) sum += r.held_out_median;
+    const double families = static_cast<double>(std::max<std::size_t>(1, result_.residuals.size()));
+    result_.profile.relative_band = std::clamp(sum / families, kLeastBand, kMostBand);
     return std::move(result_);
   }
 

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // JSON text from a tree. Strings are escaped by nlohmann, which also replaces broken UTF-8.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/diagnostics.hpp"
 #include "core/json/json_value.hpp"
-
-#include <fmt/format.h>
 
 namespace pleat {
 namespace {

@@ -32,8 +32,8 @@ class JsonValue {
   JsonValue() = default;  // null
   JsonValue(bool value) : data_(value) {}
   template <class T>
-    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
-  JsonValue(T value) : data_(static_cast<std::int64_t>(value)) {}
+  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) JsonValue(T value)
+      : data_(static_cast<std::int64_t>(value)) {}
   JsonValue(double value) : data_(value) {}
   JsonValue(std::string value) : data_(std::move(value)) {}
   JsonValue(std::string_view value) : data_(std::string(value)) {}
@@ -65,8 +65,8 @@ class JsonValue {
   // The value in a message: scalars as JSON (long strings cut), "an array", "an object".
   [[nodiscard]] std::string brief() const;
 
-  // JSON text: members in order, numbers with the fewest digits that read back exactly. indent 0: one
-  // line. With an indent, arrays of scalars stay on one line. No final newline.
+  // JSON text: members in order, numbers with the fewest digits that read back exactly. indent 0:
+  // one line. With an indent, arrays of scalars stay on one line. No final newline.
   [[nodiscard]] std::string dump(int indent = 2) const;
 
   [[nodiscard]] Position position() const { return position_; }

@@ -34,14 +34,14 @@ std::string range_text(DoubleRange r) {
   return r.max == all.max ? low : fmt::format("{}, at most {}", low, r.max);
 }
 
-std::string allowed(const std::string& range) {
-  return range.empty() ? "" : "allowed: " + range;
-}
+std::string allowed(const std::string& range) { return range.empty() ? "" : "allowed: " + range; }
 
 }  // namespace
 
 ObjectReader::ObjectReader(const JsonValue& value, std::string path, ReaderContext context)
-    : value_(value), path_(std::move(path)), file_name_(context.file_name),
+    : value_(value),
+      path_(std::move(path)),
+      file_name_(context.file_name),
       problems_(context.problems) {
   if (!is_object() && &value != &kAbsent) {
     problems_.error(ExitCode::bad_file, where_of(file_name_, value.position()), path_,
@@ -78,8 +78,9 @@ void ObjectReader::problem(const std::string& key, std::string message, std::str
 
 void ObjectReader::wrong_type(const std::string& key, const JsonValue& value,
                               std::string_view expected, std::string hint) {
-  problem(key, fmt::format("must be {}, not {}{}", expected,
-                           value.as_string() != nullptr ? "the string " : "", value.brief()),
+  problem(key,
+          fmt::format("must be {}, not {}{}", expected,
+                      value.as_string() != nullptr ? "the string " : "", value.brief()),
           std::move(hint));
 }
 
@@ -279,9 +280,10 @@ void ObjectReader::finish() {
   }
 }
 
-#define PLEAT_READ_QUANTITY(Q)                                                                   \
-  template Q ObjectReader::quantity<Q>(const std::string&, QuantityRange<Q>);                    \
-  template std::optional<Q> ObjectReader::optional_quantity<Q>(const std::string&, QuantityRange<Q>);
+#define PLEAT_READ_QUANTITY(Q)                                                     \
+  template Q ObjectReader::quantity<Q>(const std::string&, QuantityRange<Q>);      \
+  template std::optional<Q> ObjectReader::optional_quantity<Q>(const std::string&, \
+                                                               QuantityRange<Q>);
 PLEAT_READ_QUANTITY(Bytes)
 PLEAT_READ_QUANTITY(Seconds)
 PLEAT_READ_QUANTITY(Flops)

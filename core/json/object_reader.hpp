@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Typed reading of one JSON object. Every problem goes into a Diagnostics with the full field path and
-// the position; a getter that fails returns its fallback, so that reading goes on and all problems
-// come at once. Call finish() last: it reports the keys nobody asked for.
+// Typed reading of one JSON object. Every problem goes into a Diagnostics with the full field path
+// and the position; a getter that fails returns its fallback, so that reading goes on and all
+// problems come at once. Call finish() last: it reports the keys nobody asked for.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,9 @@ struct ReaderContext {
 
 class ObjectReader {
  public:
-  // `path` is the path of this object in the file ("" for the root). If `value` is no object, that is
-  // the problem reported, and every required field reads as its default without further complaint.
+  // `path` is the path of this object in the file ("" for the root). If `value` is no object, that
+  // is the problem reported, and every required field reads as its default without further
+  // complaint.
   ObjectReader(const JsonValue& value, std::string path, ReaderContext context);
 
   // --- required fields: a missing one is a problem

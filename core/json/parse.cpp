@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // nlohmann's event parser checks the syntax; the builder here makes the positioned tree and the
-// checks that nlohmann leaves out. How to read it: find_non_finite, then TreeBuilder, then parse_json.
+// checks that nlohmann leaves out. How to read it: find_non_finite, then TreeBuilder, then
+// parse_json.
 #include "core/json/parse.hpp"
 
 #include <fmt/format.h>
@@ -22,8 +23,8 @@ struct NonFinite {
   Position position;
 };
 
-// Finds NaN, Infinity and -Infinity outside strings and blanks them to "0", so that the syntax check
-// goes on behind them. Keyed by offset.
+// Finds NaN, Infinity and -Infinity outside strings and blanks them to "0", so that the syntax
+// check goes on behind them. Keyed by offset.
 std::map<std::size_t, NonFinite> find_non_finite(std::string& text) {
   std::map<std::size_t, NonFinite> found;
   if (text.find("NaN") == std::string::npos && text.find("Infinity") == std::string::npos) {
@@ -39,8 +40,9 @@ std::map<std::size_t, NonFinite> find_non_finite(std::string& text) {
     } else {
       if (word == "NaN" || word == "Infinity" || word == "-Infinity") {
         const double infinity = std::numeric_limits<double>::infinity();
-        const double value = word == "NaN" ? std::numeric_limits<double>::quiet_NaN()
-                             : word[0] == '-' ? -infinity : infinity;
+        const double value = word == "NaN"    ? std::numeric_limits<double>::quiet_NaN()
+                             : word[0] == '-' ? -infinity
+                                              : infinity;
         found[cursor.offset()] = {word, value, cursor.position()};
         text.replace(cursor.offset(), word.size(), "0" + std::string(word.size() - 1, ' '));
       }
@@ -69,7 +71,10 @@ class TreeBuilder {
 
   TreeBuilder(const std::string& text, const std::string& file,
               std::map<std::size_t, NonFinite> non_finite, Diagnostics& problems)
-      : text_(text), cursor_(text), file_(file), non_finite_(std::move(non_finite)),
+      : text_(text),
+        cursor_(text),
+        file_(file),
+        non_finite_(std::move(non_finite)),
         problems_(problems) {}
 
   // --- events of nlohmann's parser; false stops it
@@ -121,15 +126,16 @@ class TreeBuilder {
   }
 
   bool parse_error(std::size_t offset, const std::string&, const nlohmann::detail::exception& e) {
-    cursor_.skip_separators();
-    const std::string word(cursor_.word());
+    TextCursor token = cursor_;
+    token.skip_separators();
+    const std::string word(token.word());
     if (e.id == 406) {  // out_of_range: the number is no double
-      error(cursor_.position(), fmt::format("{} is not a JSON number: too large for a double",
-                                            printable(word, 40)));
+      error(token.position(),
+            fmt::format("{} is not a JSON number: too large for a double", printable(word, 40)));
       return false;
     }
     if (word == "nan" || word == "inf" || word == "-inf" || word == "-nan") {
-      error(cursor_.position(), word + " is not a JSON number");
+      error(token.position(), word + " is not a JSON number");
       return false;
     }
     cursor_.move_to(offset == 0 ? 0 : offset - 1);
@@ -176,15 +182,14 @@ class TreeBuilder {
   }
 
   bool integer_too_large() {
-    error(cursor_.position(),
-          printable(cursor_.word(), 40) + " does not fit a 64-bit integer");
+    error(cursor_.position(), printable(cursor_.word(), 40) + " does not fit a 64-bit integer");
     return word_value(JsonValue());
   }
 
   bool check_length(const std::string& text, Position position) {
     if (text.size() <= kMaxJsonString) return true;
-    error(position, fmt::format("string of {} bytes; at most {} are allowed", text.size(),
-                                kMaxJsonString));
+    error(position,
+          fmt::format("string of {} bytes; at most {} are allowed", text.size(), kMaxJsonString));
     return false;
   }
 
@@ -221,8 +226,8 @@ class TreeBuilder {
       size = members->size();
     }
     if (size <= kMaxJsonItems) return true;
-    error(frame.value.position(), fmt::format("more than {} entries in one array or object",
-                                              kMaxJsonItems));
+    error(frame.value.position(),
+          fmt::format("more than {} entries in one array or object", kMaxJsonItems));
     return false;
   }
 

@@ -18,8 +18,8 @@ class TextCursor {
 
   // Moves to the first character of the next token.
   void skip_separators() {
-    while (offset_ < text_.size() && std::string_view(" \t\r\n,:").find(text_[offset_]) !=
-                                         std::string_view::npos) {
+    while (offset_ < text_.size() &&
+           std::string_view(" \t\r\n,:").find(text_[offset_]) != std::string_view::npos) {
       step();
     }
   }
@@ -59,8 +59,8 @@ class TextCursor {
 
  private:
   static bool is_word(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           c == '+' || c == '-' || c == '.' || c == '_';
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' ||
+           c == '-' || c == '.' || c == '_';
   }
 
   std::string_view text_;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// POSIX file access: opened without blocking, so that a FIFO or a device is refused, not waited for.
+// POSIX file access: opened without blocking, so that a FIFO or a device is refused, not waited
+// for.
 #include "core/json/text_file.hpp"
 
 #include <fcntl.h>
@@ -75,8 +76,7 @@ void write_text_file(const std::string& path, const std::string& text) {
     fail(path, what, error);
   };
   {
-    const Descriptor file(
-        ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    const Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (file.get() < 0) fail(path, "cannot write", errno);
     for (std::size_t used = 0; used < text.size();) {
       const ssize_t put = ::write(file.get(), text.data() + used, text.size() - used);

@@ -15,7 +15,8 @@ namespace pleat {
 [[nodiscard]] std::string read_text_file(const std::string& path,
                                          std::size_t limit = kMaxFileBytes);
 
-// Complete or not at all: writes beside the target, then renames. Throws ConfigError (device_or_io).
+// Complete or not at all: writes beside the target, then renames. Throws ConfigError
+// (device_or_io).
 void write_text_file(const std::string& path, const std::string& text);
 
 }  // namespace pleat

@@ -55,7 +55,8 @@ bool overlap_dispatcher_holds(const PlanContext& c) {
   return !c.plan.overlap.expert_parallel || c.plan.dispatcher != Dispatcher::allgather;
 }
 Violation explain_overlap_dispatcher(const PlanContext&) {
-  return {"", "dispatcher", "overlap of expert-parallel communication excludes the allgather dispatcher",
+  return {"", "dispatcher",
+          "overlap of expert-parallel communication excludes the allgather dispatcher",
           "alltoall, deepep or hybridep"};
 }
 
@@ -88,7 +89,8 @@ Violation explain_recompute_once(const PlanContext& c) {
 // A recomputed module that the model does not have.
 const char* absent_module(const PlanContext& c) {
   for (const Module m : c.plan.recompute) {
-    if (m == Module::mla_up_proj && c.model.attention.kind != AttentionKind::mla) return "mla_up_proj";
+    if (m == Module::mla_up_proj && c.model.attention.kind != AttentionKind::mla)
+      return "mla_up_proj";
     if (m == Module::moe_act && !c.model.moe) return "moe_act";
     if (m == Module::moe && !c.model.moe) return "moe";
     if (m == Module::shared_experts && (!c.model.moe || c.model.moe->shared_ffn == 0)) {
@@ -99,14 +101,16 @@ const char* absent_module(const PlanContext& c) {
 }
 bool recompute_present_holds(const PlanContext& c) { return absent_module(c) == nullptr; }
 Violation explain_recompute_present(const PlanContext& c) {
-  return {"", "recompute", fmt::format("{} has no {} to recompute", c.model.name, absent_module(c)), ""};
+  return {"", "recompute", fmt::format("{} has no {} to recompute", c.model.name, absent_module(c)),
+          ""};
 }
 
 bool recompute_graph_holds(const PlanContext& c) {
   return !c.plan.recompute_full || c.plan.cuda_graph != CudaGraph::partial;
 }
 Violation explain_recompute_graph(const PlanContext&) {
-  return {"", "cuda_graph", "full recompute excludes partial CUDA graphs", "none or full_iteration"};
+  return {"", "cuda_graph", "full recompute excludes partial CUDA graphs",
+          "none or full_iteration"};
 }
 
 // --- sharding

@@ -84,13 +84,13 @@ Violation explain_expert_grid(const PlanContext& c) {
                           divisors_up_to(rest, rest));
     }
     return {"", "expert",
-            fmt::format("expert grid: {} is not a multiple of ETP*EP*PP = {}*{}*{} = {}", c.gpus, e.etp,
-                        e.ep, pp, step),
+            fmt::format("expert grid: {} is not a multiple of ETP*EP*PP = {}*{}*{} = {}", c.gpus,
+                        e.etp, e.ep, pp, step),
             hint};
   }
   return {"", "expert.edp",
-          fmt::format("expert grid: ETP*EP*EDP*PP = {}*{}*{}*{} = {}, but the world is {}", e.etp, e.ep,
-                      e.edp, pp, product(step, e.edp), c.gpus),
+          fmt::format("expert grid: ETP*EP*EDP*PP = {}*{}*{}*{} = {}, but the world is {}", e.etp,
+                      e.ep, e.edp, pp, product(step, e.edp), c.gpus),
           fmt::format("EDP {} uses all {}{}", c.gpus / step, c.gpus, dense)};
 }
 

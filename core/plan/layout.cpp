@@ -20,8 +20,8 @@ std::string describe(LayoutFault fault, const LayoutFacts& f, const LayoutExpect
       return fmt::format("E (embedding) at position {} is not the first symbol",
                          f.misplaced_embedding + 1);
     case kNoLoss:
-      return fmt::format("no L (loss): the layout ends at position {} after {} decoder layers", f.end,
-                         f.layers);
+      return fmt::format("no L (loss): the layout ends at position {} after {} decoder layers",
+                         f.end, f.layers);
     case kMisplacedLoss:
       return fmt::format("L (loss) at position {} is not the last symbol", f.misplaced_loss + 1);
     case kLayerCount:
@@ -29,15 +29,16 @@ std::string describe(LayoutFault fault, const LayoutFacts& f, const LayoutExpect
       return fmt::format("{} decoder layers (t), the model has {}; the last t is at position {}",
                          f.layers, want.layers, f.last_layer + 1);
     case kStageCount: {
-      std::string text = fmt::format("{} virtual stages, but PP*VPP = {}*{} = {}", f.stages, want.pp,
-                                     want.vpp, want.pp * want.vpp);
-      if (f.last_bar != kNowhere) text += fmt::format("; the last | is at position {}", f.last_bar + 1);
+      std::string text = fmt::format("{} virtual stages, but PP*VPP = {}*{} = {}", f.stages,
+                                     want.pp, want.vpp, want.pp * want.vpp);
+      if (f.last_bar != kNowhere)
+        text += fmt::format("; the last | is at position {}", f.last_bar + 1);
       return text;
     }
     case kMtpMissing: return "no m (multi-token prediction), but the model has an MTP block";
     case kMtpUnexpected:
-      return fmt::format("m (multi-token prediction) at position {}, but the model has no MTP block",
-                         f.mtp + 1);
+      return fmt::format(
+          "m (multi-token prediction) at position {}, but the model has no MTP block", f.mtp + 1);
     case kLayerAfterMtp:
       return fmt::format("t at position {} follows an m: MTP comes after all decoder layers",
                          f.layer_after_mtp + 1);
@@ -66,15 +67,16 @@ std::string stage_text(const VirtualStage& s) {
 
 }  // namespace
 
-std::vector<VirtualStage> parse_layout(const std::string& layout, std::int64_t layers, bool mtp, int pp,
-                                       int vpp) {
+std::vector<VirtualStage> parse_layout(const std::string& layout, std::int64_t layers, bool mtp,
+                                       int pp, int vpp) {
   PLEAT_ASSERT(layers >= 1 && pp >= 1 && vpp >= 1);
   const LayoutSyntax syntax = check_layout_syntax(layout);
   if (syntax.problem != nullptr) {
     const bool long_one = syntax.code == ExitCode::bad_file;
     throw_config_error(syntax.code, "", "layout",
-                       long_one ? std::string(syntax.problem)
-                                : fmt::format("{} at position {}", syntax.problem, syntax.position + 1));
+                       long_one
+                           ? std::string(syntax.problem)
+                           : fmt::format("{} at position {}", syntax.problem, syntax.position + 1));
   }
   const LayoutFacts facts = read_layout_facts(layout);
   const LayoutExpectation want{.layers = layers, .mtp = mtp, .pp = pp, .vpp = vpp};

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Reads a layout string symbol by symbol without expanding it in memory, so that a plan with a layout
-// is checked without an allocation and a huge repeat count costs nothing. Used by layout.cpp and the
-// layout rule of the constraints.
+// Reads a layout string symbol by symbol without expanding it in memory, so that a plan with a
+// layout is checked without an allocation and a huge repeat count costs nothing. Used by layout.cpp
+// and the layout rule of the constraints.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ namespace pleat {
 
 inline constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
-// Whether the string follows the grammar: ( x | x*n | (x…)*n )…, x one of E t m L |, commas ignored.
+// Whether the string follows the grammar: ( x | x*n | (x…)*n )…, x one of E t m L |, commas
+// ignored.
 struct LayoutSyntax {
   const char* problem = nullptr;  // null: well-formed
   std::size_t position = 0;       // offset of the problem
@@ -86,7 +87,8 @@ void for_each_atom(std::string_view text, std::size_t& at, Visit&& visit) {
 
 }  // namespace layout_text
 
-// Calls visit(symbol, offset in the string) for each symbol of the expansion of a well-formed layout.
+// Calls visit(symbol, offset in the string) for each symbol of the expansion of a well-formed
+// layout.
 template <class Visit>
 void for_each_symbol(std::string_view text, Visit&& visit) {
   std::size_t at = 0;

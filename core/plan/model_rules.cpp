@@ -51,9 +51,10 @@ Violation explain_heads(const PlanContext& c) {
   }
   const std::string groups =
       a.kind == AttentionKind::mla ? "" : fmt::format(" with {} kv groups", a.kv_groups);
-  return {"", "attention.tp",
-          fmt::format("{} heads{} cannot be split over TP {}", a.heads, groups, c.plan.attention.tp),
-          "allowed TP:" + allowed};
+  return {
+      "", "attention.tp",
+      fmt::format("{} heads{} cannot be split over TP {}", a.heads, groups, c.plan.attention.tp),
+      "allowed TP:" + allowed};
 }
 
 // "18432 FFN columns cannot be split over TP 5"
@@ -68,7 +69,8 @@ bool has_dense_layer(const ModelSpec& m) {
 }
 
 bool ffn_holds(const PlanContext& c) {
-  return !degrees_positive(c) || c.model.ffn % c.plan.attention.tp == 0 || !has_dense_layer(c.model);
+  return !degrees_positive(c) || c.model.ffn % c.plan.attention.tp == 0 ||
+         !has_dense_layer(c.model);
 }
 
 Violation explain_ffn(const PlanContext& c) {
@@ -90,7 +92,8 @@ bool expert_ffn_holds(const PlanContext& c) {
 }
 
 Violation explain_expert_ffn(const PlanContext& c) {
-  return indivisible("expert.etp", c.model.moe->ffn, "expert FFN columns", "ETP", c.plan.expert.etp);
+  return indivisible("expert.etp", c.model.moe->ffn, "expert FFN columns", "ETP",
+                     c.plan.expert.etp);
 }
 
 bool context_holds(const PlanContext& c) {
@@ -100,9 +103,10 @@ bool context_holds(const PlanContext& c) {
 
 Violation explain_context(const PlanContext& c) {
   const std::int64_t step = std::int64_t{2} * c.plan.attention.cp;
-  return {"", "workload.seq_len",
-          fmt::format("sequence length {} must be a multiple of 2*CP = {}", c.workload.seq_len, step),
-          "nearest " + nearest_multiples(c.workload.seq_len, step)};
+  return {
+      "", "workload.seq_len",
+      fmt::format("sequence length {} must be a multiple of 2*CP = {}", c.workload.seq_len, step),
+      "nearest " + nearest_multiples(c.workload.seq_len, step)};
 }
 
 std::int64_t sequence_shards(const PlanContext& c) {
@@ -116,10 +120,11 @@ bool sequence_holds(const PlanContext& c) {
 
 Violation explain_sequence(const PlanContext& c) {
   const std::int64_t step = sequence_shards(c);
-  return {"", "workload.seq_len",
-          fmt::format("sequence length {} must be a multiple of TP*CP = {} under sequence parallelism",
-                      c.workload.seq_len, step),
-          "nearest " + nearest_multiples(c.workload.seq_len, step)};
+  return {
+      "", "workload.seq_len",
+      fmt::format("sequence length {} must be a multiple of TP*CP = {} under sequence parallelism",
+                  c.workload.seq_len, step),
+      "nearest " + nearest_multiples(c.workload.seq_len, step)};
 }
 
 }  // namespace

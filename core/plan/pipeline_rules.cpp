@@ -11,7 +11,9 @@
 namespace pleat::rules {
 namespace {
 
-std::int64_t virtual_stages(const PlanContext& c) { return product(c.plan.attention.pp, c.plan.vpp); }
+std::int64_t virtual_stages(const PlanContext& c) {
+  return product(c.plan.attention.pp, c.plan.vpp);
+}
 
 // Even, or even when embedding and loss count as a layer each.
 bool layers_hold(const PlanContext& c) {
@@ -46,7 +48,8 @@ Violation explain_layout(const PlanContext& c) {
                                    c.plan.attention.pp, c.plan.vpp));
   } catch (const ConfigError& e) {
     v.code = e.exit_code();
-    for (const Diagnostic& d : e.diagnostics()) v.message += (v.message.empty() ? "" : "; ") + d.message;
+    for (const Diagnostic& d : e.diagnostics())
+      v.message += (v.message.empty() ? "" : "; ") + d.message;
   }
   return v;
 }
@@ -117,10 +120,11 @@ Violation explain_group(const PlanContext& c) {
   }
   std::string message =
       n < p || n > m
-          ? fmt::format("groups of {} microbatches: must be between PP = {} and the {} microbatches", n,
-                        p, m)
-          : fmt::format("groups of {} leave {} of {} microbatches over, fewer than PP = {}", n, m % n, m,
-                        p);
+          ? fmt::format(
+                "groups of {} microbatches: must be between PP = {} and the {} microbatches", n, p,
+                m)
+          : fmt::format("groups of {} leave {} of {} microbatches over, fewer than PP = {}", n,
+                        m % n, m, p);
   return {"", "microbatch_group", std::move(message), "allowed, smallest first:" + allowed};
 }
 

@@ -76,10 +76,10 @@ std::string name_of(Module m) {
 std::string summary(const Plan& plan) {
   const AttentionMapping& a = plan.attention;
   const ExpertMapping& e = plan.expert;
-  std::string text = fmt::format("TP{} CP{} DP{} PP{} VPP{} | ETP{} EP{} EDP{} | mbs{} {} {} {}", a.tp,
-                                 a.cp, a.dp, a.pp, plan.vpp, e.etp, e.ep, e.edp, plan.micro_batch,
-                                 name_of(plan.precision), name_of(plan.sharding),
-                                 name_of(plan.dispatcher));
+  std::string text =
+      fmt::format("TP{} CP{} DP{} PP{} VPP{} | ETP{} EP{} EDP{} | mbs{} {} {} {}", a.tp, a.cp, a.dp,
+                  a.pp, plan.vpp, e.etp, e.ep, e.edp, plan.micro_batch, name_of(plan.precision),
+                  name_of(plan.sharding), name_of(plan.dispatcher));
   if (plan.microbatch_group > 0) text += fmt::format(" group{}", plan.microbatch_group);
   if (a.tp > 1 && !plan.sequence_parallel) text += " no-sp";
   if (plan.recompute_full) text += " recompute=full";

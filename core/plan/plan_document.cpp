@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Required on reading: the model, sequence length, global batch, cluster and both mappings. Every other
-// field has the default of its struct when it is absent; writing leaves none out.
+// Required on reading: the model, sequence length, global batch, cluster and both mappings. Every
+// other field has the default of its struct when it is absent; writing leaves none out.
 #include "core/plan/plan_document.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +30,8 @@ const std::vector<std::string> kRuntimes{"pleat", "megatron"};
 const std::vector<std::string> kRoutings{"forced", "natural"};
 
 template <class Enum>
-void read_choice(ObjectReader& r, const char* key, const std::vector<std::string>& names, Enum& value) {
+void read_choice(ObjectReader& r, const char* key, const std::vector<std::string>& names,
+                 Enum& value) {
   if (const auto index = r.optional_choice(key, names)) value = static_cast<Enum>(*index);
 }
 
@@ -166,8 +167,9 @@ WorkloadSpec read_workload(ObjectReader r) {
 void read_model_section(ObjectReader r, PlanDocument& d) {
   d.model_name = r.text("name");
   d.model_sha256 = r.optional_text("sha256");
-  if (d.model_sha256 && (d.model_sha256->size() != 64 ||
-                         d.model_sha256->find_first_not_of("0123456789abcdef") != std::string::npos)) {
+  if (d.model_sha256 &&
+      (d.model_sha256->size() != 64 ||
+       d.model_sha256->find_first_not_of("0123456789abcdef") != std::string::npos)) {
     r.problem("sha256", "must be 64 lower-case hexadecimal digits");
   }
   d.model = read_model(r.object("resolved"));
@@ -197,7 +199,8 @@ std::string write_plan_document(const PlanDocument& d) {
       .set("plan", write_plan(d.plan));
   if (d.predicted) {
     JsonValue predicted = JsonValue::object();
-    predicted.set("step_seconds", d.predicted->step_seconds).set("peak_bytes", d.predicted->peak_bytes);
+    predicted.set("step_seconds", d.predicted->step_seconds)
+        .set("peak_bytes", d.predicted->peak_bytes);
     root.set("predicted", std::move(predicted));
   }
   root.set("provenance", d.provenance);

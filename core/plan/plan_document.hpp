@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The plan document, plan.json: a plan with everything needed to price or run it, the model included.
-// Reading what was written gives the same document to the bit.
+// The plan document, plan.json: a plan with everything needed to price or run it, the model
+// included. Reading what was written gives the same document to the bit.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,7 @@ struct PlanDocument {
 
 // Strict: throws ConfigError (exit code bad_file) with every problem. Named constraints are not
 // checked here; see require_valid.
-[[nodiscard]] PlanDocument read_plan_document(const std::string& text, const std::string& file_name);
+[[nodiscard]] PlanDocument read_plan_document(const std::string& text,
+                                              const std::string& file_name);
 
 }  // namespace pleat

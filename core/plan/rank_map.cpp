@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Group membership by arithmetic on the rank: every group is an axis of one of the two grids, a size
-// and a stride. A stage is a block of world/pp consecutive ranks in both grids.
+// Group membership by arithmetic on the rank: every group is an axis of one of the two grids, a
+// size and a stride. A stage is a block of world/pp consecutive ranks in both grids.
 #include "core/plan/rank_map.hpp"
 
 #include "core/diagnostics.hpp"

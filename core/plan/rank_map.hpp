@@ -19,7 +19,7 @@ struct ExpertCoordinates { int etp = 0, ep = 0, edp = 0, pp = 0; bool operator==
 [[nodiscard]] ExpertCoordinates expert_coordinates(const Plan&, Rank);
 
 // Ordered members of the group of `kind` that contains `rank`. pp_next/pp_prev: [rank, neighbour],
-// cyclic, and [rank] when pp is 1. embedding: the first and the last stage's rank; [rank] in between.
+// cyclic; [rank] when pp is 1. embedding: the first and the last stage's rank; [rank] in between.
 [[nodiscard]] std::vector<Rank> group_members(const Plan&, Rank, Group kind);
 [[nodiscard]] int group_size(const Plan&, Group kind);
 

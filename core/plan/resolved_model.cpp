@@ -59,7 +59,8 @@ AttentionSpec read_attention(ObjectReader r) {
   a.qk_rope_head_dim = r.integer("qk_rope_head_dim", kWidthOrNone);
   a.v_head_dim = r.integer("v_head_dim", kWidthOrNone);
   const auto need = [&r](const char* key, std::int64_t value, const char* kind) {
-    if (value == 0 && r.has(key)) r.problem(key, fmt::format("{} attention needs at least 1", kind));
+    if (value == 0 && r.has(key))
+      r.problem(key, fmt::format("{} attention needs at least 1", kind));
   };
   switch (a.kind) {
     case AttentionKind::gqa:
@@ -133,7 +134,8 @@ MoeSpec read_moe(ObjectReader r, std::vector<bool>& moe_layer) {
     r.problem("top_groups", fmt::format("top groups {} > {} groups", m.top_groups, m.groups));
   }
   if (m.groups > 0 && m.experts % m.groups != 0) {
-    r.problem("groups", fmt::format("{} experts cannot be split over {} groups", m.experts, m.groups));
+    r.problem("groups",
+              fmt::format("{} experts cannot be split over {} groups", m.experts, m.groups));
   }
   moe_layer.assign(moe_layer.size(), true);
   read_dense_layers(r, moe_layer);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A ModelSpec inside a plan file, field by field, so that the plan needs no other file. Layers are MoE
-// unless `dense_layers` lists them.
+// A ModelSpec inside a plan file, field by field, so that the plan needs no other file. Layers are
+// MoE unless `dense_layers` lists them.
 #pragma once
 
 #include "core/json/object_reader.hpp"

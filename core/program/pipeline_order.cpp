@@ -3,9 +3,9 @@
 // Megatron's 1F1B and interleaved 1F1B. With p stages, v chunks, m microbatches, groups of N and
 // stage r, the warm-up is W = p-r-1 (v = 1) or 2(p-r-1) + (v-1)N, one more under expert-parallel
 // overlap, at most m*v. Then forward k+W and backward k alternate, and the backwards drain: at most
-// W+1 chunks are live. Order of forwards: for each group of N microbatches, for each chunk, for each
-// microbatch of the group; backwards the same with the chunks reversed.
-// Source: Megatron-LM schedules.py, get_pp_rank_microbatches and get_schedule_table.
+// W+1 chunks are live. Order of forwards: for each group of N microbatches, for each chunk, for
+// each microbatch of the group; backwards the same with the chunks reversed. Source: Megatron-LM
+// schedules.py, get_pp_rank_microbatches and get_schedule_table.
 #include "core/program/pipeline_order.hpp"
 
 #include <algorithm>

@@ -25,10 +25,14 @@ struct Folder {
 
 Folder folder_of(ConfigKind kind) {
   switch (kind) {
-    case ConfigKind::model: return {"models", "model"};
-    case ConfigKind::gpu: return {"gpus", "gpu"};
-    case ConfigKind::cluster: return {"clusters", "cluster"};
-    case ConfigKind::profile: return {"profiles", "profile"};
+    case ConfigKind::model:
+      return {"models", "model"};
+    case ConfigKind::gpu:
+      return {"gpus", "gpu"};
+    case ConfigKind::cluster:
+      return {"clusters", "cluster"};
+    case ConfigKind::profile:
+      return {"profiles", "profile"};
   }
   return {"", ""};
 }
@@ -37,7 +41,8 @@ Folder folder_of(ConfigKind kind) {
 std::vector<fs::path> directories_of(ConfigKind kind) {
   std::vector<fs::path> directories{fs::path(config_directory()) / folder_of(kind).name};
   const std::string cache = cache_directory();
-  if (kind == ConfigKind::profile && !cache.empty()) directories.push_back(fs::path(cache) / "profiles");
+  if (kind == ConfigKind::profile && !cache.empty())
+    directories.push_back(fs::path(cache) / "profiles");
   return directories;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Configs by name ("deepseek-v3") or by file path ("my/config.json"): what has a slash or ends in
-// .json is a path. An unknown name is a ConfigError with exit code bad_request and the names there are.
+// .json is a path. An unknown name is a ConfigError with exit code bad_request and the names there
+// are.
 #pragma once
 
 #include <optional>

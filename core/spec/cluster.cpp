@@ -23,14 +23,16 @@ GpuSpec read_cluster_gpu(ObjectReader& reader) {
     return read_gpu_object(inlined);
   }
   const std::string name = reader.text("gpu");
-  if (name.empty()) return {};
+  if (gpu == nullptr || gpu->as_string() == nullptr) return {};  // reported by text()
   try {
     return load_gpu(name);
   } catch (const ConfigError& error) {
     for (const Diagnostic& d : error.diagnostics()) {
       const bool in_file = !d.where.empty() && !d.where.starts_with("--");
-      reader.problem("gpu", (in_file ? d.where + ": " : "") +
-                                (d.path.empty() ? "" : d.path + ": ") + d.message, d.hint);
+      reader.problem(
+          "gpu",
+          (in_file ? d.where + ": " : "") + (d.path.empty() ? "" : d.path + ": ") + d.message,
+          d.hint);
     }
     return {};
   }

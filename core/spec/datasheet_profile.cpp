@@ -6,8 +6,8 @@
 namespace pleat {
 namespace {
 
-// Round numbers of the order that measured tables of datacenter GPUs show at large work: 70% of peak
-// for GEMM, 80% of memory bandwidth.
+// Round numbers of the order that measured tables of datacenter GPUs show at large work: 70% of
+// peak for GEMM, 80% of memory bandwidth.
 EfficiencyCurve gpu_kernel(KernelClass kernel) {
   EfficiencyCurve curve;
   curve.memory_efficiency = 0.8;
@@ -60,8 +60,10 @@ Profile datasheet_profile(const std::string& cluster, std::size_t tiers, Runtime
     profile.kernels[i] = megatron ? gpu_kernel(kernel) : pleat_kernel(kernel);
   }
   for (std::size_t tier = 0; tier < (tiers == 0 ? 1 : tiers); ++tier) {
-    CollectiveCurve curve{.latency = Seconds(10e-6), .latency_per_rank = Seconds(0.5e-6),
-                          .efficiency = 0.75, .source = SourceClass::datasheet};
+    CollectiveCurve curve{.latency = Seconds(10e-6),
+                          .latency_per_rank = Seconds(0.5e-6),
+                          .efficiency = 0.75,
+                          .source = SourceClass::datasheet};
     auto& row = profile.collectives.emplace_back();
     row.fill(curve);
     row[static_cast<std::size_t>(Collective::send_recv)].latency_per_rank = Seconds(0);

@@ -47,14 +47,19 @@ GpuSpec read_gpu(const std::string& text, const std::string& file_name) {
 
 FlopsPerSecond GpuSpec::peak(DType type) const {
   switch (type) {
-    case DType::fp32: return peak_fp32;
-    case DType::bf16: return peak_bf16;
+    case DType::fp32:
+      return peak_fp32;
+    case DType::bf16:
+      return peak_bf16;
     case DType::fp8:
-    case DType::mxfp8: return peak_fp8;
-    case DType::nvfp4: return peak_fp4;
+    case DType::mxfp8:
+      return peak_fp8;
+    case DType::nvfp4:
+      return peak_fp4;
     case DType::i32:
     case DType::i64:
-    case DType::u8: return FlopsPerSecond(0);  // no arithmetic is priced in these
+    case DType::u8:
+      return FlopsPerSecond(0);  // no arithmetic is priced in these
   }
   return FlopsPerSecond(0);
 }

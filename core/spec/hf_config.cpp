@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hugging Face config.json to ModelSpec. How to read it: read_hf_config at the end, one function a
 // part of the model above it.
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "core/json/parse.hpp"
 #include "core/spec/hf_family.hpp"
@@ -25,7 +25,8 @@ std::int64_t default_head_dim(HfFields& fields, std::int64_t hidden, std::int64_
   if (hidden == 0 || heads == 0) return 0;  // reported already
   if (hidden % heads != 0) {
     fields.reader().problem("head_dim", fmt::format("missing, and hidden size {} is not a multiple "
-                                                    "of {} heads", hidden, heads));
+                                                    "of {} heads",
+                                                    hidden, heads));
     return 0;
   }
   fields.assume(fmt::format("head_dim: taken as {} (hidden size / heads)", hidden / heads));
@@ -34,13 +35,15 @@ std::int64_t default_head_dim(HfFields& fields, std::int64_t hidden, std::int64_
 
 void read_mla(HfFields& fields, AttentionSpec& a) {
   a.q_lora_rank = fields.optional_integer({"q_lora_rank"}, kRankRange).value_or(0);
-  a.kv_lora_rank = fields.integer({"kv_lora_rank"}, "rank of the compressed keys and values", kRankRange);
-  a.qk_nope_head_dim = fields.integer({"qk_nope_head_dim"}, "q/k size without rotation", kHeadRange);
+  a.kv_lora_rank =
+      fields.integer({"kv_lora_rank"}, "rank of the compressed keys and values", kRankRange);
+  a.qk_nope_head_dim =
+      fields.integer({"qk_nope_head_dim"}, "q/k size without rotation", kHeadRange);
   a.qk_rope_head_dim = fields.integer({"qk_rope_head_dim"}, "q/k size with rotation", kHeadRange);
   a.v_head_dim = fields.integer({"v_head_dim"}, "v size", kHeadRange);
   if (a.qk_rope_head_dim % 2 != 0) {
-    fields.reader().problem("qk_rope_head_dim", fmt::format("{} is odd; rotation works on pairs",
-                                                            a.qk_rope_head_dim));
+    fields.reader().problem("qk_rope_head_dim",
+                            fmt::format("{} is odd; rotation works on pairs", a.qk_rope_head_dim));
   }
   a.kv_groups = a.heads;
   if (fields.boolean_or({"attention_bias"}, false, "no biases")) {
@@ -49,24 +52,30 @@ void read_mla(HfFields& fields, AttentionSpec& a) {
 }
 
 void read_gqa(HfFields& fields, const HfFamily& family, std::int64_t hidden, AttentionSpec& a) {
-  a.kv_groups = fields.integer_or({"num_key_value_heads"}, kHeadRange, a.heads, "one per query head");
+  a.kv_groups =
+      fields.integer_or({"num_key_value_heads"}, kHeadRange, a.heads, "one per query head");
   if (a.heads > 0 && a.kv_groups > 0 && a.heads % a.kv_groups != 0) {
-    fields.reader().problem("num_key_value_heads",
-                            fmt::format("{} heads cannot share {} key/value heads evenly", a.heads,
-                                        a.kv_groups), "a divisor of num_attention_heads");
+    fields.reader().problem(
+        "num_key_value_heads",
+        fmt::format("{} heads cannot share {} key/value heads evenly", a.heads, a.kv_groups),
+        "a divisor of num_attention_heads");
   }
   const auto head_dim = fields.optional_integer({"head_dim"}, kHeadRange);
-  a.head_dim = head_dim ? *head_dim
-               : fields.has("head_dim") ? 0 : default_head_dim(fields, hidden, a.heads);
+  a.head_dim = head_dim                 ? *head_dim
+               : fields.has("head_dim") ? 0
+                                        : default_head_dim(fields, hidden, a.heads);
   if (a.head_dim % 2 != 0) {
-    fields.reader().problem("head_dim", fmt::format("{} is odd; rotation works on pairs", a.head_dim));
+    fields.reader().problem("head_dim",
+                            fmt::format("{} is odd; rotation works on pairs", a.head_dim));
   }
   if (a.head_dim > 0 && hidden > 0 && a.heads * a.head_dim != hidden) {
-    fields.assume(fmt::format("heads * head_dim = {} differs from hidden_size {}: both are used as they are",
-                              a.heads * a.head_dim, hidden));
+    fields.assume(
+        fmt::format("heads * head_dim = {} differs from hidden_size {}: both are used as they are",
+                    a.heads * a.head_dim, hidden));
   }
   a.qk_norm = family.qk_norm;
-  a.qkv_bias = fields.boolean_or({std::string(family.bias_field)}, family.qkv_bias, "the family's default");
+  a.qkv_bias =
+      fields.boolean_or({std::string(family.bias_field)}, family.qkv_bias, "the family's default");
   a.out_bias = a.qkv_bias && family.bias_covers_output;
 }
 
@@ -75,7 +84,8 @@ void read_rope(HfFields& fields, AttentionSpec& a) {
   ObjectReader& reader = fields.reader();
   if (!fields.has("rope_theta") && fields.has("rope_parameters")) {
     if (auto parameters = reader.optional_object("rope_parameters")) {
-      if (const auto theta = parameters->optional_number("rope_theta", range)) a.rope_theta = *theta;
+      if (const auto theta = parameters->optional_number("rope_theta", range))
+        a.rope_theta = *theta;
     }
     return;
   }
@@ -83,9 +93,10 @@ void read_rope(HfFields& fields, AttentionSpec& a) {
 }
 
 void check_activation(HfFields& fields, const FieldNames& names, const FieldNames& allowed) {
-  const std::string& name = fields.present(names);
+  const std::string name = fields.present(names);
   const auto activation = fields.optional_text(name);
-  if (!activation || std::find(allowed.begin(), allowed.end(), *activation) != allowed.end()) return;
+  if (!activation || std::find(allowed.begin(), allowed.end(), *activation) != allowed.end())
+    return;
   fields.reader().problem(name, fmt::format("\"{}\" is not supported in this family", *activation),
                           fmt::format("one of: {}", fmt::join(allowed, ", ")));
 }
@@ -94,7 +105,8 @@ void note_sliding_window(HfFields& fields) {
   const auto window = fields.optional_integer({"sliding_window"}, {1, 1 << 30});
   const bool used = fields.reader().optional_boolean("use_sliding_window").value_or(true);
   if (window && used) {
-    fields.assume(fmt::format("sliding_window {}: attention is taken as full (an upper bound)", *window));
+    fields.assume(
+        fmt::format("sliding_window {}: attention is taken as full (an upper bound)", *window));
   }
 }
 
@@ -125,7 +137,9 @@ void read_llama_like(HfFields& fields, const HfFamily& family, ModelSpec& m) {
       read_mla(fields, m.attention);
       fields.present({"num_key_value_heads", "head_dim"});  // meaningless with latent attention
       break;
-    case AttentionKind::gqa: read_gqa(fields, family, m.hidden, m.attention); break;
+    case AttentionKind::gqa:
+      read_gqa(fields, family, m.hidden, m.attention);
+      break;
   }
   read_rope(fields, m.attention);
   if (family.moe) m.moe = read_hf_moe(fields, family);
@@ -134,16 +148,19 @@ void read_llama_like(HfFields& fields, const HfFamily& family, ModelSpec& m) {
 
   const FieldNames widths{"dense_intermediate_size", "intermediate_size_mlp", "intermediate_size"};
   if (m.moe_layers() < m.layers || !family.moe) {
-    m.ffn = fields.integer({"intermediate_size", "dense_intermediate_size"}, "FFN width", kWidthRange);
+    m.ffn =
+        fields.integer({"intermediate_size", "dense_intermediate_size"}, "FFN width", kWidthRange);
   } else {
     m.ffn = fields.optional_integer(widths, kWidthRange).value_or(0);  // no layer has it
   }
   if (!family.moe) m.mlp_bias = fields.reader().optional_boolean("mlp_bias").value_or(false);
-  m.norm_eps = fields.number_or({"rms_norm_eps", "layernorm_epsilon"}, {0, 1, true}, 1e-6, "the usual value");
+  m.norm_eps = fields.number_or({"rms_norm_eps", "layernorm_epsilon"}, {0, 1, true}, 1e-6,
+                                "the usual value");
   check_activation(fields, {"hidden_act"}, {"silu", "swish"});
   m.tied_embeddings = fields.boolean_or({"tie_word_embeddings"}, false, "the family's default");
-  m.mtp_layers = fields.optional_integer({"num_nextn_predict_layers", "mtp_num_hidden_layers"}, {0, 64})
-                     .value_or(0);
+  m.mtp_layers =
+      fields.optional_integer({"num_nextn_predict_layers", "mtp_num_hidden_layers"}, {0, 64})
+          .value_or(0);
   note_sliding_window(fields);
 }
 
@@ -157,8 +174,9 @@ void check_size(HfFields& fields, const ModelSpec& m) {
   const double estimate = 3.0 * static_cast<double>(m.hidden) *
                           (width * static_cast<double>(m.layers) + static_cast<double>(m.vocab));
   if (estimate > kMaxParameters) {
-    fields.reader().problem("", fmt::format("about {:.1e} parameters", estimate),
-                            fmt::format("at most {:.0e}: check layers, sizes and experts", kMaxParameters));
+    fields.reader().problem(
+        "", fmt::format("about {:.1e} parameters", estimate),
+        fmt::format("at most {:.0e}: check layers, sizes and experts", kMaxParameters));
   }
 }
 
@@ -188,9 +206,10 @@ void report_unknown_family(ObjectReader& reader, const std::string& model_type) 
   std::vector<std::string> names;
   for (const HfFamily& family : hf_families()) names.emplace_back(family.model_type);
   reader.problem("model_type",
-                 fmt::format("unknown family \"{}\"; nearest is {}, which would not read: {}", model_type,
-                             near.model_type, fmt::join(trial.unread(), ", ")),
-                 fmt::format("known families: {}; if the model is one of them under another name, set model_type to it",
+                 fmt::format("unknown family \"{}\"; nearest is {}, which would not read: {}",
+                             model_type, near.model_type, fmt::join(trial.unread(), ", ")),
+                 fmt::format("known families: {}; if the model is one of them under another name, "
+                             "set model_type to it",
                              fmt::join(names, ", ")));
 }
 
@@ -212,7 +231,11 @@ HfImport read_hf_config(const std::string& text, const std::string& file_name,
   const auto outer_type = top.optional_text("model_type");
   if (!model_type) model_type = outer_type;
   if (!model_type) {
-    if (!reader.has("model_type")) reader.problem("model_type", "missing (the model's family)", "like \"llama\" or \"qwen3_moe\"");
+    const JsonValue* found = reader.find("model_type");
+    if (found == nullptr || found->is_null()) {
+      reader.problem("model_type", "missing (the model's family)",
+                     "like \"llama\" or \"qwen3_moe\"");
+    }
   } else if (const HfFamily* family = find_hf_family(*model_type)) {
     HfFields fields(reader, import.assumptions);
     import.model = read_family(fields, *family);
@@ -224,7 +247,8 @@ HfImport read_hf_config(const std::string& text, const std::string& file_name,
   import.model.name = model_name;
   if (nested != nullptr) {
     import.unused_fields = top.unread();
-    for (const std::string& key : reader.unread()) import.unused_fields.push_back("text_config." + key);
+    for (const std::string& key : reader.unread())
+      import.unused_fields.push_back("text_config." + key);
   } else {
     import.unused_fields = reader.unread();
   }

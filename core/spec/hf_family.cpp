@@ -12,20 +12,35 @@ namespace pleat {
 
 const std::vector<HfFamily>& hf_families() {
   static const std::vector<HfFamily> families{
-      {.model_type = "deepseek_v3", .attention = AttentionKind::mla, .moe = true,
-       .score = RouterScore::sigmoid, .expert_bias = true},
-      {.model_type = "deepseek_v2", .attention = AttentionKind::mla, .moe = true,
+      {.model_type = "deepseek_v3",
+       .attention = AttentionKind::mla,
+       .moe = true,
+       .score = RouterScore::sigmoid,
+       .expert_bias = true},
+      {.model_type = "deepseek_v2",
+       .attention = AttentionKind::mla,
+       .moe = true,
        .normalize_top_k = false},
-      {.model_type = "kimi_k2", .attention = AttentionKind::mla, .moe = true,
-       .score = RouterScore::sigmoid, .expert_bias = true},
+      {.model_type = "kimi_k2",
+       .attention = AttentionKind::mla,
+       .moe = true,
+       .score = RouterScore::sigmoid,
+       .expert_bias = true},
       {.model_type = "qwen3_moe", .moe = true, .qk_norm = true},
-      {.model_type = "qwen2_moe", .moe = true, .qkv_bias = true, .bias_field = "qkv_bias",
-       .bias_covers_output = false, .shared_gate = true, .normalize_top_k = false},
+      {.model_type = "qwen2_moe",
+       .moe = true,
+       .qkv_bias = true,
+       .bias_field = "qkv_bias",
+       .bias_covers_output = false,
+       .shared_gate = true,
+       .normalize_top_k = false},
       {.model_type = "mixtral", .moe = true, .expert_ffn_is_intermediate = true},
       {.model_type = "llama"},
       {.model_type = "mistral"},
       {.model_type = "qwen3", .qk_norm = true},
-      {.model_type = "qwen2", .qkv_bias = true, .bias_field = "qkv_bias",
+      {.model_type = "qwen2",
+       .qkv_bias = true,
+       .bias_field = "qkv_bias",
        .bias_covers_output = false},
       {.model_type = "gpt2", .gpt2_names = true, .qkv_bias = true},
   };
@@ -49,11 +64,11 @@ const HfFamily& nearest_hf_family(const std::string& model_type, const JsonValue
   const HfFamily* named = near.empty() ? nullptr : find_hf_family(near);
   const bool mla = has("kv_lora_rank");
   if (named == nullptr || named->moe != moe || (named->attention == AttentionKind::mla) != mla) {
-    near = mla                          ? "deepseek_v3"
-           : has("num_local_experts")   ? "mixtral"
-           : has("n_embd")              ? "gpt2"
-           : moe                        ? "qwen3_moe"
-                                        : "llama";
+    near = mla                        ? "deepseek_v3"
+           : has("num_local_experts") ? "mixtral"
+           : has("n_embd")            ? "gpt2"
+           : moe                      ? "qwen3_moe"
+                                      : "llama";
   }
   return *find_hf_family(near);
 }

@@ -18,9 +18,9 @@ struct HfFamily {
   bool moe = false;
   bool gpt2_names = false;  // n_layer, n_embd, … ; LayerNorm, biases, GELU, learned positions
   bool qk_norm = false;
-  bool qkv_bias = false;                  // where the file does not say
+  bool qkv_bias = false;  // where the file does not say
   std::string_view bias_field = "attention_bias";
-  bool bias_covers_output = true;         // the field adds a bias to the output projection too
+  bool bias_covers_output = true;  // the field adds a bias to the output projection too
   // MoE
   bool expert_ffn_is_intermediate = false;  // intermediate_size is the expert's width
   bool shared_gate = false;

@@ -12,7 +12,7 @@ bool HfFields::has(const std::string& name) const {
   return value != nullptr && !value->is_null();
 }
 
-const std::string& HfFields::present(const FieldNames& names) {
+std::string HfFields::present(const FieldNames& names) {
   const std::string* found = nullptr;
   for (const std::string& name : names) {
     reader_.find(name);  // known to this family, whichever of the names the file uses
@@ -27,17 +27,18 @@ std::optional<std::int64_t> HfFields::optional_integer(const FieldNames& names, 
 
 std::int64_t HfFields::integer(const FieldNames& names, const std::string& meaning,
                                IntRange range) {
-  const std::string& name = present(names);
+  const std::string name = present(names);
   if (has(name)) return reader_.optional_integer(name, range).value_or(0);
   std::string hint = fmt::format("an integer from {} to {}", range.min, range.max);
-  if (names.size() > 1) hint += fmt::format("; also read as {}", fmt::join(names.begin() + 1, names.end(), ", "));
+  if (names.size() > 1)
+    hint += fmt::format("; also read as {}", fmt::join(names.begin() + 1, names.end(), ", "));
   if (reader_.is_object()) reader_.problem(name, fmt::format("missing ({})", meaning), hint);
   return 0;
 }
 
 std::int64_t HfFields::integer_or(const FieldNames& names, IntRange range, std::int64_t fallback,
                                   const std::string& why) {
-  const std::string& name = present(names);
+  const std::string name = present(names);
   if (has(name)) return reader_.optional_integer(name, range).value_or(fallback);
   assume(fmt::format("{}: taken as {} ({})", name, fallback, why));
   return fallback;
@@ -45,14 +46,14 @@ std::int64_t HfFields::integer_or(const FieldNames& names, IntRange range, std::
 
 double HfFields::number_or(const FieldNames& names, DoubleRange range, double fallback,
                            const std::string& why) {
-  const std::string& name = present(names);
+  const std::string name = present(names);
   if (has(name)) return reader_.optional_number(name, range).value_or(fallback);
   assume(fmt::format("{}: taken as {} ({})", name, fallback, why));
   return fallback;
 }
 
 bool HfFields::boolean_or(const FieldNames& names, bool fallback, const std::string& why) {
-  const std::string& name = present(names);
+  const std::string name = present(names);
   if (has(name)) return reader_.optional_boolean(name).value_or(fallback);
   assume(fmt::format("{}: taken as {} ({})", name, fallback, why));
   return fallback;

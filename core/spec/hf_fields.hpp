@@ -32,7 +32,7 @@ class HfFields {
   }
 
   // The first name that the file has and that is not null, else the first name.
-  const std::string& present(const FieldNames&);
+  std::string present(const FieldNames&);
   // Whether the field was there with a good value, or there with a bad one (already reported).
   [[nodiscard]] bool has(const std::string& name) const;
   void assume(std::string text) { assumptions_.push_back(std::move(text)); }

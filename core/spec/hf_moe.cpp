@@ -54,14 +54,15 @@ void read_router(HfFields& fields, const HfFamily& family, MoeSpec& moe) {
 void check(HfFields& fields, const MoeSpec& moe) {
   if (moe.experts == 0 || moe.top_k == 0) return;  // reported already
   ObjectReader& reader = fields.reader();
-  const std::string& top_k_name =
+  const std::string top_k_name =
       fields.present({"num_experts_per_tok", "experts_per_token", "num_experts_per_token"});
   if (moe.top_k > moe.experts) {
     reader.problem(top_k_name, fmt::format("top-k {} > {} experts", moe.top_k, moe.experts),
                    fmt::format("allowed: from 1 to {}", moe.experts));
   }
   if (moe.top_groups > moe.groups) {
-    reader.problem("topk_group", fmt::format("{} > {} groups (n_group)", moe.top_groups, moe.groups));
+    reader.problem("topk_group",
+                   fmt::format("{} > {} groups (n_group)", moe.top_groups, moe.groups));
   } else if (moe.experts % moe.groups != 0) {
     reader.problem("n_group", fmt::format("{} experts cannot be split into {} groups", moe.experts,
                                           moe.groups));
@@ -119,9 +120,9 @@ std::vector<bool> read_type_list(HfFields& fields, std::int64_t layers) {
 
 MoeSpec read_hf_moe(HfFields& fields, const HfFamily& family) {
   MoeSpec moe;
-  moe.experts = fields.integer({"num_experts", "num_local_experts", "n_routed_experts"},
-                               "experts; without them the model is dense, of another family",
-                               kExpertRange);
+  moe.experts =
+      fields.integer({"num_experts", "num_local_experts", "n_routed_experts"},
+                     "experts; without them the model is dense, of another family", kExpertRange);
   moe.top_k = fields.integer({"num_experts_per_tok", "experts_per_token", "num_experts_per_token"},
                              "top_k", kExpertRange);
   moe.ffn = family.expert_ffn_is_intermediate
@@ -144,8 +145,9 @@ std::vector<bool> read_hf_moe_layers(HfFields& fields, std::int64_t layers) {
   const IntRange any{0, kLayerRange.max};
   const auto first_dense = fields.optional_integer({"first_k_dense_replace"}, any).value_or(0);
   const auto every = fields.optional_integer({"moe_layer_freq"}, kLayerRange).value_or(1);
-  const auto step = fields.optional_integer({"decoder_sparse_step", "interleave_moe_layer_step"},
-                                            kLayerRange).value_or(1);
+  const auto step =
+      fields.optional_integer({"decoder_sparse_step", "interleave_moe_layer_step"}, kLayerRange)
+          .value_or(1);
   std::vector<bool> moe;
   for (std::int64_t i = 0; i < layers; ++i) {
     moe.push_back(i >= first_dense && i % every == 0 && (i + 1) % step == 0);

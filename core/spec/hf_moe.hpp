@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The Mixture-of-Experts part of a Hugging Face config: experts, router, and which layers have them.
+// The Mixture-of-Experts part of a Hugging Face config: experts, router, and which layers have
+// them.
 #pragma once
 
 #include <vector>

@@ -38,8 +38,10 @@ Count mla_parameters(const ModelSpec& m) {
 
 Count attention_parameters(const ModelSpec& m) {
   switch (m.attention.kind) {
-    case AttentionKind::gqa: return gqa_parameters(m);
-    case AttentionKind::mla: return mla_parameters(m);
+    case AttentionKind::gqa:
+      return gqa_parameters(m);
+    case AttentionKind::mla:
+      return mla_parameters(m);
   }
   return 0;
 }
@@ -67,8 +69,8 @@ Count attention_linear(const ModelSpec& m) {
     case AttentionKind::gqa:
       return h * a.head_dim * (n + 2 * a.kv_groups) + n * a.head_dim * h;
     case AttentionKind::mla: {
-      const Count q = a.q_lora_rank == 0 ? h * n * a.qk_dim()
-                                         : a.q_lora_rank * (h + n * a.qk_dim() + 1);
+      const Count q =
+          a.q_lora_rank == 0 ? h * n * a.qk_dim() : a.q_lora_rank * (h + n * a.qk_dim() + 1);
       return q + a.kv_lora_rank * (h + n * (a.qk_nope_head_dim + a.v_head_dim) + 1) +
              h * a.qk_rope_head_dim + n * a.v_head_dim * h;
     }
@@ -89,7 +91,8 @@ Count ModelSpec::moe_layers() const {
 }
 
 ParameterCount count_parameters(const ModelSpec& m) {
-  PLEAT_ASSERT(m.layers > 0 && (!m.moe || m.moe_layer.size() == static_cast<std::size_t>(m.layers)));
+  PLEAT_ASSERT(m.layers > 0 &&
+               (!m.moe || m.moe_layer.size() == static_cast<std::size_t>(m.layers)));
   const Count h = m.hidden, norm = h * norm_width(m);
   const Count moe_layers = m.moe_layers(), dense_layers = m.layers - moe_layers;
   ParameterCount count;
@@ -104,7 +107,8 @@ ParameterCount count_parameters(const ModelSpec& m) {
   count.total = around + moe_layers * count.moe_per_layer;
   count.active = around + (m.moe ? moe_layers * moe_parameters(m, m.moe->top_k) : 0);
   const Count last_mlp = m.is_moe(m.layers - 1) ? count.moe_per_layer : count.dense_mlp_per_layer;
-  count.mtp = m.mtp_layers * (2 * h * h + 3 * norm + count.attention_per_layer + 2 * norm + last_mlp);
+  count.mtp =
+      m.mtp_layers * (2 * h * h + 3 * norm + count.attention_per_layer + 2 * norm + last_mlp);
   return count;
 }
 

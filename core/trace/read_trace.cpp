@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Reads a trace that write_trace wrote. Traces are large, so this reader knows the field of a problem
-// but not its line; syntax errors carry line and column.
+// Reads a trace that write_trace wrote. Traces are large, so this reader knows the field of a
+// problem but not its line; syntax errors carry line and column.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -82,8 +82,8 @@ class TraceReader {
     if (!std::isfinite(x) || x < 0) fail(join(path, key), "must be at least 0");
     return x;
   }
-  std::int64_t integer(const json& parent, const std::string& path, const char* key, std::int64_t min,
-                       std::int64_t max) const {
+  std::int64_t integer(const json& parent, const std::string& path, const char* key,
+                       std::int64_t min, std::int64_t max) const {
     const json& value = field(parent, path, key);
     const bool too_large = value.is_number_unsigned() && value.get<std::uint64_t>() >
                                                              static_cast<std::uint64_t>(kMax);

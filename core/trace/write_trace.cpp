@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Writes a trace as Chrome trace events, one line an event: complete events (ph X) with ts and dur in
-// microseconds, a process per rank, a thread per stream, our fields in args; and what the run was in a
-// top-level object "pleat". Perfetto ignores what it does not know.
+// Writes a trace as Chrome trace events, one line an event: complete events (ph X) with ts and dur
+// in microseconds, a process per rank, a thread per stream, our fields in args; and what the run
+// was in a top-level object "pleat". Perfetto ignores what it does not know.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -48,26 +48,29 @@ const char* name_of(Pass pass) {
 void append_names(std::string& out, const Trace& trace) {
   std::set<int> ranks;
   for (const Span& s : trace.spans) ranks.insert(s.rank);
+  const auto name = [&out](const char* what, int rank, int thread, const std::string& value) {
+    out += fmt::format(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":"{}"}}}},)", what,
+                       rank, thread, value);
+    out += '\n';
+  };
   for (const int rank : ranks) {
-    out += fmt::format(
-        R"({{"ph":"M","name":"process_name","pid":{0},"tid":0,"args":{{"name":"rank {0}"}}}},)" "\n", rank);
+    name("process_name", rank, 0, fmt::format("rank {}", rank));
     for (const Stream stream : {Stream::compute, Stream::comm}) {
-      out += fmt::format(
-          R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}}}},)" "\n", rank,
-          static_cast<int>(stream), name_of(stream));
+      name("thread_name", rank, static_cast<int>(stream), name_of(stream));
     }
   }
 }
 
 void append_span(std::string& out, const Span& s) {
-  fmt::format_to(std::back_inserter(out),
-                 R"({{"ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{)"
-                 R"("stage":{},"microbatch":{},"chunk":{},"layer":{},"pass":"{}","op":{},"bytes":{}}}}},)"
-                 "\n",
+  auto end = std::back_inserter(out);
+  fmt::format_to(end, R"({{"ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{},"dur":{},)",
                  quoted(s.key.op), quoted(s.category), s.rank, static_cast<int>(s.stream),
-                 number(s.start_s * kMicro), number(s.duration_s * kMicro), s.key.stage,
-                 s.key.microbatch, s.key.chunk, s.key.layer, name_of(s.key.pass), quoted(s.key.op),
-                 s.bytes);
+                 number(s.start_s * kMicro), number(s.duration_s * kMicro));
+  fmt::format_to(end, R"("args":{{"stage":{},"microbatch":{},"chunk":{},"layer":{},)", s.key.stage,
+                 s.key.microbatch, s.key.chunk, s.key.layer);
+  fmt::format_to(end, R"("pass":"{}","op":{},"bytes":{}}}}},)", name_of(s.key.pass),
+                 quoted(s.key.op), s.bytes);
+  out += '\n';
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ Bytes total(const std::vector<TensorId>& ids, const std::vector<Tensor>& tensors
   return Bytes(bytes);
 }
 
-// The whole tensor X of a gather or reduction. An all-reduce of a bucket's head says how long that is.
+// The whole tensor X of a gather or reduction. An all-reduce of a bucket's head says how long that
+// is.
 Bytes whole_bytes(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding) {
   if (op.kind == OpKind::all_reduce && op.attr.n != Dim{}) {
     const Tensor& t = tensors[op.in.front().index()];
@@ -54,7 +55,8 @@ struct Split {
   double inner = 0, outer = 0;
 };
 
-Split all_to_all_split(const Op& op, Bytes payload, const GroupPlace& place, Dispatcher dispatcher) {
+Split all_to_all_split(const Op& op, Bytes payload, const GroupPlace& place,
+                       Dispatcher dispatcher) {
   const double n = place.size, inside = place.inside, x = payload.base();
   const bool one_copy_per_destination =
       (dispatcher == Dispatcher::deepep || dispatcher == Dispatcher::hybridep) &&

@@ -26,6 +26,13 @@ CostClass class_of_group(Group group) {
   return CostClass::dp_comm;
 }
 
+// The type the arithmetic units compute in: said for matrix products; attention follows its
+// operands unless it says otherwise.
+DType math_of(const Op& op, CostClass cls, const std::vector<Tensor>& tensors) {
+  const bool said = op.attr.math != OpAttributes{}.math;
+  return cls == CostClass::attention && !said ? tensors[op.in.front().index()].dtype : op.attr.math;
+}
+
 }  // namespace
 
 const char* name_of(CostClass cls) {
@@ -150,7 +157,7 @@ OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding&
   }
   const GpuSpec& gpu = view.cluster->gpu;
   const EfficiencyCurve& curve = profile.kernel(work.kernel);
-  const FlopsPerSecond peak = usable_peak(gpu, op.attr.math) * profile.sustained_clock;
+  const FlopsPerSecond peak = usable_peak(gpu, math_of(op, cls, tensors)) * profile.sustained_clock;
   return {.time = kernel_time(curve, work.flops, work.bytes, peak, gpu.memory_bandwidth) *
                   sharing_slowdown(view, profile),
           .cls = cls,

@@ -66,7 +66,8 @@ TEST(Pipeline, UnequalStagesByHand) {
 }
 
 // The same with half a second per transfer:
-// stage 0: F0 0-1, F1 1-2, B0 9-11, B1 16-18;  stage 1: F0 1.5-4.5, B0 4.5-8.5, F1 8.5-11.5, B1 -15.5
+// stage 0: F0 0-1, F1 1-2, B0 9-11, B1 16-18;  stage 1: F0 1.5-4.5, B0 4.5-8.5, F1 8.5-11.5, B1
+// -15.5
 TEST(Pipeline, TransferDelaysByHand) {
   const std::vector<std::vector<ChunkTimes>> times = {{{Seconds(1), Seconds(2)}},
                                                       {{Seconds(3), Seconds(4)}}};
@@ -75,8 +76,8 @@ TEST(Pipeline, TransferDelaysByHand) {
   EXPECT_DOUBLE_EQ(t.end.base(), 18);
 }
 
-// Two stages, two chunks, two microbatches; the last virtual stage (stage 1, chunk 1) is slow: F 5, B 1.
-// stage 0: F0c0 0-1, F1c0 1-2, F0c1 2-3, F1c1 3-4 | B0c1 ready 9 (stage 1: F0c1 3-8, B0c1 8-9)
+// Two stages, two chunks, two microbatches; the last virtual stage (stage 1, chunk 1) is slow: F 5,
+// B 1. stage 0: F0c0 0-1, F1c0 1-2, F0c1 2-3, F1c1 3-4 | B0c1 ready 9 (stage 1: F0c1 3-8, B0c1 8-9)
 TEST(Pipeline, InterleavedByHand) {
   auto times = uniform(2, 2, 1, 1);
   times[1][1] = {Seconds(5), Seconds(1)};

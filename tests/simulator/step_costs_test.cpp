@@ -21,7 +21,10 @@ StageProgram stage_with_bucket() {
     stage.state.push_back({name, cls, DType::fp32, {{n}}});
     return TensorId{static_cast<int>(stage.state.size()) - 1};
   };
-  BucketState b{.elements = 1000, .shard_elements = 250, .shards = 4};
+  BucketState b;
+  b.elements = 1000;
+  b.shard_elements = 250;
+  b.shards = 4;
   b.weights = b.main_params = state("w", TensorClass::weight, 1000);
   b.gradients = state("g", TensorClass::gradient, 1000);
   b.exp_avg = state("m", TensorClass::optimizer_state, 250);
@@ -61,7 +64,8 @@ struct Epilogue {
   std::vector<StepOpCost> costs;
   void add(OpKind kind, Group group, double seconds) {
     ops.push_back(step_op(kind, group, {}, {}));
-    costs.push_back({nullptr, {.time = Seconds(seconds)}, {}, Seconds(seconds)});
+    costs.emplace_back();
+    costs.back().cost.time = costs.back().exposed = Seconds(seconds);
   }
   std::vector<StepOpCost> done() {
     for (std::size_t i = 0; i < ops.size(); ++i) costs[i].op = &ops[i];
@@ -109,7 +113,8 @@ TEST(StepCosts, WorldCollectiveIsABarrier) {
   EXPECT_DOUBLE_EQ(epilogues[1][1].start.base(), 11);
 }
 
-// Only the outer stages exchange the embedding gradient; the middle one goes on to the world barrier.
+// Only the outer stages exchange the embedding gradient; the middle one goes on to the world
+// barrier.
 TEST(StepCosts, EmbeddingBarrierLeavesTheMiddleAlone) {
   Epilogue outer, middle;
   outer.add(OpKind::all_reduce, Group::embedding, 1);

@@ -12,7 +12,8 @@ namespace {
 
 struct Document {
   explicit Document(const std::string& text)
-      : root(parse_json(text, file, {.allow_non_finite = true})), reader(root, "", {file, problems}) {}
+      : root(parse_json(text, file, {.allow_non_finite = true})),
+        reader(root, "", {file, problems}) {}
   std::string text() const { return ConfigError(problems.list()).what(); }
 
   std::string file = "f.json";
@@ -22,7 +23,8 @@ struct Document {
 };
 
 TEST(ObjectReader, ReadsEveryType) {
-  Document d(R"({"i": 3, "x": 2, "b": true, "s": "hi", "c": "two", "q": "5 us", "o": {"y": 0.5}, "l": [1], "z": null})");
+  Document d(
+      R"({"i": 3, "x": 2, "b": true, "s": "hi", "c": "two", "q": "5 us", "o": {"y": 0.5}, "l": [1], "z": null})");
   EXPECT_EQ(d.reader.integer("i", {1, 3}), 3);
   EXPECT_EQ(d.reader.number("x"), 2.0);
   EXPECT_TRUE(d.reader.boolean("b"));
@@ -40,7 +42,9 @@ TEST(ObjectReader, ReadsEveryType) {
 }
 
 TEST(ObjectReader, ReportsAllProblemsAtOnce) {
-  Document d("{\"i\": 8.9,\n\"j\": 4294967297,\n\"k\": -1,\n\"t\": true,\n\"e\": 1.7,\n\"n\": NaN,\n\"o\": {\"deep\": []}}");
+  Document d(
+      "{\"i\": 8.9,\n\"j\": 4294967297,\n\"k\": -1,\n\"t\": true,\n\"e\": 1.7,\n\"n\": "
+      "NaN,\n\"o\": {\"deep\": []}}");
   (void)d.reader.integer("i");
   (void)d.reader.integer("j", {0, 1000});
   (void)d.reader.integer("k", {1, 64});
@@ -78,8 +82,9 @@ TEST(ObjectReader, UnknownFieldsGetASuggestion) {
 TEST(ObjectReader, UnknownChoice) {
   Document d(R"({"c": "megatrn"})");
   (void)d.reader.choice("c", {"pleat", "megatron"});
-  EXPECT_EQ(d.text(), "error: f.json:1:7: c: unknown value \"megatrn\"; did you mean \"megatron\"?\n"
-                      "  hint: one of: pleat, megatron");
+  EXPECT_EQ(d.text(),
+            "error: f.json:1:7: c: unknown value \"megatrn\"; did you mean \"megatron\"?\n"
+            "  hint: one of: pleat, megatron");
 }
 
 TEST(ObjectReader, RootThatIsNoObject) {
@@ -92,8 +97,9 @@ TEST(ObjectReader, RootThatIsNoObject) {
 TEST(ObjectReader, SchemaVersion) {
   Document d(R"({"schema_version": 2})");
   d.reader.schema_version(1);
-  EXPECT_EQ(d.text(), "error: f.json:1:20: schema_version: 2 cannot be read\n"
-                      "  hint: this version of pleat reads schema_version 1");
+  EXPECT_EQ(d.text(),
+            "error: f.json:1:20: schema_version: 2 cannot be read\n"
+            "  hint: this version of pleat reads schema_version 1");
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ std::string error_of(const std::string& text) {
 }
 
 TEST(ParseJson, KeepsOrderTypesAndPositions) {
-  const JsonValue root =
-      parse_json("{\n  \"b\": [1, -2.5, \"x\\\"y\", true, null],\n  \"a\": {\"é\": 1, \"z\" : {}}\n}", "f");
+  const JsonValue root = parse_json(
+      "{\n  \"b\": [1, -2.5, \"x\\\"y\", true, null],\n  \"a\": {\"é\": 1, \"z\" : {}}\n}", "f");
   const JsonValue::Object& members = *root.as_object();
   ASSERT_EQ(members.size(), 2U);
   EXPECT_EQ(members[0].key, "b");
@@ -58,8 +58,8 @@ TEST(ParseJson, NotANumber) {
 }
 
 TEST(ParseJson, NonFiniteOnlyWhereAllowed) {
-  const JsonValue root =
-      parse_json("{\"limit\": [0.0, Infinity], \"s\": \"NaN\", \"n\": 1}", "f", {.allow_non_finite = true});
+  const JsonValue root = parse_json("{\"limit\": [0.0, Infinity], \"s\": \"NaN\", \"n\": 1}", "f",
+                                    {.allow_non_finite = true});
   EXPECT_GT(*(*root.find("limit")->as_array())[1].as_double(), 1e308);
   EXPECT_EQ(*root.find("s")->as_string(), "NaN");
   EXPECT_EQ(*root.find("n")->as_integer(), 1);
@@ -71,7 +71,8 @@ TEST(ParseJson, DuplicateKeysNameBothPlaces) {
             "error: f.json:4:3: plan.tp: duplicate key; first at line 2, column 3\n"
             "  hint: keep one of the two");
   EXPECT_EQ(error_of("{\"a\":1,\"\\u0061\":2}"),
-            "error: f.json:1:8: a: duplicate key; first at line 1, column 2\n  hint: keep one of the two");
+            "error: f.json:1:8: a: duplicate key; first at line 1, column 2\n  hint: keep one of "
+            "the two");
 }
 
 TEST(ParseJson, IntegersBeyond64Bits) {
@@ -86,7 +87,8 @@ TEST(ParseJson, Limits) {
   const auto nested = [](int depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_EQ(error_of(nested(64)), "accepted");
   EXPECT_EQ(error_of(nested(65)), "error: f.json:1:65: nested deeper than 64 levels");
-  EXPECT_EQ(error_of(std::string(2'000'000, '[')), "error: f.json:1:65: nested deeper than 64 levels");
+  EXPECT_EQ(error_of(std::string(2'000'000, '[')),
+            "error: f.json:1:65: nested deeper than 64 levels");
   EXPECT_EQ(error_of("\"" + std::string(kMaxJsonString, 'a') + "\""), "accepted");
   EXPECT_EQ(error_of("\"" + std::string(kMaxJsonString + 1, 'a') + "\""),
             "error: f.json:1:1: string of 1048577 bytes; at most 1048576 are allowed");
@@ -100,8 +102,8 @@ TEST(ParseJson, Limits) {
 }
 
 TEST(ParseJson, SyntaxErrorsHavePlaceAndLine) {
-  for (const char* bad : {"", "{\"a\":1,}", "[1 2]", "{\"a\" 1}", "{'a':1}", "// c\n1", "[1]]", "tru",
-                          "\"\xFF\"", "\"\\ud800\"", "{\"a\":", "01", "+1", ".5"}) {
+  for (const char* bad : {"", "{\"a\":1,}", "[1 2]", "{\"a\" 1}", "{'a':1}", "// c\n1", "[1]]",
+                          "tru", "\"\xFF\"", "\"\\ud800\"", "{\"a\":", "01", "+1", ".5"}) {
     const std::string message = error_of(bad);
     EXPECT_NE(message.find("error: f.json:"), std::string::npos) << bad << " gave " << message;
     EXPECT_NE(message.find("not valid JSON"), std::string::npos) << bad << " gave " << message;
@@ -113,7 +115,11 @@ TEST(ParseJson, SyntaxErrorsHavePlaceAndLine) {
 
 TEST(JsonValue, DumpReadsBack) {
   JsonValue value = JsonValue::object();
-  value.set("n", 1).set("x", 0.1).set("whole", 2.0).set("s", "a\"\n\x01").set("list", JsonValue::array());
+  value.set("n", 1)
+      .set("x", 0.1)
+      .set("whole", 2.0)
+      .set("s", "a\"\n\x01")
+      .set("list", JsonValue::array());
   value.set("n", 7);  // replaces in place
   JsonValue list = JsonValue::array();
   list.push_back(1).push_back("two").push_back(JsonValue()).push_back(true);

@@ -43,7 +43,8 @@ TEST_F(TextFile, RoundTrip) {
   EXPECT_EQ(read_text_file(at("x")), text);
   write_text_file(at("x"), "");
   EXPECT_EQ(read_text_file(at("x")), "");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // nothing partial left
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}),
+            1);  // nothing partial left
 }
 
 TEST_F(TextFile, RefusesWhatIsNoFile) {

@@ -1,75 +1,22 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Golden messages of the named constraints, one valid folded plan as the base, and the promise that a
+// The list of rules, golden messages of those about grids and model sizes, and the promise that a
 // rule that holds allocates nothing.
 #include "core/plan/constraints.hpp"
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <limits>
 #include <set>
 
 #include "tests/core/plan/allocation_count.hpp"
+#include "tests/core/plan/constraint_case.hpp"
 
 namespace pleat {
 namespace {
 
-// DeepSeek-V3-like, 64 heads of GQA instead of MLA.
-struct Case {
-  ModelSpec model;
-  WorkloadSpec workload;
-  Plan plan;
-  int gpus = 256;
-
-  Case() {
-    model.name = "test-moe";
-    model.layers = 64;
-    model.hidden = 7168;
-    model.ffn = 18432;
-    model.attention.heads = 64;
-    model.attention.kv_groups = 8;
-    model.attention.head_dim = 128;
-    model.moe = MoeSpec{.experts = 256, .top_k = 8, .ffn = 2048, .shared_ffn = 2048};
-    model.moe_layer.assign(64, true);
-    model.moe_layer[0] = false;
-    workload = {.seq_len = 4096, .global_batch = 4096};
-    plan.attention = {.tp = 2, .cp = 2, .dp = 16, .pp = 4};
-    plan.expert = {.etp = 2, .ep = 16, .edp = 2};
-    plan.vpp = 4;
-  }
-  [[nodiscard]] PlanContext context() const { return {model, workload, plan, gpus}; }
-  void make_dense() {
-    model.moe.reset();
-    model.moe_layer.assign(static_cast<std::size_t>(model.layers), false);
-    plan.expert = {};
-  }
-};
-
-using Edit = std::function<void(Case&)>;
-
-// The edit breaks exactly this rule, with exactly this message and hint.
-void expect_violation(const Edit& edit, const std::string& rule, const std::string& path,
-                      const std::string& message, const std::string& hint,
-                      ExitCode code = ExitCode::bad_request) {
-  Case c;
-  edit(c);
-  const std::vector<Violation> found = violations(c.context());
-  ASSERT_EQ(found.size(), 1u) << rule << (found.empty() ? "" : ": " + found.back().message);
-  EXPECT_EQ(found[0].rule, rule);
-  EXPECT_EQ(found[0].path, path);
-  EXPECT_EQ(found[0].message, message);
-  EXPECT_EQ(found[0].hint, hint);
-  EXPECT_EQ(found[0].code, code);
-  try {
-    require_valid(c.context(), "plan.json");
-    FAIL() << rule;
-  } catch (const ConfigError& e) {
-    EXPECT_EQ(e.exit_code(), code);
-    EXPECT_EQ(std::string(e.what()), "error: plan.json: " + path + ": " + message +
-                                         (hint.empty() ? "" : "\n  hint: " + hint));
-  }
-}
+using test::Case;
+using test::expect_violation;
 
 TEST(Constraints, NamesAreUniqueAndTheBasePlanIsValid) {
   std::set<std::string> names;
@@ -139,7 +86,8 @@ TEST(Constraints, ExpertGridIsToldApartFromTheDenseOne) {
         c.plan.expert = {.etp = 2, .ep = 16, .edp = 1};
       },
       "expert-grid", "expert", "expert grid: 64 is not a multiple of ETP*EP*PP = 2*16*4 = 128",
-      "experts have their own grid, ETP*EP*EDP*PP = world; the dense grid TP*CP*DP*PP fits; with ETP 2 "
+      "experts have their own grid, ETP*EP*EDP*PP = world; the dense grid TP*CP*DP*PP fits; with "
+      "ETP 2 "
       "and PP 4, EP can be 1 2 4 8");
   expect_violation([](Case& c) { c.plan.expert.edp = 4; }, "expert-grid", "expert.edp",
                    "expert grid: ETP*EP*EDP*PP = 2*16*4*4 = 512, but the world is 256",
@@ -223,8 +171,8 @@ TEST(Constraints, SequenceLength) {
         c.workload.seq_len = 4095;
         c.plan.attention = {.tp = 1, .cp = 4, .dp = 16, .pp = 4};
       },
-      "context-divisible", "workload.seq_len", "sequence length 4095 must be a multiple of 2*CP = 8",
-      "nearest 4088, 4096");
+      "context-divisible", "workload.seq_len",
+      "sequence length 4095 must be a multiple of 2*CP = 8", "nearest 4088, 4096");
   expect_violation(
       [](Case& c) {
         c.workload.seq_len = 4094;
@@ -237,187 +185,6 @@ TEST(Constraints, SequenceLength) {
   odd.workload.seq_len = 4095;
   odd.plan.attention = {.tp = 1, .cp = 1, .dp = 64, .pp = 4};
   EXPECT_TRUE(violations(odd.context()).empty());
-}
-
-TEST(Constraints, LayersWithoutALayoutOfferTheBalancedOne) {
-  expect_violation(
-      [](Case& c) {
-        c.model.layers = 61;
-        c.model.moe_layer.resize(61);
-        c.plan.attention = {.tp = 1, .cp = 1, .dp = 16, .pp = 16};
-        c.plan.expert = {.etp = 1, .ep = 16, .edp = 1};
-        c.plan.vpp = 1;
-      },
-      "layers-per-stage", "layout",
-      "61 layers cannot be split evenly over PP*VPP = 16*1 = 16 stages",
-      "balanced layout: Et*3|(t*4|)*13t*3|t*3L");
-  Case llama;  // 126 layers with embedding and loss as one each
-  llama.model.layers = 126;
-  llama.model.moe_layer.resize(126, true);
-  llama.plan.vpp = 8;
-  EXPECT_TRUE(violations(llama.context()).empty());
-}
-
-TEST(Constraints, LayoutMessagesAndExitCodes) {
-  const auto with = [](const std::string& layout) {
-    return [=](Case& c) {
-      c.plan.attention = {.tp = 2, .cp = 2, .dp = 32, .pp = 2};
-      c.plan.expert = {.etp = 2, .ep = 16, .edp = 4};
-      c.plan.vpp = 1;
-      c.plan.layout = layout;
-    };
-  };
-  const std::string offer = "balanced layout: Et*32|t*32L";
-  expect_violation(with("Et*32|t*32"), "layout", "layout",
-                   "no L (loss): the layout ends at position 10 after 64 decoder layers", offer);
-  expect_violation(with("Et*31|t*32L"), "layout", "layout",
-                   "63 decoder layers (t), the model has 64; the last t is at position 7", offer);
-  expect_violation(with("t*64L"), "layout", "layout",
-                   "no E (embedding) at position 1; 1 virtual stages, but PP*VPP = 2*1 = 2", offer);
-  expect_violation(with("Et*32(|t*32L"), "layout", "layout", "'(' without ')' at position 6", offer);
-  expect_violation(with("t*1000000000"), "layout", "layout", "expanded layout longer than 100000",
-                   offer, ExitCode::bad_file);
-}
-
-TEST(Constraints, GlobalBatch) {
-  expect_violation(
-      [](Case& c) {
-        c.workload.global_batch = 1000;
-        c.plan.attention = {.tp = 1, .cp = 1, .dp = 64, .pp = 4};
-        c.plan.micro_batch = 3;
-      },
-      "batch-divisible", "workload.global_batch",
-      "1000 is not a multiple of 192 (DP 64 * micro batch 3)", "nearest 960, 1152");
-  expect_violation([](Case& c) { c.workload.global_batch = 8; }, "batch-divisible",
-                   "workload.global_batch", "8 is not a multiple of 16 (DP 16 * micro batch 1)",
-                   "nearest 16");
-}
-
-TEST(Constraints, Interleaving) {
-  expect_violation(
-      [](Case& c) {
-        c.plan.attention = {.tp = 2, .cp = 2, .dp = 64, .pp = 1};
-        c.plan.expert = {.etp = 2, .ep = 16, .edp = 8};
-      },
-      "interleaving-needs-pipeline", "vpp", "VPP 4 needs a pipeline, but PP is 1",
-      "VPP 1, or PP of at least 2");
-  expect_violation([](Case& c) { c.workload.global_batch = 48; }, "interleaving-microbatches", "vpp",
-                   "interleaving needs at least PP = 4 microbatches, there are 3",
-                   "VPP 1, PP of at most 3, or a global batch of at least 64");
-}
-
-TEST(Constraints, MicrobatchGroups) {
-  const auto with = [](int group, int microbatches) {
-    return [=](Case& c) {
-      c.plan.microbatch_group = group;
-      c.workload.global_batch = 16 * microbatches;
-    };
-  };
-  expect_violation(with(3, 12), "microbatch-group", "microbatch_group",
-                   "groups of 3 microbatches: must be between PP = 4 and the 12 microbatches",
-                   "allowed, smallest first: 4 6 7 8 12");
-  expect_violation(with(16, 12), "microbatch-group", "microbatch_group",
-                   "groups of 16 microbatches: must be between PP = 4 and the 12 microbatches",
-                   "allowed, smallest first: 4 6 7 8 12");
-  expect_violation(with(5, 12), "microbatch-group", "microbatch_group",
-                   "groups of 5 leave 2 of 12 microbatches over, fewer than PP = 4",
-                   "allowed, smallest first: 4 6 7 8 12");
-  expect_violation(with(0, 6), "microbatch-group", "microbatch_group",
-                   "groups of 4 leave 2 of 6 microbatches over, fewer than PP = 4",
-                   "allowed, smallest first: 6");
-  Case c;
-  with(7, 12)(c);  // 5 left over, at least PP
-  EXPECT_TRUE(violations(c.context()).empty());
-}
-
-TEST(Constraints, SequenceParallelUnderExperts) {
-  expect_violation([](Case& c) { c.plan.sequence_parallel = false; },
-                   "tp-experts-need-sequence-parallel", "sequence_parallel",
-                   "TP 2 with EP 16 needs sequence parallelism", "turn sequence_parallel on, or TP 1");
-}
-
-TEST(Constraints, ExpertParallelOverlap) {
-  expect_violation(
-      [](Case& c) {
-        c.plan.overlap.expert_parallel = true;
-        c.plan.expert = {.etp = 1, .ep = 1, .edp = 64};
-      },
-      "ep-overlap-needs-ep", "overlap.expert_parallel",
-      "overlap of expert-parallel communication needs EP > 1, EP is 1", "");
-  expect_violation(
-      [](Case& c) {
-        c.plan.overlap.expert_parallel = true;
-        c.plan.vpp = 1;
-      },
-      "ep-overlap-needs-interleaving", "overlap.expert_parallel",
-      "overlap of expert-parallel communication with PP 4 needs VPP > 1",
-      "plain 1F1B has no forward to pair with a backward of another microbatch");
-  expect_violation(
-      [](Case& c) {
-        c.plan.overlap.expert_parallel = true;
-        c.plan.recompute = {Module::moe};
-      },
-      "ep-overlap-recompute", "recompute",
-      "whole-moe recompute excludes overlap of expert-parallel communication",
-      "modules inside the MoE layer can be recomputed: moe_act shared_experts");
-  expect_violation(
-      [](Case& c) {
-        c.plan.overlap.expert_parallel = true;
-        c.plan.recompute_full = true;
-      },
-      "ep-overlap-recompute", "recompute",
-      "full recompute excludes overlap of expert-parallel communication",
-      "modules inside the MoE layer can be recomputed: moe_act shared_experts");
-  expect_violation(
-      [](Case& c) {
-        c.plan.overlap.expert_parallel = true;
-        c.plan.dispatcher = Dispatcher::allgather;
-      },
-      "ep-overlap-dispatcher", "dispatcher",
-      "overlap of expert-parallel communication excludes the allgather dispatcher",
-      "alltoall, deepep or hybridep");
-  expect_violation([](Case& c) { c.plan.overlap.delay_wgrad = true; }, "delay-wgrad-needs-overlap",
-                   "overlap.delay_wgrad", "delayed weight gradients need overlap.expert_parallel", "");
-  Case one_stage;
-  one_stage.plan.overlap.expert_parallel = true;
-  one_stage.plan.attention = {.tp = 2, .cp = 2, .dp = 64, .pp = 1};
-  one_stage.plan.expert = {.etp = 2, .ep = 16, .edp = 8};
-  one_stage.plan.vpp = 1;
-  EXPECT_TRUE(violations(one_stage.context()).empty());
-}
-
-TEST(Constraints, Recompute) {
-  expect_violation([](Case& c) { c.plan.recompute = {Module::moe_act, Module::router}; },
-                   "recompute-modules", "recompute", "router cannot be recomputed",
-                   "allowed: layernorm mla_up_proj core_attn mlp moe_act shared_experts moe");
-  expect_violation(
-      [](Case& c) {
-        c.plan.recompute_full = true;
-        c.plan.recompute = {Module::moe_act};
-      },
-      "recompute-once", "recompute", "full recompute already contains moe_act",
-      "recompute_full, or a list of modules");
-  expect_violation([](Case& c) { c.plan.recompute = {Module::mla_up_proj}; }, "recompute-present",
-                   "recompute", "test-moe has no mla_up_proj to recompute", "");
-  expect_violation(
-      [](Case& c) {
-        c.model.moe->shared_ffn = 0;
-        c.plan.recompute = {Module::shared_experts};
-      },
-      "recompute-present", "recompute", "test-moe has no shared_experts to recompute", "");
-  expect_violation(
-      [](Case& c) {
-        c.plan.recompute_full = true;
-        c.plan.cuda_graph = CudaGraph::partial;
-      },
-      "recompute-graph", "cuda_graph", "full recompute excludes partial CUDA graphs",
-      "none or full_iteration");
-}
-
-TEST(Constraints, Sharding) {
-  expect_violation([](Case& c) { c.plan.sharding = Sharding::zero3; }, "sharding-pipeline", "sharding",
-                   "zero3 needs PP 1, PP is 4: gradients would be reduced once per microbatch",
-                   "none or zero1 with a pipeline");
 }
 
 TEST(Constraints, AllViolationsAtOnce) {

@@ -32,7 +32,8 @@ Failure failure_of(const std::string& layout, std::int64_t layers, bool mtp, int
 }
 
 void expect_failure(const std::string& layout, std::int64_t layers, bool mtp, int pp, int vpp,
-                    const std::vector<std::string>& messages, ExitCode code = ExitCode::bad_request) {
+                    const std::vector<std::string>& messages,
+                    ExitCode code = ExitCode::bad_request) {
   const Failure f = failure_of(layout, layers, mtp, pp, vpp);
   EXPECT_EQ(f.code, code) << layout;
   EXPECT_EQ(f.messages, messages) << layout;
@@ -74,7 +75,8 @@ TEST(Layout, ExpansionIsBoundedBeforeExpanding) {
   const std::vector<std::string> too_long{"expanded layout longer than 100000"};
   expect_failure("t*1000000000", 61, false, 1, 1, too_long, ExitCode::bad_file);
   expect_failure("(t*1000|)*1000", 61, false, 1, 1, too_long, ExitCode::bad_file);
-  expect_failure("t*99999999999999999999999999999999", 61, false, 1, 1, too_long, ExitCode::bad_file);
+  expect_failure("t*99999999999999999999999999999999", 61, false, 1, 1, too_long,
+                 ExitCode::bad_file);
   expect_failure(std::string(100'001, 't'), 61, false, 1, 1, too_long, ExitCode::bad_file);
   // The limit itself is allowed: E + 99998 t + L.
   EXPECT_EQ(parse_layout("Et*99998L", 99'998, false, 1, 1).at(0).layers, 99'998);

@@ -129,8 +129,8 @@ TEST(PipelineOrder, EachPassOnceForwardFirstAndPeakIsWarmupPlusOne) {
   }
 }
 
-// Virtual stage i is chunk i div p of stage i mod p. A forward waits for the virtual stage before it,
-// a backward for the one after it; every stage runs its slots in order.
+// Virtual stage i is chunk i div p of stage i mod p. A forward waits for the virtual stage before
+// it, a backward for the one after it; every stage runs its slots in order.
 TEST(PipelineOrder, FreeOfDeadlock) {
   for (const Schedule& s : many_schedules()) {
     std::vector<std::vector<Slot>> orders;

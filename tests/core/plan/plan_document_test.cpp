@@ -6,12 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <limits>
 
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
+#include "core/spec/catalog.hpp"
 
 namespace pleat {
 namespace {
@@ -50,7 +50,8 @@ PlanDocument full_document() {
                   .normalize_top_k = false,
                   .scaling_factor = 2.5};
   m.moe_layer = {false, false, true, true, false, true};
-  d.workload = {.seq_len = 4096, .global_batch = 4096, .routing = Routing::natural, .imbalance = 1.1};
+  d.workload = {
+      .seq_len = 4096, .global_batch = 4096, .routing = Routing::natural, .imbalance = 1.1};
   d.cluster = "gb300-nvl72";
   d.gpus = 256;
   d.runtime = Runtime::pleat;
@@ -67,7 +68,8 @@ PlanDocument full_document() {
   d.plan.cuda_graph = CudaGraph::full_iteration;
   d.plan.recompute = {Module::layernorm, Module::moe};
   d.plan.recompute_full = true;
-  d.plan.overlap = {.expert_parallel = true, .delay_wgrad = true, .grad_reduce = false, .param_gather = false};
+  d.plan.overlap = {
+      .expert_parallel = true, .delay_wgrad = true, .grad_reduce = false, .param_gather = false};
   d.plan.optimizer = {.main_grads = DType::bf16, .main_params = DType::fp32, .exp_avg = DType::fp8,
                       .exp_avg_sq = DType::bf16};
   d.predicted = PlanPrediction{.step_seconds = 0.1 + 0.2, .peak_bytes = 162'135'834'624};
@@ -94,7 +96,8 @@ TEST(PlanDocument, RoundTripWithoutOptionalParts) {
 }
 
 // The document with one member of `parent` (a path of keys) replaced, as text.
-std::string edited(const std::vector<std::string>& parent, const std::string& key, JsonValue value) {
+std::string edited(const std::vector<std::string>& parent, const std::string& key,
+                   JsonValue value) {
   JsonValue root = parse_json(write_plan_document(full_document()), "plan.json");
   JsonValue* at = &root;
   for (const std::string& step : parent) {
@@ -153,10 +156,11 @@ JsonValue list(std::initializer_list<JsonValue> items) {
 }
 
 TEST(PlanDocument, Lists) {
-  EXPECT_EQ(problems_of(edited({"plan"}, "recompute", list({"moe_atc", "router", "moe", "moe"}))),
-            (Lines{"plan.recompute[0]: \"moe_atc\" is no module to recompute; did you mean moe_act?",
-                   "plan.recompute[1]: \"router\" is no module to recompute",
-                   "plan.recompute[3]: moe is listed twice"}));
+  EXPECT_EQ(
+      problems_of(edited({"plan"}, "recompute", list({"moe_atc", "router", "moe", "moe"}))),
+      (Lines{"plan.recompute[0]: \"moe_atc\" is no module to recompute; did you mean moe_act?",
+             "plan.recompute[1]: \"router\" is no module to recompute",
+             "plan.recompute[3]: moe is listed twice"}));
   EXPECT_EQ(problems_of(edited({"model", "resolved", "moe"}, "dense_layers", list({6, 0, 0}))),
             (Lines{"model.resolved.moe.dense_layers[0]: must be a layer, from 0 to 5, not 6",
                    "model.resolved.moe.dense_layers[2]: layer 0 is listed twice"}));
@@ -164,7 +168,8 @@ TEST(PlanDocument, Lists) {
 
 TEST(PlanDocument, AllMissingPartsAtOnce) {
   const Lines lines = problems_of(R"({"schema_version": 1})");
-  EXPECT_EQ(lines, (Lines{"model: missing", "workload: missing", "cluster: missing", "plan: missing"}));
+  EXPECT_EQ(lines,
+            (Lines{"model: missing", "workload: missing", "cluster: missing", "plan: missing"}));
 }
 
 TEST(PlanDocument, AnotherSchemaVersionIsRejected) {
@@ -190,6 +195,8 @@ TEST(ShippedPlans, AreValidCanonicalAndStandAlone) {
     const PlanDocument d = read_plan_document(text, entry.path().string());
     EXPECT_EQ(write_plan_document(d), text) << entry.path();
     EXPECT_FALSE(d.provenance.empty());
+    const std::string model = PLEAT_SOURCE_DIR "/configs/models/" + d.model_name + ".json";
+    EXPECT_EQ(load_model(model).model, d.model) << entry.path();
     EXPECT_NO_THROW(require_valid({d.model, d.workload, d.plan, d.gpus}, entry.path().string()));
     ++count;
   }

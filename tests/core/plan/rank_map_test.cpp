@@ -101,8 +101,9 @@ std::vector<Plan> many_plans() {
   return plans;
 }
 
-constexpr Group kPartitions[] = {Group::none, Group::tp,  Group::cp,  Group::dp,        Group::dp_cp,
-                                 Group::ep,   Group::etp, Group::edp, Group::embedding, Group::world};
+constexpr Group kPartitions[] = {Group::none,      Group::tp,   Group::cp,  Group::dp,
+                                 Group::dp_cp,     Group::ep,   Group::etp, Group::edp,
+                                 Group::embedding, Group::world};
 
 TEST(RankMap, EveryGroupPartitionsTheWorld) {
   for (const Plan& plan : many_plans()) {

@@ -36,13 +36,17 @@ std::string cluster_error(const std::string& from, const std::string& to) {
   return error_of([&] { return read_cluster(replaced(kCluster, from, to), "c.json"); });
 }
 
-TEST(BadInput, ClusterIsGoodToBeginWith) { EXPECT_EQ(read_cluster(kCluster, "c.json").tiers.size(), 2U); }
+TEST(BadInput, ClusterIsGoodToBeginWith) {
+  EXPECT_EQ(read_cluster(kCluster, "c.json").tiers.size(), 2U);
+}
 
 TEST(BadInput, Row8NotANumber) {
-  EXPECT_EQ(cluster_error("8,\n", "NaN,\n"), "error: c.json:2:68: NaN is not a JSON number\n"
-                                             "  hint: write a finite number");
-  EXPECT_EQ(cluster_error("8,\n", "1e400,\n"),
-            "error: c.json:2:68: gpus_per_node: 1e400 is not a JSON number: too large for a double");
+  EXPECT_EQ(cluster_error("8,\n", "NaN,\n"),
+            "error: c.json:2:71: NaN is not a JSON number\n"
+            "  hint: write a finite number");
+  EXPECT_EQ(
+      cluster_error("8,\n", "1e400,\n"),
+      "error: c.json:2:71: gpus_per_node: 1e400 is not a JSON number: too large for a double");
 }
 
 TEST(BadInput, Row9DuplicateKey) {
@@ -54,13 +58,14 @@ TEST(BadInput, Row9DuplicateKey) {
 TEST(BadInput, Row10UnknownField) {
   EXPECT_EQ(cluster_error("\"latency\": \"5 us\"", "\"latencie\": \"5 us\""),
             "error: c.json:4:1: tiers[1].latency: missing\n"
-            "error: c.json:4:51: tiers[1].latencie: unknown field; did you mean latency?\n"
+            "error: c.json:4:53: tiers[1].latencie: unknown field; did you mean latency?\n"
             "  hint: known fields: name, size, bandwidth, latency");
 }
 
 TEST(BadInput, Row11Bandwidth) {
   const std::string hint =
-      "\n  hint: like \"3.35 TB/s\"; units: B/s, kB/s, MB/s, GB/s, TB/s, PB/s, Mbit/s, Gbit/s, Tbit/s; "
+      "\n  hint: like \"3.35 TB/s\"; units: B/s, kB/s, MB/s, GB/s, TB/s, PB/s, Mbit/s, Gbit/s, "
+      "Tbit/s; "
       "range: above 0 B/s, at most 1 PB/s";
   EXPECT_EQ(cluster_error("\"50 GB/s\"", "-5"),
             "error: c.json:4:42: tiers[1].bandwidth: must be a string with a unit, not -5" + hint);
@@ -87,28 +92,46 @@ std::string model_error(const std::string& name, const std::string& from, const 
 }
 
 TEST(BadInput, Row14NoExperts) {
-  EXPECT_EQ(model_error("qwen3-30b-a3b", "  \"num_experts\": 128,\n", ""),
-            "error: config.json:1:1: num_experts: missing (experts; without them the model is dense, of "
-            "another family)\n  hint: an integer from 1 to 65536; also read as num_local_experts, "
-            "n_routed_experts");
+  EXPECT_EQ(
+      model_error("qwen3-30b-a3b", "  \"num_experts\": 128,\n", ""),
+      "error: config.json:1:1: num_experts: missing (experts; without them the model is dense, of "
+      "another family)\n  hint: an integer from 1 to 65536; also read as num_local_experts, "
+      "n_routed_experts");
 }
 
 TEST(BadInput, Row15UnknownFamily) {
   const std::string message = model_error("qwen3-30b-a3b", "qwen3_moe", "qwen4_moe");
-  EXPECT_EQ(message.find("error: config.json:18:17: model_type: unknown family \"qwen4_moe\"; nearest is "
-                         "qwen3_moe, which would not read: architectures, attention_dropout, "), 0U)
+  EXPECT_EQ(
+      message.find("error: config.json:18:17: model_type: unknown family \"qwen4_moe\"; nearest is "
+                   "qwen3_moe, which would not read: architectures, attention_dropout, "),
+      0U)
       << message;
   EXPECT_NE(message.find("hint: known families: deepseek_v3, "), std::string::npos) << message;
 }
 
+TEST(BadInput, NoFamilyAndNoGpu) {
+  const std::string missing =
+      "missing (the model's family)\n  hint: like \"llama\" or \"qwen3_moe\"";
+  EXPECT_EQ(error_of([] { return read_hf_config("{}", "config.json", "m"); }),
+            "error: config.json:1:1: model_type: " + missing);
+  EXPECT_EQ(error_of([] { return read_hf_config(R"({"model_type": null})", "config.json", "m"); }),
+            "error: config.json:1:16: model_type: " + missing);
+  EXPECT_EQ(error_of([] { return read_hf_config("null", "config.json", "m"); }),
+            "error: config.json:1:1: must be an object, not null");
+  const std::string message = cluster_error("h100-sxm", "");
+  EXPECT_EQ(message.find("error: c.json:2:42: gpu: no gpu named \"\"\n"), 0U) << message;
+}
+
 TEST(BadInput, Row16StringForANumber) {
   EXPECT_EQ(model_error("qwen3-30b-a3b", "\"hidden_size\": 2048", "\"hidden_size\": \"2048\""),
-            "error: config.json:11:18: hidden_size: must be an integer, not the string \"2048\"\n"
+            "error: config.json:12:18: hidden_size: must be an integer, not the string \"2048\"\n"
             "  hint: allowed: from 1 to 1048576");
-  const std::string nested = R"({"text_config": {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": "64",
+  const std::string nested =
+      R"({"text_config": {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": "64",
 "intermediate_size": 128, "num_attention_heads": 4, "head_dim": 16, "vocab_size": 100}})";
   EXPECT_EQ(error_of([&] { return read_hf_config(nested, "config.json", "m"); }),
-            "error: config.json:1:80: text_config.hidden_size: must be an integer, not the string \"64\"\n"
+            "error: config.json:1:80: text_config.hidden_size: must be an integer, not the string "
+            "\"64\"\n"
             "  hint: allowed: from 1 to 1048576");
 }
 
@@ -129,9 +152,11 @@ TEST(BadInput, Row24OutOfRangeAllAtOnce) {
 
 TEST(BadInput, SizesThatMultiplyTooLarge) {
   const std::string message = error_of([] {
-    return read_hf_config(R"({"model_type": "mixtral", "num_hidden_layers": 10000, "hidden_size": 1048576,
+    return read_hf_config(
+        R"({"model_type": "mixtral", "num_hidden_layers": 10000, "hidden_size": 1048576,
 "intermediate_size": 16777216, "num_attention_heads": 65536, "head_dim": 65536, "vocab_size": 16777216,
-"num_local_experts": 65536, "num_experts_per_tok": 65536})", "config.json", "m");
+"num_local_experts": 65536, "num_experts_per_tok": 65536})",
+        "config.json", "m");
   });
   EXPECT_EQ(message.find("error: config.json:1:1: about 3.5e+22 parameters"), 0U) << message;
 }

@@ -54,7 +54,8 @@ TEST_F(Catalog, NewestProfileOfClusterAndRuntime) {
   EXPECT_EQ(find_newest_profile("c", Runtime::megatron)->profile.name, "other");
   EXPECT_FALSE(find_newest_profile("d", Runtime::pleat).has_value());
   EXPECT_EQ(fitted_profile_path("new"), find_newest_profile("c", Runtime::pleat)->path);
-  EXPECT_EQ(config_names(ConfigKind::profile), (std::vector<std::string>{"middle", "new", "old", "other"}));
+  EXPECT_EQ(config_names(ConfigKind::profile),
+            (std::vector<std::string>{"middle", "new", "old", "other"}));
 }
 
 TEST_F(Catalog, UnknownNameInAnEmptyDirectory) {
@@ -73,11 +74,12 @@ TEST(ShippedCatalog, UnknownNameGetsASuggestionAndTheList) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::bad_request);
-    EXPECT_EQ(std::string(error.what()),
-              "error: --model: no model named \"deepseek-3\"; did you mean deepseek-v3?\n"
-              "  hint: there are: deepseek-v3, gpt3-175b, llama-3-70b, llama-3-8b, llama-3.1-405b, "
-              "mixtral-8x22b, mixtral-8x7b, qwen2-57b-a14b, qwen3-235b-a22b, qwen3-30b-a3b, tiny-moe, or "
-              "the path of a .json file");
+    EXPECT_EQ(
+        std::string(error.what()),
+        "error: --model: no model named \"deepseek-3\"; did you mean deepseek-v3?\n"
+        "  hint: there are: deepseek-v3, gpt3-175b, llama-3-70b, llama-3-8b, llama-3.1-405b, "
+        "mixtral-8x22b, mixtral-8x7b, qwen2-57b-a14b, qwen3-235b-a22b, qwen3-30b-a3b, tiny-moe, or "
+        "the path of a .json file");
   }
 }
 
@@ -90,7 +92,8 @@ TEST(ShippedCatalog, PathsAndNames) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::device_or_io);
-    EXPECT_EQ(std::string(error.what()), "error: no/such/config.json: cannot open: No such file or directory");
+    EXPECT_EQ(std::string(error.what()),
+              "error: no/such/config.json: cannot open: No such file or directory");
   }
 }
 

@@ -49,7 +49,8 @@ TEST(Cluster, InlinedGpuEqualsNamedGpu) {
 }
 
 TEST(Cluster, TiersMustGrowAndEndUnbounded) {
-  const std::string text = R"({"schema_version": 1, "name": "c", "gpu": "nothing", "gpus_per_node": 8, "tiers": [
+  const std::string text =
+      R"({"schema_version": 1, "name": "c", "gpu": "nothing", "gpus_per_node": 8, "tiers": [
 {"name": "a", "size": 8, "bandwidth": "1 GB/s", "latency": "1 us"},
 {"name": "b", "size": 4, "bandwidth": "1 GB/s", "latency": "1 us"},
 {"name": "c", "size": 64, "bandwidth": "1 GB/s", "latency": "1 us"}]})";
@@ -58,7 +59,8 @@ TEST(Cluster, TiersMustGrowAndEndUnbounded) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_EQ(std::string(error.what()),
-              "error: c.json:1:43: gpu: no gpu named \"nothing\"\n  hint: there are: a100-sxm, gb200-nvl72, "
+              "error: c.json:1:43: gpu: no gpu named \"nothing\"\n  hint: there are: a100-sxm, "
+              "gb200-nvl72, "
               "gb300-nvl72, h100-sxm, h200-sxm, localhost, or the path of a .json file\n"
               "error: c.json:3:23: tiers[1].size: 4 does not exceed the 8 of the tier inside it\n"
               "error: c.json:4:23: tiers[2].size: 64: the last tier is unbounded\n  hint: write 0");
@@ -73,7 +75,8 @@ void expect_sourced(const JsonValue& value, const std::string& path) {
     return;
   }
   for (const JsonMember& m : *value.as_object()) {
-    if (m.key == "schema_version" || m.key == "name" || m.key == "gpu" || m.key == "notes") continue;
+    if (m.key == "schema_version" || m.key == "name" || m.key == "gpu" || m.key == "notes")
+      continue;
     if (m.value.find("value") != nullptr) {
       EXPECT_GT(m.value.find("source")->as_string()->size(), 5U) << path << "." << m.key;
     } else {
@@ -85,13 +88,13 @@ void expect_sourced(const JsonValue& value, const std::string& path) {
 
 TEST(Cluster, ShippedFilesNameTheirSources) {
   for (ConfigKind kind : {ConfigKind::gpu, ConfigKind::cluster}) {
-    EXPECT_EQ(config_names(kind), (std::vector<std::string>{"a100-sxm", "gb200-nvl72", "gb300-nvl72",
-                                                            "h100-sxm", "h200-sxm", "localhost"}));
+    EXPECT_EQ(config_names(kind),
+              (std::vector<std::string>{"a100-sxm", "gb200-nvl72", "gb300-nvl72", "h100-sxm",
+                                        "h200-sxm", "localhost"}));
     for (const std::string& name : config_names(kind)) {
       const std::string path = config_path(kind, name);
       expect_sourced(parse_json(read_text_file(path), path), path);
-      if (kind == ConfigKind::cluster) EXPECT_EQ(load_cluster(name).name, name);
-      if (kind == ConfigKind::gpu) EXPECT_EQ(load_gpu(name).name, name);
+      EXPECT_EQ(kind == ConfigKind::gpu ? load_gpu(name).name : load_cluster(name).name, name);
     }
   }
 }

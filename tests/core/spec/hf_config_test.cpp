@@ -86,16 +86,18 @@ TEST(HfConfig, TinyMoeExercisesEverything) {
 // Row 17 of the bad inputs: heads * head_dim != hidden is normal and only noted.
 TEST(HfConfig, HeadsTimesHeadDimNeedNotBeHidden) {
   const HfImport import = load_model("qwen3-235b-a22b");
-  EXPECT_EQ(import.assumptions,
-            std::vector<std::string>{
-                "heads * head_dim = 8192 differs from hidden_size 4096: both are used as they are"});
+  EXPECT_EQ(
+      import.assumptions,
+      std::vector<std::string>{
+          "heads * head_dim = 8192 differs from hidden_size 4096: both are used as they are"});
 }
 
 TEST(HfConfig, NestedTextConfigAndUnusedInfinity) {
   const HfImport import = read_hf_config(
       R"({"vision": {"x": 1}, "time_step_limit": [0.0, Infinity], "text_config": {"model_type": "llama",
           "num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4,
-          "vocab_size": 100, "dtype": "bfloat16"}})", "c.json", "nested");
+          "vocab_size": 100, "dtype": "bfloat16"}})",
+      "c.json", "nested");
   EXPECT_EQ(import.model.hidden, 64);
   EXPECT_EQ(import.model.attention.kv_groups, 4);
   EXPECT_EQ(import.unused_fields,
@@ -116,18 +118,22 @@ std::vector<bool> layers_with(const std::string& field) {
 }
 
 TEST(HfConfig, WhichLayersAreMoe) {
-  EXPECT_EQ(layers_with(R"("first_k_dense_replace": 1)"), (std::vector<bool>{false, true, true, true}));
+  EXPECT_EQ(layers_with(R"("first_k_dense_replace": 1)"),
+            (std::vector<bool>{false, true, true, true}));
   EXPECT_EQ(layers_with(R"("moe_layer_freq": 2)"), (std::vector<bool>{true, false, true, false}));
-  EXPECT_EQ(layers_with(R"("moe_layer_freq": [0, 1, 0, 1])"), (std::vector<bool>{false, true, false, true}));
+  EXPECT_EQ(layers_with(R"("moe_layer_freq": [0, 1, 0, 1])"),
+            (std::vector<bool>{false, true, false, true}));
   EXPECT_EQ(layers_with(R"("decoder_sparse_step": 2, "mlp_only_layers": [1])"),
             (std::vector<bool>{false, false, false, true}));
-  EXPECT_EQ(layers_with(R"("interleave_moe_layer_step": 2)"), (std::vector<bool>{false, true, false, true}));
+  EXPECT_EQ(layers_with(R"("interleave_moe_layer_step": 2)"),
+            (std::vector<bool>{false, true, false, true}));
   EXPECT_EQ(layers_with(R"("mlp_layer_types": ["dense", "sparse", "sparse", "dense"])"),
             (std::vector<bool>{false, true, true, false}));
 }
 
 TEST(HfConfig, RouterDefaultsAreSaid) {
-  const HfImport import = read_hf_config(kMoeStart + std::string(R"("n_shared_experts": 2})"), "c.json", "m");
+  const HfImport import =
+      read_hf_config(kMoeStart + std::string(R"("n_shared_experts": 2})"), "c.json", "m");
   EXPECT_EQ(import.model.moe->shared_ffn, 64);
   EXPECT_EQ(import.model.moe->score, RouterScore::sigmoid);
   EXPECT_EQ(import.model.attention.q_lora_rank, 0);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Published sizes and FLOPs of the shipped models. Expected values: parameters in billions from the
-// models' papers and cards, as reproduced by Megatron; FLOPs from Megatron's formula at the published
-// sequence length.
+// models' papers and cards, as reproduced by Megatron; FLOPs from Megatron's formula at the
+// published sequence length.
 #include <gtest/gtest.h>
 
 #include "core/spec/catalog.hpp"
@@ -16,7 +16,7 @@ constexpr double kFlopsTolerance = 2.5e-3;
 
 struct Size {
   const char* name;
-  double total, active;  // 1e9
+  double total, active;    // 1e9
   std::int64_t vocab = 0;  // other than the file's
 };
 
@@ -26,7 +26,8 @@ TEST_P(ModelSize, MatchesPublished) {
   ModelSpec model = load_model(GetParam().name).model;
   if (GetParam().vocab != 0) model.vocab = GetParam().vocab;
   const ParameterCount count = count_parameters(model);
-  EXPECT_NEAR(static_cast<double>(count.total) / 1e9, GetParam().total, GetParam().total * kSizeTolerance);
+  EXPECT_NEAR(static_cast<double>(count.total) / 1e9, GetParam().total,
+              GetParam().total * kSizeTolerance);
   EXPECT_NEAR(static_cast<double>(count.active) / 1e9, GetParam().active, kActiveTolerance);
 }
 
@@ -92,7 +93,8 @@ TEST(ModelSize, LatentAttentionWithoutQueryCompression) {
   m.attention.q_lora_rank = 0;
   const ParameterCount without = count_parameters(m);
   const std::int64_t h = 7168, n = 128, r = 1536, qk = 192;
-  EXPECT_EQ(without.attention_per_layer - with.attention_per_layer, h * n * qk - (h * r + r + r * n * qk));
+  EXPECT_EQ(without.attention_per_layer - with.attention_per_layer,
+            h * n * qk - (h * r + r + r * n * qk));
   const double layers = 62;  // with the MTP layer
   EXPECT_NEAR(model_flops_per_token(m, 4096).base() - flops,
               6 * layers * static_cast<double>(h * n * qk - r * (h + n * qk + 1)), 1e3);

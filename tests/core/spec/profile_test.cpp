@@ -21,14 +21,18 @@ Profile awkward_profile() {
   p.name = "a \"name\"\n";
   p.created = "2026-11-21T10:00:00Z";
   for (EfficiencyCurve& curve : p.kernels) {
-    curve = {.max_efficiency = digits.next(), .half_work = Flops(1e9 * digits.next()),
-             .memory_efficiency = digits.next(), .fixed = Seconds(1e-5 * digits.next()),
+    curve = {.max_efficiency = digits.next(),
+             .half_work = Flops(1e9 * digits.next()),
+             .memory_efficiency = digits.next(),
+             .fixed = Seconds(1e-5 * digits.next()),
              .source = SourceClass::fitted};
   }
   for (auto& row : p.collectives) {
     for (CollectiveCurve& curve : row) {
-      curve = {.latency = Seconds(1e-5 * digits.next()), .latency_per_rank = Seconds(1e-7 * digits.next()),
-               .efficiency = digits.next(), .source = SourceClass::measured};
+      curve = {.latency = Seconds(1e-5 * digits.next()),
+               .latency_per_rank = Seconds(1e-7 * digits.next()),
+               .efficiency = digits.next(),
+               .source = SourceClass::measured};
     }
   }
   p.host_per_op = Seconds(1e-6 * digits.next());
@@ -56,15 +60,17 @@ TEST(Profile, DatasheetIsMarkedAsSuch) {
 
 TEST(Profile, MissingPartsAreAllNamed) {
   try {
-    (void)read_profile(R"({"schema_version": 1, "name": "x", "cluster": "c", "runtime": "cuda", "provenance": "",
-"kernels": {"gemm": {}}, "collectives": []})", "p.json");
+    (void)read_profile(
+        R"({"schema_version": 1, "name": "x", "cluster": "c", "runtime": "cuda", "provenance": "",
+"kernels": {"gemm": {}}, "collectives": []})",
+        "p.json");
     FAIL();
   } catch (const ConfigError& error) {
     const std::string text = error.what();
     for (const char* part :
-         {"p.json:1:64: runtime: unknown value \"cuda\"", "kernels.gemm.max_efficiency: missing",
-          "kernels.grouped_gemm: missing", "collectives: needs at least one tier", "host_per_op: missing",
-          "sustained_clock: missing", "relative_band: missing"}) {
+         {"p.json:1:63: runtime: unknown value \"cuda\"", "kernels.gemm.max_efficiency: missing",
+          "kernels.grouped_gemm: missing", "collectives: needs at least one tier",
+          "host_per_op: missing", "sustained_clock: missing", "relative_band: missing"}) {
       EXPECT_NE(text.find(part), std::string::npos) << part << " not in\n" << text;
     }
     EXPECT_EQ(text.find("grouped_gemm.max_efficiency"), std::string::npos) << text;  // said once

@@ -24,13 +24,16 @@ TEST(UnitsText, Reads) {
 }
 
 TEST(UnitsText, RefusesWithUnitsAndRange) {
-  for (const char* bad : {"-5 GB/s", "0 GB/s", "1e30 B/s", "1e999 B/s", "1e-999 B/s", "5", "5 Gb/s", "GB/s",
-                          "", "nan B/s", "inf B/s", "1,5 GB/s", "0x10 B/s", "5 GB/s ", ".5 GB/s"}) {
+  for (const char* bad :
+       {"-5 GB/s", "0 GB/s", "1e30 B/s", "1e999 B/s", "1e-999 B/s", "5", "5 Gb/s", "GB/s", "",
+        "nan B/s", "inf B/s", "1,5 GB/s", "0x10 B/s", "5 GB/s ", ".5 GB/s"}) {
     const auto parsed = parse_quantity<BytesPerSecond>(bad);
     EXPECT_FALSE(parsed.value.has_value()) << bad;
-    EXPECT_EQ(parsed.hint,
-              "like \"3.35 TB/s\"; units: B/s, kB/s, MB/s, GB/s, TB/s, PB/s, Mbit/s, Gbit/s, Tbit/s; "
-              "range: above 0 B/s, at most 1 PB/s") << bad;
+    EXPECT_EQ(
+        parsed.hint,
+        "like \"3.35 TB/s\"; units: B/s, kB/s, MB/s, GB/s, TB/s, PB/s, Mbit/s, Gbit/s, Tbit/s; "
+        "range: above 0 B/s, at most 1 PB/s")
+        << bad;
   }
   EXPECT_EQ(parse_quantity<BytesPerSecond>("-5 GB/s").problem,
             "\"-5 GB/s\" is out of range: above 0 B/s, at most 1 PB/s");
@@ -59,7 +62,8 @@ TEST(UnitsText, ExactTextReadsBackBitForBit) {
   std::uniform_real_distribution<double> exponent(-15, 5);
   for (int i = 0; i < 20000; ++i) {
     const double x = std::pow(10.0, exponent(random));
-    ASSERT_EQ(parse_quantity<Seconds>(exact_text(Seconds(x))).value, Seconds(x)) << exact_text(Seconds(x));
+    ASSERT_EQ(parse_quantity<Seconds>(exact_text(Seconds(x))).value, Seconds(x))
+        << exact_text(Seconds(x));
     ASSERT_EQ(parse_quantity<Bytes>(exact_text(Bytes(x * 1e9))).value, Bytes(x * 1e9));
   }
 }

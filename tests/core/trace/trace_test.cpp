@@ -99,7 +99,8 @@ TEST(Trace, NamesThatAreNoUtf8StayReadable) {
 }
 
 // The written trace with one change, and the message it earns.
-void expect_problem(const std::function<void(nlohmann::json&)>& change, const std::string& message) {
+void expect_problem(const std::function<void(nlohmann::json&)>& change,
+                    const std::string& message) {
   nlohmann::json root = nlohmann::json::parse(write_trace(small_trace()));
   change(root);
   try {

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// pleat calibrate
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/workflow/calibrate_machine.hpp"
+
+namespace pleat::cli {
+
+void add_calibrate_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "calibrate", "Measure this machine's kernels and collectives, fit its profile");
+  const auto o = std::make_shared<CalibrateOptions>();
+  command->add_option("-c,--cluster", o->cluster, "The cluster file that describes this machine")
+      ->capture_default_str();
+  command->add_option("--ranks", o->ranks, "Ranks that share the cores in the shared measurements")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  command->add_option("-o,--out", o->out_file,
+                      "Profile file (default: where `--profile NAME` and the other commands find it)");
+  command->add_flag("--json", o->json, "Print the profile as JSON");
+  command->footer("Examples:\n"
+                  "  pleat calibrate\n"
+                  "  pleat calibrate --ranks 8 --out my-machine.json");
+  command->callback([&action, o] { action = [o] { calibrate_machine(*o); }; });
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// pleat tune
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/workflow/tune.hpp"
+
+namespace pleat::cli {
+
+void add_tune_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "tune", "The whole loop here: calibrate, plan, train the winner, check the prediction");
+  const auto o = std::make_shared<TuneOptions>();
+  command->add_option("-m,--model", o->model, "Name of a shipped model or a Hugging Face config.json")
+      ->capture_default_str();
+  command->add_option("-d,--data", o->data, "Text to train on: a file, or 'bible' (Debian's bible-kjv)")
+      ->capture_default_str();
+  command->add_option("--ranks", o->ranks, "Ranks, threads of this process")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  command->add_option("-s,--seq-len", o->seq_len, "Tokens of a sequence")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 65'536));
+  command->add_option("-b,--global-batch", o->global_batch, "Sequences of a step")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 65'536));
+  command->add_option("--steps", o->steps, "Training steps (default: about 40 seconds of them)")
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--rounds", o->rounds, "Rounds of the comparison")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--lr", o->lr, "Learning rate of AdamW")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("-o,--out", o->out, "Folder for the profile, the plan and the traces "
+                                          "(default: tune in Pleat's cache folder)");
+  command->add_flag("--recalibrate", o->recalibrate, "Measure even if the folder's profile is fresh");
+  command->add_flag("--json", o->json, "Print JSON");
+  command->footer("Examples:\n"
+                  "  pleat tune\n"
+                  "  pleat tune --data corpus.txt --steps 200 --out runs/first\n"
+                  "  pleat tune --ranks 2 --recalibrate --json");
+  command->callback([&action, o] { action = [o] { tune(*o); }; });
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Measures this machine and keeps the profile.
+#pragma once
+
+#include <string>
+
+#include "calibration/calibrate.hpp"
+
+namespace pleat::cli {
+
+struct CalibrateOptions {
+  std::string cluster = "localhost";
+  std::string out_file;  // empty: where profiles of this machine are found by name
+  int ranks = 4;
+  bool json = false;
+};
+
+// `pleat calibrate`: fits, writes the profile and its samples, prints residuals.
+void calibrate_machine(const CalibrateOptions&);
+
+// Measures, writes `profile_file` and, beside it, the samples.
+[[nodiscard]] CalibrationResult calibrate_to(const ClusterSpec&, int ranks,
+                                             const std::string& profile_file);
+
+}  // namespace pleat::cli

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The arena counts what was asked for, and nothing else.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "backend/runtime/arena.hpp"
+
+namespace pleat {
+namespace {
+
+TEST(Arena, CountsRequestedBytesLiveAndPeak) {
+  Arena arena(false);
+  Block a = arena.allocate(100);
+  {
+    const Block b = arena.allocate(7);
+    EXPECT_EQ(arena.live(), 107);
+  }
+  EXPECT_EQ(arena.live(), 100);
+  const Block c = arena.allocate(3);
+  EXPECT_EQ(arena.live(), 103);
+  EXPECT_EQ(arena.peak(), 107);
+  a = Block();
+  EXPECT_EQ(arena.live(), 3);
+}
+
+TEST(Arena, MovingABlockKeepsOneOwner) {
+  Arena arena(false);
+  Block a = arena.allocate(64);
+  std::byte* const data = a.data();
+  Block b = std::move(a);
+  EXPECT_EQ(b.data(), data);
+  EXPECT_EQ(arena.live(), 64);
+  b = arena.allocate(32);
+  EXPECT_EQ(b.bytes(), 32);
+}
+
+TEST(Arena, AlignsAndHandsOutDistinctMemory) {
+  Arena arena(false);
+  const Block a = arena.allocate(1), b = arena.allocate(1), none = arena.allocate(0);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 64, 0U);
+  EXPECT_NE(a.data(), b.data());
+  EXPECT_EQ(none.bytes(), 0);
+  EXPECT_EQ(arena.live(), 2);
+}
+
+TEST(Arena, ReusesFreedMemoryOfNearlyTheSameSize) {
+  Arena arena(false);
+  std::byte* first = nullptr;
+  { const Block a = arena.allocate(1'000'000); first = a.data(); }
+  const Block b = arena.allocate(990'000);
+  EXPECT_EQ(b.data(), first);
+  EXPECT_EQ(arena.live(), 990'000);
+}
+
+TEST(Arena, PoisonsNewAndReusedStorage) {
+  Arena arena(true);
+  for (int round = 0; round < 2; ++round) {
+    const Block a = arena.allocate(4 * 33);
+    float* values = reinterpret_cast<float*>(a.data());
+    for (int i = 0; i < 33; ++i) EXPECT_TRUE(std::isnan(values[i])) << i;
+    std::memset(a.data(), 0, 4 * 33);
+  }
+}
+
+}  // namespace
+}  // namespace pleat

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What train() says when a plan, a text or a program cannot be run, and the trace that it keeps.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "backend/executor.hpp"
+#include "core/diagnostics.hpp"
+#include "tests/backend/train_runs.hpp"
+
+namespace pleat {
+namespace {
+
+using test::fp32_plan;
+
+Program program_of(const Plan& plan) {
+  return compile(test::small_moe(), test::small_workload(), plan, Runtime::pleat);
+}
+
+std::string execution_error(const Program& program, TrainConfig config = test::small_config()) {
+  try {
+    static_cast<void>(train(program, config));
+  } catch (const ExecutionError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
+  Program program = program_of(fp32_plan());
+  program.plan.attention.tp = 2;
+  program.plan.precision = Precision::bf16;
+  try {
+    static_cast<void>(train(program, test::small_config()));
+    FAIL();
+  } catch (const ConfigError& e) {
+    ASSERT_EQ(e.diagnostics().size(), 2U);
+    EXPECT_EQ(to_text(e.diagnostics()[0]), "error: --tp: tp: this backend runs tp 1 so far (got 2)\n"
+                                           "  hint: use --dp, --ep and --pp");
+    EXPECT_EQ(e.diagnostics()[1].hint, "use --precision fp32");
+    EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
+  }
+}
+
+TEST(Execution, ReportsATensorWithoutALifetime) {
+  Program program = program_of(fp32_plan());
+  LayerProgram& layer = program.stages[0].layers[1];
+  std::erase_if(layer.lives, [&](const Lifetime& l) { return layer.tensor(l.tensor).name == "qkv"; });
+  EXPECT_EQ(execution_error(program),
+            "operation 'qkv' uses tensor 'qkv', which is not alive (microbatch 0, chunk 0, position 1)");
+}
+
+TEST(Execution, ReportsAReadOfWhatNothingWrote) {
+  Program program = program_of(fp32_plan());
+  LayerProgram& layer = program.stages[0].layers[1];
+  std::erase_if(layer.forward, [](const Op& op) { return op.name == "qkv"; });
+  compute_lifetimes(layer);
+  EXPECT_EQ(execution_error(program),
+            "operation 'rope' reads tensor 'qkv', which nothing has written "
+            "(microbatch 0, chunk 0, position 1)");
+}
+
+TEST(Execution, ReportsAnActivationThatIsNeverFreed) {
+  Program program = program_of(fp32_plan());
+  for (Lifetime& life : program.stages[0].layers[1].lives) {
+    if (program.stages[0].layers[1].tensor(life.tensor).name == "attn") life.end.reset();
+  }
+  EXPECT_EQ(execution_error(program), "8 activations are alive after the step, the first is 'attn' "
+                                      "(microbatch 0, chunk 0, position 1)");
+}
+
+TEST(Execution, ReportsRanksThatWaitForEachOther) {
+  Program program = program_of(fp32_plan(1, 1, 2));
+  for (LayerProgram& layer : program.stages[0].layers) {
+    std::erase_if(layer.forward, [](const Op& op) { return op.kind == OpKind::send; });
+    compute_lifetimes(layer);
+  }
+  TrainConfig config = test::small_config();
+  config.stall_seconds = 1;
+  EXPECT_NE(execution_error(program, config), "");
+}
+
+TEST(Execution, AFailureOfOneRankEndsAllAndIsThrown) {
+  TrainConfig config = test::small_config(3);
+  config.on_step = [](int step, double, double) {
+    if (step == 1) throw std::out_of_range("stop here");
+  };
+  EXPECT_THROW(static_cast<void>(train(program_of(fp32_plan(2, 2, 2)), config)), std::out_of_range);
+}
+
+TEST(Execution, KeepsASpanOfEveryOperation) {
+  TrainConfig config = test::small_config(2);
+  config.trace = true;
+  const Program program = program_of(fp32_plan(2, 2, 2));
+  const TrainResult result = train(program, config);
+  EXPECT_EQ(result.trace.kind, "measured");
+  std::size_t expected = 0;
+  for (const StageProgram& stage : program.stages) {
+    std::size_t ops = stage.prologue.size() + stage.epilogue.size();
+    for (const Slot& slot : stage.order) {
+      for (const LayerInstance& i : stage.chunks[slot.chunk.index()].instances) {
+        ops += stage.program(i).ops(slot.pass).size();
+      }
+    }
+    expected += 2 * ops;  // two ranks a stage
+  }
+  EXPECT_EQ(result.trace.spans.size(), expected);
+  std::set<std::pair<int, OpKey>> keys;
+  for (const Span& s : result.trace.spans) {
+    EXPECT_TRUE(keys.emplace(s.rank, s.key).second) << to_text(s.key);
+    EXPECT_GE(s.start_s, 0);
+    EXPECT_LE(s.start_s + s.duration_s, result.trace.step_s * 1.5 + 0.01);
+  }
+}
+
+TEST(Execution, ReportsStepsAndCallsBack) {
+  TrainConfig config = test::small_config(3);
+  std::vector<double> losses;
+  config.on_step = [&](int step, double loss, double seconds) {
+    EXPECT_EQ(step, static_cast<int>(losses.size()));
+    EXPECT_GT(seconds, 0);
+    losses.push_back(loss);
+  };
+  const TrainResult result = train(program_of(fp32_plan(2)), config);
+  ASSERT_EQ(result.steps.size(), 3U);
+  for (std::size_t s = 0; s < 3; ++s) EXPECT_EQ(losses[s], result.steps[s].loss);
+}
+
+}  // namespace
+}  // namespace pleat
