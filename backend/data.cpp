@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/data.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "core/diagnostics.hpp"
 
@@ -12,14 +12,19 @@ namespace pleat {
 
 Batches::Batches(std::span<const std::uint8_t> text, const WorkloadSpec& workload,
                  std::int64_t vocab, int dp, int micro_batch)
-    : text_(text), seq_len_(workload.seq_len), global_batch_(workload.global_batch), dp_(dp),
+    : text_(text),
+      seq_len_(workload.seq_len),
+      global_batch_(workload.global_batch),
+      dp_(dp),
       micro_batch_(micro_batch) {
   const auto length = static_cast<std::int64_t>(text.size());
   if (length < seq_len_ + 2) {
-    throw_config_error(ExitCode::bad_file, "--data", "",
-                       fmt::format("the text has {} bytes; one sample of sequence length {} and its "
-                                   "last label need {}", length, seq_len_, seq_len_ + 2),
-                       "a longer file, or a smaller --seq-len");
+    throw_config_error(
+        ExitCode::bad_file, "--data", "",
+        fmt::format("the text has {} bytes; one sample of sequence length {} and its "
+                    "last label need {}",
+                    length, seq_len_, seq_len_ + 2),
+        "a longer file, or a smaller --seq-len");
   }
   const auto largest = std::max_element(text.begin(), text.end());
   if (*largest >= vocab) {

@@ -12,8 +12,8 @@
 namespace pleat {
 
 // Which samples a data-parallel rank takes. Microbatch m of rank d holds samples
-// [(m*dp + d)*micro_batch, +micro_batch) of the step's global batch, so that the global batch is the
-// same for every dp.
+// [(m*dp + d)*micro_batch, +micro_batch) of the step's global batch, so that the global batch is
+// the same for every dp.
 class Batches {
  public:
   // Throws ConfigError when the text is shorter than one sample or has a byte the vocabulary lacks.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel or collective each kind of operation is. Operands are positional, as core/program/op.hpp
-// says at each kind.
+// Which kernel or collective each kind of operation is. Operands are positional, as
+// core/program/op.hpp says at each kind.
 #include <fmt/format.h>
 
 #include "backend/executor.hpp"
@@ -33,71 +33,109 @@ void Executor::dispatch(const Call& c) {
     case OpKind::load_labels:
       return batches_.labels(step_, c.site->microbatch.value, context_.attention().dp,
                              integers(out[0]));
-    case OpKind::embedding: return k.embedding(in[0], in[1], out[0]);
-    case OpKind::embedding_bwd: return k.embedding_bwd(in[0], in[1], out[0]);
-    case OpKind::rms_norm: return k.rms_norm(in[0], in[1], out[0], out[1], attr.eps);
+    case OpKind::embedding:
+      return k.embedding(in[0], in[1], out[0]);
+    case OpKind::embedding_bwd:
+      return k.embedding_bwd(in[0], in[1], out[0]);
+    case OpKind::rms_norm:
+      return k.rms_norm(in[0], in[1], out[0], out[1], attr.eps);
     case OpKind::rms_norm_bwd:
       return k.rms_norm_bwd(in[0], in[1], in[2], in[3], optional_view(in, 4), out[0], out[1]);
     case OpKind::head_norm:
       return k.head_norm(in[0], in[1], in[2], out[0], out[1], heads, attr.eps);
     case OpKind::head_norm_bwd:
       return k.head_norm_bwd(in[0], in[1], in[2], in[3], in[4], out[0], out[1], out[2], heads);
-    case OpKind::slice_norm: return k.slice_norm(in[0], in[1], out[0], out[1], attr.eps);
+    case OpKind::slice_norm:
+      return k.slice_norm(in[0], in[1], out[0], out[1], attr.eps);
     case OpKind::slice_norm_bwd:
       return k.slice_norm_bwd(in[0], in[1], in[2], in[3], out[0], out[1]);
     case OpKind::gemm:
       return k.gemm(in[0], attr.transpose_a, in[1], attr.transpose_b, out[0], attr.accumulate);
-    case OpKind::grouped_gemm: return grouped_gemm(c);
-    case OpKind::rope: return rope(c, false);
-    case OpKind::rope_bwd: return rope(c, true);
+    case OpKind::grouped_gemm:
+      return grouped_gemm(c);
+    case OpKind::rope:
+      return rope(c, false);
+    case OpKind::rope_bwd:
+      return rope(c, true);
     case OpKind::attention:
-    case OpKind::mla_attention: return attention(c);
+    case OpKind::mla_attention:
+      return attention(c);
     case OpKind::attention_bwd:
-    case OpKind::mla_attention_bwd: return attention_backward(c);
-    case OpKind::add: return k.add(in[0], in[1], optional_view(in, 2), out[0]);
-    case OpKind::swiglu: return k.swiglu(in[0], {}, out[0]);
-    case OpKind::swiglu_bwd: return k.swiglu_bwd(in[0], in[1], {}, out[0], {});
-    case OpKind::gelu: return k.gelu(in[0], out[0]);
-    case OpKind::gelu_bwd: return k.gelu_bwd(in[0], in[1], out[0]);
-    case OpKind::swiglu_prob: return k.swiglu(in[0], in[1], out[0]);
-    case OpKind::swiglu_prob_bwd: return k.swiglu_bwd(in[0], in[1], in[2], out[0], out[1]);
-    case OpKind::sigmoid_gate: return k.sigmoid_gate(in[0], in[1], out[0]);
-    case OpKind::sigmoid_gate_bwd: return k.sigmoid_gate_bwd(in[0], in[1], in[2], out[0], out[1]);
-    case OpKind::router_topk: return router(c);
-    case OpKind::router_topk_bwd: return router_backward(c);
+    case OpKind::mla_attention_bwd:
+      return attention_backward(c);
+    case OpKind::add:
+      return k.add(in[0], in[1], optional_view(in, 2), out[0]);
+    case OpKind::swiglu:
+      return k.swiglu(in[0], {}, out[0]);
+    case OpKind::swiglu_bwd:
+      return k.swiglu_bwd(in[0], in[1], {}, out[0], {});
+    case OpKind::gelu:
+      return k.gelu(in[0], out[0]);
+    case OpKind::gelu_bwd:
+      return k.gelu_bwd(in[0], in[1], out[0]);
+    case OpKind::swiglu_prob:
+      return k.swiglu(in[0], in[1], out[0]);
+    case OpKind::swiglu_prob_bwd:
+      return k.swiglu_bwd(in[0], in[1], in[2], out[0], out[1]);
+    case OpKind::sigmoid_gate:
+      return k.sigmoid_gate(in[0], in[1], out[0]);
+    case OpKind::sigmoid_gate_bwd:
+      return k.sigmoid_gate_bwd(in[0], in[1], in[2], out[0], out[1]);
+    case OpKind::router_topk:
+      return router(c);
+    case OpKind::router_topk_bwd:
+      return router_backward(c);
     case OpKind::expert_counts:
       k.expert_counts(in[0], out[0]);
       // Without expert parallelism there is no exchange: everything stays here.
       if (program_.plan.expert.ep == 1) bind_routed(c, out[0]);
       return;
-    case OpKind::permute: return k.permute(in[0], in[1], in[2], in[3], out[0], out[1], out[2]);
-    case OpKind::permute_bwd: return permute_backward(c);
-    case OpKind::sort_chunks: return reorder_chunks(c, true);
-    case OpKind::unsort_chunks: return reorder_chunks(c, false);
+    case OpKind::permute:
+      return k.permute(in[0], in[1], in[2], in[3], out[0], out[1], out[2]);
+    case OpKind::permute_bwd:
+      return permute_backward(c);
+    case OpKind::sort_chunks:
+      return reorder_chunks(c, true);
+    case OpKind::unsort_chunks:
+      return reorder_chunks(c, false);
     case OpKind::local_counts:
       return k.local_counts(in[0], context_.expert().ep * attr.local_experts, attr.local_experts,
                             out[0]);
-    case OpKind::unpermute: return k.unpermute(in[0], in[1], out[0]);
-    case OpKind::unpermute_bwd: return k.unpermute_bwd(in[0], in[1], out[0]);
-    case OpKind::ce_stats: return k.ce_stats(in[0], in[1], 0, out[0]);
-    case OpKind::ce_loss: return k.ce_loss(in[0], in[1], 0, in[2], attr.scale, out[1]);
+    case OpKind::unpermute:
+      return k.unpermute(in[0], in[1], out[0]);
+    case OpKind::unpermute_bwd:
+      return k.unpermute_bwd(in[0], in[1], out[0]);
+    case OpKind::ce_stats:
+      return k.ce_stats(in[0], in[1], 0, out[0]);
+    case OpKind::ce_loss:
+      return k.ce_loss(in[0], in[1], 0, in[2], attr.scale, out[1]);
     case OpKind::all_gather:
     case OpKind::reduce_scatter:
-    case OpKind::all_reduce: return collective(c);
-    case OpKind::all_to_all: return exchange_rows(c, false);
-    case OpKind::all_to_all_back: return exchange_rows(c, true);
+    case OpKind::all_reduce:
+      return collective(c);
+    case OpKind::all_to_all:
+      return exchange_rows(c, false);
+    case OpKind::all_to_all_back:
+      return exchange_rows(c, true);
     case OpKind::send:
-    case OpKind::recv: return send_or_recv(c);
-    case OpKind::zero: return k.zero(out[0]);
-    case OpKind::copy: return k.copy(in[0], out[0]);
-    case OpKind::grad_norm: return grad_norm(c);
-    case OpKind::clip: return clip(c);
-    case OpKind::adamw: return adamw(c);
+    case OpKind::recv:
+      return send_or_recv(c);
+    case OpKind::zero:
+      return k.zero(out[0]);
+    case OpKind::copy:
+      return k.copy(in[0], out[0]);
+    case OpKind::grad_norm:
+      return grad_norm(c);
+    case OpKind::clip:
+      return clip(c);
+    case OpKind::adamw:
+      return adamw(c);
     case OpKind::concat_columns:
     case OpKind::concat_columns_bwd:
     case OpKind::concat_rows:
     case OpKind::concat_rows_bwd:
-    case OpKind::quantize: break;  // train() refuses plans and models that compile to these
+    case OpKind::quantize:
+      break;  // train() refuses plans and models that compile to these
   }
   throw ExecutionError(
       fmt::format("operation '{}': this backend has no {}", c.op.name, name_of(c.op.kind)));

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention and rotary positions: the shapes that the kernels want, from the operation's attributes.
+// Attention and rotary positions: the shapes that the kernels want, from the operation's
+// attributes.
 #include "backend/executor.hpp"
 
 namespace pleat {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Collectives and the transfers between pipeline stages.
-#include <numeric>
-
 #include <fmt/format.h>
+
+#include <numeric>
 
 #include "backend/executor.hpp"
 
@@ -42,9 +42,9 @@ void Executor::collective(const Call& c) {
   if (c.op.host_sync) bind_routed(c, to);
 }
 
-// Rows to the ranks that own their experts, or back from them. all_counts[source, expert] tells every
-// member how many rows go where; rows are in expert order on the sending side, so that those for one
-// member are consecutive.
+// Rows to the ranks that own their experts, or back from them. all_counts[source, expert] tells
+// every member how many rows go where; rows are in expert order on the sending side, so that those
+// for one member are consecutive.
 void Executor::exchange_rows(const Call& c, bool back) {
   Communicator& comm = context_.comm(c.op.group);
   const View from = c.in[0], counts = c.in[1], to = c.out[0];

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Routing, the grouped products of the local experts, and the count of routed tokens, which the host
-// learns here.
-#include <algorithm>
-
+// Routing, the grouped products of the local experts, and the count of routed tokens, which the
+// host learns here.
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "backend/executor.hpp"
 #include "backend/routing.hpp"
@@ -13,8 +13,7 @@ namespace pleat {
 namespace {
 
 RouterShape router_shape(const MoeSpec& m) {
-  return {m.experts,   m.top_k, m.groups, m.top_groups, m.score, m.normalize_top_k,
-          m.scaling_factor};
+  return {m.experts, m.top_k, m.groups, m.top_groups, m.score, m.normalize_top_k, m.scaling_factor};
 }
 
 View as_column(View v, bool is_vector) {

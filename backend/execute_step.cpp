@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimizer step over the buckets. With ZeRO-1 rank r of a bucket's group owns
 // elements [r * shard_elements, +shard_elements) of the padded bucket.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "backend/executor.hpp"
 
@@ -46,8 +46,8 @@ void Executor::bucket_collective(const Call& c) {
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
   const View whole = c.out[0], shard = my_shard(which, whole);
   if (b.shards != comm.size()) {
-    throw ExecutionError(fmt::format("operation '{}': {} shards over {} ranks", c.op.name, b.shards,
-                                     comm.size()));
+    throw ExecutionError(
+        fmt::format("operation '{}': {} shards over {} ranks", c.op.name, b.shards, comm.size()));
   }
   const auto padded = static_cast<std::size_t>(b.shards * b.shard_elements);
   const std::span<float> mine(shard.f32(), static_cast<std::size_t>(b.shard_elements));
@@ -59,7 +59,8 @@ void Executor::bucket_collective(const Call& c) {
   }
 }
 
-// This rank's part of the squared norm. Where replicas hold the same gradients the first one counts.
+// This rank's part of the squared norm. Where replicas hold the same gradients the first one
+// counts.
 void Executor::grad_norm(const Call& c) {
   double sum = 0;
   for (std::size_t i = 0; i < c.in.size(); ++i) {

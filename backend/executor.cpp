@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/executor.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "backend/init.hpp"
 
@@ -29,9 +29,12 @@ bool whole_run(const StageProgram& stage, TensorId id) {
 }  // namespace
 
 Executor::Executor(const Program& program, const TrainConfig& config, const RankContext& context,
-                   const Batches& batches, KernelSet& kernels,
-                   std::atomic<std::int64_t>& progress)
-    : program_(program), config_(config), context_(context), batches_(batches), kernels_(kernels),
+                   const Batches& batches, KernelSet& kernels, std::atomic<std::int64_t>& progress)
+    : program_(program),
+      config_(config),
+      context_(context),
+      batches_(batches),
+      kernels_(kernels),
       progress_(progress),
       stage_(program.stages[static_cast<std::size_t>(context.attention().pp)]),
       store_(stage_, config.poison) {
@@ -105,15 +108,15 @@ void Executor::run_step_ops(const std::vector<Op>& ops, bool epilogue) {
 }
 
 Binding Executor::binding(const OpSite& site, const Tensor& tensor) const {
-  const bool routed = std::any_of(tensor.shape.begin(), tensor.shape.end(), [](const Dim& d) {
-    return d.symbol == Symbol::routed;
-  });
+  const bool routed = std::any_of(tensor.shape.begin(), tensor.shape.end(),
+                                  [](const Dim& d) { return d.symbol == Symbol::routed; });
   if (!routed) return {};
   const auto it = routed_.find({site.microbatch.value, site.instance->layer.value});
   if (it == routed_.end()) {
-    throw ExecutionError(fmt::format("tensor '{}' of layer {}, microbatch {}: the routed count is "
-                                     "not known yet", tensor.name, site.instance->layer.value,
-                                     site.microbatch.value));
+    throw ExecutionError(
+        fmt::format("tensor '{}' of layer {}, microbatch {}: the routed count is "
+                    "not known yet",
+                    tensor.name, site.instance->layer.value, site.microbatch.value));
   }
   return {it->second};
 }
@@ -162,9 +165,10 @@ View Executor::operand(const Op& op, const OpSite* site, TensorId id, bool reads
     if (weight.weight == id) return store_.parameter(slot, tensor, false, op.name);
     if (weight.gradient == id) return store_.parameter(slot, tensor, true, op.name);
   }
-  throw ExecutionError(fmt::format("operation '{}' of layer {} uses '{}', which has no "
-                                   "storage", op.name,
-                                   site->instance->layer.value, tensor.name));
+  throw ExecutionError(
+      fmt::format("operation '{}' of layer {} uses '{}', which has no "
+                  "storage",
+                  op.name, site->instance->layer.value, tensor.name));
 }
 
 std::vector<float> Executor::weights(Bucket which) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Executes one rank's program, operation by operation, in the order of walk_step. It decides nothing:
-// storage is born and freed where the program says, and every operation is one call to the kernels or
-// to a communicator.
+// Executes one rank's program, operation by operation, in the order of walk_step. It decides
+// nothing: storage is born and freed where the program says, and every operation is one call to the
+// kernels or to a communicator.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,9 @@ class Executor final : private StepVisitor {
   // The sum over this rank's microbatches, and the norm before clipping, of the last step.
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] double grad_norm() const { return grad_norm_; }
-  [[nodiscard]] const std::map<std::pair<int, int>, std::int64_t>& routed() const { return routed_; }
+  [[nodiscard]] const std::map<std::pair<int, int>, std::int64_t>& routed() const {
+    return routed_;
+  }
   [[nodiscard]] std::int64_t peak_live_bytes() const { return store_.arena().peak(); }
   [[nodiscard]] double min_router_margin() const { return min_margin_; }
   [[nodiscard]] const std::map<Bucket, GradientShard>& gradient_shards() const { return shards_; }
@@ -63,20 +65,20 @@ class Executor final : private StepVisitor {
   [[nodiscard]] View operand(const Op&, const OpSite*, TensorId, bool reads);
   [[nodiscard]] Binding binding(const OpSite&, const Tensor&) const;
 
-  void dispatch(const Call&);                     // execute.cpp
-  void attention(const Call&);                    // execute_attention.cpp
+  void dispatch(const Call&);   // execute.cpp
+  void attention(const Call&);  // execute_attention.cpp
   void attention_backward(const Call&);
   void rope(const Call&, bool inverse);
-  void router(const Call&);                       // execute_moe.cpp
+  void router(const Call&);  // execute_moe.cpp
   void router_backward(const Call&);
   void grouped_gemm(const Call&);
   void permute_backward(const Call&);
   void reorder_chunks(const Call&, bool sort);
   void bind_routed(const Call&, View all_counts);
-  void exchange_rows(const Call&, bool back);     // execute_comm.cpp
+  void exchange_rows(const Call&, bool back);  // execute_comm.cpp
   void collective(const Call&);
   void send_or_recv(const Call&);
-  void bucket_collective(const Call&);            // execute_step.cpp
+  void bucket_collective(const Call&);  // execute_step.cpp
   void grad_norm(const Call&);
   void clip(const Call&);
   void adamw(const Call&);

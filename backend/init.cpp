@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/init.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-
-#include <fmt/format.h>
 
 #include "core/diagnostics.hpp"
 
@@ -86,9 +86,15 @@ void fill_normal(const std::string& name, std::uint64_t seed, std::span<float> o
 void fill_initial(InitialValue value, const std::string& name, std::uint64_t seed,
                   std::span<float> out) {
   switch (value) {
-    case InitialValue::ones: std::fill(out.begin(), out.end(), 1.0F); return;
-    case InitialValue::zeros: std::fill(out.begin(), out.end(), 0.0F); return;
-    case InitialValue::normal: fill_normal(name, seed, out); return;
+    case InitialValue::ones:
+      std::fill(out.begin(), out.end(), 1.0F);
+      return;
+    case InitialValue::zeros:
+      std::fill(out.begin(), out.end(), 0.0F);
+      return;
+    case InitialValue::normal:
+      fill_normal(name, seed, out);
+      return;
   }
 }
 

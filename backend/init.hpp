@@ -23,7 +23,8 @@ struct NamedPart {
                                                  const Weight&, int ep_rank);
 
 enum class InitialValue { ones, zeros, normal };
-// Ones for the scales of norms, zeros for other vectors (biases), a normal distribution for matrices.
+// Ones for the scales of norms, zeros for other vectors (biases), a normal distribution for
+// matrices.
 [[nodiscard]] InitialValue initial_value(const LayerProgram&, const Weight&);
 
 inline constexpr double kInitStd = 0.02;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/rank_context.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "backend/runtime/execution_error.hpp"
 
@@ -12,9 +12,9 @@ namespace pleat {
 namespace {
 
 // Every rank makes its groups in this order, so that making one can wait for its members.
-constexpr Group kCollectiveGroups[] = {Group::world, Group::tp,  Group::cp,  Group::dp,
-                                       Group::dp_cp, Group::ep,  Group::etp, Group::edp,
-                                       Group::embedding};
+constexpr Group kCollectiveGroups[] = {Group::world, Group::tp,    Group::cp,
+                                       Group::dp,    Group::dp_cp, Group::ep,
+                                       Group::etp,   Group::edp,   Group::embedding};
 
 std::size_t slot(Group g) { return static_cast<std::size_t>(g); }
 

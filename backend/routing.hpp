@@ -15,8 +15,9 @@ namespace pleat {
 void forced_topk(View logits, View probs, View experts, const RouterShape&,
                  std::vector<float>& scores);
 
-// Smallest gap, over all tokens, between the worst selected expert's score and the best one that was
-// not selected though its group was. Infinity when there is no such expert. `scores` is scratch.
+// Smallest gap, over all tokens, between the worst selected expert's score and the best one that
+// was not selected though its group was. Infinity when there is no such expert. `scores` is
+// scratch.
 [[nodiscard]] double router_margin(View logits, View bias, View experts, const RouterShape&,
                                    std::vector<float>& scores);
 

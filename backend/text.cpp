@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/text.hpp"
 
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "core/diagnostics.hpp"
 

@@ -4,14 +4,14 @@
 // and train() throws what the first one threw.
 #include "backend/trainer.hpp"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <thread>
-
-#include <fmt/format.h>
 
 #include "backend/collect.hpp"
 #include "backend/comm/thread_transport.hpp"
@@ -38,7 +38,8 @@ struct RankRun {
 class Job {
  public:
   Job(const Program& program, const TrainConfig& config)
-      : program_(program), config_(config),
+      : program_(program),
+        config_(config),
         batches_(config.text, program.workload, program.model.vocab, program.plan.attention.dp,
                  program.plan.micro_batch) {
     for (auto& transport : make_thread_transports(program.plan.world())) {
@@ -87,9 +88,8 @@ class Job {
     while (finished_ < runs_.size()) {
       const std::int64_t now = progress_.load(std::memory_order_relaxed);
       if (now == seen && !error_) {
-        const std::string reason =
-            fmt::format("no operation finished for {} s: ranks wait for each other",
-                        config_.stall_seconds);
+        const std::string reason = fmt::format(
+            "no operation finished for {} s: ranks wait for each other", config_.stall_seconds);
         error_ = std::make_exception_ptr(ExecutionError(reason));
         lock.unlock();
         runs_[0].transport->abort(reason);
@@ -105,7 +105,8 @@ class Job {
 
   void run_rank(RankRun& run) {
     run.context = std::make_unique<RankContext>(program_.plan, *run.transport);
-    run.steps = run.transport->group(group_members(program_.plan, run.context->rank(), Group::world));
+    run.steps =
+        run.transport->group(group_members(program_.plan, run.context->rank(), Group::world));
     run.kernels = cpu_kernels();
     run.executor = std::make_unique<Executor>(program_, config_, *run.context, batches_,
                                               *run.kernels, progress_);

@@ -20,27 +20,27 @@ namespace pleat {
 struct TrainConfig {
   int steps = 1;
   AdamW adamw;
-  double clip_norm = 1.0;         // 0: off
-  std::uint64_t seed = 1234;      // of the initial weights, the same for every layout
-  std::vector<std::uint8_t> text; // training data, byte-level tokens
-  bool forced_routing = false;    // experts assigned round robin, probabilities kept
-  bool trace = false;             // keep spans of the last step
-  bool keep_gradients = false;    // collect full gradients and weights of the last step (tests)
-  bool poison = false;            // fill new tensors with NaN (tests)
+  double clip_norm = 1.0;          // 0: off
+  std::uint64_t seed = 1234;       // of the initial weights, the same for every layout
+  std::vector<std::uint8_t> text;  // training data, byte-level tokens
+  bool forced_routing = false;     // experts assigned round robin, probabilities kept
+  bool trace = false;              // keep spans of the last step
+  bool keep_gradients = false;     // collect full gradients and weights of the last step (tests)
+  bool poison = false;             // fill new tensors with NaN (tests)
   std::function<void(int step, double loss, double seconds)> on_step;
   // Changes an initial weight by its global name (tests). Called from every rank's thread.
   std::function<void(const std::string& name, std::span<float> values)> adjust_weight;
-  double stall_seconds = 600;     // no operation finishes for so long: ranks wait for each other
+  double stall_seconds = 600;  // no operation finishes for so long: ranks wait for each other
 };
 
 struct StepRecord {
-  double loss = 0;                // mean over the global batch's tokens
+  double loss = 0;  // mean over the global batch's tokens
   double grad_norm = 0;
   double seconds = 0;
 };
 
 struct RankMeasurement {
-  std::int64_t peak_live_bytes = 0;                   // arena high-water mark, all steps
+  std::int64_t peak_live_bytes = 0;  // arena high-water mark, all steps
   // Routed tokens received in the last step: (microbatch, layer) -> R.
   std::map<std::pair<int, int>, std::int64_t> routed;
 };
@@ -55,9 +55,9 @@ struct TrainResult {
   double min_router_margin = 0;
 };
 
-// Executes `steps` steps of the program on plan.world() threads. Throws ConfigError when the plan or
-// the model uses what this backend cannot run yet (backend/supported.hpp), or the text does not fit;
-// ExecutionError (backend/executor.hpp) when the program cannot be executed as written.
+// Executes `steps` steps of the program on plan.world() threads. Throws ConfigError when the plan
+// or the model uses what this backend cannot run yet (backend/supported.hpp), or the text does not
+// fit; ExecutionError (backend/executor.hpp) when the program cannot be executed as written.
 [[nodiscard]] TrainResult train(const Program&, const TrainConfig&);
 
 }  // namespace pleat

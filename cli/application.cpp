@@ -90,8 +90,10 @@ int run_application(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
-    return run(app, [&] { print(e.get_name() == "CallForVersion" ? version_text() + "\n"
-                                                                  : selected(app).help()); });
+    const bool version = e.get_name() == "CallForVersion";
+    const std::vector<CLI::App*> parsed = app.get_subcommands();
+    const CLI::App* command = parsed.empty() ? nullptr : parsed.front();
+    return run(app, [&] { print(version ? version_text() + "\n" : help_text(app, command)); });
   } catch (const CLI::ParseError& e) {
     return report_parse_error(app, e);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/option_checks.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {
@@ -67,10 +68,10 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
   };
   describe("-m,--model", o.model, "Name of a shipped model (`pleat models`) or a Hugging Face config.json");
   describe("-c,--cluster", o.cluster, "Name of a shipped cluster (`pleat clusters`) or a cluster file");
-  describe("-n,--gpus", o.gpus, "GPUs in the job")->check(CLI::Range(1, kMaxWorld));
-  describe("-s,--seq-len", o.seq_len, "Tokens of a sequence")->check(CLI::Range(std::int64_t{1}, kMaxTokens));
+  describe("-n,--gpus", o.gpus, "GPUs in the job")->check(in_range(1, kMaxWorld));
+  describe("-s,--seq-len", o.seq_len, "Tokens of a sequence")->check(in_range(std::int64_t{1}, kMaxTokens));
   describe("-b,--global-batch", o.global_batch, "Sequences of a step, over all GPUs")
-      ->check(CLI::Range(std::int64_t{1}, kMaxTokens));
+      ->check(in_range(std::int64_t{1}, kMaxTokens));
   describe("--runtime", o.runtime,
            "Dialect to compile for: megatron or pleat (default: the profile's, else pleat on "
            "localhost and megatron elsewhere)");
@@ -81,7 +82,7 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
 
 void add_shape_options(CLI::App& app, ShapeOptions& o) {
   const auto degree = [&](const char* name, std::optional<int>& value, const char* text) {
-    app.add_option(name, value, text)->check(CLI::Range(1, kMaxWorld))->group(kShape);
+    app.add_option(name, value, text)->check(in_range(1, kMaxWorld))->group(kShape);
   };
   const auto word = [&](const char* name, std::optional<std::string>& value, const char* text) {
     app.add_option(name, value, text)->group(kShape);

@@ -32,11 +32,22 @@ std::string first_extra(const CLI::App& command) {
   return {};
 }
 
+bool is_extra(const CLI::ParseError& e) {
+  return e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+}
+
 }  // namespace
 
 const CLI::App& selected(const CLI::App& app) {
   const std::vector<CLI::App*> parsed = app.get_subcommands();
   return parsed.empty() ? app : *parsed.front();
+}
+
+std::string help_text(const CLI::App& app, const CLI::App* command) {
+  const std::string name = command == nullptr ? app.get_name() : app.get_name() + " " + command->get_name();
+  const CLI::App& about = command == nullptr ? app : *command;
+  // Not App::help, which would describe the subcommand that was parsed instead.
+  return about.get_formatter()->make_help(&about, name, CLI::AppFormatMode::Normal);
 }
 
 const CLI::App* find_command(const CLI::App& app, const std::string& name) {
@@ -57,7 +68,7 @@ void throw_unknown_command(const CLI::App& app, const std::string& word) {
 
 std::string parse_problem(const CLI::App& app, const CLI::ParseError& e) {
   const CLI::App& command = selected(app);
-  if (e.get_name() != "ExtrasError") return e.what();
+  if (!is_extra(e)) return e.what();
   const std::string word = first_extra(command);
   if (word.rfind("-", 0) == 0) return "unknown option " + word;
   return "unexpected argument '" + word + "'";
@@ -68,7 +79,7 @@ std::string parse_hint(const CLI::App& app, const CLI::ParseError& e) {
   const std::string help =
       &command == &app ? "`pleat --help` lists the commands"
                        : "`pleat help " + command.get_name() + "` lists the options";
-  if (e.get_name() != "ExtrasError") return help;
+  if (!is_extra(e)) return help;
   const std::string near = nearest_name(first_extra(command), option_names(command));
   return near.empty() ? help : "did you mean " + near + "? " + help;
 }

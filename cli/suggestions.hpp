@@ -11,6 +11,9 @@ namespace pleat::cli {
 // The subcommand that was parsed, or the application itself.
 [[nodiscard]] const CLI::App& selected(const CLI::App&);
 
+// The help of a command, or of the application for nullptr.
+[[nodiscard]] std::string help_text(const CLI::App&, const CLI::App* command);
+
 // nullptr when there is none of that name.
 [[nodiscard]] const CLI::App* find_command(const CLI::App&, const std::string& name);
 

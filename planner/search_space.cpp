@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "core/plan/layout.hpp"
+#include "core/program/pipeline_order.hpp"
 #include "planner/stage_balance.hpp"
 
 namespace pleat {
@@ -126,7 +127,7 @@ class Enumerator {
     if (!accept(plan)) return;
     for (const RecomputeChoice& choice : recompute_) {
       for (const bool overlap : {false, true}) {
-        if (overlap && (config_.runtime != Runtime::megatron || plan.expert.ep == 1)) continue;
+        if (overlap && (config_.runtime != Runtime::megatron || !can_overlap(plan))) continue;
         if (!overlap && choice.modules.empty() && !choice.full) continue;  // the bare mesh
         plan.recompute = choice.modules;
         plan.recompute_full = choice.full;
@@ -134,6 +135,19 @@ class Enumerator {
         accept(plan);
       }
     }
+  }
+
+  // Overlap pairs the forward pass of one microbatch with the backward pass of another: there must
+  // be such pairs on the first stage too, whose warm-up is the longest.
+  bool can_overlap(const Plan& plan) const {
+    if (plan.expert.ep == 1) return false;
+    const std::int64_t m = plan.microbatches(workload_.global_batch);
+    const Schedule schedule{.pp = plan.attention.pp,
+                            .vpp = plan.vpp,
+                            .microbatches = static_cast<int>(m),
+                            .group = plan.microbatch_group,
+                            .extra_warmup = true};
+    return warmup_slots(schedule, Stage{0}) < m * plan.vpp;
   }
 
   const Constraint* broken_rule(const Plan& plan) const {

@@ -3,7 +3,8 @@
 // The plans a search considers. The space is finite and stated here:
 //   TP up to the innermost network domain, CP up to 16, PP, VPP, EP, ETP <= TP: divisors (EP: of the
 //   experts), microbatches of 1 2 4 8 sequences, the recompute sets of recompute_choices, both
-//   layouts of layout_choices, expert-parallel overlap off and, for Megatron, on.
+//   layouts of layout_choices, expert-parallel overlap off and, for Megatron and where every stage
+//   has passes to pair, on.
 // Pinned values are taken as they are. The named constraints decide which combinations are valid.
 #pragma once
 

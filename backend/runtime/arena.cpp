@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
-// Sizes are rounded up to eighths of a power of two, so that routed tensors, whose size changes with
-// every microbatch, find a freed block to reuse. Only requested bytes are counted.
+// Sizes are rounded up to eighths of a power of two, so that routed tensors, whose size changes
+// with every microbatch, find a freed block to reuse. Only requested bytes are counted.
 std::int64_t capacity_of(std::int64_t bytes) {
   const auto wanted = static_cast<std::uint64_t>(bytes < 64 ? 64 : bytes);
   const std::uint64_t step = std::max<std::uint64_t>(64, std::bit_floor(wanted) / 8);
@@ -41,8 +41,8 @@ Block Arena::allocate(std::int64_t bytes) {
   auto& list = free_[capacity];
   Block block;
   if (list.empty()) {
-    block.data_ = static_cast<std::byte*>(
-        ::operator new(static_cast<std::size_t>(capacity), kAlignment));
+    block.data_ =
+        static_cast<std::byte*>(::operator new(static_cast<std::size_t>(capacity), kAlignment));
   } else {
     block.data_ = list.back();
     list.pop_back();

@@ -19,7 +19,10 @@ class Block {
  public:
   Block() = default;
   Block(Block&& other) noexcept { swap(other); }
-  Block& operator=(Block&& other) noexcept { swap(other); return *this; }
+  Block& operator=(Block&& other) noexcept {
+    swap(other);
+    return *this;
+  }
   ~Block();
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }

@@ -52,8 +52,10 @@ View TensorStore::activation(const InstanceKey& key, const Tensor& tensor, const
                                      where(key)));
   }
   if (reads && !it->second.written) {
-    throw ExecutionError(fmt::format("operation '{}' reads tensor '{}', which nothing has written "
-                                     "({})", op, tensor.name, where(key)));
+    throw ExecutionError(
+        fmt::format("operation '{}' reads tensor '{}', which nothing has written "
+                    "({})",
+                    op, tensor.name, where(key)));
   }
   if (!reads) it->second.written = true;
   return view_of(block.data(), tensor, binding);
@@ -70,8 +72,8 @@ void TensorStore::birth_state(TensorId id) {
 void TensorStore::death_state(TensorId id) {
   StateStorage& s = state_[id.index()];
   if (!s.born) {
-    throw ExecutionError(fmt::format("step tensor '{}' is freed but not alive",
-                                     stage_.state[id.index()].name));
+    throw ExecutionError(
+        fmt::format("step tensor '{}' is freed but not alive", stage_.state[id.index()].name));
   }
   s = StateStorage{};
 }
@@ -80,12 +82,14 @@ View TensorStore::state(TensorId id, bool reads, const std::string& op) {
   StateStorage& s = state_[id.index()];
   const Tensor& tensor = stage_.state[id.index()];
   if (!s.born) {
-    throw ExecutionError(fmt::format("operation '{}' uses step tensor '{}', which is not alive", op,
-                                     tensor.name));
+    throw ExecutionError(
+        fmt::format("operation '{}' uses step tensor '{}', which is not alive", op, tensor.name));
   }
   if (reads && !s.written) {
-    throw ExecutionError(fmt::format("operation '{}' reads step tensor '{}', which nothing has "
-                                     "written in this step", op, tensor.name));
+    throw ExecutionError(
+        fmt::format("operation '{}' reads step tensor '{}', which nothing has "
+                    "written in this step",
+                    op, tensor.name));
   }
   if (!reads) s.written = true;
   return view_of(s.block.data(), tensor, {});
@@ -96,11 +100,11 @@ View TensorStore::parameter(const WeightSlot& slot, const Tensor& tensor, bool g
   const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(slot.bucket)];
   const View whole = state(gradient ? bucket.gradients : bucket.weights, true, op);
   const std::int64_t elements = tensor.elements({});
-  if (whole.dtype != tensor.dtype || slot.offset < 0 ||
-      slot.offset + elements > whole.elements()) {
-    throw ExecutionError(fmt::format("operation '{}' uses '{}' at [{}, {}) of a bucket with {} "
-                                     "elements", op, tensor.name, slot.offset,
-                                     slot.offset + elements, whole.elements()));
+  if (whole.dtype != tensor.dtype || slot.offset < 0 || slot.offset + elements > whole.elements()) {
+    throw ExecutionError(
+        fmt::format("operation '{}' uses '{}' at [{}, {}) of a bucket with {} "
+                    "elements",
+                    op, tensor.name, slot.offset, slot.offset + elements, whole.elements()));
   }
   std::byte* data = static_cast<std::byte*>(whole.data) + bytes_of(tensor.dtype, slot.offset);
   return view_of(data, tensor, {});
@@ -109,8 +113,9 @@ View TensorStore::parameter(const WeightSlot& slot, const Tensor& tensor, bool g
 void TensorStore::require_no_activations() const {
   if (activations_.empty()) return;
   const auto& [key, activation] = *activations_.begin();
-  throw ExecutionError(fmt::format("{} activations are alive after the step, the first is '{}' ({})",
-                                   activations_.size(), activation.name, where(key)));
+  throw ExecutionError(
+      fmt::format("{} activations are alive after the step, the first is '{}' ({})",
+                  activations_.size(), activation.name, where(key)));
 }
 
 }  // namespace pleat

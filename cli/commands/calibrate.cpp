@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/option_checks.hpp"
 #include "cli/workflow/calibrate_machine.hpp"
 
 namespace pleat::cli {
@@ -17,7 +18,7 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--ranks", o->ranks, "Ranks that share the cores in the shared measurements")
       ->capture_default_str()
-      ->check(CLI::Range(1, 256));
+      ->check(in_range(1, 256));
   command->add_option("-o,--out", o->out_file,
                       "Profile file (default: where `--profile NAME` and the other commands find it)");
   command->add_flag("--json", o->json, "Print the profile as JSON");

@@ -6,6 +6,7 @@
 
 #include "calibration/compare.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/option_checks.hpp"
 #include "cli/report/output.hpp"
 #include "core/json/text_file.hpp"
 
@@ -39,7 +40,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->required();
   command->add_option("--rows", o->rows, "Operations to show")
       ->capture_default_str()
-      ->check(CLI::Range(1, 100'000));
+      ->check(in_range(1, 100'000));
   command->add_flag("--json", o->json, "Print JSON");
   command->footer("Examples:\n"
                   "  pleat compare measured.json predicted.json\n"

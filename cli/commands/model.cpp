@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/option_checks.hpp"
 #include "cli/report/model_report.hpp"
 #include "cli/report/output.hpp"
 #include "core/spec/catalog.hpp"
@@ -31,7 +32,7 @@ void add_model_command(CLI::App& app, Action& action) {
   command->add_option("MODEL", o->model, "Name of a shipped model or a Hugging Face config.json")
       ->required();
   command->add_option("-s,--seq-len", o->seq_len, "Tokens of a sequence, for the FLOPs")->capture_default_str()
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+      ->check(in_range(std::int64_t{1}, std::int64_t{1} << 40));
   command->add_flag("--json", o->json, "Print JSON");
   command->footer("Examples:\n"
                   "  pleat model deepseek-v3\n"

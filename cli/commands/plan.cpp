@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/option_checks.hpp"
 #include "cli/workflow/find_plan.hpp"
 
 namespace pleat::cli {
@@ -14,7 +15,7 @@ void add_pins(CLI::App& command, FindPlanOptions& o) {
   const auto pin = [&](const char* name, std::vector<int>& values, const char* what) {
     command.add_option(name, values, std::string("Only these ") + what + ", with commas between")
         ->delimiter(',')
-        ->check(CLI::Range(1, 16'777'216))
+        ->check(in_range(1, 16'777'216))
         ->group("Pins");
   };
   pin("--tp", o.tp, "tensor parallel sizes");
@@ -39,14 +40,14 @@ void add_plan_command(CLI::App& app, Action& action) {
                       "fp32, bf16, fp8, mxfp8 or nvfp4 (default: bf16 for megatron, fp32 for pleat)");
   command->add_option("--top", o->top, "How many plans to show")
       ->capture_default_str()
-      ->check(CLI::Range(1, 10'000));
+      ->check(in_range(1, 10'000));
   command
       ->add_option("--compare", o->compare,
                    "A recipe to price beside the winner, as \"tp=1,pp=2,vpp=8,ep=32\"; may be repeated")
       ->expected(1)
       ->take_all();
   command->add_option("--threads", o->threads, "Threads of the search (default: all cores)")
-      ->check(CLI::Range(0, 1024));
+      ->check(in_range(0, 1024));
   command->add_option("-o,--out", o->out_file, "Write the best plan's file");
   command->add_flag("--json", o->json, "Print JSON");
   add_pins(*command, *o);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/option_checks.hpp"
 #include "cli/report/program_report.hpp"
 
 namespace pleat::cli {
@@ -15,9 +16,9 @@ void add_program_command(CLI::App& app, Action& action) {
   const auto o = std::make_shared<ProgramOptions>();
   add_plan_options(*command, o->plan);
   command->add_option("--layer", o->layer, "Only this decoder layer, from 0")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{10'000}));
+      ->check(in_range(std::int64_t{0}, std::int64_t{10'000}));
   command->add_option("--stage", o->stage, "Pipeline stage, from 0 (default: the first, or the layer's)")
-      ->check(CLI::Range(0, 16'777'215));
+      ->check(in_range(0, 16'777'215));
   command->add_flag("--json", o->json, "Print JSON");
   command->footer(
       "Examples:\n"

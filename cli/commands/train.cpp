@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/option_checks.hpp"
 #include "cli/workflow/train_and_compare.hpp"
 
 namespace pleat::cli {
@@ -16,8 +17,8 @@ void add_train_command(CLI::App& app, Action& action) {
   add_plan_options(*command, o->plan);
   command->add_option("-d,--data", o->data, "Text to train on: a file, or 'bible' (Debian's bible-kjv)")
       ->capture_default_str();
-  command->add_option("--steps", o->steps, "Training steps")->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  command->add_option("--lr", o->lr, "Learning rate of AdamW")->capture_default_str()->check(CLI::Range(0.0, 1.0));
+  command->add_option("--steps", o->steps, "Training steps")->capture_default_str()->check(in_range(1, 1'000'000));
+  command->add_option("--lr", o->lr, "Learning rate of AdamW")->capture_default_str()->check(in_range(0.0, 1.0));
   command->add_option("--seed", o->seed, "Seed of the initial weights")->capture_default_str();
   command->add_flag("--forced-routing", o->forced_routing,
                     "Give every expert the same number of tokens");

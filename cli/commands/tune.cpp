@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/option_checks.hpp"
 #include "cli/workflow/tune.hpp"
 
 namespace pleat::cli {
@@ -19,21 +20,21 @@ void add_tune_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--ranks", o->ranks, "Ranks, threads of this process")
       ->capture_default_str()
-      ->check(CLI::Range(1, 64));
+      ->check(in_range(1, 64));
   command->add_option("-s,--seq-len", o->seq_len, "Tokens of a sequence")
       ->capture_default_str()
-      ->check(CLI::Range(1, 65'536));
+      ->check(in_range(1, 65'536));
   command->add_option("-b,--global-batch", o->global_batch, "Sequences of a step")
       ->capture_default_str()
-      ->check(CLI::Range(1, 65'536));
+      ->check(in_range(1, 65'536));
   command->add_option("--steps", o->steps, "Training steps (default: about 40 seconds of them)")
-      ->check(CLI::Range(1, 1'000'000));
+      ->check(in_range(1, 1'000'000));
   command->add_option("--rounds", o->rounds, "Rounds of the comparison")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
+      ->check(in_range(1, 1000));
   command->add_option("--lr", o->lr, "Learning rate of AdamW")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(in_range(0.0, 1.0));
   command->add_option("-o,--out", o->out, "Folder for the profile, the plan and the traces "
                                           "(default: tune in Pleat's cache folder)");
   command->add_flag("--recalibrate", o->recalibrate, "Measure even if the folder's profile is fresh");

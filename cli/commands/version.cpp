@@ -34,7 +34,7 @@ void add_help_command(CLI::App& app, Action& action) {
     action = [&app, name] {
       const CLI::App* about = find_command(app, *name);
       if (!name->empty() && about == nullptr) throw_unknown_command(app, *name);
-      print((name->empty() ? app : *about).help());
+      print(help_text(app, about));
     };
   });
 }

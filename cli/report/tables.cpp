@@ -54,6 +54,7 @@ std::string format_count(std::int64_t n) {
 }
 
 std::string format_billions(std::int64_t n) {
+  if (n < 10'000'000) return fmt::format("{:.3f} M", static_cast<double>(n) / 1e6);
   return fmt::format("{:.3f} B", static_cast<double>(n) / 1e9);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The arena counts what was asked for, and nothing else.
+#include "backend/runtime/arena.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
-
-#include "backend/runtime/arena.hpp"
 
 namespace pleat {
 namespace {
@@ -49,7 +49,10 @@ TEST(Arena, AlignsAndHandsOutDistinctMemory) {
 TEST(Arena, ReusesFreedMemoryOfNearlyTheSameSize) {
   Arena arena(false);
   std::byte* first = nullptr;
-  { const Block a = arena.allocate(1'000'000); first = a.data(); }
+  {
+    const Block a = arena.allocate(1'000'000);
+    first = a.data();
+  }
   const Block b = arena.allocate(990'000);
   EXPECT_EQ(b.data(), first);
   EXPECT_EQ(arena.live(), 990'000);

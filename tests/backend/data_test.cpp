@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Tokens are bytes, and the global batch does not depend on how many ranks share it.
+#include "backend/data.hpp"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <set>
 
-#include "backend/data.hpp"
 #include "backend/text.hpp"
 #include "core/diagnostics.hpp"
 
@@ -20,7 +21,8 @@ std::vector<std::uint8_t> counting_text(std::size_t length) {
   return text;
 }
 
-std::vector<std::int32_t> tokens(const Batches& b, std::size_t n, int step, int microbatch, int dp) {
+std::vector<std::int32_t> tokens(const Batches& b, std::size_t n, int step, int microbatch,
+                                 int dp) {
   std::vector<std::int32_t> out(n);
   b.tokens(step, microbatch, dp, out);
   return out;
@@ -75,8 +77,9 @@ TEST(Batches, RefusesTextThatIsTooShortOrOutsideTheVocabulary) {
     const Batches b(text, {.seq_len = 4, .global_batch = 1}, 6, 1, 1);
     FAIL();
   } catch (const ConfigError& e) {
-    EXPECT_STREQ(e.what(), "error: --data: byte 8 at offset 8 is not in the vocabulary of 6 tokens\n"
-                           "  hint: a model with vocab_size 256 or more: tokens are bytes");
+    EXPECT_STREQ(e.what(),
+                 "error: --data: byte 8 at offset 8 is not in the vocabulary of 6 tokens\n"
+                 "  hint: a model with vocab_size 256 or more: tokens are bytes");
     EXPECT_EQ(e.exit_code(), ExitCode::bad_file);
   }
 }

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What train() says when a plan, a text or a program cannot be run, and the trace that it keeps.
+#include "backend/executor.hpp"
+
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "backend/executor.hpp"
 #include "core/diagnostics.hpp"
 #include "tests/backend/train_runs.hpp"
 
@@ -36,8 +37,9 @@ TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
     FAIL();
   } catch (const ConfigError& e) {
     ASSERT_EQ(e.diagnostics().size(), 2U);
-    EXPECT_EQ(to_text(e.diagnostics()[0]), "error: --tp: tp: this backend runs tp 1 so far (got 2)\n"
-                                           "  hint: use --dp, --ep and --pp");
+    EXPECT_EQ(to_text(e.diagnostics()[0]),
+              "error: --tp: tp: this backend runs tp 1 so far (got 2)\n"
+              "  hint: use --dp, --ep and --pp");
     EXPECT_EQ(e.diagnostics()[1].hint, "use --precision fp32");
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
   }
@@ -46,9 +48,11 @@ TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
 TEST(Execution, ReportsATensorWithoutALifetime) {
   Program program = program_of(fp32_plan());
   LayerProgram& layer = program.stages[0].layers[1];
-  std::erase_if(layer.lives, [&](const Lifetime& l) { return layer.tensor(l.tensor).name == "qkv"; });
-  EXPECT_EQ(execution_error(program),
-            "operation 'qkv' uses tensor 'qkv', which is not alive (microbatch 0, chunk 0, position 1)");
+  std::erase_if(layer.lives,
+                [&](const Lifetime& l) { return layer.tensor(l.tensor).name == "qkv"; });
+  EXPECT_EQ(
+      execution_error(program),
+      "operation 'qkv' uses tensor 'qkv', which is not alive (microbatch 0, chunk 0, position 1)");
 }
 
 TEST(Execution, ReportsAReadOfWhatNothingWrote) {
@@ -66,8 +70,9 @@ TEST(Execution, ReportsAnActivationThatIsNeverFreed) {
   for (Lifetime& life : program.stages[0].layers[1].lives) {
     if (program.stages[0].layers[1].tensor(life.tensor).name == "attn") life.end.reset();
   }
-  EXPECT_EQ(execution_error(program), "8 activations are alive after the step, the first is 'attn' "
-                                      "(microbatch 0, chunk 0, position 1)");
+  EXPECT_EQ(execution_error(program),
+            "8 activations are alive after the step, the first is 'attn' "
+            "(microbatch 0, chunk 0, position 1)");
 }
 
 TEST(Execution, ReportsRanksThatWaitForEachOther) {

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Initial weights depend on the seed and the global name, not on the layout.
+#include "backend/init.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 #include <set>
 
-#include "backend/init.hpp"
 #include "tests/support/small_models.hpp"
 
 namespace pleat {
@@ -45,8 +46,7 @@ TEST(Init, DependsOnNameSeedAndIndexAlone) {
 TEST(Init, NormScalesAreOnesBiasesZeros) {
   ModelSpec model = test::small_moe();
   model.moe->expert_bias = true;
-  const Program program =
-      compile(model, test::small_workload(), test::fp32_plan(), Runtime::pleat);
+  const Program program = compile(model, test::small_workload(), test::fp32_plan(), Runtime::pleat);
   std::map<std::string, InitialValue> values;
   for (const LayerInstance& instance : program.stages[0].chunks[0].instances) {
     const LayerProgram& layer = program.stages[0].program(instance);
@@ -66,8 +66,8 @@ TEST(Init, NormScalesAreOnesBiasesZeros) {
 }
 
 TEST(Init, LocalExpertsHaveGlobalNames) {
-  const Program program = compile(test::small_moe(), test::small_workload(),
-                                  test::fp32_plan(4, 4), Runtime::pleat);
+  const Program program =
+      compile(test::small_moe(), test::small_workload(), test::fp32_plan(4, 4), Runtime::pleat);
   std::set<std::string> names;
   for (int ep = 0; ep < 4; ++ep) {
     for (const LayerInstance& instance : program.stages[0].chunks[0].instances) {

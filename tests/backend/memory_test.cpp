@@ -19,9 +19,15 @@ Plan recomputing(Plan plan) {
 }
 
 std::vector<Plan> plans() {
-  return {fp32_plan(),        fp32_plan(2),          fp32_plan(2, 2),
-          fp32_plan(4, 4),    fp32_plan(4, 2),       fp32_plan(1, 1, 2),
-          fp32_plan(2, 2, 2), fp32_plan(1, 1, 4),    recomputing(fp32_plan(2, 2)),
+  return {fp32_plan(),
+          fp32_plan(2),
+          fp32_plan(2, 2),
+          fp32_plan(4, 4),
+          fp32_plan(4, 2),
+          fp32_plan(1, 1, 2),
+          fp32_plan(2, 2, 2),
+          fp32_plan(1, 1, 4),
+          recomputing(fp32_plan(2, 2)),
           recomputing(fp32_plan(2, 2, 2))};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Every layout computes what one rank computes: losses and all gradients, with skewed routing and an
-// expert without tokens. Where the additions are the same, so are the bits.
+// Every layout computes what one rank computes: losses and all gradients, with skewed routing and
+// an expert without tokens. Where the additions are the same, so are the bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,9 +61,7 @@ class Parity : public testing::TestWithParam<Layout> {
   }
 };
 
-TEST_P(Parity, LossAndGradientsOfGqa) {
-  compare(test::biased(test::small_moe()), GetParam().plan);
-}
+TEST_P(Parity, LossAndGradientsOfGqa) { compare(test::biased(test::small_moe()), GetParam().plan); }
 
 TEST_P(Parity, LossAndGradientsOfMlaWithGroupedSigmoidRouting) {
   compare(test::small_mla(), GetParam().plan);
@@ -95,7 +93,7 @@ TEST(Routing, IsSkewedInTheseTests) {
     for (const auto& [where, count] : r.ranks[rank].routed) received[rank] += count;
     all += received[rank];
   }
-  EXPECT_EQ(all, 8 * 16 * 2 * 3);  // samples x tokens x top-k x MoE layers
+  EXPECT_EQ(all, 8 * 16 * 2 * 3);             // samples x tokens x top-k x MoE layers
   EXPECT_GT(received[0], 1.5 * received[2]);  // experts 0, 1 against 4, 5
 }
 

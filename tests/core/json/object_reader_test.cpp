@@ -24,7 +24,8 @@ struct Document {
 
 TEST(ObjectReader, ReadsEveryType) {
   Document d(
-      R"({"i": 3, "x": 2, "b": true, "s": "hi", "c": "two", "q": "5 us", "o": {"y": 0.5}, "l": [1], "z": null})");
+      R"({"i": 3, "x": 2, "b": true, "s": "hi", "c": "two",
+                  "q": "5 us", "o": {"y": 0.5}, "l": [1], "z": null})");
   EXPECT_EQ(d.reader.integer("i", {1, 3}), 3);
   EXPECT_EQ(d.reader.number("x"), 2.0);
   EXPECT_TRUE(d.reader.boolean("b"));

@@ -154,8 +154,8 @@ TEST(BadInput, SizesThatMultiplyTooLarge) {
   const std::string message = error_of([] {
     return read_hf_config(
         R"({"model_type": "mixtral", "num_hidden_layers": 10000, "hidden_size": 1048576,
-"intermediate_size": 16777216, "num_attention_heads": 65536, "head_dim": 65536, "vocab_size": 16777216,
-"num_local_experts": 65536, "num_experts_per_tok": 65536})",
+"intermediate_size": 16777216, "num_attention_heads": 65536, "head_dim": 65536,
+"vocab_size": 16777216, "num_local_experts": 65536, "num_experts_per_tok": 65536})",
         "config.json", "m");
   });
   EXPECT_EQ(message.find("error: config.json:1:1: about 3.5e+22 parameters"), 0U) << message;

@@ -94,8 +94,11 @@ TEST(HfConfig, HeadsTimesHeadDimNeedNotBeHidden) {
 
 TEST(HfConfig, NestedTextConfigAndUnusedInfinity) {
   const HfImport import = read_hf_config(
-      R"({"vision": {"x": 1}, "time_step_limit": [0.0, Infinity], "text_config": {"model_type": "llama",
-          "num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4,
+      R"({"vision": {"x": 1}, "time_step_limit": [0.0, Infinity],
+          "text_config": {"model_type": "llama",
+          "num_hidden_layers": 2, "hidden_size": 64,
+        "intermediate_size": 128,
+          "num_attention_heads": 4,
           "vocab_size": 100, "dtype": "bfloat16"}})",
       "c.json", "nested");
   EXPECT_EQ(import.model.hidden, 64);
@@ -108,7 +111,8 @@ TEST(HfConfig, NestedTextConfigAndUnusedInfinity) {
 }
 
 const char* const kMoeStart =
-    R"({"model_type": "deepseek_v3", "num_hidden_layers": 4, "hidden_size": 64, "intermediate_size": 128,
+    R"({"model_type": "deepseek_v3", "num_hidden_layers": 4, "hidden_size": 64,
+        "intermediate_size": 128,
         "num_attention_heads": 4, "vocab_size": 100, "kv_lora_rank": 16, "qk_nope_head_dim": 8,
         "qk_rope_head_dim": 4, "v_head_dim": 8, "n_routed_experts": 8, "num_experts_per_tok": 2,
         "moe_intermediate_size": 32, )";
