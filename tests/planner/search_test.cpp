@@ -26,19 +26,38 @@ StepEstimate price_plan(const ModelSpec& model, const ClusterSpec& cluster, cons
   return estimate(compile(model, small_workload(), plan, config.runtime), cluster, small_profile());
 }
 
-std::vector<Plan> exhaustive(const ModelSpec& model, const ClusterSpec& cluster,
-                             const SearchConfig& config) {
-  const SearchSpace space = enumerate_plans(model, cluster, small_workload(), config);
+// Every plan's estimate, in plan order.
+std::vector<Candidate> price_all(const ModelSpec& model, const ClusterSpec& cluster,
+                                 const SearchConfig& config) {
+  std::vector<Candidate> all;
+  for (const Plan& p : enumerate_plans(model, cluster, small_workload(), config).plans) {
+    all.push_back({p, price_plan(model, cluster, p, config)});
+  }
+  return all;
+}
+
+// Bytes of a GPU on which the given share of the plans fits.
+double memory_for_share(const std::vector<Candidate>& all, const SearchConfig& config, double share) {
+  std::vector<std::int64_t> peaks;
+  for (const Candidate& c : all) peaks.push_back(c.estimate.peak_bytes());
+  std::sort(peaks.begin(), peaks.end());
+  const auto index = static_cast<std::size_t>(share * static_cast<double>(peaks.size() - 1));
+  return (static_cast<double>(peaks[index]) + 1) / (1 - config.memory_margin);
+}
+
+std::vector<Plan> best_of(const std::vector<Candidate>& all, const ClusterSpec& cluster,
+                          const SearchConfig& config) {
   std::vector<Priced> fitting;
-  for (std::size_t i = 0; i < space.plans.size(); ++i) {
-    const StepEstimate e = price_plan(model, cluster, space.plans[i], config);
+  for (std::size_t i = 0; i < all.size(); ++i) {
     const double usable = cluster.gpu.memory.base() * (1 - config.memory_margin);
-    if (e.fits && static_cast<double>(e.peak_bytes()) <= usable) fitting.push_back({e.step, i});
+    if (static_cast<double>(all[i].estimate.peak_bytes()) <= usable) {
+      fitting.push_back({all[i].estimate.step, i});
+    }
   }
   std::sort(fitting.begin(), fitting.end());
   std::vector<Plan> best;
   for (std::size_t i = 0; i < fitting.size() && i < static_cast<std::size_t>(config.top); ++i) {
-    best.push_back(space.plans[fitting[i].index]);
+    best.push_back(all[fitting[i].index].plan);
   }
   return best;
 }
@@ -50,14 +69,16 @@ std::vector<Plan> plans_of(const SearchResult& result) {
 }
 
 TEST(Search, EqualsPricingEveryPlan) {
+  const ModelSpec model = small_model();
   for (int gpus : {1, 2, 4}) {
-    for (const double memory : {80e9, 2.5e8, 1.2e8}) {
-      const ModelSpec model = small_model();
-      const ClusterSpec cluster = small_cluster(memory);
-      const SearchConfig config = small_config(gpus);
+    const SearchConfig config = small_config(gpus);
+    const std::vector<Candidate> all = price_all(model, small_cluster(), config);
+    for (const double share : {1.0, 0.5, 0.02}) {
+      const ClusterSpec cluster = small_cluster(memory_for_share(all, config, share));
       const SearchResult result =
           search(model, cluster, small_workload(), small_profile(), config);
-      EXPECT_EQ(plans_of(result), exhaustive(model, cluster, config)) << gpus << " " << memory;
+      ASSERT_FALSE(result.best.empty());
+      EXPECT_EQ(plans_of(result), best_of(all, cluster, config)) << gpus << " " << share;
       std::int64_t counted = static_cast<std::int64_t>(result.best.size());
       for (const auto& [rule, count] : result.rejected) counted += count;
       EXPECT_EQ(counted, result.enumerated);  // every plan is accounted for
@@ -95,13 +116,16 @@ TEST(Search, BoundsAreAdmissible) {
 
 TEST(Search, SameBytesAtAnyThreadCount) {
   const ModelSpec model = small_model();
-  const ClusterSpec cluster = small_cluster(1.2e8);
+  const SearchConfig wide = small_config(8);
+  const ClusterSpec cluster = small_cluster(
+      memory_for_share(price_all(model, small_cluster(), wide), wide, 0.3));
   std::string first;
   for (int threads : {1, 2, 3}) {
-    SearchConfig config = small_config(8);
+    SearchConfig config = wide;
     config.threads = threads;
     const SearchResult r = search(model, cluster, small_workload(), small_profile(), config);
     ASSERT_FALSE(r.best.empty());
+    EXPECT_GT(r.rejected.at("memory"), 0);
     const std::string text = search_json(r, model, cluster, small_workload(), small_profile(), config);
     if (threads == 1) first = text;
     EXPECT_EQ(text, first) << threads;

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Files that are not what they should be: exit code 3 with line and column, 5 when they cannot be read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tests/cli/run_pleat.hpp"
+
+namespace pleat::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A valid plan file, written by the program itself.
+std::string good_plan() {
+  const std::string file = test_folder() + "/plan.json";
+  const Run run = run_pleat({"predict", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "4",
+                             "--seq-len", "64", "--global-batch", "8", "--ep", "4", "--out", file});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return file;
+}
+
+Run predict_edited(const std::string& from, const std::string& to) {
+  const std::string file = good_plan();
+  std::string text = read_text(file);
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  write_text(file, text.replace(at, from.size(), to));
+  return run_pleat({"predict", "--plan", file});
+}
+
+TEST(BadFile, NotANumber) {
+  for (const char* word : {"NaN", "Infinity", "1e400"}) {
+    const Run run = predict_edited("\"vpp\": 1", std::string("\"vpp\": ") + word);
+    EXPECT_EQ(run.exit_code, 3) << word;
+    EXPECT_THAT(run.err, ::testing::ContainsRegex("plan.json:[0-9]+:[0-9]+: .*not a JSON number")) << word;
+  }
+}
+
+TEST(BadFile, DuplicateKeyNamesBothPlaces) {
+  const Run run = predict_edited("\"vpp\": 1", "\"vpp\": 1, \"vpp\": 2");
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, HasSubstr("vpp"));
+  EXPECT_THAT(run.err, ::testing::ContainsRegex("plan.json:[0-9]+:[0-9]+: .*[0-9]+:[0-9]+"));
+}
+
+TEST(BadFile, UnknownFieldSuggests) {
+  const Run run = predict_edited("\"expert\":", "\"expret\":");
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, HasSubstr("did you mean expert?"));
+}
+
+TEST(BadFile, PlanThatBreaksARuleIsABadRequest) {
+  const Run run = predict_edited("\"ep\": 4", "\"ep\": 3");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("plan.json"));
+  EXPECT_THAT(run.err, HasSubstr("8 experts cannot be split over EP 3"));
+}
+
+TEST(BadFile, NegativeBandwidth) {
+  const std::string name = "/configs/clusters/localhost.json";
+  std::string text = read_text(std::string(PLEAT_SOURCE_DIR) + name);
+  const std::string good = "\"50 GB/s\"";
+  ASSERT_NE(text.find(good), std::string::npos);
+  const std::string file = test_folder() + "/cluster.json";
+  for (const char* bad : {"\"-5 GB/s\"", "\"0 GB/s\"", "\"1e30 GB/s\""}) {
+    std::string edited = text;
+    write_text(file, edited.replace(edited.find(good), good.size(), bad));
+    const Run run = run_pleat({"predict", "--model", "tiny-moe", "--cluster", file, "--gpus", "4",
+                               "--seq-len", "64", "--global-batch", "8"});
+    EXPECT_EQ(run.exit_code, 3) << bad;
+    EXPECT_THAT(run.err, HasSubstr("bandwidth")) << bad;
+    EXPECT_THAT(run.err, HasSubstr("range")) << bad;
+  }
+}
+
+TEST(BadFile, TruncatedEmptyAndForeign) {
+  const std::string file = test_folder() + "/x.json";
+  for (const char* text : {"", "{", "{\"a\": 1", "[]", "hello"}) {
+    write_text(file, text);
+    EXPECT_EQ(run_pleat({"predict", "--plan", file}).exit_code, 3) << text;
+    EXPECT_EQ(run_pleat({"model", file}).exit_code, 3) << text;
+    EXPECT_EQ(run_pleat({"compare", file, file}).exit_code, 3) << text;
+  }
+}
+
+TEST(BadFile, DeepNestingEndsSoon) {
+  const std::string file = test_folder() + "/deep.json";
+  write_text(file, std::string(2'000'000, '['));
+  EXPECT_EQ(run_pleat({"model", file}).exit_code, 3);
+}
+
+TEST(BadFile, MissingFolderAndPipe) {
+  const std::string folder = test_folder();
+  EXPECT_EQ(run_pleat({"model", folder + "/none.json"}).exit_code, 5);
+  EXPECT_EQ(run_pleat({"model", folder + "/"}).exit_code, 5);
+  const std::string fifo = folder + "/fifo.json";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(run_pleat({"model", fifo}).exit_code, 5);
+  EXPECT_EQ(run_pleat({"predict", "--plan", folder + "/none.json"}).exit_code, 5);
+}
+
+TEST(BadFile, PlanOfAnotherClusterIsAMismatch) {
+  const std::string plan = good_plan();
+  const Run other = run_pleat({"predict", "--plan", plan, "--cluster", "h100-sxm"});
+  EXPECT_EQ(other.exit_code, 6);
+  EXPECT_THAT(other.err, HasSubstr("the plan was made for localhost, not for h100-sxm"));
+  EXPECT_EQ(run_pleat({"predict", "--plan", plan, "--cluster", "localhost"}).exit_code, 0);
+  EXPECT_EQ(run_pleat({"predict", "--plan", plan, "--cluster", "h100-sxm", "--accept-mismatch"}).exit_code, 0);
+  const Run flag = run_pleat({"predict", "--plan", plan, "--tp", "2"});
+  EXPECT_EQ(flag.exit_code, 2);
+  EXPECT_THAT(flag.err, HasSubstr("--tp: cannot be given beside --plan"));
+}
+
+}  // namespace
+}  // namespace pleat::cli_test

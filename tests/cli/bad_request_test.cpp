@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Requests that no plan can meet: the exit code, and words that say what would be valid.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/run_pleat.hpp"
+
+namespace pleat::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kDeepSeek{"predict", "--model", "deepseek-v3", "--cluster", "h100-sxm",
+                                         "--seq-len", "4096"};
+
+Run deepseek(const std::vector<std::string>& more) {
+  return run_pleat(kDeepSeek + std::vector<std::string>{"--global-batch", "4096"} + more);
+}
+
+TEST(BadRequest, ExpertsOverEp) {
+  // 160 experts as in DeepSeek-V2; EP 64 does not divide them.
+  std::string config = read_text(std::string(PLEAT_SOURCE_DIR) + "/configs/models/deepseek-v3.json");
+  const std::string field = "\"n_routed_experts\": 256";
+  ASSERT_NE(config.find(field), std::string::npos);
+  config.replace(config.find(field), field.size(), "\"n_routed_experts\": 160");
+  const std::string file = test_folder() + "/v2.json";
+  write_text(file, config);
+  const Run run = run_pleat({"predict", "--model", file, "--cluster", "h100-sxm", "--seq-len", "4096",
+                             "--global-batch", "4096", "--gpus", "64", "--ep", "64"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("160 experts cannot be split over EP 64"));
+  EXPECT_THAT(run.err, HasSubstr("divisors up to 64: 1 2 4 5 8 10 16 20 32 40"));
+  EXPECT_EQ(run.out, "");
+}
+
+TEST(BadRequest, HeadsOverTp) {
+  const Run run = run_pleat({"predict", "--model", "qwen3-30b-a3b", "--cluster", "h100-sxm", "--gpus",
+                             "48", "--seq-len", "4080", "--global-batch", "48", "--tp", "12"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("32 heads with 4 kv groups cannot be split over TP 12"));
+  EXPECT_THAT(run.err, HasSubstr("allowed TP: 1 2 4"));
+}
+
+TEST(BadRequest, WorldIsNoMultiple) {
+  const Run run = deepseek({"--gpus", "96", "--tp", "8", "--pp", "5"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("96 is not a multiple of TP*PP*CP = 40\n  hint: nearest worlds 80, 120"));
+}
+
+TEST(BadRequest, ExpertGridIsToldApartFromTheDenseOne) {
+  const Run run = deepseek({"--gpus", "64", "--pp", "4", "--ep", "16", "--etp", "2"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("expert grid: 64 is not a multiple of ETP*EP*PP = 2*16*4 = 128"));
+  EXPECT_THAT(run.err, HasSubstr("the dense grid TP*CP*DP*PP fits"));
+}
+
+TEST(BadRequest, LayersOverStagesOffersALayoutThatWorks) {
+  const std::vector<std::string> pipeline{"--gpus", "256", "--pp", "16", "--ep", "8"};
+  const Run run = deepseek(pipeline);
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("61 layers cannot be split evenly over PP*VPP = 16*1 = 16 stages"));
+  const std::string before = "balanced layout: ";
+  const std::size_t at = run.err.find(before);
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t begin = at + before.size();
+  const std::string layout = run.err.substr(begin, run.err.find('\n', begin) - begin);
+  EXPECT_EQ(deepseek(pipeline + std::vector<std::string>{"--layout", layout}).exit_code, 0) << layout;
+}
+
+TEST(BadRequest, LayoutWithoutLossOrLayers) {
+  const std::vector<std::string> two{"--gpus", "256", "--pp", "2", "--ep", "8", "--layout"};
+  const Run no_loss = deepseek(two + std::vector<std::string>{"Et*30|t*31m"});
+  EXPECT_EQ(no_loss.exit_code, 2);
+  EXPECT_THAT(no_loss.err, HasSubstr("no L (loss): the layout ends at position"));
+  const Run short_one = deepseek(two + std::vector<std::string>{"Et*30|t*30mL"});
+  EXPECT_EQ(short_one.exit_code, 2);
+  EXPECT_THAT(short_one.err, HasSubstr("60 decoder layers (t), the model has 61"));
+}
+
+TEST(BadRequest, LayoutThatWouldNotFitIntoMemoryIsNotExpanded) {
+  const Run run = deepseek({"--gpus", "256", "--pp", "2", "--layout", "t*1000000000"});
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, HasSubstr("expanded layout longer than 100000"));
+}
+
+TEST(BadRequest, GlobalBatch) {
+  const Run run = run_pleat(kDeepSeek + std::vector<std::string>{"--gpus", "64", "--global-batch",
+                                                                 "1000", "--micro-batch", "3"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("1000 is not a multiple of 192"));
+  EXPECT_THAT(run.err, HasSubstr("nearest 960, 1152"));
+}
+
+TEST(BadRequest, SequenceOverCp) {
+  const Run run = run_pleat({"predict", "--model", "deepseek-v3", "--cluster", "h100-sxm", "--seq-len",
+                             "4095", "--gpus", "64", "--global-batch", "64", "--cp", "4"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("must be a multiple of 2*CP = 8"));
+}
+
+TEST(BadRequest, EveryProblemAtOnce) {
+  const Run run = deepseek({"--gpus", "256", "--pp", "2", "--ep", "96"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("expert grid: 256"));
+  EXPECT_THAT(run.err, HasSubstr("256 experts cannot be split over EP 96"));
+  EXPECT_THAT(run.err, HasSubstr("61 layers cannot be split evenly"));
+}
+
+TEST(BadRequest, NothingFitsSaysByHowMuchAndWhatWould) {
+  const Run run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
+                             "--seq-len", "4096", "--global-batch", "64"});
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_THAT(run.err, HasSubstr("GiB"));
+  EXPECT_THAT(run.err, HasSubstr("optimizer"));
+  EXPECT_THAT(run.err, HasSubstr("GPUs instead of 4"));
+  EXPECT_EQ(run.out, "");
+}
+
+TEST(BadRequest, NothingFitsAsJson) {
+  const Run run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
+                             "--seq-len", "4096", "--global-batch", "64", "--json"});
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_THAT(run.out, HasSubstr("\"changes_that_fit\""));
+}
+
+}  // namespace
+}  // namespace pleat::cli_test

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Words that do not parse, whole messages.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/run_pleat.hpp"
+
+namespace pleat::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::vector<std::string> kCommands{"models", "clusters", "model",     "program", "predict", "plan",
+                                         "train",  "calibrate", "compare", "tune",    "version", "help"};
+
+TEST(CommandLine, UnknownCommand) {
+  const Run run = run_pleat({"modles"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err, "error: unknown command 'modles'\n  hint: did you mean 'models'?\n");
+}
+
+TEST(CommandLine, UnknownCommandLikeNoOther) {
+  const Run run = run_pleat({"xyzzyplugh"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err,
+            "error: unknown command 'xyzzyplugh'\n  hint: commands are models, clusters, model, program, "
+            "predict, plan, train, calibrate, compare, tune, version, help\n");
+}
+
+TEST(CommandLine, UnknownOption) {
+  const Run run = run_pleat({"model", "deepseek-v3", "--seq-length=8"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err,
+            "error: unknown option --seq-length\n"
+            "  hint: did you mean --seq-len? `pleat help model` lists the options\n");
+}
+
+TEST(CommandLine, UnexpectedArgument) {
+  const Run run = run_pleat({"models", "all"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err,
+            "error: unexpected argument 'all'\n  hint: `pleat help models` lists the options\n");
+}
+
+TEST(CommandLine, NoCommand) {
+  const Run run = run_pleat({});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("`pleat --help` lists the commands"));
+}
+
+TEST(CommandLine, NumbersHaveRanges) {
+  for (const char* wrong : {"0", "-4", "99999999999999999999", "2.5", "four", ""}) {
+    const Run run = run_pleat({"predict", "--tp", wrong});
+    EXPECT_EQ(run.exit_code, 2) << wrong;
+    EXPECT_THAT(run.err, HasSubstr("--tp")) << wrong;
+  }
+}
+
+TEST(CommandLine, EveryMissingOptionIsNamed) {
+  const Run run = run_pleat({"plan", "--model", "deepseek-v3"});
+  EXPECT_EQ(run.exit_code, 2);
+  for (const char* flag : {"--cluster", "--gpus", "--seq-len", "--global-batch"}) {
+    EXPECT_THAT(run.err, HasSubstr(std::string("error: ") + flag + ": is required")) << flag;
+  }
+}
+
+TEST(CommandLine, UnknownNamesSuggest) {
+  const Run model = run_pleat({"model", "deepseek-v33"});
+  EXPECT_EQ(model.exit_code, 2);
+  EXPECT_THAT(model.err, HasSubstr("did you mean deepseek-v3?"));
+  const Run precision =
+      run_pleat({"predict", "--model", "deepseek-v3", "--cluster", "h100-sxm", "--gpus", "256",
+                 "--seq-len", "4096", "--global-batch", "256", "--precision", "mxfp9"});
+  EXPECT_EQ(precision.exit_code, 2);
+  EXPECT_EQ(precision.err,
+            "error: --precision: 'mxfp9' is not one of fp32, bf16, fp8, mxfp8, nvfp4\n"
+            "  hint: did you mean mxfp8?\n");
+}
+
+TEST(CommandLine, WrongRecipe) {
+  const Run run = run_pleat({"plan", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "4",
+                             "--seq-len", "64", "--global-batch", "8", "--compare", "tp=1,epp=2,pp=x"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("unknown plan field 'epp'; did you mean ep?"));
+  EXPECT_THAT(run.err, HasSubstr("pp: 'x' is not a whole number"));
+}
+
+TEST(CommandLine, EveryCommandHasHelpWithExamples) {
+  for (const std::string& command : kCommands) {
+    const Run flag = run_pleat({command, "--help"});
+    const Run help = run_pleat({"help", command});
+    EXPECT_EQ(flag.exit_code, 0) << command;
+    EXPECT_EQ(flag.out, help.out) << command;
+    EXPECT_THAT(flag.out, HasSubstr("Usage: pleat " + command)) << command;
+    EXPECT_THAT(flag.out, HasSubstr("Examples:\n  pleat ")) << command;
+  }
+}
+
+TEST(CommandLine, Version) {
+  const Run run = run_pleat({"version"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.out, StartsWith("pleat "));
+  EXPECT_EQ(run_pleat({"--version"}).out, run.out);
+}
+
+TEST(CommandLine, HelpOfAll) {
+  const Run run = run_pleat({"help"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run_pleat({"--help"}).out, run.out);
+  for (const std::string& command : kCommands) EXPECT_THAT(run.out, HasSubstr("\n  " + command));
+}
+
+}  // namespace
+}  // namespace pleat::cli_test

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Files appear whole or not at all, and a reader that goes away is no crash.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/cli/run_pleat.hpp"
+
+namespace pleat::cli_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kSmall{"predict", "--model", "tiny-moe", "--cluster", "localhost", "--gpus",
+                                      "4", "--seq-len", "64", "--global-batch", "8", "--out"};
+
+std::string made_folder(const char* name) {
+  const std::string folder = test_folder() + "/" + name;
+  std::filesystem::create_directories(folder);
+  return folder;
+}
+
+TEST(FileOutput, ReplacesWhatIsThere) {
+  const std::string folder = made_folder("out");
+  write_text(folder + "/plan.json", "old");
+  EXPECT_EQ(run_pleat(kSmall + std::vector<std::string>{folder + "/plan.json"}).exit_code, 0);
+  EXPECT_THAT(read_text(folder + "/plan.json"), HasSubstr("\"schema_version\""));
+  EXPECT_THAT(files_in(folder), ElementsAre("plan.json"));
+}
+
+TEST(FileOutput, FollowsALink) {
+  const std::string folder = made_folder("out");
+  write_text(folder + "/real.json", "old");
+  std::filesystem::create_symlink("real.json", folder + "/link.json");
+  EXPECT_EQ(run_pleat(kSmall + std::vector<std::string>{folder + "/link.json"}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder + "/link.json"));
+  EXPECT_THAT(read_text(folder + "/real.json"), HasSubstr("\"schema_version\""));
+}
+
+TEST(FileOutput, NoFolder) {
+  const std::string folder = made_folder("out");
+  const Run run = run_pleat(kSmall + std::vector<std::string>{folder + "/none/plan.json"});
+  EXPECT_EQ(run.exit_code, 5);
+  EXPECT_THAT(run.err, HasSubstr("the folder " + folder + "/none does not exist"));
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(files_in(folder), ElementsAre());
+}
+
+TEST(FileOutput, TargetIsAFolder) {
+  const std::string folder = made_folder("out");
+  EXPECT_EQ(run_pleat(kSmall + std::vector<std::string>{folder}).exit_code, 5);
+  EXPECT_THAT(files_in(folder), ElementsAre());
+}
+
+TEST(FileOutput, AWrongRequestLeavesTheOldFile) {
+  const std::string folder = made_folder("out");
+  write_text(folder + "/plan.json", "old");
+  const Run run = run_pleat(kSmall + std::vector<std::string>{folder + "/plan.json", "--ep", "3"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(read_text(folder + "/plan.json"), "old");
+  EXPECT_THAT(files_in(folder), ElementsAre("plan.json"));
+}
+
+TEST(FileOutput, DevicesAreWrittenNotReplaced) {
+  const Run run = run_pleat(kSmall + std::vector<std::string>{"/dev/null"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_EQ(run_pleat(kSmall + std::vector<std::string>{"/dev/full"}).exit_code, 5);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+TEST(FileOutput, StdoutFullOrClosed) {
+  const Run full = run_pleat_into("/dev/full", {"models"});
+  EXPECT_EQ(full.exit_code, 5);
+  EXPECT_EQ(full.err, "error: cannot write to stdout: No space left on device\n");
+  const Run closed = run_pleat_into_closed_pipe({"models"});
+  EXPECT_EQ(closed.exit_code, 5);
+  EXPECT_EQ(closed.err, "");
+}
+
+}  // namespace
+}  // namespace pleat::cli_test

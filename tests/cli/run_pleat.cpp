@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/cli/run_pleat.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace pleat::cli_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Starts the binary with stdout and stderr on these descriptors, waits, and returns its exit code.
+int spawn(const std::vector<std::string>& arguments, int out, int err) {
+  std::vector<std::string> words{PLEAT_BINARY};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const std::string cache = "PLEAT_CACHE_DIR=" + test_folder() + "/cache";  // no profile of this machine
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGPIPE, SIG_DFL);
+    ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(err, STDERR_FILENO);
+    ::putenv(const_cast<char*>(cache.c_str()));
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+int open_new(const std::string& path) {
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
+Run run_onto(int out, const std::vector<std::string>& arguments) {
+  const std::string err_file = test_folder() + "/stderr";
+  const int err = open_new(err_file);
+  Run run;
+  run.exit_code = spawn(arguments, out, err);
+  ::close(err);
+  run.err = read_text(err_file);
+  return run;
+}
+
+}  // namespace
+
+Run run_pleat(const std::vector<std::string>& arguments) {
+  const std::string out_file = test_folder() + "/stdout";
+  const int out = open_new(out_file);
+  Run run = run_onto(out, arguments);
+  ::close(out);
+  run.out = read_text(out_file);
+  return run;
+}
+
+Run run_pleat_into(const std::string& file, const std::vector<std::string>& arguments) {
+  const int out = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+  Run run = run_onto(out, arguments);
+  ::close(out);
+  return run;
+}
+
+Run run_pleat_into_closed_pipe(const std::vector<std::string>& arguments) {
+  int ends[2];
+  EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  ::close(ends[0]);
+  Run run = run_onto(ends[1], arguments);
+  ::close(ends[1]);
+  return run;
+}
+
+std::string test_folder() {
+  const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+  const fs::path folder = fs::path(::testing::TempDir()) /
+                          (std::string("pleat-cli-") + info->test_suite_name() + "-" + info->name());
+  static std::string made;
+  if (made != folder.string()) {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    made = folder.string();
+  }
+  return made;
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string read_text(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> operator+(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+}  // namespace pleat::cli_test

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Runs the built binary with an argument vector and collects what it said.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pleat::cli_test {
+
+struct Run {
+  int exit_code = -1;  // -signal when it was killed by one
+  std::string out, err;
+};
+
+[[nodiscard]] Run run_pleat(const std::vector<std::string>& arguments);
+
+// The same with stdout connected to `file`, for full disks and closed pipes.
+[[nodiscard]] Run run_pleat_into(const std::string& file, const std::vector<std::string>& arguments);
+[[nodiscard]] Run run_pleat_into_closed_pipe(const std::vector<std::string>& arguments);
+
+// A fresh folder of the running test, removed with the test's temporary files.
+[[nodiscard]] std::string test_folder();
+void write_text(const std::string& path, const std::string& text);
+[[nodiscard]] std::string read_text(const std::string& path);
+[[nodiscard]] std::vector<std::string> files_in(const std::string& folder);  // sorted names
+
+// Concatenates argument lists.
+std::vector<std::string> operator+(std::vector<std::string> a, const std::vector<std::string>& b);
+
+}  // namespace pleat::cli_test

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/tables.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pleat::cli {
+namespace {
+
+TEST(Tables, AlignsColumnsAndDropsTrailingBlanks) {
+  const Table table{{{"name", Align::left}, {"n"}, {"note", Align::left}},
+                    {{"a", "1", ""}, {"longer", "1,000", "yes"}}};
+  EXPECT_EQ(to_text(table),
+            "name        n  note\n"
+            "a           1\n"
+            "longer  1,000  yes\n");
+}
+
+TEST(Tables, CountsCharactersNotBytes) {
+  const Table table{{{"é"}, {"b"}}, {{"xx", "1"}}};
+  EXPECT_EQ(to_text(table), " é  b\nxx  1\n");
+}
+
+TEST(Tables, Counts) {
+  EXPECT_EQ(format_count(0), "0");
+  EXPECT_EQ(format_count(999), "999");
+  EXPECT_EQ(format_count(1000), "1,000");
+  EXPECT_EQ(format_count(671026404352), "671,026,404,352");
+  EXPECT_EQ(format_count(-1234567), "-1,234,567");
+}
+
+TEST(Tables, Magnitudes) {
+  EXPECT_EQ(format_billions(671026404352), "671.026 B");
+  EXPECT_EQ(format_billions(1500000), "1.500 M");
+  EXPECT_EQ(format_bytes(512), "0.50 KiB");
+  EXPECT_EQ(format_bytes(std::int64_t{3} << 20), "3.00 MiB");
+  EXPECT_EQ(format_bytes(std::int64_t{5} << 30), "5.00 GiB");
+  EXPECT_EQ(format_seconds(Seconds(1.5)), "1.500 s");
+  EXPECT_EQ(format_seconds(Seconds(0.0125)), "12.50 ms");
+  EXPECT_EQ(format_seconds(Seconds(2.5e-6)), "2.50 us");
+  EXPECT_EQ(format_percent(0.123), "+12.3 %");
+  EXPECT_EQ(format_percent(-0.05), "-5.0 %");
+}
+
+}  // namespace
+}  // namespace pleat::cli
