@@ -15,23 +15,23 @@ struct ChunkSum {
   std::int64_t weights[2] = {0, 0};
 };
 
-void add(ChunkSum& sum, const LayerPrice& layer, std::int64_t count, bool compute_only) {
+void add(ChunkSum& sum, const LayerPrice& layer, std::int64_t count, bool overlapped) {
   const double n = static_cast<double>(count);
-  sum.time += n * (compute_only ? layer.compute : layer.forward + layer.backward);
+  sum.time += n * (overlapped ? layer.overlapped : layer.forward + layer.backward);
   sum.saved += count * layer.saved;
   for (int b = 0; b < 2; ++b) sum.weights[b] += count * layer.weights[b];
 }
 
 ChunkSum chunk_sum(const VirtualStage& v, const ModelSpec& model, const LayerPrices& prices,
-                   bool compute_only) {
+                   bool overlapped) {
   ChunkSum sum;
   std::int64_t moe = 0;
   for (std::int64_t l = v.first_layer; l < v.first_layer + v.layers; ++l) moe += model.is_moe(l);
-  add(sum, prices.of(LayerKind::moe), moe, compute_only);
-  add(sum, prices.of(LayerKind::dense), v.layers - moe, compute_only);
-  if (v.embedding) add(sum, prices.of(LayerKind::embedding), 1, compute_only);
-  if (v.mtp) add(sum, prices.of(LayerKind::mtp), 1, compute_only);
-  if (v.loss) add(sum, prices.of(LayerKind::head), 1, compute_only);
+  add(sum, prices.of(LayerKind::moe), moe, overlapped);
+  add(sum, prices.of(LayerKind::dense), v.layers - moe, overlapped);
+  if (v.embedding) add(sum, prices.of(LayerKind::embedding), 1, overlapped);
+  if (v.mtp) add(sum, prices.of(LayerKind::mtp), 1, overlapped);
+  if (v.loss) add(sum, prices.of(LayerKind::head), 1, overlapped);
   sum.saved = std::max<std::int64_t>(0, sum.saved - prices.output_bytes);
   return sum;
 }

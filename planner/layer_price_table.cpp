@@ -9,15 +9,16 @@
 namespace pleat {
 namespace {
 
-bool is_compute(CostClass cls) {
+// Whether the pair pass leaves it on the compute stream: only the experts' exchange moves.
+bool stays_under_overlap(CostClass cls) {
   switch (cls) {
     case CostClass::gemm:
     case CostClass::grouped_gemm:
     case CostClass::attention:
     case CostClass::memory_bound:
-    case CostClass::optimizer: return true;
     case CostClass::tp_comm:
     case CostClass::cp_comm:
+    case CostClass::optimizer: return true;
     case CostClass::ep_comm:
     case CostClass::pp_comm:
     case CostClass::dp_comm:
@@ -27,10 +28,10 @@ bool is_compute(CostClass cls) {
   return false;
 }
 
-Seconds compute_part(const PassCost& pass) {
+Seconds part_under_overlap(const PassCost& pass) {
   Seconds sum;
   for (std::size_t c = 0; c < kCostClasses; ++c) {
-    if (is_compute(static_cast<CostClass>(c))) sum += pass.parts[c];
+    if (stays_under_overlap(static_cast<CostClass>(c))) sum += pass.parts[c];
   }
   return sum;
 }
@@ -97,7 +98,7 @@ LayerPrices LayerPriceTable::price_layers(Plan plan) const {
     const LayerCosts costs = price(layer, balanced, balanced, view, profile_);
     prices.kinds[kind] = {.forward = costs.forward.time,
                           .backward = costs.backward.time,
-                          .compute = compute_part(costs.forward) + compute_part(costs.backward),
+                          .overlapped = part_under_overlap(costs.forward) + part_under_overlap(costs.backward),
                           .saved = costs.forward.memory.net,
                           .weights = {costs.weight_elements[0], costs.weight_elements[1]}};
     if (layer.output) {

@@ -53,7 +53,7 @@ class Enumerator {
         recompute_(recompute_choices(model, config.recompute)) {
     base_.precision = config.precision;
     base_.sharding = config.sharding.value_or(config.gpus > 1 ? Sharding::zero1 : Sharding::none);
-    base_.dispatcher = dispatcher_for(cluster, config.runtime);
+    base_.dispatcher = dispatcher_for(model, cluster, config.runtime);
   }
 
   SearchSpace run() {
@@ -245,7 +245,8 @@ std::vector<RecomputeChoice> recompute_choices(const ModelSpec& model, bool allo
   return choices;
 }
 
-Dispatcher dispatcher_for(const ClusterSpec& cluster, Runtime runtime) {
+Dispatcher dispatcher_for(const ModelSpec& model, const ClusterSpec& cluster, Runtime runtime) {
+  if (!model.moe) return Dispatcher::alltoall;  // nothing is dispatched
   if (runtime != Runtime::megatron || cluster.shared_cores > 0) return Dispatcher::alltoall;
   if (cluster.tiers.empty()) return Dispatcher::alltoall;
   // An NVLink domain of more than 8 GPUs is a rack (NVL72); DeepEP's kernels need Hopper (fp8).

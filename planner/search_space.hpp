@@ -34,8 +34,8 @@ struct RecomputeChoice {
 [[nodiscard]] std::vector<RecomputeChoice> recompute_choices(const ModelSpec&, bool allowed);
 
 // The dispatcher a runtime would use on this hardware: HybridEP where more than 8 GPUs share an
-// NVLink domain, DeepEP on other NVLink systems with several nodes' worth of tiers, else all-to-all.
-[[nodiscard]] Dispatcher dispatcher_for(const ClusterSpec&, Runtime);
+// NVLink domain (NVL72), DeepEP on other GPUs with fp8 (Hopper and later), else all-to-all.
+[[nodiscard]] Dispatcher dispatcher_for(const ModelSpec&, const ClusterSpec&, Runtime);
 
 // Layouts for pp * vpp virtual stages: the even one ("" where the layers divide, else written out)
 // and, if it has the smaller bottleneck, the balanced one.

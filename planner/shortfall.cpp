@@ -10,8 +10,8 @@ namespace pleat {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-constexpr int kMostGpusFactor = 1024;
-constexpr int kShortestSequenceFactor = 64;
+constexpr std::int64_t kMostGpusFactor = 1024, kMostGpus = 131072;
+constexpr std::int64_t kShortestSequenceFactor = 64;
 
 double gib(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }
 
@@ -29,8 +29,8 @@ class ChangeFinder {
   std::vector<FittingChange> run() {
     allow_recompute();
     drop_pins();
+    shorter_sequences(request_.config.gpus);
     more_gpus();
-    shorter_sequences();
     return std::move(found_);
   }
 
@@ -78,26 +78,35 @@ class ChangeFinder {
     }
   }
 
+  [[nodiscard]] bool can_have(std::int64_t gpus) const {
+    return gpus <= kMostGpus && (cluster_.max_gpus == 0 || gpus <= cluster_.max_gpus);
+  }
+
   void more_gpus() {
-    for (int factor = 2; factor <= kMostGpusFactor; factor *= 2) {
+    for (std::int64_t factor = 2; factor <= kMostGpusFactor; factor *= 2) {
+      const std::int64_t gpus = request_.config.gpus * factor;
+      if (!can_have(gpus)) return;
       Request changed = request_;
-      const std::int64_t gpus = std::int64_t{request_.config.gpus} * factor;
-      if (cluster_.max_gpus > 0 && gpus > cluster_.max_gpus) return;
-      if (gpus > std::int64_t{request_.workload.global_batch} * 1024 || gpus > 1'000'000) return;
       changed.config.gpus = static_cast<int>(gpus);
-      if (try_change(changed, fmt::format("{} GPUs instead of {}", gpus, request_.config.gpus))) return;
+      if (!try_change(changed, fmt::format("{} GPUs instead of {}", gpus, request_.config.gpus))) continue;
+      // Half as many may do for shorter sequences.
+      if (factor > 2) shorter_sequences(static_cast<int>(gpus / 2));
+      return;
     }
   }
 
-  void shorter_sequences() {
-    for (int factor = 2; factor <= kShortestSequenceFactor; factor *= 2) {
+  void shorter_sequences(int gpus) {
+    for (std::int64_t factor = 2; factor <= kShortestSequenceFactor; factor *= 2) {
       if (request_.workload.seq_len % factor != 0) return;
       Request changed = request_;
+      changed.config.gpus = gpus;
       changed.workload.seq_len /= factor;
-      if (try_change(changed, fmt::format("sequences of {} tokens instead of {}",
-                                          changed.workload.seq_len, request_.workload.seq_len))) {
-        return;
+      std::string text = fmt::format("sequences of {} tokens instead of {}",
+                                     changed.workload.seq_len, request_.workload.seq_len);
+      if (gpus != request_.config.gpus) {
+        text = fmt::format("{} GPUs instead of {} and {}", gpus, request_.config.gpus, text);
       }
+      if (try_change(changed, text)) return;
     }
   }
 

@@ -16,8 +16,9 @@ struct FittingChange {
   Candidate candidate; // the best plan under it
 };
 
-// At most `count` changes: first what costs time only (a pin dropped, recompute allowed), then more
-// GPUs (powers of two up to 1024 times, within the cluster), then shorter sequences (down to 1/64).
+// At most `count` changes: first what costs time only (recompute allowed, a pin dropped, zero1), then
+// shorter sequences (down to 1/64), more GPUs (powers of two up to 1024 times, within the cluster),
+// and half of those with shorter sequences.
 [[nodiscard]] std::vector<FittingChange> changes_that_fit(const ModelSpec&, const ClusterSpec&,
                                                           const WorkloadSpec&, const Profile&,
                                                           const SearchConfig&, std::size_t count = 3);

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 const std::vector<std::string> kDeepSeek{"predict", "--model", "deepseek-v3", "--cluster", "h100-sxm",
                                          "--seq-len", "4096"};
 
-Run deepseek(const std::vector<std::string>& more) {
+Said deepseek(const std::vector<std::string>& more) {
   return run_pleat(kDeepSeek + std::vector<std::string>{"--global-batch", "4096"} + more);
 }
 
@@ -26,7 +26,7 @@ TEST(BadRequest, ExpertsOverEp) {
   config.replace(config.find(field), field.size(), "\"n_routed_experts\": 160");
   const std::string file = test_folder() + "/v2.json";
   write_text(file, config);
-  const Run run = run_pleat({"predict", "--model", file, "--cluster", "h100-sxm", "--seq-len", "4096",
+  const Said run = run_pleat({"predict", "--model", file, "--cluster", "h100-sxm", "--seq-len", "4096",
                              "--global-batch", "4096", "--gpus", "64", "--ep", "64"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("160 experts cannot be split over EP 64"));
@@ -35,7 +35,7 @@ TEST(BadRequest, ExpertsOverEp) {
 }
 
 TEST(BadRequest, HeadsOverTp) {
-  const Run run = run_pleat({"predict", "--model", "qwen3-30b-a3b", "--cluster", "h100-sxm", "--gpus",
+  const Said run = run_pleat({"predict", "--model", "qwen3-30b-a3b", "--cluster", "h100-sxm", "--gpus",
                              "48", "--seq-len", "4080", "--global-batch", "48", "--tp", "12"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("32 heads with 4 kv groups cannot be split over TP 12"));
@@ -43,13 +43,13 @@ TEST(BadRequest, HeadsOverTp) {
 }
 
 TEST(BadRequest, WorldIsNoMultiple) {
-  const Run run = deepseek({"--gpus", "96", "--tp", "8", "--pp", "5"});
+  const Said run = deepseek({"--gpus", "96", "--tp", "8", "--pp", "5"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("96 is not a multiple of TP*PP*CP = 40\n  hint: nearest worlds 80, 120"));
 }
 
 TEST(BadRequest, ExpertGridIsToldApartFromTheDenseOne) {
-  const Run run = deepseek({"--gpus", "64", "--pp", "4", "--ep", "16", "--etp", "2"});
+  const Said run = deepseek({"--gpus", "64", "--pp", "4", "--ep", "16", "--etp", "2"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("expert grid: 64 is not a multiple of ETP*EP*PP = 2*16*4 = 128"));
   EXPECT_THAT(run.err, HasSubstr("the dense grid TP*CP*DP*PP fits"));
@@ -57,7 +57,7 @@ TEST(BadRequest, ExpertGridIsToldApartFromTheDenseOne) {
 
 TEST(BadRequest, LayersOverStagesOffersALayoutThatWorks) {
   const std::vector<std::string> pipeline{"--gpus", "256", "--pp", "16", "--ep", "8"};
-  const Run run = deepseek(pipeline);
+  const Said run = deepseek(pipeline);
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("61 layers cannot be split evenly over PP*VPP = 16*1 = 16 stages"));
   const std::string before = "balanced layout: ";
@@ -70,22 +70,22 @@ TEST(BadRequest, LayersOverStagesOffersALayoutThatWorks) {
 
 TEST(BadRequest, LayoutWithoutLossOrLayers) {
   const std::vector<std::string> two{"--gpus", "256", "--pp", "2", "--ep", "8", "--layout"};
-  const Run no_loss = deepseek(two + std::vector<std::string>{"Et*30|t*31m"});
+  const Said no_loss = deepseek(two + std::vector<std::string>{"Et*30|t*31m"});
   EXPECT_EQ(no_loss.exit_code, 2);
   EXPECT_THAT(no_loss.err, HasSubstr("no L (loss): the layout ends at position"));
-  const Run short_one = deepseek(two + std::vector<std::string>{"Et*30|t*30mL"});
+  const Said short_one = deepseek(two + std::vector<std::string>{"Et*30|t*30mL"});
   EXPECT_EQ(short_one.exit_code, 2);
   EXPECT_THAT(short_one.err, HasSubstr("60 decoder layers (t), the model has 61"));
 }
 
 TEST(BadRequest, LayoutThatWouldNotFitIntoMemoryIsNotExpanded) {
-  const Run run = deepseek({"--gpus", "256", "--pp", "2", "--layout", "t*1000000000"});
+  const Said run = deepseek({"--gpus", "256", "--pp", "2", "--layout", "t*1000000000"});
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_THAT(run.err, HasSubstr("expanded layout longer than 100000"));
 }
 
 TEST(BadRequest, GlobalBatch) {
-  const Run run = run_pleat(kDeepSeek + std::vector<std::string>{"--gpus", "64", "--global-batch",
+  const Said run = run_pleat(kDeepSeek + std::vector<std::string>{"--gpus", "64", "--global-batch",
                                                                  "1000", "--micro-batch", "3"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("1000 is not a multiple of 192"));
@@ -93,14 +93,14 @@ TEST(BadRequest, GlobalBatch) {
 }
 
 TEST(BadRequest, SequenceOverCp) {
-  const Run run = run_pleat({"predict", "--model", "deepseek-v3", "--cluster", "h100-sxm", "--seq-len",
+  const Said run = run_pleat({"predict", "--model", "deepseek-v3", "--cluster", "h100-sxm", "--seq-len",
                              "4095", "--gpus", "64", "--global-batch", "64", "--cp", "4"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("must be a multiple of 2*CP = 8"));
 }
 
 TEST(BadRequest, EveryProblemAtOnce) {
-  const Run run = deepseek({"--gpus", "256", "--pp", "2", "--ep", "96"});
+  const Said run = deepseek({"--gpus", "256", "--pp", "2", "--ep", "96"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("expert grid: 256"));
   EXPECT_THAT(run.err, HasSubstr("256 experts cannot be split over EP 96"));
@@ -108,7 +108,7 @@ TEST(BadRequest, EveryProblemAtOnce) {
 }
 
 TEST(BadRequest, NothingFitsSaysByHowMuchAndWhatWould) {
-  const Run run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
+  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
                              "--seq-len", "4096", "--global-batch", "64"});
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_THAT(run.err, HasSubstr("GiB"));
@@ -118,7 +118,7 @@ TEST(BadRequest, NothingFitsSaysByHowMuchAndWhatWould) {
 }
 
 TEST(BadRequest, NothingFitsAsJson) {
-  const Run run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
+  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
                              "--seq-len", "4096", "--global-batch", "64", "--json"});
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_THAT(run.out, HasSubstr("\"changes_that_fit\""));

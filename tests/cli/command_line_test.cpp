@@ -16,13 +16,13 @@ const std::vector<std::string> kCommands{"models", "clusters", "model",     "pro
                                          "train",  "calibrate", "compare", "tune",    "version", "help"};
 
 TEST(CommandLine, UnknownCommand) {
-  const Run run = run_pleat({"modles"});
+  const Said run = run_pleat({"modles"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.err, "error: unknown command 'modles'\n  hint: did you mean 'models'?\n");
 }
 
 TEST(CommandLine, UnknownCommandLikeNoOther) {
-  const Run run = run_pleat({"xyzzyplugh"});
+  const Said run = run_pleat({"xyzzyplugh"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.err,
             "error: unknown command 'xyzzyplugh'\n  hint: commands are models, clusters, model, program, "
@@ -30,7 +30,7 @@ TEST(CommandLine, UnknownCommandLikeNoOther) {
 }
 
 TEST(CommandLine, UnknownOption) {
-  const Run run = run_pleat({"model", "deepseek-v3", "--seq-length=8"});
+  const Said run = run_pleat({"model", "deepseek-v3", "--seq-length=8"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.err,
             "error: unknown option --seq-length\n"
@@ -38,28 +38,28 @@ TEST(CommandLine, UnknownOption) {
 }
 
 TEST(CommandLine, UnexpectedArgument) {
-  const Run run = run_pleat({"models", "all"});
+  const Said run = run_pleat({"models", "all"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.err,
             "error: unexpected argument 'all'\n  hint: `pleat help models` lists the options\n");
 }
 
 TEST(CommandLine, NoCommand) {
-  const Run run = run_pleat({});
+  const Said run = run_pleat({});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("`pleat --help` lists the commands"));
 }
 
 TEST(CommandLine, NumbersHaveRanges) {
   for (const char* wrong : {"0", "-4", "99999999999999999999", "2.5", "four", ""}) {
-    const Run run = run_pleat({"predict", "--tp", wrong});
+    const Said run = run_pleat({"predict", "--tp", wrong});
     EXPECT_EQ(run.exit_code, 2) << wrong;
     EXPECT_THAT(run.err, HasSubstr("--tp")) << wrong;
   }
 }
 
 TEST(CommandLine, EveryMissingOptionIsNamed) {
-  const Run run = run_pleat({"plan", "--model", "deepseek-v3"});
+  const Said run = run_pleat({"plan", "--model", "deepseek-v3"});
   EXPECT_EQ(run.exit_code, 2);
   for (const char* flag : {"--cluster", "--gpus", "--seq-len", "--global-batch"}) {
     EXPECT_THAT(run.err, HasSubstr(std::string("error: ") + flag + ": is required")) << flag;
@@ -67,10 +67,10 @@ TEST(CommandLine, EveryMissingOptionIsNamed) {
 }
 
 TEST(CommandLine, UnknownNamesSuggest) {
-  const Run model = run_pleat({"model", "deepseek-v33"});
+  const Said model = run_pleat({"model", "deepseek-v33"});
   EXPECT_EQ(model.exit_code, 2);
   EXPECT_THAT(model.err, HasSubstr("did you mean deepseek-v3?"));
-  const Run precision =
+  const Said precision =
       run_pleat({"predict", "--model", "deepseek-v3", "--cluster", "h100-sxm", "--gpus", "256",
                  "--seq-len", "4096", "--global-batch", "256", "--precision", "mxfp9"});
   EXPECT_EQ(precision.exit_code, 2);
@@ -80,17 +80,17 @@ TEST(CommandLine, UnknownNamesSuggest) {
 }
 
 TEST(CommandLine, WrongRecipe) {
-  const Run run = run_pleat({"plan", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "4",
-                             "--seq-len", "64", "--global-batch", "8", "--compare", "tp=1,epp=2,pp=x"});
+  const Said run = run_pleat({"plan", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "4",
+                             "--seq-len", "64", "--global-batch", "8", "--compare", "tp=1,micro-bath=2,pp=x"});
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_THAT(run.err, HasSubstr("unknown plan field 'epp'; did you mean ep?"));
+  EXPECT_THAT(run.err, HasSubstr("unknown plan field 'micro-bath'; did you mean micro-batch?"));
   EXPECT_THAT(run.err, HasSubstr("pp: 'x' is not a whole number"));
 }
 
 TEST(CommandLine, EveryCommandHasHelpWithExamples) {
   for (const std::string& command : kCommands) {
-    const Run flag = run_pleat({command, "--help"});
-    const Run help = run_pleat({"help", command});
+    const Said flag = run_pleat({command, "--help"});
+    const Said help = run_pleat({"help", command});
     EXPECT_EQ(flag.exit_code, 0) << command;
     EXPECT_EQ(flag.out, help.out) << command;
     EXPECT_THAT(flag.out, HasSubstr("Usage: pleat " + command)) << command;
@@ -99,14 +99,14 @@ TEST(CommandLine, EveryCommandHasHelpWithExamples) {
 }
 
 TEST(CommandLine, Version) {
-  const Run run = run_pleat({"version"});
+  const Said run = run_pleat({"version"});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_THAT(run.out, StartsWith("pleat "));
   EXPECT_EQ(run_pleat({"--version"}).out, run.out);
 }
 
 TEST(CommandLine, HelpOfAll) {
-  const Run run = run_pleat({"help"});
+  const Said run = run_pleat({"help"});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run_pleat({"--help"}).out, run.out);
   for (const std::string& command : kCommands) EXPECT_THAT(run.out, HasSubstr("\n  " + command));

@@ -42,7 +42,7 @@ TEST(FileOutput, FollowsALink) {
 
 TEST(FileOutput, NoFolder) {
   const std::string folder = made_folder("out");
-  const Run run = run_pleat(kSmall + std::vector<std::string>{folder + "/none/plan.json"});
+  const Said run = run_pleat(kSmall + std::vector<std::string>{folder + "/none/plan.json"});
   EXPECT_EQ(run.exit_code, 5);
   EXPECT_THAT(run.err, HasSubstr("the folder " + folder + "/none does not exist"));
   EXPECT_EQ(run.out, "");
@@ -58,14 +58,14 @@ TEST(FileOutput, TargetIsAFolder) {
 TEST(FileOutput, AWrongRequestLeavesTheOldFile) {
   const std::string folder = made_folder("out");
   write_text(folder + "/plan.json", "old");
-  const Run run = run_pleat(kSmall + std::vector<std::string>{folder + "/plan.json", "--ep", "3"});
+  const Said run = run_pleat(kSmall + std::vector<std::string>{folder + "/plan.json", "--ep", "3"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(read_text(folder + "/plan.json"), "old");
   EXPECT_THAT(files_in(folder), ElementsAre("plan.json"));
 }
 
 TEST(FileOutput, DevicesAreWrittenNotReplaced) {
-  const Run run = run_pleat(kSmall + std::vector<std::string>{"/dev/null"});
+  const Said run = run_pleat(kSmall + std::vector<std::string>{"/dev/null"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   EXPECT_EQ(run_pleat(kSmall + std::vector<std::string>{"/dev/full"}).exit_code, 5);
@@ -73,10 +73,10 @@ TEST(FileOutput, DevicesAreWrittenNotReplaced) {
 }
 
 TEST(FileOutput, StdoutFullOrClosed) {
-  const Run full = run_pleat_into("/dev/full", {"models"});
+  const Said full = run_pleat_into("/dev/full", {"models"});
   EXPECT_EQ(full.exit_code, 5);
   EXPECT_EQ(full.err, "error: cannot write to stdout: No space left on device\n");
-  const Run closed = run_pleat_into_closed_pipe({"models"});
+  const Said closed = run_pleat_into_closed_pipe({"models"});
   EXPECT_EQ(closed.exit_code, 5);
   EXPECT_EQ(closed.err, "");
 }

@@ -45,10 +45,10 @@ int open_new(const std::string& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 }
 
-Run run_onto(int out, const std::vector<std::string>& arguments) {
+Said run_onto(int out, const std::vector<std::string>& arguments) {
   const std::string err_file = test_folder() + "/stderr";
   const int err = open_new(err_file);
-  Run run;
+  Said run;
   run.exit_code = spawn(arguments, out, err);
   ::close(err);
   run.err = read_text(err_file);
@@ -57,27 +57,27 @@ Run run_onto(int out, const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-Run run_pleat(const std::vector<std::string>& arguments) {
+Said run_pleat(const std::vector<std::string>& arguments) {
   const std::string out_file = test_folder() + "/stdout";
   const int out = open_new(out_file);
-  Run run = run_onto(out, arguments);
+  Said run = run_onto(out, arguments);
   ::close(out);
   run.out = read_text(out_file);
   return run;
 }
 
-Run run_pleat_into(const std::string& file, const std::vector<std::string>& arguments) {
+Said run_pleat_into(const std::string& file, const std::vector<std::string>& arguments) {
   const int out = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
-  Run run = run_onto(out, arguments);
+  Said run = run_onto(out, arguments);
   ::close(out);
   return run;
 }
 
-Run run_pleat_into_closed_pipe(const std::vector<std::string>& arguments) {
+Said run_pleat_into_closed_pipe(const std::vector<std::string>& arguments) {
   int ends[2];
   EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   ::close(ends[0]);
-  Run run = run_onto(ends[1], arguments);
+  Said run = run_onto(ends[1], arguments);
   ::close(ends[1]);
   return run;
 }

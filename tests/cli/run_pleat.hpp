@@ -8,16 +8,16 @@
 
 namespace pleat::cli_test {
 
-struct Run {
+struct Said {
   int exit_code = -1;  // -signal when it was killed by one
   std::string out, err;
 };
 
-[[nodiscard]] Run run_pleat(const std::vector<std::string>& arguments);
+[[nodiscard]] Said run_pleat(const std::vector<std::string>& arguments);
 
 // The same with stdout connected to `file`, for full disks and closed pipes.
-[[nodiscard]] Run run_pleat_into(const std::string& file, const std::vector<std::string>& arguments);
-[[nodiscard]] Run run_pleat_into_closed_pipe(const std::vector<std::string>& arguments);
+[[nodiscard]] Said run_pleat_into(const std::string& file, const std::vector<std::string>& arguments);
+[[nodiscard]] Said run_pleat_into_closed_pipe(const std::vector<std::string>& arguments);
 
 // A fresh folder of the running test, removed with the test's temporary files.
 [[nodiscard]] std::string test_folder();

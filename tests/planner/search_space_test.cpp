@@ -44,12 +44,15 @@ TEST(SearchSpace, OneGpuWithoutRecomputeIsTheMicrobatches) {
 
 TEST(SearchSpace, DispatcherFollowsTheHardware) {
   ClusterSpec c = small_cluster();
-  EXPECT_EQ(dispatcher_for(c, Runtime::megatron), Dispatcher::alltoall);  // no fp8: before Hopper
+  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::megatron), Dispatcher::alltoall);  // no fp8: before Hopper
   c.gpu.peak_fp8 = FlopsPerSecond(1e15);
-  EXPECT_EQ(dispatcher_for(c, Runtime::megatron), Dispatcher::deepep);
+  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::megatron), Dispatcher::deepep);
   c.tiers.front().size = 72;
-  EXPECT_EQ(dispatcher_for(c, Runtime::megatron), Dispatcher::hybridep);
-  EXPECT_EQ(dispatcher_for(c, Runtime::pleat), Dispatcher::alltoall);
+  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::megatron), Dispatcher::hybridep);
+  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::pleat), Dispatcher::alltoall);
+  ModelSpec dense = small_model();
+  dense.moe.reset();
+  EXPECT_EQ(dispatcher_for(dense, c, Runtime::megatron), Dispatcher::alltoall);
 }
 
 TEST(SearchSpace, RecomputeSetsFitTheModel) {

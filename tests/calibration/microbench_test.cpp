@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The sweeps run on the real kernels; a short calibration gives a usable profile.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "calibration/calibrate.hpp"
+#include "calibration/microbench/points.hpp"
+
+namespace pleat {
+namespace {
+
+TEST(Clock, MedianOfOddEvenAndNothing) {
+  EXPECT_EQ(median({3, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
+  EXPECT_EQ(median({}), 0);
+}
+
+TEST(Clock, StopsAtTheLimits) {
+  int calls = 0;
+  const KernelPoint point{.name = "count",
+                          .kernel = KernelClass::memory_bound,
+                          .flops = 0,
+                          .bytes = 1e9,  // one set of buffers
+                          .prepare = [&](KernelSet&, unsigned) -> std::function<void()> {
+                            return [&] { ++calls; };
+                          }};
+  const Sample s = time_alone(point, {.seconds = 10, .repeats = 5});
+  EXPECT_EQ(s.repeats, 5);
+  EXPECT_EQ(calls, 6);  // and the warm-up
+}
+
+TEST(Points, NamesAreUniqueAndWorkIsPositive) {
+  std::set<std::string> names;
+  for (const auto& points :
+       {gemm_points(), grouped_gemm_points(), attention_points(), memory_bound_points()}) {
+    for (const KernelPoint& p : points) {
+      EXPECT_TRUE(names.insert(p.name).second) << p.name;
+      EXPECT_GT(p.bytes, 0) << p.name;
+      EXPECT_EQ(p.flops > 0, p.kernel != KernelClass::memory_bound) << p.name;
+    }
+  }
+  EXPECT_GT(names.size(), 80u);
+}
+
+TEST(Collectives, EveryKindAndSize) {
+  const auto samples = time_collectives(2, {.seconds = 0.001, .repeats = 2});
+  EXPECT_EQ(samples.size(), kCollectives * 7);
+  for (const Sample& s : samples) {
+    EXPECT_GT(s.time.base(), 0) << s.name;
+    EXPECT_GT(std::get<CollectiveSample>(s.point).wire.base(), 0) << s.name;
+  }
+  // Half of 1024 bytes leaves each of two ranks in an all-gather, all of them twice in an all-reduce.
+  EXPECT_EQ(std::get<CollectiveSample>(samples[0].point).wire, Bytes(512));
+  EXPECT_EQ(std::get<CollectiveSample>(samples[14].point).wire, Bytes(1024));
+}
+
+TEST(Calibrate, ShortRunGivesAProfileWithEveryCurve) {
+  ClusterSpec c;
+  c.name = "localhost";
+  c.gpu.peak_fp32 = FlopsPerSecond(2e11);
+  c.gpu.memory_bandwidth = BytesPerSecond(5e10);
+  c.shared_cores = 2;
+  c.tiers.push_back({"memory", 0, BytesPerSecond(5e10), Seconds(1e-6)});
+  CalibrateConfig config;
+  config.point_seconds = 0.002;
+  config.created = "2026-01-02";
+  const CalibrationResult r = calibrate(c, config);
+  EXPECT_EQ(r.profile.cluster, "localhost");
+  EXPECT_EQ(r.profile.runtime, Runtime::pleat);
+  for (const EfficiencyCurve& k : r.profile.kernels) {
+    EXPECT_EQ(k.source, SourceClass::fitted);
+    EXPECT_GT(k.max_efficiency, 0);
+    EXPECT_LE(k.max_efficiency, 1);
+    EXPECT_LE(k.memory_efficiency, 1);
+  }
+  ASSERT_EQ(r.profile.collectives.size(), 1u);
+  for (const CollectiveCurve& k : r.profile.collectives[0]) {
+    EXPECT_EQ(k.source, SourceClass::fitted);
+    EXPECT_LE(k.efficiency, 1);
+  }
+  EXPECT_GT(r.profile.host_per_op.base(), 0);
+  EXPECT_LT(r.profile.host_per_op.base(), 1e-4);
+  EXPECT_GT(r.profile.sharing_penalty, 0.2);
+  EXPECT_EQ(r.residuals.size(), kKernelClasses + 1 + kCollectives);
+  // What is written is read back as the same profile.
+  EXPECT_EQ(read_profile(write_profile(r.profile), "profile"), r.profile);
+  EXPECT_NE(print_residuals(r).find("sharing penalty"), std::string::npos);
+  EXPECT_NE(samples_json(r).find("\"all_to_all\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pleat
