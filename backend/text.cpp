@@ -15,8 +15,7 @@
 #include <iterator>
 
 #include "core/diagnostics.hpp"
-
-extern char** environ;
+#include "core/environment.hpp"
 
 namespace pleat {
 namespace {
@@ -68,7 +67,7 @@ std::vector<std::uint8_t> output_of(const std::vector<std::string>& command) {
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   pid_t child = 0;
   const int error =
-      ::posix_spawnp(&child, command[0].c_str(), &actions, nullptr, argv.data(), environ);
+      ::posix_spawnp(&child, command[0].c_str(), &actions, nullptr, argv.data(), inherited_environment());
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   std::vector<std::uint8_t> bytes;

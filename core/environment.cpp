@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+extern char** environ;
+
 namespace pleat {
 namespace {
 
@@ -27,5 +29,7 @@ std::string cache_directory() {
 }
 
 bool gpu_required() { return variable("PLEAT_REQUIRE_GPU") == "1"; }
+
+char** inherited_environment() { return environ; }
 
 }  // namespace pleat

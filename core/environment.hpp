@@ -17,4 +17,7 @@ namespace pleat {
 // PLEAT_REQUIRE_GPU=1: a GPU test that finds no GPU fails instead of being skipped.
 [[nodiscard]] bool gpu_required();
 
+// The whole environment, null-terminated, to hand on to a program this one starts.
+[[nodiscard]] char** inherited_environment();
+
 }  // namespace pleat
