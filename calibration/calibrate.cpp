@@ -25,16 +25,17 @@ void append(std::vector<Sample>& samples, std::vector<Sample> more) {
 // Host time of one op that does nothing: the call through the kernel set on one element.
 Seconds time_empty_op(const TimingLimits& limits) {
   constexpr int kCalls = 100;
-  const KernelPoint point{.name = "zero 1x1, 100 calls",
-                          .kernel = KernelClass::memory_bound,
-                          .flops = 0,
-                          .bytes = 4.0 * kCalls,
-                          .prepare = [](KernelSet& kernels, unsigned seed) -> std::function<void()> {
-                            const Buffer x(1, 1, seed);
-                            return [=, &kernels] {
-                              for (int i = 0; i < kCalls; ++i) kernels.zero(x.view());
-                            };
-                          }};
+  const KernelPoint point{
+      .name = "zero 1x1, 100 calls",
+      .kernel = KernelClass::memory_bound,
+      .flops = 0,
+      .bytes = 4.0 * kCalls,
+      .prepare = [](KernelSet& kernels, unsigned seed) -> std::function<void()> {
+        const Buffer x(1, 1, seed);
+        return [=, &kernels] {
+          for (int i = 0; i < kCalls; ++i) kernels.zero(x.view());
+        };
+      }};
   return time_alone(point, limits).time / kCalls;
 }
 
@@ -42,22 +43,32 @@ Seconds time_empty_op(const TimingLimits& limits) {
 
 const char* name_of(KernelClass kernel) {
   switch (kernel) {
-    case KernelClass::gemm: return "gemm";
-    case KernelClass::grouped_gemm: return "grouped_gemm";
-    case KernelClass::attention_fwd: return "attention_fwd";
-    case KernelClass::attention_bwd: return "attention_bwd";
-    case KernelClass::memory_bound: return "memory_bound";
+    case KernelClass::gemm:
+      return "gemm";
+    case KernelClass::grouped_gemm:
+      return "grouped_gemm";
+    case KernelClass::attention_fwd:
+      return "attention_fwd";
+    case KernelClass::attention_bwd:
+      return "attention_bwd";
+    case KernelClass::memory_bound:
+      return "memory_bound";
   }
   return "?";
 }
 
 const char* name_of(Collective collective) {
   switch (collective) {
-    case Collective::all_gather: return "all_gather";
-    case Collective::reduce_scatter: return "reduce_scatter";
-    case Collective::all_reduce: return "all_reduce";
-    case Collective::all_to_all: return "all_to_all";
-    case Collective::send_recv: return "send_recv";
+    case Collective::all_gather:
+      return "all_gather";
+    case Collective::reduce_scatter:
+      return "reduce_scatter";
+    case Collective::all_reduce:
+      return "all_reduce";
+    case Collective::all_to_all:
+      return "all_to_all";
+    case Collective::send_recv:
+      return "send_recv";
   }
   return "?";
 }
@@ -114,7 +125,8 @@ std::string print_residuals(const CalibrationResult& result) {
                         c.half_work.base() / 1e6, 100 * c.memory_efficiency, c.fixed.base() * 1e6);
   }
   if (!result.profile.collectives.empty()) {
-    text += fmt::format("\n{:<22}{:>12}{:>14}{:>12}\n", "collective", "of link", "latency", "per rank");
+    text +=
+        fmt::format("\n{:<22}{:>12}{:>14}{:>12}\n", "collective", "of link", "latency", "per rank");
     for (std::size_t c = 0; c < kCollectives; ++c) {
       const CollectiveCurve& curve = result.profile.collectives.front()[c];
       text += fmt::format("{:<22}{:>11.1f}%{:>11.2f} us{:>9.2f} us\n",
@@ -122,11 +134,12 @@ std::string print_residuals(const CalibrationResult& result) {
                           curve.latency.base() * 1e6, curve.latency_per_rank.base() * 1e6);
     }
   }
-  text += fmt::format("\nsharing penalty {:.3f}, host {:.3f} us per op, step overhead {:.1f} us, band "
-                      "+-{:.0f}%; {} samples in {:.1f} s\n",
-                      result.profile.sharing_penalty, result.profile.host_per_op.base() * 1e6,
-                      result.profile.step_overhead.base() * 1e6, 100 * result.profile.relative_band,
-                      result.samples.size(), result.seconds);
+  text += fmt::format(
+      "\nsharing penalty {:.3f}, host {:.3f} us per op, step overhead {:.1f} us, band "
+      "+-{:.0f}%; {} samples in {:.1f} s\n",
+      result.profile.sharing_penalty, result.profile.host_per_op.base() * 1e6,
+      result.profile.step_overhead.base() * 1e6, 100 * result.profile.relative_band,
+      result.samples.size(), result.seconds);
   return text;
 }
 

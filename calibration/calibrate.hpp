@@ -19,10 +19,10 @@ struct CalibrateConfig {
 };
 
 struct CalibrationResult {
-  Profile profile;              // for Runtime::pleat; write_profile writes it
+  Profile profile;  // for Runtime::pleat; write_profile writes it
   std::vector<Sample> samples;
   std::vector<Residual> residuals;
-  double seconds = 0;           // the whole run
+  double seconds = 0;  // the whole run
 };
 
 [[nodiscard]] CalibrationResult calibrate(const ClusterSpec&, const CalibrateConfig&);

@@ -57,10 +57,10 @@ std::string table(const std::vector<ComparedRow>& rows, const char* title, std::
                                  "measured ms", "predicted ms", "ratio");
   for (std::size_t i = 0; i < std::min(count, rows.size()); ++i) {
     const ComparedRow& r = rows[i];
-    text += fmt::format("{:<30}{:<14}{:>8}{:>14.4f}{:>14.4f}{:>8}\n", r.name,
-                        r.category == r.name ? "" : r.category, r.keys, r.measured_s * 1e3,
-                        r.predicted_s * 1e3,
-                        r.measured_s > 0 ? fmt::format("{:.2f}", r.ratio()) : "-");
+    text +=
+        fmt::format("{:<30}{:<14}{:>8}{:>14.4f}{:>14.4f}{:>8}\n", r.name,
+                    r.category == r.name ? "" : r.category, r.keys, r.measured_s * 1e3,
+                    r.predicted_s * 1e3, r.measured_s > 0 ? fmt::format("{:.2f}", r.ratio()) : "-");
   }
   if (rows.size() > count) text += fmt::format("  and {} more\n", rows.size() - count);
   return text;
@@ -69,7 +69,8 @@ std::string table(const std::vector<ComparedRow>& rows, const char* title, std::
 std::string unmatched(const std::vector<OpKey>& keys, const char* side, std::size_t count) {
   if (keys.empty()) return "";
   std::string text = fmt::format("\nonly in the {} trace: {} operations\n", side, keys.size());
-  for (std::size_t i = 0; i < std::min(count, keys.size()); ++i) text += "  " + to_text(keys[i]) + "\n";
+  for (std::size_t i = 0; i < std::min(count, keys.size()); ++i)
+    text += "  " + to_text(keys[i]) + "\n";
   if (keys.size() > count) text += fmt::format("  and {} more\n", keys.size() - count);
   return text;
 }
@@ -150,7 +151,8 @@ std::string comparison_json(const TraceComparison& c) {
                {"model", c.model},
                {"plan", c.plan},
                {"step_s", {{"measured", c.measured_step_s}, {"predicted", c.predicted_step_s}}},
-               {"peak_bytes", {{"measured", c.measured_peak_bytes}, {"predicted", c.predicted_peak_bytes}}},
+               {"peak_bytes",
+                {{"measured", c.measured_peak_bytes}, {"predicted", c.predicted_peak_bytes}}},
                {"categories", rows_json(c.categories)},
                {"operations", rows_json(c.operations)},
                {"only_measured", keys_json(c.only_measured)},

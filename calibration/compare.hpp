@@ -12,8 +12,8 @@ namespace pleat {
 
 // Totals of the keys that both traces have; a key seen on several ranks counts as their mean.
 struct ComparedRow {
-  std::string name;          // operation or category
-  std::string category;      // of an operation
+  std::string name;      // operation or category
+  std::string category;  // of an operation
   int keys = 0;
   double measured_s = 0, predicted_s = 0;
   [[nodiscard]] double ratio() const { return measured_s > 0 ? predicted_s / measured_s : 0; }
@@ -24,8 +24,8 @@ struct TraceComparison {
   std::string model, plan;
   double measured_step_s = 0, predicted_step_s = 0;
   std::int64_t measured_peak_bytes = 0, predicted_peak_bytes = 0;
-  std::vector<ComparedRow> operations, categories;  // largest |difference| first
-  std::vector<OpKey> only_measured, only_predicted; // in key order
+  std::vector<ComparedRow> operations, categories;   // largest |difference| first
+  std::vector<OpKey> only_measured, only_predicted;  // in key order
 };
 
 [[nodiscard]] TraceComparison compare(const Trace& measured, const Trace& predicted);

@@ -21,16 +21,16 @@ struct KernelSample {
 
 struct CollectiveSample {
   Collective collective = Collective::all_gather;
-  int group = 2;    // members
-  int ranks = 2;    // threads that took part in the measurement
-  Bytes wire;       // bytes one rank sends, as the simulator counts them
+  int group = 2;  // members
+  int ranks = 2;  // threads that took part in the measurement
+  Bytes wire;     // bytes one rank sends, as the simulator counts them
   bool operator==(const CollectiveSample&) const = default;
 };
 
 struct Sample {
   std::string name;  // "gemm 256x512x128"
   std::variant<KernelSample, CollectiveSample> point;
-  Seconds time;      // median of the repeats
+  Seconds time;  // median of the repeats
   int repeats = 0;
   bool operator==(const Sample&) const = default;
 };

@@ -78,6 +78,9 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
   describe("--profile", o.profile,
            "Profile name or file (default: the newest of the cluster and runtime, else datasheet "
            "efficiencies)");
+  app.add_flag("--accept-mismatch", o.accept_mismatch,
+               "Go on when a profile or a plan file was made for something else")
+      ->group(kWorkload);
 }
 
 void add_shape_options(CLI::App& app, ShapeOptions& o) {
@@ -108,8 +111,6 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
 
 void add_plan_options(CLI::App& app, PlanOptions& o) {
   app.add_option("-p,--plan", o.plan_file, "A plan file; replaces all of the options below");
-  app.add_flag("--accept-mismatch", o.accept_mismatch,
-               "Go on when --model, --cluster or --gpus differ from the plan file");
   add_target_options(app, o.target);
   add_shape_options(app, o.shape);
 }

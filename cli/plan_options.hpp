@@ -16,6 +16,7 @@ struct TargetOptions {
   std::string model, cluster, profile, runtime;
   std::optional<int> gpus;
   std::optional<std::int64_t> seq_len, global_batch;
+  bool accept_mismatch = false;
 };
 
 // How: one field a flag; absent is the runtime's default.
@@ -29,7 +30,6 @@ struct PlanOptions {
   TargetOptions target;
   ShapeOptions shape;
   std::string plan_file;
-  bool accept_mismatch = false;
 };
 
 void add_target_options(CLI::App&, TargetOptions&);

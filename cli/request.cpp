@@ -56,6 +56,12 @@ void choose_profile(const TargetOptions& o, Target& target) {
   }
   target.profile = load_profile(o.profile);
   target.runtime = target.profile.runtime;
+  if (target.profile.cluster != target.cluster.name && !o.accept_mismatch) {
+    throw_config_error(ExitCode::verification, "--profile", "",
+                       fmt::format("{} describes {}, not {}", target.profile.name,
+                                   target.profile.cluster, target.cluster.name),
+                       "--accept-mismatch uses it all the same");
+  }
   if (!o.runtime.empty() && parse_runtime(o.runtime, "--runtime") != target.runtime) {
     throw_config_error(ExitCode::verification, "--profile", "",
                        fmt::format("{} describes the runtime {}, --runtime says {}",
@@ -86,7 +92,7 @@ struct Mismatch {
 };
 
 void require_match(const PlanOptions& o, const PlanDocument& document) {
-  if (o.accept_mismatch) return;
+  if (o.target.accept_mismatch) return;
   std::vector<Mismatch> found;
   const TargetOptions& t = o.target;
   if (!t.model.empty() && t.model != document.model_name &&

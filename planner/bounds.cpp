@@ -49,10 +49,20 @@ double state_bytes(const Plan& plan, double elements, int shards) {
   double gradient = size(plan.optimizer.main_grads);
   const double n = shards;
   switch (plan.sharding) {
-    case Sharding::none: break;
-    case Sharding::zero1: optimizer /= n; break;
-    case Sharding::zero2: optimizer /= n; gradient /= n; break;
-    case Sharding::zero3: optimizer /= n; gradient /= n; weight /= n; break;
+    case Sharding::none:
+      break;
+    case Sharding::zero1:
+      optimizer /= n;
+      break;
+    case Sharding::zero2:
+      optimizer /= n;
+      gradient /= n;
+      break;
+    case Sharding::zero3:
+      optimizer /= n;
+      gradient /= n;
+      weight /= n;
+      break;
   }
   return elements * (weight + gradient + optimizer);
 }

@@ -68,9 +68,10 @@ std::optional<int> place_of(const StepEstimate& estimate, const SearchResult& re
 std::string print_search(const SearchResult& result, const ModelSpec& model,
                          const ClusterSpec& cluster, const WorkloadSpec& workload,
                          const Profile& profile, const SearchConfig& config) {
-  std::string text = fmt::format(
-      "{} on {} x {}, {} sequences of {} tokens a step, {}, profile {}\n", model.name, config.gpus,
-      cluster.name, workload.global_batch, workload.seq_len, name_of(config.precision), profile.name);
+  std::string text =
+      fmt::format("{} on {} x {}, {} sequences of {} tokens a step, {}, profile {}\n", model.name,
+                  config.gpus, cluster.name, workload.global_batch, workload.seq_len,
+                  name_of(config.precision), profile.name);
   std::size_t width = 4;
   for (const Candidate& c : result.best) width = std::max(width, summary(c.plan).size());
   if (!result.best.empty()) {
@@ -86,10 +87,11 @@ std::string print_search(const SearchResult& result, const ModelSpec& model,
   }
   for (std::size_t i = 1; i < result.best.size(); ++i) {
     if (i == 1) text += "\nagainst #1:\n";
-    text += fmt::format("{:>3}  {}\n", i + 1, explain_difference(result.best.front(), result.best[i]));
+    text +=
+        fmt::format("{:>3}  {}\n", i + 1, explain_difference(result.best.front(), result.best[i]));
   }
-  text += fmt::format("\n{} plans enumerated, {} priced, {:.2f} s\n", result.enumerated, result.priced,
-                      result.seconds);
+  text += fmt::format("\n{} plans enumerated, {} priced, {:.2f} s\n", result.enumerated,
+                      result.priced, result.seconds);
   for (const auto& [rule, count] : result.rejected) {
     text += fmt::format("  {:<32} {:>9}\n", rule, count);
   }

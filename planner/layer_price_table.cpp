@@ -18,12 +18,14 @@ bool stays_under_overlap(CostClass cls) {
     case CostClass::memory_bound:
     case CostClass::tp_comm:
     case CostClass::cp_comm:
-    case CostClass::optimizer: return true;
+    case CostClass::optimizer:
+      return true;
     case CostClass::ep_comm:
     case CostClass::pp_comm:
     case CostClass::dp_comm:
     case CostClass::host:
-    case CostClass::bubble: return false;
+    case CostClass::bubble:
+      return false;
   }
   return false;
 }
@@ -59,8 +61,12 @@ LayerKey without_recompute(LayerKey key) {
 LayerPriceTable::LayerPriceTable(const ModelSpec& model, const ClusterSpec& cluster,
                                  const WorkloadSpec& workload, const Profile& profile,
                                  Runtime runtime, int threads)
-    : model_(model), cluster_(cluster), workload_(workload), profile_(profile),
-      runtime_(runtime), threads_(threads) {}
+    : model_(model),
+      cluster_(cluster),
+      workload_(workload),
+      profile_(profile),
+      runtime_(runtime),
+      threads_(threads) {}
 
 void LayerPriceTable::prepare(const std::vector<const Plan*>& plans, bool bare) {
   std::vector<std::pair<LayerPrices*, Plan>> missing;
@@ -74,9 +80,8 @@ void LayerPriceTable::prepare(const std::vector<const Plan*>& plans, bool bare) 
     representative.recompute_full = key.recompute_full;
     missing.emplace_back(&entry->second, std::move(representative));
   }
-  for_each_in_parallel(missing.size(), threads_, [&](std::size_t i) {
-    *missing[i].first = price_layers(missing[i].second);
-  });
+  for_each_in_parallel(missing.size(), threads_,
+                       [&](std::size_t i) { *missing[i].first = price_layers(missing[i].second); });
 }
 
 LayerPrices LayerPriceTable::price_layers(Plan plan) const {
@@ -96,14 +101,15 @@ LayerPrices LayerPriceTable::price_layers(Plan plan) const {
     const auto kind = static_cast<std::size_t>(layer.kind);
     PLEAT_ASSERT(kind < prices.kinds.size());  // one stage neither sends nor receives
     const LayerCosts costs = price(layer, balanced, balanced, view, profile_);
-    prices.kinds[kind] = {.forward = costs.forward.time,
-                          .backward = costs.backward.time,
-                          .overlapped = part_under_overlap(costs.forward) + part_under_overlap(costs.backward),
-                          .saved = costs.forward.memory.net,
-                          .weights = {costs.weight_elements[0], costs.weight_elements[1]}};
+    prices.kinds[kind] = {
+        .forward = costs.forward.time,
+        .backward = costs.backward.time,
+        .overlapped = part_under_overlap(costs.forward) + part_under_overlap(costs.backward),
+        .saved = costs.forward.memory.net,
+        .weights = {costs.weight_elements[0], costs.weight_elements[1]}};
     if (layer.output) {
-      prices.output_bytes = std::max(prices.output_bytes,
-                                     layer.tensor(*layer.output).bytes(balanced));
+      prices.output_bytes =
+          std::max(prices.output_bytes, layer.tensor(*layer.output).bytes(balanced));
     }
   }
   return prices;

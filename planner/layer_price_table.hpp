@@ -27,8 +27,8 @@ struct LayerKey {
 // What one layer adds to a chunk.
 struct LayerPrice {
   Seconds forward, backward;
-  Seconds overlapped;         // of both passes, without what expert-parallel overlap can hide
-  std::int64_t saved = 0;     // live bytes a forward pass leaves behind
+  Seconds overlapped;      // of both passes, without what expert-parallel overlap can hide
+  std::int64_t saved = 0;  // live bytes a forward pass leaves behind
   std::int64_t weights[2] = {0, 0};  // elements, by Bucket
 };
 

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Best-first branch and bound. A plan is refined from a bound with bare layers to one with its own
-// layers to its estimate, always the plans with the smallest bounds first, in rounds of a fixed size.
-// The search ends when no bound is below the K-th best estimate, so the answer is that of pricing
-// every plan. Bounds are exchanged between rounds only: the number of threads changes nothing.
+// layers to its estimate, always the plans with the smallest bounds first, in rounds of a fixed
+// size. The search ends when no bound is below the K-th best estimate, so the answer is that of
+// pricing every plan. Bounds are exchanged between rounds only: the number of threads changes
+// nothing.
 #include "planner/search.hpp"
 
 #include <algorithm>
@@ -19,9 +20,9 @@
 namespace pleat {
 namespace {
 
-constexpr std::size_t kBoundRound = 512;    // plans refined per round
-constexpr std::size_t kEstimateRound = 8;   // plans estimated per round
-constexpr std::size_t kNearestTried = 32;   // plans estimated when nothing fits
+constexpr std::size_t kBoundRound = 512;   // plans refined per round
+constexpr std::size_t kEstimateRound = 8;  // plans estimated per round
+constexpr std::size_t kNearestTried = 32;  // plans estimated when nothing fits
 constexpr std::size_t kNearestKept = 3;
 
 struct Open {
@@ -39,12 +40,17 @@ class Search {
  public:
   Search(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
          const Profile& profile, const SearchConfig& config)
-      : model_(model), cluster_(cluster), workload_(workload), profile_(profile), config_(config),
+      : model_(model),
+        cluster_(cluster),
+        workload_(workload),
+        profile_(profile),
+        config_(config),
         threads_(thread_count(config.threads)),
         space_(non_empty_space(model, cluster, workload, config)),
         prices_(model, cluster, workload, profile, config.runtime, threads_),
         least_memory_(space_.plans.size()),
-        usable_(static_cast<std::int64_t>(cluster.gpu.memory.base() * (1 - config.memory_margin))) {}
+        usable_(static_cast<std::int64_t>(cluster.gpu.memory.base() * (1 - config.memory_margin))) {
+  }
 
   SearchResult run() {
     result_.enumerated = space_.enumerated;
@@ -69,7 +75,8 @@ class Search {
     std::vector<PlanBounds> first(all.size());
     for_each_in_parallel(all.size(), threads_, [&](std::size_t i) {
       const Plan& plan = *all[i];
-      first[i] = bounds(plan, model_, workload_, prices_.at(without_recompute(layer_key(plan))), false);
+      first[i] =
+          bounds(plan, model_, workload_, prices_.at(without_recompute(layer_key(plan))), false);
     });
     for (std::size_t i = 0; i < all.size(); ++i) admit(first[i], {first[i].step, i, false});
   }

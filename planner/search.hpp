@@ -22,12 +22,12 @@ struct SearchConfig {
   Runtime runtime = Runtime::megatron;
   Precision precision = Precision::bf16;
   int top = 5;
-  double memory_margin = 0.05;       // part of the GPU's memory kept free
+  double memory_margin = 0.05;  // part of the GPU's memory kept free
   // Pins: only these values are tried; empty means all valid ones.
   std::vector<int> tp, cp, pp, vpp, ep, etp, micro_batch;
   std::optional<Sharding> sharding;
-  bool recompute = true;             // may choose recompute modules
-  int threads = 0;                   // 0: all cores
+  bool recompute = true;  // may choose recompute modules
+  int threads = 0;        // 0: all cores
 };
 
 struct Candidate {
@@ -36,8 +36,8 @@ struct Candidate {
 };
 
 struct SearchResult {
-  std::vector<Candidate> best;              // fastest first, at most `top`
-  std::vector<Candidate> nearest;           // when nothing fits: least memory missing first
+  std::vector<Candidate> best;     // fastest first, at most `top`
+  std::vector<Candidate> nearest;  // when nothing fits: least memory missing first
   std::int64_t enumerated = 0, priced = 0;
   std::map<std::string, std::int64_t> rejected;  // by rule name; "memory" for those that do not fit
   double seconds = 0;

@@ -30,9 +30,12 @@ Json plan_json(const Plan& plan) {
 }
 
 Json memory_json(const StageMemory& m) {
-  return {{"stage", m.stage.value},        {"weights", m.weights},
-          {"gradients", m.gradients},      {"optimizer", m.optimizer},
-          {"activations", m.activations},  {"runtime", m.runtime},
+  return {{"stage", m.stage.value},
+          {"weights", m.weights},
+          {"gradients", m.gradients},
+          {"optimizer", m.optimizer},
+          {"activations", m.activations},
+          {"runtime", m.runtime},
           {"peak", m.peak}};
 }
 
@@ -76,20 +79,20 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
   for (const FittingChange& c : changes) {
     fitting.push_back({{"change", c.change}, {"best", candidate_json(c.candidate)}});
   }
-  const Json document = {{"schema_version", 1},
-                         {"model", model.name},
-                         {"cluster", cluster.name},
-                         {"gpus", config.gpus},
-                         {"profile", profile.name},
-                         {"workload",
-                          {{"seq_len", workload.seq_len}, {"global_batch", workload.global_batch}}},
-                         {"precision", name_of(config.precision)},
-                         {"enumerated", result.enumerated},
-                         {"priced", result.priced},
-                         {"rejected", result.rejected},
-                         {"best", best},
-                         {"nearest", list_json(result.nearest)},
-                         {"changes_that_fit", fitting}};
+  const Json document = {
+      {"schema_version", 1},
+      {"model", model.name},
+      {"cluster", cluster.name},
+      {"gpus", config.gpus},
+      {"profile", profile.name},
+      {"workload", {{"seq_len", workload.seq_len}, {"global_batch", workload.global_batch}}},
+      {"precision", name_of(config.precision)},
+      {"enumerated", result.enumerated},
+      {"priced", result.priced},
+      {"rejected", result.rejected},
+      {"best", best},
+      {"nearest", list_json(result.nearest)},
+      {"changes_that_fit", fitting}};
   return document.dump(2) + "\n";
 }
 

@@ -49,7 +49,10 @@ class Enumerator {
  public:
   Enumerator(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
              const SearchConfig& config)
-      : model_(model), cluster_(cluster), workload_(workload), config_(config),
+      : model_(model),
+        cluster_(cluster),
+        workload_(workload),
+        config_(config),
         recompute_(recompute_choices(model, config.recompute)) {
     base_.precision = config.precision;
     base_.sharding = config.sharding.value_or(config.gpus > 1 ? Sharding::zero1 : Sharding::none);
@@ -93,8 +96,10 @@ class Enumerator {
     for (int etp : pinned_or(config_.etp, all_etp)) {
       for (int ep : pinned_or(config_.ep, all_ep)) {
         const std::int64_t expert_ranks = std::int64_t{etp} * ep;
-        plan.expert = {.etp = etp, .ep = ep, .edp = static_cast<int>(std::max<std::int64_t>(1,
-                                                        stage_ranks / expert_ranks))};
+        plan.expert = {
+            .etp = etp,
+            .ep = ep,
+            .edp = static_cast<int>(std::max<std::int64_t>(1, stage_ranks / expert_ranks))};
         if (expert_ranks * plan.expert.edp != stage_ranks) {
           reject(plan);
           continue;
@@ -218,8 +223,8 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
   add("etp", &SearchConfig::etp);
   add("micro-batch", &SearchConfig::micro_batch);
   if (config.sharding) {
-    pins.push_back({"sharding", name_of(*config.sharding),
-                    [](SearchConfig& c) { c.sharding.reset(); }});
+    pins.push_back(
+        {"sharding", name_of(*config.sharding), [](SearchConfig& c) { c.sharding.reset(); }});
   }
   return pins;
 }
@@ -280,9 +285,9 @@ SearchSpace non_empty_space(const ModelSpec& model, const ClusterSpec& cluster,
   SearchSpace space = enumerate_plans(model, cluster, workload, config);
   if (!space.plans.empty()) return space;
 
-  const auto worst = std::max_element(
-      space.rejected.begin(), space.rejected.end(),
-      [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto worst =
+      std::max_element(space.rejected.begin(), space.rejected.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
   PLEAT_ASSERT(worst != space.rejected.end());
   const Violation& why = space.example[worst->first];
   const std::string reason = fmt::format("{} ({})", why.message, why.rule);
@@ -304,7 +309,8 @@ SearchSpace non_empty_space(const ModelSpec& model, const ClusterSpec& cluster,
   }
   problems.throw_if_errors();
   std::string all;
-  for (const Pin& pin : pins) all += fmt::format("{}{} {}", all.empty() ? "" : ", ", pin.name, pin.text);
+  for (const Pin& pin : pins)
+    all += fmt::format("{}{} {}", all.empty() ? "" : ", ", pin.name, pin.text);
   throw_config_error(ExitCode::bad_request, "plan", why.path,
                      fmt::format("the pins {} together leave no valid plan: {}", all, reason),
                      why.hint.empty() ? "dropping any one of them is not enough" : why.hint);

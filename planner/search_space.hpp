@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The plans a search considers. The space is finite and stated here:
-//   TP up to the innermost network domain, CP up to 16, PP, VPP, EP, ETP <= TP: divisors (EP: of the
-//   experts), microbatches of 1 2 4 8 sequences, the recompute sets of recompute_choices, both
+//   TP up to the innermost network domain, CP up to 16, PP, VPP, EP, ETP <= TP: divisors (EP: of
+//   the experts), microbatches of 1 2 4 8 sequences, the recompute sets of recompute_choices, both
 //   layouts of layout_choices, expert-parallel overlap off and, for Megatron and where every stage
 //   has passes to pair, on.
 // Pinned values are taken as they are. The named constraints decide which combinations are valid.
@@ -42,12 +42,12 @@ struct RecomputeChoice {
 [[nodiscard]] std::vector<std::string> layout_choices(const ModelSpec&, std::int64_t seq_len,
                                                       int pp, int vpp);
 
-[[nodiscard]] SearchSpace enumerate_plans(const ModelSpec&, const ClusterSpec&,
-                                          const WorkloadSpec&, const SearchConfig&);
+[[nodiscard]] SearchSpace enumerate_plans(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
+                                          const SearchConfig&);
 
 // As above; throws ConfigError naming the pin at fault when pins leave nothing, or the rule that
 // rejects most when the space is empty without pins.
-[[nodiscard]] SearchSpace non_empty_space(const ModelSpec&, const ClusterSpec&,
-                                          const WorkloadSpec&, const SearchConfig&);
+[[nodiscard]] SearchSpace non_empty_space(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
+                                          const SearchConfig&);
 
 }  // namespace pleat

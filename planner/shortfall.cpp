@@ -88,7 +88,8 @@ class ChangeFinder {
       if (!can_have(gpus)) return;
       Request changed = request_;
       changed.config.gpus = static_cast<int>(gpus);
-      if (!try_change(changed, fmt::format("{} GPUs instead of {}", gpus, request_.config.gpus))) continue;
+      if (!try_change(changed, fmt::format("{} GPUs instead of {}", gpus, request_.config.gpus)))
+        continue;
       // Half as many may do for shorter sequences.
       if (factor > 2) shorter_sequences(static_cast<int>(gpus / 2));
       return;
@@ -134,15 +135,15 @@ std::vector<FittingChange> changes_that_fit(const ModelSpec& model, const Cluste
 }
 
 std::string print_shortfall(const SearchResult& result, const ClusterSpec& cluster,
-                            const SearchConfig& config,
-                            const std::vector<FittingChange>& changes) {
+                            const SearchConfig& config, const std::vector<FittingChange>& changes) {
   if (result.nearest.empty()) return "";
   const Candidate& closest = result.nearest.front();
   const StageMemory& m = fullest(closest.estimate);
   const double capacity = cluster.gpu.memory.base() / kGiB;
   const double usable = capacity * (1 - config.memory_margin);
   std::string text = fmt::format(
-      "nothing fits: the closest plan needs {:.2f} GiB on stage {}, {:.2f} GiB more than the {:.2f} GiB "
+      "nothing fits: the closest plan needs {:.2f} GiB on stage {}, {:.2f} GiB more than the "
+      "{:.2f} GiB "
       "usable\n  ({:.2f} GiB of {} less {:.0f}% kept free)\n  {}\n",
       gib(m.peak), m.stage.value, gib(m.peak) - usable, usable, capacity, cluster.gpu.name,
       config.memory_margin * 100, summary(closest.plan));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What to do when nothing fits: by how much the closest plan misses, and the smallest changes of the
-// request under which a plan fits, each found by searching again.
+// What to do when nothing fits: by how much the closest plan misses, and the smallest changes of
+// the request under which a plan fits, each found by searching again.
 #pragma once
 
 #include <string>
@@ -12,16 +12,17 @@
 namespace pleat {
 
 struct FittingChange {
-  std::string change;  // "16 GPUs instead of 8"
-  Candidate candidate; // the best plan under it
+  std::string change;   // "16 GPUs instead of 8"
+  Candidate candidate;  // the best plan under it
 };
 
-// At most `count` changes: first what costs time only (recompute allowed, a pin dropped, zero1), then
-// shorter sequences (down to 1/64), more GPUs (powers of two up to 1024 times, within the cluster),
-// and half of those with shorter sequences.
+// At most `count` changes: first what costs time only (recompute allowed, a pin dropped, zero1),
+// then shorter sequences (down to 1/64), more GPUs (powers of two up to 1024 times, within the
+// cluster), and half of those with shorter sequences.
 [[nodiscard]] std::vector<FittingChange> changes_that_fit(const ModelSpec&, const ClusterSpec&,
                                                           const WorkloadSpec&, const Profile&,
-                                                          const SearchConfig&, std::size_t count = 3);
+                                                          const SearchConfig&,
+                                                          std::size_t count = 3);
 
 // The closest plan with its memory by component, the missing GiB and the changes, as text.
 [[nodiscard]] std::string print_shortfall(const SearchResult&, const ClusterSpec&,

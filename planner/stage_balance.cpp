@@ -23,8 +23,8 @@ std::vector<Piece> pieces_of(const ModelSpec& model, const ForwardFlops& f) {
   return pieces;
 }
 
-// First piece of each stage when every stage is filled up to `limit`, as long as the stages after it
-// still get a piece each. Returns more than `stages` entries if the limit is too small.
+// First piece of each stage when every stage is filled up to `limit`, as long as the stages after
+// it still get a piece each. Returns more than `stages` entries if the limit is too small.
 std::vector<std::size_t> pack(const std::vector<Piece>& pieces, std::size_t stages, Flops limit) {
   std::vector<std::size_t> starts{0};
   Flops filled;
@@ -108,7 +108,8 @@ std::vector<VirtualStage> balanced_layout(const ModelSpec& model, std::int64_t s
   const auto best = std::partition_point(limits.begin(), limits.end(), [&](Flops limit) {
     // A single piece above the limit is a stage that exceeds it.
     return pack(pieces, stages, limit).size() > stages ||
-           std::any_of(pieces.begin(), pieces.end(), [&](const Piece& p) { return p.cost > limit; });
+           std::any_of(pieces.begin(), pieces.end(),
+                       [&](const Piece& p) { return p.cost > limit; });
   });
   const std::vector<std::size_t> starts = pack(pieces, stages, *best);
 
@@ -120,9 +121,16 @@ std::vector<VirtualStage> balanced_layout(const ModelSpec& model, std::int64_t s
     const std::size_t end = s + 1 < stages ? starts[s + 1] : pieces.size();
     for (std::size_t i = starts[s]; i < end; ++i) {
       switch (pieces[i].kind) {
-        case Piece::layer: ++layout[s].layers; ++layer; break;
-        case Piece::mtp: layout[s].mtp = true; break;
-        case Piece::loss: layout[s].loss = true; break;
+        case Piece::layer:
+          ++layout[s].layers;
+          ++layer;
+          break;
+        case Piece::mtp:
+          layout[s].mtp = true;
+          break;
+        case Piece::loss:
+          layout[s].loss = true;
+          break;
       }
     }
   }

@@ -19,7 +19,8 @@ Row row_of(const WirePoint& p) { return {1.0, static_cast<double>(p.group - 1), 
 
 // Solves the normal equations restricted to the constants in `used` by Gaussian elimination with
 // pivoting, columns scaled to length 1; empty if they are singular.
-std::optional<Row> solve(const std::vector<WirePoint>& points, const std::vector<std::size_t>& used) {
+std::optional<Row> solve(const std::vector<WirePoint>& points,
+                         const std::vector<std::size_t>& used) {
   const std::size_t n = used.size();
   Row length{};
   for (const WirePoint& p : points) {

@@ -12,6 +12,8 @@
 namespace pleat {
 namespace {
 
+constexpr Seconds kShortestFixed{1e-10};  // a smaller one is the walk's way of saying none
+
 // Logarithms of max_efficiency, half_work, memory_efficiency, fixed.
 using Constants = std::array<double, 4>;
 
@@ -23,7 +25,8 @@ EfficiencyCurve curve_of(const Constants& c) {
           .source = SourceClass::fitted};
 }
 
-double mean_log_error(const Constants& c, const std::vector<WorkPoint>& points, const GpuSpec& gpu) {
+double mean_log_error(const Constants& c, const std::vector<WorkPoint>& points,
+                      const GpuSpec& gpu) {
   const EfficiencyCurve curve = curve_of(c);
   double sum = 0;
   for (const WorkPoint& p : points) sum += std::abs(std::log(predict(curve, p, gpu) / p.time));
@@ -35,23 +38,43 @@ struct Fit {
   double error = std::numeric_limits<double>::infinity();
 };
 
-Fit descend(Constants c, const std::vector<WorkPoint>& points, const GpuSpec& gpu) {
+// Steps of the walk: every constant alone, and every two together in the same or opposite sense.
+std::vector<Constants> directions() {
+  std::vector<Constants> list;
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (const double a : {1.0, -1.0}) {
+      Constants axis{};
+      axis[i] = a;
+      list.push_back(axis);
+      for (std::size_t j = i + 1; j < 4; ++j) {
+        for (const double b : {1.0, -1.0}) {
+          Constants diagonal = axis;
+          diagonal[j] = b;
+          list.push_back(diagonal);
+        }
+      }
+    }
+  }
+  return list;
+}
+
+Fit descend(const Constants& start, const std::vector<WorkPoint>& points, const GpuSpec& gpu) {
   constexpr double kFirstStep = 0.6931, kLastStep = 0.002;
-  constexpr int kMostRounds = 2000;
-  Fit fit{c, mean_log_error(c, points, gpu)};
+  constexpr int kMostRounds = 500;
+  const std::vector<Constants> all = directions();
+  Fit fit{start, mean_log_error(start, points, gpu)};
   double step = kFirstStep;
   for (int round = 0; step > kLastStep && round < kMostRounds; ++round) {
     bool improved = false;
-    for (std::size_t i = 0; i < c.size(); ++i) {
-      for (const double direction : {step, -step}) {
-        Constants next = fit.constants;
-        next[i] += direction;
-        if (i == 0 || i == 2) next[i] = std::min(next[i], 0.0);  // an efficiency is at most 1
-        const double error = mean_log_error(next, points, gpu);
-        if (error < fit.error) {
-          fit = {next, error};
-          improved = true;
-        }
+    for (const Constants& direction : all) {
+      Constants next = fit.constants;
+      for (std::size_t i = 0; i < next.size(); ++i) next[i] += step * direction[i];
+      next[0] = std::min(next[0], 0.0);  // an efficiency is at most 1
+      next[2] = std::min(next[2], 0.0);
+      const double error = mean_log_error(next, points, gpu);
+      if (error < fit.error) {
+        fit = {next, error};
+        improved = true;
       }
     }
     if (!improved) step /= 2;
@@ -93,6 +116,7 @@ EfficiencyCurve fit_kernel(const std::vector<WorkPoint>& points, const GpuSpec& 
     }
   }
   EfficiencyCurve curve = curve_of(best.constants);
+  if (curve.fixed < kShortestFixed) curve.fixed = Seconds{};
   if (!arithmetic) {
     curve.max_efficiency = 1;
     curve.half_work = Flops{};

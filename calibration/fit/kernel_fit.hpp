@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Fits the efficiency curve of one kernel family (core/spec/profile.hpp) to measured points:
-//   t = fixed + max((flops + half_work) / (peak * max_efficiency), bytes / (bandwidth * memory_efficiency))
-// by minimising the mean |ln(predicted / measured)|: every point counts by its relative error, and a
-// few disturbed measurements do not bend the curve.
-// Method: from several starts, walk along each constant's logarithm with steps that halve from a
-// factor of 2 to one of 1.002 whenever no step improves. The grid of starts keeps it out of the
-// optimum in which one side of the max explains everything.
+//   t = fixed + max((flops + half_work) / (peak * max_efficiency),
+//                   bytes / (bandwidth * memory_efficiency))
+// by minimising the mean |ln(predicted / measured)|: every point counts by its relative error, and
+// a few disturbed measurements do not bend the curve. Method: from several starts, walk in the
+// logarithms of the four constants, along each one and along the diagonals of each two, with steps
+// that halve from a factor of 2 to one of 1.002 whenever none improves. Diagonals, because
+// constants trade (fixed time against half work) and the error has creases. The grid of starts
+// keeps it out of the optimum in which one side of the max explains all.
 #pragma once
 
 #include <vector>

@@ -39,12 +39,13 @@ auto fit_family(const std::string& family, const std::vector<Point>& points, Fit
     const double error = relative_error(predict_point(curve, points[i]), points[i].time);
     (is_held_out(i) ? out : in).push_back(error);
   }
-  residuals.push_back({.family = family,
-                       .in_sample = static_cast<int>(in.size()),
-                       .held_out = static_cast<int>(out.size()),
-                       .in_sample_median = median(in),
-                       .held_out_median = median(out),
-                       .held_out_worst = out.empty() ? 0 : *std::max_element(out.begin(), out.end())});
+  residuals.push_back(
+      {.family = family,
+       .in_sample = static_cast<int>(in.size()),
+       .held_out = static_cast<int>(out.size()),
+       .in_sample_median = median(in),
+       .held_out_median = median(out),
+       .held_out_worst = out.empty() ? 0 : *std::max_element(out.begin(), out.end())});
   return curve;
 }
 

@@ -12,9 +12,9 @@
 namespace pleat {
 
 struct Residual {
-  std::string family;       // "gemm", "all_gather", "shared by 4 threads"
-  int in_sample = 0, held_out = 0;                      // points
-  double in_sample_median = 0, held_out_median = 0;     // |predicted / measured - 1|
+  std::string family;                                // "gemm", "all_gather", "shared by 4 threads"
+  int in_sample = 0, held_out = 0;                   // points
+  double in_sample_median = 0, held_out_median = 0;  // |predicted / measured - 1|
   double held_out_worst = 0;
   bool operator==(const Residual&) const = default;
 };
@@ -25,8 +25,8 @@ struct FittedProfile {
 };
 
 // Kernels measured alone give the curves. Those measured on more threads than cores give
-// sharing_penalty: the median of (slow-down / (threads / cores)). Collective times are divided by the
-// slow-down that the simulator will multiply them with.
+// sharing_penalty: the median of (slow-down / (threads / cores)). Collective times are divided by
+// the slow-down that the simulator will multiply them with.
 [[nodiscard]] FittedProfile fit(const std::vector<Sample>&, const ClusterSpec&);
 
 }  // namespace pleat

@@ -18,9 +18,11 @@ constexpr int kMostSets = 8;
 
 std::vector<std::function<void()>> prepare_sets(const KernelPoint& point, KernelSet& kernels,
                                                 unsigned seed) {
-  const int sets = std::clamp(static_cast<int>(kRotatedBytes / std::max(1.0, point.bytes)), 1, kMostSets);
+  const int sets =
+      std::clamp(static_cast<int>(kRotatedBytes / std::max(1.0, point.bytes)), 1, kMostSets);
   std::vector<std::function<void()>> calls;
-  for (int i = 0; i < sets; ++i) calls.push_back(point.prepare(kernels, seed + 1000u * static_cast<unsigned>(i)));
+  for (int i = 0; i < sets; ++i)
+    calls.push_back(point.prepare(kernels, seed + 1000u * static_cast<unsigned>(i)));
   for (const auto& call : calls) call();  // warm-up: pages, instruction cache
   return calls;
 }
@@ -46,7 +48,8 @@ double median(std::vector<double> values) {
 }
 
 Buffer::Buffer(std::int64_t rows, std::int64_t cols, unsigned seed)
-    : rows_(rows), cols_(cols),
+    : rows_(rows),
+      cols_(cols),
       data_(std::make_shared<std::vector<float>>(static_cast<std::size_t>(rows * cols))) {
   std::minstd_rand random(seed + 1);
   std::uniform_real_distribution<float> uniform(-0.5f, 0.5f);

@@ -20,7 +20,8 @@ constexpr int kBlocks = 5;  // the median of their means is the sample
 class RankWork {
  public:
   RankWork(Communicator& comm, Collective kind, std::int64_t bytes)
-      : comm_(comm), kind_(kind),
+      : comm_(comm),
+        kind_(kind),
         // Ranks pair up to a sum of zero, so that repeated reductions in place stay finite.
         whole_(static_cast<std::size_t>(bytes) / 4, comm.rank() % 2 == 0 ? 0.25f : -0.25f),
         other_(whole_.size(), 0.5f),
@@ -35,13 +36,20 @@ class RankWork {
       case Collective::all_gather:
         comm_.all_gather(std::as_bytes(mine), std::as_writable_bytes(all));
         return;
-      case Collective::reduce_scatter: comm_.reduce_scatter(all, mine); return;
-      case Collective::all_reduce: comm_.all_reduce(all); return;
+      case Collective::reduce_scatter:
+        comm_.reduce_scatter(all, mine);
+        return;
+      case Collective::all_reduce:
+        comm_.all_reduce(all);
+        return;
       case Collective::all_to_all:
         comm_.all_to_all(std::as_bytes(all), part_,
-                         std::as_writable_bytes(std::span<float>(other_.data(), all.size())), part_);
+                         std::as_writable_bytes(std::span<float>(other_.data(), all.size())),
+                         part_);
         return;
-      case Collective::send_recv: ping_pong(); return;
+      case Collective::send_recv:
+        ping_pong();
+        return;
     }
   }
 
@@ -68,9 +76,12 @@ double wire_bytes(Collective kind, int n, double bytes) {
   switch (kind) {
     case Collective::all_gather:
     case Collective::reduce_scatter:
-    case Collective::all_to_all: return bytes * others;
-    case Collective::all_reduce: return 2 * bytes * others;
-    case Collective::send_recv: return bytes;
+    case Collective::all_to_all:
+      return bytes * others;
+    case Collective::all_reduce:
+      return 2 * bytes * others;
+    case Collective::send_recv:
+      return bytes;
   }
   return 0;
 }
@@ -129,7 +140,8 @@ Timing time_on_ranks(int ranks, int group, const TimingLimits& limits,
 
 std::vector<Sample> time_collectives(int ranks, const TimingLimits& limits) {
   constexpr std::array kAll = {Collective::all_gather, Collective::reduce_scatter,
-                               Collective::all_reduce, Collective::all_to_all, Collective::send_recv};
+                               Collective::all_reduce, Collective::all_to_all,
+                               Collective::send_recv};
   std::vector<Sample> samples;
   for (const Collective kind : kAll) {
     const bool pairs = kind == Collective::send_recv;
@@ -139,20 +151,20 @@ std::vector<Sample> time_collectives(int ranks, const TimingLimits& limits) {
         auto work = std::make_shared<RankWork>(comm, kind, bytes);
         return [work] { work->run(); };
       });
-      samples.push_back({.name = fmt::format("{} {} B, {} of {} ranks", name_of(kind), bytes, group, ranks),
-                         .point = CollectiveSample{kind, group, ranks,
-                                                   Bytes(wire_bytes(kind, group, static_cast<double>(bytes)))},
-                         .time = Seconds(t.seconds / (pairs ? 2 : 1)),  // there and back
-                         .repeats = t.repeats});
+      samples.push_back(
+          {.name = fmt::format("{} {} B, {} of {} ranks", name_of(kind), bytes, group, ranks),
+           .point = CollectiveSample{kind, group, ranks,
+                                     Bytes(wire_bytes(kind, group, static_cast<double>(bytes)))},
+           .time = Seconds(t.seconds / (pairs ? 2 : 1)),  // there and back
+           .repeats = t.repeats});
     }
   }
   return samples;
 }
 
 Seconds time_barrier(int ranks, const TimingLimits& limits) {
-  const Timing t = time_on_ranks(ranks, ranks, limits, [](Communicator& comm) {
-    return [&comm] { comm.barrier(); };
-  });
+  const Timing t = time_on_ranks(ranks, ranks, limits,
+                                 [](Communicator& comm) { return [&comm] { comm.barrier(); }; });
   return Seconds(t.seconds);
 }
 

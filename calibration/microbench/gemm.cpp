@@ -11,8 +11,11 @@ namespace {
 enum class Form { forward, dgrad, wgrad };
 
 KernelPoint point(Form form, std::int64_t tokens, std::int64_t out, std::int64_t in) {
-  const char* label = form == Form::forward ? "gemm" : form == Form::dgrad ? "gemm.dgrad" : "gemm.wgrad";
-  const double t = static_cast<double>(tokens), n = static_cast<double>(out), k = static_cast<double>(in);
+  const char* label = form == Form::forward ? "gemm"
+                      : form == Form::dgrad ? "gemm.dgrad"
+                                            : "gemm.wgrad";
+  const double t = static_cast<double>(tokens), n = static_cast<double>(out),
+               k = static_cast<double>(in);
   // The weight gradient is read and written.
   const double elements = t * n + t * k + n * k * (form == Form::wgrad ? 2 : 1);
   KernelPoint p{.name = fmt::format("{} {}x{}x{}", label, tokens, out, in),
@@ -40,8 +43,12 @@ KernelPoint point(Form form, std::int64_t tokens, std::int64_t out, std::int64_t
 std::vector<KernelPoint> gemm_points() {
   std::vector<KernelPoint> points;
   for (std::int64_t tokens : {64, 256, 1024}) {
-    for (const auto& [out, in] : {std::pair<std::int64_t, std::int64_t>{16, 128}, {64, 64},
-                                  {192, 128}, {128, 256}, {256, 256}, {512, 256}}) {
+    for (const auto& [out, in] : {std::pair<std::int64_t, std::int64_t>{16, 128},
+                                  {64, 64},
+                                  {192, 128},
+                                  {128, 256},
+                                  {256, 256},
+                                  {512, 256}}) {
       points.push_back(point(Form::forward, tokens, out, in));
       points.push_back(point(tokens == 256 ? Form::wgrad : Form::dgrad, tokens, out, in));
     }

@@ -47,7 +47,8 @@ void append(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h) {
   // Two copies a token: reads y rows and the map, writes their sum.
   points.push_back(point("unpermute", t, h, 3 * n + 2 * t, [=](KernelSet& k, unsigned seed) {
     std::vector<std::int32_t> rows(static_cast<std::size_t>(2 * t));
-    for (std::size_t i = 0; i < rows.size(); ++i) {  // 7 is prime to the number of rows, a power of two
+    for (std::size_t i = 0; i < rows.size();
+         ++i) {  // 7 is prime to the number of rows, a power of two
       rows[i] = static_cast<std::int32_t>(i * 7 % rows.size());
     }
     const Buffer px(2 * t, h, seed), y(t, h, seed + 1);

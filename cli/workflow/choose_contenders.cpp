@@ -43,16 +43,18 @@ const Candidate* pick(const std::vector<const Candidate*>& from,
 std::vector<Contender> choose_contenders(const std::vector<Candidate>& candidates) {
   PLEAT_ASSERT(!candidates.empty());
   const Candidate& winner = candidates.front();
-  std::vector<const Candidate*> clear, others;
+  std::vector<const Candidate*> far, clear, others;
   for (const Candidate& c : candidates) {
-    const bool slower = c.estimate.step > kClearlySlower * winner.estimate.step;
-    (slower ? clear : others).push_back(&c);
+    const double times = c.estimate.step / winner.estimate.step;
+    (times > kClearlySlower ? clear : others).push_back(&c);
+    if (times > kFarSlower) far.push_back(&c);
   }
   std::vector<const Candidate*> chosen{&winner};
   const auto take = [&](const Candidate* c) {
     if (c != nullptr && chosen.size() < 3) chosen.push_back(c);
   };
-  take(pick(clear, chosen));
+  const Candidate* slow = pick(far, chosen);
+  take(slow != nullptr ? slow : pick(clear, chosen));
   take(pick(others, chosen));  // a close race, if there is one
   take(pick(clear, chosen));
   std::sort(chosen.begin(), chosen.end(), [](const Candidate* a, const Candidate* b) {

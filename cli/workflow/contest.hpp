@@ -22,8 +22,10 @@ struct Contender {
   std::int64_t recorded_bytes = 0;  // the memory model's answer for that run's routing
 };
 
-// Predicted slower than the winner by more than this: the first loser.
+// Predicted slower than the winner by more than this: one of the losers is, and if there is a plan
+// beyond the second number, that one, for the first is within the error of many a prediction.
 inline constexpr double kClearlySlower = 1.2;
+inline constexpr double kFarSlower = 1.4;
 
 // The winner and up to two losers, one of them clearly slower where the candidates have such a one.
 // `candidates` are in order of time and not empty.

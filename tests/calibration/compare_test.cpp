@@ -10,7 +10,8 @@
 namespace pleat {
 namespace {
 
-Span span(const std::string& op, int microbatch, int rank, double seconds, const std::string& category) {
+Span span(const std::string& op, int microbatch, int rank, double seconds,
+          const std::string& category) {
   Span s;
   s.key.microbatch = microbatch;
   s.key.chunk = 0;

@@ -19,13 +19,12 @@ TEST(Clock, MedianOfOddEvenAndNothing) {
 
 TEST(Clock, StopsAtTheLimits) {
   int calls = 0;
-  const KernelPoint point{.name = "count",
-                          .kernel = KernelClass::memory_bound,
-                          .flops = 0,
-                          .bytes = 1e9,  // one set of buffers
-                          .prepare = [&](KernelSet&, unsigned) -> std::function<void()> {
-                            return [&] { ++calls; };
-                          }};
+  const KernelPoint point{
+      .name = "count",
+      .kernel = KernelClass::memory_bound,
+      .flops = 0,
+      .bytes = 1e9,  // one set of buffers
+      .prepare = [&](KernelSet&, unsigned) -> std::function<void()> { return [&] { ++calls; }; }};
   const Sample s = time_alone(point, {.seconds = 10, .repeats = 5});
   EXPECT_EQ(s.repeats, 5);
   EXPECT_EQ(calls, 6);  // and the warm-up
@@ -51,7 +50,8 @@ TEST(Collectives, EveryKindAndSize) {
     EXPECT_GT(s.time.base(), 0) << s.name;
     EXPECT_GT(std::get<CollectiveSample>(s.point).wire.base(), 0) << s.name;
   }
-  // Half of 1024 bytes leaves each of two ranks in an all-gather, all of them twice in an all-reduce.
+  // Half of 1024 bytes leaves each of two ranks in an all-gather, all of them twice in an
+  // all-reduce.
   EXPECT_EQ(std::get<CollectiveSample>(samples[0].point).wire, Bytes(512));
   EXPECT_EQ(std::get<CollectiveSample>(samples[14].point).wire, Bytes(1024));
 }

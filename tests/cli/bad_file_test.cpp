@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "core/spec/profile.hpp"
 #include "tests/cli/run_pleat.hpp"
 
 namespace pleat::cli_test {
@@ -18,6 +19,14 @@ std::string good_plan() {
   const Said run = run_pleat({"predict", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "4",
                              "--seq-len", "64", "--global-batch", "8", "--ep", "4", "--out", file});
   EXPECT_EQ(run.exit_code, 0) << run.err;
+  return file;
+}
+
+std::string localhost_profile() {
+  Profile profile = datasheet_profile("localhost", 1, Runtime::pleat);
+  profile.name = "localhost-test";
+  const std::string file = test_folder() + "/profile.json";
+  write_text(file, write_profile(profile));
   return file;
 }
 
@@ -108,6 +117,10 @@ TEST(BadFile, PlanOfAnotherClusterIsAMismatch) {
   EXPECT_THAT(other.err, HasSubstr("the plan was made for localhost, not for h100-sxm"));
   EXPECT_EQ(run_pleat({"predict", "--plan", plan, "--cluster", "localhost"}).exit_code, 0);
   EXPECT_EQ(run_pleat({"predict", "--plan", plan, "--cluster", "h100-sxm", "--accept-mismatch"}).exit_code, 0);
+  const Said profile = run_pleat({"predict", "--model", "tiny-moe", "--cluster", "h100-sxm", "--gpus", "4",
+                                  "--seq-len", "64", "--global-batch", "8", "--profile", localhost_profile()});
+  EXPECT_EQ(profile.exit_code, 6);
+  EXPECT_THAT(profile.err, HasSubstr("localhost-test describes localhost, not h100-sxm"));
   const Said flag = run_pleat({"predict", "--plan", plan, "--tp", "2"});
   EXPECT_EQ(flag.exit_code, 2);
   EXPECT_THAT(flag.err, HasSubstr("--tp: cannot be given beside --plan"));

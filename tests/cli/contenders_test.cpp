@@ -36,6 +36,14 @@ TEST(Contenders, ExactlyTheThresholdIsNotClearlySlower) {
   EXPECT_EQ(chosen[2].predicted.step, Seconds(1.2000001));
 }
 
+TEST(Contenders, FarBehindIsPreferredToJustBehind) {
+  const std::vector<Contender> chosen = choose_contenders(
+      {candidate(1, 4, 1, 1.0), candidate(2, 1, 1, 1.1), candidate(1, 2, 1, 1.25), candidate(4, 1, 1, 1.6)});
+  ASSERT_EQ(chosen.size(), 3u);
+  EXPECT_EQ(chosen[1].predicted.step, Seconds(1.1));
+  EXPECT_EQ(chosen[2].predicted.step, Seconds(1.6));
+}
+
 TEST(Contenders, TwoClearLosersWhenNobodyIsClose) {
   const std::vector<Contender> chosen = choose_contenders(
       {candidate(1, 4, 1, 1.0), candidate(1, 2, 1, 1.5), candidate(2, 2, 1, 2.0)});

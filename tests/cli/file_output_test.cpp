@@ -81,5 +81,17 @@ TEST(FileOutput, StdoutFullOrClosed) {
   EXPECT_EQ(closed.err, "");
 }
 
+TEST(FileOutput, InterruptedTrainingEndsWith130AndLeavesNoFile) {
+  const std::string folder = made_folder("out");
+  write_text(test_folder() + "/text", std::string(4000, 'a'));
+  const Said run = interrupt_pleat(
+      {"train", "--model", "tiny-moe", "--gpus", "2", "--seq-len", "64", "--global-batch", "4", "--steps",
+       "1000000", "--data", test_folder() + "/text", "--trace", folder + "/trace.json"},
+      "step    3");
+  EXPECT_EQ(run.exit_code, 130);
+  EXPECT_EQ(run.err, "\ninterrupted\n");
+  EXPECT_THAT(files_in(folder), ElementsAre());
+}
+
 }  // namespace
 }  // namespace pleat::cli_test

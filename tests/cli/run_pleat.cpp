@@ -8,18 +8,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace pleat::cli_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Starts the binary with stdout and stderr on these descriptors, waits, and returns its exit code.
-int spawn(const std::vector<std::string>& arguments, int out, int err) {
+// Starts the binary with stdout and stderr on these descriptors.
+pid_t start(const std::vector<std::string>& arguments, int out, int err) {
   std::vector<std::string> words{PLEAT_BINARY};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
@@ -36,6 +38,10 @@ int spawn(const std::vector<std::string>& arguments, int out, int err) {
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }
+  return child;
+}
+
+int exit_code_of(pid_t child) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
@@ -49,7 +55,7 @@ Said run_onto(int out, const std::vector<std::string>& arguments) {
   const std::string err_file = test_folder() + "/stderr";
   const int err = open_new(err_file);
   Said run;
-  run.exit_code = spawn(arguments, out, err);
+  run.exit_code = exit_code_of(start(arguments, out, err));
   ::close(err);
   run.err = read_text(err_file);
   return run;
@@ -80,6 +86,20 @@ Said run_pleat_into_closed_pipe(const std::vector<std::string>& arguments) {
   Said run = run_onto(ends[1], arguments);
   ::close(ends[1]);
   return run;
+}
+
+Said interrupt_pleat(const std::vector<std::string>& arguments, const std::string& sign) {
+  const std::string out_file = test_folder() + "/stdout", err_file = test_folder() + "/stderr";
+  const int out = open_new(out_file), err = open_new(err_file);
+  const pid_t child = start(arguments, out, err);
+  for (int i = 0; i < 6000 && read_text(out_file).find(sign) == std::string::npos; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ::kill(child, SIGINT);
+  const int exit_code = exit_code_of(child);
+  ::close(out);
+  ::close(err);
+  return {exit_code, read_text(out_file), read_text(err_file)};
 }
 
 std::string test_folder() {

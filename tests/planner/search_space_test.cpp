@@ -44,7 +44,8 @@ TEST(SearchSpace, OneGpuWithoutRecomputeIsTheMicrobatches) {
 
 TEST(SearchSpace, DispatcherFollowsTheHardware) {
   ClusterSpec c = small_cluster();
-  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::megatron), Dispatcher::alltoall);  // no fp8: before Hopper
+  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::megatron),
+            Dispatcher::alltoall);  // no fp8: before Hopper
   c.gpu.peak_fp8 = FlopsPerSecond(1e15);
   EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::megatron), Dispatcher::deepep);
   c.tiers.front().size = 72;
@@ -90,7 +91,8 @@ TEST(SearchSpace, NamesAllPinsThatEmptyItTogether) {
   SearchConfig config = small_config(4);
   config.ep = {3};
   config.tp = {3};
-  EXPECT_NE(error_of(config).find("the pins tp 3, ep 3 together leave no valid plan"), std::string::npos)
+  EXPECT_NE(error_of(config).find("the pins tp 3, ep 3 together leave no valid plan"),
+            std::string::npos)
       << error_of(config);
 }
 

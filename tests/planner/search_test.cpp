@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The search against pricing every plan, at several thread counts, with pins, and when nothing fits.
+// The search against pricing every plan, at several thread counts, with pins, and when nothing
+// fits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +38,8 @@ std::vector<Candidate> price_all(const ModelSpec& model, const ClusterSpec& clus
 }
 
 // Bytes of a GPU on which the given share of the plans fits.
-double memory_for_share(const std::vector<Candidate>& all, const SearchConfig& config, double share) {
+double memory_for_share(const std::vector<Candidate>& all, const SearchConfig& config,
+                        double share) {
   std::vector<std::int64_t> peaks;
   for (const Candidate& c : all) peaks.push_back(c.estimate.peak_bytes());
   std::sort(peaks.begin(), peaks.end());
@@ -75,8 +77,7 @@ TEST(Search, EqualsPricingEveryPlan) {
     const std::vector<Candidate> all = price_all(model, small_cluster(), config);
     for (const double share : {1.0, 0.5, 0.02}) {
       const ClusterSpec cluster = small_cluster(memory_for_share(all, config, share));
-      const SearchResult result =
-          search(model, cluster, small_workload(), small_profile(), config);
+      const SearchResult result = search(model, cluster, small_workload(), small_profile(), config);
       ASSERT_FALSE(result.best.empty());
       EXPECT_EQ(plans_of(result), best_of(all, cluster, config)) << gpus << " " << share;
       std::int64_t counted = static_cast<std::int64_t>(result.best.size());
@@ -117,8 +118,8 @@ TEST(Search, BoundsAreAdmissible) {
 TEST(Search, SameBytesAtAnyThreadCount) {
   const ModelSpec model = small_model();
   const SearchConfig wide = small_config(8);
-  const ClusterSpec cluster = small_cluster(
-      memory_for_share(price_all(model, small_cluster(), wide), wide, 0.3));
+  const ClusterSpec cluster =
+      small_cluster(memory_for_share(price_all(model, small_cluster(), wide), wide, 0.3));
   std::string first;
   for (int threads : {1, 2, 3}) {
     SearchConfig config = wide;
@@ -126,7 +127,8 @@ TEST(Search, SameBytesAtAnyThreadCount) {
     const SearchResult r = search(model, cluster, small_workload(), small_profile(), config);
     ASSERT_FALSE(r.best.empty());
     EXPECT_GT(r.rejected.at("memory"), 0);
-    const std::string text = search_json(r, model, cluster, small_workload(), small_profile(), config);
+    const std::string text =
+        search_json(r, model, cluster, small_workload(), small_profile(), config);
     if (threads == 1) first = text;
     EXPECT_EQ(text, first) << threads;
   }

@@ -36,7 +36,8 @@ inline ClusterSpec small_cluster(double gpu_bytes = 80e9) {
   c.gpu.memory_bandwidth = BytesPerSecond(1e11);
   c.gpu.host_link = BytesPerSecond(1e10);
   c.gpus_per_node = 2;
-  c.tiers = {{"link", 2, BytesPerSecond(5e10), Seconds(2e-6)}, {"net", 0, BytesPerSecond(5e9), Seconds(1e-5)}};
+  c.tiers = {{"link", 2, BytesPerSecond(5e10), Seconds(2e-6)},
+             {"net", 0, BytesPerSecond(5e9), Seconds(1e-5)}};
   return c;
 }
 

@@ -38,7 +38,8 @@ double brute_force(const ModelSpec& model, std::int64_t seq, int stages) {
       for (std::size_t i = from; i < cost.size(); ++i) sum += cost[i];
       return sum;
     }
-    for (std::size_t end = from + 1; end + static_cast<std::size_t>(left) - 1 <= cost.size(); ++end) {
+    for (std::size_t end = from + 1; end + static_cast<std::size_t>(left) - 1 <= cost.size();
+         ++end) {
       sum += cost[end - 1];
       least = std::min(least, std::max(sum, best(end, left - 1)));
     }
