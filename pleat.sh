@@ -19,7 +19,7 @@ exit_setup=5  # I/O: the table of docs/ARCHITECTURE.md
 packages=(
   g++ cmake ninja-build ccache
   libfmt-dev nlohmann-json3-dev libeigen3-dev libboost-graph-dev libcli11-dev
-  libgtest-dev googletest libbenchmark-dev
+  libgtest-dev libgmock-dev googletest libbenchmark-dev
   python3 python3-jsonschema
   bible-kjv
 )
