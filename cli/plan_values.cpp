@@ -12,8 +12,9 @@
 namespace pleat::cli {
 namespace {
 
-constexpr std::array kPrecisions{Precision::fp32, Precision::bf16, Precision::fp8,
-                                 Precision::mxfp8, Precision::nvfp4};
+constexpr std::array kPrecisions{Precision::fp32,        Precision::fp16,      Precision::bf16,
+                                 Precision::fp8,         Precision::fp8_delayed,
+                                 Precision::fp8_block,   Precision::mxfp8,     Precision::nvfp4};
 constexpr std::array kShardings{Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3};
 constexpr std::array kDispatchers{Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep,
                                   Dispatcher::hybridep};

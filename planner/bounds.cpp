@@ -80,7 +80,7 @@ PlanBounds bounds(const Plan& plan, const ModelSpec& model, const WorkloadSpec& 
                           .vpp = plan.vpp,
                           .microbatches = static_cast<int>(microbatches),
                           .group = plan.microbatch_group,
-                          .extra_warmup = false};
+                          .paired = false};
   PlanBounds result;
   Seconds way;  // chunk 0 of the stages before, both passes
   for (std::size_t s = 0; s < pp; ++s) {

@@ -151,7 +151,7 @@ class Enumerator {
                             .vpp = plan.vpp,
                             .microbatches = static_cast<int>(m),
                             .group = plan.microbatch_group,
-                            .extra_warmup = true};
+                            .paired = true};
     return warmup_slots(schedule, Stage{0}) < m * plan.vpp;
   }
 

@@ -36,11 +36,6 @@ void append(PassCost& total, const PassCost& next) {
   total.source = std::max(total.source, next.source);
 }
 
-bool pairs_with_next(const std::vector<Slot>& order, std::size_t i) {
-  return i + 1 < order.size() && order[i].pass == Pass::forward &&
-         order[i + 1].pass == Pass::backward && order[i].microbatch != order[i + 1].microbatch;
-}
-
 std::vector<PairedPosition> pair_positions(const StageProgram& stage, ChunkId forward,
                                            ChunkId backward) {
   const std::vector<int> f = decoder_positions(stage, forward);

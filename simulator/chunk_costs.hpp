@@ -35,10 +35,6 @@ struct PairedPosition {
 [[nodiscard]] std::vector<PairedPosition> pair_positions(const StageProgram&, ChunkId forward,
                                                          ChunkId backward);
 
-// Slot i is a forward that a paired schedule runs together with slot i+1: a backward of another
-// microbatch (a backward of the same one depends on it).
-[[nodiscard]] bool pairs_with_next(const std::vector<Slot>& order, std::size_t i);
-
 // Total of one cost followed by another.
 void append(PassCost& total, const PassCost& next);
 

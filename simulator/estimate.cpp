@@ -33,7 +33,7 @@ CostVector busy_parts(const StageProgram& stage, const StageCosts& costs,
   for (auto& counts : alone) counts.resize(chunks);
   for (std::size_t i = 0; i < stage.order.size(); ++i) {
     const Slot& slot = stage.order[i];
-    if (!costs.pairs.empty() && pairs_with_next(stage.order, i)) {
+    if (slot.with_next) {
       ++paired[slot.chunk.index() * chunks + stage.order[++i].chunk.index()];
     } else {
       ++alone[static_cast<std::size_t>(slot.pass)][slot.chunk.index()];

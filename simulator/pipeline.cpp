@@ -77,7 +77,7 @@ class Run {
     const ChunkTimes& times = (*in_.times)[stage][slot.chunk.index()];
     Seconds duration = slot.pass == Pass::forward ? times.forward : times.backward;
     std::size_t count = 1;
-    if (!in_.pairs.empty() && pairs_with_next(order, i)) {
+    if (slot.with_next && !in_.pairs.empty()) {
       const std::optional<Seconds> other = input_ready(s, order[i + 1]);
       if (!other) return 0;
       ready = std::max(*ready, *other);

@@ -14,7 +14,8 @@ struct PipelineInput {
   std::vector<const std::vector<Slot>*> orders{};          // by stage
   const std::vector<std::vector<ChunkTimes>>* times = nullptr;  // [stage][chunk]
   // [stage][forward chunk * vpp + backward chunk]: a forward and the backward after it as one op
-  // that needs both inputs. Empty: no pairs.
+  // that needs both inputs, for slots marked with_next. Empty: such
+  // slots run one after the other.
   std::vector<std::vector<Seconds>> pairs{};
   std::vector<Seconds> start{};                            // by stage; empty: all zero
   Seconds transfer{};                                      // between neighbouring virtual stages

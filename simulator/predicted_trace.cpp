@@ -137,12 +137,10 @@ Trace predicted_trace(const Program& program, const ClusterSpec& cluster, const 
     for (const auto& event : step.pipeline.events) {
       if (event.stage == stage.stage) events.push_back(&event);
     }
-    const bool pairs = !step.stages[s].pairs.empty();
     for (std::size_t i = 0; i < events.size(); ++i) {
       const Slot& slot = events[i]->slot;
-      const bool paired = pairs && pairs_with_next(stage.order, i);
       const auto shown = [&](const Slot& x) { return x.microbatch.value < max_microbatches; };
-      if (paired) {
+      if (slot.with_next) {
         const Slot& other = events[i + 1]->slot;
         if (shown(slot) && shown(other)) out.add_pair(slot, other, events[i]->start);
         ++i;

@@ -19,7 +19,7 @@ MemoryDelta replay(const StageProgram& stage, const StageCosts& costs) {
   MemoryDelta total;
   for (std::size_t i = 0; i < stage.order.size(); ++i) {
     const Slot& slot = stage.order[i];
-    if (!costs.pairs.empty() && pairs_with_next(stage.order, i)) {
+    if (slot.with_next) {
       total = then(total, costs.pair(slot.chunk, stage.order[i + 1].chunk).memory);
       ++i;
     } else {

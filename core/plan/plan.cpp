@@ -10,8 +10,11 @@ namespace pleat {
 std::string name_of(Precision p) {
   switch (p) {
     case Precision::fp32: return "fp32";
+    case Precision::fp16: return "fp16";
     case Precision::bf16: return "bf16";
     case Precision::fp8: return "fp8";
+    case Precision::fp8_delayed: return "fp8_delayed";
+    case Precision::fp8_block: return "fp8_block";
     case Precision::mxfp8: return "mxfp8";
     case Precision::nvfp4: return "nvfp4";
   }
@@ -43,6 +46,28 @@ std::string name_of(CudaGraph g) {
     case CudaGraph::none: return "none";
     case CudaGraph::partial: return "partial";
     case CudaGraph::full_iteration: return "full_iteration";
+  }
+  return "?";
+}
+
+std::string name_of(CpComm c) {
+  switch (c) {
+    case CpComm::p2p: return "p2p";
+    case CpComm::all_gather: return "all_gather";
+    case CpComm::all_to_all: return "all_to_all";
+  }
+  return "?";
+}
+
+std::string name_of(Offload o) {
+  switch (o) {
+    case Offload::attn_norm: return "attn_norm";
+    case Offload::qkv_linear: return "qkv_linear";
+    case Offload::core_attn: return "core_attn";
+    case Offload::attn_proj: return "attn_proj";
+    case Offload::mlp_norm: return "mlp_norm";
+    case Offload::expert_fc1: return "expert_fc1";
+    case Offload::moe_act: return "moe_act";
   }
   return "?";
 }

@@ -24,10 +24,18 @@ struct ExpertMapping {
   bool operator==(const ExpertMapping&) const = default;
 };
 
-enum class Precision { fp32, bf16, fp8, mxfp8, nvfp4 };
+// fp8: one scale per tensor, from the current amax; fp8_delayed: from past ones; fp8_block: 1x128 and
+// 128x128 blocks.
+enum class Precision { fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8, nvfp4 };
 enum class Sharding { none, zero1, zero2, zero3 };
 enum class Dispatcher { allgather, alltoall, deepep, hybridep };
 enum class CudaGraph { none, partial, full_iteration };
+// How context parallelism moves keys and values: a ring, a gather, heads against sequence.
+enum class CpComm { p2p, all_gather, all_to_all };
+// What is kept in host memory between forward and backward (Megatron's --offload-modules).
+enum class Offload : std::uint8_t {
+  attn_norm, qkv_linear, core_attn, attn_proj, mlp_norm, expert_fc1, moe_act
+};
 
 // Unit of recompute, offload and graph capture, and the rubric costs are summed under.
 // The first seven can be recomputed (Megatron's --recompute-modules names).
@@ -42,6 +50,8 @@ struct OverlapFlags {
   bool delay_wgrad = false;
   bool grad_reduce = true;
   bool param_gather = true;
+  bool tensor_parallel = false;  // tp exchanges in pieces beside their GEMMs (user buffers)
+  bool shared_expert = false;    // the shared expert beside the token exchange
   bool operator==(const OverlapFlags&) const = default;
 };
 
@@ -65,8 +75,15 @@ struct Plan {
   Sharding sharding = Sharding::zero1;
   Dispatcher dispatcher = Dispatcher::alltoall;
   CudaGraph cuda_graph = CudaGraph::none;
+  int dispatcher_sms = 0;         // SMs a deepep or hybridep exchange takes; 0: the profile's
+  CpComm cp_comm = CpComm::p2p;
   std::set<Module> recompute;     // empty: none
   bool recompute_full = false;    // whole layers
+  int recompute_layers = 0;       // full: the first so many layers of each chunk; 0: all
+  std::set<Offload> offload;      // activations kept in host memory
+  int offload_layers = 0;         // whole layers' activations in host memory (--cpu-offloading)
+  bool fp8_params = true;         // fp8 and mxfp8: weights are kept and gathered in it (fp8 only)
+  int fsdp_group = 0;             // zero2, zero3: ranks of one shard group; 0: all
   OverlapFlags overlap;
   OptimizerDTypes optimizer;
   bool operator==(const Plan&) const = default;
@@ -84,6 +101,8 @@ struct Plan {
 [[nodiscard]] std::string name_of(Sharding);
 [[nodiscard]] std::string name_of(Dispatcher);
 [[nodiscard]] std::string name_of(CudaGraph);
+[[nodiscard]] std::string name_of(CpComm);
+[[nodiscard]] std::string name_of(Offload);
 [[nodiscard]] std::string name_of(Module);
 
 // "TP1 CP1 DP128 PP2 VPP8 | ETP1 EP32 EDP4 | mbs1 mxfp8 …": one line for tables.

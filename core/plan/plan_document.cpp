@@ -142,7 +142,7 @@ Plan read_plan(ObjectReader r) {
   p.layout = r.optional_text("layout").value_or("");
   read_degree(r, "micro_batch", kDegree, p.micro_batch);
   read_flag(r, "sequence_parallel", p.sequence_parallel);
-  read_choice(r, "precision", names_of<Precision>(5), p.precision);
+  read_choice(r, "precision", names_of<Precision>(8), p.precision);
   read_choice(r, "sharding", names_of<Sharding>(4), p.sharding);
   read_choice(r, "dispatcher", names_of<Dispatcher>(4), p.dispatcher);
   read_choice(r, "cuda_graph", names_of<CudaGraph>(3), p.cuda_graph);

@@ -65,7 +65,7 @@ Schedule schedule_of(const Plan& plan, const WorkloadSpec& workload) {
           .vpp = plan.vpp,
           .microbatches = static_cast<int>(plan.microbatches(workload.global_batch)),
           .group = plan.microbatch_group,
-          .extra_warmup = plan.overlap.expert_parallel && plan.vpp > 1};
+          .paired = plan.overlap.expert_parallel};
 }
 
 }  // namespace

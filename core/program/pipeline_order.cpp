@@ -15,6 +15,8 @@
 namespace pleat {
 namespace {
 
+bool pairs(const Schedule& s) { return s.paired && (s.vpp > 1 || s.pp == 1); }
+
 int group_of(const Schedule& s) { return s.group > 0 ? s.group : s.pp; }
 
 std::vector<Slot> forward_table(const Schedule& s) {
@@ -40,8 +42,7 @@ int warmup_slots(const Schedule& s, Stage stage) {
   PLEAT_ASSERT(stage.value >= 0 && stage.value < s.pp);
   const int after = s.pp - stage.value - 1;
   int warmup = s.vpp == 1 ? after : 2 * after + (s.vpp - 1) * group_of(s);
-  // Plain 1F1B has no room to pair passes: overlap needs one stage or interleaving.
-  if (s.extra_warmup && (s.vpp > 1 || s.pp == 1)) ++warmup;
+  if (pairs(s)) ++warmup;
   return std::min(warmup, s.microbatches * s.vpp);
 }
 
@@ -59,6 +60,7 @@ std::vector<Slot> pipeline_order(const Schedule& s, Stage stage) {
   for (std::size_t k = 0; k < warmup; ++k) order.push_back(table[k]);
   for (std::size_t k = 0; k + warmup < table.size(); ++k) {
     order.push_back(table[k + warmup]);
+    order.back().with_next = pairs(s);
     backward(k);
   }
   for (std::size_t k = table.size() - warmup; k < table.size(); ++k) backward(k);

@@ -15,13 +15,16 @@ struct Slot {
   Pass pass = Pass::forward;
   MicroBatch microbatch;
   ChunkId chunk;
+  bool with_next = false;  // expert-parallel overlap: a forward run together with the backward after it
   bool operator==(const Slot&) const = default;
 };
 
 struct Schedule {
   int pp = 1, vpp = 1, microbatches = 1;
   int group = 0;                       // microbatches per group; 0: pp
-  bool extra_warmup = false;           // expert-parallel overlap: one more warm-up slot
+  // Expert-parallel overlap: one more warm-up slot, then forward and backward run in pairs. Without
+  // effect on plain 1F1B of several stages, which has no room to pair passes.
+  bool paired = false;
   bool operator==(const Schedule&) const = default;
 };
 

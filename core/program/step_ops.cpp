@@ -31,9 +31,12 @@ DType weight_dtype(Precision precision, std::int64_t& copies) {
   copies = 1;
   switch (precision) {
     case Precision::fp32: return DType::fp32;
+    case Precision::fp16:
     case Precision::bf16:
     case Precision::nvfp4: return DType::bf16;  // fp4 copies are made per use
-    case Precision::fp8: copies = 2; return DType::fp8;
+    case Precision::fp8:
+    case Precision::fp8_delayed:
+    case Precision::fp8_block: copies = 2; return DType::fp8;
     case Precision::mxfp8: copies = 2; return DType::mxfp8;
   }
   return DType::fp32;

@@ -13,6 +13,8 @@ struct WorkloadSpec {
   std::int64_t seq_len = 4096;
   std::int64_t global_batch = 1;  // sequences per step
   Routing routing = Routing::forced;
+  double capacity_factor = 0;  // tokens an expert takes over the balanced mean; 0: none dropped
+  bool pad_to_capacity = false;
   double imbalance = 1.0;  // slowest rank's routed tokens over the mean, for natural routing
   bool operator==(const WorkloadSpec&) const = default;
 };

@@ -107,15 +107,29 @@ TEST(Pipeline, StartTimesShiftTheTimeline) {
 // One stage, warm-up of one: F0 | F1+B0 | F2+B1 | B2.
 TEST(Pipeline, PairsRunAsOneOp) {
   const auto times = uniform(1, 1, 2, 3);
-  const auto slot = [](Pass p, int mb) { return Slot{p, MicroBatch{mb}, ChunkId{0}}; };
-  const std::vector<Slot> order = {slot(Pass::forward, 0), slot(Pass::forward, 1),
-                                   slot(Pass::backward, 0), slot(Pass::forward, 2),
-                                   slot(Pass::backward, 1), slot(Pass::backward, 2)};
+  const std::vector<Slot> order =
+      pipeline_order({.pp = 1, .vpp = 1, .microbatches = 3, .paired = true}, Stage{0});
   const PipelineInput input{.pp = 1, .vpp = 1, .microbatches = 3, .orders = {&order},
                             .times = &times, .pairs = {{Seconds(4)}}};
   const PipelineTiming t = run_pipeline(input);
   EXPECT_DOUBLE_EQ(t.end.base(), 2 + 4 + 4 + 3);
   EXPECT_DOUBLE_EQ(t.busy[0].base(), 13);
+}
+
+// The last stage pairs F1c1 with B0c1, which needs nothing of the first; stage 0 pairs nothing.
+TEST(Pipeline, PairsWithAWarmupThatCoversEverySlot) {
+  const auto times = uniform(2, 2, 1, 1);
+  const Schedule schedule{.pp = 2, .vpp = 2, .microbatches = 2, .paired = true};
+  std::vector<std::vector<Slot>> orders;
+  for (int s = 0; s < 2; ++s) orders.push_back(pipeline_order(schedule, Stage{s}));
+  const PipelineInput input{.pp = 2, .vpp = 2, .microbatches = 2,
+                            .orders = {&orders[0], &orders[1]}, .times = &times,
+                            .pairs = std::vector<std::vector<Seconds>>(
+                                2, std::vector<Seconds>(4, Seconds(1.5)))};
+  // stage 0: F 0-4; stage 1: F0c0 1-2, F1c0 2-3, F0c1 3-4, F1c1+B0c1 4-5.5, B1c1 5.5-6.5,
+  // B0c0 6.5-7.5, B1c0 7.5-8.5 (stage 0 sends B0c1 back at 6.5, B1c1 at 7.5);
+  // stage 0: B0c1 5.5-6.5, B1c1 6.5-7.5, B0c0 7.5-8.5, B1c0 8.5-9.5
+  EXPECT_DOUBLE_EQ(run_pipeline(input).end.base(), 9.5);
 }
 
 // Property: no stage ends later when any one chunk gets faster.

@@ -14,7 +14,7 @@
 namespace pleat {
 namespace {
 
-// "F0 F1 B0": microbatch, and with chunks "F0.1".
+// "F0 F1 B0": microbatch, with chunks "F0.1"; "F1+ B0": run together.
 std::string text(const Schedule& s, int stage) {
   std::string out;
   for (const Slot& slot : pipeline_order(s, Stage{stage})) {
@@ -22,14 +22,15 @@ std::string text(const Schedule& s, int stage) {
     out += slot.pass == Pass::forward ? 'F' : 'B';
     out += std::to_string(slot.microbatch.value);
     if (s.vpp > 1) out += "." + std::to_string(slot.chunk.value);
+    if (slot.with_next) out += '+';
   }
   return out;
 }
 
 TEST(PipelineOrder, OneStage) {
   EXPECT_EQ(text({.pp = 1, .vpp = 1, .microbatches = 3}, 0), "F0 B0 F1 B1 F2 B2");
-  EXPECT_EQ(text({.pp = 1, .vpp = 1, .microbatches = 3, .extra_warmup = true}, 0),
-            "F0 F1 B0 F2 B1 B2");
+  EXPECT_EQ(text({.pp = 1, .vpp = 1, .microbatches = 3, .paired = true}, 0),
+            "F0 F1+ B0 F2+ B1 B2");
 }
 
 TEST(PipelineOrder, OneForwardOneBackwardTwoStages) {
@@ -47,7 +48,7 @@ TEST(PipelineOrder, FewerMicrobatchesThanStagesIsAllWarmup) {
 }
 
 TEST(PipelineOrder, ExtraWarmupNeedsInterleavingOrOneStage) {
-  const Schedule s{.pp = 2, .vpp = 1, .microbatches = 4, .extra_warmup = true};
+  const Schedule s{.pp = 2, .vpp = 1, .microbatches = 4, .paired = true};
   EXPECT_EQ(text(s, 1), "F0 B0 F1 B1 F2 B2 F3 B3");
 }
 
@@ -82,10 +83,16 @@ TEST(PipelineOrder, InterleavedAllWarmup) {  // p = 4, v = 2, m = 4: W = 10 >= 8
 }
 
 TEST(PipelineOrder, ExtraWarmupAddsOneForward) {
-  const Schedule s{.pp = 2, .vpp = 2, .microbatches = 4, .extra_warmup = true};
+  const Schedule s{.pp = 2, .vpp = 2, .microbatches = 4, .paired = true};
   EXPECT_EQ(warmup_slots(s, Stage{0}), 5);  // 2 + 2 + 1
   EXPECT_EQ(text(s, 0),
-            "F0.0 F1.0 F0.1 F1.1 F2.0 F3.0 B0.1 F2.1 B1.1 F3.1 B0.0 B1.0 B2.1 B3.1 B2.0 B3.0");
+            "F0.0 F1.0 F0.1 F1.1 F2.0 F3.0+ B0.1 F2.1+ B1.1 F3.1+ B0.0 B1.0 B2.1 B3.1 B2.0 B3.0");
+}
+
+TEST(PipelineOrder, AllWarmupPairsNothing) {  // the last forward meets the first backward by chance
+  const Schedule s{.pp = 2, .vpp = 2, .microbatches = 2, .paired = true};
+  EXPECT_EQ(text(s, 0), "F0.0 F1.0 F0.1 F1.1 B0.1 B1.1 B0.0 B1.0");
+  EXPECT_EQ(text(s, 1), "F0.0 F1.0 F0.1 F1.1+ B0.1 B1.1 B0.0 B1.0");
 }
 
 std::vector<Schedule> many_schedules() {
@@ -97,7 +104,7 @@ std::vector<Schedule> many_schedules() {
         for (int n = p; n <= m; ++n) {
           if (m % n != 0 && m % n < p) continue;
           all.push_back({.pp = p, .vpp = v, .microbatches = m, .group = n});
-          all.push_back({.pp = p, .vpp = v, .microbatches = m, .group = n, .extra_warmup = true});
+          all.push_back({.pp = p, .vpp = v, .microbatches = m, .group = n, .paired = true});
         }
       }
     }
