@@ -134,7 +134,14 @@ void Executor::dispatch(const Call& c) {
     case OpKind::concat_columns_bwd:
     case OpKind::concat_rows:
     case OpKind::concat_rows_bwd:
+    case OpKind::pointwise:
+    case OpKind::pointwise_bwd:
+    case OpKind::token_mixing:
+    case OpKind::token_mixing_bwd:
     case OpKind::quantize:
+    case OpKind::offload:
+    case OpKind::reload:
+    case OpKind::release:
       break;  // train() refuses plans and models that compile to these
   }
   throw ExecutionError(

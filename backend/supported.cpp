@@ -41,6 +41,8 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, !p.overlap.expert_parallel && !p.overlap.delay_wgrad, "overlap",
           "this backend does not overlap microbatches so far",
           "set overlap.expert_parallel and overlap.delay_wgrad to false");
+  require(d, p.offload.empty() && p.offload_layers == 0, "offload",
+          "this backend keeps activations where they are", "set offload to [], offload_layers to 0");
   const bool fp32_state =
       p.optimizer.main_grads == DType::fp32 && p.optimizer.main_params == DType::fp32 &&
       p.optimizer.exp_avg == DType::fp32 && p.optimizer.exp_avg_sq == DType::fp32;
@@ -57,6 +59,22 @@ void check_model(Diagnostics& d, const ModelSpec& m) {
   feature(m.learned_positions > 0, "learned_positions", "learned position embeddings");
   feature(m.mlp_bias || m.attention.qkv_bias || m.attention.out_bias, "bias", "biases");
   feature(m.tied_embeddings, "tied_embeddings", "tied embeddings");
+  feature(m.activation == Activation::squared_relu ||
+              (m.activation == Activation::gelu && m.gated_mlp),
+          "activation", "gated GELU or squared ReLU");
+  feature(!m.layer_traits.empty() || m.mtp_traits != LayerTraits{}, "layer_kinds",
+          "windows, sparse attention or recurrences");
+  feature(m.attention.kind == AttentionKind::compressed, "attention.kind", "compressed attention");
+  feature(m.attention.sinks || m.attention.output_gate || m.attention.keys_are_values,
+          "attention", "attention sinks, output gates or shared keys and values");
+  feature(m.attention.rotary_dim > 0, "attention.rotary_dim", "partial rotation");
+  feature(m.attention.kind == AttentionKind::gqa && m.attention.v_head_dim > 0 &&
+              m.attention.v_head_dim != m.attention.head_dim,
+          "attention.v_head_dim", "values of another size than keys");
+  feature(m.moe && (m.moe->latent > 0 || m.moe->router_bias || m.moe->mlp_bias || !m.gated_mlp),
+          "moe", "latent, biased or ungated experts");
+  feature(m.norms_per_layer != 2 || m.residual_streams != 1, "norms_per_layer",
+          "further norms or residual streams");
   feature(m.mtp_layers > 0, "mtp_layers", "multi-token prediction");
 }
 

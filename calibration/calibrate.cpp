@@ -53,6 +53,20 @@ const char* name_of(KernelClass kernel) {
       return "attention_bwd";
     case KernelClass::memory_bound:
       return "memory_bound";
+    case KernelClass::norm:
+      return "norm";
+    case KernelClass::activation:
+      return "activation";
+    case KernelClass::loss:
+      return "loss";
+    case KernelClass::router:
+      return "router";
+    case KernelClass::permute:
+      return "permute";
+    case KernelClass::quantize:
+      return "quantize";
+    case KernelClass::optimizer:
+      return "optimizer";
   }
   return "?";
 }
@@ -78,7 +92,8 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
   const TimingLimits limits{.seconds = config.point_seconds, .repeats = kRepeats};
   CalibrationResult result;
   for (const auto& points :
-       {gemm_points(), grouped_gemm_points(), attention_points(), memory_bound_points()}) {
+       {gemm_points(), grouped_gemm_points(), attention_points(), memory_bound_points(),
+        routing_points()}) {
     report(config, name_of(points.front().kernel));
     for (const KernelPoint& p : points) result.samples.push_back(time_alone(p, limits));
     if (config.ranks < 2) continue;

@@ -34,6 +34,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_calibrate_command(app, action);
   add_compare_command(app, action);
   add_tune_command(app, action);
+  add_validate_command(app, action);
   add_version_command(app, action);
   add_help_command(app, action);
 }

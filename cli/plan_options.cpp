@@ -22,18 +22,54 @@ const char* const kShape = "Plan";
 
 // The integer fields of a shape with the names they are typed under.
 std::vector<std::pair<std::string, std::optional<int>*>> degrees(ShapeOptions& s) {
-  return {{"tp", &s.tp}, {"cp", &s.cp},   {"pp", &s.pp},   {"vpp", &s.vpp},
-          {"ep", &s.ep}, {"etp", &s.etp}, {"micro-batch", &s.micro_batch}};
+  return {{"tp", &s.tp},
+          {"cp", &s.cp},
+          {"pp", &s.pp},
+          {"vpp", &s.vpp},
+          {"ep", &s.ep},
+          {"etp", &s.etp},
+          {"micro-batch", &s.micro_batch},
+          {"microbatch-group", &s.microbatch_group},
+          {"dispatcher-sms", &s.dispatcher_sms},
+          {"offload-layers", &s.offload_layers},
+          {"fsdp-group", &s.fsdp_group}};
 }
 
 std::vector<std::pair<std::string, std::optional<std::string>*>> words(ShapeOptions& s) {
-  return {{"layout", &s.layout},       {"precision", &s.precision}, {"recompute", &s.recompute},
-          {"sharding", &s.sharding},   {"dispatcher", &s.dispatcher}};
+  return {{"layout", &s.layout},
+          {"precision", &s.precision},
+          {"recompute", &s.recompute},
+          {"sharding", &s.sharding},
+          {"dispatcher", &s.dispatcher},
+          {"cp-comm", &s.cp_comm},
+          {"offload", &s.offload},
+          {"cuda-graph", &s.cuda_graph},
+          {"main-grads-dtype", &s.main_grads},
+          {"main-params-dtype", &s.main_params},
+          {"exp-avg-dtype", &s.exp_avg},
+          {"exp-avg-sq-dtype", &s.exp_avg_sq}};
+}
+
+std::vector<std::pair<std::string, bool*>> switches(ShapeOptions& s) {
+  return {{"ep-overlap", &s.ep_overlap},
+          {"delay-wgrad", &s.delay_wgrad},
+          {"tp-overlap", &s.tp_overlap},
+          {"shared-expert-overlap", &s.shared_expert_overlap},
+          {"no-grad-overlap", &s.no_grad_overlap},
+          {"no-param-overlap", &s.no_param_overlap},
+          {"no-sequence-parallel", &s.no_sequence_parallel},
+          {"no-fp8-params", &s.no_fp8_params}};
+}
+
+bool is_switch(const std::string& key) {
+  ShapeOptions any;
+  const auto all = switches(any);
+  return std::any_of(all.begin(), all.end(), [&](const auto& s) { return s.first == key; });
 }
 
 // Empty when fine, else what is wrong.
 std::string assign(ShapeOptions& shape, const std::string& key, const std::string& value) {
-  std::vector<std::string> names{"ep-overlap"};
+  std::vector<std::string> names;
   for (const auto& [name, field] : degrees(shape)) {
     names.push_back(name);
     if (name != key) continue;
@@ -52,8 +88,11 @@ std::string assign(ShapeOptions& shape, const std::string& key, const std::strin
     *field = value;
     return {};
   }
-  if (key == "ep-overlap") {
-    shape.ep_overlap = true;
+  for (const auto& [name, field] : switches(shape)) {
+    names.push_back(name);
+    if (name != key) continue;
+    if (!value.empty()) return key + " takes no value";
+    *field = true;
     return {};
   }
   const std::string near = nearest_name(key, names);
@@ -78,6 +117,11 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
   describe("--profile", o.profile,
            "Profile name or file (default: the newest of the cluster and runtime, else datasheet "
            "efficiencies)");
+  describe("--capacity-factor", o.capacity_factor,
+           "Tokens an expert takes, over the balanced mean; the rest are dropped (default: none)")
+      ->check(in_range(0.0, 1e6));
+  app.add_flag("--pad-to-capacity", o.pad_to_capacity, "Pad every expert's tokens to its capacity")
+      ->group(kWorkload);
   app.add_flag("--accept-mismatch", o.accept_mismatch,
                "Go on when a profile or a plan file was made for something else")
       ->group(kWorkload);
@@ -98,15 +142,41 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
   degree("--etp", o.etp, "Tensor parallel size inside an expert");
   degree("--micro-batch", o.micro_batch, "Sequences of a microbatch");
   word("--layout", o.layout, "Layers of each virtual stage, \"Et*3|(tt|)*29m|L\" (default: even)");
-  word("--precision", o.precision, "fp32, bf16, fp8, mxfp8 or nvfp4");
+  word("--precision", o.precision,
+       "fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8 or nvfp4");
   word("--recompute", o.recompute,
-       "none, full, or modules with commas: layernorm, mla_up_proj, core_attn, mlp, moe_act, "
-       "shared_experts, moe");
+       "none, full, full:N (the first N layers of each chunk), or modules with commas: layernorm, "
+       "mla_up_proj, core_attn, mlp, moe_act, shared_experts, moe");
+  word("--offload", o.offload,
+       "Activations kept in host memory, with commas: attn_norm, qkv_linear, core_attn, attn_proj, "
+       "mlp_norm, expert_fc1, moe_act");
+  degree("--offload-layers", o.offload_layers, "Layers whose activations are kept in host memory");
   word("--sharding", o.sharding, "none, zero1, zero2 or zero3");
+  degree("--fsdp-group", o.fsdp_group,
+         "Ranks of one shard group of zero2 or zero3 (default: all)");
   word("--dispatcher", o.dispatcher, "allgather, alltoall, deepep or hybridep");
-  app.add_flag("--ep-overlap", o.ep_overlap,
-               "Hide expert communication of one microbatch behind the compute of another")
-      ->group(kShape);
+  degree("--dispatcher-sms", o.dispatcher_sms, "SMs that a deepep or hybridep exchange takes");
+  degree("--microbatch-group", o.microbatch_group,
+         "Microbatches of a group of the interleaved order (default: PP)");
+  word("--cp-comm", o.cp_comm, "Keys and values of context parallelism: p2p, all_gather or a2a");
+  word("--cuda-graph", o.cuda_graph, "none, partial or full_iteration");
+  word("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16");
+  word("--main-params-dtype", o.main_params, "Of the optimizer's copy of the weights: fp32 or bf16");
+  word("--exp-avg-dtype", o.exp_avg, "Of Adam's first moment: fp32, bf16 or fp8");
+  word("--exp-avg-sq-dtype", o.exp_avg_sq, "Of Adam's second moment: fp32, bf16 or fp8");
+  const auto flag = [&](const char* name, bool& value, const char* text) {
+    app.add_flag(name, value, text)->group(kShape);
+  };
+  flag("--ep-overlap", o.ep_overlap,
+       "Hide expert communication of one microbatch behind the compute of another");
+  flag("--delay-wgrad", o.delay_wgrad, "With --ep-overlap: weight gradients apart and later");
+  flag("--tp-overlap", o.tp_overlap, "Tensor-parallel communication in pieces beside its GEMMs");
+  flag("--shared-expert-overlap", o.shared_expert_overlap,
+       "The shared expert beside the token exchange");
+  flag("--no-grad-overlap", o.no_grad_overlap, "Reduce gradients after the backward pass");
+  flag("--no-param-overlap", o.no_param_overlap, "Gather weights before the forward pass");
+  flag("--no-sequence-parallel", o.no_sequence_parallel, "Tensor parallelism without sequence's");
+  flag("--no-fp8-params", o.no_fp8_params, "fp8 plans keep and gather their weights in bf16");
 }
 
 void add_plan_options(CLI::App& app, PlanOptions& o) {
@@ -124,7 +194,7 @@ ShapeOptions parse_shape(const std::string& text, const std::string& flag) {
     const std::size_t equals = part.find('=');
     const std::string key = part.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
-    const std::string problem = value.empty() && key != "ep-overlap"
+    const std::string problem = value.empty() && !is_switch(key)
                                     ? "'" + part + "' is not name=value"
                                     : assign(shape, key, value);
     if (!problem.empty()) {
@@ -144,7 +214,10 @@ std::string first_shape_flag(const ShapeOptions& given) {
   for (const auto& [name, field] : words(shape)) {
     if (*field) return "--" + name;
   }
-  return shape.ep_overlap ? "--ep-overlap" : "";
+  for (const auto& [name, field] : switches(shape)) {
+    if (*field) return "--" + name;
+  }
+  return "";
 }
 
 }  // namespace pleat::cli

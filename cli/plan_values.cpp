@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,12 @@ constexpr std::array kDispatchers{Dispatcher::allgather, Dispatcher::alltoall, D
 constexpr std::array kRecomputable{Module::layernorm,      Module::mla_up_proj, Module::core_attn,
                                    Module::mlp,            Module::moe_act,
                                    Module::shared_experts, Module::moe};
+constexpr std::array kOffloads{Offload::attn_norm, Offload::qkv_linear, Offload::core_attn,
+                               Offload::attn_proj, Offload::mlp_norm,   Offload::expert_fc1,
+                               Offload::moe_act};
+constexpr std::array kGraphs{CudaGraph::none, CudaGraph::partial, CudaGraph::full_iteration};
+constexpr std::array kCpComms{CpComm::p2p, CpComm::all_gather, CpComm::all_to_all};
+constexpr std::array kStateTypes{DType::fp32, DType::bf16, DType::fp8};
 constexpr std::array kRuntimes{Runtime::pleat, Runtime::megatron};
 
 template <class Values, class NameOf>
@@ -36,6 +43,19 @@ auto parse_name(const std::string& word, const std::string& flag, const Values& 
   const std::string near = nearest_name(word, names);
   throw_config_error(ExitCode::bad_request, flag, "", "'" + word + "' is not one of " + all,
                      near.empty() ? "" : "did you mean " + near + "?");
+}
+
+template <class Value, class Values>
+std::set<Value> parse_names(const std::string& words, const std::string& flag,
+                            const Values& values) {
+  std::set<Value> found;
+  for (std::size_t begin = 0; begin <= words.size();) {
+    const std::size_t end = std::min(words.find_first_of(",+", begin), words.size());
+    found.insert(parse_name(words.substr(begin, end - begin), flag, values,
+                            [](Value v) { return name_of(v); }));
+    begin = end + 1;
+  }
+  return found;
 }
 
 }  // namespace
@@ -64,17 +84,36 @@ Runtime parse_runtime(const std::string& word, const std::string& flag) {
   return parse_name(word, flag, kRuntimes, name_of_runtime);
 }
 
+CudaGraph parse_cuda_graph(const std::string& word, const std::string& flag) {
+  return parse_name(word, flag, kGraphs, [](CudaGraph v) { return name_of(v); });
+}
+
+CpComm parse_cp_comm(const std::string& word, const std::string& flag) {
+  if (word == "a2a") return CpComm::all_to_all;  // Megatron's word
+  return parse_name(word, flag, kCpComms, [](CpComm v) { return name_of(v); });
+}
+
+DType parse_state_type(const std::string& word, const std::string& flag) {
+  return parse_name(word, flag, kStateTypes, [](DType v) { return std::string(name_of(v)); });
+}
+
 Recompute parse_recompute(const std::string& words, const std::string& flag) {
   if (words == "none") return {};
   if (words == "full") return {.modules = {}, .full = true};
-  Recompute recompute;
-  for (std::size_t begin = 0; begin <= words.size();) {
-    const std::size_t end = std::min(words.find_first_of(",+", begin), words.size());
-    recompute.modules.insert(parse_name(words.substr(begin, end - begin), flag, kRecomputable,
-                                        [](Module v) { return name_of(v); }));
-    begin = end + 1;
+  if (words.starts_with("full:")) {
+    Recompute full{.modules = {}, .full = true};
+    const char* const end = words.data() + words.size();
+    const auto parsed = std::from_chars(words.data() + 5, end, full.layers);
+    if (parsed.ec == std::errc() && parsed.ptr == end && full.layers > 0) return full;
+    throw_config_error(ExitCode::bad_request, flag, "",
+                       "'" + words.substr(5) + "' is not a number of layers", "for example full:2");
   }
-  return recompute;
+  return {.modules = parse_names<Module>(words, flag, kRecomputable)};
+}
+
+std::set<Offload> parse_offload(const std::string& words, const std::string& flag) {
+  if (words == "none") return {};
+  return parse_names<Offload>(words, flag, kOffloads);
 }
 
 }  // namespace pleat::cli

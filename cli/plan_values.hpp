@@ -14,6 +14,7 @@ namespace pleat::cli {
 struct Recompute {
   std::set<Module> modules;
   bool full = false;
+  int layers = 0;  // full: of each chunk; 0: all
 };
 
 // `flag` is what the user typed it for, "--precision".
@@ -21,8 +22,13 @@ struct Recompute {
 [[nodiscard]] Sharding parse_sharding(const std::string& word, const std::string& flag);
 [[nodiscard]] Dispatcher parse_dispatcher(const std::string& word, const std::string& flag);
 [[nodiscard]] Runtime parse_runtime(const std::string& word, const std::string& flag);
-// "none", "full", or module names with commas or plus signs between.
+[[nodiscard]] CudaGraph parse_cuda_graph(const std::string& word, const std::string& flag);
+[[nodiscard]] CpComm parse_cp_comm(const std::string& word, const std::string& flag);
+[[nodiscard]] DType parse_state_type(const std::string& word, const std::string& flag);
+// "none", "full", "full:3", or module names with commas or plus signs between.
 [[nodiscard]] Recompute parse_recompute(const std::string& words, const std::string& flag);
+// "none", or module names with commas or plus signs between.
+[[nodiscard]] std::set<Offload> parse_offload(const std::string& words, const std::string& flag);
 
 [[nodiscard]] std::string name_of_runtime(Runtime);
 

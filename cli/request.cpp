@@ -80,6 +80,31 @@ void require_valid_plan(const Target& target, const Plan& plan, const std::strin
   require_valid({target.model, target.workload, plan, target.gpus}, where);
 }
 
+// The fields whose default is to do nothing; they are not listed when they are not given.
+void set_memory_and_exchange(const ShapeOptions& o, Plan& plan) {
+  plan.microbatch_group = o.microbatch_group.value_or(0);
+  plan.dispatcher_sms = o.dispatcher_sms.value_or(0);
+  plan.offload_layers = o.offload_layers.value_or(0);
+  plan.fsdp_group = o.fsdp_group.value_or(0);
+  if (o.offload) plan.offload = parse_offload(*o.offload, "--offload");
+  if (o.cp_comm) plan.cp_comm = parse_cp_comm(*o.cp_comm, "--cp-comm");
+  const auto type = [](const std::optional<std::string>& given, const char* flag, DType& value) {
+    if (given) value = parse_state_type(*given, flag);
+  };
+  type(o.main_grads, "--main-grads-dtype", plan.optimizer.main_grads);
+  type(o.main_params, "--main-params-dtype", plan.optimizer.main_params);
+  type(o.exp_avg, "--exp-avg-dtype", plan.optimizer.exp_avg);
+  type(o.exp_avg_sq, "--exp-avg-sq-dtype", plan.optimizer.exp_avg_sq);
+  plan.sequence_parallel = !o.no_sequence_parallel;
+  plan.fp8_params = !o.no_fp8_params;
+  plan.overlap = {.expert_parallel = o.ep_overlap,
+                  .delay_wgrad = o.delay_wgrad,
+                  .grad_reduce = !o.no_grad_overlap,
+                  .param_gather = !o.no_param_overlap,
+                  .tensor_parallel = o.tp_overlap,
+                  .shared_expert = o.shared_expert_overlap};
+}
+
 void reject_shape_beside_plan(const PlanOptions& o) {
   const std::string flag = first_shape_flag(o.shape);
   if (flag.empty()) return;
@@ -130,7 +155,10 @@ Target resolve_target(const TargetOptions& o) {
   target.model = load_model(o.model).model;
   target.cluster = load_cluster(o.cluster);
   target.gpus = *o.gpus;
-  target.workload = {.seq_len = *o.seq_len, .global_batch = *o.global_batch};
+  target.workload = {.seq_len = *o.seq_len,
+                     .global_batch = *o.global_batch,
+                     .capacity_factor = o.capacity_factor.value_or(0),
+                     .pad_to_capacity = o.pad_to_capacity};
   require_cluster_holds(target.cluster, target.gpus);
   choose_profile(o, target);
   return target;
@@ -163,12 +191,14 @@ Plan resolve_shape(const ShapeOptions& o, const Target& target, const std::strin
     const Recompute recompute = parse_recompute(*o.recompute, "--recompute");
     plan.recompute = recompute.modules;
     plan.recompute_full = recompute.full;
+    plan.recompute_layers = recompute.layers;
   } else {
     assumed.push_back("--recompute none");
   }
   if (o.layout) plan.layout = *o.layout;
   else assumed.push_back("--layout even");
-  plan.overlap.expert_parallel = o.ep_overlap;
+  set_memory_and_exchange(o, plan);
+  word("cuda-graph", o.cuda_graph, plan.cuda_graph, parse_cuda_graph);
   const auto& [tp, cp, dp, pp] = plan.attention;
   plan.attention.dp = remaining(target.gpus, {tp, cp, pp});
   plan.expert.edp = remaining(target.gpus, {plan.expert.etp, plan.expert.ep, pp});
@@ -192,6 +222,8 @@ Request resolve_request(const PlanOptions& o) {
   target.workload = document.workload;
   if (o.target.seq_len) target.workload.seq_len = *o.target.seq_len;
   if (o.target.global_batch) target.workload.global_batch = *o.target.global_batch;
+  if (o.target.capacity_factor) target.workload.capacity_factor = *o.target.capacity_factor;
+  if (o.target.pad_to_capacity) target.workload.pad_to_capacity = true;
   target.gpus = o.target.gpus.value_or(document.gpus);
   TargetOptions options = o.target;
   if (options.runtime.empty()) options.runtime = name_of_runtime(document.runtime);

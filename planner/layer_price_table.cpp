@@ -16,14 +16,15 @@ bool stays_under_overlap(CostClass cls) {
     case CostClass::grouped_gemm:
     case CostClass::attention:
     case CostClass::memory_bound:
-    case CostClass::tp_comm:
-    case CostClass::cp_comm:
     case CostClass::optimizer:
       return true;
+    case CostClass::tp_comm:
+    case CostClass::cp_comm:
     case CostClass::ep_comm:
     case CostClass::pp_comm:
     case CostClass::dp_comm:
     case CostClass::host:
+    case CostClass::offload:
     case CostClass::bubble:
       return false;
   }

@@ -19,9 +19,9 @@ namespace pleat {
 // Rubrics of time in every report; they add up to the end of the timeline.
 enum class CostClass : std::uint8_t {
   gemm, grouped_gemm, attention, memory_bound, tp_comm, cp_comm, ep_comm, pp_comm, dp_comm,
-  optimizer, host, bubble
+  offload, optimizer, host, bubble
 };
-inline constexpr std::size_t kCostClasses = 12;
+inline constexpr std::size_t kCostClasses = 13;
 [[nodiscard]] const char* name_of(CostClass);
 using CostVector = std::array<Seconds, kCostClasses>;
 
@@ -56,7 +56,9 @@ struct ClusterView {
   int ranks = 1;                        // of the job (localhost shares cores)
   Dispatcher dispatcher =
       Dispatcher::alltoall;  // deepep and hybridep send one copy per destination
+  int dispatcher_sms = 0;                        // 0: the profile's
   CudaGraph cuda_graph = CudaGraph::none;        // ops inside a graph cost no host time
+  Precision precision = Precision::bf16;         // tells fp8 scaling recipes apart
 };
 [[nodiscard]] ClusterView view_cluster(const ClusterSpec&, const Plan&);
 

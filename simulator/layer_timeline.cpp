@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/program/op_graph.hpp"
+#include "simulator/contention.hpp"
 
 namespace pleat {
 namespace {
@@ -33,6 +34,47 @@ struct OpLists {
   }
 };
 
+const Op& op_of(const PairStep& step, const OpLists& lists) {
+  return lists.layer(step.pass).ops(step.pass)[static_cast<std::size_t>(step.op)];
+}
+
+// An op beside an exchange in pieces that it reads from (a gather) or writes to (a reduction).
+void link_pieces(StreamOp& stream_op, const PairStep& step, const OpLists& lists,
+                 const std::vector<PairStep>& steps, const ClusterView& view,
+                 const Profile& profile) {
+  const Op& op = op_of(step, lists);
+  if (op.in_pieces && op.kind == OpKind::reduce_scatter) {
+    // The last producer; lead and tail: its first piece is there early, the last one late.
+    if (stream_op.after.empty()) return;
+    stream_op.with = *std::ranges::max_element(stream_op.after);
+    stream_op.tail = exposed_share(op, view, profile);
+    return;
+  }
+  for (int before : stream_op.after) {
+    const Op& other = op_of(steps[static_cast<std::size_t>(before)], lists);
+    if (!other.in_pieces || other.kind != OpKind::all_gather) continue;
+    stream_op.with = before;
+    stream_op.lead = exposed_share(other, view, profile);
+  }
+}
+
+// A third of the layer's host time forward, two thirds backward.
+Seconds host_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& view,
+                     const Profile& profile) {
+  const double share = pass == Pass::forward ? 1.0 / 3 : 2.0 / 3;
+  const auto graph = static_cast<std::size_t>(view.cuda_graph);
+  switch (layer.kind) {
+    case LayerKind::moe:
+    case LayerKind::mtp: return profile.host_per_moe_layer.at(graph) * share;
+    case LayerKind::dense: return profile.host_per_dense_layer.at(graph) * share;
+    case LayerKind::embedding:
+    case LayerKind::head:
+    case LayerKind::recv:
+    case LayerKind::send: return Seconds(0);
+  }
+  return Seconds(0);
+}
+
 LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Binding& binding,
                   const ClusterView& view, const Profile& profile) {
   LayerTimeline line;
@@ -47,8 +89,11 @@ LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Bindi
     line.costs.push_back(price_op(op, layer.tensors, binding, view, profile));
     if (launched_by_host(op, view.cuda_graph)) ++launches;
     const OpCost& cost = line.costs.back();
-    ops.push_back({is_transfer(op) ? Seconds(0) : cost.time, cost.cls, step.stream, {}});
-    two_streams = two_streams || step.stream == Stream::comm;
+    ops.push_back({.duration = is_transfer(op) ? Seconds(0) : cost.time,
+                   .cls = cost.cls,
+                   .stream = step.stream});
+    set_contention(ops.back(), op, view, profile);
+    two_streams = two_streams || step.stream != Stream::compute;
   }
   if (two_streams) {  // else program order is all there is
     for (Pass pass : {Pass::forward, Pass::backward}) {
@@ -62,8 +107,11 @@ LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Bindi
         for (int before : deps[own]) {
           const int at = place[static_cast<std::size_t>(before)];
           PLEAT_ASSERT(at >= 0);
+          // Reloads are issued a layer ahead: their rate counts, not their latency.
+          if (op_of(line.steps[static_cast<std::size_t>(at)], lists).kind == OpKind::reload) continue;
           ops[i].after.push_back(at);
         }
+        link_pieces(ops[i], line.steps[i], lists, line.steps, view, profile);
       }
     }
   }
@@ -85,14 +133,26 @@ LayerTimeline pass_timeline(const LayerProgram& layer, Pass pass, const Binding&
   static const LayerProgram kNothing;
   const OpLists lists = pass == Pass::forward ? OpLists{&layer, &kNothing}
                                               : OpLists{&kNothing, &layer};
-  return run(std::move(steps), lists, binding, view, profile);
+  LayerTimeline line = run(std::move(steps), lists, binding, view, profile);
+  line.host_extra = host_of_pass(layer, pass, view, profile);
+  return line;
 }
 
 LayerTimeline pair_timeline(const LayerProgram& forward, const LayerProgram& backward,
                             const Binding& binding, const ClusterView& view,
                             const Profile& profile, bool delay_wgrad) {
-  return run(pair_layers(forward, backward, delay_wgrad), {&forward, &backward}, binding, view,
-             profile);
+  LayerTimeline line = run(pair_layers(forward, backward, delay_wgrad), {&forward, &backward},
+                           binding, view, profile);
+  line.host_extra = host_of_pass(forward, Pass::forward, view, profile) +
+                    host_of_pass(backward, Pass::backward, view, profile);
+  const Seconds alone =
+      pass_timeline(forward, Pass::forward, binding, view, profile).streams.end +
+      pass_timeline(backward, Pass::backward, binding, view, profile).streams.end;
+  const double eta = view.dispatcher == Dispatcher::deepep || view.dispatcher == Dispatcher::hybridep
+                         ? profile.overlap_efficiency
+                         : profile.overlap_efficiency_nccl;
+  line.lost_overlap = std::max(Seconds(0), alone - line.streams.end) * (1.0 - eta);
+  return line;
 }
 
 }  // namespace pleat

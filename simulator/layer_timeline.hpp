@@ -16,7 +16,11 @@ struct LayerTimeline {
   std::vector<OpCost> costs;     // by step
   StreamTimeline streams;        // by step; send and recv take no time
   Seconds host;                  // to launch them all
-  [[nodiscard]] Seconds time() const { return std::max(streams.end, host); }
+  Seconds host_extra;            // the profile's host time of a layer, on top of the kernels
+  Seconds lost_overlap;          // of a pair: what ideal streams would save and real ones do not
+  [[nodiscard]] Seconds time() const {
+    return std::max(streams.end, host) + host_extra + lost_overlap;
+  }
 };
 
 [[nodiscard]] LayerTimeline pass_timeline(const LayerProgram&, Pass, const Binding&,

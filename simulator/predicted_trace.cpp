@@ -87,6 +87,8 @@ class StageTrace {
     const Op& op = program_at(slot, position).ops(step.pass)[static_cast<std::size_t>(step.op)];
     const OpCost& cost = line.costs[i];
     const Seconds start = layer_start + line.streams.start[i];
+    const Seconds duration =
+        is_transfer(op) ? cost.time : line.streams.finish[i] - line.streams.start[i];
     // A transfer runs beside the slots; what arrives was under way before the slot began.
     const bool arrives = op.kind == OpKind::recv;
     spans_.push_back(
@@ -99,7 +101,7 @@ class StageTrace {
          .rank = rank_,
          .stream = is_transfer(op) ? Stream::comm : step.stream,
          .start_s = std::max(0.0, (arrives ? start - cost.time : start).base()),
-         .duration_s = cost.time.base(),
+         .duration_s = duration.base(),
          .category = name_of(op.module),
          .bytes = static_cast<std::int64_t>(cost.bytes.base())});
   }

@@ -13,7 +13,8 @@ PassCost summarise(const LayerTimeline& line) {
   PassCost cost{.time = line.time(), .parts = line.streams.parts, .memory = {}};
   // Host-bound: the device waits for launches for the rest of the time.
   cost.parts[static_cast<std::size_t>(CostClass::host)] +=
-      std::max(Seconds(0), line.host - line.streams.end);
+      std::max(Seconds(0), line.host - line.streams.end) + line.host_extra;
+  cost.parts[static_cast<std::size_t>(CostClass::ep_comm)] += line.lost_overlap;
   for (const OpCost& op : line.costs) cost.source = std::max(cost.source, op.source);
   return cost;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -75,6 +76,7 @@ class ProfileFitter {
 
  private:
   void fit_kernels() {
+    std::array<bool, kKernelClasses> measured{};
     for (std::size_t k = 0; k < kKernelClasses; ++k) {
       std::vector<WorkPoint> points;
       for (const Sample& s : samples_) {
@@ -89,6 +91,13 @@ class ProfileFitter {
           [&](const auto& seen) { return fit_kernel(seen, cluster_.gpu); },
           [&](const auto& curve, const WorkPoint& p) { return predict(curve, p, cluster_.gpu); },
           result_.residuals);
+      measured[k] = true;
+    }
+    // A family of no kernel here, such as conversion to narrow types, is taken as plain copies.
+    for (std::size_t k = 0; k < kKernelClasses; ++k) {
+      if (!measured[k] && !counts_flops(static_cast<KernelClass>(k))) {
+        result_.profile.kernels[k] = result_.profile.kernel(KernelClass::memory_bound);
+      }
     }
   }
 

@@ -12,7 +12,8 @@ namespace pleat {
 [[nodiscard]] std::vector<KernelPoint> gemm_points();
 [[nodiscard]] std::vector<KernelPoint> grouped_gemm_points();
 [[nodiscard]] std::vector<KernelPoint> attention_points();  // forward and backward
-[[nodiscard]] std::vector<KernelPoint> memory_bound_points();
+[[nodiscard]] std::vector<KernelPoint> memory_bound_points();  // norm, activation, optimizer too
+[[nodiscard]] std::vector<KernelPoint> routing_points();       // router, permute, loss
 
 // Every collective among `ranks` threads, at all sizes.
 [[nodiscard]] std::vector<Sample> time_collectives(int ranks, const TimingLimits&);

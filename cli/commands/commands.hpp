@@ -21,6 +21,7 @@ void add_train_command(CLI::App&, Action&);
 void add_calibrate_command(CLI::App&, Action&);
 void add_compare_command(CLI::App&, Action&);
 void add_tune_command(CLI::App&, Action&);
+void add_validate_command(CLI::App&, Action&);
 void add_version_command(CLI::App&, Action&);
 void add_help_command(CLI::App&, Action&);
 

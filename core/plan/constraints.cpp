@@ -18,6 +18,8 @@ const std::vector<Constraint>& constraints() {
     rules::append_model_rules(all);
     rules::append_pipeline_rules(all);
     rules::append_feature_rules(all);
+    rules::append_offload_rules(all);
+    rules::append_exchange_rules(all);
     return all;
   }();
   return list;

@@ -113,6 +113,14 @@ Violation explain_recompute_graph(const PlanContext&) {
           "none or full_iteration"};
 }
 
+bool recompute_moe_graph_holds(const PlanContext& c) {
+  return !c.plan.recompute.contains(Module::moe) || c.plan.cuda_graph != CudaGraph::partial;
+}
+Violation explain_recompute_moe_graph(const PlanContext&) {
+  return {"", "cuda_graph", "whole-moe recompute excludes partial CUDA graphs (the router's)",
+          "none or full_iteration"};
+}
+
 // --- sharding
 bool sharding_holds(const PlanContext& c) {
   return c.plan.attention.pp <= 1 ||
@@ -138,6 +146,7 @@ void append_feature_rules(std::vector<Constraint>& list) {
   list.push_back({"recompute-once", recompute_once_holds, explain_recompute_once});
   list.push_back({"recompute-present", recompute_present_holds, explain_recompute_present});
   list.push_back({"recompute-graph", recompute_graph_holds, explain_recompute_graph});
+  list.push_back({"recompute-moe-graph", recompute_moe_graph_holds, explain_recompute_moe_graph});
   list.push_back({"sharding-pipeline", sharding_holds, explain_sharding});
 }
 

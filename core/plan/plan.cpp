@@ -97,6 +97,46 @@ std::string name_of(Module m) {
   return "?";
 }
 
+namespace {
+
+template <class Set>
+std::string list_of(const char* title, const Set& values) {
+  std::string text;
+  for (const auto value : values) text += (text.empty() ? title : ",") + name_of(value);
+  return text;
+}
+
+bool is_fp8(Precision p) {
+  return p == Precision::fp8 || p == Precision::fp8_delayed || p == Precision::fp8_block ||
+         p == Precision::mxfp8;
+}
+
+std::string overlap_text(const OverlapFlags& f) {
+  std::string text;
+  if (f.expert_parallel) text += " ep-overlap";
+  if (f.delay_wgrad) text += " delay-wgrad";
+  if (f.tensor_parallel) text += " tp-overlap";
+  if (f.shared_expert) text += " shared-overlap";
+  if (!f.grad_reduce) text += " no-grad-overlap";
+  if (!f.param_gather) text += " no-param-overlap";
+  return text;
+}
+
+// What is not fp32: "grads=bf16".
+std::string optimizer_text(const OptimizerDTypes& o) {
+  std::string text;
+  const auto add = [&text](const char* name, DType type) {
+    if (type != DType::fp32) text += fmt::format(" {}={}", name, name_of(type));
+  };
+  add("grads", o.main_grads);
+  add("params", o.main_params);
+  add("exp-avg", o.exp_avg);
+  add("exp-avg-sq", o.exp_avg_sq);
+  return text;
+}
+
+}  // namespace
+
 // Degrees always; of the rest what differs from a plain plan.
 std::string summary(const Plan& plan) {
   const AttentionMapping& a = plan.attention;
@@ -107,15 +147,18 @@ std::string summary(const Plan& plan) {
                   name_of(plan.sharding), name_of(plan.dispatcher));
   if (plan.microbatch_group > 0) text += fmt::format(" group{}", plan.microbatch_group);
   if (a.tp > 1 && !plan.sequence_parallel) text += " no-sp";
+  if (plan.fsdp_group > 0) text += fmt::format(" shards{}", plan.fsdp_group);
+  if (plan.dispatcher_sms > 0) text += fmt::format(" sms{}", plan.dispatcher_sms);
+  if (a.cp > 1 && plan.cp_comm != CpComm::p2p) text += " cp=" + name_of(plan.cp_comm);
   if (plan.recompute_full) text += " recompute=full";
-  const char* separator = " recompute=";
-  for (const Module m : plan.recompute) {
-    text += separator + name_of(m);
-    separator = ",";
-  }
-  if (plan.overlap.expert_parallel) text += " ep-overlap";
-  if (plan.overlap.delay_wgrad) text += " delay-wgrad";
+  if (plan.recompute_layers > 0) text += fmt::format(":{}", plan.recompute_layers);
+  text += list_of(" recompute=", plan.recompute);
+  text += list_of(" offload=", plan.offload);
+  if (plan.offload_layers > 0) text += fmt::format(" offload-layers={}", plan.offload_layers);
+  if (is_fp8(plan.precision) && !plan.fp8_params) text += " bf16-params";
+  text += overlap_text(plan.overlap);
   if (plan.cuda_graph != CudaGraph::none) text += " graph=" + name_of(plan.cuda_graph);
+  text += optimizer_text(plan.optimizer);
   if (!plan.layout.empty()) text += " layout=" + plan.layout;
   return text;
 }

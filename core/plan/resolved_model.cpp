@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include "core/json/parse.hpp"
+#include "core/plan/resolved_layers.hpp"
 
 namespace pleat {
 namespace {
 
 // In the order of the enums.
-const std::vector<std::string> kAttentionNames{"gqa", "mla"};
+const std::vector<std::string> kAttentionNames{"gqa", "mla", "compressed"};
+const std::vector<std::string> kActivationNames{"silu", "gelu", "squared_relu"};
 const std::vector<std::string> kNormNames{"rms_norm", "layer_norm"};
 const std::vector<std::string> kScoreNames{"softmax", "sigmoid"};
 
@@ -24,6 +26,20 @@ constexpr IntRange kWidth{1, 1 << 24};
 constexpr IntRange kWidthOrNone{0, 1 << 24};
 constexpr IntRange kCount{1, 1 << 16};
 constexpr DoubleRange kPositive{0.0, 1e12, true};
+
+// What few models have is written only where they have it, and read as its default elsewhere.
+template <class Value>
+void write_if(JsonValue& out, const char* key, Value value) {
+  if (value != Value{}) out.set(key, value);
+}
+
+bool optional_flag(ObjectReader& r, const char* key) {
+  return r.optional_boolean(key).value_or(false);
+}
+
+std::int64_t optional_width(ObjectReader& r, const char* key, IntRange range = kWidthOrNone) {
+  return r.optional_integer(key, range).value_or(0);
+}
 
 JsonValue write_attention(const AttentionSpec& a) {
   JsonValue out = JsonValue::object();
@@ -40,6 +56,15 @@ JsonValue write_attention(const AttentionSpec& a) {
       .set("qk_nope_head_dim", a.qk_nope_head_dim)
       .set("qk_rope_head_dim", a.qk_rope_head_dim)
       .set("v_head_dim", a.v_head_dim);
+  write_if(out, "rotary_dim", a.rotary_dim);
+  write_if(out, "sinks", a.sinks);
+  write_if(out, "output_gate", a.output_gate);
+  write_if(out, "keys_are_values", a.keys_are_values);
+  write_if(out, "out_groups", a.out_groups);
+  write_if(out, "out_lora_rank", a.out_lora_rank);
+  write_if(out, "index_heads", a.index_heads);
+  write_if(out, "index_dim", a.index_dim);
+  write_if(out, "index_top_k", a.index_top_k);
   return out;
 }
 
@@ -58,6 +83,15 @@ AttentionSpec read_attention(ObjectReader r) {
   a.qk_nope_head_dim = r.integer("qk_nope_head_dim", kWidthOrNone);
   a.qk_rope_head_dim = r.integer("qk_rope_head_dim", kWidthOrNone);
   a.v_head_dim = r.integer("v_head_dim", kWidthOrNone);
+  a.rotary_dim = optional_width(r, "rotary_dim");
+  a.sinks = optional_flag(r, "sinks");
+  a.output_gate = optional_flag(r, "output_gate");
+  a.keys_are_values = optional_flag(r, "keys_are_values");
+  a.out_groups = optional_width(r, "out_groups");
+  a.out_lora_rank = optional_width(r, "out_lora_rank");
+  a.index_heads = optional_width(r, "index_heads");
+  a.index_dim = optional_width(r, "index_dim");
+  a.index_top_k = optional_width(r, "index_top_k", {0, 1 << 30});
   const auto need = [&r](const char* key, std::int64_t value, const char* kind) {
     if (value == 0 && r.has(key))
       r.problem(key, fmt::format("{} attention needs at least 1", kind));
@@ -71,6 +105,12 @@ AttentionSpec read_attention(ObjectReader r) {
       need("kv_lora_rank", a.kv_lora_rank, "mla");
       need("qk_nope_head_dim", a.qk_nope_head_dim, "mla");
       need("v_head_dim", a.v_head_dim, "mla");
+      break;
+    case AttentionKind::compressed:
+      need("head_dim", a.head_dim, "compressed");
+      need("q_lora_rank", a.q_lora_rank, "compressed");
+      if (a.out_groups == 0 || a.out_lora_rank == 0)
+        r.problem("out_groups", "compressed attention needs out_groups and out_lora_rank");
       break;
   }
   r.finish();
@@ -95,6 +135,10 @@ JsonValue write_moe(const ModelSpec& m) {
       .set("normalize_top_k", m.moe->normalize_top_k)
       .set("scaling_factor", m.moe->scaling_factor)
       .set("dense_layers", std::move(dense));
+  write_if(out, "latent", m.moe->latent);
+  write_if(out, "latent_norm", m.moe->latent_norm);
+  write_if(out, "router_bias", m.moe->router_bias);
+  write_if(out, "mlp_bias", m.moe->mlp_bias);
   return out;
 }
 
@@ -127,6 +171,10 @@ MoeSpec read_moe(ObjectReader r, std::vector<bool>& moe_layer) {
   m.expert_bias = r.boolean("expert_bias");
   m.normalize_top_k = r.boolean("normalize_top_k");
   m.scaling_factor = r.number("scaling_factor", kPositive);
+  m.latent = optional_width(r, "latent");
+  m.latent_norm = optional_flag(r, "latent_norm");
+  m.router_bias = optional_flag(r, "router_bias");
+  m.mlp_bias = optional_flag(r, "mlp_bias");
   if (m.top_k > m.experts && m.experts > 0) {
     r.problem("top_k", fmt::format("top-k {} > {} experts", m.top_k, m.experts));
   }
@@ -141,6 +189,20 @@ MoeSpec read_moe(ObjectReader r, std::vector<bool>& moe_layer) {
   read_dense_layers(r, moe_layer);
   r.finish();
   return m;
+}
+
+void write_hybrid(JsonValue& out, const ModelSpec& m) {
+  if (m.local_attention) out.set("local_attention", write_attention(*m.local_attention));
+  write_layer_kinds(out, m);
+  if (m.norms_per_layer != 2) out.set("norms_per_layer", m.norms_per_layer);
+  if (m.residual_streams != 1) out.set("residual_streams", m.residual_streams);
+}
+
+void read_hybrid(ObjectReader& r, ModelSpec& m) {
+  if (auto local = r.optional_object("local_attention")) m.local_attention = read_attention(*local);
+  read_layer_kinds(r, m);
+  m.norms_per_layer = r.optional_integer("norms_per_layer", {2, 4}).value_or(2);
+  m.residual_streams = r.optional_integer("residual_streams", {1, 64}).value_or(1);
 }
 
 }  // namespace
@@ -162,6 +224,9 @@ JsonValue write_model(const ModelSpec& m) {
       .set("mtp_layers", m.mtp_layers)
       .set("attention", write_attention(m.attention));
   if (m.moe) out.set("moe", write_moe(m));
+  if (m.activation != Activation::silu)
+    out.set("activation", name_in(kActivationNames, m.activation));
+  write_hybrid(out, m);
   return out;
 }
 
@@ -183,6 +248,9 @@ ModelSpec read_model(ObjectReader r) {
   m.attention = read_attention(r.object("attention"));
   m.moe_layer.assign(static_cast<std::size_t>(m.layers), false);
   if (auto moe = r.optional_object("moe")) m.moe = read_moe(*moe, m.moe_layer);
+  if (const auto name = r.optional_choice("activation", kActivationNames))
+    m.activation = static_cast<Activation>(*name);
+  read_hybrid(r, m);
   r.finish();
   return m;
 }

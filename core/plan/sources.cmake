@@ -11,6 +11,10 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/model_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/pipeline_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/feature_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/offload_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/exchange_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/resolved_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/resolved_model.cpp
   ${CMAKE_CURRENT_LIST_DIR}/plan_document.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/plan_fields.cpp
   ${CMAKE_CURRENT_LIST_DIR}/../program/pipeline_order.cpp)

@@ -7,70 +7,68 @@
 #include <cmath>
 
 #include "core/program/layer_builder.hpp"
+#include "core/spec/mixer_size.hpp"
 
 namespace pleat {
 namespace {
 
-void set_heads(Op& op, const LocalShape& s, std::int64_t heads, std::int64_t groups) {
-  const AttentionSpec& a = s.model.attention;
+// Sizes on this rank.
+struct GqaSizes {
+  std::int64_t heads, groups, d, dv;
+  [[nodiscard]] std::int64_t kv_columns(const AttentionSpec& a) const {
+    return groups * (a.keys_are_values ? d : d + dv);
+  }
+};
+
+void set_heads(Op& op, const LocalShape& s, const AttentionSpec& a, const GqaSizes& z) {
   op.attr.batch = s.batch;
   op.attr.seq = s.seq;
-  op.attr.heads = heads;
-  op.attr.kv_groups = groups;
-  op.attr.head_dim = a.head_dim;
-  op.attr.v_dim = a.head_dim;
-  op.attr.rope_dim = s.model.learned_positions > 0 ? 0 : a.head_dim;
+  op.attr.heads = z.heads;
+  op.attr.kv_groups = z.groups;
+  op.attr.head_dim = z.d;
+  op.attr.v_dim = z.dv;
+  op.attr.rope_dim = s.model.learned_positions > 0 ? 0 : a.rotary_dim > 0 ? a.rotary_dim : z.d;
   op.attr.eps = s.model.norm_eps;
 }
 
 double softmax_scale(std::int64_t d) { return 1.0 / std::sqrt(static_cast<double>(d)); }
 
-TensorId head_norm(LayerBuilder& b, TensorId x, std::int64_t heads, std::int64_t groups,
+TensorId head_norm(LayerBuilder& b, TensorId x, const AttentionSpec& a, const GqaSizes& z,
                    std::int64_t columns) {
   const LocalShape& s = b.shape();
-  const std::int64_t d = s.model.attention.head_dim;
-  const TensorId wq = b.weight("q_norm", {{d}}, Bucket::dense, true);
-  const TensorId wk = b.weight("k_norm", {{d}}, Bucket::dense, true);
+  const TensorId wq = b.weight("q_norm", norm_dims(s.model, z.d), Bucket::dense, true);
+  const TensorId wk = b.weight("k_norm", norm_dims(s.model, z.d), Bucket::dense, true);
   const TensorId y = b.activation("qk_norm", {{s.S}, {columns}}, s.act);
-  const TensorId rstd = b.activation("qk_norm.rstd", {{s.S}, {heads + groups}}, DType::fp32);
-  set_heads(b.push(OpKind::head_norm, "qk_norm", Module::qkv, {x, wq, wk}, {y, rstd}), s, heads,
-            groups);
-  b.on_backward([=, &b] {
+  const TensorId rstd = b.activation("qk_norm.rstd", {{s.S}, {z.heads + z.groups}}, DType::fp32);
+  set_heads(b.push(OpKind::head_norm, "qk_norm", Module::qkv, {x, wq, wk}, {y, rstd}), s, a, z);
+  b.on_backward([=, &b, &a] {
     const TensorId dy = b.gradient(y);
     const TensorId dx = b.new_gradient(x);
-    set_heads(b.push_backward(OpKind::head_norm_bwd, "qk_norm.bwd", Module::qkv, Phase::backward,
-                              {dy, x, wq, wk, rstd},
-                              {dx, b.weight_gradient(wq), b.weight_gradient(wk)}),
-              b.shape(), heads, groups);
+    set_heads(
+        b.push_backward(OpKind::head_norm_bwd, "qk_norm.bwd", Module::qkv, Phase::backward,
+                        {dy, x, wq, wk, rstd}, {dx, b.weight_gradient(wq), b.weight_gradient(wk)}),
+        b.shape(), a, z);
   });
   return y;
 }
 
-}  // namespace
-
-TensorId build_gqa(LayerBuilder& b, TensorId x) {
+// The causal core over all keys, or those in the window.
+TensorId dense_core(LayerBuilder& b, TensorId qkv, const AttentionSpec& a, const GqaSizes& z,
+                    const LayerTraits& t) {
   const LocalShape& s = b.shape();
-  const ModelSpec& m = s.model;
-  const AttentionSpec& a = m.attention;
-  const std::int64_t heads = a.heads / s.tp;
-  const std::int64_t groups = std::max<std::int64_t>(1, a.kv_groups / s.tp);
-  const std::int64_t columns = (heads + 2 * groups) * a.head_dim;
-  const std::int64_t kv_columns = 2 * groups * a.head_dim;
-
-  const TensorId normed = b.rms_norm("attn_norm", x, m.hidden);
-  const TensorId all = b.gather_tokens("attn_norm.ag", Module::qkv, normed);
-  const TensorId w_qkv = b.weight("qkv", {{columns}, {m.hidden}}, Bucket::dense);
-  TensorId qkv = b.gemm("qkv", Module::qkv, all, w_qkv, s.act);
-  if (a.qk_norm) qkv = head_norm(b, qkv, heads, groups, columns);
-  if (m.learned_positions == 0) {
-    set_heads(b.push(OpKind::rope, "rope", Module::qkv, {qkv}, {qkv}), s, heads, groups);
-    b.on_backward([=, &b] {
-      const TensorId d = b.gradient(qkv);
-      set_heads(b.push_backward(OpKind::rope_bwd, "rope.bwd", Module::qkv, Phase::backward, {d}, {d}),
-                b.shape(), heads, groups);
-    });
-  }
-
+  const std::int64_t kv_columns = z.kv_columns(a);
+  // An aligned chunk is a shorter sequence.
+  const bool chunked = t.chunked && t.window < s.seq;
+  auto shape = [=, &a](Op& op, const LocalShape& sh) {
+    set_heads(op, sh, a, z);
+    op.attr.scale = softmax_scale(z.d);
+    if (chunked) {
+      op.attr.batch = sh.batch * sh.seq / t.window;
+      op.attr.seq = t.window;
+    } else {
+      op.attr.window = t.window;
+    }
+  };
   // Context parallelism: every rank gathers the other shards' keys and values.
   TensorId kv_all = qkv;
   if (s.cp > 1) {
@@ -79,13 +77,16 @@ TensorId build_gqa(LayerBuilder& b, TensorId x) {
     gather.group = Group::cp;
     gather.stream = Stream::comm;
   }
-  const TensorId o = b.activation("attn", {{s.S}, {heads * a.head_dim}}, s.act);
-  const TensorId lse = b.activation("attn.lse", {{s.S}, {heads}}, DType::fp32);
+  const TensorId o = b.activation("attn", {{s.S}, {z.heads * z.dv}}, s.act);
+  const TensorId lse = b.activation("attn.lse", {{s.S}, {z.heads}}, DType::fp32);
   std::vector<TensorId> in{qkv};
   if (s.cp > 1) in.push_back(kv_all);
-  Op& attention = b.push(OpKind::attention, "attn", Module::core_attn, in, {o, lse});
-  set_heads(attention, s, heads, groups);
-  attention.attr.scale = softmax_scale(a.head_dim);
+  std::optional<TensorId> sinks;
+  if (a.sinks) {
+    sinks = b.weight("sinks", {{z.heads}}, Bucket::dense);
+    in.push_back(*sinks);
+  }
+  shape(b.push(OpKind::attention, "attn", Module::core_attn, in, {o, lse}), s);
   b.on_backward([=, &b] {
     const LocalShape& sh = b.shape();
     const TensorId d_o = b.gradient(o);
@@ -95,24 +96,81 @@ TensorId build_gqa(LayerBuilder& b, TensorId x) {
     if (sh.cp > 1) {
       const TensorId again = b.activation("kv.ag.again", {{sh.S * sh.cp}, {kv_columns}}, sh.act);
       b.push_backward(OpKind::all_gather, "kv.ag.again", Module::core_attn, Phase::backward, {qkv},
-                      {again}).group = Group::cp;
+                      {again})
+          .group = Group::cp;
       reads.push_back(again);
       writes.push_back(b.activation("d.kv", {{sh.S * sh.cp}, {kv_columns}}, sh.act));
     }
-    Op& op = b.push_backward(OpKind::attention_bwd, "attn.bwd", Module::core_attn, Phase::backward,
-                             reads, writes);
-    set_heads(op, sh, heads, groups);
-    op.attr.scale = softmax_scale(a.head_dim);
+    if (sinks) {
+      reads.push_back(*sinks);
+      writes.push_back(b.weight_gradient(*sinks));
+    }
+    shape(b.push_backward(OpKind::attention_bwd, "attn.bwd", Module::core_attn, Phase::backward,
+                          reads, writes),
+          sh);
     if (sh.cp > 1) {  // sums every shard's contribution into the key and value columns of dqkv
       b.push_backward(OpKind::reduce_scatter, "kv.rs", Module::core_attn, Phase::backward,
-                      {writes[1]}, {dqkv}).group = Group::cp;
+                      {writes[1]}, {dqkv})
+          .group = Group::cp;
     }
   });
+  return o;
+}
 
-  const TensorId w_out = b.weight("attn_proj", {{m.hidden}, {heads * a.head_dim}}, Bucket::dense);
-  const TensorId projected = b.gemm("attn_proj", Module::attn_proj, o, w_out, s.act);
+// The core over the keys that an indexer picks.
+TensorId sparse_core(LayerBuilder& b, TensorId qkv, TensorId all, const AttentionSpec& a,
+                     const GqaSizes& z, const LayerTraits& t) {
+  const LocalShape& s = b.shape();
+  std::vector<TensorId> in{qkv};
+  if (t.own_indexer) in.push_back(build_indexer(b, t, all, all, {}));
+  const double scores =
+      static_cast<double>(s.S) * mean_selected_keys(a, t, s.seq) * static_cast<double>(z.heads);
+  const double qk = static_cast<double>(z.d), v = static_cast<double>(z.dv);
+  return b.token_mixing("attn", Module::core_attn, in, {{s.S}, {z.heads * z.dv}},
+                        2 * scores * (qk + v), 2 * scores * (3 * qk + 2 * v));
+}
+
+}  // namespace
+
+TensorId build_gqa(LayerBuilder& b, TensorId x, const LayerTraits& t) {
+  const LocalShape& s = b.shape();
+  const ModelSpec& m = s.model;
+  const AttentionSpec& a = m.attention_of(t);
+  const GqaSizes z{a.heads / s.tp, std::max<std::int64_t>(1, a.kv_groups / s.tp), a.head_dim,
+                   a.v_dim()};
+  const std::int64_t columns = z.heads * z.d + z.kv_columns(a);
+
+  const Half half = open_half(b, "attn", x);
+  const TensorId normed = b.rms_norm("attn_norm", half.in, m.hidden);
+  const TensorId all = b.gather_tokens("attn_norm.ag", Module::qkv, normed);
+  const TensorId w_qkv = b.weight("qkv", {{columns}, {m.hidden}}, Bucket::dense);
+  LayerBuilder::GemmOptions qkv_options;
+  if (a.qkv_bias) qkv_options.bias = b.weight("qkv.bias", {{columns}}, Bucket::dense);
+  TensorId qkv = b.gemm("qkv", Module::qkv, all, w_qkv, s.act, qkv_options);
+  std::optional<TensorId> gate;
+  if (a.output_gate) {
+    const TensorId w = b.weight("attn_gate", {{z.heads * z.dv}, {m.hidden}}, Bucket::dense);
+    gate = b.gemm("attn_gate", Module::qkv, all, w, s.act);
+  }
+  if (a.qk_norm) qkv = head_norm(b, qkv, a, z, columns);
+  if (m.learned_positions == 0) {
+    set_heads(b.push(OpKind::rope, "rope", Module::qkv, {qkv}, {qkv}), s, a, z);
+    b.on_backward([=, &b, &a] {
+      const TensorId d = b.gradient(qkv);
+      set_heads(
+          b.push_backward(OpKind::rope_bwd, "rope.bwd", Module::qkv, Phase::backward, {d}, {d}),
+          b.shape(), a, z);
+    });
+  }
+  TensorId o = t.sparse ? sparse_core(b, qkv, all, a, z, t) : dense_core(b, qkv, a, z, t);
+  if (gate) o = b.pointwise("attn_gated", Module::core_attn, {o, *gate}, {{s.S}, {z.heads * z.dv}});
+
+  const TensorId w_out = b.weight("attn_proj", {{m.hidden}, {z.heads * z.dv}}, Bucket::dense);
+  LayerBuilder::GemmOptions out_options;
+  if (a.out_bias) out_options.bias = b.weight("attn_proj.bias", {{m.hidden}}, Bucket::dense, true);
+  const TensorId projected = b.gemm("attn_proj", Module::attn_proj, o, w_out, s.act, out_options);
   const TensorId reduced = b.reduce_tokens("attn_proj.rs", Module::attn_proj, projected);
-  return b.add("attn_residual", {x, reduced});
+  return close_half(b, "attn", half, {reduced});
 }
 
 }  // namespace pleat

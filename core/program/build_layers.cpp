@@ -6,13 +6,30 @@
 namespace pleat {
 namespace {
 
-TensorId attention_block(LayerBuilder& b, TensorId x) {
-  return b.shape().model.attention.kind == AttentionKind::mla ? build_mla(b, x) : build_gqa(b, x);
+TensorId attention_block(LayerBuilder& b, TensorId x, const LayerTraits& t) {
+  switch (b.shape().model.attention.kind) {
+    case AttentionKind::gqa: return build_gqa(b, x, t);
+    case AttentionKind::mla: return build_mla(b, x, t);
+    case AttentionKind::compressed: return build_compressed_attention(b, x, t);
+  }
+  return x;
 }
 
-TensorId decoder_block(LayerBuilder& b, TensorId x, bool moe) {
-  const TensorId middle = attention_block(b, x);
-  return moe ? build_moe(b, middle, middle) : build_mlp(b, middle, middle);
+TensorId mixer_block(LayerBuilder& b, TensorId x, const LayerTraits& t) {
+  switch (t.mixer) {
+    case Mixer::attention: return attention_block(b, x, t);
+    case Mixer::gated_delta_net:
+    case Mixer::kimi_delta:
+    case Mixer::mamba2: return build_recurrence(b, x, t.mixer);
+    case Mixer::none: return x;
+  }
+  return x;
+}
+
+TensorId decoder_block(LayerBuilder& b, TensorId x, bool moe, const LayerTraits& t) {
+  const TensorId middle = mixer_block(b, x, t);
+  if (!t.mlp) return middle;
+  return moe ? build_moe(b, middle) : build_mlp(b, middle);
 }
 
 // tokens -> hidden; the table is split over tp by vocabulary rows.
@@ -25,10 +42,19 @@ TensorId embed(LayerBuilder& b) {
   const std::int64_t rows = (s.model.vocab + s.tp - 1) / s.tp;
   const TensorId w = b.weight("embedding", {{rows}, {s.model.hidden}}, Bucket::dense);
   const TensorId x = b.activation("embedded", {{s.S}, {s.model.hidden}}, s.act);
-  b.push(OpKind::embedding, "embedding", Module::embedding, {tokens, w}, {x});
+  std::vector<TensorId> tables{w};
+  if (s.model.learned_positions > 0) {
+    tables.push_back(b.weight("positions", {{s.model.learned_positions}, {s.model.hidden}},
+                              Bucket::dense, true));
+  }
+  std::vector<TensorId> in{tokens};
+  in.insert(in.end(), tables.begin(), tables.end());
+  b.push(OpKind::embedding, "embedding", Module::embedding, in, {x});
   b.on_backward([=, &b] {
+    std::vector<TensorId> gradients;
+    for (TensorId table : tables) gradients.push_back(b.weight_gradient(table));
     b.push_backward(OpKind::embedding_bwd, "embedding.bwd", Module::embedding, Phase::wgrad,
-                    {b.gradient(x), tokens}, {b.weight_gradient(w)});
+                    {b.gradient(x), tokens}, gradients);
   });
   return b.reduce_tokens("embedding.rs", Module::embedding, x);
 }
@@ -37,14 +63,14 @@ TensorId embed(LayerBuilder& b) {
 
 LayerProgram build_embedding_layer(const LocalShape& s) {
   LayerBuilder b(LayerKind::embedding, s);
-  const TensorId x = embed(b);
+  const TensorId x = spread_streams(b, "embedding.streams", embed(b));
   return b.finish(x);
 }
 
-LayerProgram build_decoder_layer(const LocalShape& s, bool moe) {
+LayerProgram build_decoder_layer(const LocalShape& s, bool moe, const LayerTraits& traits) {
   LayerBuilder b(moe ? LayerKind::moe : LayerKind::dense, s);
-  const TensorId x = b.set_input({{s.T}, {s.model.hidden}});
-  const TensorId y = decoder_block(b, x, moe);
+  const TensorId x = b.set_input({{s.T}, {s.residual}});
+  const TensorId y = decoder_block(b, x, moe, traits);
   return b.finish(y);
 }
 
@@ -53,8 +79,9 @@ LayerProgram build_decoder_layer(const LocalShape& s, bool moe) {
 LayerProgram build_mtp_layer(const LocalShape& s, bool moe) {
   LayerBuilder b(LayerKind::mtp, s);
   const Dim h{s.model.hidden};
-  const TensorId x = b.set_input({{s.T}, h});
-  const TensorId hidden = b.rms_norm("mtp.h_norm", x, h.n);
+  const TensorId x = b.set_input({{s.T}, {s.residual}});
+  const TensorId joined = join_streams(b, "mtp.in", x, s.T, false);
+  const TensorId hidden = b.rms_norm("mtp.h_norm", joined, h.n);
   const TensorId next = b.rms_norm("mtp.e_norm", embed(b), h.n);
   const TensorId both = b.activation("mtp.concat", {{s.T}, {2 * h.n}}, s.act);
   b.push(OpKind::concat_columns, "mtp.concat", Module::head, {hidden, next}, {both});
@@ -79,9 +106,12 @@ LayerProgram build_mtp_layer(const LocalShape& s, bool moe) {
     });
     projected = full;
   }
-  const TensorId y = decoder_block(b, projected, moe);
-  const TensorId normed = b.rms_norm("mtp.final_norm", y, h.n);
-  const TensorId rows = b.activation("mtp.rows", {{2 * s.T}, h}, s.act);
+  projected = spread_streams(b, "mtp.streams", projected);
+  TensorId y = decoder_block(b, projected, moe, s.model.mtp_traits);
+  y = join_streams(b, "mtp.out", y, s.T, false);
+  const TensorId normed =
+      spread_streams(b, "mtp.out.streams", b.rms_norm("mtp.final_norm", y, h.n));
+  const TensorId rows = b.activation("mtp.rows", {{2 * s.T}, {s.residual}}, s.act);
   b.push(OpKind::concat_rows, "mtp.rows", Module::head, {x, normed}, {rows});
   b.on_backward([=, &b] {
     const TensorId d = b.gradient(rows);
@@ -99,8 +129,9 @@ LayerProgram build_head_layer(const LocalShape& s, bool mtp) {
   LayerBuilder b(LayerKind::head, s);
   const std::int64_t heads = mtp ? 2 : 1;
   const Dim h{s.model.hidden};
-  const TensorId x = b.set_input({{heads * s.T}, h});
-  const TensorId normed = b.rms_norm("final_norm", x, h.n);
+  const TensorId x = b.set_input({{heads * s.T}, {s.residual}});
+  const TensorId joined = join_streams(b, "head_hc", x, heads * s.T, true);
+  const TensorId normed = b.rms_norm("final_norm", joined, h.n);
   const TensorId all = b.gather_tokens("final_norm.ag", Module::head, normed);
   const std::int64_t rows = (s.model.vocab + s.tp - 1) / s.tp;
   const TensorId w = b.weight("head", {{rows}, h}, Bucket::dense);
@@ -128,7 +159,7 @@ LayerProgram build_head_layer(const LocalShape& s, bool mtp) {
 LayerProgram build_recv_layer(const LocalShape& s, std::int64_t rows_factor) {
   LayerBuilder b(LayerKind::recv, s);
   const TensorId y =
-      b.activation("received", {{rows_factor * s.T}, {s.model.hidden}}, s.act);
+      b.activation("received", {{rows_factor * s.T}, {s.residual}}, s.act);
   Op& recv = b.push(OpKind::recv, "recv", Module::pipeline, {}, {y});
   recv.group = Group::pp_prev;
   b.on_backward([=, &b] {
@@ -140,7 +171,7 @@ LayerProgram build_recv_layer(const LocalShape& s, std::int64_t rows_factor) {
 
 LayerProgram build_send_layer(const LocalShape& s, std::int64_t rows_factor) {
   LayerBuilder b(LayerKind::send, s);
-  const TensorId x = b.set_input({{rows_factor * s.T}, {s.model.hidden}});
+  const TensorId x = b.set_input({{rows_factor * s.T}, {s.residual}});
   b.push(OpKind::send, "send", Module::pipeline, {x}, {}).group = Group::pp_next;
   b.on_backward([=, &b] {
     const TensorId dx = b.new_gradient(x);

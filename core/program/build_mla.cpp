@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/program/layer_builder.hpp"
+#include "core/spec/mixer_size.hpp"
 
 namespace pleat {
 namespace {
@@ -44,25 +45,30 @@ void rope(LayerBuilder& b, const std::string& name, Module module, TensorId x, c
   });
 }
 
-TensorId latent_query(LayerBuilder& b, TensorId normed, const MlaSizes& z) {
+// The projected queries, and what they are projected from: the latent, or the normed input.
+struct Query {
+  TensorId q, from;
+};
+
+Query latent_query(LayerBuilder& b, TensorId normed, const MlaSizes& z) {
   const LocalShape& s = b.shape();
   const std::int64_t columns = z.heads * (z.dn + z.dr);
   if (z.rq == 0) {
     const TensorId all = b.gather_tokens("attn_norm.ag", Module::qkv, normed);
     const TensorId w = b.weight("q", {{columns}, {s.model.hidden}}, Bucket::dense);
-    return b.gemm("q", Module::mla_up_proj, all, w, s.act);
+    return {b.gemm("q", Module::mla_up_proj, all, w, s.act), all};
   }
   const TensorId wa = b.weight("q_a", {{z.rq}, {s.model.hidden}}, Bucket::dense, true);
   const TensorId latent = b.gemm("q_a", Module::qkv, normed, wa, s.act);
   const TensorId all = b.gather_tokens("q_a.ag", Module::qkv, latent);
   const TensorId q_latent = b.rms_norm("q_a_norm", all, z.rq);
   const TensorId wb = b.weight("q_b", {{columns}, {z.rq}}, Bucket::dense);
-  return b.gemm("q_b", Module::mla_up_proj, q_latent, wb, s.act);
+  return {b.gemm("q_b", Module::mla_up_proj, q_latent, wb, s.act), q_latent};
 }
 
 TensorId slice_norm(LayerBuilder& b, TensorId x, const MlaSizes& z) {
   const LocalShape& s = b.shape();
-  const TensorId w = b.weight("kv_a_norm", {{z.rkv}}, Bucket::dense, true);
+  const TensorId w = b.weight("kv_a_norm", norm_dims(s.model, z.rkv), Bucket::dense, true);
   const TensorId y = b.activation("kv_a_norm", {{s.S}, {z.rkv}}, s.act);
   const TensorId rstd = b.activation("kv_a_norm.rstd", {{s.S}}, DType::fp32);
   set_mla(b.push(OpKind::slice_norm, "kv_a_norm", Module::layernorm, {x, w}, {y, rstd}), s, z);
@@ -76,27 +82,8 @@ TensorId slice_norm(LayerBuilder& b, TensorId x, const MlaSizes& z) {
   return y;
 }
 
-}  // namespace
-
-TensorId build_mla(LayerBuilder& b, TensorId x) {
+TensorId dense_core(LayerBuilder& b, TensorId q, TensorId kv, TensorId kpe, const MlaSizes& z) {
   const LocalShape& s = b.shape();
-  const ModelSpec& m = s.model;
-  const AttentionSpec& a = m.attention;
-  const MlaSizes z{a.heads / s.tp,      a.q_lora_rank,      a.kv_lora_rank,
-                   a.qk_nope_head_dim, a.qk_rope_head_dim, a.v_head_dim};
-
-  const TensorId normed = b.rms_norm("attn_norm", x, m.hidden);
-  const TensorId q = latent_query(b, normed, z);
-  rope(b, "q_rope", Module::mla_up_proj, q, z, z.heads, z.dn + z.dr, z.dn);
-
-  const TensorId w_kva = b.weight("kv_a", {{z.rkv + z.dr}, {m.hidden}}, Bucket::dense, true);
-  const TensorId kv_local = b.gemm("kv_a", Module::qkv, normed, w_kva, s.act);
-  const TensorId kpe = b.gather_tokens("kv_a.ag", Module::qkv, kv_local);
-  rope(b, "k_rope", Module::qkv, kpe, z, 1, z.rkv + z.dr, z.rkv);
-  const TensorId latent = slice_norm(b, kpe, z);
-  const TensorId w_kvb = b.weight("kv_b", {{z.heads * (z.dn + z.dv)}, {z.rkv}}, Bucket::dense);
-  const TensorId kv = b.gemm("kv_b", Module::mla_up_proj, latent, w_kvb, s.act);
-
   const TensorId o = b.activation("attn", {{s.S}, {z.heads * z.dv}}, s.act);
   const TensorId lse = b.activation("attn.lse", {{s.S}, {z.heads}}, DType::fp32);
   set_mla(b.push(OpKind::mla_attention, "attn", Module::core_attn, {q, kv, kpe}, {o, lse}), s, z);
@@ -109,11 +96,61 @@ TensorId build_mla(LayerBuilder& b, TensorId x) {
                             Phase::backward, {d_o, q, kv, kpe, o, lse}, {dq, dkv, dkpe}),
             b.shape(), z);
   });
+  return o;
+}
+
+// The core in its absorbed form, on the latents of the keys that an indexer picks: kv_b's product
+// is as much work before the core as split around it.
+TensorId sparse_core(LayerBuilder& b, const LayerTraits& t, const Query& query, TensorId normed,
+                     TensorId kv, TensorId kpe, const MlaSizes& z) {
+  const LocalShape& s = b.shape();
+  std::vector<TensorId> in{query.q, kv, kpe};
+  if (t.own_indexer) {
+    const TensorId all = b.gather_tokens("index.ag", Module::core_attn, normed);
+    in.push_back(build_indexer(b, t, query.from, all, {}));
+  }
+  const double scores = static_cast<double>(s.S) * mean_selected_keys(s.model.attention, t, s.seq) *
+                        static_cast<double>(z.heads);
+  const double qk = static_cast<double>(z.rkv + z.dr), v = static_cast<double>(z.rkv);
+  return b.token_mixing("attn", Module::core_attn, in, {{s.S}, {z.heads * z.dv}},
+                        2 * scores * (qk + v), 2 * scores * (3 * qk + 2 * v));
+}
+
+}  // namespace
+
+TensorId build_mla(LayerBuilder& b, TensorId x, const LayerTraits& t) {
+  const LocalShape& s = b.shape();
+  const ModelSpec& m = s.model;
+  const AttentionSpec& a = m.attention;
+  const MlaSizes z{a.heads / s.tp,     a.q_lora_rank,      a.kv_lora_rank,
+                   a.qk_nope_head_dim, a.qk_rope_head_dim, a.v_head_dim};
+
+  const Half half = open_half(b, "attn", x);
+  const TensorId normed = b.rms_norm("attn_norm", half.in, m.hidden);
+  const Query query = latent_query(b, normed, z);
+  rope(b, "q_rope", Module::mla_up_proj, query.q, z, z.heads, z.dn + z.dr, z.dn);
+
+  const TensorId w_kva = b.weight("kv_a", {{z.rkv + z.dr}, {m.hidden}}, Bucket::dense, true);
+  const TensorId kv_local = b.gemm("kv_a", Module::qkv, normed, w_kva, s.act);
+  const TensorId kpe = b.gather_tokens("kv_a.ag", Module::qkv, kv_local);
+  rope(b, "k_rope", Module::qkv, kpe, z, 1, z.rkv + z.dr, z.rkv);
+  const TensorId latent = slice_norm(b, kpe, z);
+  const TensorId w_kvb = b.weight("kv_b", {{z.heads * (z.dn + z.dv)}, {z.rkv}}, Bucket::dense);
+  const TensorId kv = b.gemm("kv_b", Module::mla_up_proj, latent, w_kvb, s.act);
+
+  TensorId o =
+      t.sparse ? sparse_core(b, t, query, normed, kv, kpe, z) : dense_core(b, query.q, kv, kpe, z);
+  if (a.output_gate) {
+    const TensorId all = b.gather_tokens("attn_gate.ag", Module::qkv, normed);
+    const TensorId w = b.weight("attn_gate", {{z.heads * z.dv}, {m.hidden}}, Bucket::dense);
+    const TensorId gate = b.gemm("attn_gate", Module::qkv, all, w, s.act);
+    o = b.pointwise("attn_gated", Module::core_attn, {o, gate}, {{s.S}, {z.heads * z.dv}});
+  }
 
   const TensorId w_out = b.weight("attn_proj", {{m.hidden}, {z.heads * z.dv}}, Bucket::dense);
   const TensorId projected = b.gemm("attn_proj", Module::attn_proj, o, w_out, s.act);
   const TensorId reduced = b.reduce_tokens("attn_proj.rs", Module::attn_proj, projected);
-  return b.add("attn_residual", {x, reduced});
+  return close_half(b, "attn", half, {reduced});
 }
 
 }  // namespace pleat

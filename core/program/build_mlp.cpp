@@ -1,12 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Dense MLP: norm, fc1 (gate and up packed), SwiGLU or GELU, fc2, residual.
+// Dense MLP: norm, fc1 (gate and up packed), activation, fc2, residual.
 #include "core/program/layer_builder.hpp"
 
 namespace pleat {
+namespace {
+
+// SwiGLU and GELU have kernels; what else a model names is priced as element-wise work.
+bool has_kernel(const ModelSpec& m) {
+  return m.activation == (m.gated_mlp ? Activation::silu : Activation::gelu);
+}
+
+}  // namespace
 
 TensorId record_activation(LayerBuilder& b, const std::string& name, Module module, TensorId u,
                            Dim rows, std::int64_t width) {
+  if (!has_kernel(b.shape().model)) return b.pointwise(name, module, {u}, {rows, {width}});
   const bool gated = b.shape().model.gated_mlp;
   const TensorId a = b.activation(name, {rows, {width}}, b.shape().act);
   b.push(gated ? OpKind::swiglu : OpKind::gelu, name, module, {u}, {a});
@@ -19,19 +28,22 @@ TensorId record_activation(LayerBuilder& b, const std::string& name, Module modu
   return a;
 }
 
-TensorId build_mlp(LayerBuilder& b, TensorId x, TensorId residual) {
+TensorId build_mlp(LayerBuilder& b, TensorId x) {
   const LocalShape& s = b.shape();
   const ModelSpec& m = s.model;
-  const std::int64_t f = m.ffn / s.tp;
-  const TensorId normed = b.rms_norm("mlp_norm", x, m.hidden);
+  const std::int64_t f = m.ffn / s.tp, f1 = m.gated_mlp ? 2 * f : f;
+  const Half half = open_half(b, "mlp", x);
+  const TensorId normed = b.rms_norm("mlp_norm", half.in, m.hidden);
   const TensorId all = b.gather_tokens("mlp_norm.ag", Module::mlp, normed);
-  const TensorId w1 = b.weight("fc1", {{m.gated_mlp ? 2 * f : f}, {m.hidden}}, Bucket::dense);
-  const TensorId u = b.gemm("fc1", Module::mlp, all, w1, s.act);
+  LayerBuilder::GemmOptions first, second;
+  const TensorId w1 = b.weight("fc1", {{f1}, {m.hidden}}, Bucket::dense);
+  if (m.mlp_bias) first.bias = b.weight("fc1.bias", {{f1}}, Bucket::dense);
+  const TensorId u = b.gemm("fc1", Module::mlp, all, w1, s.act, first);
   const TensorId a = record_activation(b, "mlp_act", Module::mlp, u, {s.S}, f);
   const TensorId w2 = b.weight("fc2", {{m.hidden}, {f}}, Bucket::dense);
-  const TensorId y = b.gemm("fc2", Module::mlp, a, w2, s.act);
-  const TensorId reduced = b.reduce_tokens("fc2.rs", Module::mlp, y);
-  return b.add("mlp_residual", {residual, reduced});
+  if (m.mlp_bias) second.bias = b.weight("fc2.bias", {{m.hidden}}, Bucket::dense, true);
+  const TensorId y = b.gemm("fc2", Module::mlp, a, w2, s.act, second);
+  return close_half(b, "mlp", half, {b.reduce_tokens("fc2.rs", Module::mlp, y)});
 }
 
 }  // namespace pleat

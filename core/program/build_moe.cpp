@@ -28,7 +28,10 @@ Routed route(LayerBuilder& b, TensorId normed) {
   const MoeSpec& moe = *s.model.moe;
   const std::int64_t local = moe.experts / s.ep;
   const TensorId w = b.weight("router", {{moe.experts}, {s.model.hidden}}, Bucket::dense, true);
-  const TensorId logits = b.gemm("router", Module::router, normed, w, DType::fp32);
+  LayerBuilder::GemmOptions options;
+  if (moe.router_bias)
+    options.bias = b.weight("router.bias", {{moe.experts}}, Bucket::dense, true);
+  const TensorId logits = b.gemm("router", Module::router, normed, w, DType::fp32, options);
   Routed r;
   r.probs = b.activation("probs", {{s.T}, {moe.top_k}}, DType::fp32);
   r.experts = b.activation("experts", {{s.T}, {moe.top_k}}, DType::i32);
@@ -125,14 +128,17 @@ TensorId etp_scatter(LayerBuilder& b, const std::string& name, TensorId x, std::
   return y;
 }
 
-// The local experts' MLP on rows sorted by expert.
-TensorId experts(LayerBuilder& b, TensorId rows, TensorId probs, TensorId counts, Dim n) {
+// Width of the rows that travel to the experts.
+std::int64_t routed_width(const ModelSpec& m) {
+  return m.moe->latent > 0 ? m.moe->latent : m.hidden;
+}
+
+// The activation times the router probability. Only SwiGLU has a kernel for it.
+TensorId expert_activation(LayerBuilder& b, TensorId u, TensorId probs, Dim n, std::int64_t f) {
   const LocalShape& s = b.shape();
-  const MoeSpec& moe = *s.model.moe;
-  const std::int64_t local = moe.experts / s.ep;
-  const std::int64_t f = moe.ffn / s.etp;
-  const TensorId w1 = b.weight("experts.fc1", {{local}, {2 * f}, {s.model.hidden}}, Bucket::expert);
-  const TensorId u = b.grouped_gemm("experts.fc1", Module::experts, rows, w1, counts);
+  if (s.model.activation != Activation::silu || !s.model.gated_mlp) {
+    return b.pointwise("experts.act", Module::moe_act, {u, probs}, {n, {f}});
+  }
   const TensorId a = b.activation("experts.act", {n, {f}}, s.act);
   b.push(OpKind::swiglu_prob, "experts.act", Module::moe_act, {u, probs}, {a});
   b.on_backward([=, &b] {
@@ -142,8 +148,46 @@ TensorId experts(LayerBuilder& b, TensorId rows, TensorId probs, TensorId counts
     b.push_backward(OpKind::swiglu_prob_bwd, "experts.act.bwd", Module::moe_act, Phase::backward,
                     {da, u, probs}, {du, dp});
   });
-  const TensorId w2 = b.weight("experts.fc2", {{local}, {s.model.hidden}, {f}}, Bucket::expert);
-  return b.grouped_gemm("experts.fc2", Module::experts, a, w2, counts);
+  return a;
+}
+
+// Latent MoE: the routed rows are narrower than h; the projections are on every rank.
+TensorId to_latent(LayerBuilder& b, TensorId normed) {
+  const LocalShape& s = b.shape();
+  const MoeSpec& moe = *s.model.moe;
+  if (moe.latent == 0) return normed;
+  const TensorId w = b.weight("latent.down", {{moe.latent}, {s.model.hidden}}, Bucket::dense, true);
+  const TensorId x = b.gemm("latent.down", Module::dispatch, normed, w, s.act);
+  return moe.latent_norm ? b.rms_norm("latent.norm", x, moe.latent) : x;
+}
+
+TensorId from_latent(LayerBuilder& b, TensorId merged) {
+  const LocalShape& s = b.shape();
+  const MoeSpec& moe = *s.model.moe;
+  if (moe.latent == 0) return merged;
+  const TensorId w = b.weight("latent.up", {{s.model.hidden}, {moe.latent}}, Bucket::dense, true);
+  return b.gemm("latent.up", Module::combine, merged, w, s.act);
+}
+
+// The local experts' MLP on rows sorted by expert.
+TensorId experts(LayerBuilder& b, TensorId rows, TensorId probs, TensorId counts, Dim n) {
+  const LocalShape& s = b.shape();
+  const MoeSpec& moe = *s.model.moe;
+  const std::int64_t local = moe.experts / s.ep;
+  const std::int64_t f = moe.ffn / s.etp, f1 = s.model.gated_mlp ? 2 * f : f;
+  const std::int64_t width = routed_width(s.model);
+  const auto bias = [&](const std::string& name, std::int64_t columns) {
+    std::optional<TensorId> id;
+    if (moe.mlp_bias) id = b.weight(name, {{local}, {columns}}, Bucket::expert);
+    return id;
+  };
+  const TensorId w1 = b.weight("experts.fc1", {{local}, {f1}, {width}}, Bucket::expert);
+  const TensorId u = b.grouped_gemm("experts.fc1", Module::experts, rows, w1, counts,
+                                    bias("experts.fc1.bias", f1));
+  const TensorId a = expert_activation(b, u, probs, n, f);
+  const TensorId w2 = b.weight("experts.fc2", {{local}, {width}, {f}}, Bucket::expert);
+  return b.grouped_gemm("experts.fc2", Module::experts, a, w2, counts,
+                        bias("experts.fc2.bias", width));
 }
 
 TensorId shared_expert(LayerBuilder& b, TensorId normed) {
@@ -151,7 +195,8 @@ TensorId shared_expert(LayerBuilder& b, TensorId normed) {
   const ModelSpec& m = s.model;
   const std::int64_t f = m.moe->shared_ffn / s.tp;
   const TensorId all = b.gather_tokens("shared.ag", Module::shared_experts, normed);
-  const TensorId w1 = b.weight("shared.fc1", {{2 * f}, {m.hidden}}, Bucket::dense);
+  const TensorId w1 =
+      b.weight("shared.fc1", {{m.gated_mlp ? 2 * f : f}, {m.hidden}}, Bucket::dense);
   const TensorId u = b.gemm("shared.fc1", Module::shared_experts, all, w1, s.act);
   const TensorId a = record_activation(b, "shared.act", Module::shared_experts, u, {s.S}, f);
   const TensorId w2 = b.weight("shared.fc2", {{m.hidden}, {f}}, Bucket::dense);
@@ -174,16 +219,18 @@ TensorId shared_expert(LayerBuilder& b, TensorId normed) {
 
 }  // namespace
 
-TensorId build_moe(LayerBuilder& b, TensorId x, TensorId residual) {
+TensorId build_moe(LayerBuilder& b, TensorId x) {
   const LocalShape& s = b.shape();
   const MoeSpec& moe = *s.model.moe;
   const Dim sent{s.T * moe.top_k};
   const Dim received = s.ep == 1 ? sent : Dim{1, Symbol::routed};
   const Dim computed{received.n * s.etp, received.symbol};
-  const Dim h{s.model.hidden};
+  const Dim h{routed_width(s.model)};
 
-  const TensorId normed = b.rms_norm("mlp_norm", x, s.model.hidden);
+  const Half half = open_half(b, "moe", x);
+  const TensorId normed = b.rms_norm("mlp_norm", half.in, s.model.hidden);
   const Routed r = route(b, normed);
+  const TensorId sent_from = to_latent(b, normed);
 
   TensorId rows = b.activation("permuted", {sent, h}, s.act);
   TensorId probs = b.activation("permuted.probs", {sent}, DType::fp32);
@@ -191,11 +238,11 @@ TensorId build_moe(LayerBuilder& b, TensorId x, TensorId residual) {
   const TensorId permuted = rows;
   const TensorId permuted_probs = probs;
   set_router(b.push(OpKind::permute, "permute", Module::dispatch,
-                    {normed, r.probs, r.experts, r.counts}, {rows, probs, row_map}), s);
+                    {sent_from, r.probs, r.experts, r.counts}, {rows, probs, row_map}), s);
   b.on_backward([=, &b] {
     const TensorId drows = b.gradient(permuted);
     const TensorId dprows = b.gradient(permuted_probs);
-    const auto [dx, accumulate] = b.gradient_to_accumulate(normed);
+    const auto [dx, accumulate] = b.gradient_to_accumulate(sent_from);
     const TensorId dprobs = b.new_gradient(r.probs);
     Op& op = b.push_backward(OpKind::permute_bwd, "permute.bwd", Module::dispatch, Phase::backward,
                              {drows, dprows, row_map}, {dx, dprobs});
@@ -228,9 +275,9 @@ TensorId build_moe(LayerBuilder& b, TensorId x, TensorId residual) {
     set_router(b.push_backward(OpKind::unpermute_bwd, "unpermute.bwd", Module::combine,
                                Phase::backward, {dy, row_map}, {dx}), b.shape());
   });
-  std::vector<TensorId> terms{residual, merged};
+  std::vector<TensorId> terms{from_latent(b, merged)};
   if (moe.shared_ffn > 0) terms.push_back(shared_expert(b, normed));
-  return b.add("moe_residual", terms);
+  return close_half(b, "moe", half, terms);
 }
 
 }  // namespace pleat

@@ -5,6 +5,11 @@
 
 namespace pleat {
 
+std::vector<Dim> norm_dims(const ModelSpec& m, std::int64_t width) {
+  if (m.norm == NormKind::layer_norm) return {{2}, {width}};
+  return {{width}};
+}
+
 LocalShape::LocalShape(const ModelSpec& m, const WorkloadSpec& w, const Plan& p)
     : model(m), plan(p), seq(w.seq_len), batch(p.micro_batch), tp(p.attention.tp),
       cp(p.attention.cp), ep(p.expert.ep), etp(p.expert.etp) {
@@ -13,6 +18,7 @@ LocalShape::LocalShape(const ModelSpec& m, const WorkloadSpec& w, const Plan& p)
   T = sp ? S / tp : S;
   act = p.precision == Precision::fp32 ? DType::fp32 : DType::bf16;
   grad = p.optimizer.main_grads;
+  residual = m.hidden * m.residual_streams;
   loss_scale = 1.0 / (static_cast<double>(w.global_batch) * static_cast<double>(w.seq_len));
 }
 
@@ -115,8 +121,8 @@ TensorId LayerBuilder::in_backward(TensorId x) {
 }
 
 TensorId LayerBuilder::gemm(const std::string& name, Module module, TensorId x, TensorId w,
-                            DType out) {
-  const Dim m = layer_.tensor(x).shape.front();
+                            DType out, const GemmOptions& options) {
+  const Dim m = options.rows.value_or(layer_.tensor(x).shape.front());
   const Dim n = layer_.tensor(w).shape.front();
   const Dim k = layer_.tensor(w).shape.back();
   const TensorId y = activation(name, {m, n}, out);
@@ -126,7 +132,8 @@ TensorId LayerBuilder::gemm(const std::string& name, Module module, TensorId x, 
   op.attr.k = k;
   op.attr.transpose_b = true;
   op.attr.math = shape_.act;
-  on_backward([=, this] {
+  if (options.bias) op.in.push_back(*options.bias);
+  on_backward([=, this, bias = options.bias] {
     const TensorId dy = gradient(y);
     const auto [dx, accumulate] = gradient_to_accumulate(x);
     Op& dgrad = push_backward(OpKind::gemm, name + ".dgrad", module, Phase::backward, {dy, w}, {dx});
@@ -144,12 +151,13 @@ TensorId LayerBuilder::gemm(const std::string& name, Module module, TensorId x, 
     wgrad.attr.transpose_a = true;
     wgrad.attr.accumulate = true;
     wgrad.attr.math = shape_.act;
+    if (bias) wgrad.out.push_back(weight_gradient(*bias));
   });
   return y;
 }
 
 TensorId LayerBuilder::grouped_gemm(const std::string& name, Module module, TensorId x, TensorId w,
-                                    TensorId counts) {
+                                    TensorId counts, std::optional<TensorId> bias) {
   const Dim m = layer_.tensor(x).shape.front();
   const std::vector<Dim> dims = layer_.tensor(w).shape;  // [El, n, k]
   const Dim n = dims[1];
@@ -166,6 +174,7 @@ TensorId LayerBuilder::grouped_gemm(const std::string& name, Module module, Tens
   Op& op = push(OpKind::grouped_gemm, name, module, {x, w, counts}, {y});
   shape(op, m, n, k);
   op.attr.transpose_b = true;
+  if (bias) op.in.push_back(*bias);
   on_backward([=, this] {
     const TensorId dy = gradient(y);
     const TensorId dx = new_gradient(x);
@@ -177,13 +186,14 @@ TensorId LayerBuilder::grouped_gemm(const std::string& name, Module module, Tens
     shape(wgrad, n, k, m);
     wgrad.attr.transpose_a = true;
     wgrad.attr.accumulate = true;
+    if (bias) wgrad.out.push_back(weight_gradient(*bias));
   });
   return y;
 }
 
 TensorId LayerBuilder::rms_norm(const std::string& name, TensorId x, std::int64_t width) {
   const Dim rows = layer_.tensor(x).shape.front();
-  const TensorId w = weight(name, {{width}}, Bucket::dense, true);
+  const TensorId w = weight(name, norm_dims(shape_.model, width), Bucket::dense, true);
   const TensorId y = activation(name, layer_.tensor(x).shape, shape_.act);
   const TensorId rstd = activation(name + ".rstd", {rows}, DType::fp32);
   push(OpKind::rms_norm, name, Module::layernorm, {x, w}, {y, rstd}).attr.eps =
@@ -195,6 +205,50 @@ TensorId LayerBuilder::rms_norm(const std::string& name, TensorId x, std::int64_
     const TensorId dx = new_gradient(x);
     push_backward(OpKind::rms_norm_bwd, name + ".bwd", Module::layernorm, Phase::backward,
                   std::move(in), {dx, weight_gradient(w)});
+  });
+  return y;
+}
+
+std::vector<TensorId> LayerBuilder::gradients_of(std::vector<TensorId>& read,
+                                                 const std::vector<TensorId>& of) {
+  std::vector<TensorId> written;
+  for (TensorId t : of) {
+    const Tensor& tensor = layer_.tensor(t);
+    if (tensor.cls == TensorClass::weight) {
+      written.push_back(weight_gradient(t));
+    } else if (tensor.dtype != DType::i32) {
+      if (has_gradient(t)) read.push_back(gradient(t));  // added in the kernel
+      written.push_back(new_gradient(t));
+    }
+  }
+  return written;
+}
+
+TensorId LayerBuilder::pointwise(const std::string& name, Module module, std::vector<TensorId> in,
+                                 std::vector<Dim> dims) {
+  const TensorId y = activation(name, std::move(dims), shape_.act);
+  push(OpKind::pointwise, name, module, in, {y});
+  on_backward([=, this] {
+    std::vector<TensorId> read{gradient(y)};
+    read.insert(read.end(), in.begin(), in.end());
+    const std::vector<TensorId> written = gradients_of(read, in);
+    push_backward(OpKind::pointwise_bwd, name + ".bwd", module, Phase::backward, read, written);
+  });
+  return y;
+}
+
+TensorId LayerBuilder::token_mixing(const std::string& name, Module module,
+                                    std::vector<TensorId> in, std::vector<Dim> dims,
+                                    double forward_flops, double backward_flops) {
+  const TensorId y = activation(name, std::move(dims), shape_.act);
+  push(OpKind::token_mixing, name, module, in, {y}).attr.flops = forward_flops;
+  on_backward([=, this] {
+    std::vector<TensorId> read{gradient(y)};
+    read.insert(read.end(), in.begin(), in.end());
+    read.push_back(y);
+    const std::vector<TensorId> written = gradients_of(read, in);
+    push_backward(OpKind::token_mixing_bwd, name + ".bwd", module, Phase::backward, read, written)
+        .attr.flops = backward_flops;
   });
   return y;
 }
@@ -231,9 +285,11 @@ TensorId LayerBuilder::gather_tokens(const std::string& name, Module module, Ten
   };
   on_backward([=, this] {
     const TensorId dy = gradient(y);
-    const TensorId dx = new_gradient(x);
-    push_backward(OpKind::reduce_scatter, name + ".rs", module, Phase::backward, {dy}, {dx}).group =
-        Group::tp;
+    const auto [dx, accumulate] = gradient_to_accumulate(x);
+    Op& scatter =
+        push_backward(OpKind::reduce_scatter, name + ".rs", module, Phase::backward, {dy}, {dx});
+    scatter.group = Group::tp;
+    scatter.attr.accumulate = accumulate;
   });
   return y;
 }

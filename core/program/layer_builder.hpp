@@ -28,7 +28,11 @@ struct LocalShape {
   DType act = DType::bf16;           // activations and weights
   DType grad = DType::fp32;          // main gradients
   double loss_scale = 1;             // 1 / tokens of the global batch
+  std::int64_t residual = 0;         // width between layers: h, times the streams
 };
+
+// A norm's parameters: a scale, and for LayerNorm a shift.
+[[nodiscard]] std::vector<Dim> norm_dims(const ModelSpec&, std::int64_t width);
 
 class LayerBuilder {
  public:
@@ -43,8 +47,22 @@ class LayerBuilder {
   TensorId set_input(std::vector<Dim> dims);  // "x"
 
   // --- recorded operations; each returns its output
-  TensorId gemm(const std::string& name, Module, TensorId x, TensorId w, DType out);
-  TensorId grouped_gemm(const std::string& name, Module, TensorId x, TensorId w, TensorId counts);
+  // `bias` is a weight as long as the output is wide. `rows`: x has another shape, of as many
+  // elements.
+  struct GemmOptions {
+    std::optional<TensorId> bias;
+    std::optional<Dim> rows;
+  };
+  TensorId gemm(const std::string& name, Module, TensorId x, TensorId w, DType out,
+                const GemmOptions& = {});
+  TensorId grouped_gemm(const std::string& name, Module, TensorId x, TensorId w, TensorId counts,
+                        std::optional<TensorId> bias = {});
+  // Element-wise work, priced by its bytes. The backward reads what the forward read.
+  TensorId pointwise(const std::string& name, Module, std::vector<TensorId> in,
+                     std::vector<Dim> dims);
+  // A recurrence or a sparse core of so many FLOPs on this rank, forward and backward.
+  TensorId token_mixing(const std::string& name, Module, std::vector<TensorId> in,
+                        std::vector<Dim> dims, double forward_flops, double backward_flops);
   TensorId rms_norm(const std::string& name, TensorId x, std::int64_t width);
   TensorId add(const std::string& name, std::vector<TensorId> terms);
   // Sequence-parallel gather before, and reduction after, a tensor-parallel region. No-ops at tp 1.
@@ -66,6 +84,8 @@ class LayerBuilder {
   void set_gradient(TensorId of, TensorId gradient) { gradient_[of] = gradient; }
   // The gradient to accumulate into (second: true), or a new one to overwrite (second: false).
   std::pair<TensorId, bool> gradient_to_accumulate(TensorId of);
+  // New gradients of the tensors `of` that have one; `read` gets what is there of them so far.
+  std::vector<TensorId> gradients_of(std::vector<TensorId>& read, const std::vector<TensorId>& of);
   [[nodiscard]] TensorId weight_gradient(TensorId weight) const;
   // What stands for `x` in the backward pass (re-gathered tensors); x itself by default.
   [[nodiscard]] TensorId in_backward(TensorId x);
@@ -86,19 +106,41 @@ class LayerBuilder {
   std::map<std::string, int> names_;
 };
 
-// "Blocks": each appends one sub-layer to a builder and returns its output.
-TensorId build_gqa(LayerBuilder&, TensorId x);
-TensorId build_mla(LayerBuilder&, TensorId x);
-TensorId build_mlp(LayerBuilder&, TensorId x, TensorId residual);
-TensorId build_moe(LayerBuilder&, TensorId x, TensorId residual);
+// "Blocks": each appends one half of a layer to a builder and returns its output.
+TensorId build_gqa(LayerBuilder&, TensorId x, const LayerTraits&);
+TensorId build_mla(LayerBuilder&, TensorId x, const LayerTraits&);
+TensorId build_compressed_attention(LayerBuilder&, TensorId x, const LayerTraits&);
+TensorId build_recurrence(LayerBuilder&, TensorId x, Mixer);
+TensorId build_mlp(LayerBuilder&, TensorId x);
+TensorId build_moe(LayerBuilder&, TensorId x);
 
-// SwiGLU (u holds gate | up) or GELU, as the model says; u has `rows` rows, the result `width` columns.
+// What surrounds a half: it reads `in`, of width h, and `close_half` adds its terms to the
+// residual. With hyper-connections `in` mixes the streams and the result is spread over them again.
+struct Half {
+  TensorId residual, in;
+  std::optional<TensorId> mix;
+};
+Half open_half(LayerBuilder&, const std::string& name, TensorId x);
+TensorId close_half(LayerBuilder&, const std::string& name, const Half&,
+                    std::vector<TensorId> terms);
+// h to all streams, and the streams to h by learned weights. x itself with one stream.
+TensorId spread_streams(LayerBuilder&, const std::string& name, TensorId x);
+TensorId join_streams(LayerBuilder&, const std::string& name, TensorId x, std::int64_t rows,
+                      bool learned);
+
+// The keys that an indexer keeps for every token [S, K]. `query` is what its queries are projected
+// from, `all` all tokens' normed input; `keys` the key of every position (none: projected here).
+TensorId build_indexer(LayerBuilder&, const LayerTraits&, TensorId query, TensorId all,
+                       std::optional<TensorId> keys);
+
+// The model's activation, gated (u holds gate | up) or plain; u has `rows` rows, the result `width`
+// columns.
 TensorId record_activation(LayerBuilder&, const std::string& name, Module, TensorId u, Dim rows,
                            std::int64_t width);
 
 // Whole layers.
 LayerProgram build_embedding_layer(const LocalShape&);
-LayerProgram build_decoder_layer(const LocalShape&, bool moe);
+LayerProgram build_decoder_layer(const LocalShape&, bool moe, const LayerTraits& = {});
 LayerProgram build_mtp_layer(const LocalShape&, bool moe);
 LayerProgram build_head_layer(const LocalShape&, bool mtp);
 LayerProgram build_recv_layer(const LocalShape&, std::int64_t rows_factor);

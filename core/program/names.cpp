@@ -34,6 +34,10 @@ std::string name_of(OpKind kind) {
     case OpKind::swiglu_prob_bwd: return "swiglu_prob_bwd";
     case OpKind::sigmoid_gate: return "sigmoid_gate";
     case OpKind::sigmoid_gate_bwd: return "sigmoid_gate_bwd";
+    case OpKind::pointwise: return "pointwise";
+    case OpKind::pointwise_bwd: return "pointwise_bwd";
+    case OpKind::token_mixing: return "token_mixing";
+    case OpKind::token_mixing_bwd: return "token_mixing_bwd";
     case OpKind::router_topk: return "router_topk";
     case OpKind::router_topk_bwd: return "router_topk_bwd";
     case OpKind::expert_counts: return "expert_counts";
@@ -58,6 +62,9 @@ std::string name_of(OpKind kind) {
     case OpKind::all_to_all_back: return "all_to_all_back";
     case OpKind::send: return "send";
     case OpKind::recv: return "recv";
+    case OpKind::offload: return "offload";
+    case OpKind::reload: return "reload";
+    case OpKind::release: return "release";
     case OpKind::zero: return "zero";
     case OpKind::grad_norm: return "grad_norm";
     case OpKind::clip: return "clip";

@@ -31,8 +31,8 @@ enum class OpKind : std::uint8_t {
   slice_norm,        // x[S,c], w[r] -> y[S,r], rstd[S]: norm of the first r columns (MLA kv latent)
   slice_norm_bwd,    // dy, x, w, rstd -> dx[S,c] (first r columns; the rest is left), dw (accumulates)
   // --- matrix products, C[m,n] = op(A) op(B) (+ C if accumulate)
-  gemm,              // A, B -> C
-  grouped_gemm,      // A[R,k], B[El,n,k] or B[R,·] (wgrad), counts -> C
+  gemm,              // A, B [, bias] -> C [, dbias]   (biases: the backend refuses them so far)
+  grouped_gemm,      // A[R,k], B[El,n,k] or B[R,·] (wgrad), counts [, bias] -> C [, dbias]
   // --- attention
   rope,              // x[S,c] -> x (in place) on the rotary part
   rope_bwd,          // dx -> dx (in place)
@@ -50,6 +50,11 @@ enum class OpKind : std::uint8_t {
   swiglu_prob_bwd,   // da, u, p -> du[R,2f], dp[R]
   sigmoid_gate,      // y[T,h], gate_logit[T,1] -> z = y*sigmoid(gate)
   sigmoid_gate_bwd,  // dz, y, gate_logit -> dy, dgate_logit
+  // --- hybrid and other models (priced; the backend refuses them so far)
+  pointwise,         // any … -> y: element by element, what the name says
+  pointwise_bwd,     // dy, the same … [, gradients so far] -> their gradients
+  token_mixing,      // any … -> y [, lse]: a recurrence, or attention over keys that were selected
+  token_mixing_bwd,  // dy, the same …, y -> their gradients
   // --- mixture of experts
   router_topk,       // logits[T,E] f32, bias[E] -> probs[T,k] f32, experts[T,k] i32
   router_topk_bwd,   // dprobs[T,k], logits, probs, experts -> dlogits[T,E]
@@ -79,6 +84,10 @@ enum class OpKind : std::uint8_t {
   all_to_all_back,   // y[R,c], all_counts -> x[T*k,c]
   send,              // x -> ()   to the neighbouring stage
   recv,              // () -> x
+  // --- host memory
+  offload,           // x -> ()   to host memory until `reload`
+  reload,            // () -> x
+  release,           // x -> ()   nothing; x is needed no longer
   // --- step
   zero,              // -> x: set to zero
   grad_norm,         // gradients … -> norm2[1] f32 (this rank's part, duplicates counted once)
@@ -94,7 +103,8 @@ enum class Group : std::uint8_t {
   none, tp, cp, dp, dp_cp, ep, etp, edp, pp_next, pp_prev, embedding, world
 };
 
-enum class Stream : std::uint8_t { compute, comm };
+enum class Stream : std::uint8_t { compute, comm, copy };  // copy: to and from host memory
+inline constexpr std::size_t kStreams = 3;
 
 // Kind-specific numbers; unused ones stay zero.
 struct OpAttributes {
@@ -106,6 +116,8 @@ struct OpAttributes {
   std::int64_t rope_offset = 0;  // first rotary column of a head
   std::int64_t experts = 0, local_experts = 0, top_k = 0;
   std::int64_t width = 0;     // slice_norm: columns normalised; grouped_gemm: columns of one expert's B
+  std::int64_t window = 0;    // attention: keys a query reaches, its own included; 0: all before it
+  double flops = 0;           // token_mixing: its work, which no shape tells
   double eps = 0, scale = 1;  // norms; attention and loss scale
   DType math = DType::fp32;   // type the tensor cores would use
 };
@@ -117,6 +129,7 @@ struct Op {
   Module module = Module::residual;
   Group group = Group::none;
   Stream stream = Stream::compute;
+  bool in_pieces = false;     // an exchange in pieces beside the op that reads or makes its tensor
   bool host_sync = false;     // the host reads a result: no CUDA graph may contain it
   std::vector<TensorId> in, out;
   OpAttributes attr;

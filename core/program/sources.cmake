@@ -2,10 +2,13 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/names.cpp
   ${CMAKE_CURRENT_LIST_DIR}/lifetimes.cpp
   ${CMAKE_CURRENT_LIST_DIR}/layer_builder.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/build_compressed.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_gqa.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/build_hybrid.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_mla.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_mlp.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_moe.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/build_residual.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/compile.cpp
   ${CMAKE_CURRENT_LIST_DIR}/step_ops.cpp
@@ -14,4 +17,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/op_graph.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/recompute.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/precision.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/passes/overlap.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/passes/offload.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/passes/sharding.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/pair.cpp)

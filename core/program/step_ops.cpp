@@ -94,10 +94,12 @@ void lay_out_buckets(StageProgram& stage, const Plan& plan) {
     const std::string name = bucket_name(i);
     const Dim padded{b.shards * b.shard_elements};
     const Dim shard{b.shard_elements};
-    const Dim weights{copies * padded.n + b.buffer_elements};
+    const Dim weights{copies * (plan.sharding == Sharding::zero3 ? shard.n : padded.n) +
+                      b.buffer_elements};
+    const bool whole_gradient = plan.sharding == Sharding::none || plan.sharding == Sharding::zero1;
     b.weights = add_state(stage, name + ".weights", TensorClass::weight, dtype, {weights});
     b.gradients = add_state(stage, name + ".gradients", TensorClass::gradient,
-                            plan.optimizer.main_grads, {padded});
+                            plan.optimizer.main_grads, {whole_gradient ? padded : shard});
     b.has_main_params = dtype != DType::fp32;
     b.main_params = b.weights;
     if (b.has_main_params) {
@@ -131,7 +133,9 @@ void add_step_ops(StageProgram& stage, const Plan& plan) {
       op.attr.n = {b.replicated_elements};
       stage.epilogue.push_back(op);
     }
-    if (group_size[i] > 1) {
+    const bool per_layer =  // the sharding pass reduced them layer by layer
+        plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
+    if (group_size[i] > 1 && !per_layer) {
       const OpKind kind = b.shards > 1 ? OpKind::reduce_scatter : OpKind::all_reduce;
       stage.epilogue.push_back(step_op(kind, name + ".grad_sync", Module::grad_sync, {b.gradients},
                                        {b.gradients}, group[i]));
@@ -161,7 +165,7 @@ void add_step_ops(StageProgram& stage, const Plan& plan) {
       stage.epilogue.push_back(step_op(OpKind::copy, name + ".cast", Module::optimizer,
                                        {b.main_params}, {b.weights}));
     }
-    if (b.shards > 1) {
+    if (b.shards > 1 && plan.sharding != Sharding::zero3) {
       stage.epilogue.push_back(step_op(OpKind::all_gather, name + ".param_gather",
                                        Module::grad_sync, {b.weights}, {b.weights}, group[i]));
     }

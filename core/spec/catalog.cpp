@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "core/diagnostics.hpp"
@@ -46,8 +47,31 @@ std::vector<fs::path> directories_of(ConfigKind kind) {
   return directories;
 }
 
+// More names than this are not listed in an error.
+constexpr std::size_t kListed = 20;
+
 bool is_path(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".json");
+}
+
+// "Llama-3.1-405B" and "llama3.1-405b" are the same name.
+std::string plain(const std::string& name) {
+  std::string letters;
+  for (const char c : name) {
+    if (c == '-' || c == '_' || c == '.') continue;
+    letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return letters;
+}
+
+// The file of `name` in one of the directories, nothing if there is none.
+std::string find_file(const std::vector<fs::path>& directories, const std::string& name) {
+  for (const fs::path& directory : directories) {
+    const fs::path file = directory / (name + ".json");
+    std::error_code error;
+    if (!name.empty() && fs::exists(file, error)) return file.string();
+  }
+  return {};
 }
 
 }  // namespace
@@ -69,12 +93,12 @@ std::string config_path(ConfigKind kind, const std::string& name_or_path) {
   if (is_path(name_or_path)) return name_or_path;
   std::vector<fs::path> directories = directories_of(kind);
   std::reverse(directories.begin(), directories.end());
-  for (const fs::path& directory : directories) {
-    const fs::path file = directory / (name_or_path + ".json");
-    std::error_code error;
-    if (!name_or_path.empty() && fs::exists(file, error)) return file.string();
-  }
+  if (const std::string file = find_file(directories, name_or_path); !file.empty()) return file;
   const std::vector<std::string> names = config_names(kind);
+  for (const std::string& name : names) {
+    if (!name_or_path.empty() && plain(name) == plain(name_or_path))
+      return find_file(directories, name);
+  }
   const std::string near = nearest_name(name_or_path, names);
   const char* noun = folder_of(kind).noun;
   throw_config_error(
@@ -82,8 +106,10 @@ std::string config_path(ConfigKind kind, const std::string& name_or_path) {
       fmt::format("no {} named \"{}\"{}", noun, name_or_path,
                   near.empty() ? "" : fmt::format("; did you mean {}?", near)),
       fmt::format("{}, or the path of a .json file",
-                  names.empty() ? fmt::format("none in {}", directories.back().string())
-                                : fmt::format("there are: {}", fmt::join(names, ", "))));
+                  names.empty()            ? fmt::format("none in {}", directories.back().string())
+                  : names.size() > kListed ? fmt::format("`pleat {}` lists the {} there are",
+                                                         folder_of(kind).name, names.size())
+                                           : fmt::format("there are: {}", fmt::join(names, ", "))));
 }
 
 HfImport load_model(const std::string& name_or_path) {
@@ -107,16 +133,20 @@ ClusterSpec load_cluster(const std::string& name_or_path) {
 
 Profile load_profile(const std::string& name_or_path) {
   const std::string path = config_path(ConfigKind::profile, name_or_path);
-  return read_profile(read_text_file(path), path);
+  Profile profile = read_profile(read_text_file(path), path);
+  load_tables(profile, path);
+  return profile;
 }
 
 std::optional<FoundProfile> find_newest_profile(const std::string& cluster, Runtime runtime) {
   std::optional<FoundProfile> newest;
   for (const std::string& name : config_names(ConfigKind::profile)) {
-    FoundProfile found{config_path(ConfigKind::profile, name), load_profile(name)};
+    const std::string path = config_path(ConfigKind::profile, name);
+    FoundProfile found{path, read_profile(read_text_file(path), path)};
     if (found.profile.cluster != cluster || found.profile.runtime != runtime) continue;
     if (!newest || found.profile.created >= newest->profile.created) newest = std::move(found);
   }
+  if (newest) load_tables(newest->profile, newest->path);
   return newest;
 }
 

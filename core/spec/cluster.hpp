@@ -19,6 +19,7 @@ struct GpuSpec {
   BytesPerSecond memory_bandwidth;
   BytesPerSecond host_link;       // per direction and GPU
   Watts tdp;
+  int sms = 0;  // processors (SMs, AI cores) that share a kernel's tiles; 0: not said
   bool operator==(const GpuSpec&) const = default;
 
   [[nodiscard]] FlopsPerSecond peak(DType type) const;

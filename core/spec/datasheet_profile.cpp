@@ -30,8 +30,22 @@ EfficiencyCurve gpu_kernel(KernelClass kernel) {
       curve.half_work = Flops(8e9);
       break;
     case KernelClass::memory_bound:
-      curve.max_efficiency = 0.7;
-      curve.half_work = Flops(0);
+    case KernelClass::norm:
+    case KernelClass::activation:
+    case KernelClass::optimizer:
+      break;
+    case KernelClass::quantize:
+      curve.memory_efficiency = 0.6;
+      break;
+    case KernelClass::permute:  // rows in no order
+      curve.memory_efficiency = 0.5;
+      break;
+    case KernelClass::loss:  // several passes over the logits
+      curve.memory_efficiency = 0.3;
+      break;
+    case KernelClass::router:  // little data, several small kernels
+      curve.memory_efficiency = 0.1;
+      curve.fixed = Seconds(12e-6);
       break;
   }
   return curve;
@@ -70,7 +84,8 @@ Profile datasheet_profile(const std::string& cluster, std::size_t tiers, Runtime
   }
   profile.host_per_op = megatron ? Seconds(5e-6) : Seconds(1e-6);
   profile.step_overhead = Seconds(5e-3);
-  profile.sustained_clock = 0.9;
+  profile.sustained_clock.gemm_bf16 = profile.sustained_clock.gemm_fp8 = 0.9;
+  profile.sustained_clock.attention = 0.9;
   profile.relative_band = 0.5;
   return profile;
 }

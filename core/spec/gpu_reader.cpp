@@ -31,6 +31,9 @@ GpuSpec read_gpu_object(ObjectReader& reader) {
   gpu.memory_bandwidth = sourced_quantity<BytesPerSecond>(reader, "memory_bandwidth");
   gpu.host_link = sourced_quantity<BytesPerSecond>(reader, "host_link");
   gpu.tdp = sourced_quantity<Watts>(reader, "tdp");
+  if (reader.find("sms") != nullptr) {
+    gpu.sms = static_cast<int>(sourced_integer(reader, "sms", {1, 65536}));
+  }
   reader.optional_text("notes");
   reader.finish();
   return gpu;

@@ -10,6 +10,7 @@
 #include "core/json/parse.hpp"
 #include "core/spec/hf_family.hpp"
 #include "core/spec/hf_fields.hpp"
+#include "core/spec/hf_layers.hpp"
 #include "core/spec/hf_moe.hpp"
 #include "core/spec/model.hpp"
 
@@ -73,40 +74,71 @@ void read_gqa(HfFields& fields, const HfFamily& family, std::int64_t hidden, Att
         fmt::format("heads * head_dim = {} differs from hidden_size {}: both are used as they are",
                     a.heads * a.head_dim, hidden));
   }
+  a.v_head_dim = fields.optional_integer({"v_head_dim"}, kHeadRange).value_or(0);
   a.qk_norm = family.qk_norm;
   a.qkv_bias =
       fields.boolean_or({std::string(family.bias_field)}, family.qkv_bias, "the family's default");
   a.out_bias = a.qkv_bias && family.bias_covers_output;
 }
 
+// DeepSeek-V4: one key/value head of head_dim, whose last columns rotate.
+void read_compressed(HfFields& fields, AttentionSpec& a) {
+  a.kv_groups = fields.integer_or({"num_key_value_heads"}, {1, 1}, 1, "one for all query heads");
+  a.head_dim = fields.integer({"head_dim"}, "size of a head", kHeadRange);
+  a.q_lora_rank = fields.integer({"q_lora_rank"}, "rank of the compressed queries", kRankRange);
+  a.rotary_dim = fields.integer({"qk_rope_head_dim"}, "columns that rotate", kHeadRange);
+  a.out_groups = fields.integer({"o_groups"}, "groups of the output projection", kHeadRange);
+  a.out_lora_rank = fields.integer({"o_lora_rank"}, "rank of the output projection", kRankRange);
+  if (a.out_groups > 0 && a.heads % a.out_groups != 0) {
+    fields.reader().problem(
+        "o_groups", fmt::format("{} heads cannot be split into {} groups", a.heads, a.out_groups));
+  }
+}
+
+// Part of a head's columns may rotate: rotary_dim, or partial_rotary_factor of them.
+void read_rotary_dim(HfFields& fields, AttentionSpec& a) {
+  if (a.kind != AttentionKind::gqa) return;
+  const auto columns = fields.optional_integer({"rotary_dim"}, kHeadRange);
+  const auto part = fields.reader().optional_number("partial_rotary_factor", {0, 1});
+  if (columns) {
+    a.rotary_dim = *columns;
+  } else if (part && *part < 1) {  // in pairs: 0.334 of 192 columns is 64
+    a.rotary_dim = 2 * static_cast<std::int64_t>(*part * static_cast<double>(a.head_dim) / 2);
+  }
+  if (a.rotary_dim == a.head_dim) a.rotary_dim = 0;
+}
+
 void read_rope(HfFields& fields, AttentionSpec& a) {
   const DoubleRange range{1, 1e12};
   ObjectReader& reader = fields.reader();
+  read_rotary_dim(fields, a);
   if (!fields.has("rope_theta") && fields.has("rope_parameters")) {
+    std::vector<std::string> unsaid;
     if (auto parameters = reader.optional_object("rope_parameters")) {
       if (const auto theta = parameters->optional_number("rope_theta", range))
         a.rope_theta = *theta;
+      HfFields nested(*parameters, unsaid);
+      read_rotary_dim(nested, a);
     }
     return;
   }
   a.rope_theta = fields.number_or({"rope_theta"}, range, 10000, "the usual base");
 }
 
-void check_activation(HfFields& fields, const FieldNames& names, const FieldNames& allowed) {
+// gated_mlp says it where a family's configs leave it open.
+void read_activation(HfFields& fields, const FieldNames& names, const FieldNames& allowed,
+                     ModelSpec& m) {
+  m.gated_mlp = fields.reader().optional_boolean("gated_mlp").value_or(m.gated_mlp);
   const std::string name = fields.present(names);
   const auto activation = fields.optional_text(name);
-  if (!activation || std::find(allowed.begin(), allowed.end(), *activation) != allowed.end())
-    return;
-  fields.reader().problem(name, fmt::format("\"{}\" is not supported in this family", *activation),
-                          fmt::format("one of: {}", fmt::join(allowed, ", ")));
-}
-
-void note_sliding_window(HfFields& fields) {
-  const auto window = fields.optional_integer({"sliding_window"}, {1, 1 << 30});
-  const bool used = fields.reader().optional_boolean("use_sliding_window").value_or(true);
-  if (window && used) {
-    fields.assume(
-        fmt::format("sliding_window {}: attention is taken as full (an upper bound)", *window));
+  if (!activation) return;
+  if (std::find(allowed.begin(), allowed.end(), *activation) == allowed.end()) {
+    fields.reader().problem(name,
+                            fmt::format("\"{}\" is not supported in this family", *activation),
+                            fmt::format("one of: {}", fmt::join(allowed, ", ")));
+  }
+  if (*activation == "situ" || *activation == "swigluoai") {
+    fields.assume(fmt::format("{} {}: priced as silu", name, *activation));
   }
 }
 
@@ -115,15 +147,20 @@ void read_gpt2(HfFields& fields, ModelSpec& m) {
   m.layers = fields.integer({"n_layer", "num_hidden_layers"}, "layers", kLayerRange);
   m.hidden = fields.integer({"n_embd", "hidden_size"}, "hidden size", kHiddenRange);
   AttentionSpec& a = m.attention;
-  a.heads = a.kv_groups = fields.integer({"n_head", "num_attention_heads"}, "heads", kHeadRange);
-  a.head_dim = default_head_dim(fields, m.hidden, a.heads);
+  a.heads = fields.integer({"n_head", "num_attention_heads"}, "heads", kHeadRange);
+  a.kv_groups = fields.optional_integer({"num_key_value_heads"}, kHeadRange).value_or(a.heads);
+  const auto head_dim = fields.optional_integer({"head_dim"}, kHeadRange);
+  a.head_dim = head_dim ? *head_dim : default_head_dim(fields, m.hidden, a.heads);
   a.qkv_bias = a.out_bias = m.mlp_bias = true;
   m.norm = NormKind::layer_norm;
   m.gated_mlp = false;
-  m.ffn = fields.integer_or({"n_inner"}, kWidthRange, 4 * m.hidden, "4 * n_embd");
-  m.learned_positions = fields.integer({"n_positions", "n_ctx"}, "learned positions", kWidthRange);
+  m.activation = Activation::gelu;
+  m.ffn =
+      fields.integer_or({"n_inner", "intermediate_size"}, kWidthRange, 4 * m.hidden, "4 * n_embd");
+  m.learned_positions =
+      fields.integer_or({"n_positions", "n_ctx"}, kWidthRange, 0, "no table: rotary positions");
   m.norm_eps = fields.number_or({"layer_norm_epsilon"}, {0, 1, true}, 1e-5, "the family's default");
-  check_activation(fields, {"activation_function"}, {"gelu", "gelu_new", "gelu_pytorch_tanh"});
+  read_activation(fields, {"activation_function"}, {"gelu", "gelu_new", "gelu_pytorch_tanh"}, m);
   m.tied_embeddings = fields.boolean_or({"tie_word_embeddings"}, true, "the family's default");
 }
 
@@ -140,28 +177,40 @@ void read_llama_like(HfFields& fields, const HfFamily& family, ModelSpec& m) {
     case AttentionKind::gqa:
       read_gqa(fields, family, m.hidden, m.attention);
       break;
+    case AttentionKind::compressed:
+      read_compressed(fields, m.attention);
+      break;
   }
+  m.attention.sinks = family.sinks;
   read_rope(fields, m.attention);
-  if (family.moe) m.moe = read_hf_moe(fields, family);
+  const bool moe = family.moe && (!family.moe_optional || fields.has("n_routed_experts"));
+  if (moe) m.moe = read_hf_moe(fields, family);
   m.moe_layer.assign(static_cast<std::size_t>(m.layers), false);
-  if (family.moe && m.layers > 0) m.moe_layer = read_hf_moe_layers(fields, m.layers);
+  if (moe && m.layers > 0) m.moe_layer = read_hf_moe_layers(fields, m.layers);
 
-  const FieldNames widths{"dense_intermediate_size", "intermediate_size_mlp", "intermediate_size"};
-  if (m.moe_layers() < m.layers || !family.moe) {
-    m.ffn =
-        fields.integer({"intermediate_size", "dense_intermediate_size"}, "FFN width", kWidthRange);
-  } else {
-    m.ffn = fields.optional_integer(widths, kWidthRange).value_or(0);  // no layer has it
+  // The dense layers' width goes by another name where intermediate_size is the experts'.
+  FieldNames widths{"intermediate_size"};
+  for (const char* name : {"intermediate_size_mlp", "dense_intermediate_size"}) {
+    if (fields.has(name)) widths = {name};
   }
-  if (!family.moe) m.mlp_bias = fields.reader().optional_boolean("mlp_bias").value_or(false);
-  m.norm_eps = fields.number_or({"rms_norm_eps", "layernorm_epsilon"}, {0, 1, true}, 1e-6,
-                                "the usual value");
-  check_activation(fields, {"hidden_act"}, {"silu", "swish"});
+  const bool dense = m.moe_layers() < m.layers || !moe;
+  m.ffn = dense ? fields.integer(widths, "FFN width", kWidthRange)
+                : fields.optional_integer(widths, kWidthRange).value_or(0);  // no layer has it
+  if (!moe) m.mlp_bias = fields.reader().optional_boolean("mlp_bias").value_or(false);
+  m.norm = family.norm;
+  m.norm_eps = fields.number_or({"rms_norm_eps", "layernorm_epsilon", "norm_eps"}, {0, 1, true},
+                                1e-6, "the usual value");
+  m.activation = family.activation;
+  m.gated_mlp = family.gated;
+  read_activation(fields, {"hidden_act", "hidden_activation", "mlp_hidden_act"}, family.activations,
+                  m);
   m.tied_embeddings = fields.boolean_or({"tie_word_embeddings"}, false, "the family's default");
   m.mtp_layers =
-      fields.optional_integer({"num_nextn_predict_layers", "mtp_num_hidden_layers"}, {0, 64})
+      fields
+          .optional_integer(
+              {"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"}, {0, 64})
           .value_or(0);
-  note_sliding_window(fields);
+  if (family.read_layers != nullptr && m.layers > 0) family.read_layers(fields, m);
 }
 
 void check_size(HfFields& fields, const ModelSpec& m) {

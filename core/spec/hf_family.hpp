@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/json/json_value.hpp"
+#include "core/spec/hf_fields.hpp"
 #include "core/spec/model.hpp"
 
 namespace pleat {
@@ -16,7 +17,8 @@ struct HfFamily {
   std::string_view model_type;
   AttentionKind attention = AttentionKind::gqa;
   bool moe = false;
-  bool gpt2_names = false;  // n_layer, n_embd, … ; LayerNorm, biases, GELU, learned positions
+  bool moe_optional = false;  // some of its models have no experts
+  bool gpt2_names = false;    // n_layer, n_embd, … ; LayerNorm, biases, GELU, learned positions
   bool qk_norm = false;
   bool qkv_bias = false;  // where the file does not say
   std::string_view bias_field = "attention_bias";
@@ -27,6 +29,17 @@ struct HfFamily {
   RouterScore score = RouterScore::softmax;
   bool expert_bias = false;
   bool normalize_top_k = true;
+  bool shared_is_expert = false;  // one shared expert as wide as a routed one, unsaid in the file
+  bool router_bias = false;
+  bool expert_mlp_bias = false;
+  // MLP and norms
+  NormKind norm = NormKind::rms_norm;
+  Activation activation = Activation::silu;  // where the file does not say
+  bool gated = true;
+  std::vector<std::string> activations = {"silu", "swish"};  // that the family may name
+  bool sinks = false;
+  // Layers that differ; nullptr: all alike.
+  void (*read_layers)(HfFields&, ModelSpec&) = nullptr;
 };
 
 [[nodiscard]] const std::vector<HfFamily>& hf_families();

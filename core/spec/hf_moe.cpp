@@ -7,20 +7,32 @@
 namespace pleat {
 namespace {
 
-std::int64_t read_shared_ffn(HfFields& fields, std::int64_t expert_ffn) {
-  const FieldNames widths{"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"};
-  if (const auto width = fields.optional_integer(widths, {0, kWidthRange.max})) return *width;
+std::int64_t read_shared_ffn(HfFields& fields, const HfFamily& family, std::int64_t expert_ffn) {
+  const FieldNames widths{"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
+                          "shared_intermediate_size"};
+  if (const auto width = fields.optional_integer(widths, {0, kWidthRange.max})) {
+    fields.reader().find("n_shared_experts");
+    return *width;
+  }
+  if (family.shared_is_expert) {
+    fields.assume("one shared expert, as wide as a routed one (the family's code)");
+    return expert_ffn;
+  }
   const auto count = fields.optional_integer({"n_shared_experts", "num_shared_experts"}, {0, 1024});
   return count.value_or(0) * expert_ffn;
 }
 
 void read_router(HfFields& fields, const HfFamily& family, MoeSpec& moe) {
   moe.score = family.score;
-  if (const auto name = fields.optional_text("scoring_func")) {
-    if (*name == "softmax" || *name == "sigmoid") {
+  const std::string score_field = fields.present({"scoring_func", "moe_router_activation_func"});
+  if (const auto name = fields.optional_text(score_field)) {
+    if (*name == "sqrtsoftplus") {
+      moe.score = RouterScore::sigmoid;
+      fields.assume("scoring_func sqrtsoftplus: priced as sigmoid");
+    } else if (*name == "softmax" || *name == "sigmoid") {
       moe.score = *name == "softmax" ? RouterScore::softmax : RouterScore::sigmoid;
     } else {
-      fields.reader().problem("scoring_func", fmt::format("unknown value \"{}\"", *name),
+      fields.reader().problem(score_field, fmt::format("unknown value \"{}\"", *name),
                               "one of: softmax, sigmoid");
     }
   } else if (family.score == RouterScore::sigmoid) {
@@ -54,8 +66,8 @@ void read_router(HfFields& fields, const HfFamily& family, MoeSpec& moe) {
 void check(HfFields& fields, const MoeSpec& moe) {
   if (moe.experts == 0 || moe.top_k == 0) return;  // reported already
   ObjectReader& reader = fields.reader();
-  const std::string top_k_name =
-      fields.present({"num_experts_per_tok", "experts_per_token", "num_experts_per_token"});
+  const std::string top_k_name = fields.present(
+      {"num_experts_per_tok", "experts_per_token", "num_experts_per_token", "top_k_experts"});
   if (moe.top_k > moe.experts) {
     reader.problem(top_k_name, fmt::format("top-k {} > {} experts", moe.top_k, moe.experts),
                    fmt::format("allowed: from 1 to {}", moe.experts));
@@ -123,12 +135,19 @@ MoeSpec read_hf_moe(HfFields& fields, const HfFamily& family) {
   moe.experts =
       fields.integer({"num_experts", "num_local_experts", "n_routed_experts"},
                      "experts; without them the model is dense, of another family", kExpertRange);
-  moe.top_k = fields.integer({"num_experts_per_tok", "experts_per_token", "num_experts_per_token"},
-                             "top_k", kExpertRange);
+  moe.top_k = fields.integer(
+      {"num_experts_per_tok", "experts_per_token", "num_experts_per_token", "top_k_experts"},
+      "top_k", kExpertRange);
   moe.ffn = family.expert_ffn_is_intermediate
                 ? fields.integer({"intermediate_size"}, "FFN width of an expert", kWidthRange)
                 : fields.integer({"moe_intermediate_size"}, "FFN width of an expert", kWidthRange);
-  moe.shared_ffn = read_shared_ffn(fields, moe.ffn);
+  moe.shared_ffn = read_shared_ffn(fields, family, moe.ffn);
+  moe.latent =
+      fields.optional_integer({"moe_latent_size", "routed_expert_hidden_size"}, kWidthRange)
+          .value_or(0);
+  moe.latent_norm = fields.reader().optional_boolean("latent_moe_use_norm").value_or(false);
+  moe.router_bias = family.router_bias;
+  moe.mlp_bias = family.expert_mlp_bias;
   moe.shared_gate = family.shared_gate && moe.shared_ffn > 0;
   read_router(fields, family, moe);
   check(fields, moe);

@@ -6,27 +6,29 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "core/json/object_reader.hpp"
 #include "core/json/parse.hpp"
+#include "core/json/text_file.hpp"
+#include "core/spec/profile_sections.hpp"
 
 namespace pleat {
 namespace {
 
 // In the order of the enums.
 const std::vector<std::string> kRuntimeNames{"pleat", "megatron"};
-const std::vector<std::string> kSourceNames{"measured", "interpolated", "fitted", "datasheet"};
-const std::vector<std::string> kKernelNames{"gemm", "grouped_gemm", "attention_fwd",
-                                            "attention_bwd", "memory_bound"};
+const std::vector<std::string> kKernelNames{
+    "gemm",       "grouped_gemm", "attention_fwd", "attention_bwd", "memory_bound", "norm",
+    "activation", "loss",         "router",        "permute",       "quantize",     "optimizer"};
+constexpr std::size_t kRequiredKernels = 5;  // the others are as memory_bound where absent
 const std::vector<std::string> kCollectiveNames{"all_gather", "reduce_scatter", "all_reduce",
                                                 "all_to_all", "send_recv"};
 
 template <class Enum>
 const std::string& name_in(const std::vector<std::string>& names, Enum value) {
   return names[static_cast<std::size_t>(value)];
-}
-
-SourceClass read_source(ObjectReader& reader) {
-  return static_cast<SourceClass>(reader.choice("source", kSourceNames));
 }
 
 Seconds read_delay(ObjectReader& reader, const std::string& key) {
@@ -49,6 +51,9 @@ CollectiveCurve read_collective(ObjectReader reader) {
   curve.latency = read_delay(reader, "latency");
   curve.latency_per_rank = read_delay(reader, "latency_per_rank");
   curve.efficiency = reader.number("efficiency", kFraction);
+  const auto size = plausible_range_or_zero<Bytes>();
+  curve.slow_start = reader.optional_quantity<Bytes>("slow_start", size).value_or(Bytes(0));
+  curve.small_message = reader.optional_quantity<Bytes>("small_message", size).value_or(Bytes(0));
   curve.source = read_source(reader);
   reader.finish();
   return curve;
@@ -60,18 +65,54 @@ JsonValue write_kernel(const EfficiencyCurve& curve) {
       .set("half_work", exact_text(curve.half_work))
       .set("memory_efficiency", curve.memory_efficiency)
       .set("fixed", exact_text(curve.fixed))
-      .set("source", name_in(kSourceNames, curve.source));
+      .set("source", source_name(curve.source));
 }
 
 JsonValue write_collective(const CollectiveCurve& curve) {
-  return JsonValue::object()
-      .set("latency", exact_text(curve.latency))
-      .set("latency_per_rank", exact_text(curve.latency_per_rank))
-      .set("efficiency", curve.efficiency)
-      .set("source", name_in(kSourceNames, curve.source));
+  JsonValue json = JsonValue::object()
+                       .set("latency", exact_text(curve.latency))
+                       .set("latency_per_rank", exact_text(curve.latency_per_rank))
+                       .set("efficiency", curve.efficiency);
+  if (curve.slow_start > Bytes(0)) json.set("slow_start", exact_text(curve.slow_start));
+  if (curve.small_message > Bytes(0)) json.set("small_message", exact_text(curve.small_message));
+  return json.set("source", source_name(curve.source));
+}
+
+std::vector<Era> read_eras(ObjectReader& profile, const RunConstants& base) {
+  std::vector<Era> eras;
+  auto reader = profile.optional_object("eras");
+  if (!reader) return eras;
+  for (const JsonMember& member : *reader->value().as_object()) {
+    Era& era = eras.emplace_back(Era{.name = member.key, .run = base});
+    ObjectReader overrides = reader->object(member.key);
+    read_run_constants(overrides, era.run, false);
+    overrides.finish();
+  }
+  return eras;
 }
 
 }  // namespace
+
+Profile for_era(const Profile& profile, const std::string& name) {
+  Profile result = profile;
+  const auto era = std::ranges::find(profile.eras, name, &Era::name);
+  if (era != profile.eras.end()) static_cast<RunConstants&>(result) = era->run;
+  return result;
+}
+
+void load_tables(Profile& profile, const std::string& profile_path) {
+  const std::filesystem::path folder = std::filesystem::path(profile_path).parent_path();
+  for (GemmLaw& law : profile.gemm.by_math) {
+    if (law.table.empty()) continue;
+    const std::string path = (folder / law.table).string();
+    law.corrections.pointer =
+        std::make_shared<const GemmTable>(parse_gemm_table(read_text_file(path), path));
+  }
+  if (profile.collective_table.empty()) return;
+  const std::string path = (folder / profile.collective_table).string();
+  profile.collective_times.pointer =
+      std::make_shared<const CollectiveTable>(parse_collective_table(read_text_file(path), path));
+}
 
 Profile read_profile(const std::string& text, const std::string& file_name) {
   const JsonValue root = parse_json(text, file_name);
@@ -86,7 +127,10 @@ Profile read_profile(const std::string& text, const std::string& file_name) {
   profile.provenance = reader.text("provenance");
   ObjectReader kernels = reader.object("kernels");
   for (std::size_t i = 0; i < kKernelClasses; ++i) {
-    profile.kernels[i] = read_kernel(kernels.object(kKernelNames[i]));
+    const std::string& name = kKernelNames[i];
+    const bool absent = i >= kRequiredKernels && kernels.find(name) == nullptr;
+    profile.kernels[i] = absent ? profile.kernel(KernelClass::memory_bound)
+                                : read_kernel(kernels.object(name));
   }
   kernels.finish();
   const JsonValue::Array& tiers = reader.array("collectives");
@@ -101,9 +145,12 @@ Profile read_profile(const std::string& text, const std::string& file_name) {
     }
     row.finish();
   }
-  profile.host_per_op = read_delay(reader, "host_per_op");
-  profile.step_overhead = read_delay(reader, "step_overhead");
-  profile.sustained_clock = reader.number("sustained_clock", kFraction);
+  if (auto laws = reader.optional_object("gemm")) profile.gemm = read_gemm_laws(*laws);
+  profile.attention = read_attention_rates(reader);
+  profile.dispatch = read_dispatch_rates(reader);
+  profile.collective_table = reader.optional_text("collective_table").value_or("");
+  read_run_constants(reader, profile, true);
+  profile.eras = read_eras(reader, profile);
   profile.sharing_penalty = reader.number("sharing_penalty", {0, 100, true});
   profile.relative_band = reader.number("relative_band", {0, 10});
   reader.finish();
@@ -124,22 +171,32 @@ std::string write_profile(const Profile& profile) {
     }
     tiers.push_back(std::move(row));
   }
-  return JsonValue::object()
-             .set("schema_version", 1)
-             .set("name", profile.name)
-             .set("cluster", profile.cluster)
-             .set("runtime", name_in(kRuntimeNames, profile.runtime))
-             .set("created", profile.created)
-             .set("provenance", profile.provenance)
-             .set("kernels", std::move(kernels))
-             .set("collectives", std::move(tiers))
-             .set("host_per_op", exact_text(profile.host_per_op))
-             .set("step_overhead", exact_text(profile.step_overhead))
-             .set("sustained_clock", profile.sustained_clock)
-             .set("sharing_penalty", profile.sharing_penalty)
-             .set("relative_band", profile.relative_band)
-             .dump() +
-         "\n";
+  JsonValue root = JsonValue::object()
+                       .set("schema_version", 1)
+                       .set("name", profile.name)
+                       .set("cluster", profile.cluster)
+                       .set("runtime", name_in(kRuntimeNames, profile.runtime))
+                       .set("created", profile.created)
+                       .set("provenance", profile.provenance)
+                       .set("kernels", std::move(kernels));
+  if (!profile.gemm.tiles.empty()) root.set("gemm", write_gemm_laws(profile.gemm));
+  JsonValue attention = write_attention_rates(profile.attention);
+  if (!attention.as_array()->empty()) root.set("attention", std::move(attention));
+  root.set("collectives", std::move(tiers));
+  if (!profile.collective_table.empty()) root.set("collective_table", profile.collective_table);
+  if (!profile.dispatch.empty()) root.set("dispatch", write_dispatch_rates(profile.dispatch));
+  write_run_constants(profile, nullptr, root);
+  root.set("sharing_penalty", profile.sharing_penalty).set("relative_band", profile.relative_band);
+  if (!profile.eras.empty()) {
+    JsonValue eras = JsonValue::object();
+    for (const Era& era : profile.eras) {
+      JsonValue overrides = JsonValue::object();
+      write_run_constants(era.run, &profile, overrides);
+      eras.set(era.name, std::move(overrides));
+    }
+    root.set("eras", std::move(eras));
+  }
+  return root.dump() + "\n";
 }
 
 }  // namespace pleat

@@ -10,19 +10,27 @@
 #include <vector>
 
 #include "core/quantity.hpp"
+#include "core/spec/gemm_law.hpp"
+#include "core/spec/kernel_tables.hpp"
+#include "core/spec/platform_rates.hpp"
+#include "core/spec/run_constants.hpp"
+#include "core/spec/source_class.hpp"
 
 namespace pleat {
 
 enum class Runtime { pleat, megatron };
 
-// Where a number comes from, best first.
-enum class SourceClass { measured, interpolated, fitted, datasheet };
-
-// Kernel families priced with one efficiency curve each.
+// Kernel families priced with one efficiency curve each. From memory_bound on nothing but bytes
+// counts; the families differ in the rate they reach: plain copies and sums, norms and other row
+// reductions, exp-heavy activations, the loss head, top-k routing and its counts, row gathers and
+// scatters, conversion to a narrow type, the optimizer.
 enum class KernelClass : std::uint8_t {
-  gemm, grouped_gemm, attention_fwd, attention_bwd, memory_bound
+  gemm, grouped_gemm, attention_fwd, attention_bwd, memory_bound,
+  norm, activation, loss, router, permute, quantize, optimizer
 };
-inline constexpr std::size_t kKernelClasses = 5;
+inline constexpr std::size_t kKernelClasses = 12;
+// The first class that is bound by memory alone.
+[[nodiscard]] constexpr bool counts_flops(KernelClass c) { return c < KernelClass::memory_bound; }
 
 // time = fixed + max(flops / (peak * e), bytes / (bandwidth * b)), where the efficiency e rises with
 // the work: e(flops) = max_efficiency * flops / (flops + half_work)   (docs/MODEL.md section 7).
@@ -40,16 +48,19 @@ enum class Collective : std::uint8_t {
 };
 inline constexpr std::size_t kCollectives = 5;
 
-// time = latency + steps_latency*(n-1) + wire_bytes / (efficiency * tier bandwidth)
+// time = latency + latency_per_rank (n-1)
+//        + wire_bytes / (efficiency * tier bandwidth) (1 + sqrt(slow_start / whole_bytes))
 struct CollectiveCurve {
   Seconds latency;
   Seconds latency_per_rank;
   double efficiency = 1.0;
+  Bytes slow_start{};     // S0: whole tensors of this size reach half of the rate
+  Bytes small_message{};  // all-to-all: a message of x bytes a peer reaches x / (x + this) of the rate
   SourceClass source = SourceClass::datasheet;
   bool operator==(const CollectiveCurve&) const = default;
 };
 
-struct Profile {
+struct Profile : RunConstants {
   std::string name;
   std::string cluster;
   Runtime runtime = Runtime::megatron;
@@ -57,13 +68,17 @@ struct Profile {
   std::array<EfficiencyCurve, kKernelClasses> kernels{};
   // [tier][collective]; a tier beyond the last entry uses the last.
   std::vector<std::array<CollectiveCurve, kCollectives>> collectives;
-  Seconds host_per_op;     // host time per launched op; the step is host-bound below it
-  Seconds step_overhead;   // once per step: data, logging
-  double sustained_clock = 1.0;  // sustained over burst compute rate
+  // Where there are measurements of this kind, they come before the curves above.
+  GemmLaws gemm;
+  AttentionRates attention{};
+  std::vector<DispatchRate> dispatch;
+  std::string collective_table;  // file of times within tier 0 beside the profile; empty: none
+  Shared<CollectiveTable> collective_times;
   // Localhost: slow-down of every op when `ranks` threads share the cores is ranks/cores times this.
   double sharing_penalty = 1.0;
   double relative_band = 0.3;    // half-width of the printed prediction band
   std::string created;           // ISO 8601, "2026-11-21": the newest of several profiles is used
+  std::vector<Era> eras;
   bool operator==(const Profile&) const = default;
 
   [[nodiscard]] const EfficiencyCurve& kernel(KernelClass c) const {
@@ -78,7 +93,13 @@ struct Profile {
 // Datasheet-class profile: fixed efficiencies and a wide band, for a cluster without measurements.
 [[nodiscard]] Profile datasheet_profile(const std::string& cluster, std::size_t tiers, Runtime);
 
+// The profile with the constants of one of its eras; as it is when it has none of that name.
+[[nodiscard]] Profile for_era(const Profile&, const std::string& era);
+
+// The tables it names stay unread.
 [[nodiscard]] Profile read_profile(const std::string& text, const std::string& file_name);
 [[nodiscard]] std::string write_profile(const Profile&);
+// Reads the tables that the profile names, relative to the folder of its file.
+void load_tables(Profile&, const std::string& profile_path);
 
 }  // namespace pleat

@@ -110,7 +110,7 @@ class TraceReader {
     s.key.pass = pass == "fwd" ? Pass::forward : Pass::backward;
     s.key.op = text(args, in_args, "op");
     s.rank = index(event, path, "pid", 0);
-    s.stream = integer(event, path, "tid", 0, 1) == 0 ? Stream::compute : Stream::comm;
+    s.stream = static_cast<Stream>(integer(event, path, "tid", 0, kStreams - 1));
     s.start_s = number(event, path, "ts") / kMicro;
     s.duration_s = number(event, path, "dur") / kMicro;
     s.category = text(event, path, "cat");

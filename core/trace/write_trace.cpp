@@ -5,6 +5,7 @@
 // was in a top-level object "pleat". Perfetto ignores what it does not know.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -33,6 +34,7 @@ const char* name_of(Stream stream) {
   switch (stream) {
     case Stream::compute: return "compute";
     case Stream::comm: return "comm";
+    case Stream::copy: return "copy";
   }
   return "?";
 }
@@ -47,6 +49,8 @@ const char* name_of(Pass pass) {
 
 void append_names(std::string& out, const Trace& trace) {
   std::set<int> ranks;
+  const bool copies = std::ranges::any_of(
+      trace.spans, [](const Span& s) { return s.stream == Stream::copy; });
   for (const Span& s : trace.spans) ranks.insert(s.rank);
   const auto name = [&out](const char* what, int rank, int thread, const std::string& value) {
     out += fmt::format(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":"{}"}}}},)", what,
@@ -55,7 +59,8 @@ void append_names(std::string& out, const Trace& trace) {
   };
   for (const int rank : ranks) {
     name("process_name", rank, 0, fmt::format("rank {}", rank));
-    for (const Stream stream : {Stream::compute, Stream::comm}) {
+    for (const Stream stream : {Stream::compute, Stream::comm, Stream::copy}) {
+      if (stream == Stream::copy && !copies) continue;
       name("thread_name", rank, static_cast<int>(stream), name_of(stream));
     }
   }

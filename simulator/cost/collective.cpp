@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Collectives: wire bytes over the links of the tiers a group crosses, latency per step
-// (docs/MODEL.md sections 5 and 6).
+// Collectives: measured times within one domain, else wire bytes over the links of the tiers a
+// group crosses and latency per step (docs/MODEL.md sections 5 and 6).
 #include <algorithm>
+#include <cmath>
 
-#include "simulator/cost/op_work.hpp"
+#include "simulator/cost/collective_links.hpp"
 
 namespace pleat {
 namespace {
@@ -35,11 +36,38 @@ Bytes whole_bytes(const Op& op, const std::vector<Tensor>& tensors, const Bindin
   return total(op.kind == OpKind::all_gather ? op.out : op.in, tensors, binding);
 }
 
-// Links of one tier as one collective uses them.
-struct Link {
-  BytesPerSecond rate;  // per rank
-  CollectiveCurve curve;
-};
+constexpr double kTreeRate = 0.92;  // of a ring's (NCCL's tuning table)
+
+// Ring: between domains on the outer links, the rest within them; every member of a domain carries
+// part of the ring over its own outer link. Reductions to all may also go up and down a tree.
+Seconds ring_time(const CollectiveLinks& links, const GroupPlace& place, Collective kind,
+                  Bytes wire, Bytes whole) {
+  const double n = place.size, domains = n / place.inside;
+  const Link& outer = links.outer;
+  const Link& inner = links.inner;
+  if (!links.several_tiers) {
+    return outer.curve.latency + outer.curve.latency_per_rank * (n - 1) +
+           wire / outer.rate * slow_start(outer.curve, whole);
+  }
+  const BytesPerSecond rate(std::min(inner.rate.base(), outer.rate.base() * place.inside));
+  const Seconds transfer = wire / rate * slow_start(outer.curve, whole);
+  const Seconds ring = outer.curve.latency + outer.curve.latency_per_rank * (domains - 1) +
+                       inner.curve.latency_per_rank * (n - domains) + transfer;
+  if (kind != Collective::all_reduce) return ring;
+  const Seconds tree = outer.curve.latency +
+                       (inner.curve.latency_per_rank * (place.inside - 1.0) +
+                        outer.curve.latency_per_rank * std::log2(domains)) *
+                           2 +
+                       transfer / kTreeRate;
+  return std::min(ring, tree);
+}
+
+}  // namespace
+
+double slow_start(const CollectiveCurve& curve, Bytes whole) {
+  if (curve.slow_start <= Bytes(0) || whole <= Bytes(0)) return 1.0;
+  return 1.0 + std::sqrt(curve.slow_start / whole);
+}
 
 Link link(const ClusterView& view, const Profile& profile, std::size_t tier, Collective kind) {
   PLEAT_ASSERT(tier < view.cluster->tiers.size() && !profile.collectives.empty());
@@ -50,39 +78,19 @@ Link link(const ClusterView& view, const Profile& profile, std::size_t tier, Col
   return {.rate = t.bandwidth * curve.efficiency, .curve = curve};
 }
 
-// Bytes one rank puts on the inner (within a domain) and outer links in an all-to-all of X bytes.
-struct Split {
-  double inner = 0, outer = 0;
-};
-
-Split all_to_all_split(const Op& op, Bytes payload, const GroupPlace& place,
-                       Dispatcher dispatcher) {
-  const double n = place.size, inside = place.inside, x = payload.base();
-  const bool one_copy_per_destination =
-      (dispatcher == Dispatcher::deepep || dispatcher == Dispatcher::hybridep) &&
-      op.attr.experts > 0 && op.attr.top_k > 0;
-  if (!one_copy_per_destination) return {x * (inside - 1) / n, x * (n - inside) / n};
-  // One copy per destination node over the outer links, forwarded inside it to each rank.
-  const double k = static_cast<double>(op.attr.top_k);
-  const double nodes = n / inside;
-  const double rank_copies = distinct_units(place.size, op.attr.experts, op.attr.top_k) / k;
-  const double node_copies =
-      distinct_units(static_cast<int>(nodes), op.attr.experts, op.attr.top_k) / k;
-  return {x * rank_copies * (inside - 1) / inside, x * node_copies * (nodes - 1) / nodes};
-}
-
-}  // namespace
-
-double distinct_units(int units, std::int64_t experts, std::int64_t top_k) {
-  if (units <= 1) return 1.0;
-  // C(E - E/U, k) / C(E, k) as a product: the chance that no pick falls on one given unit.
-  const double e = static_cast<double>(experts), own = e / units;
-  double none = 1.0;
-  for (std::int64_t i = 0; i < top_k; ++i) {
-    const double left = e - static_cast<double>(i);
-    none *= std::max(0.0, left - own) / left;
-  }
-  return units * (1.0 - none);
+std::optional<KernelPrice> measured_time(const Profile& profile, Collective kind, int ranks,
+                                         Bytes whole) {
+  if (!profile.collective_times) return std::nullopt;
+  const CollectiveSeries* series =
+      nearest_series(*profile.collective_times, static_cast<std::size_t>(kind), ranks);
+  if (series == nullptr) return std::nullopt;
+  const TableTime at = time_at(*series, whole);
+  if (series->ranks == ranks) return KernelPrice{at.time, at.source};
+  const double here = static_cast<double>(ranks - 1) / ranks;
+  const double there = static_cast<double>(series->ranks - 1) / series->ranks;
+  return KernelPrice{at.time * (here / there) + profile.collective(0, kind).latency_per_rank *
+                                                    static_cast<double>(ranks - series->ranks),
+                     SourceClass::fitted};
 }
 
 OpCost collective_cost(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
@@ -93,53 +101,45 @@ OpCost collective_cost(const Op& op, const std::vector<Tensor>& tensors, const B
   cost.source = SourceClass::measured;
   if (place.size <= 1) return cost;
   const Collective kind = curve_kind(op.kind);
-  const Link outer = link(view, profile, place.tier, kind);
   const bool several_tiers = place.tier > 0 && place.inside > 1;
-  const Link inner = several_tiers ? link(view, profile, place.tier - 1, kind) : outer;
-  const double n = place.size;
-  const double domains = n / place.inside;
-
-  // Ring steps: between domains on the outer links, the rest within them.
-  Seconds latency = outer.curve.latency + outer.curve.latency_per_rank * (n - 1);
-  if (several_tiers) {
-    latency = outer.curve.latency + outer.curve.latency_per_rank * (domains - 1) +
-              inner.curve.latency_per_rank * (n - domains);
-  }
-  Seconds transfer;
+  const Link outer = link(view, profile, place.tier, kind);
+  const CollectiveLinks links{
+      .outer = outer,
+      .inner = several_tiers ? link(view, profile, place.tier - 1, kind) : outer,
+      .several_tiers = several_tiers};
+  cost.source = std::max(outer.curve.source, links.inner.curve.source);
   switch (kind) {
     case Collective::all_gather:
     case Collective::reduce_scatter:
     case Collective::all_reduce: {
+      const Bytes whole = whole_bytes(op, tensors, binding);
       const double passes = kind == Collective::all_reduce ? 2.0 : 1.0;
-      cost.bytes = whole_bytes(op, tensors, binding) * (passes * (n - 1) / n);
-      // Every member of a domain carries part of the ring over its own outer link.
-      BytesPerSecond rate = outer.rate;
-      if (several_tiers) {
-        rate = BytesPerSecond(std::min(inner.rate.base(), outer.rate.base() * place.inside));
+      cost.bytes = whole * (passes * (place.size - 1) / place.size);
+      cost.time = ring_time(links, place, kind, cost.bytes, whole);
+      if (place.tier > 0) break;
+      if (const auto measured = measured_time(profile, kind, place.size, whole)) {
+        cost.time = measured->time;
+        cost.source = measured->source;
       }
-      transfer = cost.bytes / rate;
       break;
     }
     case Collective::all_to_all: {
       const Bytes payload = Bytes(std::max(
           static_cast<double>(tensors[op.in.front().index()].bytes(binding)),
           static_cast<double>(tensors[op.out.front().index()].bytes(binding))));
-      const GroupPlace flat{.size = place.size, .tier = place.tier, .inside = place.size};
-      const Split split =
-          all_to_all_split(op, payload, place.tier == 0 ? flat : place, view.dispatcher);
-      cost.bytes = Bytes(split.inner + split.outer);
-      const Link within = place.tier == 0 ? outer : link(view, profile, place.tier - 1, kind);
-      transfer = std::max(Bytes(split.inner) / within.rate, Bytes(split.outer) / outer.rate);
+      const OpCost exchange = all_to_all_cost(op, payload, place, links, view, profile);
+      cost.time = exchange.time;
+      cost.bytes = exchange.bytes;
+      cost.source = exchange.source;
       break;
     }
     case Collective::send_recv:
       cost.bytes = total(op.kind == OpKind::send ? op.in : op.out, tensors, binding);
-      latency = outer.curve.latency + outer.curve.latency_per_rank;
-      transfer = cost.bytes / outer.rate;
+      cost.time = outer.curve.latency + outer.curve.latency_per_rank +
+                  cost.bytes / outer.rate * slow_start(outer.curve, cost.bytes);
       break;
   }
-  cost.time = (latency + transfer) * sharing_slowdown(view, profile);
-  cost.source = std::max(outer.curve.source, inner.curve.source);
+  cost.time *= sharing_slowdown(view, profile);
   return cost;
 }
 

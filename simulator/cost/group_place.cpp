@@ -50,7 +50,9 @@ ClusterView view_cluster(const ClusterSpec& cluster, const Plan& plan) {
                    .groups = {},
                    .ranks = plan.world(),
                    .dispatcher = plan.dispatcher,
-                   .cuda_graph = plan.cuda_graph};
+                   .dispatcher_sms = plan.dispatcher_sms,
+                   .cuda_graph = plan.cuda_graph,
+                   .precision = plan.precision};
   for (Group group : {Group::tp, Group::cp, Group::dp, Group::dp_cp, Group::ep, Group::etp,
                       Group::edp, Group::pp_next, Group::pp_prev, Group::embedding, Group::world}) {
     view.groups[static_cast<std::size_t>(group)] = place(cluster, plan, group);

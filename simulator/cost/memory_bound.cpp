@@ -28,6 +28,76 @@ double bytes_of_rows(const std::vector<Tensor>& tensors, TensorId id, TensorId l
       bytes_of(tensors[id.index()].dtype, tensors[like.index()].elements(binding)));
 }
 
+KernelClass class_of_kind(OpKind kind) {
+  switch (kind) {
+    case OpKind::rms_norm:
+    case OpKind::rms_norm_bwd:
+    case OpKind::head_norm:
+    case OpKind::head_norm_bwd:
+    case OpKind::slice_norm:
+    case OpKind::slice_norm_bwd:
+    case OpKind::router_topk_bwd: return KernelClass::norm;
+    case OpKind::swiglu:
+    case OpKind::swiglu_bwd:
+    case OpKind::gelu:
+    case OpKind::gelu_bwd:
+    case OpKind::swiglu_prob:
+    case OpKind::swiglu_prob_bwd:
+    case OpKind::sigmoid_gate:
+    case OpKind::sigmoid_gate_bwd: return KernelClass::activation;
+    case OpKind::ce_stats:
+    case OpKind::ce_loss: return KernelClass::loss;
+    case OpKind::router_topk:
+    case OpKind::expert_counts:
+    case OpKind::local_counts: return KernelClass::router;
+    case OpKind::permute:
+    case OpKind::permute_bwd:
+    case OpKind::sort_chunks:
+    case OpKind::unsort_chunks:
+    case OpKind::unpermute:
+    case OpKind::unpermute_bwd: return KernelClass::permute;
+    case OpKind::quantize: return KernelClass::quantize;
+    case OpKind::adamw: return KernelClass::optimizer;
+    case OpKind::load_tokens:
+    case OpKind::load_labels:
+    case OpKind::embedding:
+    case OpKind::embedding_bwd:
+    case OpKind::rope:
+    case OpKind::rope_bwd:
+    case OpKind::add:
+    case OpKind::pointwise:
+    case OpKind::pointwise_bwd:
+    case OpKind::concat_columns:
+    case OpKind::concat_columns_bwd:
+    case OpKind::concat_rows:
+    case OpKind::concat_rows_bwd:
+    case OpKind::zero:
+    case OpKind::grad_norm:
+    case OpKind::clip:
+    case OpKind::copy: return KernelClass::memory_bound;
+    case OpKind::gemm:
+    case OpKind::grouped_gemm:
+    case OpKind::attention:
+    case OpKind::attention_bwd:
+    case OpKind::mla_attention:
+    case OpKind::mla_attention_bwd:
+    case OpKind::token_mixing:
+    case OpKind::token_mixing_bwd:
+    case OpKind::offload:
+    case OpKind::reload:
+    case OpKind::release:
+    case OpKind::all_gather:
+    case OpKind::reduce_scatter:
+    case OpKind::all_reduce:
+    case OpKind::all_to_all:
+    case OpKind::all_to_all_back:
+    case OpKind::send:
+    case OpKind::recv: break;
+  }
+  PLEAT_ASSERT(!"no operation bound by memory");
+  return KernelClass::memory_bound;
+}
+
 }  // namespace
 
 Bytes operand_bytes(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding) {
@@ -40,6 +110,18 @@ Bytes operand_bytes(const Op& op, const std::vector<Tensor>& tensors, const Bind
   return Bytes(bytes);
 }
 
+Bytes quantize_extra(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
+                     Precision precision) {
+  constexpr double kFourBitPasses = 0.45;  // 30 to 60% more than the operands
+  if (op.kind != OpKind::quantize) return Bytes(0);
+  const DType to = tensors[op.out.front().index()].dtype;
+  if (to == DType::nvfp4) return operand_bytes(op, tensors, binding) * kFourBitPasses;
+  if (to == DType::fp8 && precision == Precision::fp8) {
+    return Bytes(bytes_of_operand(tensors, op.in.front(), binding));
+  }
+  return Bytes(0);
+}
+
 OpWork memory_bound_work(const Op& op, const std::vector<Tensor>& tensors,
                          const Binding& binding) {
   double bytes = operand_bytes(op, tensors, binding).base();
@@ -50,6 +132,11 @@ OpWork memory_bound_work(const Op& op, const std::vector<Tensor>& tensors,
     bytes = bytes_of_operand(tensors, op.in[0], binding) +
             bytes_of_operand(tensors, op.in[1], binding) +
             2.0 * bytes_of_rows(tensors, op.out[0], op.in[0], binding);
+  } else if (op.kind == OpKind::router_topk) {  // one pass over the logits for each of the k picks
+    const double passes = static_cast<double>(std::max<std::int64_t>(1, op.attr.top_k));
+    bytes += (passes - 1) * bytes_of_operand(tensors, op.in.front(), binding);
+  } else if (op.kind == OpKind::ce_stats) {  // one pass for the largest logit, one for the sum
+    bytes += bytes_of_operand(tensors, op.in.front(), binding);
   } else if (op.kind == OpKind::slice_norm && op.attr.width > 0) {  // the first r columns of x
     bytes += bytes_of_columns(tensors, op.in[0], binding, op.attr.width) -
              bytes_of_operand(tensors, op.in[0], binding);
@@ -60,7 +147,7 @@ OpWork memory_bound_work(const Op& op, const std::vector<Tensor>& tensors,
     const std::int64_t rotated = std::max<std::int64_t>(1, heads) * op.attr.rope_dim;
     bytes = 2.0 * bytes_of_columns(tensors, op.out[0], binding, rotated);
   }
-  return {.kernel = KernelClass::memory_bound, .flops = Flops(0), .bytes = Bytes(bytes)};
+  return {.kernel = class_of_kind(op.kind), .flops = Flops(0), .bytes = Bytes(bytes)};
 }
 
 }  // namespace pleat

@@ -3,6 +3,8 @@
 // What an operation has to do, read off its shapes, and the time one kernel needs for it.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "simulator/layer_costs.hpp"
@@ -23,6 +25,10 @@ struct OpWork {
 // Everything bound by memory: no flops counted.
 [[nodiscard]] OpWork memory_bound_work(const Op&, const std::vector<Tensor>&, const Binding&);
 
+// What a conversion to a narrow type moves on top of its operands (docs/MODEL.md section 7.4): the
+// pass that finds the current scale of a whole tensor, the rotation and rounding of nvfp4.
+[[nodiscard]] Bytes quantize_extra(const Op&, const std::vector<Tensor>&, const Binding&, Precision);
+
 // Bytes of every operand, read and written; an accumulated result is read as well.
 [[nodiscard]] Bytes operand_bytes(const Op&, const std::vector<Tensor>&, const Binding&);
 
@@ -30,6 +36,45 @@ struct OpWork {
 // the formula of EfficiencyCurve with e(flops) put in. No flops, no arithmetic term.
 [[nodiscard]] Seconds kernel_time(const EfficiencyCurve&, Flops, Bytes, FlopsPerSecond peak,
                                   BytesPerSecond bandwidth);
+
+// The law of a matrix product on `sms` processors: `groups` products of m x n x k that move `bytes`
+// together, at `speed` times the law's rate. Without corrections (docs/MODEL.md section 7.1).
+struct GemmShape {
+  double m = 0, n = 0, k = 0;
+  double groups = 1;
+};
+[[nodiscard]] Seconds law_time(const GemmLaw&, std::span<const GemmTile>, int sms, const GemmShape&,
+                               Bytes bytes, double speed);
+
+struct KernelPrice {
+  Seconds time;
+  SourceClass source = SourceClass::datasheet;
+};
+// By the profile's law; nothing if it has none or the GPU does not say its number of processors.
+[[nodiscard]] std::optional<KernelPrice> gemm_price(const Op&, const OpWork&, const Binding&,
+                                                    const ClusterView&, const Profile&);
+// By the profile's measured rates; nothing if it has none.
+[[nodiscard]] std::optional<KernelPrice> attention_price(const Op&, const OpWork&,
+                                                         const std::vector<Tensor>&, const Binding&,
+                                                         const ClusterView&, const Profile&);
+// Sustained over burst clock while computing in `math`.
+[[nodiscard]] double clock_of(const SustainedClock&, KernelClass, DType math);
+
+// The type the arithmetic units compute in: said for matrix products; attention follows its
+// operands unless it says otherwise.
+[[nodiscard]] DType math_of(const Op&, const std::vector<Tensor>&);
+
+// Expert tokens exchanged by a deduplicating kernel: `payload` bytes of all k copies among `ranks`
+// in `nodes` domains; nothing if the profile has no rate of the kernel there.
+struct DispatchWork {
+  Bytes payload;
+  int ranks = 1, nodes = 1;
+  double rank_copies = 1, node_copies = 1;  // distinct destinations over k
+  bool combine = false;
+  int sms = 0;  // 0: the profile's
+};
+[[nodiscard]] std::optional<KernelPrice> dispatch_price(const DispatchWork&, DispatchKernel,
+                                                        const Profile&);
 
 // Peak of the arithmetic a GPU would use for `math`: its own, else bf16's, else fp32's.
 [[nodiscard]] FlopsPerSecond usable_peak(const GpuSpec&, DType math);

@@ -26,13 +26,6 @@ CostClass class_of_group(Group group) {
   return CostClass::dp_comm;
 }
 
-// The type the arithmetic units compute in: said for matrix products; attention follows its
-// operands unless it says otherwise.
-DType math_of(const Op& op, CostClass cls, const std::vector<Tensor>& tensors) {
-  const bool said = op.attr.math != OpAttributes{}.math;
-  return cls == CostClass::attention && !said ? tensors[op.in.front().index()].dtype : op.attr.math;
-}
-
 }  // namespace
 
 const char* name_of(CostClass cls) {
@@ -46,6 +39,7 @@ const char* name_of(CostClass cls) {
     case CostClass::ep_comm: return "ep_comm";
     case CostClass::pp_comm: return "pp_comm";
     case CostClass::dp_comm: return "dp_comm";
+    case CostClass::offload: return "offload";
     case CostClass::optimizer: return "optimizer";
     case CostClass::host: return "host";
     case CostClass::bubble: return "bubble";
@@ -60,7 +54,9 @@ CostClass class_of(const Op& op) {
     case OpKind::attention:
     case OpKind::attention_bwd:
     case OpKind::mla_attention:
-    case OpKind::mla_attention_bwd: return CostClass::attention;
+    case OpKind::mla_attention_bwd:
+    case OpKind::token_mixing:
+    case OpKind::token_mixing_bwd: return CostClass::attention;
     case OpKind::all_gather:
     case OpKind::reduce_scatter:
     case OpKind::all_reduce:
@@ -68,6 +64,9 @@ CostClass class_of(const Op& op) {
     case OpKind::all_to_all_back:
     case OpKind::send:
     case OpKind::recv: return class_of_group(op.group);
+    case OpKind::offload:
+    case OpKind::reload:
+    case OpKind::release: return CostClass::offload;
     case OpKind::load_tokens:
     case OpKind::load_labels:
     case OpKind::embedding:
@@ -89,6 +88,8 @@ CostClass class_of(const Op& op) {
     case OpKind::swiglu_prob_bwd:
     case OpKind::sigmoid_gate:
     case OpKind::sigmoid_gate_bwd:
+    case OpKind::pointwise:
+    case OpKind::pointwise_bwd:
     case OpKind::router_topk:
     case OpKind::router_topk_bwd:
     case OpKind::expert_counts:
@@ -131,10 +132,43 @@ FlopsPerSecond usable_peak(const GpuSpec& gpu, DType math) {
   return {};
 }
 
+DType math_of(const Op& op, const std::vector<Tensor>& tensors) {
+  const bool said = op.attr.math != OpAttributes{}.math;
+  const bool attention = class_of(op) == CostClass::attention;
+  return attention && !said ? tensors[op.in.front().index()].dtype : op.attr.math;
+}
+
+double clock_of(const SustainedClock& clock, KernelClass kernel, DType math) {
+  if (kernel == KernelClass::attention_fwd || kernel == KernelClass::attention_bwd) {
+    return clock.attention;
+  }
+  return math == DType::fp32 || math == DType::bf16 ? clock.gemm_bf16 : clock.gemm_fp8;
+}
+
 double sharing_slowdown(const ClusterView& view, const Profile& profile) {
   const int cores = view.cluster->shared_cores;
   if (cores <= 0 || view.ranks <= cores) return 1.0;
   return static_cast<double>(view.ranks) / cores * profile.sharing_penalty;
+}
+
+// Over the host link, which nothing else uses.
+OpCost offload_cost(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
+                    const ClusterView& view) {
+  if (op.kind == OpKind::release) {
+    return {.time = {},
+            .cls = CostClass::offload,
+            .flops = {},
+            .bytes = {},
+            .source = SourceClass::measured};
+  }
+  const BytesPerSecond link = view.cluster->gpu.host_link;
+  const TensorId moved = op.kind == OpKind::offload ? op.in.front() : op.out.front();
+  const Bytes bytes(static_cast<double>(tensors[moved.index()].bytes(binding)));
+  return {.time = link > BytesPerSecond(0) ? bytes / link : Seconds(0),
+          .cls = CostClass::offload,
+          .flops = {},
+          .bytes = bytes,
+          .source = SourceClass::datasheet};
 }
 
 OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
@@ -146,24 +180,38 @@ OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding&
     case CostClass::grouped_gemm: work = gemm_work(op, tensors, binding); break;
     case CostClass::attention: work = attention_work(op, tensors, binding); break;
     case CostClass::memory_bound:
-    case CostClass::optimizer: work = memory_bound_work(op, tensors, binding); break;
+    case CostClass::optimizer:
+      work = memory_bound_work(op, tensors, binding);
+      work.bytes += quantize_extra(op, tensors, binding, view.precision);
+      break;
     case CostClass::tp_comm:
     case CostClass::cp_comm:
     case CostClass::ep_comm:
     case CostClass::pp_comm:
     case CostClass::dp_comm: return collective_cost(op, tensors, binding, view, profile);
+    case CostClass::offload: return offload_cost(op, tensors, binding, view);
     case CostClass::host:
     case CostClass::bubble: PLEAT_ASSERT(!"no operation is a bubble"); break;
   }
-  const GpuSpec& gpu = view.cluster->gpu;
-  const EfficiencyCurve& curve = profile.kernel(work.kernel);
-  const FlopsPerSecond peak = usable_peak(gpu, math_of(op, cls, tensors)) * profile.sustained_clock;
-  return {.time = kernel_time(curve, work.flops, work.bytes, peak, gpu.memory_bandwidth) *
-                  sharing_slowdown(view, profile),
+  std::optional<KernelPrice> price;
+  if (work.kernel == KernelClass::gemm || work.kernel == KernelClass::grouped_gemm) {
+    price = gemm_price(op, work, binding, view, profile);
+  } else if (cls == CostClass::attention) {
+    price = attention_price(op, work, tensors, binding, view, profile);
+  }
+  if (!price) {
+    const GpuSpec& gpu = view.cluster->gpu;
+    const EfficiencyCurve& curve = profile.kernel(work.kernel);
+    const DType math = math_of(op, tensors);
+    const FlopsPerSecond peak =
+        usable_peak(gpu, math) * clock_of(profile.sustained_clock, work.kernel, math);
+    price = {kernel_time(curve, work.flops, work.bytes, peak, gpu.memory_bandwidth), curve.source};
+  }
+  return {.time = price->time * sharing_slowdown(view, profile),
           .cls = cls,
           .flops = work.flops,
           .bytes = work.bytes,
-          .source = curve.source};
+          .source = price->source};
 }
 
 }  // namespace pleat

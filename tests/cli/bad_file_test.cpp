@@ -70,12 +70,14 @@ TEST(BadFile, PlanThatBreaksARuleIsABadRequest) {
 TEST(BadFile, NegativeBandwidth) {
   const std::string name = "/configs/clusters/localhost.json";
   std::string text = read_text(std::string(PLEAT_SOURCE_DIR) + name);
-  const std::string good = "\"50 GB/s\"";
-  ASSERT_NE(text.find(good), std::string::npos);
+  const std::string before = "\"bandwidth\": {\n        \"value\": ";
+  const std::size_t at = text.find(before);
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t begin = at + before.size(), size = text.find(',', begin) - begin;
   const std::string file = test_folder() + "/cluster.json";
   for (const char* bad : {"\"-5 GB/s\"", "\"0 GB/s\"", "\"1e30 GB/s\""}) {
     std::string edited = text;
-    write_text(file, edited.replace(edited.find(good), good.size(), bad));
+    write_text(file, edited.replace(begin, size, bad));
     const Said run = run_pleat({"predict", "--model", "tiny-moe", "--cluster", file, "--gpus", "4",
                                "--seq-len", "64", "--global-batch", "8"});
     EXPECT_EQ(run.exit_code, 3) << bad;

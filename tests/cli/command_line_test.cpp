@@ -26,7 +26,7 @@ TEST(CommandLine, UnknownCommandLikeNoOther) {
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.err,
             "error: unknown command 'xyzzyplugh'\n  hint: commands are models, clusters, model, program, "
-            "predict, plan, train, calibrate, compare, tune, version, help\n");
+            "predict, plan, train, calibrate, compare, tune, validate, version, help\n");
 }
 
 TEST(CommandLine, UnknownOption) {
@@ -75,7 +75,7 @@ TEST(CommandLine, UnknownNamesSuggest) {
                  "--seq-len", "4096", "--global-batch", "256", "--precision", "mxfp9"});
   EXPECT_EQ(precision.exit_code, 2);
   EXPECT_EQ(precision.err,
-            "error: --precision: 'mxfp9' is not one of fp32, bf16, fp8, mxfp8, nvfp4\n"
+            "error: --precision: 'mxfp9' is not one of fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8, nvfp4\n"
             "  hint: did you mean mxfp8?\n");
 }
 

@@ -35,7 +35,7 @@ double number(const JsonValue& json, const char* key) {
 TEST(HappyPath, Models) {
   const Said run = run_pleat({"models"});
   EXPECT_EQ(run.exit_code, 0);
-  for (const char* name : {"deepseek-v3", "qwen3-235b-a22b", "mixtral-8x7b", "llama-3-8b", "tiny-moe"}) {
+  for (const char* name : {"deepseek-v3", "qwen3-235b-a22b", "mixtral-8x7b", "llama3-8b", "tiny-moe"}) {
     EXPECT_THAT(run.out, HasSubstr(std::string("\n") + name + " "));
   }
   EXPECT_GE(json_of({"models", "--json"}).as_array()->size(), 10u);

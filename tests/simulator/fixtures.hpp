@@ -32,6 +32,7 @@ inline Profile ideal_profile() {
   std::array<CollectiveCurve, kCollectives> row{};
   for (CollectiveCurve& c : row) c.source = SourceClass::fitted;
   p.collectives = {row, row};
+  p.comm_slowdown = 1.0;
   p.relative_band = 0.1;
   return p;
 }

@@ -71,7 +71,7 @@ TEST(PriceOp, SustainedClockSlowsArithmeticOnly) {
   const ClusterSpec cluster = round_cluster();
   const Case c = gemm_case();
   Profile profile = ideal_profile();
-  profile.sustained_clock = 0.5;
+  profile.sustained_clock.gemm_bf16 = 0.5;
   EXPECT_DOUBLE_EQ(price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), profile).time.base(),
                    24e-3);
 }

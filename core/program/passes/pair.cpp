@@ -42,7 +42,7 @@ std::vector<PairStep> pair_layers(const LayerProgram& forward_layer,
                                                        : backward_layer.backward;
     for (int i = begin; i < end; ++i) {
       const bool comm = is_exchange(ops[static_cast<std::size_t>(i)]);
-      steps.push_back({pass, i, comm ? Stream::comm : Stream::compute});
+      steps.push_back({pass, i, comm ? Stream::comm : ops[static_cast<std::size_t>(i)].stream});
     }
   };
   const Cut f = cut(forward_layer.forward);

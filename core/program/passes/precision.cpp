@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Inserts a quantize before the first narrow GEMM that reads a tensor and rewires the GEMMs to it.
+// What tensor parallelism gathers only for narrow GEMMs is quantized before the gather, which then
+// moves narrow bytes: both layouts of MXFP8 and of blocks where both are read, one layout of
+// tensor-scaled FP8, transposed after it (docs/MODEL.md section 5).
 #include "core/program/passes/precision.hpp"
 
 #include <map>
@@ -35,7 +38,8 @@ bool is_narrow(const Op& op) {
 
 class Quantizer {
  public:
-  Quantizer(LayerProgram& layer, DType type) : layer_(layer), type_(type) {}
+  Quantizer(LayerProgram& layer, DType type, bool blocks)
+      : layer_(layer), type_(type), blocks_(blocks) {}
 
   void run() {
     rewrite(layer_.forward, Phase::forward);
@@ -67,9 +71,65 @@ class Quantizer {
     return c;
   }
 
+  // Which layouts the narrow GEMMs of `ops` read of x; nothing if anyone else reads it.
+  struct Wanted {
+    bool row = false, column = false;
+  };
+  static Wanted wanted(const std::vector<Op>& ops, TensorId x) {
+    Wanted result;
+    for (const Op& op : ops) {
+      for (std::size_t i = 0; i < op.in.size(); ++i) {
+        if (op.in[i] != x) continue;
+        const bool wgrad = op.attr.transpose_a;
+        if (!is_narrow(op) || (i > 0 && !wgrad)) return {};
+        (wgrad ? result.column : result.row) = true;
+      }
+    }
+    return result;
+  }
+
+  // Gathers narrow copies instead of op.in[0]. False: someone reads the gathered tensor itself.
+  bool gather_narrow(const std::vector<Op>& ops, const Op& gather, std::vector<Op>& out,
+                     Phase phase) {
+    const TensorId all = gather.out.front();
+    const Wanted want = wanted(ops, all);
+    if (!want.row && !want.column) return false;
+    const Copies shard = quantized(gather.in.front(), out, gather, phase);
+    const Tensor whole = layer_.tensor(all);
+    Copies copies;
+    auto move = [&](TensorId from, const char* suffix) {
+      Op op = gather;
+      op.in = {from};
+      op.out = {add(whole, suffix)};
+      if (op.in.front() == shard.column && want.row) op.name += suffix;
+      out.push_back(op);
+      return op.out.front();
+    };
+    if (want.row) copies.row = move(shard.row, ".row");
+    if (want.column && want.row && type_ == DType::fp8 && !blocks_) {
+      Op transpose;
+      transpose.kind = OpKind::quantize;
+      transpose.name = whole.name + ".transpose";
+      transpose.phase = phase;
+      transpose.module = gather.module;
+      transpose.in = {copies.row};
+      copies.column = add(whole, ".col");
+      transpose.out = {copies.column};
+      out.push_back(transpose);
+    } else if (want.column) {
+      copies.column = move(shard.column, ".col");
+    }
+    copies_[all] = copies;
+    return true;
+  }
+
   void rewrite(std::vector<Op>& ops, Phase phase) {
     std::vector<Op> result;
     for (Op& op : ops) {
+      if (op.kind == OpKind::all_gather && op.group == Group::tp &&
+          gather_narrow(ops, op, result, phase)) {
+        continue;
+      }
       if (is_narrow(op)) {
         const bool wgrad = op.attr.transpose_a;
         const std::size_t operands = wgrad ? 2 : 1;  // in[1] of the others is the weight
@@ -87,6 +147,7 @@ class Quantizer {
 
   LayerProgram& layer_;
   DType type_;
+  bool blocks_;  // fp8 with a scale per block
   std::map<TensorId, Copies> copies_;
 };
 
@@ -95,7 +156,7 @@ class Quantizer {
 void apply_precision(LayerProgram& layer, Precision precision) {
   const DType type = narrow_type(precision);
   if (type == DType::fp32 || type == DType::bf16) return;
-  Quantizer(layer, type).run();
+  Quantizer(layer, type, precision == Precision::fp8_block).run();
 }
 
 }  // namespace pleat

@@ -51,7 +51,8 @@ PlanDocument full_document() {
                   .scaling_factor = 2.5};
   m.moe_layer = {false, false, true, true, false, true};
   d.workload = {
-      .seq_len = 4096, .global_batch = 4096, .routing = Routing::natural, .imbalance = 1.1};
+      .seq_len = 4096, .global_batch = 4096, .routing = Routing::natural, .capacity_factor = 1.25,
+      .pad_to_capacity = true, .imbalance = 1.1};
   d.cluster = "gb300-nvl72";
   d.gpus = 256;
   d.runtime = Runtime::pleat;
@@ -68,8 +69,16 @@ PlanDocument full_document() {
   d.plan.cuda_graph = CudaGraph::full_iteration;
   d.plan.recompute = {Module::layernorm, Module::moe};
   d.plan.recompute_full = true;
+  d.plan.recompute_layers = 2;
+  d.plan.dispatcher_sms = 20;
+  d.plan.cp_comm = CpComm::all_to_all;
+  d.plan.offload = {Offload::core_attn, Offload::moe_act};
+  d.plan.offload_layers = 3;
+  d.plan.fp8_params = false;
+  d.plan.fsdp_group = 64;
   d.plan.overlap = {
-      .expert_parallel = true, .delay_wgrad = true, .grad_reduce = false, .param_gather = false};
+      .expert_parallel = true, .delay_wgrad = true, .grad_reduce = false, .param_gather = false,
+      .tensor_parallel = true, .shared_expert = true};
   d.plan.optimizer = {.main_grads = DType::bf16, .main_params = DType::fp32, .exp_avg = DType::fp8,
                       .exp_avg_sq = DType::bf16};
   d.predicted = PlanPrediction{.step_seconds = 0.1 + 0.2, .peak_bytes = 162'135'834'624};
@@ -164,6 +173,18 @@ TEST(PlanDocument, Lists) {
   EXPECT_EQ(problems_of(edited({"model", "resolved", "moe"}, "dense_layers", list({6, 0, 0}))),
             (Lines{"model.resolved.moe.dense_layers[0]: must be a layer, from 0 to 5, not 6",
                    "model.resolved.moe.dense_layers[2]: layer 0 is listed twice"}));
+}
+
+TEST(PlanDocument, OffloadAndPrecisionWords) {
+  EXPECT_EQ(problems_of(edited({"plan"}, "offload", list({"core_atn", "moe_act", "moe_act"}))),
+            (Lines{"plan.offload[0]: \"core_atn\" is no module to offload; did you mean core_attn?",
+                   "plan.offload[2]: moe_act is listed twice"}));
+  for (const char* word : {"fp16", "fp8_delayed", "fp8_block"}) {
+    const PlanDocument d = read_plan_document(edited({"plan"}, "precision", word), "plan.json");
+    EXPECT_EQ(name_of(d.plan.precision), word);
+  }
+  EXPECT_EQ(problems_of(edited({"plan"}, "recompute_layers", -1)),
+            (Lines{"plan.recompute_layers: -1 is out of range"}));
 }
 
 TEST(PlanDocument, AllMissingPartsAtOnce) {

@@ -36,5 +36,27 @@ TEST(PlanSummary, FullRecompute) {
             "TP1 CP1 DP1 PP1 VPP1 | ETP1 EP1 EDP1 | mbs1 bf16 none alltoall recompute=full");
 }
 
+TEST(PlanSummary, MemoryAndExchanges) {
+  Plan plan;
+  plan.attention.cp = 2;
+  plan.cp_comm = CpComm::all_gather;
+  plan.sharding = Sharding::zero3;
+  plan.fsdp_group = 8;
+  plan.dispatcher_sms = 20;
+  plan.recompute_full = true;
+  plan.recompute_layers = 2;
+  plan.offload = {Offload::core_attn, Offload::moe_act};
+  plan.offload_layers = 4;
+  plan.precision = Precision::fp8_block;
+  plan.fp8_params = false;
+  plan.overlap = {.grad_reduce = false, .param_gather = false, .tensor_parallel = true,
+                  .shared_expert = true};
+  plan.optimizer.exp_avg = DType::bf16;
+  EXPECT_EQ(summary(plan),
+            "TP1 CP2 DP1 PP1 VPP1 | ETP1 EP1 EDP1 | mbs1 fp8_block zero3 alltoall shards8 sms20 "
+            "cp=all_gather recompute=full:2 offload=core_attn,moe_act offload-layers=4 bf16-params "
+            "tp-overlap shared-overlap no-grad-overlap no-param-overlap exp-avg=bf16");
+}
+
 }  // namespace
 }  // namespace pleat

@@ -11,5 +11,6 @@ pleat_test(core_plan
 pleat_test(core_constraints
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/constraints_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/constraints_pipeline_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/constraints_exchange_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/allocation_count.cpp
   LINKS pleat::core)

@@ -74,13 +74,18 @@ TEST(ShippedCatalog, UnknownNameGetsASuggestionAndTheList) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::bad_request);
-    EXPECT_EQ(
-        std::string(error.what()),
-        "error: --model: no model named \"deepseek-3\"; did you mean deepseek-v3?\n"
-        "  hint: there are: deepseek-v3, gpt3-175b, llama-3-70b, llama-3-8b, llama-3.1-405b, "
-        "mixtral-8x22b, mixtral-8x7b, qwen2-57b-a14b, qwen3-235b-a22b, qwen3-30b-a3b, tiny-moe, or "
-        "the path of a .json file");
+    const std::string count = std::to_string(config_names(ConfigKind::model).size());
+    EXPECT_EQ(std::string(error.what()),
+              "error: --model: no model named \"deepseek-3\"; did you mean deepseek-v3?\n"
+              "  hint: `pleat models` lists the " +
+                  count + " there are, or the path of a .json file");
   }
+}
+
+TEST(ShippedCatalog, CaseAndPunctuationOfANameDoNotCount) {
+  EXPECT_EQ(load_model("Llama-3.1-405B").model, load_model("llama3.1-405b").model);
+  EXPECT_EQ(load_model("llama-3-8b").model.name, "llama3-8b");
+  EXPECT_NE(load_model("gpt-oss-20b").model, load_model("gpt-oss-120b").model);
 }
 
 TEST(ShippedCatalog, PathsAndNames) {

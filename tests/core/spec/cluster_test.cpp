@@ -60,8 +60,8 @@ TEST(Cluster, TiersMustGrowAndEndUnbounded) {
   } catch (const ConfigError& error) {
     EXPECT_EQ(std::string(error.what()),
               "error: c.json:1:43: gpu: no gpu named \"nothing\"\n  hint: there are: a100-sxm, "
-              "gb200-nvl72, "
-              "gb300-nvl72, h100-sxm, h200-sxm, localhost, or the path of a .json file\n"
+              "ascend-910b, b200, b300, gb200-nvl72, "
+              "gb300-nvl72, h100-sxm, h200-sxm, h800-sxm, localhost, or the path of a .json file\n"
               "error: c.json:3:23: tiers[1].size: 4 does not exceed the 8 of the tier inside it\n"
               "error: c.json:4:23: tiers[2].size: 64: the last tier is unbounded\n  hint: write 0");
     EXPECT_EQ(error.exit_code(), ExitCode::bad_file);
@@ -89,8 +89,9 @@ void expect_sourced(const JsonValue& value, const std::string& path) {
 TEST(Cluster, ShippedFilesNameTheirSources) {
   for (ConfigKind kind : {ConfigKind::gpu, ConfigKind::cluster}) {
     EXPECT_EQ(config_names(kind),
-              (std::vector<std::string>{"a100-sxm", "gb200-nvl72", "gb300-nvl72", "h100-sxm",
-                                        "h200-sxm", "localhost"}));
+              (std::vector<std::string>{"a100-sxm", "ascend-910b", "b200", "b300", "gb200-nvl72",
+                                        "gb300-nvl72", "h100-sxm", "h200-sxm", "h800-sxm",
+                                        "localhost"}));
     for (const std::string& name : config_names(kind)) {
       const std::string path = config_path(kind, name);
       expect_sourced(parse_json(read_text_file(path), path), path);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/diagnostics.hpp"
 
 namespace pleat {
@@ -48,6 +50,90 @@ TEST(Profile, RoundTripIsExact) {
     const Profile d = datasheet_profile("c", 2, runtime);
     EXPECT_EQ(read_profile(write_profile(d), "p.json"), d);
   }
+}
+
+// Every optional part, read back bit for bit.
+TEST(Profile, MeasuredPartsRoundTrip) {
+  Digits digits;
+  Profile p = awkward_profile();
+  p.gemm.tiles = {{256, 128}, {64, 64}};
+  GemmLaw& law = p.gemm.by_math[static_cast<std::size_t>(GemmMath::fp8_block)];
+  law = {.rate = FlopsPerSecond(1e15 * digits.next()),
+         .depth = 100 * digits.next(),
+         .fixed = Seconds(1e-6 * digits.next()),
+         .bandwidth = BytesPerSecond(1e12 * digits.next()),
+         .tile_exponent = digits.next(),
+         .wave = digits.next(),
+         .source = SourceClass::measured,
+         .table = "tables/some.csv",
+         .corrections = {}};
+  p.gemm.grouped = {Seconds(1.6e-6), Seconds(2.4e-6), 32};
+  AttentionRate& rate = p.attention[1][2][0];
+  rate.log_seq = {std::log(2048.0), std::log(4096.0)};
+  rate.rate = {1e15 * digits.next(), 1e15 * digits.next()};
+  rate.source = SourceClass::measured;
+  p.dispatch = {{.kernel = DispatchKernel::hybridep,
+                 .tier = 1,
+                 .ranks = 16,
+                 .sms = 24,
+                 .dispatch = BytesPerSecond(1e11 * digits.next()),
+                 .combine = BytesPerSecond(1e11 * digits.next()),
+                 .source = SourceClass::measured}};
+  p.collective_table = "tables/other.csv";
+  p.collectives[0][0].slow_start = Bytes(1e6 * digits.next());
+  p.collectives[1][3].small_message = Bytes(1e5 * digits.next());
+  p.sustained_clock = {.gemm_bf16 = digits.next(),
+                       .gemm_fp8 = digits.next(),
+                       .attention = digits.next(),
+                       .duty_slope = digits.next(),
+                       .duty_free = digits.next(),
+                       .floor = digits.next()};
+  p.overlap_efficiency = digits.next();
+  p.host_per_moe_layer.partial = Seconds(1e-3 * digits.next());
+  Era era{.name = "release-1", .run = p};
+  era.run.tp_overlap_exposed = digits.next();
+  era.run.host_per_dense_layer.none = Seconds(1e-4 * digits.next());
+  p.eras = {era, {.name = "release-2", .run = p}};
+  EXPECT_EQ(read_profile(write_profile(p), "p.json"), p);
+}
+
+TEST(Profile, ErasOverrideSomeConstants) {
+  Profile p = datasheet_profile("c", 1, Runtime::megatron);
+  Era era{.name = "old", .run = p};
+  era.run.overlap_efficiency = 0.25;
+  p.eras = {era};
+  EXPECT_EQ(for_era(p, "old").overlap_efficiency, 0.25);
+  EXPECT_EQ(for_era(p, "old").host_per_op, p.host_per_op);
+  EXPECT_EQ(for_era(p, "old").kernels, p.kernels);
+  EXPECT_EQ(for_era(p, "newer"), p);
+  EXPECT_EQ(for_era(p, ""), p);
+}
+
+TEST(Profile, OneClockForAllAndFamiliesLikeCopies) {
+  Profile p = datasheet_profile("c", 1, Runtime::pleat);
+  std::string text = write_profile(p);
+  const auto cut = [&](const std::string& key, const std::string& instead) {
+    const std::size_t at = text.find("\"" + key + "\": {");
+    ASSERT_NE(at, std::string::npos) << key;
+    const std::size_t end = text.find('}', at);
+    text.replace(at, end + 1 - at, instead);
+  };
+  cut("sustained_clock", "\"sustained_clock\": 0.75");
+  const std::size_t router = text.find("\"router\": {");
+  text.replace(router, text.find('}', router) + 2 - router, "");
+  const Profile read = read_profile(text, "p.json");
+  EXPECT_EQ(read.sustained_clock.gemm_bf16, 0.75);
+  EXPECT_EQ(read.sustained_clock.gemm_fp8, 0.75);
+  EXPECT_EQ(read.sustained_clock.attention, 0.75);
+  EXPECT_EQ(read.kernel(KernelClass::router), read.kernel(KernelClass::memory_bound));
+  EXPECT_EQ(read.kernel(KernelClass::norm), p.kernel(KernelClass::norm));
+}
+
+TEST(Profile, DutyLowersTheClock) {
+  const SustainedClock c{.duty_slope = 0.5, .duty_free = 0.2, .floor = 0.7};
+  EXPECT_EQ(duty_clock(c, 0.1), 1.0);
+  EXPECT_DOUBLE_EQ(duty_clock(c, 0.6), 0.8);
+  EXPECT_EQ(duty_clock(c, 1.0), 0.7);
 }
 
 TEST(Profile, DatasheetIsMarkedAsSuch) {

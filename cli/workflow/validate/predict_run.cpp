@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/workflow/validate/predict_run.hpp"
+
+#include <algorithm>
+
+#include "core/plan/constraints.hpp"
+#include "core/program/program.hpp"
+#include "planner/search_space.hpp"
+
+namespace pleat::cli {
+namespace {
+
+PlanContext context_of(const RunRequest& r, const Plan& plan) {
+  return {r.model, r.workload, plan, r.gpus};
+}
+
+// The first broken rule that leaves no program.
+std::optional<Violation> obstacle(const RunRequest& r, const Plan& plan) {
+  const std::vector<std::string>& needed = rules_of_programs();
+  for (Violation& v : violations(context_of(r, plan))) {
+    if (std::find(needed.begin(), needed.end(), v.rule) != needed.end()) return std::move(v);
+  }
+  return std::nullopt;
+}
+
+StepEstimate price(const RunRequest& r, const Plan& plan) {
+  return estimate(compile(r.model, r.workload, plan, r.profile->runtime), *r.cluster, *r.profile);
+}
+
+bool better(const StepEstimate& a, const StepEstimate& b) {
+  if (a.fits != b.fits) return a.fits;
+  return a.fits ? a.step < b.step : a.peak_bytes() < b.peak_bytes();
+}
+
+struct Priced {
+  Plan plan;
+  StepEstimate estimate;
+};
+
+// Nothing is recomputed where that fits; else the fastest choice that fits, else the smallest.
+Priced with_best_recompute(const RunRequest& r, const Plan& plan) {
+  Priced best{plan, price(r, plan)};
+  if (!r.open.recompute || best.estimate.fits) return best;
+  const std::size_t broken = violations(context_of(r, plan)).size();
+  for (const RecomputeChoice& choice : recompute_choices(r.model, true)) {
+    Plan tried = plan;
+    tried.recompute = choice.modules;
+    tried.recompute_full = choice.full;
+    if (tried == plan || violations(context_of(r, tried)).size() > broken) continue;
+    StepEstimate e = price(r, tried);
+    if (better(e, best.estimate)) best = {std::move(tried), std::move(e)};
+  }
+  return best;
+}
+
+std::vector<int> divisors(std::int64_t n) {
+  std::vector<int> list;
+  for (std::int64_t d = 1; d <= n; ++d) {
+    if (n % d == 0) list.push_back(static_cast<int>(d));
+  }
+  return list;
+}
+
+// Every choice of the open degrees that has a program; TP stays within a node.
+std::vector<Plan> open_plans(RunRequest r) {
+  const auto choices = [](bool open, int stated, std::int64_t n) {
+    return open ? divisors(n) : std::vector<int>{stated};
+  };
+  const Plan& stated = r.plan;
+  std::vector<Plan> plans;
+  for (int tp : choices(r.open.tp, stated.attention.tp, r.cluster->gpus_per_node)) {
+    for (int pp : choices(r.open.pp, stated.attention.pp, r.model.layers)) {
+      for (int ep : choices(r.open.ep, stated.expert.ep, r.model.moe ? r.model.moe->experts : 1)) {
+        Plan plan = stated;
+        plan.attention.tp = tp;
+        plan.attention.pp = pp;
+        plan.expert.ep = ep;
+        fill_data_parallel(r, plan);
+        if (!obstacle(r, plan)) plans.push_back(std::move(plan));
+      }
+    }
+  }
+  return plans;
+}
+
+FlopsConvention convention_of(const MeasuredRun& run) {
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  if (has(run.flops_convention, "full attention")) return FlopsConvention::full_attention;
+  if (has(run.flops_convention, "bridge (")) return FlopsConvention::bridge;
+  if (!run.flops_convention.empty()) return FlopsConvention::megatron;
+  // Megatron-LM halves causal scores since 2025; papers and its older tables do not.
+  const bool recent = run.era.starts_with("nemo-") || run.era.starts_with("main-") ||
+                      has(run.era, "examples/");
+  return recent ? FlopsConvention::megatron : FlopsConvention::full_attention;
+}
+
+}  // namespace
+
+const std::vector<std::string>& rules_of_programs() {
+  static const std::vector<std::string> rules{
+      "degrees-positive",   "world",
+      "expert-grid",        "experts-divisible",
+      "dense-mapping",      "heads-divisible",
+      "ffn-divisible",      "shared-ffn-divisible",
+      "expert-ffn-divisible", "context-divisible",
+      "sequence-divisible", "layout",
+      "batch-divisible",    "interleaving-needs-pipeline",
+      "interleaving-microbatches", "microbatch-group",
+      "fsdp-group"};
+  return rules;
+}
+
+PredictedRun predict_run(const RunRequest& r) {
+  const bool degrees_open = r.open.tp || r.open.pp || r.open.ep;
+  std::optional<Priced> best;
+  if (degrees_open) {
+    for (const Plan& plan : open_plans(r)) {
+      Priced priced = with_best_recompute(r, plan);
+      if (!best || better(priced.estimate, best->estimate)) best = std::move(priced);
+    }
+    if (!best) return {std::nullopt, "no degrees for what is not stated satisfy the rules"};
+  } else {
+    if (const auto broken = obstacle(r, r.plan)) {
+      return {std::nullopt, broken->rule + ": " + broken->message};
+    }
+    best = with_best_recompute(r, r.plan);
+  }
+  RunPrediction p{std::move(best->plan), std::move(best->estimate), {}, r.notes};
+  for (const Violation& v : violations(context_of(r, p.plan))) {
+    p.broken.push_back(v.rule + ": " + v.message);
+  }
+  return {std::move(p), ""};
+}
+
+std::optional<MeasuredStep> measured_step(const MeasuredRun& run, const RunRequest& r) {
+  if (run.measured.step_time_s) return MeasuredStep{*run.measured.step_time_s, "step time"};
+  const double tokens =
+      static_cast<double>(run.seq_len) * static_cast<double>(run.global_batch) / run.gpus;
+  const double flops = run.flop_per_token.value_or(
+      model_flops_per_token(r.model, run.seq_len, convention_of(run)).base());
+  if (run.measured.tflops_per_gpu) {
+    return MeasuredStep{flops * tokens / (*run.measured.tflops_per_gpu * 1e12), "TFLOP/s"};
+  }
+  if (run.measured.mfu) {
+    return MeasuredStep{flops * tokens / (*run.measured.mfu * r.cluster->gpu.peak_bf16.base()),
+                        "MFU"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Published runs predicted and compared.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pleat::cli {
+
+struct ValidateOptions {
+  std::vector<std::string> rows;      // files; empty: the shipped ones
+  std::vector<std::string> tiers;     // only these; empty: all
+  std::vector<std::string> profiles;  // files to use in place of the shipped profiles
+  std::string profile_folder;         // every .json in it, likewise
+  std::string html_file, out_file;    // empty: none
+  int threads = 0;
+  bool json = false;
+};
+
+// `pleat validate`.
+void validate(const ValidateOptions&);
+
+}  // namespace pleat::cli

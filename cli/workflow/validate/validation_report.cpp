@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/workflow/validate/validation_report.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/workflow/validate/validation_sections.hpp"
+
+namespace pleat::cli {
+namespace {
+
+constexpr std::size_t kLongestList = 400;  // rows of a table in Markdown
+
+std::string replaced(std::string text, char from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, 1, to);
+  }
+  return text;
+}
+
+std::string as_text(const Section& s) {
+  std::string text = s.title + "\n";
+  if (!s.text.empty()) text += s.text + "\n";
+  if (!s.table.columns.empty()) text += to_text(s.table);
+  return text + "\n";
+}
+
+std::string markdown_line(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) line += " " + replaced(cell, '|', "\\|") + " |";
+  return line + "\n";
+}
+
+std::string as_markdown(const Section& s) {
+  std::string text = "## " + s.title + "\n\n";
+  if (!s.text.empty()) text += s.text + "\n\n";
+  if (s.table.columns.empty()) return text;
+  std::vector<std::string> titles;
+  std::string rule = "|";
+  for (const Column& column : s.table.columns) {
+    titles.push_back(column.title);
+    rule += column.align == Align::left ? "---|" : "---:|";
+  }
+  text += markdown_line(titles) + rule + "\n";
+  for (const auto& row : s.table.rows) text += markdown_line(row);
+  return text + "\n";
+}
+
+std::string escaped(const std::string& text) {
+  return replaced(replaced(replaced(text, '&', "&amp;"), '<', "&lt;"), '>', "&gt;");
+}
+
+std::string as_html(const Section& s) {
+  std::string text = "<h2>" + escaped(s.title) + "</h2>\n";
+  if (!s.text.empty()) text += "<p>" + escaped(s.text) + "</p>\n";
+  if (s.table.columns.empty()) return text;
+  const auto cell = [&](const char* tag, std::size_t column, const std::string& value) {
+    const bool left = s.table.columns[column].align == Align::left;
+    return std::string("<") + tag + (left ? " class=l>" : ">") + escaped(value);
+  };
+  text += "<table><tr>";
+  for (std::size_t i = 0; i < s.table.columns.size(); ++i) {
+    text += cell("th", i, s.table.columns[i].title);
+  }
+  text += "\n";
+  for (const auto& row : s.table.rows) {
+    text += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) text += cell("td", i, row[i]);
+    text += "\n";
+  }
+  return text + "</table>\n";
+}
+
+}  // namespace
+
+std::string validation_text(const std::vector<ComparedRun>& rows, const Summary& s) {
+  std::string text;
+  for (const Section& section : row_sections(rows)) text += as_text(section);
+  for (const Section& section : summary_sections(rows, s)) text += as_text(section);
+  return text;
+}
+
+std::string validation_markdown(const std::vector<ComparedRun>& rows, const Summary& s,
+                                const std::string& notes) {
+  std::string text =
+      "# Predicted against published\n\n"
+      "Written by `pleat validate --out docs/VALIDATION.md`; the rows and their sources are in "
+      "`configs/validation/`.\n\n";
+  for (const Section& section : summary_sections(rows, s)) text += as_markdown(section);
+  for (Section& section : row_sections(rows)) {
+    if (section.table.rows.size() > kLongestList) {
+      section.text = fmt::format("{} rows, too many for this page; `pleat validate` prints them.",
+                                 section.table.rows.size());
+      section.table = {};
+    }
+    text += as_markdown(section);
+  }
+  return text + notes;
+}
+
+std::string validation_html(const std::vector<ComparedRun>& rows, const Summary& s) {
+  std::string text =
+      "<!doctype html>\n<meta charset=utf-8><title>Predicted against published</title>\n"
+      "<style>body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
+      "td,th{padding:2px 8px;text-align:right;border-bottom:1px solid #ddd}"
+      ".l{text-align:left}</style>\n<h1>Predicted against published</h1>\n";
+  for (const Section& section : summary_sections(rows, s)) text += as_html(section);
+  for (const Section& section : row_sections(rows)) text += as_html(section);
+  return text;
+}
+
+}  // namespace pleat::cli

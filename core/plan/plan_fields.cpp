@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// A plan's fields to JSON and back, in the order of the struct.
+#include "core/plan/plan_fields.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/json/parse.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr IntRange kDegree{1, 1 << 20};
+constexpr IntRange kDegreeOrNone{0, 1 << 20};
+constexpr IntRange kLayersOrAll{0, 1 << 16};
+constexpr std::size_t kRecomputable = 7;  // the first modules of the enum
+constexpr std::size_t kOffloadable = 7;
+
+// Names of the first `count` values of an enum, in order.
+template <class Enum>
+std::vector<std::string> names_of(std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.emplace_back(name_of(static_cast<Enum>(i)));
+  return names;
+}
+
+template <class Enum>
+void read_choice(ObjectReader& r, const char* key, std::size_t count, Enum& value) {
+  if (const auto index = r.optional_choice(key, names_of<Enum>(count))) {
+    value = static_cast<Enum>(*index);
+  }
+}
+
+void read_flag(ObjectReader& r, const char* key, bool& value) {
+  value = r.optional_boolean(key).value_or(value);
+}
+
+int read_degree(ObjectReader& r, const char* key) {
+  return static_cast<int>(r.integer(key, kDegree));
+}
+
+void read_count(ObjectReader& r, const char* key, IntRange range, int& value) {
+  if (const auto found = r.optional_integer(key, range)) value = static_cast<int>(*found);
+}
+
+template <class Enum>
+JsonValue write_set(const std::set<Enum>& values) {
+  JsonValue list = JsonValue::array();
+  for (const Enum value : values) list.push_back(name_of(value));
+  return list;
+}
+
+// `verb`: what the listed modules are for, "recompute".
+template <class Enum>
+void read_set(ObjectReader& r, const char* verb, std::size_t count, std::set<Enum>& values) {
+  const JsonValue::Array* items = r.optional_array(verb);
+  if (items == nullptr) return;
+  const std::vector<std::string> names = names_of<Enum>(count);
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    const JsonValue& item = (*items)[i];
+    const std::string* name = item.as_string();
+    const auto found = name ? std::find(names.begin(), names.end(), *name) : names.end();
+    if (found != names.end()) {
+      if (values.insert(static_cast<Enum>(found - names.begin())).second) continue;
+    }
+    const std::string near = name ? nearest_name(*name, names) : "";
+    const ReaderContext context = r.context();
+    context.problems.error(
+        ExitCode::bad_file, where_of(context.file_name, item.position()),
+        fmt::format("{}[{}]", r.path_of(verb), i),
+        found != names.end() ? fmt::format("{} is listed twice", *name)
+                             : fmt::format("{} is no module to {}{}", item.brief(), verb,
+                                           near.empty() ? "" : "; did you mean " + near + "?"),
+        fmt::format("allowed: {}", fmt::join(names, ", ")));
+  }
+}
+
+JsonValue write_overlap(const OverlapFlags& f) {
+  JsonValue out = JsonValue::object();
+  out.set("expert_parallel", f.expert_parallel)
+      .set("delay_wgrad", f.delay_wgrad)
+      .set("grad_reduce", f.grad_reduce)
+      .set("param_gather", f.param_gather)
+      .set("tensor_parallel", f.tensor_parallel)
+      .set("shared_expert", f.shared_expert);
+  return out;
+}
+
+void read_overlap(ObjectReader r, OverlapFlags& f) {
+  read_flag(r, "expert_parallel", f.expert_parallel);
+  read_flag(r, "delay_wgrad", f.delay_wgrad);
+  read_flag(r, "grad_reduce", f.grad_reduce);
+  read_flag(r, "param_gather", f.param_gather);
+  read_flag(r, "tensor_parallel", f.tensor_parallel);
+  read_flag(r, "shared_expert", f.shared_expert);
+  r.finish();
+}
+
+JsonValue write_optimizer(const OptimizerDTypes& o) {
+  JsonValue out = JsonValue::object();
+  out.set("main_grads", name_of(o.main_grads))
+      .set("main_params", name_of(o.main_params))
+      .set("exp_avg", name_of(o.exp_avg))
+      .set("exp_avg_sq", name_of(o.exp_avg_sq));
+  return out;
+}
+
+void read_optimizer(ObjectReader r, OptimizerDTypes& types) {
+  constexpr std::size_t kTypes = 3;  // fp32, bf16, fp8
+  read_choice(r, "main_grads", kTypes, types.main_grads);
+  read_choice(r, "main_params", kTypes, types.main_params);
+  read_choice(r, "exp_avg", kTypes, types.exp_avg);
+  read_choice(r, "exp_avg_sq", kTypes, types.exp_avg_sq);
+  r.finish();
+}
+
+void read_mappings(ObjectReader& r, Plan& p) {
+  ObjectReader attention = r.object("attention");
+  p.attention = {.tp = read_degree(attention, "tp"),
+                 .cp = read_degree(attention, "cp"),
+                 .dp = read_degree(attention, "dp"),
+                 .pp = read_degree(attention, "pp")};
+  attention.finish();
+  ObjectReader expert = r.object("expert");
+  p.expert = {.etp = read_degree(expert, "etp"),
+              .ep = read_degree(expert, "ep"),
+              .edp = read_degree(expert, "edp")};
+  expert.finish();
+}
+
+}  // namespace
+
+JsonValue write_plan(const Plan& p) {
+  JsonValue attention = JsonValue::object();
+  attention.set("tp", p.attention.tp).set("cp", p.attention.cp).set("dp", p.attention.dp).set(
+      "pp", p.attention.pp);
+  JsonValue expert = JsonValue::object();
+  expert.set("etp", p.expert.etp).set("ep", p.expert.ep).set("edp", p.expert.edp);
+  JsonValue out = JsonValue::object();
+  out.set("attention", std::move(attention))
+      .set("expert", std::move(expert))
+      .set("vpp", p.vpp)
+      .set("microbatch_group", p.microbatch_group)
+      .set("layout", p.layout)
+      .set("micro_batch", p.micro_batch)
+      .set("sequence_parallel", p.sequence_parallel)
+      .set("precision", name_of(p.precision))
+      .set("sharding", name_of(p.sharding))
+      .set("dispatcher", name_of(p.dispatcher))
+      .set("cuda_graph", name_of(p.cuda_graph))
+      .set("dispatcher_sms", p.dispatcher_sms)
+      .set("cp_comm", name_of(p.cp_comm))
+      .set("recompute", write_set(p.recompute))
+      .set("recompute_full", p.recompute_full)
+      .set("recompute_layers", p.recompute_layers)
+      .set("offload", write_set(p.offload))
+      .set("offload_layers", p.offload_layers)
+      .set("fp8_params", p.fp8_params)
+      .set("fsdp_group", p.fsdp_group)
+      .set("overlap", write_overlap(p.overlap))
+      .set("optimizer", write_optimizer(p.optimizer));
+  return out;
+}
+
+Plan read_plan(ObjectReader r) {
+  Plan p;
+  read_mappings(r, p);
+  read_count(r, "vpp", kDegree, p.vpp);
+  read_count(r, "microbatch_group", kDegreeOrNone, p.microbatch_group);
+  p.layout = r.optional_text("layout").value_or("");
+  read_count(r, "micro_batch", kDegree, p.micro_batch);
+  read_flag(r, "sequence_parallel", p.sequence_parallel);
+  read_choice(r, "precision", 8, p.precision);
+  read_choice(r, "sharding", 4, p.sharding);
+  read_choice(r, "dispatcher", 4, p.dispatcher);
+  read_choice(r, "cuda_graph", 3, p.cuda_graph);
+  read_count(r, "dispatcher_sms", {0, 1024}, p.dispatcher_sms);
+  read_choice(r, "cp_comm", 3, p.cp_comm);
+  read_set(r, "recompute", kRecomputable, p.recompute);
+  read_flag(r, "recompute_full", p.recompute_full);
+  read_count(r, "recompute_layers", kLayersOrAll, p.recompute_layers);
+  read_set(r, "offload", kOffloadable, p.offload);
+  read_count(r, "offload_layers", kLayersOrAll, p.offload_layers);
+  read_flag(r, "fp8_params", p.fp8_params);
+  read_count(r, "fsdp_group", kDegreeOrNone, p.fsdp_group);
+  if (auto overlap = r.optional_object("overlap")) read_overlap(*overlap, p.overlap);
+  if (auto optimizer = r.optional_object("optimizer")) read_optimizer(*optimizer, p.optimizer);
+  r.finish();
+  return p;
+}
+
+}  // namespace pleat

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Which tensors go is Megatron's rule: the inputs of the named module
+// (fine_grained_activation_offload.py). Copies run on a stream of their own, a layer ahead.
+#include "core/program/passes/offload.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace pleat {
+namespace {
+
+// Does the forward op read what this choice sends away?
+bool names_op(Offload choice, const Op& op) {
+  switch (choice) {
+    case Offload::attn_norm: return op.name == "attn_norm";
+    case Offload::qkv_linear: return op.module == Module::qkv && op.kind == OpKind::gemm;
+    case Offload::core_attn:
+      return op.kind == OpKind::attention || op.kind == OpKind::mla_attention;
+    case Offload::attn_proj: return op.module == Module::attn_proj && op.kind == OpKind::gemm;
+    case Offload::mlp_norm: return op.name == "mlp_norm";
+    case Offload::expert_fc1: return op.name == "experts.fc1";
+    case Offload::moe_act: return op.module == Module::moe_act;
+  }
+  return false;
+}
+
+bool read_in_backward(const LayerProgram& layer, TensorId t) {
+  return std::ranges::any_of(layer.backward,
+                             [&](const Op& op) { return std::ranges::count(op.in, t) > 0; });
+}
+
+// Activations the backward pass reads and the forward pass has, made before `choice` runs.
+std::set<TensorId> chosen(const LayerProgram& layer, const Plan& plan, bool whole) {
+  std::set<TensorId> result;
+  auto consider = [&](TensorId t) {
+    if (layer.tensor(t).cls != TensorClass::activation || t == layer.output) return;
+    if (read_in_backward(layer, t)) result.insert(t);
+  };
+  for (const Op& op : layer.forward) {
+    if (whole) {
+      for (TensorId t : op.in) consider(t);
+      for (TensorId t : op.out) consider(t);
+    }
+    for (Offload choice : plan.offload) {
+      if (!names_op(choice, op)) continue;
+      for (TensorId t : op.in) consider(t);
+    }
+  }
+  return result;
+}
+
+Op copy_op(OpKind kind, const std::string& name) {
+  Op op;
+  op.kind = kind;
+  op.name = name;
+  op.stream = Stream::copy;
+  return op;
+}
+
+}  // namespace
+
+void apply_offload(LayerProgram& layer, const Plan& plan, bool whole) {
+  const bool decoder = layer.kind == LayerKind::dense || layer.kind == LayerKind::moe ||
+                       layer.kind == LayerKind::mtp;
+  if (!decoder || (plan.offload.empty() && !whole)) return;
+  std::vector<Op> reloads;
+  for (TensorId t : chosen(layer, plan, whole)) {
+    Tensor back = layer.tensor(t);
+    const std::string name = back.name;
+    back.name += ".back";
+    Op out = copy_op(OpKind::offload, name + ".offload");
+    out.in = {t};
+    layer.forward.push_back(out);
+    layer.tensors.push_back(back);
+    const TensorId again{static_cast<int>(layer.tensors.size()) - 1};
+    Op in = copy_op(OpKind::reload, name + ".reload");
+    in.phase = Phase::backward;
+    in.out = {again};
+    reloads.push_back(in);
+    for (Op& op : layer.backward) std::ranges::replace(op.in, t, again);
+  }
+  layer.backward.insert(layer.backward.begin(), reloads.begin(), reloads.end());
+}
+
+}  // namespace pleat

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Activation offload as a layer pass: what a module reads is copied to host memory after its last
+// use in the forward pass and comes back in the backward pass.
+#pragma once
+
+#include "core/program/layer_program.hpp"
+
+namespace pleat {
+
+// Applies plan.offload to a decoder layer; with `whole`, everything the layer saves goes
+// (plan.offload_layers). Tensors that are not saved for the backward pass are left alone.
+void apply_offload(LayerProgram&, const Plan&, bool whole);
+
+}  // namespace pleat

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Sequence parallelism: the second gather of a GEMM's input runs beside its dgrad, the reduction of
+// the input gradient beside its wgrad (Megatron layers.py; TransformerEngine does the same). With
+// user buffers the others run in pieces beside their GEMM too. A key-value ring runs beside the
+// attention it feeds.
+#include "core/program/passes/overlap.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace pleat {
+namespace {
+
+void overlap_tensor_parallel(LayerProgram& layer, bool in_pieces) {
+  for (Pass pass : {Pass::forward, Pass::backward}) {
+    for (Op& op : pass == Pass::forward ? layer.forward : layer.backward) {
+      if (op.group != Group::tp || op.phase == Phase::recompute) continue;
+      const bool gather = op.kind == OpKind::all_gather;
+      if (!gather && op.kind != OpKind::reduce_scatter) continue;
+      // Gradients of outputs are gathered before, everything forward lies between two GEMMs.
+      const bool beside_its_gemm =
+          pass == Pass::backward && (!gather || op.name.find(".again") != std::string::npos);
+      if (beside_its_gemm || in_pieces) op.stream = Stream::comm;
+      op.in_pieces = in_pieces && !beside_its_gemm;
+    }
+  }
+}
+
+void overlap_context_parallel(LayerProgram& layer) {
+  for (Pass pass : {Pass::forward, Pass::backward}) {
+    for (Op& op : pass == Pass::forward ? layer.forward : layer.backward) {
+      if (op.group != Group::cp) continue;
+      op.stream = Stream::comm;
+      op.in_pieces = true;
+    }
+  }
+}
+
+bool is_token_exchange(const Op& op) {
+  return op.kind == OpKind::all_to_all || op.kind == OpKind::all_to_all_back;
+}
+
+// Half of the shared expert's ops behind the first run of exchanges, half behind the last.
+void overlap_shared_expert(std::vector<Op>& ops) {
+  std::vector<Op> shared, others;
+  for (Op& op : ops) {
+    (op.module == Module::shared_experts ? shared : others).push_back(std::move(op));
+  }
+  const auto first = std::ranges::find_if(others, is_token_exchange);
+  if (shared.empty() || first == others.end()) {
+    others.insert(others.end(), std::move_iterator(shared.begin()),
+                  std::move_iterator(shared.end()));
+    ops = std::move(others);
+    return;
+  }
+  const auto last = std::find_if(others.rbegin(), others.rend(), is_token_exchange).base();
+  ops.clear();
+  const auto half = shared.begin() + static_cast<std::ptrdiff_t>(shared.size() / 2);
+  for (auto it = others.begin(); it != others.end(); ++it) {
+    if (is_token_exchange(*it)) it->stream = Stream::comm;
+    ops.push_back(std::move(*it));
+    if (it == first) std::move(shared.begin(), half, std::back_inserter(ops));
+    if (std::next(it) == last) std::move(half, shared.end(), std::back_inserter(ops));
+  }
+}
+
+}  // namespace
+
+void apply_overlap(LayerProgram& layer, const Plan& plan) {
+  if (plan.attention.tp > 1 && plan.sequence_parallel) {
+    overlap_tensor_parallel(layer, plan.overlap.tensor_parallel);
+  }
+  if (plan.attention.cp > 1 && plan.cp_comm == CpComm::p2p) overlap_context_parallel(layer);
+  const bool moe = layer.kind == LayerKind::moe || layer.kind == LayerKind::mtp;
+  if (moe && plan.overlap.shared_expert) {
+    overlap_shared_expert(layer.forward);
+    overlap_shared_expert(layer.backward);
+  }
+}
+
+}  // namespace pleat

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/program/passes/sharding.hpp"
+
+namespace pleat {
+namespace {
+
+class Sharder {
+ public:
+  Sharder(LayerProgram& layer, const Plan& plan) : layer_(layer), plan_(plan) {}
+
+  void shard(Bucket bucket, Group group, const std::string& name) {
+    std::int64_t elements = 0;
+    for (const Weight& w : layer_.weights) {
+      if (!w.buffer && w.bucket == bucket) elements += w.elements;
+    }
+    if (elements == 0) return;
+    const TensorId full = add(name + ".full_gradient", plan_.optimizer.main_grads, elements);
+    Op reduce = exchange(OpKind::reduce_scatter, name + ".grad_sync", Phase::backward, group);
+    reduce.in = {full};
+    layer_.backward.push_back(reduce);
+    if (plan_.sharding != Sharding::zero3) return;
+    const DType type = plan_.fp8_params && (plan_.precision == Precision::fp8 ||
+                                            plan_.precision == Precision::fp8_delayed)
+                           ? DType::fp8
+                           : DType::bf16;
+    for (Pass pass : {Pass::forward, Pass::backward}) {
+      const bool forward = pass == Pass::forward;
+      Op gather = exchange(OpKind::all_gather, name + (forward ? ".gather" : ".gather.again"),
+                           forward ? Phase::forward : Phase::backward, group);
+      gather.out = {add(name + (forward ? ".full" : ".full.again"), type, elements)};
+      std::vector<Op>& ops = forward ? layer_.forward : layer_.backward;
+      ops.insert(ops.begin(), gather);
+      Op release;
+      release.kind = OpKind::release;
+      release.name = gather.name + ".release";
+      release.phase = gather.phase;
+      release.module = Module::grad_sync;
+      release.in = gather.out;
+      ops.push_back(release);
+    }
+  }
+
+ private:
+  TensorId add(const std::string& name, DType type, std::int64_t elements) {
+    layer_.tensors.push_back({name, TensorClass::activation, type, {{elements}}});
+    return TensorId{static_cast<int>(layer_.tensors.size()) - 1};
+  }
+
+  static Op exchange(OpKind kind, const std::string& name, Phase phase, Group group) {
+    Op op;
+    op.kind = kind;
+    op.name = name;
+    op.phase = phase;
+    op.module = Module::grad_sync;
+    op.group = group;
+    op.stream = Stream::comm;
+    return op;
+  }
+
+  LayerProgram& layer_;
+  const Plan& plan_;
+};
+
+}  // namespace
+
+void apply_sharding(LayerProgram& layer, const Plan& plan) {
+  if (plan.sharding != Sharding::zero2 && plan.sharding != Sharding::zero3) return;
+  Sharder sharder(layer, plan);
+  if (plan.attention.dp * plan.attention.cp > 1) sharder.shard(Bucket::dense, Group::dp_cp, "dense");
+  if (plan.expert.edp > 1) sharder.shard(Bucket::expert, Group::edp, "expert");
+}
+
+}  // namespace pleat

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Sharded gradients (ZeRO-2) and weights (ZeRO-3, FSDP) as a layer pass: a layer's weights are
+// gathered before each of its passes, its gradients reduced and scattered after the backward pass.
+#pragma once
+
+#include "core/program/layer_program.hpp"
+
+namespace pleat {
+
+// Adds the gathers and reductions of plan.sharding to a layer with weights, over dp × cp for dense
+// weights and over edp for experts. They run beside compute, a layer ahead or behind.
+void apply_sharding(LayerProgram&, const Plan&);
+
+}  // namespace pleat

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The few constants of a whole run that no kernel table shows: clocks under load, overlap, host time
+// (docs/MODEL.md sections 5, 7.1, 7.5). Fitted to published runs; a software era may override them.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "core/quantity.hpp"
+
+namespace pleat {
+
+// Rates under sustained load over those of a short burst: kappa, multiplying what is measured in
+// bursts. A busier chip clocks lower: duty_clock gives the same from the share of tensor-core time.
+struct SustainedClock {
+  double gemm_bf16 = 1.0;  // and fp32
+  double gemm_fp8 = 1.0;   // and everything narrower
+  double attention = 1.0;
+  double duty_slope = 0.0;  // a; 0: the clock does not depend on the duty
+  double duty_free = 0.2;   // d0: no loss up to here
+  double floor = 0.68;
+  bool operator==(const SustainedClock&) const = default;
+};
+
+// clip(1 - a (duty - d0), floor, 1), duty = matrix-product time over step time.
+[[nodiscard]] inline double duty_clock(const SustainedClock& c, double duty) {
+  return std::clamp(1.0 - c.duty_slope * (duty - c.duty_free), c.floor, 1.0);
+}
+
+// One value a graph mode, in the order of CudaGraph (core/plan/plan.hpp).
+struct ByGraph {
+  Seconds none, partial, full_iteration;
+  bool operator==(const ByGraph&) const = default;
+  [[nodiscard]] Seconds at(std::size_t mode) const {
+    return mode == 0 ? none : mode == 1 ? partial : full_iteration;
+  }
+};
+
+struct RunConstants {
+  SustainedClock sustained_clock;
+  // eta: share of the ideal saving of a pair of passes that is realised, with dispatchers that hold
+  // many SMs (deepep, hybridep) and with NCCL's exchange.
+  double overlap_efficiency = 1.0, overlap_efficiency_nccl = 1.0;
+  double tp_overlap_exposed = 0.4;        // of a tensor-parallel exchange in pieces beside its GEMM
+  double comm_slowdown = 1.15;            // g: of communication beside compute
+  double comm_slowdown_of_compute = 1.0;  // times (SMs held / SMs) = phi, the compute rate lost
+  int nccl_sms = 16, deepep_sms = 20, hybridep_sms = 32;  // held, where the plan does not say
+  Seconds host_per_op;                    // per launched op; the step is host-bound below it
+  // On top of the kernels, per layer and microbatch, forward and backward together.
+  ByGraph host_per_moe_layer, host_per_dense_layer;
+  Seconds step_overhead;                  // once per step: data, logging
+  bool operator==(const RunConstants&) const = default;
+};
+
+// What a software release changed: all constants, its overrides put in.
+struct Era {
+  std::string name;  // "nemo-25.11"
+  RunConstants run;
+  bool operator==(const Era&) const = default;
+};
+
+}  // namespace pleat

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/contention.hpp"
+
+#include <algorithm>
+
+namespace pleat {
+namespace {
+
+// SMs that an exchange holds while it runs.
+double sms_of(const Op& op, const ClusterView& view, const RunConstants& run) {
+  if (op.group != Group::ep || view.dispatcher == Dispatcher::alltoall ||
+      view.dispatcher == Dispatcher::allgather) {
+    return run.nccl_sms;
+  }
+  if (view.dispatcher_sms > 0) return view.dispatcher_sms;
+  return view.dispatcher == Dispatcher::deepep ? run.deepep_sms : run.hybridep_sms;
+}
+
+}  // namespace
+
+void set_contention(StreamOp& stream_op, const Op& op, const ClusterView& view,
+                    const Profile& profile) {
+  if (!is_collective(op.kind) || stream_op.stream != Stream::comm) return;
+  const int sms = view.cluster->gpu.sms;
+  if (sms > 0) {
+    stream_op.sm_share =
+        std::min(0.9, sms_of(op, view, profile) / sms * profile.comm_slowdown_of_compute);
+  }
+  stream_op.slowdown = profile.comm_slowdown;
+}
+
+double exposed_share(const Op& op, const ClusterView& view, const Profile& profile) {
+  const double size = view.groups[static_cast<std::size_t>(op.group)].size;
+  // A ring starts with the rank's own piece; user buffers expose more than their first piece.
+  return op.group == Group::cp ? 1.0 / size : profile.tp_overlap_exposed;
+}
+
+}  // namespace pleat

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// All-to-all exchanges: NCCL's, which sends every copy, and those that send one copy a destination
+// (docs/MODEL.md sections 5 and 6).
+#include <algorithm>
+
+#include "simulator/cost/collective_links.hpp"
+
+namespace pleat {
+namespace {
+
+std::optional<DispatchKernel> dispatch_kernel(Dispatcher dispatcher) {
+  switch (dispatcher) {
+    case Dispatcher::deepep: return DispatchKernel::deepep;
+    case Dispatcher::hybridep: return DispatchKernel::hybridep;
+    case Dispatcher::allgather:
+    case Dispatcher::alltoall: break;
+  }
+  return std::nullopt;
+}
+
+// Bytes one rank puts on the inner (within a domain) and outer links.
+struct Split {
+  double inner = 0, outer = 0;
+};
+
+Split every_copy(double x, double n, double inside) {
+  return {x * (inside - 1) / n, x * (n - inside) / n};
+}
+
+// One copy per destination node over the outer links, forwarded inside it to each rank.
+Split one_copy(double x, const DispatchWork& work, double inside) {
+  return {x * work.rank_copies * (inside - 1) / inside,
+          x * work.node_copies * (work.nodes - 1) / work.nodes};
+}
+
+DispatchWork dispatch_work(const Op& op, Bytes payload, int ranks, int inside, int sms) {
+  const double k = static_cast<double>(op.attr.top_k);
+  DispatchWork work{.payload = payload, .ranks = ranks, .nodes = std::max(1, ranks / inside)};
+  work.rank_copies = distinct_units(ranks, op.attr.experts, op.attr.top_k) / k;
+  work.node_copies = distinct_units(work.nodes, op.attr.experts, op.attr.top_k) / k;
+  work.combine = op.kind == OpKind::all_to_all_back;
+  work.sms = sms;
+  return work;
+}
+
+}  // namespace
+
+double distinct_units(int units, std::int64_t experts, std::int64_t top_k) {
+  if (units <= 1) return 1.0;
+  // C(E - E/U, k) / C(E, k) as a product: the chance that no pick falls on one given unit.
+  const double e = static_cast<double>(experts), own = e / units;
+  double none = 1.0;
+  for (std::int64_t i = 0; i < top_k; ++i) {
+    const double left = e - static_cast<double>(i);
+    none *= std::max(0.0, left - own) / left;
+  }
+  return units * (1.0 - none);
+}
+
+OpCost all_to_all_cost(const Op& op, Bytes payload, const GroupPlace& place,
+                       const CollectiveLinks& links, const ClusterView& view,
+                       const Profile& profile) {
+  const int inside = place.tier == 0 ? place.size : place.inside;
+  const auto kernel = dispatch_kernel(view.dispatcher);
+  const bool deduplicates = kernel && op.attr.experts > 0 && op.attr.top_k > 0;
+  OpCost cost;
+  cost.source = std::max(links.outer.curve.source, links.inner.curve.source);
+  Split split = every_copy(payload.base(), place.size, inside);
+  if (deduplicates) {
+    const DispatchWork work =
+        dispatch_work(op, payload, place.size, inside, view.dispatcher_sms);
+    split = one_copy(payload.base(), work, inside);
+    if (const auto price = dispatch_price(work, *kernel, profile)) {
+      return {.time = price->time,
+              .cls = cost.cls,
+              .flops = {},
+              .bytes = Bytes(split.inner + split.outer),
+              .source = price->source};
+    }
+  }
+  cost.bytes = Bytes(split.inner + split.outer);
+  const Link& outer = links.outer;
+  const Link within = place.tier == 0 ? outer : link(view, profile, place.tier - 1,
+                                                     Collective::all_to_all);
+  // Ring-like steps in the latency, as of the other collectives.
+  const double n = place.size, domains = n / place.inside;
+  cost.time = outer.curve.latency + outer.curve.latency_per_rank * (n - 1);
+  if (links.several_tiers) {
+    cost.time = outer.curve.latency + outer.curve.latency_per_rank * (domains - 1) +
+                links.inner.curve.latency_per_rank * (n - domains);
+  }
+  const Bytes per_peer = payload / n;
+  const double small = place.tier > 0 && per_peer > Bytes(0)
+                           ? 1.0 + outer.curve.small_message / per_peer
+                           : 1.0;
+  cost.time += std::max(Bytes(split.inner) / within.rate * slow_start(within.curve, payload),
+                        Bytes(split.outer) / outer.rate * small);
+  if (deduplicates || place.tier > 0) return cost;
+  if (const auto measured =
+          measured_time(profile, Collective::all_to_all, place.size, payload)) {
+    cost.time = measured->time;
+    cost.source = measured->source;
+  }
+  return cost;
+}
+
+}  // namespace pleat

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Time of attention from measured rates by sequence length (docs/MODEL.md 7.2), lowered when there
+// are too few blocks of queries for the processors.
+#include <algorithm>
+#include <cmath>
+
+#include "simulator/cost/op_work.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr double kBlockRows = 256;       // queries of one block
+constexpr double kLowestOccupancy = 0.35;
+constexpr double kLowestShare = 0.3;     // of the rate at the shortest measured length
+
+// The next wider arithmetic stands in for one that was not measured.
+const AttentionRate* find_rate(const AttentionRates& rates, AttentionLayout layout,
+                               AttentionMath math, bool backward) {
+  for (std::size_t l : {static_cast<std::size_t>(layout), std::size_t{0}}) {
+    for (std::size_t m = static_cast<std::size_t>(math) + 1; m-- > 0;) {
+      const AttentionRate& rate = rates[l][m][backward ? 1 : 0];
+      if (!rate.empty()) return &rate;
+    }
+  }
+  return nullptr;
+}
+
+AttentionMath math_class(DType math) {
+  if (math == DType::fp8) return AttentionMath::fp8;
+  if (math == DType::mxfp8 || math == DType::nvfp4) return AttentionMath::mxfp8;
+  return AttentionMath::bf16;
+}
+
+struct Rate {
+  double flops_per_second = 0;
+  bool on_point = false;
+};
+
+// Linear in ln s between the points, along the first slope below them, constant above.
+Rate rate_at(const AttentionRate& r, double seq) {
+  const double x = std::log(std::max(1.0, seq));
+  const std::size_t last = r.log_seq.size() - 1;
+  if (last == 0 || x >= r.log_seq[last]) return {r.rate[last], x == r.log_seq[last]};
+  std::size_t i = 0;
+  while (i + 1 < last && x >= r.log_seq[i + 1]) ++i;
+  const double share = (x - r.log_seq[i]) / (r.log_seq[i + 1] - r.log_seq[i]);
+  const double rate = r.rate[i] + share * (r.rate[i + 1] - r.rate[i]);
+  return {std::max(rate, kLowestShare * r.rate.front()), share == 0};
+}
+
+}  // namespace
+
+std::optional<KernelPrice> attention_price(const Op& op, const OpWork& work,
+                                           const std::vector<Tensor>& tensors,
+                                           const Binding& binding, const ClusterView& view,
+                                           const Profile& profile) {
+  const bool mla = op.kind == OpKind::mla_attention || op.kind == OpKind::mla_attention_bwd;
+  const bool causal = mla || op.kind == OpKind::attention || op.kind == OpKind::attention_bwd;
+  if (!causal) return std::nullopt;  // recurrences and selected keys: on the efficiency curve
+  const bool backward = work.kernel == KernelClass::attention_bwd;
+  const double dqk = static_cast<double>(mla ? op.attr.nope_dim + op.attr.rope_dim
+                                             : op.attr.head_dim);
+  const double dv = op.attr.v_dim > 0 ? static_cast<double>(op.attr.v_dim) : dqk;
+  const DType math = math_of(op, tensors);
+  const AttentionRate* rate =
+      find_rate(profile.attention, mla ? AttentionLayout::mla : AttentionLayout::gqa,
+                math_class(math), backward);
+  if (rate == nullptr || math == DType::fp32) return std::nullopt;
+  const Tensor& output = tensors[(backward ? op.in.front() : op.out.front()).index()];
+  const double rows = static_cast<double>(output.rows(binding));
+  const double heads = static_cast<double>(output.columns(binding)) / dv;
+  const double per_score = backward ? 3 * dqk + 2 * dv : dqk + dv;
+  if (rows <= 0 || heads <= 0) return std::nullopt;
+  // Keys a query meets, twice their mean: the sequence length of plain causal attention, less under
+  // a window.
+  const double seq = work.flops.base() / (rows * heads * per_score);
+  const Rate at = rate_at(*rate, seq);
+  const GpuSpec& gpu = view.cluster->gpu;
+  double occupancy = 1;
+  if (gpu.sms > 0) {
+    occupancy = std::clamp(rows / kBlockRows * heads / (2 * gpu.sms), kLowestOccupancy, 1.0);
+  }
+  const EfficiencyCurve& curve = profile.kernel(work.kernel);
+  const FlopsPerSecond speed(at.flops_per_second * occupancy *
+                             clock_of(profile.sustained_clock, work.kernel, math));
+  KernelPrice price{curve.fixed + std::max(work.flops / speed,
+                                           work.bytes / (gpu.memory_bandwidth *
+                                                         curve.memory_efficiency)),
+                    rate->source};
+  if (price.source == SourceClass::measured && !(at.on_point && occupancy == 1)) {
+    price.source = SourceClass::interpolated;
+  }
+  return price;
+}
+
+}  // namespace pleat

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Time of matrix products by the profile's law and its measured corrections (docs/MODEL.md 7.1).
+#include <algorithm>
+#include <cmath>
+
+#include "simulator/cost/op_work.hpp"
+
+namespace pleat {
+namespace {
+
+GemmMath math_class(DType math, Precision precision) {
+  switch (math) {
+    case DType::fp8:
+      return precision == Precision::fp8_block ? GemmMath::fp8_block : GemmMath::fp8;
+    case DType::mxfp8: return GemmMath::mxfp8;
+    case DType::nvfp4: return GemmMath::nvfp4;
+    case DType::fp32:
+    case DType::bf16:
+    case DType::i32:
+    case DType::i64:
+    case DType::u8: return GemmMath::bf16;
+  }
+  return GemmMath::bf16;
+}
+
+// fp32 products run at the bf16 law's share of their own peak.
+double speed_of(DType math, const GpuSpec& gpu) {
+  if (math != DType::fp32) return 1.0;
+  return usable_peak(gpu, DType::fp32) / usable_peak(gpu, DType::bf16);
+}
+
+double padded(double rows, int multiple) { return std::ceil(rows / multiple) * multiple; }
+
+// One product a local expert: rows (or, for the weight gradient, depth) shared out evenly.
+GemmShape shape_of(const Op& op, const Binding& binding, const GroupedLaw& grouped) {
+  GemmShape shape{.m = static_cast<double>(binding.value(op.attr.m)),
+                  .n = static_cast<double>(binding.value(op.attr.n)),
+                  .k = static_cast<double>(binding.value(op.attr.k))};
+  if (op.kind != OpKind::grouped_gemm) return shape;
+  shape.groups = static_cast<double>(std::max<std::int64_t>(1, op.attr.local_experts));
+  double& shared = op.attr.transpose_a ? shape.k : shape.m;
+  shared = padded(shared / shape.groups, grouped.row_multiple);
+  return shape;
+}
+
+}  // namespace
+
+Seconds law_time(const GemmLaw& law, std::span<const GemmTile> tiles, int sms,
+                 const GemmShape& shape, Bytes bytes, double speed) {
+  const double largest = static_cast<double>(tiles.front().m) * tiles.front().n;
+  double least = 0;  // flops of one processor, padding and idling included
+  for (const GemmTile& tile : tiles) {
+    const double area = static_cast<double>(tile.m) * tile.n;
+    const double w = shape.groups * std::ceil(shape.m / tile.m) * std::ceil(shape.n / tile.n) / sms;
+    const double waves = w > 0 ? law.wave * std::ceil(w) + (1 - law.wave) * std::max(1.0, w) : 0;
+    const double loss = area == largest ? 1.0 : std::pow(largest / area, law.tile_exponent);
+    const double work = waves * 2 * area * (shape.k + law.depth) * loss;
+    if (least == 0 || work < least) least = work;
+  }
+  const double tc = least * sms / (law.rate.base() * speed);
+  const double tm = bytes / law.bandwidth / Seconds(1);
+  return law.fixed + Seconds(std::sqrt(std::sqrt(tc * tc * tc * tc + tm * tm * tm * tm)));
+}
+
+std::optional<KernelPrice> gemm_price(const Op& op, const OpWork& work, const Binding& binding,
+                                      const ClusterView& view, const Profile& profile) {
+  const GpuSpec& gpu = view.cluster->gpu;
+  const GemmLaw* law = profile.gemm.find(math_class(op.attr.math, view.precision));
+  if (law == nullptr || gpu.sms <= 0) return std::nullopt;
+  const double clock = clock_of(profile.sustained_clock, work.kernel, op.attr.math);
+  const GemmShape shape = shape_of(op, binding, profile.gemm.grouped);
+  KernelPrice price{law_time(*law, profile.gemm.tiles, gpu.sms, shape, work.bytes,
+                             clock * speed_of(op.attr.math, gpu)),
+                    law->source};
+  if (op.kind == OpKind::grouped_gemm) {
+    const bool forward = op.phase == Phase::forward || op.phase == Phase::recompute;
+    price.time += (forward ? profile.gemm.grouped.forward_per_expert
+                           : profile.gemm.grouped.backward_per_expert) *
+                  shape.groups;
+  } else if (law->corrections && shape.m > 0 && shape.n > 0 && shape.k > 0) {
+    const Correction c = correction_at(*law->corrections, shape.m, shape.n, shape.k);
+    price.time *= std::exp(c.log);
+    price.source = law->source == SourceClass::measured ? c.source : law->source;
+  }
+  return price;
+}
+
+}  // namespace pleat

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Plan flags reach the plan file, and wrong words are told what would be right.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/plan/plan_document.hpp"
+#include "tests/cli/run_pleat.hpp"
+
+namespace pleat::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+const Words kMixtral{"predict", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "64",
+                     "--seq-len", "4096", "--global-batch", "256", "--ep", "8"};
+
+PlanDocument written(const Words& flags) {
+  const std::string file = test_folder() + "/plan.json";
+  const Said run = run_pleat(kMixtral + flags + Words{"--out", file});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return read_plan_document(read_text(file), file);
+}
+
+TEST(PlanFlags, MemoryAndPrecision) {
+  const Plan p = written({"--recompute", "full:3", "--precision", "fp8_delayed", "--no-fp8-params",
+                          "--cuda-graph", "full_iteration", "--exp-avg-dtype", "bf16",
+                          "--main-grads-dtype", "bf16"})
+                     .plan;
+  EXPECT_TRUE(p.recompute_full);
+  EXPECT_EQ(p.recompute_layers, 3);
+  EXPECT_EQ(p.precision, Precision::fp8_delayed);
+  EXPECT_FALSE(p.fp8_params);
+  EXPECT_EQ(p.cuda_graph, CudaGraph::full_iteration);
+  EXPECT_EQ(p.optimizer.exp_avg, DType::bf16);
+  EXPECT_EQ(p.optimizer.exp_avg_sq, DType::fp32);
+  EXPECT_EQ(p.optimizer.main_grads, DType::bf16);
+  EXPECT_EQ(written({"--offload", "core_attn,attn_proj+moe_act"}).plan.offload,
+            (std::set<Offload>{Offload::core_attn, Offload::attn_proj, Offload::moe_act}));
+  EXPECT_EQ(written({"--offload-layers", "5"}).plan.offload_layers, 5);
+}
+
+TEST(PlanFlags, ExchangesAndOverlap) {
+  const Plan p = written({"--tp", "2", "--cp", "2", "--cp-comm", "a2a", "--tp-overlap",
+                          "--no-grad-overlap", "--no-param-overlap", "--dispatcher", "deepep",
+                          "--dispatcher-sms", "20"})
+                     .plan;
+  EXPECT_EQ(p.cp_comm, CpComm::all_to_all);
+  EXPECT_EQ(p.overlap, (OverlapFlags{.grad_reduce = false, .param_gather = false,
+                                     .tensor_parallel = true}));
+  EXPECT_EQ(p.dispatcher_sms, 20);
+  const Plan paired = written({"--ep-overlap", "--delay-wgrad"}).plan;
+  EXPECT_TRUE(paired.overlap.expert_parallel && paired.overlap.delay_wgrad);
+  EXPECT_EQ(written({"--sharding", "zero3", "--fsdp-group", "8"}).plan.fsdp_group, 8);
+}
+
+TEST(PlanFlags, Capacity) {
+  const WorkloadSpec w = written({"--capacity-factor", "1.25", "--pad-to-capacity"}).workload;
+  EXPECT_EQ(w.capacity_factor, 1.25);
+  EXPECT_TRUE(w.pad_to_capacity);
+}
+
+TEST(PlanFlags, WrongWords) {
+  const auto error = [](const Words& flags) {
+    const Said run = run_pleat(kMixtral + flags);
+    EXPECT_EQ(run.exit_code, 2);
+    return run.err;
+  };
+  EXPECT_THAT(error({"--recompute", "full:x"}), HasSubstr("'x' is not a number of layers"));
+  EXPECT_THAT(error({"--offload", "core_atn"}), HasSubstr("did you mean core_attn?"));
+  EXPECT_THAT(error({"--cuda-graph", "all"}),
+              HasSubstr("'all' is not one of none, partial, full_iteration"));
+  EXPECT_THAT(error({"--cp-comm", "ring"}), HasSubstr("p2p, all_gather, all_to_all"));
+  EXPECT_THAT(error({"--exp-avg-dtype", "int8"}), HasSubstr("fp32, bf16, fp8"));
+  EXPECT_THAT(error({"--tp-overlap"}), HasSubstr("needs TP > 1, TP is 1"));
+  EXPECT_THAT(error({"--pad-to-capacity"}), HasSubstr("padding to capacity needs a capacity"));
+}
+
+TEST(PlanFlags, ShapesOfComparedRecipes) {
+  const Said run = run_pleat({"plan", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "2",
+                             "--seq-len", "64", "--global-batch", "4", "--compare",
+                             "tp=1,ep-overlap=yes"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("ep-overlap takes no value"));
+}
+
+}  // namespace
+}  // namespace pleat::cli_test

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// `pleat validate` on small files of rows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/json/parse.hpp"
+#include "tests/cli/run_pleat.hpp"
+
+namespace pleat::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Row {
+  std::string id, tier = "B", model = "\"mixtral-8x7b\"", plan = "\"tp\": 2, \"pp\": 1, \"ep\": 8";
+  std::string measured = "\"step_time_s\": 10", more = "", cluster = "h100-sxm";
+  int gpus = 64;
+};
+
+std::string line(const Row& r) {
+  return "{\"id\": \"" + r.id + "\", \"tier\": \"" + r.tier + "\", \"model\": " + r.model +
+         ", \"cluster\": \"" + r.cluster + "\", \"gpus\": " + std::to_string(r.gpus) +
+         ", \"workload\": {\"seq_len\": 4096, \"global_batch\": 256}, \"plan\": {" + r.plan +
+         "}, \"measured\": {" + r.measured + "}" + (r.more.empty() ? "" : ", " + r.more) + "}\n";
+}
+
+std::string file_of(const std::vector<Row>& rows) {
+  std::string text;
+  for (const Row& row : rows) text += line(row);
+  const std::string file = test_folder() + "/rows.jsonl";
+  write_text(file, text);
+  return file;
+}
+
+JsonValue validated(const std::vector<Row>& rows) {
+  const Said run = run_pleat({"validate", "--rows", file_of(rows), "--json"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return parse_json(run.out, "out");
+}
+
+const JsonValue& at(const JsonValue& value, const std::string& key) {
+  const JsonValue* found = value.find(key);
+  if (found == nullptr) throw std::runtime_error("no " + key);
+  return *found;
+}
+
+double number(const JsonValue& value) {
+  return value.as_integer() ? static_cast<double>(*value.as_integer()) : *value.as_double();
+}
+
+const JsonValue& row_of(const JsonValue& document, std::size_t i) {
+  return at(document, "rows").as_array()->at(i);
+}
+
+TEST(Validate, ErrorIsPredictedOverMeasured) {
+  const JsonValue d = validated({{.id = "a"}});
+  const JsonValue& row = row_of(d, 0);
+  EXPECT_EQ(*at(row, "id").as_string(), "a");
+  EXPECT_EQ(number(at(row, "measured_step_s")), 10);
+  const double predicted = number(at(row, "predicted_step_s"));
+  EXPECT_NEAR(number(at(row, "error")), predicted / 10 - 1, 1e-12);
+  EXPECT_LT(number(at(row, "low")), predicted);
+  EXPECT_GT(number(at(row, "high")), predicted);
+  double parts = 0;
+  for (const JsonMember& part : *at(row, "parts_s").as_object()) parts += number(part.value);
+  EXPECT_NEAR(parts, predicted, 1e-6 * predicted);
+  EXPECT_EQ(number(at(at(d, "summary"), "predicted")), 1);
+}
+
+TEST(Validate, WhatIsLeftOpenIsChosen) {
+  const JsonValue d = validated({{.id = "stated", .plan = "\"tp\": 2, \"pp\": 1, \"ep\": 8, \"etp\": 1"},
+                                 {.id = "open", .plan = "\"cp\": 1"},
+                                 {.id = "etp", .plan = "\"tp\": 2, \"pp\": 1, \"ep\": 8"}});
+  EXPECT_LE(number(at(row_of(d, 1), "predicted_step_s")),
+            number(at(row_of(d, 0), "predicted_step_s")));
+  EXPECT_THAT(*at(row_of(d, 2), "plan").as_string(), HasSubstr("ETP2 EP8"));  // Megatron: TP
+}
+
+TEST(Validate, RecomputeLeftOpenIsTheCheapestThatFits) {
+  // On one node the 70B model needs recompute or does not fit; at 8B nothing is recomputed.
+  const JsonValue d = validated(
+      {{.id = "small", .model = "\"llama3-8b\"", .plan = "\"tp\": 1, \"pp\": 1"},
+       {.id = "named", .model = "\"llama3-8b\"",
+        .plan = "\"tp\": 1, \"pp\": 1, \"recompute\": {\"granularity\": \"full\", \"modules\": []}"}});
+  EXPECT_THAT(*at(row_of(d, 0), "plan").as_string(), ::testing::Not(HasSubstr("recompute")));
+  EXPECT_THAT(*at(row_of(d, 1), "plan").as_string(), HasSubstr("recompute=full"));
+}
+
+TEST(Validate, TimeFromThroughputOrMfu) {
+  const JsonValue d = validated(
+      {{.id = "flops", .measured = "\"tflops_per_gpu\": 400", .more = "\"flop_per_token\": 8e10"},
+       {.id = "mfu", .measured = "\"mfu\": 0.5", .more = "\"flop_per_token\": 8e10"},
+       {.id = "nothing", .measured = "\"step_time_s\": null"}});
+  // 8e10 FLOP x 4096 x 256 tokens / 64 GPUs / 400 TFLOP/s
+  EXPECT_NEAR(number(at(row_of(d, 0), "measured_step_s")), 3.2768, 1e-9);
+  EXPECT_NEAR(number(at(row_of(d, 1), "measured_step_s")), 3.2768 * 400 / (0.5 * 989.4), 0.01);
+  EXPECT_TRUE(at(row_of(d, 2), "measured_step_s").is_null());
+  EXPECT_TRUE(at(row_of(d, 2), "error").is_null());
+  EXPECT_EQ(number(at(at(at(d, "summary"), "error"), "count")), 2);
+}
+
+TEST(Validate, MissesAreCountedWithTheirReason) {
+  const JsonValue d = validated({{.id = "model", .model = "\"no-such-model\""},
+                                 {.id = "cluster", .cluster = "no-such-cluster"},
+                                 {.id = "grid", .plan = "\"tp\": 3, \"pp\": 1, \"ep\": 8"},
+                                 {.id = "word", .plan = "\"precision\": \"int4\""},
+                                 {.id = "good"}});
+  const auto reason = [&](std::size_t i) { return *at(row_of(d, i), "reason").as_string(); };
+  EXPECT_THAT(reason(0), HasSubstr("no model named \"no-such-model\""));
+  EXPECT_THAT(reason(1), HasSubstr("no cluster named \"no-such-cluster\""));
+  EXPECT_THAT(reason(2), HasSubstr("world: 64 is not a multiple of TP*PP*CP = 3"));
+  EXPECT_EQ(reason(3), "not modelled: precision int4");
+  EXPECT_TRUE(at(row_of(d, 0), "predicted_step_s").is_null());
+  EXPECT_EQ(number(at(at(d, "summary"), "missed")), 4);
+  EXPECT_EQ(number(at(at(d, "summary"), "predicted")), 1);
+}
+
+TEST(Validate, ARunMayBreakARuleOfOurs) {
+  const JsonValue d = validated(
+      {{.id = "a", .plan = "\"tp\": 1, \"pp\": 2, \"ep\": 8, \"ep_overlap\": true"}});
+  const auto& broken = *at(row_of(d, 0), "broken_rules").as_array();
+  ASSERT_EQ(broken.size(), 1u);
+  EXPECT_THAT(*broken[0].as_string(), HasSubstr("ep-overlap-needs-interleaving"));
+  EXPECT_FALSE(at(row_of(d, 0), "predicted_step_s").is_null());
+}
+
+TEST(Validate, OverridesCutTheModel) {
+  const JsonValue d = validated({{.id = "full"},
+                                 {.id = "same", .more = "\"overrides\": {\"num_layers\": 32}"},
+                                 {.id = "half", .more = "\"overrides\": {\"num_layers\": 16}"}});
+  const auto predicted = [&](std::size_t i) { return number(at(row_of(d, i), "predicted_step_s")); };
+  EXPECT_EQ(predicted(0), predicted(1));
+  EXPECT_LT(predicted(2), 0.6 * predicted(0));
+}
+
+TEST(Validate, AModelWrittenOut) {
+  const std::string config = read_text(std::string(PLEAT_SOURCE_DIR) + "/configs/models/mixtral-8x7b.json");
+  std::string one_line;
+  for (const char c : config) one_line += c == '\n' ? ' ' : c;
+  const JsonValue d = validated({{.id = "name"}, {.id = "inline", .model = one_line}});
+  EXPECT_EQ(number(at(row_of(d, 0), "predicted_step_s")),
+            number(at(row_of(d, 1), "predicted_step_s")));
+}
+
+TEST(Validate, PeersAndChoosing) {
+  const auto row = [](const char* id, const char* tp, const char* time, const char* peer) {
+    return Row{.id = id, .plan = std::string("\"pp\": 1, \"ep\": 8, \"tp\": ") + tp,
+               .measured = std::string("\"step_time_s\": ") + time,
+               .more = std::string("\"group\": \"g\", \"peers_predicted_s\": {\"other\": ") + peer + "}"};
+  };
+  const JsonValue d = validated({row("a", "1", "8", "10"), row("b", "2", "10", "9")});
+  const auto& tables = *at(at(d, "summary"), "peers").as_array();
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(number(at(tables[0], "choice_groups")), 1);
+  EXPECT_EQ(number(at(tables[0], "choice_pairs")), 1);
+  const auto& peers = *at(tables[0], "predictors").as_array();
+  ASSERT_EQ(peers.size(), 2u);
+  EXPECT_EQ(*at(peers[0], "name").as_string(), "pleat");
+  const JsonValue& other = peers[1];
+  EXPECT_NEAR(number(at(at(other, "gpus_64_to_512"), "mean")), (0.25 + 0.1) / 2, 1e-12);
+  EXPECT_EQ(number(at(at(other, "gpus_2_to_8"), "count")), 0);
+  EXPECT_NEAR(number(at(other, "mean_regret")), 0.25, 1e-12);
+  EXPECT_EQ(number(at(other, "concordance")), 0);
+}
+
+TEST(Validate, NoiseFloorOfRepeatedRuns) {
+  const JsonValue d = validated({{.id = "a", .more = "\"era\": \"nemo-25.11\""},
+                                 {.id = "b", .measured = "\"step_time_s\": 11", .more = "\"era\": \"nemo-25.11\""},
+                                 {.id = "c", .measured = "\"step_time_s\": 12", .more = "\"era\": \"nemo-26.02\""}});
+  const JsonValue& noise = at(at(d, "summary"), "noise_floor");
+  EXPECT_NEAR(number(at(at(noise, "same_era"), "worst")), 0.1, 1e-12);
+  EXPECT_NEAR(number(at(at(noise, "any_era"), "worst")), 0.2, 1e-12);
+}
+
+TEST(Validate, TiersAndWrittenReports) {
+  const std::string rows = file_of({{.id = "a", .tier = "A"}, {.id = "b", .tier = "C|D"}});
+  const std::string page = test_folder() + "/page.html", out = test_folder() + "/V.md";
+  write_text(test_folder() + "/validation-notes.md", "## By hand\n");
+  const Said run = run_pleat({"validate", "--rows", rows, "--html", page, "--out", out});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("biggest terms"));
+  EXPECT_THAT(run.out, HasSubstr("2 rows: 2 predicted, 0 missed."));
+  EXPECT_THAT(read_text(page), HasSubstr("<h2>By tier</h2>"));
+  EXPECT_THAT(read_text(out), HasSubstr("## By tier"));
+  EXPECT_THAT(read_text(out), HasSubstr("| C\\|D |"));
+  EXPECT_TRUE(read_text(out).ends_with("## By hand\n"));
+  const Said only = run_pleat({"validate", "--rows", rows, "--tier", "A"});
+  EXPECT_THAT(only.out, HasSubstr("1 rows: 1 predicted"));
+  const Said none = run_pleat({"validate", "--rows", rows, "--tier", "Z"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("no row has tier 'Z'"));
+}
+
+TEST(Validate, BadFiles) {
+  const std::string file = test_folder() + "/bad.jsonl";
+  write_text(file, line({.id = "a"}) + "{\"id\": 3}\n");
+  const Said bad = run_pleat({"validate", "--rows", file});
+  EXPECT_EQ(bad.exit_code, 3);
+  EXPECT_THAT(bad.err, HasSubstr("bad.jsonl:2:"));
+  EXPECT_EQ(run_pleat({"validate", "--rows", test_folder() + "/none.jsonl"}).exit_code, 5);
+}
+
+}  // namespace
+}  // namespace pleat::cli_test

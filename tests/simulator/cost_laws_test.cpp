@@ -1,0 +1,372 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Laws and tables in the price of an op, against values worked out by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "simulator/cost/op_work.hpp"
+#include "tests/simulator/fixtures.hpp"
+
+namespace pleat {
+namespace {
+
+using test::ideal_profile;
+using test::round_cluster;
+using test::uniform_view;
+
+// 4 processors of 250 GFLOP/s, one tile of 100 x 100.
+GemmLaw round_law() {
+  GemmLaw law;
+  law.rate = FlopsPerSecond(1e12);
+  law.bandwidth = BytesPerSecond(1e30);  // arithmetic decides
+  law.source = SourceClass::measured;
+  return law;
+}
+const std::vector<GemmTile> kTile = {{100, 100}};
+
+TEST(GemmLaw, WavesOfTilesWithTheirPadding) {
+  const GemmLaw law = round_law();
+  const auto time = [&](double m, double n, double k) {
+    return law_time(law, kTile, 4, {.m = m, .n = n, .k = k}, Bytes(0), 1.0).base();
+  };
+  EXPECT_DOUBLE_EQ(time(200, 200, 1000), 2 * 1e4 * 1000 / 0.25e12);  // one wave
+  EXPECT_DOUBLE_EQ(time(1, 1, 1000), 2 * 1e4 * 1000 / 0.25e12);      // as long as a full one
+  EXPECT_DOUBLE_EQ(time(201, 200, 1000), 2 * time(200, 200, 1000));  // 6 tiles: two waves
+  EXPECT_DOUBLE_EQ(time(400, 200, 1000), 2 * time(200, 200, 1000));
+  EXPECT_DOUBLE_EQ(time(0, 200, 1000), 0);
+}
+
+TEST(GemmLaw, EachConstant) {
+  const GemmShape shape{.m = 300, .n = 200, .k = 1000};  // 6 tiles, 1.5 waves
+  const double wave = 2 * 1e4 * 1000 / 0.25e12;
+  const auto time = [&](const GemmLaw& law, Bytes bytes = Bytes(0), double speed = 1) {
+    return law_time(law, kTile, 4, shape, bytes, speed).base();
+  };
+  GemmLaw law = round_law();
+  law.wave = 0.5;  // half of the idle half wave is paid
+  EXPECT_DOUBLE_EQ(time(law), 1.75 * wave);
+  EXPECT_DOUBLE_EQ(time(law, Bytes(0), 0.5), 3.5 * wave);
+  law = round_law();
+  law.depth = 100;
+  EXPECT_DOUBLE_EQ(time(law), 2 * wave * 1.1);
+  law = round_law();
+  law.fixed = Seconds(1e-6);
+  EXPECT_DOUBLE_EQ(time(law), 1e-6 + 2 * wave);
+  law = round_law();
+  law.bandwidth = BytesPerSecond(1e12);
+  const Bytes bytes(2 * wave * 1e12);  // memory takes as long as arithmetic
+  EXPECT_DOUBLE_EQ(time(law, bytes), 2 * wave * std::pow(2.0, 0.25));
+}
+
+TEST(GemmLaw, TheBestTileIsChosen) {
+  GemmLaw law = round_law();
+  law.tile_exponent = 1;
+  const std::vector<GemmTile> tiles = {{100, 100}, {50, 100}};
+  const auto time = [&](double m) {
+    return law_time(law, tiles, 4, {.m = m, .n = 100, .k = 1000}, Bytes(0), 1.0).base();
+  };
+  const double wave = 2 * 1e4 * 1000 / 0.25e12;
+  EXPECT_DOUBLE_EQ(time(400), wave);      // the large tile: no loss
+  EXPECT_DOUBLE_EQ(time(50), wave);       // the small one does half the work at half the rate
+  law.tile_exponent = 0;
+  EXPECT_DOUBLE_EQ(time(50), wave / 2);
+}
+
+TEST(GemmLaw, AnArithmeticThatIsMissingIsReplaced) {
+  GemmLaws laws;
+  EXPECT_EQ(laws.find(GemmMath::fp8), nullptr);
+  auto& bf16 = laws.by_math[static_cast<std::size_t>(GemmMath::bf16)];
+  auto& block = laws.by_math[static_cast<std::size_t>(GemmMath::fp8_block)];
+  bf16.rate = FlopsPerSecond(1);
+  EXPECT_EQ(laws.find(GemmMath::nvfp4), &bf16);
+  block.rate = FlopsPerSecond(1);
+  EXPECT_EQ(laws.find(GemmMath::mxfp8), &block);
+  EXPECT_EQ(laws.find(GemmMath::fp8), &bf16);
+}
+
+struct Case {
+  std::vector<Tensor> tensors;
+  Op op;
+  TensorId add(std::vector<Dim> shape, DType type = DType::bf16) {
+    tensors.push_back({"t", TensorClass::activation, type, std::move(shape)});
+    return TensorId{static_cast<int>(tensors.size()) - 1};
+  }
+};
+
+Profile law_profile() {
+  Profile p = ideal_profile();
+  p.gemm.tiles = kTile;
+  p.gemm.by_math[static_cast<std::size_t>(GemmMath::bf16)] = round_law();
+  p.gemm.grouped = {Seconds(1e-6), Seconds(2e-6), 50};
+  return p;
+}
+
+ClusterSpec four_processors() {
+  ClusterSpec c = round_cluster();
+  c.gpu.sms = 4;
+  return c;
+}
+
+Case product(OpKind kind, Dim m, std::int64_t n, std::int64_t k) {
+  Case c;
+  c.op.kind = kind;
+  c.op.in = {c.add({m, {k}}), c.add({{n}, {k}})};
+  c.op.out = {c.add({m, {n}})};
+  c.op.attr.m = m;
+  c.op.attr.n = {n};
+  c.op.attr.k = {k};
+  c.op.attr.math = DType::bf16;
+  return c;
+}
+
+TEST(GemmPrice, LawTimesCorrectionTimesClock) {
+  const ClusterSpec cluster = four_processors();
+  const Case c = product(OpKind::gemm, {200}, 200, 1000);
+  Profile p = law_profile();
+  const auto price = [&] { return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), p); };
+  const double wave = 2 * 1e4 * 1000 / 0.25e12;
+  EXPECT_DOUBLE_EQ(price().time.base(), wave);
+  EXPECT_EQ(price().source, SourceClass::measured);
+  p.sustained_clock.gemm_bf16 = 0.8;
+  p.sustained_clock.gemm_fp8 = 0.1;
+  EXPECT_DOUBLE_EQ(price().time.base(), wave / 0.8);
+  GemmTable table;
+  table.log_m = table.log_n = table.log_k = {std::log(100.0), std::log(1000.0)};
+  table.grid.assign(8, 0.25f);
+  p.gemm.by_math[0].corrections.pointer = std::make_shared<const GemmTable>(table);
+  EXPECT_NEAR(price().time.base(), wave / 0.8 * std::exp(0.25), 1e-12);
+  EXPECT_EQ(price().source, SourceClass::interpolated);
+  p.gemm.by_math[0].source = SourceClass::fitted;  // another GPU's table
+  EXPECT_EQ(price().source, SourceClass::fitted);
+}
+
+TEST(GemmPrice, GroupsShareTheWavesAndPayALaunchEach) {
+  const ClusterSpec cluster = four_processors();
+  Case c = product(OpKind::grouped_gemm, {1, Symbol::routed}, 100, 1000);
+  c.op.attr.local_experts = 4;
+  const Profile p = law_profile();
+  const auto time = [&](std::int64_t routed) {
+    return price_op(c.op, c.tensors, {.routed = routed}, uniform_view(cluster, {}), p).time.base();
+  };
+  const double wave = 2 * 1e4 * 1000 / 0.25e12;
+  EXPECT_DOUBLE_EQ(time(400), 4e-6 + wave);      // one tile an expert
+  EXPECT_DOUBLE_EQ(time(404), 4e-6 + 2 * wave);  // 101 rows: padded to 150, two tiles
+  c.op.phase = Phase::backward;
+  EXPECT_DOUBLE_EQ(time(400), 8e-6 + wave);
+  // The weight gradient: rows and columns are whole, the depth is shared.
+  c.op.attr.m = {100};
+  c.op.attr.k = {1, Symbol::routed};
+  c.op.attr.transpose_a = true;
+  EXPECT_NEAR(time(4000), 8e-6 + wave, 1e-15);
+}
+
+TEST(GemmPrice, NarrowArithmeticReadsNarrowOperands) {
+  Case c = product(OpKind::gemm, {200}, 300, 400);
+  c.op.attr.math = DType::fp8;
+  EXPECT_DOUBLE_EQ(gemm_work(c.op, c.tensors, {}).bytes.base(),
+                   200 * 400 + 300 * 400 + 2.0 * 200 * 300);
+  c.op.attr.math = DType::fp32;
+  EXPECT_DOUBLE_EQ(gemm_work(c.op, c.tensors, {}).bytes.base(),
+                   2.0 * (200 * 400 + 300 * 400 + 200 * 300));
+}
+
+// b 1, s 1024, 8 heads of 100: 32 blocks of queries.
+Case attention(std::int64_t tokens) {
+  Case c;
+  c.op.kind = OpKind::attention;
+  c.op.in = {c.add({{tokens}, {2400}})};
+  c.op.out = {c.add({{tokens}, {800}})};
+  c.op.attr.seq = tokens;
+  c.op.attr.head_dim = 100;
+  return c;
+}
+
+TEST(AttentionPrice, RateOfTheLengthTimesOccupancy) {
+  ClusterSpec cluster = four_processors();
+  cluster.gpu.memory_bandwidth = BytesPerSecond(1e30);
+  Profile p = ideal_profile();
+  AttentionRate& rate = p.attention[0][0][0];
+  rate.log_seq = {std::log(1024.0), std::log(4096.0)};
+  rate.rate = {1e12, 3e12};
+  rate.source = SourceClass::measured;
+  const auto price = [&](std::int64_t tokens) {
+    const Case c = attention(tokens);
+    return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), p);
+  };
+  const auto flops = [](double s) { return 2.0 * s * s * 8 * (100 + 100) / 2; };
+  EXPECT_NEAR(price(1024).time.base(), flops(1024) / 1e12, 1e-12);
+  EXPECT_EQ(price(1024).source, SourceClass::measured);
+  EXPECT_NEAR(price(2048).time.base(), flops(2048) / 2e12, 1e-12);
+  EXPECT_EQ(price(2048).source, SourceClass::interpolated);
+  EXPECT_NEAR(price(16384).time.base(), flops(16384) / 3e12, 1e-9);
+  cluster.gpu.sms = 32;  // 32 blocks for 2 x 32 places
+  EXPECT_NEAR(price(1024).time.base(), flops(1024) / 0.5e12, 1e-12);
+  cluster.gpu.sms = 1000;
+  EXPECT_NEAR(price(1024).time.base(), flops(1024) / 0.35e12, 1e-12);
+}
+
+TEST(AttentionPrice, AMissingArithmeticTakesTheWiderOne) {
+  const ClusterSpec cluster = four_processors();
+  Profile p = ideal_profile();
+  AttentionRate& rate = p.attention[0][0][0];
+  rate.log_seq = {std::log(1024.0)};
+  rate.rate = {1e9};
+  Case c = attention(1024);
+  c.op.attr.math = DType::mxfp8;
+  const auto view = uniform_view(cluster, {});
+  const double slow = price_op(c.op, c.tensors, {}, view, p).time.base();
+  EXPECT_NEAR(slow, 2.0 * 1024 * 1024 * 8 * 100 / 1e9, 1e-9);
+}
+
+const std::vector<Tensor> kWhole = {{"part", TensorClass::activation, DType::fp32, {{1000}}},
+                                    {"whole", TensorClass::activation, DType::fp32, {{4000}}}};
+
+TEST(CollectivePrice, MeasuredWithinADomain) {
+  const ClusterSpec cluster = round_cluster();
+  Profile p = ideal_profile();
+  CollectiveTable table;
+  table.series[0] = {{.ranks = 2, .bytes = {8000, 16000}, .seconds = {1e-3, 2e-3}}};
+  p.collective_times.pointer = std::make_shared<const CollectiveTable>(table);
+  p.collectives[0][0].latency_per_rank = Seconds(1e-5);
+  Op op;
+  op.kind = OpKind::all_gather;
+  op.group = Group::tp;
+  op.in = {TensorId{0}};
+  op.out = {TensorId{1}};
+  const auto price = [&](GroupPlace place) {
+    return price_op(op, kWhole, {}, uniform_view(cluster, place), p);
+  };
+  const OpCost two = price({.size = 2, .tier = 0, .inside = 2});
+  EXPECT_DOUBLE_EQ(two.time.base(), 2e-3);
+  EXPECT_EQ(two.source, SourceClass::measured);
+  // 4 ranks: 3/4 of the tensor on the wire instead of 1/2, and two more steps.
+  const OpCost four = price({.size = 4, .tier = 0, .inside = 4});
+  EXPECT_DOUBLE_EQ(four.time.base(), 2e-3 * 1.5 + 2e-5);
+  EXPECT_EQ(four.source, SourceClass::fitted);
+  // Across domains the law counts.
+  const OpCost far = price({.size = 2, .tier = 1, .inside = 1});
+  EXPECT_DOUBLE_EQ(far.time.base(), 1e-5 * 0 + 16000.0 / 2 / 10e9);
+}
+
+TEST(CollectivePrice, SlowStart) {
+  const ClusterSpec cluster = round_cluster();
+  Profile p = ideal_profile();
+  p.collectives[0][1].slow_start = Bytes(64000);  // four times the tensor: sqrt 4 more
+  Op op;
+  op.kind = OpKind::reduce_scatter;
+  op.group = Group::tp;
+  op.in = {TensorId{1}};
+  op.out = {TensorId{0}};
+  const auto view = uniform_view(cluster, {.size = 4, .tier = 0, .inside = 4});
+  EXPECT_DOUBLE_EQ(price_op(op, kWhole, {}, view, p).time.base(), 12000 / 100e9 * 3);
+}
+
+TEST(CollectivePrice, LargeJobsReduceOverATree) {
+  const ClusterSpec cluster = round_cluster();
+  Profile p = ideal_profile();
+  for (auto& tier : p.collectives) tier[2].latency_per_rank = Seconds(1e-5);
+  Op op;
+  op.kind = OpKind::all_reduce;
+  op.group = Group::dp;
+  op.in = op.out = {TensorId{1}};
+  const auto view = uniform_view(cluster, {.size = 1024, .tier = 1, .inside = 4});
+  const double transfer = 2 * 16000.0 * 1023 / 1024 / 40e9;
+  EXPECT_NEAR(price_op(op, kWhole, {}, view, p).time.base(),
+              2 * (3e-5 + 8 * 1e-5) + transfer / 0.92, 1e-12);
+}
+
+Op dispatch_op(OpKind kind) {
+  Op op;
+  op.kind = kind;
+  op.group = Group::ep;
+  op.in = {TensorId{1}};
+  op.out = {TensorId{1}};
+  op.attr.experts = 64;
+  op.attr.top_k = 8;
+  return op;
+}
+
+TEST(DispatchPrice, LogicalBytesAtTheMeasuredRate) {
+  const ClusterSpec cluster = round_cluster();
+  Profile p = ideal_profile();
+  const auto rate = [](int tier, int ranks, int sms, double gather, double combine) {
+    return DispatchRate{.kernel = DispatchKernel::hybridep,
+                        .tier = tier,
+                        .ranks = ranks,
+                        .sms = sms,
+                        .dispatch = BytesPerSecond(gather),
+                        .combine = BytesPerSecond(combine)};
+  };
+  p.dispatch = {rate(0, 2, 32, 1e9, 2e9), rate(0, 8, 32, 3e9, 4e9), rate(0, 2, 16, 5e8, 5e8),
+                rate(1, 8, 32, 1e8, 1e8)};
+  auto view = uniform_view(cluster, {.size = 2, .tier = 0, .inside = 2});
+  view.dispatcher = Dispatcher::hybridep;
+  const auto time = [&](OpKind kind) {
+    return price_op(dispatch_op(kind), kWhole, {}, view, p).time.base();
+  };
+  const double fixed = 20e-6;
+  const auto payload = [](int units) { return 16000 * distinct_units(units, 64, 8) / 8; };
+  EXPECT_DOUBLE_EQ(time(OpKind::all_to_all), fixed + payload(2) / 1e9);
+  EXPECT_DOUBLE_EQ(time(OpKind::all_to_all_back), fixed + payload(2) / 2e9);
+  view.dispatcher_sms = 20;  // 16 is nearest
+  EXPECT_DOUBLE_EQ(time(OpKind::all_to_all), fixed + payload(2) / 5e8);
+  view.dispatcher_sms = 0;
+  view.groups.fill({.size = 4, .tier = 0, .inside = 4});  // half way between 2 and 8
+  EXPECT_DOUBLE_EQ(time(OpKind::all_to_all), fixed + payload(4) / 2e9);
+  view.groups.fill({.size = 8, .tier = 1, .inside = 4});  // two nodes
+  EXPECT_DOUBLE_EQ(time(OpKind::all_to_all), fixed + payload(2) / 1e8);
+  view.dispatcher = Dispatcher::deepep;  // no rate of that kernel: the links
+  EXPECT_LT(time(OpKind::all_to_all), 5e-6);
+}
+
+TEST(AllToAll, SmallMessagesAreSlow) {
+  const ClusterSpec cluster = round_cluster();
+  Profile p = ideal_profile();
+  p.collectives[1][3].small_message = Bytes(6000);
+  const auto view = uniform_view(cluster, {.size = 8, .tier = 1, .inside = 4});
+  const double plain = 16000.0 * 4 / 8 / 10e9;  // 2000 bytes a peer: a quarter of the rate
+  EXPECT_DOUBLE_EQ(price_op(dispatch_op(OpKind::all_to_all), kWhole, {}, view, p).time.base(),
+                   4 * plain);
+}
+
+TEST(MemoryBound, FamiliesHaveTheirOwnCurves) {
+  const ClusterSpec cluster = round_cluster();
+  Profile p = ideal_profile();
+  p.kernels[static_cast<std::size_t>(KernelClass::activation)].memory_efficiency = 0.5;
+  p.kernels[static_cast<std::size_t>(KernelClass::router)].fixed = Seconds(1);
+  const auto view = uniform_view(cluster, {});
+  Op op;
+  op.in = {TensorId{0}};
+  op.out = {TensorId{1}};
+  const auto time = [&](OpKind kind) {
+    op.kind = kind;
+    return price_op(op, kWhole, {}, view, p).time.base();
+  };
+  EXPECT_DOUBLE_EQ(time(OpKind::copy), 20000 / 1e12);
+  EXPECT_DOUBLE_EQ(time(OpKind::gelu), 20000 / 0.5e12);
+  op.attr.top_k = 3;  // two more passes over the logits
+  EXPECT_DOUBLE_EQ(time(OpKind::router_topk), 1 + 28000 / 1e12);
+  EXPECT_DOUBLE_EQ(time(OpKind::ce_stats), 24000 / 1e12);
+}
+
+TEST(Quantize, ScalingRecipesTakeMorePasses) {
+  std::vector<Tensor> tensors = {{"x", TensorClass::activation, DType::bf16, {{6400}}},
+                                 {"row", TensorClass::activation, DType::fp8, {{6400}}},
+                                 {"col", TensorClass::activation, DType::fp8, {{6400}}}};
+  Op op;
+  op.kind = OpKind::quantize;
+  op.in = {TensorId{0}};
+  op.out = {TensorId{1}, TensorId{2}};
+  EXPECT_EQ(quantize_extra(op, tensors, {}, Precision::fp8), Bytes(2 * 6400));
+  EXPECT_EQ(quantize_extra(op, tensors, {}, Precision::fp8_delayed), Bytes(0));
+  EXPECT_EQ(quantize_extra(op, tensors, {}, Precision::fp8_block), Bytes(0));
+  tensors[1].dtype = tensors[2].dtype = DType::mxfp8;
+  EXPECT_EQ(quantize_extra(op, tensors, {}, Precision::mxfp8), Bytes(0));
+  tensors[1].dtype = tensors[2].dtype = DType::nvfp4;
+  EXPECT_DOUBLE_EQ(quantize_extra(op, tensors, {}, Precision::nvfp4).base(),
+                   0.45 * (2 * 6400 + 2 * 6400 * 0.5625));
+}
+
+}  // namespace
+}  // namespace pleat
