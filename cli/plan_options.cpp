@@ -58,7 +58,9 @@ std::vector<std::pair<std::string, bool*>> switches(ShapeOptions& s) {
           {"no-grad-overlap", &s.no_grad_overlap},
           {"no-param-overlap", &s.no_param_overlap},
           {"no-sequence-parallel", &s.no_sequence_parallel},
-          {"no-fp8-params", &s.no_fp8_params}};
+          {"no-fp8-params", &s.no_fp8_params},
+          {"fp8-attention", &s.fp8_attention},
+          {"fp8-head", &s.fp8_head}};
 }
 
 bool is_switch(const std::string& key) {
@@ -159,7 +161,7 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
   degree("--microbatch-group", o.microbatch_group,
          "Microbatches of a group of the interleaved order (default: PP)");
   word("--cp-comm", o.cp_comm, "Keys and values of context parallelism: p2p, all_gather or a2a");
-  word("--cuda-graph", o.cuda_graph, "none, partial or full_iteration");
+  word("--cuda-graph", o.cuda_graph, "none, router, partial (attention and router) or full_iteration");
   word("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16");
   word("--main-params-dtype", o.main_params, "Of the optimizer's copy of the weights: fp32 or bf16");
   word("--exp-avg-dtype", o.exp_avg, "Of Adam's first moment: fp32, bf16 or fp8");
@@ -177,6 +179,8 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
   flag("--no-param-overlap", o.no_param_overlap, "Gather weights before the forward pass");
   flag("--no-sequence-parallel", o.no_sequence_parallel, "Tensor parallelism without sequence's");
   flag("--no-fp8-params", o.no_fp8_params, "fp8 plans keep and gather their weights in bf16");
+  flag("--fp8-attention", o.fp8_attention, "Scores and values in the narrow precision too");
+  flag("--fp8-head", o.fp8_head, "The output projection in the narrow precision too");
 }
 
 void add_plan_options(CLI::App& app, PlanOptions& o) {

@@ -29,7 +29,7 @@ struct ShapeOptions {
       cuda_graph, main_grads, main_params, exp_avg, exp_avg_sq;
   bool ep_overlap = false, delay_wgrad = false, tp_overlap = false, shared_expert_overlap = false;
   bool no_grad_overlap = false, no_param_overlap = false, no_sequence_parallel = false;
-  bool no_fp8_params = false;
+  bool no_fp8_params = false, fp8_attention = false, fp8_head = false;
 };
 
 struct PlanOptions {

@@ -25,7 +25,8 @@ constexpr std::array kRecomputable{Module::layernorm,      Module::mla_up_proj, 
 constexpr std::array kOffloads{Offload::attn_norm, Offload::qkv_linear, Offload::core_attn,
                                Offload::attn_proj, Offload::mlp_norm,   Offload::expert_fc1,
                                Offload::moe_act};
-constexpr std::array kGraphs{CudaGraph::none, CudaGraph::partial, CudaGraph::full_iteration};
+constexpr std::array kGraphs{CudaGraph::none, CudaGraph::router, CudaGraph::partial,
+                             CudaGraph::full_iteration};
 constexpr std::array kCpComms{CpComm::p2p, CpComm::all_gather, CpComm::all_to_all};
 constexpr std::array kStateTypes{DType::fp32, DType::bf16, DType::fp8};
 constexpr std::array kRuntimes{Runtime::pleat, Runtime::megatron};

@@ -94,7 +94,10 @@ std::int64_t StepEstimate::peak_bytes() const {
   return peak;
 }
 
-StepEstimate estimate(const Program& program, const ClusterSpec& cluster, const Profile& profile) {
+namespace {
+
+StepEstimate estimate_at_clock(const Program& program, const ClusterSpec& cluster,
+                               const Profile& profile) {
   const StepTimeline step = price_step(program, cluster, profile, false);
   StepEstimate e;
   Seconds end;
@@ -128,11 +131,47 @@ StepEstimate estimate(const Program& program, const ClusterSpec& cluster, const 
       part(e.parts, CostClass::bubble) = bubble - exposed;
     }
     e.memory.push_back(
-        stage_memory(stage, step.stages[s], runtime_buffer_bytes(program, stage)));
+        stage_memory(stage, step.stages[s], runtime_bytes(program, stage)));
   }
   e.fits = static_cast<double>(e.peak_bytes()) <= cluster.gpu.memory.base();
   set_throughput(e, program, cluster);
   return e;
+}
+
+double matrix_duty(const StepEstimate& e) {
+  Seconds busy;
+  for (CostClass cls : {CostClass::gemm, CostClass::grouped_gemm, CostClass::attention}) {
+    busy += e.parts[static_cast<std::size_t>(cls)];
+  }
+  return busy / e.step;
+}
+
+}  // namespace
+
+Profile warm_profile(const Program& program, const ClusterSpec& cluster, const Profile& profile) {
+  constexpr int kRounds = 2;  // the clock moves the duty that sets it; two rounds leave below 1%
+  Profile warm = profile;
+  if (profile.sustained_clock.duty_slope <= 0) return warm;
+  for (int round = 0; round < kRounds; ++round) {
+    const double duty = matrix_duty(estimate_at_clock(program, cluster, warm));
+    const double clock = duty_clock(profile.sustained_clock, duty);
+    warm.sustained_clock.gemm_bf16 = profile.sustained_clock.gemm_bf16 * clock;
+    warm.sustained_clock.gemm_fp8 = profile.sustained_clock.gemm_fp8 * clock;
+    warm.sustained_clock.gemm_fp4 = profile.sustained_clock.gemm_fp4 * clock;
+    warm.sustained_clock.attention = profile.sustained_clock.attention * clock;
+  }
+  return warm;
+}
+
+std::int64_t StepEstimate::peak_allocated_bytes() const {
+  std::int64_t peak = 0;
+  for (const StageMemory& m : memory) peak = std::max(peak, m.allocated());
+  return peak;
+}
+
+StepEstimate estimate(const Program& program, const ClusterSpec& cluster, const Profile& profile) {
+  if (profile.sustained_clock.duty_slope <= 0) return estimate_at_clock(program, cluster, profile);
+  return estimate_at_clock(program, cluster, warm_profile(program, cluster, profile));
 }
 
 }  // namespace pleat

@@ -22,6 +22,8 @@ struct StageMemory {
   std::int64_t activations = 0;   // live activations and transients at the peak
   std::int64_t runtime = 0;       // buffers outside the program (profile, dialect)
   std::int64_t peak = 0;          // sum of the above at the highest moment
+  std::int64_t outside = 0;       // of `runtime`: what no tensor allocator sees (context, NCCL)
+  [[nodiscard]] std::int64_t allocated() const { return peak - outside; }  // torch's max_allocated
 };
 
 struct StageTime {
@@ -40,7 +42,8 @@ struct StepEstimate {
   FlopsPerSecond model_flops_per_gpu;
   double mfu = 0;                // against the dense bf16 peak (fp32 peak for fp32 plans)
   SourceClass source = SourceClass::datasheet;  // worst source class that was used
-  std::int64_t peak_bytes() const;
+  std::int64_t peak_bytes() const;            // of the fullest device
+  std::int64_t peak_allocated_bytes() const;  // of its tensor allocator
   bool fits = false;             // peak within the GPU's memory
 };
 
@@ -64,6 +67,10 @@ struct PipelineTiming {
 // Prices every layer kind, evaluates the pipeline, adds the step's prologue and epilogue.
 // Throws nothing; an infeasible plan is an estimate with fits == false.
 [[nodiscard]] StepEstimate estimate(const Program&, const ClusterSpec&, const Profile&);
+
+// The profile at the clocks this program leaves the device: the busier its matrix units, the lower
+// (duty_clock, core/spec/run_constants.hpp). What `estimate` prices with.
+[[nodiscard]] Profile warm_profile(const Program&, const ClusterSpec&, const Profile&);
 
 // The same with every operation's span (predicted trace).
 [[nodiscard]] Trace predicted_trace(const Program&, const ClusterSpec&, const Profile&,

@@ -27,6 +27,8 @@ std::string estimate_json(const StepEstimate& e, const Program& program,
                         {"optimizer", m.optimizer},
                         {"activations", m.activations},
                         {"runtime", m.runtime},
+                        {"outside", m.outside},
+                        {"allocated", m.allocated()},
                         {"peak", m.peak}}}});
   }
   const Json json = {
@@ -43,6 +45,7 @@ std::string estimate_json(const StepEstimate& e, const Program& program,
       {"parts_s", parts},
       {"stages", stages},
       {"peak_bytes", e.peak_bytes()},
+      {"peak_allocated_bytes", e.peak_allocated_bytes()},
       {"gpu_memory_bytes", static_cast<std::int64_t>(cluster.gpu.memory.base())},
       {"fits", e.fits},
       {"tokens_per_second", e.tokens_per_second},

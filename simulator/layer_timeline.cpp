@@ -19,6 +19,7 @@ bool launched_by_host(const Op& op, CudaGraph graph) {
   switch (graph) {
     case CudaGraph::none: return true;
     case CudaGraph::full_iteration: return false;
+    case CudaGraph::router: return op.module != Module::router;
     case CudaGraph::partial:
       return op.module == Module::dispatch || op.module == Module::experts ||
              op.module == Module::moe_act || op.module == Module::combine;

@@ -117,8 +117,9 @@ class StageTrace {
 
 }  // namespace
 
-Trace predicted_trace(const Program& program, const ClusterSpec& cluster, const Profile& profile,
+Trace predicted_trace(const Program& program, const ClusterSpec& cluster, const Profile& burst,
                       int max_microbatches) {
+  const Profile profile = warm_profile(program, cluster, burst);
   const StepTimeline step = price_step(program, cluster, profile, true);
   Trace trace{.kind = "predicted",
               .model = program.model.name,
@@ -132,7 +133,7 @@ Trace predicted_trace(const Program& program, const ClusterSpec& cluster, const 
     const StageProgram& stage = program.stages[s];
     trace.peak_bytes = std::max(
         trace.peak_bytes,
-        stage_memory(stage, step.stages[s], runtime_buffer_bytes(program, stage)).peak);
+        stage_memory(stage, step.stages[s], runtime_bytes(program, stage)).peak);
     StageTrace out(program, step, s, profile, trace.spans);
     out.add_step_ops(step.prologue[s]);
     std::vector<const PipelineTiming::Event*> events;

@@ -82,9 +82,10 @@ std::string print_estimate(const StepEstimate& e, const Program& program,
                       e.step.base() / time.size, time.name, e.low.base() / time.size,
                       e.high.base() / time.size, busiest_stage(e));
   text += parts_table(e) + "\n" + stages_table(e) + "\n";
-  text += fmt::format("memory      {:.2f} {} of {:.2f} {}: {}\n",
+  text += fmt::format("memory      {:.2f} {} of {:.2f} {}: {}; {:.2f} {} of it in tensors\n",
                       static_cast<double>(e.peak_bytes()) / bytes.size, bytes.name,
-                      capacity / bytes.size, bytes.name, e.fits ? "fits" : "does not fit");
+                      capacity / bytes.size, bytes.name, e.fits ? "fits" : "does not fit",
+                      static_cast<double>(e.peak_allocated_bytes()) / bytes.size, bytes.name);
   text += fmt::format("throughput  {:.6g} tokens/s, {:.6g} per GPU, {:.4g} model TFLOP/s per GPU, "
                       "MFU {:.1f}%\n",
                       e.tokens_per_second, e.tokens_per_second_per_gpu,

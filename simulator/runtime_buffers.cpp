@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Buffers a runtime holds beside the program's tensors.
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr double kCudaContext = 0.9 * kGiB;       // context and modules
 constexpr double kCommunicator = 0.39 * kGiB;     // NCCL ring buffers of one communicator
-constexpr double kTorchWorkspaces = 0.1 * kGiB;   // cuBLAS, TransformerEngine
+constexpr double kCublasWorkspace = kGiB / 32;    // 32 MiB on Hopper and Blackwell
 
 // Communicators Megatron creates that have more than one member.
 int communicators(const Plan& plan) {
@@ -27,15 +28,20 @@ int communicators(const Plan& plan) {
   return count;
 }
 
+bool has_layer(const StageProgram& stage, LayerKind kind) {
+  return std::ranges::any_of(stage.layers, [=](const LayerProgram& l) { return l.kind == kind; });
+}
+
 // TransformerEngine keeps one bf16 gradient of every distinct local weight shape when gradients are
-// accumulated into main_grad (TE module/base.py get_dummy_wgrad).
+// accumulated into main_grad (TE module/base.py get_dummy_wgrad). Routers and the head are not its.
 double dummy_wgrads(const StageProgram& stage) {
   std::set<std::pair<std::int64_t, std::int64_t>> shapes;
   for (const LayerProgram& layer : stage.layers) {
     if (layer.kind == LayerKind::embedding || layer.kind == LayerKind::head) continue;
-    for (const Weight& w : layer.weights) {
-      const Tensor& t = layer.tensor(w.weight);
-      if (t.shape.size() < 2) continue;
+    for (const Op& op : layer.backward) {
+      const bool gemm = op.kind == OpKind::gemm || op.kind == OpKind::grouped_gemm;
+      if (!gemm || op.phase != Phase::wgrad || op.module == Module::router) continue;
+      const Tensor& t = layer.tensor(op.out.front());
       shapes.insert({t.shape[t.shape.size() - 2].n, t.shape.back().n});
     }
   }
@@ -46,26 +52,82 @@ double dummy_wgrads(const StageProgram& stage) {
   return bytes;
 }
 
-// HybridEP registers one receive buffer for the worst routing: every rank's tokens.
+// cuBLAS workspaces of TransformerEngine (get_cublas_workspace_size_bytes; grouped GEMMs run on
+// four streams with one each) and, where torch multiplies (head, router), of torch.
+double workspaces(const StageProgram& stage) {
+  const bool moe = has_layer(stage, LayerKind::moe);
+  const int count = 1 + (moe ? 4 : 0) + (moe || has_layer(stage, LayerKind::head) ? 1 : 0);
+  return kCublasWorkspace * count;
+}
+
+double tokens_of(const Program& program) {  // of a microbatch on one context shard
+  return static_cast<double>(program.workload.seq_len) * program.plan.micro_batch /
+         program.plan.attention.cp;
+}
+
+// The head's gathered input (mcore get_global_memory_buffer "mpu").
+double gather_buffer(const Program& program, const StageProgram& stage) {
+  const bool sp = program.plan.attention.tp > 1 && program.plan.sequence_parallel;
+  if (!sp || !has_layer(stage, LayerKind::head)) return 0;
+  const double heads = has_layer(stage, LayerKind::mtp) ? 2 : 1;
+  return heads * tokens_of(program) * static_cast<double>(program.model.hidden) * 2.0;
+}
+
+// Fused gradient accumulation leaves autograd an empty gradient of the head's weight (mcore
+// tensor_parallel/layers.py). In SimuMax's runs of DeepSeek-V2 and V3 on B200 it is still there in
+// the layers' next forward pass.
+double head_gradient(const StageProgram& stage) {
+  for (const LayerProgram& layer : stage.layers) {
+    if (layer.kind != LayerKind::head) continue;
+    for (const Op& op : layer.backward) {
+      const bool gemm = op.kind == OpKind::gemm && op.phase == Phase::wgrad;
+      if (!gemm || op.module != Module::head) continue;
+      const Tensor& t = layer.tensor(op.out.front());
+      return 2.0 * static_cast<double>(t.elements(Binding{}));
+    }
+  }
+  return 0;
+}
+
+// Boundary tensors the schedule's variables still name: the input gradient it sent last (1F1B, not
+// on the first stage), and with interleaving a received tensor in each direction
+// (mcore pipeline_parallel/schedules.py).
+double pipeline_buffers(const Program& program, const StageProgram& stage) {
+  const Plan& plan = program.plan;
+  if (plan.attention.pp == 1) return 0;
+  const bool sp = plan.attention.tp > 1 && plan.sequence_parallel;
+  const double boundary = tokens_of(program) / (sp ? plan.attention.tp : 1) *
+                          static_cast<double>(program.model.hidden) * 2.0;
+  if (plan.vpp > 1) return 2 * boundary;
+  return stage.stage.value > 0 ? boundary : 0;
+}
+
+// HybridEP registers one receive buffer for the worst routing, every rank's tokens, and one for
+// their fp32 probabilities of all experts in the domain (taken to hold the whole group).
 double hybridep_buffer(const Program& program) {
   if (program.plan.dispatcher != Dispatcher::hybridep || program.plan.expert.ep <= 1) return 0;
   const AttentionMapping& a = program.plan.attention;
   const double tokens = static_cast<double>(program.workload.seq_len) * program.plan.micro_batch /
                         (a.cp * (program.plan.sequence_parallel ? a.tp : 1));
-  return tokens * program.plan.expert.ep * static_cast<double>(program.model.hidden) * 2.0;
+  const double rows = tokens * program.plan.expert.ep;
+  const double experts = program.model.moe ? static_cast<double>(program.model.moe->experts) : 0;
+  return rows * (static_cast<double>(program.model.hidden) * 2.0 + experts * 4.0);
 }
 
 }  // namespace
 
-std::int64_t runtime_buffer_bytes(const Program& program, const StageProgram& stage) {
+RuntimeBytes runtime_bytes(const Program& program, const StageProgram& stage) {
   switch (program.runtime) {
-    case Runtime::pleat: return 0;
+    case Runtime::pleat: return {};
     case Runtime::megatron:
-      return static_cast<std::int64_t>(kCudaContext + kTorchWorkspaces +
-                                       kCommunicator * communicators(program.plan) +
-                                       dummy_wgrads(stage) + hybridep_buffer(program));
+      return {.allocated = static_cast<std::int64_t>(
+                  workspaces(stage) + dummy_wgrads(stage) + head_gradient(stage) +
+                  gather_buffer(program, stage) + pipeline_buffers(program, stage)),
+              .outside = static_cast<std::int64_t>(kCudaContext +
+                                                   kCommunicator * communicators(program.plan) +
+                                                   hybridep_buffer(program))};
   }
-  return 0;
+  return {};
 }
 
 }  // namespace pleat

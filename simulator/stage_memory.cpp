@@ -66,7 +66,7 @@ MemoryDelta epilogue_memory(const StageProgram& stage) {
 }
 
 StageMemory stage_memory(const StageProgram& stage, const StageCosts& costs,
-                         std::int64_t runtime_buffers) {
+                         const RuntimeBytes& runtime) {
   const StateBytes state = state_bytes(stage);
   const MemoryDelta step = then(replay(stage, costs), epilogue_memory(stage));
   StageMemory memory{.stage = stage.stage,
@@ -74,8 +74,9 @@ StageMemory stage_memory(const StageProgram& stage, const StageCosts& costs,
                      .gradients = state.gradients,
                      .optimizer = state.optimizer,
                      .activations = state.other + step.peak,
-                     .runtime = runtime_buffers};
-  memory.peak = state.total() + step.peak + runtime_buffers;
+                     .runtime = runtime.allocated + runtime.outside,
+                     .outside = runtime.outside};
+  memory.peak = state.total() + step.peak + memory.runtime;
   return memory;
 }
 

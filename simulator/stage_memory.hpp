@@ -20,14 +20,16 @@ struct StateBytes {
 // The epilogue's trajectory above the state: step scratch, and state that dies there.
 [[nodiscard]] MemoryDelta epilogue_memory(const StageProgram&);
 
+// Bytes outside the program that a runtime holds on one GPU of a stage (docs/MODEL.md section 3).
+struct RuntimeBytes {
+  std::int64_t allocated = 0;  // tensors: workspaces, buffers kept for the whole run
+  std::int64_t outside = 0;    // CUDA context, NCCL, registered exchange buffers: rules of thumb
+};
+// Pleat holds none.
+[[nodiscard]] RuntimeBytes runtime_bytes(const Program&, const StageProgram&);
+
 // Replays the slots with per-chunk trajectories: O(slots). Same result as peak_live_bytes when
 // every microbatch and layer routes the capacity the costs were priced with.
-[[nodiscard]] StageMemory stage_memory(const StageProgram&, const StageCosts&,
-                                       std::int64_t runtime_buffers);
-
-// Bytes outside the program that a runtime holds on one GPU of this stage (docs/MODEL.md section
-// 3). Pleat holds none. Megatron: CUDA context, NCCL buffers, torch workspaces, dummy weight
-// gradients, HybridEP's registered buffer. Rules of thumb, not measurements.
-[[nodiscard]] std::int64_t runtime_buffer_bytes(const Program&, const StageProgram&);
+[[nodiscard]] StageMemory stage_memory(const StageProgram&, const StageCosts&, const RuntimeBytes&);
 
 }  // namespace pleat

@@ -8,11 +8,15 @@
 namespace pleat {
 namespace {
 
-// Routed tokens of the slowest rank. Forced routing balances exactly.
+// Routed tokens of the slowest rank. Forced routing balances exactly; an expert takes no more than
+// its capacity, and exactly that when short ones are padded.
 Binding routed_tokens(const Program& program) {
   if (!program.model.moe) return {};
-  const double imbalance =
-      program.workload.routing == Routing::natural ? program.workload.imbalance : 1.0;
+  const WorkloadSpec& w = program.workload;
+  double imbalance = w.routing == Routing::natural ? w.imbalance : 1.0;
+  if (w.capacity_factor > 0) {
+    imbalance = w.pad_to_capacity ? w.capacity_factor : std::min(imbalance, w.capacity_factor);
+  }
   return {.routed =
               balanced_routed_tokens(program.model, program.workload, program.plan, imbalance)};
 }

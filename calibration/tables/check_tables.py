@@ -34,7 +34,8 @@ def read_table(path):
     shape = next(i for i, row in enumerate(rows) if row[0] == "shape")
     grid = np.array([[int(v) for v in row[2:]] for row in rows[2:shape]]).ravel()
     columns = [int(n) for n in rows[shape][1:]]
-    offsets = {(int(row[0]), n): int(v) for row in rows[shape + 1:] for n, v in zip(columns, row[1:])}
+    offsets = {(int(row[0]), n): int(v)
+               for row in rows[shape + 1:] for n, v in zip(columns, row[1:])}
     return {"grid": grid, "offsets": offsets}, extra_fixed, extra_element
 
 

@@ -65,7 +65,8 @@ def wire_share(name, ranks):
 
 def fit_law(name, by_ranks):
     """{latency, latency_per_rank, rate, slow_start} over all measured group sizes."""
-    points = [(n, x, t) for n, series in by_ranks.items() for x, t in series.items() if x >= 1 << 16]
+    points = [(n, x, t) for n, series in by_ranks.items() for x, t in series.items()
+              if x >= 1 << 16]
     n, x, t = np.array(points, dtype=float).T
     share = np.array([wire_share(name, int(v)) for v in n])
 

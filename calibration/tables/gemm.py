@@ -54,7 +54,9 @@ def read_points(path, label):
 
 
 def left_out(points):
-    return np.array([zlib.crc32(b"%d,%d,%d" % tuple(int(v) for v in p[:3])) % 5 == 0 for p in points])
+    """One in five, by the shape alone."""
+    shapes = points[:, :3].astype(int)
+    return np.array([zlib.crc32(b"%d,%d,%d" % tuple(shape)) % 5 == 0 for shape in shapes])
 
 
 def is_large(points):

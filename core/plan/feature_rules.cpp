@@ -106,7 +106,7 @@ Violation explain_recompute_present(const PlanContext& c) {
 }
 
 bool recompute_graph_holds(const PlanContext& c) {
-  return !c.plan.recompute_full || c.plan.cuda_graph != CudaGraph::partial;
+  return !c.plan.recompute_full || !captures_parts(c.plan.cuda_graph);
 }
 Violation explain_recompute_graph(const PlanContext&) {
   return {"", "cuda_graph", "full recompute excludes partial CUDA graphs",
@@ -114,7 +114,7 @@ Violation explain_recompute_graph(const PlanContext&) {
 }
 
 bool recompute_moe_graph_holds(const PlanContext& c) {
-  return !c.plan.recompute.contains(Module::moe) || c.plan.cuda_graph != CudaGraph::partial;
+  return !c.plan.recompute.contains(Module::moe) || !captures_parts(c.plan.cuda_graph);
 }
 Violation explain_recompute_moe_graph(const PlanContext&) {
   return {"", "cuda_graph", "whole-moe recompute excludes partial CUDA graphs (the router's)",

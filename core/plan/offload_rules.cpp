@@ -88,7 +88,7 @@ Violation explain_offload_layers_alone(const PlanContext& c) {
 }
 
 bool offload_layers_graph_holds(const PlanContext& c) {
-  return c.plan.offload_layers <= 0 || c.plan.cuda_graph != CudaGraph::partial;
+  return c.plan.offload_layers <= 0 || !captures_parts(c.plan.cuda_graph);
 }
 Violation explain_offload_layers_graph(const PlanContext&) {
   return {"", "cuda_graph", "offload of whole layers excludes partial CUDA graphs",

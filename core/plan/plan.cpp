@@ -44,6 +44,7 @@ std::string name_of(Dispatcher d) {
 std::string name_of(CudaGraph g) {
   switch (g) {
     case CudaGraph::none: return "none";
+    case CudaGraph::router: return "router";
     case CudaGraph::partial: return "partial";
     case CudaGraph::full_iteration: return "full_iteration";
   }
@@ -156,6 +157,8 @@ std::string summary(const Plan& plan) {
   text += list_of(" offload=", plan.offload);
   if (plan.offload_layers > 0) text += fmt::format(" offload-layers={}", plan.offload_layers);
   if (is_fp8(plan.precision) && !plan.fp8_params) text += " bf16-params";
+  if (plan.fp8_attention) text += " fp8-attention";
+  if (plan.fp8_head) text += " fp8-head";
   text += overlap_text(plan.overlap);
   if (plan.cuda_graph != CudaGraph::none) text += " graph=" + name_of(plan.cuda_graph);
   text += optimizer_text(plan.optimizer);

@@ -29,7 +29,12 @@ struct ExpertMapping {
 enum class Precision { fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8, nvfp4 };
 enum class Sharding { none, zero1, zero2, zero3 };
 enum class Dispatcher { allgather, alltoall, deepep, hybridep };
-enum class CudaGraph { none, partial, full_iteration };
+// router: the router and what prepares the exchange; partial: attention too.
+enum class CudaGraph { none, router, partial, full_iteration };
+// Some modules of a layer, not the whole iteration.
+[[nodiscard]] constexpr bool captures_parts(CudaGraph g) {
+  return g == CudaGraph::router || g == CudaGraph::partial;
+}
 // How context parallelism moves keys and values: a ring, a gather, heads against sequence.
 enum class CpComm { p2p, all_gather, all_to_all };
 // What is kept in host memory between forward and backward (Megatron's --offload-modules).
@@ -82,6 +87,8 @@ struct Plan {
   int recompute_layers = 0;       // full: the first so many layers of each chunk; 0: all
   std::set<Offload> offload;      // activations kept in host memory
   int offload_layers = 0;         // whole layers' activations in host memory (--cpu-offloading)
+  bool fp8_attention = false;     // scores and values in the narrow precision too
+  bool fp8_head = false;          // and the output projection
   bool fp8_params = true;         // fp8 and mxfp8: weights are kept and gathered in it (fp8 only)
   int fsdp_group = 0;             // zero2, zero3: ranks of one shard group; 0: all
   OverlapFlags overlap;

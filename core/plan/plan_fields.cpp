@@ -158,6 +158,8 @@ JsonValue write_plan(const Plan& p) {
       .set("recompute_layers", p.recompute_layers)
       .set("offload", write_set(p.offload))
       .set("offload_layers", p.offload_layers)
+      .set("fp8_attention", p.fp8_attention)
+      .set("fp8_head", p.fp8_head)
       .set("fp8_params", p.fp8_params)
       .set("fsdp_group", p.fsdp_group)
       .set("overlap", write_overlap(p.overlap))
@@ -176,7 +178,7 @@ Plan read_plan(ObjectReader r) {
   read_choice(r, "precision", 8, p.precision);
   read_choice(r, "sharding", 4, p.sharding);
   read_choice(r, "dispatcher", 4, p.dispatcher);
-  read_choice(r, "cuda_graph", 3, p.cuda_graph);
+  read_choice(r, "cuda_graph", 4, p.cuda_graph);
   read_count(r, "dispatcher_sms", {0, 1024}, p.dispatcher_sms);
   read_choice(r, "cp_comm", 3, p.cp_comm);
   read_set(r, "recompute", kRecomputable, p.recompute);
@@ -184,6 +186,8 @@ Plan read_plan(ObjectReader r) {
   read_count(r, "recompute_layers", kLayersOrAll, p.recompute_layers);
   read_set(r, "offload", kOffloadable, p.offload);
   read_count(r, "offload_layers", kLayersOrAll, p.offload_layers);
+  read_flag(r, "fp8_attention", p.fp8_attention);
+  read_flag(r, "fp8_head", p.fp8_head);
   read_flag(r, "fp8_params", p.fp8_params);
   read_count(r, "fsdp_group", kDegreeOrNone, p.fsdp_group);
   if (auto overlap = r.optional_object("overlap")) read_overlap(*overlap, p.overlap);

@@ -86,15 +86,33 @@ TensorId dense_core(LayerBuilder& b, TensorId q, TensorId kv, TensorId kpe, cons
   const LocalShape& s = b.shape();
   const TensorId o = b.activation("attn", {{s.S}, {z.heads * z.dv}}, s.act);
   const TensorId lse = b.activation("attn.lse", {{s.S}, {z.heads}}, DType::fp32);
-  set_mla(b.push(OpKind::mla_attention, "attn", Module::core_attn, {q, kv, kpe}, {o, lse}), s, z);
+  // Context parallelism moves keys and values of every head, the rotary part repeated.
+  const std::vector<Dim> all_kv{{s.S * s.cp}, {z.heads * (z.dn + z.dr + z.dv)}};
+  std::vector<TensorId> in{q, kv, kpe};
+  if (s.cp > 1) {
+    in.push_back(b.activation("kv.ag", all_kv, s.act));
+    b.push(OpKind::all_gather, "kv.ag", Module::core_attn, {kv, kpe}, {in.back()}).group = Group::cp;
+  }
+  set_mla(b.push(OpKind::mla_attention, "attn", Module::core_attn, in, {o, lse}), s, z);
   b.on_backward([=, &b] {
     const TensorId d_o = b.gradient(o);
     const TensorId dq = b.new_gradient(q);
     const TensorId dkv = b.new_gradient(kv);
     const TensorId dkpe = b.new_gradient(kpe);
+    std::vector<TensorId> reads{d_o, q, kv, kpe, o, lse}, writes{dq, dkv, dkpe};
+    if (b.shape().cp > 1) {
+      reads.push_back(b.activation("kv.ag.again", all_kv, b.shape().act));
+      b.push_backward(OpKind::all_gather, "kv.ag.again", Module::core_attn, Phase::backward,
+                      {kv, kpe}, {reads.back()}).group = Group::cp;
+      writes.push_back(b.activation("d.kv", all_kv, b.shape().act));
+    }
     set_mla(b.push_backward(OpKind::mla_attention_bwd, "attn.bwd", Module::core_attn,
-                            Phase::backward, {d_o, q, kv, kpe, o, lse}, {dq, dkv, dkpe}),
+                            Phase::backward, reads, writes),
             b.shape(), z);
+    if (b.shape().cp > 1) {
+      b.push_backward(OpKind::reduce_scatter, "kv.rs", Module::core_attn, Phase::backward,
+                      {writes.back()}, {dkv}).group = Group::cp;
+    }
   });
   return o;
 }

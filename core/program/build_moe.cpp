@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mixture of experts, dropless all-to-all dispatch: router, permute, dispatch, grouped GEMMs with the
 // router probability inside SwiGLU (so that fc2's output need not be saved), combine, unpermute, and
-// a shared expert beside. T*k rows leave this rank, R rows (decided by routing) arrive.
+// a shared expert beside. T*k rows leave this rank, R rows (decided by routing) arrive. DeepEP and
+// HybridEP take the T tokens as they are and sum on the way back: no permutation where they come
+// from, one where they arrive.
 #include "core/program/layer_builder.hpp"
 
 namespace pleat {
@@ -20,6 +22,8 @@ void set_router(Op& op, const LocalShape& s) {
   op.attr.experts = moe.experts;
   op.attr.local_experts = moe.experts / s.ep;
   op.attr.top_k = moe.top_k;
+  op.attr.groups = moe.groups;
+  op.attr.top_groups = moe.top_groups;
   op.attr.scale = moe.scaling_factor;
 }
 
@@ -65,24 +69,26 @@ Routed route(LayerBuilder& b, TensorId normed) {
   return r;
 }
 
-// A row exchange over ep whose backward is the opposite exchange of the gradient.
-TensorId exchange(LayerBuilder& b, const std::string& name, Module module, TensorId x, Dim rows,
-                  std::vector<Dim> trailing, DType dtype, TensorId all_counts, bool forth) {
-  std::vector<Dim> dims{rows};
-  dims.insert(dims.end(), trailing.begin(), trailing.end());
+// A row exchange over ep whose backward is the opposite exchange of the gradient. `beside_rows`: it
+// travels in the kernel that moves the rows.
+TensorId exchange(LayerBuilder& b, const std::string& name, Module module, TensorId x,
+                  const std::vector<Dim>& dims, DType dtype, TensorId all_counts, bool forth,
+                  bool beside_rows = false) {
   const OpKind there = forth ? OpKind::all_to_all : OpKind::all_to_all_back;
   const OpKind back = forth ? OpKind::all_to_all_back : OpKind::all_to_all;
-  auto shape = [](Op& op, const LocalShape& s) {
+  auto shape = [beside_rows](Op& op, const LocalShape& s) {
     op.group = Group::ep;
+    if (beside_rows) op.attr.passes = 0;
     set_router(op, s);
   };
   const TensorId y = b.activation(name, dims, dtype);
   shape(b.push(there, name, module, {x, all_counts}, {y}), b.shape());
   b.on_backward([=, &b] {
     const TensorId dy = b.gradient(y);
-    const TensorId dx = b.new_gradient(x);
-    shape(b.push_backward(back, name + ".bwd", module, Phase::backward, {dy, all_counts}, {dx}),
-          b.shape());
+    const auto [dx, accumulate] = b.gradient_to_accumulate(x);
+    Op& op = b.push_backward(back, name + ".bwd", module, Phase::backward, {dy, all_counts}, {dx});
+    op.attr.accumulate = accumulate;
+    shape(op, b.shape());
   });
   return y;
 }
@@ -133,20 +139,40 @@ std::int64_t routed_width(const ModelSpec& m) {
   return m.moe->latent > 0 ? m.moe->latent : m.hidden;
 }
 
+// How the runtime runs the activation between the grouped products.
+// - Experts with biases (gpt-oss: clamped, quick GELU): a chain of kernels, two clamps, scale,
+//   sigmoid, two products, the shift, the probability in fp32 and back: 44 B an element of f, 90 B
+//   backward; one fused kernel moves 6 and 10 B. Then the bias of fc2 expert by expert in fp32, 28
+//   and 25 B. One graph for the iteration cannot split by expert: a fused activation, the biases as
+//   passes of their own (fc1's 8 and 4 B).
+// - One graph for the iteration in MXFP8 or NVFP4: the grouped products of the cuteDSL kernels apply
+//   the activation and convert its result (fc1 forward, fc2 backward).
+Passes activation_passes(const LocalShape& s) {
+  const bool one_graph = s.plan.cuda_graph == CudaGraph::full_iteration;
+  const bool narrow = s.plan.precision == Precision::mxfp8 || s.plan.precision == Precision::nvfp4;
+  if (s.model.moe->mlp_bias) {
+    return one_graph ? Passes{42.0 / 6, 39.0 / 10} : Passes{72.0 / 6, 115.0 / 10};
+  }
+  return one_graph && narrow ? Passes{0, 0} : Passes{};
+}
+
 // The activation times the router probability. Only SwiGLU has a kernel for it.
 TensorId expert_activation(LayerBuilder& b, TensorId u, TensorId probs, Dim n, std::int64_t f) {
   const LocalShape& s = b.shape();
+  const Passes passes = activation_passes(s);
   if (s.model.activation != Activation::silu || !s.model.gated_mlp) {
-    return b.pointwise("experts.act", Module::moe_act, {u, probs}, {n, {f}});
+    return b.pointwise("experts.act", Module::moe_act, {u, probs}, {n, {f}}, passes);
   }
   const TensorId a = b.activation("experts.act", {n, {f}}, s.act);
-  b.push(OpKind::swiglu_prob, "experts.act", Module::moe_act, {u, probs}, {a});
+  b.push(OpKind::swiglu_prob, "experts.act", Module::moe_act, {u, probs}, {a}).attr.passes =
+      passes.forward;
   b.on_backward([=, &b] {
     const TensorId da = b.gradient(a);
     const TensorId du = b.new_gradient(u);
     const TensorId dp = b.new_gradient(probs);
     b.push_backward(OpKind::swiglu_prob_bwd, "experts.act.bwd", Module::moe_act, Phase::backward,
-                    {da, u, probs}, {du, dp});
+                    {da, u, probs}, {du, dp})
+        .attr.passes = passes.backward;
   });
   return a;
 }
@@ -217,6 +243,44 @@ TensorId shared_expert(LayerBuilder& b, TensorId normed) {
   return z;
 }
 
+// Rows of this rank's tokens, one a copy, and their probabilities.
+struct Rows {
+  TensorId rows, probs, row_map;
+};
+Rows permute(LayerBuilder& b, TensorId sent_from, const Routed& r, Dim sent, Dim h) {
+  const LocalShape& s = b.shape();
+  const TensorId rows = b.activation("permuted", {sent, h}, s.act);
+  const TensorId probs = b.activation("permuted.probs", {sent}, DType::fp32);
+  const TensorId row_map = b.activation("row_map", {sent}, DType::i32);
+  set_router(b.push(OpKind::permute, "permute", Module::dispatch,
+                    {sent_from, r.probs, r.experts, r.counts}, {rows, probs, row_map}), s);
+  b.on_backward([=, &b] {
+    const TensorId drows = b.gradient(rows);
+    const TensorId dprows = b.gradient(probs);
+    const auto [dx, accumulate] = b.gradient_to_accumulate(sent_from);
+    const TensorId dprobs = b.new_gradient(r.probs);
+    Op& op = b.push_backward(OpKind::permute_bwd, "permute.bwd", Module::dispatch, Phase::backward,
+                             {drows, dprows, row_map}, {dx, dprobs});
+    op.attr.accumulate = accumulate;
+    set_router(op, b.shape());
+  });
+  return {rows, probs, row_map};
+}
+
+// Sums the k copies of each token.
+TensorId unpermute(LayerBuilder& b, TensorId y, TensorId row_map, Dim h) {
+  const LocalShape& s = b.shape();
+  const TensorId merged = b.activation("unpermute", {{s.T}, h}, s.act);
+  set_router(b.push(OpKind::unpermute, "unpermute", Module::combine, {y, row_map}, {merged}), s);
+  b.on_backward([=, &b] {
+    const TensorId dy = b.gradient(merged);
+    const TensorId dx = b.new_gradient(y);
+    set_router(b.push_backward(OpKind::unpermute_bwd, "unpermute.bwd", Module::combine,
+                               Phase::backward, {dy, row_map}, {dx}), b.shape());
+  });
+  return merged;
+}
+
 }  // namespace
 
 TensorId build_moe(LayerBuilder& b, TensorId x) {
@@ -226,33 +290,21 @@ TensorId build_moe(LayerBuilder& b, TensorId x) {
   const Dim received = s.ep == 1 ? sent : Dim{1, Symbol::routed};
   const Dim computed{received.n * s.etp, received.symbol};
   const Dim h{routed_width(s.model)};
+  const bool takes_tokens = s.ep > 1 && (s.plan.dispatcher == Dispatcher::deepep ||
+                                         s.plan.dispatcher == Dispatcher::hybridep);
 
   const Half half = open_half(b, "moe", x);
   const TensorId normed = b.rms_norm("mlp_norm", half.in, s.model.hidden);
   const Routed r = route(b, normed);
   const TensorId sent_from = to_latent(b, normed);
 
-  TensorId rows = b.activation("permuted", {sent, h}, s.act);
-  TensorId probs = b.activation("permuted.probs", {sent}, DType::fp32);
-  const TensorId row_map = b.activation("row_map", {sent}, DType::i32);
-  const TensorId permuted = rows;
-  const TensorId permuted_probs = probs;
-  set_router(b.push(OpKind::permute, "permute", Module::dispatch,
-                    {sent_from, r.probs, r.experts, r.counts}, {rows, probs, row_map}), s);
-  b.on_backward([=, &b] {
-    const TensorId drows = b.gradient(permuted);
-    const TensorId dprows = b.gradient(permuted_probs);
-    const auto [dx, accumulate] = b.gradient_to_accumulate(sent_from);
-    const TensorId dprobs = b.new_gradient(r.probs);
-    Op& op = b.push_backward(OpKind::permute_bwd, "permute.bwd", Module::dispatch, Phase::backward,
-                             {drows, dprows, row_map}, {dx, dprobs});
-    op.attr.accumulate = accumulate;
-    set_router(op, b.shape());
-  });
+  Rows out{sent_from, r.probs, {}};
+  if (!takes_tokens) out = permute(b, sent_from, r, sent, h);
+  TensorId rows = out.rows, probs = out.probs;
   if (s.ep > 1) {
-    rows = exchange(b, "dispatch", Module::dispatch, rows, received, {h}, s.act, r.all_counts, true);
-    probs = exchange(b, "dispatch.probs", Module::dispatch, probs, received, {}, DType::fp32,
-                     r.all_counts, true);
+    rows = exchange(b, "dispatch", Module::dispatch, rows, {received, h}, s.act, r.all_counts, true);
+    probs = exchange(b, "dispatch.probs", Module::dispatch, probs, {received}, DType::fp32,
+                     r.all_counts, true, takes_tokens);
     rows = reorder(b, "sorted", Module::dispatch, rows, {received, h}, s.act, r.all_counts, true);
     probs = reorder(b, "sorted.probs", Module::dispatch, probs, {received}, DType::fp32,
                     r.all_counts, true);
@@ -265,17 +317,11 @@ TensorId build_moe(LayerBuilder& b, TensorId x) {
   if (s.etp > 1) y = etp_scatter(b, "etp.rs", y, {received, h});
   if (s.ep > 1) {
     y = reorder(b, "unsorted", Module::combine, y, {received, h}, s.act, r.all_counts, false);
-    y = exchange(b, "combine", Module::combine, y, sent, {h}, s.act, r.all_counts, false);
+    const Dim home = takes_tokens ? Dim{s.T} : sent;
+    y = exchange(b, "combine", Module::combine, y, {home, h}, s.act, r.all_counts, false);
   }
-  const TensorId merged = b.activation("unpermute", {{s.T}, h}, s.act);
-  set_router(b.push(OpKind::unpermute, "unpermute", Module::combine, {y, row_map}, {merged}), s);
-  b.on_backward([=, &b] {
-    const TensorId dy = b.gradient(merged);
-    const TensorId dx = b.new_gradient(y);
-    set_router(b.push_backward(OpKind::unpermute_bwd, "unpermute.bwd", Module::combine,
-                               Phase::backward, {dy, row_map}, {dx}), b.shape());
-  });
-  std::vector<TensorId> terms{from_latent(b, merged)};
+  if (!takes_tokens) y = unpermute(b, y, out.row_map, h);
+  std::vector<TensorId> terms{from_latent(b, y)};
   if (moe.shared_ffn > 0) terms.push_back(shared_expert(b, normed));
   return close_half(b, "moe", half, terms);
 }

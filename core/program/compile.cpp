@@ -7,6 +7,7 @@
 
 #include "core/plan/layout.hpp"
 #include "core/program/layer_builder.hpp"
+#include "core/program/passes/megatron_buffers.hpp"
 #include "core/program/passes/offload.hpp"
 #include "core/program/passes/overlap.hpp"
 #include "core/program/passes/precision.hpp"
@@ -56,8 +57,9 @@ class StageCompiler {
  private:
   LayerProgram compile_layer(const LayerVariant& variant) const {
     LayerProgram layer = build(shape_, variant);
-    apply_precision(layer, shape_.plan.precision);
-    if (variant.recompute) apply_recompute(layer, shape_.plan);
+    if (runtime_ == Runtime::megatron) add_megatron_buffers(layer, shape_.plan);
+    apply_precision(layer, shape_.plan);
+    if (variant.recompute) apply_recompute(layer, shape_.plan, runtime_);
     apply_offload(layer, shape_.plan, variant.offload);
     apply_sharding(layer, shape_.plan);
     if (runtime_ == Runtime::megatron) apply_overlap(layer, shape_.plan);
@@ -113,8 +115,8 @@ StageProgram compile_stage(const ModelSpec& model, const WorkloadSpec& workload,
     stage.chunks.push_back(std::move(chunk));
   }
   stage.order = pipeline_order(schedule_of(plan, workload), stage_id);
-  lay_out_buckets(stage, plan);
-  add_step_ops(stage, plan);
+  lay_out_buckets(stage, model, plan, runtime);
+  add_step_ops(stage, plan, runtime);
   return stage;
 }
 

@@ -225,14 +225,15 @@ std::vector<TensorId> LayerBuilder::gradients_of(std::vector<TensorId>& read,
 }
 
 TensorId LayerBuilder::pointwise(const std::string& name, Module module, std::vector<TensorId> in,
-                                 std::vector<Dim> dims) {
+                                 std::vector<Dim> dims, const Passes& passes) {
   const TensorId y = activation(name, std::move(dims), shape_.act);
-  push(OpKind::pointwise, name, module, in, {y});
+  push(OpKind::pointwise, name, module, in, {y}).attr.passes = passes.forward;
   on_backward([=, this] {
     std::vector<TensorId> read{gradient(y)};
     read.insert(read.end(), in.begin(), in.end());
     const std::vector<TensorId> written = gradients_of(read, in);
-    push_backward(OpKind::pointwise_bwd, name + ".bwd", module, Phase::backward, read, written);
+    push_backward(OpKind::pointwise_bwd, name + ".bwd", module, Phase::backward, read, written)
+        .attr.passes = passes.backward;
   });
   return y;
 }

@@ -34,6 +34,11 @@ struct LocalShape {
 // A norm's parameters: a scale, and for LayerNorm a shift.
 [[nodiscard]] std::vector<Dim> norm_dims(const ModelSpec&, std::int64_t width);
 
+// How often element-wise work moves its operands: once when one kernel does it all.
+struct Passes {
+  double forward = 1, backward = 1;
+};
+
 class LayerBuilder {
  public:
   LayerBuilder(LayerKind kind, const LocalShape& shape);
@@ -59,7 +64,7 @@ class LayerBuilder {
                         std::optional<TensorId> bias = {});
   // Element-wise work, priced by its bytes. The backward reads what the forward read.
   TensorId pointwise(const std::string& name, Module, std::vector<TensorId> in,
-                     std::vector<Dim> dims);
+                     std::vector<Dim> dims, const Passes& = {});
   // A recurrence or a sparse core of so many FLOPs on this rank, forward and backward.
   TensorId token_mixing(const std::string& name, Module, std::vector<TensorId> in,
                         std::vector<Dim> dims, double forward_flops, double backward_flops);

@@ -115,6 +115,9 @@ struct OpAttributes {
   std::int64_t heads = 0, kv_groups = 0, head_dim = 0, v_dim = 0, rope_dim = 0, nope_dim = 0;
   std::int64_t rope_offset = 0;  // first rotary column of a head
   std::int64_t experts = 0, local_experts = 0, top_k = 0;
+  std::int64_t groups = 1, top_groups = 1;  // group-limited routing
+  double passes = 1;          // element-wise: times its operands' bytes, of a chain that is not fused;
+                              // 0: done inside a neighbouring kernel (exchanges too)
   std::int64_t width = 0;     // slice_norm: columns normalised; grouped_gemm: columns of one expert's B
   std::int64_t window = 0;    // attention: keys a query reaches, its own included; 0: all before it
   double flops = 0;           // token_mixing: its work, which no shape tells

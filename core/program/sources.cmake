@@ -20,4 +20,5 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/passes/overlap.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/offload.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/sharding.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/passes/megatron_buffers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/pair.cpp)

@@ -4,6 +4,8 @@
 // a reduce-scatter, shrinks the optimizer state to a shard and appends the parameter all-gather.
 #include "core/program/step_ops.hpp"
 
+#include <optional>
+
 namespace pleat {
 namespace {
 
@@ -13,14 +15,14 @@ TensorId add_state(StageProgram& stage, const std::string& name, TensorClass cls
   return TensorId{static_cast<int>(stage.state.size()) - 1};
 }
 
-template <class Visit>  // visit(instance, weight, slot) in forward order
+template <class Visit>  // visit(layer, weight, slot) in forward order
 void for_each_weight(StageProgram& stage, Visit visit) {
   for (ChunkProgram& chunk : stage.chunks) {
     for (LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = stage.program(instance);
       instance.slots.resize(layer.weights.size());
       for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-        visit(layer.weights[i], instance.slots[i]);
+        visit(layer, layer.weights[i], instance.slots[i]);
       }
     }
   }
@@ -55,18 +57,32 @@ Op step_op(OpKind kind, const std::string& name, Module module, std::vector<Tens
   return op;
 }
 
+// The table of an embedding, a prediction layer, or a tied head.
+bool is_table(const LayerProgram& layer, const Weight& w, const ModelSpec& model) {
+  const std::string& name = layer.tensor(w.weight).name;
+  return name == "W.embedding" || (model.tied_embeddings && name == "W.head");
+}
+
 std::string bucket_name(std::size_t bucket) { return bucket == 0 ? "dense" : "expert"; }
 
 }  // namespace
 
-void lay_out_buckets(StageProgram& stage, const Plan& plan) {
+void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& plan,
+                     Runtime runtime) {
   stage.buckets.assign(2, {});
+  std::optional<WeightSlot> table;  // shared
   auto place = [&](auto wanted) {
-    for_each_weight(stage, [&](const Weight& w, WeightSlot& slot) {
+    for_each_weight(stage, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
       if (w.buffer || !wanted(w)) return;
+      const bool shared = runtime == Runtime::megatron && is_table(layer, w, model);
+      if (shared && table) {
+        slot = *table;
+        return;
+      }
       BucketState& bucket = stage.buckets[static_cast<std::size_t>(w.bucket)];
       slot = {w.bucket, bucket.elements};
       bucket.elements += w.elements;
+      if (shared) table = slot;
     });
   };
   place([](const Weight& w) { return w.replicated_over_tp; });
@@ -79,7 +95,7 @@ void lay_out_buckets(StageProgram& stage, const Plan& plan) {
   for (BucketState& b : stage.buckets) {
     b.shard_elements = (b.elements + b.shards - 1) / b.shards;
   }
-  for_each_weight(stage, [&](const Weight& w, WeightSlot& slot) {
+  for_each_weight(stage, [&](const LayerProgram&, const Weight& w, WeightSlot& slot) {
     if (!w.buffer) return;
     BucketState& b = stage.buckets[static_cast<std::size_t>(w.bucket)];
     slot = {w.bucket, b.shards * b.shard_elements + b.buffer_elements};
@@ -114,7 +130,7 @@ void lay_out_buckets(StageProgram& stage, const Plan& plan) {
   stage.loss = add_state(stage, "loss", TensorClass::optimizer_state, DType::fp32, {{1}});
 }
 
-void add_step_ops(StageProgram& stage, const Plan& plan) {
+void add_step_ops(StageProgram& stage, const Plan& plan, Runtime runtime) {
   const int group_size[2] = {plan.attention.dp * plan.attention.cp, plan.expert.edp};
   const Group group[2] = {Group::dp_cp, Group::edp};
   stage.prologue.push_back(
@@ -168,6 +184,19 @@ void add_step_ops(StageProgram& stage, const Plan& plan) {
     if (b.shards > 1 && plan.sharding != Sharding::zero3) {
       stage.epilogue.push_back(step_op(OpKind::all_gather, name + ".param_gather",
                                        Module::grad_sync, {b.weights}, {b.weights}, group[i]));
+    }
+  }
+  // fp32 gradients of the shard, from before the norm until the next step's zero_grad (mcore
+  // optimizer/distrib_optimizer.py _copy_model_grads_to_main_grads). fp32 gradients are views. The
+  // decoupled path that would avoid the copy is off in Megatron-Bridge's recipes, whose BF16 runs
+  // carry an fp8 recipe's name (optimizer_config.py).
+  if (runtime == Runtime::megatron && plan.optimizer.main_grads != DType::fp32) {
+    for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
+      const BucketState& b = stage.buckets[i];
+      if (b.elements == 0) continue;
+      const TensorId copy = add_state(stage, bucket_name(i) + ".fp32_gradients",
+                                      TensorClass::step_scratch, DType::fp32, {{b.shard_elements}});
+      stage.step_lives.push_back({copy, norm_op, static_cast<int>(stage.epilogue.size()) - 1});
     }
   }
   stage.step_lives.push_back({norm2, norm_op, clip_op});

@@ -7,10 +7,12 @@
 
 namespace pleat {
 
-// Lays every instance's weights out in the buckets and creates the state tensors.
-void lay_out_buckets(StageProgram&, const Plan&);
+// Lays every instance's weights out in the buckets and creates the state tensors. Megatron keeps
+// one embedding table on a stage: tied heads and prediction layers share it.
+void lay_out_buckets(StageProgram&, const ModelSpec&, const Plan&, Runtime);
 
 // Zeroing, gradient reduction, clipping, AdamW and, sharded (ZeRO-1), the parameter gather.
-void add_step_ops(StageProgram&, const Plan&);
+// Megatron copies narrow gradients to fp32 for the optimizer.
+void add_step_ops(StageProgram&, const Plan&, Runtime);
 
 }  // namespace pleat

@@ -43,7 +43,8 @@ struct GemmLaw {
 
 // Grouped products: tiles summed over the local experts, each with a launch of its own.
 struct GroupedLaw {
-  Seconds forward_per_expert, backward_per_expert;
+  Seconds forward_per_expert, backward_per_expert, wgrad_per_expert;
+  double wgrad_rate = 1;  // of the law's: weight gradients that add to what is there
   int row_multiple = 16;  // rows of an expert are padded to it
   bool operator==(const GroupedLaw&) const = default;
 };

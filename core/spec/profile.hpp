@@ -55,7 +55,7 @@ struct CollectiveCurve {
   Seconds latency_per_rank;
   double efficiency = 1.0;
   Bytes slow_start{};     // S0: whole tensors of this size reach half of the rate
-  Bytes small_message{};  // all-to-all: a message of x bytes a peer reaches x / (x + this) of the rate
+  Bytes small_message{};  // all-to-all: a message of x bytes a peer gets x / (x + this) of the rate
   SourceClass source = SourceClass::datasheet;
   bool operator==(const CollectiveCurve&) const = default;
 };

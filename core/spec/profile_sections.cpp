@@ -112,6 +112,8 @@ GemmLaws read_gemm_laws(ObjectReader reader) {
   if (auto grouped = reader.optional_object("grouped")) {
     laws.grouped.forward_per_expert = read_delay(*grouped, "forward_per_expert");
     laws.grouped.backward_per_expert = read_delay(*grouped, "backward_per_expert");
+    laws.grouped.wgrad_per_expert = read_delay(*grouped, "wgrad_per_expert");
+    laws.grouped.wgrad_rate = grouped->number("wgrad_rate", kFraction);
     laws.grouped.row_multiple = static_cast<int>(grouped->integer("row_multiple", {1, 4096}));
     grouped->finish();
   }
@@ -132,6 +134,8 @@ JsonValue write_gemm_laws(const GemmLaws& laws) {
                   JsonValue::object()
                       .set("forward_per_expert", exact_text(laws.grouped.forward_per_expert))
                       .set("backward_per_expert", exact_text(laws.grouped.backward_per_expert))
+                      .set("wgrad_per_expert", exact_text(laws.grouped.wgrad_per_expert))
+                      .set("wgrad_rate", laws.grouped.wgrad_rate)
                       .set("row_multiple", laws.grouped.row_multiple));
 }
 

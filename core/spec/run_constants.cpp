@@ -8,6 +8,7 @@ namespace {
 
 constexpr DoubleRange kShare{0.0, 1.0};
 constexpr DoubleRange kFactor{0.0, 10.0};
+constexpr DoubleRange kRate{0.01, 10.0};
 constexpr IntRange kSmCount{0, 1024};
 
 void read_number(ObjectReader& reader, const char* key, double& value, DoubleRange range) {
@@ -29,13 +30,14 @@ void read_clock(ObjectReader& reader, SustainedClock& clock, bool required) {
   const JsonValue* found = reader.find("sustained_clock");
   if (found == nullptr && !required) return;
   if (found == nullptr || found->as_object() == nullptr) {
-    clock.gemm_bf16 = clock.gemm_fp8 = clock.attention =
+    clock.gemm_bf16 = clock.gemm_fp8 = clock.gemm_fp4 = clock.attention =
         reader.number("sustained_clock", kFraction);
     return;
   }
   ObjectReader object = reader.object("sustained_clock");
   read_number(object, "gemm_bf16", clock.gemm_bf16, kFraction);
   read_number(object, "gemm_fp8", clock.gemm_fp8, kFraction);
+  clock.gemm_fp4 = object.optional_number("gemm_fp4", kFraction).value_or(clock.gemm_fp8);
   read_number(object, "attention", clock.attention, kFraction);
   read_number(object, "duty_slope", clock.duty_slope, kShare);
   read_number(object, "duty_free", clock.duty_free, kShare);
@@ -47,6 +49,7 @@ void read_by_graph(ObjectReader& reader, const char* key, ByGraph& value) {
   auto object = reader.optional_object(key);
   if (!object) return;
   read_delay(*object, "none", value.none, false);
+  read_delay(*object, "router", value.router, false);
   read_delay(*object, "partial", value.partial, false);
   read_delay(*object, "full_iteration", value.full_iteration, false);
   object->finish();
@@ -56,6 +59,7 @@ JsonValue clock_json(const SustainedClock& c) {
   return JsonValue::object()
       .set("gemm_bf16", c.gemm_bf16)
       .set("gemm_fp8", c.gemm_fp8)
+      .set("gemm_fp4", c.gemm_fp4)
       .set("attention", c.attention)
       .set("duty_slope", c.duty_slope)
       .set("duty_free", c.duty_free)
@@ -65,6 +69,7 @@ JsonValue clock_json(const SustainedClock& c) {
 JsonValue by_graph_json(const ByGraph& g) {
   return JsonValue::object()
       .set("none", exact_text(g.none))
+      .set("router", exact_text(g.router))
       .set("partial", exact_text(g.partial))
       .set("full_iteration", exact_text(g.full_iteration));
 }
@@ -78,8 +83,14 @@ void read_run_constants(ObjectReader& reader, RunConstants& run, bool required) 
   read_number(reader, "overlap_efficiency", run.overlap_efficiency, kShare);
   read_number(reader, "overlap_efficiency_nccl", run.overlap_efficiency_nccl, kShare);
   read_number(reader, "tp_overlap_exposed", run.tp_overlap_exposed, kShare);
+  read_number(reader, "exchange_rate", run.exchange_rate, kRate);
+  read_number(reader, "exchange_rate_nccl", run.exchange_rate_nccl, kRate);
+  run.exchange_row_overhead =
+      reader.optional_quantity<Bytes>("exchange_row_overhead", plausible_range_or_zero<Bytes>())
+          .value_or(run.exchange_row_overhead);
   read_number(reader, "comm_slowdown", run.comm_slowdown, {1.0, 10.0});
   read_number(reader, "comm_slowdown_of_compute", run.comm_slowdown_of_compute, kFactor);
+  read_number(reader, "grouped_launches", run.grouped_launches, kFactor);
   read_count(reader, "nccl_sms", run.nccl_sms);
   read_count(reader, "deepep_sms", run.deepep_sms);
   read_count(reader, "hybridep_sms", run.hybridep_sms);
@@ -107,9 +118,14 @@ void write_run_constants(const RunConstants& run, const RunConstants* base, Json
   put("overlap_efficiency", run.overlap_efficiency, other.overlap_efficiency, plain);
   put("overlap_efficiency_nccl", run.overlap_efficiency_nccl, other.overlap_efficiency_nccl, plain);
   put("tp_overlap_exposed", run.tp_overlap_exposed, other.tp_overlap_exposed, plain);
+  put("exchange_rate", run.exchange_rate, other.exchange_rate, plain);
+  put("exchange_rate_nccl", run.exchange_rate_nccl, other.exchange_rate_nccl, plain);
+  put("exchange_row_overhead", run.exchange_row_overhead, other.exchange_row_overhead,
+      [](Bytes value) { return JsonValue(exact_text(value)); });
   put("comm_slowdown", run.comm_slowdown, other.comm_slowdown, plain);
   put("comm_slowdown_of_compute", run.comm_slowdown_of_compute, other.comm_slowdown_of_compute,
       plain);
+  put("grouped_launches", run.grouped_launches, other.grouped_launches, plain);
   put("nccl_sms", run.nccl_sms, other.nccl_sms, plain);
   put("deepep_sms", run.deepep_sms, other.deepep_sms, plain);
   put("hybridep_sms", run.hybridep_sms, other.hybridep_sms, plain);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The few constants of a whole run that no kernel table shows: clocks under load, overlap, host time
-// (docs/MODEL.md sections 5, 7.1, 7.5). Fitted to published runs; a software era may override them.
+// The few constants of a whole run that no kernel table shows: clocks under load, overlap, host
+// time (docs/MODEL.md sections 5, 7.1, 7.5). Fitted to published runs; a software era may override them.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace pleat {
 // bursts. A busier chip clocks lower: duty_clock gives the same from the share of tensor-core time.
 struct SustainedClock {
   double gemm_bf16 = 1.0;  // and fp32
-  double gemm_fp8 = 1.0;   // and everything narrower
+  double gemm_fp8 = 1.0;   // and mxfp8
+  double gemm_fp4 = 1.0;
   double attention = 1.0;
   double duty_slope = 0.0;  // a; 0: the clock does not depend on the duty
   double duty_free = 0.2;   // d0: no loss up to here
@@ -30,10 +31,10 @@ struct SustainedClock {
 
 // One value a graph mode, in the order of CudaGraph (core/plan/plan.hpp).
 struct ByGraph {
-  Seconds none, partial, full_iteration;
+  Seconds none, router, partial, full_iteration;
   bool operator==(const ByGraph&) const = default;
   [[nodiscard]] Seconds at(std::size_t mode) const {
-    return mode == 0 ? none : mode == 1 ? partial : full_iteration;
+    return mode == 0 ? none : mode == 1 ? router : mode == 2 ? partial : full_iteration;
   }
 };
 
@@ -43,9 +44,16 @@ struct RunConstants {
   // many SMs (deepep, hybridep) and with NCCL's exchange.
   double overlap_efficiency = 1.0, overlap_efficiency_nccl = 1.0;
   double tp_overlap_exposed = 0.4;        // of a tensor-parallel exchange in pieces beside its GEMM
+  // Of expert exchanges, over the rate of the kernel alone: by DeepEP and HybridEP, by NCCL.
+  double exchange_rate = 1.0, exchange_rate_nccl = 1.0;
+  // Work of DeepEP and HybridEP per row and copy beside its bytes, in bytes. Their rates were measured
+  // with rows of 14336 B.
+  Bytes exchange_row_overhead;
   double comm_slowdown = 1.15;            // g: of communication beside compute
   double comm_slowdown_of_compute = 1.0;  // times (SMs held / SMs) = phi, the compute rate lost
   int nccl_sms = 16, deepep_sms = 20, hybridep_sms = 32;  // held, where the plan does not say
+  // Of the time an expert's own launch takes in a grouped product; 0: one fused kernel for all.
+  double grouped_launches = 1.0;
   Seconds host_per_op;                    // per launched op; the step is host-bound below it
   // On top of the kernels, per layer and microbatch, forward and backward together.
   ByGraph host_per_moe_layer, host_per_dense_layer;

@@ -34,11 +34,11 @@ Split one_copy(double x, const DispatchWork& work, double inside) {
           x * work.node_copies * (work.nodes - 1) / work.nodes};
 }
 
-DispatchWork dispatch_work(const Op& op, Bytes payload, int ranks, int inside, int sms) {
+DispatchWork dispatch_work(const Op& op, Bytes payload, Bytes row, int ranks, int inside, int sms) {
   const double k = static_cast<double>(op.attr.top_k);
-  DispatchWork work{.payload = payload, .ranks = ranks, .nodes = std::max(1, ranks / inside)};
-  work.rank_copies = distinct_units(ranks, op.attr.experts, op.attr.top_k) / k;
-  work.node_copies = distinct_units(work.nodes, op.attr.experts, op.attr.top_k) / k;
+  DispatchWork work{.payload = payload, .row = row, .ranks = ranks, .nodes = std::max(1, ranks / inside)};
+  work.rank_copies = distinct_units(ranks, op.attr) / k;
+  work.node_copies = distinct_units(work.nodes, op.attr) / k;
   work.combine = op.kind == OpKind::all_to_all_back;
   work.sms = sms;
   return work;
@@ -46,19 +46,7 @@ DispatchWork dispatch_work(const Op& op, Bytes payload, int ranks, int inside, i
 
 }  // namespace
 
-double distinct_units(int units, std::int64_t experts, std::int64_t top_k) {
-  if (units <= 1) return 1.0;
-  // C(E - E/U, k) / C(E, k) as a product: the chance that no pick falls on one given unit.
-  const double e = static_cast<double>(experts), own = e / units;
-  double none = 1.0;
-  for (std::int64_t i = 0; i < top_k; ++i) {
-    const double left = e - static_cast<double>(i);
-    none *= std::max(0.0, left - own) / left;
-  }
-  return units * (1.0 - none);
-}
-
-OpCost all_to_all_cost(const Op& op, Bytes payload, const GroupPlace& place,
+OpCost all_to_all_cost(const Op& op, Bytes payload, Bytes row, const GroupPlace& place,
                        const CollectiveLinks& links, const ClusterView& view,
                        const Profile& profile) {
   const int inside = place.tier == 0 ? place.size : place.inside;
@@ -69,7 +57,7 @@ OpCost all_to_all_cost(const Op& op, Bytes payload, const GroupPlace& place,
   Split split = every_copy(payload.base(), place.size, inside);
   if (deduplicates) {
     const DispatchWork work =
-        dispatch_work(op, payload, place.size, inside, view.dispatcher_sms);
+        dispatch_work(op, payload, row, place.size, inside, view.dispatcher_sms);
     split = one_copy(payload.base(), work, inside);
     if (const auto price = dispatch_price(work, *kernel, profile)) {
       return {.time = price->time,

@@ -13,6 +13,16 @@ namespace {
 constexpr double kBlockRows = 256;       // queries of one block
 constexpr double kLowestOccupancy = 0.35;
 constexpr double kLowestShare = 0.3;     // of the rate at the shortest measured length
+constexpr double kMeasuredHead = 128;    // size of the heads that were measured
+
+// Small heads: the exponentials of the softmax take as long as for large ones, so the time of a
+// score goes as d + d0, with d0 = 64 (assumption: at 64 the matrix units of Hopper need as long as
+// its exponential units).
+double head_share(double head) {
+  constexpr double kSoftmax = 64;
+  if (head >= kMeasuredHead) return 1.0;
+  return head / kMeasuredHead * (kMeasuredHead + kSoftmax) / (head + kSoftmax);
+}
 
 // The next wider arithmetic stands in for one that was not measured.
 const AttentionRate* find_rate(const AttentionRates& rates, AttentionLayout layout,
@@ -82,7 +92,7 @@ std::optional<KernelPrice> attention_price(const Op& op, const OpWork& work,
     occupancy = std::clamp(rows / kBlockRows * heads / (2 * gpu.sms), kLowestOccupancy, 1.0);
   }
   const EfficiencyCurve& curve = profile.kernel(work.kernel);
-  const FlopsPerSecond speed(at.flops_per_second * occupancy *
+  const FlopsPerSecond speed(at.flops_per_second * occupancy * head_share(dv) *
                              clock_of(profile.sustained_clock, work.kernel, math));
   KernelPrice price{curve.fixed + std::max(work.flops / speed,
                                            work.bytes / (gpu.memory_bandwidth *

@@ -36,6 +36,12 @@ Bytes whole_bytes(const Op& op, const std::vector<Tensor>& tensors, const Bindin
   return total(op.kind == OpKind::all_gather ? op.out : op.in, tensors, binding);
 }
 
+// Over the rate of the kernel alone.
+double exchange_rate(Dispatcher dispatcher, const RunConstants& run) {
+  const bool own_kernel = dispatcher == Dispatcher::deepep || dispatcher == Dispatcher::hybridep;
+  return own_kernel ? run.exchange_rate : run.exchange_rate_nccl;
+}
+
 constexpr double kTreeRate = 0.92;  // of a ring's (NCCL's tuning table)
 
 // Ring: between domains on the outer links, the rest within them; every member of a domain carries
@@ -99,7 +105,7 @@ OpCost collective_cost(const Op& op, const std::vector<Tensor>& tensors, const B
   OpCost cost;
   cost.cls = class_of(op);
   cost.source = SourceClass::measured;
-  if (place.size <= 1) return cost;
+  if (place.size <= 1 || op.attr.passes == 0) return cost;  // alone, or inside another kernel
   const Collective kind = curve_kind(op.kind);
   const bool several_tiers = place.tier > 0 && place.inside > 1;
   const Link outer = link(view, profile, place.tier, kind);
@@ -127,8 +133,11 @@ OpCost collective_cost(const Op& op, const std::vector<Tensor>& tensors, const B
       const Bytes payload = Bytes(std::max(
           static_cast<double>(tensors[op.in.front().index()].bytes(binding)),
           static_cast<double>(tensors[op.out.front().index()].bytes(binding))));
-      const OpCost exchange = all_to_all_cost(op, payload, place, links, view, profile);
-      cost.time = exchange.time;
+      const Tensor& moved = tensors[op.in.front().index()];
+      const Bytes row(static_cast<double>(
+          bytes_of(moved.dtype, std::max<std::int64_t>(1, moved.columns(binding)))));
+      const OpCost exchange = all_to_all_cost(op, payload, row, place, links, view, profile);
+      cost.time = exchange.time / exchange_rate(view.dispatcher, profile);
       cost.bytes = exchange.bytes;
       cost.source = exchange.source;
       break;

@@ -28,7 +28,7 @@ struct CollectiveLinks {
                                                        Bytes whole);
 
 // Exchange of `payload` bytes a rank: all copies of its tokens.
-[[nodiscard]] OpCost all_to_all_cost(const Op&, Bytes payload, const GroupPlace&,
+[[nodiscard]] OpCost all_to_all_cost(const Op&, Bytes payload, Bytes row, const GroupPlace&,
                                      const CollectiveLinks&, const ClusterView&, const Profile&);
 
 }  // namespace pleat

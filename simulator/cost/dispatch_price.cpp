@@ -11,6 +11,7 @@
 namespace pleat {
 namespace {
 
+constexpr Bytes kMeasuredRow{14336};      // 7168 elements of bf16
 constexpr Seconds kExchangeFixed{20e-6};  // launch and notification, 15-25 us
 
 struct Found {
@@ -60,7 +61,9 @@ std::optional<KernelPrice> dispatch_price(const DispatchWork& work, DispatchKern
   const auto found = find_rate(profile, kernel, tier, work.ranks, sms, work.combine);
   if (!found) return std::nullopt;
   const double copies = tier == 1 ? work.node_copies : work.rank_copies;
-  return KernelPrice{kExchangeFixed + work.payload * copies / BytesPerSecond(found->rate),
+  const Bytes extra = profile.exchange_row_overhead;
+  const double rows = (work.row + extra) / work.row / ((kMeasuredRow + extra) / kMeasuredRow);
+  return KernelPrice{kExchangeFixed + work.payload * (copies * rows) / BytesPerSecond(found->rate),
                      found->source};
 }
 

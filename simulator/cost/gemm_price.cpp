@@ -30,6 +30,12 @@ double speed_of(DType math, const GpuSpec& gpu) {
   return usable_peak(gpu, DType::fp32) / usable_peak(gpu, DType::bf16);
 }
 
+Seconds launch_per_expert(const Op& op, const GroupedLaw& grouped) {
+  if (op.attr.transpose_a) return grouped.wgrad_per_expert;
+  const bool forward = op.phase == Phase::forward || op.phase == Phase::recompute;
+  return forward ? grouped.forward_per_expert : grouped.backward_per_expert;
+}
+
 double padded(double rows, int multiple) { return std::ceil(rows / multiple) * multiple; }
 
 // One product a local expert: rows (or, for the weight gradient, depth) shared out evenly.
@@ -70,14 +76,14 @@ std::optional<KernelPrice> gemm_price(const Op& op, const OpWork& work, const Bi
   if (law == nullptr || gpu.sms <= 0) return std::nullopt;
   const double clock = clock_of(profile.sustained_clock, work.kernel, op.attr.math);
   const GemmShape shape = shape_of(op, binding, profile.gemm.grouped);
-  KernelPrice price{law_time(*law, profile.gemm.tiles, gpu.sms, shape, work.bytes,
-                             clock * speed_of(op.attr.math, gpu)),
+  const bool grouped = op.kind == OpKind::grouped_gemm;
+  double speed = clock * speed_of(op.attr.math, gpu);
+  if (grouped && op.attr.transpose_a) speed *= profile.gemm.grouped.wgrad_rate;
+  KernelPrice price{law_time(*law, profile.gemm.tiles, gpu.sms, shape, work.bytes, speed),
                     law->source};
-  if (op.kind == OpKind::grouped_gemm) {
-    const bool forward = op.phase == Phase::forward || op.phase == Phase::recompute;
-    price.time += (forward ? profile.gemm.grouped.forward_per_expert
-                           : profile.gemm.grouped.backward_per_expert) *
-                  shape.groups;
+  if (grouped) {
+    price.time += launch_per_expert(op, profile.gemm.grouped) * shape.groups *
+                  profile.grouped_launches;
   } else if (law->corrections && shape.m > 0 && shape.n > 0 && shape.k > 0) {
     const Correction c = correction_at(*law->corrections, shape.m, shape.n, shape.k);
     price.time *= std::exp(c.log);

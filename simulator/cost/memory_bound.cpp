@@ -147,7 +147,9 @@ OpWork memory_bound_work(const Op& op, const std::vector<Tensor>& tensors,
     const std::int64_t rotated = std::max<std::int64_t>(1, heads) * op.attr.rope_dim;
     bytes = 2.0 * bytes_of_columns(tensors, op.out[0], binding, rotated);
   }
-  return {.kernel = class_of_kind(op.kind), .flops = Flops(0), .bytes = Bytes(bytes)};
+  return {.kernel = class_of_kind(op.kind),
+          .flops = Flops(0),
+          .bytes = Bytes(bytes * op.attr.passes)};
 }
 
 }  // namespace pleat

@@ -68,6 +68,7 @@ struct KernelPrice {
 // in `nodes` domains; nothing if the profile has no rate of the kernel there.
 struct DispatchWork {
   Bytes payload;
+  Bytes row;  // of one token
   int ranks = 1, nodes = 1;
   double rank_copies = 1, node_copies = 1;  // distinct destinations over k
   bool combine = false;
@@ -88,6 +89,8 @@ struct DispatchWork {
 // Expected number of distinct units (ranks or nodes) among `units` that one token's top_k of
 // `experts` lie on, uniform routing: U (1 - C(E - E/U, k) / C(E, k)).
 [[nodiscard]] double distinct_units(int units, std::int64_t experts, std::int64_t top_k);
+// The same under the group-limited routing that the op's attributes say.
+[[nodiscard]] double distinct_units(int units, const OpAttributes&);
 
 [[nodiscard]] CostClass class_of(const Op&);
 

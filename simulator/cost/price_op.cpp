@@ -142,6 +142,7 @@ double clock_of(const SustainedClock& clock, KernelClass kernel, DType math) {
   if (kernel == KernelClass::attention_fwd || kernel == KernelClass::attention_bwd) {
     return clock.attention;
   }
+  if (math == DType::nvfp4) return clock.gemm_fp4;
   return math == DType::fp32 || math == DType::bf16 ? clock.gemm_bf16 : clock.gemm_fp8;
 }
 
@@ -182,7 +183,7 @@ OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding&
     case CostClass::memory_bound:
     case CostClass::optimizer:
       work = memory_bound_work(op, tensors, binding);
-      work.bytes += quantize_extra(op, tensors, binding, view.precision);
+      work.bytes += quantize_extra(op, tensors, binding, view.precision) * op.attr.passes;
       break;
     case CostClass::tp_comm:
     case CostClass::cp_comm:

@@ -70,7 +70,7 @@ TEST(PlanFlags, WrongWords) {
   EXPECT_THAT(error({"--recompute", "full:x"}), HasSubstr("'x' is not a number of layers"));
   EXPECT_THAT(error({"--offload", "core_atn"}), HasSubstr("did you mean core_attn?"));
   EXPECT_THAT(error({"--cuda-graph", "all"}),
-              HasSubstr("'all' is not one of none, partial, full_iteration"));
+              HasSubstr("'all' is not one of none, router, partial, full_iteration"));
   EXPECT_THAT(error({"--cp-comm", "ring"}), HasSubstr("p2p, all_gather, all_to_all"));
   EXPECT_THAT(error({"--exp-avg-dtype", "int8"}), HasSubstr("fp32, bf16, fp8"));
   EXPECT_THAT(error({"--tp-overlap"}), HasSubstr("needs TP > 1, TP is 1"));

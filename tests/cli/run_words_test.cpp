@@ -40,6 +40,7 @@ TEST(RunWords, GraphsAndDispatchers) {
   EXPECT_EQ(cuda_graph_of_word("local:full_iteration"), CudaGraph::full_iteration);
   EXPECT_EQ(cuda_graph_of_word("transformer_engine:attn+moe_router"), CudaGraph::partial);
   EXPECT_EQ(cuda_graph_of_word("local (enable_cuda_graph)"), CudaGraph::partial);
+  EXPECT_EQ(cuda_graph_of_word("transformer_engine:moe_router+moe_preprocess"), CudaGraph::router);
   EXPECT_EQ(dispatcher_of_word("hybridep", problems), Dispatcher::hybridep);
   EXPECT_EQ(cp_comm_of_word("a2a", problems), CpComm::all_to_all);
   EXPECT_TRUE(problems.notes.empty());
@@ -89,20 +90,20 @@ TEST(RunWords, Routing) {
 
 TEST(RunWords, OptimizerTypes) {
   Plan plain;
-  apply_optimizer_words({}, plain);
+  apply_optimizer_words({}, false, plain);
   EXPECT_EQ(plain.optimizer, OptimizerDTypes{});
   EXPECT_FALSE(plain.fp8_params);  // off unless it is said
   OptimizerWords words;
   words.exp_avg = words.exp_avg_sq = "bfloat16";
   words.grad_reduce_fp32 = false;
   Plan unaware;  // types of moments count with the precision-aware optimizer only
-  apply_optimizer_words(words, unaware);
+  apply_optimizer_words(words, false, unaware);
   EXPECT_EQ(unaware.optimizer.exp_avg, DType::fp32);
   EXPECT_EQ(unaware.optimizer.main_grads, DType::bf16);
   words.precision_aware = true;
   words.fp8_param_gather = true;
   Plan aware;
-  apply_optimizer_words(words, aware);
+  apply_optimizer_words(words, false, aware);
   EXPECT_EQ(aware.optimizer.exp_avg, DType::bf16);
   EXPECT_TRUE(aware.fp8_params);
 }

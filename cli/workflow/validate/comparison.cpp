@@ -23,7 +23,7 @@ void compare(ComparedRun& row, const PreparedRun& prepared) {
   const StepEstimate& e = row.prediction->estimate;
   if (row.step) row.error = e.step.base() / row.step->seconds - 1.0;
   if (row.run.measured.peak_bytes) {
-    row.memory_error = static_cast<double>(e.peak_bytes()) / *row.run.measured.peak_bytes - 1.0;
+    row.memory_error = static_cast<double>(e.peak_allocated_bytes()) / *row.run.measured.peak_bytes - 1.0;
   }
 }
 

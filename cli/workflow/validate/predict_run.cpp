@@ -62,6 +62,21 @@ std::vector<int> divisors(std::int64_t n) {
   return list;
 }
 
+// Chunks a stage: the stated number, or all that split the layers evenly, embedding and loss counted
+// as a layer each if need be.
+std::vector<int> chunk_counts(const RunRequest& r, const Plan& plan) {
+  const int pp = plan.attention.pp;
+  if (!r.open.vpp || pp == 1) return {plan.vpp};
+  constexpr int kMost = 16;
+  std::vector<int> counts;
+  for (int vpp = 1; vpp <= kMost; ++vpp) {
+    const int stages = pp * vpp;
+    if (r.model.layers % stages == 0 || (r.model.layers + 2) % stages == 0) counts.push_back(vpp);
+  }
+  if (counts.empty()) counts.push_back(plan.vpp);
+  return counts;
+}
+
 // Every choice of the open degrees that has a program; TP stays within a node.
 std::vector<Plan> open_plans(RunRequest r) {
   const auto choices = [](bool open, int stated, std::int64_t n) {
@@ -77,7 +92,10 @@ std::vector<Plan> open_plans(RunRequest r) {
         plan.attention.pp = pp;
         plan.expert.ep = ep;
         fill_data_parallel(r, plan);
-        if (!obstacle(r, plan)) plans.push_back(std::move(plan));
+        for (int vpp : chunk_counts(r, plan)) {
+          plan.vpp = vpp;
+          if (!obstacle(r, plan)) plans.push_back(plan);
+        }
       }
     }
   }
@@ -114,7 +132,8 @@ const std::vector<std::string>& rules_of_programs() {
 }
 
 PredictedRun predict_run(const RunRequest& r) {
-  const bool degrees_open = r.open.tp || r.open.pp || r.open.ep;
+  const bool degrees_open = r.open.tp || r.open.pp || r.open.ep ||
+                            (r.open.vpp && r.plan.attention.pp > 1);
   std::optional<Priced> best;
   if (degrees_open) {
     for (const Plan& plan : open_plans(r)) {

@@ -34,6 +34,12 @@ Defaults defaults_of(const MeasuredRun& run) {
   return {};
 }
 
+// Megatron-Bridge's performance recipes, which NeMo's releases run since 25.09.
+bool is_bridge(const std::string& era) {
+  return era.starts_with("nemo-25.09") || era.starts_with("nemo-25.11") ||
+         era.starts_with("nemo-26");
+}
+
 void set_overlap(const PlanWords& words, const Defaults& defaults, RunRequest& r) {
   Plan& p = r.plan;
   p.overlap = {
@@ -47,7 +53,8 @@ void set_overlap(const PlanWords& words, const Defaults& defaults, RunRequest& r
 }
 
 // Degrees; what is not stated is 1 or open.
-void set_degrees(const PlanWords& words, RunRequest& r) {
+void set_degrees(const MeasuredRun& run, RunRequest& r) {
+  const PlanWords& words = run.plan;
   Plan& p = r.plan;
   p.attention = {.tp = words.tp.value_or(1), .cp = words.cp.value_or(1), .dp = 1,
                  .pp = words.pp.value_or(1)};
@@ -63,6 +70,8 @@ void set_degrees(const PlanWords& words, RunRequest& r) {
   }
   r.open.tp = !words.tp;
   r.open.pp = !words.pp;
+  // Megatron-DeepSpeed and the Megatron of 2021 and 2022 papers that say nothing do not interleave.
+  r.open.vpp = !words.vpp && !words.layout && run.runtime == "megatron" && month_of_era(run.era);
   if (!r.model.moe) {
     if (words.ep.value_or(1) > 1) r.notes.push_back("EP of a dense model is left out");
     return;
@@ -76,7 +85,7 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
   const PlanWords& words = run.plan;
   const Defaults defaults = defaults_of(run);
   Plan& p = r.plan;
-  set_degrees(words, r);
+  set_degrees(run, r);
   p.sequence_parallel = words.sequence_parallel.value_or(defaults.sequence_parallel);
   if (words.precision) p.precision = precision_of_word(*words.precision, problems);
   p.sharding =
@@ -92,7 +101,10 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
   r.open.recompute = !words.recompute;
   if (words.recompute) apply_recompute_words(*words.recompute, p, problems);
   apply_offload_words(words.offload, p, problems);
-  apply_optimizer_words(words.optimizer, p);
+  apply_optimizer_words(words.optimizer, is_bridge(run.era), p);
+  // Rows say this in words; Megatron-Bridge's DeepSeek-V3 recipes with it have an FP8 head too.
+  p.fp8_attention = run.notes.find("fp8_dot_product_attention") != std::string::npos;
+  p.fp8_head = p.fp8_attention && run.model_name == "deepseek-v3";
   set_overlap(words, defaults, r);
 }
 

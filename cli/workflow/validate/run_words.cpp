@@ -91,7 +91,8 @@ Dispatcher dispatcher_of_word(const std::string& word, WordProblems& problems) {
 // Whole iterations, or some modules of each layer; "local" without a scope captures layer by layer.
 CudaGraph cuda_graph_of_word(const std::string& word) {
   if (word == "none") return CudaGraph::none;
-  return has(word, "full_iteration") ? CudaGraph::full_iteration : CudaGraph::partial;
+  if (has(word, "full_iteration")) return CudaGraph::full_iteration;
+  return has(word, "router") && !has(word, "attn") ? CudaGraph::router : CudaGraph::partial;
 }
 
 CpComm cp_comm_of_word(const std::string& word, WordProblems& problems) {
@@ -145,16 +146,17 @@ void apply_routing_words(const std::string& words, WorkloadSpec& workload) {
   workload.pad_to_capacity = has(words, "padded");
 }
 
-// Gradients are accumulated and reduced in bf16 unless the run says fp32 (grad_reduce_in_fp32) or
-// says nothing (Megatron's default for bf16 is fp32). Other types count with the precision-aware
-// optimizer only.
-void apply_optimizer_words(const OptimizerWords& words, Plan& plan) {
+// What a run does not say: Megatron accumulates and reduces gradients in fp32; Megatron-Bridge's
+// performance recipes do so in bf16 and keep FP8 weights in FP8. Other types count with the
+// precision-aware optimizer only.
+void apply_optimizer_words(const OptimizerWords& words, bool bridge, Plan& plan) {
+  if (bridge) plan.optimizer.main_grads = DType::bf16;
   if (words.grad_reduce_fp32) {
     plan.optimizer.main_grads = *words.grad_reduce_fp32 ? DType::fp32 : DType::bf16;
   } else if (words.main_grads) {
     plan.optimizer.main_grads = state_type(*words.main_grads);
   }
-  plan.fp8_params = words.fp8_param_gather.value_or(false);
+  plan.fp8_params = words.fp8_param_gather.value_or(bridge);
   if (!words.precision_aware.value_or(false)) return;
   if (words.main_params) plan.optimizer.main_params = state_type(*words.main_params);
   if (words.exp_avg) plan.optimizer.exp_avg = state_type(*words.exp_avg);

@@ -27,6 +27,6 @@ struct WordProblems {
 void apply_recompute_words(const RecomputeWords&, Plan&, WordProblems&);
 void apply_offload_words(const std::vector<std::string>&, Plan&, WordProblems&);
 void apply_routing_words(const std::string&, WorkloadSpec&);
-void apply_optimizer_words(const OptimizerWords&, Plan&);
+void apply_optimizer_words(const OptimizerWords&, bool bridge, Plan&);
 
 }  // namespace pleat::cli

@@ -144,7 +144,7 @@ std::vector<Predictor> predictors(const Rows& rows) {
        },
        [](const ComparedRun& row) -> std::optional<double> {
          if (!row.prediction) return std::nullopt;
-         return static_cast<double>(row.prediction->estimate.peak_bytes());
+         return static_cast<double>(row.prediction->estimate.peak_allocated_bytes());
        }}};
   for (const ComparedRun* row : rows) {
     for (const auto& [name, value] : row->run.peers_s) {

@@ -32,11 +32,12 @@ void set_prediction(JsonValue& out, const RunPrediction& p) {
   JsonValue parts = JsonValue::object();
   for (const auto& [name, seconds] : largest_terms(p.estimate)) parts.set(name, seconds);
   JsonValue stages = JsonValue::array();
-  for (const StageMemory& m : p.estimate.memory) stages.push_back(m.peak);
+  for (const StageMemory& m : p.estimate.memory) stages.push_back(m.allocated());
   out.set("low", p.estimate.low.base())
       .set("high", p.estimate.high.base())
       .set("parts_s", std::move(parts))
-      .set("predicted_peak_bytes", p.estimate.peak_bytes())
+      .set("predicted_peak_bytes", p.estimate.peak_allocated_bytes())
+      .set("predicted_device_bytes", p.estimate.peak_bytes())
       .set("predicted_stage_peak_bytes", std::move(stages))
       .set("fits", p.estimate.fits)
       .set("plan", summary(p.plan))

@@ -147,7 +147,7 @@ std::vector<std::string> row_cells(const ComparedRun& row) {
   cells.push_back(seconds(e.high.base()));
   cells.push_back(row.memory_error
                       ? fmt::format("{} / {}", gib(*row.run.measured.peak_bytes),
-                                    gib(static_cast<double>(e.peak_bytes())))
+                                    gib(static_cast<double>(e.peak_allocated_bytes())))
                       : "-");
   cells.push_back(terms_of(*row.prediction));
   return cells;

@@ -7,6 +7,7 @@
 #include "core/program/passes/precision.hpp"
 
 #include <map>
+#include <set>
 
 namespace pleat {
 namespace {
@@ -29,19 +30,36 @@ DType narrow_type(Precision precision) {
   return DType::fp32;
 }
 
-// Linear layers run narrow; the router and the loss head stay in bf16 (Megatron's default).
-bool is_narrow(const Op& op) {
+// Linear layers run narrow; the router and, unless asked for, the loss head stay in bf16
+// (Megatron's default).
+bool is_narrow(const Op& op, bool head) {
   return (op.kind == OpKind::gemm || op.kind == OpKind::grouped_gemm) &&
-         op.module != Module::router && op.module != Module::head &&
+         op.module != Module::router && (head || op.module != Module::head) &&
          op.module != Module::embedding;
+}
+
+// Scores and values in fp8 (mxfp8 under mxfp8). Its operands are converted inside the kernel.
+void narrow_attention(std::vector<Op>& ops, DType type) {
+  for (Op& op : ops) {
+    if (op.kind == OpKind::attention || op.kind == OpKind::attention_bwd ||
+        op.kind == OpKind::mla_attention || op.kind == OpKind::mla_attention_bwd) {
+      op.attr.math = type == DType::mxfp8 ? DType::mxfp8 : DType::fp8;
+    }
+  }
 }
 
 class Quantizer {
  public:
-  Quantizer(LayerProgram& layer, DType type, bool blocks)
-      : layer_(layer), type_(type), blocks_(blocks) {}
+  Quantizer(LayerProgram& layer, DType type, const Plan& plan)
+      : layer_(layer), type_(type), blocks_(plan.precision == Precision::fp8_block),
+        head_(plan.fp8_head) {}
 
   void run() {
+    for (const std::vector<Op>* ops : {&layer_.forward, &layer_.backward}) {
+      for (const Op& op : *ops) {
+        if (op.attr.passes == 0) fused_.insert(op.out.begin(), op.out.end());
+      }
+    }
     rewrite(layer_.forward, Phase::forward);
     rewrite(layer_.backward, Phase::backward);
   }
@@ -66,6 +84,7 @@ class Quantizer {
     op.module = user.module;
     op.in = {x};
     op.out = {c.row, c.column};
+    if (fused_.contains(x)) op.attr.passes = 0;
     out.push_back(std::move(op));
     copies_[x] = c;
     return c;
@@ -75,13 +94,13 @@ class Quantizer {
   struct Wanted {
     bool row = false, column = false;
   };
-  static Wanted wanted(const std::vector<Op>& ops, TensorId x) {
+  Wanted wanted(const std::vector<Op>& ops, TensorId x) const {
     Wanted result;
     for (const Op& op : ops) {
       for (std::size_t i = 0; i < op.in.size(); ++i) {
         if (op.in[i] != x) continue;
         const bool wgrad = op.attr.transpose_a;
-        if (!is_narrow(op) || (i > 0 && !wgrad)) return {};
+        if (!is_narrow(op, head_) || (i > 0 && !wgrad)) return {};
         (wgrad ? result.column : result.row) = true;
       }
     }
@@ -130,7 +149,7 @@ class Quantizer {
           gather_narrow(ops, op, result, phase)) {
         continue;
       }
-      if (is_narrow(op)) {
+      if (is_narrow(op, head_)) {
         const bool wgrad = op.attr.transpose_a;
         const std::size_t operands = wgrad ? 2 : 1;  // in[1] of the others is the weight
         for (std::size_t i = 0; i < operands; ++i) {
@@ -148,15 +167,21 @@ class Quantizer {
   LayerProgram& layer_;
   DType type_;
   bool blocks_;  // fp8 with a scale per block
+  bool head_;    // the output projection is narrow too
   std::map<TensorId, Copies> copies_;
+  std::set<TensorId> fused_;  // made, and converted, inside another kernel
 };
 
 }  // namespace
 
-void apply_precision(LayerProgram& layer, Precision precision) {
-  const DType type = narrow_type(precision);
+void apply_precision(LayerProgram& layer, const Plan& plan) {
+  const DType type = narrow_type(plan.precision);
   if (type == DType::fp32 || type == DType::bf16) return;
-  Quantizer(layer, type, precision == Precision::fp8_block).run();
+  Quantizer(layer, type, plan).run();
+  if (plan.fp8_attention) {
+    narrow_attention(layer.forward, type);
+    narrow_attention(layer.backward, type);
+  }
 }
 
 }  // namespace pleat

@@ -8,6 +8,6 @@
 
 namespace pleat {
 
-void apply_precision(LayerProgram&, Precision);
+void apply_precision(LayerProgram&, const Plan&);
 
 }  // namespace pleat

@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <map>
+#include <set>
+#include <string>
 
 namespace pleat {
 namespace {
@@ -14,50 +16,93 @@ bool decides_routing(OpKind kind) {
          kind == OpKind::local_counts || kind == OpKind::load_tokens || kind == OpKind::load_labels;
 }
 
+bool belongs_to_moe(Module module) {
+  return module == Module::router || module == Module::dispatch || module == Module::experts ||
+         module == Module::moe_act || module == Module::combine || module == Module::shared_experts;
+}
+
 bool recomputed(const Op& op, const Plan& plan) {
   if (decides_routing(op.kind) || op.host_sync) return false;
   if (plan.recompute_full) return true;
   if (plan.recompute.contains(op.module)) return true;
-  const bool in_moe = op.module == Module::router || op.module == Module::dispatch ||
-                      op.module == Module::experts || op.module == Module::moe_act ||
-                      op.module == Module::combine || op.module == Module::shared_experts;
-  return in_moe && plan.recompute.contains(Module::moe);
+  return plan.recompute.contains(Module::moe) && belongs_to_moe(op.module);
 }
 
 class Recomputer {
  public:
-  Recomputer(LayerProgram& layer, const Plan& plan) : layer_(layer), plan_(plan) {
+  Recomputer(LayerProgram& layer, const Plan& plan, bool whole_modules)
+      : layer_(layer), plan_(plan), whole_modules_(whole_modules) {
     for (std::size_t i = 0; i < layer.forward.size(); ++i) {
       for (TensorId t : layer.forward[i].out) writers_[t].push_back(i);
     }
+    for (const Op& op : layer.backward) backward_names_.insert(op.name);  // some gather again
   }
 
   void run() {
     std::vector<Op> old = std::move(layer_.backward);
     layer_.backward.clear();
     for (Op& op : old) {
-      for (TensorId& t : op.in) t = replacement(t);
+      for (TensorId& t : op.in) {
+        if (keeps_output(t, op)) continue;
+        const TensorId used = replacement(t);
+        if (whole_modules_ && used != t) emit_module(layer_.forward[writers_.at(t).front()].module);
+        t = used;
+      }
       layer_.backward.push_back(std::move(op));
     }
   }
 
  private:
+  // Megatron's checkpoint of the attention core drops what the core saves for itself. Its output
+  // stays: the projection that reads it saves it.
+  bool keeps_output(TensorId t, const Op& reader) const {
+    if (!whole_modules_ || plan_.recompute_full || reader.module == Module::core_attn) return false;
+    const auto writers = writers_.find(t);
+    return writers != writers_.end() &&
+           layer_.forward[writers->second.front()].module == Module::core_attn;
+  }
+
+  // Megatron's linear layers save their input as it was before a recomputed module's output is
+  // quantized for them, and quantize it again.
+  bool again(std::size_t index) const {
+    const Op& op = layer_.forward[index];
+    if (recomputed(op, plan_)) return true;
+    if (!whole_modules_ || op.kind != OpKind::quantize) return false;
+    const auto writers = writers_.find(op.in.front());
+    if (writers == writers_.end()) return false;
+    const Op& source = layer_.forward[writers->second.front()];
+    return source.module != Module::core_attn && recomputed(source, plan_);
+  }
+
   // The tensor the backward pass reads instead of `t`: itself, or its recomputed copy.
   TensorId replacement(TensorId t) {
     if (const auto done = copies_.find(t); done != copies_.end()) return done->second;
     const auto writers = writers_.find(t);
     if (writers == writers_.end() || t == layer_.output) return t;
     for (std::size_t i : writers->second) {
-      if (!recomputed(layer_.forward[i], plan_)) return t;
+      if (!again(i)) return t;
     }
     for (std::size_t i : writers->second) emit(i);
     return copies_.at(t);
   }
 
+  // The rest of a checkpointed module, in its order.
+  void emit_module(Module module) {
+    const bool in_moe = plan_.recompute.contains(Module::moe) && belongs_to_moe(module);
+    const bool checkpoint =
+        plan_.recompute_full || in_moe || module == Module::mlp || module == Module::shared_experts;
+    if (!checkpoint) return;
+    for (std::size_t i = 0; i < layer_.forward.size(); ++i) {
+      const Module other = layer_.forward[i].module;
+      const bool same = plan_.recompute_full || other == module || (in_moe && belongs_to_moe(other));
+      if (same && recomputed(layer_.forward[i], plan_)) emit(i);
+    }
+  }
+
   void emit(std::size_t index) {
     if (!emitted_.emplace(index, true).second) return;
     Op clone = layer_.forward[index];
-    clone.name += ".again";
+    clone.name += backward_names_.contains(clone.name + ".again") ? ".again.2" : ".again";
     clone.phase = Phase::recompute;
     // An in-place operand was copied by its producer's clone already.
     for (TensorId& t : clone.in) t = copies_.contains(t) ? copies_.at(t) : replacement(t);
@@ -79,6 +124,8 @@ class Recomputer {
 
   LayerProgram& layer_;
   const Plan& plan_;
+  bool whole_modules_;
+  std::set<std::string> backward_names_;
   std::map<TensorId, std::vector<std::size_t>> writers_;
   std::map<TensorId, TensorId> copies_;
   std::map<std::size_t, bool> emitted_;
@@ -86,11 +133,11 @@ class Recomputer {
 
 }  // namespace
 
-void apply_recompute(LayerProgram& layer, const Plan& plan) {
+void apply_recompute(LayerProgram& layer, const Plan& plan, Runtime runtime) {
   const bool decoder = layer.kind == LayerKind::dense || layer.kind == LayerKind::moe ||
                        layer.kind == LayerKind::mtp;
   if (!decoder || (plan.recompute.empty() && !plan.recompute_full)) return;
-  Recomputer(layer, plan).run();
+  Recomputer(layer, plan, runtime == Runtime::megatron).run();
 }
 
 }  // namespace pleat

@@ -11,6 +11,8 @@ namespace pleat {
 // Applies plan.recompute and plan.recompute_full to a decoder layer; other layers are left alone.
 // Routing is never recomputed: the chosen experts, probabilities and counts stay saved, so that the
 // second run sends every token where the first one did.
-void apply_recompute(LayerProgram&, const Plan&);
+// Megatron's checkpointed modules (mlp, moe, shared_experts, whole layers) run again in full, what
+// nothing reads included; Pleat runs again what the backward pass reads.
+void apply_recompute(LayerProgram&, const Plan&, Runtime);
 
 }  // namespace pleat

@@ -67,7 +67,7 @@ TEST(Profile, MeasuredPartsRoundTrip) {
          .source = SourceClass::measured,
          .table = "tables/some.csv",
          .corrections = {}};
-  p.gemm.grouped = {Seconds(1.6e-6), Seconds(2.4e-6), 32};
+  p.gemm.grouped = {Seconds(1.6e-6), Seconds(2.4e-6), Seconds(1e-6), digits.next(), 32};
   AttentionRate& rate = p.attention[1][2][0];
   rate.log_seq = {std::log(2048.0), std::log(4096.0)};
   rate.rate = {1e15 * digits.next(), 1e15 * digits.next()};

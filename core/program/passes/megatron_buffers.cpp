@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/program/passes/megatron_buffers.hpp"
+
+#include <algorithm>
+
+namespace pleat {
+namespace {
+
+TensorId add(LayerProgram& layer, const std::string& name, DType type, std::vector<Dim> shape) {
+  layer.tensors.push_back({name, TensorClass::activation, type, std::move(shape)});
+  return TensorId{static_cast<int>(layer.tensors.size()) - 1};
+}
+
+// The head's weight gradient runs beside the reduce-scatter of its input's gradient, whose result
+// is allocated before; the shard that was gathered is saved until then (mcore
+// tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication.backward).
+void scattered_before_wgrad(LayerProgram& layer) {
+  const auto of_head = [](OpKind kind) {
+    return [kind](const Op& op) {
+      return op.kind == kind && op.group == Group::tp && op.module == Module::head;
+    };
+  };
+  const auto gather = std::ranges::find_if(layer.backward, of_head(OpKind::all_gather));
+  const auto scatter = std::ranges::find_if(layer.backward, of_head(OpKind::reduce_scatter));
+  if (gather == layer.backward.end() || scatter == layer.backward.end()) return;
+  for (Op& op : layer.backward) {
+    if (op.phase != Phase::wgrad) continue;
+    op.in.push_back(gather->in.front());
+    op.out.push_back(scatter->out.front());
+  }
+}
+
+// The gathered input of the head lies in Megatron's global memory buffer, for the whole run
+// (get_global_memory_buffer "mpu"; simulator/runtime_buffers.cpp counts it).
+void into_global_buffer(LayerProgram& layer) {
+  for (const auto* ops : {&layer.forward, &layer.backward}) {
+    for (const Op& op : *ops) {
+      if (op.kind != OpKind::all_gather || op.group != Group::tp) continue;
+      Tensor& gathered = layer.tensors[op.out.front().index()];
+      if (gathered.dtype != DType::fp32) gathered.cls = TensorClass::step_scratch;
+    }
+  }
+}
+
+bool is_attention(const Op& op, Pass pass) {
+  return pass == Pass::forward
+             ? op.kind == OpKind::attention || op.kind == OpKind::mla_attention
+             : op.kind == OpKind::attention_bwd || op.kind == OpKind::mla_attention_bwd;
+}
+
+// The exchange of heads against sequence keeps the output on its either side (TransformerEngine
+// context_parallel.py, AttnFuncWithCPAndQKVOA2A; since 2.8).
+void keep_output_before_exchange(LayerProgram& layer, Op& attention) {
+  const Tensor o = layer.tensor(attention.out.front());
+  const TensorId saved = add(layer, "attn.before_exchange", o.dtype, o.shape);
+  attention.out.push_back(saved);
+  for (Op& op : layer.backward) {
+    if (is_attention(op, Pass::backward)) op.in.push_back(saved);
+  }
+}
+
+// The core of latent attention takes keys with the rotary part repeated for every head. They are
+// made with the up-projection, which recomputes them.
+void keep_whole_keys(LayerProgram& layer, Op& attention) {
+  const Tensor o = layer.tensor(attention.out.front());
+  const std::int64_t columns = attention.attr.heads * attention.attr.rope_dim;
+  const TensorId keys = add(layer, "k_rotary", o.dtype, {o.shape.front(), {columns}});
+  const TensorId kv = attention.in[1];
+  const auto writer = std::ranges::find_if(layer.forward, [=](const Op& op) {
+    return op.kind == OpKind::gemm && op.out.front() == kv;
+  });
+  PLEAT_ASSERT(writer != layer.forward.end());
+  writer->out.push_back(keys);
+  attention.in.push_back(keys);
+  for (Op& op : layer.backward) {
+    if (is_attention(op, Pass::backward)) op.in.push_back(keys);
+  }
+}
+
+// Python names the rows before and after the dispatch until the layer's combine has returned
+// (mcore transformer/moe/moe_layer.py, the locals of custom_forward).
+void hold_dispatched_rows(LayerProgram& layer) {
+  std::vector<TensorId> held;
+  for (Op& op : layer.forward) {
+    const bool there = op.kind == OpKind::all_to_all;
+    if (op.module == Module::dispatch && there && op.name == "dispatch") {
+      held = {op.in.front(), op.out.front()};
+    } else if (op.kind == OpKind::all_to_all_back && op.module == Module::combine) {
+      op.in.insert(op.in.end(), held.begin(), held.end());
+    }
+  }
+}
+
+}  // namespace
+
+void add_megatron_buffers(LayerProgram& layer, const Plan& plan) {
+  const bool heads_for_sequence = plan.attention.cp > 1 && plan.cp_comm == CpComm::all_to_all;
+  const auto attention = std::ranges::find_if(
+      layer.forward, [](const Op& op) { return is_attention(op, Pass::forward); });
+  if (attention != layer.forward.end()) {
+    if (heads_for_sequence) keep_output_before_exchange(layer, *attention);
+    if (attention->kind == OpKind::mla_attention) keep_whole_keys(layer, *attention);
+  }
+  if (plan.expert.ep > 1) hold_dispatched_rows(layer);
+  if (layer.kind == LayerKind::head) {
+    scattered_before_wgrad(layer);
+    into_global_buffer(layer);
+  }
+}
+
+}  // namespace pleat

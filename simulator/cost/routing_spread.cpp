@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// On how many ranks or nodes the experts of one token lie. Closed form for plain top-k; Megatron's
+// group-limited routing (moe_utils.py: the groups with the largest sums of their top k/groups
+// scores, then top-k inside) by a Monte Carlo of random scores, once per case.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "simulator/cost/op_work.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr int kSampledTokens = 4000;  // standard error below 0.5% of the mean
+
+struct Spread {
+  int units;
+  std::int64_t experts, top_k, groups, top_groups;
+  auto operator<=>(const Spread&) const = default;
+};
+
+double sampled_units(const Spread& s) {
+  std::mt19937 random(20260822);
+  std::uniform_real_distribution<float> score;
+  const auto experts = static_cast<std::size_t>(s.experts);
+  const auto per_group = static_cast<std::size_t>(s.experts / s.groups);
+  const auto top_k = static_cast<std::size_t>(s.top_k);
+  const std::size_t counted = std::max<std::size_t>(1, top_k / static_cast<std::size_t>(s.top_groups));
+  std::vector<float> scores(experts), sorted(per_group), sums(static_cast<std::size_t>(s.groups));
+  std::vector<std::size_t> order(sums.size()), picks;
+  std::vector<char> hit(static_cast<std::size_t>(s.units));
+  double total = 0;
+  for (int token = 0; token < kSampledTokens; ++token) {
+    for (float& x : scores) x = score(random);
+    for (std::size_t g = 0; g < sums.size(); ++g) {
+      const auto first = scores.begin() + static_cast<std::ptrdiff_t>(g * per_group);
+      std::partial_sort_copy(first, first + static_cast<std::ptrdiff_t>(per_group), sorted.begin(),
+                             sorted.begin() + static_cast<std::ptrdiff_t>(counted),
+                             std::greater<>());
+      sums[g] = std::accumulate(sorted.begin(),
+                                sorted.begin() + static_cast<std::ptrdiff_t>(counted), 0.0F);
+    }
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return sums[a] > sums[b]; });
+    picks.clear();
+    for (std::size_t g = 0; g < static_cast<std::size_t>(s.top_groups); ++g) {
+      for (std::size_t e = 0; e < per_group; ++e) picks.push_back(order[g] * per_group + e);
+    }
+    std::partial_sort(picks.begin(), picks.begin() + static_cast<std::ptrdiff_t>(top_k),
+                      picks.end(),
+                      [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+    std::ranges::fill(hit, 0);
+    for (std::size_t i = 0; i < top_k; ++i) {
+      hit[picks[i] * static_cast<std::size_t>(s.units) / experts] = 1;
+    }
+    total += std::accumulate(hit.begin(), hit.end(), 0.0);
+  }
+  return total / kSampledTokens;
+}
+
+}  // namespace
+
+double distinct_units(int units, std::int64_t experts, std::int64_t top_k) {
+  if (units <= 1) return 1.0;
+  // C(E - E/U, k) / C(E, k) as a product: the chance that no pick falls on one given unit.
+  const double e = static_cast<double>(experts), own = e / units;
+  double none = 1.0;
+  for (std::int64_t i = 0; i < top_k; ++i) {
+    const double left = e - static_cast<double>(i);
+    none *= std::max(0.0, left - own) / left;
+  }
+  return units * (1.0 - none);
+}
+
+double distinct_units(int units, const OpAttributes& a) {
+  const bool limited = a.groups > 1 && a.top_groups < a.groups && a.experts % a.groups == 0 &&
+                       a.top_groups * (a.experts / a.groups) >= a.top_k;
+  if (units <= 1 || !limited) return distinct_units(units, a.experts, a.top_k);
+  static std::mutex mutex;
+  static std::map<Spread, double> known;
+  const Spread key{units, a.experts, a.top_k, a.groups, a.top_groups};
+  const std::lock_guard lock(mutex);
+  const auto [found, fresh] = known.try_emplace(key);
+  if (fresh) found->second = sampled_units(key);
+  return found->second;
+}
+
+}  // namespace pleat
