@@ -19,8 +19,9 @@ def parameters(early):
     """Name -> start, lowest, highest. Clocks are shares of what bursts reach; host times in ms."""
     p = {}
     if early:  # what depends on the release; the rest stays as fitted to later ones
-        for name in ("h100-sxm", "b200", "gb200-nvl72"):
+        for name in ("h100-sxm", "gb200-nvl72"):
             p |= {f"bf16.{name}": (0.92, 0.5, 1.0), f"fp8.{name}": (0.9, 0.5, 1.0)}
+        p["fp8.b200"] = (0.9, 0.5, 1.0)  # no bf16 run
         for host in ("x86", "grace"):
             p |= {f"moe.{host}.none": (1.5, 0.0, 8.0), f"dense.{host}": (0.3, 0.0, 3.0)}
         return p | {"tp_exposed": (0.5, 0.05, 1.0), "overlap_nccl": (0.8, 0.1, 1.0)}
@@ -54,7 +55,7 @@ def apply(profile, name, v):
     """The profile with the values put in: its own constants, or those of its early era."""
     family, host = PLATFORMS[name]
     if f"moe.{host}.partial" not in v:
-        if f"bf16.{name}" not in v:
+        if f"fp8.{name}" not in v:
             return profile
         era = {"sustained_clock": _clock(dict(profile["sustained_clock"]), v, name),
                "tp_overlap_exposed": v["tp_exposed"], "overlap_efficiency_nccl": v["overlap_nccl"],
