@@ -41,6 +41,8 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, !p.overlap.expert_parallel && !p.overlap.delay_wgrad, "overlap",
           "this backend does not overlap microbatches so far",
           "set overlap.expert_parallel and overlap.delay_wgrad to false");
+  require(d, p.flash_attention, "flash_attention", "this backend never stores the score matrix",
+          "set flash_attention to true");
   require(d, p.offload.empty() && p.offload_layers == 0, "offload",
           "this backend keeps activations where they are", "set offload to [], offload_layers to 0");
   const bool fp32_state =

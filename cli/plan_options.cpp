@@ -59,6 +59,7 @@ std::vector<std::pair<std::string, bool*>> switches(ShapeOptions& s) {
           {"no-param-overlap", &s.no_param_overlap},
           {"no-sequence-parallel", &s.no_sequence_parallel},
           {"no-fp8-params", &s.no_fp8_params},
+          {"no-flash-attention", &s.no_flash_attention},
           {"fp8-attention", &s.fp8_attention},
           {"fp8-head", &s.fp8_head}};
 }
@@ -179,6 +180,7 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
   flag("--no-param-overlap", o.no_param_overlap, "Gather weights before the forward pass");
   flag("--no-sequence-parallel", o.no_sequence_parallel, "Tensor parallelism without sequence's");
   flag("--no-fp8-params", o.no_fp8_params, "fp8 plans keep and gather their weights in bf16");
+  flag("--no-flash-attention", o.no_flash_attention, "Attention that stores its score matrix");
   flag("--fp8-attention", o.fp8_attention, "Scores and values in the narrow precision too");
   flag("--fp8-head", o.fp8_head, "The output projection in the narrow precision too");
 }

@@ -30,6 +30,7 @@ struct ShapeOptions {
   bool ep_overlap = false, delay_wgrad = false, tp_overlap = false, shared_expert_overlap = false;
   bool no_grad_overlap = false, no_param_overlap = false, no_sequence_parallel = false;
   bool no_fp8_params = false, fp8_attention = false, fp8_head = false;
+  bool no_flash_attention = false;
 };
 
 struct PlanOptions {

@@ -97,6 +97,7 @@ void set_memory_and_exchange(const ShapeOptions& o, Plan& plan) {
   type(o.exp_avg_sq, "--exp-avg-sq-dtype", plan.optimizer.exp_avg_sq);
   plan.sequence_parallel = !o.no_sequence_parallel;
   plan.fp8_params = !o.no_fp8_params;
+  plan.flash_attention = !o.no_flash_attention;
   plan.fp8_attention = o.fp8_attention;
   plan.fp8_head = o.fp8_head;
   plan.overlap = {.expert_parallel = o.ep_overlap,

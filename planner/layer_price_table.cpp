@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "planner/parallel_rounds.hpp"
+#include "simulator/contention.hpp"
+#include "simulator/layer_timeline.hpp"
 
 namespace pleat {
 namespace {
@@ -31,8 +33,9 @@ bool stays_under_overlap(CostClass cls) {
   return false;
 }
 
-Seconds part_under_overlap(const PassCost& pass) {
-  Seconds sum;
+// `exchange`: what a second of expert exchange costs compute beside it.
+Seconds part_under_overlap(const PassCost& pass, double exchange) {
+  Seconds sum = pass.parts[static_cast<std::size_t>(CostClass::ep_comm)] * exchange;
   for (std::size_t c = 0; c < kCostClasses; ++c) {
     if (stays_under_overlap(static_cast<CostClass>(c))) sum += pass.parts[c];
   }
@@ -97,6 +100,8 @@ LayerPrices LayerPriceTable::price_layers(Plan plan) const {
   const StageProgram stage = compile_stage(model_, one, plan, runtime_, Stage{0});
   const Binding balanced{.routed = balanced_routed_tokens(model_, one, plan)};
 
+  const double exchange = least_cost_of_exchange(view, profile_);
+
   LayerPrices prices;
   for (const LayerProgram& layer : stage.layers) {
     const auto kind = static_cast<std::size_t>(layer.kind);
@@ -105,7 +110,10 @@ LayerPrices LayerPriceTable::price_layers(Plan plan) const {
     prices.kinds[kind] = {
         .forward = costs.forward.time,
         .backward = costs.backward.time,
-        .overlapped = part_under_overlap(costs.forward) + part_under_overlap(costs.backward),
+        .overlapped = part_under_overlap(costs.forward, exchange) +
+                      part_under_overlap(costs.backward, exchange) +
+                      host_of_pass(layer, Pass::forward, view, profile_) +
+                      host_of_pass(layer, Pass::backward, view, profile_),
         .saved = costs.forward.memory.net,
         .weights = {costs.weight_elements[0], costs.weight_elements[1]}};
     if (layer.output) {

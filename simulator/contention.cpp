@@ -7,9 +7,9 @@
 namespace pleat {
 namespace {
 
-// SMs that an exchange holds while it runs.
-double sms_of(const Op& op, const ClusterView& view, const RunConstants& run) {
-  if (op.group != Group::ep || view.dispatcher == Dispatcher::alltoall ||
+// SMs that an exchange of expert tokens, or any other, holds while it runs.
+double sms_of(bool expert, const ClusterView& view, const RunConstants& run) {
+  if (!expert || view.dispatcher == Dispatcher::alltoall ||
       view.dispatcher == Dispatcher::allgather) {
     return run.nccl_sms;
   }
@@ -17,17 +17,23 @@ double sms_of(const Op& op, const ClusterView& view, const RunConstants& run) {
   return view.dispatcher == Dispatcher::deepep ? run.deepep_sms : run.hybridep_sms;
 }
 
+double sm_share(bool expert, const ClusterView& view, const RunConstants& run) {
+  const int sms = view.cluster->gpu.sms;
+  if (sms <= 0) return 0;
+  return std::min(0.9, sms_of(expert, view, run) / sms * run.comm_slowdown_of_compute);
+}
+
 }  // namespace
 
 void set_contention(StreamOp& stream_op, const Op& op, const ClusterView& view,
                     const Profile& profile) {
   if (!is_collective(op.kind) || stream_op.stream != Stream::comm) return;
-  const int sms = view.cluster->gpu.sms;
-  if (sms > 0) {
-    stream_op.sm_share =
-        std::min(0.9, sms_of(op, view, profile) / sms * profile.comm_slowdown_of_compute);
-  }
+  stream_op.sm_share = sm_share(op.group == Group::ep, view, profile);
   stream_op.slowdown = profile.comm_slowdown;
+}
+
+double least_cost_of_exchange(const ClusterView& view, const Profile& profile) {
+  return std::min(1.0, sm_share(true, view, profile) * profile.comm_slowdown);
 }
 
 double exposed_share(const Op& op, const ClusterView& view, const Profile& profile) {

@@ -59,23 +59,6 @@ void link_pieces(StreamOp& stream_op, const PairStep& step, const OpLists& lists
   }
 }
 
-// A third of the layer's host time forward, two thirds backward.
-Seconds host_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& view,
-                     const Profile& profile) {
-  const double share = pass == Pass::forward ? 1.0 / 3 : 2.0 / 3;
-  const auto graph = static_cast<std::size_t>(view.cuda_graph);
-  switch (layer.kind) {
-    case LayerKind::moe:
-    case LayerKind::mtp: return profile.host_per_moe_layer.at(graph) * share;
-    case LayerKind::dense: return profile.host_per_dense_layer.at(graph) * share;
-    case LayerKind::embedding:
-    case LayerKind::head:
-    case LayerKind::recv:
-    case LayerKind::send: return Seconds(0);
-  }
-  return Seconds(0);
-}
-
 LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Binding& binding,
                   const ClusterView& view, const Profile& profile) {
   LayerTimeline line;
@@ -122,6 +105,23 @@ LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Bindi
 }
 
 }  // namespace
+
+// A third of the layer's host time forward, two thirds backward.
+Seconds host_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& view,
+                     const Profile& profile) {
+  const double share = pass == Pass::forward ? 1.0 / 3 : 2.0 / 3;
+  const auto graph = static_cast<std::size_t>(view.cuda_graph);
+  switch (layer.kind) {
+    case LayerKind::moe:
+    case LayerKind::mtp: return profile.host_per_moe_layer.at(graph) * share;
+    case LayerKind::dense: return profile.host_per_dense_layer.at(graph) * share;
+    case LayerKind::embedding:
+    case LayerKind::head:
+    case LayerKind::recv:
+    case LayerKind::send: return Seconds(0);
+  }
+  return Seconds(0);
+}
 
 LayerTimeline pass_timeline(const LayerProgram& layer, Pass pass, const Binding& binding,
                             const ClusterView& view, const Profile& profile) {

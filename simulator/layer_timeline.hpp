@@ -23,6 +23,9 @@ struct LayerTimeline {
   }
 };
 
+// The profile's host time of one pass of a layer, on top of its kernels.
+[[nodiscard]] Seconds host_of_pass(const LayerProgram&, Pass, const ClusterView&, const Profile&);
+
 [[nodiscard]] LayerTimeline pass_timeline(const LayerProgram&, Pass, const Binding&,
                                           const ClusterView&, const Profile&);
 [[nodiscard]] LayerTimeline pair_timeline(const LayerProgram& forward, const LayerProgram& backward,

@@ -157,6 +157,7 @@ std::string summary(const Plan& plan) {
   text += list_of(" offload=", plan.offload);
   if (plan.offload_layers > 0) text += fmt::format(" offload-layers={}", plan.offload_layers);
   if (is_fp8(plan.precision) && !plan.fp8_params) text += " bf16-params";
+  if (!plan.flash_attention) text += " no-flash-attention";
   if (plan.fp8_attention) text += " fp8-attention";
   if (plan.fp8_head) text += " fp8-head";
   text += overlap_text(plan.overlap);

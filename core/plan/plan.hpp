@@ -87,6 +87,7 @@ struct Plan {
   int recompute_layers = 0;       // full: the first so many layers of each chunk; 0: all
   std::set<Offload> offload;      // activations kept in host memory
   int offload_layers = 0;         // whole layers' activations in host memory (--cpu-offloading)
+  bool flash_attention = true;    // false: the score matrix is stored, as before FlashAttention
   bool fp8_attention = false;     // scores and values in the narrow precision too
   bool fp8_head = false;          // and the output projection
   bool fp8_params = true;         // fp8 and mxfp8: weights are kept and gathered in it (fp8 only)

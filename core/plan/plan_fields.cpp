@@ -158,6 +158,7 @@ JsonValue write_plan(const Plan& p) {
       .set("recompute_layers", p.recompute_layers)
       .set("offload", write_set(p.offload))
       .set("offload_layers", p.offload_layers)
+      .set("flash_attention", p.flash_attention)
       .set("fp8_attention", p.fp8_attention)
       .set("fp8_head", p.fp8_head)
       .set("fp8_params", p.fp8_params)
@@ -186,6 +187,7 @@ Plan read_plan(ObjectReader r) {
   read_count(r, "recompute_layers", kLayersOrAll, p.recompute_layers);
   read_set(r, "offload", kOffloadable, p.offload);
   read_count(r, "offload_layers", kLayersOrAll, p.offload_layers);
+  read_flag(r, "flash_attention", p.flash_attention);
   read_flag(r, "fp8_attention", p.fp8_attention);
   read_flag(r, "fp8_head", p.fp8_head);
   read_flag(r, "fp8_params", p.fp8_params);

@@ -12,6 +12,13 @@
 namespace pleat {
 namespace {
 
+// Passes over the stored scores in bf16: the product writes them, softmax with scale and mask reads
+// and writes, dropout reads and writes (and its mask, half as wide), the second product reads.
+constexpr double kScorePassesForward = 6.5;
+// The gradient is written, dropout reads and writes (and its mask), softmax reads two and writes
+// one, three products read.
+constexpr double kScorePassesBackward = 9.5;
+
 // Sizes on this rank.
 struct GqaSizes {
   std::int64_t heads, groups, d, dv;
@@ -86,7 +93,19 @@ TensorId dense_core(LayerBuilder& b, TensorId qkv, const AttentionSpec& a, const
     sinks = b.weight("sinks", {{z.heads}}, Bucket::dense);
     in.push_back(*sinks);
   }
-  shape(b.push(OpKind::attention, "attn", Module::core_attn, in, {o, lse}), s);
+  // Without FlashAttention the probabilities, the dropout mask and what it leaves stay for the
+  // backward pass: 5 a s^2 bytes (arXiv:2205.05198).
+  std::vector<TensorId> scores;
+  if (!s.plan.flash_attention) {
+    const std::vector<Dim> square{{s.S}, {z.heads * s.seq}};
+    scores = {b.activation("attn.probs", square, s.act), b.activation("attn.dropped", square, s.act),
+              b.activation("attn.mask", square, DType::u8)};
+  }
+  std::vector<TensorId> out{o, lse};
+  out.insert(out.end(), scores.begin(), scores.end());
+  Op& core = b.push(OpKind::attention, "attn", Module::core_attn, in, out);
+  shape(core, s);
+  if (!scores.empty()) core.attr.score_passes = kScorePassesForward;
   b.on_backward([=, &b] {
     const LocalShape& sh = b.shape();
     const TensorId d_o = b.gradient(o);
@@ -105,9 +124,11 @@ TensorId dense_core(LayerBuilder& b, TensorId qkv, const AttentionSpec& a, const
       reads.push_back(*sinks);
       writes.push_back(b.weight_gradient(*sinks));
     }
-    shape(b.push_backward(OpKind::attention_bwd, "attn.bwd", Module::core_attn, Phase::backward,
-                          reads, writes),
-          sh);
+    reads.insert(reads.end(), scores.begin(), scores.end());
+    Op& back = b.push_backward(OpKind::attention_bwd, "attn.bwd", Module::core_attn,
+                               Phase::backward, reads, writes);
+    shape(back, sh);
+    if (!scores.empty()) back.attr.score_passes = kScorePassesBackward;
     if (sh.cp > 1) {  // sums every shard's contribution into the key and value columns of dqkv
       b.push_backward(OpKind::reduce_scatter, "kv.rs", Module::core_attn, Phase::backward,
                       {writes[1]}, {dqkv})

@@ -116,6 +116,7 @@ struct OpAttributes {
   std::int64_t rope_offset = 0;  // first rotary column of a head
   std::int64_t experts = 0, local_experts = 0, top_k = 0;
   std::int64_t groups = 1, top_groups = 1;  // group-limited routing
+  double score_passes = 0;    // attention that stores its scores: times they pass through memory
   double passes = 1;          // element-wise: times its operands' bytes, of a chain that is not fused;
                               // 0: done inside a neighbouring kernel (exchanges too)
   std::int64_t width = 0;     // slice_norm: columns normalised; grouped_gemm: columns of one expert's B

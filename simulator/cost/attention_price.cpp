@@ -59,12 +59,37 @@ Rate rate_at(const AttentionRate& r, double seq) {
   return {std::max(rate, kLowestShare * r.rate.front()), share == 0};
 }
 
+// Two batched products over the whole square, forward; four, backward (nothing is computed again);
+// softmax and dropout between them, bound by memory.
+KernelPrice stored_scores_price(const Op& op, const OpWork& work, const std::vector<Tensor>& tensors,
+                                const Binding& binding, const ClusterView& view,
+                                const Profile& profile) {
+  constexpr double kProductShare = 0.5;  // of the peak: the depth of one product is a head's size
+  constexpr double kKernels = 5;
+  const bool backward = work.kernel == KernelClass::attention_bwd;
+  const double d = static_cast<double>(op.attr.head_dim);
+  const Tensor& output = tensors[(backward ? op.in.front() : op.out.front()).index()];
+  const double scores = static_cast<double>(output.elements(binding)) / d *
+                        static_cast<double>(op.attr.seq);
+  const GpuSpec& gpu = view.cluster->gpu;
+  const FlopsPerSecond rate = usable_peak(gpu, DType::bf16) * kProductShare *
+                              clock_of(profile.sustained_clock, work.kernel, DType::bf16);
+  const EfficiencyCurve& passes = profile.kernel(KernelClass::activation);
+  const double products = backward ? 4 : 2;
+  return {Flops(2.0 * products * scores * d) / rate +
+              Bytes(2.0 * op.attr.score_passes * scores) /
+                  (gpu.memory_bandwidth * passes.memory_efficiency) +
+              passes.fixed * (backward ? 2 * kKernels : kKernels),
+          SourceClass::fitted};
+}
+
 }  // namespace
 
 std::optional<KernelPrice> attention_price(const Op& op, const OpWork& work,
                                            const std::vector<Tensor>& tensors,
                                            const Binding& binding, const ClusterView& view,
                                            const Profile& profile) {
+  if (op.attr.score_passes > 0) return stored_scores_price(op, work, tensors, binding, view, profile);
   const bool mla = op.kind == OpKind::mla_attention || op.kind == OpKind::mla_attention_bwd;
   const bool causal = mla || op.kind == OpKind::attention || op.kind == OpKind::attention_bwd;
   if (!causal) return std::nullopt;  // recurrences and selected keys: on the efficiency curve

@@ -38,7 +38,8 @@ struct Priced {
   StepEstimate estimate;
 };
 
-// Nothing is recomputed where that fits; else the fastest choice that fits, else the smallest.
+// Nothing is recomputed where that fits; else the fastest choice that fits, FSDP among them where the
+// sharding is open, else the smallest.
 Priced with_best_recompute(const RunRequest& r, const Plan& plan) {
   Priced best{plan, price(r, plan)};
   if (!r.open.recompute || best.estimate.fits) return best;
@@ -48,6 +49,12 @@ Priced with_best_recompute(const RunRequest& r, const Plan& plan) {
     tried.recompute = choice.modules;
     tried.recompute_full = choice.full;
     if (tried == plan || violations(context_of(r, tried)).size() > broken) continue;
+    StepEstimate e = price(r, tried);
+    if (better(e, best.estimate)) best = {std::move(tried), std::move(e)};
+  }
+  if (r.open.sharding) {
+    Plan tried = plan;
+    tried.sharding = Sharding::zero3;
     StepEstimate e = price(r, tried);
     if (better(e, best.estimate)) best = {std::move(tried), std::move(e)};
   }

@@ -22,15 +22,17 @@ struct Defaults {
   Sharding sharding = Sharding::zero1;  // DDP with the distributed optimizer
   bool overlap = true;                  // of gradients and parameters
   bool sequence_parallel = true;
+  bool flash_attention = true;
 };
 
 Defaults defaults_of(const MeasuredRun& run) {
   const auto era_has = [&](const char* part) { return run.era.find(part) != std::string::npos; };
   // Megatron-LM of 2021 had neither sequence parallelism nor a distributed optimizer; that of 2022
-  // (arXiv:2205.05198) brought the former. Neither overlapped gradients with the backward pass.
-  if (era_has("2104.04473")) return {Sharding::none, false, false};
-  if (era_has("2205.05198")) return {Sharding::none, false, true};
-  if (run.runtime == "megatron-deepspeed") return {Sharding::none, false, false};
+  // (arXiv:2205.05198) brought the former. Neither overlapped gradients with the backward pass, nor had
+  // FlashAttention.
+  if (era_has("2104.04473")) return {Sharding::none, false, false, false};
+  if (era_has("2205.05198")) return {Sharding::none, false, true, false};
+  if (run.runtime == "megatron-deepspeed") return {Sharding::none, false, false, false};
   return {};
 }
 
@@ -87,6 +89,7 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
   Plan& p = r.plan;
   set_degrees(run, r);
   p.sequence_parallel = words.sequence_parallel.value_or(defaults.sequence_parallel);
+  p.flash_attention = defaults.flash_attention;
   if (words.precision) p.precision = precision_of_word(*words.precision, problems);
   p.sharding =
       words.sharding ? sharding_of_word(*words.sharding, problems) : defaults.sharding;
@@ -99,6 +102,7 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
     p.dispatcher_sms = words.dispatcher_sms.value_or(0);
   }
   r.open.recompute = !words.recompute;
+  r.open.sharding = !words.sharding && p.sharding == Sharding::zero1;
   if (words.recompute) apply_recompute_words(*words.recompute, p, problems);
   apply_offload_words(words.offload, p, problems);
   apply_optimizer_words(words.optimizer, is_bridge(run.era), p);

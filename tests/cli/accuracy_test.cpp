@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Guards against regressions of accuracy on the published runs that ship. The figures themselves are
+// in docs/VALIDATION.md; the limits here are those figures and some room.
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "core/json/parse.hpp"
+#include "tests/cli/run_pleat.hpp"
+
+namespace pleat::cli_test {
+namespace {
+
+JsonValue summary_of(const std::string& rows) {
+  const Said run = run_pleat({"validate", "--rows",
+                              std::string(PLEAT_SOURCE_DIR) + "/configs/validation/" + rows, "--json"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return *parse_json(run.out, rows).find("summary");
+}
+
+double number(const JsonValue& errors, const char* key) {
+  const JsonValue& value = *errors.find(key);
+  return value.as_double() ? *value.as_double() : static_cast<double>(*value.as_integer());
+}
+
+// Errors of one goal of the summary.
+const JsonValue& goal(const JsonValue& summary, const std::string& name) {
+  for (const JsonValue& g : *summary.find("by")->find("goal")->as_array()) {
+    if (*g.find("value")->as_string() == name) return *g.find("error");
+  }
+  throw std::runtime_error("no goal " + name);
+}
+
+TEST(Accuracy, PublishedMegatronRuns) {
+  const JsonValue summary = summary_of("runs.jsonl");
+  EXPECT_EQ(number(summary, "missed"), 0);
+  const JsonValue& a = goal(summary, "tier A");
+  EXPECT_GE(number(a, "count"), 137);
+  EXPECT_LE(number(a, "median"), 0.030);
+  EXPECT_LE(number(a, "p90"), 0.090);
+  const JsonValue& late = goal(summary, "tiers A and B, nemo-25.09 on");
+  EXPECT_LE(number(late, "median"), 0.035);
+  EXPECT_LE(number(late, "p90"), 0.140);
+}
+
+TEST(Accuracy, PeakMemoryOfSimuMaxRuns) {
+  const JsonValue summary = summary_of("simumax_b200.jsonl");
+  const JsonValue& memory = *summary.find("memory_error");
+  EXPECT_GE(number(memory, "count"), 43);
+  EXPECT_LE(number(memory, "mean"), 0.004);
+  EXPECT_LE(number(memory, "worst"), 0.010);
+}
+
+}  // namespace
+}  // namespace pleat::cli_test
