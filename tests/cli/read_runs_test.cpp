@@ -84,6 +84,8 @@ TEST(RunEra, MonthsOfReleasesAndCommits) {
   EXPECT_EQ(month_of_era("nemo-26.02.01"), 26 * 12 + 1);
   EXPECT_EQ(month_of_era("main-2026-07"), 26 * 12 + 6);
   EXPECT_EQ(month_of_era("nemo-25.13"), std::nullopt);
+  EXPECT_EQ(month_of_era("Parallel Folding (2504.14960)"), 25 * 12 + 3);
+  EXPECT_EQ(month_of_era("a paper (1234)"), std::nullopt);
   EXPECT_EQ(month_of_era("vtrain"), std::nullopt);
 }
 

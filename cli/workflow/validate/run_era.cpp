@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <regex>
 
 namespace pleat::cli {
 namespace {
@@ -19,12 +20,20 @@ std::optional<int> month_of(const std::string& text, char separator) {
   return (year % 100) * 12 + month - 1;
 }
 
+// "Parallel Folding (2504.14960)": an arXiv number begins with year and month.
+std::optional<int> month_of_paper(const std::string& text) {
+  static const std::regex number(R"(\((\d\d)(0[1-9]|1[0-2])\.\d{5}\))");
+  std::smatch found;
+  if (!std::regex_search(text, found, number)) return std::nullopt;
+  return std::stoi(found[1]) * 12 + std::stoi(found[2]) - 1;
+}
+
 }  // namespace
 
 std::optional<int> month_of_era(const std::string& era) {
   if (era.starts_with("nemo-")) return month_of(era.substr(5), '.');
   if (era.starts_with("main-")) return month_of(era.substr(5), '-');
-  return std::nullopt;
+  return month_of_paper(era);
 }
 
 Profile profile_of_era(const Profile& profile, const std::string& era) {

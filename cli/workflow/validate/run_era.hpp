@@ -10,8 +10,8 @@
 
 namespace pleat::cli {
 
-// Months of a release "nemo-25.11", "nemo-26.02.01" or a commit's date "main-2026-07", counted from
-// 2000; nothing for other words.
+// Months of a release "nemo-25.11", "nemo-26.02.01", a commit's date "main-2026-07" or an arXiv
+// number "… (2504.14960)", counted from 2000; nothing for other words.
 [[nodiscard]] std::optional<int> month_of_era(const std::string& era);
 
 // The profile with the constants of the run's era: the one of that name, else the last one before

@@ -73,7 +73,8 @@ void set_degrees(const MeasuredRun& run, RunRequest& r) {
   r.open.tp = !words.tp;
   r.open.pp = !words.pp;
   // Megatron-DeepSpeed and the Megatron of 2021 and 2022 papers that say nothing do not interleave.
-  r.open.vpp = !words.vpp && !words.layout && run.runtime == "megatron" && month_of_era(run.era);
+  const bool interleaves = month_of_era(run.era).value_or(0) >= 23 * 12;
+  r.open.vpp = !words.vpp && !words.layout && run.runtime == "megatron" && interleaves;
   if (!r.model.moe) {
     if (words.ep.value_or(1) > 1) r.notes.push_back("EP of a dense model is left out");
     return;

@@ -47,14 +47,16 @@ class Sharder {
     return TensorId{static_cast<int>(layer_.tensors.size()) - 1};
   }
 
-  static Op exchange(OpKind kind, const std::string& name, Phase phase, Group group) {
+  Op exchange(OpKind kind, const std::string& name, Phase phase, Group group) const {
     Op op;
     op.kind = kind;
     op.name = name;
     op.phase = phase;
     op.module = Module::grad_sync;
     op.group = group;
-    op.stream = Stream::comm;
+    const bool beside =
+        kind == OpKind::all_gather ? plan_.overlap.param_gather : plan_.overlap.grad_reduce;
+    if (beside) op.stream = Stream::comm;
     return op;
   }
 

@@ -9,7 +9,8 @@
 namespace pleat {
 
 // Adds the gathers and reductions of plan.sharding to a layer with weights, over dp × cp for dense
-// weights and over edp for experts. They run beside compute, a layer ahead or behind.
+// weights and over edp for experts. They run beside compute, a layer ahead or behind, where
+// the plan overlaps gradients and parameters.
 void apply_sharding(LayerProgram&, const Plan&);
 
 }  // namespace pleat
