@@ -72,6 +72,13 @@ class Fit:
             if f"moe.{host}.router" in v:
                 result.append(0.4 * (v[f"moe.{host}.router"] -
                                      (v[f"moe.{host}.none"] + v[f"moe.{host}.partial"]) / 2))
+        for kind in ("bf16", "fp8"):  # GPUs of one family clock alike unless the runs say otherwise
+            alike = [v[f"{kind}.{n}"] for n, (family, _) in PLATFORMS.items()
+                     if family == "blackwell" and f"{kind}.{n}" in v]
+            result += [0.6 * (clock - statistics.fmean(alike)) for clock in alike]
+        for mode in ("none", "router", "partial"):  # host processors too
+            if f"moe.x86.{mode}" in v and f"moe.grace.{mode}" in v:
+                result.append(0.1 * (v[f"moe.x86.{mode}"] - v[f"moe.grace.{mode}"]))
         result += [0.05 * (a - b) / max(0.05, abs(b)) for a, b in zip(x, self.start)]
         return numpy.array(result)
 
