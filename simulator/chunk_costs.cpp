@@ -4,7 +4,6 @@
 #include "simulator/chunk_costs.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "simulator/layer_memory.hpp"
@@ -25,6 +24,11 @@ std::vector<int> decoder_positions(const StageProgram& stage, ChunkId chunk) {
     if (is_decoder(stage, instances[i])) positions.push_back(static_cast<int>(i));
   }
   return positions;
+}
+
+bool same_programs(const ChunkProgram& a, const ChunkProgram& b) {
+  return std::ranges::equal(a.instances, b.instances,
+                            [](const auto& x, const auto& y) { return x.program == y.program; });
 }
 
 }  // namespace
@@ -56,54 +60,48 @@ std::vector<PairedPosition> pair_positions(const StageProgram& stage, ChunkId fo
   return positions;
 }
 
-StageCosts price_stage(const StageProgram& stage, const Binding& expected, const Binding& capacity,
-                       const ClusterView& view, const Profile& profile,
-                       const OverlapFlags& overlap) {
+StageCosts sum_stage(const StageProgram& stage, std::vector<LayerCosts> layers,
+                     const PairSource& pair) {
   StageCosts costs;
-  costs.layers.reserve(stage.layers.size());
-  for (const LayerProgram& layer : stage.layers) {
-    costs.layers.push_back(price(layer, expected, capacity, view, profile));
-  }
-  auto layer_costs = [&](ChunkId chunk, int position) -> const LayerCosts& {
-    const auto& instances = stage.chunks[chunk.index()].instances;
-    return costs.layers[static_cast<std::size_t>(
-        instances[static_cast<std::size_t>(position)].program)];
+  costs.layers = std::move(layers);
+  const auto program_at = [&](std::size_t chunk, int position) {
+    const auto& instances = stage.chunks[chunk].instances;
+    return static_cast<std::size_t>(instances[static_cast<std::size_t>(position)].program);
   };
-  const int chunks = static_cast<int>(stage.chunks.size());
-  for (int c = 0; c < chunks; ++c) {
+  const std::size_t chunks = stage.chunks.size();
+  for (std::size_t c = 0; c < chunks; ++c) {
     PassCost forward, backward;
-    const int count = static_cast<int>(stage.chunks[static_cast<std::size_t>(c)].instances.size());
-    for (int i = 0; i < count; ++i) append(forward, layer_costs({c}, i).forward);
-    for (int i = count - 1; i >= 0; --i) append(backward, layer_costs({c}, i).backward);
+    const int count = static_cast<int>(stage.chunks[c].instances.size());
+    for (int i = 0; i < count; ++i) append(forward, costs.layers[program_at(c, i)].forward);
+    for (int i = count - 1; i >= 0; --i) append(backward, costs.layers[program_at(c, i)].backward);
     costs.forward.push_back(forward);
     costs.backward.push_back(backward);
   }
-  if (!overlap.expert_parallel) return costs;
+  if (!pair) return costs;
 
-  std::map<std::pair<int, int>, PassCost> known;  // by layer programs
-  for (int f = 0; f < chunks; ++f) {
-    for (int b = 0; b < chunks; ++b) {
-      PassCost total;
-      for (const PairedPosition& at : pair_positions(stage, {f}, {b})) {
+  // Chunks of the same layers pair alike.
+  std::vector<std::size_t> alike(chunks);
+  for (std::size_t c = 0; c < chunks; ++c) {
+    while (!same_programs(stage.chunks[alike[c]], stage.chunks[c])) ++alike[c];
+  }
+  costs.pairs.resize(chunks * chunks);
+  for (std::size_t f = 0; f < chunks; ++f) {
+    for (std::size_t b = 0; b < chunks; ++b) {
+      PassCost& total = costs.pairs[f * chunks + b];
+      if (alike[f] != f || alike[b] != b) {
+        total = costs.pairs[alike[f] * chunks + alike[b]];
+        continue;
+      }
+      const ChunkId fc{static_cast<int>(f)}, bc{static_cast<int>(b)};
+      for (const PairedPosition& at : pair_positions(stage, fc, bc)) {
         if (at.backward < 0) {
-          append(total, layer_costs({f}, at.forward).forward);
+          append(total, costs.layers[program_at(f, at.forward)].forward);
         } else if (at.forward < 0) {
-          append(total, layer_costs({b}, at.backward).backward);
+          append(total, costs.layers[program_at(b, at.backward)].backward);
         } else {
-          const auto& fi = stage.chunks[static_cast<std::size_t>(f)].instances;
-          const auto& bi = stage.chunks[static_cast<std::size_t>(b)].instances;
-          const int fp = fi[static_cast<std::size_t>(at.forward)].program;
-          const int bp = bi[static_cast<std::size_t>(at.backward)].program;
-          auto [found, fresh] = known.try_emplace({fp, bp});
-          if (fresh) {
-            found->second = price_pair(stage.layers[static_cast<std::size_t>(fp)],
-                                       stage.layers[static_cast<std::size_t>(bp)], expected, view,
-                                       profile, overlap.delay_wgrad);
-          }
-          append(total, found->second);
+          append(total, pair(program_at(f, at.forward), program_at(b, at.backward)));
         }
       }
-      costs.pairs.push_back(total);
     }
   }
   return costs;

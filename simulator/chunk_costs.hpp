@@ -3,6 +3,7 @@
 // Cost of a stage's chunks: each distinct layer priced once, then added up along the chunk.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/program/program.hpp"
@@ -22,11 +23,13 @@ struct StageCosts {
   }
 };
 
-// `overlap.expert_parallel`: also pairs of chunks, the i-th decoder layer from the front of one
-// with the i-th from the back of the other; what has no partner runs alone.
-[[nodiscard]] StageCosts price_stage(const StageProgram&, const Binding& expected,
-                                     const Binding& capacity, const ClusterView&, const Profile&,
-                                     const OverlapFlags& overlap);
+// Price of a forward layer beside a backward one, both indices into StageProgram::layers.
+using PairSource = std::function<PassCost(std::size_t forward, std::size_t backward)>;
+
+// Adds layers up along the chunks. With `pair` also pairs of chunks, the i-th decoder layer from the
+// front of one with the i-th from the back of the other; what has no partner runs alone.
+[[nodiscard]] StageCosts sum_stage(const StageProgram&, std::vector<LayerCosts> layers,
+                                   const PairSource& pair = {});
 
 // Positions of a paired run of two chunks, in execution order; -1: no partner.
 struct PairedPosition {

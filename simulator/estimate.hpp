@@ -47,23 +47,6 @@ struct StepEstimate {
   bool fits = false;             // peak within the GPU's memory
 };
 
-// One pass through a pipeline of priced chunks. times[stage][chunk] of each pass.
-struct ChunkTimes {
-  Seconds forward, backward;
-};
-struct PipelineTiming {
-  Seconds end;
-  std::vector<Seconds> busy;     // by stage
-  std::vector<Seconds> finish;   // by stage: end of its last slot
-  struct Event { Stage stage; Slot slot; Seconds start, duration; };
-  std::vector<Event> events;     // only if asked for
-};
-// Exact event simulation of Megatron's order: an op starts when its rank is free and its producer
-// is done plus the transfer. transfer: seconds per boundary and direction.
-[[nodiscard]] PipelineTiming simulate_pipeline(const Schedule&,
-                                               const std::vector<std::vector<ChunkTimes>>& times,
-                                               Seconds transfer, bool keep_events);
-
 // Prices every layer kind, evaluates the pipeline, adds the step's prologue and epilogue.
 // Throws nothing; an infeasible plan is an estimate with fits == false.
 [[nodiscard]] StepEstimate estimate(const Program&, const ClusterSpec&, const Profile&);

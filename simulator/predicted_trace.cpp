@@ -14,28 +14,32 @@ bool is_transfer(const Op& op) { return op.kind == OpKind::send || op.kind == Op
 
 class StageTrace {
  public:
-  StageTrace(const Program& program, const StepTimeline& step, std::size_t stage,
+  StageTrace(const Program& program, const ClusterView& view, std::size_t stage,
              const Profile& profile, std::vector<Span>& spans)
-      : step_(step), stage_(program.stages[stage]), profile_(profile), spans_(spans),
+      : view_(view),
+        routed_(routed_tokens(program.model, program.workload, program.plan)),
+        stage_(program.stages[stage]), profile_(profile), spans_(spans),
         rank_(stage_.stage.value * (program.plan.world() / program.plan.attention.pp)),
         delay_wgrad_(program.plan.overlap.delay_wgrad) {
     for (const LayerProgram& layer : stage_.layers) {
       for (Pass pass : {Pass::forward, Pass::backward}) {
         passes_[static_cast<std::size_t>(pass)].push_back(
-            pass_timeline(layer, pass, step.expected, step.view, profile));
+            pass_timeline(layer, pass, routed_, view, profile));
       }
     }
   }
 
-  void add_step_ops(const std::vector<StepOpCost>& ops) {
-    for (const StepOpCost& s : ops) {
-      spans_.push_back({.key = {.stage = stage_.stage.value, .op = s.op->name},
+  // `costs` and `starts` are parallel to `ops`.
+  void add_step_ops(const std::vector<Op>& ops, const std::vector<StepOpCost>& costs,
+                    const std::vector<Seconds>& starts) {
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      spans_.push_back({.key = {.stage = stage_.stage.value, .op = ops[i].name},
                         .rank = rank_,
-                        .stream = s.op->stream,
-                        .start_s = s.start.base(),
-                        .duration_s = s.exposed.base(),
-                        .category = name_of(s.op->module),
-                        .bytes = static_cast<std::int64_t>(s.cost.bytes.base())});
+                        .stream = ops[i].stream,
+                        .start_s = starts[i].base(),
+                        .duration_s = costs[i].exposed.base(),
+                        .category = name_of(ops[i].module),
+                        .bytes = static_cast<std::int64_t>(costs[i].cost.bytes.base())});
     }
   }
 
@@ -57,7 +61,7 @@ class StageTrace {
       }
       const LayerTimeline line =
           pair_timeline(program_at(forward, at.forward), program_at(backward, at.backward),
-                        step_.expected, step_.view, profile_, delay_wgrad_);
+                        routed_, view_, profile_, delay_wgrad_);
       for (std::size_t i = 0; i < line.steps.size(); ++i) {
         const bool f = line.steps[i].pass == Pass::forward;
         add_op(f ? forward : backward, f ? at.forward : at.backward, line, i, start);
@@ -106,7 +110,8 @@ class StageTrace {
          .bytes = static_cast<std::int64_t>(cost.bytes.base())});
   }
 
-  const StepTimeline& step_;
+  const ClusterView& view_;
+  Binding routed_;
   const StageProgram& stage_;
   const Profile& profile_;
   std::vector<Span>& spans_;
@@ -120,7 +125,10 @@ class StageTrace {
 Trace predicted_trace(const Program& program, const ClusterSpec& cluster, const Profile& burst,
                       int max_microbatches) {
   const Profile profile = warm_profile(program, cluster, burst);
-  const StepTimeline step = price_step(program, cluster, profile, true);
+  const ClusterView view = view_cluster(cluster, program.plan);
+  const StageRecords records = record_stages(program, view, profile);
+  const ScheduleTable table = table_of(program);
+  const StepTimeline step = run_step(records, table, true);
   Trace trace{.kind = "predicted",
               .model = program.model.name,
               .cluster = cluster.name,
@@ -131,27 +139,28 @@ Trace predicted_trace(const Program& program, const ClusterSpec& cluster, const 
   trace.step_s = (end + profile.step_overhead).base();
   for (std::size_t s = 0; s < program.stages.size(); ++s) {
     const StageProgram& stage = program.stages[s];
-    trace.peak_bytes = std::max(
-        trace.peak_bytes,
-        stage_memory(stage, step.stages[s], runtime_bytes(program, stage)).peak);
-    StageTrace out(program, step, s, profile, trace.spans);
-    out.add_step_ops(step.prologue[s]);
-    std::vector<const PipelineTiming::Event*> events;
-    for (const auto& event : step.pipeline.events) {
-      if (event.stage == stage.stage) events.push_back(&event);
+    trace.peak_bytes =
+        std::max(trace.peak_bytes, stage_memory(stage.stage, *records[s], table.work[s]).peak);
+    StageTrace out(program, view, s, profile, trace.spans);
+    std::vector<Seconds> starts;
+    Seconds at;
+    for (const StepOpCost& op : records[s]->prologue) {
+      starts.push_back(at);
+      at += op.exposed;
     }
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      const Slot& slot = events[i]->slot;
+    out.add_step_ops(stage.prologue, records[s]->prologue, starts);
+    for (std::size_t i = 0; i < table.steps.size(); ++i) {
+      if (table.steps[i].stage != stage.stage.value) continue;
+      const auto at_slot = static_cast<std::size_t>(table.steps[i].slot);
+      const bool paired = table.steps[i].output[1] >= 0;
+      const Slot& slot = stage.order[at_slot];
+      const Slot& other = stage.order[paired ? at_slot + 1 : at_slot];
       const auto shown = [&](const Slot& x) { return x.microbatch.value < max_microbatches; };
-      if (slot.with_next) {
-        const Slot& other = events[i + 1]->slot;
-        if (shown(slot) && shown(other)) out.add_pair(slot, other, events[i]->start);
-        ++i;
-      } else if (shown(slot)) {
-        out.add_slot(slot, events[i]->start);
-      }
+      if (!shown(slot) || !shown(other)) continue;
+      paired ? out.add_pair(slot, other, step.pipeline.starts[i])
+             : out.add_slot(slot, step.pipeline.starts[i]);
     }
-    out.add_step_ops(step.epilogue[s]);
+    out.add_step_ops(stage.epilogue, records[s]->epilogue, step.step_end.starts[s]);
   }
   return trace;
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "simulator/layer_memory.hpp"
+#include "simulator/schedule_table.hpp"
+#include "simulator/stage_record.hpp"
 
 namespace pleat {
 namespace {
@@ -13,20 +15,6 @@ namespace {
 const StepLifetime* lifetime_of(const StageProgram& stage, TensorId id) {
   const auto found = std::ranges::find(stage.step_lives, id, &StepLifetime::tensor);
   return found == stage.step_lives.end() ? nullptr : &*found;
-}
-
-MemoryDelta replay(const StageProgram& stage, const StageCosts& costs) {
-  MemoryDelta total;
-  for (std::size_t i = 0; i < stage.order.size(); ++i) {
-    const Slot& slot = stage.order[i];
-    if (slot.with_next) {
-      total = then(total, costs.pair(slot.chunk, stage.order[i + 1].chunk).memory);
-      ++i;
-    } else {
-      total = then(total, costs.pass(slot.pass, slot.chunk).memory);
-    }
-  }
-  return total;
 }
 
 }  // namespace
@@ -65,18 +53,30 @@ MemoryDelta epilogue_memory(const StageProgram& stage) {
   return delta;
 }
 
-StageMemory stage_memory(const StageProgram& stage, const StageCosts& costs,
-                         const RuntimeBytes& runtime) {
-  const StateBytes state = state_bytes(stage);
-  const MemoryDelta step = then(replay(stage, costs), epilogue_memory(stage));
-  StageMemory memory{.stage = stage.stage,
-                     .weights = state.weights,
-                     .gradients = state.gradients,
-                     .optimizer = state.optimizer,
-                     .activations = state.other + step.peak,
-                     .runtime = runtime.allocated + runtime.outside,
-                     .outside = runtime.outside};
-  memory.peak = state.total() + step.peak + memory.runtime;
+MemoryDelta replay(std::span<const std::int32_t> work, const StageCosts& costs) {
+  const int vpp = static_cast<int>(costs.forward.size());
+  const int paired = SlotWork::pair(0, 0, vpp);
+  MemoryDelta total;
+  for (const std::int32_t w : work) {
+    const PassCost& cost = w < vpp      ? costs.forward[static_cast<std::size_t>(w)]
+                           : w < paired ? costs.backward[static_cast<std::size_t>(w - vpp)]
+                                        : costs.pairs[static_cast<std::size_t>(w - paired)];
+    total = then(total, cost.memory);
+  }
+  return total;
+}
+
+StageMemory stage_memory(Stage stage, const StageRecord& record,
+                         std::span<const std::int32_t> work) {
+  const MemoryDelta step = then(replay(work, record.costs), record.epilogue_memory);
+  StageMemory memory{.stage = stage,
+                     .weights = record.state.weights,
+                     .gradients = record.state.gradients,
+                     .optimizer = record.state.optimizer,
+                     .activations = record.state.other + step.peak,
+                     .runtime = record.runtime.allocated + record.runtime.outside,
+                     .outside = record.runtime.outside};
+  memory.peak = record.state.total() + step.peak + memory.runtime;
   return memory;
 }
 

@@ -4,6 +4,8 @@
 // rest.
 #pragma once
 
+#include <span>
+
 #include "core/program/program.hpp"
 #include "simulator/chunk_costs.hpp"
 #include "simulator/estimate.hpp"
@@ -28,8 +30,12 @@ struct RuntimeBytes {
 // Pleat holds none.
 [[nodiscard]] RuntimeBytes runtime_bytes(const Program&, const StageProgram&);
 
-// Replays the slots with per-chunk trajectories: O(slots). Same result as peak_live_bytes when
-// every microbatch and layer routes the capacity the costs were priced with.
-[[nodiscard]] StageMemory stage_memory(const StageProgram&, const StageCosts&, const RuntimeBytes&);
+struct StageRecord;
+
+// Replays the slots (`work`: SlotWork in the stage's order) with per-chunk trajectories: O(slots).
+// Same result as peak_live_bytes when every microbatch and layer routes the capacity the costs were
+// priced with.
+[[nodiscard]] StageMemory stage_memory(Stage, const StageRecord&,
+                                       std::span<const std::int32_t> work);
 
 }  // namespace pleat

@@ -24,18 +24,18 @@ bool works_on_shard(const Op& op) {
   return op.kind == OpKind::grad_norm || op.kind == OpKind::adamw || op.kind == OpKind::copy;
 }
 
-bool over_data_parallel(const Op& op) {
+bool over_data_parallel(const StepOpCost& op) {
   return op.group == Group::dp || op.group == Group::dp_cp || op.group == Group::edp;
 }
 
-bool is_barrier(const Op& op) {
+bool is_barrier(const StepOpCost& op) {
   return is_collective(op.kind) && (op.group == Group::world || op.group == Group::embedding);
 }
 
 void hide(std::vector<StepOpCost>& ops, bool gathers, Seconds window, int pieces) {
   auto concerned = [&](const StepOpCost& s) {
-    return over_data_parallel(*s.op) && is_collective(s.op->kind) &&
-           (s.op->kind == OpKind::all_gather) == gathers;
+    return over_data_parallel(s) && is_collective(s.kind) &&
+           (s.kind == OpKind::all_gather) == gathers;
   };
   Seconds total;
   for (const StepOpCost& s : ops) {
@@ -58,7 +58,7 @@ std::vector<StepOpCost> price_step_ops(const StageProgram& stage, const std::vec
   for (const Op& op : ops) {
     const std::vector<Tensor>& tensors = works_on_shard(op) ? shards : stage.state;
     const OpCost cost = price_op(op, tensors, Binding{}, view, profile);
-    costs.push_back({.op = &op, .cost = cost, .start = {}, .exposed = cost.time});
+    costs.push_back({.kind = op.kind, .group = op.group, .cost = cost, .exposed = cost.time});
   }
   return costs;
 }
@@ -69,41 +69,47 @@ void hide_gradient_sync(std::vector<StepOpCost>& epilogue, const SyncWindow& win
   if (overlap.param_gather) hide(epilogue, true, window.forward, window.pieces);
 }
 
-StepEnd finish_step(std::vector<std::vector<StepOpCost>>& epilogues,
-                    const std::vector<Seconds>& from) {
+StepEnd finish_step(std::span<const std::vector<StepOpCost>* const> epilogues,
+                    const std::vector<Seconds>& from, bool keep_starts) {
   const std::size_t stages = epilogues.size();
-  StepEnd result{.end = from, .waited = std::vector<Seconds>(stages)};
+  StepEnd result{.end = from, .waited = std::vector<Seconds>(stages), .starts = {}};
+  if (keep_starts) result.starts.resize(stages);
   std::vector<std::size_t> next(stages);
   auto run_op = [&](std::size_t s) {
-    StepOpCost& op = epilogues[s][next[s]++];
-    op.start = result.end[s];
-    result.end[s] += op.exposed;
+    if (keep_starts) result.starts[s].push_back(result.end[s]);
+    result.end[s] += (*epilogues[s])[next[s]++].exposed;
   };
-  // Which stages stand before a barrier over `group`; all that still have one must.
+  // Runs a barrier over `group` if all stages that still have one stand before it.
   auto release = [&](Group group) {
-    std::vector<std::size_t> members;
     Seconds latest;
+    bool any = false;
+    const auto has_barrier = [&](std::size_t s) {
+      return next[s] < epilogues[s]->size() && (*epilogues[s])[next[s]].group == group;
+    };
     for (std::size_t s = 0; s < stages; ++s) {
-      const auto rest = std::ranges::find_if(
-          epilogues[s].begin() + static_cast<std::ptrdiff_t>(next[s]), epilogues[s].end(),
-          [&](const StepOpCost& op) { return is_barrier(*op.op) && op.op->group == group; });
-      if (rest == epilogues[s].end()) continue;
-      if (rest != epilogues[s].begin() + static_cast<std::ptrdiff_t>(next[s])) return false;
-      members.push_back(s);
-      latest = std::max(latest, result.end[s]);
+      if (has_barrier(s)) {
+        any = true;
+        latest = std::max(latest, result.end[s]);
+      } else if (std::any_of(epilogues[s]->begin() + static_cast<std::ptrdiff_t>(next[s]),
+                             epilogues[s]->end(), [&](const StepOpCost& op) {
+                               return is_barrier(op) && op.group == group;
+                             })) {
+        return false;
+      }
     }
-    for (std::size_t s : members) {
+    for (std::size_t s = 0; s < stages && any; ++s) {
+      if (!has_barrier(s)) continue;
       result.waited[s] += latest - result.end[s];
       result.end[s] = latest;
       run_op(s);
     }
-    return !members.empty();
+    return any;
   };
   for (;;) {
     bool left = false;
     for (std::size_t s = 0; s < stages; ++s) {
-      while (next[s] < epilogues[s].size() && !is_barrier(*epilogues[s][next[s]].op)) run_op(s);
-      left = left || next[s] < epilogues[s].size();
+      while (next[s] < epilogues[s]->size() && !is_barrier((*epilogues[s])[next[s]])) run_op(s);
+      left = left || next[s] < epilogues[s]->size();
     }
     if (!left) return result;
     const bool released = release(Group::embedding) || release(Group::world);

@@ -3,6 +3,7 @@
 // What a stage does once per step: before its first slot and after its last one.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/program/program.hpp"
@@ -11,9 +12,9 @@
 namespace pleat {
 
 struct StepOpCost {
-  const Op* op = nullptr;
+  OpKind kind = OpKind::copy;
+  Group group = Group::none;
   OpCost cost;
-  Seconds start;     // after finish_step
   Seconds exposed;   // the part of its time that nothing hides
 };
 
@@ -31,11 +32,12 @@ struct SyncWindow {
 void hide_gradient_sync(std::vector<StepOpCost>& epilogue, const SyncWindow&, const OverlapFlags&);
 
 // Runs the epilogues of all stages from the given times. Collectives over the world, or between the
-// embedding stages, wait for all stages that have them. Sets the starts.
+// embedding stages, wait for all stages that have them.
 struct StepEnd {
-  std::vector<Seconds> end, waited;  // by stage
+  std::vector<Seconds> end, waited;          // by stage
+  std::vector<std::vector<Seconds>> starts;  // of every op, if asked for
 };
-[[nodiscard]] StepEnd finish_step(std::vector<std::vector<StepOpCost>>& epilogues,
-                                  const std::vector<Seconds>& from);
+[[nodiscard]] StepEnd finish_step(std::span<const std::vector<StepOpCost>* const> epilogues,
+                                  const std::vector<Seconds>& from, bool keep_starts = false);
 
 }  // namespace pleat

@@ -1,28 +1,34 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A whole step priced: what estimate() summarises and predicted_trace() draws.
+// A whole step put together from the records of its stages: what estimate() summarises and
+// predicted_trace() draws.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <vector>
 
-#include "simulator/chunk_costs.hpp"
-#include "simulator/pipeline.hpp"
-#include "simulator/step_costs.hpp"
+#include "simulator/schedule_table.hpp"
+#include "simulator/stage_record.hpp"
 
 namespace pleat {
 
+using StageRecords = std::vector<std::shared_ptr<const StageRecord>>;  // by stage; may repeat
+
+// Prices every stage of a compiled program. Stages with the same layers share nothing here.
+[[nodiscard]] StageRecords record_stages(const Program&, const ClusterView&, const Profile&);
+
+[[nodiscard]] ScheduleTable table_of(const Program&);
+
 struct StepTimeline {
-  ClusterView view;
-  Binding expected, capacity;
-  std::vector<StageCosts> stages;
-  Seconds transfer;                                  // slowest between two stages
-  std::vector<std::vector<StepOpCost>> prologue, epilogue;  // by stage
-  PipelineTiming pipeline;
-  Seconds pipeline_end_without_transfer;
+  TableTiming pipeline;
+  Seconds end_without_transfer;  // of the pipeline
+  std::vector<Seconds> prologue; // by stage
   StepEnd step_end;
 };
 
-[[nodiscard]] StepTimeline price_step(const Program&, const ClusterSpec&, const Profile&,
-                                      bool keep_events);
+// Prologue, pipeline and epilogue of one step. With `keep_starts` the starts of slots and step ops.
+[[nodiscard]] StepTimeline run_step(const StageRecords&, const ScheduleTable&,
+                                    bool keep_starts = false);
 
 }  // namespace pleat

@@ -10,6 +10,7 @@
 #include "core/plan/plan.hpp"
 #include "core/program/layer_program.hpp"
 #include "core/program/pipeline_order.hpp"
+#include "core/program/shared_layer.hpp"
 #include "core/spec/model.hpp"
 #include "core/spec/workload.hpp"
 
@@ -51,7 +52,7 @@ struct BucketState {
 
 struct StageProgram {
   Stage stage;
-  std::vector<LayerProgram> layers;   // distinct kinds
+  std::vector<SharedLayer> layers;    // distinct ones
   std::vector<ChunkProgram> chunks;   // vpp of them
   std::vector<Slot> order;
   // Step level: tensors, what runs before the first slot and after the last one.

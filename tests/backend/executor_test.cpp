@@ -67,8 +67,8 @@ TEST(Execution, ReportsAReadOfWhatNothingWrote) {
 
 TEST(Execution, ReportsAnActivationThatIsNeverFreed) {
   Program program = program_of(fp32_plan());
-  for (Lifetime& life : program.stages[0].layers[1].lives) {
-    if (program.stages[0].layers[1].tensor(life.tensor).name == "attn") life.end.reset();
+  for (Lifetime& life : program.stages[0].layers[1]->lives) {
+    if (program.stages[0].layers[1]->tensor(life.tensor).name == "attn") life.end.reset();
   }
   EXPECT_EQ(execution_error(program),
             "8 activations are alive after the step, the first is 'attn' "

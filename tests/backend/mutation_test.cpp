@@ -113,7 +113,7 @@ TEST_F(Mutation, DeletingAnyOperationOrCollectiveIsNoticedByBoth) {
   for (std::size_t s = 0; s < program_.stages.size(); ++s) {
     for (std::size_t l = 0; l < program_.stages[s].layers.size(); ++l) {
       for (Pass pass : {Pass::forward, Pass::backward}) {
-        const std::size_t count = program_.stages[s].layers[l].ops(pass).size();
+        const std::size_t count = program_.stages[s].layers[l]->ops(pass).size();
         for (std::size_t i = 0; i < count; ++i) {
           Program mutant = program_;
           LayerProgram& layer = mutant.stages[s].layers[l];
@@ -154,7 +154,7 @@ TEST_F(Mutation, DeletingAnyLifetimeIsNoticedByBoth) {
   int mutants = 0;
   for (std::size_t s = 0; s < program_.stages.size(); ++s) {
     for (std::size_t l = 0; l < program_.stages[s].layers.size(); ++l) {
-      for (std::size_t i = 0; i < program_.stages[s].layers[l].lives.size(); ++i) {
+      for (std::size_t i = 0; i < program_.stages[s].layers[l]->lives.size(); ++i) {
         Program mutant = program_;
         LayerProgram& layer = mutant.stages[s].layers[l];
         const std::string name = layer.tensor(layer.lives[i].tensor).name;

@@ -178,11 +178,12 @@ TEST_P(CompiledPlan, ReplayedPeakIsTheWalkedPeak) {
 // Whatever is born in the slots dies in them: the step starts from the same bytes again.
 TEST_P(CompiledPlan, NoActivationOutlivesTheSlots) {
   const Program p = program();
-  const StepTimeline step = price_step(p, round_cluster(), ideal_profile(), false);
+  const ClusterSpec cluster = round_cluster();
+  const StageRecords stages = record_stages(p, view_cluster(cluster, p.plan), ideal_profile());
   for (std::size_t s = 0; s < p.stages.size(); ++s) {
     std::int64_t net = 0;
     for (const Slot& slot : p.stages[s].order) {
-      net += step.stages[s].pass(slot.pass, slot.chunk).memory.net;
+      net += stages[s]->costs.pass(slot.pass, slot.chunk).memory.net;
     }
     EXPECT_EQ(net, 0) << "stage " << s;
   }

@@ -3,30 +3,59 @@
 // Exact small pipeline timelines against closed forms and timelines drawn by hand.
 #include <gtest/gtest.h>
 
-#include "simulator/pipeline.hpp"
+#include "simulator/schedule_table.hpp"
 
 namespace pleat {
 namespace {
 
-std::vector<std::vector<ChunkTimes>> uniform(int pp, int vpp, double f, double b) {
-  return std::vector<std::vector<ChunkTimes>>(
+struct ChunkTimes {
+  Seconds forward, backward;
+};
+using StageTimes = std::vector<std::vector<ChunkTimes>>;  // [stage][chunk]
+
+struct Timeline {
+  Seconds end;
+  std::vector<Seconds> finish, busy;        // by stage
+  std::vector<std::vector<double>> starts;  // by stage, of its slots in order
+};
+
+// `pair`: the time of every pair of chunks, for schedules that pair.
+Timeline simulate(const Schedule& schedule, const StageTimes& times, Seconds transfer,
+             Seconds pair = {}, std::vector<Seconds> start = {}) {
+  const ScheduleTable table = tabulate(schedule);
+  std::vector<Seconds> durations;
+  for (const auto& stage : times) {
+    for (const ChunkTimes& chunk : stage) durations.push_back(chunk.forward);
+    for (const ChunkTimes& chunk : stage) durations.push_back(chunk.backward);
+    for (int i = 2 * schedule.vpp; i < table.kinds(); ++i) durations.push_back(pair);
+  }
+  if (start.empty()) start.resize(times.size());
+  const TableTiming t = time_table(table, durations, start, transfer, true);
+  Timeline run{t.end, t.finish, t.busy, std::vector<std::vector<double>>(times.size())};
+  for (std::size_t i = 0; i < table.steps.size(); ++i) {
+    run.starts[static_cast<std::size_t>(table.steps[i].stage)].push_back(t.starts[i].base());
+  }
+  return run;
+}
+
+StageTimes uniform(int pp, int vpp, double f, double b) {
+  return StageTimes(
       static_cast<std::size_t>(pp),
       std::vector<ChunkTimes>(static_cast<std::size_t>(vpp), {Seconds(f), Seconds(b)}));
 }
 
 TEST(Pipeline, OneStageIsTheSum) {
   const Schedule schedule{.pp = 1, .vpp = 1, .microbatches = 5};
-  const PipelineTiming t = simulate_pipeline(schedule, uniform(1, 1, 1, 2), Seconds(100), false);
+  const Timeline t = simulate(schedule, uniform(1, 1, 1, 2), Seconds(100));
   EXPECT_DOUBLE_EQ(t.end.base(), 15);  // no transfer within a rank
   EXPECT_DOUBLE_EQ(t.busy[0].base(), 15);
-  EXPECT_TRUE(t.events.empty());
 }
 
 class Uniform1F1B : public testing::TestWithParam<std::pair<int, int>> {};
 TEST_P(Uniform1F1B, ClosedForm) {  // (m + p - 1)(tF + tB)
   const auto [p, m] = GetParam();
   const Schedule schedule{.pp = p, .vpp = 1, .microbatches = m};
-  const PipelineTiming t = simulate_pipeline(schedule, uniform(p, 1, 2, 3), Seconds(0), false);
+  const Timeline t = simulate(schedule, uniform(p, 1, 2, 3), Seconds(0));
   EXPECT_DOUBLE_EQ(t.end.base(), (m + p - 1) * 5.0);
   for (Seconds busy : t.busy) EXPECT_DOUBLE_EQ(busy.base(), m * 5.0);
 }
@@ -38,7 +67,7 @@ class UniformInterleaved : public testing::TestWithParam<std::tuple<int, int, in
 TEST_P(UniformInterleaved, ClosedForm) {  // m t + (p - 1) t / v, t of all chunks of a rank
   const auto [p, v, m] = GetParam();
   const Schedule schedule{.pp = p, .vpp = v, .microbatches = m};
-  const PipelineTiming t = simulate_pipeline(schedule, uniform(p, v, 1, 1), Seconds(0), false);
+  const Timeline t = simulate(schedule, uniform(p, v, 1, 1), Seconds(0));
   const double per_microbatch = 2.0 * v;
   EXPECT_DOUBLE_EQ(t.end.base(), m * per_microbatch + (p - 1) * per_microbatch / v);
 }
@@ -50,29 +79,27 @@ INSTANTIATE_TEST_SUITE_P(Shapes, UniformInterleaved,
 // stage 0: F0 0-1, F1 1-2 | B0 8-10, B1 15-17
 // stage 1: F0 1-4, B0 4-8, F1 8-11, B1 11-15
 TEST(Pipeline, UnequalStagesByHand) {
-  const std::vector<std::vector<ChunkTimes>> times = {{{Seconds(1), Seconds(2)}},
+  const StageTimes times = {{{Seconds(1), Seconds(2)}},
                                                       {{Seconds(3), Seconds(4)}}};
   const Schedule schedule{.pp = 2, .vpp = 1, .microbatches = 2};
-  const PipelineTiming t = simulate_pipeline(schedule, times, Seconds(0), true);
+  const Timeline t = simulate(schedule, times, Seconds(0));
   EXPECT_DOUBLE_EQ(t.end.base(), 17);
   EXPECT_DOUBLE_EQ(t.finish[0].base(), 17);
   EXPECT_DOUBLE_EQ(t.finish[1].base(), 15);
   EXPECT_DOUBLE_EQ(t.busy[0].base(), 6);
   EXPECT_DOUBLE_EQ(t.busy[1].base(), 14);
-  std::vector<double> starts[2];
-  for (const auto& e : t.events) starts[e.stage.index()].push_back(e.start.base());
-  EXPECT_EQ(starts[0], (std::vector<double>{0, 1, 8, 15}));
-  EXPECT_EQ(starts[1], (std::vector<double>{1, 4, 8, 11}));
+  EXPECT_EQ(t.starts[0], (std::vector<double>{0, 1, 8, 15}));
+  EXPECT_EQ(t.starts[1], (std::vector<double>{1, 4, 8, 11}));
 }
 
 // The same with half a second per transfer:
 // stage 0: F0 0-1, F1 1-2, B0 9-11, B1 16-18;  stage 1: F0 1.5-4.5, B0 4.5-8.5, F1 8.5-11.5, B1
 // -15.5
 TEST(Pipeline, TransferDelaysByHand) {
-  const std::vector<std::vector<ChunkTimes>> times = {{{Seconds(1), Seconds(2)}},
+  const StageTimes times = {{{Seconds(1), Seconds(2)}},
                                                       {{Seconds(3), Seconds(4)}}};
   const Schedule schedule{.pp = 2, .vpp = 1, .microbatches = 2};
-  const PipelineTiming t = simulate_pipeline(schedule, times, Seconds(0.5), false);
+  const Timeline t = simulate(schedule, times, Seconds(0.5));
   EXPECT_DOUBLE_EQ(t.end.base(), 18);
 }
 
@@ -82,66 +109,50 @@ TEST(Pipeline, InterleavedByHand) {
   auto times = uniform(2, 2, 1, 1);
   times[1][1] = {Seconds(5), Seconds(1)};
   const Schedule schedule{.pp = 2, .vpp = 2, .microbatches = 2};
-  const PipelineTiming t = simulate_pipeline(schedule, times, Seconds(0), true);
+  const Timeline t = simulate(schedule, times, Seconds(0));
   // stage 1: warm-up 2: F0c0 1-2, F1c0 2-3, F0c1 3-8, B0c1 8-9, F1c1 9-14, B1c1 14-15,
   //          B0c0 15-16 (stage 0's B0c1 ends at 10), B1c0 16-17 (stage 0's B1c1 15-16)
   // stage 0: warm-up 4, then B0c1 9-10, B1c1 15-16, B0c0 16-17, B1c0 17-18
-  std::vector<double> starts[2];
-  for (const auto& e : t.events) starts[e.stage.index()].push_back(e.start.base());
-  EXPECT_EQ(starts[0], (std::vector<double>{0, 1, 2, 3, 9, 15, 16, 17}));
-  EXPECT_EQ(starts[1], (std::vector<double>{1, 2, 3, 8, 9, 14, 15, 16}));
+  EXPECT_EQ(t.starts[0], (std::vector<double>{0, 1, 2, 3, 9, 15, 16, 17}));
+  EXPECT_EQ(t.starts[1], (std::vector<double>{1, 2, 3, 8, 9, 14, 15, 16}));
   EXPECT_DOUBLE_EQ(t.end.base(), 18);
 }
 
 TEST(Pipeline, StartTimesShiftTheTimeline) {
-  const auto times = uniform(2, 1, 1, 1);
-  std::vector<std::vector<Slot>> orders;
   const Schedule schedule{.pp = 2, .vpp = 1, .microbatches = 3};
-  for (int s = 0; s < 2; ++s) orders.push_back(pipeline_order(schedule, Stage{s}));
-  const PipelineInput input{.pp = 2, .vpp = 1, .microbatches = 3,
-                            .orders = {&orders[0], &orders[1]}, .times = &times,
-                            .start = {Seconds(10), Seconds(0)}};
-  EXPECT_DOUBLE_EQ(run_pipeline(input).end.base(), 10 + (3 + 1) * 2.0);
+  const Timeline t = simulate(schedule, uniform(2, 1, 1, 1), Seconds(0), {}, {Seconds(10), Seconds(0)});
+  EXPECT_DOUBLE_EQ(t.end.base(), 10 + (3 + 1) * 2.0);
 }
 
 // One stage, warm-up of one: F0 | F1+B0 | F2+B1 | B2.
 TEST(Pipeline, PairsRunAsOneOp) {
-  const auto times = uniform(1, 1, 2, 3);
-  const std::vector<Slot> order =
-      pipeline_order({.pp = 1, .vpp = 1, .microbatches = 3, .paired = true}, Stage{0});
-  const PipelineInput input{.pp = 1, .vpp = 1, .microbatches = 3, .orders = {&order},
-                            .times = &times, .pairs = {{Seconds(4)}}};
-  const PipelineTiming t = run_pipeline(input);
+  const Schedule schedule{.pp = 1, .vpp = 1, .microbatches = 3, .paired = true};
+  const Timeline t = simulate(schedule, uniform(1, 1, 2, 3), Seconds(0), Seconds(4));
   EXPECT_DOUBLE_EQ(t.end.base(), 2 + 4 + 4 + 3);
   EXPECT_DOUBLE_EQ(t.busy[0].base(), 13);
+  EXPECT_EQ(tabulate(schedule).times[0], (std::vector<std::int32_t>{1, 1, 2}));
 }
 
 // The last stage pairs F1c1 with B0c1, which needs nothing of the first; stage 0 pairs nothing.
 TEST(Pipeline, PairsWithAWarmupThatCoversEverySlot) {
-  const auto times = uniform(2, 2, 1, 1);
   const Schedule schedule{.pp = 2, .vpp = 2, .microbatches = 2, .paired = true};
-  std::vector<std::vector<Slot>> orders;
-  for (int s = 0; s < 2; ++s) orders.push_back(pipeline_order(schedule, Stage{s}));
-  const PipelineInput input{.pp = 2, .vpp = 2, .microbatches = 2,
-                            .orders = {&orders[0], &orders[1]}, .times = &times,
-                            .pairs = std::vector<std::vector<Seconds>>(
-                                2, std::vector<Seconds>(4, Seconds(1.5)))};
   // stage 0: F 0-4; stage 1: F0c0 1-2, F1c0 2-3, F0c1 3-4, F1c1+B0c1 4-5.5, B1c1 5.5-6.5,
   // B0c0 6.5-7.5, B1c0 7.5-8.5 (stage 0 sends B0c1 back at 6.5, B1c1 at 7.5);
   // stage 0: B0c1 5.5-6.5, B1c1 6.5-7.5, B0c0 7.5-8.5, B1c0 8.5-9.5
-  EXPECT_DOUBLE_EQ(run_pipeline(input).end.base(), 9.5);
+  const Timeline t = simulate(schedule, uniform(2, 2, 1, 1), Seconds(0), Seconds(1.5));
+  EXPECT_DOUBLE_EQ(t.end.base(), 9.5);
 }
 
 // Property: no stage ends later when any one chunk gets faster.
 TEST(Pipeline, FasterChunksNeverHurt) {
   const Schedule schedule{.pp = 4, .vpp = 2, .microbatches = 8};
   auto times = uniform(4, 2, 3, 5);
-  const Seconds before = simulate_pipeline(schedule, times, Seconds(1), false).end;
+  const Seconds before = simulate(schedule, times, Seconds(1)).end;
   for (auto& stage : times) {
     for (auto& chunk : stage) {
       const ChunkTimes saved = chunk;
       chunk.forward = Seconds(1);
-      EXPECT_LE(simulate_pipeline(schedule, times, Seconds(1), false).end, before);
+      EXPECT_LE(simulate(schedule, times, Seconds(1)).end, before);
       chunk = saved;
     }
   }

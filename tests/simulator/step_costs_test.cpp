@@ -60,16 +60,10 @@ TEST(StepCosts, OptimizerWorksOnTheShard) {
 }
 
 struct Epilogue {
-  std::vector<Op> ops;
   std::vector<StepOpCost> costs;
   void add(OpKind kind, Group group, double seconds) {
-    ops.push_back(step_op(kind, group, {}, {}));
-    costs.emplace_back();
-    costs.back().cost.time = costs.back().exposed = Seconds(seconds);
-  }
-  std::vector<StepOpCost> done() {
-    for (std::size_t i = 0; i < ops.size(); ++i) costs[i].op = &ops[i];
-    return costs;
+    costs.push_back({.kind = kind, .group = group, .cost = {}, .exposed = Seconds(seconds)});
+    costs.back().cost.time = Seconds(seconds);
   }
 };
 
@@ -80,7 +74,7 @@ TEST(StepCosts, SyncHidesInItsWindow) {
   e.add(OpKind::all_gather, Group::dp_cp, 4);
   e.add(OpKind::all_reduce, Group::tp, 1);
   auto exposed = [&](SyncWindow window, OverlapFlags overlap) {
-    auto costs = e.done();
+    auto costs = e.costs;
     hide_gradient_sync(costs, window, overlap);
     std::vector<double> seconds;
     for (const StepOpCost& c : costs) seconds.push_back(c.exposed.base());
@@ -104,13 +98,13 @@ TEST(StepCosts, WorldCollectiveIsABarrier) {
   b.add(OpKind::adamw, Group::none, 3);
   b.add(OpKind::all_reduce, Group::world, 2);
   b.add(OpKind::adamw, Group::none, 1);
-  std::vector<std::vector<StepOpCost>> epilogues = {a.done(), b.done()};
-  const StepEnd end = finish_step(epilogues, {Seconds(10), Seconds(4)});
+  const std::vector<const std::vector<StepOpCost>*> epilogues = {&a.costs, &b.costs};
+  const StepEnd end = finish_step(epilogues, {Seconds(10), Seconds(4)}, true);
   EXPECT_DOUBLE_EQ(end.end[0].base(), 18);
   EXPECT_DOUBLE_EQ(end.end[1].base(), 14);
   EXPECT_DOUBLE_EQ(end.waited[0].base(), 0);
   EXPECT_DOUBLE_EQ(end.waited[1].base(), 4);
-  EXPECT_DOUBLE_EQ(epilogues[1][1].start.base(), 11);
+  EXPECT_DOUBLE_EQ(end.starts[1][1].base(), 11);
 }
 
 // Only the outer stages exchange the embedding gradient; the middle one goes on to the world
@@ -120,7 +114,8 @@ TEST(StepCosts, EmbeddingBarrierLeavesTheMiddleAlone) {
   outer.add(OpKind::all_reduce, Group::embedding, 1);
   outer.add(OpKind::all_reduce, Group::world, 1);
   middle.add(OpKind::all_reduce, Group::world, 1);
-  std::vector<std::vector<StepOpCost>> epilogues = {outer.done(), middle.done(), outer.done()};
+  const std::vector<const std::vector<StepOpCost>*> epilogues = {&outer.costs, &middle.costs,
+                                                                 &outer.costs};
   const StepEnd end = finish_step(epilogues, {Seconds(3), Seconds(1), Seconds(5)});
   for (Seconds s : end.end) EXPECT_DOUBLE_EQ(s.base(), 7);
   EXPECT_DOUBLE_EQ(end.waited[0].base(), 2);

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/program/stage_composition.hpp"
+
+#include <algorithm>
+
+#include "core/plan/layout.hpp"
+#include "core/program/passes/megatron_buffers.hpp"
+#include "core/program/passes/offload.hpp"
+#include "core/program/passes/overlap.hpp"
+#include "core/program/passes/precision.hpp"
+#include "core/program/passes/recompute.hpp"
+#include "core/program/passes/sharding.hpp"
+
+namespace pleat {
+namespace {
+
+LayerProgram build(const LocalShape& shape, const LayerVariant& v) {
+  switch (v.kind) {
+    case LayerKind::embedding: return build_embedding_layer(shape);
+    case LayerKind::dense: return build_decoder_layer(shape, false, v.traits);
+    case LayerKind::moe: return build_decoder_layer(shape, true, v.traits);
+    case LayerKind::mtp: return build_mtp_layer(shape, v.moe);
+    case LayerKind::head: return build_head_layer(shape, v.wide);
+    case LayerKind::recv: return build_recv_layer(shape, v.wide ? 2 : 1);
+    case LayerKind::send: return build_send_layer(shape, v.wide ? 2 : 1);
+  }
+  PLEAT_ASSERT(!"unreachable");
+  return {};
+}
+
+void place(StageComposition& stage, const LayerVariant& variant, std::int64_t layer) {
+  auto& variants = stage.variants;
+  const auto found = std::ranges::find(variants, variant);
+  const auto index = static_cast<int>(found - variants.begin());
+  if (found == variants.end()) variants.push_back(variant);
+  stage.chunks.back().push_back({index, LayerIndex{static_cast<int>(layer)}});
+}
+
+}  // namespace
+
+std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan& plan) {
+  const std::vector<VirtualStage> layout = stage_layout(plan, model);
+  const std::int64_t L = model.layers;
+  const auto pp = static_cast<std::size_t>(plan.attention.pp);
+  std::vector<StageComposition> stages(pp);
+  bool mtp_before = false;
+  for (std::size_t i = 0; i < layout.size(); ++i) {
+    const VirtualStage& v = layout[i];
+    const bool wide_in = mtp_before;
+    mtp_before = mtp_before || v.mtp;
+    StageComposition& stage = stages[i % pp];
+    stage.chunks.emplace_back();
+    if (i > 0) place(stage, {LayerKind::recv, false, wide_in}, L + 2);
+    if (v.embedding) place(stage, {LayerKind::embedding}, -1);
+    for (std::int64_t l = v.first_layer; l < v.first_layer + v.layers; ++l) {
+      LayerVariant variant{model.is_moe(l) ? LayerKind::moe : LayerKind::dense};
+      variant.traits = model.traits(l);
+      const std::int64_t at = l - v.first_layer;
+      variant.recompute =
+          !plan.recompute_full || plan.recompute_layers == 0 || at < plan.recompute_layers;
+      variant.offload = at < plan.offload_layers;
+      place(stage, variant, l);
+    }
+    if (v.mtp) place(stage, {LayerKind::mtp, model.is_moe(L - 1)}, L + 1);
+    if (v.loss) place(stage, {LayerKind::head, false, mtp_before}, L);
+    if (i + 1 < layout.size()) place(stage, {LayerKind::send, false, mtp_before}, L + 3);
+  }
+  return stages;
+}
+
+bool same_layers(const StageComposition& a, const StageComposition& b) {
+  const auto same = [](const PlacedLayer& x, const PlacedLayer& y) {
+    return x.variant == y.variant;
+  };
+  return a.variants == b.variants &&
+         std::ranges::equal(a.chunks, b.chunks, [&](const auto& x, const auto& y) {
+           return std::ranges::equal(x, y, same);
+         });
+}
+
+LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const LayerVariant& variant) {
+  LayerProgram layer = build(shape, variant);
+  if (runtime == Runtime::megatron) add_megatron_buffers(layer, shape.plan);
+  apply_precision(layer, shape.plan);
+  if (variant.recompute) apply_recompute(layer, shape.plan, runtime);
+  apply_offload(layer, shape.plan, variant.offload);
+  apply_sharding(layer, shape.plan);
+  if (runtime == Runtime::megatron) apply_overlap(layer, shape.plan);
+  compute_lifetimes(layer);
+  return layer;
+}
+
+}  // namespace pleat

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Which layers each stage holds: the plan's layout spelled out, with one variant for all layers that
+// compile to the same program.
+#pragma once
+
+#include <compare>
+#include <vector>
+
+#include "core/program/layer_builder.hpp"
+
+namespace pleat {
+
+// What tells the layers of one model and plan apart.
+struct LayerVariant {
+  LayerKind kind = LayerKind::dense;
+  bool moe = false;       // mtp: its decoder layer is MoE
+  bool wide = false;      // boundary or head after MTP: twice the rows
+  bool recompute = true;  // as the plan says; false: beyond the first recompute_layers
+  bool offload = false;   // among the first offload_layers
+  LayerTraits traits = {};  // of a decoder layer
+  auto operator<=>(const LayerVariant&) const = default;
+};
+
+struct PlacedLayer {
+  int variant = 0;   // index into StageComposition::variants
+  LayerIndex layer;  // as LayerInstance::layer
+};
+
+struct StageComposition {
+  std::vector<LayerVariant> variants;            // distinct, in order of first use
+  std::vector<std::vector<PlacedLayer>> chunks;  // vpp of them, in forward order
+};
+
+// Of every stage. The layout must be valid.
+[[nodiscard]] std::vector<StageComposition> compose_stages(const ModelSpec&, const Plan&);
+
+// Whether two stages hold the same variants in the same places: they cost the same.
+[[nodiscard]] bool same_layers(const StageComposition&, const StageComposition&);
+
+// The program of one variant, all passes applied.
+[[nodiscard]] LayerProgram compile_layer(const LocalShape&, Runtime, const LayerVariant&);
+
+}  // namespace pleat

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/estimator.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <string_view>
+
+#include "core/program/compile_stage.hpp"
+#include "simulator/known.hpp"
+#include "simulator/layer_library.hpp"
+#include "simulator/plan_key.hpp"
+#include "simulator/summarise_step.hpp"
+
+namespace pleat {
+namespace {
+
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const noexcept {
+    return std::hash<std::string_view>{}(text);
+  }
+};
+
+// Layers and compositions get numbers that stand for them in the keys of what is built on them.
+struct Layers {
+  int id = 0;
+  LayerLibrary library;
+};
+struct Layout {
+  int id = 0;
+  std::vector<StageComposition> stages;
+};
+
+// Stage 0 has no boundary tensor, and its gradients are cut into buckets (stage_record.cpp).
+bool alike(const std::vector<StageComposition>& stages, std::size_t a, std::size_t b) {
+  return (a == 0) == (b == 0) && same_layers(stages[a], stages[b]);
+}
+
+}  // namespace
+
+class Estimator::Memory {
+ public:
+  Memory(ModelSpec model, WorkloadSpec workload, ClusterSpec cluster, Profile profile,
+         Runtime runtime)
+      : model_(std::move(model)),
+        workload_(workload),
+        cluster_(std::move(cluster)),
+        burst_(std::move(profile)),
+        runtime_(runtime),
+        per_token_(model_flops_per_token(model_, workload_.seq_len)) {}
+
+  StepEstimate estimate(const Plan& plan) {
+    const ClusterView view = view_cluster(cluster_, plan);
+    Layers& layers = layers_.get(layer_key(plan, view), [&] {
+      return std::unique_ptr<Layers>(
+          new Layers{++ids_, {model_, workload_, plan, view, runtime_}});
+    });
+    const Parts parts{plan, view, layers, layout_of(plan), table_of(plan)};
+    const StepEstimate burst = at_clock(kClockSteps, parts);
+    if (burst_.sustained_clock.duty_slope <= 0) return burst;
+    return at_clock(sustained_clock(burst_.sustained_clock, burst), parts);
+  }
+
+  Counts counts() const {
+    return {.layers = layers_.size(), .stages = records_.size(), .schedules = tables_.size()};
+  }
+
+ private:
+  struct Parts {
+    const Plan& plan;
+    const ClusterView& view;
+    Layers& layers;
+    const Layout& layout;
+    const ScheduleTable& table;
+  };
+
+  const Layout& layout_of(const Plan& plan) {
+    const int text = texts_.get(std::string_view(plan.layout), [&] {
+      return std::make_unique<int>(++ids_);
+    });
+    return layouts_.get(layout_key(plan, text), [&] {
+      return std::make_unique<Layout>(Layout{++ids_, compose_stages(model_, plan)});
+    });
+  }
+
+  const ScheduleTable& table_of(const Plan& plan) {
+    const Schedule schedule = schedule_of(plan, workload_);
+    return tables_.get(schedule_key(schedule), [&] {
+      return std::make_unique<ScheduleTable>(tabulate(schedule));
+    });
+  }
+
+  const Profile& profile_at(int clock) {
+    if (clock == kClockSteps) return burst_;
+    return profiles_.get(clock, [&] {
+      return std::make_unique<Profile>(pleat::at_clock(burst_, clock));
+    });
+  }
+
+  StepEstimate at_clock(int clock, const Parts& parts) {
+    const Profile& profile = profile_at(clock);
+    const StageRecords& stages =
+        records_.get(record_key(parts.layers.id, parts.layout.id, clock, parts.plan), [&] {
+          return std::make_unique<StageRecords>(record(clock, profile, parts));
+        });
+    const StepWork work = step_work(per_token_, workload_, parts.plan, cluster_);
+    return summarise(stages, parts.table, run_step(stages, parts.table), work, cluster_, profile);
+  }
+
+  StageRecords record(int clock, const Profile& profile, const Parts& parts) {
+    const Program shell{model_, workload_, parts.plan, runtime_, {}};
+    LayerLibrary& library = parts.layers.library;
+    const std::vector<StageComposition>& stages = parts.layout.stages;
+    StageRecords records;
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+      const auto same = std::find_if(records.begin(), records.end(), [&](const auto& known) {
+        return alike(stages, static_cast<std::size_t>(&known - records.data()), s);
+      });
+      if (same != records.end()) {
+        records.push_back(*same);
+        continue;
+      }
+      const std::vector<LayerVariant>& variants = stages[s].variants;
+      const StageProgram stage =
+          assemble_stage(model_, parts.plan, runtime_, Stage{static_cast<int>(s)}, stages[s],
+                         [&](const LayerVariant& v) { return library.program(v); });
+      std::vector<LayerCosts> costs;
+      for (const LayerVariant& v : variants) costs.push_back(library.costs(v, clock, profile));
+      PairSource pair;
+      if (parts.plan.overlap.expert_parallel) {
+        pair = [&](std::size_t f, std::size_t b) {
+          return library.pair(variants[f], variants[b], clock, profile);
+        };
+      }
+      records.push_back(std::make_shared<const StageRecord>(
+          record_stage(shell, stage, std::move(costs), pair, parts.view, profile)));
+    }
+    return records;
+  }
+
+  const ModelSpec model_;
+  const WorkloadSpec workload_;
+  const ClusterSpec cluster_;
+  const Profile burst_;
+  const Runtime runtime_;
+  const Flops per_token_;
+  std::atomic<int> ids_ = 0;
+  Known<LayerKey, Layers, KeyHash> layers_;
+  Known<std::string, int, TextHash> texts_;
+  Known<LayoutKey, Layout, KeyHash> layouts_;
+  Known<ScheduleKey, ScheduleTable, KeyHash> tables_;
+  Known<int, Profile, std::hash<int>> profiles_;
+  Known<RecordKey, StageRecords, KeyHash> records_;
+};
+
+Estimator::Estimator(ModelSpec model, WorkloadSpec workload, ClusterSpec cluster, Profile profile,
+                     Runtime runtime)
+    : memory_(std::make_unique<Memory>(std::move(model), workload, std::move(cluster),
+                                       std::move(profile), runtime)) {}
+Estimator::~Estimator() = default;
+
+StepEstimate Estimator::operator()(const Plan& plan) const { return memory_->estimate(plan); }
+
+Estimator::Counts Estimator::counts() const { return memory_->counts(); }
+
+}  // namespace pleat

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Estimates many plans of one model, workload and cluster. Remembers what plans share: programs and
+// prices of layers, the records of stages, the dependencies of schedules. Gives what
+// estimate(compile(plan)) gives, bit for bit.
+#pragma once
+
+#include <memory>
+
+#include "simulator/estimate.hpp"
+
+namespace pleat {
+
+class Estimator {
+ public:
+  Estimator(ModelSpec, WorkloadSpec, ClusterSpec, Profile, Runtime);
+  ~Estimator();
+  Estimator(const Estimator&) = delete;
+  Estimator& operator=(const Estimator&) = delete;
+
+  // The plan must satisfy every named constraint. Several threads may call it at once.
+  [[nodiscard]] StepEstimate operator()(const Plan&) const;
+
+  // What has been worked out so far; for reports and benchmarks.
+  struct Counts {
+    std::size_t layers = 0;     // sets of layers that plans share
+    std::size_t stages = 0;     // pipelines of stage records
+    std::size_t schedules = 0;
+  };
+  [[nodiscard]] Counts counts() const;
+
+ private:
+  class Memory;
+  std::unique_ptr<Memory> memory_;
+};
+
+}  // namespace pleat

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/plan_key.hpp"
+
+#include <tuple>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+template <std::size_t N>
+class Writer {
+ public:
+  template <class T>
+  void put(T value) {
+    PLEAT_ASSERT(next_ < N);
+    key_.numbers[next_++] = static_cast<std::int32_t>(value);
+  }
+  template <class Set>
+  void put_set(const Set& set) {
+    std::uint32_t mask = 0;
+    for (const auto member : set) mask |= 1u << static_cast<unsigned>(member);
+    put(mask);
+  }
+  void put_place(const GroupPlace& place) {
+    put(place.size);
+    put(place.tier);
+    put(place.inside);
+  }
+  NumberKey<N> key() const { return key_; }
+
+ private:
+  NumberKey<N> key_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+LayerKey layer_key(const Plan& plan, const ClusterView& view) {
+  Writer<std::tuple_size_v<decltype(LayerKey::numbers)>> w;
+  w.put(plan.micro_batch);
+  w.put(plan.sequence_parallel);
+  w.put(plan.precision);
+  w.put(plan.sharding);
+  w.put(plan.dispatcher);
+  w.put(plan.dispatcher_sms);
+  w.put(plan.cuda_graph);
+  w.put(plan.cp_comm);
+  w.put_set(plan.recompute);
+  w.put(plan.recompute_full);
+  w.put_set(plan.offload);
+  w.put(plan.flash_attention);
+  w.put(plan.fp8_attention);
+  w.put(plan.fp8_head);
+  w.put(plan.fp8_params);
+  w.put(plan.fsdp_group);
+  w.put(plan.overlap.expert_parallel);
+  w.put(plan.overlap.delay_wgrad);
+  w.put(plan.overlap.tensor_parallel);
+  w.put(plan.overlap.shared_expert);
+  w.put(plan.optimizer.main_grads);
+  const auto place = [&](Group group) { return view.groups[static_cast<std::size_t>(group)]; };
+  w.put_place(place(Group::tp));
+  w.put_place(place(Group::cp));
+  w.put_place(place(Group::ep));
+  w.put_place(place(Group::etp));
+  w.put(place(Group::pp_next).tier);
+  // Only sharded gradients and weights are exchanged inside layers.
+  const bool by_layer = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
+  w.put_place(by_layer ? place(Group::dp_cp) : GroupPlace{});
+  const GroupPlace edp = by_layer ? place(Group::edp) : GroupPlace{};
+  w.put(edp.size * 64 + edp.inside);
+  w.put(by_layer && plan.overlap.grad_reduce);
+  w.put(by_layer && plan.overlap.param_gather);
+  // Ranks that share cores slow each other down.
+  w.put(view.cluster->shared_cores > 0 ? view.ranks : 0);
+  return w.key();
+}
+
+LayoutKey layout_key(const Plan& plan, int text) {
+  return {{text, plan.attention.pp, plan.vpp, plan.recompute_full ? plan.recompute_layers : 0,
+           plan.offload_layers, plan.recompute_full ? 1 : 0}};
+}
+
+RecordKey record_key(int layers, int layout, int clock, const Plan& plan) {
+  return {{layers, layout, clock, plan.attention.dp, plan.expert.edp, plan.overlap.grad_reduce,
+           plan.overlap.param_gather, static_cast<int>(plan.optimizer.main_params),
+           static_cast<int>(plan.optimizer.exp_avg), static_cast<int>(plan.optimizer.exp_avg_sq)}};
+}
+
+ScheduleKey schedule_key(const Schedule& s) {
+  return {{s.pp, s.vpp, s.microbatches, s.group, s.paired ? 1 : 0}};
+}
+
+}  // namespace pleat

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What of a plan the parts of an estimate depend on, as plain numbers that hash and compare fast.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/program/pipeline_order.hpp"
+#include "simulator/layer_costs.hpp"
+
+namespace pleat {
+
+template <std::size_t N>
+struct NumberKey {
+  std::array<std::int32_t, N> numbers{};
+  bool operator==(const NumberKey&) const = default;
+};
+struct KeyHash {
+  template <std::size_t N>
+  std::size_t operator()(const NumberKey<N>& key) const noexcept {
+    std::uint64_t h = 0x9E3779B97F4A7C15u;
+    for (const std::int32_t n : key.numbers) {
+      h = (h ^ static_cast<std::uint32_t>(n)) * 0xD6E8FEB86659FD93u;
+      h ^= h >> 32;
+    }
+    return static_cast<std::size_t>(h);
+  }
+};
+
+// Everything that the programs and prices of layers depend on: degrees, techniques, and where the
+// groups lie that layers talk over.
+using LayerKey = NumberKey<41>;
+[[nodiscard]] LayerKey layer_key(const Plan&, const ClusterView&);
+
+// What the composition of stages takes from the plan; `text`: a number that stands for the layout.
+using LayoutKey = NumberKey<6>;
+[[nodiscard]] LayoutKey layout_key(const Plan&, int text);
+
+// What the records of all stages of a plan depend on. `layers` and `layout` stand for a LayerKey and
+// a composition.
+using RecordKey = NumberKey<10>;
+[[nodiscard]] RecordKey record_key(int layers, int layout, int clock, const Plan&);
+
+// All there is to the order of slots.
+using ScheduleKey = NumberKey<5>;
+[[nodiscard]] ScheduleKey schedule_key(const Schedule&);
+
+}  // namespace pleat

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/schedule_table.hpp"
+
+#include <algorithm>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+class Tabulator {
+ public:
+  explicit Tabulator(ScheduleTable& table)
+      : t_(table), last_(table.pp * table.vpp - 1), next_(table.orders.size()) {
+    t_.cells = 2 * (last_ + 1) * t_.microbatches;
+    done_.resize(static_cast<std::size_t>(t_.cells));
+    t_.work.resize(t_.orders.size());
+    t_.times.assign(t_.orders.size(), std::vector<std::int32_t>(static_cast<std::size_t>(t_.kinds())));
+  }
+
+  void run() {
+    std::size_t left = 0;
+    for (const auto& order : t_.orders) left += order.size();
+    t_.steps.reserve(left);
+    while (left > 0) {
+      std::size_t advanced = 0;
+      for (int s = 0; s < t_.pp; ++s) {
+        while (const std::size_t n = advance(s)) advanced += n;
+      }
+      PLEAT_ASSERT(advanced > 0);  // else the order deadlocks
+      left -= advanced;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::int32_t cell(Pass pass, int virtual_stage, MicroBatch mb) const {
+    return (static_cast<int>(pass) * (last_ + 1) + virtual_stage) * t_.microbatches + mb.value;
+  }
+
+  // The cell a slot reads; false: not written yet.
+  bool find_input(int s, const Slot& slot, std::int32_t& input, bool& travels) const {
+    const int v = slot.chunk.value * t_.pp + s;
+    const bool forward = slot.pass == Pass::forward;
+    if (forward && v == 0) return true;  // the data
+    const bool own = !forward && v == last_;
+    input = own ? cell(Pass::forward, v, slot.microbatch)
+                : cell(slot.pass, forward ? v - 1 : v + 1, slot.microbatch);
+    travels = !own && t_.pp > 1;
+    return done_[static_cast<std::size_t>(input)];
+  }
+
+  // Takes up the stage's next slot, or pair of slots, if its inputs are there; returns how many.
+  std::size_t advance(int s) {
+    const auto stage = static_cast<std::size_t>(s);
+    const std::vector<Slot>& order = t_.orders[stage];
+    const std::size_t i = next_[stage];
+    if (i >= order.size()) return 0;
+    ScheduleTable::Step step{.stage = s, .slot = static_cast<std::int32_t>(i)};
+    const std::size_t count = order[i].with_next && t_.paired ? 2 : 1;
+    for (std::size_t k = 0; k < count; ++k) {
+      if (!find_input(s, order[i + k], step.input[k], step.travels[k])) return 0;
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      const Slot& slot = order[i + k];
+      step.output[k] = cell(slot.pass, slot.chunk.value * t_.pp + s, slot.microbatch);
+      done_[static_cast<std::size_t>(step.output[k])] = true;
+    }
+    const int chunk = order[i].chunk.value;
+    step.work = count == 2 ? SlotWork::pair(chunk, order[i + 1].chunk.value, t_.vpp)
+                : order[i].pass == Pass::forward ? SlotWork::forward(chunk)
+                                                 : SlotWork::backward(chunk, t_.vpp);
+    t_.work[stage].push_back(step.work);
+    ++t_.times[stage][static_cast<std::size_t>(step.work)];
+    t_.steps.push_back(step);
+    next_[stage] += count;
+    return count;
+  }
+
+  ScheduleTable& t_;
+  int last_;
+  std::vector<bool> done_;
+  std::vector<std::size_t> next_;
+};
+
+}  // namespace
+
+ScheduleTable tabulate(int pp, int vpp, int microbatches, std::vector<std::vector<Slot>> orders,
+                       bool paired) {
+  PLEAT_ASSERT(orders.size() == static_cast<std::size_t>(pp));
+  ScheduleTable table{.pp = pp,
+                      .vpp = vpp,
+                      .microbatches = microbatches,
+                      .paired = paired,
+                      .orders = std::move(orders),
+                      .work = {},
+                      .times = {},
+                      .steps = {}};
+  Tabulator(table).run();
+  return table;
+}
+
+ScheduleTable tabulate(const Schedule& schedule) {
+  std::vector<std::vector<Slot>> orders;
+  for (int s = 0; s < schedule.pp; ++s) orders.push_back(pipeline_order(schedule, Stage{s}));
+  return tabulate(schedule.pp, schedule.vpp, schedule.microbatches, std::move(orders),
+                  schedule.paired);
+}
+
+TableTiming time_table(const ScheduleTable& table, const std::vector<Seconds>& durations,
+                       const std::vector<Seconds>& start, Seconds transfer, bool keep_starts) {
+  const auto stages = static_cast<std::size_t>(table.pp);
+  const auto kinds = static_cast<std::size_t>(table.kinds());
+  PLEAT_ASSERT(durations.size() == stages * kinds && start.size() == stages);
+  thread_local std::vector<Seconds> done;  // when each cell was written
+  if (done.size() < static_cast<std::size_t>(table.cells)) {
+    done.resize(static_cast<std::size_t>(table.cells));
+  }
+  TableTiming timing{.end = {}, .finish = start, .busy = {}, .starts = {}};
+  if (keep_starts) timing.starts.reserve(table.steps.size());
+  for (const ScheduleTable::Step& step : table.steps) {
+    const auto stage = static_cast<std::size_t>(step.stage);
+    Seconds from = timing.finish[stage];
+    for (int k = 0; k < 2; ++k) {
+      if (step.input[k] < 0) continue;
+      const Seconds ready = done[static_cast<std::size_t>(step.input[k])];
+      from = std::max(from, step.travels[k] ? ready + transfer : ready);
+    }
+    const Seconds end = from + durations[stage * kinds + static_cast<std::size_t>(step.work)];
+    timing.finish[stage] = end;
+    done[static_cast<std::size_t>(step.output[0])] = end;
+    if (step.output[1] >= 0) done[static_cast<std::size_t>(step.output[1])] = end;
+    if (keep_starts) timing.starts.push_back(from);
+  }
+  timing.busy.resize(stages);
+  for (std::size_t s = 0; s < stages; ++s) {
+    timing.end = std::max(timing.end, timing.finish[s]);
+    for (std::size_t k = 0; k < kinds; ++k) {
+      timing.busy[s] += durations[s * kinds + k] * table.times[s][k];
+    }
+  }
+  return timing;
+}
+
+}  // namespace pleat

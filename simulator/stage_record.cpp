@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/stage_record.hpp"
+
+#include <algorithm>
+
+namespace pleat {
+namespace {
+
+Seconds slowest_send(const StageProgram& stage, const Binding& binding, const ClusterView& view,
+                     const Profile& profile) {
+  Seconds slowest;
+  for (const LayerProgram& layer : stage.layers) {
+    for (Pass pass : {Pass::forward, Pass::backward}) {
+      for (const Op& op : layer.ops(pass)) {
+        if (op.kind != OpKind::send) continue;
+        slowest = std::max(slowest, price_op(op, layer.tensors, binding, view, profile).time);
+      }
+    }
+  }
+  return slowest;
+}
+
+// Pieces the gradients of a stage are reduced in: a bucket per chunk; several only on the first
+// stage's first chunk, of max(40M, 1M * D) elements (Megatron distributed_data_parallel.py).
+SyncWindow sync_window(const Plan& plan, const StageProgram& stage, const StageCosts& costs) {
+  SyncWindow window{.forward = {}, .backward = {}, .pieces = plan.vpp};
+  if (plan.vpp == 1 && stage.stage.value == 0) {
+    const std::int64_t bucket =
+        std::max<std::int64_t>(40'000'000, 1'000'000LL * plan.attention.dp);
+    std::int64_t elements = 0;
+    for (const BucketState& b : stage.buckets) elements += b.elements;
+    window.pieces = static_cast<int>(std::max<std::int64_t>(1, (elements + bucket - 1) / bucket));
+  }
+  const double others = static_cast<double>(window.pieces - 1) / window.pieces;
+  for (const PassCost& chunk : costs.forward) window.forward += chunk.time * others;
+  for (const PassCost& chunk : costs.backward) window.backward += chunk.time * others;
+  return window;
+}
+
+SourceClass worst_source(const StageRecord& record) {
+  SourceClass worst = SourceClass::measured;
+  const StageCosts& costs = record.costs;
+  for (const auto* passes : {&costs.forward, &costs.backward, &costs.pairs}) {
+    for (const PassCost& cost : *passes) worst = std::max(worst, cost.source);
+  }
+  for (const auto* ops : {&record.prologue, &record.epilogue}) {
+    for (const StepOpCost& op : *ops) worst = std::max(worst, op.cost.source);
+  }
+  return worst;
+}
+
+}  // namespace
+
+Binding routed_tokens(const ModelSpec& model, const WorkloadSpec& w, const Plan& plan) {
+  if (!model.moe) return {};
+  double imbalance = w.routing == Routing::natural ? w.imbalance : 1.0;
+  if (w.capacity_factor > 0) {
+    imbalance = w.pad_to_capacity ? w.capacity_factor : std::min(imbalance, w.capacity_factor);
+  }
+  return {.routed = balanced_routed_tokens(model, w, plan, imbalance)};
+}
+
+StageRecord record_stage(const Program& program, const StageProgram& stage,
+                         std::vector<LayerCosts> layers, const PairSource& pair,
+                         const ClusterView& view, const Profile& profile) {
+  const Binding routed = routed_tokens(program.model, program.workload, program.plan);
+  StageRecord record;
+  record.costs = sum_stage(stage, std::move(layers), pair);
+  record.prologue = price_step_ops(stage, stage.prologue, view, profile);
+  record.epilogue = price_step_ops(stage, stage.epilogue, view, profile);
+  if (program.runtime == Runtime::megatron) {  // Pleat's executor runs the epilogue as it stands
+    hide_gradient_sync(record.epilogue, sync_window(program.plan, stage, record.costs),
+                       program.plan.overlap);
+  }
+  record.transfer = slowest_send(stage, routed, view, profile);
+  record.state = state_bytes(stage);
+  record.epilogue_memory = epilogue_memory(stage);
+  record.runtime = runtime_bytes(program, stage);
+  record.source = worst_source(record);
+  return record;
+}
+
+}  // namespace pleat

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// All that one stage contributes to a step, whatever the order of its slots: memoised by the
+// estimator, summed up by the step timeline.
+#pragma once
+
+#include "simulator/chunk_costs.hpp"
+#include "simulator/stage_memory.hpp"
+#include "simulator/step_costs.hpp"
+
+namespace pleat {
+
+struct StageRecord {
+  StageCosts costs;
+  std::vector<StepOpCost> prologue, epilogue;  // parallel to StageProgram's
+  Seconds transfer;              // of its slowest send; zero where it sends nothing
+  StateBytes state;
+  MemoryDelta epilogue_memory;
+  RuntimeBytes runtime;
+  SourceClass source = SourceClass::measured;  // the worst of its prices
+};
+
+// Routed tokens of the slowest rank. Forced routing balances exactly; an expert takes no more than
+// its capacity, and exactly that when short ones are padded.
+[[nodiscard]] Binding routed_tokens(const ModelSpec&, const WorkloadSpec&, const Plan&);
+
+// The costs of the stage's layers, and of pairs of them where passes are paired, are given; step
+// operations and memory are priced here. Of `program` only model, workload, plan and runtime count.
+[[nodiscard]] StageRecord record_stage(const Program& program, const StageProgram&,
+                                       std::vector<LayerCosts>, const PairSource&,
+                                       const ClusterView&, const Profile&);
+
+}  // namespace pleat
