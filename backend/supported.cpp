@@ -26,6 +26,18 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require_degree(d, "cp", p.attention.cp, grid);
   require_degree(d, "etp", p.expert.etp, grid);
   require_degree(d, "vpp", p.vpp, "use --vpp 1: each stage one chunk");
+  require(d, p.schedule == PipelineSchedule::one_f_one_b, "schedule",
+          fmt::format("this backend runs the 1f1b order so far (got {})", name_of(p.schedule)),
+          "use --schedule 1f1b");
+  require(d, p.optimizer_instances == 1, "optimizer_instances",
+          "this backend keeps one sharded copy of the optimizer state",
+          "use --optimizer-instances 1");
+  require(d, !p.fp8_dispatch && !p.fp8_combine && !p.optimizer.grad_reduce, "fp8_dispatch",
+          "this backend exchanges what it computes, in fp32",
+          "set fp8_dispatch and fp8_combine to false, leave out optimizer.grad_reduce");
+  require(d, !p.overlap.tile_level, "overlap.tile_level",
+          "this backend runs exchanges and products one after the other",
+          "set overlap.tile_level to false");
   require(d, p.precision == Precision::fp32, "precision",
           fmt::format("this backend computes in fp32 so far (got {})", name_of(p.precision)),
           "use --precision fp32");

@@ -32,7 +32,9 @@ std::vector<std::pair<std::string, std::optional<int>*>> degrees(ShapeOptions& s
           {"microbatch-group", &s.microbatch_group},
           {"dispatcher-sms", &s.dispatcher_sms},
           {"offload-layers", &s.offload_layers},
-          {"fsdp-group", &s.fsdp_group}};
+          {"fsdp-group", &s.fsdp_group},
+          {"cp-a2a", &s.cp_a2a},
+          {"optimizer-instances", &s.optimizer_instances}};
 }
 
 std::vector<std::pair<std::string, std::optional<std::string>*>> words(ShapeOptions& s) {
@@ -47,7 +49,9 @@ std::vector<std::pair<std::string, std::optional<std::string>*>> words(ShapeOpti
           {"main-grads-dtype", &s.main_grads},
           {"main-params-dtype", &s.main_params},
           {"exp-avg-dtype", &s.exp_avg},
-          {"exp-avg-sq-dtype", &s.exp_avg_sq}};
+          {"exp-avg-sq-dtype", &s.exp_avg_sq},
+          {"grad-reduce-dtype", &s.grad_reduce},
+          {"schedule", &s.schedule}};
 }
 
 std::vector<std::pair<std::string, bool*>> switches(ShapeOptions& s) {
@@ -55,6 +59,9 @@ std::vector<std::pair<std::string, bool*>> switches(ShapeOptions& s) {
           {"delay-wgrad", &s.delay_wgrad},
           {"tp-overlap", &s.tp_overlap},
           {"shared-expert-overlap", &s.shared_expert_overlap},
+          {"tile-overlap", &s.tile_overlap},
+          {"fp8-dispatch", &s.fp8_dispatch},
+          {"fp8-combine", &s.fp8_combine},
           {"no-grad-overlap", &s.no_grad_overlap},
           {"no-param-overlap", &s.no_param_overlap},
           {"no-sequence-parallel", &s.no_sequence_parallel},
@@ -123,6 +130,9 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
   describe("--capacity-factor", o.capacity_factor,
            "Tokens an expert takes, over the balanced mean; the rest are dropped (default: none)")
       ->check(in_range(0.0, 1e6));
+  describe("--straggler-slowdown", o.straggler_slowdown,
+           "Expected slow-down of the slowest rank over the mean, 0.02 for 2% (default: none)")
+      ->check(in_range(0.0, 1e3));
   app.add_flag("--pad-to-capacity", o.pad_to_capacity, "Pad every expert's tokens to its capacity")
       ->group(kWorkload);
   app.add_flag("--accept-mismatch", o.accept_mismatch,
@@ -141,6 +151,8 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
   degree("--cp", o.cp, "Context parallel size");
   degree("--pp", o.pp, "Pipeline stages (data parallel size follows from --gpus)");
   degree("--vpp", o.vpp, "Virtual pipeline stages on each pipeline rank");
+  word("--schedule", o.schedule,
+       "Order of the pipeline: 1f1b (interleaved with --vpp), zb-h1, zb-v, dualpipe or dualpipe-v");
   degree("--ep", o.ep, "Expert parallel size (expert data parallel size follows from --gpus)");
   degree("--etp", o.etp, "Tensor parallel size inside an expert");
   degree("--micro-batch", o.micro_batch, "Sequences of a microbatch");
@@ -157,16 +169,22 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
   word("--sharding", o.sharding, "none, zero1, zero2 or zero3");
   degree("--fsdp-group", o.fsdp_group,
          "Ranks of one shard group of zero2 or zero3 (default: all)");
-  word("--dispatcher", o.dispatcher, "allgather, alltoall, deepep or hybridep");
+  degree("--optimizer-instances", o.optimizer_instances,
+         "Copies of the optimizer state that zero1 shards; gradients are summed across them");
+  word("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep or hierarchical");
   degree("--dispatcher-sms", o.dispatcher_sms, "SMs that a deepep or hybridep exchange takes");
   degree("--microbatch-group", o.microbatch_group,
          "Microbatches of a group of the interleaved order (default: PP)");
-  word("--cp-comm", o.cp_comm, "Keys and values of context parallelism: p2p, all_gather or a2a");
+  word("--cp-comm", o.cp_comm,
+       "Keys and values of context parallelism: p2p, all_gather, a2a or a2a+p2p");
+  degree("--cp-a2a", o.cp_a2a, "With a2a+p2p: ranks of a group that exchanges heads");
   word("--cuda-graph", o.cuda_graph, "none, router, partial (attention and router) or full_iteration");
   word("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16");
   word("--main-params-dtype", o.main_params, "Of the optimizer's copy of the weights: fp32 or bf16");
   word("--exp-avg-dtype", o.exp_avg, "Of Adam's first moment: fp32, bf16 or fp8");
   word("--exp-avg-sq-dtype", o.exp_avg_sq, "Of Adam's second moment: fp32, bf16 or fp8");
+  word("--grad-reduce-dtype", o.grad_reduce,
+       "Of gradients while they are reduced: fp32 or bf16 (default: as they are kept)");
   const auto flag = [&](const char* name, bool& value, const char* text) {
     app.add_flag(name, value, text)->group(kShape);
   };
@@ -176,6 +194,10 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
   flag("--tp-overlap", o.tp_overlap, "Tensor-parallel communication in pieces beside its GEMMs");
   flag("--shared-expert-overlap", o.shared_expert_overlap,
        "The shared expert beside the token exchange");
+  flag("--tile-overlap", o.tile_overlap,
+       "Expert exchanges inside the grouped GEMMs, tile by tile");
+  flag("--fp8-dispatch", o.fp8_dispatch, "Rows travel to the experts in fp8");
+  flag("--fp8-combine", o.fp8_combine, "Rows travel back from the experts in fp8");
   flag("--no-grad-overlap", o.no_grad_overlap, "Reduce gradients after the backward pass");
   flag("--no-param-overlap", o.no_param_overlap, "Gather weights before the forward pass");
   flag("--no-sequence-parallel", o.no_sequence_parallel, "Tensor parallelism without sequence's");

@@ -18,7 +18,7 @@ constexpr std::array kPrecisions{Precision::fp32,        Precision::fp16,      P
                                  Precision::fp8_block,   Precision::mxfp8,     Precision::nvfp4};
 constexpr std::array kShardings{Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3};
 constexpr std::array kDispatchers{Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep,
-                                  Dispatcher::hybridep};
+                                  Dispatcher::hybridep, Dispatcher::hierarchical};
 constexpr std::array kRecomputable{Module::layernorm,      Module::mla_up_proj, Module::core_attn,
                                    Module::mlp,            Module::moe_act,
                                    Module::shared_experts, Module::moe};
@@ -27,7 +27,11 @@ constexpr std::array kOffloads{Offload::attn_norm, Offload::qkv_linear, Offload:
                                Offload::moe_act};
 constexpr std::array kGraphs{CudaGraph::none, CudaGraph::router, CudaGraph::partial,
                              CudaGraph::full_iteration};
-constexpr std::array kCpComms{CpComm::p2p, CpComm::all_gather, CpComm::all_to_all};
+constexpr std::array kCpComms{CpComm::p2p, CpComm::all_gather, CpComm::all_to_all,
+                              CpComm::a2a_p2p};
+constexpr std::array kSchedules{PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1,
+                                PipelineSchedule::zb_v, PipelineSchedule::dualpipe,
+                                PipelineSchedule::dualpipe_v};
 constexpr std::array kStateTypes{DType::fp32, DType::bf16, DType::fp8};
 constexpr std::array kRuntimes{Runtime::pleat, Runtime::megatron};
 
@@ -87,6 +91,10 @@ Runtime parse_runtime(const std::string& word, const std::string& flag) {
 
 CudaGraph parse_cuda_graph(const std::string& word, const std::string& flag) {
   return parse_name(word, flag, kGraphs, [](CudaGraph v) { return name_of(v); });
+}
+
+PipelineSchedule parse_schedule(const std::string& word, const std::string& flag) {
+  return parse_name(word, flag, kSchedules, [](PipelineSchedule v) { return name_of(v); });
 }
 
 CpComm parse_cp_comm(const std::string& word, const std::string& flag) {

@@ -87,6 +87,11 @@ void set_memory_and_exchange(const ShapeOptions& o, Plan& plan) {
   plan.offload_layers = o.offload_layers.value_or(0);
   plan.fsdp_group = o.fsdp_group.value_or(0);
   if (o.offload) plan.offload = parse_offload(*o.offload, "--offload");
+  plan.cp_a2a = o.cp_a2a.value_or(0);
+  plan.optimizer_instances = o.optimizer_instances.value_or(1);
+  plan.fp8_dispatch = o.fp8_dispatch;
+  plan.fp8_combine = o.fp8_combine;
+  if (o.schedule) plan.schedule = parse_schedule(*o.schedule, "--schedule");
   if (o.cp_comm) plan.cp_comm = parse_cp_comm(*o.cp_comm, "--cp-comm");
   const auto type = [](const std::optional<std::string>& given, const char* flag, DType& value) {
     if (given) value = parse_state_type(*given, flag);
@@ -95,6 +100,9 @@ void set_memory_and_exchange(const ShapeOptions& o, Plan& plan) {
   type(o.main_params, "--main-params-dtype", plan.optimizer.main_params);
   type(o.exp_avg, "--exp-avg-dtype", plan.optimizer.exp_avg);
   type(o.exp_avg_sq, "--exp-avg-sq-dtype", plan.optimizer.exp_avg_sq);
+  if (o.grad_reduce) {
+    plan.optimizer.grad_reduce = parse_state_type(*o.grad_reduce, "--grad-reduce-dtype");
+  }
   plan.sequence_parallel = !o.no_sequence_parallel;
   plan.fp8_params = !o.no_fp8_params;
   plan.flash_attention = !o.no_flash_attention;
@@ -105,7 +113,8 @@ void set_memory_and_exchange(const ShapeOptions& o, Plan& plan) {
                   .grad_reduce = !o.no_grad_overlap,
                   .param_gather = !o.no_param_overlap,
                   .tensor_parallel = o.tp_overlap,
-                  .shared_expert = o.shared_expert_overlap};
+                  .shared_expert = o.shared_expert_overlap,
+                  .tile_level = o.tile_overlap};
 }
 
 void reject_shape_beside_plan(const PlanOptions& o) {
@@ -162,6 +171,7 @@ Target resolve_target(const TargetOptions& o) {
                      .global_batch = *o.global_batch,
                      .capacity_factor = o.capacity_factor.value_or(0),
                      .pad_to_capacity = o.pad_to_capacity};
+  target.workload.straggler_slowdown = o.straggler_slowdown.value_or(0);
   require_cluster_holds(target.cluster, target.gpus);
   choose_profile(o, target);
   return target;
@@ -227,6 +237,9 @@ Request resolve_request(const PlanOptions& o) {
   if (o.target.global_batch) target.workload.global_batch = *o.target.global_batch;
   if (o.target.capacity_factor) target.workload.capacity_factor = *o.target.capacity_factor;
   if (o.target.pad_to_capacity) target.workload.pad_to_capacity = true;
+  if (o.target.straggler_slowdown) {
+    target.workload.straggler_slowdown = *o.target.straggler_slowdown;
+  }
   target.gpus = o.target.gpus.value_or(document.gpus);
   TargetOptions options = o.target;
   if (options.runtime.empty()) options.runtime = name_of_runtime(document.runtime);

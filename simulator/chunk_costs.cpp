@@ -69,6 +69,8 @@ StageCosts sum_stage(const StageProgram& stage, std::vector<LayerCosts> layers,
     return static_cast<std::size_t>(instances[static_cast<std::size_t>(position)].program);
   };
   const std::size_t chunks = stage.chunks.size();
+  const bool splits = std::ranges::any_of(
+      stage.layers, [](const LayerProgram& layer) { return layer.weight_ops.has_value(); });
   for (std::size_t c = 0; c < chunks; ++c) {
     PassCost forward, backward;
     const int count = static_cast<int>(stage.chunks[c].instances.size());
@@ -76,6 +78,14 @@ StageCosts sum_stage(const StageProgram& stage, std::vector<LayerCosts> layers,
     for (int i = count - 1; i >= 0; --i) append(backward, costs.layers[program_at(c, i)].backward);
     costs.forward.push_back(forward);
     costs.backward.push_back(backward);
+    if (!splits) continue;
+    PassCost input, weight;
+    for (int i = count - 1; i >= 0; --i) {
+      append(input, costs.layers[program_at(c, i)].input);
+      append(weight, costs.layers[program_at(c, i)].weight);
+    }
+    costs.input.push_back(input);
+    costs.weight.push_back(weight);
   }
   if (!pair) return costs;
 

@@ -14,9 +14,14 @@ namespace pleat {
 struct StageCosts {
   std::vector<LayerCosts> layers;             // by StageProgram::layers
   std::vector<PassCost> forward, backward;    // by chunk
+  std::vector<PassCost> input, weight;        // by chunk, where backward passes are split
   std::vector<PassCost> pairs;                // [forward chunk * vpp + backward chunk]; or empty
   [[nodiscard]] const PassCost& pass(Pass p, ChunkId c) const {
     return (p == Pass::forward ? forward : backward)[c.index()];
+  }
+  [[nodiscard]] const PassCost& of(const Slot& slot) const {
+    if (slot.part == SlotPart::whole) return pass(slot.pass, slot.chunk);
+    return (slot.part == SlotPart::input_gradients ? input : weight)[slot.chunk.index()];
   }
   [[nodiscard]] const PassCost& pair(ChunkId f, ChunkId b) const {
     return pairs[f.index() * forward.size() + b.index()];

@@ -28,7 +28,7 @@ double sm_share(bool expert, const ClusterView& view, const RunConstants& run) {
 void set_contention(StreamOp& stream_op, const Op& op, const ClusterView& view,
                     const Profile& profile) {
   if (!is_collective(op.kind) || stream_op.stream != Stream::comm) return;
-  stream_op.sm_share = sm_share(op.group == Group::ep, view, profile);
+  stream_op.sm_share = sm_share(op.group == Group::ep || op.group == Group::etp_ep, view, profile);
   stream_op.slowdown = profile.comm_slowdown;
 }
 
@@ -38,8 +38,9 @@ double least_cost_of_exchange(const ClusterView& view, const Profile& profile) {
 
 double exposed_share(const Op& op, const ClusterView& view, const Profile& profile) {
   const double size = view.groups[static_cast<std::size_t>(op.group)].size;
-  // A ring starts with the rank's own piece; user buffers expose more than their first piece.
-  return op.group == Group::cp ? 1.0 / size : profile.tp_overlap_exposed;
+  // A ring and a fused expert exchange work in as many pieces as there are ranks, the rank's own
+  // first; user buffers expose more than their first piece.
+  return op.group == Group::tp ? profile.tp_overlap_exposed : 1.0 / size;
 }
 
 }  // namespace pleat

@@ -40,6 +40,7 @@ struct PassCost {
 
 struct LayerCosts {
   PassCost forward, backward;
+  PassCost input, weight;  // the parts of a backward pass that is split, else nothing
   std::int64_t weight_elements[2] = {0, 0};  // by Bucket
   Flops flops;                               // executed by both passes, recompute included
 };
@@ -52,7 +53,7 @@ struct GroupPlace {
 };
 struct ClusterView {
   const ClusterSpec* cluster = nullptr;
-  std::array<GroupPlace, 12> groups{};  // by Group
+  std::array<GroupPlace, kGroups> groups{};  // by Group
   int ranks = 1;                        // of the job (localhost shares cores)
   Dispatcher dispatcher =
       Dispatcher::alltoall;  // deepep and hybridep send one copy per destination

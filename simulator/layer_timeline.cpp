@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/program/op_graph.hpp"
+#include "core/program/step_walk.hpp"
 #include "simulator/contention.hpp"
 
 namespace pleat {
@@ -44,7 +45,8 @@ void link_pieces(StreamOp& stream_op, const PairStep& step, const OpLists& lists
                  const std::vector<PairStep>& steps, const ClusterView& view,
                  const Profile& profile) {
   const Op& op = op_of(step, lists);
-  if (op.in_pieces && op.kind == OpKind::reduce_scatter) {
+  const bool reduction = op.kind == OpKind::reduce_scatter || op.kind == OpKind::all_to_all_back;
+  if (op.in_pieces && reduction) {
     // The last producer; lead and tail: its first piece is there early, the last one late.
     if (stream_op.after.empty()) return;
     stream_op.with = *std::ranges::max_element(stream_op.after);
@@ -53,9 +55,16 @@ void link_pieces(StreamOp& stream_op, const PairStep& step, const OpLists& lists
   }
   for (int before : stream_op.after) {
     const Op& other = op_of(steps[static_cast<std::size_t>(before)], lists);
-    if (!other.in_pieces || other.kind != OpKind::all_gather) continue;
+    const bool gather = other.kind == OpKind::all_gather || other.kind == OpKind::all_to_all;
+    if (!other.in_pieces || !gather) continue;
     stream_op.with = before;
-    stream_op.lead = exposed_share(other, view, profile);
+    // User buffers wait for the first piece. Elsewhere the rank's own piece is there at once, and the
+    // last one is worked on when all have come.
+    if (other.group == Group::tp) {
+      stream_op.lead = exposed_share(other, view, profile);
+    } else {
+      stream_op.tail = exposed_share(other, view, profile);
+    }
   }
 }
 
@@ -80,6 +89,13 @@ LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Bindi
     two_streams = two_streams || step.stream != Stream::compute;
   }
   if (two_streams) {  // else program order is all there is
+    int first_op[2] = {0, 0};  // a part of a pass begins later
+    if (!line.steps.empty() && lists.layer(line.steps.front().pass).weight_ops) {
+      const PairStep& front = line.steps.front();
+      if (front.pass == Pass::backward && front.op == *lists.backward->weight_ops) {
+        first_op[1] = front.op;
+      }
+    }
     for (Pass pass : {Pass::forward, Pass::backward}) {
       if (lists.layer(pass).ops(pass).empty()) continue;
       const std::vector<std::vector<int>> deps = dependencies(lists.layer(pass).ops(pass));
@@ -90,6 +106,7 @@ LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Bindi
         place[own] = static_cast<int>(i);
         for (int before : deps[own]) {
           const int at = place[static_cast<std::size_t>(before)];
+          if (before < first_op[static_cast<std::size_t>(pass)]) continue;  // in an earlier slot
           PLEAT_ASSERT(at >= 0);
           // Reloads are issued a layer ahead: their rate counts, not their latency.
           if (op_of(line.steps[static_cast<std::size_t>(at)], lists).kind == OpKind::reload) continue;
@@ -136,6 +153,19 @@ LayerTimeline pass_timeline(const LayerProgram& layer, Pass pass, const Binding&
                                               : OpLists{&kNothing, &layer};
   LayerTimeline line = run(std::move(steps), lists, binding, view, profile);
   line.host_extra = host_of_pass(layer, pass, view, profile);
+  return line;
+}
+
+LayerTimeline part_timeline(const LayerProgram& layer, SlotPart part, const Binding& binding,
+                            const ClusterView& view, const Profile& profile) {
+  std::vector<PairStep> steps;
+  const OpRange range = ops_of(layer, {Pass::backward, {}, {}, false, part});
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    steps.push_back({Pass::backward, static_cast<int>(i), layer.backward[i].stream});
+  }
+  static const LayerProgram kNothing;
+  LayerTimeline line = run(std::move(steps), {&kNothing, &layer}, binding, view, profile);
+  line.host_extra = host_of_pass(layer, Pass::backward, view, profile) * 0.5;
   return line;
 }
 

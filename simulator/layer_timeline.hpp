@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/program/passes/pair.hpp"
+#include "core/program/pipeline_order.hpp"
 #include "simulator/streams.hpp"
 
 namespace pleat {
@@ -27,6 +28,9 @@ struct LayerTimeline {
 [[nodiscard]] Seconds host_of_pass(const LayerProgram&, Pass, const ClusterView&, const Profile&);
 
 [[nodiscard]] LayerTimeline pass_timeline(const LayerProgram&, Pass, const Binding&,
+                                          const ClusterView&, const Profile&);
+// One part of a backward pass that is split; each has half of the pass's host time.
+[[nodiscard]] LayerTimeline part_timeline(const LayerProgram&, SlotPart, const Binding&,
                                           const ClusterView&, const Profile&);
 [[nodiscard]] LayerTimeline pair_timeline(const LayerProgram& forward, const LayerProgram& backward,
                                           const Binding&, const ClusterView&, const Profile&,

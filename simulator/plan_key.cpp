@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "core/plan/rank_map.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {
@@ -59,17 +60,27 @@ LayerKey layer_key(const Plan& plan, const ClusterView& view) {
   w.put(plan.overlap.delay_wgrad);
   w.put(plan.overlap.tensor_parallel);
   w.put(plan.overlap.shared_expert);
+  w.put(plan.overlap.tile_level);
+  w.put(plan.schedule);
+  w.put(plan.fp8_dispatch);
+  w.put(plan.fp8_combine);
+  w.put(plan.cp_a2a);
+  w.put(plan.shard_instances());
+  w.put(plan.optimizer.grad_reduce ? static_cast<int>(*plan.optimizer.grad_reduce) : -1);
   w.put(plan.optimizer.main_grads);
   const auto place = [&](Group group) { return view.groups[static_cast<std::size_t>(group)]; };
   w.put_place(place(Group::tp));
   w.put_place(place(Group::cp));
   w.put_place(place(Group::ep));
   w.put_place(place(Group::etp));
+  w.put_place(place(Group::etp_ep));
+  w.put_place(place(Group::cp_heads));
+  w.put_place(place(Group::cp_ring));
   w.put(place(Group::pp_next).tier);
   // Only sharded gradients and weights are exchanged inside layers.
   const bool by_layer = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
-  w.put_place(by_layer ? place(Group::dp_cp) : GroupPlace{});
-  const GroupPlace edp = by_layer ? place(Group::edp) : GroupPlace{};
+  w.put_place(by_layer ? place(shard_groups(plan, false).shard) : GroupPlace{});
+  const GroupPlace edp = by_layer ? place(shard_groups(plan, true).shard) : GroupPlace{};
   w.put(edp.size * 64 + edp.inside);
   w.put(by_layer && plan.overlap.grad_reduce);
   w.put(by_layer && plan.overlap.param_gather);
@@ -80,17 +91,18 @@ LayerKey layer_key(const Plan& plan, const ClusterView& view) {
 
 LayoutKey layout_key(const Plan& plan, int text) {
   return {{text, plan.attention.pp, plan.vpp, plan.recompute_full ? plan.recompute_layers : 0,
-           plan.offload_layers, plan.recompute_full ? 1 : 0}};
+           plan.offload_layers, plan.recompute_full ? 1 : 0, static_cast<int>(plan.schedule)}};
 }
 
 RecordKey record_key(int layers, int layout, int clock, const Plan& plan) {
   return {{layers, layout, clock, plan.attention.dp, plan.expert.edp, plan.overlap.grad_reduce,
            plan.overlap.param_gather, static_cast<int>(plan.optimizer.main_params),
-           static_cast<int>(plan.optimizer.exp_avg), static_cast<int>(plan.optimizer.exp_avg_sq)}};
+           static_cast<int>(plan.optimizer.exp_avg), static_cast<int>(plan.optimizer.exp_avg_sq),
+           plan.optimizer_instances}};
 }
 
 ScheduleKey schedule_key(const Schedule& s) {
-  return {{s.pp, s.vpp, s.microbatches, s.group, s.paired ? 1 : 0}};
+  return {{s.pp, s.vpp, s.microbatches, s.group, s.paired ? 1 : 0, static_cast<int>(s.kind)}};
 }
 
 }  // namespace pleat

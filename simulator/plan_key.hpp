@@ -30,20 +30,20 @@ struct KeyHash {
 
 // Everything that the programs and prices of layers depend on: degrees, techniques, and where the
 // groups lie that layers talk over.
-using LayerKey = NumberKey<41>;
+using LayerKey = NumberKey<57>;
 [[nodiscard]] LayerKey layer_key(const Plan&, const ClusterView&);
 
 // What the composition of stages takes from the plan; `text`: a number that stands for the layout.
-using LayoutKey = NumberKey<6>;
+using LayoutKey = NumberKey<7>;
 [[nodiscard]] LayoutKey layout_key(const Plan&, int text);
 
 // What the records of all stages of a plan depend on. `layers` and `layout` stand for a LayerKey and
 // a composition.
-using RecordKey = NumberKey<10>;
+using RecordKey = NumberKey<11>;
 [[nodiscard]] RecordKey record_key(int layers, int layout, int clock, const Plan&);
 
 // All there is to the order of slots.
-using ScheduleKey = NumberKey<5>;
+using ScheduleKey = NumberKey<6>;
 [[nodiscard]] ScheduleKey schedule_key(const Schedule&);
 
 }  // namespace pleat

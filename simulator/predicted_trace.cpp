@@ -26,6 +26,11 @@ class StageTrace {
         passes_[static_cast<std::size_t>(pass)].push_back(
             pass_timeline(layer, pass, routed_, view, profile));
       }
+      if (!layer.weight_ops) continue;
+      for (const SlotPart part : {SlotPart::input_gradients, SlotPart::weight_gradients}) {
+        parts_[static_cast<std::size_t>(part) - 1].push_back(
+            part_timeline(layer, part, routed_, view, profile));
+      }
     }
   }
 
@@ -80,7 +85,9 @@ class StageTrace {
 
   Seconds add_layer(const Slot& slot, int position, Seconds start) {
     const auto program = static_cast<std::size_t>(instance_at(slot, position).program);
-    const LayerTimeline& line = passes_[static_cast<std::size_t>(slot.pass)][program];
+    const LayerTimeline& line = slot.part == SlotPart::whole
+                                    ? passes_[static_cast<std::size_t>(slot.pass)][program]
+                                    : parts_[static_cast<std::size_t>(slot.part) - 1][program];
     for (std::size_t i = 0; i < line.steps.size(); ++i) add_op(slot, position, line, i, start);
     return line.time();
   }
@@ -118,6 +125,7 @@ class StageTrace {
   int rank_;
   bool delay_wgrad_;
   std::vector<LayerTimeline> passes_[2];  // [pass][layer program]
+  std::vector<LayerTimeline> parts_[2];   // [input, weight gradients][layer program]
 };
 
 }  // namespace

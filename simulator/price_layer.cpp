@@ -39,6 +39,15 @@ LayerCosts price(const LayerProgram& layer, const Binding& expected, const Bindi
       price_pass(layer, Pass::forward, expected, capacity, view, profile, costs.flops);
   costs.backward =
       price_pass(layer, Pass::backward, expected, capacity, view, profile, costs.flops);
+  if (layer.weight_ops) {
+    const OpBytes bytes = op_bytes(layer, Pass::backward, capacity);
+    for (const SlotPart part : {SlotPart::input_gradients, SlotPart::weight_gradients}) {
+      const LayerTimeline line = part_timeline(layer, part, expected, view, profile);
+      PassCost& cost = part == SlotPart::input_gradients ? costs.input : costs.weight;
+      cost = summarise(line);
+      cost.memory = memory_along(line.steps, bytes, bytes);
+    }
+  }
   for (const Weight& w : layer.weights) {
     costs.weight_elements[static_cast<std::size_t>(w.bucket)] += w.elements;
   }

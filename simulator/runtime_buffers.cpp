@@ -25,6 +25,13 @@ int communicators(const Plan& plan) {
   }
   if (group_size(plan, Group::cp) > 1 && group_size(plan, Group::dp) > 1)
     ++count;  // dp beside dp_cp
+  if (plan.shard_instances() > 1) {  // within and across instances, beside dp_cp
+    for (Group g : {Group::dp_shard, Group::dp_replicas, Group::edp_shard, Group::edp_replicas}) {
+      if (group_size(plan, g) > 1) ++count;
+    }
+  }
+  if (group_size(plan, Group::copies) > 1) ++count;
+  if (plan.cp_a2a > 0) count += 2;
   return count;
 }
 

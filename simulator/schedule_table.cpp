@@ -12,8 +12,9 @@ namespace {
 class Tabulator {
  public:
   explicit Tabulator(ScheduleTable& table)
-      : t_(table), last_(table.pp * table.vpp - 1), next_(table.orders.size()) {
-    t_.cells = 2 * (last_ + 1) * t_.microbatches;
+      : t_(table), work_(table.slot_work()), last_(virtual_stages(table.shape) - 1),
+        next_(table.orders.size()) {
+    t_.cells = 2 * (last_ + 1) * t_.shape.microbatches;
     done_.resize(static_cast<std::size_t>(t_.cells));
     t_.work.resize(t_.orders.size());
     t_.times.assign(t_.orders.size(), std::vector<std::int32_t>(static_cast<std::size_t>(t_.kinds())));
@@ -25,7 +26,7 @@ class Tabulator {
     t_.steps.reserve(left);
     while (left > 0) {
       std::size_t advanced = 0;
-      for (int s = 0; s < t_.pp; ++s) {
+      for (int s = 0; s < t_.shape.pp; ++s) {
         while (const std::size_t n = advance(s)) advanced += n;
       }
       PLEAT_ASSERT(advanced > 0);  // else the order deadlocks
@@ -35,18 +36,34 @@ class Tabulator {
 
  private:
   [[nodiscard]] std::int32_t cell(Pass pass, int virtual_stage, MicroBatch mb) const {
-    return (static_cast<int>(pass) * (last_ + 1) + virtual_stage) * t_.microbatches + mb.value;
+    return (static_cast<int>(pass) * (last_ + 1) + virtual_stage) * t_.shape.microbatches + mb.value;
+  }
+
+  [[nodiscard]] int place(int s, ChunkId chunk) const {
+    return virtual_stage(t_.shape, Stage{s}, chunk);
+  }
+
+  // Is that virtual stage on stage s? So with one stage, and at the turn of a V. DualPipe's chunks
+  // belong to different microbatches.
+  [[nodiscard]] bool holds(int s, int virtual_stage) const {
+    if (t_.shape.pp == 1) return true;
+    if (t_.shape.kind == PipelineSchedule::dualpipe) return false;
+    for (int c = 0; c < work_.chunks; ++c) {
+      if (place(s, ChunkId{c}) == virtual_stage) return true;
+    }
+    return false;
   }
 
   // The cell a slot reads; false: not written yet.
   bool find_input(int s, const Slot& slot, std::int32_t& input, bool& travels) const {
-    const int v = slot.chunk.value * t_.pp + s;
+    if (slot.part == SlotPart::weight_gradients) return true;  // an earlier slot made them
+    const int v = place(s, slot.chunk);
     const bool forward = slot.pass == Pass::forward;
     if (forward && v == 0) return true;  // the data
     const bool own = !forward && v == last_;
-    input = own ? cell(Pass::forward, v, slot.microbatch)
-                : cell(slot.pass, forward ? v - 1 : v + 1, slot.microbatch);
-    travels = !own && t_.pp > 1;
+    const int from = forward ? v - 1 : v + 1;
+    input = own ? cell(Pass::forward, v, slot.microbatch) : cell(slot.pass, from, slot.microbatch);
+    travels = !own && !holds(s, from);
     return done_[static_cast<std::size_t>(input)];
   }
 
@@ -63,13 +80,11 @@ class Tabulator {
     }
     for (std::size_t k = 0; k < count; ++k) {
       const Slot& slot = order[i + k];
-      step.output[k] = cell(slot.pass, slot.chunk.value * t_.pp + s, slot.microbatch);
+      if (slot.part == SlotPart::weight_gradients) continue;
+      step.output[k] = cell(slot.pass, place(s, slot.chunk), slot.microbatch);
       done_[static_cast<std::size_t>(step.output[k])] = true;
     }
-    const int chunk = order[i].chunk.value;
-    step.work = count == 2 ? SlotWork::pair(chunk, order[i + 1].chunk.value, t_.vpp)
-                : order[i].pass == Pass::forward ? SlotWork::forward(chunk)
-                                                 : SlotWork::backward(chunk, t_.vpp);
+    step.work = count == 2 ? work_.pair(order[i].chunk, order[i + 1].chunk) : work_.alone(order[i]);
     t_.work[stage].push_back(step.work);
     ++t_.times[stage][static_cast<std::size_t>(step.work)];
     t_.steps.push_back(step);
@@ -78,20 +93,18 @@ class Tabulator {
   }
 
   ScheduleTable& t_;
-  int last_;
+  SlotWork work_;
+  int last_;  // virtual stage
   std::vector<bool> done_;
   std::vector<std::size_t> next_;
 };
 
 }  // namespace
 
-ScheduleTable tabulate(int pp, int vpp, int microbatches, std::vector<std::vector<Slot>> orders,
-                       bool paired) {
-  PLEAT_ASSERT(orders.size() == static_cast<std::size_t>(pp));
-  ScheduleTable table{.pp = pp,
-                      .vpp = vpp,
-                      .microbatches = microbatches,
-                      .paired = paired,
+ScheduleTable tabulate(const Schedule& schedule, std::vector<std::vector<Slot>> orders) {
+  PLEAT_ASSERT(orders.size() == static_cast<std::size_t>(schedule.pp));
+  ScheduleTable table{.shape = schedule,
+                      .paired = schedule.paired,
                       .orders = std::move(orders),
                       .work = {},
                       .times = {},
@@ -103,13 +116,12 @@ ScheduleTable tabulate(int pp, int vpp, int microbatches, std::vector<std::vecto
 ScheduleTable tabulate(const Schedule& schedule) {
   std::vector<std::vector<Slot>> orders;
   for (int s = 0; s < schedule.pp; ++s) orders.push_back(pipeline_order(schedule, Stage{s}));
-  return tabulate(schedule.pp, schedule.vpp, schedule.microbatches, std::move(orders),
-                  schedule.paired);
+  return tabulate(schedule, std::move(orders));
 }
 
 TableTiming time_table(const ScheduleTable& table, const std::vector<Seconds>& durations,
                        const std::vector<Seconds>& start, Seconds transfer, bool keep_starts) {
-  const auto stages = static_cast<std::size_t>(table.pp);
+  const auto stages = static_cast<std::size_t>(table.shape.pp);
   const auto kinds = static_cast<std::size_t>(table.kinds());
   PLEAT_ASSERT(durations.size() == stages * kinds && start.size() == stages);
   thread_local std::vector<Seconds> done;  // when each cell was written
@@ -128,7 +140,7 @@ TableTiming time_table(const ScheduleTable& table, const std::vector<Seconds>& d
     }
     const Seconds end = from + durations[stage * kinds + static_cast<std::size_t>(step.work)];
     timing.finish[stage] = end;
-    done[static_cast<std::size_t>(step.output[0])] = end;
+    if (step.output[0] >= 0) done[static_cast<std::size_t>(step.output[0])] = end;
     if (step.output[1] >= 0) done[static_cast<std::size_t>(step.output[1])] = end;
     if (keep_starts) timing.starts.push_back(from);
   }

@@ -12,13 +12,23 @@
 
 namespace pleat {
 
-// What a slot runs, as an index into one stage's durations: `vpp` forward chunks, `vpp` backward
-// chunks, vpp * vpp pairs [forward * vpp + backward].
+// What a slot runs, as an index into one stage's durations: forward and backward of each of its
+// chunks; where backward passes are split, their input gradients and their weight gradients; then
+// pairs of chunks [forward * chunks + backward].
 struct SlotWork {
-  static int forward(int chunk) { return chunk; }
-  static int backward(int chunk, int vpp) { return vpp + chunk; }
-  static int pair(int forward, int backward, int vpp) { return 2 * vpp + forward * vpp + backward; }
-  static int count(int vpp, bool paired) { return 2 * vpp + (paired ? vpp * vpp : 0); }
+  int chunks = 1;
+  bool split = false;
+  [[nodiscard]] int alone(const Slot& slot) const {
+    const int kind = static_cast<int>(slot.pass) + static_cast<int>(slot.part);
+    return kind * chunks + slot.chunk.value;
+  }
+  [[nodiscard]] int first_pair() const { return (split ? 4 : 2) * chunks; }
+  [[nodiscard]] int pair(ChunkId forward, ChunkId backward) const {
+    return first_pair() + forward.value * chunks + backward.value;
+  }
+  [[nodiscard]] int count(bool paired) const {
+    return first_pair() + (paired ? chunks * chunks : 0);
+  }
 };
 
 struct ScheduleTable {
@@ -27,22 +37,24 @@ struct ScheduleTable {
     std::int32_t work = 0;                  // SlotWork
     std::int32_t input[2] = {-1, -1};       // cells read; -1: none
     bool travels[2] = {false, false};       // the input comes from another stage
-    std::int32_t output[2] = {-1, -1};      // cells written
+    std::int32_t output[2] = {-1, -1};      // cells written; -1: none, for weight gradients
   };
-  int pp = 1, vpp = 1, microbatches = 1;
+  Schedule shape;
   bool paired = false;                          // slots marked with_next run as pairs
   std::vector<std::vector<Slot>> orders;        // by stage
   std::vector<std::vector<std::int32_t>> work;  // by stage: SlotWork in order
   std::vector<std::vector<std::int32_t>> times; // by stage: how often each SlotWork runs
   std::vector<Step> steps;
   std::int32_t cells = 0;                       // one a pass, virtual stage and microbatch
-  [[nodiscard]] int kinds() const { return SlotWork::count(vpp, paired); }
+  [[nodiscard]] SlotWork slot_work() const {
+    return {.chunks = chunks_of_stage(shape), .split = splits_backward(shape.kind)};
+  }
+  [[nodiscard]] int kinds() const { return slot_work().count(paired); }
 };
 
-// From the orders of all stages. An order that deadlocks is a broken invariant. `paired`: slots
-// marked with_next run as one with the slot after them; else one after the other.
-[[nodiscard]] ScheduleTable tabulate(int pp, int vpp, int microbatches,
-                                     std::vector<std::vector<Slot>> orders, bool paired);
+// From the orders of all stages. An order that deadlocks is a broken invariant. Where the schedule is
+// paired, slots marked with_next run as one with the slot after them; else one after the other.
+[[nodiscard]] ScheduleTable tabulate(const Schedule&, std::vector<std::vector<Slot>> orders);
 [[nodiscard]] ScheduleTable tabulate(const Schedule&);
 
 struct TableTiming {

@@ -54,13 +54,16 @@ MemoryDelta epilogue_memory(const StageProgram& stage) {
 }
 
 MemoryDelta replay(std::span<const std::int32_t> work, const StageCosts& costs) {
-  const int vpp = static_cast<int>(costs.forward.size());
-  const int paired = SlotWork::pair(0, 0, vpp);
+  // In the order of SlotWork.
+  const std::vector<PassCost>* const alone[] = {&costs.forward, &costs.backward, &costs.input,
+                                                &costs.weight};
+  const auto chunks = static_cast<std::int32_t>(costs.forward.size());
+  const int paired =
+      SlotWork{.chunks = chunks, .split = !costs.input.empty()}.first_pair();
   MemoryDelta total;
   for (const std::int32_t w : work) {
-    const PassCost& cost = w < vpp      ? costs.forward[static_cast<std::size_t>(w)]
-                           : w < paired ? costs.backward[static_cast<std::size_t>(w - vpp)]
-                                        : costs.pairs[static_cast<std::size_t>(w - paired)];
+    const PassCost& cost = w >= paired ? costs.pairs[static_cast<std::size_t>(w - paired)]
+                                       : (*alone[w / chunks])[static_cast<std::size_t>(w % chunks)];
     total = then(total, cost.memory);
   }
   return total;

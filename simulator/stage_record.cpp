@@ -41,7 +41,8 @@ SyncWindow sync_window(const Plan& plan, const StageProgram& stage, const StageC
 SourceClass worst_source(const StageRecord& record) {
   SourceClass worst = SourceClass::measured;
   const StageCosts& costs = record.costs;
-  for (const auto* passes : {&costs.forward, &costs.backward, &costs.pairs}) {
+  for (const auto* passes :
+       {&costs.forward, &costs.backward, &costs.input, &costs.weight, &costs.pairs}) {
     for (const PassCost& cost : *passes) worst = std::max(worst, cost.source);
   }
   for (const auto* ops : {&record.prologue, &record.epilogue}) {

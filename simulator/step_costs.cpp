@@ -25,7 +25,29 @@ bool works_on_shard(const Op& op) {
 }
 
 bool over_data_parallel(const StepOpCost& op) {
-  return op.group == Group::dp || op.group == Group::dp_cp || op.group == Group::edp;
+  switch (op.group) {
+    case Group::dp:
+    case Group::dp_cp:
+    case Group::edp:
+    case Group::dp_shard:
+    case Group::dp_replicas:
+    case Group::edp_shard:
+    case Group::edp_replicas:
+    case Group::copies: return true;
+    case Group::none:
+    case Group::tp:
+    case Group::cp:
+    case Group::ep:
+    case Group::etp:
+    case Group::pp_next:
+    case Group::pp_prev:
+    case Group::embedding:
+    case Group::world:
+    case Group::cp_heads:
+    case Group::cp_ring:
+    case Group::etp_ep: return false;
+  }
+  return false;
 }
 
 bool is_barrier(const StepOpCost& op) {

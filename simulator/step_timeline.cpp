@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "core/program/compile_stage.hpp"
+
 namespace pleat {
 namespace {
 
@@ -15,6 +17,8 @@ std::vector<Seconds> slot_durations(const StageRecords& stages, const ScheduleTa
   for (const auto& stage : stages) {
     for (const PassCost& chunk : stage->costs.forward) durations.push_back(chunk.time);
     for (const PassCost& chunk : stage->costs.backward) durations.push_back(chunk.time);
+    for (const PassCost& chunk : stage->costs.input) durations.push_back(chunk.time);
+    for (const PassCost& chunk : stage->costs.weight) durations.push_back(chunk.time);
     if (!table.paired) continue;
     for (const PassCost& pair : stage->costs.pairs) durations.push_back(pair.time);
   }
@@ -54,10 +58,7 @@ StageRecords record_stages(const Program& program, const ClusterView& view,
 ScheduleTable table_of(const Program& program) {
   std::vector<std::vector<Slot>> orders;
   for (const StageProgram& stage : program.stages) orders.push_back(stage.order);
-  const auto microbatches =
-      static_cast<int>(program.plan.microbatches(program.workload.global_batch));
-  return tabulate(program.plan.attention.pp, program.plan.vpp, microbatches, std::move(orders),
-                  program.plan.overlap.expert_parallel);
+  return tabulate(schedule_of(program.plan, program.workload), std::move(orders));
 }
 
 StepTimeline run_step(const StageRecords& stages, const ScheduleTable& table, bool keep_starts) {
@@ -72,7 +73,7 @@ StepTimeline run_step(const StageRecords& stages, const ScheduleTable& table, bo
   const std::vector<Seconds> durations = slot_durations(stages, table);
   step.pipeline = time_table(table, durations, step.prologue, transfer, keep_starts);
   step.end_without_transfer =
-      table.pp > 1 && transfer > Seconds(0)
+      table.shape.pp > 1 && transfer > Seconds(0)
           ? time_table(table, durations, step.prologue, Seconds(0)).end
           : step.pipeline.end;
   std::vector<const std::vector<StepOpCost>*> epilogues;

@@ -20,7 +20,9 @@ Seconds sum(const CostVector& parts) {
 CostVector busy_parts(const StageRecord& stage, const std::vector<std::int32_t>& times) {
   CostVector parts{};
   std::size_t work = 0;
-  for (const auto* passes : {&stage.costs.forward, &stage.costs.backward, &stage.costs.pairs}) {
+  const StageCosts& costs = stage.costs;  // in the order of SlotWork
+  for (const auto* passes :
+       {&costs.forward, &costs.backward, &costs.input, &costs.weight, &costs.pairs}) {
     for (const PassCost& cost : *passes) {
       if (work == times.size()) break;  // pairs that this schedule does not run
       const int count = times[work++];
@@ -64,7 +66,8 @@ StepWork step_work(Flops per_token, const WorkloadSpec& workload, const Plan& pl
   return {.tokens = workload.global_batch * workload.seq_len,
           .ranks = ranks,
           .per_token = per_token,
-          .peak = peak};
+          .peak = peak,
+          .straggler_slowdown = workload.straggler_slowdown};
 }
 
 StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
@@ -73,7 +76,9 @@ StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
   StepEstimate e;
   Seconds end;
   for (Seconds stage_end : step.step_end.end) end = std::max(end, stage_end);
-  e.step = end + profile.step_overhead;
+  // Everyone waits for the slowest rank's slots.
+  const Seconds straggling = step.pipeline.end * work.straggler_slowdown;
+  e.step = end + profile.step_overhead + straggling;
   e.low = e.step * (1.0 - profile.relative_band);
   e.high = e.step * (1.0 + profile.relative_band);
   e.source = SourceClass::measured;
@@ -89,7 +94,7 @@ StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
     // Idle time, read off the timeline and not as a remainder: the check below can fail.
     const Seconds bubble =
         (step.pipeline.finish[s] - step.prologue[s] - step.pipeline.busy[s]) +
-        step.step_end.waited[s] + (end - step.step_end.end[s]);
+        step.step_end.waited[s] + (end - step.step_end.end[s]) + straggling;
     const Seconds total = sum(parts) + bubble;
     PLEAT_ASSERT(std::abs((total - e.step).base()) <= 1e-9 * e.step.base());
     e.stages.push_back({id, e.step - bubble, bubble});

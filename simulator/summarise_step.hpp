@@ -14,6 +14,7 @@ struct StepWork {
   int ranks = 1;
   Flops per_token;          // of the model
   FlopsPerSecond peak;      // of a GPU; zero: unknown
+  double straggler_slowdown = 0;  // the workload's
 };
 [[nodiscard]] StepWork step_work(Flops per_token, const WorkloadSpec&, const Plan&,
                                  const ClusterSpec&);

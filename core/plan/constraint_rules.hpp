@@ -15,9 +15,11 @@ namespace pleat::rules {
 void append_grid_rules(std::vector<Constraint>&);      // world, dense grid, expert grid
 void append_model_rules(std::vector<Constraint>&);     // what the model's sizes allow
 void append_pipeline_rules(std::vector<Constraint>&);  // layers over stages, microbatches
+void append_schedule_rules(std::vector<Constraint>&);  // orders other than 1F1B
 void append_feature_rules(std::vector<Constraint>&);   // expert overlap, recompute, sharding
 void append_offload_rules(std::vector<Constraint>&);   // partial recompute, host memory
-void append_exchange_rules(std::vector<Constraint>&);  // tp and shared overlap, capacity, shards
+void append_exchange_rules(std::vector<Constraint>&);  // tp and shared overlap, cp, capacity
+void append_data_rules(std::vector<Constraint>&);      // shard groups, narrow exchanges
 
 [[nodiscard]] bool degrees_positive(const PlanContext&);
 

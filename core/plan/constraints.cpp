@@ -17,9 +17,11 @@ const std::vector<Constraint>& constraints() {
     rules::append_grid_rules(all);
     rules::append_model_rules(all);
     rules::append_pipeline_rules(all);
+    rules::append_schedule_rules(all);
     rules::append_feature_rules(all);
     rules::append_offload_rules(all);
     rules::append_exchange_rules(all);
+    rules::append_data_rules(all);
     return all;
   }();
   return list;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Rules of what ranks exchange: overlap with tensor-parallel and shared-expert work, context
-// parallelism over heads, token capacity, shard groups (Megatron-LM transformer_config.py,
+// parallelism over heads, token capacity (Megatron-LM transformer_config.py,
 // arguments.py; TransformerEngine's a2a context parallelism).
 #include <fmt/format.h>
 
@@ -59,22 +59,57 @@ Violation explain_shared_recompute(const PlanContext&) {
   return {"", "recompute", "shared_experts recompute excludes overlap.shared_expert", ""};
 }
 
-// --- context parallelism over heads: each rank takes a part of the heads and of the kv groups
+// --- context parallelism over heads: each rank takes a part of the heads, and of the kv groups or,
+// where there are fewer, one that several ranks hold (TransformerEngine has no such copies)
+std::int64_t local_heads(const PlanContext& c) {
+  return std::max<std::int64_t>(1, c.model.attention.heads / c.plan.attention.tp);
+}
 std::int64_t local_groups(const PlanContext& c) {
   const AttentionSpec& a = c.model.attention;
   const std::int64_t groups = a.kind == AttentionKind::gqa ? a.kv_groups : a.heads;
   return std::max<std::int64_t>(1, groups / c.plan.attention.tp);
 }
+// Ranks that share the heads.
+std::int64_t head_ranks(const PlanContext& c) {
+  switch (c.plan.cp_comm) {
+    case CpComm::all_to_all: return c.plan.attention.cp;
+    case CpComm::a2a_p2p: return std::max(1, c.plan.cp_a2a);
+    case CpComm::p2p:
+    case CpComm::all_gather: return 1;
+  }
+  return 1;
+}
 bool cp_heads_hold(const PlanContext& c) {
-  if (!degrees_positive(c) || c.plan.cp_comm != CpComm::all_to_all) return true;
-  return local_groups(c) % c.plan.attention.cp == 0;
+  if (!degrees_positive(c)) return true;
+  const std::int64_t ranks = head_ranks(c), groups = local_groups(c);
+  return local_heads(c) % ranks == 0 && (groups % ranks == 0 || ranks % groups == 0);
 }
 Violation explain_cp_heads(const PlanContext& c) {
   return {"", "cp_comm",
-          fmt::format("all_to_all splits heads, but {} kv heads of a TP rank cannot be split over "
-                      "CP {}",
-                      local_groups(c), c.plan.attention.cp),
+          fmt::format("{} splits heads, but {} heads in {} kv groups of a TP rank cannot be split "
+                      "over {} ranks",
+                      name_of(c.plan.cp_comm), local_heads(c), local_groups(c), head_ranks(c)),
           "p2p or all_gather"};
+}
+
+bool cp_groups_hold(const PlanContext& c) {
+  if (!degrees_positive(c)) return true;
+  const int cp = c.plan.attention.cp, inner = c.plan.cp_a2a;
+  if (c.plan.cp_comm != CpComm::a2a_p2p) return inner == 0;
+  return inner > 1 && inner < cp && cp % inner == 0;
+}
+Violation explain_cp_groups(const PlanContext& c) {
+  if (c.plan.cp_comm != CpComm::a2a_p2p) {
+    return {"", "cp_a2a",
+            fmt::format("groups of {} need cp_comm a2a+p2p, it is {}", c.plan.cp_a2a,
+                        name_of(c.plan.cp_comm)),
+            "0"};
+  }
+  return {"", "cp_a2a",
+          fmt::format("CP {} cannot be split into several groups of {} ranks", c.plan.attention.cp,
+                      c.plan.cp_a2a),
+          fmt::format("a divisor of CP above 1 and below CP: {}",
+                      divisors_up_to(c.plan.attention.cp, c.plan.attention.cp - 1))};
 }
 
 // --- token capacity
@@ -93,34 +128,6 @@ Violation explain_capacity_dispatcher(const PlanContext&) {
   return {"", "dispatcher", "deepep does not pad experts to a capacity", "alltoall or hybridep"};
 }
 
-// --- shard groups
-bool shards_parameters(const Plan& p) {
-  return p.sharding == Sharding::zero2 || p.sharding == Sharding::zero3;
-}
-bool fsdp_group_holds(const PlanContext& c) {
-  if (c.plan.fsdp_group == 0 || !degrees_positive(c)) return true;
-  const std::int64_t ranks = product(c.plan.attention.dp, c.plan.attention.cp);
-  return c.plan.fsdp_group > 0 && shards_parameters(c.plan) && ranks % c.plan.fsdp_group == 0;
-}
-Violation explain_fsdp_group(const PlanContext& c) {
-  if (c.plan.fsdp_group < 0) {
-    return {"", "fsdp_group", fmt::format("must be at least 0 (0: all), is {}", c.plan.fsdp_group),
-            ""};
-  }
-  if (!shards_parameters(c.plan)) {
-    return {"", "fsdp_group",
-            fmt::format("a shard group of {} needs zero2 or zero3, sharding is {}",
-                        c.plan.fsdp_group, name_of(c.plan.sharding)),
-            ""};
-  }
-  const std::int64_t ranks = product(c.plan.attention.dp, c.plan.attention.cp);
-  return {"", "fsdp_group",
-          fmt::format("DP*CP = {} ranks cannot be split into shard groups of {}", ranks,
-                      c.plan.fsdp_group),
-          fmt::format("divisors up to {}: {}", c.plan.fsdp_group,
-                      divisors_up_to(ranks, c.plan.fsdp_group))};
-}
-
 }  // namespace
 
 void append_exchange_rules(std::vector<Constraint>& list) {
@@ -134,7 +141,7 @@ void append_exchange_rules(std::vector<Constraint>& list) {
   list.push_back({"cp-heads", cp_heads_hold, explain_cp_heads});
   list.push_back({"capacity-padding", capacity_pad_holds, explain_capacity_pad});
   list.push_back({"capacity-dispatcher", capacity_dispatcher_holds, explain_capacity_dispatcher});
-  list.push_back({"fsdp-group", fsdp_group_holds, explain_fsdp_group});
+  list.push_back({"cp-groups", cp_groups_hold, explain_cp_groups});
 }
 
 }  // namespace pleat::rules

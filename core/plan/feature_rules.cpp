@@ -31,7 +31,8 @@ Violation explain_overlap_ep(const PlanContext& c) {
 }
 
 bool overlap_vpp_holds(const PlanContext& c) {
-  return !c.plan.overlap.expert_parallel || c.plan.attention.pp <= 1 || c.plan.vpp > 1;
+  return !c.plan.overlap.expert_parallel || c.plan.attention.pp <= 1 || c.plan.vpp > 1 ||
+         c.plan.schedule != PipelineSchedule::one_f_one_b;
 }
 Violation explain_overlap_vpp(const PlanContext& c) {
   return {"", "overlap.expert_parallel",

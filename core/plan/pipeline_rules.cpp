@@ -80,7 +80,8 @@ Violation explain_interleaving(const PlanContext& c) {
 }
 
 bool is_interleaved(const PlanContext& c) {
-  return degrees_positive(c) && c.plan.vpp > 1 && c.plan.attention.pp > 1 && batch_holds(c);
+  return degrees_positive(c) && c.plan.vpp > 1 && c.plan.attention.pp > 1 &&
+         c.plan.schedule == PipelineSchedule::one_f_one_b && batch_holds(c);
 }
 
 std::int64_t microbatches(const PlanContext& c) { return c.workload.global_batch / batch_step(c); }

@@ -37,6 +37,7 @@ std::string name_of(Dispatcher d) {
     case Dispatcher::alltoall: return "alltoall";
     case Dispatcher::deepep: return "deepep";
     case Dispatcher::hybridep: return "hybridep";
+    case Dispatcher::hierarchical: return "hierarchical";
   }
   return "?";
 }
@@ -56,6 +57,18 @@ std::string name_of(CpComm c) {
     case CpComm::p2p: return "p2p";
     case CpComm::all_gather: return "all_gather";
     case CpComm::all_to_all: return "all_to_all";
+    case CpComm::a2a_p2p: return "a2a+p2p";
+  }
+  return "?";
+}
+
+std::string name_of(PipelineSchedule s) {
+  switch (s) {
+    case PipelineSchedule::one_f_one_b: return "1f1b";
+    case PipelineSchedule::zb_h1: return "zb-h1";
+    case PipelineSchedule::zb_v: return "zb-v";
+    case PipelineSchedule::dualpipe: return "dualpipe";
+    case PipelineSchedule::dualpipe_v: return "dualpipe-v";
   }
   return "?";
 }
@@ -118,6 +131,7 @@ std::string overlap_text(const OverlapFlags& f) {
   if (f.delay_wgrad) text += " delay-wgrad";
   if (f.tensor_parallel) text += " tp-overlap";
   if (f.shared_expert) text += " shared-overlap";
+  if (f.tile_level) text += " tile-overlap";
   if (!f.grad_reduce) text += " no-grad-overlap";
   if (!f.param_gather) text += " no-param-overlap";
   return text;
@@ -133,6 +147,7 @@ std::string optimizer_text(const OptimizerDTypes& o) {
   add("params", o.main_params);
   add("exp-avg", o.exp_avg);
   add("exp-avg-sq", o.exp_avg_sq);
+  if (o.grad_reduce) text += fmt::format(" grad-reduce={}", name_of(*o.grad_reduce));
   return text;
 }
 
@@ -146,11 +161,18 @@ std::string summary(const Plan& plan) {
       fmt::format("TP{} CP{} DP{} PP{} VPP{} | ETP{} EP{} EDP{} | mbs{} {} {} {}", a.tp, a.cp, a.dp,
                   a.pp, plan.vpp, e.etp, e.ep, e.edp, plan.micro_batch, name_of(plan.precision),
                   name_of(plan.sharding), name_of(plan.dispatcher));
+  if (plan.schedule != PipelineSchedule::one_f_one_b) text += " " + name_of(plan.schedule);
   if (plan.microbatch_group > 0) text += fmt::format(" group{}", plan.microbatch_group);
   if (a.tp > 1 && !plan.sequence_parallel) text += " no-sp";
   if (plan.fsdp_group > 0) text += fmt::format(" shards{}", plan.fsdp_group);
+  if (plan.optimizer_instances > 1) {
+    text += fmt::format(" instances{}", plan.optimizer_instances);
+  }
   if (plan.dispatcher_sms > 0) text += fmt::format(" sms{}", plan.dispatcher_sms);
+  if (plan.fp8_dispatch) text += " fp8-dispatch";
+  if (plan.fp8_combine) text += " fp8-combine";
   if (a.cp > 1 && plan.cp_comm != CpComm::p2p) text += " cp=" + name_of(plan.cp_comm);
+  if (plan.cp_a2a > 0) text += fmt::format(":{}", plan.cp_a2a);
   if (plan.recompute_full) text += " recompute=full";
   if (plan.recompute_layers > 0) text += fmt::format(":{}", plan.recompute_layers);
   text += list_of(" recompute=", plan.recompute);

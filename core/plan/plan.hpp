@@ -5,7 +5,10 @@
 // etp × ep × edp × pp over the same world; only pp is shared.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -28,15 +31,27 @@ struct ExpertMapping {
 // 128x128 blocks.
 enum class Precision { fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8, nvfp4 };
 enum class Sharding { none, zero1, zero2, zero3 };
-enum class Dispatcher { allgather, alltoall, deepep, hybridep };
+// hierarchical: an all-gather between nodes, then an all-to-all within them, and back the same way.
+enum class Dispatcher { allgather, alltoall, deepep, hybridep, hierarchical };
 // router: the router and what prepares the exchange; partial: attention too.
 enum class CudaGraph { none, router, partial, full_iteration };
 // Some modules of a layer, not the whole iteration.
 [[nodiscard]] constexpr bool captures_parts(CudaGraph g) {
   return g == CudaGraph::router || g == CudaGraph::partial;
 }
-// How context parallelism moves keys and values: a ring, a gather, heads against sequence.
-enum class CpComm { p2p, all_gather, all_to_all };
+// How context parallelism moves keys and values: a ring, a gather, heads against sequence; a2a_p2p:
+// heads against sequence in groups of Plan::cp_a2a ranks, a ring between the groups.
+enum class CpComm { p2p, all_gather, all_to_all, a2a_p2p };
+// Order of the pipeline's slots. one_f_one_b: interleaved with vpp > 1. The others split backward
+// passes into input and weight gradients. zb_v, dualpipe_v: the chunks of a stage form a V (vpp 2).
+// dualpipe: microbatches enter at both ends, every stage holds two stages' layers.
+enum class PipelineSchedule : std::uint8_t { one_f_one_b, zb_h1, zb_v, dualpipe, dualpipe_v };
+[[nodiscard]] constexpr bool splits_backward(PipelineSchedule s) {
+  return s != PipelineSchedule::one_f_one_b;
+}
+[[nodiscard]] constexpr bool is_dualpipe(PipelineSchedule s) {
+  return s == PipelineSchedule::dualpipe || s == PipelineSchedule::dualpipe_v;
+}
 // What is kept in host memory between forward and backward (Megatron's --offload-modules).
 enum class Offload : std::uint8_t {
   attn_norm, qkv_linear, core_attn, attn_proj, mlp_norm, expert_fc1, moe_act
@@ -57,6 +72,7 @@ struct OverlapFlags {
   bool param_gather = true;
   bool tensor_parallel = false;  // tp exchanges in pieces beside their GEMMs (user buffers)
   bool shared_expert = false;    // the shared expert beside the token exchange
+  bool tile_level = false;       // expert exchanges inside the grouped GEMMs, tile by tile
   bool operator==(const OverlapFlags&) const = default;
 };
 
@@ -65,6 +81,7 @@ struct OptimizerDTypes {
   DType main_params = DType::fp32;
   DType exp_avg = DType::fp32;
   DType exp_avg_sq = DType::fp32;
+  std::optional<DType> grad_reduce;  // on the wire; absent: as main_grads
   bool operator==(const OptimizerDTypes&) const = default;
 };
 
@@ -72,6 +89,7 @@ struct Plan {
   AttentionMapping attention;
   ExpertMapping expert;
   int vpp = 1;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int microbatch_group = 0;  // microbatches per group of the interleaved order; 0: pp
   std::string layout;        // "Et*3|(tt|)*29m|L"; empty: layers split evenly
   int micro_batch = 1;       // sequences per microbatch
@@ -81,7 +99,10 @@ struct Plan {
   Dispatcher dispatcher = Dispatcher::alltoall;
   CudaGraph cuda_graph = CudaGraph::none;
   int dispatcher_sms = 0;         // SMs a deepep or hybridep exchange takes; 0: the profile's
+  bool fp8_dispatch = false;      // rows travel to the experts in fp8, with scales
+  bool fp8_combine = false;       // and back
   CpComm cp_comm = CpComm::p2p;
+  int cp_a2a = 0;                 // a2a_p2p: ranks of a group that exchanges heads
   std::set<Module> recompute;     // empty: none
   bool recompute_full = false;    // whole layers
   int recompute_layers = 0;       // full: the first so many layers of each chunk; 0: all
@@ -92,6 +113,7 @@ struct Plan {
   bool fp8_head = false;          // and the output projection
   bool fp8_params = true;         // fp8 and mxfp8: weights are kept and gathered in it (fp8 only)
   int fsdp_group = 0;             // zero2, zero3: ranks of one shard group; 0: all
+  int optimizer_instances = 1;    // zero1: copies of the sharded optimizer state
   OverlapFlags overlap;
   OptimizerDTypes optimizer;
   bool operator==(const Plan&) const = default;
@@ -99,6 +121,14 @@ struct Plan {
   [[nodiscard]] int world() const {
     return attention.tp * attention.cp * attention.dp * attention.pp;
   }
+  // Groups of data-parallel ranks that hold a whole set of shards each; 1: every rank its own shard.
+  [[nodiscard]] int shard_instances() const {
+    if (sharding == Sharding::zero1) return optimizer_instances;
+    if (sharding == Sharding::none || fsdp_group <= 0) return 1;
+    return std::max(1, attention.dp * attention.cp / fsdp_group);
+  }
+  // The same of the experts' weights: as many instances as their ranks allow.
+  [[nodiscard]] int expert_instances() const { return std::gcd(shard_instances(), expert.edp); }
   // Microbatches per step on each data-parallel rank; exact when the constraints hold.
   [[nodiscard]] std::int64_t microbatches(std::int64_t global_batch) const {
     return global_batch / (static_cast<std::int64_t>(attention.dp) * micro_batch);
@@ -110,6 +140,7 @@ struct Plan {
 [[nodiscard]] std::string name_of(Dispatcher);
 [[nodiscard]] std::string name_of(CudaGraph);
 [[nodiscard]] std::string name_of(CpComm);
+[[nodiscard]] std::string name_of(PipelineSchedule);
 [[nodiscard]] std::string name_of(Offload);
 [[nodiscard]] std::string name_of(Module);
 

@@ -28,6 +28,8 @@ WorkloadSpec read_workload(ObjectReader r) {
   read_choice(r, "routing", kRoutings, w.routing);
   w.capacity_factor = r.optional_number("capacity_factor", {0.0, 1e6}).value_or(w.capacity_factor);
   w.pad_to_capacity = r.optional_boolean("pad_to_capacity").value_or(w.pad_to_capacity);
+  w.straggler_slowdown =
+      r.optional_number("straggler_slowdown", {0.0, 1e3}).value_or(w.straggler_slowdown);
   w.imbalance = r.optional_number("imbalance", {1.0, 1e6}).value_or(w.imbalance);
   r.finish();
   return w;
@@ -58,7 +60,8 @@ std::string write_plan_document(const PlanDocument& d) {
       .set("routing", kRoutings[static_cast<std::size_t>(d.workload.routing)])
       .set("capacity_factor", d.workload.capacity_factor)
       .set("pad_to_capacity", d.workload.pad_to_capacity)
-      .set("imbalance", d.workload.imbalance);
+      .set("imbalance", d.workload.imbalance)
+      .set("straggler_slowdown", d.workload.straggler_slowdown);
   JsonValue cluster = JsonValue::object();
   cluster.set("name", d.cluster).set("gpus", d.gpus);
   JsonValue root = JsonValue::object();

@@ -18,6 +18,7 @@ constexpr IntRange kDegreeOrNone{0, 1 << 20};
 constexpr IntRange kLayersOrAll{0, 1 << 16};
 constexpr std::size_t kRecomputable = 7;  // the first modules of the enum
 constexpr std::size_t kOffloadable = 7;
+constexpr std::size_t kReducible = 2;     // fp32, bf16
 
 // Names of the first `count` values of an enum, in order.
 template <class Enum>
@@ -85,7 +86,8 @@ JsonValue write_overlap(const OverlapFlags& f) {
       .set("grad_reduce", f.grad_reduce)
       .set("param_gather", f.param_gather)
       .set("tensor_parallel", f.tensor_parallel)
-      .set("shared_expert", f.shared_expert);
+      .set("shared_expert", f.shared_expert)
+      .set("tile_level", f.tile_level);
   return out;
 }
 
@@ -96,6 +98,7 @@ void read_overlap(ObjectReader r, OverlapFlags& f) {
   read_flag(r, "param_gather", f.param_gather);
   read_flag(r, "tensor_parallel", f.tensor_parallel);
   read_flag(r, "shared_expert", f.shared_expert);
+  read_flag(r, "tile_level", f.tile_level);
   r.finish();
 }
 
@@ -105,6 +108,7 @@ JsonValue write_optimizer(const OptimizerDTypes& o) {
       .set("main_params", name_of(o.main_params))
       .set("exp_avg", name_of(o.exp_avg))
       .set("exp_avg_sq", name_of(o.exp_avg_sq));
+  if (o.grad_reduce) out.set("grad_reduce", name_of(*o.grad_reduce));
   return out;
 }
 
@@ -114,6 +118,9 @@ void read_optimizer(ObjectReader r, OptimizerDTypes& types) {
   read_choice(r, "main_params", kTypes, types.main_params);
   read_choice(r, "exp_avg", kTypes, types.exp_avg);
   read_choice(r, "exp_avg_sq", kTypes, types.exp_avg_sq);
+  if (const auto index = r.optional_choice("grad_reduce", names_of<DType>(kReducible))) {
+    types.grad_reduce = static_cast<DType>(*index);
+  }
   r.finish();
 }
 
@@ -143,6 +150,7 @@ JsonValue write_plan(const Plan& p) {
   out.set("attention", std::move(attention))
       .set("expert", std::move(expert))
       .set("vpp", p.vpp)
+      .set("schedule", name_of(p.schedule))
       .set("microbatch_group", p.microbatch_group)
       .set("layout", p.layout)
       .set("micro_batch", p.micro_batch)
@@ -152,7 +160,10 @@ JsonValue write_plan(const Plan& p) {
       .set("dispatcher", name_of(p.dispatcher))
       .set("cuda_graph", name_of(p.cuda_graph))
       .set("dispatcher_sms", p.dispatcher_sms)
+      .set("fp8_dispatch", p.fp8_dispatch)
+      .set("fp8_combine", p.fp8_combine)
       .set("cp_comm", name_of(p.cp_comm))
+      .set("cp_a2a", p.cp_a2a)
       .set("recompute", write_set(p.recompute))
       .set("recompute_full", p.recompute_full)
       .set("recompute_layers", p.recompute_layers)
@@ -163,6 +174,7 @@ JsonValue write_plan(const Plan& p) {
       .set("fp8_head", p.fp8_head)
       .set("fp8_params", p.fp8_params)
       .set("fsdp_group", p.fsdp_group)
+      .set("optimizer_instances", p.optimizer_instances)
       .set("overlap", write_overlap(p.overlap))
       .set("optimizer", write_optimizer(p.optimizer));
   return out;
@@ -172,16 +184,20 @@ Plan read_plan(ObjectReader r) {
   Plan p;
   read_mappings(r, p);
   read_count(r, "vpp", kDegree, p.vpp);
+  read_choice(r, "schedule", 5, p.schedule);
   read_count(r, "microbatch_group", kDegreeOrNone, p.microbatch_group);
   p.layout = r.optional_text("layout").value_or("");
   read_count(r, "micro_batch", kDegree, p.micro_batch);
   read_flag(r, "sequence_parallel", p.sequence_parallel);
   read_choice(r, "precision", 8, p.precision);
   read_choice(r, "sharding", 4, p.sharding);
-  read_choice(r, "dispatcher", 4, p.dispatcher);
+  read_choice(r, "dispatcher", 5, p.dispatcher);
   read_choice(r, "cuda_graph", 4, p.cuda_graph);
   read_count(r, "dispatcher_sms", {0, 1024}, p.dispatcher_sms);
-  read_choice(r, "cp_comm", 3, p.cp_comm);
+  read_flag(r, "fp8_dispatch", p.fp8_dispatch);
+  read_flag(r, "fp8_combine", p.fp8_combine);
+  read_choice(r, "cp_comm", 4, p.cp_comm);
+  read_count(r, "cp_a2a", kDegreeOrNone, p.cp_a2a);
   read_set(r, "recompute", kRecomputable, p.recompute);
   read_flag(r, "recompute_full", p.recompute_full);
   read_count(r, "recompute_layers", kLayersOrAll, p.recompute_layers);
@@ -192,6 +208,7 @@ Plan read_plan(ObjectReader r) {
   read_flag(r, "fp8_head", p.fp8_head);
   read_flag(r, "fp8_params", p.fp8_params);
   read_count(r, "fsdp_group", kDegreeOrNone, p.fsdp_group);
+  read_count(r, "optimizer_instances", kDegree, p.optimizer_instances);
   if (auto overlap = r.optional_object("overlap")) read_overlap(*overlap, p.overlap);
   if (auto optimizer = r.optional_object("optimizer")) read_optimizer(*optimizer, p.optimizer);
   r.finish();

@@ -4,6 +4,8 @@
 // size and a stride. A stage is a block of world/pp consecutive ranks in both grids.
 #include "core/plan/rank_map.hpp"
 
+#include <algorithm>
+
 #include "core/diagnostics.hpp"
 
 namespace pleat {
@@ -33,6 +35,21 @@ Axis axis(const Plan& plan, Group kind) {
     case Group::pp_prev: return {a.pp > 1 ? 2 : 1, stage_block(plan)};
     case Group::embedding: return {a.pp > 1 ? 2 : 1, (a.pp - 1) * stage_block(plan)};
     case Group::world: return {plan.world(), 1};
+    case Group::cp_heads: return {std::max(1, plan.cp_a2a), a.tp};
+    case Group::cp_ring: return {a.cp / std::max(1, plan.cp_a2a), a.tp * std::max(1, plan.cp_a2a)};
+    case Group::etp_ep: return {e.etp * e.ep, 1};
+    case Group::dp_shard: return {a.dp * a.cp / plan.shard_instances(), a.tp};
+    case Group::dp_replicas: {
+      const int instances = plan.shard_instances();
+      return {instances, a.tp * (a.dp * a.cp / instances)};
+    }
+    case Group::edp_shard: return {e.edp / plan.expert_instances(), e.etp * e.ep};
+    case Group::edp_replicas: {
+      const int instances = plan.expert_instances();
+      return {instances, e.etp * e.ep * (e.edp / instances)};
+    }
+    case Group::copies:
+      return {plan.schedule == PipelineSchedule::dualpipe ? 2 : 1, stage_block(plan)};
   }
   return {};
 }
@@ -73,6 +90,12 @@ std::vector<Rank> group_members(const Plan& plan, Rank rank, Group kind) {
     const int step = kind == Group::pp_next ? block : world - block;
     return {rank, Rank{(rank.value + step) % world}};
   }
+  if (kind == Group::copies && ax.size > 1) {
+    const int stage = rank.value / block;
+    const Rank other{rank.value + (plan.attention.pp - 1 - 2 * stage) * block};
+    return rank.value < other.value ? std::vector<Rank>{rank, other}
+                                    : std::vector<Rank>{other, rank};
+  }
   if (kind == Group::embedding) {  // the stages between first and last hold no embedding
     const int within = rank.value % block;
     const int stage = rank.value / block;
@@ -88,6 +111,13 @@ std::vector<Rank> group_members(const Plan& plan, Rank rank, Group kind) {
     members.push_back(Rank{rank.value + (i - coordinate) * ax.stride});
   }
   return members;
+}
+
+ShardGroups shard_groups(const Plan& plan, bool experts) {
+  if (experts) {
+    return {plan.expert_instances() > 1 ? Group::edp_shard : Group::edp, Group::edp_replicas};
+  }
+  return {plan.shard_instances() > 1 ? Group::dp_shard : Group::dp_cp, Group::dp_replicas};
 }
 
 int group_size(const Plan& plan, Group kind) { return axis(plan, kind).size; }

@@ -19,9 +19,17 @@ struct ExpertCoordinates { int etp = 0, ep = 0, edp = 0, pp = 0; bool operator==
 [[nodiscard]] ExpertCoordinates expert_coordinates(const Plan&, Rank);
 
 // Ordered members of the group of `kind` that contains `rank`. pp_next/pp_prev: [rank, neighbour],
-// cyclic; [rank] when pp is 1. embedding: the first and the last stage's rank; [rank] in between.
+// cyclic; [rank] when pp is 1. copies: with DualPipe the same rank of the mirrored stage.
+// embedding: the first and the last stage's rank; [rank] in between.
 [[nodiscard]] std::vector<Rank> group_members(const Plan&, Rank, Group kind);
 [[nodiscard]] int group_size(const Plan&, Group kind);
+
+// The ranks that one set of gradient and optimizer shards lies on, and those that hold the same
+// shard (one: no second set). Without instances the first are all data-parallel ranks.
+struct ShardGroups {
+  Group shard = Group::dp_cp, replicas = Group::dp_replicas;
+};
+[[nodiscard]] ShardGroups shard_groups(const Plan&, bool experts);
 
 // Distance between consecutive members of the group, in ranks: how far apart they lie decides the
 // links they use.

@@ -13,8 +13,11 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/feature_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/offload_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/exchange_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/data_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/schedule_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/resolved_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/resolved_model.cpp
   ${CMAKE_CURRENT_LIST_DIR}/plan_document.cpp
   ${CMAKE_CURRENT_LIST_DIR}/plan_fields.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/../program/pipeline_order.cpp)
+  ${CMAKE_CURRENT_LIST_DIR}/../program/pipeline_order.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/../program/split_orders.cpp)

@@ -59,10 +59,22 @@ TensorId head_norm(LayerBuilder& b, TensorId x, const AttentionSpec& a, const Gq
   return y;
 }
 
-// The causal core over all keys, or those in the window.
-TensorId dense_core(LayerBuilder& b, TensorId qkv, const AttentionSpec& a, const GqaSizes& z,
+// The causal core over all keys, or those in the window. Heads may be shared by several ranks, with
+// fewer key/value groups than ranks each group by some of them.
+TensorId dense_core(LayerBuilder& b, TensorId packed, const AttentionSpec& a, const GqaSizes& all,
                     const LayerTraits& t) {
   const LocalShape& s = b.shape();
+  const ContextShares shares(s.plan);
+  GqaSizes z = all;
+  z.heads /= shares.heads;
+  z.groups = std::max<std::int64_t>(1, z.groups / shares.heads);
+  const std::int64_t rows = s.S * shares.heads;
+  const int ring = shares.ring;
+  const Group ring_group = shares.ring_group;
+  TensorId qkv = packed;
+  if (shares.heads > 1) {
+    qkv = exchange_heads(b, "qkv.heads", packed, {{rows}, {z.heads * z.d + z.kv_columns(a)}}, true);
+  }
   const std::int64_t kv_columns = z.kv_columns(a);
   // An aligned chunk is a shorter sequence.
   const bool chunked = t.chunked && t.window < s.seq;
@@ -76,18 +88,18 @@ TensorId dense_core(LayerBuilder& b, TensorId qkv, const AttentionSpec& a, const
       op.attr.window = t.window;
     }
   };
-  // Context parallelism: every rank gathers the other shards' keys and values.
+  // Every rank gathers the other shards' keys and values.
   TensorId kv_all = qkv;
-  if (s.cp > 1) {
-    kv_all = b.activation("kv.ag", {{s.S * s.cp}, {kv_columns}}, s.act);
+  if (ring > 1) {
+    kv_all = b.activation("kv.ag", {{rows * ring}, {kv_columns}}, s.act);
     Op& gather = b.push(OpKind::all_gather, "kv.ag", Module::core_attn, {qkv}, {kv_all});
-    gather.group = Group::cp;
+    gather.group = ring_group;
     gather.stream = Stream::comm;
   }
-  const TensorId o = b.activation("attn", {{s.S}, {z.heads * z.dv}}, s.act);
-  const TensorId lse = b.activation("attn.lse", {{s.S}, {z.heads}}, DType::fp32);
+  const TensorId o = b.activation("attn", {{rows}, {z.heads * z.dv}}, s.act);
+  const TensorId lse = b.activation("attn.lse", {{rows}, {z.heads}}, DType::fp32);
   std::vector<TensorId> in{qkv};
-  if (s.cp > 1) in.push_back(kv_all);
+  if (ring > 1) in.push_back(kv_all);
   std::optional<TensorId> sinks;
   if (a.sinks) {
     sinks = b.weight("sinks", {{z.heads}}, Bucket::dense);
@@ -97,7 +109,7 @@ TensorId dense_core(LayerBuilder& b, TensorId qkv, const AttentionSpec& a, const
   // backward pass: 5 a s^2 bytes (arXiv:2205.05198).
   std::vector<TensorId> scores;
   if (!s.plan.flash_attention) {
-    const std::vector<Dim> square{{s.S}, {z.heads * s.seq}};
+    const std::vector<Dim> square{{rows}, {z.heads * s.seq}};
     scores = {b.activation("attn.probs", square, s.act), b.activation("attn.dropped", square, s.act),
               b.activation("attn.mask", square, DType::u8)};
   }
@@ -112,13 +124,13 @@ TensorId dense_core(LayerBuilder& b, TensorId qkv, const AttentionSpec& a, const
     const TensorId dqkv = b.new_gradient(qkv);
     std::vector<TensorId> reads{d_o, qkv, o, lse};
     std::vector<TensorId> writes{dqkv};
-    if (sh.cp > 1) {
-      const TensorId again = b.activation("kv.ag.again", {{sh.S * sh.cp}, {kv_columns}}, sh.act);
+    if (ring > 1) {
+      const TensorId again = b.activation("kv.ag.again", {{rows * ring}, {kv_columns}}, sh.act);
       b.push_backward(OpKind::all_gather, "kv.ag.again", Module::core_attn, Phase::backward, {qkv},
                       {again})
-          .group = Group::cp;
+          .group = ring_group;
       reads.push_back(again);
-      writes.push_back(b.activation("d.kv", {{sh.S * sh.cp}, {kv_columns}}, sh.act));
+      writes.push_back(b.activation("d.kv", {{rows * ring}, {kv_columns}}, sh.act));
     }
     if (sinks) {
       reads.push_back(*sinks);
@@ -129,12 +141,15 @@ TensorId dense_core(LayerBuilder& b, TensorId qkv, const AttentionSpec& a, const
                                Phase::backward, reads, writes);
     shape(back, sh);
     if (!scores.empty()) back.attr.score_passes = kScorePassesBackward;
-    if (sh.cp > 1) {  // sums every shard's contribution into the key and value columns of dqkv
+    if (ring > 1) {  // sums every shard's contribution into the key and value columns of dqkv
       b.push_backward(OpKind::reduce_scatter, "kv.rs", Module::core_attn, Phase::backward,
                       {writes[1]}, {dqkv})
-          .group = Group::cp;
+          .group = ring_group;
     }
   });
+  if (shares.heads > 1) {
+    return exchange_heads(b, "attn.tokens", o, {{s.S}, {all.heads * z.dv}}, false);
+  }
   return o;
 }
 

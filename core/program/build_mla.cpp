@@ -82,38 +82,63 @@ TensorId slice_norm(LayerBuilder& b, TensorId x, const MlaSizes& z) {
   return y;
 }
 
-TensorId dense_core(LayerBuilder& b, TensorId q, TensorId kv, TensorId kpe, const MlaSizes& z) {
+TensorId dense_core(LayerBuilder& b, TensorId q_local, TensorId kv_local, TensorId kpe,
+                    const MlaSizes& all) {
   const LocalShape& s = b.shape();
-  const TensorId o = b.activation("attn", {{s.S}, {z.heads * z.dv}}, s.act);
-  const TensorId lse = b.activation("attn.lse", {{s.S}, {z.heads}}, DType::fp32);
+  const ContextShares shares(s.plan);
+  MlaSizes z = all;
+  z.heads /= shares.heads;
+  const std::int64_t rows = s.S * shares.heads;
+  const int ring = shares.ring;
+  const bool by_heads = shares.heads > 1;
+  const Group ring_group = shares.ring_group;
+  TensorId q = q_local, kv = kv_local;
+  if (by_heads) {  // keys travel with the rotary part repeated for every head
+    q = exchange_heads(b, "q.heads", q_local, {{rows}, {z.heads * (z.dn + z.dr)}}, true);
+    kv = exchange_heads(b, "kv.heads", kv_local, {{rows}, {z.heads * (z.dn + z.dr + z.dv)}}, true,
+                        kpe);
+  }
+  const TensorId o = b.activation("attn", {{rows}, {z.heads * z.dv}}, s.act);
+  const TensorId lse = b.activation("attn.lse", {{rows}, {z.heads}}, DType::fp32);
   // Context parallelism moves keys and values of every head, the rotary part repeated.
-  const std::vector<Dim> all_kv{{s.S * s.cp}, {z.heads * (z.dn + z.dr + z.dv)}};
-  std::vector<TensorId> in{q, kv, kpe};
-  if (s.cp > 1) {
+  const std::vector<Dim> all_kv{{rows * ring}, {z.heads * (z.dn + z.dr + z.dv)}};
+  std::vector<TensorId> in{q, kv}, local{kv};
+  if (!by_heads) {
+    in.push_back(kpe);
+    local.push_back(kpe);
+  }
+  if (ring > 1) {
     in.push_back(b.activation("kv.ag", all_kv, s.act));
-    b.push(OpKind::all_gather, "kv.ag", Module::core_attn, {kv, kpe}, {in.back()}).group = Group::cp;
+    b.push(OpKind::all_gather, "kv.ag", Module::core_attn, local, {in.back()}).group = ring_group;
   }
   set_mla(b.push(OpKind::mla_attention, "attn", Module::core_attn, in, {o, lse}), s, z);
   b.on_backward([=, &b] {
     const TensorId d_o = b.gradient(o);
     const TensorId dq = b.new_gradient(q);
     const TensorId dkv = b.new_gradient(kv);
-    const TensorId dkpe = b.new_gradient(kpe);
-    std::vector<TensorId> reads{d_o, q, kv, kpe, o, lse}, writes{dq, dkv, dkpe};
-    if (b.shape().cp > 1) {
+    std::vector<TensorId> reads{d_o, q, kv}, writes{dq, dkv};
+    if (!by_heads) {
+      reads.push_back(kpe);
+      writes.push_back(b.new_gradient(kpe));
+    }
+    reads.insert(reads.end(), {o, lse});
+    if (ring > 1) {
       reads.push_back(b.activation("kv.ag.again", all_kv, b.shape().act));
       b.push_backward(OpKind::all_gather, "kv.ag.again", Module::core_attn, Phase::backward,
-                      {kv, kpe}, {reads.back()}).group = Group::cp;
+                      local, {reads.back()}).group = ring_group;
       writes.push_back(b.activation("d.kv", all_kv, b.shape().act));
     }
     set_mla(b.push_backward(OpKind::mla_attention_bwd, "attn.bwd", Module::core_attn,
                             Phase::backward, reads, writes),
             b.shape(), z);
-    if (b.shape().cp > 1) {
+    if (ring > 1) {
       b.push_backward(OpKind::reduce_scatter, "kv.rs", Module::core_attn, Phase::backward,
-                      {writes.back()}, {dkv}).group = Group::cp;
+                      {writes.back()}, {dkv}).group = ring_group;
     }
   });
+  if (by_heads) {
+    return exchange_heads(b, "attn.tokens", o, {{s.S}, {all.heads * z.dv}}, false);
+  }
   return o;
 }
 

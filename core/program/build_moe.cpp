@@ -4,7 +4,10 @@
 // router probability inside SwiGLU (so that fc2's output need not be saved), combine, unpermute, and
 // a shared expert beside. T*k rows leave this rank, R rows (decided by routing) arrive. DeepEP and
 // HybridEP take the T tokens as they are and sum on the way back: no permutation where they come
-// from, one where they arrive.
+// from, one where they arrive. The all-gather dispatcher gathers all ranks' tokens and picks those of
+// its experts, and sums with a reduce-scatter. Fused kernels (tile-level overlap) sort on the way.
+#include <algorithm>
+
 #include "core/program/layer_builder.hpp"
 
 namespace pleat {
@@ -267,10 +270,10 @@ Rows permute(LayerBuilder& b, TensorId sent_from, const Routed& r, Dim sent, Dim
   return {rows, probs, row_map};
 }
 
-// Sums the k copies of each token.
-TensorId unpermute(LayerBuilder& b, TensorId y, TensorId row_map, Dim h) {
+// Sums the copies of each of `tokens` tokens.
+TensorId unpermute(LayerBuilder& b, TensorId y, TensorId row_map, Dim tokens, Dim h) {
   const LocalShape& s = b.shape();
-  const TensorId merged = b.activation("unpermute", {{s.T}, h}, s.act);
+  const TensorId merged = b.activation("unpermute", {tokens, h}, s.act);
   set_router(b.push(OpKind::unpermute, "unpermute", Module::combine, {y, row_map}, {merged}), s);
   b.on_backward([=, &b] {
     const TensorId dy = b.gradient(merged);
@@ -279,6 +282,63 @@ TensorId unpermute(LayerBuilder& b, TensorId y, TensorId row_map, Dim h) {
                                Phase::backward, {dy, row_map}, {dx}), b.shape());
   });
   return merged;
+}
+
+// All-gather dispatcher: all ranks that share the experts see all tokens. A gather whose backward is
+// the reduce-scatter of the gradient, or the other way round. `moved`: elements that travel where the
+// gathered side holds only rows of this rank's experts (a fused kernel picks or sums them); 0: all.
+TensorId share_tokens(LayerBuilder& b, const std::string& name, Module module, TensorId x,
+                      const std::vector<Dim>& dims, DType dtype, bool gather,
+                      std::int64_t moved = 0, bool beside_rows = false) {
+  const auto shape = [=](Op& op) {
+    op.group = Group::etp_ep;
+    if (moved > 0) op.attr.n = {moved};
+    if (beside_rows) op.attr.passes = 0;
+  };
+  const TensorId y = b.activation(name, dims, dtype);
+  shape(b.push(gather ? OpKind::all_gather : OpKind::reduce_scatter, name, module, {x}, {y}));
+  b.on_backward([=, &b] {
+    const TensorId dy = b.gradient(y);
+    const auto [dx, accumulate] = b.gradient_to_accumulate(x);
+    Op& op = b.push_backward(gather ? OpKind::reduce_scatter : OpKind::all_gather, name + ".bwd",
+                             module, Phase::backward, {dy}, {dx});
+    op.attr.accumulate = accumulate;
+    shape(op);
+  });
+  return y;
+}
+
+// Tokens gathered, those of the local experts picked, computed, summed and scattered. Megatron
+// gathers the dense map (a byte an expert) and probabilities (4) of every token (mcore
+// transformer/moe/token_dispatcher.py, MoEAllGatherTokenDispatcher).
+TensorId gathered_experts(LayerBuilder& b, TensorId sent_from, const Routed& r, Dim computed,
+                          Dim h) {
+  const LocalShape& s = b.shape();
+  const MoeSpec& moe = *s.model.moe;
+  const std::int64_t all = s.T * s.ep * s.etp;
+  const std::int64_t moved = all * h.n;
+  if (s.plan.overlap.tile_level) {
+    const TensorId rows = share_tokens(b, "dispatch", Module::dispatch, sent_from, {computed, h},
+                                       s.act, true, moved);
+    const TensorId probs = share_tokens(b, "dispatch.probs", Module::dispatch, r.probs, {computed},
+                                        DType::fp32, true, 0, true);
+    const TensorId y = experts(b, rows, probs, r.group_counts, computed);
+    return share_tokens(b, "combine", Module::combine, y, {{s.T}, h}, s.act, false, moved);
+  }
+  const TensorId tokens =
+      share_tokens(b, "dispatch", Module::dispatch, sent_from, {{all}, h}, s.act, true);
+  Routed everyone = r;
+  everyone.probs = share_tokens(b, "dispatch.probs", Module::dispatch, r.probs,
+                                {{all}, {moe.top_k}}, DType::fp32, true, all * moe.experts);
+  everyone.experts = b.activation("dispatch.experts", {{all}, {moe.top_k}}, DType::i32);
+  Op& map = b.push(OpKind::all_gather, "dispatch.experts", Module::dispatch, {r.experts},
+                   {everyone.experts});
+  map.group = Group::etp_ep;
+  map.attr.n = {std::max<std::int64_t>(1, all * moe.experts / 4)};
+  const Rows rows = permute(b, tokens, everyone, computed, h);
+  const TensorId y = experts(b, rows.rows, rows.probs, r.group_counts, computed);
+  const TensorId merged = unpermute(b, y, rows.row_map, {all}, h);
+  return share_tokens(b, "combine", Module::combine, merged, {{s.T}, h}, s.act, false);
 }
 
 }  // namespace
@@ -298,16 +358,25 @@ TensorId build_moe(LayerBuilder& b, TensorId x) {
   const Routed r = route(b, normed);
   const TensorId sent_from = to_latent(b, normed);
 
+  if (s.ep > 1 && s.plan.dispatcher == Dispatcher::allgather) {
+    std::vector<TensorId> terms{
+        from_latent(b, gathered_experts(b, sent_from, r, computed, h))};
+    if (moe.shared_ffn > 0) terms.push_back(shared_expert(b, normed));
+    return close_half(b, "moe", half, terms);
+  }
+  const bool sorts = !s.plan.overlap.tile_level;
   Rows out{sent_from, r.probs, {}};
   if (!takes_tokens) out = permute(b, sent_from, r, sent, h);
   TensorId rows = out.rows, probs = out.probs;
   if (s.ep > 1) {
     rows = exchange(b, "dispatch", Module::dispatch, rows, {received, h}, s.act, r.all_counts, true);
     probs = exchange(b, "dispatch.probs", Module::dispatch, probs, {received}, DType::fp32,
-                     r.all_counts, true, takes_tokens);
-    rows = reorder(b, "sorted", Module::dispatch, rows, {received, h}, s.act, r.all_counts, true);
-    probs = reorder(b, "sorted.probs", Module::dispatch, probs, {received}, DType::fp32,
-                    r.all_counts, true);
+                     r.all_counts, true, takes_tokens || !sorts);
+    if (sorts) {
+      rows = reorder(b, "sorted", Module::dispatch, rows, {received, h}, s.act, r.all_counts, true);
+      probs = reorder(b, "sorted.probs", Module::dispatch, probs, {received}, DType::fp32,
+                      r.all_counts, true);
+    }
   }
   if (s.etp > 1) {
     rows = etp_gather(b, "etp.ag", rows, {computed, h}, s.act);
@@ -316,11 +385,13 @@ TensorId build_moe(LayerBuilder& b, TensorId x) {
   TensorId y = experts(b, rows, probs, r.group_counts, computed);
   if (s.etp > 1) y = etp_scatter(b, "etp.rs", y, {received, h});
   if (s.ep > 1) {
-    y = reorder(b, "unsorted", Module::combine, y, {received, h}, s.act, r.all_counts, false);
+    if (sorts) {
+      y = reorder(b, "unsorted", Module::combine, y, {received, h}, s.act, r.all_counts, false);
+    }
     const Dim home = takes_tokens ? Dim{s.T} : sent;
     y = exchange(b, "combine", Module::combine, y, {home, h}, s.act, r.all_counts, false);
   }
-  if (!takes_tokens) y = unpermute(b, y, out.row_map, h);
+  if (!takes_tokens) y = unpermute(b, y, out.row_map, {s.T}, h);
   std::vector<TensorId> terms{from_latent(b, y)};
   if (moe.shared_ffn > 0) terms.push_back(shared_expert(b, normed));
   return close_half(b, "moe", half, terms);

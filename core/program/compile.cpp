@@ -15,7 +15,8 @@ Schedule schedule_of(const Plan& plan, const WorkloadSpec& workload) {
           .vpp = plan.vpp,
           .microbatches = static_cast<int>(plan.microbatches(workload.global_batch)),
           .group = plan.microbatch_group,
-          .paired = plan.overlap.expert_parallel};
+          .paired = plan.overlap.expert_parallel,
+          .kind = plan.schedule};
 }
 
 StageProgram assemble_stage(const ModelSpec& model, const Plan& plan, Runtime runtime,

@@ -111,6 +111,18 @@ class LayerBuilder {
   std::map<std::string, int> names_;
 };
 
+// How context parallelism shares an attention core: `heads` ranks split the heads and hold all of each
+// other's tokens, `ring` such groups pass keys and values around (or gather them).
+struct ContextShares {
+  explicit ContextShares(const Plan&);
+  int heads = 1, ring = 1;
+  Group heads_group = Group::cp, ring_group = Group::cp;
+};
+// An exchange of heads against sequence: x, of this rank's tokens or heads, becomes [dims]. The
+// backward is the opposite exchange. `with`: another tensor that travels along.
+TensorId exchange_heads(LayerBuilder&, const std::string& name, TensorId x, std::vector<Dim> dims,
+                        bool to_heads, std::optional<TensorId> with = {});
+
 // "Blocks": each appends one half of a layer to a builder and returns its output.
 TensorId build_gqa(LayerBuilder&, TensorId x, const LayerTraits&);
 TensorId build_mla(LayerBuilder&, TensorId x, const LayerTraits&);

@@ -50,6 +50,9 @@ struct LayerProgram {
   std::vector<Op> forward, backward;
   std::vector<Weight> weights;
   std::vector<Lifetime> lives;
+  // Where the backward pass is split: its ops from here on make weight gradients only, and may run
+  // in a slot of their own (passes/split_backward.hpp). None: the pass is one.
+  std::optional<int> weight_ops;
   // Boundary. Empty where the layer has none (embedding has no input, head no output).
   std::optional<TensorId> input, output, grad_output, grad_input;
 

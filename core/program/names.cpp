@@ -99,6 +99,14 @@ std::string name_of(Group group) {
     case Group::pp_prev: return "pp_prev";
     case Group::embedding: return "embedding";
     case Group::world: return "world";
+    case Group::cp_heads: return "cp_heads";
+    case Group::cp_ring: return "cp_ring";
+    case Group::etp_ep: return "etp_ep";
+    case Group::dp_shard: return "dp_shard";
+    case Group::dp_replicas: return "dp_replicas";
+    case Group::edp_shard: return "edp_shard";
+    case Group::edp_replicas: return "edp_replicas";
+    case Group::copies: return "copies";
   }
   return "?";
 }

@@ -81,6 +81,7 @@ enum class OpKind : std::uint8_t {
   reduce_scatter,    // x[size*n,...] -> y[n,...]
   all_reduce,        // x -> x (in place)
   all_to_all,        // x[T*k,c], all_counts -> y[R,c]       rows to the rank that owns their expert
+                     // over cp or cp_heads: x[S,c] -> y[S*n,c/n]   all tokens of a share of the heads
   all_to_all_back,   // y[R,c], all_counts -> x[T*k,c]
   send,              // x -> ()   to the neighbouring stage
   recv,              // () -> x
@@ -100,8 +101,14 @@ enum class Phase : std::uint8_t { forward, backward, wgrad, recompute, step };
 
 // Communication groups of one rank; see plan/rank_map.hpp for their members.
 enum class Group : std::uint8_t {
-  none, tp, cp, dp, dp_cp, ep, etp, edp, pp_next, pp_prev, embedding, world
+  none, tp, cp, dp, dp_cp, ep, etp, edp, pp_next, pp_prev, embedding, world,
+  cp_heads, cp_ring,        // hierarchical context parallelism: heads inside, a ring across
+  etp_ep,                   // all ranks that hold a share of the experts (all-gather dispatcher)
+  dp_shard, dp_replicas,    // of dp_cp: one set of shards, and the ranks that hold the same shard
+  edp_shard, edp_replicas,  // of edp
+  copies                    // DualPipe: the stages from both ends that hold the same layers
 };
+inline constexpr std::size_t kGroups = 20;
 
 enum class Stream : std::uint8_t { compute, comm, copy };  // copy: to and from host memory
 inline constexpr std::size_t kStreams = 3;
@@ -122,6 +129,7 @@ struct OpAttributes {
   std::int64_t width = 0;     // slice_norm: columns normalised; grouped_gemm: columns of one expert's B
   std::int64_t window = 0;    // attention: keys a query reaches, its own included; 0: all before it
   double flops = 0;           // token_mixing: its work, which no shape tells
+  double wire = 1;            // exchanges: bytes that travel over those of the tensors (narrow types)
   double eps = 0, scale = 1;  // norms; attention and loss scale
   DType math = DType::fp32;   // type the tensor cores would use
 };

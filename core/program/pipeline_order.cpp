@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "core/diagnostics.hpp"
+#include "core/program/split_orders.hpp"
 
 namespace pleat {
 namespace {
@@ -36,6 +37,26 @@ std::vector<Slot> forward_table(const Schedule& s) {
 
 }  // namespace
 
+int virtual_stages(const Schedule& s) {
+  return s.kind == PipelineSchedule::dualpipe ? s.pp : s.pp * s.vpp;
+}
+
+int virtual_stage(const Schedule& s, Stage stage, ChunkId chunk) {
+  switch (s.kind) {
+    case PipelineSchedule::one_f_one_b:
+    case PipelineSchedule::zb_h1: return chunk.value * s.pp + stage.value;
+    case PipelineSchedule::zb_v:
+    case PipelineSchedule::dualpipe_v:
+    case PipelineSchedule::dualpipe:
+      return chunk.value == 0 ? stage.value : virtual_stages(s) - 1 - stage.value;
+  }
+  return 0;
+}
+
+int chunks_of_stage(const Schedule& s) {
+  return s.kind == PipelineSchedule::dualpipe ? 2 : s.vpp;
+}
+
 int warmup_slots(const Schedule& s, Stage stage) {
   PLEAT_ASSERT(s.pp >= 1 && s.vpp >= 1 && s.microbatches >= 1 && s.group >= 0);
   PLEAT_ASSERT(s.pp > 1 || s.vpp == 1);
@@ -47,6 +68,7 @@ int warmup_slots(const Schedule& s, Stage stage) {
 }
 
 std::vector<Slot> pipeline_order(const Schedule& s, Stage stage) {
+  if (splits_backward(s.kind)) return split_order(s, stage);
   const auto warmup = static_cast<std::size_t>(warmup_slots(s, stage));
   const std::vector<Slot> table = forward_table(s);
   std::vector<Slot> order;

@@ -108,7 +108,11 @@ std::string print_stage(const StageProgram& stage, const Binding& binding) {
   }
   text += "order:";
   for (const Slot& s : stage.order) {
-    text += fmt::format(" {}{}.{}", s.pass == Pass::forward ? "F" : "B", s.microbatch.value, s.chunk.value);
+    const char* const letter = s.pass == Pass::forward                 ? "F"
+                               : s.part == SlotPart::whole           ? "B"
+                               : s.part == SlotPart::input_gradients ? "I"
+                                                                     : "W";
+    text += fmt::format(" {}{}.{}", letter, s.microbatch.value, s.chunk.value);
   }
   text += "\n\n";
   for (const LayerProgram& layer : stage.layers) text += print_layer(layer, binding) + "\n";

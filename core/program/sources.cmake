@@ -4,6 +4,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/layer_builder.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_compressed.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_gqa.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/build_context.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_hybrid.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_mla.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_mlp.cpp
@@ -19,7 +20,9 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/passes/recompute.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/precision.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/overlap.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/passes/narrow_exchange.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/offload.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/sharding.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/passes/split_backward.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/megatron_buffers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/pair.cpp)

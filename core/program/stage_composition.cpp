@@ -6,11 +6,14 @@
 
 #include "core/plan/layout.hpp"
 #include "core/program/passes/megatron_buffers.hpp"
+#include "core/program/passes/narrow_exchange.hpp"
 #include "core/program/passes/offload.hpp"
 #include "core/program/passes/overlap.hpp"
 #include "core/program/passes/precision.hpp"
 #include "core/program/passes/recompute.hpp"
 #include "core/program/passes/sharding.hpp"
+#include "core/program/passes/split_backward.hpp"
+#include "core/program/pipeline_order.hpp"
 
 namespace pleat {
 namespace {
@@ -42,24 +45,31 @@ void place(StageComposition& stage, const LayerVariant& variant, std::int64_t la
 std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan& plan) {
   const std::vector<VirtualStage> layout = stage_layout(plan, model);
   const std::int64_t L = model.layers;
-  const auto pp = static_cast<std::size_t>(plan.attention.pp);
-  std::vector<StageComposition> stages(pp);
-  bool mtp_before = false;
-  for (std::size_t i = 0; i < layout.size(); ++i) {
+  const Schedule order{.pp = plan.attention.pp, .vpp = plan.vpp, .kind = plan.schedule};
+  const int chunks = chunks_of_stage(order);
+  std::vector<StageComposition> stages(static_cast<std::size_t>(order.pp));
+  std::size_t first_mtp = layout.size();  // of the virtual stages
+  for (std::size_t i = layout.size(); i-- > 0;) {
+    if (layout[i].mtp) first_mtp = i;
+  }
+  for (int at = 0; at < order.pp * chunks; ++at) {
+    const Stage id{at / chunks};
+    const auto i = static_cast<std::size_t>(virtual_stage(order, id, ChunkId{at % chunks}));
     const VirtualStage& v = layout[i];
-    const bool wide_in = mtp_before;
-    mtp_before = mtp_before || v.mtp;
-    StageComposition& stage = stages[i % pp];
+    const bool wide_in = first_mtp < i;
+    const bool mtp_before = first_mtp <= i;
+    StageComposition& stage = stages[id.index()];
     stage.chunks.emplace_back();
     if (i > 0) place(stage, {LayerKind::recv, false, wide_in}, L + 2);
     if (v.embedding) place(stage, {LayerKind::embedding}, -1);
     for (std::int64_t l = v.first_layer; l < v.first_layer + v.layers; ++l) {
       LayerVariant variant{model.is_moe(l) ? LayerKind::moe : LayerKind::dense};
       variant.traits = model.traits(l);
-      const std::int64_t at = l - v.first_layer;
+      const std::int64_t place_in_chunk = l - v.first_layer;
       variant.recompute =
-          !plan.recompute_full || plan.recompute_layers == 0 || at < plan.recompute_layers;
-      variant.offload = at < plan.offload_layers;
+          !plan.recompute_full || plan.recompute_layers == 0 ||
+          place_in_chunk < plan.recompute_layers;
+      variant.offload = place_in_chunk < plan.offload_layers;
       place(stage, variant, l);
     }
     if (v.mtp) place(stage, {LayerKind::mtp, model.is_moe(L - 1)}, L + 1);
@@ -84,9 +94,11 @@ LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const Layer
   if (runtime == Runtime::megatron) add_megatron_buffers(layer, shape.plan);
   apply_precision(layer, shape.plan);
   if (variant.recompute) apply_recompute(layer, shape.plan, runtime);
+  apply_narrow_exchange(layer, shape.plan);
   apply_offload(layer, shape.plan, variant.offload);
   apply_sharding(layer, shape.plan);
   if (runtime == Runtime::megatron) apply_overlap(layer, shape.plan);
+  if (splits_backward(shape.plan.schedule)) split_backward(layer);
   compute_lifetimes(layer);
   return layer;
 }

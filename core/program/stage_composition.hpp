@@ -29,7 +29,7 @@ struct PlacedLayer {
 
 struct StageComposition {
   std::vector<LayerVariant> variants;            // distinct, in order of first use
-  std::vector<std::vector<PlacedLayer>> chunks;  // vpp of them, in forward order
+  std::vector<std::vector<PlacedLayer>> chunks;  // of the stage, each in forward order
 };
 
 // Of every stage. The layout must be valid.

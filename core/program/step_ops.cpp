@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buckets and the optimizer step. ZeRO-1 is the step pass here: it turns the gradient all-reduce into
 // a reduce-scatter, shrinks the optimizer state to a shard and appends the parameter all-gather.
+// Several instances of the shards sum theirs across; DualPipe's two copies of a stage share one more
+// level of shards.
 #include "core/program/step_ops.hpp"
 
 #include <optional>
+
+#include "core/plan/rank_map.hpp"
 
 namespace pleat {
 namespace {
@@ -63,6 +67,75 @@ bool is_table(const LayerProgram& layer, const Weight& w, const ModelSpec& model
   return name == "W.embedding" || (model.tied_embeddings && name == "W.head");
 }
 
+// Bytes that travel over those kept.
+double wire_of(const OptimizerDTypes& types) {
+  if (!types.grad_reduce) return 1;
+  return static_cast<double>(bytes_of(*types.grad_reduce, 1)) /
+         static_cast<double>(bytes_of(types.main_grads, 1));
+}
+
+// The levels that a bucket's gradients are summed over and its weights gathered over.
+class BucketSync {
+ public:
+  BucketSync(const Plan& plan, const BucketState& b, std::size_t index, const std::string& name)
+      : plan_(plan), b_(b), name_(name), groups_(shard_groups(plan, index == 1)) {
+    const int inner = group_size(plan, groups_.shard);
+    sharded_ = plan.sharding != Sharding::none;
+    whole_ = inner <= 1;
+    share_ = sharded_ ? (b.elements + inner - 1) / inner : b.elements;
+  }
+
+  void reduce(std::vector<Op>& ops) const {
+    const bool per_layer =  // the sharding pass reduced them layer by layer
+        plan_.sharding == Sharding::zero2 || plan_.sharding == Sharding::zero3;
+    if (!whole_ && !per_layer) {
+      ops.push_back(level(sharded_ ? OpKind::reduce_scatter : OpKind::all_reduce, ".grad_sync",
+                          b_.gradients, groups_.shard, false));
+    }
+    if (group_size(plan_, groups_.replicas) > 1) {
+      ops.push_back(level(OpKind::all_reduce, ".grad_sync.replicas", b_.gradients,
+                          groups_.replicas, true));
+    }
+    if (group_size(plan_, Group::copies) > 1) {
+      ops.push_back(level(sharded_ ? OpKind::reduce_scatter : OpKind::all_reduce,
+                          ".grad_sync.copies", b_.gradients, Group::copies, true));
+    }
+    for (Op& op : ops) {
+      if (op.module == Module::grad_sync && op.in.front() == b_.gradients &&
+          op.group != Group::tp) {
+        op.attr.wire = wire_of(plan_.optimizer);
+      }
+    }
+  }
+
+  void gather(std::vector<Op>& ops) const {
+    if (!sharded_ || plan_.sharding == Sharding::zero3) return;
+    if (group_size(plan_, Group::copies) > 1) {
+      ops.push_back(level(OpKind::all_gather, ".param_gather.copies", b_.weights, Group::copies,
+                          true));
+    }
+    if (!whole_) {
+      ops.push_back(level(OpKind::all_gather, ".param_gather", b_.weights, groups_.shard, false));
+    }
+  }
+
+ private:
+  // `of_share`: of the part that one set of shards leaves on a rank.
+  [[nodiscard]] Op level(OpKind kind, const char* what, TensorId tensor, Group group,
+                         bool of_share) const {
+    Op op = step_op(kind, name_ + what, Module::grad_sync, {tensor}, {tensor}, group);
+    if (of_share) op.attr.n = {share_};
+    return op;
+  }
+
+  const Plan& plan_;
+  const BucketState& b_;
+  std::string name_;
+  ShardGroups groups_;
+  bool sharded_ = false, whole_ = false;
+  std::int64_t share_ = 0;
+};
+
 std::string bucket_name(std::size_t bucket) { return bucket == 0 ? "dense" : "expert"; }
 
 }  // namespace
@@ -90,8 +163,11 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
   place([](const Weight& w) { return !w.replicated_over_tp; });
 
   const bool sharded = plan.sharding != Sharding::none;
-  stage.buckets[0].shards = sharded ? plan.attention.dp * plan.attention.cp : 1;
-  stage.buckets[1].shards = sharded ? plan.expert.edp : 1;
+  const int stage_copies = group_size(plan, Group::copies);
+  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
+    const Group group = shard_groups(plan, i == 1).shard;
+    stage.buckets[i].shards = sharded ? group_size(plan, group) * stage_copies : 1;
+  }
   for (BucketState& b : stage.buckets) {
     b.shard_elements = (b.elements + b.shards - 1) / b.shards;
   }
@@ -131,8 +207,6 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
 }
 
 void add_step_ops(StageProgram& stage, const Plan& plan, Runtime runtime) {
-  const int group_size[2] = {plan.attention.dp * plan.attention.cp, plan.expert.edp};
-  const Group group[2] = {Group::dp_cp, Group::edp};
   stage.prologue.push_back(
       step_op(OpKind::zero, "zero.loss", Module::optimizer, {}, {stage.loss}));
   std::vector<TensorId> gradients;
@@ -149,13 +223,7 @@ void add_step_ops(StageProgram& stage, const Plan& plan, Runtime runtime) {
       op.attr.n = {b.replicated_elements};
       stage.epilogue.push_back(op);
     }
-    const bool per_layer =  // the sharding pass reduced them layer by layer
-        plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
-    if (group_size[i] > 1 && !per_layer) {
-      const OpKind kind = b.shards > 1 ? OpKind::reduce_scatter : OpKind::all_reduce;
-      stage.epilogue.push_back(step_op(kind, name + ".grad_sync", Module::grad_sync, {b.gradients},
-                                       {b.gradients}, group[i]));
-    }
+    BucketSync(plan, b, i, name).reduce(stage.epilogue);
   }
   const TensorId norm2 =
       add_state(stage, "grad_norm2", TensorClass::step_scratch, DType::fp32, {{1}});
@@ -181,10 +249,7 @@ void add_step_ops(StageProgram& stage, const Plan& plan, Runtime runtime) {
       stage.epilogue.push_back(step_op(OpKind::copy, name + ".cast", Module::optimizer,
                                        {b.main_params}, {b.weights}));
     }
-    if (b.shards > 1 && plan.sharding != Sharding::zero3) {
-      stage.epilogue.push_back(step_op(OpKind::all_gather, name + ".param_gather",
-                                       Module::grad_sync, {b.weights}, {b.weights}, group[i]));
-    }
+    BucketSync(plan, b, i, name).gather(stage.epilogue);
   }
   // fp32 gradients of the shard, from before the norm until the next step's zero_grad (mcore
   // optimizer/distrib_optimizer.py _copy_model_grads_to_main_grads). fp32 gradients are views. The

@@ -39,6 +39,14 @@ InstanceKey resolve(const StageProgram& stage, const OpSite& site, TensorId tens
   return key;
 }
 
+OpRange ops_of(const LayerProgram& layer, const Slot& slot) {
+  const std::size_t count = layer.ops(slot.pass).size();
+  if (slot.pass == Pass::forward || slot.part == SlotPart::whole) return {0, count};
+  PLEAT_ASSERT(layer.weight_ops.has_value());
+  const auto cut = static_cast<std::size_t>(*layer.weight_ops);
+  return slot.part == SlotPart::input_gradients ? OpRange{0, cut} : OpRange{cut, count};
+}
+
 void walk_slot(const StageProgram& stage, const std::vector<LayerEvents>& events, const Slot& slot,
                StepVisitor& visitor) {
   const ChunkProgram& chunk = stage.chunks[slot.chunk.index()];
@@ -50,7 +58,8 @@ void walk_slot(const StageProgram& stage, const std::vector<LayerEvents>& events
     const LayerProgram& layer = stage.program(instance);
     const LayerEvents& e = events[static_cast<std::size_t>(instance.program)];
     const std::vector<Op>& ops = layer.ops(slot.pass);
-    for (std::size_t k = 0; k < ops.size(); ++k) {
+    const OpRange range = ops_of(layer, slot);
+    for (std::size_t k = range.begin; k < range.end; ++k) {
       const OpSite site{&ops[k],   &layer,    &instance, slot.microbatch,
                         slot.chunk, position, slot.pass, static_cast<int>(k)};
       for (TensorId t : e.births[pass][k]) visitor.on_birth(site, resolve(stage, site, t), layer.tensor(t));

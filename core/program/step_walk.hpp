@@ -36,6 +36,12 @@ struct LayerEvents {
 };
 [[nodiscard]] LayerEvents layer_events(const LayerProgram&);
 
+// The ops of a layer's pass that a slot runs.
+struct OpRange {
+  std::size_t begin = 0, end = 0;
+};
+[[nodiscard]] OpRange ops_of(const LayerProgram&, const Slot&);
+
 // The instance an op's tensor operand refers to: the layer's input is the previous layer's output,
 // its grad_output the next layer's grad_input.
 [[nodiscard]] InstanceKey resolve(const StageProgram&, const OpSite&, TensorId);

@@ -16,6 +16,8 @@ struct WorkloadSpec {
   double capacity_factor = 0;  // tokens an expert takes over the balanced mean; 0: none dropped
   bool pad_to_capacity = false;
   double imbalance = 1.0;  // slowest rank's routed tokens over the mean, for natural routing
+  // Expected slow-down of the slowest rank over the mean, 0.02: 2%; every synchronous step waits.
+  double straggler_slowdown = 0;
   bool operator==(const WorkloadSpec&) const = default;
 };
 

@@ -14,6 +14,7 @@ std::optional<DispatchKernel> dispatch_kernel(Dispatcher dispatcher) {
     case Dispatcher::deepep: return DispatchKernel::deepep;
     case Dispatcher::hybridep: return DispatchKernel::hybridep;
     case Dispatcher::allgather:
+    case Dispatcher::hierarchical:
     case Dispatcher::alltoall: break;
   }
   return std::nullopt;
@@ -32,6 +33,12 @@ Split every_copy(double x, double n, double inside) {
 Split one_copy(double x, const DispatchWork& work, double inside) {
   return {x * work.rank_copies * (inside - 1) / inside,
           x * work.node_copies * (work.nodes - 1) / work.nodes};
+}
+
+// An all-gather of tokens between nodes, among ranks of the same place in them, then every copy
+// within the node (Pangu Ultra MoE, arXiv:2505.04519).
+Split gather_then_copy(double x, double k, double nodes, double inside) {
+  return {x * (inside - 1) / inside, x / k * (nodes - 1)};
 }
 
 DispatchWork dispatch_work(const Op& op, Bytes payload, Bytes row, int ranks, int inside, int sms) {
@@ -67,6 +74,12 @@ OpCost all_to_all_cost(const Op& op, Bytes payload, Bytes row, const GroupPlace&
               .source = price->source};
     }
   }
+  const bool two_steps = view.dispatcher == Dispatcher::hierarchical && op.group == Group::ep &&
+                         place.tier > 0 && op.attr.top_k > 0;
+  if (two_steps) {
+    split = gather_then_copy(payload.base(), static_cast<double>(op.attr.top_k),
+                             static_cast<double>(place.size) / inside, inside);
+  }
   cost.bytes = Bytes(split.inner + split.outer);
   const Link& outer = links.outer;
   const Link within = place.tier == 0 ? outer : link(view, profile, place.tier - 1,
@@ -82,8 +95,10 @@ OpCost all_to_all_cost(const Op& op, Bytes payload, Bytes row, const GroupPlace&
   const double small = place.tier > 0 && per_peer > Bytes(0)
                            ? 1.0 + outer.curve.small_message / per_peer
                            : 1.0;
-  cost.time += std::max(Bytes(split.inner) / within.rate * slow_start(within.curve, payload),
-                        Bytes(split.outer) / outer.rate * small);
+  const Seconds inner_time =
+      Bytes(split.inner) / within.rate * slow_start(within.curve, payload);
+  const Seconds outer_time = Bytes(split.outer) / outer.rate * (two_steps ? 1.0 : small);
+  cost.time += two_steps ? inner_time + outer_time : std::max(inner_time, outer_time);
   if (deduplicates || place.tier > 0) return cost;
   if (const auto measured =
           measured_time(profile, Collective::all_to_all, place.size, payload)) {

@@ -26,14 +26,14 @@ Bytes total(const std::vector<TensorId>& ids, const std::vector<Tensor>& tensors
   return Bytes(bytes);
 }
 
-// The whole tensor X of a gather or reduction. An all-reduce of a bucket's head says how long that
-// is.
+// The whole tensor X of a gather or reduction, as it travels. Ops on a part of their tensor say how
+// long that is.
 Bytes whole_bytes(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding) {
-  if (op.kind == OpKind::all_reduce && op.attr.n != Dim{}) {
+  if (op.attr.n != Dim{}) {
     const Tensor& t = tensors[op.in.front().index()];
-    return Bytes(static_cast<double>(bytes_of(t.dtype, binding.value(op.attr.n))));
+    return Bytes(static_cast<double>(bytes_of(t.dtype, binding.value(op.attr.n))) * op.attr.wire);
   }
-  return total(op.kind == OpKind::all_gather ? op.out : op.in, tensors, binding);
+  return total(op.kind == OpKind::all_gather ? op.out : op.in, tensors, binding) * op.attr.wire;
 }
 
 // Over the rate of the kernel alone.
@@ -99,6 +99,15 @@ std::optional<KernelPrice> measured_time(const Profile& profile, Collective kind
                      SourceClass::fitted};
 }
 
+// Keys and values passed around a ring of point-to-point transfers, n - 1 steps of one piece; every
+// step waits for the slowest link.
+Seconds step_ring_time(const Link& outer, int n, Bytes whole) {
+  const Bytes piece = whole / n;
+  return (outer.curve.latency + outer.curve.latency_per_rank +
+          piece / outer.rate * slow_start(outer.curve, piece)) *
+         (n - 1);
+}
+
 OpCost collective_cost(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
                        const ClusterView& view, const Profile& profile) {
   const GroupPlace& place = view.groups[static_cast<std::size_t>(op.group)];
@@ -121,6 +130,12 @@ OpCost collective_cost(const Op& op, const std::vector<Tensor>& tensors, const B
       const Bytes whole = whole_bytes(op, tensors, binding);
       const double passes = kind == Collective::all_reduce ? 2.0 : 1.0;
       cost.bytes = whole * (passes * (place.size - 1) / place.size);
+      if (op.in_pieces && (op.group == Group::cp || op.group == Group::cp_ring)) {
+        const Link hop = link(view, profile, place.tier, Collective::send_recv);
+        cost.source = hop.curve.source;
+        cost.time = step_ring_time(hop, place.size, whole);
+        break;
+      }
       cost.time = ring_time(links, place, kind, cost.bytes, whole);
       if (place.tier > 0) break;
       if (const auto measured = measured_time(profile, kind, place.size, whole)) {
@@ -132,12 +147,13 @@ OpCost collective_cost(const Op& op, const std::vector<Tensor>& tensors, const B
     case Collective::all_to_all: {
       const Bytes payload = Bytes(std::max(
           static_cast<double>(tensors[op.in.front().index()].bytes(binding)),
-          static_cast<double>(tensors[op.out.front().index()].bytes(binding))));
+          static_cast<double>(tensors[op.out.front().index()].bytes(binding))) * op.attr.wire);
       const Tensor& moved = tensors[op.in.front().index()];
       const Bytes row(static_cast<double>(
-          bytes_of(moved.dtype, std::max<std::int64_t>(1, moved.columns(binding)))));
+          bytes_of(moved.dtype, std::max<std::int64_t>(1, moved.columns(binding)))) * op.attr.wire);
       const OpCost exchange = all_to_all_cost(op, payload, row, place, links, view, profile);
-      cost.time = exchange.time / exchange_rate(view.dispatcher, profile);
+      const bool experts = op.group == Group::ep;
+      cost.time = exchange.time / (experts ? exchange_rate(view.dispatcher, profile) : 1.0);
       cost.bytes = exchange.bytes;
       cost.source = exchange.source;
       break;

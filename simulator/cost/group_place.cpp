@@ -19,7 +19,8 @@ int used_domain(const NetworkTier& tier, int ranks) {
 }
 
 bool along_pipeline(Group group) {
-  return group == Group::pp_next || group == Group::pp_prev || group == Group::embedding;
+  return group == Group::pp_next || group == Group::pp_prev || group == Group::embedding ||
+         group == Group::copies;
 }
 
 GroupPlace place(const ClusterSpec& cluster, const Plan& plan, Group group) {
@@ -53,9 +54,8 @@ ClusterView view_cluster(const ClusterSpec& cluster, const Plan& plan) {
                    .dispatcher_sms = plan.dispatcher_sms,
                    .cuda_graph = plan.cuda_graph,
                    .precision = plan.precision};
-  for (Group group : {Group::tp, Group::cp, Group::dp, Group::dp_cp, Group::ep, Group::etp,
-                      Group::edp, Group::pp_next, Group::pp_prev, Group::embedding, Group::world}) {
-    view.groups[static_cast<std::size_t>(group)] = place(cluster, plan, group);
+  for (std::size_t i = 1; i < kGroups; ++i) {
+    view.groups[i] = place(cluster, plan, static_cast<Group>(i));
   }
   return view;
 }

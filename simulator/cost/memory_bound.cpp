@@ -132,6 +132,10 @@ OpWork memory_bound_work(const Op& op, const std::vector<Tensor>& tensors,
     bytes = bytes_of_operand(tensors, op.in[0], binding) +
             bytes_of_operand(tensors, op.in[1], binding) +
             2.0 * bytes_of_rows(tensors, op.out[0], op.in[0], binding);
+  } else if (op.kind == OpKind::permute || op.kind == OpKind::unpermute_bwd) {
+    // Reads the rows it copies: fewer than there are where all ranks' tokens were gathered.
+    const double source = bytes_of_operand(tensors, op.in.front(), binding);
+    bytes += std::min(source, bytes_of_operand(tensors, op.out.front(), binding)) - source;
   } else if (op.kind == OpKind::router_topk) {  // one pass over the logits for each of the k picks
     const double passes = static_cast<double>(std::max<std::int64_t>(1, op.attr.top_k));
     bytes += (passes - 1) * bytes_of_operand(tensors, op.in.front(), binding);

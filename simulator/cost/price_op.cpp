@@ -11,8 +11,11 @@ namespace {
 CostClass class_of_group(Group group) {
   switch (group) {
     case Group::tp: return CostClass::tp_comm;
+    case Group::cp_heads:
+    case Group::cp_ring:
     case Group::cp: return CostClass::cp_comm;
     case Group::ep:
+    case Group::etp_ep:
     case Group::etp: return CostClass::ep_comm;
     case Group::pp_next:
     case Group::pp_prev: return CostClass::pp_comm;
@@ -20,6 +23,11 @@ CostClass class_of_group(Group group) {
     case Group::dp:
     case Group::dp_cp:
     case Group::edp:
+    case Group::dp_shard:
+    case Group::dp_replicas:
+    case Group::edp_shard:
+    case Group::edp_replicas:
+    case Group::copies:
     case Group::embedding:
     case Group::world: return CostClass::dp_comm;
   }

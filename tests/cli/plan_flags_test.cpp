@@ -55,6 +55,22 @@ TEST(PlanFlags, ExchangesAndOverlap) {
   EXPECT_EQ(written({"--sharding", "zero3", "--fsdp-group", "8"}).plan.fsdp_group, 8);
 }
 
+TEST(PlanFlags, OrdersAndShards) {
+  const Plan order = written({"--pp", "2", "--vpp", "2", "--schedule", "zb-v"}).plan;
+  EXPECT_EQ(order.schedule, PipelineSchedule::zb_v);
+  const PlanDocument narrow =
+      written({"--ep", "2", "--fp8-dispatch", "--fp8-combine", "--tile-overlap", "--optimizer-instances",
+               "2", "--grad-reduce-dtype", "bf16", "--straggler-slowdown", "0.02"});
+  EXPECT_TRUE(narrow.plan.fp8_dispatch && narrow.plan.fp8_combine);
+  EXPECT_TRUE(narrow.plan.overlap.tile_level);
+  EXPECT_EQ(narrow.plan.optimizer_instances, 2);
+  EXPECT_EQ(narrow.plan.optimizer.grad_reduce, DType::bf16);
+  EXPECT_EQ(narrow.workload.straggler_slowdown, 0.02);
+  const Plan mixed = written({"--cp", "4", "--cp-comm", "a2a+p2p", "--cp-a2a", "2"}).plan;
+  EXPECT_EQ(mixed.cp_comm, CpComm::a2a_p2p);
+  EXPECT_EQ(mixed.cp_a2a, 2);
+}
+
 TEST(PlanFlags, Capacity) {
   const WorkloadSpec w = written({"--capacity-factor", "1.25", "--pad-to-capacity"}).workload;
   EXPECT_EQ(w.capacity_factor, 1.25);

@@ -44,7 +44,8 @@ TEST(RunWords, GraphsAndDispatchers) {
   EXPECT_EQ(dispatcher_of_word("hybridep", problems), Dispatcher::hybridep);
   EXPECT_EQ(cp_comm_of_word("a2a", problems), CpComm::all_to_all);
   EXPECT_TRUE(problems.notes.empty());
-  EXPECT_EQ(cp_comm_of_word("a2a+p2p", problems), CpComm::p2p);
+  EXPECT_EQ(cp_comm_of_word("a2a+p2p", problems), CpComm::a2a_p2p);
+  EXPECT_EQ(cp_comm_of_word("ulysses+ring", problems), CpComm::p2p);
   EXPECT_EQ(problems.notes.size(), 1u);
 }
 

@@ -39,14 +39,14 @@ void expect_same(const StepEstimate& a, const StepEstimate& b, const Plan& plan)
 // One field of the plan changed to any of its values.
 void mutate(Plan& plan, std::mt19937& random) {
   const auto pick = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
-  switch (pick(23)) {
+  switch (pick(31)) {
     case 0: plan.sequence_parallel = !plan.sequence_parallel; break;
     case 1: plan.precision = static_cast<Precision>(pick(8)); break;
     case 2: plan.sharding = static_cast<Sharding>(pick(4)); break;
-    case 3: plan.dispatcher = static_cast<Dispatcher>(pick(4)); break;
+    case 3: plan.dispatcher = static_cast<Dispatcher>(pick(5)); break;
     case 4: plan.cuda_graph = static_cast<CudaGraph>(pick(4)); break;
     case 5: plan.dispatcher_sms = 8 * pick(4); break;
-    case 6: plan.cp_comm = static_cast<CpComm>(pick(3)); break;
+    case 6: plan.cp_comm = static_cast<CpComm>(pick(4)); break;
     case 7: plan.recompute = {static_cast<Module>(pick(7))}; break;
     case 8: plan.recompute_full = !plan.recompute_full; break;
     case 9: plan.recompute_layers = pick(3); break;
@@ -64,7 +64,22 @@ void mutate(Plan& plan, std::mt19937& random) {
     case 21: plan.microbatch_group = pick(9); break;
     case 22: {
       const DType types[] = {DType::fp32, DType::bf16};
-      plan.optimizer = {types[pick(2)], types[pick(2)], types[pick(2)], types[pick(2)]};
+      plan.optimizer = {types[pick(2)], types[pick(2)], types[pick(2)], types[pick(2)], {}};
+      break;
+    }
+    case 23: plan.cp_a2a = pick(3); break;
+    case 24: plan.overlap.tile_level = !plan.overlap.tile_level; break;
+    case 25: plan.fp8_dispatch = !plan.fp8_dispatch; break;
+    case 26: plan.fp8_combine = !plan.fp8_combine; break;
+    case 27: plan.optimizer_instances = 1 + pick(4); break;
+    case 28: plan.optimizer.grad_reduce = DType::bf16; break;
+    case 29: plan.fsdp_group = pick(5); break;
+    case 30: {
+      plan.schedule = static_cast<PipelineSchedule>(pick(5));
+      const bool v = plan.schedule == PipelineSchedule::zb_v ||
+                     plan.schedule == PipelineSchedule::dualpipe_v;
+      plan.vpp = v ? 2 : 1;
+      plan.layout.clear();
       break;
     }
   }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/program/step_walk.hpp"
 #include "simulator/stage_memory.hpp"
 #include "simulator/step_timeline.hpp"
 #include "tests/simulator/fixtures.hpp"
@@ -136,6 +137,57 @@ std::vector<PlanCase> plan_cases() {
   overlap.name = "pp2_vpp2_overlap";
   overlap.plan.overlap.expert_parallel = true;
   cases.push_back(overlap);
+  const auto add = [&cases](const char* name, Plan plan, auto change) {
+    change(plan);
+    cases.push_back({name, plan});
+  };
+  const Plan two = cases[3].plan, four = cases[5].plan, tp = cases[2].plan, ep = cases[1].plan;
+  add("zb_h1", four, [](Plan& p) { p.schedule = PipelineSchedule::zb_h1; });
+  add("zb_v", two, [](Plan& p) {
+    p.schedule = PipelineSchedule::zb_v;
+    p.vpp = 2;
+  });
+  add("zb_h1_tp_recompute", make_plan({.tp = 2, .pp = 2}, {.ep = 2}), [](Plan& p) {
+    p.schedule = PipelineSchedule::zb_h1;
+    p.recompute = {Module::layernorm, Module::moe_act};
+  });
+  add("dualpipe", two, [](Plan& p) { p.schedule = PipelineSchedule::dualpipe; });
+  add("dualpipe_overlap", two, [](Plan& p) {
+    p.schedule = PipelineSchedule::dualpipe;
+    p.overlap.expert_parallel = true;
+  });
+  add("dualpipe_v", two, [](Plan& p) {
+    p.schedule = PipelineSchedule::dualpipe_v;
+    p.vpp = 2;
+  });
+  const Plan cp = make_plan({.cp = 2, .dp = 2}, {.ep = 2, .edp = 2});
+  add("cp_ring", cp, [](Plan&) {});
+  add("cp_heads", cp, [](Plan& p) { p.cp_comm = CpComm::all_to_all; });
+  add("cp_heads_and_ring", make_plan({.cp = 4}, {.ep = 2, .edp = 2}), [](Plan& p) {
+    p.cp_comm = CpComm::a2a_p2p;
+    p.cp_a2a = 2;
+  });
+  add("instances", ep, [](Plan& p) {
+    p.expert = {.ep = 2, .edp = 2};
+    p.optimizer_instances = 2;
+  });
+  add("shard_group", ep, [](Plan& p) {
+    p.expert = {.ep = 2, .edp = 2};
+    p.sharding = Sharding::zero3;
+    p.fsdp_group = 2;
+  });
+  add("allgather", ep, [](Plan& p) { p.dispatcher = Dispatcher::allgather; });
+  add("allgather_etp", tp, [](Plan& p) {
+    p.expert = {.etp = 2, .ep = 2};
+    p.dispatcher = Dispatcher::allgather;
+  });
+  add("hierarchical", ep, [](Plan& p) { p.dispatcher = Dispatcher::hierarchical; });
+  add("tiles", ep, [](Plan& p) { p.overlap.tile_level = true; });
+  add("tiles_allgather", ep, [](Plan& p) {
+    p.overlap.tile_level = true;
+    p.dispatcher = Dispatcher::allgather;
+  });
+  add("fp8_exchange", ep, [](Plan& p) { p.fp8_dispatch = p.fp8_combine = true; });
   return cases;
 }
 
@@ -183,7 +235,7 @@ TEST_P(CompiledPlan, NoActivationOutlivesTheSlots) {
   for (std::size_t s = 0; s < p.stages.size(); ++s) {
     std::int64_t net = 0;
     for (const Slot& slot : p.stages[s].order) {
-      net += stages[s]->costs.pass(slot.pass, slot.chunk).memory.net;
+      net += stages[s]->costs.of(slot).memory.net;
     }
     EXPECT_EQ(net, 0) << "stage " << s;
   }
@@ -238,7 +290,8 @@ TEST_P(CompiledPlan, TraceHasEveryOpOnceAndEndsWithTheStep) {
     for (const Slot& slot : stage.order) {
       if (slot.microbatch.value >= 8) continue;
       for (const LayerInstance& i : stage.chunks[slot.chunk.index()].instances) {
-        expected += stage.program(i).ops(slot.pass).size();
+        const OpRange ops = ops_of(stage.program(i), slot);
+        expected += ops.end - ops.begin;
       }
     }
   }
@@ -261,6 +314,35 @@ TEST(Estimate, MoreRoutedTokensTakeMoreTimeAndMemory) {
   const StepEstimate even = run(1.0), skewed = run(1.5);
   EXPECT_GT(skewed.step, even.step);
   EXPECT_GT(skewed.peak_bytes(), even.peak_bytes());
+}
+
+TEST(Estimate, StragglersStretchThePipeline) {
+  Program program = one_layer_program();
+  const ClusterSpec cluster = round_cluster();
+  const StepEstimate alone = estimate(program, cluster, ideal_profile());
+  program.workload.straggler_slowdown = 0.1;
+  const StepEstimate slow = estimate(program, cluster, ideal_profile());
+  // Zeroing and three microbatches end after 19 ms.
+  EXPECT_NEAR((slow.step - alone.step).base(), 1.9e-3, 1e-12);
+  EXPECT_NEAR(part_of(slow.parts, CostClass::bubble).base(), 1.9e-3, 1e-12);
+}
+
+// Two copies of every stage's weights; their gradients and optimizer shards are shared.
+TEST(Estimate, DualPipeHoldsTwoStages) {
+  const WorkloadSpec workload{.seq_len = 32, .global_batch = 32};
+  Plan plan = make_plan({.dp = 2, .pp = 2}, {.ep = 2});
+  const auto memory = [&](PipelineSchedule schedule) {
+    plan.schedule = schedule;
+    return estimate(compile(small_model(), workload, plan, Runtime::pleat), round_cluster(),
+                    ideal_profile())
+        .memory;
+  };
+  const auto one = memory(PipelineSchedule::one_f_one_b), two = memory(PipelineSchedule::dualpipe);
+  const auto weights = [](const auto& m) { return m[0].weights + m[1].weights; };
+  EXPECT_NEAR(static_cast<double>(weights(two)), 2.0 * static_cast<double>(weights(one)), 64);
+  EXPECT_EQ(two[0].weights, two[1].weights);
+  const auto optimizer = [](const auto& m) { return m[0].optimizer + m[1].optimizer; };
+  EXPECT_NEAR(static_cast<double>(optimizer(two)), static_cast<double>(optimizer(one)), 128);
 }
 
 TEST(Estimate, WalkedPeakFollowsTheRecordedCounts) {

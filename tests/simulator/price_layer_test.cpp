@@ -134,6 +134,56 @@ TEST(PriceLayer, CommStreamFollowsDependencies) {
   EXPECT_NEAR(total_of(cost.parts), cost.time.base(), 1e-12);
 }
 
+// Four steps: attention works 8 ms in all, each of three transfers takes `hop` ms.
+TEST(PriceLayer, RingRunsBesideTheAttentionItFeeds) {
+  const ClusterSpec cluster = round_cluster();
+  const auto view = uniform_view(cluster, {.size = 4, .tier = 0, .inside = 4});
+  const auto time = [&](double hop) {
+    Profile profile = ideal_profile();
+    for (auto& tier : profile.collectives) {
+      tier[static_cast<std::size_t>(Collective::send_recv)].latency = Seconds(hop * 1e-3);
+    }
+    LayerMaker m;
+    const TensorId own = m.tensor(1), all = m.tensor(4), o = m.tensor(1);
+    Op ring = exchange(OpKind::all_gather, "kv.ag", own, all);
+    ring.group = Group::cp;
+    ring.stream = Stream::comm;
+    ring.in_pieces = true;
+    m.add(Pass::forward, ring);
+    m.gemm(Pass::forward, "attention", 8, {own, all}, {o});
+    return price(m.layer, {}, {}, view, profile).forward.time.base() * 1e3;
+  };
+  EXPECT_NEAR(time(1), 8, 1e-3);            // hidden: a step of attention takes 2 ms
+  EXPECT_NEAR(time(3), 3 * 3 + 2, 1e-3);    // three transfers, then the last piece's attention
+}
+
+// A fused exchange of 3 ms before and after a product of 4 ms, two ranks: half of the rows are the
+// rank's own, the last half of what it makes leaves when the product is done.
+TEST(PriceLayer, TilesTravelBesideTheirProduct) {
+  const ClusterSpec cluster = round_cluster();
+  const auto view = uniform_view(cluster, {.size = 2, .tier = 0, .inside = 2});
+  Profile profile = ideal_profile();
+  for (auto& tier : profile.collectives) {
+    for (auto& curve : tier) curve.latency = Seconds(3e-3);
+  }
+  const auto time = [&](bool tiles) {
+    LayerMaker m;
+    const TensorId sent = m.tensor(1), got = m.tensor(1), out = m.tensor(1), back = m.tensor(1);
+    m.add(Pass::forward, exchange(OpKind::all_to_all, "there", sent, got));
+    m.gemm(Pass::forward, "experts", 4, {got}, {out});
+    m.add(Pass::forward, exchange(OpKind::all_to_all_back, "back", out, back));
+    for (Op& op : m.layer.forward) {
+      if (!is_collective(op.kind)) continue;
+      op.in_pieces = tiles;
+      if (tiles) op.stream = Stream::comm;
+    }
+    return price(m.layer, {}, {}, view, profile).forward.time.base() * 1e3;
+  };
+  EXPECT_NEAR(time(false), 3 + 4 + 3, 1e-3);
+  // The product ends after 5 ms (2 of its 4 wait for the exchange's end at 3), the way back 1.5 later.
+  EXPECT_NEAR(time(true), 5 + 1.5, 1e-3);
+}
+
 TEST(PriceLayer, MemoryFollowsLifetimes) {
   const ClusterSpec cluster = round_cluster();
   LayerMaker m;

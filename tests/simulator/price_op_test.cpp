@@ -241,6 +241,58 @@ TEST(PriceOp, AllToAllSplitsOverTheTiers) {
   EXPECT_DOUBLE_EQ(skewed.time.base(), 2 * even.time.base());
 }
 
+// Every token once to each of the other node, then 3 of 4 of all copies within it.
+TEST(PriceOp, HierarchicalExchangeGathersBetweenNodes) {
+  const ClusterSpec cluster = round_cluster();
+  auto view = uniform_view(cluster, {.size = 8, .tier = 1, .inside = 4});
+  view.dispatcher = Dispatcher::hierarchical;
+  const std::vector<Tensor> tensors = {
+      {"sent", TensorClass::activation, DType::fp32, {{8000}}},
+      {"received", TensorClass::activation, DType::fp32, {{8000}}}};
+  Op op = collective(OpKind::all_to_all, Group::ep, {TensorId{0}}, {TensorId{1}});
+  op.attr.experts = 64;
+  op.attr.top_k = 8;
+  const OpCost cost = price_op(op, tensors, {}, view, ideal_profile());
+  const double inner = 32000.0 * 3 / 4, outer = 32000.0 / 8;
+  EXPECT_DOUBLE_EQ(cost.bytes.base(), inner + outer);
+  EXPECT_DOUBLE_EQ(cost.time.base(), inner / 100e9 + outer / 10e9);
+}
+
+TEST(PriceOp, NarrowRowsMoveFewerBytes) {
+  const ClusterSpec cluster = round_cluster();
+  const auto view = uniform_view(cluster, {.size = 4, .tier = 0, .inside = 4});
+  const std::vector<Tensor> tensors = {
+      {"sent", TensorClass::activation, DType::bf16, {{8000}}},
+      {"received", TensorClass::activation, DType::bf16, {{8000}}}};
+  Op op = collective(OpKind::all_to_all, Group::ep, {TensorId{0}}, {TensorId{1}});
+  op.attr.wire = 0.5;
+  EXPECT_DOUBLE_EQ(price_op(op, tensors, {}, view, ideal_profile()).bytes.base(), 8000.0 * 3 / 4);
+  Op reduce = collective(OpKind::reduce_scatter, Group::dp_cp, {TensorId{0}}, {TensorId{0}});
+  reduce.attr.wire = 0.5;
+  EXPECT_DOUBLE_EQ(price_op(reduce, tensors, {}, view, ideal_profile()).bytes.base(),
+                   8000.0 * 3 / 4);
+}
+
+// Three steps of a quarter each; over two domains every step waits for the link between them, where
+// a gather uses all of them.
+TEST(PriceOp, KeyValueRingStepsOverItsSlowestLink) {
+  const ClusterSpec cluster = round_cluster();
+  Profile profile = ideal_profile();
+  for (auto& tier : profile.collectives) {
+    tier[static_cast<std::size_t>(Collective::send_recv)].latency = Seconds(1e-6);
+  }
+  const std::vector<Tensor> tensors = {
+      {"own", TensorClass::activation, DType::fp32, {{1000}}},
+      {"all", TensorClass::activation, DType::fp32, {{4000}}}};
+  Op op = collective(OpKind::all_gather, Group::cp, {TensorId{0}}, {TensorId{1}});
+  op.in_pieces = true;
+  const auto time = [&](GroupPlace place) {
+    return price_op(op, tensors, {}, uniform_view(cluster, place), profile).time.base();
+  };
+  EXPECT_DOUBLE_EQ(time({.size = 4, .tier = 0, .inside = 4}), 3 * (1e-6 + 4000 / 100e9));
+  EXPECT_DOUBLE_EQ(time({.size = 4, .tier = 1, .inside = 2}), 3 * (1e-6 + 4000 / 10e9));
+}
+
 TEST(PriceOp, GatherOverTwoTiersUsesEveryOuterLink) {
   const ClusterSpec cluster = round_cluster();
   const std::vector<Tensor> tensors = {

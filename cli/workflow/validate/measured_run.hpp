@@ -21,17 +21,19 @@ struct RecomputeWords {
 };
 
 struct OptimizerWords {
-  std::optional<std::string> main_grads, main_params, exp_avg, exp_avg_sq;
+  std::optional<std::string> main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce;
   std::optional<bool> precision_aware, grad_reduce_fp32, fp8_param_gather;
 };
 
 struct PlanWords {
-  std::optional<int> micro_batch, tp, pp, cp, vpp, ep, etp, fsdp_group, dispatcher_sms;
-  std::optional<std::string> sharding, precision, dispatcher, cuda_graph, layout, cp_comm;
+  std::optional<int> micro_batch, tp, pp, cp, vpp, ep, etp, fsdp_group, dispatcher_sms,
+      cp_a2a, optimizer_instances;
+  std::optional<std::string> sharding, precision, dispatcher, cuda_graph, layout, cp_comm,
+      schedule;
   std::optional<RecomputeWords> recompute;
   std::vector<std::string> offload;
   std::optional<bool> ep_overlap, delay_wgrad, shared_expert_overlap, tp_overlap, grad_overlap,
-      param_gather_overlap, sequence_parallel;
+      param_gather_overlap, sequence_parallel, tile_overlap, fp8_dispatch, fp8_combine;
   OptimizerWords optimizer;
 };
 

@@ -134,7 +134,10 @@ const std::vector<std::string>& rules_of_programs() {
       "sequence-divisible", "layout",
       "batch-divisible",    "interleaving-needs-pipeline",
       "interleaving-microbatches", "microbatch-group",
-      "fsdp-group"};
+      "fsdp-group",         "cp-heads",
+      "cp-groups",          "optimizer-instances",
+      "schedule-needs-pipeline", "schedule-chunks",
+      "schedule-stages",    "schedule-microbatches"};
   return rules;
 }
 

@@ -46,6 +46,7 @@ OptimizerWords read_optimizer(ObjectReader r) {
           .main_params = r.optional_text("main_params"),
           .exp_avg = r.optional_text("exp_avg"),
           .exp_avg_sq = r.optional_text("exp_avg_sq"),
+          .grad_reduce = r.optional_text("grad_reduce"),
           .precision_aware = r.optional_boolean("precision_aware"),
           .grad_reduce_fp32 = r.optional_boolean("grad_reduce_fp32"),
           .fp8_param_gather = r.optional_boolean("fp8_param_gather")};
@@ -61,6 +62,8 @@ PlanWords read_plan_words(ObjectReader r) {
   p.ep = degree(r, "ep");
   p.etp = degree(r, "etp");
   p.fsdp_group = degree(r, "fsdp_group");
+  p.cp_a2a = degree(r, "cp_a2a");
+  p.optimizer_instances = degree(r, "optimizer_instances");
   p.dispatcher_sms = degree(r, "dispatcher_sms");
   p.sharding = r.optional_text("sharding");
   p.precision = r.optional_text("precision");
@@ -68,6 +71,7 @@ PlanWords read_plan_words(ObjectReader r) {
   p.cuda_graph = r.optional_text("cuda_graph");
   p.layout = r.optional_text("layout");
   p.cp_comm = r.optional_text("cp_comm");
+  p.schedule = r.optional_text("schedule");
   if (auto recompute = r.optional_object("recompute")) {
     p.recompute = RecomputeWords{.granularity = recompute->optional_text("granularity").value_or(
                                      "none"),
@@ -82,6 +86,9 @@ PlanWords read_plan_words(ObjectReader r) {
   p.grad_overlap = r.optional_boolean("grad_overlap");
   p.param_gather_overlap = r.optional_boolean("param_gather_overlap");
   p.sequence_parallel = r.optional_boolean("sequence_parallel");
+  p.tile_overlap = r.optional_boolean("tile_overlap");
+  p.fp8_dispatch = r.optional_boolean("fp8_dispatch");
+  p.fp8_combine = r.optional_boolean("fp8_combine");
   if (auto types = r.optional_object("optimizer_dtypes")) p.optimizer = read_optimizer(*types);
   return p;
 }

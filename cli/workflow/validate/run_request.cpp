@@ -51,7 +51,8 @@ void set_overlap(const PlanWords& words, const Defaults& defaults, RunRequest& r
       .param_gather = words.param_gather_overlap.value_or(defaults.overlap),
       .tensor_parallel = words.tp_overlap.value_or(false) && p.attention.tp > 1,
       .shared_expert = words.shared_expert_overlap.value_or(false) && r.model.moe &&
-                       r.model.moe->shared_ffn > 0};
+                       r.model.moe->shared_ffn > 0,
+      .tile_level = words.tile_overlap.value_or(false)};
 }
 
 // Degrees; what is not stated is 1 or open.
@@ -99,6 +100,13 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
   if (words.cp_comm) p.cp_comm = cp_comm_of_word(*words.cp_comm, problems);
   const bool shards = p.sharding == Sharding::zero2 || p.sharding == Sharding::zero3;
   if (shards) p.fsdp_group = words.fsdp_group.value_or(0);
+  if (p.sharding == Sharding::zero1) {
+    p.optimizer_instances = words.optimizer_instances.value_or(1);
+  }
+  p.cp_a2a = p.cp_comm == CpComm::a2a_p2p ? words.cp_a2a.value_or(0) : 0;
+  if (words.schedule) p.schedule = schedule_of_word(*words.schedule, problems);
+  p.fp8_dispatch = words.fp8_dispatch.value_or(false);
+  p.fp8_combine = words.fp8_combine.value_or(false);
   if (p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep) {
     p.dispatcher_sms = words.dispatcher_sms.value_or(0);
   }

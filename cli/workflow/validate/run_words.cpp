@@ -80,7 +80,7 @@ Sharding sharding_of_word(const std::string& word, WordProblems& problems) {
 
 Dispatcher dispatcher_of_word(const std::string& word, WordProblems& problems) {
   for (const Dispatcher d : {Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep,
-                             Dispatcher::hybridep}) {
+                             Dispatcher::hybridep, Dispatcher::hierarchical}) {
     if (name_of(d) == word) return d;
   }
   if (word == "flex") return Dispatcher::deepep;
@@ -97,10 +97,21 @@ CudaGraph cuda_graph_of_word(const std::string& word) {
 
 CpComm cp_comm_of_word(const std::string& word, WordProblems& problems) {
   if (word == "p2p") return CpComm::p2p;
+  if (word == "a2a+p2p") return CpComm::a2a_p2p;
   if (word == "all_gather" || word == "allgather") return CpComm::all_gather;
   if (word == "a2a" || word == "all_to_all") return CpComm::all_to_all;
   problems.notes.push_back("context parallelism by " + word + " is taken as p2p");
   return CpComm::p2p;
+}
+
+PipelineSchedule schedule_of_word(const std::string& word, WordProblems& problems) {
+  for (const PipelineSchedule s :
+       {PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1, PipelineSchedule::zb_v,
+        PipelineSchedule::dualpipe, PipelineSchedule::dualpipe_v}) {
+    if (name_of(s) == word) return s;
+  }
+  problems.unsupported.push_back("schedule " + word);
+  return PipelineSchedule::one_f_one_b;
 }
 
 void apply_recompute_words(const RecomputeWords& words, Plan& plan, WordProblems& problems) {
@@ -156,6 +167,7 @@ void apply_optimizer_words(const OptimizerWords& words, bool bridge, Plan& plan)
   } else if (words.main_grads) {
     plan.optimizer.main_grads = state_type(*words.main_grads);
   }
+  if (words.grad_reduce) plan.optimizer.grad_reduce = state_type(*words.grad_reduce);
   plan.fp8_params = words.fp8_param_gather.value_or(bridge);
   if (!words.precision_aware.value_or(false)) return;
   if (words.main_params) plan.optimizer.main_params = state_type(*words.main_params);

@@ -23,6 +23,7 @@ struct WordProblems {
 [[nodiscard]] Sharding sharding_of_word(const std::string&, WordProblems&);
 [[nodiscard]] Dispatcher dispatcher_of_word(const std::string&, WordProblems&);
 [[nodiscard]] CudaGraph cuda_graph_of_word(const std::string&);
+[[nodiscard]] PipelineSchedule schedule_of_word(const std::string&, WordProblems&);
 [[nodiscard]] CpComm cp_comm_of_word(const std::string&, WordProblems&);
 void apply_recompute_words(const RecomputeWords&, Plan&, WordProblems&);
 void apply_offload_words(const std::vector<std::string>&, Plan&, WordProblems&);

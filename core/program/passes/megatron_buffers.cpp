@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/program/layer_builder.hpp"
+
 namespace pleat {
 namespace {
 
@@ -49,17 +51,6 @@ bool is_attention(const Op& op, Pass pass) {
              : op.kind == OpKind::attention_bwd || op.kind == OpKind::mla_attention_bwd;
 }
 
-// The exchange of heads against sequence keeps the output on its either side (TransformerEngine
-// context_parallel.py, AttnFuncWithCPAndQKVOA2A; since 2.8).
-void keep_output_before_exchange(LayerProgram& layer, Op& attention) {
-  const Tensor o = layer.tensor(attention.out.front());
-  const TensorId saved = add(layer, "attn.before_exchange", o.dtype, o.shape);
-  attention.out.push_back(saved);
-  for (Op& op : layer.backward) {
-    if (is_attention(op, Pass::backward)) op.in.push_back(saved);
-  }
-}
-
 // The core of latent attention takes keys with the rotary part repeated for every head. They are
 // made with the up-projection, which recomputes them.
 void keep_whole_keys(LayerProgram& layer, Op& attention) {
@@ -83,7 +74,7 @@ void keep_whole_keys(LayerProgram& layer, Op& attention) {
 void hold_dispatched_rows(LayerProgram& layer) {
   std::vector<TensorId> held;
   for (Op& op : layer.forward) {
-    const bool there = op.kind == OpKind::all_to_all;
+    const bool there = op.kind == OpKind::all_to_all && op.group == Group::ep;
     if (op.module == Module::dispatch && there && op.name == "dispatch") {
       held = {op.in.front(), op.out.front()};
     } else if (op.kind == OpKind::all_to_all_back && op.module == Module::combine) {
@@ -95,12 +86,12 @@ void hold_dispatched_rows(LayerProgram& layer) {
 }  // namespace
 
 void add_megatron_buffers(LayerProgram& layer, const Plan& plan) {
-  const bool heads_for_sequence = plan.attention.cp > 1 && plan.cp_comm == CpComm::all_to_all;
   const auto attention = std::ranges::find_if(
       layer.forward, [](const Op& op) { return is_attention(op, Pass::forward); });
   if (attention != layer.forward.end()) {
-    if (heads_for_sequence) keep_output_before_exchange(layer, *attention);
-    if (attention->kind == OpKind::mla_attention) keep_whole_keys(layer, *attention);
+    // Keys that were exchanged for heads have it already.
+    const bool local_keys = ContextShares(plan).heads == 1;
+    if (attention->kind == OpKind::mla_attention && local_keys) keep_whole_keys(layer, *attention);
   }
   if (plan.expert.ep > 1) hold_dispatched_rows(layer);
   if (layer.kind == LayerKind::head) {

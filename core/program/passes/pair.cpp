@@ -10,7 +10,8 @@ namespace pleat {
 namespace {
 
 bool is_exchange(const Op& op) {
-  return op.kind == OpKind::all_to_all || op.kind == OpKind::all_to_all_back;
+  return op.group == Group::ep &&
+         (op.kind == OpKind::all_to_all || op.kind == OpKind::all_to_all_back);
 }
 
 // Segments of an op list around its exchanges: [before first run of exchanges), [exchanges), ….

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/program/passes/sharding.hpp"
 
+#include "core/plan/rank_map.hpp"
+
 namespace pleat {
 namespace {
 
@@ -18,6 +20,10 @@ class Sharder {
     const TensorId full = add(name + ".full_gradient", plan_.optimizer.main_grads, elements);
     Op reduce = exchange(OpKind::reduce_scatter, name + ".grad_sync", Phase::backward, group);
     reduce.in = {full};
+    if (plan_.optimizer.grad_reduce) {
+      reduce.attr.wire = static_cast<double>(bytes_of(*plan_.optimizer.grad_reduce, 1)) /
+                         static_cast<double>(bytes_of(plan_.optimizer.main_grads, 1));
+    }
     layer_.backward.push_back(reduce);
     if (plan_.sharding != Sharding::zero3) return;
     const DType type = plan_.fp8_params && (plan_.precision == Precision::fp8 ||
@@ -69,8 +75,9 @@ class Sharder {
 void apply_sharding(LayerProgram& layer, const Plan& plan) {
   if (plan.sharding != Sharding::zero2 && plan.sharding != Sharding::zero3) return;
   Sharder sharder(layer, plan);
-  if (plan.attention.dp * plan.attention.cp > 1) sharder.shard(Bucket::dense, Group::dp_cp, "dense");
-  if (plan.expert.edp > 1) sharder.shard(Bucket::expert, Group::edp, "expert");
+  const Group dense = shard_groups(plan, false).shard, expert = shard_groups(plan, true).shard;
+  if (group_size(plan, dense) > 1) sharder.shard(Bucket::dense, dense, "dense");
+  if (group_size(plan, expert) > 1) sharder.shard(Bucket::expert, expert, "expert");
 }
 
 }  // namespace pleat

@@ -155,10 +155,16 @@ TEST(Constraints, ContextParallelismOverHeads) {
       [](Case& c) {
         c.plan.attention = {.tp = 2, .cp = 8, .dp = 4, .pp = 4};
         c.plan.cp_comm = CpComm::all_to_all;
+        c.model.attention.kv_groups = 6;
       },
       "cp-heads", "cp_comm",
-      "all_to_all splits heads, but 4 kv heads of a TP rank cannot be split over CP 8",
+      "all_to_all splits heads, but 32 heads in 3 kv groups of a TP rank cannot be split over 8 "
+      "ranks",
       "p2p or all_gather");
+  Case copies;  // 4 kv groups of a TP rank, each on two of 8 ranks
+  copies.plan.attention = {.tp = 2, .cp = 8, .dp = 4, .pp = 4};
+  copies.plan.cp_comm = CpComm::all_to_all;
+  EXPECT_TRUE(violations(copies.context()).empty());
   Case fine;
   fine.plan.cp_comm = CpComm::all_to_all;
   EXPECT_TRUE(violations(fine.context()).empty());

@@ -59,6 +59,7 @@ PlanDocument full_document() {
   d.plan.attention = {.tp = 1, .cp = 1, .dp = 128, .pp = 2};
   d.plan.expert = {.etp = 1, .ep = 32, .edp = 4};
   d.plan.vpp = 3;
+  d.plan.schedule = PipelineSchedule::dualpipe_v;
   d.plan.microbatch_group = 4;
   d.plan.layout = "Et|(t|)*4tmL";
   d.plan.micro_batch = 2;
@@ -71,16 +72,21 @@ PlanDocument full_document() {
   d.plan.recompute_full = true;
   d.plan.recompute_layers = 2;
   d.plan.dispatcher_sms = 20;
-  d.plan.cp_comm = CpComm::all_to_all;
+  d.plan.cp_comm = CpComm::a2a_p2p;
+  d.plan.cp_a2a = 2;
+  d.plan.fp8_dispatch = true;
+  d.plan.fp8_combine = true;
+  d.plan.optimizer_instances = 4;
+  d.workload.straggler_slowdown = 0.0125;
   d.plan.offload = {Offload::core_attn, Offload::moe_act};
   d.plan.offload_layers = 3;
   d.plan.fp8_params = false;
   d.plan.fsdp_group = 64;
   d.plan.overlap = {
       .expert_parallel = true, .delay_wgrad = true, .grad_reduce = false, .param_gather = false,
-      .tensor_parallel = true, .shared_expert = true};
+      .tensor_parallel = true, .shared_expert = true, .tile_level = true};
   d.plan.optimizer = {.main_grads = DType::bf16, .main_params = DType::fp32, .exp_avg = DType::fp8,
-                      .exp_avg_sq = DType::bf16};
+                      .exp_avg_sq = DType::bf16, .grad_reduce = DType::bf16};
   d.predicted = PlanPrediction{.step_seconds = 0.1 + 0.2, .peak_bytes = 162'135'834'624};
   d.provenance = "pleat plan, with \"quotes\"\nand a second line";
   return d;

@@ -78,6 +78,38 @@ TEST(RankMap, EmbeddingGroupIsFirstAndLastStage) {
   EXPECT_EQ(members(plan_of({.dp = 2}, {.edp = 2}), 1, Group::embedding), (Ranks{1}));
 }
 
+// Two instances of the shards: ranks 1, 3 | 5, 7 of the eight that share TP rank 1; experts 2 x 1.
+TEST(RankMap, ShardGroupsByHand) {
+  Plan plan = plan_of({.tp = 2, .cp = 2, .dp = 2, .pp = 2}, {.etp = 1, .ep = 4, .edp = 2});
+  plan.optimizer_instances = 2;
+  EXPECT_EQ(members(plan, 13, Group::dp_shard), (Ranks{13, 15}));
+  EXPECT_EQ(members(plan, 13, Group::dp_replicas), (Ranks{9, 13}));
+  EXPECT_EQ(members(plan, 13, Group::edp_shard), (Ranks{13}));
+  EXPECT_EQ(members(plan, 13, Group::edp_replicas), (Ranks{9, 13}));
+  EXPECT_EQ(shard_groups(plan, false).shard, Group::dp_shard);
+  EXPECT_EQ(shard_groups(kPlan, false).shard, Group::dp_cp);
+  EXPECT_EQ(shard_groups(kPlan, true).shard, Group::edp);
+  EXPECT_EQ(members(kPlan, 13, Group::dp_replicas), (Ranks{13}));
+  EXPECT_EQ(members(kPlan, 13, Group::etp_ep), (Ranks{12, 13, 14, 15}));
+}
+
+TEST(RankMap, HierarchicalContextGroupsByHand) {
+  Plan plan = plan_of({.tp = 2, .cp = 4, .dp = 2}, {});
+  plan.cp_comm = CpComm::a2a_p2p;
+  plan.cp_a2a = 2;
+  EXPECT_EQ(members(plan, 3, Group::cp_heads), (Ranks{1, 3}));
+  EXPECT_EQ(members(plan, 3, Group::cp_ring), (Ranks{3, 7}));
+}
+
+TEST(RankMap, DualPipeCopiesLieOnMirroredStages) {
+  Plan plan = plan_of({.tp = 2, .pp = 4}, {});
+  EXPECT_EQ(members(plan, 3, Group::copies), (Ranks{3}));
+  plan.schedule = PipelineSchedule::dualpipe;
+  EXPECT_EQ(members(plan, 1, Group::copies), (Ranks{1, 7}));
+  EXPECT_EQ(members(plan, 7, Group::copies), (Ranks{1, 7}));
+  EXPECT_EQ(members(plan, 2, Group::copies), (Ranks{2, 4}));
+}
+
 TEST(RankMap, DensePlanWithoutExpertGrid) {  // its expert degrees stay 1
   const Plan plan = plan_of({.tp = 2, .dp = 2, .pp = 2}, {});
   EXPECT_EQ(members(plan, 5, Group::edp), (Ranks{5}));

@@ -6,11 +6,14 @@ pleat_test(core_plan
           ${CMAKE_CURRENT_LIST_DIR}/layout_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/rank_map_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/pipeline_order_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/split_orders_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/plan_document_test.cpp
   LINKS pleat::core)
 pleat_test(core_constraints
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/constraints_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/constraints_pipeline_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/constraints_exchange_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/constraints_schedule_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/constraints_data_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/allocation_count.cpp
   LINKS pleat::core)

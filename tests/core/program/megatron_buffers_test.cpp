@@ -73,9 +73,13 @@ TEST(MegatronBuffers, HeadsForSequenceKeepsBothOutputs) {
   Plan plan = bf16_plan(1, 2, 1);
   EXPECT_EQ(saved_more(small_moe(), plan, LayerKind::dense), Bytes2{});
   plan.cp_comm = CpComm::all_to_all;
-  // 8 tokens of this shard, 4 heads of 8 columns, bf16
-  EXPECT_EQ(saved_more(small_moe(), plan, LayerKind::dense),
-            (Bytes2{{"attn.before_exchange", 8 * 4 * 8 * 2}}));
+  // 16 tokens, half of 4 heads and 2 groups of 8 columns, bf16; what goes to the projection as well
+  EXPECT_EQ(saved_more(small_moe(), plan, LayerKind::dense), Bytes2{});
+  auto kept = saved(layer_of(small_moe(), plan, LayerKind::dense, Runtime::megatron));
+  EXPECT_EQ(kept.at("qkv.heads"), 16 * (2 + 1 + 1) * 8 * 2);
+  EXPECT_EQ(kept.at("attn"), 16 * 2 * 8 * 2);
+  EXPECT_EQ(kept.at("attn.tokens"), 8 * 4 * 8 * 2);
+  EXPECT_FALSE(kept.contains("qkv"));
 }
 
 TEST(MegatronBuffers, RecomputedCoreKeepsItsOutputForTheProjection) {

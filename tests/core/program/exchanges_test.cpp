@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What context parallelism, shard instances and expert dispatch put on the wire.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/program/program.hpp"
+#include "tests/core/program/well_formed.hpp"
+#include "tests/support/small_models.hpp"
+
+namespace pleat {
+namespace {
+
+using test::problems_of;
+using test::small_mla;
+using test::small_moe;
+
+constexpr std::int64_t kSeq = 16;
+
+LayerProgram layer_in(const StageProgram& stage, LayerKind kind) {
+  for (const LayerProgram& layer : stage.layers) {
+    if (layer.kind == kind) return layer;
+  }
+  ADD_FAILURE() << "no such layer";
+  return {};
+}
+LayerProgram moe_of(const StageProgram& stage) { return layer_in(stage, LayerKind::moe); }
+
+LayerProgram layer_of(const ModelSpec& model, const Plan& plan, LayerKind kind = LayerKind::moe,
+                      Runtime runtime = Runtime::megatron) {
+  const Program p = compile(model, {.seq_len = kSeq, .global_batch = 8}, plan, runtime);
+  const LayerProgram found = layer_in(p.stages[0], kind);
+  const std::vector<std::string> problems = problems_of(found);
+  EXPECT_TRUE(problems.empty()) << problems.front();
+  return found;
+}
+
+const Op& op_of(const LayerProgram& layer, const std::string& name) {
+  for (const auto* ops : {&layer.forward, &layer.backward}) {
+    const auto found = std::ranges::find(*ops, name, &Op::name);
+    if (found != ops->end()) return *found;
+  }
+  ADD_FAILURE() << name;
+  static const Op kNone;
+  return kNone;
+}
+
+std::int64_t elements(const LayerProgram& layer, TensorId id) {
+  return layer.tensor(id).elements({.routed = 1});
+}
+
+bool has(const LayerProgram& layer, const std::string& name) {
+  return std::ranges::count(layer.forward, name, &Op::name) +
+             std::ranges::count(layer.backward, name, &Op::name) > 0;
+}
+
+Plan context_plan(CpComm comm, int cp, int inner = 0) {
+  Plan p;
+  p.attention.cp = cp;
+  p.expert = {.etp = 1, .ep = cp, .edp = 1};
+  p.cp_comm = comm;
+  p.cp_a2a = inner;
+  return p;
+}
+
+// 4 heads and 2 groups of 8 columns; q, k and v go there, o comes back, the same backward.
+TEST(ContextParallel, HeadsAgainstSequence) {
+  const LayerProgram two = layer_of(small_moe(), context_plan(CpComm::all_to_all, 2));
+  const Op& there = op_of(two, "qkv.heads");
+  EXPECT_EQ(there.kind, OpKind::all_to_all);
+  EXPECT_EQ(there.group, Group::cp);
+  EXPECT_EQ(elements(two, there.in.front()), 8 * (4 + 2 + 2) * 8);
+  EXPECT_EQ(elements(two, there.out.front()), 16 * (2 + 1 + 1) * 8);
+  EXPECT_EQ(elements(two, op_of(two, "attn.tokens").in.front()), 16 * 2 * 8);
+  EXPECT_EQ(op_of(two, "attn.tokens.bwd").kind, OpKind::all_to_all);
+  EXPECT_EQ(op_of(two, "qkv.heads.bwd").kind, OpKind::all_to_all_back);
+  EXPECT_FALSE(has(two, "kv.ag"));
+  EXPECT_EQ(op_of(two, "attn").attr.heads, 2);
+  // With four ranks each group lies on two of them.
+  const LayerProgram four = layer_of(small_moe(), context_plan(CpComm::all_to_all, 4));
+  EXPECT_EQ(elements(four, op_of(four, "qkv.heads").out.front()), 16 * (1 + 1 + 1) * 8);
+}
+
+// MLA: keys of every head with their rotary part.
+TEST(ContextParallel, LatentHeadsAgainstSequence) {
+  const LayerProgram layer =
+      layer_of(small_mla(), context_plan(CpComm::all_to_all, 2), LayerKind::dense);
+  EXPECT_EQ(elements(layer, op_of(layer, "q.heads").out.front()), 16 * 2 * (6 + 4));
+  EXPECT_EQ(elements(layer, op_of(layer, "kv.heads").out.front()), 16 * 2 * (6 + 4 + 8));
+  EXPECT_EQ(op_of(layer, "kv.heads.bwd").out.size(), 2u);  // dkv and the latent's rotary part
+}
+
+// Two ranks share the heads, a ring of two such groups passes the keys and values of one group.
+TEST(ContextParallel, HierarchicalMix) {
+  const LayerProgram layer = layer_of(small_moe(), context_plan(CpComm::a2a_p2p, 4, 2));
+  EXPECT_EQ(op_of(layer, "qkv.heads").group, Group::cp_heads);
+  const Op& ring = op_of(layer, "kv.ag");
+  EXPECT_EQ(ring.group, Group::cp_ring);
+  EXPECT_TRUE(ring.in_pieces);
+  EXPECT_EQ(elements(layer, ring.out.front()), 16 * (1 + 1) * 8);
+  EXPECT_EQ(elements(layer, op_of(layer, "attn").out.front()), 8 * 2 * 8);
+}
+
+// Backward two pieces of keys and values and two of their gradients, forward all of them.
+TEST(ContextParallel, RingHoldsTwoPiecesBackward) {
+  const LayerProgram layer = layer_of(small_moe(), context_plan(CpComm::p2p, 4));
+  const std::int64_t piece = 4 * (2 + 2) * 8;
+  EXPECT_EQ(elements(layer, op_of(layer, "kv.ag").out.front()), 4 * piece);
+  const Op& again = op_of(layer, "kv.ag.again");
+  EXPECT_EQ(elements(layer, again.out.front()), 2 * piece);
+  EXPECT_EQ(again.attr.n.n, 4 * piece);  // what travels
+  EXPECT_EQ(elements(layer, op_of(layer, "kv.rs").in.front()), 2 * piece);
+  EXPECT_EQ(op_of(layer, "kv.rs").attr.n.n, 4 * piece);
+  const LayerProgram gathered = layer_of(small_moe(), context_plan(CpComm::all_gather, 4));
+  EXPECT_EQ(elements(gathered, op_of(gathered, "kv.ag.again").out.front()), 4 * piece);
+  EXPECT_FALSE(op_of(gathered, "kv.ag").in_pieces);
+}
+
+Plan expert_plan(Dispatcher dispatcher, int etp = 1) {
+  Plan p;
+  p.attention.dp = 4 * etp;
+  p.expert = {.etp = etp, .ep = 4, .edp = 1};
+  p.dispatcher = dispatcher;
+  return p;
+}
+
+TEST(Dispatch, AllGatherSharesTokens) {
+  for (const int etp : {1, 2}) {
+    const LayerProgram layer = layer_of(small_moe(), expert_plan(Dispatcher::allgather, etp));
+    const std::int64_t all = kSeq * 4 * etp;
+    const Op& gather = op_of(layer, "dispatch");
+    EXPECT_EQ(gather.kind, OpKind::all_gather);
+    EXPECT_EQ(gather.group, Group::etp_ep);
+    EXPECT_EQ(elements(layer, gather.out.front()), all * 32);
+    EXPECT_EQ(op_of(layer, "dispatch.probs").attr.n.n, all * 8);  // the dense probabilities
+    EXPECT_EQ(op_of(layer, "combine").kind, OpKind::reduce_scatter);
+    EXPECT_EQ(elements(layer, op_of(layer, "combine").in.front()), all * 32);
+    EXPECT_EQ(op_of(layer, "dispatch.bwd").kind, OpKind::reduce_scatter);
+    EXPECT_EQ(op_of(layer, "combine.bwd").kind, OpKind::all_gather);
+    // Rows of the local experts: R, times the ETP ranks that share them.
+    EXPECT_EQ(elements(layer, op_of(layer, "experts.fc1").in.front()), etp * 32);
+    EXPECT_FALSE(has(layer, "etp.ag"));
+  }
+}
+
+TEST(Dispatch, TileLevelKernelsSortOnTheWay) {
+  Plan plan = expert_plan(Dispatcher::alltoall);
+  plan.overlap.tile_level = true;
+  const LayerProgram exchange = layer_of(small_moe(), plan);
+  EXPECT_FALSE(has(exchange, "sorted"));
+  EXPECT_FALSE(has(exchange, "unsorted"));
+  EXPECT_TRUE(op_of(exchange, "dispatch").in_pieces);
+  EXPECT_TRUE(op_of(exchange, "combine.bwd").in_pieces);
+  EXPECT_FALSE(op_of(exchange, "dispatch.probs").in_pieces);
+  plan.dispatcher = Dispatcher::allgather;
+  const LayerProgram gather = layer_of(small_moe(), plan);
+  EXPECT_FALSE(has(gather, "permute"));
+  EXPECT_EQ(op_of(gather, "dispatch").attr.n.n, kSeq * 4 * 32);  // all tokens travel
+  EXPECT_EQ(elements(gather, op_of(gather, "dispatch").out.front()), 32);  // R rows are kept
+}
+
+TEST(Dispatch, NarrowRows) {
+  Plan plan = expert_plan(Dispatcher::alltoall);
+  plan.fp8_dispatch = true;
+  const LayerProgram bf16 = layer_of(small_moe(), plan);
+  const double narrow = (1 + 4.0 / 128) / 2;
+  EXPECT_DOUBLE_EQ(op_of(bf16, "dispatch").attr.wire, narrow);
+  EXPECT_DOUBLE_EQ(op_of(bf16, "combine.bwd").attr.wire, narrow);
+  EXPECT_DOUBLE_EQ(op_of(bf16, "combine").attr.wire, 1);
+  EXPECT_DOUBLE_EQ(op_of(bf16, "dispatch.probs").attr.wire, 1);
+  EXPECT_DOUBLE_EQ(op_of(bf16, "dispatch.narrow").attr.passes, 1.5 / 2);  // tokens, before 2 copies
+  EXPECT_DOUBLE_EQ(op_of(bf16, "dispatch.wide").attr.passes, 1.5);
+  plan.precision = Precision::fp8_block;
+  plan.fp8_combine = true;
+  const LayerProgram fp8 = layer_of(small_moe(), plan);
+  EXPECT_FALSE(has(fp8, "dispatch.narrow"));  // its products convert anyway
+  EXPECT_DOUBLE_EQ(op_of(fp8, "combine").attr.wire, narrow);
+  EXPECT_TRUE(has(fp8, "combine.narrow"));
+  EXPECT_FALSE(has(fp8, "combine.wide"));
+}
+
+std::vector<std::string> sync_ops(const StageProgram& stage) {
+  std::vector<std::string> found;
+  for (const Op& op : stage.epilogue) {
+    if (op.module == Module::grad_sync) {
+      found.push_back(op.name + " " + name_of(op.kind) + " " + name_of(op.group));
+    }
+  }
+  return found;
+}
+
+Program sharded(const Plan& plan) {
+  return compile(small_moe(), {.seq_len = kSeq, .global_batch = 8}, plan, Runtime::megatron);
+}
+
+TEST(ShardInstances, ReduceInsideAndAcross) {
+  Plan plan;
+  plan.attention.dp = 8;
+  plan.expert = {.etp = 1, .ep = 2, .edp = 4};
+  plan.optimizer_instances = 2;
+  const Program p = sharded(plan);
+  EXPECT_EQ(sync_ops(p.stages[0]),
+            (std::vector<std::string>{"dense.grad_sync reduce_scatter dp_shard",
+                                      "dense.grad_sync.replicas all_reduce dp_replicas",
+                                      "expert.grad_sync reduce_scatter edp_shard",
+                                      "expert.grad_sync.replicas all_reduce edp_replicas",
+                                      "dense.param_gather all_gather dp_shard",
+                                      "expert.param_gather all_gather edp_shard"}));
+  EXPECT_EQ(p.stages[0].buckets[0].shards, 4);
+  EXPECT_EQ(p.stages[0].buckets[1].shards, 2);
+  // What is summed across is the part that one instance leaves on a rank.
+  const auto across = std::ranges::find(p.stages[0].epilogue, "dense.grad_sync.replicas", &Op::name);
+  EXPECT_EQ(across->attr.n.n, (p.stages[0].buckets[0].elements + 3) / 4);
+}
+
+TEST(ShardInstances, GroupsOfFullyShardedRanks) {
+  Plan plan;
+  plan.attention.dp = 8;
+  plan.expert = {.etp = 1, .ep = 2, .edp = 4};
+  plan.sharding = Sharding::zero3;
+  plan.fsdp_group = 4;
+  const Program p = sharded(plan);
+  EXPECT_EQ(sync_ops(p.stages[0]),
+            (std::vector<std::string>{"dense.grad_sync.replicas all_reduce dp_replicas",
+                                      "expert.grad_sync.replicas all_reduce edp_replicas"}));
+  const LayerProgram moe = moe_of(p.stages[0]);
+  EXPECT_EQ(op_of(moe, "dense.gather").group, Group::dp_shard);
+  EXPECT_EQ(op_of(moe, "expert.grad_sync").group, Group::edp_shard);
+}
+
+TEST(ShardInstances, NarrowGradients) {
+  Plan plan;
+  plan.attention.dp = 2;
+  plan.expert = {.etp = 1, .ep = 2, .edp = 1};
+  plan.optimizer.grad_reduce = DType::bf16;
+  const Program p = sharded(plan);
+  for (const Op& op : p.stages[0].epilogue) {
+    if (op.module != Module::grad_sync) continue;
+    EXPECT_DOUBLE_EQ(op.attr.wire, op.kind == OpKind::reduce_scatter ? 0.5 : 1.0) << op.name;
+  }
+}
+
+}  // namespace
+}  // namespace pleat
