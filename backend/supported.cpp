@@ -32,9 +32,12 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, p.optimizer_instances == 1, "optimizer_instances",
           "this backend keeps one sharded copy of the optimizer state",
           "use --optimizer-instances 1");
-  require(d, !p.fp8_dispatch && !p.fp8_combine && !p.optimizer.grad_reduce, "fp8_dispatch",
+  require(d, !p.fp8_dispatch && !p.fp8_combine, p.fp8_dispatch ? "fp8_dispatch" : "fp8_combine",
           "this backend exchanges what it computes, in fp32",
-          "set fp8_dispatch and fp8_combine to false, leave out optimizer.grad_reduce");
+          "set fp8_dispatch and fp8_combine to false");
+  require(d, !p.optimizer.grad_reduce, "optimizer.grad_reduce",
+          "this backend reduces gradients in the type it keeps them in",
+          "leave optimizer.grad_reduce out");
   require(d, !p.overlap.tile_level, "overlap.tile_level",
           "this backend runs exchanges and products one after the other",
           "set overlap.tile_level to false");

@@ -58,8 +58,8 @@ void link_pieces(StreamOp& stream_op, const PairStep& step, const OpLists& lists
     const bool gather = other.kind == OpKind::all_gather || other.kind == OpKind::all_to_all;
     if (!other.in_pieces || !gather) continue;
     stream_op.with = before;
-    // User buffers wait for the first piece. Elsewhere the rank's own piece is there at once, and the
-    // last one is worked on when all have come.
+    // User buffers wait for the first piece. Elsewhere the rank's own piece is there at once, and
+    // the last one is worked on when all have come.
     if (other.group == Group::tp) {
       stream_op.lead = exposed_share(other, view, profile);
     } else {

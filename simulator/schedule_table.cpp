@@ -36,7 +36,8 @@ class Tabulator {
 
  private:
   [[nodiscard]] std::int32_t cell(Pass pass, int virtual_stage, MicroBatch mb) const {
-    return (static_cast<int>(pass) * (last_ + 1) + virtual_stage) * t_.shape.microbatches + mb.value;
+    const int row = static_cast<int>(pass) * (last_ + 1) + virtual_stage;
+    return row * t_.shape.microbatches + mb.value;
   }
 
   [[nodiscard]] int place(int s, ChunkId chunk) const {

@@ -52,8 +52,8 @@ struct ScheduleTable {
   [[nodiscard]] int kinds() const { return slot_work().count(paired); }
 };
 
-// From the orders of all stages. An order that deadlocks is a broken invariant. Where the schedule is
-// paired, slots marked with_next run as one with the slot after them; else one after the other.
+// From the orders of all stages. An order that deadlocks is a broken invariant. Where the schedule
+// is paired, slots marked with_next run as one with the slot after them; else one after the other.
 [[nodiscard]] ScheduleTable tabulate(const Schedule&, std::vector<std::vector<Slot>> orders);
 [[nodiscard]] ScheduleTable tabulate(const Schedule&);
 

@@ -121,7 +121,7 @@ struct Plan {
   [[nodiscard]] int world() const {
     return attention.tp * attention.cp * attention.dp * attention.pp;
   }
-  // Groups of data-parallel ranks that hold a whole set of shards each; 1: every rank its own shard.
+  // Groups of data-parallel ranks that hold a whole set of shards each; 1: each rank its own shard.
   [[nodiscard]] int shard_instances() const {
     if (sharding == Sharding::zero1) return optimizer_instances;
     if (sharding == Sharding::none || fsdp_group <= 0) return 1;

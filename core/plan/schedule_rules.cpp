@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Rules of the pipeline orders that split the backward pass (zero-bubble pipelines arXiv:2401.10241,
+// Rules of the pipeline orders that split the backward pass (zero-bubble ones arXiv:2401.10241,
 // V-shaped ones arXiv:2405.15362, DualPipe arXiv:2412.19437).
 #include <fmt/format.h>
 

@@ -4,8 +4,9 @@
 // router probability inside SwiGLU (so that fc2's output need not be saved), combine, unpermute, and
 // a shared expert beside. T*k rows leave this rank, R rows (decided by routing) arrive. DeepEP and
 // HybridEP take the T tokens as they are and sum on the way back: no permutation where they come
-// from, one where they arrive. The all-gather dispatcher gathers all ranks' tokens and picks those of
-// its experts, and sums with a reduce-scatter. Fused kernels (tile-level overlap) sort on the way.
+// from, one where they arrive. The all-gather dispatcher gathers all ranks' tokens and picks those
+// of its experts, and sums with a reduce-scatter. Fused kernels (tile-level overlap) sort rows on
+// the way.
 #include <algorithm>
 
 #include "core/program/layer_builder.hpp"
@@ -282,30 +283,6 @@ TensorId unpermute(LayerBuilder& b, TensorId y, TensorId row_map, Dim tokens, Di
                                Phase::backward, {dy, row_map}, {dx}), b.shape());
   });
   return merged;
-}
-
-// All-gather dispatcher: all ranks that share the experts see all tokens. A gather whose backward is
-// the reduce-scatter of the gradient, or the other way round. `moved`: elements that travel where the
-// gathered side holds only rows of this rank's experts (a fused kernel picks or sums them); 0: all.
-TensorId share_tokens(LayerBuilder& b, const std::string& name, Module module, TensorId x,
-                      const std::vector<Dim>& dims, DType dtype, bool gather,
-                      std::int64_t moved = 0, bool beside_rows = false) {
-  const auto shape = [=](Op& op) {
-    op.group = Group::etp_ep;
-    if (moved > 0) op.attr.n = {moved};
-    if (beside_rows) op.attr.passes = 0;
-  };
-  const TensorId y = b.activation(name, dims, dtype);
-  shape(b.push(gather ? OpKind::all_gather : OpKind::reduce_scatter, name, module, {x}, {y}));
-  b.on_backward([=, &b] {
-    const TensorId dy = b.gradient(y);
-    const auto [dx, accumulate] = b.gradient_to_accumulate(x);
-    Op& op = b.push_backward(gather ? OpKind::reduce_scatter : OpKind::all_gather, name + ".bwd",
-                             module, Phase::backward, {dy}, {dx});
-    op.attr.accumulate = accumulate;
-    shape(op);
-  });
-  return y;
 }
 
 // Tokens gathered, those of the local experts picked, computed, summed and scattered. Megatron

@@ -111,8 +111,8 @@ class LayerBuilder {
   std::map<std::string, int> names_;
 };
 
-// How context parallelism shares an attention core: `heads` ranks split the heads and hold all of each
-// other's tokens, `ring` such groups pass keys and values around (or gather them).
+// How context parallelism shares an attention core: `heads` ranks split the heads and hold all of
+// each other's tokens, `ring` such groups pass keys and values around (or gather them).
 struct ContextShares {
   explicit ContextShares(const Plan&);
   int heads = 1, ring = 1;
@@ -122,6 +122,13 @@ struct ContextShares {
 // backward is the opposite exchange. `with`: another tensor that travels along.
 TensorId exchange_heads(LayerBuilder&, const std::string& name, TensorId x, std::vector<Dim> dims,
                         bool to_heads, std::optional<TensorId> with = {});
+// All-gather dispatcher: all ranks that share the experts see all tokens. A gather whose backward
+// is the reduce-scatter of the gradient, or the other way round. `moved`: elements that travel
+// where the gathered side holds only rows of this rank's experts (a fused kernel picks or sums
+// them); 0: all. `beside_rows`: it travels in the kernel that moves the rows.
+TensorId share_tokens(LayerBuilder&, const std::string& name, Module, TensorId x,
+                      const std::vector<Dim>& dims, DType, bool gather, std::int64_t moved = 0,
+                      bool beside_rows = false);
 
 // "Blocks": each appends one half of a layer to a builder and returns its output.
 TensorId build_gqa(LayerBuilder&, TensorId x, const LayerTraits&);

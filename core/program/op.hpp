@@ -81,7 +81,7 @@ enum class OpKind : std::uint8_t {
   reduce_scatter,    // x[size*n,...] -> y[n,...]
   all_reduce,        // x -> x (in place)
   all_to_all,        // x[T*k,c], all_counts -> y[R,c]       rows to the rank that owns their expert
-                     // over cp or cp_heads: x[S,c] -> y[S*n,c/n]   all tokens of a share of the heads
+                     // over cp or cp_heads: x[S,c] -> y[S*n,c/n]  all tokens, a share of the heads
   all_to_all_back,   // y[R,c], all_counts -> x[T*k,c]
   send,              // x -> ()   to the neighbouring stage
   recv,              // () -> x
@@ -129,7 +129,7 @@ struct OpAttributes {
   std::int64_t width = 0;     // slice_norm: columns normalised; grouped_gemm: columns of one expert's B
   std::int64_t window = 0;    // attention: keys a query reaches, its own included; 0: all before it
   double flops = 0;           // token_mixing: its work, which no shape tells
-  double wire = 1;            // exchanges: bytes that travel over those of the tensors (narrow types)
+  double wire = 1;            // exchanges: bytes that travel over those of the tensors
   double eps = 0, scale = 1;  // norms; attention and loss scale
   DType math = DType::fp32;   // type the tensor cores would use
 };

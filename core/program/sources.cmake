@@ -4,7 +4,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/layer_builder.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_compressed.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_gqa.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/build_context.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/build_exchanges.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_hybrid.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_mla.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_mlp.cpp

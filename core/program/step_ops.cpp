@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buckets and the optimizer step. ZeRO-1 is the step pass here: it turns the gradient all-reduce into
 // a reduce-scatter, shrinks the optimizer state to a shard and appends the parameter all-gather.
-// Several instances of the shards sum theirs across; DualPipe's two copies of a stage share one more
-// level of shards.
+// Several instances of the shards sum theirs across; DualPipe's two copies of a stage share one
+// more level of shards.
 #include "core/program/step_ops.hpp"
 
 #include <optional>

@@ -45,6 +45,34 @@ TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
   }
 }
 
+TEST(Supported, RefusesOrdersAndExchangesThatAreOnlyPriced) {
+  const auto refused = [](auto change) {
+    Program program = program_of(fp32_plan());
+    change(program.plan);
+    try {
+      static_cast<void>(train(program, test::small_config()));
+    } catch (const ConfigError& e) {
+      return to_text(e.diagnostics()[0]);
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refused([](Plan& p) { p.schedule = PipelineSchedule::zb_h1; }),
+            "error: schedule: this backend runs the 1f1b order so far (got zb-h1)\n"
+            "  hint: use --schedule 1f1b");
+  EXPECT_EQ(refused([](Plan& p) { p.optimizer_instances = 2; }),
+            "error: optimizer_instances: this backend keeps one sharded copy of the optimizer "
+            "state\n  hint: use --optimizer-instances 1");
+  EXPECT_EQ(refused([](Plan& p) { p.fp8_combine = true; }),
+            "error: fp8_combine: this backend exchanges what it computes, in fp32\n"
+            "  hint: set fp8_dispatch and fp8_combine to false");
+  EXPECT_EQ(refused([](Plan& p) { p.optimizer.grad_reduce = DType::bf16; }),
+            "error: optimizer.grad_reduce: this backend reduces gradients in the type it keeps "
+            "them in\n  hint: leave optimizer.grad_reduce out");
+  EXPECT_EQ(refused([](Plan& p) { p.overlap.tile_level = true; }),
+            "error: overlap.tile_level: this backend runs exchanges and products one after the "
+            "other\n  hint: set overlap.tile_level to false");
+}
+
 TEST(Execution, ReportsATensorWithoutALifetime) {
   Program program = program_of(fp32_plan());
   LayerProgram& layer = program.stages[0].layers[1];

@@ -180,7 +180,8 @@ TEST(PriceLayer, TilesTravelBesideTheirProduct) {
     return price(m.layer, {}, {}, view, profile).forward.time.base() * 1e3;
   };
   EXPECT_NEAR(time(false), 3 + 4 + 3, 1e-3);
-  // The product ends after 5 ms (2 of its 4 wait for the exchange's end at 3), the way back 1.5 later.
+  // The product ends after 5 ms (2 of its 4 wait for the exchange's end at 3), the way back 1.5
+  // later.
   EXPECT_NEAR(time(true), 5 + 1.5, 1e-3);
 }
 

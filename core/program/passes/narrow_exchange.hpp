@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Experts' rows that travel in fp8 (DeepSeek-V3, arXiv:2412.19437; MegaScale-MoE, arXiv:2505.11432).
+// Experts' rows that travel in fp8 (DeepSeek-V3 arXiv:2412.19437, MegaScale-MoE arXiv:2505.11432).
 #pragma once
 
 #include "core/program/layer_program.hpp"

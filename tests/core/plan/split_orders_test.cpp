@@ -12,7 +12,8 @@
 namespace pleat {
 namespace {
 
-// "F0.1 I0.0 W0.0 B1.1": forward, input gradients, weight gradients, whole backward; "+": with next.
+// "F0.1 I0.0 W0.0 B1.1": forward, input gradients, weight gradients, whole backward; "+": with
+// next.
 std::string text(const Schedule& s, int stage) {
   std::string out;
   for (const Slot& slot : pipeline_order(s, Stage{stage})) {

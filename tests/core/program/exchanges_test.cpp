@@ -210,7 +210,8 @@ TEST(ShardInstances, ReduceInsideAndAcross) {
   EXPECT_EQ(p.stages[0].buckets[0].shards, 4);
   EXPECT_EQ(p.stages[0].buckets[1].shards, 2);
   // What is summed across is the part that one instance leaves on a rank.
-  const auto across = std::ranges::find(p.stages[0].epilogue, "dense.grad_sync.replicas", &Op::name);
+  const auto across =
+      std::ranges::find(p.stages[0].epilogue, "dense.grad_sync.replicas", &Op::name);
   EXPECT_EQ(across->attr.n.n, (p.stages[0].buckets[0].elements + 3) / 4);
 }
 

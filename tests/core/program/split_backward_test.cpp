@@ -133,8 +133,8 @@ TEST(SplitBackward, DualPipeStagesHoldBothEnds) {
   for (const StageProgram& stage : p.stages) ASSERT_EQ(stage.chunks.size(), 2u);
   const auto layers = [&](int stage, int chunk) {
     std::vector<int> found;
-    for (const LayerInstance& i :
-         p.stages[static_cast<std::size_t>(stage)].chunks[static_cast<std::size_t>(chunk)].instances) {
+    const StageProgram& holder = p.stages[static_cast<std::size_t>(stage)];
+    for (const LayerInstance& i : holder.chunks[static_cast<std::size_t>(chunk)].instances) {
       if (i.layer.value >= 0 && i.layer.value < 4) found.push_back(i.layer.value);
     }
     return found;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Context parallelism over heads (DeepSpeed-Ulysses, arXiv:2309.14509; TransformerEngine
-// context_parallel.py): between projections every rank holds its tokens and all heads, in the core
-// all tokens of the group and its share of the heads.
+// Exchanges that several blocks or modes share. Context parallelism over heads (DeepSpeed-Ulysses,
+// arXiv:2309.14509; TransformerEngine context_parallel.py): between projections every rank holds its
+// tokens and all heads, in the core all tokens of the group and its share of the heads.
 #include "core/plan/rank_map.hpp"
 #include "core/program/layer_builder.hpp"
 
@@ -53,6 +53,27 @@ TensorId exchange_heads(LayerBuilder& b, const std::string& name, TensorId x, st
                     Module::core_attn, Phase::backward, {b.gradient(y)}, out)
         .group = group;
     reorder(b, Phase::backward, name + ".bwd.unpack", out.front());
+  });
+  return y;
+}
+
+TensorId share_tokens(LayerBuilder& b, const std::string& name, Module module, TensorId x,
+                      const std::vector<Dim>& dims, DType dtype, bool gather,
+                      std::int64_t moved, bool beside_rows) {
+  const auto shape = [=](Op& op) {
+    op.group = Group::etp_ep;
+    if (moved > 0) op.attr.n = {moved};
+    if (beside_rows) op.attr.passes = 0;
+  };
+  const TensorId y = b.activation(name, dims, dtype);
+  shape(b.push(gather ? OpKind::all_gather : OpKind::reduce_scatter, name, module, {x}, {y}));
+  b.on_backward([=, &b] {
+    const TensorId dy = b.gradient(y);
+    const auto [dx, accumulate] = b.gradient_to_accumulate(x);
+    Op& op = b.push_backward(gather ? OpKind::reduce_scatter : OpKind::all_gather, name + ".bwd",
+                             module, Phase::backward, {dy}, {dx});
+    op.attr.accumulate = accumulate;
+    shape(op);
   });
   return y;
 }
