@@ -59,8 +59,8 @@ TEST(PlanFlags, OrdersAndShards) {
   const Plan order = written({"--pp", "2", "--vpp", "2", "--schedule", "zb-v"}).plan;
   EXPECT_EQ(order.schedule, PipelineSchedule::zb_v);
   const PlanDocument narrow =
-      written({"--fp8-dispatch", "--fp8-combine", "--tile-overlap",
-               "--optimizer-instances", "2", "--grad-reduce-dtype", "bf16", "--straggler-slowdown", "0.02"});
+      written({"--fp8-dispatch", "--fp8-combine", "--tile-overlap", "--optimizer-instances", "2",
+               "--grad-reduce-dtype", "bf16", "--straggler-slowdown", "0.02"});
   EXPECT_TRUE(narrow.plan.fp8_dispatch && narrow.plan.fp8_combine);
   EXPECT_TRUE(narrow.plan.overlap.tile_level);
   EXPECT_EQ(narrow.plan.optimizer_instances, 2);
