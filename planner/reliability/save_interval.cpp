@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/reliability/save_interval.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace pleat {
+
+Seconds young_interval(Seconds stall, Seconds mtbf) {
+  return Seconds(std::sqrt(2 * mtbf.base() * stall.base()));
+}
+
+Seconds daly_interval(Seconds stall, Seconds mtbf) {
+  const double share = stall.base() / (2 * mtbf.base());
+  return young_interval(stall, mtbf) * (1 + std::sqrt(share) / 3 + share / 9) - stall;
+}
+
+Seconds availability_interval(Seconds stall, Seconds mtbf, Seconds restart) {
+  const double s = stall.base();
+  return Seconds(s + std::sqrt(2 * (mtbf + restart).base() * s + s * s));
+}
+
+Seconds renewal_interval(Seconds stall, Seconds mtbf) {
+  if (std::isinf(mtbf.base())) return Seconds(std::numeric_limits<double>::infinity());
+  // With x = work / mtbf and c = stall / mtbf the derivative vanishes where 1 - x = exp(-(x + c)).
+  // The left side falls, so Newton from the right (x = 1 at most) comes down on the root.
+  const double c = stall.base() / mtbf.base();
+  double x = std::min(1.0, std::sqrt(2 * c));
+  for (int i = 0; i < 100; ++i) {
+    const double value = -x - std::expm1(-(x + c));
+    const double slope = std::expm1(-(x + c));
+    if (slope == 0) break;
+    const double next = std::clamp(x - value / slope, 0.0, 1.0);
+    const bool done = std::abs(next - x) <= 1e-15 * x;
+    x = next;
+    if (done) break;
+  }
+  return mtbf * x;
+}
+
+double recovery_pressure(Seconds mtbf, Seconds restart, Seconds interval) {
+  return (restart + interval / 2) / mtbf;
+}
+
+double small_loss_goodput(Seconds stall, Seconds mtbf, Seconds restart, Seconds interval) {
+  const double kept = 1 - recovery_pressure(mtbf, restart, interval);
+  return std::clamp(kept / (1 + stall / interval), 0.0, 1.0);
+}
+
+}  // namespace pleat
