@@ -30,6 +30,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_program_command(app, action);
   add_predict_command(app, action);
   add_plan_command(app, action);
+  add_capacity_command(app, action);
   add_train_command(app, action);
   add_calibrate_command(app, action);
   add_compare_command(app, action);

@@ -14,9 +14,12 @@ namespace {
 
 std::atomic<const char*> pending_file{nullptr};
 static_assert(std::atomic<const char*>::is_always_lock_free);
+std::atomic<bool> caught{false}, pending{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 // Only async-signal-safe calls.
 extern "C" void interrupted(int) {
+  if (caught.load() && !pending.exchange(true)) return;
   if (const char* path = pending_file.load()) unlink(path);
   constexpr char message[] = "\ninterrupted\n";
   const ssize_t ignored = write(STDERR_FILENO, message, sizeof message - 1);
@@ -30,6 +33,12 @@ void handle_signals() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, interrupted);
 }
+
+void catch_interrupts() { caught.store(true); }
+
+bool interrupt_pending() { return pending.load(); }
+
+void leave_interrupted() { _exit(static_cast<int>(ExitCode::interrupted)); }
 
 void remove_on_interrupt(const char* path) { pending_file.store(path); }
 

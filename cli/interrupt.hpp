@@ -11,4 +11,12 @@ void handle_signals();
 // nullptr: none.
 void remove_on_interrupt(const char* path);
 
+// From now on the first Ctrl-C only makes interrupt_pending() true, so that what is done can be
+// printed; the second one ends at once.
+void catch_interrupts();
+[[nodiscard]] bool interrupt_pending();
+
+// Ends with 130 without waiting for threads that still work. Output must be flushed.
+[[noreturn]] void leave_interrupted();
+
 }  // namespace pleat::cli

@@ -4,19 +4,11 @@
 #include <algorithm>
 
 #include "core/plan/rank_map.hpp"
+#include "simulator/cost/used_domain.hpp"
 #include "simulator/layer_costs.hpp"
 
 namespace pleat {
 namespace {
-
-// Ranks of one domain of the tier that the job uses. Domains are filled alike: the largest divisor
-// of the job's ranks that fits (64 of the 72 of an NVL72 rack for 256 ranks).
-int used_domain(const NetworkTier& tier, int ranks) {
-  if (tier.size <= 0 || tier.size >= ranks) return ranks;
-  int used = tier.size;
-  while (ranks % used != 0) --used;
-  return used;
-}
 
 bool along_pipeline(Group group) {
   return group == Group::pp_next || group == Group::pp_prev || group == Group::embedding ||
@@ -45,6 +37,13 @@ GroupPlace place(const ClusterSpec& cluster, const Plan& plan, Group group) {
 }
 
 }  // namespace
+
+int used_domain(const NetworkTier& tier, int ranks) {
+  if (tier.size <= 0 || tier.size >= ranks) return ranks;
+  int used = tier.size;
+  while (ranks % used != 0) --used;
+  return used;
+}
 
 ClusterView view_cluster(const ClusterSpec& cluster, const Plan& plan) {
   ClusterView view{.cluster = &cluster,

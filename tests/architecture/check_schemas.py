@@ -16,6 +16,7 @@ SCHEMAS = {
     "clusters": "cluster.schema.json",
     "profiles": "profile.schema.json",
     "plans": "plan.schema.json",
+    "rates": "rates.schema.json",
     "models": None,  # Hugging Face config.json
     "validation": None,
 }

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One offer: this many GPUs of this cluster, running this plan, until so many tokens are trained.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "core/plan/plan.hpp"
+#include "planner/capacity/rates.hpp"
+#include "planner/reliability/finish_time.hpp"
+
+namespace pleat {
+
+// What the search and the cluster say about a job.
+struct Job {
+  std::string cluster;
+  int gpus = 1;                 // that run the plan
+  int domain = 8;               // GPUs of the innermost network domain: node or NVL72 rack
+  int used_in_domain = 8;       // of them, those the plan uses
+  int gpus_per_node = 8;
+  Plan plan;
+  Seconds step;
+  double band = 0;              // relative, P90 over median less 1
+  double mfu = 0;
+  std::int64_t global_batch = 1;  // sequences
+  std::int64_t step_tokens = 1;
+  std::int64_t parameters = 0;
+  std::int64_t peak_bytes = 0;      // of a GPU
+  std::int64_t offload_bytes = 0;   // host memory of a GPU for activations
+  BytesPerSecond host_link;
+  Watts gpu_power;
+};
+
+// How the GPUs are booked.
+struct Placement {
+  int domains = 1;
+  int paid_gpus = 1;      // working and idle ones
+  int spare_units = 0;    // that can take the place of a failed one
+  int unit_gpus = 8;      // of a spare: a node, or a rack where a rack is used whole
+  double available = 1;   // share of the time in which no repair is waited for
+};
+
+struct SavePlan {
+  Bytes checkpoint;             // one of them
+  std::int64_t interval_steps = 1;
+  Seconds stall, upload;
+  bool background = true;
+  Seconds young, daly;          // what the classical formulas say, for comparison
+  double recovery_pressure = 0;
+};
+
+// GPU-seconds by what they are paid for; they add up to `paid`.
+struct PaidTime {
+  double useful = 0, checkpoint = 0, lost = 0, restart = 0, waiting = 0, idle = 0;
+  double paid = 0;
+  [[nodiscard]] double sum() const { return useful + checkpoint + lost + restart + waiting + idle; }
+};
+
+struct Booking {
+  Placement placement;
+  SavePlan save;
+  double steps = 0;
+  Seconds mtbf;                // of the job
+  double failures = 0;         // expected
+  double goodput = 0;          // share of the run's time that makes progress
+  FinishTime finish;
+  PaidTime paid;               // expected
+  double gpu_hours_p50 = 0, gpu_hours_p90 = 0;
+  double dollars_p50 = 0, dollars_p90 = 0;
+  double energy_mwh = 0;       // expected, of the data centre
+  std::string problem;         // not empty: it cannot be run, and why
+};
+
+// Rates must be complete. A booking that breaks a feasibility rule has a problem and nothing else
+// that may be read.
+[[nodiscard]] Booking book(const Job&, const Rates&, double tokens);
+
+}  // namespace pleat

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/capacity/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/reliability/spares.hpp"
+
+namespace pleat {
+namespace {
+
+int up_to_multiple(int count, int unit) { return (count + unit - 1) / unit * unit; }
+
+// GPUs to pay for when `used` of each of `domains` domains work.
+int paid_gpus(int domains, int used, int domain, int booked) {
+  if (booked > domain) return up_to_multiple(domains * domain, booked);
+  return domains * std::min(up_to_multiple(used, booked), std::max(domain, used));
+}
+
+}  // namespace
+
+PlacementResult place_job(const Job& job, const Rates& rates) {
+  PlacementResult result;
+  Placement& p = result.placement;
+  const int booked = static_cast<int>(rates.at(Rate::booked_gpus));
+  const int used = std::min(job.used_in_domain, job.gpus);
+  p.domains = (job.gpus + used - 1) / used;
+  if (p.domains > 1 && used * 2 < job.domain) {
+    result.problem = fmt::format(
+        "{} GPUs fill only {} of the {} GPUs of each network domain alike; take a multiple of a "
+        "larger part",
+        job.gpus, used, job.domain);
+    return result;
+  }
+  p.paid_gpus = paid_gpus(p.domains, used, job.domain, booked);
+  const double away = job.gpus / rates.at(Rate::gpu_mtbf) * rates.at(Rate::replaced_share) *
+                      rates.at(Rate::repair);  // nodes, on average
+  const double target = rates.at(Rate::spare_target);
+  const int slack = (p.paid_gpus / p.domains - used) / job.gpus_per_node;
+  p.available = std::pow(poisson_cdf(away / p.domains, slack), p.domains);
+  if (slack > 0) {
+    p.spare_units = slack * p.domains;
+    p.unit_gpus = job.gpus_per_node;
+  }
+  if (p.available >= target) return result;
+  p.spare_units = poisson_quantile(away, target);
+  p.unit_gpus = std::max(job.gpus_per_node, job.domain);
+  p.available = poisson_cdf(away, p.spare_units);
+  p.paid_gpus += up_to_multiple(p.spare_units * p.unit_gpus, booked);
+  return result;
+}
+
+}  // namespace pleat

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Which GPUs are paid for: whole racks or nodes, spares among them.
+#pragma once
+
+#include "planner/capacity/booking.hpp"
+
+namespace pleat {
+
+// Unused GPUs of a domain serve as its spares where they make up a node. Else spares are bought:
+// nodes, or whole domains where several nodes form one. `problem` is set when less than half of each
+// domain would be used.
+struct PlacementResult {
+  Placement placement;
+  std::string problem;
+};
+[[nodiscard]] PlacementResult place_job(const Job&, const Rates&);
+
+}  // namespace pleat
