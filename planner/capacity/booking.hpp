@@ -39,7 +39,7 @@ struct Placement {
   int paid_gpus = 1;      // working and idle ones
   int spare_units = 0;    // that can take the place of a failed one
   int unit_gpus = 8;      // of a spare: a node, or a rack where a rack is used whole
-  double available = 1;   // share of the time in which no repair is waited for
+  double available = 1;   // share of the time in which the spares suffice
 };
 
 struct SavePlan {

@@ -40,15 +40,14 @@ PlacementResult place_job(const Job& job, const Rates& rates) {
                       rates.at(Rate::repair);  // nodes, on average
   const double target = rates.at(Rate::spare_target);
   const int slack = (p.paid_gpus / p.domains - used) / job.gpus_per_node;
-  p.available = std::pow(poisson_cdf(away / p.domains, slack), p.domains);
+  p.available = target;
   if (slack > 0) {
     p.spare_units = slack * p.domains;
     p.unit_gpus = job.gpus_per_node;
   }
-  if (p.available >= target) return result;
+  if (std::pow(poisson_cdf(away / p.domains, slack), p.domains) >= target) return result;
   p.spare_units = poisson_quantile(away, target);
   p.unit_gpus = std::max(job.gpus_per_node, job.domain);
-  p.available = poisson_cdf(away, p.spare_units);
   p.paid_gpus += up_to_multiple(p.spare_units * p.unit_gpus, booked);
   return result;
 }

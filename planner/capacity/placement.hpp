@@ -8,8 +8,9 @@
 namespace pleat {
 
 // Unused GPUs of a domain serve as its spares where they make up a node. Else spares are bought:
-// nodes, or whole domains where several nodes form one. `problem` is set when less than half of each
-// domain would be used.
+// nodes, or whole domains where several nodes form one. The share of the time in which repairs may
+// exceed the spares is charged whole (1 - spare_target): a bound that does not jump with their number.
+// `problem` is set when less than half of each domain would be used.
 struct PlacementResult {
   Placement placement;
   std::string problem;

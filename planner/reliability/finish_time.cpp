@@ -5,6 +5,7 @@
 // is their mixture.
 #include "planner/reliability/finish_time.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/math/special_functions/gamma.hpp>
@@ -98,12 +99,13 @@ double mixture(const std::vector<Moments>& list, double time) {
 }
 
 Seconds quantile(const std::vector<Moments>& list, double probability) {
-  double low = 0, high = 1;
+  double low = 0, high = std::max(1.0, list[list.size() / 2].mean);
+  if (!std::isfinite(high)) high = 1;
   while (mixture(list, high) < probability) {
     high *= 2;
     if (high > 1e15) return Seconds(std::numeric_limits<double>::infinity());
   }
-  for (int i = 0; i < 100 && high - low > 1e-12 * high; ++i) {
+  for (int i = 0; i < 100 && high - low > 1e-11 * high; ++i) {
     const double middle = (low + high) / 2;
     (mixture(list, middle) < probability ? low : high) = middle;
   }

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// pleat capacity as a user meets it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "core/json/parse.hpp"
+#include "tests/cli/run_pleat.hpp"
+
+namespace pleat::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Words = std::vector<std::string>;
+
+// A small model on few GPUs: seconds.
+Said small(const Words& more) {
+  return run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus", "8..16",
+                         "--tokens", "100B", "--seq-len", "2048", "--global-batch", "512"} +
+                   more);
+}
+
+// One wrong thing each; the rest is right.
+Said wrong(const Words& more) {
+  return run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm,gb300-nvl72"} + more);
+}
+
+double number(const JsonValue& object, const char* key) {
+  const JsonValue* value = object.find(key);
+  if (value == nullptr) return NAN;
+  if (const double* d = value->as_double()) return *d;
+  return value->as_integer() != nullptr ? static_cast<double>(*value->as_integer()) : NAN;
+}
+
+TEST(Capacity, BadAmounts) {
+  const Said nothing = run_pleat({"capacity"});
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_THAT(nothing.err, HasSubstr("error: --model: is required"));
+  EXPECT_THAT(nothing.err, HasSubstr("error: --clusters: is required"));
+  EXPECT_THAT(nothing.err, HasSubstr("error: --tokens: is required\n  hint: a number with k, M, B or T"));
+  EXPECT_THAT(nothing.err, HasSubstr("error: --deadline: or --budget is required"));
+  const Said units = wrong({"--tokens", "15X", "--deadline", "60", "--budget", "2.5%"});
+  EXPECT_EQ(units.exit_code, 2);
+  EXPECT_THAT(units.err, HasSubstr("error: --tokens: \"15X\" has the unknown unit \"X\"\n"));
+  EXPECT_THAT(units.err, HasSubstr("error: --deadline: \"60\" has no unit\n  hint: a number with h, d "
+                                   "or w, for example 60d"));
+  EXPECT_THAT(units.err, HasSubstr("error: --budget: \"2.5%\" has the unknown unit \"%\""));
+  EXPECT_EQ(units.out, "");
+}
+
+TEST(Capacity, BadSizesAndClusters) {
+  const Words job{"--tokens", "1T", "--deadline", "60d"};
+  const Said empty = wrong(job + Words{"--gpus", "512..256"});
+  EXPECT_EQ(empty.exit_code, 2);
+  EXPECT_THAT(empty.err, HasSubstr("error: --gpus: the range 512..256 is empty\n  hint: --gpus 256..512"));
+  const Said none = wrong(job + Words{"--gpus", "300..500"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("error: --gpus: no size of h100-sxm is in the range 300..500"));
+  const Said word = wrong(job + Words{"--gpus", "many"});
+  EXPECT_EQ(word.exit_code, 2);
+  EXPECT_THAT(word.err, HasSubstr("\"many\" is not a whole number from 1 to 16777216"));
+  const Said steps = wrong(job + Words{"--gpus", "1..100000", "--gpu-step", "1"});
+  EXPECT_EQ(steps.exit_code, 2);
+  EXPECT_THAT(steps.err, HasSubstr("--gpu-step: makes more than 512 sizes"));
+  const Said cluster = run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "h100-smx"} + job);
+  EXPECT_EQ(cluster.exit_code, 2);
+  EXPECT_THAT(cluster.err, HasSubstr("no cluster named \"h100-smx\"; did you mean h100-sxm?"));
+}
+
+TEST(Capacity, BadRates) {
+  const Words job{"--tokens", "1T", "--deadline", "60d"};
+  const Said rates = wrong(job + Words{"--price", "b200=3", "--mtbf", "-5", "--rate",
+                                       "restart_minute=3,gb300-nvl72:pue=9,repair_hours=soon"});
+  EXPECT_EQ(rates.exit_code, 2);
+  EXPECT_THAT(rates.err, HasSubstr("error: --price: b200 is not among the clusters\n  hint: one of "
+                                   "h100-sxm, gb300-nvl72"));
+  EXPECT_THAT(rates.err, HasSubstr("error: --mtbf: \"-5\" is not above 0"));
+  EXPECT_THAT(rates.err, HasSubstr("no rate is named \"restart_minute\"; did you mean restart_minutes?"));
+  EXPECT_THAT(rates.err, HasSubstr("error: --rate: pue must be a number from 1 to 3"));
+  EXPECT_THAT(rates.err, HasSubstr("repair_hours: \"soon\" is not a number"));
+  const Said price = run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "localhost"} + job);
+  EXPECT_EQ(price.exit_code, 2);
+  EXPECT_THAT(price.err, HasSubstr("localhost has no price_usd_per_gpu_hour\n  hint: --price localhost=2.5$"));
+  const std::string file = test_folder() + "/rates.json";
+  write_text(file, R"({"schema_version": 1, "name": "mine", "defaults": {"pue": 0.5}})");
+  const Said in_file = wrong(job + Words{"--rates", file});
+  EXPECT_EQ(in_file.exit_code, 3);
+  EXPECT_THAT(in_file.err, HasSubstr("defaults.pue: must be a number from 1 to 3"));
+}
+
+TEST(Capacity, BadRules) {
+  const Words job{"--tokens", "1T", "--deadline", "60d"};
+  EXPECT_THAT(wrong(job + Words{"--batch-rule", "critical"}).err,
+              HasSubstr("--critical-batch: is required by --batch-rule critical"));
+  EXPECT_THAT(wrong(job + Words{"--critical-batch", "1M"}).err,
+              HasSubstr("--critical-batch: is without effect under --batch-rule constant"));
+  EXPECT_THAT(wrong(job + Words{"--confidence", "p99"}).err, HasSubstr("\"p99\" is none\n  hint: p50 or p90"));
+  EXPECT_EQ(wrong(job + Words{"--json", "--csv"}).exit_code, 2);
+}
+
+TEST(Capacity, JsonAddsUpAndAnswers) {
+  const Said run = small({"--deadline", "90d", "--budget", "1M", "--json", "--price", "2$"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const JsonValue json = parse_json(run.out, "stdout");
+  EXPECT_EQ(*json.find("complete")->as_bool(), true);
+  const JsonValue::Array& offers = *json.find("offers")->as_array();
+  ASSERT_EQ(offers.size(), 2u);
+  for (const JsonValue& offer : offers) {
+    ASSERT_TRUE(offer.find("problem")->is_null()) << run.out;
+    const JsonValue& booking = *offer.find("booking");
+    const JsonValue& paid = *booking.find("paid_gpu_hours");
+    double sum = 0;
+    for (const char* part : {"useful", "checkpoint", "lost", "restart", "waiting", "idle"}) {
+      sum += number(paid, part);
+    }
+    EXPECT_NEAR(sum / number(paid, "paid"), 1, 1e-9);
+    EXPECT_NEAR(number(*booking.find("dollars"), "p50"), 2 * number(*booking.find("gpu_hours"), "p50"),
+                1e-6 * sum);
+    EXPECT_LT(number(*booking.find("days"), "p50"), number(*booking.find("days"), "p90"));
+  }
+  EXPECT_EQ(number(json, "fastest"), 1);
+  EXPECT_GE(json.find("sensitivity")->find("inputs")->as_array()->size(), 8u);
+  EXPECT_EQ(run.out, small({"--deadline", "90d", "--budget", "1M", "--json", "--price", "2$", "--threads",
+                            "1"}).out);
+}
+
+TEST(Capacity, TextAndCsv) {
+  const Said text = small({"--deadline", "90d"});
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("gpt-1.7b: 100B tokens within 90.00 days (P90), sequences of 2048 "
+                                  "tokens\nglobal batch: 512 sequences, the same for every size"));
+  EXPECT_THAT(text.out, HasSubstr("cheapest that meets the deadline: "));
+  EXPECT_THAT(text.out, HasSubstr("what matters most to "));
+  EXPECT_THAT(text.out, HasSubstr("h100-sxm: 2.95 USD per GPU-hour, Nebius"));
+  const Said csv = small({"--deadline", "90d", "--csv"});
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 3);
+  EXPECT_THAT(csv.out, HasSubstr("\n\"h100-sxm\",16,"));
+}
+
+TEST(Capacity, NothingMeetsTheGoals) {
+  const Said late = small({"--deadline", "1h"});
+  EXPECT_EQ(late.exit_code, 4);
+  EXPECT_THAT(late.out, HasSubstr("h100-sxm"));  // the table is there all the same
+  EXPECT_THAT(late.err, HasSubstr("nothing meets the goals\n  deadline: the fastest offer, 16 x h100-sxm"));
+  EXPECT_THAT(late.err, HasSubstr("too long; it would be met by\n    --deadline "));
+  EXPECT_THAT(late.err, HasSubstr("tokens instead of 100B"));
+  const Said dear = small({"--budget", "10$", "--json"});
+  EXPECT_EQ(dear.exit_code, 4);
+  const JsonValue json = parse_json(dear.out, "stdout");
+  EXPECT_TRUE(json.find("cheapest")->is_null());
+  EXPECT_EQ(json.find("misses")->as_array()->size(), 1u);
+  EXPECT_THAT(dear.err, HasSubstr("a price of "));
+}
+
+TEST(Capacity, NoPlanAtAll) {
+  const Said run = run_pleat({"capacity", "--model", "deepseek-v3", "--clusters", "h100-sxm", "--gpus",
+                              "1", "--tokens", "1T", "--deadline", "60d"});
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_THAT(run.out, HasSubstr("not possible:\n  1 x h100-sxm: no plan fits in memory: "));
+  EXPECT_THAT(run.err, HasSubstr("nothing can be run: no offer has a plan"));
+}
+
+TEST(Capacity, CriticalBatchGrowsWithTheGpus) {
+  const Said run = small({"--deadline", "90d", "--json", "--batch-rule", "critical", "--critical-batch",
+                          "4M"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const JsonValue json = parse_json(run.out, "stdout");
+  const JsonValue::Array& offers = *json.find("offers")->as_array();
+  const JsonValue &eight = *offers[0].find("booking"), &sixteen = *offers[1].find("booking");
+  EXPECT_EQ(number(eight, "global_batch"), 512);
+  EXPECT_EQ(number(sixteen, "global_batch"), 1024);
+  EXPECT_EQ(number(eight, "tokens"), 100e9);
+  const double batch = 512 * 2048;
+  EXPECT_NEAR(number(sixteen, "tokens"), 100e9 * (1 + 2 * batch / 4e6) / (1 + batch / 4e6), 1);
+}
+
+TEST(Capacity, CtrlCPrintsWhatIsDone) {
+  const std::string out = test_folder() + "/out", err = test_folder() + "/err";
+  const std::string command = std::string("timeout --preserve-status --signal=INT 2 ") + PLEAT_BINARY +
+                              " capacity --model deepseek-v3 --tokens 15T --deadline 60d --gpus 8..131072"
+                              " --clusters h100-sxm,gb200-nvl72,gb300-nvl72 > " + out + " 2> " + err;
+  const int status = std::system(command.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_THAT(read_text(out), HasSubstr("deepseek-v3: 15T tokens within 60.00 days"));
+  EXPECT_THAT(read_text(err), HasSubstr("interrupted: the rest was not looked at"));
+}
+
+}  // namespace
+}  // namespace pleat::cli_test
