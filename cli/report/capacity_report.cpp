@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kHour = 3600, kDay = 86'400;
 constexpr std::size_t kSwingsShown = 3;
+constexpr double kFirstOrder = 0.25;  // recovery pressure up to which they hold (MODEL.md section 12)
 
 std::string days(Seconds t) { return fmt::format("{:.1f}", t.base() / kDay); }
 std::string million(double dollars) { return fmt::format("{:.2f}", dollars / 1e6); }
@@ -121,8 +122,9 @@ std::string details(const char* title, const Offer& o) {
                       b.placement.paid_gpus, b.placement.domains, o.job.domain,
                       std::min(o.job.used_in_domain, o.job.gpus),
                       spares_text(b.placement, o.gpus));
-  text += fmt::format("  failures    {:.1f} expected, one in {:.1f} h\n", b.failures,
-                      b.mtbf.base() / kHour);
+  text += fmt::format("  failures    {:.1f} expected, one in {:.1f} h{}\n", b.failures,
+                      b.mtbf.base() / kHour,
+                      s.recovery_pressure > kFirstOrder ? "; too often for first-order formulas" : "");
   text += fmt::format(
       "  checkpoint  {:.2f} TB every {} steps ({:.1f} min; Young {:.1f}, Daly {:.1f}), blocks {:.1f} "
       "s{}\n",
@@ -162,7 +164,10 @@ std::string rates_text(const CapacityAnswer& a) {
     seen.push_back(o.cluster);
     const auto& price = o.rates.find(Rate::price);
     text += fmt::format("  {}: {} USD per GPU-hour{}, {}{}\n", o.cluster, price->value,
-                        price->assumption ? " (assumption)" : "", price->source,
+                        price->assumption && !price->source.starts_with("assumption")
+                            ? " (assumption)"
+                            : "",
+                        price->source,
                         price->as_of.empty() ? "" : ", " + price->as_of);
     std::string assumed;
     for (std::size_t i = 0; i < kRates; ++i) {

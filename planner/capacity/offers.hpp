@@ -25,8 +25,8 @@ struct Offer {
 enum class Confidence { p50, p90 };
 
 struct Goal {
-  std::optional<Seconds> deadline;
-  std::optional<double> budget;  // USD
+  std::optional<Seconds> deadline = {};
+  std::optional<double> budget = {};  // USD
   Confidence confidence = Confidence::p90;
 };
 
