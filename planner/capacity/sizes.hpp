@@ -12,7 +12,7 @@ namespace pleat {
 struct SizeRange {
   int least = 256, most = 16'384;
   int step = 0;            // multiples of this; 0: doublings
-  std::vector<int> exact;  // not empty: only these
+  std::vector<int> exact = {};  // not empty: only these
 };
 
 // Ascending. Doublings: powers of two in the range, and the innermost domain (node, NVL72 rack) times
