@@ -20,9 +20,15 @@ packages=(
   g++ cmake ninja-build ccache
   libfmt-dev nlohmann-json3-dev libeigen3-dev libboost-graph-dev libcli11-dev
   libgtest-dev libgmock-dev googletest libbenchmark-dev
-  python3 python3-jsonschema
+  python3 python3-jsonschema python3-pip
   bible-kjv
 )
+test_packages=(chromium-headless-shell)  # opens the HTML reports
+
+# The charts of HTML reports: Plotly's script out of its Python package.
+plotly_version=6.3.0
+plotly_wheel=7ad806edce9d3cdd882eaebaf97c0c9e252043ed1ed3d382c3e3520ec07806d4   # sha256
+plotly_script=122e3be346d66616944d0b83eaaf7242581508c3c1cfa0995a17af0d83eff770
 # A change here can change a build; data and documents cannot.
 sources=(
   core simulator planner kernels backend calibration cli tests cmake
@@ -45,21 +51,21 @@ logged() {
   fi
 }
 
-missing_packages() {
+missing_packages() {  # packages
   local name installed
-  installed=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' "${packages[@]}" 2>/dev/null || true)"
-  for name in "${packages[@]}"; do
+  installed=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' "$@" 2>/dev/null || true)"
+  for name in "$@"; do
     [[ "$installed" == *" installed:$name "* ]] || printf '%s\n' "$name"
   done
 }
 
-install_packages() {
+install_packages() {  # packages
   local missing as_root=()
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    say "this is not Debian, so nothing is installed; the build needs: ${packages[*]}"
+    say "this is not Debian, so nothing is installed; needed are: $*"
     return
   fi
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "$@")
   ((${#missing[@]})) || return 0
   if ((EUID != 0)); then
     command -v sudo >/dev/null || die "missing packages: ${missing[*]}." \
@@ -76,6 +82,32 @@ install_packages() {
   local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
   logged "${apt[@]}" update
   logged "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
+}
+
+# Reports have no charts without it, and say so: no reason to stop. After a failure an hour passes
+# before the next try.
+install_plotly() {
+  local script="$build/share/plotly.min.js" failed="$build/share/.plotly-failed" folder
+  [[ ! -e "$script" ]] || return 0
+  [[ -z "$(find "$failed" -mmin -60 2>/dev/null)" ]] || return 0
+  mkdir -p "$build/share"
+  folder="$(mktemp -d)"
+  say "fetching plotly $plotly_version for charts"
+  printf 'plotly==%s --hash=sha256:%s\n' "$plotly_version" "$plotly_wheel" >"$folder/wanted"
+  if {
+    python3 -m pip --disable-pip-version-check --retries 1 --timeout 20 download --no-deps \
+      --only-binary :all: --require-hashes -q -d "$folder" -r "$folder/wanted" &&
+      (cd "$folder" && python3 -m zipfile -e plotly-*.whl unpacked) &&
+      printf '%s  %s\n' "$plotly_script" "$folder/unpacked/plotly/package_data/plotly.min.js" |
+      sha256sum --check --quiet
+  } >>"$log" 2>&1 </dev/null; then
+    mv "$folder/unpacked/plotly/package_data/plotly.min.js" "$script"
+    rm -f "$failed"
+  else
+    touch "$failed"
+    say "no charts in HTML reports: plotly could not be fetched ($log says why)"
+  fi
+  rm -rf "$folder"
 }
 
 has_nvcc() { command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; }
@@ -175,9 +207,11 @@ run_tests() {
 # ccache wants a folder to write to, also where there is no home.
 if [[ ! -w "${HOME:-}" && -z "${CCACHE_DIR:-}" ]]; then export CCACHE_DIR="$build/ccache"; fi
 
-install_packages
+install_packages "${packages[@]}"
+install_plotly
 if [[ "${1:-}" == test ]]; then
   shift
+  install_packages "${test_packages[@]}"
   run_tests "$@"
 fi
 ensure_built pleat

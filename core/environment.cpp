@@ -28,6 +28,11 @@ std::string cache_directory() {
   return "";
 }
 
+std::string chart_library_path() {
+  const std::string chosen = variable("PLEAT_PLOTLY");
+  return chosen.empty() ? PLEAT_SHARE_DIR "/plotly.min.js" : chosen;
+}
+
 bool gpu_required() { return variable("PLEAT_REQUIRE_GPU") == "1"; }
 
 char** inherited_environment() { return environ; }

@@ -14,6 +14,9 @@ namespace pleat {
 // this machine produced: fitted profiles (in profiles/), downloaded or generated data.
 [[nodiscard]] std::string cache_directory();
 
+// PLEAT_PLOTLY, else where the set-up (pleat.sh) puts Plotly's minified script.
+[[nodiscard]] std::string chart_library_path();
+
 // PLEAT_REQUIRE_GPU=1: a GPU test that finds no GPU fails instead of being skipped.
 [[nodiscard]] bool gpu_required();
 

@@ -55,9 +55,10 @@ struct StepEstimate {
 // (duty_clock, core/spec/run_constants.hpp). What `estimate` prices with.
 [[nodiscard]] Profile warm_profile(const Program&, const ClusterSpec&, const Profile&);
 
-// The same with every operation's span (predicted trace).
+// The same drawn: every slot and the memory of every stage, the operations of the first so many
+// microbatches.
 [[nodiscard]] Trace predicted_trace(const Program&, const ClusterSpec&, const Profile&,
-                                    int max_microbatches = 8);
+                                    int max_microbatches = 32);
 
 // Exact live-byte high-water mark of one stage's step when layer l of microbatch m routes
 // `routed(m, l)` tokens to this rank: walks the same events the executor walks.

@@ -1,25 +1,62 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The predicted timeline op by op, under the keys the executor uses for the measured one.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 
 #include "simulator/layer_timeline.hpp"
 #include "simulator/stage_memory.hpp"
-#include "simulator/step_timeline.hpp"
+#include "simulator/trace_drawing.hpp"
 
 namespace pleat {
 namespace {
 
 bool is_transfer(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::recv; }
 
+std::string layer_name(const LayerProgram& program, int layer) {
+  switch (program.kind) {
+    case LayerKind::embedding:
+      return "embedding";
+    case LayerKind::dense:
+      return fmt::format("layer {} dense", layer);
+    case LayerKind::moe:
+      return fmt::format("layer {} moe", layer);
+    case LayerKind::mtp:
+      return "mtp";
+    case LayerKind::head:
+      return "head";
+    case LayerKind::recv:
+      return "receive";
+    case LayerKind::send:
+      return "send";
+  }
+  return "?";
+}
+
+// Spans of transfers by cell of the schedule, for the arrows between them.
+struct Transfers {
+  std::vector<double> sent;           // by cell: end of the slot that wrote it
+  std::vector<std::ptrdiff_t> sends;  // by cell: span; -1: none is shown
+  struct Receive {
+    std::size_t span = 0, cell = 0;
+    double consumed_s = 0;
+  };
+  std::vector<Receive> receives;
+};
+
 class StageTrace {
  public:
   StageTrace(const Program& program, const ClusterView& view, std::size_t stage,
-             const Profile& profile, std::vector<Span>& spans)
+             const Profile& profile, Trace& trace, Transfers& transfers)
       : view_(view),
         routed_(routed_tokens(program.model, program.workload, program.plan)),
-        stage_(program.stages[stage]), profile_(profile), spans_(spans),
-        rank_(stage_.stage.value * (program.plan.world() / program.plan.attention.pp)),
+        stage_(program.stages[stage]),
+        profile_(profile),
+        trace_(trace),
+        transfers_(transfers),
+        rank_(trace_rank(program, stage)),
         delay_wgrad_(program.plan.overlap.delay_wgrad) {
     for (const LayerProgram& layer : stage_.layers) {
       for (Pass pass : {Pass::forward, Pass::backward}) {
@@ -38,49 +75,70 @@ class StageTrace {
   void add_step_ops(const std::vector<Op>& ops, const std::vector<StepOpCost>& costs,
                     const std::vector<Seconds>& starts) {
     for (std::size_t i = 0; i < ops.size(); ++i) {
-      spans_.push_back({.key = {.stage = stage_.stage.value, .op = ops[i].name},
-                        .rank = rank_,
-                        .stream = ops[i].stream,
-                        .start_s = starts[i].base(),
-                        .duration_s = costs[i].exposed.base(),
-                        .category = name_of(ops[i].module),
-                        .bytes = static_cast<std::int64_t>(costs[i].cost.bytes.base())});
+      trace_.spans.push_back({.key = {.stage = stage_.stage.value, .op = ops[i].name},
+                              .rank = rank_,
+                              .stream = ops[i].stream,
+                              .start_s = starts[i].base(),
+                              .duration_s = costs[i].exposed.base(),
+                              .category = name_of(ops[i].module),
+                              .bytes = static_cast<std::int64_t>(costs[i].cost.bytes.base())});
     }
   }
 
-  void add_slot(const Slot& slot, Seconds start) {
-    const auto& instances = stage_.chunks[slot.chunk.index()].instances;
-    const int count = static_cast<int>(instances.size());
+  void add_run(const StageRun& run) {
+    run_ = &run;
+    Seconds now = run.start;
+    if (run.slots[1] != nullptr) {
+      add_pair(*run.slots[0], *run.slots[1], now);
+      return;
+    }
+    const Slot& slot = *run.slots[0];
+    const int count = static_cast<int>(instances(slot).size());
     for (int i = 0; i < count; ++i) {
-      const int at = slot.pass == Pass::forward ? i : count - 1 - i;
-      start += add_layer(slot, at, start);
-    }
-  }
-
-  void add_pair(const Slot& forward, const Slot& backward, Seconds start) {
-    for (const PairedPosition& at : pair_positions(stage_, forward.chunk, backward.chunk)) {
-      if (at.forward < 0 || at.backward < 0) {
-        start += at.forward < 0 ? add_layer(backward, at.backward, start)
-                                : add_layer(forward, at.forward, start);
-        continue;
-      }
-      const LayerTimeline line =
-          pair_timeline(program_at(forward, at.forward), program_at(backward, at.backward),
-                        routed_, view_, profile_, delay_wgrad_);
-      for (std::size_t i = 0; i < line.steps.size(); ++i) {
-        const bool f = line.steps[i].pass == Pass::forward;
-        add_op(f ? forward : backward, f ? at.forward : at.backward, line, i, start);
-      }
-      start += line.time();
+      now += add_layer(slot, slot.pass == Pass::forward ? i : count - 1 - i, now);
     }
   }
 
  private:
+  [[nodiscard]] const std::vector<LayerInstance>& instances(const Slot& slot) const {
+    return stage_.chunks[slot.chunk.index()].instances;
+  }
   [[nodiscard]] const LayerInstance& instance_at(const Slot& slot, int position) const {
-    return stage_.chunks[slot.chunk.index()].instances[static_cast<std::size_t>(position)];
+    return instances(slot)[static_cast<std::size_t>(position)];
   }
   [[nodiscard]] const LayerProgram& program_at(const Slot& slot, int position) const {
     return stage_.program(instance_at(slot, position));
+  }
+  [[nodiscard]] std::string name_at(const Slot& slot, int position) const {
+    return layer_name(program_at(slot, position), instance_at(slot, position).layer.value);
+  }
+
+  void add_pair(const Slot& forward, const Slot& backward, Seconds now) {
+    for (const PairedPosition& at : pair_positions(stage_, forward.chunk, backward.chunk)) {
+      if (at.forward < 0 || at.backward < 0) {
+        now += at.forward < 0 ? add_layer(backward, at.backward, now)
+                              : add_layer(forward, at.forward, now);
+        continue;
+      }
+      const LayerTimeline& line = pair_line(forward, at.forward, backward, at.backward);
+      for (std::size_t i = 0; i < line.steps.size(); ++i) {
+        const bool f = line.steps[i].pass == Pass::forward;
+        add_op(f ? forward : backward, f ? at.forward : at.backward, line, i, now);
+      }
+      add_slice(name_at(forward, at.forward) + " F, " + name_at(backward, at.backward) + " B", now,
+                line.time());
+      now += line.time();
+    }
+  }
+
+  const LayerTimeline& pair_line(const Slot& forward, int f, const Slot& backward, int b) {
+    const std::pair programs{instance_at(forward, f).program, instance_at(backward, b).program};
+    const auto found = pairs_.find(programs);
+    if (found != pairs_.end()) return found->second;
+    return pairs_
+        .emplace(programs, pair_timeline(program_at(forward, f), program_at(backward, b), routed_,
+                                         view_, profile_, delay_wgrad_))
+        .first->second;
   }
 
   Seconds add_layer(const Slot& slot, int position, Seconds start) {
@@ -89,7 +147,14 @@ class StageTrace {
                                     ? passes_[static_cast<std::size_t>(slot.pass)][program]
                                     : parts_[static_cast<std::size_t>(slot.part) - 1][program];
     for (std::size_t i = 0; i < line.steps.size(); ++i) add_op(slot, position, line, i, start);
+    if (line.time() > Seconds(0)) add_slice(name_at(slot, position), start, line.time());
     return line.time();
+  }
+
+  void add_slice(std::string name, Seconds start, Seconds duration) {
+    const double end = std::min((start + duration).base(), run_->end.base());
+    trace_.slices.push_back(
+        {{rank_, kSlotsTrack}, start.base(), std::max(0.0, end - start.base()), std::move(name)});
   }
 
   void add_op(const Slot& slot, int position, const LayerTimeline& line, std::size_t i,
@@ -97,36 +162,87 @@ class StageTrace {
     const PairStep& step = line.steps[i];
     const Op& op = program_at(slot, position).ops(step.pass)[static_cast<std::size_t>(step.op)];
     const OpCost& cost = line.costs[i];
-    const Seconds start = layer_start + line.streams.start[i];
-    const Seconds duration =
-        is_transfer(op) ? cost.time : line.streams.finish[i] - line.streams.start[i];
-    // A transfer runs beside the slots; what arrives was under way before the slot began.
-    const bool arrives = op.kind == OpKind::recv;
-    spans_.push_back(
-        {.key = {.stage = stage_.stage.value,
-                 .microbatch = slot.microbatch.value,
-                 .chunk = slot.chunk.value,
-                 .layer = instance_at(slot, position).layer.value,
-                 .pass = slot.pass,
-                 .op = op.name},
-         .rank = rank_,
-         .stream = is_transfer(op) ? Stream::comm : step.stream,
-         .start_s = std::max(0.0, (arrives ? start - cost.time : start).base()),
-         .duration_s = duration.base(),
-         .category = name_of(op.module),
-         .bytes = static_cast<std::int64_t>(cost.bytes.base())});
+    Span span{.key = {.stage = stage_.stage.value,
+                      .microbatch = slot.microbatch.value,
+                      .chunk = slot.chunk.value,
+                      .layer = instance_at(slot, position).layer.value,
+                      .pass = slot.pass,
+                      .op = op.name},
+              .rank = rank_,
+              .stream = step.stream,
+              .start_s = (layer_start + line.streams.start[i]).base(),
+              .duration_s = (line.streams.finish[i] - line.streams.start[i]).base(),
+              .category = name_of(op.module),
+              .bytes = static_cast<std::int64_t>(cost.bytes.base())};
+    if (is_transfer(op)) place_transfer(op, slot, cost, span);
+    trace_.spans.push_back(std::move(span));
+  }
+
+  // A transfer runs beside the slots, from the end of the slot that made the tensor.
+  void place_transfer(const Op& op, const Slot& slot, const OpCost& cost, Span& span) {
+    const std::size_t index = trace_.spans.size();
+    const int of_pair = run_->slots[1] != nullptr && slot == *run_->slots[1] ? 1 : 0;
+    span.stream = Stream::comm;
+    span.duration_s = cost.time.base();
+    if (op.kind == OpKind::send) {
+      span.track = kSendTrack;
+      span.start_s = run_->end.base();
+      transfers_.sends[static_cast<std::size_t>(run_->step->output[of_pair])] =
+          static_cast<std::ptrdiff_t>(index);
+      return;
+    }
+    span.track = kReceiveTrack;
+    if (!run_->step->travels[of_pair]) {  // the neighbour is this stage
+      span.duration_s = 0;
+      return;
+    }
+    const auto cell = static_cast<std::size_t>(run_->step->input[of_pair]);
+    span.start_s = transfers_.sent[cell];
+    transfers_.receives.push_back({index, cell, run_->start.base()});
   }
 
   const ClusterView& view_;
   Binding routed_;
   const StageProgram& stage_;
   const Profile& profile_;
-  std::vector<Span>& spans_;
+  Trace& trace_;
+  Transfers& transfers_;
   int rank_;
   bool delay_wgrad_;
-  std::vector<LayerTimeline> passes_[2];  // [pass][layer program]
-  std::vector<LayerTimeline> parts_[2];   // [input, weight gradients][layer program]
+  const StageRun* run_ = nullptr;
+  std::vector<LayerTimeline> passes_[2];                // [pass][layer program]
+  std::vector<LayerTimeline> parts_[2];                 // [input, weight gradients][layer program]
+  std::map<std::pair<int, int>, LayerTimeline> pairs_;  // by programs of forward and backward
 };
+
+bool shown(const StageRun& run, int max_microbatches) {
+  return run.slots[0]->microbatch.value < max_microbatches &&
+         (run.slots[1] == nullptr || run.slots[1]->microbatch.value < max_microbatches);
+}
+
+Transfers no_transfers(const DrawnStep& d) {
+  Transfers t;
+  t.sent.resize(static_cast<std::size_t>(d.table.cells));
+  t.sends.assign(t.sent.size(), -1);
+  for (const auto& runs : d.runs) {
+    for (const StageRun& run : runs) {
+      for (const std::int32_t cell : run.step->output) {
+        if (cell >= 0) t.sent[static_cast<std::size_t>(cell)] = run.end.base();
+      }
+    }
+  }
+  return t;
+}
+
+// Receives whose send is shown too.
+std::vector<Transfer> joined(const Transfers& transfers) {
+  std::vector<Transfer> list;
+  for (const Transfers::Receive& r : transfers.receives) {
+    const std::ptrdiff_t send = transfers.sends[r.cell];
+    if (send >= 0) list.push_back({static_cast<std::size_t>(send), r.span, r.consumed_s});
+  }
+  return list;
+}
 
 }  // namespace
 
@@ -134,42 +250,45 @@ Trace predicted_trace(const Program& program, const ClusterSpec& cluster, const 
                       int max_microbatches) {
   const Profile profile = warm_profile(program, cluster, burst);
   const ClusterView view = view_cluster(cluster, program.plan);
-  const StageRecords records = record_stages(program, view, profile);
-  const ScheduleTable table = table_of(program);
-  const StepTimeline step = run_step(records, table, true);
-  Trace trace{.kind = "predicted",
-              .model = program.model.name,
-              .cluster = cluster.name,
-              .plan = summary(program.plan),
-              .spans = {}};
+  DrawnStep d{.records = record_stages(program, view, profile),
+              .table = table_of(program),
+              .timeline = {},
+              .straggling = {},
+              .prologue_starts = {},
+              .runs = {}};
+  d.timeline = run_step(d.records, d.table, true);
+  find_runs(d);
+  Trace trace;
+  trace.kind = "predicted";
+  trace.model = program.model.name;
+  trace.cluster = cluster.name;
+  trace.plan = summary(program.plan);
   Seconds end;
-  for (Seconds s : step.step_end.end) end = std::max(end, s);
-  trace.step_s = (end + profile.step_overhead).base();
+  for (Seconds s : d.timeline.step_end.end) end = std::max(end, s);
+  d.straggling = d.timeline.pipeline.end * program.workload.straggler_slowdown;
+  trace.step_s = (end + profile.step_overhead + d.straggling).base();
+
+  draw_slots(trace, program, d);
+  Transfers transfers = no_transfers(d);
   for (std::size_t s = 0; s < program.stages.size(); ++s) {
     const StageProgram& stage = program.stages[s];
+    const StageRecord& record = *d.records[s];
     trace.peak_bytes =
-        std::max(trace.peak_bytes, stage_memory(stage.stage, *records[s], table.work[s]).peak);
-    StageTrace out(program, view, s, profile, trace.spans);
-    std::vector<Seconds> starts;
-    Seconds at;
-    for (const StepOpCost& op : records[s]->prologue) {
-      starts.push_back(at);
-      at += op.exposed;
+        std::max(trace.peak_bytes, stage_memory(stage.stage, record, d.table.work[s]).peak);
+    if (program.stages.size() > 1) {
+      trace.rank_names[trace_rank(program, s)] =
+          fmt::format("rank {} (stage {})", trace_rank(program, s), s);
     }
-    out.add_step_ops(stage.prologue, records[s]->prologue, starts);
-    for (std::size_t i = 0; i < table.steps.size(); ++i) {
-      if (table.steps[i].stage != stage.stage.value) continue;
-      const auto at_slot = static_cast<std::size_t>(table.steps[i].slot);
-      const bool paired = table.steps[i].output[1] >= 0;
-      const Slot& slot = stage.order[at_slot];
-      const Slot& other = stage.order[paired ? at_slot + 1 : at_slot];
-      const auto shown = [&](const Slot& x) { return x.microbatch.value < max_microbatches; };
-      if (!shown(slot) || !shown(other)) continue;
-      paired ? out.add_pair(slot, other, step.pipeline.starts[i])
-             : out.add_slot(slot, step.pipeline.starts[i]);
+    StageTrace out(program, view, s, profile, trace, transfers);
+    out.add_step_ops(stage.prologue, record.prologue, d.prologue_starts[s]);
+    for (const StageRun& run : d.runs[s]) {
+      if (shown(run, max_microbatches)) out.add_run(run);
     }
-    out.add_step_ops(stage.epilogue, records[s]->epilogue, step.step_end.starts[s]);
+    out.add_step_ops(stage.epilogue, record.epilogue, d.timeline.step_end.starts[s]);
   }
+  draw_transfers(trace, joined(transfers));
+  draw_sync(trace, program, d);
+  draw_memory(trace, program, d);
   return trace;
 }
 

@@ -24,6 +24,28 @@ bool works_on_shard(const Op& op) {
   return op.kind == OpKind::grad_norm || op.kind == OpKind::adamw || op.kind == OpKind::copy;
 }
 
+bool is_barrier(const StepOpCost& op) {
+  return is_collective(op.kind) && (op.group == Group::world || op.group == Group::embedding);
+}
+
+void hide(std::vector<StepOpCost>& ops, bool gathers, Seconds window, int pieces) {
+  auto concerned = [&](const StepOpCost& s) {
+    return over_data_parallel(s) && is_collective(s.kind) &&
+           (s.kind == OpKind::all_gather) == gathers;
+  };
+  Seconds total;
+  for (const StepOpCost& s : ops) {
+    if (concerned(s)) total += s.cost.time;
+  }
+  if (total <= Seconds(0)) return;
+  const double share = std::max(1.0 / pieces, 1.0 - window / total);
+  for (StepOpCost& s : ops) {
+    if (concerned(s)) s.exposed = s.cost.time * share;
+  }
+}
+
+}  // namespace
+
 bool over_data_parallel(const StepOpCost& op) {
   switch (op.group) {
     case Group::dp:
@@ -49,28 +71,6 @@ bool over_data_parallel(const StepOpCost& op) {
   }
   return false;
 }
-
-bool is_barrier(const StepOpCost& op) {
-  return is_collective(op.kind) && (op.group == Group::world || op.group == Group::embedding);
-}
-
-void hide(std::vector<StepOpCost>& ops, bool gathers, Seconds window, int pieces) {
-  auto concerned = [&](const StepOpCost& s) {
-    return over_data_parallel(s) && is_collective(s.kind) &&
-           (s.kind == OpKind::all_gather) == gathers;
-  };
-  Seconds total;
-  for (const StepOpCost& s : ops) {
-    if (concerned(s)) total += s.cost.time;
-  }
-  if (total <= Seconds(0)) return;
-  const double share = std::max(1.0 / pieces, 1.0 - window / total);
-  for (StepOpCost& s : ops) {
-    if (concerned(s)) s.exposed = s.cost.time * share;
-  }
-}
-
-}  // namespace
 
 std::vector<StepOpCost> price_step_ops(const StageProgram& stage, const std::vector<Op>& ops,
                                        const ClusterView& view, const Profile& profile) {

@@ -18,6 +18,9 @@ struct StepOpCost {
   Seconds exposed;   // the part of its time that nothing hides
 };
 
+// An exchange of gradients or weights between data-parallel ranks.
+[[nodiscard]] bool over_data_parallel(const StepOpCost&);
+
 // Optimizer ops are priced on this rank's shard of each bucket.
 [[nodiscard]] std::vector<StepOpCost> price_step_ops(const StageProgram&, const std::vector<Op>&,
                                                      const ClusterView&, const Profile&);

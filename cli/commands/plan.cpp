@@ -49,6 +49,7 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->add_option("--threads", o->threads, "Threads of the search (default: all cores)")
       ->check(in_range(0, 1024));
   command->add_option("-o,--out", o->out_file, "Write the best plan's file");
+  command->add_option("--html", o->html_file, "Write the report as a page with charts");
   command->add_flag("--json", o->json, "Print JSON");
   add_pins(*command, *o);
   command->footer(

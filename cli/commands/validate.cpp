@@ -19,7 +19,7 @@ void add_validate_command(CLI::App& app, Action& action) {
                       "Files of runs, one JSON object a line (default: those that ship)");
   command->add_option("--tier", o->tiers, "Only rows of these tiers, with commas between")
       ->delimiter(',');
-  command->add_option("--html", o->html_file, "Write the report as a page");
+  command->add_option("--html", o->html_file, "Write the report as a page with charts");
   command->add_option("-o,--out", o->out_file,
                       "Write the report as Markdown; validation-notes.md beside it is its end");
   command->add_option("--threads", o->threads, "Threads (default: all cores)")

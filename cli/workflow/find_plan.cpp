@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "cli/plan_values.hpp"
+#include "cli/report/html/search_page.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/write_file.hpp"
 #include "cli/request.hpp"
@@ -19,7 +20,7 @@
 namespace pleat::cli {
 namespace {
 
-// So many plans are ranked when a recipe's place is asked for.
+// So many plans are ranked when a recipe's place or a page is asked for.
 constexpr int kRanked = 100;
 
 SearchConfig search_config(const FindPlanOptions& o, Target& target) {
@@ -63,6 +64,12 @@ void write_winner(const FindPlanOptions& o, const Target& t, const Candidate& wi
   note(fmt::format("wrote {}", o.out_file));
 }
 
+// The winner's slots, without operations.
+Trace winner_slots(const Target& t, const SearchResult& result) {
+  const Program program = compile(t.model, t.workload, result.best.front().plan, t.runtime);
+  return predicted_trace(program, t.cluster, t.profile, 0);
+}
+
 std::string as_json(const std::string& search, const std::vector<Recipe>& recipes,
                     const std::vector<std::string>& assumed) {
   JsonValue document = parse_json(search, "search");
@@ -74,11 +81,14 @@ std::string as_json(const std::string& search, const std::vector<Recipe>& recipe
 }  // namespace
 
 void find_plan(const FindPlanOptions& o) {
-  if (!o.out_file.empty()) require_writable(o.out_file);
+  for (const std::string& file : {o.out_file, o.html_file}) {
+    if (!file.empty()) require_writable(file);
+  }
   Target t = resolve_target(o.target);
   SearchConfig config = search_config(o, t);
   const bool compares = !o.compare.empty() || has_shipped_recipe(t);
-  if (compares) config.top = std::max(o.top, kRanked);
+  const bool ranks = compares || !o.html_file.empty();
+  if (ranks) config.top = std::max(o.top, kRanked);
   progress(fmt::format("searching plans of {} on {} x {}", t.model.name, t.gpus, t.cluster.name));
   SearchResult result = search(t.model, t.cluster, t.workload, t.profile, config);
   progress("");
@@ -86,6 +96,9 @@ void find_plan(const FindPlanOptions& o) {
   if (result.best.empty()) nothing_fits(o, t, config, result);
   const std::vector<Recipe> recipes = price_recipes(t, config.precision, o.compare, result);
   const std::string beside = recipes_text(recipes, result);
+  if (!o.html_file.empty()) {
+    write_page(o.html_file, search_page(t, config, result, recipes, winner_slots(t, result)));
+  }
   if (result.best.size() > static_cast<std::size_t>(o.top)) {
     result.best.resize(static_cast<std::size_t>(o.top));
   }

@@ -19,6 +19,7 @@ struct FindPlanOptions {
   int threads = 0;
   std::vector<std::string> compare;  // "tp=1,pp=2,vpp=8,ep=32", each a recipe
   std::string out_file;              // the winner's plan file; empty: none
+  std::string html_file;             // the report as a page; empty: none
   bool json = false;
 };
 

@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "cli/report/explain_report.hpp"
+#include "cli/report/html/predict_page.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/write_file.hpp"
 #include "cli/request.hpp"
@@ -14,24 +18,34 @@ namespace pleat::cli {
 namespace {
 
 // The simulator's report with what the command line left open.
-std::string with_assumed(const std::string& json, const std::vector<std::string>& assumed) {
-  JsonValue document = parse_json(json, "estimate");
+std::string as_json(const std::string& estimate, const Request& r, const StepEstimate& e,
+                    const std::optional<Explanation>& x) {
+  JsonValue document = parse_json(estimate, "estimate");
   JsonValue list = JsonValue::array();
-  for (const std::string& flag : assumed) list.push_back(flag);
-  return document.set("assumed", list).dump() + "\n";
+  for (const std::string& flag : r.target.assumed) list.push_back(flag);
+  document.set("assumed", list);
+  if (x) document.set("explain", explanation_json(e, r.target.cluster, *x));
+  return document.dump() + "\n";
 }
 
 }  // namespace
 
 void predict(const PredictOptions& o) {
-  if (!o.trace_file.empty()) require_writable(o.trace_file);
-  if (!o.out_file.empty()) require_writable(o.out_file);
+  for (const std::string& file : {o.trace_file, o.html_file, o.out_file}) {
+    if (!file.empty()) require_writable(file);
+  }
   const Request r = resolve_request(o.plan);
   const Program program = compile_request(r);
   const StepEstimate e = estimate(program, r.target.cluster, r.target.profile);
+  std::optional<Explanation> x;
+  if (o.explain || !o.html_file.empty()) x = explain_plan(r, program, e, o.threads);
   if (!o.trace_file.empty()) {
-    write_file(o.trace_file,
-               write_trace(predicted_trace(program, r.target.cluster, r.target.profile)));
+    write_file(o.trace_file, write_trace(predicted_trace(program, r.target.cluster,
+                                                         r.target.profile, o.trace_microbatches)));
+  }
+  if (!o.html_file.empty()) {
+    const Trace slots = predicted_trace(program, r.target.cluster, r.target.profile, 0);
+    write_page(o.html_file, predict_page(r, program, e, *x, slots));
   }
   if (!o.out_file.empty()) {
     PlanDocument document =
@@ -39,13 +53,13 @@ void predict(const PredictOptions& o) {
     document.predicted = PlanPrediction{e.step.base(), e.peak_bytes()};
     write_file(o.out_file, write_plan_document(document));
   }
+  if (!o.explain) x.reset();
   if (o.json) {
-    print(with_assumed(estimate_json(e, program, r.target.cluster, r.target.profile),
-                       r.target.assumed));
+    print(as_json(estimate_json(e, program, r.target.cluster, r.target.profile), r, e, x));
     return;
   }
   print(print_estimate(e, program, r.target.cluster, r.target.profile) +
-        assumed_text(r.target.assumed));
+        (x ? explanation_text(e, r.target.cluster, *x) : "") + assumed_text(r.target.assumed));
 }
 
 }  // namespace pleat::cli

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One plan priced: the report, and on demand its trace and its plan file.
+// One plan priced: the report, and on demand its explanation, its trace, its page and its plan
+// file.
 #pragma once
 
 #include <string>
@@ -11,8 +12,10 @@ namespace pleat::cli {
 
 struct PredictOptions {
   PlanOptions plan;
-  std::string trace_file, out_file;  // empty: none
-  bool json = false;
+  std::string trace_file, html_file, out_file;  // empty: none
+  int trace_microbatches = 32;                  // with operations; slots are all there
+  int threads = 0;                              // of the changes that are priced
+  bool explain = false, json = false;
 };
 
 // `pleat predict`.

@@ -17,6 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kMicro = 1e6;
+constexpr const char* kDrawing = "schedule";  // category of slices that are no operation
 
 class TraceReader {
  public:
@@ -42,7 +43,10 @@ class TraceReader {
     trace.spans.reserve(events.size());
     for (std::size_t i = 0; i < events.size(); ++i) {
       const std::string path = fmt::format("traceEvents[{}]", i);
-      if (text(events[i], path, "ph") == "X") trace.spans.push_back(span(events[i], path));
+      if (text(events[i], path, "ph") != "X") continue;
+      const auto category = events[i].find("cat");
+      if (category != events[i].end() && *category == kDrawing) continue;
+      trace.spans.push_back(span(events[i], path));
     }
     return trace;
   }
@@ -54,6 +58,7 @@ class TraceReader {
  private:
   static constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t kMaxIndex = std::numeric_limits<int>::max();
+  static constexpr std::int64_t kMaxTrack = 4095;
 
   static std::string join(const std::string& path, const char* key) {
     return path.empty() ? key : path + "." + key;
@@ -110,7 +115,10 @@ class TraceReader {
     s.key.pass = pass == "fwd" ? Pass::forward : Pass::backward;
     s.key.op = text(args, in_args, "op");
     s.rank = index(event, path, "pid", 0);
-    s.stream = static_cast<Stream>(integer(event, path, "tid", 0, kStreams - 1));
+    const std::int64_t track = integer(event, path, "tid", 0, kMaxTrack);
+    const bool on_stream = track < static_cast<std::int64_t>(kStreams);
+    s.stream = on_stream ? static_cast<Stream>(track) : Stream::comm;
+    if (!on_stream) s.track = static_cast<int>(track);
     s.start_s = number(event, path, "ts") / kMicro;
     s.duration_s = number(event, path, "dur") / kMicro;
     s.category = text(event, path, "cat");

@@ -3,7 +3,9 @@
 // One schema for predicted and measured runs: spans keyed by the operation they belong to.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -30,6 +32,29 @@ struct Span {
   double start_s = 0, duration_s = 0;
   std::string category;  // name of the Module
   std::int64_t bytes = 0;
+  int track = -1;  // where it is drawn; -1: with its stream
+};
+
+// What a viewer shows beside the operations; `compare` passes it over. A place is a rank and a
+// track of it: tracks 0 to 2 are the streams.
+struct TracePlace {
+  int rank = 0, track = 0;
+  auto operator<=>(const TracePlace&) const = default;
+};
+struct TraceSlice {  // slices of one track are nested or apart
+  TracePlace place;
+  double start_s = 0, duration_s = 0;
+  std::string name;
+};
+// An arrow through the slices that cover these moments; two points at least, times never fall.
+struct TraceFlow {
+  std::string name;
+  std::vector<std::pair<TracePlace, double>> points;
+};
+struct TraceCounter {
+  int rank = 0;
+  double at_s = 0;
+  std::int64_t bytes = 0;
 };
 
 struct Trace {
@@ -38,9 +63,15 @@ struct Trace {
   double step_s = 0;
   std::int64_t peak_bytes = 0;
   std::vector<Span> spans;
+  // Drawing only.
+  std::vector<TraceSlice> slices;
+  std::vector<TraceFlow> flows;
+  std::vector<TraceCounter> memory;            // live bytes of a rank's device, in time order
+  std::map<int, std::string> rank_names;       // else "rank 4"
+  std::map<TracePlace, std::string> track_names;  // of tracks beside the streams
 };
 
-// Chrome trace events with our fields in `args` (opens in Perfetto); reads back what it wrote.
+// Chrome trace events with our fields in `args` (opens in Perfetto); reads back the spans it wrote.
 [[nodiscard]] std::string write_trace(const Trace&);
 [[nodiscard]] Trace read_trace(const std::string& text, const std::string& file_name);
 

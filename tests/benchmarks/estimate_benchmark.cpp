@@ -4,8 +4,12 @@
 // against layers, microbatches and stages. `pleat_benchmarks --benchmark_filter=...`.
 #include <benchmark/benchmark.h>
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <memory>
 
+#include "core/json/text_file.hpp"
 #include "core/plan/layout.hpp"
 #include "core/spec/catalog.hpp"
 #include "simulator/estimator.hpp"
@@ -124,6 +128,22 @@ void cold_by_layers(benchmark::State& state) {
         estimate(compile(c.model, c.workload, c.plan, Runtime::megatron), c.cluster, c.profile));
   }
 }
+// The timeline of every operation and its Perfetto file, in memory and written.
+void trace(benchmark::State& state) {
+  Case c(8, 1, 32);
+  c.plan.layout = to_layout_string(even_layout(c.model.layers, false, 8, 1));
+  const Program program = compile(c.model, c.workload, c.plan, Runtime::megatron);
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("pleat-trace-" + std::to_string(::getpid()))).string();
+  for (auto _ : state) {
+    const std::string text = write_trace(predicted_trace(program, c.cluster, c.profile));
+    if (state.range(0) == 1) write_text_file(path, text);
+    state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
+  }
+  std::filesystem::remove(path);
+}
+BENCHMARK(trace)->Unit(benchmark::kMillisecond)->ArgName("written")->Arg(0)->Arg(1);
+
 BENCHMARK(cold_by_layers)->Unit(benchmark::kMicrosecond)->ArgName("layers")->Arg(16)->Arg(64)->Arg(256);
 
 }  // namespace

@@ -67,6 +67,73 @@ TEST(HappyPath, PredictListsWhatItAssumed) {
   EXPECT_GT(number(json_of(request + std::vector<std::string>{"--json"}), "step_s"), 0);
 }
 
+const std::vector<std::string> kCluster{"--model", "qwen3-30b-a3b", "--cluster", "h100-sxm", "--gpus", "64",
+                                        "--seq-len", "4096", "--global-batch", "512", "--ep", "8"};
+
+TEST(HappyPath, PredictExplains) {
+  const Said run = run_pleat(std::vector<std::string>{"predict", "--explain"} + kCluster);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  for (const char* words : {"\nwhat bounds the step\nThe step takes ", " Most of it goes to ", "\nMemory: stage 0 ",
+                            "\nlongest operations of stage 0 ", "moe/bwd/experts.fc1.wgrad", "\nsingle changes on the same GPUs\n"}) {
+    EXPECT_THAT(run.out, HasSubstr(words));
+  }
+  EXPECT_THAT(run_pleat(std::vector<std::string>{"predict"} + kCluster).out, ::testing::Not(HasSubstr("bounds")));
+}
+
+// A change's plan in a plan file of its own is predicted with exactly the figures of the list.
+TEST(HappyPath, ChangesThatPredictListsComeTrue) {
+  const std::string file = test_folder() + "/plan.json";
+  const JsonValue base = json_of(std::vector<std::string>{"predict", "--explain", "--json", "--out", file} + kCluster);
+  const auto& changes = *base.find("explain")->find("changes")->as_array();
+  ASSERT_GE(changes.size(), 15u);
+  const JsonValue document = parse_json(read_text(file), file);
+  const JsonValue* best = base.find("explain")->find("best_change");
+  bool found_best = false;
+  for (std::size_t i = 0; i < changes.size(); i += 3) {
+    const JsonValue& change = changes[i];
+    JsonValue changed = document;
+    changed.set("plan", *change.find("plan"));
+    write_text(file, changed.dump());
+    const JsonValue alone = json_of({"predict", "--plan", file, "--json"});
+    SCOPED_TRACE(*change.find("change")->as_string());
+    EXPECT_EQ(number(alone, "step_s"), number(change, "step_s"));
+    EXPECT_EQ(number(base, "step_s") - number(alone, "step_s"), number(change, "gain_s"));
+    EXPECT_EQ(integer(alone, "peak_bytes"), integer(change, "peak_bytes"));
+    EXPECT_EQ(*alone.find("plan")->as_string(), *change.find("summary")->as_string());
+    found_best = found_best || (best->as_string() != nullptr && *change.find("change") == *best);
+  }
+  EXPECT_TRUE(found_best || best->is_null() || changes[0].find("arithmetic")->as_bool());
+}
+
+TEST(HappyPath, ReportsArePagesOfTheirOwn) {
+  const std::string file = test_folder() + "/page.html";
+  const Said run = run_pleat(std::vector<std::string>{"predict", "--html", file} + kCluster);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const std::string page = read_text(file);
+  for (const char* words : {"<!doctype html>", "Content-Security-Policy", "<h2>Memory by stage</h2>", "<h2>Timeline</h2>",
+                            "<h2>Single changes on the same GPUs</h2>", "moe/fwd/experts.fc1"}) {
+    EXPECT_THAT(page, HasSubstr(words));
+  }
+  EXPECT_EQ(run_pleat(std::vector<std::string>{"plan", "--html", file} + kLocal).exit_code, 0);
+  EXPECT_THAT(read_text(file), HasSubstr("<h2>Time against memory</h2>"));
+  const Said nowhere = run_pleat(std::vector<std::string>{"predict", "--html", test_folder() + "/no/page.html"} + kCluster);
+  EXPECT_EQ(nowhere.exit_code, 5);
+  EXPECT_THAT(nowhere.err, HasSubstr("no/page.html: cannot write"));
+}
+
+TEST(HappyPath, TracesHaveTheOperationsOfSomeMicrobatches) {
+  const std::string file = test_folder() + "/trace.json";
+  const auto size = [&](const char* microbatches) {
+    EXPECT_EQ(run_pleat(std::vector<std::string>{"predict", "--trace", file, "--trace-microbatches", microbatches} + kCluster)
+                  .exit_code, 0);
+    return read_text(file).size();
+  };
+  const std::size_t none = size("0"), one = size("1");
+  EXPECT_THAT(read_text(file), HasSubstr("\"name\":\"F m7\""));
+  EXPECT_LT(none, one);
+  EXPECT_LT(one, size("2"));
+}
+
 TEST(HappyPath, PlanFileGivesTheSamePrediction) {
   const std::string file = test_folder() + "/plan.json";
   const std::vector<std::string> request = std::vector<std::string>{"predict", "--ep", "4", "--json"} + kLocal;

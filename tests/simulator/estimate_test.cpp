@@ -272,7 +272,7 @@ TEST_P(CompiledPlan, MemoryGrowsWithTheMicrobatch) {
 
 TEST_P(CompiledPlan, TraceHasEveryOpOnceAndEndsWithTheStep) {
   const Program p = program();
-  const Trace trace = predicted_trace(p, round_cluster(), ideal_profile());
+  const Trace trace = predicted_trace(p, round_cluster(), ideal_profile(), 8);
   const StepEstimate e = estimate(p, round_cluster(), ideal_profile());
   EXPECT_DOUBLE_EQ(trace.step_s, e.step.base());
   EXPECT_EQ(trace.peak_bytes, e.peak_bytes());

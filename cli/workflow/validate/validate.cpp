@@ -84,7 +84,7 @@ void validate(const ValidateOptions& o) {
   const Summary s = summarise_runs(rows);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   note(fmt::format("{} rows in {:.2f} s", rows.size(), took.count()));
-  if (!o.html_file.empty()) write_file(o.html_file, validation_html(rows, s));
+  if (!o.html_file.empty()) write_page(o.html_file, validation_page(rows, s));
   if (!o.out_file.empty()) {
     write_file(o.out_file, validation_markdown(rows, s, notes_beside(o.out_file)));
   }

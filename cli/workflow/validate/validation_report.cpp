@@ -47,31 +47,6 @@ std::string as_markdown(const Section& s) {
   return text + "\n";
 }
 
-std::string escaped(const std::string& text) {
-  return replaced(replaced(replaced(text, '&', "&amp;"), '<', "&lt;"), '>', "&gt;");
-}
-
-std::string as_html(const Section& s) {
-  std::string text = "<h2>" + escaped(s.title) + "</h2>\n";
-  if (!s.text.empty()) text += "<p>" + escaped(s.text) + "</p>\n";
-  if (s.table.columns.empty()) return text;
-  const auto cell = [&](const char* tag, std::size_t column, const std::string& value) {
-    const bool left = s.table.columns[column].align == Align::left;
-    return std::string("<") + tag + (left ? " class=l>" : ">") + escaped(value);
-  };
-  text += "<table><tr>";
-  for (std::size_t i = 0; i < s.table.columns.size(); ++i) {
-    text += cell("th", i, s.table.columns[i].title);
-  }
-  text += "\n";
-  for (const auto& row : s.table.rows) {
-    text += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i) text += cell("td", i, row[i]);
-    text += "\n";
-  }
-  return text + "</table>\n";
-}
-
 }  // namespace
 
 std::string validation_text(const std::vector<ComparedRun>& rows, const Summary& s) {
@@ -97,17 +72,6 @@ std::string validation_markdown(const std::vector<ComparedRun>& rows, const Summ
     text += as_markdown(section);
   }
   return text + notes;
-}
-
-std::string validation_html(const std::vector<ComparedRun>& rows, const Summary& s) {
-  std::string text =
-      "<!doctype html>\n<meta charset=utf-8><title>Predicted against published</title>\n"
-      "<style>body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
-      "td,th{padding:2px 8px;text-align:right;border-bottom:1px solid #ddd}"
-      ".l{text-align:left}</style>\n<h1>Predicted against published</h1>\n";
-  for (const Section& section : summary_sections(rows, s)) text += as_html(section);
-  for (const Section& section : row_sections(rows)) text += as_html(section);
-  return text;
 }
 
 }  // namespace pleat::cli

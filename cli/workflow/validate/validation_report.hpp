@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/report/html/page.hpp"
 #include "cli/workflow/validate/comparison.hpp"
 
 namespace pleat::cli {
@@ -15,6 +16,6 @@ namespace pleat::cli {
 // `notes`: Markdown written by hand, put at the end; may be empty.
 [[nodiscard]] std::string validation_markdown(const std::vector<ComparedRun>&, const Summary&,
                                               const std::string& notes);
-[[nodiscard]] std::string validation_html(const std::vector<ComparedRun>&, const Summary&);
+[[nodiscard]] HtmlPage validation_page(const std::vector<ComparedRun>&, const Summary&);
 
 }  // namespace pleat::cli

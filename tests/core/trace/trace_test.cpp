@@ -128,8 +128,8 @@ TEST(Trace, WrongFilesNameTheField) {
                  "traceEvents[7].args.pass: must be fwd or bwd");
   expect_problem([](json& j) { j["traceEvents"][7]["args"]["stage"] = 1e10; },
                  "traceEvents[7].args.stage: must be an integer from 0 to 2147483647");
-  expect_problem([](json& j) { j["traceEvents"][7]["tid"] = 3; },
-                 "traceEvents[7].tid: must be an integer from 0 to 2");
+  expect_problem([](json& j) { j["traceEvents"][7]["tid"] = 4096; },
+                 "traceEvents[7].tid: must be an integer from 0 to 4095");
   expect_problem([](json& j) { j["traceEvents"][7] = 5; }, "traceEvents[7]: must be an object");
 }
 

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Charts of an estimate, which the pages of several commands show.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/report/html/page.hpp"
+#include "core/spec/cluster.hpp"
+#include "core/trace/trace.hpp"
+#include "simulator/estimate.hpp"
+
+namespace pleat::cli {
+
+// Memory of every stage by kind, against the GPU's.
+void add_memory_chart(HtmlPage&, const StepEstimate&, const ClusterSpec&);
+
+// Where the time of several estimates goes, a bar each; names as short as ticks.
+void add_breakdown_chart(HtmlPage&,
+                         const std::vector<std::pair<std::string, const StepEstimate*>>&);
+
+// Slots of every stage, from the slices of a predicted trace; the first so many if there are more
+// than a browser draws quickly.
+void add_timeline_chart(HtmlPage&, const Trace&);
+
+// One figure a line: step, throughput, MFU, memory.
+[[nodiscard]] Table estimate_table(const StepEstimate&, const ClusterSpec&);
+
+}  // namespace pleat::cli

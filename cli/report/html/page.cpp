@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/html/page.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cli/report/html/page_assets.hpp"
+#include "cli/report/html/sha256.hpp"
+#include "cli/report/output.hpp"
+#include "cli/report/write_file.hpp"
+#include "core/diagnostics.hpp"
+#include "core/environment.hpp"
+#include "core/json/text_file.hpp"
+
+namespace pleat::cli {
+namespace {
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+// JSON inside a script element: nothing in it may look like its end or a comment.
+std::string embedded(const JsonValue& json) {
+  std::string out;
+  for (const char c : json.dump(0)) {
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string script(const std::string& text) { return "<script>" + text + "</script>\n"; }
+
+}  // namespace
+
+ChartLibrary load_chart_library() {
+  const std::string path = chart_library_path();
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) {
+    return {"", "charts are left out: there is no " + path +
+                    "; ./pleat.sh installs it, or PLEAT_PLOTLY names a plotly.min.js"};
+  }
+  ChartLibrary library{read_text_file(path), ""};
+  // It is put into a script element as it is.
+  if (library.script.find("</script") != std::string::npos) {
+    return {"", "charts are left out: " + path + " cannot be embedded in a page"};
+  }
+  return library;
+}
+
+HtmlPage::HtmlPage(std::string title, std::string subtitle) : title_(std::move(title)) {
+  body_ = "<h1>" + escaped(title_) + "</h1>\n";
+  if (!subtitle.empty()) body_ += "<p class=\"subtitle\">" + escaped(subtitle) + "</p>\n";
+}
+
+void HtmlPage::heading(const std::string& text) { body_ += "<h2>" + escaped(text) + "</h2>\n"; }
+
+void HtmlPage::paragraph(const std::string& text) { body_ += "<p>" + escaped(text) + "</p>\n"; }
+
+void HtmlPage::table(const Table& table, bool filters) {
+  const auto left = [&](std::size_t column) {
+    return table.columns[column].align == Align::left ? " class=\"l\"" : "";
+  };
+  body_ += fmt::format("<div class=\"scroll\"><table id=\"table{}\"{}><thead><tr>", tables_++,
+                       filters ? " class=\"filters\"" : "");
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    body_ += fmt::format("<th scope=\"col\"{}>{}</th>", left(i), escaped(table.columns[i].title));
+  }
+  body_ += "</tr></thead><tbody>\n";
+  for (const auto& row : table.rows) {
+    body_ += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      body_ += fmt::format("<td{}>{}</td>", left(i), escaped(row[i]));
+    }
+    body_ += "</tr>\n";
+  }
+  body_ += "</tbody></table></div>\n";
+}
+
+void HtmlPage::chart(const JsonValue& figure, int height, const std::string& what) {
+  body_ += fmt::format(
+      "<div class=\"chart\" id=\"chart{0}\" role=\"img\" aria-label=\"{1}\" data-height=\"{2}\">"
+      "</div>\n<script type=\"application/json\" id=\"chart{0}-figure\">{3}</script>\n",
+      charts_++, escaped(what), height, embedded(figure));
+}
+
+std::string HtmlPage::finish(const ChartLibrary& library) const {
+  const bool draws = charts_ > 0 && !library.script.empty();
+  // Plotly puts its rules into a style element that is empty at first: the digest of nothing.
+  const std::string policy = fmt::format(
+      "default-src 'none'; script-src '{}'{}; style-src '{}' '{}'; img-src data:; base-uri 'none'; "
+      "form-action 'none'",
+      csp_hash(kPageScript), draws ? " '" + csp_hash(library.script) + "'" : "",
+      csp_hash(kPageStyle), csp_hash(""));
+  std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+  page += "<meta http-equiv=\"Content-Security-Policy\" content=\"" + policy + "\">\n";
+  page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+  page += "<title>" + escaped(title_) + "</title>\n<style>" + std::string(kPageStyle) +
+          "</style>\n</head>\n<body>\n";
+  page += body_;
+  if (charts_ > 0 && !draws) page += "<p class=\"problem\">" + escaped(library.problem) + "</p>\n";
+  if (draws) page += script(library.script);
+  page += script(std::string(kPageScript));
+  return page + "</body>\n</html>\n";
+}
+
+void write_page(const std::string& path, const HtmlPage& page) {
+  const ChartLibrary library = load_chart_library();
+  if (!library.problem.empty()) note("note: " + library.problem);
+  write_file(path, page.finish(library));
+}
+
+}  // namespace pleat::cli

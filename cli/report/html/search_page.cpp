@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/html/search_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "cli/report/html/charts.hpp"
+#include "cli/report/html/estimate_charts.hpp"
+#include "planner/explain.hpp"
+
+namespace pleat::cli {
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr std::size_t kBars = 8;  // plans whose time is broken down
+
+double gib(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }
+
+// Step time against peak memory; the front are the plans that nothing beats in both.
+void add_pareto_chart(HtmlPage& page, const SearchResult& result,
+                      const std::vector<Recipe>& recipes) {
+  Scatter::Group front{"front", {}, {}, {}, true}, others{"other plans", {}, {}, {}, false},
+      given{"recipes", {}, {}, {}, false};
+  const auto add = [](Scatter::Group& group, const Candidate& c, const std::string& name) {
+    group.x.push_back(gib(c.estimate.peak_bytes()));
+    group.y.push_back(c.estimate.step.base());
+    group.text.push_back(name + " " + summary(c.plan));
+  };
+  std::vector<std::size_t> order(result.best.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    const StepEstimate &x = result.best[a].estimate, &y = result.best[b].estimate;
+    return std::pair(x.peak_bytes(), x.step.base()) < std::pair(y.peak_bytes(), y.step.base());
+  });
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const std::size_t i : order) {
+    const Candidate& c = result.best[i];
+    const bool beaten = c.estimate.step.base() >= fastest;
+    add(beaten ? others : front, c, fmt::format("#{}", i + 1));
+    fastest = std::min(fastest, c.estimate.step.base());
+  }
+  for (const Recipe& r : recipes) add(given, r.candidate, r.name);
+  Scatter chart{.groups = {std::move(others), std::move(front)},
+                .x_title = "peak memory, GiB",
+                .y_title = "step, s"};
+  if (!given.x.empty()) chart.groups.push_back(std::move(given));
+  page.chart(scatter(chart), 420, "Step time against peak memory of the plans");
+}
+
+Table plans_table(const SearchResult& result) {
+  Table table{{{"#"},
+               {"step ms"},
+               {"tokens/s/GPU"},
+               {"MFU %"},
+               {"peak GiB"},
+               {"TP"},
+               {"CP"},
+               {"DP"},
+               {"PP"},
+               {"VPP"},
+               {"EP"},
+               {"ETP"},
+               {"micro-batch"},
+               {"plan", Align::left},
+               {"against #1", Align::left}},
+              {}};
+  for (std::size_t i = 0; i < result.best.size(); ++i) {
+    const Candidate& c = result.best[i];
+    const StepEstimate& e = c.estimate;
+    const AttentionMapping& a = c.plan.attention;
+    const auto n = [](auto value) { return std::to_string(value); };
+    table.rows.push_back(
+        {n(i + 1), fmt::format("{:.2f}", e.step.base() * 1e3),
+         fmt::format("{:.1f}", e.tokens_per_second_per_gpu), fmt::format("{:.1f}", 100 * e.mfu),
+         fmt::format("{:.2f}", gib(e.peak_bytes())), n(a.tp), n(a.cp), n(a.dp), n(a.pp),
+         n(c.plan.vpp), n(c.plan.expert.ep), n(c.plan.expert.etp), n(c.plan.micro_batch),
+         summary(c.plan), i == 0 ? "" : explain_difference(result.best.front(), c)});
+  }
+  return table;
+}
+
+Table rejected_table(const SearchResult& result) {
+  Table table{{{"rule", Align::left}, {"plans"}}, {}};
+  for (const auto& [rule, count] : result.rejected)
+    table.rows.push_back({rule, format_count(count)});
+  return table;
+}
+
+Table recipes_table(const std::vector<Recipe>& recipes) {
+  Table table{{{"recipe", Align::left},
+               {"step ms"},
+               {"peak GiB"},
+               {"place"},
+               {"plan", Align::left},
+               {"source", Align::left}},
+              {}};
+  for (const Recipe& r : recipes) {
+    const StepEstimate& e = r.candidate.estimate;
+    table.rows.push_back({r.name, fmt::format("{:.2f}", e.step.base() * 1e3),
+                          fmt::format("{:.2f}", gib(e.peak_bytes())),
+                          r.place ? std::to_string(*r.place) : "-", summary(r.candidate.plan),
+                          r.source});
+  }
+  return table;
+}
+
+}  // namespace
+
+HtmlPage search_page(const Target& t, const SearchConfig& config, const SearchResult& result,
+                     const std::vector<Recipe>& recipes, const Trace& slots) {
+  const Candidate& best = result.best.front();
+  HtmlPage page(fmt::format("Plans for {} on {} x {}", t.model.name, t.gpus, t.cluster.name),
+                fmt::format("{} sequences of {} tokens a step, {}, profile {}\nbest: {}",
+                            t.workload.global_batch, t.workload.seq_len, name_of(config.precision),
+                            t.profile.name, summary(best.plan)));
+  page.table(estimate_table(best.estimate, t.cluster), false);
+  page.heading("Time against memory");
+  page.paragraph(fmt::format("The {} fastest plans; {} were enumerated and {} priced.",
+                             result.best.size(), format_count(result.enumerated),
+                             format_count(result.priced)));
+  add_pareto_chart(page, result, recipes);
+  page.heading("Where the time goes");
+  std::vector<std::pair<std::string, const StepEstimate*>> bars;
+  for (std::size_t i = 0; i < std::min(kBars, result.best.size()); ++i) {
+    bars.push_back({fmt::format("#{}", i + 1), &result.best[i].estimate});
+  }
+  add_breakdown_chart(page, bars);
+  page.heading("Plans");
+  page.table(plans_table(result), true);
+  if (!recipes.empty()) {
+    page.heading("Recipes beside them");
+    page.table(recipes_table(recipes), false);
+  }
+  page.heading("Memory of the best plan by stage");
+  add_memory_chart(page, best.estimate, t.cluster);
+  page.heading("Timeline of the best plan");
+  add_timeline_chart(page, slots);
+  if (!result.rejected.empty()) {
+    page.heading("Rejected, by rule");
+    page.table(rejected_table(result), true);
+  }
+  if (!t.assumed.empty()) page.paragraph(assumed_text(t.assumed));
+  return page;
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Pages without a browser: digests, escaping, the policy, figures.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/report/html/charts.hpp"
+#include "cli/report/html/page.hpp"
+#include "cli/report/html/sha256.hpp"
+#include "core/json/parse.hpp"
+
+namespace pleat::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string hex(const std::string& text) {
+  std::string out;
+  for (const std::uint8_t byte : sha256(text)) {
+    for (const int digit : {byte >> 4, byte & 15}) out += "0123456789abcdef"[digit];
+  }
+  return out;
+}
+
+// FIPS 180-2, appendix B, and the length at which the padding takes a block of its own.
+TEST(Sha256, KnownDigests) {
+  EXPECT_EQ(hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(hex(std::string(1'000'000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+// RFC 4648, section 10.
+TEST(Sha256, Base64) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"}};
+  for (const auto& [text, encoded] : cases) EXPECT_EQ(base64(text), encoded);
+  EXPECT_EQ(csp_hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+}
+
+HtmlPage small_page() {
+  HtmlPage page("A <b> & \"c\"", "under it");
+  page.heading("x < y");
+  page.paragraph("</p><script>alert(1)</script>");
+  page.table({{{"name", Align::left}, {"count"}}, {{"<i>", "1"}, {"b", "2"}}}, true);
+  StackedBars bars;
+  bars.categories = {"</script>", "b"};
+  bars.series = {{"s", {1, 2}, ""}};
+  page.chart(stacked_bars(bars), 300, "a \"chart\"");
+  return page;
+}
+
+std::string between(const std::string& text, const std::string& from, const std::string& to,
+                    std::size_t start = 0) {
+  const std::size_t begin = text.find(from, start) + from.size();
+  return text.substr(begin, text.find(to, begin) - begin);
+}
+
+TEST(HtmlPage, EscapesWhatItIsGiven) {
+  const std::string page = small_page().finish({"var Plotly = {};", ""});
+  EXPECT_THAT(page, HasSubstr("<title>A &lt;b&gt; &amp; &quot;c&quot;</title>"));
+  EXPECT_THAT(page, HasSubstr("<h2>x &lt; y</h2>"));
+  EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
+  EXPECT_THAT(page, HasSubstr("<td class=\"l\">&lt;i&gt;</td><td>1</td>"));
+  EXPECT_THAT(page, HasSubstr("aria-label=\"a &quot;chart&quot;\""));
+  // The figure survives its way through the page.
+  const std::string figure = between(page, "id=\"chart0-figure\">", "</script>");
+  const JsonValue json = parse_json(figure, "figure");
+  EXPECT_EQ(*json.find("data")->as_array()->front().find("x")->as_array()->front().as_string(),
+            "</script>");
+}
+
+TEST(HtmlPage, ThePolicyNamesEveryScriptAndStyleByItsDigest) {
+  const std::string page = small_page().finish({"var Plotly = {};", ""});
+  const std::string policy = between(page, "Content-Security-Policy\" content=\"", "\"");
+  EXPECT_TRUE(policy.starts_with("default-src 'none'; script-src 'sha256-")) << policy;
+  EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
+  EXPECT_THAT(policy, Not(HasSubstr("http")));
+  int scripts = 0;
+  for (std::size_t at = page.find("<script>"); at != std::string::npos;
+       at = page.find("<script>", at + 1)) {
+    ++scripts;
+    EXPECT_THAT(policy,
+                HasSubstr("'" + csp_hash(between(page, "<script>", "</script>", at)) + "'"));
+  }
+  EXPECT_EQ(scripts, 2);
+  EXPECT_THAT(policy, HasSubstr("'" + csp_hash(between(page, "<style>", "</style>")) + "'"));
+}
+
+TEST(HtmlPage, SaysWhenThereIsNoChartLibrary) {
+  const std::string page = small_page().finish({"", "charts are left out: no <library>"});
+  EXPECT_THAT(page, HasSubstr("<p class=\"problem\">charts are left out: no &lt;library&gt;</p>"));
+  EXPECT_THAT(page, HasSubstr("<td>2</td>"));
+  EXPECT_THAT(HtmlPage("t", "").finish({"", "charts are left out"}), Not(HasSubstr("left out")));
+}
+
+TEST(Charts, HistogramBinsHaveAnEdgeAtZeroAndHoldEveryValue) {
+  Histogram chart;
+  chart.groups = {{"a", {-3.1, 0.4}}, {"b", {7.9}}};
+  chart.bin = 2.5;
+  const JsonValue figure = histogram(chart);
+  for (const JsonValue& trace : *figure.find("data")->as_array()) {
+    const JsonValue& bins = *trace.find("xbins");
+    const double start = *bins.find("start")->as_double(), end = *bins.find("end")->as_double();
+    EXPECT_EQ(start, -5.0);
+    EXPECT_GE(end, 7.9);
+  }
+}
+
+TEST(Charts, TornadoBarsStartAtTheBase) {
+  Tornado chart;
+  chart.inputs = {{"bandwidth", 9, 12}};
+  chart.base = 10;
+  const JsonValue figure = tornado(chart);
+  const auto& data = *figure.find("data")->as_array();
+  ASSERT_EQ(data.size(), 2u);
+  EXPECT_EQ(*data[0].find("base")->as_double(), 10);
+  EXPECT_EQ(*data[0].find("x")->as_array()->front().as_double(), -1);
+  EXPECT_EQ(*data[1].find("x")->as_array()->front().as_double(), 2);
+}
+
+TEST(Charts, TimelineLeavesOutKindsWithoutSlices) {
+  Timeline chart;
+  chart.rows = {"stage 0", "stage 1"};
+  chart.kinds = {{"forward", "#000000", {{1, 0.5, 0.25, "F m0"}}}, {"backward", "", {}}};
+  const JsonValue figure = timeline(chart);
+  const auto& data = *figure.find("data")->as_array();
+  ASSERT_EQ(data.size(), 1u);
+  EXPECT_EQ(*data[0].find("y")->as_array()->front().as_string(), "stage 1");
+  EXPECT_EQ(*data[0].find("base")->as_array()->front().as_double(), 0.5);
+  EXPECT_EQ(*data[0].find("x")->as_array()->front().as_double(), 0.25);
+}
+
+}  // namespace
+}  // namespace pleat::cli
