@@ -138,6 +138,8 @@ void Executor::dispatch(const Call& c) {
     case OpKind::pointwise_bwd:
     case OpKind::token_mixing:
     case OpKind::token_mixing_bwd:
+    case OpKind::momentum:
+    case OpKind::newton_schulz:
     case OpKind::quantize:
     case OpKind::offload:
     case OpKind::reload:

@@ -65,6 +65,16 @@ void check_plan(Diagnostics& d, const Plan& p) {
       p.optimizer.exp_avg == DType::fp32 && p.optimizer.exp_avg_sq == DType::fp32;
   require(d, fp32_state, "optimizer", "this backend keeps gradients and optimizer state in fp32",
           "set every type of `optimizer` to fp32");
+  require(d, p.optimizer.kind == OptimizerKind::adamw, "optimizer.kind",
+          fmt::format("this backend steps with adamw (got {})", name_of(p.optimizer.kind)),
+          "use --optimizer adamw");
+  require(d, p.optimizer.state_offload == 0 && p.optimizer.cpu_offload == 0, "optimizer",
+          "this backend keeps optimizer state where it steps",
+          "set state_offload and cpu_offload to 0");
+  require(d, p.recompute_unit == 1, "recompute_unit", "this backend recomputes layer by layer",
+          "set recompute_unit to 1");
+  require(d, p.paged_stash == PagedStash{}, "paged_stash", "this backend has no paged stash",
+          "set buffer and capacity of paged_stash to 0");
 }
 
 void check_model(Diagnostics& d, const ModelSpec& m) {
@@ -101,6 +111,8 @@ void require_supported(const Program& program) {
   Diagnostics d;
   check_plan(d, program.plan);
   check_model(d, program.model);
+  require(d, program.workload.documents.empty(), "workload.documents",
+          "this backend does not pack documents into sequences", "leave documents out");
   d.throw_if_errors();
 }
 

@@ -15,6 +15,7 @@ namespace pleat::cli {
 namespace {
 
 constexpr int kMaxWorld = 16'777'216;
+constexpr int kMaxFactor = 1'000'000;
 constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
 
 const char* const kWorkload = "Workload";
@@ -32,9 +33,17 @@ std::vector<std::pair<std::string, std::optional<int>*>> degrees(ShapeOptions& s
           {"microbatch-group", &s.microbatch_group},
           {"dispatcher-sms", &s.dispatcher_sms},
           {"offload-layers", &s.offload_layers},
+          {"recompute-unit", &s.recompute_unit},
           {"fsdp-group", &s.fsdp_group},
           {"cp-a2a", &s.cp_a2a},
           {"optimizer-instances", &s.optimizer_instances}};
+}
+
+std::vector<std::pair<std::string, std::optional<double>*>> shares(ShapeOptions& s) {
+  return {{"state-offload", &s.state_offload},
+          {"cpu-optimizer", &s.cpu_optimizer},
+          {"paged-stash", &s.paged_stash},
+          {"stash-capacity", &s.stash_capacity}};
 }
 
 std::vector<std::pair<std::string, std::optional<std::string>*>> words(ShapeOptions& s) {
@@ -51,7 +60,8 @@ std::vector<std::pair<std::string, std::optional<std::string>*>> words(ShapeOpti
           {"exp-avg-dtype", &s.exp_avg},
           {"exp-avg-sq-dtype", &s.exp_avg_sq},
           {"grad-reduce-dtype", &s.grad_reduce},
-          {"schedule", &s.schedule}};
+          {"schedule", &s.schedule},
+          {"optimizer", &s.optimizer}};
 }
 
 std::vector<std::pair<std::string, bool*>> switches(ShapeOptions& s) {
@@ -66,6 +76,7 @@ std::vector<std::pair<std::string, bool*>> switches(ShapeOptions& s) {
           {"no-param-overlap", &s.no_param_overlap},
           {"no-sequence-parallel", &s.no_sequence_parallel},
           {"no-fp8-params", &s.no_fp8_params},
+          {"overlap-cpu-optimizer", &s.overlap_cpu_optimizer},
           {"no-flash-attention", &s.no_flash_attention},
           {"fp8-attention", &s.fp8_attention},
           {"fp8-head", &s.fp8_head}};
@@ -88,6 +99,18 @@ std::string assign(ShapeOptions& shape, const std::string& key, const std::strin
     const auto parsed = std::from_chars(value.data(), end, number);
     if (parsed.ec != std::errc() || parsed.ptr != end || number < 1 || number > kMaxWorld) {
       return key + ": '" + value + "' is not a whole number from 1 to " + std::to_string(kMaxWorld);
+    }
+    *field = number;
+    return {};
+  }
+  for (const auto& [name, field] : shares(shape)) {
+    names.push_back(name);
+    if (name != key) continue;
+    double number = 0;
+    const char* const end = value.data() + value.size();
+    const auto parsed = std::from_chars(value.data(), end, number);
+    if (parsed.ec != std::errc() || parsed.ptr != end || !(number >= 0 && number <= kMaxFactor)) {
+      return key + ": '" + value + "' is not a number from 0 to " + std::to_string(kMaxFactor);
     }
     *field = number;
     return {};
@@ -133,6 +156,11 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
   describe("--straggler-slowdown", o.straggler_slowdown,
            "Expected slow-down of the slowest rank over the mean, 0.02 for 2% (default: none)")
       ->check(in_range(0.0, 1e3));
+  describe("--documents", o.documents,
+           "Lengths of the documents that sequences are packed from, with commas, equally frequent "
+           "(default: one document a sequence)")
+      ->delimiter(',')
+      ->check(in_range(std::int64_t{1}, kMaxTokens));
   app.add_flag("--pad-to-capacity", o.pad_to_capacity, "Pad every expert's tokens to its capacity")
       ->group(kWorkload);
   app.add_flag("--accept-mismatch", o.accept_mismatch,
@@ -162,6 +190,8 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
   word("--recompute", o.recompute,
        "none, full, full:N (the first N layers of each chunk), or modules with commas: layernorm, "
        "mla_up_proj, core_attn, mlp, moe_act, shared_experts, moe");
+  degree("--recompute-unit", o.recompute_unit,
+         "With full recompute: layers that keep one input together (default: 1)");
   word("--offload", o.offload,
        "Activations kept in host memory, with commas: attn_norm, qkv_linear, core_attn, attn_proj, "
        "mlp_norm, expert_fc1, moe_act");
@@ -180,11 +210,26 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
   degree("--cp-a2a", o.cp_a2a, "With a2a+p2p: ranks of a group that exchanges heads");
   word("--cuda-graph", o.cuda_graph, "none, router, partial (attention and router) or full_iteration");
   word("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16");
-  word("--main-params-dtype", o.main_params, "Of the optimizer's copy of the weights: fp32 or bf16");
-  word("--exp-avg-dtype", o.exp_avg, "Of Adam's first moment: fp32, bf16 or fp8");
-  word("--exp-avg-sq-dtype", o.exp_avg_sq, "Of Adam's second moment: fp32, bf16 or fp8");
+  word("--main-params-dtype", o.main_params,
+       "Of the optimizer's copy of the weights: fp32, bf16, fp16, fp8, or remainder16 (what the bf16 "
+       "weights lack of fp32)");
+  word("--exp-avg-dtype", o.exp_avg, "Of the first moment: fp32, bf16, fp16 or fp8");
+  word("--exp-avg-sq-dtype", o.exp_avg_sq, "Of the second moment: fp32, bf16, fp16 or fp8");
   word("--grad-reduce-dtype", o.grad_reduce,
        "Of gradients while they are reduced: fp32 or bf16 (default: as they are kept)");
+  word("--optimizer", o.optimizer, "adamw, lamb, sgd (with momentum) or muon");
+  const auto share = [&](const char* name, std::optional<double>& value, double most,
+                         const char* text) {
+    app.add_option(name, value, text)->check(in_range(0.0, most))->group(kShape);
+  };
+  share("--state-offload", o.state_offload, 1.0,
+        "Share of the optimizer's state that is in host memory between steps");
+  share("--cpu-optimizer", o.cpu_optimizer, 1.0,
+        "Share of the optimizer's state that stays in host memory, the CPU making its step");
+  share("--paged-stash", o.paged_stash, kMaxFactor,
+        "Paged stash of what experts save: its size over the balanced mean, for example 1.1");
+  share("--stash-capacity", o.stash_capacity, kMaxFactor,
+        "With --paged-stash: rows a rank's experts compute with, over the balanced mean");
   const auto flag = [&](const char* name, bool& value, const char* text) {
     app.add_flag(name, value, text)->group(kShape);
   };
@@ -203,6 +248,8 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
   flag("--no-sequence-parallel", o.no_sequence_parallel, "Tensor parallelism without sequence's");
   flag("--no-fp8-params", o.no_fp8_params, "fp8 plans keep and gather their weights in bf16");
   flag("--no-flash-attention", o.no_flash_attention, "Attention that stores its score matrix");
+  flag("--overlap-cpu-optimizer", o.overlap_cpu_optimizer,
+       "With --cpu-optimizer: transfers beside the CPU's step");
   flag("--fp8-attention", o.fp8_attention, "Scores and values in the narrow precision too");
   flag("--fp8-head", o.fp8_head, "The output projection in the narrow precision too");
 }
@@ -240,6 +287,9 @@ std::string first_shape_flag(const ShapeOptions& given) {
     if (*field) return "--" + name;
   }
   for (const auto& [name, field] : words(shape)) {
+    if (*field) return "--" + name;
+  }
+  for (const auto& [name, field] : shares(shape)) {
     if (*field) return "--" + name;
   }
   for (const auto& [name, field] : switches(shape)) {

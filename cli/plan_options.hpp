@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace pleat::cli {
 
@@ -17,6 +18,7 @@ struct TargetOptions {
   std::optional<int> gpus;
   std::optional<std::int64_t> seq_len, global_batch;
   std::optional<double> capacity_factor, straggler_slowdown;
+  std::vector<std::int64_t> documents;
   bool pad_to_capacity = false;
   bool accept_mismatch = false;
 };
@@ -25,13 +27,14 @@ struct TargetOptions {
 struct ShapeOptions {
   std::optional<int> tp, cp, pp, vpp, ep, etp, micro_batch;
   std::optional<int> microbatch_group, dispatcher_sms, offload_layers, fsdp_group,
-      cp_a2a, optimizer_instances;
+      cp_a2a, optimizer_instances, recompute_unit;
   std::optional<std::string> layout, precision, recompute, sharding, dispatcher, cp_comm, offload,
-      cuda_graph, main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce, schedule;
+      cuda_graph, main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce, schedule, optimizer;
+  std::optional<double> state_offload, cpu_optimizer, paged_stash, stash_capacity;
   bool ep_overlap = false, delay_wgrad = false, tp_overlap = false, shared_expert_overlap = false;
   bool no_grad_overlap = false, no_param_overlap = false, no_sequence_parallel = false;
   bool no_fp8_params = false, fp8_attention = false, fp8_head = false;
-  bool no_flash_attention = false;
+  bool no_flash_attention = false, overlap_cpu_optimizer = false;
   bool tile_overlap = false, fp8_dispatch = false, fp8_combine = false;
 };
 

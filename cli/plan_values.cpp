@@ -32,7 +32,10 @@ constexpr std::array kCpComms{CpComm::p2p, CpComm::all_gather, CpComm::all_to_al
 constexpr std::array kSchedules{PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1,
                                 PipelineSchedule::zb_v, PipelineSchedule::dualpipe,
                                 PipelineSchedule::dualpipe_v};
-constexpr std::array kStateTypes{DType::fp32, DType::bf16, DType::fp8};
+constexpr std::array kStateTypes{DType::fp32, DType::bf16, DType::fp8, DType::fp16,
+                                 DType::remainder16};
+constexpr std::array kOptimizers{OptimizerKind::adamw, OptimizerKind::lamb, OptimizerKind::sgd,
+                                 OptimizerKind::muon};
 constexpr std::array kRuntimes{Runtime::pleat, Runtime::megatron};
 
 template <class Values, class NameOf>
@@ -95,6 +98,11 @@ CudaGraph parse_cuda_graph(const std::string& word, const std::string& flag) {
 
 PipelineSchedule parse_schedule(const std::string& word, const std::string& flag) {
   return parse_name(word, flag, kSchedules, [](PipelineSchedule v) { return name_of(v); });
+}
+
+OptimizerKind parse_optimizer(const std::string& word, const std::string& flag) {
+  if (word == "adam") return OptimizerKind::adamw;  // Megatron's word
+  return parse_name(word, flag, kOptimizers, [](OptimizerKind v) { return name_of(v); });
 }
 
 CpComm parse_cp_comm(const std::string& word, const std::string& flag) {

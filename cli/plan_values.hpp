@@ -24,6 +24,7 @@ struct Recompute {
 [[nodiscard]] Runtime parse_runtime(const std::string& word, const std::string& flag);
 [[nodiscard]] CudaGraph parse_cuda_graph(const std::string& word, const std::string& flag);
 [[nodiscard]] PipelineSchedule parse_schedule(const std::string& word, const std::string& flag);
+[[nodiscard]] OptimizerKind parse_optimizer(const std::string& word, const std::string& flag);
 [[nodiscard]] CpComm parse_cp_comm(const std::string& word, const std::string& flag);
 [[nodiscard]] DType parse_state_type(const std::string& word, const std::string& flag);
 // "none", "full", "full:3", or module names with commas or plus signs between.

@@ -103,6 +103,12 @@ void set_memory_and_exchange(const ShapeOptions& o, Plan& plan) {
   if (o.grad_reduce) {
     plan.optimizer.grad_reduce = parse_state_type(*o.grad_reduce, "--grad-reduce-dtype");
   }
+  if (o.optimizer) plan.optimizer.kind = parse_optimizer(*o.optimizer, "--optimizer");
+  plan.optimizer.state_offload = o.state_offload.value_or(0);
+  plan.optimizer.cpu_offload = o.cpu_optimizer.value_or(0);
+  plan.optimizer.cpu_offload_overlapped = o.overlap_cpu_optimizer;
+  plan.recompute_unit = o.recompute_unit.value_or(1);
+  plan.paged_stash = {.buffer = o.paged_stash.value_or(0), .capacity = o.stash_capacity.value_or(0)};
   plan.sequence_parallel = !o.no_sequence_parallel;
   plan.fp8_params = !o.no_fp8_params;
   plan.flash_attention = !o.no_flash_attention;
@@ -170,7 +176,8 @@ Target resolve_target(const TargetOptions& o) {
   target.workload = {.seq_len = *o.seq_len,
                      .global_batch = *o.global_batch,
                      .capacity_factor = o.capacity_factor.value_or(0),
-                     .pad_to_capacity = o.pad_to_capacity};
+                     .pad_to_capacity = o.pad_to_capacity,
+                     .documents = o.documents};
   target.workload.straggler_slowdown = o.straggler_slowdown.value_or(0);
   require_cluster_holds(target.cluster, target.gpus);
   choose_profile(o, target);
@@ -236,6 +243,7 @@ Request resolve_request(const PlanOptions& o) {
   if (o.target.seq_len) target.workload.seq_len = *o.target.seq_len;
   if (o.target.global_batch) target.workload.global_batch = *o.target.global_batch;
   if (o.target.capacity_factor) target.workload.capacity_factor = *o.target.capacity_factor;
+  if (!o.target.documents.empty()) target.workload.documents = o.target.documents;
   if (o.target.pad_to_capacity) target.workload.pad_to_capacity = true;
   if (o.target.straggler_slowdown) {
     target.workload.straggler_slowdown = *o.target.straggler_slowdown;

@@ -8,7 +8,10 @@
 
 namespace pleat {
 
-enum class DType : std::uint8_t { fp32, bf16, fp8, mxfp8, nvfp4, i32, i64, u8 };
+// remainder16: the lower half of an fp32 number whose upper half is a bf16 weight kept elsewhere.
+enum class DType : std::uint8_t {
+  fp32, bf16, fp8, mxfp8, nvfp4, i32, i64, u8, fp16, remainder16
+};
 
 // Bytes of `elements` elements. mxfp8 carries one UE8M0 byte per 32 elements (1 + 1/32 B each),
 // nvfp4 one E4M3 byte per 16 elements (1/2 + 1/16 B each); both are rounded up to whole blocks.
@@ -16,7 +19,9 @@ enum class DType : std::uint8_t { fp32, bf16, fp8, mxfp8, nvfp4, i32, i64, u8 };
   switch (type) {
     case DType::fp32:
     case DType::i32: return 4 * elements;
-    case DType::bf16: return 2 * elements;
+    case DType::bf16:
+    case DType::fp16:
+    case DType::remainder16: return 2 * elements;
     case DType::i64: return 8 * elements;
     case DType::fp8:
     case DType::u8: return elements;
@@ -36,6 +41,8 @@ enum class DType : std::uint8_t { fp32, bf16, fp8, mxfp8, nvfp4, i32, i64, u8 };
     case DType::i32: return "i32";
     case DType::i64: return "i64";
     case DType::u8: return "u8";
+    case DType::fp16: return "fp16";
+    case DType::remainder16: return "remainder16";
   }
   return "?";
 }

@@ -23,13 +23,25 @@ std::int64_t StepEstimate::peak_allocated_bytes() const {
   return peak;
 }
 
+std::int64_t StepEstimate::peak_reserved_bytes() const {
+  std::int64_t peak = 0;
+  for (const StageMemory& m : memory) peak = std::max(peak, m.reserved());
+  return peak;
+}
+
+std::int64_t StepEstimate::peak_device_bytes() const {
+  std::int64_t peak = 0;
+  for (const StageMemory& m : memory) peak = std::max(peak, m.reserved() + m.outside);
+  return peak;
+}
+
 namespace {
 
 StepEstimate estimate_at_clock(const Program& program, const ScheduleTable& table,
                                const ClusterSpec& cluster, const Profile& profile) {
   const ClusterView view = view_cluster(cluster, program.plan);
   const StageRecords stages = record_stages(program, view, profile);
-  const Flops per_token = model_flops_per_token(program.model, program.workload.seq_len);
+  const Flops per_token = model_flops_per_token(program.model, attended_length(program.workload));
   const StepWork work = step_work(per_token, program.workload, program.plan, cluster);
   return summarise(stages, table, run_step(stages, table), work, cluster, profile);
 }

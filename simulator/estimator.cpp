@@ -45,15 +45,15 @@ class Estimator::Memory {
   Memory(ModelSpec model, WorkloadSpec workload, ClusterSpec cluster, Profile profile,
          Runtime runtime)
       : model_(std::move(model)),
-        workload_(workload),
+        workload_(std::move(workload)),
         cluster_(std::move(cluster)),
         burst_(std::move(profile)),
         runtime_(runtime),
-        per_token_(model_flops_per_token(model_, workload_.seq_len)) {}
+        per_token_(model_flops_per_token(model_, attended_length(workload_))) {}
 
   StepEstimate estimate(const Plan& plan) {
     const ClusterView view = view_cluster(cluster_, plan);
-    Layers& layers = layers_.get(layer_key(plan, view), [&] {
+    Layers& layers = layers_.get(layer_key(plan, workload_, view), [&] {
       return std::unique_ptr<Layers>(
           new Layers{++ids_, {model_, workload_, plan, view, runtime_}});
     });
@@ -157,7 +157,7 @@ class Estimator::Memory {
 
 Estimator::Estimator(ModelSpec model, WorkloadSpec workload, ClusterSpec cluster, Profile profile,
                      Runtime runtime)
-    : memory_(std::make_unique<Memory>(std::move(model), workload, std::move(cluster),
+    : memory_(std::make_unique<Memory>(std::move(model), std::move(workload), std::move(cluster),
                                        std::move(profile), runtime)) {}
 Estimator::~Estimator() = default;
 

@@ -7,12 +7,36 @@
 
 namespace pleat {
 
+namespace {
+
+bool is_routed(const Tensor& tensor) {
+  return std::ranges::any_of(tensor.shape,
+                             [](const Dim& d) { return d.symbol == Symbol::routed; });
+}
+
+// What a tensor kept between the passes takes less in a paged stash, where it lies meanwhile.
+std::int64_t stash_saves(const LayerProgram& layer, const Lifetime& life, const Binding& room,
+                         const Binding& binding) {
+  const bool kept = life.begin && life.begin->pass == Pass::forward && life.end &&
+                    life.end->pass == Pass::backward;
+  const Tensor& tensor = layer.tensor(life.tensor);
+  if (binding.stashed == 0 || !kept || !is_routed(tensor)) return 0;
+  return tensor.bytes(room) - tensor.bytes({.routed = binding.stashed});
+}
+
+}  // namespace
+
 OpBytes op_bytes(const LayerProgram& layer, Pass pass, const Binding& binding) {
+  const Binding room{.routed = binding.room > 0 ? binding.room : binding.routed};
   OpBytes bytes;
   bytes.born.resize(layer.ops(pass).size());
   bytes.freed.resize(layer.ops(pass).size());
   for (const Lifetime& life : layer.lives) {
-    const std::int64_t size = layer.tensor(life.tensor).bytes(binding);
+    const std::int64_t size = layer.tensor(life.tensor).bytes(room);
+    if (const std::int64_t saves = stash_saves(layer, life, room, binding); saves != 0) {
+      if (pass == Pass::forward) bytes.freed.back() += saves;
+      else bytes.born.front() += saves;
+    }
     if (life.begin && life.begin->pass == pass) {
       bytes.born[static_cast<std::size_t>(life.begin->op)] += size;
     }

@@ -126,7 +126,7 @@ LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Bindi
 // A third of the layer's host time forward, two thirds backward.
 Seconds host_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& view,
                      const Profile& profile) {
-  const double share = pass == Pass::forward ? 1.0 / 3 : 2.0 / 3;
+  const double share = (pass == Pass::forward ? 1.0 / 3 : 2.0 / 3) * layer.layers;
   const auto graph = static_cast<std::size_t>(view.cuda_graph);
   switch (layer.kind) {
     case LayerKind::moe:

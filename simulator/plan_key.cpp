@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/plan_key.hpp"
 
+#include <bit>
 #include <tuple>
 
 #include "core/plan/rank_map.hpp"
@@ -24,6 +25,11 @@ class Writer {
     for (const auto member : set) mask |= 1u << static_cast<unsigned>(member);
     put(mask);
   }
+  void put_number(double value) {  // every bit of it
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    put(static_cast<std::uint32_t>(bits));
+    put(static_cast<std::uint32_t>(bits >> 32));
+  }
   void put_place(const GroupPlace& place) {
     put(place.size);
     put(place.tier);
@@ -38,7 +44,7 @@ class Writer {
 
 }  // namespace
 
-LayerKey layer_key(const Plan& plan, const ClusterView& view) {
+LayerKey layer_key(const Plan& plan, const WorkloadSpec& workload, const ClusterView& view) {
   Writer<std::tuple_size_v<decltype(LayerKey::numbers)>> w;
   w.put(plan.micro_batch);
   w.put(plan.sequence_parallel);
@@ -84,6 +90,10 @@ LayerKey layer_key(const Plan& plan, const ClusterView& view) {
   w.put(edp.size * 64 + edp.inside);
   w.put(by_layer && plan.overlap.grad_reduce);
   w.put(by_layer && plan.overlap.param_gather);
+  w.put_number(plan.paged_stash.buffer);
+  w.put_number(plan.paged_stash.capacity);
+  // The slowest of so many ranks has the longest documents.
+  w.put(workload.documents.empty() ? 0 : plan.attention.dp);
   // Ranks that share cores slow each other down.
   w.put(view.cluster->shared_cores > 0 ? view.ranks : 0);
   return w.key();
@@ -91,14 +101,25 @@ LayerKey layer_key(const Plan& plan, const ClusterView& view) {
 
 LayoutKey layout_key(const Plan& plan, int text) {
   return {{text, plan.attention.pp, plan.vpp, plan.recompute_full ? plan.recompute_layers : 0,
-           plan.offload_layers, plan.recompute_full ? 1 : 0, static_cast<int>(plan.schedule)}};
+           plan.offload_layers, plan.recompute_full ? 1 : 0, static_cast<int>(plan.schedule),
+           plan.recompute_unit}};
 }
 
 RecordKey record_key(int layers, int layout, int clock, const Plan& plan) {
-  return {{layers, layout, clock, plan.attention.dp, plan.expert.edp, plan.overlap.grad_reduce,
-           plan.overlap.param_gather, static_cast<int>(plan.optimizer.main_params),
-           static_cast<int>(plan.optimizer.exp_avg), static_cast<int>(plan.optimizer.exp_avg_sq),
-           plan.optimizer_instances}};
+  Writer<std::tuple_size_v<decltype(RecordKey::numbers)>> w;
+  for (const int number : {layers, layout, clock, plan.attention.dp, plan.expert.edp}) w.put(number);
+  w.put(plan.overlap.grad_reduce);
+  w.put(plan.overlap.param_gather);
+  const OptimizerPlan& o = plan.optimizer;
+  w.put(o.kind);
+  w.put(o.main_params);
+  w.put(o.exp_avg);
+  w.put(o.exp_avg_sq);
+  w.put_number(o.state_offload);
+  w.put_number(o.cpu_offload);
+  w.put(o.cpu_offload_overlapped);
+  w.put(plan.optimizer_instances);
+  return w.key();
 }
 
 ScheduleKey schedule_key(const Schedule& s) {

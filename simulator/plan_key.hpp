@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/program/pipeline_order.hpp"
+#include "core/spec/workload.hpp"
 #include "simulator/layer_costs.hpp"
 
 namespace pleat {
@@ -30,16 +31,16 @@ struct KeyHash {
 
 // Everything that the programs and prices of layers depend on: degrees, techniques, and where the
 // groups lie that layers talk over.
-using LayerKey = NumberKey<57>;
-[[nodiscard]] LayerKey layer_key(const Plan&, const ClusterView&);
+using LayerKey = NumberKey<62>;
+[[nodiscard]] LayerKey layer_key(const Plan&, const WorkloadSpec&, const ClusterView&);
 
 // What the composition of stages takes from the plan; `text`: a number that stands for the layout.
-using LayoutKey = NumberKey<7>;
+using LayoutKey = NumberKey<8>;
 [[nodiscard]] LayoutKey layout_key(const Plan&, int text);
 
 // What the records of all stages of a plan depend on. `layers` and `layout` stand for a LayerKey and
 // a composition.
-using RecordKey = NumberKey<11>;
+using RecordKey = NumberKey<17>;
 [[nodiscard]] RecordKey record_key(int layers, int layout, int clock, const Plan&);
 
 // All there is to the order of slots.

@@ -86,6 +86,16 @@ std::string print_estimate(const StepEstimate& e, const Program& program,
                       static_cast<double>(e.peak_bytes()) / bytes.size, bytes.name,
                       capacity / bytes.size, bytes.name, e.fits ? "fits" : "does not fit",
                       static_cast<double>(e.peak_allocated_bytes()) / bytes.size, bytes.name);
+  if (e.host_bytes > 0) {
+    const Unit host = byte_unit(e.host_bytes);
+    const double there = cluster.host_memory.base();
+    text += fmt::format("host        {:.2f} {} of a node{}\n",
+                        static_cast<double>(e.host_bytes) / host.size, host.name,
+                        there > 0 ? fmt::format(" with {:.2f} {}: {}", there / host.size, host.name,
+                                                static_cast<double>(e.host_bytes) <= there
+                                                    ? "fits" : "does not fit")
+                                  : "");
+  }
   text += fmt::format("throughput  {:.6g} tokens/s, {:.6g} per GPU, {:.4g} model TFLOP/s per GPU, "
                       "MFU {:.1f}%\n",
                       e.tokens_per_second, e.tokens_per_second_per_gpu,

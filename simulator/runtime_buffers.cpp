@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers a runtime holds beside the program's tensors.
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -118,7 +119,46 @@ double hybridep_buffer(const Program& program) {
                         (a.cp * (program.plan.sequence_parallel ? a.tp : 1));
   const double rows = tokens * program.plan.expert.ep;
   const double experts = program.model.moe ? static_cast<double>(program.model.moe->experts) : 0;
-  return rows * (static_cast<double>(program.model.hidden) * 2.0 + experts * 4.0);
+  const double h = static_cast<double>(program.model.hidden);
+  return rows * (h * 2.0 + h / 128 * 4.0 + experts * 4.0);  // the scales of narrow rows in between
+}
+
+// DeepEP's queues: each channel has one for every peer of its NVLink domain, which is eight, and
+// with several domains one each way for each of them (config.hpp of its legacy kernels; chunks of
+// its default configurations). A row carries its scales, indices and weights too.
+double deepep_buffer(const Program& program) {
+  if (program.plan.dispatcher != Dispatcher::deepep || program.plan.expert.ep <= 1) return 0;
+  constexpr double kPeers = 8, kNvlinkChunk = 256, kRdmaChunk = 128, kRowExtra = 1700;
+  constexpr int kDefaultSms = 20;
+  const int sms = program.plan.dispatcher_sms > 0 ? program.plan.dispatcher_sms : kDefaultSms;
+  const double channels = sms / 2.0, domains = std::ceil(program.plan.expert.ep / kPeers);
+  const double row = 2.0 * static_cast<double>(program.model.hidden) + kRowExtra;
+  const double rdma = domains > 1 ? 2.0 * channels * domains * kRdmaChunk * row : 0;
+  return channels * std::min<double>(kPeers, program.plan.expert.ep) * kNvlinkChunk * row + rdma;
+}
+
+// Megatron-FSDP gathers the weights of the next layer beside those of the current one and reduces the
+// gradients of the last one beside it: one more of the largest layer than the program holds. What is
+// in no layer (tables, head) stays gathered from its first use on: only units are released
+// (megatron_fsdp.py, _post_forward and _root_pre_backward).
+double fsdp_buffers(const Program& program, const StageProgram& stage) {
+  const Plan& plan = program.plan;
+  if (plan.sharding != Sharding::zero2 && plan.sharding != Sharding::zero3) return 0;
+  const bool gathers = plan.sharding == Sharding::zero3;
+  double unit = 0, rest = 0;  // elements
+  for (const LayerProgram& layer : stage.layers) {
+    double dense = 0, expert = 0;
+    for (const Weight& w : layer.weights) {
+      if (!w.buffer) (w.bucket == Bucket::dense ? dense : expert) += static_cast<double>(w.elements);
+    }
+    if (plan.attention.dp * plan.attention.cp <= 1) dense = 0;
+    if (plan.expert.edp <= 1) expert = 0;
+    const bool outside = layer.kind == LayerKind::embedding || layer.kind == LayerKind::head;
+    if (outside) rest += dense + expert;
+    else unit = std::max(unit, dense + expert);
+  }
+  const double gradient = static_cast<double>(bytes_of(plan.optimizer.main_grads, 32)) / 32;
+  return unit * gradient + (gathers ? 2.0 * (unit + rest) : 0);
 }
 
 }  // namespace
@@ -129,12 +169,40 @@ RuntimeBytes runtime_bytes(const Program& program, const StageProgram& stage) {
     case Runtime::megatron:
       return {.allocated = static_cast<std::int64_t>(
                   workspaces(stage) + dummy_wgrads(stage) + head_gradient(stage) +
-                  gather_buffer(program, stage) + pipeline_buffers(program, stage)),
+                  gather_buffer(program, stage) + pipeline_buffers(program, stage) +
+                  fsdp_buffers(program, stage)),
               .outside = static_cast<std::int64_t>(kCudaContext +
                                                    kCommunicator * communicators(program.plan) +
-                                                   hybridep_buffer(program))};
+                                                   hybridep_buffer(program) +
+                                                   deepep_buffer(program))};
   }
   return {};
+}
+
+// A graph of a layer's part leaves its output at a fixed place until the backward graph has run; eager
+// ones drop it. Of every microbatch in flight one tensor of the width between layers for each captured
+// part: the router with what is before the exchange, and attention. It is what the Megatron Core report
+// finds (7 GB for DeepSeek-V3, 60 layers in flight); gradients and workspaces take turns. A graph of the
+// whole iteration holds what would be allocated anyway.
+std::vector<std::int64_t> graph_outputs(const Program& program, const StageProgram& stage) {
+  if (program.runtime != Runtime::megatron || !captures_parts(program.plan.cuda_graph)) return {};
+  const bool attention = program.plan.cuda_graph == CudaGraph::partial;
+  const bool sp = program.plan.attention.tp > 1 && program.plan.sequence_parallel;
+  const auto tensor = static_cast<std::int64_t>(tokens_of(program) /
+                                                (sp ? program.plan.attention.tp : 1) *
+                                                static_cast<double>(program.model.hidden) * 2.0);
+  std::vector<std::int64_t> chunks;
+  for (const ChunkProgram& chunk : stage.chunks) {
+    std::int64_t parts = 0;
+    for (const LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage.program(instance);
+      const bool moe = layer.kind == LayerKind::moe || layer.kind == LayerKind::mtp;
+      if (!moe && layer.kind != LayerKind::dense) continue;
+      parts += layer.layers * ((attention ? 1 : 0) + (moe ? 1 : 0));
+    }
+    chunks.push_back(parts * tensor);
+  }
+  return chunks;
 }
 
 }  // namespace pleat

@@ -30,6 +30,7 @@ StateBytes state_bytes(const StageProgram& stage) {
       case TensorClass::weight: bytes.weights += size; break;
       case TensorClass::gradient: bytes.gradients += size; break;
       case TensorClass::optimizer_state: bytes.optimizer += size; break;
+      case TensorClass::host_state: bytes.host += size; break;
       case TensorClass::activation:
       case TensorClass::step_scratch: bytes.other += size; break;
     }
@@ -69,16 +70,70 @@ MemoryDelta replay(std::span<const std::int32_t> work, const StageCosts& costs) 
   return total;
 }
 
+std::int64_t most_in_flight(std::span<const std::int32_t> work,
+                            const std::vector<std::int64_t>& by_chunk, bool split) {
+  if (by_chunk.empty()) return 0;
+  const auto chunks = static_cast<std::int32_t>(by_chunk.size());
+  const int paired = SlotWork{.chunks = chunks, .split = split}.first_pair();
+  std::int64_t now = 0, most = 0;
+  for (const std::int32_t w : work) {
+    const bool pair = w >= paired;
+    const std::int32_t kind = w / chunks;  // 0 forward, 1 backward, 2 and 3 its halves
+    if (pair) now += by_chunk[static_cast<std::size_t>((w - paired) / chunks)];
+    if (!pair && kind == 0) now += by_chunk[static_cast<std::size_t>(w)];
+    most = std::max(most, now);
+    if (pair) now -= by_chunk[static_cast<std::size_t>((w - paired) % chunks)];
+    if (!pair && (kind == 1 || kind == 3)) now -= by_chunk[static_cast<std::size_t>(w % chunks)];
+  }
+  return most;
+}
+
+std::vector<std::int64_t> offloaded_activations(const StageProgram& stage, const Binding& binding) {
+  std::vector<std::int64_t> copied;  // by layer program
+  for (const LayerProgram& layer : stage.layers) {
+    copied.push_back(0);
+    for (const Op& op : layer.forward) {
+      if (op.kind == OpKind::offload) copied.back() += layer.tensor(op.in.front()).bytes(binding);
+    }
+  }
+  if (std::ranges::all_of(copied, [](std::int64_t bytes) { return bytes == 0; })) return {};
+  std::vector<std::int64_t> chunks;
+  for (const ChunkProgram& chunk : stage.chunks) {
+    chunks.push_back(0);
+    for (const LayerInstance& i : chunk.instances) {
+      chunks.back() += copied[static_cast<std::size_t>(i.program)];
+    }
+  }
+  return chunks;
+}
+
+std::int64_t fullest_node(const std::vector<StageMemory>& stages, int ranks, int gpus_per_node) {
+  if (std::ranges::none_of(stages, [](const StageMemory& m) { return m.host > 0; })) return 0;
+  const int of_stage = ranks / static_cast<int>(stages.size());
+  std::int64_t most = 0;
+  for (int first = 0; first < ranks; first += gpus_per_node) {
+    std::int64_t bytes = 0;
+    for (int rank = first; rank < std::min(ranks, first + gpus_per_node); ++rank) {
+      bytes += stages[static_cast<std::size_t>(rank / of_stage)].host;
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 StageMemory stage_memory(Stage stage, const StageRecord& record,
                          std::span<const std::int32_t> work) {
   const MemoryDelta step = then(replay(work, record.costs), record.epilogue_memory);
+  const bool split = !record.costs.input.empty();
   StageMemory memory{.stage = stage,
                      .weights = record.state.weights,
                      .gradients = record.state.gradients,
                      .optimizer = record.state.optimizer,
                      .activations = record.state.other + step.peak,
-                     .runtime = record.runtime.allocated + record.runtime.outside,
-                     .outside = record.runtime.outside};
+                     .runtime = record.runtime.allocated + record.runtime.outside +
+                                most_in_flight(work, record.graph_outputs, split),
+                     .outside = record.runtime.outside,
+                     .host = record.state.host + most_in_flight(work, record.offloaded, split)};
   memory.peak = record.state.total() + step.peak + memory.runtime;
   return memory;
 }

@@ -15,12 +15,28 @@ namespace pleat {
 // State tensors that exist for the whole step, by class, in bytes.
 struct StateBytes {
   std::int64_t weights = 0, gradients = 0, optimizer = 0, other = 0;
+  std::int64_t host = 0;  // in host memory, not in total()
   [[nodiscard]] std::int64_t total() const { return weights + gradients + optimizer + other; }
 };
 [[nodiscard]] StateBytes state_bytes(const StageProgram&);
 
 // The epilogue's trajectory above the state: step scratch, and state that dies there.
 [[nodiscard]] MemoryDelta epilogue_memory(const StageProgram&);
+
+// The largest sum, at any slot, over the chunks between their forward and their backward pass.
+// `work`: SlotWork in the stage's order, `split` as there (the pass ends with the weight gradients);
+// empty `by_chunk`: 0.
+[[nodiscard]] std::int64_t most_in_flight(std::span<const std::int32_t> work,
+                                          const std::vector<std::int64_t>& by_chunk,
+                                          bool split = false);
+
+// Activations of each chunk that are copied to host memory and back; empty where none are.
+[[nodiscard]] std::vector<std::int64_t> offloaded_activations(const StageProgram&, const Binding&);
+
+// Host memory of the node whose ranks use most of it: state kept there and activations; pinned,
+// nothing else of the host's is counted. `ranks`: of the job, the pipeline outermost.
+[[nodiscard]] std::int64_t fullest_node(const std::vector<StageMemory>&, int ranks,
+                                        int gpus_per_node);
 
 // Bytes outside the program that a runtime holds on one GPU of a stage (docs/MODEL.md section 3).
 struct RuntimeBytes {
@@ -29,6 +45,8 @@ struct RuntimeBytes {
 };
 // Pleat holds none.
 [[nodiscard]] RuntimeBytes runtime_bytes(const Program&, const StageProgram&);
+// Outputs that graphs of parts of layers keep for a microbatch, by chunk; empty without such graphs.
+[[nodiscard]] std::vector<std::int64_t> graph_outputs(const Program&, const StageProgram&);
 
 struct StageRecord;
 

@@ -59,7 +59,12 @@ Binding routed_tokens(const ModelSpec& model, const WorkloadSpec& w, const Plan&
   if (w.capacity_factor > 0) {
     imbalance = w.pad_to_capacity ? w.capacity_factor : std::min(imbalance, w.capacity_factor);
   }
-  return {.routed = balanced_routed_tokens(model, w, plan, imbalance)};
+  const auto rows = [&](double over_mean) {
+    return balanced_routed_tokens(model, w, plan, over_mean);
+  };
+  const PagedStash& stash = plan.paged_stash;
+  if (stash.buffer <= 0) return {.routed = rows(imbalance)};
+  return {.routed = rows(imbalance), .room = rows(stash.capacity), .stashed = rows(stash.buffer)};
 }
 
 StageRecord record_stage(const Program& program, const StageProgram& stage,
@@ -78,6 +83,8 @@ StageRecord record_stage(const Program& program, const StageProgram& stage,
   record.state = state_bytes(stage);
   record.epilogue_memory = epilogue_memory(stage);
   record.runtime = runtime_bytes(program, stage);
+  record.graph_outputs = graph_outputs(program, stage);
+  record.offloaded = offloaded_activations(stage, routed);
   record.source = worst_source(record);
   return record;
 }

@@ -17,6 +17,9 @@ struct StageRecord {
   StateBytes state;
   MemoryDelta epilogue_memory;
   RuntimeBytes runtime;
+  // By chunk, from its forward to its backward pass; empty where there is nothing.
+  std::vector<std::int64_t> graph_outputs;  // at fixed places, in device memory
+  std::vector<std::int64_t> offloaded;      // activations in host memory
   SourceClass source = SourceClass::measured;  // the worst of its prices
 };
 

@@ -21,7 +21,8 @@ std::vector<Tensor> shard_view(const StageProgram& stage) {
 }
 
 bool works_on_shard(const Op& op) {
-  return op.kind == OpKind::grad_norm || op.kind == OpKind::adamw || op.kind == OpKind::copy;
+  return op.kind == OpKind::grad_norm || op.kind == OpKind::adamw || op.kind == OpKind::copy ||
+         op.kind == OpKind::momentum;
 }
 
 bool is_barrier(const StepOpCost& op) {
@@ -72,6 +73,25 @@ bool over_data_parallel(const StepOpCost& op) {
   return false;
 }
 
+namespace {
+
+// Gradients to the host, the host's step, weights back: on the copy stream they run side by side,
+// piece by piece, and the longest of the three is what it takes.
+void hide_host_transfers(const std::vector<Op>& ops, std::vector<StepOpCost>& costs) {
+  for (std::size_t i = 1; i + 1 < ops.size(); ++i) {
+    if (!ops[i].on_host || ops[i + 1].stream != Stream::copy) continue;
+    const auto begin = costs.begin() + static_cast<std::ptrdiff_t>(i) - 1;
+    const auto longest = std::max_element(begin, begin + 3, [](const auto& a, const auto& b) {
+      return a.cost.time < b.cost.time;
+    });
+    for (auto cost = begin; cost != begin + 3; ++cost) {
+      if (cost != longest) cost->exposed = Seconds(0);
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<StepOpCost> price_step_ops(const StageProgram& stage, const std::vector<Op>& ops,
                                        const ClusterView& view, const Profile& profile) {
   const std::vector<Tensor> shards = shard_view(stage);
@@ -82,6 +102,7 @@ std::vector<StepOpCost> price_step_ops(const StageProgram& stage, const std::vec
     const OpCost cost = price_op(op, tensors, Binding{}, view, profile);
     costs.push_back({.kind = op.kind, .group = op.group, .cost = cost, .exposed = cost.time});
   }
+  hide_host_transfers(ops, costs);
   return costs;
 }
 

@@ -109,7 +109,10 @@ StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
     }
     e.memory.push_back(stage_memory(id, stage, table.work[s]));
   }
-  e.fits = static_cast<double>(e.peak_bytes()) <= cluster.gpu.memory.base();
+  e.host_bytes = fullest_node(e.memory, work.ranks, cluster.gpus_per_node);
+  const double host = cluster.host_memory.base();
+  e.fits = static_cast<double>(e.peak_bytes()) <= cluster.gpu.memory.base() &&
+           (host <= 0 || static_cast<double>(e.host_bytes) <= host);
   set_throughput(e, work);
   return e;
 }

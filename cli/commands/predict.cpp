@@ -26,6 +26,8 @@ void add_predict_command(CLI::App& app, Action& action) {
   command->add_option("--threads", o->threads,
                       "Threads that price the changes of --explain (default: all cores)")
       ->check(in_range(0, 1024));
+  command->add_option("--memory-timeline", o->memory_file,
+                      "Write memory over the step as JSON: by stage, slot and kind");
   command->add_option("-o,--out", o->out_file, "Write the plan file, prediction included");
   command->add_flag("--json", o->json, "Print JSON");
   command->footer(

@@ -13,6 +13,7 @@
 #include "cli/request.hpp"
 #include "core/json/parse.hpp"
 #include "simulator/estimate.hpp"
+#include "simulator/memory_timeline.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -31,7 +32,7 @@ std::string as_json(const std::string& estimate, const Request& r, const StepEst
 }  // namespace
 
 void predict(const PredictOptions& o) {
-  for (const std::string& file : {o.trace_file, o.html_file, o.out_file}) {
+  for (const std::string& file : {o.trace_file, o.memory_file, o.html_file, o.out_file}) {
     if (!file.empty()) require_writable(file);
   }
   const Request r = resolve_request(o.plan);
@@ -46,6 +47,11 @@ void predict(const PredictOptions& o) {
   if (!o.html_file.empty()) {
     const Trace slots = predicted_trace(program, r.target.cluster, r.target.profile, 0);
     write_page(o.html_file, predict_page(r, program, e, *x, slots));
+  }
+  if (!o.memory_file.empty()) {
+    write_file(o.memory_file,
+               memory_timeline_json(
+                   memory_timeline(program, r.target.cluster, r.target.profile), program));
   }
   if (!o.out_file.empty()) {
     PlanDocument document =

@@ -12,7 +12,7 @@ namespace pleat::cli {
 
 struct PredictOptions {
   PlanOptions plan;
-  std::string trace_file, html_file, out_file;  // empty: none
+  std::string trace_file, memory_file, html_file, out_file;  // empty: none
   int trace_microbatches = 32;                  // with operations; slots are all there
   int threads = 0;                              // of the changes that are priced
   bool explain = false, json = false;

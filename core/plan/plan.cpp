@@ -73,6 +73,16 @@ std::string name_of(PipelineSchedule s) {
   return "?";
 }
 
+std::string name_of(OptimizerKind k) {
+  switch (k) {
+    case OptimizerKind::adamw: return "adamw";
+    case OptimizerKind::lamb: return "lamb";
+    case OptimizerKind::sgd: return "sgd";
+    case OptimizerKind::muon: return "muon";
+  }
+  return "?";
+}
+
 std::string name_of(Offload o) {
   switch (o) {
     case Offload::attn_norm: return "attn_norm";
@@ -137,9 +147,10 @@ std::string overlap_text(const OverlapFlags& f) {
   return text;
 }
 
-// What is not fp32: "grads=bf16".
-std::string optimizer_text(const OptimizerDTypes& o) {
+// What is not AdamW in fp32 on the GPU: "muon grads=bf16".
+std::string optimizer_text(const OptimizerPlan& o) {
   std::string text;
+  if (o.kind != OptimizerKind::adamw) text += " " + name_of(o.kind);
   const auto add = [&text](const char* name, DType type) {
     if (type != DType::fp32) text += fmt::format(" {}={}", name, name_of(type));
   };
@@ -148,6 +159,11 @@ std::string optimizer_text(const OptimizerDTypes& o) {
   add("exp-avg", o.exp_avg);
   add("exp-avg-sq", o.exp_avg_sq);
   if (o.grad_reduce) text += fmt::format(" grad-reduce={}", name_of(*o.grad_reduce));
+  if (o.state_offload > 0) text += fmt::format(" state-offload={:g}", o.state_offload);
+  if (o.cpu_offload > 0) {
+    text += fmt::format(" cpu-optimizer={:g}{}", o.cpu_offload,
+                        o.cpu_offload_overlapped ? ",overlapped" : "");
+  }
   return text;
 }
 
@@ -174,6 +190,7 @@ std::string summary(const Plan& plan) {
   if (a.cp > 1 && plan.cp_comm != CpComm::p2p) text += " cp=" + name_of(plan.cp_comm);
   if (plan.cp_a2a > 0) text += fmt::format(":{}", plan.cp_a2a);
   if (plan.recompute_full) text += " recompute=full";
+  if (plan.recompute_unit > 1) text += fmt::format(",unit{}", plan.recompute_unit);
   if (plan.recompute_layers > 0) text += fmt::format(":{}", plan.recompute_layers);
   text += list_of(" recompute=", plan.recompute);
   text += list_of(" offload=", plan.offload);
@@ -184,6 +201,9 @@ std::string summary(const Plan& plan) {
   if (plan.fp8_head) text += " fp8-head";
   text += overlap_text(plan.overlap);
   if (plan.cuda_graph != CudaGraph::none) text += " graph=" + name_of(plan.cuda_graph);
+  if (plan.paged_stash.buffer > 0) {
+    text += fmt::format(" stash={:g}/{:g}", plan.paged_stash.buffer, plan.paged_stash.capacity);
+  }
   text += optimizer_text(plan.optimizer);
   if (!plan.layout.empty()) text += " layout=" + plan.layout;
   return text;

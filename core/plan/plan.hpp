@@ -76,13 +76,30 @@ struct OverlapFlags {
   bool operator==(const OverlapFlags&) const = default;
 };
 
-struct OptimizerDTypes {
+// muon: momentum and Newton-Schulz for matrices, AdamW for tables, head, norms and biases.
+// sgd: with momentum. lamb: AdamW with a trust ratio for each parameter.
+enum class OptimizerKind { adamw, lamb, sgd, muon };
+
+struct OptimizerPlan {
+  OptimizerKind kind = OptimizerKind::adamw;
   DType main_grads = DType::fp32;
-  DType main_params = DType::fp32;
-  DType exp_avg = DType::fp32;
+  DType main_params = DType::fp32;  // remainder16: with the bf16 weights, an fp32 copy
+  DType exp_avg = DType::fp32;      // the momentum of sgd and muon
   DType exp_avg_sq = DType::fp32;
   std::optional<DType> grad_reduce;  // on the wire; absent: as main_grads
-  bool operator==(const OptimizerDTypes&) const = default;
+  // Shares of the state kept in host memory, 0 to 1. state_offload: between steps; the step runs on
+  // the GPU. cpu_offload: always, and the CPU makes the step; overlapped: transfers beside it.
+  double state_offload = 0, cpu_offload = 0;
+  bool cpu_offload_overlapped = false;
+  bool operator==(const OptimizerPlan&) const = default;
+};
+
+// Megatron's paged stash: what routed experts save lies in one buffer of `buffer` times the balanced
+// mean, and what they compute with is sized for `capacity` times it, whatever routing decides. So the
+// host need not know the sizes. 0: no stash.
+struct PagedStash {
+  double buffer = 0, capacity = 0;
+  bool operator==(const PagedStash&) const = default;
 };
 
 struct Plan {
@@ -106,6 +123,7 @@ struct Plan {
   std::set<Module> recompute;     // empty: none
   bool recompute_full = false;    // whole layers
   int recompute_layers = 0;       // full: the first so many layers of each chunk; 0: all
+  int recompute_unit = 1;         // full: layers that keep one input together (Megatron's uniform)
   std::set<Offload> offload;      // activations kept in host memory
   int offload_layers = 0;         // whole layers' activations in host memory (--cpu-offloading)
   bool flash_attention = true;    // false: the score matrix is stored, as before FlashAttention
@@ -115,7 +133,8 @@ struct Plan {
   int fsdp_group = 0;             // zero2, zero3: ranks of one shard group; 0: all
   int optimizer_instances = 1;    // zero1: copies of the sharded optimizer state
   OverlapFlags overlap;
-  OptimizerDTypes optimizer;
+  PagedStash paged_stash;
+  OptimizerPlan optimizer;
   bool operator==(const Plan&) const = default;
 
   [[nodiscard]] int world() const {
@@ -143,6 +162,7 @@ struct Plan {
 [[nodiscard]] std::string name_of(PipelineSchedule);
 [[nodiscard]] std::string name_of(Offload);
 [[nodiscard]] std::string name_of(Module);
+[[nodiscard]] std::string name_of(OptimizerKind);
 
 // "TP1 CP1 DP128 PP2 VPP8 | ETP1 EP32 EDP4 | mbs1 mxfp8 …": one line for tables.
 [[nodiscard]] std::string summary(const Plan&);

@@ -4,6 +4,8 @@
 // field has the default of its struct when it is absent; writing leaves none out.
 #include "core/plan/plan_document.hpp"
 
+#include <fmt/format.h>
+
 #include "core/json/object_reader.hpp"
 #include "core/json/parse.hpp"
 #include "core/plan/plan_fields.hpp"
@@ -21,15 +23,29 @@ void read_choice(ObjectReader& r, const char* key, const std::vector<std::string
   if (const auto index = r.optional_choice(key, names)) value = static_cast<Enum>(*index);
 }
 
+constexpr IntRange kTokens{1, 1 << 28};
+
+std::vector<std::int64_t> read_documents(ObjectReader& r) {
+  std::vector<std::int64_t> lengths;
+  const JsonValue::Array* items = r.optional_array("documents");
+  for (std::size_t i = 0; items != nullptr && i < items->size(); ++i) {
+    const std::int64_t* length = (*items)[i].as_integer();
+    if (length && *length >= kTokens.min && *length <= kTokens.max) lengths.push_back(*length);
+    else r.problem(fmt::format("documents[{}]", i), "must be a length in tokens, at least 1");
+  }
+  return lengths;
+}
+
 WorkloadSpec read_workload(ObjectReader r) {
   WorkloadSpec w;
-  w.seq_len = r.integer("seq_len", {1, 1 << 28});
+  w.seq_len = r.integer("seq_len", kTokens);
   w.global_batch = r.integer("global_batch", {1, 1 << 28});
   read_choice(r, "routing", kRoutings, w.routing);
   w.capacity_factor = r.optional_number("capacity_factor", {0.0, 1e6}).value_or(w.capacity_factor);
   w.pad_to_capacity = r.optional_boolean("pad_to_capacity").value_or(w.pad_to_capacity);
   w.straggler_slowdown =
       r.optional_number("straggler_slowdown", {0.0, 1e3}).value_or(w.straggler_slowdown);
+  w.documents = read_documents(r);
   w.imbalance = r.optional_number("imbalance", {1.0, 1e6}).value_or(w.imbalance);
   r.finish();
   return w;
@@ -62,6 +78,9 @@ std::string write_plan_document(const PlanDocument& d) {
       .set("pad_to_capacity", d.workload.pad_to_capacity)
       .set("imbalance", d.workload.imbalance)
       .set("straggler_slowdown", d.workload.straggler_slowdown);
+  JsonValue documents = JsonValue::array();
+  for (const std::int64_t length : d.workload.documents) documents.push_back(length);
+  workload.set("documents", std::move(documents));
   JsonValue cluster = JsonValue::object();
   cluster.set("name", d.cluster).set("gpus", d.gpus);
   JsonValue root = JsonValue::object();

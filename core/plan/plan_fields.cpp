@@ -102,25 +102,56 @@ void read_overlap(ObjectReader r, OverlapFlags& f) {
   r.finish();
 }
 
-JsonValue write_optimizer(const OptimizerDTypes& o) {
+JsonValue write_optimizer(const OptimizerPlan& o) {
   JsonValue out = JsonValue::object();
-  out.set("main_grads", name_of(o.main_grads))
+  out.set("kind", name_of(o.kind))
+      .set("main_grads", name_of(o.main_grads))
       .set("main_params", name_of(o.main_params))
       .set("exp_avg", name_of(o.exp_avg))
-      .set("exp_avg_sq", name_of(o.exp_avg_sq));
+      .set("exp_avg_sq", name_of(o.exp_avg_sq))
+      .set("state_offload", o.state_offload)
+      .set("cpu_offload", o.cpu_offload)
+      .set("cpu_offload_overlapped", o.cpu_offload_overlapped);
   if (o.grad_reduce) out.set("grad_reduce", name_of(*o.grad_reduce));
   return out;
 }
 
-void read_optimizer(ObjectReader r, OptimizerDTypes& types) {
-  constexpr std::size_t kTypes = 3;  // fp32, bf16, fp8
-  read_choice(r, "main_grads", kTypes, types.main_grads);
-  read_choice(r, "main_params", kTypes, types.main_params);
-  read_choice(r, "exp_avg", kTypes, types.exp_avg);
-  read_choice(r, "exp_avg_sq", kTypes, types.exp_avg_sq);
+void read_type(ObjectReader& r, const char* key, const std::vector<DType>& allowed, DType& value) {
+  std::vector<std::string> names;
+  for (const DType type : allowed) names.emplace_back(name_of(type));
+  if (const auto index = r.optional_choice(key, names)) value = allowed[*index];
+}
+
+void read_share(ObjectReader& r, const char* key, DoubleRange range, double& value) {
+  value = r.optional_number(key, range).value_or(value);
+}
+
+void read_optimizer(ObjectReader r, OptimizerPlan& o) {
+  read_choice(r, "kind", 4, o.kind);
+  read_type(r, "main_grads", {DType::fp32, DType::bf16, DType::fp8}, o.main_grads);
+  read_type(r, "main_params",
+            {DType::fp32, DType::bf16, DType::fp16, DType::fp8, DType::remainder16}, o.main_params);
+  const std::vector<DType> moments{DType::fp32, DType::bf16, DType::fp16, DType::fp8};
+  read_type(r, "exp_avg", moments, o.exp_avg);
+  read_type(r, "exp_avg_sq", moments, o.exp_avg_sq);
+  read_share(r, "state_offload", {0.0, 1.0}, o.state_offload);
+  read_share(r, "cpu_offload", {0.0, 1.0}, o.cpu_offload);
+  read_flag(r, "cpu_offload_overlapped", o.cpu_offload_overlapped);
   if (const auto index = r.optional_choice("grad_reduce", names_of<DType>(kReducible))) {
-    types.grad_reduce = static_cast<DType>(*index);
+    o.grad_reduce = static_cast<DType>(*index);
   }
+  r.finish();
+}
+
+JsonValue write_stash(const PagedStash& s) {
+  JsonValue out = JsonValue::object();
+  out.set("buffer", s.buffer).set("capacity", s.capacity);
+  return out;
+}
+
+void read_stash(ObjectReader r, PagedStash& s) {
+  read_share(r, "buffer", {0.0, 1e6}, s.buffer);
+  read_share(r, "capacity", {0.0, 1e6}, s.capacity);
   r.finish();
 }
 
@@ -167,6 +198,7 @@ JsonValue write_plan(const Plan& p) {
       .set("recompute", write_set(p.recompute))
       .set("recompute_full", p.recompute_full)
       .set("recompute_layers", p.recompute_layers)
+      .set("recompute_unit", p.recompute_unit)
       .set("offload", write_set(p.offload))
       .set("offload_layers", p.offload_layers)
       .set("flash_attention", p.flash_attention)
@@ -176,6 +208,7 @@ JsonValue write_plan(const Plan& p) {
       .set("fsdp_group", p.fsdp_group)
       .set("optimizer_instances", p.optimizer_instances)
       .set("overlap", write_overlap(p.overlap))
+      .set("paged_stash", write_stash(p.paged_stash))
       .set("optimizer", write_optimizer(p.optimizer));
   return out;
 }
@@ -201,6 +234,7 @@ Plan read_plan(ObjectReader r) {
   read_set(r, "recompute", kRecomputable, p.recompute);
   read_flag(r, "recompute_full", p.recompute_full);
   read_count(r, "recompute_layers", kLayersOrAll, p.recompute_layers);
+  read_count(r, "recompute_unit", {1, 1 << 16}, p.recompute_unit);
   read_set(r, "offload", kOffloadable, p.offload);
   read_count(r, "offload_layers", kLayersOrAll, p.offload_layers);
   read_flag(r, "flash_attention", p.flash_attention);
@@ -210,6 +244,7 @@ Plan read_plan(ObjectReader r) {
   read_count(r, "fsdp_group", kDegreeOrNone, p.fsdp_group);
   read_count(r, "optimizer_instances", kDegree, p.optimizer_instances);
   if (auto overlap = r.optional_object("overlap")) read_overlap(*overlap, p.overlap);
+  if (auto stash = r.optional_object("paged_stash")) read_stash(*stash, p.paged_stash);
   if (auto optimizer = r.optional_object("optimizer")) read_optimizer(*optimizer, p.optimizer);
   r.finish();
   return p;

@@ -11,6 +11,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/model_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/pipeline_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/feature_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/memory_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/offload_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/exchange_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/data_rules.cpp

@@ -30,6 +30,8 @@ struct GqaSizes {
 void set_heads(Op& op, const LocalShape& s, const AttentionSpec& a, const GqaSizes& z) {
   op.attr.batch = s.batch;
   op.attr.seq = s.seq;
+  op.attr.packed = s.packed;
+  op.attr.slowest = s.slowest;
   op.attr.heads = z.heads;
   op.attr.kv_groups = z.groups;
   op.attr.head_dim = z.d;

@@ -17,6 +17,8 @@ struct MlaSizes {
 void set_mla(Op& op, const LocalShape& s, const MlaSizes& z) {
   op.attr.batch = s.batch;
   op.attr.seq = s.seq;
+  op.attr.packed = s.packed;
+  op.attr.slowest = s.slowest;
   op.attr.heads = z.heads;
   op.attr.kv_groups = z.heads;
   op.attr.head_dim = z.dn + z.dr;

@@ -33,7 +33,7 @@ StageProgram assemble_stage(const ModelSpec& model, const Plan& plan, Runtime ru
     for (const PlacedLayer& p : placed) chunk.instances.push_back({p.variant, p.layer, {}});
   }
   lay_out_buckets(stage, model, plan, runtime);
-  add_step_ops(stage, plan, runtime);
+  add_step_ops(stage, model, plan, runtime);
   return stage;
 }
 

@@ -3,12 +3,36 @@
 // The recording builder: tensors, gradients and the operations that every block shares.
 #include "core/program/layer_builder.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace pleat {
 
 std::vector<Dim> norm_dims(const ModelSpec& m, std::int64_t width) {
   if (m.norm == NormKind::layer_norm) return {{2}, {width}};
   return {{width}};
 }
+
+namespace {
+
+// Of normally distributed work, the largest of n ranks': sigma sqrt(2 ln n) above the mean. Ranks of
+// an expert group wait for each other in every layer, the others at the end of the step.
+double slowest_rank(const ModelSpec& m, const WorkloadSpec& w, const Plan& p, double variation) {
+  const auto above = [](double sigma, double ranks) {
+    return ranks > 1 ? 1.0 + sigma * std::sqrt(2.0 * std::log(ranks)) : 1.0;
+  };
+  const double sigma = variation / std::sqrt(static_cast<double>(p.micro_batch));
+  const double together =
+      m.moe ? std::clamp<double>(static_cast<double>(p.expert.ep) * p.expert.etp /
+                                     (static_cast<double>(p.attention.tp) * p.attention.cp),
+                                 1.0, p.attention.dp)
+            : 1.0;
+  const double microbatches =
+      static_cast<double>(std::max<std::int64_t>(1, p.microbatches(w.global_batch)));
+  return above(sigma, together) * above(sigma / std::sqrt(microbatches), p.attention.dp / together);
+}
+
+}  // namespace
 
 LocalShape::LocalShape(const ModelSpec& m, const WorkloadSpec& w, const Plan& p)
     : model(m), plan(p), seq(w.seq_len), batch(p.micro_batch), tp(p.attention.tp),
@@ -20,6 +44,10 @@ LocalShape::LocalShape(const ModelSpec& m, const WorkloadSpec& w, const Plan& p)
   grad = p.optimizer.main_grads;
   residual = m.hidden * m.residual_streams;
   loss_scale = 1.0 / (static_cast<double>(w.global_batch) * static_cast<double>(w.seq_len));
+  if (w.documents.empty()) return;
+  const Packing packing = packing_of(w, cp);
+  packed = packing.mean_length;
+  slowest = slowest_rank(m, w, p, packing.variation);
 }
 
 LayerBuilder::LayerBuilder(LayerKind kind, const LocalShape& shape) : shape_(shape) {

@@ -28,6 +28,8 @@ struct LocalShape {
   DType act = DType::bf16;           // activations and weights
   DType grad = DType::fp32;          // main gradients
   double loss_scale = 1;             // 1 / tokens of the global batch
+  double packed = 0;                 // mean length of a token's document; 0: seq
+  double slowest = 1;                // scores of the slowest rank over the mean
   std::int64_t residual = 0;         // width between layers: h, times the streams
 };
 

@@ -46,6 +46,7 @@ struct Weight {
 
 struct LayerProgram {
   LayerKind kind = LayerKind::dense;
+  int layers = 1;  // more: decoder layers that are recomputed together
   std::vector<Tensor> tensors;
   std::vector<Op> forward, backward;
   std::vector<Weight> weights;
@@ -61,6 +62,9 @@ struct LayerProgram {
   }
   [[nodiscard]] const Tensor& tensor(TensorId id) const { return tensors[id.index()]; }
 };
+
+// Decoder layers in forward order as one: each reads what the one before wrote. `moe` if any is.
+[[nodiscard]] LayerProgram merge_layers(std::vector<LayerProgram>);
 
 // Derives `lives` from first write to last use. Called once, after the last pass.
 void compute_lifetimes(LayerProgram&);

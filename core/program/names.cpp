@@ -69,6 +69,8 @@ std::string name_of(OpKind kind) {
     case OpKind::grad_norm: return "grad_norm";
     case OpKind::clip: return "clip";
     case OpKind::adamw: return "adamw";
+    case OpKind::momentum: return "momentum";
+    case OpKind::newton_schulz: return "newton_schulz";
     case OpKind::copy: return "copy";
   }
   return "?";

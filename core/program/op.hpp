@@ -94,6 +94,8 @@ enum class OpKind : std::uint8_t {
   grad_norm,         // gradients … -> norm2[1] f32 (this rank's part, duplicates counted once)
   clip,              // norm2[1] -> scale[1]
   adamw,             // g, m, v, master, scale -> m, v, master, w
+  momentum,          // g, m, [master,] scale -> m [, master]
+  newton_schulz,     // workspace -> workspace: five iterations on `experts` matrices [m, n]
   copy,              // x -> y, converting the type
 };
 
@@ -115,7 +117,8 @@ inline constexpr std::size_t kStreams = 3;
 
 // Kind-specific numbers; unused ones stay zero.
 struct OpAttributes {
-  Dim m, n, k;                // gemm: rows, columns, depth; grouped: per rank totals
+  Dim m, n, k;                // gemm: rows, columns, depth; grouped: per rank totals. adamw, momentum,
+                              // copy: n elements of each operand
   bool transpose_a = false, transpose_b = false;
   bool accumulate = false;    // out[0] += result
   std::int64_t batch = 0, seq = 0;               // sequences of the microbatch, tokens of each
@@ -128,6 +131,8 @@ struct OpAttributes {
                               // 0: done inside a neighbouring kernel (exchanges too)
   std::int64_t width = 0;     // slice_norm: columns normalised; grouped_gemm: columns of one expert's B
   std::int64_t window = 0;    // attention: keys a query reaches, its own included; 0: all before it
+  double packed = 0;          // attention: mean length of the document a token lies in; 0: seq
+  double slowest = 1;         // attention: work of the slowest rank over the mean
   double flops = 0;           // token_mixing: its work, which no shape tells
   double wire = 1;            // exchanges: bytes that travel over those of the tensors
   double eps = 0, scale = 1;  // norms; attention and loss scale
@@ -143,6 +148,7 @@ struct Op {
   Stream stream = Stream::compute;
   bool in_pieces = false;     // an exchange in pieces beside the op that reads or makes its tensor
   bool host_sync = false;     // the host reads a result: no CUDA graph may contain it
+  bool on_host = false;       // the CPU's work
   std::vector<TensorId> in, out;
   OpAttributes attr;
 };

@@ -45,9 +45,13 @@ struct BucketState {
   std::int64_t buffer_elements = 0;  // expert biases and other buffers, at the end of `weights`
   std::int64_t shard_elements = 0;   // optimizer shard of this rank, padded: ceil(elements / shards)
   int shards = 1;
+  std::int64_t narrow_elements = 0;  // read by narrow products
+  // Of the shard: state and step are the host's; state comes from host memory for the step.
+  std::int64_t host_elements = 0, reloaded_elements = 0;
   std::int64_t replicated_elements = 0;  // first elements of the bucket: also summed over tp
   TensorId weights, gradients, main_params, exp_avg, exp_avg_sq;
   bool has_main_params = false;      // else the weights are the fp32 master
+  bool has_second_moment = true;
 };
 
 struct StageProgram {
@@ -57,7 +61,7 @@ struct StageProgram {
   std::vector<Slot> order;
   // Step level: tensors, what runs before the first slot and after the last one.
   std::vector<Tensor> state;
-  std::vector<BucketState> buckets;   // indexed by Bucket
+  std::vector<BucketState> buckets;   // indexed by Bucket; with Muon two more, of their matrices
   TensorId loss;                      // [1] f32, this stage's summed loss
   std::vector<Op> prologue, epilogue; // operate on `state`
   std::vector<StepLifetime> step_lives;

@@ -13,6 +13,9 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/build_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/compile.cpp
   ${CMAKE_CURRENT_LIST_DIR}/stage_composition.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/buckets.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/merge_layers.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/muon.cpp
   ${CMAKE_CURRENT_LIST_DIR}/step_ops.cpp
   ${CMAKE_CURRENT_LIST_DIR}/step_walk.cpp
   ${CMAKE_CURRENT_LIST_DIR}/print.cpp

@@ -3,6 +3,7 @@
 #include "core/program/stage_composition.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/plan/layout.hpp"
 #include "core/program/passes/megatron_buffers.hpp"
@@ -70,7 +71,12 @@ std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan&
           !plan.recompute_full || plan.recompute_layers == 0 ||
           place_in_chunk < plan.recompute_layers;
       variant.offload = place_in_chunk < plan.offload_layers;
-      place(stage, variant, l);
+      const std::int64_t first = l;
+      while (l + 1 < v.first_layer + v.layers && l + 1 - first < plan.recompute_unit) {
+        ++l;
+        variant.more.push_back({model.is_moe(l), model.traits(l)});
+      }
+      place(stage, variant, first);
     }
     if (v.mtp) place(stage, {LayerKind::mtp, model.is_moe(L - 1)}, L + 1);
     if (v.loss) place(stage, {LayerKind::head, false, mtp_before}, L);
@@ -90,13 +96,19 @@ bool same_layers(const StageComposition& a, const StageComposition& b) {
 }
 
 LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const LayerVariant& variant) {
-  LayerProgram layer = build(shape, variant);
-  if (runtime == Runtime::megatron) add_megatron_buffers(layer, shape.plan);
-  apply_precision(layer, shape.plan);
+  std::vector<LayerProgram> unit{build(shape, variant)};
+  for (const UnitLayer& next : variant.more) {
+    unit.push_back(build_decoder_layer(shape, next.moe, next.traits));
+  }
+  for (LayerProgram& layer : unit) {
+    if (runtime == Runtime::megatron) add_megatron_buffers(layer, shape.plan);
+    apply_precision(layer, shape.plan);
+  }
+  LayerProgram layer = merge_layers(std::move(unit));
   if (variant.recompute) apply_recompute(layer, shape.plan, runtime);
   apply_narrow_exchange(layer, shape.plan);
   apply_offload(layer, shape.plan, variant.offload);
-  apply_sharding(layer, shape.plan);
+  apply_sharding(layer, shape.plan, runtime);
   if (runtime == Runtime::megatron) apply_overlap(layer, shape.plan);
   if (splits_backward(shape.plan.schedule)) split_backward(layer);
   compute_lifetimes(layer);

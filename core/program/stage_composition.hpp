@@ -11,6 +11,13 @@
 
 namespace pleat {
 
+// A decoder layer that is recomputed together with the one before.
+struct UnitLayer {
+  bool moe = false;
+  LayerTraits traits = {};
+  auto operator<=>(const UnitLayer&) const = default;
+};
+
 // What tells the layers of one model and plan apart.
 struct LayerVariant {
   LayerKind kind = LayerKind::dense;
@@ -19,6 +26,7 @@ struct LayerVariant {
   bool recompute = true;  // as the plan says; false: beyond the first recompute_layers
   bool offload = false;   // among the first offload_layers
   LayerTraits traits = {};  // of a decoder layer
+  std::vector<UnitLayer> more = {};  // the further layers of its unit of recompute
   auto operator<=>(const LayerVariant&) const = default;
 };
 

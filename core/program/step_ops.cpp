@@ -1,52 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Buckets and the optimizer step. ZeRO-1 is the step pass here: it turns the gradient all-reduce into
-// a reduce-scatter, shrinks the optimizer state to a shard and appends the parameter all-gather.
-// Several instances of the shards sum theirs across; DualPipe's two copies of a stage share one
-// more level of shards.
+// The optimizer's step. ZeRO-1 is the step pass here: it turns the gradient all-reduce into a
+// reduce-scatter, works on a shard of the state and appends the parameter all-gather.
+// Several instances of the shards sum theirs across; DualPipe's two copies of a stage share one more
+// level of shards.
 #include "core/program/step_ops.hpp"
 
-#include <optional>
+#include <algorithm>
+#include <utility>
+
+#include "core/plan/rank_map.hpp"
+#include "core/program/step_state.hpp"
 
 #include "core/plan/rank_map.hpp"
 
 namespace pleat {
 namespace {
-
-TensorId add_state(StageProgram& stage, const std::string& name, TensorClass cls, DType dtype,
-                   std::vector<Dim> shape) {
-  stage.state.push_back({name, cls, dtype, std::move(shape)});
-  return TensorId{static_cast<int>(stage.state.size()) - 1};
-}
-
-template <class Visit>  // visit(layer, weight, slot) in forward order
-void for_each_weight(StageProgram& stage, Visit visit) {
-  for (ChunkProgram& chunk : stage.chunks) {
-    for (LayerInstance& instance : chunk.instances) {
-      const LayerProgram& layer = stage.program(instance);
-      instance.slots.resize(layer.weights.size());
-      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-        visit(layer, layer.weights[i], instance.slots[i]);
-      }
-    }
-  }
-}
-
-// Bytes of the weights as the GEMMs read them: narrow types keep a row-wise and a column-wise copy.
-DType weight_dtype(Precision precision, std::int64_t& copies) {
-  copies = 1;
-  switch (precision) {
-    case Precision::fp32: return DType::fp32;
-    case Precision::fp16:
-    case Precision::bf16:
-    case Precision::nvfp4: return DType::bf16;  // fp4 copies are made per use
-    case Precision::fp8:
-    case Precision::fp8_delayed:
-    case Precision::fp8_block: copies = 2; return DType::fp8;
-    case Precision::mxfp8: copies = 2; return DType::mxfp8;
-  }
-  return DType::fp32;
-}
 
 Op step_op(OpKind kind, const std::string& name, Module module, std::vector<TensorId> in,
            std::vector<TensorId> out, Group group = Group::none) {
@@ -61,14 +30,8 @@ Op step_op(OpKind kind, const std::string& name, Module module, std::vector<Tens
   return op;
 }
 
-// The table of an embedding, a prediction layer, or a tied head.
-bool is_table(const LayerProgram& layer, const Weight& w, const ModelSpec& model) {
-  const std::string& name = layer.tensor(w.weight).name;
-  return name == "W.embedding" || (model.tied_embeddings && name == "W.head");
-}
-
 // Bytes that travel over those kept.
-double wire_of(const OptimizerDTypes& types) {
+double wire_of(const OptimizerPlan& types) {
   if (!types.grad_reduce) return 1;
   return static_cast<double>(bytes_of(*types.grad_reduce, 1)) /
          static_cast<double>(bytes_of(types.main_grads, 1));
@@ -78,7 +41,7 @@ double wire_of(const OptimizerDTypes& types) {
 class BucketSync {
  public:
   BucketSync(const Plan& plan, const BucketState& b, std::size_t index, const std::string& name)
-      : plan_(plan), b_(b), name_(name), groups_(shard_groups(plan, index == 1)) {
+      : plan_(plan), b_(b), name_(name), groups_(shard_groups(plan, index % 2 == 1)) {
     const int inner = group_size(plan, groups_.shard);
     sharded_ = plan.sharding != Sharding::none;
     whole_ = inner <= 1;
@@ -136,77 +99,171 @@ class BucketSync {
   std::int64_t share_ = 0;
 };
 
-std::string bucket_name(std::size_t bucket) { return bucket == 0 ? "dense" : "expert"; }
+// The part of a bucket's shard that one kind of step works on, with its state.
+struct Segment {
+  std::string suffix;  // of names: "", ".reloaded", ".host"
+  std::int64_t elements = 0;
+  TensorId main_params, exp_avg, exp_avg_sq;
+  bool on_host = false;
+};
+
+class OptimizerStep {
+ public:
+  OptimizerStep(StageProgram& stage, const ModelSpec& model, const Plan& plan, std::size_t bucket,
+                TensorId scale)
+      : stage_(stage), model_(model), plan_(plan), index_(bucket), scale_(scale),
+        name_(bucket_name(bucket)) {}
+
+  void append() {
+    const std::int64_t host = bucket().host_elements, reloaded = bucket().reloaded_elements;
+    const std::int64_t resident = bucket().shard_elements - host - reloaded;
+    if (resident > 0) {
+      step({"", resident, bucket().main_params, bucket().exp_avg, bucket().exp_avg_sq});
+    }
+    if (reloaded > 0) step_with_reloaded_state(reloaded);
+    if (host > 0) step_on_host(host);
+  }
+
+ private:
+  [[nodiscard]] const BucketState& bucket() const { return stage_.buckets[index_]; }
+
+  Op& push(OpKind kind, const std::string& name, std::vector<TensorId> in,
+           std::vector<TensorId> out) {
+    stage_.epilogue.push_back(step_op(kind, name_ + name, Module::optimizer, std::move(in),
+                                      std::move(out)));
+    return stage_.epilogue.back();
+  }
+
+  [[nodiscard]] int last_op() const { return static_cast<int>(stage_.epilogue.size()) - 1; }
+
+  // State like the bucket's own, of `elements`, in device or host memory.
+  Segment add_segment(const std::string& suffix, std::int64_t elements, TensorClass cls) {
+    const OptimizerPlan& o = plan_.optimizer;
+    Segment s{suffix, elements, bucket().weights, {}, {}};
+    const auto add = [&](const char* what, DType type) {
+      return add_state(stage_, name_ + suffix + what, cls, type, {{elements}});
+    };
+    if (bucket().has_main_params) s.main_params = add(".main_params", o.main_params);
+    s.exp_avg = add(".exp_avg", o.exp_avg);
+    if (bucket().has_second_moment) s.exp_avg_sq = add(".exp_avg_sq", o.exp_avg_sq);
+    return s;
+  }
+
+  [[nodiscard]] std::vector<TensorId> state_of(const Segment& s) const {
+    std::vector<TensorId> ids;
+    if (bucket().has_main_params) ids.push_back(s.main_params);
+    ids.push_back(s.exp_avg);
+    if (bucket().has_second_moment) ids.push_back(s.exp_avg_sq);
+    return ids;
+  }
+
+  void step(const Segment& s) {
+    if (of_matrices(index_)) return muon(s);
+    const TensorId gradients = s.on_host ? host_gradients_ : bucket().gradients;
+    const bool adam = bucket().has_second_moment;
+    std::vector<TensorId> in{gradients, s.exp_avg}, out{s.exp_avg};
+    if (adam) {
+      in.push_back(s.exp_avg_sq);
+      out.push_back(s.exp_avg_sq);
+    }
+    in.push_back(s.main_params);
+    in.push_back(scale_);
+    out.push_back(s.main_params);
+    if (plan_.optimizer.main_params == DType::remainder16) {  // the upper half is the weight itself
+      in.push_back(bucket().weights);
+      out.push_back(bucket().weights);
+    }
+    Op& op = push(adam ? OpKind::adamw : OpKind::momentum, s.suffix + (adam ? ".adamw" : ".sgd"),
+                  std::move(in), std::move(out));
+    op.attr.n = {s.elements};
+    op.on_host = s.on_host;
+    if (plan_.optimizer.kind == OptimizerKind::lamb) {
+      // Norms of every parameter and of its step, for the trust ratio.
+      push(OpKind::copy, s.suffix + ".trust_ratio", {s.main_params, s.exp_avg}, {}).attr.n =
+          {s.elements};
+    }
+    if (!s.on_host) cast(s);
+  }
+
+  void cast(const Segment& s) {
+    if (!bucket().has_main_params || plan_.optimizer.main_params == DType::remainder16) return;
+    push(OpKind::copy, s.suffix + ".cast", {s.main_params}, {bucket().weights}).attr.n =
+        {s.elements};
+  }
+
+  // Momentum, whole matrices from the tensor-parallel peers, five Newton-Schulz iterations of those
+  // this rank owns, and the step (mcore optimizer/muon.py, tensor-parallel mode duplicated).
+  void muon(const Segment& s) {
+    push(OpKind::momentum, s.suffix + ".momentum", {bucket().gradients, s.exp_avg, scale_},
+         {s.exp_avg})
+        .attr.n = {s.elements};
+    const int split = index_ % 2 == 0 ? plan_.attention.tp : plan_.expert.etp;
+    if (split > 1) {
+      Op& gather = push(OpKind::all_gather, ".gather_matrices", {s.exp_avg}, {s.exp_avg});
+      gather.group = index_ % 2 == 0 ? Group::tp : Group::etp;
+      gather.attr.n = {s.elements * split};
+    }
+    const std::vector<MatrixShape> owned = owned_matrices(stage_, model_, plan_, index_);
+    std::int64_t largest = 0;
+    for (const MatrixShape& m : owned) largest = std::max(largest, m.rows * m.columns);
+    const TensorId workspace = add_state(stage_, name_ + ".workspace", TensorClass::step_scratch,
+                                         DType::fp32, {{3}, {largest}});
+    const int first = last_op() + 1;
+    for (std::size_t i = 0; i < owned.size(); ++i) {
+      Op& op = push(OpKind::newton_schulz, ".newton_schulz." + std::to_string(i), {workspace},
+                    {workspace});
+      op.attr.m = {owned[i].rows};
+      op.attr.n = {owned[i].columns};
+      op.attr.experts = owned[i].count;
+      op.attr.math = DType::bf16;
+    }
+    push(OpKind::copy, s.suffix + ".apply", {workspace, s.main_params}, {s.main_params}).attr.n =
+        {s.elements};
+    stage_.step_lives.push_back({workspace, first, last_op()});
+    cast(s);
+  }
+
+  // The state is in host memory between steps.
+  void step_with_reloaded_state(std::int64_t elements) {
+    const Segment s = add_segment(".reloaded", elements, TensorClass::optimizer_state);
+    add_segment(".kept_on_host", elements, TensorClass::host_state);
+    const int first = last_op() + 1;
+    for (TensorId id : state_of(s)) push(OpKind::reload, reload_name(id), {}, {id});
+    step(s);
+    for (TensorId id : state_of(s)) push(OpKind::offload, reload_name(id) + ".back", {id}, {});
+    for (TensorId id : state_of(s)) stage_.step_lives.push_back({id, first, last_op()});
+  }
+  [[nodiscard]] std::string reload_name(TensorId id) const {
+    return stage_.state[id.index()].name.substr(name_.size()) + ".reload";
+  }
+
+  // Gradients to the host, its step, the new weights back. Overlapped, the host's work hides the
+  // transfers or they hide it (mcore optimizer/cpu_offloading/hybrid_optimizer.py).
+  void step_on_host(std::int64_t elements) {
+    host_gradients_ = add_state(stage_, name_ + ".host.gradients", TensorClass::host_state,
+                                plan_.optimizer.main_grads, {{elements}});
+    Segment s = add_segment(".host", elements, TensorClass::host_state);
+    s.on_host = true;
+    const TensorId weights = add_state(stage_, name_ + ".host.weights", TensorClass::host_state,
+                                       DType::bf16, {{elements}});
+    const Stream stream = plan_.optimizer.cpu_offload_overlapped ? Stream::copy : Stream::compute;
+    push(OpKind::offload, ".host.gradients", {host_gradients_}, {}).stream = stream;
+    step(s);
+    push(OpKind::reload, ".host.weights", {}, {weights}).stream = stream;
+  }
+
+  StageProgram& stage_;
+  const ModelSpec& model_;
+  const Plan& plan_;
+  std::size_t index_;
+  TensorId scale_, host_gradients_;
+  std::string name_;
+};
 
 }  // namespace
 
-void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& plan,
-                     Runtime runtime) {
-  stage.buckets.assign(2, {});
-  std::optional<WeightSlot> table;  // shared
-  auto place = [&](auto wanted) {
-    for_each_weight(stage, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
-      if (w.buffer || !wanted(w)) return;
-      const bool shared = runtime == Runtime::megatron && is_table(layer, w, model);
-      if (shared && table) {
-        slot = *table;
-        return;
-      }
-      BucketState& bucket = stage.buckets[static_cast<std::size_t>(w.bucket)];
-      slot = {w.bucket, bucket.elements};
-      bucket.elements += w.elements;
-      if (shared) table = slot;
-    });
-  };
-  place([](const Weight& w) { return w.replicated_over_tp; });
-  for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;
-  place([](const Weight& w) { return !w.replicated_over_tp; });
-
-  const bool sharded = plan.sharding != Sharding::none;
-  const int stage_copies = group_size(plan, Group::copies);
-  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
-    const Group group = shard_groups(plan, i == 1).shard;
-    stage.buckets[i].shards = sharded ? group_size(plan, group) * stage_copies : 1;
-  }
-  for (BucketState& b : stage.buckets) {
-    b.shard_elements = (b.elements + b.shards - 1) / b.shards;
-  }
-  for_each_weight(stage, [&](const LayerProgram&, const Weight& w, WeightSlot& slot) {
-    if (!w.buffer) return;
-    BucketState& b = stage.buckets[static_cast<std::size_t>(w.bucket)];
-    slot = {w.bucket, b.shards * b.shard_elements + b.buffer_elements};
-    b.buffer_elements += w.elements;
-  });
-
-  std::int64_t copies = 1;
-  const DType dtype = weight_dtype(plan.precision, copies);
-  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
-    BucketState& b = stage.buckets[i];
-    if (b.elements == 0) continue;
-    const std::string name = bucket_name(i);
-    const Dim padded{b.shards * b.shard_elements};
-    const Dim shard{b.shard_elements};
-    const Dim weights{copies * (plan.sharding == Sharding::zero3 ? shard.n : padded.n) +
-                      b.buffer_elements};
-    const bool whole_gradient = plan.sharding == Sharding::none || plan.sharding == Sharding::zero1;
-    b.weights = add_state(stage, name + ".weights", TensorClass::weight, dtype, {weights});
-    b.gradients = add_state(stage, name + ".gradients", TensorClass::gradient,
-                            plan.optimizer.main_grads, {whole_gradient ? padded : shard});
-    b.has_main_params = dtype != DType::fp32;
-    b.main_params = b.weights;
-    if (b.has_main_params) {
-      b.main_params = add_state(stage, name + ".main_params", TensorClass::optimizer_state,
-                                plan.optimizer.main_params, {shard});
-    }
-    b.exp_avg = add_state(stage, name + ".exp_avg", TensorClass::optimizer_state,
-                          plan.optimizer.exp_avg, {shard});
-    b.exp_avg_sq = add_state(stage, name + ".exp_avg_sq", TensorClass::optimizer_state,
-                             plan.optimizer.exp_avg_sq, {shard});
-  }
-  stage.loss = add_state(stage, "loss", TensorClass::optimizer_state, DType::fp32, {{1}});
-}
-
-void add_step_ops(StageProgram& stage, const Plan& plan, Runtime runtime) {
+void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
+                  Runtime runtime) {
   stage.prologue.push_back(
       step_op(OpKind::zero, "zero.loss", Module::optimizer, {}, {stage.loss}));
   std::vector<TensorId> gradients;
@@ -241,15 +298,8 @@ void add_step_ops(StageProgram& stage, const Plan& plan, Runtime runtime) {
   for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
     const BucketState& b = stage.buckets[i];
     if (b.elements == 0) continue;
-    const std::string name = bucket_name(i);
-    stage.epilogue.push_back(step_op(OpKind::adamw, name + ".adamw", Module::optimizer,
-                                     {b.gradients, b.exp_avg, b.exp_avg_sq, b.main_params, scale},
-                                     {b.exp_avg, b.exp_avg_sq, b.main_params}));
-    if (b.has_main_params) {
-      stage.epilogue.push_back(step_op(OpKind::copy, name + ".cast", Module::optimizer,
-                                       {b.main_params}, {b.weights}));
-    }
-    BucketSync(plan, b, i, name).gather(stage.epilogue);
+    OptimizerStep(stage, model, plan, i, scale).append();
+    BucketSync(plan, b, i, bucket_name(i)).gather(stage.epilogue);
   }
   // fp32 gradients of the shard, from before the norm until the next step's zero_grad (mcore
   // optimizer/distrib_optimizer.py _copy_model_grads_to_main_grads). fp32 gradients are views. The

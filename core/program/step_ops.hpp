@@ -11,8 +11,9 @@ namespace pleat {
 // one embedding table on a stage: tied heads and prediction layers share it.
 void lay_out_buckets(StageProgram&, const ModelSpec&, const Plan&, Runtime);
 
-// Zeroing, gradient reduction, clipping, AdamW and, sharded (ZeRO-1), the parameter gather.
+// Zeroing, gradient reduction, clipping, the optimizer's step on device or host and, sharded
+// (ZeRO-1), the parameter gather.
 // Megatron copies narrow gradients to fp32 for the optimizer.
-void add_step_ops(StageProgram&, const Plan&, Runtime);
+void add_step_ops(StageProgram&, const ModelSpec&, const Plan&, Runtime);
 
 }  // namespace pleat

@@ -30,6 +30,8 @@ struct Dim {
 // Values of the symbols for one (microbatch, layer).
 struct Binding {
   std::int64_t routed = 0;
+  // With a paged stash: rows that a pass has room for, and that are kept between the passes; 0: routed.
+  std::int64_t room = 0, stashed = 0;
   [[nodiscard]] std::int64_t value(Dim d) const {
     return d.symbol == Symbol::routed ? d.n * routed : d.n;
   }
@@ -39,6 +41,7 @@ enum class TensorClass : std::uint8_t {
   weight,           // view into a parameter bucket; lives as long as the step program
   gradient,         // view into a gradient bucket
   optimizer_state,  // step level
+  host_state,       // step level, in host memory
   activation,       // instance per (microbatch, chunk, layer); has a Lifetime
   step_scratch,     // step level; has a StepLifetime in the epilogue. In a layer program: the
                     // stage's loss accumulator (StageProgram::loss)

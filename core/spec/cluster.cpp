@@ -69,6 +69,11 @@ int optional_count(ObjectReader& reader, const std::string& key) {
   return static_cast<int>(sourced_integer(reader, key, kGpuCount));
 }
 
+template <class Q>
+Q optional_sourced(ObjectReader& reader, const std::string& key) {
+  return reader.find(key) == nullptr ? Q(0) : sourced_quantity<Q>(reader, key);
+}
+
 }  // namespace
 
 ClusterSpec read_cluster(const std::string& text, const std::string& file_name) {
@@ -80,6 +85,9 @@ ClusterSpec read_cluster(const std::string& text, const std::string& file_name) 
   cluster.name = reader.text("name");
   cluster.gpu = read_cluster_gpu(reader);
   cluster.gpus_per_node = static_cast<int>(sourced_integer(reader, "gpus_per_node", kGpuCount));
+  cluster.host_memory = optional_sourced<Bytes>(reader, "host_memory");
+  cluster.host_memory_bandwidth =
+      optional_sourced<BytesPerSecond>(reader, "host_memory_bandwidth");
   cluster.max_gpus = optional_count(reader, "max_gpus");
   cluster.tiers = read_tiers(reader);
   cluster.shared_cores = optional_count(reader, "shared_cores");

@@ -39,6 +39,8 @@ struct ClusterSpec {
   std::string name;
   GpuSpec gpu;
   int gpus_per_node = 8;
+  Bytes host_memory;                    // of a node; 0: not said
+  BytesPerSecond host_memory_bandwidth; // of a node; 0: not said
   int max_gpus = 0;  // 0: as many as asked for
   std::vector<NetworkTier> tiers;
   // Ranks that share one processor's cores (localhost): compute and memory rates are divided by

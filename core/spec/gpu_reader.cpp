@@ -53,6 +53,7 @@ FlopsPerSecond GpuSpec::peak(DType type) const {
     case DType::fp32:
       return peak_fp32;
     case DType::bf16:
+    case DType::fp16:
       return peak_bf16;
     case DType::fp8:
     case DType::mxfp8:
@@ -62,6 +63,7 @@ FlopsPerSecond GpuSpec::peak(DType type) const {
     case DType::i32:
     case DType::i64:
     case DType::u8:
+    case DType::remainder16:
       return FlopsPerSecond(0);  // no arithmetic is priced in these
   }
   return FlopsPerSecond(0);

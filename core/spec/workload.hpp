@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace pleat {
 
@@ -18,7 +19,21 @@ struct WorkloadSpec {
   double imbalance = 1.0;  // slowest rank's routed tokens over the mean, for natural routing
   // Expected slow-down of the slowest rank over the mean, 0.02: 2%; every synchronous step waits.
   double straggler_slowdown = 0;
+  // Lengths of the documents that a sequence is packed from, equally frequent; empty: each sequence
+  // is one document. Attention does not look across documents.
+  std::vector<std::int64_t> documents = {};
   bool operator==(const WorkloadSpec&) const = default;
 };
+
+// Packing of sequences: what attention sees of it (core/spec/packing.cpp).
+struct Packing {
+  double mean_length = 0;    // of the document a token lies in: sum l^2 / sum l
+  double variation = 0;      // standard deviation over mean of sum l^2, between sequences
+};
+// Documents longer than the sequence are cut to it; context parallelism pads each to a multiple of
+// 2 cp. Without documents: {seq_len, 0}.
+[[nodiscard]] Packing packing_of(const WorkloadSpec&, int cp);
+// The mean length in whole tokens: what model FLOPs count attention by.
+[[nodiscard]] std::int64_t attended_length(const WorkloadSpec&);
 
 }  // namespace pleat

@@ -4,7 +4,7 @@
 
 namespace pleat {
 
-std::int64_t checkpoint_bytes_per_parameter(Precision precision, const OptimizerDTypes& types) {
+std::int64_t checkpoint_bytes_per_parameter(Precision precision, const OptimizerPlan& types) {
   const std::int64_t moments = bytes_of(types.exp_avg, 1) + bytes_of(types.exp_avg_sq, 1);
   const auto with_copy = [&](std::int64_t weight) {
     return weight + bytes_of(types.main_params, 1) + moments;

@@ -13,7 +13,7 @@ namespace pleat {
 // Weights as trained, the optimizer's own copy and two moments; every parameter once, whatever the
 // sharding. bf16 with fp32 states: 2 + 4 + 8 = 14. fp32 has no copy: 4 + 8. The fp8 kinds are saved
 // in bf16.
-[[nodiscard]] std::int64_t checkpoint_bytes_per_parameter(Precision, const OptimizerDTypes&);
+[[nodiscard]] std::int64_t checkpoint_bytes_per_parameter(Precision, const OptimizerPlan&);
 
 struct SaveTimes {
   Seconds stall;   // the loop is blocked

@@ -4,6 +4,8 @@
 // (docs/MODEL.md section 7.2): 2 b s^2 n (dqk + dv)/2 and 2 b s^2 n (3 dqk + 2 dv)/2.
 // With a window of W keys W - W(W-1)/(2s) are read on average instead of s/2. Recurrences and
 // attention over selected keys say their work themselves.
+#include <algorithm>
+
 #include "simulator/cost/op_work.hpp"
 
 namespace pleat {
@@ -11,8 +13,10 @@ namespace pleat {
 namespace {
 
 double keys_per_query(const OpAttributes& attr) {
-  const double s = static_cast<double>(attr.seq), w = static_cast<double>(attr.window);
-  return attr.window == 0 || attr.window >= attr.seq ? s / 2.0 : w - w * (w - 1.0) / (2.0 * s);
+  // Packed: the document a token lies in stands for all.
+  const double all = static_cast<double>(attr.seq), w = static_cast<double>(attr.window);
+  const double s = attr.packed > 0 ? std::min(attr.packed, all) : all;
+  return attr.window == 0 || w >= s ? s / 2.0 : w - w * (w - 1.0) / (2.0 * s);
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ GemmMath math_class(DType math, Precision precision) {
     case DType::nvfp4: return GemmMath::nvfp4;
     case DType::fp32:
     case DType::bf16:
+    case DType::fp16:
+    case DType::remainder16:
     case DType::i32:
     case DType::i64:
     case DType::u8: return GemmMath::bf16;

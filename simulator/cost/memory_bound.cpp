@@ -13,6 +13,25 @@ double bytes_of_operand(const std::vector<Tensor>& tensors, TensorId id, const B
   return static_cast<double>(tensors[id.index()].bytes(binding));
 }
 
+// Operations of the optimizer's step may work on a part of their operands: `n` elements of each.
+bool on_part(const Op& op) {
+  const bool step = op.kind == OpKind::adamw || op.kind == OpKind::momentum ||
+                    op.kind == OpKind::copy;
+  return step && op.attr.n != Dim{};
+}
+
+double bytes_of_part(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding) {
+  double bytes = 0;
+  for (const auto* ids : {&op.in, &op.out}) {
+    for (TensorId id : *ids) {
+      const Tensor& t = tensors[id.index()];
+      const std::int64_t elements = std::min(t.elements(binding), binding.value(op.attr.n));
+      bytes += static_cast<double>(bytes_of(t.dtype, elements));
+    }
+  }
+  return bytes;
+}
+
 // `columns` of every row of the operand.
 double bytes_of_columns(const std::vector<Tensor>& tensors, TensorId id, const Binding& binding,
                         std::int64_t columns) {
@@ -57,7 +76,8 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::unpermute:
     case OpKind::unpermute_bwd: return KernelClass::permute;
     case OpKind::quantize: return KernelClass::quantize;
-    case OpKind::adamw: return KernelClass::optimizer;
+    case OpKind::adamw:
+    case OpKind::momentum: return KernelClass::optimizer;
     case OpKind::load_tokens:
     case OpKind::load_labels:
     case OpKind::embedding:
@@ -81,6 +101,7 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::attention_bwd:
     case OpKind::mla_attention:
     case OpKind::mla_attention_bwd:
+    case OpKind::newton_schulz:
     case OpKind::token_mixing:
     case OpKind::token_mixing_bwd:
     case OpKind::offload:
@@ -124,7 +145,8 @@ Bytes quantize_extra(const Op& op, const std::vector<Tensor>& tensors, const Bin
 
 OpWork memory_bound_work(const Op& op, const std::vector<Tensor>& tensors,
                          const Binding& binding) {
-  double bytes = operand_bytes(op, tensors, binding).base();
+  double bytes = on_part(op) ? bytes_of_part(op, tensors, binding)
+                             : operand_bytes(op, tensors, binding).base();
   if (op.kind == OpKind::embedding) {  // tokens, W -> x: one row of W per token
     bytes += bytes_of_rows(tensors, op.in[1], op.out[0], binding) -
              bytes_of_operand(tensors, op.in[1], binding);

@@ -92,6 +92,10 @@ struct DispatchWork {
 // The same under the group-limited routing that the op's attributes say.
 [[nodiscard]] double distinct_units(int units, const OpAttributes&);
 
+// Muon's orthogonalisation: five iterations of X X^T, its square and a product with X on each of the
+// op's matrices, one after the other.
+[[nodiscard]] OpCost newton_schulz_cost(const Op&, const ClusterView&, const Profile&);
+
 [[nodiscard]] CostClass class_of(const Op&);
 
 }  // namespace pleat

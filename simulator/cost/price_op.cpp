@@ -56,6 +56,7 @@ const char* name_of(CostClass cls) {
 }
 
 CostClass class_of(const Op& op) {
+  if (op.on_host) return CostClass::offload;
   switch (op.kind) {
     case OpKind::gemm: return CostClass::gemm;
     case OpKind::grouped_gemm: return CostClass::grouped_gemm;
@@ -119,6 +120,8 @@ CostClass class_of(const Op& op) {
     case OpKind::grad_norm:
     case OpKind::clip:
     case OpKind::adamw:
+    case OpKind::momentum:
+    case OpKind::newton_schulz:
     case OpKind::copy:
       return op.phase == Phase::step ? CostClass::optimizer : CostClass::memory_bound;
   }
@@ -160,6 +163,24 @@ double sharing_slowdown(const ClusterView& view, const Profile& profile) {
   return static_cast<double>(view.ranks) / cores * profile.sharing_penalty;
 }
 
+// The optimizer's step on the CPU: bytes over this rank's share of the node's memory rate.
+OpCost host_cost(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
+                 const ClusterView& view) {
+  // Assumption: an AdamW of vector instructions on all cores (DeepSpeed's and torch's fused ones)
+  // reaches half of it.
+  constexpr double kShareOfRate = 0.5;
+  const ClusterSpec& cluster = *view.cluster;
+  const BytesPerSecond rate = cluster.host_memory_bandwidth > BytesPerSecond(0)
+                                  ? cluster.host_memory_bandwidth / cluster.gpus_per_node
+                                  : cluster.gpu.host_link;
+  const Bytes bytes = memory_bound_work(op, tensors, binding).bytes;
+  return {.time = rate > BytesPerSecond(0) ? bytes / (rate * kShareOfRate) : Seconds(0),
+          .cls = CostClass::offload,
+          .flops = {},
+          .bytes = bytes,
+          .source = SourceClass::datasheet};
+}
+
 // Over the host link, which nothing else uses.
 OpCost offload_cost(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
                     const ClusterView& view) {
@@ -182,6 +203,8 @@ OpCost offload_cost(const Op& op, const std::vector<Tensor>& tensors, const Bind
 
 OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
                 const ClusterView& view, const Profile& profile) {
+  if (op.on_host) return host_cost(op, tensors, binding, view);
+  if (op.kind == OpKind::newton_schulz) return newton_schulz_cost(op, view, profile);
   const CostClass cls = class_of(op);
   OpWork work;
   switch (cls) {
@@ -216,7 +239,8 @@ OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding&
         usable_peak(gpu, math) * clock_of(profile.sustained_clock, work.kernel, math);
     price = {kernel_time(curve, work.flops, work.bytes, peak, gpu.memory_bandwidth), curve.source};
   }
-  return {.time = price->time * sharing_slowdown(view, profile),
+  const double slowest = cls == CostClass::attention ? op.attr.slowest : 1.0;
+  return {.time = price->time * (sharing_slowdown(view, profile) * slowest),
           .cls = cls,
           .flops = work.flops,
           .bytes = work.bytes,

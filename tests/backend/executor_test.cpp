@@ -73,6 +73,25 @@ TEST(Supported, RefusesOrdersAndExchangesThatAreOnlyPriced) {
             "other\n  hint: set overlap.tile_level to false");
 }
 
+TEST(Supported, RefusesWhatItsStepAndItsMemoryCannotDo) {
+  Program program = program_of(fp32_plan());
+  program.plan.optimizer.kind = OptimizerKind::muon;
+  program.plan.optimizer.state_offload = 0.5;
+  program.plan.recompute_unit = 2;
+  program.plan.paged_stash = {.buffer = 1.1, .capacity = 1.5};
+  program.workload.documents = {16};
+  try {
+    static_cast<void>(train(program, test::small_config()));
+    FAIL();
+  } catch (const ConfigError& e) {
+    ASSERT_EQ(e.diagnostics().size(), 5U);
+    EXPECT_EQ(to_text(e.diagnostics()[0]),
+              "error: optimizer.kind: this backend steps with adamw (got muon)\n"
+              "  hint: use --optimizer adamw");
+    EXPECT_EQ(e.diagnostics()[4].path, "workload.documents");
+  }
+}
+
 TEST(Execution, ReportsATensorWithoutALifetime) {
   Program program = program_of(fp32_plan());
   LayerProgram& layer = program.stages[0].layers[1];

@@ -41,6 +41,26 @@ TEST(PlanFlags, MemoryAndPrecision) {
   EXPECT_EQ(written({"--offload-layers", "5"}).plan.offload_layers, 5);
 }
 
+TEST(PlanFlags, Optimizer) {
+  const PlanDocument d =
+      written({"--optimizer", "adam", "--main-params-dtype", "remainder16", "--exp-avg-sq-dtype",
+               "fp16", "--state-offload", "0.25", "--cpu-optimizer", "0.5",
+               "--overlap-cpu-optimizer", "--paged-stash", "1.1", "--stash-capacity", "1.5",
+               "--documents", "512,2048"});
+  EXPECT_EQ(d.plan.optimizer,
+            (OptimizerPlan{.main_params = DType::remainder16, .exp_avg_sq = DType::fp16,
+                           .state_offload = 0.25, .cpu_offload = 0.5,
+                           .cpu_offload_overlapped = true}));
+  EXPECT_EQ(d.plan.paged_stash, (PagedStash{1.1, 1.5}));
+  EXPECT_EQ(d.workload.documents, (std::vector<std::int64_t>{512, 2048}));
+  EXPECT_EQ(written({"--optimizer", "muon"}).plan.optimizer.kind, OptimizerKind::muon);
+  EXPECT_EQ(written({"--recompute", "full", "--recompute-unit", "4"}).plan.recompute_unit, 4);
+  const Said wrong = run_pleat(kMixtral + Words{"--optimizer", "moun"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean muon?"));
+  EXPECT_EQ(run_pleat(kMixtral + Words{"--state-offload", "1.5"}).exit_code, 2);
+}
+
 TEST(PlanFlags, ExchangesAndOverlap) {
   const Plan p = written({"--tp", "2", "--cp", "2", "--cp-comm", "a2a", "--tp-overlap",
                           "--no-grad-overlap", "--no-param-overlap", "--dispatcher", "deepep",

@@ -67,6 +67,23 @@ TEST(ReadRuns, EveryProblemOfAFileWithItsLine) {
   EXPECT_EQ(lines[3], "rows.jsonl:3: id: a is the id of an earlier row");
 }
 
+TEST(ReadRuns, WhatAPeakCounts) {
+  const auto read = [](const std::string& measured) {
+    return read_runs(R"({"id": "a", "model": "llama3-8b", "cluster": "b200", "gpus": 8, )"
+                     R"("workload": {"seq_len": 8192, "global_batch": 8}, "measured": {)" +
+                         measured + "}}",
+                     "runs.jsonl")[0]
+        .measured;
+  };
+  const Measurement both = read(R"("peak_allocated_gb": 3, "peak_reserved_gb": 4)");
+  EXPECT_EQ(both.peak_bytes, 3e9);
+  EXPECT_EQ(both.peak_kind, PeakKind::allocated);
+  EXPECT_EQ(read(R"("peak_reserved_gb": 4)").peak_kind, PeakKind::reserved);
+  const Measurement device = read(R"("peak_device_gb": 5)");
+  EXPECT_EQ(device.peak_bytes, 5e9);
+  EXPECT_EQ(device.peak_kind, PeakKind::device);
+}
+
 TEST(ReadRuns, AnEmptyFileIsAMistake) {
   EXPECT_EQ(problems_of("\n \n"), std::vector<std::string>{"rows.jsonl: : has no rows"});
 }

@@ -70,9 +70,14 @@ TEST(RunWords, Offload) {
   EXPECT_EQ(plan.offload_layers, 40);
   apply_offload_words({"none"}, plan, problems);
   EXPECT_TRUE(problems.notes.empty());
+  apply_offload_words({"swapped_to_disk"}, plan, problems);
+  EXPECT_EQ(problems.notes, std::vector<std::string>{"swapped_to_disk is left out"});
   apply_offload_words({"moe_paged_stash(cpu_factor=1.0)"}, plan, problems);
-  EXPECT_EQ(problems.notes,
-            std::vector<std::string>{"moe_paged_stash(cpu_factor=1.0) is left out"});
+  EXPECT_EQ(plan.paged_stash, (PagedStash{1.1, 1.5}));
+  apply_offload_words({"moe_paged_stash(cpu_factor=0.8,cuda_factor=1.0,rank_capacity=1.2)"}, plan,
+                      problems);
+  EXPECT_EQ(plan.paged_stash, (PagedStash{1.0, 1.2}));
+  EXPECT_EQ(problems.notes.size(), 1u);
 }
 
 TEST(RunWords, Routing) {
@@ -91,22 +96,26 @@ TEST(RunWords, Routing) {
 
 TEST(RunWords, OptimizerTypes) {
   Plan plain;
-  apply_optimizer_words({}, false, plain);
-  EXPECT_EQ(plain.optimizer, OptimizerDTypes{});
+  apply_optimizer_words({}, {}, plain);
+  EXPECT_EQ(plain.optimizer, OptimizerPlan{});
   EXPECT_FALSE(plain.fp8_params);  // off unless it is said
   OptimizerWords words;
   words.exp_avg = words.exp_avg_sq = "bfloat16";
   words.grad_reduce_fp32 = false;
   Plan unaware;  // types of moments count with the precision-aware optimizer only
-  apply_optimizer_words(words, false, unaware);
+  apply_optimizer_words(words, {}, unaware);
   EXPECT_EQ(unaware.optimizer.exp_avg, DType::fp32);
   EXPECT_EQ(unaware.optimizer.main_grads, DType::bf16);
   words.precision_aware = true;
   words.fp8_param_gather = true;
   Plan aware;
-  apply_optimizer_words(words, false, aware);
+  apply_optimizer_words(words, {}, aware);
   EXPECT_EQ(aware.optimizer.exp_avg, DType::bf16);
   EXPECT_TRUE(aware.fp8_params);
+  Plan recipe;
+  apply_optimizer_words({}, {.narrow_gradients = true, .fp8_params = true}, recipe);
+  EXPECT_EQ(recipe.optimizer.main_grads, DType::bf16);
+  EXPECT_TRUE(recipe.fp8_params);
 }
 
 }  // namespace

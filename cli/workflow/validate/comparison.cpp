@@ -10,6 +10,15 @@
 namespace pleat::cli {
 namespace {
 
+std::int64_t peak_of(const StepEstimate& e, PeakKind kind) {
+  switch (kind) {
+    case PeakKind::allocated: return e.peak_allocated_bytes();
+    case PeakKind::reserved: return e.peak_reserved_bytes();
+    case PeakKind::device: return e.peak_device_bytes();
+  }
+  return 0;
+}
+
 void compare(ComparedRun& row, const PreparedRun& prepared) {
   if (!prepared.request) {
     row.reason = prepared.reason;
@@ -23,7 +32,9 @@ void compare(ComparedRun& row, const PreparedRun& prepared) {
   const StepEstimate& e = row.prediction->estimate;
   if (row.step) row.error = e.step.base() / row.step->seconds - 1.0;
   if (row.run.measured.peak_bytes) {
-    row.memory_error = static_cast<double>(e.peak_allocated_bytes()) / *row.run.measured.peak_bytes - 1.0;
+    row.memory_error = static_cast<double>(peak_of(e, row.run.measured.peak_kind)) /
+                           *row.run.measured.peak_bytes -
+                       1.0;
   }
 }
 

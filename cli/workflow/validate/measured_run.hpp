@@ -37,9 +37,13 @@ struct PlanWords {
   OptimizerWords optimizer;
 };
 
+// What a peak counts: tensors, what the allocator holds for them, or all on the device.
+enum class PeakKind { allocated, reserved, device };
+
 struct Measurement {
   std::optional<double> step_time_s, tflops_per_gpu, mfu;
-  std::optional<double> peak_bytes;  // of the fullest rank, allocated
+  std::optional<double> peak_bytes;  // of the fullest rank
+  PeakKind peak_kind = PeakKind::allocated;
 };
 
 struct MeasuredRun {

@@ -100,8 +100,13 @@ Measurement read_measurement(ObjectReader r) {
   m.mfu = r.optional_number("mfu", kPositive);
   const auto gib = r.optional_number("peak_allocated_gib", kPositive);
   const auto gb = r.optional_number("peak_allocated_gb", kPositive);
+  const auto reserved = r.optional_number("peak_reserved_gb", kPositive);
+  const auto device = r.optional_number("peak_device_gb", kPositive);
   if (gib) m.peak_bytes = *gib * kGiB;
   else if (gb) m.peak_bytes = *gb * 1e9;
+  else if (reserved) m.peak_bytes = *reserved * 1e9;
+  else if (device) m.peak_bytes = *device * 1e9;
+  if (!gib && !gb) m.peak_kind = reserved ? PeakKind::reserved : PeakKind::device;
   return m;
 }
 

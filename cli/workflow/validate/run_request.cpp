@@ -114,7 +114,10 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
   r.open.sharding = !words.sharding && p.sharding == Sharding::zero1;
   if (words.recompute) apply_recompute_words(*words.recompute, p, problems);
   apply_offload_words(words.offload, p, problems);
-  apply_optimizer_words(words.optimizer, is_bridge(run.era), p);
+  const RecipeTypes recipe{
+      .narrow_gradients = is_bridge(run.era),
+      .fp8_params = run.era.starts_with("nemo-") || p.precision == Precision::mxfp8};
+  apply_optimizer_words(words.optimizer, recipe, p);
   // Rows say this in words; Megatron-Bridge's DeepSeek-V3 recipes with it have an FP8 head too.
   p.fp8_attention = run.notes.find("fp8_dot_product_attention") != std::string::npos;
   p.fp8_head = p.fp8_attention && run.model_name == "deepseek-v3";

@@ -130,9 +130,21 @@ void apply_recompute_words(const RecomputeWords& words, Plan& plan, WordProblems
   }
 }
 
+namespace {
+
+// The number behind `key`, if it is there.
+void read_after(const std::string& word, std::string_view key, double& value) {
+  const std::size_t at = word.find(key);
+  if (at == std::string::npos) return;
+  std::from_chars(word.data() + at + key.size(), word.data() + word.size(), value);
+}
+
+}  // namespace
+
 void apply_offload_words(const std::vector<std::string>& words, Plan& plan,
                          WordProblems& problems) {
   constexpr std::string_view kFine = "fine_grained:", kLayers = "cpu_activation_offload:";
+  constexpr std::string_view kStash = "moe_paged_stash(";
   for (const std::string& word : words) {
     if (word == "none") continue;
     if (word.starts_with(kFine)) {
@@ -140,6 +152,10 @@ void apply_offload_words(const std::vector<std::string>& words, Plan& plan,
     } else if (word.starts_with(kLayers)) {
       const char* const begin = word.data() + kLayers.size();
       std::from_chars(begin, word.data() + word.size(), plan.offload_layers);
+    } else if (word.starts_with(kStash)) {
+      plan.paged_stash = {.buffer = 1.1, .capacity = 1.5};  // Megatron's default; its recipes'
+      read_after(word, "cuda_factor=", plan.paged_stash.buffer);
+      read_after(word, "rank_capacity=", plan.paged_stash.capacity);
     } else {
       problems.notes.push_back(word + " is left out");
     }
@@ -158,17 +174,18 @@ void apply_routing_words(const std::string& words, WorkloadSpec& workload) {
 }
 
 // What a run does not say: Megatron accumulates and reduces gradients in fp32; Megatron-Bridge's
-// performance recipes do so in bf16 and keep FP8 weights in FP8. Other types count with the
-// precision-aware optimizer only.
-void apply_optimizer_words(const OptimizerWords& words, bool bridge, Plan& plan) {
-  if (bridge) plan.optimizer.main_grads = DType::bf16;
+// performance recipes do so in bf16. Those, NeMo's (bf16_with_fp8_mixed) and all published ones in
+// MXFP8 keep FP8 weights in FP8: with bf16 ones beside them runs would not have fitted.
+// Other types count with the precision-aware optimizer only.
+void apply_optimizer_words(const OptimizerWords& words, const RecipeTypes& recipe, Plan& plan) {
+  if (recipe.narrow_gradients) plan.optimizer.main_grads = DType::bf16;
   if (words.grad_reduce_fp32) {
     plan.optimizer.main_grads = *words.grad_reduce_fp32 ? DType::fp32 : DType::bf16;
   } else if (words.main_grads) {
     plan.optimizer.main_grads = state_type(*words.main_grads);
   }
   if (words.grad_reduce) plan.optimizer.grad_reduce = state_type(*words.grad_reduce);
-  plan.fp8_params = words.fp8_param_gather.value_or(bridge);
+  plan.fp8_params = words.fp8_param_gather.value_or(recipe.fp8_params);
   if (!words.precision_aware.value_or(false)) return;
   if (words.main_params) plan.optimizer.main_params = state_type(*words.main_params);
   if (words.exp_avg) plan.optimizer.exp_avg = state_type(*words.exp_avg);

@@ -28,6 +28,10 @@ struct WordProblems {
 void apply_recompute_words(const RecomputeWords&, Plan&, WordProblems&);
 void apply_offload_words(const std::vector<std::string>&, Plan&, WordProblems&);
 void apply_routing_words(const std::string&, WorkloadSpec&);
-void apply_optimizer_words(const OptimizerWords&, bool bridge, Plan&);
+// What the recipes of a release do where a run does not say.
+struct RecipeTypes {
+  bool narrow_gradients = false, fp8_params = false;
+};
+void apply_optimizer_words(const OptimizerWords&, const RecipeTypes&, Plan&);
 
 }  // namespace pleat::cli

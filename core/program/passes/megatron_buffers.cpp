@@ -83,6 +83,30 @@ void hold_dispatched_rows(LayerProgram& layer) {
   }
 }
 
+// The router keeps probabilities and a map of all experts for every token, and the permutation a map
+// of rows by expert (mcore transformer/moe/router.py, moe_utils.py; TransformerEngine's permutation).
+void keep_routing_maps(LayerProgram& layer) {
+  const auto find = [](std::vector<Op>& ops, OpKind kind) {
+    return std::ranges::find_if(ops, [kind](const Op& op) { return op.kind == kind; });
+  };
+  const auto router = find(layer.forward, OpKind::router_topk);
+  const auto back = find(layer.backward, OpKind::router_topk_bwd);
+  if (router == layer.forward.end() || back == layer.backward.end()) return;
+  const std::vector<Dim> all = layer.tensor(router->in.front()).shape;
+  Op keep;
+  keep.kind = OpKind::release;
+  keep.name = "routing_maps";
+  keep.module = Module::router;
+  keep.out = {add(layer, "router.all_probs", DType::fp32, all),
+              add(layer, "router.map", DType::u8, all), add(layer, "row_id_map", DType::i32, all)};
+  Op drop = keep;
+  drop.name += ".drop";
+  drop.phase = Phase::backward;
+  std::swap(drop.in, drop.out);
+  layer.forward.insert(router + 1, keep);
+  layer.backward.insert(back + 1, drop);
+}
+
 }  // namespace
 
 void add_megatron_buffers(LayerProgram& layer, const Plan& plan) {
@@ -94,6 +118,7 @@ void add_megatron_buffers(LayerProgram& layer, const Plan& plan) {
     if (attention->kind == OpKind::mla_attention && local_keys) keep_whole_keys(layer, *attention);
   }
   if (plan.expert.ep > 1) hold_dispatched_rows(layer);
+  keep_routing_maps(layer);
   if (layer.kind == LayerKind::head) {
     scattered_before_wgrad(layer);
     into_global_buffer(layer);

@@ -52,13 +52,22 @@ class Quantizer {
  public:
   Quantizer(LayerProgram& layer, DType type, const Plan& plan)
       : layer_(layer), type_(type), blocks_(plan.precision == Precision::fp8_block),
-        head_(plan.fp8_head) {}
+        head_(plan.fp8_head), delayed_(plan.precision == Precision::fp8_delayed) {}
 
   void run() {
     for (const std::vector<Op>* ops : {&layer_.forward, &layer_.backward}) {
       for (const Op& op : *ops) {
         if (op.attr.passes == 0) fused_.insert(op.out.begin(), op.out.end());
       }
+    }
+    for (const Op& op : layer_.backward) {
+      if (is_narrow(op, head_)) continue;
+      for (TensorId x : op.in) {
+        if (layer_.tensor(x).dtype == DType::bf16) read_wide_.insert(x);
+      }
+    }
+    for (const Op& op : layer_.backward) {  // gradients are not saved
+      for (TensorId x : op.out) read_wide_.erase(x);
     }
     rewrite(layer_.forward, Phase::forward);
     rewrite(layer_.backward, Phase::backward);
@@ -71,6 +80,32 @@ class Quantizer {
     t.dtype = type_;
     layer_.tensors.push_back(std::move(t));
     return TensorId{static_cast<int>(layer_.tensors.size()) - 1};
+  }
+
+  // What a shared expert and the attention's projection read is saved in bf16 anyway, for others. They
+  // take that and convert it once more backward (mcore's set_save_original_input; not with delayed
+  // scaling, whose scales have moved on by then).
+  [[nodiscard]] bool saves_original(const Op& user, TensorId x) const {
+    return !delayed_ && user.kind == OpKind::gemm && read_wide_.contains(x) &&
+           (user.module == Module::attn_proj || user.module == Module::shared_experts);
+  }
+
+  // One layout, for the product that reads it.
+  TensorId quantized_once(TensorId x, std::vector<Op>& out, const Op& user, Phase phase, bool row) {
+    std::map<TensorId, TensorId>& known = row ? rows_ : columns_;
+    if (const auto done = known.find(x); done != known.end()) return done->second;
+    const Tensor source = layer_.tensor(x);
+    Op op;
+    op.kind = OpKind::quantize;
+    op.name = source.name + (row ? ".quantize.row" : ".quantize.col");
+    op.phase = phase;
+    op.module = user.module;
+    op.in = {x};
+    op.out = {add(source, row ? ".row" : ".col")};
+    if (row && fused_.contains(x)) op.attr.passes = 0;
+    out.push_back(op);
+    known[x] = op.out.front();
+    return op.out.front();
   }
 
   Copies quantized(TensorId x, std::vector<Op>& out, const Op& user, Phase phase) {
@@ -154,6 +189,10 @@ class Quantizer {
         const std::size_t operands = wgrad ? 2 : 1;  // in[1] of the others is the weight
         for (std::size_t i = 0; i < operands; ++i) {
           if (layer_.tensor(op.in[i]).cls != TensorClass::activation) continue;
+          if (saves_original(op, op.in[i])) {
+            op.in[i] = quantized_once(op.in[i], result, op, phase, !wgrad);
+            continue;
+          }
           const Copies c = quantized(op.in[i], result, op, phase);
           op.in[i] = wgrad ? c.column : c.row;
         }
@@ -168,7 +207,10 @@ class Quantizer {
   DType type_;
   bool blocks_;  // fp8 with a scale per block
   bool head_;    // the output projection is narrow too
+  bool delayed_;  // fp8 with scales from past maxima
   std::map<TensorId, Copies> copies_;
+  std::map<TensorId, TensorId> rows_, columns_;  // made apart
+  std::set<TensorId> read_wide_;  // saved, and read in bf16 backward
   std::set<TensorId> fused_;  // made, and converted, inside another kernel
 };
 

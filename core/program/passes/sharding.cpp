@@ -9,7 +9,10 @@ namespace {
 
 class Sharder {
  public:
-  Sharder(LayerProgram& layer, const Plan& plan) : layer_(layer), plan_(plan) {}
+  Sharder(LayerProgram& layer, const Plan& plan, Runtime runtime)
+      : layer_(layer), plan_(plan),
+        stays_gathered_(runtime == Runtime::megatron && (layer.kind == LayerKind::embedding ||
+                                                         layer.kind == LayerKind::head)) {}
 
   void shard(Bucket bucket, Group group, const std::string& name) {
     std::int64_t elements = 0;
@@ -37,6 +40,10 @@ class Sharder {
       gather.out = {add(name + (forward ? ".full" : ".full.again"), type, elements)};
       std::vector<Op>& ops = forward ? layer_.forward : layer_.backward;
       ops.insert(ops.begin(), gather);
+      if (stays_gathered_) {
+        layer_.tensors[gather.out.front().index()].cls = TensorClass::step_scratch;
+        return;
+      }
       Op release;
       release.kind = OpKind::release;
       release.name = gather.name + ".release";
@@ -68,13 +75,14 @@ class Sharder {
 
   LayerProgram& layer_;
   const Plan& plan_;
+  bool stays_gathered_;
 };
 
 }  // namespace
 
-void apply_sharding(LayerProgram& layer, const Plan& plan) {
+void apply_sharding(LayerProgram& layer, const Plan& plan, Runtime runtime) {
   if (plan.sharding != Sharding::zero2 && plan.sharding != Sharding::zero3) return;
-  Sharder sharder(layer, plan);
+  Sharder sharder(layer, plan, runtime);
   const Group dense = shard_groups(plan, false).shard, expert = shard_groups(plan, true).shard;
   if (group_size(plan, dense) > 1) sharder.shard(Bucket::dense, dense, "dense");
   if (group_size(plan, expert) > 1) sharder.shard(Bucket::expert, expert, "expert");

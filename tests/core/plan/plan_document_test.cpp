@@ -71,6 +71,9 @@ PlanDocument full_document() {
   d.plan.recompute = {Module::layernorm, Module::moe};
   d.plan.recompute_full = true;
   d.plan.recompute_layers = 2;
+  d.plan.recompute_unit = 3;
+  d.plan.paged_stash = {.buffer = 1.1, .capacity = 1.5};
+  d.workload.documents = {512, 4096};
   d.plan.dispatcher_sms = 20;
   d.plan.cp_comm = CpComm::a2a_p2p;
   d.plan.cp_a2a = 2;
@@ -85,8 +88,11 @@ PlanDocument full_document() {
   d.plan.overlap = {
       .expert_parallel = true, .delay_wgrad = true, .grad_reduce = false, .param_gather = false,
       .tensor_parallel = true, .shared_expert = true, .tile_level = true};
-  d.plan.optimizer = {.main_grads = DType::bf16, .main_params = DType::fp32, .exp_avg = DType::fp8,
-                      .exp_avg_sq = DType::bf16, .grad_reduce = DType::bf16};
+  d.plan.optimizer = {.kind = OptimizerKind::lamb,
+                      .main_grads = DType::bf16, .main_params = DType::remainder16,
+                      .exp_avg = DType::fp8, .exp_avg_sq = DType::fp16,
+                      .grad_reduce = DType::bf16, .state_offload = 0.25,
+                      .cpu_offload = 0.5, .cpu_offload_overlapped = true};
   d.predicted = PlanPrediction{.step_seconds = 0.1 + 0.2, .peak_bytes = 162'135'834'624};
   d.provenance = "pleat plan, with \"quotes\"\nand a second line";
   return d;

@@ -15,5 +15,6 @@ pleat_test(core_constraints
           ${CMAKE_CURRENT_LIST_DIR}/constraints_exchange_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/constraints_schedule_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/constraints_data_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/constraints_memory_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/allocation_count.cpp
   LINKS pleat::core)

@@ -56,6 +56,16 @@ std::map<std::string, std::int64_t> saved_more(const ModelSpec& model, const Pla
 
 using Bytes2 = std::map<std::string, std::int64_t>;
 
+// 16 tokens, 8 experts: fp32 probabilities and a byte a token and expert, and rows by expert.
+TEST(MegatronBuffers, RoutersKeepMapsOfAllExperts) {
+  EXPECT_EQ(saved_more(small_moe(), bf16_plan(1, 1, 2), LayerKind::moe),
+            (Bytes2{{"router.all_probs", 512}, {"router.map", 128}, {"row_id_map", 512}}));
+  Plan plan = bf16_plan(1, 1, 2);
+  plan.recompute = {Module::moe};
+  EXPECT_EQ(saved(layer_of(small_moe(), plan, LayerKind::moe, Runtime::megatron)).count("row_id_map"),
+            0u);
+}
+
 TEST(MegatronBuffers, LatentAttentionKeepsTheRotaryPartOfEveryHead) {
   // 16 tokens, 4 heads, 4 rotary columns, bf16
   EXPECT_EQ(saved_more(small_mla(), bf16_plan(1, 1, 1), LayerKind::dense),

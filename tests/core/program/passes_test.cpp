@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "core/program/op_graph.hpp"
 #include "core/program/passes/pair.hpp"
@@ -91,6 +93,28 @@ TEST(Precision, Mxfp8SavesNarrowCopies) {
       EXPECT_EQ(op.attr.math, DType::mxfp8);
     }
   }
+}
+
+// What the projection and the shared expert read is saved in bf16 for others: no narrow copy beside it.
+TEST(Precision, InputsSavedInBf16AreConvertedOnceMore) {
+  Plan plan = fp32_plan(2, 2);
+  const auto copies = [&plan](Precision precision) {
+    plan.precision = precision;
+    const Program program = compile(small_moe(), small_workload(), plan, Runtime::megatron);
+    std::set<std::string> narrow;
+    for (const LayerProgram& layer : program.stages[0].layers) {
+      if (layer.kind != LayerKind::moe) continue;
+      for (TensorId id : saved_tensors(layer)) {
+        if (layer.tensor(id).name.ends_with(".col")) narrow.insert(layer.tensor(id).name);
+      }
+    }
+    return narrow;
+  };
+  EXPECT_EQ(copies(Precision::mxfp8), (std::set<std::string>{"attn_norm.col", "experts.act.col",
+                                                             "shared.act.col", "sorted.col"}));
+  EXPECT_EQ(copies(Precision::fp8_delayed),
+            (std::set<std::string>{"attn.col", "attn_norm.col", "experts.act.col", "mlp_norm.col",
+                                   "shared.act.col", "sorted.col"}));
 }
 
 TEST(Sharding, Zero1IsReduceScatterShardAndGather) {

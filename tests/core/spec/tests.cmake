@@ -7,6 +7,7 @@ pleat_test(core_spec
     ${CMAKE_CURRENT_LIST_DIR}/hybrid_models_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/kernel_tables_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/model_size_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/packing_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/profile_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/units_text_test.cpp
   LINKS pleat::core)

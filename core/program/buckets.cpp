@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Lays the weights of a stage out in buckets and gives each bucket its weights, gradients and
+// optimizer state, in device and host memory.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/plan/rank_map.hpp"
+#include "core/program/step_ops.hpp"
+#include "core/program/step_state.hpp"
+
+namespace pleat {
+namespace {
+
+template <class Visit>  // visit(layer, weight, slot) in forward order
+void for_each_weight(StageProgram& stage, Visit visit) {
+  for (ChunkProgram& chunk : stage.chunks) {
+    for (LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage.program(instance);
+      instance.slots.resize(layer.weights.size());
+      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+        visit(layer, layer.weights[i], instance.slots[i]);
+      }
+    }
+  }
+}
+
+// The weights as they are kept, and copies of those that narrow products read beside them: narrow
+// types need a row-wise and a column-wise one.
+struct WeightTypes {
+  DType kept = DType::fp32;
+  std::int64_t copies = 1;            // of the kept type
+  std::optional<DType> narrow = {};   // cached beside the kept ones, twice
+};
+
+WeightTypes weight_types(const Plan& plan) {
+  const auto primary = [&plan](DType narrow) {
+    if (plan.fp8_params) return WeightTypes{narrow, 2, {}};
+    return WeightTypes{DType::bf16, 1, narrow};
+  };
+  switch (plan.precision) {
+    case Precision::fp32: return {};
+    case Precision::fp16:
+    case Precision::bf16: return {DType::bf16, 1, {}};
+    case Precision::nvfp4: return {DType::bf16, 1, DType::nvfp4};
+    case Precision::fp8:
+    case Precision::fp8_delayed:
+    case Precision::fp8_block: return primary(DType::fp8);
+    case Precision::mxfp8: return primary(DType::mxfp8);
+  }
+  return {};
+}
+
+// Read as the second operand of a product in a narrow type.
+bool read_narrow(const LayerProgram& layer, const Weight& w) {
+  return std::ranges::any_of(layer.forward, [&w](const Op& op) {
+    const bool product = op.kind == OpKind::gemm || op.kind == OpKind::grouped_gemm;
+    return product && op.in.size() > 1 && op.in[1] == w.weight && op.attr.math != DType::fp32 &&
+           op.attr.math != DType::bf16;
+  });
+}
+
+// The table of an embedding, a prediction layer, or a tied head.
+bool is_table(const LayerProgram& layer, const Weight& w, const ModelSpec& model) {
+  const std::string& name = layer.tensor(w.weight).name;
+  return name == "W.embedding" || (model.tied_embeddings && name == "W.head");
+}
+
+std::size_t bucket_of(const LayerProgram& layer, const Weight& w, const Plan& plan) {
+  const auto base = static_cast<std::size_t>(w.bucket);
+  return plan.optimizer.kind == OptimizerKind::muon && is_muon_matrix(layer, w) ? base + 2 : base;
+}
+
+std::int64_t share_of(double share, std::int64_t elements) {
+  return std::llround(share * static_cast<double>(elements));
+}
+
+void add_moments(StageProgram& stage, const std::string& name, const OptimizerPlan& o,
+                 bool second, TensorClass cls, const Dim& size, TensorId& first_id,
+                 TensorId& second_id) {
+  first_id = add_state(stage, name + ".exp_avg", cls, o.exp_avg, {size});
+  if (second) second_id = add_state(stage, name + ".exp_avg_sq", cls, o.exp_avg_sq, {size});
+}
+
+void add_bucket_state(StageProgram& stage, std::size_t index, const Plan& plan,
+                      const WeightTypes& types) {
+  BucketState& b = stage.buckets[index];
+  const OptimizerPlan& o = plan.optimizer;
+  const std::string name = bucket_name(index);
+  const bool whole_weights = plan.sharding != Sharding::zero3;
+  const bool whole_gradients =
+      plan.sharding == Sharding::none || plan.sharding == Sharding::zero1;
+  const Dim padded{b.shards * b.shard_elements}, shard{b.shard_elements};
+  const Dim weights{types.copies * (whole_weights ? padded.n : shard.n) + b.buffer_elements};
+  b.weights = add_state(stage, name + ".weights", TensorClass::weight, types.kept, {weights});
+  // With parameters sharded the narrow copies are made when a layer's weights have been gathered.
+  if (types.narrow && whole_weights && b.narrow_elements > 0) {
+    add_state(stage, name + ".narrow_copies", TensorClass::weight, *types.narrow,
+              {{2 * b.narrow_elements}});
+  }
+  b.gradients = add_state(stage, name + ".gradients", TensorClass::gradient, o.main_grads,
+                          {whole_gradients ? padded : shard});
+  b.has_main_params = types.kept != DType::fp32;
+  b.has_second_moment = o.kind != OptimizerKind::sgd && !of_matrices(index);
+  b.host_elements = share_of(o.cpu_offload, b.shard_elements);
+  b.reloaded_elements = std::min(share_of(o.state_offload, b.shard_elements),
+                                 b.shard_elements - b.host_elements);
+  const Dim resident{b.shard_elements - b.host_elements - b.reloaded_elements};
+  b.main_params = b.weights;
+  if (b.has_main_params) {
+    b.main_params = add_state(stage, name + ".main_params", TensorClass::optimizer_state,
+                              o.main_params, {resident});
+  }
+  add_moments(stage, name, o, b.has_second_moment, TensorClass::optimizer_state, resident,
+              b.exp_avg, b.exp_avg_sq);
+}
+
+}  // namespace
+
+void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& plan,
+                     Runtime runtime) {
+  stage.buckets.assign(plan.optimizer.kind == OptimizerKind::muon ? 4 : 2, {});
+  std::optional<WeightSlot> table;  // shared
+  auto place = [&](auto wanted) {
+    for_each_weight(stage, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
+      if (w.buffer || !wanted(w)) return;
+      const bool shared = runtime == Runtime::megatron && is_table(layer, w, model);
+      if (shared && table) {
+        slot = *table;
+        return;
+      }
+      const std::size_t index = bucket_of(layer, w, plan);
+      BucketState& bucket = stage.buckets[index];
+      slot = {static_cast<Bucket>(index), bucket.elements};
+      bucket.elements += w.elements;
+      if (read_narrow(layer, w)) bucket.narrow_elements += w.elements;
+      if (shared) table = slot;
+    });
+  };
+  place([](const Weight& w) { return w.replicated_over_tp; });
+  for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;
+  place([](const Weight& w) { return !w.replicated_over_tp; });
+
+  const bool sharded = plan.sharding != Sharding::none;
+  const int stage_copies = group_size(plan, Group::copies);
+  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
+    BucketState& b = stage.buckets[i];
+    const Group group = shard_groups(plan, i % 2 == 1).shard;
+    b.shards = sharded ? group_size(plan, group) * stage_copies : 1;
+    b.shard_elements = (b.elements + b.shards - 1) / b.shards;
+  }
+  for_each_weight(stage, [&](const LayerProgram&, const Weight& w, WeightSlot& slot) {
+    if (!w.buffer) return;
+    BucketState& b = stage.buckets[static_cast<std::size_t>(w.bucket)];
+    slot = {w.bucket, b.shards * b.shard_elements + b.buffer_elements};
+    b.buffer_elements += w.elements;
+  });
+  const WeightTypes types = weight_types(plan);
+  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
+    if (stage.buckets[i].elements > 0) add_bucket_state(stage, i, plan, types);
+  }
+  stage.loss = add_state(stage, "loss", TensorClass::optimizer_state, DType::fp32, {{1}});
+}
+
+}  // namespace pleat

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What each optimizer keeps and does, and where: kinds, types, shares in host memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/program/program.hpp"
+#include "core/program/step_state.hpp"
+#include "tests/support/small_models.hpp"
+
+namespace pleat {
+namespace {
+
+using test::small_moe;
+using test::small_workload;
+
+Plan bf16_plan(OptimizerKind kind = OptimizerKind::adamw) {
+  Plan p = test::fp32_plan(4, 2);
+  p.precision = Precision::bf16;
+  p.optimizer.kind = kind;
+  return p;
+}
+
+StageProgram stage_of(const Plan& plan) {
+  return compile(small_moe(), small_workload(), plan, Runtime::megatron).stages[0];
+}
+
+// Elements of the state tensor of that name; -1 where there is none.
+std::int64_t elements(const StageProgram& stage, const std::string& name) {
+  const auto found = std::ranges::find(stage.state, name, &Tensor::name);
+  return found == stage.state.end() ? -1 : found->elements({});
+}
+
+std::vector<std::string> names(const StageProgram& stage, OpKind kind) {
+  std::vector<std::string> found;
+  for (const Op& op : stage.epilogue) {
+    if (op.kind == kind) found.push_back(op.name);
+  }
+  return found;
+}
+
+TEST(Optimizer, AdamKeepsTwoMomentsSgdOne) {
+  const StageProgram adam = stage_of(bf16_plan()), sgd = stage_of(bf16_plan(OptimizerKind::sgd));
+  const std::int64_t shard = adam.buckets[0].shard_elements;
+  EXPECT_EQ(elements(adam, "dense.exp_avg_sq"), shard);
+  EXPECT_EQ(elements(sgd, "dense.exp_avg_sq"), -1);
+  EXPECT_EQ(elements(sgd, "dense.exp_avg"), shard);
+  EXPECT_EQ(elements(sgd, "dense.main_params"), shard);
+  EXPECT_EQ(names(sgd, OpKind::adamw), std::vector<std::string>{});
+  EXPECT_EQ(names(sgd, OpKind::momentum), (std::vector<std::string>{"dense.sgd", "expert.sgd"}));
+}
+
+TEST(Optimizer, LambReadsParametersAndStepOnceMore) {
+  const StageProgram lamb = stage_of(bf16_plan(OptimizerKind::lamb));
+  EXPECT_EQ(names(lamb, OpKind::copy),
+            (std::vector<std::string>{"dense.trust_ratio", "dense.cast", "expert.trust_ratio",
+                                      "expert.cast"}));
+}
+
+// h 32, 4 heads and 2 groups of 8, ffn 48 and 24, 8 experts over EP 2, 4 layers, the first dense.
+TEST(Optimizer, MuonTakesTheMatricesAndAdamTheRest) {
+  const StageProgram muon = stage_of(bf16_plan(OptimizerKind::muon));
+  ASSERT_EQ(muon.buckets.size(), 4u);
+  const std::int64_t attention = 32 * (32 + 16 + 16) + 32 * 32;
+  const std::int64_t shared = 32 * 32 + 32 * 16, router = 8 * 32, dense = 32 * 96 + 48 * 32;
+  EXPECT_EQ(muon.buckets[2].elements, 4 * attention + 3 * (shared + router) + dense);
+  EXPECT_EQ(muon.buckets[3].elements, 3 * 4 * (32 * 48 + 24 * 32));
+  EXPECT_EQ(muon.buckets[1].elements, 0);
+  EXPECT_EQ(muon.buckets[0].elements, 2 * 64 * 32 + (2 * 4 + 1) * 32);  // tables and norms
+  EXPECT_EQ(elements(muon, "dense.matrix.exp_avg_sq"), -1);
+  EXPECT_EQ(elements(muon, "dense.exp_avg_sq"), muon.buckets[0].shard_elements);
+  EXPECT_EQ(elements(muon, "dense.matrix.exp_avg"), muon.buckets[2].shard_elements);
+  EXPECT_EQ(names(muon, OpKind::adamw), std::vector<std::string>{"dense.adamw"});
+  EXPECT_EQ(names(muon, OpKind::momentum),
+            (std::vector<std::string>{"dense.matrix.momentum", "expert.matrix.momentum"}));
+}
+
+// Experts: 12 matrices of each shape over EDP 2, so 6 of each on a rank. Their workspace is three of
+// the largest in fp32.
+TEST(Optimizer, MuonDealsWholeMatricesToRanks) {
+  const Plan plan = bf16_plan(OptimizerKind::muon);
+  const StageProgram stage = stage_of(plan);
+  const std::vector<MatrixShape> owned = owned_matrices(stage, small_moe(), plan, 3);
+  EXPECT_EQ(owned, (std::vector<MatrixShape>{{48, 32, 6}, {32, 24, 6}}));
+  EXPECT_EQ(elements(stage, "expert.matrix.workspace"), 3 * 48 * 32);
+  // Queries, keys and values apart; four ranks share 4 layers' 16 attention matrices and the rest.
+  std::int64_t matrices = 0;
+  for (const MatrixShape& m : owned_matrices(stage, small_moe(), plan, 2)) matrices += m.count;
+  EXPECT_GE(matrices, (4 * 4 + 3 * 3 + 2) / 4);
+  for (const MatrixShape& m : owned_matrices(stage, small_moe(), plan, 2)) {
+    EXPECT_FALSE(m.rows == 64 && m.columns == 32) << "packed query, key and value";
+  }
+}
+
+TEST(Optimizer, MuonOrthogonalisesWholeMatricesOverTensorParallelism) {
+  Plan plan = bf16_plan(OptimizerKind::muon);
+  plan.attention = {.tp = 2, .cp = 1, .dp = 2, .pp = 1};
+  const StageProgram stage = stage_of(plan);
+  const std::vector<MatrixShape> owned = owned_matrices(stage, small_moe(), plan, 2);
+  const auto whole = [&](std::int64_t rows, std::int64_t columns) {
+    return std::ranges::any_of(owned, [=](const MatrixShape& m) {
+      return m.rows == rows && m.columns == columns;
+    });
+  };
+  EXPECT_TRUE(whole(96, 32));  // fc1 of the dense layer, rows split
+  EXPECT_EQ(names(stage, OpKind::all_gather).front(), "dense.param_gather");
+  EXPECT_EQ(std::ranges::count(names(stage, OpKind::all_gather), "dense.matrix.gather_matrices"), 1);
+}
+
+TEST(Optimizer, RemaindersNeedNoCast) {
+  Plan plan = bf16_plan();
+  plan.optimizer.main_params = DType::remainder16;
+  const StageProgram stage = stage_of(plan);
+  EXPECT_EQ(names(stage, OpKind::copy), std::vector<std::string>{});
+  const auto step = std::ranges::find(stage.epilogue, "dense.adamw", &Op::name);
+  ASSERT_NE(step, stage.epilogue.end());
+  EXPECT_EQ(std::ranges::count(step->in, stage.buckets[0].weights), 1);
+  EXPECT_EQ(std::ranges::count(step->out, stage.buckets[0].weights), 1);
+  EXPECT_EQ(stage.state[stage.buckets[0].main_params.index()].bytes({}),
+            2 * stage.buckets[0].shard_elements);
+}
+
+TEST(Optimizer, ReloadedStateLivesInTheStepOnly) {
+  Plan plan = bf16_plan();
+  plan.optimizer.state_offload = 0.75;
+  const StageProgram stage = stage_of(plan);
+  const BucketState& b = stage.buckets[0];
+  EXPECT_EQ(b.reloaded_elements, (3 * b.shard_elements + 2) / 4);
+  EXPECT_EQ(elements(stage, "dense.exp_avg"), b.shard_elements - b.reloaded_elements);
+  EXPECT_EQ(elements(stage, "dense.reloaded.exp_avg"), b.reloaded_elements);
+  EXPECT_EQ(elements(stage, "dense.kept_on_host.exp_avg"), b.reloaded_elements);
+  int transient = 0;
+  for (const StepLifetime& life : stage.step_lives) {
+    const Tensor& t = stage.state[life.tensor.index()];
+    if (t.name.find(".reloaded.") == std::string::npos) continue;
+    ++transient;
+    EXPECT_EQ(stage.epilogue[static_cast<std::size_t>(life.begin)].kind, OpKind::reload);
+    EXPECT_EQ(stage.epilogue[static_cast<std::size_t>(life.end)].kind, OpKind::offload);
+  }
+  EXPECT_EQ(transient, 2 * 3);  // buckets; main parameters and two moments
+  EXPECT_EQ(names(stage, OpKind::adamw),
+            (std::vector<std::string>{"dense.adamw", "dense.reloaded.adamw", "expert.adamw",
+                                      "expert.reloaded.adamw"}));
+}
+
+TEST(Optimizer, TheHostStepsOnItsShare) {
+  Plan plan = bf16_plan();
+  plan.optimizer.cpu_offload = 1;
+  const StageProgram stage = stage_of(plan);
+  const std::int64_t shard = stage.buckets[0].shard_elements;
+  EXPECT_EQ(elements(stage, "dense.exp_avg"), 0);
+  EXPECT_EQ(elements(stage, "dense.host.exp_avg"), shard);
+  EXPECT_EQ(elements(stage, "dense.host.gradients"), shard);
+  EXPECT_EQ(names(stage, OpKind::adamw),
+            (std::vector<std::string>{"dense.host.adamw", "expert.host.adamw"}));
+  EXPECT_EQ(names(stage, OpKind::offload),
+            (std::vector<std::string>{"dense.host.gradients", "expert.host.gradients"}));
+  EXPECT_EQ(names(stage, OpKind::reload),
+            (std::vector<std::string>{"dense.host.weights", "expert.host.weights"}));
+  for (const Op& op : stage.epilogue) EXPECT_EQ(op.on_host, op.kind == OpKind::adamw) << op.name;
+}
+
+// Copies for narrow products beside bf16 weights: of what such products read, row- and column-wise.
+TEST(Optimizer, NarrowCopiesBesideBf16Weights) {
+  Plan plan = bf16_plan();
+  plan.precision = Precision::nvfp4;
+  const StageProgram stage = stage_of(plan);
+  const std::int64_t attention = 32 * (32 + 16 + 16) + 32 * 32;
+  const std::int64_t narrow = 4 * attention + 3 * (32 * 32 + 32 * 16) + 32 * 96 + 48 * 32;
+  EXPECT_EQ(stage.buckets[0].narrow_elements, narrow);  // no tables, norms or routers
+  EXPECT_EQ(elements(stage, "dense.narrow_copies"), 2 * narrow);
+  EXPECT_EQ(stage.state[stage.buckets[0].weights.index()].dtype, DType::bf16);
+  plan.precision = Precision::fp8;
+  EXPECT_EQ(elements(stage_of(plan), "dense.narrow_copies"), -1);  // the weights are fp8
+  plan.fp8_params = false;
+  EXPECT_EQ(elements(stage_of(plan), "dense.narrow_copies"), 2 * narrow);
+  plan.sharding = Sharding::zero3;
+  EXPECT_EQ(elements(stage_of(plan), "dense.narrow_copies"), -1);
+}
+
+}  // namespace
+}  // namespace pleat
