@@ -22,15 +22,16 @@ void expect_same(const StepEstimate& a, const StepEstimate& b, const Plan& plan)
   EXPECT_EQ(a.parts, b.parts);
   EXPECT_EQ(a.source, b.source);
   EXPECT_EQ(a.fits, b.fits);
+  EXPECT_EQ(a.host_bytes, b.host_bytes);
   EXPECT_EQ(a.mfu, b.mfu);
   ASSERT_EQ(a.memory.size(), b.memory.size());
   for (std::size_t s = 0; s < a.memory.size(); ++s) {
     const StageMemory &x = a.memory[s], &y = b.memory[s];
     EXPECT_EQ(x.stage, y.stage);
     EXPECT_EQ(std::tie(x.weights, x.gradients, x.optimizer, x.activations, x.runtime, x.peak,
-                       x.outside),
+                       x.outside, x.host),
               std::tie(y.weights, y.gradients, y.optimizer, y.activations, y.runtime, y.peak,
-                       y.outside));
+                       y.outside, y.host));
     EXPECT_EQ(a.stages[s].busy.base(), b.stages[s].busy.base());
     EXPECT_EQ(a.stages[s].bubble.base(), b.stages[s].bubble.base());
   }
@@ -39,7 +40,7 @@ void expect_same(const StepEstimate& a, const StepEstimate& b, const Plan& plan)
 // One field of the plan changed to any of its values.
 void mutate(Plan& plan, std::mt19937& random) {
   const auto pick = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
-  switch (pick(31)) {
+  switch (pick(38)) {
     case 0: plan.sequence_parallel = !plan.sequence_parallel; break;
     case 1: plan.precision = static_cast<Precision>(pick(8)); break;
     case 2: plan.sharding = static_cast<Sharding>(pick(4)); break;
@@ -64,7 +65,10 @@ void mutate(Plan& plan, std::mt19937& random) {
     case 21: plan.microbatch_group = pick(9); break;
     case 22: {
       const DType types[] = {DType::fp32, DType::bf16};
-      plan.optimizer = {types[pick(2)], types[pick(2)], types[pick(2)], types[pick(2)], {}};
+      plan.optimizer.main_grads = types[pick(2)];
+      plan.optimizer.main_params = types[pick(2)];
+      plan.optimizer.exp_avg = types[pick(2)];
+      plan.optimizer.exp_avg_sq = types[pick(2)];
       break;
     }
     case 23: plan.cp_a2a = pick(3); break;
@@ -82,6 +86,18 @@ void mutate(Plan& plan, std::mt19937& random) {
       plan.layout.clear();
       break;
     }
+    case 31: plan.optimizer.kind = static_cast<OptimizerKind>(pick(4)); break;
+    case 32: plan.optimizer.state_offload = 0.1 * pick(5); break;
+    case 33: plan.optimizer.cpu_offload = 0.1 * pick(5); break;
+    case 34: plan.optimizer.cpu_offload_overlapped = !plan.optimizer.cpu_offload_overlapped; break;
+    case 35: plan.paged_stash = {1.0 + 0.1 * pick(3), 1.0 + 0.1 * pick(6)}; break;
+    case 36:
+      plan.recompute = {};
+      plan.recompute_full = true;
+      plan.recompute_layers = 0;
+      plan.recompute_unit = 1 + pick(3);
+      break;
+    case 37: plan.optimizer.main_params = DType::remainder16; break;
   }
 }
 
@@ -129,6 +145,13 @@ TEST(Estimator, GivesTheSameOnADeepSeekModelAndMeasuredTables) {
   workload.global_batch = 2048;
   EXPECT_GE(compare_all(load_model("deepseek-v3").model, load_cluster("gb200-nvl72"), workload,
                         load_profile("gb200-nvl72-megatron"), config, 60), 60);
+}
+
+TEST(Estimator, GivesTheSameWithPackedDocuments) {
+  WorkloadSpec workload = test::small_workload();
+  workload.documents = {workload.seq_len, workload.seq_len / 8};
+  EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), workload, test::small_profile(),
+                        test::small_config(16), 60), 60);
 }
 
 }  // namespace

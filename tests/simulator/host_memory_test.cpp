@@ -152,6 +152,26 @@ TEST(PackedDocuments, ScoresGoWithTheMeanLength) {
   }
 }
 
+// 2^24 tokens of a microbatch, 2^37 elements of a tensor: counts stay exact.
+TEST(LongContext, MemoryAndTimeGrowWithTokensWithoutOverflow) {
+  const auto at = [](std::int64_t tokens, int batch) {
+    Job job;
+    job.workload = {.seq_len = tokens, .global_batch = 64LL * batch};
+    job.plan.micro_batch = batch;
+    job.plan.recompute_full = true;
+    return job.price();
+  };
+  const StepEstimate one = at(262144, 1), many = at(262144, 64);
+  // Full recompute keeps an input a layer and recomputes one; all of it goes with the tokens.
+  EXPECT_NEAR(static_cast<double>(many.memory[0].activations) /
+                  static_cast<double>(one.memory[0].activations),
+              64.0, 0.01);
+  EXPECT_NEAR(part(many, CostClass::gemm) / part(one, CostClass::gemm), 64.0, 0.7);
+  // Scores go with the square of the length: four times the tokens, sixteen times the work.
+  const StepEstimate shorter = at(65536, 4), longer = at(262144, 4);
+  EXPECT_NEAR(part(longer, CostClass::attention) / part(shorter, CostClass::attention), 16.0, 1.0);
+}
+
 TEST(PagedStash, KeepsTheBufferAndComputesWithTheCapacity) {
   Job run;
   const auto layer_bytes = [&run](Pass pass) {
