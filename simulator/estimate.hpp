@@ -41,6 +41,7 @@ struct StageTime {
 struct StepEstimate {
   Seconds step;
   Seconds low, high;             // prediction band
+  double relative_band = 0;      // its half-width over the step
   CostVector parts{};            // of the critical stage; sums to `step`
   std::vector<StageMemory> memory;
   std::vector<StageTime> stages;

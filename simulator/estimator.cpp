@@ -12,6 +12,7 @@
 #include "simulator/layer_library.hpp"
 #include "simulator/plan_key.hpp"
 #include "simulator/summarise_step.hpp"
+#include "simulator/uncertainty.hpp"
 
 namespace pleat {
 namespace {
@@ -106,7 +107,10 @@ class Estimator::Memory {
           return std::make_unique<StageRecords>(record(clock, profile, parts));
         });
     const StepWork work = step_work(per_token_, workload_, parts.plan, cluster_);
-    return summarise(stages, parts.table, run_step(stages, parts.table), work, cluster_, profile);
+    StepEstimate e =
+        summarise(stages, parts.table, run_step(stages, parts.table), work, cluster_, profile);
+    set_band(e, model_, parts.plan, profile);
+    return e;
   }
 
   StageRecords record(int clock, const Profile& profile, const Parts& parts) {

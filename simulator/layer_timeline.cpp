@@ -28,6 +28,28 @@ bool launched_by_host(const Op& op, CudaGraph graph) {
   return true;
 }
 
+// Weight tensors whose shards the ops of a pass gather or reduce, counted once an op: a runtime
+// that shards weights (Megatron-FSDP) handles each in Python. An expert has tensors of its own.
+int sharded_weight_events(const LayerProgram& layer, Pass pass) {
+  std::int64_t local_experts = 1;
+  for (const Op& op : layer.ops(pass)) {
+    if (op.kind == OpKind::grouped_gemm)
+      local_experts = std::max(local_experts, op.attr.local_experts);
+  }
+  std::int64_t tensors[2] = {};
+  for (const Weight& w : layer.weights) {
+    if (w.buffer) continue;
+    tensors[static_cast<std::size_t>(w.bucket)] += w.bucket == Bucket::expert ? local_experts : 1;
+  }
+  std::int64_t events = 0;
+  for (const Op& op : layer.ops(pass)) {
+    if (op.module != Module::grad_sync || !is_collective(op.kind)) continue;
+    events +=
+        tensors[static_cast<std::size_t>(op.group == Group::edp ? Bucket::expert : Bucket::dense)];
+  }
+  return static_cast<int>(events);
+}
+
 struct OpLists {
   const LayerProgram* forward = nullptr;
   const LayerProgram* backward = nullptr;
@@ -68,6 +90,19 @@ void link_pieces(StreamOp& stream_op, const PairStep& step, const OpLists& lists
   }
 }
 
+// Compute slows down while shards travel beside it, which costs nothing where it waits for them
+// anyway.
+Seconds lost_to_shards(const LayerTimeline& line, const OpLists& lists, Seconds shards,
+                       const Profile& profile) {
+  Seconds own_end;
+  for (std::size_t i = 0; i < line.steps.size(); ++i) {
+    if (op_of(line.steps[i], lists).module == Module::grad_sync) continue;
+    own_end = std::max(own_end, line.streams.finish[i]);
+  }
+  const Seconds slowed = own_end + std::min(shards, own_end) * profile.dp_beside_compute;
+  return std::max(Seconds(0), slowed - line.streams.end);
+}
+
 LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Binding& binding,
                   const ClusterView& view, const Profile& profile) {
   LayerTimeline line;
@@ -76,6 +111,7 @@ LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Bindi
   ops.reserve(line.steps.size());
   bool two_streams = false;
   int launches = 0;
+  Seconds shards;  // beside compute
   for (const PairStep& step : line.steps) {
     const LayerProgram& layer = lists.layer(step.pass);
     const Op& op = layer.ops(step.pass)[static_cast<std::size_t>(step.op)];
@@ -86,6 +122,7 @@ LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Bindi
                    .cls = cost.cls,
                    .stream = step.stream});
     set_contention(ops.back(), op, view, profile);
+    if (op.module == Module::grad_sync && step.stream == Stream::copy) shards += cost.time;
     two_streams = two_streams || step.stream != Stream::compute;
   }
   if (two_streams) {  // else program order is all there is
@@ -117,7 +154,11 @@ LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Bindi
     }
   }
   line.streams = run_streams(ops);
+  if (shards > Seconds(0)) line.lost_to_shards = lost_to_shards(line, lists, shards, profile);
   line.host = profile.host_per_op * launches;
+  for (Pass pass : {Pass::forward, Pass::backward}) {
+    line.host += profile.host_per_sharded_weight * sharded_weight_events(lists.layer(pass), pass);
+  }
   return line;
 }
 

@@ -19,8 +19,9 @@ struct LayerTimeline {
   Seconds host;                  // to launch them all
   Seconds host_extra;            // the profile's host time of a layer, on top of the kernels
   Seconds lost_overlap;          // of a pair: what ideal streams would save and real ones do not
+  Seconds lost_to_shards;        // compute slowed by exchanges of sharded weights and gradients
   [[nodiscard]] Seconds time() const {
-    return std::max(streams.end, host) + host_extra + lost_overlap;
+    return std::max(streams.end, host) + host_extra + lost_overlap + lost_to_shards;
   }
 };
 

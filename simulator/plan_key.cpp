@@ -119,6 +119,7 @@ RecordKey record_key(int layers, int layout, int clock, const Plan& plan) {
   w.put_number(o.cpu_offload);
   w.put(o.cpu_offload_overlapped);
   w.put(plan.optimizer_instances);
+  w.put(plan.microbatch_group);
   return w.key();
 }
 

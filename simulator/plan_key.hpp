@@ -40,7 +40,7 @@ using LayoutKey = NumberKey<8>;
 
 // What the records of all stages of a plan depend on. `layers` and `layout` stand for a LayerKey and
 // a composition.
-using RecordKey = NumberKey<17>;
+using RecordKey = NumberKey<18>;
 [[nodiscard]] RecordKey record_key(int layers, int layout, int clock, const Plan&);
 
 // All there is to the order of slots.

@@ -15,6 +15,7 @@ PassCost summarise(const LayerTimeline& line) {
   cost.parts[static_cast<std::size_t>(CostClass::host)] +=
       std::max(Seconds(0), line.host - line.streams.end) + line.host_extra;
   cost.parts[static_cast<std::size_t>(CostClass::ep_comm)] += line.lost_overlap;
+  cost.parts[static_cast<std::size_t>(CostClass::dp_comm)] += line.lost_to_shards;
   for (const OpCost& op : line.costs) cost.source = std::max(cost.source, op.source);
   return cost;
 }

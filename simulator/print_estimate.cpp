@@ -100,9 +100,9 @@ std::string print_estimate(const StepEstimate& e, const Program& program,
                       "MFU {:.1f}%\n",
                       e.tokens_per_second, e.tokens_per_second_per_gpu,
                       e.model_flops_per_gpu.base() / 1e12, 100.0 * e.mfu);
-  text += fmt::format("profile     {} ({}), constants {} at worst, band +-{:.0f}%\n", profile.name,
-                      runtime_name(program.runtime), source_name(e.source),
-                      100.0 * profile.relative_band);
+  text +=
+      fmt::format("profile     {} ({}), constants {} at worst, band +-{:.0f}%\n", profile.name,
+                  runtime_name(program.runtime), source_name(e.source), 100.0 * e.relative_band);
   return text;
 }
 

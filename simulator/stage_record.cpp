@@ -23,8 +23,12 @@ Seconds slowest_send(const StageProgram& stage, const Binding& binding, const Cl
 
 // Pieces the gradients of a stage are reduced in: a bucket per chunk; several only on the first
 // stage's first chunk, of max(40M, 1M * D) elements (Megatron distributed_data_parallel.py).
-SyncWindow sync_window(const Plan& plan, const StageProgram& stage, const StageCosts& costs) {
-  SyncWindow window{.forward = {}, .backward = {}, .pieces = plan.vpp};
+SyncWindow sync_window(const Plan& plan, std::int64_t microbatches, const StageProgram& stage,
+                       const StageCosts& costs, const Profile& profile) {
+  SyncWindow window{.forward = {},
+                    .backward = {},
+                    .pieces = plan.vpp,
+                    .beside_compute = profile.dp_beside_compute};
   if (plan.vpp == 1 && stage.stage.value == 0) {
     const std::int64_t bucket =
         std::max<std::int64_t>(40'000'000, 1'000'000LL * plan.attention.dp);
@@ -32,7 +36,13 @@ SyncWindow sync_window(const Plan& plan, const StageProgram& stage, const StageC
     for (const BucketState& b : stage.buckets) elements += b.elements;
     window.pieces = static_cast<int>(std::max<std::int64_t>(1, (elements + bucket - 1) / bucket));
   }
-  const double others = static_cast<double>(window.pieces - 1) / window.pieces;
+  // An interleaved chunk is done with its last group of microbatches while the other chunks still
+  // have as many to go (Megatron schedules.py: grad_sync_func, param_sync_func).
+  const int group = plan.vpp == 1               ? 1
+                    : plan.microbatch_group > 0 ? plan.microbatch_group
+                                                : plan.attention.pp;
+  const double others = static_cast<double>(window.pieces - 1) / window.pieces *
+                        static_cast<double>(std::min<std::int64_t>(group, microbatches));
   for (const PassCost& chunk : costs.forward) window.forward += chunk.time * others;
   for (const PassCost& chunk : costs.backward) window.backward += chunk.time * others;
   return window;
@@ -75,8 +85,10 @@ StageRecord record_stage(const Program& program, const StageProgram& stage,
   record.costs = sum_stage(stage, std::move(layers), pair);
   record.prologue = price_step_ops(stage, stage.prologue, view, profile);
   record.epilogue = price_step_ops(stage, stage.epilogue, view, profile);
+  const std::int64_t microbatches = program.plan.microbatches(program.workload.global_batch);
   if (program.runtime == Runtime::megatron) {  // Pleat's executor runs the epilogue as it stands
-    hide_gradient_sync(record.epilogue, sync_window(program.plan, stage, record.costs),
+    hide_gradient_sync(record.epilogue,
+                       sync_window(program.plan, microbatches, stage, record.costs, profile),
                        program.plan.overlap);
   }
   record.transfer = slowest_send(stage, routed, view, profile);

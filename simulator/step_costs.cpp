@@ -29,7 +29,7 @@ bool is_barrier(const StepOpCost& op) {
   return is_collective(op.kind) && (op.group == Group::world || op.group == Group::embedding);
 }
 
-void hide(std::vector<StepOpCost>& ops, bool gathers, Seconds window, int pieces) {
+void hide(std::vector<StepOpCost>& ops, bool gathers, Seconds window, const SyncWindow& sync) {
   auto concerned = [&](const StepOpCost& s) {
     return over_data_parallel(s) && is_collective(s.kind) &&
            (s.kind == OpKind::all_gather) == gathers;
@@ -39,7 +39,8 @@ void hide(std::vector<StepOpCost>& ops, bool gathers, Seconds window, int pieces
     if (concerned(s)) total += s.cost.time;
   }
   if (total <= Seconds(0)) return;
-  const double share = std::max(1.0 / pieces, 1.0 - window / total);
+  const double exposed = std::max(1.0 / sync.pieces, 1.0 - window / total);
+  const double share = exposed + (1.0 - exposed) * sync.beside_compute;
   for (StepOpCost& s : ops) {
     if (concerned(s)) s.exposed = s.cost.time * share;
   }
@@ -108,8 +109,8 @@ std::vector<StepOpCost> price_step_ops(const StageProgram& stage, const std::vec
 
 void hide_gradient_sync(std::vector<StepOpCost>& epilogue, const SyncWindow& window,
                         const OverlapFlags& overlap) {
-  if (overlap.grad_reduce) hide(epilogue, false, window.backward, window.pieces);
-  if (overlap.param_gather) hide(epilogue, true, window.forward, window.pieces);
+  if (overlap.grad_reduce) hide(epilogue, false, window.backward, window);
+  if (overlap.param_gather) hide(epilogue, true, window.forward, window);
 }
 
 StepEnd finish_step(std::span<const std::vector<StepOpCost>* const> epilogues,

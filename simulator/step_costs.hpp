@@ -29,8 +29,9 @@ struct StepOpCost {
 // the first forwards: of X seconds in `pieces` equal pieces the last piece stays exposed, and all
 // that is longer than the window (docs/MODEL.md section 5). Reduces `exposed`.
 struct SyncWindow {
-  Seconds forward, backward;  // one microbatch through the stage's other chunks
+  Seconds forward, backward;  // one group of microbatches through the stage's other chunks
   int pieces = 1;
+  double beside_compute = 0;  // of what is hidden: compute time lost beside it
 };
 void hide_gradient_sync(std::vector<StepOpCost>& epilogue, const SyncWindow&, const OverlapFlags&);
 

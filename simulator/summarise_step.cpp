@@ -79,8 +79,6 @@ StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
   // Everyone waits for the slowest rank's slots.
   const Seconds straggling = step.pipeline.end * work.straggler_slowdown;
   e.step = end + profile.step_overhead + straggling;
-  e.low = e.step * (1.0 - profile.relative_band);
-  e.high = e.step * (1.0 + profile.relative_band);
   e.source = SourceClass::measured;
   e.stages.reserve(stages.size());
   e.memory.reserve(stages.size());

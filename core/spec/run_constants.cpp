@@ -7,6 +7,7 @@ namespace pleat {
 namespace {
 
 constexpr DoubleRange kShare{0.0, 1.0};
+constexpr DoubleRange kBand{0.0, 10.0};
 constexpr DoubleRange kFactor{0.0, 10.0};
 constexpr DoubleRange kRate{0.01, 10.0};
 constexpr IntRange kSmCount{0, 1024};
@@ -66,6 +67,26 @@ JsonValue clock_json(const SustainedClock& c) {
       .set("floor", c.floor);
 }
 
+void read_band_terms(ObjectReader& reader, BandTerms& terms) {
+  auto object = reader.optional_object("band_terms");
+  if (!object) return;
+  read_number(*object, "era", terms.era, kBand);
+  read_number(*object, "experts", terms.experts, kBand);
+  read_number(*object, "nccl_exchange", terms.nccl_exchange, kBand);
+  read_number(*object, "sharded", terms.sharded, kBand);
+  read_number(*object, "hybrid", terms.hybrid, kBand);
+  object->finish();
+}
+
+JsonValue band_terms_json(const BandTerms& terms) {
+  return JsonValue::object()
+      .set("era", terms.era)
+      .set("experts", terms.experts)
+      .set("nccl_exchange", terms.nccl_exchange)
+      .set("sharded", terms.sharded)
+      .set("hybrid", terms.hybrid);
+}
+
 JsonValue by_graph_json(const ByGraph& g) {
   return JsonValue::object()
       .set("none", exact_text(g.none))
@@ -83,6 +104,10 @@ void read_run_constants(ObjectReader& reader, RunConstants& run, bool required) 
   read_number(reader, "overlap_efficiency", run.overlap_efficiency, kShare);
   read_number(reader, "overlap_efficiency_nccl", run.overlap_efficiency_nccl, kShare);
   read_number(reader, "tp_overlap_exposed", run.tp_overlap_exposed, kShare);
+  read_number(reader, "dp_beside_compute", run.dp_beside_compute, kShare);
+  read_number(reader, "token_mixing_rate", run.token_mixing_rate, kFraction);
+  read_band_terms(reader, run.band_terms);
+  read_delay(reader, "host_per_sharded_weight", run.host_per_sharded_weight, false);
   read_number(reader, "exchange_rate", run.exchange_rate, kRate);
   read_number(reader, "exchange_rate_nccl", run.exchange_rate_nccl, kRate);
   run.exchange_row_overhead =
@@ -118,6 +143,10 @@ void write_run_constants(const RunConstants& run, const RunConstants* base, Json
   put("overlap_efficiency", run.overlap_efficiency, other.overlap_efficiency, plain);
   put("overlap_efficiency_nccl", run.overlap_efficiency_nccl, other.overlap_efficiency_nccl, plain);
   put("tp_overlap_exposed", run.tp_overlap_exposed, other.tp_overlap_exposed, plain);
+  put("dp_beside_compute", run.dp_beside_compute, other.dp_beside_compute, plain);
+  put("token_mixing_rate", run.token_mixing_rate, other.token_mixing_rate, plain);
+  put("band_terms", run.band_terms, other.band_terms, band_terms_json);
+  put("host_per_sharded_weight", run.host_per_sharded_weight, other.host_per_sharded_weight, delay);
   put("exchange_rate", run.exchange_rate, other.exchange_rate, plain);
   put("exchange_rate_nccl", run.exchange_rate_nccl, other.exchange_rate_nccl, plain);
   put("exchange_row_overhead", run.exchange_row_overhead, other.exchange_row_overhead,

@@ -38,12 +38,30 @@ struct ByGraph {
   }
 };
 
+// Relative errors of a predicted step beside the profile's relative_band, by what calls for them.
+struct BandTerms {
+  double era = 0;            // of the release
+  double experts = 0;        // a model with experts
+  double nccl_exchange = 0;  // whose tokens NCCL exchanges
+  double sharded = 0;        // weights or gradients sharded by layer (zero2, zero3)
+  double hybrid = 0;         // recurrences, sparse or compressed attention
+  bool operator==(const BandTerms&) const = default;
+};
+
 struct RunConstants {
   SustainedClock sustained_clock;
   // eta: share of the ideal saving of a pair of passes that is realised, with dispatchers that hold
   // many SMs (deepep, hybridep) and with NCCL's exchange.
   double overlap_efficiency = 1.0, overlap_efficiency_nccl = 1.0;
   double tp_overlap_exposed = 0.4;        // of a tensor-parallel exchange in pieces beside its GEMM
+  // Compute rate lost while gradients or weights travel between data-parallel ranks beside it.
+  double dp_beside_compute = 0;
+  // Rate of recurrences and of attention over selected keys, over that of the attention curves.
+  double token_mixing_rate = 1;
+  BandTerms band_terms;
+  // Host time of every weight tensor that a step gathers or reduces layer by layer (zero2, zero3),
+  // an event.
+  Seconds host_per_sharded_weight;
   // Of expert exchanges, over the rate of the kernel alone: by DeepEP and HybridEP, by NCCL.
   double exchange_rate = 1.0, exchange_rate_nccl = 1.0;
   // Work of DeepEP and HybridEP per row and copy beside its bytes, in bytes. Their rates were measured

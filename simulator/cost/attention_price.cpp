@@ -10,7 +10,8 @@
 namespace pleat {
 namespace {
 
-constexpr double kBlockRows = 256;       // queries of one block
+constexpr double kBlockRows = 256;  // queries of one block, forward; two blocks fill an SM
+constexpr double kBlockKeys = 128;  // keys of one block, backward; one block fills an SM
 constexpr double kLowestOccupancy = 0.35;
 constexpr double kLowestShare = 0.3;     // of the rate at the shortest measured length
 constexpr double kMeasuredHead = 128;    // size of the heads that were measured
@@ -114,7 +115,8 @@ std::optional<KernelPrice> attention_price(const Op& op, const OpWork& work,
   const GpuSpec& gpu = view.cluster->gpu;
   double occupancy = 1;
   if (gpu.sms > 0) {
-    occupancy = std::clamp(rows / kBlockRows * heads / (2 * gpu.sms), kLowestOccupancy, 1.0);
+    const double blocks = heads * rows / (backward ? kBlockKeys : 2 * kBlockRows);
+    occupancy = std::clamp(blocks / gpu.sms, kLowestOccupancy, 1.0);
   }
   const EfficiencyCurve& curve = profile.kernel(work.kernel);
   const FlopsPerSecond speed(at.flops_per_second * occupancy * head_share(dv) *

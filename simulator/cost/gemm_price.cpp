@@ -78,7 +78,8 @@ std::optional<KernelPrice> gemm_price(const Op& op, const OpWork& work, const Bi
   if (law == nullptr || gpu.sms <= 0) return std::nullopt;
   const double clock = clock_of(profile.sustained_clock, work.kernel, op.attr.math);
   const GemmShape shape = shape_of(op, binding, profile.gemm.grouped);
-  const bool grouped = op.kind == OpKind::grouped_gemm;
+  // A group of one expert is an ordinary product.
+  const bool grouped = op.kind == OpKind::grouped_gemm && shape.groups > 1;
   double speed = clock * speed_of(op.attr.math, gpu);
   if (grouped && op.attr.transpose_a) speed *= profile.gemm.grouped.wgrad_rate;
   KernelPrice price{law_time(*law, profile.gemm.tiles, gpu.sms, shape, work.bytes, speed),

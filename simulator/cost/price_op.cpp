@@ -235,8 +235,11 @@ OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding&
     const GpuSpec& gpu = view.cluster->gpu;
     const EfficiencyCurve& curve = profile.kernel(work.kernel);
     const DType math = math_of(op, tensors);
-    const FlopsPerSecond peak =
+    FlopsPerSecond peak =
         usable_peak(gpu, math) * clock_of(profile.sustained_clock, work.kernel, math);
+    if (op.kind == OpKind::token_mixing || op.kind == OpKind::token_mixing_bwd) {
+      peak *= profile.token_mixing_rate;
+    }
     price = {kernel_time(curve, work.flops, work.bytes, peak, gpu.memory_bandwidth), curve.source};
   }
   const double slowest = cls == CostClass::attention ? op.attr.slowest : 1.0;

@@ -167,6 +167,18 @@ TEST(GemmPrice, GroupsShareTheWavesAndPayALaunchEach) {
   EXPECT_NEAR(time(4000), 2 * wave, 1e-15);
 }
 
+TEST(GemmPrice, OneExpertIsAnOrdinaryProduct) {
+  const ClusterSpec cluster = four_processors();
+  const Profile p = law_profile();
+  const auto time = [&](OpKind kind) {
+    Case c = product(kind, {100}, 100, 4000);
+    c.op.attr.local_experts = 1;
+    c.op.attr.transpose_a = true;
+    return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), p).time.base();
+  };
+  EXPECT_DOUBLE_EQ(time(OpKind::grouped_gemm), time(OpKind::gemm));
+}
+
 TEST(GemmPrice, NarrowArithmeticReadsNarrowOperands) {
   Case c = product(OpKind::gemm, {200}, 300, 400);
   c.op.attr.math = DType::fp8;
@@ -210,6 +222,26 @@ TEST(AttentionPrice, RateOfTheLengthTimesOccupancy) {
   EXPECT_NEAR(price(1024).time.base(), flops(1024) / 0.5e12, 1e-12);
   cluster.gpu.sms = 1000;
   EXPECT_NEAR(price(1024).time.base(), flops(1024) / 0.35e12, 1e-12);
+}
+
+// 8 heads and 8 blocks of 128 keys are 64 blocks, one a processor.
+TEST(AttentionPrice, BackwardBlocksAreSmaller) {
+  ClusterSpec cluster = four_processors();
+  cluster.gpu.memory_bandwidth = BytesPerSecond(1e30);
+  Profile p = ideal_profile();
+  AttentionRate& rate = p.attention[0][0][1];
+  rate.log_seq = {std::log(1024.0)};
+  rate.rate = {1e12};
+  Case c = attention(1024);
+  c.op.kind = OpKind::attention_bwd;
+  std::swap(c.op.in, c.op.out);
+  const auto time = [&](int sms) {
+    cluster.gpu.sms = sms;
+    return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), p).time.base();
+  };
+  const double flops = 2.0 * 1024 * 1024 * 8 * 5 * 128 / 2;
+  EXPECT_NEAR(time(64), flops / 1e12, 1e-12);
+  EXPECT_NEAR(time(128), flops / 0.5e12, 1e-12);
 }
 
 TEST(AttentionPrice, AMissingArithmeticTakesTheWiderOne) {

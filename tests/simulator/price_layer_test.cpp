@@ -185,6 +185,60 @@ TEST(PriceLayer, TilesTravelBesideTheirProduct) {
   EXPECT_NEAR(time(true), 5 + 1.5, 1e-3);
 }
 
+// A layer that gathers its weights (3 ms) beside 2 + 4 ms of products, and reduces gradients (3
+// ms).
+LayerProgram sharded_layer(std::int64_t local_experts) {
+  LayerMaker m;
+  const TensorId shards = m.tensor(1), x = m.tensor(1), y = m.tensor(1);
+  for (Pass pass : {Pass::forward, Pass::backward}) {
+    const bool forward = pass == Pass::forward;
+    Op op =
+        exchange(forward ? OpKind::all_gather : OpKind::reduce_scatter, "shards", shards, shards);
+    op.group = Group::edp;
+    op.module = Module::grad_sync;
+    op.stream = Stream::copy;
+    m.add(pass, op);
+    Op& product = m.gemm(pass, "product", forward ? 2 : 4, {x}, {y});
+    product.kind = OpKind::grouped_gemm;
+    product.attr.local_experts = local_experts;
+  }
+  m.layer.weights = {{.weight = x, .gradient = y, .bucket = Bucket::expert, .elements = 1}};
+  return m.layer;
+}
+
+TEST(PriceLayer, ShardsSlowTheComputeTheyHideBehind) {
+  const ClusterSpec cluster = round_cluster();
+  const auto view = uniform_view(cluster, {.size = 2, .tier = 0, .inside = 2});
+  Profile profile = ideal_profile();
+  for (auto& tier : profile.collectives) {
+    for (auto& curve : tier) curve.latency = Seconds(3e-3);
+  }
+  const LayerProgram layer = sharded_layer(1);
+  LayerCosts costs = price(layer, {}, {}, view, profile);
+  EXPECT_NEAR(costs.forward.time.base(), 3e-3, 1e-9);   // waits for its weights
+  EXPECT_NEAR(costs.backward.time.base(), 4e-3, 1e-9);  // hides its reduction
+  profile.dp_beside_compute = 0.5;
+  costs = price(layer, {}, {}, view, profile);
+  EXPECT_NEAR(costs.forward.time.base(), 3e-3, 1e-9);  // 2 + 2 / 2 are 3 too
+  EXPECT_NEAR(costs.backward.time.base(), 5.5e-3, 1e-9);
+  EXPECT_NEAR(part_of(costs.backward.parts, CostClass::dp_comm).base(), 1.5e-3, 1e-9);
+  EXPECT_NEAR(total_of(costs.backward.parts), costs.backward.time.base(), 1e-12);
+}
+
+TEST(PriceLayer, HostHandlesEveryShardedWeight) {
+  const ClusterSpec cluster = round_cluster();
+  const auto view = uniform_view(cluster, {.size = 2, .tier = 0, .inside = 2});
+  Profile profile = ideal_profile();
+  profile.host_per_sharded_weight = Seconds(1e-3);
+  // Eight experts have a tensor each, gathered forward and reduced backward.
+  const LayerCosts eight = price(sharded_layer(8), {}, {}, view, profile);
+  EXPECT_NEAR(eight.forward.time.base(), 8e-3, 1e-9);
+  EXPECT_NEAR(eight.backward.time.base(), 8e-3, 1e-9);
+  EXPECT_NEAR(part_of(eight.backward.parts, CostClass::host).base(), 4e-3, 1e-9);
+  const LayerCosts one = price(sharded_layer(1), {}, {}, view, profile);
+  EXPECT_NEAR(one.backward.time.base(), 4e-3, 1e-9);  // the GPU takes longer
+}
+
 TEST(PriceLayer, MemoryFollowsLifetimes) {
   const ClusterSpec cluster = round_cluster();
   LayerMaker m;

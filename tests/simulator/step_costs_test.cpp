@@ -87,6 +87,9 @@ TEST(StepCosts, SyncHidesInItsWindow) {
   const OverlapFlags off{.grad_reduce = false, .param_gather = false};
   EXPECT_EQ(exposed({Seconds(100), Seconds(100), 4}, off), (std::vector<double>{6, 2, 4, 1}));
   EXPECT_EQ(exposed({Seconds(100), Seconds(100), 1}, on), (std::vector<double>{6, 2, 4, 1}));
+  // A fifth of what is hidden is lost by the compute beside it: 1.5 + 4.5 / 5 of 6.
+  EXPECT_EQ(exposed({Seconds(100), Seconds(100), 4, 0.2}, on),
+            (std::vector<double>{6 * 0.4, 2 * 0.4, 4 * 0.4, 1}));
 }
 
 // Stage 0 stops at 10, stage 1 at 4; 1 and 3 seconds to the world barrier of 2, then 5 and 1.

@@ -69,7 +69,7 @@ class Sharder {
     op.group = group;
     const bool beside =
         kind == OpKind::all_gather ? plan_.overlap.param_gather : plan_.overlap.grad_reduce;
-    if (beside) op.stream = Stream::comm;
+    if (beside) op.stream = Stream::copy;  // communicators of their own: nothing queues behind them
     return op;
   }
 

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The band: a base, and the terms that the model and the plan call for, as independent errors.
+#include "simulator/uncertainty.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/simulator/fixtures.hpp"
+
+namespace pleat {
+namespace {
+
+Profile profile_with_terms() {
+  Profile p = test::ideal_profile();
+  p.relative_band = 0.03;
+  p.band_terms = {.experts = 0.04, .nccl_exchange = 0.12, .sharded = 0.4, .hybrid = 1.0};
+  return p;
+}
+
+ModelSpec dense_model() {
+  ModelSpec m = test::small_model();
+  m.moe.reset();
+  m.moe_layer.assign(4, false);
+  return m;
+}
+
+TEST(Uncertainty, TermsAddAsSquares) {
+  const Profile profile = profile_with_terms();
+  Plan plan;
+  EXPECT_DOUBLE_EQ(relative_band(dense_model(), plan, profile), 0.03);
+  EXPECT_DOUBLE_EQ(relative_band(test::small_model(), plan, profile), 0.05);  // 3, 4, 5
+  plan.expert.ep = 8;
+  plan.dispatcher = Dispatcher::alltoall;
+  EXPECT_DOUBLE_EQ(relative_band(test::small_model(), plan, profile), 0.13);  // 5, 12, 13
+  plan.dispatcher = Dispatcher::hybridep;
+  EXPECT_DOUBLE_EQ(relative_band(test::small_model(), plan, profile), 0.05);
+}
+
+TEST(Uncertainty, WidensWithTheEraAndShards) {
+  Profile profile = profile_with_terms();
+  Plan plan;
+  for (const Sharding sharding : {Sharding::zero2, Sharding::zero3}) {
+    plan.sharding = sharding;
+    EXPECT_DOUBLE_EQ(relative_band(dense_model(), plan, profile), std::hypot(0.03, 0.4));
+  }
+  plan.sharding = Sharding::zero1;
+  profile.band_terms.era = 0.04;
+  EXPECT_DOUBLE_EQ(relative_band(dense_model(), plan, profile), 0.05);
+}
+
+TEST(Uncertainty, HybridsAreLessCertain) {
+  const Profile profile = profile_with_terms();
+  ModelSpec model = dense_model();
+  model.layer_traits.resize(4);
+  EXPECT_DOUBLE_EQ(relative_band(model, Plan{}, profile), 0.03);
+  model.layer_traits[1].sparse = true;
+  EXPECT_DOUBLE_EQ(relative_band(model, Plan{}, profile), std::hypot(0.03, 1.0));
+  model.layer_traits[1] = {.mixer = Mixer::gated_delta_net};
+  EXPECT_DOUBLE_EQ(relative_band(model, Plan{}, profile), std::hypot(0.03, 1.0));
+  model.layer_traits.clear();
+  model.attention.kind = AttentionKind::compressed;
+  EXPECT_DOUBLE_EQ(relative_band(model, Plan{}, profile), std::hypot(0.03, 1.0));
+}
+
+}  // namespace
+}  // namespace pleat
