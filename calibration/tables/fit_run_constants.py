@@ -6,11 +6,13 @@ profiles. Few constants, shared as widely as the physics allows: clocks by GPU, 
 host processor, everything else by GPU family or by all. No constant belongs to a row or a model.
 
     python3 calibration/tables/fit_run_constants.py --pleat build/cli/pleat
-    python3 calibration/tables/fit_run_constants.py --pleat build/cli/pleat --folds 5   # leave groups out
-    python3 calibration/tables/fit_run_constants.py --pleat build/cli/pleat --early     # before nemo-25.09
+    ... --folds 5                 # leave groups out; with --write-band: the band they call for
+    ... --early [--folds 5]       # the same for releases before nemo-25.09
 
-Needs numpy and scipy. A group is (model, cluster, precision); rows of one group differ in release and
-layout only. --folds fits nothing for good: it reports the errors of groups the fit has not seen.
+Needs numpy and scipy. A group is (model, cluster, precision); rows of one group differ in release
+and layout only. --folds fits no constant for good: it reports the errors of groups the fit has not
+seen, and the band that holds 80% of them. H200 and H800 take the constants of the H100. After a
+change to the simulator: fit, fit --early, then both with --folds 5 --write-band, in this order.
 """
 import argparse
 import collections
@@ -25,13 +27,17 @@ import tempfile
 import numpy
 from scipy.optimize import least_squares
 
+from band import coverage, fit_band
 from make_profiles import to_text
-from run_parameters import LATE, PLATFORMS, apply, is_late, parameters
+from run_parameters import (ALIKE, LATE, PLATFORMS, apply, is_late, parameters, prior_residuals,
+                            set_band)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Twice as slow as the same plan in the release after, which nothing in the row explains.
 UNEXPLAINED = {"bridge-25.11-b200-qwen3-30b-a3b-fp8-mx-8g-gbs512",
                "bridge-26.02-b200-qwen3-30b-a3b-fp8-mx-8g-gbs512"}
+FORGIVEN = 0.05  # beyond it a row pulls by its distance, no longer by its square
+STEP = 0.03      # of a constant, for its derivative
 
 
 def group_of(row):
@@ -39,83 +45,123 @@ def group_of(row):
 
 
 class Fit:
-    def __init__(self, pleat, rows, names, folder):
-        self.pleat, self.rows, self.names, self.folder = pleat, rows, names, pathlib.Path(folder)
-        self.profiles = {p: json.loads((ROOT / "configs/profiles" / f"{p}-megatron.json").read_text())
-                         for p in PLATFORMS}
-        (self.folder / "tables").symlink_to(ROOT / "configs/profiles/tables")
-        self.start, self.low, self.high = (numpy.array([names[n][i] for n in names]) for i in range(3))
+    """Logarithms of predicted over measured are nearly linear in the constants: few slopes do."""
 
-    def predict(self, x, rows):
+    def __init__(self, pleat, rows, names, folder):
+        self.pleat, self.names, self.folder = pleat, names, pathlib.Path(folder)
+        self.profiles = {p: json.loads(path_of(p).read_text(encoding="utf-8")) for p in PLATFORMS}
+        (self.folder / "tables").symlink_to(ROOT / "configs/profiles/tables")
+        self.start, self.low, self.high = numpy.array([names[n] for n in names]).T
+        self.rows = rows
+        predicted = self.predict(self.start)
+        self.rows = [row for row in rows if row["id"] in predicted]
+
+    def predict(self, x):
         values = dict(zip(self.names, numpy.clip(x, self.low, self.high)))
         for name, profile in self.profiles.items():
             text = json.dumps(apply(json.loads(json.dumps(profile)), name, values))
             (self.folder / f"{name}-megatron.json").write_text(text)
         file = self.folder / "rows.jsonl"
-        file.write_text("".join(json.dumps(r) + "\n" for r in rows))
+        file.write_text("".join(json.dumps(r) + "\n" for r in self.rows))
         run = subprocess.run([self.pleat, "validate", "--rows", file, "--profile-dir", self.folder,
                               "--json"], capture_output=True, text=True, check=True)
-        return {r["id"]: r for r in json.loads(run.stdout)["rows"] if r["predicted_step_s"]}
+        return {row["id"]: row["error"] for row in json.loads(run.stdout)["rows"]
+                if row["predicted_step_s"]}
 
-    def residuals(self, x, rows):
-        count = collections.Counter(group_of(r) for r in rows)
-        predicted = self.predict(x, rows)
-        result = []
-        for row in rows:
-            if row["id"] in UNEXPLAINED or row["id"] not in predicted:
-                continue
-            weight = (1.0 if row["tier"] == "A" else 0.5) * 1.5 / math.sqrt(count[group_of(row)])
-            p = predicted[row["id"]]
-            result.append(weight * math.log(p["predicted_step_s"] / p["measured_step_s"]))
-        v = dict(zip(self.names, x))
-        for host in ("x86", "grace"):  # capturing the router lies between nothing and attention too
-            if f"moe.{host}.router" in v:
-                result.append(0.4 * (v[f"moe.{host}.router"] -
-                                     (v[f"moe.{host}.none"] + v[f"moe.{host}.partial"]) / 2))
-        for kind in ("bf16", "fp8"):  # GPUs of one family clock alike unless the runs say otherwise
-            alike = [v[f"{kind}.{n}"] for n, (family, _) in PLATFORMS.items()
-                     if family == "blackwell" and f"{kind}.{n}" in v]
-            result += [0.6 * (clock - statistics.fmean(alike)) for clock in alike]
-        for mode in ("none", "router", "partial"):  # host processors too
-            if f"moe.x86.{mode}" in v and f"moe.grace.{mode}" in v:
-                result.append(0.1 * (v[f"moe.x86.{mode}"] - v[f"moe.grace.{mode}"]))
-        result += [0.05 * (a - b) / max(0.05, abs(b)) for a, b in zip(x, self.start)]
-        return numpy.array(result)
+    def logs(self, x):
+        errors = self.predict(x)
+        return numpy.array([math.log1p(errors[row["id"]]) for row in self.rows])
 
-    def solve(self, rows, evaluations):
-        # Relative steps of 2%, and a loss that forgives single rows.
-        return least_squares(self.residuals, self.start, args=(rows,), loss="soft_l1", f_scale=0.05,
-                             bounds=(self.low - 1e-9, self.high + 1e-9), diff_step=0.02,
-                             max_nfev=evaluations).x
+    def derivatives(self, x, at_x):
+        columns = []
+        for j in range(len(x)):
+            step = STEP * max(abs(x[j]), 0.1 * (self.high[j] - self.low[j]))
+            step = -step if x[j] + step > self.high[j] else step
+            moved = x.copy()
+            moved[j] += step
+            columns.append((self.logs(moved) - at_x) / step)
+        return numpy.array(columns).T
+
+    def weights(self, use):
+        count = collections.Counter(group_of(row) for row, used in zip(self.rows, use) if used)
+        tiers = numpy.array([1.5 if row["tier"] == "A" else 0.75 for row in self.rows])
+        known = numpy.array([row["id"] not in UNEXPLAINED for row in self.rows])
+        sizes = numpy.array([max(1, count[group_of(row)]) for row in self.rows])
+        return use * known * tiers / numpy.sqrt(sizes)
+
+    def step(self, x, at_x, slopes, use):
+        """Constants that fit the rows used, by the line through x."""
+        weights = self.weights(use)
+        start = dict(zip(self.names, self.start))
+
+        def residuals(y):
+            prior = prior_residuals(dict(zip(self.names, y)), start)
+            return numpy.concatenate([weights * (at_x + slopes @ (y - x)), prior])
+
+        return least_squares(residuals, numpy.clip(x, self.low, self.high), loss="soft_l1",
+                             f_scale=FORGIVEN, bounds=(self.low - 1e-9, self.high + 1e-9)).x
+
+    def solve(self, rounds=3):
+        x, everything = self.start.copy(), numpy.ones(len(self.rows))
+        for _ in range(rounds):
+            at_x = self.logs(x)
+            slopes = self.derivatives(x, at_x)
+            x = self.step(x, at_x, slopes, everything)
+        return x, slopes
+
+    def solve_without(self, out, x, slopes, rounds=3):
+        """From the solution of all rows, with its derivatives."""
+        for _ in range(rounds):
+            x = self.step(x, self.logs(x), slopes, 1.0 - out)
+        return x
 
 
 def report(title, errors):
     e = sorted(abs(x) for x in errors)
+    if not e:
+        return
     print(f"{title}: {len(e)} rows, median {100 * statistics.median(e):.2f}%, "
           f"P80 {100 * e[int(.8 * len(e))]:.2f}%, P90 {100 * e[int(.9 * len(e))]:.2f}%", flush=True)
 
 
-def leave_groups_out(fit, rows, folds, evaluations):
-    groups = sorted({group_of(r) for r in rows}, key=str)
+def leave_groups_out(fit, folds):
+    x, slopes = fit.solve()
+    groups = sorted({group_of(r) for r in fit.rows}, key=str)
     random.Random(7).shuffle(groups)
-    errors = {}
+    errors = numpy.zeros(len(fit.rows))
     for k in range(folds):
-        out = set(groups[k::folds])
-        x = fit.solve([r for r in rows if group_of(r) not in out], evaluations)
-        unseen = [r for r in rows if group_of(r) in out]
-        predicted = fit.predict(x, unseen)
-        errors |= {r["id"]: (r["tier"], predicted[r["id"]]["error"]) for r in unseen
-                   if r["id"] in predicted}
-        report(f"fold {k + 1}", [errors[r["id"]][1] for r in unseen if r["id"] in errors])
-    report("left out, tier A", [e for tier, e in errors.values() if tier == "A"])
-    report("left out, all", [e for _, e in errors.values()])
+        out = numpy.array([group_of(row) in set(groups[k::folds]) for row in fit.rows], dtype=float)
+        unseen = numpy.expm1(fit.logs(fit.solve_without(out, x, slopes)))
+        errors = numpy.where(out, unseen, errors)
+        report(f"fold {k + 1}", errors[out > 0])
+    report("left out, tier A", [e for row, e in zip(fit.rows, errors) if row["tier"] == "A"])
+    report("left out, all", errors)
+    samples = [(row, group_of(row), float(e)) for row, e in zip(fit.rows, errors)]
+    terms = fit_band(samples)
+    print("band:", ", ".join(f"{name} {value:g}" for name, value in terms.items()))
+    for name, (inside, count, width) in coverage(samples).items():
+        print(f"  {name:14} {count:4} rows, {100 * inside:.0f}% inside, "
+              f"mean half-width {100 * width:.1f}%")
+    return terms
+
+
+def path_of(platform):
+    return ROOT / "configs/profiles" / f"{platform}-megatron.json"
+
+
+def write_profiles(change):
+    """Every profile whose constants are fitted, or stand for those of another."""
+    for name in (*PLATFORMS, *ALIKE):
+        profile = change(json.loads(path_of(name).read_text(encoding="utf-8")), name)
+        path_of(name).write_text(to_text(profile) + "\n", encoding="utf-8")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pleat", default=ROOT / "build/cli/pleat")
     parser.add_argument("--folds", type=int, default=0)
-    parser.add_argument("--evaluations", type=int, default=14)
+    parser.add_argument("--write-band", action="store_true",
+                        help="with --folds: write the band that the left-out errors call for")
     parser.add_argument("--early", action="store_true", help=f"eras before {LATE}")
     options = parser.parse_args()
     with open(ROOT / "configs/validation/runs.jsonl", encoding="utf-8") as file:
@@ -126,15 +172,19 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         fit = Fit(options.pleat, rows, names, folder)
         if options.folds:
-            return leave_groups_out(fit, rows, options.folds, options.evaluations)
-        x = numpy.clip(fit.solve(rows, options.evaluations), fit.low, fit.high)
-        x = [float(f"{v:.3g}") if v > 1e-3 else 0.0 for v in x]
-        report("in sample", [r["error"] for r in fit.predict(x, rows).values()])
+            terms = leave_groups_out(fit, options.folds)
+            if options.write_band:
+                write_profiles(lambda profile, name: set_band(profile, terms, options.early))
+            return
+        x = numpy.clip(fit.solve()[0], fit.low, fit.high)
+        x = [float(f"{v:.3g}") if v > 2e-3 else 0.0 for v in x]
+        errors = fit.predict(x)
+        report("in sample, tier A", [errors[r["id"]] for r in fit.rows if r["tier"] == "A"])
+        report("in sample", errors.values())
         for name, value in zip(names, x):
             print(f"  {name:24} {value:g}")
-        for name, profile in fit.profiles.items():
-            path = ROOT / "configs/profiles" / f"{name}-megatron.json"
-            path.write_text(to_text(apply(profile, name, dict(zip(names, x)))) + "\n", encoding="utf-8")
+        values = dict(zip(names, x))
+        write_profiles(lambda profile, name: apply(profile, ALIKE.get(name, name), values))
 
 
 if __name__ == "__main__":

@@ -2,17 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which constants of a run are fitted together, within which bounds, and where they stand in a
 profile. Used by fit_run_constants.py."""
+from band import HGX_BLACKWELL
+
 LATE = "nemo-25.09"   # the performance recipes of Megatron-Bridge begin here
+NEWER = "nemo-26.04"
 EARLY = "nemo-24.05"  # the oldest release among the runs; named era of the profiles
 PLATFORMS = {"h100-sxm": ("hopper", "x86"), "b200": ("blackwell", "x86"),
              "b300": ("blackwell", "x86"), "gb200-nvl72": ("blackwell", "grace"),
              "gb300-nvl72": ("blackwell", "grace")}
+ALIKE = {"h200-sxm": "h100-sxm", "h800-sxm": "h100-sxm"}  # take the constants of another
 MODES = ("none", "router", "partial", "full_iteration")
 MEMORY_BOUND = ("memory_bound", "norm", "activation", "optimizer")
 
 
 def is_late(era):
-    return era.startswith(("nemo-25.09", "nemo-25.11", "nemo-26", "main", "Megatron Core MoE (2603"))
+    return era.startswith(("nemo-25.09", "nemo-25.11", "nemo-26", "main", "Megatron Core MoE (2603",
+                           "Megatron-FSDP"))
 
 
 def parameters(early):
@@ -34,8 +39,10 @@ def parameters(early):
     for host in ("x86", "grace"):
         p |= {f"moe.{host}.{mode}": (1.0, 0.0, 4.0) for mode in MODES}
         p[f"dense.{host}"] = (0.3, 0.0, 1.5)
+    p["older.blackwell"] = (0.97, 0.8, 1.0)
     return p | {"overlap": (0.8, 0.1, 1.0), "overlap_nccl": (0.8, 0.1, 1.0),
-                "tp_exposed": (0.4, 0.05, 1.0), "row_kb": (3.0, 0.0, 10.0),
+                "tp_exposed": (0.4, 0.05, 1.0), "dp_beside": (0.2, 0.0, 1.0),
+                "sharded": (0.1, 0.0, 0.5), "row_kb": (3.0, 0.0, 10.0),
                 "exchange": (0.9, 0.3, 1.5), "exchange_nccl": (0.9, 0.3, 1.5)}
 
 
@@ -51,6 +58,13 @@ def _milliseconds(value):
     return f"{value if value > 1e-3 else 0:.4g} ms"
 
 
+def _with_eras(profile, changed):
+    """Releases first, in the order of time."""
+    eras = profile.get("eras", {}) | changed
+    order = sorted(eras, key=lambda era: (not era.startswith("nemo"), era))
+    return profile | {"eras": {era: eras[era] for era in order}}
+
+
 def apply(profile, name, v):
     """The profile with the values put in: its own constants, or those of its early era."""
     family, host = PLATFORMS[name]
@@ -61,21 +75,65 @@ def apply(profile, name, v):
                "tp_overlap_exposed": v["tp_exposed"], "overlap_efficiency_nccl": v["overlap_nccl"],
                "host_per_moe_layer": {m: _milliseconds(v[f"moe.{host}.none"]) for m in MODES},
                "host_per_dense_layer": {m: _milliseconds(v[f"dense.{host}"]) for m in MODES}}
-        profile["eras"] = {EARLY: era, LATE: {}}
-        return profile
+        terms = profile.get("eras", {}).get(EARLY, {}).get("band_terms")
+        return _with_eras(profile, {EARLY: era | ({"band_terms": terms} if terms else {})})
     clock = _clock(profile["sustained_clock"], v, name)
     clock |= {"duty_slope": v[f"duty.{family}"], "duty_free": 0.2, "floor": 0.6}
     dense = v[f"dense.{host}"]
     profile |= {"overlap_efficiency": v["overlap"], "overlap_efficiency_nccl": v["overlap_nccl"],
-                "tp_overlap_exposed": v["tp_exposed"], "exchange_rate": v["exchange"],
-                "exchange_rate_nccl": v["exchange_nccl"],
+                "tp_overlap_exposed": v["tp_exposed"], "dp_beside_compute": v["dp_beside"],
+                "host_per_sharded_weight": _milliseconds(v["sharded"]),
+                "exchange_rate": v["exchange"], "exchange_rate_nccl": v["exchange_nccl"],
                 "exchange_row_overhead": f"{v['row_kb']:.4g} kB",
                 "host_per_moe_layer": {m: _milliseconds(v[f"moe.{host}.{m}"]) for m in MODES},
                 # Dense layers launch a fixed few kernels; a graph leaves 0.4 of their gaps.
                 "host_per_dense_layer": {m: _milliseconds(dense * (0.4 if m == "full_iteration" else 1))
                                          for m in MODES}}
+    older = {}
+    if family == "blackwell":  # young: matrix products still gained between these releases
+        scaled = {k: round(clock[k] * v["older.blackwell"], 4)
+                  for k in ("gemm_bf16", "gemm_fp8", "gemm_fp4", "attention")}
+        older = {"sustained_clock": clock | scaled}
+    profile = _with_eras(profile, {LATE: older, NEWER: {}})
     for kernel in MEMORY_BOUND:
         profile["kernels"][kernel]["memory_efficiency"] = v[f"memory.{family}"]
     profile["kernels"]["quantize"]["memory_efficiency"] = v[f"quantize.{family}"]
     profile["kernels"]["permute"]["memory_efficiency"] = v[f"permute.{family}"]
+    return profile
+
+
+def prior_residuals(v, start):
+    """What is known beside the runs, as residuals of the fit. Platforms share what physics shares:
+    a constant leaves its family only as far as runs pull it. The weights were chosen with left-out
+    errors in view."""
+    result = [0.15 * (v[n] - start[n]) / max(0.05, abs(start[n])) for n in v]
+    for host in ("x86", "grace"):  # capturing the router lies between nothing and attention too
+        if f"moe.{host}.router" in v:
+            middle = (v[f"moe.{host}.none"] + v[f"moe.{host}.partial"]) / 2
+            result.append(0.4 * (v[f"moe.{host}.router"] - middle))
+    for kind in ("bf16", "fp8"):  # GPUs of one family clock alike
+        alike = [v[f"{kind}.{n}"] for n, (family, _) in PLATFORMS.items()
+                 if family == "blackwell" and f"{kind}.{n}" in v]
+        result += [0.6 * (clock - sum(alike) / len(alike)) for clock in alike]
+    for mode in ("none", "router", "partial"):  # host processors work alike
+        if f"moe.x86.{mode}" in v and f"moe.grace.{mode}" in v:
+            result.append(0.2 * (v[f"moe.x86.{mode}"] - v[f"moe.grace.{mode}"]))
+    if "overlap" in v:  # one mechanism; kernels differ by 0.06 (cuDNN's norms: 0.86 and 0.80)
+        result.append(v["overlap"] - v["overlap_nccl"])
+        result.append(v["memory.hopper"] - v["memory.blackwell"] - 0.06)
+    return result
+
+
+def set_band(profile, terms, early):
+    """Of the late releases; early ones differ from them in their era's terms."""
+    rest = {name: term for name, term in terms.items() if name not in ("base", "nccl_exchange_hgx")}
+    if profile["cluster"] in HGX_BLACKWELL:
+        rest["nccl_exchange"] = terms["nccl_exchange_hgx"]
+    if not early:
+        return profile | {"relative_band": terms["base"],
+                          "band_terms": profile.get("band_terms", {}) | rest}
+    if EARLY in profile.get("eras", {}):
+        more = max(0.0, terms["base"] ** 2 - profile["relative_band"] ** 2) ** 0.5
+        early_terms = rest | {"era": round(more, 3)}
+        profile["eras"][EARLY]["band_terms"] = profile.get("band_terms", {}) | early_terms
     return profile

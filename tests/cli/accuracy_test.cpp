@@ -24,24 +24,27 @@ double number(const JsonValue& errors, const char* key) {
   return value.as_double() ? *value.as_double() : static_cast<double>(*value.as_integer());
 }
 
-// Errors of one goal of the summary.
-const JsonValue& goal(const JsonValue& summary, const std::string& name) {
-  for (const JsonValue& g : *summary.find("by")->find("goal")->as_array()) {
+// Errors of one line of the summary: by "goal" or "tier".
+const JsonValue& errors_of(const JsonValue& summary, const char* by, const std::string& name) {
+  for (const JsonValue& g : *summary.find("by")->find(by)->as_array()) {
     if (*g.find("value")->as_string() == name) return *g.find("error");
   }
-  throw std::runtime_error("no goal " + name);
+  throw std::runtime_error("no " + name);
 }
 
 TEST(Accuracy, PublishedMegatronRuns) {
   const JsonValue summary = summary_of("runs.jsonl");
   EXPECT_EQ(number(summary, "missed"), 0);
-  const JsonValue& a = goal(summary, "tier A");
+  const JsonValue& a = errors_of(summary, "goal", "tier A");
   EXPECT_GE(number(a, "count"), 137);
-  EXPECT_LE(number(a, "median"), 0.030);
-  EXPECT_LE(number(a, "p90"), 0.090);
-  const JsonValue& late = goal(summary, "tiers A and B, nemo-25.09 on");
-  EXPECT_LE(number(late, "median"), 0.035);
+  EXPECT_LE(number(a, "median"), 0.027);
+  EXPECT_LE(number(a, "p90"), 0.085);
+  const JsonValue& late = errors_of(summary, "goal", "tiers A and B, nemo-25.09 on");
+  EXPECT_LE(number(late, "median"), 0.033);
   EXPECT_LE(number(late, "p90"), 0.140);
+  EXPECT_LE(number(errors_of(summary, "tier", "B"), "p90"), 0.130);
+  EXPECT_LE(number(errors_of(summary, "tier", "C"), "p90"), 0.270);
+  EXPECT_LE(number(errors_of(summary, "tier", "H"), "median"), 0.080);
 }
 
 TEST(Accuracy, PeakMemoryOfSimuMaxRuns) {

@@ -87,6 +87,46 @@ TEST(Validate, RecomputeLeftOpenIsTheCheapestThatFits) {
   EXPECT_THAT(*at(row_of(d, 1), "plan").as_string(), HasSubstr("recompute=full"));
 }
 
+TEST(Validate, WholeLayersAsFewAsFit) {
+  // 70B on 64 GPUs with stages of 20 layers: two sequences a microbatch fit when some are
+  // recomputed.
+  const std::string plan = "\"micro_batch\": 2, \"tp\": 1, \"pp\": 4, \"vpp\": 5, \"cp\": 1";
+  const auto text = [&](const JsonValue& d) { return *at(row_of(d, 0), "plan").as_string(); };
+  const JsonValue open =
+      validated({{.id = "a", .model = "\"llama3-70b\"", .plan = plan, .cluster = "gb200-nvl72"}});
+  EXPECT_THAT(text(open), HasSubstr("recompute=full:"));
+  const JsonValue whole =
+      validated({{.id = "a",
+                  .model = "\"llama3-70b\"",
+                  .plan = plan + ", \"recompute\": {\"granularity\": \"full\", \"modules\": []}",
+                  .cluster = "gb200-nvl72"}});
+  EXPECT_LT(number(at(row_of(open, 0), "predicted_step_s")),
+            number(at(row_of(whole, 0), "predicted_step_s")));
+}
+
+TEST(Validate, AStatedShardGroupMeansSharding) {
+  const std::string plan = "\"tp\": 1, \"pp\": 1, \"fsdp_group\": ";
+  const JsonValue d =
+      validated({{.id = "a", .model = "\"llama3-8b\"", .plan = plan + "8", .gpus = 8},
+                 {.id = "wide", .model = "\"llama3-8b\"", .plan = plan + "16", .gpus = 8},
+                 {.id = "none", .model = "\"llama3-8b\"", .plan = plan + "1", .gpus = 8}});
+  EXPECT_THAT(*at(row_of(d, 0), "plan").as_string(), HasSubstr("zero3"));
+  EXPECT_THAT(*at(row_of(d, 1), "plan").as_string(), HasSubstr("zero3"));
+  EXPECT_THAT(*at(row_of(d, 2), "plan").as_string(), HasSubstr("zero1"));
+}
+
+TEST(Validate, PapersOnMegatronHalveCausalScoresFrom2025) {
+  const auto era = [](const char* name) { return std::string("\"era\": \"") + name + "\""; };
+  const JsonValue d = validated(
+      {{.id = "new", .measured = "\"mfu\": 0.4", .more = era("Megatron-Core (2504.14960)")},
+       {.id = "old", .measured = "\"mfu\": 0.4", .more = era("Megatron-Core (2404.14960)")}});
+  const auto seconds = [&](std::size_t i) { return number(at(row_of(d, i), "measured_step_s")); };
+  // Mixtral-8x7B's scores: 2 s h, and half of that, for each of 32 layers, of 4096 tokens, three
+  // passes.
+  const double scores = 3.0 * 32 * 4 * 4096 * 4096 * (4096.0 * 256 / 64) / (0.4 * 989.4e12);
+  EXPECT_NEAR(seconds(1) - seconds(0), scores / 2, 0.01 * scores);
+}
+
 TEST(Validate, TimeFromThroughputOrMfu) {
   const JsonValue d = validated(
       {{.id = "flops", .measured = "\"tflops_per_gpu\": 400", .more = "\"flop_per_token\": 8e10"},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/workflow/validate/run_era.hpp"
 #include "core/plan/constraints.hpp"
 #include "core/program/program.hpp"
 #include "planner/search_space.hpp"
@@ -38,6 +39,42 @@ struct Priced {
   StepEstimate estimate;
 };
 
+// The least `layers` of the plan, out of 1 … most, with which it fits; nothing if none does.
+std::optional<Priced> least_that_fits(const RunRequest& r, Plan plan, int Plan::*layers, int most) {
+  std::optional<Priced> best;
+  for (int low = 1, high = most; low <= high;) {
+    plan.*layers = low + (high - low) / 2;
+    StepEstimate e = price(r, plan);
+    if (e.fits) {
+      high = plan.*layers - 1;
+      best = {plan, std::move(e)};
+    } else {
+      low = plan.*layers + 1;
+    }
+  }
+  return best;
+}
+
+// Whole layers recomputed (Megatron's block method) or kept in host memory, as few as fit.
+std::vector<Priced> some_layers(const RunRequest& r, const Plan& plan) {
+  std::vector<Priced> found;
+  const std::size_t broken = violations(context_of(r, plan)).size();
+  const auto try_layers = [&](Plan tried, int Plan::*layers, int most) {
+    tried.*layers = most;
+    if (most < 1 || violations(context_of(r, tried)).size() > broken) return;
+    if (auto priced = least_that_fits(r, std::move(tried), layers, most)) {
+      found.push_back(std::move(*priced));
+    }
+  };
+  Plan block = plan;
+  block.recompute.clear();
+  block.recompute_full = true;
+  try_layers(std::move(block), &Plan::recompute_layers,
+             static_cast<int>(r.model.layers) / (plan.attention.pp * plan.vpp));
+  if (r.open.offload) try_layers(plan, &Plan::offload_layers, static_cast<int>(r.model.layers) - 1);
+  return found;
+}
+
 // Nothing is recomputed where that fits; else the fastest choice that fits, FSDP among them where the
 // sharding is open, else the smallest.
 Priced with_best_recompute(const RunRequest& r, const Plan& plan) {
@@ -51,6 +88,9 @@ Priced with_best_recompute(const RunRequest& r, const Plan& plan) {
     if (tried == plan || violations(context_of(r, tried)).size() > broken) continue;
     StepEstimate e = price(r, tried);
     if (better(e, best.estimate)) best = {std::move(tried), std::move(e)};
+  }
+  for (Priced& priced : some_layers(r, plan)) {
+    if (better(priced.estimate, best.estimate)) best = std::move(priced);
   }
   if (r.open.sharding) {
     Plan tried = plan;
@@ -116,9 +156,12 @@ FlopsConvention convention_of(const MeasuredRun& run) {
   if (has(run.flops_convention, "full attention")) return FlopsConvention::full_attention;
   if (has(run.flops_convention, "bridge (")) return FlopsConvention::bridge;
   if (!run.flops_convention.empty()) return FlopsConvention::megatron;
-  // Megatron-LM halves causal scores since 2025; papers and its older tables do not.
+  // Megatron-LM halves causal scores since 2025, and papers of that year on that run it; older
+  // papers and its older tables do not.
+  const bool megatron_paper = run.runtime == "megatron" && has(run.era, "Megatron-Core") &&
+                              month_of_era(run.era).value_or(0) >= 25 * 12;
   const bool recent = run.era.starts_with("nemo-") || run.era.starts_with("main-") ||
-                      has(run.era, "examples/");
+                      has(run.era, "examples/") || megatron_paper;
   return recent ? FlopsConvention::megatron : FlopsConvention::full_attention;
 }
 

@@ -95,6 +95,8 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
   if (words.precision) p.precision = precision_of_word(*words.precision, problems);
   p.sharding =
       words.sharding ? sharding_of_word(*words.sharding, problems) : defaults.sharding;
+  // A shard group is stated for Megatron-FSDP only.
+  if (!words.sharding && words.fsdp_group.value_or(0) > 1) p.sharding = Sharding::zero3;
   if (words.dispatcher) p.dispatcher = dispatcher_of_word(*words.dispatcher, problems);
   if (words.cuda_graph) p.cuda_graph = cuda_graph_of_word(*words.cuda_graph);
   if (words.cp_comm) p.cp_comm = cp_comm_of_word(*words.cp_comm, problems);
@@ -112,6 +114,7 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
   }
   r.open.recompute = !words.recompute;
   r.open.sharding = !words.sharding && p.sharding == Sharding::zero1;
+  r.open.offload = r.open.recompute && words.offload.empty() && is_bridge(run.era);
   if (words.recompute) apply_recompute_words(*words.recompute, p, problems);
   apply_offload_words(words.offload, p, problems);
   const RecipeTypes recipe{
@@ -138,6 +141,8 @@ void fill_data_parallel(RunRequest& r, Plan& p) {
   };
   const AttentionMapping& a = p.attention;
   p.attention.dp = rest(std::int64_t{1} * a.tp * a.cp * a.pp);
+  // Some sources count the ranks of tensor parallelism in the group too.
+  if (p.fsdp_group > p.attention.dp * a.cp) p.fsdp_group = 0;
   if (!r.model.moe) {
     p.expert = {.etp = 1, .ep = 1, .edp = rest(a.pp)};
     return;

@@ -21,6 +21,7 @@ namespace pleat::cli {
 // What the row does not state and no default covers: chosen as the best under the model.
 struct OpenChoices {
   bool tp = false, pp = false, ep = false, vpp = false, recompute = false, sharding = false;
+  bool offload = false;  // of whole layers
   bool operator==(const OpenChoices&) const = default;
 };
 
