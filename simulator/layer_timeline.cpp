@@ -44,8 +44,9 @@ int sharded_weight_events(const LayerProgram& layer, Pass pass) {
   std::int64_t events = 0;
   for (const Op& op : layer.ops(pass)) {
     if (op.module != Module::grad_sync || !is_collective(op.kind)) continue;
-    events +=
-        tensors[static_cast<std::size_t>(op.group == Group::edp ? Bucket::expert : Bucket::dense)];
+    const bool experts = op.group == Group::edp || op.group == Group::edp_shard ||
+                         op.group == Group::edp_replicas;
+    events += tensors[static_cast<std::size_t>(experts ? Bucket::expert : Bucket::dense)];
   }
   return static_cast<int>(events);
 }
