@@ -267,7 +267,7 @@ class Changes {
   }
 
   void state_types() {
-    const auto type = [&](const char* name, DType OptimizerDTypes::*field) {
+    const auto type = [&](const char* name, DType OptimizerPlan::*field) {
       Plan plan = plan_;
       DType& value = plan.optimizer.*field;
       const DType before = value;
@@ -276,9 +276,9 @@ class Changes {
                       value == DType::fp32 ? "fp32" : "bf16"),
           plan, true);
     };
-    type("gradients in", &OptimizerDTypes::main_grads);
-    type("first moments in", &OptimizerDTypes::exp_avg);
-    type("second moments in", &OptimizerDTypes::exp_avg_sq);
+    type("gradients in", &OptimizerPlan::main_grads);
+    type("first moments in", &OptimizerPlan::exp_avg);
+    type("second moments in", &OptimizerPlan::exp_avg_sq);
   }
 
   const Target& target_;
