@@ -51,6 +51,11 @@ int sharded_weight_events(const LayerProgram& layer, Pass pass) {
   return static_cast<int>(events);
 }
 
+// An exchange at which the ranks that share a layer's tensors wait for the slowest host.
+bool meets_tensor_parallel(const Op& op, CudaGraph graph) {
+  return op.group == Group::tp && is_collective(op.kind) && launched_by_host(op, graph);
+}
+
 struct OpLists {
   const LayerProgram* forward = nullptr;
   const LayerProgram* backward = nullptr;
@@ -118,6 +123,7 @@ LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Bindi
     const Op& op = layer.ops(step.pass)[static_cast<std::size_t>(step.op)];
     line.costs.push_back(price_op(op, layer.tensors, binding, view, profile));
     if (launched_by_host(op, view.cuda_graph)) ++launches;
+    if (meets_tensor_parallel(op, view.cuda_graph)) line.host_extra += profile.tp_skew;
     const OpCost& cost = line.costs.back();
     ops.push_back({.duration = is_transfer(op) ? Seconds(0) : cost.time,
                    .cls = cost.cls,
@@ -163,19 +169,30 @@ LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Bindi
   return line;
 }
 
+// A third of the layer's host time forward, two thirds backward.
+double share_of(Pass pass) { return pass == Pass::forward ? 1.0 / 3 : 2.0 / 3; }
+
+// What the host does for an eager layer that its operations do not show.
+Seconds busy_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& view,
+                     const Profile& profile) {
+  const bool decoder = layer.kind == LayerKind::moe || layer.kind == LayerKind::mtp ||
+                       layer.kind == LayerKind::dense;
+  if (!decoder || view.cuda_graph != CudaGraph::none) return Seconds(0);
+  return profile.host_busy_per_layer * (share_of(pass) * layer.layers);
+}
+
 }  // namespace
 
-// A third of the layer's host time forward, two thirds backward.
 Seconds host_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& view,
                      const Profile& profile) {
-  const double share = (pass == Pass::forward ? 1.0 / 3 : 2.0 / 3) * layer.layers;
+  const double share = share_of(pass) * layer.layers;
   const auto graph = static_cast<std::size_t>(view.cuda_graph);
   switch (layer.kind) {
     case LayerKind::moe:
     case LayerKind::mtp: return profile.host_per_moe_layer.at(graph) * share;
     case LayerKind::dense: return profile.host_per_dense_layer.at(graph) * share;
+    case LayerKind::head: return profile.host_per_head * share;
     case LayerKind::embedding:
-    case LayerKind::head:
     case LayerKind::recv:
     case LayerKind::send: return Seconds(0);
   }
@@ -194,7 +211,8 @@ LayerTimeline pass_timeline(const LayerProgram& layer, Pass pass, const Binding&
   const OpLists lists = pass == Pass::forward ? OpLists{&layer, &kNothing}
                                               : OpLists{&kNothing, &layer};
   LayerTimeline line = run(std::move(steps), lists, binding, view, profile);
-  line.host_extra = host_of_pass(layer, pass, view, profile);
+  line.host += busy_of_pass(layer, pass, view, profile);
+  line.host_extra += host_of_pass(layer, pass, view, profile);
   return line;
 }
 
@@ -216,8 +234,10 @@ LayerTimeline pair_timeline(const LayerProgram& forward, const LayerProgram& bac
                             const Profile& profile, bool delay_wgrad) {
   LayerTimeline line = run(pair_layers(forward, backward, delay_wgrad), {&forward, &backward},
                            binding, view, profile);
-  line.host_extra = host_of_pass(forward, Pass::forward, view, profile) +
-                    host_of_pass(backward, Pass::backward, view, profile);
+  line.host += busy_of_pass(forward, Pass::forward, view, profile) +
+               busy_of_pass(backward, Pass::backward, view, profile);
+  line.host_extra += host_of_pass(forward, Pass::forward, view, profile) +
+                     host_of_pass(backward, Pass::backward, view, profile);
   const Seconds alone =
       pass_timeline(forward, Pass::forward, binding, view, profile).streams.end +
       pass_timeline(backward, Pass::backward, binding, view, profile).streams.end;

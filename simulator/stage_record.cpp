@@ -7,14 +7,39 @@
 namespace pleat {
 namespace {
 
-Seconds slowest_send(const StageProgram& stage, const Binding& binding, const ClusterView& view,
-                     const Profile& profile) {
+// Without sequence parallelism all ranks of a TP group hold the same tensor: each sends its share of
+// it and the receivers gather (scatter_gather_tensors_in_pipeline of the Megatron of arXiv:2104.04473,
+// DeepSpeed's partitioned tensors).
+Seconds shared_send(const Op& send, const LayerProgram& layer, int tp, const Binding& binding,
+                    const ClusterView& view, const Profile& profile) {
+  std::vector<Tensor> tensors = layer.tensors;
+  const TensorId whole = send.in.front(), piece{static_cast<int>(tensors.size())};
+  tensors.push_back(tensors[whole.index()]);
+  tensors.back().shape.front().n /= tp;
+  Op part = send, gather;
+  part.in = {piece};
+  gather.kind = OpKind::all_gather;
+  gather.group = Group::tp;
+  gather.in = {piece};
+  gather.out = {whole};
+  return price_op(part, tensors, binding, view, profile).time +
+         price_op(gather, tensors, binding, view, profile).time;
+}
+
+Seconds slowest_send(const Program& program, const StageProgram& stage, const Binding& binding,
+                     const ClusterView& view, const Profile& profile) {
+  const int tp = program.plan.attention.tp;
+  const bool shared =
+      program.runtime == Runtime::megatron && tp > 1 && !program.plan.sequence_parallel;
   Seconds slowest;
   for (const LayerProgram& layer : stage.layers) {
     for (Pass pass : {Pass::forward, Pass::backward}) {
       for (const Op& op : layer.ops(pass)) {
         if (op.kind != OpKind::send) continue;
-        slowest = std::max(slowest, price_op(op, layer.tensors, binding, view, profile).time);
+        const Seconds time =
+            shared ? shared_send(op, layer, tp, binding, view, profile)
+                   : price_op(op, layer.tensors, binding, view, profile).time;
+        slowest = std::max(slowest, time);
       }
     }
   }
@@ -91,7 +116,7 @@ StageRecord record_stage(const Program& program, const StageProgram& stage,
                        sync_window(program.plan, microbatches, stage, record.costs, profile),
                        program.plan.overlap);
   }
-  record.transfer = slowest_send(stage, routed, view, profile);
+  record.transfer = slowest_send(program, stage, routed, view, profile);
   record.state = state_bytes(stage);
   record.epilogue_memory = epilogue_memory(stage);
   record.runtime = runtime_bytes(program, stage);

@@ -25,7 +25,8 @@ RUN_KEYS = ("host_per_op", "step_overhead", "sustained_clock", "overlap_efficien
             "hybridep_sms", "host_per_moe_layer", "host_per_dense_layer", "sharing_penalty",
             "relative_band", "eras", "exchange_rate", "exchange_rate_nccl",
             "exchange_row_overhead", "dp_beside_compute", "host_per_sharded_weight",
-            "token_mixing_rate", "band_terms", "kernels")
+            "host_busy_per_layer", "tp_skew", "host_per_head", "token_mixing_rate", "band_terms",
+            "kernels")
 AIC = "ai-dynamo/aiconfigurator (Apache-2.0)"
 GQA, MLA = "gqa", "mla"
 HOPPER_ATTENTION = [("cudnn_h200_919_only_cudnn_llama3.1_20260227_034703.csv", GQA),

@@ -61,12 +61,6 @@ bool read_narrow(const LayerProgram& layer, const Weight& w) {
   });
 }
 
-// The table of an embedding, a prediction layer, or a tied head.
-bool is_table(const LayerProgram& layer, const Weight& w, const ModelSpec& model) {
-  const std::string& name = layer.tensor(w.weight).name;
-  return name == "W.embedding" || (model.tied_embeddings && name == "W.head");
-}
-
 std::size_t bucket_of(const LayerProgram& layer, const Weight& w, const Plan& plan) {
   const auto base = static_cast<std::size_t>(w.bucket);
   return plan.optimizer.kind == OptimizerKind::muon && is_muon_matrix(layer, w) ? base + 2 : base;
@@ -117,6 +111,11 @@ void add_bucket_state(StageProgram& stage, std::size_t index, const Plan& plan,
 }
 
 }  // namespace
+
+bool is_table(const LayerProgram& layer, const Weight& w, const ModelSpec& model) {
+  const std::string& name = layer.tensor(w.weight).name;
+  return name == "W.embedding" || (model.tied_embeddings && name == "W.head");
+}
 
 void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& plan,
                      Runtime runtime) {

@@ -33,7 +33,10 @@ StageProgram assemble_stage(const ModelSpec& model, const Plan& plan, Runtime ru
     for (const PlacedLayer& p : placed) chunk.instances.push_back({p.variant, p.layer, {}});
   }
   lay_out_buckets(stage, model, plan, runtime);
-  add_step_ops(stage, model, plan, runtime);
+  // FSDP shards every table by itself.
+  const bool twin = composition.table_twin && runtime == Runtime::megatron &&
+                    plan.sharding != Sharding::zero2 && plan.sharding != Sharding::zero3;
+  add_step_ops(stage, model, plan, runtime, twin);
   return stage;
 }
 

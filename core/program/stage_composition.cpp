@@ -41,6 +41,11 @@ void place(StageComposition& stage, const LayerVariant& variant, std::int64_t la
   stage.chunks.back().push_back({index, LayerIndex{static_cast<int>(layer)}});
 }
 
+// For a tied head, or for a prediction block's input.
+bool reads_table(const VirtualStage& v, const ModelSpec& model) {
+  return v.mtp || (v.loss && model.tied_embeddings);
+}
+
 }  // namespace
 
 std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan& plan) {
@@ -49,6 +54,7 @@ std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan&
   const Schedule order{.pp = plan.attention.pp, .vpp = plan.vpp, .kind = plan.schedule};
   const int chunks = chunks_of_stage(order);
   std::vector<StageComposition> stages(static_cast<std::size_t>(order.pp));
+  bool first_reads = false, last_reads = false;  // the table, not to embed the model's input
   std::size_t first_mtp = layout.size();  // of the virtual stages
   for (std::size_t i = layout.size(); i-- > 0;) {
     if (layout[i].mtp) first_mtp = i;
@@ -81,6 +87,11 @@ std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan&
     if (v.mtp) place(stage, {LayerKind::mtp, model.is_moe(L - 1)}, L + 1);
     if (v.loss) place(stage, {LayerKind::head, false, mtp_before}, L);
     if (i + 1 < layout.size()) place(stage, {LayerKind::send, false, mtp_before}, L + 3);
+    if (id.value == 0) first_reads = first_reads || reads_table(v, model);
+    if (id.value == order.pp - 1) last_reads = last_reads || reads_table(v, model);
+  }
+  if (order.pp > 1 && last_reads && !first_reads) {
+    stages.front().table_twin = stages.back().table_twin = true;
   }
   return stages;
 }
@@ -89,7 +100,7 @@ bool same_layers(const StageComposition& a, const StageComposition& b) {
   const auto same = [](const PlacedLayer& x, const PlacedLayer& y) {
     return x.variant == y.variant;
   };
-  return a.variants == b.variants &&
+  return a.variants == b.variants && a.table_twin == b.table_twin &&
          std::ranges::equal(a.chunks, b.chunks, [&](const auto& x, const auto& y) {
            return std::ranges::equal(x, y, same);
          });

@@ -38,6 +38,7 @@ struct PlacedLayer {
 struct StageComposition {
   std::vector<LayerVariant> variants;            // distinct, in order of first use
   std::vector<std::vector<PlacedLayer>> chunks;  // of the stage, each in forward order
+  bool table_twin = false;  // another stage holds a copy of this one's embedding table
 };
 
 // Of every stage. The layout must be valid.

@@ -12,8 +12,6 @@
 #include "core/plan/rank_map.hpp"
 #include "core/program/step_state.hpp"
 
-#include "core/plan/rank_map.hpp"
-
 namespace pleat {
 namespace {
 
@@ -260,10 +258,20 @@ class OptimizerStep {
   std::string name_;
 };
 
+// Of the stage's embedding table, which all that share it have once.
+std::int64_t table_elements(const StageProgram& stage, const ModelSpec& model) {
+  for (const LayerProgram& layer : stage.layers) {
+    for (const Weight& w : layer.weights) {
+      if (is_table(layer, w, model)) return w.elements;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
-void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
-                  Runtime runtime) {
+void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan, Runtime runtime,
+                  bool table_twin) {
   stage.prologue.push_back(
       step_op(OpKind::zero, "zero.loss", Module::optimizer, {}, {stage.loss}));
   std::vector<TensorId> gradients;
@@ -281,6 +289,14 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
       stage.epilogue.push_back(op);
     }
     BucketSync(plan, b, i, name).reduce(stage.epilogue);
+  }
+  // After the other sums, whole even where the rest is sharded (mcore finalize_model_grads.py).
+  if (const std::int64_t table = table_elements(stage, model); table_twin && table > 0) {
+    const TensorId sums = stage.buckets[0].gradients;
+    Op op = step_op(OpKind::all_reduce, "table.grad_sync", Module::grad_sync, {sums}, {sums},
+                    Group::embedding);
+    op.attr.n = {table};
+    stage.epilogue.push_back(op);
   }
   const TensorId norm2 =
       add_state(stage, "grad_norm2", TensorClass::step_scratch, DType::fp32, {{1}});

@@ -14,6 +14,7 @@ void lay_out_buckets(StageProgram&, const ModelSpec&, const Plan&, Runtime);
 // Zeroing, gradient reduction, clipping, the optimizer's step on device or host and, sharded
 // (ZeRO-1), the parameter gather.
 // Megatron copies narrow gradients to fp32 for the optimizer.
-void add_step_ops(StageProgram&, const ModelSpec&, const Plan&, Runtime);
+// `table_twin`: another stage has a copy of this stage's embedding table, whose gradients are summed.
+void add_step_ops(StageProgram&, const ModelSpec&, const Plan&, Runtime, bool table_twin);
 
 }  // namespace pleat

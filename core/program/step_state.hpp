@@ -23,6 +23,9 @@ inline TensorId add_state(StageProgram& stage, const std::string& name, TensorCl
 }
 [[nodiscard]] inline bool of_matrices(std::size_t bucket) { return bucket >= 2; }
 
+// The table of an embedding, a prediction layer, or a tied head.
+[[nodiscard]] bool is_table(const LayerProgram&, const Weight&, const ModelSpec&);
+
 // Does Muon orthogonalise the step of this weight? Matrices but tables, head and biases (mcore
 // optimizer/muon.py: two dimensions, no embedding or output parameter).
 [[nodiscard]] bool is_muon_matrix(const LayerProgram&, const Weight&);

@@ -121,6 +121,9 @@ void read_run_constants(ObjectReader& reader, RunConstants& run, bool required) 
   read_count(reader, "hybridep_sms", run.hybridep_sms);
   read_by_graph(reader, "host_per_moe_layer", run.host_per_moe_layer);
   read_by_graph(reader, "host_per_dense_layer", run.host_per_dense_layer);
+  read_delay(reader, "host_busy_per_layer", run.host_busy_per_layer, false);
+  read_delay(reader, "tp_skew", run.tp_skew, false);
+  read_delay(reader, "host_per_head", run.host_per_head, false);
 }
 
 void write_run_constants(const RunConstants& run, const RunConstants* base, JsonValue& into) {
@@ -160,6 +163,9 @@ void write_run_constants(const RunConstants& run, const RunConstants* base, Json
   put("hybridep_sms", run.hybridep_sms, other.hybridep_sms, plain);
   put("host_per_moe_layer", run.host_per_moe_layer, other.host_per_moe_layer, by_graph_json);
   put("host_per_dense_layer", run.host_per_dense_layer, other.host_per_dense_layer, by_graph_json);
+  put("host_busy_per_layer", run.host_busy_per_layer, other.host_busy_per_layer, delay);
+  put("tp_skew", run.tp_skew, other.tp_skew, delay);
+  put("host_per_head", run.host_per_head, other.host_per_head, delay);
 }
 
 }  // namespace pleat

@@ -75,6 +75,11 @@ struct RunConstants {
   Seconds host_per_op;                    // per launched op; the step is host-bound below it
   // On top of the kernels, per layer and microbatch, forward and backward together.
   ByGraph host_per_moe_layer, host_per_dense_layer;
+  // Per layer and microbatch, forward and backward together: what the host does to launch an eager
+  // layer beyond the program's own operations. Hidden where the GPU works longer.
+  Seconds host_busy_per_layer;
+  Seconds tp_skew;  // ranks of a tensor-parallel group wait for one another, per exchange of an eager layer
+  Seconds host_per_head;                  // on top of the kernels of head and loss, per microbatch
   Seconds step_overhead;                  // once per step: data, logging
   bool operator==(const RunConstants&) const = default;
 };

@@ -47,6 +47,22 @@ TEST(Accuracy, PublishedMegatronRuns) {
   EXPECT_LE(number(errors_of(summary, "tier", "H"), "median"), 0.080);
 }
 
+TEST(Accuracy, RunsOfVtrainAndChoosingAmongThem) {
+  const JsonValue summary = summary_of("vtrain.jsonl");
+  EXPECT_EQ(number(summary, "missed"), 0);
+  const JsonValue& node = goal(summary, "vTrain, 2-8 GPUs");
+  EXPECT_EQ(number(node, "count"), 900);
+  EXPECT_LE(number(node, "mean"), 0.068);
+  const JsonValue& nodes = goal(summary, "vTrain, 64-512 GPUs");
+  EXPECT_EQ(number(nodes, "count"), 47);
+  EXPECT_LE(number(nodes, "mean"), 0.075);
+  const JsonValue& choosing = *summary.find("choosing");
+  EXPECT_EQ(number(choosing, "groups"), 91);
+  EXPECT_EQ(number(choosing, "pairs"), 7201);
+  EXPECT_LE(number(choosing, "mean_regret"), 0.032);
+  EXPECT_GE(number(choosing, "concordance"), 0.900);
+}
+
 TEST(Accuracy, PeakMemoryOfSimuMaxRuns) {
   const JsonValue summary = summary_of("simumax_b200.jsonl");
   const JsonValue& memory = *summary.find("memory_error");

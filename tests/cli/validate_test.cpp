@@ -204,6 +204,29 @@ TEST(Validate, PeersAndChoosing) {
   EXPECT_EQ(number(at(other, "concordance")), 0);
 }
 
+// Without peers too. Plans of one size only are compared: "c" runs on twice the GPUs.
+TEST(Validate, ChoosingAmongPlansOfAGroup) {
+  const auto row = [](const char* id, const char* tp, const char* time, int gpus) {
+    return Row{.id = id, .plan = std::string("\"pp\": 1, \"ep\": 8, \"tp\": ") + tp,
+               .measured = std::string("\"step_time_s\": ") + time, .more = "\"group\": \"g\"",
+               .gpus = gpus};
+  };
+  const JsonValue d = validated({row("a", "1", "8", 64), row("b", "8", "6", 64), row("c", "2", "1", 128)});
+  const bool right = number(at(row_of(d, 1), "predicted_step_s")) <
+                     number(at(row_of(d, 0), "predicted_step_s"));
+  const JsonValue& choosing = at(at(d, "summary"), "choosing");
+  EXPECT_EQ(number(at(choosing, "groups")), 1);
+  EXPECT_EQ(number(at(choosing, "pairs")), 1);
+  EXPECT_NEAR(number(at(choosing, "mean_regret")), right ? 0 : 8.0 / 6 - 1, 1e-12);
+  EXPECT_EQ(number(at(choosing, "concordance")), right ? 1 : 0);
+  const std::string file = file_of({row("a", "1", "8", 64), row("b", "8", "6", 64)});
+  const std::string page = test_folder() + "/page.md";
+  const Said text = run_pleat({"validate", "--rows", file, "--out", page});
+  EXPECT_THAT(text.out + read_text(page), HasSubstr("## Choosing"));
+  const Said apart = run_pleat({"validate", "--rows", file_of({row("a", "1", "8", 64)})});
+  EXPECT_EQ(apart.out.find("Choosing"), std::string::npos);
+}
+
 TEST(Validate, NoiseFloorOfRepeatedRuns) {
   const JsonValue d = validated({{.id = "a", .more = "\"era\": \"nemo-25.11\""},
                                  {.id = "b", .measured = "\"step_time_s\": 11", .more = "\"era\": \"nemo-25.11\""},

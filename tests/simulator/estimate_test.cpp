@@ -374,5 +374,29 @@ TEST(Estimate, ReportsNameEveryPart) {
   }
 }
 
+// All ranks of a TP group hold what is sent: each sends its half, the receivers gather it inside.
+TEST(Estimate, SendsWithoutSequenceParallelismAreShared) {
+  const ClusterSpec cluster = round_cluster();
+  Plan plan;
+  plan.precision = Precision::bf16;
+  plan.sharding = Sharding::none;
+  plan.attention = {.tp = 2, .cp = 1, .dp = 2, .pp = 2};
+  plan.expert = {.etp = 1, .ep = 2, .edp = 2};
+  const auto transfer = [&](Runtime runtime, bool sequence_parallel) {
+    plan.sequence_parallel = sequence_parallel;
+    const WorkloadSpec workload{.seq_len = 64, .global_batch = 8};
+    const Program p = compile(small_model(), workload, plan, runtime);
+    Seconds slowest;
+    for (const auto& stage : record_stages(p, view_cluster(cluster, plan), ideal_profile())) {
+      slowest = std::max(slowest, stage->transfer);
+    }
+    return slowest.base();
+  };
+  const double bytes = 2 * 64 * 64;  // of S h in bf16; ranks 0 and 4 lie in two nodes, 10 GB/s
+  EXPECT_DOUBLE_EQ(transfer(Runtime::megatron, true), bytes / 2 / 10e9);
+  EXPECT_DOUBLE_EQ(transfer(Runtime::megatron, false), bytes / 2 / 10e9 + bytes / 2 / 100e9);
+  EXPECT_DOUBLE_EQ(transfer(Runtime::pleat, false), bytes / 10e9);
+}
+
 }  // namespace
 }  // namespace pleat

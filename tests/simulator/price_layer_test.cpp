@@ -117,6 +117,51 @@ TEST(PriceLayer, SerialSumAndHostBound) {
   EXPECT_DOUBLE_EQ(price(m.layer, {}, {}, graph, profile).forward.time.base(), 5e-3);
 }
 
+// 6 ms of host a layer are 2 forward: hidden behind 5 ms of work, seen behind 1 ms.
+TEST(PriceLayer, HostTimeThatTheGpuHides) {
+  const ClusterSpec cluster = round_cluster();
+  const auto view = uniform_view(cluster, {});
+  Profile profile = ideal_profile();
+  profile.host_busy_per_layer = Seconds(6e-3);
+  profile.host_per_head = Seconds(3e-3);
+  const auto forward = [&](LayerKind kind, double ms, ClusterView v) {
+    LayerMaker m;
+    m.layer.kind = kind;
+    m.gemm(Pass::forward, "one", ms, {m.tensor(1)}, {m.tensor(1)});
+    return price(m.layer, {}, {}, v, profile).forward.time.base();
+  };
+  EXPECT_DOUBLE_EQ(forward(LayerKind::dense, 5, view), 5e-3);
+  EXPECT_DOUBLE_EQ(forward(LayerKind::dense, 1, view), 2e-3);
+  EXPECT_DOUBLE_EQ(forward(LayerKind::moe, 1, view), 2e-3);
+  EXPECT_DOUBLE_EQ(forward(LayerKind::head, 5, view), 6e-3);  // on top
+  EXPECT_DOUBLE_EQ(forward(LayerKind::embedding, 1, view), 1e-3);
+  auto graph = view;
+  graph.cuda_graph = CudaGraph::partial;
+  EXPECT_DOUBLE_EQ(forward(LayerKind::dense, 1, graph), 1e-3);
+}
+
+TEST(PriceLayer, RanksWaitForEachOtherAtTensorParallelExchanges) {
+  const ClusterSpec cluster = round_cluster();
+  const auto view = uniform_view(cluster, {.size = 2, .tier = 0, .inside = 2});
+  const auto forward = [&](Group group, Seconds skew, CudaGraph graph) {
+    LayerMaker m;
+    Op reduce = exchange(OpKind::all_reduce, "reduce", m.tensor(1), m.tensor(1));
+    reduce.group = group;
+    m.add(Pass::forward, reduce);
+    m.add(Pass::forward, reduce);
+    Profile profile = ideal_profile();
+    profile.tp_skew = skew;
+    auto v = view;
+    v.cuda_graph = graph;
+    return price(m.layer, {}, {}, v, profile).forward.time.base();
+  };
+  const double alone = forward(Group::tp, Seconds(0), CudaGraph::none);
+  EXPECT_NEAR(forward(Group::tp, Seconds(1e-3), CudaGraph::none) - alone, 2e-3, 1e-15);
+  EXPECT_EQ(forward(Group::tp, Seconds(1e-3), CudaGraph::full_iteration), alone);
+  EXPECT_EQ(forward(Group::ep, Seconds(1e-3), CudaGraph::none),
+            forward(Group::ep, Seconds(0), CudaGraph::none));
+}
+
 TEST(PriceLayer, CommStreamFollowsDependencies) {
   const ClusterSpec cluster = round_cluster();
   const auto view = uniform_view(cluster, {.size = 2, .tier = 0, .inside = 2});

@@ -52,17 +52,23 @@ struct NoiseFloor {
   ErrorSummary same_era, any_era;
 };
 
+// Runs of one model, machine and workload that differ in their plan: how well a predictor chooses.
+struct Choosing {
+  std::size_t groups = 0, pairs = 0;      // groups of two runs and more
+  double mean_regret = 0, concordance = 0;  // time lost by its best; share of pairs in order
+};
+
 // One predictor on rows that carry the same peers' predictions.
 struct PeerLine {
   std::string name;  // "pleat", "calculon"
   ErrorSummary few, many, all;  // 2–8 GPUs, 64–512 GPUs, every row with peers
   ErrorSummary memory;
-  double regret = 0, concordance = 0;  // over groups of layouts
+  Choosing choosing;
 };
 
 struct PeerTable {
   std::string tiers;  // of its rows, "V-multi, V-single"
-  std::size_t rows = 0, choice_groups = 0, choice_pairs = 0;
+  std::size_t rows = 0;
   std::vector<PeerLine> lines;  // pleat first
 };
 
@@ -72,6 +78,7 @@ struct Summary {
   std::vector<SummaryTable> tables;
   std::vector<MissedReason> reasons;
   NoiseFloor noise;
+  Choosing choosing;  // Pleat's, over every row that says its group
   std::vector<PeerTable> peers;  // a table for each set of peers; empty without any
 };
 [[nodiscard]] Summary summarise_runs(const std::vector<ComparedRun>&);

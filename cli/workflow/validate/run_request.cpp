@@ -23,16 +23,20 @@ struct Defaults {
   bool overlap = true;                  // of gradients and parameters
   bool sequence_parallel = true;
   bool flash_attention = true;
+  DType main_grads = DType::fp32;
 };
 
 Defaults defaults_of(const MeasuredRun& run) {
   const auto era_has = [&](const char* part) { return run.era.find(part) != std::string::npos; };
   // Megatron-LM of 2021 had neither sequence parallelism nor a distributed optimizer; that of 2022
   // (arXiv:2205.05198) brought the former. Neither overlapped gradients with the backward pass, nor had
-  // FlashAttention.
-  if (era_has("2104.04473")) return {Sharding::none, false, false, false};
-  if (era_has("2205.05198")) return {Sharding::none, false, true, false};
-  if (run.runtime == "megatron-deepspeed") return {Sharding::none, false, false, false};
+  // FlashAttention. Both ran in fp16, for which neither Megatron (accumulate_allreduce_grads_in_fp32 is
+  // set by --bf16 alone) nor DeepSpeed's FP16_Optimizer widens the gradients it accumulates and reduces.
+  if (era_has("2104.04473")) return {Sharding::none, false, false, false, DType::bf16};
+  if (era_has("2205.05198")) return {Sharding::none, false, true, false, DType::bf16};
+  if (run.runtime == "megatron-deepspeed") {
+    return {Sharding::none, false, false, false, DType::bf16};
+  }
   return {};
 }
 
@@ -120,6 +124,7 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
   const RecipeTypes recipe{
       .narrow_gradients = is_bridge(run.era),
       .fp8_params = run.era.starts_with("nemo-") || p.precision == Precision::mxfp8};
+  p.optimizer.main_grads = defaults.main_grads;
   apply_optimizer_words(words.optimizer, recipe, p);
   // Rows say this in words; Megatron-Bridge's DeepSeek-V3 recipes with it have an FP8 head too.
   p.fp8_attention = run.notes.find("fp8_dot_product_attention") != std::string::npos;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows to tables: errors by what rows have in common, the noise between repeated runs, and other
 // people's predictions by the same measure.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -160,12 +162,13 @@ std::vector<Predictor> predictors(const Rows& rows) {
   return list;
 }
 
-void add_choices(PeerLine& line, const Predictor& p, const Rows& rows, PeerTable& table) {
+// Over the groups that `key` makes; rows without a group or a time are left out.
+Choosing choosing_of(const Predictor& p, const Rows& rows, const Key& key) {
   std::map<std::string, std::vector<Choice>> groups;
   for (const ComparedRun* row : rows) {
     const auto seconds = p.seconds(*row);
-    if (!seconds || row->run.group.empty()) continue;
-    groups[row->run.group].push_back({row->step->seconds, *seconds});
+    if (!seconds || !row->step || row->run.group.empty()) continue;
+    groups[key(*row)].push_back({row->step->seconds, *seconds});
   }
   std::vector<double> regrets;
   PairCount pairs;
@@ -176,14 +179,20 @@ void add_choices(PeerLine& line, const Predictor& p, const Rows& rows, PeerTable
     pairs.same_order += here.same_order;
     pairs.pairs += here.pairs;
   }
-  line.regret = mean(regrets);
-  line.concordance = pairs.pairs > 0 ? pairs.same_order / static_cast<double>(pairs.pairs) : 0;
-  if (p.name != "pleat") return;
-  table.choice_groups = regrets.size();
-  table.choice_pairs = pairs.pairs;
+  return {regrets.size(), pairs.pairs, mean(regrets),
+          pairs.pairs > 0 ? pairs.same_order / static_cast<double>(pairs.pairs) : 0};
 }
 
-PeerLine peer_line(const Predictor& p, const Rows& rows, PeerTable& table) {
+std::string group_of(const ComparedRun& row) { return row.run.group; }
+
+// Groups of other files than vTrain's hold runs of several sizes and releases.
+std::string group_of_plans(const ComparedRun& row) {
+  const MeasuredRun& r = row.run;
+  return fmt::format("{}|{}|{}|{}|{}|{}", r.group, r.era, r.gpus, r.seq_len, r.global_batch,
+                     r.model_name);
+}
+
+PeerLine peer_line(const Predictor& p, const Rows& rows) {
   std::vector<double> few, many, all, memory;
   for (const ComparedRun* row : rows) {
     if (const auto bytes = p.bytes(*row); bytes && row->run.measured.peak_bytes) {
@@ -196,9 +205,8 @@ PeerLine peer_line(const Predictor& p, const Rows& rows, PeerTable& table) {
     if (row->run.gpus >= 2 && row->run.gpus <= 8) few.push_back(error);
     if (row->run.gpus >= 64 && row->run.gpus <= 512) many.push_back(error);
   }
-  PeerLine line{p.name, summarise(few), summarise(many), summarise(all), summarise(memory), 0, 0};
-  add_choices(line, p, rows, table);
-  return line;
+  return {p.name,          summarise(few),    summarise(many),
+          summarise(all),  summarise(memory), choosing_of(p, rows, group_of)};
 }
 
 PeerTable peer_table(const Rows& rows) {
@@ -207,7 +215,7 @@ PeerTable peer_table(const Rows& rows) {
   std::set<std::string> tiers;
   for (const ComparedRun* row : rows) tiers.insert(row->run.tier);
   for (const std::string& tier : tiers) table.tiers += (table.tiers.empty() ? "" : ", ") + tier;
-  for (const Predictor& p : predictors(rows)) table.lines.push_back(peer_line(p, rows, table));
+  for (const Predictor& p : predictors(rows)) table.lines.push_back(peer_line(p, rows));
   return table;
 }
 
@@ -251,6 +259,9 @@ Summary summarise_runs(const std::vector<ComparedRun>& rows) {
   s.tables.push_back(table_by("era", rows, field(&MeasuredRun::era)));
   s.reasons = reasons_of(rows);
   s.noise = noise_of(rows);
+  Rows all;
+  for (const ComparedRun& row : rows) all.push_back(&row);
+  s.choosing = choosing_of(predictors(all).front(), all, group_of_plans);
   s.peers = peer_tables(rows);
   return s;
 }

@@ -84,8 +84,8 @@ JsonValue predictors_json(const PeerTable& table) {
         .set("gpus_64_to_512", errors_json(p.many))
         .set("all", errors_json(p.all))
         .set("memory", errors_json(p.memory))
-        .set("mean_regret", p.regret)
-        .set("concordance", p.concordance);
+        .set("mean_regret", p.choosing.mean_regret)
+        .set("concordance", p.choosing.concordance);
     list.push_back(std::move(out));
   }
   return list;
@@ -97,8 +97,8 @@ JsonValue peers_json(const Summary& s) {
     list.push_back(JsonValue::object()
                        .set("tiers", table.tiers)
                        .set("rows", table.rows)
-                       .set("choice_groups", table.choice_groups)
-                       .set("choice_pairs", table.choice_pairs)
+                       .set("choice_groups", table.lines.front().choosing.groups)
+                       .set("choice_pairs", table.lines.front().choosing.pairs)
                        .set("predictors", predictors_json(table)));
   }
   return list;
@@ -128,6 +128,11 @@ JsonValue summary_json(const Summary& s) {
       .set("by", std::move(by))
       .set("missed_reasons", std::move(missed))
       .set("noise_floor", std::move(noise))
+      .set("choosing", JsonValue::object()
+                           .set("groups", s.choosing.groups)
+                           .set("pairs", s.choosing.pairs)
+                           .set("mean_regret", s.choosing.mean_regret)
+                           .set("concordance", s.choosing.concordance))
       .set("peers", peers_json(s));
   return out;
 }

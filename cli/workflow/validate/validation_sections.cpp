@@ -60,11 +60,21 @@ Section by_value(const SummaryTable& table) {
   return section;
 }
 
+Section choosing(const Choosing& c) {
+  return {"Choosing",
+          "Runs of one model, machine and workload whose plans differ. Regret: how much longer the plan "
+          "predicted best took than the best one. In order: pairs of plans whose order is predicted.",
+          {{{"groups"}, {"pairs"}, {"mean regret"}, {"pairs in order"}},
+           {{std::to_string(c.groups), std::to_string(c.pairs), percent(c.mean_regret),
+             percent(c.concordance)}}}};
+}
+
 Section peers(const PeerTable& s) {
+  const Choosing& choices = s.lines.front().choosing;
   Section section{"Beside other predictors: tier " + s.tiers,
                   fmt::format("Mean |error| on the {} rows that carry these predictions; choosing: "
                               "{} groups of runs that differ in layout only, {} pairs.",
-                              s.rows, s.choice_groups, s.choice_pairs),
+                              s.rows, choices.groups, choices.pairs),
                   {{{"predictor", Align::left},
                     {"2-8 GPUs"},
                     {"64-512 GPUs"},
@@ -80,8 +90,8 @@ Section peers(const PeerTable& s) {
   for (const PeerLine& p : s.lines) {
     section.table.rows.push_back({p.name, mean_of(p.few), mean_of(p.many), mean_of(p.all),
                                   std::to_string(p.all.count), mean_of(p.memory),
-                                  s.choice_groups == 0 ? "-" : percent(p.regret),
-                                  s.choice_pairs == 0 ? "-" : percent(p.concordance)});
+                                  choices.groups == 0 ? "-" : percent(p.choosing.mean_regret),
+                                  choices.pairs == 0 ? "-" : percent(p.choosing.concordance)});
   }
   return section;
 }
@@ -158,6 +168,7 @@ std::vector<std::string> row_cells(const ComparedRun& row) {
 std::vector<Section> summary_sections(const std::vector<ComparedRun>& rows, const Summary& s) {
   std::vector<Section> sections{overview(s)};
   for (const SummaryTable& table : s.tables) sections.push_back(by_value(table));
+  if (s.choosing.pairs > 0) sections.push_back(choosing(s.choosing));
   for (const PeerTable& table : s.peers) sections.push_back(peers(table));
   Section published = headlines(rows);
   if (!published.table.rows.empty()) sections.push_back(std::move(published));

@@ -121,5 +121,44 @@ TEST(Compile, PipelineStagesSendAndReceive) {
   EXPECT_EQ(program.stages[1].program(last.back()).kind, LayerKind::head);
 }
 
+// Elements that a stage sums with its twin's embedding table; 0: no such sum.
+std::int64_t table_sum(const StageProgram& stage) {
+  std::int64_t elements = 0;
+  for (const Op& op : stage.epilogue) {
+    if (op.group != Group::embedding) continue;
+    EXPECT_EQ(op.kind, OpKind::all_reduce);
+    EXPECT_EQ(elements, 0) << "twice";
+    elements = op.attr.n.n;
+  }
+  return elements;
+}
+
+TEST(Compile, StagesThatShareATableSumItsGradients) {
+  ModelSpec model = small_moe();
+  const auto sums = [&](const Plan& plan, Runtime runtime) {
+    std::vector<std::int64_t> found;
+    for (const StageProgram& s : compile(model, small_workload(), plan, runtime).stages) {
+      found.push_back(table_sum(s));
+    }
+    return found;
+  };
+  using Sums = std::vector<std::int64_t>;
+  Plan plan = fp32_plan(2, 1, 4);
+  plan.expert.edp = 2;
+  EXPECT_EQ(sums(plan, Runtime::megatron), (Sums{0, 0, 0, 0}));  // two tables of their own
+  model.tied_embeddings = true;
+  EXPECT_EQ(sums(plan, Runtime::megatron), (Sums{64 * 32, 0, 0, 64 * 32}));
+  EXPECT_EQ(sums(plan, Runtime::pleat), (Sums{0, 0, 0, 0}));
+  EXPECT_EQ(sums(fp32_plan(2), Runtime::megatron), Sums{0});  // one stage: one table
+  plan.attention.tp = 2;
+  plan.expert.edp = 4;
+  EXPECT_EQ(sums(plan, Runtime::megatron), (Sums{32 * 32, 0, 0, 32 * 32}));
+  model.tied_embeddings = false;
+  model.mtp_layers = 1;  // the last stage embeds tokens for it
+  EXPECT_EQ(sums(plan, Runtime::megatron), (Sums{32 * 32, 0, 0, 32 * 32}));
+  plan.sharding = Sharding::zero3;
+  EXPECT_EQ(sums(plan, Runtime::megatron), (Sums{0, 0, 0, 0}));
+}
+
 }  // namespace
 }  // namespace pleat

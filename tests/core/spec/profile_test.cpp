@@ -98,9 +98,12 @@ TEST(Profile, MeasuredPartsRoundTrip) {
                        .floor = digits.next()};
   p.overlap_efficiency = digits.next();
   p.host_per_moe_layer.partial = Seconds(1e-3 * digits.next());
+  p.host_busy_per_layer = Seconds(1e-3 * digits.next());
+  p.tp_skew = Seconds(1e-4 * digits.next());
   Era era{.name = "release-1", .run = p};
   era.run.tp_overlap_exposed = digits.next();
   era.run.host_per_dense_layer.none = Seconds(1e-4 * digits.next());
+  era.run.host_per_head = Seconds(1e-4 * digits.next());
   p.eras = {era, {.name = "release-2", .run = p}};
   EXPECT_EQ(read_profile(write_profile(p), "p.json"), p);
 }
