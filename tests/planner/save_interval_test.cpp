@@ -74,7 +74,7 @@ TEST(Checkpoint, BytesOfAParameter) {
   EXPECT_EQ(checkpoint_bytes_per_parameter(Precision::bf16, {}), 14);
   EXPECT_EQ(checkpoint_bytes_per_parameter(Precision::mxfp8, {}), 14);
   EXPECT_EQ(checkpoint_bytes_per_parameter(Precision::fp32, {}), 12);
-  const OptimizerPlan narrow{.exp_avg = DType::bf16, .exp_avg_sq = DType::fp8};
+  const OptimizerPlan narrow{.exp_avg = DType::bf16, .exp_avg_sq = DType::fp8, .grad_reduce = {}};
   EXPECT_EQ(checkpoint_bytes_per_parameter(Precision::bf16, narrow), 2 + 4 + 2 + 1);
 }
 
