@@ -48,8 +48,8 @@ TEST(PlanFlags, Optimizer) {
                "--overlap-cpu-optimizer", "--paged-stash", "1.1", "--stash-capacity", "1.5",
                "--documents", "512,2048"});
   EXPECT_EQ(d.plan.optimizer,
-            (OptimizerPlan{.main_params = DType::remainder16, .exp_avg_sq = DType::fp16, .grad_reduce = {},
-                           .state_offload = 0.25, .cpu_offload = 0.5,
+            (OptimizerPlan{.main_params = DType::remainder16, .exp_avg_sq = DType::fp16,
+                           .grad_reduce = {}, .state_offload = 0.25, .cpu_offload = 0.5,
                            .cpu_offload_overlapped = true}));
   EXPECT_EQ(d.plan.paged_stash, (PagedStash{1.1, 1.5}));
   EXPECT_EQ(d.workload.documents, (std::vector<std::int64_t>{512, 2048}));
