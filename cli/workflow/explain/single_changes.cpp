@@ -203,6 +203,7 @@ class Changes {
     switch (d) {
       case Dispatcher::allgather:
       case Dispatcher::alltoall:
+      case Dispatcher::hierarchical:
         return true;
       case Dispatcher::deepep:
         return target_.cluster.gpu.peak_fp8 > FlopsPerSecond(0);
