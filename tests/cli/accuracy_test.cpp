@@ -50,10 +50,10 @@ TEST(Accuracy, PublishedMegatronRuns) {
 TEST(Accuracy, RunsOfVtrainAndChoosingAmongThem) {
   const JsonValue summary = summary_of("vtrain.jsonl");
   EXPECT_EQ(number(summary, "missed"), 0);
-  const JsonValue& node = goal(summary, "vTrain, 2-8 GPUs");
+  const JsonValue& node = errors_of(summary, "goal", "vTrain, 2-8 GPUs");
   EXPECT_EQ(number(node, "count"), 900);
   EXPECT_LE(number(node, "mean"), 0.068);
-  const JsonValue& nodes = goal(summary, "vTrain, 64-512 GPUs");
+  const JsonValue& nodes = errors_of(summary, "goal", "vTrain, 64-512 GPUs");
   EXPECT_EQ(number(nodes, "count"), 47);
   EXPECT_LE(number(nodes, "mean"), 0.075);
   const JsonValue& choosing = *summary.find("choosing");
