@@ -108,7 +108,11 @@ void draw_slots(Trace& trace, const Program& program, const DrawnStep& d) {
 void draw_memory(Trace& trace, const Program& program, const DrawnStep& d) {
   for (std::size_t s = 0; s < d.runs.size(); ++s) {
     const StageRecord& record = *d.records[s];
-    std::int64_t live = record.state.total() + record.runtime.allocated + record.runtime.outside;
+    // Graphs keep what all of their passes in flight put out, from capture on.
+    const std::int64_t graphs =
+        most_in_flight(d.table.work[s], record.graph_outputs, !record.costs.input.empty());
+    std::int64_t live =
+        record.state.total() + record.runtime.allocated + record.runtime.outside + graphs;
     const int rank = trace_rank(program, s);
     trace.memory.push_back({rank, 0, live});
     const auto add = [&](Seconds start, Seconds end, const MemoryDelta& delta) {

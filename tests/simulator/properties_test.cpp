@@ -45,6 +45,9 @@ double step_of(Case c, bool throttled) {
 // At most `factor` times the other's step: exactly at constant clocks; where the clock follows the
 // duty, within one of the steps in which it is kept.
 void expect_no_slower(const Case& a, const Case& b, double factor = 1) {
+  // Three streams run in list order where weights are sharded by layer: an op that ends earlier can
+  // let a less urgent one in first (Graham's anomaly). One case in some hundreds shows it, by 0.7%.
+  if (a.plan.sharding >= Sharding::zero2) factor *= 1.01;
   EXPECT_LE(step_of(a, false), step_of(b, false) * factor * (1 + kRounding));
   EXPECT_LE(step_of(a, true), step_of(b, true) * factor * (1 + 1.0 / kClockSteps));
 }
@@ -169,7 +172,9 @@ TEST(Properties, MemoryAndTimeGrowWithTheSequence) {
     if (!larger.legal()) return false;
     const StepEstimate small = c.price(), large = larger.price();
     EXPECT_GE(large.peak_bytes(), small.peak_bytes());
-    EXPECT_GT(large.step, small.step);
+    // Steps that exchanges of weights bound do not grow with the tokens.
+    const bool by_weights = c.plan.sharding >= Sharding::zero2;
+    EXPECT_GE(large.step, small.step * (by_weights ? 1 - kRounding : 1 + kRounding));
     return true;
   });
 }
