@@ -36,6 +36,11 @@ void add_commands(CLI::App& app, Action& action) {
   add_compare_command(app, action);
   add_tune_command(app, action);
   add_validate_command(app, action);
+  add_export_command(app, action);
+  add_launch_command(app, action);
+  add_import_command(app, action);
+  add_diff_command(app, action);
+  add_completion_command(app, action);
   add_version_command(app, action);
   add_help_command(app, action);
 }

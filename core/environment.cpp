@@ -3,6 +3,7 @@
 #include "core/environment.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 
 extern char** environ;
 
@@ -14,11 +15,22 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// PREFIX/share/pleat/configs of the program at PREFIX/bin; empty where there is no such folder.
+std::string installed_configs() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  const std::filesystem::path folder =
+      program.parent_path().parent_path() / "share" / "pleat" / "configs";
+  return std::filesystem::is_directory(folder, error) ? folder.string() : std::string();
+}
+
 }  // namespace
 
 std::string config_directory() {
-  const std::string chosen = variable("PLEAT_CONFIG_DIR");
-  return chosen.empty() ? PLEAT_CONFIG_DIR : chosen;
+  if (const std::string chosen = variable("PLEAT_CONFIG_DIR"); !chosen.empty()) return chosen;
+  static const std::string installed = installed_configs();
+  return installed.empty() ? PLEAT_CONFIG_DIR : installed;
 }
 
 std::string cache_directory() {

@@ -7,7 +7,8 @@
 
 namespace pleat {
 
-// PLEAT_CONFIG_DIR, else the configs directory of the source tree this was built from.
+// PLEAT_CONFIG_DIR, else share/pleat/configs beside the bin folder of the program (where
+// `cmake --install` puts it), else the configs directory of the source tree this was built from.
 [[nodiscard]] std::string config_directory();
 
 // PLEAT_CACHE_DIR, else XDG_CACHE_HOME/pleat, else HOME/.cache/pleat; empty if none is set. What

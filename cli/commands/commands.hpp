@@ -23,6 +23,11 @@ void add_calibrate_command(CLI::App&, Action&);
 void add_compare_command(CLI::App&, Action&);
 void add_tune_command(CLI::App&, Action&);
 void add_validate_command(CLI::App&, Action&);
+void add_export_command(CLI::App&, Action&);
+void add_launch_command(CLI::App&, Action&);
+void add_import_command(CLI::App&, Action&);
+void add_diff_command(CLI::App&, Action&);
+void add_completion_command(CLI::App&, Action&);
 void add_version_command(CLI::App&, Action&);
 void add_help_command(CLI::App&, Action&);
 

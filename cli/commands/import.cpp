@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// pleat import
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/option_checks.hpp"
+#include "cli/workflow/import.hpp"
+
+namespace pleat::cli {
+
+void add_import_command(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("import", "Logs, command lines, configs and measurements of other programs");
+  const auto o = std::make_shared<ImportOptions>();
+  command->add_option("KIND", o->kind, "megatron-log, megatron-args, hf or nccl-tests")
+      ->required()
+      ->check(CLI::IsMember(import_kinds()).description(""));
+  command->add_option("FILE", o->files, "What to read; nccl-tests takes several")->required();
+  command->add_option("-c,--cluster", o->cluster, "Where it ran: name of a cluster, or a file");
+  command->add_option("--profile", o->profile, "Profile of the prediction, or to start from");
+  command->add_option("-m,--model", o->model, "Model instead of the one in the arguments");
+  command->add_option("--name", o->name, "Name of the model, or of the new cluster");
+  command->add_option("-n,--gpus", o->gpus, "GPUs of the run (default: as the log says)")
+      ->check(in_range(1, 1 << 20));
+  command->add_option("--warmup", o->warmup, "Iteration lines to drop (default: 3)")
+      ->check(in_range(0, 1'000'000));
+  command->add_option("--collective", o->collective,
+                      "Of nccl-tests that do not print it: all_reduce, all_gather, reduce_scatter, "
+                      "all_to_all or send_recv");
+  command->add_option("--ranks", o->ranks, "Of nccl-tests that do not list them")
+      ->check(in_range(2, 1 << 20));
+  add_output_options(*command, o->output,
+                     "the plan or model (nccl-tests: the cluster's files, a folder)");
+  command->add_flag("--json", o->json, "Print JSON");
+  command->footer(
+      "Examples:\n"
+      "  pleat import megatron-log train.log --cluster h100-sxm -o plan.json\n"
+      "  pleat import megatron-args plan.megatron.sh --gpus 256 --cluster gb300-nvl72\n"
+      "  pleat import hf ./Qwen3-30B-A3B\n"
+      "  pleat import nccl-tests all_reduce.txt alltoall.txt --cluster h100-sxm --name ours -o ours/");
+  command->callback([&action, o] { action = [o] { import_files(*o); }; });
+}
+
+}  // namespace pleat::cli

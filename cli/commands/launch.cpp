@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// pleat launch
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/interop/launch.hpp"
+#include "cli/interop_targets.hpp"
+#include "cli/option_checks.hpp"
+#include "cli/report/new_file.hpp"
+#include "cli/report/output.hpp"
+#include "core/diagnostics.hpp"
+#include "core/spec/catalog.hpp"
+
+namespace pleat::cli {
+namespace {
+
+const std::vector<std::string> kLaunchers{"slurm", "kubernetes", "mpirun"};
+const std::vector<std::string> kKinds{"trainjob", "pytorchjob", "jobset", "mpijob"};
+
+struct Options {
+  std::string launcher, plan_file, cluster, kind = "trainjob";
+  int gpus_per_node = 0;
+  interop::LaunchSlots slots;
+  OutputOptions output;
+};
+
+void run(Options o) {
+  check_output(o.output);
+  const PlanDocument document = load_plan_document(o.plan_file);
+  const ClusterSpec cluster = load_cluster(o.cluster.empty() ? document.cluster : o.cluster);
+  const interop::Exported exported =
+      interop::export_plan(interop::Target::megatron,
+                           {document, is_before_blackwell(cluster.name)}, o.plan_file);
+  const auto kind = std::find(kKinds.begin(), kKinds.end(), o.kind);
+  o.slots.kind = static_cast<interop::JobKind>(kind - kKinds.begin());
+  const interop::Launch launch{
+      .exported = exported,
+      .title = plan_title(document),
+      .gpus = document.gpus,
+      .gpus_per_node = o.gpus_per_node > 0 ? o.gpus_per_node : cluster.gpus_per_node,
+      .nvlink_domain = cluster.tiers.front().size > 0 ? cluster.tiers.front().size
+                                                      : cluster.gpus_per_node,
+      .expert_parallel = document.plan.expert.ep,
+      .hybridep = document.model.moe && document.plan.dispatcher == Dispatcher::hybridep,
+      .slots = o.slots};
+  check_launch(launch);
+  const std::string text = o.launcher == "slurm"    ? slurm_text(launch)
+                           : o.launcher == "mpirun" ? mpirun_text(launch)
+                                                    : kubernetes_text(launch);
+  for (const interop::Remark& r : exported.missing)
+    note("no counterpart: " + r.field + " = " + r.value + ": " + r.text);
+  if (o.output.file.empty()) print(text);
+  else write_output(o.output, o.output.file, text);
+}
+
+void add_slots(CLI::App& command, interop::LaunchSlots& s) {
+  command.add_option("--job-name", s.name, "Name of the job")->capture_default_str();
+  command.add_option("--script", s.script, "Megatron-LM's training script")->capture_default_str();
+  command.add_option("--arg", s.extra, "A further argument of the script; may be repeated")
+      ->expected(1)
+      ->take_all();
+  command.add_option("--image", s.image, "Container image (required for kubernetes)");
+  command.add_option("--grace", s.grace_seconds, "Seconds for a checkpoint before the end")
+      ->capture_default_str()
+      ->check(in_range(30, 86'400));
+  const auto slurm = [&](const char* name, auto& value, const char* what) {
+    return command.add_option(name, value, what)->group("Slurm");
+  };
+  slurm("--time", s.time, "Time limit")->capture_default_str();
+  slurm("--partition", s.partition, "Partition");
+  slurm("--account", s.account, "Account");
+  slurm("--qos", s.qos, "Quality of service");
+  slurm("--reservation", s.reservation, "Reservation");
+  slurm("--segment", s.segment, "Nodes that must share a block (NVLink domain; Slurm 23.11)")
+      ->check(in_range(1, 1024));
+  slurm("--mounts", s.mounts, "Mounts of the container, as pyxis takes them");
+  command.add_option("--hostfile", s.hostfile, "Hosts of mpirun")->group("mpirun");
+  const auto k8s = [&](const char* name, auto& value, const char* what) {
+    return command.add_option(name, value, what)->group("Kubernetes");
+  };
+  k8s("--namespace", s.k8s_namespace, "Namespace");
+  k8s("--queue", s.queue, "Kueue's queue");
+  k8s("--claim", s.claim, "Volume claim for /workspace");
+}
+
+}  // namespace
+
+void add_launch_command(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("launch", "A job file that runs a plan with Megatron-LM; starts nothing");
+  const auto o = std::make_shared<Options>();
+  command->add_option("--to", o->launcher, "slurm, kubernetes or mpirun")
+      ->required()
+      ->check(CLI::IsMember(kLaunchers).description(""));
+  command->add_option("PLAN", o->plan_file, "A plan file")->required();
+  command->add_option("-c,--cluster", o->cluster, "Cluster (default: the plan's)");
+  command->add_option("--gpus-per-node", o->gpus_per_node, "GPUs of a node (default: the cluster's)")
+      ->check(in_range(1, 1024));
+  command->add_option("--kind", o->kind, "For kubernetes: trainjob, pytorchjob, jobset or mpijob")
+      ->capture_default_str()
+      ->check(CLI::IsMember(kKinds).description(""))
+      ->group("Kubernetes");
+  add_slots(*command, o->slots);
+  add_output_options(*command, o->output, "the job file");
+  command->footer(
+      "Examples:\n"
+      "  pleat launch --to slurm plan.json --partition gpu --account nlp -o job.sh\n"
+      "  pleat launch --to kubernetes plan.json --image registry/megatron:26.08 --kind jobset\n"
+      "Data, tokenizer and checkpoint arguments are the script's: --arg, or behind sbatch job.sh.");
+  command->callback([&action, o] { action = [o] { run(*o); }; });
+}
+
+}  // namespace pleat::cli

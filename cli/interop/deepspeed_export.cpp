@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One row a field of the plan document as dotted keys of DeepSpeed's JSON. Pipelines and sequence
+// parallelism are code there, not configuration.
+#include "cli/interop/deepspeed_export.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/interop/megatron_export.hpp"
+#include "cli/interop/quoting.hpp"
+
+namespace pleat::interop {
+namespace {
+
+using C = const ExportContext&;
+
+void yes(Exported& e, const char* name) { add(e, name, {"true"}); }
+
+void write_batch(C c, Exported& e) {
+  add(e, "train_batch_size", c.workload().global_batch);
+  add(e, "train_micro_batch_size_per_gpu", std::int64_t{c.plan().micro_batch});
+  add(e, "gradient_accumulation_steps", c.plan().microbatches(c.workload().global_batch));
+}
+
+void write_precision(C c, Exported& e) {
+  if (c.plan().precision == Precision::bf16) yes(e, "bf16.enabled");
+  if (c.plan().precision == Precision::fp16) yes(e, "fp16.enabled");
+}
+
+void write_experts(C c, Exported& e) {
+  if (!is_moe(c) || c.plan().expert.ep == 1) return;
+  yes(e, "expert_parallel.enabled");
+  add(e, "expert_parallel.autoep_size", std::int64_t{c.plan().expert.ep});
+}
+
+void write_recompute(C c, Exported& e) {
+  if (!c.plan().recompute_full && c.plan().recompute.empty()) return;
+  std::string what = c.plan().recompute_full ? "whole layers" : "";
+  for (const Module m : c.plan().recompute) what += (what.empty() ? "" : ",") + name_of(m);
+  miss(e, c.plan().recompute_full ? "plan.recompute_full" : "plan.recompute", what,
+       "the model's code calls the checkpoint function");
+}
+
+struct Unsaid {
+  bool differs;
+  const char* field;
+  std::string value;
+};
+void miss_if(Exported& e, const Unsaid& u) {
+  if (u.differs) miss(e, u.field, u.value, "no key");
+}
+
+std::vector<FieldRule> make_fields() {
+  return {
+      {"plan.attention.tp",
+       [](C c, Exported& e) {
+         if (c.plan().attention.tp > 1)
+           add(e, "tensor_parallel.autotp_size", std::int64_t{c.plan().attention.tp});
+       },
+       nullptr},
+      {"plan.attention.cp", nullptr, "1, anything else is refused"},
+      {"plan.attention.dp", nullptr, "world size over TP"},
+      {"plan.attention.pp", nullptr, "1, anything else is refused"},
+      {"plan.expert.etp", nullptr, "1, anything else is refused"},
+      {"plan.expert.ep", write_experts, nullptr},
+      {"plan.expert.edp", nullptr, "world size over EP"},
+      {"plan.vpp", nullptr, "1 without a pipeline"},
+      {"plan.microbatch_group", nullptr, "of a pipeline"},
+      {"plan.layout", nullptr, "of a pipeline"},
+      {"plan.micro_batch", write_batch, nullptr},
+      {"plan.sequence_parallel",
+       [](C c, Exported& e) {
+         miss_if(e, {c.plan().attention.tp > 1 && c.plan().sequence_parallel,
+                     "plan.sequence_parallel", "true"});
+       },
+       nullptr},
+      {"plan.precision", write_precision, nullptr},
+      {"plan.sharding",
+       [](C c, Exported& e) {
+         add(e, "zero_optimization.stage", std::int64_t{static_cast<int>(c.plan().sharding)});
+       },
+       nullptr},
+      {"plan.fsdp_group",
+       [](C c, Exported& e) {
+         if (c.plan().fsdp_group > 0)
+           add(e, "zero_optimization.mics_shard_size", std::int64_t{c.plan().fsdp_group});
+       },
+       nullptr},
+      {"plan.dispatcher", nullptr, "all-to-all; anything else is refused"},
+      {"plan.dispatcher_sms", nullptr, "of dispatchers that are refused"},
+      {"plan.cuda_graph",
+       [](C c, Exported& e) {
+         miss_if(e, {c.plan().cuda_graph != CudaGraph::none, "plan.cuda_graph",
+                     name_of(c.plan().cuda_graph)});
+       },
+       nullptr},
+      {"plan.cp_comm", nullptr, "of context parallelism"},
+      {"plan.recompute", write_recompute, nullptr},
+      {"plan.recompute_full", nullptr, "reported with plan.recompute"},
+      {"plan.recompute_layers",
+       [](C c, Exported& e) {
+         miss_if(e, {c.plan().recompute_layers > 0, "plan.recompute_layers",
+                     std::to_string(c.plan().recompute_layers)});
+       },
+       nullptr},
+      {"plan.offload", nullptr, "refused"},
+      {"plan.offload_layers", nullptr, "refused"},
+      {"plan.flash_attention",
+       [](C c, Exported& e) {
+         miss_if(e, {!c.plan().flash_attention, "plan.flash_attention", "false"});
+       },
+       nullptr},
+      {"plan.fp8_attention", nullptr, "of precisions that are refused"},
+      {"plan.fp8_head", nullptr, "of precisions that are refused"},
+      {"plan.fp8_params", nullptr, "of precisions that are refused"},
+      {"plan.overlap.expert_parallel",
+       [](C c, Exported& e) {
+         miss_if(e, {c.plan().overlap.expert_parallel, "plan.overlap.expert_parallel", "true"});
+       },
+       nullptr},
+      {"plan.overlap.delay_wgrad",
+       [](C c, Exported& e) {
+         miss_if(e, {c.plan().overlap.delay_wgrad, "plan.overlap.delay_wgrad", "true"});
+       },
+       nullptr},
+      {"plan.overlap.grad_reduce",
+       [](C c, Exported& e) {
+         add(e, "zero_optimization.overlap_comm",
+             {c.plan().overlap.grad_reduce ? "true" : "false"});
+       },
+       nullptr},
+      {"plan.overlap.param_gather", nullptr, "ZeRO-3 always prefetches; below it nothing is gathered early"},
+      {"plan.overlap.tensor_parallel",
+       [](C c, Exported& e) {
+         miss_if(e, {c.plan().overlap.tensor_parallel, "plan.overlap.tensor_parallel", "true"});
+       },
+       nullptr},
+      {"plan.overlap.shared_expert",
+       [](C c, Exported& e) {
+         miss_if(e, {c.plan().overlap.shared_expert, "plan.overlap.shared_expert", "true"});
+       },
+       nullptr},
+      {"plan.optimizer.main_grads",
+       [](C c, Exported& e) {
+         add(e, "data_types.grad_accum_dtype",
+             {json_string(std::string(name_of(c.plan().optimizer.main_grads)))});
+       },
+       nullptr},
+      {"plan.optimizer.main_params", nullptr, "fp32, anything else is refused"},
+      {"plan.optimizer.exp_avg", nullptr, "fp32, anything else is refused"},
+      {"plan.optimizer.exp_avg_sq", nullptr, "fp32, anything else is refused"},
+      {"workload.seq_len",
+       [](C c, Exported& e) {
+         e.notes.push_back(fmt::format("sequence length {} is the data loader's",
+                                       c.workload().seq_len));
+       },
+       nullptr},
+      {"workload.global_batch", nullptr, "train_batch_size, beside the microbatch"},
+      {"workload.routing", nullptr, "the model's"},
+      {"workload.capacity_factor",
+       [](C c, Exported& e) {
+         miss_if(e, {c.workload().capacity_factor > 0, "workload.capacity_factor",
+                     fmt::format("{}", c.workload().capacity_factor)});
+       },
+       nullptr},
+      {"workload.pad_to_capacity", nullptr, "reported with the capacity factor"},
+      {"workload.imbalance",
+       [](C c, Exported& e) {
+         miss_if(e, {c.workload().imbalance != 1.0, "workload.imbalance",
+                     fmt::format("{}", c.workload().imbalance)});
+       },
+       nullptr},
+      {"cluster.name", nullptr, "the launcher's"},
+      {"cluster.gpus",
+       [](C c, Exported& e) { e.notes.push_back(fmt::format("world size {}", c.document.gpus)); },
+       nullptr},
+  };
+}
+
+std::vector<Refusal> make_refusals() {
+  const char* const kDocs = "docs/_pages/config-json.md";
+  return {
+      {"plan.attention.pp", "pipelines are code (PipelineModule), not configuration", "PP 1", kDocs,
+       [](C c) { return c.plan().attention.pp > 1; }},
+      {"plan.attention.cp", "sequence parallelism is code (Ulysses), not configuration", "CP 1",
+       kDocs, [](C c) { return c.plan().attention.cp > 1; }},
+      {"plan.expert.etp", "experts are not split", "ETP 1", kDocs,
+       [](C c) { return is_moe(c) && c.plan().expert.etp > 1; }},
+      {"plan.precision", "has fp32, fp16 and bf16", "one of them", kDocs,
+       [](C c) {
+         const Precision p = c.plan().precision;
+         return p != Precision::fp32 && p != Precision::fp16 && p != Precision::bf16;
+       }},
+      {"plan.dispatcher", "exchanges tokens by all-to-all", "alltoall", kDocs,
+       [](C c) { return is_moe(c) && c.plan().dispatcher != Dispatcher::alltoall; }},
+      {"plan.offload", "keeps no lists of activations in host memory", "none", kDocs,
+       [](C c) { return !c.plan().offload.empty() || c.plan().offload_layers > 0; }},
+      {"plan.optimizer", "optimizer states are fp32, gradients fp32 or bf16", "fp32", kDocs,
+       [](C c) {
+         OptimizerDTypes states = c.plan().optimizer;
+         if (states.main_grads == DType::bf16) states.main_grads = DType::fp32;
+         return states != OptimizerDTypes{};
+       }},
+  };
+}
+
+}  // namespace
+
+const std::vector<FieldRule>& deepspeed_fields() {
+  static const std::vector<FieldRule> rules = make_fields();
+  return rules;
+}
+
+const std::vector<Refusal>& deepspeed_refusals() {
+  static const std::vector<Refusal> list = make_refusals();
+  return list;
+}
+
+}  // namespace pleat::interop

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What Megatron-LM refuses and Pleat allows, with the line of Megatron-LM that says so (version in
+// megatron_export.hpp). Rules that both have are in core/plan/*_rules.cpp.
+#include <algorithm>
+
+#include "cli/interop/megatron_export.hpp"
+#include "core/plan/layout.hpp"
+#include "core/plan/layout_text.hpp"
+
+namespace pleat::interop {
+namespace {
+
+using C = const ExportContext&;
+
+bool recomputes(C c, Module m) { return c.plan().recompute.contains(m); }
+
+bool is_half(Precision p) { return p != Precision::fp32; }
+
+bool mtp_on_first_rank(C c) {
+  const int pp = c.plan().attention.pp;
+  if (pp == 1 || c.model().mtp_layers == 0 || c.plan().layout.empty()) return false;
+  const std::vector<VirtualStage> stages = stage_layout(c.plan(), c.model());
+  for (std::size_t i = 0; i < stages.size(); ++i)
+    if (stages[i].mtp) return i % static_cast<std::size_t>(pp) == 0;
+  return false;
+}
+
+bool miscounts_mtp(C c) {
+  if (c.plan().layout.empty() || c.plan().attention.pp == 1) return false;
+  std::int64_t blocks = 0;
+  for_each_symbol(c.plan().layout, [&](char symbol, std::size_t) { blocks += symbol == 'm'; });
+  return blocks != c.model().mtp_layers;
+}
+
+bool splits_recurrence(C c) {
+  const ModelSpec& m = c.model();
+  if (!m.recurrence) return false;
+  const std::int64_t ranks = std::int64_t{c.plan().attention.tp} * c.plan().attention.cp;
+  return m.recurrence->key_heads % ranks != 0 || m.recurrence->value_heads % ranks != 0;
+}
+
+bool has_attention_bias(const ModelSpec& m) {
+  return m.attention.qkv_bias || m.attention.out_bias || m.mlp_bias || (m.moe && m.moe->mlp_bias);
+}
+
+std::vector<Refusal> make_refusals() {
+  return {
+      {"plan.optimizer.main_params", "main parameters are fp32 or fp16 there", "fp32",
+       "training/arguments.py:3673",
+       [](C c) { return c.plan().optimizer.main_params != DType::fp32; }},
+      {"plan.optimizer.main_grads", "main gradients are fp32 or bf16 there", "fp32 or bf16",
+       "training/arguments.py:3671",
+       [](C c) { return c.plan().optimizer.main_grads == DType::fp8; }},
+      {"plan.optimizer", "optimizer states below fp32 need a distributed optimizer",
+       "sharding zero1, zero2 or zero3", "core/optimizer/optimizer_config.py",
+       [](C c) { return narrow_optimizer(c) && c.plan().sharding == Sharding::none; }},
+      {"plan.overlap.param_gather", "needs grad_reduce too", "both or neither",
+       "training/arguments.py:1028",
+       [](C c) {
+         return c.plan().overlap.param_gather && !c.plan().overlap.grad_reduce &&
+                c.plan().sharding != Sharding::none;
+       }},
+      {"plan.recompute", "delayed scaling excludes recompute of moe_act and layernorm",
+       "precision fp8, or other modules", "core/transformer/transformer_config.py:2003",
+       [](C c) {
+         return c.plan().precision == Precision::fp8_delayed &&
+                (recomputes(c, Module::moe_act) || recomputes(c, Module::layernorm));
+       }},
+      {"plan.fp8_head", "a narrow output projection needs mxfp8", "precision mxfp8",
+       "core/transformer/transformer_config.py:1573",
+       [](C c) { return c.plan().fp8_head && c.plan().precision != Precision::mxfp8; }},
+      {"plan.overlap.expert_parallel", "needs bf16 or fp16", "another precision than fp32",
+       "core/transformer/transformer_config.py:3035",
+       [](C c) { return c.plan().overlap.expert_parallel && !is_half(c.plan().precision); }},
+      {"plan.overlap.expert_parallel", "allows one prediction layer at most", "",
+       "core/transformer/transformer_config.py:3042",
+       [](C c) { return c.plan().overlap.expert_parallel && c.model().mtp_layers > 1; }},
+      {"plan.overlap.delay_wgrad", "excludes biases of attention where attention is in a CUDA graph",
+       "", "training/arguments.py:1925",
+       [](C c) {
+         return c.plan().overlap.delay_wgrad && c.plan().cuda_graph == CudaGraph::partial &&
+                has_attention_bias(c.model());
+       }},
+      {"plan.layout", "the prediction blocks are on the first rank", "on another rank",
+       "core/transformer/pipeline_parallel_layer_layout.py:86", mtp_on_first_rank},
+      {"plan.layout", "has not one m for each prediction layer", "as many as the model has",
+       "core/transformer/pipeline_parallel_layer_layout.py:86", miscounts_mtp},
+      {"plan.cuda_graph", "router graphs need experts", "partial or none",
+       "core/transformer/transformer_config.py:2826",
+       [](C c) { return c.plan().cuda_graph == CudaGraph::router && !is_moe(c); }},
+      {"plan.cuda_graph",
+       "the exchange's preparation cannot be in a graph where alltoall drops tokens unpadded",
+       "pad_to_capacity, or another dispatcher", "core/transformer/transformer_config.py:2849",
+       [](C c) {
+         return captures_parts(c.plan().cuda_graph) && is_moe(c) &&
+                c.plan().dispatcher == Dispatcher::alltoall && c.workload().capacity_factor > 0 &&
+                !c.workload().pad_to_capacity;
+       }},
+      {"plan.cp_comm", "sparse attention gathers its keys: context parallelism needs all_gather",
+       "all_gather", "core/transformer/transformer_config.py:3170",
+       [](C c) {
+         return c.plan().attention.cp > 1 && c.model().attention.index_top_k > 0 &&
+                c.plan().cp_comm != CpComm::all_gather;
+       }},
+      {"plan.attention.tp", "heads of the recurrence cannot be split over TP x CP", "",
+       "core/transformer/transformer_config.py:1502", splits_recurrence},
+      {"plan.sequence_parallel", "experts with TP above 1 train with sequence parallelism only",
+       "turn sequence_parallel on", "core/transformer/moe/moe_layer.py",
+       [](C c) {
+         return is_moe(c) && c.plan().attention.tp > 1 && !c.plan().sequence_parallel;
+       }},
+      {"workload.seq_len", "is longer than the table of learned positions", "",
+       "training/arguments.py:1354",
+       [](C c) {
+         return c.model().learned_positions > 0 &&
+                c.workload().seq_len > c.model().learned_positions;
+       }},
+      {"runtime", "the plan was made for Pleat's own backend",
+       "`pleat predict` with --runtime megatron makes one for Megatron-LM", "this program",
+       [](C c) { return c.document.runtime != Runtime::megatron; }},
+  };
+}
+
+}  // namespace
+
+const std::vector<Refusal>& megatron_plan_refusals() {
+  static const std::vector<Refusal> list = make_refusals();
+  return list;
+}
+
+}  // namespace pleat::interop

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// torchtitan v0.2.2: the job's TOML file; later versions are configured in Python.
+#pragma once
+
+#include "cli/interop/exported.hpp"
+
+namespace pleat::interop {
+
+inline constexpr const char* kTitanVersion = "v0.2.2 (2026-02-20)";
+
+[[nodiscard]] const std::vector<FieldRule>& titan_fields();
+[[nodiscard]] const std::vector<Refusal>& titan_refusals();
+
+}  // namespace pleat::interop

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/interop/yaml.hpp"
+
+#include <algorithm>
+
+#include "cli/interop/quoting.hpp"
+#include "core/diagnostics.hpp"
+
+namespace pleat::interop {
+namespace {
+
+bool is_plain_key(const std::string& key) {
+  return is_plain_name(key) && key != "null" && key != "true" && key != "false" && key != "yes" &&
+         key != "no" && key != "on" && key != "off" && key != "y" && key != "n" &&
+         !(key.front() >= '0' && key.front() <= '9');
+}
+
+bool is_empty(const JsonValue& v) {
+  const bool no_members = v.as_object() != nullptr && v.as_object()->empty();
+  return no_members || (v.as_array() != nullptr && v.as_array()->empty());
+}
+
+void write(const JsonValue& value, std::size_t depth, std::string& out);
+
+// After "key:" or "-": a scalar on the same line, anything else below.
+void write_after(const JsonValue& value, std::size_t depth, bool in_list, std::string& out) {
+  const bool nested = value.as_object() != nullptr || value.as_array() != nullptr;
+  if (!nested || is_empty(value)) {
+    out += " " + value.dump(0) + "\n";
+  } else if (in_list && value.as_object() != nullptr) {
+    std::string inner;
+    write(value, depth + 1, inner);
+    out += " " + inner.substr(2 * (depth + 1));  // the first member on the line of the dash
+  } else {
+    out += "\n";
+    write(value, depth + 1, out);
+  }
+}
+
+void write(const JsonValue& value, std::size_t depth, std::string& out) {
+  const std::string indent(2 * depth, ' ');
+  if (const JsonValue::Object* members = value.as_object()) {
+    for (const JsonMember& m : *members) {
+      out += indent + (is_plain_key(m.key) ? m.key : json_string(m.key)) + ":";
+      write_after(m.value, depth, false, out);
+    }
+  } else if (const JsonValue::Array* items = value.as_array()) {
+    for (const JsonValue& item : *items) {
+      out += indent + "-";
+      write_after(item, depth, true, out);
+    }
+  }
+}
+
+}  // namespace
+
+std::string to_yaml(const JsonValue& value) {
+  PLEAT_ASSERT(value.as_object() != nullptr);
+  std::string out;
+  write(value, 0, out);
+  return out;
+}
+
+}  // namespace pleat::interop

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Where a command's text goes: stdout, or a new file with -o. An existing file stays unless --force
+// is given, and --dry-run says what would be written.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+namespace pleat::cli {
+
+struct OutputOptions {
+  std::string file;
+  bool force = false, dry_run = false;
+};
+
+void add_output_options(CLI::App&, OutputOptions&, const std::string& what);
+
+// Before any work: ConfigError (refused) for a file that is there, (device_or_io) for one that could
+// not be written. Nothing for stdout.
+void check_output(const OutputOptions&);
+void check_output(const OutputOptions&, const std::string& file);
+
+// Writes the file and says so on stderr, or only says what would be written.
+void write_output(const OutputOptions&, const std::string& file, const std::string& text);
+
+}  // namespace pleat::cli

@@ -1,0 +1,405 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/cli/interop/megatron_rules.hpp"
+
+#include <algorithm>
+
+#include "core/plan/layout.hpp"
+
+namespace pleat::interop_test {
+namespace {
+
+using C = const Checked&;
+
+bool always(C) { return true; }
+
+std::int64_t tp(C c) { return c.integer("tensor_model_parallel_size", 1); }
+std::int64_t cp(C c) { return c.integer("context_parallel_size", 1); }
+std::int64_t pp(C c) { return c.integer("pipeline_model_parallel_size", 1); }
+std::int64_t ep(C c) { return c.integer("expert_model_parallel_size", 1); }
+std::int64_t etp(C c) { return c.integer("expert_tensor_parallel_size", tp(c)); }
+std::int64_t experts(C c) { return c.integer("num_experts", 0); }
+bool fsdp(C c) { return c.on("use_megatron_fsdp"); }
+bool sharded(C c) { return c.on("use_distributed_optimizer"); }
+bool selective(C c) { return c.text("recompute_granularity", "") == "selective"; }
+bool full(C c) { return c.text("recompute_granularity", "") == "full"; }
+bool recomputes(C c, const char* module) {
+  return selective(c) && c.lists("recompute_modules", module);
+}
+bool fp8(C c) { return c.given("fp8"); }
+bool fp4(C c) { return c.given("fp4"); }
+bool graphs(C c) { return c.text("cuda_graph_impl", "none") != "none"; }
+bool graphs_modules(C c) { return c.text("cuda_graph_impl", "none") == "transformer_engine"; }
+bool full_graph(C c) { return c.text("cuda_graph_impl", "none") == "full_iteration"; }
+bool captures(C c, const char* module) { return c.lists("cuda_graph_modules", module); }
+bool fine_offload(C c) { return c.on("fine_grained_activation_offloading"); }
+bool layer_offload(C c) { return c.integer("cpu_offloading_num_layers", 0) > 0; }
+bool ep_overlap(C c) { return c.on("overlap_moe_expert_parallel_comm"); }
+bool has_layout(C c) { return c.given("pipeline_model_parallel_layout"); }
+bool dsa(C c) { return c.text("experimental_attention_variant", "") == "dsa"; }
+bool gdn(C c) { return c.text("experimental_attention_variant", "") == "gated_delta_net"; }
+std::string dispatcher(C c) { return c.text("moe_token_dispatcher_type", "allgather"); }
+bool deepep(C c) {
+  return dispatcher(c) == "flex" && c.text("moe_flex_dispatcher_backend", "deepep") == "deepep";
+}
+
+std::int64_t virtual_stages(C c) {
+  if (has_layout(c)) {
+    const std::string layout = c.text("pipeline_model_parallel_layout", "");
+    // Stages of the expanded string, as the strict parser counts them.
+    for (int v = 1; v <= 64; ++v) {
+      try {
+        static_cast<void>(parse_layout(layout, c.integer("num_layers", 0),
+                                       c.integer("mtp_num_layers", 0) > 0,
+                                       static_cast<int>(pp(c)), v));
+        return v;
+      } catch (const std::exception&) {
+      }
+    }
+    return 0;
+  }
+  return c.integer("num_virtual_stages_per_pipeline_rank", 1);
+}
+
+// Layers that the split counts, embedding and loss among them where they are accounted for.
+std::int64_t counted_layers(C c) {
+  return c.integer("num_layers", 0) + c.on("account_for_embedding_in_pipeline_split") +
+         c.on("account_for_loss_in_pipeline_split");
+}
+
+const std::vector<ArgumentRule>& size_rules() {
+  static const std::vector<ArgumentRule> rules{
+      {"training/arguments.py:432", always, [](C c) { return c.world % (tp(c) * pp(c) * cp(c)) == 0; }},
+      {"core/parallel_state.py:874", [](C c) { return experts(c) > 0; },
+       [](C c) { return c.world % (etp(c) * ep(c) * pp(c)) == 0; }},
+      {"core/transformer/transformer_config.py:1447", always,
+       [](C c) { return c.integer("num_attention_heads", 0) % tp(c) == 0; }},
+      {"core/transformer/transformer_config.py:1465",
+       [](C c) { return c.on("group_query_attention"); },
+       [](C c) {
+         const std::int64_t g = c.integer("num_query_groups", 1);
+         return g % tp(c) == 0 || tp(c) % g == 0;
+       }},
+      {"training/arguments.py:1332", [](C c) { return !c.given("kv_channels"); },
+       [](C c) {
+         return c.integer("hidden_size", 0) % c.integer("num_attention_heads", 1) == 0;
+       }},
+      {"training/arguments.py:1336", [](C c) { return cp(c) > 1; },
+       [](C c) { return c.integer("seq_length", 0) % (2 * cp(c)) == 0; }},
+      {"training/arguments.py:1354", always,
+       [](C c) { return c.integer("max_position_embeddings", 0) >= c.integer("seq_length", 0); }},
+      {"training/arguments.py:1657", [](C c) { return ep(c) > 1; },
+       [](C c) { return experts(c) > 0 && experts(c) % ep(c) == 0; }},
+      {"core/transformer/transformer_config.py:1702",
+       [](C c) { return c.given("moe_ffn_hidden_size"); }, [](C c) { return experts(c) > 0; }},
+      {"training/arguments.py:694", always,
+       [](C c) { return c.integer("micro_batch_size", 0) > 0; }},
+      {"training/arguments.py:705", always,
+       [](C c) { return c.integer("global_batch_size", 0) > 0; }},
+      {"core/num_microbatches_calculator.py", always,
+       [](C c) {
+         const std::int64_t dp = c.world / (tp(c) * pp(c) * cp(c));
+         return c.integer("global_batch_size", 0) % (c.integer("micro_batch_size", 1) * dp) == 0;
+       }},
+      {"core/model_parallel_config.py:504", [](C c) { return c.on("sequence_parallel"); },
+       [](C c) { return tp(c) > 1; }},
+      {"core/transformer/moe/moe_layer.py", [](C c) { return experts(c) > 0 && tp(c) > 1; },
+       [](C c) { return c.on("sequence_parallel"); }},
+      {"training/arguments.py:1974", [](C c) { return c.on("multi_latent_attention"); },
+       [](C c) { return !c.on("group_query_attention"); }},
+      {"core/transformer/transformer_config.py:3349",
+       [](C c) { return c.on("multi_latent_attention"); },
+       [](C c) { return !c.on("attention_output_gate"); }},
+      {"core/transformer/transformer_config.py:2613",
+       [](C c) { return experts(c) > 0 && !c.off("add_bias_linear"); },
+       [](C c) { return etp(c) == 1; }},
+      {"core/transformer/transformer_config.py:1502", gdn,
+       [](C c) {
+         const std::int64_t ranks = tp(c) * cp(c);
+         return c.integer("linear_num_key_heads", 16) % ranks == 0 &&
+                c.integer("linear_num_value_heads", 32) % ranks == 0;
+       }},
+      {"core/transformer/transformer_config.py:1495", gdn,
+       [](C c) {
+         return c.integer("linear_num_value_heads", 32) % c.integer("linear_num_key_heads", 16) == 0;
+       }},
+      {"core/transformer/transformer_config.py:3170", [](C c) { return dsa(c) && cp(c) > 1; },
+       [](C c) { return c.text("cp_comm_type", "p2p") == "allgather"; }},
+      {"core/transformer/transformer_config.py:3163", dsa,
+       [](C c) { return c.off("apply_rope_fusion"); }},
+      {"core/transformer/transformer_config.py:1513", dsa,
+       [](C c) { return c.off("add_bias_linear"); }},
+  };
+  return rules;
+}
+
+const std::vector<ArgumentRule>& router_rules() {
+  static const std::vector<ArgumentRule> rules{
+      {"core/transformer/transformer_config.py:2621",
+       [](C c) { return c.on("moe_router_enable_expert_bias"); },
+       [](C c) { return c.text("moe_router_score_function", "softmax") == "sigmoid"; }},
+      {"core/transformer/transformer_config.py:2669",
+       [](C c) {
+         return experts(c) > 0 && c.integer("moe_router_topk", 2) == 1 &&
+                c.text("moe_router_score_function", "softmax") == "softmax";
+       },
+       [](C c) { return c.on("moe_router_pre_softmax"); }},
+      {"core/transformer/transformer_config.py:2678",
+       [](C c) { return c.given("moe_router_group_topk"); },
+       [](C c) {
+         const std::int64_t groups = c.integer("moe_router_num_groups", 0);
+         return groups > 0 && experts(c) % groups == 0 &&
+                c.integer("moe_router_group_topk", 0) <= groups;
+       }},
+      {"core/transformer/transformer_config.py:1824",
+       [](C c) { return c.on("moe_shared_expert_overlap"); },
+       [](C c) { return dispatcher(c) != "allgather"; }},
+      {"core/transformer/transformer_config.py:1758",
+       [](C c) { return c.on("moe_pad_expert_input_to_capacity"); }, [](C c) { return !deepep(c); }},
+      {"core/transformer/transformer_config.py:1864",
+       [](C c) { return c.on("moe_pad_expert_input_to_capacity"); },
+       [](C c) { return c.given("moe_expert_capacity_factor"); }},
+      {"core/transformer/transformer_config.py:1815",
+       [](C c) { return c.given("moe_shared_expert_intermediate_size"); },
+       [](C c) { return c.integer("moe_shared_expert_intermediate_size", 0) > 0; }},
+      {"core/transformer/transformer_config.py:1996",
+       [](C c) { return recomputes(c, "shared_experts"); },
+       [](C c) { return !c.on("moe_shared_expert_overlap"); }},
+  };
+  return rules;
+}
+
+const std::vector<ArgumentRule>& pipeline_rules() {
+  static const std::vector<ArgumentRule> rules{
+      {"training/arguments.py:928", always,
+       [](C c) {
+         return has_layout(c) + c.given("num_virtual_stages_per_pipeline_rank") +
+                    c.given("num_layers_per_virtual_pipeline_stage") <=
+                1;
+       }},
+      {"training/arguments.py:945", has_layout, [](C c) { return virtual_stages(c) > 0; }},
+      {"core/transformer/transformer_config.py:2252", has_layout,
+       [](C c) {
+         return !c.on("account_for_embedding_in_pipeline_split") &&
+                !c.on("account_for_loss_in_pipeline_split");
+       }},
+      {"core/transformer/pipeline_parallel_layer_layout.py:86", has_layout,
+       [](C c) {
+         const std::string layout = c.text("pipeline_model_parallel_layout", "");
+         return std::count(layout.begin(), layout.end(), 'm') ==
+                c.integer("mtp_num_layers", 0);
+       }},
+      {"core/transformer/pipeline_parallel_layer_layout.py:120",
+       [](C c) { return has_layout(c) && c.integer("mtp_num_layers", 0) > 0; },
+       [](C c) {
+         const auto stages = parse_layout(c.text("pipeline_model_parallel_layout", ""),
+                                          c.integer("num_layers", 0), true,
+                                          static_cast<int>(pp(c)),
+                                          static_cast<int>(virtual_stages(c)));
+         for (std::size_t i = 0; i < stages.size(); ++i)
+           if (stages[i].mtp) return i % static_cast<std::size_t>(pp(c)) != 0;
+         return false;
+       }},
+      {"training/arguments.py:968", [](C c) { return !has_layout(c) && pp(c) > 1; },
+       [](C c) { return counted_layers(c) % (pp(c) * virtual_stages(c)) == 0; }},
+      {"training/arguments.py:1002", [](C c) { return virtual_stages(c) > 1; },
+       [](C c) { return pp(c) > 1; }},
+      {"training/arguments.py:883", [](C c) { return c.integer("mtp_num_layers", 0) > 0; },
+       [](C c) { return c.text("position_embedding_type", "learned_absolute") == "rope"; }},
+  };
+  return rules;
+}
+
+const std::vector<ArgumentRule>& memory_rules() {
+  static const std::vector<ArgumentRule> rules{
+      {"training/arguments.py:1426", selective, [](C c) { return !c.given("recompute_method"); }},
+      {"core/transformer/transformer_config.py:1929", selective,
+       [](C c) { return !c.given("recompute_num_layers"); }},
+      {"core/transformer/transformer_config.py:1914", full,
+       [](C c) {
+         return c.given("recompute_method") && c.integer("recompute_num_layers", 0) > 0 &&
+                !c.given("recompute_modules");
+       }},
+      {"core/transformer/transformer_config.py:1965", [](C c) { return recomputes(c, "moe_act"); },
+       [](C c) { return c.on("moe_grouped_gemm"); }},
+      {"core/transformer/transformer_config.py:1970",
+       [](C c) { return recomputes(c, "mla_up_proj"); },
+       [](C c) { return c.on("multi_latent_attention"); }},
+      {"core/transformer/transformer_config.py:2003",
+       [](C c) { return fp8(c) && (recomputes(c, "moe_act") || recomputes(c, "layernorm")); },
+       [](C c) { return c.text("fp8_recipe", "delayed") != "delayed"; }},
+      {"core/transformer/transformer_config.py:1887", layer_offload,
+       [](C c) {
+         return c.integer("cpu_offloading_num_layers", 0) < c.integer("num_layers", 0);
+       }},
+      {"core/transformer/transformer_config.py:1892", layer_offload,
+       [](C c) { return pp(c) == 1; }},
+      {"core/transformer/transformer_config.py:1897", layer_offload,
+       [](C c) { return !c.given("recompute_granularity"); }},
+      {"core/transformer/transformer_config.py:2801", layer_offload,
+       [](C c) { return !graphs(c) || full_graph(c); }},
+      {"core/transformer/transformer_config.py:2128", fine_offload,
+       [](C c) { return !layer_offload(c) && c.given("offload_modules"); }},
+      {"core/transformer/transformer_config.py:2149",
+       [](C c) { return fine_offload(c) && c.lists("offload_modules", "attn_proj"); },
+       [](C c) { return c.lists("offload_modules", "core_attn"); }},
+      {"core/transformer/transformer_config.py:2169",
+       [](C c) { return fine_offload(c) && recomputes(c, "moe"); },
+       [](C c) {
+         return !c.lists("offload_modules", "expert_fc1") && !c.lists("offload_modules", "moe_act");
+       }},
+      {"core/transformer/transformer_config.py:2968",
+       [](C c) { return fine_offload(c) && full_graph(c); },
+       [](C c) { return c.given("fine_grained_offloading_max_inflight_offloads"); }},
+      {"training/arguments.py:1939", fine_offload,
+       [](C c) { return c.variable("NVTE_CPU_OFFLOAD_V1") == "1"; }},
+  };
+  return rules;
+}
+
+const std::vector<ArgumentRule>& graph_rules() {
+  static const std::vector<ArgumentRule> rules{
+      {"core/transformer/transformer_config.py:2794", full_graph,
+       [](C c) { return !c.given("cuda_graph_modules"); }},
+      {"core/transformer/transformer_config.py:2822",
+       [](C c) { return captures(c, "moe_preprocess"); },
+       [](C c) { return captures(c, "moe_router"); }},
+      {"core/transformer/transformer_config.py:2826",
+       [](C c) { return graphs_modules(c) && experts(c) <= 1; },
+       [](C c) { return !captures(c, "moe_router") && !captures(c, "moe"); }},
+      {"core/transformer/transformer_config.py:2849",
+       [](C c) { return captures(c, "moe_preprocess") && !c.on("moe_pad_expert_input_to_capacity"); },
+       [](C c) {
+         return dispatcher(c) != "alltoall" || !c.given("moe_expert_capacity_factor");
+       }},
+      {"core/transformer/transformer_config.py:2856", [](C c) { return graphs(c) && full(c); },
+       full_graph},
+      {"core/transformer/transformer_config.py:2866",
+       [](C c) { return recomputes(c, "moe"); },
+       [](C c) { return !graphs_modules(c) || !captures(c, "moe_router"); }},
+      {"core/transformer/transformer_config.py:2879",
+       [](C c) { return graphs(c) && recomputes(c, "core_attn"); },
+       [](C c) { return c.text("attention_dropout", "0.1") == "0"; }},
+      {"training/arguments.py:1236", full_graph,
+       [](C c) { return c.off("check_for_nan_in_loss_and_grad"); }},
+      {"training/arguments.py:1969", full_graph,
+       [](C c) { return !c.given("cuda_graph_modules"); }},
+      {"training/arguments.py:1925",
+       [](C c) { return c.on("delay_wgrad_compute") && captures(c, "attn"); },
+       [](C c) { return c.off("add_bias_linear") && !c.on("add_qkv_bias"); }},
+  };
+  return rules;
+}
+
+const std::vector<ArgumentRule>& exchange_rules() {
+  static const std::vector<ArgumentRule> rules{
+      {"core/transformer/transformer_config.py:3008",
+       [](C c) { return ep_overlap(c) && pp(c) > 1; }, [](C c) { return virtual_stages(c) > 1; }},
+      {"core/transformer/transformer_config.py:3013", ep_overlap, [](C c) { return ep(c) > 1; }},
+      {"core/transformer/transformer_config.py:3016", ep_overlap,
+       [](C c) { return dispatcher(c) != "allgather"; }},
+      {"core/transformer/transformer_config.py:3021", ep_overlap,
+       [](C c) { return !full(c) && !c.given("recompute_method"); }},
+      {"core/transformer/transformer_config.py:3030", ep_overlap,
+       [](C c) { return !recomputes(c, "moe"); }},
+      {"core/transformer/transformer_config.py:3035", ep_overlap,
+       [](C c) { return c.on("bf16") || c.on("fp16"); }},
+      {"core/transformer/transformer_config.py:3039", ep_overlap,
+       [](C c) { return !c.on("moe_shared_expert_overlap"); }},
+      {"core/transformer/transformer_config.py:3042", ep_overlap,
+       [](C c) { return c.integer("mtp_num_layers", 0) <= 1; }},
+      {"core/transformer/transformer_config.py:3075",
+       [](C c) { return c.on("delay_wgrad_compute"); }, ep_overlap},
+      {"training/arguments.py:1442", [](C c) { return c.on("tp_comm_overlap"); },
+       [](C c) { return c.on("sequence_parallel"); }},
+      {"training/arguments.py:1025", [](C c) { return c.on("overlap_param_gather"); },
+       [](C c) { return sharded(c) || fsdp(c); }},
+      {"training/arguments.py:1028", [](C c) { return c.on("overlap_param_gather"); },
+       [](C c) { return c.on("overlap_grad_reduce"); }},
+      {"training/arguments.py:1477",
+       [](C c) { return (tp(c) > 1 || cp(c) > 1) && c.capability < 10 && !fsdp(c) && !ep_overlap(c); },
+       [](C c) { return c.variable("CUDA_DEVICE_MAX_CONNECTIONS") == "1"; }},
+      {"training/arguments.py:1166", fsdp,
+       [](C c) { return c.variable("CUDA_DEVICE_MAX_CONNECTIONS") != "1"; }},
+      {"training/arguments.py:1169", fsdp,
+       [](C c) { return c.text("ckpt_format", "torch_dist") == "fsdp_dtensor"; }},
+  };
+  return rules;
+}
+
+const std::vector<ArgumentRule>& precision_rules() {
+  static const std::vector<ArgumentRule> rules{
+      {"training/arguments.py:1196", always, [](C c) { return !(c.on("fp16") && c.on("bf16")); }},
+      {"core/transformer/transformer_config.py:1582", always,
+       [](C c) { return !(fp8(c) && fp4(c)); }},
+      {"core/transformer/transformer_config.py:1571", [](C c) { return c.on("fp8_output_proj"); },
+       [](C c) { return fp8(c) && c.text("fp8_recipe", "delayed") == "mxfp8"; }},
+      {"core/transformer/transformer_config.py:1567", [](C c) { return c.on("fp8_param_gather"); },
+       fp8},
+      {"training/arguments.py:1096", [](C c) { return c.on("fp8_param_gather"); },
+       [](C c) { return sharded(c) || fsdp(c); }},
+      {"training/mixed_precision: mxfp8 weights",
+       [](C c) {
+         return c.on("fp8_param_gather") && c.text("fp8_recipe", "delayed") == "mxfp8";
+       },
+       [](C c) { return c.on("reuse_grad_buf_for_mxfp8_param_ag"); }},
+      {"training/arguments.py:1210",
+       [](C c) { return c.text("main_grads_dtype", "fp32") == "bf16" && c.on("bf16"); },
+       [](C c) { return c.on("grad_reduce_in_bf16"); }},
+      {"core/optimizer/optimizer_config.py",
+       [](C c) { return c.on("use_precision_aware_optimizer"); },
+       [](C c) { return sharded(c) && c.text("optimizer", "adam") == "adam"; }},
+      {"core/optimizer/optimizer_config.py: states",
+       [](C c) {
+         return c.given("exp_avg_dtype") || c.given("exp_avg_sq_dtype") ||
+                c.given("main_grads_dtype") || c.given("main_params_dtype");
+       },
+       [](C c) { return c.on("use_precision_aware_optimizer"); }},
+      {"core/transformer/transformer_config.py:2422",
+       [](C c) { return c.on("squared_relu"); },
+       [](C c) { return c.off("bias_gelu_fusion"); }},
+      {"core/transformer/transformer_config.py:2431",
+       [](C c) { return !c.on("swiglu") && !c.on("squared_relu"); },
+       [](C c) { return !c.off("add_bias_linear") || c.off("bias_gelu_fusion"); }},
+  };
+  return rules;
+}
+
+}  // namespace
+
+bool Checked::on(const std::string& member) const { return text(member, "") == "True"; }
+bool Checked::off(const std::string& member) const { return text(member, "") == "False"; }
+bool Checked::given(const std::string& member) const { return arguments.count(member) > 0; }
+
+std::int64_t Checked::integer(const std::string& member, std::int64_t otherwise) const {
+  return given(member) ? std::stoll(arguments.at(member).front()) : otherwise;
+}
+
+std::string Checked::text(const std::string& member, const std::string& otherwise) const {
+  return given(member) ? arguments.at(member).front() : otherwise;
+}
+
+bool Checked::lists(const std::string& member, const std::string& word) const {
+  if (!given(member)) return false;
+  const auto& list = arguments.at(member);
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+std::string Checked::variable(const std::string& name) const {
+  for (const auto& [variable, value] : environment)
+    if (variable == name) return value;
+  return {};
+}
+
+const std::vector<ArgumentRule>& argument_rules() {
+  static const std::vector<ArgumentRule> all = [] {
+    std::vector<ArgumentRule> list;
+    for (const auto* part : {&size_rules(), &router_rules(), &pipeline_rules(), &memory_rules(),
+                             &graph_rules(), &exchange_rules(), &precision_rules()})
+      list.insert(list.end(), part->begin(), part->end());
+    return list;
+  }();
+  return all;
+}
+
+}  // namespace pleat::interop_test
