@@ -13,6 +13,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/report/output.hpp"
+#include "cli/report/write_file.hpp"
 #include "cli/suggestions.hpp"
 #include "core/diagnostics.hpp"
 
@@ -22,6 +23,16 @@ namespace {
 constexpr int code(ExitCode c) { return static_cast<int>(c); }
 
 void complain(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+
+// Every command that writes files can say what it would write instead.
+void add_dry_runs(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands({})) {
+    const auto has = [&](const char* name) { return command->get_option_no_throw(name) != nullptr; };
+    if (has("--dry-run") || !(has("--out") || has("--trace") || has("--html"))) continue;
+    command->add_flag_callback("--dry-run", only_say_writes,
+                               "Write nothing, say what would be written");
+  }
+}
 
 void add_commands(CLI::App& app, Action& action) {
   add_models_command(app, action);
@@ -43,6 +54,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_completion_command(app, action);
   add_version_command(app, action);
   add_help_command(app, action);
+  add_dry_runs(app);
 }
 
 int report_parse_error(const CLI::App& app, const CLI::ParseError& e) {
@@ -87,7 +99,8 @@ int run_application(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("`pleat help COMMAND` describes one command and gives examples of it.\n"
              "Exit codes: 0 done, 2 the request is wrong, 3 a file is wrong, 4 nothing fits,\n"
-             "5 input, output or device, 6 verification or mismatch, 130 interrupted.");
+             "5 input, output or device, 6 verification or mismatch, 7 refused for safety,\n"
+             "130 interrupted.");
   Action action;
   app.set_version_flag("--version", version_text());
   add_commands(app, action);

@@ -70,7 +70,6 @@ constexpr Member kMembers[] = {
     {"--tp-comm-overlap", "comm_overlap.tp_comm_overlap"},
     {"--moe-shared-expert-overlap", "model.moe_shared_expert_overlap"},
     {"--use-precision-aware-optimizer", "optimizer.use_precision_aware_optimizer"},
-    {"--grad-reduce-in-bf16", "ddp.grad_reduce_in_fp32", "false"},
     {"--moe-expert-capacity-factor", "model.moe_expert_capacity_factor"},
     {"--moe-pad-expert-input-to-capacity", "model.moe_pad_expert_input_to_capacity"},
     {"--fp8-output-proj", "model.fp8_output_proj"},
@@ -148,6 +147,10 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
   out.version = kBridgeVersion;
   out.environment = megatron.environment;
   out.missing = megatron.missing;
+  for (Remark& r : out.missing) {
+    if (r.field == "plan.fp8_attention")
+      r.text = "in Python: cfg.mixed_precision.fp8_dot_product_attention = True";
+  }
   out.notes = megatron.notes;
   write_precision(c, out);
   Exported architecture;
@@ -160,6 +163,13 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
         std::end(kLeftToPrecision)) {
       continue;
     }
+    if (s.name == "--grad-reduce-in-bf16") {  // the mixed_precision recipe would set it back
+      miss(out, "plan.optimizer.main_grads", "bf16",
+           "in Python: cfg.mixed_precision.grad_reduce_in_fp32 = False");
+      continue;
+    }
+    if (s.name == "--no-check-for-nan-in-loss-and-grad")
+      add(out, "ddp.check_for_nan_in_grad", {"false"});
     if (const TypeMember* type = find(kTypes, s.name)) {
       miss(out, type->field, s.values.front(),
            fmt::format("a torch.dtype; in Python: cfg.{} = torch.{}", type->member,

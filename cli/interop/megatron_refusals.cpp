@@ -82,6 +82,14 @@ std::vector<Refusal> make_refusals() {
          return c.plan().overlap.delay_wgrad && c.plan().cuda_graph == CudaGraph::partial &&
                 has_attention_bias(c.model());
        }},
+      {"plan.overlap.delay_wgrad",
+       "needs fused gradient accumulation where attention is in a CUDA graph, which Megatron-FSDP "
+       "does without",
+       "sharding none or zero1", "training/arguments.py:1919",
+       [](C c) {
+         return c.plan().overlap.delay_wgrad && c.plan().overlap.grad_reduce &&
+                c.plan().cuda_graph == CudaGraph::partial && is_fsdp(c);
+       }},
       {"plan.layout", "the prediction blocks are on the first rank", "on another rank",
        "core/transformer/pipeline_parallel_layer_layout.py:86", mtp_on_first_rank},
       {"plan.layout", "has not one m for each prediction layer", "as many as the model has",

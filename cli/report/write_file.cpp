@@ -4,12 +4,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include "cli/interrupt.hpp"
+#include "cli/report/output.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 
@@ -17,6 +19,8 @@ namespace pleat::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+bool only_says = false;
 
 [[noreturn]] void fail(const std::string& path, int error, const std::string& hint = {}) {
   throw_config_error(ExitCode::device_or_io, path, "",
@@ -58,8 +62,15 @@ void require_writable(const std::string& path) {
   if (::access(is_stream(path) ? path.c_str() : parent.c_str(), W_OK) != 0) fail(path, errno);
 }
 
+void only_say_writes() { only_says = true; }
+
 void write_file(const std::string& path, const std::string& text) {
   require_writable(path);
+  if (only_says) {
+    note("would write " + path + " (" + std::to_string(std::count(text.begin(), text.end(), '\n')) +
+         " lines)");
+    return;
+  }
   if (is_stream(path)) {
     write_stream(path, text);
     return;

@@ -287,6 +287,11 @@ const std::vector<ArgumentRule>& graph_rules() {
       {"training/arguments.py:1925",
        [](C c) { return c.on("delay_wgrad_compute") && captures(c, "attn"); },
        [](C c) { return c.off("add_bias_linear") && !c.on("add_qkv_bias"); }},
+      {"training/arguments.py:1919",
+       [](C c) {
+         return c.on("delay_wgrad_compute") && c.on("overlap_grad_reduce") && captures(c, "attn");
+       },
+       [](C c) { return !c.off("gradient_accumulation_fusion"); }},
   };
   return rules;
 }
