@@ -94,12 +94,13 @@ std::string bash_script(const CLI::App& app) {
     text += fmt::format("    {})\n      case \"$previous\" in\n", c->get_name());
     std::string after_command;
     for (const auto& [flag, values] : values_of(c->get_name())) {
-      if (flag.empty()) after_command = fmt::format(" {}", fmt::join(values, " "));
+      if (flag.empty())
+        after_command = fmt::format(" {}", fmt::join(values, " "));
       else if (has_flag(flags, flag))
         text += fmt::format("      {}) words='{}' ;;\n", flag, fmt::join(values, " "));
     }
-    text += fmt::format("      *) words='{}{}' ;;\n      esac ;;\n",
-                        fmt::join(names(flags), " "), after_command);
+    text += fmt::format("      *) words='{}{}' ;;\n      esac ;;\n", fmt::join(names(flags), " "),
+                        after_command);
   }
   return text +
          "    esac\n  fi\n"
@@ -110,11 +111,13 @@ std::string bash_script(const CLI::App& app) {
 }
 
 std::string zsh_script(const CLI::App& app) {
-  std::string text = "#compdef pleat\n# zsh completion for pleat\n_pleat() {\n"
-                     "  local -a commands flags values\n  commands=(\n";
+  std::string text =
+      "#compdef pleat\n# zsh completion for pleat\n_pleat() {\n"
+      "  local -a commands flags values\n  commands=(\n";
   for (const Word& c : commands_of(app)) text += fmt::format("    '{}:{}'\n", c.name, c.text);
-  text += "  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n  fi\n"
-          "  values=()\n  case \"${words[2]}\" in\n";
+  text +=
+      "  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n  fi\n"
+      "  values=()\n  case \"${words[2]}\" in\n";
   for (const CLI::App* c : app.get_subcommands({})) {
     const std::vector<Word> flags = flags_of(*c);
     text += fmt::format("  {})\n    flags=(\n", c->get_name());
@@ -127,12 +130,13 @@ std::string zsh_script(const CLI::App& app) {
     }
     text += "    esac ;;\n";
   }
-  return text + "  esac\n"
-                "  if ((${#values})); then\n    compadd -a values\n"
-                "  elif [[ ${words[CURRENT]} == -* ]]; then\n    _describe flag flags\n"
-                "  else\n    _files\n  fi\n}\n"
-                "if [[ \"${funcstack[1]}\" == _pleat ]]; then _pleat \"$@\"; else compdef _pleat "
-                "pleat; fi\n";
+  return text +
+         "  esac\n"
+         "  if ((${#values})); then\n    compadd -a values\n"
+         "  elif [[ ${words[CURRENT]} == -* ]]; then\n    _describe flag flags\n"
+         "  else\n    _files\n  fi\n}\n"
+         "if [[ \"${funcstack[1]}\" == _pleat ]]; then _pleat \"$@\"; else compdef _pleat "
+         "pleat; fi\n";
 }
 
 std::string fish_script(const CLI::App& app) {

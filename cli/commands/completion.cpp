@@ -16,10 +16,11 @@ void add_completion_command(CLI::App& app, Action& action) {
   command->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
-  command->footer("Examples:\n"
-                  "  source <(pleat completion bash)\n"
-                  "  pleat completion zsh > \"${fpath[1]}/_pleat\"\n"
-                  "  pleat completion fish > ~/.config/fish/completions/pleat.fish");
+  command->footer(
+      "Examples:\n"
+      "  source <(pleat completion bash)\n"
+      "  pleat completion zsh > \"${fpath[1]}/_pleat\"\n"
+      "  pleat completion fish > ~/.config/fish/completions/pleat.fish");
   command->callback([&app, &action, shell] {
     action = [&app, shell] { print(completion_script(app, *shell)); };
   });

@@ -16,9 +16,10 @@ void add_diff_command(CLI::App& app, Action& action) {
   command->add_option("PLAN_B", o->second, "Another")->required();
   command->add_option("--profile", o->profile, "Profile of both (default: each cluster's newest)");
   command->add_flag("--json", o->json, "Print JSON");
-  command->footer("Examples:\n"
-                  "  pleat diff a.json b.json\n"
-                  "  pleat diff a.json b.json --json");
+  command->footer(
+      "Examples:\n"
+      "  pleat diff a.json b.json\n"
+      "  pleat diff a.json b.json --json");
   command->callback([&action, o] { action = [o] { diff_plans(*o); }; });
 }
 

@@ -51,14 +51,16 @@ void run(const Options& o) {
   check_output(o.output);
   const PlanDocument document = load_plan_document(o.plan_file);
   const interop::Target target = parse_target(o.target);
-  const interop::Exported e = interop::export_plan(
-      target, {document, is_before_blackwell(document.cluster)}, o.plan_file);
+  const interop::Exported e =
+      interop::export_plan(target, {document, is_before_blackwell(document.cluster)}, o.plan_file);
   const std::string text = interop::export_text(target, e, plan_title(document));
   for (const interop::Remark& r : e.missing)
     note("no counterpart: " + r.field + " = " + r.value + ": " + r.text);
   if (!o.output.file.empty()) write_output(o.output, o.output.file, text);
-  if (o.json) print(to_json(e, o));
-  else if (o.output.file.empty()) print(text);
+  if (o.json)
+    print(to_json(e, o));
+  else if (o.output.file.empty())
+    print(text);
 }
 
 }  // namespace
@@ -71,12 +73,14 @@ void add_export_command(CLI::App& app, Action& action) {
       ->check(CLI::IsMember(target_names()).description(""));
   command->add_option("PLAN", o->plan_file, "A plan file")->required();
   add_output_options(*command, o->output, "the configuration");
-  command->add_flag("--json", o->json, "Print JSON: settings, environment, what has no counterpart");
+  command->add_flag("--json", o->json,
+                    "Print JSON: settings, environment, what has no counterpart");
   command->footer(
       "Examples:\n"
       "  pleat export --to megatron plan.json -o plan.megatron.sh\n"
       "  pleat export --to torchtitan plan.json\n"
-      "What a framework cannot be told is listed on stderr and in the file's header; what it cannot\n"
+      "What a framework cannot be told is listed on stderr and in the file's header; what it "
+      "cannot\n"
       "run is refused.");
   command->callback([&action, o] { action = [o] { run(*o); }; });
 }

@@ -1,18 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat import
+#include "cli/workflow/import.hpp"
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
-#include "cli/workflow/import.hpp"
 
 namespace pleat::cli {
 
 void add_import_command(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("import", "Logs, command lines, configs and measurements of other programs");
+  CLI::App* command = app.add_subcommand(
+      "import", "Logs, command lines, configs and measurements of other programs");
   const auto o = std::make_shared<ImportOptions>();
   command->add_option("KIND", o->kind, "megatron-log, megatron-args, hf or nccl-tests")
       ->required()
@@ -39,7 +40,8 @@ void add_import_command(CLI::App& app, Action& action) {
       "  pleat import megatron-log train.log --cluster h100-sxm -o plan.json\n"
       "  pleat import megatron-args plan.megatron.sh --gpus 256 --cluster gb300-nvl72\n"
       "  pleat import hf ./Qwen3-30B-A3B\n"
-      "  pleat import nccl-tests all_reduce.txt alltoall.txt --cluster h100-sxm --name ours -o ours/");
+      "  pleat import nccl-tests all_reduce.txt alltoall.txt --cluster h100-sxm --name ours -o "
+      "ours/");
   command->callback([&action, o] { action = [o] { import_files(*o); }; });
 }
 

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat launch
+#include "cli/interop/launch.hpp"
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
-#include "cli/interop/launch.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/report/new_file.hpp"
@@ -31,9 +32,8 @@ void run(Options o) {
   check_output(o.output);
   const PlanDocument document = load_plan_document(o.plan_file);
   const ClusterSpec cluster = load_cluster(o.cluster.empty() ? document.cluster : o.cluster);
-  const interop::Exported exported =
-      interop::export_plan(interop::Target::megatron,
-                           {document, is_before_blackwell(cluster.name)}, o.plan_file);
+  const interop::Exported exported = interop::export_plan(
+      interop::Target::megatron, {document, is_before_blackwell(cluster.name)}, o.plan_file);
   const auto kind = std::find(kKinds.begin(), kKinds.end(), o.kind);
   o.slots.kind = static_cast<interop::JobKind>(kind - kKinds.begin());
   const interop::Launch launch{
@@ -41,8 +41,8 @@ void run(Options o) {
       .title = plan_title(document),
       .gpus = document.gpus,
       .gpus_per_node = o.gpus_per_node > 0 ? o.gpus_per_node : cluster.gpus_per_node,
-      .nvlink_domain = cluster.tiers.front().size > 0 ? cluster.tiers.front().size
-                                                      : cluster.gpus_per_node,
+      .nvlink_domain =
+          cluster.tiers.front().size > 0 ? cluster.tiers.front().size : cluster.gpus_per_node,
       .expert_parallel = document.plan.expert.ep,
       .hybridep = document.model.moe && document.plan.dispatcher == Dispatcher::hybridep,
       .slots = o.slots};
@@ -52,8 +52,10 @@ void run(Options o) {
                                                     : kubernetes_text(launch);
   for (const interop::Remark& r : exported.missing)
     note("no counterpart: " + r.field + " = " + r.value + ": " + r.text);
-  if (o.output.file.empty()) print(text);
-  else write_output(o.output, o.output.file, text);
+  if (o.output.file.empty())
+    print(text);
+  else
+    write_output(o.output, o.output.file, text);
 }
 
 void add_slots(CLI::App& command, interop::LaunchSlots& s) {
@@ -97,7 +99,8 @@ void add_launch_command(CLI::App& app, Action& action) {
       ->check(CLI::IsMember(kLaunchers).description(""));
   command->add_option("PLAN", o->plan_file, "A plan file")->required();
   command->add_option("-c,--cluster", o->cluster, "Cluster (default: the plan's)");
-  command->add_option("--gpus-per-node", o->gpus_per_node, "GPUs of a node (default: the cluster's)")
+  command
+      ->add_option("--gpus-per-node", o->gpus_per_node, "GPUs of a node (default: the cluster's)")
       ->check(in_range(1, 1024));
   command->add_option("--kind", o->kind, "For kubernetes: trainjob, pytorchjob, jobset or mpijob")
       ->capture_default_str()

@@ -76,11 +76,9 @@ constexpr Member kMembers[] = {
 };
 
 // Said by mixed_precision or by the recipe's model.
-constexpr const char* kLeftToPrecision[] = {"--fp16",       "--bf16",
-                                            "--fp8-format", "--fp8-recipe",
-                                            "--fp4-format", "--fp4-recipe",
-                                            "--fp8-param-gather",
-                                            "--reuse-grad-buf-for-mxfp8-param-ag"};
+constexpr const char* kLeftToPrecision[] = {
+    "--fp16",       "--bf16",       "--fp8-format",       "--fp8-recipe",
+    "--fp4-format", "--fp4-recipe", "--fp8-param-gather", "--reuse-grad-buf-for-mxfp8-param-ag"};
 
 // torch.dtype members, which an override on the command line cannot name.
 struct TypeMember {
@@ -98,14 +96,22 @@ constexpr TypeMember kTypes[] = {
 
 const char* mixed_precision(Precision p) {
   switch (p) {
-    case Precision::fp32: return nullptr;
-    case Precision::fp16: return "fp16_mixed";
-    case Precision::bf16: return "bf16_mixed";
-    case Precision::fp8: return "bf16_with_fp8_current_scaling_mixed";
-    case Precision::fp8_delayed: return "bf16_with_fp8_delayed_scaling_mixed";
-    case Precision::fp8_block: return "bf16_with_fp8_subchannel_scaling_mixed";
-    case Precision::mxfp8: return "bf16_with_mxfp8_mixed";
-    case Precision::nvfp4: return "bf16_with_nvfp4_mixed";
+    case Precision::fp32:
+      return nullptr;
+    case Precision::fp16:
+      return "fp16_mixed";
+    case Precision::bf16:
+      return "bf16_mixed";
+    case Precision::fp8:
+      return "bf16_with_fp8_current_scaling_mixed";
+    case Precision::fp8_delayed:
+      return "bf16_with_fp8_delayed_scaling_mixed";
+    case Precision::fp8_block:
+      return "bf16_with_fp8_subchannel_scaling_mixed";
+    case Precision::mxfp8:
+      return "bf16_with_mxfp8_mixed";
+    case Precision::nvfp4:
+      return "bf16_with_nvfp4_mixed";
   }
   return nullptr;
 }
@@ -115,13 +121,15 @@ void write_precision(const ExportContext& c, Exported& out) {
   const char* recipe = mixed_precision(c.plan().precision);
   if (recipe == nullptr) {
     add(out, "model.bf16", {"false"});
-    return miss(out, "plan.precision", "fp32", "no mixed_precision recipe: set it to null in Python");
+    return miss(out, "plan.precision", "fp32",
+                "no mixed_precision recipe: set it to null in Python");
   }
   add(out, "mixed_precision", {recipe});
   if (is_fp8(c.plan().precision) && c.plan().precision != Precision::fp8_block &&
       (!c.plan().fp8_params || c.plan().sharding == Sharding::none)) {
     miss(out, "plan.fp8_params", c.plan().fp8_params ? "true" : "false",
-         "the mixed_precision recipe decides; in Python: cfg.mixed_precision.fp8_param_gather = False");
+         "the mixed_precision recipe decides; in Python: cfg.mixed_precision.fp8_param_gather = "
+         "False");
   }
 }
 

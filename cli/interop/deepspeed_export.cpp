@@ -129,7 +129,8 @@ std::vector<FieldRule> make_fields() {
              {c.plan().overlap.grad_reduce ? "true" : "false"});
        },
        nullptr},
-      {"plan.overlap.param_gather", nullptr, "ZeRO-3 always prefetches; below it nothing is gathered early"},
+      {"plan.overlap.param_gather", nullptr,
+       "ZeRO-3 always prefetches; below it nothing is gathered early"},
       {"plan.overlap.tensor_parallel",
        [](C c, Exported& e) {
          miss_if(e, {c.plan().overlap.tensor_parallel, "plan.overlap.tensor_parallel", "true"});
@@ -151,8 +152,8 @@ std::vector<FieldRule> make_fields() {
       {"plan.optimizer.exp_avg_sq", nullptr, "fp32, anything else is refused"},
       {"workload.seq_len",
        [](C c, Exported& e) {
-         e.notes.push_back(fmt::format("sequence length {} is the data loader's",
-                                       c.workload().seq_len));
+         e.notes.push_back(
+             fmt::format("sequence length {} is the data loader's", c.workload().seq_len));
        },
        nullptr},
       {"workload.global_batch", nullptr, "train_batch_size, beside the microbatch"},

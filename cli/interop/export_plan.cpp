@@ -24,10 +24,14 @@ struct Framework {
 
 Framework framework_of(Target target) {
   switch (target) {
-    case Target::megatron: return {"Megatron-LM", kMegatronVersion};
-    case Target::megatron_bridge: return {"Megatron-Bridge", kBridgeVersion};
-    case Target::torchtitan: return {"torchtitan", kTitanVersion};
-    case Target::deepspeed: return {"DeepSpeed", kDeepSpeedVersion};
+    case Target::megatron:
+      return {"Megatron-LM", kMegatronVersion};
+    case Target::megatron_bridge:
+      return {"Megatron-Bridge", kBridgeVersion};
+    case Target::torchtitan:
+      return {"torchtitan", kTitanVersion};
+    case Target::deepspeed:
+      return {"DeepSpeed", kDeepSpeedVersion};
   }
   return {"", ""};
 }
@@ -65,9 +69,12 @@ void refuse(Target target, const ExportContext& c, const std::string& where) {
 const std::vector<FieldRule>& field_rules(Target target) {
   switch (target) {
     case Target::megatron:
-    case Target::megatron_bridge: return megatron_fields();
-    case Target::torchtitan: return titan_fields();
-    case Target::deepspeed: return deepspeed_fields();
+    case Target::megatron_bridge:
+      return megatron_fields();
+    case Target::torchtitan:
+      return titan_fields();
+    case Target::deepspeed:
+      return deepspeed_fields();
   }
   return megatron_fields();
 }
@@ -76,9 +83,12 @@ const std::vector<Refusal>& refusals(Target target) {
   static const std::vector<Refusal> megatron = both_megatron();
   switch (target) {
     case Target::megatron:
-    case Target::megatron_bridge: return megatron;
-    case Target::torchtitan: return titan_refusals();
-    case Target::deepspeed: return deepspeed_refusals();
+    case Target::megatron_bridge:
+      return megatron;
+    case Target::torchtitan:
+      return titan_refusals();
+    case Target::deepspeed:
+      return deepspeed_refusals();
   }
   return megatron;
 }
@@ -93,7 +103,9 @@ Exported export_plan(Target target, const ExportContext& c, const std::string& w
     if (rule.write != nullptr) rule.write(c, e);
   switch (target) {
     case Target::megatron:
-    case Target::megatron_bridge: write_megatron_model(c, e); break;
+    case Target::megatron_bridge:
+      write_megatron_model(c, e);
+      break;
     case Target::torchtitan:
     case Target::deepspeed:
       e.notes.push_back("the model is chosen and sized there; this says how it is run");

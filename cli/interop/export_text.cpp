@@ -79,8 +79,7 @@ void set_path(JsonValue& object, const std::string& path, const JsonValue& value
 
 std::string json_text(const Exported& e) {
   JsonValue root = JsonValue::object();
-  for (const Setting& s : e.settings)
-    set_path(root, s.name, parse_json(s.values.front(), s.name));
+  for (const Setting& s : e.settings) set_path(root, s.name, parse_json(s.values.front(), s.name));
   return root.dump() + "\n";
 }
 
@@ -88,20 +87,28 @@ std::string json_text(const Exported& e) {
 
 std::string export_text(Target target, const Exported& e, const std::string& title) {
   switch (target) {
-    case Target::megatron: return flags_text(e, title);
-    case Target::megatron_bridge: return overrides_text(e, title);
-    case Target::torchtitan: return toml_text(e, title);
-    case Target::deepspeed: return json_text(e);
+    case Target::megatron:
+      return flags_text(e, title);
+    case Target::megatron_bridge:
+      return overrides_text(e, title);
+    case Target::torchtitan:
+      return toml_text(e, title);
+    case Target::deepspeed:
+      return json_text(e);
   }
   return {};
 }
 
 const char* file_suffix(Target target) {
   switch (target) {
-    case Target::megatron: return ".megatron.sh";
-    case Target::megatron_bridge: return ".bridge.sh";
-    case Target::torchtitan: return ".toml";
-    case Target::deepspeed: return ".deepspeed.json";
+    case Target::megatron:
+      return ".megatron.sh";
+    case Target::megatron_bridge:
+      return ".bridge.sh";
+    case Target::torchtitan:
+      return ".toml";
+    case Target::deepspeed:
+      return ".deepspeed.json";
   }
   return "";
 }

@@ -44,10 +44,10 @@ struct ExportContext {
 
 // Why a target cannot run a plan that Pleat allows.
 struct Refusal {
-  const char* path;     // of the field, "plan.optimizer.main_params"
+  const char* path;  // of the field, "plan.optimizer.main_params"
   const char* message;
   const char* hint;
-  const char* source;   // where the target says so: file and line of its stated version
+  const char* source;  // where the target says so: file and line of its stated version
   bool (*applies)(const ExportContext&);
 };
 
@@ -58,8 +58,8 @@ struct FieldRule {
   const char* implied;  // why nothing needs to be written
 };
 
-// Throws ConfigError (bad_request) with every refusal, or when the document has a field that no rule
-// handles. `where` names the plan.
+// Throws ConfigError (bad_request) with every refusal, or when the document has a field that no
+// rule handles. `where` names the plan.
 [[nodiscard]] Exported export_plan(Target, const ExportContext&, const std::string& where);
 
 // The file to write. `title` is one line about the plan.

@@ -107,8 +107,8 @@ ReadArguments read_arguments(const std::vector<std::string>& words, const FlagTa
     }
     const Flag& flag = found->second;
     const bool many = flag.type == FlagType::list;
-    const bool one = flag.type != FlagType::on && flag.type != FlagType::off &&
-                     flag.type != FlagType::on_or_off;
+    const bool one =
+        flag.type != FlagType::on && flag.type != FlagType::off && flag.type != FlagType::on_or_off;
     while (one && i + 1 < words.size() && !is_flag(words[i + 1]) && words[i + 1] != ")" &&
            (many || values.empty())) {
       values.push_back(words[++i]);
@@ -117,7 +117,8 @@ ReadArguments read_arguments(const std::vector<std::string>& words, const FlagTa
       out.problems.push_back(name + ": needs a value");
       continue;
     }
-    if (!one) values = {flag.type == FlagType::off ? "False" : "True"};
+    if (!one)
+      values = {flag.type == FlagType::off ? "False" : "True"};
     else if (const std::string problem = misfit(name, flag, values); !problem.empty())
       out.problems.push_back(problem);
     out.values[flag.dest] = std::move(values);
@@ -159,8 +160,10 @@ std::vector<int> parse_pattern(const std::string& text, std::size_t limit,
         ++at;
         for (;;) {
           term.push_back(number());
-          if (skip() == ',') ++at;
-          else break;
+          if (skip() == ',')
+            ++at;
+          else
+            break;
         }
         if (skip() != ']') fail("a bracket is open");
         ++at;

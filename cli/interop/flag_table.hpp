@@ -16,7 +16,7 @@ struct Flag {
   FlagType type = FlagType::text;
   std::string dest;  // the member it sets, "tensor_model_parallel_size"
   std::vector<std::string> choices;
-  std::string at;    // "training/arguments.py:3103"
+  std::string at;  // "training/arguments.py:3103"
 };
 
 struct FlagTable {
@@ -36,8 +36,7 @@ struct ReadArguments {
   Arguments values;
   std::vector<std::string> problems;
 };
-[[nodiscard]] ReadArguments read_arguments(const std::vector<std::string>& words,
-                                           const FlagTable&);
+[[nodiscard]] ReadArguments read_arguments(const std::vector<std::string>& words, const FlagTable&);
 
 // The words of a shell file or command line: quotes and backslashes are undone, comments dropped,
 // "NAME=( … )" and "export X=Y" keep their words. Nothing is expanded or run.

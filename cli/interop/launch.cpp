@@ -15,9 +15,8 @@ namespace {
 
 bool is_duration(const std::string& text) {
   return !text.empty() && text.size() < 32 && text.front() >= '0' && text.front() <= '9' &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || c == ':' || c == '-';
-         });
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || c == ':' || c == '-'; });
 }
 
 bool is_clean(const std::string& text) { return one_line(text) == text; }
@@ -98,8 +97,8 @@ std::string arguments_text(const Launch& l) {
   std::string text = fmt::format("# {}\n# for {} {}\n", one_line(l.title), l.exported.framework,
                                  l.exported.version);
   for (const Remark& r : l.exported.missing) {
-    text += "# no counterpart: " +
-            one_line(fmt::format("{} = {}: {}", r.field, r.value, r.text)) + "\n";
+    text += "# no counterpart: " + one_line(fmt::format("{} = {}: {}", r.field, r.value, r.text)) +
+            "\n";
   }
   for (const auto& [name, value] : job_environment(l))
     text += fmt::format("export {}={}\n", name, shell_word(value, name));

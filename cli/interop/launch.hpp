@@ -16,25 +16,25 @@ enum class JobKind { train_job, pytorch_job, job_set, mpi_job };  // of Kubernet
 
 // What the person gives at launch time; empty: left out.
 struct LaunchSlots {
-  std::string name = "pleat";        // of the job: a plain name
+  std::string name = "pleat";  // of the job: a plain name
   std::string script = "pretrain_gpt.py";
-  std::vector<std::string> extra;    // further arguments of the script
-  std::string time = "24:00:00";     // Slurm
+  std::vector<std::string> extra;                    // further arguments of the script
+  std::string time = "24:00:00";                     // Slurm
   std::string partition, account, qos, reservation;  // Slurm: plain names
-  int segment = 0;                   // Slurm: nodes of one block (NVLink domain)
-  std::string image, mounts;         // container; mounts as pyxis takes them
-  std::string hostfile;              // mpirun
-  std::string k8s_namespace, queue;  // Kubernetes: plain names
-  std::string claim;                 // Kubernetes: a volume claim, mounted at /workspace
+  int segment = 0;                                   // Slurm: nodes of one block (NVLink domain)
+  std::string image, mounts;                         // container; mounts as pyxis takes them
+  std::string hostfile;                              // mpirun
+  std::string k8s_namespace, queue;                  // Kubernetes: plain names
+  std::string claim;  // Kubernetes: a volume claim, mounted at /workspace
   JobKind kind = JobKind::train_job;
-  int grace_seconds = 300;           // for the checkpoint before the end
+  int grace_seconds = 300;  // for the checkpoint before the end
 };
 
 struct Launch {
   const Exported& exported;  // for Megatron-LM
   std::string title;
   int gpus = 1, gpus_per_node = 8;
-  int nvlink_domain = 8;     // ranks of the innermost network tier
+  int nvlink_domain = 8;  // ranks of the innermost network tier
   int expert_parallel = 1;
   bool hybridep = false;
   LaunchSlots slots;
@@ -42,8 +42,8 @@ struct Launch {
   [[nodiscard]] int ranks_per_node() const { return gpus < gpus_per_node ? gpus : gpus_per_node; }
 };
 
-// ConfigError (bad_request) at the option for a name that is not plain, a line break, or GPUs that do
-// not fill whole nodes.
+// ConfigError (bad_request) at the option for a name that is not plain, a line break, or GPUs that
+// do not fill whole nodes.
 void check_launch(const Launch&);
 
 [[nodiscard]] std::string slurm_text(const Launch&);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Objects for Kubernetes: Kubeflow's TrainJob, PyTorchJob and MPIJob, and JobSet. Commands are lists of
-// words, no shell; "$(" of foreign text is escaped, because Kubernetes replaces $(NAME) in them.
+// Objects for Kubernetes: Kubeflow's TrainJob, PyTorchJob and MPIJob, and JobSet. Commands are
+// lists of words, no shell; "$(" of foreign text is escaped, because Kubernetes replaces $(NAME) in
+// them.
 #include <fmt/format.h>
 
 #include "cli/interop/launch.hpp"
@@ -54,8 +55,8 @@ JsonValue gpus(const Launch& l) {
 
 JsonValue container(const Launch& l, const char* name, const std::vector<std::string>& command,
                     bool has_gpus) {
-  JsonValue out = object().set("name", name).set("image", l.slots.image).set("command",
-                                                                            list(command));
+  JsonValue out =
+      object().set("name", name).set("image", l.slots.image).set("command", list(command));
   out.set("env", environment(l));
   if (has_gpus) out.set("resources", gpus(l));
   JsonValue mounts = JsonValue::array();
@@ -67,11 +68,11 @@ JsonValue container(const Launch& l, const char* name, const std::vector<std::st
 
 JsonValue pod(const Launch& l, JsonValue first_container) {
   JsonValue volumes = JsonValue::array();
-  volumes.push_back(
-      object().set("name", "shm").set("emptyDir", object().set("medium", "Memory")));
+  volumes.push_back(object().set("name", "shm").set("emptyDir", object().set("medium", "Memory")));
   if (!l.slots.claim.empty()) {
-    volumes.push_back(object().set("name", "workspace").set(
-        "persistentVolumeClaim", object().set("claimName", l.slots.claim)));
+    volumes.push_back(object()
+                          .set("name", "workspace")
+                          .set("persistentVolumeClaim", object().set("claimName", l.slots.claim)));
   }
   JsonValue containers = JsonValue::array();
   containers.push_back(std::move(first_container));
@@ -92,8 +93,11 @@ JsonValue metadata(const Launch& l) {
 JsonValue root(const char* api, const char* kind, const Launch& l, JsonValue spec) {
   if (!l.slots.queue.empty() && std::string(kind) != "PyTorchJob" && std::string(kind) != "MPIJob")
     spec.set("suspend", true);  // Kueue admits it
-  return object().set("apiVersion", api).set("kind", kind).set("metadata", metadata(l)).set(
-      "spec", std::move(spec));
+  return object()
+      .set("apiVersion", api)
+      .set("kind", kind)
+      .set("metadata", metadata(l))
+      .set("spec", std::move(spec));
 }
 
 std::vector<std::string> torchrun(const Launch& l) {
@@ -124,9 +128,9 @@ JsonValue pytorch_job(const Launch& l) {
     return object()
         .set("replicas", count)
         .set("restartPolicy", "OnFailure")
-        .set("template", object().set("spec", pod(l, container(l, "pytorch",
-                                                               joined({"torchrun"}, script_words(l)),
-                                                               true))));
+        .set("template",
+             object().set("spec", pod(l, container(l, "pytorch",
+                                                   joined({"torchrun"}, script_words(l)), true))));
   };
   JsonValue replicas = object().set("Master", replica(1));
   if (l.nodes() > 1) replicas.set("Worker", replica(l.nodes() - 1));
@@ -146,13 +150,13 @@ JsonValue job_set(const Launch& l) {
   JsonValue worker = pod(l, container(l, "trainer", joined(command, script_words(l)), true));
   worker.set("restartPolicy", "Never");
   const int nodes = std::max(1, l.nodes());
-  JsonValue job = object().set(
-      "spec", object()
-                  .set("parallelism", nodes)
-                  .set("completions", nodes)
-                  .set("completionMode", "Indexed")
-                  .set("backoffLimit", 0)
-                  .set("template", object().set("spec", std::move(worker))));
+  JsonValue job =
+      object().set("spec", object()
+                               .set("parallelism", nodes)
+                               .set("completions", nodes)
+                               .set("completionMode", "Indexed")
+                               .set("backoffLimit", 0)
+                               .set("template", object().set("spec", std::move(worker))));
   JsonValue replicated = JsonValue::array();
   replicated.push_back(
       object().set("name", "workers").set("replicas", 1).set("template", std::move(job)));
@@ -163,8 +167,9 @@ JsonValue job_set(const Launch& l) {
 }
 
 JsonValue mpi_job(const Launch& l) {
-  std::vector<std::string> command{"mpirun", "-np", std::to_string(l.gpus), "-N",
-                                   std::to_string(l.ranks_per_node()), "--bind-to", "none"};
+  std::vector<std::string> command{
+      "mpirun",    "-np", std::to_string(l.gpus), "-N", std::to_string(l.ranks_per_node()),
+      "--bind-to", "none"};
   for (const auto& [name, value] : job_environment(l)) {
     command.push_back("-x");
     command.push_back(name + "=" + literal(value));
@@ -184,25 +189,30 @@ JsonValue mpi_job(const Launch& l) {
     return object().set("replicas", count).set("template", object().set("spec", std::move(spec)));
   };
   JsonValue replicas = object();
-  replicas.set("Launcher",
-               replica(1, pod(l, container(l, "launcher", joined(command, script_words(l)), false))));
-  replicas.set("Worker",
-               replica(std::max(1, l.nodes()),
-                       pod(l, container(l, "worker", {"/usr/sbin/sshd", "-De"}, true))));
-  return root("kubeflow.org/v2beta1", "MPIJob", l,
-              object()
-                  .set("slotsPerWorker", l.ranks_per_node())
-                  .set("mpiImplementation", "OpenMPI")
-                  .set("runPolicy", object().set("cleanPodPolicy", "Running").set("backoffLimit", 3))
-                  .set("mpiReplicaSpecs", std::move(replicas)));
+  replicas.set(
+      "Launcher",
+      replica(1, pod(l, container(l, "launcher", joined(command, script_words(l)), false))));
+  replicas.set("Worker", replica(std::max(1, l.nodes()),
+                                 pod(l, container(l, "worker", {"/usr/sbin/sshd", "-De"}, true))));
+  return root(
+      "kubeflow.org/v2beta1", "MPIJob", l,
+      object()
+          .set("slotsPerWorker", l.ranks_per_node())
+          .set("mpiImplementation", "OpenMPI")
+          .set("runPolicy", object().set("cleanPodPolicy", "Running").set("backoffLimit", 3))
+          .set("mpiReplicaSpecs", std::move(replicas)));
 }
 
 JsonValue job(const Launch& l) {
   switch (l.slots.kind) {
-    case JobKind::train_job: return train_job(l);
-    case JobKind::pytorch_job: return pytorch_job(l);
-    case JobKind::job_set: return job_set(l);
-    case JobKind::mpi_job: return mpi_job(l);
+    case JobKind::train_job:
+      return train_job(l);
+    case JobKind::pytorch_job:
+      return pytorch_job(l);
+    case JobKind::job_set:
+      return job_set(l);
+    case JobKind::mpi_job:
+      return mpi_job(l);
   }
   return train_job(l);
 }
@@ -217,8 +227,8 @@ std::string kubernetes_text(const Launch& l) {
   std::string text = fmt::format("# {}\n# for {} {}\n", one_line(l.title), l.exported.framework,
                                  l.exported.version);
   for (const Remark& r : l.exported.missing) {
-    text += "# no counterpart: " +
-            one_line(fmt::format("{} = {}: {}", r.field, r.value, r.text)) + "\n";
+    text += "# no counterpart: " + one_line(fmt::format("{} = {}: {}", r.field, r.value, r.text)) +
+            "\n";
   }
   return text + to_yaml(job(l));
 }

@@ -13,7 +13,8 @@ std::string mpirun_text(const Launch& l) {
   std::string text = "#!/bin/bash\nset -euo pipefail\n\n" + arguments_text(l);
   text += fmt::format(
       "# The node of rank 0, and a port that is free there.\n"
-      "export MASTER_ADDR=\"${{MASTER_ADDR:-$(hostname)}}\" MASTER_PORT=\"${{MASTER_PORT:-29500}}\"\n"
+      "export MASTER_ADDR=\"${{MASTER_ADDR:-$(hostname)}}\" "
+      "MASTER_PORT=\"${{MASTER_PORT:-29500}}\"\n"
       "\nlauncher=(mpirun -N {} --bind-to none)\n",
       l.ranks_per_node());
   if (!s.hostfile.empty())
@@ -24,7 +25,8 @@ std::string mpirun_text(const Launch& l) {
       "; do\n  launcher+=(-x \"$name\")\ndone\n\n"
       "# Every node has to have its GPUs before anything starts.\n"
       "# shellcheck disable=SC2016\n"
-      "mpirun -N 1 -np {0}{2} bash -c 'test \"$(nvidia-smi --list-gpus | wc -l)\" -ge \"$1\"' check "
+      "mpirun -N 1 -np {0}{2} bash -c 'test \"$(nvidia-smi --list-gpus | wc -l)\" -ge \"$1\"' "
+      "check "
       "{1}\n",
       std::max(1, l.nodes()), l.ranks_per_node(),
       s.hostfile.empty() ? "" : " --hostfile " + shell_word(s.hostfile, "--hostfile"));
@@ -32,7 +34,8 @@ std::string mpirun_text(const Launch& l) {
       "\n# Further arguments of this file go to the script: data, tokenizer, checkpoints.\n"
       "# shellcheck disable=SC2016\n"
       "exec \"${{launcher[@]}}\" -np {} \\\n  bash -c 'export RANK=\"$OMPI_COMM_WORLD_RANK\" "
-      "LOCAL_RANK=\"$OMPI_COMM_WORLD_LOCAL_RANK\" WORLD_SIZE=\"$OMPI_COMM_WORLD_SIZE\"; exec python3 "
+      "LOCAL_RANK=\"$OMPI_COMM_WORLD_LOCAL_RANK\" WORLD_SIZE=\"$OMPI_COMM_WORLD_SIZE\"; exec "
+      "python3 "
       "-u \"$@\"' rank \\\n  {} \"${{MEGATRON_ARGS[@]}}\" \"$@\"\n",
       l.gpus, shell_word(s.script, "--script"));
   return text;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One task a rank, so that signals reach the ranks themselves. Near the end of its time the job asks
-// its ranks for a checkpoint and queues again.
+// One task a rank, so that signals reach the ranks themselves. Near the end of its time the job
+// asks its ranks for a checkpoint and queues again.
 #include <fmt/format.h>
 
 #include "cli/interop/launch.hpp"
@@ -84,8 +84,9 @@ std::string slurm_text(const Launch& l) {
   const LaunchSlots& s = l.slots;
   std::string text = "#!/bin/bash\n" + directives(l) + "set -euo pipefail\n\n" + arguments_text(l);
   text += fmt::format("export PLEAT_GPUS_PER_NODE={}\n", l.ranks_per_node());
-  text += "MASTER_ADDR=\"$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\"\n"
-          "export MASTER_ADDR MASTER_PORT=29500\n";
+  text +=
+      "MASTER_ADDR=\"$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\"\n"
+      "export MASTER_ADDR MASTER_PORT=29500\n";
   text += kCheck;
   text += kTrap;
   std::string srun = "srun --kill-on-bad-exit=1 --label --cpu-bind=none";
@@ -93,10 +94,11 @@ std::string slurm_text(const Launch& l) {
     srun += " \\\n  --mpi=pmix --container-image=" + shell_word(s.image, "--image");
     if (!s.mounts.empty()) srun += " --container-mounts=" + shell_word(s.mounts, "--mounts");
   }
-  text += "\n# Further arguments of sbatch go to the script: data, tokenizer, checkpoints.\n"
-          "# shellcheck disable=SC2016\n" +
-          srun + " \\\n  " + kRank + " \\\n  " + shell_word(s.script, "--script") +
-          " \"${MEGATRON_ARGS[@]}\" \"$@\" &\n";
+  text +=
+      "\n# Further arguments of sbatch go to the script: data, tokenizer, checkpoints.\n"
+      "# shellcheck disable=SC2016\n" +
+      srun + " \\\n  " + kRank + " \\\n  " + shell_word(s.script, "--script") +
+      " \"${MEGATRON_ARGS[@]}\" \"$@\" &\n";
   return text + std::string(kEnd).substr(1);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One row a field of the plan document: the flags of Megatron-LM that say it. Flags and their sources
-// are in configs/interop/megatron-lm.json.
+// One row a field of the plan document: the flags of Megatron-LM that say it. Flags and their
+// sources are in configs/interop/megatron-lm.json.
 #include "cli/interop/megatron_export.hpp"
 
 #include <fmt/format.h>
@@ -52,13 +52,20 @@ void write_precision(C c, Exported& e) {
     add(e, "--fp8-recipe", {recipe});
   };
   switch (c.plan().precision) {
-    case Precision::fp32: return;
-    case Precision::fp16: return add(e, "--fp16");
-    case Precision::bf16: return add(e, "--bf16");
-    case Precision::fp8: return fp8("hybrid", "tensorwise");
-    case Precision::fp8_delayed: return fp8("hybrid", "delayed");
-    case Precision::fp8_block: return fp8("e4m3", "blockwise");
-    case Precision::mxfp8: return fp8("e4m3", "mxfp8");
+    case Precision::fp32:
+      return;
+    case Precision::fp16:
+      return add(e, "--fp16");
+    case Precision::bf16:
+      return add(e, "--bf16");
+    case Precision::fp8:
+      return fp8("hybrid", "tensorwise");
+    case Precision::fp8_delayed:
+      return fp8("hybrid", "delayed");
+    case Precision::fp8_block:
+      return fp8("e4m3", "blockwise");
+    case Precision::mxfp8:
+      return fp8("e4m3", "mxfp8");
     case Precision::nvfp4:
       add(e, "--bf16");
       add(e, "--fp4-format", {"e2m1"});
@@ -85,10 +92,14 @@ void write_sharding(C c, Exported& e) {
     add(e, "--no-gradient-accumulation-fusion");
   };
   switch (c.plan().sharding) {
-    case Sharding::none: return;
-    case Sharding::zero1: return add(e, "--use-distributed-optimizer");
-    case Sharding::zero2: return fsdp("optim_grads");
-    case Sharding::zero3: return fsdp("optim_grads_params");
+    case Sharding::none:
+      return;
+    case Sharding::zero1:
+      return add(e, "--use-distributed-optimizer");
+    case Sharding::zero2:
+      return fsdp("optim_grads");
+    case Sharding::zero3:
+      return fsdp("optim_grads_params");
   }
 }
 
@@ -103,8 +114,10 @@ void write_fsdp_group(C c, Exported& e) {
 void write_dispatcher(C c, Exported& e) {
   if (!is_moe(c)) return;
   switch (c.plan().dispatcher) {
-    case Dispatcher::allgather: return add(e, "--moe-token-dispatcher-type", {"allgather"});
-    case Dispatcher::alltoall: return add(e, "--moe-token-dispatcher-type", {"alltoall"});
+    case Dispatcher::allgather:
+      return add(e, "--moe-token-dispatcher-type", {"allgather"});
+    case Dispatcher::alltoall:
+      return add(e, "--moe-token-dispatcher-type", {"alltoall"});
     case Dispatcher::deepep:
     case Dispatcher::hybridep:
       add(e, "--moe-token-dispatcher-type", {"flex"});
@@ -127,8 +140,10 @@ void write_graph(C c, Exported& e) {
     add(e, "--cuda-graph-modules", std::move(list));
   };
   switch (c.plan().cuda_graph) {
-    case CudaGraph::none: return;
-    case CudaGraph::router: return modules({"moe_router", "moe_preprocess"});
+    case CudaGraph::none:
+      return;
+    case CudaGraph::router:
+      return modules({"moe_router", "moe_preprocess"});
     case CudaGraph::partial:
       if (!is_moe(c)) return modules({"attn"});
       return modules({"attn", "moe_router", "moe_preprocess"});
@@ -144,9 +159,12 @@ void write_graph(C c, Exported& e) {
 void write_cp_comm(C c, Exported& e) {
   if (c.plan().attention.cp == 1) return;
   switch (c.plan().cp_comm) {
-    case CpComm::p2p: return add(e, "--cp-comm-type", {"p2p"});
-    case CpComm::all_gather: return add(e, "--cp-comm-type", {"allgather"});
-    case CpComm::all_to_all: return add(e, "--cp-comm-type", {"a2a"});
+    case CpComm::p2p:
+      return add(e, "--cp-comm-type", {"p2p"});
+    case CpComm::all_gather:
+      return add(e, "--cp-comm-type", {"allgather"});
+    case CpComm::all_to_all:
+      return add(e, "--cp-comm-type", {"a2a"});
   }
 }
 
@@ -198,14 +216,14 @@ void write_state(Exported& e, const char* flag, DType type) {
 
 void write_sequence(C c, Exported& e) {
   add(e, "--seq-length", c.workload().seq_len);
-  add(e, "--max-position-embeddings",
-      std::max(c.workload().seq_len, c.model().learned_positions));
+  add(e, "--max-position-embeddings", std::max(c.workload().seq_len, c.model().learned_positions));
 }
 
 void write_routing(C c, Exported& e) {
   if (is_moe(c) && c.workload().routing == Routing::forced) {
-    e.notes.push_back("predicted with balanced experts; --moe-router-force-load-balancing makes a "
-                      "benchmark run do the same");
+    e.notes.push_back(
+        "predicted with balanced experts; --moe-router-force-load-balancing makes a "
+        "benchmark run do the same");
   }
 }
 
@@ -332,7 +350,9 @@ std::vector<FieldRule> make_fields() {
        [](C c, Exported& e) { write_state(e, "--exp-avg-dtype", c.plan().optimizer.exp_avg); },
        nullptr},
       {"plan.optimizer.exp_avg_sq",
-       [](C c, Exported& e) { write_state(e, "--exp-avg-sq-dtype", c.plan().optimizer.exp_avg_sq); },
+       [](C c, Exported& e) {
+         write_state(e, "--exp-avg-sq-dtype", c.plan().optimizer.exp_avg_sq);
+       },
        nullptr},
       {"workload.routing", write_routing, nullptr},
       {"workload.capacity_factor",

@@ -30,8 +30,8 @@ void write_megatron_model(const ExportContext&, Exported&);
 
 // What several files ask about a plan or model.
 [[nodiscard]] bool is_moe(const ExportContext&);
-[[nodiscard]] bool uses_flex(const ExportContext&);      // deepep or hybridep
-[[nodiscard]] bool is_fsdp(const ExportContext&);        // zero2 or zero3
+[[nodiscard]] bool uses_flex(const ExportContext&);  // deepep or hybridep
+[[nodiscard]] bool is_fsdp(const ExportContext&);    // zero2 or zero3
 [[nodiscard]] bool is_fp8(Precision);
 [[nodiscard]] bool keeps_fp8_weights(const ExportContext&);
 [[nodiscard]] bool narrow_optimizer(const ExportContext&);  // any state type but fp32

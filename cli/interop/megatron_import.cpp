@@ -152,9 +152,9 @@ void read_pipeline(const ArgumentReader& r, ImportedRun& out) {
   const std::int64_t layers = out.document.model.layers;
   p.attention.pp = degree(r, "pipeline_model_parallel_size", 1);
   p.layout = r.text("pipeline_model_parallel_layout").value_or("");
-  p.microbatch_group = static_cast<int>(
-      r.integer("microbatch_group_size_per_virtual_pipeline_stage")
-          .value_or(r.integer("microbatch_group_size_per_vp_stage").value_or(0)));
+  p.microbatch_group =
+      static_cast<int>(r.integer("microbatch_group_size_per_virtual_pipeline_stage")
+                           .value_or(r.integer("microbatch_group_size_per_vp_stage").value_or(0)));
   if (const auto v = r.integer("num_virtual_stages_per_pipeline_rank")) {
     p.vpp = static_cast<int>(*v);
   } else if (const auto n = r.integer("num_layers_per_virtual_pipeline_stage"); n && *n > 0) {
@@ -165,7 +165,8 @@ void read_pipeline(const ArgumentReader& r, ImportedRun& out) {
     p.vpp = static_cast<int>(*size);
   }
   p.vpp = std::max(p.vpp, 1);
-  for (const char* member : {"decoder_first_pipeline_num_layers", "decoder_last_pipeline_num_layers"})
+  for (const char* member :
+       {"decoder_first_pipeline_num_layers", "decoder_last_pipeline_num_layers"})
     if (r.integer(member)) r.problem(member, "is not read; write the stages as a layout");
   if (p.attention.pp == 1) p.microbatch_group = 0;
 }
@@ -202,8 +203,8 @@ void read_rest(const ArgumentReader& r, ImportedRun& out) {
   const bool flex = p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep;
   const auto sms = [&](const char* member) { return r.integer(member).value_or(0); };
   if (flex) {
-    const std::int64_t own = sms(p.dispatcher == Dispatcher::deepep ? "moe_deepep_num_sms"
-                                                                    : "moe_hybridep_num_sms");
+    const std::int64_t own =
+        sms(p.dispatcher == Dispatcher::deepep ? "moe_deepep_num_sms" : "moe_hybridep_num_sms");
     const std::int64_t any = sms("moe_flex_dispatcher_num_sms");
     p.dispatcher_sms = static_cast<int>(std::min<std::int64_t>(any > 0 ? any : own, 1024));
   }
@@ -212,8 +213,8 @@ void read_rest(const ArgumentReader& r, ImportedRun& out) {
   if (r.is_on("fine_grained_activation_offloading"))
     read_modules(r, "offload_modules", 7, p.offload, out);
   p.offload_layers = static_cast<int>(sms("cpu_offloading_num_layers"));
-  p.flash_attention = r.text("attention_backend").value_or("auto").find("unfused") ==
-                      std::string::npos;
+  p.flash_attention =
+      r.text("attention_backend").value_or("auto").find("unfused") == std::string::npos;
   p.fp8_head = r.is_on("fp8_output_proj");
   const bool narrow = p.precision == Precision::fp8 || p.precision == Precision::fp8_delayed ||
                       p.precision == Precision::mxfp8;

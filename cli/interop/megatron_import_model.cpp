@@ -50,8 +50,7 @@ void read_attention(R r, ModelSpec& m) {
     a.head_dim = r.integer("kv_channels").value_or(m.hidden / std::max<std::int64_t>(1, a.heads));
     a.qk_norm = r.is_on("qk_layernorm");
     const double share = r.number("rotary_percent").value_or(1.0);
-    if (share < 1.0)
-      a.rotary_dim = std::llround(share * static_cast<double>(a.head_dim));
+    if (share < 1.0) a.rotary_dim = std::llround(share * static_cast<double>(a.head_dim));
   }
   const bool biases = !r.is_off("add_bias_linear");
   m.mlp_bias = biases;
@@ -77,17 +76,16 @@ void read_windows(R r, ModelSpec& m) {
     r.problem("window_size", "'" + window.front() + "' is not (keys to the left, 0)");
     return;
   }
-  const std::vector<int> pattern =
-      r.text("window_attn_skip_freq")
-          ? by_layer(r, "window_attn_skip_freq", m.layers, true)
-          : std::vector<int>(static_cast<std::size_t>(m.layers), 1);
+  const std::vector<int> pattern = r.text("window_attn_skip_freq")
+                                       ? by_layer(r, "window_attn_skip_freq", m.layers, true)
+                                       : std::vector<int>(static_cast<std::size_t>(m.layers), 1);
   for (std::size_t i = 0; i < pattern.size(); ++i)
     traits_of(m)[i].window = pattern[i] != 0 ? reach + 1 : 0;
 }
 
 void read_variant(R r, ModelSpec& m) {
-  const std::string variant =
-      r.text("experimental_attention_variant").value_or(r.text("linear_attention_type").value_or(""));
+  const std::string variant = r.text("experimental_attention_variant")
+                                  .value_or(r.text("linear_attention_type").value_or(""));
   if (variant == "dsa") {
     m.attention.index_heads = r.required("dsa_indexer_n_heads");
     m.attention.index_dim = r.required("dsa_indexer_head_dim");
@@ -120,7 +118,8 @@ void read_moe(R r, ModelSpec& m) {
   moe.shared_ffn = r.integer("moe_shared_expert_intermediate_size").value_or(0);
   moe.shared_gate = r.is_on("moe_shared_expert_gate");
   const std::string score = r.text("moe_router_score_function").value_or("softmax");
-  if (score == "sigmoid") moe.score = RouterScore::sigmoid;
+  if (score == "sigmoid")
+    moe.score = RouterScore::sigmoid;
   else if (score != "softmax")
     r.problem("moe_router_score_function", "'" + score + "' has no counterpart");
   moe.normalize_top_k = moe.score == RouterScore::sigmoid || !r.is_on("moe_router_pre_softmax");
@@ -159,9 +158,9 @@ ModelSpec read_megatron_model(const ArgumentReader& r, ImportedRun& out) {
   }
   const bool swiglu = r.is_on("swiglu");
   m.gated_mlp = swiglu;
-  m.activation = swiglu                       ? Activation::silu
+  m.activation = swiglu                    ? Activation::silu
                  : r.is_on("squared_relu") ? Activation::squared_relu
-                                              : Activation::gelu;
+                                           : Activation::gelu;
   // Megatron-LM's default widths: 4 h, or 8/3 h in multiples of 64 when gated.
   const std::int64_t usual = swiglu ? 4 * m.hidden * 2 / 3 / 64 * 64 : 4 * m.hidden;
   m.ffn = r.integer("ffn_hidden_size").value_or(usual);

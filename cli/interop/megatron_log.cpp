@@ -89,8 +89,7 @@ void read_argument(std::string_view line, Arguments& arguments) {
   if (dots == std::string_view::npos) return;
   const std::string_view before = trimmed(line.substr(0, dots));
   const std::size_t blank = before.find_last_of(" \t:");
-  const std::string_view name =
-      blank == std::string_view::npos ? before : before.substr(blank + 1);
+  const std::string_view name = blank == std::string_view::npos ? before : before.substr(blank + 1);
   const std::size_t end = line.find_first_not_of('.', dots + 1);
   if (!is_name(name) || end == std::string_view::npos || line[end] != ' ') return;
   arguments[std::string(name)] = python_values(std::string(trimmed(line.substr(end))));
@@ -112,12 +111,16 @@ MegatronLog parse_megatron_log(const std::string& text) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line(text.data() + begin, end - begin);
     begin = end + 1;
-    if (line.find("end of arguments") != std::string_view::npos) in_arguments = false;
-    else if (line.find("- arguments -") != std::string_view::npos) in_arguments = true;
-    else if (in_arguments) read_argument(line, log.arguments);
+    if (line.find("end of arguments") != std::string_view::npos)
+      in_arguments = false;
+    else if (line.find("- arguments -") != std::string_view::npos)
+      in_arguments = true;
+    else if (in_arguments)
+      read_argument(line, log.arguments);
     else if (const auto iteration = read_iteration(line))
       iterations.emplace(iteration->iteration, *iteration);  // the first of several ranks
-    else read_memory(line, log.memory);
+    else
+      read_memory(line, log.memory);
   }
   for (const auto& [number, iteration] : iterations) log.iterations.push_back(iteration);
   return log;
@@ -135,9 +138,12 @@ LogTimes log_times(const MegatronLog& log, std::size_t warmup, const std::string
     seconds.push_back(log.iterations[i].milliseconds / 1000);
     if (log.iterations[i].tflops_per_gpu) tflops.push_back(*log.iterations[i].tflops_per_gpu);
   }
-  LogTimes times{warmup, seconds.size(), median(seconds),
+  LogTimes times{warmup,
+                 seconds.size(),
+                 median(seconds),
                  *std::min_element(seconds.begin(), seconds.end()),
-                 *std::max_element(seconds.begin(), seconds.end()), std::nullopt};
+                 *std::max_element(seconds.begin(), seconds.end()),
+                 std::nullopt};
   if (!tflops.empty()) times.median_tflops = median(tflops);
   return times;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Megatron-LM's training log: the printed arguments, the iteration lines, the memory lines. Lines may
-// carry a prefix (srun --label, torchrun, a time stamp); lines of several ranks count once.
+// Megatron-LM's training log: the printed arguments, the iteration lines, the memory lines. Lines
+// may carry a prefix (srun --label, torchrun, a time stamp); lines of several ranks count once.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct LogMemory {  // bytes; of one rank, the largest seen
 };
 
 struct MegatronLog {
-  Arguments arguments;  // empty when the log does not print them
+  Arguments arguments;                   // empty when the log does not print them
   std::vector<LogIteration> iterations;  // by number, each once
   std::map<int, LogMemory> memory;       // by rank
 };

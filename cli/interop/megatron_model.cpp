@@ -61,7 +61,8 @@ void write_activation(const ModelSpec& m, Exported& e) {
     if (b.qkv) add(e, "--add-qkv-bias");
   }
   switch (m.activation) {
-    case Activation::silu: return add(e, "--swiglu");
+    case Activation::silu:
+      return add(e, "--swiglu");
     case Activation::gelu:
       if (!b.mlp) add(e, "--no-bias-gelu-fusion");
       return;
@@ -80,8 +81,7 @@ void write_positions(const ModelSpec& m, Exported& e) {
   add(e, "--rotary-base", static_cast<std::int64_t>(std::llround(m.attention.rope_theta)));
   const AttentionSpec& a = m.attention;
   if (a.kind == AttentionKind::gqa && a.rotary_dim > 0 && a.rotary_dim != a.head_dim) {
-    add(e, "--rotary-percent",
-        static_cast<double>(a.rotary_dim) / static_cast<double>(a.head_dim));
+    add(e, "--rotary-percent", static_cast<double>(a.rotary_dim) / static_cast<double>(a.head_dim));
   }
 }
 
@@ -159,8 +159,7 @@ void write_routing(const MoeSpec& moe, Exported& e) {
   }
   if (moe.expert_bias && moe.score == RouterScore::sigmoid)
     add(e, "--moe-router-enable-expert-bias");
-  if (moe.scaling_factor != 1.0)
-    add(e, "--moe-router-topk-scaling-factor", moe.scaling_factor);
+  if (moe.scaling_factor != 1.0) add(e, "--moe-router-topk-scaling-factor", moe.scaling_factor);
   if (moe.router_bias) miss(e, "model.moe.router_bias", "true", "no flag");
 }
 
@@ -192,10 +191,9 @@ bool mixes_otherwise(C c) {
 
 bool differs_in_windows(C c) {
   const std::int64_t window = window_of(c.model());
-  return std::any_of(c.model().layer_traits.begin(), c.model().layer_traits.end(),
-                     [&](const LayerTraits& t) {
-                       return t.chunked || (t.window > 0 && t.window != window);
-                     });
+  return std::any_of(
+      c.model().layer_traits.begin(), c.model().layer_traits.end(),
+      [&](const LayerTraits& t) { return t.chunked || (t.window > 0 && t.window != window); });
 }
 
 bool is_partly_sparse(C c) {

@@ -76,8 +76,9 @@ std::vector<Refusal> make_refusals() {
       {"plan.overlap.expert_parallel", "allows one prediction layer at most", "",
        "core/transformer/transformer_config.py:3042",
        [](C c) { return c.plan().overlap.expert_parallel && c.model().mtp_layers > 1; }},
-      {"plan.overlap.delay_wgrad", "excludes biases of attention where attention is in a CUDA graph",
-       "", "training/arguments.py:1925",
+      {"plan.overlap.delay_wgrad",
+       "excludes biases of attention where attention is in a CUDA graph", "",
+       "training/arguments.py:1925",
        [](C c) {
          return c.plan().overlap.delay_wgrad && c.plan().cuda_graph == CudaGraph::partial &&
                 has_attention_bias(c.model());
@@ -115,9 +116,7 @@ std::vector<Refusal> make_refusals() {
        "core/transformer/transformer_config.py:1502", splits_recurrence},
       {"plan.sequence_parallel", "experts with TP above 1 train with sequence parallelism only",
        "turn sequence_parallel on", "core/transformer/moe/moe_layer.py",
-       [](C c) {
-         return is_moe(c) && c.plan().attention.tp > 1 && !c.plan().sequence_parallel;
-       }},
+       [](C c) { return is_moe(c) && c.plan().attention.tp > 1 && !c.plan().sequence_parallel; }},
       {"workload.seq_len", "is longer than the table of learned positions", "",
        "training/arguments.py:1354",
        [](C c) {

@@ -28,8 +28,8 @@ void miss(Exported& e, std::string field, std::string value, std::string text) {
 bool is_moe(const ExportContext& c) { return c.model().moe.has_value(); }
 
 bool uses_flex(const ExportContext& c) {
-  return is_moe(c) && (c.plan().dispatcher == Dispatcher::deepep ||
-                       c.plan().dispatcher == Dispatcher::hybridep);
+  return is_moe(c) &&
+         (c.plan().dispatcher == Dispatcher::deepep || c.plan().dispatcher == Dispatcher::hybridep);
 }
 
 bool is_fsdp(const ExportContext& c) {

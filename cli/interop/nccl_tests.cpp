@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows: size, count, type, then columns that differ by version (redop, root), then time, algbw, busbw
-// and errors, out of place and in place. The header names the columns; without one the last eight are
-// meant.
+// Rows: size, count, type, then columns that differ by version (redop, root), then time, algbw,
+// busbw and errors, out of place and in place. The header names the columns; without one the last
+// eight are meant.
 #include "cli/interop/nccl_tests.hpp"
 
 #include <fmt/format.h>
@@ -70,8 +70,10 @@ class Reader {
     if (first == words.size()) return;
     const std::vector<std::string> rest(words.begin() + static_cast<std::ptrdiff_t>(first),
                                         words.end());
-    if (rest.front().front() == '#') remark(text, rest);
-    else if (parse<std::int64_t>(rest.front()) && rest.size() >= 7) row(rest);
+    if (rest.front().front() == '#')
+      remark(text, rest);
+    else if (parse<std::int64_t>(rest.front()) && rest.size() >= 7)
+      row(rest);
   }
 
   NcclRun finish(const std::string& name) {
@@ -82,8 +84,10 @@ class Reader {
     }
     if (ranks_ == 0) ranks_ = static_cast<int>(listed_);
     if (ranks_ < 2) fail(fmt::format("lists {} ranks", ranks_), "--ranks 8");
-    if (points_.size() < 2) fail(fmt::format("has {} rows of times", points_.size()), "two or more");
-    NcclRun run{*found_, ranks_, std::max(1, static_cast<int>(hosts_.size())), device_, version_, {}};
+    if (points_.size() < 2)
+      fail(fmt::format("has {} rows of times", points_.size()), "two or more");
+    NcclRun run{*found_, ranks_,   std::max(1, static_cast<int>(hosts_.size())),
+                device_, version_, {}};
     for (const auto& [bytes, seconds] : points_) run.points.push_back({bytes, seconds});
     return run;
   }
@@ -103,7 +107,8 @@ class Reader {
     const auto on = std::find(words.begin(), words.end(), "on");
     if (on == words.end() || on + 1 == words.end()) return;
     hosts_.insert(*(on + 1));
-    const auto bus = std::find_if(on, words.end(), [](const std::string& w) { return w[0] == '['; });
+    const auto bus =
+        std::find_if(on, words.end(), [](const std::string& w) { return w[0] == '['; });
     if (bus == words.end() || !device_.empty()) return;
     for (auto w = bus + 1; w != words.end(); ++w) device_ += (device_.empty() ? "" : " ") + *w;
   }
@@ -116,8 +121,10 @@ class Reader {
     if (version != std::string::npos) version_ = words_of(text.substr(version + 14)).front();
     // "#  size  count  type  redop  root  time  algbw …": the columns of the rows below.
     std::vector<std::string> columns = words;
-    if (columns.front() == "#") columns.erase(columns.begin());
-    else columns.front().erase(0, 1);
+    if (columns.front() == "#")
+      columns.erase(columns.begin());
+    else
+      columns.front().erase(0, 1);
     const auto time = std::find(columns.begin(), columns.end(), "time");
     if (!columns.empty() && columns.front() == "size" && time != columns.end())
       time_column_ = static_cast<std::size_t>(time - columns.begin());
@@ -157,8 +164,8 @@ class Reader {
 
 }  // namespace
 
-NcclRun parse_nccl_tests(const std::string& text, const std::string& where,
-                         const std::string& name, int ranks) {
+NcclRun parse_nccl_tests(const std::string& text, const std::string& where, const std::string& name,
+                         int ranks) {
   Reader reader(where, ranks);
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) reader.line(line);
@@ -168,22 +175,30 @@ NcclRun parse_nccl_tests(const std::string& text, const std::string& where,
 double wire_share(Collective c, int ranks) {
   const double n = ranks;
   switch (c) {
-    case Collective::all_reduce: return 2 * (n - 1) / n;
+    case Collective::all_reduce:
+      return 2 * (n - 1) / n;
     case Collective::all_gather:
     case Collective::reduce_scatter:
-    case Collective::all_to_all: return (n - 1) / n;
-    case Collective::send_recv: return 1;
+    case Collective::all_to_all:
+      return (n - 1) / n;
+    case Collective::send_recv:
+      return 1;
   }
   return 1;
 }
 
 const char* csv_name(Collective c) {
   switch (c) {
-    case Collective::all_gather: return "all_gather";
-    case Collective::reduce_scatter: return "reduce_scatter";
-    case Collective::all_reduce: return "all_reduce";
-    case Collective::all_to_all: return "all_to_all";
-    case Collective::send_recv: return "send_recv";
+    case Collective::all_gather:
+      return "all_gather";
+    case Collective::reduce_scatter:
+      return "reduce_scatter";
+    case Collective::all_reduce:
+      return "all_reduce";
+    case Collective::all_to_all:
+      return "all_to_all";
+    case Collective::send_recv:
+      return "send_recv";
   }
   return "";
 }

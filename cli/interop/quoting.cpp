@@ -48,9 +48,8 @@ std::string one_line(const std::string& text) {
 
 bool is_plain_name(const std::string& text) {
   return !text.empty() && text.size() <= 128 && is_alphanumeric(text.front()) &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return is_alphanumeric(c) || c == '.' || c == '_' || c == '-';
-         });
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
 }
 
 std::string dns_label(const std::string& text) {
@@ -58,8 +57,10 @@ std::string dns_label(const std::string& text) {
   for (const char c : text) {
     const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     const bool kept = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
-    if (kept) label += lower;
-    else if (!label.empty() && label.back() != '-') label += '-';
+    if (kept)
+      label += lower;
+    else if (!label.empty() && label.back() != '-')
+      label += '-';
     if (label.size() == 50) break;
   }
   while (!label.empty() && label.back() == '-') label.pop_back();

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Foreign text inside files that a shell, a scheduler or a parser reads: quoted so that it stays text.
+// Foreign text inside files that a shell, a scheduler or a parser reads: quoted so that it stays
+// text.
 #pragma once
 
 #include <string>

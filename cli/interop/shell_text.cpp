@@ -71,8 +71,10 @@ std::vector<std::string> python_values(const std::string& text) {
   };
   for (const char c : text.substr(1, text.size() - 2)) {
     depth += (c == '(' || c == '[' || c == '<') - (c == ')' || c == ']' || c == '>');
-    if (c == ',' && depth == 0) take();
-    else value += c;
+    if (c == ',' && depth == 0)
+      take();
+    else
+      value += c;
   }
   take();
   return values;

@@ -52,8 +52,10 @@ void write_layout(C c, Exported& e) {
 
 void write_precision(C c, Exported& e) {
   switch (c.plan().precision) {
-    case Precision::fp32: return text(e, "training.mixed_precision_param", "float32");
-    case Precision::bf16: return text(e, "training.mixed_precision_param", "bfloat16");
+    case Precision::fp32:
+      return text(e, "training.mixed_precision_param", "float32");
+    case Precision::bf16:
+      return text(e, "training.mixed_precision_param", "bfloat16");
     case Precision::fp8:
       text(e, "training.mixed_precision_param", "bfloat16");
       text(e, "quantize.linear.float8.recipe_name", "tensorwise");
@@ -65,7 +67,8 @@ void write_precision(C c, Exported& e) {
     case Precision::fp16:
     case Precision::fp8_delayed:
     case Precision::fp8_block:
-    case Precision::nvfp4: return;  // refused
+    case Precision::nvfp4:
+      return;  // refused
   }
 }
 
@@ -85,7 +88,9 @@ void write_cp_comm(C c, Exported& e) {
 void write_recompute(C c, Exported& e) {
   const Plan& p = c.plan();
   text(e, "activation_checkpoint.mode",
-       p.recompute_full ? "full" : p.recompute.empty() ? "none" : "selective");
+       p.recompute_full      ? "full"
+       : p.recompute.empty() ? "none"
+                             : "selective");
   if (p.recompute.empty()) return;
   text(e, "activation_checkpoint.selective_ac_option", "op");
   std::string modules;
@@ -253,8 +258,8 @@ std::vector<Refusal> make_refusals() {
          return p == Precision::fp16 || p == Precision::fp8_delayed || p == Precision::fp8_block ||
                 p == Precision::nvfp4;
        }},
-      {"plan.sharding", "shards by FSDP2: optimizer states alone cannot be",
-       "none, zero2 or zero3", kConfig,
+      {"plan.sharding", "shards by FSDP2: optimizer states alone cannot be", "none, zero2 or zero3",
+       kConfig,
        [](C c) { return c.plan().sharding == Sharding::zero1 && c.plan().attention.dp > 1; }},
       {"plan.fsdp_group", "shard groups must be whole multiples of CP", "", kConfig,
        [](C c) {

@@ -16,8 +16,8 @@ struct OutputOptions {
 
 void add_output_options(CLI::App&, OutputOptions&, const std::string& what);
 
-// Before any work: ConfigError (refused) for a file that is there, (device_or_io) for one that could
-// not be written. Nothing for stdout.
+// Before any work: ConfigError (refused) for a file that is there, (device_or_io) for one that
+// could not be written. Nothing for stdout.
 void check_output(const OutputOptions&);
 void check_output(const OutputOptions&, const std::string& file);
 

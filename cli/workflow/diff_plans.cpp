@@ -31,7 +31,8 @@ Side price(const std::string& file, const std::string& profile) {
   options.target.profile = profile;
   const Request request = resolve_request(options);
   Side side{load_plan_document(file), {}, request.target.profile.name};
-  side.estimate = estimate(compile_request(request), request.target.cluster, request.target.profile);
+  side.estimate =
+      estimate(compile_request(request), request.target.cluster, request.target.profile);
   return side;
 }
 
@@ -67,12 +68,10 @@ struct MemoryPart {
   const char* name;
   std::int64_t StageMemory::*bytes;
 };
-constexpr MemoryPart kMemory[] = {{"weights", &StageMemory::weights},
-                                  {"gradients", &StageMemory::gradients},
-                                  {"optimizer", &StageMemory::optimizer},
-                                  {"activations", &StageMemory::activations},
-                                  {"runtime", &StageMemory::runtime},
-                                  {"peak", &StageMemory::peak}};
+constexpr MemoryPart kMemory[] = {
+    {"weights", &StageMemory::weights},     {"gradients", &StageMemory::gradients},
+    {"optimizer", &StageMemory::optimizer}, {"activations", &StageMemory::activations},
+    {"runtime", &StageMemory::runtime},     {"peak", &StageMemory::peak}};
 
 const StageMemory& fullest(const StepEstimate& e) {
   return *std::max_element(
@@ -132,8 +131,10 @@ std::string json_of(const Side& a, const Side& b) {
     const auto value = [](const std::string& text) {
       return text == "-" ? JsonValue() : parse_json(text, "field");
     };
-    fields.push_back(JsonValue::object().set("field", d.path).set("a", value(d.first)).set(
-        "b", value(d.second)));
+    fields.push_back(JsonValue::object()
+                         .set("field", d.path)
+                         .set("a", value(d.first))
+                         .set("b", value(d.second)));
   }
   return JsonValue::object()
              .set("fields", std::move(fields))

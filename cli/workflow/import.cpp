@@ -37,10 +37,14 @@ const std::vector<std::string>& import_kinds() {
 }
 
 void import_files(const ImportOptions& o) {
-  if (o.kind == "megatron-log") import_megatron_log(o);
-  else if (o.kind == "megatron-args") import_megatron_arguments(o);
-  else if (o.kind == "hf") import_hugging_face(o);
-  else import_nccl_tests(o);
+  if (o.kind == "megatron-log")
+    import_megatron_log(o);
+  else if (o.kind == "megatron-args")
+    import_megatron_arguments(o);
+  else if (o.kind == "hf")
+    import_hugging_face(o);
+  else
+    import_nccl_tests(o);
 }
 
 void import_hugging_face(const ImportOptions& o) {
@@ -74,8 +78,10 @@ void import_megatron_arguments(const ImportOptions& o) {
   for (const std::string& assumption : run.assumed) note("assumed: " + assumption);
   for (const std::string& argument : run.ignored) note("no counterpart: " + argument);
   const std::string text = write_plan_document(d);
-  if (o.output.file.empty()) print(text);
-  else write_output(o.output, o.output.file, text);
+  if (o.output.file.empty())
+    print(text);
+  else
+    write_output(o.output, o.output.file, text);
 }
 
 }  // namespace pleat::cli

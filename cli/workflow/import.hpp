@@ -12,11 +12,11 @@
 namespace pleat::cli {
 
 struct ImportOptions {
-  std::string kind;                // "megatron-log", "megatron-args", "hf", "nccl-tests"
+  std::string kind;  // "megatron-log", "megatron-args", "hf", "nccl-tests"
   std::vector<std::string> files;
   std::string model, cluster, profile, name, collective;
   int gpus = 0, ranks = 0;
-  int warmup = -1;                 // -1: three lines, fewer when there are few
+  int warmup = -1;  // -1: three lines, fewer when there are few
   OutputOptions output;
   bool json = false;
 };

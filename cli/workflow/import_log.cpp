@@ -28,8 +28,8 @@ constexpr std::size_t kUsualWarmup = 3;  // lines: allocation, autotuning, the f
 struct LogReport {
   interop::MegatronLog log;
   interop::LogTimes times;
-  std::optional<interop::ImportedRun> run;   // when the log prints its arguments
-  std::optional<StepEstimate> predicted;     // when a cluster is known
+  std::optional<interop::ImportedRun> run;  // when the log prints its arguments
+  std::optional<StepEstimate> predicted;    // when a cluster is known
   std::string profile;
 };
 
@@ -149,8 +149,8 @@ void import_megatron_log(const ImportOptions& o) {
   r.log = interop::parse_megatron_log(read_text_file(path, kMaxLogBytes));
   const std::size_t lines = r.log.iterations.size();
   const std::size_t usual = std::min(kUsualWarmup, lines > 1 ? lines - 1 : 0);
-  r.times = interop::log_times(
-      r.log, o.warmup < 0 ? usual : static_cast<std::size_t>(o.warmup), path);
+  r.times =
+      interop::log_times(r.log, o.warmup < 0 ? usual : static_cast<std::size_t>(o.warmup), path);
   if (r.log.arguments.empty()) {
     note("the log does not print its arguments: times only");
   } else {
@@ -161,8 +161,10 @@ void import_megatron_log(const ImportOptions& o) {
     d.provenance = "pleat import megatron-log " + path;
     for (const std::string& argument : r.run->ignored) note("no counterpart: " + argument);
     for (const std::string& assumption : r.run->assumed) note("assumed: " + assumption);
-    if (o.cluster.empty()) note("--cluster adds a prediction; a log does not name its GPUs");
-    else predict_log(o, r);
+    if (o.cluster.empty())
+      note("--cluster adds a prediction; a log does not name its GPUs");
+    else
+      predict_log(o, r);
   }
   if (!o.output.file.empty()) {
     if (!r.run || o.cluster.empty()) {

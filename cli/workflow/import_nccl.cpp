@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Measured collectives into a cluster and a profile of one's own: the shipped ones of a cluster like it
-// with its times in their place.
+// Measured collectives into a cluster and a profile of one's own: the shipped ones of a cluster
+// like it with its times in their place.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -42,7 +42,8 @@ std::size_t tier_of(const interop::NcclRun& run, const ClusterSpec& cluster) {
 std::vector<TierRun> read_runs(const ImportOptions& o, const ClusterSpec& cluster) {
   std::vector<TierRun> runs;
   for (const std::string& file : o.files) {
-    const std::string name = o.collective.empty() ? fs::path(file).filename().string() : o.collective;
+    const std::string name =
+        o.collective.empty() ? fs::path(file).filename().string() : o.collective;
     TierRun r{interop::parse_nccl_tests(read_text_file(file), file, name, o.ranks), file, 0, {}};
     r.tier = tier_of(r.run, cluster);
     r.curve = interop::fit_collective(r.run, cluster.tiers[r.tier].bandwidth);
@@ -73,13 +74,13 @@ std::string text_of(const std::vector<TierRun>& runs, const ClusterSpec& cluster
               {}};
   for (const TierRun& r : runs) {
     const double rate = best_bus_rate(r.run);
-    table.rows.push_back({interop::csv_name(r.run.collective), cluster.tiers[r.tier].name,
-                          std::to_string(r.run.ranks), std::to_string(r.run.nodes),
-                          std::to_string(r.run.points.size()), fmt::format("{:.1f}", rate / 1e9),
-                          fmt::format("{:.0f}%",
-                                      100 * rate / cluster.tiers[r.tier].bandwidth.base()),
-                          fmt::format("{:.1f}", r.curve.latency.base() * 1e6),
-                          fmt::format("{:.3f}", r.curve.efficiency)});
+    table.rows.push_back(
+        {interop::csv_name(r.run.collective), cluster.tiers[r.tier].name,
+         std::to_string(r.run.ranks), std::to_string(r.run.nodes),
+         std::to_string(r.run.points.size()), fmt::format("{:.1f}", rate / 1e9),
+         fmt::format("{:.0f}%", 100 * rate / cluster.tiers[r.tier].bandwidth.base()),
+         fmt::format("{:.1f}", r.curve.latency.base() * 1e6),
+         fmt::format("{:.3f}", r.curve.efficiency)});
   }
   return to_text(table);
 }
@@ -105,7 +106,8 @@ std::string cluster_json(const std::string& base, const std::string& name,
                          const std::string& source) {
   const std::string path = config_path(ConfigKind::cluster, base);
   JsonValue root = parse_json(read_text_file(path), path);
-  root.set("name", name).set("notes", fmt::format("Links as {}; collectives from {}", base, source));
+  root.set("name", name)
+      .set("notes", fmt::format("Links as {}; collectives from {}", base, source));
   return root.dump() + "\n";
 }
 
@@ -177,7 +179,9 @@ void import_nccl_tests(const ImportOptions& o) {
   if (o.output.file.empty()) return;
   if (!interop::is_plain_name(o.name) || o.name == cluster.name) {
     throw_config_error(ExitCode::bad_request, "--name", "",
-                       o.name.empty() ? "is required with --out" : "'" + interop::one_line(o.name) + "' is taken or not a plain name",
+                       o.name.empty()
+                           ? "is required with --out"
+                           : "'" + interop::one_line(o.name) + "' is taken or not a plain name",
                        "letters, digits, dots, dashes and underscores");
   }
   const auto files = files_of(o, cluster, runs);

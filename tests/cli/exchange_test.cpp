@@ -84,7 +84,8 @@ TEST(Output, DryRunsWriteNothing) {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"export", "--to", "megatron", kPlan, "-o", folder + "/a", "--dry-run"},
            {"launch", "--to", "slurm", kPlan, "-o", folder + "/a", "--dry-run"},
-           {"import", "megatron-log", kLog, "--cluster", "h100-sxm", "-o", folder + "/a", "--dry-run"},
+           {"import", "megatron-log", kLog, "--cluster", "h100-sxm", "-o", folder + "/a",
+            "--dry-run"},
            {"predict", "--plan", kPlan, "--out", folder + "/a", "--dry-run"}}) {
     const Said run = run_pleat(words);
     EXPECT_EQ(run.exit_code, 0) << words[0] << run.err;
@@ -103,7 +104,8 @@ TEST(Launch, WritesAJobFile) {
 }
 
 TEST(Launch, RefusesInjection) {
-  const Said run = run_pleat({"launch", "--to", "slurm", kPlan, "--account", "x\n#SBATCH --wrap=id"});
+  const Said run =
+      run_pleat({"launch", "--to", "slurm", kPlan, "--account", "x\n#SBATCH --wrap=id"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("--account"));
   EXPECT_EQ(run.out, "");
@@ -113,8 +115,9 @@ TEST(Launch, RefusesInjection) {
 TEST(Launch, HostilePlansStayText) {
   PlanDocument d = read_plan_document(read_text(kPlan), kPlan);
   const std::string folder = made_folder("hostile");
-  for (const char* bad : {"$(touch pwned)", "`touch pwned`", "'; touch pwned; '",
-                          "\n#SBATCH --wrap=touch", "x\ntouch pwned", "{{", "<script>", "\x1b[31m"}) {
+  for (const char* bad :
+       {"$(touch pwned)", "`touch pwned`", "'; touch pwned; '", "\n#SBATCH --wrap=touch",
+        "x\ntouch pwned", "{{", "<script>", "\x1b[31m"}) {
     d.model_name = bad;
     d.provenance = bad;
     write_text(folder + "/plan.json", write_plan_document(d));
@@ -125,7 +128,8 @@ TEST(Launch, HostilePlansStayText) {
     EXPECT_THAT(run.out, Not(HasSubstr("\x1b")));
     write_text(folder + "/job.sh", run.out);
     EXPECT_EQ(shell("cd " + folder + " && bash -n job.sh"), 0) << bad;
-    const Said yaml = run_pleat({"launch", "--to", "kubernetes", folder + "/plan.json", "--image", "i"});
+    const Said yaml =
+        run_pleat({"launch", "--to", "kubernetes", folder + "/plan.json", "--image", "i"});
     EXPECT_THAT(yaml.out, Not(HasSubstr("\ntouch pwned"))) << bad;
   }
   EXPECT_FALSE(fs::exists(folder + "/pwned"));
@@ -135,7 +139,8 @@ TEST(Import, ALogIsComparedWithItsPrediction) {
   const std::string file = made_folder("out") + "/plan.json";
   const Said run = run_pleat({"import", "megatron-log", kLog, "--cluster", "h100-sxm", "-o", file});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("7 iterations (3 more dropped as warm-up), 7.009 s to 7.032 s each"));
+  EXPECT_THAT(run.out,
+              HasSubstr("7 iterations (3 more dropped as warm-up), 7.009 s to 7.032 s each"));
   EXPECT_THAT(run.out, HasSubstr("TP1 CP1 DP16 PP4 VPP2 | ETP1 EP8 EDP2"));
   EXPECT_THAT(run.out, HasSubstr("profile h100-sxm-megatron"));
   const PlanDocument d = read_plan_document(read_text(file), file);
@@ -160,12 +165,17 @@ TEST(Import, OddLogsAreNamed) {
 
 TEST(Import, ExportedArgumentsGiveThePlanBack) {
   const std::string folder = made_folder("out");
-  ASSERT_EQ(run_pleat({"import", "megatron-log", kLog, "--cluster", "h100-sxm", "-o",
-                       folder + "/a.json"}).exit_code, 0);
+  ASSERT_EQ(
+      run_pleat({"import", "megatron-log", kLog, "--cluster", "h100-sxm", "-o", folder + "/a.json"})
+          .exit_code,
+      0);
   ASSERT_EQ(run_pleat({"export", "--to", "megatron", folder + "/a.json", "-o", folder + "/a.sh"})
-                .exit_code, 0);
+                .exit_code,
+            0);
   ASSERT_EQ(run_pleat({"import", "megatron-args", folder + "/a.sh", "--gpus", "64", "--cluster",
-                       "h100-sxm", "-o", folder + "/b.json"}).exit_code, 0);
+                       "h100-sxm", "-o", folder + "/b.json"})
+                .exit_code,
+            0);
   const Said same = run_pleat({"diff", folder + "/a.json", folder + "/b.json"});
   EXPECT_EQ(same.exit_code, 0) << same.err;
   EXPECT_THAT(same.out, HasSubstr("no field differs"));
@@ -185,17 +195,18 @@ TEST(Import, MeasuredCollectivesMakeACluster) {
   const std::string folder = test_folder() + "/ours";
   const std::string data = source("tests/cli/interop/data/");
   const Said run = run_pleat({"import", "nccl-tests", data + "all_reduce_new.txt",
-                              data + "alltoall_new.txt", data + "reduce_scatter_old.txt", "--cluster",
-                              "h100-sxm", "--name", "ours", "-o", folder});
+                              data + "alltoall_new.txt", data + "reduce_scatter_old.txt",
+                              "--cluster", "h100-sxm", "--name", "ours", "-o", folder});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("all_reduce      nvlink      8      1     18     368.4          82%"));
+  EXPECT_THAT(run.out,
+              HasSubstr("all_reduce      nvlink      8      1     18     368.4          82%"));
   EXPECT_THAT(run.out, HasSubstr("reduce_scatter  rail       16      2"));
   EXPECT_THAT(read_text(folder + "/tables/ours-collectives.csv"), HasSubstr("all_to_all,8,"));
   // What was written is read: the cluster and its profile together, as any other.
-  const Said predicted = run_pleat({"predict", "--model", "mixtral-8x7b", "--cluster",
-                                    folder + "/ours.json", "--profile", folder + "/ours-megatron.json",
-                                    "--gpus", "16", "--seq-len", "4096", "--global-batch", "64", "--ep",
-                                    "8"});
+  const Said predicted =
+      run_pleat({"predict", "--model", "mixtral-8x7b", "--cluster", folder + "/ours.json",
+                 "--profile", folder + "/ours-megatron.json", "--gpus", "16", "--seq-len", "4096",
+                 "--global-batch", "64", "--ep", "8"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
   EXPECT_THAT(predicted.out, HasSubstr("profile     ours-megatron (megatron)"));
   EXPECT_EQ(run_pleat({"import", "nccl-tests", data + "all_reduce_new.txt"}).exit_code, 2);
@@ -235,15 +246,18 @@ TEST(Completion, ScriptsOfEveryShell) {
   const std::string ask = "bash -c 'source " + file +
                           "; COMP_WORDS=(pleat export --to meg); COMP_CWORD=3; _pleat; echo "
                           "\"${COMPREPLY[@]}\"; COMP_WORDS=(pleat dif); COMP_CWORD=1; _pleat; echo "
-                          "\"${COMPREPLY[@]}\"' >" + test_folder() + "/answer";
+                          "\"${COMPREPLY[@]}\"' >" +
+                          test_folder() + "/answer";
   EXPECT_EQ(shell(ask), 0);
   EXPECT_EQ(read_text(test_folder() + "/answer"), "megatron megatron-bridge\ndiff\n");
 }
 
 TEST(Install, TheProgramFindsItsOwnConfigs) {
   const std::string prefix = test_folder() + "/prefix";
-  ASSERT_EQ(shell(std::string(PLEAT_CMAKE) + " --install " + PLEAT_BUILD_DIR + " --prefix " + prefix +
-                  " >" + test_folder() + "/log 2>&1"), 0) << read_text(test_folder() + "/log");
+  ASSERT_EQ(shell(std::string(PLEAT_CMAKE) + " --install " + PLEAT_BUILD_DIR + " --prefix " +
+                  prefix + " >" + test_folder() + "/log 2>&1"),
+            0)
+      << read_text(test_folder() + "/log");
   EXPECT_TRUE(fs::exists(prefix + "/share/bash-completion/completions/pleat"));
   fs::rename(prefix + "/share/pleat/configs/models/tiny-moe.json",
              prefix + "/share/pleat/configs/models/only-installed.json");
@@ -252,8 +266,9 @@ TEST(Install, TheProgramFindsItsOwnConfigs) {
   EXPECT_THAT(read_text(out), HasSubstr("only-installed"));
   EXPECT_THAT(read_text(out), Not(HasSubstr("tiny-moe")));
   // The variable comes first.
-  EXPECT_EQ(shell("PLEAT_CONFIG_DIR=" + source("configs") + " " + prefix + "/bin/pleat models >" + out),
-            0);
+  EXPECT_EQ(
+      shell("PLEAT_CONFIG_DIR=" + source("configs") + " " + prefix + "/bin/pleat models >" + out),
+      0);
   EXPECT_THAT(read_text(out), HasSubstr("tiny-moe"));
 }
 

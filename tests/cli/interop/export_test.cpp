@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Exports against the tables of Megatron-LM's flags and checks, and back.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -100,7 +99,8 @@ TEST(ExportMegatron, WritesAPlan) {
   const Exported e = export_plan(Target::megatron, {d}, "plan.json");
   EXPECT_THAT(values_of(e, "--tensor-model-parallel-size"), ElementsAre("2"));
   EXPECT_THAT(values_of(e, "--expert-tensor-parallel-size"), ElementsAre("1"));
-  EXPECT_THAT(values_of(e, "--pipeline-model-parallel-layout"), ElementsAre("Et*15|t*16|t*16|t*14mL"));
+  EXPECT_THAT(values_of(e, "--pipeline-model-parallel-layout"),
+              ElementsAre("Et*15|t*16|t*16|t*14mL"));
   EXPECT_THAT(values_of(e, "--moe-token-dispatcher-type"), ElementsAre("flex"));
   EXPECT_THAT(values_of(e, "--moe-flex-dispatcher-num-sms"), ElementsAre("24"));
   EXPECT_THAT(values_of(e, "--fp8-recipe"), ElementsAre("blockwise"));
@@ -110,8 +110,8 @@ TEST(ExportMegatron, WritesAPlan) {
   EXPECT_THAT(values_of(e, "--use-precision-aware-optimizer"), IsEmpty());
   EXPECT_THAT(values_of(e, "--exp-avg-dtype"), ElementsAre("bf16"));
   EXPECT_THAT(values_of(e, "--sequence-parallel"), IsEmpty());
-  EXPECT_THAT(e.environment, ElementsAre(std::pair<std::string, std::string>{
-                                 "CUDA_DEVICE_MAX_CONNECTIONS", "1"}));
+  EXPECT_THAT(e.environment,
+              ElementsAre(std::pair<std::string, std::string>{"CUDA_DEVICE_MAX_CONNECTIONS", "1"}));
   EXPECT_THAT(export_plan(Target::megatron, {d, false}, "").environment, IsEmpty());  // Blackwell
 }
 
@@ -140,8 +140,7 @@ TEST(ExportMegatron, RefusesWhatItCannotRun) {
          d.plan.optimizer.exp_avg = DType::bf16;
          d.plan.sharding = Sharding::none;
        }},
-      {"plan.overlap.param_gather",
-       [](PlanDocument& d) { d.plan.overlap.grad_reduce = false; }},
+      {"plan.overlap.param_gather", [](PlanDocument& d) { d.plan.overlap.grad_reduce = false; }},
       {"plan.recompute",
        [](PlanDocument& d) {
          d.plan.precision = Precision::fp8_delayed;
@@ -173,8 +172,8 @@ TEST(ExportMegatron, RefusesWhatItCannotRun) {
   }
 }
 
-// Hundreds of legal plans over every shipped model: what is exported is known to Megatron-LM, has the
-// right types and choices, and breaks none of its checks.
+// Hundreds of legal plans over every shipped model: what is exported is known to Megatron-LM, has
+// the right types and choices, and breaks none of its checks.
 TEST(ExportMegatron, RandomPlansPassMegatronsOwnChecks) {
   const FlagTable table = load_flag_table();
   std::map<std::string, int> exercised;
@@ -381,32 +380,6 @@ TEST(ExportOthers, NeverCrash) {
   }
   EXPECT_GT(exported[Target::torchtitan], 10);
   EXPECT_GT(exported[Target::deepspeed], 10);
-}
-
-TEST(ReadArguments, NamesWhatItCannotRead) {
-  const FlagTable table = load_flag_table();
-  const ReadArguments read = read_arguments(
-      {"pretrain_gpt.py", "--num-layers", "x", "--no-such-flag", "--moe-token-dispatcher-type",
-       "carrier-pigeon", "--seq-length"},
-      table);
-  EXPECT_THAT(read.problems,
-              ElementsAre("--num-layers: 'x' is not a whole number", "--no-such-flag: unknown flag",
-                          "--moe-token-dispatcher-type: 'carrier-pigeon' is none of allgather, "
-                          "alltoall, flex",
-                          "--seq-length: needs a value"));
-}
-
-TEST(ReadArguments, PatternsAreBounded) {
-  EXPECT_THAT(parse_pattern("([1]*2+[0])*2", 100, "f"), ElementsAre(1, 1, 0, 1, 1, 0));
-  EXPECT_THAT(parse_pattern("[1, 0, 2]", 100, "f"), ElementsAre(1, 0, 2));
-  for (const char* bad : {"[1]*1000000000", "([1]", "[1", "1", "", "[1]x", "((((((((((([1])))))))))))"})
-    EXPECT_THROW(static_cast<void>(parse_pattern(bad, 100, "f")), ConfigError) << bad;
-}
-
-TEST(ReadArguments, ShellTextIsReadNotRun) {
-  EXPECT_THAT(shell_words("A=(\n  --x 'a b' # note\n  --y=\"c\"\\\n d)\n"),
-              ElementsAre("A=(", "--x", "a b", "--y=c", "d)"));
-  EXPECT_THAT(shell_words("$(touch pwned) `id`"), ElementsAre("$(touch", "pwned)", "`id`"));
 }
 
 }  // namespace

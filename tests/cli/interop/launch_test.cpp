@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Job files: shellcheck finds nothing, foreign text stays text.
+#include "cli/interop/launch.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +12,6 @@
 #include <sstream>
 
 #include "cli/interop/flag_table.hpp"
-#include "cli/interop/launch.hpp"
 #include "cli/interop/quoting.hpp"
 #include "cli/interop/yaml.hpp"
 #include "core/diagnostics.hpp"
@@ -26,10 +27,29 @@ using ::testing::Not;
 namespace fs = std::filesystem;
 
 // What RELIABILITY asks for, and what a layout or a path may hold.
-const std::vector<std::string> kHostile{
-    "$(touch pwned)", "`touch pwned`", "'; touch pwned; '", "\"; touch pwned; \"", "a b", "~",
-    "${IFS}touch${IFS}pwned", "| touch pwned", "& touch pwned", "> pwned", "# no", "--wrap=touch",
-    "{{", "<script>", "no", "on", "1e3", "*", "!!python/object", "$(POD_IP)", "\\", "%x", "ünïcode"};
+const std::vector<std::string> kHostile{"$(touch pwned)",
+                                        "`touch pwned`",
+                                        "'; touch pwned; '",
+                                        "\"; touch pwned; \"",
+                                        "a b",
+                                        "~",
+                                        "${IFS}touch${IFS}pwned",
+                                        "| touch pwned",
+                                        "& touch pwned",
+                                        "> pwned",
+                                        "# no",
+                                        "--wrap=touch",
+                                        "{{",
+                                        "<script>",
+                                        "no",
+                                        "on",
+                                        "1e3",
+                                        "*",
+                                        "!!python/object",
+                                        "$(POD_IP)",
+                                        "\\",
+                                        "%x",
+                                        "ünïcode"};
 
 PlanDocument sample() {
   PlanDocument d;
@@ -47,12 +67,14 @@ PlanDocument sample() {
 struct Job {
   PlanDocument document = sample();
   Exported exported = export_plan(Target::megatron, {document}, "plan");
-  Launch launch{.exported = exported, .title = "a plan", .gpus = 64, .gpus_per_node = 8, .slots = {}};
+  Launch launch{
+      .exported = exported, .title = "a plan", .gpus = 64, .gpus_per_node = 8, .slots = {}};
 };
 
 fs::path folder() {
   const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-  const fs::path path = fs::path(::testing::TempDir()) / (std::string("pleat-launch-") + info->name());
+  const fs::path path =
+      fs::path(::testing::TempDir()) / (std::string("pleat-launch-") + info->name());
   fs::remove_all(path);
   fs::create_directories(path);
   return path;
@@ -120,19 +142,21 @@ TEST(Launch, SlurmDirectives) {
   EXPECT_THAT(text, HasSubstr("export CUDA_DEVICE_MAX_CONNECTIONS=1\n"));
 }
 
-// A fake srun, mpirun and nvidia-smi run the script's own words; Megatron-LM is a script that prints
-// its arguments. Whatever is hostile has to arrive as it was, and nothing else may happen.
+// A fake srun, mpirun and nvidia-smi run the script's own words; Megatron-LM is a script that
+// prints its arguments. Whatever is hostile has to arrive as it was, and nothing else may happen.
 TEST(Launch, HostileTextArrivesAsItIs) {
   for (const bool slurm : {true, false}) {
     const fs::path at = folder();
     fs::create_directories(at / "bin");
-    write(at / "bin/srun", "#!/bin/bash\nwhile [[ \"$1\" == --* ]]; do shift; done\n"
-                           "SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=1 exec \"$@\"\n");
-    write(at / "bin/mpirun",
-          "#!/bin/bash\nwhile [[ \"$1\" == -* ]]; do case \"$1\" in --bind-to|-N|-np|-x|--hostfile) "
-          "shift 2;; *) shift;; esac; done\n"
-          "export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE=1\n"
-          "exec \"$@\"\n");
+    write(at / "bin/srun",
+          "#!/bin/bash\nwhile [[ \"$1\" == --* ]]; do shift; done\n"
+          "SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=1 exec \"$@\"\n");
+    write(
+        at / "bin/mpirun",
+        "#!/bin/bash\nwhile [[ \"$1\" == -* ]]; do case \"$1\" in --bind-to|-N|-np|-x|--hostfile) "
+        "shift 2;; *) shift;; esac; done\n"
+        "export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE=1\n"
+        "exec \"$@\"\n");
     write(at / "bin/nvidia-smi", "#!/bin/bash\nfor i in 1 2 3 4 5 6 7 8; do echo GPU $i; done\n");
     write(at / "bin/scontrol", "#!/bin/bash\necho localhost\n");
     write(at / "bin/python3", "#!/bin/bash\nprintf '%s\\n' \"$@\" >arguments\nenv >environment\n");
@@ -188,7 +212,8 @@ TEST(Launch, NodesMustBeWhole) {
 
 // Every kind of object, read by a YAML parser of another make: strings stay strings.
 TEST(Launch, KubernetesObjectsParse) {
-  if (run("python3 -c 'import yaml' 2>/dev/null") != 0) GTEST_SKIP() << "python3-yaml is not installed";
+  if (run("python3 -c 'import yaml' 2>/dev/null") != 0)
+    GTEST_SKIP() << "python3-yaml is not installed";
   const fs::path at = folder();
   const JobKind kinds[] = {JobKind::train_job, JobKind::pytorch_job, JobKind::job_set,
                            JobKind::mpi_job};
@@ -216,7 +241,8 @@ TEST(Launch, KubernetesObjectsParse) {
           "        for x in v: yield from commands(x)\n"
           "found = [c for c in commands(doc) if 'pretrain_gpt.py' in c]\n"
           "assert found\n"
-          "words = [w.replace('$', '$$') for w in open('words', encoding='utf-8').read().split('\\n')[:-1]]\n"
+          "words = [w.replace('$', '$$') for w in open('words', "
+          "encoding='utf-8').read().split('\\n')[:-1]]\n"
           "for c in found:\n"
           "    assert all(isinstance(w, str) for w in c)\n"
           "    assert c[-len(words):] == words, (c[-len(words):], words)\n");
@@ -238,7 +264,8 @@ TEST(Launch, NvlinkDomainsBeyondANode) {
   job.launch.hybridep = true;
   const auto environment = job_environment(job.launch);
   EXPECT_THAT(environment, Contains(std::pair<std::string, std::string>{"NCCL_MNNVL_ENABLE", "1"}));
-  EXPECT_THAT(environment, Contains(std::pair<std::string, std::string>{"NVLINK_DOMAIN_SIZE", "72"}));
+  EXPECT_THAT(environment,
+              Contains(std::pair<std::string, std::string>{"NVLINK_DOMAIN_SIZE", "72"}));
   EXPECT_THAT(environment, Contains(std::pair<std::string, std::string>{
                                "NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN", "32"}));
 }

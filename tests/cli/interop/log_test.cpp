@@ -21,8 +21,8 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 MegatronLog mixtral() {
-  return parse_megatron_log(
-      read_text_file(std::string(PLEAT_SOURCE_DIR) + "/tests/cli/interop/data/megatron_mixtral.log"));
+  return parse_megatron_log(read_text_file(std::string(PLEAT_SOURCE_DIR) +
+                                           "/tests/cli/interop/data/megatron_mixtral.log"));
 }
 
 TEST(MegatronLog, ReadsIterationsOnce) {
@@ -72,7 +72,8 @@ TEST(MegatronLog, ArgumentsBecomeAPlan) {
 
 TEST(MegatronLog, OldAndOddLines) {
   const MegatronLog log = parse_megatron_log(
-      " iteration        1/  317892 | consumed samples: 96 | elapsed time per iteration (ms): 25849.1 "
+      " iteration        1/  317892 | consumed samples: 96 | elapsed time per iteration (ms): "
+      "25849.1 "
       "| learning rate: 1.2E-08 | global batch size: 96 | TFLOPs: 77.10 |\r\n"
       "iteration 2/10 | elapsed time per iteration (ms): nan |\n"
       "iteration 3/10 | elapsed time per iteration (ms): -4 |\n"
@@ -91,7 +92,8 @@ TEST(MegatronLog, OldAndOddLines) {
 
 TEST(MegatronLog, NamesWhatAnArgumentListLacks) {
   try {
-    static_cast<void>(import_arguments({{"num_layers", {"4"}}, {"hidden_size", {"x"}}}, 8, "a.log"));
+    static_cast<void>(
+        import_arguments({{"num_layers", {"4"}}, {"hidden_size", {"x"}}}, 8, "a.log"));
     FAIL();
   } catch (const ConfigError& e) {
     EXPECT_EQ(e.exit_code(), ExitCode::bad_file);

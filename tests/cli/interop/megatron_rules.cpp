@@ -50,8 +50,8 @@ std::int64_t virtual_stages(C c) {
     for (int v = 1; v <= 64; ++v) {
       try {
         static_cast<void>(parse_layout(layout, c.integer("num_layers", 0),
-                                       c.integer("mtp_num_layers", 0) > 0,
-                                       static_cast<int>(pp(c)), v));
+                                       c.integer("mtp_num_layers", 0) > 0, static_cast<int>(pp(c)),
+                                       v));
         return v;
       } catch (const std::exception&) {
       }
@@ -69,7 +69,8 @@ std::int64_t counted_layers(C c) {
 
 const std::vector<ArgumentRule>& size_rules() {
   static const std::vector<ArgumentRule> rules{
-      {"training/arguments.py:432", always, [](C c) { return c.world % (tp(c) * pp(c) * cp(c)) == 0; }},
+      {"training/arguments.py:432", always,
+       [](C c) { return c.world % (tp(c) * pp(c) * cp(c)) == 0; }},
       {"core/parallel_state.py:874", [](C c) { return experts(c) > 0; },
        [](C c) { return c.world % (etp(c) * ep(c) * pp(c)) == 0; }},
       {"core/transformer/transformer_config.py:1447", always,
@@ -81,9 +82,7 @@ const std::vector<ArgumentRule>& size_rules() {
          return g % tp(c) == 0 || tp(c) % g == 0;
        }},
       {"training/arguments.py:1332", [](C c) { return !c.given("kv_channels"); },
-       [](C c) {
-         return c.integer("hidden_size", 0) % c.integer("num_attention_heads", 1) == 0;
-       }},
+       [](C c) { return c.integer("hidden_size", 0) % c.integer("num_attention_heads", 1) == 0; }},
       {"training/arguments.py:1336", [](C c) { return cp(c) > 1; },
        [](C c) { return c.integer("seq_length", 0) % (2 * cp(c)) == 0; }},
       {"training/arguments.py:1354", always,
@@ -121,7 +120,8 @@ const std::vector<ArgumentRule>& size_rules() {
        }},
       {"core/transformer/transformer_config.py:1495", gdn,
        [](C c) {
-         return c.integer("linear_num_value_heads", 32) % c.integer("linear_num_key_heads", 16) == 0;
+         return c.integer("linear_num_value_heads", 32) % c.integer("linear_num_key_heads", 16) ==
+                0;
        }},
       {"core/transformer/transformer_config.py:3170", [](C c) { return dsa(c) && cp(c) > 1; },
        [](C c) { return c.text("cp_comm_type", "p2p") == "allgather"; }},
@@ -155,7 +155,8 @@ const std::vector<ArgumentRule>& router_rules() {
        [](C c) { return c.on("moe_shared_expert_overlap"); },
        [](C c) { return dispatcher(c) != "allgather"; }},
       {"core/transformer/transformer_config.py:1758",
-       [](C c) { return c.on("moe_pad_expert_input_to_capacity"); }, [](C c) { return !deepep(c); }},
+       [](C c) { return c.on("moe_pad_expert_input_to_capacity"); },
+       [](C c) { return !deepep(c); }},
       {"core/transformer/transformer_config.py:1864",
        [](C c) { return c.on("moe_pad_expert_input_to_capacity"); },
        [](C c) { return c.given("moe_expert_capacity_factor"); }},
@@ -186,16 +187,14 @@ const std::vector<ArgumentRule>& pipeline_rules() {
       {"core/transformer/pipeline_parallel_layer_layout.py:86", has_layout,
        [](C c) {
          const std::string layout = c.text("pipeline_model_parallel_layout", "");
-         return std::count(layout.begin(), layout.end(), 'm') ==
-                c.integer("mtp_num_layers", 0);
+         return std::count(layout.begin(), layout.end(), 'm') == c.integer("mtp_num_layers", 0);
        }},
       {"core/transformer/pipeline_parallel_layer_layout.py:120",
        [](C c) { return has_layout(c) && c.integer("mtp_num_layers", 0) > 0; },
        [](C c) {
-         const auto stages = parse_layout(c.text("pipeline_model_parallel_layout", ""),
-                                          c.integer("num_layers", 0), true,
-                                          static_cast<int>(pp(c)),
-                                          static_cast<int>(virtual_stages(c)));
+         const auto stages =
+             parse_layout(c.text("pipeline_model_parallel_layout", ""), c.integer("num_layers", 0),
+                          true, static_cast<int>(pp(c)), static_cast<int>(virtual_stages(c)));
          for (std::size_t i = 0; i < stages.size(); ++i)
            if (stages[i].mtp) return i % static_cast<std::size_t>(pp(c)) != 0;
          return false;
@@ -229,9 +228,7 @@ const std::vector<ArgumentRule>& memory_rules() {
        [](C c) { return fp8(c) && (recomputes(c, "moe_act") || recomputes(c, "layernorm")); },
        [](C c) { return c.text("fp8_recipe", "delayed") != "delayed"; }},
       {"core/transformer/transformer_config.py:1887", layer_offload,
-       [](C c) {
-         return c.integer("cpu_offloading_num_layers", 0) < c.integer("num_layers", 0);
-       }},
+       [](C c) { return c.integer("cpu_offloading_num_layers", 0) < c.integer("num_layers", 0); }},
       {"core/transformer/transformer_config.py:1892", layer_offload,
        [](C c) { return pp(c) == 1; }},
       {"core/transformer/transformer_config.py:1897", layer_offload,
@@ -268,14 +265,13 @@ const std::vector<ArgumentRule>& graph_rules() {
        [](C c) { return graphs_modules(c) && experts(c) <= 1; },
        [](C c) { return !captures(c, "moe_router") && !captures(c, "moe"); }},
       {"core/transformer/transformer_config.py:2849",
-       [](C c) { return captures(c, "moe_preprocess") && !c.on("moe_pad_expert_input_to_capacity"); },
        [](C c) {
-         return dispatcher(c) != "alltoall" || !c.given("moe_expert_capacity_factor");
-       }},
+         return captures(c, "moe_preprocess") && !c.on("moe_pad_expert_input_to_capacity");
+       },
+       [](C c) { return dispatcher(c) != "alltoall" || !c.given("moe_expert_capacity_factor"); }},
       {"core/transformer/transformer_config.py:2856", [](C c) { return graphs(c) && full(c); },
        full_graph},
-      {"core/transformer/transformer_config.py:2866",
-       [](C c) { return recomputes(c, "moe"); },
+      {"core/transformer/transformer_config.py:2866", [](C c) { return recomputes(c, "moe"); },
        [](C c) { return !graphs_modules(c) || !captures(c, "moe_router"); }},
       {"core/transformer/transformer_config.py:2879",
        [](C c) { return graphs(c) && recomputes(c, "core_attn"); },
@@ -322,7 +318,9 @@ const std::vector<ArgumentRule>& exchange_rules() {
       {"training/arguments.py:1028", [](C c) { return c.on("overlap_param_gather"); },
        [](C c) { return c.on("overlap_grad_reduce"); }},
       {"training/arguments.py:1477",
-       [](C c) { return (tp(c) > 1 || cp(c) > 1) && c.capability < 10 && !fsdp(c) && !ep_overlap(c); },
+       [](C c) {
+         return (tp(c) > 1 || cp(c) > 1) && c.capability < 10 && !fsdp(c) && !ep_overlap(c);
+       },
        [](C c) { return c.variable("CUDA_DEVICE_MAX_CONNECTIONS") == "1"; }},
       {"training/arguments.py:1166", fsdp,
        [](C c) { return c.variable("CUDA_DEVICE_MAX_CONNECTIONS") != "1"; }},
@@ -344,9 +342,7 @@ const std::vector<ArgumentRule>& precision_rules() {
       {"training/arguments.py:1096", [](C c) { return c.on("fp8_param_gather"); },
        [](C c) { return sharded(c) || fsdp(c); }},
       {"training/mixed_precision: mxfp8 weights",
-       [](C c) {
-         return c.on("fp8_param_gather") && c.text("fp8_recipe", "delayed") == "mxfp8";
-       },
+       [](C c) { return c.on("fp8_param_gather") && c.text("fp8_recipe", "delayed") == "mxfp8"; },
        [](C c) { return c.on("reuse_grad_buf_for_mxfp8_param_ag"); }},
       {"training/arguments.py:1210",
        [](C c) { return c.text("main_grads_dtype", "fp32") == "bf16" && c.on("bf16"); },
@@ -360,8 +356,7 @@ const std::vector<ArgumentRule>& precision_rules() {
                 c.given("main_grads_dtype") || c.given("main_params_dtype");
        },
        [](C c) { return c.on("use_precision_aware_optimizer"); }},
-      {"core/transformer/transformer_config.py:2422",
-       [](C c) { return c.on("squared_relu"); },
+      {"core/transformer/transformer_config.py:2422", [](C c) { return c.on("squared_relu"); },
        [](C c) { return c.off("bias_gelu_fusion"); }},
       {"core/transformer/transformer_config.py:2431",
        [](C c) { return !c.on("swiglu") && !c.on("squared_relu"); },
@@ -371,30 +366,6 @@ const std::vector<ArgumentRule>& precision_rules() {
 }
 
 }  // namespace
-
-bool Checked::on(const std::string& member) const { return text(member, "") == "True"; }
-bool Checked::off(const std::string& member) const { return text(member, "") == "False"; }
-bool Checked::given(const std::string& member) const { return arguments.count(member) > 0; }
-
-std::int64_t Checked::integer(const std::string& member, std::int64_t otherwise) const {
-  return given(member) ? std::stoll(arguments.at(member).front()) : otherwise;
-}
-
-std::string Checked::text(const std::string& member, const std::string& otherwise) const {
-  return given(member) ? arguments.at(member).front() : otherwise;
-}
-
-bool Checked::lists(const std::string& member, const std::string& word) const {
-  if (!given(member)) return false;
-  const auto& list = arguments.at(member);
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
-std::string Checked::variable(const std::string& name) const {
-  for (const auto& [variable, value] : environment)
-    if (variable == name) return value;
-  return {};
-}
 
 const std::vector<ArgumentRule>& argument_rules() {
   static const std::vector<ArgumentRule> all = [] {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Megatron-LM's own checks of its arguments, restated over an argument list: those that a plan and a
-// model can break. Written from NVIDIA/Megatron-LM@d98e8a64dd, apart from the export, to check it.
+// Megatron-LM's own checks of its arguments, restated over an argument list: those that a plan and
+// a model can break. Written from NVIDIA/Megatron-LM@d98e8a64dd, apart from the export, to check
+// it.
 #pragma once
 
 #include <string>

@@ -80,7 +80,8 @@ TEST(NcclTests, BadRowsAreNamed) {
 TEST(NcclTests, CsvIsOurTable) {
   const NcclRun run = parse_nccl_tests(data("all_reduce_new.txt"), "f", "", 0);
   const std::string csv = collective_csv({run}, "nccl-tests, f");
-  EXPECT_THAT(csv, StartsWith("# nccl-tests, f\ncollective,ranks,bytes,us\nall_reduce,8,8192,22.04\n"));
+  EXPECT_THAT(csv,
+              StartsWith("# nccl-tests, f\ncollective,ranks,bytes,us\nall_reduce,8,8192,22.04\n"));
   const CollectiveTable table = parse_collective_table(csv, "t.csv");
   const CollectiveSeries* series =
       nearest_series(table, static_cast<std::size_t>(Collective::all_reduce), 8);

@@ -18,7 +18,9 @@ class Dice {
   int power(int largest) { return 1 << below(largest + 1); }
   bool one_in(int n) { return below(n) == 0; }
   template <class Enum>
-  Enum pick(int count) { return static_cast<Enum>(below(count)); }
+  Enum pick(int count) {
+    return static_cast<Enum>(below(count));
+  }
 
  private:
   std::mt19937 engine_;
@@ -52,10 +54,18 @@ std::set<Enum> some(Dice& d, int count) {
 
 void roll_memory(Dice& d, const ModelSpec& m, Plan& p) {
   switch (d.below(5)) {
-    case 0: p.recompute_full = true; p.recompute_layers = d.one_in(2) ? d.below(4) : 0; break;
-    case 1: p.recompute = some<Module>(d, 7); break;
-    case 2: p.recompute = {d.pick<Module>(7)}; break;
-    default: break;
+    case 0:
+      p.recompute_full = true;
+      p.recompute_layers = d.one_in(2) ? d.below(4) : 0;
+      break;
+    case 1:
+      p.recompute = some<Module>(d, 7);
+      break;
+    case 2:
+      p.recompute = {d.pick<Module>(7)};
+      break;
+    default:
+      break;
   }
   if (d.one_in(4)) p.offload = some<Offload>(d, 7);
   if (d.one_in(12)) p.offload_layers = 1 + d.below(static_cast<int>(m.layers));
@@ -64,7 +74,9 @@ void roll_memory(Dice& d, const ModelSpec& m, Plan& p) {
 }
 
 void roll_rest(Dice& d, Plan& p) {
-  const auto state = [&] { return d.one_in(4) ? DType::bf16 : d.one_in(8) ? DType::fp8 : DType::fp32; };
+  const auto state = [&] {
+    return d.one_in(4) ? DType::bf16 : d.one_in(8) ? DType::fp8 : DType::fp32;
+  };
   p.micro_batch = d.power(1);
   p.microbatch_group = d.one_in(4) ? p.attention.pp * 2 : 0;
   p.sequence_parallel = !d.one_in(6);
@@ -83,7 +95,8 @@ void roll_rest(Dice& d, Plan& p) {
                .param_gather = !d.one_in(4),
                .tensor_parallel = d.one_in(4),
                .shared_expert = d.one_in(5)};
-  if (d.one_in(3)) p.optimizer = {state(), d.one_in(8) ? DType::bf16 : DType::fp32, state(), state()};
+  if (d.one_in(3))
+    p.optimizer = {state(), d.one_in(8) ? DType::bf16 : DType::fp32, state(), state()};
 }
 
 }  // namespace
