@@ -125,6 +125,12 @@ void write_precision(const ExportContext& c, Exported& out) {
                 "no mixed_precision recipe: set it to null in Python");
   }
   add(out, "mixed_precision", {recipe});
+  if (c.plan().precision == Precision::fp8) {
+    out.notes.push_back(
+        "that mixed_precision recipe keeps the first and the last layer in bf16; the prediction "
+        "does "
+        "not");
+  }
   if (is_fp8(c.plan().precision) && c.plan().precision != Precision::fp8_block &&
       (!c.plan().fp8_params || c.plan().sharding == Sharding::none)) {
     miss(out, "plan.fp8_params", c.plan().fp8_params ? "true" : "false",

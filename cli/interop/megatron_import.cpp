@@ -171,6 +171,11 @@ void read_pipeline(const ArgumentReader& r, ImportedRun& out) {
   if (p.attention.pp == 1) p.microbatch_group = 0;
 }
 
+// The rest of the world after three degrees, at least 1; degrees are at most 2^20.
+int rest_of(int gpus, std::int64_t a, std::int64_t b, std::int64_t c) {
+  return static_cast<int>(std::max<std::int64_t>(1, gpus / (a * b * c)));
+}
+
 void read_grids(const ArgumentReader& r, int gpus, ImportedRun& out) {
   PlanDocument& d = out.document;
   Plan& p = d.plan;
@@ -178,12 +183,11 @@ void read_grids(const ArgumentReader& r, int gpus, ImportedRun& out) {
   p.attention.cp = degree(r, "context_parallel_size", 1);
   const std::int64_t world = gpus > 0 ? gpus : r.required("world_size");
   d.gpus = static_cast<int>(std::min<std::int64_t>(world, 1 << 20));
-  const int model = p.attention.tp * p.attention.cp * p.attention.pp;
-  p.attention.dp = std::max(1, d.gpus / model);
+  p.attention.dp = rest_of(d.gpus, p.attention.tp, p.attention.cp, p.attention.pp);
   const bool moe = d.model.moe.has_value();
   p.expert.ep = moe ? degree(r, "expert_model_parallel_size", 1) : 1;
   p.expert.etp = moe ? degree(r, "expert_tensor_parallel_size", p.attention.tp) : 1;
-  p.expert.edp = std::max(1, d.gpus / (p.expert.ep * p.expert.etp * p.attention.pp));
+  p.expert.edp = rest_of(d.gpus, p.expert.ep, p.expert.etp, p.attention.pp);
   p.cp_comm = p.attention.cp == 1 ? CpComm::p2p
                                   : choice(r, "cp_comm_type", CpComm::p2p,
                                            {{"p2p", CpComm::p2p},
@@ -251,6 +255,8 @@ ImportedRun import_arguments(const Arguments& values, int gpus, const std::strin
   read_grids(r, gpus, out);
   read_rest(r, out);
   problems.throw_if_errors();
+  // The limits of a plan file hold here too: top-k over experts, a million heads.
+  static_cast<void>(read_plan_document(write_plan_document(d), where));
   return out;
 }
 

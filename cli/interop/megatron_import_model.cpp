@@ -50,7 +50,10 @@ void read_attention(R r, ModelSpec& m) {
     a.head_dim = r.integer("kv_channels").value_or(m.hidden / std::max<std::int64_t>(1, a.heads));
     a.qk_norm = r.is_on("qk_layernorm");
     const double share = r.number("rotary_percent").value_or(1.0);
-    if (share < 1.0) a.rotary_dim = std::llround(share * static_cast<double>(a.head_dim));
+    if (share < 0 || share > 1)
+      r.problem("rotary_percent", "must be from 0 to 1");
+    else if (share < 1.0)
+      a.rotary_dim = std::llround(share * static_cast<double>(a.head_dim));
   }
   const bool biases = !r.is_off("add_bias_linear");
   m.mlp_bias = biases;
@@ -72,7 +75,7 @@ void read_windows(R r, ModelSpec& m) {
   if (left.starts_with('(')) left.erase(0, 1);
   int reach = -1;
   const auto parsed = std::from_chars(left.data(), left.data() + left.size(), reach);
-  if (parsed.ec != std::errc() || reach < 0) {
+  if (parsed.ec != std::errc() || reach < 0 || reach >= 1 << 30) {
     r.problem("window_size", "'" + window.front() + "' is not (keys to the left, 0)");
     return;
   }

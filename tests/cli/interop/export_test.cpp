@@ -15,8 +15,7 @@
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"
 #include "core/plan/constraints.hpp"
-#include "core/plan/resolved_model.hpp"
-#include "core/spec/catalog.hpp"
+#include "tests/cli/interop/export_samples.hpp"
 #include "tests/cli/interop/megatron_rules.hpp"
 #include "tests/cli/interop/random_plans.hpp"
 
@@ -24,42 +23,12 @@ namespace pleat::interop_test {
 namespace {
 
 using namespace interop;
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 constexpr Target kTargets[] = {Target::megatron, Target::megatron_bridge, Target::torchtitan,
                                Target::deepspeed};
-
-PlanDocument sample(const std::string& model) {
-  PlanDocument d;
-  d.model_name = model;
-  d.model = load_model(model).model;
-  d.cluster = "h100-sxm";
-  d.gpus = 64;
-  d.workload = {.seq_len = 4096, .global_batch = 256};
-  d.plan.attention = {.tp = 2, .cp = 1, .dp = 8, .pp = 4};
-  d.plan.expert = {.etp = 1, .ep = 8, .edp = 2};
-  return d;
-}
-
-const Setting* find(const Exported& e, const std::string& name) {
-  const auto at = std::find_if(e.settings.begin(), e.settings.end(),
-                               [&](const Setting& s) { return s.name == name; });
-  return at == e.settings.end() ? nullptr : &*at;
-}
-
-std::vector<std::string> values_of(const Exported& e, const std::string& name) {
-  const Setting* s = find(e, name);
-  return s == nullptr ? std::vector<std::string>{"absent"} : s->values;
-}
-
-// The plan's exported words, read back by our own reader of files.
-ReadArguments read_back(const Exported& e, const FlagTable& table) {
-  return read_arguments(shell_words(export_text(Target::megatron, e, "a plan")), table);
-}
 
 TEST(ExportTables, EveryFieldOfAPlanIsHandledOnceByEveryTarget) {
   PlanDocument d = sample("mixtral-8x7b");
@@ -244,52 +213,6 @@ TEST(RoundTrip, RandomPlansComeBack) {
     ++compared;
   }
   EXPECT_GT(compared, 150);
-}
-
-TEST(RoundTrip, EveryExportedModelComesBack) {
-  const FlagTable table = load_flag_table();
-  std::set<std::string> refused;
-  int equal = 0;
-  for (const std::string& name : config_names(ConfigKind::model)) {
-    PlanDocument d = sample(name);
-    d.gpus = 8;
-    d.workload.seq_len = 1024;  // within the smallest table of positions
-    d.plan = Plan{};
-    d.plan.attention.dp = 8;
-    d.plan.expert.edp = 8;
-    Exported e;
-    try {
-      e = export_plan(Target::megatron, {d}, name);
-    } catch (const ConfigError&) {
-      refused.insert(name);
-      continue;
-    }
-    ModelSpec back = import_arguments(read_back(e, table).values, 8, name).document.model;
-    ModelSpec want = d.model;
-    back.name = want.name;
-    back.model_type = want.model_type;
-    // Remarks say what is lost.
-    for (const Remark& r : e.missing) {
-      if (r.field == "model.moe.normalize_top_k")
-        want.moe->normalize_top_k = back.moe->normalize_top_k;
-      if (r.field == "model.moe.latent_norm") want.moe->latent_norm = false;
-      if (r.field == "model.moe.router_bias") want.moe->router_bias = false;
-      if (r.field == "model.mtp_traits") want.mtp_traits = back.mtp_traits;
-    }
-    if (want.ffn == 0) want.ffn = back.ffn;  // nothing is that wide
-    if (want.mtp_layers == 0) want.mtp_traits = back.mtp_traits;
-    const auto& a = want.attention;
-    if (a.kind == AttentionKind::gqa && a.rotary_dim == a.head_dim) want.attention.rotary_dim = 0;
-    if (want.learned_positions > 0) want.attention.rope_theta = back.attention.rope_theta;
-    EXPECT_EQ(write_model(back).dump(), write_model(want).dump()) << name;
-    EXPECT_TRUE(back == want) << name;
-    equal += back == want;
-  }
-  EXPECT_GT(equal, 60);
-  EXPECT_THAT(refused, Contains("deepseek-v4-pro"));
-  EXPECT_THAT(refused, Contains("nemotron-h-56b"));
-  EXPECT_THAT(refused, Not(Contains("deepseek-v3")));
-  EXPECT_THAT(refused, Not(Contains("qwen3-next-80b-a3b")));
 }
 
 TEST(ExportBridge, WritesOverridesWithoutSizes) {
