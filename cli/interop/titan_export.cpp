@@ -36,18 +36,37 @@ void write_pp(C c, Exported& e) {
   add(e, "parallelism.pipeline_parallel_microbatch_size", std::int64_t{p.micro_batch});
 }
 
+// Embedding and loss each take the place of so many layers of their stage.
+std::int64_t less_layers(C c) { return splits_evenly(c) ? 0 : 1; }
+
 void write_vpp(C c, Exported& e) {
   if (c.plan().vpp == 1) return;
   const std::int64_t stages = std::int64_t{c.plan().attention.pp} * c.plan().vpp;
-  add(e, "parallelism.pipeline_parallel_layers_per_stage",
-      std::int64_t{(c.model().layers + stages - 1) / stages});
+  const std::int64_t counted = c.model().layers + 2 * less_layers(c);
+  add(e, "parallelism.pipeline_parallel_layers_per_stage", (counted + stages - 1) / stages);
 }
 
 void write_layout(C c, Exported& e) {
-  if (c.plan().attention.pp > 1 && (!c.plan().layout.empty() || !splits_evenly(c))) {
-    miss(e, "plan.layout", c.plan().layout.empty() ? "even" : c.plan().layout,
-         "torchtitan splits the layers itself, or by parallelism.module_fqns_per_model_part");
+  if (c.plan().attention.pp == 1) return;
+  if (c.plan().layout.empty()) {
+    add(e, "parallelism.pipeline_parallel_first_stage_less_layers", less_layers(c));
+    add(e, "parallelism.pipeline_parallel_last_stage_less_layers", less_layers(c));
+    return;
   }
+  miss(e, "plan.layout", c.plan().layout,
+       "torchtitan splits the layers itself, or by parallelism.module_fqns_per_model_part");
+}
+
+// One conversion of the linear layers, and of the experts where there are any.
+void convert(C c, Exported& e, const std::string& kind, const char* recipe) {
+  text(e, "training.mixed_precision_param", "bfloat16");
+  std::string converters = json_string("quantize.linear." + kind);
+  add(e, "quantize.linear." + kind + ".recipe_name", {json_string(recipe)});
+  if (is_moe(c)) {
+    converters += ", " + json_string("quantize.grouped_mm." + kind);
+    add(e, "quantize.grouped_mm." + kind + ".fqns", {"[\"experts\"]"});
+  }
+  add(e, "model.converters", {"[" + converters + "]"});
 }
 
 void write_precision(C c, Exported& e) {
@@ -57,13 +76,9 @@ void write_precision(C c, Exported& e) {
     case Precision::bf16:
       return text(e, "training.mixed_precision_param", "bfloat16");
     case Precision::fp8:
-      text(e, "training.mixed_precision_param", "bfloat16");
-      text(e, "quantize.linear.float8.recipe_name", "tensorwise");
-      return add(e, "model.converters", {"[\"quantize.linear.float8\"]"});
+      return convert(c, e, "float8", "tensorwise");
     case Precision::mxfp8:
-      text(e, "training.mixed_precision_param", "bfloat16");
-      text(e, "quantize.linear.mx.recipe_name", "mxfp8_cublas");
-      return add(e, "model.converters", {"[\"quantize.linear.mx\"]"});
+      return convert(c, e, "mx", "mxfp8_cublas");
     case Precision::fp16:
     case Precision::fp8_delayed:
     case Precision::fp8_block:

@@ -263,6 +263,23 @@ TEST(ExportTitan, WritesToml) {
   EXPECT_THAT(text, HasSubstr("# for torchtitan v0.2.2"));
 }
 
+TEST(ExportTitan, SplitsLayersAsThePlanDoes) {
+  PlanDocument d = sample("llama3-8b");  // 32 layers
+  d.plan.expert = {1, 1, 16};
+  d.plan.sharding = Sharding::none;
+  d.plan.vpp = 2;
+  Exported e = export_plan(Target::torchtitan, {d}, "plan");
+  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_layers_per_stage"), ElementsAre("4"));
+  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_first_stage_less_layers"),
+              ElementsAre("0"));
+  d.model.layers = 38;  // 40 places with embedding and loss
+  d.model.moe_layer.assign(38, false);
+  e = export_plan(Target::torchtitan, {d}, "plan");
+  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_layers_per_stage"), ElementsAre("5"));
+  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_first_stage_less_layers"),
+              ElementsAre("1"));
+}
+
 TEST(ExportTitan, RefusesOptimizerShardingAlone) {
   EXPECT_THROW(static_cast<void>(export_plan(Target::torchtitan, {sample("llama3-8b")}, "p")),
                ConfigError);
