@@ -65,6 +65,19 @@ TEST(Export, AnUnknownTargetIsNamed) {
   EXPECT_THAT(run.err, HasSubstr("megatorn"));
 }
 
+TEST(Export, AWinnerOfTheSearchCanBeExportedAndLaunched) {
+  const std::string file = test_folder() + "/best.json";
+  ASSERT_EQ(run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "64",
+                       "--seq-len", "4096", "--global-batch", "256", "-o", file})
+                .exit_code,
+            0);
+  for (const char* target : {"megatron", "megatron-bridge"})
+    EXPECT_EQ(run_pleat({"export", "--to", target, file}).exit_code, 0) << target;
+  const Said job = run_pleat({"launch", "--to", "mpirun", file});
+  EXPECT_EQ(job.exit_code, 0);
+  EXPECT_THAT(job.out, HasSubstr("-np 64"));
+}
+
 TEST(Output, KeepsWhatIsThereUnlessForced) {
   const std::string folder = made_folder("out"), file = folder + "/plan.sh";
   write_text(file, "mine");
