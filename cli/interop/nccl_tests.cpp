@@ -118,7 +118,10 @@ class Reader {
     const bool lists_rank = words.size() > 2 && words[1] == "Rank" && parse<int>(words[2]);
     if (lists_rank) rank(words);
     const std::size_t version = text.find("tests version ");
-    if (version != std::string::npos) version_ = words_of(text.substr(version + 14)).front();
+    if (version != std::string::npos) {
+      const std::vector<std::string> told = words_of(text.substr(version + 14));
+      if (!told.empty()) version_ = told.front();
+    }
     // "#  size  count  type  redop  root  time  algbw …": the columns of the rows below.
     std::vector<std::string> columns = words;
     if (columns.front() == "#")
