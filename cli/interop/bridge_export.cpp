@@ -55,6 +55,7 @@ constexpr Member kMembers[] = {
     {"--fine-grained-offloading-max-inflight-offloads",
      "model.fine_grained_offloading_max_inflight_offloads"},
     {"--cp-comm-type", "model.cp_comm_type"},
+    {"--hierarchical-context-parallel-sizes", "model.hierarchical_context_parallel_sizes"},
     {"--recompute-granularity", "model.recompute_granularity"},
     {"--recompute-method", "model.recompute_method"},
     {"--recompute-num-layers", "model.recompute_num_layers"},
@@ -92,7 +93,14 @@ constexpr TypeMember kTypes[] = {
     {"--exp-avg-sq-dtype", "plan.optimizer.exp_avg_sq", "optimizer.exp_avg_sq_dtype"},
     {"--megatron-fsdp-main-grads-dtype", "plan.optimizer.main_grads",
      "ddp.megatron_fsdp_main_grads_dtype"},
+    {"--megatron-fsdp-grad-comm-dtype", "plan.optimizer.grad_reduce",
+     "ddp.megatron_fsdp_grad_comm_dtype"},
 };
+
+const char* torch_name(const std::string& type) {
+  if (type == "fp32") return "float32";
+  return type == "bf16" ? "bfloat16" : "uint8";
+}
 
 const char* mixed_precision(Precision p) {
   switch (p) {
@@ -142,7 +150,8 @@ void write_precision(const ExportContext& c, Exported& out) {
 std::string joined(const Setting& s) {
   if (s.values.empty()) return "true";
   const bool is_list = s.name == "--recompute-modules" || s.name == "--offload-modules" ||
-                       s.name == "--cuda-graph-modules";
+                       s.name == "--cuda-graph-modules" ||
+                       s.name == "--hierarchical-context-parallel-sizes";
   return is_list ? fmt::format("[{}]", fmt::join(s.values, ",")) : s.values.front();
 }
 
@@ -178,8 +187,13 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
       continue;
     }
     if (s.name == "--grad-reduce-in-bf16") {  // the mixed_precision recipe would set it back
-      miss(out, "plan.optimizer.main_grads", "bf16",
-           "in Python: cfg.mixed_precision.grad_reduce_in_fp32 = False");
+      miss(out, narrow_reduction(c) ? "plan.optimizer.grad_reduce" : "plan.optimizer.main_grads",
+           "bf16", "in Python: cfg.mixed_precision.grad_reduce_in_fp32 = False");
+      continue;
+    }
+    if (s.name == "--accumulate-allreduce-grads-in-fp32") {
+      miss(out, "plan.optimizer.main_grads", "fp32",
+           "in Python: cfg.mixed_precision.grad_reduce_in_fp32 = True");
       continue;
     }
     if (s.name == "--no-check-for-nan-in-loss-and-grad")
@@ -187,7 +201,7 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
     if (const TypeMember* type = find(kTypes, s.name)) {
       miss(out, type->field, s.values.front(),
            fmt::format("a torch.dtype; in Python: cfg.{} = torch.{}", type->member,
-                       s.values.front() == "bf16" ? "bfloat16" : "uint8"));
+                       torch_name(s.values.front())));
       continue;
     }
     const Member* member = find(kMembers, s.name);

@@ -65,6 +65,7 @@ std::vector<FieldRule> make_fields() {
       {"plan.expert.ep", write_experts, nullptr},
       {"plan.expert.edp", nullptr, "world size over EP"},
       {"plan.vpp", nullptr, "1 without a pipeline"},
+      {"plan.schedule", nullptr, "of a pipeline"},
       {"plan.microbatch_group", nullptr, "of a pipeline"},
       {"plan.layout", nullptr, "of a pipeline"},
       {"plan.micro_batch", write_batch, nullptr},
@@ -82,7 +83,7 @@ std::vector<FieldRule> make_fields() {
        nullptr},
       {"plan.fsdp_group",
        [](C c, Exported& e) {
-         if (c.plan().fsdp_group > 0)
+         if (c.plan().sharding == Sharding::zero3 && c.plan().shard_instances() > 1)
            add(e, "zero_optimization.mics_shard_size", std::int64_t{c.plan().fsdp_group});
        },
        nullptr},
@@ -94,7 +95,11 @@ std::vector<FieldRule> make_fields() {
                      name_of(c.plan().cuda_graph)});
        },
        nullptr},
+      {"plan.fp8_dispatch", nullptr, "rows travel in the model's type; fp8 is refused"},
+      {"plan.fp8_combine", nullptr, "rows travel in the model's type; fp8 is refused"},
       {"plan.cp_comm", nullptr, "of context parallelism"},
+      {"plan.cp_a2a", nullptr, "of context parallelism"},
+      {"plan.optimizer_instances", nullptr, "1, anything else is refused"},
       {"plan.recompute", write_recompute, nullptr},
       {"plan.recompute_full", nullptr, "reported with plan.recompute"},
       {"plan.recompute_layers",
@@ -141,6 +146,18 @@ std::vector<FieldRule> make_fields() {
          miss_if(e, {c.plan().overlap.shared_expert, "plan.overlap.shared_expert", "true"});
        },
        nullptr},
+      {"plan.overlap.tile_level",
+       [](C c, Exported& e) {
+         miss_if(e, {c.plan().overlap.tile_level, "plan.overlap.tile_level", "true"});
+       },
+       nullptr},
+      {"plan.optimizer.grad_reduce",
+       [](C c, Exported& e) {  // its default would be the type of the weights
+         const auto& o = c.plan().optimizer;
+         add(e, "communication_data_type",
+             {json_string(std::string(name_of(o.grad_reduce.value_or(o.main_grads))))});
+       },
+       nullptr},
       {"plan.optimizer.main_grads",
        [](C c, Exported& e) {
          add(e, "data_types.grad_accum_dtype",
@@ -171,6 +188,12 @@ std::vector<FieldRule> make_fields() {
                      fmt::format("{}", c.workload().imbalance)});
        },
        nullptr},
+      {"workload.straggler_slowdown",
+       [](C c, Exported& e) {
+         miss_if(e, {c.workload().straggler_slowdown > 0, "workload.straggler_slowdown",
+                     fmt::format("{}", c.workload().straggler_slowdown)});
+       },
+       nullptr},
       {"cluster.name", nullptr, "the launcher's"},
       {"cluster.gpus",
        [](C c, Exported& e) { e.notes.push_back(fmt::format("world size {}", c.document.gpus)); },
@@ -194,13 +217,22 @@ std::vector<Refusal> make_refusals() {
        }},
       {"plan.dispatcher", "exchanges tokens by all-to-all", "alltoall", kDocs,
        [](C c) { return is_moe(c) && c.plan().dispatcher != Dispatcher::alltoall; }},
+      {"plan.fsdp_group", "shard groups (MiCS) are of ZeRO-3", "sharding zero3, or fsdp_group 0",
+       "deepspeed/runtime/engine.py",
+       [](C c) { return c.plan().sharding == Sharding::zero2 && c.plan().shard_instances() > 1; }},
+      {"plan.optimizer_instances", "optimizer states are sharded over all ranks", "1", kDocs,
+       [](C c) { return c.plan().optimizer_instances > 1; }},
+      {"plan.fp8_dispatch", "tokens travel to the experts in the model's type", "false", kDocs,
+       [](C c) { return c.plan().fp8_dispatch; }},
+      {"plan.fp8_combine", "rows travel back in the model's type", "false", kDocs,
+       [](C c) { return c.plan().fp8_combine; }},
       {"plan.offload", "keeps no lists of activations in host memory", "none", kDocs,
        [](C c) { return !c.plan().offload.empty() || c.plan().offload_layers > 0; }},
       {"plan.optimizer", "optimizer states are fp32, gradients fp32 or bf16", "fp32", kDocs,
        [](C c) {
-         OptimizerDTypes states = c.plan().optimizer;
-         if (states.main_grads == DType::bf16) states.main_grads = DType::fp32;
-         return states != OptimizerDTypes{};
+         const auto& o = c.plan().optimizer;
+         return o.main_grads == DType::fp8 || o.main_params != DType::fp32 ||
+                o.exp_avg != DType::fp32 || o.exp_avg_sq != DType::fp32;
        }},
   };
 }

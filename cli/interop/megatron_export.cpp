@@ -83,56 +83,6 @@ void write_fp8_params(C c, Exported& e) {
   if (c.plan().precision == Precision::mxfp8) add(e, "--reuse-grad-buf-for-mxfp8-param-ag");
 }
 
-void write_sharding(C c, Exported& e) {
-  const auto fsdp = [&](const char* strategy) {
-    add(e, "--use-megatron-fsdp");
-    add(e, "--use-distributed-optimizer");
-    add(e, "--data-parallel-sharding-strategy", {strategy});
-    add(e, "--ckpt-format", {"fsdp_dtensor"});
-    add(e, "--no-gradient-accumulation-fusion");
-  };
-  switch (c.plan().sharding) {
-    case Sharding::none:
-      return;
-    case Sharding::zero1:
-      return add(e, "--use-distributed-optimizer");
-    case Sharding::zero2:
-      return fsdp("optim_grads");
-    case Sharding::zero3:
-      return fsdp("optim_grads_params");
-  }
-}
-
-void write_fsdp_group(C c, Exported& e) {
-  const int group = c.plan().fsdp_group;
-  const int ranks = c.plan().attention.dp * c.plan().attention.cp;
-  if (!is_fsdp(c) || group == 0 || group == ranks) return;
-  add(e, "--num-distributed-optimizer-instances", std::int64_t{ranks / group});
-  add(e, "--outer-dp-sharding-strategy", {"no_shard"});
-}
-
-void write_dispatcher(C c, Exported& e) {
-  if (!is_moe(c)) return;
-  switch (c.plan().dispatcher) {
-    case Dispatcher::allgather:
-      return add(e, "--moe-token-dispatcher-type", {"allgather"});
-    case Dispatcher::alltoall:
-      return add(e, "--moe-token-dispatcher-type", {"alltoall"});
-    case Dispatcher::deepep:
-    case Dispatcher::hybridep:
-      add(e, "--moe-token-dispatcher-type", {"flex"});
-      add(e, "--moe-flex-dispatcher-backend", {name_of(c.plan().dispatcher)});
-  }
-}
-
-void write_dispatcher_sms(C c, Exported& e) {
-  if (c.plan().dispatcher_sms == 0) return;
-  if (uses_flex(c))
-    return add(e, "--moe-flex-dispatcher-num-sms", std::int64_t{c.plan().dispatcher_sms});
-  miss(e, "plan.dispatcher_sms", std::to_string(c.plan().dispatcher_sms),
-       "only deepep and hybridep have it");
-}
-
 void write_graph(C c, Exported& e) {
   const auto modules = [&](std::vector<std::string> list) {
     add(e, "--cuda-graph-impl", {"transformer_engine"});
@@ -153,18 +103,6 @@ void write_graph(C c, Exported& e) {
       add(e, "--no-check-for-nan-in-loss-and-grad");
       if (!c.plan().offload.empty())
         add(e, "--fine-grained-offloading-max-inflight-offloads", std::int64_t{1});
-  }
-}
-
-void write_cp_comm(C c, Exported& e) {
-  if (c.plan().attention.cp == 1) return;
-  switch (c.plan().cp_comm) {
-    case CpComm::p2p:
-      return add(e, "--cp-comm-type", {"p2p"});
-    case CpComm::all_gather:
-      return add(e, "--cp-comm-type", {"allgather"});
-    case CpComm::all_to_all:
-      return add(e, "--cp-comm-type", {"a2a"});
   }
 }
 
@@ -196,24 +134,6 @@ void write_fp8_attention(C c, Exported& e) {
   }
 }
 
-void write_param_gather(C c, Exported& e) {
-  // Nothing is gathered without a sharded optimizer.
-  if (c.plan().overlap.param_gather && c.plan().sharding != Sharding::none)
-    add(e, "--overlap-param-gather");
-}
-
-void write_main_grads(C c, Exported& e) {
-  if (narrow_optimizer(c)) add(e, "--use-precision-aware-optimizer");
-  if (c.plan().optimizer.main_grads == DType::fp32) return;
-  add(e, "--main-grads-dtype", {std::string(name_of(c.plan().optimizer.main_grads))});
-  add(e, "--grad-reduce-in-bf16");
-  if (is_fsdp(c)) add(e, "--megatron-fsdp-main-grads-dtype", {"bf16"});
-}
-
-void write_state(Exported& e, const char* flag, DType type) {
-  if (type != DType::fp32) add(e, flag, {std::string(name_of(type))});
-}
-
 void write_sequence(C c, Exported& e) {
   add(e, "--seq-length", c.workload().seq_len);
   add(e, "--max-position-embeddings", std::max(c.workload().seq_len, c.model().learned_positions));
@@ -231,6 +151,13 @@ void write_imbalance(C c, Exported& e) {
   if (c.workload().imbalance != 1.0) {
     miss(e, "workload.imbalance", fmt::format("{}", c.workload().imbalance),
          "an assumption about routing, not a setting");
+  }
+}
+
+void write_stragglers(C c, Exported& e) {
+  if (c.workload().straggler_slowdown > 0) {
+    miss(e, "workload.straggler_slowdown", fmt::format("{}", c.workload().straggler_slowdown),
+         "an assumption about the machines, not a setting");
   }
 }
 
@@ -276,6 +203,7 @@ std::vector<FieldRule> make_fields() {
        nullptr},
       {"plan.expert.edp", nullptr, "world size over ETP, EP and PP"},
       {"plan.vpp", write_vpp, nullptr},
+      {"plan.schedule", nullptr, "1f1b, anything else is refused"},
       {"plan.microbatch_group", write_group, nullptr},
       {"plan.layout", write_layout, nullptr},
       {"plan.micro_batch",
@@ -297,12 +225,7 @@ std::vector<FieldRule> make_fields() {
          if (c.plan().fp8_head) add(e, "--fp8-output-proj");
        },
        nullptr},
-      {"plan.sharding", write_sharding, nullptr},
-      {"plan.fsdp_group", write_fsdp_group, nullptr},
-      {"plan.dispatcher", write_dispatcher, nullptr},
-      {"plan.dispatcher_sms", write_dispatcher_sms, nullptr},
       {"plan.cuda_graph", write_graph, nullptr},
-      {"plan.cp_comm", write_cp_comm, nullptr},
       {"plan.recompute", write_recompute, nullptr},
       {"plan.recompute_full", write_recompute_full, nullptr},
       {"plan.recompute_layers", nullptr, "--recompute-num-layers of full recompute"},
@@ -316,42 +239,6 @@ std::vector<FieldRule> make_fields() {
       {"plan.flash_attention",
        [](C c, Exported& e) {
          if (!c.plan().flash_attention) add(e, "--attention-backend", {"unfused"});
-       },
-       nullptr},
-      {"plan.overlap.expert_parallel",
-       [](C c, Exported& e) {
-         if (c.plan().overlap.expert_parallel) add(e, "--overlap-moe-expert-parallel-comm");
-       },
-       nullptr},
-      {"plan.overlap.delay_wgrad",
-       [](C c, Exported& e) {
-         if (c.plan().overlap.delay_wgrad) add(e, "--delay-wgrad-compute");
-       },
-       nullptr},
-      {"plan.overlap.grad_reduce",
-       [](C c, Exported& e) {
-         if (c.plan().overlap.grad_reduce) add(e, "--overlap-grad-reduce");
-       },
-       nullptr},
-      {"plan.overlap.param_gather", write_param_gather, nullptr},
-      {"plan.overlap.tensor_parallel",
-       [](C c, Exported& e) {
-         if (c.plan().overlap.tensor_parallel) add(e, "--tp-comm-overlap");
-       },
-       nullptr},
-      {"plan.overlap.shared_expert",
-       [](C c, Exported& e) {
-         if (c.plan().overlap.shared_expert) add(e, "--moe-shared-expert-overlap");
-       },
-       nullptr},
-      {"plan.optimizer.main_grads", write_main_grads, nullptr},
-      {"plan.optimizer.main_params", nullptr, "fp32, anything else is refused"},
-      {"plan.optimizer.exp_avg",
-       [](C c, Exported& e) { write_state(e, "--exp-avg-dtype", c.plan().optimizer.exp_avg); },
-       nullptr},
-      {"plan.optimizer.exp_avg_sq",
-       [](C c, Exported& e) {
-         write_state(e, "--exp-avg-sq-dtype", c.plan().optimizer.exp_avg_sq);
        },
        nullptr},
       {"workload.routing", write_routing, nullptr},
@@ -368,6 +255,7 @@ std::vector<FieldRule> make_fields() {
        },
        nullptr},
       {"workload.imbalance", write_imbalance, nullptr},
+      {"workload.straggler_slowdown", write_stragglers, nullptr},
       {"cluster.name", write_connections, nullptr},
       {"cluster.gpus", write_world, nullptr},
   };
@@ -376,7 +264,12 @@ std::vector<FieldRule> make_fields() {
 }  // namespace
 
 const std::vector<FieldRule>& megatron_fields() {
-  static const std::vector<FieldRule> rules = make_fields();
+  static const std::vector<FieldRule> rules = [] {
+    std::vector<FieldRule> list = make_fields();
+    append_exchange_fields(list);
+    append_state_fields(list);
+    return list;
+  }();
   return rules;
 }
 

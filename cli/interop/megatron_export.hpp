@@ -24,6 +24,9 @@ void write_megatron_model(const ExportContext&, Exported&);
 [[nodiscard]] const std::vector<Refusal>& megatron_model_refusals();
 [[nodiscard]] const std::vector<Refusal>& megatron_plan_refusals();
 [[nodiscard]] const std::vector<FieldRule>& megatron_fields();
+// Parts of those rows: what ranks exchange; gradients and optimizer states.
+void append_exchange_fields(std::vector<FieldRule>&);
+void append_state_fields(std::vector<FieldRule>&);
 
 // "([0]*3+[1]*58)": a list of small integers as Megatron's frequency flags take it.
 [[nodiscard]] std::string pattern_text(const std::vector<int>& values);
@@ -35,6 +38,7 @@ void write_megatron_model(const ExportContext&, Exported&);
 [[nodiscard]] bool is_fp8(Precision);
 [[nodiscard]] bool keeps_fp8_weights(const ExportContext&);
 [[nodiscard]] bool narrow_optimizer(const ExportContext&);  // any state type but fp32
+[[nodiscard]] bool narrow_reduction(const ExportContext&);  // gradients narrower on the wire
 [[nodiscard]] bool has_dense_layer(const ModelSpec&);
 [[nodiscard]] bool splits_evenly(const ExportContext&);
 

@@ -118,15 +118,40 @@ DType state_type(const ArgumentReader& r, const char* member) {
 void read_optimizer(const ArgumentReader& r, ImportedRun& out) {
   const std::string kind = r.text("optimizer").value_or("adam");
   if (kind != "adam") out.ignored.push_back("optimizer " + kind);
-  OptimizerDTypes& o = out.document.plan.optimizer;
-  if (r.is_on("use_precision_aware_optimizer")) {
-    o = {.main_grads = state_type(r, "main_grads_dtype"),
-         .main_params = state_type(r, "main_params_dtype"),
-         .exp_avg = state_type(r, "exp_avg_dtype"),
-         .exp_avg_sq = state_type(r, "exp_avg_sq_dtype")};
-  } else if (r.is_on("grad_reduce_in_bf16")) {
-    o.main_grads = DType::bf16;
-  }
+  auto& o = out.document.plan.optimizer;
+  if (!r.is_on("use_precision_aware_optimizer")) return;
+  o.main_grads = state_type(r, "main_grads_dtype");
+  o.main_params = state_type(r, "main_params_dtype");
+  o.exp_avg = state_type(r, "exp_avg_dtype");
+  o.exp_avg_sq = state_type(r, "exp_avg_sq_dtype");
+}
+
+// Gradients are summed and sent in fp32 or in the type of the weights; only Megatron-FSDP has a
+// type for each.
+void read_gradients(const ArgumentReader& r, ImportedRun& out) {
+  Plan& p = out.document.plan;
+  const bool fp16 = p.precision == Precision::fp16;
+  const bool as_weights =
+      r.is_on("grad_reduce_in_bf16") || (fp16 && !r.is_on("accumulate_allreduce_grads_in_fp32"));
+  if (!as_weights) return;
+  p.optimizer.main_grads = p.precision == Precision::fp32 ? DType::fp32 : DType::bf16;
+  if (fp16) out.assumed.push_back("gradients in bf16, which are in fp16 in the run");
+  if (!r.is_on("use_megatron_fsdp")) return;
+  const auto type = [&](const char* member, DType otherwise) {
+    return choice(r, member, otherwise,
+                  {{"auto", otherwise},
+                   {"fp32", DType::fp32},
+                   {"torch.float32", DType::fp32},
+                   {"bf16", DType::bf16},
+                   {"torch.bfloat16", DType::bf16}});
+  };
+  p.optimizer.main_grads = type("megatron_fsdp_main_grads_dtype", p.optimizer.main_grads);
+  const DType sent = type("megatron_fsdp_grad_comm_dtype", p.optimizer.main_grads);
+  if (sent == p.optimizer.main_grads) return;
+  if (sent == DType::bf16)
+    p.optimizer.grad_reduce = sent;
+  else
+    out.ignored.push_back("megatron_fsdp_grad_comm_dtype fp32");
 }
 
 // What is only meaningful with something else keeps the plan's default without it.
@@ -176,6 +201,16 @@ int rest_of(int gpus, std::int64_t a, std::int64_t b, std::int64_t c) {
   return static_cast<int>(std::max<std::int64_t>(1, gpus / (a * b * c)));
 }
 
+// Ranks that exchange heads, then groups around the ring.
+void read_cp_groups(const ArgumentReader& r, Plan& p) {
+  const char* const member = "hierarchical_context_parallel_sizes";
+  const std::vector<std::string> sizes = r.list(member);
+  p.cp_a2a = degree(r, member, 1);
+  if (sizes.size() != 2 || std::to_string(p.attention.cp / p.cp_a2a) != sizes[1] ||
+      p.attention.cp % p.cp_a2a != 0)
+    r.problem(member, "must be two sizes whose product is the context-parallel size");
+}
+
 void read_grids(const ArgumentReader& r, int gpus, ImportedRun& out) {
   PlanDocument& d = out.document;
   Plan& p = d.plan;
@@ -193,7 +228,27 @@ void read_grids(const ArgumentReader& r, int gpus, ImportedRun& out) {
                                            {{"p2p", CpComm::p2p},
                                             {"allgather", CpComm::all_gather},
                                             {"all_gather", CpComm::all_gather},
-                                            {"a2a", CpComm::all_to_all}});
+                                            {"a2a", CpComm::all_to_all},
+                                            {"a2a+p2p", CpComm::a2a_p2p}});
+  if (p.cp_comm == CpComm::a2a_p2p) read_cp_groups(r, p);
+}
+
+// Copies of the sharded state; of FSDP each copy is a shard group.
+void read_instances(const ArgumentReader& r, ImportedRun& out) {
+  Plan& p = out.document.plan;
+  const int instances = degree(r, "num_distributed_optimizer_instances", 1);
+  const int ranks = p.attention.dp * p.attention.cp;
+  if (instances == 1 || p.sharding == Sharding::none) return;
+  if (p.sharding == Sharding::zero1)
+    p.optimizer_instances = instances;
+  else
+    p.fsdp_group = std::max(1, ranks / instances);
+  if (ranks % instances != 0)
+    r.problem("num_distributed_optimizer_instances",
+              fmt::format("does not divide the {} data-parallel ranks", ranks));
+  const std::string outer = r.text("outer_dp_sharding_strategy").value_or("no_shard");
+  if (p.sharding != Sharding::zero1 && outer != "no_shard")
+    out.ignored.push_back("outer_dp_sharding_strategy " + outer);
 }
 
 void read_rest(const ArgumentReader& r, ImportedRun& out) {
@@ -224,11 +279,10 @@ void read_rest(const ArgumentReader& r, ImportedRun& out) {
                       p.precision == Precision::mxfp8;
   // Without a sharded optimizer the flag is not allowed, and without fp8 it says nothing.
   p.fp8_params = !narrow || p.sharding == Sharding::none || r.is_on("fp8_param_gather");
-  const std::int64_t instances = sms("num_distributed_optimizer_instances");
-  if (instances > 1 && (p.sharding == Sharding::zero2 || p.sharding == Sharding::zero3))
-    p.fsdp_group = static_cast<int>(p.attention.dp * p.attention.cp / instances);
+  read_instances(r, out);
   read_overlap(r, p);
   read_optimizer(r, out);
+  read_gradients(r, out);
   if (r.is_on("optimizer_cpu_offload")) out.ignored.push_back("optimizer_cpu_offload");
 }
 

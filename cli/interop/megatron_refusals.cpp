@@ -52,6 +52,18 @@ std::vector<Refusal> make_refusals() {
       {"plan.optimizer.main_grads", "main gradients are fp32 or bf16 there", "fp32 or bf16",
        "training/arguments.py:3671",
        [](C c) { return c.plan().optimizer.main_grads == DType::fp8; }},
+      {"plan.optimizer.main_grads", "gradients are summed in fp32 or in the type of the weights",
+       "fp32", "core/distributed/distributed_data_parallel.py",
+       [](C c) {
+         return c.plan().optimizer.main_grads == DType::bf16 &&
+                (c.plan().precision == Precision::fp32 || c.plan().precision == Precision::fp16);
+       }},
+      {"plan.optimizer.grad_reduce", "gradients are sent in the type they are summed in",
+       "as main_grads, or sharding zero2 or zero3", "training/arguments.py:3053",
+       [](C c) { return narrow_reduction(c) && !is_fsdp(c); }},
+      {"plan.optimizer.grad_reduce", "gradients of fp16 weights, summed in fp32, are sent in fp32",
+       "as main_grads", "training/arguments.py:3069",
+       [](C c) { return narrow_reduction(c) && c.plan().precision == Precision::fp16; }},
       {"plan.optimizer", "optimizer states below fp32 need a distributed optimizer",
        "sharding zero1, zero2 or zero3", "core/optimizer/optimizer_config.py",
        [](C c) { return narrow_optimizer(c) && c.plan().sharding == Sharding::none; }},
@@ -106,6 +118,20 @@ std::vector<Refusal> make_refusals() {
                 c.plan().dispatcher == Dispatcher::alltoall && c.workload().capacity_factor > 0 &&
                 !c.workload().pad_to_capacity;
        }},
+      {"plan.schedule", "pipelines run 1F1B, interleaved or not", "1f1b",
+       "core/pipeline_parallel/schedules.py",
+       [](C c) { return c.plan().schedule != PipelineSchedule::one_f_one_b; }},
+      {"plan.dispatcher", "no dispatcher gathers between nodes and exchanges within them",
+       "allgather, alltoall, deepep or hybridep", "core/transformer/transformer_config.py:891",
+       [](C c) { return is_moe(c) && c.plan().dispatcher == Dispatcher::hierarchical; }},
+      {"plan.fp8_dispatch", "tokens travel to the experts in bf16, except with its ncclep backend",
+       "false", "core/transformer/transformer_config.py:1781",
+       [](C c) { return c.plan().fp8_dispatch; }},
+      {"plan.fp8_combine", "rows travel back from the experts in bf16", "false",
+       "core/transformer/transformer_config.py:1781", [](C c) { return c.plan().fp8_combine; }},
+      {"plan.overlap.tile_level", "no exchange is inside a grouped product",
+       "false, or overlap.expert_parallel", "core/transformer/moe/experts.py",
+       [](C c) { return c.plan().overlap.tile_level; }},
       {"plan.cp_comm", "sparse attention gathers its keys: context parallelism needs all_gather",
        "all_gather", "core/transformer/transformer_config.py:3170",
        [](C c) {

@@ -47,7 +47,16 @@ bool keeps_fp8_weights(const ExportContext& c) {
          c.plan().precision != Precision::fp8_block;
 }
 
-bool narrow_optimizer(const ExportContext& c) { return c.plan().optimizer != OptimizerDTypes{}; }
+bool narrow_optimizer(const ExportContext& c) {
+  const auto& o = c.plan().optimizer;
+  return o.main_grads != DType::fp32 || o.main_params != DType::fp32 || o.exp_avg != DType::fp32 ||
+         o.exp_avg_sq != DType::fp32;
+}
+
+bool narrow_reduction(const ExportContext& c) {
+  const auto& o = c.plan().optimizer;
+  return o.grad_reduce && *o.grad_reduce != o.main_grads;
+}
 
 bool has_dense_layer(const ModelSpec& m) {
   return !m.moe || std::find(m.moe_layer.begin(), m.moe_layer.end(), false) != m.moe_layer.end();

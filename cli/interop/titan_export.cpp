@@ -28,11 +28,21 @@ void write_dp(C c, Exported& e) {
   add(e, "parallelism.data_parallel_replicate_degree", std::int64_t{p.attention.dp / shard});
 }
 
+// Only DualPipeV pairs passes of two microbatches, and does so by default.
+void write_pairs(C c, Exported& e) {
+  const bool pairs = c.plan().overlap.expert_parallel;
+  if (c.plan().schedule == PipelineSchedule::dualpipe_v) {
+    add(e, "parallelism.pipeline_parallel_expert_parallel_overlap", {pairs ? "true" : "false"});
+  } else if (pairs) {
+    miss(e, "plan.overlap.expert_parallel", "true", "only the dualpipe-v schedule pairs passes");
+  }
+}
+
 void write_pp(C c, Exported& e) {
   const Plan& p = c.plan();
   add(e, "parallelism.pipeline_parallel_degree", std::int64_t{p.attention.pp});
   if (p.attention.pp == 1) return;
-  text(e, "parallelism.pipeline_parallel_schedule", p.vpp > 1 ? "Interleaved1F1B" : "1F1B");
+  text(e, "parallelism.pipeline_parallel_schedule", titan_schedule(p));
   add(e, "parallelism.pipeline_parallel_microbatch_size", std::int64_t{p.micro_batch});
 }
 
@@ -149,6 +159,7 @@ std::vector<FieldRule> make_fields() {
        nullptr},
       {"plan.expert.edp", nullptr, "dp_shard CP TP = EDP ETP EP"},
       {"plan.vpp", write_vpp, nullptr},
+      {"plan.schedule", nullptr, "pipeline_parallel_schedule, beside the degree"},
       {"plan.microbatch_group",
        [](C c, Exported& e) {
          miss_if(e, c.plan().microbatch_group > 0, "plan.microbatch_group",
@@ -176,7 +187,10 @@ std::vector<FieldRule> make_fields() {
        },
        nullptr},
       {"plan.dispatcher_sms", nullptr, "of dispatchers that are refused"},
+      {"plan.fp8_dispatch", nullptr, "rows travel in bf16; fp8 is refused"},
+      {"plan.fp8_combine", nullptr, "rows travel in bf16; fp8 is refused"},
       {"plan.cp_comm", write_cp_comm, nullptr},
+      {"plan.cp_a2a", nullptr, "of a2a+p2p, which is refused"},
       {"plan.recompute", write_recompute, nullptr},
       {"plan.recompute_full", nullptr, "activation_checkpoint.mode"},
       {"plan.recompute_layers",
@@ -207,12 +221,8 @@ std::vector<FieldRule> make_fields() {
        },
        nullptr},
       {"plan.fsdp_group", nullptr, "data_parallel_shard_degree"},
-      {"plan.overlap.expert_parallel",
-       [](C c, Exported& e) {
-         miss_if(e, c.plan().overlap.expert_parallel, "plan.overlap.expert_parallel", "true",
-                 "the DualPipeV schedule is the nearest");
-       },
-       nullptr},
+      {"plan.optimizer_instances", nullptr, "of zero1, which is refused"},
+      {"plan.overlap.expert_parallel", write_pairs, nullptr},
       {"plan.overlap.delay_wgrad",
        [](C c, Exported& e) {
          miss_if(e, c.plan().overlap.delay_wgrad, "plan.overlap.delay_wgrad", "true", "no setting");
@@ -233,6 +243,12 @@ std::vector<FieldRule> make_fields() {
          miss_if(e, c.plan().overlap.shared_expert, "plan.overlap.shared_expert", "true", kOwnWay);
        },
        nullptr},
+      {"plan.overlap.tile_level",
+       [](C c, Exported& e) {
+         miss_if(e, c.plan().overlap.tile_level, "plan.overlap.tile_level", "true", "no setting");
+       },
+       nullptr},
+      {"plan.optimizer.grad_reduce", nullptr, "fp32, anything else is refused"},
       {"plan.optimizer.main_grads", nullptr, "fp32, anything else is refused"},
       {"plan.optimizer.main_params", nullptr, "fp32, anything else is refused"},
       {"plan.optimizer.exp_avg", nullptr, "fp32, anything else is refused"},
@@ -257,6 +273,13 @@ std::vector<FieldRule> make_fields() {
                  "an assumption about routing, not a setting");
        },
        nullptr},
+      {"workload.straggler_slowdown",
+       [](C c, Exported& e) {
+         miss_if(e, c.workload().straggler_slowdown > 0, "workload.straggler_slowdown",
+                 fmt::format("{}", c.workload().straggler_slowdown),
+                 "an assumption about the machines, not a setting");
+       },
+       nullptr},
       {"cluster.name", nullptr, "the launcher's"},
       {"cluster.gpus",
        [](C c, Exported& e) { e.notes.push_back(fmt::format("world size {}", c.document.gpus)); },
@@ -264,55 +287,26 @@ std::vector<FieldRule> make_fields() {
   };
 }
 
-std::vector<Refusal> make_refusals() {
-  const char* const kConfig = "torchtitan/config/job_config.py";
-  return {
-      {"plan.precision", "has fp32, bf16, fp8 and mxfp8 only", "one of them", kConfig,
-       [](C c) {
-         const Precision p = c.plan().precision;
-         return p == Precision::fp16 || p == Precision::fp8_delayed || p == Precision::fp8_block ||
-                p == Precision::nvfp4;
-       }},
-      {"plan.sharding", "shards by FSDP2: optimizer states alone cannot be", "none, zero2 or zero3",
-       kConfig,
-       [](C c) { return c.plan().sharding == Sharding::zero1 && c.plan().attention.dp > 1; }},
-      {"plan.fsdp_group", "shard groups must be whole multiples of CP", "", kConfig,
-       [](C c) {
-         return is_fsdp(c) && c.plan().fsdp_group > 0 &&
-                c.plan().fsdp_group % c.plan().attention.cp != 0;
-       }},
-      {"plan.dispatcher", "exchanges tokens by all-to-all", "alltoall", kConfig,
-       [](C c) { return is_moe(c) && c.plan().dispatcher != Dispatcher::alltoall; }},
-      {"plan.cp_comm", "has ring and gather context parallelism", "p2p or all_gather", kConfig,
-       [](C c) { return c.plan().attention.cp > 1 && c.plan().cp_comm == CpComm::all_to_all; }},
-      {"plan.sequence_parallel", "tensor parallelism comes with sequence parallelism", "true",
-       kConfig, [](C c) { return c.plan().attention.tp > 1 && !c.plan().sequence_parallel; }},
-      {"plan.expert.etp", "is 1 or TP", "1 or TP", kConfig,
-       [](C c) {
-         return is_moe(c) && c.plan().expert.etp != 1 &&
-                c.plan().expert.etp != c.plan().attention.tp;
-       }},
-      {"plan.offload", "keeps no activations in host memory", "none", kConfig,
-       [](C c) { return !c.plan().offload.empty() || c.plan().offload_layers > 0; }},
-      {"plan.flash_attention", "always uses fused attention", "true", kConfig,
-       [](C c) { return !c.plan().flash_attention; }},
-      {"plan.optimizer", "optimizer states are fp32", "fp32", kConfig,
-       [](C c) { return narrow_optimizer(c); }},
-      {"workload.capacity_factor", "drops no tokens", "0", kConfig,
-       [](C c) { return is_moe(c) && c.workload().capacity_factor > 0; }},
-  };
-}
-
 }  // namespace
+
+const char* titan_schedule(const Plan& p) {
+  switch (p.schedule) {
+    case PipelineSchedule::one_f_one_b:
+      return p.vpp > 1 ? "Interleaved1F1B" : "1F1B";
+    case PipelineSchedule::zb_v:
+      return "ZBVZeroBubble";
+    case PipelineSchedule::dualpipe_v:
+      return "DualPipeV";
+    case PipelineSchedule::zb_h1:
+    case PipelineSchedule::dualpipe:
+      return nullptr;
+  }
+  return nullptr;
+}
 
 const std::vector<FieldRule>& titan_fields() {
   static const std::vector<FieldRule> rules = make_fields();
   return rules;
-}
-
-const std::vector<Refusal>& titan_refusals() {
-  static const std::vector<Refusal> list = make_refusals();
-  return list;
 }
 
 }  // namespace pleat::interop

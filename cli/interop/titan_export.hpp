@@ -9,6 +9,8 @@ namespace pleat::interop {
 
 inline constexpr const char* kTitanVersion = "v0.2.2 (2026-02-20)";
 
+// "ZBVZeroBubble"; null for orders that torchtitan has not.
+[[nodiscard]] const char* titan_schedule(const Plan&);
 [[nodiscard]] const std::vector<FieldRule>& titan_fields();
 [[nodiscard]] const std::vector<Refusal>& titan_refusals();
 

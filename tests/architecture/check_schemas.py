@@ -16,11 +16,8 @@ SCHEMAS = {
     "clusters": "cluster.schema.json",
     "profiles": "profile.schema.json",
     "plans": "plan.schema.json",
-<<<<<<< HEAD
     "rates": "rates.schema.json",
-=======
     "interop": "interop.schema.json",
->>>>>>> e47146e (Export of plans, job files, imports, diff and completion)
     "models": None,  # Hugging Face config.json
     "validation": None,
 }

@@ -32,6 +32,7 @@ constexpr Target kTargets[] = {Target::megatron, Target::megatron_bridge, Target
 
 TEST(ExportTables, EveryFieldOfAPlanIsHandledOnceByEveryTarget) {
   PlanDocument d = sample("mixtral-8x7b");
+  d.plan.optimizer.grad_reduce = DType::bf16;  // written where it is given
   std::set<std::string> fields;
   for (const auto& [path, value] : exported_fields(d)) fields.insert(path);
   ASSERT_GT(fields.size(), 40u);
@@ -95,6 +96,37 @@ TEST(ExportMegatron, SaysWhatHasNoCounterpart) {
               HasSubstr("# no counterpart: plan.fp8_attention = true: no flag"));
 }
 
+TEST(ExportMegatron, WritesShardGroupsAndGradientTypes) {
+  PlanDocument d = sample("mixtral-8x7b");
+  d.plan.attention = {.tp = 1, .cp = 8, .dp = 8, .pp = 1};
+  d.plan.expert = {.etp = 1, .ep = 8, .edp = 8};
+  d.plan.cp_comm = CpComm::a2a_p2p;
+  d.plan.cp_a2a = 2;
+  d.plan.optimizer_instances = 4;
+  Exported e = export_plan(Target::megatron, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "--cp-comm-type"), ElementsAre("a2a+p2p"));
+  EXPECT_THAT(values_of(e, "--hierarchical-context-parallel-sizes"), ElementsAre("2", "4"));
+  EXPECT_THAT(values_of(e, "--num-distributed-optimizer-instances"), ElementsAre("4"));
+  EXPECT_THAT(values_of(e, "--outer-dp-sharding-strategy"), ElementsAre("absent"));
+  EXPECT_THAT(values_of(e, "--grad-reduce-in-bf16"), ElementsAre("absent"));
+  d.plan.optimizer_instances = 1;
+  d.plan.sharding = Sharding::zero3;
+  d.plan.fsdp_group = 32;
+  d.plan.optimizer.grad_reduce = DType::bf16;
+  e = export_plan(Target::megatron, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "--num-distributed-optimizer-instances"), ElementsAre("2"));
+  EXPECT_THAT(values_of(e, "--outer-dp-sharding-strategy"), ElementsAre("no_shard"));
+  EXPECT_THAT(values_of(e, "--grad-reduce-in-bf16"), IsEmpty());
+  EXPECT_THAT(values_of(e, "--megatron-fsdp-main-grads-dtype"), ElementsAre("fp32"));
+  EXPECT_THAT(values_of(e, "--megatron-fsdp-grad-comm-dtype"), ElementsAre("bf16"));
+  EXPECT_THAT(values_of(e, "--use-precision-aware-optimizer"), ElementsAre("absent"));
+  e = export_plan(Target::megatron_bridge, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "model.hierarchical_context_parallel_sizes"), ElementsAre("[2,4]"));
+  ASSERT_EQ(e.missing.size(), 3u);
+  EXPECT_EQ(e.missing[2].text,
+            "a torch.dtype; in Python: cfg.ddp.megatron_fsdp_grad_comm_dtype = torch.bfloat16");
+}
+
 struct Refused {
   const char* path;
   void (*change)(PlanDocument&);
@@ -125,6 +157,18 @@ TEST(ExportMegatron, RefusesWhatItCannotRun) {
        [](PlanDocument& d) {
          d.plan.sequence_parallel = false;
          d.plan.expert = {.etp = 1, .ep = 1, .edp = 16};
+       }},
+      {"plan.schedule", [](PlanDocument& d) { d.plan.schedule = PipelineSchedule::zb_h1; }},
+      {"plan.dispatcher", [](PlanDocument& d) { d.plan.dispatcher = Dispatcher::hierarchical; }},
+      {"plan.fp8_dispatch", [](PlanDocument& d) { d.plan.fp8_dispatch = true; }},
+      {"plan.fp8_combine", [](PlanDocument& d) { d.plan.fp8_combine = true; }},
+      {"plan.overlap.tile_level", [](PlanDocument& d) { d.plan.overlap.tile_level = true; }},
+      {"plan.optimizer.grad_reduce",
+       [](PlanDocument& d) { d.plan.optimizer.grad_reduce = DType::bf16; }},
+      {"plan.optimizer.main_grads",
+       [](PlanDocument& d) {
+         d.plan.optimizer.main_grads = DType::bf16;
+         d.plan.precision = Precision::fp16;
        }},
   };
   for (const Refused& r : cases) {
@@ -191,6 +235,7 @@ Plan comparable(const PlanDocument& d) {
   if (!narrow || p.sharding == Sharding::none) p.fp8_params = true;
   if (p.sharding == Sharding::none) p.overlap.param_gather = true;
   if (p.fsdp_group == p.attention.dp * p.attention.cp) p.fsdp_group = 0;
+  if (p.optimizer.grad_reduce == p.optimizer.main_grads) p.optimizer.grad_reduce.reset();
   p.fp8_attention = false;  // no counterpart
   return p;
 }
@@ -213,113 +258,6 @@ TEST(RoundTrip, RandomPlansComeBack) {
     ++compared;
   }
   EXPECT_GT(compared, 150);
-}
-
-TEST(ExportBridge, WritesOverridesWithoutSizes) {
-  PlanDocument d = sample("mixtral-8x7b");
-  d.plan.precision = Precision::mxfp8;
-  d.plan.recompute = {Module::layernorm, Module::moe_act};
-  d.plan.vpp = 2;
-  d.plan.optimizer.exp_avg = DType::bf16;
-  const Exported e = export_plan(Target::megatron_bridge, {d}, "plan");
-  EXPECT_THAT(values_of(e, "model.tensor_model_parallel_size"), ElementsAre("2"));
-  EXPECT_THAT(values_of(e, "mixed_precision"), ElementsAre("bf16_with_mxfp8_mixed"));
-  EXPECT_THAT(values_of(e, "model.recompute_modules"), ElementsAre("[layernorm,moe_act]"));
-  EXPECT_THAT(values_of(e, "model.virtual_pipeline_model_parallel_size"), ElementsAre("2"));
-  EXPECT_THAT(values_of(e, "ddp.overlap_grad_reduce"), ElementsAre("true"));
-  EXPECT_THAT(values_of(e, "model.hidden_size"), ElementsAre("absent"));
-  ASSERT_EQ(e.missing.size(), 1u);
-  EXPECT_EQ(e.missing[0].text,
-            "a torch.dtype; in Python: cfg.optimizer.exp_avg_dtype = torch.bfloat16");
-}
-
-// A flag without an entry in the table of members would abort.
-TEST(ExportBridge, EveryFlagHasAMember) {
-  int exported = 0;
-  for (const PlanDocument& d : random_documents(8, 23)) {
-    try {
-      const Exported e = export_plan(Target::megatron_bridge, {d}, "plan");
-      for (const Setting& s : e.settings) EXPECT_EQ(s.values.size(), 1u) << s.name;
-      ++exported;
-    } catch (const ConfigError&) {
-    }
-  }
-  EXPECT_GT(exported, 200);
-}
-
-TEST(ExportTitan, WritesToml) {
-  PlanDocument d = sample("llama3-8b");
-  d.plan.attention = {.tp = 2, .cp = 2, .dp = 16, .pp = 1};
-  d.plan.expert = {1, 1, 64};
-  d.plan.sharding = Sharding::zero3;
-  d.plan.fsdp_group = 8;
-  d.plan.recompute_full = true;
-  const Exported e = export_plan(Target::torchtitan, {d}, "plan");
-  EXPECT_THAT(values_of(e, "parallelism.data_parallel_shard_degree"), ElementsAre("4"));
-  EXPECT_THAT(values_of(e, "parallelism.data_parallel_replicate_degree"), ElementsAre("4"));
-  const std::string text = export_text(Target::torchtitan, e, "t");
-  EXPECT_THAT(text, HasSubstr("[activation_checkpoint]\nmode = \"full\"\n"));
-  EXPECT_THAT(text, HasSubstr("[training]\nlocal_batch_size = 1\n"));
-  EXPECT_THAT(text, HasSubstr("# for torchtitan v0.2.2"));
-}
-
-TEST(ExportTitan, SplitsLayersAsThePlanDoes) {
-  PlanDocument d = sample("llama3-8b");  // 32 layers
-  d.plan.expert = {1, 1, 16};
-  d.plan.sharding = Sharding::none;
-  d.plan.vpp = 2;
-  Exported e = export_plan(Target::torchtitan, {d}, "plan");
-  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_layers_per_stage"), ElementsAre("4"));
-  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_first_stage_less_layers"),
-              ElementsAre("0"));
-  d.model.layers = 38;  // 40 places with embedding and loss
-  d.model.moe_layer.assign(38, false);
-  e = export_plan(Target::torchtitan, {d}, "plan");
-  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_layers_per_stage"), ElementsAre("5"));
-  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_first_stage_less_layers"),
-              ElementsAre("1"));
-}
-
-TEST(ExportTitan, RefusesOptimizerShardingAlone) {
-  EXPECT_THROW(static_cast<void>(export_plan(Target::torchtitan, {sample("llama3-8b")}, "p")),
-               ConfigError);
-}
-
-TEST(ExportDeepSpeed, WritesJson) {
-  PlanDocument d = sample("mixtral-8x7b");
-  d.gpus = 16;
-  d.plan.attention = {.tp = 2, .cp = 1, .dp = 8, .pp = 1};
-  d.plan.expert = {.etp = 1, .ep = 8, .edp = 2};
-  d.plan.sharding = Sharding::zero2;
-  const Exported e = export_plan(Target::deepspeed, {d}, "plan");
-  const JsonValue root = parse_json(export_text(Target::deepspeed, e, "t"), "ds");
-  EXPECT_EQ(*root.find("train_batch_size")->as_integer(), 256);
-  EXPECT_EQ(*root.find("gradient_accumulation_steps")->as_integer(), 32);
-  EXPECT_EQ(*root.find("zero_optimization")->find("stage")->as_integer(), 2);
-  EXPECT_EQ(*root.find("bf16")->find("enabled")->as_bool(), true);
-  EXPECT_EQ(*root.find("expert_parallel")->find("autoep_size")->as_integer(), 8);
-  d.plan.attention = {.tp = 2, .cp = 1, .dp = 4, .pp = 2};
-  d.plan.expert.edp = 1;
-  d.plan.sharding = Sharding::zero1;
-  EXPECT_THROW(static_cast<void>(export_plan(Target::deepspeed, {d}, "p")), ConfigError);
-}
-
-// The other targets write or refuse every legal plan, too.
-TEST(ExportOthers, NeverCrash) {
-  std::map<Target, int> exported;
-  for (const PlanDocument& d : random_documents(10, 31)) {
-    for (const Target target : {Target::torchtitan, Target::deepspeed}) {
-      try {
-        const Exported e = export_plan(target, {d}, "plan");
-        EXPECT_FALSE(export_text(target, e, "t").empty());
-        ++exported[target];
-      } catch (const ConfigError& e) {
-        EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
-      }
-    }
-  }
-  EXPECT_GT(exported[Target::torchtitan], 10);
-  EXPECT_GT(exported[Target::deepspeed], 10);
 }
 
 }  // namespace

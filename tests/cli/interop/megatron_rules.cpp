@@ -1,47 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/cli/interop/megatron_rules.hpp"
-
 #include <algorithm>
 
 #include "core/plan/layout.hpp"
+#include "tests/cli/interop/checked_words.hpp"
 
 namespace pleat::interop_test {
 namespace {
-
-using C = const Checked&;
-
-bool always(C) { return true; }
-
-std::int64_t tp(C c) { return c.integer("tensor_model_parallel_size", 1); }
-std::int64_t cp(C c) { return c.integer("context_parallel_size", 1); }
-std::int64_t pp(C c) { return c.integer("pipeline_model_parallel_size", 1); }
-std::int64_t ep(C c) { return c.integer("expert_model_parallel_size", 1); }
-std::int64_t etp(C c) { return c.integer("expert_tensor_parallel_size", tp(c)); }
-std::int64_t experts(C c) { return c.integer("num_experts", 0); }
-bool fsdp(C c) { return c.on("use_megatron_fsdp"); }
-bool sharded(C c) { return c.on("use_distributed_optimizer"); }
-bool selective(C c) { return c.text("recompute_granularity", "") == "selective"; }
-bool full(C c) { return c.text("recompute_granularity", "") == "full"; }
-bool recomputes(C c, const char* module) {
-  return selective(c) && c.lists("recompute_modules", module);
-}
-bool fp8(C c) { return c.given("fp8"); }
-bool fp4(C c) { return c.given("fp4"); }
-bool graphs(C c) { return c.text("cuda_graph_impl", "none") != "none"; }
-bool graphs_modules(C c) { return c.text("cuda_graph_impl", "none") == "transformer_engine"; }
-bool full_graph(C c) { return c.text("cuda_graph_impl", "none") == "full_iteration"; }
-bool captures(C c, const char* module) { return c.lists("cuda_graph_modules", module); }
-bool fine_offload(C c) { return c.on("fine_grained_activation_offloading"); }
-bool layer_offload(C c) { return c.integer("cpu_offloading_num_layers", 0) > 0; }
-bool ep_overlap(C c) { return c.on("overlap_moe_expert_parallel_comm"); }
-bool has_layout(C c) { return c.given("pipeline_model_parallel_layout"); }
-bool dsa(C c) { return c.text("experimental_attention_variant", "") == "dsa"; }
-bool gdn(C c) { return c.text("experimental_attention_variant", "") == "gated_delta_net"; }
-std::string dispatcher(C c) { return c.text("moe_token_dispatcher_type", "allgather"); }
-bool deepep(C c) {
-  return dispatcher(c) == "flex" && c.text("moe_flex_dispatcher_backend", "deepep") == "deepep";
-}
 
 std::int64_t virtual_stages(C c) {
   if (has_layout(c)) {
@@ -85,6 +50,24 @@ const std::vector<ArgumentRule>& size_rules() {
        [](C c) { return c.integer("hidden_size", 0) % c.integer("num_attention_heads", 1) == 0; }},
       {"training/arguments.py:1336", [](C c) { return cp(c) > 1; },
        [](C c) { return c.integer("seq_length", 0) % (2 * cp(c)) == 0; }},
+      {"training/arguments.py:582",
+       [](C c) { return c.given("hierarchical_context_parallel_sizes"); },
+       [](C c) {
+         std::int64_t product = 1;
+         for (const std::string& size : c.arguments.at("hierarchical_context_parallel_sizes"))
+           product *= std::stoll(size);
+         return product == cp(c);
+       }},
+      {"training/arguments.py:584", [](C c) { return c.text("cp_comm_type", "p2p") == "a2a+p2p"; },
+       [](C c) { return c.given("hierarchical_context_parallel_sizes"); }},
+      {"core/parallel_state.py: distributed optimizer instances", gives_instances,
+       [](C c) {
+         const std::int64_t n = c.integer("num_distributed_optimizer_instances", 1);
+         const std::int64_t ranks = c.world / (tp(c) * pp(c));
+         return ranks % n == 0 && (experts(c) == 0 || c.world / (etp(c) * ep(c) * pp(c)) % n == 0);
+       }},
+      {"core/distributed/distributed_data_parallel.py: distributed optimizer instances",
+       gives_instances, [](C c) { return sharded(c); }},
       {"training/arguments.py:1354", always,
        [](C c) { return c.integer("max_position_embeddings", 0) >= c.integer("seq_length", 0); }},
       {"training/arguments.py:1657", [](C c) { return ep(c) > 1; },
@@ -209,89 +192,6 @@ const std::vector<ArgumentRule>& pipeline_rules() {
   return rules;
 }
 
-const std::vector<ArgumentRule>& memory_rules() {
-  static const std::vector<ArgumentRule> rules{
-      {"training/arguments.py:1426", selective, [](C c) { return !c.given("recompute_method"); }},
-      {"core/transformer/transformer_config.py:1929", selective,
-       [](C c) { return !c.given("recompute_num_layers"); }},
-      {"core/transformer/transformer_config.py:1914", full,
-       [](C c) {
-         return c.given("recompute_method") && c.integer("recompute_num_layers", 0) > 0 &&
-                !c.given("recompute_modules");
-       }},
-      {"core/transformer/transformer_config.py:1965", [](C c) { return recomputes(c, "moe_act"); },
-       [](C c) { return c.on("moe_grouped_gemm"); }},
-      {"core/transformer/transformer_config.py:1970",
-       [](C c) { return recomputes(c, "mla_up_proj"); },
-       [](C c) { return c.on("multi_latent_attention"); }},
-      {"core/transformer/transformer_config.py:2003",
-       [](C c) { return fp8(c) && (recomputes(c, "moe_act") || recomputes(c, "layernorm")); },
-       [](C c) { return c.text("fp8_recipe", "delayed") != "delayed"; }},
-      {"core/transformer/transformer_config.py:1887", layer_offload,
-       [](C c) { return c.integer("cpu_offloading_num_layers", 0) < c.integer("num_layers", 0); }},
-      {"core/transformer/transformer_config.py:1892", layer_offload,
-       [](C c) { return pp(c) == 1; }},
-      {"core/transformer/transformer_config.py:1897", layer_offload,
-       [](C c) { return !c.given("recompute_granularity"); }},
-      {"core/transformer/transformer_config.py:2801", layer_offload,
-       [](C c) { return !graphs(c) || full_graph(c); }},
-      {"core/transformer/transformer_config.py:2128", fine_offload,
-       [](C c) { return !layer_offload(c) && c.given("offload_modules"); }},
-      {"core/transformer/transformer_config.py:2149",
-       [](C c) { return fine_offload(c) && c.lists("offload_modules", "attn_proj"); },
-       [](C c) { return c.lists("offload_modules", "core_attn"); }},
-      {"core/transformer/transformer_config.py:2169",
-       [](C c) { return fine_offload(c) && recomputes(c, "moe"); },
-       [](C c) {
-         return !c.lists("offload_modules", "expert_fc1") && !c.lists("offload_modules", "moe_act");
-       }},
-      {"core/transformer/transformer_config.py:2968",
-       [](C c) { return fine_offload(c) && full_graph(c); },
-       [](C c) { return c.given("fine_grained_offloading_max_inflight_offloads"); }},
-      {"training/arguments.py:1939", fine_offload,
-       [](C c) { return c.variable("NVTE_CPU_OFFLOAD_V1") == "1"; }},
-  };
-  return rules;
-}
-
-const std::vector<ArgumentRule>& graph_rules() {
-  static const std::vector<ArgumentRule> rules{
-      {"core/transformer/transformer_config.py:2794", full_graph,
-       [](C c) { return !c.given("cuda_graph_modules"); }},
-      {"core/transformer/transformer_config.py:2822",
-       [](C c) { return captures(c, "moe_preprocess"); },
-       [](C c) { return captures(c, "moe_router"); }},
-      {"core/transformer/transformer_config.py:2826",
-       [](C c) { return graphs_modules(c) && experts(c) <= 1; },
-       [](C c) { return !captures(c, "moe_router") && !captures(c, "moe"); }},
-      {"core/transformer/transformer_config.py:2849",
-       [](C c) {
-         return captures(c, "moe_preprocess") && !c.on("moe_pad_expert_input_to_capacity");
-       },
-       [](C c) { return dispatcher(c) != "alltoall" || !c.given("moe_expert_capacity_factor"); }},
-      {"core/transformer/transformer_config.py:2856", [](C c) { return graphs(c) && full(c); },
-       full_graph},
-      {"core/transformer/transformer_config.py:2866", [](C c) { return recomputes(c, "moe"); },
-       [](C c) { return !graphs_modules(c) || !captures(c, "moe_router"); }},
-      {"core/transformer/transformer_config.py:2879",
-       [](C c) { return graphs(c) && recomputes(c, "core_attn"); },
-       [](C c) { return c.text("attention_dropout", "0.1") == "0"; }},
-      {"training/arguments.py:1236", full_graph,
-       [](C c) { return c.off("check_for_nan_in_loss_and_grad"); }},
-      {"training/arguments.py:1969", full_graph,
-       [](C c) { return !c.given("cuda_graph_modules"); }},
-      {"training/arguments.py:1925",
-       [](C c) { return c.on("delay_wgrad_compute") && captures(c, "attn"); },
-       [](C c) { return c.off("add_bias_linear") && !c.on("add_qkv_bias"); }},
-      {"training/arguments.py:1919",
-       [](C c) {
-         return c.on("delay_wgrad_compute") && c.on("overlap_grad_reduce") && captures(c, "attn");
-       },
-       [](C c) { return !c.off("gradient_accumulation_fusion"); }},
-  };
-  return rules;
-}
-
 const std::vector<ArgumentRule>& exchange_rules() {
   static const std::vector<ArgumentRule> rules{
       {"core/transformer/transformer_config.py:3008",
@@ -326,41 +226,6 @@ const std::vector<ArgumentRule>& exchange_rules() {
        [](C c) { return c.variable("CUDA_DEVICE_MAX_CONNECTIONS") != "1"; }},
       {"training/arguments.py:1169", fsdp,
        [](C c) { return c.text("ckpt_format", "torch_dist") == "fsdp_dtensor"; }},
-  };
-  return rules;
-}
-
-const std::vector<ArgumentRule>& precision_rules() {
-  static const std::vector<ArgumentRule> rules{
-      {"training/arguments.py:1196", always, [](C c) { return !(c.on("fp16") && c.on("bf16")); }},
-      {"core/transformer/transformer_config.py:1582", always,
-       [](C c) { return !(fp8(c) && fp4(c)); }},
-      {"core/transformer/transformer_config.py:1571", [](C c) { return c.on("fp8_output_proj"); },
-       [](C c) { return fp8(c) && c.text("fp8_recipe", "delayed") == "mxfp8"; }},
-      {"core/transformer/transformer_config.py:1567", [](C c) { return c.on("fp8_param_gather"); },
-       fp8},
-      {"training/arguments.py:1096", [](C c) { return c.on("fp8_param_gather"); },
-       [](C c) { return sharded(c) || fsdp(c); }},
-      {"training/mixed_precision: mxfp8 weights",
-       [](C c) { return c.on("fp8_param_gather") && c.text("fp8_recipe", "delayed") == "mxfp8"; },
-       [](C c) { return c.on("reuse_grad_buf_for_mxfp8_param_ag"); }},
-      {"training/arguments.py:1210",
-       [](C c) { return c.text("main_grads_dtype", "fp32") == "bf16" && c.on("bf16"); },
-       [](C c) { return c.on("grad_reduce_in_bf16"); }},
-      {"core/optimizer/optimizer_config.py",
-       [](C c) { return c.on("use_precision_aware_optimizer"); },
-       [](C c) { return sharded(c) && c.text("optimizer", "adam") == "adam"; }},
-      {"core/optimizer/optimizer_config.py: states",
-       [](C c) {
-         return c.given("exp_avg_dtype") || c.given("exp_avg_sq_dtype") ||
-                c.given("main_grads_dtype") || c.given("main_params_dtype");
-       },
-       [](C c) { return c.on("use_precision_aware_optimizer"); }},
-      {"core/transformer/transformer_config.py:2422", [](C c) { return c.on("squared_relu"); },
-       [](C c) { return c.off("bias_gelu_fusion"); }},
-      {"core/transformer/transformer_config.py:2431",
-       [](C c) { return !c.on("swiglu") && !c.on("squared_relu"); },
-       [](C c) { return !c.off("add_bias_linear") || c.off("bias_gelu_fusion"); }},
   };
   return rules;
 }

@@ -33,5 +33,9 @@ struct ArgumentRule {
   bool (*holds)(const Checked&);
 };
 [[nodiscard]] const std::vector<ArgumentRule>& argument_rules();
+// Parts of them.
+[[nodiscard]] const std::vector<ArgumentRule>& memory_rules();
+[[nodiscard]] const std::vector<ArgumentRule>& graph_rules();
+[[nodiscard]] const std::vector<ArgumentRule>& precision_rules();
 
 }  // namespace pleat::interop_test

@@ -27,7 +27,10 @@ class Dice {
 };
 
 void roll_grids(Dice& d, const ModelSpec& m, Plan& p, int& gpus) {
-  p.attention = {.tp = d.power(3), .cp = d.one_in(3) ? 2 : 1, .dp = d.power(4), .pp = d.power(3)};
+  p.attention = {.tp = d.power(3),
+                 .cp = d.one_in(3) ? 1 << d.below(4) : 1,
+                 .dp = d.power(4),
+                 .pp = d.power(3)};
   gpus = p.world();
   if (m.moe) {
     p.expert.ep = d.power(4);
@@ -35,6 +38,7 @@ void roll_grids(Dice& d, const ModelSpec& m, Plan& p, int& gpus) {
   }
   p.expert.edp = std::max(1, gpus / (p.expert.ep * p.expert.etp * p.attention.pp));
   p.vpp = p.attention.pp > 1 && d.one_in(2) ? d.power(2) : 1;
+  if (p.attention.pp > 1 && d.one_in(8)) p.schedule = d.pick<PipelineSchedule>(5);
 }
 
 void roll_layout(Dice& d, const ModelSpec& m, Plan& p) {
@@ -70,7 +74,9 @@ void roll_memory(Dice& d, const ModelSpec& m, Plan& p) {
   if (d.one_in(4)) p.offload = some<Offload>(d, 7);
   if (d.one_in(12)) p.offload_layers = 1 + d.below(static_cast<int>(m.layers));
   p.sharding = d.pick<Sharding>(4);
-  if (d.one_in(3)) p.fsdp_group = d.power(3);
+  const bool shards = p.sharding == Sharding::zero2 || p.sharding == Sharding::zero3;
+  if (shards && d.one_in(2)) p.fsdp_group = d.power(3);
+  if (p.sharding == Sharding::zero1 && d.one_in(3)) p.optimizer_instances = d.power(2);
 }
 
 void roll_rest(Dice& d, Plan& p) {
@@ -81,10 +87,13 @@ void roll_rest(Dice& d, Plan& p) {
   p.microbatch_group = d.one_in(4) ? p.attention.pp * 2 : 0;
   p.sequence_parallel = !d.one_in(6);
   p.precision = d.one_in(2) ? Precision::bf16 : d.pick<Precision>(8);
-  p.dispatcher = d.pick<Dispatcher>(4);
+  p.dispatcher = d.one_in(12) ? Dispatcher::hierarchical : d.pick<Dispatcher>(4);
   p.dispatcher_sms = d.one_in(3) ? 16 + 4 * d.below(5) : 0;
   p.cuda_graph = d.one_in(2) ? CudaGraph::none : d.pick<CudaGraph>(4);
-  p.cp_comm = d.pick<CpComm>(3);
+  p.cp_comm = d.pick<CpComm>(4);
+  if (p.cp_comm == CpComm::a2a_p2p) p.cp_a2a = p.attention.cp / 2;
+  p.fp8_dispatch = p.expert.ep > 1 && d.one_in(20);
+  p.fp8_combine = p.expert.ep > 1 && d.one_in(20);
   p.flash_attention = !d.one_in(8);
   p.fp8_attention = d.one_in(5);
   p.fp8_head = d.one_in(5);
@@ -94,9 +103,15 @@ void roll_rest(Dice& d, Plan& p) {
                .grad_reduce = !d.one_in(5),
                .param_gather = !d.one_in(4),
                .tensor_parallel = d.one_in(4),
-               .shared_expert = d.one_in(5)};
-  if (d.one_in(3))
-    p.optimizer = {state(), d.one_in(8) ? DType::bf16 : DType::fp32, state(), state()};
+               .shared_expert = d.one_in(5),
+               .tile_level = d.one_in(20)};
+  if (d.one_in(3)) {
+    p.optimizer.main_grads = state();
+    if (d.one_in(8)) p.optimizer.main_params = DType::bf16;
+    p.optimizer.exp_avg = state();
+    p.optimizer.exp_avg_sq = state();
+  }
+  if (d.one_in(6)) p.optimizer.grad_reduce = DType::bf16;
 }
 
 }  // namespace
@@ -120,6 +135,7 @@ std::vector<PlanDocument> random_documents(int each, unsigned seed) {
       d.workload.global_batch =
           std::int64_t{d.plan.attention.dp} * d.plan.micro_batch * d.plan.attention.pp * 4;
       if (dice.one_in(6)) d.workload.capacity_factor = 1.25;
+      if (dice.one_in(8)) d.workload.straggler_slowdown = 0.02;
       d.workload.pad_to_capacity = d.workload.capacity_factor > 0 && dice.one_in(2);
       if (!violations({d.model, d.workload, d.plan, d.gpus}).empty()) continue;
       ++found;
