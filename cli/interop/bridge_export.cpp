@@ -63,6 +63,14 @@ constexpr Member kMembers[] = {
     {"--fine-grained-activation-offloading", "model.fine_grained_activation_offloading"},
     {"--offload-modules", "model.offload_modules"},
     {"--cpu-offloading-num-layers", "model.cpu_offloading_num_layers"},
+    {"--moe-paged-stash", "model.moe_paged_stash"},
+    {"--moe-paged-stash-buffer-size-factor-cuda", "model.moe_paged_stash_buffer_size_factor_cuda"},
+    {"--moe-expert-rank-capacity-factor", "model.moe_expert_rank_capacity_factor"},
+    {"--moe-use-grouped-tensor", "model.moe_use_grouped_tensor"},
+    {"--optimizer", "optimizer.optimizer"},
+    {"--optimizer-cpu-offload", "optimizer.optimizer_cpu_offload"},
+    {"--optimizer-offload-fraction", "optimizer.optimizer_offload_fraction"},
+    {"--overlap-cpu-optimizer-d2h-h2d", "optimizer.overlap_cpu_optimizer_d2h_h2d"},
     {"--attention-backend", "model.attention_backend"},
     {"--overlap-moe-expert-parallel-comm", "model.overlap_moe_expert_parallel_comm"},
     {"--delay-wgrad-compute", "model.delay_wgrad_compute"},
@@ -89,6 +97,7 @@ struct TypeMember {
 };
 constexpr TypeMember kTypes[] = {
     {"--main-grads-dtype", "plan.optimizer.main_grads", "optimizer.main_grads_dtype"},
+    {"--main-params-dtype", "plan.optimizer.main_params", "optimizer.main_params_dtype"},
     {"--exp-avg-dtype", "plan.optimizer.exp_avg", "optimizer.exp_avg_dtype"},
     {"--exp-avg-sq-dtype", "plan.optimizer.exp_avg_sq", "optimizer.exp_avg_sq_dtype"},
     {"--megatron-fsdp-main-grads-dtype", "plan.optimizer.main_grads",
@@ -99,6 +108,7 @@ constexpr TypeMember kTypes[] = {
 
 const char* torch_name(const std::string& type) {
   if (type == "fp32") return "float32";
+  if (type == "fp16") return "float16";
   return type == "bf16" ? "bfloat16" : "uint8";
 }
 

@@ -33,6 +33,13 @@ void write_experts(C c, Exported& e) {
   add(e, "expert_parallel.autoep_size", std::int64_t{c.plan().expert.ep});
 }
 
+void write_cpu_offload(C c, Exported& e) {
+  const double share = c.plan().optimizer.cpu_offload;
+  if (share <= 0) return;
+  add(e, "zero_optimization.offload_optimizer.device", {json_string("cpu")});
+  if (share < 1) add(e, "zero_optimization.offload_optimizer.ratio", share);
+}
+
 void write_recompute(C c, Exported& e) {
   if (!c.plan().recompute_full && c.plan().recompute.empty()) return;
   std::string what = c.plan().recompute_full ? "whole layers" : "";
@@ -108,6 +115,14 @@ std::vector<FieldRule> make_fields() {
                      std::to_string(c.plan().recompute_layers)});
        },
        nullptr},
+      {"plan.recompute_unit",
+       [](C c, Exported& e) {
+         miss_if(e, {c.plan().recompute_unit > 1, "plan.recompute_unit",
+                     std::to_string(c.plan().recompute_unit)});
+       },
+       nullptr},
+      {"plan.paged_stash.buffer", nullptr, "refused"},
+      {"plan.paged_stash.capacity", nullptr, "of a stash, which is refused"},
       {"plan.offload", nullptr, "refused"},
       {"plan.offload_layers", nullptr, "refused"},
       {"plan.flash_attention",
@@ -158,6 +173,30 @@ std::vector<FieldRule> make_fields() {
              {json_string(std::string(name_of(o.grad_reduce.value_or(o.main_grads))))});
        },
        nullptr},
+      {"plan.optimizer.kind",
+       [](C c, Exported& e) {
+         if (c.plan().optimizer.kind != OptimizerKind::adamw) {
+           miss(e, "plan.optimizer.kind", name_of(c.plan().optimizer.kind),
+                "given with its learning rate: optimizer.type, or in code");
+         }
+       },
+       nullptr},
+      {"plan.optimizer.state_offload",
+       [](C c, Exported& e) {
+         if (c.plan().optimizer.state_offload > 0) {
+           miss(e, "plan.optimizer.state_offload",
+                fmt::format("{}", c.plan().optimizer.state_offload),
+                "in code: engine.offload_states() and reload_states()");
+         }
+       },
+       nullptr},
+      {"plan.optimizer.cpu_offload", write_cpu_offload, nullptr},
+      {"plan.optimizer.cpu_offload_overlapped",
+       [](C c, Exported& e) {
+         miss_if(e, {c.plan().optimizer.cpu_offload_overlapped,
+                     "plan.optimizer.cpu_offload_overlapped", "true"});
+       },
+       nullptr},
       {"plan.optimizer.main_grads",
        [](C c, Exported& e) {
          add(e, "data_types.grad_accum_dtype",
@@ -186,6 +225,11 @@ std::vector<FieldRule> make_fields() {
        [](C c, Exported& e) {
          miss_if(e, {c.workload().imbalance != 1.0, "workload.imbalance",
                      fmt::format("{}", c.workload().imbalance)});
+       },
+       nullptr},
+      {"workload.documents",
+       [](C c, Exported& e) {
+         miss_if(e, {!c.workload().documents.empty(), "workload.documents", documents_text(c)});
        },
        nullptr},
       {"workload.straggler_slowdown",
@@ -228,6 +272,14 @@ std::vector<Refusal> make_refusals() {
        [](C c) { return c.plan().fp8_combine; }},
       {"plan.offload", "keeps no lists of activations in host memory", "none", kDocs,
        [](C c) { return !c.plan().offload.empty() || c.plan().offload_layers > 0; }},
+      {"plan.paged_stash", "keeps no stash of routed rows", "no stash", kDocs, has_stash},
+      {"plan.optimizer.cpu_offload", "the step on the CPU needs ZeRO, a part of it ZeRO-3",
+       "1 with zero1 or zero2, any share with zero3", kDocs,
+       [](C c) {
+         const double share = c.plan().optimizer.cpu_offload;
+         return share > 0 && c.plan().sharding != Sharding::zero3 &&
+                (share < 1 || c.plan().sharding == Sharding::none);
+       }},
       {"plan.optimizer", "optimizer states are fp32, gradients fp32 or bf16", "fp32", kDocs,
        [](C c) {
          const auto& o = c.plan().optimizer;

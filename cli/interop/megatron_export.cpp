@@ -117,7 +117,7 @@ void write_recompute_full(C c, Exported& e) {
   const int layers = c.plan().recompute_layers;
   add(e, "--recompute-granularity", {"full"});
   add(e, "--recompute-method", {layers == 0 ? "uniform" : "block"});
-  add(e, "--recompute-num-layers", std::int64_t{layers == 0 ? 1 : layers});
+  add(e, "--recompute-num-layers", std::int64_t{layers == 0 ? c.plan().recompute_unit : layers});
 }
 
 void write_offload(C c, Exported& e) {
@@ -125,6 +125,15 @@ void write_offload(C c, Exported& e) {
   add(e, "--fine-grained-activation-offloading");
   add(e, "--offload-modules", names(c.plan().offload));
   e.environment.emplace_back("NVTE_CPU_OFFLOAD_V1", "1");
+}
+
+// The rank's capacity needs one of two ways to run the experts; this one has no further demands.
+void write_stash(C c, Exported& e) {
+  if (!has_stash(c)) return;
+  add(e, "--moe-paged-stash");
+  add(e, "--moe-paged-stash-buffer-size-factor-cuda", c.plan().paged_stash.buffer);
+  add(e, "--moe-expert-rank-capacity-factor", c.plan().paged_stash.capacity);
+  add(e, "--moe-use-grouped-tensor");
 }
 
 void write_fp8_attention(C c, Exported& e) {
@@ -152,6 +161,12 @@ void write_imbalance(C c, Exported& e) {
     miss(e, "workload.imbalance", fmt::format("{}", c.workload().imbalance),
          "an assumption about routing, not a setting");
   }
+}
+
+void write_documents(C c, Exported& e) {
+  if (c.workload().documents.empty()) return;
+  miss(e, "workload.documents", documents_text(c),
+       "the data set packs them, and attention's masks");
 }
 
 void write_stragglers(C c, Exported& e) {
@@ -229,6 +244,9 @@ std::vector<FieldRule> make_fields() {
       {"plan.recompute", write_recompute, nullptr},
       {"plan.recompute_full", write_recompute_full, nullptr},
       {"plan.recompute_layers", nullptr, "--recompute-num-layers of full recompute"},
+      {"plan.recompute_unit", nullptr, "--recompute-num-layers of full recompute"},
+      {"plan.paged_stash.buffer", write_stash, nullptr},
+      {"plan.paged_stash.capacity", nullptr, "--moe-expert-rank-capacity-factor, of the stash"},
       {"plan.offload", write_offload, nullptr},
       {"plan.offload_layers",
        [](C c, Exported& e) {
@@ -254,6 +272,7 @@ std::vector<FieldRule> make_fields() {
            add(e, "--moe-pad-expert-input-to-capacity");
        },
        nullptr},
+      {"workload.documents", write_documents, nullptr},
       {"workload.imbalance", write_imbalance, nullptr},
       {"workload.straggler_slowdown", write_stragglers, nullptr},
       {"cluster.name", write_connections, nullptr},

@@ -31,6 +31,9 @@ void append_state_fields(std::vector<FieldRule>&);
 // "([0]*3+[1]*58)": a list of small integers as Megatron's frequency flags take it.
 [[nodiscard]] std::string pattern_text(const std::vector<int>& values);
 
+// "[512, 4096]".
+[[nodiscard]] std::string documents_text(const ExportContext&);
+
 // What several files ask about a plan or model.
 [[nodiscard]] bool is_moe(const ExportContext&);
 [[nodiscard]] bool uses_flex(const ExportContext&);  // deepep or hybridep
@@ -38,6 +41,8 @@ void append_state_fields(std::vector<FieldRule>&);
 [[nodiscard]] bool is_fp8(Precision);
 [[nodiscard]] bool keeps_fp8_weights(const ExportContext&);
 [[nodiscard]] bool narrow_optimizer(const ExportContext&);  // any state type but fp32
+[[nodiscard]] bool precision_aware(const ExportContext&);   // states narrow or on the host
+[[nodiscard]] bool has_stash(const ExportContext&);
 [[nodiscard]] bool narrow_reduction(const ExportContext&);  // gradients narrower on the wire
 [[nodiscard]] bool has_dense_layer(const ModelSpec&);
 [[nodiscard]] bool splits_evenly(const ExportContext&);

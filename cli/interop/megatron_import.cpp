@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/interop/argument_reader.hpp"
 #include "cli/interop/megatron_import_model.hpp"
@@ -98,8 +99,14 @@ void read_recompute(const ArgumentReader& r, ImportedRun& out) {
   const std::string granularity = r.text("recompute_granularity").value_or("");
   if (granularity == "full") {
     p.recompute_full = true;
+    const auto layers = [&](std::int64_t otherwise) {
+      const std::int64_t n = r.integer("recompute_num_layers").value_or(otherwise);
+      return static_cast<int>(std::min<std::int64_t>(n, 1 << 16));
+    };
     if (r.text("recompute_method") == "block")
-      p.recompute_layers = static_cast<int>(r.integer("recompute_num_layers").value_or(0));
+      p.recompute_layers = layers(0);
+    else
+      p.recompute_unit = std::max(1, layers(1));
   } else if (granularity == "selective") {
     read_modules(r, "recompute_modules", 7, p.recompute, out);
     if (r.list("recompute_modules").empty()) p.recompute = {Module::core_attn};
@@ -110,18 +117,32 @@ DType state_type(const ArgumentReader& r, const char* member) {
   const std::string word = r.text(member).value_or("fp32");
   if (word == "fp32" || word == "torch.float32") return DType::fp32;
   if (word == "bf16" || word == "torch.bfloat16") return DType::bf16;
+  if (word == "fp16" || word == "torch.float16") return DType::fp16;
   if (word == "fp8" || word == "torch.uint8") return DType::fp8;
-  r.problem(member, "'" + word + "' has no counterpart in a plan", "fp32, bf16 or fp8");
+  r.problem(member, "'" + word + "' has no counterpart in a plan", "fp32, bf16, fp16 or fp8");
   return DType::fp32;
 }
 
 void read_optimizer(const ArgumentReader& r, ImportedRun& out) {
   const std::string kind = r.text("optimizer").value_or("adam");
-  if (kind != "adam") out.ignored.push_back("optimizer " + kind);
   auto& o = out.document.plan.optimizer;
+  if (kind == "sgd")
+    o.kind = OptimizerKind::sgd;
+  else if (kind == "muon" || kind == "dist_muon")
+    o.kind = OptimizerKind::muon;
+  else if (kind != "adam")
+    out.ignored.push_back("optimizer " + kind);
+  if (kind == "dist_muon") out.document.plan.sharding = Sharding::zero1;
+  if (r.is_on("offload_optimizer_states")) out.ignored.push_back("offload_optimizer_states");
+  if (r.is_on("optimizer_cpu_offload")) {
+    o.cpu_offload = r.number("optimizer_offload_fraction").value_or(1);
+    o.cpu_offload_overlapped = r.is_on("overlap_cpu_optimizer_d2h_h2d");
+  }
   if (!r.is_on("use_precision_aware_optimizer")) return;
   o.main_grads = state_type(r, "main_grads_dtype");
   o.main_params = state_type(r, "main_params_dtype");
+  if (o.main_params == DType::fp32)
+    out.assumed.push_back("main parameters whole in fp32, not remainders beside bf16 weights");
   o.exp_avg = state_type(r, "exp_avg_dtype");
   o.exp_avg_sq = state_type(r, "exp_avg_sq_dtype");
 }
@@ -251,6 +272,14 @@ void read_instances(const ArgumentReader& r, ImportedRun& out) {
     out.ignored.push_back("outer_dp_sharding_strategy " + outer);
 }
 
+// A negative factor is over the largest rows that were seen, which a plan does not say.
+void read_stash(const ArgumentReader& r, Plan& p) {
+  if (!r.is_on("moe_paged_stash")) return;
+  p.paged_stash.buffer =
+      std::abs(r.number("moe_paged_stash_buffer_size_factor_cuda").value_or(1.1));
+  p.paged_stash.capacity = r.number("moe_expert_rank_capacity_factor").value_or(1);
+}
+
 void read_rest(const ArgumentReader& r, ImportedRun& out) {
   Plan& p = out.document.plan;
   const bool moe = out.document.model.moe.has_value();
@@ -283,7 +312,7 @@ void read_rest(const ArgumentReader& r, ImportedRun& out) {
   read_overlap(r, p);
   read_optimizer(r, out);
   read_gradients(r, out);
-  if (r.is_on("optimizer_cpu_offload")) out.ignored.push_back("optimizer_cpu_offload");
+  read_stash(r, p);
 }
 
 }  // namespace

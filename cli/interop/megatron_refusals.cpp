@@ -46,9 +46,30 @@ bool has_attention_bias(const ModelSpec& m) {
 
 std::vector<Refusal> make_refusals() {
   return {
-      {"plan.optimizer.main_params", "main parameters are fp32 or fp16 there", "fp32",
+      {"plan.optimizer.main_params", "main parameters are fp32, fp16 or remainders there", "fp32",
        "training/arguments.py:3673",
-       [](C c) { return c.plan().optimizer.main_params != DType::fp32; }},
+       [](C c) {
+         const DType type = c.plan().optimizer.main_params;
+         return type != DType::fp32 && type != DType::fp16 && type != DType::remainder16;
+       }},
+      {"plan.optimizer.kind", "has no such optimizer", "adamw, sgd or muon",
+       "training/arguments.py:2913",
+       [](C c) { return c.plan().optimizer.kind == OptimizerKind::lamb; }},
+      {"plan.optimizer.kind", "states below fp32 and the step on the CPU are Adam's", "adamw",
+       "core/optimizer/optimizer_config.py",
+       [](C c) { return precision_aware(c) && c.plan().optimizer.kind != OptimizerKind::adamw; }},
+      {"plan.optimizer.state_offload", "the states of a step on the GPU stay on the GPU",
+       "0, or cpu_offload", "training/arguments.py:2918",
+       [](C c) { return c.plan().optimizer.state_offload > 0; }},
+      {"plan.optimizer.cpu_offload", "a step on the CPU excludes weights that are kept in fp8",
+       "fp8_params false, or precision fp8_delayed", "training/arguments.py:1889",
+       [](C c) {
+         return c.plan().optimizer.cpu_offload > 0 && keeps_fp8_weights(c) &&
+                c.plan().precision != Precision::fp8_delayed;
+       }},
+      {"plan.paged_stash", "a stash needs the hybridep dispatcher", "hybridep, or no stash",
+       "core/transformer/transformer_config.py:1870",
+       [](C c) { return has_stash(c) && c.plan().dispatcher != Dispatcher::hybridep; }},
       {"plan.optimizer.main_grads", "main gradients are fp32 or bf16 there", "fp32 or bf16",
        "training/arguments.py:3671",
        [](C c) { return c.plan().optimizer.main_grads == DType::fp8; }},
@@ -64,9 +85,9 @@ std::vector<Refusal> make_refusals() {
       {"plan.optimizer.grad_reduce", "gradients of fp16 weights, summed in fp32, are sent in fp32",
        "as main_grads", "training/arguments.py:3069",
        [](C c) { return narrow_reduction(c) && c.plan().precision == Precision::fp16; }},
-      {"plan.optimizer", "optimizer states below fp32 need a distributed optimizer",
+      {"plan.optimizer", "states below fp32 or on the CPU need a distributed optimizer",
        "sharding zero1, zero2 or zero3", "core/optimizer/optimizer_config.py",
-       [](C c) { return narrow_optimizer(c) && c.plan().sharding == Sharding::none; }},
+       [](C c) { return precision_aware(c) && c.plan().sharding == Sharding::none; }},
       {"plan.overlap.param_gather", "needs grad_reduce too", "both or neither",
        "training/arguments.py:1028",
        [](C c) {

@@ -44,7 +44,7 @@ void write_param_gather(C c, Exported& e) {
 }
 
 void write_main_grads(C c, Exported& e) {
-  if (narrow_optimizer(c)) add(e, "--use-precision-aware-optimizer");
+  if (precision_aware(c)) add(e, "--use-precision-aware-optimizer");
   if (c.plan().optimizer.main_grads == DType::fp32) {
     // bf16 and fp32 runs do so by themselves; without it fp16 runs sum in fp16.
     if (c.plan().precision == Precision::fp16) add(e, "--accumulate-allreduce-grads-in-fp32");
@@ -53,6 +53,29 @@ void write_main_grads(C c, Exported& e) {
   add(e, "--main-grads-dtype", {std::string(name_of(c.plan().optimizer.main_grads))});
   add(e, "--grad-reduce-in-bf16");
   if (is_fsdp(c)) add(e, "--megatron-fsdp-main-grads-dtype", {"bf16"});
+}
+
+void write_kind(C c, Exported& e) {
+  switch (c.plan().optimizer.kind) {
+    case OptimizerKind::adamw:  // the default
+      return;
+    case OptimizerKind::sgd:
+    case OptimizerKind::muon:
+      return add(e, "--optimizer", {name_of(c.plan().optimizer.kind)});
+    case OptimizerKind::lamb:
+      return;  // refused
+  }
+}
+
+// Beside bf16 weights TransformerEngine keeps 16-bit remainders of fp32 parameters unasked.
+void write_main_params(C c, Exported& e) {
+  if (c.plan().optimizer.main_params == DType::fp16) add(e, "--main-params-dtype", {"fp16"});
+}
+
+void write_cpu_offload(C c, Exported& e) {
+  if (c.plan().optimizer.cpu_offload <= 0) return;
+  add(e, "--optimizer-cpu-offload");
+  add(e, "--optimizer-offload-fraction", c.plan().optimizer.cpu_offload);
 }
 
 // Megatron-FSDP sums and sends in types of its own, where nothing says fp32 for both.
@@ -80,9 +103,17 @@ void append_state_fields(std::vector<FieldRule>& list) {
        },
        nullptr},
       {"plan.overlap.param_gather", write_param_gather, nullptr},
+      {"plan.optimizer.kind", write_kind, nullptr},
+      {"plan.optimizer.state_offload", nullptr, "0, anything else is refused"},
+      {"plan.optimizer.cpu_offload", write_cpu_offload, nullptr},
+      {"plan.optimizer.cpu_offload_overlapped",
+       [](C c, Exported& e) {
+         if (c.plan().optimizer.cpu_offload_overlapped) add(e, "--overlap-cpu-optimizer-d2h-h2d");
+       },
+       nullptr},
       {"plan.optimizer.main_grads", write_main_grads, nullptr},
       {"plan.optimizer.grad_reduce", write_grad_reduce, nullptr},
-      {"plan.optimizer.main_params", nullptr, "fp32, anything else is refused"},
+      {"plan.optimizer.main_params", write_main_params, nullptr},
       {"plan.optimizer.exp_avg",
        [](C c, Exported& e) { write_state(e, "--exp-avg-dtype", c.plan().optimizer.exp_avg); },
        nullptr},

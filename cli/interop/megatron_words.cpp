@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small questions and words that the Megatron-LM export asks and writes in several places.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -53,6 +54,12 @@ bool narrow_optimizer(const ExportContext& c) {
          o.exp_avg_sq != DType::fp32;
 }
 
+bool precision_aware(const ExportContext& c) {
+  return narrow_optimizer(c) || c.plan().optimizer.cpu_offload > 0;
+}
+
+bool has_stash(const ExportContext& c) { return c.plan().paged_stash.buffer > 0; }
+
 bool narrow_reduction(const ExportContext& c) {
   const auto& o = c.plan().optimizer;
   return o.grad_reduce && *o.grad_reduce != o.main_grads;
@@ -77,6 +84,10 @@ std::string pattern_text(const std::vector<int>& values) {
     i = end;
   }
   return text + ")";
+}
+
+std::string documents_text(const ExportContext& c) {
+  return fmt::format("[{}]", fmt::join(c.workload().documents, ", "));
 }
 
 }  // namespace pleat::interop

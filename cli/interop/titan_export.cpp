@@ -199,6 +199,14 @@ std::vector<FieldRule> make_fields() {
                  std::to_string(c.plan().recompute_layers), "all layers or none");
        },
        nullptr},
+      {"plan.recompute_unit",
+       [](C c, Exported& e) {
+         miss_if(e, c.plan().recompute_unit > 1, "plan.recompute_unit",
+                 std::to_string(c.plan().recompute_unit), "layers are recomputed one by one");
+       },
+       nullptr},
+      {"plan.paged_stash.buffer", nullptr, "refused"},
+      {"plan.paged_stash.capacity", nullptr, "of a stash, which is refused"},
       {"plan.offload", nullptr, "refused"},
       {"plan.offload_layers", nullptr, "refused"},
       {"plan.flash_attention", nullptr, "false is refused"},
@@ -249,6 +257,10 @@ std::vector<FieldRule> make_fields() {
        },
        nullptr},
       {"plan.optimizer.grad_reduce", nullptr, "fp32, anything else is refused"},
+      {"plan.optimizer.kind", nullptr, "AdamW, anything else is refused"},
+      {"plan.optimizer.state_offload", nullptr, "refused"},
+      {"plan.optimizer.cpu_offload", nullptr, "refused"},
+      {"plan.optimizer.cpu_offload_overlapped", nullptr, "of cpu_offload, which is refused"},
       {"plan.optimizer.main_grads", nullptr, "fp32, anything else is refused"},
       {"plan.optimizer.main_params", nullptr, "fp32, anything else is refused"},
       {"plan.optimizer.exp_avg", nullptr, "fp32, anything else is refused"},
@@ -271,6 +283,12 @@ std::vector<FieldRule> make_fields() {
          miss_if(e, c.workload().imbalance != 1.0, "workload.imbalance",
                  fmt::format("{}", c.workload().imbalance),
                  "an assumption about routing, not a setting");
+       },
+       nullptr},
+      {"workload.documents",
+       [](C c, Exported& e) {
+         miss_if(e, !c.workload().documents.empty(), "workload.documents", documents_text(c),
+                 "the data loader packs them; the model's attn_mask_type separates them");
        },
        nullptr},
       {"workload.straggler_slowdown",

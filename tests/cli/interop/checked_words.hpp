@@ -36,6 +36,7 @@ inline bool graphs_modules(C c) {
 inline bool full_graph(C c) { return c.text("cuda_graph_impl", "none") == "full_iteration"; }
 inline bool captures(C c, const char* module) { return c.lists("cuda_graph_modules", module); }
 inline bool fine_offload(C c) { return c.on("fine_grained_activation_offloading"); }
+inline bool stashes(C c) { return c.on("moe_paged_stash"); }
 inline bool layer_offload(C c) { return c.integer("cpu_offloading_num_layers", 0) > 0; }
 inline bool ep_overlap(C c) { return c.on("overlap_moe_expert_parallel_comm"); }
 inline bool has_layout(C c) { return c.given("pipeline_model_parallel_layout"); }

@@ -137,6 +137,14 @@ TEST(ExportDeepSpeed, WritesJson) {
   EXPECT_THAT(values_of(groups, "zero_optimization.mics_shard_size"), ElementsAre("4"));
   EXPECT_THAT(values_of(groups, "communication_data_type"), ElementsAre("\"bf16\""));
   d.plan.fsdp_group = 0;
+  d.plan.optimizer.cpu_offload = 0.25;  // a part is ZeRO-3's
+  const Exported host = export_plan(Target::deepspeed, {d}, "plan");
+  EXPECT_THAT(values_of(host, "zero_optimization.offload_optimizer.device"),
+              ElementsAre("\"cpu\""));
+  EXPECT_THAT(values_of(host, "zero_optimization.offload_optimizer.ratio"), ElementsAre("0.25"));
+  d.plan.sharding = Sharding::zero2;
+  EXPECT_THROW(static_cast<void>(export_plan(Target::deepspeed, {d}, "p")), ConfigError);
+  d.plan.optimizer.cpu_offload = 0;
   d.plan.attention = {.tp = 2, .cp = 1, .dp = 4, .pp = 2};
   d.plan.expert.edp = 1;
   d.plan.sharding = Sharding::zero1;

@@ -127,6 +127,34 @@ TEST(ExportMegatron, WritesShardGroupsAndGradientTypes) {
             "a torch.dtype; in Python: cfg.ddp.megatron_fsdp_grad_comm_dtype = torch.bfloat16");
 }
 
+TEST(ExportMegatron, WritesOptimizersAndStash) {
+  PlanDocument d = sample("mixtral-8x7b");
+  d.plan.dispatcher = Dispatcher::hybridep;
+  d.plan.paged_stash = {.buffer = 1.2, .capacity = 1.5};
+  d.plan.recompute_full = true;
+  d.plan.recompute_unit = 2;
+  d.plan.optimizer.kind = OptimizerKind::muon;
+  Exported e = export_plan(Target::megatron, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "--moe-paged-stash"), IsEmpty());
+  EXPECT_THAT(values_of(e, "--moe-paged-stash-buffer-size-factor-cuda"), ElementsAre("1.2"));
+  EXPECT_THAT(values_of(e, "--moe-expert-rank-capacity-factor"), ElementsAre("1.5"));
+  EXPECT_THAT(values_of(e, "--recompute-method"), ElementsAre("uniform"));
+  EXPECT_THAT(values_of(e, "--recompute-num-layers"), ElementsAre("2"));
+  EXPECT_THAT(values_of(e, "--optimizer"), ElementsAre("muon"));
+  d.plan.optimizer.kind = OptimizerKind::adamw;
+  d.plan.optimizer.cpu_offload = 0.5;
+  d.plan.optimizer.main_params = DType::remainder16;
+  d.workload.documents = {512, 4096};
+  e = export_plan(Target::megatron, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "--optimizer"), ElementsAre("absent"));
+  EXPECT_THAT(values_of(e, "--optimizer-cpu-offload"), IsEmpty());
+  EXPECT_THAT(values_of(e, "--optimizer-offload-fraction"), ElementsAre("0.5"));
+  EXPECT_THAT(values_of(e, "--use-precision-aware-optimizer"), IsEmpty());
+  EXPECT_THAT(values_of(e, "--main-params-dtype"), ElementsAre("absent"));
+  ASSERT_EQ(e.missing.size(), 1u);
+  EXPECT_EQ(e.missing[0].field + " " + e.missing[0].value, "workload.documents [512, 4096]");
+}
+
 struct Refused {
   const char* path;
   void (*change)(PlanDocument&);
@@ -162,6 +190,23 @@ TEST(ExportMegatron, RefusesWhatItCannotRun) {
       {"plan.dispatcher", [](PlanDocument& d) { d.plan.dispatcher = Dispatcher::hierarchical; }},
       {"plan.fp8_dispatch", [](PlanDocument& d) { d.plan.fp8_dispatch = true; }},
       {"plan.fp8_combine", [](PlanDocument& d) { d.plan.fp8_combine = true; }},
+      {"plan.optimizer.kind", [](PlanDocument& d) { d.plan.optimizer.kind = OptimizerKind::lamb; }},
+      {"plan.optimizer.kind",
+       [](PlanDocument& d) {
+         d.plan.optimizer.kind = OptimizerKind::muon;
+         d.plan.optimizer.exp_avg = DType::bf16;
+       }},
+      {"plan.optimizer.state_offload",
+       [](PlanDocument& d) { d.plan.optimizer.state_offload = 0.5; }},
+      {"plan.optimizer.cpu_offload",
+       [](PlanDocument& d) {
+         d.plan.optimizer.cpu_offload = 1;
+         d.plan.precision = Precision::mxfp8;
+       }},
+      {"plan.paged_stash",
+       [](PlanDocument& d) {
+         d.plan.paged_stash = {1.1, 1.5};
+       }},
       {"plan.overlap.tile_level", [](PlanDocument& d) { d.plan.overlap.tile_level = true; }},
       {"plan.optimizer.grad_reduce",
        [](PlanDocument& d) { d.plan.optimizer.grad_reduce = DType::bf16; }},
@@ -236,6 +281,7 @@ Plan comparable(const PlanDocument& d) {
   if (p.sharding == Sharding::none) p.overlap.param_gather = true;
   if (p.fsdp_group == p.attention.dp * p.attention.cp) p.fsdp_group = 0;
   if (p.optimizer.grad_reduce == p.optimizer.main_grads) p.optimizer.grad_reduce.reset();
+  if (p.optimizer.main_params == DType::remainder16) p.optimizer.main_params = DType::fp32;
   p.fp8_attention = false;  // no counterpart
   return p;
 }

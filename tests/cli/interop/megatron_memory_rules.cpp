@@ -44,6 +44,18 @@ const std::vector<ArgumentRule>& memory_rules() {
       {"core/transformer/transformer_config.py:2968",
        [](C c) { return fine_offload(c) && full_graph(c); },
        [](C c) { return c.given("fine_grained_offloading_max_inflight_offloads"); }},
+      {"core/transformer/transformer_config.py:2212", stashes,
+       [](C c) { return !layer_offload(c); }},
+      {"core/transformer/transformer_config.py:2214", stashes,
+       [](C c) { return c.given("moe_expert_rank_capacity_factor"); }},
+      {"core/transformer/transformer_config.py:2222", stashes,
+       [](C c) {
+         return !c.lists("offload_modules", "expert_fc1") && !c.lists("offload_modules", "moe_act");
+       }},
+      {"core/transformer/transformer_config.py:1870", stashes,
+       [](C c) { return c.text("moe_flex_dispatcher_backend", "deepep") == "hybridep"; }},
+      {"core/transformer/transformer_config.py:1879", stashes,
+       [](C c) { return c.on("moe_use_grouped_tensor") && c.on("moe_grouped_gemm"); }},
       {"training/arguments.py:1939", fine_offload,
        [](C c) { return c.variable("NVTE_CPU_OFFLOAD_V1") == "1"; }},
   };
@@ -119,6 +131,15 @@ const std::vector<ArgumentRule>& precision_rules() {
       {"core/optimizer/optimizer_config.py",
        [](C c) { return c.on("use_precision_aware_optimizer"); },
        [](C c) { return sharded(c) && c.text("optimizer", "adam") == "adam"; }},
+      {"training/arguments.py:1885", [](C c) { return c.on("optimizer_cpu_offload"); },
+       [](C c) { return c.on("use_precision_aware_optimizer"); }},
+      {"training/arguments.py:1889",
+       [](C c) { return c.on("optimizer_cpu_offload") && c.on("fp8_param_gather"); },
+       [](C c) { return c.text("fp8_recipe", "delayed") == "delayed"; }},
+      {"training/arguments.py:1150", [](C c) { return fsdp(c) && c.given("optimizer"); },
+       [](C c) { return c.text("optimizer", "adam") == "sgd"; }},
+      {"training/arguments.py:1741", [](C c) { return c.text("optimizer", "adam") == "muon"; },
+       [](C c) { return c.text("ckpt_format", "torch_dist") == "torch_dist"; }},
       {"core/optimizer/optimizer_config.py: states",
        [](C c) {
          return c.given("exp_avg_dtype") || c.given("exp_avg_sq_dtype") ||

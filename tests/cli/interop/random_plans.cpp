@@ -61,6 +61,7 @@ void roll_memory(Dice& d, const ModelSpec& m, Plan& p) {
     case 0:
       p.recompute_full = true;
       p.recompute_layers = d.one_in(2) ? d.below(4) : 0;
+      if (p.recompute_layers == 0 && d.one_in(2)) p.recompute_unit = 1 + d.below(4);
       break;
     case 1:
       p.recompute = some<Module>(d, 7);
@@ -111,6 +112,14 @@ void roll_rest(Dice& d, Plan& p) {
     p.optimizer.exp_avg = state();
     p.optimizer.exp_avg_sq = state();
   }
+  if (d.one_in(6)) p.optimizer.kind = d.pick<OptimizerKind>(4);
+  if (d.one_in(12)) p.optimizer.main_params = d.one_in(2) ? DType::remainder16 : DType::fp16;
+  if (d.one_in(30)) p.optimizer.state_offload = 0.5;
+  if (d.one_in(8)) {
+    p.optimizer.cpu_offload = d.one_in(2) ? 1 : 0.25;
+    p.optimizer.cpu_offload_overlapped = d.one_in(2);
+  }
+  if (d.one_in(6)) p.paged_stash = {.buffer = 1.1, .capacity = 1.5};
   if (d.one_in(6)) p.optimizer.grad_reduce = DType::bf16;
 }
 
@@ -135,6 +144,7 @@ std::vector<PlanDocument> random_documents(int each, unsigned seed) {
       d.workload.global_batch =
           std::int64_t{d.plan.attention.dp} * d.plan.micro_batch * d.plan.attention.pp * 4;
       if (dice.one_in(6)) d.workload.capacity_factor = 1.25;
+      if (dice.one_in(8)) d.workload.documents = {512, 4096};
       if (dice.one_in(8)) d.workload.straggler_slowdown = 0.02;
       d.workload.pad_to_capacity = d.workload.capacity_factor > 0 && dice.one_in(2);
       if (!violations({d.model, d.workload, d.plan, d.gpus}).empty()) continue;
