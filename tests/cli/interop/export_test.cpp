@@ -236,7 +236,7 @@ TEST(ExportMegatron, RandomPlansPassMegatronsOwnChecks) {
   const FlagTable table = load_flag_table();
   std::map<std::string, int> exercised;
   int exported = 0, refused = 0;
-  for (const PlanDocument& d : random_documents(50, 7)) {
+  for (const PlanDocument& d : random_documents(60, 7)) {
     const bool hopper = d.cluster == "h100-sxm";
     Exported e;
     try {
@@ -289,7 +289,7 @@ Plan comparable(const PlanDocument& d) {
 TEST(RoundTrip, RandomPlansComeBack) {
   const FlagTable table = load_flag_table();
   int compared = 0;
-  for (const PlanDocument& d : random_documents(6, 11)) {
+  for (const PlanDocument& d : random_documents(8, 11)) {
     Exported e;
     try {
       e = export_plan(Target::megatron, {d}, "plan");

@@ -38,7 +38,6 @@ void roll_grids(Dice& d, const ModelSpec& m, Plan& p, int& gpus) {
   }
   p.expert.edp = std::max(1, gpus / (p.expert.ep * p.expert.etp * p.attention.pp));
   p.vpp = p.attention.pp > 1 && d.one_in(2) ? d.power(2) : 1;
-  if (p.attention.pp > 1 && d.one_in(8)) p.schedule = d.pick<PipelineSchedule>(5);
 }
 
 void roll_layout(Dice& d, const ModelSpec& m, Plan& p) {
@@ -80,21 +79,65 @@ void roll_memory(Dice& d, const ModelSpec& m, Plan& p) {
   if (p.sharding == Sharding::zero1 && d.one_in(3)) p.optimizer_instances = d.power(2);
 }
 
-void roll_rest(Dice& d, Plan& p) {
+void roll_optimizer(Dice& d, Plan& p) {
   const auto state = [&] {
     return d.one_in(4) ? DType::bf16 : d.one_in(8) ? DType::fp8 : DType::fp32;
   };
+  OptimizerPlan& o = p.optimizer;
+  if (d.one_in(6)) {
+    o.kind = d.one_in(2) ? OptimizerKind::sgd : OptimizerKind::muon;
+  } else if (d.one_in(3)) {
+    o.main_grads = state();
+    if (d.one_in(4)) o.main_params = d.one_in(2) ? DType::remainder16 : DType::fp16;
+    o.exp_avg = state();
+    o.exp_avg_sq = state();
+  } else if (d.one_in(6)) {
+    o.cpu_offload = d.one_in(2) ? 1 : 0.25;
+    o.cpu_offload_overlapped = d.one_in(2);
+  }
+  const bool shards = p.sharding == Sharding::zero2 || p.sharding == Sharding::zero3;
+  if (d.one_in(shards ? 2 : 10)) o.grad_reduce = DType::bf16;
+}
+
+// One of what most targets have not.
+void roll_rarity(Dice& d, Plan& p) {
+  switch (d.below(8)) {
+    case 0:
+      p.schedule = d.pick<PipelineSchedule>(5);
+      break;
+    case 1:
+      p.dispatcher = Dispatcher::hierarchical;
+      break;
+    case 2:
+      p.fp8_dispatch = true;
+      break;
+    case 3:
+      p.fp8_combine = true;
+      break;
+    case 4:
+      p.overlap.tile_level = true;
+      break;
+    case 5:
+      p.optimizer.kind = OptimizerKind::lamb;
+      break;
+    case 6:
+      p.optimizer.state_offload = 0.5;
+      break;
+    default:
+      p.optimizer.main_params = DType::bf16;
+  }
+}
+
+void roll_rest(Dice& d, Plan& p) {
   p.micro_batch = d.power(1);
   p.microbatch_group = d.one_in(4) ? p.attention.pp * 2 : 0;
   p.sequence_parallel = !d.one_in(6);
   p.precision = d.one_in(2) ? Precision::bf16 : d.pick<Precision>(8);
-  p.dispatcher = d.one_in(12) ? Dispatcher::hierarchical : d.pick<Dispatcher>(4);
+  p.dispatcher = d.pick<Dispatcher>(4);
   p.dispatcher_sms = d.one_in(3) ? 16 + 4 * d.below(5) : 0;
   p.cuda_graph = d.one_in(2) ? CudaGraph::none : d.pick<CudaGraph>(4);
   p.cp_comm = d.pick<CpComm>(4);
   if (p.cp_comm == CpComm::a2a_p2p) p.cp_a2a = p.attention.cp / 2;
-  p.fp8_dispatch = p.expert.ep > 1 && d.one_in(20);
-  p.fp8_combine = p.expert.ep > 1 && d.one_in(20);
   p.flash_attention = !d.one_in(8);
   p.fp8_attention = d.one_in(5);
   p.fp8_head = d.one_in(5);
@@ -105,21 +148,9 @@ void roll_rest(Dice& d, Plan& p) {
                .param_gather = !d.one_in(4),
                .tensor_parallel = d.one_in(4),
                .shared_expert = d.one_in(5),
-               .tile_level = d.one_in(20)};
-  if (d.one_in(3)) {
-    p.optimizer.main_grads = state();
-    if (d.one_in(8)) p.optimizer.main_params = DType::bf16;
-    p.optimizer.exp_avg = state();
-    p.optimizer.exp_avg_sq = state();
-  }
-  if (d.one_in(6)) p.optimizer.kind = d.pick<OptimizerKind>(4);
-  if (d.one_in(12)) p.optimizer.main_params = d.one_in(2) ? DType::remainder16 : DType::fp16;
-  if (d.one_in(30)) p.optimizer.state_offload = 0.5;
-  if (d.one_in(8)) {
-    p.optimizer.cpu_offload = d.one_in(2) ? 1 : 0.25;
-    p.optimizer.cpu_offload_overlapped = d.one_in(2);
-  }
-  if (d.one_in(6)) p.paged_stash = {.buffer = 1.1, .capacity = 1.5};
+               .tile_level = false};
+  if (d.one_in(6) && p.dispatcher == Dispatcher::hybridep)
+    p.paged_stash = {.buffer = 1.1, .capacity = 1.5};
   if (d.one_in(6)) p.optimizer.grad_reduce = DType::bf16;
 }
 
@@ -141,6 +172,8 @@ std::vector<PlanDocument> random_documents(int each, unsigned seed) {
       roll_layout(dice, model, d.plan);
       roll_memory(dice, model, d.plan);
       roll_rest(dice, d.plan);
+      roll_optimizer(dice, d.plan);
+      if (dice.one_in(6)) roll_rarity(dice, d.plan);
       d.workload.global_batch =
           std::int64_t{d.plan.attention.dp} * d.plan.micro_batch * d.plan.attention.pp * 4;
       if (dice.one_in(6)) d.workload.capacity_factor = 1.25;
