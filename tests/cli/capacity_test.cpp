@@ -178,16 +178,27 @@ TEST(Capacity, CriticalBatchGrowsWithTheGpus) {
   EXPECT_NEAR(number(sixteen, "tokens"), 100e9 * (1 + 2 * batch / 4e6) / (1 + batch / 4e6), 1);
 }
 
-TEST(Capacity, CtrlCPrintsWhatIsDone) {
+// Interrupted after `seconds`. Before the first offer is done there is nothing to print.
+std::string interrupted_after(int seconds) {
   const std::string out = test_folder() + "/out", err = test_folder() + "/err";
-  const std::string command = std::string("timeout --preserve-status --signal=INT 2 ") + PLEAT_BINARY +
-                              " capacity --model deepseek-v3 --tokens 15T --deadline 60d --gpus 8..131072"
-                              " --clusters h100-sxm,gb200-nvl72,gb300-nvl72 > " + out + " 2> " + err;
+  const std::string command =
+      "timeout --preserve-status --signal=INT " + std::to_string(seconds) + " " + PLEAT_BINARY +
+      " capacity --model deepseek-v3 --tokens 15T --deadline 60d --gpus 8..131072"
+      " --clusters h100-sxm,gb200-nvl72,gb300-nvl72 > " + out + " 2> " + err;
   const int status = std::system(command.c_str());
-  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 130);
-  EXPECT_THAT(read_text(out), HasSubstr("deepseek-v3: 15T tokens within 60.00 days"));
-  EXPECT_THAT(read_text(err), HasSubstr("interrupted: the rest was not looked at"));
+  const std::string text = read_text(out);
+  if (!text.empty()) {
+    EXPECT_THAT(read_text(err), HasSubstr("interrupted: the rest was not looked at"));
+  }
+  return text;
+}
+
+TEST(Capacity, CtrlCPrintsWhatIsDone) {
+  std::string out;
+  for (int seconds = 2; out.empty() && seconds <= 64; seconds *= 2) out = interrupted_after(seconds);
+  EXPECT_THAT(out, HasSubstr("deepseek-v3: 15T tokens within 60.00 days"));
 }
 
 }  // namespace
