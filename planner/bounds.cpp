@@ -4,51 +4,34 @@
 
 #include <algorithm>
 
-#include "core/plan/layout.hpp"
+#include "core/program/compile_stage.hpp"
+#include "core/program/pipeline_order.hpp"
+#include "simulator/stage_memory.hpp"
 
 namespace pleat {
 namespace {
 
-struct ChunkSum {
-  Seconds time;  // both passes
-  std::int64_t saved = 0;
-  std::int64_t weights[2] = {0, 0};
-};
-
-void add(ChunkSum& sum, const LayerPrice& layer, std::int64_t count, bool overlapped) {
-  const double n = static_cast<double>(count);
-  sum.time += n * (overlapped ? layer.overlapped : layer.forward + layer.backward);
-  sum.saved += count * layer.saved;
-  for (int b = 0; b < 2; ++b) sum.weights[b] += count * layer.weights[b];
-}
-
-ChunkSum chunk_sum(const VirtualStage& v, const ModelSpec& model, const LayerPrices& prices,
-                   bool overlapped) {
-  ChunkSum sum;
-  std::int64_t moe = 0;
-  for (std::int64_t l = v.first_layer; l < v.first_layer + v.layers; ++l) moe += model.is_moe(l);
-  add(sum, prices.of(LayerKind::moe), moe, overlapped);
-  add(sum, prices.of(LayerKind::dense), v.layers - moe, overlapped);
-  if (v.embedding) add(sum, prices.of(LayerKind::embedding), 1, overlapped);
-  if (v.mtp) add(sum, prices.of(LayerKind::mtp), 1, overlapped);
-  if (v.loss) add(sum, prices.of(LayerKind::head), 1, overlapped);
-  sum.saved = std::max<std::int64_t>(0, sum.saved - prices.output_bytes);
-  return sum;
-}
-
 // Bytes of `elements` parameters with gradient and optimizer state on one rank.
-double state_bytes(const Plan& plan, double elements, int shards) {
+double state_bytes(const Plan& plan, Sharding sharding, double elements, int shards) {
   const auto size = [](DType type) { return static_cast<double>(bytes_of(type, 32)) / 32; };
+  const OptimizerPlan& o = plan.optimizer;
   double weight = 2;  // bf16, or the row-wise and column-wise copies of an 8-bit type
-  double optimizer = size(plan.optimizer.exp_avg) + size(plan.optimizer.exp_avg_sq);
+  double optimizer = size(o.exp_avg);
+  switch (o.kind) {
+    case OptimizerKind::adamw:
+    case OptimizerKind::lamb: optimizer += size(o.exp_avg_sq); break;
+    case OptimizerKind::sgd:
+    case OptimizerKind::muon: break;
+  }
   if (plan.precision == Precision::fp32) {
     weight = 4;
   } else {
-    optimizer += size(plan.optimizer.main_params);
+    optimizer += size(o.main_params);
   }
-  double gradient = size(plan.optimizer.main_grads);
+  optimizer *= 1 - std::max(o.state_offload, o.cpu_offload);
+  double gradient = size(o.main_grads);
   const double n = shards;
-  switch (plan.sharding) {
+  switch (sharding) {
     case Sharding::none:
       break;
     case Sharding::zero1:
@@ -67,46 +50,136 @@ double state_bytes(const Plan& plan, double elements, int shards) {
   return elements * (weight + gradient + optimizer);
 }
 
+// Chunks of a stage whose forward passes come before its first backward one, by chunk (the order of
+// core/program/pipeline_order.cpp). Groups that are not full count as the smallest chunk: empty.
+std::vector<std::int64_t> in_flight(const Schedule& s, Stage stage) {
+  std::vector<std::int64_t> count(static_cast<std::size_t>(s.vpp));
+  const int slots = std::min(warmup_slots(s, stage) + 1, s.microbatches * s.vpp);
+  const int group = s.vpp == 1 ? 1 : s.group > 0 ? s.group : s.pp;
+  if (s.microbatches % group != 0) return {};
+  for (int k = 0; k < slots; ++k) ++count[static_cast<std::size_t>(k / group % s.vpp)];
+  return count;
+}
+
 }  // namespace
 
-PlanBounds bounds(const Plan& plan, const ModelSpec& model, const WorkloadSpec& workload,
-                  const LayerPrices& prices, bool activations) {
-  const auto pp = static_cast<std::size_t>(plan.attention.pp);
-  const auto vpp = static_cast<std::size_t>(plan.vpp);
-  const std::int64_t microbatches = plan.microbatches(workload.global_batch);
-  const std::vector<VirtualStage> layout = stage_layout(plan, model);
-  PLEAT_ASSERT(layout.size() == pp * vpp);
-  const Schedule schedule{.pp = plan.attention.pp,
-                          .vpp = plan.vpp,
-                          .microbatches = static_cast<int>(microbatches),
-                          .group = plan.microbatch_group,
-                          .paired = false};
-  PlanBounds result;
-  Seconds way;  // chunk 0 of the stages before, both passes
-  for (std::size_t s = 0; s < pp; ++s) {
-    Seconds work, first;
-    double weights[2] = {0, 0};
-    std::int64_t smallest = 0;
-    for (std::size_t c = 0; c < vpp; ++c) {
-      const ChunkSum sum =
-          chunk_sum(layout[c * pp + s], model, prices, plan.overlap.expert_parallel);
-      work += sum.time;
-      if (c == 0) first = sum.time;
-      smallest = c == 0 ? sum.saved : std::min(smallest, sum.saved);
-      for (int b = 0; b < 2; ++b) weights[b] += static_cast<double>(sum.weights[b]);
+BoundTable::BoundTable(const Estimator& estimator, const ModelSpec& model,
+                       const WorkloadSpec& workload, const Profile& profile, Runtime runtime)
+    : estimator_(estimator),
+      model_(model),
+      workload_(workload),
+      profile_(profile),
+      runtime_(runtime),
+      counted_(model) {}
+
+const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts) {
+  return shapes_.get(parts.layout, [&] {
+    auto shape = std::make_unique<Shape>();
+    for (const StageComposition& stage : *parts.stages) {
+      auto& chunks = shape->counts.emplace_back();
+      for (const auto& chunk : stage.chunks) {
+        auto& counts = chunks.emplace_back(counted_.variants().size());
+        for (const PlacedLayer& placed : chunk) {
+          const int layer =
+              counted_.index_of(stage.variants[static_cast<std::size_t>(placed.variant)]);
+          if (layer >= 0) ++counts[static_cast<std::size_t>(layer)];
+        }
+      }
     }
-    result.step = std::max(result.step, static_cast<double>(microbatches) * work + way);
-    way += first;
-    double bytes = state_bytes(plan, weights[0], plan.attention.dp * plan.attention.cp) +
-                   state_bytes(plan, weights[1], plan.expert.edp);
-    if (activations) {
-      const std::int64_t in_flight = std::min<std::int64_t>(
-          warmup_slots(schedule, Stage{static_cast<int>(s)}) + 1, microbatches * plan.vpp);
-      bytes += static_cast<double>(in_flight) * static_cast<double>(smallest);
-    }
-    result.peak_bytes = std::max(result.peak_bytes, static_cast<std::int64_t>(bytes));
+    return shape;
+  });
+}
+
+const BoundTable::Layers& BoundTable::layers_of(const PlanParts& parts, const Plan& plan,
+                                                BoundScope scope) {
+  const NumberKey<2> key{{parts.layers, static_cast<int>(scope)}};
+  return layers_.get(key, [&] {
+    return std::make_unique<Layers>(bound_layers(counted_, *parts.library, scope,
+                                                 plan.overlap.expert_parallel, profile_));
+  });
+}
+
+Seconds BoundTable::step(const Plan& plan, const Shape& shape, const Layers& layers,
+                         const CudaGraph* host, Seconds LayerBound::*part) const {
+  std::vector<Seconds> time;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    time.push_back(layers[i].*part);
+    if (host != nullptr) time.back() += host_time(counted_.variants()[i], *host, profile_);
   }
-  return result;
+  const auto microbatches = static_cast<double>(plan.microbatches(workload_.global_batch));
+  Seconds longest, way;  // way: chunk 0 of the stages before, both passes
+  for (const auto& stage : shape.counts) {
+    Seconds work, first;
+    for (std::size_t c = 0; c < stage.size(); ++c) {
+      Seconds chunk;
+      for (std::size_t i = 0; i < time.size(); ++i) chunk += time[i] * stage[c][i];
+      work += chunk;
+      if (c == 0) first = chunk;
+    }
+    longest = std::max(longest, microbatches * work + way);
+    way += first;
+  }
+  return longest + profile_.step_overhead;
+}
+
+std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& shape,
+                              const Layers& layers, bool state_alone) const {
+  Schedule schedule = schedule_of(plan, workload_);
+  schedule.paired = false;
+  double most = 0;
+  for (std::size_t s = 0; s < shape.counts.size(); ++s) {
+    const auto& stage = shape.counts[s];
+    double weights[2] = {0, 0}, saved = 0;
+    const std::vector<std::int64_t> held =
+        state_alone ? std::vector<std::int64_t>{} : in_flight(schedule, Stage{static_cast<int>(s)});
+    for (std::size_t c = 0; c < stage.size(); ++c) {
+      double chunk = 0;
+      for (std::size_t i = 0; i < layers.size(); ++i) {
+        const double count = stage[c][i];
+        for (int b = 0; b < 2; ++b) weights[b] += count * static_cast<double>(layers[i].weights[b]);
+        chunk += count * static_cast<double>(layers[i].saved);
+      }
+      if (!held.empty()) saved += static_cast<double>(held[c]) * chunk;
+    }
+    most = std::max(
+        most, std::max(0.0, saved) + state_bytes(plan, sharding, weights[0], plan.attention.dp * plan.attention.cp) +
+                  state_bytes(plan, sharding, weights[1], plan.expert.edp));
+  }
+  std::int64_t bytes = static_cast<std::int64_t>(most);
+  if (!state_alone) bytes += outside_bytes(model_, workload_, plan, runtime_);
+  return bytes;
+}
+
+PlanBounds BoundTable::own(const Plan& plan) {
+  const PlanParts parts = estimator_.parts(plan);
+  const Shape& shape = shape_of(parts);
+  const Layers& layers = layers_of(parts, plan, BoundScope::setting);
+  return {step(plan, shape, layers, nullptr), peak(plan, plan.sharding, shape, layers, false)};
+}
+
+PlanBounds BoundTable::mesh(const Plan& plan, Sharding least) {
+  const PlanParts parts = estimator_.parts(plan);
+  const Shape& shape = shape_of(parts);
+  const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
+  return {step(plan, shape, layers, nullptr), peak(plan, least, shape, layers, true)};
+}
+
+Seconds BoundTable::graph(const Plan& plan, CudaGraph graph) {
+  const PlanParts parts = estimator_.parts(plan);
+  return step(plan, shape_of(parts), layers_of(parts, plan, BoundScope::mesh), &graph);
+}
+
+PlanBounds BoundTable::family(Plan plan) {
+  const bool tensor_parallel = plan.overlap.tensor_parallel;
+  plan.overlap = {};
+  plan.overlap.tensor_parallel = tensor_parallel;
+  const PlanParts parts = estimator_.parts(plan);
+  const Shape& shape = shape_of(parts);
+  const Layers& layers = layers_of(parts, plan, BoundScope::family);
+  const Seconds exchanges =
+      step(plan, shape, layers, &plan.cuda_graph, &LayerBound::exchanges);
+  return {std::max(step(plan, shape, layers, &plan.cuda_graph), exchanges),
+          peak(plan, plan.sharding, shape, layers, false)};
 }
 
 }  // namespace pleat

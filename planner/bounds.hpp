@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Admissible bounds: no estimate of the plan can be faster or smaller. Both come from the prices of
-// its layers; what they leave out (transfers between stages, gradient reduction, optimizer, runtime
-// buffers) only adds.
+// its layers; what they leave out (transfers between stages, gradient reduction, optimizer) only
+// adds.
 #pragma once
 
-#include "planner/layer_price_table.hpp"
+#include "planner/layer_bounds.hpp"
+#include "planner/search.hpp"
+#include "simulator/estimator.hpp"
+#include "simulator/known.hpp"
+#include "simulator/plan_key.hpp"
 
 namespace pleat {
 
@@ -16,13 +20,47 @@ struct PlanBounds {
 
 // time: stage s cannot start before the forward passes of chunk 0 on the stages before it, then has
 // all its own work to do, and afterwards the backward passes of chunk 0 on those stages follow:
-//   step >= max_s ( m * work_s + sum_{i<s} (f_i0 + b_i0) )
-// Under expert-parallel overlap the experts' exchange and host time do not count: they may be
-// hidden. memory: weights, gradients and optimizer state of the stage, and what the forward passes
-// before its first backward pass leave behind. Prices without recompute bound the time of every
-// recompute choice, for recompute only adds work; `activations` is false then, for it also frees
-// memory.
-[[nodiscard]] PlanBounds bounds(const Plan&, const ModelSpec&, const WorkloadSpec&,
-                                const LayerPrices&, bool activations);
+//   step >= max_s ( m * work_s + sum_{i<s} (f_i0 + b_i0) ) + step_overhead
+// memory: weights, gradients and optimizer state of the stage, what the forward passes before its
+// first backward pass leave behind, and what the runtime holds outside of the program.
+class BoundTable {
+ public:
+  // The references must outlive the table.
+  BoundTable(const Estimator&, const ModelSpec&, const WorkloadSpec&, const Profile&, Runtime);
+
+  // Of the plan as it is. A pair of layers under expert-parallel overlap counts to both (share_pairs).
+  [[nodiscard]] PlanBounds own(const Plan&);
+  // Of every setting and memory choice of the plan's mesh: arithmetic and memory-bound work alone,
+  // which no overlap hides, and state alone. `plan` must have the setting with the least such work,
+  // `least` be the sharding with the least state.
+  [[nodiscard]] PlanBounds mesh(const Plan&, Sharding least);
+  // Of every setting of the mesh with that graph mode: host time is added.
+  [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph);
+  // Of every plan that differs in overlap of expert exchanges and of the shared expert alone.
+  [[nodiscard]] PlanBounds family(Plan);
+
+ private:
+  // How often each of the counted layers occurs, by virtual stage.
+  struct Shape {
+    std::vector<std::vector<std::vector<int>>> counts;  // [stage][chunk][layer]
+  };
+  using Layers = std::vector<LayerBound>;
+
+  const Shape& shape_of(const PlanParts&);
+  const Layers& layers_of(const PlanParts&, const Plan&, BoundScope);
+  [[nodiscard]] Seconds step(const Plan&, const Shape&, const Layers&, const CudaGraph* host,
+                             Seconds LayerBound::*part = &LayerBound::time) const;
+  [[nodiscard]] std::int64_t peak(const Plan&, Sharding, const Shape&, const Layers&,
+                                  bool state_alone) const;
+
+  const Estimator& estimator_;
+  const ModelSpec& model_;
+  const WorkloadSpec& workload_;
+  const Profile& profile_;
+  Runtime runtime_;
+  CountedLayers counted_;
+  Known<int, Shape, std::hash<int>> shapes_;                // by PlanParts::layout
+  Known<NumberKey<2>, Layers, KeyHash> layers_;             // by PlanParts::layers and scope
+};
 
 }  // namespace pleat

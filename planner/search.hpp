@@ -3,6 +3,7 @@
 // Finds the best valid plans under the model.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,17 +18,37 @@
 
 namespace pleat {
 
+// Asked between rounds; false stops the search.
+struct SearchProgress {
+  std::int64_t priced = 0;
+  double seconds = 0;
+  std::optional<Seconds> best;  // the fastest plan so far
+  Seconds bound;                // no plan is faster
+};
+
 struct SearchConfig {
   int gpus = 1;
   Runtime runtime = Runtime::megatron;
-  Precision precision = Precision::bf16;
   int top = 5;
   double memory_margin = 0.05;  // part of the GPU's memory kept free
+  // Numerics are as asked for; the search never changes them.
+  Precision precision = Precision::bf16;
+  OptimizerPlan optimizer;
+  bool fp8_attention = false, fp8_head = false;
   // Pins: only these values are tried; empty means all valid ones.
   std::vector<int> tp, cp, pp, vpp, ep, etp, micro_batch;
   std::optional<Sharding> sharding;
-  bool recompute = true;  // may choose recompute modules
-  int threads = 0;        // 0: all cores
+  std::optional<Dispatcher> dispatcher;
+  std::optional<CudaGraph> cuda_graph;
+  std::optional<CpComm> cp_comm;
+  std::optional<bool> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;
+  bool recompute = true;        // may choose recompute modules
+  bool offload = true;          // may keep activations in host memory
+  int threads = 0;              // 0: all cores
+  // Limits: the search stops at the end of the round in which one is passed.
+  double time_limit = 0;              // seconds; 0: none
+  std::int64_t max_evaluations = 0;   // estimates; 0: none
+  std::function<bool(const SearchProgress&)> progress;
 };
 
 struct Candidate {
@@ -36,10 +57,16 @@ struct Candidate {
 };
 
 struct SearchResult {
-  std::vector<Candidate> best;     // fastest first, at most `top`
+  std::vector<Candidate> best;     // fastest first, at most `top`, different but for flags
   std::vector<Candidate> nearest;  // when nothing fits: least memory missing first
+  // enumerated = best + sum of rejected. Besides named rules: "memory" does not fit, "time-bound"
+  // cannot be faster than the slowest of `best`, "needless" gives up time for memory where the mesh
+  // fits without, "slower" and "variant" were priced, "not-reached" a limit came first.
   std::int64_t enumerated = 0, priced = 0;
-  std::map<std::string, std::int64_t> rejected;  // by rule name; "memory" for those that do not fit
+  std::map<std::string, std::int64_t> rejected;
+  // Certificate: `best` holds the best plans of the whole space; else no plan is faster than `bound`.
+  bool optimal = true;
+  Seconds bound;
   double seconds = 0;
 };
 

@@ -54,18 +54,20 @@ class Estimator::Memory {
 
   StepEstimate estimate(const Plan& plan) {
     const ClusterView view = view_cluster(cluster_, plan);
-    Layers& layers = layers_.get(layer_key(plan, workload_, view), [&] {
-      return std::unique_ptr<Layers>(
-          new Layers{++ids_, {model_, workload_, plan, view, runtime_}});
-    });
-    const Parts parts{plan, view, layers, layout_of(plan), table_of(plan)};
+    const Parts parts{plan, view, layers_of(plan, view), layout_of(plan), table_of(plan)};
     const StepEstimate burst = at_clock(kClockSteps, parts);
     if (burst_.sustained_clock.duty_slope <= 0) return burst;
     return at_clock(sustained_clock(burst_.sustained_clock, burst), parts);
   }
 
+  PlanParts parts(const Plan& plan) {
+    Layers& layers = layers_of(plan, view_cluster(cluster_, plan));
+    const Layout& layout = layout_of(plan);
+    return {layers.id, layout.id, &layers.library, &layout.stages};
+  }
+
   Counts counts() const {
-    return {.layers = layers_.size(), .stages = records_.size(), .schedules = tables_.size()};
+    return {.layers = layers_.size(), .memos = memos_.size(), .stages = records_.size(), .schedules = tables_.size()};
   }
 
  private:
@@ -76,6 +78,19 @@ class Estimator::Memory {
     const Layout& layout;
     const ScheduleTable& table;
   };
+
+  Layers& layers_of(const Plan& plan, const ClusterView& view) {
+    return layers_.get(layer_key(plan, workload_, view), [&] {
+      LayerLibrary::Memos memos{};
+      for (std::size_t g = 0; g < kLayerGroups; ++g) {
+        memos[g] = &memos_.get(layer_key(plan, workload_, view, static_cast<LayerGroup>(g)), [&] {
+          return std::make_unique<LayerMemo>(model_, workload_, plan, view, runtime_);
+        });
+      }
+      return std::unique_ptr<Layers>(
+          new Layers{++ids_, {memos, model_, workload_, plan, view}});
+    });
+  }
 
   const Layout& layout_of(const Plan& plan) {
     const int text = texts_.get(std::string_view(plan.layout), [&] {
@@ -151,6 +166,7 @@ class Estimator::Memory {
   const Runtime runtime_;
   const Flops per_token_;
   std::atomic<int> ids_ = 0;
+  Known<LayerKey, LayerMemo, KeyHash> memos_;  // by the key of their group
   Known<LayerKey, Layers, KeyHash> layers_;
   Known<std::string, int, TextHash> texts_;
   Known<LayoutKey, Layout, KeyHash> layouts_;
@@ -166,6 +182,8 @@ Estimator::Estimator(ModelSpec model, WorkloadSpec workload, ClusterSpec cluster
 Estimator::~Estimator() = default;
 
 StepEstimate Estimator::operator()(const Plan& plan) const { return memory_->estimate(plan); }
+
+PlanParts Estimator::parts(const Plan& plan) const { return memory_->parts(plan); }
 
 Estimator::Counts Estimator::counts() const { return memory_->counts(); }
 

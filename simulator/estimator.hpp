@@ -11,6 +11,17 @@
 
 namespace pleat {
 
+class LayerLibrary;
+struct StageComposition;
+
+// What a plan is put together from. The numbers stand for the layers and the layout: plans with the
+// same number share them.
+struct PlanParts {
+  int layers = 0, layout = 0;
+  LayerLibrary* library = nullptr;
+  const std::vector<StageComposition>* stages = nullptr;
+};
+
 class Estimator {
  public:
   Estimator(ModelSpec, WorkloadSpec, ClusterSpec, Profile, Runtime);
@@ -21,9 +32,13 @@ class Estimator {
   // The plan must satisfy every named constraint. Several threads may call it at once.
   [[nodiscard]] StepEstimate operator()(const Plan&) const;
 
+  // Worked out where they are not known yet; they live as long as the estimator.
+  [[nodiscard]] PlanParts parts(const Plan&) const;
+
   // What has been worked out so far; for reports and benchmarks.
   struct Counts {
     std::size_t layers = 0;     // sets of layers that plans share
+    std::size_t memos = 0;      // groups of such layers
     std::size_t stages = 0;     // pipelines of stage records
     std::size_t schedules = 0;
   };

@@ -6,32 +6,23 @@
 
 namespace pleat {
 
-LayerLibrary::LayerLibrary(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
-                           const ClusterView& view, Runtime runtime)
-    : plan_(plan),
+LayerLibrary::LayerLibrary(const Memos& memos, const ModelSpec& model, const WorkloadSpec& workload,
+                           const Plan& plan, const ClusterView& view)
+    : memos_(memos),
+      delay_wgrad_(plan.overlap.delay_wgrad),
       view_(view),
-      runtime_(runtime),
-      shape_(model, workload, plan_),
-      routed_(routed_tokens(model, workload, plan_)) {}
+      routed_(routed_tokens(model, workload, plan)) {}
 
-const SharedLayer& LayerLibrary::known_program(const LayerVariant& variant) {
-  auto found = programs_.find(variant);
-  if (found == programs_.end()) {
-    found = programs_.emplace(variant, compile_layer(shape_, runtime_, variant)).first;
-  }
-  return found->second;
+LayerMemo& LayerLibrary::memo_of(const LayerVariant& variant) {
+  return *memos_[static_cast<std::size_t>(group_of(variant))];
 }
 
 SharedLayer LayerLibrary::program(const LayerVariant& variant) {
-  const std::lock_guard lock(mutex_);
-  return known_program(variant);
+  return memo_of(variant).program(variant, true);
 }
 
 LayerCosts LayerLibrary::costs(const LayerVariant& variant, int clock, const Profile& profile) {
-  const std::lock_guard lock(mutex_);
-  const auto [found, fresh] = costs_.try_emplace({variant, clock});
-  if (fresh) found->second = price(known_program(variant), routed_, routed_, view_, profile);
-  return found->second;
+  return memo_of(variant).costs(variant, clock, profile);
 }
 
 PassCost LayerLibrary::pair(const LayerVariant& forward, const LayerVariant& backward, int clock,
@@ -39,10 +30,19 @@ PassCost LayerLibrary::pair(const LayerVariant& forward, const LayerVariant& bac
   const std::lock_guard lock(mutex_);
   const auto [found, fresh] = pairs_.try_emplace({forward, backward, clock});
   if (fresh) {
-    found->second = price_pair(known_program(forward), known_program(backward), routed_, view_,
-                               profile, plan_.overlap.delay_wgrad);
+    found->second = price_pair(memo_of(forward).program(forward, false),
+                               memo_of(backward).program(backward, false), routed_, view_, profile,
+                               delay_wgrad_);
   }
   return found->second;
+}
+
+LayerWork LayerLibrary::work(const LayerVariant& variant, const Profile& profile) {
+  return memo_of(variant).work(variant, profile);
+}
+
+void LayerLibrary::forget() {
+  for (LayerMemo* memo : memos_) memo->forget();
 }
 
 }  // namespace pleat

@@ -1,23 +1,25 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Programs and prices of the layers that plans with one LayerKey share.
+// Programs and prices of all layers of the plans with one LayerKey. Layers of a group that depends
+// on less are shared with other libraries.
 #pragma once
 
+#include <array>
 #include <map>
 #include <mutex>
 #include <tuple>
 
-#include "core/program/stage_composition.hpp"
-#include "core/program/shared_layer.hpp"
-#include "simulator/layer_costs.hpp"
+#include "simulator/layer_memo.hpp"
+#include "simulator/plan_key.hpp"
 
 namespace pleat {
 
 class LayerLibrary {
  public:
-  // The references must outlive the library; `plan` is one of those that share it.
-  LayerLibrary(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
-               const ClusterView& view, Runtime runtime);
+  // By LayerGroup; the references must outlive the library, `plan` is one of those that share it.
+  using Memos = std::array<LayerMemo*, kLayerGroups>;
+  LayerLibrary(const Memos&, const ModelSpec&, const WorkloadSpec&, const Plan& plan,
+               const ClusterView&);
   LayerLibrary(const LayerLibrary&) = delete;
   LayerLibrary& operator=(const LayerLibrary&) = delete;
 
@@ -26,18 +28,18 @@ class LayerLibrary {
   [[nodiscard]] LayerCosts costs(const LayerVariant&, int clock, const Profile&);
   [[nodiscard]] PassCost pair(const LayerVariant& forward, const LayerVariant& backward, int clock,
                               const Profile&);
+  [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&);  // at the burst clock
+  // Lets go of the programs of decoder layers that only prices were asked of.
+  void forget();
 
  private:
-  const SharedLayer& known_program(const LayerVariant&);
+  LayerMemo& memo_of(const LayerVariant&);
 
-  Plan plan_;
+  Memos memos_;
+  bool delay_wgrad_;
   ClusterView view_;
-  Runtime runtime_;
-  LocalShape shape_;  // of plan_
   Binding routed_;
   std::mutex mutex_;  // of what follows
-  std::map<LayerVariant, SharedLayer> programs_;
-  std::map<std::pair<LayerVariant, int>, LayerCosts> costs_;
   std::map<std::tuple<LayerVariant, LayerVariant, int>, PassCost> pairs_;
 };
 

@@ -109,15 +109,15 @@ Seconds lost_to_shards(const LayerTimeline& line, const OpLists& lists, Seconds 
   return std::max(Seconds(0), slowed - line.streams.end);
 }
 
-LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Binding& binding,
-                  const ClusterView& view, const Profile& profile) {
-  LayerTimeline line;
-  line.steps = std::move(steps);
+// The steps as the streams see them; prices and host times go to `line`.
+std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
+                                      const Binding& binding, const ClusterView& view,
+                                      const Profile& profile, Seconds& shards) {
   std::vector<StreamOp> ops;
   ops.reserve(line.steps.size());
+  line.costs.reserve(line.steps.size());
   bool two_streams = false;
   int launches = 0;
-  Seconds shards;  // beside compute
   for (const PairStep& step : line.steps) {
     const LayerProgram& layer = lists.layer(step.pass);
     const Op& op = layer.ops(step.pass)[static_cast<std::size_t>(step.op)];
@@ -160,13 +160,36 @@ LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Bindi
       }
     }
   }
-  line.streams = run_streams(ops);
-  if (shards > Seconds(0)) line.lost_to_shards = lost_to_shards(line, lists, shards, profile);
   line.host = profile.host_per_op * launches;
   for (Pass pass : {Pass::forward, Pass::backward}) {
     line.host += profile.host_per_sharded_weight * sharded_weight_events(lists.layer(pass), pass);
   }
+  return ops;
+}
+
+LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Binding& binding,
+                  const ClusterView& view, const Profile& profile) {
+  LayerTimeline line;
+  line.steps = std::move(steps);
+  Seconds shards;  // beside compute
+  line.streams = run_streams(make_stream_ops(line, lists, binding, view, profile, shards));
+  if (shards > Seconds(0)) line.lost_to_shards = lost_to_shards(line, lists, shards, profile);
   return line;
+}
+
+std::vector<PairStep> steps_of(const LayerProgram& layer, Pass pass) {
+  std::vector<PairStep> steps;
+  const std::vector<Op>& ops = layer.ops(pass);
+  steps.reserve(ops.size());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    steps.push_back({pass, static_cast<int>(i), ops[i].stream});
+  }
+  return steps;
+}
+
+OpLists lists_of(const LayerProgram& layer, Pass pass) {
+  static const LayerProgram kNothing;
+  return pass == Pass::forward ? OpLists{&layer, &kNothing} : OpLists{&kNothing, &layer};
 }
 
 // A third of the layer's host time forward, two thirds backward.
@@ -182,6 +205,16 @@ Seconds busy_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& vi
 }
 
 }  // namespace
+
+PassOps pass_ops(const LayerProgram& layer, Pass pass, const Binding& binding,
+                 const ClusterView& view, const Profile& profile) {
+  LayerTimeline line;
+  line.steps = steps_of(layer, pass);
+  Seconds shards;
+  std::vector<StreamOp> ops =
+      make_stream_ops(line, lists_of(layer, pass), binding, view, profile, shards);
+  return {std::move(line.costs), std::move(ops)};
+}
 
 Seconds host_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& view,
                      const Profile& profile) {
@@ -201,16 +234,7 @@ Seconds host_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& vi
 
 LayerTimeline pass_timeline(const LayerProgram& layer, Pass pass, const Binding& binding,
                             const ClusterView& view, const Profile& profile) {
-  std::vector<PairStep> steps;
-  const std::vector<Op>& ops = layer.ops(pass);
-  steps.reserve(ops.size());
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    steps.push_back({pass, static_cast<int>(i), ops[i].stream});
-  }
-  static const LayerProgram kNothing;
-  const OpLists lists = pass == Pass::forward ? OpLists{&layer, &kNothing}
-                                              : OpLists{&kNothing, &layer};
-  LayerTimeline line = run(std::move(steps), lists, binding, view, profile);
+  LayerTimeline line = run(steps_of(layer, pass), lists_of(layer, pass), binding, view, profile);
   line.host += busy_of_pass(layer, pass, view, profile);
   line.host_extra += host_of_pass(layer, pass, view, profile);
   return line;

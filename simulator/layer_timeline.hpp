@@ -28,6 +28,14 @@ struct LayerTimeline {
 // The profile's host time of one pass of a layer, on top of its kernels.
 [[nodiscard]] Seconds host_of_pass(const LayerProgram&, Pass, const ClusterView&, const Profile&);
 
+// The ops of one pass, priced, before the streams run them.
+struct PassOps {
+  std::vector<OpCost> costs;
+  std::vector<StreamOp> ops;
+};
+[[nodiscard]] PassOps pass_ops(const LayerProgram&, Pass, const Binding&, const ClusterView&,
+                               const Profile&);
+
 [[nodiscard]] LayerTimeline pass_timeline(const LayerProgram&, Pass, const Binding&,
                                           const ClusterView&, const Profile&);
 // One part of a backward pass that is split; each has half of the pass's host time.

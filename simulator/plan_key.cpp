@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/plan_key.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <set>
 #include <tuple>
 
 #include "core/plan/rank_map.hpp"
@@ -42,51 +44,93 @@ class Writer {
   std::size_t next_ = 0;
 };
 
+// What a layer without experts does not have makes no difference to it.
+std::set<Module> recompute_in(const Plan& plan, bool moe) {
+  std::set<Module> modules = plan.recompute;
+  if (!moe) {
+    for (Module m : {Module::moe_act, Module::shared_experts, Module::moe}) modules.erase(m);
+  }
+  return modules;
+}
+std::set<Offload> offload_in(const Plan& plan, bool moe) {
+  std::set<Offload> sent = plan.offload;
+  if (!moe) {
+    for (Offload o : {Offload::expert_fc1, Offload::moe_act}) sent.erase(o);
+  }
+  return sent;
+}
+
 }  // namespace
 
-LayerKey layer_key(const Plan& plan, const WorkloadSpec& workload, const ClusterView& view) {
+LayerGroup group_of(const LayerVariant& variant) {
+  switch (variant.kind) {
+    case LayerKind::embedding:
+    case LayerKind::head:
+    case LayerKind::recv:
+    case LayerKind::send: return LayerGroup::boundary;
+    case LayerKind::dense:
+      return std::ranges::any_of(variant.more, &UnitLayer::moe) ? LayerGroup::moe
+                                                                : LayerGroup::dense;
+    case LayerKind::moe: return LayerGroup::moe;
+    case LayerKind::mtp: return variant.moe ? LayerGroup::moe : LayerGroup::dense;
+  }
+  return LayerGroup::moe;
+}
+
+LayerKey layer_key(const Plan& plan, const WorkloadSpec& workload, const ClusterView& view,
+                   std::optional<LayerGroup> group) {
   Writer<std::tuple_size_v<decltype(LayerKey::numbers)>> w;
+  const bool boundary = !group || group == LayerGroup::boundary;
+  const bool decoder = group != LayerGroup::boundary;
+  const bool moe = !group || group == LayerGroup::moe;
+  const auto put_if = [&](bool counts, auto value) { w.put(counts ? static_cast<int>(value) : 0); };
+  const auto place = [&](Group g) { return view.groups[static_cast<std::size_t>(g)]; };
+  const auto put_place_if = [&](bool counts, Group g) {
+    w.put_place(counts ? place(g) : GroupPlace{});
+  };
+  w.put(group ? static_cast<int>(*group) : -1);
   w.put(plan.micro_batch);
   w.put(plan.sequence_parallel);
   w.put(plan.precision);
   w.put(plan.sharding);
-  w.put(plan.dispatcher);
-  w.put(plan.dispatcher_sms);
   w.put(plan.cuda_graph);
-  w.put(plan.cp_comm);
-  w.put_set(plan.recompute);
-  w.put(plan.recompute_full);
-  w.put_set(plan.offload);
-  w.put(plan.flash_attention);
-  w.put(plan.fp8_attention);
   w.put(plan.fp8_head);
   w.put(plan.fp8_params);
   w.put(plan.fsdp_group);
-  w.put(plan.overlap.expert_parallel);
-  w.put(plan.overlap.delay_wgrad);
   w.put(plan.overlap.tensor_parallel);
-  w.put(plan.overlap.shared_expert);
-  w.put(plan.overlap.tile_level);
   w.put(plan.schedule);
-  w.put(plan.fp8_dispatch);
-  w.put(plan.fp8_combine);
-  w.put(plan.cp_a2a);
   w.put(plan.shard_instances());
   w.put(plan.optimizer.grad_reduce ? static_cast<int>(*plan.optimizer.grad_reduce) : -1);
   w.put(plan.optimizer.main_grads);
-  const auto place = [&](Group group) { return view.groups[static_cast<std::size_t>(group)]; };
+  // Decoder layers only.
+  w.put_set(decoder ? recompute_in(plan, moe) : std::set<Module>{});
+  put_if(decoder, plan.recompute_full);
+  w.put_set(decoder ? offload_in(plan, moe) : std::set<Offload>{});
+  put_if(decoder, plan.flash_attention);
+  put_if(decoder, plan.fp8_attention);
+  put_if(decoder, plan.cp_comm);
+  put_if(decoder, plan.cp_a2a);
+  // MoE layers only; a pair's second half counts for no layer alone.
+  put_if(moe, plan.dispatcher);
+  put_if(moe, plan.dispatcher_sms);
+  put_if(!group, plan.overlap.expert_parallel);
+  put_if(!group, plan.overlap.delay_wgrad);
+  put_if(moe, plan.overlap.shared_expert);
+  put_if(moe, plan.overlap.tile_level);
+  put_if(moe, plan.fp8_dispatch);
+  put_if(moe, plan.fp8_combine);
   w.put_place(place(Group::tp));
   w.put_place(place(Group::cp));
-  w.put_place(place(Group::ep));
-  w.put_place(place(Group::etp));
-  w.put_place(place(Group::etp_ep));
-  w.put_place(place(Group::cp_heads));
-  w.put_place(place(Group::cp_ring));
-  w.put(place(Group::pp_next).tier);
+  put_place_if(moe, Group::ep);
+  put_place_if(moe, Group::etp);
+  put_place_if(moe, Group::etp_ep);
+  put_place_if(decoder, Group::cp_heads);
+  put_place_if(decoder, Group::cp_ring);
+  put_if(boundary, place(Group::pp_next).tier);
   // Only sharded gradients and weights are exchanged inside layers.
   const bool by_layer = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
   w.put_place(by_layer ? place(shard_groups(plan, false).shard) : GroupPlace{});
-  const GroupPlace edp = by_layer ? place(shard_groups(plan, true).shard) : GroupPlace{};
+  const GroupPlace edp = by_layer && moe ? place(shard_groups(plan, true).shard) : GroupPlace{};
   w.put(edp.size * 64 + edp.inside);
   w.put(by_layer && plan.overlap.grad_reduce);
   w.put(by_layer && plan.overlap.param_gather);

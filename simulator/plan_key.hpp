@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "core/program/pipeline_order.hpp"
+#include "core/program/stage_composition.hpp"
 #include "core/spec/workload.hpp"
 #include "simulator/layer_costs.hpp"
 
@@ -29,10 +31,17 @@ struct KeyHash {
   }
 };
 
+// Layers that depend on the same fields of a plan. Boundary: embedding, head, send and receive; MoE
+// and dense: decoder layers, those of multi-token prediction included.
+enum class LayerGroup : std::uint8_t { boundary, dense, moe };
+inline constexpr std::size_t kLayerGroups = 3;
+[[nodiscard]] LayerGroup group_of(const LayerVariant&);
+
 // Everything that the programs and prices of layers depend on: degrees, techniques, and where the
-// groups lie that layers talk over.
-using LayerKey = NumberKey<62>;
-[[nodiscard]] LayerKey layer_key(const Plan&, const WorkloadSpec&, const ClusterView&);
+// groups lie that layers talk over. Of all layers, or of one group.
+using LayerKey = NumberKey<64>;
+[[nodiscard]] LayerKey layer_key(const Plan&, const WorkloadSpec&, const ClusterView&,
+                                 std::optional<LayerGroup> group = {});
 
 // What the composition of stages takes from the plan; `text`: a number that stands for the layout.
 using LayoutKey = NumberKey<8>;

@@ -112,29 +112,29 @@ double pipeline_buffers(const Program& program, const StageProgram& stage) {
 
 // HybridEP registers one receive buffer for the worst routing, every rank's tokens, and one for
 // their fp32 probabilities of all experts in the domain (taken to hold the whole group).
-double hybridep_buffer(const Program& program) {
-  if (program.plan.dispatcher != Dispatcher::hybridep || program.plan.expert.ep <= 1) return 0;
-  const AttentionMapping& a = program.plan.attention;
-  const double tokens = static_cast<double>(program.workload.seq_len) * program.plan.micro_batch /
-                        (a.cp * (program.plan.sequence_parallel ? a.tp : 1));
-  const double rows = tokens * program.plan.expert.ep;
-  const double experts = program.model.moe ? static_cast<double>(program.model.moe->experts) : 0;
-  const double h = static_cast<double>(program.model.hidden);
+double hybridep_buffer(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan) {
+  if (plan.dispatcher != Dispatcher::hybridep || plan.expert.ep <= 1) return 0;
+  const AttentionMapping& a = plan.attention;
+  const double tokens = static_cast<double>(workload.seq_len) * plan.micro_batch /
+                        (a.cp * (plan.sequence_parallel ? a.tp : 1));
+  const double rows = tokens * plan.expert.ep;
+  const double experts = model.moe ? static_cast<double>(model.moe->experts) : 0;
+  const double h = static_cast<double>(model.hidden);
   return rows * (h * 2.0 + h / 128 * 4.0 + experts * 4.0);  // the scales of narrow rows in between
 }
 
 // DeepEP's queues: each channel has one for every peer of its NVLink domain, which is eight, and
 // with several domains one each way for each of them (config.hpp of its legacy kernels; chunks of
 // its default configurations). A row carries its scales, indices and weights too.
-double deepep_buffer(const Program& program) {
-  if (program.plan.dispatcher != Dispatcher::deepep || program.plan.expert.ep <= 1) return 0;
+double deepep_buffer(const ModelSpec& model, const Plan& plan) {
+  if (plan.dispatcher != Dispatcher::deepep || plan.expert.ep <= 1) return 0;
   constexpr double kPeers = 8, kNvlinkChunk = 256, kRdmaChunk = 128, kRowExtra = 1700;
   constexpr int kDefaultSms = 20;
-  const int sms = program.plan.dispatcher_sms > 0 ? program.plan.dispatcher_sms : kDefaultSms;
-  const double channels = sms / 2.0, domains = std::ceil(program.plan.expert.ep / kPeers);
-  const double row = 2.0 * static_cast<double>(program.model.hidden) + kRowExtra;
+  const int sms = plan.dispatcher_sms > 0 ? plan.dispatcher_sms : kDefaultSms;
+  const double channels = sms / 2.0, domains = std::ceil(plan.expert.ep / kPeers);
+  const double row = 2.0 * static_cast<double>(model.hidden) + kRowExtra;
   const double rdma = domains > 1 ? 2.0 * channels * domains * kRdmaChunk * row : 0;
-  return channels * std::min<double>(kPeers, program.plan.expert.ep) * kNvlinkChunk * row + rdma;
+  return channels * std::min<double>(kPeers, plan.expert.ep) * kNvlinkChunk * row + rdma;
 }
 
 // Megatron-FSDP gathers the weights of the next layer beside those of the current one and reduces the
@@ -163,6 +163,18 @@ double fsdp_buffers(const Program& program, const StageProgram& stage) {
 
 }  // namespace
 
+std::int64_t outside_bytes(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
+                           Runtime runtime) {
+  switch (runtime) {
+    case Runtime::pleat: return 0;
+    case Runtime::megatron:
+      return static_cast<std::int64_t>(kCudaContext + kCommunicator * communicators(plan) +
+                                       hybridep_buffer(model, workload, plan) +
+                                       deepep_buffer(model, plan));
+  }
+  return 0;
+}
+
 RuntimeBytes runtime_bytes(const Program& program, const StageProgram& stage) {
   switch (program.runtime) {
     case Runtime::pleat: return {};
@@ -171,10 +183,8 @@ RuntimeBytes runtime_bytes(const Program& program, const StageProgram& stage) {
                   workspaces(stage) + dummy_wgrads(stage) + head_gradient(stage) +
                   gather_buffer(program, stage) + pipeline_buffers(program, stage) +
                   fsdp_buffers(program, stage)),
-              .outside = static_cast<std::int64_t>(kCudaContext +
-                                                   kCommunicator * communicators(program.plan) +
-                                                   hybridep_buffer(program) +
-                                                   deepep_buffer(program))};
+              .outside = outside_bytes(program.model, program.workload, program.plan,
+                                       program.runtime)};
   }
   return {};
 }

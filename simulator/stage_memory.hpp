@@ -47,6 +47,9 @@ struct RuntimeBytes {
 [[nodiscard]] RuntimeBytes runtime_bytes(const Program&, const StageProgram&);
 // Outputs that graphs of parts of layers keep for a microbatch, by chunk; empty without such graphs.
 [[nodiscard]] std::vector<std::int64_t> graph_outputs(const Program&, const StageProgram&);
+// RuntimeBytes::outside alone, which is the same on all stages.
+[[nodiscard]] std::int64_t outside_bytes(const ModelSpec&, const WorkloadSpec&, const Plan&,
+                                         Runtime);
 
 struct StageRecord;
 

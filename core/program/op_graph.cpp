@@ -7,7 +7,6 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/dag_shortest_paths.hpp>
 #include <boost/graph/topological_sort.hpp>
-#include <map>
 
 namespace pleat {
 namespace {
@@ -15,33 +14,45 @@ namespace {
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property,
                                     boost::property<boost::edge_weight_t, double>>;
 
-struct Access {
-  int last_write = -1;
-  std::vector<int> reads_since;
-};
-
 }  // namespace
 
 std::vector<std::vector<int>> dependencies(std::span<const Op> ops) {
+  std::size_t tensors = 0;
+  for (const Op& op : ops) {
+    for (const auto* ids : {&op.in, &op.out}) {
+      for (TensorId t : *ids) tensors = std::max(tensors, t.index() + 1);
+    }
+  }
+  // Reads since the last write: of each tensor a chain through `reads`, the newest first.
+  struct Read {
+    int op, next;
+  };
+  std::vector<Read> reads;
+  std::vector<int> last_write(tensors, -1), last_read(tensors, -1);
   std::vector<std::vector<int>> deps(ops.size());
-  std::map<TensorId, Access> access;
+  std::vector<int> mine;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const int self = static_cast<int>(i);
-    std::vector<int>& mine = deps[i];
+    mine.clear();
     for (TensorId t : ops[i].in) {
-      Access& a = access[t];
-      if (a.last_write >= 0) mine.push_back(a.last_write);
-      a.reads_since.push_back(self);
+      const std::size_t at = t.index();
+      if (last_write[at] >= 0) mine.push_back(last_write[at]);
+      reads.push_back({self, last_read[at]});
+      last_read[at] = static_cast<int>(reads.size()) - 1;
     }
     for (TensorId t : ops[i].out) {
-      Access& a = access[t];
-      if (a.last_write >= 0) mine.push_back(a.last_write);
-      mine.insert(mine.end(), a.reads_since.begin(), a.reads_since.end());
-      a = {self, {}};
+      const std::size_t at = t.index();
+      if (last_write[at] >= 0) mine.push_back(last_write[at]);
+      for (int r = last_read[at]; r >= 0; r = reads[static_cast<std::size_t>(r)].next) {
+        mine.push_back(reads[static_cast<std::size_t>(r)].op);
+      }
+      last_write[at] = self;
+      last_read[at] = -1;
     }
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
     std::erase(mine, self);
+    deps[i] = mine;
   }
   return deps;
 }

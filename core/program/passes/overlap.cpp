@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "core/program/layer_builder.hpp"
+#include "core/program/passes/pair.hpp"
 
 namespace pleat {
 namespace {
@@ -59,11 +60,6 @@ void overlap_ring(LayerProgram& layer, const Plan& plan, int ring, Group group) 
       }
     }
   }
-}
-
-bool is_token_exchange(const Op& op) {
-  return op.group == Group::ep &&
-         (op.kind == OpKind::all_to_all || op.kind == OpKind::all_to_all_back);
 }
 
 // Rows that travel inside the grouped product next to them.

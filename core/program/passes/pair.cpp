@@ -7,33 +7,24 @@
 #include <algorithm>
 
 namespace pleat {
-namespace {
 
-bool is_exchange(const Op& op) {
+bool is_token_exchange(const Op& op) {
   return op.group == Group::ep &&
          (op.kind == OpKind::all_to_all || op.kind == OpKind::all_to_all_back);
 }
 
-// Segments of an op list around its exchanges: [before first run of exchanges), [exchanges), ….
-struct Cut {
-  int first_exchange_begin, first_exchange_end, last_exchange_begin, last_exchange_end, size;
-};
-
-Cut cut(const std::vector<Op>& ops) {
+Segments pair_segments(const std::vector<Op>& ops) {
   const int n = static_cast<int>(ops.size());
   int first = 0;
-  while (first < n && !is_exchange(ops[static_cast<std::size_t>(first)])) ++first;
+  while (first < n && !is_token_exchange(ops[static_cast<std::size_t>(first)])) ++first;
   int first_end = first;
-  while (first_end < n && is_exchange(ops[static_cast<std::size_t>(first_end)])) ++first_end;
+  while (first_end < n && is_token_exchange(ops[static_cast<std::size_t>(first_end)])) ++first_end;
   int last_end = n;
-  while (last_end > first_end && !is_exchange(ops[static_cast<std::size_t>(last_end - 1)])) --last_end;
-  int last = last_end;
-  while (last > first_end && is_exchange(ops[static_cast<std::size_t>(last - 1)])) --last;
-  if (last_end == first_end) last = first_end;  // fewer than two exchanges
-  return {first, first_end, last, last_end, n};
+  while (last_end > first_end && !is_token_exchange(ops[static_cast<std::size_t>(last_end - 1)])) {
+    --last_end;
+  }
+  return {first_end, last_end};
 }
-
-}  // namespace
 
 std::vector<PairStep> pair_layers(const LayerProgram& forward_layer,
                                   const LayerProgram& backward_layer, bool delay_wgrad) {
@@ -42,21 +33,21 @@ std::vector<PairStep> pair_layers(const LayerProgram& forward_layer,
     const std::vector<Op>& ops = pass == Pass::forward ? forward_layer.forward
                                                        : backward_layer.backward;
     for (int i = begin; i < end; ++i) {
-      const bool comm = is_exchange(ops[static_cast<std::size_t>(i)]);
+      const bool comm = is_token_exchange(ops[static_cast<std::size_t>(i)]);
       steps.push_back({pass, i, comm ? Stream::comm : ops[static_cast<std::size_t>(i)].stream});
     }
   };
-  const Cut f = cut(forward_layer.forward);
-  const Cut b = cut(backward_layer.backward);
-  emit(Pass::backward, 0, b.first_exchange_end);                     // combine_bwd
-  emit(Pass::forward, 0, f.first_exchange_end);                      // attention, router, dispatch
-  emit(Pass::backward, b.first_exchange_end, b.last_exchange_end);   // experts bwd, dispatch_bwd
-  emit(Pass::forward, f.first_exchange_end, f.last_exchange_end);    // experts fwd, combine_fwd
-  emit(Pass::backward, b.last_exchange_end, b.size);                 // attention bwd
-  emit(Pass::forward, f.last_exchange_end, f.size);                  // unpermute, residual
+  const Segments f = pair_segments(forward_layer.forward);
+  const Segments b = pair_segments(backward_layer.backward);
+  emit(Pass::backward, 0, b.first_end);                     // combine_bwd
+  emit(Pass::forward, 0, f.first_end);                      // attention, router, dispatch
+  emit(Pass::backward, b.first_end, b.second_end);   // experts bwd, dispatch_bwd
+  emit(Pass::forward, f.first_end, f.second_end);    // experts fwd, combine_fwd
+  emit(Pass::backward, b.second_end, static_cast<int>(backward_layer.backward.size()));                 // attention bwd
+  emit(Pass::forward, f.second_end, static_cast<int>(forward_layer.forward.size()));                  // unpermute, residual
   if (delay_wgrad) {
     std::stable_partition(steps.begin(), steps.end(), [&](const PairStep& s) {
-      if (s.pass != Pass::backward || s.op < b.last_exchange_end) return true;
+      if (s.pass != Pass::backward || s.op < b.second_end) return true;
       return backward_layer.backward[static_cast<std::size_t>(s.op)].phase != Phase::wgrad;
     });
   }

@@ -18,6 +18,16 @@ struct PairStep {
   bool operator==(const PairStep&) const = default;
 };
 
+// Rows on their way to experts and back: what a pair hides.
+[[nodiscard]] bool is_token_exchange(const Op&);
+
+// Where a list is cut: a segment ends after its first run of exchanges, the next one after the last
+// run. Within a segment a pair runs the ops of one pass in their order, nothing between them.
+struct Segments {
+  int first_end = 0, second_end = 0;
+};
+[[nodiscard]] Segments pair_segments(const std::vector<Op>&);
+
 // Every op of forward_layer.forward and backward_layer.backward exactly once, each list in its own
 // order. delay_wgrad moves the attention's weight gradients to the end.
 [[nodiscard]] std::vector<PairStep> pair_layers(const LayerProgram& forward_layer,

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/layer_bounds.hpp"
+
+#include <algorithm>
+
+#include "core/diagnostics.hpp"
+#include "simulator/summarise_step.hpp"
+
+namespace pleat {
+namespace {
+
+bool is_decoder(const LayerVariant& v) {
+  return v.kind == LayerKind::dense || v.kind == LayerKind::moe;
+}
+
+// Compute work of a pass: it keeps its length in a pair.
+Seconds busy_compute(const PassCost& pass) {
+  Seconds sum;
+  for (const CostClass cls : {CostClass::gemm, CostClass::grouped_gemm, CostClass::attention,
+                              CostClass::memory_bound}) {
+    sum += pass.parts[static_cast<std::size_t>(cls)];
+  }
+  return sum;
+}
+
+// Times u of forward and backward passes such that no pass alone takes less than its u and no pair
+// less than both u: what is paired then takes at least the sum. The most frequent layer shares the
+// price of its pair exactly; of pairs with others their compute work is taken.
+void share_pairs(const std::vector<LayerVariant>& variants, const std::vector<LayerCosts>& costs,
+                 std::size_t first, Seconds pair, std::vector<LayerBound>& bounds) {
+  struct Share {
+    std::size_t layer;
+    Seconds forward, backward;
+  };
+  std::vector<Share> shares;
+  const auto least = [&](std::size_t f, std::size_t b) {
+    return f == first && b == first ? pair
+                                    : busy_compute(costs[f].forward) + busy_compute(costs[b].backward);
+  };
+  const auto take = [&](std::size_t i) {
+    Seconds forward = costs[i].forward.time, backward = costs[i].backward.time;
+    for (const Share& s : shares) {
+      forward = std::min(forward, least(i, s.layer) - s.backward);
+      backward = std::min(backward, least(s.layer, i) - s.forward);
+    }
+    const Seconds over = std::max(Seconds(0), forward + backward - least(i, i));
+    if (shares.empty() && over > Seconds(0)) {
+      forward -= over * (forward / (forward + backward));
+    }
+    backward = std::min(backward, least(i, i) - forward);
+    shares.push_back({i, forward, backward});
+    bounds[i].time = forward + backward;
+  };
+  take(first);
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (i != first && is_decoder(variants[i])) take(i);
+  }
+}
+
+}  // namespace
+
+CountedLayers::CountedLayers(const ModelSpec& model) {
+  std::vector<std::int64_t> count;
+  const auto add = [&](const LayerVariant& v) {
+    const int known = index_of(v);
+    if (known >= 0) {
+      ++count[static_cast<std::size_t>(known)];
+      return;
+    }
+    variants_.push_back(v);
+    count.push_back(1);
+  };
+  for (std::int64_t l = 0; l < model.layers; ++l) {
+    LayerVariant v{model.is_moe(l) ? LayerKind::moe : LayerKind::dense};
+    v.traits = model.traits(l);
+    add(v);
+  }
+  most_frequent_ = static_cast<std::size_t>(std::ranges::max_element(count) - count.begin());
+  const bool mtp = model.mtp_layers > 0;
+  if (mtp) {
+    const bool moe = model.is_moe(model.layers - 1);
+    LayerVariant inner{moe ? LayerKind::moe : LayerKind::dense};
+    inner.traits = model.mtp_traits;
+    add(inner);
+    mtp_inner_ = static_cast<std::size_t>(index_of(inner));
+    add({LayerKind::mtp, moe});
+  }
+  variants_.push_back({LayerKind::embedding});
+  variants_.push_back({LayerKind::head, false, mtp});
+  for (const LayerKind kind : {LayerKind::recv, LayerKind::send}) {
+    variants_.push_back({kind, false, false});
+    if (mtp) variants_.push_back({kind, false, true});
+  }
+}
+
+std::size_t CountedLayers::stand_in(std::size_t layer) const {
+  return variants_[layer].kind == LayerKind::mtp ? mtp_inner_ : layer;
+}
+
+int CountedLayers::index_of(const LayerVariant& v) const {
+  const auto found = std::ranges::find(variants_, v);
+  return found == variants_.end() ? -1 : static_cast<int>(found - variants_.begin());
+}
+
+std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& library,
+                                     BoundScope scope, bool paired, const Profile& profile) {
+  const std::vector<LayerVariant>& variants = layers.variants();
+  std::vector<LayerBound> bounds(variants.size());
+  std::vector<LayerCosts> costs(variants.size());
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (layers.stand_in(i) != i) continue;
+    LayerBound& bound = bounds[i];
+    if (scope == BoundScope::setting) {
+      costs[i] = library.costs(variants[i], kClockSteps, profile);
+      bound.time = costs[i].forward.time + costs[i].backward.time;
+      bound.saved = costs[i].forward.memory.net;
+      for (int b = 0; b < 2; ++b) bound.weights[b] = costs[i].weight_elements[b];
+      continue;
+    }
+    const LayerWork work = library.work(variants[i], profile);
+    bound.time = scope == BoundScope::mesh ? work.compute : work.in_order;
+    if (scope == BoundScope::family) bound.exchanges = work.exchanges;
+    bound.saved = work.saved;
+    for (int b = 0; b < 2; ++b) bound.weights[b] = work.weight_elements[b];
+  }
+  for (std::size_t i = 0; i < variants.size(); ++i) {  // before pairs: it runs alone
+    if (layers.stand_in(i) != i) bounds[i] = bounds[layers.stand_in(i)];
+  }
+  if (scope == BoundScope::setting && paired) {
+    const std::size_t first = layers.most_frequent();
+    const Seconds pair = library.pair(variants[first], variants[first], kClockSteps, profile).time;
+    share_pairs(variants, costs, first, pair, bounds);
+  }
+  library.forget();
+  return bounds;
+}
+
+Seconds host_time(const LayerVariant& variant, CudaGraph graph, const Profile& profile) {
+  const auto mode = static_cast<std::size_t>(graph);
+  switch (variant.kind) {
+    case LayerKind::moe:
+    case LayerKind::mtp: return profile.host_per_moe_layer.at(mode);
+    case LayerKind::dense: return profile.host_per_dense_layer.at(mode);
+    case LayerKind::head: return profile.host_per_head;
+    case LayerKind::embedding:
+    case LayerKind::recv:
+    case LayerKind::send: return Seconds(0);
+  }
+  return Seconds(0);
+}
+
+}  // namespace pleat

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What the layers of a plan add to their chunk at least.
+#pragma once
+
+#include <vector>
+
+#include "core/spec/profile.hpp"
+#include "core/spec/workload.hpp"
+#include "simulator/layer_library.hpp"
+
+namespace pleat {
+
+// What a bound of layers holds for.
+enum class BoundScope {
+  mesh,    // every setting and memory choice: arithmetic and memory-bound work alone
+  family,  // every way to overlap expert exchanges: what stays in order whatever happens to them
+  setting  // the plan as it is
+};
+
+// One layer of one microbatch, both passes.
+struct LayerBound {
+  Seconds time;
+  Seconds exchanges;                   // of experts, which may run beside all the rest; in a family
+  std::int64_t saved = 0;              // bytes the forward pass leaves behind
+  std::int64_t weights[2] = {0, 0};    // elements, by Bucket
+};
+
+// The layers of a model that bounds count.
+class CountedLayers {
+ public:
+  explicit CountedLayers(const ModelSpec&);
+  [[nodiscard]] const std::vector<LayerVariant>& variants() const { return variants_; }
+  [[nodiscard]] int index_of(const LayerVariant&) const;  // -1: not counted
+  // The decoder layer that occurs most often.
+  [[nodiscard]] std::size_t most_frequent() const { return most_frequent_; }
+  // Whose bound a layer takes: of multi-token prediction the decoder layer's in it, else its own.
+  [[nodiscard]] std::size_t stand_in(std::size_t layer) const;
+
+ private:
+  std::vector<LayerVariant> variants_;
+  std::size_t most_frequent_ = 0, mtp_inner_ = 0;
+};
+
+// By CountedLayers::variants. With `paired` passes (expert-parallel overlap) no pair of layers runs
+// in less than what the two add.
+[[nodiscard]] std::vector<LayerBound> bound_layers(const CountedLayers&, LayerLibrary&,
+                                                   BoundScope, bool paired, const Profile&);
+
+// Host time of a layer of one microbatch, both passes, which no setting but the graph mode changes.
+[[nodiscard]] Seconds host_time(const LayerVariant&, CudaGraph, const Profile&);
+
+}  // namespace pleat

@@ -1,0 +1,304 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/mesh_space.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/plan/layout.hpp"
+#include "planner/stage_balance.hpp"
+#include "planner/technique.hpp"
+
+namespace pleat {
+namespace {
+
+std::vector<int> divisors(std::int64_t n, std::int64_t limit) {
+  std::vector<int> list;
+  for (std::int64_t d = 1; d <= std::min(n, limit); ++d) {
+    if (n % d == 0) list.push_back(static_cast<int>(d));
+  }
+  return list;
+}
+
+std::vector<int> powers_of_two(std::int64_t limit) {
+  std::vector<int> list;
+  for (std::int64_t v = 1; v <= limit; v *= 2) list.push_back(static_cast<int>(v));
+  return list;
+}
+
+// Chunks per stage worth trying: powers of two, and counts that split the layers evenly with or
+// without embedding and loss counted as a layer each.
+std::vector<int> chunk_counts(const ModelSpec& model, int pp) {
+  std::vector<int> list{1};
+  if (pp == 1) return list;
+  for (int v = 2; static_cast<std::int64_t>(v) * pp <= model.layers + 2; ++v) {
+    const std::int64_t stages = static_cast<std::int64_t>(v) * pp;
+    const bool power = (v & (v - 1)) == 0;
+    if (power || model.layers % stages == 0 || (model.layers + 2) % stages == 0) list.push_back(v);
+  }
+  return list;
+}
+
+const std::vector<int>& pinned_or(const std::vector<int>& pins, const std::vector<int>& all) {
+  return pins.empty() ? all : pins;
+}
+
+class Enumerator {
+ public:
+  Enumerator(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
+             const SearchConfig& config)
+      : model_(model),
+        cluster_(cluster),
+        workload_(workload),
+        config_(config),
+        settings_(settings(model, cluster, config)) {}
+
+  MeshSpace run() {
+    const int domain = cluster_.tiers.empty() || cluster_.tiers.front().size == 0
+                           ? config_.gpus
+                           : cluster_.tiers.front().size;
+    const std::vector<int> all_tp = divisors(config_.gpus, domain);
+    const std::vector<int> all_cp = divisors(config_.gpus, 16);
+    const std::vector<int> all_pp = divisors(config_.gpus, model_.layers + 2);
+    for (int tp : pinned_or(config_.tp, all_tp)) {
+      for (int cp : pinned_or(config_.cp, all_cp)) {
+        for (int pp : pinned_or(config_.pp, all_pp)) {
+          Mesh mesh;
+          mesh.attention = {.tp = tp, .cp = cp, .dp = 1, .pp = pp};
+          attention_grid(mesh);
+        }
+      }
+    }
+    return std::move(space_);
+  }
+
+ private:
+  void attention_grid(Mesh mesh) {
+    const AttentionMapping& a = mesh.attention;
+    const std::int64_t model_ranks = std::int64_t{a.tp} * a.cp * a.pp;
+    mesh.attention.dp = static_cast<int>(std::max<std::int64_t>(1, config_.gpus / model_ranks));
+    if (model_ranks * mesh.attention.dp != config_.gpus) {  // the whole sub-tree is void
+      mesh.expert = {.etp = 1, .ep = 1, .edp = std::max(1, config_.gpus / a.pp)};
+      take(mesh, "");
+      return;
+    }
+    const std::int64_t stage_ranks = config_.gpus / a.pp;
+    const std::vector<int> one{1}, all_vpp = chunk_counts(model_, a.pp);
+    const std::vector<int> all_ep = model_.moe ? divisors(model_.moe->experts, stage_ranks) : one;
+    const std::vector<int> all_etp = model_.moe ? divisors(a.tp, stage_ranks) : one;
+    for (int etp : pinned_or(config_.etp, all_etp)) {
+      for (int ep : pinned_or(config_.ep, all_ep)) {
+        const std::int64_t expert_ranks = std::int64_t{etp} * ep;
+        mesh.expert = {
+            .etp = etp,
+            .ep = ep,
+            .edp = static_cast<int>(std::max<std::int64_t>(1, stage_ranks / expert_ranks))};
+        if (expert_ranks * mesh.expert.edp != stage_ranks) {
+          take(mesh, "");
+          continue;
+        }
+        for (int vpp : pinned_or(config_.vpp, all_vpp)) {
+          mesh.vpp = vpp;
+          microbatches(mesh);
+        }
+      }
+    }
+  }
+
+  void microbatches(Mesh mesh) {
+    static const std::vector<int> all = powers_of_two(8);
+    const std::vector<int>& tried = pinned_or(config_.micro_batch, all);
+    for (const int layout : layouts(mesh.attention.pp, mesh.vpp)) {
+      mesh.layout = layout;
+      for (int micro_batch : tried) {
+        const std::int64_t multiple = std::int64_t{mesh.attention.dp} * micro_batch;
+        // Larger microbatches that do not divide are no alternatives; the smallest one explains.
+        if (micro_batch > tried.front() && workload_.global_batch % multiple != 0) continue;
+        mesh.micro_batch = micro_batch;
+        take(mesh, space_.layouts[static_cast<std::size_t>(layout)]);
+      }
+    }
+  }
+
+  void take(const Mesh& mesh, const std::string& layout) {
+    ++space_.tried;
+    plan_.attention = mesh.attention;
+    plan_.expert = mesh.expert;
+    plan_.vpp = mesh.vpp;
+    plan_.micro_batch = mesh.micro_batch;
+    plan_.sequence_parallel = mesh.attention.tp > 1;
+    if (plan_.layout != layout) plan_.layout = layout;
+    if (const Constraint* rule = broken_rule(mesh.layout)) {
+      if (++space_.rejected[rule->name] == 1) {
+        space_.example[rule->name] = rule->explain({model_, workload_, plan_, config_.gpus});
+        space_.example[rule->name].rule = rule->name;
+      }
+    } else {
+      space_.meshes.push_back(mesh);
+    }
+  }
+
+  // The first rule that no setting satisfies.
+  const Constraint* broken_rule(int layout) {
+    const PlanContext context{model_, workload_, plan_, config_.gpus};
+    settings_.front().put_into(plan_);
+    for (const Constraint& rule : constraints()) {
+      const bool about_layout = std::string_view(rule.name) == "layout" && !plan_.layout.empty();
+      if (about_layout ? layout_holds(rule, context, layout) : rule.holds(context)) continue;
+      const bool never = std::ranges::none_of(settings_, [&](const Setting& s) {
+        s.put_into(plan_);
+        return rule.holds(context);
+      });
+      settings_.front().put_into(plan_);
+      if (never) return &rule;
+    }
+    return nullptr;
+  }
+
+  // What the rule about layouts says depends on the layout and its number of stages alone.
+  bool layout_holds(const Constraint& rule, const PlanContext& context, int layout) {
+    const auto [known, fresh] = layout_holds_.try_emplace(layout, false);
+    if (fresh) known->second = rule.holds(context);
+    return known->second;
+  }
+
+  const std::vector<int>& layouts(int pp, int vpp) {
+    auto [entry, is_new] = layouts_.try_emplace({pp, vpp});
+    if (is_new) {
+      for (std::string& text : layout_choices(model_, workload_.seq_len, pp, vpp)) {
+        entry->second.push_back(static_cast<int>(space_.layouts.size()));
+        space_.layouts.push_back(std::move(text));
+      }
+    }
+    return entry->second;
+  }
+
+  const ModelSpec& model_;
+  const ClusterSpec& cluster_;
+  const WorkloadSpec& workload_;
+  const SearchConfig& config_;
+  std::vector<Setting> settings_;
+  Plan plan_ = MeshSpace{.meshes = {}, .layouts = {""}, .rejected = {}, .example = {}}.plan({}, config_);
+  std::map<std::pair<int, int>, std::vector<int>> layouts_;
+  std::map<int, bool> layout_holds_;
+  MeshSpace space_;
+};
+
+struct Pin {
+  const char* name;
+  std::string text;
+  std::function<void(SearchConfig&)> drop;
+};
+
+std::string words(bool on) { return on ? "on" : "off"; }
+template <class Enum>
+std::string words(Enum value) {
+  return name_of(value);
+}
+
+std::vector<Pin> pins_of(const SearchConfig& config) {
+  std::vector<Pin> pins;
+  const auto add = [&](const char* name, std::vector<int> SearchConfig::*field) {
+    if ((config.*field).empty()) return;
+    pins.push_back({name, fmt::format("{}", fmt::join(config.*field, ",")),
+                    [field](SearchConfig& c) { (c.*field).clear(); }});
+  };
+  add("tp", &SearchConfig::tp);
+  add("cp", &SearchConfig::cp);
+  add("pp", &SearchConfig::pp);
+  add("vpp", &SearchConfig::vpp);
+  add("ep", &SearchConfig::ep);
+  add("etp", &SearchConfig::etp);
+  add("micro-batch", &SearchConfig::micro_batch);
+  const auto add_choice = [&](const char* name, auto field) {
+    if (config.*field) {
+      pins.push_back({name, words(*(config.*field)), [field](SearchConfig& c) { (c.*field).reset(); }});
+    }
+  };
+  add_choice("sharding", &SearchConfig::sharding);
+  add_choice("dispatcher", &SearchConfig::dispatcher);
+  add_choice("cuda-graph", &SearchConfig::cuda_graph);
+  add_choice("cp-comm", &SearchConfig::cp_comm);
+  add_choice("ep-overlap", &SearchConfig::ep_overlap);
+  add_choice("delay-wgrad", &SearchConfig::delay_wgrad);
+  add_choice("tp-overlap", &SearchConfig::tp_overlap);
+  add_choice("shared-overlap", &SearchConfig::shared_overlap);
+  return pins;
+}
+
+}  // namespace
+
+Plan MeshSpace::plan(const Mesh& mesh, const SearchConfig& config) const {
+  Plan plan;
+  plan.precision = config.precision;
+  plan.optimizer = config.optimizer;
+  plan.fp8_attention = config.fp8_attention;
+  plan.fp8_head = config.fp8_head;
+  plan.attention = mesh.attention;
+  plan.expert = mesh.expert;
+  plan.vpp = mesh.vpp;
+  plan.micro_batch = mesh.micro_batch;
+  plan.sequence_parallel = mesh.attention.tp > 1;
+  plan.layout = layouts[static_cast<std::size_t>(mesh.layout)];
+  return plan;
+}
+
+std::vector<std::string> layout_choices(const ModelSpec& model, std::int64_t seq_len, int pp,
+                                        int vpp) {
+  const std::int64_t stages = std::int64_t{pp} * vpp;
+  // Where nothing can be balanced, the even split stands and its rule says what is wrong.
+  if (pp < 1 || vpp < 1 || stages == 1 || stages > model.layers) return {""};
+  const ForwardFlops flops = forward_flops(model, seq_len);
+  const auto even = even_layout(model.layers, model.mtp_layers > 0, pp, vpp);
+  const auto balanced = balanced_layout(model, seq_len, pp, vpp);
+  const bool divides = model.layers % stages == 0 || (model.layers + 2) % stages == 0;
+  std::vector<std::string> choices{divides ? "" : to_layout_string(even)};
+  if (bottleneck(balanced, model, flops) < bottleneck(even, model, flops)) {
+    choices.push_back(to_layout_string(balanced));
+  }
+  return choices;
+}
+
+MeshSpace enumerate_meshes(const ModelSpec& model, const ClusterSpec& cluster,
+                           const WorkloadSpec& workload, const SearchConfig& config) {
+  return Enumerator(model, cluster, workload, config).run();
+}
+
+MeshSpace non_empty_meshes(const ModelSpec& model, const ClusterSpec& cluster,
+                           const WorkloadSpec& workload, const SearchConfig& config) {
+  MeshSpace space = enumerate_meshes(model, cluster, workload, config);
+  if (!space.meshes.empty()) return space;
+
+  const auto worst =
+      std::max_element(space.rejected.begin(), space.rejected.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  PLEAT_ASSERT(worst != space.rejected.end());
+  const Violation& why = space.example[worst->first];
+  const std::string reason = fmt::format("{} ({})", why.message, why.rule);
+
+  const std::vector<Pin> pins = pins_of(config);
+  if (pins.empty()) {
+    throw_config_error(ExitCode::bad_request, "plan", why.path,
+                       fmt::format("no valid plan on {} GPUs: {}", config.gpus, reason), why.hint);
+  }
+  Diagnostics problems;
+  for (const Pin& pin : pins) {
+    SearchConfig relaxed = config;
+    pin.drop(relaxed);
+    const MeshSpace without = enumerate_meshes(model, cluster, workload, relaxed);
+    if (without.meshes.empty()) continue;
+    problems.error(ExitCode::bad_request, "--" + std::string(pin.name), why.path,
+                   fmt::format("{} {} leaves no valid plan: {}", pin.name, pin.text, reason),
+                   fmt::format("without this pin {} meshes are valid", without.meshes.size()));
+  }
+  problems.throw_if_errors();
+  std::string all;
+  for (const Pin& pin : pins)
+    all += fmt::format("{}{} {}", all.empty() ? "" : ", ", pin.name, pin.text);
+  throw_config_error(ExitCode::bad_request, "plan", why.path,
+                     fmt::format("the pins {} together leave no valid plan: {}", all, reason),
+                     why.hint.empty() ? "dropping any one of them is not enough" : why.hint);
+}
+
+}  // namespace pleat

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What a search chooses beside the mesh: how exchanges and launches run, and what gives up time for
+// memory.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "planner/mesh_space.hpp"
+
+namespace pleat {
+
+// Flags that change how a mesh runs, not what it keeps in memory for the sake of it.
+struct Setting {
+  Sharding sharding = Sharding::zero1;
+  Dispatcher dispatcher = Dispatcher::alltoall;
+  CudaGraph graph = CudaGraph::none;
+  CpComm cp_comm = CpComm::p2p;
+  OverlapFlags overlap;
+  void put_into(Plan&) const;
+  // Whether it says something about exchanges that the mesh does not make: another setting says the
+  // same. `first` is the one that comes first in plan order.
+  [[nodiscard]] bool moot(const Mesh&, const Setting& first) const;
+  // Whether they differ in the overlap of expert exchanges and of the shared expert alone.
+  [[nodiscard]] bool same_family(const Setting&) const;
+};
+
+// Gives up time for memory: only worth trying where a mesh does not fit without.
+struct MemoryChoice {
+  std::set<Module> recompute;
+  bool recompute_full = false;
+  std::set<Offload> offload;
+  void put_into(Plan&) const;
+};
+
+// The settings a search considers, in plan order, families together, free or as pinned:
+//   sharding      zero1, zero2, zero3 (without data parallelism: none)
+//   dispatcher    all-to-all, and DeepEP or HybridEP where the hardware has it (dispatcher_for)
+//   CUDA graphs   none, partial, and the whole iteration where nothing in a layer waits for the host:
+//                 dense models, and MoE with HybridEP
+//   CP            ring, gather, heads
+//   overlap       of expert exchanges (with and without split weight gradients), of tensor-parallel
+//                 exchanges, of the shared expert
+[[nodiscard]] std::vector<Setting> settings(const ModelSpec&, const ClusterSpec&,
+                                            const SearchConfig&);
+
+// A set of modules to recompute, or whole layers. The first choice is nothing.
+struct RecomputeChoice {
+  std::set<Module> modules;
+  bool full = false;
+};
+[[nodiscard]] std::vector<RecomputeChoice> recompute_choices(const ModelSpec&, bool allowed);
+
+// The setting whose arithmetic and memory-bound work no other undercuts: fused dispatch, the whole
+// iteration captured, nothing overlapped or sharded.
+[[nodiscard]] Setting least_work(const std::vector<Setting>&);
+
+// The first one gives up nothing.
+[[nodiscard]] std::vector<MemoryChoice> memory_choices(const ModelSpec&, const SearchConfig&);
+
+// The dispatcher a runtime would use on this hardware: HybridEP where more than 8 GPUs share an
+// NVLink domain (NVL72), DeepEP on other GPUs with fp8 (Hopper and later), else all-to-all.
+[[nodiscard]] Dispatcher dispatcher_for(const ModelSpec&, const ClusterSpec&, Runtime);
+
+}  // namespace pleat

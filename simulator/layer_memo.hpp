@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Programs and prices of the layers of one LayerGroup that plans with one group key share.
+#pragma once
+
+#include <map>
+#include <mutex>
+
+#include "core/program/shared_layer.hpp"
+#include "core/program/stage_composition.hpp"
+#include "simulator/layer_work.hpp"
+
+namespace pleat {
+
+class LayerMemo {
+ public:
+  // The references must outlive the memo; `plan` is one of those that share it.
+  LayerMemo(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
+            const ClusterView& view, Runtime runtime);
+  LayerMemo(const LayerMemo&) = delete;
+  LayerMemo& operator=(const LayerMemo&) = delete;
+
+  // `keep`: for good, else until the next forget().
+  [[nodiscard]] SharedLayer program(const LayerVariant&, bool keep);
+  // `clock` names the profile, which is the same whenever the clock is.
+  [[nodiscard]] LayerCosts costs(const LayerVariant&, int clock, const Profile&);
+  [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&);  // at the burst clock
+  // Lets go of programs that only prices were asked of. They are the bulk of the memory.
+  void forget();
+
+ private:
+  struct Kept {
+    SharedLayer layer;
+    bool keep = false;
+  };
+  Kept& known(const LayerVariant&);
+
+  Plan plan_;
+  ClusterView view_;
+  Runtime runtime_;
+  LocalShape shape_;  // of plan_
+  Binding routed_;
+  std::mutex mutex_;  // of what follows
+  std::map<LayerVariant, Kept> programs_;
+  std::map<std::pair<LayerVariant, int>, LayerCosts> costs_;
+  std::map<LayerVariant, LayerWork> work_;
+};
+
+}  // namespace pleat

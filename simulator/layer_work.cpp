@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/layer_work.hpp"
+
+#include <algorithm>
+
+#include "simulator/layer_timeline.hpp"
+
+namespace pleat {
+namespace {
+
+// Work that stays on the compute stream whatever overlaps.
+bool is_compute(CostClass cls) {
+  switch (cls) {
+    case CostClass::gemm:
+    case CostClass::grouped_gemm:
+    case CostClass::attention:
+    case CostClass::memory_bound:
+      return true;
+    case CostClass::optimizer:
+    case CostClass::tp_comm:
+    case CostClass::cp_comm:
+    case CostClass::ep_comm:
+    case CostClass::pp_comm:
+    case CostClass::dp_comm:
+    case CostClass::host:
+    case CostClass::offload:
+    case CostClass::bubble:
+      return false;
+  }
+  return false;
+}
+
+// Ops [begin, end) of a pass, from the first to the end of the last compute op. What may have begun
+// before, may be moved elsewhere, or is no part of the order takes no time; nothing slows anything.
+Seconds segment_time(const std::vector<Op>& ops, const PassOps& pass, int begin, int end) {
+  std::vector<StreamOp> own;
+  own.reserve(static_cast<std::size_t>(end - begin));
+  for (int i = begin; i < end; ++i) {
+    const Op& op = ops[static_cast<std::size_t>(i)];
+    const StreamOp& whole = pass.ops[static_cast<std::size_t>(i)];
+    StreamOp& part = own.emplace_back();
+    part.duration = whole.duration;
+    part.cls = whole.cls;
+    part.stream = whole.stream;
+    for (int before : whole.after) {
+      if (before >= begin) part.after.push_back(before - begin);
+    }
+    if (whole.with >= begin) {
+      part.with = whole.with - begin;
+      part.lead = whole.lead;
+      part.tail = whole.tail;
+    }
+    const bool beside = part.stream != Stream::compute;
+    if (is_token_exchange(op) || part.stream == Stream::copy ||
+        (beside && (part.after.empty() || op.module == Module::shared_experts))) {
+      part.duration = Seconds(0);
+    }
+  }
+  const StreamTimeline line = run_streams(own);
+  Seconds last;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (own[i].stream == Stream::compute) last = std::max(last, line.finish[i]);
+  }
+  return last;
+}
+
+void add_pass(LayerWork& work, const LayerProgram& layer, Pass pass, const Binding& binding,
+              const ClusterView& view, const Profile& profile) {
+  const std::vector<Op>& ops = layer.ops(pass);
+  const PassOps priced = pass_ops(layer, pass, binding, view, profile);
+  bool waits = false;
+  Seconds sum;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const Seconds time = priced.ops[i].duration;
+    if (is_compute(priced.costs[i].cls)) work.compute += time;
+    if (is_token_exchange(ops[i])) {
+      work.exchanges += time;
+    } else if (ops[i].stream == Stream::compute) {
+      sum += time;
+    } else if (ops[i].stream == Stream::comm) {
+      waits = true;
+    }
+  }
+  if (waits) {
+    const Segments cut = pair_segments(ops);
+    const int all = static_cast<int>(ops.size());
+    const Seconds segments = segment_time(ops, priced, 0, cut.first_end) +
+                             segment_time(ops, priced, cut.first_end, cut.second_end) +
+                             segment_time(ops, priced, cut.second_end, all);
+    sum = std::max(sum, segments);
+  }
+  work.in_order += sum;
+}
+
+}  // namespace
+
+LayerWork work_of(const LayerProgram& layer, const Binding& binding, const ClusterView& view,
+                  const Profile& profile) {
+  LayerWork work;
+  for (const Pass pass : {Pass::forward, Pass::backward}) {
+    add_pass(work, layer, pass, binding, view, profile);
+  }
+  for (const Lifetime& life : layer.lives) {
+    const bool born = life.begin && life.begin->pass == Pass::forward;
+    const bool freed = life.end && life.end->pass == Pass::forward;
+    if (born != freed) {
+      const std::int64_t bytes = layer.tensor(life.tensor).bytes(binding);
+      work.saved += born ? bytes : -bytes;
+    }
+  }
+  for (const Weight& w : layer.weights) {
+    work.weight_elements[static_cast<std::size_t>(w.bucket)] += w.elements;
+  }
+  return work;
+}
+
+}  // namespace pleat
