@@ -103,13 +103,13 @@ void mutate(Plan& plan, std::mt19937& random) {
 
 int compare_all(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
                 const Profile& profile, const SearchConfig& config, int count) {
-  const SearchSpace space = enumerate_plans(model, cluster, workload, config);
+  const std::vector<SpacePlan> space = enumerate_plans(model, cluster, workload, config);
   const Estimator estimator(model, workload, cluster, profile, Runtime::megatron);
   std::mt19937 random(11);
   std::vector<Plan> plans;
   int tries = 0;
   while (static_cast<int>(plans.size()) < count && ++tries < 400 * count) {
-    Plan plan = space.plans[random() % space.plans.size()];
+    Plan plan = space[random() % space.size()].plan;
     for (unsigned changes = random() % 4; changes > 0; --changes) mutate(plan, random);
     if (!violations({model, workload, plan, config.gpus}).empty()) continue;
     plans.push_back(plan);

@@ -5,8 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
+#include <algorithm>
 
+#include "planner/memory_tree.hpp"
 #include "tests/planner/small_case.hpp"
 
 namespace pleat {
@@ -15,31 +16,80 @@ namespace {
 using namespace test;
 
 TEST(SearchSpace, EveryPlanIsValidAndDistinct) {
-  const ModelSpec model = small_model();
-  const SearchSpace space =
-      enumerate_plans(model, small_cluster(), small_workload(), small_config(8));
-  std::set<std::string> seen;
-  std::int64_t rejected = 0;
-  for (const auto& [rule, count] : space.rejected) rejected += count;
-  EXPECT_EQ(space.enumerated, rejected + static_cast<std::int64_t>(space.plans.size()));
-  for (std::size_t i = 0; i < space.plans.size(); ++i) {
-    const Plan& p = space.plans[i];
-    EXPECT_TRUE(violations({model, small_workload(), p, 8}).empty()) << summary(p);
+  SearchConfig config = small_config(4);
+  config.micro_batch = {1, 2};
+  config.cp = {1, 2};
+  const auto plans = enumerate_plans(small_model(), small_cluster(), small_workload(), config);
+  ASSERT_GT(plans.size(), 1000u);
+  std::vector<const SpacePlan*> some;
+  for (std::size_t i = 0; i < plans.size(); i += plans.size() / 300) some.push_back(&plans[i]);
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    const Plan& p = some[i]->plan;
+    EXPECT_TRUE(violations({small_model(), small_workload(), p, 4}).empty()) << summary(p);
     EXPECT_LE(p.attention.tp, 2);  // the innermost domain
-    for (std::size_t j = 0; j < i; ++j) ASSERT_FALSE(p == space.plans[j]) << summary(p);
-    if (i > 400) break;  // quadratic
+    for (std::size_t j = 0; j < i; ++j) ASSERT_FALSE(p == some[j]->plan) << summary(p);
   }
 }
 
-TEST(SearchSpace, OneGpuWithoutRecomputeIsTheMicrobatches) {
+TEST(SearchSpace, MeshesAreCounted) {
+  const MeshSpace space =
+      enumerate_meshes(small_model(), small_cluster(), small_workload(), small_config(8));
+  std::int64_t rejected = 0;
+  for (const auto& [rule, count] : space.rejected) rejected += count;
+  EXPECT_EQ(space.tried, rejected + static_cast<std::int64_t>(space.meshes.size()));
+}
+
+TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
   SearchConfig config = small_config(1);
-  config.recompute = false;
-  const SearchSpace space =
-      enumerate_plans(small_model(), small_cluster(), small_workload(), config);
-  ASSERT_EQ(space.plans.size(), 4u);
-  EXPECT_EQ(space.plans[0].micro_batch, 1);
-  EXPECT_EQ(space.plans[3].micro_batch, 8);
-  EXPECT_EQ(space.plans[0].sharding, Sharding::none);
+  config.recompute = config.offload = false;
+  config.cuda_graph = CudaGraph::none;
+  config.cp_comm = CpComm::p2p;
+  config.ep_overlap = config.tp_overlap = config.shared_overlap = false;
+  const auto plans = enumerate_plans(small_model(), small_cluster(), small_workload(), config);
+  ASSERT_EQ(plans.size(), 4u);
+  EXPECT_EQ(plans[0].plan.micro_batch, 1);
+  EXPECT_EQ(plans[3].plan.micro_batch, 8);
+  EXPECT_EQ(plans[0].plan.sharding, Sharding::none);
+}
+
+TEST(SearchSpace, SettingsOfAFamilyLieTogether) {
+  ClusterSpec cluster = small_cluster();
+  cluster.gpu.peak_fp8 = FlopsPerSecond(1e15);
+  cluster.tiers.front().size = 72;
+  const auto all = settings(small_model(), cluster, small_config(8));
+  std::size_t families = 1;
+  for (std::size_t i = 1; i < all.size(); ++i) families += !all[i].same_family(all[i - 1]);
+  std::vector<Setting> distinct;
+  for (const Setting& s : all) {
+    const auto same = [&](const Setting& o) { return o.same_family(s); };
+    if (std::ranges::none_of(distinct, same)) distinct.push_back(s);
+  }
+  EXPECT_EQ(families, distinct.size());
+  // 3 shardings, HybridEP with 3 graph modes and all-to-all with 2, 3 kinds of CP, 2 of TP exchange;
+  // in each the shared expert beside it or not, with experts' exchanges alone, paired, or split too.
+  EXPECT_EQ(families, 3u * (3 + 2) * 3 * 2);
+  EXPECT_EQ(all.size(), families * 2 * 3);
+}
+
+TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {
+  ModelSpec model = small_model();
+  model.attention.kind = AttentionKind::mla;
+  const auto choices = memory_choices(model, small_config(8));
+  const MemoryTree tree(choices);
+  // Six recompute sets (recompute_choices), and but for whole layers each with two offload sets.
+  ASSERT_EQ(choices.size(), 6u + 2 * 5);
+  EXPECT_EQ(tree.plans_below(0), static_cast<std::int64_t>(choices.size()));
+  std::vector<int> parents(choices.size());
+  for (std::size_t m = 0; m < choices.size(); ++m) {
+    for (const std::int16_t below : tree.below(static_cast<int>(m))) {
+      ++parents[static_cast<std::size_t>(below)];
+      EXPECT_STREQ(tree.supersedes(static_cast<int>(m), below), "needless");
+      EXPECT_EQ(tree.supersedes(below, static_cast<int>(m)), nullptr);
+    }
+    EXPECT_STREQ(tree.supersedes(static_cast<int>(m), static_cast<int>(m)), "variant");
+  }
+  EXPECT_EQ(parents[0], 0);
+  for (std::size_t m = 1; m < choices.size(); ++m) EXPECT_EQ(parents[m], 1) << m;
 }
 
 TEST(SearchSpace, DispatcherFollowsTheHardware) {
@@ -69,7 +119,7 @@ TEST(SearchSpace, RecomputeSetsFitTheModel) {
 
 std::string error_of(const SearchConfig& config) {
   try {
-    static_cast<void>(non_empty_space(small_model(), small_cluster(), small_workload(), config));
+    static_cast<void>(non_empty_meshes(small_model(), small_cluster(), small_workload(), config));
   } catch (const ConfigError& e) {
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
     return e.what();
@@ -96,6 +146,19 @@ TEST(SearchSpace, NamesAllPinsThatEmptyItTogether) {
       << error_of(config);
 }
 
+TEST(SearchSpace, NamesThePinOfASetting) {
+  SearchConfig config = small_config(4);
+  config.sharding = Sharding::zero3;
+  config.pp = {2};
+  const std::string text = error_of(config);
+  EXPECT_NE(text.find("sharding zero3"), std::string::npos) << text;
+  EXPECT_NE(text.find("pp 2"), std::string::npos) << text;
+  SearchConfig overlap = small_config(4);
+  overlap.ep_overlap = true;
+  overlap.ep = {1};
+  EXPECT_NE(error_of(overlap).find("ep-overlap on"), std::string::npos) << error_of(overlap);
+}
+
 TEST(SearchSpace, WithoutPinsTheRuleSpeaks) {
   WorkloadSpec odd = small_workload();
   odd.seq_len = 127;
@@ -106,7 +169,7 @@ TEST(SearchSpace, WithoutPinsTheRuleSpeaks) {
   model.layers = 2;
   model.moe_layer = {true, true};
   try {
-    static_cast<void>(non_empty_space(model, small_cluster(), odd, config));
+    static_cast<void>(non_empty_meshes(model, small_cluster(), odd, config));
     FAIL() << "three GPUs should not work";
   } catch (const ConfigError& e) {
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "planner/search_space.hpp"
+#include "planner/mesh_space.hpp"
 #include "tests/planner/small_case.hpp"
 
 namespace pleat {

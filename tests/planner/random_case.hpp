@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Small searches drawn at random: model, cluster, workload, pins. The same seed gives the same case.
+#pragma once
+
+#include <random>
+
+#include "planner/search_space.hpp"
+#include "tests/planner/small_case.hpp"
+
+namespace pleat::test {
+
+struct RandomCase {
+  ModelSpec model;
+  ClusterSpec cluster;
+  WorkloadSpec workload;
+  Profile profile;
+  SearchConfig config;
+};
+
+class CaseMaker {
+ public:
+  explicit CaseMaker(unsigned seed) : random_(seed) {}
+
+  // A space of 1 to `most` valid plans.
+  RandomCase make(std::size_t most) {
+    for (;;) {
+      RandomCase c{model(), cluster(), workload(), {}, {}};
+      c.profile = profile();
+      c.config = config(c);
+      const MeshSpace space = enumerate_meshes(c.model, c.cluster, c.workload, c.config);
+      const std::size_t plans = space.meshes.size() *
+                                settings(c.model, c.cluster, c.config).size() *
+                                memory_choices(c.model, c.config).size();
+      if (plans == 0 || plans > 8 * most) continue;
+      const auto valid = enumerate_plans(c.model, c.cluster, c.workload, c.config).size();
+      if (valid > 0 && valid <= most) return c;
+    }
+  }
+
+  int pick(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
+  bool chance(double p) { return static_cast<double>(random_() % 1000) < 1000 * p; }
+  template <class T>
+  T one_of(std::initializer_list<T> list) {
+    return *(list.begin() + pick(static_cast<int>(list.size())));
+  }
+
+ private:
+  ModelSpec model() {
+    ModelSpec m = small_model();
+    m.layers = 2 + pick(7);
+    m.hidden = one_of({256, 512, 1024});
+    m.ffn = m.hidden * one_of({2, 4});
+    m.vocab = one_of({1024, 8192});
+    m.attention.heads = 8;
+    m.attention.kv_groups = one_of({2, 8});
+    if (chance(0.3)) {
+      m.attention.kind = AttentionKind::mla;
+      m.attention.q_lora_rank = chance(0.5) ? 128 : 0;
+      m.attention.kv_lora_rank = 64;
+      m.attention.qk_nope_head_dim = 32;
+      m.attention.qk_rope_head_dim = 16;
+      m.attention.v_head_dim = 32;
+      m.attention.kv_groups = 8;
+    }
+    if (chance(0.3)) {
+      m.moe.reset();
+      m.moe_layer.assign(static_cast<std::size_t>(m.layers), false);
+      return m;
+    }
+    m.moe->experts = one_of({4, 8, 16});
+    m.moe->top_k = one_of({1, 2, 4});
+    m.moe->ffn = one_of({128, 512});
+    m.moe->shared_ffn = chance(0.5) ? 256 : 0;
+    m.mtp_layers = chance(0.3) ? 1 : 0;
+    m.moe_layer.assign(static_cast<std::size_t>(m.layers), true);
+    for (int dense = pick(3), l = 0; l < dense && l + 1 < m.layers; ++l) {
+      m.moe_layer[static_cast<std::size_t>(l)] = false;
+    }
+    return m;
+  }
+
+  ClusterSpec cluster() {
+    ClusterSpec c = small_cluster();
+    c.tiers.front().size = one_of({2, 4, 16});
+    c.gpus_per_node = c.tiers.front().size;
+    if (chance(0.6)) c.gpu.peak_fp8 = FlopsPerSecond(2e13);
+    c.gpu.sms = one_of({0, 132});
+    c.tiers.front().bandwidth = BytesPerSecond(one_of({5e9, 5e10, 5e11}));
+    return c;
+  }
+
+  WorkloadSpec workload() {
+    WorkloadSpec w = small_workload();
+    w.seq_len = one_of({64, 128, 512});
+    w.global_batch = one_of({8, 16, 32});
+    w.imbalance = one_of({1.0, 1.3});
+    return w;
+  }
+
+  Profile profile() {
+    Profile p = small_profile();
+    p.host_per_op = Seconds(one_of({0.0, 2e-6, 2e-5}));
+    const double host = one_of({0.0, 1e-4});
+    p.host_per_moe_layer = {Seconds(host), Seconds(host), Seconds(host / 2), Seconds(0)};
+    p.host_per_dense_layer = p.host_per_moe_layer;
+    p.overlap_efficiency = one_of({1.0, 0.7});
+    p.overlap_efficiency_nccl = one_of({1.0, 0.7});
+    p.comm_slowdown = one_of({1.0, 1.3});
+    p.sustained_clock.duty_slope = one_of({0.0, 0.3});
+    p.step_overhead = Seconds(one_of({0.0, 1e-3}));
+    return p;
+  }
+
+  SearchConfig config(const RandomCase& c) {
+    SearchConfig s = small_config(one_of({1, 2, 4, 8, 16}));
+    s.top = one_of({1, 3, 10});
+    if (chance(0.15)) s.runtime = Runtime::pleat;
+    const auto pin = [&](std::vector<int>& values, double p) {
+      if (chance(p)) values = {one_of({1, 2, 4})};
+    };
+    pin(s.tp, 0.5);
+    pin(s.cp, 0.5);
+    pin(s.pp, 0.4);
+    pin(s.vpp, 0.3);
+    pin(s.etp, 0.6);
+    pin(s.micro_batch, 0.6);
+    if (c.model.moe) pin(s.ep, 0.5);
+    if (chance(0.7)) s.sharding = one_of({Sharding::zero1, Sharding::zero2, Sharding::zero3});
+    if (s.sharding && s.gpus == 1) s.sharding = Sharding::none;
+    if (chance(0.6)) s.cuda_graph = one_of({CudaGraph::none, CudaGraph::partial});
+    if (chance(0.6)) s.cp_comm = one_of({CpComm::p2p, CpComm::all_gather, CpComm::all_to_all});
+    if (chance(0.5)) s.dispatcher = Dispatcher::alltoall;
+    if (chance(0.3)) s.ep_overlap = chance(0.5) && c.model.moe;
+    if (chance(0.6)) s.delay_wgrad = false;
+    if (chance(0.5)) s.tp_overlap = false;
+    if (chance(0.5)) s.shared_overlap = false;
+    if (chance(0.3)) s.recompute = false;
+    if (chance(0.5)) s.offload = false;
+    if (chance(0.2)) s.precision = Precision::fp8;
+    return s;
+  }
+
+  std::mt19937 random_;
+};
+
+}  // namespace pleat::test

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The search against estimates of every plan of its space, on cases drawn at random and GPUs of
+// several sizes; and the bounds it prunes by against the same estimates.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "planner/bounds.hpp"
+#include "planner/explain.hpp"
+#include "planner/memory_tree.hpp"
+#include "tests/planner/random_case.hpp"
+
+namespace pleat {
+namespace {
+
+using test::CaseMaker;
+using test::RandomCase;
+
+struct Priced {
+  SpacePlan at;
+  StepEstimate estimate;
+};
+
+std::vector<Priced> price_all(const RandomCase& c) {
+  const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
+  std::vector<Priced> all;
+  for (const SpacePlan& p : enumerate_plans(c.model, c.cluster, c.workload, c.config)) {
+    all.push_back({p, estimator(p.plan)});
+  }
+  return all;
+}
+
+// A mesh but for its layout, and a memory choice: what listed plans differ in.
+struct Fold {
+  AttentionMapping attention;
+  ExpertMapping expert;
+  int vpp = 1, micro_batch = 1;
+  std::size_t memory = 0;
+  bool operator==(const Fold&) const = default;
+  [[nodiscard]] bool same_mesh(const Fold& o) const {
+    Fold other = o;
+    other.memory = memory;
+    return *this == other;
+  }
+};
+
+struct Listed {
+  Fold fold;
+  Seconds step;
+};
+
+Fold fold_of(const Plan& p, std::size_t memory) {
+  return {p.attention, p.expert, p.vpp, p.micro_batch, memory};
+}
+
+std::size_t memory_of(const Plan& p, const std::vector<MemoryChoice>& choices) {
+  for (std::size_t m = 0; m < choices.size(); ++m) {
+    Plan other = p;
+    choices[m].put_into(other);
+    if (other == p) return m;
+  }
+  ADD_FAILURE() << "no memory choice of the space: " << summary(p);
+  return 0;
+}
+
+// Plans that fit, and give up nothing that the same setting fits without.
+std::vector<const Priced*> admitted(const RandomCase& c, const std::vector<Priced>& all) {
+  const double usable = c.cluster.gpu.memory.base() * (1 - c.config.memory_margin);
+  const MemoryTree tree(memory_choices(c.model, c.config));
+  std::vector<const Priced*> result;
+  std::set<std::tuple<std::size_t, std::size_t, std::size_t>> without;  // needed no more
+  for (const Priced& p : all) {  // in the order of choices: those above come first
+    const auto [mesh, setting, memory, plan] = p.at;
+    const bool fits = static_cast<double>(p.estimate.peak_bytes()) <= usable;
+    const bool needed = !without.contains({mesh, setting, memory});
+    if (fits && needed) result.push_back(&p);
+    if (!fits && needed) continue;
+    const auto skip = [&](const auto& self, std::size_t m) -> void {
+      for (const std::int16_t below : tree.below(static_cast<int>(m))) {
+        without.insert({mesh, setting, static_cast<std::size_t>(below)});
+        self(self, static_cast<std::size_t>(below));
+      }
+    };
+    skip(skip, memory);
+  }
+  return result;
+}
+
+// The fastest plan of each fold, without those that give up more than another fold of the
+// same mesh and are no faster; in order of time.
+std::vector<Listed> best_folds(const RandomCase& c, const std::vector<Priced>& all) {
+  std::vector<Listed> folds;
+  for (const Priced* p : admitted(c, all)) {
+    const Fold fold = fold_of(p->at.plan, p->at.memory);
+    const auto known = std::ranges::find(folds, fold, &Listed::fold);
+    if (known == folds.end()) {
+      folds.push_back({fold, p->estimate.step});
+    } else {
+      known->step = std::min(known->step, p->estimate.step);
+    }
+  }
+  const MemoryTree tree(memory_choices(c.model, c.config));
+  std::vector<Listed> best;
+  for (const Listed& f : folds) {
+    const bool needless = std::ranges::any_of(folds, [&](const Listed& o) {
+      return !(o.fold == f.fold) && o.fold.same_mesh(f.fold) && o.step <= f.step &&
+             tree.supersedes(static_cast<int>(o.fold.memory), static_cast<int>(f.fold.memory));
+    });
+    if (!needless) best.push_back(f);
+  }
+  std::ranges::stable_sort(best, {}, &Listed::step);
+  return best;
+}
+
+std::int64_t counted(const SearchResult& r) {
+  auto sum = static_cast<std::int64_t>(r.best.size());
+  for (const auto& [rule, plans] : r.rejected) sum += plans;
+  return sum;
+}
+
+void expect_best(const RandomCase& c, const std::vector<Priced>& all, const SearchResult& r) {
+  const std::vector<Listed> expected = best_folds(c, all);
+  EXPECT_TRUE(r.optimal);
+  EXPECT_EQ(counted(r), r.enumerated);
+  ASSERT_EQ(r.best.size(), std::min(expected.size(), static_cast<std::size_t>(c.config.top)));
+  const auto choices = memory_choices(c.model, c.config);
+  for (std::size_t i = 0; i < r.best.size(); ++i) {
+    const Candidate& found = r.best[i];
+    EXPECT_EQ(found.estimate.step.base(), expected[i].step.base()) << i;
+    const Fold fold = fold_of(found.plan, memory_of(found.plan, choices));
+    const auto same = std::ranges::find(expected, fold, &Listed::fold);
+    ASSERT_NE(same, expected.end()) << summary(found.plan);
+    EXPECT_EQ(same->step.base(), found.estimate.step.base()) << summary(found.plan);
+    for (std::size_t j = 0; j < i; ++j) {
+      EXPECT_FALSE(fold == fold_of(r.best[j].plan, memory_of(r.best[j].plan, choices)));
+    }
+  }
+}
+
+// Bytes of a GPU on which the given share of the plans fits.
+double memory_for_share(const std::vector<Priced>& all, const SearchConfig& config, double share) {
+  std::vector<std::int64_t> peaks;
+  for (const Priced& p : all) peaks.push_back(p.estimate.peak_bytes());
+  std::ranges::sort(peaks);
+  const auto index = static_cast<std::size_t>(share * static_cast<double>(peaks.size() - 1));
+  return (static_cast<double>(peaks[index]) + 1) / (1 - config.memory_margin);
+}
+
+TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
+  constexpr int kCases = 110;
+  CaseMaker maker(20261121);
+  int overlapped = 0, interleaved = 0, given_up = 0;
+  for (int i = 0; i < kCases; ++i) {
+    RandomCase c = maker.make(1500);
+    const std::vector<Priced> all = price_all(c);
+    for (const double share : {1.0, 0.4, 0.02}) {
+      SCOPED_TRACE(fmt::format("case {} share {} gpus {}", i, share, c.config.gpus));
+      c.cluster.gpu.memory = Bytes(memory_for_share(all, c.config, share));
+      const SearchResult r = search(c.model, c.cluster, c.workload, c.profile, c.config);
+      expect_best(c, all, r);
+      if (HasFailure()) return;
+      const Plan& best = r.best.front().plan;
+      overlapped += best.overlap.expert_parallel;
+      interleaved += best.vpp > 1;
+      given_up += !best.recompute.empty() || best.recompute_full || !best.offload.empty();
+    }
+  }
+  EXPECT_GT(overlapped, 5);
+  EXPECT_GT(interleaved, 5);
+  EXPECT_GT(given_up, 5);
+}
+
+TEST(SearchOracle, SameBytesAtAnyThreadCount) {
+  CaseMaker maker(7);
+  for (int i = 0; i < 20; ++i) {
+    RandomCase c = maker.make(1500);
+    c.cluster.gpu.memory = Bytes(memory_for_share(price_all(c), c.config, 0.3));
+    std::string first;
+    for (const int threads : {1, 2, 3}) {
+      c.config.threads = threads;
+      const SearchResult r = search(c.model, c.cluster, c.workload, c.profile, c.config);
+      const std::string text =
+          search_json(r, c.model, c.cluster, c.workload, c.profile, c.config);
+      if (threads == 1) first = text;
+      EXPECT_EQ(text, first) << i << " " << threads;
+    }
+  }
+}
+
+// Every level's bound of time and memory, for every plan; and a memory choice is no faster than the
+// one it stands below.
+TEST(SearchOracle, BoundsAreAdmissible) {
+  CaseMaker maker(3);
+  double tightest = 0;
+  std::size_t plans = 0;
+  for (int i = 0; i < 60; ++i) {
+    const RandomCase c = maker.make(1500);
+    const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
+    BoundTable bounds(estimator, c.model, c.workload, c.profile, c.config.runtime);
+    const Setting least = least_work(settings(c.model, c.cluster, c.config));
+    for (const Priced& p : price_all(c)) {
+      const Plan& plan = p.at.plan;
+      const StepEstimate& e = p.estimate;
+      Plan mesh = plan;
+      least.put_into(mesh);
+      MemoryChoice{}.put_into(mesh);
+      const PlanBounds of_mesh = bounds.mesh(mesh, Sharding::zero3);
+      const PlanBounds family = bounds.family(plan), own = bounds.own(plan);
+      const double step = e.step.base() * (1 + 1e-9);
+      SCOPED_TRACE(fmt::format("case {}: {}", i, summary(plan)));
+      EXPECT_LE(of_mesh.step.base(), step);
+      EXPECT_LE(bounds.graph(mesh, plan.cuda_graph).base(), step);
+      EXPECT_LE(family.step.base(), step);
+      EXPECT_LE(own.step.base(), step);
+      for (const PlanBounds& b : {of_mesh, family, own}) EXPECT_LE(b.peak_bytes, e.peak_bytes());
+      tightest = std::max(tightest, own.step / e.step);
+      ++plans;
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(plans, 5000u);
+  EXPECT_GT(tightest, 0.97);
+}
+
+// A memory choice is bounded by the one it stands below.
+TEST(SearchOracle, BoundsHoldBelow) {
+  CaseMaker maker(5);
+  std::size_t compared = 0;
+  for (int i = 0; i < 60; ++i) {
+    const RandomCase c = maker.make(1500);
+    const MemoryTree tree(memory_choices(c.model, c.config));
+    const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
+    BoundTable bounds(estimator, c.model, c.workload, c.profile, c.config.runtime);
+    const std::vector<Priced> all = price_all(c);
+    for (const Priced& p : all) {
+      for (const std::int16_t below : tree.below(static_cast<int>(p.at.memory))) {
+        const auto other = std::ranges::find_if(all, [&](const Priced& q) {
+          return q.at.mesh == p.at.mesh && q.at.setting == p.at.setting &&
+                 q.at.memory == static_cast<std::size_t>(below);
+        });
+        if (other == all.end()) continue;
+        const double bound =
+            std::max(bounds.family(p.at.plan).step, bounds.own(p.at.plan).step).base();
+        EXPECT_LE(bound, other->estimate.step.base() * (1 + 1e-9))
+            << i << ": " << summary(p.at.plan) << "\n" << summary(other->at.plan);
+        ++compared;
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(compared, 1000u);
+}
+
+}  // namespace
+}  // namespace pleat
