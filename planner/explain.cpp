@@ -65,6 +65,15 @@ std::optional<int> place_of(const StepEstimate& estimate, const SearchResult& re
   return std::nullopt;
 }
 
+std::string certificate(const SearchResult& result) {
+  if (result.optimal && result.best.empty()) return "proven: no plan of the space fits";
+  if (result.optimal) return "proven: no plan of the space is faster under the model";
+  const std::string bound = fmt::format("no plan is faster than {:.2f} ms", result.bound.base() * 1e3);
+  if (result.best.empty()) return "stopped before a plan was found that fits; " + bound;
+  return fmt::format("stopped early: {}, {:.1f}% below the best found", bound,
+                     100 * result.gap());
+}
+
 std::string print_search(const SearchResult& result, const ModelSpec& model,
                          const ClusterSpec& cluster, const WorkloadSpec& workload,
                          const Profile& profile, const SearchConfig& config) {
@@ -90,8 +99,8 @@ std::string print_search(const SearchResult& result, const ModelSpec& model,
     text +=
         fmt::format("{:>3}  {}\n", i + 1, explain_difference(result.best.front(), result.best[i]));
   }
-  text += fmt::format("\n{} plans enumerated, {} priced, {:.2f} s\n", result.enumerated,
-                      result.priced, result.seconds);
+  text += fmt::format("\n{}\n{} plans enumerated, {} priced, {:.2f} s\n", certificate(result),
+                      result.enumerated, result.priced, result.seconds);
   for (const auto& [rule, count] : result.rejected) {
     text += fmt::format("  {:<32} {:>9}\n", rule, count);
   }

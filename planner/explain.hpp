@@ -11,6 +11,9 @@
 
 namespace pleat {
 
+// What the search proved, in a line.
+[[nodiscard]] std::string certificate(const SearchResult&);
+
 // The best plans, where each loses against the first, and what was rejected by which rule.
 [[nodiscard]] std::string print_search(const SearchResult&, const ModelSpec&, const ClusterSpec&,
                                        const WorkloadSpec&, const Profile&, const SearchConfig&);

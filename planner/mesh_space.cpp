@@ -223,7 +223,7 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
   add_choice("ep-overlap", &SearchConfig::ep_overlap);
   add_choice("delay-wgrad", &SearchConfig::delay_wgrad);
   add_choice("tp-overlap", &SearchConfig::tp_overlap);
-  add_choice("shared-overlap", &SearchConfig::shared_overlap);
+  add_choice("shared-expert-overlap", &SearchConfig::shared_overlap);
   return pins;
 }
 

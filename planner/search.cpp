@@ -107,7 +107,7 @@ class Search {
     if (result_.optimal && !result_.best.empty()) {
       result_.bound = result_.best.front().estimate.step;
     }
-    if (result_.best.empty()) find_nearest();
+    if (result_.best.empty() && result_.optimal) find_nearest();
     result_.seconds = seconds();
     return std::move(result_);
   }

@@ -60,14 +60,22 @@ struct SearchResult {
   std::vector<Candidate> best;     // fastest first, at most `top`, different but for flags
   std::vector<Candidate> nearest;  // when nothing fits: least memory missing first
   // enumerated = best + sum of rejected. Besides named rules: "memory" does not fit, "time-bound"
-  // cannot be faster than the slowest of `best`, "needless" gives up time for memory where the mesh
-  // fits without, "slower" and "variant" were priced, "not-reached" a limit came first.
+  // cannot be faster than the slowest of `best`, "moot" differs in flags that do nothing here,
+  // "needless" gives up what the same setting fits without, or more than another plan of its mesh that
+  // is as fast, "variant" is a listed plan with other flags or layout, "slower" was priced,
+  // "not-reached" a limit came first.
   std::int64_t enumerated = 0, priced = 0;
   std::map<std::string, std::int64_t> rejected;
   // Certificate: `best` holds the best plans of the whole space; else no plan is faster than `bound`.
   bool optimal = true;
   Seconds bound;
   double seconds = 0;
+  // By how much of its step the first of `best` may be off the optimum; 0 without any.
+  [[nodiscard]] double gap() const {
+    if (best.empty()) return 0;
+    const Seconds step = best.front().estimate.step;
+    return step > bound ? (step - bound) / step : 0;
+  }
 };
 
 [[nodiscard]] SearchResult search(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,

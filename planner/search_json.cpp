@@ -14,6 +14,8 @@ Json plan_json(const Plan& plan) {
   Json recompute = Json::array();
   for (Module m : plan.recompute) recompute.push_back(name_of(m));
   if (plan.recompute_full) recompute.push_back("full");
+  Json offload = Json::array();
+  for (Offload o : plan.offload) offload.push_back(name_of(o));
   const AttentionMapping& a = plan.attention;
   const ExpertMapping& e = plan.expert;
   return {{"summary", summary(plan)},
@@ -26,7 +28,13 @@ Json plan_json(const Plan& plan) {
           {"sharding", name_of(plan.sharding)},
           {"dispatcher", name_of(plan.dispatcher)},
           {"recompute", recompute},
-          {"overlap_expert_parallel", plan.overlap.expert_parallel}};
+          {"offload", offload},
+          {"cuda_graph", name_of(plan.cuda_graph)},
+          {"cp_comm", name_of(plan.cp_comm)},
+          {"overlap_expert_parallel", plan.overlap.expert_parallel},
+          {"overlap_tensor_parallel", plan.overlap.tensor_parallel},
+          {"overlap_shared_expert", plan.overlap.shared_expert},
+          {"delay_wgrad", plan.overlap.delay_wgrad}};
 }
 
 Json memory_json(const StageMemory& m) {
@@ -90,6 +98,8 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
       {"enumerated", result.enumerated},
       {"priced", result.priced},
       {"rejected", result.rejected},
+      {"certificate",
+       {{"optimal", result.optimal}, {"bound_s", result.bound.base()}, {"gap", result.gap()}}},
       {"best", best},
       {"nearest", list_json(result.nearest)},
       {"changes_that_fit", fitting}};

@@ -43,6 +43,9 @@ struct MemoryChoice {
 //   CP            ring, gather, heads
 //   overlap       of expert exchanges (with and without split weight gradients), of tensor-parallel
 //                 exchanges, of the shared expert
+// Not searched, as a Plan has them by default: schedule, fp8_dispatch and fp8_combine, cp_a2a,
+// tile-level overlap, optimizer and its instances and offload, fsdp_group, microbatch_group,
+// dispatcher_sms, paged_stash, recompute_layers and recompute_unit, offload_layers.
 [[nodiscard]] std::vector<Setting> settings(const ModelSpec&, const ClusterSpec&,
                                             const SearchConfig&);
 

@@ -11,7 +11,7 @@
 namespace pleat::cli {
 namespace {
 
-void add_pins(CLI::App& command, FindPlanOptions& o) {
+void add_pins(CLI::App& command, SearchOptions& o) {
   const auto pin = [&](const char* name, std::vector<int>& values, const char* what) {
     command.add_option(name, values, std::string("Only these ") + what + ", with commas between")
         ->delimiter(',')
@@ -25,9 +25,63 @@ void add_pins(CLI::App& command, FindPlanOptions& o) {
   pin("--ep", o.ep, "expert parallel sizes");
   pin("--etp", o.etp, "tensor parallel sizes inside an expert");
   pin("--micro-batch", o.micro_batch, "microbatch sizes");
-  command.add_option("--sharding", o.sharding, "Only this one of none, zero1, zero2 and zero3")
-      ->group("Pins");
+  const auto word = [&](const char* name, std::optional<std::string>& value, const char* what) {
+    command.add_option(name, value, std::string("Only this one of ") + what)->group("Pins");
+  };
+  word("--sharding", o.sharding, "none, zero1, zero2 and zero3");
+  word("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep and hierarchical");
+  word("--cuda-graph", o.cuda_graph, "none, router, partial and full_iteration");
+  word("--cp-comm", o.cp_comm, "p2p, all_gather and a2a");
+  word("--ep-overlap", o.ep_overlap,
+       "on and off: expert communication behind the compute of another microbatch");
+  word("--delay-wgrad", o.delay_wgrad, "on and off: with --ep-overlap, weight gradients later");
+  word("--tp-overlap", o.tp_overlap, "on and off: tensor-parallel communication in pieces");
+  word("--shared-expert-overlap", o.shared_overlap,
+       "on and off: the shared expert beside the token exchange");
   command.add_flag("--no-recompute", o.no_recompute, "Keep all activations")->group("Pins");
+  command.add_flag("--no-offload", o.no_offload, "Keep them on the GPU")->group("Pins");
+}
+
+// The search never changes these.
+void add_numerics(CLI::App& command, SearchOptions& o) {
+  const auto word = [&](const char* name, std::optional<std::string>& value, const char* what) {
+    command.add_option(name, value, what)->group("Numerics");
+  };
+  command
+      .add_option("--precision", o.precision,
+                  "fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8 or nvfp4 (default: bf16 for "
+                  "megatron, fp32 for pleat)")
+      ->group("Numerics");
+  word("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16");
+  word("--main-params-dtype", o.main_params,
+       "Of the optimizer's copy of the weights: fp32, bf16, fp16, fp8 or remainder16");
+  word("--exp-avg-dtype", o.exp_avg, "Of Adam's first moment: fp32, bf16, fp16 or fp8");
+  word("--exp-avg-sq-dtype", o.exp_avg_sq, "Of Adam's second moment: fp32, bf16, fp16 or fp8");
+  word("--grad-reduce-dtype", o.grad_reduce,
+       "Of gradients while they are reduced: fp32 or bf16 (default: as they are kept)");
+  word("--optimizer", o.optimizer, "adamw, lamb, sgd (with momentum) or muon");
+  command.add_flag("--fp8-attention", o.fp8_attention, "Scores and values in fp8")->group("Numerics");
+  command.add_flag("--fp8-head", o.fp8_head, "The output projection in fp8")->group("Numerics");
+}
+
+void add_limits(CLI::App& command, SearchOptions& o) {
+  command
+      .add_option("--time-limit", o.time_limit,
+                  "Stop after so many seconds with the best so far (default: none)")
+      ->check(in_range(0.0, 1e9))
+      ->group("Limits");
+  command
+      .add_option("--max-evaluations", o.max_evaluations,
+                  "Stop after so many estimates with the best so far (default: none)")
+      ->check(in_range(std::int64_t{0}, std::int64_t{1} << 40))
+      ->group("Limits");
+  command.add_option("--memory-margin", o.memory_margin, "Share of the GPU's memory kept free")
+      ->capture_default_str()
+      ->check(in_range(0.0, 0.99))
+      ->group("Limits");
+  command.add_option("--threads", o.threads, "Threads of the search (default: all cores)")
+      ->check(in_range(0, 1024))
+      ->group("Limits");
 }
 
 }  // namespace
@@ -36,9 +90,7 @@ void add_plan_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("plan", "Find the best plans for a model on a cluster");
   const auto o = std::make_shared<FindPlanOptions>();
   add_target_options(*command, o->target);
-  command->add_option("--precision", o->precision,
-                      "fp32, bf16, fp8, mxfp8 or nvfp4 (default: bf16 for megatron, fp32 for pleat)");
-  command->add_option("--top", o->top, "How many plans to show")
+  command->add_option("--top", o->search.top, "How many plans to show")
       ->capture_default_str()
       ->check(in_range(1, 10'000));
   command
@@ -46,12 +98,12 @@ void add_plan_command(CLI::App& app, Action& action) {
                    "A recipe to price beside the winner, as \"tp=1,pp=2,vpp=8,ep=32\"; may be repeated")
       ->expected(1)
       ->take_all();
-  command->add_option("--threads", o->threads, "Threads of the search (default: all cores)")
-      ->check(in_range(0, 1024));
   command->add_option("-o,--out", o->out_file, "Write the best plan's file");
   command->add_option("--html", o->html_file, "Write the report as a page with charts");
   command->add_flag("--json", o->json, "Print JSON");
-  add_pins(*command, *o);
+  add_numerics(*command, o->search);
+  add_pins(*command, o->search);
+  add_limits(*command, o->search);
   command->footer(
       "Examples:\n"
       "  pleat plan --model deepseek-v3 --cluster gb300-nvl72 --gpus 256 --seq-len 4096 \\\n"

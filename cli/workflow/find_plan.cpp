@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "cli/plan_values.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/report/html/search_page.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/write_file.hpp"
@@ -20,28 +20,28 @@
 namespace pleat::cli {
 namespace {
 
-// So many plans are ranked when a recipe's place or a page is asked for.
+// So many plans are ranked when a given recipe's place or a page is asked for.
 constexpr int kRanked = 100;
 
-SearchConfig search_config(const FindPlanOptions& o, Target& target) {
-  SearchConfig c;
-  c.gpus = target.gpus;
-  c.runtime = target.runtime;
-  c.precision = default_precision(target.runtime);
-  if (o.precision.empty()) target.assumed.push_back("--precision " + name_of(c.precision));
-  else c.precision = parse_precision(o.precision, "--precision");
-  if (!o.sharding.empty()) c.sharding = parse_sharding(o.sharding, "--sharding");
-  c.top = o.top;
-  c.tp = o.tp;
-  c.cp = o.cp;
-  c.pp = o.pp;
-  c.vpp = o.vpp;
-  c.ep = o.ep;
-  c.etp = o.etp;
-  c.micro_batch = o.micro_batch;
-  c.recompute = !o.no_recompute;
-  c.threads = o.threads;
-  return c;
+// Told on the progress line; Ctrl-C ends the search.
+bool keep_searching(const SearchProgress& p) {
+  static double next = 1.0;  // seconds
+  if (p.seconds >= next) {
+    next = p.seconds + 0.5;
+    const std::string best =
+        p.best ? fmt::format("best so far {:.2f} ms", p.best->base() * 1e3) : "none fits so far";
+    progress(fmt::format("{:.0f} s, {} plans priced, {}, none is below {:.2f} ms", p.seconds, p.priced,
+                         best, p.bound.base() * 1e3));
+  }
+  return !interrupt_pending();
+}
+
+[[noreturn]] void nothing_found(const SearchResult& result) {
+  if (interrupt_pending()) leave_interrupted();
+  throw_config_error(ExitCode::bad_request, "", "--time-limit, --max-evaluations",
+                     fmt::format("no plan that fits was found in {:.2f} s and {} estimates",
+                                 result.seconds, result.priced),
+                     "allow more");
 }
 
 [[noreturn]] void nothing_fits(const FindPlanOptions& o, const Target& t, const SearchConfig& config,
@@ -49,6 +49,7 @@ SearchConfig search_config(const FindPlanOptions& o, Target& target) {
   progress("nothing fits; looking for what would");
   const auto changes = changes_that_fit(t.model, t.cluster, t.workload, t.profile, config);
   progress("");
+  if (interrupt_pending()) leave_interrupted();
   if (o.json) {
     print(search_json(result, t.model, t.cluster, t.workload, t.profile, config, changes));
   }
@@ -85,28 +86,35 @@ void find_plan(const FindPlanOptions& o) {
     if (!file.empty()) require_writable(file);
   }
   Target t = resolve_target(o.target);
-  SearchConfig config = search_config(o, t);
-  const bool compares = !o.compare.empty() || has_shipped_recipe(t);
-  const bool ranks = compares || !o.html_file.empty();
-  if (ranks) config.top = std::max(o.top, kRanked);
+  SearchConfig config = search_config(o.search, t);
+  config.progress = keep_searching;
+  const bool ranks = !o.compare.empty() || !o.html_file.empty();
+  if (ranks) config.top = std::max(o.search.top, kRanked);
+  catch_interrupts();
   progress(fmt::format("searching plans of {} on {} x {}", t.model.name, t.gpus, t.cluster.name));
   SearchResult result = search(t.model, t.cluster, t.workload, t.profile, config);
   progress("");
-  config.top = o.top;
+  config.top = o.search.top;
+  config.progress = [](const SearchProgress&) { return !interrupt_pending(); };
+  if (result.best.empty() && !result.optimal) nothing_found(result);
   if (result.best.empty()) nothing_fits(o, t, config, result);
-  const std::vector<Recipe> recipes = price_recipes(t, config.precision, o.compare, result);
+  const std::vector<Recipe> recipes = price_recipes(t, config, o.compare, result);
   const std::string beside = recipes_text(recipes, result);
   if (!o.html_file.empty()) {
     write_page(o.html_file, search_page(t, config, result, recipes, winner_slots(t, result)));
   }
-  if (result.best.size() > static_cast<std::size_t>(o.top)) {
-    result.best.resize(static_cast<std::size_t>(o.top));
+  if (result.best.size() > static_cast<std::size_t>(o.search.top)) {
+    result.best.resize(static_cast<std::size_t>(o.search.top));
   }
   if (!o.out_file.empty()) write_winner(o, t, result.best.front());
   print(o.json ? as_json(search_json(result, t.model, t.cluster, t.workload, t.profile, config),
                          recipes, t.assumed)
                : print_search(result, t.model, t.cluster, t.workload, t.profile, config) + beside +
                      "\n" + assumed_text(t.assumed));
+  if (!interrupt_pending()) return;
+  flush_output();
+  note("interrupted");
+  leave_interrupted();
 }
 
 }  // namespace pleat::cli

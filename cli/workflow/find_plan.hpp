@@ -7,16 +7,13 @@
 #include <vector>
 
 #include "cli/plan_options.hpp"
+#include "cli/workflow/search_request.hpp"
 
 namespace pleat::cli {
 
 struct FindPlanOptions {
   TargetOptions target;
-  std::string precision, sharding;   // empty: the runtime's default; the search's choice
-  std::vector<int> tp, cp, pp, vpp, ep, etp, micro_batch;  // pins
-  bool no_recompute = false;
-  int top = 5;
-  int threads = 0;
+  SearchOptions search;
   std::vector<std::string> compare;  // "tp=1,pp=2,vpp=8,ep=32", each a recipe
   std::string out_file;              // the winner's plan file; empty: none
   std::string html_file;             // the report as a page; empty: none
@@ -24,6 +21,7 @@ struct FindPlanOptions {
 };
 
 // `pleat plan`. Nothing fits: ConfigError (nothing_fits) with the nearest plan and what would fit.
+// Ctrl-C prints what was found so far and ends with 130.
 void find_plan(const FindPlanOptions&);
 
 }  // namespace pleat::cli

@@ -9,6 +9,7 @@
 
 #include "cli/report/output.hpp"
 #include "cli/report/tables.hpp"
+#include "cli/workflow/search_request.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 #include "core/json/text_file.hpp"
@@ -43,9 +44,10 @@ std::vector<Shipped> shipped_for(const Target& t) {
 }
 
 Recipe price_recipe(const Target& t, std::string name, std::string source, const Plan& plan,
-                    const SearchResult& result) {
+                    const SearchConfig& config, const SearchResult& result) {
   const Program program = compile(t.model, t.workload, plan, t.runtime);
-  Recipe recipe{std::move(name), std::move(source), {plan, estimate(program, t.cluster, t.profile)}, {}};
+  Recipe recipe{std::move(name), std::move(source), {plan, estimate(program, t.cluster, t.profile)},
+                other_numerics(plan, config), {}};
   recipe.place = place_of(recipe.candidate.estimate, result);
   return recipe;
 }
@@ -58,15 +60,13 @@ std::string place_words(const Recipe& r, const SearchResult& result) {
 
 }  // namespace
 
-bool has_shipped_recipe(const Target& t) { return !shipped_for(t).empty(); }
-
-std::vector<Recipe> price_recipes(const Target& t, Precision precision,
+std::vector<Recipe> price_recipes(const Target& t, const SearchConfig& config,
                                   const std::vector<std::string>& given, const SearchResult& result) {
   std::vector<Recipe> recipes;
   for (const Shipped& s : shipped_for(t)) {
     const std::vector<Violation> broken = violations({t.model, t.workload, s.document.plan, t.gpus});
     if (broken.empty()) {
-      recipes.push_back(price_recipe(t, s.name, s.document.provenance, s.document.plan, result));
+      recipes.push_back(price_recipe(t, s.name, s.document.provenance, s.document.plan, config, result));
     } else {
       note(fmt::format("note: the shipped plan {} does not go with this workload: {}", s.name,
                        broken.front().message));
@@ -74,10 +74,10 @@ std::vector<Recipe> price_recipes(const Target& t, Precision precision,
   }
   for (const std::string& text : given) {
     ShapeOptions shape = parse_shape(text, "--compare");
-    if (!shape.precision) shape.precision = name_of(precision);
+    if (!shape.precision) shape.precision = name_of(config.precision);
     std::vector<std::string> assumed;
     const Plan plan = resolve_shape(shape, t, "--compare", assumed);
-    recipes.push_back(price_recipe(t, text, "given", plan, result));
+    recipes.push_back(price_recipe(t, text, "given", plan, config, result));
   }
   return recipes;
 }
@@ -91,6 +91,7 @@ std::string recipes_text(const std::vector<Recipe>& recipes, const SearchResult&
                         r.name, r.source, summary(r.candidate.plan), format_seconds(e.step),
                         e.tokens_per_second_per_gpu, 100 * e.mfu, format_bytes(e.peak_bytes()),
                         place_words(r, result));
+    if (!r.numerics.empty()) text += fmt::format("    other numerics: {}\n", r.numerics);
     if (!result.best.empty()) {
       text += fmt::format("    {}\n", explain_difference(result.best.front(), r.candidate));
     }
@@ -109,6 +110,7 @@ JsonValue recipes_json(const std::vector<Recipe>& recipes) {
         .set("step_s", e.step.base())
         .set("peak_bytes", e.peak_bytes())
         .set("fits", e.fits)
+        .set("other_numerics", r.numerics)
         .set("place", r.place ? JsonValue(*r.place) : JsonValue());
     list.push_back(json);
   }

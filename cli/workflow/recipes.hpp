@@ -18,17 +18,15 @@ struct Recipe {
   std::string name;  // file name or the text given
   std::string source;
   Candidate candidate;
+  std::string numerics;      // that the search did not use (other_numerics)
   std::optional<int> place;  // in the ranking; empty: behind all of `ranked`
 };
 
 // Prices the recipes and places them among result.best. One that this workload does not allow is
 // left out with a note if it ships, and a ConfigError if it was given.
-[[nodiscard]] std::vector<Recipe> price_recipes(const Target&, Precision,
+[[nodiscard]] std::vector<Recipe> price_recipes(const Target&, const SearchConfig&,
                                                 const std::vector<std::string>& given,
                                                 const SearchResult&);
-
-// Whether a shipped plan is for this model, cluster and size.
-[[nodiscard]] bool has_shipped_recipe(const Target&);
 
 [[nodiscard]] std::string recipes_text(const std::vector<Recipe>&, const SearchResult&);
 [[nodiscard]] JsonValue recipes_json(const std::vector<Recipe>&);

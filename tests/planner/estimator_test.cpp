@@ -103,18 +103,27 @@ void mutate(Plan& plan, std::mt19937& random) {
 
 int compare_all(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
                 const Profile& profile, const SearchConfig& config, int count) {
-  const std::vector<SpacePlan> space = enumerate_plans(model, cluster, workload, config);
+  const MeshSpace space = enumerate_meshes(model, cluster, workload, config);
+  const std::vector<Setting> all_settings = settings(model, cluster, config);
+  const std::vector<MemoryChoice> choices = memory_choices(model, config);
   const Estimator estimator(model, workload, cluster, profile, Runtime::megatron);
   std::mt19937 random(11);
   std::vector<Plan> plans;
   int tries = 0;
   while (static_cast<int>(plans.size()) < count && ++tries < 400 * count) {
-    Plan plan = space[random() % space.size()].plan;
+    Plan plan = space.plan(space.meshes[random() % space.meshes.size()], config);
+    all_settings[random() % all_settings.size()].put_into(plan);
+    choices[random() % choices.size()].put_into(plan);
     for (unsigned changes = random() % 4; changes > 0; --changes) mutate(plan, random);
     if (!violations({model, workload, plan, config.gpus}).empty()) continue;
     plans.push_back(plan);
     plan.overlap.grad_reduce = !plan.overlap.grad_reduce;  // the same layers
     if (violations({model, workload, plan, config.gpus}).empty()) plans.push_back(plan);
+    for (int more = 0; more < 3; ++more) {  // some of the layers the same
+      Plan next = plan;
+      mutate(next, random);
+      if (violations({model, workload, next, config.gpus}).empty()) plans.push_back(next);
+    }
   }
   std::vector<StepEstimate> first;
   for (const Plan& plan : plans) first.push_back(estimator(plan));
@@ -131,7 +140,7 @@ TEST(Estimator, GivesTheEstimateOfTheCompiledPlan) {
   SearchConfig config = test::small_config(16);
   Profile profile = test::small_profile();
   EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), test::small_workload(), profile,
-                        config, 300), 300);
+                        config, 1500), 1500);
   profile.sustained_clock.duty_slope = 0.3;
   EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), test::small_workload(), profile,
                         config, 100), 100);

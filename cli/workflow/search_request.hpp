@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What a search is asked for on the command line: numerics, pins, limits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/request.hpp"
+#include "planner/search.hpp"
+
+namespace pleat::cli {
+
+struct SearchOptions {
+  std::string precision;  // empty: the runtime's default
+  // Numerics; absent: fp32 states, bf16 attention and head.
+  std::optional<std::string> main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce, optimizer;
+  bool fp8_attention = false, fp8_head = false;
+  // Pins; absent or empty: the search's choice.
+  std::vector<int> tp, cp, pp, vpp, ep, etp, micro_batch;
+  std::optional<std::string> sharding, dispatcher, cuda_graph, cp_comm;
+  std::optional<std::string> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;  // on, off
+  bool no_recompute = false, no_offload = false;
+  int top = 5;
+  int threads = 0;
+  double time_limit = 0;             // seconds; 0: none
+  std::int64_t max_evaluations = 0;  // 0: none
+  double memory_margin = 0.05;
+};
+
+// ConfigError (bad_request) for words that name nothing. A precision that was not given is noted in
+// `target.assumed`.
+[[nodiscard]] SearchConfig search_config(const SearchOptions&, Target& target);
+
+// What of a plan's numerics is not what the search used: "fp8-attention, exp-avg=bf16 (searched:
+// fp32)"; empty: nothing.
+[[nodiscard]] std::string other_numerics(const Plan&, const SearchConfig&);
+
+}  // namespace pleat::cli
