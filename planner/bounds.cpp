@@ -3,10 +3,12 @@
 #include "planner/bounds.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/program/compile_stage.hpp"
 #include "core/program/pipeline_order.hpp"
 #include "simulator/stage_memory.hpp"
+#include "simulator/summarise_step.hpp"
 
 namespace pleat {
 namespace {
@@ -50,16 +52,23 @@ double state_bytes(const Plan& plan, Sharding sharding, double elements, int sha
   return elements * (weight + gradient + optimizer);
 }
 
-// Chunks of a stage whose forward passes come before its first backward one, by chunk (the order of
-// core/program/pipeline_order.cpp). Groups that are not full count as the smallest chunk: empty.
-std::vector<std::int64_t> in_flight(const Schedule& s, Stage stage) {
+// Chunks of the first `slots` passes of a stage, by chunk (the order of
+// core/program/pipeline_order.cpp); empty where groups of microbatches are not full.
+std::vector<std::int64_t> first_chunks(const Schedule& s, int slots) {
   std::vector<std::int64_t> count(static_cast<std::size_t>(s.vpp));
-  const int slots = std::min(warmup_slots(s, stage) + 1, s.microbatches * s.vpp);
   const int group = s.vpp == 1 ? 1 : s.group > 0 ? s.group : s.pp;
   if (s.microbatches % group != 0) return {};
   for (int k = 0; k < slots; ++k) ++count[static_cast<std::size_t>(k / group % s.vpp)];
   return count;
 }
+
+// Forward passes of a stage up to its first backward one.
+int forward_first(const Schedule& s, Stage stage) {
+  return std::min(warmup_slots(s, stage) + 1, s.microbatches * s.vpp);
+}
+
+// Clocks bounds are worked out for: so many steps of kClockSteps apart.
+constexpr int kClockGrid = 8;
 
 }  // namespace
 
@@ -91,12 +100,38 @@ const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts) {
 }
 
 const BoundTable::Layers& BoundTable::layers_of(const PlanParts& parts, const Plan& plan,
-                                                BoundScope scope) {
-  const NumberKey<2> key{{parts.layers, static_cast<int>(scope)}};
+                                                BoundScope scope, int clock) {
+  const NumberKey<3> key{{parts.layers, static_cast<int>(scope), clock}};
   return layers_.get(key, [&] {
-    return std::make_unique<Layers>(bound_layers(counted_, *parts.library, scope,
-                                                 plan.overlap.expert_parallel, profile_));
+    const bool burst = clock == 0;
+    return std::make_unique<Layers>(bound_layers(
+        counted_, *parts.library, scope, plan.overlap.expert_parallel,
+        burst ? kClockSteps : clock, burst ? profile_ : profile_at(clock)));
   });
+}
+
+const Profile& BoundTable::profile_at(int clock) {
+  return profiles_.get(clock, [&] {
+    return std::make_unique<Profile>(pleat::at_clock(profile_, clock));
+  });
+}
+
+int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers& layers,
+                              Seconds cutoff) const {
+  const auto microbatches = static_cast<double>(plan.microbatches(workload_.global_batch));
+  Seconds least;  // matrix time of a stage
+  for (std::size_t s = 0; s < shape.counts.size(); ++s) {
+    Seconds matrix;
+    for (const auto& chunk : shape.counts[s]) {
+      for (std::size_t i = 0; i < layers.size(); ++i) matrix += layers[i].matrix * chunk[i];
+    }
+    if (s == 0 || matrix < least) least = matrix;
+  }
+  StepEstimate e;
+  e.step = cutoff;
+  e.parts[static_cast<std::size_t>(CostClass::gemm)] = std::min(cutoff, microbatches * least);
+  const int clock = sustained_clock(profile_.sustained_clock, e);
+  return std::min(kClockSteps, (clock + kClockGrid - 1) / kClockGrid * kClockGrid);
 }
 
 Seconds BoundTable::step(const Plan& plan, const Shape& shape, const Layers& layers,
@@ -107,16 +142,31 @@ Seconds BoundTable::step(const Plan& plan, const Shape& shape, const Layers& lay
     if (host != nullptr) time.back() += host_time(counted_.variants()[i], *host, profile_);
   }
   const auto microbatches = static_cast<double>(plan.microbatches(workload_.global_batch));
+  const Schedule schedule = schedule_of(plan, workload_);
+  const bool pairs = schedule.paired && (schedule.vpp > 1 || schedule.pp == 1);
   Seconds longest, way;  // way: chunk 0 of the stages before, both passes
-  for (const auto& stage : shape.counts) {
-    Seconds work, first;
+  for (std::size_t s = 0; s < shape.counts.size(); ++s) {
+    const auto& stage = shape.counts[s];
+    Seconds work, first, alone;
+    std::vector<std::int64_t> unpaired;
+    if (pairs) {
+      const Stage id{static_cast<int>(s)};
+      unpaired = first_chunks(schedule, warmup_slots(schedule, id));
+    }
     for (std::size_t c = 0; c < stage.size(); ++c) {
       Seconds chunk;
       for (std::size_t i = 0; i < time.size(); ++i) chunk += time[i] * stage[c][i];
       work += chunk;
       if (c == 0) first = chunk;
+      if (unpaired.empty()) continue;
+      // The last backward passes are of the chunks from the other end.
+      const auto ahead = static_cast<double>(unpaired[c]);
+      const auto behind = static_cast<double>(unpaired[stage.size() - 1 - c]);
+      for (std::size_t i = 0; i < layers.size(); ++i) {
+        alone += (layers[i].alone[0] * ahead + layers[i].alone[1] * behind) * stage[c][i];
+      }
     }
-    longest = std::max(longest, microbatches * work + way);
+    longest = std::max(longest, microbatches * work + alone + way);
     way += first;
   }
   return longest + profile_.step_overhead;
@@ -131,7 +181,8 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
     const auto& stage = shape.counts[s];
     double weights[2] = {0, 0}, saved = 0;
     const std::vector<std::int64_t> held =
-        state_alone ? std::vector<std::int64_t>{} : in_flight(schedule, Stage{static_cast<int>(s)});
+        state_alone ? std::vector<std::int64_t>{}
+                    : first_chunks(schedule, forward_first(schedule, Stage{static_cast<int>(s)}));
     for (std::size_t c = 0; c < stage.size(); ++c) {
       double chunk = 0;
       for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -150,11 +201,22 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
   return bytes;
 }
 
-PlanBounds BoundTable::own(const Plan& plan) {
+PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
   const PlanParts parts = estimator_.parts(plan);
   const Shape& shape = shape_of(parts);
   const Layers& layers = layers_of(parts, plan, BoundScope::setting);
-  return {step(plan, shape, layers, nullptr), peak(plan, plan.sharding, shape, layers, false)};
+  PlanBounds result{step(plan, shape, layers, nullptr),
+                    peak(plan, plan.sharding, shape, layers, false)};
+  const double limit = cutoff.base();
+  if (profile_.sustained_clock.duty_slope <= 0 || std::isinf(limit) || result.step > cutoff) {
+    return result;
+  }
+  const int clock = highest_clock(plan, shape, layers, cutoff);
+  if (clock >= kClockSteps) return result;
+  const Layers& slower = layers_of(parts, plan, BoundScope::setting, clock);
+  const Seconds excluded(std::nextafter(limit, 2 * limit));
+  result.step = std::max(result.step, std::min(excluded, step(plan, shape, slower, nullptr)));
+  return result;
 }
 
 PlanBounds BoundTable::mesh(const Plan& plan, Sharding least) {

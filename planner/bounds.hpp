@@ -20,7 +20,8 @@ struct PlanBounds {
 
 // time: stage s cannot start before the forward passes of chunk 0 on the stages before it, then has
 // all its own work to do, and afterwards the backward passes of chunk 0 on those stages follow:
-//   step >= max_s ( m * work_s + sum_{i<s} (f_i0 + b_i0) ) + step_overhead
+//   step >= max_s ( m * work_s + alone_s + sum_{i<s} (f_i0 + b_i0) ) + step_overhead
+// alone_s: what the passes of warm-up and cool-down take more where the others run in pairs.
 // memory: weights, gradients and optimizer state of the stage, what the forward passes before its
 // first backward pass leave behind, and what the runtime holds outside of the program.
 class BoundTable {
@@ -29,7 +30,9 @@ class BoundTable {
   BoundTable(const Estimator&, const ModelSpec&, const WorkloadSpec&, const Profile&, Runtime);
 
   // Of the plan as it is. A pair of layers under expert-parallel overlap counts to both (share_pairs).
-  [[nodiscard]] PlanBounds own(const Plan&);
+  // A plan that takes no longer than `cutoff` keeps the matrix units so busy that they clock lower:
+  // what the bound at that clock excludes has a bound just above `cutoff`.
+  [[nodiscard]] PlanBounds own(const Plan&, Seconds cutoff);
   // Of every setting and memory choice of the plan's mesh: arithmetic and memory-bound work alone,
   // which no overlap hides, and state alone. `plan` must have the setting with the least such work,
   // `least` be the sharding with the least state.
@@ -47,7 +50,10 @@ class BoundTable {
   using Layers = std::vector<LayerBound>;
 
   const Shape& shape_of(const PlanParts&);
-  const Layers& layers_of(const PlanParts&, const Plan&, BoundScope);
+  const Layers& layers_of(const PlanParts&, const Plan&, BoundScope, int clock = 0);  // 0: burst
+  const Profile& profile_at(int clock);
+  // The highest clock of a plan that takes no longer than `cutoff`.
+  [[nodiscard]] int highest_clock(const Plan&, const Shape&, const Layers&, Seconds cutoff) const;
   [[nodiscard]] Seconds step(const Plan&, const Shape&, const Layers&, const CudaGraph* host,
                              Seconds LayerBound::*part = &LayerBound::time) const;
   [[nodiscard]] std::int64_t peak(const Plan&, Sharding, const Shape&, const Layers&,
@@ -60,7 +66,8 @@ class BoundTable {
   Runtime runtime_;
   CountedLayers counted_;
   Known<int, Shape, std::hash<int>> shapes_;                // by PlanParts::layout
-  Known<NumberKey<2>, Layers, KeyHash> layers_;             // by PlanParts::layers and scope
+  Known<NumberKey<3>, Layers, KeyHash> layers_;             // by PlanParts::layers, scope, clock
+  Known<int, Profile, std::hash<int>> profiles_;            // by clock
 };
 
 }  // namespace pleat

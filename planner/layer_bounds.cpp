@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/diagnostics.hpp"
-#include "simulator/summarise_step.hpp"
 
 namespace pleat {
 namespace {
@@ -22,6 +21,10 @@ Seconds busy_compute(const PassCost& pass) {
     sum += pass.parts[static_cast<std::size_t>(cls)];
   }
   return sum;
+}
+
+Seconds matrix_time(const PassCost& pass) {
+  return busy_compute(pass) - pass.parts[static_cast<std::size_t>(CostClass::memory_bound)];
 }
 
 // Times u of forward and backward passes such that no pass alone takes less than its u and no pair
@@ -51,6 +54,8 @@ void share_pairs(const std::vector<LayerVariant>& variants, const std::vector<La
     backward = std::min(backward, least(i, i) - forward);
     shares.push_back({i, forward, backward});
     bounds[i].time = forward + backward;
+    bounds[i].alone[0] = costs[i].forward.time - forward;
+    bounds[i].alone[1] = costs[i].backward.time - backward;
   };
   take(first);
   for (std::size_t i = 0; i < variants.size(); ++i) {
@@ -104,7 +109,8 @@ int CountedLayers::index_of(const LayerVariant& v) const {
 }
 
 std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& library,
-                                     BoundScope scope, bool paired, const Profile& profile) {
+                                     BoundScope scope, bool paired, int clock,
+                                     const Profile& profile) {
   const std::vector<LayerVariant>& variants = layers.variants();
   std::vector<LayerBound> bounds(variants.size());
   std::vector<LayerCosts> costs(variants.size());
@@ -112,8 +118,9 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
     if (layers.stand_in(i) != i) continue;
     LayerBound& bound = bounds[i];
     if (scope == BoundScope::setting) {
-      costs[i] = library.costs(variants[i], kClockSteps, profile);
+      costs[i] = library.costs(variants[i], clock, profile);
       bound.time = costs[i].forward.time + costs[i].backward.time;
+      bound.matrix = matrix_time(costs[i].forward) + matrix_time(costs[i].backward);
       bound.saved = costs[i].forward.memory.net;
       for (int b = 0; b < 2; ++b) bound.weights[b] = costs[i].weight_elements[b];
       continue;
@@ -129,7 +136,7 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
   }
   if (scope == BoundScope::setting && paired) {
     const std::size_t first = layers.most_frequent();
-    const Seconds pair = library.pair(variants[first], variants[first], kClockSteps, profile).time;
+    const Seconds pair = library.pair(variants[first], variants[first], clock, profile).time;
     share_pairs(variants, costs, first, pair, bounds);
   }
   library.forget();

@@ -22,6 +22,8 @@ enum class BoundScope {
 struct LayerBound {
   Seconds time;
   Seconds exchanges;                   // of experts, which may run beside all the rest; in a family
+  Seconds alone[2];                    // what a pass takes more where it is not paired, by Pass
+  Seconds matrix;                      // matrix products and attention; of a setting
   std::int64_t saved = 0;              // bytes the forward pass leaves behind
   std::int64_t weights[2] = {0, 0};    // elements, by Bucket
 };
@@ -42,10 +44,12 @@ class CountedLayers {
   std::size_t most_frequent_ = 0, mtp_inner_ = 0;
 };
 
-// By CountedLayers::variants. With `paired` passes (expert-parallel overlap) no pair of layers runs
+// By CountedLayers::variants. `clock` names the profile (only of a setting, else the burst clock).
+// With `paired` passes (expert-parallel overlap) no pair of layers runs
 // in less than what the two add.
 [[nodiscard]] std::vector<LayerBound> bound_layers(const CountedLayers&, LayerLibrary&,
-                                                   BoundScope, bool paired, const Profile&);
+                                                   BoundScope, bool paired, int clock,
+                                                   const Profile&);
 
 // Host time of a layer of one microbatch, both passes, which no setting but the graph mode changes.
 [[nodiscard]] Seconds host_time(const LayerVariant&, CudaGraph, const Profile&);

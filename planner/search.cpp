@@ -336,7 +336,7 @@ class Search {
         return opened;
       }
     }
-    const PlanBounds own = bounds_.own(plan);
+    const PlanBounds own = bounds_.own(plan, cutoff());
     refined.bound = std::max(refined.bound, own.step);
     if (own.peak_bytes > usable_) {
       does_not_fit(refined, own.peak_bytes, opened);

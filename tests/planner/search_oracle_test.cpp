@@ -209,7 +209,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       least.put_into(mesh);
       MemoryChoice{}.put_into(mesh);
       const PlanBounds of_mesh = bounds.mesh(mesh, Sharding::zero3);
-      const PlanBounds family = bounds.family(plan), own = bounds.own(plan);
+      const PlanBounds family = bounds.family(plan), own = bounds.own(plan, e.step);
       const double step = e.step.base() * (1 + 1e-9);
       SCOPED_TRACE(fmt::format("case {}: {}", i, summary(plan)));
       EXPECT_LE(of_mesh.step.base(), step);
@@ -244,7 +244,7 @@ TEST(SearchOracle, BoundsHoldBelow) {
         });
         if (other == all.end()) continue;
         const double bound =
-            std::max(bounds.family(p.at.plan).step, bounds.own(p.at.plan).step).base();
+            std::max(bounds.family(p.at.plan).step, bounds.own(p.at.plan, other->estimate.step).step).base();
         EXPECT_LE(bound, other->estimate.step.base() * (1 + 1e-9))
             << i << ": " << summary(p.at.plan) << "\n" << summary(other->at.plan);
         ++compared;
