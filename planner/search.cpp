@@ -12,6 +12,7 @@
 #include <chrono>
 #include <limits>
 #include <queue>
+#include <string_view>
 #include <tuple>
 
 #include "planner/bounds.hpp"
@@ -39,11 +40,13 @@ struct Node {
   std::int16_t settings = 1;               // of a family: how many are valid
   std::int8_t graph = -1;
   Level level = Level::mesh;
-  bool own_bound = false;  // else the bound of what it was opened from
+  std::int8_t stage = 0;   // of a family or setting: how far its bound has been worked out
   [[nodiscard]] auto place() const {  // breaks ties
     return std::tuple(mesh, graph, setting, memory, level);
   }
 };
+constexpr std::int8_t kBounded = 3;  // stage of a node whose own bound is known
+
 struct Later {
   bool operator()(const Node& a, const Node& b) const {
     return a.bound != b.bound ? a.bound > b.bound : a.place() > b.place();
@@ -80,6 +83,9 @@ class Search {
         estimator_(model, workload, cluster, profile, config.runtime),
         bounds_(estimator_, model, workload, profile, config.runtime),
         usable_(static_cast<std::int64_t>(cluster.gpu.memory.base() * (1 - config.memory_margin))) {
+    for (const Constraint& rule : constraints()) {  // no setting changes what a layout allows
+      if (std::string_view(rule.name) != "layout") rules_.push_back(&rule);
+    }
     for (const Setting& s : settings_) {
       plans_of_graph_[static_cast<std::size_t>(s.graph)] += static_cast<std::int64_t>(memory_.size());
     }
@@ -229,8 +235,8 @@ class Search {
     switch (node.level) {
       case Level::mesh: return open_mesh(node);
       case Level::graph: return open_graph(node);
-      case Level::family: return node.own_bound ? open_family(node) : refine_family(node);
-      case Level::setting: return node.own_bound ? price(node) : refine(node);
+      case Level::family: return node.stage == kBounded ? open_family(node) : refine_family(node);
+      case Level::setting: return node.stage == kBounded ? price(node) : refine(node);
     }
     return {};
   }
@@ -289,61 +295,95 @@ class Search {
     return end;
   }
 
+  // What bounds the plan and more beside: exchanges of shards and launches by the host only add.
+  // Many families share it.
+  [[nodiscard]] Plan reference_of(Plan plan) const {
+    plan.sharding = std::min(plan.sharding, Sharding::zero1);
+    plan.cuda_graph = least_work_.graph;
+    return plan;
+  }
+
+  // A step further with its bound: by what bounds the family of its reference, by what bounds the
+  // reference of each setting, by its own layers. Most families never come to the last.
   [[nodiscard]] Opened refine_family(const Node& node) {
     Opened opened;
     Node& refined = opened.children.emplace_back(node);
-    refined.bound = std::max(node.bound, bounds_.family(plan_of(node)).step);
-    refined.own_bound = true;
+    const Plan plan = plan_of(node), reference = reference_of(plan);
+    ++refined.stage;
+    Seconds bound;
+    if (node.stage == 0) {
+      bound = bounds_.family(reference).step;
+      if (reference == plan) refined.stage = kBounded;
+    } else if (node.stage == 1) {
+      bound = kNever;
+      Plan member = mesh_plan(node);
+      for_each_setting(node, [&](std::size_t s) {
+        settings_[s].put_into(member);
+        bound = std::min(bound, bounds_.own(reference_of(member), cutoff()).step);
+      });
+    } else {
+      bound = bounds_.family(plan).step;
+    }
+    refined.bound = std::max(node.bound, bound);
     return opened;
   }
 
-  // Its valid settings.
-  [[nodiscard]] Opened open_family(const Node& node) {
-    Opened opened;
-    Plan plan = mesh_plan(node);
-    const auto first = static_cast<std::size_t>(node.setting);
+  // The valid settings of a family, without memory choice.
+  template <class Visit>
+  void for_each_setting(const Node& family, const Visit& visit) const {
+    Plan plan = mesh_plan(family);
+    const auto first = static_cast<std::size_t>(family.setting);
     for (std::size_t s = first; s < end_of_family(first); ++s) {
       settings_[s].put_into(plan);
-      if (broken_rule(plan) != nullptr) continue;  // counted
+      if (broken_rule(plan) == nullptr) visit(s);
+    }
+  }
+
+  [[nodiscard]] Opened open_family(const Node& node) {
+    Opened opened;
+    for_each_setting(node, [&](std::size_t s) {  // the others are counted
       Node child = node;
       child.level = Level::setting;
       child.setting = static_cast<std::int16_t>(s);
       child.settings = 1;
-      child.own_bound = false;
+      child.stage = 0;
       opened.children.push_back(child);
-    }
+    });
     return opened;
   }
 
+  // Likewise: by what its family keeps in memory, by its reference, by its own layers.
   [[nodiscard]] Opened refine(const Node& node) {
     Opened opened;
     const Plan plan = plan_of(node);
-    if (const char* rule = broken_rule(plan)) {  // of this memory choice, perhaps not of those below
-      opened.rejected.push_back({rule, 1});
-      open_below(node, opened);
-      return opened;
-    }
     Node refined = node;
-    if (node.memory > 0) {  // what memory choices keep does not depend on the setting, but for its family
-      const PlanBounds family = bounds_.family(plan);
-      refined.bound = std::max(node.bound, family.step);
-      if (family.peak_bytes > usable_) {
-        does_not_fit(refined, family.peak_bytes, opened);
+    ++refined.stage;
+    if (node.stage == 0) {
+      if (const char* rule = broken_rule(plan)) {  // of this memory choice, perhaps not of those below
+        opened.rejected.push_back({rule, 1});
+        open_below(node, opened);
         return opened;
       }
-      if (refined.bound > cutoff()) {
-        opened.children.push_back(refined);
-        return opened;
+      if (node.memory > 0) {  // the bound of the first choice is that of the setting above
+        const PlanBounds family = bounds_.family(plan);
+        refined.bound = std::max(node.bound, family.step);
+        if (family.peak_bytes > usable_) {
+          does_not_fit(refined, family.peak_bytes, opened);
+          return opened;
+        }
       }
-    }
-    const PlanBounds own = bounds_.own(plan, cutoff());
-    refined.bound = std::max(refined.bound, own.step);
-    if (own.peak_bytes > usable_) {
-      does_not_fit(refined, own.peak_bytes, opened);
+      if (reference_of(plan) == plan) ++refined.stage;
+    } else if (node.stage == 1) {
+      refined.bound = std::max(node.bound, bounds_.own(reference_of(plan), cutoff()).step);
     } else {
-      refined.own_bound = true;
-      opened.children.push_back(refined);
+      const PlanBounds own = bounds_.own(plan, cutoff());
+      refined.bound = std::max(node.bound, own.step);
+      if (own.peak_bytes > usable_) {
+        does_not_fit(refined, own.peak_bytes, opened);
+        return opened;
+      }
     }
+    opened.children.push_back(refined);
     return opened;
   }
 
@@ -372,15 +412,15 @@ class Search {
     for (const std::int16_t m : tree_.below(node.memory)) {
       Node child = node;
       child.memory = m;
-      child.own_bound = false;
+      child.stage = 0;
       opened.children.push_back(child);
     }
   }
 
   [[nodiscard]] const char* broken_rule(const Plan& plan) const {
     const PlanContext context{model_, workload_, plan, config_.gpus};
-    for (const Constraint& rule : constraints()) {
-      if (!rule.holds(context)) return rule.name;
+    for (const Constraint* rule : rules_) {
+      if (!rule->holds(context)) return rule->name;
     }
     return nullptr;
   }
@@ -487,6 +527,7 @@ class Search {
   std::vector<Setting> settings_;
   std::vector<MemoryChoice> memory_;
   MemoryTree tree_;
+  std::vector<const Constraint*> rules_;  // those that settings may break
   std::array<std::int64_t, kGraphModes> plans_of_graph_{};
   Setting least_work_ = least_work(settings_);
   Estimator estimator_;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/plan/plan.hpp"
@@ -34,6 +35,7 @@ struct MemoryDelta {
 struct PassCost {
   Seconds time;           // end to end, streams overlapped as the program orders them
   CostVector parts{};     // sums to `time`
+  Seconds streams;        // end of its streams, host time left out
   MemoryDelta memory;
   SourceClass source = SourceClass::measured;  // worst source class of its ops
 };
@@ -79,9 +81,11 @@ struct OpCost {
                                const Binding& capacity, const ClusterView&, const Profile&);
 
 // Forward of one layer paired with the backward of another on two streams, in the order of the pair
-// pass (core/program/passes/pair.hpp): the duration of both together.
+// pass (core/program/passes/pair.hpp): the duration of both together. `alone`: PassCost::streams of
+// the two passes, where they are known.
 [[nodiscard]] PassCost price_pair(const LayerProgram& forward, const LayerProgram& backward,
                                   const Binding&, const ClusterView&, const Profile&,
-                                  bool delay_wgrad = false);
+                                  bool delay_wgrad = false,
+                                  std::optional<Seconds> alone = {});
 
 }  // namespace pleat

@@ -30,9 +30,11 @@ PassCost LayerLibrary::pair(const LayerVariant& forward, const LayerVariant& bac
   const std::lock_guard lock(mutex_);
   const auto [found, fresh] = pairs_.try_emplace({forward, backward, clock});
   if (fresh) {
+    const Seconds alone = costs(forward, clock, profile).forward.streams +
+                          costs(backward, clock, profile).backward.streams;
     found->second = price_pair(memo_of(forward).program(forward, false),
                                memo_of(backward).program(backward, false), routed_, view_, profile,
-                               delay_wgrad_);
+                               delay_wgrad_, alone);
   }
   return found->second;
 }

@@ -255,20 +255,22 @@ LayerTimeline part_timeline(const LayerProgram& layer, SlotPart part, const Bind
 
 LayerTimeline pair_timeline(const LayerProgram& forward, const LayerProgram& backward,
                             const Binding& binding, const ClusterView& view,
-                            const Profile& profile, bool delay_wgrad) {
+                            const Profile& profile, bool delay_wgrad,
+                            std::optional<Seconds> alone) {
   LayerTimeline line = run(pair_layers(forward, backward, delay_wgrad), {&forward, &backward},
                            binding, view, profile);
   line.host += busy_of_pass(forward, Pass::forward, view, profile) +
                busy_of_pass(backward, Pass::backward, view, profile);
   line.host_extra += host_of_pass(forward, Pass::forward, view, profile) +
                      host_of_pass(backward, Pass::backward, view, profile);
-  const Seconds alone =
-      pass_timeline(forward, Pass::forward, binding, view, profile).streams.end +
-      pass_timeline(backward, Pass::backward, binding, view, profile).streams.end;
+  if (!alone) {
+    alone = pass_timeline(forward, Pass::forward, binding, view, profile).streams.end +
+            pass_timeline(backward, Pass::backward, binding, view, profile).streams.end;
+  }
   const double eta = view.dispatcher == Dispatcher::deepep || view.dispatcher == Dispatcher::hybridep
                          ? profile.overlap_efficiency
                          : profile.overlap_efficiency_nccl;
-  line.lost_overlap = std::max(Seconds(0), alone - line.streams.end) * (1.0 - eta);
+  line.lost_overlap = std::max(Seconds(0), *alone - line.streams.end) * (1.0 - eta);
   return line;
 }
 

@@ -41,8 +41,9 @@ struct PassOps {
 // One part of a backward pass that is split; each has half of the pass's host time.
 [[nodiscard]] LayerTimeline part_timeline(const LayerProgram&, SlotPart, const Binding&,
                                           const ClusterView&, const Profile&);
+// `alone`: both passes' streams one after the other, where it is known.
 [[nodiscard]] LayerTimeline pair_timeline(const LayerProgram& forward, const LayerProgram& backward,
                                           const Binding&, const ClusterView&, const Profile&,
-                                          bool delay_wgrad);
+                                          bool delay_wgrad, std::optional<Seconds> alone = {});
 
 }  // namespace pleat

@@ -10,7 +10,8 @@ namespace pleat {
 namespace {
 
 PassCost summarise(const LayerTimeline& line) {
-  PassCost cost{.time = line.time(), .parts = line.streams.parts, .memory = {}};
+  PassCost cost{.time = line.time(), .parts = line.streams.parts,
+                .streams = line.streams.end, .memory = {}};
   // Host-bound: the device waits for launches for the rest of the time.
   cost.parts[static_cast<std::size_t>(CostClass::host)] +=
       std::max(Seconds(0), line.host - line.streams.end) + line.host_extra;
@@ -57,9 +58,9 @@ LayerCosts price(const LayerProgram& layer, const Binding& expected, const Bindi
 
 PassCost price_pair(const LayerProgram& forward, const LayerProgram& backward,
                     const Binding& binding, const ClusterView& view, const Profile& profile,
-                    bool delay_wgrad) {
+                    bool delay_wgrad, std::optional<Seconds> alone) {
   const LayerTimeline line =
-      pair_timeline(forward, backward, binding, view, profile, delay_wgrad);
+      pair_timeline(forward, backward, binding, view, profile, delay_wgrad, alone);
   PassCost cost = summarise(line);
   cost.memory = memory_along(line.steps, op_bytes(forward, Pass::forward, binding),
                              op_bytes(backward, Pass::backward, binding));

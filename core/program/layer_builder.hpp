@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/program/layer_program.hpp"
@@ -110,7 +111,7 @@ class LayerBuilder {
   std::map<TensorId, TensorId> gradient_;
   std::map<TensorId, std::function<TensorId()>> regather_;  // gathered -> emits the gather again
   std::map<TensorId, TensorId> regathered_;
-  std::map<std::string, int> names_;
+  std::unordered_map<std::string, int> names_;
 };
 
 // How context parallelism shares an attention core: `heads` ranks split the heads and hold all of

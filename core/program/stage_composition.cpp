@@ -107,7 +107,8 @@ bool same_layers(const StageComposition& a, const StageComposition& b) {
 }
 
 LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const LayerVariant& variant) {
-  std::vector<LayerProgram> unit{build(shape, variant)};
+  std::vector<LayerProgram> unit;
+  unit.push_back(build(shape, variant));
   for (const UnitLayer& next : variant.more) {
     unit.push_back(build_decoder_layer(shape, next.moe, next.traits));
   }

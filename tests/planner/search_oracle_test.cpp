@@ -215,6 +215,11 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       EXPECT_LE(of_mesh.step.base(), step);
       EXPECT_LE(bounds.graph(mesh, plan.cuda_graph).base(), step);
       EXPECT_LE(family.step.base(), step);
+      Plan reference = plan;  // fewer exchanges and launches
+      reference.sharding = std::min(plan.sharding, Sharding::zero1);
+      reference.cuda_graph = least.graph;
+      EXPECT_LE(bounds.family(reference).step.base(), step);
+      EXPECT_LE(bounds.own(reference, e.step).step.base(), step);
       EXPECT_LE(own.step.base(), step);
       for (const PlanBounds& b : {of_mesh, family, own}) EXPECT_LE(b.peak_bytes, e.peak_bytes());
       tightest = std::max(tightest, own.step / e.step);
