@@ -4,11 +4,11 @@
 // group-limited routing (moe_utils.py: the groups with the largest sums of their top k/groups
 // scores, then top-k inside) by a Monte Carlo of random scores, once per case.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <mutex>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "simulator/cost/op_work.hpp"
@@ -18,13 +18,13 @@ namespace {
 
 constexpr int kSampledTokens = 4000;  // standard error below 0.5% of the mean
 
-struct Spread {
-  int units;
+struct Limits {
   std::int64_t experts, top_k, groups, top_groups;
-  auto operator<=>(const Spread&) const = default;
+  auto operator<=>(const Limits&) const = default;
 };
 
-double sampled_units(const Spread& s) {
+// The experts of so many tokens, top_k each.
+std::vector<std::int64_t> sample_picks(const Limits& s) {
   std::mt19937 random(20260822);
   std::uniform_real_distribution<float> score;
   const auto experts = static_cast<std::size_t>(s.experts);
@@ -32,9 +32,9 @@ double sampled_units(const Spread& s) {
   const auto top_k = static_cast<std::size_t>(s.top_k);
   const std::size_t counted = std::max<std::size_t>(1, top_k / static_cast<std::size_t>(s.top_groups));
   std::vector<float> scores(experts), sorted(per_group), sums(static_cast<std::size_t>(s.groups));
-  std::vector<std::size_t> order(sums.size()), picks;
-  std::vector<char> hit(static_cast<std::size_t>(s.units));
-  double total = 0;
+  std::vector<std::size_t> order(sums.size());
+  std::vector<std::int64_t> picks, all;
+  all.reserve(kSampledTokens * top_k);
   for (int token = 0; token < kSampledTokens; ++token) {
     for (float& x : scores) x = score(random);
     for (std::size_t g = 0; g < sums.size(); ++g) {
@@ -49,18 +49,31 @@ double sampled_units(const Spread& s) {
     std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return sums[a] > sums[b]; });
     picks.clear();
     for (std::size_t g = 0; g < static_cast<std::size_t>(s.top_groups); ++g) {
-      for (std::size_t e = 0; e < per_group; ++e) picks.push_back(order[g] * per_group + e);
+      for (std::size_t e = 0; e < per_group; ++e) {
+        picks.push_back(static_cast<std::int64_t>(order[g] * per_group + e));
+      }
     }
-    std::partial_sort(picks.begin(), picks.begin() + static_cast<std::ptrdiff_t>(top_k),
-                      picks.end(),
-                      [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
-    std::ranges::fill(hit, 0);
-    for (std::size_t i = 0; i < top_k; ++i) {
-      hit[picks[i] * static_cast<std::size_t>(s.units) / experts] = 1;
-    }
-    total += std::accumulate(hit.begin(), hit.end(), 0.0);
+    const auto chosen = picks.begin() + static_cast<std::ptrdiff_t>(top_k);
+    std::partial_sort(picks.begin(), chosen, picks.end(), [&](std::int64_t a, std::int64_t b) {
+      return scores[static_cast<std::size_t>(a)] > scores[static_cast<std::size_t>(b)];
+    });
+    all.insert(all.end(), picks.begin(), chosen);
   }
-  return total / kSampledTokens;
+  return all;
+}
+
+// Mean number of units, each with an equal run of the experts, that a token's picks lie on.
+double units_hit(const std::vector<std::int64_t>& picks, int units, const Limits& s) {
+  std::vector<std::size_t> last(static_cast<std::size_t>(units));  // token that hit it
+  const auto top_k = static_cast<std::size_t>(s.top_k);
+  std::int64_t hits = 0;
+  for (std::size_t i = 0; i < picks.size(); ++i) {
+    const std::size_t token = i / top_k + 1;
+    std::size_t& unit = last[static_cast<std::size_t>(picks[i] * units / s.experts)];
+    hits += unit != token;
+    unit = token;
+  }
+  return static_cast<double>(hits) / kSampledTokens;
 }
 
 }  // namespace
@@ -82,11 +95,16 @@ double distinct_units(int units, const OpAttributes& a) {
                        a.top_groups * (a.experts / a.groups) >= a.top_k;
   if (units <= 1 || !limited) return distinct_units(units, a.experts, a.top_k);
   static std::mutex mutex;
-  static std::map<Spread, double> known;
-  const Spread key{units, a.experts, a.top_k, a.groups, a.top_groups};
+  static std::map<Limits, std::vector<std::int64_t>> picks;
+  static std::map<std::pair<Limits, int>, double> known;
+  const Limits limits{a.experts, a.top_k, a.groups, a.top_groups};
   const std::lock_guard lock(mutex);
-  const auto [found, fresh] = known.try_emplace(key);
-  if (fresh) found->second = sampled_units(key);
+  const auto [found, fresh] = known.try_emplace({limits, units});
+  if (fresh) {
+    const auto [sample, first] = picks.try_emplace(limits);
+    if (first) sample->second = sample_picks(limits);
+    found->second = units_hit(sample->second, units, limits);
+  }
   return found->second;
 }
 
