@@ -173,7 +173,7 @@ Seconds BoundTable::step(const Plan& plan, const Shape& shape, const Layers& lay
 }
 
 std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& shape,
-                              const Layers& layers, bool state_alone) const {
+                              const Layers& layers, bool with_saved) const {
   Schedule schedule = schedule_of(plan, workload_);
   schedule.paired = false;
   double most = 0;
@@ -181,8 +181,8 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
     const auto& stage = shape.counts[s];
     double weights[2] = {0, 0}, saved = 0;
     const std::vector<std::int64_t> held =
-        state_alone ? std::vector<std::int64_t>{}
-                    : first_chunks(schedule, forward_first(schedule, Stage{static_cast<int>(s)}));
+        with_saved ? first_chunks(schedule, forward_first(schedule, Stage{static_cast<int>(s)}))
+                   : std::vector<std::int64_t>{};
     for (std::size_t c = 0; c < stage.size(); ++c) {
       double chunk = 0;
       for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -196,9 +196,11 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
         most, std::max(0.0, saved) + state_bytes(plan, sharding, weights[0], plan.attention.dp * plan.attention.cp) +
                   state_bytes(plan, sharding, weights[1], plan.expert.edp));
   }
-  std::int64_t bytes = static_cast<std::int64_t>(most);
-  if (!state_alone) bytes += outside_bytes(model_, workload_, plan, runtime_);
-  return bytes;
+  return static_cast<std::int64_t>(most);
+}
+
+std::int64_t BoundTable::outside(const Plan& plan) const {
+  return outside_bytes(model_, workload_, plan, runtime_);
 }
 
 PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
@@ -206,7 +208,7 @@ PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
   const Shape& shape = shape_of(parts);
   const Layers& layers = layers_of(parts, plan, BoundScope::setting);
   PlanBounds result{step(plan, shape, layers, nullptr),
-                    peak(plan, plan.sharding, shape, layers, false)};
+                    peak(plan, plan.sharding, shape, layers, true) + outside(plan)};
   const double limit = cutoff.base();
   if (profile_.sustained_clock.duty_slope <= 0 || std::isinf(limit) || result.step > cutoff) {
     return result;
@@ -223,7 +225,12 @@ PlanBounds BoundTable::mesh(const Plan& plan, Sharding least) {
   const PlanParts parts = estimator_.parts(plan);
   const Shape& shape = shape_of(parts);
   const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
-  return {step(plan, shape, layers, nullptr), peak(plan, least, shape, layers, true)};
+  return {step(plan, shape, layers, nullptr), peak(plan, least, shape, layers, false)};
+}
+
+std::int64_t BoundTable::least_peak(const Plan& plan, Sharding least) {
+  const PlanParts parts = estimator_.parts(plan);
+  return peak(plan, least, shape_of(parts), layers_of(parts, plan, BoundScope::family), true);
 }
 
 Seconds BoundTable::graph(const Plan& plan, CudaGraph graph) {
@@ -241,7 +248,7 @@ PlanBounds BoundTable::family(Plan plan) {
   const Seconds exchanges =
       step(plan, shape, layers, &plan.cuda_graph, &LayerBound::exchanges);
   return {std::max(step(plan, shape, layers, &plan.cuda_graph), exchanges),
-          peak(plan, plan.sharding, shape, layers, false)};
+          peak(plan, plan.sharding, shape, layers, true) + outside(plan)};
 }
 
 }  // namespace pleat

@@ -37,6 +37,8 @@ class BoundTable {
   // which no overlap hides, and state alone. `plan` must have the setting with the least such work,
   // `least` be the sharding with the least state.
   [[nodiscard]] PlanBounds mesh(const Plan&, Sharding least);
+  // Bytes of every plan of the mesh, if `plan`, recomputed in full, keeps the least of activations.
+  [[nodiscard]] std::int64_t least_peak(const Plan&, Sharding least);
   // Of every setting of the mesh with that graph mode: host time is added.
   [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph);
   // Of every plan that differs in overlap of expert exchanges and of the shared expert alone.
@@ -57,7 +59,9 @@ class BoundTable {
   [[nodiscard]] Seconds step(const Plan&, const Shape&, const Layers&, const CudaGraph* host,
                              Seconds LayerBound::*part = &LayerBound::time) const;
   [[nodiscard]] std::int64_t peak(const Plan&, Sharding, const Shape&, const Layers&,
-                                  bool state_alone) const;
+                                  bool saved) const;  // state alone, or what is saved too
+
+  [[nodiscard]] std::int64_t outside(const Plan&) const;  // bytes the runtime holds beside
 
   const Estimator& estimator_;
   const ModelSpec& model_;

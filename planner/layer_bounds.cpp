@@ -139,7 +139,7 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
     const Seconds pair = library.pair(variants[first], variants[first], clock, profile).time;
     share_pairs(variants, costs, first, pair, bounds);
   }
-  library.forget();
+  library.forget(false);
   return bounds;
 }
 

@@ -54,7 +54,8 @@ class Estimator::Memory {
 
   StepEstimate estimate(const Plan& plan) {
     const ClusterView view = view_cluster(cluster_, plan);
-    const Parts parts{plan, view, layers_of(plan, view), layout_of(plan), table_of(plan)};
+    const std::shared_ptr<const ScheduleTable> table = table_of(plan);
+    const Parts parts{plan, view, layers_of(plan, view), layout_of(plan), *table};
     const StepEstimate burst = at_clock(kClockSteps, parts);
     if (burst_.sustained_clock.duty_slope <= 0) return burst;
     return at_clock(sustained_clock(burst_.sustained_clock, burst), parts);
@@ -101,11 +102,12 @@ class Estimator::Memory {
     });
   }
 
-  const ScheduleTable& table_of(const Plan& plan) {
+  std::shared_ptr<const ScheduleTable> table_of(const Plan& plan) {
     const Schedule schedule = schedule_of(plan, workload_);
-    return tables_.get(schedule_key(schedule), [&] {
-      return std::make_unique<ScheduleTable>(tabulate(schedule));
-    });
+    return tables_.get(
+        schedule_key(schedule),
+        [&] { return std::make_shared<const ScheduleTable>(tabulate(schedule)); },
+        [](const ScheduleTable& table) { return table.steps.size(); });
   }
 
   const Profile& profile_at(int clock) {
@@ -117,13 +119,17 @@ class Estimator::Memory {
 
   StepEstimate at_clock(int clock, const Parts& parts) {
     const Profile& profile = profile_at(clock);
-    const StageRecords& stages =
-        records_.get(record_key(parts.layers.id, parts.layout.id, clock, parts.plan), [&] {
-          return std::make_unique<StageRecords>(record(clock, profile, parts));
+    const std::shared_ptr<const StageRecords> stages = records_.get(
+        record_key(parts.layers.id, parts.layout.id, clock, parts.plan),
+        [&] { return std::make_shared<const StageRecords>(record(clock, profile, parts)); },
+        [](const StageRecords& records) {
+          std::size_t pairs = 0;
+          for (const auto& stage : records) pairs += stage->costs.pairs.size() + 32;
+          return pairs;
         });
     const StepWork work = step_work(per_token_, workload_, parts.plan, cluster_);
     StepEstimate e =
-        summarise(stages, parts.table, run_step(stages, parts.table), work, cluster_, profile);
+        summarise(*stages, parts.table, run_step(*stages, parts.table), work, cluster_, profile);
     set_band(e, model_, parts.plan, profile);
     return e;
   }
@@ -170,9 +176,9 @@ class Estimator::Memory {
   Known<LayerKey, Layers, KeyHash> layers_;
   Known<std::string, int, TextHash> texts_;
   Known<LayoutKey, Layout, KeyHash> layouts_;
-  Known<ScheduleKey, ScheduleTable, KeyHash> tables_;
+  Recent<ScheduleKey, ScheduleTable, KeyHash> tables_{1'000'000};   // steps: 100 MB
   Known<int, Profile, std::hash<int>> profiles_;
-  Known<RecordKey, StageRecords, KeyHash> records_;
+  Recent<RecordKey, StageRecords, KeyHash> records_{500'000};  // pairs of chunks: 100 MB
 };
 
 Estimator::Estimator(ModelSpec model, WorkloadSpec workload, ClusterSpec cluster, Profile profile,

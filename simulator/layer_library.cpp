@@ -43,8 +43,8 @@ LayerWork LayerLibrary::work(const LayerVariant& variant, const Profile& profile
   return memo_of(variant).work(variant, profile);
 }
 
-void LayerLibrary::forget() {
-  for (LayerMemo* memo : memos_) memo->forget();
+void LayerLibrary::forget(bool all) {
+  for (LayerMemo* memo : memos_) memo->forget(all);
 }
 
 }  // namespace pleat

@@ -29,8 +29,7 @@ class LayerLibrary {
   [[nodiscard]] PassCost pair(const LayerVariant& forward, const LayerVariant& backward, int clock,
                               const Profile&);
   [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&);  // at the burst clock
-  // Lets go of the programs of decoder layers that only prices were asked of.
-  void forget();
+  void forget(bool all);  // as LayerMemo::forget
 
  private:
   LayerMemo& memo_of(const LayerVariant&);

@@ -43,9 +43,9 @@ LayerWork LayerMemo::work(const LayerVariant& variant, const Profile& profile) {
   return found->second;
 }
 
-void LayerMemo::forget() {
+void LayerMemo::forget(bool all) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(programs_, [](const auto& entry) { return !entry.second.keep; });
+  std::erase_if(programs_, [=](const auto& entry) { return all || !entry.second.keep; });
 }
 
 }  // namespace pleat

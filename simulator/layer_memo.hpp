@@ -25,8 +25,8 @@ class LayerMemo {
   // `clock` names the profile, which is the same whenever the clock is.
   [[nodiscard]] LayerCosts costs(const LayerVariant&, int clock, const Profile&);
   [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&);  // at the burst clock
-  // Lets go of programs that only prices were asked of. They are the bulk of the memory.
-  void forget();
+  // Lets go of programs, the bulk of the memory: those that only prices were asked of, or all.
+  void forget(bool all);
 
  private:
   struct Kept {

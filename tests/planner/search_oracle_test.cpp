@@ -221,6 +221,9 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       EXPECT_LE(bounds.family(reference).step.base(), step);
       EXPECT_LE(bounds.own(reference, e.step).step.base(), step);
       EXPECT_LE(own.step.base(), step);
+      Plan lean = mesh;
+      lean.recompute_full = true;
+      EXPECT_LE(bounds.least_peak(lean, Sharding::zero3), e.peak_bytes());
       for (const PlanBounds& b : {of_mesh, family, own}) EXPECT_LE(b.peak_bytes, e.peak_bytes());
       tightest = std::max(tightest, own.step / e.step);
       ++plans;

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/best_list.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace pleat {
+
+std::size_t BestList::most() const {
+  return static_cast<std::size_t>(std::max(1, tree_.config.top));
+}
+
+Seconds BestList::cutoff() const {
+  if (plans_.size() < most()) return Seconds(std::numeric_limits<double>::infinity());
+  return plans_.back().estimate.step;
+}
+
+const char* BestList::superseded(const Node& node, Seconds step) const {
+  if (node.setting < 0) return nullptr;
+  for (std::size_t i = 0; i < nodes_.size() && plans_[i].estimate.step <= step; ++i) {
+    if (!tree_.same_mesh(nodes_[i], node)) continue;
+    const bool tie = plans_[i].estimate.step == step;
+    if (tie && nodes_[i].memory == node.memory && node.place() < nodes_[i].place()) continue;
+    if (const char* reason = tree_.memory.supersedes(nodes_[i].memory, node.memory)) return reason;
+  }
+  return nullptr;
+}
+
+std::vector<const char*> BestList::enter(const Node& node, StepEstimate estimate) {
+  const Seconds step = estimate.step;
+  if (const char* reason = superseded(node, step)) return {reason};
+  std::vector<const char*> reasons;
+  for (std::size_t i = nodes_.size(); i-- > 0;) {  // what the new one supersedes
+    if (!tree_.same_mesh(nodes_[i], node) || plans_[i].estimate.step < step) continue;
+    const char* reason = tree_.memory.supersedes(node.memory, nodes_[i].memory);
+    if (reason == nullptr) continue;
+    reasons.push_back(reason);
+    drop(i);
+  }
+  std::size_t at = 0;
+  while (at < nodes_.size() && (plans_[at].estimate.step != step
+                                    ? plans_[at].estimate.step < step
+                                    : nodes_[at].place() < node.place())) {
+    ++at;
+  }
+  nodes_.insert(nodes_.begin() + static_cast<std::ptrdiff_t>(at), node);
+  plans_.insert(plans_.begin() + static_cast<std::ptrdiff_t>(at),
+                {tree_.plan_of(node), std::move(estimate)});
+  if (nodes_.size() > most()) {
+    drop(nodes_.size() - 1);
+    reasons.push_back("slower");
+  }
+  return reasons;
+}
+
+void BestList::drop(std::size_t i) {
+  nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(i));
+  plans_.erase(plans_.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+}  // namespace pleat

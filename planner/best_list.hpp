@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The plans a search lists: the fastest so far, really different ones.
+#pragma once
+
+#include <optional>
+
+#include "planner/plan_tree.hpp"
+
+namespace pleat {
+
+class BestList {
+ public:
+  explicit BestList(const PlanTree& tree) : tree_(tree) {}
+
+  // The step that a plan must not exceed to enter; infinite while there is room.
+  [[nodiscard]] Seconds cutoff() const;
+  // Why a plan of `node` that takes `step` or longer cannot enter: a variant of it is listed that is
+  // as fast ("variant"), or a plan of the same mesh as fast that gives up less for memory
+  // ("needless"); null otherwise.
+  [[nodiscard]] const char* superseded(const Node&, Seconds step) const;
+  // Enters the plan of a setting; the reasons why it, or another instead, is not listed.
+  std::vector<const char*> enter(const Node&, StepEstimate);
+
+  [[nodiscard]] const std::vector<Candidate>& plans() const { return plans_; }  // fastest first
+  [[nodiscard]] std::vector<Candidate> take() { return std::move(plans_); }
+
+ private:
+  [[nodiscard]] std::size_t most() const;
+  void drop(std::size_t i);
+
+  const PlanTree& tree_;
+  std::vector<Node> nodes_;  // parallel to plans_
+  std::vector<Candidate> plans_;
+};
+
+}  // namespace pleat

@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/node_opener.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "simulator/layer_library.hpp"
+
+namespace pleat {
+
+NodeOpener::NodeOpener(const PlanTree& tree, const ClusterSpec& cluster, const Profile& profile,
+                       std::int64_t usable)
+    : tree_(tree),
+      estimator_(tree.model, tree.workload, cluster, profile, tree.config.runtime),
+      bounds_(estimator_, tree.model, tree.workload, profile, tree.config.runtime),
+      usable_(usable) {}
+
+template <class Visit>
+void NodeOpener::for_each_setting(const Node& family, const Visit& visit) const {
+  Plan plan = tree_.mesh_plan(family);
+  const auto first = static_cast<std::size_t>(family.setting);
+  for (std::size_t s = first; s < tree_.end_of_family(first); ++s) {
+    tree_.settings[s].put_into(plan);
+    if (tree_.broken_rule(plan) == nullptr) visit(s);
+  }
+}
+
+PlanBounds NodeOpener::mesh_bounds(std::int32_t mesh) {
+  Plan plan = tree_.mesh_plan({.bound = {}, .mesh = mesh});
+  tree_.least_work.put_into(plan);
+  return bounds_.mesh(plan, tree_.least_sharding(plan));
+}
+
+Opened NodeOpener::open(const Node& node, Seconds cutoff) {
+  switch (node.level) {
+    case Level::mesh: return open_mesh(node);
+    case Level::graph: return open_graph(node);
+    case Level::family:
+      return node.stage == kBounded ? open_family(node) : refine_family(node, cutoff);
+    case Level::setting:
+      return node.stage == kBounded ? price(node) : refine_setting(node, cutoff);
+  }
+  return {};
+}
+
+Opened NodeOpener::open_mesh(const Node& node) {
+  Opened opened;
+  Plan plan = tree_.mesh_plan(node);
+  tree_.least_work.put_into(plan);
+  if (tree_.least_memory > 0) {
+    tree_.choices[static_cast<std::size_t>(tree_.least_memory)].put_into(plan);
+    const std::int64_t least = bounds_.least_peak(plan, tree_.least_sharding(plan));
+    MemoryChoice{}.put_into(plan);
+    if (least > usable_) return no_memory(node, least);
+  }
+  for (std::size_t g = 0; g < kGraphModes; ++g) {
+    if (tree_.plans_of_graph[g] == 0) continue;
+    Node child = node;
+    child.graph = static_cast<std::int8_t>(g);
+    child.level = Level::graph;
+    child.bound = std::max(node.bound, bounds_.graph(plan, static_cast<CudaGraph>(g)));
+    opened.children.push_back(child);
+  }
+  return opened;
+}
+
+Opened NodeOpener::no_memory(const Node& node, std::int64_t least) const {
+  Opened opened;
+  opened.least_peak = least;
+  opened.rejected.push_back({"memory", tree_.plans_of(node)});
+  return opened;
+}
+
+// The families of its settings, with the bound of the graph mode: their own one costs the price of
+// layers.
+Opened NodeOpener::open_graph(const Node& node) {
+  Opened opened;
+  const auto all = static_cast<std::int64_t>(tree_.choices.size());
+  const Mesh& mesh = tree_.mesh_of(node);
+  Plan plan = tree_.mesh_plan(node);
+  for (std::size_t first = 0, end = 0; first < tree_.settings.size(); first = end) {
+    end = tree_.end_of_family(first);
+    if (static_cast<std::int8_t>(tree_.settings[first].graph) != node.graph) continue;
+    const auto count = static_cast<std::int64_t>(end - first);
+    if (tree_.settings[first].moot(mesh, tree_.settings[0])) {
+      opened.rejected.push_back({"moot", count * all});
+      continue;
+    }
+    Node child = node;
+    child.level = Level::family;
+    child.setting = static_cast<std::int16_t>(first);
+    child.memory = 0;
+    child.settings = 0;
+    for (std::size_t s = first; s < end; ++s) {
+      tree_.settings[s].put_into(plan);
+      if (const char* rule = tree_.broken_rule(plan)) {
+        opened.rejected.push_back({rule, all});
+      } else {
+        ++child.settings;
+      }
+    }
+    if (child.settings > 0) opened.children.push_back(child);
+  }
+  return opened;
+}
+
+Plan NodeOpener::reference_of(Plan plan) const {
+  plan.sharding = std::min(plan.sharding, Sharding::zero1);
+  plan.cuda_graph = tree_.least_work.graph;
+  return plan;
+}
+
+// A step further with its bound: by what bounds the family of its reference, by what bounds the
+// reference of each setting, by its own layers. Most families never come to the last.
+Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
+  Opened opened;
+  Node& refined = opened.children.emplace_back(node);
+  const Plan plan = tree_.plan_of(node), reference = reference_of(plan);
+  ++refined.stage;
+  Seconds bound;
+  if (node.stage == 0) {
+    bound = bounds_.family(reference).step;
+    if (reference == plan) refined.stage = kBounded;
+  } else if (node.stage == 1) {
+    bound = Seconds(std::numeric_limits<double>::infinity());
+    Plan member = tree_.mesh_plan(node);
+    for_each_setting(node, [&](std::size_t s) {
+      tree_.settings[s].put_into(member);
+      bound = std::min(bound, bounds_.own(reference_of(member), cutoff).step);
+    });
+  } else {
+    bound = bounds_.family(plan).step;
+  }
+  refined.bound = std::max(node.bound, bound);
+  return opened;
+}
+
+Opened NodeOpener::open_family(const Node& node) {
+  Opened opened;
+  if (const std::int64_t least = least_of_family(node); least > usable_) {
+    return no_memory(node, least);
+  }
+  for_each_setting(node, [&](std::size_t s) {  // the others are counted
+    Node child = node;
+    child.level = Level::setting;
+    child.setting = static_cast<std::int16_t>(s);
+    child.settings = 1;
+    child.stage = 0;
+    opened.children.push_back(child);
+  });
+  return opened;
+}
+
+std::int64_t NodeOpener::least_of_family(const Node& family) {
+  const auto peak = [&](std::size_t memory) {
+    Node node = family;
+    node.memory = static_cast<std::int16_t>(memory);
+    return bounds_.family(tree_.plan_of(node)).peak_bytes;
+  };
+  std::int64_t least = std::min(peak(0), peak(static_cast<std::size_t>(tree_.least_memory)));
+  for (std::size_t m = 1; m < tree_.choices.size() && least > usable_; ++m) {
+    least = std::min(least, peak(m));
+  }
+  return least;
+}
+
+// Likewise: by what its family keeps in memory, by its reference, by its own layers.
+Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
+  Opened opened;
+  const Plan plan = tree_.plan_of(node);
+  Node refined = node;
+  ++refined.stage;
+  if (node.stage == 0) {
+    if (const char* rule = tree_.broken_rule(plan)) {  // of this memory choice, perhaps not of those below
+      opened.rejected.push_back({rule, 1});
+      open_below(node, opened);
+      return opened;
+    }
+    if (node.memory > 0) {  // the bound of the first choice is that of the setting above
+      const PlanBounds family = bounds_.family(plan);
+      refined.bound = std::max(node.bound, family.step);
+      if (family.peak_bytes > usable_) {
+        does_not_fit(refined, family.peak_bytes, opened);
+        return opened;
+      }
+    }
+    if (reference_of(plan) == plan) ++refined.stage;
+  } else if (node.stage == 1) {
+    refined.bound = std::max(node.bound, bounds_.own(reference_of(plan), cutoff).step);
+  } else {
+    const PlanBounds own = bounds_.own(plan, cutoff);
+    refined.bound = std::max(node.bound, own.step);
+    if (own.peak_bytes > usable_) {
+      does_not_fit(refined, own.peak_bytes, opened);
+      return opened;
+    }
+  }
+  opened.children.push_back(refined);
+  return opened;
+}
+
+Opened NodeOpener::price(const Node& node) {
+  Opened opened;
+  const Plan plan = tree_.plan_of(node);
+  opened.estimate = estimator_(plan);
+  estimator_.parts(plan).library->forget(true);  // it is priced once
+  const std::int64_t peak = opened.estimate->peak_bytes();
+  opened.fits = peak <= usable_;
+  if (opened.fits) {
+    const std::int64_t below = tree_.memory.plans_below(node.memory) - 1;
+    if (below > 0) opened.rejected.push_back({"needless", below});
+  } else {
+    does_not_fit(node, peak, opened);
+  }
+  return opened;
+}
+
+void NodeOpener::does_not_fit(const Node& node, std::int64_t peak, Opened& opened) const {
+  opened.least_peak = peak;
+  opened.rejected.push_back({"memory", 1});
+  open_below(node, opened);
+}
+
+void NodeOpener::open_below(const Node& node, Opened& opened) const {
+  for (const std::int16_t m : tree_.memory.below(node.memory)) {
+    Node child = node;
+    child.memory = m;
+    child.stage = 0;
+    opened.children.push_back(child);
+  }
+}
+
+std::optional<Candidate> NodeOpener::leanest(const Node& of) {
+  Node node = of, best = of;
+  best.setting = -1;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t s = 0; s < tree_.settings.size(); s = tree_.end_of_family(s)) {
+    node.setting = static_cast<std::int16_t>(s);
+    for (std::size_t m = 0; m < tree_.choices.size(); ++m) {
+      node.memory = static_cast<std::int16_t>(m);
+      const Plan plan = tree_.plan_of(node);
+      if (tree_.broken_rule(plan) != nullptr) continue;
+      const std::int64_t peak = bounds_.family(plan).peak_bytes;
+      if (peak < least) best = node;
+      least = std::min(least, peak);
+    }
+  }
+  if (best.setting < 0) return std::nullopt;
+  Plan plan = tree_.plan_of(best);
+  StepEstimate estimate = estimator_(plan);
+  return Candidate{std::move(plan), std::move(estimate)};
+}
+
+}  // namespace pleat

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Opens the nodes of a search: bounds, prices, and what lies below. A mesh opens into its graph modes,
+// these into families of settings and settings, those that do not fit into their memory choices.
+#pragma once
+
+#include <optional>
+
+#include "planner/bounds.hpp"
+#include "planner/plan_tree.hpp"
+
+namespace pleat {
+
+struct Rejection {
+  const char* rule;
+  std::int64_t plans;
+};
+
+// What came of one node: all its plans are in its children, rejected, or the one that was priced.
+struct Opened {
+  std::vector<Node> children;
+  std::vector<Rejection> rejected;
+  std::optional<StepEstimate> estimate;  // of the node's own plan
+  bool fits = false;
+  std::int64_t least_peak = 0;  // bytes; what a plan that does not fit needs at least
+};
+
+class NodeOpener {
+ public:
+  // The references must outlive it. `usable`: bytes of a GPU.
+  NodeOpener(const PlanTree&, const ClusterSpec&, const Profile&, std::int64_t usable);
+
+  // Of all plans of a mesh: time, and state alone.
+  [[nodiscard]] PlanBounds mesh_bounds(std::int32_t mesh);
+  // Several threads may open nodes at once. No plan that takes longer than `cutoff` counts.
+  [[nodiscard]] Opened open(const Node&, Seconds cutoff);
+  // The plan of the node's mesh with the smallest memory bound; none is valid: nothing.
+  [[nodiscard]] std::optional<Candidate> leanest(const Node&);
+
+ private:
+  Opened open_mesh(const Node&);
+  Opened open_graph(const Node&);
+  Opened refine_family(const Node&, Seconds cutoff);
+  Opened open_family(const Node&);
+  Opened refine_setting(const Node&, Seconds cutoff);
+  Opened price(const Node&);
+
+  // What bounds the plan and more beside: exchanges of shards and launches by the host only add.
+  // Many families share it.
+  [[nodiscard]] Plan reference_of(Plan) const;
+  // Bytes that a plan of the family needs at least, or some that fit.
+  [[nodiscard]] std::int64_t least_of_family(const Node&);
+  [[nodiscard]] Opened no_memory(const Node&, std::int64_t least) const;
+  // What gives up more cannot be faster.
+  void does_not_fit(const Node&, std::int64_t peak, Opened&) const;
+  void open_below(const Node&, Opened&) const;
+  template <class Visit>  // the valid settings of a family, without memory choice
+  void for_each_setting(const Node& family, const Visit&) const;
+
+  const PlanTree& tree_;
+  Estimator estimator_;
+  BoundTable bounds_;
+  std::int64_t usable_;
+};
+
+}  // namespace pleat

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/plan_tree.hpp"
+
+namespace pleat {
+
+PlanTree::PlanTree(const ModelSpec& m, const ClusterSpec& cluster, const WorkloadSpec& w,
+                   const SearchConfig& c)
+    : model(m),
+      workload(w),
+      config(c),
+      space(non_empty_meshes(m, cluster, w, c)),
+      settings(pleat::settings(m, cluster, c)),
+      choices(memory_choices(m, c)),
+      memory(choices),
+      least_work(pleat::least_work(settings)) {
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i].recompute_full) least_memory = static_cast<std::int16_t>(i);
+  }
+  for (const Constraint& rule : constraints()) {
+    if (std::string_view(rule.name) != "layout") rules_.push_back(&rule);
+  }
+  for (const Setting& s : settings) {
+    plans_of_graph[static_cast<std::size_t>(s.graph)] += static_cast<std::int64_t>(choices.size());
+  }
+}
+
+std::int64_t PlanTree::plans_of_mesh() const {
+  return static_cast<std::int64_t>(settings.size() * choices.size());
+}
+
+std::int64_t PlanTree::plans_of(const Node& node) const {
+  switch (node.level) {
+    case Level::mesh: return plans_of_mesh();
+    case Level::graph: return plans_of_graph[static_cast<std::size_t>(node.graph)];
+    case Level::family: return node.settings * static_cast<std::int64_t>(choices.size());
+    case Level::setting: return memory.plans_below(node.memory);
+  }
+  return 0;
+}
+
+const Mesh& PlanTree::mesh_of(const Node& node) const {
+  return space.meshes[static_cast<std::size_t>(node.mesh)];
+}
+
+Plan PlanTree::mesh_plan(const Node& node) const { return space.plan(mesh_of(node), config); }
+
+Plan PlanTree::plan_of(const Node& node) const {
+  Plan plan = mesh_plan(node);
+  settings[static_cast<std::size_t>(node.setting)].put_into(plan);
+  choices[static_cast<std::size_t>(node.memory)].put_into(plan);
+  return plan;
+}
+
+bool PlanTree::same_mesh(const Node& a, const Node& b) const {
+  const Mesh &x = mesh_of(a), &y = mesh_of(b);
+  return x.attention == y.attention && x.expert == y.expert && x.vpp == y.vpp &&
+         x.micro_batch == y.micro_batch;
+}
+
+const char* PlanTree::broken_rule(const Plan& plan) const {
+  const PlanContext context{model, workload, plan, config.gpus};
+  for (const Constraint* rule : rules_) {
+    if (!rule->holds(context)) return rule->name;
+  }
+  return nullptr;
+}
+
+std::size_t PlanTree::end_of_family(std::size_t first) const {
+  std::size_t end = first + 1;
+  while (end < settings.size() && settings[end].same_family(settings[first])) ++end;
+  return end;
+}
+
+Sharding PlanTree::least_sharding(const Plan& plan) const {
+  Sharding least = settings.front().sharding;
+  for (const Setting& s : settings) {
+    if (s.sharding <= Sharding::zero1 || plan.attention.pp == 1) {
+      least = std::max(least, s.sharding);
+    }
+  }
+  return least;
+}
+
+}  // namespace pleat

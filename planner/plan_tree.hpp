@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The space of a search as a tree: what its nodes stand for, which plans lie below them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "planner/memory_tree.hpp"
+#include "planner/mesh_space.hpp"
+#include "planner/technique.hpp"
+
+namespace pleat {
+
+inline constexpr std::size_t kGraphModes = 4;  // values of CudaGraph
+
+// What a node stands for: all plans of its mesh, of its graph mode, of its family of settings; or of
+// its setting, with its memory choice and all below that.
+enum class Level : std::int8_t { mesh, graph, family, setting };
+struct Node {
+  Seconds bound;
+  std::int32_t mesh = 0;
+  std::int16_t setting = -1, memory = -1;  // -1: all; of a family: its first one
+  std::int16_t settings = 1;               // of a family: how many are valid
+  std::int8_t graph = -1;
+  Level level = Level::mesh;
+  std::int8_t stage = 0;  // of a family or setting: how far its bound has been worked out
+  [[nodiscard]] auto place() const {  // breaks ties
+    return std::tuple(mesh, graph, setting, memory, level);
+  }
+};
+inline constexpr std::int8_t kBounded = 3;  // stage of a node whose own bound is known
+
+struct PlanTree {
+  // The references must outlive the tree. ConfigError as non_empty_meshes.
+  PlanTree(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const SearchConfig&);
+
+  [[nodiscard]] std::int64_t plans_of_mesh() const;
+  [[nodiscard]] std::int64_t plans_of(const Node&) const;
+  [[nodiscard]] const Mesh& mesh_of(const Node&) const;
+  [[nodiscard]] Plan mesh_plan(const Node&) const;
+  [[nodiscard]] Plan plan_of(const Node&) const;  // of a family: of its first setting
+  // But for the layout, which is no difference of its own.
+  [[nodiscard]] bool same_mesh(const Node&, const Node&) const;
+  // The first rule that the plan breaks; null: none. That of layouts was checked with the mesh.
+  [[nodiscard]] const char* broken_rule(const Plan&) const;
+  // Index behind the last setting of the family that begins at `first`.
+  [[nodiscard]] std::size_t end_of_family(std::size_t first) const;
+  // The sharding with the least state that the mesh allows: sharded weights and gradients need a
+  // pipeline of one stage.
+  [[nodiscard]] Sharding least_sharding(const Plan&) const;
+
+  const ModelSpec& model;
+  const WorkloadSpec& workload;
+  const SearchConfig& config;
+  MeshSpace space;
+  std::vector<Setting> settings;
+  std::vector<MemoryChoice> choices;
+  MemoryTree memory;
+  std::int16_t least_memory = 0;  // the choice that keeps least: whole layers; 0: there is none
+  Setting least_work;
+  std::array<std::int64_t, kGraphModes> plans_of_graph{};
+
+ private:
+  std::vector<const Constraint*> rules_;  // those that settings may break
+};
+
+}  // namespace pleat
