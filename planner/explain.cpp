@@ -21,8 +21,10 @@ struct Difference {
 std::string milliseconds(Seconds s) { return fmt::format("{:.2f} ms", s.base() * 1e3); }
 
 std::string name_with_numbers(const Difference& d) {
-  return fmt::format("{} {:+.2f} ms ({:.2f} -> {:.2f})", name_of(d.cls), d.lost().base() * 1e3,
-                     d.winner.base() * 1e3, d.loser.base() * 1e3);
+  // A residue of rounding is printed as 0.00, not -0.00.
+  const auto shown = [](Seconds s) { return std::round(s.base() * 1e5) / 1e2 + 0.0; };
+  return fmt::format("{} {:+.2f} ms ({:.2f} -> {:.2f})", name_of(d.cls), shown(d.lost()),
+                     shown(d.winner), shown(d.loser));
 }
 
 }  // namespace
