@@ -3,12 +3,22 @@
 // Full tensors by their global names, put together from what the ranks hold.
 #pragma once
 
+#include <map>
+#include <vector>
+
 #include "backend/executor.hpp"
 
 namespace pleat {
 
+// What one rank holds at the end: its whole buckets and its shards of the gradients.
+struct RankTensors {
+  std::map<Bucket, std::vector<float>> weights;
+  std::map<Bucket, GradientShard> gradients;
+};
+[[nodiscard]] RankTensors rank_tensors(Executor&);
+
 // Adds one rank's weights and its shards of the gradients to the result. After every rank was added
 // each tensor is complete; replicas add the same values.
-void collect_tensors(const StageProgram&, int ep_rank, Executor&, TrainResult&);
+void collect_tensors(const StageProgram&, int ep_rank, const RankTensors&, TrainResult&);
 
 }  // namespace pleat

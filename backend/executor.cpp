@@ -11,6 +11,8 @@
 namespace pleat {
 namespace {
 
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
 bool persists(const Tensor& t) {
   return t.cls == TensorClass::weight || t.cls == TensorClass::optimizer_state;
 }
@@ -29,7 +31,7 @@ bool whole_run(const StageProgram& stage, TensorId id) {
 }  // namespace
 
 Executor::Executor(const Program& program, const TrainConfig& config, const RankContext& context,
-                   const Batches& batches, KernelSet& kernels, std::atomic<std::int64_t>& progress)
+                   const Batches& batches, KernelSet& kernels, RankProgress& progress)
     : program_(program),
       config_(config),
       context_(context),
@@ -74,6 +76,7 @@ void Executor::initialise_weights() {
 
 void Executor::run_step(int step, SpanRecorder* spans) {
   step_ = step;
+  progress_.step.store(step, kRelaxed);
   spans_ = spans;
   loss_ = 0;
   routed_.clear();
@@ -89,6 +92,7 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   store_.require_no_activations();
   run_step_ops(stage_.epilogue, true);
   loss_ = store_.state(stage_.loss, true, "loss").f32()[0];
+  progress_.running.store(nullptr, kRelaxed);
 }
 
 void Executor::run_step_ops(const std::vector<Op>& ops, bool epilogue) {
@@ -132,6 +136,10 @@ void Executor::on_death(const OpSite&, const InstanceKey& key, const Tensor& ten
 void Executor::on_op(const OpSite& site) { perform(*site.op, &site); }
 
 void Executor::perform(const Op& op, const OpSite* site) {
+  progress_.layer.store(site == nullptr ? -1 : site->instance->layer.value, kRelaxed);
+  progress_.microbatch.store(site == nullptr ? -1 : site->microbatch.value, kRelaxed);
+  progress_.running.store(&op, kRelaxed);
+  if (config_.before_op) config_.before_op(context_.rank(), op, step_);
   in_.clear();
   out_.clear();
   for (TensorId id : op.in) in_.push_back(operand(op, site, id, true));
@@ -145,7 +153,7 @@ void Executor::perform(const Op& op, const OpSite* site) {
   const auto begin = SpanRecorder::Clock::now();
   dispatch(call);
   if (spans_ != nullptr) spans_->add(op, site, begin, SpanRecorder::Clock::now());
-  progress_.fetch_add(1, std::memory_order_relaxed);
+  progress_.finished.fetch_add(1, kRelaxed);
 }
 
 View Executor::operand(const Op& op, const OpSite* site, TensorId id, bool reads) {

@@ -5,7 +5,6 @@
 // kernels or to a communicator.
 #pragma once
 
-#include <atomic>
 #include <limits>
 #include <map>
 #include <span>
@@ -14,6 +13,7 @@
 
 #include "backend/data.hpp"
 #include "backend/rank_context.hpp"
+#include "backend/rank_progress.hpp"
 #include "backend/runtime/execution_error.hpp"
 #include "backend/runtime/tensor_store.hpp"
 #include "backend/span_recorder.hpp"
@@ -29,9 +29,9 @@ struct GradientShard {
 
 class Executor final : private StepVisitor {
  public:
-  // The arguments must outlive the executor. `progress` counts finished operations.
+  // The arguments must outlive the executor, which keeps `progress` up to date.
   Executor(const Program&, const TrainConfig&, const RankContext&, const Batches&, KernelSet&,
-           std::atomic<std::int64_t>& progress);
+           RankProgress& progress);
 
   // Runs one step. Throws ExecutionError when the program cannot be executed as written.
   void run_step(int step, SpanRecorder* spans);
@@ -91,7 +91,7 @@ class Executor final : private StepVisitor {
   const RankContext& context_;
   const Batches& batches_;
   KernelSet& kernels_;
-  std::atomic<std::int64_t>& progress_;
+  RankProgress& progress_;
   const StageProgram& stage_;
   TensorStore store_;
   std::vector<View> in_, out_;  // operands of the running operation

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program on N ranks, threads of one process, and measures it.
+// Runs a program on the ranks of a job, threads of this process and of others, and measures it.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,27 @@
 #include <tuple>
 #include <vector>
 
+#include "backend/comm/communicator.hpp"
 #include "core/program/program.hpp"
 #include "core/trace/trace.hpp"
 #include "kernels/kernel_set.hpp"
 
 namespace pleat {
+
+class Executor;
+class RankContext;
+
+// Why training ends before its last step. Every rank stops after the same step.
+enum class Stop : int { none, terminate, interrupt };  // SIGTERM, SIGINT
+
+// A rank between two steps.
+struct StepBoundary {
+  int next_step = 0;       // steps done so far
+  Stop stop = Stop::none;  // not none: this is the last boundary
+  const RankContext& context;
+  Executor& executor;
+  Communicator& world;  // all ranks, apart from the program's own collectives
+};
 
 struct TrainConfig {
   int steps = 1;
@@ -27,9 +43,16 @@ struct TrainConfig {
   bool trace = false;              // keep spans of the last step
   bool keep_gradients = false;     // collect full gradients and weights of the last step (tests)
   bool poison = false;             // fill new tensors with NaN (tests)
+  // After every step, in the process of rank 0.
   std::function<void(int step, double loss, double seconds)> on_step;
+  // Asked after every step in every process; what one says ends all.
+  std::function<Stop()> stop_requested;
+  // After every step, on every rank's thread: saves.
+  std::function<void(const StepBoundary&)> after_step;
   // Changes an initial weight by its global name (tests). Called from every rank's thread.
   std::function<void(const std::string& name, std::span<float> values)> adjust_weight;
+  // Before each operation, on its rank's thread (tests).
+  std::function<void(Rank, const Op&, int step)> before_op;
   double stall_seconds = 600;  // no operation finishes for so long: ranks wait for each other
 };
 
@@ -47,6 +70,8 @@ struct RankMeasurement {
 
 struct TrainResult {
   std::vector<StepRecord> steps;
+  Stop stop = Stop::none;  // steps are fewer than asked for if it is not
+  // What follows is there in the process of rank 0 only.
   std::vector<RankMeasurement> ranks;
   Trace trace;
   // Full (unsharded) tensors by global name, e.g. "layers.3.experts.5.fc1"; only if asked for.
@@ -57,7 +82,13 @@ struct TrainResult {
 
 // Executes `steps` steps of the program on plan.world() threads. Throws ConfigError when the plan
 // or the model uses what this backend cannot run yet (backend/supported.hpp), or the text does not
-// fit; ExecutionError (backend/executor.hpp) when the program cannot be executed as written.
+// fit; ExecutionError (backend/executor.hpp) when the program cannot be executed as written, or the
+// ranks wait for each other; std::runtime_error when another process failed or was lost.
 [[nodiscard]] TrainResult train(const Program&, const TrainConfig&);
+
+// The same for this process's share of a job: one thread for each of `ranks`, which must not be
+// empty. All processes call it with the same program and config.
+using LocalRanks = std::vector<std::unique_ptr<Transport>>;
+[[nodiscard]] TrainResult train(const Program&, const TrainConfig&, const LocalRanks& ranks);
 
 }  // namespace pleat

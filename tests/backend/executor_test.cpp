@@ -122,17 +122,6 @@ TEST(Execution, ReportsAnActivationThatIsNeverFreed) {
             "(microbatch 0, chunk 0, position 1)");
 }
 
-TEST(Execution, ReportsRanksThatWaitForEachOther) {
-  Program program = program_of(fp32_plan(1, 1, 2));
-  for (LayerProgram& layer : program.stages[0].layers) {
-    std::erase_if(layer.forward, [](const Op& op) { return op.kind == OpKind::send; });
-    compute_lifetimes(layer);
-  }
-  TrainConfig config = test::small_config();
-  config.stall_seconds = 1;
-  EXPECT_NE(execution_error(program, config), "");
-}
-
 TEST(Execution, AFailureOfOneRankEndsAllAndIsThrown) {
   TrainConfig config = test::small_config(3);
   config.on_step = [](int step, double, double) {

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/rank_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+
+namespace pleat {
+namespace {
+
+using Clock = SpanRecorder::Clock;
+
+// Tells machines apart whose steady clocks have nothing to do with each other.
+std::int64_t machine_number() {
+  std::string id;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+  return static_cast<std::int64_t>(std::hash<std::string>{}(id));
+}
+
+// The moment from which spans count: rank 0's where its clock is this rank's too.
+Clock::time_point common_origin(Communicator& world) {
+  struct Moment {
+    std::int64_t machine, ticks;
+  };
+  const Clock::time_point now = Clock::now();
+  const Moment mine{machine_number(), now.time_since_epoch().count()};
+  std::vector<Moment> all(static_cast<std::size_t>(world.size()));
+  world.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  if (all.front().machine != mine.machine) return now;
+  return Clock::time_point(Clock::duration(all.front().ticks));
+}
+
+struct StepEnd {
+  double loss;
+  Stop stop;
+  std::int32_t padding;
+};
+
+}  // namespace
+
+RankRun::RankRun(const Program& program, const TrainConfig& config, const Batches& batches,
+                 Transport& transport)
+    : program_(program), config_(config), batches_(batches), transport_(transport) {}
+
+TrainResult RankRun::run() {
+  context_ = std::make_unique<RankContext>(program_.plan, transport_);
+  world_ = transport_.group(group_members(program_.plan, context_->rank(), Group::world));
+  kernels_ = cpu_kernels();
+  executor_ =
+      std::make_unique<Executor>(program_, config_, *context_, batches_, *kernels_, progress_);
+  for (int step = 0; step < config_.steps && result_.stop == Stop::none; ++step) {
+    result_.stop = run_step(step);
+  }
+  gather();
+  return std::move(result_);
+}
+
+Stop RankRun::run_step(int step) {
+  const bool record = config_.trace && step + 1 == config_.steps;
+  const Clock::time_point origin = record ? common_origin(*world_) : Clock::time_point();
+  world_->barrier();
+  const Clock::time_point begin = Clock::now();
+  SpanRecorder recorder(context_->rank().value, context_->attention().pp, origin);
+  executor_->run_step(step, record ? &recorder : nullptr);
+  const Stop asked = config_.stop_requested ? config_.stop_requested() : Stop::none;
+  const StepEnd mine{executor_->loss(), asked, 0};
+  std::vector<StepEnd> all(static_cast<std::size_t>(world_->size()));
+  world_->all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  progress_.finished.fetch_add(1, std::memory_order_relaxed);
+  if (record) spans_ = recorder.spans();
+  double loss = 0;
+  Stop stop = Stop::none;
+  for (const StepEnd& end : all) {
+    loss += end.loss;
+    stop = std::max(stop, end.stop);
+  }
+  result_.steps.push_back({loss, executor_->grad_norm(), seconds});
+  if (context_->rank().value == 0 && config_.on_step) config_.on_step(step, loss, seconds);
+  if (config_.after_step) {
+    config_.after_step({step + 1, stop, *context_, *executor_, *world_});
+  }
+  return step + 1 < config_.steps ? stop : Stop::none;
+}
+
+RankReport RankRun::report() {
+  RankReport r;
+  r.measured = {executor_->peak_live_bytes(), executor_->routed()};
+  r.router_margin = executor_->min_router_margin();
+  r.spans = std::move(spans_);
+  if (config_.keep_gradients) r.tensors = rank_tensors(*executor_);
+  return r;
+}
+
+// One rank after the other, so that rank 0 holds one report at a time.
+void RankRun::gather() {
+  constexpr int kSize = 0, kReport = 1;  // tags
+  if (context_->rank().value != 0) {
+    const std::vector<std::byte> bytes = pack(report());
+    const std::uint64_t size = bytes.size();
+    world_->recv(0, {}, kReport);  // rank 0 is ready for it
+    world_->send(0, std::as_bytes(std::span(&size, 1)), kSize);
+    world_->send(0, bytes, kReport);
+    world_->barrier();
+    return;
+  }
+  add(context_->rank(), report());
+  for (int r = 1; r < world_->size(); ++r) {
+    std::uint64_t size = 0;
+    world_->send(r, {}, kReport);
+    world_->recv(r, std::as_writable_bytes(std::span(&size, 1)), kSize);
+    std::vector<std::byte> bytes(size);
+    world_->recv(r, bytes, kReport);
+    add(Rank{r}, unpack(bytes));
+    progress_.finished.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (margin_ < std::numeric_limits<double>::infinity()) result_.min_router_margin = margin_;
+  if (config_.trace) {
+    Trace& trace = result_.trace;
+    trace.kind = "measured";
+    trace.model = program_.model.name;
+    trace.plan = summary(program_.plan);
+    if (!result_.steps.empty()) trace.step_s = result_.steps.back().seconds;
+  }
+  world_->barrier();  // nobody leaves while another still waits for messages
+}
+
+void RankRun::add(Rank rank, RankReport report) {
+  result_.trace.peak_bytes = std::max(result_.trace.peak_bytes, report.measured.peak_live_bytes);
+  result_.trace.spans.insert(result_.trace.spans.end(), report.spans.begin(), report.spans.end());
+  margin_ = std::min(margin_, report.router_margin);
+  result_.ranks.push_back(std::move(report.measured));
+  if (!config_.keep_gradients) return;
+  const auto stage = static_cast<std::size_t>(attention_coordinates(program_.plan, rank).pp);
+  collect_tensors(program_.stages[stage], expert_coordinates(program_.plan, rank).ep,
+                  report.tensors, result_);
+}
+
+}  // namespace pleat
