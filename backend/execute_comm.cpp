@@ -23,7 +23,7 @@ void Executor::collective(const Call& c) {
   Communicator& comm = context_.comm(c.op.group);
   const View from = c.in[0], to = c.out[0];
   const bool in_place = from.data == to.data;
-  if (in_place && c.op.kind != OpKind::all_reduce) return bucket_collective(c);
+  if (c.site == nullptr && c.op.module == Module::grad_sync) return bucket_collective(c);
   const auto require = [&](bool sizes_fit) {
     if (sizes_fit) return;
     throw ExecutionError(fmt::format("operation '{}': {} elements to {} over {} ranks", c.op.name,
@@ -68,14 +68,19 @@ void Executor::exchange_rows(const Call& c, bool back) {
   comm.all_to_all(bytes(from), send_bytes_, bytes(to), recv_bytes_);
 }
 
+// A message is known by its microbatch, the earlier of the two virtual stages and its direction. In
+// a V a stage sends to itself where the V turns.
 void Executor::send_or_recv(const Call& c) {
-  Communicator& comm = context_.comm(c.op.group);
-  const int other = context_.neighbour(c.op.group);
-  const int tag = c.site->microbatch.value * program_.plan.vpp + c.site->chunk.value;
+  const bool to_next = c.op.group == Group::pp_next;
+  const OpSite& site = *c.site;
+  const StagePlace other = neighbour(schedule_, stage_.stage, site.chunk, to_next ? 1 : -1);
+  const int earlier = virtual_stage(schedule_, stage_.stage, site.chunk) - (to_next ? 0 : 1);
+  const int boundary = site.microbatch.value * virtual_stages(schedule_) + earlier;
+  const int tag = 2 * boundary + (site.pass == Pass::forward ? 0 : 1);
   if (c.op.kind == OpKind::send) {
-    comm.send(other, bytes(c.in[0]), tag);
+    context_.pipeline().send(other.stage.value, bytes(c.in[0]), tag);
   } else {
-    comm.recv(other, bytes(c.out[0]), tag);
+    context_.pipeline().recv(other.stage.value, bytes(c.out[0]), tag);
   }
 }
 

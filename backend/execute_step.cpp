@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The optimizer step over the buckets. With ZeRO-1 rank r of a bucket's group owns
-// elements [r * shard_elements, +shard_elements) of the padded bucket.
+// The optimizer step over the buckets: which part of the padded bucket a rank owns, the levels that
+// gradients are summed over and weights gathered over, norm, clip and AdamW.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,30 +28,50 @@ Bucket Executor::bucket_of(const Op& op, TensorId id) const {
                                    op.name, stage_.state[id.index()].name));
 }
 
-int Executor::bucket_member(Bucket bucket) const {
-  return context_.comm(bucket == Bucket::dense ? Group::dp_cp : Group::edp).rank();
+// How a bucket is divided. The ranks of the plan's shard group take a part each; where another
+// stage holds the same layers (DualPipe) the two halve that part.
+Executor::BucketPlace Executor::bucket_place(Bucket which) const {
+  const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
+  const ShardGroups groups = shard_groups(program_.plan, which == Bucket::expert);
+  const Communicator &inner = context_.comm(groups.shard), &copies = context_.comm(Group::copies);
+  BucketPlace place{.part = b.shard_elements};
+  place.first_of_replicas = context_.comm(groups.replicas).rank() == 0;
+  if (program_.plan.sharding == Sharding::none) {
+    place.first_of_replicas = place.first_of_replicas && inner.rank() == 0 && copies.rank() == 0;
+    return place;
+  }
+  place.part = b.shard_elements * copies.size();
+  place.part_begin = place.part * inner.rank();
+  place.shard_begin = place.part_begin + b.shard_elements * copies.rank();
+  return place;
 }
 
 // The gradients this rank is to count or apply: its shard, or the whole bucket where it is not
 // sharded.
 View Executor::my_shard(Bucket which, View whole) const {
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
-  const std::int64_t first = b.shards > 1 ? bucket_member(which) * b.shard_elements : 0;
-  return slice(whole, first, b.shard_elements);
+  return slice(whole, bucket_place(which).shard_begin, b.shard_elements);
 }
 
+// One level of summing a bucket's gradients or gathering its weights, in place: over the shard
+// group the whole bucket, over the others the part that this rank has of it.
 void Executor::bucket_collective(const Call& c) {
   Communicator& comm = context_.comm(c.op.group);
   const Bucket which = bucket_of(c.op, c.op.in[0]);
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
-  const View whole = c.out[0], shard = my_shard(which, whole);
-  if (b.shards != comm.size()) {
-    throw ExecutionError(
-        fmt::format("operation '{}': {} shards over {} ranks", c.op.name, b.shards, comm.size()));
+  const BucketPlace place = bucket_place(which);
+  const bool outer = c.op.group == shard_groups(program_.plan, which == Bucket::expert).shard;
+  const std::int64_t padded = b.shards * b.shard_elements;
+  const View range =
+      outer ? slice(c.out[0], 0, padded) : slice(c.out[0], place.part_begin, place.part);
+  const std::span<float> all(range.f32(), static_cast<std::size_t>(range.elements()));
+  if (c.op.kind == OpKind::all_reduce) return comm.all_reduce(all);
+  if (range.elements() % comm.size() != 0) {
+    throw ExecutionError(fmt::format("operation '{}': {} elements over {} ranks", c.op.name,
+                                     range.elements(), comm.size()));
   }
-  const auto padded = static_cast<std::size_t>(b.shards * b.shard_elements);
-  const std::span<float> mine(shard.f32(), static_cast<std::size_t>(b.shard_elements));
-  const std::span<float> all(whole.f32(), padded);
+  const auto each = all.size() / static_cast<std::size_t>(comm.size());
+  const auto mine = all.subspan(each * static_cast<std::size_t>(comm.rank()), each);
   if (c.op.kind == OpKind::all_gather) {
     comm.all_gather(std::as_bytes(mine), std::as_writable_bytes(all));
   } else {
@@ -65,8 +85,7 @@ void Executor::grad_norm(const Call& c) {
   double sum = 0;
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const Bucket which = bucket_of(c.op, c.op.in[i]);
-    const bool sharded = stage_.buckets[static_cast<std::size_t>(which)].shards > 1;
-    if (!sharded && bucket_member(which) != 0) continue;
+    if (!bucket_place(which).first_of_replicas) continue;
     sum += kernels_.sum_of_squares(my_shard(which, c.in[i]));
   }
   c.out[0].f32()[0] = static_cast<float>(sum);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "backend/init.hpp"
+#include "core/program/compile_stage.hpp"
 
 namespace pleat {
 namespace {
@@ -39,6 +40,7 @@ Executor::Executor(const Program& program, const TrainConfig& config, const Rank
       kernels_(kernels),
       progress_(progress),
       stage_(program.stages[static_cast<std::size_t>(context.attention().pp)]),
+      schedule_(schedule_of(program.plan, program.workload)),
       store_(stage_, config.poison) {
   for (std::size_t i = 0; i < stage_.state.size(); ++i) {
     const TensorId id{static_cast<int>(i)};

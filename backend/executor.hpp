@@ -83,7 +83,12 @@ class Executor final : private StepVisitor {
   void clip(const Call&);
   void adamw(const Call&);
   [[nodiscard]] Bucket bucket_of(const Op&, TensorId) const;
-  [[nodiscard]] int bucket_member(Bucket) const;  // this rank's place among the bucket's replicas
+  struct BucketPlace {                      // elements of the padded bucket
+    std::int64_t part_begin = 0, part = 0;  // what one set of shards leaves on this rank
+    std::int64_t shard_begin = 0;           // this rank's shard of that part
+    bool first_of_replicas = true;          // no other rank's copy of the shard comes before
+  };
+  [[nodiscard]] BucketPlace bucket_place(Bucket) const;
   [[nodiscard]] View my_shard(Bucket, View whole) const;
 
   const Program& program_;
@@ -93,6 +98,7 @@ class Executor final : private StepVisitor {
   KernelSet& kernels_;
   RankProgress& progress_;
   const StageProgram& stage_;
+  const Schedule schedule_;
   TensorStore store_;
   std::vector<View> in_, out_;  // operands of the running operation
   std::vector<std::int64_t> send_bytes_, recv_bytes_;

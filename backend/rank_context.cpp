@@ -12,9 +12,11 @@ namespace pleat {
 namespace {
 
 // Every rank makes its groups in this order, so that making one can wait for its members.
-constexpr Group kCollectiveGroups[] = {Group::world, Group::tp,    Group::cp,
-                                       Group::dp,    Group::dp_cp, Group::ep,
-                                       Group::etp,   Group::edp,   Group::embedding};
+constexpr Group kCollectiveGroups[] = {
+    Group::world,        Group::tp,     Group::cp,       Group::dp,          Group::dp_cp,
+    Group::ep,           Group::etp,    Group::edp,      Group::embedding,   Group::cp_heads,
+    Group::cp_ring,      Group::etp_ep, Group::dp_shard, Group::dp_replicas, Group::edp_shard,
+    Group::edp_replicas, Group::copies};
 
 std::size_t slot(Group g) { return static_cast<std::size_t>(g); }
 
@@ -29,14 +31,10 @@ RankContext::RankContext(const Plan& plan, Transport& transport)
     const bool inside = std::find(members.begin(), members.end(), rank_) != members.end();
     if (inside) groups_[slot(g)] = transport.group(members);
   }
-  // A pair has one order for both ends: the earlier stage first.
-  const auto pair = [&](Group g) {
-    std::vector<Rank> members = group_members(plan, rank_, g);
-    std::sort(members.begin(), members.end());
-    groups_[slot(g)] = transport.group(members);
-  };
-  if (attention_.pp > 0) pair(Group::pp_prev);
-  if (attention_.pp + 1 < plan.attention.pp) pair(Group::pp_next);
+  const int stages = plan.attention.pp, block = plan.world() / stages;
+  std::vector<Rank> pipeline;
+  for (int s = 0; s < stages; ++s) pipeline.push_back(Rank{rank_.value % block + s * block});
+  pipeline_ = transport.group(pipeline);
 }
 
 Communicator& RankContext::comm(Group g) const {
@@ -45,14 +43,6 @@ Communicator& RankContext::comm(Group g) const {
     throw ExecutionError(fmt::format("rank {} has no group {}", rank_.value, name_of(g)));
   }
   return *c;
-}
-
-int RankContext::neighbour(Group g) const {
-  const Communicator& c = comm(g);
-  if ((g != Group::pp_next && g != Group::pp_prev) || c.size() != 2) {
-    throw ExecutionError(fmt::format("group {} is not a pair of stages", name_of(g)));
-  }
-  return 1 - c.rank();
 }
 
 }  // namespace pleat

@@ -21,14 +21,15 @@ class RankContext {
   [[nodiscard]] const ExpertCoordinates& expert() const { return expert_; }
   // Throws ExecutionError where this rank has no such group.
   [[nodiscard]] Communicator& comm(Group) const;
-  // The other end of pp_next or pp_prev, as a member of comm(group).
-  [[nodiscard]] int neighbour(Group) const;
+  // This rank's place in every stage, by stage: what neighbouring stages exchange goes here.
+  [[nodiscard]] Communicator& pipeline() const { return *pipeline_; }
 
  private:
   Rank rank_;
   AttentionCoordinates attention_;
   ExpertCoordinates expert_;
-  std::array<std::unique_ptr<Communicator>, 12> groups_;  // by Group
+  std::array<std::unique_ptr<Communicator>, kGroups> groups_;  // by Group
+  std::unique_ptr<Communicator> pipeline_;
 };
 
 }  // namespace pleat

@@ -25,13 +25,6 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require_degree(d, "tp", p.attention.tp, grid);
   require_degree(d, "cp", p.attention.cp, grid);
   require_degree(d, "etp", p.expert.etp, grid);
-  require_degree(d, "vpp", p.vpp, "use --vpp 1: each stage one chunk");
-  require(d, p.schedule == PipelineSchedule::one_f_one_b, "schedule",
-          fmt::format("this backend runs the 1f1b order so far (got {})", name_of(p.schedule)),
-          "use --schedule 1f1b");
-  require(d, p.optimizer_instances == 1, "optimizer_instances",
-          "this backend keeps one sharded copy of the optimizer state",
-          "use --optimizer-instances 1");
   require(d, !p.fp8_dispatch && !p.fp8_combine, p.fp8_dispatch ? "fp8_dispatch" : "fp8_combine",
           "this backend exchanges what it computes, in fp32",
           "set fp8_dispatch and fp8_combine to false");

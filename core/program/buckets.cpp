@@ -13,10 +13,15 @@
 namespace pleat {
 namespace {
 
-template <class Visit>  // visit(layer, weight, slot) in forward order
-void for_each_weight(StageProgram& stage, Visit visit) {
-  for (ChunkProgram& chunk : stage.chunks) {
-    for (LayerInstance& instance : chunk.instances) {
+// visit(layer, weight, slot) in forward order. DualPipe's mirrored stages hold the same layers in
+// opposite chunks; both begin with the earlier ones, so that their buckets can be summed.
+template <class Visit>
+void for_each_weight(StageProgram& stage, const Plan& plan, Visit visit) {
+  const std::size_t count = stage.chunks.size();
+  const bool opposite = plan.schedule == PipelineSchedule::dualpipe &&
+                        stage.stage.value >= plan.attention.pp / 2;
+  for (std::size_t c = 0; c < count; ++c) {
+    for (LayerInstance& instance : stage.chunks[opposite ? count - 1 - c : c].instances) {
       const LayerProgram& layer = stage.program(instance);
       instance.slots.resize(layer.weights.size());
       for (std::size_t i = 0; i < layer.weights.size(); ++i) {
@@ -122,7 +127,7 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
   stage.buckets.assign(plan.optimizer.kind == OptimizerKind::muon ? 4 : 2, {});
   std::optional<WeightSlot> table;  // shared
   auto place = [&](auto wanted) {
-    for_each_weight(stage, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
+    for_each_weight(stage, plan, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
       if (w.buffer || !wanted(w)) return;
       const bool shared = runtime == Runtime::megatron && is_table(layer, w, model);
       if (shared && table) {
@@ -149,7 +154,7 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
     b.shards = sharded ? group_size(plan, group) * stage_copies : 1;
     b.shard_elements = (b.elements + b.shards - 1) / b.shards;
   }
-  for_each_weight(stage, [&](const LayerProgram&, const Weight& w, WeightSlot& slot) {
+  for_each_weight(stage, plan, [&](const LayerProgram&, const Weight& w, WeightSlot& slot) {
     if (!w.buffer) return;
     BucketState& b = stage.buckets[static_cast<std::size_t>(w.bucket)];
     slot = {w.bucket, b.shards * b.shard_elements + b.buffer_elements};

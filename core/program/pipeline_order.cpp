@@ -53,6 +53,22 @@ int virtual_stage(const Schedule& s, Stage stage, ChunkId chunk) {
   return 0;
 }
 
+StagePlace neighbour(const Schedule& s, Stage stage, ChunkId chunk, int step) {
+  const int v = virtual_stage(s, stage, chunk) + step, stages = virtual_stages(s);
+  PLEAT_ASSERT(v >= 0 && v < stages);
+  switch (s.kind) {
+    case PipelineSchedule::one_f_one_b:
+    case PipelineSchedule::zb_h1: return {Stage{v % s.pp}, ChunkId{v / s.pp}};
+    case PipelineSchedule::zb_v:
+    case PipelineSchedule::dualpipe_v:
+      return v < s.pp ? StagePlace{Stage{v}, ChunkId{0}}
+                      : StagePlace{Stage{stages - 1 - v}, ChunkId{1}};
+    case PipelineSchedule::dualpipe:  // each direction keeps to its chunk
+      return {Stage{chunk.value == 0 ? v : stages - 1 - v}, chunk};
+  }
+  return {};
+}
+
 int chunks_of_stage(const Schedule& s) {
   return s.kind == PipelineSchedule::dualpipe ? 2 : s.vpp;
 }

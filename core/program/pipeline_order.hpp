@@ -40,6 +40,14 @@ struct Schedule {
 // The one a chunk is: chunk c of stage r is c * pp + r, in a V the second chunks count backwards;
 // DualPipe's second chunk of stage r is pp - 1 - r.
 [[nodiscard]] int virtual_stage(const Schedule&, Stage, ChunkId);
+// Where the virtual stage before (step -1) or after (step 1) a chunk's own lies, on the way of the
+// chunk's microbatches. It must be there. In a V the turn stays on its stage.
+struct StagePlace {
+  Stage stage;
+  ChunkId chunk;
+  bool operator==(const StagePlace&) const = default;
+};
+[[nodiscard]] StagePlace neighbour(const Schedule&, Stage, ChunkId, int step);
 // Chunks of a stage: vpp, two with DualPipe.
 [[nodiscard]] int chunks_of_stage(const Schedule&);
 

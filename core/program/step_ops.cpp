@@ -43,7 +43,7 @@ class BucketSync {
     const int inner = group_size(plan, groups_.shard);
     sharded_ = plan.sharding != Sharding::none;
     whole_ = inner <= 1;
-    share_ = sharded_ ? (b.elements + inner - 1) / inner : b.elements;
+    share_ = sharded_ ? b.shards * b.shard_elements / inner : b.elements;
   }
 
   void reduce(std::vector<Op>& ops) const {

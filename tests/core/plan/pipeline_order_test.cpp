@@ -170,5 +170,27 @@ TEST(PipelineOrder, FreeOfDeadlock) {
   }
 }
 
+TEST(PipelineOrder, NeighboursAreTheNextVirtualStages) {
+  using enum PipelineSchedule;
+  for (const Schedule& s : {Schedule{.pp = 3, .vpp = 2, .microbatches = 8, .kind = one_f_one_b},
+                            Schedule{.pp = 4, .vpp = 2, .microbatches = 8, .kind = zb_v},
+                            Schedule{.pp = 4, .vpp = 1, .microbatches = 8, .kind = dualpipe}}) {
+    for (int stage = 0; stage < s.pp; ++stage) {
+      for (int chunk = 0; chunk < chunks_of_stage(s); ++chunk) {
+        const int v = virtual_stage(s, Stage{stage}, ChunkId{chunk});
+        if (v + 1 == virtual_stages(s)) continue;
+        const StagePlace next = neighbour(s, Stage{stage}, ChunkId{chunk}, 1);
+        EXPECT_EQ(virtual_stage(s, next.stage, next.chunk), v + 1);
+        EXPECT_EQ(neighbour(s, next.stage, next.chunk, -1),
+                  (StagePlace{Stage{stage}, ChunkId{chunk}}));
+      }
+    }
+  }
+  const Schedule v{.pp = 2, .vpp = 2, .microbatches = 4, .kind = dualpipe_v};
+  EXPECT_EQ(neighbour(v, Stage{1}, ChunkId{0}, 1), (StagePlace{Stage{1}, ChunkId{1}}));  // the turn
+  const Schedule both{.pp = 2, .microbatches = 4, .kind = dualpipe};
+  EXPECT_EQ(neighbour(both, Stage{1}, ChunkId{1}, 1), (StagePlace{Stage{0}, ChunkId{1}}));
+}
+
 }  // namespace
 }  // namespace pleat
