@@ -3,7 +3,6 @@
 #include "planner/best_list.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace pleat {
 
@@ -12,15 +11,15 @@ std::size_t BestList::most() const {
 }
 
 Seconds BestList::cutoff() const {
-  if (plans_.size() < most()) return Seconds(std::numeric_limits<double>::infinity());
-  return plans_.back().estimate.step;
+  if (plans_.size() < most()) return tree_.config.not_above;
+  return std::min(tree_.config.not_above, value(plans_.size() - 1));
 }
 
-const char* BestList::superseded(const Node& node, Seconds step) const {
+const char* BestList::superseded(const Node& node, Seconds least) const {
   if (node.setting < 0) return nullptr;
-  for (std::size_t i = 0; i < nodes_.size() && plans_[i].estimate.step <= step; ++i) {
+  for (std::size_t i = 0; i < nodes_.size() && value(i) <= least; ++i) {
     if (!tree_.same_mesh(nodes_[i], node)) continue;
-    const bool tie = plans_[i].estimate.step == step;
+    const bool tie = value(i) == least;
     if (tie && nodes_[i].memory == node.memory && node.place() < nodes_[i].place()) continue;
     if (const char* reason = tree_.memory.supersedes(nodes_[i].memory, node.memory)) return reason;
   }
@@ -28,20 +27,20 @@ const char* BestList::superseded(const Node& node, Seconds step) const {
 }
 
 std::vector<const char*> BestList::enter(const Node& node, StepEstimate estimate) {
-  const Seconds step = estimate.step;
-  if (const char* reason = superseded(node, step)) return {reason};
+  const Seconds own = value_of(estimate, tree_.config.robust);
+  if (own > tree_.config.not_above) return {"slower"};
+  if (const char* reason = superseded(node, own)) return {reason};
   std::vector<const char*> reasons;
   for (std::size_t i = nodes_.size(); i-- > 0;) {  // what the new one supersedes
-    if (!tree_.same_mesh(nodes_[i], node) || plans_[i].estimate.step < step) continue;
+    if (!tree_.same_mesh(nodes_[i], node) || value(i) < own) continue;
     const char* reason = tree_.memory.supersedes(node.memory, nodes_[i].memory);
     if (reason == nullptr) continue;
     reasons.push_back(reason);
     drop(i);
   }
   std::size_t at = 0;
-  while (at < nodes_.size() && (plans_[at].estimate.step != step
-                                    ? plans_[at].estimate.step < step
-                                    : nodes_[at].place() < node.place())) {
+  while (at < nodes_.size() &&
+         (value(at) != own ? value(at) < own : nodes_[at].place() < node.place())) {
     ++at;
   }
   nodes_.insert(nodes_.begin() + static_cast<std::ptrdiff_t>(at), node);

@@ -13,20 +13,24 @@ class BestList {
  public:
   explicit BestList(const PlanTree& tree) : tree_(tree) {}
 
-  // The step that a plan must not exceed to enter; infinite while there is room.
+  // The value (value_of) that a plan must not exceed to enter; what the search was told while there
+  // is room.
   [[nodiscard]] Seconds cutoff() const;
-  // Why a plan of `node` that takes `step` or longer cannot enter: a variant of it is listed that is
-  // as fast ("variant"), or a plan of the same mesh as fast that gives up less for memory
+  // Why a plan of `node` whose value is `value` or more cannot enter: a variant of it is listed that is
+  // as good ("variant"), or a plan of the same mesh as good that gives up less for memory
   // ("needless"); null otherwise.
-  [[nodiscard]] const char* superseded(const Node&, Seconds step) const;
+  [[nodiscard]] const char* superseded(const Node&, Seconds value) const;
   // Enters the plan of a setting; the reasons why it, or another instead, is not listed.
   std::vector<const char*> enter(const Node&, StepEstimate);
 
-  [[nodiscard]] const std::vector<Candidate>& plans() const { return plans_; }  // fastest first
+  [[nodiscard]] const std::vector<Candidate>& plans() const { return plans_; }  // best first
   [[nodiscard]] std::vector<Candidate> take() { return std::move(plans_); }
 
  private:
   [[nodiscard]] std::size_t most() const;
+  [[nodiscard]] Seconds value(std::size_t i) const {
+    return value_of(plans_[i].estimate, tree_.config.robust);
+  }
   void drop(std::size_t i);
 
   const PlanTree& tree_;

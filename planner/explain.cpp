@@ -67,6 +67,15 @@ std::optional<int> place_of(const StepEstimate& estimate, const SearchResult& re
   return std::nullopt;
 }
 
+std::string precisions_text(const SearchConfig& config) {
+  std::vector<std::string> names;
+  for (const Numerics& n : config.numerics) {
+    const std::string name = name_of(n.precision);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
 std::string certificate(const SearchResult& result) {
   if (result.optimal && result.best.empty()) return "proven: no plan of the space fits";
   if (result.optimal) return "proven: no plan of the space is faster under the model";
@@ -82,7 +91,7 @@ std::string print_search(const SearchResult& result, const ModelSpec& model,
   std::string text =
       fmt::format("{} on {} x {}, {} sequences of {} tokens a step, {}, profile {}\n", model.name,
                   config.gpus, cluster.name, workload.global_batch, workload.seq_len,
-                  name_of(config.precision), profile.name);
+                  precisions_text(config), profile.name);
   std::size_t width = 4;
   for (const Candidate& c : result.best) width = std::max(width, summary(c.plan).size());
   if (!result.best.empty()) {

@@ -15,6 +15,9 @@ namespace pleat {
 [[nodiscard]] std::string certificate(const SearchResult&);
 
 // The best plans, where each loses against the first, and what was rejected by which rule.
+// The precisions that a search chooses from: "bf16 or mxfp8".
+[[nodiscard]] std::string precisions_text(const SearchConfig&);
+
 [[nodiscard]] std::string print_search(const SearchResult&, const ModelSpec&, const ClusterSpec&,
                                        const WorkloadSpec&, const Profile&, const SearchConfig&);
 

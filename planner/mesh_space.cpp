@@ -231,10 +231,7 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
 
 Plan MeshSpace::plan(const Mesh& mesh, const SearchConfig& config) const {
   Plan plan;
-  plan.precision = config.precision;
-  plan.optimizer = config.optimizer;
-  plan.fp8_attention = config.fp8_attention;
-  plan.fp8_head = config.fp8_head;
+  config.numerics.front().put_into(plan);
   plan.attention = mesh.attention;
   plan.expert = mesh.expert;
   plan.vpp = mesh.vpp;

@@ -29,7 +29,7 @@ struct MeshSpace {
   std::int64_t tried = 0;                        // valid or not
   std::map<std::string, std::int64_t> rejected;  // by rule
   std::map<std::string, Violation> example;      // the first violation of each rule
-  [[nodiscard]] Plan plan(const Mesh&, const SearchConfig&) const;  // numerics and mesh
+  [[nodiscard]] Plan plan(const Mesh&, const SearchConfig&) const;  // first numerics and mesh
 };
 
 // Layouts for pp * vpp virtual stages: the even one ("" where the layers divide, else written out)
@@ -37,7 +37,7 @@ struct MeshSpace {
 [[nodiscard]] std::vector<std::string> layout_choices(const ModelSpec&, std::int64_t seq_len,
                                                       int pp, int vpp);
 
-// `first` is the setting that a mesh is checked with.
+// With the first numerics of the config.
 [[nodiscard]] MeshSpace enumerate_meshes(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
                                          const SearchConfig&);
 

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/plan_tree.hpp"
 
+#include "simulator/uncertainty.hpp"
+
 namespace pleat {
 
 PlanTree::PlanTree(const ModelSpec& m, const ClusterSpec& cluster, const WorkloadSpec& w,
-                   const SearchConfig& c)
+                   const Profile& p, const SearchConfig& c)
     : model(m),
       workload(w),
+      profile(p),
       config(c),
       space(non_empty_meshes(m, cluster, w, c)),
       settings(pleat::settings(m, cluster, c)),
@@ -23,6 +26,8 @@ PlanTree::PlanTree(const ModelSpec& m, const ClusterSpec& cluster, const Workloa
   for (const Setting& s : settings) {
     plans_of_graph[static_cast<std::size_t>(s.graph)] += static_cast<std::int64_t>(choices.size());
   }
+  // Without exchange of tokens or sharded weights nothing widens the band.
+  if (config.robust) least_weight_ = 1 + relative_band(model, Plan{}, profile);
 }
 
 std::int64_t PlanTree::plans_of_mesh() const {
@@ -64,6 +69,11 @@ const char* PlanTree::broken_rule(const Plan& plan) const {
     if (!rule->holds(context)) return rule->name;
   }
   return nullptr;
+}
+
+double PlanTree::weight(const Node& node) const {
+  if (!config.robust || node.setting < 0) return least_weight_;
+  return 1 + relative_band(model, plan_of(node), profile);  // a family shares what it depends on
 }
 
 std::size_t PlanTree::end_of_family(std::size_t first) const {

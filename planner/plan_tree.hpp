@@ -21,7 +21,7 @@ inline constexpr std::size_t kGraphModes = 4;  // values of CudaGraph
 // its setting, with its memory choice and all below that.
 enum class Level : std::int8_t { mesh, graph, family, setting };
 struct Node {
-  Seconds bound;
+  Seconds bound;  // of the step
   std::int32_t mesh = 0;
   std::int16_t setting = -1, memory = -1;  // -1: all; of a family: its first one
   std::int16_t settings = 1;               // of a family: how many are valid
@@ -36,7 +36,8 @@ inline constexpr std::int8_t kBounded = 3;  // stage of a node whose own bound i
 
 struct PlanTree {
   // The references must outlive the tree. ConfigError as non_empty_meshes.
-  PlanTree(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const SearchConfig&);
+  PlanTree(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const Profile&,
+           const SearchConfig&);
 
   [[nodiscard]] std::int64_t plans_of_mesh() const;
   [[nodiscard]] std::int64_t plans_of(const Node&) const;
@@ -52,9 +53,12 @@ struct PlanTree {
   // The sharding with the least state that the mesh allows: sharded weights and gradients need a
   // pipeline of one stage.
   [[nodiscard]] Sharding least_sharding(const Plan&) const;
+  // Value (value_of) over step, of every plan of the node at least: 1 unless the search is robust.
+  [[nodiscard]] double weight(const Node&) const;
 
   const ModelSpec& model;
   const WorkloadSpec& workload;
+  const Profile& profile;
   const SearchConfig& config;
   MeshSpace space;
   std::vector<Setting> settings;
@@ -65,6 +69,7 @@ struct PlanTree {
   std::array<std::int64_t, kGraphModes> plans_of_graph{};
 
  private:
+  double least_weight_ = 1;              // of all plans
   std::vector<const Constraint*> rules_;  // those that settings may break
 };
 

@@ -1,191 +1,142 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Best-first branch and bound over the plan tree: always the nodes with the smallest bounds first, in
-// rounds of a fixed size. The search ends when no bound is below the K-th best estimate, so the answer
-// is that of pricing every plan. Rounds are merged in order: the number of threads changes nothing.
+// One search for each of the numerics and one list of the best: what one search has found cuts the
+// next ones short.
 #include "planner/search.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <queue>
+#include <exception>
 
-#include "planner/best_list.hpp"
-#include "planner/node_opener.hpp"
-#include "planner/parallel_rounds.hpp"
+#include "core/diagnostics.hpp"
+#include "planner/fixed_search.hpp"
 
 namespace pleat {
 namespace {
 
-constexpr std::size_t kRound = 64;        // nodes opened per round
-constexpr std::size_t kNearestTried = 8;  // meshes looked into when nothing fits
-constexpr std::size_t kNearestKept = 3;
+// Differ in the optimizer's numbers, flags and layout alone.
+bool variants(const Plan& a, const Plan& b) {
+  return a.precision == b.precision && a.attention == b.attention && a.expert == b.expert &&
+         a.vpp == b.vpp && a.micro_batch == b.micro_batch && a.recompute == b.recompute &&
+         a.recompute_full == b.recompute_full && a.offload == b.offload;
+}
 
-struct Later {
-  bool operator()(const Node& a, const Node& b) const {
-    return a.bound != b.bound ? a.bound > b.bound : a.place() > b.place();
-  }
-};
-
-class Search {
+class SearchOverNumerics {
  public:
-  Search(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
-         const Profile& profile, const SearchConfig& config)
-      : config_(config),
-        threads_(thread_count(config.threads)),
-        start_(std::chrono::steady_clock::now()),
-        tree_(model, cluster, workload, config),
-        usable_(static_cast<std::int64_t>(cluster.gpu.memory.base() * (1 - config.memory_margin))),
-        opener_(tree_, cluster, profile, usable_),
-        best_(tree_) {}
+  SearchOverNumerics(const ModelSpec& model, const ClusterSpec& cluster,
+                     const WorkloadSpec& workload, const Profile& profile,
+                     const SearchConfig& config)
+      : model_(model), cluster_(cluster), workload_(workload), profile_(profile), config_(config) {
+    all_.robust = config.robust;
+    all_.bound = config.not_above;
+  }
 
+  // Later ones first: number formats are mostly listed from slow to fast.
   SearchResult run() {
-    for (const auto& [rule, meshes] : tree_.space.rejected) {
-      count(rule.c_str(), meshes * tree_.plans_of_mesh());
+    for (std::size_t i = config_.numerics.size(); i-- > 0;) add(i);
+    if (!any_) std::rethrow_exception(why_);
+    for (Entry& e : best_) all_.best.push_back(std::move(e.candidate));
+    if (!all_.best.empty()) {
+      all_.nearest.clear();
+      if (all_.optimal) all_.bound = value_of(all_.best.front().estimate, config_.robust);
     }
-    result_.enumerated = tree_.space.tried * tree_.plans_of_mesh();
-    bound_meshes();
-    while (!open_.empty()) {
-      const std::vector<Node> round = next_round();
-      if (round.empty()) break;
-      if (limit_passed(round.front().bound)) {
-        result_.optimal = false;
-        result_.bound = round.front().bound;
-        for (const Node& node : round) count("not-reached", tree_.plans_of(node));
-        break;
-      }
-      open_round(round);
-    }
-    for (; !open_.empty(); open_.pop()) {
-      const bool beaten = open_.top().bound > best_.cutoff();
-      count(beaten ? "time-bound" : "not-reached", tree_.plans_of(open_.top()));
-    }
-    result_.best = best_.take();
-    if (!result_.best.empty()) {
-      const Seconds step = result_.best.front().estimate.step;
-      result_.bound = result_.optimal ? step : std::min(step, result_.bound);
-    } else if (result_.optimal) {
-      find_nearest();
-    }
-    result_.seconds = seconds();
-    return std::move(result_);
+    return std::move(all_);
   }
 
  private:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  struct Entry {
+    std::size_t numerics;
+    Candidate candidate;
+  };
+
+  void add(std::size_t numerics) {
+    SearchConfig c = config_;
+    c.numerics = {config_.numerics[numerics]};
+    // Its first `most` plans that are no variants of listed ones are among so many.
+    c.top = static_cast<int>(most() + best_.size());
+    if (best_.size() == most()) c.not_above = std::min(c.not_above, value(best_.back()));
+    if (c.time_limit > 0) c.time_limit = std::max(1e-9, c.time_limit - all_.seconds);
+    if (c.max_evaluations > 0) {
+      c.max_evaluations = std::max<std::int64_t>(1, c.max_evaluations - all_.priced);
+    }
+    try {
+      merge(numerics, search_fixed_numerics(model_, cluster_, workload_, profile_, c));
+      any_ = true;
+    } catch (const ConfigError&) {  // no valid plan with these numerics
+      why_ = std::current_exception();
+    }
   }
 
-  void bound_meshes() {
-    std::vector<PlanBounds> bounds(tree_.space.meshes.size());
-    for_each_in_parallel(bounds.size(), threads_, [&](std::size_t i) {
-      bounds[i] = opener_.mesh_bounds(static_cast<std::int32_t>(i));
+  [[nodiscard]] std::size_t most() const {
+    return static_cast<std::size_t>(std::max(1, config_.top));
+  }
+
+  [[nodiscard]] Seconds value(const Entry& e) const {
+    return value_of(e.candidate.estimate, config_.robust);
+  }
+
+  void merge(std::size_t numerics, SearchResult one) {
+    all_.optimal = all_.optimal && one.optimal;
+    all_.enumerated += one.enumerated;
+    all_.priced += one.priced;
+    all_.seconds += one.seconds;
+    if (!one.optimal) all_.bound = std::min(all_.bound, one.bound);
+    for (const auto& [rule, plans] : one.rejected) all_.rejected[rule] += plans;
+    for (Candidate& c : one.best) best_.push_back({numerics, std::move(c)});
+    std::ranges::stable_sort(best_, [&](const Entry& a, const Entry& b) {
+      return value(a) != value(b) ? value(a) < value(b) : a.numerics < b.numerics;
     });
-    for (std::size_t i = 0; i < bounds.size(); ++i) {
-      const Node node{.bound = bounds[i].step, .mesh = static_cast<std::int32_t>(i)};
-      if (bounds[i].peak_bytes > usable_) {
-        count("memory", tree_.plans_of_mesh());
-        remember_near(node, bounds[i].peak_bytes);
-      } else {
-        open_.push(node);
-      }
+    for (std::size_t i = 0; i < best_.size();) {
+      const auto end = best_.begin() + static_cast<std::ptrdiff_t>(i);
+      const bool variant = std::any_of(best_.begin(), end, [&](const Entry& e) {
+        return variants(e.candidate.plan, best_[i].candidate.plan);
+      });
+      if (variant) drop(i, "variant");
+      else ++i;
     }
-  }
-
-  // The smallest bounds that may still enter the list of the best.
-  std::vector<Node> next_round() {
-    std::vector<Node> round;
-    while (!open_.empty() && open_.top().bound <= best_.cutoff() && round.size() < kRound) {
-      const Node node = open_.top();
-      open_.pop();
-      if (const char* reason = best_.superseded(node, node.bound)) {
-        count(reason, tree_.plans_of(node));
-      } else {
-        round.push_back(node);
-      }
-    }
-    return round;
-  }
-
-  bool limit_passed(Seconds bound) {
-    if (config_.time_limit > 0 && seconds() > config_.time_limit) return true;
-    if (config_.max_evaluations > 0 && result_.priced >= config_.max_evaluations) return true;
-    if (!config_.progress) return false;
-    SearchProgress now{.priced = result_.priced, .seconds = seconds(), .best = {}, .bound = bound};
-    if (!best_.plans().empty()) now.best = best_.plans().front().estimate.step;
-    return !config_.progress(now);
-  }
-
-  void open_round(const std::vector<Node>& round) {
-    std::vector<Opened> opened(round.size());
-    const Seconds cutoff = best_.cutoff();
-    for_each_in_parallel(round.size(), threads_,
-                         [&](std::size_t i) { opened[i] = opener_.open(round[i], cutoff); });
-    for (std::size_t i = 0; i < round.size(); ++i) {
-      Opened& o = opened[i];
-      for (const Rejection& r : o.rejected) count(r.rule, r.plans);
-      for (const Node& child : o.children) open_.push(child);
-      if (o.least_peak > 0) remember_near(round[i], o.least_peak);
-      if (!o.estimate) continue;
-      ++result_.priced;
-      if (!o.fits) continue;
-      for (const char* reason : best_.enter(round[i], std::move(*o.estimate))) count(reason, 1);
-    }
-  }
-
-  // The meshes that miss least so far, for when nothing fits.
-  void remember_near(const Node& node, std::int64_t peak) {
-    if (!best_.plans().empty()) return;
-    near_.emplace_back(peak, node);
-    if (near_.size() >= 64 * kNearestTried) shrink_near();
-  }
-
-  void shrink_near() {
-    std::ranges::sort(near_, [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first < b.first : a.second.place() < b.second.place();
-    });
-    std::vector<std::pair<std::int64_t, Node>> meshes;
-    for (const auto& one : near_) {
-      const bool known = std::ranges::any_of(
-          meshes, [&](const auto& other) { return other.second.mesh == one.second.mesh; });
-      if (!known && meshes.size() < kNearestTried) meshes.push_back(one);
-    }
-    near_ = std::move(meshes);
-  }
-
-  // Nothing fits: of the meshes with the smallest memory bounds the plan with the smallest one.
-  void find_nearest() {
-    shrink_near();
-    std::vector<std::optional<Candidate>> tried(near_.size());
-    for_each_in_parallel(near_.size(), threads_,
-                         [&](std::size_t i) { tried[i] = opener_.leanest(near_[i].second); });
-    for (auto& one : tried) {
-      if (one) result_.nearest.push_back(std::move(*one));
-    }
-    std::ranges::stable_sort(result_.nearest, {},
+    while (best_.size() > most()) drop(best_.size() - 1, "slower");
+    std::ranges::move(one.nearest, std::back_inserter(all_.nearest));
+    std::ranges::stable_sort(all_.nearest, {},
                              [](const Candidate& c) { return c.estimate.peak_bytes(); });
-    if (result_.nearest.size() > kNearestKept) result_.nearest.resize(kNearestKept);
+    if (all_.nearest.size() > kNearestKept) all_.nearest.resize(kNearestKept);
   }
 
-  void count(const char* rule, std::int64_t plans) { result_.rejected[rule] += plans; }
+  void drop(std::size_t i, const char* rule) {
+    best_.erase(best_.begin() + static_cast<std::ptrdiff_t>(i));
+    ++all_.rejected[rule];
+  }
 
+  const ModelSpec& model_;
+  const ClusterSpec& cluster_;
+  const WorkloadSpec& workload_;
+  const Profile& profile_;
   const SearchConfig& config_;
-  int threads_;
-  std::chrono::steady_clock::time_point start_;
-  PlanTree tree_;
-  std::int64_t usable_;  // bytes of a GPU
-  NodeOpener opener_;
-  BestList best_;
-  std::priority_queue<Node, std::vector<Node>, Later> open_;
-  std::vector<std::pair<std::int64_t, Node>> near_;
-  SearchResult result_;
+  SearchResult all_;  // but for its best
+  std::vector<Entry> best_;
+  bool any_ = false;
+  std::exception_ptr why_;
 };
 
 }  // namespace
 
+void Numerics::put_into(Plan& plan) const {
+  plan.precision = precision;
+  plan.optimizer = optimizer;
+  plan.fp8_attention = fp8_attention;
+  plan.fp8_head = fp8_head;
+}
+
+Numerics numerics_of(const Plan& plan) {
+  return {plan.precision, plan.optimizer, plan.fp8_attention, plan.fp8_head};
+}
+
 SearchResult search(const ModelSpec& model, const ClusterSpec& cluster,
                     const WorkloadSpec& workload, const Profile& profile,
                     const SearchConfig& config) {
-  return Search(model, cluster, workload, profile, config).run();
+  PLEAT_ASSERT(!config.numerics.empty());
+  if (config.numerics.size() == 1) {
+    return search_fixed_numerics(model, cluster, workload, profile, config);
+  }
+  return SearchOverNumerics(model, cluster, workload, profile, config).run();
 }
 
 }  // namespace pleat

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,15 +27,28 @@ struct SearchProgress {
   Seconds bound;                // no plan is faster
 };
 
+// The number formats a plan computes and keeps state in.
+struct Numerics {
+  Precision precision = Precision::bf16;
+  OptimizerPlan optimizer;
+  bool fp8_attention = false, fp8_head = false;
+  void put_into(Plan&) const;
+  bool operator==(const Numerics&) const = default;
+};
+[[nodiscard]] Numerics numerics_of(const Plan&);
+
 struct SearchConfig {
   int gpus = 1;
   Runtime runtime = Runtime::megatron;
   int top = 5;
+  bool robust = false;  // ranked by the upper end of the prediction band instead of its middle
+  // What other searches have found: plans whose value (value_of) is above this are of no interest.
+  Seconds not_above{std::numeric_limits<double>::infinity()};
   double memory_margin = 0.05;  // part of the GPU's memory kept free
-  // Numerics are as asked for; the search never changes them.
-  Precision precision = Precision::bf16;
-  OptimizerPlan optimizer;
-  bool fp8_attention = false, fp8_head = false;
+  // The number formats to choose from, at least one; of equally good plans the first one's is taken.
+  // Plans that differ only in what the optimizer, attention or head use are variants of one another,
+  // plans of different precision are not.
+  std::vector<Numerics> numerics{1};
   // Pins: only these values are tried; empty means all valid ones.
   std::vector<int> tp, cp, pp, vpp, ep, etp, micro_batch;
   std::optional<Sharding> sharding;
@@ -57,7 +71,7 @@ struct Candidate {
 };
 
 struct SearchResult {
-  std::vector<Candidate> best;     // fastest first, at most `top`, different but for flags
+  std::vector<Candidate> best;     // least value first, at most `top`, different but for flags
   std::vector<Candidate> nearest;  // when nothing fits: least memory missing first
   // enumerated = best + sum of rejected. Besides named rules: "memory" does not fit, "time-bound"
   // cannot be faster than the slowest of `best`, "moot" differs in flags that do nothing here,
@@ -66,17 +80,25 @@ struct SearchResult {
   // "not-reached" a limit came first.
   std::int64_t enumerated = 0, priced = 0;
   std::map<std::string, std::int64_t> rejected;
-  // Certificate: `best` holds the best plans of the whole space; else no plan is faster than `bound`.
+  // Certificate: `best` holds the best plans of the whole space; else no plan's value is below `bound`.
   bool optimal = true;
+  bool robust = false;
   Seconds bound;
   double seconds = 0;
-  // By how much of its step the first of `best` may be off the optimum; 0 without any.
-  [[nodiscard]] double gap() const {
-    if (best.empty()) return 0;
-    const Seconds step = best.front().estimate.step;
-    return step > bound ? (step - bound) / step : 0;
-  }
+  // By how much of its value the first of `best` may be off the optimum; 0 without any.
+  [[nodiscard]] double gap() const;
 };
+
+// What a search makes least: the step, or the upper end of its band.
+[[nodiscard]] inline Seconds value_of(const StepEstimate& e, bool robust) {
+  return robust ? e.high : e.step;
+}
+
+inline double SearchResult::gap() const {
+  if (best.empty()) return 0;
+  const Seconds value = value_of(best.front().estimate, robust);
+  return value > bound ? (value - bound) / value : 0;
+}
 
 [[nodiscard]] SearchResult search(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
                                   const Profile&, const SearchConfig&);

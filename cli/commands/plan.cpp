@@ -42,26 +42,27 @@ void add_pins(CLI::App& command, SearchOptions& o) {
   command.add_flag("--no-offload", o.no_offload, "Keep them on the GPU")->group("Pins");
 }
 
-// The search never changes these.
+// Several values are a choice.
 void add_numerics(CLI::App& command, SearchOptions& o) {
-  const auto word = [&](const char* name, std::optional<std::string>& value, const char* what) {
-    command.add_option(name, value, what)->group("Numerics");
+  const auto words = [&](const char* name, std::vector<std::string>& values, const char* what) {
+    command.add_option(name, values, what)->delimiter(',')->group("Numerics (commas: a choice)");
   };
-  command
-      .add_option("--precision", o.precision,
-                  "fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8 or nvfp4 (default: bf16 for "
-                  "megatron, fp32 for pleat)")
-      ->group("Numerics");
-  word("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16");
-  word("--main-params-dtype", o.main_params,
-       "Of the optimizer's copy of the weights: fp32, bf16, fp16, fp8 or remainder16");
-  word("--exp-avg-dtype", o.exp_avg, "Of Adam's first moment: fp32, bf16, fp16 or fp8");
-  word("--exp-avg-sq-dtype", o.exp_avg_sq, "Of Adam's second moment: fp32, bf16, fp16 or fp8");
-  word("--grad-reduce-dtype", o.grad_reduce,
-       "Of gradients while they are reduced: fp32 or bf16 (default: as they are kept)");
-  word("--optimizer", o.optimizer, "adamw, lamb, sgd (with momentum) or muon");
-  command.add_flag("--fp8-attention", o.fp8_attention, "Scores and values in fp8")->group("Numerics");
-  command.add_flag("--fp8-head", o.fp8_head, "The output projection in fp8")->group("Numerics");
+  words("--precision", o.precision,
+        "fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8 or nvfp4; any: all from bf16 that the GPU "
+        "computes (default: bf16 for megatron, fp32 for pleat)");
+  words("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16");
+  words("--main-params-dtype", o.main_params,
+        "Of the optimizer's copy of the weights: fp32, bf16, fp16, fp8 or remainder16");
+  words("--exp-avg-dtype", o.exp_avg, "Of Adam's first moment: fp32, bf16, fp16 or fp8");
+  words("--exp-avg-sq-dtype", o.exp_avg_sq, "Of Adam's second moment: fp32, bf16, fp16 or fp8");
+  words("--grad-reduce-dtype", o.grad_reduce,
+        "Of gradients while they are reduced: fp32 or bf16 (default: as they are kept)");
+  words("--optimizer", o.optimizer, "adamw, lamb, sgd (with momentum) or muon");
+  const auto flag = [&](const char* name, bool& value, const char* what) {
+    command.add_flag(name, value, what)->group("Numerics (commas: a choice)");
+  };
+  flag("--fp8-attention", o.fp8_attention, "Scores and values in fp8");
+  flag("--fp8-head", o.fp8_head, "The output projection in fp8");
 }
 
 void add_limits(CLI::App& command, SearchOptions& o) {
@@ -98,6 +99,8 @@ void add_plan_command(CLI::App& app, Action& action) {
                    "A recipe to price beside the winner, as \"tp=1,pp=2,vpp=8,ep=32\"; may be repeated")
       ->expected(1)
       ->take_all();
+  command->add_flag("--robust", o->search.robust,
+                    "Rank by the upper end of the prediction band, not by its middle");
   command->add_option("-o,--out", o->out_file, "Write the best plan's file");
   command->add_option("--html", o->html_file, "Write the report as a page with charts");
   command->add_flag("--json", o->json, "Print JSON");
@@ -109,7 +112,9 @@ void add_plan_command(CLI::App& app, Action& action) {
       "  pleat plan --model deepseek-v3 --cluster gb300-nvl72 --gpus 256 --seq-len 4096 \\\n"
       "      --global-batch 4096 --precision mxfp8 --compare tp=1,pp=2,vpp=8,ep=32\n"
       "  pleat plan --model mixtral-8x7b --cluster h100-sxm --gpus 64 --seq-len 4096 \\\n"
-      "      --global-batch 256 --tp 1,2 --top 10 --out plan.json");
+      "      --global-batch 256 --tp 1,2 --top 10 --out plan.json\n"
+      "  pleat plan --model qwen3-235b-a22b --cluster gb200-nvl72 --gpus 64 --seq-len 4096 \\\n"
+      "      --global-batch 1024 --precision bf16,mxfp8 --exp-avg-dtype fp32,bf16 --robust");
   command->callback([&action, o] { action = [o] { find_plan(*o); }; });
 }
 

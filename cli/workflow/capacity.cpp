@@ -137,7 +137,7 @@ class Capacity {
     SearchConfig config;
     config.gpus = gpus;
     config.runtime = site.target.runtime;
-    config.precision = site.precision;
+    config.numerics.front().precision = site.precision;
     config.top = 1;
     config.threads = o_.threads;
     try {

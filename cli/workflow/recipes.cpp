@@ -9,7 +9,7 @@
 
 #include "cli/report/output.hpp"
 #include "cli/report/tables.hpp"
-#include "cli/workflow/search_request.hpp"
+#include "cli/workflow/search_numerics.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 #include "core/json/text_file.hpp"
@@ -74,7 +74,7 @@ std::vector<Recipe> price_recipes(const Target& t, const SearchConfig& config,
   }
   for (const std::string& text : given) {
     ShapeOptions shape = parse_shape(text, "--compare");
-    if (!shape.precision) shape.precision = name_of(config.precision);
+    if (!shape.precision) shape.precision = name_of(config.numerics.front().precision);
     std::vector<std::string> assumed;
     const Plan plan = resolve_shape(shape, t, "--compare", assumed);
     recipes.push_back(price_recipe(t, text, "given", plan, config, result));

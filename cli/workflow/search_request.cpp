@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/workflow/search_request.hpp"
 
-#include <fmt/format.h>
-
 #include "cli/plan_values.hpp"
+#include "cli/workflow/search_numerics.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {
@@ -28,17 +27,7 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   SearchConfig c;
   c.gpus = target.gpus;
   c.runtime = target.runtime;
-  c.precision = default_precision(target.runtime);
-  if (o.precision.empty()) target.assumed.push_back("--precision " + name_of(c.precision));
-  else c.precision = parse_precision(o.precision, "--precision");
-  take(o.main_grads, "--main-grads-dtype", parse_state_type, c.optimizer.main_grads);
-  take(o.main_params, "--main-params-dtype", parse_state_type, c.optimizer.main_params);
-  take(o.exp_avg, "--exp-avg-dtype", parse_state_type, c.optimizer.exp_avg);
-  take(o.exp_avg_sq, "--exp-avg-sq-dtype", parse_state_type, c.optimizer.exp_avg_sq);
-  take(o.grad_reduce, "--grad-reduce-dtype", parse_state_type, c.optimizer.grad_reduce);
-  take(o.optimizer, "--optimizer", parse_optimizer, c.optimizer.kind);
-  c.fp8_attention = o.fp8_attention;
-  c.fp8_head = o.fp8_head;
+  c.numerics = numerics_choices(o, target);
   c.tp = o.tp;
   c.cp = o.cp;
   c.pp = o.pp;
@@ -54,6 +43,7 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   take(o.delay_wgrad, "--delay-wgrad", parse_switch, c.delay_wgrad);
   take(o.tp_overlap, "--tp-overlap", parse_switch, c.tp_overlap);
   take(o.shared_overlap, "--shared-expert-overlap", parse_switch, c.shared_overlap);
+  c.robust = o.robust;
   c.recompute = !o.no_recompute;
   c.offload = !o.no_offload;
   c.top = o.top;
@@ -62,30 +52,6 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   c.max_evaluations = o.max_evaluations;
   c.memory_margin = o.memory_margin;
   return c;
-}
-
-std::string other_numerics(const Plan& plan, const SearchConfig& config) {
-  std::vector<std::string> parts;
-  const auto compare = [&](const char* name, const auto& own, const auto& searched,
-                           const auto& words) {
-    if (own == searched) return;
-    parts.push_back(fmt::format("{} {} (searched: {})", name, words(own), words(searched)));
-  };
-  const auto on = [](bool b) { return std::string(b ? "on" : "off"); };
-  const auto type = [](DType t) { return std::string(name_of(t)); };
-  compare("precision", plan.precision, config.precision, [](Precision p) { return name_of(p); });
-  compare("fp8-attention", plan.fp8_attention, config.fp8_attention, on);
-  compare("fp8-head", plan.fp8_head, config.fp8_head, on);
-  compare("fp8-params", plan.fp8_params, true, on);
-  const OptimizerPlan &a = plan.optimizer, &b = config.optimizer;
-  compare("optimizer", a.kind, b.kind, [](OptimizerKind k) { return name_of(k); });
-  compare("main-grads", a.main_grads, b.main_grads, type);
-  compare("main-params", a.main_params, b.main_params, type);
-  compare("exp-avg", a.exp_avg, b.exp_avg, type);
-  compare("exp-avg-sq", a.exp_avg_sq, b.exp_avg_sq, type);
-  compare("grad-reduce", a.grad_reduce.value_or(a.main_grads),
-          b.grad_reduce.value_or(b.main_grads), type);
-  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace pleat::cli

@@ -13,14 +13,16 @@
 namespace pleat::cli {
 
 struct SearchOptions {
-  std::string precision;  // empty: the runtime's default
-  // Numerics; absent: fp32 states, bf16 attention and head.
-  std::optional<std::string> main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce, optimizer;
+  // Numerics, each of several values a choice; empty: the runtime's precision, fp32 states, bf16
+  // attention and head.
+  std::vector<std::string> precision;  // "any": all that the GPU computes
+  std::vector<std::string> main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce, optimizer;
   bool fp8_attention = false, fp8_head = false;
   // Pins; absent or empty: the search's choice.
   std::vector<int> tp, cp, pp, vpp, ep, etp, micro_batch;
   std::optional<std::string> sharding, dispatcher, cuda_graph, cp_comm;
   std::optional<std::string> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;  // on, off
+  bool robust = false;
   bool no_recompute = false, no_offload = false;
   int top = 5;
   int threads = 0;
@@ -32,9 +34,5 @@ struct SearchOptions {
 // ConfigError (bad_request) for words that name nothing. A precision that was not given is noted in
 // `target.assumed`.
 [[nodiscard]] SearchConfig search_config(const SearchOptions&, Target& target);
-
-// What of a plan's numerics is not what the search used: "fp8-attention, exp-avg=bf16 (searched:
-// fp32)"; empty: nothing.
-[[nodiscard]] std::string other_numerics(const Plan&, const SearchConfig&);
 
 }  // namespace pleat::cli

@@ -90,7 +90,7 @@ class Tune {
     SearchConfig config;
     config.gpus = o_.ranks;
     config.runtime = Runtime::pleat;
-    config.precision = Precision::fp32;
+    config.numerics.front().precision = Precision::fp32;
     config.top = kRanked;
     config.tp = config.cp = config.etp = config.vpp = {1};  // what the backend runs
     SearchResult result = search(target_.model, target_.cluster, target_.workload, target_.profile, config);

@@ -148,7 +148,7 @@ TEST(Estimator, GivesTheEstimateOfTheCompiledPlan) {
 
 TEST(Estimator, GivesTheSameOnADeepSeekModelAndMeasuredTables) {
   SearchConfig config = test::small_config(256);
-  config.precision = Precision::mxfp8;
+  config.numerics.front().precision = Precision::mxfp8;
   WorkloadSpec workload;
   workload.seq_len = 4096;
   workload.global_batch = 2048;

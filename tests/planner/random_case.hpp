@@ -109,6 +109,8 @@ class CaseMaker {
     p.comm_slowdown = one_of({1.0, 1.3});
     p.sustained_clock.duty_slope = one_of({0.0, 0.3});
     p.step_overhead = Seconds(one_of({0.0, 1e-3}));
+    p.band_terms.nccl_exchange = one_of({0.0, 0.5});
+    p.band_terms.sharded = one_of({0.0, 0.2});
     return p;
   }
 
@@ -137,7 +139,15 @@ class CaseMaker {
     if (chance(0.5)) s.shared_overlap = false;
     if (chance(0.3)) s.recompute = false;
     if (chance(0.5)) s.offload = false;
-    if (chance(0.2)) s.precision = Precision::fp8;
+    if (chance(0.2)) s.numerics.front().precision = Precision::fp8;
+    if (chance(0.2)) {
+      Numerics other = s.numerics.front();
+      if (chance(0.7)) other.precision = one_of({Precision::bf16, Precision::fp8});
+      if (chance(0.5)) other.optimizer.main_grads = DType::bf16;
+      if (chance(0.5)) other.optimizer.exp_avg = DType::bf16;
+      s.numerics.push_back(other);
+    }
+    s.robust = chance(0.3);
     return s;
   }
 

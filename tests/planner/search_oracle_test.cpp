@@ -21,6 +21,7 @@ using test::CaseMaker;
 using test::RandomCase;
 
 struct Priced {
+  std::size_t numerics = 0;
   SpacePlan at;
   StepEstimate estimate;
 };
@@ -28,14 +29,19 @@ struct Priced {
 std::vector<Priced> price_all(const RandomCase& c) {
   const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
   std::vector<Priced> all;
-  for (const SpacePlan& p : enumerate_plans(c.model, c.cluster, c.workload, c.config)) {
-    all.push_back({p, estimator(p.plan)});
+  for (std::size_t n = 0; n < c.config.numerics.size(); ++n) {
+    SearchConfig one = c.config;
+    one.numerics = {c.config.numerics[n]};
+    for (const SpacePlan& p : enumerate_plans(c.model, c.cluster, c.workload, one)) {
+      all.push_back({n, p, estimator(p.plan)});
+    }
   }
   return all;
 }
 
-// A mesh but for its layout, and a memory choice: what listed plans differ in.
+// A precision, a mesh but for its layout, and a memory choice: what listed plans differ in.
 struct Fold {
+  Precision precision = Precision::bf16;
   AttentionMapping attention;
   ExpertMapping expert;
   int vpp = 1, micro_batch = 1;
@@ -50,11 +56,11 @@ struct Fold {
 
 struct Listed {
   Fold fold;
-  Seconds step;
+  Seconds value;
 };
 
 Fold fold_of(const Plan& p, std::size_t memory) {
-  return {p.attention, p.expert, p.vpp, p.micro_batch, memory};
+  return {p.precision, p.attention, p.expert, p.vpp, p.micro_batch, memory};
 }
 
 std::size_t memory_of(const Plan& p, const std::vector<MemoryChoice>& choices) {
@@ -68,12 +74,14 @@ std::size_t memory_of(const Plan& p, const std::vector<MemoryChoice>& choices) {
 }
 
 // Plans that fit, and give up nothing that the same setting fits without.
-std::vector<const Priced*> admitted(const RandomCase& c, const std::vector<Priced>& all) {
+std::vector<const Priced*> admitted(const RandomCase& c, const std::vector<Priced>& all,
+                                    std::size_t numerics) {
   const double usable = c.cluster.gpu.memory.base() * (1 - c.config.memory_margin);
   const MemoryTree tree(memory_choices(c.model, c.config));
   std::vector<const Priced*> result;
   std::set<std::tuple<std::size_t, std::size_t, std::size_t>> without;  // needed no more
   for (const Priced& p : all) {  // in the order of choices: those above come first
+    if (p.numerics != numerics) continue;
     const auto [mesh, setting, memory, plan] = p.at;
     const bool fits = static_cast<double>(p.estimate.peak_bytes()) <= usable;
     const bool needed = !without.contains({mesh, setting, memory});
@@ -90,29 +98,38 @@ std::vector<const Priced*> admitted(const RandomCase& c, const std::vector<Price
   return result;
 }
 
-// The fastest plan of each fold, without those that give up more than another fold of the
-// same mesh and are no faster; in order of time.
-std::vector<Listed> best_folds(const RandomCase& c, const std::vector<Priced>& all) {
+// The best plan of each fold.
+std::vector<Listed> best_of_folds(const std::vector<Listed>& plans) {
   std::vector<Listed> folds;
-  for (const Priced* p : admitted(c, all)) {
-    const Fold fold = fold_of(p->at.plan, p->at.memory);
-    const auto known = std::ranges::find(folds, fold, &Listed::fold);
-    if (known == folds.end()) {
-      folds.push_back({fold, p->estimate.step});
-    } else {
-      known->step = std::min(known->step, p->estimate.step);
-    }
+  for (const Listed& p : plans) {
+    const auto known = std::ranges::find(folds, p.fold, &Listed::fold);
+    if (known == folds.end()) folds.push_back(p);
+    else known->value = std::min(known->value, p.value);
   }
+  return folds;
+}
+
+// The best plan of each fold, without those that give up more than another fold of the same mesh and
+// numerics and are no better; best first.
+std::vector<Listed> best_folds(const RandomCase& c, const std::vector<Priced>& all) {
   const MemoryTree tree(memory_choices(c.model, c.config));
   std::vector<Listed> best;
-  for (const Listed& f : folds) {
-    const bool needless = std::ranges::any_of(folds, [&](const Listed& o) {
-      return !(o.fold == f.fold) && o.fold.same_mesh(f.fold) && o.step <= f.step &&
-             tree.supersedes(static_cast<int>(o.fold.memory), static_cast<int>(f.fold.memory));
-    });
-    if (!needless) best.push_back(f);
+  for (std::size_t n = 0; n < c.config.numerics.size(); ++n) {
+    std::vector<Listed> plans;
+    for (const Priced* p : admitted(c, all, n)) {
+      plans.push_back({fold_of(p->at.plan, p->at.memory), value_of(p->estimate, c.config.robust)});
+    }
+    const std::vector<Listed> folds = best_of_folds(plans);
+    for (const Listed& f : folds) {
+      const bool needless = std::ranges::any_of(folds, [&](const Listed& o) {
+        return !(o.fold == f.fold) && o.fold.same_mesh(f.fold) && o.value <= f.value &&
+               tree.supersedes(static_cast<int>(o.fold.memory), static_cast<int>(f.fold.memory));
+      });
+      if (!needless) best.push_back(f);
+    }
   }
-  std::ranges::stable_sort(best, {}, &Listed::step);
+  best = best_of_folds(best);
+  std::ranges::stable_sort(best, {}, &Listed::value);
   return best;
 }
 
@@ -130,11 +147,12 @@ void expect_best(const RandomCase& c, const std::vector<Priced>& all, const Sear
   const auto choices = memory_choices(c.model, c.config);
   for (std::size_t i = 0; i < r.best.size(); ++i) {
     const Candidate& found = r.best[i];
-    EXPECT_EQ(found.estimate.step.base(), expected[i].step.base()) << i;
+    const Seconds value = value_of(found.estimate, c.config.robust);
+    EXPECT_EQ(value.base(), expected[i].value.base()) << i;
     const Fold fold = fold_of(found.plan, memory_of(found.plan, choices));
     const auto same = std::ranges::find(expected, fold, &Listed::fold);
     ASSERT_NE(same, expected.end()) << summary(found.plan);
-    EXPECT_EQ(same->step.base(), found.estimate.step.base()) << summary(found.plan);
+    EXPECT_EQ(same->value.base(), value.base()) << summary(found.plan);
     for (std::size_t j = 0; j < i; ++j) {
       EXPECT_FALSE(fold == fold_of(r.best[j].plan, memory_of(r.best[j].plan, choices)));
     }
@@ -153,7 +171,7 @@ double memory_for_share(const std::vector<Priced>& all, const SearchConfig& conf
 TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   constexpr int kCases = 110;
   CaseMaker maker(20261121);
-  int overlapped = 0, interleaved = 0, given_up = 0;
+  int overlapped = 0, interleaved = 0, given_up = 0, second_numerics = 0, band_decides = 0;
   for (int i = 0; i < kCases; ++i) {
     RandomCase c = maker.make(1500);
     const std::vector<Priced> all = price_all(c);
@@ -164,6 +182,11 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
       expect_best(c, all, r);
       if (HasFailure()) return;
       const Plan& best = r.best.front().plan;
+      second_numerics += numerics_of(best) != c.config.numerics.front();
+      band_decides += std::ranges::any_of(all, [&](const Priced& p) {
+        return c.config.robust && p.estimate.step < r.best.front().estimate.step &&
+               p.estimate.peak_bytes() <= r.best.front().estimate.peak_bytes();
+      });
       overlapped += best.overlap.expert_parallel;
       interleaved += best.vpp > 1;
       given_up += !best.recompute.empty() || best.recompute_full || !best.offload.empty();
@@ -172,6 +195,8 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   EXPECT_GT(overlapped, 5);
   EXPECT_GT(interleaved, 5);
   EXPECT_GT(given_up, 5);
+  EXPECT_GT(second_numerics, 5);
+  EXPECT_GT(band_decides, 2);
 }
 
 TEST(SearchOracle, SameBytesAtAnyThreadCount) {
@@ -247,7 +272,7 @@ TEST(SearchOracle, BoundsHoldBelow) {
     for (const Priced& p : all) {
       for (const std::int16_t below : tree.below(static_cast<int>(p.at.memory))) {
         const auto other = std::ranges::find_if(all, [&](const Priced& q) {
-          return q.at.mesh == p.at.mesh && q.at.setting == p.at.setting &&
+          return q.numerics == p.numerics && q.at.mesh == p.at.mesh && q.at.setting == p.at.setting &&
                  q.at.memory == static_cast<std::size_t>(below);
         });
         if (other == all.end()) continue;

@@ -58,9 +58,8 @@ TEST(Search, PinsAreKept) {
 
 TEST(Search, NumericsAreThoseAskedFor) {
   SearchConfig config = small_config(2);
-  config.precision = Precision::fp8;
-  config.fp8_attention = true;
-  config.optimizer.exp_avg = DType::bf16;
+  config.numerics = {{.precision = Precision::fp8, .optimizer = {}, .fp8_attention = true}};
+  config.numerics.front().optimizer.exp_avg = DType::bf16;
   for (const Candidate& c : search_small(config).best) {
     EXPECT_EQ(c.plan.precision, Precision::fp8);
     EXPECT_TRUE(c.plan.fp8_attention);

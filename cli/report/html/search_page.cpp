@@ -114,7 +114,7 @@ HtmlPage search_page(const Target& t, const SearchConfig& config, const SearchRe
   const Candidate& best = result.best.front();
   HtmlPage page(fmt::format("Plans for {} on {} x {}", t.model.name, t.gpus, t.cluster.name),
                 fmt::format("{} sequences of {} tokens a step, {}, profile {}\nbest: {}",
-                            t.workload.global_batch, t.workload.seq_len, name_of(config.precision),
+                            t.workload.global_batch, t.workload.seq_len, precisions_text(config),
                             t.profile.name, summary(best.plan)));
   page.table(estimate_table(best.estimate, t.cluster), false);
   page.heading("Time against memory");

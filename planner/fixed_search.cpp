@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Best-first branch and bound over the plan tree: always the nodes with the smallest bounds first, in
+// rounds of a fixed size. The search ends when no bound is below the K-th best estimate, so the answer
+// is that of pricing every plan. Rounds are merged in order: the number of threads changes nothing.
+#include "planner/fixed_search.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <queue>
+
+#include "planner/best_list.hpp"
+#include "planner/node_opener.hpp"
+#include "core/diagnostics.hpp"
+#include "planner/parallel_rounds.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr std::size_t kRound = 64;        // nodes opened per round
+constexpr std::size_t kNearestTried = 8;  // meshes looked into when nothing fits
+
+// A node with the least value its plans can have.
+struct Open {
+  Seconds least;
+  Node node;
+};
+struct Later {
+  bool operator()(const Open& a, const Open& b) const {
+    return a.least != b.least ? a.least > b.least : a.node.place() > b.node.place();
+  }
+};
+
+class Search {
+ public:
+  Search(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
+         const Profile& profile, const SearchConfig& config)
+      : config_(config),
+        threads_(thread_count(config.threads)),
+        start_(std::chrono::steady_clock::now()),
+        tree_(model, cluster, workload, profile, config),
+        usable_(static_cast<std::int64_t>(cluster.gpu.memory.base() * (1 - config.memory_margin))),
+        opener_(tree_, cluster, profile, usable_),
+        best_(tree_) {}
+
+  SearchResult run() {
+    for (const auto& [rule, meshes] : tree_.space.rejected) {
+      count(rule.c_str(), meshes * tree_.plans_of_mesh());
+    }
+    result_.enumerated = tree_.space.tried * tree_.plans_of_mesh();
+    bound_meshes();
+    while (!open_.empty()) {
+      const std::vector<Open> round = next_round();
+      if (round.empty()) break;
+      if (limit_passed(round.front().least)) {
+        result_.optimal = false;
+        result_.bound = round.front().least;
+        for (const Open& open : round) count("not-reached", tree_.plans_of(open.node));
+        break;
+      }
+      open_round(round);
+    }
+    for (; !open_.empty(); open_.pop()) {
+      const bool beaten = open_.top().least > best_.cutoff();
+      count(beaten ? "time-bound" : "not-reached", tree_.plans_of(open_.top().node));
+    }
+    result_.best = best_.take();
+    result_.robust = config_.robust;
+    if (!result_.best.empty()) {
+      const Seconds value = value_of(result_.best.front().estimate, config_.robust);
+      result_.bound = result_.optimal ? value : std::min(value, result_.bound);
+    } else if (result_.optimal && std::isinf(config_.not_above.base())) {
+      find_nearest();
+    }
+    result_.seconds = seconds();
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  void bound_meshes() {
+    std::vector<PlanBounds> bounds(tree_.space.meshes.size());
+    for_each_in_parallel(bounds.size(), threads_, [&](std::size_t i) {
+      bounds[i] = opener_.mesh_bounds(static_cast<std::int32_t>(i));
+    });
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+      const Node node{.bound = bounds[i].step, .mesh = static_cast<std::int32_t>(i)};
+      if (bounds[i].peak_bytes > usable_) {
+        count("memory", tree_.plans_of_mesh());
+        remember_near(node, bounds[i].peak_bytes);
+      } else {
+        push(node);
+      }
+    }
+  }
+
+  // The smallest bounds that may still enter the list of the best.
+  std::vector<Open> next_round() {
+    std::vector<Open> round;
+    while (!open_.empty() && open_.top().least <= best_.cutoff() && round.size() < kRound) {
+      const Open next = open_.top();
+      open_.pop();
+      if (const char* reason = best_.superseded(next.node, next.least)) {
+        count(reason, tree_.plans_of(next.node));
+      } else {
+        round.push_back(next);
+      }
+    }
+    return round;
+  }
+
+  void push(const Node& node) { open_.push({node.bound * tree_.weight(node), node}); }
+
+  bool limit_passed(Seconds bound) {
+    if (config_.time_limit > 0 && seconds() > config_.time_limit) return true;
+    if (config_.max_evaluations > 0 && result_.priced >= config_.max_evaluations) return true;
+    if (!config_.progress) return false;
+    SearchProgress now{.priced = result_.priced, .seconds = seconds(), .best = {}, .bound = bound};
+    if (!best_.plans().empty()) {
+      now.best = value_of(best_.plans().front().estimate, config_.robust);
+    }
+    return !config_.progress(now);
+  }
+
+  void open_round(const std::vector<Open>& round) {
+    std::vector<Opened> opened(round.size());
+    const Seconds cutoff = best_.cutoff();
+    for_each_in_parallel(round.size(), threads_, [&](std::size_t i) {
+      const Node& node = round[i].node;
+      // Rounded up, so that no tie with the cutoff is lost.
+      const double weight = tree_.weight(node);
+      opened[i] = opener_.open(node, weight == 1 ? cutoff : cutoff / weight * (1 + 1e-12));
+    });
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      Opened& o = opened[i];
+      const Node& node = round[i].node;
+      for (const Rejection& r : o.rejected) count(r.rule, r.plans);
+      for (const Node& child : o.children) push(child);
+      if (o.least_peak > 0) remember_near(node, o.least_peak);
+      if (!o.estimate) continue;
+      ++result_.priced;
+      if (!o.fits) continue;
+      for (const char* reason : best_.enter(node, std::move(*o.estimate))) count(reason, 1);
+    }
+  }
+
+  // The meshes that miss least so far, for when nothing fits.
+  void remember_near(const Node& node, std::int64_t peak) {
+    if (!best_.plans().empty()) return;
+    near_.emplace_back(peak, node);
+    if (near_.size() >= 64 * kNearestTried) shrink_near();
+  }
+
+  void shrink_near() {
+    std::ranges::sort(near_, [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : a.second.place() < b.second.place();
+    });
+    std::vector<std::pair<std::int64_t, Node>> meshes;
+    for (const auto& one : near_) {
+      const bool known = std::ranges::any_of(
+          meshes, [&](const auto& other) { return other.second.mesh == one.second.mesh; });
+      if (!known && meshes.size() < kNearestTried) meshes.push_back(one);
+    }
+    near_ = std::move(meshes);
+  }
+
+  // Nothing fits: of the meshes with the smallest memory bounds the plan with the smallest one.
+  void find_nearest() {
+    shrink_near();
+    std::vector<std::optional<Candidate>> tried(near_.size());
+    for_each_in_parallel(near_.size(), threads_,
+                         [&](std::size_t i) { tried[i] = opener_.leanest(near_[i].second); });
+    for (auto& one : tried) {
+      if (one) result_.nearest.push_back(std::move(*one));
+    }
+    std::ranges::stable_sort(result_.nearest, {},
+                             [](const Candidate& c) { return c.estimate.peak_bytes(); });
+    if (result_.nearest.size() > kNearestKept) result_.nearest.resize(kNearestKept);
+  }
+
+  void count(const char* rule, std::int64_t plans) { result_.rejected[rule] += plans; }
+
+  const SearchConfig& config_;
+  int threads_;
+  std::chrono::steady_clock::time_point start_;
+  PlanTree tree_;
+  std::int64_t usable_;  // bytes of a GPU
+  NodeOpener opener_;
+  BestList best_;
+  std::priority_queue<Open, std::vector<Open>, Later> open_;
+  std::vector<std::pair<std::int64_t, Node>> near_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+SearchResult search_fixed_numerics(const ModelSpec& model, const ClusterSpec& cluster,
+                                   const WorkloadSpec& workload, const Profile& profile,
+                                   const SearchConfig& config) {
+  PLEAT_ASSERT(config.numerics.size() == 1);
+  return Search(model, cluster, workload, profile, config).run();
+}
+
+}  // namespace pleat
