@@ -62,7 +62,11 @@ void Executor::initialise_weights() {
         const InitialValue value = initial_value(layer, weight);
         for (const NamedPart& p : named_parts(layer, instance, weight, context_.expert().ep)) {
           const std::span<float> part(view.f32() + p.offset, static_cast<std::size_t>(p.elements));
-          fill_initial(value, p.name, config_.seed, part);
+          if (config_.read_weight) {
+            config_.read_weight(p.name, part);
+          } else {
+            fill_initial(value, p.name, config_.seed, part);
+          }
           if (config_.adjust_weight) config_.adjust_weight(p.name, part);
         }
       }

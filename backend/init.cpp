@@ -74,6 +74,22 @@ InitialValue initial_value(const LayerProgram& layer, const Weight& weight) {
   return InitialValue::normal;
 }
 
+std::map<std::string, InitialValue> initial_values(const Program& program) {
+  PLEAT_ASSERT(program.plan.world() == 1);
+  std::map<std::string, InitialValue> values;
+  for (const ChunkProgram& chunk : program.stages[0].chunks) {
+    for (const LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = program.stages[0].program(instance);
+      for (const Weight& weight : layer.weights) {
+        for (const NamedPart& part : named_parts(layer, instance, weight, 0)) {
+          values[part.name] = initial_value(layer, weight);
+        }
+      }
+    }
+  }
+  return values;
+}
+
 void fill_normal(const std::string& name, std::uint64_t seed, std::span<float> out) {
   const std::uint64_t key = mix(hash(name) ^ mix(seed));
   for (std::size_t i = 0; i < out.size(); ++i) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ enum class InitialValue { ones, zeros, normal };
 // Ones for the scales of norms, zeros for other vectors (biases), a normal distribution for
 // matrices.
 [[nodiscard]] InitialValue initial_value(const LayerProgram&, const Weight&);
+
+// Of every weight of a program of one rank, by its global name.
+[[nodiscard]] std::map<std::string, InitialValue> initial_values(const Program&);
 
 inline constexpr double kInitStd = 0.02;
 

@@ -49,6 +49,9 @@ struct TrainConfig {
   std::function<Stop()> stop_requested;
   // After every step, on every rank's thread: saves.
   std::function<void(const StepBoundary&)> after_step;
+  // Gives every initial weight by its global name instead of the seed. Called from every rank's
+  // thread; its exceptions end the run.
+  std::function<void(const std::string& name, std::span<float> values)> read_weight;
   // Changes an initial weight by its global name (tests). Called from every rank's thread.
   std::function<void(const std::string& name, std::span<float> values)> adjust_weight;
   // Before each operation, on its rank's thread (tests).

@@ -48,6 +48,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_tune_command(app, action);
   add_validate_command(app, action);
   add_export_command(app, action);
+  add_export_weights_command(app, action);
   add_launch_command(app, action);
   add_import_command(app, action);
   add_diff_command(app, action);

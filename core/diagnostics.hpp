@@ -20,6 +20,9 @@ enum class ExitCode : int {
   device_or_io = 5,
   verification = 6,      // verification failed, plan/profile mismatch
   refused = 7,
+  corruption = 16,       // the same work gave different bits, or replicas differ: a faulty device
+  diverged = 17,         // loss or gradients stay non-finite on the same data
+  preempted = 75,        // SIGTERM: the state is saved, start again to go on
   interrupted = 130,
 };
 

@@ -24,6 +24,7 @@ void add_compare_command(CLI::App&, Action&);
 void add_tune_command(CLI::App&, Action&);
 void add_validate_command(CLI::App&, Action&);
 void add_export_command(CLI::App&, Action&);
+void add_export_weights_command(CLI::App&, Action&);
 void add_launch_command(CLI::App&, Action&);
 void add_import_command(CLI::App&, Action&);
 void add_diff_command(CLI::App&, Action&);

@@ -19,6 +19,9 @@ void add_train_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--steps", o->steps, "Training steps")->capture_default_str()->check(in_range(1, 1'000'000));
   command->add_option("--lr", o->lr, "Learning rate of AdamW")->capture_default_str()->check(in_range(0.0, 1.0));
+  command->add_option("--from", o->from,
+                      "Folder of a Hugging Face model: its weights to start from, its config.json "
+                      "unless --model is given");
   command->add_option("--seed", o->seed, "Seed of the initial weights")->capture_default_str();
   command->add_flag("--forced-routing", o->forced_routing,
                     "Give every expert the same number of tokens");

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "backend/checkpoint/hf_weights.hpp"
 #include "backend/text.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/tables.hpp"
@@ -128,7 +130,11 @@ std::string step_line(int step, double loss, double seconds) {
 
 void train_and_compare(const TrainOptions& o) {
   if (!o.trace_file.empty()) require_writable(o.trace_file);
-  const Request request = resolve_request(for_this_machine(o.plan));
+  PlanOptions asked = for_this_machine(o.plan);
+  if (!o.from.empty() && asked.target.model.empty() && asked.plan_file.empty()) {
+    asked.target.model = o.from + "/config.json";
+  }
+  const Request request = resolve_request(asked);
   const Program program = compile_request(request);
   Comparison c;
   c.predicted = estimate(program, request.target.cluster, request.target.profile);
@@ -140,6 +146,13 @@ void train_and_compare(const TrainOptions& o) {
   config.text = training_text(o.data, cache_directory());
   config.forced_routing = o.forced_routing;
   config.trace = !o.trace_file.empty();
+  std::optional<HfWeights> weights;
+  if (!o.from.empty()) {
+    weights.emplace(o.from, request.target.model);
+    config.read_weight = [&weights](const std::string& name, std::span<float> values) {
+      weights->read(name, values);
+    };
+  }
   if (!o.json) {
     print(fmt::format("{} on {}, {}\n{}predicted step {}\n\n", request.target.model.name,
                       request.target.cluster.name, summary(request.plan),

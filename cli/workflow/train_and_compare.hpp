@@ -17,6 +17,7 @@ namespace pleat::cli {
 struct TrainOptions {
   PlanOptions plan;
   std::string data = "bible";  // a file, or "bible"
+  std::string from;            // folder of a Hugging Face model to start from; empty: the seed's weights
   int steps = 20;
   double lr = 1e-3;
   std::uint64_t seed = 1234;

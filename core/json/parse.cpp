@@ -270,9 +270,9 @@ std::string where_of(const std::string& file_name, Position position) {
 }
 
 JsonValue parse_json(const std::string& text, const std::string& file_name, JsonOptions options) {
-  if (text.size() > kMaxFileBytes) {
+  if (text.size() > options.max_bytes) {
     throw_config_error(ExitCode::bad_file, file_name, "",
-                       fmt::format("{} bytes; at most {} are allowed", text.size(), kMaxFileBytes));
+                       fmt::format("{} bytes; at most {} are allowed", text.size(), options.max_bytes));
   }
   Diagnostics problems;
   std::string clean = text;

@@ -20,6 +20,7 @@ struct JsonOptions {
   // NaN, Infinity and -Infinity become doubles instead of errors (Hugging Face files have them in
   // fields nobody reads); the typed getters of ObjectReader reject them wherever they are read.
   bool allow_non_finite = false;
+  std::size_t max_bytes = kMaxFileBytes;
 };
 
 // Throws ConfigError (exit code bad_file) naming every problem with line and column.

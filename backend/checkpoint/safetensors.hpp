@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One file of the safetensors format (github.com/huggingface/safetensors, "Format"): eight bytes with
+// the length of a JSON header, the header, the tensors' bytes without holes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/checkpoint/element_type.hpp"
+#include "backend/checkpoint/mapped_file.hpp"
+
+namespace pleat {
+
+inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
+
+struct TensorEntry {
+  std::string name;
+  ElementType type = ElementType::f32;
+  std::vector<std::int64_t> shape;     // row-major; [] is a scalar
+  std::uint64_t begin = 0, end = 0;    // in the data after the header
+
+  [[nodiscard]] std::int64_t elements() const;
+};
+
+struct SafetensorsHeader {
+  std::vector<TensorEntry> tensors;  // in the order of their bytes
+  std::map<std::string, std::string> metadata;
+};
+
+// The header of a file's bytes. Throws ConfigError (bad_file, naming the tensor) unless every rule of
+// the format holds: known types, sizes that match the shapes, offsets that cover the data once.
+[[nodiscard]] SafetensorsHeader read_safetensors_header(std::span<const std::byte> file,
+                                                        const std::string& path);
+
+// The bytes before the first tensor: length, header, padding to eight bytes. Fills in the offsets of
+// `tensors`, in their order. Sub-byte types must come in whole bytes.
+[[nodiscard]] std::string make_safetensors_header(std::vector<TensorEntry>& tensors,
+                                                  const std::map<std::string, std::string>& metadata);
+
+// A file open for reading.
+class Safetensors {
+ public:
+  // Throws ConfigError: device_or_io where it cannot be read, bad_file where it is broken.
+  explicit Safetensors(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::vector<TensorEntry>& tensors() const { return header_.tensors; }
+  [[nodiscard]] const std::map<std::string, std::string>& metadata() const {
+    return header_.metadata;
+  }
+  [[nodiscard]] const TensorEntry* find(std::string_view name) const;  // nullptr: not in the file
+  [[nodiscard]] std::span<const std::byte> bytes(const TensorEntry&) const;
+
+ private:
+  std::string path_;
+  MappedFile file_;
+  SafetensorsHeader header_;
+  std::size_t data_offset_ = 0;
+  std::map<std::string_view, const TensorEntry*> by_name_;
+};
+
+}  // namespace pleat

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// pleat export-weights
+#include "cli/workflow/export_weights.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/option_checks.hpp"
+
+namespace pleat::cli {
+
+void add_export_weights_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "export-weights", "Weights as a Hugging Face folder: config.json and safetensors");
+  const auto o = std::make_shared<ExportWeightsOptions>();
+  command->add_option("-m,--model", o->model, "Name of a shipped model or a Hugging Face config.json");
+  command->add_option("--from", o->from, "Folder of a Hugging Face model whose weights are written");
+  command->add_option("--seed", o->seed, "Without --from: seed of the initial weights")
+      ->capture_default_str();
+  command->add_option("--dtype", o->dtype, "fp32, bf16 or fp16")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}).description(""));
+  command->add_option("--shard-size", o->shard_gb, "Size of a file in GB")
+      ->capture_default_str()
+      ->check(in_range(1e-6, 1e6));
+  command->add_option("-o,--out", o->folder, "The new folder")->required();
+  command->footer(
+      "Examples:\n"
+      "  pleat export-weights --model tiny-moe --seed 1 -o tiny-moe-hf\n"
+      "  pleat export-weights --from ./Qwen3-30B-A3B --dtype bf16 -o ./bf16");
+  command->callback([&action, o] { action = [o] { export_weights(*o); }; });
+}
+
+}  // namespace pleat::cli

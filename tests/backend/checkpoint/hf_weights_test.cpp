@@ -1,0 +1,258 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Weights by our names out of Hugging Face's and back.
+#include "backend/checkpoint/hf_weights.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "backend/init.hpp"
+#include "core/diagnostics.hpp"
+#include "core/json/text_file.hpp"
+#include "tests/backend/checkpoint/temporary_folder.hpp"
+#include "tests/support/small_models.hpp"
+
+namespace pleat {
+namespace {
+
+using test::TemporaryFolder;
+using ::testing::HasSubstr;
+
+ModelSpec model_of(ModelSpec m, const std::string& type) {
+  m.model_type = type;
+  return m;
+}
+ModelSpec moe() { return model_of(test::small_moe(), "qwen2_moe"); }
+ModelSpec mla() { return model_of(test::small_mla(), "deepseek_v3"); }
+
+// A tensor of the file with so many fp32 values, 0, 1, 2, ….
+TensorEntry counted(const std::string& name, std::vector<std::int64_t> shape) {
+  return {name, ElementType::f32, std::move(shape), 0, 0};
+}
+void count(const TensorEntry& t, std::span<std::byte> out) {
+  for (std::int64_t i = 0; i < t.elements(); ++i) {
+    const auto value = static_cast<float>(i);
+    std::memcpy(out.data() + 4 * i, &value, 4);
+  }
+}
+
+// The tensors that an export of the model has.
+std::vector<TensorEntry> tensors_of(const ModelSpec& m) {
+  std::vector<TensorEntry> tensors;
+  for (const HfWeight& weight : hf_weight_map(m)) {
+    for (const HfRows& rows : weight.parts) {
+      tensors.push_back(counted(rows.places[0].tensor, rows.places[0].shape));
+    }
+  }
+  return tensors;
+}
+
+bool has_any(const std::string& name, const std::vector<std::string>& parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const std::string& p) { return name.find(p) != std::string::npos; });
+}
+
+std::string problem_of(const std::string& folder, const ModelSpec& m) {
+  try {
+    const HfWeights weights(folder, m);
+  } catch (const ConfigError& e) {
+    EXPECT_EQ(e.exit_code(), ExitCode::bad_file);
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(HfWeights, TheMapHasEveryWeightOfTheProgram) {
+  ModelSpec biased = moe();
+  biased.attention.qk_norm = biased.attention.qkv_bias = biased.attention.out_bias = true;
+  biased.moe->shared_gate = true;
+  ModelSpec direct = mla();
+  direct.attention.q_lora_rank = 0;
+  for (const ModelSpec& m : {moe(), biased, mla(), direct, model_of(test::small_moe(), "mixtral")}) {
+    const Program program =
+        compile(m, test::small_workload(), test::fp32_plan(), Runtime::pleat);
+    std::map<std::string, std::int64_t> ours, mapped;
+    for (const LayerInstance& instance : program.stages[0].chunks[0].instances) {
+      const LayerProgram& layer = program.stages[0].program(instance);
+      for (const Weight& w : layer.weights) {
+        for (const NamedPart& p : named_parts(layer, instance, w, 0)) ours[p.name] = p.elements;
+      }
+    }
+    for (const HfWeight& w : hf_weight_map(m)) mapped[w.name] = w.elements();
+    EXPECT_EQ(mapped, ours);
+  }
+}
+
+TEST(HfWeights, ExportReadsBackToTheBit) {
+  for (const ModelSpec& m : {moe(), mla()}) {
+    const TemporaryFolder folder;
+    const auto fill = [](const std::string& name, std::span<float> out) { fill_normal(name, 5, out); };
+    export_hf_weights(folder.path(), m, {.shard_bytes = 20'000}, fill);
+    EXPECT_TRUE(std::filesystem::exists(folder / "model.safetensors.index.json"));
+    const HfWeights weights(folder.path(), m);
+    for (const HfWeight& w : hf_weight_map(m)) {
+      std::vector<float> actual(static_cast<std::size_t>(w.elements())), expected = actual;
+      weights.read(w.name, actual);
+      fill(w.name, expected);
+      EXPECT_EQ(actual, expected) << w.name;
+    }
+  }
+}
+
+TEST(HfWeights, PackedRowsComeFromTheirTensors) {
+  const TemporaryFolder folder;
+  write_weight_folder(folder.path(), tensors_of(moe()), 1 << 30, count);
+  const HfWeights weights(folder.path(), moe());
+  std::vector<float> qkv(64 * 32), fc1(48 * 32);
+  weights.read("layers.2.qkv", qkv);       // 32 rows of q, 16 of k, 16 of v
+  EXPECT_EQ(qkv[32 * 32 - 1], 1023);
+  EXPECT_EQ(qkv[32 * 32], 0);
+  EXPECT_EQ(qkv[48 * 32 + 33], 33);
+  weights.read("layers.1.experts.7.fc1", fc1);  // 24 rows of gate, 24 of up
+  EXPECT_EQ(fc1[24 * 32 - 1], 767);
+  EXPECT_EQ(fc1[24 * 32 + 1], 1);
+}
+
+// transformers pairs neighbours in these rows, the kernels pair halves.
+TEST(HfWeights, RotaryRowsOfLatentAttentionAreReordered) {
+  const TemporaryFolder folder;
+  write_weight_folder(folder.path(), tensors_of(mla()), 1 << 30, count);
+  const HfWeights weights(folder.path(), mla());
+  const auto first_of_rows = [&](const std::string& name, std::size_t rows, std::size_t columns) {
+    std::vector<float> values(rows * columns);
+    weights.read(name, values);
+    std::vector<float> first;
+    for (std::size_t r = 0; r < rows; ++r) first.push_back(values[r * columns] / static_cast<float>(columns));
+    return first;
+  };
+  // A head of q_b: six rows without rotation, four with.
+  EXPECT_EQ(first_of_rows("layers.0.q_b", 40, 12),
+            (std::vector<float>{0,  1,  2,  3,  4,  5,  6,  8,  7,  9,  10, 11, 12, 13,
+                                14, 15, 16, 18, 17, 19, 20, 21, 22, 23, 24, 25, 26, 28,
+                                27, 29, 30, 31, 32, 33, 34, 35, 36, 38, 37, 39}));
+  EXPECT_EQ(first_of_rows("layers.0.kv_a", 14, 32),
+            (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 11, 13}));
+}
+
+TEST(HfWeights, FusedTensorsAreSplit) {
+  std::vector<TensorEntry> tensors;
+  for (TensorEntry& t : tensors_of(moe())) {
+    const bool expert = t.name.find(".experts.") != std::string::npos;
+    const bool qkv = has_any(t.name, {"q_proj", "k_proj", "v_proj"});
+    const bool dense = has_any(t.name, {"layers.0.mlp.gate_proj", "layers.0.mlp.up_proj"});
+    if (!expert && !qkv && !dense) tensors.push_back(t);
+  }
+  tensors.push_back(counted("model.layers.0.mlp.gate_up_proj.weight", {96, 32}));
+  for (int l = 0; l < 4; ++l) {
+    const std::string layer = "model.layers." + std::to_string(l) + ".";
+    tensors.push_back(counted(layer + "self_attn.qkv_proj.weight", {64, 32}));
+    if (l == 0) continue;
+    tensors.push_back(counted(layer + "mlp.experts.gate_up_proj", {8, 48, 32}));
+    tensors.push_back(counted(layer + "mlp.experts.down_proj", {8, 32, 24}));
+  }
+  const TemporaryFolder folder;
+  write_weight_folder(folder.path(), tensors, 1 << 30, count);
+  const HfWeights weights(folder.path(), moe());
+  const auto expect_from = [&](const std::string& name, std::size_t elements, float first) {
+    std::vector<float> values(elements);
+    weights.read(name, values);
+    for (std::size_t i = 0; i < elements; ++i) ASSERT_EQ(values[i], first + static_cast<float>(i)) << name;
+  };
+  expect_from("layers.3.qkv", 64 * 32, 0);
+  expect_from("layers.0.fc1", 96 * 32, 0);
+  expect_from("layers.1.experts.3.fc1", 48 * 32, 3 * 48 * 32);
+  expect_from("layers.1.experts.3.fc2", 32 * 24, 3 * 32 * 24);
+}
+
+TEST(HfWeights, Fp8IsScaledByItsBlocks) {
+  ModelSpec m = test::small_moe();
+  m.model_type = "llama";
+  m.moe.reset();
+  m.moe_layer.assign(4, false);
+  m.ffn = 200;  // down_proj [32, 200]: blocks of 128 columns
+  std::vector<TensorEntry> tensors = tensors_of(m);
+  const std::string scaled = "model.layers.1.mlp.down_proj.weight";
+  for (TensorEntry& t : tensors) {
+    if (t.name == scaled) t.type = ElementType::f8_e4m3;
+  }
+  tensors.push_back(counted(scaled + "_scale_inv", {1, 2}));
+  const TemporaryFolder folder;
+  write_weight_folder(folder.path(), tensors, 1 << 30,
+                      [&](const TensorEntry& t, std::span<std::byte> out) {
+    if (t.type == ElementType::f8_e4m3) {
+      std::memset(out.data(), 0x3c, out.size());  // 1.5
+    } else if (t.name == scaled + "_scale_inv") {
+      const float scales[] = {2, 0.5F};
+      std::memcpy(out.data(), scales, 8);
+    } else {
+      count(t, out);
+    }
+  });
+  std::vector<float> fc2(32 * 200);
+  HfWeights(folder.path(), m).read("layers.1.fc2", fc2);
+  EXPECT_EQ(fc2[127], 3);
+  EXPECT_EQ(fc2[128], 0.75F);
+  EXPECT_EQ(fc2[200], 3);
+}
+
+TEST(HfWeights, TiedTablesAreWrittenOnce) {
+  ModelSpec m = moe();
+  m.tied_embeddings = true;
+  const TemporaryFolder folder;
+  export_hf_weights(folder.path(), m, {}, [](const std::string& name, std::span<float> out) {
+    fill_normal(name, 5, out);
+  });
+  EXPECT_EQ(WeightFolder(folder.path()).find("lm_head.weight").entry, nullptr);
+  const HfWeights weights(folder.path(), m);
+  std::vector<float> table(64 * 32), head = table;
+  weights.read("embedding", table);
+  weights.read("head", head);
+  EXPECT_EQ(head, table);
+  EXPECT_THAT(problem_of(folder.path(), moe()), HasSubstr("has no lm_head.weight"));
+}
+
+TEST(HfWeights, WhatDoesNotFitIsNamed) {
+  const auto problem = [](auto change) {
+    std::vector<TensorEntry> tensors = tensors_of(moe());
+    change(tensors);
+    const TemporaryFolder folder;
+    write_weight_folder(folder.path(), tensors, 1 << 30, count);
+    return problem_of(folder.path(), moe());
+  };
+  const auto find = [](std::vector<TensorEntry>& tensors, const std::string& name) {
+    return std::find_if(tensors.begin(), tensors.end(), [&](auto& t) { return t.name == name; });
+  };
+  EXPECT_EQ(problem([](auto&) {}), "accepted");
+  EXPECT_THAT(problem([&](auto& t) { t.erase(find(t, "model.layers.1.mlp.experts.2.up_proj.weight")); }),
+              HasSubstr("has no model.layers.1.mlp.experts.2.up_proj.weight"));
+  EXPECT_THAT(problem([&](auto& t) { find(t, "model.norm.weight")->shape = {31}; }),
+              HasSubstr("model.norm.weight: has shape [31], the model needs [32]"));
+  EXPECT_THAT(problem([&](auto& t) { find(t, "model.norm.weight")->type = ElementType::i32; }),
+              HasSubstr("has type I32"));
+  EXPECT_THAT(problem([](auto& t) { t.push_back(counted("model.layers.0.self_attn.q_proj.bias", {32})); }),
+              HasSubstr("no place for model.layers.0.self_attn.q_proj.bias"));
+  EXPECT_EQ(problem([](auto& t) { t.push_back(counted("model.layers.4.eh_proj.weight", {32})); }),
+            "accepted");
+}
+
+TEST(HfWeights, AnIndexPointsIntoItsFolderOnly) {
+  const TemporaryFolder folder;
+  write_weight_folder(folder.path(), tensors_of(moe()), 20'000, count);
+  const std::string path = folder / "model.safetensors.index.json";
+  const std::string text = read_text_file(path);
+  const std::string shard = "model-00001-of-";
+  for (const std::string& bad : {std::string("../") + shard, std::string("/etc/") + shard}) {
+    std::string changed = text;
+    changed.replace(changed.find(shard), shard.size(), bad);
+    test::write_bytes(path, changed);
+    EXPECT_THAT(problem_of(folder.path(), moe()), HasSubstr("in this folder"));
+  }
+}
+
+TEST(HfWeights, UnknownFamiliesAreRefused) {
+  EXPECT_THROW((void)hf_weight_map(model_of(test::small_moe(), "gpt2")), ConfigError);
+}
+
+}  // namespace
+}  // namespace pleat
