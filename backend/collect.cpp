@@ -4,20 +4,22 @@
 
 #include <algorithm>
 
-#include "backend/init.hpp"
-
 namespace pleat {
 namespace {
 
-// Copies the part of the bucket's range [offset, …) that lies in [begin, begin + elements).
+// Copies what the bucket's range [offset, …) holds of a part that begins at `begin`.
 void add_range(std::int64_t offset, const std::vector<float>& values, std::int64_t begin,
-               std::int64_t elements, std::vector<float>& to) {
-  to.resize(static_cast<std::size_t>(elements));
+               const NamedPart& part, std::vector<float>& to) {
+  to.resize(static_cast<std::size_t>(part.whole));
   const auto size = static_cast<std::int64_t>(values.size());
-  const std::int64_t first = std::max(begin, offset);
-  const std::int64_t last = std::min(begin + elements, offset + size);
-  if (first >= last) return;
-  std::copy_n(values.begin() + (first - offset), last - first, to.begin() + (first - begin));
+  for (const WeightRun& run : part.runs) {
+    const std::int64_t at = begin + run.local;
+    const std::int64_t first = std::max(at, offset);
+    const std::int64_t last = std::min(at + run.elements, offset + size);
+    if (first >= last) continue;
+    std::copy_n(values.begin() + (first - offset), last - first,
+                to.begin() + run.whole + (first - at));
+  }
 }
 
 }  // namespace
@@ -29,19 +31,19 @@ RankTensors rank_tensors(Executor& executor) {
   return mine;
 }
 
-void collect_tensors(const StageProgram& stage, int ep_rank, const RankTensors& mine,
-                     TrainResult& result) {
+void collect_tensors(const StageProgram& stage, const WeightRank& rank,
+                     const RankTensors& mine, TrainResult& result) {
   for (const ChunkProgram& chunk : stage.chunks) {
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = stage.program(instance);
       for (std::size_t w = 0; w < layer.weights.size(); ++w) {
         const WeightSlot& slot = instance.slots[w];
         const auto gradients = mine.gradients.find(slot.bucket);
-        for (const NamedPart& p : named_parts(layer, instance, layer.weights[w], ep_rank)) {
+        for (const NamedPart& p : named_parts(layer, instance, layer.weights[w], rank)) {
           const std::int64_t begin = slot.offset + p.offset;
-          add_range(0, mine.weights.at(slot.bucket), begin, p.elements, result.weights[p.name]);
+          add_range(0, mine.weights.at(slot.bucket), begin, p, result.weights[p.name]);
           if (layer.weights[w].buffer || gradients == mine.gradients.end()) continue;
-          add_range(gradients->second.offset, gradients->second.values, begin, p.elements,
+          add_range(gradients->second.offset, gradients->second.values, begin, p,
                     result.gradients[p.name]);
         }
       }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/executor.hpp"
+#include "backend/init.hpp"
 
 namespace pleat {
 
@@ -19,6 +20,6 @@ struct RankTensors {
 
 // Adds one rank's weights and its shards of the gradients to the result. After every rank was added
 // each tensor is complete; replicas add the same values.
-void collect_tensors(const StageProgram&, int ep_rank, const RankTensors&, TrainResult&);
+void collect_tensors(const StageProgram&, const WeightRank&, const RankTensors&, TrainResult&);
 
 }  // namespace pleat

@@ -26,6 +26,9 @@ void Executor::dispatch(const Call& c) {
   KernelSet& k = kernels_;
   const AttentionShape heads{attr.batch,     attr.seq,      attr.heads,
                              attr.kv_groups, attr.head_dim, attr.scale};
+  const auto vocabulary = [&](View logits) {
+    return VocabShard{context_.attention().tp * logits.cols, program_.model.vocab};
+  };
   switch (c.op.kind) {
     case OpKind::load_tokens:
       return batches_.tokens(step_, c.site->microbatch.value, context_.attention().dp,
@@ -34,9 +37,9 @@ void Executor::dispatch(const Call& c) {
       return batches_.labels(step_, c.site->microbatch.value, context_.attention().dp,
                              integers(out[0]));
     case OpKind::embedding:
-      return k.embedding(in[0], in[1], out[0]);
+      return k.embedding(in[0], in[1], context_.attention().tp * in[1].rows, out[0]);
     case OpKind::embedding_bwd:
-      return k.embedding_bwd(in[0], in[1], out[0]);
+      return k.embedding_bwd(in[0], in[1], context_.attention().tp * out[0].rows, out[0]);
     case OpKind::rms_norm:
       return k.rms_norm(in[0], in[1], out[0], out[1], attr.eps);
     case OpKind::rms_norm_bwd:
@@ -106,9 +109,9 @@ void Executor::dispatch(const Call& c) {
     case OpKind::unpermute_bwd:
       return k.unpermute_bwd(in[0], in[1], out[0]);
     case OpKind::ce_stats:
-      return k.ce_stats(in[0], in[1], 0, out[0]);
+      return k.ce_stats(in[0], in[1], vocabulary(in[0]), out[0]);
     case OpKind::ce_loss:
-      return k.ce_loss(in[0], in[1], 0, in[2], attr.scale, out[1]);
+      return k.ce_loss(in[0], in[1], vocabulary(in[0]), in[2], attr.scale, out[1]);
     case OpKind::all_gather:
     case OpKind::reduce_scatter:
     case OpKind::all_reduce:

@@ -22,24 +22,47 @@ std::span<float> floats(View v) { return {v.f32(), static_cast<std::size_t>(v.el
 void Executor::collective(const Call& c) {
   Communicator& comm = context_.comm(c.op.group);
   const View from = c.in[0], to = c.out[0];
-  const bool in_place = from.data == to.data;
-  if (c.site == nullptr && c.op.module == Module::grad_sync) return bucket_collective(c);
+  const bool of_buckets = c.site == nullptr && c.op.module == Module::grad_sync;
+  if (of_buckets && c.op.group != Group::tp) return bucket_collective(c);
+  if (c.op.kind == OpKind::all_reduce) return all_reduce(c);
   const auto require = [&](bool sizes_fit) {
     if (sizes_fit) return;
     throw ExecutionError(fmt::format("operation '{}': {} elements to {} over {} ranks", c.op.name,
                                      from.elements(), to.elements(), comm.size()));
   };
-  if (c.op.kind == OpKind::all_reduce) {
-    require(in_place);
-    comm.all_reduce(floats(to));
-  } else if (c.op.kind == OpKind::all_gather) {
+  if (c.op.kind == OpKind::all_gather) {
     require(from.elements() * comm.size() == to.elements());
     comm.all_gather(bytes(from), bytes(to));
   } else {
     require(to.elements() * comm.size() == from.elements());
-    comm.reduce_scatter(floats(from), floats(to));
+    reduce_scatter(c, comm);
   }
   if (c.op.host_sync) bind_routed(c, to);
+}
+
+// What adds to its result needs the sum somewhere first: in this rank's own piece of the input,
+// which nothing reads any more.
+void Executor::reduce_scatter(const Call& c, Communicator& comm) {
+  const View from = c.in[0], to = c.out[0];
+  if (!c.op.attr.accumulate) return comm.reduce_scatter(floats(from), floats(to));
+  View mine = to;
+  mine.data = from.f32() + comm.rank() * to.elements();
+  comm.reduce_scatter(floats(from), floats(mine));
+  kernels_.add(to, mine, {}, to);
+}
+
+// In place, of the whole tensor or of the elements that the operation names.
+void Executor::all_reduce(const Call& c) {
+  const OpAttributes& attr = c.op.attr;
+  const View to = c.out[0];
+  const std::int64_t elements = attr.n == Dim{} ? to.elements() : attr.n.n;
+  if (c.in[0].data != to.data || attr.first + elements > to.elements()) {
+    throw ExecutionError(fmt::format("operation '{}': elements [{}, {}) of {}", c.op.name,
+                                     attr.first, attr.first + elements, to.elements()));
+  }
+  Communicator& comm = attr.run > 0 ? context_.tp_run(static_cast<int>(attr.run))
+                                    : context_.comm(c.op.group);
+  comm.all_reduce({to.f32() + attr.first, static_cast<std::size_t>(elements)});
 }
 
 // Rows to the ranks that own their experts, or back from them. all_counts[source, expert] tells

@@ -85,10 +85,29 @@ void Executor::grad_norm(const Call& c) {
   double sum = 0;
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const Bucket which = bucket_of(c.op, c.op.in[i]);
-    if (!bucket_place(which).first_of_replicas) continue;
-    sum += kernels_.sum_of_squares(my_shard(which, c.in[i]));
+    if (bucket_place(which).first_of_replicas) sum += sum_of_squares(which, c.in[i]);
   }
   c.out[0].f32()[0] = static_cast<float>(sum);
+}
+
+// Of what this rank holds of a bucket, without what an earlier rank of tp holds too.
+double Executor::sum_of_squares(Bucket which, View whole) {
+  const View mine = my_shard(which, whole);
+  const std::int64_t begin = mine.f32() - whole.f32(), end = begin + mine.elements();
+  std::int64_t at = begin;
+  double sum = 0;
+  const auto count_to = [&](std::int64_t to) {
+    to = std::clamp(to, at, end);
+    if (to > at) sum += kernels_.sum_of_squares(slice(whole, at, to - at));
+    at = to;
+  };
+  for (const Copies& c : stage_.buckets[static_cast<std::size_t>(which)].copies) {
+    if (context_.attention().tp % c.ranks == 0) continue;  // the first of them
+    count_to(c.first);
+    at = std::clamp(c.first + c.elements, at, end);
+  }
+  count_to(end);
+  return sum;
 }
 
 void Executor::clip(const Call& c) {

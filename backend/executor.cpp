@@ -52,6 +52,7 @@ Executor::Executor(const Program& program, const TrainConfig& config, const Rank
 }
 
 void Executor::initialise_weights() {
+  const WeightRank mine = weight_rank(program_.plan, context_.rank());
   for (const ChunkProgram& chunk : stage_.chunks) {
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = stage_.program(instance);
@@ -60,14 +61,9 @@ void Executor::initialise_weights() {
         const View view =
             store_.parameter(instance.slots[w], layer.tensor(weight.weight), false, "init");
         const InitialValue value = initial_value(layer, weight);
-        for (const NamedPart& p : named_parts(layer, instance, weight, context_.expert().ep)) {
+        for (const NamedPart& p : named_parts(layer, instance, weight, mine)) {
           const std::span<float> part(view.f32() + p.offset, static_cast<std::size_t>(p.elements));
-          if (config_.read_weight) {
-            config_.read_weight(p.name, part);
-          } else {
-            fill_initial(value, p.name, config_.seed, part);
-          }
-          if (config_.adjust_weight) config_.adjust_weight(p.name, part);
+          initialise(p, value, part);
         }
       }
     }
@@ -77,6 +73,29 @@ void Executor::initialise_weights() {
     const View master = store_.state(bucket.main_params, false, "init");
     const auto which = static_cast<Bucket>(&bucket - stage_.buckets.data());
     kernels_.copy(my_shard(which, store_.state(bucket.weights, true, "init")), master);
+  }
+}
+
+// What reads or changes weights sees the whole tensor, of which this rank keeps its part.
+void Executor::initialise(const NamedPart& p, InitialValue value, std::span<float> part) const {
+  std::vector<float> whole;
+  if (config_.read_weight || config_.adjust_weight) {
+    whole.resize(static_cast<std::size_t>(p.whole));
+    if (config_.read_weight) {
+      config_.read_weight(p.name, whole);
+    } else {
+      fill_initial(value, p.name, config_.seed, 0, whole);
+    }
+    if (config_.adjust_weight) config_.adjust_weight(p.name, whole);
+  }
+  for (const WeightRun& run : p.runs) {
+    const auto to = part.subspan(static_cast<std::size_t>(run.local),
+                                 static_cast<std::size_t>(run.elements));
+    if (whole.empty()) {
+      fill_initial(value, p.name, config_.seed, run.whole, to);
+    } else {
+      std::copy_n(whole.begin() + run.whole, run.elements, to.begin());
+    }
   }
 }
 
@@ -97,7 +116,9 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   walk_step(stage_, *this);
   store_.require_no_activations();
   run_step_ops(stage_.epilogue, true);
-  loss_ = store_.state(stage_.loss, true, "loss").f32()[0];
+  // The members of a tp group all add up the same losses.
+  const float loss = store_.state(stage_.loss, true, "loss").f32()[0];
+  loss_ = context_.attention().tp == 0 ? static_cast<double>(loss) : 0.0;
   progress_.running.store(nullptr, kRelaxed);
 }
 

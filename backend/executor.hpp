@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/data.hpp"
+#include "backend/init.hpp"
 #include "backend/rank_context.hpp"
 #include "backend/rank_progress.hpp"
 #include "backend/runtime/execution_error.hpp"
@@ -36,7 +37,8 @@ class Executor final : private StepVisitor {
   // Runs one step. Throws ExecutionError when the program cannot be executed as written.
   void run_step(int step, SpanRecorder* spans);
 
-  // The sum over this rank's microbatches, and the norm before clipping, of the last step.
+  // Of the last step: the sum over this rank's microbatches, 0 where another rank has the same one,
+  // and the norm before clipping.
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] double grad_norm() const { return grad_norm_; }
   [[nodiscard]] const std::map<std::pair<int, int>, std::int64_t>& routed() const {
@@ -60,6 +62,7 @@ class Executor final : private StepVisitor {
   void on_death(const OpSite&, const InstanceKey&, const Tensor&) override;
 
   void initialise_weights();
+  void initialise(const NamedPart&, InitialValue, std::span<float> part) const;
   void run_step_ops(const std::vector<Op>&, bool epilogue);
   void perform(const Op&, const OpSite*);
   [[nodiscard]] View operand(const Op&, const OpSite*, TensorId, bool reads);
@@ -77,9 +80,12 @@ class Executor final : private StepVisitor {
   void bind_routed(const Call&, View all_counts);
   void exchange_rows(const Call&, bool back);  // execute_comm.cpp
   void collective(const Call&);
+  void reduce_scatter(const Call&, Communicator&);
+  void all_reduce(const Call&);
   void send_or_recv(const Call&);
   void bucket_collective(const Call&);  // execute_step.cpp
   void grad_norm(const Call&);
+  [[nodiscard]] double sum_of_squares(Bucket, View whole);
   void clip(const Call&);
   void adamw(const Call&);
   [[nodiscard]] Bucket bucket_of(const Op&, TensorId) const;

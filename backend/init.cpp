@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "core/diagnostics.hpp"
+#include "core/plan/rank_map.hpp"
 
 namespace pleat {
 namespace {
@@ -49,23 +50,36 @@ std::string base_name(const std::string& tensor) {
 }  // namespace
 
 std::vector<NamedPart> named_parts(const LayerProgram& layer, const LayerInstance& instance,
-                                   const Weight& weight, int ep_rank) {
+                                   const Weight& weight, const WeightRank& rank) {
   const Tensor& tensor = layer.tensor(weight.weight);
   const std::string base = base_name(tensor.name);
-  const std::int64_t elements = tensor.elements({});
-  if (layer.kind != LayerKind::dense && layer.kind != LayerKind::moe) return {{base, 0, elements}};
+  const bool grouped = weight.bucket == Bucket::expert;
+  const std::size_t dim = grouped ? 1 : 0;  // of the rows
+  PLEAT_ASSERT(tensor.shape.size() > dim);
+  const std::int64_t rows = tensor.shape[dim].n, local = grouped ? tensor.shape[0].n : 1;
+  const std::int64_t each = tensor.elements({}) / local;
+  const NamedPart part{base, 0, each, whole_elements(weight.cut, rows, each / rows),
+                       runs_of(weight.cut, rows, each / rows, grouped ? rank.etp : rank.tp)};
+  if (layer.kind != LayerKind::dense && layer.kind != LayerKind::moe) return {part};
   const std::string prefix = fmt::format("layers.{}.", instance.layer.value);
-  if (weight.bucket == Bucket::dense) return {{prefix + base, 0, elements}};
-  PLEAT_ASSERT(tensor.shape.size() == 3);
-  const std::int64_t local = tensor.shape[0].n, each = elements / local;
-  const std::string grouped = "experts.";  // "experts.fc1" holds "experts.0.fc1", "experts.1.fc1" …
-  const std::string part = base.starts_with(grouped) ? base.substr(grouped.size()) : base;
-  std::vector<NamedPart> parts;
+  std::vector<NamedPart> parts(static_cast<std::size_t>(local), part);
+  if (!grouped) {
+    parts.front().name = prefix + base;
+    return parts;
+  }
+  const std::string group = "experts.";  // "experts.fc1" holds "experts.0.fc1", "experts.1.fc1" …
+  const std::string name = base.starts_with(group) ? base.substr(group.size()) : base;
   for (std::int64_t e = 0; e < local; ++e) {
-    const std::int64_t expert = ep_rank * local + e;
-    parts.push_back({fmt::format("{}experts.{}.{}", prefix, expert, part), e * each, each});
+    NamedPart& p = parts[static_cast<std::size_t>(e)];
+    p.name = fmt::format("{}experts.{}.{}", prefix, rank.ep * local + e, name);
+    p.offset = e * each;
   }
   return parts;
+}
+
+WeightRank weight_rank(const Plan& plan, Rank rank) {
+  const ExpertCoordinates expert = expert_coordinates(plan, rank);
+  return {attention_coordinates(plan, rank).tp, expert.etp, expert.ep};
 }
 
 InitialValue initial_value(const LayerProgram& layer, const Weight& weight) {
@@ -81,7 +95,7 @@ std::map<std::string, InitialValue> initial_values(const Program& program) {
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = program.stages[0].program(instance);
       for (const Weight& weight : layer.weights) {
-        for (const NamedPart& part : named_parts(layer, instance, weight, 0)) {
+        for (const NamedPart& part : named_parts(layer, instance, weight, {})) {
           values[part.name] = initial_value(layer, weight);
         }
       }
@@ -90,17 +104,19 @@ std::map<std::string, InitialValue> initial_values(const Program& program) {
   return values;
 }
 
-void fill_normal(const std::string& name, std::uint64_t seed, std::span<float> out) {
+void fill_normal(const std::string& name, std::uint64_t seed, std::int64_t first,
+                 std::span<float> out) {
   const std::uint64_t key = mix(hash(name) ^ mix(seed));
-  for (std::size_t i = 0; i < out.size(); ++i) {
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    const std::uint64_t i = static_cast<std::uint64_t>(first) + at;
     const double radius = std::sqrt(-2.0 * std::log(unit(mix(key + 2 * i))));
     const double angle = 2.0 * std::numbers::pi * unit(mix(key + 2 * i + 1));
-    out[i] = static_cast<float>(kInitStd * radius * std::cos(angle));
+    out[at] = static_cast<float>(kInitStd * radius * std::cos(angle));
   }
 }
 
 void fill_initial(InitialValue value, const std::string& name, std::uint64_t seed,
-                  std::span<float> out) {
+                  std::int64_t first, std::span<float> out) {
   switch (value) {
     case InitialValue::ones:
       std::fill(out.begin(), out.end(), 1.0F);
@@ -109,7 +125,7 @@ void fill_initial(InitialValue value, const std::string& name, std::uint64_t see
       std::fill(out.begin(), out.end(), 0.0F);
       return;
     case InitialValue::normal:
-      fill_normal(name, seed, out);
+      fill_normal(name, seed, first, out);
       return;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Initial weights, the same for every layout: each tensor's numbers depend on the seed and on its
-// global name only.
+// Initial weights, the same for every layout: each whole tensor's numbers depend on the seed and on
+// its global name only, and a rank has its part of them.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,18 @@ namespace pleat {
 // A grouped weight [El, n, k] has one part for each local expert.
 struct NamedPart {
   std::string name;
-  std::int64_t offset = 0, elements = 0;  // within the weight
+  std::int64_t offset = 0, elements = 0;  // within the rank's weight
+  std::int64_t whole = 0;                 // elements of the whole tensor
+  std::vector<WeightRun> runs;                  // from `offset` to the whole; the rest is padding
+};
+// Which part of the weights a rank holds.
+struct WeightRank {
+  int tp = 0, etp = 0, ep = 0;
 };
 [[nodiscard]] std::vector<NamedPart> named_parts(const LayerProgram&, const LayerInstance&,
-                                                 const Weight&, int ep_rank);
+                                                 const Weight&, const WeightRank&);
+
+[[nodiscard]] WeightRank weight_rank(const Plan&, Rank);
 
 enum class InitialValue { ones, zeros, normal };
 // Ones for the scales of norms, zeros for other vectors (biases), a normal distribution for
@@ -33,8 +41,11 @@ enum class InitialValue { ones, zeros, normal };
 
 inline constexpr double kInitStd = 0.02;
 
-// normal(0, kInitStd): element i is a function of (name, seed, i) alone.
-void fill_normal(const std::string& name, std::uint64_t seed, std::span<float> out);
-void fill_initial(InitialValue, const std::string& name, std::uint64_t seed, std::span<float> out);
+// normal(0, kInitStd): element i of the whole tensor is a function of (name, seed, i) alone; out
+// holds those from `first`.
+void fill_normal(const std::string& name, std::uint64_t seed, std::int64_t first,
+                 std::span<float> out);
+void fill_initial(InitialValue, const std::string& name, std::uint64_t seed, std::int64_t first,
+                  std::span<float> out);
 
 }  // namespace pleat

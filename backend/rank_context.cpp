@@ -22,7 +22,7 @@ std::size_t slot(Group g) { return static_cast<std::size_t>(g); }
 
 }  // namespace
 
-RankContext::RankContext(const Plan& plan, Transport& transport)
+RankContext::RankContext(const Plan& plan, Transport& transport, const std::set<int>& tp_runs)
     : rank_(transport.rank()),
       attention_(attention_coordinates(plan, transport.rank())),
       expert_(expert_coordinates(plan, transport.rank())) {
@@ -30,6 +30,11 @@ RankContext::RankContext(const Plan& plan, Transport& transport)
     const std::vector<Rank> members = group_members(plan, rank_, g);
     const bool inside = std::find(members.begin(), members.end(), rank_) != members.end();
     if (inside) groups_[slot(g)] = transport.group(members);
+  }
+  const std::vector<Rank> tp = group_members(plan, rank_, Group::tp);
+  for (int length : tp_runs) {
+    const auto first = tp.begin() + attention_.tp / length * length;
+    tp_runs_[length] = transport.group({first, first + length});
   }
   const int stages = plan.attention.pp, block = plan.world() / stages;
   std::vector<Rank> pipeline;
@@ -43,6 +48,24 @@ Communicator& RankContext::comm(Group g) const {
     throw ExecutionError(fmt::format("rank {} has no group {}", rank_.value, name_of(g)));
   }
   return *c;
+}
+
+Communicator& RankContext::tp_run(int length) const {
+  const auto found = tp_runs_.find(length);
+  if (found == tp_runs_.end()) {
+    throw ExecutionError(fmt::format("rank {} has no run of {} tp ranks", rank_.value, length));
+  }
+  return *found->second;
+}
+
+std::set<int> tp_runs(const Program& program) {
+  std::set<int> lengths;
+  for (const StageProgram& stage : program.stages) {
+    for (const Op& op : stage.epilogue) {
+      if (op.attr.run > 0) lengths.insert(static_cast<int>(op.attr.run));
+    }
+  }
+  return lengths;
 }
 
 }  // namespace pleat

@@ -44,7 +44,7 @@ RankRun::RankRun(const Program& program, const TrainConfig& config, const Batche
     : program_(program), config_(config), batches_(batches), transport_(transport) {}
 
 TrainResult RankRun::run() {
-  context_ = std::make_unique<RankContext>(program_.plan, transport_);
+  context_ = std::make_unique<RankContext>(program_.plan, transport_, tp_runs(program_));
   world_ = transport_.group(group_members(program_.plan, context_->rank(), Group::world));
   kernels_ = cpu_kernels();
   executor_ =
@@ -133,8 +133,8 @@ void RankRun::add(Rank rank, RankReport report) {
   result_.ranks.push_back(std::move(report.measured));
   if (!config_.keep_gradients) return;
   const auto stage = static_cast<std::size_t>(attention_coordinates(program_.plan, rank).pp);
-  collect_tensors(program_.stages[stage], expert_coordinates(program_.plan, rank).ep,
-                  report.tensors, result_);
+  collect_tensors(program_.stages[stage], weight_rank(program_.plan, rank), report.tensors,
+                  result_);
 }
 
 }  // namespace pleat

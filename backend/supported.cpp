@@ -21,8 +21,7 @@ void require(Diagnostics& d, bool holds, const std::string& path, const std::str
 }
 
 void check_plan(Diagnostics& d, const Plan& p) {
-  const std::string grid = "use --dp, --ep and --pp";
-  require_degree(d, "tp", p.attention.tp, grid);
+  const std::string grid = "use --tp, --dp, --ep and --pp";
   require_degree(d, "cp", p.attention.cp, grid);
   require_degree(d, "etp", p.expert.etp, grid);
   require(d, !p.fp8_dispatch && !p.fp8_combine, p.fp8_dispatch ? "fp8_dispatch" : "fp8_combine",
@@ -98,12 +97,25 @@ void check_model(Diagnostics& d, const ModelSpec& m) {
   feature(m.mtp_layers > 0, "mtp_layers", "multi-token prediction");
 }
 
+// Without sequence parallelism every tensor-parallel rank has all tokens.
+void check_whole_tokens(Diagnostics& d, const ModelSpec& m, const Plan& p) {
+  if (p.attention.tp == 1 || p.sequence_parallel) return;
+  const std::string hint = "set sequence_parallel to true";
+  require(d, !m.moe, "sequence_parallel",
+          "with TP this backend gives each rank its share of the tokens to send to the experts", hint);
+  require(d, m.attention.kind != AttentionKind::mla || m.attention.q_lora_rank > 0,
+          "sequence_parallel",
+          "with TP this backend projects latent attention's queries from a share of the tokens",
+          hint);
+}
+
 }  // namespace
 
 void require_supported(const Program& program) {
   Diagnostics d;
   check_plan(d, program.plan);
   check_model(d, program.model);
+  check_whole_tokens(d, program.model, program.plan);
   require(d, program.workload.documents.empty(), "workload.documents",
           "this backend does not pack documents into sequences", "leave documents out");
   d.throw_if_errors();

@@ -42,6 +42,10 @@ struct RouterShape {
   bool normalize = true;
   double scaling = 1;
 };
+// Rows [first, first + rows) of the vocabulary on this rank; tokens from `size` on are padding.
+struct VocabShard {
+  std::int64_t first = 0, size = 0;
+};
 struct AdamW {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0;
   std::int64_t step = 1;  // 1-based
@@ -51,9 +55,9 @@ class KernelSet {
  public:
   virtual ~KernelSet() = default;
 
-  // tokens[S] i32, w[V,h] -> x[S,h]
-  virtual void embedding(View tokens, View w, View x) = 0;
-  virtual void embedding_bwd(View dx, View tokens, View dw) = 0;  // dw += scatter(dx), token order
+  // tokens[S] i32, w[rows,h] of the vocabulary from `first` -> x[S,h]; zeros for other shards' tokens
+  virtual void embedding(View tokens, View w, std::int64_t first, View x) = 0;
+  virtual void embedding_bwd(View dx, View tokens, std::int64_t first, View dw) = 0;  // dw += scatter(dx), token order
   // y = x * rstd * w, rstd = 1/sqrt(mean(x²)+eps) per row
   virtual void rms_norm(View x, View w, View y, View rstd, double eps) = 0;
   // dx = d(rms_norm)/dx (+ dresidual if it has data); dw += …
@@ -80,7 +84,7 @@ class KernelSet {
   virtual void mla_attention(View q, View kv, View kpe, View o, View lse, const MlaShape&) = 0;
   virtual void mla_attention_bwd(View d_o, View q, View kv, View kpe, View o, View lse, View dq, View dkv,
                                  View dkpe, const MlaShape&) = 0;  // dkpe: only its last `rope` columns
-  virtual void add(View a, View b, View c, View y) = 0;  // c may have no data
+  virtual void add(View a, View b, View c, View y) = 0;  // c may have no data; y may be a
   virtual void swiglu(View u, View p, View y) = 0;       // p may have no data (no probability)
   virtual void swiglu_bwd(View dy, View u, View p, View du, View dp) = 0;
   virtual void gelu(View u, View y) = 0;                 // tanh approximation
@@ -102,11 +106,12 @@ class KernelSet {
   virtual void local_counts(View all_counts, std::int64_t first_expert, std::int64_t local, View counts) = 0;
   virtual void unpermute(View px, View row_map, View y) = 0;      // sum over the k copies, j ascending
   virtual void unpermute_bwd(View dy, View row_map, View dpx) = 0;
-  // stats[S,3]: max, sum exp(logit - max), target logit (0 if the label is in another shard).
-  virtual void ce_stats(View logits, View labels, std::int64_t vocab_offset, View stats) = 0;
-  // gathered[shards*S,3]; logits become scale*(softmax - onehot); loss[0] += scale * sum of token losses.
-  virtual void ce_loss(View logits, View labels, std::int64_t vocab_offset, View gathered, double scale,
-                       View loss) = 0;
+  // stats[S,3]: max, sum exp(logit - max), target logit (0 if the label is in another shard). Columns
+  // of padding are left out.
+  virtual void ce_stats(View logits, View labels, VocabShard, View stats) = 0;
+  // gathered[shards*S,3]; logits become scale*(softmax - onehot), 0 in columns of padding;
+  // loss[0] += scale * sum of token losses.
+  virtual void ce_loss(View logits, View labels, VocabShard, View gathered, double scale, View loss) = 0;
   virtual void zero(View x) = 0;
   virtual void copy(View x, View y) = 0;
   virtual double sum_of_squares(View x) = 0;  // fp64 accumulation, fixed order

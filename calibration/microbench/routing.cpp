@@ -87,15 +87,15 @@ void append_loss(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t 
                          [=](KernelSet& kernels, unsigned seed) {
     const Buffer logits(t, v, seed), stats(t, 3, seed + 1);
     const IndexBuffer targets = labels();
-    return [=, &kernels] { kernels.ce_stats(logits.view(), targets.view(), 0, stats.view()); };
+    return [=, &kernels] { kernels.ce_stats(logits.view(), targets.view(), {0, v}, stats.view()); };
   }));
   points.push_back(point(KernelClass::loss, fmt::format("ce_loss {}x{}", t, v), 2 * t * v + 4 * t + 1,
                          [=](KernelSet& kernels, unsigned seed) {
     const Buffer logits(t, v, seed), stats(t, 3, seed + 1), loss(1, 1, seed + 2);
     const IndexBuffer targets = labels();
-    kernels.ce_stats(logits.view(), targets.view(), 0, stats.view());
+    kernels.ce_stats(logits.view(), targets.view(), {0, v}, stats.view());
     return [=, &kernels] {
-      kernels.ce_loss(logits.view(), targets.view(), 0, stats.view(), 1.0, loss.view());
+      kernels.ce_loss(logits.view(), targets.view(), {0, v}, stats.view(), 1.0, loss.view());
     };
   }));
 }

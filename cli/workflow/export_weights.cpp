@@ -42,7 +42,7 @@ ReadWeight weights_of_seed(const ModelSpec& model, std::uint64_t seed) {
   plan.precision = Precision::fp32;
   const Program program = compile(model, {.seq_len = 1, .global_batch = 1}, plan, Runtime::pleat);
   return [values = initial_values(program), seed](const std::string& name, std::span<float> out) {
-    fill_initial(values.at(name), name, seed, out);
+    fill_initial(values.at(name), name, seed, 0, out);
   };
 }
 

@@ -71,6 +71,23 @@ std::size_t bucket_of(const LayerProgram& layer, const Weight& w, const Plan& pl
   return plan.optimizer.kind == OptimizerKind::muon && is_muon_matrix(layer, w) ? base + 2 : base;
 }
 
+// What several ranks of tp hold of a weight: all of it, or the rows of shared key and value heads.
+void add_copies(BucketState& bucket, const LayerProgram& layer, const Weight& w,
+                const WeightSlot& slot, int tp) {
+  std::vector<Copies> found;
+  if (w.replicated_over_tp) {
+    found = {{0, w.elements, tp}};
+  } else if (w.bucket == Bucket::dense) {
+    const std::int64_t rows = layer.tensor(w.weight).shape.front().n;
+    found = copies_of(w.cut, rows, w.elements / rows);
+  }
+  for (Copies& c : found) {
+    c.first += slot.offset;
+    const bool shared = std::ranges::find(bucket.copies, c) != bucket.copies.end();
+    if (!shared) bucket.copies.push_back(c);
+  }
+}
+
 std::int64_t share_of(double share, std::int64_t elements) {
   return std::llround(share * static_cast<double>(elements));
 }
@@ -142,9 +159,16 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
       if (shared) table = slot;
     });
   };
-  place([](const Weight& w) { return w.replicated_over_tp; });
+  place([](const Weight& w) { return w.summed_over_tp; });
   for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;
-  place([](const Weight& w) { return !w.replicated_over_tp; });
+  place([](const Weight& w) { return !w.summed_over_tp; });
+  const auto note_copies = [&](const LayerProgram& layer, const Weight& w, const WeightSlot& slot) {
+    if (w.buffer) return;
+    BucketState& bucket = stage.buckets[static_cast<std::size_t>(slot.bucket)];
+    add_copies(bucket, layer, w, slot, plan.attention.tp);
+  };
+  for_each_weight(stage, plan, note_copies);
+  for (BucketState& bucket : stage.buckets) std::ranges::sort(bucket.copies, {}, &Copies::first);
 
   const bool sharded = plan.sharding != Sharding::none;
   const int stage_copies = group_size(plan, Group::copies);

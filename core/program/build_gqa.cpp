@@ -40,6 +40,14 @@ void set_heads(Op& op, const LocalShape& s, const AttentionSpec& a, const GqaSiz
   op.attr.eps = s.model.norm_eps;
 }
 
+// The packed projection's rows: queries, keys, values (none where keys are values too).
+std::vector<Band> packed_bands(const AttentionSpec& a, const GqaSizes& z, int tp) {
+  const int parts = static_cast<int>(std::min<std::int64_t>(tp, a.kv_groups));
+  std::vector<Band> bands{{a.heads * z.d}, {a.kv_groups * z.d, parts}};
+  if (!a.keys_are_values) bands.push_back({a.kv_groups * z.dv, parts});
+  return bands;
+}
+
 double softmax_scale(std::int64_t d) { return 1.0 / std::sqrt(static_cast<double>(d)); }
 
 TensorId head_norm(LayerBuilder& b, TensorId x, const AttentionSpec& a, const GqaSizes& z,
@@ -47,6 +55,8 @@ TensorId head_norm(LayerBuilder& b, TensorId x, const AttentionSpec& a, const Gq
   const LocalShape& s = b.shape();
   const TensorId wq = b.weight("q_norm", norm_dims(s.model, z.d), Bucket::dense, true);
   const TensorId wk = b.weight("k_norm", norm_dims(s.model, z.d), Bucket::dense, true);
+  b.sum_over_tp(wq);
+  b.sum_over_tp(wk);
   const TensorId y = b.activation("qk_norm", {{s.S}, {columns}}, s.act);
   const TensorId rstd = b.activation("qk_norm.rstd", {{s.S}, {z.heads + z.groups}}, DType::fp32);
   set_heads(b.push(OpKind::head_norm, "qk_norm", Module::qkv, {x, wq, wk}, {y, rstd}), s, a, z);
@@ -105,6 +115,7 @@ TensorId dense_core(LayerBuilder& b, TensorId packed, const AttentionSpec& a, co
   std::optional<TensorId> sinks;
   if (a.sinks) {
     sinks = b.weight("sinks", {{z.heads}}, Bucket::dense);
+    b.cut_rows(*sinks, {{a.heads}});
     in.push_back(*sinks);
   }
   // Without FlashAttention the probabilities, the dropout mask and what it leaves stay for the
@@ -177,17 +188,24 @@ TensorId build_gqa(LayerBuilder& b, TensorId x, const LayerTraits& t) {
   const GqaSizes z{a.heads / s.tp, std::max<std::int64_t>(1, a.kv_groups / s.tp), a.head_dim,
                    a.v_dim()};
   const std::int64_t columns = z.heads * z.d + z.kv_columns(a);
+  const std::int64_t head_columns = a.heads * z.dv;  // of all ranks
+  const std::vector<Band> qkv_bands = packed_bands(a, z, s.tp);
 
   const Half half = open_half(b, "attn", x);
   const TensorId normed = b.rms_norm("attn_norm", half.in, m.hidden);
   const TensorId all = b.gather_tokens("attn_norm.ag", Module::qkv, normed);
   const TensorId w_qkv = b.weight("qkv", {{columns}, {m.hidden}}, Bucket::dense);
+  b.cut_rows(w_qkv, qkv_bands);
   LayerBuilder::GemmOptions qkv_options;
-  if (a.qkv_bias) qkv_options.bias = b.weight("qkv.bias", {{columns}}, Bucket::dense);
+  if (a.qkv_bias) {
+    qkv_options.bias = b.weight("qkv.bias", {{columns}}, Bucket::dense);
+    b.cut_rows(*qkv_options.bias, qkv_bands);
+  }
   TensorId qkv = b.gemm("qkv", Module::qkv, all, w_qkv, s.act, qkv_options);
   std::optional<TensorId> gate;
   if (a.output_gate) {
     const TensorId w = b.weight("attn_gate", {{z.heads * z.dv}, {m.hidden}}, Bucket::dense);
+    b.cut_rows(w, {{head_columns}});
     gate = b.gemm("attn_gate", Module::qkv, all, w, s.act);
   }
   if (a.qk_norm) qkv = head_norm(b, qkv, a, z, columns);
@@ -204,6 +222,7 @@ TensorId build_gqa(LayerBuilder& b, TensorId x, const LayerTraits& t) {
   if (gate) o = b.pointwise("attn_gated", Module::core_attn, {o, *gate}, {{s.S}, {z.heads * z.dv}});
 
   const TensorId w_out = b.weight("attn_proj", {{m.hidden}, {z.heads * z.dv}}, Bucket::dense);
+  b.cut_columns(w_out, head_columns);
   LayerBuilder::GemmOptions out_options;
   if (a.out_bias) out_options.bias = b.weight("attn_proj.bias", {{m.hidden}}, Bucket::dense, true);
   const TensorId projected = b.gemm("attn_proj", Module::attn_proj, o, w_out, s.act, out_options);

@@ -41,6 +41,7 @@ TensorId embed(LayerBuilder& b) {
   load.attr.seq = s.seq;
   const std::int64_t rows = (s.model.vocab + s.tp - 1) / s.tp;
   const TensorId w = b.weight("embedding", {{rows}, {s.model.hidden}}, Bucket::dense);
+  b.cut_rows(w, {{s.model.vocab}});
   const TensorId x = b.activation("embedded", {{s.S}, {s.model.hidden}}, s.act);
   std::vector<TensorId> tables{w};
   if (s.model.learned_positions > 0) {
@@ -93,6 +94,7 @@ LayerProgram build_mtp_layer(const LocalShape& s, bool moe) {
                     {dh, de});
   });
   const TensorId w = b.weight("mtp.proj", {{h.n / s.tp}, {2 * h.n}}, Bucket::dense);
+  b.cut_rows(w, {{h.n}});
   TensorId projected = b.gemm("mtp.proj", Module::head, both, w, s.act);
   if (s.tp > 1) {  // column parallel with gathered output
     const TensorId full = b.activation("mtp.proj.ag", {{s.T}, h}, s.act);
@@ -135,6 +137,7 @@ LayerProgram build_head_layer(const LocalShape& s, bool mtp) {
   const TensorId all = b.gather_tokens("final_norm.ag", Module::head, normed);
   const std::int64_t rows = (s.model.vocab + s.tp - 1) / s.tp;
   const TensorId w = b.weight("head", {{rows}, h}, Bucket::dense);
+  b.cut_rows(w, {{s.model.vocab}});
   const TensorId logits = b.gemm("head", Module::head, all, w, s.act);
 
   const Dim tokens{heads * s.S};

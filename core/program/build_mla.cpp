@@ -58,19 +58,22 @@ Query latent_query(LayerBuilder& b, TensorId normed, const MlaSizes& z) {
   if (z.rq == 0) {
     const TensorId all = b.gather_tokens("attn_norm.ag", Module::qkv, normed);
     const TensorId w = b.weight("q", {{columns}, {s.model.hidden}}, Bucket::dense);
+    b.cut_rows(w, {{columns * s.tp}});
     return {b.gemm("q", Module::mla_up_proj, all, w, s.act), all};
   }
   const TensorId wa = b.weight("q_a", {{z.rq}, {s.model.hidden}}, Bucket::dense, true);
   const TensorId latent = b.gemm("q_a", Module::qkv, normed, wa, s.act);
   const TensorId all = b.gather_tokens("q_a.ag", Module::qkv, latent);
-  const TensorId q_latent = b.rms_norm("q_a_norm", all, z.rq);
+  const TensorId q_latent = b.rms_norm("q_a_norm", all, z.rq, true);
   const TensorId wb = b.weight("q_b", {{columns}, {z.rq}}, Bucket::dense);
+  b.cut_rows(wb, {{columns * s.tp}});
   return {b.gemm("q_b", Module::mla_up_proj, q_latent, wb, s.act), q_latent};
 }
 
 TensorId slice_norm(LayerBuilder& b, TensorId x, const MlaSizes& z) {
   const LocalShape& s = b.shape();
   const TensorId w = b.weight("kv_a_norm", norm_dims(s.model, z.rkv), Bucket::dense, true);
+  b.sum_over_tp(w);
   const TensorId y = b.activation("kv_a_norm", {{s.S}, {z.rkv}}, s.act);
   const TensorId rstd = b.activation("kv_a_norm.rstd", {{s.S}}, DType::fp32);
   set_mla(b.push(OpKind::slice_norm, "kv_a_norm", Module::layernorm, {x, w}, {y, rstd}), s, z);
@@ -181,6 +184,7 @@ TensorId build_mla(LayerBuilder& b, TensorId x, const LayerTraits& t) {
   rope(b, "k_rope", Module::qkv, kpe, z, 1, z.rkv + z.dr, z.rkv);
   const TensorId latent = slice_norm(b, kpe, z);
   const TensorId w_kvb = b.weight("kv_b", {{z.heads * (z.dn + z.dv)}, {z.rkv}}, Bucket::dense);
+  b.cut_rows(w_kvb, {{a.heads * (z.dn + z.dv)}});
   const TensorId kv = b.gemm("kv_b", Module::mla_up_proj, latent, w_kvb, s.act);
 
   TensorId o =
@@ -188,11 +192,13 @@ TensorId build_mla(LayerBuilder& b, TensorId x, const LayerTraits& t) {
   if (a.output_gate) {
     const TensorId all = b.gather_tokens("attn_gate.ag", Module::qkv, normed);
     const TensorId w = b.weight("attn_gate", {{z.heads * z.dv}, {m.hidden}}, Bucket::dense);
+    b.cut_rows(w, {{a.heads * z.dv}});
     const TensorId gate = b.gemm("attn_gate", Module::qkv, all, w, s.act);
     o = b.pointwise("attn_gated", Module::core_attn, {o, gate}, {{s.S}, {z.heads * z.dv}});
   }
 
   const TensorId w_out = b.weight("attn_proj", {{m.hidden}, {z.heads * z.dv}}, Bucket::dense);
+  b.cut_columns(w_out, a.heads * z.dv);
   const TensorId projected = b.gemm("attn_proj", Module::attn_proj, o, w_out, s.act);
   const TensorId reduced = b.reduce_tokens("attn_proj.rs", Module::attn_proj, projected);
   return close_half(b, "attn", half, {reduced});

@@ -36,11 +36,17 @@ TensorId build_mlp(LayerBuilder& b, TensorId x) {
   const TensorId normed = b.rms_norm("mlp_norm", half.in, m.hidden);
   const TensorId all = b.gather_tokens("mlp_norm.ag", Module::mlp, normed);
   LayerBuilder::GemmOptions first, second;
+  const std::vector<Band> first_rows(m.gated_mlp ? 2 : 1, {m.ffn});  // gate, up
   const TensorId w1 = b.weight("fc1", {{f1}, {m.hidden}}, Bucket::dense);
-  if (m.mlp_bias) first.bias = b.weight("fc1.bias", {{f1}}, Bucket::dense);
+  b.cut_rows(w1, first_rows);
+  if (m.mlp_bias) {
+    first.bias = b.weight("fc1.bias", {{f1}}, Bucket::dense);
+    b.cut_rows(*first.bias, first_rows);
+  }
   const TensorId u = b.gemm("fc1", Module::mlp, all, w1, s.act, first);
   const TensorId a = record_activation(b, "mlp_act", Module::mlp, u, {s.S}, f);
   const TensorId w2 = b.weight("fc2", {{m.hidden}, {f}}, Bucket::dense);
+  b.cut_columns(w2, m.ffn);
   if (m.mlp_bias) second.bias = b.weight("fc2.bias", {{m.hidden}}, Bucket::dense, true);
   const TensorId y = b.gemm("fc2", Module::mlp, a, w2, s.act, second);
   return close_half(b, "mlp", half, {b.reduce_tokens("fc2.rs", Module::mlp, y)});

@@ -211,11 +211,16 @@ TensorId experts(LayerBuilder& b, TensorId rows, TensorId probs, TensorId counts
     if (moe.mlp_bias) id = b.weight(name, {{local}, {columns}}, Bucket::expert);
     return id;
   };
+  const std::vector<Band> first_rows(s.model.gated_mlp ? 2 : 1, {moe.ffn});  // gate, up
   const TensorId w1 = b.weight("experts.fc1", {{local}, {f1}, {width}}, Bucket::expert);
-  const TensorId u = b.grouped_gemm("experts.fc1", Module::experts, rows, w1, counts,
-                                    bias("experts.fc1.bias", f1));
+  b.cut_rows(w1, first_rows);
+  const std::optional<TensorId> first_bias = bias("experts.fc1.bias", f1);
+  if (first_bias) b.cut_rows(*first_bias, first_rows);
+  const TensorId u =
+      b.grouped_gemm("experts.fc1", Module::experts, rows, w1, counts, first_bias);
   const TensorId a = expert_activation(b, u, probs, n, f);
   const TensorId w2 = b.weight("experts.fc2", {{local}, {width}, {f}}, Bucket::expert);
+  b.cut_columns(w2, moe.ffn);
   return b.grouped_gemm("experts.fc2", Module::experts, a, w2, counts,
                         bias("experts.fc2.bias", width));
 }
@@ -227,9 +232,11 @@ TensorId shared_expert(LayerBuilder& b, TensorId normed) {
   const TensorId all = b.gather_tokens("shared.ag", Module::shared_experts, normed);
   const TensorId w1 =
       b.weight("shared.fc1", {{m.gated_mlp ? 2 * f : f}, {m.hidden}}, Bucket::dense);
+  b.cut_rows(w1, std::vector<Band>(m.gated_mlp ? 2 : 1, {m.moe->shared_ffn}));
   const TensorId u = b.gemm("shared.fc1", Module::shared_experts, all, w1, s.act);
   const TensorId a = record_activation(b, "shared.act", Module::shared_experts, u, {s.S}, f);
   const TensorId w2 = b.weight("shared.fc2", {{m.hidden}, {f}}, Bucket::dense);
+  b.cut_columns(w2, m.moe->shared_ffn);
   const TensorId y = b.gemm("shared.fc2", Module::shared_experts, a, w2, s.act);
   const TensorId out = b.reduce_tokens("shared.rs", Module::shared_experts, y);
   if (!m.moe->shared_gate) return out;

@@ -69,13 +69,36 @@ TensorId LayerBuilder::weight(const std::string& name, std::vector<Dim> dims, Bu
   std::int64_t elements = 1;
   for (const Dim& d : dims) elements *= d.n;
   Weight w{.weight = {}, .gradient = {}, .bucket = bucket, .elements = elements,
-           .replicated_over_tp = replicated_over_tp && shape_.tp > 1, .buffer = buffer};
+           .replicated_over_tp = replicated_over_tp && shape_.tp > 1,
+           .summed_over_tp = replicated_over_tp && shape_.sp, .buffer = buffer, .cut = {}};
   const DType dtype = buffer ? DType::fp32 : shape_.act;
   w.weight = add_tensor({"W." + name, TensorClass::weight, dtype, dims});
   w.gradient = buffer ? w.weight
                       : add_tensor({"G." + name, TensorClass::gradient, shape_.grad, dims});
   layer_.weights.push_back(w);
   return w.weight;
+}
+
+Weight& LayerBuilder::weight_of(TensorId weight) {
+  const auto found = std::ranges::find(layer_.weights, weight, &Weight::weight);
+  PLEAT_ASSERT(found != layer_.weights.end());
+  return *found;
+}
+
+void LayerBuilder::cut(TensorId weight, bool columns, std::vector<Band> bands) {
+  Weight& w = weight_of(weight);
+  const int ranks = w.bucket == Bucket::expert ? shape_.etp : shape_.tp;
+  if (ranks > 1) w.cut = {columns, ranks, std::move(bands)};
+}
+
+void LayerBuilder::cut_rows(TensorId weight, std::vector<Band> bands) {
+  cut(weight, false, std::move(bands));
+}
+
+void LayerBuilder::cut_columns(TensorId weight, std::int64_t whole) { cut(weight, true, {{whole}}); }
+
+void LayerBuilder::sum_over_tp(TensorId weight) {
+  weight_of(weight).summed_over_tp = shape_.tp > 1;
 }
 
 TensorId LayerBuilder::loss_accumulator() {
@@ -131,13 +154,7 @@ std::pair<TensorId, bool> LayerBuilder::gradient_to_accumulate(TensorId of) {
   return {new_gradient(of), false};
 }
 
-TensorId LayerBuilder::weight_gradient(TensorId weight) const {
-  for (const Weight& w : layer_.weights) {
-    if (w.weight == weight) return w.gradient;
-  }
-  PLEAT_ASSERT(!"not a weight of this layer");
-  return {};
-}
+TensorId LayerBuilder::weight_gradient(TensorId weight) { return weight_of(weight).gradient; }
 
 TensorId LayerBuilder::in_backward(TensorId x) {
   const auto found = regather_.find(x);
@@ -219,9 +236,11 @@ TensorId LayerBuilder::grouped_gemm(const std::string& name, Module module, Tens
   return y;
 }
 
-TensorId LayerBuilder::rms_norm(const std::string& name, TensorId x, std::int64_t width) {
+TensorId LayerBuilder::rms_norm(const std::string& name, TensorId x, std::int64_t width,
+                                bool of_heads) {
   const Dim rows = layer_.tensor(x).shape.front();
   const TensorId w = weight(name, norm_dims(shape_.model, width), Bucket::dense, true);
+  if (of_heads) sum_over_tp(w);
   const TensorId y = activation(name, layer_.tensor(x).shape, shape_.act);
   const TensorId rstd = activation(name + ".rstd", {rows}, DType::fp32);
   push(OpKind::rms_norm, name, Module::layernorm, {x, w}, {y, rstd}).attr.eps =

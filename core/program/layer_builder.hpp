@@ -51,6 +51,13 @@ class LayerBuilder {
   TensorId activation(const std::string& name, std::vector<Dim> dims, DType dtype);
   TensorId weight(const std::string& name, std::vector<Dim> dims, Bucket bucket,
                   bool replicated_over_tp = false, bool buffer = false);
+  // How the weight is cut over tp (over etp if it is the experts'): in bands of its rows, or by its
+  // columns.
+  void cut_rows(TensorId weight, std::vector<Band> bands);
+  void cut_columns(TensorId weight, std::int64_t whole);
+  // A replicated weight that works on this rank's heads only: its gradient is a part of the sum even
+  // where every rank holds all tokens.
+  void sum_over_tp(TensorId weight);
   TensorId loss_accumulator();  // stands for StageProgram::loss
   TensorId set_input(std::vector<Dim> dims);  // "x"
 
@@ -71,7 +78,8 @@ class LayerBuilder {
   // A recurrence or a sparse core of so many FLOPs on this rank, forward and backward.
   TensorId token_mixing(const std::string& name, Module, std::vector<TensorId> in,
                         std::vector<Dim> dims, double forward_flops, double backward_flops);
-  TensorId rms_norm(const std::string& name, TensorId x, std::int64_t width);
+  // `of_heads`: what follows is this rank's heads' work (sum_over_tp).
+  TensorId rms_norm(const std::string& name, TensorId x, std::int64_t width, bool of_heads = false);
   TensorId add(const std::string& name, std::vector<TensorId> terms);
   // Sequence-parallel gather before, and reduction after, a tensor-parallel region. No-ops at tp 1.
   // The gathered tensor is not saved: the backward gathers again, as Megatron does.
@@ -94,7 +102,7 @@ class LayerBuilder {
   std::pair<TensorId, bool> gradient_to_accumulate(TensorId of);
   // New gradients of the tensors `of` that have one; `read` gets what is there of them so far.
   std::vector<TensorId> gradients_of(std::vector<TensorId>& read, const std::vector<TensorId>& of);
-  [[nodiscard]] TensorId weight_gradient(TensorId weight) const;
+  [[nodiscard]] TensorId weight_gradient(TensorId weight);
   // What stands for `x` in the backward pass (re-gathered tensors); x itself by default.
   [[nodiscard]] TensorId in_backward(TensorId x);
 
@@ -104,6 +112,8 @@ class LayerBuilder {
 
  private:
   TensorId add_tensor(Tensor t);
+  Weight& weight_of(TensorId weight);
+  void cut(TensorId weight, bool columns, std::vector<Band> bands);
 
   LocalShape shape_;
   LayerProgram layer_;

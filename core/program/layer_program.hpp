@@ -10,6 +10,7 @@
 
 #include "core/program/op.hpp"
 #include "core/program/tensor.hpp"
+#include "core/program/weight_cut.hpp"
 
 namespace pleat {
 
@@ -40,8 +41,10 @@ struct Weight {
   TensorId weight, gradient;
   Bucket bucket = Bucket::dense;
   std::int64_t elements = 0;
-  bool replicated_over_tp = false;  // norms, router: gradient also summed over tp
+  bool replicated_over_tp = false;  // norms, router: the same on all ranks of tp
+  bool summed_over_tp = false;      // and each of them has a part of the gradient
   bool buffer = false;              // no gradient, no optimizer state (expert bias)
+  Cut cut = {};                       // from the whole weight; of each expert's matrix where grouped
 };
 
 struct LayerProgram {

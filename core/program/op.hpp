@@ -21,7 +21,7 @@ enum class OpKind : std::uint8_t {
   load_tokens,       // () -> tokens[S] i32
   load_labels,       // () -> labels[S] i32
   // --- embedding
-  embedding,         // tokens[S], W[V,h] -> x[S,h]
+  embedding,         // tokens[S], W[V/t,h] -> x[S,h]; tokens of other shards give zeros
   embedding_bwd,     // dx[S,h], tokens[S] -> dW[V,h] (accumulates)
   // --- norms. rstd: 1/rms per row, f32
   rms_norm,          // x[T,h], w[h] -> y[T,h], rstd[T]
@@ -78,7 +78,7 @@ enum class OpKind : std::uint8_t {
   quantize,          // x -> row[...], col[...]: both layouts in a narrow type
   // --- collectives (group in `group`)
   all_gather,        // x[n,...] -> y[size*n,...]
-  reduce_scatter,    // x[size*n,...] -> y[n,...]
+  reduce_scatter,    // x[size*n,...] -> y[n,...]; if it accumulates, x is used up
   all_reduce,        // x -> x (in place)
   all_to_all,        // x[T*k,c], all_counts -> y[R,c]       rows to the rank that owns their expert
                      // over cp or cp_heads: x[S,c] -> y[S*n,c/n]  all tokens, a share of the heads
@@ -126,6 +126,8 @@ struct OpAttributes {
   std::int64_t rope_offset = 0;  // first rotary column of a head
   std::int64_t experts = 0, local_experts = 0, top_k = 0;
   std::int64_t groups = 1, top_groups = 1;  // group-limited routing
+  std::int64_t first = 0;     // step: first of the n elements it works on
+  std::int64_t run = 0;       // all_reduce: each run of so many consecutive members by itself; 0: all
   double score_passes = 0;    // attention that stores its scores: times they pass through memory
   double passes = 1;          // element-wise: times its operands' bytes, of a chain that is not fused;
                               // 0: done inside a neighbouring kernel (exchanges too)

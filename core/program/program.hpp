@@ -49,6 +49,7 @@ struct BucketState {
   // Of the shard: state and step are the host's; state comes from host memory for the step.
   std::int64_t host_elements = 0, reloaded_elements = 0;
   std::int64_t replicated_elements = 0;  // first elements of the bucket: also summed over tp
+  std::vector<Copies> copies;        // elements that several ranks of tp hold alike, in order
   TensorId weights, gradients, main_params, exp_avg, exp_avg_sq;
   bool has_main_params = false;      // else the weights are the fp32 master
   bool has_second_moment = true;

@@ -258,6 +258,20 @@ class OptimizerStep {
   std::string name_;
 };
 
+// With fewer key and value heads than ranks, those that hold the same one have a part of its
+// gradient each. (Megatron keeps no copies: it gathers the projection's output.)
+void sum_shared_heads(StageProgram& stage, const BucketState& b, const std::string& name) {
+  for (const Copies& c : b.copies) {
+    if (!c.heads) continue;
+    Op op = step_op(OpKind::all_reduce, name + ".kv_sync", Module::grad_sync, {b.gradients},
+                    {b.gradients}, Group::tp);
+    op.attr.first = c.first;
+    op.attr.n = {c.elements};
+    op.attr.run = c.ranks;
+    stage.epilogue.push_back(op);
+  }
+}
+
 // Of the stage's embedding table, which all that share it have once.
 std::int64_t table_elements(const StageProgram& stage, const ModelSpec& model) {
   for (const LayerProgram& layer : stage.layers) {
@@ -288,6 +302,7 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
       op.attr.n = {b.replicated_elements};
       stage.epilogue.push_back(op);
     }
+    if (runtime == Runtime::pleat) sum_shared_heads(stage, b, name);
     BucketSync(plan, b, i, name).reduce(stage.epilogue);
   }
   // After the other sums, whole even where the rest is sharded (mcore finalize_model_grads.py).

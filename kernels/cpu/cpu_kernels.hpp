@@ -11,8 +11,8 @@ namespace pleat {
 class CpuKernels final : public KernelSet {
  public:
   // embedding.cpp
-  void embedding(View tokens, View w, View x) override;
-  void embedding_bwd(View dx, View tokens, View dw) override;
+  void embedding(View tokens, View w, std::int64_t first, View x) override;
+  void embedding_bwd(View dx, View tokens, std::int64_t first, View dw) override;
   // norm.cpp
   void rms_norm(View x, View w, View y, View rstd, double eps) override;
   void rms_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx, View dw) override;
@@ -65,8 +65,8 @@ class CpuKernels final : public KernelSet {
   void local_counts(View all_counts, std::int64_t first_expert, std::int64_t local,
                     View counts) override;
   // loss.cpp
-  void ce_stats(View logits, View labels, std::int64_t vocab_offset, View stats) override;
-  void ce_loss(View logits, View labels, std::int64_t vocab_offset, View gathered, double scale,
+  void ce_stats(View logits, View labels, VocabShard, View stats) override;
+  void ce_loss(View logits, View labels, VocabShard, View gathered, double scale,
                View loss) override;
   // optimizer.cpp
   void zero(View x) override;

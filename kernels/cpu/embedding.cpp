@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the token table, and the scatter of their gradients in token order.
+// Rows of the token table, or of a shard of it, and the scatter of their gradients in token order.
 #include <algorithm>
 
 #include "core/diagnostics.hpp"
@@ -8,22 +8,25 @@
 
 namespace pleat {
 
-void CpuKernels::embedding(View tokens, View w, View x) {
+void CpuKernels::embedding(View tokens, View w, std::int64_t first, View x) {
   PLEAT_ASSERT(tokens.elements() == x.rows && w.cols == x.cols);
   for (std::int64_t t = 0; t < x.rows; ++t) {
-    const std::int64_t token = tokens.i32()[t];
-    PLEAT_ASSERT(token >= 0 && token < w.rows);
-    std::copy_n(w.f32() + token * w.cols, w.cols, x.f32() + t * x.cols);
+    const std::int64_t row = tokens.i32()[t] - first;
+    if (row >= 0 && row < w.rows) {
+      std::copy_n(w.f32() + row * w.cols, w.cols, x.f32() + t * x.cols);
+    } else {
+      std::fill_n(x.f32() + t * x.cols, x.cols, 0.0F);
+    }
   }
 }
 
-void CpuKernels::embedding_bwd(View dx, View tokens, View dw) {
+void CpuKernels::embedding_bwd(View dx, View tokens, std::int64_t first, View dw) {
   PLEAT_ASSERT(tokens.elements() == dx.rows && dw.cols == dx.cols);
   for (std::int64_t t = 0; t < dx.rows; ++t) {
-    const std::int64_t token = tokens.i32()[t];
-    PLEAT_ASSERT(token >= 0 && token < dw.rows);
+    const std::int64_t row = tokens.i32()[t] - first;
+    if (row < 0 || row >= dw.rows) continue;
     const float* from = dx.f32() + t * dx.cols;
-    float* to = dw.f32() + token * dw.cols;
+    float* to = dw.f32() + row * dw.cols;
     for (std::int64_t c = 0; c < dx.cols; ++c) to[c] += from[c];
   }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vocabulary-parallel cross entropy: every shard's row statistics first, then loss and gradient
 // from the statistics of all shards.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -10,14 +11,21 @@
 #include "kernels/cpu/vector_math.hpp"
 
 namespace pleat {
+namespace {
 
-void CpuKernels::ce_stats(View logits, View labels, std::int64_t vocab_offset, View stats) {
-  const std::int64_t n = logits.cols;
+std::int64_t columns_in_use(View logits, VocabShard shard) {
+  return std::clamp<std::int64_t>(shard.size - shard.first, 0, logits.cols);
+}
+
+}  // namespace
+
+void CpuKernels::ce_stats(View logits, View labels, VocabShard shard, View stats) {
+  const std::int64_t n = columns_in_use(logits, shard);
   PLEAT_ASSERT(labels.elements() == logits.rows && stats.elements() == logits.rows * 3);
   for (std::int64_t r = 0; r < logits.rows; ++r) {
-    const float* row = logits.f32() + r * n;
+    const float* row = logits.f32() + r * logits.cols;
     const float max = cpu::row_max(row, n);
-    const std::int64_t label = labels.i32()[r] - vocab_offset;
+    const std::int64_t label = labels.i32()[r] - shard.first;
     float* out = stats.f32() + r * 3;
     out[0] = max;
     out[1] = cpu::lane_sum<float>(n, [=](std::int64_t i) { return cpu::exp_f32(row[i] - max); });
@@ -25,9 +33,9 @@ void CpuKernels::ce_stats(View logits, View labels, std::int64_t vocab_offset, V
   }
 }
 
-void CpuKernels::ce_loss(View logits, View labels, std::int64_t vocab_offset, View gathered,
-                         double scale, View loss) {
-  const std::int64_t n = logits.cols, rows = logits.rows;
+void CpuKernels::ce_loss(View logits, View labels, VocabShard shard, View gathered, double scale,
+                         View loss) {
+  const std::int64_t n = columns_in_use(logits, shard), rows = logits.rows;
   if (rows == 0) return;
   PLEAT_ASSERT(labels.elements() == rows && gathered.elements() % (rows * 3) == 0);
   const std::int64_t shards = gathered.elements() / (rows * 3);
@@ -45,10 +53,11 @@ void CpuKernels::ce_loss(View logits, View labels, std::int64_t vocab_offset, Vi
       target += stats[2];
     }
     total += std::log(sum) + max - target;
-    float* row = logits.f32() + r * n;
+    float* row = logits.f32() + r * logits.cols;
     const float over_sum = factor / static_cast<float>(sum);
     for (std::int64_t i = 0; i < n; ++i) row[i] = cpu::exp_f32(row[i] - max) * over_sum;
-    const std::int64_t label = labels.i32()[r] - vocab_offset;
+    std::fill(row + n, row + logits.cols, 0.0F);
+    const std::int64_t label = labels.i32()[r] - shard.first;
     if (label >= 0 && label < n) row[label] -= factor;
   }
   loss.f32()[0] += static_cast<float>(scale * total);

@@ -110,7 +110,11 @@ Seconds step_ring_time(const Link& outer, int n, Bytes whole) {
 
 OpCost collective_cost(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
                        const ClusterView& view, const Profile& profile) {
-  const GroupPlace& place = view.groups[static_cast<std::size_t>(op.group)];
+  GroupPlace place = view.groups[static_cast<std::size_t>(op.group)];
+  if (op.attr.run > 0) {
+    place.size = static_cast<int>(op.attr.run);
+    place.inside = std::min(place.inside, place.size);
+  }
   OpCost cost;
   cost.cls = class_of(op);
   cost.source = SourceClass::measured;

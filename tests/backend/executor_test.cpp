@@ -30,7 +30,7 @@ std::string execution_error(const Program& program, TrainConfig config = test::s
 
 TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
   Program program = program_of(fp32_plan());
-  program.plan.attention.tp = 2;
+  program.plan.attention.cp = 2;
   program.plan.precision = Precision::bf16;
   try {
     static_cast<void>(train(program, test::small_config()));
@@ -38,8 +38,8 @@ TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
   } catch (const ConfigError& e) {
     ASSERT_EQ(e.diagnostics().size(), 2U);
     EXPECT_EQ(to_text(e.diagnostics()[0]),
-              "error: --tp: tp: this backend runs tp 1 so far (got 2)\n"
-              "  hint: use --dp, --ep and --pp");
+              "error: --cp: cp: this backend runs cp 1 so far (got 2)\n"
+              "  hint: use --tp, --dp, --ep and --pp");
     EXPECT_EQ(e.diagnostics()[1].hint, "use --precision fp32");
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
   }

@@ -16,7 +16,7 @@ namespace {
 
 std::vector<float> normal(const std::string& name, std::uint64_t seed, std::size_t n) {
   std::vector<float> values(n);
-  fill_normal(name, seed, values);
+  fill_normal(name, seed, 0, values);
   return values;
 }
 
@@ -51,7 +51,7 @@ TEST(Init, NormScalesAreOnesBiasesZeros) {
   for (const LayerInstance& instance : program.stages[0].chunks[0].instances) {
     const LayerProgram& layer = program.stages[0].program(instance);
     for (const Weight& w : layer.weights) {
-      for (const NamedPart& p : named_parts(layer, instance, w, 0)) {
+      for (const NamedPart& p : named_parts(layer, instance, w, {})) {
         EXPECT_TRUE(values.emplace(p.name, initial_value(layer, w)).second) << p.name;
       }
     }
@@ -74,7 +74,7 @@ TEST(Init, LocalExpertsHaveGlobalNames) {
       const LayerProgram& layer = program.stages[0].program(instance);
       for (const Weight& w : layer.weights) {
         if (w.bucket != Bucket::expert) continue;
-        const auto parts = named_parts(layer, instance, w, ep);
+        const auto parts = named_parts(layer, instance, w, {.ep = ep});
         ASSERT_EQ(parts.size(), 2U);
         EXPECT_EQ(parts[1].offset, parts[0].elements);
         EXPECT_EQ(parts[0].elements + parts[1].elements, w.elements);
@@ -84,6 +84,52 @@ TEST(Init, LocalExpertsHaveGlobalNames) {
   }
   EXPECT_EQ(names.size(), 3U * 8U * 2U);
   EXPECT_TRUE(names.contains("layers.1.experts.7.fc1"));
+}
+
+// Every layout cuts its parts from the same whole weights.
+TEST(Init, PartsCoverTheWholeWeightOnce) {
+  Plan plan = test::tp_plan(4);
+  plan.expert = {.etp = 2, .ep = 2, .edp = 1};
+  ModelSpec model = test::small_moe();
+  model.vocab = 61;  // 16 rows a rank, the last one has three of padding
+  const Program program = compile(model, test::small_workload(), plan, Runtime::pleat);
+  std::map<std::string, std::vector<int>> covered;
+  for (int r = 0; r < 4; ++r) {
+    for (const LayerInstance& instance : program.stages[0].chunks[0].instances) {
+      const LayerProgram& layer = program.stages[0].program(instance);
+      for (const Weight& w : layer.weights) {
+        for (const NamedPart& p : named_parts(layer, instance, w, weight_rank(plan, Rank{r}))) {
+          std::vector<int>& whole = covered[p.name];
+          whole.resize(static_cast<std::size_t>(p.whole));
+          for (const WeightRun& run : p.runs) {
+            EXPECT_LE(run.local + run.elements, p.elements) << p.name;
+            for (std::int64_t i = 0; i < run.elements; ++i) {
+              ++whole.at(static_cast<std::size_t>(run.whole + i));
+            }
+          }
+        }
+      }
+    }
+  }
+  const auto times = [&](const std::string& name, std::size_t i) { return covered.at(name).at(i); };
+  for (const auto& [name, whole] : covered) {
+    EXPECT_EQ(std::count(whole.begin(), whole.end(), 0), 0) << name;
+  }
+  EXPECT_EQ(covered.at("head").size(), 61U * 32U);
+  EXPECT_EQ(covered.at("layers.0.qkv").size(), (4U + 2U + 2U) * 8U * 32U);
+  EXPECT_EQ(times("head", 0), 1);
+  EXPECT_EQ(times("layers.0.attn_norm", 0), 4);
+  EXPECT_EQ(times("layers.0.qkv", 0), 1);                       // a query's
+  EXPECT_EQ(times("layers.0.qkv", std::size_t{4} * 8 * 32), 2);  // a key's, two groups over four
+  EXPECT_EQ(times("layers.1.experts.7.fc2", 0), 1);
+  EXPECT_EQ(covered.at("layers.1.experts.7.fc1").size(), 2U * 24U * 32U);
+}
+
+TEST(Init, APartOfAWholeTensorHasItsElements) {
+  const std::vector<float> whole = normal("head", 1, 100);
+  std::vector<float> part(30);
+  fill_normal("head", 1, 50, part);
+  EXPECT_EQ(part, std::vector<float>(whole.begin() + 50, whole.begin() + 80));
 }
 
 }  // namespace

@@ -28,7 +28,11 @@ std::vector<Plan> plans() {
           fp32_plan(2, 2, 2),
           fp32_plan(1, 1, 4),
           recomputing(fp32_plan(2, 2)),
-          recomputing(fp32_plan(2, 2, 2))};
+          recomputing(fp32_plan(2, 2, 2)),
+          test::tp_plan(2),
+          test::tp_plan(4, 1, 2),
+          test::tp_plan(2, 2, 4),
+          recomputing(test::tp_plan(2, 1, 2, 2))};
 }
 
 void expect_peaks(const ModelSpec& model, const Plan& plan, const TrainConfig& config,

@@ -40,7 +40,23 @@ std::vector<Layout> layouts() {
           {"EP2_over_DP4_unsharded", unsharded(fp32_plan(4, 2))},
           {"PP2", fp32_plan(1, 1, 2)},
           {"PP2_EP2", fp32_plan(2, 2, 2)},
-          {"EP2_two_samples", two_samples(fp32_plan(2, 2))}};
+          {"EP2_two_samples", two_samples(fp32_plan(2, 2))},
+          {"TP2", test::tp_plan(2)},
+          {"TP4", test::tp_plan(4)},
+          {"TP4_EP4", test::tp_plan(4, 1, 4)},
+          {"TP2_DP2_EP4", test::tp_plan(2, 2, 4)},
+          {"TP2_DP2_EP2_two_samples", two_samples(test::tp_plan(2, 2, 2))},
+          {"TP2_PP2_EP2", test::tp_plan(2, 1, 2, 2)}};
+}
+
+ModelSpec dense() {
+  ModelSpec m = test::small_moe();
+  m.name = "small-dense";
+  m.moe.reset();
+  m.moe_layer.assign(4, false);
+  m.attention.qk_norm = true;
+  m.vocab = 66;  // four shards of 17: two rows of padding
+  return m;
 }
 
 class Parity : public testing::TestWithParam<Layout> {
@@ -82,6 +98,34 @@ TEST_P(Parity, LossOfSeveralSteps) {
 
 INSTANTIATE_TEST_SUITE_P(Layouts, Parity, testing::ValuesIn(layouts()),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// Normed heads, shared key and value heads, a vocabulary with padding; with sequence parallelism and
+// without.
+TEST(DenseParity, OfTensorParallelLayouts) {
+  const TrainConfig config = test::small_config(2);
+  const TrainResult one = test::run(dense(), fp32_plan(), config);
+  for (Plan plan : {test::tp_plan(2), test::tp_plan(4), test::tp_plan(2, 2), test::tp_plan(4, 1, 1, 2),
+                    unsharded(test::tp_plan(4, 2))}) {
+    for (const bool sequence_parallel : {true, false}) {
+      plan.sequence_parallel = sequence_parallel;
+      const TrainResult many = test::run(dense(), plan, config);
+      EXPECT_NEAR(many.steps[1].loss, one.steps[1].loss, 1e-5 * one.steps[1].loss);
+      EXPECT_NEAR(many.steps[1].grad_norm, one.steps[1].grad_norm, 1e-5 * one.steps[1].grad_norm);
+      test::expect_close(many.gradients, one.gradients, 1e-5);
+    }
+  }
+}
+
+TEST(DenseParity, OfMlaWithoutSequenceParallelism) {
+  ModelSpec model = test::small_mla();
+  model.moe.reset();
+  model.moe_layer.assign(4, false);
+  const TrainConfig config = test::small_config();
+  Plan plan = test::tp_plan(2);
+  plan.sequence_parallel = false;
+  const TrainResult one = test::run(model, fp32_plan(), config);
+  test::expect_close(test::run(model, plan, config).gradients, one.gradients, 1e-5);
+}
 
 TEST(Routing, IsSkewedInTheseTests) {
   TrainConfig config = test::small_config();

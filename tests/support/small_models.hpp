@@ -63,4 +63,14 @@ inline Plan fp32_plan(int dp = 1, int ep = 1, int pp = 1) {
   return p;
 }
 
+// Attention ranks tp x dp (x pp), experts over ep x edp of them.
+inline Plan tp_plan(int tp, int dp = 1, int ep = 1, int pp = 1) {
+  Plan p = fp32_plan(dp, 1, pp);
+  p.attention.tp = tp;
+  p.expert.ep = ep;
+  p.expert.edp = tp * dp / ep;
+  p.sharding = dp > 1 ? Sharding::zero1 : Sharding::none;
+  return p;
+}
+
 }  // namespace pleat::test

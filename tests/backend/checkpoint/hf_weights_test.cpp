@@ -76,7 +76,7 @@ TEST(HfWeights, TheMapHasEveryWeightOfTheProgram) {
     for (const LayerInstance& instance : program.stages[0].chunks[0].instances) {
       const LayerProgram& layer = program.stages[0].program(instance);
       for (const Weight& w : layer.weights) {
-        for (const NamedPart& p : named_parts(layer, instance, w, 0)) ours[p.name] = p.elements;
+        for (const NamedPart& p : named_parts(layer, instance, w, {})) ours[p.name] = p.whole;
       }
     }
     for (const HfWeight& w : hf_weight_map(m)) mapped[w.name] = w.elements();
@@ -87,7 +87,7 @@ TEST(HfWeights, TheMapHasEveryWeightOfTheProgram) {
 TEST(HfWeights, ExportReadsBackToTheBit) {
   for (const ModelSpec& m : {moe(), mla()}) {
     const TemporaryFolder folder;
-    const auto fill = [](const std::string& name, std::span<float> out) { fill_normal(name, 5, out); };
+    const auto fill = [](const std::string& name, std::span<float> out) { fill_normal(name, 5, 0, out); };
     export_hf_weights(folder.path(), m, {.shard_bytes = 20'000}, fill);
     EXPECT_TRUE(std::filesystem::exists(folder / "model.safetensors.index.json"));
     const HfWeights weights(folder.path(), m);
@@ -201,7 +201,7 @@ TEST(HfWeights, TiedTablesAreWrittenOnce) {
   m.tied_embeddings = true;
   const TemporaryFolder folder;
   export_hf_weights(folder.path(), m, {}, [](const std::string& name, std::span<float> out) {
-    fill_normal(name, 5, out);
+    fill_normal(name, 5, 0, out);
   });
   EXPECT_EQ(WeightFolder(folder.path()).find("lm_head.weight").entry, nullptr);
   const HfWeights weights(folder.path(), m);

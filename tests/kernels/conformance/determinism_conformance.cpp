@@ -43,7 +43,7 @@ TEST_P(KernelConformance, SameBitsAtEveryAlignment) {
 
     const View u = in(random_matrix(5, 58, 7, 4)), act = out(5, 29), stats = out(5, 3);
     k().swiglu(u, in(random_matrix(1, 5, 8)), act);
-    k().ce_stats(u, in_i32({1, 2, 3, 4, 5}, 1, 5), 0, stats);
+    k().ce_stats(u, in_i32({1, 2, 3, 4, 5}, 1, 5), {0, 58}, stats);
     const View probs = out(5, 6), experts = out_i32(5, 6);
     k().router_topk(u, none(), probs, experts, {.experts = 58, .top_k = 6});
     for (const View v : {act, stats, probs, experts}) append(bits, get_i32(v));
@@ -72,7 +72,7 @@ TEST_P(KernelConformance, RowsDoNotDependOnTheirNeighbours) {
     k().sigmoid_gate(vx, vp, gated);
     const View probs = out(count, 4), experts = out_i32(count, 4), stats = out(count, 3);
     k().router_topk(vx, none(), probs, experts, router);
-    k().ce_stats(vx, in_i32(Bits(static_cast<std::size_t>(count), 7), 1, count), 0, stats);
+    k().ce_stats(vx, in_i32(Bits(static_cast<std::size_t>(count), 7), 1, count), {0, cols}, stats);
     const View by_head = out(count, cols), head_rstd = out(count, 21);
     k().head_norm(vx, in(piece(w, 0, 1, 0, 2)), in(piece(w, 0, 1, 2, 2)), by_head, head_rstd, heads,
                   1e-5);

@@ -24,10 +24,21 @@ TEST_P(KernelConformance, EmbeddingAndItsGradient) {
         }
       }
       const View vt = in_i32(some, 1, count), vx = out(count, hidden), vdw = inout(before);
-      k().embedding(vt, in(w), vx);
-      k().embedding_bwd(in(dx), vt, vdw);
+      k().embedding(vt, in(w), 0, vx);
+      k().embedding_bwd(in(dx), vt, 0, vdw);
       EXPECT_EQ(get(vx), x);
       expect_close(get(vdw), dw, "dw", 1e-6);
+      // Shards of 3 and 4 rows: their sum is the row, each has its part of the gradient.
+      Matrix sum(count, hidden);
+      for (const auto& [first, rows] : {std::pair<std::int64_t, std::int64_t>{0, 3}, {3, 4}}) {
+        const View part = out(count, hidden), dpart = inout(piece(before, first, rows, 0, hidden));
+        k().embedding(vt, in(piece(w, first, rows, 0, hidden)), first, part);
+        k().embedding_bwd(in(dx), vt, first, dpart);
+        const Matrix got = get(part);
+        for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += got.values[i];
+        expect_close(get(dpart), piece(dw, first, rows, 0, hidden), "dw of a shard", 1e-6);
+      }
+      EXPECT_EQ(sum, x);
     }
   }
 }
@@ -67,14 +78,14 @@ TEST_P(KernelConformance, CrossEntropyOverVocabularyShards) {
         for (std::size_t s = 0; s < widths.size(); offset += widths[s++]) {
           const View stats = out(rows, 3);
           k().ce_stats(in(piece(logits, 0, rows, offset, widths[s])), in_i32(labels, 1, rows),
-                       offset, stats);
+                       {offset, vocab}, stats);
           add_piece(gathered, get(stats), static_cast<std::int64_t>(s) * rows, 0);
         }
         offset = 0;
         for (std::size_t s = 0; s < widths.size(); offset += widths[s++]) {
           const View shard = inout(piece(logits, 0, rows, offset, widths[s]));
           const View total = inout(Matrix(1, 1, 1.5));
-          k().ce_loss(shard, in_i32(labels, 1, rows), offset, in(gathered), scale, total);
+          k().ce_loss(shard, in_i32(labels, 1, rows), {offset, vocab}, in(gathered), scale, total);
           EXPECT_NEAR(get(total)(0, 0), loss, 1e-5 * (1 + std::abs(loss)));
           expect_close(get(shard), piece(dlogits, 0, rows, offset, widths[s]), "dlogits");
         }
@@ -87,14 +98,39 @@ TEST_P(KernelConformance, CrossEntropyStatsLeaveForeignLabelsOut) {
   Matrix logits(2, 3);
   logits.values = {1, 3, 2, -5, -5, -5};
   const View inside = out(2, 3), outside = out(2, 3);
-  k().ce_stats(in(logits), in_i32({11, 12}, 1, 2), 10, inside);
-  k().ce_stats(in(logits), in_i32({9, 13}, 1, 2), 10, outside);
+  k().ce_stats(in(logits), in_i32({11, 12}, 1, 2), {10, 13}, inside);
+  k().ce_stats(in(logits), in_i32({9, 13}, 1, 2), {10, 20}, outside);
   const double sum = std::exp(-2.0) + 1 + std::exp(-1.0);
   Matrix want(2, 3);
   want.values = {3, sum, 3, -5, 3, -5};
   expect_close(get(inside), want, "stats", 1e-6);
   want.values = {3, sum, 0, -5, 3, 0};
   expect_close(get(outside), want, "stats", 1e-6);
+}
+
+// A vocabulary of 12 in shards that end at 13 and at 16: one column of padding, three of them.
+TEST_P(KernelConformance, CrossEntropyLeavesPaddingOut) {
+  Matrix logits(1, 3);
+  logits.values = {1, 3, 9};
+  const View stats = out(1, 3), none_left = out(1, 3);
+  k().ce_stats(in(logits), in_i32({11}, 1, 1), {10, 12}, stats);
+  k().ce_stats(in(logits), in_i32({11}, 1, 1), {13, 12}, none_left);
+  Matrix want(1, 3);
+  want.values = {3, 1 + std::exp(-2.0), 3};
+  expect_close(get(stats), want, "stats", 1e-6);
+  Matrix gathered(2, 3);
+  add_piece(gathered, get(stats), 0, 0);
+  add_piece(gathered, get(none_left), 1, 0);
+  EXPECT_EQ(gathered(1, 1), 0);
+  const double sum = 1 + std::exp(-2.0);
+  for (const std::int64_t first : {10, 13}) {
+    const View shard = inout(logits), loss = inout(Matrix(1, 1));
+    k().ce_loss(shard, in_i32({11}, 1, 1), {first, 12}, in(gathered), 0.5, loss);
+    want.values = {0, 0, 0};
+    if (first == 10) want.values = {0.5 * std::exp(-2.0) / sum, 0.5 * (1 / sum - 1), 0};
+    expect_close(get(shard), want, "dlogits", 1e-6);
+    EXPECT_NEAR(get(loss)(0, 0), 0.5 * std::log(sum), 1e-6);
+  }
 }
 
 }  // namespace
