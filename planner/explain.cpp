@@ -20,6 +20,8 @@ struct Difference {
 
 std::string milliseconds(Seconds s) { return fmt::format("{:.2f} ms", s.base() * 1e3); }
 
+double gib(std::int64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024 * 1024); }
+
 std::string name_with_numbers(const Difference& d) {
   // A residue of rounding is printed as 0.00, not -0.00.
   const auto shown = [](Seconds s) { return std::round(s.base() * 1e5) / 1e2 + 0.0; };
@@ -78,7 +80,12 @@ std::string precisions_text(const SearchConfig& config) {
 
 std::string certificate(const SearchResult& result) {
   if (result.optimal && result.best.empty()) return "proven: no plan of the space fits";
-  if (result.optimal) return "proven: no plan of the space is faster under the model";
+  if (result.optimal) {
+    const std::string memory =
+        result.most_bytes ? fmt::format(" with at most {:.2f} GiB a GPU", gib(*result.most_bytes)) : "";
+    return fmt::format("proven: no plan of the space{} {} under the model", memory,
+                       result.robust ? "has a band that ends lower" : "is faster");
+  }
   const std::string bound = fmt::format("no plan is faster than {:.2f} ms", result.bound.base() * 1e3);
   if (result.best.empty()) return "stopped before a plan was found that fits; " + bound;
   return fmt::format("stopped early: {}, {:.1f}% below the best found", bound,
@@ -103,7 +110,7 @@ std::string print_search(const SearchResult& result, const ModelSpec& model,
     const StepEstimate& e = c.estimate;
     text += fmt::format("{:>3}  {:<{}}  {:>12.2f}  {:>13.1f}  {:>5.1f}%  {:>9.2f}\n", ++place,
                         summary(c.plan), width, e.step.base() * 1e3, e.tokens_per_second_per_gpu,
-                        100 * e.mfu, static_cast<double>(e.peak_bytes()) / (1024.0 * 1024 * 1024));
+                        100 * e.mfu, gib(e.peak_bytes()));
   }
   for (std::size_t i = 1; i < result.best.size(); ++i) {
     if (i == 1) text += "\nagainst #1:\n";

@@ -40,7 +40,8 @@ class Search {
         threads_(thread_count(config.threads)),
         start_(std::chrono::steady_clock::now()),
         tree_(model, cluster, workload, profile, config),
-        usable_(static_cast<std::int64_t>(cluster.gpu.memory.base() * (1 - config.memory_margin))),
+        usable_(config.most_bytes.value_or(static_cast<std::int64_t>(
+            cluster.gpu.memory.base() * (1 - config.memory_margin)))),
         opener_(tree_, cluster, profile, usable_),
         best_(tree_) {}
 
@@ -67,6 +68,7 @@ class Search {
     }
     result_.best = best_.take();
     result_.robust = config_.robust;
+    result_.most_bytes = config_.most_bytes;
     if (!result_.best.empty()) {
       const Seconds value = value_of(result_.best.front().estimate, config_.robust);
       result_.bound = result_.optimal ? value : std::min(value, result_.bound);

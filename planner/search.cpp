@@ -27,6 +27,7 @@ class SearchOverNumerics {
                      const SearchConfig& config)
       : model_(model), cluster_(cluster), workload_(workload), profile_(profile), config_(config) {
     all_.robust = config.robust;
+    all_.most_bytes = config.most_bytes;
     all_.bound = config.not_above;
   }
 

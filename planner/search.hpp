@@ -45,6 +45,7 @@ struct SearchConfig {
   // What other searches have found: plans whose value (value_of) is above this are of no interest.
   Seconds not_above{std::numeric_limits<double>::infinity()};
   double memory_margin = 0.05;  // part of the GPU's memory kept free
+  std::optional<std::int64_t> most_bytes;  // of a GPU that a plan may need, whatever the margin
   // The number formats to choose from, at least one; of equally good plans the first one's is taken.
   // Plans that differ only in what the optimizer, attention or head use are variants of one another,
   // plans of different precision are not.
@@ -82,7 +83,8 @@ struct SearchResult {
   std::map<std::string, std::int64_t> rejected;
   // Certificate: `best` holds the best plans of the whole space; else no plan's value is below `bound`.
   bool optimal = true;
-  bool robust = false;
+  bool robust = false;                     // as asked for
+  std::optional<std::int64_t> most_bytes;  // likewise
   Seconds bound;
   double seconds = 0;
   // By how much of its value the first of `best` may be off the optimum; 0 without any.

@@ -65,6 +65,30 @@ void add_numerics(CLI::App& command, SearchOptions& o) {
   flag("--fp8-head", o.fp8_head, "The output projection in fp8");
 }
 
+void add_objective(CLI::App& command, ObjectiveOptions& o) {
+  command
+      .add_option("--objective", o.objective,
+                  "throughput: the shortest step on all GPUs; time-to-train: on as many as help; cost: "
+                  "the fewest GPU-hours; memory-headroom: the least memory within --slack")
+      ->check(CLI::IsMember({"throughput", "time-to-train", "cost", "memory-headroom"}))
+      ->capture_default_str()
+      ->group("Objective");
+  command
+      .add_option("--slack", o.slack,
+                  "How much slower than the fastest a plan with less memory may be, 0.05 for 5%")
+      ->check(in_range(0.0, 10.0))
+      ->capture_default_str()
+      ->group("Objective");
+  command
+      .add_option("--min-gpus", o.min_gpus,
+                  "The fewest GPUs that time-to-train and cost try, by halving (default: a sixteenth)")
+      ->check(in_range(1, 16'777'216))
+      ->group("Objective");
+  command
+      .add_flag("--pareto", o.pareto, "Also list step time against memory, as far as --slack goes")
+      ->group("Objective");
+}
+
 void add_limits(CLI::App& command, SearchOptions& o) {
   command
       .add_option("--time-limit", o.time_limit,
@@ -99,8 +123,10 @@ void add_plan_command(CLI::App& app, Action& action) {
                    "A recipe to price beside the winner, as \"tp=1,pp=2,vpp=8,ep=32\"; may be repeated")
       ->expected(1)
       ->take_all();
+  add_objective(*command, o->objective);
   command->add_flag("--robust", o->search.robust,
-                    "Rank by the upper end of the prediction band, not by its middle");
+                    "Rank by the upper end of the prediction band, not by its middle")
+      ->group("Objective");
   command->add_option("-o,--out", o->out_file, "Write the best plan's file");
   command->add_option("--html", o->html_file, "Write the report as a page with charts");
   command->add_flag("--json", o->json, "Print JSON");

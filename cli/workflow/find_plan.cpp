@@ -71,9 +71,11 @@ Trace winner_slots(const Target& t, const SearchResult& result) {
   return predicted_trace(program, t.cluster, t.profile, 0);
 }
 
-std::string as_json(const std::string& search, const std::vector<Recipe>& recipes,
-                    const std::vector<std::string>& assumed) {
+std::string as_json(const std::string& search, const ObjectiveResult& found,
+                    const std::vector<Recipe>& recipes, const std::vector<std::string>& assumed) {
   JsonValue document = parse_json(search, "search");
+  if (!found.sizes.is_null()) document.set("sizes", found.sizes);
+  if (!found.front.is_null()) document.set("front", found.front);
   JsonValue list = JsonValue::array();
   for (const std::string& flag : assumed) list.push_back(flag);
   return document.set("compared", recipes_json(recipes)).set("assumed", list).dump() + "\n";
@@ -92,7 +94,8 @@ void find_plan(const FindPlanOptions& o) {
   if (ranks) config.top = std::max(o.search.top, kRanked);
   catch_interrupts();
   progress(fmt::format("searching plans of {} on {} x {}", t.model.name, t.gpus, t.cluster.name));
-  SearchResult result = search(t.model, t.cluster, t.workload, t.profile, config);
+  ObjectiveResult found = search_objective(o.objective, t, config);
+  SearchResult& result = found.result;
   progress("");
   config.top = o.search.top;
   config.progress = [](const SearchProgress&) { return !interrupt_pending(); };
@@ -107,10 +110,11 @@ void find_plan(const FindPlanOptions& o) {
     result.best.resize(static_cast<std::size_t>(o.search.top));
   }
   if (!o.out_file.empty()) write_winner(o, t, result.best.front());
+  const std::string alternatives = found.text.empty() ? "" : "\n" + found.text;
   print(o.json ? as_json(search_json(result, t.model, t.cluster, t.workload, t.profile, config),
-                         recipes, t.assumed)
-               : print_search(result, t.model, t.cluster, t.workload, t.profile, config) + beside +
-                     "\n" + assumed_text(t.assumed));
+                         found, recipes, t.assumed)
+               : print_search(result, t.model, t.cluster, t.workload, t.profile, config) +
+                     alternatives + beside + "\n" + assumed_text(t.assumed));
   if (!interrupt_pending()) return;
   flush_output();
   note("interrupted");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/plan_options.hpp"
+#include "cli/workflow/objective.hpp"
 #include "cli/workflow/search_request.hpp"
 
 namespace pleat::cli {
@@ -14,6 +15,7 @@ namespace pleat::cli {
 struct FindPlanOptions {
   TargetOptions target;
   SearchOptions search;
+  ObjectiveOptions objective;
   std::vector<std::string> compare;  // "tp=1,pp=2,vpp=8,ep=32", each a recipe
   std::string out_file;              // the winner's plan file; empty: none
   std::string html_file;             // the report as a page; empty: none

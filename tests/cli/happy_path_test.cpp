@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "core/json/parse.hpp"
 #include "tests/cli/run_pleat.hpp"
 
@@ -160,6 +163,41 @@ TEST(HappyPath, PlanPlacesARecipeAmongTheBest) {
   const JsonValue& recipe = searched.find("compared")->as_array()->front();
   const double best = number(searched.find("best")->as_array()->front(), "step_s");
   EXPECT_GE(number(recipe, "step_s"), best);
+}
+
+TEST(HappyPath, PlanByObjective) {
+  const std::vector<std::string> request = std::vector<std::string>{"plan", "--json"} + kLocal;
+  const auto plan = [&](const std::vector<std::string>& flags) { return json_of(request + flags); };
+  const JsonValue fastest = plan({}).find("best")->as_array()->front();
+
+  const JsonValue lean = plan({"--objective", "memory-headroom", "--slack", "0.5"});
+  const JsonValue& leanest = lean.find("best")->as_array()->front();
+  const auto peak = [](const JsonValue& plan) { return integer(plan, "peak_bytes"); };
+  EXPECT_LE(peak(leanest), peak(fastest));
+  EXPECT_LE(number(leanest, "step_s"), 1.5 * number(fastest, "step_s"));
+  const auto& front = *lean.find("front")->as_array();
+  EXPECT_EQ(number(front.front(), "step_s"), number(fastest, "step_s"));
+  EXPECT_EQ(peak(front.back()), peak(leanest));
+
+  const JsonValue cheap = plan({"--objective", "cost", "--min-gpus", "1"});
+  double fewest = std::numeric_limits<double>::infinity();
+  for (const JsonValue& size : *cheap.find("sizes")->as_array()) {
+    if (size.find("problem") == nullptr) {
+      fewest = std::min(fewest, number(size, "gpu_hours_per_1t_tokens"));
+    }
+  }
+  const double tokens = 64 * 8;  // of a step
+  const double hours = 1e12 / tokens * number(cheap.find("best")->as_array()->front(), "step_s") / 3600;
+  EXPECT_NEAR(hours * static_cast<double>(integer(cheap, "gpus")), fewest, 1e-6 * fewest);
+}
+
+TEST(HappyPath, NumbersFormatsAreAChoice) {
+  const JsonValue json = json_of({"plan", "--json", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "16",
+                                  "--seq-len", "4096", "--global-batch", "64", "--precision", "bf16,fp8", "--top", "1",
+                                  "--main-grads-dtype", "fp32,bf16", "--exp-avg-dtype", "bf16"});
+  EXPECT_EQ(*json.find("precision")->as_string(), "bf16 or fp8");
+  const JsonValue& plan = *json.find("best")->as_array()->front().find("plan");
+  EXPECT_EQ(*plan.find("precision")->as_string(), "fp8");
 }
 
 TEST(HappyPath, PinsAreKept) {

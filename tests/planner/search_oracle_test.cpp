@@ -6,38 +6,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
-#include <tuple>
 
 #include "planner/bounds.hpp"
 #include "planner/explain.hpp"
 #include "planner/memory_tree.hpp"
-#include "tests/planner/random_case.hpp"
+#include "tests/planner/priced_space.hpp"
 
 namespace pleat {
 namespace {
 
 using test::CaseMaker;
+using test::admitted;
+using test::price_all;
+using test::Priced;
 using test::RandomCase;
-
-struct Priced {
-  std::size_t numerics = 0;
-  SpacePlan at;
-  StepEstimate estimate;
-};
-
-std::vector<Priced> price_all(const RandomCase& c) {
-  const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
-  std::vector<Priced> all;
-  for (std::size_t n = 0; n < c.config.numerics.size(); ++n) {
-    SearchConfig one = c.config;
-    one.numerics = {c.config.numerics[n]};
-    for (const SpacePlan& p : enumerate_plans(c.model, c.cluster, c.workload, one)) {
-      all.push_back({n, p, estimator(p.plan)});
-    }
-  }
-  return all;
-}
 
 // A precision, a mesh but for its layout, and a memory choice: what listed plans differ in.
 struct Fold {
@@ -73,31 +55,6 @@ std::size_t memory_of(const Plan& p, const std::vector<MemoryChoice>& choices) {
   return 0;
 }
 
-// Plans that fit, and give up nothing that the same setting fits without.
-std::vector<const Priced*> admitted(const RandomCase& c, const std::vector<Priced>& all,
-                                    std::size_t numerics) {
-  const double usable = c.cluster.gpu.memory.base() * (1 - c.config.memory_margin);
-  const MemoryTree tree(memory_choices(c.model, c.config));
-  std::vector<const Priced*> result;
-  std::set<std::tuple<std::size_t, std::size_t, std::size_t>> without;  // needed no more
-  for (const Priced& p : all) {  // in the order of choices: those above come first
-    if (p.numerics != numerics) continue;
-    const auto [mesh, setting, memory, plan] = p.at;
-    const bool fits = static_cast<double>(p.estimate.peak_bytes()) <= usable;
-    const bool needed = !without.contains({mesh, setting, memory});
-    if (fits && needed) result.push_back(&p);
-    if (!fits && needed) continue;
-    const auto skip = [&](const auto& self, std::size_t m) -> void {
-      for (const std::int16_t below : tree.below(static_cast<int>(m))) {
-        without.insert({mesh, setting, static_cast<std::size_t>(below)});
-        self(self, static_cast<std::size_t>(below));
-      }
-    };
-    skip(skip, memory);
-  }
-  return result;
-}
-
 // The best plan of each fold.
 std::vector<Listed> best_of_folds(const std::vector<Listed>& plans) {
   std::vector<Listed> folds;
@@ -113,10 +70,12 @@ std::vector<Listed> best_of_folds(const std::vector<Listed>& plans) {
 // numerics and are no better; best first.
 std::vector<Listed> best_folds(const RandomCase& c, const std::vector<Priced>& all) {
   const MemoryTree tree(memory_choices(c.model, c.config));
+  const auto usable =
+      static_cast<std::int64_t>(c.cluster.gpu.memory.base() * (1 - c.config.memory_margin));
   std::vector<Listed> best;
   for (std::size_t n = 0; n < c.config.numerics.size(); ++n) {
     std::vector<Listed> plans;
-    for (const Priced* p : admitted(c, all, n)) {
+    for (const Priced* p : admitted(c, all, n, usable)) {
       plans.push_back({fold_of(p->at.plan, p->at.memory), value_of(p->estimate, c.config.robust)});
     }
     const std::vector<Listed> folds = best_of_folds(plans);

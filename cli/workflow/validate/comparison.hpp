@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/workflow/validate/predict_run.hpp"
+#include "cli/workflow/validate/recipe_places.hpp"
 #include "cli/workflow/validate/statistics.hpp"
 
 namespace pleat::cli {
@@ -80,6 +81,7 @@ struct Summary {
   NoiseFloor noise;
   Choosing choosing;  // Pleat's, over every row that says its group
   std::vector<PeerTable> peers;  // a table for each set of peers; empty without any
+  std::vector<RecipePlace> recipes;  // if asked for
 };
 [[nodiscard]] Summary summarise_runs(const std::vector<ComparedRun>&);
 

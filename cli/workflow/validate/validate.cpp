@@ -70,6 +70,11 @@ std::string notes_beside(const std::string& out_file) {
   return fs::exists(notes, none) ? read_text_file(notes.string()) : std::string();
 }
 
+std::vector<ComparedRun> of_tier(const std::string& tier, std::vector<ComparedRun> rows) {
+  std::erase_if(rows, [&](const ComparedRun& row) { return row.run.tier != tier; });
+  return rows;
+}
+
 }  // namespace
 
 void validate(const ValidateOptions& o) {
@@ -81,7 +86,8 @@ void validate(const ValidateOptions& o) {
   keep_tiers(o.tiers, runs);
   RunCatalog catalog(profile_files(o));
   const std::vector<ComparedRun> rows = compare_runs(runs, catalog, o.threads);
-  const Summary s = summarise_runs(rows);
+  Summary s = summarise_runs(rows);
+  if (o.recipes) s.recipes = place_recipes(of_tier("A", rows), catalog, o.threads);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   note(fmt::format("{} rows in {:.2f} s", rows.size(), took.count()));
   if (!o.html_file.empty()) write_page(o.html_file, validation_page(rows, s));

@@ -104,6 +104,22 @@ JsonValue peers_json(const Summary& s) {
   return list;
 }
 
+JsonValue recipes_json(const Summary& s) {
+  JsonValue list = JsonValue::array();
+  for (const RecipePlace& p : s.recipes) {
+    JsonValue one = JsonValue::object();
+    one.set("id", p.id).set("recipe", summary(p.recipe)).set("recipe_s", p.step.base()).set("fits", p.fits);
+    if (p.best) {
+      one.set("best", summary(*p.best))
+          .set("best_s", p.best_step.base())
+          .set("place", p.place)
+          .set("differences", p.differences);
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 JsonValue summary_json(const Summary& s) {
   JsonValue by = JsonValue::object();
   for (const SummaryTable& table : s.tables) {
@@ -134,6 +150,7 @@ JsonValue summary_json(const Summary& s) {
                            .set("mean_regret", s.choosing.mean_regret)
                            .set("concordance", s.choosing.concordance))
       .set("peers", peers_json(s));
+  if (!s.recipes.empty()) out.set("recipes", recipes_json(s));
   return out;
 }
 

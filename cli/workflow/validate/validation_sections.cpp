@@ -173,6 +173,7 @@ std::vector<Section> summary_sections(const std::vector<ComparedRun>& rows, cons
   Section published = headlines(rows);
   if (!published.table.rows.empty()) sections.push_back(std::move(published));
   if (!s.reasons.empty()) sections.push_back(missed(s));
+  if (!s.recipes.empty()) sections.push_back(recipe_section(s.recipes));
   return sections;
 }
 

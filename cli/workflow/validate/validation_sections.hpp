@@ -20,6 +20,8 @@ struct Section {
 // Summaries first, then headlines, then what was missed.
 [[nodiscard]] std::vector<Section> summary_sections(const std::vector<ComparedRun>&,
                                                     const Summary&);
+// Where hand-tuned recipes stand among the plans of a search.
+[[nodiscard]] Section recipe_section(const std::vector<RecipePlace>&);
 // One section a tier: every row with its measured and predicted time and the biggest terms.
 [[nodiscard]] std::vector<Section> row_sections(const std::vector<ComparedRun>&);
 

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/workflow/objective.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/report/tables.hpp"
+#include "planner/front.hpp"
+#include "planner/sizes_search.hpp"
+
+namespace pleat::cli {
+namespace {
+
+constexpr double kTokens = 1e12;  // what GPU-hours and days are given for
+
+// To train kTokens without failures and checkpoints.
+double hours(const StepEstimate& e, const WorkloadSpec& w) {
+  const double tokens = static_cast<double>(w.global_batch) * static_cast<double>(w.seq_len);
+  return kTokens / tokens * e.step.base() / 3600;
+}
+
+std::string milliseconds(Seconds s) { return fmt::format("{:.2f}", s.base() * 1e3); }
+
+std::string sizes_text(const std::vector<SizeResult>& sizes, const WorkloadSpec& w) {
+  Table table{{{"GPUs"},
+               {"step ms"},
+               {"tokens/s/GPU"},
+               {"days/1T tokens"},
+               {"GPU-hours/1T tokens"},
+               {"plan", Align::left}},
+              {}};
+  for (const SizeResult& s : sizes) {
+    if (s.result.best.empty()) {
+      table.rows.push_back({std::to_string(s.gpus), "-", "-", "-", "-", s.problem});
+      continue;
+    }
+    const Candidate& best = s.result.best.front();
+    const double h = hours(best.estimate, w);
+    table.rows.push_back({std::to_string(s.gpus), milliseconds(best.estimate.step),
+                          fmt::format("{:.1f}", best.estimate.tokens_per_second_per_gpu),
+                          fmt::format("{:.1f}", h / 24), fmt::format("{:.0f}", h * s.gpus),
+                          summary(best.plan)});
+  }
+  return "by size (without failures and checkpoints, which `pleat capacity` counts):\n" +
+         to_text(table);
+}
+
+JsonValue sizes_json(const std::vector<SizeResult>& sizes, const WorkloadSpec& w) {
+  JsonValue list = JsonValue::array();
+  for (const SizeResult& s : sizes) {
+    JsonValue one = JsonValue::object();
+    one.set("gpus", s.gpus);
+    if (s.result.best.empty()) {
+      one.set("problem", s.problem);
+    } else {
+      const Candidate& best = s.result.best.front();
+      one.set("plan", summary(best.plan))
+          .set("step_s", best.estimate.step.base())
+          .set("gpu_hours_per_1t_tokens", hours(best.estimate, w) * s.gpus);
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+std::string front_text(const Front& front, double slack) {
+  Table table{{{"step ms"}, {"slower"}, {"peak GiB"}, {"plan", Align::left}}, {}};
+  for (const Candidate& c : front.plans) {
+    const double slower = c.estimate.step / front.plans.front().estimate.step - 1;
+    table.rows.push_back({milliseconds(c.estimate.step), fmt::format("{:.1f}%", 100 * slower),
+                          fmt::format("{:.2f}", static_cast<double>(c.estimate.peak_bytes()) /
+                                                    (1024.0 * 1024 * 1024)),
+                          summary(c.plan)});
+  }
+  return fmt::format("step time against memory, up to {:g}% slower{}:\n", 100 * slack,
+                     front.optimal ? "" : " (cut short)") +
+         to_text(table);
+}
+
+JsonValue front_json(const Front& front) {
+  JsonValue list = JsonValue::array();
+  for (const Candidate& c : front.plans) {
+    list.push_back(JsonValue::object()
+                       .set("plan", summary(c.plan))
+                       .set("step_s", c.estimate.step.base())
+                       .set("peak_bytes", c.estimate.peak_bytes()));
+  }
+  return list;
+}
+
+void choose_size(const ObjectiveOptions& o, Target& t, SearchConfig& config, ObjectiveResult& r) {
+  const int smallest = o.min_gpus > 0 ? o.min_gpus : config.gpus / 16;
+  std::vector<SizeResult> sizes =
+      search_sizes(t.model, t.cluster, t.workload, t.profile, config, smallest);
+  const SizeResult* best = o.objective == "cost" ? cheapest_size(sizes, config.robust)
+                                                 : fastest_size(sizes, config.robust);
+  r.text = sizes_text(sizes, t.workload);
+  r.sizes = sizes_json(sizes, t.workload);
+  if (best == nullptr) best = &sizes.front();
+  t.gpus = config.gpus = best->gpus;
+  r.result = best->result;
+}
+
+}  // namespace
+
+ObjectiveResult search_objective(const ObjectiveOptions& o, Target& t, SearchConfig& config) {
+  ObjectiveResult r;
+  const bool sized = o.objective == "cost" || o.objective == "time-to-train";
+  if (sized) choose_size(o, t, config, r);
+  const bool headroom = o.objective == "memory-headroom";
+  if (headroom || o.pareto) {
+    const Front front = pareto_front(t.model, t.cluster, t.workload, t.profile, config, o.slack);
+    if (!front.plans.empty()) {
+      r.text += (r.text.empty() ? "" : "\n") + front_text(front, o.slack);
+      r.front = front_json(front);
+      if (headroom) config.most_bytes = front.plans.back().estimate.peak_bytes();
+    }
+  }
+  if (!sized) r.result = search(t.model, t.cluster, t.workload, t.profile, config);
+  return r;
+}
+
+}  // namespace pleat::cli

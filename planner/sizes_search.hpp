@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The best plans of jobs that may leave GPUs unused.
+#pragma once
+
+#include <string>
+
+#include "planner/search.hpp"
+
+namespace pleat {
+
+struct SizeResult {
+  int gpus = 1;
+  SearchResult result;  // empty with a problem
+  std::string problem;  // why there is no plan
+};
+
+// `config.gpus`, half of it, a quarter … down to `smallest`, largest first; one search each.
+// A limit that is passed ends it: limits hold for all together. ConfigError as search for the first size.
+[[nodiscard]] std::vector<SizeResult> search_sizes(const ModelSpec&, const ClusterSpec&,
+                                                   const WorkloadSpec&, const Profile&,
+                                                   SearchConfig, int smallest);
+
+// GPU-seconds of a step.
+[[nodiscard]] double gpu_seconds(const SizeResult&, bool robust);
+
+// The size with the shortest step, or with the fewest GPU-seconds; nothing if no size has a plan. Of equal
+// ones the smaller.
+[[nodiscard]] const SizeResult* fastest_size(const std::vector<SizeResult>&, bool robust);
+[[nodiscard]] const SizeResult* cheapest_size(const std::vector<SizeResult>&, bool robust);
+
+}  // namespace pleat

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Step time against memory, and jobs that leave GPUs unused, against estimates of every plan.
+#include "planner/front.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "planner/sizes_search.hpp"
+#include "tests/planner/priced_space.hpp"
+
+namespace pleat {
+namespace {
+
+using test::CaseMaker;
+using test::Priced;
+using test::RandomCase;
+
+double least_value(const RandomCase& c, const std::vector<Priced>& all, std::int64_t most_bytes) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t n = 0; n < c.config.numerics.size(); ++n) {
+    for (const Priced* p : admitted(c, all, n, most_bytes)) {
+      least = std::min(least, value_of(p->estimate, c.config.robust).base());
+    }
+  }
+  return least;
+}
+
+TEST(Front, EachPlanIsTheBestWithItsMemoryAndNoneIsMissing) {
+  constexpr double kSlack = 0.5;
+  CaseMaker maker(11);
+  std::size_t longest = 0;
+  for (int i = 0; i < 40; ++i) {
+    RandomCase c = maker.make(800);
+    const std::vector<Priced> all = price_all(c);
+    std::int64_t biggest = 0;
+    for (const Priced& p : all) biggest = std::max(biggest, p.estimate.peak_bytes());
+    c.cluster.gpu.memory = Bytes(static_cast<double>(biggest) / (1 - c.config.memory_margin) + 16);
+    SCOPED_TRACE(i);
+    const Front front = pareto_front(c.model, c.cluster, c.workload, c.profile, c.config, kSlack);
+    ASSERT_FALSE(front.plans.empty());
+    EXPECT_TRUE(front.optimal);
+    const auto step_down =
+        static_cast<std::int64_t>(kFrontResolution * c.cluster.gpu.memory.base());
+    std::int64_t limit = biggest;
+    Seconds before;
+    for (const Candidate& p : front.plans) {
+      const Seconds value = value_of(p.estimate, c.config.robust);
+      EXPECT_EQ(value.base(), least_value(c, all, limit));
+      EXPECT_LT(before.base(), value.base());
+      before = value;
+      limit = p.estimate.peak_bytes() - std::max<std::int64_t>(1, step_down);
+    }
+    const double first = value_of(front.plans.front().estimate, c.config.robust).base();
+    EXPECT_GT(least_value(c, all, limit), first * (1 + kSlack));
+    longest = std::max(longest, front.plans.size());
+  }
+  EXPECT_GE(longest, 3u);
+}
+
+TEST(Front, NothingFits) {
+  CaseMaker maker(1);
+  RandomCase c = maker.make(300);
+  c.cluster.gpu.memory = Bytes(1e6);
+  EXPECT_TRUE(pareto_front(c.model, c.cluster, c.workload, c.profile, c.config, 0.1).plans.empty());
+}
+
+TEST(SizesSearch, HalvesDownToTheSmallest) {
+  SearchConfig config = test::small_config(16);
+  const auto run = [&](int smallest) {
+    return search_sizes(test::small_model(), test::small_cluster(), test::small_workload(),
+                        test::small_profile(), config, smallest);
+  };
+  std::vector<int> sizes;
+  for (const SizeResult& s : run(2)) sizes.push_back(s.gpus);
+  EXPECT_EQ(sizes, (std::vector<int>{16, 8, 4, 2}));
+  const std::vector<SizeResult> all = run(1);
+  for (const SizeResult& s : all) {
+    config.gpus = s.gpus;
+    const SearchResult alone = search(test::small_model(), test::small_cluster(),
+                                      test::small_workload(), test::small_profile(), config);
+    ASSERT_EQ(s.result.best.empty(), alone.best.empty());
+    if (alone.best.empty()) continue;
+    EXPECT_EQ(s.result.best.front().plan, alone.best.front().plan);
+    const double own = gpu_seconds(s, false);
+    EXPECT_LE(gpu_seconds(*cheapest_size(all, false), false), own);
+    EXPECT_LE(fastest_size(all, false)->result.best.front().estimate.step,
+              s.result.best.front().estimate.step);
+  }
+  config.gpus = 12;
+  config.max_evaluations = 1;  // a limit ends it
+  EXPECT_EQ(run(1).size(), 1u);
+}
+
+}  // namespace
+}  // namespace pleat
