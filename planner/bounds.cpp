@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/program/compile_stage.hpp"
 #include "core/program/pipeline_order.hpp"
+#include "planner/pipeline_bound.hpp"
 #include "simulator/stage_memory.hpp"
 #include "simulator/summarise_step.hpp"
 
@@ -52,19 +54,17 @@ double state_bytes(const Plan& plan, Sharding sharding, double elements, int sha
   return elements * (weight + gradient + optimizer);
 }
 
-// Chunks of the first `slots` passes of a stage, by chunk (the order of
-// core/program/pipeline_order.cpp); empty where groups of microbatches are not full.
-std::vector<std::int64_t> first_chunks(const Schedule& s, int slots) {
-  std::vector<std::int64_t> count(static_cast<std::size_t>(s.vpp));
-  const int group = s.vpp == 1 ? 1 : s.group > 0 ? s.group : s.pp;
-  if (s.microbatches % group != 0) return {};
-  for (int k = 0; k < slots; ++k) ++count[static_cast<std::size_t>(k / group % s.vpp)];
-  return count;
-}
-
 // Forward passes of a stage up to its first backward one.
 int forward_first(const Schedule& s, Stage stage) {
   return std::min(warmup_slots(s, stage) + 1, s.microbatches * s.vpp);
+}
+
+// The plan of a family without overlap but of tensor-parallel exchanges.
+Plan in_order(Plan plan) {
+  const bool tensor_parallel = plan.overlap.tensor_parallel;
+  plan.overlap = {};
+  plan.overlap.tensor_parallel = tensor_parallel;
+  return plan;
 }
 
 // Clocks bounds are worked out for: so many steps of kClockSteps apart.
@@ -73,10 +73,12 @@ constexpr int kClockGrid = 8;
 }  // namespace
 
 BoundTable::BoundTable(const Estimator& estimator, const ModelSpec& model,
-                       const WorkloadSpec& workload, const Profile& profile, Runtime runtime)
+                       const WorkloadSpec& workload, const ClusterSpec& cluster,
+                       const Profile& profile, Runtime runtime)
     : estimator_(estimator),
       model_(model),
       workload_(workload),
+      cluster_(cluster),
       profile_(profile),
       runtime_(runtime),
       counted_(model) {}
@@ -86,14 +88,18 @@ const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts) {
     auto shape = std::make_unique<Shape>();
     for (const StageComposition& stage : *parts.stages) {
       auto& chunks = shape->counts.emplace_back();
+      bool whole = true;
       for (const auto& chunk : stage.chunks) {
         auto& counts = chunks.emplace_back(counted_.variants().size());
         for (const PlacedLayer& placed : chunk) {
           const int layer =
               counted_.index_of(stage.variants[static_cast<std::size_t>(placed.variant)]);
           if (layer >= 0) ++counts[static_cast<std::size_t>(layer)];
+          const auto index = static_cast<std::size_t>(layer);
+          whole = whole && layer >= 0 && counted_.stand_in(index) == index;
         }
       }
+      shape->whole.push_back(whole);
     }
     return shape;
   });
@@ -134,42 +140,101 @@ int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers
   return std::min(kClockSteps, (clock + kClockGrid - 1) / kClockGrid * kClockGrid);
 }
 
-Seconds BoundTable::step(const Plan& plan, const Shape& shape, const Layers& layers,
-                         const CudaGraph* host, Seconds LayerBound::*part) const {
-  std::vector<Seconds> time;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    time.push_back(layers[i].*part);
-    if (host != nullptr) time.back() += host_time(counted_.variants()[i], *host, profile_);
-  }
-  const auto microbatches = static_cast<double>(plan.microbatches(workload_.global_batch));
-  const Schedule schedule = schedule_of(plan, workload_);
-  const bool pairs = schedule.paired && (schedule.vpp > 1 || schedule.pp == 1);
-  Seconds longest, way;  // way: chunk 0 of the stages before, both passes
-  for (std::size_t s = 0; s < shape.counts.size(); ++s) {
-    const auto& stage = shape.counts[s];
-    Seconds work, first, alone;
-    std::vector<std::int64_t> unpaired;
-    if (pairs) {
-      const Stage id{static_cast<int>(s)};
-      unpaired = first_chunks(schedule, warmup_slots(schedule, id));
-    }
-    for (std::size_t c = 0; c < stage.size(); ++c) {
-      Seconds chunk;
-      for (std::size_t i = 0; i < time.size(); ++i) chunk += time[i] * stage[c][i];
-      work += chunk;
-      if (c == 0) first = chunk;
-      if (unpaired.empty()) continue;
-      // The last backward passes are of the chunks from the other end.
-      const auto ahead = static_cast<double>(unpaired[c]);
-      const auto behind = static_cast<double>(unpaired[stage.size() - 1 - c]);
-      for (std::size_t i = 0; i < layers.size(); ++i) {
-        alone += (layers[i].alone[0] * ahead + layers[i].alone[1] * behind) * stage[c][i];
+// Multi-token prediction has beside its decoder layer a product [2h, h] and norms.
+StageWeights BoundTable::weights_of(const std::vector<std::vector<int>>& stage, bool whole,
+                                    const Layers& layers) const {
+  StageWeights sum{.weights = {}, .more = whole ? 0 : 4 * model_.hidden * model_.hidden};
+  std::int64_t tables = 0;
+  for (const auto& chunk : stage) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      if (chunk[i] == 0) continue;
+      const LayerWeights& w = layers[i].weights;
+      for (std::size_t b = 0; b < w.of.size(); ++b) {
+        sum.weights.of[b] += chunk[i] * w.of[b];
+        sum.weights.replicated[b] += chunk[i] * w.replicated[b];
       }
+      if (w.table == 0) continue;
+      sum.weights.table = w.table;
+      tables += chunk[i];
     }
-    longest = std::max(longest, microbatches * work + alone + way);
-    way += first;
   }
-  return longest + profile_.step_overhead;
+  if (runtime_ == Runtime::megatron && tables > 1) {  // they share one
+    sum.weights.of[0] -= (tables - 1) * sum.weights.table;
+  }
+  return sum;
+}
+
+const StepTail& BoundTable::tail_of(const Plan& plan, const PlanParts& parts, const Shape& shape,
+                                    const Layers& layers) {
+  const OptimizerPlan& o = plan.optimizer;
+  const auto type = [](auto word) { return static_cast<std::int32_t>(word); };
+  const auto bits = [](double share) { return static_cast<std::int32_t>(share * (1 << 30)); };
+  const NumberKey<24> key{{parts.layout, plan.attention.tp, plan.attention.cp, plan.attention.dp,
+                           plan.expert.etp, plan.expert.ep, type(plan.sharding),
+                           type(plan.precision), plan.fp8_params ? 1 : 0, type(o.kind),
+                           type(o.main_grads),
+                           type(o.main_params), type(o.exp_avg), type(o.exp_avg_sq),
+                           o.grad_reduce ? type(*o.grad_reduce) : -1, bits(o.state_offload),
+                           bits(o.cpu_offload), o.cpu_offload_overlapped ? 1 : 0,
+                           plan.optimizer_instances, plan.fsdp_group}};
+  return tails_.get(key, [&] {
+    std::vector<StageWeights> weights;
+    for (std::size_t s = 0; s < shape.counts.size(); ++s) {
+      weights.push_back(weights_of(shape.counts[s], shape.whole[s], layers));
+    }
+    return std::make_unique<StepTail>(
+        step_tail(weights, model_, plan, runtime_, cluster_, profile_));
+  });
+}
+
+Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources& from) {
+  const Shape& shape = from.shape;
+  const Layers& layers = from.layers;
+  std::vector<ChunkBound> times;  // of one layer each
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const LayerBound& layer = layers[i];
+    const Seconds host = from.host == nullptr
+                             ? Seconds(0)
+                             : host_time(counted_.variants()[i], *from.host, profile_);
+    ChunkBound& time = times.emplace_back();
+    for (std::size_t p = 0; p < 2; ++p) {
+      time.pass[p] = (from.exchanges ? layer.exchanges[p] : layer.time[p]) +
+                     host * (p == 0 ? 1.0 / 3 : 2.0 / 3);
+      if (!from.exchanges) time.alone[p] = layer.alone[p];
+    }
+  }
+  std::vector<ChunkBound> chunks;
+  std::vector<std::optional<StagePasses>> passes;
+  Seconds transfer;
+  for (std::size_t s = 0; s < shape.counts.size(); ++s) {
+    StagePasses all;
+    for (const auto& counts : shape.counts[s]) {
+      ChunkBound& chunk = chunks.emplace_back();
+      for (std::size_t i = 0; i < layers.size(); ++i) {
+        if (counts[i] == 0) continue;
+        transfer = std::max(transfer, layers[i].send);
+        for (std::size_t p = 0; p < 2; ++p) {
+          chunk.pass[p] += times[i].pass[p] * counts[i];
+          chunk.alone[p] += times[i].alone[p] * counts[i];
+        }
+      }
+      for (std::size_t p = 0; p < 2; ++p) all.pass[p] += chunk.pass[p] + chunk.alone[p];
+    }
+    if (!from.passes) continue;
+    // At the lowest clock everything takes no longer than so much more.
+    const double slower = 1 / duty_clock(profile_.sustained_clock, 1.0);
+    for (Seconds& pass : all.pass) pass *= slower;
+    passes.push_back(shape.whole[s] ? std::optional(all) : std::nullopt);
+  }
+  // A tensor that is sent in shares and gathered is cheaper than in one piece.
+  if (plan.attention.tp > 1 && !plan.sequence_parallel) transfer = Seconds(0);
+  const std::int64_t microbatches = plan.microbatches(workload_.global_batch);
+  const std::vector<Seconds> finish =
+      earliest_finish(schedule_of(plan, workload_), chunks, transfer);
+  const Seconds pipeline = *std::ranges::max_element(finish);
+  return step_end(tail_of(plan, parts, shape, layers), plan, runtime_, profile_, microbatches,
+                  finish, passes) +
+         pipeline * workload_.straggler_slowdown + profile_.step_overhead;
 }
 
 std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& shape,
@@ -179,22 +244,25 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
   double most = 0;
   for (std::size_t s = 0; s < shape.counts.size(); ++s) {
     const auto& stage = shape.counts[s];
-    double weights[2] = {0, 0}, saved = 0;
+    double saved = 0;
     const std::vector<std::int64_t> held =
         with_saved ? first_chunks(schedule, forward_first(schedule, Stage{static_cast<int>(s)}))
                    : std::vector<std::int64_t>{};
-    for (std::size_t c = 0; c < stage.size(); ++c) {
+    for (std::size_t c = 0; c < held.size(); ++c) {
       double chunk = 0;
       for (std::size_t i = 0; i < layers.size(); ++i) {
-        const double count = stage[c][i];
-        for (int b = 0; b < 2; ++b) weights[b] += count * static_cast<double>(layers[i].weights[b]);
-        chunk += count * static_cast<double>(layers[i].saved);
+        chunk += stage[c][i] * static_cast<double>(layers[i].saved);
       }
-      if (!held.empty()) saved += static_cast<double>(held[c]) * chunk;
+      saved += static_cast<double>(held[c]) * chunk;
     }
+    const LayerWeights weights = weights_of(stage, true, layers).weights;
+    const auto elements = [&](std::size_t bucket) {
+      return static_cast<double>(weights.of[bucket] + weights.of[bucket + 2]);
+    };
     most = std::max(
-        most, std::max(0.0, saved) + state_bytes(plan, sharding, weights[0], plan.attention.dp * plan.attention.cp) +
-                  state_bytes(plan, sharding, weights[1], plan.expert.edp));
+        most, std::max(0.0, saved) +
+                  state_bytes(plan, sharding, elements(0), plan.attention.dp * plan.attention.cp) +
+                  state_bytes(plan, sharding, elements(1), plan.expert.edp));
   }
   return static_cast<std::int64_t>(most);
 }
@@ -205,27 +273,46 @@ std::int64_t BoundTable::outside(const Plan& plan) const {
 
 PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
   const PlanParts parts = estimator_.parts(plan);
-  const Shape& shape = shape_of(parts);
   const Layers& layers = layers_of(parts, plan, BoundScope::setting);
-  PlanBounds result{step(plan, shape, layers, nullptr),
-                    peak(plan, plan.sharding, shape, layers, true) + outside(plan)};
-  const double limit = cutoff.base();
-  if (profile_.sustained_clock.duty_slope <= 0 || std::isinf(limit) || result.step > cutoff) {
-    return result;
-  }
-  const int clock = highest_clock(plan, shape, layers, cutoff);
-  if (clock >= kClockSteps) return result;
-  const Layers& slower = layers_of(parts, plan, BoundScope::setting, clock);
-  const Seconds excluded(std::nextafter(limit, 2 * limit));
-  result.step = std::max(result.step, std::min(excluded, step(plan, shape, slower, nullptr)));
-  return result;
+  return {own_step(plan, plan, cutoff, true),
+          peak(plan, plan.sharding, shape_of(parts), layers, true) + outside(plan)};
 }
 
-PlanBounds BoundTable::mesh(const Plan& plan, Sharding least) {
+Seconds BoundTable::by_reference(const Plan& reference, const Plan& plan, Seconds cutoff) {
+  return own_step(reference, plan, cutoff, false);
+}
+
+Seconds BoundTable::own_step(const Plan& of_layers, const Plan& plan, Seconds cutoff, bool passes) {
+  const PlanParts parts = estimator_.parts(of_layers);
+  const Shape& shape = shape_of(parts);
+  const Layers& layers = layers_of(parts, of_layers, BoundScope::setting);
+  const Seconds bound = step(plan, parts, {.shape = shape, .layers = layers, .passes = passes});
+  const double limit = cutoff.base();
+  if (profile_.sustained_clock.duty_slope <= 0 || std::isinf(limit) || bound > cutoff) return bound;
+  const int clock = highest_clock(plan, shape, layers, cutoff);
+  if (clock >= kClockSteps) return bound;
+  const Layers& slower = layers_of(parts, of_layers, BoundScope::setting, clock);
+  const Seconds excluded(std::nextafter(limit, 2 * limit));
+  return std::max(bound, std::min(excluded, step(plan, parts, {.shape = shape, .layers = slower,
+                                                               .passes = passes})));
+}
+
+PlanBounds BoundTable::mesh(const Plan& plan, const Shardings& shardings) {
   const PlanParts parts = estimator_.parts(plan);
   const Shape& shape = shape_of(parts);
   const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
-  return {step(plan, shape, layers, nullptr), peak(plan, least, shape, layers, false)};
+  return {least_step(plan, shardings, parts, {.shape = shape, .layers = layers}),
+          peak(plan, shardings.back(), shape, layers, false)};
+}
+
+Seconds BoundTable::least_step(Plan plan, const Shardings& shardings, const PlanParts& parts,
+                               const Sources& from) {
+  Seconds least(std::numeric_limits<double>::infinity());
+  for (const Sharding sharding : shardings) {
+    plan.sharding = sharding;
+    least = std::min(least, step(plan, parts, from));
+  }
+  return least;
 }
 
 std::int64_t BoundTable::least_peak(const Plan& plan, Sharding least) {
@@ -233,22 +320,29 @@ std::int64_t BoundTable::least_peak(const Plan& plan, Sharding least) {
   return peak(plan, least, shape_of(parts), layers_of(parts, plan, BoundScope::family), true);
 }
 
-Seconds BoundTable::graph(const Plan& plan, CudaGraph graph) {
+Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const Shardings& shardings) {
   const PlanParts parts = estimator_.parts(plan);
-  return step(plan, shape_of(parts), layers_of(parts, plan, BoundScope::mesh), &graph);
+  const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
+  return least_step(plan, shardings, parts,
+                    {.shape = shape_of(parts), .layers = layers, .host = &graph});
 }
 
-PlanBounds BoundTable::family(Plan plan) {
-  const bool tensor_parallel = plan.overlap.tensor_parallel;
-  plan.overlap = {};
-  plan.overlap.tensor_parallel = tensor_parallel;
-  const PlanParts parts = estimator_.parts(plan);
+PlanBounds BoundTable::family(const Plan& plan) {
+  const PlanParts parts = estimator_.parts(in_order(plan));
+  const Layers& layers = layers_of(parts, in_order(plan), BoundScope::family);
+  return {family_by_reference(plan, plan),
+          peak(plan, plan.sharding, shape_of(parts), layers, true) + outside(plan)};
+}
+
+Seconds BoundTable::family_by_reference(const Plan& reference, const Plan& plan) {
+  const Plan ordered = in_order(reference);
+  const PlanParts parts = estimator_.parts(ordered);
   const Shape& shape = shape_of(parts);
-  const Layers& layers = layers_of(parts, plan, BoundScope::family);
-  const Seconds exchanges =
-      step(plan, shape, layers, &plan.cuda_graph, &LayerBound::exchanges);
-  return {std::max(step(plan, shape, layers, &plan.cuda_graph), exchanges),
-          peak(plan, plan.sharding, shape, layers, true) + outside(plan)};
+  const Layers& layers = layers_of(parts, ordered, BoundScope::family);
+  const CudaGraph* host = &reference.cuda_graph;
+  return std::max(
+      step(plan, parts, {.shape = shape, .layers = layers, .host = host}),
+      step(plan, parts, {.shape = shape, .layers = layers, .host = host, .exchanges = true}));
 }
 
 }  // namespace pleat

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Admissible bounds: no estimate of the plan can be faster or smaller. Both come from the prices of
-// its layers; what they leave out (transfers between stages, gradient reduction, optimizer) only
-// adds.
+// its layers and of the operations of the step; what they leave out only adds.
 #pragma once
 
 #include "planner/layer_bounds.hpp"
 #include "planner/search.hpp"
+#include "planner/step_tail.hpp"
 #include "simulator/estimator.hpp"
 #include "simulator/known.hpp"
 #include "simulator/plan_key.hpp"
@@ -18,36 +18,41 @@ struct PlanBounds {
   std::int64_t peak_bytes = 0;  // of the largest stage
 };
 
-// time: stage s cannot start before the forward passes of chunk 0 on the stages before it, then has
-// all its own work to do, and afterwards the backward passes of chunk 0 on those stages follow:
-//   step >= max_s ( m * work_s + alone_s + sum_{i<s} (f_i0 + b_i0) ) + step_overhead
-// alone_s: what the passes of warm-up and cool-down take more where the others run in pairs.
+// time: the pipeline as in pipeline_bound.hpp with what the layers of each chunk take at least, then
+// the step's own operations (step_tail.hpp), of whose exchanges as much is hidden as may be.
 // memory: weights, gradients and optimizer state of the stage, what the forward passes before its
 // first backward pass leave behind, and what the runtime holds outside of the program.
 class BoundTable {
  public:
   // The references must outlive the table.
-  BoundTable(const Estimator&, const ModelSpec&, const WorkloadSpec&, const Profile&, Runtime);
+  BoundTable(const Estimator&, const ModelSpec&, const WorkloadSpec&, const ClusterSpec&,
+             const Profile&, Runtime);
 
   // Of the plan as it is. A pair of layers under expert-parallel overlap counts to both (share_pairs).
   // A plan that takes no longer than `cutoff` keeps the matrix units so busy that they clock lower:
   // what the bound at that clock excludes has a bound just above `cutoff`.
   [[nodiscard]] PlanBounds own(const Plan&, Seconds cutoff);
+  // The same from the layers of `reference`, which take no longer than the plan's own.
+  [[nodiscard]] Seconds by_reference(const Plan& reference, const Plan&, Seconds cutoff);
   // Of every setting and memory choice of the plan's mesh: arithmetic and memory-bound work alone,
-  // which no overlap hides, and state alone. `plan` must have the setting with the least such work,
-  // `least` be the sharding with the least state.
-  [[nodiscard]] PlanBounds mesh(const Plan&, Sharding least);
+  // which no overlap hides, and state alone. `plan` must have the setting with the least such work;
+  // `shardings` are those that the mesh allows, the one with the least state last.
+  using Shardings = std::vector<Sharding>;
+  [[nodiscard]] PlanBounds mesh(const Plan&, const Shardings&);
   // Bytes of every plan of the mesh, if `plan`, recomputed in full, keeps the least of activations.
   [[nodiscard]] std::int64_t least_peak(const Plan&, Sharding least);
   // Of every setting of the mesh with that graph mode: host time is added.
-  [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph);
+  [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const Shardings&);
   // Of every plan that differs in overlap of expert exchanges and of the shared expert alone.
-  [[nodiscard]] PlanBounds family(Plan);
+  [[nodiscard]] PlanBounds family(const Plan&);
+  // The time alone, from the layers of `reference`, which take no longer.
+  [[nodiscard]] Seconds family_by_reference(const Plan& reference, const Plan&);
 
  private:
   // How often each of the counted layers occurs, by virtual stage.
   struct Shape {
     std::vector<std::vector<std::vector<int>>> counts;  // [stage][chunk][layer]
+    std::vector<bool> whole;  // by stage: nothing is left out, or counted as something smaller
   };
   using Layers = std::vector<LayerBound>;
 
@@ -56,8 +61,20 @@ class BoundTable {
   const Profile& profile_at(int clock);
   // The highest clock of a plan that takes no longer than `cutoff`.
   [[nodiscard]] int highest_clock(const Plan&, const Shape&, const Layers&, Seconds cutoff) const;
-  [[nodiscard]] Seconds step(const Plan&, const Shape&, const Layers&, const CudaGraph* host,
-                             Seconds LayerBound::*part = &LayerBound::time) const;
+  // What a bound takes the time from.
+  struct Sources {
+    const Shape& shape;
+    const Layers& layers;
+    const CudaGraph* host = nullptr;  // added
+    bool exchanges = false;           // of experts instead of time
+    bool passes = false;              // `layers` are the plan's own: passes hide only what they take
+  };
+  [[nodiscard]] Seconds step(const Plan&, const PlanParts&, const Sources&);
+  [[nodiscard]] Seconds least_step(Plan, const Shardings&, const PlanParts&, const Sources&);
+  const StepTail& tail_of(const Plan&, const PlanParts&, const Shape&, const Layers&);
+  [[nodiscard]] StageWeights weights_of(const std::vector<std::vector<int>>& stage, bool whole,
+                                        const Layers&) const;
+  [[nodiscard]] Seconds own_step(const Plan& layers_of, const Plan&, Seconds cutoff, bool passes);
   [[nodiscard]] std::int64_t peak(const Plan&, Sharding, const Shape&, const Layers&,
                                   bool saved) const;  // state alone, or what is saved too
 
@@ -66,12 +83,14 @@ class BoundTable {
   const Estimator& estimator_;
   const ModelSpec& model_;
   const WorkloadSpec& workload_;
+  const ClusterSpec& cluster_;
   const Profile& profile_;
   Runtime runtime_;
   CountedLayers counted_;
   Known<int, Shape, std::hash<int>> shapes_;                // by PlanParts::layout
   Known<NumberKey<3>, Layers, KeyHash> layers_;             // by PlanParts::layers, scope, clock
   Known<int, Profile, std::hash<int>> profiles_;            // by clock
+  Known<NumberKey<24>, StepTail, KeyHash> tails_;
 };
 
 }  // namespace pleat

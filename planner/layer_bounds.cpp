@@ -53,7 +53,8 @@ void share_pairs(const std::vector<LayerVariant>& variants, const std::vector<La
     }
     backward = std::min(backward, least(i, i) - forward);
     shares.push_back({i, forward, backward});
-    bounds[i].time = forward + backward;
+    bounds[i].time[0] = forward;
+    bounds[i].time[1] = backward;
     bounds[i].alone[0] = costs[i].forward.time - forward;
     bounds[i].alone[1] = costs[i].backward.time - backward;
   };
@@ -119,17 +120,24 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
     LayerBound& bound = bounds[i];
     if (scope == BoundScope::setting) {
       costs[i] = library.costs(variants[i], clock, profile);
-      bound.time = costs[i].forward.time + costs[i].backward.time;
+      bound.time[0] = costs[i].forward.time;
+      bound.time[1] = costs[i].backward.time;
       bound.matrix = matrix_time(costs[i].forward) + matrix_time(costs[i].backward);
       bound.saved = costs[i].forward.memory.net;
-      for (int b = 0; b < 2; ++b) bound.weights[b] = costs[i].weight_elements[b];
+      bound.weights = library.weights(variants[i]);
       continue;
     }
     const LayerWork work = library.work(variants[i], profile);
-    bound.time = scope == BoundScope::mesh ? work.compute : work.in_order;
-    if (scope == BoundScope::family) bound.exchanges = work.exchanges;
+    for (int p = 0; p < 2; ++p) {
+      bound.time[p] = scope == BoundScope::mesh ? work.compute[p] : work.in_order[p];
+      if (scope == BoundScope::family) bound.exchanges[p] = work.exchanges[p];
+    }
     bound.saved = work.saved;
-    for (int b = 0; b < 2; ++b) bound.weights[b] = work.weight_elements[b];
+    bound.weights = library.weights(variants[i]);
+  }
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (variants[i].kind != LayerKind::send) continue;
+    bounds[i].send = library.work(variants[i], profile).send;
   }
   for (std::size_t i = 0; i < variants.size(); ++i) {  // before pairs: it runs alone
     if (layers.stand_in(i) != i) bounds[i] = bounds[layers.stand_in(i)];

@@ -18,14 +18,15 @@ enum class BoundScope {
   setting  // the plan as it is
 };
 
-// One layer of one microbatch, both passes.
+// One layer of one microbatch. Times by Pass.
 struct LayerBound {
-  Seconds time;
-  Seconds exchanges;                   // of experts, which may run beside all the rest; in a family
-  Seconds alone[2];                    // what a pass takes more where it is not paired, by Pass
-  Seconds matrix;                      // matrix products and attention; of a setting
-  std::int64_t saved = 0;              // bytes the forward pass leaves behind
-  std::int64_t weights[2] = {0, 0};    // elements, by Bucket
+  Seconds time[2];
+  Seconds exchanges[2];    // of experts, which may run beside all the rest; in a family
+  Seconds alone[2];        // what a pass takes more where it is not paired
+  Seconds matrix;          // matrix products and attention, both passes; of a setting
+  Seconds send;            // to a neighbouring stage
+  std::int64_t saved = 0;  // bytes the forward pass leaves behind
+  LayerWeights weights;
 };
 
 // The layers of a model that bounds count.
@@ -51,7 +52,8 @@ class CountedLayers {
                                                    BoundScope, bool paired, int clock,
                                                    const Profile&);
 
-// Host time of a layer of one microbatch, both passes, which no setting but the graph mode changes.
+// Host time of a layer of one microbatch, both passes, which no setting but the graph mode changes: a
+// third of it forward.
 [[nodiscard]] Seconds host_time(const LayerVariant&, CudaGraph, const Profile&);
 
 }  // namespace pleat

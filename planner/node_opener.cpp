@@ -13,7 +13,7 @@ NodeOpener::NodeOpener(const PlanTree& tree, const ClusterSpec& cluster, const P
                        std::int64_t usable)
     : tree_(tree),
       estimator_(tree.model, tree.workload, cluster, profile, tree.config.runtime),
-      bounds_(estimator_, tree.model, tree.workload, profile, tree.config.runtime),
+      bounds_(estimator_, tree.model, tree.workload, cluster, profile, tree.config.runtime),
       usable_(usable) {}
 
 template <class Visit>
@@ -29,7 +29,7 @@ void NodeOpener::for_each_setting(const Node& family, const Visit& visit) const 
 PlanBounds NodeOpener::mesh_bounds(std::int32_t mesh) {
   Plan plan = tree_.mesh_plan({.bound = {}, .mesh = mesh});
   tree_.least_work.put_into(plan);
-  return bounds_.mesh(plan, tree_.least_sharding(plan));
+  return bounds_.mesh(plan, tree_.shardings_of(plan));
 }
 
 Opened NodeOpener::open(const Node& node, Seconds cutoff) {
@@ -48,9 +48,10 @@ Opened NodeOpener::open_mesh(const Node& node) {
   Opened opened;
   Plan plan = tree_.mesh_plan(node);
   tree_.least_work.put_into(plan);
+  const std::vector<Sharding> shardings = tree_.shardings_of(plan);
   if (tree_.least_memory > 0) {
     tree_.choices[static_cast<std::size_t>(tree_.least_memory)].put_into(plan);
-    const std::int64_t least = bounds_.least_peak(plan, tree_.least_sharding(plan));
+    const std::int64_t least = bounds_.least_peak(plan, shardings.back());
     MemoryChoice{}.put_into(plan);
     if (least > usable_) return no_memory(node, least);
   }
@@ -59,7 +60,7 @@ Opened NodeOpener::open_mesh(const Node& node) {
     Node child = node;
     child.graph = static_cast<std::int8_t>(g);
     child.level = Level::graph;
-    child.bound = std::max(node.bound, bounds_.graph(plan, static_cast<CudaGraph>(g)));
+    child.bound = std::max(node.bound, bounds_.graph(plan, static_cast<CudaGraph>(g), shardings));
     opened.children.push_back(child);
   }
   return opened;
@@ -120,14 +121,14 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
   ++refined.stage;
   Seconds bound;
   if (node.stage == 0) {
-    bound = bounds_.family(reference).step;
+    bound = bounds_.family_by_reference(reference, plan);
     if (reference == plan) refined.stage = kBounded;
   } else if (node.stage == 1) {
     bound = Seconds(std::numeric_limits<double>::infinity());
     Plan member = tree_.mesh_plan(node);
     for_each_setting(node, [&](std::size_t s) {
       tree_.settings[s].put_into(member);
-      bound = std::min(bound, bounds_.own(reference_of(member), cutoff).step);
+      bound = std::min(bound, bounds_.by_reference(reference_of(member), member, cutoff));
     });
   } else {
     bound = bounds_.family(plan).step;
@@ -187,7 +188,7 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
     }
     if (reference_of(plan) == plan) ++refined.stage;
   } else if (node.stage == 1) {
-    refined.bound = std::max(node.bound, bounds_.own(reference_of(plan), cutoff).step);
+    refined.bound = std::max(node.bound, bounds_.by_reference(reference_of(plan), plan, cutoff));
   } else {
     const PlanBounds own = bounds_.own(plan, cutoff);
     refined.bound = std::max(node.bound, own.step);

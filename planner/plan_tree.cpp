@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/plan_tree.hpp"
 
+#include <algorithm>
+
 #include "simulator/uncertainty.hpp"
 
 namespace pleat {
@@ -82,14 +84,15 @@ std::size_t PlanTree::end_of_family(std::size_t first) const {
   return end;
 }
 
-Sharding PlanTree::least_sharding(const Plan& plan) const {
-  Sharding least = settings.front().sharding;
+std::vector<Sharding> PlanTree::shardings_of(const Plan& plan) const {
+  std::vector<Sharding> all;
   for (const Setting& s : settings) {
-    if (s.sharding <= Sharding::zero1 || plan.attention.pp == 1) {
-      least = std::max(least, s.sharding);
-    }
+    if (s.sharding > Sharding::zero1 && plan.attention.pp > 1) continue;
+    if (std::ranges::find(all, s.sharding) == all.end()) all.push_back(s.sharding);
   }
-  return least;
+  if (all.empty()) all.push_back(settings.front().sharding);
+  std::ranges::sort(all);
+  return all;
 }
 
 }  // namespace pleat

@@ -43,7 +43,6 @@ struct PassCost {
 struct LayerCosts {
   PassCost forward, backward;
   PassCost input, weight;  // the parts of a backward pass that is split, else nothing
-  std::int64_t weight_elements[2] = {0, 0};  // by Bucket
   Flops flops;                               // executed by both passes, recompute included
 };
 

@@ -43,6 +43,10 @@ LayerWork LayerLibrary::work(const LayerVariant& variant, const Profile& profile
   return memo_of(variant).work(variant, profile);
 }
 
+LayerWeights LayerLibrary::weights(const LayerVariant& variant) {
+  return memo_of(variant).weights(variant);
+}
+
 void LayerLibrary::forget(bool all) {
   for (LayerMemo* memo : memos_) memo->forget(all);
 }

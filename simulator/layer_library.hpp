@@ -29,6 +29,7 @@ class LayerLibrary {
   [[nodiscard]] PassCost pair(const LayerVariant& forward, const LayerVariant& backward, int clock,
                               const Profile&);
   [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&);  // at the burst clock
+  [[nodiscard]] LayerWeights weights(const LayerVariant&);
   void forget(bool all);  // as LayerMemo::forget
 
  private:

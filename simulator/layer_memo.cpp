@@ -18,6 +18,7 @@ LayerMemo::Kept& LayerMemo::known(const LayerVariant& variant) {
   auto found = programs_.find(variant);
   if (found == programs_.end()) {
     found = programs_.emplace(variant, Kept{compile_layer(shape_, runtime_, variant)}).first;
+    weights_.try_emplace(variant, count_weights(found->second.layer, shape_.model));
   }
   return found->second;
 }
@@ -41,6 +42,14 @@ LayerWork LayerMemo::work(const LayerVariant& variant, const Profile& profile) {
   const auto [found, fresh] = work_.try_emplace(variant);
   if (fresh) found->second = work_of(known(variant).layer, routed_, view_, profile);
   return found->second;
+}
+
+LayerWeights LayerMemo::weights(const LayerVariant& variant) {
+  const std::lock_guard lock(mutex_);
+  const auto found = weights_.find(variant);
+  if (found != weights_.end()) return found->second;
+  known(variant);
+  return weights_.at(variant);
 }
 
 void LayerMemo::forget(bool all) {

@@ -8,6 +8,7 @@
 
 #include "core/program/shared_layer.hpp"
 #include "core/program/stage_composition.hpp"
+#include "simulator/layer_weights.hpp"
 #include "simulator/layer_work.hpp"
 
 namespace pleat {
@@ -25,6 +26,7 @@ class LayerMemo {
   // `clock` names the profile, which is the same whenever the clock is.
   [[nodiscard]] LayerCosts costs(const LayerVariant&, int clock, const Profile&);
   [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&);  // at the burst clock
+  [[nodiscard]] LayerWeights weights(const LayerVariant&);
   // Lets go of programs, the bulk of the memory: those that only prices were asked of, or all.
   void forget(bool all);
 
@@ -44,6 +46,7 @@ class LayerMemo {
   std::map<LayerVariant, Kept> programs_;
   std::map<std::pair<LayerVariant, int>, LayerCosts> costs_;
   std::map<LayerVariant, LayerWork> work_;
+  std::map<LayerVariant, LayerWeights> weights_;
 };
 
 }  // namespace pleat

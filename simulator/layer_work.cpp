@@ -69,13 +69,15 @@ void add_pass(LayerWork& work, const LayerProgram& layer, Pass pass, const Bindi
               const ClusterView& view, const Profile& profile) {
   const std::vector<Op>& ops = layer.ops(pass);
   const PassOps priced = pass_ops(layer, pass, binding, view, profile);
+  const auto p = static_cast<std::size_t>(pass);
   bool waits = false;
   Seconds sum;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const Seconds time = priced.ops[i].duration;
-    if (is_compute(priced.costs[i].cls)) work.compute += time;
+    if (is_compute(priced.costs[i].cls)) work.compute[p] += time;
+    if (ops[i].kind == OpKind::send) work.send = std::max(work.send, priced.costs[i].time);
     if (is_token_exchange(ops[i])) {
-      work.exchanges += time;
+      work.exchanges[p] += time;
     } else if (ops[i].stream == Stream::compute) {
       sum += time;
     } else if (ops[i].stream == Stream::comm) {
@@ -90,7 +92,7 @@ void add_pass(LayerWork& work, const LayerProgram& layer, Pass pass, const Bindi
                              segment_time(ops, priced, cut.second_end, all);
     sum = std::max(sum, segments);
   }
-  work.in_order += sum;
+  work.in_order[p] += sum;
 }
 
 }  // namespace
@@ -108,9 +110,6 @@ LayerWork work_of(const LayerProgram& layer, const Binding& binding, const Clust
       const std::int64_t bytes = layer.tensor(life.tensor).bytes(binding);
       work.saved += born ? bytes : -bytes;
     }
-  }
-  for (const Weight& w : layer.weights) {
-    work.weight_elements[static_cast<std::size_t>(w.bucket)] += w.elements;
   }
   return work;
 }

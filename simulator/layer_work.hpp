@@ -8,16 +8,16 @@
 
 namespace pleat {
 
-// One layer of one microbatch, both passes.
+// One layer of one microbatch. Times by Pass.
 struct LayerWork {
-  Seconds compute;   // arithmetic and memory-bound work
+  Seconds compute[2];   // arithmetic and memory-bound work
   // Time the compute stream needs whether the layer runs alone, with its shared expert moved, or in a
   // pair: everything but expert exchanges, with the waits for other exchanges that lie between
   // neighbouring ops and that nothing else can fill.
-  Seconds in_order;
-  Seconds exchanges;  // of experts; they do not overlap each other
+  Seconds in_order[2];
+  Seconds exchanges[2];  // of experts; they do not overlap each other
+  Seconds send;          // the slower of what it sends to its neighbours
   std::int64_t saved = 0;  // bytes that the forward pass leaves behind
-  std::int64_t weight_elements[2] = {0, 0};  // by Bucket
 };
 
 [[nodiscard]] LayerWork work_of(const LayerProgram&, const Binding&, const ClusterView&,

@@ -50,9 +50,6 @@ LayerCosts price(const LayerProgram& layer, const Binding& expected, const Bindi
       cost.memory = memory_along(line.steps, bytes, bytes);
     }
   }
-  for (const Weight& w : layer.weights) {
-    costs.weight_elements[static_cast<std::size_t>(w.bucket)] += w.elements;
-  }
   return costs;
 }
 

@@ -111,12 +111,21 @@ std::int64_t fullest_node(const std::vector<StageMemory>& stages, int ranks, int
   if (std::ranges::none_of(stages, [](const StageMemory& m) { return m.host > 0; })) return 0;
   const int of_stage = ranks / static_cast<int>(stages.size());
   std::int64_t most = 0;
-  for (int first = 0; first < ranks; first += gpus_per_node) {
+  for (int first = 0; first < ranks;) {
+    const int end = std::min(ranks, first + gpus_per_node);
     std::int64_t bytes = 0;
-    for (int rank = first; rank < std::min(ranks, first + gpus_per_node); ++rank) {
-      bytes += stages[static_cast<std::size_t>(rank / of_stage)].host;
+    for (int rank = first; rank < end;) {
+      const int stage = rank / of_stage;
+      const int last = std::min(end, (stage + 1) * of_stage);
+      bytes += (last - rank) * stages[static_cast<std::size_t>(stage)].host;
+      rank = last;
     }
     most = std::max(most, bytes);
+    // The other nodes that lie within this one's last stage alone are alike.
+    const int stage_end = ((end - 1) / of_stage + 1) * of_stage;
+    const bool one = first / of_stage == (end - 1) / of_stage;
+    const int alike = one ? (stage_end - end) / gpus_per_node : 0;
+    first = end + alike * gpus_per_node;
   }
   return most;
 }

@@ -46,28 +46,13 @@ Seconds slowest_send(const Program& program, const StageProgram& stage, const Bi
   return slowest;
 }
 
-// Pieces the gradients of a stage are reduced in: a bucket per chunk; several only on the first
-// stage's first chunk, of max(40M, 1M * D) elements (Megatron distributed_data_parallel.py).
 SyncWindow sync_window(const Plan& plan, std::int64_t microbatches, const StageProgram& stage,
                        const StageCosts& costs, const Profile& profile) {
   SyncWindow window{.forward = {},
                     .backward = {},
-                    .pieces = plan.vpp,
+                    .pieces = sync_pieces(plan, stage),
                     .beside_compute = profile.dp_beside_compute};
-  if (plan.vpp == 1 && stage.stage.value == 0) {
-    const std::int64_t bucket =
-        std::max<std::int64_t>(40'000'000, 1'000'000LL * plan.attention.dp);
-    std::int64_t elements = 0;
-    for (const BucketState& b : stage.buckets) elements += b.elements;
-    window.pieces = static_cast<int>(std::max<std::int64_t>(1, (elements + bucket - 1) / bucket));
-  }
-  // An interleaved chunk is done with its last group of microbatches while the other chunks still
-  // have as many to go (Megatron schedules.py: grad_sync_func, param_sync_func).
-  const int group = plan.vpp == 1               ? 1
-                    : plan.microbatch_group > 0 ? plan.microbatch_group
-                                                : plan.attention.pp;
-  const double others = static_cast<double>(window.pieces - 1) / window.pieces *
-                        static_cast<double>(std::min<std::int64_t>(group, microbatches));
+  const double others = microbatches_beside_sync(plan, window.pieces, microbatches);
   for (const PassCost& chunk : costs.forward) window.forward += chunk.time * others;
   for (const PassCost& chunk : costs.backward) window.backward += chunk.time * others;
   return window;

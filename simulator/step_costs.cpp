@@ -39,8 +39,7 @@ void hide(std::vector<StepOpCost>& ops, bool gathers, Seconds window, const Sync
     if (concerned(s)) total += s.cost.time;
   }
   if (total <= Seconds(0)) return;
-  const double exposed = std::max(1.0 / sync.pieces, 1.0 - window / total);
-  const double share = exposed + (1.0 - exposed) * sync.beside_compute;
+  const double share = exposed_share(total, window, sync);
   for (StepOpCost& s : ops) {
     if (concerned(s)) s.exposed = s.cost.time * share;
   }
@@ -105,6 +104,27 @@ std::vector<StepOpCost> price_step_ops(const StageProgram& stage, const std::vec
   }
   hide_host_transfers(ops, costs);
   return costs;
+}
+
+double exposed_share(Seconds total, Seconds window, const SyncWindow& sync) {
+  const double exposed = std::max(1.0 / sync.pieces, 1.0 - window / total);
+  return exposed + (1.0 - exposed) * sync.beside_compute;
+}
+
+int sync_pieces(const Plan& plan, const StageProgram& stage) {
+  if (plan.vpp > 1 || stage.stage.value > 0) return plan.vpp;
+  const std::int64_t bucket = std::max<std::int64_t>(40'000'000, 1'000'000LL * plan.attention.dp);
+  std::int64_t elements = 0;
+  for (const BucketState& b : stage.buckets) elements += b.elements;
+  return static_cast<int>(std::max<std::int64_t>(1, (elements + bucket - 1) / bucket));
+}
+
+double microbatches_beside_sync(const Plan& plan, int pieces, std::int64_t microbatches) {
+  const int group = plan.vpp == 1               ? 1
+                    : plan.microbatch_group > 0 ? plan.microbatch_group
+                                                : plan.attention.pp;
+  return static_cast<double>(pieces - 1) / pieces *
+         static_cast<double>(std::min<std::int64_t>(group, microbatches));
 }
 
 void hide_gradient_sync(std::vector<StepOpCost>& epilogue, const SyncWindow& window,

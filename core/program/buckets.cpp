@@ -132,16 +132,40 @@ void add_bucket_state(StageProgram& stage, std::size_t index, const Plan& plan,
               b.exp_avg, b.exp_avg_sq);
 }
 
+void cut_shards(StageProgram& stage, const Plan& plan) {
+  const bool sharded = plan.sharding != Sharding::none;
+  const int stage_copies = group_size(plan, Group::copies);
+  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
+    BucketState& b = stage.buckets[i];
+    const Group group = shard_groups(plan, i % 2 == 1).shard;
+    b.shards = sharded ? group_size(plan, group) * stage_copies : 1;
+    b.shard_elements = (b.elements + b.shards - 1) / b.shards;
+  }
+}
+
+void add_buckets_state(StageProgram& stage, const Plan& plan) {
+  const WeightTypes types = weight_types(plan);
+  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
+    if (stage.buckets[i].elements > 0) add_bucket_state(stage, i, plan, types);
+  }
+  stage.loss = add_state(stage, "loss", TensorClass::optimizer_state, DType::fp32, {{1}});
+}
+
 }  // namespace
 
 bool is_table(const LayerProgram& layer, const Weight& w, const ModelSpec& model) {
+  if (layer.kind != LayerKind::embedding && layer.kind != LayerKind::head &&
+      layer.kind != LayerKind::mtp) {
+    return false;
+  }
   const std::string& name = layer.tensor(w.weight).name;
   return name == "W.embedding" || (model.tied_embeddings && name == "W.head");
 }
 
 void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& plan,
                      Runtime runtime) {
-  stage.buckets.assign(plan.optimizer.kind == OptimizerKind::muon ? 4 : 2, {});
+  stage.buckets.assign(bucket_count(plan.optimizer.kind), {});
+  const bool narrow_copies = weight_types(plan).narrow.has_value();
   std::optional<WeightSlot> table;  // shared
   auto place = [&](auto wanted) {
     for_each_weight(stage, plan, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
@@ -155,7 +179,7 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
       BucketState& bucket = stage.buckets[index];
       slot = {static_cast<Bucket>(index), bucket.elements};
       bucket.elements += w.elements;
-      if (read_narrow(layer, w)) bucket.narrow_elements += w.elements;
+      if (narrow_copies && read_narrow(layer, w)) bucket.narrow_elements += w.elements;
       if (shared) table = slot;
     });
   };
@@ -170,25 +194,24 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
   for_each_weight(stage, plan, note_copies);
   for (BucketState& bucket : stage.buckets) std::ranges::sort(bucket.copies, {}, &Copies::first);
 
-  const bool sharded = plan.sharding != Sharding::none;
-  const int stage_copies = group_size(plan, Group::copies);
-  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
-    BucketState& b = stage.buckets[i];
-    const Group group = shard_groups(plan, i % 2 == 1).shard;
-    b.shards = sharded ? group_size(plan, group) * stage_copies : 1;
-    b.shard_elements = (b.elements + b.shards - 1) / b.shards;
-  }
+  cut_shards(stage, plan);
   for_each_weight(stage, plan, [&](const LayerProgram&, const Weight& w, WeightSlot& slot) {
     if (!w.buffer) return;
     BucketState& b = stage.buckets[static_cast<std::size_t>(w.bucket)];
     slot = {w.bucket, b.shards * b.shard_elements + b.buffer_elements};
     b.buffer_elements += w.elements;
   });
-  const WeightTypes types = weight_types(plan);
-  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
-    if (stage.buckets[i].elements > 0) add_bucket_state(stage, i, plan, types);
-  }
-  stage.loss = add_state(stage, "loss", TensorClass::optimizer_state, DType::fp32, {{1}});
+  add_buckets_state(stage, plan);
+}
+
+StageProgram stage_of_buckets(std::vector<BucketState> buckets, const ModelSpec& model,
+                              const Plan& plan, Runtime runtime) {
+  StageProgram stage;
+  stage.buckets = std::move(buckets);
+  cut_shards(stage, plan);
+  add_buckets_state(stage, plan);
+  add_step_ops(stage, model, plan, runtime, false);
+  return stage;
 }
 
 }  // namespace pleat

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A layer program that several stages and plans share. Reads as a LayerProgram; who changes it gets
-// a copy of its own first.
+// A layer program that several stages and plans share. Reads as a LayerProgram; who changes it asks
+// for a copy of its own first.
 #pragma once
 
 #include <memory>
@@ -17,16 +17,15 @@ class SharedLayer {
       : layer_(std::make_shared<LayerProgram>(std::move(layer))) {}
 
   operator const LayerProgram&() const { return *layer_; }  // NOLINT
-  operator LayerProgram&() { return own(); }                // NOLINT
   const LayerProgram* operator->() const { return layer_.get(); }
-  LayerProgram* operator->() { return &own(); }
 
- private:
+  // To change: copied first where it is shared.
   LayerProgram& own() {
     if (layer_.use_count() > 1) layer_ = std::make_shared<LayerProgram>(*layer_);
     return *layer_;
   }
 
+ private:
   std::shared_ptr<LayerProgram> layer_;
 };
 

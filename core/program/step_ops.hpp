@@ -17,4 +17,9 @@ void lay_out_buckets(StageProgram&, const ModelSpec&, const Plan&, Runtime);
 // `table_twin`: another stage has a copy of this stage's embedding table, whose gradients are summed.
 void add_step_ops(StageProgram&, const ModelSpec&, const Plan&, Runtime, bool table_twin);
 
+// State and step of a stage of which only the elements of its buckets are known: without a second copy
+// of a table and Muon's iterations, which need its layers.
+[[nodiscard]] StageProgram stage_of_buckets(std::vector<BucketState>, const ModelSpec&,
+                                            const Plan&, Runtime);
+
 }  // namespace pleat

@@ -21,6 +21,9 @@ inline TensorId add_state(StageProgram& stage, const std::string& name, TensorCl
 [[nodiscard]] inline std::string bucket_name(std::size_t bucket) {
   return std::string(bucket % 2 == 0 ? "dense" : "expert") + (bucket < 2 ? "" : ".matrix");
 }
+[[nodiscard]] constexpr std::size_t bucket_count(OptimizerKind kind) {
+  return kind == OptimizerKind::muon ? 4 : 2;
+}
 [[nodiscard]] inline bool of_matrices(std::size_t bucket) { return bucket >= 2; }
 
 // The table of an embedding, a prediction layer, or a tied head.

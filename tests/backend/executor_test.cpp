@@ -88,7 +88,7 @@ TEST(Supported, RefusesWhatItsStepAndItsMemoryCannotDo) {
 
 TEST(Execution, ReportsATensorWithoutALifetime) {
   Program program = program_of(fp32_plan());
-  LayerProgram& layer = program.stages[0].layers[1];
+  LayerProgram& layer = program.stages[0].layers[1].own();
   std::erase_if(layer.lives,
                 [&](const Lifetime& l) { return layer.tensor(l.tensor).name == "qkv"; });
   EXPECT_EQ(
@@ -98,7 +98,7 @@ TEST(Execution, ReportsATensorWithoutALifetime) {
 
 TEST(Execution, ReportsAReadOfWhatNothingWrote) {
   Program program = program_of(fp32_plan());
-  LayerProgram& layer = program.stages[0].layers[1];
+  LayerProgram& layer = program.stages[0].layers[1].own();
   std::erase_if(layer.forward, [](const Op& op) { return op.name == "qkv"; });
   compute_lifetimes(layer);
   EXPECT_EQ(execution_error(program),
@@ -108,7 +108,7 @@ TEST(Execution, ReportsAReadOfWhatNothingWrote) {
 
 TEST(Execution, ReportsAnActivationThatIsNeverFreed) {
   Program program = program_of(fp32_plan());
-  for (Lifetime& life : program.stages[0].layers[1]->lives) {
+  for (Lifetime& life : program.stages[0].layers[1].own().lives) {
     if (program.stages[0].layers[1]->tensor(life.tensor).name == "attn") life.end.reset();
   }
   EXPECT_EQ(execution_error(program),

@@ -116,7 +116,7 @@ TEST_F(Mutation, DeletingAnyOperationOrCollectiveIsNoticedByBoth) {
         const std::size_t count = program_.stages[s].layers[l]->ops(pass).size();
         for (std::size_t i = 0; i < count; ++i) {
           Program mutant = program_;
-          LayerProgram& layer = mutant.stages[s].layers[l];
+          LayerProgram& layer = mutant.stages[s].layers[l].own();
           auto& ops = pass == Pass::forward ? layer.forward : layer.backward;
           const std::string name = ops[i].name + " of stage " + std::to_string(s) + " layer kind " +
                                    std::to_string(static_cast<int>(layer.kind));
@@ -156,7 +156,7 @@ TEST_F(Mutation, DeletingAnyLifetimeIsNoticedByBoth) {
     for (std::size_t l = 0; l < program_.stages[s].layers.size(); ++l) {
       for (std::size_t i = 0; i < program_.stages[s].layers[l]->lives.size(); ++i) {
         Program mutant = program_;
-        LayerProgram& layer = mutant.stages[s].layers[l];
+        LayerProgram& layer = mutant.stages[s].layers[l].own();
         const std::string name = layer.tensor(layer.lives[i].tensor).name;
         layer.lives.erase(layer.lives.begin() + static_cast<std::ptrdiff_t>(i));
         ++mutants;

@@ -184,7 +184,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
   for (int i = 0; i < 60; ++i) {
     const RandomCase c = maker.make(1500);
     const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
-    BoundTable bounds(estimator, c.model, c.workload, c.profile, c.config.runtime);
+    BoundTable bounds(estimator, c.model, c.workload, c.cluster, c.profile, c.config.runtime);
     const Setting least = least_work(settings(c.model, c.cluster, c.config));
     for (const Priced& p : price_all(c)) {
       const Plan& plan = p.at.plan;
@@ -192,18 +192,20 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       Plan mesh = plan;
       least.put_into(mesh);
       MemoryChoice{}.put_into(mesh);
-      const PlanBounds of_mesh = bounds.mesh(mesh, Sharding::zero3);
+      std::vector<Sharding> shardings{plan.sharding};
+      if (plan.sharding != Sharding::zero3) shardings.push_back(Sharding::zero3);
+      const PlanBounds of_mesh = bounds.mesh(mesh, shardings);
       const PlanBounds family = bounds.family(plan), own = bounds.own(plan, e.step);
       const double step = e.step.base() * (1 + 1e-9);
       SCOPED_TRACE(fmt::format("case {}: {}", i, summary(plan)));
       EXPECT_LE(of_mesh.step.base(), step);
-      EXPECT_LE(bounds.graph(mesh, plan.cuda_graph).base(), step);
+      EXPECT_LE(bounds.graph(mesh, plan.cuda_graph, shardings).base(), step);
       EXPECT_LE(family.step.base(), step);
       Plan reference = plan;  // fewer exchanges and launches
       reference.sharding = std::min(plan.sharding, Sharding::zero1);
       reference.cuda_graph = least.graph;
-      EXPECT_LE(bounds.family(reference).step.base(), step);
-      EXPECT_LE(bounds.own(reference, e.step).step.base(), step);
+      EXPECT_LE(bounds.family_by_reference(reference, plan).base(), step);
+      EXPECT_LE(bounds.by_reference(reference, plan, e.step).base(), step);
       EXPECT_LE(own.step.base(), step);
       Plan lean = mesh;
       lean.recompute_full = true;
@@ -226,7 +228,7 @@ TEST(SearchOracle, BoundsHoldBelow) {
     const RandomCase c = maker.make(1500);
     const MemoryTree tree(memory_choices(c.model, c.config));
     const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
-    BoundTable bounds(estimator, c.model, c.workload, c.profile, c.config.runtime);
+    BoundTable bounds(estimator, c.model, c.workload, c.cluster, c.profile, c.config.runtime);
     const std::vector<Priced> all = price_all(c);
     for (const Priced& p : all) {
       for (const std::int16_t below : tree.below(static_cast<int>(p.at.memory))) {

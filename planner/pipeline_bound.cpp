@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// With m microbatches and v chunks a stage's slots in 1F1B are F_0 … F_W B_0 F_{W+1} B_1 … F_{mv-1}
+// …, then the backward passes that are left (W: the warm-up, pipeline_order.cpp; paired, F_W runs
+// beside B_0). So no slot between B_0 and the end of F_{mv-1} overlaps what must precede B_0 or
+// follow F_{mv-1}, and a stage's last pass is followed by those of its microbatch on the stages
+// before:
+//
+//   finish >= lead + middle + drain
+//   lead   = max(way to the stage + F_0 … F_W, way of microbatch 0 forward and back to the stage)
+//   middle = F_{W+1} … F_{mv-1}, B_0 … B_{mv-W-2}
+//   drain  = max(the last W + 1 backward passes + way back from the stage,
+//                way of the last microbatch forward and back from its last chunk on this stage)
+//
+// Ways pass every virtual stage between, with a transfer each. Where W + 2 > mv, all forward passes
+// precede all backward ones and there is no middle. Without interleaving F_{j+W+1} also waits for
+// B_j, which follows F_j a whole way through the later stages and back later.
+#include "planner/pipeline_bound.hpp"
+
+#include <algorithm>
+
+namespace pleat {
+namespace {
+
+constexpr std::size_t kForward = 0, kBackward = 1;
+
+class OneForwardOneBackward {
+ public:
+  OneForwardOneBackward(const Schedule& schedule, std::span<const ChunkBound> chunks,
+                        Seconds transfer)
+      : s_(schedule),
+        chunks_(chunks),
+        transfer_(transfer),
+        stages_(schedule.pp),
+        virtual_(schedule.pp * schedule.vpp) {
+    sum_ways();
+  }
+
+  std::vector<Seconds> run() {
+    std::vector<Seconds> finish(static_cast<std::size_t>(stages_));
+    Seconds latest;  // of the first stage, after the stages from here on
+    for (int s = stages_ - 1; s >= 0; --s) {
+      latest = std::max(latest, first_stage_after(s));
+      finish[static_cast<std::size_t>(s)] = latest - chunk0_way(s, kBackward);
+    }
+    return finish;
+  }
+
+ private:
+  [[nodiscard]] const ChunkBound& at(int stage, int chunk) const {
+    return chunks_[static_cast<std::size_t>(stage * s_.vpp + chunk)];
+  }
+  [[nodiscard]] const ChunkBound& at(int virtual_stage) const {
+    return at(virtual_stage % stages_, virtual_stage / stages_);
+  }
+  static Seconds alone(const ChunkBound& c, std::size_t pass) {
+    return c.pass[pass] + c.alone[pass];
+  }
+
+  void sum_ways() {
+    const auto count = static_cast<std::size_t>(virtual_) + 1;
+    for (std::size_t pass : {kForward, kBackward}) {
+      ways_[pass].assign(count, Seconds(0));
+      ways_alone_[pass].assign(count, Seconds(0));
+      for (int v = 0; v < virtual_; ++v) {
+        const auto i = static_cast<std::size_t>(v);
+        ways_[pass][i + 1] = ways_[pass][i] + at(v).pass[pass] + transfer_;
+        ways_alone_[pass][i + 1] = ways_alone_[pass][i] + alone(at(v), pass) + transfer_;
+      }
+    }
+  }
+  // A pass each of virtual stages [from, to) with a transfer after each.
+  [[nodiscard]] Seconds way(int from, int to, std::size_t pass) const {
+    return ways_[pass][static_cast<std::size_t>(to)] - ways_[pass][static_cast<std::size_t>(from)];
+  }
+  // Of the first microbatch forward and of the last one backward, which never run in pairs.
+  [[nodiscard]] Seconds way_alone(int to, std::size_t pass) const {
+    return ways_alone_[pass][static_cast<std::size_t>(to)];
+  }
+  [[nodiscard]] Seconds chunk0_way(int stage, std::size_t pass) const {
+    return way_alone(stage, pass);  // chunk 0 of stage i is virtual stage i
+  }
+
+  // When the first stage is done, at the earliest, for what stage `s` has to do.
+  [[nodiscard]] Seconds first_stage_after(int s) const {
+    const std::int64_t all = std::int64_t{s_.microbatches} * s_.vpp;
+    const Seconds in = chunk0_way(s, kForward), out = chunk0_way(s, kBackward);
+    const int last = virtual_ - 1, own = (s_.vpp - 1) * stages_ + s;  // of its last chunk
+    const Seconds turn =
+        way_alone(last, kForward) + alone(at(last), kForward) + way(own + 1, virtual_, kBackward);
+    const Seconds end =
+        way(own + 1, virtual_, kForward) + way_alone(virtual_, kBackward) - transfer_;
+    const std::int64_t warm = std::min<std::int64_t>(all, warmup_slots(s_, Stage{s}) + 1);
+    const std::vector<std::int64_t> first = first_chunks(s_, warm);
+    if (first.empty()) {
+      return std::max(turn, in + work(s, kForward, {}, false)) + work(s, kBackward, {}, false) +
+             out;
+    }
+
+    const Seconds begins = in + work(s, kForward, first, false);
+    const Seconds drains = work(s, kBackward, first, false) + out;
+    if (warm < all) {
+      const Seconds middle = work(s, kForward, first, true) + work(s, kBackward, first, true);
+      const Seconds bound = std::max(begins, turn) + middle + std::max(drains, end);
+      return s_.vpp == 1 ? std::max(bound, cycles(s)) : bound;
+    }
+    const std::int64_t before = std::int64_t{s_.vpp - 1} * (s_.vpp == 1 ? 1 : group());
+    const Seconds forward = std::max(
+        begins, way_alone(own, kForward) +
+                    work(s, kForward, first_chunks(s_, std::min(before, all)), true, false));
+    return std::max(std::max(forward, turn) + drains, forward + end);
+  }
+
+  [[nodiscard]] int group() const { return s_.group > 0 ? s_.group : s_.pp; }
+
+  // Passes of stage `s`: the counted ones (`rest` false; alone), else all others (by `pairs` as in
+  // a pair). No counts: all.
+  [[nodiscard]] Seconds work(int s, std::size_t pass, const std::vector<std::int64_t>& counted,
+                             bool rest, bool pairs = true) const {
+    Seconds sum;
+    for (int c = 0; c < s_.vpp; ++c) {
+      const std::int64_t count =
+          counted.empty() ? s_.microbatches : counted[static_cast<std::size_t>(c)];
+      const std::int64_t passes = rest ? s_.microbatches - count : count;
+      const ChunkBound& chunk = at(s, c);
+      const bool shared = (rest && pairs) || counted.empty();
+      sum += (shared ? chunk.pass[pass] : alone(chunk, pass)) * static_cast<double>(passes);
+    }
+    return sum;
+  }
+
+  // Without interleaving: W + 1 microbatches are under way at most.
+  [[nodiscard]] Seconds cycles(int s) const {
+    const int under_way = stages_ - s;
+    const int whole = (s_.microbatches - 1) / under_way;
+    const Seconds cycle = way(s, stages_, kForward) + way(s, stages_, kBackward) - 2 * transfer_;
+    const auto left = static_cast<double>(s_.microbatches - 1 - whole * under_way);
+    return chunk0_way(s, kForward) + cycle * (whole + 1) + at(s, 0).pass[kBackward] * left +
+           chunk0_way(s, kBackward);
+  }
+
+  const Schedule& s_;
+  std::span<const ChunkBound> chunks_;
+  Seconds transfer_;
+  int stages_, virtual_;
+  std::vector<Seconds> ways_[2], ways_alone_[2];  // of the virtual stages before
+};
+
+}  // namespace
+
+std::vector<std::int64_t> first_chunks(const Schedule& s, std::int64_t slots) {
+  const std::int64_t group = s.vpp == 1 ? 1 : s.group > 0 ? s.group : s.pp;
+  if (s.microbatches % group != 0) return {};
+  const std::int64_t round = group * s.vpp;
+  std::vector<std::int64_t> count;
+  for (std::int64_t c = 0; c < s.vpp; ++c) {
+    count.push_back(slots / round * group +
+                    std::clamp<std::int64_t>(slots % round - c * group, 0, group));
+  }
+  return count;
+}
+
+std::vector<Seconds> earliest_finish(Schedule schedule, std::span<const ChunkBound> chunks,
+                                     Seconds transfer) {
+  schedule.paired = false;
+  if (schedule.kind == PipelineSchedule::one_f_one_b) {
+    return OneForwardOneBackward(schedule, chunks, schedule.pp > 1 ? transfer : Seconds(0)).run();
+  }
+  // DualPipe's two chunks share the microbatches.
+  const int own = chunks_of_stage(schedule);
+  const int passes = schedule.kind == PipelineSchedule::dualpipe ? schedule.microbatches / 2
+                                                                 : schedule.microbatches;
+  std::vector<Seconds> finish(static_cast<std::size_t>(schedule.pp));
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    finish[i / static_cast<std::size_t>(own)] +=
+        (chunks[i].pass[kForward] + chunks[i].pass[kBackward]) * passes;
+  }
+  return finish;
+}
+
+}  // namespace pleat

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// When the stages of a pipeline are done at the earliest, from what their chunks take at least.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/program/pipeline_order.hpp"
+#include "core/quantity.hpp"
+
+namespace pleat {
+
+// One chunk of one microbatch, by Pass. `alone`: how much more a pass takes where it is not paired.
+struct ChunkBound {
+  Seconds pass[2];
+  Seconds alone[2];
+};
+
+// By stage. `chunks`: [stage * chunks_of_stage + chunk]; `transfer`: of a tensor between stages. Of
+// schedules that split backward passes only the work of each stage counts. `schedule.paired` makes
+// no difference: what it changes is in `alone`.
+[[nodiscard]] std::vector<Seconds> earliest_finish(Schedule, std::span<const ChunkBound> chunks,
+                                                   Seconds transfer);
+
+// Chunks of the first `slots` forward passes of a stage, or of its last backward ones, by chunk
+// (pipeline_order.cpp). Empty where groups of microbatches are not full.
+[[nodiscard]] std::vector<std::int64_t> first_chunks(const Schedule&, std::int64_t slots);
+
+}  // namespace pleat

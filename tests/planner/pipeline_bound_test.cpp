@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The bound of a pipeline against the timeline of its slots.
+#include "planner/pipeline_bound.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "simulator/schedule_table.hpp"
+
+namespace pleat {
+namespace {
+
+struct Case {
+  Schedule schedule;
+  std::vector<ChunkBound> chunks;
+  Seconds transfer;
+};
+
+// Durations in the order of SlotWork. A pair takes what the two passes take without `alone`; the
+// halves of a split backward pass share it.
+TableTiming time_of(const Case& c) {
+  const ScheduleTable table = tabulate(c.schedule);
+  const SlotWork work = table.slot_work();
+  const auto own = static_cast<std::size_t>(work.chunks);
+  std::vector<Seconds> durations;
+  for (std::size_t s = 0; s < static_cast<std::size_t>(c.schedule.pp); ++s) {
+    const ChunkBound* chunk = &c.chunks[s * own];
+    const auto alone = [&](std::size_t i, std::size_t p) {
+      return chunk[i].pass[p] + chunk[i].alone[p];
+    };
+    for (std::size_t p = 0; p < 2; ++p) {
+      for (std::size_t i = 0; i < own; ++i) durations.push_back(alone(i, p));
+    }
+    for (int half = 0; work.split && half < 2; ++half) {
+      for (std::size_t i = 0; i < own; ++i) durations.push_back(alone(i, 1) * 0.5);
+    }
+    for (std::size_t f = 0; table.paired && f < own; ++f) {
+      for (std::size_t b = 0; b < own; ++b)
+        durations.push_back(chunk[f].pass[0] + chunk[b].pass[1]);
+    }
+  }
+  const std::vector<Seconds> start(static_cast<std::size_t>(c.schedule.pp));
+  return time_table(table, durations, start, c.transfer);
+}
+
+Case uniform(Schedule schedule, double forward, double backward, double transfer) {
+  Case c{schedule, {}, Seconds(transfer)};
+  c.chunks.assign(static_cast<std::size_t>(schedule.pp * chunks_of_stage(schedule)),
+                  {.pass = {Seconds(forward), Seconds(backward)}, .alone = {}});
+  return c;
+}
+
+TEST(PipelineBound, IsExactForEqualChunks) {
+  for (const int pp : {1, 2, 4}) {
+    for (const int vpp : {1, 2, 3}) {
+      if (pp == 1 && vpp > 1) continue;
+      for (const int rounds : {1, 2, 5}) {
+        const Case c = uniform({.pp = pp, .vpp = vpp, .microbatches = pp * rounds}, 1, 2, 0);
+        EXPECT_DOUBLE_EQ(earliest_finish(c.schedule, c.chunks, c.transfer).front().base(),
+                         time_of(c).end.base())
+            << pp << " " << vpp << " " << rounds;
+      }
+    }
+  }
+}
+
+TEST(PipelineBound, SeesTransfers) {
+  // Two stages, three microbatches: F_0 travels, is returned, and so twice more.
+  const Case plain = uniform({.pp = 2, .vpp = 1, .microbatches = 3}, 1, 2, 0.25);
+  EXPECT_DOUBLE_EQ(time_of(plain).end.base(), 13.0);
+  EXPECT_DOUBLE_EQ(earliest_finish(plain.schedule, plain.chunks, plain.transfer).front().base(),
+                   13.0);
+  const Case interleaved = uniform({.pp = 4, .vpp = 4, .microbatches = 8}, 1, 2, 0.25);
+  const double end = time_of(interleaved).end.base();
+  const double bound =
+      earliest_finish(interleaved.schedule, interleaved.chunks, interleaved.transfer)
+          .front()
+          .base();
+  EXPECT_LE(bound, end);
+  EXPECT_GT(bound, 0.98 * end);
+  EXPECT_GT(bound, 3 * (4 * 8 + 3) + 4);  // work and bubble, and transfers
+}
+
+TEST(PipelineBound, NoPipelineEndsEarlier) {
+  std::mt19937 random(5);
+  const auto number = [&](int most) {
+    return static_cast<int>(random() % static_cast<unsigned>(most));
+  };
+  double tightness = 0;
+  constexpr int kCases = 4000;
+  for (int i = 0; i < kCases; ++i) {
+    Case c;
+    c.schedule.pp = 1 + number(5);
+    c.schedule.vpp = c.schedule.pp > 1 ? 1 + number(4) : 1;
+    c.schedule.microbatches = 1 + number(13);
+    if (c.schedule.vpp > 1) c.schedule.microbatches = c.schedule.pp * (1 + number(4));
+    c.schedule.paired = number(3) == 0;
+    if (number(6) == 0 && c.schedule.pp > 1) {
+      c.schedule.kind = number(2) == 0 ? PipelineSchedule::zb_h1 : PipelineSchedule::dualpipe;
+      c.schedule.vpp = 1;
+      c.schedule.paired = false;
+      if (c.schedule.kind == PipelineSchedule::dualpipe) {
+        c.schedule.pp = 2 * (1 + number(2));
+        c.schedule.microbatches = 2 * c.schedule.pp + 2 * number(4);
+      }
+    }
+    for (int k = 0; k < c.schedule.pp * chunks_of_stage(c.schedule); ++k) {
+      ChunkBound& chunk = c.chunks.emplace_back();
+      for (std::size_t p = 0; p < 2; ++p) {
+        chunk.pass[p] = Seconds(1 + number(4));
+        if (c.schedule.paired) chunk.alone[p] = Seconds(number(3));
+      }
+    }
+    c.transfer = Seconds(0.5 * number(5));
+    SCOPED_TRACE(fmt::format("case {}: pp {} vpp {} m {} paired {} kind {} transfer {}", i,
+                             c.schedule.pp, c.schedule.vpp, c.schedule.microbatches,
+                             c.schedule.paired, static_cast<int>(c.schedule.kind),
+                             c.transfer.base()));
+    const TableTiming exact = time_of(c);
+    const std::vector<Seconds> bound = earliest_finish(c.schedule, c.chunks, c.transfer);
+    for (std::size_t s = 0; s < bound.size(); ++s) {
+      EXPECT_LE(bound[s].base(), exact.finish[s].base() + 1e-9) << "stage " << s;
+    }
+    if (HasFailure()) return;
+    tightness += *std::ranges::max_element(bound) / exact.end / kCases;
+  }
+  EXPECT_GT(tightness, 0.9);
+}
+
+}  // namespace
+}  // namespace pleat
