@@ -53,7 +53,8 @@ TEST(Stop, AfterTheLastStepIsNone) {
 
 TEST(Stall, NamesEveryRankAndTheOperationItWaitsIn) {
   Program program = program_of(fp32_plan(1, 1, 2));
-  for (LayerProgram& layer : program.stages[0].layers) {
+  for (SharedLayer& shared : program.stages[0].layers) {
+    LayerProgram& layer = shared.own();
     std::erase_if(layer.forward, [](const Op& op) { return op.kind == OpKind::send; });
     compute_lifetimes(layer);
   }
