@@ -88,13 +88,12 @@ void Executor::dispatch(const Call& c) {
       return router(c);
     case OpKind::router_topk_bwd:
       return router_backward(c);
+    case OpKind::drop_tokens:
+      return drop_tokens(c);
     case OpKind::expert_counts:
-      k.expert_counts(in[0], out[0]);
-      // Without expert parallelism there is no exchange: everything stays here.
-      if (program_.plan.expert.ep == 1) bind_routed(c, out[0]);
-      return;
+      return count_copies(c);
     case OpKind::permute:
-      return k.permute(in[0], in[1], in[2], in[3], out[0], out[1], out[2]);
+      return permute(c);
     case OpKind::permute_bwd:
       return permute_backward(c);
     case OpKind::sort_chunks:

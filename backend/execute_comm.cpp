@@ -25,6 +25,7 @@ void Executor::collective(const Call& c) {
   const bool of_buckets = c.site == nullptr && c.op.module == Module::grad_sync;
   if (of_buckets && c.op.group != Group::tp) return bucket_collective(c);
   if (c.op.kind == OpKind::all_reduce) return all_reduce(c);
+  if (c.op.group == Group::etp && c.in.size() > 1) return exchange_of_peers(c, comm);
   const auto require = [&](bool sizes_fit) {
     if (sizes_fit) return;
     throw ExecutionError(fmt::format("operation '{}': {} elements to {} over {} ranks", c.op.name,
@@ -65,15 +66,36 @@ void Executor::all_reduce(const Call& c) {
   comm.all_reduce({to.f32() + attr.first, static_cast<std::size_t>(elements)});
 }
 
-// Rows to the ranks that own their experts, or back from them. all_counts[source, expert] tells
-// every member how many rows go where; rows are in expert order on the sending side, so that those
-// for one member are consecutive.
+// Rows to the ranks that own their experts, or back from them. all_counts[rank, expert] tells every
+// member how many rows go where; rows are in expert order on the sending side, so that those for
+// one member are consecutive.
+// All rows that the etp peers received, or the sums of what they computed back to each.
+void Executor::exchange_of_peers(const Call& c, Communicator& comm) {
+  const View from = c.in[0], to = c.out[0];
+  const Tensor& tensor = c.site->program->tensor(c.op.in[0]);
+  const std::int64_t columns = tensor.shape.size() == 1 ? 1 : from.cols;
+  const bool gather = c.op.kind == OpKind::all_gather;
+  send_bytes_.resize(static_cast<std::size_t>(comm.size()));  // or elements
+  for (int p = 0; p < comm.size(); ++p) {
+    const std::int64_t elements = columns * rows_of_peer(c.in[1], p);
+    send_bytes_[static_cast<std::size_t>(p)] =
+        gather ? bytes_of(from.dtype, elements) : elements;
+  }
+  if (gather) {
+    comm.all_gather_ragged(bytes(from), bytes(to), send_bytes_);
+  } else {
+    comm.reduce_scatter_ragged(floats(from), floats(to), send_bytes_);
+  }
+}
+
 void Executor::exchange_rows(const Call& c, bool back) {
   Communicator& comm = context_.comm(c.op.group);
   const View from = c.in[0], counts = c.in[1], to = c.out[0];
   const std::int64_t experts = c.op.attr.experts, local = c.op.attr.local_experts;
+  const int etp = program_.plan.expert.etp, mine_of_peers = context_.expert().etp;
   const auto rows = [&](int source, int owner) {
-    const std::int32_t* first = counts.i32() + source * experts + owner * local;
+    const std::int64_t rank = std::int64_t{source} * etp + mine_of_peers;
+    const std::int32_t* first = counts.i32() + rank * experts + owner * local;
     return std::accumulate(first, first + local, std::int64_t{0});
   };
   const Tensor& tensor = c.site->program->tensor(c.op.in[0]);

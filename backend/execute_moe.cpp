@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 #include "backend/executor.hpp"
 #include "backend/routing.hpp"
@@ -49,6 +51,39 @@ void Executor::grouped_gemm(const Call& c) {
   kernels_.grouped_gemm(c.in[0], c.in[1], a.transpose_b, c.in[2], c.out[0]);
 }
 
+namespace {
+
+std::span<std::int32_t> integers(View v) {
+  return {v.i32(), static_cast<std::size_t>(v.elements())};
+}
+
+void set_all(View counts, std::int64_t value) {
+  std::ranges::fill(integers(counts), static_cast<std::int32_t>(value));
+}
+
+}  // namespace
+
+void Executor::drop_tokens(const Call& c) {
+  const OpAttributes& a = c.op.attr;
+  kernels_.drop_tokens(c.in[0], c.in[1], a.capacity, c.out[0], c.out[1]);
+  bind_kept(c, c.out[1]);
+  if (a.padded) set_all(c.out[1], a.capacity);
+}
+
+void Executor::count_copies(const Call& c) {
+  if (c.op.attr.padded) return set_all(c.out[0], c.op.attr.capacity);
+  kernels_.expert_counts(c.in[0], c.out[0]);
+  bind_kept(c, c.out[0]);
+}
+
+// Counts of the local experts alone: rows for the others stay out.
+void Executor::permute(const Call& c) {
+  const OpAttributes& a = c.op.attr;
+  const bool all = c.in[3].elements() == a.experts;
+  kernels_.permute(c.in[0], c.in[1], c.in[2], c.in[3],
+                   all ? 0 : context_.expert().ep * a.local_experts, c.out[0], c.out[1], c.out[2]);
+}
+
 void Executor::permute_backward(const Call& c) {
   kernels_.permute_bwd(c.in[0], c.in[1], c.in[2], c.out[0], c.out[1], c.op.attr.accumulate);
 }
@@ -56,25 +91,43 @@ void Executor::permute_backward(const Call& c) {
 void Executor::reorder_chunks(const Call& c, bool sort) {
   const bool vector = c.site->program->tensor(c.op.in[0]).shape.size() == 1;
   const View from = as_column(c.in[0], vector), to = as_column(c.out[0], vector);
-  const std::int64_t local = c.op.attr.local_experts, first = context_.expert().ep * local;
+  const std::int64_t local = c.op.attr.local_experts;
+  const ChunkShape shape{context_.expert().ep * local, local, program_.plan.expert.etp};
   if (sort) {
-    kernels_.sort_chunks(from, c.in[1], first, local, to);
+    kernels_.sort_chunks(from, c.in[1], shape, to);
   } else {
-    kernels_.unsort_chunks(from, c.in[1], first, local, to);
+    kernels_.unsort_chunks(from, c.in[1], shape, to);
   }
 }
 
-// R of this microbatch and layer: what all members of the expert group send to the local experts.
-void Executor::bind_routed(const Call& c, View all_counts) {
-  const std::int64_t experts = program_.model.moe->experts;
-  const std::int64_t local = experts / program_.plan.expert.ep;
-  const std::int64_t first = context_.expert().ep * local;
-  std::int64_t routed = 0;
-  for (std::int64_t source = 0; source < all_counts.elements() / experts; ++source) {
-    const std::int32_t* counts = all_counts.i32() + source * experts;
-    for (std::int64_t e = first; e < first + local; ++e) routed += counts[e];
+// Copies of this rank's tokens that are not dropped. Where there is nobody to exchange rows with
+// they are those received, and those computed.
+void Executor::bind_kept(const Call& c, View counts) {
+  Binding& rows = routed_[{c.site->microbatch.value, c.site->instance->layer.value}];
+  const auto kept = integers(counts);
+  rows.kept = std::accumulate(kept.begin(), kept.end(), std::int64_t{0});
+  if (program_.plan.expert.ep == 1) rows.routed = rows.kept;
+  if (program_.plan.expert.ep * program_.plan.expert.etp == 1) rows.gathered = rows.kept;
+}
+
+// What all members of the expert group send to the local experts, by the peer that receives it.
+std::int64_t Executor::rows_of_peer(View all_counts, int peer) const {
+  const ExpertMapping& grid = program_.plan.expert;
+  const std::int64_t experts = program_.model.moe->experts, local = experts / grid.ep;
+  std::int64_t rows = 0;
+  for (std::int64_t source = 0; source < grid.ep; ++source) {
+    const std::int32_t* counts = all_counts.i32() + (source * grid.etp + peer) * experts;
+    const std::int32_t* first = counts + context_.expert().ep * local;
+    rows = std::accumulate(first, first + local, rows);
   }
-  routed_[{c.site->microbatch.value, c.site->instance->layer.value}] = routed;
+  return rows;
+}
+
+void Executor::bind_routed(const Call& c, View all_counts) {
+  Binding& rows = routed_[{c.site->microbatch.value, c.site->instance->layer.value}];
+  rows.routed = rows_of_peer(all_counts, context_.expert().etp);
+  rows.gathered = 0;
+  for (int p = 0; p < program_.plan.expert.etp; ++p) rows.gathered += rows_of_peer(all_counts, p);
 }
 
 }  // namespace pleat

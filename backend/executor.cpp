@@ -139,9 +139,7 @@ void Executor::run_step_ops(const std::vector<Op>& ops, bool epilogue) {
 }
 
 Binding Executor::binding(const OpSite& site, const Tensor& tensor) const {
-  const bool routed = std::any_of(tensor.shape.begin(), tensor.shape.end(),
-                                  [](const Dim& d) { return d.symbol == Symbol::routed; });
-  if (!routed) return {};
+  if (!tensor.is_routed()) return {};
   const auto it = routed_.find({site.microbatch.value, site.instance->layer.value});
   if (it == routed_.end()) {
     throw ExecutionError(
@@ -149,7 +147,7 @@ Binding Executor::binding(const OpSite& site, const Tensor& tensor) const {
                     "not known yet",
                     tensor.name, site.instance->layer.value, site.microbatch.value));
   }
-  return {it->second};
+  return it->second;
 }
 
 void Executor::on_birth(const OpSite& site, const InstanceKey& key, const Tensor& tensor) {

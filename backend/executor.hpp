@@ -41,9 +41,7 @@ class Executor final : private StepVisitor {
   // and the norm before clipping.
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] double grad_norm() const { return grad_norm_; }
-  [[nodiscard]] const std::map<std::pair<int, int>, std::int64_t>& routed() const {
-    return routed_;
-  }
+  [[nodiscard]] const std::map<std::pair<int, int>, Binding>& routed() const { return routed_; }
   [[nodiscard]] std::int64_t peak_live_bytes() const { return store_.arena().peak(); }
   [[nodiscard]] double min_router_margin() const { return min_margin_; }
   [[nodiscard]] const std::map<Bucket, GradientShard>& gradient_shards() const { return shards_; }
@@ -77,10 +75,16 @@ class Executor final : private StepVisitor {
   void grouped_gemm(const Call&);
   void permute_backward(const Call&);
   void reorder_chunks(const Call&, bool sort);
+  void drop_tokens(const Call&);
+  void count_copies(const Call&);
+  void permute(const Call&);
+  void bind_kept(const Call&, View counts);
   void bind_routed(const Call&, View all_counts);
+  [[nodiscard]] std::int64_t rows_of_peer(View all_counts, int peer) const;
   void exchange_rows(const Call&, bool back);  // execute_comm.cpp
   void collective(const Call&);
   void reduce_scatter(const Call&, Communicator&);
+  void exchange_of_peers(const Call&, Communicator&);
   void all_reduce(const Call&);
   void send_or_recv(const Call&);
   void bucket_collective(const Call&);  // execute_step.cpp
@@ -114,7 +118,7 @@ class Executor final : private StepVisitor {
   SpanRecorder* spans_ = nullptr;
   double loss_ = 0, grad_norm_ = 0;
   double min_margin_ = std::numeric_limits<double>::infinity();
-  std::map<std::pair<int, int>, std::int64_t> routed_;  // (microbatch, layer) -> R
+  std::map<std::pair<int, int>, Binding> routed_;  // by microbatch and layer
   std::map<Bucket, GradientShard> shards_;
 };
 

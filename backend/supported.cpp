@@ -23,7 +23,6 @@ void require(Diagnostics& d, bool holds, const std::string& path, const std::str
 void check_plan(Diagnostics& d, const Plan& p) {
   const std::string grid = "use --tp, --dp, --ep and --pp";
   require_degree(d, "cp", p.attention.cp, grid);
-  require_degree(d, "etp", p.expert.etp, grid);
   require(d, !p.fp8_dispatch && !p.fp8_combine, p.fp8_dispatch ? "fp8_dispatch" : "fp8_combine",
           "this backend exchanges what it computes, in fp32",
           "set fp8_dispatch and fp8_combine to false");
@@ -39,9 +38,13 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, p.sharding == Sharding::none || p.sharding == Sharding::zero1, "sharding",
           fmt::format("this backend runs none and zero1 so far (got {})", name_of(p.sharding)),
           "use --sharding zero1");
-  require(d, p.dispatcher == Dispatcher::alltoall, "dispatcher",
-          fmt::format("this backend dispatches by all-to-all (got {})", name_of(p.dispatcher)),
-          "use --dispatcher alltoall");
+  // Between nodes and within them: what the links carry differs, not what arrives.
+  const bool by_collectives = p.dispatcher == Dispatcher::alltoall ||
+                              p.dispatcher == Dispatcher::hierarchical ||
+                              p.dispatcher == Dispatcher::allgather;
+  require(d, by_collectives, "dispatcher",
+          fmt::format("this backend dispatches by collectives (got {})", name_of(p.dispatcher)),
+          "use --dispatcher alltoall or allgather");
   require(d, p.cuda_graph == CudaGraph::none, "cuda_graph",
           fmt::format("this backend captures no CUDA graphs (got {})", name_of(p.cuda_graph)),
           "use --cuda-graph none");

@@ -67,8 +67,8 @@ struct StepRecord {
 
 struct RankMeasurement {
   std::int64_t peak_live_bytes = 0;  // arena high-water mark, all steps
-  // Routed tokens received in the last step: (microbatch, layer) -> R.
-  std::map<std::pair<int, int>, std::int64_t> routed;
+  // Routed tokens in the last step, by microbatch and layer.
+  std::map<std::pair<int, int>, Binding> routed;
 };
 
 struct TrainResult {

@@ -46,6 +46,10 @@ struct RouterShape {
 struct VocabShard {
   std::int64_t first = 0, size = 0;
 };
+// Local experts [first_expert, first_expert + local), sources of `peers` ranks each.
+struct ChunkShape {
+  std::int64_t first_expert = 0, local = 0, peers = 1;
+};
 struct AdamW {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0;
   std::int64_t step = 1;  // 1-based
@@ -96,16 +100,22 @@ class KernelSet {
   virtual void router_topk_bwd(View dprobs, View logits, View probs, View experts, View dlogits,
                                const RouterShape&) = 0;
   virtual void expert_counts(View experts, View counts) = 0;
-  // Copies rows in expert order, within an expert in token order; row_map[t*k+j] = row of copy j of token t.
-  virtual void permute(View x, View probs, View experts, View counts, View px, View pp, View row_map) = 0;
+  // Each expert keeps its `capacity` copies of the largest probability, ties go to the lower token.
+  // kept[t*k+j] = experts[t*k+j], or -1; counts: the copies kept of each expert.
+  virtual void drop_tokens(View probs, View experts, std::int64_t capacity, View kept, View counts) = 0;
+  // Copies rows of the experts [first, first + counts) in expert order, within an expert in token
+  // order; row_map[t*k+j] = row of copy j of token t, -1 where it has none. Rows that an expert
+  // counts and no copy fills are zero.
+  virtual void permute(View x, View probs, View experts, View counts, std::int64_t first, View px, View pp,
+                       View row_map) = 0;
   virtual void permute_bwd(View dpx, View dpp, View row_map, View dx, View dprobs, bool accumulate) = 0;
-  // all_counts[ep,E]: rows that source s sends to expert e. Local experts are
-  // [first_expert, first_expert+local). x in (source, expert) order, y in (expert, source) order.
-  virtual void sort_chunks(View x, View all_counts, std::int64_t first_expert, std::int64_t local, View y) = 0;
-  virtual void unsort_chunks(View y, View all_counts, std::int64_t first_expert, std::int64_t local, View x) = 0;
+  // all_counts[ranks,E]: rows that a rank sends to expert e. Ranks are `peers` beside each other for
+  // every source. x is in (peer, source, expert) order, y in (expert, peer, source) order.
+  virtual void sort_chunks(View x, View all_counts, const ChunkShape&, View y) = 0;
+  virtual void unsort_chunks(View y, View all_counts, const ChunkShape&, View x) = 0;
   virtual void local_counts(View all_counts, std::int64_t first_expert, std::int64_t local, View counts) = 0;
   virtual void unpermute(View px, View row_map, View y) = 0;      // sum over the k copies, j ascending
-  virtual void unpermute_bwd(View dy, View row_map, View dpx) = 0;
+  virtual void unpermute_bwd(View dy, View row_map, View dpx) = 0;  // zeros in rows of no copy
   // stats[S,3]: max, sum exp(logit - max), target logit (0 if the label is in another shard). Columns
   // of padding are left out.
   virtual void ce_stats(View logits, View labels, VocabShard, View stats) = 0;

@@ -9,18 +9,13 @@ namespace pleat {
 
 namespace {
 
-bool is_routed(const Tensor& tensor) {
-  return std::ranges::any_of(tensor.shape,
-                             [](const Dim& d) { return d.symbol == Symbol::routed; });
-}
-
 // What a tensor kept between the passes takes less in a paged stash, where it lies meanwhile.
 std::int64_t stash_saves(const LayerProgram& layer, const Lifetime& life, const Binding& room,
                          const Binding& binding) {
   const bool kept = life.begin && life.begin->pass == Pass::forward && life.end &&
                     life.end->pass == Pass::backward;
   const Tensor& tensor = layer.tensor(life.tensor);
-  if (binding.stashed == 0 || !kept || !is_routed(tensor)) return 0;
+  if (binding.stashed == 0 || !kept || !tensor.is_routed()) return 0;
   return tensor.bytes(room) - tensor.bytes({.routed = binding.stashed});
 }
 

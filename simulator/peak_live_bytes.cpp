@@ -25,12 +25,8 @@ class Counter final : public StepVisitor {
 
  private:
   [[nodiscard]] std::int64_t bytes(const OpSite& site, const Tensor& tensor) const {
-    Binding binding;
-    const auto is_routed = [](const Dim& d) { return d.symbol == Symbol::routed; };
-    if (std::ranges::any_of(tensor.shape, is_routed)) {
-      binding.routed = routed_(site.microbatch, site.instance->layer);
-    }
-    return tensor.bytes(binding);
+    if (!tensor.is_routed()) return tensor.bytes({});
+    return tensor.bytes(routed_(site.microbatch, site.instance->layer));
   }
 
   const RoutedCount& routed_;

@@ -28,6 +28,12 @@ class Communicator {
   // Ragged: send_bytes[r] bytes to member r, consecutive in `send`; received in member order.
   virtual void all_to_all(std::span<const std::byte> send, std::span<const std::int64_t> send_bytes,
                           std::span<std::byte> recv, std::span<const std::int64_t> recv_bytes) = 0;
+  // The same of members that differ in their share: bytes[r] or elements[r] of member r's, in member
+  // order. By messages unless the transport knows better; the sums add in member order too.
+  virtual void all_gather_ragged(std::span<const std::byte> mine, std::span<std::byte> all,
+                                 std::span<const std::int64_t> bytes);
+  virtual void reduce_scatter_ragged(std::span<const float> all, std::span<float> mine,
+                                     std::span<const std::int64_t> elements);
   virtual void send(int to, std::span<const std::byte> data, int tag) = 0;  // buffered: does not wait
   virtual void recv(int from, std::span<std::byte> data, int tag) = 0;
 };

@@ -69,7 +69,7 @@ void append_permute(std::vector<KernelPoint>& points, std::int64_t t, std::int64
     const Buffer x(t, h, seed + 2), px(sent, h, seed + 3), pp(sent, 1, seed + 4);
     const IndexBuffer map(std::vector<std::int32_t>(static_cast<std::size_t>(sent)), k);
     return [=, &kernels] {
-      kernels.permute(x.view(), r.probs.view(), r.experts.view(), r.counts.view(), px.view(),
+      kernels.permute(x.view(), r.probs.view(), r.experts.view(), r.counts.view(), 0, px.view(),
                       pp.view(), map.view());
     };
   }));

@@ -102,7 +102,7 @@ std::int64_t recorded_peak(const Program& program, const TrainResult& result) {
     const int stage = attention_coordinates(program.plan, Rank{static_cast<int>(r)}).pp;
     const RoutedCount count = [&routed](MicroBatch m, LayerIndex l) {
       const auto found = routed.find({m.value, l.value});
-      return found == routed.end() ? std::int64_t{0} : found->second;
+      return found == routed.end() ? Binding{} : found->second;
     };
     most = std::max(most, peak_live_bytes(program.stages[static_cast<std::size_t>(stage)], count));
   }

@@ -9,69 +9,10 @@
 // the way.
 #include <algorithm>
 
-#include "core/program/layer_builder.hpp"
+#include "core/program/moe_routing.hpp"
 
 namespace pleat {
 namespace {
-
-struct Routed {
-  TensorId probs, experts;   // [T,k]
-  TensorId counts;           // [E] rows this rank sends to each expert
-  TensorId all_counts;       // [ep,E]; == counts with ep 1
-  TensorId group_counts;     // [El] rows per local expert
-};
-
-void set_router(Op& op, const LocalShape& s) {
-  const MoeSpec& moe = *s.model.moe;
-  op.attr.experts = moe.experts;
-  op.attr.local_experts = moe.experts / s.ep;
-  op.attr.top_k = moe.top_k;
-  op.attr.groups = moe.groups;
-  op.attr.top_groups = moe.top_groups;
-  op.attr.scale = moe.scaling_factor;
-}
-
-Routed route(LayerBuilder& b, TensorId normed) {
-  const LocalShape& s = b.shape();
-  const MoeSpec& moe = *s.model.moe;
-  const std::int64_t local = moe.experts / s.ep;
-  const TensorId w = b.weight("router", {{moe.experts}, {s.model.hidden}}, Bucket::dense, true);
-  LayerBuilder::GemmOptions options;
-  if (moe.router_bias)
-    options.bias = b.weight("router.bias", {{moe.experts}}, Bucket::dense, true);
-  const TensorId logits = b.gemm("router", Module::router, normed, w, DType::fp32, options);
-  Routed r;
-  r.probs = b.activation("probs", {{s.T}, {moe.top_k}}, DType::fp32);
-  r.experts = b.activation("experts", {{s.T}, {moe.top_k}}, DType::i32);
-  std::vector<TensorId> in{logits};
-  if (moe.expert_bias) {
-    in.push_back(b.weight("expert_bias", {{moe.experts}}, Bucket::dense, false, true));
-  }
-  set_router(b.push(OpKind::router_topk, "topk", Module::router, in, {r.probs, r.experts}), s);
-  b.on_backward([=, &b] {
-    const TensorId dprobs = b.gradient(r.probs);
-    const TensorId dlogits = b.new_gradient(logits);
-    set_router(b.push_backward(OpKind::router_topk_bwd, "topk.bwd", Module::router, Phase::backward,
-                               {dprobs, logits, r.probs, r.experts}, {dlogits}),
-               b.shape());
-  });
-  r.counts = b.activation("counts", {{moe.experts}}, DType::i32);
-  set_router(b.push(OpKind::expert_counts, "counts", Module::router, {r.experts}, {r.counts}), s);
-  if (s.ep == 1) {
-    r.all_counts = r.counts;
-    r.group_counts = r.counts;
-    return r;
-  }
-  r.all_counts = b.activation("all_counts", {{s.ep}, {moe.experts}}, DType::i32);
-  Op& exchange = b.push(OpKind::all_gather, "all_counts", Module::router, {r.counts}, {r.all_counts});
-  exchange.group = Group::ep;
-  exchange.host_sync = true;
-  set_router(exchange, s);
-  r.group_counts = b.activation("group_counts", {{local}}, DType::i32);
-  set_router(b.push(OpKind::local_counts, "group_counts", Module::router, {r.all_counts},
-                    {r.group_counts}), s);
-  return r;
-}
 
 // A row exchange over ep whose backward is the opposite exchange of the gradient. `beside_rows`: it
 // travels in the kernel that moves the rows.
@@ -112,28 +53,27 @@ TensorId reorder(LayerBuilder& b, const std::string& name, Module module, Tensor
   return y;
 }
 
-// ETP: the rows of the etp peers are gathered before the experts and summed back after.
-TensorId etp_gather(LayerBuilder& b, const std::string& name, TensorId x, std::vector<Dim> dims,
-                    DType dtype) {
+// ETP: the rows of the etp peers are gathered before the experts and summed back after. Where
+// routing decides how many there are, all_counts tells each peer's.
+TensorId etp_exchange(LayerBuilder& b, const std::string& name, Module module, TensorId x,
+                      const std::vector<Dim>& dims, DType dtype, TensorId all_counts, bool gather) {
+  const OpKind there = gather ? OpKind::all_gather : OpKind::reduce_scatter;
+  const OpKind back = gather ? OpKind::reduce_scatter : OpKind::all_gather;
+  const bool ragged = dims.front().symbol != Symbol::one;
+  const auto operands = [=](TensorId from) {
+    return ragged ? std::vector<TensorId>{from, all_counts} : std::vector<TensorId>{from};
+  };
+  const auto shape = [](Op& op, const LocalShape& s) {
+    op.group = Group::etp;
+    set_router(op, s);
+  };
   const TensorId y = b.activation(name, dims, dtype);
-  b.push(OpKind::all_gather, name, Module::dispatch, {x}, {y}).group = Group::etp;
+  shape(b.push(there, name, module, operands(x), {y}), b.shape());
   b.on_backward([=, &b] {
     const TensorId dy = b.gradient(y);
     const TensorId dx = b.new_gradient(x);
-    b.push_backward(OpKind::reduce_scatter, name + ".bwd", Module::dispatch, Phase::backward, {dy},
-                    {dx}).group = Group::etp;
-  });
-  return y;
-}
-
-TensorId etp_scatter(LayerBuilder& b, const std::string& name, TensorId x, std::vector<Dim> dims) {
-  const TensorId y = b.activation(name, dims, b.shape().act);
-  b.push(OpKind::reduce_scatter, name, Module::combine, {x}, {y}).group = Group::etp;
-  b.on_backward([=, &b] {
-    const TensorId dy = b.gradient(y);
-    const TensorId dx = b.new_gradient(x);
-    b.push_backward(OpKind::all_gather, name + ".bwd", Module::combine, Phase::backward, {dy}, {dx})
-        .group = Group::etp;
+    shape(b.push_backward(back, name + ".bwd", module, Phase::backward, operands(dy), {dx}),
+          b.shape());
   });
   return y;
 }
@@ -258,11 +198,13 @@ TensorId shared_expert(LayerBuilder& b, TensorId normed) {
 struct Rows {
   TensorId rows, probs, row_map;
 };
-Rows permute(LayerBuilder& b, TensorId sent_from, const Routed& r, Dim sent, Dim h) {
+Rows permute(LayerBuilder& b, TensorId sent_from, const Routed& r, std::int64_t tokens, Dim sent,
+             Dim h) {
   const LocalShape& s = b.shape();
   const TensorId rows = b.activation("permuted", {sent, h}, s.act);
   const TensorId probs = b.activation("permuted.probs", {sent}, DType::fp32);
-  const TensorId row_map = b.activation("row_map", {sent}, DType::i32);
+  const TensorId row_map =
+      b.activation("row_map", {{tokens * s.model.moe->top_k}}, DType::i32);
   set_router(b.push(OpKind::permute, "permute", Module::dispatch,
                     {sent_from, r.probs, r.experts, r.counts}, {rows, probs, row_map}), s);
   b.on_backward([=, &b] {
@@ -314,12 +256,13 @@ TensorId gathered_experts(LayerBuilder& b, TensorId sent_from, const Routed& r, 
   Routed everyone = r;
   everyone.probs = share_tokens(b, "dispatch.probs", Module::dispatch, r.probs,
                                 {{all}, {moe.top_k}}, DType::fp32, true, all * moe.experts);
+  everyone.counts = r.group_counts;
   everyone.experts = b.activation("dispatch.experts", {{all}, {moe.top_k}}, DType::i32);
   Op& map = b.push(OpKind::all_gather, "dispatch.experts", Module::dispatch, {r.experts},
                    {everyone.experts});
   map.group = Group::etp_ep;
   map.attr.n = {std::max<std::int64_t>(1, all * moe.experts / 4)};
-  const Rows rows = permute(b, tokens, everyone, computed, h);
+  const Rows rows = permute(b, tokens, everyone, all, computed, h);
   const TensorId y = experts(b, rows.rows, rows.probs, r.group_counts, computed);
   const TensorId merged = unpermute(b, y, rows.row_map, {all}, h);
   return share_tokens(b, "combine", Module::combine, merged, {{s.T}, h}, s.act, false);
@@ -330,48 +273,56 @@ TensorId gathered_experts(LayerBuilder& b, TensorId sent_from, const Routed& r, 
 TensorId build_moe(LayerBuilder& b, TensorId x) {
   const LocalShape& s = b.shape();
   const MoeSpec& moe = *s.model.moe;
-  const Dim sent{s.T * moe.top_k};
-  const Dim received = s.ep == 1 ? sent : Dim{1, Symbol::routed};
-  const Dim computed{received.n * s.etp, received.symbol};
-  const Dim h{routed_width(s.model)};
+  const bool gathers_tokens = s.ep > 1 && s.plan.dispatcher == Dispatcher::allgather;
   const bool takes_tokens = s.ep > 1 && (s.plan.dispatcher == Dispatcher::deepep ||
                                          s.plan.dispatcher == Dispatcher::hybridep);
+  const Dim copies{s.T * moe.top_k, s.capacity > 0 ? Symbol::kept : Symbol::one};
+  const Dim sent = s.padded ? Dim{moe.experts * s.capacity} : copies;
+  const Dim received = s.ep == 1 || s.padded ? sent : Dim{1, Symbol::routed};
+  const bool known = received.symbol == Symbol::one;
+  const Dim computed = s.etp == 1 && !gathers_tokens ? received
+                       : known ? Dim{s.etp * received.n} : Dim{s.etp, Symbol::gathered};
+  const Dim h{routed_width(s.model)};
 
   const Half half = open_half(b, "moe", x);
   const TensorId normed = b.rms_norm("mlp_norm", half.in, s.model.hidden);
   const Routed r = route(b, normed);
   const TensorId sent_from = to_latent(b, normed);
 
-  if (s.ep > 1 && s.plan.dispatcher == Dispatcher::allgather) {
+  if (gathers_tokens) {
     std::vector<TensorId> terms{
         from_latent(b, gathered_experts(b, sent_from, r, computed, h))};
     if (moe.shared_ffn > 0) terms.push_back(shared_expert(b, normed));
     return close_half(b, "moe", half, terms);
   }
-  const bool sorts = !s.plan.overlap.tile_level;
+  const bool sorts = s.ep * s.etp > 1 && !s.plan.overlap.tile_level;
   Rows out{sent_from, r.probs, {}};
-  if (!takes_tokens) out = permute(b, sent_from, r, sent, h);
+  if (!takes_tokens) out = permute(b, sent_from, r, s.T, sent, h);
   TensorId rows = out.rows, probs = out.probs;
   if (s.ep > 1) {
     rows = exchange(b, "dispatch", Module::dispatch, rows, {received, h}, s.act, r.all_counts, true);
     probs = exchange(b, "dispatch.probs", Module::dispatch, probs, {received}, DType::fp32,
                      r.all_counts, true, takes_tokens || !sorts);
-    if (sorts) {
-      rows = reorder(b, "sorted", Module::dispatch, rows, {received, h}, s.act, r.all_counts, true);
-      probs = reorder(b, "sorted.probs", Module::dispatch, probs, {received}, DType::fp32,
-                      r.all_counts, true);
-    }
   }
   if (s.etp > 1) {
-    rows = etp_gather(b, "etp.ag", rows, {computed, h}, s.act);
-    probs = etp_gather(b, "etp.ag.probs", probs, {computed}, DType::fp32);
+    rows = etp_exchange(b, "etp.ag", Module::dispatch, rows, {computed, h}, s.act, r.all_counts,
+                        true);
+    probs = etp_exchange(b, "etp.ag.probs", Module::dispatch, probs, {computed}, DType::fp32,
+                         r.all_counts, true);
+  }
+  if (sorts) {
+    rows = reorder(b, "sorted", Module::dispatch, rows, {computed, h}, s.act, r.all_counts, true);
+    probs = reorder(b, "sorted.probs", Module::dispatch, probs, {computed}, DType::fp32,
+                    r.all_counts, true);
   }
   TensorId y = experts(b, rows, probs, r.group_counts, computed);
-  if (s.etp > 1) y = etp_scatter(b, "etp.rs", y, {received, h});
+  if (sorts) {
+    y = reorder(b, "unsorted", Module::combine, y, {computed, h}, s.act, r.all_counts, false);
+  }
+  if (s.etp > 1) {
+    y = etp_exchange(b, "etp.rs", Module::combine, y, {received, h}, s.act, r.all_counts, false);
+  }
   if (s.ep > 1) {
-    if (sorts) {
-      y = reorder(b, "unsorted", Module::combine, y, {received, h}, s.act, r.all_counts, false);
-    }
     const Dim home = takes_tokens ? Dim{s.T} : sent;
     y = exchange(b, "combine", Module::combine, y, {home, h}, s.act, r.all_counts, false);
   }

@@ -44,6 +44,11 @@ LocalShape::LocalShape(const ModelSpec& m, const WorkloadSpec& w, const Plan& p)
   grad = p.optimizer.main_grads;
   residual = m.hidden * m.residual_streams;
   loss_scale = 1.0 / (static_cast<double>(w.global_batch) * static_cast<double>(w.seq_len));
+  if (m.moe && w.capacity_factor > 0) {  // mcore moe_utils.py get_capacity
+    const double mean = static_cast<double>(T * m.moe->top_k) / static_cast<double>(m.moe->experts);
+    capacity = static_cast<std::int64_t>(std::ceil(mean * w.capacity_factor));
+    padded = w.pad_to_capacity;
+  }
   if (w.documents.empty()) return;
   const Packing packing = packing_of(w, cp);
   packed = packing.mean_length;

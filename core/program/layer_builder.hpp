@@ -32,6 +32,8 @@ struct LocalShape {
   double packed = 0;                 // mean length of a token's document; 0: seq
   double slowest = 1;                // scores of the slowest rank over the mean
   std::int64_t residual = 0;         // width between layers: h, times the streams
+  std::int64_t capacity = 0;         // rows an expert takes of this rank's tokens; 0: all
+  bool padded = false;               // and has, whatever routing decides
 };
 
 // A norm's parameters: a scale, and for LayerNorm a shift.

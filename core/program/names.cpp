@@ -40,6 +40,7 @@ std::string name_of(OpKind kind) {
     case OpKind::token_mixing_bwd: return "token_mixing_bwd";
     case OpKind::router_topk: return "router_topk";
     case OpKind::router_topk_bwd: return "router_topk_bwd";
+    case OpKind::drop_tokens: return "drop_tokens";
     case OpKind::expert_counts: return "expert_counts";
     case OpKind::permute: return "permute";
     case OpKind::permute_bwd: return "permute_bwd";

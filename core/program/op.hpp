@@ -58,12 +58,17 @@ enum class OpKind : std::uint8_t {
   // --- mixture of experts
   router_topk,       // logits[T,E] f32, bias[E] -> probs[T,k] f32, experts[T,k] i32
   router_topk_bwd,   // dprobs[T,k], logits, probs, experts -> dlogits[T,E]
-  expert_counts,     // experts[T,k] -> counts[E] i32
+  drop_tokens,       // probs[T,k], experts[T,k] -> kept[T,k] i32, counts[E] i32: -1 for a copy whose expert
+                     // has attr.capacity better ones. Padded: every expert counts its capacity
+  expert_counts,     // experts[T,k] -> counts[E] i32. Padded: attr.capacity for each of [ranks,E]
   permute,           // x[T,h], probs[T,k], experts[T,k], counts -> px[T*k,h], pp[T*k], row_map[T*k] i32
+                     // counts[El]: the copies for this rank's experts only, row_map -1 for the others.
+                     // Rows that a padded expert has left are zero
   permute_bwd,       // dpx[T*k,h], dpp[T*k], row_map, dresidual? -> dx[T,h] (accumulates if asked), dprobs[T,k]
-  sort_chunks,       // x[R,c], all_counts[ep,E] -> y[R,c]: (source, expert) order to (expert, source)
-  unsort_chunks,     // y[R,c], all_counts -> x[R,c]: the inverse
-  local_counts,      // all_counts[ep,E] -> group_counts[El] i32: rows per local expert
+  sort_chunks,       // x[C,c], all_counts[ranks,E] -> y[C,c]: (etp peer, source, expert) order to
+                     // (expert, peer, source); ranks: etp fastest
+  unsort_chunks,     // y[C,c], all_counts -> x[C,c]: the inverse
+  local_counts,      // all_counts[ranks,E] -> group_counts[El] i32: rows per local expert
   unpermute,         // px[T*k,h], row_map -> y[T,h]: sum over the k copies
   unpermute_bwd,     // dy[T,h], row_map -> dpx[T*k,h]: copies
   // --- multi-token prediction (priced; the backend refuses it so far)
@@ -77,6 +82,7 @@ enum class OpKind : std::uint8_t {
   // --- precision
   quantize,          // x -> row[...], col[...]: both layouts in a narrow type
   // --- collectives (group in `group`)
+                     // over etp: with all_counts after x where members differ in their rows
   all_gather,        // x[n,...] -> y[size*n,...]
   reduce_scatter,    // x[size*n,...] -> y[n,...]; if it accumulates, x is used up
   all_reduce,        // x -> x (in place)
@@ -125,6 +131,8 @@ struct OpAttributes {
   std::int64_t heads = 0, kv_groups = 0, head_dim = 0, v_dim = 0, rope_dim = 0, nope_dim = 0;
   std::int64_t rope_offset = 0;  // first rotary column of a head
   std::int64_t experts = 0, local_experts = 0, top_k = 0;
+  std::int64_t capacity = 0;  // rows of one rank's tokens that an expert takes
+  bool padded = false;        // and has, whatever routing decides
   std::int64_t groups = 1, top_groups = 1;  // group-limited routing
   std::int64_t first = 0;     // step: first of the n elements it works on
   std::int64_t run = 0;       // all_reduce: each run of so many consecutive members by itself; 0: all

@@ -13,10 +13,13 @@ std::string shape_text(const Tensor& t, const Binding& binding) {
   for (std::size_t i = 0; i < t.shape.size(); ++i) {
     const Dim d = t.shape[i];
     if (i > 0) text += ",";
-    if (d.symbol == Symbol::routed) {
-      text += (d.n == 1 ? "R" : fmt::format("{}R", d.n)) + fmt::format("={}", binding.value(d));
-    } else {
-      text += std::to_string(d.n);
+    switch (d.symbol) {
+      case Symbol::one: text += std::to_string(d.n); break;
+      case Symbol::routed:
+        text += (d.n == 1 ? "R" : fmt::format("{}R", d.n)) + fmt::format("={}", binding.value(d));
+        break;
+      case Symbol::gathered: text += fmt::format("C={}", binding.value(d)); break;
+      case Symbol::kept: text += fmt::format("K={}", binding.value(d)); break;
     }
   }
   return text + "]";

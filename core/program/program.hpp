@@ -86,8 +86,8 @@ struct Program {
 [[nodiscard]] StageProgram compile_stage(const ModelSpec&, const WorkloadSpec&, const Plan&,
                                          Runtime, Stage);
 
-// Routed tokens R of one (microbatch, decoder layer).
-using RoutedCount = std::function<std::int64_t(MicroBatch, LayerIndex)>;
+// Routed tokens of one (microbatch, decoder layer).
+using RoutedCount = std::function<Binding(MicroBatch, LayerIndex)>;
 
 // Expected R under balanced routing: as many rows arrive as leave, T * k, times `imbalance`.
 [[nodiscard]] std::int64_t balanced_routed_tokens(const ModelSpec&, const WorkloadSpec&,

@@ -17,10 +17,13 @@ namespace pleat {
 // a capacity or to recorded counts, the backend to the real count.
 enum class Symbol : std::uint8_t {
   one,
-  routed,  // R: tokens received by this rank's experts in this microbatch and layer
+  routed,    // R: tokens received by this rank's experts in this microbatch and layer
+  gathered,  // C: those that all etp peers received. Where it is not known as many as here from each
+             // (n: the number of peers)
+  kept,      // K: copies of this rank's tokens that no capacity drops. Where it is not known all (n)
 };
 
-// n × (value of symbol).
+// n × (value of symbol), for R.
 struct Dim {
   std::int64_t n = 1;
   Symbol symbol = Symbol::one;
@@ -30,11 +33,19 @@ struct Dim {
 // Values of the symbols for one (microbatch, layer).
 struct Binding {
   std::int64_t routed = 0;
+  std::int64_t gathered = -1, kept = -1;  // -1: not known
   // With a paged stash: rows that a pass has room for, and that are kept between the passes; 0: routed.
   std::int64_t room = 0, stashed = 0;
   [[nodiscard]] std::int64_t value(Dim d) const {
-    return d.symbol == Symbol::routed ? d.n * routed : d.n;
+    switch (d.symbol) {
+      case Symbol::one: return d.n;
+      case Symbol::routed: return d.n * routed;
+      case Symbol::gathered: return gathered >= 0 ? gathered : d.n * routed;
+      case Symbol::kept: return kept >= 0 ? kept : d.n;
+    }
+    return d.n;
   }
+  bool operator==(const Binding&) const = default;
 };
 
 enum class TensorClass : std::uint8_t {
@@ -58,6 +69,12 @@ struct Tensor {
     std::int64_t count = 1;
     for (const Dim& d : shape) count *= b.value(d);
     return count;
+  }
+  [[nodiscard]] bool is_routed() const {  // only routing decides its size
+    for (const Dim& d : shape) {
+      if (d.symbol != Symbol::one) return true;
+    }
+    return false;
   }
   [[nodiscard]] std::int64_t bytes(const Binding& b) const {
     return bytes_of(dtype, elements(b));

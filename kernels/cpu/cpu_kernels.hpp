@@ -50,18 +50,18 @@ class CpuKernels final : public KernelSet {
   void router_topk_bwd(View dprobs, View logits, View probs, View experts, View dlogits,
                        const RouterShape&) override;
   void expert_counts(View experts, View counts) override;
+  void drop_tokens(View probs, View experts, std::int64_t capacity, View kept,
+                   View counts) override;
   // permute.cpp
-  void permute(View x, View probs, View experts, View counts, View px, View pp,
+  void permute(View x, View probs, View experts, View counts, std::int64_t first, View px, View pp,
                View row_map) override;
   void permute_bwd(View dpx, View dpp, View row_map, View dx, View dprobs,
                    bool accumulate) override;
   void unpermute(View px, View row_map, View y) override;
   void unpermute_bwd(View dy, View row_map, View dpx) override;
   // chunks.cpp
-  void sort_chunks(View x, View all_counts, std::int64_t first_expert, std::int64_t local,
-                   View y) override;
-  void unsort_chunks(View y, View all_counts, std::int64_t first_expert, std::int64_t local,
-                     View x) override;
+  void sort_chunks(View x, View all_counts, const ChunkShape&, View y) override;
+  void unsort_chunks(View y, View all_counts, const ChunkShape&, View x) override;
   void local_counts(View all_counts, std::int64_t first_expert, std::int64_t local,
                     View counts) override;
   // loss.cpp

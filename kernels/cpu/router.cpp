@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Top-k routing: softmax or sigmoid scores, a bias that only selects, group-limited selection
 // (DeepSeek-V3, arXiv:2412.19437 section 2.1.2), and the gradient of the chosen probabilities.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/diagnostics.hpp"
 #include "kernels/cpu/cpu_kernels.hpp"
@@ -183,6 +185,47 @@ void CpuKernels::router_topk_bwd(View dprobs, View logits, View probs, View expe
       softmax_bwd(dprobs.f32() + at, logits.f32() + row, probs.f32() + at, experts.i32() + at,
                   dlogits.f32() + row, s);
     }
+  }
+}
+
+// Sorts the copies' numbers in `kept`, then turns the order into every copy's place in it: no memory
+// but the results'.
+void CpuKernels::drop_tokens(View probs, View experts, std::int64_t capacity, View kept,
+                             View counts) {
+  const auto n = static_cast<std::int32_t>(experts.elements());
+  PLEAT_ASSERT(probs.elements() == n && kept.elements() == n && capacity >= 0);
+  expert_counts(experts, counts);
+  const std::int32_t* expert = experts.i32();
+  const auto p = [from = probs.f32()](std::int32_t i) {  // NaN has no order
+    return from[i] == from[i] ? from[i] : -1.0F;
+  };
+  std::int32_t* place = kept.i32();
+  for (std::int32_t i = 0; i < n; ++i) place[i] = i;
+  std::sort(place, place + n, [=](std::int32_t a, std::int32_t b) {
+    if (expert[a] != expert[b]) return expert[a] < expert[b];
+    return p(a) != p(b) ? p(a) > p(b) : a < b;
+  });
+  for (std::int32_t i = 0; i < n; ++i) {  // cycle by cycle; what is done is complemented
+    if (place[i] < 0) continue;
+    std::int32_t from = i, to = place[i];
+    do {
+      const std::int32_t next = place[to];
+      place[to] = ~from;
+      from = to;
+      to = next;
+    } while (from != i);
+  }
+  std::int32_t begin = 0;  // of each expert in the order, in place of its count
+  for (std::int64_t e = 0; e < counts.elements(); ++e) {
+    begin += std::exchange(counts.i32()[e], begin);
+  }
+  for (std::int32_t i = 0; i < n; ++i) {
+    const bool keeps = ~place[i] - counts.i32()[expert[i]] < capacity;
+    place[i] = keeps ? expert[i] : -1;
+  }
+  for (std::int64_t e = counts.elements() - 1; e >= 0; --e) {
+    const std::int32_t rows = std::exchange(begin, counts.i32()[e]) - counts.i32()[e];
+    counts.i32()[e] = static_cast<std::int32_t>(std::min<std::int64_t>(rows, capacity));
   }
 }
 

@@ -33,7 +33,10 @@ Bytes whole_bytes(const Op& op, const std::vector<Tensor>& tensors, const Bindin
     const Tensor& t = tensors[op.in.front().index()];
     return Bytes(static_cast<double>(bytes_of(t.dtype, binding.value(op.attr.n))) * op.attr.wire);
   }
-  return total(op.kind == OpKind::all_gather ? op.out : op.in, tensors, binding) * op.attr.wire;
+  // A reduction's further operands tell how long its pieces are.
+  const std::vector<TensorId> whole =
+      op.kind == OpKind::all_gather ? op.out : std::vector<TensorId>{op.in.front()};
+  return total(whole, tensors, binding) * op.attr.wire;
 }
 
 // Over the rate of the kernel alone.

@@ -67,6 +67,7 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::ce_stats:
     case OpKind::ce_loss: return KernelClass::loss;
     case OpKind::router_topk:
+    case OpKind::drop_tokens:
     case OpKind::expert_counts:
     case OpKind::local_counts: return KernelClass::router;
     case OpKind::permute:

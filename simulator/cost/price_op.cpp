@@ -101,6 +101,7 @@ CostClass class_of(const Op& op) {
     case OpKind::pointwise_bwd:
     case OpKind::router_topk:
     case OpKind::router_topk_bwd:
+    case OpKind::drop_tokens:
     case OpKind::expert_counts:
     case OpKind::permute:
     case OpKind::permute_bwd:

@@ -74,6 +74,30 @@ float sum_in_rank_order(int world, std::size_t i) {
 class Comm : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Comm, ::testing::Values(1, 2, 3, 4, 8));
 
+// Member r has r elements: the first none.
+TEST_P(Comm, RaggedGatherAndSumInRankOrder) {
+  const int world = GetParam();
+  std::vector<std::int64_t> elements, sizes;
+  for (int r = 0; r < world; ++r) {
+    elements.push_back(r);
+    sizes.push_back(r * static_cast<std::int64_t>(sizeof(float)));
+  }
+  const auto total = static_cast<std::size_t>(world * (world - 1) / 2);
+  expect_runs(world, [&](Transport& t) {
+    const auto comm = t.group(all_ranks(world));
+    const auto me = static_cast<std::size_t>(comm->rank());
+    std::vector<float> mine(me, static_cast<float>(me)), all(total), want, sums(me);
+    for (int r = 0; r < world; ++r) want.insert(want.end(), static_cast<std::size_t>(r), static_cast<float>(r));
+    comm->all_gather_ragged(bytes(mine), writable(all), sizes);
+    EXPECT_EQ(all, want);
+    for (std::size_t i = 0; i < total; ++i) all[i] = value(comm->rank(), i);
+    comm->reduce_scatter_ragged(all, sums, elements);
+    for (std::size_t i = 0; i < me; ++i) {
+      EXPECT_EQ(sums[i], sum_in_rank_order(world, me * (me - 1) / 2 + i));
+    }
+  });
+}
+
 TEST_P(Comm, AllGatherInRankOrder) {
   const int world = GetParam();
   expect_runs(world, [&](Transport& t) {

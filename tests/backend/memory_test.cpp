@@ -45,7 +45,7 @@ void expect_peaks(const ModelSpec& model, const Plan& plan, const TrainConfig& c
     const RankMeasurement& rank = result.ranks[static_cast<std::size_t>(r)];
     const auto stage = static_cast<std::size_t>(attention_coordinates(plan, Rank{r}).pp);
     const RoutedCount routed = [&](MicroBatch m, LayerIndex l) {
-      return recorded ? rank.routed.at({m.value, l.value}) : balanced;
+      return recorded ? rank.routed.at({m.value, l.value}) : Binding{.routed = balanced};
     };
     EXPECT_EQ(rank.peak_live_bytes, peak_live_bytes(program.stages[stage], routed))
         << summary(plan) << " rank " << r;

@@ -134,7 +134,7 @@ TEST(Routing, IsSkewedInTheseTests) {
   std::int64_t received[4] = {}, all = 0;
   for (std::size_t rank = 0; rank < 4; ++rank) {
     EXPECT_EQ(r.ranks[rank].routed.size(), 2U * 3U);  // microbatches x MoE layers
-    for (const auto& [where, count] : r.ranks[rank].routed) received[rank] += count;
+    for (const auto& [where, count] : r.ranks[rank].routed) received[rank] += count.routed;
     all += received[rank];
   }
   EXPECT_EQ(all, 8 * 16 * 2 * 3);             // samples x tokens x top-k x MoE layers
@@ -147,7 +147,7 @@ TEST(Routing, ForcedRoutingIsBalanced) {
   const TrainResult r = test::run(test::small_moe(), fp32_plan(4, 4), config);
   for (const RankMeasurement& rank : r.ranks) {
     ASSERT_EQ(rank.routed.size(), 6U);
-    for (const auto& [where, count] : rank.routed) EXPECT_EQ(count, 16 * 2);
+    for (const auto& [where, count] : rank.routed) EXPECT_EQ(count.routed, 16 * 2);
   }
   EXPECT_EQ(r.min_router_margin, 0);  // no router decided anything
 }

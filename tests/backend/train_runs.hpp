@@ -47,8 +47,9 @@ inline ModelSpec biased(ModelSpec model) {
   return model;
 }
 
-inline TrainResult run(const ModelSpec& model, const Plan& plan, const TrainConfig& config) {
-  return train(compile(model, small_workload(), plan, Runtime::pleat), config);
+inline TrainResult run(const ModelSpec& model, const Plan& plan, const TrainConfig& config,
+                       const WorkloadSpec& workload = small_workload()) {
+  return train(compile(model, workload, plan, Runtime::pleat), config);
 }
 
 // ‖a - b‖ / ‖b‖; infinity when b is zero and a is not.

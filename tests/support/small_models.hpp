@@ -73,4 +73,12 @@ inline Plan tp_plan(int tp, int dp = 1, int ep = 1, int pp = 1) {
   return p;
 }
 
+// Attention ranks tp x dp x pp, experts over etp x ep x edp of a stage's.
+inline Plan folded_plan(AttentionMapping attention, int etp, int ep) {
+  Plan p = fp32_plan(attention.dp, 1, attention.pp);
+  p.attention = attention;
+  p.expert = {etp, ep, attention.tp * attention.cp * attention.dp / (etp * ep)};
+  return p;
+}
+
 }  // namespace pleat::test

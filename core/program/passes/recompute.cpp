@@ -12,8 +12,8 @@ namespace pleat {
 namespace {
 
 bool decides_routing(OpKind kind) {
-  return kind == OpKind::router_topk || kind == OpKind::expert_counts ||
-         kind == OpKind::local_counts || kind == OpKind::load_tokens || kind == OpKind::load_labels;
+  return kind == OpKind::router_topk || kind == OpKind::drop_tokens ||
+         kind == OpKind::expert_counts || kind == OpKind::local_counts || kind == OpKind::load_tokens || kind == OpKind::load_labels;
 }
 
 bool belongs_to_moe(Module module) {

@@ -67,7 +67,7 @@ TEST_P(KernelConformance, PermuteAndItsGradient) {
       const Matrix probs = random_matrix(c.tokens, c.top_k, 2);
       const View px = out(copies, c.hidden), pp = out(1, copies), map = out_i32(1, copies);
       k().permute(in(x), in(probs), in_i32(experts, c.tokens, c.top_k),
-                  in_i32(want.counts, 1, c.experts), px, pp, map);
+                  in_i32(want.counts, 1, c.experts), 0, px, pp, map);
       EXPECT_EQ(get_i32(map), want.row_map);
       const Matrix got = get(px), got_probs = get(pp);
       for (std::int64_t i = 0; i < copies; ++i) {
@@ -144,13 +144,62 @@ TEST_P(KernelConformance, ChunksSortByExpertThenSource) {
     }
     const View all = in_i32(counts, 3, 5), y = out(rows, 3), back = out(rows, 3);
     const View totals = out_i32(1, c.local);
-    k().sort_chunks(in(x), all, c.first, c.local, y);
+    k().sort_chunks(in(x), all, {c.first, c.local, 1}, y);
     EXPECT_EQ(get(y), sorted_rows);
-    k().unsort_chunks(in(sorted_rows), all, c.first, c.local, back);
+    k().unsort_chunks(in(sorted_rows), all, {c.first, c.local, 1}, back);
     EXPECT_EQ(get(back), x);
     k().local_counts(all, c.first, c.local, totals);
     EXPECT_EQ(get_i32(totals), c.totals);
   }
+}
+
+// Two sources of two peers each; a rank's rows are numbered in (peer, source, expert) order.
+TEST_P(KernelConformance, ChunksOfPeersSortByExpertPeerSource) {
+  const Ints counts = {1, 2,   // source 0, peer 0
+                       2, 0,   // source 0, peer 1
+                       0, 1,   // source 1, peer 0
+                       1, 1};  // source 1, peer 1
+  // Peer 0 received 0|1 2 and then |3 from the other source, peer 1: 4 5| and 6|7.
+  const std::vector<double> order = {0, 4, 5, 6, 1, 2, 3, 7};
+  Matrix x(8, 1), sorted_rows(8, 1);
+  for (std::size_t r = 0; r < 8; ++r) {
+    x.values[r] = static_cast<double>(r);
+    sorted_rows.values[r] = order[r];
+  }
+  const View all = in_i32(counts, 4, 2), y = out(8, 1), back = out(8, 1);
+  k().sort_chunks(in(x), all, {0, 2, 2}, y);
+  EXPECT_EQ(get(y), sorted_rows);
+  k().unsort_chunks(in(sorted_rows), all, {0, 2, 2}, back);
+  EXPECT_EQ(get(back), x);
+}
+
+// Three tokens of two copies; this rank has experts 2 and 3, both padded to two rows.
+TEST_P(KernelConformance, PermutePicksLocalExpertsAndFillsUpWithZeros) {
+  const Ints experts = {2, 0, -1, 3, 2, 1};
+  const Matrix x = random_matrix(3, 2, 1), probs = random_matrix(3, 2, 2);
+  const View px = out(4, 2), pp = out(1, 4), map = out_i32(1, 6);
+  k().permute(in(x), in(probs), in_i32(experts, 3, 2), in_i32({2, 2}, 1, 2), 2, px, pp, map);
+  EXPECT_EQ(get_i32(map), (Ints{0, -1, -1, 2, 1, -1}));
+  Matrix rows(4, 2), want_probs(1, 4);
+  for (std::int64_t h = 0; h < 2; ++h) {
+    rows(0, h) = x(0, h);
+    rows(1, h) = x(2, h);
+    rows(2, h) = x(1, h);
+  }
+  want_probs.values = {probs(0, 0), probs(2, 0), probs(1, 1), 0};
+  EXPECT_EQ(get(px), rows);
+  EXPECT_EQ(get(pp), want_probs);
+
+  const View y = out(3, 2), back = out(4, 2), dprobs = out(3, 2), dx = out(3, 2);
+  k().unpermute(px, map, y);
+  EXPECT_EQ(get(y), x);
+  k().unpermute_bwd(in(x), map, back);
+  EXPECT_EQ(get(back), rows);
+  k().permute_bwd(px, in(want_probs), map, dx, dprobs, false);
+  EXPECT_EQ(get(dx), x);
+  Matrix kept_probs = probs;
+  for (const std::size_t dropped : {1, 2, 5}) kept_probs.values[dropped] = 0;
+  EXPECT_EQ(get(dprobs), kept_probs);
 }
 
 }  // namespace

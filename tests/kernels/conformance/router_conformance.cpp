@@ -130,5 +130,56 @@ TEST_P(KernelConformance, ExpertCounts) {
   EXPECT_EQ(get_i32(empty), (std::vector<std::int32_t>{0, 0, 0}));
 }
 
+using Ints = std::vector<std::int32_t>;
+
+// Expert 4 is sent four copies, of probabilities 0.5, 0.9, 0.5 and 0.7.
+TEST_P(KernelConformance, DropTokensKeepsTheMostProbable) {
+  const Ints experts = {4, 0, 4, 2, 0, 4, 4, 3};
+  Matrix probs(4, 2);
+  probs.values = {0.5, 0.1, 0.9, 0.2, 0.3, 0.5, 0.7, 0.0};
+  const struct {
+    std::int64_t capacity;
+    Ints kept, counts;
+  } cases[] = {{0, {-1, -1, -1, -1, -1, -1, -1, -1}, {0, 0, 0, 0, 0}},
+               {1, {-1, -1, 4, 2, 0, -1, -1, 3}, {1, 0, 1, 1, 1}},
+               {3, {4, 0, 4, 2, 0, -1, 4, 3}, {2, 0, 1, 1, 3}},  // a tie: the lower token stays
+               {4, experts, {2, 0, 1, 1, 4}},
+               {100, experts, {2, 0, 1, 1, 4}}};  // more than there are tokens
+  for (const auto& c : cases) {
+    const View kept = out_i32(4, 2), counts = out_i32(1, 5);
+    k().drop_tokens(in(probs), in_i32(experts, 4, 2), c.capacity, kept, counts);
+    EXPECT_EQ(get_i32(kept), c.kept) << c.capacity;
+    EXPECT_EQ(get_i32(counts), c.counts) << c.capacity;
+  }
+  const View kept = out_i32(0, 2), counts = out_i32(1, 2);
+  k().drop_tokens(out(0, 2), in_i32({}, 0, 2), 3, kept, counts);
+  EXPECT_EQ(get_i32(counts), (Ints{0, 0}));
+}
+
+// Against a count of the better copies, for many tokens.
+TEST_P(KernelConformance, DropTokensAgainstCounting) {
+  const std::int64_t tokens = 97, top_k = 3, capacity = 11;
+  Ints experts;
+  Matrix probs = random_matrix(tokens, top_k, 5);
+  for (std::int64_t i = 0; i < tokens * top_k; ++i) {
+    experts.push_back(static_cast<int>(i * i % 13));
+    probs.values[static_cast<std::size_t>(i)] =
+        std::floor(4 * probs.values[static_cast<std::size_t>(i)]);  // many ties
+  }
+  Ints want = experts;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    int better = 0;
+    for (std::size_t o = 0; o < want.size(); ++o) {
+      if (experts[o] != experts[i]) continue;
+      better += probs.values[o] > probs.values[i] || (probs.values[o] == probs.values[i] && o < i);
+    }
+    if (better >= capacity) want[i] = -1;
+  }
+  const View kept = out_i32(tokens, top_k), counts = out_i32(1, 13);
+  k().drop_tokens(in(probs), in_i32(experts, tokens, top_k), capacity, kept, counts);
+  EXPECT_EQ(get_i32(kept), want);
+  for (const int count : get_i32(counts)) EXPECT_LE(count, capacity);
+}
+
 }  // namespace
 }  // namespace pleat::conformance

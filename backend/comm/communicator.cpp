@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Collectives of unequal shares, from messages.
+#include "backend/comm/communicator.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr int kRaggedTag = 31000;  // above those of pipelines, below the least that MPI allows
+
+}  // namespace
+
+void Communicator::all_gather_ragged(std::span<const std::byte> mine, std::span<std::byte> all,
+                                     std::span<const std::int64_t> bytes) {
+  PLEAT_ASSERT(std::ssize(bytes) == size());
+  for (int r = 0; r < size(); ++r) {
+    if (r != rank()) send(r, mine, kRaggedTag);
+  }
+  std::size_t at = 0;
+  for (int r = 0; r < size(); ++r) {
+    const auto share = static_cast<std::size_t>(bytes[static_cast<std::size_t>(r)]);
+    const std::span<std::byte> to = all.subspan(at, share);
+    if (r == rank()) {
+      PLEAT_ASSERT(mine.size() == share);
+      std::copy(mine.begin(), mine.end(), to.begin());
+    } else {
+      recv(r, to, kRaggedTag);
+    }
+    at += share;
+  }
+  PLEAT_ASSERT(at == all.size());
+}
+
+void Communicator::reduce_scatter_ragged(std::span<const float> all, std::span<float> mine,
+                                         std::span<const std::int64_t> elements) {
+  PLEAT_ASSERT(std::ssize(elements) == size());
+  std::size_t at = 0;
+  std::span<const float> own;
+  for (int r = 0; r < size(); ++r) {
+    const auto share = static_cast<std::size_t>(elements[static_cast<std::size_t>(r)]);
+    const std::span<const float> piece = all.subspan(at, share);
+    if (r == rank()) own = piece;
+    else send(r, std::as_bytes(piece), kRaggedTag);
+    at += share;
+  }
+  PLEAT_ASSERT(at == all.size() && own.size() == mine.size());
+  std::vector<float> sum(mine.size()), other(mine.size());
+  for (int r = 0; r < size(); ++r) {
+    if (r == rank()) std::copy(own.begin(), own.end(), other.begin());
+    else recv(r, std::as_writable_bytes(std::span(other)), kRaggedTag);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = r == 0 ? other[i] : sum[i] + other[i];
+  }
+  std::copy(sum.begin(), sum.end(), mine.begin());
+}
+
+}  // namespace pleat

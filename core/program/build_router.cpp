@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The router of a mixture of experts, token capacity, and how many rows go where.
+#include "core/program/moe_routing.hpp"
+
+namespace pleat {
+
+void set_router(Op& op, const LocalShape& s) {
+  const MoeSpec& moe = *s.model.moe;
+  op.attr.experts = moe.experts;
+  op.attr.local_experts = moe.experts / s.ep;
+  op.attr.top_k = moe.top_k;
+  op.attr.capacity = s.capacity;
+  op.attr.padded = s.padded;
+  op.attr.groups = moe.groups;
+  op.attr.top_groups = moe.top_groups;
+  op.attr.scale = moe.scaling_factor;
+}
+
+namespace {
+
+// Rows for every expert: from this rank, and from all that share the experts. Experts padded to
+// their capacity need no exchange.
+void count_rows(LayerBuilder& b, Routed& r) {
+  const LocalShape& s = b.shape();
+  const std::int64_t experts = s.model.moe->experts;
+  const int ranks = s.ep * s.etp;
+  TensorId copies = r.experts;
+  r.counts = b.activation("counts", {{experts}}, DType::i32);
+  if (s.capacity > 0) {
+    r.experts = b.activation("kept", {{s.T}, {s.model.moe->top_k}}, DType::i32);
+    set_router(b.push(OpKind::drop_tokens, "drop", Module::router, {r.probs, copies},
+                      {r.experts, r.counts}), s);
+  } else {
+    set_router(b.push(OpKind::expert_counts, "counts", Module::router, {copies}, {r.counts}), s);
+  }
+  r.all_counts = r.group_counts = r.counts;
+  if (ranks == 1) return;
+  r.all_counts = b.activation("all_counts", {{ranks}, {experts}}, DType::i32);
+  if (s.padded) {
+    set_router(b.push(OpKind::expert_counts, "all_counts", Module::router, {r.experts},
+                      {r.all_counts}), s);
+    return;
+  }
+  Op& exchange = b.push(OpKind::all_gather, "all_counts", Module::router, {r.counts}, {r.all_counts});
+  exchange.group = s.etp > 1 ? Group::etp_ep : Group::ep;
+  exchange.host_sync = true;
+  set_router(exchange, s);
+}
+
+}  // namespace
+
+Routed route(LayerBuilder& b, TensorId normed) {
+  const LocalShape& s = b.shape();
+  const MoeSpec& moe = *s.model.moe;
+  const std::int64_t local = moe.experts / s.ep;
+  const TensorId w = b.weight("router", {{moe.experts}, {s.model.hidden}}, Bucket::dense, true);
+  LayerBuilder::GemmOptions options;
+  if (moe.router_bias)
+    options.bias = b.weight("router.bias", {{moe.experts}}, Bucket::dense, true);
+  const TensorId logits = b.gemm("router", Module::router, normed, w, DType::fp32, options);
+  Routed r;
+  r.probs = b.activation("probs", {{s.T}, {moe.top_k}}, DType::fp32);
+  r.experts = b.activation("experts", {{s.T}, {moe.top_k}}, DType::i32);
+  std::vector<TensorId> in{logits};
+  if (moe.expert_bias) {
+    in.push_back(b.weight("expert_bias", {{moe.experts}}, Bucket::dense, false, true));
+  }
+  set_router(b.push(OpKind::router_topk, "topk", Module::router, in, {r.probs, r.experts}), s);
+  b.on_backward([=, &b] {
+    const TensorId dprobs = b.gradient(r.probs);
+    const TensorId dlogits = b.new_gradient(logits);
+    set_router(b.push_backward(OpKind::router_topk_bwd, "topk.bwd", Module::router, Phase::backward,
+                               {dprobs, logits, r.probs, r.experts}, {dlogits}),
+               b.shape());
+  });
+  count_rows(b, r);
+  if (s.ep * s.etp == 1) return r;
+  r.group_counts = b.activation("group_counts", {{local}}, DType::i32);
+  set_router(b.push(OpKind::local_counts, "group_counts", Module::router, {r.all_counts},
+                    {r.group_counts}), s);
+  return r;
+}
+
+}  // namespace pleat

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Ways to bring tokens to their experts: split experts, every dispatcher, token capacity. All of
+// them compute what one rank computes, with skewed routing and an empty expert.
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include "core/plan/rank_map.hpp"
+#include "simulator/estimate.hpp"
+#include "tests/backend/train_runs.hpp"
+
+namespace pleat {
+namespace {
+
+using test::folded_plan;
+using test::fp32_plan;
+
+struct Layout {
+  const char* name;
+  Plan plan;
+  friend std::ostream& operator<<(std::ostream& out, const Layout& l) { return out << l.name; }
+};
+
+Plan by(Dispatcher dispatcher, Plan plan) {
+  plan.dispatcher = dispatcher;
+  return plan;
+}
+
+Plan recomputed(Plan plan) {
+  plan.recompute_full = true;
+  return plan;
+}
+
+// One microbatch's tokens are on one rank: capacity drops the same ones.
+std::vector<Layout> whole_layouts() {
+  return {{"ETP2", folded_plan({.dp = 2}, 2, 1)},
+          {"ETP2_EP2", folded_plan({.dp = 4}, 2, 2)},
+          {"ETP4_PP2", folded_plan({.dp = 4, .pp = 2}, 4, 1)},
+          {"ETP2_EP2_EDP2", folded_plan({.dp = 8}, 2, 2)},
+          {"AllGather_EP4", by(Dispatcher::allgather, folded_plan({.dp = 4}, 1, 4))},
+          {"AllGather_ETP2_EP2_PP2", by(Dispatcher::allgather, folded_plan({.dp = 4, .pp = 2}, 2, 2))},
+          {"Hierarchical_EP4", by(Dispatcher::hierarchical, folded_plan({.dp = 4}, 1, 4))},
+          {"ETP2_EP2_recomputed", recomputed(folded_plan({.dp = 4}, 2, 2))},
+          {"AllGather_EP2_recomputed",
+           recomputed(by(Dispatcher::allgather, folded_plan({.dp = 2}, 1, 2)))}};
+}
+
+std::vector<Layout> split_layouts() {
+  return {{"TP2_ETP2", folded_plan({.tp = 2}, 2, 1)},
+          {"TP4_ETP2_EP2", folded_plan({.tp = 4}, 2, 2)},
+          {"TP2_DP2_ETP1_EP4", folded_plan({.tp = 2, .dp = 2}, 1, 4)},
+          {"TP2_DP2_ETP4", folded_plan({.tp = 2, .dp = 2}, 4, 1)},
+          {"TP2_DP4_ETP2_EP2_EDP2", folded_plan({.tp = 2, .dp = 4}, 2, 2)},
+          {"TP2_DP2_AllGather_ETP2_EP2",
+           by(Dispatcher::allgather, folded_plan({.tp = 2, .dp = 2}, 2, 2))}};
+}
+
+std::vector<Layout> all_layouts() {
+  std::vector<Layout> all = whole_layouts();
+  for (const Layout& l : split_layouts()) all.push_back(l);
+  return all;
+}
+
+TrainConfig skewed() {
+  TrainConfig config = test::small_config();
+  test::skew(config);
+  return config;
+}
+
+void expect_same_step(const TrainResult& many, const TrainResult& one) {
+  EXPECT_GE(one.min_router_margin, 1e-4);
+  EXPECT_NEAR(many.steps[0].loss, one.steps[0].loss, 1e-5 * one.steps[0].loss);
+  EXPECT_NEAR(many.steps[0].grad_norm, one.steps[0].grad_norm, 1e-5 * one.steps[0].grad_norm);
+  test::expect_close(many.gradients, one.gradients, 1e-5);
+}
+
+// The peak follows from what the ranks recorded, to the byte.
+void expect_recorded_peaks(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
+                           const TrainResult& result) {
+  const Program program = compile(model, workload, plan, Runtime::pleat);
+  for (int r = 0; r < plan.world(); ++r) {
+    const RankMeasurement& rank = result.ranks[static_cast<std::size_t>(r)];
+    const auto stage = static_cast<std::size_t>(attention_coordinates(plan, Rank{r}).pp);
+    const RoutedCount routed = [&](MicroBatch m, LayerIndex l) {
+      return rank.routed.at({m.value, l.value});
+    };
+    EXPECT_EQ(rank.peak_live_bytes, peak_live_bytes(program.stages[stage], routed)) << "rank " << r;
+  }
+}
+
+class DispatchParity : public testing::TestWithParam<Layout> {};
+INSTANTIATE_TEST_SUITE_P(Layouts, DispatchParity, testing::ValuesIn(all_layouts()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(DispatchParity, Dropless) {
+  for (const ModelSpec& model : {test::biased(test::small_moe()), test::small_mla()}) {
+    const Plan& plan = GetParam().plan;
+    const TrainResult one = test::run(model, fp32_plan(), skewed());
+    const TrainResult many = test::run(model, plan, skewed());
+    expect_same_step(many, one);
+    expect_recorded_peaks(model, test::small_workload(), plan, many);
+  }
+}
+
+TEST_P(DispatchParity, PeakOfForcedRouting) {
+  TrainConfig config = test::small_config();
+  config.forced_routing = true;
+  const ModelSpec model = test::small_moe();
+  const Plan& plan = GetParam().plan;
+  const Program program = compile(model, test::small_workload(), plan, Runtime::pleat);
+  const std::int64_t balanced = balanced_routed_tokens(model, test::small_workload(), plan);
+  const TrainResult result = train(program, config);
+  for (int r = 0; r < plan.world(); ++r) {
+    const auto stage = static_cast<std::size_t>(attention_coordinates(plan, Rank{r}).pp);
+    EXPECT_EQ(result.ranks[static_cast<std::size_t>(r)].peak_live_bytes,
+              peak_live_bytes(program.stages[stage], [=](MicroBatch, LayerIndex) {
+                return Binding{.routed = balanced};
+              }))
+        << "rank " << r;
+  }
+}
+
+WorkloadSpec limited(double factor, bool padded) {
+  WorkloadSpec w = test::small_workload();
+  w.capacity_factor = factor;
+  w.pad_to_capacity = padded;
+  return w;
+}
+
+// Bug: capacity above the number of tokens (NVIDIA/Megatron-LM#2214).
+TEST_P(DispatchParity, CapacityAboveTheTokensDropsNone) {
+  const ModelSpec model = test::biased(test::small_moe());
+  const TrainResult one = test::run(model, fp32_plan(), skewed());
+  for (const bool padded : {false, true}) {
+    const WorkloadSpec workload = limited(5, padded);  // 20 rows an expert of 16 tokens
+    const TrainResult many = test::run(model, GetParam().plan, skewed(), workload);
+    expect_same_step(many, one);
+    if (!padded) expect_recorded_peaks(model, workload, GetParam().plan, many);
+  }
+}
+
+std::int64_t copies_kept(const TrainResult& r) {
+  std::int64_t kept = 0;
+  for (const RankMeasurement& rank : r.ranks) {
+    for (const auto& [where, rows] : rank.routed) kept += rows.kept;
+  }
+  return kept;
+}
+
+class CapacityParity : public testing::TestWithParam<Layout> {};
+INSTANTIATE_TEST_SUITE_P(Layouts, CapacityParity, testing::ValuesIn(whole_layouts()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(CapacityParity, DropsWhatOneRankDrops) {
+  const ModelSpec model = test::biased(test::small_moe());
+  const TrainResult one = test::run(model, fp32_plan(), skewed(), limited(1, false));
+  const TrainResult all = test::run(model, fp32_plan(), skewed());
+  EXPECT_LT(copies_kept(one), 0.9 * static_cast<double>(copies_kept(all)));
+  EXPECT_GT(test::relative_difference(one.gradients.at("layers.3.experts.0.fc1"),
+                                      all.gradients.at("layers.3.experts.0.fc1")),
+            0.01);
+  for (const bool padded : {false, true}) {
+    const TrainResult many = test::run(model, GetParam().plan, skewed(), limited(1, padded));
+    EXPECT_EQ(copies_kept(many), copies_kept(one));
+    expect_same_step(many, one);
+  }
+}
+
+// Capacity counts one rank's tokens, so sequence parallelism drops others than one rank does: its
+// layouts are compared with each other.
+TEST(CapacityParity, OfSequenceParallelLayouts) {
+  const ModelSpec model = test::biased(test::small_moe());
+  const TrainResult two = test::run(model, folded_plan({.tp = 2}, 1, 1), skewed(), limited(1, false));
+  for (const bool padded : {false, true}) {
+    for (const auto& [etp, ep, dispatcher] :
+         {std::tuple{1, 4, Dispatcher::alltoall}, {2, 2, Dispatcher::alltoall},
+          {2, 2, Dispatcher::allgather}, {4, 1, Dispatcher::alltoall}}) {
+      const Plan plan = by(dispatcher, folded_plan({.tp = 2, .dp = 2}, etp, ep));
+      expect_same_step(test::run(model, plan, skewed(), limited(1, padded)), two);
+    }
+  }
+}
+
+// Bug: tiny batches with padding (NVIDIA/Megatron-LM#2214): more capacity than tokens on a rank.
+TEST(Capacity, OfOneTokenARank) {
+  ModelSpec model = test::small_moe();
+  const WorkloadSpec tiny{.seq_len = 2, .global_batch = 2, .capacity_factor = 40, .pad_to_capacity = true};
+  const TrainConfig config = test::small_config();
+  const TrainResult one = test::run(model, fp32_plan(), config, {.seq_len = 2, .global_batch = 2});
+  const TrainResult many = test::run(model, folded_plan({.tp = 2, .dp = 2}, 1, 4), config, tiny);
+  test::expect_close(many.gradients, one.gradients, 1e-5);
+}
+
+}  // namespace
+}  // namespace pleat
