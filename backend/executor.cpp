@@ -115,11 +115,20 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   run_step_ops(stage_.prologue, false);
   walk_step(stage_, *this);
   store_.require_no_activations();
+  if (config_.adjust_gradients) adjust_gradients();
   run_step_ops(stage_.epilogue, true);
   // The members of a tp group all add up the same losses.
   const float loss = store_.state(stage_.loss, true, "loss").f32()[0];
   loss_ = context_.attention().tp == 0 ? static_cast<double>(loss) : 0.0;
   progress_.running.store(nullptr, kRelaxed);
+}
+
+void Executor::adjust_gradients() {
+  for (const BucketState& b : stage_.buckets) {
+    if (b.elements == 0) continue;
+    float* first = store_.state(b.gradients, true, "adjust").f32();
+    config_.adjust_gradients(context_.rank(), {first, static_cast<std::size_t>(b.elements)});
+  }
 }
 
 void Executor::run_step_ops(const std::vector<Op>& ops, bool epilogue) {

@@ -61,6 +61,7 @@ class Executor final : private StepVisitor {
 
   void initialise_weights();
   void initialise(const NamedPart&, InitialValue, std::span<float> part) const;
+  void adjust_gradients();
   void run_step_ops(const std::vector<Op>&, bool epilogue);
   void perform(const Op&, const OpSite*);
   [[nodiscard]] View operand(const Op&, const OpSite*, TensorId, bool reads);

@@ -54,6 +54,8 @@ struct TrainConfig {
   std::function<void(const std::string& name, std::span<float> values)> read_weight;
   // Changes an initial weight by its global name (tests). Called from every rank's thread.
   std::function<void(const std::string& name, std::span<float> values)> adjust_weight;
+  // Changes a bucket's gradients on one rank, before they are summed over ranks (tests).
+  std::function<void(Rank, std::span<float> gradients)> adjust_gradients;
   // Before each operation, on its rank's thread (tests).
   std::function<void(Rank, const Op&, int step)> before_op;
   double stall_seconds = 600;  // no operation finishes for so long: ranks wait for each other

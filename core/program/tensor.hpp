@@ -33,9 +33,9 @@ struct Dim {
 // Values of the symbols for one (microbatch, layer).
 struct Binding {
   std::int64_t routed = 0;
-  std::int64_t gathered = -1, kept = -1;  // -1: not known
   // With a paged stash: rows that a pass has room for, and that are kept between the passes; 0: routed.
   std::int64_t room = 0, stashed = 0;
+  std::int64_t gathered = -1, kept = -1;  // -1: not known
   [[nodiscard]] std::int64_t value(Dim d) const {
     switch (d.symbol) {
       case Symbol::one: return d.n;

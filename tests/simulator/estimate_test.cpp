@@ -351,7 +351,7 @@ TEST(Estimate, WalkedPeakFollowsTheRecordedCounts) {
   const auto peak = [&](std::int64_t hot) {
     return peak_live_bytes(p.stages[0], [=](MicroBatch mb, LayerIndex layer) {
       EXPECT_GE(layer.value, 1);  // only MoE layers are asked for
-      return mb.value == 1 && layer.value == 2 ? hot : std::int64_t{64};
+      return Binding{.routed = mb.value == 1 && layer.value == 2 ? hot : 64};
     });
   };
   EXPECT_LT(peak(64), peak(96));

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moving rows: to expert order and back, between chunk orders, for uneven, empty and one-hot
 // routing.
+#include <sys/mman.h>
+
 #include <algorithm>
 
 #include "tests/kernels/conformance/suite.hpp"
@@ -171,6 +173,23 @@ TEST_P(KernelConformance, ChunksOfPeersSortByExpertPeerSource) {
   EXPECT_EQ(get(y), sorted_rows);
   k().unsort_chunks(in(sorted_rows), all, {0, 2, 2}, back);
   EXPECT_EQ(get(back), x);
+}
+
+// Bug: 32-bit products of rows and columns (NVIDIA/TransformerEngine#2907): a row that begins after
+// 2^31 elements. Only the pages that are touched exist.
+TEST_P(KernelConformance, RowsBeyondTwoToThe31Elements) {
+  if (GetParam().name != std::string("cpu")) GTEST_SKIP() << "memory of the host";
+  const std::int64_t rows = 70'000, columns = 32'768, last = rows - 1;
+  const std::size_t bytes = static_cast<std::size_t>(rows * columns) * sizeof(float);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const View px{memory, DType::fp32, rows, columns};
+  px.f32()[last * columns + 7] = 3;
+  const View y = out(1, columns), map = in_i32({static_cast<int>(last)}, 1, 1);
+  k().unpermute(px, map, y);
+  EXPECT_EQ(get(y)(0, 7), 3);
+  munmap(memory, bytes);
 }
 
 // Three tokens of two copies; this rank has experts 2 and 3, both padded to two rows.
