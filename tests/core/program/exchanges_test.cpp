@@ -144,6 +144,99 @@ TEST(Dispatch, AllGatherSharesTokens) {
   }
 }
 
+// Rows of the etp peers are gathered before they are sorted: every peer sorts all of them.
+TEST(Dispatch, SplitExpertsGatherThenSort) {
+  const LayerProgram layer = layer_of(small_moe(), expert_plan(Dispatcher::alltoall, 2));
+  EXPECT_EQ(op_of(layer, "all_counts").group, Group::etp_ep);
+  EXPECT_EQ(layer.tensor(op_of(layer, "all_counts").out.front()).shape.front().n, 8);
+  const Op& gather = op_of(layer, "etp.ag");
+  EXPECT_EQ(gather.in.front(), op_of(layer, "dispatch").out.front());
+  EXPECT_EQ(op_of(layer, "sorted").in.front(), gather.out.front());
+  EXPECT_EQ(op_of(layer, "etp.rs").in.front(), op_of(layer, "unsorted").out.front());
+  // Twice R where the peers' counts are not known, else what they are.
+  const Tensor& rows = layer.tensor(gather.out.front());
+  EXPECT_EQ(rows.rows({.routed = 5}), 10);
+  EXPECT_EQ(rows.rows({.routed = 5, .gathered = 7}), 7);
+}
+
+TEST(Dispatch, SplitExpertsOfOneRankHaveFixedRows) {
+  Plan plan = expert_plan(Dispatcher::alltoall, 2);
+  plan.attention.dp = 2;
+  plan.expert.ep = 1;
+  const LayerProgram layer = layer_of(small_moe(), plan);
+  EXPECT_EQ(layer.tensor(op_of(layer, "etp.ag").out.front()).rows({}), 2 * kSeq * 2);
+  EXPECT_EQ(op_of(layer, "etp.ag").in.size(), 1U);  // no counts: the peers have as many
+  EXPECT_TRUE(has(layer, "sorted"));
+}
+
+LayerProgram limited(const WorkloadSpec& workload) {
+  const Program p =
+      compile(small_moe(), workload, expert_plan(Dispatcher::alltoall), Runtime::pleat);
+  return moe_of(p.stages[0]);
+}
+
+// 16 tokens, two copies each, eight experts: 1.3 times the mean of four is 6 rows.
+TEST(Capacity, DropsCopiesOfEachRank) {
+  const LayerProgram layer =
+      limited({.seq_len = kSeq, .global_batch = 8, .capacity_factor = 1.3});
+  EXPECT_TRUE(problems_of(layer).empty());
+  const Op& drop = op_of(layer, "drop");
+  EXPECT_EQ(drop.attr.capacity, 6);
+  EXPECT_EQ(op_of(layer, "permute").in[2], drop.out[0]);
+  EXPECT_NE(op_of(layer, "topk.bwd").in[3], drop.out[0]);  // what is dropped was chosen still
+  EXPECT_FALSE(has(layer, "counts"));
+  const Tensor& sent = layer.tensor(op_of(layer, "permute").out.front());
+  EXPECT_EQ(sent.rows({}), 32);
+  EXPECT_EQ(sent.rows({.kept = 20}), 20);
+}
+
+TEST(Capacity, PaddedExpertsHaveFixedRowsAndExchangeNoCounts) {
+  const LayerProgram layer = limited(
+      {.seq_len = kSeq, .global_batch = 8, .capacity_factor = 1.3, .pad_to_capacity = true});
+  EXPECT_TRUE(problems_of(layer).empty());
+  for (const char* name : {"permute", "dispatch", "sorted"}) {
+    EXPECT_EQ(layer.tensor(op_of(layer, name).out.front()).rows({}), 8 * 6) << name;
+  }
+  EXPECT_EQ(op_of(layer, "all_counts").kind, OpKind::expert_counts);
+  EXPECT_EQ(op_of(layer, "all_counts").group, Group::none);
+}
+
+const Op* step_op(const Plan& plan, Runtime runtime, const std::string& name) {
+  static Program p;
+  p = compile(small_moe(), {.seq_len = kSeq, .global_batch = 8}, plan, runtime);
+  const auto& ops = p.stages[0].epilogue;
+  const auto found = std::ranges::find(ops, name, &Op::name);
+  return found == ops.end() ? nullptr : &*found;
+}
+
+// Two key heads over four ranks: pairs of ranks sum their rows' gradients, in every layer.
+TEST(TensorParallel, RanksWithTheSameKeyHeadsSumTheirGradients) {
+  Plan plan;
+  plan.attention.tp = 4;
+  plan.expert.edp = 4;
+  const Op* op = step_op(plan, Runtime::pleat, "dense.kv_sync");
+  ASSERT_NE(op, nullptr);
+  EXPECT_EQ(op->group, Group::tp);
+  EXPECT_EQ(op->attr.run, 2);
+  EXPECT_EQ(op->attr.n.n, 2 * 8 * 32);  // a key and a value head
+  EXPECT_EQ(step_op(plan, Runtime::megatron, "dense.kv_sync"), nullptr);
+  plan.attention.tp = 2;
+  plan.expert.edp = 2;
+  EXPECT_EQ(step_op(plan, Runtime::pleat, "dense.kv_sync"), nullptr);
+}
+
+// Without sequence parallelism every rank has all tokens' gradients of a layer norm.
+TEST(TensorParallel, GradientsOfReplicatedWeightsAreSummedWhereTheyAreParts) {
+  Plan plan;
+  plan.attention.tp = 2;
+  plan.expert.edp = 2;
+  const Op* op = step_op(plan, Runtime::megatron, "dense.tp_sync");
+  ASSERT_NE(op, nullptr);
+  EXPECT_EQ(op->attr.n.n, (4 * 2 + 1) * 32 + 3 * 8 * 32);  // norms, routers
+  plan.sequence_parallel = false;
+  EXPECT_EQ(step_op(plan, Runtime::megatron, "dense.tp_sync"), nullptr);
+}
+
 TEST(Dispatch, TileLevelKernelsSortOnTheWay) {
   Plan plan = expert_plan(Dispatcher::alltoall);
   plan.overlap.tile_level = true;
