@@ -26,6 +26,14 @@ View as_column(View v, bool is_vector) {
   return v;
 }
 
+std::span<std::int32_t> integers(View v) {
+  return {v.i32(), static_cast<std::size_t>(v.elements())};
+}
+
+void set_all(View counts, std::int64_t value) {
+  std::ranges::fill(integers(counts), static_cast<std::int32_t>(value));
+}
+
 }  // namespace
 
 void Executor::router(const Call& c) {
@@ -51,23 +59,15 @@ void Executor::grouped_gemm(const Call& c) {
   kernels_.grouped_gemm(c.in[0], c.in[1], a.transpose_b, c.in[2], c.out[0]);
 }
 
-namespace {
-
-std::span<std::int32_t> integers(View v) {
-  return {v.i32(), static_cast<std::size_t>(v.elements())};
-}
-
-void set_all(View counts, std::int64_t value) {
-  std::ranges::fill(integers(counts), static_cast<std::int32_t>(value));
-}
-
-}  // namespace
-
 void Executor::drop_tokens(const Call& c) {
   const OpAttributes& a = c.op.attr;
   kernels_.drop_tokens(c.in[0], c.in[1], a.capacity, c.out[0], c.out[1]);
   bind_kept(c, c.out[1]);
-  if (a.padded) set_all(c.out[1], a.capacity);
+  if (!a.padded) return;
+  set_all(c.out[1], a.capacity);
+  Binding& rows = routed_[{c.site->microbatch.value, c.site->instance->layer.value}];
+  rows.routed = a.experts * a.capacity;
+  rows.gathered = rows.routed * program_.plan.expert.etp;
 }
 
 void Executor::count_copies(const Call& c) {
