@@ -90,7 +90,7 @@ TEST(Where, RanksInOnePlaceStandTogether) {
 
 TEST(Report, SurvivesTheTrip) {
   RankReport r;
-  r.measured = {12345, {{{0, 1}, 17}, {{1, 2}, 0}}};
+  r.measured = {12345, {{{0, 1}, {.routed = 17, .kept = 3}}, {{1, 2}, {}}}};
   r.router_margin = 0.25;
   Span span;
   span.key = {1, 2, 3, 4, Pass::backward, "fc1.dgrad"};
