@@ -66,9 +66,6 @@ void Executor::all_reduce(const Call& c) {
   comm.all_reduce({to.f32() + attr.first, static_cast<std::size_t>(elements)});
 }
 
-// Rows to the ranks that own their experts, or back from them. all_counts[rank, expert] tells every
-// member how many rows go where; rows are in expert order on the sending side, so that those for
-// one member are consecutive.
 // All rows that the etp peers received, or the sums of what they computed back to each.
 void Executor::exchange_of_peers(const Call& c, Communicator& comm) {
   const View from = c.in[0], to = c.out[0];
@@ -88,6 +85,9 @@ void Executor::exchange_of_peers(const Call& c, Communicator& comm) {
   }
 }
 
+// Rows to the ranks that own their experts, or back from them. all_counts[rank, expert] tells every
+// member how many rows go where; rows are in expert order on the sending side, so that those for
+// one member are consecutive.
 void Executor::exchange_rows(const Call& c, bool back) {
   Communicator& comm = context_.comm(c.op.group);
   const View from = c.in[0], counts = c.in[1], to = c.out[0];
