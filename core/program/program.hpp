@@ -86,8 +86,12 @@ struct Program {
 [[nodiscard]] StageProgram compile_stage(const ModelSpec&, const WorkloadSpec&, const Plan&,
                                          Runtime, Stage);
 
-// Routed tokens of one (microbatch, decoder layer).
-using RoutedCount = std::function<Binding(MicroBatch, LayerIndex)>;
+// Routed tokens of one (microbatch, decoder layer): all that is known of them, or R alone.
+struct RoutedRows : Binding {
+  RoutedRows(const Binding& known) : Binding(known) {}
+  RoutedRows(std::int64_t received) { routed = received; }
+};
+using RoutedCount = std::function<RoutedRows(MicroBatch, LayerIndex)>;
 
 // Expected R under balanced routing: as many rows arrive as leave, T * k, times `imbalance`.
 [[nodiscard]] std::int64_t balanced_routed_tokens(const ModelSpec&, const WorkloadSpec&,

@@ -114,9 +114,8 @@ TEST_P(DispatchParity, PeakOfForcedRouting) {
   for (int r = 0; r < plan.world(); ++r) {
     const auto stage = static_cast<std::size_t>(attention_coordinates(plan, Rank{r}).pp);
     EXPECT_EQ(result.ranks[static_cast<std::size_t>(r)].peak_live_bytes,
-              peak_live_bytes(program.stages[stage], [=](MicroBatch, LayerIndex) {
-                return Binding{.routed = balanced};
-              }))
+              peak_live_bytes(program.stages[stage],
+                              [=](MicroBatch, LayerIndex) { return balanced; }))
         << "rank " << r;
   }
 }

@@ -8,6 +8,7 @@
 
 #include <ostream>
 
+#include "backend/init.hpp"
 #include "tests/backend/layouts.hpp"
 #include "tests/backend/train_runs.hpp"
 
@@ -60,7 +61,7 @@ inline std::int64_t expect_close_where_gradients_are(const TrainResult& many, co
   for (const auto& [name, gradient] : one.gradients) {
     double squares = 0;
     for (float g : gradient) squares += static_cast<double>(g) * static_cast<double>(g);
-    const double tiny = 1e-3 * std::sqrt(squares / static_cast<double>(gradient.size()));
+    const double tiny = 1e-4 * std::sqrt(squares / static_cast<double>(gradient.size()));
     std::vector<float> a, b;
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       if (gradient[i] != 0 && std::abs(static_cast<double>(gradient[i])) <= tiny) {
@@ -91,7 +92,9 @@ TEST_P(LayoutSuite, FiveStepsAsOnOneRank) {
     EXPECT_NEAR(many.steps[s].loss, one.steps[s].loss, 1e-5 * one.steps[s].loss) << s;
     EXPECT_NEAR(many.steps[s].grad_norm, one.steps[s].grad_norm, 1e-5 * one.steps[s].grad_norm) << s;
   }
-  EXPECT_LT(one.steps[4].loss, one.steps[0].loss - 1e-3);  // the steps change something
+  std::vector<float> start(one.weights.at("head").size());
+  fill_normal("head", config.seed, 0, start);
+  EXPECT_GT(relative_difference(one.weights.at("head"), start), 0.01);  // five steps have an effect
   expect_close(many.gradients, one.gradients, 1e-5);
   expect_close(many.weights, one.weights, 1e-5);
 }

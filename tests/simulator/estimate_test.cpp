@@ -101,7 +101,7 @@ TEST(Estimate, EpilogueScratchCanBeThePeak) {
   StageProgram& stage = program.stages[0];
   stage.state.push_back({"scratch", TensorClass::step_scratch, DType::fp32, {{1000}}});
   stage.step_lives = {{TensorId{4}, 0, 0}};
-  const RoutedCount none = [](MicroBatch, LayerIndex) { return Binding{}; };
+  const RoutedCount none = [](MicroBatch, LayerIndex) -> std::int64_t { return 0; };
   EXPECT_EQ(peak_live_bytes(stage, none), 4'000'000'000 + 4000);
   EXPECT_EQ(estimate(program, round_cluster(), ideal_profile()).peak_bytes(),
             4'000'000'000 + 4000);
@@ -222,7 +222,7 @@ TEST_P(CompiledPlan, ReplayedPeakIsTheWalkedPeak) {
   const StepEstimate e = estimate(p, round_cluster(), ideal_profile());
   const std::int64_t routed = balanced_routed_tokens(p.model, p.workload, p.plan);
   for (std::size_t s = 0; s < p.stages.size(); ++s) {
-    const RoutedCount same = [=](MicroBatch, LayerIndex) { return Binding{.routed = routed}; };
+    const RoutedCount same = [=](MicroBatch, LayerIndex) { return routed; };
     EXPECT_EQ(peak_live_bytes(p.stages[s], same), e.memory[s].peak) << "stage " << s;
   }
 }
@@ -351,7 +351,7 @@ TEST(Estimate, WalkedPeakFollowsTheRecordedCounts) {
   const auto peak = [&](std::int64_t hot) {
     return peak_live_bytes(p.stages[0], [=](MicroBatch mb, LayerIndex layer) {
       EXPECT_GE(layer.value, 1);  // only MoE layers are asked for
-      return Binding{.routed = mb.value == 1 && layer.value == 2 ? hot : 64};
+      return mb.value == 1 && layer.value == 2 ? hot : std::int64_t{64};
     });
   };
   EXPECT_LT(peak(64), peak(96));
