@@ -110,7 +110,8 @@ void Executor::dispatch(const Call& c) {
     case OpKind::ce_stats:
       return k.ce_stats(in[0], in[1], vocabulary(in[0]), out[0]);
     case OpKind::ce_loss:
-      return k.ce_loss(in[0], in[1], vocabulary(in[0]), in[2], attr.scale, out[1]);
+      return k.ce_loss(in[0], in[1], vocabulary(in[0]), in[2],
+                       attr.scale * batches_.loss_weight(step_), out[1]);
     case OpKind::all_gather:
     case OpKind::reduce_scatter:
     case OpKind::all_reduce:

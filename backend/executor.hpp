@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/data.hpp"
+#include "backend/data/batches.hpp"
 #include "backend/init.hpp"
 #include "backend/rank_context.hpp"
 #include "backend/rank_progress.hpp"

@@ -20,12 +20,26 @@
 namespace pleat {
 namespace {
 
+std::shared_ptr<const SampleSource> samples_of(const TrainConfig& config, std::int64_t seq_len) {
+  if (config.data) return config.data;
+  return std::make_shared<ConsecutiveBytes>(config.text, seq_len);
+}
+
+// Of packed samples, only the loss knows where documents end so far.
+void require_executable(const PackingRules& packing) {
+  if (!packing.reset_positions && !packing.reset_attention) return;
+  throw_config_error(ExitCode::bad_request, "", "packing",
+                     "this backend does not reset positions and attention at ends of documents so far",
+                     "packing that only masks the loss");
+}
+
 class Share {
  public:
   Share(const Program& program, const TrainConfig& config, const LocalRanks& ranks)
       : config_(config),
-        batches_(config.text, program.workload, program.model.vocab, program.plan.attention.dp,
-                 program.plan.micro_batch) {
+        batches_(samples_of(config, program.workload.seq_len), program.workload, program.model.vocab,
+                 program.plan.attention.dp, program.plan.micro_batch, config.packing,
+                 config.first_sample) {
     PLEAT_ASSERT(!ranks.empty());
     for (const auto& transport : ranks) {
       PLEAT_ASSERT(transport->world() == program.plan.world());
@@ -117,6 +131,7 @@ class Share {
 
 TrainResult train(const Program& program, const TrainConfig& config, const LocalRanks& ranks) {
   require_supported(program);
+  require_executable(config.packing);
   return Share(program, config, ranks).run();
 }
 

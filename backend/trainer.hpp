@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
+#include "backend/data/packing.hpp"
+#include "backend/data/sample_source.hpp"
 #include "core/program/program.hpp"
 #include "core/trace/trace.hpp"
 #include "kernels/kernel_set.hpp"
@@ -38,7 +40,10 @@ struct TrainConfig {
   AdamW adamw;
   double clip_norm = 1.0;          // 0: off
   std::uint64_t seed = 1234;       // of the initial weights, the same for every layout
-  std::vector<std::uint8_t> text;  // training data, byte-level tokens
+  std::shared_ptr<const SampleSource> data;  // null: consecutive pieces of `text`
+  std::vector<std::uint8_t> text;  // its tokens are bytes
+  std::int64_t first_sample = 0;   // of the first step: where a resumed run goes on
+  PackingRules packing;            // at ends of documents
   bool forced_routing = false;     // experts assigned round robin, probabilities kept
   bool trace = false;              // keep spans of the last step
   bool keep_gradients = false;     // collect full gradients and weights of the last step (tests)
@@ -86,7 +91,7 @@ struct TrainResult {
 };
 
 // Executes `steps` steps of the program on plan.world() threads. Throws ConfigError when the plan
-// or the model uses what this backend cannot run yet (backend/supported.hpp), or the text does not
+// or the model uses what this backend cannot run yet (backend/supported.hpp), or the data does not
 // fit; ExecutionError (backend/executor.hpp) when the program cannot be executed as written, or the
 // ranks wait for each other; std::runtime_error when another process failed or was lost.
 [[nodiscard]] TrainResult train(const Program&, const TrainConfig&);

@@ -43,6 +43,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_plan_command(app, action);
   add_capacity_command(app, action);
   add_train_command(app, action);
+  add_data_command(app, action);
   add_calibrate_command(app, action);
   add_compare_command(app, action);
   add_tune_command(app, action);
@@ -112,9 +113,7 @@ int run_application(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
     const bool version = e.get_name() == "CallForVersion";
-    const std::vector<CLI::App*> parsed = app.get_subcommands();
-    const CLI::App* command = parsed.empty() ? nullptr : parsed.front();
-    return run(app, [&] { print(version ? version_text() + "\n" : help_text(app, command)); });
+    return run(app, [&] { print(version ? version_text() + "\n" : help_text(app, &selected(app))); });
   } catch (const CLI::ParseError& e) {
     return report_parse_error(app, e);
   }

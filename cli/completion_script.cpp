@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -28,12 +29,21 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// With those of the commands of a command: the scripts look at one word only.
 std::vector<Word> flags_of(const CLI::App& command) {
   std::vector<Word> flags;
+  for (const CLI::App* inner : command.get_subcommands({})) {
+    for (Word& flag : flags_of(*inner)) {
+      const bool known = std::any_of(flags.begin(), flags.end(), [&](const Word& w) { return w.name == flag.name; });
+      if (!known) flags.push_back(std::move(flag));
+    }
+  }
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_group().empty()) continue;  // hidden
-    for (const std::string& name : option->get_lnames())
-      flags.push_back({"--" + name, one_line(option->get_description())});
+    for (const std::string& name : option->get_lnames()) {
+      const bool known = std::any_of(flags.begin(), flags.end(), [&](const Word& w) { return w.name == "--" + name; });
+      if (!known) flags.push_back({"--" + name, one_line(option->get_description())});
+    }
   }
   return flags;
 }
@@ -54,6 +64,10 @@ std::map<std::string, std::vector<std::string>> values_of(const std::string& com
   if (command == "launch") {
     values["--to"] = {"slurm", "kubernetes", "mpirun"};
     values["--kind"] = {"trainjob", "pytorchjob", "jobset", "mpijob"};
+  }
+  if (command == "data") {
+    values[""] = {"make", "inspect", "tokenize"};
+    values["--documents"] = {"file", "line", "paragraph", "jsonl"};
   }
   if (command == "import") values[""] = import_kinds();
   if (command == "completion") values[""] = {"bash", "zsh", "fish"};

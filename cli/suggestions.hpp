@@ -8,13 +8,16 @@
 
 namespace pleat::cli {
 
-// The subcommand that was parsed, or the application itself.
+// The innermost subcommand that was parsed, or the application itself.
 [[nodiscard]] const CLI::App& selected(const CLI::App&);
+
+// "pleat data make".
+[[nodiscard]] std::string full_name(const CLI::App&);
 
 // The help of a command, or of the application for nullptr.
 [[nodiscard]] std::string help_text(const CLI::App&, const CLI::App* command);
 
-// nullptr when there is none of that name.
+// nullptr when there is none of that name; "data make" is a command of a command.
 [[nodiscard]] const CLI::App* find_command(const CLI::App&, const std::string& name);
 
 // `word` should be a subcommand and is none.

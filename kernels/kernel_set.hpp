@@ -120,7 +120,8 @@ class KernelSet {
   // of padding are left out.
   virtual void ce_stats(View logits, View labels, VocabShard, View stats) = 0;
   // gathered[shards*S,3]; logits become scale*(softmax - onehot), 0 in columns of padding;
-  // loss[0] += scale * sum of token losses.
+  // loss[0] += scale * sum of token losses. A row with a negative label does not count: its logits
+  // become 0.
   virtual void ce_loss(View logits, View labels, VocabShard, View gathered, double scale, View loss) = 0;
   virtual void zero(View x) = 0;
   virtual void copy(View x, View y) = 0;

@@ -15,14 +15,28 @@ void add_train_command(CLI::App& app, Action& action) {
       app.add_subcommand("train", "Run a plan on this machine, predicted against measured");
   const auto o = std::make_shared<TrainOptions>();
   add_plan_options(*command, o->plan);
-  command->add_option("-d,--data", o->data, "Text to train on: a file, or 'bible' (Debian's bible-kjv)")
+  command->add_option("-d,--data", o->data,
+                      "A text file, the prefix of a .bin and .idx, 'bible' (Debian's bible-kjv), or a "
+                      "blend: \"0.3 A 0.7 B\"")
       ->capture_default_str();
+  command->add_option("--tokenizer", o->tokenizer, "For text: 'byte', a tokenizer.json or a folder with one")
+      ->capture_default_str();
+  command->add_option("--split", o->split, "Shares of documents for training, validation and test: \"969, 30, 1\"")
+      ->capture_default_str();
+  command->add_option("--order-samples", o->order_samples,
+                      "Samples that their order is made for (default: those of --steps); keep it when a run "
+                      "goes on with more steps")
+      ->check(in_range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
+  command->add_option("--eod", o->eod, "Token that ends documents (default: the tokenizer's)");
+  command->add_flag("--eod-mask-loss", o->eod_mask_loss, "Do not train to guess how the next document begins");
   command->add_option("--steps", o->steps, "Training steps")->capture_default_str()->check(in_range(1, 1'000'000));
   command->add_option("--lr", o->lr, "Learning rate of AdamW")->capture_default_str()->check(in_range(0.0, 1.0));
   command->add_option("--from", o->from,
                       "Folder of a Hugging Face model: its weights to start from, its config.json "
                       "unless --model is given");
-  command->add_option("--seed", o->seed, "Seed of the initial weights")->capture_default_str();
+  command->add_option("--seed", o->seed, "Seed of the initial weights and of the order of samples")
+      ->capture_default_str()
+      ->check(in_range(std::int64_t{0}, std::int64_t{4'294'967'295}));
   command->add_flag("--forced-routing", o->forced_routing,
                     "Give every expert the same number of tokens");
   command->add_option("--trace", o->trace_file, "Write the last step's measured trace (Perfetto)");
@@ -30,7 +44,8 @@ void add_train_command(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  pleat train --model tiny-moe --gpus 4 --ep 4 --seq-len 128 --global-batch 8 --steps 10\n"
-      "  pleat train --plan plan.json --data corpus.txt --steps 100 --trace measured.json");
+      "  pleat train --plan plan.json --data corpus.txt --steps 100 --trace measured.json\n"
+      "  pleat train --plan plan.json --data \"0.3 wiki 0.7 code\" --split \"969, 30, 1\" --steps 100");
   command->callback([&action, o] { action = [o] { train_and_compare(*o); }; });
 }
 

@@ -3,6 +3,7 @@
 // pleat version, pleat help
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <vector>
 
 #include "cli/commands/commands.hpp"
 #include "cli/report/output.hpp"
@@ -27,13 +28,15 @@ void add_version_command(CLI::App& app, Action& action) {
 
 void add_help_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("help", "Describe a command, with examples");
-  const auto name = std::make_shared<std::string>();
-  command->add_option("COMMAND", *name, "The command to describe");
-  command->footer("Examples:\n  pleat help\n  pleat help plan");
-  command->callback([&app, &action, name] {
-    action = [&app, name] {
-      const CLI::App* about = find_command(app, *name);
-      if (!name->empty() && about == nullptr) throw_unknown_command(app, *name);
+  const auto words = std::make_shared<std::vector<std::string>>();
+  command->add_option("COMMAND", *words, "The command to describe")->type_name("")->expected(0, 2);
+  command->footer("Examples:\n  pleat help\n  pleat help plan\n  pleat help data make");
+  command->callback([&app, &action, words] {
+    action = [&app, words] {
+      std::string name;
+      for (const std::string& word : *words) name += (name.empty() ? "" : " ") + word;
+      const CLI::App* about = find_command(app, name);
+      if (!name.empty() && about == nullptr) throw_unknown_command(app, name);
       print(help_text(app, about));
     };
   });

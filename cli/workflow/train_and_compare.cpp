@@ -8,7 +8,8 @@
 #include <optional>
 
 #include "backend/checkpoint/hf_weights.hpp"
-#include "backend/text.hpp"
+#include "backend/data/text.hpp"
+#include "backend/data/training_data.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/tables.hpp"
 #include "cli/report/write_file.hpp"
@@ -128,6 +129,31 @@ std::string step_line(int step, double loss, double seconds) {
   return fmt::format("step {:4}   loss {:.4f}   {:.3f} s\n", step, loss, seconds);
 }
 
+namespace {
+
+void set_data(const TrainOptions& o, const Program& program, TrainConfig& config) {
+  const std::int64_t taken = o.steps * program.workload.global_batch;
+  TrainingData data = open_training_data(
+      {o.data, o.tokenizer, o.split, o.eod, cache_directory(), program.model.vocab},
+      {.seq_len = program.workload.seq_len,
+       .samples = o.order_samples > 0 ? o.order_samples : taken,
+       .seed = static_cast<std::uint32_t>(o.seed)});
+  if (data.samples->size() < taken) {
+    throw_config_error(ExitCode::bad_request, "--order-samples", "",
+                       fmt::format("the run takes {} samples, the order has {}", taken, data.samples->size()),
+                       fmt::format("--order-samples {}", taken));
+  }
+  config.data = std::move(data.samples);
+  if (!o.eod_mask_loss) return;
+  if (!data.end_of_document) {
+    throw_config_error(ExitCode::bad_request, "--eod-mask-loss", "",
+                       fmt::format("{} does not say which token ends a document", o.tokenizer), "--eod TOKEN");
+  }
+  config.packing = {.end_of_document = *data.end_of_document, .mask_loss = true};
+}
+
+}  // namespace
+
 void train_and_compare(const TrainOptions& o) {
   if (!o.trace_file.empty()) require_writable(o.trace_file);
   PlanOptions asked = for_this_machine(o.plan);
@@ -143,7 +169,7 @@ void train_and_compare(const TrainOptions& o) {
   config.steps = o.steps;
   config.adamw.lr = o.lr;
   config.seed = o.seed;
-  config.text = training_text(o.data, cache_directory());
+  set_data(o, program, config);
   config.forced_routing = o.forced_routing;
   config.trace = !o.trace_file.empty();
   std::optional<HfWeights> weights;

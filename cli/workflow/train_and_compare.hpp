@@ -16,7 +16,10 @@ namespace pleat::cli {
 
 struct TrainOptions {
   PlanOptions plan;
-  std::string data = "bible";  // a file, or "bible"
+  std::string data = "bible";  // DataRequest's words
+  std::string tokenizer = "byte", split = "1", eod;
+  std::int64_t order_samples = 0;  // 0: as many as the steps take
+  bool eod_mask_loss = false;  // no loss on what follows the end of a document
   std::string from;            // folder of a Hugging Face model to start from; empty: the seed's weights
   int steps = 20;
   double lr = 1e-3;

@@ -14,13 +14,13 @@ inline constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
 inline constexpr int kMaxJsonDepth = 64;
 inline constexpr std::size_t kMaxJsonString = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxJsonItems = 1'000'000;   // of one array or object
-inline constexpr std::size_t kMaxJsonValues = 2'000'000;  // of one document
+inline constexpr std::size_t kMaxJsonValues = 4'000'000;  // of one document
 
 struct JsonOptions {
   // NaN, Infinity and -Infinity become doubles instead of errors (Hugging Face files have them in
   // fields nobody reads); the typed getters of ObjectReader reject them wherever they are read.
   bool allow_non_finite = false;
-  std::size_t max_bytes = kMaxFileBytes;
+  std::size_t max_bytes = kMaxFileBytes;  // headers of weights and vocabularies are larger
 };
 
 // Throws ConfigError (exit code bad_file) naming every problem with line and column.

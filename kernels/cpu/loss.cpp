@@ -42,6 +42,10 @@ void CpuKernels::ce_loss(View logits, View labels, VocabShard shard, View gather
   const auto factor = static_cast<float>(scale);
   double total = 0;
   for (std::int64_t r = 0; r < rows; ++r) {
+    if (labels.i32()[r] < 0) {
+      std::fill_n(logits.f32() + r * logits.cols, logits.cols, 0.0F);
+      continue;
+    }
     float max = -std::numeric_limits<float>::infinity();
     double sum = 0, target = 0;
     for (std::int64_t s = 0; s < shards; ++s) {

@@ -73,6 +73,8 @@ const std::vector<ThirdParty>& third_parties() {
       {"Boost", {"boost/"}},
       {"CUDA", {"cuda", "cublas", "cudnn", "cutlass/", "cute/", "cub/", "nccl", "thrust/"}, true},
       {"MPI", {"mpi.h"}},
+      {"ICU", {"unicode/"}},
+      {"PCRE2", {"pcre2.h"}},
   };
   return list;
 }

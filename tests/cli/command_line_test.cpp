@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 const std::vector<std::string> kCommands{"models", "clusters", "model",     "program", "predict", "plan",
-                                         "train",  "calibrate", "compare", "tune",    "version", "help"};
+                                         "train",  "data", "calibrate", "compare", "tune", "version", "help"};
 
 TEST(CommandLine, UnknownCommand) {
   const Said run = run_pleat({"modles"});
@@ -26,7 +26,7 @@ TEST(CommandLine, UnknownCommandLikeNoOther) {
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.err,
             "error: unknown command 'xyzzyplugh'\n  hint: commands are models, clusters, model, program, "
-            "predict, plan, capacity, train, calibrate, compare, tune, validate, export, export-weights, launch, import, "
+            "predict, plan, capacity, train, data, calibrate, compare, tune, validate, export, export-weights, launch, import, "
              "diff, completion, version, help\n");
 }
 

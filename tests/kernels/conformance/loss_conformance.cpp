@@ -43,10 +43,11 @@ TEST_P(KernelConformance, EmbeddingAndItsGradient) {
   }
 }
 
-// The sum over rows, [1,1].
+// The sum over rows whose label is not negative, [1,1].
 Matrix cross_entropy(const Matrix& logits, const std::vector<std::int32_t>& labels) {
   Matrix loss(1, 1);
   for (std::int64_t r = 0; r < logits.rows; ++r) {
+    if (labels[static_cast<std::size_t>(r)] < 0) continue;
     double max = logits(r, 0), sum = 0;
     for (std::int64_t c = 0; c < logits.cols; ++c) max = std::max(max, logits(r, c));
     for (std::int64_t c = 0; c < logits.cols; ++c) sum += std::exp(logits(r, c) - max);
@@ -65,7 +66,7 @@ TEST_P(KernelConformance, CrossEntropyOverVocabularyShards) {
         const Matrix logits = random_matrix(rows, vocab, 1, size);
         std::vector<std::int32_t> labels;
         for (std::int64_t r = 0; r < rows; ++r) {
-          labels.push_back(static_cast<int>((r * 11 + vocab - 1) % vocab));
+          labels.push_back(r == 3 ? -1 : static_cast<int>((r * 11 + vocab - 1) % vocab));
         }
         const double scale = 0.25;
         const double loss = 1.5 + scale * cross_entropy(logits, labels)(0, 0);
@@ -131,6 +132,20 @@ TEST_P(KernelConformance, CrossEntropyLeavesPaddingOut) {
     expect_close(get(shard), want, "dlogits", 1e-6);
     EXPECT_NEAR(get(loss)(0, 0), 0.5 * std::log(sum), 1e-6);
   }
+}
+
+// Rows with and without a label that counts, the last column padding: NaN in the stats of a row that
+// does not count reaches nothing.
+TEST_P(KernelConformance, CrossEntropyLeavesNegativeLabelsOut) {
+  Matrix logits(2, 3), gathered(2, 3), want(2, 3);
+  logits.values = {4, 5, 6, 1, 3, 9};
+  gathered.values = {NAN, NAN, NAN, 3, 1 + std::exp(-2.0), 3};
+  const View shard = inout(logits), loss = inout(Matrix(1, 1));
+  k().ce_loss(shard, in_i32({-1, 1}, 1, 2), {0, 2}, in(gathered), 0.5, loss);
+  const double sum = 1 + std::exp(-2.0);
+  want.values = {0, 0, 0, 0.5 * std::exp(-2.0) / sum, 0.5 * (1 / sum - 1), 0};
+  expect_close(get(shard), want, "dlogits", 1e-6);
+  EXPECT_NEAR(get(loss)(0, 0), 0.5 * std::log(sum), 1e-6);
 }
 
 }  // namespace

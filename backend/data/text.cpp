@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/text.hpp"
+#include "backend/data/text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -66,8 +66,8 @@ std::vector<std::uint8_t> output_of(const std::vector<std::string>& command) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   pid_t child = 0;
-  const int error =
-      ::posix_spawnp(&child, command[0].c_str(), &actions, nullptr, argv.data(), inherited_environment());
+  const int error = ::posix_spawnp(&child, command[0].c_str(), &actions, nullptr, argv.data(),
+                                   inherited_environment());
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   std::vector<std::uint8_t> bytes;

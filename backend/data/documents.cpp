@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/data/documents.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+
+void MemoryDocuments::add(std::span<const std::int32_t> tokens) {
+  PLEAT_ASSERT(tokens.size() <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()));
+  begins_.push_back(tokens_.size());
+  lengths_.push_back(static_cast<std::int32_t>(tokens.size()));
+  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+}
+
+void MemoryDocuments::read(std::int64_t document, std::int64_t offset,
+                           std::span<std::int32_t> tokens) const {
+  const auto d = static_cast<std::size_t>(document);
+  PLEAT_ASSERT(offset + static_cast<std::int64_t>(tokens.size()) <= lengths_[d]);
+  const auto* from = tokens_.data() + begins_[d] + offset;
+  std::copy(from, from + tokens.size(), tokens.begin());
+}
+
+}  // namespace pleat

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Tokenized documents by number: what samples are cut from.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pleat {
+
+class Documents {
+ public:
+  Documents() = default;
+  Documents(const Documents&) = delete;
+  Documents& operator=(const Documents&) = delete;
+  virtual ~Documents() = default;
+
+  // Tokens of each document.
+  [[nodiscard]] virtual std::span<const std::int32_t> lengths() const = 0;
+  // tokens[i] = token offset + i of the document, which must have that many. A token that does not
+  // fit 31 bits reads as -1.
+  virtual void read(std::int64_t document, std::int64_t offset,
+                    std::span<std::int32_t> tokens) const = 0;
+  // For messages.
+  [[nodiscard]] virtual const std::string& name() const = 0;
+};
+
+// Documents in memory.
+class MemoryDocuments final : public Documents {
+ public:
+  explicit MemoryDocuments(std::string name) : name_(std::move(name)) {}
+  // At most 2^31 - 1 tokens.
+  void add(std::span<const std::int32_t> tokens);
+
+  [[nodiscard]] std::span<const std::int32_t> lengths() const override { return lengths_; }
+  void read(std::int64_t document, std::int64_t offset,
+            std::span<std::int32_t> tokens) const override;
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+ private:
+  std::string name_;
+  std::vector<std::int32_t> tokens_, lengths_;
+  std::vector<std::size_t> begins_;
+};
+
+}  // namespace pleat

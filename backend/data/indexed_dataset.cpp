@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/data/indexed_dataset.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the files are little-endian");
+
+template <class T>
+T value_at(std::span<const std::byte> bytes, std::size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+template <class T>
+void convert(const std::byte* from, std::span<std::int32_t> tokens) {
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    T value;
+    std::memcpy(&value, from + i * sizeof value, sizeof value);
+    if constexpr (sizeof(T) == 8) {
+      tokens[i] = value < 0 || value > std::numeric_limits<std::int32_t>::max()
+                      ? -1
+                      : static_cast<std::int32_t>(value);
+    } else {
+      tokens[i] = static_cast<std::int32_t>(value);
+    }
+  }
+}
+
+[[noreturn]] void bad(const std::string& file, const std::string& field, const std::string& what,
+                      const std::string& hint = "make it anew with `pleat data make`") {
+  throw_config_error(ExitCode::bad_file, file, field, what, hint);
+}
+
+}  // namespace
+
+IndexedDataset::IndexedDataset(const std::string& prefix)
+    : prefix_(prefix), index_(prefix + ".idx"), bin_(prefix + ".bin") {
+  read_index(index_.bytes());
+  check_sequences();
+}
+
+void IndexedDataset::read_index(std::span<const std::byte> index) {
+  if (index.size() < kIndexHeaderBytes ||
+      std::memcmp(index.data(), kIndexMagic.data(), kIndexMagic.size()) != 0) {
+    bad(prefix_ + ".idx", "", "is no index of Megatron-LM: it does not begin with MMIDIDX");
+  }
+  const auto version = value_at<std::uint64_t>(index, 9);
+  if (version != kIndexVersion)
+    bad(prefix_ + ".idx", "version", fmt::format("is {}; 1 is known", version));
+  const auto code = value_at<std::uint8_t>(index, 17);
+  if (code < 1 || code > 8)
+    bad(prefix_ + ".idx", "dtype", fmt::format("{} is no type of tokens", code), "1 to 5, or 8");
+  type_ = static_cast<TokenType>(code);
+  if (type_ == TokenType::f32 || type_ == TokenType::f64) {
+    bad(prefix_ + ".idx", "dtype", fmt::format("{} values are no tokens", name_of(type_)),
+        "a dataset of integers");
+  }
+  const auto sequences = value_at<std::uint64_t>(index, 18);
+  const auto boundaries = value_at<std::uint64_t>(index, 26);
+  // Counts that could not be in the file would overflow what follows.
+  const std::uint64_t rest = index.size() - kIndexHeaderBytes;
+  const bool possible = sequences <= rest / 12 && boundaries <= rest / 8;
+  const std::uint64_t expected = possible ? 12 * sequences + 8 * boundaries : 0;
+  if (!possible || rest < expected) {
+    bad(prefix_ + ".idx", "",
+        fmt::format("has {} bytes; {} sequences and {} document boundaries need more", index.size(),
+                    sequences, boundaries));
+  }
+  if (sequences > 0 && rest == expected + sequences) {
+    bad(prefix_ + ".idx", "modes",
+        "the dataset is multimodal (a mode for each sequence), which cannot be trained on",
+        "a dataset of text");
+  }
+  if (rest != expected) {
+    bad(prefix_ + ".idx", "",
+        fmt::format("has {} bytes more than {} sequences and {} document boundaries take",
+                    rest - expected, sequences, boundaries));
+  }
+  std::size_t at = kIndexHeaderBytes;
+  lengths_.resize(sequences);
+  pointers_.resize(sequences);
+  if (sequences > 0) {
+    std::memcpy(lengths_.data(), index.data() + at, 4 * sequences);
+    std::memcpy(pointers_.data(), index.data() + at + 4 * sequences, 8 * sequences);
+  }
+  at += 12 * sequences;
+  check_documents(index.subspan(at, 8 * boundaries));
+}
+
+void IndexedDataset::check_documents(std::span<const std::byte> numbers) {
+  const std::size_t count = numbers.size() / 8;
+  if (count == 0)
+    bad(prefix_ + ".idx", "document_indices", "is empty", "0 and the end of each document");
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto number = value_at<std::int64_t>(numbers, 8 * i);
+    const bool ends = i + 1 == count && number != static_cast<std::int64_t>(lengths_.size());
+    if ((i == 0 && number != 0) || number < before || ends) {
+      bad(prefix_ + ".idx", fmt::format("document_indices[{}]", i),
+          fmt::format("is {}; they begin with 0, never fall, and end with {}", number,
+                      lengths_.size()));
+    }
+    before = number;
+  }
+  documents_ = static_cast<std::int64_t>(count) - 1;
+}
+
+void IndexedDataset::check_sequences() {
+  const auto width = static_cast<std::int64_t>(bytes_of(type_));
+  const auto size = static_cast<std::int64_t>(bin_.bytes().size());
+  for (std::size_t i = 0; i < lengths_.size(); ++i) {
+    const std::int64_t length = lengths_[i], begin = pointers_[i];
+    if (length < 0)
+      bad(prefix_ + ".idx", fmt::format("sequence_lengths[{}]", i), fmt::format("is {}", length));
+    if (begin < 0 || begin > size || length * width > size - begin) {
+      bad(prefix_ + ".bin", "",
+          fmt::format("has {} bytes; sequence {} of the index lies at {} and has {} {} tokens",
+                      size, i, begin, length, name_of(type_)));
+    }
+    tokens_ += length;
+  }
+  if (tokens_ * width != size) {
+    bad(prefix_ + ".bin", "",
+        fmt::format("has {} bytes; the {} tokens of the index are {}", size, tokens_,
+                    tokens_ * width));
+  }
+}
+
+void IndexedDataset::read(std::int64_t sequence, std::int64_t offset,
+                          std::span<std::int32_t> tokens) const {
+  const auto s = static_cast<std::size_t>(sequence);
+  PLEAT_ASSERT(offset + static_cast<std::int64_t>(tokens.size()) <= lengths_[s]);
+  const std::byte* const from =
+      bin_.bytes().data() + pointers_[s] + offset * static_cast<std::int64_t>(bytes_of(type_));
+  switch (type_) {
+    case TokenType::u8:
+      return convert<std::uint8_t>(from, tokens);
+    case TokenType::i8:
+      return convert<std::int8_t>(from, tokens);
+    case TokenType::i16:
+      return convert<std::int16_t>(from, tokens);
+    case TokenType::i32:
+      return convert<std::int32_t>(from, tokens);
+    case TokenType::i64:
+      return convert<std::int64_t>(from, tokens);
+    case TokenType::u16:
+      return convert<std::uint16_t>(from, tokens);
+    case TokenType::f64:
+    case TokenType::f32:
+      break;  // refused by read_index
+  }
+  PLEAT_ASSERT(false);
+}
+
+bool is_indexed_prefix(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path + ".idx", ignored);
+}
+
+}  // namespace pleat

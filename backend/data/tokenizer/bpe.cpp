@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/data/tokenizer/bpe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/data/tokenizer/byte_alphabet.hpp"
+#include "backend/data/tokenizer/unicode.hpp"
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr std::string_view kMark = "\xE2\x96\x81";  // U+2581
+constexpr std::int32_t kMostTokens = 16'777'216;    // ids are an index into a list
+
+}  // namespace
+
+Bpe::Bpe(const BpeSpec& spec, bool byte_level, const std::string& where)
+    : byte_level_(byte_level),
+      fuse_unknown_(spec.fuse_unknown),
+      byte_fallback_(spec.byte_fallback),
+      ignore_merges_(spec.ignore_merges) {
+  for (const auto& [token, id] : spec.vocab) {
+    if (id < 0 || id >= kMostTokens) {
+      throw_config_error(ExitCode::bad_file, where, "model.vocab",
+                         fmt::format("token '{}' has id {}", token, id),
+                         fmt::format("ids from 0 to {}", kMostTokens - 1));
+    }
+    vocab_.emplace(token, id);
+    if (id >= size()) tokens_.resize(static_cast<std::size_t>(id) + 1);
+    tokens_[static_cast<std::size_t>(id)] = token;
+    if (!byte_level || !ignore_merges_) continue;
+    if (const auto bytes = bytes_of_alphabet(token)) words_.emplace(*bytes, id);
+  }
+  for (std::size_t b = 0; b < 256; ++b) {
+    byte_ids_[b] = byte_level ? id(byte_alphabet()[b]) : -1;
+    fallback_ids_[b] = id(fmt::format("<0x{:02X}>", b));
+  }
+  if (!spec.unknown.empty()) {
+    unknown_ = id(spec.unknown);
+    if (unknown_ < 0) {
+      throw_config_error(ExitCode::bad_file, where, "model.unk_token",
+                         fmt::format("'{}' is not in the vocabulary", spec.unknown));
+    }
+  }
+  add_merges(spec, where);
+}
+
+void Bpe::add_merges(const BpeSpec& spec, const std::string& where) {
+  merges_.reserve(spec.merges.size());
+  cut_at_marks_ = !byte_level_ && !ignore_merges_ && id(kMark) >= 0;
+  for (std::size_t rank = 0; rank < spec.merges.size(); ++rank) {
+    const auto& [left, right] = spec.merges[rank];
+    const std::string both = left + right;
+    for (const std::string& token : {left, right, both}) {
+      if (id(token) >= 0) continue;
+      throw_config_error(ExitCode::bad_file, where, fmt::format("model.merges[{}]", rank),
+                         fmt::format("'{}' is not in the vocabulary", token),
+                         "merges of tokens into tokens");
+    }
+    merges_.set(id(left), id(right), {static_cast<std::int32_t>(rank), id(both)});
+    if (right.starts_with(kMark) && !left.ends_with(kMark)) cut_at_marks_ = false;
+  }
+}
+
+std::int32_t Bpe::id(std::string_view token) const {
+  const auto found = vocab_.find(token);
+  return found == vocab_.end() ? -1 : found->second;
+}
+
+const std::string& Bpe::token(std::int32_t id) const {
+  static const std::string none;
+  return id >= 0 && id < size() ? tokens_[static_cast<std::size_t>(id)] : none;
+}
+
+// A character that the vocabulary lacks becomes its bytes if they are all there, else the unknown
+// token, which comes once for a run of such characters if they are fused.
+void Bpe::units_of(std::string_view word, std::vector<std::int32_t>& out) const {
+  bool pending = false;
+  for (std::size_t at = 0; at < word.size();) {
+    const std::size_t bytes = byte_level_ ? 1 : decode_utf8(word, at).bytes;
+    const std::string_view unit = word.substr(at, bytes);
+    at += bytes;
+    const std::int32_t known =
+        byte_level_ ? byte_ids_[static_cast<std::uint8_t>(unit[0])] : id(unit);
+    if (known >= 0) {
+      if (pending) out.push_back(unknown_);
+      pending = false;
+      out.push_back(known);
+      continue;
+    }
+    const std::string_view spelling =
+        byte_level_ ? byte_alphabet()[static_cast<std::uint8_t>(unit[0])] : unit;
+    const auto fallback = [this](char c) { return fallback_ids_[static_cast<std::uint8_t>(c)]; };
+    if (byte_fallback_ &&
+        std::all_of(spelling.begin(), spelling.end(), [&](char c) { return fallback(c) >= 0; })) {
+      for (const char c : spelling) out.push_back(fallback(c));
+    } else if (unknown_ >= 0) {
+      if (pending && !fuse_unknown_) out.push_back(unknown_);
+      pending = true;
+    }
+  }
+  if (pending) out.push_back(unknown_);
+}
+
+void Bpe::encode(std::string_view word, std::vector<std::int32_t>& out) const {
+  if (ignore_merges_) {
+    const VocabMap& words = byte_level_ ? words_ : vocab_;
+    if (const auto whole = words.find(word); whole != words.end()) {
+      out.push_back(whole->second);
+      return;
+    }
+  }
+  const std::size_t begin = out.size();
+  units_of(word, out);
+  merges_.apply(out, begin);
+}
+
+}  // namespace pleat

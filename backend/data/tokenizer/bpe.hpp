@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Byte pair encoding: a vocabulary, ranked merges, and the tokens of one word.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "backend/data/tokenizer/merge_table.hpp"
+
+namespace pleat {
+
+struct StringHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>{}(text);
+  }
+};
+using VocabMap = std::unordered_map<std::string, std::int32_t, StringHash, std::equal_to<>>;
+
+// What a tokenizer.json says of the model. Tokens are spelled as in the file.
+struct BpeSpec {
+  std::vector<std::pair<std::string, std::int32_t>> vocab;
+  std::vector<std::pair<std::string, std::string>>
+      merges;           // by rank; parts and result in the vocabulary
+  std::string unknown;  // token for what is in no vocabulary; empty: it vanishes
+  bool fuse_unknown = false, byte_fallback = false, ignore_merges = false;
+};
+
+class Bpe {
+ public:
+  // `byte_level`: words come as bytes, the file spells them in GPT-2's alphabet of printable
+  // characters. Otherwise words are UTF-8. Throws ConfigError (bad_file) with the path of the
+  // field.
+  Bpe(const BpeSpec&, bool byte_level, const std::string& where);
+
+  // Appends the tokens of one word; no merge crosses its ends. Not empty.
+  void encode(std::string_view word, std::vector<std::int32_t>& out) const;
+
+  // -1: none. The spelling of the file.
+  [[nodiscard]] std::int32_t id(std::string_view token) const;
+  [[nodiscard]] const std::string& token(
+      std::int32_t id) const;  // empty for a number without token
+  [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(tokens_.size()); }
+
+  // No token and no merge goes from another character to U+2581 (the space of SentencePiece) within
+  // a word: texts may be cut there, and the tokens stay the same.
+  [[nodiscard]] bool may_cut_before_space_marks() const { return cut_at_marks_; }
+
+ private:
+  void add_merges(const BpeSpec&, const std::string& where);
+  void units_of(std::string_view word, std::vector<std::int32_t>& out) const;
+
+  VocabMap vocab_;  // file's spelling
+  VocabMap words_;  // bytes of whole words, for ignore_merges
+  std::vector<std::string> tokens_;
+  std::array<std::int32_t, 256> byte_ids_, fallback_ids_;  // of a byte, of "<0x41>"; -1: none
+  MergeTable merges_;
+  std::int32_t unknown_ = -1;
+  bool byte_level_, fuse_unknown_, byte_fallback_, ignore_merges_, cut_at_marks_ = false;
+};
+
+}  // namespace pleat

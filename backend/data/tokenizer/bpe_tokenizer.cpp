@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/data/tokenizer/bpe_tokenizer.hpp"
+
+#include <algorithm>
+
+#include "backend/data/tokenizer/word_cache.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr std::string_view kMark = "\xE2\x96\x81";  // U+2581
+
+AddedTokens tokens_where(const BpeTokenizerSpec& spec, bool normalized) {
+  std::vector<AddedToken> tokens;
+  std::vector<std::string> contents;
+  for (const AddedToken& t : spec.added) {
+    if (t.normalized != normalized) continue;
+    tokens.push_back(t);
+    contents.push_back(t.content);
+    if (normalized) apply_normalizer(spec.normalizer, contents.back());
+  }
+  return {std::move(tokens), std::move(contents)};
+}
+
+class BpeEncoder final : public Encoder {
+ public:
+  explicit BpeEncoder(const BpeTokenizer& tokenizer) : t_(tokenizer) {}
+
+  void encode(std::string_view document, bool specials, std::vector<std::int32_t>& out) override {
+    const BpeTokenizerSpec& spec = t_.spec();
+    if (specials) out.insert(out.end(), spec.before.begin(), spec.before.end());
+    const std::string_view text = valid_utf8(document, repaired_);
+    t_.raw_tokens().split(text, raw_sections_);
+    for (const Section& s : raw_sections_) {
+      if (s.id >= 0) {
+        out.push_back(s.id);
+      } else {
+        encode_section(text.substr(s.begin, s.end - s.begin), s.begin == 0, out);
+      }
+    }
+    if (specials) out.insert(out.end(), spec.after.begin(), spec.after.end());
+  }
+
+ private:
+  void encode_section(std::string_view text, bool at_start, std::vector<std::int32_t>& out) {
+    if (!t_.spec().normalizer.empty()) {
+      normalized_ = text;
+      apply_normalizer(t_.spec().normalizer, normalized_);
+      text = normalized_;
+    }
+    t_.normalized_tokens().split(text, sections_);
+    for (const Section& s : sections_) {
+      if (s.id >= 0) {
+        out.push_back(s.id);
+        continue;
+      }
+      pieces_.list.assign(1, text.substr(s.begin, s.end - s.begin));
+      pieces_.changed.clear();
+      pieces_.at_start = at_start && s.begin == 0;
+      apply_pre_tokenizer(t_.spec().pre_tokenizer, pieces_);
+      for (const std::string_view piece : pieces_.list) encode_piece(piece, out);
+    }
+  }
+
+  // A long piece may be a whole document: SentencePiece's tokenizers do not cut at spaces.
+  void encode_piece(std::string_view piece, std::vector<std::int32_t>& out) {
+    if (piece.size() <= WordCache::kLongestWord || !t_.model().may_cut_before_space_marks()) {
+      return encode_word(piece, out);
+    }
+    std::size_t begin = 0;
+    while (begin < piece.size()) {
+      std::size_t end = begin;  // marks, then what is none
+      while (piece.substr(end).starts_with(kMark)) end += kMark.size();
+      end = std::min(piece.find(kMark, end), piece.size());
+      encode_word(piece.substr(begin, end - begin), out);
+      begin = end;
+    }
+  }
+
+  void encode_word(std::string_view word, std::vector<std::int32_t>& out) {
+    if (word.size() > WordCache::kLongestWord) return t_.model().encode(word, out);
+    if (const auto known = cache_.find(word); !known.empty()) {
+      out.insert(out.end(), known.begin(), known.end());
+      return;
+    }
+    const std::size_t begin = out.size();
+    t_.model().encode(word, out);
+    if (out.size() > begin) cache_.put(word, {out.data() + begin, out.size() - begin});
+  }
+
+  const BpeTokenizer& t_;
+  WordCache cache_;
+  std::string repaired_, normalized_;
+  std::vector<Section> raw_sections_, sections_;
+  Pieces pieces_;
+};
+
+}  // namespace
+
+BpeTokenizer::BpeTokenizer(BpeTokenizerSpec spec, const std::string& where)
+    : spec_(std::move(spec)),
+      model_(spec_.model, spec_.byte_level, where),
+      raw_(tokens_where(spec_, false)),
+      normalized_(tokens_where(spec_, true)) {
+  spec_.model = {};  // the model has its own form of it
+}
+
+std::unique_ptr<Encoder> BpeTokenizer::encoder() const {
+  return std::make_unique<BpeEncoder>(*this);
+}
+
+std::string BpeTokenizer::decode(std::span<const std::int32_t> ids) const {
+  std::vector<std::string> tokens;
+  for (const std::int32_t id : ids) {
+    const auto added = std::find_if(spec_.added.begin(), spec_.added.end(),
+                                    [id](const AddedToken& t) { return t.id == id; });
+    const std::string& spelling = added != spec_.added.end() ? added->content : model_.token(id);
+    tokens.push_back(spelling.empty() ? "\xEF\xBF\xBD" : spelling);
+  }
+  return decode_tokens(spec_.decoder, std::move(tokens));
+}
+
+std::optional<std::int32_t> BpeTokenizer::id(std::string_view token) const {
+  for (const AddedToken& t : spec_.added)
+    if (t.content == token) return t.id;
+  const std::int32_t id = model_.id(token);
+  return id < 0 ? std::nullopt : std::optional(id);
+}
+
+std::int32_t BpeTokenizer::vocab_size() const {
+  std::int32_t size = model_.size();
+  for (const AddedToken& t : spec_.added) size = std::max(size, t.id + 1);
+  return size;
+}
+
+std::optional<std::int32_t> BpeTokenizer::end_of_document() const {
+  if (!spec_.end_of_document) return std::nullopt;
+  return id(*spec_.end_of_document);
+}
+
+}  // namespace pleat

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/data/tokenizer/decoder.hpp"
+
+#include <charconv>
+#include <optional>
+
+#include "backend/data/tokenizer/byte_alphabet.hpp"
+#include "backend/data/tokenizer/unicode.hpp"
+
+namespace pleat {
+namespace {
+
+using Tokens = std::vector<std::string>;
+
+std::string joined(const Tokens& tokens) {
+  std::string text;
+  for (const std::string& t : tokens) text += t;
+  return text;
+}
+
+std::string repaired(const std::string& text) {
+  std::string storage;
+  return std::string(valid_utf8(text, storage));
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  if (from.empty()) return;
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+std::optional<char> fallback_byte(const std::string& token) {
+  if (token.size() != 6 || !token.starts_with("<0x") || token.back() != '>') return std::nullopt;
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(token.data() + 3, token.data() + 5, value, 16);
+  if (error != std::errc() || end != token.data() + 5) return std::nullopt;
+  return static_cast<char>(value);
+}
+
+void apply(DecodeByteLevel, Tokens& tokens) {
+  for (std::string& t : tokens) {
+    if (const auto bytes = bytes_of_alphabet(t)) t = *bytes;
+  }
+  tokens = {repaired(joined(tokens))};
+}
+
+void apply(const DecodeReplace& r, Tokens& tokens) {
+  for (std::string& t : tokens) replace_all(t, r.from, r.to);
+}
+
+// A run of bytes is text if it is valid, else one replacement character a byte.
+void apply(DecodeByteFallback, Tokens& tokens) {
+  Tokens out;
+  std::string run;
+  const auto end_run = [&] {
+    if (run.empty()) return;
+    if (repaired(run) == run) {
+      out.push_back(run);
+    } else {
+      for (std::size_t i = 0; i < run.size(); ++i) out.emplace_back("\xEF\xBF\xBD");
+    }
+    run.clear();
+  };
+  for (std::string& t : tokens) {
+    if (const auto byte = fallback_byte(t)) {
+      run += *byte;
+    } else {
+      end_run();
+      out.push_back(std::move(t));
+    }
+  }
+  end_run();
+  tokens = std::move(out);
+}
+
+void apply(DecodeFuse, Tokens& tokens) { tokens = {joined(tokens)}; }
+
+void apply(const DecodeStrip& s, Tokens& tokens) {
+  if (s.content.empty()) return;
+  for (std::string& t : tokens) {
+    for (int i = 0; i < s.start && t.starts_with(s.content); ++i) t.erase(0, s.content.size());
+    for (int i = 0; i < s.stop && t.ends_with(s.content); ++i) t.erase(t.size() - s.content.size());
+  }
+}
+
+void apply(const DecodeMetaspace& m, Tokens& tokens) {
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (i == 0 && m.drops_first_space && tokens[i].starts_with(m.replacement)) {
+      tokens[i].erase(0, m.replacement.size());
+    }
+    replace_all(tokens[i], m.replacement, " ");
+  }
+}
+
+}  // namespace
+
+std::string decode_tokens(const std::vector<DecodeStep>& steps, Tokens tokens) {
+  if (steps.empty()) {
+    for (std::size_t i = 1; i < tokens.size(); ++i) tokens[i].insert(0, " ");
+  }
+  for (const DecodeStep& step : steps) {
+    std::visit([&tokens](const auto& s) { apply(s, tokens); }, step);
+  }
+  return repaired(joined(tokens));
+}
+
+}  // namespace pleat

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// From tokens back to text, for people to read.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace pleat {
+
+struct DecodeByteLevel {};
+struct DecodeReplace {
+  std::string from, to;
+};
+struct DecodeByteFallback {};  // "<0xE4>" and its neighbours become characters
+struct DecodeFuse {};
+struct DecodeStrip {  // up to so many of a character from each token
+  std::string content;
+  int start = 0, stop = 0;
+};
+struct DecodeMetaspace {
+  std::string replacement;
+  bool drops_first_space = true;
+};
+
+using DecodeStep = std::variant<DecodeByteLevel, DecodeReplace, DecodeByteFallback, DecodeFuse,
+                                DecodeStrip, DecodeMetaspace>;
+
+// The tokens' spellings through all steps, joined; with blanks between them if there is no step.
+// Always valid UTF-8.
+[[nodiscard]] std::string decode_tokens(const std::vector<DecodeStep>&,
+                                        std::vector<std::string> tokens);
+
+}  // namespace pleat
