@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "cli/report/output.hpp"
 #include "cli/workflow/validate/comparison.hpp"
@@ -23,6 +24,19 @@ SearchConfig config_for(const RunRequest& r, const Plan& recipe, int threads) {
   c.memory_margin = 0;
   c.threads = threads;
   return c;
+}
+
+// The techniques of the recipe.
+void pin_techniques(const Plan& recipe, SearchConfig& c) {
+  c.sharding = recipe.sharding;
+  c.dispatcher = recipe.dispatcher;
+  c.cuda_graph = recipe.cuda_graph;
+  c.cp_comm = recipe.cp_comm;
+  c.ep_overlap = recipe.overlap.expert_parallel;
+  c.delay_wgrad = recipe.overlap.delay_wgrad;
+  c.tp_overlap = recipe.overlap.tensor_parallel;
+  c.shared_overlap = recipe.overlap.shared_expert;
+  c.offload = !recipe.offload.empty();
 }
 
 SearchResult run_search(const RunRequest& r, const SearchConfig& c) {
@@ -55,7 +69,18 @@ RecipePlace place_recipe(const ComparedRun& row, const RunRequest& r, int thread
   p.best = found.best.front().plan;
   p.best_step = found.best.front().estimate.step;
   p.differences = plan_differences(p.recipe, *p.best);
+  config.top = 1;
+  config.not_above = SearchConfig{}.not_above;
+  pin_techniques(p.recipe, config);
+  found = run_search(r, config);
+  if (!found.best.empty()) p.same_techniques = found.best.front().estimate.step;
   return p;
+}
+
+std::string job_and_plan(const ComparedRun& row) {
+  const MeasuredRun& r = row.run;
+  return fmt::format("{} {} {} {} {} {}", r.model, r.cluster, r.gpus, r.seq_len, r.global_batch,
+                     summary(row.prediction->plan));
 }
 
 template <class Set>
@@ -97,10 +122,14 @@ std::string plan_differences(const Plan& a, const Plan& b) {
 
 std::vector<RecipePlace> place_recipes(const std::vector<ComparedRun>& rows, RunCatalog& catalog,
                                        int threads) {
+  std::map<std::string, std::size_t> last;  // row of each job and plan
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].prediction) last[job_and_plan(rows[i])] = i;
+  }
   std::vector<RecipePlace> places;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!rows[i].prediction) continue;
-    progress(fmt::format("searching beside recipe {} of {}", i + 1, rows.size()));
+    if (!rows[i].prediction || last[job_and_plan(rows[i])] != i) continue;
+    progress(fmt::format("searching beside recipe {} of {}", places.size() + 1, last.size()));
     const PreparedRun prepared = catalog.prepare(rows[i].run);
     places.push_back(place_recipe(rows[i], *prepared.request, threads));
   }

@@ -25,9 +25,13 @@ struct RecipePlace {
   Seconds best_step;
   int place = 0;               // 1 + really different plans that are faster; kPlaces + 1: further down
   std::string differences;     // recipe -> best, in words
+  // The best with the recipe's sharding, dispatcher, graphs, CP kind and overlap, and offload only if it
+  // offloads: what mesh, microbatch and recompute alone are worth. Nothing: none fits.
+  std::optional<Seconds> same_techniques;
 };
 
-// For every row that was predicted. The search keeps no memory free, as the recipe may not.
+// For every row that was predicted; of rows with the same job and plan (runs of another release) the
+// last. The search keeps no memory free, as the recipe may not.
 [[nodiscard]] std::vector<RecipePlace> place_recipes(const std::vector<ComparedRun>&, RunCatalog&,
                                                      int threads);
 

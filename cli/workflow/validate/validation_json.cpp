@@ -114,6 +114,7 @@ JsonValue recipes_json(const Summary& s) {
           .set("best_s", p.best_step.base())
           .set("place", p.place)
           .set("differences", p.differences);
+      if (p.same_techniques) one.set("same_techniques_s", p.same_techniques->base());
     }
     list.push_back(std::move(one));
   }
