@@ -40,8 +40,7 @@ class Search {
         threads_(thread_count(config.threads)),
         start_(std::chrono::steady_clock::now()),
         tree_(model, cluster, workload, profile, config),
-        usable_(config.most_bytes.value_or(static_cast<std::int64_t>(
-            cluster.gpu.memory.base() * (1 - config.memory_margin)))),
+        usable_(usable_bytes(cluster, config)),
         opener_(tree_, cluster, profile, usable_),
         best_(tree_) {}
 

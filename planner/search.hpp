@@ -91,6 +91,12 @@ struct SearchResult {
   [[nodiscard]] double gap() const;
 };
 
+// Of a GPU, for a plan.
+[[nodiscard]] inline std::int64_t usable_bytes(const ClusterSpec& cluster, const SearchConfig& c) {
+  return c.most_bytes.value_or(
+      static_cast<std::int64_t>(cluster.gpu.memory.base() * (1 - c.memory_margin)));
+}
+
 // What a search makes least: the step, or the upper end of its band.
 [[nodiscard]] inline Seconds value_of(const StepEstimate& e, bool robust) {
   return robust ? e.high : e.step;

@@ -6,6 +6,7 @@
 
 #include "cli/report/tables.hpp"
 #include "planner/front.hpp"
+#include "planner/layout_polish.hpp"
 #include "planner/sizes_search.hpp"
 
 namespace pleat::cli {
@@ -117,6 +118,7 @@ ObjectiveResult search_objective(const ObjectiveOptions& o, Target& t, SearchCon
     }
   }
   if (!sized) r.result = search(t.model, t.cluster, t.workload, t.profile, config);
+  polish_layouts(t.model, t.cluster, t.workload, t.profile, config, r.result);
   return r;
 }
 

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/layout_polish.hpp"
+
+#include <algorithm>
+
+#include "core/plan/constraints.hpp"
+#include "core/plan/layout.hpp"
+#include "planner/parallel_rounds.hpp"
+#include "simulator/estimator.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr int kMostMoves = 64;
+
+class LayoutPolish {
+ public:
+  LayoutPolish(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
+               const Profile& profile, const SearchConfig& config)
+      : model_(model),
+        workload_(workload),
+        config_(config),
+        estimator_(model, workload, cluster, profile, config.runtime),
+        usable_(usable_bytes(cluster, config)) {}
+
+  Candidate run(Candidate best) const {
+    if (best.plan.attention.pp == 1) return best;
+    for (int move = 0; move < kMostMoves; ++move) {
+      auto better = best_move(best, true);
+      if (!better) better = best_move(best, false);
+      if (!better) break;
+      best = *better;
+    }
+    return best;
+  }
+
+ private:
+  [[nodiscard]] std::optional<Candidate> best_move(const Candidate& from,
+                                                   bool off_busiest) const {
+    const std::vector<VirtualStage> stages = stage_layout(from.plan, model_);
+    const auto pp = static_cast<std::size_t>(from.plan.attention.pp);
+    const std::size_t busiest = busiest_rank(from.estimate);
+    std::optional<Candidate> best;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      if ((off_busiest && i % pp != busiest) || stages[i].layers == 0) continue;
+      for (std::size_t j = 0; j < stages.size(); ++j) {
+        if (j == i || (off_busiest && j % pp == busiest)) continue;
+        Candidate moved{from.plan, {}};
+        moved.plan.layout = to_layout_string(with_move(stages, i, j));
+        if (!violations({model_, workload_, moved.plan, config_.gpus}).empty()) continue;
+        moved.estimate = estimator_(moved.plan);
+        if (moved.estimate.peak_bytes() > usable_) continue;
+        const Seconds bar = value_of((best ? *best : from).estimate, config_.robust);
+        if (value_of(moved.estimate, config_.robust) < bar) best = std::move(moved);
+      }
+    }
+    return best;
+  }
+
+  [[nodiscard]] static std::size_t busiest_rank(const StepEstimate& e) {
+    const auto busiest = std::ranges::max_element(e.stages, {}, &StageTime::busy);
+    return static_cast<std::size_t>(busiest->stage.value);
+  }
+
+  static std::vector<VirtualStage> with_move(std::vector<VirtualStage> stages, std::size_t from,
+                                             std::size_t to) {
+    --stages[from].layers;
+    ++stages[to].layers;
+    std::int64_t first = 0;
+    for (VirtualStage& s : stages) {
+      s.first_layer = first;
+      first += s.layers;
+    }
+    return stages;
+  }
+
+  const ModelSpec& model_;
+  const WorkloadSpec& workload_;
+  const SearchConfig& config_;
+  Estimator estimator_;
+  std::int64_t usable_;
+};
+
+}  // namespace
+
+Candidate polish_layout(const ModelSpec& model, const ClusterSpec& cluster,
+                        const WorkloadSpec& workload, const Profile& profile,
+                        const SearchConfig& config, Candidate plan) {
+  return LayoutPolish(model, cluster, workload, profile, config).run(std::move(plan));
+}
+
+void polish_layouts(const ModelSpec& model, const ClusterSpec& cluster,
+                    const WorkloadSpec& workload, const Profile& profile,
+                    const SearchConfig& config, SearchResult& result) {
+  const LayoutPolish polish(model, cluster, workload, profile, config);
+  for_each_in_parallel(result.best.size(), thread_count(config.threads), [&](std::size_t i) {
+    result.best[i] = polish.run(std::move(result.best[i]));
+  });
+  std::ranges::stable_sort(result.best, {}, [&](const Candidate& c) {
+    return value_of(c.estimate, config.robust);
+  });
+}
+
+}  // namespace pleat

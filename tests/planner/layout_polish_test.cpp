@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Layers moved between stages: against every layout of small pipelines.
+#include "planner/layout_polish.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/plan/constraints.hpp"
+#include "core/plan/layout.hpp"
+#include "simulator/estimator.hpp"
+#include "tests/planner/random_case.hpp"
+
+namespace pleat {
+namespace {
+
+using test::CaseMaker;
+using test::RandomCase;
+
+// The fastest of all ways to place the decoder layers, embedding, heads where they are.
+Seconds best_of_all_layouts(const RandomCase& c, const Plan& plan) {
+  const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
+  std::vector<VirtualStage> stages = stage_layout(plan, c.model);
+  Seconds best{1e9};
+  const auto place = [&](const auto& self, std::size_t s, std::int64_t first) -> void {
+    const std::int64_t left = c.model.layers - first;
+    const bool last = s + 1 == stages.size();
+    for (std::int64_t n = last ? left : 0; n <= left; ++n) {
+      stages[s].first_layer = first;
+      stages[s].layers = n;
+      if (!last) {
+        self(self, s + 1, first + n);
+        continue;
+      }
+      Plan tried = plan;
+      tried.layout = to_layout_string(stages);
+      if (violations({c.model, c.workload, tried, c.config.gpus}).empty()) {
+        best = std::min(best, estimator(tried).step);
+      }
+    }
+  };
+  place(place, 0, 0);
+  return best;
+}
+
+TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
+  CaseMaker maker(23);
+  int pipelines = 0, improved = 0, best = 0;
+  for (int i = 0; i < 60; ++i) {
+    RandomCase c = maker.make(800);
+    c.config.robust = false;
+    c.config.top = 3;
+    c.config.pp = {2, 4};
+    c.config.vpp = {1};
+    c.config.numerics.resize(1);
+    c.model.vocab = 32768;  // a head that weighs as much as layers
+    c.cluster.gpu.memory = Bytes(1e15);
+    SearchResult found;
+    try {
+      found = search(c.model, c.cluster, c.workload, c.profile, c.config);
+    } catch (const ConfigError&) {
+      continue;  // the case has no pipeline of that size
+    }
+    for (const Candidate& before : found.best) {
+      const Candidate after =
+          polish_layout(c.model, c.cluster, c.workload, c.profile, c.config, before);
+      EXPECT_LE(after.estimate.step, before.estimate.step);
+      EXPECT_TRUE(violations({c.model, c.workload, after.plan, c.config.gpus}).empty());
+      const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
+      EXPECT_EQ(estimator(after.plan).step.base(), after.estimate.step.base());
+      const Seconds least = best_of_all_layouts(c, before.plan);
+      EXPECT_LE(after.estimate.step.base(), 1.05 * least.base()) << summary(after.plan);
+      ++pipelines;
+      improved += after.estimate.step < before.estimate.step;
+      best += after.estimate.step.base() <= least.base() * (1 + 1e-9);
+    }
+  }
+  EXPECT_GT(pipelines, 20);
+  EXPECT_GT(improved, 0);
+  EXPECT_GE(10 * best, 9 * pipelines) << best << " of " << pipelines;
+}
+
+}  // namespace
+}  // namespace pleat
