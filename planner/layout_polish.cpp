@@ -13,6 +13,9 @@ namespace pleat {
 namespace {
 
 constexpr int kMostMoves = 64;
+constexpr int kFewStages = 16;  // every pair of them may exchange a layer
+
+int stages_of(const Plan& plan) { return plan.attention.pp * plan.vpp; }
 
 class LayoutPolish {
  public:
@@ -28,7 +31,7 @@ class LayoutPolish {
     if (best.plan.attention.pp == 1) return best;
     for (int move = 0; move < kMostMoves; ++move) {
       auto better = best_move(best, true);
-      if (!better) better = best_move(best, false);
+      if (!better && stages_of(best.plan) <= kFewStages) better = best_move(best, false);
       if (!better) break;
       best = *better;
     }

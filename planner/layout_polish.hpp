@@ -9,7 +9,7 @@
 namespace pleat {
 
 // Steepest descent: the layer whose move off the busiest pipeline rank lowers the value (value_of) most, or
-// if none does between any two stages, until none does. The plan stays valid and within the memory that the search allowed.
+// if none does and there are few stages, between any two of them. The plan stays valid and within the memory that the search allowed.
 [[nodiscard]] Candidate polish_layout(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
                                       const Profile&, const SearchConfig&, Candidate);
 
