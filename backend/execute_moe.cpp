@@ -73,6 +73,10 @@ void Executor::drop_tokens(const Call& c) {
 void Executor::count_copies(const Call& c) {
   if (c.op.attr.padded) return set_all(c.out[0], c.op.attr.capacity);
   kernels_.expert_counts(c.in[0], c.out[0]);
+  if (c.out[0].elements() == c.op.attr.experts) {
+    load_.add(c.site->instance->layer.value,
+              {c.out[0].i32(), static_cast<std::size_t>(c.out[0].elements())});
+  }
   bind_kept(c, c.out[0]);
 }
 

@@ -85,9 +85,14 @@ void Executor::grad_norm(const Call& c) {
   double sum = 0;
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const Bucket which = bucket_of(c.op, c.op.in[i]);
+    if (config_.change_gradients) {
+      const View mine = my_shard(which, c.in[i]);
+      config_.change_gradients(context_.rank(), step_, which,
+                               {mine.f32(), static_cast<std::size_t>(mine.elements())});
+    }
     if (bucket_place(which).first_of_replicas) sum += sum_of_squares(which, c.in[i]);
   }
-  c.out[0].f32()[0] = static_cast<float>(sum);
+  norm_part_ = c.out[0].f32()[0] = static_cast<float>(sum);
 }
 
 // Of what this rank holds of a bucket, without what an earlier rank of tp holds too.
@@ -111,18 +116,21 @@ double Executor::sum_of_squares(Bucket which, View whole) {
 }
 
 void Executor::clip(const Call& c) {
+  skipped_ = !std::isfinite(c.in[0].f32()[0]);
+  if (!skipped_) ++updates_;
   grad_norm_ = std::sqrt(static_cast<double>(c.in[0].f32()[0]));
   const double scale = config_.clip_norm > 0 ? config_.clip_norm / (grad_norm_ + 1e-6) : 1.0;
   c.out[0].f32()[0] = static_cast<float>(std::min(1.0, scale));
 }
 
 void Executor::adamw(const Call& c) {
+  if (skipped_) return;
   const Bucket which = bucket_of(c.op, c.op.in[0]);
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
   const View gradients = my_shard(which, c.in[0]);
   const View master = b.has_main_params ? c.in[3] : my_shard(which, c.in[3]);
   AdamW settings = config_.adamw;
-  settings.step = step_ + 1;
+  settings.step = updates_;
   kernels_.adamw(gradients, c.in[1], c.in[2], master, static_cast<double>(c.in[4].f32()[0]),
                  settings);
   if (!config_.keep_gradients) return;

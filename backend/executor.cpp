@@ -105,6 +105,7 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   spans_ = spans;
   loss_ = 0;
   routed_.clear();
+  load_.clear();
   for (std::size_t i = 0; i < stage_.state.size(); ++i) {
     if (!persists(stage_.state[i])) store_.forget_contents(TensorId{static_cast<int>(i)});
   }

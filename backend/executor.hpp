@@ -13,6 +13,7 @@
 
 #include "backend/data/batches.hpp"
 #include "backend/init.hpp"
+#include "backend/log/expert_load.hpp"
 #include "backend/rank_context.hpp"
 #include "backend/rank_progress.hpp"
 #include "backend/runtime/execution_error.hpp"
@@ -26,6 +27,14 @@ namespace pleat {
 struct GradientShard {
   std::int64_t offset = 0;
   std::vector<float> values;
+};
+
+// Elements [begin, begin + values.elements()) of a padded bucket that training has to keep.
+struct KeptRange {
+  const char* kind = "";     // "weight", "main", "exp_avg", "exp_avg_sq"
+  std::size_t bucket = 0;
+  std::int64_t begin = 0;
+  View values;
 };
 
 class Executor final : private StepVisitor {
@@ -46,6 +55,23 @@ class Executor final : private StepVisitor {
   [[nodiscard]] double min_router_margin() const { return min_margin_; }
   [[nodiscard]] const std::map<Bucket, GradientShard>& gradient_shards() const { return shards_; }
   [[nodiscard]] std::vector<float> weights(Bucket);  // the rank's whole bucket, or nothing
+
+  // Between steps. What this rank needs to go on: all weights that it holds, and its shard of the
+  // state. Or what it saves: of weights its shard too, and nothing that an earlier rank saves.
+  [[nodiscard]] std::vector<KeptRange> kept_ranges(bool to_save);
+  // Steps that changed the weights. A step whose gradients are not finite changes nothing, on any
+  // rank: the norm that all ranks share tells them.
+  [[nodiscard]] std::int64_t updates() const { return updates_; }
+  [[nodiscard]] bool skipped() const { return skipped_; }
+  // The kept ranges were filled from a checkpoint with so many updates.
+  void restored(std::int64_t updates) { updates_ = updates; }
+  [[nodiscard]] const ExpertLoad& expert_load() const { return load_; }  // of the last step
+  // This rank's part of the squared norm of the last step.
+  [[nodiscard]] float norm_part() const { return norm_part_; }
+
+  [[nodiscard]] const Program& program() const { return program_; }
+  [[nodiscard]] const StageProgram& stage() const { return stage_; }
+  [[nodiscard]] const RankContext& context() const { return context_; }
 
  private:
   // An operation with its operands resolved. `site` is null at step level.
@@ -118,6 +144,10 @@ class Executor final : private StepVisitor {
   int step_ = 0;
   SpanRecorder* spans_ = nullptr;
   double loss_ = 0, grad_norm_ = 0;
+  float norm_part_ = 0;
+  ExpertLoad load_;
+  std::int64_t updates_ = 0;
+  bool skipped_ = false;
   double min_margin_ = std::numeric_limits<double>::infinity();
   std::map<std::pair<int, int>, Binding> routed_;  // by microbatch and layer
   std::map<Bucket, GradientShard> shards_;

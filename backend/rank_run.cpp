@@ -2,9 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/rank_run.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <fstream>
+
+#include "core/diagnostics.hpp"
 
 namespace pleat {
 namespace {
@@ -49,7 +55,11 @@ TrainResult RankRun::run() {
   kernels_ = cpu_kernels();
   executor_ =
       std::make_unique<Executor>(program_, config_, *context_, batches_, *kernels_, progress_);
-  for (int step = 0; step < config_.steps && result_.stop == Stop::none; ++step) {
+  const int first =
+      config_.before_first_step
+          ? config_.before_first_step({0, Stop::none, *context_, *executor_, *world_})
+          : 0;
+  for (int step = first; step < config_.steps && result_.stop == Stop::none; ++step) {
     result_.stop = run_step(step);
   }
   gather();
@@ -63,6 +73,11 @@ Stop RankRun::run_step(int step) {
   const Clock::time_point begin = Clock::now();
   SpanRecorder recorder(context_->rank().value, context_->attention().pp, origin);
   executor_->run_step(step, record ? &recorder : nullptr);
+  if (executor_->skipped()) {
+    repeat_skipped(step);
+  } else {
+    skipped_ = 0;
+  }
   const Stop asked = config_.stop_requested ? config_.stop_requested() : Stop::none;
   const StepEnd mine{executor_->loss(), asked, 0};
   std::vector<StepEnd> all(static_cast<std::size_t>(world_->size()));
@@ -76,12 +91,46 @@ Stop RankRun::run_step(int step) {
     loss += end.loss;
     stop = std::max(stop, end.stop);
   }
-  result_.steps.push_back({loss, executor_->grad_norm(), seconds});
-  if (context_->rank().value == 0 && config_.on_step) config_.on_step(step, loss, seconds);
+  StepRecord done{loss, executor_->grad_norm(), seconds, executor_->skipped(), config_.adamw.lr};
+  if (config_.measure_load && program_.model.moe) {
+    done.expert_load = executor_->expert_load().max_over_mean(*world_, program_.model.layers,
+                                                              program_.model.moe->experts);
+  }
+  result_.steps.push_back(done);
+  if (context_->rank().value == 0 && config_.on_step) config_.on_step(step, done);
   if (config_.after_step) {
     config_.after_step({step + 1, stop, *context_, *executor_, *world_});
   }
   return step + 1 < config_.steps ? stop : Stop::none;
+}
+
+// A step without finite gradients runs once more on the same weights and data. The same bits again:
+// the data or the training is bad, which may pass. Others: a device computes wrongly.
+void RankRun::repeat_skipped(int step) {
+  struct Bits {
+    double loss;
+    float norm, padding;
+  };
+  const Bits before{executor_->loss(), executor_->norm_part(), 0};
+  executor_->run_step(step, nullptr);
+  const Bits after{executor_->loss(), executor_->norm_part(), 0};
+  const std::int32_t differs = std::memcmp(&before, &after, sizeof before) != 0 ? 1 : 0;
+  std::vector<std::int32_t> all(static_cast<std::size_t>(world_->size()));
+  world_->all_gather(std::as_bytes(std::span(&differs, 1)), std::as_writable_bytes(std::span(all)));
+  std::vector<int> ranks;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (all[r] != 0) ranks.push_back(static_cast<int>(r));
+  }
+  if (!ranks.empty()) {
+    throw_config_error(ExitCode::corruption, "", "",
+                       fmt::format("step {} gave other bits when it was repeated, on rank {}", step,
+                                   fmt::join(ranks, ", ")),
+                       "check the devices of these ranks");
+  }
+  if (++skipped_ < config_.max_skipped) return;
+  throw_config_error(ExitCode::diverged, "", "",
+                     fmt::format("no finite gradients in {} steps up to step {}", skipped_, step),
+                     "an earlier checkpoint with a smaller learning rate, or other data");
 }
 
 RankReport RankRun::report() {

@@ -24,6 +24,7 @@ class RankRun {
 
  private:
   Stop run_step(int step);
+  void repeat_skipped(int step);
   [[nodiscard]] RankReport report();
   void gather();
   void add(Rank, RankReport);
@@ -39,6 +40,7 @@ class RankRun {
   std::unique_ptr<Executor> executor_;
   std::vector<Span> spans_;
   TrainResult result_;
+  int skipped_ = 0;  // steps in a row
   double margin_ = std::numeric_limits<double>::infinity();
 };
 

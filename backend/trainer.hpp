@@ -35,23 +35,38 @@ struct StepBoundary {
   Communicator& world;  // all ranks, apart from the program's own collectives
 };
 
+struct StepRecord {
+  double loss = 0;  // mean over the global batch's tokens
+  double grad_norm = 0;
+  double seconds = 0;
+  bool skipped = false;  // gradients were not finite: no weight changed
+  double lr = 0;
+  // Tokens of the busiest expert over the mean, the largest of all layers; 0: not measured.
+  double expert_load = 0;
+};
+
 struct TrainConfig {
   int steps = 1;
   AdamW adamw;
   double clip_norm = 1.0;          // 0: off
+  int max_skipped = 5;             // steps in a row without finite gradients before training stops
   std::uint64_t seed = 1234;       // of the initial weights, the same for every layout
   std::shared_ptr<const SampleSource> data;  // null: consecutive pieces of `text`
   std::vector<std::uint8_t> text;  // its tokens are bytes
   std::int64_t first_sample = 0;   // of the first step: where a resumed run goes on
   PackingRules packing;            // at ends of documents
   bool forced_routing = false;     // experts assigned round robin, probabilities kept
+  bool measure_load = false;       // StepRecord::expert_load
   bool trace = false;              // keep spans of the last step
   bool keep_gradients = false;     // collect full gradients and weights of the last step (tests)
   bool poison = false;             // fill new tensors with NaN (tests)
   // After every step, in the process of rank 0.
-  std::function<void(int step, double loss, double seconds)> on_step;
+  std::function<void(int step, const StepRecord&)> on_step;
   // Asked after every step in every process; what one says ends all.
   std::function<Stop()> stop_requested;
+  // Before the first step, on every rank's thread: restores a state, and says how many of `steps` are
+  // done.
+  std::function<int(const StepBoundary&)> before_first_step;
   // After every step, on every rank's thread: saves.
   std::function<void(const StepBoundary&)> after_step;
   // Gives every initial weight by its global name instead of the seed. Called from every rank's
@@ -61,15 +76,11 @@ struct TrainConfig {
   std::function<void(const std::string& name, std::span<float> values)> adjust_weight;
   // Changes a bucket's gradients on one rank, before they are summed over ranks (tests).
   std::function<void(Rank, std::span<float> gradients)> adjust_gradients;
+  // Changes this rank's gradients of a bucket before their norm is taken (tests).
+  std::function<void(Rank, int step, Bucket, std::span<float> gradients)> change_gradients;
   // Before each operation, on its rank's thread (tests).
   std::function<void(Rank, const Op&, int step)> before_op;
   double stall_seconds = 600;  // no operation finishes for so long: ranks wait for each other
-};
-
-struct StepRecord {
-  double loss = 0;  // mean over the global batch's tokens
-  double grad_norm = 0;
-  double seconds = 0;
 };
 
 struct RankMeasurement {
@@ -92,7 +103,9 @@ struct TrainResult {
 
 // Executes `steps` steps of the program on plan.world() threads. Throws ConfigError when the plan
 // or the model uses what this backend cannot run yet (backend/supported.hpp), or the data does not
-// fit; ExecutionError (backend/executor.hpp) when the program cannot be executed as written, or the
+// fit, with exit code diverged after max_skipped steps in a row without finite gradients, corruption
+// when such a step gives other bits the second time; ExecutionError (backend/executor.hpp) when the
+// program cannot be executed as written, or the
 // ranks wait for each other; std::runtime_error when another process failed or was lost.
 [[nodiscard]] TrainResult train(const Program&, const TrainConfig&);
 

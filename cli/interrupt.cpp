@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<const char*> pending_file{nullptr};
 static_assert(std::atomic<const char*>::is_always_lock_free);
-std::atomic<bool> caught{false}, pending{false};
+std::atomic<bool> caught{false}, pending{false}, terminating{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 // Only async-signal-safe calls.
@@ -27,16 +27,25 @@ extern "C" void interrupted(int) {
   _exit(static_cast<int>(ExitCode::interrupted));
 }
 
+extern "C" void terminated(int) {
+  if (terminating.exchange(true)) _exit(static_cast<int>(ExitCode::preempted));
+}
+
 }  // namespace
 
 void handle_signals() {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is an error of its write
   std::signal(SIGINT, interrupted);
 }
 
 void catch_interrupts() { caught.store(true); }
 
 bool interrupt_pending() { return pending.load(); }
+
+void catch_terminate() { std::signal(SIGTERM, terminated); }
+
+bool terminate_pending() { return terminating.load(); }
 
 void leave_interrupted() { _exit(static_cast<int>(ExitCode::interrupted)); }
 

@@ -16,6 +16,11 @@ void remove_on_interrupt(const char* path);
 void catch_interrupts();
 [[nodiscard]] bool interrupt_pending();
 
+// From now on the first SIGTERM only makes terminate_pending() true, so that the state can be saved;
+// the second one, or Ctrl-C, ends at once.
+void catch_terminate();
+[[nodiscard]] bool terminate_pending();
+
 // Ends with 130 without waiting for threads that still work. Output must be flushed.
 [[noreturn]] void leave_interrupted();
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A file that survives a power cut once it is there: written beside its name, synchronised, renamed.
+// A file that survives a power cut once it is there: written beside its name, synchronised,
+// renamed.
 #pragma once
 
 #include <cstddef>

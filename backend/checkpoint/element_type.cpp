@@ -18,28 +18,12 @@ struct TypeFacts {
   int bits;
 };
 
-constexpr std::array<TypeFacts, 22> kTypes{{{"BOOL", 8},
-                                            {"F4", 4},
-                                            {"F6_E2M3", 6},
-                                            {"F6_E3M2", 6},
-                                            {"U8", 8},
-                                            {"I8", 8},
-                                            {"F8_E5M2", 8},
-                                            {"F8_E4M3", 8},
-                                            {"F8_E8M0", 8},
-                                            {"F8_E4M3FNUZ", 8},
-                                            {"F8_E5M2FNUZ", 8},
-                                            {"I16", 16},
-                                            {"U16", 16},
-                                            {"F16", 16},
-                                            {"BF16", 16},
-                                            {"I32", 32},
-                                            {"U32", 32},
-                                            {"F32", 32},
-                                            {"C64", 64},
-                                            {"F64", 64},
-                                            {"I64", 64},
-                                            {"U64", 64}}};
+constexpr std::array<TypeFacts, 22> kTypes{
+    {{"BOOL", 8},        {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
+     {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},
+     {"F8_E5M2FNUZ", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16},    {"BF16", 16},
+     {"I32", 32},        {"U32", 32},    {"F32", 32},    {"C64", 64},    {"F64", 64},
+     {"I64", 64},        {"U64", 64}}};
 static_assert(kTypes.size() == static_cast<std::size_t>(ElementType::u64) + 1);
 
 // A float of 1 + exponent + mantissa bits. `ieee`: the largest exponent is infinity and NaN; else
@@ -114,16 +98,25 @@ int bits_of(ElementType type) { return kTypes[static_cast<std::size_t>(type)].bi
 
 std::optional<ElementType> element_type_of(DType type) {
   switch (type) {
-    case DType::fp32: return ElementType::f32;
-    case DType::bf16: return ElementType::bf16;
-    case DType::fp16: return ElementType::f16;
-    case DType::i32: return ElementType::i32;
-    case DType::i64: return ElementType::i64;
-    case DType::u8: return ElementType::u8;
-    case DType::remainder16: return ElementType::u16;
-    case DType::fp8: return ElementType::f8_e4m3;
+    case DType::fp32:
+      return ElementType::f32;
+    case DType::bf16:
+      return ElementType::bf16;
+    case DType::fp16:
+      return ElementType::f16;
+    case DType::i32:
+      return ElementType::i32;
+    case DType::i64:
+      return ElementType::i64;
+    case DType::u8:
+      return ElementType::u8;
+    case DType::remainder16:
+      return ElementType::u16;
+    case DType::fp8:
+      return ElementType::f8_e4m3;
     case DType::mxfp8:
-    case DType::nvfp4: return std::nullopt;
+    case DType::nvfp4:
+      return std::nullopt;
   }
   return std::nullopt;
 }

@@ -13,10 +13,9 @@
 namespace pleat {
 namespace {
 
-constexpr std::array<const char*, 10> kFamilies{"llama",     "mistral",     "mixtral",
-                                                "qwen2",     "qwen3",       "qwen2_moe",
-                                                "qwen3_moe", "deepseek_v2", "deepseek_v3",
-                                                "kimi_k2"};
+constexpr std::array<const char*, 10> kFamilies{
+    "llama",     "mistral",   "mixtral",     "qwen2",       "qwen3",
+    "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3", "kimi_k2"};
 
 // The names that differ between families.
 struct MoeNames {
@@ -26,7 +25,8 @@ struct MoeNames {
 MoeNames moe_names(const ModelSpec& m) {
   if (m.model_type == "mixtral") return {"block_sparse_moe.", "w1", "w3", "w2", ""};
   MoeNames names;
-  names.shared = m.attention.kind == AttentionKind::mla ? "mlp.shared_experts." : "mlp.shared_expert.";
+  names.shared =
+      m.attention.kind == AttentionKind::mla ? "mlp.shared_experts." : "mlp.shared_expert.";
   return names;
 }
 
@@ -74,10 +74,10 @@ class MapBuilder {
       HfWeight& w = add(name, q + k + v, columns);
       std::int64_t row = 0;
       const auto part = [&](const char* which, std::int64_t rows) {
-        w.parts.push_back({rows,
-                           {place(fmt::format("self_attn.{}_proj{}", which, suffix), rows, columns),
-                            place(fmt::format("self_attn.qkv_proj{}", suffix), w.rows, columns,
-                                  row * columns)}});
+        w.parts.push_back(
+            {rows,
+             {place(fmt::format("self_attn.{}_proj{}", which, suffix), rows, columns),
+              place(fmt::format("self_attn.qkv_proj{}", suffix), w.rows, columns, row * columns)}});
         row += rows;
       };
       part("q", q);
@@ -138,10 +138,10 @@ class MapBuilder {
         down{moe.experts, m_.hidden, f};
     HfWeight& fc1 = add(fmt::format("experts.{}.fc1", e), 2 * f, m_.hidden);
     const auto part = [&](const std::string& which, std::int64_t row) {
-      fc1.parts.push_back({f,
-                           {place(theirs + which + ".weight", f, m_.hidden),
-                            {theirs_ + "mlp.experts.gate_up_proj", both,
-                             2 * e * each + row * m_.hidden}}});
+      fc1.parts.push_back(
+          {f,
+           {place(theirs + which + ".weight", f, m_.hidden),
+            {theirs_ + "mlp.experts.gate_up_proj", both, 2 * e * each + row * m_.hidden}}});
     };
     part(names.gate, 0);
     part(names.up, f);
@@ -156,9 +156,11 @@ class MapBuilder {
              const std::string& fused, std::int64_t f, bool bias) {
     const auto both = [&](const std::string& ours, const char* suffix, std::int64_t columns) {
       HfWeight& w = add(ours, 2 * f, columns);
-      w.parts.push_back({f, {place(gate + suffix, f, columns), place(fused + suffix, 2 * f, columns)}});
       w.parts.push_back(
-          {f, {place(up + suffix, f, columns), place(fused + suffix, 2 * f, columns, f * columns)}});
+          {f, {place(gate + suffix, f, columns), place(fused + suffix, 2 * f, columns)}});
+      w.parts.push_back(
+          {f,
+           {place(up + suffix, f, columns), place(fused + suffix, 2 * f, columns, f * columns)}});
     };
     both(name, ".weight", m_.hidden);
     if (bias) both(name + ".bias", ".bias", 1);

@@ -36,11 +36,11 @@ struct HfRows {
 };
 
 struct HfWeight {
-  std::string name;             // "layers.3.experts.5.fc1"
+  std::string name;  // "layers.3.experts.5.fc1"
   std::int64_t rows = 0;
-  std::int64_t columns = 1;     // vectors have one
-  std::vector<HfRows> parts;    // in order; their rows add up
-  bool copy = false;            // a tensor that another weight writes (tied tables)
+  std::int64_t columns = 1;   // vectors have one
+  std::vector<HfRows> parts;  // in order; their rows add up
+  bool copy = false;          // a tensor that another weight writes (tied tables)
 
   [[nodiscard]] std::int64_t elements() const { return rows * columns; }
 };

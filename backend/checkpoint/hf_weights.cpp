@@ -14,9 +14,9 @@
 namespace pleat {
 namespace {
 
-constexpr std::int64_t kScaleBlock = 128;      // DeepSeek-V3: README_WEIGHTS.md
+constexpr std::int64_t kScaleBlock = 128;  // DeepSeek-V3: README_WEIGHTS.md
 constexpr const char* kScaleSuffix = "_scale_inv";
-constexpr std::size_t kNamed = 8;              // tensors named in a message
+constexpr std::size_t kNamed = 8;  // tensors named in a message
 
 // Tensors that carry nothing we need: tables that are computed, prediction depths that the model
 // does not use, the output table where it is the input table.
@@ -25,15 +25,17 @@ bool is_ignorable(const std::string& name, const ModelSpec& m) {
   if (m.tied_embeddings && name == "lm_head.weight") return true;
   const std::string prefix = "model.layers.";
   if (!name.starts_with(prefix)) return false;
-  const std::string number = name.substr(prefix.size(), name.find('.', prefix.size()) - prefix.size());
-  const bool digits = !number.empty() && number.size() < 10 &&
-                      std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const std::string number =
+      name.substr(prefix.size(), name.find('.', prefix.size()) - prefix.size());
+  const bool digits =
+      !number.empty() && number.size() < 10 &&
+      std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
   return digits && std::stoll(number) >= m.layers;
 }
 
 std::string first_of(const std::vector<std::string>& names) {
-  std::vector<std::string> shown(names.begin(),
-                                 names.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, names.size())));
+  std::vector<std::string> shown(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, names.size())));
   std::string text = fmt::format("{}", fmt::join(shown, ", "));
   if (names.size() > kNamed) text += fmt::format(" and {} more", names.size() - kNamed);
   return text;
@@ -48,18 +50,18 @@ HfWeights::HfWeights(const std::string& folder, const ModelSpec& model) : files_
   for (HfWeight& weight : hf_weight_map(model)) {
     Located located;
     for (const HfRows& rows : weight.parts) {
-      const auto place = std::find_if(rows.places.begin(), rows.places.end(), [&](const HfPlace& p) {
-        return files_.find(p.tensor).entry != nullptr;
-      });
+      const auto place =
+          std::find_if(rows.places.begin(), rows.places.end(),
+                       [&](const HfPlace& p) { return files_.find(p.tensor).entry != nullptr; });
       if (place == rows.places.end()) {
         missing.push_back(rows.places.front().tensor);
         continue;
       }
       const WeightFolder::Found found = files_.find(place->tensor);
       if (found.entry->shape != place->shape) {
-        problems.error(ExitCode::bad_file, found.file->path(), place->tensor,
-                       fmt::format("has shape {}, the model needs {}", found.entry->shape,
-                                   place->shape));
+        problems.error(
+            ExitCode::bad_file, found.file->path(), place->tensor,
+            fmt::format("has shape {}, the model needs {}", found.entry->shape, place->shape));
       }
       if (!is_readable(found.entry->type)) {
         problems.error(ExitCode::bad_file, found.file->path(), place->tensor,
@@ -71,7 +73,8 @@ HfWeights::HfWeights(const std::string& folder, const ModelSpec& model) : files_
         used.insert(scales.entry->name);
         const std::vector<std::int64_t> blocks{(weight.rows + kScaleBlock - 1) / kScaleBlock,
                                                (weight.columns + kScaleBlock - 1) / kScaleBlock};
-        const std::vector<std::int64_t> of_part{(rows.rows + kScaleBlock - 1) / kScaleBlock, blocks[1]};
+        const std::vector<std::int64_t> of_part{(rows.rows + kScaleBlock - 1) / kScaleBlock,
+                                                blocks[1]};
         if (scales.entry->shape != of_part || scales.entry->type != ElementType::f32) {
           problems.error(ExitCode::bad_file, scales.file->path(), scales.entry->name,
                          fmt::format("is no F32 of shape {}", of_part));
@@ -129,8 +132,8 @@ void HfWeights::read_part(const Part& part, std::int64_t columns, std::span<floa
   for (std::int64_t r = 0; r < part.rows.rows; ++r) {
     const std::int64_t from = part.rows.source_row(r);
     const auto first = static_cast<std::size_t>(part.place.first + from * columns);
-    const std::span<float> row = out.subspan(static_cast<std::size_t>(r * columns),
-                                             static_cast<std::size_t>(columns));
+    const std::span<float> row =
+        out.subspan(static_cast<std::size_t>(r * columns), static_cast<std::size_t>(columns));
     to_f32(type, bytes.subspan(first * size, row.size() * size), row);
     if (scales.empty()) continue;
     for (std::int64_t c = 0; c < columns; ++c) {
@@ -165,21 +168,22 @@ void export_hf_weights(const std::string& folder, const ModelSpec& model, const 
   std::vector<float> whole, ordered;
   write_weight_folder(folder, std::move(tensors), how.shard_bytes,
                       [&](const TensorEntry& t, std::span<std::byte> out) {
-    const Source& source = sources.at(t.name);
-    if (source.weight != current) {
-      current = source.weight;
-      whole.assign(static_cast<std::size_t>(current->elements()), 0.0F);
-      read(current->name, whole);
-    }
-    const auto columns = static_cast<std::size_t>(current->columns);
-    ordered.resize(static_cast<std::size_t>(source.rows->rows) * columns);
-    for (std::int64_t r = 0; r < source.rows->rows; ++r) {
-      const auto to = static_cast<std::size_t>(source.rows->source_row(r)) * columns;
-      std::copy_n(whole.begin() + (source.first_row + r) * current->columns, columns,
-                  ordered.begin() + static_cast<std::ptrdiff_t>(to));
-    }
-    from_f32(how.type, ordered, out);
-  });
+                        const Source& source = sources.at(t.name);
+                        if (source.weight != current) {
+                          current = source.weight;
+                          whole.assign(static_cast<std::size_t>(current->elements()), 0.0F);
+                          read(current->name, whole);
+                        }
+                        const auto columns = static_cast<std::size_t>(current->columns);
+                        ordered.resize(static_cast<std::size_t>(source.rows->rows) * columns);
+                        for (std::int64_t r = 0; r < source.rows->rows; ++r) {
+                          const auto to =
+                              static_cast<std::size_t>(source.rows->source_row(r)) * columns;
+                          std::copy_n(whole.begin() + (source.first_row + r) * current->columns,
+                                      columns, ordered.begin() + static_cast<std::ptrdiff_t>(to));
+                        }
+                        from_f32(how.type, ordered, out);
+                      });
 }
 
 }  // namespace pleat

@@ -21,7 +21,8 @@ class HfWeights {
   // type without plain values, and every tensor that the model has no place for.
   HfWeights(const std::string& folder, const ModelSpec&);
 
-  // The whole weight as fp32. Throws ConfigError (bad_file) when there is none of that name or size.
+  // The whole weight as fp32. Throws ConfigError (bad_file) when there is none of that name or
+  // size.
   void read(const std::string& name, std::span<float> out) const;
 
  private:

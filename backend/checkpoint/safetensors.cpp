@@ -14,7 +14,8 @@
 namespace pleat {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "tensors are stored as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "tensors are stored as they lie in memory");
 
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::string_view kMetadata = "__metadata__";
@@ -29,13 +30,15 @@ class EntryReader {
     const JsonValue* type = value.find("dtype");
     const JsonValue* shape = value.find("shape");
     const JsonValue* offsets = value.find("data_offsets");
-    if (type == nullptr || shape == nullptr || offsets == nullptr || value.as_object()->size() != 3) {
+    if (type == nullptr || shape == nullptr || offsets == nullptr ||
+        value.as_object()->size() != 3) {
       fail("a tensor has exactly dtype, shape and data_offsets");
     }
     TensorEntry entry;
     entry.name = member_.key;
     entry.type = read_type(*type);
-    for (const JsonValue& dim : items(*shape, "shape")) entry.shape.push_back(natural(dim, "shape"));
+    for (const JsonValue& dim : items(*shape, "shape"))
+      entry.shape.push_back(natural(dim, "shape"));
     const JsonValue::Array& ends = items(*offsets, "data_offsets");
     if (ends.size() != 2) fail("data_offsets are a begin and an end");
     entry.begin = static_cast<std::uint64_t>(natural(ends[0], "data_offsets"));
@@ -110,9 +113,9 @@ void require_covered(const std::vector<TensorEntry>& tensors, std::uint64_t data
   std::uint64_t next = 0;
   for (const TensorEntry& t : tensors) {
     if (t.begin != next) {
-      throw_config_error(ExitCode::bad_file, path, t.name,
-                         fmt::format("begins at byte {}, the tensor before it ends at {}", t.begin,
-                                     next));
+      throw_config_error(
+          ExitCode::bad_file, path, t.name,
+          fmt::format("begins at byte {}, the tensor before it ends at {}", t.begin, next));
     }
     next = t.end;
   }
@@ -130,15 +133,15 @@ std::size_t header_bytes(std::span<const std::byte> file, const std::string& pat
   std::uint64_t length = 0;
   std::memcpy(&length, file.data(), kLengthBytes);
   if (length > kMaxSafetensorsHeader) {
-    throw_config_error(ExitCode::bad_file, path, "",
-                       fmt::format("a header of {} bytes; at most {} are allowed", length,
-                                   kMaxSafetensorsHeader),
-                       "a safetensors file");
+    throw_config_error(
+        ExitCode::bad_file, path, "",
+        fmt::format("a header of {} bytes; at most {} are allowed", length, kMaxSafetensorsHeader),
+        "a safetensors file");
   }
   if (length > file.size() - kLengthBytes) {
-    throw_config_error(ExitCode::bad_file, path, "",
-                       fmt::format("truncated: a header of {} bytes in a file of {}", length,
-                                   file.size()));
+    throw_config_error(
+        ExitCode::bad_file, path, "",
+        fmt::format("truncated: a header of {} bytes in a file of {}", length, file.size()));
   }
   return static_cast<std::size_t>(length);
 }
@@ -151,7 +154,8 @@ std::int64_t TensorEntry::elements() const {
   return count;
 }
 
-SafetensorsHeader read_safetensors_header(std::span<const std::byte> file, const std::string& path) {
+SafetensorsHeader read_safetensors_header(std::span<const std::byte> file,
+                                          const std::string& path) {
   const std::size_t length = header_bytes(file, path);
   const auto* begin = reinterpret_cast<const char*>(file.data() + kLengthBytes);
   const std::string text(begin, length);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One file of the safetensors format (github.com/huggingface/safetensors, "Format"): eight bytes with
-// the length of a JSON header, the header, the tensors' bytes without holes.
+// One file of the safetensors format (github.com/huggingface/safetensors, "Format"): eight bytes
+// with the length of a JSON header, the header, the tensors' bytes without holes.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 struct TensorEntry {
   std::string name;
   ElementType type = ElementType::f32;
-  std::vector<std::int64_t> shape;     // row-major; [] is a scalar
-  std::uint64_t begin = 0, end = 0;    // in the data after the header
+  std::vector<std::int64_t> shape;   // row-major; [] is a scalar
+  std::uint64_t begin = 0, end = 0;  // in the data after the header
 
   [[nodiscard]] std::int64_t elements() const;
 };
@@ -32,15 +32,15 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// The header of a file's bytes. Throws ConfigError (bad_file, naming the tensor) unless every rule of
-// the format holds: known types, sizes that match the shapes, offsets that cover the data once.
+// The header of a file's bytes. Throws ConfigError (bad_file, naming the tensor) unless every rule
+// of the format holds: known types, sizes that match the shapes, offsets that cover the data once.
 [[nodiscard]] SafetensorsHeader read_safetensors_header(std::span<const std::byte> file,
                                                         const std::string& path);
 
-// The bytes before the first tensor: length, header, padding to eight bytes. Fills in the offsets of
-// `tensors`, in their order. Sub-byte types must come in whole bytes.
-[[nodiscard]] std::string make_safetensors_header(std::vector<TensorEntry>& tensors,
-                                                  const std::map<std::string, std::string>& metadata);
+// The bytes before the first tensor: length, header, padding to eight bytes. Fills in the offsets
+// of `tensors`, in their order. Sub-byte types must come in whole bytes.
+[[nodiscard]] std::string make_safetensors_header(
+    std::vector<TensorEntry>& tensors, const std::map<std::string, std::string>& metadata);
 
 // A file open for reading.
 class Safetensors {

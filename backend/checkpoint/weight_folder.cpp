@@ -74,9 +74,9 @@ WeightFolder::Found WeightFolder::find(std::string_view name) const {
   return found == tensors_.end() ? Found{} : found->second;
 }
 
-void write_weight_folder(const std::string& folder, std::vector<TensorEntry> tensors,
-                         std::uint64_t shard_bytes,
-                         const std::function<void(const TensorEntry&, std::span<std::byte>)>& fill) {
+void write_weight_folder(
+    const std::string& folder, std::vector<TensorEntry> tensors, std::uint64_t shard_bytes,
+    const std::function<void(const TensorEntry&, std::span<std::byte>)>& fill) {
   const auto bytes_of_entry = [](const TensorEntry& t) {
     return static_cast<std::uint64_t>(t.elements() * bits_of(t.type) / 8);
   };
@@ -95,9 +95,9 @@ void write_weight_folder(const std::string& folder, std::vector<TensorEntry> ten
   JsonValue map = JsonValue::object();
   std::vector<std::byte> buffer;
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    const std::string name = shards.size() == 1 ? kSingle
-                                                : fmt::format("model-{:05}-of-{:05}.safetensors",
-                                                              i + 1, shards.size());
+    const std::string name =
+        shards.size() == 1 ? kSingle
+                           : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
     const std::string header = make_safetensors_header(shards[i], {{"format", "pt"}});
     DurableFile file((std::filesystem::path(folder) / name).string());
     file.append(std::as_bytes(std::span(header)));

@@ -41,9 +41,9 @@ class WeightFolder {
   std::map<std::string, Found, std::less<>> tensors_;
 };
 
-// Writes tensors into folder/model.safetensors, or into several shards of at most `shard_bytes` each
-// (one tensor at least) with an index. `fill` is asked for the bytes of each tensor in order. Files
-// appear complete or not at all. Throws ConfigError (device_or_io).
+// Writes tensors into folder/model.safetensors, or into several shards of at most `shard_bytes`
+// each (one tensor at least) with an index. `fill` is asked for the bytes of each tensor in order.
+// Files appear complete or not at all. Throws ConfigError (device_or_io).
 void write_weight_folder(const std::string& folder, std::vector<TensorEntry> tensors,
                          std::uint64_t shard_bytes,
                          const std::function<void(const TensorEntry&, std::span<std::byte>)>& fill);

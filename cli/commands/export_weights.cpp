@@ -15,9 +15,16 @@ void add_export_weights_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "export-weights", "Weights as a Hugging Face folder: config.json and safetensors");
   const auto o = std::make_shared<ExportWeightsOptions>();
-  command->add_option("-m,--model", o->model, "Name of a shipped model or a Hugging Face config.json");
-  command->add_option("--from", o->from, "Folder of a Hugging Face model whose weights are written");
-  command->add_option("--seed", o->seed, "Without --from: seed of the initial weights")
+  command->add_option("-m,--model", o->model,
+                      "Name of a shipped model or a Hugging Face config.json");
+  command->add_option("--from", o->from,
+                      "Folder of a Hugging Face model whose weights are written");
+  command->add_option(
+      "--checkpoint", o->checkpoint,
+      "Checkpoint of `pleat train --save` whose weights are written: one step_… folder");
+  command
+      ->add_option("--seed", o->seed,
+                   "Without --from and --checkpoint: seed of the initial weights")
       ->capture_default_str();
   command->add_option("--dtype", o->dtype, "fp32, bf16 or fp16")
       ->capture_default_str()
@@ -29,7 +36,8 @@ void add_export_weights_command(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  pleat export-weights --model tiny-moe --seed 1 -o tiny-moe-hf\n"
-      "  pleat export-weights --from ./Qwen3-30B-A3B --dtype bf16 -o ./bf16");
+      "  pleat export-weights --from ./Qwen3-30B-A3B --dtype bf16 -o ./bf16\n"
+      "  pleat export-weights --model ./config.json --checkpoint ckpt/step_00005000 -o ./trained");
   command->callback([&action, o] { action = [o] { export_weights(*o); }; });
 }
 

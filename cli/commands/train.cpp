@@ -39,13 +39,31 @@ void add_train_command(CLI::App& app, Action& action) {
       ->check(in_range(std::int64_t{0}, std::int64_t{4'294'967'295}));
   command->add_flag("--forced-routing", o->forced_routing,
                     "Give every expert the same number of tokens");
+  CheckpointOptions& c = o->checkpoints;
+  command->add_option("--save", c.save, "Folder for checkpoints; one is saved at the end");
+  command->add_option("--save-every", c.every, "Steps between checkpoints (default: none but the last)")
+      ->check(in_range(1, 1'000'000));
+  command->add_option("--keep", c.keep, "Newest checkpoints that stay")
+      ->capture_default_str()
+      ->check(in_range(1, 1'000'000));
+  command->add_flag("--async-save", c.background, "Write checkpoints while training goes on");
+  command->add_flag("--resume", c.resume, "Go on from the newest whole checkpoint in --save, if any");
+  command->add_option("--load", c.load, "Go on from this checkpoint, or the newest of this folder");
+  command->add_option("--check-replicas", c.check_replicas,
+                      "Steps between comparisons of the data-parallel replicas' weights")
+      ->check(in_range(1, 1'000'000));
+  command->add_option("--log-json", o->log.json_file, "Append a JSON object a step to this file");
+  command->add_option("--tensorboard", o->log.tensorboard_folder,
+                      "Write TensorBoard events into this folder");
   command->add_option("--trace", o->trace_file, "Write the last step's measured trace (Perfetto)");
   command->add_flag("--json", o->json, "Print JSON");
   command->footer(
       "Examples:\n"
       "  pleat train --model tiny-moe --gpus 4 --ep 4 --seq-len 128 --global-batch 8 --steps 10\n"
       "  pleat train --plan plan.json --data corpus.txt --steps 100 --trace measured.json\n"
-      "  pleat train --plan plan.json --data \"0.3 wiki 0.7 code\" --split \"969, 30, 1\" --steps 100");
+      "  pleat train --plan plan.json --data \"0.3 wiki 0.7 code\" --split \"969, 30, 1\" --steps 100\n"
+      "  pleat train --plan plan.json --data corpus.txt --steps 5000 --save ckpt --save-every 500 "
+      "--resume");
   command->callback([&action, o] { action = [o] { train_and_compare(*o); }; });
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "backend/checkpoint/hf_weights.hpp"
+#include "backend/checkpoint/restore.hpp"
 #include "backend/init.hpp"
 #include "cli/report/output.hpp"
 #include "core/diagnostics.hpp"
@@ -57,18 +58,22 @@ void export_weights(const ExportWeightsOptions& o) {
       o.model.empty() ? o.from + "/config.json" : config_path(ConfigKind::model, o.model);
   const ModelSpec model = load_model(config).model;
   std::optional<HfWeights> weights;
+  std::optional<SavedWeights> saved;
   ReadWeight read;
-  if (o.from.empty()) {
+  if (!o.checkpoint.empty()) {
+    saved.emplace(o.checkpoint);
+    read = [&saved](const std::string& name, std::span<float> out) { saved->read(name, out); };
+  } else if (o.from.empty()) {
     read = weights_of_seed(model, o.seed);
   } else {
     weights.emplace(o.from, model);
     read = [&weights](const std::string& name, std::span<float> out) { weights->read(name, out); };
   }
   make_empty_folder(o.folder);
-  export_hf_weights(o.folder, model,
-                    {.type = type_of(o.dtype),
-                     .shard_bytes = static_cast<std::uint64_t>(o.shard_gb * 1e9)},
-                    read);
+  export_hf_weights(
+      o.folder, model,
+      {.type = type_of(o.dtype), .shard_bytes = static_cast<std::uint64_t>(o.shard_gb * 1e9)},
+      read);
   write_text_file(o.folder + "/config.json", read_text_file(config));
   note(fmt::format("wrote {}: {} in {}", o.folder, model.name, o.dtype));
 }

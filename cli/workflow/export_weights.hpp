@@ -11,6 +11,7 @@ namespace pleat::cli {
 struct ExportWeightsOptions {
   std::string model;           // name or config.json
   std::string from;            // a Hugging Face folder whose weights are written anew
+  std::string checkpoint;      // one of ours, of that model
   std::uint64_t seed = 1234;   // else the weights that training starts from
   std::string dtype = "fp32";  // fp32, bf16 or fp16
   double shard_gb = 5;         // bytes of a file, in 10^9

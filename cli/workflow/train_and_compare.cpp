@@ -125,8 +125,9 @@ Seconds median_step(const std::vector<StepRecord>& steps) {
   return Seconds(median(std::move(seconds)));
 }
 
-std::string step_line(int step, double loss, double seconds) {
-  return fmt::format("step {:4}   loss {:.4f}   {:.3f} s\n", step, loss, seconds);
+std::string step_line(int step, const StepRecord& done) {
+  return fmt::format("step {:4}   loss {:.4f}   {:.3f} s{}\n", step, done.loss, done.seconds,
+                     done.skipped ? "   skipped: gradients are not finite" : "");
 }
 
 namespace {
@@ -183,15 +184,26 @@ void train_and_compare(const TrainOptions& o) {
     print(fmt::format("{} on {}, {}\n{}predicted step {}\n\n", request.target.model.name,
                       request.target.cluster.name, summary(request.plan),
                       assumed_text(request.target.assumed), format_seconds(c.predicted.step)));
-    config.on_step = [](int step, double loss, double seconds) {
-      print(step_line(step, loss, seconds));
-    };
   }
+  TrainLog log(o.log, request);
+  config.measure_load = true;
+  config.on_step = [&](int step, const StepRecord& done) {
+    if (!o.json) print(log.line(step, done));
+    log.add(step, done);
+  };
+  TrainCheckpoints checkpoints(o.checkpoints, request, config);
   const TrainResult result = train(program, config);
+  if (result.steps.empty()) {
+    note(fmt::format("all {} steps were done before", o.steps));
+    return;
+  }
+  if (!o.trace_file.empty() && result.stop == Stop::none) {
+    write_file(o.trace_file, write_trace(result.trace));
+  }
+  checkpoints.leave_if_stopped(result);
   c.measured = median_step(result.steps);
   c.measured_bytes = measured_peak(result);
   c.recorded_bytes = recorded_peak(program, result);
-  if (!o.trace_file.empty()) write_file(o.trace_file, write_trace(result.trace));
   print(o.json ? comparison_json(c, request, result) : "\n" + comparison_text(c));
 }
 

@@ -10,6 +10,8 @@
 #include "backend/trainer.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/request.hpp"
+#include "cli/workflow/train_checkpoints.hpp"
+#include "cli/workflow/train_log.hpp"
 #include "simulator/estimate.hpp"
 
 namespace pleat::cli {
@@ -21,6 +23,8 @@ struct TrainOptions {
   std::int64_t order_samples = 0;  // 0: as many as the steps take
   bool eod_mask_loss = false;  // no loss on what follows the end of a document
   std::string from;            // folder of a Hugging Face model to start from; empty: the seed's weights
+  CheckpointOptions checkpoints;
+  LogOptions log;
   int steps = 20;
   double lr = 1e-3;
   std::uint64_t seed = 1234;
@@ -48,6 +52,6 @@ void train_and_compare(const TrainOptions&);
 [[nodiscard]] double median(std::vector<double> values);
 
 // "step    7   loss 3.2145   0.412 s"
-[[nodiscard]] std::string step_line(int step, double loss, double seconds);
+[[nodiscard]] std::string step_line(int step, const StepRecord&);
 
 }  // namespace pleat::cli

@@ -126,8 +126,8 @@ class Tune {
     config.trace = true;
     say(fmt::format("\n3. train the winner, {} steps\n", config.steps));
     const int every = std::max(1, config.steps / 10);
-    config.on_step = [&](int step, double loss, double seconds) {
-      if (step % every == 0) say("   " + step_line(step, loss, seconds));
+    config.on_step = [&](int step, const StepRecord& done) {
+      if (step % every == 0) say("   " + step_line(step, done));
     };
     trained_ = train(program, config);
     const double first = trained_.steps.front().loss, last = trained_.steps.back().loss;

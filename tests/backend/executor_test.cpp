@@ -118,7 +118,7 @@ TEST(Execution, ReportsAnActivationThatIsNeverFreed) {
 
 TEST(Execution, AFailureOfOneRankEndsAllAndIsThrown) {
   TrainConfig config = test::small_config(3);
-  config.on_step = [](int step, double, double) {
+  config.on_step = [](int step, const StepRecord&) {
     if (step == 1) throw std::out_of_range("stop here");
   };
   EXPECT_THROW(static_cast<void>(train(program_of(fp32_plan(2, 2, 2)), config)), std::out_of_range);
@@ -152,10 +152,11 @@ TEST(Execution, KeepsASpanOfEveryOperation) {
 TEST(Execution, ReportsStepsAndCallsBack) {
   TrainConfig config = test::small_config(3);
   std::vector<double> losses;
-  config.on_step = [&](int step, double loss, double seconds) {
+  config.on_step = [&](int step, const StepRecord& done) {
     EXPECT_EQ(step, static_cast<int>(losses.size()));
-    EXPECT_GT(seconds, 0);
-    losses.push_back(loss);
+    EXPECT_GT(done.seconds, 0);
+    EXPECT_FALSE(done.skipped);
+    losses.push_back(done.loss);
   };
   const TrainResult result = train(program_of(fp32_plan(2)), config);
   ASSERT_EQ(result.steps.size(), 3U);

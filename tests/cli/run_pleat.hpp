@@ -19,8 +19,9 @@ struct Said {
 [[nodiscard]] Said run_pleat_into(const std::string& file, const std::vector<std::string>& arguments);
 [[nodiscard]] Said run_pleat_into_closed_pipe(const std::vector<std::string>& arguments);
 
-// Sends SIGINT once stdout has `sign` in it.
-[[nodiscard]] Said interrupt_pleat(const std::vector<std::string>& arguments, const std::string& sign);
+// Sends a signal, SIGINT by default, once stdout has `sign` in it.
+[[nodiscard]] Said interrupt_pleat(const std::vector<std::string>& arguments, const std::string& sign,
+                                   int signal = 2);
 
 // A fresh folder of the running test, removed with the test's temporary files.
 [[nodiscard]] std::string test_folder();

@@ -69,9 +69,9 @@ TEST(HfWeights, TheMapHasEveryWeightOfTheProgram) {
   biased.moe->shared_gate = true;
   ModelSpec direct = mla();
   direct.attention.q_lora_rank = 0;
-  for (const ModelSpec& m : {moe(), biased, mla(), direct, model_of(test::small_moe(), "mixtral")}) {
-    const Program program =
-        compile(m, test::small_workload(), test::fp32_plan(), Runtime::pleat);
+  for (const ModelSpec& m :
+       {moe(), biased, mla(), direct, model_of(test::small_moe(), "mixtral")}) {
+    const Program program = compile(m, test::small_workload(), test::fp32_plan(), Runtime::pleat);
     std::map<std::string, std::int64_t> ours, mapped;
     for (const LayerInstance& instance : program.stages[0].chunks[0].instances) {
       const LayerProgram& layer = program.stages[0].program(instance);
@@ -87,7 +87,9 @@ TEST(HfWeights, TheMapHasEveryWeightOfTheProgram) {
 TEST(HfWeights, ExportReadsBackToTheBit) {
   for (const ModelSpec& m : {moe(), mla()}) {
     const TemporaryFolder folder;
-    const auto fill = [](const std::string& name, std::span<float> out) { fill_normal(name, 5, 0, out); };
+    const auto fill = [](const std::string& name, std::span<float> out) {
+      fill_normal(name, 5, 0, out);
+    };
     export_hf_weights(folder.path(), m, {.shard_bytes = 20'000}, fill);
     EXPECT_TRUE(std::filesystem::exists(folder / "model.safetensors.index.json"));
     const HfWeights weights(folder.path(), m);
@@ -105,7 +107,7 @@ TEST(HfWeights, PackedRowsComeFromTheirTensors) {
   write_weight_folder(folder.path(), tensors_of(moe()), 1 << 30, count);
   const HfWeights weights(folder.path(), moe());
   std::vector<float> qkv(64 * 32), fc1(48 * 32);
-  weights.read("layers.2.qkv", qkv);       // 32 rows of q, 16 of k, 16 of v
+  weights.read("layers.2.qkv", qkv);  // 32 rows of q, 16 of k, 16 of v
   EXPECT_EQ(qkv[32 * 32 - 1], 1023);
   EXPECT_EQ(qkv[32 * 32], 0);
   EXPECT_EQ(qkv[48 * 32 + 33], 33);
@@ -123,7 +125,8 @@ TEST(HfWeights, RotaryRowsOfLatentAttentionAreReordered) {
     std::vector<float> values(rows * columns);
     weights.read(name, values);
     std::vector<float> first;
-    for (std::size_t r = 0; r < rows; ++r) first.push_back(values[r * columns] / static_cast<float>(columns));
+    for (std::size_t r = 0; r < rows; ++r)
+      first.push_back(values[r * columns] / static_cast<float>(columns));
     return first;
   };
   // A head of q_b: six rows without rotation, four with.
@@ -157,7 +160,8 @@ TEST(HfWeights, FusedTensorsAreSplit) {
   const auto expect_from = [&](const std::string& name, std::size_t elements, float first) {
     std::vector<float> values(elements);
     weights.read(name, values);
-    for (std::size_t i = 0; i < elements; ++i) ASSERT_EQ(values[i], first + static_cast<float>(i)) << name;
+    for (std::size_t i = 0; i < elements; ++i)
+      ASSERT_EQ(values[i], first + static_cast<float>(i)) << name;
   };
   expect_from("layers.3.qkv", 64 * 32, 0);
   expect_from("layers.0.fc1", 96 * 32, 0);
@@ -180,15 +184,15 @@ TEST(HfWeights, Fp8IsScaledByItsBlocks) {
   const TemporaryFolder folder;
   write_weight_folder(folder.path(), tensors, 1 << 30,
                       [&](const TensorEntry& t, std::span<std::byte> out) {
-    if (t.type == ElementType::f8_e4m3) {
-      std::memset(out.data(), 0x3c, out.size());  // 1.5
-    } else if (t.name == scaled + "_scale_inv") {
-      const float scales[] = {2, 0.5F};
-      std::memcpy(out.data(), scales, 8);
-    } else {
-      count(t, out);
-    }
-  });
+                        if (t.type == ElementType::f8_e4m3) {
+                          std::memset(out.data(), 0x3c, out.size());  // 1.5
+                        } else if (t.name == scaled + "_scale_inv") {
+                          const float scales[] = {2, 0.5F};
+                          std::memcpy(out.data(), scales, 8);
+                        } else {
+                          count(t, out);
+                        }
+                      });
   std::vector<float> fc2(32 * 200);
   HfWeights(folder.path(), m).read("layers.1.fc2", fc2);
   EXPECT_EQ(fc2[127], 3);
@@ -224,14 +228,16 @@ TEST(HfWeights, WhatDoesNotFitIsNamed) {
     return std::find_if(tensors.begin(), tensors.end(), [&](auto& t) { return t.name == name; });
   };
   EXPECT_EQ(problem([](auto&) {}), "accepted");
-  EXPECT_THAT(problem([&](auto& t) { t.erase(find(t, "model.layers.1.mlp.experts.2.up_proj.weight")); }),
-              HasSubstr("has no model.layers.1.mlp.experts.2.up_proj.weight"));
+  EXPECT_THAT(
+      problem([&](auto& t) { t.erase(find(t, "model.layers.1.mlp.experts.2.up_proj.weight")); }),
+      HasSubstr("has no model.layers.1.mlp.experts.2.up_proj.weight"));
   EXPECT_THAT(problem([&](auto& t) { find(t, "model.norm.weight")->shape = {31}; }),
               HasSubstr("model.norm.weight: has shape [31], the model needs [32]"));
   EXPECT_THAT(problem([&](auto& t) { find(t, "model.norm.weight")->type = ElementType::i32; }),
               HasSubstr("has type I32"));
-  EXPECT_THAT(problem([](auto& t) { t.push_back(counted("model.layers.0.self_attn.q_proj.bias", {32})); }),
-              HasSubstr("no place for model.layers.0.self_attn.q_proj.bias"));
+  EXPECT_THAT(
+      problem([](auto& t) { t.push_back(counted("model.layers.0.self_attn.q_proj.bias", {32})); }),
+      HasSubstr("no place for model.layers.0.self_attn.q_proj.bias"));
   EXPECT_EQ(problem([](auto& t) { t.push_back(counted("model.layers.4.eh_proj.weight", {32})); }),
             "accepted");
 }

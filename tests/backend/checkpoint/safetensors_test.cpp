@@ -77,8 +77,7 @@ TEST(Safetensors, HeaderOfOursReadsBack) {
   std::string bytes = make_safetensors_header(tensors, {{"key", "value"}});
   EXPECT_EQ(bytes.size() % 8, 0U);
   bytes += std::string(24 + 5 + 2, 'x');
-  const SafetensorsHeader header =
-      read_safetensors_header(std::as_bytes(std::span(bytes)), "file");
+  const SafetensorsHeader header = read_safetensors_header(std::as_bytes(std::span(bytes)), "file");
   ASSERT_EQ(header.tensors.size(), 3U);
   EXPECT_EQ(header.tensors[0].name, "a \"quoted\" name");
   EXPECT_EQ(header.tensors[0].shape, (std::vector<std::int64_t>{2, 3}));
@@ -95,8 +94,8 @@ TEST(ElementTypes, RoundToNearestEven) {
     to_f32(type, raw, {&back, 1});
     return back;
   };
-  EXPECT_EQ(through(ElementType::bf16, 1.00390625F), 1.0F);        // a tie, to even
-  EXPECT_EQ(through(ElementType::bf16, 1.01171875F), 1.015625F);   // a tie, to even
+  EXPECT_EQ(through(ElementType::bf16, 1.00390625F), 1.0F);       // a tie, to even
+  EXPECT_EQ(through(ElementType::bf16, 1.01171875F), 1.015625F);  // a tie, to even
   EXPECT_EQ(through(ElementType::bf16, 3.4e38F), kInf);
   EXPECT_EQ(through(ElementType::f16, 1.00048828125F), 1.0F);
   EXPECT_EQ(through(ElementType::f16, 1.00146484375F), 1.001953125F);
@@ -152,7 +151,8 @@ TEST(Safetensors, BrokenEntriesAreRefused) {
   };
   EXPECT_EQ(one(entry("F32", "[2]", "[0,8]"), 8), "accepted");
   EXPECT_THAT(one(entry("F33", "[2]", "[0,8]"), 8), HasSubstr("a: unknown dtype \"F33\""));
-  EXPECT_THAT(one(entry("F32", "[3]", "[0,8]"), 8), HasSubstr("needs 12 bytes, the offsets hold 8"));
+  EXPECT_THAT(one(entry("F32", "[3]", "[0,8]"), 8),
+              HasSubstr("needs 12 bytes, the offsets hold 8"));
   EXPECT_THAT(one(entry("F32", "[-2]", "[0,8]"), 8), HasSubstr("no natural number"));
   EXPECT_THAT(one(entry("F32", "[2.0]", "[0,8]"), 8), HasSubstr("no natural number"));
   EXPECT_THAT(one(entry("F32", "[2]", "[8,0]"), 8), HasSubstr("bytes 8 to 0 of 8"));
@@ -161,7 +161,8 @@ TEST(Safetensors, BrokenEntriesAreRefused) {
   EXPECT_THAT(one(entry("F4", "[3]", "[0,2]"), 2), HasSubstr("12 bits are no whole bytes"));
   EXPECT_THAT(one(entry("F32", "[4611686018427387904,4]", "[0,0]"), 0), HasSubstr("64-bit"));
   EXPECT_THAT(one("{\"dtype\":\"F32\",\"shape\":[]}", 0), HasSubstr("exactly dtype, shape"));
-  EXPECT_THAT(problem_of(file_of("{\"__metadata__\":{\"a\":1}}", 0)), HasSubstr("strings to strings"));
+  EXPECT_THAT(problem_of(file_of("{\"__metadata__\":{\"a\":1}}", 0)),
+              HasSubstr("strings to strings"));
 }
 
 TEST(Safetensors, HolesOverlapsAndDuplicatesAreRefused) {

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The folder that a job's checkpoints are in: step_00000010/ each, LATEST with the newest one's
+// name, step_00000020.tmp.… while one is written. A checkpoint has its name once all of it is on
+// the disk.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/checkpoint/manifest.hpp"
+
+namespace pleat {
+
+[[nodiscard]] std::string checkpoint_name(std::int64_t step);  // "step_00000010"
+
+// A checkpoint's files: manifest.json, plan.json, the shards. Throws ConfigError: bad_file for a
+// broken manifest, device_or_io where it cannot be read.
+[[nodiscard]] Manifest open_checkpoint(const std::string& folder);
+
+// Compares a file with what the manifest says of it. Throws ConfigError (verification) for another
+// size or digest, also where it is missing.
+void verify_file(const std::string& folder, const SavedFile&);
+
+// Names of the folders under `root` that are checkpoints by their name, newest first; the one that
+// LATEST names stands first. `remark` gets what is odd about LATEST, or stays empty.
+[[nodiscard]] std::vector<std::string> checkpoints_in(const std::string& root, std::string& remark);
+
+// Makes a folder to write the checkpoint of a step into.
+[[nodiscard]] std::string begin_checkpoint(const std::string& root, std::int64_t step);
+
+// The files are written: writes manifest.json, gives the folder its name, points LATEST to it and
+// then removes all but the `keep` newest. All is on the disk when this returns; if it throws, the
+// checkpoints before are as they were.
+void commit_checkpoint(const std::string& root, const std::string& written, const Manifest&,
+                       int keep);
+
+// Removes a folder of begin_checkpoint. Never throws.
+void abandon_checkpoint(const std::string& written) noexcept;
+
+// Holds root/lock, so that two jobs do not save into one folder. Gone with the process.
+class SaveLock {
+ public:
+  // Makes the root, and removes what broken saves left there. Throws ConfigError: refused when
+  // another process holds it, device_or_io.
+  explicit SaveLock(const std::string& root);
+  ~SaveLock();
+  SaveLock(const SaveLock&) = delete;
+  SaveLock& operator=(const SaveLock&) = delete;
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace pleat

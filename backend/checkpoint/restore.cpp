@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/checkpoint/restore.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "backend/checkpoint/agreement.hpp"
+#include "backend/checkpoint/checkpoint_folder.hpp"
+#include "backend/checkpoint/shard_reader.hpp"
+#include "core/diagnostics.hpp"
+#include "core/json/text_file.hpp"
+#include "core/plan/plan_document.hpp"
+
+namespace pleat {
+namespace {
+
+std::string first_line(const std::exception& e) {
+  const std::string text = e.what();
+  const std::string line = text.substr(0, text.find('\n'));
+  const std::string prefix = "error: ";
+  return line.starts_with(prefix) ? line.substr(prefix.size()) : line;
+}
+
+bool is_checkpoint(const std::string& folder) {
+  std::error_code ignored;
+  return std::filesystem::exists(folder + "/manifest.json", ignored);
+}
+
+// What is wrong with a checkpoint, found by all ranks together; empty: every file is whole.
+std::string damage_of(const std::string& folder, Communicator& world, Manifest& manifest) {
+  std::string problem;
+  try {
+    manifest = open_checkpoint(folder);
+    const auto ranks = static_cast<std::size_t>(world.size());
+    for (std::size_t i = static_cast<std::size_t>(world.rank()); i < manifest.files.size();
+         i += ranks) {
+      verify_file(folder, manifest.files[i]);
+    }
+  } catch (const std::exception& e) {
+    problem = first_line(e);
+  }
+  return first_problem(world, problem);
+}
+
+// The state belongs to this run: the same model, data and batches.
+void require_same_run(const std::string& folder, const Manifest& m, const RestoreConfig& config) {
+  Diagnostics problems;
+  const auto require = [&](bool holds, const char* what, const std::string& saved,
+                           const std::string& now) {
+    if (holds) return;
+    problems.error(ExitCode::verification, folder, what,
+                   fmt::format("{} in the checkpoint, {} here", saved, now));
+  };
+  const TrainingState &saved = m.state, &now = config.state;
+  const auto number = [](std::int64_t n) { return fmt::format("{}", n); };
+  require(saved.seq_len == now.seq_len, "seq_len", number(saved.seq_len), number(now.seq_len));
+  require(saved.global_batch == now.global_batch, "global_batch", number(saved.global_batch),
+          number(now.global_batch));
+  require(saved.data == now.data, "data", "other data", "the same --data, --split, --seed and --order-samples go on");
+  const std::string path = folder + "/plan.json";
+  PlanDocument document = read_plan_document(read_text_file(path), path);
+  document.model.name = config.model.name;
+  require(document.model == config.model, "model", "another model", config.model.name);
+  problems.throw_if_errors();
+}
+
+void load(const std::string& folder, const Manifest& manifest, Executor& executor) {
+  ShardReader reader(folder, manifest);
+  for (const KeptTensor& tensor : kept_state(executor, Kept::all)) {
+    // With another precision weights and main parameters stand for each other.
+    std::string from = tensor.name;
+    const std::string weight = "weight/", main = "main/";
+    if (tensor.name.starts_with(main) && !reader.has(from)) {
+      from = weight + tensor.name.substr(main.size());
+    } else if (tensor.name.starts_with(weight) && tensor.type != ElementType::f32) {
+      const std::string precise = main + tensor.name.substr(weight.size());
+      if (!reader.has(from) && reader.has(precise)) from = precise;
+    }
+    reader.read(tensor, from);
+  }
+  executor.restored(manifest.state.updates);
+}
+
+}  // namespace
+
+int restore(const StepBoundary& b, const RestoreConfig& config) {
+  const auto say = [&](const std::string& text) {
+    if (b.context.rank().value == 0 && config.on_message) config.on_message(text);
+  };
+  std::vector<std::string> folders;
+  if (is_checkpoint(config.folder)) {
+    folders.push_back(config.folder);
+  } else {
+    std::string remark;
+    for (const std::string& name : checkpoints_in(config.folder, remark)) {
+      folders.push_back(config.folder + "/" + name);
+    }
+    if (!remark.empty()) say(remark);
+  }
+  // One rank's view of the folder: others may see it late.
+  std::string list;
+  for (const std::string& folder : folders) list += folder + '\n';
+  list = text_of_first(b.world, list);
+  std::vector<std::string> damaged;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = list.find('\n', at);
+    const std::string folder = list.substr(at, end - at);
+    at = end + 1;
+    Manifest manifest;
+    const std::string damage = damage_of(folder, b.world, manifest);
+    if (!damage.empty()) {
+      say(fmt::format("damaged checkpoint: {}", damage));
+      damaged.push_back(damage);
+      continue;
+    }
+    require_same_run(folder, manifest, config);
+    load(folder, manifest, b.executor);
+    const std::string plan = summary(b.executor.program().plan);
+    std::string how = fmt::format("going on after step {}, from {}", manifest.state.step, folder);
+    if (manifest.plan != plan || manifest.world != b.world.size()) {
+      how += fmt::format(" (saved by {} on {} ranks)", manifest.plan, manifest.world);
+    }
+    say(how);
+    return static_cast<int>(manifest.state.step);
+  }
+  if (!damaged.empty()) {
+    throw_config_error(ExitCode::verification, config.folder, "",
+                       fmt::format("every checkpoint is damaged; {}", damaged.front()));
+  }
+  if (!config.optional) {
+    throw_config_error(ExitCode::device_or_io, config.folder, "", "has no checkpoint");
+  }
+  return 0;
+}
+
+struct SavedWeights::Impl {
+  std::string folder;
+  Manifest manifest;
+  mutable ShardReader reader;
+  explicit Impl(const std::string& from)
+      : folder(from), manifest(open_checkpoint(from)), reader(folder, manifest) {}
+};
+
+SavedWeights::SavedWeights(const std::string& checkpoint)
+    : impl_(std::make_unique<Impl>(checkpoint)) {
+  for (const SavedFile& file : impl_->manifest.files) verify_file(checkpoint, file);
+}
+SavedWeights::~SavedWeights() = default;
+
+void SavedWeights::read(const std::string& name, std::span<float> out) const {
+  const std::string main = "main/" + name;
+  const auto size = static_cast<std::int64_t>(out.size());
+  const KeptTensor wanted{
+      name, ElementType::f32, size, {{0, size, reinterpret_cast<std::byte*>(out.data())}}};
+  impl_->reader.read(wanted, impl_->reader.has(main) ? main : "weight/" + name);
+}
+
+}  // namespace pleat

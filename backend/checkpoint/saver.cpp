@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/checkpoint/saver.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "backend/checkpoint/agreement.hpp"
+#include "backend/checkpoint/checkpoint_folder.hpp"
+#include "backend/checkpoint/digest.hpp"
+#include "backend/checkpoint/durable_file.hpp"
+#include "backend/checkpoint/failpoint.hpp"
+#include "backend/checkpoint/kept_state.hpp"
+#include "backend/checkpoint/safetensors.hpp"
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr const char* kPlanFile = "plan.json";
+
+// The text of an exception, on one line.
+std::string what_of(const std::exception& e) {
+  std::string text = e.what();
+  for (char& c : text) c = c == '\n' ? ' ' : c;
+  const std::string prefix = "error: ";
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
+// A rank's shard as the bytes of its file, and what it holds.
+std::vector<std::byte> snapshot(Executor& executor, int rank, ShardRecord& record) {
+  const std::vector<KeptTensor> kept = kept_state(executor, Kept::saved_here);
+  std::vector<TensorEntry> entries;
+  for (const KeptTensor& tensor : kept) {
+    TensorPart part{rank, {}};
+    std::int64_t elements = 0;
+    for (const KeptRun& run : tensor.runs) {
+      add_run(part.runs, run.whole, run.elements);
+      elements += run.elements;
+    }
+    entries.push_back({tensor.name, tensor.type, {elements}, 0, 0});
+    record.tensors[tensor.name] = {tensor.type, tensor.elements, {std::move(part)}};
+  }
+  const std::string header = make_safetensors_header(entries, {{"rank", std::to_string(rank)}});
+  std::vector<std::byte> bytes(header.size() + (entries.empty() ? 0 : entries.back().end));
+  std::memcpy(bytes.data(), header.data(), header.size());
+  std::byte* to = bytes.data() + header.size();
+  for (const KeptTensor& tensor : kept) {
+    const auto size = static_cast<std::size_t>(bits_of(tensor.type) / 8);
+    for (const KeptRun& run : tensor.runs) {
+      const std::size_t length = static_cast<std::size_t>(run.elements) * size;
+      std::memcpy(to, run.data, length);
+      to += length;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Saver::~Saver() {
+  if (writing_.valid()) writing_.wait();
+}
+
+void Saver::after_step(const StepBoundary& b, bool last) {
+  if (!written_to_.empty()) finish(b, false);
+  const bool due = config_.every > 0 && b.next_step % config_.every == 0;
+  if ((due || last) && saved_step_ != b.next_step) {
+    if (!written_to_.empty()) finish(b, true);  // one at a time
+    begin(b);
+    if (!config_.background && !written_to_.empty()) finish(b, true);
+  }
+  if (!last) return;
+  if (!written_to_.empty()) finish(b, true);
+  if (failures_ > 0) {
+    throw_config_error(ExitCode::device_or_io, config_.folder, "",
+                       "the last checkpoint could not be saved", "the one before it is whole");
+  }
+}
+
+void Saver::begin(const StepBoundary& b) {
+  const int rank = b.context.rank().value;
+  state_ = config_.state;
+  state_.step = b.next_step;
+  state_.updates = b.executor.updates();
+  state_.samples = state_.step * state_.global_batch;
+  std::string folder, error;
+  if (rank == 0) {
+    try {
+      folder = begin_checkpoint(config_.folder, state_.step);
+      DurableFile plan(folder + "/" + kPlanFile);
+      plan.append(std::as_bytes(std::span(config_.plan_document)));
+      plan.commit();
+    } catch (const std::exception& e) {
+      error = what_of(e);
+      if (!folder.empty()) abandon_checkpoint(folder);
+    }
+  }
+  error = first_problem(b.world, error);
+  if (!error.empty()) return count(error, b);
+  written_to_ = text_of_first(b.world, folder);
+  Written written;
+  std::vector<std::byte> bytes = snapshot(b.executor, rank, written.record);
+  writing_ = std::async(std::launch::async, [this, rank, written = std::move(written),
+                                             bytes = std::move(bytes)]() mutable {
+    try {
+      write(written, bytes, rank);
+    } catch (const std::exception& e) {
+      written.error = what_of(e);
+    }
+    return std::move(written);
+  });
+}
+
+void Saver::write(Written& written, const std::vector<std::byte>& bytes, int rank) {
+  const int step = static_cast<int>(state_.step);
+  SavedFile& file = written.record.file;
+  file = {shard_name(rank), bytes.size(), digest_of(bytes)};
+  failpoint("ckpt.before_shard", rank, step);
+  DurableFile shard(written_to_ + "/" + file.name);
+  const std::size_t half = bytes.size() / 2;
+  shard.append(std::span(bytes).first(half));
+  failpoint("ckpt.half_shard", rank, step);
+  shard.append(std::span(bytes).subspan(half));
+  failpoint("ckpt.before_sync", rank, step);
+  shard.commit();
+  failpoint("ckpt.after_shard", rank, step);
+}
+
+// Ends the save under way once every rank has written, which all ranks learn here.
+void Saver::finish(const StepBoundary& b, bool wait) {
+  using namespace std::chrono_literals;
+  const bool ready = wait || writing_.wait_for(0s) == std::future_status::ready;
+  const std::string running = "running";
+  if (!wait && !first_problem(b.world, ready ? "" : running).empty()) return;
+  const Written written = writing_.get();
+  std::string error = first_problem(b.world, written.error);
+  std::vector<std::string> records;
+  if (error.empty()) records = gather_texts(b.world, write_record(written.record));
+  if (b.context.rank().value == 0) {
+    try {
+      if (error.empty()) commit(b, records);
+    } catch (const std::exception& e) {
+      error = what_of(e);
+    }
+    if (!error.empty()) abandon_checkpoint(written_to_);
+  }
+  written_to_.clear();
+  count(first_problem(b.world, error), b);
+}
+
+void Saver::commit(const StepBoundary& b, const std::vector<std::string>& records) {
+  Manifest manifest;
+  manifest.state = state_;
+  manifest.world = b.world.size();
+  manifest.plan = summary(b.executor.program().plan);
+  const std::span<const std::byte> plan = std::as_bytes(std::span(config_.plan_document));
+  manifest.files.push_back({kPlanFile, plan.size(), digest_of(plan)});
+  for (const std::string& record : records) add_record(manifest, record);
+  commit_checkpoint(config_.folder, written_to_, manifest, config_.keep);
+}
+
+// The outcome of a save, the same on every rank; no error: it succeeded.
+void Saver::count(const std::string& error, const StepBoundary& b) {
+  if (error.empty()) {
+    failures_ = 0;
+    saved_step_ = state_.step;
+    return;
+  }
+  ++failures_;
+  if (b.context.rank().value == 0 && config_.on_message) {
+    config_.on_message(
+        fmt::format("the checkpoint of step {} was not saved: {}", state_.step, error));
+  }
+  if (failures_ < config_.max_failures) return;
+  throw_config_error(
+      ExitCode::device_or_io, config_.folder, "",
+      fmt::format("{} checkpoints in a row could not be saved: {}", failures_, error),
+      "the one before them is whole");
+}
+
+}  // namespace pleat

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Saves one rank's share of a checkpoint, in step with the other ranks: a snapshot in host memory,
+// written by a thread of its own, and a commit that all ranks agree on between two steps.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <optional>
+#include <string>
+
+#include "backend/checkpoint/manifest.hpp"
+#include "backend/trainer.hpp"
+
+namespace pleat {
+
+struct SaveConfig {
+  std::string folder;         // of all checkpoints of the job; empty: nothing is saved
+  int every = 0;              // steps between saves; 0: only when training ends
+  int keep = 3;               // newest checkpoints that stay
+  bool background = false;    // training goes on while it is written
+  int max_failures = 3;       // saves that fail one after the other before training stops
+  std::string plan_document;  // plan.json of every checkpoint
+  TrainingState state;        // sizes, seed and digest of the data; the rest is filled in
+  // One line about a save that failed, on rank 0.
+  std::function<void(const std::string&)> on_message;
+};
+
+class Saver {
+ public:
+  explicit Saver(const SaveConfig& config) : config_(config) {}
+  ~Saver();
+  Saver(const Saver&) = delete;
+  Saver& operator=(const Saver&) = delete;
+
+  // Between two steps, by every rank. Throws ConfigError (device_or_io) on every rank after
+  // max_failures saves in a row have failed, or when the last save of a run has.
+  void after_step(const StepBoundary&, bool last);
+
+ private:
+  struct Written {
+    ShardRecord record;
+    std::string error;  // empty: all of it is on the disk
+  };
+  void begin(const StepBoundary&);
+  void write(Written& written, const std::vector<std::byte>& bytes, int rank);
+  void finish(const StepBoundary&, bool wait);
+  void commit(const StepBoundary&, const std::vector<std::string>& records);
+  void count(const std::string& error, const StepBoundary&);
+
+  const SaveConfig& config_;
+  TrainingState state_;     // of the save under way
+  std::string written_to_;  // its folder; empty: none is
+  std::future<Written> writing_;
+  std::int64_t saved_step_ = -1;
+  int failures_ = 0;
+};
+
+}  // namespace pleat

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Elements of whole tensors out of the shards of a checkpoint.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/checkpoint/kept_state.hpp"
+#include "backend/checkpoint/manifest.hpp"
+#include "backend/checkpoint/safetensors.hpp"
+
+namespace pleat {
+
+class ShardReader {
+ public:
+  // Both must outlive the reader. Shards are opened when they are first needed.
+  ShardReader(const std::string& folder, const Manifest& manifest)
+      : folder_(folder), manifest_(manifest) {}
+
+  [[nodiscard]] bool has(const std::string& name) const { return manifest_.tensors.contains(name); }
+  // Fills the runs of a tensor, from the tensor of that name (or `from`), converting its type.
+  // Throws ConfigError (verification) naming the tensor when an element of it is nowhere, or its
+  // size or type do not agree.
+  void read(const KeptTensor&, const std::string& from);
+
+ private:
+  struct Piece {  // of the whole tensor, and where its bytes are
+    std::int64_t whole = 0, elements = 0;
+    const std::byte* data = nullptr;
+  };
+  const Safetensors& shard(int rank);
+  [[nodiscard]] std::vector<Piece> pieces_of(const std::string& name, const SavedTensor&);
+
+  const std::string& folder_;
+  const Manifest& manifest_;
+  std::map<int, std::unique_ptr<Safetensors>> shards_;
+};
+
+}  // namespace pleat

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What of the buckets training has to keep, and which rank saves which part of it.
+#include <algorithm>
+
+#include "backend/executor.hpp"
+
+namespace pleat {
+namespace {
+
+// Elements [begin, end) of a bucket lie at `data`.
+struct Stretch {
+  const char* kind;
+  std::size_t bucket;
+  View view;  // its first element is `origin` of the bucket
+  std::int64_t origin, begin, end;
+};
+
+void add(const Stretch& s, std::int64_t begin, std::int64_t end, std::vector<KeptRange>& ranges) {
+  if (begin >= end) return;
+  auto* data = static_cast<std::byte*>(s.view.data) + bytes_of(s.view.dtype, begin - s.origin);
+  ranges.push_back({s.kind, s.bucket, begin, {data, s.view.dtype, 1, end - begin}});
+}
+
+// Without what an earlier rank of tp holds alike.
+void add_own(const Stretch& s, const std::vector<Copies>& copies, int tp,
+             std::vector<KeptRange>& ranges) {
+  std::int64_t at = s.begin;
+  for (const Copies& c : copies) {
+    if (tp % c.ranks == 0) continue;  // the first of them
+    add(s, at, std::min(c.first, s.end), ranges);
+    at = std::max(at, c.first + c.elements);
+  }
+  add(s, at, s.end, ranges);
+}
+
+}  // namespace
+
+std::vector<KeptRange> Executor::kept_ranges(bool to_save) {
+  const int tp = context_.attention().tp;
+  std::vector<KeptRange> ranges;
+  for (std::size_t i = 0; i < stage_.buckets.size(); ++i) {
+    const BucketState& b = stage_.buckets[i];
+    if (b.elements + b.buffer_elements == 0) continue;
+    const BucketPlace place = bucket_place(static_cast<Bucket>(i));
+    const std::int64_t padded = b.shards * b.shard_elements;
+    const std::int64_t begin = place.shard_begin, end = begin + b.shard_elements;
+    const View weights = store_.state(b.weights, true, "kept_ranges");
+    const auto shard = [&](const char* kind, const View& v, std::int64_t origin) {
+      const Stretch stretch{kind, i, v, origin, begin, end};
+      if (!to_save) return add(stretch, begin, end, ranges);
+      if (place.first_of_replicas) add_own(stretch, b.copies, tp, ranges);
+    };
+    if (to_save) {
+      shard("weight", weights, 0);
+      const bool buffers = place.first_of_replicas && begin == 0 && tp == 0;
+      if (buffers) add({"weight", i, weights, 0, 0, 0}, padded, padded + b.buffer_elements, ranges);
+    } else {
+      add({"weight", i, weights, 0, 0, 0}, 0, padded + b.buffer_elements, ranges);
+    }
+    if (b.elements == 0) continue;
+    const auto state = [&](const char* kind, TensorId id) {
+      shard(kind, store_.state(id, true, "kept_ranges"), begin);
+    };
+    if (b.has_main_params) state("main", b.main_params);
+    state("exp_avg", b.exp_avg);
+    if (b.has_second_moment) state("exp_avg_sq", b.exp_avg_sq);
+  }
+  return ranges;
+}
+
+}  // namespace pleat

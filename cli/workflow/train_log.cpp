@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/workflow/train_log.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cli/workflow/train_and_compare.hpp"
+#include "core/diagnostics.hpp"
+#include "core/json/json_value.hpp"
+
+namespace pleat::cli {
+namespace {
+
+// JSON has no NaN.
+JsonValue number(double value) { return std::isfinite(value) ? JsonValue(value) : JsonValue(); }
+
+}  // namespace
+
+TrainLog::TrainLog(const LogOptions& o, const Request& r) : json_path_(o.json_file) {
+  const WorkloadSpec& w = r.target.workload;
+  tokens_ = static_cast<double>(w.global_batch) * static_cast<double>(w.seq_len);
+  flops_ = model_flops_per_token(r.target.model, w.seq_len).base();
+  const DType math = r.plan.precision == Precision::fp32 ? DType::fp32 : DType::bf16;
+  peak_ = r.target.cluster.gpu.peak(math).base() * r.plan.world();
+  if (!json_path_.empty()) {
+    json_.open(json_path_, std::ios::binary | std::ios::app);
+    if (!json_) throw_config_error(ExitCode::device_or_io, json_path_, "", "cannot write");
+  }
+  if (!o.tensorboard_folder.empty()) events_.emplace(o.tensorboard_folder);
+}
+
+double TrainLog::tokens_per_second(const StepRecord& s) const { return tokens_ / s.seconds; }
+
+double TrainLog::mfu(const StepRecord& s) const {
+  return peak_ > 0 ? tokens_per_second(s) * flops_ / peak_ : 0;
+}
+
+std::string TrainLog::line(int step, const StepRecord& s) const {
+  std::string text = step_line(step, s);
+  text.pop_back();
+  text += fmt::format("   {:.0f} tok/s   MFU {:.1f} %   grad {:.3g}   lr {:.3g}",
+                      tokens_per_second(s), 100 * mfu(s), s.grad_norm, s.lr);
+  if (s.expert_load > 0) text += fmt::format("   load {:.2f}", s.expert_load);
+  return text + "\n";
+}
+
+void TrainLog::add(int step, const StepRecord& s) {
+  skipped_ += s.skipped ? 1 : 0;
+  if (json_.is_open()) {
+    JsonValue json = JsonValue::object();
+    json.set("step", step).set("loss", number(s.loss)).set("grad_norm", number(s.grad_norm));
+    json.set("lr", s.lr).set("seconds", s.seconds);
+    json.set("tokens_per_s", tokens_per_second(s)).set("mfu", mfu(s));
+    json.set("expert_load", s.expert_load).set("skipped", s.skipped).set("skipped_steps", skipped_);
+    json_ << json.dump(0) << '\n' << std::flush;
+    if (!json_) throw_config_error(ExitCode::device_or_io, json_path_, "", "cannot write");
+  }
+  if (!events_) return;
+  const auto f = [](double value) { return static_cast<float>(value); };
+  events_->add(step, {{"loss", f(s.loss)},
+                      {"grad_norm", f(s.grad_norm)},
+                      {"lr", f(s.lr)},
+                      {"seconds", f(s.seconds)},
+                      {"tokens_per_s", f(tokens_per_second(s))},
+                      {"mfu", f(mfu(s))},
+                      {"expert_load", f(s.expert_load)},
+                      {"skipped_steps", f(skipped_)}});
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// `pleat train` killed at every point of a save and of a step, out of disk, stopped by SIGTERM:
+// what is left is whole, and going on gives the bits of a run that nobody disturbed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/cli/run_pleat.hpp"
+
+namespace pleat::cli_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string kModel = R"({"model_type": "mixtral", "hidden_size": 32, "vocab_size": 128,
+  "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
+  "intermediate_size": 48, "num_local_experts": 4, "num_experts_per_tok": 2, "rms_norm_eps": 1e-6,
+  "tie_word_embeddings": false, "hidden_act": "silu", "rope_theta": 10000.0})";
+
+class TrainCheckpoint : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write_text(folder_ + "/config.json", kModel);
+    std::string text;
+    for (int i = 0; i < 4000; ++i) text += static_cast<char>('a' + i * i % 23);
+    write_text(folder_ + "/text", text);
+  }
+  void TearDown() override { ::unsetenv("PLEAT_FAILPOINT"); }
+
+  // Two ranks, each with half of the experts and of the optimizer's state.
+  [[nodiscard]] Said train(const std::string& save, int steps,
+                           const std::vector<std::string>& more = {}) const {
+    return run_pleat(command(save, steps) + more);
+  }
+  [[nodiscard]] std::vector<std::string> command(const std::string& save, int steps,
+                                                 const std::string& every = "2") const {
+    return {"train",
+            "--model",
+            folder_ + "/config.json",
+            "--data",
+            folder_ + "/text",
+            "--order-samples",
+            "400000",
+            "--gpus",
+            "2",
+            "--ep",
+            "2",
+            "--precision",
+            "fp32",
+            "--sharding",
+            "zero1",
+            "--seq-len",
+            "16",
+            "--global-batch",
+            "4",
+            "--steps",
+            std::to_string(steps),
+            "--save",
+            folder_ + "/" + save,
+            "--save-every",
+            every,
+            "--keep",
+            "2"};
+  }
+  void expect_same(const std::string& save, const std::string& step) const {
+    const std::string a = folder_ + "/" + save + "/" + step, b = folder_ + "/whole/" + step;
+    ASSERT_EQ(files_in(a), files_in(b));
+    for (const std::string& file : files_in(b)) {
+      EXPECT_EQ(read_text(a + "/" + file), read_text(b + "/" + file)) << file;
+    }
+  }
+
+  const std::string folder_ = test_folder();
+};
+
+TEST_F(TrainCheckpoint, KillNineAnywhereAndGoOn) {
+  ASSERT_EQ(train("whole", 6).exit_code, 0);
+  const std::vector<std::string> save{"ckpt.before_folder",       "ckpt.after_folder",
+                                      "ckpt.before_shard:rank=1", "ckpt.half_shard:rank=0",
+                                      "ckpt.half_shard:rank=1",   "ckpt.before_sync:rank=0",
+                                      "ckpt.after_shard:rank=1",  "ckpt.before_manifest",
+                                      "ckpt.after_manifest",      "ckpt.before_rename",
+                                      "ckpt.after_rename",        "ckpt.before_latest",
+                                      "ckpt.after_latest",        "ckpt.done"};
+  // By then the save of step 2 is done, in the background too.
+  const std::vector<std::string> step{"op.attn:rank=0:step=5", "op.dispatch:rank=1:step=5",
+                                      "op.experts.fc1.wgrad:rank=0:step=5",
+                                      "op.dense.adamw:rank=1:step=5", "op.clip:rank=0:step=5"};
+  std::vector<std::string> points;
+  for (const std::string& point : save) points.push_back(point + ":step=4");
+  points.push_back("ckpt.removing:step=6");
+  points.insert(points.end(), step.begin(), step.end());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    SCOPED_TRACE(points[i]);
+    const std::string name = "killed" + std::to_string(i);
+    const std::vector<std::string> how =
+        i % 2 == 0 ? std::vector<std::string>{} : std::vector<std::string>{"--async-save"};
+    ::setenv("PLEAT_FAILPOINT", points[i].c_str(), 1);
+    EXPECT_EQ(train(name, 6, how).exit_code, -SIGKILL);
+    ::unsetenv("PLEAT_FAILPOINT");
+    const Said again = train(name, 6, how + std::vector<std::string>{"--resume"});
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_THAT(again.err, HasSubstr("going on after step ")) << again.err;
+    EXPECT_EQ(again.err.find("damaged"), std::string::npos) << again.err;
+    expect_same(name, "step_00000004");
+    expect_same(name, "step_00000006");
+    EXPECT_THAT(files_in(folder_ + "/" + name),
+                ElementsAre("LATEST", "lock", "step_00000004", "step_00000006"));
+  }
+}
+
+TEST_F(TrainCheckpoint, AFullDiskCostsTheSaveOnly) {
+  ASSERT_EQ(train("whole", 4).exit_code, 0);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{100'000, before.rlim_max};  // a shard is larger
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Said run = train("full", 4);
+  const Said stops = run_pleat(command("fuller", 9, "1"));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(run.exit_code, 5);  // the last one too
+  EXPECT_THAT(run.err, HasSubstr("warning: the checkpoint of step 2 was not saved"));
+  EXPECT_THAT(run.err, HasSubstr("File too large"));
+  EXPECT_THAT(run.out, HasSubstr("step    3"));
+  EXPECT_EQ(stops.exit_code, 5);
+  EXPECT_THAT(stops.err, HasSubstr("3 checkpoints in a row could not be saved"));
+  EXPECT_THAT(files_in(folder_ + "/full"), ElementsAre("lock"));
+}
+
+// One rank's disk fails: no rank keeps the save, the one before it stays, training goes on.
+TEST_F(TrainCheckpoint, AFailedShardFailsTheSaveOfAllRanks) {
+  ASSERT_EQ(train("whole", 6).exit_code, 0);
+  for (const char* point :
+       {"ckpt.half_shard:rank=1:step=4:error", "ckpt.before_manifest:step=4:error",
+        "ckpt.before_rename:step=4:error", "ckpt.after_folder:step=4:error"}) {
+    ::setenv("PLEAT_FAILPOINT", point, 1);
+    std::filesystem::remove_all(folder_ + "/one");
+    const Said run = train("one", 6);
+    EXPECT_EQ(run.exit_code, 0) << point;
+    EXPECT_THAT(run.err, HasSubstr("warning: the checkpoint of step 4 was not saved"));
+    EXPECT_THAT(files_in(folder_ + "/one"),
+                ElementsAre("LATEST", "lock", "step_00000002", "step_00000006"));
+    expect_same("one", "step_00000006");
+  }
+}
+
+TEST_F(TrainCheckpoint, SigtermSavesAndSaysSo) {
+  const Said run = interrupt_pleat(command("stopped", 100'000), "step    2", SIGTERM);
+  EXPECT_EQ(run.exit_code, 75) << run.err;
+  const std::vector<std::string> files = files_in(folder_ + "/stopped");
+  const int done = std::atoi(files.back().substr(5).c_str());
+  ASSERT_GE(done, 3);
+  const Said on = train("stopped", done + 1, {"--resume"});
+  EXPECT_EQ(on.exit_code, 0) << on.err;
+  EXPECT_THAT(on.err, HasSubstr("going on after step " + std::to_string(done)));
+  ASSERT_EQ(train("whole", done + 1).exit_code, 0);
+  char name[32];
+  std::snprintf(name, sizeof name, "step_%08d", done + 1);
+  expect_same("stopped", name);
+}
+
+TEST_F(TrainCheckpoint, WeightsGoOutAndComeBack) {
+  ASSERT_EQ(train("own", 3).exit_code, 0);
+  const std::string checkpoint = folder_ + "/own/step_00000003", weights = folder_ + "/hf";
+  const Said out = run_pleat({"export-weights", "--model", folder_ + "/config.json", "--checkpoint",
+                              checkpoint, "-o", weights});
+  ASSERT_EQ(out.exit_code, 0) << out.err;
+  EXPECT_EQ(run_pleat({"export-weights", "--from", weights, "-o", weights}).exit_code, 7);
+  const std::vector<std::string> go{
+      "train",  "--gpus",          "1",           "--seq-len", "16",        "--global-batch", "4",
+      "--data", folder_ + "/text", "--precision", "fp32",      "--log-json"};
+  // The first loss on the trained weights, and what the run itself would have seen on this batch.
+  const std::string log = folder_ + "/log", start = folder_ + "/start";
+  ASSERT_EQ(
+      run_pleat(go + std::vector<std::string>{log, "--from", weights, "--steps", "1"}).exit_code,
+      0);
+  ASSERT_EQ(run_pleat(go + std::vector<std::string>{start, "--model", folder_ + "/config.json",
+                                                    "--steps", "1"})
+                .exit_code,
+            0);
+  const auto loss = [](const std::string& text) {
+    return std::atof(text.substr(text.find("\"loss\":") + 7).c_str());
+  };
+  EXPECT_LT(loss(read_text(log)), loss(read_text(start)) - 0.01);
+  EXPECT_THAT(read_text(log), HasSubstr("\"expert_load\":"));
+}
+
+TEST_F(TrainCheckpoint, OptionsGoTogether) {
+  const std::vector<std::string> base{
+      "train",          "--model", folder_ + "/config.json", "--gpus", "1",
+      "--seq-len",      "16",      "--global-batch",         "4",      "--data",
+      folder_ + "/text"};
+  EXPECT_THAT(run_pleat(base + std::vector<std::string>{"--resume"}).err,
+              HasSubstr("--resume: there is no folder"));
+  EXPECT_EQ(run_pleat(base + std::vector<std::string>{"--save-every", "2"}).exit_code, 2);
+  EXPECT_EQ(run_pleat(base + std::vector<std::string>{"--load", folder_ + "/none"}).exit_code, 5);
+}
+
+}  // namespace
+}  // namespace pleat::cli_test
