@@ -64,7 +64,7 @@ struct TrainConfig {
   std::function<void(int step, const StepRecord&)> on_step;
   // Asked after every step in every process; what one says ends all.
   std::function<Stop()> stop_requested;
-  // Before the first step, on every rank's thread: restores a state, and says how many of `steps` are
+  // Before the first step, on every rank's thread: restores a state, says how many of `steps` are
   // done.
   std::function<int(const StepBoundary&)> before_first_step;
   // After every step, on every rank's thread: saves.
@@ -105,8 +105,8 @@ struct TrainResult {
 // or the model uses what this backend cannot run yet (backend/supported.hpp), or the data does not
 // fit, with exit code diverged after max_skipped steps in a row without finite gradients, corruption
 // when such a step gives other bits the second time; ExecutionError (backend/executor.hpp) when the
-// program cannot be executed as written, or the
-// ranks wait for each other; std::runtime_error when another process failed or was lost.
+// program cannot be executed as written, or the ranks wait for each other; std::runtime_error when
+// another process failed or was lost.
 [[nodiscard]] TrainResult train(const Program&, const TrainConfig&);
 
 // The same for this process's share of a job: one thread for each of `ranks`, which must not be

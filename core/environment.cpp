@@ -47,6 +47,8 @@ std::string chart_library_path() {
 
 bool gpu_required() { return variable("PLEAT_REQUIRE_GPU") == "1"; }
 
+std::string armed_failpoint() { return variable("PLEAT_FAILPOINT"); }
+
 char** inherited_environment() { return environ; }
 
 }  // namespace pleat

@@ -21,6 +21,9 @@ namespace pleat {
 // PLEAT_REQUIRE_GPU=1: a GPU test that finds no GPU fails instead of being skipped.
 [[nodiscard]] bool gpu_required();
 
+// PLEAT_FAILPOINT: where a test ends or disturbs this process (backend/checkpoint/failpoint.hpp).
+[[nodiscard]] std::string armed_failpoint();
+
 // The whole environment, null-terminated, to hand on to a program this one starts.
 [[nodiscard]] char** inherited_environment();
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/diagnostics.hpp"
+#include "core/environment.hpp"
 
 namespace pleat {
 namespace {
@@ -21,9 +22,7 @@ struct Armed {
 
 Armed read_environment() {
   Armed armed;
-  const char* text = std::getenv("PLEAT_FAILPOINT");
-  if (text == nullptr) return armed;
-  std::string rest = text;
+  std::string rest = armed_failpoint();
   while (!rest.empty()) {
     const std::size_t end = rest.find(':');
     const std::string word = rest.substr(0, end);

@@ -66,5 +66,40 @@ TEST(Manifest, RunsOutsideOfTheTensorAreRefused) {
   }
 }
 
+// Characters changed and cut at random: refused, or a manifest whose runs are inside their tensors.
+TEST(Manifest, DamagedTextIsRefusedOrRead) {
+  const std::string good = write_manifest(sample());
+  std::uint64_t state = 11;
+  const auto random = [&state](std::size_t below) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::size_t>((state >> 33) % below);
+  };
+  int refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string text = good;
+    for (std::size_t n = 1 + random(3); n > 0; --n) {
+      const std::size_t at = random(text.size() - 4);
+      if (random(2) == 0) {
+        text[at] = "0123456789-[]{},:\"e."[random(20)];
+      } else {
+        text.erase(at, 1 + random(3));
+      }
+    }
+    try {
+      for (const auto& [name, tensor] : read_manifest(text, "m").tensors) {
+        for (const TensorPart& part : tensor.parts) {
+          for (const RunPattern& r : part.runs) {
+            EXPECT_LE(r.whole + (r.count - 1) * r.step + r.elements, tensor.elements);
+          }
+        }
+      }
+    } catch (const ConfigError& e) {
+      EXPECT_EQ(e.exit_code(), ExitCode::bad_file);
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
 }  // namespace
 }  // namespace pleat

@@ -177,6 +177,39 @@ TEST(Safetensors, HolesOverlapsAndDuplicatesAreRefused) {
               HasSubstr("duplicate"));
 }
 
+// Bytes changed, inserted and cut at random: refused, or read as what they say, never out of bounds.
+TEST(Safetensors, DamagedFilesAreRefusedOrRead) {
+  const std::string good = test::read_bytes(kSmall);
+  std::uint64_t state = 7;
+  const auto random = [&state](std::size_t below) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::size_t>((state >> 33) % below);
+  };
+  int refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string bytes = good;
+    for (std::size_t n = 1 + random(4); n > 0; --n) {
+      // Mostly in the header, where the digits are.
+      const std::size_t at = random(random(4) == 0 ? bytes.size() : 700);
+      const std::size_t what = random(3);
+      if (what == 0) bytes[at] = static_cast<char>(random(256));
+      if (what == 1) bytes[at] = "0123456789[]{},:\""[random(17)];
+      if (what == 2) bytes.erase(at, 1 + random(3));
+    }
+    try {
+      const auto file = std::as_bytes(std::span(bytes));
+      const SafetensorsHeader header = read_safetensors_header(file, "f");
+      std::uint64_t covered = 0;
+      for (const TensorEntry& t : header.tensors) covered += t.end - t.begin;
+      EXPECT_LE(covered, bytes.size());
+    } catch (const ConfigError& e) {
+      EXPECT_EQ(e.exit_code(), ExitCode::bad_file);
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 2500);
+}
+
 TEST(Safetensors, WhatIsNoFileIsAnIoError) {
   const TemporaryFolder folder;
   for (const std::string& path : {folder / "none", folder.path()}) {
