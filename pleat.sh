@@ -6,7 +6,8 @@
 #
 #   ./pleat.sh tune                 any command of pleat
 #   ./pleat.sh test [ctest flags]   the tests, without those labelled slow
-#   ./pleat.sh test --full          also the slow ones, the sanitizers, and every CUDA architecture
+#   ./pleat.sh test --full          also the slow ones, the sanitizers, every CUDA architecture, and PyTorch
+#                                   with transformers as an independent reference (6 GB in build/reference)
 #
 # Progress goes to stderr, so that stdout is only what was asked for.
 set -euo pipefail
@@ -180,6 +181,20 @@ run_cuda_arch() {  # architecture
   cmake --build "$root/build-cuda-$1" --target kernels/cuda/all >&2
 }
 
+# PyTorch and transformers in an environment of their own. The wheel of PyTorch wants CUDA's libraries
+# beside it even where there is no GPU.
+install_reference() {
+  local folder="$build/reference" stamp="$build/reference/.installed"
+  [[ ! -e "$stamp" ]] || return 0
+  install_packages python3-venv
+  say "installing PyTorch and transformers in $folder"
+  python3 -m venv "$folder" >>"$log" 2>&1 &&
+    "$folder/bin/python" -m pip --disable-pip-version-check install -q \
+      torch transformers safetensors numpy >>"$log" 2>&1 </dev/null &&
+    "$folder/bin/python" -c 'import safetensors.torch, torch, transformers' >>"$log" 2>&1 &&
+    touch "$stamp"
+}
+
 run_tests() {
   local full=0 flags=() failed=() status=0 arch flag
   for flag in "$@"; do
@@ -189,6 +204,11 @@ run_tests() {
   if ((full)); then
     (run_sanitized asan core simulator planner kernels backend calibration) || failed+=(asan)
     (run_sanitized tsan simulator planner backend) || failed+=(tsan)
+    if install_reference; then
+      export PLEAT_REFERENCE_PYTHON="$build/reference/bin/python"
+    else
+      failed+=(reference)
+    fi
     if has_nvcc; then
       for arch in 80 90a 100a; do
         (run_cuda_arch "$arch") || failed+=("sm_$arch")

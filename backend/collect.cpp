@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/program/step_state.hpp"
+
 namespace pleat {
 namespace {
 
@@ -26,7 +28,10 @@ void add_range(std::int64_t offset, const std::vector<float>& values, std::int64
 
 RankTensors rank_tensors(Executor& executor) {
   RankTensors mine;
-  for (const Bucket b : {Bucket::dense, Bucket::expert}) mine.weights[b] = executor.weights(b);
+  for (const Bucket b : {Bucket::dense, Bucket::expert}) {
+    mine.weights[b] = executor.weights(b);
+    mine.buffers[b] = executor.buffers(b);
+  }
   mine.gradients = executor.gradient_shards();
   return mine;
 }
@@ -37,12 +42,15 @@ void collect_tensors(const StageProgram& stage, const WeightRank& rank,
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = stage.program(instance);
       for (std::size_t w = 0; w < layer.weights.size(); ++w) {
+        if (is_load(layer, layer.weights[w])) continue;  // a step's own
         const WeightSlot& slot = instance.slots[w];
         const auto gradients = mine.gradients.find(slot.bucket);
         for (const NamedPart& p : named_parts(layer, instance, layer.weights[w], rank)) {
           const std::int64_t begin = slot.offset + p.offset;
-          add_range(0, mine.weights.at(slot.bucket), begin, p, result.weights[p.name]);
-          if (layer.weights[w].buffer || gradients == mine.gradients.end()) continue;
+          const bool buffer = layer.weights[w].buffer;
+          const auto& values = (buffer ? mine.buffers : mine.weights).at(slot.bucket);
+          add_range(0, values, begin, p, result.weights[p.name]);
+          if (buffer || gradients == mine.gradients.end()) continue;
           add_range(gradients->second.offset, gradients->second.values, begin, p,
                     result.gradients[p.name]);
         }

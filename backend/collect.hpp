@@ -13,7 +13,7 @@ namespace pleat {
 
 // What one rank holds at the end: its whole buckets and its shards of the gradients.
 struct RankTensors {
-  std::map<Bucket, std::vector<float>> weights;
+  std::map<Bucket, std::vector<float>> weights, buffers;
   std::map<Bucket, GradientShard> gradients;
 };
 [[nodiscard]] RankTensors rank_tensors(Executor&);

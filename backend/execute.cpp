@@ -4,6 +4,8 @@
 // core/program/op.hpp says at each kind.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backend/executor.hpp"
 
 namespace pleat {
@@ -13,36 +15,87 @@ View optional_view(std::span<const View> views, std::size_t index) {
   return index < views.size() ? views[index] : View{};
 }
 
+// Is w a LayerNorm's scale and shift, rather than an RMSNorm's scale?
+bool shifts(View w, View x) { return w.elements() == 2 * x.cols; }
+
+View rows_of(View v, std::int64_t first, std::int64_t rows) {
+  return {v.f32() + first * v.cols, v.dtype, rows, v.cols};
+}
+
 std::span<std::int32_t> integers(View v) {
   return {v.i32(), static_cast<std::size_t>(v.elements())};
 }
 
 }  // namespace
 
+// The labels are the tokens one position later; behind those that do not count is no token.
+void Executor::load_next_tokens(const Call& c) {
+  const std::span<std::int32_t> out = integers(c.out[0]);
+  batches_.labels(step_, c.site->microbatch.value, context_.attention().dp, out);
+  for (std::int32_t& token : out) token = std::max(token, 0);
+}
+
+// The labels; of every `depth_rows` the second half are a prediction depth's: one position later, -1
+// where a sequence has no more.
+void Executor::load_labels(const Call& c) {
+  const std::span<std::int32_t> out = integers(c.out[0]);
+  const std::int64_t seq = c.op.attr.seq, every = c.op.attr.depth_rows;
+  const auto load = [&](std::span<std::int32_t> to) {
+    batches_.labels(step_, c.site->microbatch.value, context_.attention().dp, to);
+  };
+  if (every == 0) return load(out);
+  labels_.resize(static_cast<std::size_t>(c.op.attr.batch * seq));
+  load(labels_);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(out.size()); ++i) {
+    const std::int64_t half = every / 2, at = i / every * half + i % half;
+    const bool ahead = i % every >= half, last = at % seq == seq - 1;
+    const std::int32_t own = labels_[static_cast<std::size_t>(at)];
+    const bool none = last || own < 0;  // behind what does not count comes another document
+    out[static_cast<std::size_t>(i)] =
+        !ahead ? own : none ? -1 : labels_[static_cast<std::size_t>(at + 1)];
+  }
+}
+
+// The bias of the forward product, or its gradient beside the weight's.
+void Executor::gemm(const Call& c) {
+  const OpAttributes& a = c.op.attr;
+  kernels_.gemm(c.in[0], a.transpose_a, c.in[1], a.transpose_b, c.out[0], a.accumulate);
+  if (c.in.size() > 2) kernels_.add_bias(c.in[2], a.bias_scale, c.out[0]);
+  if (c.out.size() > 1) kernels_.add_bias_bwd(c.in[0], a.bias_scale, c.out[1]);
+}
+
 void Executor::dispatch(const Call& c) {
   const auto& in = c.in;
   const auto& out = c.out;
   const OpAttributes& attr = c.op.attr;
   KernelSet& k = kernels_;
-  const AttentionShape heads{attr.batch,     attr.seq,      attr.heads,
-                             attr.kv_groups, attr.head_dim, attr.scale};
+  const AttentionShape heads{attr.batch,    attr.seq,   attr.heads, attr.kv_groups,
+                             attr.head_dim, attr.scale, attr.v_dim};
   const auto vocabulary = [&](View logits) {
     return VocabShard{context_.attention().tp * logits.cols, program_.model.vocab};
   };
   switch (c.op.kind) {
     case OpKind::load_tokens:
+      if (attr.ahead > 0) return load_next_tokens(c);
       return batches_.tokens(step_, c.site->microbatch.value, context_.attention().dp,
                              integers(out[0]));
     case OpKind::load_labels:
-      return batches_.labels(step_, c.site->microbatch.value, context_.attention().dp,
-                             integers(out[0]));
+      return load_labels(c);
     case OpKind::embedding:
-      return k.embedding(in[0], in[1], context_.attention().tp * in[1].rows, out[0]);
+      k.embedding(in[0], in[1], context_.attention().tp * in[1].rows, out[0]);
+      if (in.size() > 2) k.add_positions(in[2], attr.seq, attr.bias_scale, out[0]);
+      return;
     case OpKind::embedding_bwd:
-      return k.embedding_bwd(in[0], in[1], context_.attention().tp * out[0].rows, out[0]);
+      k.embedding_bwd(in[0], in[1], context_.attention().tp * out[0].rows, out[0]);
+      if (out.size() > 1) k.add_positions_bwd(in[0], attr.seq, attr.bias_scale, out[1]);
+      return;
     case OpKind::rms_norm:
+      if (shifts(in[1], in[0])) return k.layer_norm(in[0], in[1], out[0], out[1], attr.eps);
       return k.rms_norm(in[0], in[1], out[0], out[1], attr.eps);
     case OpKind::rms_norm_bwd:
+      if (shifts(in[2], in[1])) {
+        return k.layer_norm_bwd(in[0], in[1], in[2], in[3], optional_view(in, 4), out[0], out[1]);
+      }
       return k.rms_norm_bwd(in[0], in[1], in[2], in[3], optional_view(in, 4), out[0], out[1]);
     case OpKind::head_norm:
       return k.head_norm(in[0], in[1], in[2], out[0], out[1], heads, attr.eps);
@@ -53,7 +106,7 @@ void Executor::dispatch(const Call& c) {
     case OpKind::slice_norm_bwd:
       return k.slice_norm_bwd(in[0], in[1], in[2], in[3], out[0], out[1]);
     case OpKind::gemm:
-      return k.gemm(in[0], attr.transpose_a, in[1], attr.transpose_b, out[0], attr.accumulate);
+      return gemm(c);
     case OpKind::grouped_gemm:
       return grouped_gemm(c);
     case OpKind::rope:
@@ -66,6 +119,16 @@ void Executor::dispatch(const Call& c) {
     case OpKind::attention_bwd:
     case OpKind::mla_attention_bwd:
       return attention_backward(c);
+    case OpKind::concat_columns:
+      return k.concat_columns(in[0], in[1], out[0]);
+    case OpKind::concat_columns_bwd:
+      return k.concat_columns_bwd(in[0], out[0], out[1]);
+    case OpKind::concat_rows:
+      k.copy(in[0], rows_of(out[0], 0, in[0].rows));
+      return k.copy(in[1], rows_of(out[0], in[0].rows, in[1].rows));
+    case OpKind::concat_rows_bwd:
+      k.copy(rows_of(in[0], 0, out[0].rows), out[0]);
+      return k.copy(rows_of(in[0], out[0].rows, out[1].rows), out[1]);
     case OpKind::add:
       return k.add(in[0], in[1], optional_view(in, 2), out[0]);
     case OpKind::swiglu:
@@ -90,6 +153,14 @@ void Executor::dispatch(const Call& c) {
       return router_backward(c);
     case OpKind::drop_tokens:
       return drop_tokens(c);
+    case OpKind::router_stats:
+    case OpKind::router_losses:
+    case OpKind::router_losses_bwd:
+      return router_losses(c);
+    case OpKind::count_load:
+      return k.count_load(in[0], out[0]);
+    case OpKind::update_bias:
+      return update_bias(c);
     case OpKind::expert_counts:
       return count_copies(c);
     case OpKind::permute:
@@ -111,7 +182,8 @@ void Executor::dispatch(const Call& c) {
       return k.ce_stats(in[0], in[1], vocabulary(in[0]), out[0]);
     case OpKind::ce_loss:
       return k.ce_loss(in[0], in[1], vocabulary(in[0]), in[2],
-                       attr.scale * batches_.loss_weight(step_), out[1]);
+                       attr.scale * batches_.loss_weight(step_),
+                       {attr.depth_rows, attr.mtp_scale * batches_.loss_weight(step_)}, out[1]);
     case OpKind::all_gather:
     case OpKind::reduce_scatter:
     case OpKind::all_reduce:
@@ -124,7 +196,7 @@ void Executor::dispatch(const Call& c) {
     case OpKind::recv:
       return send_or_recv(c);
     case OpKind::zero:
-      return k.zero(out[0]);
+      return k.zero(named_part(c.op, out[0]));
     case OpKind::copy:
       return k.copy(in[0], out[0]);
     case OpKind::grad_norm:
@@ -133,12 +205,13 @@ void Executor::dispatch(const Call& c) {
       return clip(c);
     case OpKind::adamw:
       return adamw(c);
-    case OpKind::concat_columns:
-    case OpKind::concat_columns_bwd:
-    case OpKind::concat_rows:
-    case OpKind::concat_rows_bwd:
     case OpKind::pointwise:
+      if (attr.function == Elementwise::none) break;
+      return k.pointwise(attr.function, in[0], optional_view(in, 1), out[0]);
     case OpKind::pointwise_bwd:
+      if (attr.function == Elementwise::none) break;
+      return k.pointwise_bwd(attr.function, in[0], in[1], optional_view(in, 2), out[0],
+                             optional_view(out, 1));
     case OpKind::token_mixing:
     case OpKind::token_mixing_bwd:
     case OpKind::momentum:

@@ -8,7 +8,7 @@ namespace pleat {
 namespace {
 
 AttentionShape gqa_shape(const OpAttributes& a) {
-  return {a.batch, a.seq, a.heads, a.kv_groups, a.head_dim, a.scale};
+  return {a.batch, a.seq, a.heads, a.kv_groups, a.head_dim, a.scale, a.v_dim};
 }
 
 MlaShape mla_shape(const OpAttributes& a, View kpe) {
@@ -44,7 +44,9 @@ void Executor::rope(const Call& c, bool inverse) {
                         .first = 0,
                         .offset = a.rope_offset,
                         .dim = a.rope_dim,
-                        .theta = program_.model.attention.rope_theta};
+                        .theta = program_.model.attention.rope_theta,
+                        .scaling = program_.model.attention.rope_scaling,
+                        .interleaved = program_.model.attention.rope_interleaved};
   kernels_.rope(c.out[0], shape, inverse);
 }
 

@@ -23,7 +23,8 @@ void Executor::collective(const Call& c) {
   Communicator& comm = context_.comm(c.op.group);
   const View from = c.in[0], to = c.out[0];
   const bool of_buckets = c.site == nullptr && c.op.module == Module::grad_sync;
-  if (of_buckets && c.op.group != Group::tp) return bucket_collective(c);
+  const bool of_parts = c.op.group == Group::tp || c.op.group == Group::embedding;
+  if (of_buckets && !of_parts) return bucket_collective(c);
   if (c.op.kind == OpKind::all_reduce) return all_reduce(c);
   if (c.op.group == Group::etp && c.in.size() > 1) return exchange_of_peers(c, comm);
   const auto require = [&](bool sizes_fit) {

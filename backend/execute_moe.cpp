@@ -51,6 +51,28 @@ void Executor::router_backward(const Call& c) {
                            router_shape(*program_.model.moe));
 }
 
+// Under sequence parallelism a rank has consecutive rows of the microbatch.
+void Executor::router_losses(const Call& c) {
+  const OpAttributes& a = c.op.attr;
+  const Plan& plan = program_.plan;
+  const RouterShape shape = router_shape(*program_.model.moe);
+  const RouterLossFactors factors = router_loss_factors(
+      *program_.model.moe, a.batch, program_.workload.global_batch, a.seq);
+  if (c.op.kind == OpKind::router_losses) {
+    View values = c.out[0];
+    values.data = values.f32() + kAux;
+    values.cols = 3;
+    return kernels_.router_losses(c.in[0], factors, a.scale, values);
+  }
+  const bool stats = c.op.kind == OpKind::router_stats;
+  const View logits = c.in[stats ? 0 : 1];
+  const bool split = plan.attention.tp > 1 && plan.sequence_parallel;
+  const RouterRows rows{.first = split ? context_.attention().tp * logits.rows : 0,
+                        .rows = a.seq / plan.attention.cp};
+  if (stats) return kernels_.router_stats(logits, c.in[1], c.out[0], shape, rows);
+  kernels_.router_losses_bwd(logits, c.in[2], c.out[0], shape, rows, factors);
+}
+
 void Executor::grouped_gemm(const Call& c) {
   const OpAttributes& a = c.op.attr;
   if (a.transpose_a) {

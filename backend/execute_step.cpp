@@ -18,6 +18,15 @@ View slice(View v, std::int64_t offset, std::int64_t elements) {
 
 }  // namespace
 
+View Executor::named_part(const Op& op, View whole) {
+  if (op.attr.n == Dim{}) return whole;
+  if (op.attr.first + op.attr.n.n > whole.elements()) {
+    throw ExecutionError(fmt::format("operation '{}': elements [{}, {}) of {}", op.name,
+                                     op.attr.first, op.attr.first + op.attr.n.n, whole.elements()));
+  }
+  return slice(whole, op.attr.first, op.attr.n.n);
+}
+
 Bucket Executor::bucket_of(const Op& op, TensorId id) const {
   for (std::size_t i = 0; i < stage_.buckets.size(); ++i) {
     const BucketState& b = stage_.buckets[i];
@@ -95,8 +104,21 @@ void Executor::grad_norm(const Call& c) {
   norm_part_ = c.out[0].f32()[0] = static_cast<float>(sum);
 }
 
-// Of what this rank holds of a bucket, without what an earlier rank of tp holds too.
+// Of what this rank holds of a bucket, without what another rank counts: an earlier one of tp, or the
+// first stage for a table that the last one has too.
 double Executor::sum_of_squares(Bucket which, View whole) {
+  struct Left {
+    std::int64_t first, elements;
+  };
+  std::vector<Left> left;
+  for (const Copies& c : stage_.buckets[static_cast<std::size_t>(which)].copies) {
+    if (context_.attention().tp % c.ranks != 0) left.push_back({c.first, c.elements});
+  }
+  const auto& table = stage_.table;
+  if (table && !table->counted && which == table->slot.bucket) {
+    left.push_back({table->slot.offset, table->elements});
+  }
+  std::ranges::sort(left, {}, &Left::first);
   const View mine = my_shard(which, whole);
   const std::int64_t begin = mine.f32() - whole.f32(), end = begin + mine.elements();
   std::int64_t at = begin;
@@ -106,13 +128,19 @@ double Executor::sum_of_squares(Bucket which, View whole) {
     if (to > at) sum += kernels_.sum_of_squares(slice(whole, at, to - at));
     at = to;
   };
-  for (const Copies& c : stage_.buckets[static_cast<std::size_t>(which)].copies) {
-    if (context_.attention().tp % c.ranks == 0) continue;  // the first of them
+  for (const Left& c : left) {
     count_to(c.first);
     at = std::clamp(c.first + c.elements, at, end);
   }
   count_to(end);
   return sum;
+}
+
+// The biases and behind them the loads of the same experts.
+void Executor::update_bias(const Call& c) {
+  const OpAttributes& a = c.op.attr;
+  const View biases = slice(c.out[0], a.first, a.n.n);
+  kernels_.update_bias(slice(c.out[0], a.first + a.n.n, a.n.n), biases, a.experts, a.scale);
 }
 
 void Executor::clip(const Call& c) {

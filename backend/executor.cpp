@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "backend/init.hpp"
+#include "core/program/step_state.hpp"
 #include "core/program/compile_stage.hpp"
 
 namespace pleat {
@@ -20,6 +21,10 @@ bool persists(const Tensor& t) {
 
 bool contains(const std::vector<TensorId>& list, TensorId id) {
   return std::find(list.begin(), list.end(), id) != list.end();
+}
+
+BucketPart values_of(const Weight& w) {
+  return w.buffer ? BucketPart::buffers : BucketPart::weights;
 }
 
 // Alive from the first step to the last: no lifetime of its own, or one without an end.
@@ -58,8 +63,9 @@ void Executor::initialise_weights() {
       const LayerProgram& layer = stage_.program(instance);
       for (std::size_t w = 0; w < layer.weights.size(); ++w) {
         const Weight& weight = layer.weights[w];
+        if (is_load(layer, weight)) continue;  // counted anew in every step
         const View view =
-            store_.parameter(instance.slots[w], layer.tensor(weight.weight), false, "init");
+            store_.parameter(instance.slots[w], layer.tensor(weight.weight), values_of(weight), "init");
         const InitialValue value = initial_value(layer, weight);
         for (const NamedPart& p : named_parts(layer, instance, weight, mine)) {
           const std::span<float> part(view.f32() + p.offset, static_cast<std::size_t>(p.elements));
@@ -103,7 +109,7 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   step_ = step;
   progress_.step.store(step, kRelaxed);
   spans_ = spans;
-  loss_ = 0;
+  losses_ = {};
   routed_.clear();
   load_.clear();
   for (std::size_t i = 0; i < stage_.state.size(); ++i) {
@@ -118,9 +124,10 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   store_.require_no_activations();
   if (config_.adjust_gradients) adjust_gradients();
   run_step_ops(stage_.epilogue, true);
-  // The members of a tp group all add up the same losses.
-  const float loss = store_.state(stage_.loss, true, "loss").f32()[0];
-  loss_ = context_.attention().tp == 0 ? static_cast<double>(loss) : 0.0;
+  // The members of a tp group all add up the same losses, but of the router's each has its share.
+  const View losses = store_.state(stage_.loss, true, "loss");
+  std::copy_n(losses.f32(), losses.elements(), losses_.begin());
+  if (context_.attention().tp > 0) losses_[kCrossEntropy] = losses_[kMtp] = 0;
   progress_.running.store(nullptr, kRelaxed);
 }
 
@@ -187,6 +194,7 @@ void Executor::perform(const Op& op, const OpSite* site) {
   const Call call{op, site, in_, out_};
   const auto begin = SpanRecorder::Clock::now();
   dispatch(call);
+  if (config_.after_op) config_.after_op(context_.rank(), op, out_);
   if (spans_ != nullptr) spans_->add(op, site, begin, SpanRecorder::Clock::now());
   progress_.finished.fetch_add(1, kRelaxed);
 }
@@ -205,8 +213,10 @@ View Executor::operand(const Op& op, const OpSite* site, TensorId id, bool reads
   for (std::size_t w = 0; w < layer.weights.size(); ++w) {
     const Weight& weight = layer.weights[w];
     const WeightSlot& slot = site->instance->slots[w];
-    if (weight.weight == id) return store_.parameter(slot, tensor, false, op.name);
-    if (weight.gradient == id) return store_.parameter(slot, tensor, true, op.name);
+    if (weight.weight == id) return store_.parameter(slot, tensor, values_of(weight), op.name);
+    if (weight.gradient == id) {
+      return store_.parameter(slot, tensor, BucketPart::gradients, op.name);
+    }
   }
   throw ExecutionError(
       fmt::format("operation '{}' of layer {} uses '{}', which has no "
@@ -214,9 +224,16 @@ View Executor::operand(const Op& op, const OpSite* site, TensorId id, bool reads
                   op.name, site->instance->layer.value, tensor.name));
 }
 
+std::vector<float> Executor::buffers(Bucket which) {
+  const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(which)];
+  if (bucket.buffer_elements == 0) return {};
+  const View view = store_.state(bucket.buffers, true, "collect");
+  return {view.f32(), view.f32() + view.elements()};
+}
+
 std::vector<float> Executor::weights(Bucket which) {
   const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(which)];
-  if (bucket.elements + bucket.buffer_elements == 0) return {};
+  if (bucket.elements == 0) return {};
   const View view = store_.state(bucket.weights, true, "collect");
   return {view.f32(), view.f32() + view.elements()};
 }

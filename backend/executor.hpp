@@ -20,6 +20,7 @@
 #include "backend/runtime/tensor_store.hpp"
 #include "backend/span_recorder.hpp"
 #include "backend/trainer.hpp"
+#include "core/program/losses.hpp"
 
 namespace pleat {
 
@@ -46,15 +47,16 @@ class Executor final : private StepVisitor {
   // Runs one step. Throws ExecutionError when the program cannot be executed as written.
   void run_step(int step, SpanRecorder* spans);
 
-  // Of the last step: the sum over this rank's microbatches, 0 where another rank has the same one,
+  // Of the last step: the sums over this rank's microbatches, 0 where another rank has the same one,
   // and the norm before clipping.
-  [[nodiscard]] double loss() const { return loss_; }
+  [[nodiscard]] const Losses& losses() const { return losses_; }
   [[nodiscard]] double grad_norm() const { return grad_norm_; }
   [[nodiscard]] const std::map<std::pair<int, int>, Binding>& routed() const { return routed_; }
   [[nodiscard]] std::int64_t peak_live_bytes() const { return store_.arena().peak(); }
   [[nodiscard]] double min_router_margin() const { return min_margin_; }
   [[nodiscard]] const std::map<Bucket, GradientShard>& gradient_shards() const { return shards_; }
   [[nodiscard]] std::vector<float> weights(Bucket);  // the rank's whole bucket, or nothing
+  [[nodiscard]] std::vector<float> buffers(Bucket);  // of the same
 
   // Between steps. What this rank needs to go on: all weights that it holds, and its shard of the
   // state. Or what it saves: of weights its shard too, and nothing that an earlier rank saves.
@@ -94,11 +96,16 @@ class Executor final : private StepVisitor {
   [[nodiscard]] Binding binding(const OpSite&, const Tensor&) const;
 
   void dispatch(const Call&);   // execute.cpp
+  void gemm(const Call&);
+  void load_labels(const Call&);
+  void load_next_tokens(const Call&);
   void attention(const Call&);  // execute_attention.cpp
   void attention_backward(const Call&);
   void rope(const Call&, bool inverse);
   void router(const Call&);  // execute_moe.cpp
   void router_backward(const Call&);
+  void router_losses(const Call&);
+  void update_bias(const Call&);
   void grouped_gemm(const Call&);
   void permute_backward(const Call&);
   void reorder_chunks(const Call&, bool sort);
@@ -127,6 +134,8 @@ class Executor final : private StepVisitor {
   };
   [[nodiscard]] BucketPlace bucket_place(Bucket) const;
   [[nodiscard]] View my_shard(Bucket, View whole) const;
+  // Of a step's tensor the elements that the operation names; the whole of it by default.
+  [[nodiscard]] static View named_part(const Op&, View whole);
 
   const Program& program_;
   const TrainConfig& config_;
@@ -140,10 +149,12 @@ class Executor final : private StepVisitor {
   std::vector<View> in_, out_;  // operands of the running operation
   std::vector<std::int64_t> send_bytes_, recv_bytes_;
   std::vector<float> scores_;
+  std::vector<std::int32_t> labels_;
 
   int step_ = 0;
   SpanRecorder* spans_ = nullptr;
-  double loss_ = 0, grad_norm_ = 0;
+  Losses losses_{};
+  double grad_norm_ = 0;
   float norm_part_ = 0;
   ExpertLoad load_;
   std::int64_t updates_ = 0;

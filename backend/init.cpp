@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "core/diagnostics.hpp"
+#include "core/program/step_state.hpp"
 #include "core/plan/rank_map.hpp"
 
 namespace pleat {
@@ -42,6 +43,15 @@ bool is_norm_scale(const LayerProgram& layer, TensorId weight) {
   return false;
 }
 
+// The table and the final norm are the model's also where a prediction layer holds them.
+std::string prefix_of(LayerKind kind, LayerIndex layer, const std::string& base) {
+  if (kind == LayerKind::dense || kind == LayerKind::moe) {
+    return fmt::format("layers.{}.", layer.value);
+  }
+  const bool shared = base == "embedding" || base == "final_norm" || base.starts_with("mtp.");
+  return kind == LayerKind::mtp && !shared ? "mtp." : "";
+}
+
 std::string base_name(const std::string& tensor) {
   const std::string prefix = "W.";
   return tensor.starts_with(prefix) ? tensor.substr(prefix.size()) : tensor;
@@ -58,15 +68,11 @@ std::vector<NamedPart> named_parts(const LayerProgram& layer, const LayerInstanc
   PLEAT_ASSERT(tensor.shape.size() > dim);
   const std::int64_t rows = tensor.shape[dim].n, local = grouped ? tensor.shape[0].n : 1;
   const std::int64_t each = tensor.elements({}) / local;
-  const NamedPart part{base, 0, each, whole_elements(weight.cut, rows, each / rows),
+  const std::string prefix = prefix_of(layer.kind, instance.layer, base);
+  const NamedPart part{prefix + base, 0, each, whole_elements(weight.cut, rows, each / rows),
                        runs_of(weight.cut, rows, each / rows, grouped ? rank.etp : rank.tp)};
-  if (layer.kind != LayerKind::dense && layer.kind != LayerKind::moe) return {part};
-  const std::string prefix = fmt::format("layers.{}.", instance.layer.value);
   std::vector<NamedPart> parts(static_cast<std::size_t>(local), part);
-  if (!grouped) {
-    parts.front().name = prefix + base;
-    return parts;
-  }
+  if (!grouped) return parts;
   const std::string group = "experts.";  // "experts.fc1" holds "experts.0.fc1", "experts.1.fc1" …
   const std::string name = base.starts_with(group) ? base.substr(group.size()) : base;
   for (std::int64_t e = 0; e < local; ++e) {
@@ -83,7 +89,10 @@ WeightRank weight_rank(const Plan& plan, Rank rank) {
 }
 
 InitialValue initial_value(const LayerProgram& layer, const Weight& weight) {
-  if (is_norm_scale(layer, weight.weight)) return InitialValue::ones;
+  if (is_norm_scale(layer, weight.weight)) {
+    const bool shifts = layer.tensor(weight.weight).shape.size() == 2;
+    return shifts ? InitialValue::ones_then_zeros : InitialValue::ones;
+  }
   if (layer.tensor(weight.weight).shape.size() < 2) return InitialValue::zeros;
   return InitialValue::normal;
 }
@@ -95,6 +104,7 @@ std::map<std::string, InitialValue> initial_values(const Program& program) {
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = program.stages[0].program(instance);
       for (const Weight& weight : layer.weights) {
+        if (is_load(layer, weight)) continue;
         for (const NamedPart& part : named_parts(layer, instance, weight, {})) {
           values[part.name] = initial_value(layer, weight);
         }
@@ -120,6 +130,10 @@ void fill_initial(InitialValue value, const std::string& name, std::uint64_t see
   switch (value) {
     case InitialValue::ones:
       std::fill(out.begin(), out.end(), 1.0F);
+      return;
+    case InitialValue::ones_then_zeros:
+      std::fill_n(out.begin(), out.size() / 2, 1.0F);
+      std::fill(out.begin() + static_cast<std::ptrdiff_t>(out.size() / 2), out.end(), 0.0F);
       return;
     case InitialValue::zeros:
       std::fill(out.begin(), out.end(), 0.0F);

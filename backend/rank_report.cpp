@@ -101,6 +101,7 @@ std::vector<std::byte> pack(const RankReport& r) {
   p(static_cast<std::uint64_t>(r.spans.size()));
   for (const Span& s : r.spans) span_fields(p, s);
   write_map(p, r.tensors.weights, [&](const std::vector<float>& v) { p(v); });
+  write_map(p, r.tensors.buffers, [&](const std::vector<float>& v) { p(v); });
   write_map(p, r.tensors.gradients, [&](const GradientShard& g) { p(g.offset), p(g.values); });
   return p.take();
 }
@@ -117,6 +118,7 @@ RankReport unpack(std::span<const std::byte> bytes) {
   r.spans.resize(u.count());
   for (Span& s : r.spans) span_fields(u, s);
   read_map(u, r.tensors.weights, [&](std::vector<float>& v) { u(v); });
+  read_map(u, r.tensors.buffers, [&](std::vector<float>& v) { u(v); });
   read_map(u, r.tensors.gradients, [&](GradientShard& g) { u(g.offset), u(g.values); });
   u.end();
   return r;

@@ -38,7 +38,7 @@ Clock::time_point common_origin(Communicator& world) {
 }
 
 struct StepEnd {
-  double loss;
+  Losses losses;
   Stop stop;
   std::int32_t padding;
 };
@@ -79,19 +79,21 @@ Stop RankRun::run_step(int step) {
     skipped_ = 0;
   }
   const Stop asked = config_.stop_requested ? config_.stop_requested() : Stop::none;
-  const StepEnd mine{executor_->loss(), asked, 0};
+  const StepEnd mine{executor_->losses(), asked, 0};
   std::vector<StepEnd> all(static_cast<std::size_t>(world_->size()));
   world_->all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   progress_.finished.fetch_add(1, std::memory_order_relaxed);
   if (record) spans_ = recorder.spans();
-  double loss = 0;
+  Losses sums{};
   Stop stop = Stop::none;
   for (const StepEnd& end : all) {
-    loss += end.loss;
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += end.losses[i];
     stop = std::max(stop, end.stop);
   }
-  StepRecord done{loss, executor_->grad_norm(), seconds, executor_->skipped(), config_.adamw.lr};
+  StepRecord done{sums[kCrossEntropy], executor_->grad_norm(), seconds, executor_->skipped(),
+                  config_.adamw.lr};
+  done.extra = {sums[kMtp], sums[kAux], sums[kSeqAux], sums[kZ]};
   if (config_.measure_load && program_.model.moe) {
     done.expert_load = executor_->expert_load().max_over_mean(*world_, program_.model.layers,
                                                               program_.model.moe->experts);

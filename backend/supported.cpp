@@ -77,27 +77,24 @@ void check_model(Diagnostics& d, const ModelSpec& m) {
     require(d, !used, path, fmt::format("this backend has no {} so far (model {})", what, m.name),
             "use a model without it, such as tiny-moe");
   };
-  feature(m.norm == NormKind::layer_norm, "norm", "layer norm");
-  feature(m.learned_positions > 0, "learned_positions", "learned position embeddings");
-  feature(m.mlp_bias || m.attention.qkv_bias || m.attention.out_bias, "bias", "biases");
-  feature(m.tied_embeddings, "tied_embeddings", "tied embeddings");
-  feature(m.activation == Activation::squared_relu ||
-              (m.activation == Activation::gelu && m.gated_mlp),
-          "activation", "gated GELU or squared ReLU");
+  feature(m.norm == NormKind::layer_norm &&
+              (m.attention.qk_norm || m.attention.kind != AttentionKind::gqa),
+          "norm", "layer norm of heads or latents");
+  feature(m.activation == Activation::squared_relu && m.gated_mlp, "activation",
+          "gated squared ReLU");
+  feature(m.attention.rope_scaling.rule == RopeRule::unknown, "attention.rope_scaling",
+          "rotary positions scaled by this rule");
   feature(!m.layer_traits.empty() || m.mtp_traits != LayerTraits{}, "layer_kinds",
           "windows, sparse attention or recurrences");
   feature(m.attention.kind == AttentionKind::compressed, "attention.kind", "compressed attention");
-  feature(m.attention.sinks || m.attention.output_gate || m.attention.keys_are_values,
-          "attention", "attention sinks, output gates or shared keys and values");
-  feature(m.attention.rotary_dim > 0, "attention.rotary_dim", "partial rotation");
-  feature(m.attention.kind == AttentionKind::gqa && m.attention.v_head_dim > 0 &&
-              m.attention.v_head_dim != m.attention.head_dim,
-          "attention.v_head_dim", "values of another size than keys");
-  feature(m.moe && (m.moe->latent > 0 || m.moe->router_bias || m.moe->mlp_bias || !m.gated_mlp),
-          "moe", "latent, biased or ungated experts");
+  feature(m.attention.sinks || m.attention.keys_are_values, "attention",
+          "attention sinks or shared keys and values");
+  feature(m.moe && m.moe->mlp_bias, "moe", "biased experts");
+  feature(m.moe && m.activation == Activation::gelu && !m.gated_mlp, "moe",
+          "experts with a plain GELU");
   feature(m.norms_per_layer != 2 || m.residual_streams != 1, "norms_per_layer",
           "further norms or residual streams");
-  feature(m.mtp_layers > 0, "mtp_layers", "multi-token prediction");
+  feature(m.mtp_layers > 1, "mtp_layers", "several depths of prediction");
 }
 
 // Without sequence parallelism every tensor-parallel rank has all tokens.
@@ -119,6 +116,14 @@ void require_supported(const Program& program) {
   check_plan(d, program.plan);
   check_model(d, program.model);
   check_whole_tokens(d, program.model, program.plan);
+  const Plan& plan = program.plan;
+  require(d, program.model.mtp_layers == 0 || plan.attention.cp == 1, "mtp_layers",
+          "this backend shifts the labels of a prediction depth within a rank", "use --cp 1");
+  const bool whole = plan.sharding == Sharding::none || plan.sharding == Sharding::zero1;
+  const bool shares_table = program.model.tied_embeddings || program.model.mtp_layers > 0;
+  require(d, whole || !shares_table || plan.attention.pp == 1, "sharding",
+          "this backend sums the table that two stages hold over whole gradients",
+          "use --sharding zero1, or --pp 1");
   require(d, program.workload.documents.empty(), "workload.documents",
           "this backend does not pack documents into sequences", "leave documents out");
   d.throw_if_errors();

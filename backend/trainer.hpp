@@ -35,6 +35,11 @@ struct StepBoundary {
   Communicator& world;  // all ranks, apart from the program's own collectives
 };
 
+// Losses beside the cross entropy, each times its factor, summed over layers (core/program/losses.hpp).
+struct ExtraLosses {
+  double mtp = 0, aux = 0, seq_aux = 0, z = 0;
+};
+
 struct StepRecord {
   double loss = 0;  // mean over the global batch's tokens
   double grad_norm = 0;
@@ -43,6 +48,7 @@ struct StepRecord {
   double lr = 0;
   // Tokens of the busiest expert over the mean, the largest of all layers; 0: not measured.
   double expert_load = 0;
+  ExtraLosses extra = {};
 };
 
 struct TrainConfig {
@@ -80,6 +86,8 @@ struct TrainConfig {
   std::function<void(Rank, int step, Bucket, std::span<float> gradients)> change_gradients;
   // Before each operation, on its rank's thread (tests).
   std::function<void(Rank, const Op&, int step)> before_op;
+  // After it, with what it wrote (tests).
+  std::function<void(Rank, const Op&, std::span<const View> out)> after_op;
   double stall_seconds = 600;  // no operation finishes for so long: ranks wait for each other
 };
 

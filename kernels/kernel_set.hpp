@@ -10,6 +10,8 @@
 #include <memory>
 
 #include "core/dtype.hpp"
+#include "core/elementwise.hpp"
+#include "core/program/losses.hpp"
 #include "core/spec/model.hpp"
 
 namespace pleat {
@@ -27,6 +29,11 @@ struct View {
 struct AttentionShape {
   std::int64_t batch = 1, seq = 0, heads = 0, kv_groups = 0, head_dim = 0;
   double scale = 1;
+  std::int64_t v_dim = 0;  // columns of a value; 0: head_dim
+  [[nodiscard]] std::int64_t value_dim() const { return v_dim > 0 ? v_dim : head_dim; }
+  [[nodiscard]] std::int64_t columns() const {  // of packed qkv
+    return (heads + kv_groups) * head_dim + kv_groups * value_dim();
+  }
 };
 struct MlaShape {
   std::int64_t batch = 1, seq = 0, heads = 0, nope = 0, rope = 0, v = 0, kv_lora = 0;
@@ -35,12 +42,20 @@ struct MlaShape {
 struct RopeShape {  // rotates columns [offset, offset+dim) of each of `heads` blocks of `stride`
   std::int64_t seq = 0, heads = 0, stride = 0, first = 0, offset = 0, dim = 0;
   double theta = 10000;
+  RopeScaling scaling = {};
+  bool interleaved = false;  // pairs are neighbouring columns
 };
 struct RouterShape {
   std::int64_t experts = 0, top_k = 0, groups = 1, top_groups = 1;
   RouterScore score = RouterScore::softmax;
   bool normalize = true;
   double scaling = 1;
+};
+// Of every `every` rows the second half is a prediction depth's: scaled by `scale`, and its loss is
+// loss[1]. 0: none is.
+struct DepthRows {
+  std::int64_t every = 0;
+  double scale = 0;
 };
 // Rows [first, first + rows) of the vocabulary on this rank; tokens from `size` on are padding.
 struct VocabShard {
@@ -49,6 +64,10 @@ struct VocabShard {
 // Local experts [first_expert, first_expert + local), sources of `peers` ranks each.
 struct ChunkShape {
   std::int64_t first_expert = 0, local = 0, peers = 1;
+};
+// Where the rows of a matrix lie in the microbatch: `first` in its order, `rows` of each sequence.
+struct RouterRows {
+  std::int64_t first = 0, rows = 1;
 };
 struct AdamW {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0;
@@ -66,7 +85,10 @@ class KernelSet {
   virtual void rms_norm(View x, View w, View y, View rstd, double eps) = 0;
   // dx = d(rms_norm)/dx (+ dresidual if it has data); dw += …
   virtual void rms_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx, View dw) = 0;
-  // Packed qkv [S,(n+2g)d]: q heads normalised with wq[d], k heads with wk[d], v copied.
+  // w[2,h]: scale and shift; y = (x - mean) * rstd * scale + shift
+  virtual void layer_norm(View x, View w, View y, View rstd, double eps) = 0;
+  virtual void layer_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx, View dw) = 0;
+  // Packed qkv [S,(n+g)d+g*dv]: q heads normalised with wq[d], k heads with wk[d], v copied.
   virtual void head_norm(View x, View wq, View wk, View y, View rstd, const AttentionShape&, double eps) = 0;
   virtual void head_norm_bwd(View dy, View x, View wq, View wk, View rstd, View dx, View dwq, View dwk,
                              const AttentionShape&) = 0;
@@ -75,31 +97,54 @@ class KernelSet {
   virtual void slice_norm_bwd(View dy, View x, View w, View rstd, View dx, View dw) = 0;
   // c = op(a) op(b) (+ c). op transposes when asked. Shapes follow from the views.
   virtual void gemm(View a, bool transpose_a, View b, bool transpose_b, View c, bool accumulate) = 0;
+  virtual void add_bias(View b, double scale, View y) = 0;          // every row of y += scale * b
+  virtual void add_bias_bwd(View dy, double scale, View db) = 0;    // db += scale * sum of the rows
+  // x[S,h] += scale * w[position]; row r is position r % seq. dw += …
+  virtual void add_positions(View w, std::int64_t seq, double scale, View x) = 0;
+  virtual void add_positions_bwd(View dx, std::int64_t seq, double scale, View dw) = 0;
   // Rows of `a` in `groups` runs of counts[i] rows. b is [groups*n, k] (one [n,k] an expert):
   //   forward: c[R,n] = a[R,k] b_i^T          dgrad (transpose_b false): c[R,k] = a[R,n] b_i
   virtual void grouped_gemm(View a, View b, bool transpose_b, View counts, View c) = 0;
   // c_i[n,k] (+)= a_i[rows,n]^T b_i[rows,k]; an empty group adds zero.
   virtual void grouped_wgrad(View a, View b, View counts, View c, bool accumulate) = 0;
   virtual void rope(View x, const RopeShape&, bool inverse) = 0;  // in place
-  // qkv packed [S,(n+2g)d] -> o[S,n*d], lse[S,n]; causal in each of `batch` sequences.
+  // qkv packed [S,(n+g)d+g*dv] -> o[S,n*dv], lse[S,n]; causal in each of `batch` sequences.
   virtual void attention(View qkv, View o, View lse, const AttentionShape&) = 0;
   virtual void attention_bwd(View d_o, View qkv, View o, View lse, View dqkv, const AttentionShape&) = 0;
   // q[S,n*(nope+rope)], kv[S,n*(nope+v)], kpe[S,kv_lora+rope]: the last `rope` columns are k's rotary part.
   virtual void mla_attention(View q, View kv, View kpe, View o, View lse, const MlaShape&) = 0;
   virtual void mla_attention_bwd(View d_o, View q, View kv, View kpe, View o, View lse, View dq, View dkv,
                                  View dkpe, const MlaShape&) = 0;  // dkpe: only its last `rope` columns
+  // y[T,2c] = a | b, and back
+  virtual void concat_columns(View a, View b, View y) = 0;
+  virtual void concat_columns_bwd(View dy, View da, View db) = 0;
   virtual void add(View a, View b, View c, View y) = 0;  // c may have no data; y may be a
   virtual void swiglu(View u, View p, View y) = 0;       // p may have no data (no probability)
   virtual void swiglu_bwd(View dy, View u, View p, View du, View dp) = 0;
   virtual void gelu(View u, View y) = 0;                 // tanh approximation
   virtual void gelu_bwd(View dy, View u, View du) = 0;
+  // b: the second operand, or a probability for each row, or no data (core/elementwise.hpp).
+  virtual void pointwise(Elementwise, View a, View b, View y) = 0;
+  virtual void pointwise_bwd(Elementwise, View dy, View a, View b, View da, View db) = 0;
   virtual void sigmoid_gate(View y, View gate, View z) = 0;
   virtual void sigmoid_gate_bwd(View dz, View y, View gate, View dy, View dgate) = 0;
   // Ties go to the lower expert index. bias may have no data.
   virtual void router_topk(View logits, View bias, View probs, View experts, const RouterShape&) = 0;
   virtual void router_topk_bwd(View dprobs, View logits, View probs, View experts, View dlogits,
                                const RouterShape&) = 0;
+  // stats[b,2E+1]: of each sequence the assignments F and summed scores P of every expert, and the sum
+  // of squared log-sum-exps Z. Row r belongs to sequence (first + r) / rows; sigmoid scores are
+  // normalised over the experts.
+  virtual void router_stats(View logits, View experts, View stats, const RouterShape&,
+                            const RouterRows&) = 0;
+  // values[3] += scale * (aux sum_e sum_b F sum_b P, seq_aux sum_b,e F P, z sum_b Z).
+  virtual void router_losses(View stats, const RouterLossFactors&, double scale, View values) = 0;
+  virtual void router_losses_bwd(View logits, View stats, View dlogits, const RouterShape&,
+                                 const RouterRows&, const RouterLossFactors&) = 0;  // dlogits += …
   virtual void expert_counts(View experts, View counts) = 0;
+  virtual void count_load(View experts, View load) = 0;  // load[E] f32 += how often each is there
+  // Runs of `experts`: bias += step * sign(mean(load) - load).
+  virtual void update_bias(View load, View bias, std::int64_t experts, double step) = 0;
   // Each expert keeps its `capacity` copies of the largest probability, ties go to the lower token.
   // kept[t*k+j] = experts[t*k+j], or -1; counts: the copies kept of each expert.
   virtual void drop_tokens(View probs, View experts, std::int64_t capacity, View kept, View counts) = 0;
@@ -122,7 +167,8 @@ class KernelSet {
   // gathered[shards*S,3]; logits become scale*(softmax - onehot), 0 in columns of padding;
   // loss[0] += scale * sum of token losses. A row with a negative label does not count: its logits
   // become 0.
-  virtual void ce_loss(View logits, View labels, VocabShard, View gathered, double scale, View loss) = 0;
+  virtual void ce_loss(View logits, View labels, VocabShard, View gathered, double scale,
+                       const DepthRows&, View loss) = 0;
   virtual void zero(View x) = 0;
   virtual void copy(View x, View y) = 0;
   virtual double sum_of_squares(View x) = 0;  // fp64 accumulation, fixed order

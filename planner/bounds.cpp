@@ -158,7 +158,7 @@ StageWeights BoundTable::weights_of(const std::vector<std::vector<int>>& stage, 
       tables += chunk[i];
     }
   }
-  if (runtime_ == Runtime::megatron && tables > 1) {  // they share one
+  if (tables > 1) {  // they share one
     sum.weights.of[0] -= (tables - 1) * sum.weights.table;
   }
   return sum;

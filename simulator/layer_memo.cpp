@@ -18,7 +18,7 @@ LayerMemo::Kept& LayerMemo::known(const LayerVariant& variant) {
   auto found = programs_.find(variant);
   if (found == programs_.end()) {
     found = programs_.emplace(variant, Kept{compile_layer(shape_, runtime_, variant)}).first;
-    weights_.try_emplace(variant, count_weights(found->second.layer, shape_.model));
+    weights_.try_emplace(variant, count_weights(found->second.layer));
   }
   return found->second;
 }

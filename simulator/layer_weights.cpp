@@ -6,14 +6,14 @@
 
 namespace pleat {
 
-LayerWeights count_weights(const LayerProgram& layer, const ModelSpec& model) {
+LayerWeights count_weights(const LayerProgram& layer) {
   LayerWeights weights;
   for (const Weight& w : layer.weights) {
     if (w.buffer) continue;
     const auto bucket = static_cast<std::size_t>(w.bucket) + (is_muon_matrix(layer, w) ? 2 : 0);
     weights.of[bucket] += w.elements;
     if (w.summed_over_tp) weights.replicated[bucket] += w.elements;
-    if (is_table(layer, w, model)) weights.table += w.elements;
+    if (is_table(layer, w)) weights.table += w.elements;
   }
   return weights;
 }

@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "core/program/layer_program.hpp"
-#include "core/spec/model.hpp"
 
 namespace pleat {
 
@@ -19,6 +18,6 @@ struct LayerWeights {
   std::int64_t table = 0;                    // of[0]: an embedding table, which a stage has once
   bool operator==(const LayerWeights&) const = default;
 };
-[[nodiscard]] LayerWeights count_weights(const LayerProgram&, const ModelSpec&);
+[[nodiscard]] LayerWeights count_weights(const LayerProgram&);
 
 }  // namespace pleat

@@ -43,9 +43,8 @@ class MapBuilder {
     }
     ours_ = theirs_ = "";
     vector("final_norm", "model.norm.weight", m_.hidden);
-    matrix("head", m_.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight", m_.vocab,
-           m_.hidden);
-    weights_.back().copy = m_.tied_embeddings;
+    if (!m_.tied_embeddings) matrix("head", "lm_head.weight", m_.vocab, m_.hidden);
+    if (m_.mtp_layers > 0) depth();
     return std::move(weights_);
   }
 
@@ -64,6 +63,17 @@ class MapBuilder {
       gated("fc1", "mlp.gate_proj", "mlp.up_proj", "mlp.gate_up_proj", m_.ffn, m_.mlp_bias);
       linear("fc2", "mlp.down_proj", m_.hidden, m_.ffn, m_.mlp_bias);
     }
+  }
+
+  // DeepSeek-V3 keeps the prediction depth as one more layer (README_WEIGHTS.md of its repository).
+  void depth() {
+    ours_ = "mtp.";
+    theirs_ = fmt::format("model.layers.{}.", m_.layers);
+    layer(m_.is_moe(m_.layers - 1));
+    vector("h_norm", "hnorm.weight", m_.hidden);
+    vector("e_norm", "enorm.weight", m_.hidden);
+    matrix("proj", "eh_proj.weight", m_.hidden, 2 * m_.hidden);
+    vector("final_norm", "shared_head.norm.weight", m_.hidden);
   }
 
   void grouped_attention() {
@@ -96,17 +106,15 @@ class MapBuilder {
   void latent_attention() {
     const AttentionSpec& a = m_.attention;
     const std::int64_t head = a.qk_nope_head_dim + a.qk_rope_head_dim;
-    const InterleavedRows per_head{head, a.qk_nope_head_dim, a.qk_rope_head_dim};
     if (a.q_lora_rank == 0) {
-      matrix("q", "self_attn.q_proj.weight", a.heads * head, m_.hidden, per_head);
+      matrix("q", "self_attn.q_proj.weight", a.heads * head, m_.hidden);
     } else {
       matrix("q_a", "self_attn.q_a_proj.weight", a.q_lora_rank, m_.hidden);
       vector("q_a_norm", "self_attn.q_a_layernorm.weight", a.q_lora_rank);
-      matrix("q_b", "self_attn.q_b_proj.weight", a.heads * head, a.q_lora_rank, per_head);
+      matrix("q_b", "self_attn.q_b_proj.weight", a.heads * head, a.q_lora_rank);
     }
     const std::int64_t kv = a.kv_lora_rank + a.qk_rope_head_dim;
-    matrix("kv_a", "self_attn.kv_a_proj_with_mqa.weight", kv, m_.hidden,
-           {kv, a.kv_lora_rank, a.qk_rope_head_dim});
+    matrix("kv_a", "self_attn.kv_a_proj_with_mqa.weight", kv, m_.hidden);
     vector("kv_a_norm", "self_attn.kv_a_layernorm.weight", a.kv_lora_rank);
     matrix("kv_b", "self_attn.kv_b_proj.weight", a.heads * (a.qk_nope_head_dim + a.v_head_dim),
            a.kv_lora_rank);
@@ -173,8 +181,8 @@ class MapBuilder {
   }
 
   void matrix(const std::string& name, const std::string& theirs, std::int64_t rows,
-              std::int64_t columns, InterleavedRows interleaved = {}) {
-    add(name, rows, columns).parts = {{rows, {matrix_place(theirs, rows, columns)}, interleaved}};
+              std::int64_t columns) {
+    add(name, rows, columns).parts = {{rows, {matrix_place(theirs, rows, columns)}}};
   }
 
   void vector(const std::string& name, const std::string& theirs, std::int64_t size) {
@@ -203,13 +211,6 @@ class MapBuilder {
 };
 
 }  // namespace
-
-std::int64_t HfRows::source_row(std::int64_t r) const {
-  if (interleaved.dim == 0) return r;
-  const std::int64_t in = r % interleaved.stride - interleaved.offset, half = interleaved.dim / 2;
-  if (in < 0 || in >= interleaved.dim) return r;
-  return r - in + (in < half ? 2 * in : 2 * (in - half) + 1);
-}
 
 std::vector<HfWeight> hf_weight_map(const ModelSpec& m) {
   if (std::find(kFamilies.begin(), kFamilies.end(), m.model_type) == kFamilies.end()) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Which tensors of a Hugging Face checkpoint make up which weight of ours, row by row. Weights of
-// linear layers are [out, in] on both sides; ours pack q, k and v, and gate and up.
+// linear layers are [out, in] on both sides; ours pack q, k and v, and gate and up. Rotary rows stay
+// where they are: the kernels pair neighbours where the model does (AttentionSpec::rope_interleaved).
 #pragma once
 
 #include <string>
@@ -18,21 +19,11 @@ struct HfPlace {
   std::int64_t first = 0;
 };
 
-// Rows whose rotary parts pair neighbours (2i, 2i+1) in the checkpoint, halves (i, i + dim/2) here:
-// of every `stride` rows, `dim` from `offset` on. dim 0: none.
-struct InterleavedRows {
-  std::int64_t stride = 0, offset = 0, dim = 0;
-};
-
 // Consecutive rows of a weight.
 struct HfRows {
   std::int64_t rows = 0;
   // Where they may be, in the order they are looked for; the first is how they are written.
   std::vector<HfPlace> places;
-  InterleavedRows interleaved = {};
-
-  // The row of the checkpoint that is row `r` here.
-  [[nodiscard]] std::int64_t source_row(std::int64_t r) const;
 };
 
 struct HfWeight {
@@ -40,7 +31,6 @@ struct HfWeight {
   std::int64_t rows = 0;
   std::int64_t columns = 1;   // vectors have one
   std::vector<HfRows> parts;  // in order; their rows add up
-  bool copy = false;          // a tensor that another weight writes (tied tables)
 
   [[nodiscard]] std::int64_t elements() const { return rows * columns; }
 };

@@ -130,15 +130,14 @@ void HfWeights::read_part(const Part& part, std::int64_t columns, std::span<floa
   }
   const std::int64_t blocks = (columns + kScaleBlock - 1) / kScaleBlock;
   for (std::int64_t r = 0; r < part.rows.rows; ++r) {
-    const std::int64_t from = part.rows.source_row(r);
-    const auto first = static_cast<std::size_t>(part.place.first + from * columns);
+    const auto first = static_cast<std::size_t>(part.place.first + r * columns);
     const std::span<float> row =
         out.subspan(static_cast<std::size_t>(r * columns), static_cast<std::size_t>(columns));
     to_f32(type, bytes.subspan(first * size, row.size() * size), row);
     if (scales.empty()) continue;
     for (std::int64_t c = 0; c < columns; ++c) {
       row[static_cast<std::size_t>(c)] *=
-          scales[static_cast<std::size_t>(from / kScaleBlock * blocks + c / kScaleBlock)];
+          scales[static_cast<std::size_t>(r / kScaleBlock * blocks + c / kScaleBlock)];
     }
   }
 }
@@ -157,15 +156,13 @@ void export_hf_weights(const std::string& folder, const ModelSpec& model, const 
     std::int64_t row = 0;
     for (const HfRows& rows : weight.parts) {
       const HfPlace& place = rows.places.front();
-      if (!weight.copy) {
-        tensors.push_back({place.tensor, how.type, place.shape, 0, 0});
-        sources[place.tensor] = {&weight, &rows, row};
-      }
+      tensors.push_back({place.tensor, how.type, place.shape, 0, 0});
+      sources[place.tensor] = {&weight, &rows, row};
       row += rows.rows;
     }
   }
   const HfWeight* current = nullptr;
-  std::vector<float> whole, ordered;
+  std::vector<float> whole;
   write_weight_folder(folder, std::move(tensors), how.shard_bytes,
                       [&](const TensorEntry& t, std::span<std::byte> out) {
                         const Source& source = sources.at(t.name);
@@ -175,14 +172,10 @@ void export_hf_weights(const std::string& folder, const ModelSpec& model, const 
                           read(current->name, whole);
                         }
                         const auto columns = static_cast<std::size_t>(current->columns);
-                        ordered.resize(static_cast<std::size_t>(source.rows->rows) * columns);
-                        for (std::int64_t r = 0; r < source.rows->rows; ++r) {
-                          const auto to =
-                              static_cast<std::size_t>(source.rows->source_row(r)) * columns;
-                          std::copy_n(whole.begin() + (source.first_row + r) * current->columns,
-                                      columns, ordered.begin() + static_cast<std::ptrdiff_t>(to));
-                        }
-                        from_f32(how.type, ordered, out);
+                        const auto rows = static_cast<std::size_t>(source.rows->rows);
+                        const auto first = static_cast<std::size_t>(source.first_row) * columns;
+                        const std::span<const float> values(whole);
+                        from_f32(how.type, values.subspan(first, rows * columns), out);
                       });
 }
 

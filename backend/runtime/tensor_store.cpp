@@ -95,10 +95,13 @@ View TensorStore::state(TensorId id, bool reads, const std::string& op) {
   return view_of(s.block.data(), tensor, {});
 }
 
-View TensorStore::parameter(const WeightSlot& slot, const Tensor& tensor, bool gradient,
+View TensorStore::parameter(const WeightSlot& slot, const Tensor& tensor, BucketPart part,
                             const std::string& op) {
   const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(slot.bucket)];
-  const View whole = state(gradient ? bucket.gradients : bucket.weights, true, op);
+  const View whole = state(part == BucketPart::gradients ? bucket.gradients
+                           : part == BucketPart::buffers ? bucket.buffers
+                                                         : bucket.weights,
+                           true, op);
   const std::int64_t elements = tensor.elements({});
   if (whole.dtype != tensor.dtype || slot.offset < 0 || slot.offset + elements > whole.elements()) {
     throw ExecutionError(

@@ -15,6 +15,8 @@
 
 namespace pleat {
 
+enum class BucketPart { weights, gradients, buffers };
+
 class TensorStore {
  public:
   TensorStore(const StageProgram& stage, bool poison);
@@ -34,9 +36,8 @@ class TensorStore {
   [[nodiscard]] View state(TensorId, bool reads, const std::string& op);
   void forget_contents(TensorId id) { state_[id.index()].written = false; }  // of the last step
 
-  // A weight or gradient of a layer: its part of the bucket's storage.
-  [[nodiscard]] View parameter(const WeightSlot&, const Tensor&, bool gradient,
-                               const std::string& op);
+  // A weight, buffer or gradient of a layer: its part of the bucket's storage.
+  [[nodiscard]] View parameter(const WeightSlot&, const Tensor&, BucketPart, const std::string& op);
 
   // Throws if an activation is still alive: the program never frees it.
   void require_no_activations() const;

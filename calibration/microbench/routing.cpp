@@ -95,7 +95,7 @@ void append_loss(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t 
     const IndexBuffer targets = labels();
     kernels.ce_stats(logits.view(), targets.view(), {0, v}, stats.view());
     return [=, &kernels] {
-      kernels.ce_loss(logits.view(), targets.view(), {0, v}, stats.view(), 1.0, loss.view());
+      kernels.ce_loss(logits.view(), targets.view(), {0, v}, stats.view(), 1.0, {}, loss.view());
     };
   }));
 }

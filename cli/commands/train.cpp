@@ -3,6 +3,7 @@
 // pleat train
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <tuple>
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
@@ -37,6 +38,18 @@ void add_train_command(CLI::App& app, Action& action) {
   command->add_option("--seed", o->seed, "Seed of the initial weights and of the order of samples")
       ->capture_default_str()
       ->check(in_range(std::int64_t{0}, std::int64_t{4'294'967'295}));
+  for (const auto& [name, value, what] :
+       {std::tuple{"--aux-loss", &o->aux_loss, "Factor of the balance loss over microbatches"},
+        {"--seq-aux-loss", &o->seq_aux_loss, "Factor of the balance loss within sequences"},
+        {"--z-loss", &o->z_loss, "Factor of the loss on the size of router logits"},
+        {"--mtp-loss", &o->mtp_loss, "Factor of the loss of multi-token prediction"}}) {
+    command->add_option(name, *value, what)->check(in_range(0.0, 1000.0));
+  }
+  command
+      ->add_option("--bias-update", o->bias_update,
+                   "Step of the expert bias towards even loads, for models that have one; 0: it stays")
+      ->capture_default_str()
+      ->check(in_range(0.0, 1.0));
   command->add_flag("--forced-routing", o->forced_routing,
                     "Give every expert the same number of tokens");
   CheckpointOptions& c = o->checkpoints;

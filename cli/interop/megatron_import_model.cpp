@@ -38,6 +38,7 @@ void read_attention(R r, ModelSpec& m) {
   a.heads = r.required("num_attention_heads");
   a.kv_groups = a.heads;
   a.rope_theta = r.number("rotary_base").value_or(10000);
+  a.rope_interleaved = r.is_on("multi_latent_attention") || r.is_on("rotary_interleaved");
   if (r.is_on("multi_latent_attention")) {
     a.kind = AttentionKind::mla;
     a.q_lora_rank = r.integer("q_lora_rank").value_or(0);

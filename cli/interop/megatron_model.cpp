@@ -83,6 +83,11 @@ void write_positions(const ModelSpec& m, Exported& e) {
   if (a.kind == AttentionKind::gqa && a.rotary_dim > 0 && a.rotary_dim != a.head_dim) {
     add(e, "--rotary-percent", static_cast<double>(a.rotary_dim) / static_cast<double>(a.head_dim));
   }
+  if (a.kind == AttentionKind::gqa && a.rope_interleaved) add(e, "--rotary-interleaved");
+  if (a.rope_scaling.rule != RopeRule::plain) {
+    miss(e, "model.attention.rope_scaling", "set",
+         "its flags differ by model: --rope-type, --use-rope-scaling and those beside them");
+  }
 }
 
 void write_gqa(const AttentionSpec& a, Exported& e) {
@@ -161,6 +166,9 @@ void write_routing(const MoeSpec& moe, Exported& e) {
     add(e, "--moe-router-enable-expert-bias");
   if (moe.scaling_factor != 1.0) add(e, "--moe-router-topk-scaling-factor", moe.scaling_factor);
   if (moe.router_bias) miss(e, "model.moe.router_bias", "true", "no flag");
+  if (moe.aux_loss > 0 || moe.seq_aux_loss > 0 || moe.z_loss > 0 || moe.bias_update > 0) {
+    miss(e, "model.moe.aux_loss", "set", "losses and the bias's step are the run's own flags");
+  }
 }
 
 void write_moe(const ModelSpec& m, Exported& e) {

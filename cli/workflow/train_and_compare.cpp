@@ -66,6 +66,11 @@ std::string comparison_json(const Comparison& c, const Request& r, const TrainRe
   for (const StepRecord& s : result.steps) {
     JsonValue step = JsonValue::object();
     step.set("loss", s.loss).set("grad_norm", s.grad_norm).set("seconds", s.seconds);
+    const ExtraLosses& x = s.extra;
+    for (const auto& [name, value] : {std::pair{"mtp_loss", x.mtp}, {"aux_loss", x.aux},
+                                      {"seq_aux_loss", x.seq_aux}, {"z_loss", x.z}}) {
+      if (value > 0) step.set(name, value);
+    }
     steps.push_back(step);
   }
   JsonValue predicted = JsonValue::object();
@@ -82,6 +87,21 @@ std::string comparison_json(const Comparison& c, const Request& r, const TrainRe
       .set("measured", measured)
       .set("steps", steps);
   return json.dump() + "\n";
+}
+
+void set_losses(const TrainOptions& o, ModelSpec& m) {
+  m.mtp_loss = o.mtp_loss.value_or(m.mtp_loss);
+  const bool asked = o.aux_loss || o.seq_aux_loss || o.z_loss;
+  if (!m.moe) {
+    if (!asked) return;
+    throw_config_error(ExitCode::bad_request, "", "--aux-loss, --seq-aux-loss, --z-loss",
+                       fmt::format("{} has no router whose loss it could be", m.name),
+                       "leave them out, or use a model with experts");
+  }
+  m.moe->aux_loss = o.aux_loss.value_or(m.moe->aux_loss);
+  m.moe->seq_aux_loss = o.seq_aux_loss.value_or(m.moe->seq_aux_loss);
+  m.moe->z_loss = o.z_loss.value_or(m.moe->z_loss);
+  if (m.moe->expert_bias) m.moe->bias_update = o.bias_update;
 }
 
 }  // namespace
@@ -161,7 +181,8 @@ void train_and_compare(const TrainOptions& o) {
   if (!o.from.empty() && asked.target.model.empty() && asked.plan_file.empty()) {
     asked.target.model = o.from + "/config.json";
   }
-  const Request request = resolve_request(asked);
+  Request request = resolve_request(asked);
+  set_losses(o, request.target.model);
   const Program program = compile_request(request);
   Comparison c;
   c.predicted = estimate(program, request.target.cluster, request.target.profile);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct TrainOptions {
   double lr = 1e-3;
   std::uint64_t seed = 1234;
   bool forced_routing = false;
+  // Of the model (MoeSpec, ModelSpec); what is not said stays as its file says.
+  std::optional<double> aux_loss, seq_aux_loss, z_loss, mtp_loss;
+  double bias_update = 1e-3;   // of models with an expert bias
   std::string trace_file;      // measured spans of the last step; empty: none
   bool json = false;
 };

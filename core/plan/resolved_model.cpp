@@ -7,6 +7,7 @@
 
 #include "core/json/parse.hpp"
 #include "core/plan/resolved_layers.hpp"
+#include "core/plan/resolved_rope.hpp"
 
 namespace pleat {
 namespace {
@@ -26,6 +27,7 @@ constexpr IntRange kWidth{1, 1 << 24};
 constexpr IntRange kWidthOrNone{0, 1 << 24};
 constexpr IntRange kCount{1, 1 << 16};
 constexpr DoubleRange kPositive{0.0, 1e12, true};
+constexpr DoubleRange kLossFactor{0.0, 1000.0};
 
 // What few models have is written only where they have it, and read as its default elsewhere.
 template <class Value>
@@ -57,6 +59,10 @@ JsonValue write_attention(const AttentionSpec& a) {
       .set("qk_rope_head_dim", a.qk_rope_head_dim)
       .set("v_head_dim", a.v_head_dim);
   write_if(out, "rotary_dim", a.rotary_dim);
+  write_if(out, "rope_interleaved", a.rope_interleaved);
+  if (a.rope_scaling != RopeScaling{}) {
+    out.set("rope_scaling", write_rope_scaling(a.rope_scaling));
+  }
   write_if(out, "sinks", a.sinks);
   write_if(out, "output_gate", a.output_gate);
   write_if(out, "keys_are_values", a.keys_are_values);
@@ -84,6 +90,10 @@ AttentionSpec read_attention(ObjectReader r) {
   a.qk_rope_head_dim = r.integer("qk_rope_head_dim", kWidthOrNone);
   a.v_head_dim = r.integer("v_head_dim", kWidthOrNone);
   a.rotary_dim = optional_width(r, "rotary_dim");
+  a.rope_interleaved = optional_flag(r, "rope_interleaved");
+  if (auto scaling = r.optional_object("rope_scaling")) {
+    a.rope_scaling = read_rope_scaling(*scaling);
+  }
   a.sinks = optional_flag(r, "sinks");
   a.output_gate = optional_flag(r, "output_gate");
   a.keys_are_values = optional_flag(r, "keys_are_values");
@@ -139,6 +149,10 @@ JsonValue write_moe(const ModelSpec& m) {
   write_if(out, "latent_norm", m.moe->latent_norm);
   write_if(out, "router_bias", m.moe->router_bias);
   write_if(out, "mlp_bias", m.moe->mlp_bias);
+  write_if(out, "aux_loss", m.moe->aux_loss);
+  write_if(out, "seq_aux_loss", m.moe->seq_aux_loss);
+  write_if(out, "z_loss", m.moe->z_loss);
+  write_if(out, "bias_update", m.moe->bias_update);
   return out;
 }
 
@@ -175,6 +189,10 @@ MoeSpec read_moe(ObjectReader r, std::vector<bool>& moe_layer) {
   m.latent_norm = optional_flag(r, "latent_norm");
   m.router_bias = optional_flag(r, "router_bias");
   m.mlp_bias = optional_flag(r, "mlp_bias");
+  m.aux_loss = r.optional_number("aux_loss", kLossFactor).value_or(0);
+  m.seq_aux_loss = r.optional_number("seq_aux_loss", kLossFactor).value_or(0);
+  m.z_loss = r.optional_number("z_loss", kLossFactor).value_or(0);
+  m.bias_update = r.optional_number("bias_update", {0.0, 1.0}).value_or(0);
   if (m.top_k > m.experts && m.experts > 0) {
     r.problem("top_k", fmt::format("top-k {} > {} experts", m.top_k, m.experts));
   }
@@ -226,6 +244,7 @@ JsonValue write_model(const ModelSpec& m) {
   if (m.moe) out.set("moe", write_moe(m));
   if (m.activation != Activation::silu)
     out.set("activation", name_in(kActivationNames, m.activation));
+  if (m.mtp_loss != ModelSpec{}.mtp_loss) out.set("mtp_loss", m.mtp_loss);
   write_hybrid(out, m);
   return out;
 }
@@ -250,6 +269,7 @@ ModelSpec read_model(ObjectReader r) {
   if (auto moe = r.optional_object("moe")) m.moe = read_moe(*moe, m.moe_layer);
   if (const auto name = r.optional_choice("activation", kActivationNames))
     m.activation = static_cast<Activation>(*name);
+  m.mtp_loss = r.optional_number("mtp_loss", kLossFactor).value_or(m.mtp_loss);
   read_hybrid(r, m);
   r.finish();
   return m;

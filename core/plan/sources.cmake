@@ -18,6 +18,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/schedule_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/resolved_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/resolved_model.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/resolved_rope.cpp
   ${CMAKE_CURRENT_LIST_DIR}/plan_document.cpp
   ${CMAKE_CURRENT_LIST_DIR}/plan_fields.cpp
   ${CMAKE_CURRENT_LIST_DIR}/../program/pipeline_order.cpp

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/plan/rank_map.hpp"
+#include "core/program/losses.hpp"
 #include "core/program/step_ops.hpp"
 #include "core/program/step_state.hpp"
 
@@ -108,8 +109,12 @@ void add_bucket_state(StageProgram& stage, std::size_t index, const Plan& plan,
   const bool whole_gradients =
       plan.sharding == Sharding::none || plan.sharding == Sharding::zero1;
   const Dim padded{b.shards * b.shard_elements}, shard{b.shard_elements};
-  const Dim weights{types.copies * (whole_weights ? padded.n : shard.n) + b.buffer_elements};
+  const Dim weights{types.copies * (whole_weights ? padded.n : shard.n)};
   b.weights = add_state(stage, name + ".weights", TensorClass::weight, types.kept, {weights});
+  if (b.buffer_elements > 0) {  // in fp32 whatever the weights are kept in
+    b.buffers = add_state(stage, name + ".buffers", TensorClass::weight, DType::fp32,
+                          {{b.buffer_elements}});
+  }
   // With parameters sharded the narrow copies are made when a layer's weights have been gathered.
   if (types.narrow && whole_weights && b.narrow_elements > 0) {
     add_state(stage, name + ".narrow_copies", TensorClass::weight, *types.narrow,
@@ -143,34 +148,35 @@ void cut_shards(StageProgram& stage, const Plan& plan) {
   }
 }
 
-void add_buckets_state(StageProgram& stage, const Plan& plan) {
+void add_buckets_state(StageProgram& stage, const ModelSpec& model, const Plan& plan) {
   const WeightTypes types = weight_types(plan);
   for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
     if (stage.buckets[i].elements > 0) add_bucket_state(stage, i, plan, types);
   }
-  stage.loss = add_state(stage, "loss", TensorClass::optimizer_state, DType::fp32, {{1}});
+  stage.loss = add_state(stage, "loss", TensorClass::optimizer_state, DType::fp32,
+                         {{loss_elements(model)}});
 }
 
 }  // namespace
 
-bool is_table(const LayerProgram& layer, const Weight& w, const ModelSpec& model) {
-  if (layer.kind != LayerKind::embedding && layer.kind != LayerKind::head &&
-      layer.kind != LayerKind::mtp) {
-    return false;
-  }
-  const std::string& name = layer.tensor(w.weight).name;
-  return name == "W.embedding" || (model.tied_embeddings && name == "W.head");
+bool is_table(const LayerProgram& layer, const Weight& w) {
+  const bool may_hold_one = layer.kind == LayerKind::embedding || layer.kind == LayerKind::head ||
+                            layer.kind == LayerKind::mtp;
+  return may_hold_one && layer.tensor(w.weight).name == "W.embedding";
 }
 
-void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& plan,
-                     Runtime runtime) {
+bool is_load(const LayerProgram& layer, const Weight& w) {
+  return w.buffer && layer.tensor(w.weight).name.find("expert_load") != std::string::npos;
+}
+
+void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& plan) {
   stage.buckets.assign(bucket_count(plan.optimizer.kind), {});
   const bool narrow_copies = weight_types(plan).narrow.has_value();
   std::optional<WeightSlot> table;  // shared
   auto place = [&](auto wanted) {
     for_each_weight(stage, plan, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
       if (w.buffer || !wanted(w)) return;
-      const bool shared = runtime == Runtime::megatron && is_table(layer, w, model);
+      const bool shared = is_table(layer, w);
       if (shared && table) {
         slot = *table;
         return;
@@ -195,13 +201,16 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
   for (BucketState& bucket : stage.buckets) std::ranges::sort(bucket.copies, {}, &Copies::first);
 
   cut_shards(stage, plan);
-  for_each_weight(stage, plan, [&](const LayerProgram&, const Weight& w, WeightSlot& slot) {
-    if (!w.buffer) return;
-    BucketState& b = stage.buckets[static_cast<std::size_t>(w.bucket)];
-    slot = {w.bucket, b.shards * b.shard_elements + b.buffer_elements};
-    b.buffer_elements += w.elements;
-  });
-  add_buckets_state(stage, plan);
+  for (bool loads : {false, true}) {
+    for_each_weight(stage, plan, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
+      if (!w.buffer || is_load(layer, w) != loads) return;
+      BucketState& b = stage.buckets[static_cast<std::size_t>(w.bucket)];
+      slot = {w.bucket, b.buffer_elements};
+      b.buffer_elements += w.elements;
+      if (!loads) b.bias_elements += w.elements;
+    });
+  }
+  add_buckets_state(stage, model, plan);
 }
 
 StageProgram stage_of_buckets(std::vector<BucketState> buckets, const ModelSpec& model,
@@ -209,7 +218,7 @@ StageProgram stage_of_buckets(std::vector<BucketState> buckets, const ModelSpec&
   StageProgram stage;
   stage.buckets = std::move(buckets);
   cut_shards(stage, plan);
-  add_buckets_state(stage, plan);
+  add_buckets_state(stage, model, plan);
   add_step_ops(stage, model, plan, runtime, false);
   return stage;
 }

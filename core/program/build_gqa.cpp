@@ -48,7 +48,9 @@ std::vector<Band> packed_bands(const AttentionSpec& a, const GqaSizes& z, int tp
   return bands;
 }
 
-double softmax_scale(std::int64_t d) { return 1.0 / std::sqrt(static_cast<double>(d)); }
+double softmax_scale(const AttentionSpec& a) {
+  return a.rope_scaling.scores / std::sqrt(static_cast<double>(a.head_dim));
+}
 
 TensorId head_norm(LayerBuilder& b, TensorId x, const AttentionSpec& a, const GqaSizes& z,
                    std::int64_t columns) {
@@ -92,7 +94,7 @@ TensorId dense_core(LayerBuilder& b, TensorId packed, const AttentionSpec& a, co
   const bool chunked = t.chunked && t.window < s.seq;
   auto shape = [=, &a](Op& op, const LocalShape& sh) {
     set_heads(op, sh, a, z);
-    op.attr.scale = softmax_scale(z.d);
+    op.attr.scale = softmax_scale(a);
     if (chunked) {
       op.attr.batch = sh.batch * sh.seq / t.window;
       op.attr.seq = t.window;
@@ -219,12 +221,19 @@ TensorId build_gqa(LayerBuilder& b, TensorId x, const LayerTraits& t) {
     });
   }
   TensorId o = t.sparse ? sparse_core(b, qkv, all, a, z, t) : dense_core(b, qkv, a, z, t);
-  if (gate) o = b.pointwise("attn_gated", Module::core_attn, {o, *gate}, {{s.S}, {z.heads * z.dv}});
+  if (gate) {
+    o = b.pointwise("attn_gated", Module::core_attn, {o, *gate}, {{s.S}, {z.heads * z.dv}}, {},
+                    Elementwise::sigmoid_gate);
+  }
 
   const TensorId w_out = b.weight("attn_proj", {{m.hidden}, {z.heads * z.dv}}, Bucket::dense);
   b.cut_columns(w_out, head_columns);
   LayerBuilder::GemmOptions out_options;
-  if (a.out_bias) out_options.bias = b.weight("attn_proj.bias", {{m.hidden}}, Bucket::dense, true);
+  if (a.out_bias) {
+    out_options.bias = b.weight("attn_proj.bias", {{m.hidden}}, Bucket::dense, true);
+    out_options.bias_scale = 1.0 / s.tp;
+    b.sum_over_tp(*out_options.bias);
+  }
   const TensorId projected = b.gemm("attn_proj", Module::attn_proj, o, w_out, s.act, out_options);
   const TensorId reduced = b.reduce_tokens("attn_proj.rs", Module::attn_proj, projected);
   return close_half(b, "attn", half, {reduced});

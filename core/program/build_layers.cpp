@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Whole layers from blocks: embedding, decoder, multi-token prediction, loss head, stage boundaries.
+#include <algorithm>
+
 #include "core/program/layer_builder.hpp"
 
 namespace pleat {
@@ -32,13 +34,15 @@ TensorId decoder_block(LayerBuilder& b, TensorId x, bool moe, const LayerTraits&
   return moe ? build_moe(b, middle) : build_mlp(b, middle);
 }
 
-// tokens -> hidden; the table is split over tp by vocabulary rows.
-TensorId embed(LayerBuilder& b) {
+// tokens -> hidden; the table is split over tp by vocabulary rows. `ahead`: of the tokens so many
+// positions later.
+TensorId embed(LayerBuilder& b, std::int64_t ahead) {
   const LocalShape& s = b.shape();
   const TensorId tokens = b.activation("tokens", {{s.S}}, DType::i32);
   Op& load = b.push(OpKind::load_tokens, "tokens", Module::embedding, {}, {tokens});
   load.attr.batch = s.batch;
   load.attr.seq = s.seq;
+  load.attr.ahead = ahead;
   const std::int64_t rows = (s.model.vocab + s.tp - 1) / s.tp;
   const TensorId w = b.weight("embedding", {{rows}, {s.model.hidden}}, Bucket::dense);
   b.cut_rows(w, {{s.model.vocab}});
@@ -47,24 +51,34 @@ TensorId embed(LayerBuilder& b) {
   if (s.model.learned_positions > 0) {
     tables.push_back(b.weight("positions", {{s.model.learned_positions}, {s.model.hidden}},
                               Bucket::dense, true));
+    b.sum_over_tp(tables.back());
   }
   std::vector<TensorId> in{tokens};
   in.insert(in.end(), tables.begin(), tables.end());
-  b.push(OpKind::embedding, "embedding", Module::embedding, in, {x});
+  const auto shape = [](Op& op, const LocalShape& local) {
+    op.attr.seq = local.seq;
+    op.attr.bias_scale = 1.0 / local.tp;  // of the positions, which every rank of the sum adds
+  };
+  shape(b.push(OpKind::embedding, "embedding", Module::embedding, in, {x}), s);
   b.on_backward([=, &b] {
     std::vector<TensorId> gradients;
     for (TensorId table : tables) gradients.push_back(b.weight_gradient(table));
-    b.push_backward(OpKind::embedding_bwd, "embedding.bwd", Module::embedding, Phase::wgrad,
-                    {b.gradient(x), tokens}, gradients);
+    shape(b.push_backward(OpKind::embedding_bwd, "embedding.bwd", Module::embedding, Phase::wgrad,
+                          {b.gradient(x), tokens}, gradients),
+          b.shape());
   });
   return b.reduce_tokens("embedding.rs", Module::embedding, x);
 }
+
+// Whether the model's final norm is in the prediction layer, which reads what it makes, rather than
+// in the head. (With hyper-connections the head sums their streams first.)
+bool norm_before_depth(const ModelSpec& m) { return m.residual_streams == 1; }
 
 }  // namespace
 
 LayerProgram build_embedding_layer(const LocalShape& s) {
   LayerBuilder b(LayerKind::embedding, s);
-  const TensorId x = spread_streams(b, "embedding.streams", embed(b));
+  const TensorId x = spread_streams(b, "embedding.streams", embed(b, 0));
   return b.finish(x);
 }
 
@@ -75,28 +89,35 @@ LayerProgram build_decoder_layer(const LocalShape& s, bool moe, const LayerTrait
   return b.finish(y);
 }
 
-// One prediction depth: [norm(h) | norm(embedding of the next token)] -> h, one decoder layer, then
-// both hidden states go on to the head, which is why its input has twice the rows.
-LayerProgram build_mtp_layer(const LocalShape& s, bool moe) {
+// One prediction depth (DeepSeek-V3, arXiv:2412.19437 section 2.2; mcore
+// transformer/multi_token_prediction.py): [norm(embedding of the next token) | norm(h)] -> h, one
+// decoder layer and a norm of its own. Both hidden states go on to the head, which is why its input
+// has twice the rows. Megatron splits the projection over tp and gathers its output; here every rank
+// projects its own tokens.
+LayerProgram build_mtp_layer(const LocalShape& s, bool moe, Runtime runtime) {
   LayerBuilder b(LayerKind::mtp, s);
   const Dim h{s.model.hidden};
   const TensorId x = b.set_input({{s.T}, {s.residual}});
-  const TensorId joined = join_streams(b, "mtp.in", x, s.T, false);
+  const bool normed_here = norm_before_depth(s.model);
+  const TensorId main = normed_here ? b.rms_norm("final_norm", x, h.n) : x;
+  const TensorId joined = join_streams(b, "mtp.in", main, s.T, false);
   const TensorId hidden = b.rms_norm("mtp.h_norm", joined, h.n);
-  const TensorId next = b.rms_norm("mtp.e_norm", embed(b), h.n);
+  const TensorId next = b.rms_norm("mtp.e_norm", embed(b, 1), h.n);
   const TensorId both = b.activation("mtp.concat", {{s.T}, {2 * h.n}}, s.act);
-  b.push(OpKind::concat_columns, "mtp.concat", Module::head, {hidden, next}, {both});
+  b.push(OpKind::concat_columns, "mtp.concat", Module::head, {next, hidden}, {both});
   b.on_backward([=, &b] {
     const TensorId d = b.gradient(both);
     const TensorId dh = b.new_gradient(hidden);
     const TensorId de = b.new_gradient(next);
     b.push_backward(OpKind::concat_columns_bwd, "mtp.concat.bwd", Module::head, Phase::backward, {d},
-                    {dh, de});
+                    {de, dh});
   });
-  const TensorId w = b.weight("mtp.proj", {{h.n / s.tp}, {2 * h.n}}, Bucket::dense);
-  b.cut_rows(w, {{h.n}});
+  const bool cut = s.tp > 1 && runtime == Runtime::megatron;
+  const TensorId w =
+      b.weight("mtp.proj", {{cut ? h.n / s.tp : h.n}, {2 * h.n}}, Bucket::dense, !cut);
+  if (cut) b.cut_rows(w, {{h.n}});
   TensorId projected = b.gemm("mtp.proj", Module::head, both, w, s.act);
-  if (s.tp > 1) {  // column parallel with gathered output
+  if (cut) {
     const TensorId full = b.activation("mtp.proj.ag", {{s.T}, h}, s.act);
     b.push(OpKind::all_gather, "mtp.proj.ag", Module::head, {projected}, {full}).group = Group::tp;
     const TensorId part = projected;
@@ -114,10 +135,10 @@ LayerProgram build_mtp_layer(const LocalShape& s, bool moe) {
   const TensorId normed =
       spread_streams(b, "mtp.out.streams", b.rms_norm("mtp.final_norm", y, h.n));
   const TensorId rows = b.activation("mtp.rows", {{2 * s.T}, {s.residual}}, s.act);
-  b.push(OpKind::concat_rows, "mtp.rows", Module::head, {x, normed}, {rows});
+  b.push(OpKind::concat_rows, "mtp.rows", Module::head, {main, normed}, {rows});
   b.on_backward([=, &b] {
     const TensorId d = b.gradient(rows);
-    const TensorId dx = b.new_gradient(x);
+    const TensorId dx = b.new_gradient(main);
     const TensorId dn = b.new_gradient(normed);
     b.push_backward(OpKind::concat_rows_bwd, "mtp.rows.bwd", Module::head, Phase::backward, {d},
                     {dx, dn});
@@ -133,10 +154,14 @@ LayerProgram build_head_layer(const LocalShape& s, bool mtp) {
   const Dim h{s.model.hidden};
   const TensorId x = b.set_input({{heads * s.T}, {s.residual}});
   const TensorId joined = join_streams(b, "head_hc", x, heads * s.T, true);
-  const TensorId normed = b.rms_norm("final_norm", joined, h.n);
+  const TensorId normed = mtp && norm_before_depth(s.model)
+                              ? joined
+                              : b.rms_norm("final_norm", joined, h.n);
   const TensorId all = b.gather_tokens("final_norm.ag", Module::head, normed);
   const std::int64_t rows = (s.model.vocab + s.tp - 1) / s.tp;
-  const TensorId w = b.weight("head", {{rows}, h}, Bucket::dense);
+  // A tied head is the embedding's table under its name.
+  const TensorId w =
+      b.weight(s.model.tied_embeddings ? "embedding" : "head", {{rows}, h}, Bucket::dense);
   b.cut_rows(w, {{s.model.vocab}});
   const TensorId logits = b.gemm("head", Module::head, all, w, s.act);
 
@@ -145,6 +170,7 @@ LayerProgram build_head_layer(const LocalShape& s, bool mtp) {
   Op& load = b.push(OpKind::load_labels, "labels", Module::head, {}, {labels});
   load.attr.batch = s.batch;
   load.attr.seq = s.seq;
+  load.attr.depth_rows = mtp ? 2 * s.T : 0;
   TensorId stats = b.activation("ce.stats", {tokens, {3}}, DType::fp32);
   b.push(OpKind::ce_stats, "ce.stats", Module::head, {logits, labels}, {stats});
   if (s.tp > 1) {
@@ -155,6 +181,11 @@ LayerProgram build_head_layer(const LocalShape& s, bool mtp) {
   const TensorId loss = b.loss_accumulator();
   Op& ce = b.push(OpKind::ce_loss, "ce.loss", Module::head, {logits, labels, stats}, {logits, loss});
   ce.attr.scale = s.loss_scale;
+  if (mtp) {  // a sequence's last position predicts nothing
+    ce.attr.depth_rows = 2 * s.T;
+    ce.attr.mtp_scale = s.model.mtp_loss * s.loss_scale * static_cast<double>(s.seq) /
+                        static_cast<double>(std::max<std::int64_t>(1, s.seq - 1));
+  }
   b.on_backward([=, &b] { b.set_gradient(logits, logits); });
   return b.finish(std::nullopt);
 }

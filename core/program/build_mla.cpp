@@ -26,7 +26,8 @@ void set_mla(Op& op, const LocalShape& s, const MlaSizes& z) {
   op.attr.rope_dim = z.dr;
   op.attr.v_dim = z.dv;
   op.attr.width = z.rkv;
-  op.attr.scale = 1.0 / std::sqrt(static_cast<double>(z.dn + z.dr));
+  op.attr.scale =
+      s.model.attention.rope_scaling.scores / std::sqrt(static_cast<double>(z.dn + z.dr));
   op.attr.eps = s.model.norm_eps;
 }
 
@@ -194,7 +195,8 @@ TensorId build_mla(LayerBuilder& b, TensorId x, const LayerTraits& t) {
     const TensorId w = b.weight("attn_gate", {{z.heads * z.dv}, {m.hidden}}, Bucket::dense);
     b.cut_rows(w, {{a.heads * z.dv}});
     const TensorId gate = b.gemm("attn_gate", Module::qkv, all, w, s.act);
-    o = b.pointwise("attn_gated", Module::core_attn, {o, gate}, {{s.S}, {z.heads * z.dv}});
+    o = b.pointwise("attn_gated", Module::core_attn, {o, gate}, {{s.S}, {z.heads * z.dv}}, {},
+                    Elementwise::sigmoid_gate);
   }
 
   const TensorId w_out = b.weight("attn_proj", {{m.hidden}, {z.heads * z.dv}}, Bucket::dense);

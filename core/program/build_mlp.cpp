@@ -13,10 +13,23 @@ bool has_kernel(const ModelSpec& m) {
 
 }  // namespace
 
+Elementwise activation_function(const ModelSpec& m) {
+  switch (m.activation) {
+    case Activation::gelu: return m.gated_mlp ? Elementwise::gated_gelu : Elementwise::none;
+    case Activation::squared_relu:
+      return m.gated_mlp ? Elementwise::none : Elementwise::relu_squared;
+    case Activation::silu: return Elementwise::none;
+  }
+  return Elementwise::none;
+}
+
 TensorId record_activation(LayerBuilder& b, const std::string& name, Module module, TensorId u,
                            Dim rows, std::int64_t width) {
-  if (!has_kernel(b.shape().model)) return b.pointwise(name, module, {u}, {rows, {width}});
-  const bool gated = b.shape().model.gated_mlp;
+  const ModelSpec& m = b.shape().model;
+  if (!has_kernel(m)) {
+    return b.pointwise(name, module, {u}, {rows, {width}}, {}, activation_function(m));
+  }
+  const bool gated = m.gated_mlp;
   const TensorId a = b.activation(name, {rows, {width}}, b.shape().act);
   b.push(gated ? OpKind::swiglu : OpKind::gelu, name, module, {u}, {a});
   b.on_backward([=, &b] {
@@ -47,7 +60,11 @@ TensorId build_mlp(LayerBuilder& b, TensorId x) {
   const TensorId a = record_activation(b, "mlp_act", Module::mlp, u, {s.S}, f);
   const TensorId w2 = b.weight("fc2", {{m.hidden}, {f}}, Bucket::dense);
   b.cut_columns(w2, m.ffn);
-  if (m.mlp_bias) second.bias = b.weight("fc2.bias", {{m.hidden}}, Bucket::dense, true);
+  if (m.mlp_bias) {
+    second.bias = b.weight("fc2.bias", {{m.hidden}}, Bucket::dense, true);
+    second.bias_scale = 1.0 / s.tp;
+    b.sum_over_tp(*second.bias);
+  }
   const TensorId y = b.gemm("fc2", Module::mlp, a, w2, s.act, second);
   return close_half(b, "mlp", half, {b.reduce_tokens("fc2.rs", Module::mlp, y)});
 }

@@ -105,7 +105,8 @@ TensorId expert_activation(LayerBuilder& b, TensorId u, TensorId probs, Dim n, s
   const LocalShape& s = b.shape();
   const Passes passes = activation_passes(s);
   if (s.model.activation != Activation::silu || !s.model.gated_mlp) {
-    return b.pointwise("experts.act", Module::moe_act, {u, probs}, {n, {f}}, passes);
+    return b.pointwise("experts.act", Module::moe_act, {u, probs}, {n, {f}}, passes,
+                       activation_function(s.model));
   }
   const TensorId a = b.activation("experts.act", {n, {f}}, s.act);
   b.push(OpKind::swiglu_prob, "experts.act", Module::moe_act, {u, probs}, {a}).attr.passes =

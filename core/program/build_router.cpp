@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The router of a mixture of experts, token capacity, and how many rows go where.
+#include "core/program/losses.hpp"
 #include "core/program/moe_routing.hpp"
 
 namespace pleat {
@@ -18,6 +19,45 @@ void set_router(Op& op, const LocalShape& s) {
 }
 
 namespace {
+
+// Balance and size of the router's scores. Sequences that are split over ranks have their sums added
+// up, so that every rank of tp and cp knows the same losses and logs its share of them.
+void add_router_losses(LayerBuilder& b, TensorId logits, TensorId experts) {
+  const LocalShape& s = b.shape();
+  if (!has_router_losses(s.model)) return;
+  const auto shape = [](Op& op, const LocalShape& local) {
+    set_router(op, local);
+    op.attr.batch = local.batch;
+    op.attr.seq = local.seq;
+    op.attr.scale = 1.0 / (local.tp * local.cp);
+  };
+  const TensorId stats = b.activation("router.stats", {{s.batch}, {2 * s.model.moe->experts + 1}},
+                                      DType::fp32);
+  shape(b.push(OpKind::router_stats, "router.stats", Module::router, {logits, experts}, {stats}), s);
+  const auto add_up = [&](const std::string& name, Group group) {
+    b.push(OpKind::all_reduce, name, Module::router, {stats}, {stats}).group = group;
+  };
+  if (s.sp) add_up("router.stats.tp", Group::tp);
+  if (s.cp > 1) add_up("router.stats.cp", Group::cp);
+  const TensorId loss = b.loss_accumulator();
+  Op& value = b.push(OpKind::router_losses, "router.losses", Module::router, {stats}, {loss});
+  value.attr.accumulate = true;
+  shape(value, s);
+  b.on_backward([=, &b] {
+    const TensorId d = b.gradient(logits);
+    shape(b.push_backward(OpKind::router_losses_bwd, "router.losses.bwd", Module::router,
+                          Phase::backward, {d, logits, stats}, {d}),
+          b.shape());
+  });
+}
+
+// What the expert bias is updated by: decisions, before any is dropped.
+void count_load(LayerBuilder& b, TensorId experts) {
+  const MoeSpec& moe = *b.shape().model.moe;
+  if (!moe.expert_bias || moe.bias_update == 0) return;
+  const TensorId load = b.weight("expert_load", {{moe.experts}}, Bucket::dense, false, true);
+  b.push(OpKind::count_load, "load", Module::router, {experts}, {load}).attr.accumulate = true;
+}
 
 // Rows for every expert: from this rank, and from all that share the experts. Experts padded to
 // their capacity need no exchange.
@@ -67,6 +107,8 @@ Routed route(LayerBuilder& b, TensorId normed) {
     in.push_back(b.weight("expert_bias", {{moe.experts}}, Bucket::dense, false, true));
   }
   set_router(b.push(OpKind::router_topk, "topk", Module::router, in, {r.probs, r.experts}), s);
+  add_router_losses(b, logits, r.experts);  // their backward is replayed after this one's
+  count_load(b, r.experts);
   b.on_backward([=, &b] {
     const TensorId dprobs = b.gradient(r.probs);
     const TensorId dlogits = b.new_gradient(logits);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/program/losses.hpp"
+
 namespace pleat {
 
 std::vector<Dim> norm_dims(const ModelSpec& m, std::int64_t width) {
@@ -49,6 +51,7 @@ LocalShape::LocalShape(const ModelSpec& m, const WorkloadSpec& w, const Plan& p)
     capacity = static_cast<std::int64_t>(std::ceil(mean * w.capacity_factor));
     padded = w.pad_to_capacity;
   }
+  global_batch = w.global_batch;
   if (w.documents.empty()) return;
   const Packing packing = packing_of(w, cp);
   packed = packing.mean_length;
@@ -107,7 +110,8 @@ void LayerBuilder::sum_over_tp(TensorId weight) {
 }
 
 TensorId LayerBuilder::loss_accumulator() {
-  return add_tensor({"loss", TensorClass::step_scratch, DType::fp32, {{1}}});
+  return add_tensor(
+      {"loss", TensorClass::step_scratch, DType::fp32, {{loss_elements(shape_.model)}}});
 }
 
 TensorId LayerBuilder::set_input(std::vector<Dim> dims) {
@@ -182,8 +186,11 @@ TensorId LayerBuilder::gemm(const std::string& name, Module module, TensorId x, 
   op.attr.k = k;
   op.attr.transpose_b = true;
   op.attr.math = shape_.act;
-  if (options.bias) op.in.push_back(*options.bias);
-  on_backward([=, this, bias = options.bias] {
+  if (options.bias) {
+    op.in.push_back(*options.bias);
+    op.attr.bias_scale = options.bias_scale;
+  }
+  on_backward([=, this, bias = options.bias, bias_scale = options.bias_scale] {
     const TensorId dy = gradient(y);
     const auto [dx, accumulate] = gradient_to_accumulate(x);
     Op& dgrad = push_backward(OpKind::gemm, name + ".dgrad", module, Phase::backward, {dy, w}, {dx});
@@ -201,7 +208,10 @@ TensorId LayerBuilder::gemm(const std::string& name, Module module, TensorId x, 
     wgrad.attr.transpose_a = true;
     wgrad.attr.accumulate = true;
     wgrad.attr.math = shape_.act;
-    if (bias) wgrad.out.push_back(weight_gradient(*bias));
+    if (bias) {
+      wgrad.out.push_back(weight_gradient(*bias));
+      wgrad.attr.bias_scale = bias_scale;
+    }
   });
   return y;
 }
@@ -277,15 +287,20 @@ std::vector<TensorId> LayerBuilder::gradients_of(std::vector<TensorId>& read,
 }
 
 TensorId LayerBuilder::pointwise(const std::string& name, Module module, std::vector<TensorId> in,
-                                 std::vector<Dim> dims, const Passes& passes) {
+                                 std::vector<Dim> dims, const Passes& passes,
+                                 Elementwise function) {
   const TensorId y = activation(name, std::move(dims), shape_.act);
-  push(OpKind::pointwise, name, module, in, {y}).attr.passes = passes.forward;
+  Op& op = push(OpKind::pointwise, name, module, in, {y});
+  op.attr.passes = passes.forward;
+  op.attr.function = function;
   on_backward([=, this] {
     std::vector<TensorId> read{gradient(y)};
     read.insert(read.end(), in.begin(), in.end());
     const std::vector<TensorId> written = gradients_of(read, in);
-    push_backward(OpKind::pointwise_bwd, name + ".bwd", module, Phase::backward, read, written)
-        .attr.passes = passes.backward;
+    Op& back =
+        push_backward(OpKind::pointwise_bwd, name + ".bwd", module, Phase::backward, read, written);
+    back.attr.passes = passes.backward;
+    back.attr.function = function;
   });
   return y;
 }

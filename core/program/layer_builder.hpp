@@ -29,6 +29,7 @@ struct LocalShape {
   DType act = DType::bf16;           // activations and weights
   DType grad = DType::fp32;          // main gradients
   double loss_scale = 1;             // 1 / tokens of the global batch
+  std::int64_t global_batch = 0;     // sequences
   double packed = 0;                 // mean length of a token's document; 0: seq
   double slowest = 1;                // scores of the slowest rank over the mean
   std::int64_t residual = 0;         // width between layers: h, times the streams
@@ -38,6 +39,13 @@ struct LocalShape {
 
 // A norm's parameters: a scale, and for LayerNorm a shift.
 [[nodiscard]] std::vector<Dim> norm_dims(const ModelSpec&, std::int64_t width);
+
+// `bias` is a weight as long as the output is wide. `rows`: x has another shape, of as many elements.
+struct GemmOptions {
+  std::optional<TensorId> bias;
+  std::optional<Dim> rows;
+  double bias_scale = 1;  // 1 / ranks where their outputs are summed afterwards
+};
 
 // How often element-wise work moves its operands: once when one kernel does it all.
 struct Passes {
@@ -64,19 +72,14 @@ class LayerBuilder {
   TensorId set_input(std::vector<Dim> dims);  // "x"
 
   // --- recorded operations; each returns its output
-  // `bias` is a weight as long as the output is wide. `rows`: x has another shape, of as many
-  // elements.
-  struct GemmOptions {
-    std::optional<TensorId> bias;
-    std::optional<Dim> rows;
-  };
+  using GemmOptions = pleat::GemmOptions;
   TensorId gemm(const std::string& name, Module, TensorId x, TensorId w, DType out,
                 const GemmOptions& = {});
   TensorId grouped_gemm(const std::string& name, Module, TensorId x, TensorId w, TensorId counts,
                         std::optional<TensorId> bias = {});
   // Element-wise work, priced by its bytes. The backward reads what the forward read.
   TensorId pointwise(const std::string& name, Module, std::vector<TensorId> in,
-                     std::vector<Dim> dims, const Passes& = {});
+                     std::vector<Dim> dims, const Passes& = {}, Elementwise = Elementwise::none);
   // A recurrence or a sparse core of so many FLOPs on this rank, forward and backward.
   TensorId token_mixing(const std::string& name, Module, std::vector<TensorId> in,
                         std::vector<Dim> dims, double forward_flops, double backward_flops);
@@ -172,6 +175,9 @@ TensorId join_streams(LayerBuilder&, const std::string& name, TensorId x, std::i
 TensorId build_indexer(LayerBuilder&, const LayerTraits&, TensorId query, TensorId all,
                        std::optional<TensorId> keys);
 
+// What its MLPs and experts apply if no operation of its own does; none: not executed.
+Elementwise activation_function(const ModelSpec&);
+
 // The model's activation, gated (u holds gate | up) or plain; u has `rows` rows, the result `width`
 // columns.
 TensorId record_activation(LayerBuilder&, const std::string& name, Module, TensorId u, Dim rows,
@@ -180,7 +186,7 @@ TensorId record_activation(LayerBuilder&, const std::string& name, Module, Tenso
 // Whole layers.
 LayerProgram build_embedding_layer(const LocalShape&);
 LayerProgram build_decoder_layer(const LocalShape&, bool moe, const LayerTraits& = {});
-LayerProgram build_mtp_layer(const LocalShape&, bool moe);
+LayerProgram build_mtp_layer(const LocalShape&, bool moe, Runtime);
 LayerProgram build_head_layer(const LocalShape&, bool mtp);
 LayerProgram build_recv_layer(const LocalShape&, std::int64_t rows_factor);
 LayerProgram build_send_layer(const LocalShape&, std::int64_t rows_factor);

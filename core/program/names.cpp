@@ -41,6 +41,11 @@ std::string name_of(OpKind kind) {
     case OpKind::router_topk: return "router_topk";
     case OpKind::router_topk_bwd: return "router_topk_bwd";
     case OpKind::drop_tokens: return "drop_tokens";
+    case OpKind::router_stats: return "router_stats";
+    case OpKind::router_losses: return "router_losses";
+    case OpKind::router_losses_bwd: return "router_losses_bwd";
+    case OpKind::count_load: return "count_load";
+    case OpKind::update_bias: return "update_bias";
     case OpKind::expert_counts: return "expert_counts";
     case OpKind::permute: return "permute";
     case OpKind::permute_bwd: return "permute_bwd";
@@ -122,7 +127,8 @@ bool is_collective(OpKind kind) {
 
 bool is_in_place(OpKind kind) {
   return kind == OpKind::rope || kind == OpKind::rope_bwd || kind == OpKind::ce_loss ||
-         kind == OpKind::all_reduce;
+         kind == OpKind::all_reduce || kind == OpKind::router_losses_bwd ||
+         kind == OpKind::update_bias;
 }
 
 }  // namespace pleat

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/elementwise.hpp"
 #include "core/ids.hpp"
 #include "core/plan/plan.hpp"
 #include "core/program/tensor.hpp"
@@ -18,20 +19,22 @@ namespace pleat {
 
 enum class OpKind : std::uint8_t {
   // --- data
-  load_tokens,       // () -> tokens[S] i32
-  load_labels,       // () -> labels[S] i32
+  load_tokens,       // () -> tokens[S] i32; `ahead`: those so many positions later
+  load_labels,       // () -> labels[S] i32; with a prediction depth labels[2S], of every `depth_rows` the
+                     // second half one position later, -1 where a sequence has no more
   // --- embedding
-  embedding,         // tokens[S], W[V/t,h] -> x[S,h]; tokens of other shards give zeros
-  embedding_bwd,     // dx[S,h], tokens[S] -> dW[V,h] (accumulates)
+  embedding,         // tokens[S], W[V/t,h] [, P[L,h]] -> x[S,h], plus bias_scale * P[position]; tokens of
+                     // other shards give zeros
+  embedding_bwd,     // dx[S,h], tokens[S] -> dW[V/t,h] [, dP] (accumulate)
   // --- norms. rstd: 1/rms per row, f32
-  rms_norm,          // x[T,h], w[h] -> y[T,h], rstd[T]
+  rms_norm,          // x[T,h], w[h] -> y[T,h], rstd[T]; LayerNorm where w is [2,h], scale and shift
   rms_norm_bwd,      // dy, x, w, rstd [, dresidual] -> dx[T,h], dw[h] (accumulates); dx += dresidual
   head_norm,         // x[S,c], wq[d], wk[d] -> y[S,c], rstd[S,n+g]   q/k norm on packed qkv, v copied
   head_norm_bwd,     // dy, x, wq, wk, rstd -> dx, dwq, dwk (accumulate)
   slice_norm,        // x[S,c], w[r] -> y[S,r], rstd[S]: norm of the first r columns (MLA kv latent)
   slice_norm_bwd,    // dy, x, w, rstd -> dx[S,c] (first r columns; the rest is left), dw (accumulates)
   // --- matrix products, C[m,n] = op(A) op(B) (+ C if accumulate)
-  gemm,              // A, B [, bias] -> C [, dbias]   (biases: the backend refuses them so far)
+  gemm,              // A, B [, bias] -> C [, dbias]: rows of C plus bias_scale * bias; dbias accumulates
   grouped_gemm,      // A[R,k], B[El,n,k] or B[R,·] (wgrad), counts [, bias] -> C [, dbias]
   // --- attention
   rope,              // x[S,c] -> x (in place) on the rotary part
@@ -50,14 +53,19 @@ enum class OpKind : std::uint8_t {
   swiglu_prob_bwd,   // da, u, p -> du[R,2f], dp[R]
   sigmoid_gate,      // y[T,h], gate_logit[T,1] -> z = y*sigmoid(gate)
   sigmoid_gate_bwd,  // dz, y, gate_logit -> dy, dgate_logit
-  // --- hybrid and other models (priced; the backend refuses them so far)
-  pointwise,         // any … -> y: element by element, what the name says
+  // --- hybrid and other models (priced; the backend refuses what has no `function`)
+  pointwise,         // any … -> y: element by element, attr.function of one or two operands
   pointwise_bwd,     // dy, the same … [, gradients so far] -> their gradients
   token_mixing,      // any … -> y [, lse]: a recurrence, or attention over keys that were selected
   token_mixing_bwd,  // dy, the same …, y -> their gradients
   // --- mixture of experts
   router_topk,       // logits[T,E] f32, bias[E] -> probs[T,k] f32, experts[T,k] i32
   router_topk_bwd,   // dprobs[T,k], logits, probs, experts -> dlogits[T,E]
+  router_stats,      // logits, experts -> stats[b,2E+1] f32: for each sequence the assignments and the
+                     // summed scores of every expert, and the sum of squared log-sum-exps
+  router_losses,     // stats -> loss (accumulates), times `scale`
+  router_losses_bwd, // dlogits, logits, stats -> dlogits (in place): their gradient added
+  count_load,        // experts[T,k] -> load[E] f32 (accumulates)
   drop_tokens,       // probs[T,k], experts[T,k] -> kept[T,k] i32, counts[E] i32: -1 for a copy whose expert
                      // has attr.capacity better ones. Padded: every expert counts its capacity
   expert_counts,     // experts[T,k] -> counts[E] i32. Padded: attr.capacity for each of [ranks,E]
@@ -71,14 +79,15 @@ enum class OpKind : std::uint8_t {
   local_counts,      // all_counts[ranks,E] -> group_counts[El] i32: rows per local expert
   unpermute,         // px[T*k,h], row_map -> y[T,h]: sum over the k copies
   unpermute_bwd,     // dy[T,h], row_map -> dpx[T*k,h]: copies
-  // --- multi-token prediction (priced; the backend refuses it so far)
+  // --- multi-token prediction
   concat_columns,    // a[T,c], b[T,c] -> y[T,2c]
   concat_columns_bwd,// dy[T,2c] -> da[T,c], db[T,c]
   concat_rows,       // a[T,c], b[T,c] -> y[2T,c]
   concat_rows_bwd,   // dy[2T,c] -> da[T,c], db[T,c]
   // --- loss head
   ce_stats,          // logits[S,V/t], labels -> stats[S,3] f32: max, sum of exp, target logit (local)
-  ce_loss,           // logits, labels, stats[t,S,3] -> logits (in place: dlogits), loss[1] (accumulates)
+  ce_loss,           // logits, labels, stats[t,S,3] -> logits (in place: dlogits), loss (accumulates);
+                     // of every `depth_rows` the second half is a prediction depth's, by mtp_scale
   // --- precision
   quantize,          // x -> row[...], col[...]: both layouts in a narrow type
   // --- collectives (group in `group`)
@@ -103,6 +112,8 @@ enum class OpKind : std::uint8_t {
   momentum,          // g, m, [master,] scale -> m [, master]
   newton_schulz,     // workspace -> workspace: five iterations on `experts` matrices [m, n]
   copy,              // x -> y, converting the type
+  update_bias,       // buffers -> buffers (in place): n biases from `first`, after them their loads:
+                     // bias += scale * sign(mean load of its `experts` - load)
 };
 
 enum class Phase : std::uint8_t { forward, backward, wgrad, recompute, step };
@@ -140,12 +151,17 @@ struct OpAttributes {
   double passes = 1;          // element-wise: times its operands' bytes, of a chain that is not fused;
                               // 0: done inside a neighbouring kernel (exchanges too)
   std::int64_t width = 0;     // slice_norm: columns normalised; grouped_gemm: columns of one expert's B
+  std::int64_t ahead = 0;     // load_tokens
+  std::int64_t depth_rows = 0;  // load_labels, ce_loss; 0: no prediction depth
   std::int64_t window = 0;    // attention: keys a query reaches, its own included; 0: all before it
   double packed = 0;          // attention: mean length of the document a token lies in; 0: seq
   double slowest = 1;         // attention: work of the slowest rank over the mean
   double flops = 0;           // token_mixing: its work, which no shape tells
   double wire = 1;            // exchanges: bytes that travel over those of the tensors
   double eps = 0, scale = 1;  // norms; attention and loss scale
+  double mtp_scale = 0;       // ce_loss: of a prediction depth
+  double bias_scale = 1;      // of a bias that each of several ranks adds to a part of a sum
+  Elementwise function = Elementwise::none;  // pointwise
   DType math = DType::fp32;   // type the tensor cores would use
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@
 
 namespace pleat {
 
-// Where an instance's weight lies in its bucket.
+// Where an instance's weight lies in its bucket; a buffer's place among the bucket's buffers.
 struct WeightSlot {
   Bucket bucket = Bucket::dense;
   std::int64_t offset = 0;  // elements
@@ -42,7 +43,8 @@ struct StepLifetime {
 // Bucket storage: tensors of StageProgram::state.
 struct BucketState {
   std::int64_t elements = 0;         // parameters, without padding
-  std::int64_t buffer_elements = 0;  // expert biases and other buffers, at the end of `weights`
+  std::int64_t buffer_elements = 0;  // expert biases, after them what they are updated by
+  std::int64_t bias_elements = 0;    // of them: the biases
   std::int64_t shard_elements = 0;   // optimizer shard of this rank, padded: ceil(elements / shards)
   int shards = 1;
   std::int64_t narrow_elements = 0;  // read by narrow products
@@ -51,8 +53,15 @@ struct BucketState {
   std::int64_t replicated_elements = 0;  // first elements of the bucket: also summed over tp
   std::vector<Copies> copies;        // elements that several ranks of tp hold alike, in order
   TensorId weights, gradients, main_params, exp_avg, exp_avg_sq;
+  TensorId buffers;                  // [buffer_elements] f32, where there are any
   bool has_main_params = false;      // else the weights are the fp32 master
   bool has_second_moment = true;
+};
+
+struct SharedTable {
+  WeightSlot slot;
+  std::int64_t elements = 0;
+  bool counted = true;
 };
 
 struct StageProgram {
@@ -63,7 +72,10 @@ struct StageProgram {
   // Step level: tensors, what runs before the first slot and after the last one.
   std::vector<Tensor> state;
   std::vector<BucketState> buckets;   // indexed by Bucket; with Muon two more, of their matrices
-  TensorId loss;                      // [1] f32, this stage's summed loss
+  TensorId loss;                      // f32, this stage's summed losses (core/program/losses.hpp)
+  // A table that the first and the last stage both hold: where it lies, and whether its gradient
+  // counts here for the norm.
+  std::optional<SharedTable> table;
   std::vector<Op> prologue, epilogue; // operate on `state`
   std::vector<StepLifetime> step_lives;
 

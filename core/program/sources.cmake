@@ -16,6 +16,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/stage_composition.cpp
   ${CMAKE_CURRENT_LIST_DIR}/weight_cut.cpp
   ${CMAKE_CURRENT_LIST_DIR}/buckets.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/losses.cpp
   ${CMAKE_CURRENT_LIST_DIR}/merge_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/muon.cpp
   ${CMAKE_CURRENT_LIST_DIR}/step_ops.cpp

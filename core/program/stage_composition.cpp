@@ -19,12 +19,12 @@
 namespace pleat {
 namespace {
 
-LayerProgram build(const LocalShape& shape, const LayerVariant& v) {
+LayerProgram build(const LocalShape& shape, const LayerVariant& v, Runtime runtime) {
   switch (v.kind) {
     case LayerKind::embedding: return build_embedding_layer(shape);
     case LayerKind::dense: return build_decoder_layer(shape, false, v.traits);
     case LayerKind::moe: return build_decoder_layer(shape, true, v.traits);
-    case LayerKind::mtp: return build_mtp_layer(shape, v.moe);
+    case LayerKind::mtp: return build_mtp_layer(shape, v.moe, runtime);
     case LayerKind::head: return build_head_layer(shape, v.wide);
     case LayerKind::recv: return build_recv_layer(shape, v.wide ? 2 : 1);
     case LayerKind::send: return build_send_layer(shape, v.wide ? 2 : 1);
@@ -108,7 +108,7 @@ bool same_layers(const StageComposition& a, const StageComposition& b) {
 
 LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const LayerVariant& variant) {
   std::vector<LayerProgram> unit;
-  unit.push_back(build(shape, variant));
+  unit.push_back(build(shape, variant, runtime));
   for (const UnitLayer& next : variant.more) {
     unit.push_back(build_decoder_layer(shape, next.moe, next.traits));
   }

@@ -272,20 +272,60 @@ void sum_shared_heads(StageProgram& stage, const BucketState& b, const std::stri
   }
 }
 
-// Of the stage's embedding table, which all that share it have once.
-std::int64_t table_elements(const StageProgram& stage, const ModelSpec& model) {
-  for (const LayerProgram& layer : stage.layers) {
-    for (const Weight& w : layer.weights) {
-      if (is_table(layer, w, model)) return w.elements;
+// The stage's embedding table, which all that share it have once.
+std::optional<SharedTable> table_of(const StageProgram& stage) {
+  for (const ChunkProgram& chunk : stage.chunks) {
+    for (const LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage.program(instance);
+      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+        const Weight& w = layer.weights[i];
+        if (is_table(layer, w)) return SharedTable{instance.slots[i], w.elements, true};
+      }
     }
   }
-  return 0;
+  return {};
+}
+
+Op sum_of_table(const StageProgram& stage) {
+  const TensorId sums = stage.buckets[0].gradients;
+  Op op = step_op(OpKind::all_reduce, "table.grad_sync", Module::grad_sync, {sums}, {sums},
+                  Group::embedding);
+  op.attr.first = stage.table->slot.offset;
+  op.attr.n = {stage.table->elements};
+  return op;
+}
+
+// Tokens of all ranks of the stage, then the biases (DeepSeek-V3, arXiv:2412.19437 section 2.1.2).
+void update_biases(StageProgram& stage, const ModelSpec& model, const Plan& plan) {
+  const BucketState& b = stage.buckets[0];
+  const std::int64_t biases = b.bias_elements, loads = b.buffer_elements - biases;
+  if (loads == 0) return;
+  const auto on_loads = [&](Op op) {
+    op.attr.first = biases;
+    op.attr.n = {loads};
+    return op;
+  };
+  stage.prologue.push_back(
+      on_loads(step_op(OpKind::zero, "zero.load", Module::router, {}, {b.buffers})));
+  const auto add_up = [&](const std::string& name, Group group) {
+    stage.epilogue.push_back(on_loads(
+        step_op(OpKind::all_reduce, name, Module::router, {b.buffers}, {b.buffers}, group)));
+  };
+  if (plan.attention.tp > 1 && plan.sequence_parallel) add_up("load.tp", Group::tp);
+  if (group_size(plan, Group::dp_cp) > 1) add_up("load.dp_cp", Group::dp_cp);
+  Op op = step_op(OpKind::update_bias, "update_bias", Module::router, {b.buffers}, {b.buffers});
+  op.attr.n = {biases};
+  op.attr.experts = model.moe->experts;
+  op.attr.scale = model.moe->bias_update;
+  stage.epilogue.push_back(op);
 }
 
 }  // namespace
 
 void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan, Runtime runtime,
                   bool table_twin) {
+  if (table_twin) stage.table = table_of(stage);
+  if (stage.table) stage.table->counted = stage.stage.value == 0;
   stage.prologue.push_back(
       step_op(OpKind::zero, "zero.loss", Module::optimizer, {}, {stage.loss}));
   std::vector<TensorId> gradients;
@@ -296,6 +336,10 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     gradients.push_back(b.gradients);
     stage.prologue.push_back(
         step_op(OpKind::zero, name + ".zero_grad", Module::optimizer, {}, {b.gradients}));
+    // Before the sums over data parallelism, whose shards need not be the same in both stages.
+    if (i == 0 && stage.table && runtime == Runtime::pleat) {
+      stage.epilogue.push_back(sum_of_table(stage));
+    }
     if (b.replicated_elements > 0) {
       Op op = step_op(OpKind::all_reduce, name + ".tp_sync", Module::grad_sync, {b.gradients},
                       {b.gradients}, Group::tp);
@@ -306,13 +350,7 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     BucketSync(plan, b, i, name).reduce(stage.epilogue);
   }
   // After the other sums, whole even where the rest is sharded (mcore finalize_model_grads.py).
-  if (const std::int64_t table = table_elements(stage, model); table_twin && table > 0) {
-    const TensorId sums = stage.buckets[0].gradients;
-    Op op = step_op(OpKind::all_reduce, "table.grad_sync", Module::grad_sync, {sums}, {sums},
-                    Group::embedding);
-    op.attr.n = {table};
-    stage.epilogue.push_back(op);
-  }
+  if (stage.table && runtime == Runtime::megatron) stage.epilogue.push_back(sum_of_table(stage));
   const TensorId norm2 =
       add_state(stage, "grad_norm2", TensorClass::step_scratch, DType::fp32, {{1}});
   const TensorId scale =
@@ -332,6 +370,7 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     OptimizerStep(stage, model, plan, i, scale).append();
     BucketSync(plan, b, i, bucket_name(i)).gather(stage.epilogue);
   }
+  update_biases(stage, model, plan);
   // fp32 gradients of the shard, from before the norm until the next step's zero_grad (mcore
   // optimizer/distrib_optimizer.py _copy_model_grads_to_main_grads). fp32 gradients are views. The
   // decoupled path that would avoid the copy is off in Megatron-Bridge's recipes, whose BF16 runs

@@ -7,9 +7,9 @@
 
 namespace pleat {
 
-// Lays every instance's weights out in the buckets and creates the state tensors. Megatron keeps
-// one embedding table on a stage: tied heads and prediction layers share it.
-void lay_out_buckets(StageProgram&, const ModelSpec&, const Plan&, Runtime);
+// Lays every instance's weights out in the buckets and creates the state tensors. A stage has one
+// embedding table: tied heads and prediction layers share it.
+void lay_out_buckets(StageProgram&, const ModelSpec&, const Plan&);
 
 // Zeroing, gradient reduction, clipping, the optimizer's step on device or host and, sharded
 // (ZeRO-1), the parameter gather.

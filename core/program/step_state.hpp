@@ -27,7 +27,9 @@ inline TensorId add_state(StageProgram& stage, const std::string& name, TensorCl
 [[nodiscard]] inline bool of_matrices(std::size_t bucket) { return bucket >= 2; }
 
 // The table of an embedding, a prediction layer, or a tied head.
-[[nodiscard]] bool is_table(const LayerProgram&, const Weight&, const ModelSpec&);
+[[nodiscard]] bool is_table(const LayerProgram&, const Weight&);
+// Tokens that each expert of a layer got in this step, which its bias follows.
+[[nodiscard]] bool is_load(const LayerProgram&, const Weight&);
 
 // Does Muon orthogonalise the step of this weight? Matrices but tables, head and biases (mcore
 // optimizer/muon.py: two dimensions, no embedding or output parameter).

@@ -12,6 +12,7 @@
 #include "core/spec/hf_fields.hpp"
 #include "core/spec/hf_layers.hpp"
 #include "core/spec/hf_moe.hpp"
+#include "core/spec/hf_rope.hpp"
 #include "core/spec/model.hpp"
 
 namespace pleat {
@@ -95,36 +96,6 @@ void read_compressed(HfFields& fields, AttentionSpec& a) {
   }
 }
 
-// Part of a head's columns may rotate: rotary_dim, or partial_rotary_factor of them.
-void read_rotary_dim(HfFields& fields, AttentionSpec& a) {
-  if (a.kind != AttentionKind::gqa) return;
-  const auto columns = fields.optional_integer({"rotary_dim"}, kHeadRange);
-  const auto part = fields.reader().optional_number("partial_rotary_factor", {0, 1});
-  if (columns) {
-    a.rotary_dim = *columns;
-  } else if (part && *part < 1) {  // in pairs: 0.334 of 192 columns is 64
-    a.rotary_dim = 2 * static_cast<std::int64_t>(*part * static_cast<double>(a.head_dim) / 2);
-  }
-  if (a.rotary_dim == a.head_dim) a.rotary_dim = 0;
-}
-
-void read_rope(HfFields& fields, AttentionSpec& a) {
-  const DoubleRange range{1, 1e12};
-  ObjectReader& reader = fields.reader();
-  read_rotary_dim(fields, a);
-  if (!fields.has("rope_theta") && fields.has("rope_parameters")) {
-    std::vector<std::string> unsaid;
-    if (auto parameters = reader.optional_object("rope_parameters")) {
-      if (const auto theta = parameters->optional_number("rope_theta", range))
-        a.rope_theta = *theta;
-      HfFields nested(*parameters, unsaid);
-      read_rotary_dim(nested, a);
-    }
-    return;
-  }
-  a.rope_theta = fields.number_or({"rope_theta"}, range, 10000, "the usual base");
-}
-
 // gated_mlp says it where a family's configs leave it open.
 void read_activation(HfFields& fields, const FieldNames& names, const FieldNames& allowed,
                      ModelSpec& m) {
@@ -182,7 +153,7 @@ void read_llama_like(HfFields& fields, const HfFamily& family, ModelSpec& m) {
       break;
   }
   m.attention.sinks = family.sinks;
-  read_rope(fields, m.attention);
+  read_hf_rope(fields, m.attention);
   const bool moe = family.moe && (!family.moe_optional || fields.has("n_routed_experts"));
   if (moe) m.moe = read_hf_moe(fields, family);
   m.moe_layer.assign(static_cast<std::size_t>(m.layers), false);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/quantity.hpp"
+#include "core/spec/rope.hpp"
 
 namespace pleat {
 
@@ -32,6 +33,8 @@ struct AttentionSpec {
   bool qkv_bias = false;
   bool out_bias = false;
   double rope_theta = 10000.0;
+  RopeScaling rope_scaling = {};
+  bool rope_interleaved = false;  // pairs are neighbours, else columns i and i + half
   // mla only
   std::int64_t q_lora_rank = 0;  // 0: q is projected from h directly
   std::int64_t kv_lora_rank = 0;
@@ -100,6 +103,11 @@ struct MoeSpec {
   bool latent_norm = false;     // RMSNorm of the latent before the experts
   bool router_bias = false;     // trained, added to the logits
   bool mlp_bias = false;        // in the experts' two matrices
+  // Training. Factors of the losses beside the cross entropy, 0: none (docs/MODEL.md section 13).
+  double aux_loss = 0;      // balance over a microbatch (Switch Transformers)
+  double seq_aux_loss = 0;  // balance within a sequence (DeepSeek-V3)
+  double z_loss = 0;        // size of the router's logits (ST-MoE)
+  double bias_update = 0;   // step of the expert bias after each training step; 0: it stays
   bool operator==(const MoeSpec&) const = default;
 };
 
@@ -118,6 +126,7 @@ struct ModelSpec {
   bool tied_embeddings = false;
   std::int64_t learned_positions = 0;  // rows of a learned position table (GPT-2/3); 0: RoPE
   std::int64_t mtp_layers = 0;         // multi-token prediction depths
+  double mtp_loss = 0.1;               // factor of their loss
   AttentionSpec attention;
   std::optional<MoeSpec> moe;
   std::vector<bool> moe_layer;  // size L: which decoder layers are MoE; all false when !moe

@@ -11,6 +11,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/hf_fields.cpp
   ${CMAKE_CURRENT_LIST_DIR}/hf_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/hf_moe.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/hf_rope.cpp
   ${CMAKE_CURRENT_LIST_DIR}/kernel_tables.cpp
   ${CMAKE_CURRENT_LIST_DIR}/kernel_tables_csv.cpp
   ${CMAKE_CURRENT_LIST_DIR}/mixer_size.cpp
@@ -19,6 +20,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/parameters.cpp
   ${CMAKE_CURRENT_LIST_DIR}/profile.cpp
   ${CMAKE_CURRENT_LIST_DIR}/profile_sections.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/rope.cpp
   ${CMAKE_CURRENT_LIST_DIR}/run_constants.cpp)
 set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/environment.cpp PROPERTIES
   COMPILE_DEFINITIONS

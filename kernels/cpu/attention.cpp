@@ -12,8 +12,8 @@ namespace {
 void check(View qkv, View o, View lse, const AttentionShape& s) {
   PLEAT_ASSERT(s.kv_groups > 0 && s.heads % s.kv_groups == 0);
   PLEAT_ASSERT(qkv.rows == s.batch * s.seq && o.rows == qkv.rows);
-  PLEAT_ASSERT(qkv.cols == (s.heads + 2 * s.kv_groups) * s.head_dim);
-  PLEAT_ASSERT(o.cols == s.heads * s.head_dim && lse.elements() == qkv.rows * s.heads);
+  PLEAT_ASSERT(qkv.cols == s.columns());
+  PLEAT_ASSERT(o.cols == s.heads * s.value_dim() && lse.elements() == qkv.rows * s.heads);
 }
 
 // First columns of the q, k and v that head `h` of a packed row uses.
@@ -23,7 +23,7 @@ struct Columns {
     const std::int64_t group = h / (s.heads / s.kv_groups);
     q = h * s.head_dim;
     k = (s.heads + group) * s.head_dim;
-    v = (s.heads + s.kv_groups + group) * s.head_dim;
+    v = (s.heads + s.kv_groups) * s.head_dim + group * s.value_dim();
   }
 };
 
@@ -36,7 +36,7 @@ cpu::FlashHead head(View qkv, View lse, const AttentionShape& s, std::int64_t se
   out.scale = static_cast<float>(s.scale);
   out.q[0] = {row + at.q, qkv.cols, s.head_dim};
   out.k[0] = {row + at.k, qkv.cols, s.head_dim};
-  out.v = {row + at.v, qkv.cols, s.head_dim};
+  out.v = {row + at.v, qkv.cols, s.value_dim()};
   out.lse = lse.f32() + sequence * s.seq * s.heads + h;
   out.lse_stride = s.heads;
   return out;
@@ -49,7 +49,7 @@ void CpuKernels::attention(View qkv, View o, View lse, const AttentionShape& s) 
   for (std::int64_t b = 0; b < s.batch; ++b) {
     float* out = o.f32() + b * s.seq * o.cols;
     for (std::int64_t h = 0; h < s.heads; ++h) {
-      cpu::flash_forward(head(qkv, lse, s, b, h), {out + h * s.head_dim, o.cols, s.head_dim});
+      cpu::flash_forward(head(qkv, lse, s, b, h), {out + h * s.value_dim(), o.cols, s.value_dim()});
     }
   }
 }
@@ -66,12 +66,12 @@ void CpuKernels::attention_bwd(View d_o, View qkv, View o, View lse, View dqkv,
     for (std::int64_t h = 0; h < s.heads; ++h) {
       const Columns at(s, h);
       cpu::FlashHead flash = head(qkv, lse, s, b, h);
-      flash.o = {o.f32() + out + h * s.head_dim, o.cols, s.head_dim};
-      flash.d_o = {d_o.f32() + out + h * s.head_dim, o.cols, s.head_dim};
+      flash.o = {o.f32() + out + h * s.value_dim(), o.cols, s.value_dim()};
+      flash.d_o = {d_o.f32() + out + h * s.value_dim(), o.cols, s.value_dim()};
       cpu::FlashGradient gradient;
       gradient.dq[0] = {row + at.q, dqkv.cols, s.head_dim};
       gradient.dk[0] = {row + at.k, dqkv.cols, s.head_dim};
-      gradient.dv = {row + at.v, dqkv.cols, s.head_dim};
+      gradient.dv = {row + at.v, dqkv.cols, s.value_dim()};
       cpu::flash_backward(flash, gradient);
     }
   }

@@ -18,6 +18,15 @@ class CpuKernels final : public KernelSet {
   void rms_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx, View dw) override;
   void slice_norm(View x, View w, View y, View rstd, double eps) override;
   void slice_norm_bwd(View dy, View x, View w, View rstd, View dx, View dw) override;
+  // layer_norm.cpp
+  void layer_norm(View x, View w, View y, View rstd, double eps) override;
+  void layer_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx,
+                      View dw) override;
+  // bias.cpp
+  void add_bias(View b, double scale, View y) override;
+  void add_bias_bwd(View dy, double scale, View db) override;
+  void add_positions(View w, std::int64_t seq, double scale, View x) override;
+  void add_positions_bwd(View dx, std::int64_t seq, double scale, View dw) override;
   // head_norm.cpp
   void head_norm(View x, View wq, View wk, View y, View rstd, const AttentionShape&,
                  double eps) override;
@@ -38,6 +47,8 @@ class CpuKernels final : public KernelSet {
   void mla_attention_bwd(View d_o, View q, View kv, View kpe, View o, View lse, View dq, View dkv,
                          View dkpe, const MlaShape&) override;
   // elementwise.cpp
+  void concat_columns(View a, View b, View y) override;
+  void concat_columns_bwd(View dy, View da, View db) override;
   void add(View a, View b, View c, View y) override;
   void swiglu(View u, View p, View y) override;
   void swiglu_bwd(View dy, View u, View p, View du, View dp) override;
@@ -45,6 +56,9 @@ class CpuKernels final : public KernelSet {
   void gelu_bwd(View dy, View u, View du) override;
   void sigmoid_gate(View y, View gate, View z) override;
   void sigmoid_gate_bwd(View dz, View y, View gate, View dy, View dgate) override;
+  // pointwise.cpp
+  void pointwise(Elementwise, View a, View b, View y) override;
+  void pointwise_bwd(Elementwise, View dy, View a, View b, View da, View db) override;
   // router.cpp
   void router_topk(View logits, View bias, View probs, View experts, const RouterShape&) override;
   void router_topk_bwd(View dprobs, View logits, View probs, View experts, View dlogits,
@@ -52,6 +66,15 @@ class CpuKernels final : public KernelSet {
   void expert_counts(View experts, View counts) override;
   void drop_tokens(View probs, View experts, std::int64_t capacity, View kept,
                    View counts) override;
+  // router_losses.cpp
+  void router_stats(View logits, View experts, View stats, const RouterShape&,
+                    const RouterRows&) override;
+  void router_losses(View stats, const RouterLossFactors&, double scale, View values) override;
+  void router_losses_bwd(View logits, View stats, View dlogits, const RouterShape&,
+                         const RouterRows&, const RouterLossFactors&) override;
+  // expert_bias.cpp
+  void count_load(View experts, View load) override;
+  void update_bias(View load, View bias, std::int64_t experts, double step) override;
   // permute.cpp
   void permute(View x, View probs, View experts, View counts, std::int64_t first, View px, View pp,
                View row_map) override;
@@ -67,7 +90,7 @@ class CpuKernels final : public KernelSet {
   // loss.cpp
   void ce_stats(View logits, View labels, VocabShard, View stats) override;
   void ce_loss(View logits, View labels, VocabShard, View gathered, double scale,
-               View loss) override;
+               const DepthRows&, View loss) override;
   // optimizer.cpp
   void zero(View x) override;
   void copy(View x, View y) override;

@@ -1,13 +1,33 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Sums, gated activations and their gradients, one element at a time.
+#include <algorithm>
 #include <cmath>
 
 #include "core/diagnostics.hpp"
 #include "kernels/cpu/cpu_kernels.hpp"
+#include "kernels/cpu/gelu.hpp"
 #include "kernels/cpu/vector_math.hpp"
 
 namespace pleat {
+
+void CpuKernels::concat_columns(View a, View b, View y) {
+  PLEAT_ASSERT(a.rows == y.rows && b.rows == y.rows && a.cols + b.cols == y.cols);
+  for (std::int64_t r = 0; r < y.rows; ++r) {
+    float* out = y.f32() + r * y.cols;
+    out = std::copy_n(a.f32() + r * a.cols, a.cols, out);
+    std::copy_n(b.f32() + r * b.cols, b.cols, out);
+  }
+}
+
+void CpuKernels::concat_columns_bwd(View dy, View da, View db) {
+  PLEAT_ASSERT(da.rows == dy.rows && db.rows == dy.rows && da.cols + db.cols == dy.cols);
+  for (std::int64_t r = 0; r < dy.rows; ++r) {
+    const float* from = dy.f32() + r * dy.cols;
+    std::copy_n(from, da.cols, da.f32() + r * da.cols);
+    std::copy_n(from + da.cols, db.cols, db.f32() + r * db.cols);
+  }
+}
 
 void CpuKernels::add(View a, View b, View c, View y) {
   const std::int64_t n = y.elements();
@@ -57,36 +77,18 @@ void CpuKernels::swiglu_bwd(View dy, View u, View p, View du, View dp) {
   }
 }
 
-namespace {
-
-constexpr float kGeluA = 0.7978845608028654F;  // sqrt(2/pi)
-constexpr float kGeluB = 0.044715F;
-
-// tanh, saturating cleanly: 1 - 2/(exp(2x)+1) is -1 and 1 at the ends.
-inline float tanh_f32(float x) { return 1.0F - 2.0F / (cpu::exp_f32(2.0F * x) + 1.0F); }
-
-}  // namespace
-
 void CpuKernels::gelu(View u, View y) {
   PLEAT_ASSERT(u.elements() == y.elements());
   const float* in = u.f32();
   float* out = y.f32();
-  for (std::int64_t i = 0; i < u.elements(); ++i) {
-    const float x = in[i];
-    out[i] = 0.5F * x * (1.0F + tanh_f32(kGeluA * (x + kGeluB * x * x * x)));
-  }
+  for (std::int64_t i = 0; i < u.elements(); ++i) out[i] = cpu::Gelu(in[i]).value;
 }
 
 void CpuKernels::gelu_bwd(View dy, View u, View du) {
   PLEAT_ASSERT(u.elements() == dy.elements() && u.elements() == du.elements());
   const float *in = u.f32(), *dout = dy.f32();
   float* din = du.f32();
-  for (std::int64_t i = 0; i < u.elements(); ++i) {
-    const float x = in[i];
-    const float t = tanh_f32(kGeluA * (x + kGeluB * x * x * x));
-    const float slope = kGeluA * (1.0F + 3.0F * kGeluB * x * x);
-    din[i] = dout[i] * (0.5F * (1.0F + t) + 0.5F * x * (1.0F - t * t) * slope);
-  }
+  for (std::int64_t i = 0; i < u.elements(); ++i) din[i] = dout[i] * cpu::Gelu(in[i]).slope;
 }
 
 void CpuKernels::sigmoid_gate(View y, View gate, View z) {

@@ -11,7 +11,7 @@ namespace pleat {
 namespace {
 
 void check(View x, View wq, View wk, View y, View rstd, const AttentionShape& s) {
-  PLEAT_ASSERT(x.cols == (s.heads + 2 * s.kv_groups) * s.head_dim);
+  PLEAT_ASSERT(x.cols == s.columns());
   PLEAT_ASSERT(y.rows == x.rows && y.cols == x.cols);
   PLEAT_ASSERT(wq.elements() == s.head_dim && wk.elements() == s.head_dim);
   PLEAT_ASSERT(rstd.elements() == x.rows * (s.heads + s.kv_groups));

@@ -34,18 +34,20 @@ void CpuKernels::ce_stats(View logits, View labels, VocabShard shard, View stats
 }
 
 void CpuKernels::ce_loss(View logits, View labels, VocabShard shard, View gathered, double scale,
-                         View loss) {
+                         const DepthRows& depth, View loss) {
   const std::int64_t n = columns_in_use(logits, shard), rows = logits.rows;
   if (rows == 0) return;
   PLEAT_ASSERT(labels.elements() == rows && gathered.elements() % (rows * 3) == 0);
   const std::int64_t shards = gathered.elements() / (rows * 3);
-  const auto factor = static_cast<float>(scale);
-  double total = 0;
+  PLEAT_ASSERT(loss.elements() > (depth.every > 0 ? 1 : 0));
+  double totals[2] = {};
   for (std::int64_t r = 0; r < rows; ++r) {
     if (labels.i32()[r] < 0) {
       std::fill_n(logits.f32() + r * logits.cols, logits.cols, 0.0F);
       continue;
     }
+    const bool ahead = depth.every > 0 && r % depth.every >= depth.every / 2;
+    const auto factor = static_cast<float>(ahead ? depth.scale : scale);
     float max = -std::numeric_limits<float>::infinity();
     double sum = 0, target = 0;
     for (std::int64_t s = 0; s < shards; ++s) {
@@ -56,7 +58,7 @@ void CpuKernels::ce_loss(View logits, View labels, VocabShard shard, View gather
       sum += static_cast<double>(stats[1]) * std::exp(static_cast<double>(stats[0]) - max);
       target += stats[2];
     }
-    total += std::log(sum) + max - target;
+    totals[ahead ? 1 : 0] += std::log(sum) + max - target;
     float* row = logits.f32() + r * logits.cols;
     const float over_sum = factor / static_cast<float>(sum);
     for (std::int64_t i = 0; i < n; ++i) row[i] = cpu::exp_f32(row[i] - max) * over_sum;
@@ -64,7 +66,8 @@ void CpuKernels::ce_loss(View logits, View labels, VocabShard shard, View gather
     const std::int64_t label = labels.i32()[r] - shard.first;
     if (label >= 0 && label < n) row[label] -= factor;
   }
-  loss.f32()[0] += static_cast<float>(scale * total);
+  loss.f32()[0] += static_cast<float>(scale * totals[0]);
+  if (depth.every > 0) loss.f32()[1] += static_cast<float>(depth.scale * totals[1]);
 }
 
 }  // namespace pleat

@@ -16,7 +16,8 @@ double bytes_of_operand(const std::vector<Tensor>& tensors, TensorId id, const B
 // Operations of the optimizer's step may work on a part of their operands: `n` elements of each.
 bool on_part(const Op& op) {
   const bool step = op.kind == OpKind::adamw || op.kind == OpKind::momentum ||
-                    op.kind == OpKind::copy;
+                    op.kind == OpKind::copy || op.kind == OpKind::zero ||
+                    op.kind == OpKind::update_bias;
   return step && op.attr.n != Dim{};
 }
 
@@ -68,6 +69,10 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::ce_loss: return KernelClass::loss;
     case OpKind::router_topk:
     case OpKind::drop_tokens:
+    case OpKind::router_stats:
+    case OpKind::router_losses:
+    case OpKind::router_losses_bwd:
+    case OpKind::count_load:
     case OpKind::expert_counts:
     case OpKind::local_counts: return KernelClass::router;
     case OpKind::permute:
@@ -93,6 +98,7 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::concat_rows:
     case OpKind::concat_rows_bwd:
     case OpKind::zero:
+    case OpKind::update_bias:
     case OpKind::grad_norm:
     case OpKind::clip:
     case OpKind::copy: return KernelClass::memory_bound;

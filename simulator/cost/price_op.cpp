@@ -102,6 +102,10 @@ CostClass class_of(const Op& op) {
     case OpKind::router_topk:
     case OpKind::router_topk_bwd:
     case OpKind::drop_tokens:
+    case OpKind::router_stats:
+    case OpKind::router_losses:
+    case OpKind::router_losses_bwd:
+    case OpKind::count_load:
     case OpKind::expert_counts:
     case OpKind::permute:
     case OpKind::permute_bwd:
@@ -118,6 +122,7 @@ CostClass class_of(const Op& op) {
     case OpKind::ce_loss:
     case OpKind::quantize:
     case OpKind::zero:
+    case OpKind::update_bias:
     case OpKind::grad_norm:
     case OpKind::clip:
     case OpKind::adamw:

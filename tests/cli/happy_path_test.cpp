@@ -247,5 +247,18 @@ TEST(HappyPath, MeasuredMemoryOfOneStepIsThePredictedOneToTheByte) {
             integer(*json.find("measured"), "peak_bytes"));
 }
 
+TEST(HappyPath, RouterLossesAreTrainedAndReported) {
+  write_text(test_folder() + "/text", read_text(std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt"));
+  const JsonValue json = json_of(
+      std::vector<std::string>{"train", "--json", "--steps", "1", "--ep", "2", "--data", test_folder() + "/text",
+                               "--aux-loss", "0.01", "--z-loss", "0.001"} + kLocal);
+  const JsonValue& step = (*json.find("steps")->as_array())[0];
+  EXPECT_GT(number(step, "aux_loss"), 0.03 * 0.99);  // three layers, least where all loads are even
+  EXPECT_GT(number(step, "z_loss"), 3 * 0.001 * 4);  // log(8)² a layer where all logits are zero
+  EXPECT_EQ(step.find("seq_aux_loss"), nullptr);
+  EXPECT_EQ(integer(*json.find("predicted"), "peak_bytes_recorded_routing"),
+            integer(*json.find("measured"), "peak_bytes"));
+}
+
 }  // namespace
 }  // namespace pleat::cli_test

@@ -13,7 +13,9 @@ namespace {
 
 bool decides_routing(OpKind kind) {
   return kind == OpKind::router_topk || kind == OpKind::drop_tokens ||
-         kind == OpKind::expert_counts || kind == OpKind::local_counts || kind == OpKind::load_tokens || kind == OpKind::load_labels;
+         kind == OpKind::expert_counts || kind == OpKind::local_counts ||
+         kind == OpKind::router_stats || kind == OpKind::router_losses ||
+         kind == OpKind::count_load || kind == OpKind::load_tokens || kind == OpKind::load_labels;
 }
 
 bool belongs_to_moe(Module module) {

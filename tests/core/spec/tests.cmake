@@ -9,5 +9,6 @@ pleat_test(core_spec
     ${CMAKE_CURRENT_LIST_DIR}/model_size_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/packing_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/profile_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/rope_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/units_text_test.cpp
   LINKS pleat::core)

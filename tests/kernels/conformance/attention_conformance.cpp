@@ -15,18 +15,18 @@ struct Packed {
 };
 
 Packed reference(const Matrix& qkv, const Matrix& d_o, const AttentionShape& s) {
-  const std::int64_t d = s.head_dim, rows = s.batch * s.seq;
-  Packed out{Matrix(rows, s.heads * d), Matrix(rows, s.heads), Matrix(rows, qkv.cols)};
+  const std::int64_t d = s.head_dim, dv = s.value_dim(), rows = s.batch * s.seq;
+  Packed out{Matrix(rows, s.heads * dv), Matrix(rows, s.heads), Matrix(rows, qkv.cols)};
   for (std::int64_t b = 0; b < s.batch; ++b) {
     for (std::int64_t h = 0; h < s.heads; ++h) {
       const std::int64_t row = b * s.seq, group = h / (s.heads / s.kv_groups);
-      const std::int64_t at_k = (s.heads + group) * d, at_v = at_k + s.kv_groups * d;
+      const std::int64_t at_k = (s.heads + group) * d, at_v = (s.heads + s.kv_groups) * d + group * dv;
       const Matrix q = piece(qkv, row, s.seq, h * d, d), k = piece(qkv, row, s.seq, at_k, d);
-      const Matrix v = piece(qkv, row, s.seq, at_v, d);
+      const Matrix v = piece(qkv, row, s.seq, at_v, dv);
       const HeadOutput head = attend(q, k, v, s.scale);
-      add_piece(out.o, head.o, row, h * d);
+      add_piece(out.o, head.o, row, h * dv);
       add_piece(out.lse, head.lse, row, h);
-      const HeadGradient g = attend_bwd(piece(d_o, row, s.seq, h * d, d), q, k, v, s.scale);
+      const HeadGradient g = attend_bwd(piece(d_o, row, s.seq, h * dv, dv), q, k, v, s.scale);
       add_piece(out.dqkv, g.dq, row, h * d);
       add_piece(out.dqkv, g.dk, row, at_k);
       add_piece(out.dqkv, g.dv, row, at_v);
@@ -36,23 +36,24 @@ Packed reference(const Matrix& qkv, const Matrix& d_o, const AttentionShape& s) 
 }
 
 AttentionShape shape(std::int64_t batch, std::int64_t seq, std::int64_t heads, std::int64_t groups,
-                     std::int64_t d) {
-  return {batch, seq, heads, groups, d, 1 / std::sqrt(static_cast<double>(d))};
+                     std::int64_t d, std::int64_t dv = 0) {
+  return {batch, seq, heads, groups, d, 1 / std::sqrt(static_cast<double>(d)), dv};
 }
 const AttentionShape kShapes[] = {
     shape(0, 4, 2, 1, 4),   shape(2, 0, 2, 1, 4),  shape(1, 1, 1, 1, 1),
     shape(2, 5, 4, 2, 8),   shape(1, 33, 3, 1, 5), shape(3, 32, 2, 2, 7),
-    shape(1, 64, 2, 1, 16), shape(1, 65, 6, 3, 3), shape(2, 130, 2, 1, 24)};
+    shape(1, 64, 2, 1, 16), shape(1, 65, 6, 3, 3), shape(2, 130, 2, 1, 24),
+    shape(2, 37, 4, 2, 6, 9), shape(1, 70, 2, 2, 8, 3)};
 
 TEST_P(KernelConformance, Attention) {
   for (const AttentionShape& s : kShapes) {
     for (const double size : {1.0, 12.0}) {  // 12: scores of tens, softmax near one-hot
       SCOPED_TRACE(::testing::Message() << s.batch << "x" << s.seq << " size " << size);
-      const std::int64_t rows = s.batch * s.seq, cols = (s.heads + 2 * s.kv_groups) * s.head_dim;
+      const std::int64_t rows = s.batch * s.seq, cols = s.columns();
       const Matrix qkv = random_matrix(rows, cols, 1, size);
-      const Matrix d_o = random_matrix(rows, s.heads * s.head_dim, 2);
+      const Matrix d_o = random_matrix(rows, s.heads * s.value_dim(), 2);
       const Packed want = reference(qkv, d_o, s);
-      const View x = in(qkv), o = out(rows, s.heads * s.head_dim), lse = out(rows, s.heads);
+      const View x = in(qkv), o = out(rows, s.heads * s.value_dim()), lse = out(rows, s.heads);
       k().attention(x, o, lse, s);
       expect_close(get(o), want.o, "o", 2e-5);
       expect_close(get(lse), want.lse, "lse");

@@ -86,13 +86,35 @@ TEST_P(KernelConformance, CrossEntropyOverVocabularyShards) {
         for (std::size_t s = 0; s < widths.size(); offset += widths[s++]) {
           const View shard = inout(piece(logits, 0, rows, offset, widths[s]));
           const View total = inout(Matrix(1, 1, 1.5));
-          k().ce_loss(shard, in_i32(labels, 1, rows), {offset, vocab}, in(gathered), scale, total);
+          k().ce_loss(shard, in_i32(labels, 1, rows), {offset, vocab}, in(gathered), scale, {}, total);
           EXPECT_NEAR(get(total)(0, 0), loss, 1e-5 * (1 + std::abs(loss)));
           expect_close(get(shard), piece(dlogits, 0, rows, offset, widths[s]), "dlogits");
         }
       }
     }
   }
+}
+
+// A prediction depth's rows have a factor and a sum of their own; a label of -1 counts nowhere.
+TEST_P(KernelConformance, CrossEntropyOfTwoHalvesWithoutSomeLabels) {
+  const Matrix logits = random_matrix(4, 5, 1, 3);
+  const std::vector<std::int32_t> labels{2, 0, -1, 4};
+  const View stats = out(4, 3), shard = inout(logits), loss = inout(Matrix(1, 2, 1));
+  k().ce_stats(in(logits), in_i32(labels, 1, 4), {0, 5}, stats);
+  k().ce_loss(shard, in_i32(labels, 1, 4), {0, 5}, stats, 0.5, {4, 0.125}, loss);
+  const auto part = [&](std::int64_t first, std::int64_t rows, std::vector<std::int32_t> l) {
+    return cross_entropy(piece(logits, first, rows, 0, 5), l)(0, 0);
+  };
+  EXPECT_NEAR(get(loss)(0, 0), 1 + 0.5 * part(0, 2, {2, 0}), 1e-6);
+  EXPECT_NEAR(get(loss)(0, 1), 1 + 0.125 * part(3, 1, {4}), 1e-6);
+  const Matrix got = get(shard);
+  const auto slope = [&](std::int64_t row, std::int32_t label, double factor) {
+    return numeric_gradient(piece(logits, row, 1, 0, 5), Matrix(1, 1, factor),
+                            [&](const Matrix& v) { return cross_entropy(v, {label}); });
+  };
+  expect_close(piece(got, 0, 1, 0, 5), slope(0, 2, 0.5), "first half");
+  EXPECT_EQ(piece(got, 2, 1, 0, 5), Matrix(1, 5));
+  expect_close(piece(got, 3, 1, 0, 5), slope(3, 4, 0.125), "second half");
 }
 
 TEST_P(KernelConformance, CrossEntropyStatsLeaveForeignLabelsOut) {
@@ -126,7 +148,7 @@ TEST_P(KernelConformance, CrossEntropyLeavesPaddingOut) {
   const double sum = 1 + std::exp(-2.0);
   for (const std::int64_t first : {10, 13}) {
     const View shard = inout(logits), loss = inout(Matrix(1, 1));
-    k().ce_loss(shard, in_i32({11}, 1, 1), {first, 12}, in(gathered), 0.5, loss);
+    k().ce_loss(shard, in_i32({11}, 1, 1), {first, 12}, in(gathered), 0.5, {}, loss);
     want.values = {0, 0, 0};
     if (first == 10) want.values = {0.5 * std::exp(-2.0) / sum, 0.5 * (1 / sum - 1), 0};
     expect_close(get(shard), want, "dlogits", 1e-6);
@@ -141,7 +163,7 @@ TEST_P(KernelConformance, CrossEntropyLeavesNegativeLabelsOut) {
   logits.values = {4, 5, 6, 1, 3, 9};
   gathered.values = {NAN, NAN, NAN, 3, 1 + std::exp(-2.0), 3};
   const View shard = inout(logits), loss = inout(Matrix(1, 1));
-  k().ce_loss(shard, in_i32({-1, 1}, 1, 2), {0, 2}, in(gathered), 0.5, loss);
+  k().ce_loss(shard, in_i32({-1, 1}, 1, 2), {0, 2}, in(gathered), 0.5, {}, loss);
   const double sum = 1 + std::exp(-2.0);
   want.values = {0, 0, 0, 0.5 * std::exp(-2.0) / sum, 0.5 * (1 / sum - 1), 0};
   expect_close(get(shard), want, "dlogits", 1e-6);

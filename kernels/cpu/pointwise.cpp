@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The functions of core/elementwise.hpp. A second operand is the gate, or a probability a row.
+#include <cmath>
+
+#include "core/diagnostics.hpp"
+#include "kernels/cpu/cpu_kernels.hpp"
+#include "kernels/cpu/gelu.hpp"
+#include "kernels/cpu/vector_math.hpp"
+
+namespace pleat {
+namespace {
+
+struct Slope {
+  float value, by_first, by_second;  // and its derivatives
+};
+
+Slope gated_gelu(float gate, float up) {
+  const cpu::Gelu g(gate);
+  return {g.value * up, g.slope * up, g.value};
+}
+
+Slope relu_squared(float u) {
+  const float x = u > 0 ? u : 0.0F;
+  return {x * x, 2 * x, 0};
+}
+
+Slope sigmoid_gate(float o, float g) {
+  const float s = cpu::sigmoid_f32(g);
+  return {o * s, s, o * s * (1 - s)};
+}
+
+// Where the two arguments of element (row, i) of a result with f columns are.
+struct Arguments {
+  const float *first, *second;
+  Slope at(Elementwise f, std::int64_t i) const {
+    switch (f) {
+      case Elementwise::gated_gelu: return gated_gelu(first[i], second[i]);
+      case Elementwise::relu_squared: return relu_squared(first[i]);
+      case Elementwise::sigmoid_gate: return sigmoid_gate(first[i], second[i]);
+      case Elementwise::none: break;
+    }
+    PLEAT_ASSERT(!"no function");
+    return {};
+  }
+};
+
+Arguments arguments(Elementwise f, View a, View b, std::int64_t row, std::int64_t n) {
+  const float* first = a.f32() + row * a.cols;
+  return {first, f == Elementwise::sigmoid_gate ? b.f32() + row * n : first + n};
+}
+
+void check(Elementwise f, View a, View b, std::int64_t rows, std::int64_t n) {
+  PLEAT_ASSERT(a.rows == rows && a.cols == (f == Elementwise::gated_gelu ? 2 * n : n));
+  const bool gate = f == Elementwise::sigmoid_gate;
+  PLEAT_ASSERT(gate ? b.rows == rows && b.cols == n : b.data == nullptr || b.elements() == rows);
+}
+
+}  // namespace
+
+void CpuKernels::pointwise(Elementwise f, View a, View b, View y) {
+  const std::int64_t n = y.cols;
+  check(f, a, b, y.rows, n);
+  const bool weighted = f != Elementwise::sigmoid_gate && b.data != nullptr;
+  for (std::int64_t r = 0; r < y.rows; ++r) {
+    const Arguments x = arguments(f, a, b, r, n);
+    const float p = weighted ? b.f32()[r] : 1.0F;
+    for (std::int64_t i = 0; i < n; ++i) y.f32()[r * n + i] = x.at(f, i).value * p;
+  }
+}
+
+void CpuKernels::pointwise_bwd(Elementwise f, View dy, View a, View b, View da, View db) {
+  const std::int64_t n = dy.cols;
+  check(f, a, b, dy.rows, n);
+  PLEAT_ASSERT(da.elements() == a.elements() && db.elements() == b.elements());
+  const bool gate = f == Elementwise::sigmoid_gate, two = f == Elementwise::gated_gelu;
+  const bool weighted = !gate && b.data != nullptr;
+  for (std::int64_t r = 0; r < dy.rows; ++r) {
+    const Arguments x = arguments(f, a, b, r, n);
+    const float* d = dy.f32() + r * n;
+    const float p = weighted ? b.f32()[r] : 1.0F;
+    float* first = da.f32() + r * a.cols;
+    float* second = gate ? db.f32() + r * n : first + n;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Slope s = x.at(f, i);
+      first[i] = d[i] * s.by_first * p;
+      if (gate || two) second[i] = d[i] * s.by_second * p;
+    }
+    if (!weighted) continue;
+    db.f32()[r] = cpu::lane_sum<float>(n, [&](std::int64_t i) { return d[i] * x.at(f, i).value; });
+  }
+}
+
+}  // namespace pleat
