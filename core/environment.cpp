@@ -49,6 +49,8 @@ bool gpu_required() { return variable("PLEAT_REQUIRE_GPU") == "1"; }
 
 std::string armed_failpoint() { return variable("PLEAT_FAILPOINT"); }
 
+std::string reference_python() { return variable("PLEAT_REFERENCE_PYTHON"); }
+
 char** inherited_environment() { return environ; }
 
 }  // namespace pleat

@@ -24,6 +24,9 @@ namespace pleat {
 // PLEAT_FAILPOINT: where a test ends or disturbs this process (backend/checkpoint/failpoint.hpp).
 [[nodiscard]] std::string armed_failpoint();
 
+// PLEAT_REFERENCE_PYTHON: an interpreter with PyTorch and transformers, for the tests; empty: none.
+[[nodiscard]] std::string reference_python();
+
 // The whole environment, null-terminated, to hand on to a program this one starts.
 [[nodiscard]] char** inherited_environment();
 

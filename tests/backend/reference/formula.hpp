@@ -4,6 +4,7 @@
 // Python.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "backend/checkpoint/hf_weights.hpp"
+#include "core/environment.hpp"
 #include "tests/backend/checkpoint/temporary_folder.hpp"
 #include "tests/backend/reference/reference_case.hpp"
 #include "tests/backend/train_runs.hpp"
@@ -29,18 +30,16 @@ std::vector<float> tensor_of(const Safetensors& file, const std::string& name) {
 class Live : public testing::TestWithParam<const char*> {};
 
 TEST_P(Live, ExportedModelComputesTheSameInTransformers) {
-  const char* python = std::getenv("PLEAT_REFERENCE_PYTHON");
-  if (python == nullptr) GTEST_SKIP() << "PLEAT_REFERENCE_PYTHON is not set";
+  const std::string python = reference_python();
+  if (python.empty()) GTEST_SKIP() << "PLEAT_REFERENCE_PYTHON is not set";
   test::ReferenceCase c(GetParam());
   c.model.mtp_layers = 0;  // transformers leaves prediction depths out
   const test::TemporaryFolder folder;
   export_hf_weights(folder.path(), c.model, {},
                     [&](const std::string& name, std::span<float> v) { c.fill(name, v); });
-  test::Json config = c.config;
-  config.erase("pleat");
-  std::ofstream(folder / "config.json") << config.dump(2);
+  std::ofstream(folder / "config.json") << c.config;
   const std::string script = (test::kReferenceFolder / "reference.py").string();
-  const std::string command = std::string("'") + python + "' -B '" + script + "' live " +
+  const std::string command = "'" + python + "' -B '" + script + "' live " +
                               GetParam() + " '" + folder.path() + "'";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const Safetensors theirs(folder / "results.safetensors");

@@ -4,52 +4,85 @@
 // samples of 24 tokens.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "backend/trainer.hpp"
+#include "core/json/parse.hpp"
 #include "tests/backend/reference/formula.hpp"
 #include "tests/support/small_models.hpp"
 
 namespace pleat::test {
 
-using Json = nlohmann::json;
-
 inline const std::filesystem::path kReferenceFolder =
     std::filesystem::path(PLEAT_SOURCE_DIR) / "tests/reference";
 
-inline Json read_json(const std::filesystem::path& path) {
+inline std::string text_of(const std::filesystem::path& path) {
   std::ifstream file(path);
-  return Json::parse(file);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// 0 where there is no such number.
+inline double number_in(const JsonValue* object, const std::string& key) {
+  const JsonValue* value = object == nullptr ? nullptr : object->find(key);
+  if (value == nullptr) return 0;
+  if (const std::int64_t* whole = value->as_integer()) return static_cast<double>(*whole);
+  return *value->as_double();
+}
+
+inline Signature signature_in(const JsonValue& list) {
+  Signature s{};
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    const JsonValue& v = list.as_array()->at(i);
+    s[i] = v.as_double() != nullptr ? *v.as_double() : static_cast<double>(*v.as_integer());
+  }
+  return s;
 }
 
 struct ReferenceCase {
-  std::string name;
-  Json config, golden;
+  std::string name, config;  // the config's text
   ModelSpec model;
   int micro_batch = 1;
+  // What the reference computed.
+  std::map<std::string, std::vector<std::int64_t>> shapes;  // of every weight by its global name
+  std::map<std::string, Signature> gradients;
+  std::map<std::string, double> losses;
+  Signature logits;
+
   explicit ReferenceCase(const std::string& n)
-      : name(n),
-        config(read_json(kReferenceFolder / "models" / (n + ".json"))),
-        golden(read_json(kReferenceFolder / "golden" / (n + ".json"))) {
-    model = read_hf_config(config.dump(), n + ".json", n).model;
-    const Json extra = config.value("pleat", Json::object());
-    micro_batch = extra.value("micro_batch", 1);
-    model.mtp_layers = extra.contains("mtp_loss") ? 1 : 0;
-    model.mtp_loss = extra.value("mtp_loss", 0.0);
-    if (!model.moe) return;
-    model.moe->aux_loss = extra.value("aux_loss", 0.0);
-    model.moe->seq_aux_loss = extra.value("seq_aux_loss", 0.0);
-    model.moe->z_loss = extra.value("z_loss", 0.0);
+      : name(n), config(text_of(kReferenceFolder / "models" / (n + ".json"))) {
+    model = read_hf_config(config, n + ".json", n).model;
+    const JsonValue document = parse_json(config, n + ".json");
+    const JsonValue* extra = document.find("pleat");
+    micro_batch = std::max(1, static_cast<int>(number_in(extra, "micro_batch")));
+    model.mtp_loss = number_in(extra, "mtp_loss");
+    model.mtp_layers = model.mtp_loss > 0 ? 1 : 0;
+    if (model.moe) {
+      model.moe->aux_loss = number_in(extra, "aux_loss");
+      model.moe->seq_aux_loss = number_in(extra, "seq_aux_loss");
+      model.moe->z_loss = number_in(extra, "z_loss");
+    }
+    const JsonValue golden = parse_json(text_of(kReferenceFolder / "golden" / (n + ".json")), n);
+    for (const JsonMember& m : *golden.find("shapes")->as_object()) {
+      for (const JsonValue& dim : *m.value.as_array()) shapes[m.key].push_back(*dim.as_integer());
+    }
+    for (const JsonMember& m : *golden.find("gradients")->as_object()) {
+      gradients[m.key] = signature_in(m.value);
+    }
+    for (const JsonMember& m : *golden.find("losses")->as_object()) {
+      losses[m.key] = number_in(golden.find("losses"), m.key);
+    }
+    logits = signature_in(*golden.find("logits"));
   }
 
   // A weight by its global name.
   void fill(const std::string& weight, std::span<float> values) const {
-    const auto shape = golden.at("shapes").at(weight).get<std::vector<std::int64_t>>();
-    formula_weight(weight, shape, values);
+    formula_weight(weight, shapes.at(weight), values);
   }
 };
 
@@ -67,7 +100,7 @@ inline ReferenceOutcome run_case(const ReferenceCase& c, Plan plan) {
   config.poison = true;
   config.clip_norm = 0;
   config.adjust_weight = [&c](const std::string& name, std::span<float> values) {
-    if (c.golden.at("shapes").contains(name)) c.fill(name, values);
+    if (c.shapes.contains(name)) c.fill(name, values);
   };
   ReferenceOutcome out;
   config.after_op = [&](Rank, const Op& op, std::span<const View> results) {
