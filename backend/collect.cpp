@@ -44,12 +44,14 @@ void collect_tensors(const StageProgram& stage, const WeightRank& rank,
       for (std::size_t w = 0; w < layer.weights.size(); ++w) {
         if (is_load(layer, layer.weights[w])) continue;  // a step's own
         const WeightSlot& slot = instance.slots[w];
+        const BucketState& bucket = stage.buckets[static_cast<std::size_t>(slot.bucket)];
+        const std::int64_t padded = bucket.shards * bucket.shard_elements;
         const auto gradients = mine.gradients.find(slot.bucket);
         for (const NamedPart& p : named_parts(layer, instance, layer.weights[w], rank)) {
           const std::int64_t begin = slot.offset + p.offset;
           const bool buffer = layer.weights[w].buffer;
           const auto& values = (buffer ? mine.buffers : mine.weights).at(slot.bucket);
-          add_range(0, values, begin, p, result.weights[p.name]);
+          add_range(buffer ? padded : 0, values, begin, p, result.weights[p.name]);
           if (buffer || gradients == mine.gradients.end()) continue;
           add_range(gradients->second.offset, gradients->second.values, begin, p,
                     result.gradients[p.name]);

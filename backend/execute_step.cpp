@@ -104,21 +104,22 @@ void Executor::grad_norm(const Call& c) {
   norm_part_ = c.out[0].f32()[0] = static_cast<float>(sum);
 }
 
-// Of what this rank holds of a bucket, without what another rank counts: an earlier one of tp, or the
-// first stage for a table that the last one has too.
-double Executor::sum_of_squares(Bucket which, View whole) {
-  struct Left {
-    std::int64_t first, elements;
-  };
-  std::vector<Left> left;
+// An earlier rank of tp has it too, or the first stage a table that the last one has.
+std::vector<Executor::Elsewhere> Executor::counted_elsewhere(Bucket which) const {
+  std::vector<Elsewhere> found;
   for (const Copies& c : stage_.buckets[static_cast<std::size_t>(which)].copies) {
-    if (context_.attention().tp % c.ranks != 0) left.push_back({c.first, c.elements});
+    if (context_.attention().tp % c.ranks != 0) found.push_back({c.first, c.elements});
   }
   const auto& table = stage_.table;
   if (table && !table->counted && which == table->slot.bucket) {
-    left.push_back({table->slot.offset, table->elements});
+    found.push_back({table->slot.offset, table->elements});
   }
-  std::ranges::sort(left, {}, &Left::first);
+  std::ranges::sort(found, {}, &Elsewhere::first);
+  return found;
+}
+
+// Of what this rank holds of a bucket, without what another rank counts.
+double Executor::sum_of_squares(Bucket which, View whole) {
   const View mine = my_shard(which, whole);
   const std::int64_t begin = mine.f32() - whole.f32(), end = begin + mine.elements();
   std::int64_t at = begin;
@@ -128,7 +129,7 @@ double Executor::sum_of_squares(Bucket which, View whole) {
     if (to > at) sum += kernels_.sum_of_squares(slice(whole, at, to - at));
     at = to;
   };
-  for (const Left& c : left) {
+  for (const Elsewhere& c : counted_elsewhere(which)) {
     count_to(c.first);
     at = std::clamp(c.first + c.elements, at, end);
   }
@@ -138,6 +139,7 @@ double Executor::sum_of_squares(Bucket which, View whole) {
 
 // The biases and behind them the loads of the same experts.
 void Executor::update_bias(const Call& c) {
+  if (skipped_) return;
   const OpAttributes& a = c.op.attr;
   const View biases = slice(c.out[0], a.first, a.n.n);
   kernels_.update_bias(slice(c.out[0], a.first + a.n.n, a.n.n), biases, a.experts, a.scale);

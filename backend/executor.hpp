@@ -124,6 +124,10 @@ class Executor final : private StepVisitor {
   void bucket_collective(const Call&);  // execute_step.cpp
   void grad_norm(const Call&);
   [[nodiscard]] double sum_of_squares(Bucket, View whole);
+  struct Elsewhere {  // elements of a bucket that another rank counts and saves
+    std::int64_t first = 0, elements = 0;
+  };
+  [[nodiscard]] std::vector<Elsewhere> counted_elsewhere(Bucket) const;  // in order
   void clip(const Call&);
   void adamw(const Call&);
   [[nodiscard]] Bucket bucket_of(const Op&, TensorId) const;

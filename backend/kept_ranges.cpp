@@ -22,22 +22,19 @@ void add(const Stretch& s, std::int64_t begin, std::int64_t end, std::vector<Kep
   ranges.push_back({s.kind, s.bucket, begin, {data, s.view.dtype, 1, end - begin}});
 }
 
-// Without what an earlier rank of tp holds alike.
-void add_own(const Stretch& s, const std::vector<Copies>& copies, int tp,
-             std::vector<KeptRange>& ranges) {
-  std::int64_t at = s.begin;
-  for (const Copies& c : copies) {
-    if (tp % c.ranks == 0) continue;  // the first of them
-    add(s, at, std::min(c.first, s.end), ranges);
-    at = std::max(at, c.first + c.elements);
-  }
-  add(s, at, s.end, ranges);
-}
-
 }  // namespace
 
 std::vector<KeptRange> Executor::kept_ranges(bool to_save) {
   const int tp = context_.attention().tp;
+  // Without what another rank saves.
+  const auto add_own = [&](const Stretch& s, Bucket which, std::vector<KeptRange>& to) {
+    std::int64_t at = s.begin;
+    for (const Elsewhere& c : counted_elsewhere(which)) {
+      add(s, at, std::min(c.first, s.end), to);
+      at = std::max(at, c.first + c.elements);
+    }
+    add(s, at, s.end, to);
+  };
   std::vector<KeptRange> ranges;
   for (std::size_t i = 0; i < stage_.buckets.size(); ++i) {
     const BucketState& b = stage_.buckets[i];
@@ -49,14 +46,17 @@ std::vector<KeptRange> Executor::kept_ranges(bool to_save) {
     const auto shard = [&](const char* kind, const View& v, std::int64_t origin) {
       const Stretch stretch{kind, i, v, origin, begin, end};
       if (!to_save) return add(stretch, begin, end, ranges);
-      if (place.first_of_replicas) add_own(stretch, b.copies, tp, ranges);
+      if (place.first_of_replicas) add_own(stretch, static_cast<Bucket>(i), ranges);
     };
     if (to_save) {
       shard("weight", weights, 0);
-      const bool buffers = place.first_of_replicas && begin == 0 && tp == 0;
-      if (buffers) add({"weight", i, weights, 0, 0, 0}, padded, padded + b.buffer_elements, ranges);
     } else {
-      add({"weight", i, weights, 0, 0, 0}, 0, padded + b.buffer_elements, ranges);
+      add({"weight", i, weights, 0, 0, 0}, 0, padded, ranges);
+    }
+    const bool first = place.first_of_replicas && begin == 0 && tp == 0;
+    if (b.buffer_elements > 0 && (first || !to_save)) {  // loads are counted anew in every step
+      const View buffers = store_.state(b.buffers, true, "kept_ranges");
+      add({"weight", i, buffers, padded, 0, 0}, padded, padded + b.bias_elements, ranges);
     }
     if (b.elements == 0) continue;
     const auto state = [&](const char* kind, TensorId id) {

@@ -103,13 +103,15 @@ View TensorStore::parameter(const WeightSlot& slot, const Tensor& tensor, Bucket
                                                          : bucket.weights,
                            true, op);
   const std::int64_t elements = tensor.elements({});
-  if (whole.dtype != tensor.dtype || slot.offset < 0 || slot.offset + elements > whole.elements()) {
+  const std::int64_t offset =
+      slot.offset - (part == BucketPart::buffers ? bucket.shards * bucket.shard_elements : 0);
+  if (whole.dtype != tensor.dtype || offset < 0 || offset + elements > whole.elements()) {
     throw ExecutionError(
         fmt::format("operation '{}' uses '{}' at [{}, {}) of a bucket with {} "
                     "elements",
-                    op, tensor.name, slot.offset, slot.offset + elements, whole.elements()));
+                    op, tensor.name, offset, offset + elements, whole.elements()));
   }
-  std::byte* data = static_cast<std::byte*>(whole.data) + bytes_of(tensor.dtype, slot.offset);
+  std::byte* data = static_cast<std::byte*>(whole.data) + bytes_of(tensor.dtype, offset);
   return view_of(data, tensor, {});
 }
 

@@ -205,7 +205,7 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
     for_each_weight(stage, plan, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
       if (!w.buffer || is_load(layer, w) != loads) return;
       BucketState& b = stage.buckets[static_cast<std::size_t>(w.bucket)];
-      slot = {w.bucket, b.buffer_elements};
+      slot = {w.bucket, b.shards * b.shard_elements + b.buffer_elements};
       b.buffer_elements += w.elements;
       if (!loads) b.bias_elements += w.elements;
     });

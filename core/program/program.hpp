@@ -17,7 +17,8 @@
 
 namespace pleat {
 
-// Where an instance's weight lies in its bucket; a buffer's place among the bucket's buffers.
+// Where an instance's weight lies in its bucket. Buffers come behind the padded weights, in storage of
+// their own (BucketState::buffers).
 struct WeightSlot {
   Bucket bucket = Bucket::dense;
   std::int64_t offset = 0;  // elements
