@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <thread>
 
-#include "backend/comm/thread_transport.hpp"
 #include "backend/rank_run.hpp"
 #include "backend/supported.hpp"
 #include "core/diagnostics.hpp"
@@ -35,25 +35,29 @@ void require_executable(const PackingRules& packing) {
 
 class Share {
  public:
-  Share(const Program& program, const TrainConfig& config, const LocalRanks& ranks)
+  Share(const Program& program, const TrainConfig& config, const JobPart& part)
       : config_(config),
+        peers_(part.peers()),
         batches_(samples_of(config, program.workload.seq_len), program.workload, program.model.vocab,
                  program.plan.attention.dp, program.plan.micro_batch, config.packing,
                  config.first_sample) {
-    PLEAT_ASSERT(!ranks.empty());
-    for (const auto& transport : ranks) {
+    PLEAT_ASSERT(!part.ranks().empty());
+    for (const auto& transport : part.ranks()) {
       PLEAT_ASSERT(transport->world() == program.plan.world());
       runs_.push_back(std::make_unique<RankRun>(program, config, batches_, *transport));
     }
   }
 
   TrainResult run() {
+    if (peers_ != nullptr)
+      peers_->watch({[this] { return progress(); }, [this] { return where(); }});
     std::vector<std::thread> threads;
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       threads.emplace_back([this, r] { run_guarded(r); });
     }
     watch();
     for (std::thread& t : threads) t.join();
+    if (peers_ != nullptr) peers_->watch({});
     if (error_) std::rethrow_exception(error_);
     return std::move(result_);
   }
@@ -87,24 +91,39 @@ class Share {
     return sum;
   }
 
-  [[nodiscard]] std::string where() const {
+  [[nodiscard]] std::vector<RankWhere> where() const {
     std::vector<RankWhere> all;
     for (const auto& run : runs_) {
       all.push_back({run->transport().rank(), where_text(run->progress())});
     }
+    return all;
+  }
+
+  // Of all processes, those that do not answer included.
+  [[nodiscard]] std::string where_everywhere() const {
+    constexpr double kAnswerSeconds = 2;
+    std::vector<RankWhere> all = where();
+    if (peers_ != nullptr) {
+      for (RankWhere& w : peers_->where(kAnswerSeconds)) all.push_back(std::move(w));
+    }
+    std::sort(all.begin(), all.end(),
+              [](const RankWhere& a, const RankWhere& b) { return a.rank < b.rank; });
     return where_all(all);
   }
 
-  // Waits for all ranks. When no operation finishes for stall_seconds they wait for each other.
+  // Waits for this process's ranks. When no operation of any process finishes for stall_seconds
+  // they wait for each other.
   void watch() {
     std::unique_lock lock(mutex_);
     std::int64_t seen = -1;
     while (finished_ < runs_.size()) {
-      const std::int64_t now = progress();
+      const std::int64_t now = progress() + (peers_ != nullptr ? peers_->progress() : 0);
       if (now == seen && !error_) {
-        const std::string reason =
-            fmt::format("no operation finished for {} s: {}", config_.stall_seconds, where());
-        error_ = std::make_exception_ptr(ExecutionError(reason));
+        lock.unlock();
+        const std::string reason = fmt::format("no operation finished for {} s: {}",
+                                               config_.stall_seconds, where_everywhere());
+        lock.lock();
+        if (!error_) error_ = std::make_exception_ptr(ExecutionError(reason));
         lock.unlock();
         runs_[0]->transport().abort(reason);
         lock.lock();
@@ -118,6 +137,7 @@ class Share {
   }
 
   const TrainConfig& config_;
+  Peers* peers_;
   const Batches batches_;
   std::vector<std::unique_ptr<RankRun>> runs_;
   TrainResult result_;  // of the first rank here
@@ -129,15 +149,15 @@ class Share {
 
 }  // namespace
 
-TrainResult train(const Program& program, const TrainConfig& config, const LocalRanks& ranks) {
+TrainResult train(const Program& program, const TrainConfig& config, const JobPart& part) {
   require_supported(program);
   require_executable(config.packing);
-  return Share(program, config, ranks).run();
+  return Share(program, config, part).run();
 }
 
 TrainResult train(const Program& program, const TrainConfig& config) {
   require_supported(program);
-  return train(program, config, make_thread_transports(program.plan.world()));
+  return train(program, config, JobPart::of_threads(program.plan.world()));
 }
 
 }  // namespace pleat

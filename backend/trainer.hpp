@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/comm/communicator.hpp"
+#include "backend/comm/job_part.hpp"
 #include "backend/data/packing.hpp"
 #include "backend/data/sample_source.hpp"
 #include "core/program/program.hpp"
@@ -117,9 +117,8 @@ struct TrainResult {
 // another process failed or was lost.
 [[nodiscard]] TrainResult train(const Program&, const TrainConfig&);
 
-// The same for this process's share of a job: one thread for each of `ranks`, which must not be
-// empty. All processes call it with the same program and config.
-using LocalRanks = std::vector<std::unique_ptr<Transport>>;
-[[nodiscard]] TrainResult train(const Program&, const TrainConfig&, const LocalRanks& ranks);
+// The same for this process's part of a job: one thread for each of its ranks. All processes call
+// it with the same program and config.
+[[nodiscard]] TrainResult train(const Program&, const TrainConfig&, const JobPart&);
 
 }  // namespace pleat

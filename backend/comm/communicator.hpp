@@ -23,8 +23,8 @@ class Communicator {
 
   virtual void barrier() = 0;
   virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
-  virtual void all_reduce(std::span<float> data) = 0;                                 // in place, sum
-  virtual void reduce_scatter(std::span<const float> all, std::span<float> mine) = 0; // sum
+  virtual void all_reduce(std::span<float> data) = 0;  // in place, sum
+  virtual void reduce_scatter(std::span<const float> all, std::span<float> mine) = 0;  // sum
   // Ragged: send_bytes[r] bytes to member r, consecutive in `send`; received in member order.
   virtual void all_to_all(std::span<const std::byte> send, std::span<const std::int64_t> send_bytes,
                           std::span<std::byte> recv, std::span<const std::int64_t> recv_bytes) = 0;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/comm/thread_transport.hpp"
 
-#include <algorithm>
 #include <map>
 
+#include "backend/comm/members.hpp"
 #include "backend/comm/thread_communicator.hpp"
 #include "core/diagnostics.hpp"
 
@@ -22,15 +22,9 @@ class ThreadTransport final : public Transport {
   // Does not wait: the k-th group of the same members is the same on all of them.
   [[nodiscard]] std::unique_ptr<Communicator> group(const std::vector<Rank>& members) override {
     job_->throw_if_aborted();
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      PLEAT_ASSERT(members[i].value >= 0 && members[i].value < world_);
-      PLEAT_ASSERT(std::count(members.begin(), members.end(), members[i]) == 1);
-    }
-    const auto me = std::find(members.begin(), members.end(), rank_);
-    PLEAT_ASSERT(me != members.end());
+    const int place = place_among(members, rank_, world_);
     const int nth = made_[members]++;
-    return std::make_unique<ThreadCommunicator>(job_, job_->group(members, nth),
-                                                static_cast<int>(me - members.begin()));
+    return std::make_unique<ThreadCommunicator>(job_, job_->group(members, nth), place);
   }
 
   void abort(const std::string& reason) override { job_->abort(rank_, reason); }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The threaded transport: exact results of every collective on 1 to 8 ranks, ragged and empty
+// Threads, messages and TCP: exact results of every collective on 1 to 8 ranks, ragged and empty
 // exchanges, messages by sender and tag, many groups at once, and no rank left waiting after a
 // failure.
 #include <gtest/gtest.h>
@@ -14,35 +14,16 @@
 #include <string>
 #include <thread>
 
+#include "backend/comm/message_communicator.hpp"
 #include "backend/comm/thread_transport.hpp"
+#include "tests/backend/comm_jobs.hpp"
 
 namespace pleat {
 namespace {
 
-using Body = std::function<void(Transport&)>;
-
-// Runs `body` on `world` threads; returns what each threw, "" if nothing.
-std::vector<std::string> run_ranks(int world, const Body& body) {
-  auto transports = make_thread_transports(world);
-  std::vector<std::string> thrown(static_cast<std::size_t>(world));
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t r = 0; r < thrown.size(); ++r) {
-      threads.emplace_back([&, r] {
-        try {
-          body(*transports[r]);
-        } catch (const std::runtime_error& error) {
-          thrown[r] = error.what();
-        }
-      });
-    }
-  }
-  return thrown;
-}
-
-void expect_runs(int world, const Body& body) {
-  EXPECT_EQ(run_ranks(world, body), std::vector<std::string>(static_cast<std::size_t>(world)));
-}
+using test::expect_runs;
+using test::Kind;
+using test::run_ranks;
 
 std::vector<Rank> all_ranks(int world) {
   std::vector<Rank> ranks;
@@ -71,19 +52,27 @@ float sum_in_rank_order(int world, std::size_t i) {
   return sum;
 }
 
-class Comm : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, Comm, ::testing::Values(1, 2, 3, 4, 8));
+class Comm : public ::testing::TestWithParam<test::JobShape> {};
+std::vector<test::JobShape> shapes() {
+  std::vector<test::JobShape> all;
+  for (const Kind kind : {Kind::threads, Kind::messages, Kind::tcp, Kind::tcp_pairs}) {
+    for (const int world : {1, 2, 3, 4, 8}) all.push_back({kind, world});
+  }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Jobs, Comm, ::testing::ValuesIn(shapes()),
+                         [](const auto& info) { return test::name_of(info.param); });
 
 // Member r has r elements: the first none.
 TEST_P(Comm, RaggedGatherAndSumInRankOrder) {
-  const int world = GetParam();
+  const int world = GetParam().world;
   std::vector<std::int64_t> elements, sizes;
   for (int r = 0; r < world; ++r) {
     elements.push_back(r);
     sizes.push_back(r * static_cast<std::int64_t>(sizeof(float)));
   }
   const auto total = static_cast<std::size_t>(world * (world - 1) / 2);
-  expect_runs(world, [&](Transport& t) {
+  expect_runs(GetParam(), [&](Transport& t) {
     const auto comm = t.group(all_ranks(world));
     const auto me = static_cast<std::size_t>(comm->rank());
     std::vector<float> mine(me, static_cast<float>(me)), all(total), want, sums(me);
@@ -99,8 +88,8 @@ TEST_P(Comm, RaggedGatherAndSumInRankOrder) {
 }
 
 TEST_P(Comm, AllGatherInRankOrder) {
-  const int world = GetParam();
-  expect_runs(world, [&](Transport& t) {
+  const int world = GetParam().world;
+  expect_runs(GetParam(), [&](Transport& t) {
     const auto comm = t.group(all_ranks(world));
     for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{5}}) {
       const std::vector<std::int32_t> mine(n, comm->rank() * 10 + static_cast<int>(n));
@@ -114,8 +103,8 @@ TEST_P(Comm, AllGatherInRankOrder) {
 }
 
 TEST_P(Comm, AllGatherInPlace) {
-  const int world = GetParam();
-  expect_runs(world, [&](Transport& t) {
+  const int world = GetParam().world;
+  expect_runs(GetParam(), [&](Transport& t) {
     const auto comm = t.group(all_ranks(world));
     std::vector<std::int32_t> all(static_cast<std::size_t>(world), -1);
     const auto me = static_cast<std::size_t>(comm->rank());
@@ -126,9 +115,9 @@ TEST_P(Comm, AllGatherInPlace) {
 }
 
 TEST_P(Comm, ReductionsAddInRankOrderToTheBit) {
-  const int world = GetParam();
-  for (int repeat = 0; repeat < 20; ++repeat) {
-    expect_runs(world, [&](Transport& t) {
+  const int world = GetParam().world;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    expect_runs(GetParam(), [&](Transport& t) {
       const auto comm = t.group(all_ranks(world));
       for (const std::size_t each : {std::size_t{0}, std::size_t{1}, std::size_t{67}}) {
         std::vector<float> data(each * static_cast<std::size_t>(world));
@@ -149,8 +138,8 @@ TEST_P(Comm, ReductionsAddInRankOrderToTheBit) {
 }
 
 TEST_P(Comm, AllReduceOfFewerElementsThanRanks) {
-  const int world = GetParam();
-  expect_runs(world, [&](Transport& t) {
+  const int world = GetParam().world;
+  expect_runs(GetParam(), [&](Transport& t) {
     const auto comm = t.group(all_ranks(world));
     std::vector<float> one = {static_cast<float>(comm->rank() + 1)};
     comm->all_reduce(one);
@@ -161,9 +150,9 @@ TEST_P(Comm, AllReduceOfFewerElementsThanRanks) {
 // Rank s sends (s * 3 + d) % 4 values to rank d, so that some pairs exchange nothing, and rank 0
 // nothing at all.
 TEST_P(Comm, RaggedAllToAllWithEmptyPieces) {
-  const int world = GetParam();
+  const int world = GetParam().world;
   const auto count = [](int s, int d) { return s == 0 ? 0 : (s * 3 + d) % 4; };
-  expect_runs(world, [&](Transport& t) {
+  expect_runs(GetParam(), [&](Transport& t) {
     const auto comm = t.group(all_ranks(world));
     const int me = comm->rank();
     std::vector<std::int32_t> send, want;
@@ -181,8 +170,8 @@ TEST_P(Comm, RaggedAllToAllWithEmptyPieces) {
 }
 
 TEST_P(Comm, MessagesMatchSenderAndTagInOrder) {
-  const int world = GetParam();
-  expect_runs(world, [&](Transport& t) {
+  const int world = GetParam().world;
+  expect_runs(GetParam(), [&](Transport& t) {
     const auto comm = t.group(all_ranks(world));
     const int me = comm->rank(), next = (me + 1) % world, previous = (me + world - 1) % world;
     for (int i = 0; i < 3; ++i) {  // everyone sends first: a send that waited would hang
@@ -205,9 +194,9 @@ TEST_P(Comm, MessagesMatchSenderAndTagInOrder) {
 }
 
 TEST_P(Comm, BarrierHoldsEveryRankBack) {
-  const int world = GetParam();
+  const int world = GetParam().world;
   std::atomic<int> arrived = 0;
-  expect_runs(world, [&](Transport& t) {
+  expect_runs(GetParam(), [&](Transport& t) {
     const auto comm = t.group(all_ranks(world));
     for (int round = 1; round <= 50; ++round) {
       ++arrived;
@@ -219,9 +208,48 @@ TEST_P(Comm, BarrierHoldsEveryRankBack) {
   EXPECT_EQ(arrived.load(), 50 * world);
 }
 
-TEST(CommGroups, RowsAndColumnsAliveTogetherAndMadeAgain) {
-  constexpr int kWorld = 8;  // 2 rows of 4, 4 columns of 2
-  expect_runs(kWorld, [&](Transport& t) {
+class CommGroups : public ::testing::TestWithParam<test::JobShape> {};
+INSTANTIATE_TEST_SUITE_P(Jobs, CommGroups,
+                         ::testing::Values(test::JobShape{Kind::threads, 8},
+                                           test::JobShape{Kind::messages, 8},
+                                           test::JobShape{Kind::tcp, 8},
+                                           test::JobShape{Kind::tcp_pairs, 8}),
+                         [](const auto& info) { return test::name_of(info.param); });
+
+// Every collective in pieces of eight bytes, so that whole ones, parts and nothing travel.
+TEST(CommPieces, LongMessagesTravelInPieces) {
+  constexpr int kWorld = 3;
+  const auto hub = std::make_shared<MessageHub>(Rank{0}, kWorld);
+  std::vector<std::jthread> threads;
+  for (int me = 0; me < kWorld; ++me) {
+    threads.emplace_back([&hub, me] {
+      MessageCommunicator comm(hub, all_ranks(kWorld), me, 7, 8);
+      std::vector<float> data(3001), piece(1001), all(3003);
+      for (std::size_t i = 0; i < data.size(); ++i) data[i] = value(me, i);
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] = value(me, i);
+      comm.all_reduce(data);
+      for (std::size_t i = 0; i < data.size(); ++i) {
+        EXPECT_EQ(data[i], sum_in_rank_order(kWorld, i));
+      }
+      comm.reduce_scatter(all, piece);
+      const std::size_t begin = 1001 * static_cast<std::size_t>(me);
+      for (std::size_t i = 0; i < piece.size(); ++i) {
+        EXPECT_EQ(piece[i], sum_in_rank_order(kWorld, begin + i));
+      }
+      comm.all_gather(bytes(piece), writable(all));
+      for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], sum_in_rank_order(kWorld, i));
+      const int next = (me + 1) % kWorld, previous = (me + 2) % kWorld;
+      comm.send(next, bytes(data).first(13), 5);
+      std::vector<std::byte> got(13);
+      comm.recv(previous, got, 5);
+      EXPECT_TRUE(std::equal(got.begin(), got.end(), bytes(data).begin()));
+    });
+  }
+}
+
+TEST_P(CommGroups, RowsAndColumnsAliveTogetherAndMadeAgain) {
+  // 2 rows of 4, 4 columns of 2
+  expect_runs(GetParam(), [&](Transport& t) {
     const int me = t.rank().value;
     std::vector<Rank> row, column;
     for (int i = 0; i < 4; ++i) row.push_back({me / 4 * 4 + i});
@@ -249,9 +277,17 @@ TEST(CommGroups, RowsAndColumnsAliveTogetherAndMadeAgain) {
   });
 }
 
-TEST(CommAbort, WakesRanksThatWaitAndNamesTheOneThatFailed) {
+class CommAbort : public ::testing::TestWithParam<test::JobShape> {};
+INSTANTIATE_TEST_SUITE_P(Jobs, CommAbort,
+                         ::testing::Values(test::JobShape{Kind::threads, 4},
+                                           test::JobShape{Kind::messages, 4},
+                                           test::JobShape{Kind::tcp, 4},
+                                           test::JobShape{Kind::tcp_pairs, 4}),
+                         [](const auto& info) { return test::name_of(info.param); });
+
+TEST_P(CommAbort, WakesRanksThatWaitAndNamesTheOneThatFailed) {
   constexpr int kWorld = 4;
-  const auto thrown = run_ranks(kWorld, [&](Transport& t) {
+  const auto thrown = run_ranks(GetParam(), [&](Transport& t) {
     const auto comm = t.group(all_ranks(kWorld));
     comm->barrier();
     std::vector<float> data(3, 1.0F);
@@ -275,7 +311,7 @@ TEST(CommAbort, WakesRanksThatWaitAndNamesTheOneThatFailed) {
   EXPECT_EQ(thrown, (std::vector<std::string>{message, message, message, ""}));
 }
 
-TEST(CommAbort, FirstReasonStaysAndLaterCallsThrow) {
+TEST(CommAbortOfThreads, FirstReasonStaysAndLaterCallsThrow) {
   auto transports = make_thread_transports(2);
   const auto comm = transports[0]->group({{0}, {1}});
   transports[1]->abort("first");
@@ -296,10 +332,10 @@ TEST(CommAbort, FirstReasonStaysAndLaterCallsThrow) {
 }
 
 // A rank fails at a random moment of a stream of collectives on buffers that die with their rank.
-TEST(CommAbort, AnyMomentEndsEveryRank) {
+TEST_P(CommAbort, AnyMomentEndsEveryRank) {
   constexpr int kWorld = 4;
-  for (int moment = 0; moment < 40; ++moment) {
-    const auto thrown = run_ranks(kWorld, [&](Transport& t) {
+  for (int moment = 0; moment < 12; ++moment) {
+    const auto thrown = run_ranks(GetParam(), [&](Transport& t) {
       const auto comm = t.group(all_ranks(kWorld));
       const auto row =
           t.group(t.rank().value < 2 ? std::vector<Rank>{{0}, {1}} : std::vector<Rank>{{2}, {3}});

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Members of a group as every transport takes them.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "core/diagnostics.hpp"
+#include "core/ids.hpp"
+
+namespace pleat {
+
+// Where `rank` stands among distinct members of a world.
+[[nodiscard]] inline int place_among(const std::vector<Rank>& members, Rank rank, int world) {
+  for (const Rank r : members) {
+    PLEAT_ASSERT(r.value >= 0 && r.value < world);
+    PLEAT_ASSERT(std::count(members.begin(), members.end(), r) == 1);
+  }
+  const auto place = std::find(members.begin(), members.end(), rank);
+  PLEAT_ASSERT(place != members.end());
+  return static_cast<int>(place - members.begin());
+}
+
+}  // namespace pleat

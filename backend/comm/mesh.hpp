@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// TCP connections between all processes of a job. They carry messages of ranks, and what processes
+// have to know of each other: that they live, how far they are, and that the job has failed. A
+// process whose connection breaks, or that is silent for too long, is lost, and the job with it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "backend/comm/message_hub.hpp"
+#include "backend/comm/peers.hpp"
+#include "backend/comm/rendezvous.hpp"
+
+namespace pleat {
+
+struct MeshTimes {
+  double beat_s = 1;   // a sign of life
+  double lost_s = 30;  // without any: lost
+  double meet_s = 60;  // for the connections to be made
+};
+
+class Mesh final : public Wire, public Peers {
+ public:
+  // Connects to every other process; std::runtime_error naming those that it cannot reach. The
+  // hub must outlive it.
+  Mesh(const Roster&, int process, Socket listener, MessageHub&, MeshTimes);
+  // Says good-bye and waits a moment for the others to do so: what was sent arrives.
+  ~Mesh() override;
+
+  void send(const Envelope&, std::span<const std::byte> data) override;
+  void send_abort(const std::string& message) override;
+
+  void watch(Watched) override;
+  [[nodiscard]] std::int64_t progress() const override;
+  [[nodiscard]] std::vector<RankWhere> where(double seconds) override;
+
+ private:
+  struct Header;
+  struct Peer;
+  enum class Kind : std::uint32_t;
+
+  void connect_all(Socket listener);
+  void run();
+  void read(Peer&);
+  void handle(Peer&);
+  void beat();
+  void lose(Peer&, const std::string& why);
+  void post(Peer&, Kind, const Envelope&, std::span<const std::byte>);
+  void flush(Peer&);
+  void wake();
+  [[nodiscard]] bool all_left() const;
+
+  const Roster roster_;
+  const int process_;
+  MessageHub& hub_;
+  const MeshTimes times_;
+  std::vector<std::unique_ptr<Peer>> peers_;  // by process; null: this one
+  std::vector<Peer*> owners_;                 // by rank
+  Socket wake_;
+  std::atomic<bool> leaving_ = false;
+
+  std::mutex watch_mutex_;
+  std::condition_variable answered_;
+  Watched watched_;
+  std::vector<RankWhere> answers_;
+  std::size_t answers_missing_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace pleat

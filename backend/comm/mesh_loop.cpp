@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The mesh's thread: it reads, writes what did not go at once, beats, and notices who is lost.
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "backend/comm/mesh_peer.hpp"
+
+namespace pleat {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
+constexpr int kReadsInTurn = 64;  // of one peer before the others get theirs
+
+double seconds_since(Clock::time_point t) {
+  return std::chrono::duration<double>(Clock::now() - t).count();
+}
+
+}  // namespace
+
+bool Mesh::all_left() const {
+  return std::all_of(peers_.begin(), peers_.end(),
+                     [](const auto& peer) { return peer == nullptr || peer->gone; });
+}
+
+void Mesh::run() {
+  constexpr double kFarewell = 3;  // seconds for others to leave
+  Clock::time_point last_beat = Clock::now(), leaves;
+  bool shut = false;
+  std::vector<pollfd> entries;
+  std::vector<Peer*> polled;
+  for (;;) {
+    if (leaving_.load()) {
+      if (leaves == Clock::time_point()) leaves = Clock::now();
+      if (all_left() || seconds_since(leaves) > kFarewell) return;
+    }
+    entries.assign(1, {wake_.fd(), POLLIN, 0});
+    polled.clear();
+    bool unsent = false;
+    for (const auto& peer : peers_) {
+      if (peer == nullptr || peer->gone) continue;
+      const std::lock_guard lock(peer->mutex);
+      const bool waits = !peer->waiting.empty() && !peer->broken;
+      unsent = unsent || waits;
+      entries.push_back({peer->socket.fd(), static_cast<short>(POLLIN | (waits ? POLLOUT : 0)), 0});
+      polled.push_back(peer.get());
+    }
+    if (leaving_.load() && !unsent && !shut) {  // the others see the end and close in turn
+      shut = true;
+      for (Peer* peer : polled) shutdown(peer->socket.fd(), SHUT_WR);
+    }
+    const double pause = leaving_.load() ? 0.05 : times_.beat_s;
+    if (::poll(entries.data(), entries.size(), static_cast<int>(pause * 1000) + 1) < 0) continue;
+    std::uint64_t drained = 0;
+    static_cast<void>(!::read(wake_.fd(), &drained, sizeof drained));
+    for (std::size_t i = 0; i < polled.size(); ++i) {
+      if ((entries[i + 1].revents & POLLOUT) != 0) {
+        const std::lock_guard lock(polled[i]->mutex);
+        flush(*polled[i]);
+      }
+      if ((entries[i + 1].revents & ~POLLOUT) != 0) read(*polled[i]);
+    }
+    if (leaving_.load() || seconds_since(last_beat) < times_.beat_s) continue;
+    last_beat = Clock::now();
+    beat();
+  }
+}
+
+// Only after everything that has come was read: this process may have slept itself.
+void Mesh::beat() {
+  std::int64_t progress = 0;
+  {
+    const std::lock_guard lock(watch_mutex_);
+    if (watched_.progress) progress = watched_.progress();
+  }
+  for (const auto& peer : peers_) {
+    if (peer == nullptr || peer->left || peer->gone) continue;
+    post(*peer, Kind::beat, {}, std::as_bytes(std::span(&progress, 1)));
+    const double silent = seconds_since(peer->heard);
+    if (silent > times_.lost_s) lose(*peer, fmt::format("no sign of life for {:.0f} s", silent));
+  }
+}
+
+void Mesh::read(Peer& peer) {
+  for (int turn = 0; turn < kReadsInTurn && !peer.gone; ++turn) {
+    const bool in_header = peer.header_read < sizeof(Header);
+    const std::span<std::byte> to =
+        in_header ? std::as_writable_bytes(std::span(&peer.header, 1)).subspan(peer.header_read)
+                  : peer.payload.bytes().subspan(peer.payload_read);
+    const ssize_t n = recv(peer.socket.fd(), to.data(), to.size(), MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) {
+      const bool ended = n == 0 || errno == ECONNRESET || errno == EPIPE;
+      const std::string why = ended ? "its process ended" : std::strerror(errno);
+      peer.gone = true;
+      if (!peer.left && !leaving_.load()) lose(peer, why);
+      return;
+    }
+    peer.heard = Clock::now();
+    (in_header ? peer.header_read : peer.payload_read) += static_cast<std::size_t>(n);
+    if (peer.header_read < sizeof(Header)) continue;
+    if (in_header) {
+      if (peer.header.magic != kMeshMagic || peer.header.bytes > kMaxBytes) {
+        return lose(peer, "what it sends is broken");
+      }
+      peer.payload = make_message(peer.header.bytes);
+    }
+    if (peer.payload_read < peer.payload.size) continue;
+    handle(peer);
+    peer.header_read = peer.payload_read = 0;
+  }
+}
+
+void Mesh::handle(Peer& peer) {
+  const Header& h = peer.header;
+  const auto text = [&] {
+    return std::string(reinterpret_cast<const char*>(peer.payload.data.get()), peer.payload.size);
+  };
+  switch (h.kind) {
+    case Kind::message: {
+      const bool fits = h.from >= peer.who.first_rank &&
+                        h.from < peer.who.first_rank + peer.who.ranks &&
+                        h.to >= hub_.first().value && h.to < hub_.first().value + hub_.count();
+      if (!fits) return lose(peer, "what it sends is broken");
+      return hub_.deliver({Rank{h.from}, Rank{h.to}, h.label}, std::move(peer.payload));
+    }
+    case Kind::beat:
+      if (peer.payload.size == sizeof(std::int64_t)) {
+        std::int64_t progress = 0;
+        std::memcpy(&progress, peer.payload.data.get(), sizeof progress);
+        peer.progress.store(progress);
+      }
+      return;
+    case Kind::abort:
+      hub_.abort(text(), true);  // passed on, in case its sender ended before it told all
+      return;
+    case Kind::ask: {
+      std::string answer;
+      {
+        const std::lock_guard lock(watch_mutex_);
+        if (watched_.where) answer = to_lines(watched_.where());
+      }
+      return post(peer, Kind::answer, {}, std::as_bytes(std::span(answer)));
+    }
+    case Kind::answer: {
+      const std::lock_guard lock(watch_mutex_);
+      read_lines(text(), answers_);
+      if (answers_missing_ > 0) --answers_missing_;
+      answered_.notify_all();
+      return;
+    }
+    case Kind::bye:
+      peer.left = true;
+      return;
+    case Kind::hello:
+      break;
+  }
+  lose(peer, "what it sends is broken");
+}
+
+void Mesh::lose(Peer& peer, const std::string& why) {
+  peer.gone = true;
+  {
+    const std::lock_guard lock(peer.mutex);
+    peer.broken = true;
+  }
+  hub_.abort(
+      fmt::format("{} {} lost: {}", ranks_text(peer.who), peer.who.ranks == 1 ? "is" : "are", why),
+      true);
+}
+
+}  // namespace pleat

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of a mesh share: the header of every message on its connections, and a connection.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "backend/comm/mesh.hpp"
+
+namespace pleat {
+
+inline constexpr std::uint32_t kMeshMagic = 0x504c4d53;
+
+enum class Mesh::Kind : std::uint32_t { hello, message, beat, abort, ask, answer, bye };
+
+struct Mesh::Header {
+  std::uint32_t magic = kMeshMagic;
+  Kind kind = Kind::beat;
+  std::int32_t from = 0, to = 0;
+  Label label;
+  std::uint64_t bytes = 0;
+};
+
+struct Mesh::Peer {
+  RosterEntry who;
+  Socket socket;
+  std::atomic<std::int64_t> progress = 0;
+  // The mesh's thread's.
+  std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();
+  Header header;
+  std::size_t header_read = 0, payload_read = 0;
+  Message payload;
+  bool left = false;  // said good-bye
+  bool gone = false;  // nothing more will come
+  // What the socket did not take at once.
+  std::mutex mutex;
+  std::deque<Message> waiting;
+  std::size_t first_sent = 0;  // bytes of the first
+  bool broken = false;
+};
+
+// "rank<tab>where" a line, as processes tell each other.
+[[nodiscard]] std::string to_lines(const std::vector<RankWhere>&);
+void read_lines(const std::string& text, std::vector<RankWhere>& to);
+
+}  // namespace pleat

@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/comm/message_communicator.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+// Below this an all_reduce takes one round instead of two.
+constexpr std::size_t kSmallReduce = 1024;  // elements
+
+std::size_t sum(std::span<const std::int64_t> values) {
+  return static_cast<std::size_t>(std::accumulate(values.begin(), values.end(), std::int64_t{0}));
+}
+
+// Nothing to move may come with no address; and a member's own piece may already be in place.
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes > 0 && to != from) std::memmove(to, from, bytes);
+}
+
+const float* floats(const Message& m) { return reinterpret_cast<const float*>(m.data.get()); }
+
+}  // namespace
+
+MessageCommunicator::MessageCommunicator(std::shared_ptr<MessageHub> hub, std::vector<Rank> members,
+                                         int rank, std::uint64_t group, std::size_t message_bytes)
+    : hub_(std::move(hub)),
+      members_(std::move(members)),
+      rank_(rank),
+      group_(group),
+      message_bytes_(message_bytes),
+      begin_(members_.size() + 1) {
+  PLEAT_ASSERT(message_bytes_ % sizeof(float) == 0);
+}
+
+void MessageCommunicator::send_piece(int to, Label label, std::span<const std::byte> data) {
+  const auto me = static_cast<std::size_t>(rank_), other = static_cast<std::size_t>(to);
+  hub_->send({members_[me], members_[other], label}, data);
+}
+
+Message MessageCommunicator::take_piece(int from, Label label, std::size_t bytes) {
+  const auto me = static_cast<std::size_t>(rank_), other = static_cast<std::size_t>(from);
+  Message m = hub_->take({members_[other], members_[me], label});
+  PLEAT_ASSERT(m.size == bytes);
+  return m;
+}
+
+void MessageCommunicator::send_all(int to, Label label, std::span<const std::byte> data) {
+  do {
+    const std::size_t n = std::min(data.size(), message_bytes_);
+    send_piece(to, label, data.first(n));
+    data = data.subspan(n);
+  } while (!data.empty());
+}
+
+void MessageCommunicator::take_all(int from, Label label, std::span<std::byte> data) {
+  do {
+    const std::size_t n = std::min(data.size(), message_bytes_);
+    const Message m = take_piece(from, label, n);
+    copy_bytes(data.data(), m.data.get(), n);
+    data = data.subspan(n);
+  } while (!data.empty());
+}
+
+// After the round with distance d everyone has heard of the 2d members before it.
+void MessageCommunicator::barrier() {
+  for (int distance = 1; distance < size(); distance *= 2) {
+    send_piece(peer(distance), collective(), {});
+    static_cast<void>(take_piece(peer(size() - distance), collective(), 0));
+  }
+}
+
+void MessageCommunicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  PLEAT_ASSERT(all.size() == mine.size() * members_.size());
+  for (int turn = 1; turn < size(); ++turn) send_all(peer(turn), collective(), mine);
+  for (int r = 0; r < size(); ++r) {
+    const auto to = all.subspan(static_cast<std::size_t>(r) * mine.size(), mine.size());
+    if (r == rank_) {
+      copy_bytes(to.data(), mine.data(), mine.size());
+    } else {
+      take_all(r, collective(), to);
+    }
+  }
+}
+
+// `mine` becomes the sum of everybody's slice [begin[rank], begin[rank + 1]). It may lie in this
+// rank's own slice of `all`. One piece after the other, so that little waits in the inboxes.
+void MessageCommunicator::reduce(std::span<const float> all, std::span<const std::size_t> begin,
+                                 std::span<float> mine) {
+  const std::size_t piece = message_bytes_ / sizeof(float);
+  std::size_t longest = 0;
+  for (std::size_t r = 0; r < members_.size(); ++r) {
+    longest = std::max(longest, begin[r + 1] - begin[r]);
+  }
+  const float* own = all.data() + begin[static_cast<std::size_t>(rank_)];
+  for (std::size_t done = 0; done < longest; done += piece) {
+    for (int turn = 1; turn < size(); ++turn) {
+      const auto to = static_cast<std::size_t>(peer(turn));
+      const std::size_t length = begin[to + 1] - begin[to];
+      if (done >= length) continue;
+      const auto part = all.subspan(begin[to] + done, std::min(piece, length - done));
+      send_piece(peer(turn), collective(), std::as_bytes(part));
+    }
+    if (done >= mine.size()) continue;
+    const std::size_t n = std::min(piece, mine.size() - done);
+    Message total;
+    for (int r = 0; r < size(); ++r) {
+      Message other;
+      if (r != rank_) other = take_piece(r, collective(), n * sizeof(float));
+      if (r == 0) {
+        total =
+            r == rank_ ? make_message(std::as_bytes(std::span(own + done, n))) : std::move(other);
+        continue;
+      }
+      const float* from = r == rank_ ? own + done : floats(other);
+      auto* to = reinterpret_cast<float*>(total.data.get());
+      for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
+    }
+    std::copy_n(floats(total), n, mine.data() + done);
+  }
+}
+
+void MessageCommunicator::all_reduce(std::span<float> data) {
+  if (size() == 1) return;
+  if (data.size() <= kSmallReduce) {
+    for (int turn = 1; turn < size(); ++turn) {
+      send_piece(peer(turn), collective(), std::as_bytes(data));
+    }
+    const Message own = make_message(std::as_bytes(data));
+    for (int r = 0; r < size(); ++r) {
+      Message other;
+      if (r != rank_) other = take_piece(r, collective(), data.size_bytes());
+      const float* from = floats(r == rank_ ? own : other);
+      for (std::size_t i = 0; i < data.size(); ++i) data[i] = r == 0 ? from[i] : data[i] + from[i];
+    }
+    return;
+  }
+  for (std::size_t r = 0; r < begin_.size(); ++r) begin_[r] = data.size() * r / members_.size();
+  const auto slice = [&](int r) {
+    const auto i = static_cast<std::size_t>(r);
+    return data.subspan(begin_[i], begin_[i + 1] - begin_[i]);
+  };
+  reduce(data, begin_, slice(rank_));
+  for (int turn = 1; turn < size(); ++turn) {
+    send_all(peer(turn), collective(), std::as_bytes(slice(rank_)));
+  }
+  for (int turn = 1; turn < size(); ++turn) {
+    take_all(peer(turn), collective(), std::as_writable_bytes(slice(peer(turn))));
+  }
+}
+
+void MessageCommunicator::reduce_scatter(std::span<const float> all, std::span<float> mine) {
+  PLEAT_ASSERT(all.size() == mine.size() * members_.size());
+  for (std::size_t r = 0; r < begin_.size(); ++r) begin_[r] = mine.size() * r;
+  reduce(all, begin_, mine);
+}
+
+void MessageCommunicator::all_to_all(std::span<const std::byte> send,
+                                     std::span<const std::int64_t> send_bytes,
+                                     std::span<std::byte> recv,
+                                     std::span<const std::int64_t> recv_bytes) {
+  const std::size_t count = members_.size(), me = static_cast<std::size_t>(rank_);
+  PLEAT_ASSERT(send_bytes.size() == count && recv_bytes.size() == count);
+  PLEAT_ASSERT(sum(send_bytes) == send.size() && sum(recv_bytes) == recv.size());
+  PLEAT_ASSERT(send_bytes[me] == recv_bytes[me]);
+  const auto piece_for = [&](std::size_t r) {
+    return send.subspan(sum(send_bytes.first(r)), static_cast<std::size_t>(send_bytes[r]));
+  };
+  for (int turn = 1; turn < size(); ++turn) {
+    send_all(peer(turn), collective(), piece_for(static_cast<std::size_t>(peer(turn))));
+  }
+  std::byte* to = recv.data();
+  for (std::size_t r = 0; r < count; ++r) {
+    const auto bytes = static_cast<std::size_t>(recv_bytes[r]);
+    if (r == me) {
+      copy_bytes(to, piece_for(me).data(), bytes);
+    } else {
+      take_all(static_cast<int>(r), collective(), {to, bytes});
+    }
+    to += bytes;
+  }
+}
+
+void MessageCommunicator::send(int to, std::span<const std::byte> data, int tag) {
+  PLEAT_ASSERT(to >= 0 && to < size());
+  send_all(to, {group_, 0, tag}, data);
+}
+
+void MessageCommunicator::recv(int from, std::span<std::byte> data, int tag) {
+  PLEAT_ASSERT(from >= 0 && from < size());
+  take_all(from, {group_, 0, tag}, data);
+}
+
+}  // namespace pleat

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// A small key-value store over TCP, by which the processes of a job find each other. One process
+// serves it, all ask it. A client that leaves before the store is sealed has failed, and a failure
+// answers every question that waits.
+#pragma once
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/comm/socket.hpp"
+
+namespace pleat {
+
+// The store itself is there, but not the key.
+class StoreTimeout : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class StoreServer {
+ public:
+  explicit StoreServer(Socket listener);  // serves on a thread of its own
+  ~StoreServer();
+  StoreServer(const StoreServer&) = delete;
+  StoreServer& operator=(const StoreServer&) = delete;
+
+ private:
+  struct Client {
+    Socket socket;
+    std::string received, name;
+    std::string waits_for = {};  // a key; empty: none
+    Deadline waits_until = {};
+  };
+  void serve();
+  void give_up();
+  bool read(Client&);  // false: it is gone
+  bool answer(Client&);
+  bool reply(Client&, char status, const std::string& value);
+  void fail(const std::string& message);
+
+  Socket listener_, wake_;
+  std::map<std::string, std::string> values_;
+  std::string failure_;
+  bool sealed_ = false;
+  std::vector<Client> clients_;
+  std::thread thread_;
+};
+
+class StoreClient {
+ public:
+  // Tries until the deadline. `name` is what others are told if this client leaves early.
+  StoreClient(const Address&, const std::string& name, Deadline);
+  // Where the server sees this process: an address of the interface that reaches it.
+  [[nodiscard]] Address local() const { return socket_.local(); }
+
+  // False if the key has another value already.
+  [[nodiscard]] bool set(const std::string& key, const std::string& value, Deadline);
+  // Waits for the key; StoreTimeout at the deadline, std::runtime_error when the job failed or the
+  // server is gone.
+  [[nodiscard]] std::string get(const std::string& key, Deadline);
+  // From now on every get() of every client throws this; the first failure counts.
+  void fail(const std::string& message, Deadline);
+  void seal(Deadline);  // clients may leave
+
+ private:
+  std::string ask(char op, const std::string& key, const std::string& value, Deadline,
+                  char& status);
+  Socket socket_;
+};
+
+}  // namespace pleat

@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Jobs of several real processes over TCP: the same bits as threads, and the end of all of them
+// when one is killed, wherever it is.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bit>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <numeric>
+
+#include "tests/backend/train_runs.hpp"
+
+namespace pleat {
+namespace {
+
+using test::fp32_plan;
+
+struct Ended {
+  int code = -1;  // -signal when it was killed
+  std::string said;
+};
+
+// Forks `processes` that run `body` each and exit with what it returns; a string goes to the test.
+// Nothing of the parent may hold threads: this is a test binary that has none.
+std::vector<Ended> run_processes(int processes,
+                                 const std::function<int(int process, std::string& say)>& body) {
+  std::vector<pid_t> children;
+  std::vector<int> pipes;
+  for (int p = 0; p < processes; ++p) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      std::string say;
+      int code = 99;
+      try {
+        code = body(p, say);
+      } catch (const std::exception& e) {
+        say = std::string("outside of train(): ") + e.what();
+      }
+      EXPECT_EQ(write(ends[1], say.data(), say.size()), static_cast<ssize_t>(say.size()));
+      _exit(code);
+    }
+    close(ends[1]);
+    pipes.push_back(ends[0]);
+    children.push_back(child);
+  }
+  std::vector<Ended> all;
+  for (std::size_t p = 0; p < children.size(); ++p) {
+    Ended e;
+    char piece[4096];
+    for (ssize_t n; (n = read(pipes[p], piece, sizeof piece)) > 0;) {
+      e.said.append(piece, static_cast<std::size_t>(n));
+    }
+    close(pipes[p]);
+    int status = 0;
+    waitpid(children[p], &status, 0);
+    e.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    all.push_back(std::move(e));
+  }
+  return all;
+}
+
+// One job: `ranks` of each process; the listener is made before the fork, so that its port is
+// known.
+struct TcpJob {
+  explicit TcpJob(std::vector<int> ranks_of_each)
+      : ranks(std::move(ranks_of_each)), listener(listen_at({"127.0.0.1", 0})) {}
+  [[nodiscard]] JobPart join(int process, MeshTimes times = {}) {
+    Meeting m;
+    m.at = {listener.local()};
+    m.process = process;
+    m.processes = static_cast<int>(ranks.size());
+    m.ranks = ranks[static_cast<std::size_t>(process)];
+    m.world = std::accumulate(ranks.begin(), ranks.end(), 0);
+    if (process == 0) {
+      m.listener = std::move(listener);
+    } else {
+      listener.close();
+    }
+    return JobPart::over_tcp(std::move(m), times);
+  }
+  std::vector<int> ranks;
+  Socket listener;
+};
+
+Program program_of(const Plan& plan) {
+  return compile(test::small_moe(), test::small_workload(), plan, Runtime::pleat);
+}
+
+// A result as text, every float in full.
+std::string exact(const TrainResult& r) {
+  std::string text;
+  const auto add = [&](double v) { text += fmt::format("{:a} ", v); };
+  for (const StepRecord& s : r.steps) add(s.loss), add(s.grad_norm);
+  add(r.min_router_margin);
+  for (const RankMeasurement& m : r.ranks) {
+    text += fmt::format("\n{} ", m.peak_live_bytes);
+    for (const auto& [where, count] : m.routed) text += fmt::format("{} ", count);
+  }
+  for (const auto* tensors : {&r.weights, &r.gradients}) {
+    for (const auto& [name, values] : *tensors) {
+      std::uint64_t hash = 1;
+      for (const float v : values) hash = hash * 1099511628211U + std::bit_cast<std::uint32_t>(v);
+      text += fmt::format("\n{} {} {:x}", name, values.size(), hash);
+    }
+  }
+  return text + fmt::format("\nspans {}", r.trace.spans.size());
+}
+
+TEST(Processes, GiveTheSameBitsAsThreads) {
+  TrainConfig config = test::small_config(2);
+  config.trace = true;
+  const std::pair<Plan, std::vector<int>> jobs[] = {
+      {fp32_plan(4, 4), {1, 1, 1, 1}},
+      {fp32_plan(2, 2, 2), {1, 2, 1}},
+      {fp32_plan(4, 2, 2), {4, 4}},
+      {test::tp_plan(2, 1, 2, 2), {1, 1, 1, 1}},
+  };
+  for (const auto& [plan, ranks] : jobs) {
+    const Program program = program_of(plan);
+    TcpJob job(ranks);
+    const auto ended =
+        run_processes(static_cast<int>(ranks.size()), [&](int process, std::string& say) {
+          const JobPart part = job.join(process);
+          const TrainResult r = train(program, config, part);
+          say = process == 0 ? exact(r) : fmt::format("{:a}", r.steps.back().loss);
+          return 0;
+        });
+    const TrainResult threads = train(program, config);
+    EXPECT_EQ(ended[0].said, exact(threads));
+    for (std::size_t p = 1; p < ended.size(); ++p) {
+      EXPECT_EQ(ended[p].said, fmt::format("{:a}", threads.steps.back().loss)) << p;
+    }
+    for (const Ended& e : ended) EXPECT_EQ(e.code, 0);
+  }
+}
+
+// What the ranks say, and their exit codes, when rank 2 of 4 is killed before the operation that
+// `here` picks in step 1.
+void expect_loss_noticed(const std::function<bool(const Op&)>& here) {
+  const Program program = program_of(fp32_plan(2, 2, 2));
+  TcpJob job({1, 1, 1, 1});
+  const auto begin = std::chrono::steady_clock::now();
+  const auto ended = run_processes(4, [&](int process, std::string& say) {
+    TrainConfig config = test::small_config(1000);
+    config.before_op = [&](Rank rank, const Op& op, int step) {
+      if (rank.value == 2 && step == 1 && here(op)) kill(getpid(), SIGKILL);
+    };
+    const JobPart part = job.join(process);
+    try {
+      static_cast<void>(train(program, config, part));
+    } catch (const std::exception& e) {
+      say = e.what();
+      return 5;
+    }
+    return 0;
+  });
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(seconds.count(), 10);
+  for (const int r : {0, 1, 3}) {
+    const Ended& e = ended[static_cast<std::size_t>(r)];
+    EXPECT_EQ(e.code, 5);
+    EXPECT_EQ(e.said, "rank 2 is lost: its process ended") << r;
+  }
+  EXPECT_EQ(ended[2].code, -SIGKILL);
+}
+
+TEST(LostRank, InForwardEndsAllAndIsNamed) {
+  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::attention; });
+}
+TEST(LostRank, InBackwardEndsAllAndIsNamed) {
+  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::attention_bwd; });
+}
+TEST(LostRank, InDispatchEndsAllAndIsNamed) {
+  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::all_to_all; });
+}
+TEST(LostRank, BetweenStagesEndsAllAndIsNamed) {
+  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::recv; });
+}
+TEST(LostRank, InTheGradientReductionEndsAllAndIsNamed) {
+  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::reduce_scatter; });
+}
+TEST(LostRank, InTheOptimizerEndsAllAndIsNamed) {
+  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::adamw; });
+}
+
+// All ranks of a process that held several.
+TEST(LostRank, AProcessOfSeveralRanksIsNamedByAllOfThem) {
+  const Program program = program_of(fp32_plan(4, 4));
+  TcpJob job({2, 2});
+  const auto ended = run_processes(2, [&](int process, std::string& say) {
+    TrainConfig config = test::small_config(1000);
+    config.before_op = [&](Rank rank, const Op& op, int step) {
+      if (rank.value == 3 && step == 1 && op.kind == OpKind::adamw) kill(getpid(), SIGKILL);
+    };
+    const JobPart part = job.join(process);
+    try {
+      static_cast<void>(train(program, config, part));
+    } catch (const std::exception& e) {
+      say = e.what();
+    }
+    return 5;
+  });
+  EXPECT_EQ(ended[0].said, "ranks 2-3 are lost: its process ended");
+}
+
+// Stopped, not killed: its connections stay, its signs of life do not. It wakes too late.
+TEST(LostRank, ASilentProcessIsLostAfterItsTime) {
+  const Program program = program_of(fp32_plan(2, 2));
+  TcpJob job({1, 1});
+  const auto begin = std::chrono::steady_clock::now();
+  const auto ended = run_processes(2, [&](int process, std::string& say) {
+    TrainConfig config = test::small_config(1000);
+    config.before_op = [&](Rank rank, const Op& op, int step) {
+      if (rank.value != 1 || step != 1 || op.kind != OpKind::attention) return;
+      if (fork() == 0) {  // somebody has to wake it
+        sleep(2);
+        kill(getppid(), SIGKILL);
+        _exit(0);
+      }
+      raise(SIGSTOP);
+    };
+    const JobPart part = job.join(process, {.beat_s = 0.1, .lost_s = 0.8});
+    try {
+      static_cast<void>(train(program, config, part));
+    } catch (const std::exception& e) {
+      say = e.what();
+    }
+    return 5;
+  });
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(seconds.count(), 10);
+  EXPECT_EQ(ended[0].said, "rank 1 is lost: no sign of life for 1 s");
+}
+
+TEST(StallOfProcesses, NamesTheRanksOfAllAndWhereTheyWait) {
+  Program program = program_of(fp32_plan(1, 1, 2));
+  for (LayerProgram& layer : program.stages[0].layers) {
+    std::erase_if(layer.forward, [](const Op& op) { return op.kind == OpKind::send; });
+    compute_lifetimes(layer);
+  }
+  TcpJob job({1, 1});
+  const auto ended = run_processes(2, [&](int process, std::string& say) {
+    TrainConfig config = test::small_config();
+    config.stall_seconds = process == 0 ? 0.5 : 60;
+    const JobPart part = job.join(process, {.beat_s = 0.1});
+    try {
+      static_cast<void>(train(program, config, part));
+    } catch (const std::exception& e) {
+      say = e.what();
+    }
+    return 5;
+  });
+  const std::string reason =
+      "no operation finished for 0.5 s: rank 0 waits in 'recv.grad' (recv over pp_next), layer 7, "
+      "microbatch 0, step 0; rank 1 waits in 'recv' (recv over pp_prev), layer 6, microbatch 0, "
+      "step 0";
+  EXPECT_EQ(ended[0].said, reason);
+  EXPECT_EQ(ended[1].said, "rank 0 failed: " + reason);
+}
+
+TEST(FailureOfProcesses, OneRanksFailureIsEverybodysReason) {
+  const Program program = program_of(fp32_plan(2, 2, 2));
+  TcpJob job({1, 1, 1, 1});
+  const auto ended = run_processes(4, [&](int process, std::string& say) {
+    TrainConfig config = test::small_config(1000);
+    config.before_op = [&](Rank rank, const Op& op, int step) {
+      if (rank.value == 1 && step == 1 && op.kind == OpKind::clip) throw std::bad_alloc();
+    };
+    const JobPart part = job.join(process);
+    try {
+      static_cast<void>(train(program, config, part));
+    } catch (const std::exception& e) {
+      say = e.what();
+    }
+    return 5;
+  });
+  EXPECT_EQ(ended[1].said, "std::bad_alloc");
+  for (const std::size_t r : {0U, 2U, 3U}) {
+    EXPECT_EQ(ended[r].said, "rank 1 failed: std::bad_alloc");
+  }
+}
+
+}  // namespace
+}  // namespace pleat
