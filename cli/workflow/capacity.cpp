@@ -16,7 +16,6 @@
 #include "cli/workflow/capacity_request.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/capacity/answer.hpp"
-#include "planner/capacity/host_memory.hpp"
 #include "planner/search.hpp"
 #include "simulator/cost/used_domain.hpp"
 
@@ -174,8 +173,8 @@ class Capacity {
     const ParameterCount count = count_parameters(site.target.model);
     job.parameters = count.total + count.mtp;
     job.peak_bytes = found.estimate.peak_bytes();
-    job.offload_bytes = offloaded_bytes(
-        compile(site.target.model, workload, found.plan, site.target.runtime));
+    job.host_bytes = found.estimate.host_bytes;
+    job.host_memory = cluster.host_memory;
     job.host_link = cluster.gpu.host_link;
     job.gpu_power = cluster.gpu.tdp;
     return job;

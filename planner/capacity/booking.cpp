@@ -39,23 +39,24 @@ std::int64_t best_interval(const SaveCycle& cycle, Seconds step, double steps) {
   return cost(above) < cost(below) ? above : below;
 }
 
+// Whether a node has room for its share of a checkpoint on the way out beside what the plan keeps
+// there. That the plan's own part fits is the estimate's business.
+bool holds_a_checkpoint(const Job& job, const Rates& rates, Bytes checkpoint) {
+  if (job.host_memory <= Bytes(0)) return true;  // not said
+  const double share = static_cast<double>(std::min(job.gpus_per_node, job.gpus)) / job.gpus;
+  return static_cast<double>(job.host_bytes) + (checkpoint * share).base() <=
+         job.host_memory.base() * rates.at(Rate::host_memory_share);
+}
+
 void plan_saves(const Job& job, const Rates& rates, Booking& b, SaveCycle& cycle) {
   SavePlan& save = b.save;
   save.checkpoint = Bytes(static_cast<double>(job.parameters * checkpoint_bytes_per_parameter(
                                                                    job.plan.precision,
                                                                    job.plan.optimizer)));
-  const double host = rates.at(Rate::host_memory) * 1e9 * rates.at(Rate::host_memory_share);
-  const double offload = static_cast<double>(job.offload_bytes);
-  if (offload > host) {
-    b.problem = fmt::format("offloaded activations take {:.0f} GB of host memory a GPU, {:.0f} GB "
-                            "are usable",
-                            offload / 1e9, host / 1e9);
-    return;
-  }
   const Seconds fixed(rates.at(Rate::save_fixed));
   const BytesPerSecond storage = storage_of(job, rates);
-  save.background = rates.at(Rate::background_saves) != 0 &&
-                    offload + (save.checkpoint / job.gpus).base() <= host;
+  save.background =
+      rates.at(Rate::background_saves) != 0 && holds_a_checkpoint(job, rates, save.checkpoint);
   const SaveTimes times =
       save.background
           ? background_save(save.checkpoint, job.gpus, job.host_link, storage, fixed)
@@ -110,7 +111,6 @@ Booking book(const Job& job, const Rates& rates, double tokens) {
   SaveCycle cycle;
   cycle.mtbf = b.mtbf;
   plan_saves(job, rates, b, cycle);
-  if (!b.problem.empty()) return b;
   const CycleTime expected = expected_cycle(cycle);
   const bool small = job.gpus < rates.at(Rate::small_job);
   const double factor = rates.at(Rate::mtbf_factor);

@@ -28,7 +28,8 @@ struct Job {
   std::int64_t step_tokens = 1;
   std::int64_t parameters = 0;
   std::int64_t peak_bytes = 0;      // of a GPU
-  std::int64_t offload_bytes = 0;   // host memory of a GPU for activations
+  std::int64_t host_bytes = 0;      // of host memory, of the fullest node (StepEstimate)
+  Bytes host_memory;                // of a node; 0: not said
   BytesPerSecond host_link;
   Watts gpu_power;
 };

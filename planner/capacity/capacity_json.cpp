@@ -37,7 +37,7 @@ JsonValue booking_json(const Offer& o) {
                            {"relative_band", job.band},
                            {"mfu", job.mfu},
                            {"peak_bytes", job.peak_bytes},
-                           {"host_offload_bytes", job.offload_bytes}});
+                           {"host_node_bytes", job.host_bytes}});
   json.set("placement", object({{"domains", b.placement.domains},
                                 {"used_of_each_domain", job.used_in_domain},
                                 {"domain_gpus", job.domain},

@@ -28,7 +28,6 @@ constexpr std::array<RateFacts, kRates> kFacts{{
     {"storage_gb_per_s_limit", "GB/s", 1e-3, 1e7, "storage bandwidth, all"},
     {"save_seconds", "s", 0, 3600, "fixed part of a save"},
     {"background_saves", "", 0, 1, "saves beside the steps"},
-    {"host_memory_gb_per_gpu", "GB", 0, 65'536, "host memory per GPU"},
     {"host_memory_share", "", 0, 1, "usable share of host memory"},
     {"server_power_factor", "", 1, 5, "node power over GPU power"},
     {"pue", "", 1, 3, "PUE"},

@@ -28,13 +28,12 @@ enum class Rate : std::uint8_t {
   storage_limit,      // GB/s of the whole storage
   save_fixed,         // seconds a save blocks besides its bytes
   background_saves,   // 1: uploads run beside the steps, 0: they block
-  host_memory,        // GB per GPU
-  host_memory_share,  // of it, for offloaded activations and checkpoints
+  host_memory_share,  // of a node's, for what a plan keeps there and a checkpoint on its way out
   server_power,       // power of a node over that of its GPUs
   pue,                // power of the data centre over that of its nodes
   idle_power,         // share of the power that idle GPUs draw
 };
-inline constexpr std::size_t kRates = 19;
+inline constexpr std::size_t kRates = 18;
 
 struct RateFacts {
   const char* key;   // in files and in --rate

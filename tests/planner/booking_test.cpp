@@ -8,7 +8,6 @@
 #include <cmath>
 #include <random>
 
-#include "planner/capacity/host_memory.hpp"
 #include "planner/capacity/placement.hpp"
 #include "planner/capacity/sizes.hpp"
 #include "tests/planner/capacity_case.hpp"
@@ -102,17 +101,27 @@ TEST(Booking, TheIntervalIsTheBestWholeNumberOfSteps) {
   EXPECT_LE(cost(b.save.interval_steps), cost(b.save.interval_steps + 1));
 }
 
-TEST(Booking, HostMemoryHoldsOffloadedActivationsFirst) {
+// 1.4 TB of checkpoint over 128 nodes are 10.9375 GB each; half of 2048 GB is usable.
+TEST(Booking, SavesBlockWhereTheNodeHasNoRoomForTheCheckpoint) {
   Job job = round_job();
-  job.offload_bytes = 127'000'000'000;  // 128 GB usable: 1.37 GB of checkpoint do not fit beside
+  job.host_bytes = 1'013'062'500'000;
+  EXPECT_TRUE(book(job, round_rates(), 4e12).save.background);
+  job.host_bytes += 1'000;
   const Booking blocking = book(job, round_rates(), 4e12);
   EXPECT_EQ(blocking.problem, "");
   EXPECT_FALSE(blocking.save.background);
   EXPECT_EQ(blocking.save.upload, Seconds(0));
-  EXPECT_TRUE(book(round_job(), round_rates(), 4e12).save.background);
-  job.offload_bytes = 129'000'000'000;
-  EXPECT_EQ(book(job, round_rates(), 4e12).problem,
-            "offloaded activations take 129 GB of host memory a GPU, 128 GB are usable");
+  EXPECT_TRUE(book(job, round_rates().with(Rate::host_memory_share, 0.51), 4e12).save.background);
+  job.host_memory = Bytes(0);  // not said
+  EXPECT_TRUE(book(job, round_rates(), 4e12).save.background);
+}
+
+TEST(Booking, AJobBelowANodeStagesItsWholeCheckpoint) {
+  Job job = round_job(4);
+  job.parameters = 73'000'000'000;  // 1.022 TB of 1.024 usable
+  EXPECT_TRUE(book(job, round_rates(), 4e9).save.background);
+  job.parameters = 74'000'000'000;  // 1.036 TB
+  EXPECT_FALSE(book(job, round_rates(), 4e9).save.background);
 }
 
 TEST(Booking, NoProgress) {
@@ -170,20 +179,6 @@ TEST(Sizes, DoublingsOfGpusAndOfRacks) {
             (std::vector<int>{150, 300, 450}));
   EXPECT_EQ(sizes_to_try({.exact = {512, 64, 64}}, racks), (std::vector<int>{64, 512}));
   EXPECT_TRUE(sizes_to_try({.least = 300, .most = 500}, small_cluster()).empty());
-}
-
-TEST(HostMemory, OffloadedBytesOfEveryMicrobatchInFlight) {
-  Plan plan;
-  plan.attention = {1, 1, 2, 2};
-  plan.expert = {1, 1, 2};
-  const auto bytes = [&] {
-    return offloaded_bytes(compile(small_model(), small_workload(), plan, Runtime::megatron));
-  };
-  EXPECT_EQ(bytes(), 0);
-  plan.offload = {Offload::attn_proj};
-  // The attention output in bf16, 128 x 256 a layer; three layers a stage; stage 0 holds the
-  // activations of two microbatches.
-  EXPECT_EQ(bytes(), 2 * 128 * 256 * 3 * 2);
 }
 
 }  // namespace

@@ -26,7 +26,6 @@ inline Rates round_rates() {
   put(Rate::storage_limit, 2000);
   put(Rate::save_fixed, 2);
   put(Rate::background_saves, 1);
-  put(Rate::host_memory, 256);
   put(Rate::host_memory_share, 0.5);
   put(Rate::server_power, 1.25);
   put(Rate::pue, 1.2);
@@ -44,6 +43,7 @@ inline Job round_job(int gpus = 1024) {
   job.step_tokens = 4'000'000;
   job.parameters = 100'000'000'000;
   job.host_link = BytesPerSecond(50e9);
+  job.host_memory = Bytes(2048e9);
   job.gpu_power = Watts(700);
   return job;
 }
