@@ -129,6 +129,13 @@ void add_plan_command(CLI::App& app, Action& action) {
       ->group("Objective");
   command->add_option("-o,--out", o->out_file, "Write the best plan's file");
   command->add_option("--html", o->html_file, "Write the report as a page with charts");
+  command->add_flag("--explain", o->explain,
+                    "What binds the best plan, and what would change the answer");
+  command
+      ->add_option("--sensitivity", o->sensitivity,
+                   "For --explain and --html, under 20% more and less of each input: plans, the best ones "
+                   "are priced again; search, a new search too, each at most --time-limit or 30 s")
+      ->check(CLI::IsMember({"plans", "search"}));
   command->add_flag("--json", o->json, "Print JSON");
   add_numerics(*command, o->search);
   add_pins(*command, o->search);

@@ -5,12 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cli/interrupt.hpp"
+#include "cli/report/explain_report.hpp"
 #include "cli/report/html/search_page.hpp"
 #include "cli/report/output.hpp"
+#include "cli/report/sensitivity_report.hpp"
 #include "cli/report/write_file.hpp"
 #include "cli/request.hpp"
+#include "cli/workflow/explain/explain_plan.hpp"
 #include "cli/workflow/recipes.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"
@@ -22,6 +26,8 @@ namespace {
 
 // So many plans are ranked when a given recipe's place or a page is asked for.
 constexpr int kRanked = 100;
+constexpr std::size_t kPricedAgain = 20;  // plans, under each change of an input
+constexpr double kSensitivitySeconds = 30;  // of each search under a change
 
 // Told on the progress line; Ctrl-C ends the search.
 bool keep_searching(const SearchProgress& p) {
@@ -71,14 +77,48 @@ Trace winner_slots(const Target& t, const SearchResult& result) {
   return predicted_trace(program, t.cluster, t.profile, 0);
 }
 
+// Empty where nothing asks for it.
+std::optional<SensitivityAnswer> sensitivity_of(const FindPlanOptions& o, const Target& t,
+                                                SearchConfig config, const SearchResult& result) {
+  if (!o.explain && o.html_file.empty() && o.sensitivity.empty()) return {};
+  progress("what would change the answer");
+  std::vector<Candidate> plans = result.best;
+  plans.resize(std::min(plans.size(), kPricedAgain));
+  if (config.time_limit <= 0) config.time_limit = kSensitivitySeconds;
+  const StepGround ground{t.cluster, t.workload, t.profile};
+  SensitivityAnswer answer{{}, plans.size(), o.sensitivity == "search"};
+  answer.swings =
+      answer.searched
+          ? search_sensitivity(t.model, ground, plans, config)
+          : plan_sensitivity(t.model, ground, plans,
+                             {config.runtime, config.robust, config.memory_margin, config.threads});
+  progress("");
+  return answer;
+}
+
+Explanation explain_winner(const Target& t, const Candidate& winner, int threads) {
+  const Program program = compile(t.model, t.workload, winner.plan, t.runtime);
+  return explain_plan({t, winner.plan}, program, winner.estimate, threads);
+}
+
+std::string winner_text(const Target& t, const Candidate& winner, const Explanation& x) {
+  return "\nwhy #1 takes as long:\n" + bound_sentences(winner.estimate, t.cluster, x) + "\n" +
+         change_sentences(winner.estimate, x) + "\n";
+}
+
 std::string as_json(const std::string& search, const ObjectiveResult& found,
-                    const std::vector<Recipe>& recipes, const std::vector<std::string>& assumed) {
+                    const std::vector<Recipe>& recipes,
+                    const std::optional<SensitivityAnswer>& changes, const JsonValue& why,
+                    const std::vector<std::string>& assumed) {
   JsonValue document = parse_json(search, "search");
   if (!found.sizes.is_null()) document.set("sizes", found.sizes);
   if (!found.front.is_null()) document.set("front", found.front);
   JsonValue list = JsonValue::array();
   for (const std::string& flag : assumed) list.push_back(flag);
-  return document.set("compared", recipes_json(recipes)).set("assumed", list).dump() + "\n";
+  document.set("compared", recipes_json(recipes)).set("assumed", list);
+  if (changes) document.set("sensitivity", sensitivity_json(*changes));
+  if (!why.is_null()) document.set("explain", why);
+  return document.dump() + "\n";
 }
 
 }  // namespace
@@ -92,6 +132,9 @@ void find_plan(const FindPlanOptions& o) {
   config.progress = keep_searching;
   const bool ranks = !o.compare.empty() || !o.html_file.empty();
   if (ranks) config.top = std::max(o.search.top, kRanked);
+  if (o.explain || !o.sensitivity.empty()) {
+    config.top = std::max(config.top, static_cast<int>(kPricedAgain));
+  }
   catch_interrupts();
   progress(fmt::format("searching plans of {} on {} x {}", t.model.name, t.gpus, t.cluster.name));
   ObjectiveResult found = search_objective(o.objective, t, config);
@@ -103,18 +146,29 @@ void find_plan(const FindPlanOptions& o) {
   if (result.best.empty()) nothing_fits(o, t, config, result);
   const std::vector<Recipe> recipes = price_recipes(t, config, o.compare, result);
   const std::string beside = recipes_text(recipes, result);
+  const auto changes = sensitivity_of(o, t, config, result);
   if (!o.html_file.empty()) {
-    write_page(o.html_file, search_page(t, config, result, recipes, winner_slots(t, result)));
+    write_page(o.html_file, search_page(t, config, result, recipes, *changes,
+                                        winner_slots(t, result)));
   }
   if (result.best.size() > static_cast<std::size_t>(o.search.top)) {
     result.best.resize(static_cast<std::size_t>(o.search.top));
   }
   if (!o.out_file.empty()) write_winner(o, t, result.best.front());
   const std::string alternatives = found.text.empty() ? "" : "\n" + found.text;
-  print(o.json ? as_json(search_json(result, t.model, t.cluster, t.workload, t.profile, config),
-                         found, recipes, t.assumed)
-               : print_search(result, t.model, t.cluster, t.workload, t.profile, config) +
-                     alternatives + beside + "\n" + assumed_text(t.assumed));
+  const Candidate& winner = result.best.front();
+  std::optional<Explanation> why;
+  if (o.explain) why = explain_winner(t, winner, config.threads);
+  if (o.json) {
+    const JsonValue reasons =
+        why ? explanation_json(winner.estimate, t.cluster, *why) : JsonValue();
+    print(as_json(search_json(result, t.model, t.cluster, t.workload, t.profile, config), found,
+                  recipes, changes, reasons, t.assumed));
+  } else {
+    print(print_search(result, t.model, t.cluster, t.workload, t.profile, config) + alternatives +
+          beside + (why ? winner_text(t, winner, *why) : "") +
+          (changes ? sensitivity_text(*changes) : "") + "\n" + assumed_text(t.assumed));
+  }
   if (!interrupt_pending()) return;
   flush_output();
   note("interrupted");

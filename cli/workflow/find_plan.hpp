@@ -19,6 +19,8 @@ struct FindPlanOptions {
   std::vector<std::string> compare;  // "tp=1,pp=2,vpp=8,ep=32", each a recipe
   std::string out_file;              // the winner's plan file; empty: none
   std::string html_file;             // the report as a page; empty: none
+  bool explain = false;              // what binds the winner, and what would change the answer
+  std::string sensitivity;           // plans or search; empty: plans, where something asks for it
   bool json = false;
 };
 

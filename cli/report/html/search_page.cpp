@@ -50,6 +50,20 @@ void add_pareto_chart(HtmlPage& page, const SearchResult& result,
   page.chart(scatter(chart), 420, "Step time against peak memory of the plans");
 }
 
+// The best plan's step under each change.
+void add_changes_chart(HtmlPage& page, const StepEstimate& best, const SensitivityAnswer& changes) {
+  Tornado chart{.base = best.step.base() * 1e3,
+                .low_name = "20% less",
+                .high_name = "20% more",
+                .unit = "ms of a step of #1"};
+  for (const PlanSwing& s : changes.swings) {
+    if (s.effect <= 0) continue;
+    chart.inputs.push_back({s.input, s.less.own.base() * 1e3, s.more.own.base() * 1e3});
+  }
+  page.chart(tornado(chart), 140 + 26 * static_cast<int>(chart.inputs.size()),
+             "Step of the best plan under each change of an input");
+}
+
 Table plans_table(const SearchResult& result) {
   Table table{{{"#"},
                {"step ms"},
@@ -110,7 +124,8 @@ Table recipes_table(const std::vector<Recipe>& recipes) {
 }  // namespace
 
 HtmlPage search_page(const Target& t, const SearchConfig& config, const SearchResult& result,
-                     const std::vector<Recipe>& recipes, const Trace& slots) {
+                     const std::vector<Recipe>& recipes, const SensitivityAnswer& changes,
+                     const Trace& slots) {
   const Candidate& best = result.best.front();
   HtmlPage page(fmt::format("Plans for {} on {} x {}", t.model.name, t.gpus, t.cluster.name),
                 fmt::format("{} sequences of {} tokens a step, {}, profile {}\nbest: {}",
@@ -128,6 +143,10 @@ HtmlPage search_page(const Target& t, const SearchConfig& config, const SearchRe
     bars.push_back({fmt::format("#{}", i + 1), &result.best[i].estimate});
   }
   add_breakdown_chart(page, bars);
+  page.heading("What would change the answer");
+  page.paragraph(sensitivity_sentences(changes));
+  add_changes_chart(page, best.estimate, changes);
+  page.table(sensitivity_table(changes), false);
   page.heading("Plans");
   page.table(plans_table(result), true);
   if (!recipes.empty()) {

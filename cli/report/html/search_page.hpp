@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cli/report/html/page.hpp"
+#include "cli/report/sensitivity_report.hpp"
 #include "cli/workflow/recipes.hpp"
 #include "core/trace/trace.hpp"
 #include "planner/search.hpp"
@@ -12,6 +13,7 @@ namespace pleat::cli {
 
 // Shows every candidate of `result.best`, which is not empty; `slots`: the first one's trace.
 [[nodiscard]] HtmlPage search_page(const Target&, const SearchConfig&, const SearchResult&,
-                                   const std::vector<Recipe>&, const Trace& slots);
+                                   const std::vector<Recipe>&, const SensitivityAnswer&,
+                                   const Trace& slots);
 
 }  // namespace pleat::cli

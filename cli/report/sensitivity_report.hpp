@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What would change a search's answer, in words, as a table and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/report/tables.hpp"
+#include "core/json/json_value.hpp"
+#include "planner/sensitivity.hpp"
+
+namespace pleat::cli {
+
+struct SensitivityAnswer {
+  std::vector<PlanSwing> swings;
+  std::size_t plans = 0;  // priced under each change
+  bool searched = false;  // under each change anew, too
+};
+
+// One line an input: the first plan's step and the best plan under less and more of it.
+[[nodiscard]] Table sensitivity_table(const SensitivityAnswer&);
+
+// How it was found, and which change gives which other plan, if any; one sentence a line, no final
+// newline.
+[[nodiscard]] std::string sensitivity_sentences(const SensitivityAnswer&);
+
+[[nodiscard]] std::string sensitivity_text(const SensitivityAnswer&);
+[[nodiscard]] JsonValue sensitivity_json(const SensitivityAnswer&);  // docs/FORMATS.md, "Search"
+
+}  // namespace pleat::cli
