@@ -21,22 +21,6 @@ std::string days(Seconds t) { return fmt::format("{:.1f}", t.base() / kDay); }
 std::string million(double dollars) { return fmt::format("{:.2f}", dollars / 1e6); }
 std::string percent(double share) { return fmt::format("{:.1f}%", share * 100); }
 
-std::string heading(const CapacityAnswer& a) {
-  std::string goals;
-  if (a.goal.deadline) goals += fmt::format("within {}", days_text(*a.goal.deadline));
-  if (a.goal.budget) {
-    goals += fmt::format("{}for at most {}", goals.empty() ? "" : ", ", dollars_text(*a.goal.budget));
-  }
-  const std::string batch =
-      a.critical_batch
-          ? fmt::format("{} sequences at the smallest size, growing with the GPUs up to {} tokens",
-                        a.global_batch, amount_text(*a.critical_batch))
-          : fmt::format("{} sequences, the same for every size", a.global_batch);
-  return fmt::format("{}: {} tokens {} ({}), sequences of {} tokens\nglobal batch: {}\n\n", a.model,
-                     amount_text(a.tokens), goals,
-                     a.goal.confidence == Confidence::p50 ? "P50" : "P90", a.seq_len, batch);
-}
-
 std::vector<std::string> row(const Offer& o, bool front) {
   const Booking& b = o.booking;
   return {front ? "*" : "",
@@ -56,7 +40,7 @@ std::vector<std::string> row(const Offer& o, bool front) {
           fmt::format("{:.1f}", b.save.interval_steps * o.job.step.base() / 60)};
 }
 
-std::string offers_table(const CapacityAnswer& a) {
+std::string offers_text(const CapacityAnswer& a) {
   Table table{{{""},
                {"cluster", Align::left},
                {"GPUs"},
@@ -101,38 +85,9 @@ std::string shares(const Offer& o) {
                      share(t.waiting), share(t.idle));
 }
 
-std::string spares_text(const Placement& p, int gpus) {
-  if (p.paid_gpus == gpus) return "no spares";
-  return fmt::format("{} idle GPUs: {} spare {} of {}", p.paid_gpus - gpus, p.spare_units,
-                     p.spare_units == 1 ? "unit" : "units", p.unit_gpus);
-}
-
 std::string details(const char* title, const Offer& o) {
-  const Booking& b = o.booking;
-  const SavePlan& s = b.save;
   std::string text = fmt::format("\n{}: {} x {}\n", title, o.gpus, o.cluster);
-  text += fmt::format("  plan        {}\n", summary(o.job.plan));
-  text += fmt::format("  time        {} expected, P50 {}, P90 {}; {:.0f} steps of {:.2f} s +-{:.0f}%\n",
-                      days_text(b.finish.expected), days(b.finish.p50), days(b.finish.p90), b.steps,
-                      o.job.step.base(), o.job.band * 100);
-  text += fmt::format("  cost        P50 {}, P90 {}; {} GPU-hours at {:.2f} USD\n",
-                      dollars_text(b.dollars_p50), dollars_text(b.dollars_p90),
-                      amount_text(b.gpu_hours_p50), o.rates.at(Rate::price));
-  text += fmt::format("  booked      {} GPUs in {} domains of {} ({} used of each), {}\n",
-                      b.placement.paid_gpus, b.placement.domains, o.job.domain,
-                      std::min(o.job.used_in_domain, o.job.gpus),
-                      spares_text(b.placement, o.gpus));
-  text += fmt::format("  failures    {:.1f} expected, one in {:.1f} h{}\n", b.failures,
-                      b.mtbf.base() / kHour,
-                      s.recovery_pressure > kFirstOrder ? "; too often for first-order formulas" : "");
-  text += fmt::format(
-      "  checkpoint  {:.2f} TB every {} steps ({:.1f} min; Young {:.1f}, Daly {:.1f}), blocks {:.1f} "
-      "s{}\n",
-      s.checkpoint.base() / 1e12, s.interval_steps, s.interval_steps * o.job.step.base() / 60,
-      s.young.base() / 60, s.daly.base() / 60, s.stall.base(),
-      s.background ? fmt::format(", written in {:.0f} s", s.upload.base()) : "");
-  text += fmt::format("  paid time   {}\n", shares(o));
-  text += fmt::format("  energy      {:.0f} MWh\n", b.energy_mwh);
+  for (const auto& [name, fact] : offer_facts(o)) text += fmt::format("  {:<10}  {}\n", name, fact);
   return text;
 }
 
@@ -183,8 +138,59 @@ std::string rates_text(const CapacityAnswer& a) {
 
 }  // namespace
 
+std::string question_text(const CapacityAnswer& a) {
+  std::string goals;
+  if (a.goal.deadline) goals += fmt::format("within {}", days_text(*a.goal.deadline));
+  if (a.goal.budget) {
+    goals += fmt::format("{}for at most {}", goals.empty() ? "" : ", ", dollars_text(*a.goal.budget));
+  }
+  const std::string batch =
+      a.critical_batch
+          ? fmt::format("{} sequences at the smallest size, growing with the GPUs up to {} tokens",
+                        a.global_batch, amount_text(*a.critical_batch))
+          : fmt::format("{} sequences, the same for every size", a.global_batch);
+  return fmt::format("{}: {} tokens {} ({}), sequences of {} tokens\nglobal batch: {}", a.model,
+                     amount_text(a.tokens), goals,
+                     a.goal.confidence == Confidence::p50 ? "P50" : "P90", a.seq_len, batch);
+}
+
+std::string spares_text(const Placement& p, int gpus) {
+  if (p.paid_gpus == gpus) return "no spares";
+  return fmt::format("{} idle GPUs: {} spare {} of {}", p.paid_gpus - gpus, p.spare_units,
+                     p.spare_units == 1 ? "unit" : "units", p.unit_gpus);
+}
+
+std::vector<std::pair<std::string, std::string>> offer_facts(const Offer& o) {
+  const Booking& b = o.booking;
+  const SavePlan& s = b.save;
+  return {
+      {"plan", summary(o.job.plan)},
+      {"time", fmt::format("{} expected, P50 {}, P90 {}; {:.0f} steps of {:.2f} s +-{:.0f}%",
+                           days_text(b.finish.expected), days(b.finish.p50), days(b.finish.p90),
+                           b.steps, o.job.step.base(), o.job.band * 100)},
+      {"cost", fmt::format("P50 {}, P90 {}; {} GPU-hours at {:.2f} USD", dollars_text(b.dollars_p50),
+                           dollars_text(b.dollars_p90), amount_text(b.gpu_hours_p50),
+                           o.rates.at(Rate::price))},
+      {"booked", fmt::format("{} GPUs in {} domains of {} ({} used of each), {}",
+                             b.placement.paid_gpus, b.placement.domains, o.job.domain,
+                             std::min(o.job.used_in_domain, o.job.gpus),
+                             spares_text(b.placement, o.gpus))},
+      {"failures",
+       fmt::format("{:.1f} expected, one in {:.1f} h{}", b.failures, b.mtbf.base() / kHour,
+                   s.recovery_pressure > kFirstOrder ? "; too often for first-order formulas" : "")},
+      {"checkpoint",
+       fmt::format("{:.2f} TB every {} steps ({:.1f} min; Young {:.1f}, Daly {:.1f}), blocks {:.1f} "
+                   "s{}",
+                   s.checkpoint.base() / 1e12, s.interval_steps,
+                   s.interval_steps * o.job.step.base() / 60, s.young.base() / 60,
+                   s.daly.base() / 60, s.stall.base(),
+                   s.background ? fmt::format(", written in {:.0f} s", s.upload.base()) : "")},
+      {"paid time", shares(o)},
+      {"energy", fmt::format("{:.0f} MWh", b.energy_mwh)}};
+}
+
 std::string capacity_text(const CapacityAnswer& a) {
-  std::string text = heading(a) + offers_table(a);
+  std::string text = question_text(a) + "\n\n" + offers_text(a);
   const Choice& c = a.choice;
   if (a.goal.deadline && c.cheapest) {
     text += details("cheapest that meets the deadline", a.offers[*c.cheapest]);

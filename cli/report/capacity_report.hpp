@@ -4,10 +4,19 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "planner/capacity/answer.hpp"
 
 namespace pleat::cli {
+
+// Model, tokens, goals and batch; two lines, no final newline.
+[[nodiscard]] std::string question_text(const CapacityAnswer&);
+
+// What an offer that can be run takes: "time", "cost", …, each in words.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> offer_facts(const Offer&);
+[[nodiscard]] std::string spares_text(const Placement&, int gpus);
 
 // The offers in a table, the recommended ones in detail, what matters most, prices and assumptions.
 [[nodiscard]] std::string capacity_text(const CapacityAnswer&);

@@ -67,8 +67,9 @@ Table sensitivity_table(const SensitivityAnswer& answer) {
 
 std::string sensitivity_sentences(const SensitivityAnswer& answer) {
   std::string text =
-      fmt::format("Each input a fifth less and a fifth more; the {} best plans priced again{}.",
-                  answer.plans, answer.searched ? ", and a new search" : "");
+      fmt::format("Each input a fifth less and a fifth more; the {} priced again{}.",
+                  answer.plans == 1 ? "best plan" : fmt::format("{} best plans", answer.plans),
+                  answer.searched ? ", and a new search" : "");
   bool proven = true;
   const std::size_t before = text.size();
   for (const PlanSwing& s : answer.swings) {
@@ -76,7 +77,7 @@ std::string sensitivity_sentences(const SensitivityAnswer& answer) {
     add_sentence(text, "more", s, s.more, answer.searched);
     proven = proven && s.less.proven && s.more.proven;
   }
-  if (text.size() == before) text += "\n#1 stays the best of them under every change.";
+  if (text.size() == before) text += "\n#1 stays the best under every change.";
   if (!proven) text += "\nSome of the searches were cut off by their time limit.";
   return text;
 }

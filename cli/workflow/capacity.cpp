@@ -5,17 +5,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <future>
+#include <functional>
+#include <mutex>
 #include <optional>
-#include <thread>
+#include <utility>
 
 #include "cli/interrupt.hpp"
 #include "cli/report/capacity_report.hpp"
+#include "cli/report/html/capacity_page.hpp"
 #include "cli/report/output.hpp"
+#include "cli/report/write_file.hpp"
 #include "cli/workflow/capacity_request.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/capacity/answer.hpp"
+#include "planner/parallel_rounds.hpp"
 #include "planner/search.hpp"
 #include "simulator/cost/used_domain.hpp"
 
@@ -25,23 +28,11 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr int kDoublingsBeyond = 3;  // of the largest size, when the deadline is missed
 
-struct Interrupted {};
-
-// Runs `work` on a thread of its own, so that Ctrl-C is heard while it runs. The thread is left
-// behind then; the process ends soon after.
-template <class Work>
-auto hear_interrupts(Work work) -> decltype(work()) {
-  std::packaged_task<decltype(work())()> task(std::move(work));
-  auto result = task.get_future();
-  std::thread thread(std::move(task));
-  while (result.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
-    if (!interrupt_pending()) continue;
-    thread.detach();
-    throw Interrupted{};
-  }
-  thread.join();
-  return result.get();
-}
+// An offer to be found.
+struct Task {
+  const CapacitySite* site = nullptr;
+  int gpus = 0;
+};
 
 class Capacity {
  public:
@@ -52,25 +43,20 @@ class Capacity {
     answer_.global_batch = request_.sites.front().target.workload.global_batch;
     answer_.critical_batch = request_.critical_batch;
     answer_.goal = request_.goal;
-    for (const CapacitySite& site : request_.sites) total_ += site.sizes.size();
   }
 
   void run() {
     catch_interrupts();
-    try {
-      for (const CapacitySite& site : request_.sites) {
-        for (const int gpus : site.sizes) answer_.offers.push_back(offer(site, gpus));
-      }
-      conclude();
-    } catch (const Interrupted&) {
-      progress("");
+    find_offers();
+    if (!interrupt_pending()) conclude();
+    progress("");
+    if (interrupt_pending()) {
       answer_.complete = false;
       answer_.choice = choose(answer_.offers, answer_.goal);
       show();
       note("interrupted: the rest was not looked at");
       leave_interrupted();
     }
-    progress("");
     show();
     if (!answer_.choice.cheapest) {
       throw_config_error(ExitCode::nothing_fits, "", "", misses_text(answer_));
@@ -100,10 +86,48 @@ class Capacity {
     return request_.tokens * price(batch) / price(site.target.workload.global_batch);
   }
 
-  Offer offer(const CapacitySite& site, int gpus) {
-    ++tried_;
-    progress(fmt::format("{} of {}: {} x {}{}", tried_, total_, gpus, site.target.cluster.name,
-                         best_so_far()));
+  // The smallest of every cluster, so that there is something to show, then the largest first: they
+  // take longest, and the threads end together.
+  [[nodiscard]] std::vector<Task> tasks() const {
+    std::vector<Task> first, rest;
+    for (const CapacitySite& site : request_.sites) {
+      for (const int gpus : site.sizes) {
+        (gpus == site.sizes.front() ? first : rest).push_back({&site, gpus});
+      }
+    }
+    std::ranges::stable_sort(rest, std::greater{}, &Task::gpus);
+    first.insert(first.end(), rest.begin(), rest.end());
+    return first;
+  }
+
+  // Several searches side by side: one alone keeps few threads busy. Which offers are found does not
+  // depend on it, nor does their order.
+  void find_offers() {
+    const std::vector<Task> all = tasks();
+    const int threads = thread_count(o_.threads);
+    const int inside = std::max(1, threads / static_cast<int>(all.size()));
+    std::mutex mutex;
+    std::size_t done = 0;
+    say_progress(done, all.size());
+    for_each_in_parallel(all.size(), threads, [&](std::size_t i) {
+      if (interrupt_pending()) return;
+      std::optional<Offer> found = offer(*all[i].site, all[i].gpus, inside);
+      if (!found) return;
+      const std::scoped_lock lock(mutex);
+      answer_.offers.push_back(std::move(*found));
+      say_progress(++done, all.size());
+    });
+    std::ranges::sort(answer_.offers, std::less{}, [&](const Offer& o) {
+      return std::pair(&site_of(o) - request_.sites.data(), o.gpus);
+    });
+  }
+
+  void say_progress(std::size_t done, std::size_t all) const {
+    progress(fmt::format("{} of {} offers{}", done, all, best_so_far()));
+  }
+
+  // Nothing: interrupted.
+  std::optional<Offer> offer(const CapacitySite& site, int gpus, int threads) const {
     Offer o;
     o.cluster = site.target.cluster.name;
     o.gpus = gpus;
@@ -116,9 +140,8 @@ class Capacity {
     WorkloadSpec workload = site.target.workload;
     workload.global_batch = batch_of(site, gpus);
     o.tokens = tokens_with(site, workload.global_batch);
-    const auto found = hear_interrupts([this, &site, workload, gpus] {
-      return best_plan(site, workload, gpus);
-    });
+    const Found found = best_plan(site, workload, gpus, threads);
+    if (!found.candidate && found.problem.empty()) return std::nullopt;
     o.problem = found.problem;
     if (!o.problem.empty()) return o;
     o.job = job_of(site, workload, gpus, *found.candidate);
@@ -127,21 +150,23 @@ class Capacity {
     return o;
   }
 
-  struct Found {
+  struct Found {  // neither: interrupted
     std::optional<Candidate> candidate;
     std::string problem;
   };
-  [[nodiscard]] Found best_plan(const CapacitySite& site, const WorkloadSpec& workload,
-                                int gpus) const {
+  [[nodiscard]] static Found best_plan(const CapacitySite& site, const WorkloadSpec& workload,
+                                       int gpus, int threads) {
     SearchConfig config;
     config.gpus = gpus;
     config.runtime = site.target.runtime;
     config.numerics.front().precision = site.precision;
     config.top = 1;
-    config.threads = o_.threads;
+    config.threads = threads;
+    config.progress = [](const SearchProgress&) { return !interrupt_pending(); };
     try {
       SearchResult result = search(site.target.model, site.target.cluster, workload,
                                    site.target.profile, config);
+      if (!result.optimal) return {};  // interrupted
       if (!result.best.empty()) return {std::move(result.best.front()), {}};
       const double usable = site.target.cluster.gpu.memory.base() * (1 - config.memory_margin);
       const double missing =
@@ -166,7 +191,7 @@ class Capacity {
     job.gpus_per_node = cluster.gpus_per_node;
     job.plan = found.plan;
     job.step = found.estimate.step;
-    job.band = site.target.profile.relative_band;
+    job.band = found.estimate.relative_band;
     job.mfu = found.estimate.mfu;
     job.global_batch = workload.global_batch;
     job.step_tokens = workload.global_batch * workload.seq_len;
@@ -216,7 +241,10 @@ class Capacity {
     const CapacitySite& site = site_of(answer_.offers[*fastest]);
     std::int64_t gpus = site.sizes.back();
     for (int i = 0; i < kDoublingsBeyond && (gpus *= 2) <= 16'777'216; ++i) {
-      larger.push_back(offer(site, static_cast<int>(gpus)));
+      progress(fmt::format("nothing is in time; {} x {}", gpus, site.target.cluster.name));
+      auto found = offer(site, static_cast<int>(gpus), o_.threads);
+      if (!found) break;
+      larger.push_back(std::move(*found));
       const Offer& last = larger.back();
       if (last.problem.empty() && meets_deadline(last, answer_.goal)) break;
     }
@@ -228,32 +256,43 @@ class Capacity {
     const CapacitySite& site = site_of(o);
     WorkloadSpec workload = site.target.workload;
     workload.global_batch = o.job.global_batch;
-    const Program program =
-        compile(site.target.model, workload, o.job.plan, site.target.runtime);
-    answer_.swings =
-        sensitivity(o, answer_.goal.confidence, site.target.cluster, [&](const ClusterSpec& c) {
-          return estimate(program, c, site.target.profile).step;
-        });
+    const StepGround ground{site.target.cluster, workload, site.target.profile};
+    answer_.swings = sensitivity(o, answer_.goal.confidence,
+                                 step_inputs(site.target.model, ground.cluster),
+                                 [&](const StepInput& input, double factor) {
+                                   return step_under(site, ground, o.job.plan, input, factor);
+                                 });
+  }
+
+  [[nodiscard]] static Seconds step_under(const CapacitySite& site, StepGround ground,
+                                          const Plan& plan, const StepInput& input, double factor) {
+    input.scale(ground, factor);
+    const Program program = compile(site.target.model, ground.workload, plan, site.target.runtime);
+    return estimate(program, ground.cluster, ground.profile).step;
   }
 
   void show() const {
+    const std::string assumed = assumed_text(request_.assumed);
+    if (!o_.html_file.empty()) write_page(o_.html_file, capacity_page(answer_, assumed));
     if (o_.json) {
       print(capacity_json(answer_, request_.assumed));
     } else if (o_.csv) {
       print(capacity_csv(answer_));
     } else {
-      print(capacity_text(answer_) + "\n" + assumed_text(request_.assumed));
+      print(capacity_text(answer_) + "\n" + assumed);
     }
   }
 
   const CapacityOptions& o_;
   CapacityRequest request_;
   CapacityAnswer answer_;
-  std::size_t tried_ = 0, total_ = 0;
 };
 
 }  // namespace
 
-void capacity(const CapacityOptions& options) { Capacity(options).run(); }
+void capacity(const CapacityOptions& options) {
+  if (!options.html_file.empty()) require_writable(options.html_file);
+  Capacity(options).run();
+}
 
 }  // namespace pleat::cli

@@ -21,6 +21,7 @@ struct CapacityOptions {
   std::optional<std::int64_t> seq_len, global_batch;
   std::string batch_rule = "constant", critical_batch;
   std::string confidence = "p90";
+  std::string html_file;                            // the report as a page; empty: none
   int threads = 0;
   bool json = false, csv = false;
 };

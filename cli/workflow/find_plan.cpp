@@ -77,13 +77,18 @@ Trace winner_slots(const Target& t, const SearchResult& result) {
   return predicted_trace(program, t.cluster, t.profile, 0);
 }
 
+bool is_headroom(const FindPlanOptions& o) { return o.objective.objective == "memory-headroom"; }
+
+bool tells_sensitivity(const FindPlanOptions& o) { return o.explain || !o.sensitivity.empty(); }
+
 // Empty where nothing asks for it.
 std::optional<SensitivityAnswer> sensitivity_of(const FindPlanOptions& o, const Target& t,
                                                 SearchConfig config, const SearchResult& result) {
-  if (!o.explain && o.html_file.empty() && o.sensitivity.empty()) return {};
+  if (!tells_sensitivity(o) && o.html_file.empty()) return {};
   progress("what would change the answer");
   std::vector<Candidate> plans = result.best;
-  plans.resize(std::min(plans.size(), kPricedAgain));
+  // Headroom is no matter of step times: there the best plan alone is priced again.
+  plans.resize(is_headroom(o) ? 1 : std::min(plans.size(), kPricedAgain));
   if (config.time_limit <= 0) config.time_limit = kSensitivitySeconds;
   const StepGround ground{t.cluster, t.workload, t.profile};
   SensitivityAnswer answer{{}, plans.size(), o.sensitivity == "search"};
@@ -127,12 +132,16 @@ void find_plan(const FindPlanOptions& o) {
   for (const std::string& file : {o.out_file, o.html_file}) {
     if (!file.empty()) require_writable(file);
   }
+  if (o.sensitivity == "search" && is_headroom(o)) {
+    throw_config_error(ExitCode::bad_request, "", "--sensitivity search",
+                       "compares step times, not memory", "--sensitivity plans");
+  }
   Target t = resolve_target(o.target);
   SearchConfig config = search_config(o.search, t);
   config.progress = keep_searching;
   const bool ranks = !o.compare.empty() || !o.html_file.empty();
   if (ranks) config.top = std::max(o.search.top, kRanked);
-  if (o.explain || !o.sensitivity.empty()) {
+  if (tells_sensitivity(o)) {
     config.top = std::max(config.top, static_cast<int>(kPricedAgain));
   }
   catch_interrupts();
@@ -146,11 +155,12 @@ void find_plan(const FindPlanOptions& o) {
   if (result.best.empty()) nothing_fits(o, t, config, result);
   const std::vector<Recipe> recipes = price_recipes(t, config, o.compare, result);
   const std::string beside = recipes_text(recipes, result);
-  const auto changes = sensitivity_of(o, t, config, result);
+  auto changes = sensitivity_of(o, t, config, result);
   if (!o.html_file.empty()) {
     write_page(o.html_file, search_page(t, config, result, recipes, *changes,
                                         winner_slots(t, result)));
   }
+  if (!tells_sensitivity(o)) changes.reset();  // for the page alone
   if (result.best.size() > static_cast<std::size_t>(o.search.top)) {
     result.best.resize(static_cast<std::size_t>(o.search.top));
   }

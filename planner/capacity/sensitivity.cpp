@@ -26,17 +26,8 @@ Change scale_rates(std::vector<Rate> list) {
   };
 }
 
-Change scale_hardware(const ClusterSpec& cluster, const StepOn& step,
-                      std::function<void(ClusterSpec&, double)> scale) {
-  return [&cluster, &step, scale](double factor, Job& job, Rates&) {
-    ClusterSpec changed = cluster;
-    scale(changed, factor);
-    job.step = step(changed);
-  };
-}
-
-std::vector<Input> inputs(const ClusterSpec& cluster, const StepOn& step) {
-  return {
+std::vector<Input> all_inputs(const std::vector<StepInput>& of_step, const StepUnder& step) {
+  std::vector<Input> inputs{
       {"price", scale_rates({Rate::price})},
       {"MFU", [](double factor, Job& job, Rates&) { job.step *= 1 / factor; }},
       {"MTBF", scale_rates({Rate::gpu_mtbf})},
@@ -44,17 +35,14 @@ std::vector<Input> inputs(const ClusterSpec& cluster, const StepOn& step) {
       {"repair time", scale_rates({Rate::repair})},
       {"failures that take a node", scale_rates({Rate::replaced_share})},
       {"storage bandwidth", scale_rates({Rate::storage_per_gpu, Rate::storage_limit})},
-      {"bandwidth between domains",
-       scale_hardware(cluster, step,
-                      [](ClusterSpec& c, double f) { c.tiers.back().bandwidth *= f; })},
-      {"bandwidth within a domain",
-       scale_hardware(cluster, step,
-                      [](ClusterSpec& c, double f) { c.tiers.front().bandwidth *= f; })},
-      {"memory bandwidth",
-       scale_hardware(cluster, step,
-                      [](ClusterSpec& c, double f) { c.gpu.memory_bandwidth *= f; })},
-      {"host link", [](double factor, Job& job, Rates&) { job.host_link *= factor; }},
-  };
+      {"host link", [](double factor, Job& job, Rates&) { job.host_link *= factor; }}};
+  for (const StepInput& input : of_step) {
+    if (!input.takes_time) continue;
+    inputs.push_back({input.name, [&input, &step](double factor, Job& job, Rates&) {
+                        job.step = step(input, factor);
+                      }});
+  }
+  return inputs;
 }
 
 std::pair<Seconds, double> outcome(const Offer& offer, Confidence confidence, const Input& input,
@@ -71,11 +59,11 @@ std::pair<Seconds, double> outcome(const Offer& offer, Confidence confidence, co
 }  // namespace
 
 std::vector<Swing> sensitivity(const Offer& offer, Confidence confidence,
-                               const ClusterSpec& cluster, const StepOn& step) {
+                               const std::vector<StepInput>& inputs, const StepUnder& step) {
   const double time = time_of(offer.booking, confidence).base();
   const double dollars = dollars_of(offer.booking, confidence);
   std::vector<Swing> swings;
-  for (const Input& input : inputs(cluster, step)) {
+  for (const Input& input : all_inputs(inputs, step)) {
     const auto [time_less, dollars_less] = outcome(offer, confidence, input, 1 - kSwing);
     const auto [time_more, dollars_more] = outcome(offer, confidence, input, 1 + kSwing);
     const double effect = std::max(std::abs((time_more - time_less).base()) / time,

@@ -7,12 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "core/spec/cluster.hpp"
 #include "planner/capacity/offers.hpp"
+#include "planner/step_inputs.hpp"
 
 namespace pleat {
-
-inline constexpr double kSwing = 0.2;
 
 struct Swing {
   std::string input;                   // "price"
@@ -21,13 +19,14 @@ struct Swing {
   double effect = 0;                   // larger of the relative ranges of time and dollars
 };
 
-// The step time of the offer's plan on changed hardware.
-using StepOn = std::function<Seconds(const ClusterSpec&)>;
+// The step time of the offer's plan under a change.
+using StepUnder = std::function<Seconds(const StepInput&, double factor)>;
 
 // Largest effect first; inputs that the offer does not depend on come last with effect 0. A value
 // that 20% more would push out of its range stops at its limit. Times of offers that cannot be run
-// any more are infinite.
-[[nodiscard]] std::vector<Swing> sensitivity(const Offer&, Confidence, const ClusterSpec&,
-                                             const StepOn&);
+// any more are infinite. `inputs`: of the step, beside prices and rates.
+[[nodiscard]] std::vector<Swing> sensitivity(const Offer&, Confidence,
+                                             const std::vector<StepInput>& inputs,
+                                             const StepUnder&);
 
 }  // namespace pleat

@@ -141,6 +141,18 @@ TEST(Capacity, TextAndCsv) {
   EXPECT_THAT(csv.out, HasSubstr("\n\"h100-sxm\",16,"));
 }
 
+TEST(Capacity, WritesAPageWhateverTheAnswer) {
+  const std::string page = test_folder() + "/capacity.html", other = test_folder() + "/none/x.html";
+  ASSERT_EQ(small({"--deadline", "90d", "--html", page}).exit_code, 0);
+  EXPECT_THAT(read_text(page), HasSubstr("<h2>Cheapest that meets the deadline: "));
+  EXPECT_THAT(read_text(page), HasSubstr("\"deadline, 90 days\""));
+  EXPECT_EQ(small({"--deadline", "1h", "--html", page}).exit_code, 4);
+  EXPECT_THAT(read_text(page), HasSubstr("nothing meets the goals"));
+  const Said refused = small({"--deadline", "90d", "--html", other});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_EQ(refused.out, "");  // said before the work
+}
+
 TEST(Capacity, NothingMeetsTheGoals) {
   const Said late = small({"--deadline", "1h"});
   EXPECT_EQ(late.exit_code, 4);

@@ -110,6 +110,21 @@ TEST(Charts, HistogramBinsHaveAnEdgeAtZeroAndHoldEveryValue) {
   }
 }
 
+TEST(Charts, LogarithmicAxesAreLabelledWhereTheyAreShortAndLinearWhereValuesAreAlike) {
+  Scatter chart{.groups = {{.name = "a", .x = {12, 90}, .y = {4, 6}}}, .logarithmic = true};
+  const JsonValue figure = scatter(chart);
+  const JsonValue& x = *figure.find("layout")->find("xaxis");
+  EXPECT_EQ(*x.find("type")->as_string(), "log");
+  std::vector<double> ticks;
+  for (const JsonValue& t : *x.find("tickvals")->as_array()) ticks.push_back(*t.as_double());
+  EXPECT_EQ(ticks, (std::vector<double>{10, 20, 30, 50, 70}));
+  EXPECT_EQ(figure.find("layout")->find("yaxis")->find("type"), nullptr);
+  chart.diagonal = true;
+  EXPECT_NE(scatter(chart).find("layout")->find("yaxis")->find("type"), nullptr);
+  chart.groups[0].x[1] = 1e6;  // Plotly's own labels
+  EXPECT_EQ(scatter(chart).find("layout")->find("xaxis")->find("tickvals"), nullptr);
+}
+
 TEST(Charts, TornadoBarsStartAtTheBase) {
   Tornado chart;
   chart.inputs = {{"bandwidth", 9, 12}};

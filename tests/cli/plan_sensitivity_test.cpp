@@ -67,6 +67,16 @@ TEST(PlanSensitivity, JsonOfListAndSearch) {
   }
 }
 
+TEST(PlanSensitivity, OfHeadroomThereIsOnlyTheBestPlan) {
+  const Words headroom{"--objective", "memory-headroom"};
+  const Said listed = plan(headroom + Words{"--sensitivity", "plans"});
+  ASSERT_EQ(listed.exit_code, 0) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr("a fifth more; the best plan priced again."));
+  const Said searched = plan(headroom + Words{"--sensitivity", "search"});
+  EXPECT_EQ(searched.exit_code, 2);
+  EXPECT_THAT(searched.err, HasSubstr("--sensitivity search: compares step times, not memory"));
+}
+
 TEST(PlanSensitivity, WrongWord) {
   const Said run = plan({"--sensitivity", "maybe"});
   EXPECT_EQ(run.exit_code, 2);

@@ -120,12 +120,18 @@ TEST(Misses, BudgetAndBoth) {
 
 TEST(Sensitivity, PriceAndMfu) {
   const Offer o = round_offer(round_job(), 4e12);
-  int repriced = 0;
-  const auto swings = sensitivity(o, Confidence::p90, small_cluster(), [&](const ClusterSpec&) {
-    ++repriced;
-    return o.job.step;
-  });
-  EXPECT_EQ(repriced, 6);
+  std::vector<std::string> repriced;
+  const std::vector<StepInput> inputs = step_inputs(small_model(), small_cluster());
+  const auto swings =
+      sensitivity(o, Confidence::p90, inputs, [&](const StepInput& input, double factor) {
+        EXPECT_NEAR(std::abs(factor - 1), 0.2, 1e-12);
+        repriced.push_back(input.name);
+        return o.job.step;
+      });
+  EXPECT_THAT(repriced, ElementsAre("link bandwidth", "link bandwidth", "net bandwidth", "net bandwidth",
+                                    "memory bandwidth", "memory bandwidth", "matrix product rate",
+                                    "matrix product rate", "host time", "host time",
+                                    "expert imbalance", "expert imbalance"));
   EXPECT_EQ(swings[0].input, "MFU");
   EXPECT_NEAR(swings[0].time_less / o.booking.finish.p90, 1.25, 0.01);
   EXPECT_NEAR(swings[0].time_more / o.booking.finish.p90, 1 / 1.2, 0.01);

@@ -3,6 +3,7 @@
 #include "cli/report/html/charts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/diagnostics.hpp"
@@ -40,11 +41,37 @@ JsonValue coloured(const std::string& colour) {
   return marker;
 }
 
+JsonValue dashes() {
+  JsonValue dash = object();
+  return dash.set("dash", "dash").set("width", 1.5).set("color", "#57606a");
+}
+
 JsonValue dashed_line(const char* x0, JsonValue x0_value, const char* x1, JsonValue x1_value) {
-  JsonValue line = object(), dash = object();
-  dash.set("dash", "dash").set("width", 1.5).set("color", "#57606a");
-  line.set("type", "line").set("line", dash);
+  JsonValue line = object();
+  line.set("type", "line").set("line", dashes());
   return line.set(x0, std::move(x0_value)).set(x1, std::move(x1_value));
+}
+
+struct Range {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  void take(double v) {
+    least = std::min(least, v);
+    most = std::max(most, v);
+  }
+  [[nodiscard]] bool is_long() const { return most > 5 * least; }
+};
+
+// Plotly labels the digits between powers of ten by themselves; whole numbers say more where the
+// range is short.
+void make_logarithmic(JsonValue& axis, const Range& range) {
+  constexpr double kShort = 1000;
+  axis.set("type", "log");
+  if (range.least <= 0 || range.most > range.least * kShort) return;
+  std::vector<double> ticks;
+  for (double ten = std::pow(10, std::floor(std::log10(range.least))); ten <= range.most; ten *= 10) {
+    for (const double digit : {1, 2, 3, 5, 7}) ticks.push_back(digit * ten);
+  }
+  axis.set("tickmode", "array").set("tickvals", list(ticks));
 }
 
 JsonValue one(JsonValue value) {
@@ -93,27 +120,31 @@ JsonValue stacked_bars(const StackedBars& c) {
 
 JsonValue scatter(const Scatter& c) {
   JsonValue data = JsonValue::array();
-  double least = std::numeric_limits<double>::infinity(), most = 0;
+  Range x_range, y_range;
   for (const Scatter::Group& g : c.groups) {
     PLEAT_ASSERT(g.x.size() == g.y.size() && (g.text.empty() || g.text.size() == g.x.size()));
     JsonValue trace = object();
-    trace.set("type", "scatter").set("mode", g.line ? "lines+markers" : "markers");
+    trace.set("type", "scatter");
+    trace.set("mode", g.dashed ? "lines" : g.line ? "lines+markers" : "markers");
+    if (g.dashed) trace.set("line", dashes()).set("hoverinfo", "name");
+    JsonValue marker = coloured(g.colour);
+    if (!g.symbol.empty()) marker.set("symbol", g.symbol).set("size", 13);
+    if (!g.dashed) trace.set("marker", marker);
     trace.set("name", g.name).set("x", list(g.x)).set("y", list(g.y));
     if (!g.text.empty()) trace.set("text", list(g.text));
     data.push_back(trace);
-    for (const auto* values : {&g.x, &g.y}) {
-      for (const double v : *values) {
-        least = std::min(least, v);
-        most = std::max(most, v);
-      }
-    }
+    for (const double v : g.x) x_range.take(v);
+    for (const double v : g.y) y_range.take(v);
   }
   JsonValue x = axis(c.x_title), y = axis(c.y_title), layout = object();
   if (c.logarithmic) {
-    x.set("type", "log");
-    y.set("type", "log");
+    // A diagonal wants both axes alike.
+    if (c.diagonal || x_range.is_long()) make_logarithmic(x, x_range);
+    if (c.diagonal || y_range.is_long()) make_logarithmic(y, y_range);
   }
   layout.set("xaxis", x).set("yaxis", y).set("hovermode", "closest");
+  const double least = std::min(x_range.least, y_range.least);
+  const double most = std::max(x_range.most, y_range.most);
   if (c.diagonal && most > 0) {
     JsonValue line = dashed_line("x0", least, "x1", most);
     layout.set("shapes", one(line.set("y0", least).set("y1", most)));

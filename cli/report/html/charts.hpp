@@ -31,13 +31,15 @@ struct StackedBars {
 struct Scatter {
   struct Group {
     std::string name;
-    std::vector<double> x, y;
-    std::vector<std::string> text;  // as many as points, or none
+    std::vector<double> x{}, y{};
+    std::vector<std::string> text{};  // as many as points, or none
     bool line = false;              // joined: a front
+    bool dashed = false;            // a dashed line without markers: a limit
+    std::string colour{}, symbol{};  // empty: Plotly's
   };
   std::vector<Group> groups{};
   std::string x_title{}, y_title{};
-  bool logarithmic = false;  // both axes
+  bool logarithmic = false;  // axes whose values differ fivefold; both with a diagonal
   bool diagonal = false;     // a line where y is x
 };
 [[nodiscard]] JsonValue scatter(const Scatter&);

@@ -26,6 +26,9 @@ def write_pages(pleat, source, folder, variables):
         "predict": ["predict", *TARGET, "--pp", "2", "--vpp", "4", "--ep", "8"],
         "plan": ["plan", *TARGET, "--precision", "bf16", "--pp", "1,2"],
         "validate": ["validate", "--rows", str(rows)],
+        "capacity": ["capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm,gb300-nvl72", "--gpus", "8..64",
+                     "--tokens", "100B", "--seq-len", "2048", "--global-batch", "512", "--deadline", "2d",
+                     "--budget", "3k"],
     }
     pages, said = [], ""
     environment = os.environ | {"PLEAT_CACHE_DIR": str(folder / "cache")} | variables

@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/html/capacity_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "cli/report/capacity_report.hpp"
+#include "cli/report/html/capacity_tables.hpp"
+#include "cli/report/html/charts.hpp"
+#include "planner/capacity/amounts.hpp"
+
+namespace pleat::cli {
+namespace {
+
+constexpr double kDay = 86'400;
+constexpr double kLeastDrawn = 1e-3;  // of days or dollars: what changes less is no bar
+
+const char* const kColours[] = {"#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756",
+                                "#72b7b2", "#eeca3b", "#9d755d", "#79706e", "#ff9da6"};
+
+const char* confidence_name(Confidence c) { return c == Confidence::p50 ? "P50" : "P90"; }
+
+int chart_height(std::size_t rows) { return std::min(1400, 140 + 26 * static_cast<int>(rows)); }
+
+// Those that can be run, in the order of the answer.
+std::vector<const Offer*> runnable(const CapacityAnswer& a) {
+  std::vector<const Offer*> list;
+  for (const Offer& o : a.offers) {
+    if (o.problem.empty()) list.push_back(&o);
+  }
+  return list;
+}
+
+// Dollars are drawn in the largest of these that leaves no offer below 1.
+struct Money {
+  double unit = 1e6;
+  const char* name = "million USD";
+};
+Money money_of(const std::vector<const Offer*>& offers) {
+  for (const Offer* o : offers) {
+    if (o->booking.dollars_p50 < 1e6) return {1e3, "thousand USD"};
+  }
+  return {};
+}
+
+struct Point {
+  double days = 0, dollars = 0;
+};
+Point point_of(const Offer& o, Confidence c) {
+  return {time_of(o.booking, c).base() / kDay, dollars_of(o.booking, c)};
+}
+
+void add_to(Scatter::Group& group, const Offer& o, Confidence c, Money money) {
+  const Point p = point_of(o, c);
+  group.x.push_back(p.days);
+  group.y.push_back(p.dollars / money.unit);
+  group.text.push_back(fmt::format("{} x {}<br>{:.1f} days, {}, {} GPUs paid<br>{}", o.gpus,
+                                   o.cluster, p.days, dollars_text(p.dollars),
+                                   o.booking.placement.paid_gpus, summary(o.job.plan)));
+}
+
+// A limit as a line over the span of the points.
+Scatter::Group limit(const std::string& name, std::vector<double> x, std::vector<double> y) {
+  return {.name = name, .x = std::move(x), .y = std::move(y), .dashed = true};
+}
+
+void add_limits(Scatter& chart, const CapacityAnswer& a, const std::vector<const Offer*>& offers,
+                Money money) {
+  const Confidence c = a.goal.confidence;
+  Point least = point_of(*offers.front(), c), most = least;
+  const auto widen = [&](const Point& p) {
+    least = {std::min(least.days, p.days), std::min(least.dollars, p.dollars)};
+    most = {std::max(most.days, p.days), std::max(most.dollars, p.dollars)};
+  };
+  for (const Offer* o : offers) widen(point_of(*o, c));
+  const double deadline = a.goal.deadline ? a.goal.deadline->base() / kDay : least.days;
+  const double budget = a.goal.budget.value_or(least.dollars);
+  widen({deadline, budget});
+  if (a.goal.deadline) {
+    chart.groups.push_back(limit(fmt::format("deadline, {:.4g} days", deadline),
+                                 {deadline, deadline},
+                                 {least.dollars / money.unit, most.dollars / money.unit}));
+  }
+  if (a.goal.budget) {
+    chart.groups.push_back(limit("budget, " + dollars_text(budget), {least.days, most.days},
+                                 {budget / money.unit, budget / money.unit}));
+  }
+}
+
+// Every cluster its points, the front joined, the recommended offers as stars, the goals as lines.
+void add_pareto_chart(HtmlPage& page, const CapacityAnswer& a,
+                      const std::vector<const Offer*>& offers) {
+  const Confidence c = a.goal.confidence;
+  const Money money = money_of(offers);
+  Scatter chart{.x_title = fmt::format("days ({})", confidence_name(c)),
+                .y_title = fmt::format("{} ({})", money.name, confidence_name(c)),
+                .logarithmic = true};
+  Scatter::Group front{.name = "front", .line = true, .colour = "#8c959f"};
+  for (const std::size_t i : a.choice.front) add_to(front, a.offers[i], c, money);
+  chart.groups.push_back(std::move(front));
+  for (const Offer* o : offers) {
+    if (chart.groups.back().name != o->cluster) {
+      const char* colour = kColours[(chart.groups.size() - 1) % std::size(kColours)];
+      chart.groups.push_back({.name = o->cluster, .colour = colour});
+    }
+    add_to(chart.groups.back(), *o, c, money);
+  }
+  const auto star = [&](const std::optional<std::size_t>& offer, const char* name,
+                        const char* colour) {
+    if (!offer) return;
+    Scatter::Group group{.name = name, .colour = colour, .symbol = "star"};
+    add_to(group, a.offers[*offer], c, money);
+    chart.groups.push_back(std::move(group));
+  };
+  star(a.goal.deadline ? a.choice.cheapest : std::nullopt, "cheapest in time", "#2da44e");
+  star(a.goal.budget ? a.choice.fastest : std::nullopt, "fastest within the budget", "#cf222e");
+  add_limits(chart, a, offers, money);
+  page.chart(scatter(chart), 480, "Days against dollars of every offer");
+}
+
+// One tornado: what a fifth less and more of each input does.
+void add_tornado(HtmlPage& page, const CapacityAnswer& a, double base, double unit,
+                 const std::string& title,
+                 const std::function<std::pair<double, double>(const Swing&)>& ends) {
+  Tornado chart{
+      .base = base / unit, .low_name = "a fifth less", .high_name = "a fifth more", .unit = title};
+  for (const Swing& s : a.swings) {
+    const auto [less, more] = ends(s);
+    if (!std::isfinite(less) || !std::isfinite(more)) continue;
+    if (std::max(std::abs(less - base), std::abs(more - base)) < kLeastDrawn * base) continue;
+    chart.inputs.push_back({s.input, less / unit, more / unit});
+  }
+  if (chart.inputs.empty()) return;
+  std::ranges::stable_sort(chart.inputs, std::greater{},
+                           [](const Tornado::Input& i) { return std::abs(i.high - i.low); });
+  page.chart(tornado(chart), chart_height(chart.inputs.size()), title);
+}
+
+void add_sensitivity(HtmlPage& page, const CapacityAnswer& a) {
+  if (a.swings.empty() || !a.explained) return;
+  const Offer& o = a.offers[*a.explained];
+  const Confidence c = a.goal.confidence;
+  page.heading(fmt::format("What matters most to {} x {}", o.gpus, o.cluster));
+  page.paragraph(
+      "Each input a fifth less and a fifth more, the rest as it is; inputs that change less "
+      "than a thousandth are left out.");
+  for (const Swing& s : a.swings) {
+    if (std::isfinite(s.effect)) continue;
+    page.paragraph(fmt::format("With a fifth {} it could not be run at all: {}.",
+                               std::isfinite(s.time_less.base()) ? "more" : "less", s.input));
+  }
+  add_tornado(page, a, time_of(o.booking, c).base(), kDay, "days",
+              [](const Swing& s) { return std::pair(s.time_less.base(), s.time_more.base()); });
+  const Money money = money_of(runnable(a));
+  add_tornado(page, a, dollars_of(o.booking, c), money.unit, money.name,
+              [](const Swing& s) { return std::pair(s.dollars_less, s.dollars_more); });
+}
+
+std::string offer_name(const Offer& o) { return fmt::format("{} {}", o.gpus, o.cluster); }
+
+// Paid time that trains nothing, in percent of all.
+void add_losses_chart(HtmlPage& page, const std::vector<const Offer*>& offers) {
+  StackedBars chart{.unit = "% of the GPU time paid for", .horizontal = true};
+  for (const Offer* o : offers) chart.categories.push_back(offer_name(*o));
+  const auto add = [&](const char* name, const char* colour, double PaidTime::*part) {
+    StackedBars::Series series{name, {}, colour};
+    for (const Offer* o : offers) {
+      series.values.push_back(100 * (o->booking.paid.*part) / o->booking.paid.paid);
+    }
+    chart.series.push_back(std::move(series));
+  };
+  add("saves", "#4c78a8", &PaidTime::checkpoint);
+  add("lost work", "#e45756", &PaidTime::lost);
+  add("restarts", "#f58518", &PaidTime::restart);
+  add("waiting for repairs", "#eeca3b", &PaidTime::waiting);
+  add("idle spares", "#bab0ac", &PaidTime::idle);
+  page.chart(stacked_bars(chart), chart_height(offers.size()),
+             "Paid time of every offer that does not train, by kind");
+}
+
+void add_energy_chart(HtmlPage& page, const std::vector<const Offer*>& offers) {
+  StackedBars chart{.unit = "MWh, expected", .horizontal = true};
+  StackedBars::Series energy{"energy", {}, "#54a24b"};
+  for (const Offer* o : offers) {
+    chart.categories.push_back(offer_name(*o));
+    energy.values.push_back(o->booking.energy_mwh);
+  }
+  chart.series.push_back(std::move(energy));
+  page.chart(stacked_bars(chart), chart_height(offers.size()), "Energy of every offer");
+}
+
+void add_recommended(HtmlPage& page, const char* title, const Offer& o) {
+  page.heading(fmt::format("{}: {} x {}", title, o.gpus, o.cluster));
+  Table table{{{"", Align::left}, {"", Align::left}}, {}};
+  for (const auto& [name, text] : offer_facts(o)) table.rows.push_back({name, text});
+  page.table(table, false);
+}
+
+}  // namespace
+
+HtmlPage capacity_page(const CapacityAnswer& a, const std::string& assumed) {
+  HtmlPage page(fmt::format("What to book for {}", a.model), question_text(a));
+  if (!a.complete) page.paragraph("Interrupted: offers are missing.");
+  const std::vector<const Offer*> offers = runnable(a);
+  if (!a.choice.cheapest && a.complete) page.paragraph(misses_text(a));
+  if (a.goal.deadline && a.choice.cheapest) {
+    add_recommended(page, "Cheapest that meets the deadline", a.offers[*a.choice.cheapest]);
+  }
+  if (a.goal.budget && a.choice.fastest) {
+    add_recommended(page, "Fastest within the budget", a.offers[*a.choice.fastest]);
+  }
+  if (!offers.empty()) {
+    page.heading("Days against dollars");
+    page.paragraph(
+        "Each point is the best plan of one cluster and size. On the front no other is at "
+        "least as fast and as cheap.");
+    add_pareto_chart(page, a, offers);
+    add_sensitivity(page, a);
+  }
+  page.heading("Offers");
+  page.table(offers_table(a), true);
+  if (!offers.empty()) {
+    page.heading("Paid time that does not train");
+    page.paragraph(
+        "The rest is useful. Goodput leaves idle spares out: it is a share of the run's time.");
+    add_losses_chart(page, offers);
+    page.heading("Energy");
+    add_energy_chart(page, offers);
+  }
+  page.heading("Prices and failure rates");
+  page.paragraph("--rate NAME=VALUE, --price and --mtbf override them.");
+  page.table(rates_table(a), true);
+  if (!assumed.empty()) page.paragraph(assumed);
+  return page;
+}
+
+}  // namespace pleat::cli

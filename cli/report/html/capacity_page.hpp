@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// `pleat capacity --html`: the offers side by side, what the recommended ones take, what matters most.
+#pragma once
+
+#include <string>
+
+#include "cli/report/html/page.hpp"
+#include "planner/capacity/answer.hpp"
+
+namespace pleat::cli {
+
+// `assumed`: a last paragraph, may be empty. Works without any offer that can be run.
+[[nodiscard]] HtmlPage capacity_page(const CapacityAnswer&, const std::string& assumed);
+
+}  // namespace pleat::cli
