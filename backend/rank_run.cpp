@@ -110,12 +110,12 @@ Stop RankRun::run_step(int step) {
 // the data or the training is bad, which may pass. Others: a device computes wrongly.
 void RankRun::repeat_skipped(int step) {
   struct Bits {
-    double loss;
+    Losses losses;
     float norm, padding;
   };
-  const Bits before{executor_->loss(), executor_->norm_part(), 0};
+  const Bits before{executor_->losses(), executor_->norm_part(), 0};
   executor_->run_step(step, nullptr);
-  const Bits after{executor_->loss(), executor_->norm_part(), 0};
+  const Bits after{executor_->losses(), executor_->norm_part(), 0};
   const std::int32_t differs = std::memcmp(&before, &after, sizeof before) != 0 ? 1 : 0;
   std::vector<std::int32_t> all(static_cast<std::size_t>(world_->size()));
   world_->all_gather(std::as_bytes(std::span(&differs, 1)), std::as_writable_bytes(std::span(all)));

@@ -102,7 +102,7 @@ std::string exact(const TrainResult& r) {
   add(r.min_router_margin);
   for (const RankMeasurement& m : r.ranks) {
     text += fmt::format("\n{} ", m.peak_live_bytes);
-    for (const auto& [where, count] : m.routed) text += fmt::format("{} ", count);
+    for (const auto& [where, count] : m.routed) text += fmt::format("{} ", count.routed);
   }
   for (const auto* tensors : {&r.weights, &r.gradients}) {
     for (const auto& [name, values] : *tensors) {
@@ -242,7 +242,8 @@ TEST(LostRank, ASilentProcessIsLostAfterItsTime) {
 
 TEST(StallOfProcesses, NamesTheRanksOfAllAndWhereTheyWait) {
   Program program = program_of(fp32_plan(1, 1, 2));
-  for (LayerProgram& layer : program.stages[0].layers) {
+  for (SharedLayer& shared : program.stages[0].layers) {
+    LayerProgram& layer = shared.own();
     std::erase_if(layer.forward, [](const Op& op) { return op.kind == OpKind::send; });
     compute_lifetimes(layer);
   }
