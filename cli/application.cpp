@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "cli/commands/commands.hpp"
+#include "cli/early_end.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/write_file.hpp"
@@ -80,6 +81,9 @@ int run(CLI::App& app, const Action& action) {
   } catch (const ConfigError& e) {
     complain(e.what());
     return code(e.exit_code());
+  } catch (const EarlyEnd& e) {
+    if (*e.what() != '\0') complain(e.what());
+    return e.exit_code();
   } catch (const OutputError& e) {
     return report_output_error(e);
   } catch (const CLI::ParseError& e) {  // options that only the command can judge
@@ -102,7 +106,7 @@ int run_application(int argc, char** argv) {
   app.footer("`pleat help COMMAND` describes one command and gives examples of it.\n"
              "Exit codes: 0 done, 2 the request is wrong, 3 a file is wrong, 4 nothing fits,\n"
              "5 input, output or device, 6 verification or mismatch, 7 refused for safety,\n"
-             "130 interrupted.");
+             "75 stopped by SIGTERM, 130 interrupted.");
   Action action;
   app.set_version_flag("--version", version_text());
   add_commands(app, action);

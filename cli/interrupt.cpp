@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<const char*> pending_file{nullptr};
 static_assert(std::atomic<const char*>::is_always_lock_free);
-std::atomic<bool> caught{false}, pending{false}, terminating{false};
+std::atomic<bool> caught{false}, pending{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 // Only async-signal-safe calls.
@@ -27,8 +27,12 @@ extern "C" void interrupted(int) {
   _exit(static_cast<int>(ExitCode::interrupted));
 }
 
-extern "C" void terminated(int) {
-  if (terminating.exchange(true)) _exit(static_cast<int>(ExitCode::preempted));
+std::atomic<int> first_stop{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+extern "C" void stop_later(int signal) {
+  int none = 0;
+  if (!first_stop.compare_exchange_strong(none, signal)) interrupted(signal);
 }
 
 }  // namespace
@@ -43,9 +47,12 @@ void catch_interrupts() { caught.store(true); }
 
 bool interrupt_pending() { return pending.load(); }
 
-void catch_terminate() { std::signal(SIGTERM, terminated); }
+void catch_stop_signals() {
+  std::signal(SIGTERM, stop_later);
+  std::signal(SIGINT, stop_later);
+}
 
-bool terminate_pending() { return terminating.load(); }
+int stop_signal() { return first_stop.load(); }
 
 void leave_interrupted() { _exit(static_cast<int>(ExitCode::interrupted)); }
 

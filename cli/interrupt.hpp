@@ -16,10 +16,10 @@ void remove_on_interrupt(const char* path);
 void catch_interrupts();
 [[nodiscard]] bool interrupt_pending();
 
-// From now on the first SIGTERM only makes terminate_pending() true, so that the state can be saved;
-// the second one, or Ctrl-C, ends at once.
-void catch_terminate();
-[[nodiscard]] bool terminate_pending();
+// From now on the first SIGTERM or Ctrl-C only makes stop_signal() return it, so that the work can
+// end in good order; the next one ends at once.
+void catch_stop_signals();
+[[nodiscard]] int stop_signal();  // 0: none came
 
 // Ends with 130 without waiting for threads that still work. Output must be flushed.
 [[noreturn]] void leave_interrupted();

@@ -51,6 +51,11 @@ std::string armed_failpoint() { return variable("PLEAT_FAILPOINT"); }
 
 std::string reference_python() { return variable("PLEAT_REFERENCE_PYTHON"); }
 
+std::optional<std::string> environment_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 char** inherited_environment() { return environ; }
 
 }  // namespace pleat

@@ -3,6 +3,7 @@
 // The only place that reads environment variables.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace pleat {
@@ -26,6 +27,9 @@ namespace pleat {
 
 // PLEAT_REFERENCE_PYTHON: an interpreter with PyTorch and transformers, for the tests; empty: none.
 [[nodiscard]] std::string reference_python();
+
+// One variable: what launchers tell a process (backend/launch).
+[[nodiscard]] std::optional<std::string> environment_variable(const std::string& name);
 
 // The whole environment, null-terminated, to hand on to a program this one starts.
 [[nodiscard]] char** inherited_environment();

@@ -70,13 +70,18 @@ void add_train_command(CLI::App& app, Action& action) {
                       "Write TensorBoard events into this folder");
   command->add_option("--trace", o->trace_file, "Write the last step's measured trace (Perfetto)");
   command->add_flag("--json", o->json, "Print JSON");
+  add_process_options(*command, o->processes);
   command->footer(
       "Examples:\n"
       "  pleat train --model tiny-moe --gpus 4 --ep 4 --seq-len 128 --global-batch 8 --steps 10\n"
       "  pleat train --plan plan.json --data corpus.txt --steps 100 --trace measured.json\n"
       "  pleat train --plan plan.json --data \"0.3 wiki 0.7 code\" --split \"969, 30, 1\" --steps 100\n"
       "  pleat train --plan plan.json --data corpus.txt --steps 5000 --save ckpt --save-every 500 "
-      "--resume");
+      "--resume\n"
+      "  pleat train --plan plan.json --transport tcp             # a process for each rank, here\n"
+      "  mpirun -n 4 pleat train --plan plan.json                 # or torchrun, srun\n"
+      "  pleat train --plan plan.json --process 1/2 --rendezvous node1:29500\n"
+      "SIGTERM ends after the running step with exit code 75, Ctrl-C with 130; a second one at once.");
   command->callback([&action, o] { action = [o] { train_and_compare(*o); }; });
 }
 

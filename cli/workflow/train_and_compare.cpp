@@ -5,11 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <optional>
+#include <stdexcept>
 
 #include "backend/checkpoint/hf_weights.hpp"
+#include "backend/comm/mpi_job.hpp"
 #include "backend/data/text.hpp"
 #include "backend/data/training_data.hpp"
+#include "cli/early_end.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/tables.hpp"
 #include "cli/report/write_file.hpp"
@@ -173,6 +178,56 @@ void set_data(const TrainOptions& o, const Program& program, TrainConfig& config
   config.packing = {.end_of_document = *data.end_of_document, .mask_loss = true};
 }
 
+// Of everything that all processes must have in common; of the data its first and last samples.
+std::string fingerprint(const Request& request, const TrainConfig& config, const TrainOptions& o) {
+  const std::string plan = write_plan_document(document_of(request, "train"));
+  const std::int64_t samples = config.data->size();
+  const std::string settings =
+      fmt::format("{} {} {} {} {} {} {}", config.steps, config.adamw.lr, config.seed,
+                  config.forced_routing, o.from, samples, o.eod_mask_loss);
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](const auto& values) {
+    for (const auto value : values) hash = (hash ^ static_cast<std::uint32_t>(value)) * 0x100000001b3;
+  };
+  add(plan), add(settings);
+  std::vector<std::int32_t> tokens(static_cast<std::size_t>(config.data->seq_len()) + 1);
+  const std::int64_t taken = std::min(samples, o.steps * request.target.workload.global_batch);
+  for (const std::int64_t sample : {std::int64_t{0}, taken - 1}) {
+    config.data->read(sample, tokens);
+    add(tokens);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+Stop asked_to_stop() {
+  const int signal = stop_signal();
+  return signal == 0 ? Stop::none : signal == SIGINT ? Stop::interrupt : Stop::terminate;
+}
+
+// One of the processes says why.
+void end_early(const TrainResult& result, int steps, bool speaks) {
+  if (result.stop == Stop::none) return;
+  const bool interrupt = result.stop == Stop::interrupt;
+  throw EarlyEnd(static_cast<int>(interrupt ? ExitCode::interrupted : ExitCode::preempted),
+                 !speaks ? ""
+                         : fmt::format("stopped by {} after step {} of {}",
+                                       interrupt ? "SIGINT" : "SIGTERM", result.steps.size(), steps));
+}
+
+// Joins the job and trains. What goes wrong says which ranks it happened to.
+TrainResult train_here(const Program& program, const TrainConfig& config,
+                       const ProcessChoice& choice, const ProcessOptions& o,
+                       const std::string& fingerprint) {
+  try {
+    const JobPart part = join(choice, o, program.plan.world(), fingerprint);
+    catch_stop_signals();
+    return train(program, config, part);
+  } catch (const std::runtime_error& e) {
+    if (choice.processes == 1) throw;
+    throw std::runtime_error(fmt::format("process {}: {}", choice.facts.process, e.what()));
+  }
+}
+
 }  // namespace
 
 void train_and_compare(const TrainOptions& o) {
@@ -201,31 +256,46 @@ void train_and_compare(const TrainOptions& o) {
       weights->read(name, values);
     };
   }
-  if (!o.json) {
-    print(fmt::format("{} on {}, {}\n{}predicted step {}\n\n", request.target.model.name,
-                      request.target.cluster.name, summary(request.plan),
-                      assumed_text(request.target.assumed), format_seconds(c.predicted.step)));
+  config.stop_requested = asked_to_stop;
+  config.stall_seconds = o.processes.stall_seconds;
+  const ProcessChoice choice =
+      choose_processes(o.processes, process_facts(o.processes.flags, environment_variable),
+                       program.plan.world(), has_mpi());
+  if (choice.spread == Spread::spawn) {
+    if (const int code = spawn_processes(choice.processes); code != 0) throw EarlyEnd(code, "");
+    return;
   }
-  TrainLog log(o.log, request);
+  const bool speaks = choice.facts.process == 0;
+  if (!o.json && speaks) {
+    print(fmt::format("{} on {}, {}\n{}{}\npredicted step {}\n\n", request.target.model.name,
+                      request.target.cluster.name, summary(request.plan),
+                      assumed_text(request.target.assumed), to_text(choice),
+                      format_seconds(c.predicted.step)));
+  }
+  std::optional<TrainLog> log;
+  if (speaks) log.emplace(o.log, request);
   config.measure_load = true;
   config.on_step = [&](int step, const StepRecord& done) {
-    if (!o.json) print(log.line(step, done));
-    log.add(step, done);
+    if (!o.json) print(log->line(step, done));
+    log->add(step, done);
   };
-  TrainCheckpoints checkpoints(o.checkpoints, request, config);
-  const TrainResult result = train(program, config);
+  const std::string job = fingerprint(request, config, o);
+  TrainCheckpoints checkpoints(o.checkpoints, request, speaks, config);
+  const TrainResult result = train_here(program, config, choice, o.processes, job);
+  if (!speaks) return end_early(result, o.steps, false);
   if (result.steps.empty()) {
     note(fmt::format("all {} steps were done before", o.steps));
     return;
   }
-  if (!o.trace_file.empty() && result.stop == Stop::none) {
-    write_file(o.trace_file, write_trace(result.trace));
-  }
-  checkpoints.leave_if_stopped(result);
   c.measured = median_step(result.steps);
   c.measured_bytes = measured_peak(result);
   c.recorded_bytes = recorded_peak(program, result);
+  // Spans are of the last step that was asked for.
+  const bool traced = !o.trace_file.empty() && result.stop == Stop::none;
+  if (traced) write_file(o.trace_file, write_trace(result.trace));
   print(o.json ? comparison_json(c, request, result) : "\n" + comparison_text(c));
+  flush_output();
+  end_early(result, o.steps, true);
 }
 
 }  // namespace pleat::cli

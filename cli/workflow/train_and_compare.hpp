@@ -13,6 +13,7 @@
 #include "cli/request.hpp"
 #include "cli/workflow/train_checkpoints.hpp"
 #include "cli/workflow/train_log.hpp"
+#include "cli/workflow/processes.hpp"
 #include "simulator/estimate.hpp"
 
 namespace pleat::cli {
@@ -35,6 +36,7 @@ struct TrainOptions {
   double bias_update = 1e-3;   // of models with an expert bias
   std::string trace_file;      // measured spans of the last step; empty: none
   bool json = false;
+  ProcessOptions processes;
 };
 
 // `pleat train`.

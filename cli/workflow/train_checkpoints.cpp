@@ -10,7 +10,6 @@
 #include "backend/checkpoint/failpoint.hpp"
 #include "backend/rank_context.hpp"
 #include "backend/replica_check.hpp"
-#include "cli/interrupt.hpp"
 #include "cli/report/output.hpp"
 #include "core/diagnostics.hpp"
 
@@ -48,7 +47,7 @@ std::string identity_of(const SampleSource& data) {
 }  // namespace
 
 TrainCheckpoints::TrainCheckpoints(const CheckpointOptions& o, const Request& request,
-                                   TrainConfig& config) {
+                                   bool first_process, TrainConfig& config) {
   require_together(o);
   TrainingState state;
   state.seq_len = request.target.workload.seq_len;
@@ -61,8 +60,6 @@ TrainCheckpoints::TrainCheckpoints(const CheckpointOptions& o, const Request& re
       failpoint("op." + op.name, rank.value, step);
     };
   }
-  catch_terminate();
-  config.stop_requested = [] { return terminate_pending() ? Stop::terminate : Stop::none; };
   if (o.resume || !o.load.empty()) {
     restore_ = {o.resume ? o.save : o.load, o.resume, state, request.target.model, say};
     config.before_first_step = [this](const StepBoundary& b) { return restore(b, restore_); };
@@ -70,7 +67,7 @@ TrainCheckpoints::TrainCheckpoints(const CheckpointOptions& o, const Request& re
   check_replicas_ = o.check_replicas;
   config.after_step = [this, steps = config.steps](const StepBoundary& b) { after_step(b, steps); };
   if (o.save.empty()) return;
-  lock_.emplace(o.save);
+  if (first_process) lock_.emplace(o.save);
   save_.folder = o.save;
   save_.every = o.every;
   save_.keep = o.keep;
@@ -87,13 +84,6 @@ void TrainCheckpoints::after_step(const StepBoundary& b, int steps) {
   if (savers_.empty()) return;
   const bool last = b.next_step == steps || b.stop == Stop::terminate;
   savers_[static_cast<std::size_t>(b.context.rank().value)]->after_step(b, last);
-}
-
-void TrainCheckpoints::leave_if_stopped(const TrainResult& result) const {
-  if (result.stop != Stop::terminate) return;
-  throw_config_error(ExitCode::preempted, "", "", "stopped by SIGTERM",
-                     save_.folder.empty() ? "nothing was saved: --save FOLDER saves"
-                                          : "--resume goes on after the step that was saved");
 }
 
 }  // namespace pleat::cli

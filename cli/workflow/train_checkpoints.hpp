@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of `pleat train`: saving, going on from one, stopping with one.
+// Checkpoints of `pleat train`: saving, also when SIGTERM ends the run, and going on from one.
 #pragma once
 
 #include <memory>
@@ -26,12 +26,9 @@ class TrainCheckpoints {
  public:
   // Throws ConfigError: bad_request for options that do not go together, refused when another job
   // saves there, device_or_io.
-  TrainCheckpoints(const CheckpointOptions&, const Request&, TrainConfig&);
+  TrainCheckpoints(const CheckpointOptions&, const Request&, bool first_process, TrainConfig&);
   TrainCheckpoints(const TrainCheckpoints&) = delete;
   TrainCheckpoints& operator=(const TrainCheckpoints&) = delete;
-
-  // ConfigError (preempted) when SIGTERM ended the run.
-  void leave_if_stopped(const TrainResult&) const;
 
  private:
   void after_step(const StepBoundary&, int steps);

@@ -88,15 +88,19 @@ Said run_pleat_into_closed_pipe(const std::vector<std::string>& arguments) {
   return run;
 }
 
-Said interrupt_pleat(const std::vector<std::string>& arguments, const std::string& sign,
-                     int signal) {
+Said interrupt_pleat(const std::vector<std::string>& arguments, const std::string& sign) {
+  return disturb_pleat(arguments, sign, [](pid_t child) { ::kill(child, SIGINT); });
+}
+
+Said disturb_pleat(const std::vector<std::string>& arguments, const std::string& sign,
+                   const std::function<void(pid_t)>& act) {
   const std::string out_file = test_folder() + "/stdout", err_file = test_folder() + "/stderr";
   const int out = open_new(out_file), err = open_new(err_file);
   const pid_t child = start(arguments, out, err);
   for (int i = 0; i < 6000 && read_text(out_file).find(sign) == std::string::npos; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  ::kill(child, signal);
+  act(child);
   const int exit_code = exit_code_of(child);
   ::close(out);
   ::close(err);

@@ -3,6 +3,9 @@
 // Runs the built binary with an argument vector and collects what it said.
 #pragma once
 
+#include <sys/types.h>
+
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,9 +22,11 @@ struct Said {
 [[nodiscard]] Said run_pleat_into(const std::string& file, const std::vector<std::string>& arguments);
 [[nodiscard]] Said run_pleat_into_closed_pipe(const std::vector<std::string>& arguments);
 
-// Sends a signal, SIGINT by default, once stdout has `sign` in it.
-[[nodiscard]] Said interrupt_pleat(const std::vector<std::string>& arguments, const std::string& sign,
-                                   int signal = 2);
+// Calls `act` with the process's id once stdout has `sign` in it.
+[[nodiscard]] Said disturb_pleat(const std::vector<std::string>& arguments, const std::string& sign,
+                                 const std::function<void(pid_t)>& act);
+// Sends SIGINT once stdout has `sign` in it.
+[[nodiscard]] Said interrupt_pleat(const std::vector<std::string>& arguments, const std::string& sign);
 
 // A fresh folder of the running test, removed with the test's temporary files.
 [[nodiscard]] std::string test_folder();

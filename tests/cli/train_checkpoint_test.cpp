@@ -115,6 +115,32 @@ TEST_F(TrainCheckpoint, KillNineAnywhereAndGoOn) {
   }
 }
 
+// Every rank a process of its own: one is killed, the others end and name it, all go on together.
+TEST_F(TrainCheckpoint, KillNineOfOneProcessAndGoOn) {
+  ASSERT_EQ(train("whole", 6).exit_code, 0);
+  const std::vector<std::string> processes{"--transport", "tcp"};
+  int i = 0;
+  for (const auto& [point, rank] : std::vector<std::pair<std::string, std::string>>{
+           {"ckpt.half_shard:rank=1:step=4", "rank 1"},
+           {"ckpt.before_rename:step=4", "rank 0"},
+           {"ckpt.after_rename:step=4", "rank 0"},
+           {"op.attn:rank=0:step=5", "rank 0"},
+           {"op.dispatch:rank=1:step=5", "rank 1"},
+           {"op.dense.adamw:rank=1:step=5", "rank 1"}}) {
+    SCOPED_TRACE(point);
+    const std::string name = "lost" + std::to_string(i++);
+    ::setenv("PLEAT_FAILPOINT", point.c_str(), 1);
+    const Said killed = train(name, 6, processes);
+    ::unsetenv("PLEAT_FAILPOINT");
+    EXPECT_NE(killed.exit_code, 0);
+    EXPECT_THAT(killed.err, HasSubstr(rank));
+    const Said again = train(name, 6, processes + std::vector<std::string>{"--resume"});
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_THAT(again.err, HasSubstr("going on after step "));
+    expect_same(name, "step_00000006");
+  }
+}
+
 TEST_F(TrainCheckpoint, AFullDiskCostsTheSaveOnly) {
   ASSERT_EQ(train("whole", 4).exit_code, 0);
   rlimit before{};
@@ -151,7 +177,8 @@ TEST_F(TrainCheckpoint, AFailedShardFailsTheSaveOfAllRanks) {
 }
 
 TEST_F(TrainCheckpoint, SigtermSavesAndSaysSo) {
-  const Said run = interrupt_pleat(command("stopped", 100'000), "step    2", SIGTERM);
+  const Said run = disturb_pleat(command("stopped", 100'000), "step    2",
+                                 [](pid_t process) { ::kill(process, SIGTERM); });
   EXPECT_EQ(run.exit_code, 75) << run.err;
   const std::vector<std::string> files = files_in(folder_ + "/stopped");
   const int done = std::atoi(files.back().substr(5).c_str());
