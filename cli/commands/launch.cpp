@@ -22,7 +22,7 @@ const std::vector<std::string> kLaunchers{"slurm", "kubernetes", "mpirun"};
 const std::vector<std::string> kKinds{"trainjob", "pytorchjob", "jobset", "mpijob"};
 
 struct Options {
-  std::string launcher, plan_file, cluster, kind = "trainjob";
+  std::string launcher, plan_file, cluster, trainer, kind = "trainjob";
   int gpus_per_node = 0;
   interop::LaunchSlots slots;
   OutputOptions output;
@@ -32,12 +32,16 @@ void run(Options o) {
   check_output(o.output);
   const PlanDocument document = load_plan_document(o.plan_file);
   const ClusterSpec cluster = load_cluster(o.cluster.empty() ? document.cluster : o.cluster);
-  const interop::Exported exported = interop::export_plan(
-      interop::Target::megatron, {document, is_before_blackwell(cluster.name)}, o.plan_file);
+  const bool pleat = o.trainer.empty() ? document.runtime == Runtime::pleat : o.trainer == "pleat";
+  const interop::Exported exported =
+      pleat ? interop::pleat_arguments(o.plan_file, PLEAT_VERSION)
+            : interop::export_plan(interop::Target::megatron,
+                                   {document, is_before_blackwell(cluster.name)}, o.plan_file);
   const auto kind = std::find(kKinds.begin(), kKinds.end(), o.kind);
   o.slots.kind = static_cast<interop::JobKind>(kind - kKinds.begin());
   const interop::Launch launch{
       .exported = exported,
+      .trainer = pleat ? interop::Trainer::pleat : interop::Trainer::megatron,
       .title = plan_title(document),
       .gpus = document.gpus,
       .gpus_per_node = o.gpus_per_node > 0 ? o.gpus_per_node : cluster.gpus_per_node,
@@ -92,7 +96,7 @@ void add_slots(CLI::App& command, interop::LaunchSlots& s) {
 
 void add_launch_command(CLI::App& app, Action& action) {
   CLI::App* command =
-      app.add_subcommand("launch", "A job file that runs a plan with Megatron-LM; starts nothing");
+      app.add_subcommand("launch", "A job file that runs a plan with Megatron-LM or Pleat; starts nothing");
   const auto o = std::make_shared<Options>();
   command->add_option("--to", o->launcher, "slurm, kubernetes or mpirun")
       ->required()
@@ -106,6 +110,10 @@ void add_launch_command(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(CLI::IsMember(kKinds).description(""))
       ->group("Kubernetes");
+  command
+      ->add_option("--trainer", o->trainer,
+                   "megatron or pleat, with `pleat train` (default: the plan's runtime)")
+      ->check(CLI::IsMember({"megatron", "pleat"}).description(""));
   add_slots(*command, o->slots);
   add_output_options(*command, o->output, "the job file");
   command->footer(

@@ -63,8 +63,17 @@ void check_launch(const Launch& l) {
   problems.throw_if_errors();
 }
 
+Exported pleat_arguments(const std::string& plan_file, const std::string& version) {
+  Exported e;
+  e.framework = "Pleat";
+  e.version = version;
+  e.settings = {{"--plan", {plan_file}}};
+  return e;
+}
+
 std::vector<std::pair<std::string, std::string>> job_environment(const Launch& l) {
   std::vector<std::pair<std::string, std::string>> list = l.exported.environment;
+  if (l.trainer == Trainer::pleat) return list;
   // Megatron-Bridge's performance launcher sets the first two as well.
   list.emplace_back("NCCL_NVLS_ENABLE", "0");  // its buffers cost memory
   list.emplace_back("TORCH_NCCL_AVOID_RECORD_STREAMS", "1");
@@ -88,7 +97,8 @@ std::vector<std::string> script_arguments(const Launch& l) {
     words.push_back(s.name);
     words.insert(words.end(), s.values.begin(), s.values.end());
   }
-  words.emplace_back("--exit-signal-handler");  // a checkpoint at SIGTERM
+  // A checkpoint at SIGTERM; Pleat needs no flag for it.
+  if (l.trainer == Trainer::megatron) words.emplace_back("--exit-signal-handler");
   words.insert(words.end(), l.slots.extra.begin(), l.slots.extra.end());
   return words;
 }
@@ -103,7 +113,8 @@ std::string arguments_text(const Launch& l) {
   for (const auto& [name, value] : job_environment(l))
     text += fmt::format("export {}={}\n", name, shell_word(value, name));
   // SC2016, SC1003: words of the person that look like shell are meant as they are.
-  text += "# shellcheck disable=SC2016,SC1003\nMEGATRON_ARGS=(";
+  text += fmt::format("# shellcheck disable=SC2016,SC1003\n{}=(",
+                      l.trainer == Trainer::pleat ? "PLEAT_ARGS" : "MEGATRON_ARGS");
   for (const std::string& word : script_arguments(l))
     text += (word.starts_with("--") ? "\n  " : " ") + shell_word(word, "--arg");
   return text + "\n)\n";

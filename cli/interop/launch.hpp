@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Job files that run a plan with Megatron-LM: text only, nothing is started. Everything foreign is
-// quoted or refused.
+// Job files that run a plan with Megatron-LM or with `pleat train`: text only, nothing is started.
+// Everything foreign is quoted or refused.
 #pragma once
 
 #include <string>
@@ -12,12 +12,13 @@
 
 namespace pleat::interop {
 
+enum class Trainer { megatron, pleat };
 enum class JobKind { train_job, pytorch_job, job_set, mpi_job };  // of Kubernetes
 
 // What the person gives at launch time; empty: left out.
 struct LaunchSlots {
-  std::string name = "pleat";  // of the job: a plain name
-  std::string script = "pretrain_gpt.py";
+  std::string name = "pleat";                        // of the job: a plain name
+  std::string script = "pretrain_gpt.py";            // Megatron-LM's
   std::vector<std::string> extra;                    // further arguments of the script
   std::string time = "24:00:00";                     // Slurm
   std::string partition, account, qos, reservation;  // Slurm: plain names
@@ -31,7 +32,8 @@ struct LaunchSlots {
 };
 
 struct Launch {
-  const Exported& exported;  // for Megatron-LM
+  const Exported& exported;  // for Megatron-LM, or pleat_arguments()
+  Trainer trainer = Trainer::megatron;
   std::string title;
   int gpus = 1, gpus_per_node = 8;
   int nvlink_domain = 8;  // ranks of the innermost network tier
@@ -46,6 +48,9 @@ struct Launch {
 // do not fill whole nodes.
 void check_launch(const Launch&);
 
+// What `pleat train` is told: the plan file.
+[[nodiscard]] Exported pleat_arguments(const std::string& plan_file, const std::string& version);
+
 [[nodiscard]] std::string slurm_text(const Launch&);
 [[nodiscard]] std::string mpirun_text(const Launch&);
 [[nodiscard]] std::string kubernetes_text(const Launch&);
@@ -54,7 +59,7 @@ void check_launch(const Launch&);
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> job_environment(const Launch&);
 // The script's arguments: the export's, what a clean stop needs, the person's.
 [[nodiscard]] std::vector<std::string> script_arguments(const Launch&);
-// "MEGATRON_ARGS=( … )" and comments, for shells.
+// "MEGATRON_ARGS=( … )" or "PLEAT_ARGS=( … )" and comments, for shells.
 [[nodiscard]] std::string arguments_text(const Launch&);
 
 }  // namespace pleat::interop

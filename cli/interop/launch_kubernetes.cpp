@@ -42,6 +42,14 @@ std::vector<std::string> joined(std::vector<std::string> first,
   return first;
 }
 
+// `pleat train` with one process a pod, all ranks of the node in it; `place` says which one it is.
+std::vector<std::string> pleat_words(const Launch& l, const std::vector<std::string>& place) {
+  std::vector<std::string> words{"pleat", "train", "--ranks", std::to_string(l.ranks_per_node())};
+  words.insert(words.end(), place.begin(), place.end());
+  for (const std::string& word : script_arguments(l)) words.push_back(literal(word));
+  return words;
+}
+
 JsonValue environment(const Launch& l) {
   JsonValue out = JsonValue::array();
   for (const auto& [name, value] : job_environment(l))
@@ -106,13 +114,19 @@ std::vector<std::string> torchrun(const Launch& l) {
 }
 
 JsonValue train_job(const Launch& l) {
+  const bool pleat = l.trainer == Trainer::pleat;
+  // The runtime's variables are meant for torchrun; Kubernetes puts them into the command.
+  const std::vector<std::string> command =
+      pleat ? pleat_words(l, {"--process", "$(PET_NODE_RANK)/$(PET_NNODES)", "--rendezvous",
+                              "$(PET_MASTER_ADDR):$(PET_MASTER_PORT)"})
+            : joined({"torchrun"}, script_words(l));
   JsonValue trainer = object()
                           .set("numNodes", std::max(1, l.nodes()))
-                          .set("numProcPerNode", l.ranks_per_node())
+                          .set("numProcPerNode", pleat ? 1 : l.ranks_per_node())
                           .set("image", l.slots.image)
-                          .set("command", list(joined({"torchrun"}, script_words(l))))
-                          .set("env", environment(l))
-                          .set("resourcesPerNode", gpus(l));
+                          .set("command", list(command))
+                          .set("env", environment(l));
+  if (!pleat) trainer.set("resourcesPerNode", gpus(l));
   return root("trainer.kubeflow.org/v1alpha1", "TrainJob", l,
               object()
                   .set("runtimeRef", object()
@@ -124,19 +138,20 @@ JsonValue train_job(const Launch& l) {
 
 // The operator sets MASTER_ADDR, RANK and kin for torchrun's PET_ variables.
 JsonValue pytorch_job(const Launch& l) {
+  const bool pleat = l.trainer == Trainer::pleat;
+  const std::vector<std::string> command =
+      pleat ? pleat_words(l, {}) : joined({"torchrun"}, script_words(l));
   const auto replica = [&](int count) {
     return object()
         .set("replicas", count)
         .set("restartPolicy", "OnFailure")
-        .set("template",
-             object().set("spec", pod(l, container(l, "pytorch",
-                                                   joined({"torchrun"}, script_words(l)), true))));
+        .set("template", object().set("spec", pod(l, container(l, "pytorch", command, !pleat))));
   };
   JsonValue replicas = object().set("Master", replica(1));
   if (l.nodes() > 1) replicas.set("Worker", replica(l.nodes() - 1));
   return root("kubeflow.org/v1", "PyTorchJob", l,
               object()
-                  .set("nprocPerNode", std::to_string(l.ranks_per_node()))
+                  .set("nprocPerNode", pleat ? "1" : std::to_string(l.ranks_per_node()))
                   .set("runPolicy", object().set("cleanPodPolicy", "None"))
                   .set("pytorchReplicaSpecs", std::move(replicas)));
 }
@@ -147,7 +162,14 @@ JsonValue job_set(const Launch& l) {
   command.push_back("--node-rank=$(JOB_COMPLETION_INDEX)");
   command.push_back(fmt::format("--master-addr={0}-workers-0-0.{0}", name));
   command.push_back("--master-port=29500");
-  JsonValue worker = pod(l, container(l, "trainer", joined(command, script_words(l)), true));
+  command = joined(command, script_words(l));
+  const bool pleat = l.trainer == Trainer::pleat;
+  if (pleat) {
+    command = pleat_words(
+        l, {"--process", fmt::format("$(JOB_COMPLETION_INDEX)/{}", std::max(1, l.nodes())),
+            "--rendezvous", fmt::format("{0}-workers-0-0.{0}:29500", name)});
+  }
+  JsonValue worker = pod(l, container(l, "trainer", command, !pleat));
   worker.set("restartPolicy", "Never");
   const int nodes = std::max(1, l.nodes());
   JsonValue job =
@@ -174,26 +196,32 @@ JsonValue mpi_job(const Launch& l) {
     command.push_back("-x");
     command.push_back(name + "=" + literal(value));
   }
-  command.push_back("-x");
-  command.push_back(fmt::format("MASTER_ADDR={0}-worker-0.{0}", dns_label(l.slots.name)));
-  command.push_back("-x");
-  command.push_back("MASTER_PORT=29500");
-  // Static text: the ranks' numbers from Open MPI's names to PyTorch's.
-  for (const char* word :
-       {"bash", "-c",
-        "export RANK=\"$OMPI_COMM_WORLD_RANK\" LOCAL_RANK=\"$OMPI_COMM_WORLD_LOCAL_RANK\" "
-        "WORLD_SIZE=\"$OMPI_COMM_WORLD_SIZE\"; exec python3 -u \"$@\"",
-        "rank"})
-    command.emplace_back(word);
+  const bool pleat = l.trainer == Trainer::pleat;
+  if (pleat) {
+    command = joined(command, {"--oversubscribe", "pleat", "train"});
+    for (const std::string& word : script_arguments(l)) command.push_back(literal(word));
+  } else {
+    command.push_back("-x");
+    command.push_back(fmt::format("MASTER_ADDR={0}-worker-0.{0}", dns_label(l.slots.name)));
+    command.push_back("-x");
+    command.push_back("MASTER_PORT=29500");
+    // Static text: the ranks' numbers from Open MPI's names to PyTorch's.
+    for (const char* word :
+         {"bash", "-c",
+          "export RANK=\"$OMPI_COMM_WORLD_RANK\" LOCAL_RANK=\"$OMPI_COMM_WORLD_LOCAL_RANK\" "
+          "WORLD_SIZE=\"$OMPI_COMM_WORLD_SIZE\"; exec python3 -u \"$@\"",
+          "rank"})
+      command.emplace_back(word);
+    command = joined(command, script_words(l));
+  }
   const auto replica = [&](int count, JsonValue spec) {
     return object().set("replicas", count).set("template", object().set("spec", std::move(spec)));
   };
   JsonValue replicas = object();
-  replicas.set(
-      "Launcher",
-      replica(1, pod(l, container(l, "launcher", joined(command, script_words(l)), false))));
-  replicas.set("Worker", replica(std::max(1, l.nodes()),
-                                 pod(l, container(l, "worker", {"/usr/sbin/sshd", "-De"}, true))));
+  replicas.set("Launcher", replica(1, pod(l, container(l, "launcher", command, false))));
+  replicas.set("Worker",
+               replica(std::max(1, l.nodes()),
+                       pod(l, container(l, "worker", {"/usr/sbin/sshd", "-De"}, !pleat))));
   return root(
       "kubeflow.org/v2beta1", "MPIJob", l,
       object()
@@ -222,7 +250,8 @@ JsonValue job(const Launch& l) {
 std::string kubernetes_text(const Launch& l) {
   if (l.slots.image.empty()) {
     throw_config_error(ExitCode::bad_request, "--image", "", "is required",
-                       "the container that has Megatron-LM");
+                       l.trainer == Trainer::pleat ? "the container that has Pleat"
+                                                   : "the container that has Megatron-LM");
   }
   std::string text = fmt::format("# {}\n# for {} {}\n", one_line(l.title), l.exported.framework,
                                  l.exported.version);

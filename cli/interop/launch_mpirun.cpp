@@ -8,7 +8,26 @@
 
 namespace pleat::interop {
 
+namespace {
+
+// Ranks are processes of CPUs, and may be more than the cores.
+std::string pleat_text(const Launch& l) {
+  std::string text = "#!/bin/bash\nset -euo pipefail\n\n" + arguments_text(l);
+  text +=
+      fmt::format("\nlauncher=(mpirun -N {} --oversubscribe --bind-to none)\n", l.ranks_per_node());
+  if (!l.slots.hostfile.empty())
+    text += "launcher+=(--hostfile " + shell_word(l.slots.hostfile, "--hostfile") + ")\n";
+  return text +
+         fmt::format(
+             "\n# Further arguments of this file go to `pleat train`: data, steps, learning rate.\n"
+             "exec \"${{launcher[@]}}\" -np {} \\\n  pleat train \"${{PLEAT_ARGS[@]}}\" \"$@\"\n",
+             l.gpus);
+}
+
+}  // namespace
+
 std::string mpirun_text(const Launch& l) {
+  if (l.trainer == Trainer::pleat) return pleat_text(l);
   const LaunchSlots& s = l.slots;
   std::string text = "#!/bin/bash\nset -euo pipefail\n\n" + arguments_text(l);
   text += fmt::format(

@@ -67,7 +67,7 @@ std::string directives(const Launch& l) {
   named("reservation", s.reservation);
   line(fmt::format("nodes={}", std::max(1, l.nodes())));
   line(fmt::format("ntasks-per-node={}", l.ranks_per_node()));
-  line(fmt::format("gpus-per-node={}", l.ranks_per_node()));
+  if (l.trainer == Trainer::megatron) line(fmt::format("gpus-per-node={}", l.ranks_per_node()));
   if (s.segment > 0) line(fmt::format("segment={}", s.segment));
   line("exclusive");
   named("time", s.time);
@@ -83,16 +83,25 @@ std::string directives(const Launch& l) {
 std::string slurm_text(const Launch& l) {
   const LaunchSlots& s = l.slots;
   std::string text = "#!/bin/bash\n" + directives(l) + "set -euo pipefail\n\n" + arguments_text(l);
-  text += fmt::format("export PLEAT_GPUS_PER_NODE={}\n", l.ranks_per_node());
+  const bool pleat = l.trainer == Trainer::pleat;
+  if (!pleat) text += fmt::format("export PLEAT_GPUS_PER_NODE={}\n", l.ranks_per_node());
   text +=
       "MASTER_ADDR=\"$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\"\n"
       "export MASTER_ADDR MASTER_PORT=29500\n";
-  text += kCheck;
+  if (!pleat) text += kCheck;
   text += kTrap;
-  std::string srun = "srun --kill-on-bad-exit=1 --label --cpu-bind=none";
+  // Pleat's ranks end together by themselves, and say why; 75 after SIGTERM is no reason to kill.
+  std::string srun =
+      fmt::format("srun --kill-on-bad-exit={} --label --cpu-bind=none", pleat ? 0 : 1);
   if (!s.image.empty()) {
     srun += " \\\n  --mpi=pmix --container-image=" + shell_word(s.image, "--image");
     if (!s.mounts.empty()) srun += " --container-mounts=" + shell_word(s.mounts, "--mounts");
+  }
+  if (pleat) {
+    // The ranks learn from srun who they are.
+    text += "\n# Further arguments of sbatch go to `pleat train`: data, steps, learning rate.\n" +
+            srun + " \\\n  pleat train \"${PLEAT_ARGS[@]}\" \"$@\" &\n";
+    return text + std::string(kEnd).substr(1);
   }
   text +=
       "\n# Further arguments of sbatch go to the script: data, tokenizer, checkpoints.\n"

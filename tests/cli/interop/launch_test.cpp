@@ -71,6 +71,17 @@ struct Job {
       .exported = exported, .title = "a plan", .gpus = 64, .gpus_per_node = 8, .slots = {}};
 };
 
+// The same with `pleat train`.
+struct PleatJob {
+  Exported exported = pleat_arguments("plans/it's mine.json", "1.2");
+  Launch launch{.exported = exported,
+                .trainer = Trainer::pleat,
+                .title = "a plan",
+                .gpus = 64,
+                .gpus_per_node = 8,
+                .slots = {}};
+};
+
 fs::path folder() {
   const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
   const fs::path path =
@@ -125,6 +136,63 @@ TEST(Launch, ShellcheckFindsNothing) {
   for (const std::string& word : kHostile) job.launch.slots.extra.push_back(word);
   expect_clean(slurm_text(job.launch));
   expect_clean(mpirun_text(job.launch));
+  PleatJob pleat;
+  pleat.launch.slots.hostfile = "hosts with blanks";
+  for (const std::string& word : kHostile) pleat.launch.slots.extra.push_back(word);
+  expect_clean(slurm_text(pleat.launch));
+  expect_clean(mpirun_text(pleat.launch));
+}
+
+TEST(Launch, MpirunStartsPleat) {
+  PleatJob job;
+  EXPECT_EQ(mpirun_text(job.launch),
+            "#!/bin/bash\n"
+            "set -euo pipefail\n"
+            "\n"
+            "# a plan\n"
+            "# for Pleat 1.2\n"
+            "# shellcheck disable=SC2016,SC1003\n"
+            "PLEAT_ARGS=(\n"
+            "  --plan 'plans/it'\\''s mine.json'\n"
+            ")\n"
+            "\n"
+            "launcher=(mpirun -N 8 --oversubscribe --bind-to none)\n"
+            "\n"
+            "# Further arguments of this file go to `pleat train`: data, steps, learning rate.\n"
+            "exec \"${launcher[@]}\" -np 64 \\\n"
+            "  pleat train \"${PLEAT_ARGS[@]}\" \"$@\"\n");
+}
+
+TEST(Launch, SlurmStartsPleat) {
+  PleatJob job;
+  const std::string text = slurm_text(job.launch);
+  EXPECT_THAT(text, HasSubstr("#SBATCH --ntasks-per-node=8\n"));
+  EXPECT_THAT(text, HasSubstr("\nsrun --kill-on-bad-exit=0 --label --cpu-bind=none \\\n"
+                              "  pleat train \"${PLEAT_ARGS[@]}\" \"$@\" &\n"));
+  EXPECT_THAT(text, Not(HasSubstr("nvidia-smi")));
+  EXPECT_THAT(text, Not(HasSubstr("NCCL")));
+  EXPECT_THAT(text, Not(HasSubstr("python3")));
+  EXPECT_THAT(text, Not(HasSubstr("gpus-per-node")));
+}
+
+// Every pod is one process, and is told which.
+TEST(Launch, KubernetesStartsPleat) {
+  PleatJob job;
+  job.launch.slots.image = "registry/pleat:1";
+  const std::pair<JobKind, const char*> kinds[] = {
+      {JobKind::train_job, "$(PET_MASTER_ADDR):$(PET_MASTER_PORT)"},
+      {JobKind::pytorch_job, "nprocPerNode: \"1\""},
+      {JobKind::job_set, "$(JOB_COMPLETION_INDEX)/8"},
+      {JobKind::mpi_job, "--oversubscribe"}};
+  for (const auto& [kind, place] : kinds) {
+    job.launch.slots.kind = kind;
+    const std::string text = kubernetes_text(job.launch);
+    EXPECT_THAT(text, HasSubstr(place));
+    EXPECT_THAT(text, HasSubstr("plans/it's mine.json"));
+    EXPECT_THAT(text, Not(HasSubstr("nvidia.com")));
+    EXPECT_THAT(text, Not(HasSubstr("torchrun")));
+    EXPECT_THAT(text, Not(HasSubstr("python3")));
+  }
 }
 
 TEST(Launch, SlurmDirectives) {
