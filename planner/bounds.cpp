@@ -297,18 +297,20 @@ Seconds BoundTable::own_step(const Plan& of_layers, const Plan& plan, Seconds cu
                                                                .passes = passes})));
 }
 
-PlanBounds BoundTable::mesh(const Plan& plan, const Shardings& shardings) {
+PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state) {
   const PlanParts parts = estimator_.parts(plan);
   const Shape& shape = shape_of(parts);
   const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
-  return {least_step(plan, shardings, parts, {.shape = shape, .layers = layers}),
-          peak(plan, shardings.back(), shape, layers, false)};
+  Plan lean = plan;
+  if (state.on_host) lean.optimizer.state_offload = 1;
+  return {least_step(plan, state, parts, {.shape = shape, .layers = layers}),
+          peak(lean, state.shardings.back(), shape, layers, false)};
 }
 
-Seconds BoundTable::least_step(Plan plan, const Shardings& shardings, const PlanParts& parts,
+Seconds BoundTable::least_step(Plan plan, const StateChoices& state, const PlanParts& parts,
                                const Sources& from) {
   Seconds least(std::numeric_limits<double>::infinity());
-  for (const Sharding sharding : shardings) {
+  for (const Sharding sharding : state.shardings) {
     plan.sharding = sharding;
     least = std::min(least, step(plan, parts, from));
   }
@@ -320,10 +322,10 @@ std::int64_t BoundTable::least_peak(const Plan& plan, Sharding least) {
   return peak(plan, least, shape_of(parts), layers_of(parts, plan, BoundScope::family), true);
 }
 
-Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const Shardings& shardings) {
+Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const StateChoices& state) {
   const PlanParts parts = estimator_.parts(plan);
   const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
-  return least_step(plan, shardings, parts,
+  return least_step(plan, state, parts,
                     {.shape = shape_of(parts), .layers = layers, .host = &graph});
 }
 

@@ -7,6 +7,7 @@
 #include "planner/layer_bounds.hpp"
 #include "planner/search.hpp"
 #include "planner/step_tail.hpp"
+#include "planner/technique.hpp"
 #include "simulator/estimator.hpp"
 #include "simulator/known.hpp"
 #include "simulator/plan_key.hpp"
@@ -35,14 +36,12 @@ class BoundTable {
   // The same from the layers of `reference`, which take no longer than the plan's own.
   [[nodiscard]] Seconds by_reference(const Plan& reference, const Plan&, Seconds cutoff);
   // Of every setting and memory choice of the plan's mesh: arithmetic and memory-bound work alone,
-  // which no overlap hides, and state alone. `plan` must have the setting with the least such work;
-  // `shardings` are those that the mesh allows, the one with the least state last.
-  using Shardings = std::vector<Sharding>;
-  [[nodiscard]] PlanBounds mesh(const Plan&, const Shardings&);
+  // which no overlap hides, and state alone. `plan` must have the setting with the least such work.
+  [[nodiscard]] PlanBounds mesh(const Plan&, const StateChoices&);
   // Bytes of every plan of the mesh, if `plan`, recomputed in full, keeps the least of activations.
   [[nodiscard]] std::int64_t least_peak(const Plan&, Sharding least);
   // Of every setting of the mesh with that graph mode: host time is added.
-  [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const Shardings&);
+  [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const StateChoices&);
   // Of every plan that differs in overlap of expert exchanges and of the shared expert alone.
   [[nodiscard]] PlanBounds family(const Plan&);
   // The time alone, from the layers of `reference`, which take no longer.
@@ -70,7 +69,7 @@ class BoundTable {
     bool passes = false;              // `layers` are the plan's own: passes hide only what they take
   };
   [[nodiscard]] Seconds step(const Plan&, const PlanParts&, const Sources&);
-  [[nodiscard]] Seconds least_step(Plan, const Shardings&, const PlanParts&, const Sources&);
+  [[nodiscard]] Seconds least_step(Plan, const StateChoices&, const PlanParts&, const Sources&);
   const StepTail& tail_of(const Plan&, const PlanParts&, const Shape&, const Layers&);
   [[nodiscard]] StageWeights weights_of(const std::vector<std::vector<int>>& stage, bool whole,
                                         const Layers&) const;

@@ -37,7 +37,7 @@ class Search {
   Search(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
          const Profile& profile, const SearchConfig& config)
       : config_(config),
-        threads_(thread_count(config.threads)),
+        workers_(thread_count(config.threads)),
         start_(std::chrono::steady_clock::now()),
         tree_(model, cluster, workload, profile, config),
         usable_(usable_bytes(cluster, config)),
@@ -85,7 +85,7 @@ class Search {
 
   void bound_meshes() {
     std::vector<PlanBounds> bounds(tree_.space.meshes.size());
-    for_each_in_parallel(bounds.size(), threads_, [&](std::size_t i) {
+    workers_.for_each(bounds.size(), [&](std::size_t i) {
       bounds[i] = opener_.mesh_bounds(static_cast<std::int32_t>(i));
     });
     for (std::size_t i = 0; i < bounds.size(); ++i) {
@@ -130,7 +130,7 @@ class Search {
   void open_round(const std::vector<Open>& round) {
     std::vector<Opened> opened(round.size());
     const Seconds cutoff = best_.cutoff();
-    for_each_in_parallel(round.size(), threads_, [&](std::size_t i) {
+    workers_.for_each(round.size(), [&](std::size_t i) {
       const Node& node = round[i].node;
       // Rounded up, so that no tie with the cutoff is lost.
       const double weight = tree_.weight(node);
@@ -173,8 +173,8 @@ class Search {
   void find_nearest() {
     shrink_near();
     std::vector<std::optional<Candidate>> tried(near_.size());
-    for_each_in_parallel(near_.size(), threads_,
-                         [&](std::size_t i) { tried[i] = opener_.leanest(near_[i].second); });
+    workers_.for_each(near_.size(),
+                      [&](std::size_t i) { tried[i] = opener_.leanest(near_[i].second); });
     for (auto& one : tried) {
       if (one) result_.nearest.push_back(std::move(*one));
     }
@@ -186,7 +186,7 @@ class Search {
   void count(const char* rule, std::int64_t plans) { result_.rejected[rule] += plans; }
 
   const SearchConfig& config_;
-  int threads_;
+  Workers workers_;
   std::chrono::steady_clock::time_point start_;
   PlanTree tree_;
   std::int64_t usable_;  // bytes of a GPU

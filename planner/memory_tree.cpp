@@ -16,14 +16,18 @@ bool recomputes_less(const MemoryChoice& a, const MemoryChoice& b) {
 
 bool gives_up_less(const MemoryChoice& a, const MemoryChoice& b) {
   const bool same = a.recompute == b.recompute && a.recompute_full == b.recompute_full &&
-                    a.offload == b.offload;
-  return !same && recomputes_less(a, b) &&
+                    a.offload == b.offload && a.optimizer_offload == b.optimizer_offload;
+  return !same && recomputes_less(a, b) && a.optimizer_offload <= b.optimizer_offload &&
          (b.recompute_full || std::ranges::includes(b.offload, a.offload));
 }
 
 // Can the search try `child` below `parent`?
 bool may_follow(const MemoryChoice& parent, const MemoryChoice& child) {
-  if (!parent.offload.empty()) return false;
+  if (parent.optimizer_offload > child.optimizer_offload) return false;
+  if (!parent.offload.empty()) {
+    return parent.optimizer_offload < child.optimizer_offload && parent.offload == child.offload &&
+           parent.recompute == child.recompute && parent.recompute_full == child.recompute_full;
+  }
   if (child.offload.empty()) return recomputes_less(parent, child);
   return parent.recompute == child.recompute && parent.recompute_full == child.recompute_full;
 }

@@ -224,6 +224,7 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
   add_choice("delay-wgrad", &SearchConfig::delay_wgrad);
   add_choice("tp-overlap", &SearchConfig::tp_overlap);
   add_choice("shared-expert-overlap", &SearchConfig::shared_overlap);
+  add_choice("optimizer-offload", &SearchConfig::optimizer_offload);
   return pins;
 }
 

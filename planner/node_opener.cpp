@@ -14,7 +14,8 @@ NodeOpener::NodeOpener(const PlanTree& tree, const ClusterSpec& cluster, const P
     : tree_(tree),
       estimator_(tree.model, tree.workload, cluster, profile, tree.config.runtime),
       bounds_(estimator_, tree.model, tree.workload, cluster, profile, tree.config.runtime),
-      usable_(usable) {}
+      usable_(usable),
+      host_(static_cast<std::int64_t>(cluster.host_memory.base())) {}
 
 template <class Visit>
 void NodeOpener::for_each_setting(const Node& family, const Visit& visit) const {
@@ -29,7 +30,7 @@ void NodeOpener::for_each_setting(const Node& family, const Visit& visit) const 
 PlanBounds NodeOpener::mesh_bounds(std::int32_t mesh) {
   Plan plan = tree_.mesh_plan({.bound = {}, .mesh = mesh});
   tree_.least_work.put_into(plan);
-  return bounds_.mesh(plan, tree_.shardings_of(plan));
+  return bounds_.mesh(plan, tree_.state_choices(plan));
 }
 
 Opened NodeOpener::open(const Node& node, Seconds cutoff) {
@@ -48,10 +49,10 @@ Opened NodeOpener::open_mesh(const Node& node) {
   Opened opened;
   Plan plan = tree_.mesh_plan(node);
   tree_.least_work.put_into(plan);
-  const std::vector<Sharding> shardings = tree_.shardings_of(plan);
+  const StateChoices state = tree_.state_choices(plan);
   if (tree_.least_memory > 0) {
     tree_.choices[static_cast<std::size_t>(tree_.least_memory)].put_into(plan);
-    const std::int64_t least = bounds_.least_peak(plan, shardings.back());
+    const std::int64_t least = bounds_.least_peak(plan, state.shardings.back());
     MemoryChoice{}.put_into(plan);
     if (least > usable_) return no_memory(node, least);
   }
@@ -60,7 +61,7 @@ Opened NodeOpener::open_mesh(const Node& node) {
     Node child = node;
     child.graph = static_cast<std::int8_t>(g);
     child.level = Level::graph;
-    child.bound = std::max(node.bound, bounds_.graph(plan, static_cast<CudaGraph>(g), shardings));
+    child.bound = std::max(node.bound, bounds_.graph(plan, static_cast<CudaGraph>(g), state));
     opened.children.push_back(child);
   }
   return opened;
@@ -207,8 +208,12 @@ Opened NodeOpener::price(const Node& node) {
   opened.estimate = estimator_(plan);
   estimator_.parts(plan).library->forget(true);  // it is priced once
   const std::int64_t peak = opened.estimate->peak_bytes();
-  opened.fits = peak <= usable_;
-  if (opened.fits) {
+  const bool host_full = host_ > 0 && opened.estimate->host_bytes > host_;
+  opened.fits = peak <= usable_ && !host_full;
+  if (peak <= usable_ && host_full) {
+    opened.rejected.push_back({"host-memory", 1});
+    open_below(node, opened);
+  } else if (opened.fits) {
     const std::int64_t below = tree_.memory.plans_below(node.memory) - 1;
     if (below > 0) opened.rejected.push_back({"needless", below});
   } else {

@@ -61,6 +61,7 @@ class NodeOpener {
   Estimator estimator_;
   BoundTable bounds_;
   std::int64_t usable_;
+  std::int64_t host_;  // bytes of a node; 0: unknown
 };
 
 }  // namespace pleat

@@ -84,7 +84,7 @@ std::size_t PlanTree::end_of_family(std::size_t first) const {
   return end;
 }
 
-std::vector<Sharding> PlanTree::shardings_of(const Plan& plan) const {
+StateChoices PlanTree::state_choices(const Plan& plan) const {
   std::vector<Sharding> all;
   for (const Setting& s : settings) {
     if (s.sharding > Sharding::zero1 && plan.attention.pp > 1) continue;
@@ -92,7 +92,7 @@ std::vector<Sharding> PlanTree::shardings_of(const Plan& plan) const {
   }
   if (all.empty()) all.push_back(settings.front().sharding);
   std::ranges::sort(all);
-  return all;
+  return {all, std::ranges::any_of(choices, &MemoryChoice::optimizer_offload)};
 }
 
 }  // namespace pleat

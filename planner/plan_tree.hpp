@@ -50,9 +50,8 @@ struct PlanTree {
   [[nodiscard]] const char* broken_rule(const Plan&) const;
   // Index behind the last setting of the family that begins at `first`.
   [[nodiscard]] std::size_t end_of_family(std::size_t first) const;
-  // The shardings that the mesh allows, the one with the least state last: sharded weights and
-  // gradients need a pipeline of one stage.
-  [[nodiscard]] std::vector<Sharding> shardings_of(const Plan&) const;
+  // Of the plan's mesh: sharded weights and gradients need a pipeline of one stage.
+  [[nodiscard]] StateChoices state_choices(const Plan&) const;
   // Value (value_of) over step, of every plan of the node at least: 1 unless the search is robust.
   [[nodiscard]] double weight(const Node&) const;
 

@@ -127,7 +127,9 @@ void Numerics::put_into(Plan& plan) const {
 }
 
 Numerics numerics_of(const Plan& plan) {
-  return {plan.precision, plan.optimizer, plan.fp8_attention, plan.fp8_head};
+  Numerics numerics{plan.precision, plan.optimizer, plan.fp8_attention, plan.fp8_head};
+  numerics.optimizer.state_offload = 0;  // where the state lies is a memory choice
+  return numerics;
 }
 
 SearchResult search(const ModelSpec& model, const ClusterSpec& cluster,

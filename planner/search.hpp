@@ -58,7 +58,8 @@ struct SearchConfig {
   std::optional<CpComm> cp_comm;
   std::optional<bool> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;
   bool recompute = true;        // may choose recompute modules
-  bool offload = true;          // may keep activations in host memory
+  bool offload = true;          // may keep activations and optimizer state in host memory
+  std::optional<bool> optimizer_offload;  // pinned: the state in host memory between steps
   int threads = 0;              // 0: all cores
   // Limits: the search stops at the end of the round in which one is passed.
   double time_limit = 0;              // seconds; 0: none
@@ -74,9 +75,9 @@ struct Candidate {
 struct SearchResult {
   std::vector<Candidate> best;     // least value first, at most `top`, different but for flags
   std::vector<Candidate> nearest;  // when nothing fits: least memory missing first
-  // enumerated = best + sum of rejected. Besides named rules: "memory" does not fit, "time-bound"
-  // cannot be faster than the slowest of `best`, "moot" differs in flags that do nothing here,
-  // "needless" gives up what the same setting fits without, or more than another plan of its mesh that
+  // enumerated = best + sum of rejected. Besides named rules: "memory" does not fit, "host-memory" offloads
+  // more than a node holds, "time-bound" cannot be faster than the slowest of `best`, "moot" differs
+  // in flags that do nothing here, "needless" gives up what the same setting fits without, or more than another plan of its mesh that
   // is as fast, "variant" is a listed plan with other flags or layout, "slower" was priced,
   // "not-reached" a limit came first.
   std::int64_t enumerated = 0, priced = 0;

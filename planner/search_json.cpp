@@ -29,6 +29,7 @@ Json plan_json(const Plan& plan) {
           {"dispatcher", name_of(plan.dispatcher)},
           {"recompute", recompute},
           {"offload", offload},
+          {"optimizer_state_offload", plan.optimizer.state_offload},
           {"cuda_graph", name_of(plan.cuda_graph)},
           {"cp_comm", name_of(plan.cp_comm)},
           {"overlap_expert_parallel", plan.overlap.expert_parallel},

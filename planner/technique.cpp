@@ -91,6 +91,7 @@ void MemoryChoice::put_into(Plan& plan) const {
   plan.recompute = recompute;
   plan.recompute_full = recompute_full;
   plan.offload = offload;
+  plan.optimizer.state_offload = optimizer_offload ? 1 : 0;
 }
 
 std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster,
@@ -135,6 +136,12 @@ std::vector<RecomputeChoice> recompute_choices(const ModelSpec& model, bool allo
   return choices;
 }
 
+std::vector<bool> optimizer_offloads(const SearchConfig& config) {
+  if (config.optimizer_offload) return {*config.optimizer_offload};
+  const bool possible = config.offload && config.runtime == Runtime::megatron;
+  return possible ? std::vector<bool>{false, true} : std::vector<bool>{false};
+}
+
 std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const SearchConfig& config) {
   std::vector<std::set<Offload>> offloads{{}};
   if (config.offload && config.runtime == Runtime::megatron) {
@@ -142,10 +149,12 @@ std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const SearchCon
     offloads.push_back({Offload::core_attn, Offload::attn_proj});
   }
   std::vector<MemoryChoice> choices;
-  for (const auto& offload : offloads) {
-    for (const RecomputeChoice& recompute : recompute_choices(model, config.recompute)) {
-      if (recompute.full && !offload.empty()) continue;  // nothing would be left to move
-      choices.push_back({recompute.modules, recompute.full, offload});
+  for (const bool optimizer : optimizer_offloads(config)) {
+    for (const auto& offload : offloads) {
+      for (const RecomputeChoice& recompute : recompute_choices(model, config.recompute)) {
+        if (recompute.full && !offload.empty()) continue;  // nothing would be left to move
+        choices.push_back({recompute.modules, recompute.full, offload, optimizer});
+      }
     }
   }
   return choices;

@@ -32,6 +32,7 @@ struct MemoryChoice {
   std::set<Module> recompute;
   bool recompute_full = false;
   std::set<Offload> offload;
+  bool optimizer_offload = false;  // all of its state in host memory between steps
   void put_into(Plan&) const;
 };
 
@@ -44,7 +45,7 @@ struct MemoryChoice {
 //   overlap       of expert exchanges (with and without split weight gradients), of tensor-parallel
 //                 exchanges, of the shared expert
 // Not searched, as a Plan has them by default: schedule, fp8_dispatch and fp8_combine, cp_a2a,
-// tile-level overlap, optimizer and its instances and offload, fsdp_group, microbatch_group,
+// tile-level overlap, the optimizer, its instances and its step on the host, fsdp_group, microbatch_group,
 // dispatcher_sms, paged_stash, recompute_layers and recompute_unit, offload_layers.
 [[nodiscard]] std::vector<Setting> settings(const ModelSpec&, const ClusterSpec&,
                                             const SearchConfig&);
@@ -59,6 +60,12 @@ struct RecomputeChoice {
 // The setting whose arithmetic and memory-bound work no other undercuts: fused dispatch, the whole
 // iteration captured, nothing overlapped or sharded.
 [[nodiscard]] Setting least_work(const std::vector<Setting>&);
+
+// Where a mesh may keep its state.
+struct StateChoices {
+  std::vector<Sharding> shardings;  // the one with the least state last
+  bool on_host = false;             // of the optimizer, between steps
+};
 
 // The first one gives up nothing.
 [[nodiscard]] std::vector<MemoryChoice> memory_choices(const ModelSpec&, const SearchConfig&);

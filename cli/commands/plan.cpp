@@ -38,8 +38,12 @@ void add_pins(CLI::App& command, SearchOptions& o) {
   word("--tp-overlap", o.tp_overlap, "on and off: tensor-parallel communication in pieces");
   word("--shared-expert-overlap", o.shared_overlap,
        "on and off: the shared expert beside the token exchange");
+  word("--optimizer-offload", o.optimizer_offload,
+       "on and off: the optimizer's state in host memory between steps");
   command.add_flag("--no-recompute", o.no_recompute, "Keep all activations")->group("Pins");
-  command.add_flag("--no-offload", o.no_offload, "Keep them on the GPU")->group("Pins");
+  command
+      .add_flag("--no-offload", o.no_offload, "Keep them and the optimizer's state on the GPU")
+      ->group("Pins");
 }
 
 // Several values are a choice.

@@ -44,6 +44,7 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   take(o.tp_overlap, "--tp-overlap", parse_switch, c.tp_overlap);
   take(o.shared_overlap, "--shared-expert-overlap", parse_switch, c.shared_overlap);
   c.robust = o.robust;
+  take(o.optimizer_offload, "--optimizer-offload", parse_switch, c.optimizer_offload);
   c.recompute = !o.no_recompute;
   c.offload = !o.no_offload;
   c.top = o.top;

@@ -22,6 +22,7 @@ struct SearchOptions {
   std::vector<int> tp, cp, pp, vpp, ep, etp, micro_batch;
   std::optional<std::string> sharding, dispatcher, cuda_graph, cp_comm;
   std::optional<std::string> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;  // on, off
+  std::optional<std::string> optimizer_offload;                                    // on, off
   bool robust = false;
   bool no_recompute = false, no_offload = false;
   int top = 5;

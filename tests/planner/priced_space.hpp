@@ -40,7 +40,9 @@ inline std::vector<const Priced*> admitted(const RandomCase& c, const std::vecto
   for (const Priced& p : all) {  // in the order of choices: those above come first
     if (p.numerics != numerics) continue;
     const auto [mesh, setting, memory, plan] = p.at;
-    const bool fits = p.estimate.peak_bytes() <= usable;
+    const double host = c.cluster.host_memory.base();
+    const bool fits = p.estimate.peak_bytes() <= usable &&
+                      (host <= 0 || static_cast<double>(p.estimate.host_bytes) <= host);
     const bool needed = !without.contains({mesh, setting, memory});
     if (fits && needed) result.push_back(&p);
     if (!fits && needed) continue;

@@ -86,6 +86,7 @@ class CaseMaker {
     c.gpus_per_node = c.tiers.front().size;
     if (chance(0.6)) c.gpu.peak_fp8 = FlopsPerSecond(2e13);
     c.gpu.sms = one_of({0, 132});
+    c.host_memory = Bytes(one_of({0.0, 1e6, 1e9}));
     c.tiers.front().bandwidth = BytesPerSecond(one_of({5e9, 5e10, 5e11}));
     return c;
   }
@@ -139,6 +140,7 @@ class CaseMaker {
     if (chance(0.5)) s.shared_overlap = false;
     if (chance(0.3)) s.recompute = false;
     if (chance(0.5)) s.offload = false;
+    if (chance(0.5)) s.optimizer_offload = chance(0.2);
     if (chance(0.2)) s.numerics.front().precision = Precision::fp8;
     if (chance(0.2)) {
       Numerics other = s.numerics.front();
