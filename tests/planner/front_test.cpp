@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "planner/sizes_search.hpp"
@@ -41,8 +42,12 @@ TEST(Front, EachPlanIsTheBestWithItsMemoryAndNoneIsMissing) {
     c.cluster.gpu.memory = Bytes(static_cast<double>(biggest) / (1 - c.config.memory_margin) + 16);
     SCOPED_TRACE(i);
     const Front front = pareto_front(c.model, c.cluster, c.workload, c.profile, c.config, kSlack);
-    ASSERT_FALSE(front.plans.empty());
     EXPECT_TRUE(front.optimal);
+    if (std::isinf(least_value(c, all, biggest))) {  // no node's memory holds what is offloaded
+      EXPECT_TRUE(front.plans.empty());
+      continue;
+    }
+    ASSERT_FALSE(front.plans.empty());
     const auto step_down =
         static_cast<std::int64_t>(kFrontResolution * c.cluster.gpu.memory.base());
     std::int64_t limit = biggest;
