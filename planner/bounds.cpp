@@ -241,6 +241,11 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
                               const Layers& layers, bool with_saved) const {
   Schedule schedule = schedule_of(plan, workload_);
   schedule.paired = false;
+  // State that is in host memory between steps is back for the step, one bucket at a time.
+  Plan resident;
+  resident.precision = plan.precision;
+  resident.optimizer = plan.optimizer;
+  resident.optimizer.state_offload = 0;
   double most = 0;
   for (std::size_t s = 0; s < shape.counts.size(); ++s) {
     const auto& stage = shape.counts[s];
@@ -259,10 +264,15 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
     const auto elements = [&](std::size_t bucket) {
       return static_cast<double>(weights.of[bucket] + weights.of[bucket + 2]);
     };
-    most = std::max(
-        most, std::max(0.0, saved) +
-                  state_bytes(plan, sharding, elements(0), plan.attention.dp * plan.attention.cp) +
-                  state_bytes(plan, sharding, elements(1), plan.expert.edp));
+    const int shards[2] = {plan.attention.dp * plan.attention.cp, plan.expert.edp};
+    double state = 0, reloaded = 0;
+    for (std::size_t b = 0; b < 2; ++b) {
+      const double kept = state_bytes(plan, sharding, elements(b), shards[b]);
+      state += kept;
+      if (plan.optimizer.state_offload <= 0) continue;
+      reloaded = std::max(reloaded, state_bytes(resident, sharding, elements(b), shards[b]) - kept);
+    }
+    most = std::max(most, state + std::max({0.0, saved, reloaded}));
   }
   return static_cast<std::int64_t>(most);
 }
