@@ -25,7 +25,8 @@ class LayoutPolish {
         workload_(workload),
         config_(config),
         estimator_(model, workload, cluster, profile, config.runtime),
-        usable_(usable_bytes(cluster, config)) {}
+        usable_(usable_bytes(cluster, config)),
+        host_(static_cast<std::int64_t>(cluster.host_memory.base())) {}
 
   Candidate run(Candidate best) const {
     if (best.plan.attention.pp == 1) return best;
@@ -54,6 +55,7 @@ class LayoutPolish {
         if (!violations({model_, workload_, moved.plan, config_.gpus}).empty()) continue;
         moved.estimate = estimator_(moved.plan);
         if (moved.estimate.peak_bytes() > usable_) continue;
+        if (host_ > 0 && moved.estimate.host_bytes > host_) continue;
         const Seconds bar = value_of((best ? *best : from).estimate, config_.robust);
         if (value_of(moved.estimate, config_.robust) < bar) best = std::move(moved);
       }
@@ -83,6 +85,7 @@ class LayoutPolish {
   const SearchConfig& config_;
   Estimator estimator_;
   std::int64_t usable_;
+  std::int64_t host_;  // bytes of a node; 0: unknown
 };
 
 }  // namespace

@@ -60,7 +60,7 @@ std::string validation_markdown(const std::vector<ComparedRun>& rows, const Summ
                                 const std::string& notes) {
   std::string text =
       "# Predicted against published\n\n"
-      "Written by `pleat validate --out docs/VALIDATION.md`; the rows and their sources are in "
+      "Written by `pleat validate --recipes --out docs/VALIDATION.md`; the rows and their sources are in "
       "`configs/validation/`.\n\n";
   for (const Section& section : summary_sections(rows, s)) text += as_markdown(section);
   for (Section& section : row_sections(rows)) {
