@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/report/tables.hpp"
+#include "core/diagnostics.hpp"
 #include "planner/front.hpp"
 #include "planner/layout_polish.hpp"
 #include "planner/sizes_search.hpp"
@@ -90,6 +91,11 @@ JsonValue front_json(const Front& front) {
 }
 
 void choose_size(const ObjectiveOptions& o, Target& t, SearchConfig& config, ObjectiveResult& r) {
+  if (o.min_gpus > config.gpus) {
+    throw_config_error(ExitCode::bad_request, "--min-gpus", "",
+                       fmt::format("{} is more than the {} GPUs of the job", o.min_gpus, config.gpus),
+                       "sizes are tried from --gpus downwards");
+  }
   const int smallest = o.min_gpus > 0 ? o.min_gpus : config.gpus / 16;
   std::vector<SizeResult> sizes =
       search_sizes(t.model, t.cluster, t.workload, t.profile, config, smallest);

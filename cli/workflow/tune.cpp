@@ -92,7 +92,7 @@ class Tune {
     config.runtime = Runtime::pleat;
     config.numerics.front().precision = Precision::fp32;
     config.top = kRanked;
-    config.tp = config.cp = config.etp = config.vpp = {1};  // what the backend runs
+    config.tp = config.cp = config.etp = config.vpp = {1};  // data, expert and pipeline parallelism
     SearchResult result = search(target_.model, target_.cluster, target_.workload, target_.profile, config);
     if (result.best.empty()) {
       throw_config_error(ExitCode::nothing_fits, "", "memory",

@@ -191,6 +191,12 @@ TEST(HappyPath, PlanByObjective) {
   EXPECT_NEAR(hours * static_cast<double>(integer(cheap, "gpus")), fewest, 1e-6 * fewest);
 }
 
+TEST(HappyPath, FewestGpusAreNoMoreThanAll) {
+  const Said run = run_pleat(std::vector<std::string>{"plan", "--objective", "cost", "--min-gpus", "9"} + kLocal);
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("--min-gpus: 9 is more than the 4 GPUs of the job"));
+}
+
 TEST(HappyPath, NumbersFormatsAreAChoice) {
   const JsonValue json = json_of({"plan", "--json", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "16",
                                   "--seq-len", "4096", "--global-batch", "64", "--precision", "bf16,fp8", "--top", "1",
