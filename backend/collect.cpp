@@ -9,18 +9,20 @@
 namespace pleat {
 namespace {
 
-// Copies what the bucket's range [offset, …) holds of a part that begins at `begin`.
-void add_range(std::int64_t offset, const std::vector<float>& values, std::int64_t begin,
-               const NamedPart& part, std::vector<float>& to) {
+// Copies what a rank holds of a part that begins at `begin` of the bucket.
+void add_ranges(const std::vector<BucketRange>& ranges, std::int64_t begin, const NamedPart& part,
+                std::vector<float>& to) {
   to.resize(static_cast<std::size_t>(part.whole));
-  const auto size = static_cast<std::int64_t>(values.size());
-  for (const WeightRun& run : part.runs) {
-    const std::int64_t at = begin + run.local;
-    const std::int64_t first = std::max(at, offset);
-    const std::int64_t last = std::min(at + run.elements, offset + size);
-    if (first >= last) continue;
-    std::copy_n(values.begin() + (first - offset), last - first,
-                to.begin() + run.whole + (first - at));
+  for (const BucketRange& range : ranges) {
+    const auto size = static_cast<std::int64_t>(range.values.size());
+    for (const WeightRun& run : part.runs) {
+      const std::int64_t at = begin + run.local;
+      const std::int64_t first = std::max(at, range.offset);
+      const std::int64_t last = std::min(at + run.elements, range.offset + size);
+      if (first >= last) continue;
+      std::copy_n(range.values.begin() + (first - range.offset), last - first,
+                  to.begin() + run.whole + (first - at));
+    }
   }
 }
 
@@ -36,8 +38,8 @@ RankTensors rank_tensors(Executor& executor) {
   return mine;
 }
 
-void collect_tensors(const StageProgram& stage, const WeightRank& rank,
-                     const RankTensors& mine, TrainResult& result) {
+void collect_tensors(const StageProgram& stage, const WeightRank& rank, const RankTensors& mine,
+                     TrainResult& result) {
   for (const ChunkProgram& chunk : stage.chunks) {
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = stage.program(instance);
@@ -50,11 +52,14 @@ void collect_tensors(const StageProgram& stage, const WeightRank& rank,
         for (const NamedPart& p : named_parts(layer, instance, layer.weights[w], rank)) {
           const std::int64_t begin = slot.offset + p.offset;
           const bool buffer = layer.weights[w].buffer;
-          const auto& values = (buffer ? mine.buffers : mine.weights).at(slot.bucket);
-          add_range(buffer ? padded : 0, values, begin, p, result.weights[p.name]);
-          if (buffer || gradients == mine.gradients.end()) continue;
-          add_range(gradients->second.offset, gradients->second.values, begin, p,
-                    result.gradients[p.name]);
+          if (buffer) {
+            const std::vector<BucketRange> behind{{padded, mine.buffers.at(slot.bucket)}};
+            add_ranges(behind, begin, p, result.weights[p.name]);
+            continue;
+          }
+          add_ranges(mine.weights.at(slot.bucket), begin, p, result.weights[p.name]);
+          if (gradients == mine.gradients.end()) continue;
+          add_ranges(gradients->second, begin, p, result.gradients[p.name]);
         }
       }
     }

@@ -11,10 +11,10 @@
 
 namespace pleat {
 
-// What one rank holds at the end: its whole buckets and its shards of the gradients.
+// What one rank holds at the end: its weights, whole or in shards, and its shards of the gradients.
 struct RankTensors {
-  std::map<Bucket, std::vector<float>> weights, buffers;
-  std::map<Bucket, GradientShard> gradients;
+  std::map<Bucket, std::vector<BucketRange>> weights, gradients;
+  std::map<Bucket, std::vector<float>> buffers;
 };
 [[nodiscard]] RankTensors rank_tensors(Executor&);
 

@@ -40,12 +40,9 @@ void Executor::load_next_tokens(const Call& c) {
 void Executor::load_labels(const Call& c) {
   const std::span<std::int32_t> out = integers(c.out[0]);
   const std::int64_t seq = c.op.attr.seq, every = c.op.attr.depth_rows;
-  const auto load = [&](std::span<std::int32_t> to) {
-    batches_.labels(step_, c.site->microbatch.value, context_.attention().dp, to);
-  };
-  if (every == 0) return load(out);
+  if (every == 0) return load(c, true);
   labels_.resize(static_cast<std::size_t>(c.op.attr.batch * seq));
-  load(labels_);
+  batches_.labels(step_, c.site->microbatch.value, context_.attention().dp, labels_);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(out.size()); ++i) {
     const std::int64_t half = every / 2, at = i / every * half + i % half;
     const bool ahead = i % every >= half, last = at % seq == seq - 1;
@@ -77,8 +74,7 @@ void Executor::dispatch(const Call& c) {
   switch (c.op.kind) {
     case OpKind::load_tokens:
       if (attr.ahead > 0) return load_next_tokens(c);
-      return batches_.tokens(step_, c.site->microbatch.value, context_.attention().dp,
-                             integers(out[0]));
+      return load(c, false);
     case OpKind::load_labels:
       return load_labels(c);
     case OpKind::embedding:
@@ -129,6 +125,20 @@ void Executor::dispatch(const Call& c) {
     case OpKind::concat_rows_bwd:
       k.copy(rows_of(in[0], 0, out[0].rows), out[0]);
       return k.copy(rows_of(in[0], out[0].rows, out[1].rows), out[1]);
+    case OpKind::split_heads:
+      return exchange_columns(c, true);
+    case OpKind::join_heads:
+      return exchange_columns(c, false);
+    case OpKind::order_tokens:
+      return exchange_rows_order(c, true);
+    case OpKind::order_ranks:
+      return exchange_rows_order(c, false);
+    case OpKind::pack_keys:
+      return pack_keys(c, out[0]);
+    case OpKind::unpack_keys:
+      return unpack_keys(c, in[0]);
+    case OpKind::ring_shift:
+      return ring_shift(c);
     case OpKind::add:
       return k.add(in[0], in[1], optional_view(in, 2), out[0]);
     case OpKind::swiglu:
@@ -195,6 +205,8 @@ void Executor::dispatch(const Call& c) {
     case OpKind::send:
     case OpKind::recv:
       return send_or_recv(c);
+    case OpKind::release:
+      return;  // its tensor dies after it
     case OpKind::zero:
       return k.zero(named_part(c.op, out[0]));
     case OpKind::copy:
@@ -219,7 +231,6 @@ void Executor::dispatch(const Call& c) {
     case OpKind::quantize:
     case OpKind::offload:
     case OpKind::reload:
-    case OpKind::release:
       break;  // train() refuses plans and models that compile to these
   }
   throw ExecutionError(

@@ -20,13 +20,19 @@ std::span<float> floats(View v) { return {v.f32(), static_cast<std::size_t>(v.el
 }  // namespace
 
 void Executor::collective(const Call& c) {
+  if (c.op.module == Module::grad_sync) {
+    if (c.site != nullptr) return sharded_collective(c);
+    const bool of_parts = c.op.group == Group::tp || c.op.group == Group::embedding;
+    if (!of_parts) return bucket_collective(c);
+    return gradients_in_shards() ? all_reduce_pieces(c) : all_reduce(c);
+  }
   Communicator& comm = context_.comm(c.op.group);
   const View from = c.in[0], to = c.out[0];
-  const bool of_buckets = c.site == nullptr && c.op.module == Module::grad_sync;
-  const bool of_parts = c.op.group == Group::tp || c.op.group == Group::embedding;
-  if (of_buckets && !of_parts) return bucket_collective(c);
   if (c.op.kind == OpKind::all_reduce) return all_reduce(c);
   if (c.op.group == Group::etp && c.in.size() > 1) return exchange_of_peers(c, comm);
+  if (c.op.group == Group::cp || c.op.group == Group::cp_ring) {
+    return c.op.kind == OpKind::all_gather ? gather_keys(c) : scatter_key_gradients(c);
+  }
   const auto require = [&](bool sizes_fit) {
     if (sizes_fit) return;
     throw ExecutionError(fmt::format("operation '{}': {} elements to {} over {} ranks", c.op.name,
@@ -62,9 +68,24 @@ void Executor::all_reduce(const Call& c) {
     throw ExecutionError(fmt::format("operation '{}': elements [{}, {}) of {}", c.op.name,
                                      attr.first, attr.first + elements, to.elements()));
   }
-  Communicator& comm = attr.run > 0 ? context_.tp_run(static_cast<int>(attr.run))
-                                    : context_.comm(c.op.group);
+  Communicator& comm =
+      attr.run > 0 ? context_.tp_run(static_cast<int>(attr.run)) : context_.comm(c.op.group);
   comm.all_reduce({to.f32() + attr.first, static_cast<std::size_t>(elements)});
+}
+
+// Elements of a bucket whose gradients lie in shards: what this rank has of them. The other ranks
+// of tp have the same.
+void Executor::all_reduce_pieces(const Call& c) {
+  const OpAttributes& attr = c.op.attr;
+  Communicator& comm =
+      attr.run > 0 ? context_.tp_run(static_cast<int>(attr.run)) : context_.comm(c.op.group);
+  for (const Piece& p : pieces(bucket_of(c.op, c.op.in[0]))) {
+    const std::int64_t first = std::max(attr.first, p.whole);
+    const std::int64_t last = std::min(attr.first + attr.n.n, p.whole + p.elements);
+    if (first >= last) continue;
+    comm.all_reduce(
+        {c.out[0].f32() + p.shard + (first - p.whole), static_cast<std::size_t>(last - first)});
+  }
 }
 
 // All rows that the etp peers received, or the sums of what they computed back to each.
@@ -91,6 +112,11 @@ void Executor::exchange_of_peers(const Call& c, Communicator& comm) {
 // one member are consecutive.
 void Executor::exchange_rows(const Call& c, bool back) {
   Communicator& comm = context_.comm(c.op.group);
+  if (c.op.group == Group::cp || c.op.group == Group::cp_heads) {  // as many to every rank
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    send_bytes_.assign(ranks, bytes_of(c.in[0].dtype, c.in[0].elements()) / comm.size());
+    return comm.all_to_all(bytes(c.in[0]), send_bytes_, bytes(c.out[0]), send_bytes_);
+  }
   const View from = c.in[0], counts = c.in[1], to = c.out[0];
   const std::int64_t experts = c.op.attr.experts, local = c.op.attr.local_experts;
   const int etp = program_.plan.expert.etp, mine_of_peers = context_.expert().etp;
@@ -112,6 +138,13 @@ void Executor::exchange_rows(const Call& c, bool back) {
     recv_bytes_[i] = back ? mine : theirs;
   }
   comm.all_to_all(bytes(from), send_bytes_, bytes(to), recv_bytes_);
+}
+
+void Executor::ring_shift(const Call& c) {
+  Communicator& ring = context_.comm(c.op.group);
+  const int n = ring.size();
+  ring.send((ring.rank() + 1) % n, bytes(c.in[0]), 0);
+  ring.recv((ring.rank() + n - 1) % n, bytes(c.out[0]), 0);
 }
 
 // A message is known by its microbatch, the earlier of the two virtual stages and its direction. In

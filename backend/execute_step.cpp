@@ -37,29 +37,47 @@ Bucket Executor::bucket_of(const Op& op, TensorId id) const {
                                    op.name, stage_.state[id.index()].name));
 }
 
-// How a bucket is divided. The ranks of the plan's shard group take a part each; where another
-// stage holds the same layers (DualPipe) the two halve that part.
+// How a bucket, or each unit of it, is divided. The ranks of the plan's shard group take a part
+// each; where another stage holds the same layers (DualPipe) the two halve that part.
 Executor::BucketPlace Executor::bucket_place(Bucket which) const {
-  const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
   const ShardGroups groups = shard_groups(program_.plan, which == Bucket::expert);
   const Communicator &inner = context_.comm(groups.shard), &copies = context_.comm(Group::copies);
-  BucketPlace place{.part = b.shard_elements};
+  BucketPlace place;
   place.first_of_replicas = context_.comm(groups.replicas).rank() == 0;
   if (program_.plan.sharding == Sharding::none) {
     place.first_of_replicas = place.first_of_replicas && inner.rank() == 0 && copies.rank() == 0;
     return place;
   }
-  place.part = b.shard_elements * copies.size();
-  place.part_begin = place.part * inner.rank();
-  place.shard_begin = place.part_begin + b.shard_elements * copies.rank();
+  place.parts = inner.size();
+  place.part = inner.rank();
+  place.index = std::int64_t{inner.rank()} * copies.size() + copies.rank();
   return place;
 }
 
-// The gradients this rank is to count or apply: its shard, or the whole bucket where it is not
-// sharded.
-View Executor::my_shard(Bucket which, View whole) const {
+bool Executor::gradients_in_shards() const {
+  return program_.plan.sharding == Sharding::zero2 || weights_in_shards();
+}
+bool Executor::weights_in_shards() const { return program_.plan.sharding == Sharding::zero3; }
+
+std::vector<BucketUnit> Executor::units(Bucket which) const {
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
-  return slice(whole, bucket_place(which).shard_begin, b.shard_elements);
+  if (!b.units.empty()) return b.units;
+  return {{.begin = 0, .elements = b.shards * b.shard_elements}};
+}
+
+std::vector<Executor::Piece> Executor::pieces(Bucket which) const {
+  const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
+  const BucketPlace place = bucket_place(which);
+  std::vector<Piece> all;
+  for (const BucketUnit& unit : units(which)) {
+    const std::int64_t each = unit.elements / b.shards;
+    all.push_back({unit.begin + place.index * each, unit.begin / b.shards, each});
+  }
+  return all;
+}
+
+View Executor::piece_of(const Piece& piece, View tensor, bool shard_only) {
+  return slice(tensor, shard_only ? piece.shard : piece.whole, piece.elements);
 }
 
 // One level of summing a bucket's gradients or gathering its weights, in place: over the shard
@@ -68,23 +86,32 @@ void Executor::bucket_collective(const Call& c) {
   Communicator& comm = context_.comm(c.op.group);
   const Bucket which = bucket_of(c.op, c.op.in[0]);
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
+  const View tensor = c.out[0];
+  if (gradients_in_shards() && c.op.in[0] == b.gradients) {  // the replicas of a shard
+    return comm.all_reduce({tensor.f32(), static_cast<std::size_t>(tensor.elements())});
+  }
   const BucketPlace place = bucket_place(which);
   const bool outer = c.op.group == shard_groups(program_.plan, which == Bucket::expert).shard;
-  const std::int64_t padded = b.shards * b.shard_elements;
-  const View range =
-      outer ? slice(c.out[0], 0, padded) : slice(c.out[0], place.part_begin, place.part);
-  const std::span<float> all(range.f32(), static_cast<std::size_t>(range.elements()));
-  if (c.op.kind == OpKind::all_reduce) return comm.all_reduce(all);
-  if (range.elements() % comm.size() != 0) {
-    throw ExecutionError(fmt::format("operation '{}': {} elements over {} ranks", c.op.name,
-                                     range.elements(), comm.size()));
-  }
-  const auto each = all.size() / static_cast<std::size_t>(comm.size());
-  const auto mine = all.subspan(each * static_cast<std::size_t>(comm.rank()), each);
-  if (c.op.kind == OpKind::all_gather) {
-    comm.all_gather(std::as_bytes(mine), std::as_writable_bytes(all));
-  } else {
-    comm.reduce_scatter(all, mine);
+  for (const BucketUnit& unit : units(which)) {
+    const std::int64_t part = unit.elements / place.parts;
+    const View range = outer ? slice(tensor, unit.begin, unit.elements)
+                             : slice(tensor, unit.begin + place.part * part, part);
+    const std::span<float> all(range.f32(), static_cast<std::size_t>(range.elements()));
+    if (c.op.kind == OpKind::all_reduce) {
+      comm.all_reduce(all);
+      continue;
+    }
+    if (range.elements() % comm.size() != 0) {
+      throw ExecutionError(fmt::format("operation '{}': {} elements over {} ranks", c.op.name,
+                                       range.elements(), comm.size()));
+    }
+    const auto each = all.size() / static_cast<std::size_t>(comm.size());
+    const auto mine = all.subspan(each * static_cast<std::size_t>(comm.rank()), each);
+    if (c.op.kind == OpKind::all_gather) {
+      comm.all_gather(std::as_bytes(mine), std::as_writable_bytes(all));
+    } else {
+      comm.reduce_scatter(all, mine);
+    }
   }
 }
 
@@ -95,9 +122,11 @@ void Executor::grad_norm(const Call& c) {
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const Bucket which = bucket_of(c.op, c.op.in[i]);
     if (config_.change_gradients) {
-      const View mine = my_shard(which, c.in[i]);
-      config_.change_gradients(context_.rank(), step_, which,
-                               {mine.f32(), static_cast<std::size_t>(mine.elements())});
+      for (const Piece& piece : pieces(which)) {
+        const View mine = piece_of(piece, c.in[i], gradients_in_shards());
+        config_.change_gradients(context_.rank(), step_, which,
+                                 {mine.f32(), static_cast<std::size_t>(mine.elements())});
+      }
     }
     if (bucket_place(which).first_of_replicas) sum += sum_of_squares(which, c.in[i]);
   }
@@ -119,21 +148,24 @@ std::vector<Executor::Elsewhere> Executor::counted_elsewhere(Bucket which) const
 }
 
 // Of what this rank holds of a bucket, without what another rank counts.
-double Executor::sum_of_squares(Bucket which, View whole) {
-  const View mine = my_shard(which, whole);
-  const std::int64_t begin = mine.f32() - whole.f32(), end = begin + mine.elements();
-  std::int64_t at = begin;
+double Executor::sum_of_squares(Bucket which, View gradients) {
+  const std::vector<Elsewhere> elsewhere = counted_elsewhere(which);
   double sum = 0;
-  const auto count_to = [&](std::int64_t to) {
-    to = std::clamp(to, at, end);
-    if (to > at) sum += kernels_.sum_of_squares(slice(whole, at, to - at));
-    at = to;
-  };
-  for (const Elsewhere& c : counted_elsewhere(which)) {
-    count_to(c.first);
-    at = std::clamp(c.first + c.elements, at, end);
+  for (const Piece& piece : pieces(which)) {
+    const View mine = piece_of(piece, gradients, gradients_in_shards());
+    const std::int64_t end = piece.whole + piece.elements;
+    std::int64_t at = piece.whole;
+    const auto count_to = [&](std::int64_t to) {
+      to = std::clamp(to, at, end);
+      if (to > at) sum += kernels_.sum_of_squares(slice(mine, at - piece.whole, to - at));
+      at = to;
+    };
+    for (const Elsewhere& c : elsewhere) {
+      count_to(c.first);
+      at = std::clamp(c.first + c.elements, at, end);
+    }
+    count_to(end);
   }
-  count_to(end);
   return sum;
 }
 
@@ -157,16 +189,17 @@ void Executor::adamw(const Call& c) {
   if (skipped_) return;
   const Bucket which = bucket_of(c.op, c.op.in[0]);
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
-  const View gradients = my_shard(which, c.in[0]);
-  const View master = b.has_main_params ? c.in[3] : my_shard(which, c.in[3]);
   AdamW settings = config_.adamw;
   settings.step = updates_;
-  kernels_.adamw(gradients, c.in[1], c.in[2], master, static_cast<double>(c.in[4].f32()[0]),
-                 settings);
-  if (!config_.keep_gradients) return;
-  GradientShard& kept = shards_[which];
-  kept.offset = gradients.f32() - c.in[0].f32();
-  kept.values.assign(gradients.f32(), gradients.f32() + gradients.elements());
+  if (config_.keep_gradients) shards_[which].clear();
+  for (const Piece& p : pieces(which)) {
+    const View gradients = piece_of(p, c.in[0], gradients_in_shards());
+    const View master = piece_of(p, c.in[3], b.has_main_params || weights_in_shards());
+    kernels_.adamw(gradients, piece_of(p, c.in[1], true), piece_of(p, c.in[2], true), master,
+                   static_cast<double>(c.in[4].f32()[0]), settings);
+    if (!config_.keep_gradients) continue;
+    shards_[which].push_back({p.whole, {gradients.f32(), gradients.f32() + gradients.elements()}});
+  }
 }
 
 }  // namespace pleat

@@ -64,13 +64,18 @@ void Executor::initialise_weights() {
       for (std::size_t w = 0; w < layer.weights.size(); ++w) {
         const Weight& weight = layer.weights[w];
         if (is_load(layer, weight)) continue;  // counted anew in every step
+        const Tensor& tensor = layer.tensor(weight.weight);
+        const bool in_shards = weights_in_shards() && !weight.buffer;
+        std::vector<float> whole(in_shards ? static_cast<std::size_t>(tensor.elements({})) : 0);
         const View view =
-            store_.parameter(instance.slots[w], layer.tensor(weight.weight), values_of(weight), "init");
+            in_shards ? View{whole.data(), tensor.dtype, tensor.rows({}), tensor.columns({})}
+                      : store_.parameter(instance.slots[w], tensor, values_of(weight), "init");
         const InitialValue value = initial_value(layer, weight);
         for (const NamedPart& p : named_parts(layer, instance, weight, mine)) {
           const std::span<float> part(view.f32() + p.offset, static_cast<std::size_t>(p.elements));
           initialise(p, value, part);
         }
+        if (in_shards) keep_weight(instance.slots[w], view);
       }
     }
   }
@@ -78,7 +83,10 @@ void Executor::initialise_weights() {
     if (!bucket.has_main_params) continue;
     const View master = store_.state(bucket.main_params, false, "init");
     const auto which = static_cast<Bucket>(&bucket - stage_.buckets.data());
-    kernels_.copy(my_shard(which, store_.state(bucket.weights, true, "init")), master);
+    const View weights = store_.state(bucket.weights, true, "init");
+    for (const Piece& p : pieces(which)) {
+      kernels_.copy(piece_of(p, weights, weights_in_shards()), piece_of(p, master, true));
+    }
   }
 }
 
@@ -95,8 +103,8 @@ void Executor::initialise(const NamedPart& p, InitialValue value, std::span<floa
     if (config_.adjust_weight) config_.adjust_weight(p.name, whole);
   }
   for (const WeightRun& run : p.runs) {
-    const auto to = part.subspan(static_cast<std::size_t>(run.local),
-                                 static_cast<std::size_t>(run.elements));
+    const auto to =
+        part.subspan(static_cast<std::size_t>(run.local), static_cast<std::size_t>(run.elements));
     if (whole.empty()) {
       fill_initial(value, p.name, config_.seed, run.whole, to);
     } else {
@@ -134,8 +142,9 @@ void Executor::run_step(int step, SpanRecorder* spans) {
 void Executor::adjust_gradients() {
   for (const BucketState& b : stage_.buckets) {
     if (b.elements == 0) continue;
-    float* first = store_.state(b.gradients, true, "adjust").f32();
-    config_.adjust_gradients(context_.rank(), {first, static_cast<std::size_t>(b.elements)});
+    const View all = store_.state(b.gradients, true, "adjust");  // or this rank's shard of it
+    const std::int64_t count = std::min(b.elements, all.elements());
+    config_.adjust_gradients(context_.rank(), {all.f32(), static_cast<std::size_t>(count)});
   }
 }
 
@@ -213,10 +222,13 @@ View Executor::operand(const Op& op, const OpSite* site, TensorId id, bool reads
   for (std::size_t w = 0; w < layer.weights.size(); ++w) {
     const Weight& weight = layer.weights[w];
     const WeightSlot& slot = site->instance->slots[w];
-    if (weight.weight == id) return store_.parameter(slot, tensor, values_of(weight), op.name);
-    if (weight.gradient == id) {
-      return store_.parameter(slot, tensor, BucketPart::gradients, op.name);
+    const bool gradient = weight.gradient == id && !weight.buffer;
+    if (weight.weight != id && !gradient) continue;
+    if (const auto whole = whole_tensor(*site, weight, gradient)) {
+      return sharded_operand(op, *site, w, *whole);
     }
+    return store_.parameter(slot, tensor, gradient ? BucketPart::gradients : values_of(weight),
+                            op.name);
   }
   throw ExecutionError(
       fmt::format("operation '{}' of layer {} uses '{}', which has no "
@@ -231,11 +243,18 @@ std::vector<float> Executor::buffers(Bucket which) {
   return {view.f32(), view.f32() + view.elements()};
 }
 
-std::vector<float> Executor::weights(Bucket which) {
+std::vector<BucketRange> Executor::weights(Bucket which) {
   const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(which)];
   if (bucket.elements == 0) return {};
   const View view = store_.state(bucket.weights, true, "collect");
-  return {view.f32(), view.f32() + view.elements()};
+  const float *begin = view.f32(), *end = begin + view.elements();
+  if (!weights_in_shards()) return {{0, {begin, end}}};
+  std::vector<BucketRange> all;
+  for (const Piece& p : pieces(which)) {
+    const float* first = begin + p.shard;
+    all.push_back({p.whole, {first, first + p.elements}});
+  }
+  return all;
 }
 
 }  // namespace pleat

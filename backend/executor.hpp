@@ -7,6 +7,7 @@
 
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,10 +25,11 @@
 
 namespace pleat {
 
-// What the optimizer sees of a bucket on this rank: its range and its gradients, for the tests.
-struct GradientShard {
+// Elements [offset, …) of a bucket.
+struct BucketRange {
   std::int64_t offset = 0;
   std::vector<float> values;
+  bool operator==(const BucketRange&) const = default;
 };
 
 // Elements [begin, begin + values.elements()) of a padded bucket that training has to keep.
@@ -54,9 +56,12 @@ class Executor final : private StepVisitor {
   [[nodiscard]] const std::map<std::pair<int, int>, Binding>& routed() const { return routed_; }
   [[nodiscard]] std::int64_t peak_live_bytes() const { return store_.arena().peak(); }
   [[nodiscard]] double min_router_margin() const { return min_margin_; }
-  [[nodiscard]] const std::map<Bucket, GradientShard>& gradient_shards() const { return shards_; }
-  [[nodiscard]] std::vector<float> weights(Bucket);  // the rank's whole bucket, or nothing
-  [[nodiscard]] std::vector<float> buffers(Bucket);  // of the same
+  // What the optimizer last saw of each bucket on this rank.
+  [[nodiscard]] const std::map<Bucket, std::vector<BucketRange>>& gradient_shards() const {
+    return shards_;
+  }
+  [[nodiscard]] std::vector<BucketRange> weights(Bucket);  // all that this rank holds
+  [[nodiscard]] std::vector<float> buffers(Bucket);  // behind its weights, whole on every rank
 
   // Between steps. What this rank needs to go on: all weights that it holds, and its shard of the
   // state. Or what it saves: of weights its shard too, and nothing that an earlier rank saves.
@@ -102,6 +107,18 @@ class Executor final : private StepVisitor {
   void attention(const Call&);  // execute_attention.cpp
   void attention_backward(const Call&);
   void rope(const Call&, bool inverse);
+  struct AttentionPieces;
+  [[nodiscard]] AttentionPieces attention_pieces(const Call&) const;
+  [[nodiscard]] bool is_plain_attention(const Op&) const;
+  void load(const Call&, bool labels);  // execute_context.cpp
+  [[nodiscard]] std::vector<std::int32_t> document_starts(const OpSite&) const;
+  [[nodiscard]] std::vector<std::int32_t> token_positions(const OpSite&) const;
+  void pack_keys(const Call&, View piece);
+  void unpack_keys(const Call&, View piece);
+  void gather_keys(const Call&);
+  void scatter_key_gradients(const Call&);
+  void exchange_columns(const Call&, bool split);
+  void exchange_rows_order(const Call&, bool to_sequence);
   void router(const Call&);  // execute_moe.cpp
   void router_backward(const Call&);
   void router_losses(const Call&);
@@ -120,10 +137,12 @@ class Executor final : private StepVisitor {
   void reduce_scatter(const Call&, Communicator&);
   void exchange_of_peers(const Call&, Communicator&);
   void all_reduce(const Call&);
+  void all_reduce_pieces(const Call&);
   void send_or_recv(const Call&);
+  void ring_shift(const Call&);
   void bucket_collective(const Call&);  // execute_step.cpp
   void grad_norm(const Call&);
-  [[nodiscard]] double sum_of_squares(Bucket, View whole);
+  [[nodiscard]] double sum_of_squares(Bucket, View gradients);
   struct Elsewhere {  // elements of a bucket that another rank counts and saves
     std::int64_t first = 0, elements = 0;
   };
@@ -131,13 +150,28 @@ class Executor final : private StepVisitor {
   void clip(const Call&);
   void adamw(const Call&);
   [[nodiscard]] Bucket bucket_of(const Op&, TensorId) const;
-  struct BucketPlace {                      // elements of the padded bucket
-    std::int64_t part_begin = 0, part = 0;  // what one set of shards leaves on this rank
-    std::int64_t shard_begin = 0;           // this rank's shard of that part
-    bool first_of_replicas = true;          // no other rank's copy of the shard comes before
+  struct BucketPlace {
+    std::int64_t parts = 1, part = 0;  // of one set of shards: its ranks, and which this one is
+    std::int64_t index = 0;            // of this rank's shard among all
+    bool first_of_replicas = true;     // no other rank's copy of the shard comes before
   };
   [[nodiscard]] BucketPlace bucket_place(Bucket) const;
-  [[nodiscard]] View my_shard(Bucket, View whole) const;
+  // The pieces of a bucket that this rank steps: [whole, +elements) of the padded bucket are
+  // [shard, +elements) of its shard.
+  struct Piece {
+    std::int64_t whole = 0, shard = 0, elements = 0;
+  };
+  [[nodiscard]] std::vector<Piece> pieces(Bucket) const;
+  [[nodiscard]] std::vector<BucketUnit> units(Bucket) const;
+  // A piece in a tensor of the whole bucket, or in one of the shard alone.
+  [[nodiscard]] static View piece_of(const Piece&, View tensor, bool shard_only);
+  [[nodiscard]] bool gradients_in_shards() const;  // ZeRO-2 and 3
+  [[nodiscard]] bool weights_in_shards() const;    // ZeRO-3
+  void sharded_collective(const Call&);            // execute_sharded.cpp
+  [[nodiscard]] std::optional<TensorId> whole_tensor(const OpSite&, const Weight&,
+                                                     bool gradient) const;
+  [[nodiscard]] View sharded_operand(const Op&, const OpSite&, std::size_t weight, TensorId whole);
+  void keep_weight(const WeightSlot&, View weight);
   // Of a step's tensor the elements that the operation names; the whole of it by default.
   [[nodiscard]] static View named_part(const Op&, View whole);
 
@@ -165,7 +199,7 @@ class Executor final : private StepVisitor {
   bool skipped_ = false;
   double min_margin_ = std::numeric_limits<double>::infinity();
   std::map<std::pair<int, int>, Binding> routed_;  // by microbatch and layer
-  std::map<Bucket, GradientShard> shards_;
+  std::map<Bucket, std::vector<BucketRange>> shards_;
 };
 
 }  // namespace pleat

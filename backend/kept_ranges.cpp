@@ -41,26 +41,33 @@ std::vector<KeptRange> Executor::kept_ranges(bool to_save) {
     if (b.elements + b.buffer_elements == 0) continue;
     const BucketPlace place = bucket_place(static_cast<Bucket>(i));
     const std::int64_t padded = b.shards * b.shard_elements;
-    const std::int64_t begin = place.shard_begin, end = begin + b.shard_elements;
+    const std::vector<Piece> mine = pieces(static_cast<Bucket>(i));
     const View weights = store_.state(b.weights, true, "kept_ranges");
-    const auto shard = [&](const char* kind, const View& v, std::int64_t origin) {
-      const Stretch stretch{kind, i, v, origin, begin, end};
-      if (!to_save) return add(stretch, begin, end, ranges);
-      if (place.first_of_replicas) add_own(stretch, static_cast<Bucket>(i), ranges);
+    // Of a tensor of the whole bucket, or of one of this rank's shard alone.
+    const auto shard = [&](const char* kind, const View& v, bool shard_only) {
+      for (const Piece& p : mine) {
+        const std::int64_t origin = shard_only ? p.whole - p.shard : 0, end = p.whole + p.elements;
+        const Stretch stretch{kind, i, v, origin, p.whole, end};
+        if (!to_save) {
+          add(stretch, p.whole, end, ranges);
+        } else if (place.first_of_replicas) {
+          add_own(stretch, static_cast<Bucket>(i), ranges);
+        }
+      }
     };
-    if (to_save) {
-      shard("weight", weights, 0);
+    if (to_save || weights_in_shards()) {
+      shard("weight", weights, weights_in_shards());
     } else {
       add({"weight", i, weights, 0, 0, 0}, 0, padded, ranges);
     }
-    const bool first = place.first_of_replicas && begin == 0 && tp == 0;
+    const bool first = place.first_of_replicas && place.index == 0 && tp == 0;
     if (b.buffer_elements > 0 && (first || !to_save)) {  // loads are counted anew in every step
       const View buffers = store_.state(b.buffers, true, "kept_ranges");
       add({"weight", i, buffers, padded, 0, 0}, padded, padded + b.bias_elements, ranges);
     }
     if (b.elements == 0) continue;
     const auto state = [&](const char* kind, TensorId id) {
-      shard(kind, store_.state(id, true, "kept_ranges"), begin);
+      shard(kind, store_.state(id, true, "kept_ranges"), true);
     };
     if (b.has_main_params) state("main", b.main_params);
     state("exp_avg", b.exp_avg);

@@ -100,9 +100,13 @@ std::vector<std::byte> pack(const RankReport& r) {
   p(r.router_margin);
   p(static_cast<std::uint64_t>(r.spans.size()));
   for (const Span& s : r.spans) span_fields(p, s);
-  write_map(p, r.tensors.weights, [&](const std::vector<float>& v) { p(v); });
+  const auto write_ranges = [&](const std::vector<BucketRange>& ranges) {
+    p(static_cast<std::uint64_t>(ranges.size()));
+    for (const BucketRange& range : ranges) p(range.offset), p(range.values);
+  };
+  write_map(p, r.tensors.weights, write_ranges);
   write_map(p, r.tensors.buffers, [&](const std::vector<float>& v) { p(v); });
-  write_map(p, r.tensors.gradients, [&](const GradientShard& g) { p(g.offset), p(g.values); });
+  write_map(p, r.tensors.gradients, write_ranges);
   return p.take();
 }
 
@@ -117,9 +121,13 @@ RankReport unpack(std::span<const std::byte> bytes) {
   u(r.router_margin);
   r.spans.resize(u.count());
   for (Span& s : r.spans) span_fields(u, s);
-  read_map(u, r.tensors.weights, [&](std::vector<float>& v) { u(v); });
+  const auto read_ranges = [&](std::vector<BucketRange>& ranges) {
+    ranges.resize(u.count());
+    for (BucketRange& range : ranges) u(range.offset), u(range.values);
+  };
+  read_map(u, r.tensors.weights, read_ranges);
   read_map(u, r.tensors.buffers, [&](std::vector<float>& v) { u(v); });
-  read_map(u, r.tensors.gradients, [&](GradientShard& g) { u(g.offset), u(g.values); });
+  read_map(u, r.tensors.gradients, read_ranges);
   u.end();
   return r;
 }

@@ -4,16 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/diagnostics.hpp"
 
 namespace pleat {
 namespace {
-
-void require_degree(Diagnostics& d, const std::string& flag, int value, const std::string& hint) {
-  if (value == 1) return;
-  d.error(ExitCode::bad_request, "--" + flag, flag,
-          fmt::format("this backend runs {} 1 so far (got {})", flag, value), hint);
-}
 
 void require(Diagnostics& d, bool holds, const std::string& path, const std::string& message,
              const std::string& hint) {
@@ -21,8 +17,6 @@ void require(Diagnostics& d, bool holds, const std::string& path, const std::str
 }
 
 void check_plan(Diagnostics& d, const Plan& p) {
-  const std::string grid = "use --tp, --dp, --ep and --pp";
-  require_degree(d, "cp", p.attention.cp, grid);
   require(d, !p.fp8_dispatch && !p.fp8_combine, p.fp8_dispatch ? "fp8_dispatch" : "fp8_combine",
           "this backend exchanges what it computes, in fp32",
           "set fp8_dispatch and fp8_combine to false");
@@ -35,9 +29,6 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, p.precision == Precision::fp32, "precision",
           fmt::format("this backend computes in fp32 so far (got {})", name_of(p.precision)),
           "use --precision fp32");
-  require(d, p.sharding == Sharding::none || p.sharding == Sharding::zero1, "sharding",
-          fmt::format("this backend runs none and zero1 so far (got {})", name_of(p.sharding)),
-          "use --sharding zero1");
   // Between nodes and within them: what the links carry differs, not what arrives.
   const bool by_collectives = p.dispatcher == Dispatcher::alltoall ||
                               p.dispatcher == Dispatcher::hierarchical ||
@@ -54,7 +45,8 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, p.flash_attention, "flash_attention", "this backend never stores the score matrix",
           "set flash_attention to true");
   require(d, p.offload.empty() && p.offload_layers == 0, "offload",
-          "this backend keeps activations where they are", "set offload to [], offload_layers to 0");
+          "this backend keeps activations where they are",
+          "set offload to [], offload_layers to 0");
   const bool fp32_state =
       p.optimizer.main_grads == DType::fp32 && p.optimizer.main_params == DType::fp32 &&
       p.optimizer.exp_avg == DType::fp32 && p.optimizer.exp_avg_sq == DType::fp32;
@@ -84,8 +76,11 @@ void check_model(Diagnostics& d, const ModelSpec& m) {
           "gated squared ReLU");
   feature(m.attention.rope_scaling.rule == RopeRule::unknown, "attention.rope_scaling",
           "rotary positions scaled by this rule");
-  feature(!m.layer_traits.empty() || m.mtp_traits != LayerTraits{}, "layer_kinds",
-          "windows, sparse attention or recurrences");
+  const auto only_priced = [](const LayerTraits& t) {
+    return t.mixer != Mixer::attention || t.sparse || t.compression > 0;
+  };
+  feature(std::ranges::any_of(m.layer_traits, only_priced) || only_priced(m.mtp_traits),
+          "layer_kinds", "sparse or compressed attention or recurrences");
   feature(m.attention.kind == AttentionKind::compressed, "attention.kind", "compressed attention");
   feature(m.attention.sinks || m.attention.keys_are_values, "attention",
           "attention sinks or shared keys and values");
@@ -102,11 +97,11 @@ void check_whole_tokens(Diagnostics& d, const ModelSpec& m, const Plan& p) {
   if (p.attention.tp == 1 || p.sequence_parallel) return;
   const std::string hint = "set sequence_parallel to true";
   require(d, !m.moe, "sequence_parallel",
-          "with TP this backend gives each rank its share of the tokens to send to the experts", hint);
-  require(d, m.attention.kind != AttentionKind::mla || m.attention.q_lora_rank > 0,
-          "sequence_parallel",
-          "with TP this backend projects latent attention's queries from a share of the tokens",
+          "with TP this backend gives each rank its share of the tokens to send to the experts",
           hint);
+  require(
+      d, m.attention.kind != AttentionKind::mla || m.attention.q_lora_rank > 0, "sequence_parallel",
+      "with TP this backend projects latent attention's queries from a share of the tokens", hint);
 }
 
 }  // namespace
@@ -117,15 +112,18 @@ void require_supported(const Program& program) {
   check_model(d, program.model);
   check_whole_tokens(d, program.model, program.plan);
   const Plan& plan = program.plan;
-  require(d, program.model.mtp_layers == 0 || plan.attention.cp == 1, "mtp_layers",
+  const ModelSpec& model = program.model;
+  require(d, model.mtp_layers == 0 || plan.attention.cp == 1, "mtp_layers",
           "this backend shifts the labels of a prediction depth within a rank", "use --cp 1");
+  const bool in_order = plan.attention.cp == 1 && program.workload.documents.empty();
+  require(d, model.learned_positions == 0 || in_order, "learned_positions",
+          "this backend adds learned positions to whole sequences of one document",
+          "use --cp 1 and leave documents out");
   const bool whole = plan.sharding == Sharding::none || plan.sharding == Sharding::zero1;
-  const bool shares_table = program.model.tied_embeddings || program.model.mtp_layers > 0;
-  require(d, whole || !shares_table || plan.attention.pp == 1, "sharding",
-          "this backend sums the table that two stages hold over whole gradients",
-          "use --sharding zero1, or --pp 1");
-  require(d, program.workload.documents.empty(), "workload.documents",
-          "this backend does not pack documents into sequences", "leave documents out");
+  const bool shares_table = model.tied_embeddings || model.mtp_layers > 0;
+  require(d, whole || !shares_table, "sharding",
+          "this backend shards layers one by one, and several layers have the table",
+          "use --sharding zero1");
   d.throw_if_errors();
 }
 

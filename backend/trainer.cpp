@@ -25,12 +25,12 @@ std::shared_ptr<const SampleSource> samples_of(const TrainConfig& config, std::i
   return std::make_shared<ConsecutiveBytes>(config.text, seq_len);
 }
 
-// Of packed samples, only the loss knows where documents end so far.
-void require_executable(const PackingRules& packing) {
-  if (!packing.reset_positions && !packing.reset_attention) return;
+// The kernels add learned positions by row.
+void require_executable(const Program& program, const PackingRules& packing) {
+  if (!packing.reset_positions || program.model.learned_positions == 0) return;
   throw_config_error(ExitCode::bad_request, "", "packing",
-                     "this backend does not reset positions and attention at ends of documents so far",
-                     "packing that only masks the loss");
+                     "this backend does not reset learned positions at ends of documents",
+                     "packing that keeps positions, or a model with rotary ones");
 }
 
 class Share {
@@ -151,7 +151,7 @@ class Share {
 
 TrainResult train(const Program& program, const TrainConfig& config, const JobPart& part) {
   require_supported(program);
-  require_executable(config.packing);
+  require_executable(program, config.packing);
   return Share(program, config, part).run();
 }
 

@@ -44,6 +44,29 @@ struct RopeShape {  // rotates columns [offset, offset+dim) of each of `heads` b
   double theta = 10000;
   RopeScaling scaling = {};
   bool interleaved = false;  // pairs are neighbouring columns
+  const std::int32_t* positions = nullptr;  // of every row; none: row r is position r % seq
+};
+// Columns of x by head: those of head h are [first + (h / share) * stride, + width). No width: none.
+struct HeadColumns {
+  View x;
+  std::int64_t first = 0, stride = 0, width = 0, share = 1;
+};
+// Attention of `batch` equal runs of query rows to as many runs of key rows, pieces of sequences.
+// A query's key has two parts (MLA: without and with position), or one. visible[r] = [first, last):
+// the rows, in its sequence's run of keys, that query r sees; [0, 0) is none.
+struct AttentionPiece {
+  std::int64_t batch = 1, heads = 0;
+  double scale = 1;
+  HeadColumns q[2], k[2], v;
+  const std::int32_t (*visible)[2] = nullptr;
+};
+struct AttentionPieceGradient {
+  HeadColumns dq[2], dk[2], dv;
+};
+// Column blocks: to[:, to_first + i * to_stride + (0 … width)] = the same of `from`, i < blocks.
+struct ColumnBlocks {
+  std::int64_t blocks = 1, width = 0, from_first = 0, from_stride = 0, to_first = 0, to_stride = 0;
+  bool add = false;  // to += from, blocks ascending
 };
 struct RouterShape {
   std::int64_t experts = 0, top_k = 0, groups = 1, top_groups = 1;
@@ -118,6 +141,13 @@ class KernelSet {
   // y[T,2c] = a | b, and back
   virtual void concat_columns(View a, View b, View y) = 0;
   virtual void concat_columns_bwd(View dy, View da, View db) = 0;
+  // One piece of the keys after another: `resume` goes on from the o and lse of the pieces before, as
+  // if they were one. A query that has seen no key yet has o = 0, lse = -inf.
+  virtual void attention_piece(const AttentionPiece&, HeadColumns o, View lse, bool resume) = 0;
+  // lse and o of all pieces; adds to the gradients.
+  virtual void attention_piece_bwd(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
+                                   const AttentionPieceGradient&) = 0;
+  virtual void copy_columns(View from, View to, const ColumnBlocks&) = 0;
   virtual void add(View a, View b, View c, View y) = 0;  // c may have no data; y may be a
   virtual void swiglu(View u, View p, View y) = 0;       // p may have no data (no probability)
   virtual void swiglu_bwd(View dy, View u, View p, View du, View dp) = 0;

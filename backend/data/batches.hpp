@@ -24,6 +24,8 @@ class Batches {
   Batches(std::shared_ptr<const SampleSource>, const WorkloadSpec&, std::int64_t vocab, int dp,
           int micro_batch, const PackingRules& = {}, std::int64_t first_sample = 0);
 
+  [[nodiscard]] const PackingRules& rules() const { return rules_; }
+
   // The global number of sample i of a microbatch.
   [[nodiscard]] std::int64_t sample(std::int64_t step, int microbatch, int dp_rank,
                                     std::int64_t i) const;

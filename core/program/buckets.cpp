@@ -32,6 +32,45 @@ void for_each_weight(StageProgram& stage, const Plan& plan, Visit visit) {
   }
 }
 
+bool read_narrow(const LayerProgram&, const Weight&);
+
+// Every layer's weights by themselves, those that are summed over tp first, padded to whole shards.
+// A table that several layers have is the first one's.
+void place_by_layer(StageProgram& stage, const Plan& plan) {
+  std::optional<WeightSlot> table;
+  for (ChunkProgram& chunk : stage.chunks) {
+    for (LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage.program(instance);
+      instance.slots.resize(layer.weights.size());
+      for (const Bucket which : {Bucket::dense, Bucket::expert}) {
+        BucketState& bucket = stage.buckets[static_cast<std::size_t>(which)];
+        BucketUnit unit{.begin = bucket.elements};
+        for (const bool summed : {true, false}) {
+          for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+            const Weight& w = layer.weights[i];
+            if (w.buffer || w.bucket != which || w.summed_over_tp != summed) continue;
+            if (table && is_table(layer, w)) {
+              instance.slots[i] = *table;
+              continue;
+            }
+            instance.slots[i] = {which, bucket.elements};
+            if (is_table(layer, w)) table = instance.slots[i];
+            bucket.elements += w.elements;
+            if (read_narrow(layer, w)) bucket.narrow_elements += w.elements;
+          }
+          if (summed) unit.replicated_elements = bucket.elements - unit.begin;
+        }
+        if (bucket.elements == unit.begin) continue;
+        const int shards =
+            group_size(plan, shard_groups(plan, which == Bucket::expert).shard);
+        unit.elements = (bucket.elements - unit.begin + shards - 1) / shards * shards;
+        bucket.elements = unit.begin + unit.elements;
+        bucket.units.push_back(unit);
+      }
+    }
+  }
+}
+
 // The weights as they are kept, and copies of those that narrow products read beside them: narrow
 // types need a row-wise and a column-wise one.
 struct WeightTypes {
@@ -169,7 +208,8 @@ bool is_load(const LayerProgram& layer, const Weight& w) {
   return w.buffer && layer.tensor(w.weight).name.find("expert_load") != std::string::npos;
 }
 
-void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& plan) {
+void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& plan,
+                     Runtime runtime) {
   stage.buckets.assign(bucket_count(plan.optimizer.kind), {});
   const bool narrow_copies = weight_types(plan).narrow.has_value();
   std::optional<WeightSlot> table;  // shared
@@ -189,9 +229,15 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
       if (shared) table = slot;
     });
   };
-  place([](const Weight& w) { return w.summed_over_tp; });
-  for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;
-  place([](const Weight& w) { return !w.summed_over_tp; });
+  const bool by_layer = runtime == Runtime::pleat && (plan.sharding == Sharding::zero2 ||
+                                                      plan.sharding == Sharding::zero3);
+  if (by_layer) {
+    place_by_layer(stage, plan);
+  } else {
+    place([](const Weight& w) { return w.summed_over_tp; });
+    for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;
+    place([](const Weight& w) { return !w.summed_over_tp; });
+  }
   const auto note_copies = [&](const LayerProgram& layer, const Weight& w, const WeightSlot& slot) {
     if (w.buffer) return;
     BucketState& bucket = stage.buckets[static_cast<std::size_t>(slot.bucket)];

@@ -24,35 +24,61 @@ ContextShares::ContextShares(const Plan& plan) {
 
 namespace {
 
-// A pass that puts chunks in the order of ranks or of the sequence: reads and writes once (TE
-// flash_attn_a2a_communicate: one before and one after every exchange).
-void reorder(LayerBuilder& b, Phase phase, const std::string& name, TensorId x) {
-  Op& op = phase == Phase::forward
-               ? b.push(OpKind::pointwise, name, Module::core_attn, {x}, {})
-               : b.push_backward(OpKind::pointwise, name, Module::core_attn, phase, {x}, {});
-  op.attr.passes = 2;
-}
+// One direction of the exchange: a pass that packs, the exchange itself and a pass that unpacks, each
+// into a tensor of its own (TE flash_attn_a2a_communicate).
+class HeadExchange {
+ public:
+  HeadExchange(LayerBuilder& b, Phase phase, const HeadColumnsPlan& columns)
+      : b_(b), phase_(phase), columns_(columns), group_(ContextShares(b.shape().plan).heads_group) {}
+
+  // `by_rank`: the shape of what travels.
+  void run(const std::string& name, std::vector<TensorId> in, std::vector<TensorId> out,
+           const std::vector<Dim>& by_rank, bool to_heads) {
+    const TensorId packed = b_.activation(name + ".packed", by_rank, b_.shape().act);
+    const TensorId received = b_.activation(name + ".received", by_rank, b_.shape().act);
+    push(to_heads ? OpKind::split_heads : OpKind::order_ranks, name + ".pack", std::move(in),
+         {packed});
+    push(to_heads ? OpKind::all_to_all : OpKind::all_to_all_back, name, {packed}, {received});
+    push(to_heads ? OpKind::order_tokens : OpKind::join_heads, name + ".unpack", {received},
+         std::move(out));
+  }
+
+ private:
+  void push(OpKind kind, const std::string& name, std::vector<TensorId> in,
+            std::vector<TensorId> out) {
+    Op& op = phase_ == Phase::forward
+                 ? b_.push(kind, name, Module::core_attn, std::move(in), std::move(out))
+                 : b_.push_backward(kind, name, Module::core_attn, phase_, std::move(in),
+                                    std::move(out));
+    op.group = group_;
+    op.attr.heads = columns_.heads;
+    op.attr.kv_groups = columns_.kv_groups;
+    op.attr.head_dim = columns_.key;
+    op.attr.rope_dim = columns_.rope;
+    op.attr.v_dim = columns_.value;
+  }
+
+  LayerBuilder& b_;
+  Phase phase_;
+  HeadColumnsPlan columns_;
+  Group group_;
+};
 
 }  // namespace
 
 TensorId exchange_heads(LayerBuilder& b, const std::string& name, TensorId x, std::vector<Dim> dims,
-                        bool to_heads, std::optional<TensorId> with) {
-  const Group group = ContextShares(b.shape().plan).heads_group;
+                        bool to_heads, const HeadColumnsPlan& columns,
+                        std::optional<TensorId> with) {
+  const std::vector<Dim> by_rank = to_heads ? dims : b.dims(x);
   const TensorId y = b.activation(name, std::move(dims), b.shape().act);
   std::vector<TensorId> in{x};
   if (with) in.push_back(*with);
-  reorder(b, Phase::forward, name + ".pack", x);
-  b.push(to_heads ? OpKind::all_to_all : OpKind::all_to_all_back, name, Module::core_attn, in, {y})
-      .group = group;
-  reorder(b, Phase::forward, name + ".unpack", y);
+  HeadExchange(b, Phase::forward, columns).run(name, in, {y}, by_rank, to_heads);
   b.on_backward([=, &b] {
+    const TensorId dy = b.gradient(y);
     std::vector<TensorId> out{b.new_gradient(x)};
-    reorder(b, Phase::backward, name + ".bwd.pack", b.gradient(y));
     if (with) out.push_back(b.new_gradient(*with));
-    b.push_backward(to_heads ? OpKind::all_to_all_back : OpKind::all_to_all, name + ".bwd",
-                    Module::core_attn, Phase::backward, {b.gradient(y)}, out)
-        .group = group;
-    reorder(b, Phase::backward, name + ".bwd.unpack", out.front());
+    HeadExchange(b, Phase::backward, columns).run(name + ".bwd", {dy}, out, by_rank, !to_heads);
   });
   return y;
 }

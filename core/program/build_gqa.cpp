@@ -87,7 +87,9 @@ TensorId dense_core(LayerBuilder& b, TensorId packed, const AttentionSpec& a, co
   const Group ring_group = shares.ring_group;
   TensorId qkv = packed;
   if (shares.heads > 1) {
-    qkv = exchange_heads(b, "qkv.heads", packed, {{rows}, {z.heads * z.d + z.kv_columns(a)}}, true);
+    qkv = exchange_heads(
+        b, "qkv.heads", packed, {{rows}, {z.heads * z.d + z.kv_columns(a)}}, true,
+        {.heads = all.heads, .kv_groups = all.groups, .key = z.d, .value = z.dv});
   }
   const std::int64_t kv_columns = z.kv_columns(a);
   // An aligned chunk is a shorter sequence.
@@ -163,7 +165,8 @@ TensorId dense_core(LayerBuilder& b, TensorId packed, const AttentionSpec& a, co
     }
   });
   if (shares.heads > 1) {
-    return exchange_heads(b, "attn.tokens", o, {{s.S}, {all.heads * z.dv}}, false);
+    return exchange_heads(b, "attn.tokens", o, {{s.S}, {all.heads * z.dv}}, false,
+                          {.heads = all.heads, .value = z.dv});
   }
   return o;
 }

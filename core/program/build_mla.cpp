@@ -88,6 +88,15 @@ TensorId slice_norm(LayerBuilder& b, TensorId x, const MlaSizes& z) {
   return y;
 }
 
+// An exchange of keys and values of every head, the rotary part repeated.
+void set_keys(Op& op, const MlaSizes& z, Group group) {
+  op.group = group;
+  op.attr.heads = z.heads;
+  op.attr.head_dim = z.dn;
+  op.attr.rope_dim = z.dr;
+  op.attr.v_dim = z.dv;
+}
+
 TensorId dense_core(LayerBuilder& b, TensorId q_local, TensorId kv_local, TensorId kpe,
                     const MlaSizes& all) {
   const LocalShape& s = b.shape();
@@ -100,9 +109,10 @@ TensorId dense_core(LayerBuilder& b, TensorId q_local, TensorId kv_local, Tensor
   const Group ring_group = shares.ring_group;
   TensorId q = q_local, kv = kv_local;
   if (by_heads) {  // keys travel with the rotary part repeated for every head
-    q = exchange_heads(b, "q.heads", q_local, {{rows}, {z.heads * (z.dn + z.dr)}}, true);
+    q = exchange_heads(b, "q.heads", q_local, {{rows}, {z.heads * (z.dn + z.dr)}}, true,
+                       {.heads = all.heads, .key = z.dn + z.dr});
     kv = exchange_heads(b, "kv.heads", kv_local, {{rows}, {z.heads * (z.dn + z.dr + z.dv)}}, true,
-                        kpe);
+                        {.heads = all.heads, .key = z.dn, .rope = z.dr, .value = z.dv}, kpe);
   }
   const TensorId o = b.activation("attn", {{rows}, {z.heads * z.dv}}, s.act);
   const TensorId lse = b.activation("attn.lse", {{rows}, {z.heads}}, DType::fp32);
@@ -115,7 +125,8 @@ TensorId dense_core(LayerBuilder& b, TensorId q_local, TensorId kv_local, Tensor
   }
   if (ring > 1) {
     in.push_back(b.activation("kv.ag", all_kv, s.act));
-    b.push(OpKind::all_gather, "kv.ag", Module::core_attn, local, {in.back()}).group = ring_group;
+    set_keys(b.push(OpKind::all_gather, "kv.ag", Module::core_attn, local, {in.back()}), z,
+             ring_group);
   }
   set_mla(b.push(OpKind::mla_attention, "attn", Module::core_attn, in, {o, lse}), s, z);
   b.on_backward([=, &b] {
@@ -130,20 +141,25 @@ TensorId dense_core(LayerBuilder& b, TensorId q_local, TensorId kv_local, Tensor
     reads.insert(reads.end(), {o, lse});
     if (ring > 1) {
       reads.push_back(b.activation("kv.ag.again", all_kv, b.shape().act));
-      b.push_backward(OpKind::all_gather, "kv.ag.again", Module::core_attn, Phase::backward,
-                      local, {reads.back()}).group = ring_group;
+      set_keys(b.push_backward(OpKind::all_gather, "kv.ag.again", Module::core_attn,
+                               Phase::backward, local, {reads.back()}),
+               z, ring_group);
       writes.push_back(b.activation("d.kv", all_kv, b.shape().act));
     }
     set_mla(b.push_backward(OpKind::mla_attention_bwd, "attn.bwd", Module::core_attn,
                             Phase::backward, reads, writes),
             b.shape(), z);
     if (ring > 1) {
-      b.push_backward(OpKind::reduce_scatter, "kv.rs", Module::core_attn, Phase::backward,
-                      {writes.back()}, {dkv}).group = ring_group;
+      std::vector<TensorId> out{dkv};
+      if (!by_heads) out.push_back(b.gradient(kpe));
+      set_keys(b.push_backward(OpKind::reduce_scatter, "kv.rs", Module::core_attn,
+                               Phase::backward, {writes.back()}, out),
+               z, ring_group);
     }
   });
   if (by_heads) {
-    return exchange_heads(b, "attn.tokens", o, {{s.S}, {all.heads * z.dv}}, false);
+    return exchange_heads(b, "attn.tokens", o, {{s.S}, {all.heads * z.dv}}, false,
+                          {.heads = all.heads, .value = z.dv});
   }
   return o;
 }

@@ -61,6 +61,7 @@ class LayerBuilder {
   TensorId activation(const std::string& name, std::vector<Dim> dims, DType dtype);
   TensorId weight(const std::string& name, std::vector<Dim> dims, Bucket bucket,
                   bool replicated_over_tp = false, bool buffer = false);
+  [[nodiscard]] const std::vector<Dim>& dims(TensorId t) const { return layer_.tensor(t).shape; }
   // How the weight is cut over tp (over etp if it is the experts'): in bands of its rows, or by its
   // columns.
   void cut_rows(TensorId weight, std::vector<Band> bands);
@@ -136,10 +137,16 @@ struct ContextShares {
   int heads = 1, ring = 1;
   Group heads_group = Group::cp, ring_group = Group::cp;
 };
+// Columns of what is exchanged, of all heads of a tensor-parallel rank. With kv_groups: packed
+// [heads * key | kv_groups * key | kv_groups * value], else heads * (key + rope + value), where the
+// rotary part is in the exchanged tensor only and comes from another one.
+struct HeadColumnsPlan {
+  std::int64_t heads = 0, kv_groups = 0, key = 0, rope = 0, value = 0;
+};
 // An exchange of heads against sequence: x, of this rank's tokens or heads, becomes [dims]. The
-// backward is the opposite exchange. `with`: another tensor that travels along.
+// backward is the opposite exchange. `with`: the tensor that has the rotary part.
 TensorId exchange_heads(LayerBuilder&, const std::string& name, TensorId x, std::vector<Dim> dims,
-                        bool to_heads, std::optional<TensorId> with = {});
+                        bool to_heads, const HeadColumnsPlan&, std::optional<TensorId> with = {});
 // All-gather dispatcher: all ranks that share the experts see all tokens. A gather whose backward
 // is the reduce-scatter of the gradient, or the other way round. `moved`: elements that travel
 // where the gathered side holds only rows of this rank's experts (a fused kernel picks or sums

@@ -47,12 +47,22 @@ struct Weight {
   Cut cut = {};                       // from the whole weight; of each expert's matrix where grouped
 };
 
+// A layer's weights of one bucket where they lie in shards (ZeRO-2, ZeRO-3): its gradients are whole in
+// `gradients` until they are reduced, its weights, with ZeRO-3, in `forward` and `backward`. Weights
+// are there in the order of their slots.
+struct ShardedWeights {
+  Bucket bucket = Bucket::dense;
+  TensorId gradients;
+  std::optional<TensorId> forward, backward;
+};
+
 struct LayerProgram {
   LayerKind kind = LayerKind::dense;
   int layers = 1;  // more: decoder layers that are recomputed together
   std::vector<Tensor> tensors;
   std::vector<Op> forward, backward;
   std::vector<Weight> weights;
+  std::vector<ShardedWeights> sharded;
   std::vector<Lifetime> lives;
   // Where the backward pass is split: its ops from here on make weight gradients only, and may run
   // in a slot of their own (passes/split_backward.hpp). None: the pass is one.

@@ -25,6 +25,12 @@ std::string name_of(OpKind kind) {
     case OpKind::attention_bwd: return "attention_bwd";
     case OpKind::mla_attention: return "mla_attention";
     case OpKind::mla_attention_bwd: return "mla_attention_bwd";
+    case OpKind::split_heads: return "split_heads";
+    case OpKind::join_heads: return "join_heads";
+    case OpKind::order_tokens: return "order_tokens";
+    case OpKind::order_ranks: return "order_ranks";
+    case OpKind::pack_keys: return "pack_keys";
+    case OpKind::unpack_keys: return "unpack_keys";
     case OpKind::add: return "add";
     case OpKind::swiglu: return "swiglu";
     case OpKind::swiglu_bwd: return "swiglu_bwd";
@@ -66,6 +72,7 @@ std::string name_of(OpKind kind) {
     case OpKind::all_reduce: return "all_reduce";
     case OpKind::all_to_all: return "all_to_all";
     case OpKind::all_to_all_back: return "all_to_all_back";
+    case OpKind::ring_shift: return "ring_shift";
     case OpKind::send: return "send";
     case OpKind::recv: return "recv";
     case OpKind::offload: return "offload";
@@ -122,7 +129,7 @@ std::string name_of(Group group) {
 bool is_collective(OpKind kind) {
   return kind == OpKind::all_gather || kind == OpKind::reduce_scatter ||
          kind == OpKind::all_reduce || kind == OpKind::all_to_all ||
-         kind == OpKind::all_to_all_back || kind == OpKind::send || kind == OpKind::recv;
+         kind == OpKind::all_to_all_back || kind == OpKind::ring_shift || kind == OpKind::send || kind == OpKind::recv;
 }
 
 bool is_in_place(OpKind kind) {

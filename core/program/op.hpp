@@ -43,6 +43,15 @@ enum class OpKind : std::uint8_t {
   attention_bwd,     // do, qkv, o, lse -> dqkv
   mla_attention,     // q[S,n*(dn+dr)], kv[S,n*(dn+dv)], kpe[S,rkv+dr] -> o[S,n*dv], lse
   mla_attention_bwd, // do, q, kv, kpe, o, lse -> dq, dkv, dkpe (only its rotary columns written)
+  // --- context parallelism over heads: n ranks, S tokens of each
+  split_heads,       // x[S,c] [, kpe] -> y[S*n,c/n]: each rank's share of the heads, by rank. kpe (MLA):
+                     // its rotary columns go between a head's keys and values
+  join_heads,        // y[S*n,c/n] -> x[S,c] [, kpe]: the inverse; sums what several ranks were given
+  order_tokens,      // x[S*n,c] -> y: rows by rank to rows by place in the sequence
+  order_ranks,       // y -> x: the inverse
+  // --- context parallelism by a ring: keys and values [S,c] as the gather packs them
+  pack_keys,         // qkv, or kv [, kpe] -> y[S,c]
+  unpack_keys,       // dy[S,c] -> dqkv (its last columns), or dkv [, dkpe]
   // --- element-wise
   add,               // a, b [, c] -> y
   swiglu,            // u[T,2f] (gate | up) -> a[T,f]
@@ -94,10 +103,13 @@ enum class OpKind : std::uint8_t {
                      // over etp: with all_counts after x where members differ in their rows
   all_gather,        // x[n,...] -> y[size*n,...]
   reduce_scatter,    // x[size*n,...] -> y[n,...]; if it accumulates, x is used up
+                     // over cp or cp_ring: keys and values. qkv (its last columns), or kv [, kpe] as
+                     // split_heads packs them, to y, and gradients back the same way
   all_reduce,        // x -> x (in place)
   all_to_all,        // x[T*k,c], all_counts -> y[R,c]       rows to the rank that owns their expert
-                     // over cp or cp_heads: x[S,c] -> y[S*n,c/n]  all tokens, a share of the heads
+                     // over cp or cp_heads: x[S*n,c] -> y[S*n,c]  S rows to and from every rank
   all_to_all_back,   // y[R,c], all_counts -> x[T*k,c]
+  ring_shift,        // x -> y: to the next member of the group, from the one before
   send,              // x -> ()   to the neighbouring stage
   recv,              // () -> x
   // --- host memory
@@ -154,6 +166,9 @@ struct OpAttributes {
   std::int64_t ahead = 0;     // load_tokens
   std::int64_t depth_rows = 0;  // load_labels, ce_loss; 0: no prediction depth
   std::int64_t window = 0;    // attention: keys a query reaches, its own included; 0: all before it
+  // attention in a ring: of so many equal parts of the scores, the one with keys that have come so many
+  // steps; those of step 0 are the rank's own
+  std::int64_t pieces = 0, piece = 0;
   double packed = 0;          // attention: mean length of the document a token lies in; 0: seq
   double slowest = 1;         // attention: work of the slowest rank over the mean
   double flops = 0;           // token_mixing: its work, which no shape tells

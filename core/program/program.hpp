@@ -41,6 +41,12 @@ struct StepLifetime {
   bool operator==(const StepLifetime&) const = default;
 };
 
+// The weights of one layer in a bucket that is sharded layer by layer, padded to whole shards.
+struct BucketUnit {
+  std::int64_t begin = 0, elements = 0;
+  std::int64_t replicated_elements = 0;  // its first elements: also summed over tp
+};
+
 // Bucket storage: tensors of StageProgram::state.
 struct BucketState {
   std::int64_t elements = 0;         // parameters, without padding
@@ -52,6 +58,9 @@ struct BucketState {
   // Of the shard: state and step are the host's; state comes from host memory for the step.
   std::int64_t host_elements = 0, reloaded_elements = 0;
   std::int64_t replicated_elements = 0;  // first elements of the bucket: also summed over tp
+  // Sharded layer by layer (ZeRO-2, ZeRO-3): each rank's shard is its shares of all units. Else empty:
+  // the bucket is divided as a whole.
+  std::vector<BucketUnit> units;
   std::vector<Copies> copies;        // elements that several ranks of tp hold alike, in order
   TensorId weights, gradients, main_params, exp_avg, exp_avg_sq;
   TensorId buffers;                  // [buffer_elements] f32, where there are any

@@ -12,6 +12,7 @@
 #include "core/program/passes/overlap.hpp"
 #include "core/program/passes/precision.hpp"
 #include "core/program/passes/recompute.hpp"
+#include "core/program/passes/ring.hpp"
 #include "core/program/passes/sharding.hpp"
 #include "core/program/passes/split_backward.hpp"
 #include "core/program/pipeline_order.hpp"
@@ -115,6 +116,7 @@ LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const Layer
   for (LayerProgram& layer : unit) {
     if (runtime == Runtime::megatron) add_megatron_buffers(layer, shape.plan);
     apply_precision(layer, shape.plan);
+    if (runtime == Runtime::pleat) apply_ring(layer, shape.plan);
   }
   LayerProgram layer = merge_layers(std::move(unit));
   if (variant.recompute) apply_recompute(layer, shape.plan, runtime);

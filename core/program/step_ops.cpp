@@ -340,11 +340,17 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     if (i == 0 && stage.table && runtime == Runtime::pleat) {
       stage.epilogue.push_back(sum_of_table(stage));
     }
-    if (b.replicated_elements > 0) {
-      Op op = step_op(OpKind::all_reduce, name + ".tp_sync", Module::grad_sync, {b.gradients},
-                      {b.gradients}, Group::tp);
-      op.attr.n = {b.replicated_elements};
+    const auto sum_over_tp = [&](const std::string& suffix, std::int64_t first, std::int64_t n) {
+      if (n == 0) return;
+      Op op = step_op(OpKind::all_reduce, name + ".tp_sync" + suffix, Module::grad_sync,
+                      {b.gradients}, {b.gradients}, Group::tp);
+      op.attr.first = first;
+      op.attr.n = {n};
       stage.epilogue.push_back(op);
+    };
+    sum_over_tp("", 0, b.replicated_elements);
+    for (std::size_t u = 0; u < b.units.size(); ++u) {
+      sum_over_tp("." + std::to_string(u), b.units[u].begin, b.units[u].replicated_elements);
     }
     if (runtime == Runtime::pleat) sum_shared_heads(stage, b, name);
     BucketSync(plan, b, i, name).reduce(stage.epilogue);

@@ -46,6 +46,11 @@ class CpuKernels final : public KernelSet {
   void mla_attention(View q, View kv, View kpe, View o, View lse, const MlaShape&) override;
   void mla_attention_bwd(View d_o, View q, View kv, View kpe, View o, View lse, View dq, View dkv,
                          View dkpe, const MlaShape&) override;
+  // attention_piece.cpp
+  void attention_piece(const AttentionPiece&, HeadColumns o, View lse, bool resume) override;
+  void attention_piece_bwd(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
+                           const AttentionPieceGradient&) override;
+  void copy_columns(View from, View to, const ColumnBlocks&) override;
   // elementwise.cpp
   void concat_columns(View a, View b, View y) override;
   void concat_columns_bwd(View dy, View da, View db) override;

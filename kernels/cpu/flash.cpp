@@ -30,17 +30,38 @@ Output rows_of(Rows<float> m, std::int64_t first, std::int64_t count) {
 // Queries [q, q+nq) against keys [k, k+nk).
 struct Block {
   std::int64_t q, nq, k, nk;
-  // Keys of this block that query q+i may see.
-  [[nodiscard]] std::int64_t visible(std::int64_t i) const {
-    return std::clamp<std::int64_t>(q + i - k + 1, 0, nk);
+  bool first;  // of these queries
+  const std::int32_t (*visible)[2];
+  // Keys of this block [begin, end) that query q+i may see.
+  [[nodiscard]] std::int64_t begin(std::int64_t i) const {
+    return visible == nullptr ? 0 : std::clamp<std::int64_t>(visible[q + i][0] - k, 0, nk);
+  }
+  [[nodiscard]] std::int64_t end(std::int64_t i) const {
+    const std::int64_t last = visible == nullptr ? q + i + 1 : visible[q + i][1];
+    return std::clamp<std::int64_t>(last - k, 0, nk);
   }
 };
 
-// Calls visit for the blocks of queries [q, q+nq), keys ascending up to the diagonal.
+// Calls visit for the blocks of queries [q, q+nq), keys ascending over all that one of them sees.
 template <class Visit>
-void for_each_key_block(std::int64_t q, std::int64_t nq, Visit visit) {
-  for (std::int64_t k = 0; k < q + nq; k += kKeys) {
-    visit(Block{.q = q, .nq = nq, .k = k, .nk = std::min(kKeys, q + nq - k)});
+void for_each_key_block(const FlashHead& h, std::int64_t q, std::int64_t nq, Visit visit) {
+  std::int64_t begin = 0, end = q + nq;
+  if (h.visible != nullptr) {
+    begin = std::numeric_limits<std::int64_t>::max();
+    end = 0;
+    for (std::int64_t i = q; i < q + nq; ++i) {
+      if (h.visible[i][0] >= h.visible[i][1]) continue;
+      begin = std::min<std::int64_t>(begin, h.visible[i][0]);
+      end = std::max<std::int64_t>(end, h.visible[i][1]);
+    }
+  }
+  for (std::int64_t k = begin; k < end; k += kKeys) {
+    visit(Block{.q = q,
+                .nq = nq,
+                .k = k,
+                .nk = std::min(kKeys, end - k),
+                .first = k == begin && !h.resume,
+                .visible = h.visible});
   }
 }
 
@@ -52,12 +73,18 @@ void scores(const FlashHead& h, const Block& b, float* out) {
   }
 }
 
-// Scores of one row to exp(scale * score - max) in place, hidden ones to 0; returns their sum.
-float exponentials(float* s, std::int64_t visible, std::int64_t n, float scale, float max) {
-  for (std::int64_t j = 0; j < visible; ++j) s[j] = exp_f32(s[j] * scale - max);
-  std::fill(s + visible, s + n, 0.0F);
-  return lane_sum<float>(visible, [=](std::int64_t j) { return s[j]; });
+// Scores of one row to exp(scale * score - max) in place, those outside [begin, end) to 0; returns
+// their sum.
+float exponentials(float* s, std::int64_t begin, std::int64_t end, std::int64_t n, float scale,
+                   float max) {
+  std::fill(s, s + begin, 0.0F);
+  for (std::int64_t j = begin; j < end; ++j) s[j] = exp_f32(s[j] * scale - max);
+  std::fill(s + std::max(begin, end), s + n, 0.0F);
+  const float* seen = s + begin;
+  return lane_sum<float>(end - begin, [=](std::int64_t j) { return seen[j]; });
 }
+
+constexpr float kNone = -std::numeric_limits<float>::infinity();
 
 }  // namespace
 
@@ -67,27 +94,33 @@ void flash_forward(const FlashHead& h, Rows<float> o) {
   for (std::int64_t q = 0; q < h.seq; q += kQueries) {
     const std::int64_t nq = std::min(kQueries, h.seq - q);
     Output out = rows_of(o, q, nq);
-    std::fill_n(max, nq, -std::numeric_limits<float>::infinity());
-    std::fill_n(sum, nq, 0.0F);
-    out.setZero();
-    for_each_key_block(q, nq, [&](const Block& b) {
+    if (!h.resume) out.setZero();
+    for (std::int64_t i = 0; i < nq; ++i) {  // what came before counts as one key
+      max[i] = h.resume ? h.lse[(q + i) * h.lse_stride] : kNone;
+      sum[i] = max[i] == kNone ? 0.0F : 1.0F;
+    }
+    for_each_key_block(h, q, nq, [&](const Block& b) {
       scores(h, b, p);
       for (std::int64_t i = 0; i < nq; ++i) {
         float* row = p + i * kKeys;
-        const std::int64_t visible = b.visible(i);
-        const float top = std::max(max[i], row_max(row, visible) * h.scale);
-        const float keep = b.k == 0 ? 0.0F : exp_f32(max[i] - top);
-        sum[i] = sum[i] * keep + exponentials(row, visible, b.nk, h.scale, top);
+        const std::int64_t begin = b.begin(i), end = b.end(i);
+        if (begin >= end) {
+          std::fill(row, row + b.nk, 0.0F);
+          continue;
+        }
+        const float top = std::max(max[i], row_max(row + begin, end - begin) * h.scale);
+        const float keep = max[i] == kNone ? 0.0F : exp_f32(max[i] - top);
+        sum[i] = sum[i] * keep + exponentials(row, begin, end, b.nk, h.scale, top);
         max[i] = top;
         float* acc = o.data + (q + i) * o.stride;
-        for (std::int64_t c = 0; b.k > 0 && c < o.cols; ++c) acc[c] *= keep;
+        for (std::int64_t c = 0; !b.first && c < o.cols; ++c) acc[c] *= keep;
       }
       out.noalias() += Input(p, nq, b.nk, Stride(kKeys)) * rows_of(h.v, b.k, b.nk);
     });
     for (std::int64_t i = 0; i < nq; ++i) {
       float* acc = o.data + (q + i) * o.stride;
-      for (std::int64_t c = 0; c < o.cols; ++c) acc[c] /= sum[i];
-      h.lse[(q + i) * h.lse_stride] = max[i] + std::log(sum[i]);
+      for (std::int64_t c = 0; sum[i] > 0 && c < o.cols; ++c) acc[c] /= sum[i];
+      h.lse[(q + i) * h.lse_stride] = sum[i] > 0 ? max[i] + std::log(sum[i]) : kNone;
     }
   }
 }
@@ -103,13 +136,14 @@ void flash_backward(const FlashHead& h, FlashGradient g) {
           dot(h.d_o.data + (q + i) * h.d_o.stride, h.o.data + (q + i) * h.o.stride, h.o.cols);
     }
     const Input d_o = rows_of(h.d_o, q, nq);
-    for_each_key_block(q, nq, [&](const Block& b) {
+    for_each_key_block(h, q, nq, [&](const Block& b) {
       Output p(p_block, nq, b.nk, Stride(kKeys)), ds(ds_block, nq, b.nk, Stride(kKeys));
       scores(h, b, p_block);
       ds.noalias() = d_o * rows_of(h.v, b.k, b.nk).transpose();
       for (std::int64_t i = 0; i < nq; ++i) {
         float *p_row = p_block + i * kKeys, *ds_row = ds_block + i * kKeys;
-        exponentials(p_row, b.visible(i), b.nk, h.scale, h.lse[(q + i) * h.lse_stride]);
+        const std::int64_t begin = b.begin(i), end = std::max(begin, b.end(i));
+        exponentials(p_row, begin, end, b.nk, h.scale, h.lse[(q + i) * h.lse_stride]);
         for (std::int64_t j = 0; j < b.nk; ++j) {
           ds_row[j] = p_row[j] * (ds_row[j] - delta[i]) * h.scale;
         }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Causal attention of one head in one sequence, in blocks of rows and columns with a running
-// softmax (FlashAttention-2, arXiv:2307.08691), so that no [seq, seq] matrix exists.
+// Attention of one head in one sequence, causal or to given ranges of keys, in blocks of rows and
+// columns with a running softmax (FlashAttention-2, arXiv:2307.08691), so that no [seq, seq] matrix
+// exists.
 #pragma once
 
 #include <array>
@@ -26,6 +27,8 @@ struct FlashHead {
   Rows<const float> d_o;  // backward only
   float* lse = nullptr;   // log of the row's sum of exp(score); lse_stride apart
   std::int64_t lse_stride = 1;
+  const std::int32_t (*visible)[2] = nullptr;  // keys [first, last) of a query; none: [0, query]
+  bool resume = false;                         // forward: o and lse hold what earlier keys gave
 };
 
 struct FlashGradient {

@@ -27,14 +27,17 @@ void CpuKernels::rope(View x, const RopeShape& s, bool inverse) {
     for (std::int64_t i = 0; i < pairs; ++i) {
       frequency[i] = rope_frequency(s.scaling, s.theta, s.dim, begin + i);
     }
-    for (std::int64_t position = 0; position < std::min(s.seq, x.rows); ++position) {
+    const std::int64_t turns = s.positions != nullptr ? x.rows : std::min(s.seq, x.rows);
+    const std::int64_t period = s.positions != nullptr ? x.rows : s.seq;  // rows of the same angles
+    for (std::int64_t turn = 0; turn < turns; ++turn) {
+      const std::int64_t position = s.positions != nullptr ? s.positions[turn] : turn;
       for (std::int64_t i = 0; i < pairs; ++i) {
         const double angle = static_cast<double>(position) * frequency[i];
         const double magnitude = s.scaling.magnitude;
         cosine[i] = static_cast<float>(magnitude * std::cos(angle));
         sine[i] = static_cast<float>(magnitude * (inverse ? -std::sin(angle) : std::sin(angle)));
       }
-      for (std::int64_t row = position; row < x.rows; row += s.seq) {
+      for (std::int64_t row = turn; row < x.rows; row += period) {
         for (std::int64_t h = s.first; h < s.first + s.heads; ++h) {
           float* head = x.f32() + row * x.cols + h * s.stride + s.offset;
           float* low = head + begin * step;

@@ -41,7 +41,8 @@ OpWork attention_work(const Op& op, const std::vector<Tensor>& tensors, const Bi
   const Tensor& output = tensors[o.index()];
   const double rows = static_cast<double>(output.rows(binding));
   const double heads = static_cast<double>(output.columns(binding)) / dv;
-  const double scores = rows * keys_per_query(op.attr) * heads;
+  const double parts = static_cast<double>(std::max<std::int64_t>(1, op.attr.pieces));
+  const double scores = rows * keys_per_query(op.attr) * heads / parts;
   const double per_score = backward ? 3.0 * dqk + 2.0 * dv : dqk + dv;
   return {.kernel = backward ? KernelClass::attention_bwd : KernelClass::attention_fwd,
           .flops = Flops(2.0 * scores * per_score),

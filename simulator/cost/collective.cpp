@@ -15,7 +15,7 @@ Collective curve_kind(OpKind kind) {
   if (kind == OpKind::reduce_scatter) return Collective::reduce_scatter;
   if (kind == OpKind::all_reduce) return Collective::all_reduce;
   if (kind == OpKind::all_to_all || kind == OpKind::all_to_all_back) return Collective::all_to_all;
-  PLEAT_ASSERT(kind == OpKind::send || kind == OpKind::recv);
+  PLEAT_ASSERT(kind == OpKind::send || kind == OpKind::recv || kind == OpKind::ring_shift);
   return Collective::send_recv;
 }
 

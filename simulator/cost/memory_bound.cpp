@@ -90,6 +90,12 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::embedding_bwd:
     case OpKind::rope:
     case OpKind::rope_bwd:
+    case OpKind::split_heads:
+    case OpKind::join_heads:
+    case OpKind::order_tokens:
+    case OpKind::order_ranks:
+    case OpKind::pack_keys:
+    case OpKind::unpack_keys:
     case OpKind::add:
     case OpKind::pointwise:
     case OpKind::pointwise_bwd:
@@ -119,6 +125,7 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::all_reduce:
     case OpKind::all_to_all:
     case OpKind::all_to_all_back:
+    case OpKind::ring_shift:
     case OpKind::send:
     case OpKind::recv: break;
   }

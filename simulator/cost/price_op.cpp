@@ -71,6 +71,7 @@ CostClass class_of(const Op& op) {
     case OpKind::all_reduce:
     case OpKind::all_to_all:
     case OpKind::all_to_all_back:
+    case OpKind::ring_shift:
     case OpKind::send:
     case OpKind::recv: return class_of_group(op.group);
     case OpKind::offload:
@@ -88,6 +89,12 @@ CostClass class_of(const Op& op) {
     case OpKind::slice_norm_bwd:
     case OpKind::rope:
     case OpKind::rope_bwd:
+    case OpKind::split_heads:
+    case OpKind::join_heads:
+    case OpKind::order_tokens:
+    case OpKind::order_ranks:
+    case OpKind::pack_keys:
+    case OpKind::unpack_keys:
     case OpKind::add:
     case OpKind::swiglu:
     case OpKind::swiglu_bwd:

@@ -30,7 +30,7 @@ std::string execution_error(const Program& program, TrainConfig config = test::s
 
 TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
   Program program = program_of(fp32_plan());
-  program.plan.attention.cp = 2;
+  program.plan.dispatcher = Dispatcher::deepep;
   program.plan.precision = Precision::bf16;
   try {
     static_cast<void>(train(program, test::small_config()));
@@ -38,9 +38,9 @@ TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
   } catch (const ConfigError& e) {
     ASSERT_EQ(e.diagnostics().size(), 2U);
     EXPECT_EQ(to_text(e.diagnostics()[0]),
-              "error: --cp: cp: this backend runs cp 1 so far (got 2)\n"
-              "  hint: use --tp, --dp, --ep and --pp");
-    EXPECT_EQ(e.diagnostics()[1].hint, "use --precision fp32");
+              "error: precision: this backend computes in fp32 so far (got bf16)\n"
+              "  hint: use --precision fp32");
+    EXPECT_EQ(e.diagnostics()[1].hint, "use --dispatcher alltoall or allgather");
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
   }
 }
@@ -73,16 +73,15 @@ TEST(Supported, RefusesWhatItsStepAndItsMemoryCannotDo) {
   program.plan.optimizer.state_offload = 0.5;
   program.plan.recompute_unit = 2;
   program.plan.paged_stash = {.buffer = 1.1, .capacity = 1.5};
-  program.workload.documents = {16};
   try {
     static_cast<void>(train(program, test::small_config()));
     FAIL();
   } catch (const ConfigError& e) {
-    ASSERT_EQ(e.diagnostics().size(), 5U);
+    ASSERT_EQ(e.diagnostics().size(), 4U);
     EXPECT_EQ(to_text(e.diagnostics()[0]),
               "error: optimizer.kind: this backend steps with adamw (got muon)\n"
               "  hint: use --optimizer adamw");
-    EXPECT_EQ(e.diagnostics()[4].path, "workload.documents");
+    EXPECT_EQ(e.diagnostics()[3].path, "paged_stash");
   }
 }
 

@@ -1,107 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The promise of one program with two interpreters: delete any operation, collective or lifetime and
-// the estimate changes, and execution fails or computes something else.
-#include <gtest/gtest.h>
-
-#include <cmath>
-
-#include "backend/trainer.hpp"
-#include "core/program/step_walk.hpp"
-#include "simulator/estimate.hpp"
-#include "tests/support/small_models.hpp"
+// The promise of one program with two interpreters: delete any operation, collective or lifetime
+// and the estimate changes, and execution fails or computes something else.
+#include "tests/backend/mutation.hpp"
 
 namespace pleat {
 namespace {
 
-struct Observation {
-  Seconds step;
-  std::int64_t peak = 0;
-  bool operator==(const Observation&) const = default;
-};
-
-class Mutation : public testing::Test {
- protected:
-  Mutation()
-      : program_(compile(test::small_moe(), {.seq_len = 16, .global_batch = 8}, plan(), Runtime::pleat)) {
-    cluster_.gpu.peak_fp32 = FlopsPerSecond(1e11);
-    cluster_.gpu.memory_bandwidth = BytesPerSecond(1e10);
-    cluster_.gpu.memory = Bytes(1e9);
-    cluster_.tiers = {{"memory", 0, BytesPerSecond(1e9), Seconds(1e-6)}};
-    profile_ = datasheet_profile("test", 1, Runtime::pleat);
-    reference_ = execute(program_);
-    before_ = observe(program_);
-  }
-
-  static Plan plan() { return test::fp32_plan(2, 2, 2); }
-
-  TrainResult execute(const Program& program) const {
-    TrainConfig config;
-    config.steps = 2;  // the second step sees what the first one's optimizer did
-    config.adamw.lr = 1e-2;
-    config.keep_gradients = true;
-    config.poison = true;
-    config.stall_seconds = 0.4;
-    for (int i = 0; i < 4096; ++i) config.text.push_back(static_cast<std::uint8_t>((i * 37 + i / 11) % 64));
-    return train(program, config);
-  }
-
-  // Summed over stages, so that a mutation of any stage shows.
-  Observation observe(const Program& program) const {
-    Observation o;
-    const std::int64_t routed = balanced_routed_tokens(program.model, program.workload, program.plan);
-    for (const StageProgram& stage : program.stages) {
-      o.peak += live_byte_moments(stage, routed);
-    }
-    const StepEstimate e = estimate(program, cluster_, profile_);
-    for (const StageTime& s : e.stages) o.step += s.busy + s.bubble;
-    for (const StageTime& s : e.stages) o.step += s.busy * 0.25;
-    return o;
-  }
-
-  // Sum of live bytes over all moments of the step: unlike the peak it sees every lifetime.
-  static std::int64_t live_byte_moments(const StageProgram& stage, std::int64_t routed) {
-    struct Sum : StepVisitor {
-      Binding binding;
-      std::int64_t live = 0, sum = 0;
-      void on_birth(const OpSite&, const InstanceKey&, const Tensor& t) override { live += t.bytes(binding); }
-      void on_op(const OpSite&) override { sum += live; }
-      void on_death(const OpSite&, const InstanceKey&, const Tensor& t) override { live -= t.bytes(binding); }
-    } sum;
-    sum.binding.routed = routed;
-    walk_step(stage, sum);
-    return sum.sum;
-  }
-
-  // Step lifetimes count operations: those after a deleted one move up.
-  static void renumber(std::vector<StepLifetime>& lives, int deleted) {
-    for (StepLifetime& life : lives) {
-      if (life.begin > deleted) --life.begin;
-      if (life.end >= deleted) --life.end;
-    }
-  }
-
-  // Fails, or computes other numbers.
-  bool noticed(const Program& mutant) const {
-    TrainResult result;
-    try {
-      result = execute(mutant);
-    } catch (const std::exception&) {
-      return true;
-    }
-    for (std::size_t i = 0; i < reference_.steps.size(); ++i) {
-      const StepRecord &a = reference_.steps[i], &b = result.steps[i];
-      if (!(a.loss == b.loss) || !(a.grad_norm == b.grad_norm)) return true;
-    }
-    return result.weights != reference_.weights || result.gradients != reference_.gradients;
-  }
-
-  Program program_;
-  ClusterSpec cluster_;
-  Profile profile_;
-  TrainResult reference_;
-  Observation before_;
-};
+using test::fp32_plan;
+using test::Mutation;
+using test::small_mla;
 
 TEST_F(Mutation, TheProgramItselfIsReproducible) {
   EXPECT_FALSE(noticed(program_));
@@ -109,27 +17,28 @@ TEST_F(Mutation, TheProgramItselfIsReproducible) {
 }
 
 TEST_F(Mutation, DeletingAnyOperationOrCollectiveIsNoticedByBoth) {
-  int mutants = 0;
-  for (std::size_t s = 0; s < program_.stages.size(); ++s) {
-    for (std::size_t l = 0; l < program_.stages[s].layers.size(); ++l) {
-      for (Pass pass : {Pass::forward, Pass::backward}) {
-        const std::size_t count = program_.stages[s].layers[l]->ops(pass).size();
-        for (std::size_t i = 0; i < count; ++i) {
-          Program mutant = program_;
-          LayerProgram& layer = mutant.stages[s].layers[l].own();
-          auto& ops = pass == Pass::forward ? layer.forward : layer.backward;
-          const std::string name = ops[i].name + " of stage " + std::to_string(s) + " layer kind " +
-                                   std::to_string(static_cast<int>(layer.kind));
-          ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(i));
-          compute_lifetimes(layer);
-          ++mutants;
-          EXPECT_TRUE(noticed(mutant)) << "execution without " << name;
-          EXPECT_NE(observe(mutant), before_) << "estimate without " << name;
-        }
-      }
-    }
+  EXPECT_GT(delete_every_operation(), 150);
+}
+
+// Heads exchanged, keys gathered, weights and gradients in shards.
+class MutationOfShares : public Mutation {
+ protected:
+  MutationOfShares() : Mutation(small_mla(), {.seq_len = 16, .global_batch = 2}, plan()) {}
+  static Plan plan() {
+    Plan p = fp32_plan();
+    p.attention.cp = 4;
+    p.expert.ep = 2;
+    p.expert.edp = 2;
+    p.cp_comm = CpComm::a2a_p2p;
+    p.cp_a2a = 2;
+    p.sharding = Sharding::zero3;
+    return p;
   }
-  EXPECT_GT(mutants, 150);
+};
+
+TEST_F(MutationOfShares, DeletingAnyOperationOrCollectiveIsNoticedByBoth) {
+  EXPECT_FALSE(noticed(program_));
+  EXPECT_GT(delete_every_operation(), 150);
 }
 
 TEST_F(Mutation, DeletingAnyStepOperationIsNoticedByBoth) {
@@ -142,7 +51,8 @@ TEST_F(Mutation, DeletingAnyStepOperationIsNoticedByBoth) {
         // Only the last stage has a loss to zero.
         if (name.starts_with("zero.loss") && s + 1 < program_.stages.size()) continue;
         ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(i));
-        if (list == &StageProgram::epilogue) renumber(mutant.stages[s].step_lives, static_cast<int>(i));
+        if (list == &StageProgram::epilogue)
+          renumber(mutant.stages[s].step_lives, static_cast<int>(i));
         EXPECT_TRUE(noticed(mutant)) << "execution without " << name;
         EXPECT_NE(observe(mutant).step, before_.step) << "estimate without " << name;
       }

@@ -120,7 +120,9 @@ TEST_P(ReductionGroups, ReplicasStepAlike) {
     const StageProgram& stage = program.stages[s];
     const std::lock_guard lock(mutex);
     std::map<Bucket, std::vector<float>> buckets;
-    for (const Bucket b : {Bucket::dense, Bucket::expert}) buckets[b] = at.executor.weights(b);
+    for (const Bucket b : {Bucket::dense, Bucket::expert}) {
+      for (const BucketRange& all : at.executor.weights(b)) buckets[b] = all.values;  // one: whole
+    }
     for (const LayerInstance& instance : stage.chunks[0].instances) {
       const LayerProgram& layer = stage.program(instance);
       for (std::size_t w = 0; w < layer.weights.size(); ++w) {

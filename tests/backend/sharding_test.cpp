@@ -26,25 +26,75 @@ Plan instances(Plan plan, int count) {
   return plan;
 }
 
-std::vector<Case> cases() {
-  return {{"zero1_two_instances", instances(fp32_plan(4), 2)},
-          {"zero1_two_instances_of_experts", instances(fp32_plan(4, 2), 2)}};
+Plan zero(Sharding sharding, Plan plan, int fsdp_group = 0) {
+  plan.sharding = sharding;
+  plan.fsdp_group = fsdp_group;
+  return plan;
 }
+
+Plan recomputing(Plan plan) {
+  plan.recompute_full = true;
+  return plan;
+}
+
+Plan context(Plan plan) {
+  plan.attention.cp = 2;
+  plan.expert.edp *= 2;
+  return plan;
+}
+
+Plan tensor(Plan plan) {
+  plan.attention.tp = 2;
+  plan.expert.edp *= 2;
+  return plan;
+}
+
+std::vector<Case> cases() {
+  using enum Sharding;
+  return {{"zero1_two_instances", instances(fp32_plan(4), 2)},
+          {"zero1_two_instances_of_experts", instances(fp32_plan(4, 2), 2)},
+          {"zero2_dp4", zero(zero2, fp32_plan(4))},
+          {"zero2_expert_parallel", zero(zero2, fp32_plan(4, 2))},
+          {"zero2_experts_whole", zero(zero2, fp32_plan(2, 2))},
+          {"zero2_shard_groups", zero(zero2, fp32_plan(4, 2), 2)},
+          {"zero3_dp4", zero(zero3, fp32_plan(4))},
+          {"zero3_expert_parallel", zero(zero3, fp32_plan(4, 2))},
+          {"zero3_experts_whole", zero(zero3, fp32_plan(2, 2))},
+          {"zero3_shard_groups", zero(zero3, fp32_plan(4, 2), 2)},
+          {"zero3_recomputed", recomputing(zero(zero3, fp32_plan(3)))},
+          {"zero3_context", zero(zero3, context(fp32_plan(2, 2)))},
+          {"zero2_tensor", zero(zero2, tensor(fp32_plan(2, 2)))},
+          {"zero3_tensor", zero(zero3, tensor(fp32_plan(2, 2)))}};
+}
+
+WorkloadSpec batch() { return {.seq_len = 16, .global_batch = 24}; }  // of 2, 3 and 4 ranks
 
 class Shards : public testing::TestWithParam<Case> {};
 
 TEST_P(Shards, ComputeWhatOneRankComputes) {
-  TrainConfig config = test::small_config(3);
+  TrainConfig config = test::small_config(1);
   test::skew(config);
   for (const ModelSpec& model : {test::biased(test::small_moe()), test::small_mla()}) {
-    const TrainResult one = test::run(model, fp32_plan(), config);
-    const TrainResult many = test::run(model, GetParam().plan, config);
-    for (std::size_t s = 0; s < 3; ++s) {
-      EXPECT_NEAR(many.steps[s].loss, one.steps[s].loss, 1e-5 * one.steps[s].loss);
-      EXPECT_NEAR(many.steps[s].grad_norm, one.steps[s].grad_norm, 1e-5 * one.steps[s].grad_norm);
-    }
-    test::expect_close(many.gradients, one.gradients, 2e-5);  // of the third step
+    const TrainResult one = train(compile(model, batch(), fp32_plan(), Runtime::pleat), config);
+    const TrainResult many =
+        train(compile(model, batch(), GetParam().plan, Runtime::pleat), config);
+    EXPECT_NEAR(many.steps[0].loss, one.steps[0].loss, 1e-5 * one.steps[0].loss);
+    EXPECT_NEAR(many.steps[0].grad_norm, one.steps[0].grad_norm, 1e-5 * one.steps[0].grad_norm);
+    test::expect_close(many.gradients, one.gradients, 1e-5);
   }
+}
+
+TEST_P(Shards, LearnWhatOneRankLearns) {
+  TrainConfig config = test::small_config(3);
+  test::skew(config);
+  const ModelSpec model = test::biased(test::small_moe());
+  const TrainResult one = train(compile(model, batch(), fp32_plan(), Runtime::pleat), config);
+  const TrainResult many = train(compile(model, batch(), GetParam().plan, Runtime::pleat), config);
+  for (std::size_t s = 0; s < 3; ++s) {
+    EXPECT_NEAR(many.steps[s].loss, one.steps[s].loss, 1e-5 * one.steps[s].loss);
+  }
+  test::expect_close(many.weights, one.weights, 1e-4);
+  EXPECT_NE(one.steps[2].loss, one.steps[0].loss);
 }
 
 TEST_P(Shards, MemoryIsPredictedToTheByte) {
@@ -62,6 +112,35 @@ TEST_P(Shards, MemoryIsPredictedToTheByte) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Shards, testing::ValuesIn(cases()),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// With one microbatch the sums are the same additions, sharded or not.
+TEST(Sharding, IsTheSameBitsWithOneMicrobatch) {
+  TrainConfig config = test::small_config(3);
+  config.clip_norm = 0;
+  const WorkloadSpec workload{.seq_len = 16, .global_batch = 4};
+  const auto run = [&](const Plan& plan) {
+    return train(compile(test::small_moe(), workload, plan, Runtime::pleat), config);
+  };
+  const TrainResult whole = run(zero(Sharding::none, fp32_plan(4, 2)));
+  for (const Sharding sharding : {Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
+    const TrainResult shards = run(zero(sharding, fp32_plan(4, 2)));
+    for (std::size_t s = 0; s < 3; ++s) EXPECT_EQ(shards.steps[s].loss, whole.steps[s].loss);
+    test::expect_same_bits(shards.gradients, whole.gradients);
+    test::expect_same_bits(shards.weights, whole.weights);
+  }
+}
+
+TEST(Sharding, SavesMemoryStepByStep) {
+  TrainConfig config = test::small_config(1);
+  config.forced_routing = true;
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  for (const Sharding sharding :
+       {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
+    const TrainResult r = test::run(test::small_moe(), zero(sharding, fp32_plan(4)), config);
+    EXPECT_LT(r.ranks[0].peak_live_bytes, last) << name_of(sharding);
+    last = r.ranks[0].peak_live_bytes;
+  }
+}
 
 }  // namespace
 }  // namespace pleat

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/program/passes/sharding.hpp"
 
+#include <algorithm>
+
 #include "core/plan/rank_map.hpp"
 
 namespace pleat {
@@ -10,9 +12,11 @@ namespace {
 class Sharder {
  public:
   Sharder(LayerProgram& layer, const Plan& plan, Runtime runtime)
-      : layer_(layer), plan_(plan),
-        stays_gathered_(runtime == Runtime::megatron && (layer.kind == LayerKind::embedding ||
-                                                         layer.kind == LayerKind::head)) {}
+      : layer_(layer),
+        plan_(plan),
+        runtime_(runtime),
+        stays_gathered_(runtime == Runtime::megatron &&
+                        (layer.kind == LayerKind::embedding || layer.kind == LayerKind::head)) {}
 
   void shard(Bucket bucket, Group group, const std::string& name) {
     std::int64_t elements = 0;
@@ -20,6 +24,10 @@ class Sharder {
       if (!w.buffer && w.bucket == bucket) elements += w.elements;
     }
     if (elements == 0) return;
+    if (runtime_ == Runtime::pleat) {
+      const std::int64_t shards = group_size(plan_, group);
+      elements = (elements + shards - 1) / shards * shards;
+    }
     const TensorId full = add(name + ".full_gradient", plan_.optimizer.main_grads, elements);
     Op reduce = exchange(OpKind::reduce_scatter, name + ".grad_sync", Phase::backward, group);
     reduce.in = {full};
@@ -28,16 +36,38 @@ class Sharder {
                          static_cast<double>(bytes_of(plan_.optimizer.main_grads, 1));
     }
     layer_.backward.push_back(reduce);
-    if (plan_.sharding != Sharding::zero3) return;
-    const DType type = plan_.fp8_params && (plan_.precision == Precision::fp8 ||
-                                            plan_.precision == Precision::fp8_delayed)
+    ShardedWeights sharded{bucket, full, {}, {}};
+    if (runtime_ == Runtime::pleat) clear(name, full);
+    if (plan_.sharding == Sharding::zero3) gather(name, group, elements, sharded);
+    if (runtime_ == Runtime::pleat) layer_.sharded.push_back(sharded);
+  }
+
+ private:
+  // The layer's backward operations add their gradients up in it.
+  void clear(const std::string& name, TensorId full) {
+    Op zero;
+    zero.kind = OpKind::zero;
+    zero.name = name + ".zero_full";
+    zero.phase = Phase::backward;
+    zero.module = Module::grad_sync;
+    zero.out = {full};
+    layer_.backward.insert(layer_.backward.begin(), zero);
+  }
+
+  void gather(const std::string& name, Group group, std::int64_t elements,
+              ShardedWeights& sharded) {
+    const DType type = plan_.precision == Precision::fp32 ? DType::fp32
+                       : plan_.fp8_params && (plan_.precision == Precision::fp8 ||
+                                              plan_.precision == Precision::fp8_delayed)
                            ? DType::fp8
                            : DType::bf16;
     for (Pass pass : {Pass::forward, Pass::backward}) {
       const bool forward = pass == Pass::forward;
+      if (runtime_ == Runtime::pleat && !reads_weights(pass, sharded.bucket)) continue;
       Op gather = exchange(OpKind::all_gather, name + (forward ? ".gather" : ".gather.again"),
                            forward ? Phase::forward : Phase::backward, group);
       gather.out = {add(name + (forward ? ".full" : ".full.again"), type, elements)};
+      (forward ? sharded.forward : sharded.backward) = gather.out.front();
       std::vector<Op>& ops = forward ? layer_.forward : layer_.backward;
       ops.insert(ops.begin(), gather);
       if (stays_gathered_) {
@@ -54,7 +84,15 @@ class Sharder {
     }
   }
 
- private:
+  // A table's backward pass reads none.
+  [[nodiscard]] bool reads_weights(Pass pass, Bucket bucket) const {
+    return std::ranges::any_of(layer_.ops(pass), [&](const Op& op) {
+      return std::ranges::any_of(layer_.weights, [&](const Weight& w) {
+        return w.bucket == bucket && std::ranges::count(op.in, w.weight) > 0;
+      });
+    });
+  }
+
   TensorId add(const std::string& name, DType type, std::int64_t elements) {
     layer_.tensors.push_back({name, TensorClass::activation, type, {{elements}}});
     return TensorId{static_cast<int>(layer_.tensors.size()) - 1};
@@ -75,6 +113,7 @@ class Sharder {
 
   LayerProgram& layer_;
   const Plan& plan_;
+  Runtime runtime_;
   bool stays_gathered_;
 };
 

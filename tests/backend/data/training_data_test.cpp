@@ -162,11 +162,5 @@ TEST(MaskedLoss, IsTheMeanOverWhatCountsOnEveryLayout) {
               0.5);  // a mean over five eighths, not a part of the sum
 }
 
-TEST(Packing, ResetsAreRefusedUntilTheyAreExecuted) {
-  TrainConfig config = test::small_config(1);
-  config.packing = {.end_of_document = 9, .reset_attention = true};
-  EXPECT_THROW(test::run(test::small_moe(), test::fp32_plan(), config), ConfigError);
-}
-
 }  // namespace
 }  // namespace pleat

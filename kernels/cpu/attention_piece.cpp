@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Attention over a piece of the keys, and the column copies that put such pieces together: what
+// context parallelism, windows and packed documents need.
+#include <algorithm>
+
+#include "core/diagnostics.hpp"
+#include "kernels/cpu/cpu_kernels.hpp"
+#include "kernels/cpu/flash.hpp"
+
+namespace pleat {
+namespace {
+
+// The columns of head h in the b-th of `batch` runs of rows.
+cpu::Rows<float> rows_of(const HeadColumns& c, std::int64_t batch, std::int64_t b, std::int64_t h) {
+  if (c.width == 0) return {};
+  const std::int64_t column = c.first + h / c.share * c.stride;
+  PLEAT_ASSERT(c.x.rows % batch == 0 && column + c.width <= c.x.cols);
+  return {c.x.f32() + b * (c.x.rows / batch) * c.x.cols + column, c.x.cols, c.width};
+}
+
+cpu::Rows<const float> read(const HeadColumns& c, std::int64_t batch, std::int64_t b,
+                            std::int64_t h) {
+  const cpu::Rows<float> rows = rows_of(c, batch, b, h);
+  return {rows.data, rows.stride, rows.cols};
+}
+
+cpu::FlashHead head(const AttentionPiece& p, View lse, std::int64_t b, std::int64_t h) {
+  cpu::FlashHead out;
+  out.seq = p.q[0].x.rows / p.batch;
+  out.scale = static_cast<float>(p.scale);
+  for (std::size_t part = 0; part < 2; ++part) {
+    out.q[part] = read(p.q[part], p.batch, b, h);
+    out.k[part] = read(p.k[part], p.batch, b, h);
+    PLEAT_ASSERT(out.q[part].cols == out.k[part].cols);
+  }
+  out.v = read(p.v, p.batch, b, h);
+  out.lse = lse.f32() + b * out.seq * p.heads + h;
+  out.lse_stride = p.heads;
+  out.visible = p.visible + b * out.seq;
+  return out;
+}
+
+void check(const AttentionPiece& p, const HeadColumns& o, View lse) {
+  PLEAT_ASSERT(p.batch > 0 && p.visible != nullptr);
+  PLEAT_ASSERT(o.x.rows == p.q[0].x.rows && lse.elements() == o.x.rows * p.heads);
+}
+
+}  // namespace
+
+void CpuKernels::attention_piece(const AttentionPiece& p, HeadColumns o, View lse, bool resume) {
+  check(p, o, lse);
+  for (std::int64_t b = 0; b < p.batch; ++b) {
+    for (std::int64_t h = 0; h < p.heads; ++h) {
+      cpu::FlashHead flash = head(p, lse, b, h);
+      flash.resume = resume;
+      cpu::flash_forward(flash, rows_of(o, p.batch, b, h));
+    }
+  }
+}
+
+void CpuKernels::attention_piece_bwd(const AttentionPiece& p, HeadColumns d_o, HeadColumns o,
+                                     View lse, const AttentionPieceGradient& g) {
+  check(p, o, lse);
+  for (std::int64_t b = 0; b < p.batch; ++b) {
+    for (std::int64_t h = 0; h < p.heads; ++h) {
+      cpu::FlashHead flash = head(p, lse, b, h);
+      flash.o = read(o, p.batch, b, h);
+      flash.d_o = read(d_o, p.batch, b, h);
+      cpu::FlashGradient gradient;
+      for (std::size_t part = 0; part < 2; ++part) {
+        gradient.dq[part] = rows_of(g.dq[part], p.batch, b, h);
+        gradient.dk[part] = rows_of(g.dk[part], p.batch, b, h);
+      }
+      gradient.dv = rows_of(g.dv, p.batch, b, h);
+      cpu::flash_backward(flash, gradient);
+    }
+  }
+}
+
+void CpuKernels::copy_columns(View from, View to, const ColumnBlocks& c) {
+  PLEAT_ASSERT(from.rows == to.rows);
+  for (std::int64_t r = 0; r < from.rows; ++r) {
+    for (std::int64_t i = 0; i < c.blocks; ++i) {
+      const float* x = from.f32() + r * from.cols + c.from_first + i * c.from_stride;
+      float* y = to.f32() + r * to.cols + c.to_first + i * c.to_stride;
+      if (!c.add) {
+        std::copy_n(x, c.width, y);
+      } else {
+        for (std::int64_t j = 0; j < c.width; ++j) y[j] += x[j];
+      }
+    }
+  }
+}
+
+}  // namespace pleat
