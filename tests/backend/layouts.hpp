@@ -5,6 +5,7 @@
 // them in turn.
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <string>
 #include <vector>
@@ -30,22 +31,40 @@ inline std::string name_of_layout(const Plan& p) {
   add("TP", a.tp), add("CP", a.cp), add("DP", a.dp), add("PP", a.pp), add("VPP", p.vpp);
   add("ETP", p.expert.etp), add("EP", p.expert.ep), add("EDP", p.expert.edp);
   add("MBS", p.micro_batch), add("INSTANCES", p.optimizer_instances);
+  if (a.cp > 1) name += "_" + pleat::name_of(p.cp_comm);
   if (p.sharding == Sharding::none) name += "_unsharded";
+  if (p.sharding == Sharding::zero2 || p.sharding == Sharding::zero3) {
+    name += "_" + pleat::name_of(p.sharding);
+  }
   if (p.dispatcher != Dispatcher::alltoall) name += "_" + pleat::name_of(p.dispatcher);
   if (p.recompute_full) name += "_recomputed";
+  std::replace(name.begin(), name.end(), '+', '_');
   return name;
 }
+
+constexpr CpComm kContextKinds[] = {CpComm::p2p, CpComm::all_gather,
+                                      CpComm::all_to_all, CpComm::a2a_p2p};
 
 // Choices that every few layouts make; the periods have no common factor, so that all pairs occur.
 inline void deal_out(Plan& p, std::size_t index) {
   const bool samples = p.attention.dp <= 2 && p.attention.pp == 1;
   if (index % 3 == 1 && p.expert.ep > 1) p.dispatcher = Dispatcher::allgather;
   if (index % 5 == 2) p.sharding = Sharding::none;
-  if (index % 5 == 4 && p.attention.dp % 2 == 0 && p.sharding == Sharding::zero1) {
+  if (index % 5 == 4 && p.attention.dp % 2 == 0 && p.expert.edp % 2 == 0 &&
+      p.sharding == Sharding::zero1) {
     p.optimizer_instances = 2;
   }
   if (index % 7 == 3) p.recompute_full = true;
   if (index % 4 == 1 && samples) p.micro_batch = 2;
+  if (p.attention.pp == 1 && p.optimizer_instances == 1) {
+    if (index % 4 == 2) p.sharding = Sharding::zero2;
+    if (index % 4 == 3) p.sharding = Sharding::zero3;
+  }
+  if (p.attention.cp > 1) p.cp_comm = kContextKinds[index / 2 % 4];
+  if (p.cp_comm == CpComm::a2a_p2p && p.attention.cp > 2) p.cp_a2a = 2;
+  const bool heads_for_all = p.attention.tp * p.attention.cp <= 4;  // the models have 4
+  if (p.cp_comm == CpComm::a2a_p2p && p.attention.cp == 2) p.cp_comm = CpComm::p2p;
+  if (p.cp_comm == CpComm::all_to_all && !heads_for_all) p.cp_comm = CpComm::p2p;
 }
 
 inline std::vector<SuiteLayout> suite_layouts() {
@@ -55,7 +74,9 @@ inline std::vector<SuiteLayout> suite_layouts() {
   } divisions[] = {{{2, 1, 4, 1}, 1}, {{4, 1, 2, 1}, 1}, {{1, 1, 8, 1}, 1}, {{1, 1, 4, 2}, 1},
                    {{2, 1, 2, 2}, 1}, {{4, 1, 1, 2}, 1}, {{2, 1, 1, 4}, 1}, {{1, 1, 2, 4}, 1},
                    {{1, 1, 4, 2}, 2}, {{2, 1, 2, 2}, 2}, {{4, 1, 1, 2}, 2}, {{2, 1, 8, 1}, 1},
-                   {{4, 1, 4, 1}, 1}, {{2, 1, 4, 2}, 1}, {{4, 1, 2, 2}, 2}, {{2, 1, 2, 4}, 1}};
+                   {{4, 1, 4, 1}, 1}, {{2, 1, 4, 2}, 1}, {{4, 1, 2, 2}, 2}, {{2, 1, 2, 4}, 1},
+                   {{2, 2, 2, 1}, 1}, {{1, 4, 2, 1}, 1}, {{1, 2, 2, 2}, 2}, {{2, 2, 1, 2}, 1},
+                   {{1, 2, 4, 1}, 1}, {{1, 4, 1, 2}, 1}, {{2, 2, 2, 2}, 1}, {{2, 4, 2, 1}, 1}};
   std::vector<SuiteLayout> all;
   for (const auto& d : divisions) {
     const int ranks = d.attention.tp * d.attention.cp * d.attention.dp;
