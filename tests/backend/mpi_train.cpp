@@ -1,15 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Run by mpirun on four processes: trains several layouts over MPI and, on process 0, with threads,
-// and compares loss, norm, weights and gradients to the bit. Exit code 0 if all are the same.
+// Run by mpirun: trains layouts over MPI and, on process 0, with threads, and compares loss, norm,
+// weights and gradients to the bit. On four processes several small layouts; with a
+// number of processes as its argument, the layouts of the parity suite that have so many ranks. Exit code 0 if all are
+// the same.
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "backend/comm/message_communicator.hpp"
 #include "backend/comm/mpi_job.hpp"
-#include "tests/backend/train_runs.hpp"
+#include "tests/backend/layouts_test.hpp"
 
 namespace pleat {
 namespace {
@@ -50,6 +53,13 @@ void compare(const TrainResult& mpi, const TrainResult& threads, const std::stri
   }
 }
 
+void compare_on(const JobPart& part, const ModelSpec& model, const Plan& plan,
+                const TrainConfig& config, const std::string& name) {
+  const Program program = compile(model, test::small_workload(), plan, Runtime::pleat);
+  const TrainResult mpi = train(program, config, part);
+  if (part.ranks().front()->rank().value == 0) compare(mpi, train(program, config), name);
+}
+
 // A message of several pieces, each longer than what MPI sends eagerly, both ways at once.
 void exchange_long_messages(Transport& transport) {
   const auto world = transport.group({{0}, {1}, {2}, {3}});
@@ -67,7 +77,7 @@ void exchange_long_messages(Transport& transport) {
   expect(right, "long reduction");
 }
 
-int run() {
+void small_layouts() {
   const JobPart part = join_over_mpi({.ranks = 1, .world = 4, .fingerprint = {}});
   exchange_long_messages(*part.ranks().front());
   TrainConfig config = test::small_config(2);
@@ -79,20 +89,32 @@ int run() {
       {"dp4 ep2", unsharded},      {"dp2 ep2 pp2", fp32_plan(2, 2, 2)},
       {"pp4", fp32_plan(1, 1, 4)}, {"tp2 ep2 pp2", test::tp_plan(2, 1, 2, 2)}};
   for (const auto& [name, plan] : layouts) {
-    const Program program =
-        compile(test::biased(test::small_moe()), test::small_workload(), plan, Runtime::pleat);
-    const TrainResult mpi = train(program, config, part);
-    if (part.ranks().front()->rank().value == 0) compare(mpi, train(program, config), name);
+    compare_on(part, test::biased(test::small_moe()), plan, config, name);
   }
-  return problems == 0 ? 0 : 1;
+}
+
+void suite(int world) {
+  const JobPart part = join_over_mpi({.ranks = 1, .world = world, .fingerprint = {}});
+  const TrainConfig config = test::sgd_like(2);
+  int compared = 0;
+  for (const test::SuiteLayout& l : test::suite_layouts()) {
+    if (l.plan.world() != world) continue;
+    compare_on(part, test::model_of(l.architecture), l.plan, config, l.name);
+    ++compared;
+  }
+  expect(compared > 0, "a layout of so many ranks");
+  if (part.ranks().front()->rank().value == 0) std::printf("%d layouts\n", compared);
 }
 
 }  // namespace
 }  // namespace pleat
 
-int main() {
+// Arguments: none, or the number of processes.
+int main(int argc, char** argv) {
   try {
-    return pleat::run();
+    if (argc == 2) pleat::suite(std::atoi(argv[1]));
+    if (argc == 1) pleat::small_layouts();
+    return pleat::problems == 0 ? 0 : 1;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return 2;
