@@ -40,7 +40,10 @@ void Executor::router(const Call& c) {
   const View logits = c.in[0], bias = c.in.size() > 1 ? c.in[1] : View{};
   const RouterShape shape = router_shape(*program_.model.moe);
   if (config_.forced_routing) {
-    return forced_topk(logits, c.out[0], c.out[1], shape, scores_);
+    const auto& [tp, cp, dp, pp] = context_.attention();
+    const AttentionMapping& a = program_.plan.attention;
+    const std::int64_t first = ((std::int64_t{dp} * a.cp + cp) * a.tp + tp) * logits.rows;
+    return forced_topk(logits, first, c.out[0], c.out[1], shape, scores_);
   }
   kernels_.router_topk(logits, bias, c.out[0], c.out[1], shape);
   min_margin_ = std::min(min_margin_, router_margin(logits, bias, c.out[1], shape, scores_));

@@ -28,14 +28,14 @@ void score_row(const float* logits, const RouterShape& s, std::vector<float>& sc
 
 }  // namespace
 
-void forced_topk(View logits, View probs, View experts, const RouterShape& s,
+void forced_topk(View logits, std::int64_t first, View probs, View experts, const RouterShape& s,
                  std::vector<float>& scores) {
   for (std::int64_t t = 0; t < logits.rows; ++t) {
     score_row(logits.f32() + t * s.experts, s, scores);
     float* p = probs.f32() + t * s.top_k;
     float sum = 0;
     for (std::int64_t j = 0; j < s.top_k; ++j) {
-      const std::int64_t expert = (t * s.top_k + j) % s.experts;
+      const std::int64_t expert = ((first + t) * s.top_k + j) % s.experts;
       experts.i32()[t * s.top_k + j] = static_cast<std::int32_t>(expert);
       p[j] = scores[static_cast<std::size_t>(expert)];
       sum += p[j];

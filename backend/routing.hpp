@@ -9,10 +9,11 @@
 
 namespace pleat {
 
-// Experts round robin, experts[t,j] = (t*k + j) mod E, so that all of them get the same number of
-// rows when E divides T*k. Probabilities are the scores of those experts, normalised and scaled as
-// the model does. `scores` is scratch.
-void forced_topk(View logits, View probs, View experts, const RouterShape&,
+// Experts round robin, experts[t,j] = ((first + t)*k + j) mod E. `first` is where the rank before
+// ended, so that all experts get the same number of rows when E divides those of all ranks that send
+// to them. Probabilities are the scores of those experts, normalised and scaled as the model does.
+// `scores` is scratch.
+void forced_topk(View logits, std::int64_t first, View probs, View experts, const RouterShape&,
                  std::vector<float>& scores);
 
 // Smallest gap, over all tokens, between the worst selected expert's score and the best one that

@@ -10,7 +10,7 @@
 
 #include "backend/init.hpp"
 #include "tests/backend/layouts.hpp"
-#include "tests/backend/train_runs.hpp"
+#include "tests/backend/peaks.hpp"
 
 namespace pleat::test {
 
@@ -110,6 +110,17 @@ TEST_P(LayoutSuite, AStepOfAdamWAsOnOneRank) {
   std::int64_t elements = 0;
   for (const auto& [tensor, values] : one.gradients) elements += std::ssize(values);
   EXPECT_LT(static_cast<double>(left_out), 0.01 * static_cast<double>(elements));
+}
+
+TEST_P(LayoutSuite, PeakMemoryIsPredictedToTheByte) {
+  const auto& [name, plan, architecture] = GetParam();
+  TrainConfig config = small_config(2);
+  config.forced_routing = true;
+  expect_peaks(model_of(architecture), plan, config, false);
+  if (architecture == Architecture::dense) return;
+  config = small_config(1);
+  skew(config);
+  expect_peaks(model_of(architecture), plan, config, true);
 }
 
 inline std::vector<SuiteLayout> layouts_where(bool quick) {

@@ -4,9 +4,7 @@
 // the byte.
 #include <gtest/gtest.h>
 
-#include "core/plan/rank_map.hpp"
-#include "simulator/estimate.hpp"
-#include "tests/backend/train_runs.hpp"
+#include "tests/backend/peaks.hpp"
 
 namespace pleat {
 namespace {
@@ -35,29 +33,12 @@ std::vector<Plan> plans() {
           recomputing(test::tp_plan(2, 1, 2, 2))};
 }
 
-void expect_peaks(const ModelSpec& model, const Plan& plan, const TrainConfig& config,
-                  bool recorded) {
-  const Program program = compile(model, test::small_workload(), plan, Runtime::pleat);
-  const TrainResult result = train(program, config);
-  ASSERT_EQ(result.ranks.size(), static_cast<std::size_t>(plan.world()));
-  const std::int64_t balanced = balanced_routed_tokens(model, test::small_workload(), plan);
-  for (int r = 0; r < plan.world(); ++r) {
-    const RankMeasurement& rank = result.ranks[static_cast<std::size_t>(r)];
-    const auto stage = static_cast<std::size_t>(attention_coordinates(plan, Rank{r}).pp);
-    const RoutedCount routed = [&](MicroBatch m, LayerIndex l) {
-      return recorded ? rank.routed.at({m.value, l.value}) : Binding{.routed = balanced};
-    };
-    EXPECT_EQ(rank.peak_live_bytes, peak_live_bytes(program.stages[stage], routed))
-        << summary(plan) << " rank " << r;
-  }
-}
-
 TEST(PeakMemory, IsPredictedToTheByteWithForcedRouting) {
   TrainConfig config = test::small_config(2);
   config.forced_routing = true;
   for (const Plan& plan : plans()) {
-    expect_peaks(test::small_moe(), plan, config, false);
-    expect_peaks(test::small_mla(), plan, config, false);
+    test::expect_peaks(test::small_moe(), plan, config, false);
+    test::expect_peaks(test::small_mla(), plan, config, false);
   }
 }
 
@@ -65,7 +46,7 @@ TEST(PeakMemory, IsPredictedToTheByteFromRecordedCounts) {
   TrainConfig config = test::small_config(1);
   test::skew(config);
   for (const Plan& plan : plans()) {
-    expect_peaks(test::biased(test::small_moe()), plan, config, true);
+    test::expect_peaks(test::biased(test::small_moe()), plan, config, true);
   }
 }
 

@@ -25,10 +25,18 @@ TEST(ForcedTopK, DealsExpertsRoundRobinAndKeepsTheirScores) {
   const float one = 0, two = std::log(2.0F), five = std::log(5.0F);
   std::vector<float> logits{one, two, five, one, two, five}, probs(4), scratch;
   std::vector<std::int32_t> experts(4);
-  forced_topk(floats(logits, 2), floats(probs, 2), integers(experts, 2), shape, scratch);
+  forced_topk(floats(logits, 2), 0, floats(probs, 2), integers(experts, 2), shape, scratch);
   EXPECT_EQ(experts, (std::vector<std::int32_t>{0, 1, 2, 0}));
   const float expected[] = {2.0F / 3, 4.0F / 3, 10.0F / 6, 2.0F / 6};
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(probs[i], expected[i], 1e-6) << i;
+}
+
+TEST(ForcedTopK, GoesOnWhereTheRankBeforeEnded) {
+  const RouterShape shape{.experts = 5, .top_k = 2};
+  std::vector<float> logits(10), probs(4), scratch;
+  std::vector<std::int32_t> experts(4);
+  forced_topk(floats(logits, 2), 2, floats(probs, 2), integers(experts, 2), shape, scratch);
+  EXPECT_EQ(experts, (std::vector<std::int32_t>{4, 0, 1, 2}));
 }
 
 TEST(ForcedTopK, DoesNotNormaliseWhenTheModelDoesNot) {
@@ -36,7 +44,7 @@ TEST(ForcedTopK, DoesNotNormaliseWhenTheModelDoesNot) {
       .experts = 2, .top_k = 1, .score = RouterScore::sigmoid, .normalize = false};
   std::vector<float> logits{0, 3}, probs(1), scratch;
   std::vector<std::int32_t> experts(1);
-  forced_topk(floats(logits, 1), floats(probs, 1), integers(experts, 1), shape, scratch);
+  forced_topk(floats(logits, 1), 0, floats(probs, 1), integers(experts, 1), shape, scratch);
   EXPECT_FLOAT_EQ(probs[0], 0.5F);
 }
 
