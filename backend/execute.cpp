@@ -217,6 +217,8 @@ void Executor::dispatch(const Call& c) {
       return clip(c);
     case OpKind::adamw:
       return adamw(c);
+    case OpKind::momentum:
+      return momentum(c);
     case OpKind::pointwise:
       if (attr.function == Elementwise::none) break;
       return k.pointwise(attr.function, in[0], optional_view(in, 1), out[0]);
@@ -226,7 +228,6 @@ void Executor::dispatch(const Call& c) {
                              optional_view(out, 1));
     case OpKind::token_mixing:
     case OpKind::token_mixing_bwd:
-    case OpKind::momentum:
     case OpKind::newton_schulz:
     case OpKind::quantize:
     case OpKind::offload:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The optimizer step over the buckets: which part of the padded bucket a rank owns, the levels that
-// gradients are summed over and weights gathered over, norm, clip and AdamW.
+// The step over the buckets: which part of the padded bucket a rank owns, the levels that gradients
+// are summed over and weights gathered over, and their norm.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -175,31 +175,6 @@ void Executor::update_bias(const Call& c) {
   const OpAttributes& a = c.op.attr;
   const View biases = slice(c.out[0], a.first, a.n.n);
   kernels_.update_bias(slice(c.out[0], a.first + a.n.n, a.n.n), biases, a.experts, a.scale);
-}
-
-void Executor::clip(const Call& c) {
-  skipped_ = !std::isfinite(c.in[0].f32()[0]);
-  if (!skipped_) ++updates_;
-  grad_norm_ = std::sqrt(static_cast<double>(c.in[0].f32()[0]));
-  const double scale = config_.clip_norm > 0 ? config_.clip_norm / (grad_norm_ + 1e-6) : 1.0;
-  c.out[0].f32()[0] = static_cast<float>(std::min(1.0, scale));
-}
-
-void Executor::adamw(const Call& c) {
-  if (skipped_) return;
-  const Bucket which = bucket_of(c.op, c.op.in[0]);
-  const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
-  AdamW settings = config_.adamw;
-  settings.step = updates_;
-  if (config_.keep_gradients) shards_[which].clear();
-  for (const Piece& p : pieces(which)) {
-    const View gradients = piece_of(p, c.in[0], gradients_in_shards());
-    const View master = piece_of(p, c.in[3], b.has_main_params || weights_in_shards());
-    kernels_.adamw(gradients, piece_of(p, c.in[1], true), piece_of(p, c.in[2], true), master,
-                   static_cast<double>(c.in[4].f32()[0]), settings);
-    if (!config_.keep_gradients) continue;
-    shards_[which].push_back({p.whole, {gradients.f32(), gradients.f32() + gradients.elements()}});
-  }
 }
 
 }  // namespace pleat

@@ -46,7 +46,8 @@ Executor::Executor(const Program& program, const TrainConfig& config, const Rank
       progress_(progress),
       stage_(program.stages[static_cast<std::size_t>(context.attention().pp)]),
       schedule_(schedule_of(program.plan, program.workload)),
-      store_(stage_, config.poison) {
+      store_(stage_, config.poison),
+      undecayed_(undecayed_ranges(stage_, config.tables_decay)) {
   for (std::size_t i = 0; i < stage_.state.size(); ++i) {
     const TensorId id{static_cast<int>(i)};
     if (!whole_run(stage_, id)) continue;
@@ -118,6 +119,7 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   progress_.step.store(step, kRelaxed);
   spans_ = spans;
   losses_ = {};
+  lr_ = learning_rate(config_.schedule, config_.adamw.lr, updates_);
   routed_.clear();
   load_.clear();
   for (std::size_t i = 0; i < stage_.state.size(); ++i) {

@@ -15,6 +15,7 @@
 #include "backend/data/batches.hpp"
 #include "backend/init.hpp"
 #include "backend/log/expert_load.hpp"
+#include "backend/optimizer/weight_decay.hpp"
 #include "backend/rank_context.hpp"
 #include "backend/rank_progress.hpp"
 #include "backend/runtime/execution_error.hpp"
@@ -70,6 +71,7 @@ class Executor final : private StepVisitor {
   // rank: the norm that all ranks share tells them.
   [[nodiscard]] std::int64_t updates() const { return updates_; }
   [[nodiscard]] bool skipped() const { return skipped_; }
+  [[nodiscard]] double lr() const { return lr_; }  // of the last step
   // The kept ranges were filled from a checkpoint with so many updates.
   void restored(std::int64_t updates) { updates_ = updates; }
   [[nodiscard]] const ExpertLoad& expert_load() const { return load_; }  // of the last step
@@ -147,8 +149,18 @@ class Executor final : private StepVisitor {
     std::int64_t first = 0, elements = 0;
   };
   [[nodiscard]] std::vector<Elsewhere> counted_elsewhere(Bucket) const;  // in order
-  void clip(const Call&);
+  void clip(const Call&);  // execute_optimizer.cpp
   void adamw(const Call&);
+  void momentum(const Call&);
+  struct OptimizerRun {  // of a bucket, with one weight decay
+    std::int64_t whole = 0, shard = 0, state = 0;  // its first element in bucket, shard, state
+    std::int64_t elements = 0;
+    bool decays = true;
+  };
+  [[nodiscard]] std::vector<OptimizerRun> optimizer_runs(const Op&, Bucket) const;
+  [[nodiscard]] View gradients_of(const OptimizerRun&, View tensor) const;
+  [[nodiscard]] View weights_of(const OptimizerRun&, View tensor, const BucketState&) const;
+  void keep_gradients(Bucket, const OptimizerRun&, View gradients);
   [[nodiscard]] Bucket bucket_of(const Op&, TensorId) const;
   struct BucketPlace {
     std::int64_t parts = 1, part = 0;  // of one set of shards: its ranks, and which this one is
@@ -193,6 +205,8 @@ class Executor final : private StepVisitor {
   SpanRecorder* spans_ = nullptr;
   Losses losses_{};
   double grad_norm_ = 0;
+  double lr_ = 0;
+  UndecayedRanges undecayed_;
   float norm_part_ = 0;
   ExpertLoad load_;
   std::int64_t updates_ = 0;

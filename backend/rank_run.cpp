@@ -92,7 +92,7 @@ Stop RankRun::run_step(int step) {
     stop = std::max(stop, end.stop);
   }
   StepRecord done{sums[kCrossEntropy], executor_->grad_norm(), seconds, executor_->skipped(),
-                  config_.adamw.lr};
+                  executor_->lr()};
   done.extra = {sums[kMtp], sums[kAux], sums[kSeqAux], sums[kZ]};
   if (config_.measure_load && program_.model.moe) {
     done.expert_load = executor_->expert_load().max_over_mean(*world_, program_.model.layers,

@@ -52,8 +52,10 @@ void check_plan(Diagnostics& d, const Plan& p) {
       p.optimizer.exp_avg == DType::fp32 && p.optimizer.exp_avg_sq == DType::fp32;
   require(d, fp32_state, "optimizer", "this backend keeps gradients and optimizer state in fp32",
           "set every type of `optimizer` to fp32");
-  require(d, p.optimizer.kind == OptimizerKind::adamw, "optimizer.kind",
-          fmt::format("this backend steps with adamw (got {})", name_of(p.optimizer.kind)),
+  const bool steps =
+      p.optimizer.kind == OptimizerKind::adamw || p.optimizer.kind == OptimizerKind::sgd;
+  require(d, steps, "optimizer.kind",
+          fmt::format("this backend steps with adamw or sgd (got {})", name_of(p.optimizer.kind)),
           "use --optimizer adamw");
   require(d, p.optimizer.state_offload == 0 && p.optimizer.cpu_offload == 0, "optimizer",
           "this backend keeps optimizer state where it steps",

@@ -14,6 +14,7 @@
 #include "backend/comm/job_part.hpp"
 #include "backend/data/packing.hpp"
 #include "backend/data/sample_source.hpp"
+#include "backend/optimizer/lr_schedule.hpp"
 #include "core/program/program.hpp"
 #include "core/trace/trace.hpp"
 #include "kernels/kernel_set.hpp"
@@ -53,7 +54,10 @@ struct StepRecord {
 
 struct TrainConfig {
   int steps = 1;
-  AdamW adamw;
+  AdamW adamw;                     // lr: the schedule's peak; lr and weight_decay are every optimizer's
+  LrSchedule schedule;
+  bool tables_decay = true;        // weight decay of embeddings; norms and biases have none
+  double momentum = 0.9;           // of SGD
   double clip_norm = 1.0;          // 0: off
   int max_skipped = 5;             // steps in a row without finite gradients before training stops
   std::uint64_t seed = 1234;       // of the initial weights, the same for every layout

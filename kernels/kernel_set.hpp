@@ -97,6 +97,10 @@ struct AdamW {
   std::int64_t step = 1;  // 1-based
 };
 
+struct Sgd {
+  double lr = 1e-3, momentum = 0.9, weight_decay = 0;
+};
+
 class KernelSet {
  public:
   virtual ~KernelSet() = default;
@@ -203,6 +207,8 @@ class KernelSet {
   virtual void copy(View x, View y) = 0;
   virtual double sum_of_squares(View x) = 0;  // fp64 accumulation, fixed order
   virtual void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) = 0;
+  // m = momentum * m + (grad_scale * g + weight_decay * w); w -= lr * m.
+  virtual void sgd(View g, View m, View w, double grad_scale, const Sgd&) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<KernelSet> cpu_kernels();

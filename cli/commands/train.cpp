@@ -31,7 +31,7 @@ void add_train_command(CLI::App& app, Action& action) {
   command->add_option("--eod", o->eod, "Token that ends documents (default: the tokenizer's)");
   command->add_flag("--eod-mask-loss", o->eod_mask_loss, "Do not train to guess how the next document begins");
   command->add_option("--steps", o->steps, "Training steps")->capture_default_str()->check(in_range(1, 1'000'000));
-  command->add_option("--lr", o->lr, "Learning rate of AdamW")->capture_default_str()->check(in_range(0.0, 1.0));
+  add_optimizer_options(*command, o->optimizer);
   command->add_option("--from", o->from,
                       "Folder of a Hugging Face model: its weights to start from, its config.json "
                       "unless --model is given");

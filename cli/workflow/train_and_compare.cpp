@@ -183,7 +183,7 @@ std::string fingerprint(const Request& request, const TrainConfig& config, const
   const std::string plan = write_plan_document(document_of(request, "train"));
   const std::int64_t samples = config.data->size();
   const std::string settings =
-      fmt::format("{} {} {} {} {} {} {}", config.steps, config.adamw.lr, config.seed,
+      fmt::format("{} {} {} {} {} {} {}", config.steps, optimizer_text(config), config.seed,
                   config.forced_routing, o.from, samples, o.eod_mask_loss);
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&](const auto& values) {
@@ -244,7 +244,7 @@ void train_and_compare(const TrainOptions& o) {
   require_fits(c.predicted, request.target.cluster);
   TrainConfig config;
   config.steps = o.steps;
-  config.adamw.lr = o.lr;
+  set_optimizer(o.optimizer, o.steps, config);
   config.seed = o.seed;
   set_data(o, program, config);
   config.forced_routing = o.forced_routing;

@@ -11,6 +11,7 @@
 #include "backend/trainer.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/request.hpp"
+#include "cli/workflow/optimizer_options.hpp"
 #include "cli/workflow/train_checkpoints.hpp"
 #include "cli/workflow/train_log.hpp"
 #include "cli/workflow/processes.hpp"
@@ -28,7 +29,7 @@ struct TrainOptions {
   CheckpointOptions checkpoints;
   LogOptions log;
   int steps = 20;
-  double lr = 1e-3;
+  OptimizerOptions optimizer;
   std::uint64_t seed = 1234;
   bool forced_routing = false;
   // Of the model (MoeSpec, ModelSpec); what is not said stays as its file says.

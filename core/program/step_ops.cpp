@@ -102,6 +102,7 @@ struct Segment {
   std::string suffix;  // of names: "", ".reloaded", ".host"
   std::int64_t elements = 0;
   TensorId main_params, exp_avg, exp_avg_sq;
+  std::int64_t first = 0;  // of the shard
   bool on_host = false;
 };
 
@@ -173,6 +174,7 @@ class OptimizerStep {
     }
     Op& op = push(adam ? OpKind::adamw : OpKind::momentum, s.suffix + (adam ? ".adamw" : ".sgd"),
                   std::move(in), std::move(out));
+    op.attr.first = s.first;
     op.attr.n = {s.elements};
     op.on_host = s.on_host;
     if (plan_.optimizer.kind == OptimizerKind::lamb) {

@@ -101,6 +101,7 @@ class CpuKernels final : public KernelSet {
   void copy(View x, View y) override;
   double sum_of_squares(View x) override;
   void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) override;
+  void sgd(View g, View m, View w, double grad_scale, const Sgd&) override;
 };
 
 }  // namespace pleat

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The step: clearing, copying, the squared norm, and AdamW with decoupled weight decay
-// (Loshchilov and Hutter, arXiv:1711.05101).
+// The step: clearing, copying, the squared norm, AdamW with decoupled weight decay (Loshchilov and
+// Hutter, arXiv:1711.05101), SGD with momentum.
 #include <cmath>
 #include <cstring>
 
@@ -46,6 +46,19 @@ void CpuKernels::adamw(View g, View m, View v, View w, double grad_scale, const 
     pm[i] = beta1 * pm[i] + rest1 * d;
     pv[i] = beta2 * pv[i] + rest2 * d * d;
     pw[i] = keep * pw[i] - rate * pm[i] / (std::sqrt(pv[i]) * root + eps);
+  }
+}
+
+void CpuKernels::sgd(View g, View m, View w, double grad_scale, const Sgd& s) {
+  const std::int64_t n = w.elements();
+  PLEAT_ASSERT(g.elements() == n && m.elements() == n);
+  const auto momentum = static_cast<float>(s.momentum), lr = static_cast<float>(s.lr);
+  const auto decay = static_cast<float>(s.weight_decay), scale = static_cast<float>(grad_scale);
+  const float* gradient = g.f32();
+  float *pm = m.f32(), *pw = w.f32();
+  for (std::int64_t i = 0; i < n; ++i) {
+    pm[i] = momentum * pm[i] + (scale * gradient[i] + decay * pw[i]);
+    pw[i] -= lr * pm[i];
   }
 }
 

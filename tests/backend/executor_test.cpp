@@ -79,7 +79,7 @@ TEST(Supported, RefusesWhatItsStepAndItsMemoryCannotDo) {
   } catch (const ConfigError& e) {
     ASSERT_EQ(e.diagnostics().size(), 4U);
     EXPECT_EQ(to_text(e.diagnostics()[0]),
-              "error: optimizer.kind: this backend steps with adamw (got muon)\n"
+              "error: optimizer.kind: this backend steps with adamw or sgd (got muon)\n"
               "  hint: use --optimizer adamw");
     EXPECT_EQ(e.diagnostics()[3].path, "paged_stash");
   }

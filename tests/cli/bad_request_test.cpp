@@ -124,5 +124,23 @@ TEST(BadRequest, NothingFitsAsJson) {
   EXPECT_THAT(run.out, HasSubstr("\"changes_that_fit\""));
 }
 
+TEST(BadRequest, SchedulesOfTheLearningRate) {
+  const auto said = [](const std::vector<std::string>& more) {
+    const Said run = run_pleat(std::vector<std::string>{"train", "--model", "tiny-moe", "--gpus", "1", "--seq-len",
+                                                        "16", "--global-batch", "2", "--data", "/dev/null",
+                                                        "--steps", "10"} + more);
+    EXPECT_EQ(run.exit_code, 2);
+    return run.err;
+  };
+  EXPECT_THAT(said({"--lr-decay-style", "sine"}),
+              HasSubstr("--lr-decay-style: no decay is called 'sine'\n  hint: one of constant, linear, cosine"));
+  EXPECT_THAT(said({"--lr-decay-style", "cosine", "--lr-warmup-iters", "10"}),
+              HasSubstr("--lr-warmup-iters: the warm-up takes 10 of 10 steps"));
+  EXPECT_THAT(said({"--lr-decay-style", "WSD", "--lr-wsd-decay-iters", "11"}),
+              HasSubstr("--lr-wsd-decay-iters: WSD goes down in 11 of 10 steps\n  hint: 1 to 10"));
+  EXPECT_THAT(said({"--min-lr", "0.1"}), HasSubstr("--min-lr: 0.1 is above --lr 0.001"));
+  EXPECT_THAT(said({"--adam-beta2", "1"}), HasSubstr("--adam-beta2: 1 would never take a gradient in"));
+}
+
 }  // namespace
 }  // namespace pleat::cli_test

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include <algorithm>
 #include <limits>
 
@@ -243,6 +245,20 @@ TEST(HappyPath, TrainAndCompare) {
   EXPECT_THAT(joined.out, HasSubstr("\nexperts.fc1.dgrad "));
   EXPECT_THAT(joined.out, HasSubstr("\nstep "));
   json_of({"compare", folder + "/measured.json", folder + "/predicted.json", "--json"});
+}
+
+TEST(HappyPath, TheLearningRateFollowsItsSchedule) {
+  const std::string folder = test_folder();
+  write_text(folder + "/text", std::string(4000, 'a') + std::string(4000, 'b'));
+  json_of(std::vector<std::string>{"train", "--json", "--steps", "5", "--data", folder + "/text", "--ep", "2",
+                                   "--optimizer", "sgd", "--lr", "0.25", "--min-lr", "0.125", "--lr-warmup-iters", "1",
+                                   "--lr-decay-style", "WSD", "--lr-wsd-decay-iters", "2",
+                                   "--lr-wsd-decay-style", "linear", "--weight-decay", "0.1", "--clip-grad", "2",
+                                   "--log-json", folder + "/log"} + kLocal);
+  std::istringstream log(read_text(folder + "/log"));
+  std::vector<double> rates;
+  for (std::string line; std::getline(log, line);) rates.push_back(number(parse_json(line, "log"), "lr"));
+  EXPECT_EQ(rates, (std::vector<double>{0, 0.25, 0.25, 0.25, 0.1875}));
 }
 
 TEST(HappyPath, MeasuredMemoryOfOneStepIsThePredictedOneToTheByte) {

@@ -40,6 +40,24 @@ TEST_P(KernelConformance, AdamWLeavesWeightsWithoutGradient) {
   EXPECT_EQ(get(vw), w);
 }
 
+TEST_P(KernelConformance, SgdFollowsItsDefinition) {
+  for (const std::int64_t n : {0, 1, 37, 256}) {
+    const Sgd s{.lr = 0.01, .momentum = 0.9, .weight_decay = 0.1};
+    Matrix w = random_matrix(1, n, 1), m(1, n);
+    const View vw = inout(w), vm = inout(m);
+    for (int step = 1; step <= 5; ++step) {
+      const Matrix g = random_matrix(1, n, 10 + step);
+      k().sgd(in(g), vm, vw, 0.5, s);
+      for (std::size_t i = 0; i < g.values.size(); ++i) {
+        m.values[i] = 0.9 * m.values[i] + (0.5 * g.values[i] + 0.1 * w.values[i]);
+        w.values[i] -= 0.01 * m.values[i];
+      }
+    }
+    expect_close(get(vm), m, "m", 1e-6);
+    expect_close(get(vw), w, "w", 1e-6);
+  }
+}
+
 TEST_P(KernelConformance, SumOfSquaresInDoubles) {
   EXPECT_EQ(k().sum_of_squares(in(Matrix(1, 0))), 0);
   Matrix x(1, 1001, 0.0625);
