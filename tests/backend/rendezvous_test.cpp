@@ -34,6 +34,7 @@ Told meet_all(int processes, int world, const std::vector<Come>& who, double tim
             0};
   const auto begin = std::chrono::steady_clock::now();
   {
+    std::vector<Met> met(who.size());  // process 0 serves the others until all have met
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < who.size(); ++i) {
       auto m = std::make_shared<Meeting>();
@@ -45,9 +46,10 @@ Told meet_all(int processes, int world, const std::vector<Come>& who, double tim
       m->fingerprint = who[i].fingerprint;
       m->timeout_s = timeout_s;
       if (m->process == 0) m->listener = std::move(listener);
-      threads.emplace_back([&told, i, m] {
+      threads.emplace_back([&told, &met, i, m] {
         try {
-          told.rosters[i] = meet(std::move(*m)).roster;
+          met[i] = meet(std::move(*m));
+          told.rosters[i] = met[i].roster;
         } catch (const std::runtime_error& e) {
           told.problems[i] = e.what();
         }
