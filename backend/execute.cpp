@@ -31,7 +31,7 @@ std::span<std::int32_t> integers(View v) {
 // The labels are the tokens one position later; behind those that do not count is no token.
 void Executor::load_next_tokens(const Call& c) {
   const std::span<std::int32_t> out = integers(c.out[0]);
-  batches_.labels(step_, c.site->microbatch.value, context_.attention().dp, out);
+  batches_->labels(step_, c.site->microbatch.value, context_.attention().dp, out);
   for (std::int32_t& token : out) token = std::max(token, 0);
 }
 
@@ -42,7 +42,7 @@ void Executor::load_labels(const Call& c) {
   const std::int64_t seq = c.op.attr.seq, every = c.op.attr.depth_rows;
   if (every == 0) return load(c, true);
   labels_.resize(static_cast<std::size_t>(c.op.attr.batch * seq));
-  batches_.labels(step_, c.site->microbatch.value, context_.attention().dp, labels_);
+  batches_->labels(step_, c.site->microbatch.value, context_.attention().dp, labels_);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(out.size()); ++i) {
     const std::int64_t half = every / 2, at = i / every * half + i % half;
     const bool ahead = i % every >= half, last = at % seq == seq - 1;
@@ -192,8 +192,8 @@ void Executor::dispatch(const Call& c) {
       return k.ce_stats(in[0], in[1], vocabulary(in[0]), out[0]);
     case OpKind::ce_loss:
       return k.ce_loss(in[0], in[1], vocabulary(in[0]), in[2],
-                       attr.scale * batches_.loss_weight(step_),
-                       {attr.depth_rows, attr.mtp_scale * batches_.loss_weight(step_)}, out[1]);
+                       attr.scale * batches_->loss_weight(step_),
+                       {attr.depth_rows, attr.mtp_scale * batches_->loss_weight(step_)}, out[1]);
     case OpKind::all_gather:
     case OpKind::reduce_scatter:
     case OpKind::all_reduce:

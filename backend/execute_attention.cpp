@@ -127,7 +127,7 @@ Executor::AttentionPieces Executor::attention_pieces(const Call& c) const {
 // No piece, window or document: the whole core in one call.
 bool Executor::is_plain_attention(const Op& op) const {
   return program_.plan.attention.cp == 1 && op.attr.window == 0 &&
-         program_.workload.documents.empty() && !batches_.rules().reset_attention;
+         program_.workload.documents.empty() && !batches_->rules().reset_attention;
 }
 
 void Executor::attention(const Call& c) {

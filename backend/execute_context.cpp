@@ -64,10 +64,10 @@ struct WholeKeys {
 // Of every sequence of the microbatch; nothing where each is one document.
 std::vector<std::int32_t> Executor::document_starts(const OpSite& site) const {
   const WorkloadSpec& w = program_.workload;
-  if (batches_.rules().reset_attention) {  // the documents of the data
+  if (batches_->rules().reset_attention) {  // the documents of the data
     std::vector<std::int32_t> starts(
         static_cast<std::size_t>(program_.plan.micro_batch * w.seq_len));
-    batches_.document_starts(step_, site.microbatch.value, context_.attention().dp, starts);
+    batches_->document_starts(step_, site.microbatch.value, context_.attention().dp, starts);
     return starts;
   }
   if (w.documents.empty()) return {};
@@ -86,18 +86,18 @@ std::vector<std::int32_t> Executor::document_starts(const OpSite& site) const {
 // Where this rank's tokens lie in their documents; nothing where row r is position r % seq.
 std::vector<std::int32_t> Executor::token_positions(const OpSite& site) const {
   const std::int64_t ranks = program_.plan.attention.cp, seq = program_.workload.seq_len;
-  const bool of_data = batches_.rules().reset_positions;
+  const bool of_data = batches_->rules().reset_positions;
   if (ranks == 1 && program_.workload.documents.empty() && !of_data) return {};
   const std::int64_t batch = program_.plan.micro_batch;
   std::vector<std::int32_t> whole(static_cast<std::size_t>(batch * seq));
   if (of_data) {
-    batches_.positions(step_, site.microbatch.value, context_.attention().dp, whole);
+    batches_->positions(step_, site.microbatch.value, context_.attention().dp, whole);
   } else {
     for (std::size_t i = 0; i < whole.size(); ++i) {
       whole[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) % seq);
     }
   }
-  if (!of_data && !batches_.rules().reset_attention && !program_.workload.documents.empty()) {
+  if (!of_data && !batches_->rules().reset_attention && !program_.workload.documents.empty()) {
     const std::vector<std::int32_t> starts = document_starts(site);
     for (std::size_t i = 0; i < whole.size(); ++i) whole[i] -= starts[i];
   }
@@ -116,8 +116,8 @@ void Executor::load(const Call& c, bool labels) {
   const std::span<std::int32_t> out{c.out[0].i32(), static_cast<std::size_t>(c.out[0].elements())};
   const int microbatch = c.site->microbatch.value, dp = context_.attention().dp;
   const auto fill = [&](std::span<std::int32_t> to) {
-    labels ? batches_.labels(step_, microbatch, dp, to)
-           : batches_.tokens(step_, microbatch, dp, to);
+    labels ? batches_->labels(step_, microbatch, dp, to)
+           : batches_->tokens(step_, microbatch, dp, to);
   };
   const std::int64_t ranks = program_.plan.attention.cp;
   if (ranks == 1) return fill(out);

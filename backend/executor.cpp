@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/init.hpp"
 #include "core/program/step_state.hpp"
@@ -41,7 +42,7 @@ Executor::Executor(const Program& program, const TrainConfig& config, const Rank
     : program_(program),
       config_(config),
       context_(context),
-      batches_(batches),
+      batches_(&batches),
       kernels_(kernels),
       progress_(progress),
       stage_(program.stages[static_cast<std::size_t>(context.attention().pp)]),
@@ -134,11 +135,36 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   store_.require_no_activations();
   if (config_.adjust_gradients) adjust_gradients();
   run_step_ops(stage_.epilogue, true);
-  // The members of a tp group all add up the same losses, but of the router's each has its share.
-  const View losses = store_.state(stage_.loss, true, "loss");
-  std::copy_n(losses.f32(), losses.elements(), losses_.begin());
-  if (context_.attention().tp > 0) losses_[kCrossEntropy] = losses_[kMtp] = 0;
+  losses_ = own_losses();
   progress_.running.store(nullptr, kRelaxed);
+}
+
+// The members of a tp group all add up the same losses, but of the router's each has its share.
+Losses Executor::own_losses() {
+  Losses own{};
+  const View losses = store_.state(stage_.loss, true, "loss");
+  std::copy_n(losses.f32(), losses.elements(), own.begin());
+  if (context_.attention().tp > 0) own[kCrossEntropy] = own[kMtp] = 0;
+  return own;
+}
+
+Losses Executor::evaluate(const StageProgram& forward, const Batches& batches, int batch) {
+  const auto trained_on = std::exchange(batches_, &batches);
+  auto routed = std::exchange(routed_, {});
+  auto load = std::exchange(load_, {});
+  const int step = std::exchange(step_, batch);
+  spans_ = nullptr;
+  store_.forget_contents(stage_.loss);
+  run_step_ops(forward.prologue, false);
+  walk_step(forward, *this);
+  store_.require_no_activations();
+  const Losses losses = own_losses();
+  progress_.running.store(nullptr, kRelaxed);
+  batches_ = trained_on;
+  routed_ = std::move(routed);
+  load_ = std::move(load);
+  step_ = step;
+  return losses;
 }
 
 void Executor::adjust_gradients() {

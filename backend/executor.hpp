@@ -50,6 +50,10 @@ class Executor final : private StepVisitor {
   // Runs one step. Throws ExecutionError when the program cannot be executed as written.
   void run_step(int step, SpanRecorder* spans);
 
+  // The losses of a global batch, as after a step, by the forward half of the stage's program
+  // (core/program/evaluation.hpp). Changes nothing that training or what is reported of it depends on.
+  [[nodiscard]] Losses evaluate(const StageProgram& forward, const Batches&, int batch);
+
   // Of the last step: the sums over this rank's microbatches, 0 where another rank has the same one,
   // and the norm before clipping.
   [[nodiscard]] const Losses& losses() const { return losses_; }
@@ -94,6 +98,7 @@ class Executor final : private StepVisitor {
   void on_op(const OpSite&) override;
   void on_death(const OpSite&, const InstanceKey&, const Tensor&) override;
 
+  [[nodiscard]] Losses own_losses();
   void initialise_weights();
   void initialise(const NamedPart&, InitialValue, std::span<float> part) const;
   void adjust_gradients();
@@ -190,7 +195,7 @@ class Executor final : private StepVisitor {
   const Program& program_;
   const TrainConfig& config_;
   const RankContext& context_;
-  const Batches& batches_;
+  const Batches* batches_;
   KernelSet& kernels_;
   RankProgress& progress_;
   const StageProgram& stage_;

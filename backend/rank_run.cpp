@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "core/diagnostics.hpp"
+#include "core/program/evaluation.hpp"
 
 namespace pleat {
 namespace {
@@ -46,8 +47,12 @@ struct StepEnd {
 }  // namespace
 
 RankRun::RankRun(const Program& program, const TrainConfig& config, const Batches& batches,
-                 Transport& transport)
-    : program_(program), config_(config), batches_(batches), transport_(transport) {}
+                 const Batches* held_out, Transport& transport)
+    : program_(program),
+      config_(config),
+      batches_(batches),
+      held_out_(held_out),
+      transport_(transport) {}
 
 TrainResult RankRun::run() {
   context_ = std::make_unique<RankContext>(program_.plan, transport_, tp_runs(program_));
@@ -55,6 +60,7 @@ TrainResult RankRun::run() {
   kernels_ = cpu_kernels();
   executor_ =
       std::make_unique<Executor>(program_, config_, *context_, batches_, *kernels_, progress_);
+  if (held_out_ != nullptr) forward_ = evaluation_of(executor_->stage());
   const int first =
       config_.before_first_step
           ? config_.before_first_step({0, Stop::none, *context_, *executor_, *world_})
@@ -98,12 +104,29 @@ Stop RankRun::run_step(int step) {
     done.expert_load = executor_->expert_load().max_over_mean(*world_, program_.model.layers,
                                                               program_.model.moe->experts);
   }
+  const int every = config_.evaluation.every, steps_done = step + 1;
+  if (forward_ && (steps_done == config_.steps || (every > 0 && steps_done % every == 0))) {
+    done.validation_loss = evaluate();
+  }
   result_.steps.push_back(done);
   if (context_->rank().value == 0 && config_.on_step) config_.on_step(step, done);
   if (config_.after_step) {
     config_.after_step({step + 1, stop, *context_, *executor_, *world_});
   }
   return step + 1 < config_.steps ? stop : Stop::none;
+}
+
+// Mean loss of the same batches every time.
+double RankRun::evaluate() {
+  double sum = 0;
+  for (int b = 0; b < config_.evaluation.batches; ++b) {
+    const double mine = executor_->evaluate(*forward_, *held_out_, b)[kCrossEntropy];
+    std::vector<double> all(static_cast<std::size_t>(world_->size()));
+    world_->all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    for (const double part : all) sum += part;
+    progress_.finished.fetch_add(1, std::memory_order_relaxed);
+  }
+  return sum / config_.evaluation.batches;
 }
 
 // A step without finite gradients runs once more on the same weights and data. The same bits again:

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "backend/executor.hpp"
 #include "backend/rank_report.hpp"
@@ -12,8 +13,8 @@ namespace pleat {
 
 class RankRun {
  public:
-  // The arguments must outlive it.
-  RankRun(const Program&, const TrainConfig&, const Batches&, Transport&);
+  // The arguments must outlive it. `held_out`: of config.evaluation; null without one.
+  RankRun(const Program&, const TrainConfig&, const Batches&, const Batches* held_out, Transport&);
 
   // Runs the steps and hands what was measured to rank 0, whose result is complete; the others'
   // has the steps. Throws what the executor and the transport throw.
@@ -24,6 +25,7 @@ class RankRun {
 
  private:
   Stop run_step(int step);
+  [[nodiscard]] double evaluate();
   void repeat_skipped(int step);
   [[nodiscard]] RankReport report();
   void gather();
@@ -32,12 +34,14 @@ class RankRun {
   const Program& program_;
   const TrainConfig& config_;
   const Batches& batches_;
+  const Batches* held_out_;
   Transport& transport_;
   RankProgress progress_;
   std::unique_ptr<RankContext> context_;
   std::unique_ptr<Communicator> world_;  // between steps, apart from the program's collectives
   std::unique_ptr<KernelSet> kernels_;
   std::unique_ptr<Executor> executor_;
+  std::optional<StageProgram> forward_;  // where there is held-out data
   std::vector<Span> spans_;
   TrainResult result_;
   int skipped_ = 0;  // steps in a row

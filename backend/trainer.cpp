@@ -42,9 +42,14 @@ class Share {
                  program.plan.attention.dp, program.plan.micro_batch, config.packing,
                  config.first_sample) {
     PLEAT_ASSERT(!part.ranks().empty());
+    if (config.evaluation.data) {
+      held_out_.emplace(config.evaluation.data, program.workload, program.model.vocab,
+                        program.plan.attention.dp, program.plan.micro_batch, config.packing);
+    }
     for (const auto& transport : part.ranks()) {
       PLEAT_ASSERT(transport->world() == program.plan.world());
-      runs_.push_back(std::make_unique<RankRun>(program, config, batches_, *transport));
+      runs_.push_back(std::make_unique<RankRun>(program, config, batches_,
+                                                held_out_ ? &*held_out_ : nullptr, *transport));
     }
   }
 
@@ -139,6 +144,7 @@ class Share {
   const TrainConfig& config_;
   Peers* peers_;
   const Batches batches_;
+  std::optional<Batches> held_out_;
   std::vector<std::unique_ptr<RankRun>> runs_;
   TrainResult result_;  // of the first rank here
   std::mutex mutex_;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -50,6 +51,14 @@ struct StepRecord {
   // Tokens of the busiest expert over the mean, the largest of all layers; 0: not measured.
   double expert_load = 0;
   ExtraLosses extra = {};
+  std::optional<double> validation_loss = {};  // after the step, where one was due
+};
+
+// The loss on data that is not trained on: always of the same first `batches` global batches.
+struct Evaluation {
+  std::shared_ptr<const SampleSource> data;  // null: none
+  int every = 0;                             // steps; 0: after the last one only
+  int batches = 1;
 };
 
 struct TrainConfig {
@@ -63,6 +72,7 @@ struct TrainConfig {
   std::uint64_t seed = 1234;       // of the initial weights, the same for every layout
   std::shared_ptr<const SampleSource> data;  // null: consecutive pieces of `text`
   std::vector<std::uint8_t> text;  // its tokens are bytes
+  Evaluation evaluation;
   std::int64_t first_sample = 0;   // of the first step: where a resumed run goes on
   PackingRules packing;            // at ends of documents
   bool forced_routing = false;     // experts assigned round robin, probabilities kept

@@ -28,6 +28,14 @@ void add_train_command(CLI::App& app, Action& action) {
                       "Samples that their order is made for (default: those of --steps); keep it when a run "
                       "goes on with more steps")
       ->check(in_range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
+  command->add_option("--valid-data", o->valid_data,
+                      "Data that is held out, as --data says it (default: the validation share of --split)");
+  command->add_option("--eval-iters", o->eval_iters,
+                      "Global batches of held-out data, always the same, whose loss is reported")
+      ->check(in_range(1, 1'000'000));
+  command->add_option("--eval-interval", o->eval_interval,
+                      "Steps between reports of the held-out loss (default: after the last step only)")
+      ->check(in_range(1, 1'000'000));
   command->add_option("--eod", o->eod, "Token that ends documents (default: the tokenizer's)");
   command->add_flag("--eod-mask-loss", o->eod_mask_loss, "Do not train to guess how the next document begins");
   command->add_option("--steps", o->steps, "Training steps")->capture_default_str()->check(in_range(1, 1'000'000));
@@ -76,6 +84,8 @@ void add_train_command(CLI::App& app, Action& action) {
       "  pleat train --model tiny-moe --gpus 4 --ep 4 --seq-len 128 --global-batch 8 --steps 10\n"
       "  pleat train --plan plan.json --data corpus.txt --steps 100 --trace measured.json\n"
       "  pleat train --plan plan.json --data \"0.3 wiki 0.7 code\" --split \"969, 30, 1\" --steps 100\n"
+      "  pleat train --plan plan.json --data corpus.txt --valid-data held-out.txt --eval-iters 10 "
+      "--eval-interval 100 --steps 1000\n"
       "  pleat train --plan plan.json --data corpus.txt --steps 5000 --save ckpt --save-every 500 "
       "--resume\n"
       "  pleat train --plan plan.json --transport tcp             # a process for each rank, here\n"

@@ -71,6 +71,7 @@ std::string comparison_json(const Comparison& c, const Request& r, const TrainRe
   for (const StepRecord& s : result.steps) {
     JsonValue step = JsonValue::object();
     step.set("loss", s.loss).set("grad_norm", s.grad_norm).set("seconds", s.seconds);
+    if (s.validation_loss) step.set("validation_loss", *s.validation_loss);
     const ExtraLosses& x = s.extra;
     for (const auto& [name, value] : {std::pair{"mtp_loss", x.mtp}, {"aux_loss", x.aux},
                                       {"seq_aux_loss", x.seq_aux}, {"z_loss", x.z}}) {
@@ -157,6 +158,31 @@ std::string step_line(int step, const StepRecord& done) {
 
 namespace {
 
+// Samples of the validation share, or all of --valid-data.
+Evaluation held_out_data(const TrainOptions& o, const Program& program) {
+  const bool asked = o.eval_iters > 0;
+  if (!asked && (!o.valid_data.empty() || o.eval_interval > 0)) {
+    throw_config_error(ExitCode::bad_request,
+                       o.valid_data.empty() ? "--eval-interval" : "--valid-data", "",
+                       "how many batches of held-out data to look at is not said", "--eval-iters N");
+  }
+  if (!asked) return {};
+  const bool own = !o.valid_data.empty();
+  if (!own && parse_split(o.split)[1] <= 0) {
+    throw_config_error(ExitCode::bad_request, "--eval-iters", "",
+                       fmt::format("--split {} leaves no data for validation", o.split),
+                       "--valid-data FILE, or --split \"969, 30, 1\"");
+  }
+  TrainingData data = open_training_data(
+      {own ? o.valid_data : o.data, o.tokenizer, own ? "1" : o.split, o.eod, cache_directory(),
+       program.model.vocab},
+      {.split = own ? DataSplit::train : DataSplit::valid,
+       .seq_len = program.workload.seq_len,
+       .samples = o.eval_iters * program.workload.global_batch,
+       .seed = static_cast<std::uint32_t>(o.seed)});
+  return {std::move(data.samples), o.eval_interval, o.eval_iters};
+}
+
 void set_data(const TrainOptions& o, const Program& program, TrainConfig& config) {
   const std::int64_t taken = o.steps * program.workload.global_batch;
   TrainingData data = open_training_data(
@@ -170,6 +196,7 @@ void set_data(const TrainOptions& o, const Program& program, TrainConfig& config
                        fmt::format("--order-samples {}", taken));
   }
   config.data = std::move(data.samples);
+  config.evaluation = held_out_data(o, program);
   if (!o.eod_mask_loss) return;
   if (!data.end_of_document) {
     throw_config_error(ExitCode::bad_request, "--eod-mask-loss", "",

@@ -24,6 +24,9 @@ struct TrainOptions {
   std::string data = "bible";  // DataRequest's words
   std::string tokenizer = "byte", split = "1", eod;
   std::int64_t order_samples = 0;  // 0: as many as the steps take
+  std::string valid_data;          // held out; empty: the validation share of `split`
+  int eval_interval = 0;           // 0: after the last step only
+  int eval_iters = 0;              // global batches; 0: no evaluation
   bool eod_mask_loss = false;  // no loss on what follows the end of a document
   std::string from;            // folder of a Hugging Face model to start from; empty: the seed's weights
   CheckpointOptions checkpoints;

@@ -43,6 +43,7 @@ std::string TrainLog::line(int step, const StepRecord& s) const {
   text += fmt::format("   {:.0f} tok/s   MFU {:.1f} %   grad {:.3g}   lr {:.3g}",
                       tokens_per_second(s), 100 * mfu(s), s.grad_norm, s.lr);
   if (s.expert_load > 0) text += fmt::format("   load {:.2f}", s.expert_load);
+  if (s.validation_loss) text += fmt::format("   valid {:.4f}", *s.validation_loss);
   return text + "\n";
 }
 
@@ -54,11 +55,13 @@ void TrainLog::add(int step, const StepRecord& s) {
     json.set("lr", s.lr).set("seconds", s.seconds);
     json.set("tokens_per_s", tokens_per_second(s)).set("mfu", mfu(s));
     json.set("expert_load", s.expert_load).set("skipped", s.skipped).set("skipped_steps", skipped_);
+    if (s.validation_loss) json.set("validation_loss", number(*s.validation_loss));
     json_ << json.dump(0) << '\n' << std::flush;
     if (!json_) throw_config_error(ExitCode::device_or_io, json_path_, "", "cannot write");
   }
   if (!events_) return;
   const auto f = [](double value) { return static_cast<float>(value); };
+  if (s.validation_loss) events_->add(step, {{"validation_loss", f(*s.validation_loss)}});
   events_->add(step, {{"loss", f(s.loss)},
                       {"grad_norm", f(s.grad_norm)},
                       {"lr", f(s.lr)},

@@ -13,6 +13,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/build_router.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/compile.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/evaluation.cpp
   ${CMAKE_CURRENT_LIST_DIR}/stage_composition.cpp
   ${CMAKE_CURRENT_LIST_DIR}/weight_cut.cpp
   ${CMAKE_CURRENT_LIST_DIR}/buckets.cpp

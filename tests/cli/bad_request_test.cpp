@@ -142,5 +142,19 @@ TEST(BadRequest, SchedulesOfTheLearningRate) {
   EXPECT_THAT(said({"--adam-beta2", "1"}), HasSubstr("--adam-beta2: 1 would never take a gradient in"));
 }
 
+TEST(BadRequest, HeldOutDataThatIsNotThere) {
+  const auto said = [](const std::vector<std::string>& more) {
+    const std::string text = std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt";
+    const Said run = run_pleat(std::vector<std::string>{"train", "--model", "tiny-moe", "--gpus", "1", "--seq-len",
+                                                        "16", "--global-batch", "2", "--data", text} + more);
+    EXPECT_EQ(run.exit_code, 2);
+    return run.err;
+  };
+  EXPECT_THAT(said({"--eval-iters", "2"}),
+              HasSubstr("--eval-iters: --split 1 leaves no data for validation\n  hint: --valid-data FILE"));
+  EXPECT_THAT(said({"--eval-interval", "2"}), HasSubstr("hint: --eval-iters N"));
+  EXPECT_THAT(said({"--valid-data", "/dev/null"}), HasSubstr("--valid-data: how many batches"));
+}
+
 }  // namespace
 }  // namespace pleat::cli_test

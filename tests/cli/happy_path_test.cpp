@@ -261,6 +261,21 @@ TEST(HappyPath, TheLearningRateFollowsItsSchedule) {
   EXPECT_EQ(rates, (std::vector<double>{0, 0.25, 0.25, 0.25, 0.1875}));
 }
 
+TEST(HappyPath, TheLossOnHeldOutDataIsLoggedWhenItIsDue) {
+  const std::string folder = test_folder();
+  write_text(folder + "/text", std::string(4000, 'a') + std::string(4000, 'b'));
+  write_text(folder + "/held-out", std::string(2000, 'a'));
+  json_of(std::vector<std::string>{"train", "--json", "--steps", "3", "--data", folder + "/text", "--valid-data",
+                                   folder + "/held-out", "--eval-iters", "2", "--eval-interval", "2", "--log-json",
+                                   folder + "/log"} + kLocal);
+  std::istringstream log(read_text(folder + "/log"));
+  std::vector<bool> has;
+  for (std::string line; std::getline(log, line);) {
+    has.push_back(parse_json(line, "log").find("validation_loss") != nullptr);
+  }
+  EXPECT_EQ(has, (std::vector<bool>{false, true, true}));
+}
+
 TEST(HappyPath, MeasuredMemoryOfOneStepIsThePredictedOneToTheByte) {
   write_text(test_folder() + "/text", read_text(std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt"));
   const JsonValue json = json_of(std::vector<std::string>{"train", "--json", "--steps", "1", "--ep", "2", "--data",
