@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "backend/executor.hpp"
+#include "backend/runtime/views.hpp"
 
 namespace pleat {
 namespace {
@@ -17,10 +18,6 @@ View optional_view(std::span<const View> views, std::size_t index) {
 
 // Is w a LayerNorm's scale and shift, rather than an RMSNorm's scale?
 bool shifts(View w, View x) { return w.elements() == 2 * x.cols; }
-
-View rows_of(View v, std::int64_t first, std::int64_t rows) {
-  return {v.f32() + first * v.cols, v.dtype, rows, v.cols};
-}
 
 std::span<std::int32_t> integers(View v) {
   return {v.i32(), static_cast<std::size_t>(v.elements())};
@@ -210,6 +207,7 @@ void Executor::dispatch(const Call& c) {
     case OpKind::zero:
       return k.zero(named_part(c.op, out[0]));
     case OpKind::copy:
+      if (c.site == nullptr) return cast_weights(c);
       return k.copy(in[0], out[0]);
     case OpKind::grad_norm:
       return grad_norm(c);

@@ -5,6 +5,7 @@
 // order, one an operation in a ring.
 #include "backend/context_shard.hpp"
 #include "backend/executor.hpp"
+#include "backend/runtime/views.hpp"
 #include "core/program/layer_builder.hpp"
 
 namespace pleat {
@@ -25,7 +26,7 @@ bool is_mla(const Op& op) {
 // Rows [index * rows, + rows) of a tensor that holds `count` pieces one after another.
 View keys_of_piece(View all, std::int64_t index, std::int64_t count) {
   const std::int64_t rows = all.rows / count;
-  return {all.f32() + index * rows * all.cols, all.dtype, rows, all.cols};
+  return rows_of(all, index * rows, rows);
 }
 
 // Heads of one kind of operand, values or gradients.

@@ -6,18 +6,9 @@
 #include <numeric>
 
 #include "backend/executor.hpp"
+#include "backend/runtime/views.hpp"
 
 namespace pleat {
-namespace {
-
-std::span<std::byte> bytes(View v) {
-  return {static_cast<std::byte*>(v.data),
-          static_cast<std::size_t>(bytes_of(v.dtype, v.elements()))};
-}
-
-std::span<float> floats(View v) { return {v.f32(), static_cast<std::size_t>(v.elements())}; }
-
-}  // namespace
 
 void Executor::collective(const Call& c) {
   if (c.op.module == Module::grad_sync) {
@@ -52,10 +43,10 @@ void Executor::collective(const Call& c) {
 // which nothing reads any more.
 void Executor::reduce_scatter(const Call& c, Communicator& comm) {
   const View from = c.in[0], to = c.out[0];
-  if (!c.op.attr.accumulate) return comm.reduce_scatter(floats(from), floats(to));
+  if (!c.op.attr.accumulate) return pleat::reduce_scatter(comm, from, to);
   View mine = to;
-  mine.data = from.f32() + comm.rank() * to.elements();
-  comm.reduce_scatter(floats(from), floats(mine));
+  mine.data = from.at(comm.rank() * to.elements());
+  pleat::reduce_scatter(comm, from, mine);
   kernels_.add(to, mine, {}, to);
 }
 
@@ -70,7 +61,7 @@ void Executor::all_reduce(const Call& c) {
   }
   Communicator& comm =
       attr.run > 0 ? context_.tp_run(static_cast<int>(attr.run)) : context_.comm(c.op.group);
-  comm.all_reduce({to.f32() + attr.first, static_cast<std::size_t>(elements)});
+  pleat::all_reduce(comm, elements_of(to, attr.first, elements));
 }
 
 // Elements of a bucket whose gradients lie in shards: what this rank has of them. The other ranks
@@ -83,8 +74,7 @@ void Executor::all_reduce_pieces(const Call& c) {
     const std::int64_t first = std::max(attr.first, p.whole);
     const std::int64_t last = std::min(attr.first + attr.n.n, p.whole + p.elements);
     if (first >= last) continue;
-    comm.all_reduce(
-        {c.out[0].f32() + p.shard + (first - p.whole), static_cast<std::size_t>(last - first)});
+    pleat::all_reduce(comm, elements_of(c.out[0], p.shard + (first - p.whole), last - first));
   }
 }
 
@@ -103,7 +93,7 @@ void Executor::exchange_of_peers(const Call& c, Communicator& comm) {
   if (gather) {
     comm.all_gather_ragged(bytes(from), bytes(to), send_bytes_);
   } else {
-    comm.reduce_scatter_ragged(floats(from), floats(to), send_bytes_);
+    reduce_scatter_ragged(comm, from, to, send_bytes_);
   }
 }
 

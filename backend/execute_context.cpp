@@ -6,15 +6,10 @@
 
 #include "backend/context_shard.hpp"
 #include "backend/executor.hpp"
+#include "backend/runtime/views.hpp"
 
 namespace pleat {
 namespace {
-
-View rows_of(View v, std::int64_t first, std::int64_t rows) {
-  return {v.f32() + first * v.cols, v.dtype, rows, v.cols};
-}
-
-std::span<float> floats(View v) { return {v.f32(), static_cast<std::size_t>(v.elements())}; }
 
 // Between kv [S, n * (key + value)] with the rotary columns of kpe, and keys and values of `heads`
 // heads from `first` on, [S, heads * (key + rope + value)].
@@ -157,7 +152,7 @@ void Executor::gather_keys(const Call& c) {
   const std::int64_t rows = all.rows / comm.size();
   const View own = rows_of(all, rows * comm.rank(), rows);
   pack_keys(c, own);
-  comm.all_gather(std::as_bytes(floats(own)), std::as_writable_bytes(floats(all)));
+  comm.all_gather(bytes(own), bytes(all));
 }
 
 // Sums every shard's gradients of this rank's keys and values.
@@ -166,7 +161,7 @@ void Executor::scatter_key_gradients(const Call& c) {
   const View all = c.in[0];
   const std::int64_t rows = all.rows / comm.size();
   const View own = rows_of(all, rows * comm.rank(), rows);
-  comm.reduce_scatter(floats(all), floats(own));
+  pleat::reduce_scatter(comm, all, own);
   unpack_keys(c, own);
 }
 

@@ -1,20 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Clip and the optimizers' steps, over the runs of a rank's shard that have the same settings.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "backend/executor.hpp"
+#include "backend/runtime/views.hpp"
 
 namespace pleat {
-namespace {
-
-View slice(View v, std::int64_t first, std::int64_t elements) {
-  return {v.f32() + first, v.dtype, 1, elements};
-}
-
-}  // namespace
-
 void Executor::clip(const Call& c) {
   skipped_ = !std::isfinite(c.in[0].f32()[0]);
   if (!skipped_) {
@@ -44,19 +39,18 @@ std::vector<Executor::OptimizerRun> Executor::optimizer_runs(const Op& op, Bucke
 }
 
 View Executor::gradients_of(const OptimizerRun& run, View tensor) const {
-  return slice(tensor, gradients_in_shards() ? run.shard : run.whole, run.elements);
+  return elements_of(tensor, gradients_in_shards() ? run.shard : run.whole, run.elements);
 }
 
 // The main parameters, or the weights where they are.
 View Executor::weights_of(const OptimizerRun& run, View tensor, const BucketState& b) const {
-  if (b.has_main_params) return slice(tensor, run.state, run.elements);
-  return slice(tensor, weights_in_shards() ? run.shard : run.whole, run.elements);
+  if (b.has_main_params) return elements_of(tensor, run.state, run.elements);
+  return elements_of(tensor, weights_in_shards() ? run.shard : run.whole, run.elements);
 }
 
 void Executor::keep_gradients(Bucket which, const OptimizerRun& run, View gradients) {
   if (!config_.keep_gradients) return;
-  const float* begin = gradients.f32();
-  shards_[which].push_back({run.whole, {begin, begin + run.elements}});
+  shards_[which].push_back({run.whole, values_of(gradients)});
 }
 
 void Executor::adamw(const Call& c) {
@@ -70,9 +64,9 @@ void Executor::adamw(const Call& c) {
   for (const OptimizerRun& run : optimizer_runs(c.op, which)) {
     const View gradients = gradients_of(run, c.in[0]);
     settings.weight_decay = run.decays ? config_.adamw.weight_decay : 0;
-    kernels_.adamw(gradients, slice(c.in[1], run.state, run.elements),
-                   slice(c.in[2], run.state, run.elements), weights_of(run, c.in[3], b), scale,
-                   settings);
+    kernels_.adamw(gradients, elements_of(c.in[1], run.state, run.elements),
+                   elements_of(c.in[2], run.state, run.elements), weights_of(run, c.in[3], b),
+                   scale, settings);
     keep_gradients(which, run, gradients);
   }
 }
@@ -86,10 +80,25 @@ void Executor::momentum(const Call& c) {
   for (const OptimizerRun& run : optimizer_runs(c.op, which)) {
     const View gradients = gradients_of(run, c.in[0]);
     settings.weight_decay = run.decays ? config_.adamw.weight_decay : 0;
-    kernels_.sgd(gradients, slice(c.in[1], run.state, run.elements), weights_of(run, c.in[2], b),
-                 scale, settings);
+    kernels_.sgd(gradients, elements_of(c.in[1], run.state, run.elements),
+                 weights_of(run, c.in[2], b), scale, settings);
     keep_gradients(which, run, gradients);
   }
+}
+
+// The weights that training reads, from the main parameters of this rank's shard.
+void Executor::cast_weights(const Call& c) {
+  if (skipped_) return;
+  for (std::size_t i = 0; i < stage_.buckets.size(); ++i) {
+    const BucketState& b = stage_.buckets[i];
+    if (b.elements == 0 || c.op.in != std::vector{b.main_params}) continue;
+    for (const Piece& p : pieces(static_cast<Bucket>(i))) {
+      kernels_.copy(piece_of(p, c.in[0], true), piece_of(p, c.out[0], weights_in_shards()));
+    }
+    return;
+  }
+  throw ExecutionError(
+      fmt::format("operation '{}': its operand is no bucket's main parameters", c.op.name));
 }
 
 }  // namespace pleat

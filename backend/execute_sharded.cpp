@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "backend/executor.hpp"
+#include "backend/runtime/views.hpp"
 
 namespace pleat {
 namespace {
@@ -21,12 +22,6 @@ std::int64_t unit_begin(const LayerProgram& layer, const LayerInstance& instance
   }
   return begin;
 }
-
-View slice(View v, std::int64_t first, std::int64_t elements) {
-  return {v.f32() + first, v.dtype, 1, elements};
-}
-
-std::span<float> floats(View v) { return {v.f32(), static_cast<std::size_t>(v.elements())}; }
 
 }  // namespace
 
@@ -51,7 +46,7 @@ View Executor::sharded_operand(const Op& op, const OpSite& site, std::size_t wei
   const Tensor& tensor = layer.tensor(w.weight);
   const std::int64_t offset =
       site.instance->slots[weight].offset - unit_begin(layer, *site.instance, w.bucket);
-  return {all.f32() + offset, all.dtype, tensor.rows({}), tensor.columns({})};
+  return {all.at(offset), all.dtype, tensor.rows({}), tensor.columns({})};
 }
 
 // Gathers a layer's weights, or reduces its gradients and adds this rank's share to its shard.
@@ -70,16 +65,16 @@ void Executor::sharded_collective(const Call& c) {
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(found->bucket)];
   const View all = gather ? c.out[0] : c.in[0];
   const std::int64_t each = all.elements() / comm.size();
-  const View mine = slice(all, each * comm.rank(), each);
+  const View mine = elements_of(all, each * comm.rank(), each);
   const std::int64_t first =
       unit_begin(*c.site->program, *c.site->instance, found->bucket) / b.shards;
   const View state = store_.state(gather ? b.weights : b.gradients, true, c.op.name);
-  const View shard = slice(state, first, each);
+  const View shard = elements_of(state, first, each);
   if (gather) {
     kernels_.copy(shard, mine);
-    comm.all_gather(std::as_bytes(floats(mine)), std::as_writable_bytes(floats(all)));
+    comm.all_gather(bytes(mine), bytes(all));
   } else {
-    comm.reduce_scatter(floats(all), floats(mine));
+    pleat::reduce_scatter(comm, all, mine);
     kernels_.add(shard, mine, {}, shard);
   }
 }
@@ -92,8 +87,8 @@ void Executor::keep_weight(const WeightSlot& slot, View weight) {
     const std::int64_t first = std::max(slot.offset, p.whole);
     const std::int64_t last = std::min(slot.offset + weight.elements(), p.whole + p.elements);
     if (first >= last) continue;
-    kernels_.copy(slice(weight, first - slot.offset, last - first),
-                  slice(weights, p.shard + (first - p.whole), last - first));
+    kernels_.copy(elements_of(weight, first - slot.offset, last - first),
+                  elements_of(weights, p.shard + (first - p.whole), last - first));
   }
 }
 

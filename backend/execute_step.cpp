@@ -8,15 +8,9 @@
 #include <cmath>
 
 #include "backend/executor.hpp"
+#include "backend/runtime/views.hpp"
 
 namespace pleat {
-namespace {
-
-View slice(View v, std::int64_t offset, std::int64_t elements) {
-  return {v.f32() + offset, v.dtype, 1, elements};
-}
-
-}  // namespace
 
 View Executor::named_part(const Op& op, View whole) {
   if (op.attr.n == Dim{}) return whole;
@@ -24,7 +18,7 @@ View Executor::named_part(const Op& op, View whole) {
     throw ExecutionError(fmt::format("operation '{}': elements [{}, {}) of {}", op.name,
                                      op.attr.first, op.attr.first + op.attr.n.n, whole.elements()));
   }
-  return slice(whole, op.attr.first, op.attr.n.n);
+  return elements_of(whole, op.attr.first, op.attr.n.n);
 }
 
 Bucket Executor::bucket_of(const Op& op, TensorId id) const {
@@ -77,7 +71,7 @@ std::vector<Executor::Piece> Executor::pieces(Bucket which) const {
 }
 
 View Executor::piece_of(const Piece& piece, View tensor, bool shard_only) {
-  return slice(tensor, shard_only ? piece.shard : piece.whole, piece.elements);
+  return elements_of(tensor, shard_only ? piece.shard : piece.whole, piece.elements);
 }
 
 // One level of summing a bucket's gradients or gathering its weights, in place: over the shard
@@ -88,29 +82,28 @@ void Executor::bucket_collective(const Call& c) {
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
   const View tensor = c.out[0];
   if (gradients_in_shards() && c.op.in[0] == b.gradients) {  // the replicas of a shard
-    return comm.all_reduce({tensor.f32(), static_cast<std::size_t>(tensor.elements())});
+    return pleat::all_reduce(comm, tensor);
   }
   const BucketPlace place = bucket_place(which);
   const bool outer = c.op.group == shard_groups(program_.plan, which == Bucket::expert).shard;
   for (const BucketUnit& unit : units(which)) {
     const std::int64_t part = unit.elements / place.parts;
-    const View range = outer ? slice(tensor, unit.begin, unit.elements)
-                             : slice(tensor, unit.begin + place.part * part, part);
-    const std::span<float> all(range.f32(), static_cast<std::size_t>(range.elements()));
+    const View range = outer ? elements_of(tensor, unit.begin, unit.elements)
+                             : elements_of(tensor, unit.begin + place.part * part, part);
     if (c.op.kind == OpKind::all_reduce) {
-      comm.all_reduce(all);
+      pleat::all_reduce(comm, range);
       continue;
     }
     if (range.elements() % comm.size() != 0) {
       throw ExecutionError(fmt::format("operation '{}': {} elements over {} ranks", c.op.name,
                                        range.elements(), comm.size()));
     }
-    const auto each = all.size() / static_cast<std::size_t>(comm.size());
-    const auto mine = all.subspan(each * static_cast<std::size_t>(comm.rank()), each);
+    const std::int64_t each = range.elements() / comm.size();
+    const View mine = elements_of(range, each * comm.rank(), each);
     if (c.op.kind == OpKind::all_gather) {
-      comm.all_gather(std::as_bytes(mine), std::as_writable_bytes(all));
+      comm.all_gather(bytes(mine), bytes(range));
     } else {
-      comm.reduce_scatter(all, mine);
+      pleat::reduce_scatter(comm, range, mine);
     }
   }
 }
@@ -124,8 +117,9 @@ void Executor::grad_norm(const Call& c) {
     if (config_.change_gradients) {
       for (const Piece& piece : pieces(which)) {
         const View mine = piece_of(piece, c.in[i], gradients_in_shards());
-        config_.change_gradients(context_.rank(), step_, which,
-                                 {mine.f32(), static_cast<std::size_t>(mine.elements())});
+        change_values(mine, [&](std::span<float> values) {
+          config_.change_gradients(context_.rank(), step_, which, values);
+        });
       }
     }
     if (bucket_place(which).first_of_replicas) sum += sum_of_squares(which, c.in[i]);
@@ -157,7 +151,7 @@ double Executor::sum_of_squares(Bucket which, View gradients) {
     std::int64_t at = piece.whole;
     const auto count_to = [&](std::int64_t to) {
       to = std::clamp(to, at, end);
-      if (to > at) sum += kernels_.sum_of_squares(slice(mine, at - piece.whole, to - at));
+      if (to > at) sum += kernels_.sum_of_squares(elements_of(mine, at - piece.whole, to - at));
       at = to;
     };
     for (const Elsewhere& c : elsewhere) {
@@ -173,8 +167,8 @@ double Executor::sum_of_squares(Bucket which, View gradients) {
 void Executor::update_bias(const Call& c) {
   if (skipped_) return;
   const OpAttributes& a = c.op.attr;
-  const View biases = slice(c.out[0], a.first, a.n.n);
-  kernels_.update_bias(slice(c.out[0], a.first + a.n.n, a.n.n), biases, a.experts, a.scale);
+  const View biases = elements_of(c.out[0], a.first, a.n.n);
+  kernels_.update_bias(elements_of(c.out[0], a.first + a.n.n, a.n.n), biases, a.experts, a.scale);
 }
 
 }  // namespace pleat

@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "backend/init.hpp"
-#include "core/program/step_state.hpp"
+#include "backend/runtime/views.hpp"
 #include "core/program/compile_stage.hpp"
+#include "core/program/step_state.hpp"
 
 namespace pleat {
 namespace {
@@ -24,9 +25,7 @@ bool contains(const std::vector<TensorId>& list, TensorId id) {
   return std::find(list.begin(), list.end(), id) != list.end();
 }
 
-BucketPart values_of(const Weight& w) {
-  return w.buffer ? BucketPart::buffers : BucketPart::weights;
-}
+BucketPart part_of(const Weight& w) { return w.buffer ? BucketPart::buffers : BucketPart::weights; }
 
 // Alive from the first step to the last: no lifetime of its own, or one without an end.
 bool whole_run(const StageProgram& stage, TensorId id) {
@@ -68,14 +67,14 @@ void Executor::initialise_weights() {
         if (is_load(layer, weight)) continue;  // counted anew in every step
         const Tensor& tensor = layer.tensor(weight.weight);
         const bool in_shards = weights_in_shards() && !weight.buffer;
-        std::vector<float> whole(in_shards ? static_cast<std::size_t>(tensor.elements({})) : 0);
+        std::vector<std::byte> whole(in_shards ? static_cast<std::size_t>(tensor.bytes({}))
+                                               : std::size_t{0});
         const View view =
             in_shards ? View{whole.data(), tensor.dtype, tensor.rows({}), tensor.columns({})}
-                      : store_.parameter(instance.slots[w], tensor, values_of(weight), "init");
+                      : store_.parameter(instance.slots[w], tensor, part_of(weight), "init");
         const InitialValue value = initial_value(layer, weight);
         for (const NamedPart& p : named_parts(layer, instance, weight, mine)) {
-          const std::span<float> part(view.f32() + p.offset, static_cast<std::size_t>(p.elements));
-          initialise(p, value, part);
+          initialise(p, value, elements_of(view, p.offset, p.elements));
         }
         if (in_shards) keep_weight(instance.slots[w], view);
       }
@@ -93,7 +92,7 @@ void Executor::initialise_weights() {
 }
 
 // What reads or changes weights sees the whole tensor, of which this rank keeps its part.
-void Executor::initialise(const NamedPart& p, InitialValue value, std::span<float> part) const {
+void Executor::initialise(const NamedPart& p, InitialValue value, View part) const {
   std::vector<float> whole;
   if (config_.read_weight || config_.adjust_weight) {
     whole.resize(static_cast<std::size_t>(p.whole));
@@ -104,14 +103,17 @@ void Executor::initialise(const NamedPart& p, InitialValue value, std::span<floa
     }
     if (config_.adjust_weight) config_.adjust_weight(p.name, whole);
   }
+  std::vector<float> values;
   for (const WeightRun& run : p.runs) {
-    const auto to =
-        part.subspan(static_cast<std::size_t>(run.local), static_cast<std::size_t>(run.elements));
+    const auto first = static_cast<std::size_t>(run.whole);
+    const auto count = static_cast<std::size_t>(run.elements);
+    values.resize(count);
     if (whole.empty()) {
-      fill_initial(value, p.name, config_.seed, run.whole, to);
+      fill_initial(value, p.name, config_.seed, run.whole, values);
     } else {
-      std::copy_n(whole.begin() + run.whole, run.elements, to.begin());
+      std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(first), count, values.begin());
     }
+    set_values(elements_of(part, run.local, run.elements), values);
   }
 }
 
@@ -171,8 +173,9 @@ void Executor::adjust_gradients() {
   for (const BucketState& b : stage_.buckets) {
     if (b.elements == 0) continue;
     const View all = store_.state(b.gradients, true, "adjust");  // or this rank's shard of it
-    const std::int64_t count = std::min(b.elements, all.elements());
-    config_.adjust_gradients(context_.rank(), {all.f32(), static_cast<std::size_t>(count)});
+    change_values(
+        elements_of(all, 0, std::min(b.elements, all.elements())),
+        [&](std::span<float> values) { config_.adjust_gradients(context_.rank(), values); });
   }
 }
 
@@ -255,7 +258,7 @@ View Executor::operand(const Op& op, const OpSite* site, TensorId id, bool reads
     if (const auto whole = whole_tensor(*site, weight, gradient)) {
       return sharded_operand(op, *site, w, *whole);
     }
-    return store_.parameter(slot, tensor, gradient ? BucketPart::gradients : values_of(weight),
+    return store_.parameter(slot, tensor, gradient ? BucketPart::gradients : part_of(weight),
                             op.name);
   }
   throw ExecutionError(
@@ -267,20 +270,17 @@ View Executor::operand(const Op& op, const OpSite* site, TensorId id, bool reads
 std::vector<float> Executor::buffers(Bucket which) {
   const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(which)];
   if (bucket.buffer_elements == 0) return {};
-  const View view = store_.state(bucket.buffers, true, "collect");
-  return {view.f32(), view.f32() + view.elements()};
+  return values_of(store_.state(bucket.buffers, true, "collect"));
 }
 
 std::vector<BucketRange> Executor::weights(Bucket which) {
   const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(which)];
   if (bucket.elements == 0) return {};
   const View view = store_.state(bucket.weights, true, "collect");
-  const float *begin = view.f32(), *end = begin + view.elements();
-  if (!weights_in_shards()) return {{0, {begin, end}}};
+  if (!weights_in_shards()) return {{0, values_of(view)}};
   std::vector<BucketRange> all;
   for (const Piece& p : pieces(which)) {
-    const float* first = begin + p.shard;
-    all.push_back({p.whole, {first, first + p.elements}});
+    all.push_back({p.whole, values_of(piece_of(p, view, true))});
   }
   return all;
 }

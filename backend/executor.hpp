@@ -100,7 +100,7 @@ class Executor final : private StepVisitor {
 
   [[nodiscard]] Losses own_losses();
   void initialise_weights();
-  void initialise(const NamedPart&, InitialValue, std::span<float> part) const;
+  void initialise(const NamedPart&, InitialValue, View part) const;
   void adjust_gradients();
   void run_step_ops(const std::vector<Op>&, bool epilogue);
   void perform(const Op&, const OpSite*);
@@ -166,6 +166,7 @@ class Executor final : private StepVisitor {
   [[nodiscard]] View gradients_of(const OptimizerRun&, View tensor) const;
   [[nodiscard]] View weights_of(const OptimizerRun&, View tensor, const BucketState&) const;
   void keep_gradients(Bucket, const OptimizerRun&, View gradients);
+  void cast_weights(const Call&);
   [[nodiscard]] Bucket bucket_of(const Op&, TensorId) const;
   struct BucketPlace {
     std::int64_t parts = 1, part = 0;  // of one set of shards: its ranks, and which this one is

@@ -18,17 +18,17 @@ void require(Diagnostics& d, bool holds, const std::string& path, const std::str
 
 void check_plan(Diagnostics& d, const Plan& p) {
   require(d, !p.fp8_dispatch && !p.fp8_combine, p.fp8_dispatch ? "fp8_dispatch" : "fp8_combine",
-          "this backend exchanges what it computes, in fp32",
-          "set fp8_dispatch and fp8_combine to false");
+          "this backend exchanges what it computes", "set fp8_dispatch and fp8_combine to false");
   require(d, !p.optimizer.grad_reduce, "optimizer.grad_reduce",
           "this backend reduces gradients in the type it keeps them in",
           "leave optimizer.grad_reduce out");
   require(d, !p.overlap.tile_level, "overlap.tile_level",
           "this backend runs exchanges and products one after the other",
           "set overlap.tile_level to false");
-  require(d, p.precision == Precision::fp32, "precision",
-          fmt::format("this backend computes in fp32 so far (got {})", name_of(p.precision)),
-          "use --precision fp32");
+  require(
+      d, p.precision == Precision::fp32 || p.precision == Precision::bf16, "precision",
+      fmt::format("this backend computes in fp32 and bf16 so far (got {})", name_of(p.precision)),
+      "use --precision bf16");
   // Between nodes and within them: what the links carry differs, not what arrives.
   const bool by_collectives = p.dispatcher == Dispatcher::alltoall ||
                               p.dispatcher == Dispatcher::hierarchical ||
@@ -47,11 +47,16 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, p.offload.empty() && p.offload_layers == 0, "offload",
           "this backend keeps activations where they are",
           "set offload to [], offload_layers to 0");
-  const bool fp32_state =
-      p.optimizer.main_grads == DType::fp32 && p.optimizer.main_params == DType::fp32 &&
-      p.optimizer.exp_avg == DType::fp32 && p.optimizer.exp_avg_sq == DType::fp32;
-  require(d, fp32_state, "optimizer", "this backend keeps gradients and optimizer state in fp32",
-          "set every type of `optimizer` to fp32");
+  require(d, p.optimizer.main_grads == DType::fp32 || p.optimizer.main_grads == DType::bf16,
+          "optimizer.main_grads",
+          fmt::format("this backend keeps gradients in fp32 or bf16 (got {})",
+                      name_of(p.optimizer.main_grads)),
+          "set optimizer.main_grads to fp32 or bf16");
+  const bool fp32_state = p.optimizer.main_params == DType::fp32 &&
+                          p.optimizer.exp_avg == DType::fp32 &&
+                          p.optimizer.exp_avg_sq == DType::fp32;
+  require(d, fp32_state, "optimizer", "this backend keeps optimizer state in fp32",
+          "set main_params, exp_avg and exp_avg_sq of `optimizer` to fp32");
   const bool steps =
       p.optimizer.kind == OptimizerKind::adamw || p.optimizer.kind == OptimizerKind::sgd;
   require(d, steps, "optimizer.kind",

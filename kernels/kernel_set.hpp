@@ -4,8 +4,12 @@
 // (kernels/cpu) and the CUDA set implement the same interface and pass the same conformance suite.
 // Contract: inputs and outputs do not alias unless the function says so; kernels allocate nothing;
 // calls are enqueued on the set's stream (the CPU runs them at once); results are deterministic.
+// Types: activations, weights and their gradients are fp32 or bf16, each operand by itself; a
+// kernel computes and sums in fp32 and rounds a bf16 result once, to nearest even. Statistics
+// (rstd, lse, stats), router logits and probabilities, losses and the loads of experts are fp32.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -22,6 +26,9 @@ struct View {
   DType dtype = DType::fp32;
   std::int64_t rows = 0, cols = 0;
   [[nodiscard]] std::int64_t elements() const { return rows * cols; }
+  [[nodiscard]] std::byte* at(std::int64_t element) const {
+    return static_cast<std::byte*>(data) + bytes_of(dtype, element);
+  }
   [[nodiscard]] float* f32() const { return static_cast<float*>(data); }
   [[nodiscard]] std::int32_t* i32() const { return static_cast<std::int32_t*>(data); }
 };
@@ -204,7 +211,7 @@ class KernelSet {
   virtual void ce_loss(View logits, View labels, VocabShard, View gathered, double scale,
                        const DepthRows&, View loss) = 0;
   virtual void zero(View x) = 0;
-  virtual void copy(View x, View y) = 0;
+  virtual void copy(View x, View y) = 0;      // converts between fp32 and bf16
   virtual double sum_of_squares(View x) = 0;  // fp64 accumulation, fixed order
   virtual void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) = 0;
   // m = momentum * m + (grad_scale * g + weight_decay * w); w -= lr * m.

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/diagnostics.hpp"
+#include "core/numerics/bf16.hpp"
 
 namespace pleat {
 namespace {
@@ -61,13 +62,6 @@ std::array<float, 256> table(int exponent_bits, int mantissa_bits, bool ieee) {
   std::array<float, 256> values{};
   for (unsigned i = 0; i < 256; ++i) values[i] = small_float(i, exponent_bits, mantissa_bits, ieee);
   return values;
-}
-
-// Rounded to nearest even; NaN stays a quiet NaN.
-std::uint16_t to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
 std::uint16_t to_f16(float value) {
@@ -134,9 +128,7 @@ void to_f32(ElementType type, std::span<const std::byte> bytes, std::span<float>
   } else if (type == ElementType::f64) {
     convert<double>(bytes, out, [](double v) { return static_cast<float>(v); });
   } else if (type == ElementType::bf16) {
-    convert<std::uint16_t>(bytes, out, [](std::uint16_t v) {
-      return std::bit_cast<float>(static_cast<std::uint32_t>(v) << 16);
-    });
+    convert<std::uint16_t>(bytes, out, [](std::uint16_t v) { return to_float(Bf16{v}); });
   } else if (type == ElementType::f16) {
     convert<std::uint16_t>(bytes, out, [](std::uint16_t v) { return small_float(v, 5, 10, true); });
   } else {
@@ -154,7 +146,8 @@ void from_f32(ElementType type, std::span<const float> values, std::span<std::by
   }
   PLEAT_ASSERT(type == ElementType::bf16 || type == ElementType::f16);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint16_t raw = type == ElementType::bf16 ? to_bf16(values[i]) : to_f16(values[i]);
+    const std::uint16_t raw =
+        type == ElementType::bf16 ? to_bf16(values[i]).bits : to_f16(values[i]);
     std::memcpy(out.data() + 2 * i, &raw, 2);
   }
 }

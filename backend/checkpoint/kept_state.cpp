@@ -42,17 +42,18 @@ std::vector<KeptTensor> kept_state(Executor& executor, Kept which) {
           std::map<std::string, KeptTensor> found;  // by kind
           for (const KeptRange& range : ranges) {
             if (range.bucket != static_cast<std::size_t>(slot.bucket)) continue;
+            std::vector<KeptRun> runs;
+            add_runs(range, slot.offset + part.offset, part, runs);
+            if (runs.empty()) continue;  // of another type it may be, as buffers are
             const auto type = element_type_of(range.values.dtype);
             PLEAT_ASSERT(type.has_value());
             KeptTensor& tensor = found[range.kind];
             tensor.name = std::string(range.kind) + "/" + part.name;
             tensor.type = *type;
             tensor.elements = part.whole;
-            add_runs(range, slot.offset + part.offset, part, tensor.runs);
+            tensor.runs.insert(tensor.runs.end(), runs.begin(), runs.end());
           }
-          for (auto& [kind, tensor] : found) {
-            if (!tensor.runs.empty()) tensors.push_back(std::move(tensor));
-          }
+          for (auto& [kind, tensor] : found) tensors.push_back(std::move(tensor));
         }
       }
     }

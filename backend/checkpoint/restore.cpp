@@ -69,14 +69,16 @@ void require_same_run(const std::string& folder, const Manifest& m, const Restor
 void load(const std::string& folder, const Manifest& manifest, Executor& executor) {
   ShardReader reader(folder, manifest);
   for (const KeptTensor& tensor : kept_state(executor, Kept::all)) {
-    // With another precision weights and main parameters stand for each other.
+    // With another precision weights and main parameters stand for each other: the main parameters
+    // are what fp32 weights go on from.
     std::string from = tensor.name;
     const std::string weight = "weight/", main = "main/";
     if (tensor.name.starts_with(main) && !reader.has(from)) {
       from = weight + tensor.name.substr(main.size());
-    } else if (tensor.name.starts_with(weight) && tensor.type != ElementType::f32) {
+    } else if (tensor.name.starts_with(weight)) {
       const std::string precise = main + tensor.name.substr(weight.size());
-      if (!reader.has(from) && reader.has(precise)) from = precise;
+      const bool wanted = tensor.type == ElementType::f32 || !reader.has(from);
+      if (wanted && reader.has(precise)) from = precise;
     }
     reader.read(tensor, from);
   }

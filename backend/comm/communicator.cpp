@@ -36,26 +36,47 @@ void Communicator::all_gather_ragged(std::span<const std::byte> mine, std::span<
   PLEAT_ASSERT(at == all.size());
 }
 
-void Communicator::reduce_scatter_ragged(std::span<const float> all, std::span<float> mine,
-                                         std::span<const std::int64_t> elements) {
-  PLEAT_ASSERT(std::ssize(elements) == size());
+namespace {
+
+template <class T>
+void reduce_ragged(Communicator& comm, std::span<const T> all, std::span<T> mine,
+                   std::span<const std::int64_t> elements) {
+  PLEAT_ASSERT(std::ssize(elements) == comm.size());
   std::size_t at = 0;
-  std::span<const float> own;
-  for (int r = 0; r < size(); ++r) {
+  std::span<const T> own;
+  for (int r = 0; r < comm.size(); ++r) {
     const auto share = static_cast<std::size_t>(elements[static_cast<std::size_t>(r)]);
-    const std::span<const float> piece = all.subspan(at, share);
-    if (r == rank()) own = piece;
-    else send(r, std::as_bytes(piece), kRaggedTag);
+    const std::span<const T> piece = all.subspan(at, share);
+    if (r == comm.rank())
+      own = piece;
+    else
+      comm.send(r, std::as_bytes(piece), kRaggedTag);
     at += share;
   }
   PLEAT_ASSERT(at == all.size() && own.size() == mine.size());
-  std::vector<float> sum(mine.size()), other(mine.size());
-  for (int r = 0; r < size(); ++r) {
-    if (r == rank()) std::copy(own.begin(), own.end(), other.begin());
-    else recv(r, std::as_writable_bytes(std::span(other)), kRaggedTag);
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = r == 0 ? other[i] : sum[i] + other[i];
+  std::vector<float> sum(mine.size());
+  std::vector<T> other(mine.size());
+  for (int r = 0; r < comm.size(); ++r) {
+    if (r == comm.rank())
+      std::copy(own.begin(), own.end(), other.begin());
+    else
+      comm.recv(r, std::as_writable_bytes(std::span(other)), kRaggedTag);
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      sum[i] = r == 0 ? to_float(other[i]) : sum[i] + to_float(other[i]);
+    }
   }
-  std::copy(sum.begin(), sum.end(), mine.begin());
+  std::transform(sum.begin(), sum.end(), mine.begin(), rounded_to<T>);
+}
+
+}  // namespace
+
+void Communicator::reduce_scatter_ragged(std::span<const float> all, std::span<float> mine,
+                                         std::span<const std::int64_t> elements) {
+  reduce_ragged(*this, all, mine, elements);
+}
+void Communicator::reduce_scatter_ragged(std::span<const Bf16> all, std::span<Bf16> mine,
+                                         std::span<const std::int64_t> elements) {
+  reduce_ragged(*this, all, mine, elements);
 }
 
 }  // namespace pleat

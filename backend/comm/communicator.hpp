@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Collectives among the members of one group. Reductions add in rank order, so results are the same
-// bits in every run and for every transport. Threads implement it now; MPI and NCCL take its place
-// behind the same interface.
+// Collectives among the members of one group. Reductions add in rank order and in fp32, bf16 sums
+// are rounded once: results are the same bits in every run and for every transport. Threads
+// implement it now; MPI and NCCL take its place behind the same interface.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "core/numerics/bf16.hpp"
 
 namespace pleat {
 
@@ -24,7 +25,9 @@ class Communicator {
   virtual void barrier() = 0;
   virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
   virtual void all_reduce(std::span<float> data) = 0;  // in place, sum
+  virtual void all_reduce(std::span<Bf16> data) = 0;
   virtual void reduce_scatter(std::span<const float> all, std::span<float> mine) = 0;  // sum
+  virtual void reduce_scatter(std::span<const Bf16> all, std::span<Bf16> mine) = 0;
   // Ragged: send_bytes[r] bytes to member r, consecutive in `send`; received in member order.
   virtual void all_to_all(std::span<const std::byte> send, std::span<const std::int64_t> send_bytes,
                           std::span<std::byte> recv, std::span<const std::int64_t> recv_bytes) = 0;
@@ -33,6 +36,8 @@ class Communicator {
   virtual void all_gather_ragged(std::span<const std::byte> mine, std::span<std::byte> all,
                                  std::span<const std::int64_t> bytes);
   virtual void reduce_scatter_ragged(std::span<const float> all, std::span<float> mine,
+                                     std::span<const std::int64_t> elements);
+  virtual void reduce_scatter_ragged(std::span<const Bf16> all, std::span<Bf16> mine,
                                      std::span<const std::int64_t> elements);
   virtual void send(int to, std::span<const std::byte> data, int tag) = 0;  // buffered: does not wait
   virtual void recv(int from, std::span<std::byte> data, int tag) = 0;

@@ -23,7 +23,19 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes > 0 && to != from) std::memmove(to, from, bytes);
 }
 
-const float* floats(const Message& m) { return reinterpret_cast<const float*>(m.data.get()); }
+// sums = values for the first member, then sums += values.
+template <class T>
+void add_values(std::span<const T> values, bool first, std::vector<float>& sums) {
+  sums.resize(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    sums[i] = first ? to_float(values[i]) : sums[i] + to_float(values[i]);
+  }
+}
+
+template <class T>
+std::span<const T> values_of(const Message& m) {
+  return {reinterpret_cast<const T*>(m.data.get()), m.size / sizeof(T)};
+}
 
 }  // namespace
 
@@ -90,14 +102,15 @@ void MessageCommunicator::all_gather(std::span<const std::byte> mine, std::span<
 
 // `mine` becomes the sum of everybody's slice [begin[rank], begin[rank + 1]). It may lie in this
 // rank's own slice of `all`. One piece after the other, so that little waits in the inboxes.
-void MessageCommunicator::reduce(std::span<const float> all, std::span<const std::size_t> begin,
-                                 std::span<float> mine) {
-  const std::size_t piece = message_bytes_ / sizeof(float);
+template <class T>
+void MessageCommunicator::reduce(std::span<const T> all, std::span<const std::size_t> begin,
+                                 std::span<T> mine) {
+  const std::size_t piece = message_bytes_ / sizeof(T);
   std::size_t longest = 0;
   for (std::size_t r = 0; r < members_.size(); ++r) {
     longest = std::max(longest, begin[r + 1] - begin[r]);
   }
-  const float* own = all.data() + begin[static_cast<std::size_t>(rank_)];
+  const std::size_t own = begin[static_cast<std::size_t>(rank_)];
   for (std::size_t done = 0; done < longest; done += piece) {
     for (int turn = 1; turn < size(); ++turn) {
       const auto to = static_cast<std::size_t>(peer(turn));
@@ -108,36 +121,34 @@ void MessageCommunicator::reduce(std::span<const float> all, std::span<const std
     }
     if (done >= mine.size()) continue;
     const std::size_t n = std::min(piece, mine.size() - done);
-    Message total;
     for (int r = 0; r < size(); ++r) {
-      Message other;
-      if (r != rank_) other = take_piece(r, collective(), n * sizeof(float));
-      if (r == 0) {
-        total =
-            r == rank_ ? make_message(std::as_bytes(std::span(own + done, n))) : std::move(other);
-        continue;
+      if (r == rank_) {
+        add_values(all.subspan(own + done, n), r == 0, sums_);
+      } else {
+        const Message other = take_piece(r, collective(), n * sizeof(T));
+        add_values(values_of<T>(other), r == 0, sums_);
       }
-      const float* from = r == rank_ ? own + done : floats(other);
-      auto* to = reinterpret_cast<float*>(total.data.get());
-      for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
     }
-    std::copy_n(floats(total), n, mine.data() + done);
+    std::transform(sums_.begin(), sums_.end(), mine.subspan(done).begin(), rounded_to<T>);
   }
 }
 
-void MessageCommunicator::all_reduce(std::span<float> data) {
+template <class T>
+void MessageCommunicator::add_up(std::span<T> data) {
   if (size() == 1) return;
   if (data.size() <= kSmallReduce) {
     for (int turn = 1; turn < size(); ++turn) {
       send_piece(peer(turn), collective(), std::as_bytes(data));
     }
-    const Message own = make_message(std::as_bytes(data));
     for (int r = 0; r < size(); ++r) {
-      Message other;
-      if (r != rank_) other = take_piece(r, collective(), data.size_bytes());
-      const float* from = floats(r == rank_ ? own : other);
-      for (std::size_t i = 0; i < data.size(); ++i) data[i] = r == 0 ? from[i] : data[i] + from[i];
+      if (r == rank_) {
+        add_values(std::span<const T>(data), r == 0, sums_);
+      } else {
+        const Message other = take_piece(r, collective(), data.size_bytes());
+        add_values(values_of<T>(other), r == 0, sums_);
+      }
     }
+    std::transform(sums_.begin(), sums_.end(), data.begin(), rounded_to<T>);
     return;
   }
   for (std::size_t r = 0; r < begin_.size(); ++r) begin_[r] = data.size() * r / members_.size();
@@ -145,7 +156,7 @@ void MessageCommunicator::all_reduce(std::span<float> data) {
     const auto i = static_cast<std::size_t>(r);
     return data.subspan(begin_[i], begin_[i + 1] - begin_[i]);
   };
-  reduce(data, begin_, slice(rank_));
+  reduce(std::span<const T>(data), begin_, slice(rank_));
   for (int turn = 1; turn < size(); ++turn) {
     send_all(peer(turn), collective(), std::as_bytes(slice(rank_)));
   }
@@ -154,11 +165,17 @@ void MessageCommunicator::all_reduce(std::span<float> data) {
   }
 }
 
-void MessageCommunicator::reduce_scatter(std::span<const float> all, std::span<float> mine) {
+template <class T>
+void MessageCommunicator::add_pieces(std::span<const T> all, std::span<T> mine) {
   PLEAT_ASSERT(all.size() == mine.size() * members_.size());
   for (std::size_t r = 0; r < begin_.size(); ++r) begin_[r] = mine.size() * r;
   reduce(all, begin_, mine);
 }
+
+template void MessageCommunicator::add_up(std::span<float>);
+template void MessageCommunicator::add_up(std::span<Bf16>);
+template void MessageCommunicator::add_pieces(std::span<const float>, std::span<float>);
+template void MessageCommunicator::add_pieces(std::span<const Bf16>, std::span<Bf16>);
 
 void MessageCommunicator::all_to_all(std::span<const std::byte> send,
                                      std::span<const std::int64_t> send_bytes,

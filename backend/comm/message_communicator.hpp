@@ -24,8 +24,14 @@ class MessageCommunicator final : public Communicator {
   [[nodiscard]] int size() const override { return static_cast<int>(members_.size()); }
   void barrier() override;
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
-  void all_reduce(std::span<float> data) override;
-  void reduce_scatter(std::span<const float> all, std::span<float> mine) override;
+  void all_reduce(std::span<float> data) override { add_up(data); }
+  void all_reduce(std::span<Bf16> data) override { add_up(data); }
+  void reduce_scatter(std::span<const float> all, std::span<float> mine) override {
+    add_pieces(all, mine);
+  }
+  void reduce_scatter(std::span<const Bf16> all, std::span<Bf16> mine) override {
+    add_pieces(all, mine);
+  }
   void all_to_all(std::span<const std::byte> send, std::span<const std::int64_t> send_bytes,
                   std::span<std::byte> recv, std::span<const std::int64_t> recv_bytes) override;
   void send(int to, std::span<const std::byte> data, int tag) override;
@@ -40,8 +46,12 @@ class MessageCommunicator final : public Communicator {
   // The members of one round in which all talk to all: first those after this one, so that not all
   // talk to the same one at once.
   [[nodiscard]] int peer(int turn) const { return (rank_ + turn) % size(); }
-  void reduce(std::span<const float> all, std::span<const std::size_t> begin,
-              std::span<float> mine);
+  template <class T>
+  void add_up(std::span<T> data);
+  template <class T>
+  void add_pieces(std::span<const T> all, std::span<T> mine);
+  template <class T>
+  void reduce(std::span<const T> all, std::span<const std::size_t> begin, std::span<T> mine);
 
   std::shared_ptr<MessageHub> hub_;
   std::vector<Rank> members_;
@@ -49,6 +59,7 @@ class MessageCommunicator final : public Communicator {
   std::uint64_t group_;
   std::size_t message_bytes_;
   std::vector<std::size_t> begin_;  // scratch: borders of slices
+  std::vector<float> sums_;         // scratch
 };
 
 }  // namespace pleat

@@ -30,11 +30,12 @@ class RecordingCommunicator final : public Communicator {
     }
   }
   void all_reduce(std::span<float> data) override { note(Kind::all_reduce, data.size_bytes()); }
+  void all_reduce(std::span<Bf16> data) override { note(Kind::all_reduce, data.size_bytes()); }
   void reduce_scatter(std::span<const float> all, std::span<float> mine) override {
-    PLEAT_ASSERT(all.size() == mine.size() * members_.size());
-    note(Kind::reduce_scatter, all.size_bytes());
-    const auto own = all.subspan(mine.size() * static_cast<std::size_t>(place_), mine.size());
-    if (own.data() != mine.data()) std::copy(own.begin(), own.end(), mine.begin());
+    keep_piece(all, mine);
+  }
+  void reduce_scatter(std::span<const Bf16> all, std::span<Bf16> mine) override {
+    keep_piece(all, mine);
   }
   void all_gather_ragged(std::span<const std::byte> mine, std::span<std::byte> all,
                          std::span<const std::int64_t> bytes) override {
@@ -46,10 +47,11 @@ class RecordingCommunicator final : public Communicator {
   }
   void reduce_scatter_ragged(std::span<const float> all, std::span<float> mine,
                              std::span<const std::int64_t> elements) override {
-    PLEAT_ASSERT(elements.size() == members_.size());
-    note(Kind::reduce_scatter, all.size_bytes());
-    const auto own = all.subspan(static_cast<std::size_t>(place_of_mine(elements)), mine.size());
-    std::copy(own.begin(), own.end(), mine.begin());
+    keep_share(all, mine, elements);
+  }
+  void reduce_scatter_ragged(std::span<const Bf16> all, std::span<Bf16> mine,
+                             std::span<const std::int64_t> elements) override {
+    keep_share(all, mine, elements);
   }
   void all_to_all(std::span<const std::byte> send, std::span<const std::int64_t> send_bytes,
                   std::span<std::byte> recv, std::span<const std::int64_t> recv_bytes) override {
@@ -66,6 +68,21 @@ class RecordingCommunicator final : public Communicator {
   }
 
  private:
+  template <class T>
+  void keep_piece(std::span<const T> all, std::span<T> mine) {
+    PLEAT_ASSERT(all.size() == mine.size() * members_.size());
+    note(Kind::reduce_scatter, all.size_bytes());
+    const auto own = all.subspan(mine.size() * static_cast<std::size_t>(place_), mine.size());
+    if (own.data() != mine.data()) std::copy(own.begin(), own.end(), mine.begin());
+  }
+  template <class T>
+  void keep_share(std::span<const T> all, std::span<T> mine,
+                  std::span<const std::int64_t> elements) {
+    PLEAT_ASSERT(elements.size() == members_.size());
+    note(Kind::reduce_scatter, all.size_bytes());
+    const auto own = all.subspan(static_cast<std::size_t>(place_of_mine(elements)), mine.size());
+    std::copy(own.begin(), own.end(), mine.begin());
+  }
   void note(Kind kind, std::size_t bytes, int peer = -1, int tag = 0) {
     calls_.push_back({kind, members_, static_cast<std::int64_t>(bytes), peer, tag});
   }

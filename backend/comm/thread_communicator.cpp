@@ -20,7 +20,24 @@ std::int64_t sum(std::span<const std::int64_t> values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
 
-const float* floats(const Published& p) { return reinterpret_cast<const float*>(p.input.data()); }
+// The sums over the members of elements [begin, end) of what `elements_of` a member finds, to
+// write(i, sum) each: some at a time, in member order.
+template <class T, class Elements, class Write>
+void add_members(const std::vector<Published>& members, std::size_t begin, std::size_t end,
+                 Elements elements_of, Write write) {
+  constexpr std::size_t kAtATime = 1024;
+  float sums[kAtATime];
+  for (; begin < end; begin += kAtATime) {
+    const std::size_t n = std::min(kAtATime, end - begin);
+    for (std::size_t r = 0; r < members.size(); ++r) {
+      const auto* from = reinterpret_cast<const T*>(elements_of(members[r])) + begin;
+      for (std::size_t i = 0; i < n; ++i) {
+        sums[i] = r == 0 ? to_float(from[i]) : sums[i] + to_float(from[i]);
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i) write(begin + i, rounded_to<T>(sums[i]));
+  }
+}
 
 }  // namespace
 
@@ -38,39 +55,44 @@ void ThreadCommunicator::all_gather(std::span<const std::byte> mine, std::span<s
   group_->leave();
 }
 
-// Each member adds one slice of everybody's data and writes the sum into everybody's buffer: no
-// scratch memory, and all members hold the bits of one addition.
-void ThreadCommunicator::all_reduce(std::span<float> data) {
-  const auto& members = group_->enter(rank_, {.input = {}, .data = data, .bytes_to = {}});
+// Each member adds one slice of everybody's data and writes the sum into everybody's buffer: all
+// members hold the bits of one addition.
+template <class T>
+void ThreadCommunicator::add_up(std::span<T> data) {
+  const auto bytes = std::as_writable_bytes(data);
+  const auto& members = group_->enter(rank_, {.input = {}, .data = bytes, .bytes_to = {}});
   const std::size_t n = data.size(), count = members.size();
   const std::size_t begin = n * static_cast<std::size_t>(rank_) / count;
   const std::size_t end = n * (static_cast<std::size_t>(rank_) + 1) / count;
-  for (std::size_t r = 0; r < count; ++r) PLEAT_ASSERT(members[r].data.size() == n);
-  float* first = members[0].data.data();
-  for (std::size_t r = 1; r < count; ++r) {
-    const float* other = members[r].data.data();
-    for (std::size_t i = begin; i < end; ++i) first[i] += other[i];
-  }
-  for (std::size_t r = 1; r < count && begin < end; ++r) {
-    std::copy(first + begin, first + end, members[r].data.data() + begin);
+  for (const Published& member : members) PLEAT_ASSERT(member.data.size() == bytes.size());
+  add_members<T>(
+      members, begin, end, [](const Published& p) { return p.data.data(); },
+      [&](std::size_t i, T sum) { data[i] = sum; });
+  for (const Published& member : members) {
+    const auto from = bytes.subspan(begin * sizeof(T), (end - begin) * sizeof(T));
+    copy_bytes(member.data.data() + begin * sizeof(T), from.data(), from.size());
   }
   group_->leave();
 }
 
 // `mine` may be this rank's own piece of `all`: no other member reads it.
-void ThreadCommunicator::reduce_scatter(std::span<const float> all, std::span<float> mine) {
+template <class T>
+void ThreadCommunicator::add_pieces(std::span<const T> all, std::span<T> mine) {
   PLEAT_ASSERT(all.size() == mine.size() * static_cast<std::size_t>(size()));
   const auto& members =
       group_->enter(rank_, {.input = std::as_bytes(all), .data = {}, .bytes_to = {}});
   const std::size_t begin = mine.size() * static_cast<std::size_t>(rank_);
   for (const Published& member : members) PLEAT_ASSERT(member.input.size() == all.size_bytes());
-  for (std::size_t i = 0; i < mine.size(); ++i) {
-    float total = floats(members[0])[begin + i];
-    for (std::size_t r = 1; r < members.size(); ++r) total += floats(members[r])[begin + i];
-    mine[i] = total;
-  }
+  add_members<T>(
+      members, begin, begin + mine.size(), [](const Published& p) { return p.input.data(); },
+      [&](std::size_t i, T sum) { mine[i - begin] = sum; });
   group_->leave();
 }
+
+template void ThreadCommunicator::add_up(std::span<float>);
+template void ThreadCommunicator::add_up(std::span<Bf16>);
+template void ThreadCommunicator::add_pieces(std::span<const float>, std::span<float>);
+template void ThreadCommunicator::add_pieces(std::span<const Bf16>, std::span<Bf16>);
 
 void ThreadCommunicator::all_to_all(std::span<const std::byte> send,
                                     std::span<const std::int64_t> send_bytes,

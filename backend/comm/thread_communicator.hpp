@@ -20,14 +20,25 @@ class ThreadCommunicator final : public Communicator {
   [[nodiscard]] int size() const override { return group_->size(); }
   void barrier() override;
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
-  void all_reduce(std::span<float> data) override;
-  void reduce_scatter(std::span<const float> all, std::span<float> mine) override;
+  void all_reduce(std::span<float> data) override { add_up(data); }
+  void all_reduce(std::span<Bf16> data) override { add_up(data); }
+  void reduce_scatter(std::span<const float> all, std::span<float> mine) override {
+    add_pieces(all, mine);
+  }
+  void reduce_scatter(std::span<const Bf16> all, std::span<Bf16> mine) override {
+    add_pieces(all, mine);
+  }
   void all_to_all(std::span<const std::byte> send, std::span<const std::int64_t> send_bytes,
                   std::span<std::byte> recv, std::span<const std::int64_t> recv_bytes) override;
   void send(int to, std::span<const std::byte> data, int tag) override;
   void recv(int from, std::span<std::byte> data, int tag) override;
 
  private:
+  template <class T>
+  void add_up(std::span<T> data);
+  template <class T>
+  void add_pieces(std::span<const T> all, std::span<T> mine);
+
   std::shared_ptr<ThreadJob> job_;  // outlives the group, which refers to it
   std::shared_ptr<ThreadGroup> group_;
   int rank_;

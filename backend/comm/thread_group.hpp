@@ -21,7 +21,7 @@ class ThreadJob;
 // What a member lays open to the others during a collective.
 struct Published {
   std::span<const std::byte> input;
-  std::span<float> data;                   // all_reduce: read and written by every member
+  std::span<std::byte> data;               // all_reduce: read and written by every member
   std::span<const std::int64_t> bytes_to;  // all_to_all: input bytes for each member
 };
 

@@ -79,16 +79,18 @@ void CpuKernels::attention_piece_bwd(const AttentionPiece& p, HeadColumns d_o, H
 }
 
 void CpuKernels::copy_columns(View from, View to, const ColumnBlocks& c) {
-  PLEAT_ASSERT(from.rows == to.rows);
+  PLEAT_ASSERT(from.rows == to.rows && from.dtype == to.dtype);
   for (std::int64_t r = 0; r < from.rows; ++r) {
     for (std::int64_t i = 0; i < c.blocks; ++i) {
-      const float* x = from.f32() + r * from.cols + c.from_first + i * c.from_stride;
-      float* y = to.f32() + r * to.cols + c.to_first + i * c.to_stride;
+      const std::int64_t at_from = r * from.cols + c.from_first + i * c.from_stride;
+      const std::int64_t at_to = r * to.cols + c.to_first + i * c.to_stride;
       if (!c.add) {
-        std::copy_n(x, c.width, y);
-      } else {
-        for (std::int64_t j = 0; j < c.width; ++j) y[j] += x[j];
+        std::copy(from.at(at_from), from.at(at_from + c.width), to.at(at_to));
+        continue;
       }
+      const float* x = from.f32() + at_from;
+      float* y = to.f32() + at_to;
+      for (std::int64_t j = 0; j < c.width; ++j) y[j] += x[j];
     }
   }
 }

@@ -39,24 +39,22 @@ std::int64_t for_each_chunk(View all_counts, const ChunkShape& shape, Visit visi
 }  // namespace
 
 void CpuKernels::sort_chunks(View x, View all_counts, const ChunkShape& shape, View y) {
-  PLEAT_ASSERT(x.rows == y.rows && x.cols == y.cols);
+  PLEAT_ASSERT(x.rows == y.rows && x.cols == y.cols && x.dtype == y.dtype);
   const std::int64_t c = x.cols;
-  const std::int64_t rows =
-      for_each_chunk(all_counts, shape,
-                     [&](std::int64_t by_source, std::int64_t by_expert, std::int64_t count) {
-                       std::copy_n(x.f32() + by_source * c, count * c, y.f32() + by_expert * c);
-                     });
+  const std::int64_t rows = for_each_chunk(
+      all_counts, shape, [&](std::int64_t by_source, std::int64_t by_expert, std::int64_t count) {
+        std::copy_n(x.at(by_source * c), bytes_of(x.dtype, count * c), y.at(by_expert * c));
+      });
   PLEAT_ASSERT(rows == x.rows);
 }
 
 void CpuKernels::unsort_chunks(View y, View all_counts, const ChunkShape& shape, View x) {
-  PLEAT_ASSERT(x.rows == y.rows && x.cols == y.cols);
+  PLEAT_ASSERT(x.rows == y.rows && x.cols == y.cols && x.dtype == y.dtype);
   const std::int64_t c = x.cols;
-  const std::int64_t rows =
-      for_each_chunk(all_counts, shape,
-                     [&](std::int64_t by_source, std::int64_t by_expert, std::int64_t count) {
-                       std::copy_n(y.f32() + by_expert * c, count * c, x.f32() + by_source * c);
-                     });
+  const std::int64_t rows = for_each_chunk(
+      all_counts, shape, [&](std::int64_t by_source, std::int64_t by_expert, std::int64_t count) {
+        std::copy_n(y.at(by_expert * c), bytes_of(y.dtype, count * c), x.at(by_source * c));
+      });
   PLEAT_ASSERT(rows == x.rows);
 }
 

@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The fp32 reference kernels on the CPU: the calling thread computes, nothing is allocated beyond
-// Eigen's packing buffers. A row's result never depends on the other rows of a row-wise kernel.
+// The reference kernels on the CPU, in fp32; what only moves rows moves those of any type. The
+// calling thread computes, nothing is allocated beyond Eigen's packing buffers. A row's result
+// never depends on the other rows of a row-wise kernel.
 #pragma once
 
 #include "kernels/kernel_set.hpp"
 
 namespace pleat {
 
-class CpuKernels final : public KernelSet {
+class CpuKernels : public KernelSet {
  public:
   // embedding.cpp
   void embedding(View tokens, View w, std::int64_t first, View x) override;

@@ -13,19 +13,20 @@ namespace pleat {
 
 void CpuKernels::concat_columns(View a, View b, View y) {
   PLEAT_ASSERT(a.rows == y.rows && b.rows == y.rows && a.cols + b.cols == y.cols);
+  PLEAT_ASSERT(a.dtype == y.dtype && b.dtype == y.dtype);
   for (std::int64_t r = 0; r < y.rows; ++r) {
-    float* out = y.f32() + r * y.cols;
-    out = std::copy_n(a.f32() + r * a.cols, a.cols, out);
-    std::copy_n(b.f32() + r * b.cols, b.cols, out);
+    std::byte* out = y.at(r * y.cols);
+    out = std::copy_n(a.at(r * a.cols), bytes_of(a.dtype, a.cols), out);
+    std::copy_n(b.at(r * b.cols), bytes_of(b.dtype, b.cols), out);
   }
 }
 
 void CpuKernels::concat_columns_bwd(View dy, View da, View db) {
   PLEAT_ASSERT(da.rows == dy.rows && db.rows == dy.rows && da.cols + db.cols == dy.cols);
+  PLEAT_ASSERT(da.dtype == dy.dtype && db.dtype == dy.dtype);
   for (std::int64_t r = 0; r < dy.rows; ++r) {
-    const float* from = dy.f32() + r * dy.cols;
-    std::copy_n(from, da.cols, da.f32() + r * da.cols);
-    std::copy_n(from + da.cols, db.cols, db.f32() + r * db.cols);
+    std::copy_n(dy.at(r * dy.cols), bytes_of(da.dtype, da.cols), da.at(r * da.cols));
+    std::copy_n(dy.at(r * dy.cols + da.cols), bytes_of(db.dtype, db.cols), db.at(r * db.cols));
   }
 }
 

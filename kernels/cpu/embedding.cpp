@@ -9,13 +9,13 @@
 namespace pleat {
 
 void CpuKernels::embedding(View tokens, View w, std::int64_t first, View x) {
-  PLEAT_ASSERT(tokens.elements() == x.rows && w.cols == x.cols);
+  PLEAT_ASSERT(tokens.elements() == x.rows && w.cols == x.cols && w.dtype == x.dtype);
   for (std::int64_t t = 0; t < x.rows; ++t) {
     const std::int64_t row = tokens.i32()[t] - first;
     if (row >= 0 && row < w.rows) {
-      std::copy_n(w.f32() + row * w.cols, w.cols, x.f32() + t * x.cols);
+      std::copy(w.at(row * w.cols), w.at((row + 1) * w.cols), x.at(t * x.cols));
     } else {
-      std::fill_n(x.f32() + t * x.cols, x.cols, 0.0F);
+      std::fill(x.at(t * x.cols), x.at((t + 1) * x.cols), std::byte{0});
     }
   }
 }

@@ -88,6 +88,4 @@ void CpuKernels::grouped_wgrad(View a, View b, View counts, View c, bool accumul
   PLEAT_ASSERT(row == a.rows);
 }
 
-std::unique_ptr<KernelSet> cpu_kernels() { return std::make_unique<CpuKernels>(); }
-
 }  // namespace pleat

@@ -39,7 +39,7 @@ void CpuKernels::permute(View x, View probs, View experts, View counts, std::int
                          View px, View pp, View row_map) {
   const std::int64_t copies = experts.elements(), h = x.cols, groups = counts.elements();
   const std::int64_t k = copies_per_token(row_map, x.rows);
-  PLEAT_ASSERT(probs.elements() == copies && px.cols == h);
+  PLEAT_ASSERT(probs.elements() == copies && px.cols == h && px.dtype == x.dtype);
   PLEAT_ASSERT(pp.elements() == px.rows && row_map.elements() == copies);
   std::fill_n(row_map.i32(), copies, -1);
   std::int64_t next[kExpertsAtATime], end[kExpertsAtATime];
@@ -58,11 +58,11 @@ void CpuKernels::permute(View x, View probs, View experts, View counts, std::int
       PLEAT_ASSERT(to < end[e]);
       row_map.i32()[i] = static_cast<std::int32_t>(to);
       pp.f32()[to] = probs.f32()[i];
-      std::copy_n(x.f32() + (i / k) * h, h, px.f32() + to * h);
+      std::copy(x.at(i / k * h), x.at((i / k + 1) * h), px.at(to * h));
     }
     for (std::int64_t e = 0; e < some; ++e) {  // what a padded expert has left
       std::fill_n(pp.f32() + next[e], end[e] - next[e], 0.0F);
-      std::fill_n(px.f32() + next[e] * h, (end[e] - next[e]) * h, 0.0F);
+      std::fill(px.at(next[e] * h), px.at(end[e] * h), std::byte{0});
     }
   }
   PLEAT_ASSERT(row == px.rows);
@@ -88,14 +88,14 @@ void CpuKernels::unpermute(View px, View row_map, View y) {
 
 void CpuKernels::unpermute_bwd(View dy, View row_map, View dpx) {
   const std::int64_t h = dy.cols, k = copies_per_token(row_map, dy.rows);
-  PLEAT_ASSERT(dpx.cols == h);
+  PLEAT_ASSERT(dpx.cols == h && dpx.dtype == dy.dtype);
   const std::int32_t* rows = row_map.i32();
   const auto copied = std::count_if(rows, rows + row_map.elements(), [](auto r) { return r >= 0; });
   if (copied != dpx.rows) zero(dpx);
   for (std::int64_t i = 0; i < row_map.elements(); ++i) {
     const std::int64_t row = rows[i];
     PLEAT_ASSERT(row < dpx.rows);
-    if (row >= 0) std::copy_n(dy.f32() + (i / k) * h, h, dpx.f32() + row * h);
+    if (row >= 0) std::copy(dy.at(i / k * h), dy.at((i / k + 1) * h), dpx.at(row * h));
   }
 }
 

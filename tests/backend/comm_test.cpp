@@ -87,6 +87,34 @@ TEST_P(Comm, RaggedGatherAndSumInRankOrder) {
   });
 }
 
+// Sums of bf16 are in fp32 and rounded once, also above what one round takes and in ragged shares.
+TEST_P(Comm, AddsBf16InFp32) {
+  const int world = GetParam().world;
+  const auto ranks = static_cast<std::size_t>(world);
+  const auto narrow = [](int rank, std::size_t i) { return to_bf16(value(rank, i)); };
+  const auto sum = [&](std::size_t i) {
+    float all = to_float(narrow(0, i));
+    for (int r = 1; r < world; ++r) all += to_float(narrow(r, i));
+    return to_bf16(all);
+  };
+  expect_runs(GetParam(), [&](Transport& t) {
+    const auto comm = t.group(all_ranks(world));
+    const auto me = static_cast<std::size_t>(comm->rank());
+    for (const std::size_t n : {std::size_t{3}, std::size_t{1500}}) {
+      std::vector<Bf16> data(n * ranks), piece(n), own(n);
+      for (std::size_t i = 0; i < data.size(); ++i) data[i] = narrow(comm->rank(), i);
+      comm->reduce_scatter(data, piece);
+      comm->reduce_scatter_ragged(data, own, std::vector(ranks, static_cast<std::int64_t>(n)));
+      comm->all_reduce(data);
+      for (std::size_t i = 0; i < n; ++i) {
+        ASSERT_EQ(piece[i], sum(me * n + i)) << i;
+        ASSERT_EQ(own[i], sum(me * n + i)) << i;
+      }
+      for (std::size_t i = 0; i < data.size(); ++i) ASSERT_EQ(data[i], sum(i)) << i;
+    }
+  });
+}
+
 TEST_P(Comm, AllGatherInRankOrder) {
   const int world = GetParam().world;
   expect_runs(GetParam(), [&](Transport& t) {

@@ -31,15 +31,15 @@ std::string execution_error(const Program& program, TrainConfig config = test::s
 TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
   Program program = program_of(fp32_plan());
   program.plan.dispatcher = Dispatcher::deepep;
-  program.plan.precision = Precision::bf16;
+  program.plan.precision = Precision::fp16;
   try {
     static_cast<void>(train(program, test::small_config()));
     FAIL();
   } catch (const ConfigError& e) {
     ASSERT_EQ(e.diagnostics().size(), 2U);
     EXPECT_EQ(to_text(e.diagnostics()[0]),
-              "error: precision: this backend computes in fp32 so far (got bf16)\n"
-              "  hint: use --precision fp32");
+              "error: precision: this backend computes in fp32 and bf16 so far (got fp16)\n"
+              "  hint: use --precision bf16");
     EXPECT_EQ(e.diagnostics()[1].hint, "use --dispatcher alltoall or allgather");
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
   }
@@ -57,7 +57,7 @@ TEST(Supported, RefusesExchangesThatAreOnlyPriced) {
     return std::string();
   };
   EXPECT_EQ(refused([](Plan& p) { p.fp8_combine = true; }),
-            "error: fp8_combine: this backend exchanges what it computes, in fp32\n"
+            "error: fp8_combine: this backend exchanges what it computes\n"
             "  hint: set fp8_dispatch and fp8_combine to false");
   EXPECT_EQ(refused([](Plan& p) { p.optimizer.grad_reduce = DType::bf16; }),
             "error: optimizer.grad_reduce: this backend reduces gradients in the type it keeps "

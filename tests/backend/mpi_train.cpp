@@ -84,10 +84,16 @@ void small_layouts() {
   test::skew(config);
   Plan unsharded = fp32_plan(4, 2);
   unsharded.sharding = Sharding::none;
-  const std::pair<const char*, Plan> layouts[] = {
-      {"dp4", fp32_plan(4)},       {"dp4 ep4", fp32_plan(4, 4)},
-      {"dp4 ep2", unsharded},      {"dp2 ep2 pp2", fp32_plan(2, 2, 2)},
-      {"pp4", fp32_plan(1, 1, 4)}, {"tp2 ep2 pp2", test::tp_plan(2, 1, 2, 2)}};
+  Plan bf16 = test::tp_plan(2, 2, 2);
+  bf16.precision = Precision::bf16;
+  bf16.optimizer.main_grads = DType::bf16;
+  const std::pair<const char*, Plan> layouts[] = {{"dp4", fp32_plan(4)},
+                                                  {"dp4 ep4", fp32_plan(4, 4)},
+                                                  {"dp4 ep2", unsharded},
+                                                  {"dp2 ep2 pp2", fp32_plan(2, 2, 2)},
+                                                  {"bf16", bf16},
+                                                  {"pp4", fp32_plan(1, 1, 4)},
+                                                  {"tp2 ep2 pp2", test::tp_plan(2, 1, 2, 2)}};
   for (const auto& [name, plan] : layouts) {
     compare_on(part, test::biased(test::small_moe()), plan, config, name);
   }

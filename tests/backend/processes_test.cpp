@@ -117,7 +117,12 @@ std::string exact(const TrainResult& r) {
 TEST(Processes, GiveTheSameBitsAsThreads) {
   TrainConfig config = test::small_config(2);
   config.trace = true;
+  Plan bf16 = test::tp_plan(2, 2, 2), bf16_gradients = bf16;
+  bf16.precision = bf16_gradients.precision = Precision::bf16;
+  bf16_gradients.optimizer.main_grads = DType::bf16;
   const std::pair<Plan, std::vector<int>> jobs[] = {
+      {bf16, {1, 1, 1, 1}},
+      {bf16_gradients, {1, 3}},
       {fp32_plan(4, 4), {1, 1, 1, 1}},
       {fp32_plan(2, 2, 2), {1, 2, 1}},
       {fp32_plan(4, 2, 2), {4, 4}},

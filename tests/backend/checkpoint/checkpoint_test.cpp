@@ -3,7 +3,9 @@
 // Saving and going on: to the bit in the same layout, numerically in another one.
 #include <gmock/gmock.h>
 
+#include "backend/checkpoint/hf_weights.hpp"
 #include "core/diagnostics.hpp"
+#include "core/numerics/bf16.hpp"
 #include "tests/backend/checkpoint/saved_runs.hpp"
 
 namespace pleat {
@@ -37,6 +39,11 @@ ExitCode code_of(SavedRun& run) {
   return ExitCode::done;
 }
 
+Plan bf16(Plan plan) {
+  plan.precision = Precision::bf16;
+  return plan;
+}
+
 class Resume : public ::testing::TestWithParam<std::tuple<Plan, bool>> {};
 
 TEST_P(Resume, IsBitwiseAnUninterruptedRun) {
@@ -67,9 +74,67 @@ INSTANTIATE_TEST_SUITE_P(Plans, Resume,
                          ::testing::Values(std::tuple{fp32_plan(), false},
                                            std::tuple{fp32_plan(2, 2, 2), false},
                                            std::tuple{fp32_plan(2, 2, 2), true},
+                                           std::tuple{bf16(fp32_plan(2, 2, 2)), false},
+                                           std::tuple{bf16(tp_plan(2, 2, 4)), true},
                                            std::tuple{without_sharding(fp32_plan(4, 2)), false},
                                            std::tuple{fp32_plan(4, 4), true},
                                            std::tuple{tp_plan(4, 2, 4), true}));
+
+// Beside each bf16 weight its fp32 one; what a router adds to its scores is in fp32 throughout.
+TEST(Checkpoint, HoldsBf16WeightsAndWhatTheyAreRoundedFrom) {
+  const TemporaryFolder folder;
+  SavedRun run{.model = test::biased(test::small_moe()),
+               .plan = bf16(fp32_plan(2, 2)),
+               .steps = 2,
+               .save = folder.path()};
+  run.config.adamw.lr = 0.01;
+  (void)run.run();
+  const std::string saved = folder / "step_00000002";
+  const Manifest manifest = open_checkpoint(saved);
+  EXPECT_EQ(manifest.tensors.at("weight/layers.2.qkv").type, ElementType::bf16);
+  EXPECT_EQ(manifest.tensors.at("main/layers.2.qkv").type, ElementType::f32);
+  EXPECT_EQ(manifest.tensors.at("weight/layers.2.expert_bias").type, ElementType::f32);
+  EXPECT_FALSE(manifest.tensors.contains("main/layers.2.expert_bias"));
+  const test::Tensors tensors = test::tensors_in(saved);
+  std::size_t finer = 0;
+  for (const auto& [name, values] : tensors) {
+    if (!name.starts_with("main/")) continue;
+    const std::vector<float>& weights = tensors.at("weight/" + name.substr(5));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ASSERT_EQ(to_float(to_bf16(values[i])), weights[i]) << name;
+      if (values[i] != weights[i]) ++finer;
+    }
+  }
+  EXPECT_GT(finer, 1000U);
+  // Weights alone are read in full precision, and one precision goes on from another.
+  std::vector<float> head(tensors.at("main/head").size());
+  SavedWeights(saved).read("head", head);
+  EXPECT_EQ(head, tensors.at("main/head"));
+  SavedRun wide{.model = run.model, .plan = fp32_plan(), .steps = 3, .load = folder.path()};
+  wide.config.adamw.lr = 0;
+  EXPECT_EQ(wide.run().weights.at("head"), head);
+}
+
+// The weights that training read are the ones that an export in bf16 has.
+TEST(Checkpoint, ExportsTheBf16Weights) {
+  const TemporaryFolder folder, exported;
+  SavedRun run{.plan = bf16(fp32_plan(2, 2)), .steps = 1, .save = folder.path()};
+  run.model.model_type = "qwen2_moe";
+  (void)run.run();
+  const std::string saved = folder / "step_00000001";
+  const SavedWeights weights(saved);
+  export_hf_weights(
+      exported.path(), run.model, {.type = ElementType::bf16},
+      [&](const std::string& name, std::span<float> out) { weights.read(name, out); });
+  const HfWeights read(exported.path(), run.model);
+  const test::Tensors tensors = test::tensors_in(saved);
+  for (const char* name : {"embedding", "layers.0.qkv", "layers.2.experts.7.fc2", "head"}) {
+    const std::vector<float>& expected = tensors.at(std::string("weight/") + name);
+    std::vector<float> actual(expected.size());
+    read.read(name, actual);
+    EXPECT_EQ(actual, expected) << name;
+  }
+}
 
 // Each element of each tensor is in one shard, whatever the layout, and has the same bits.
 TEST(Checkpoint, HoldsTheSameTensorsForEveryLayout) {

@@ -47,28 +47,37 @@ class KernelConformance : public ::testing::TestWithParam<DeviceFactory> {
   // Elements by which the next buffers are shifted from the allocator's alignment.
   void set_shift(std::int64_t elements) { shift_ = elements; }
 
+  // In the type of floats, fp32 unless set.
+  void set_floats(DType type) { floats_ = type; }
   View in(const Matrix& values);                   // must not change
   View inout(const Matrix& values);                // starts with these values
   View out(std::int64_t rows, std::int64_t cols);  // starts as NaN
+  View in_f32(const Matrix& values);               // what is fp32 beside bf16 operands
+  View inout_f32(const Matrix& values);
+  View out_f32(std::int64_t rows, std::int64_t cols);
   View in_i32(const std::vector<std::int32_t>& values, std::int64_t rows, std::int64_t cols);
   View out_i32(std::int64_t rows, std::int64_t cols);
   [[nodiscard]] Matrix get(View v);
   [[nodiscard]] std::vector<std::int32_t> get_i32(View v);  // also the bits of floats
   static View none() { return {}; }
+  // What `run` makes of floats in bf16 against what it makes of fp32: every |got - want| <=
+  // 1.6e-2 |want| + 1e-5 max(largest |want|, 1). Its inputs are bf16 numbers.
+  void expect_same_in_bf16(const std::function<std::vector<View>()>& run);
 
  private:
   struct Buffer {
     void* memory;
-    std::int64_t shift;
+    std::size_t before, after;  // bytes of guards
     bool read_only;
-    std::vector<std::int32_t> words;  // as uploaded, guards included
+    std::vector<std::byte> bytes;  // as uploaded, guards included
   };
-  View make(std::vector<std::int32_t> words, DType type, std::int64_t rows, std::int64_t cols,
+  View make(const std::vector<std::byte>& bytes, DType type, std::int64_t rows, std::int64_t cols,
             bool read_only);
 
   std::unique_ptr<Device> device_;
   std::vector<Buffer> buffers_;
   std::int64_t shift_ = 0;
+  DType floats_ = DType::fp32;
 };
 
 }  // namespace pleat::conformance

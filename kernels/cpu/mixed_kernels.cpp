@@ -1,0 +1,280 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/mixed_kernels.hpp"
+
+#include <algorithm>
+
+#include "core/numerics/bf16.hpp"
+#include "kernels/cpu/vector_math.hpp"
+
+namespace pleat {
+
+using Operands = cpu::MixedOperands;
+
+namespace {
+
+constexpr std::int64_t kAtATime = 1 << 16;  // elements of a bucket that are widened at a time
+
+View part(View v, std::int64_t first, std::int64_t n) { return {v.at(first), v.dtype, 1, n}; }
+
+AttentionPiece widened(Operands& o, AttentionPiece p) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    p.q[i] = o.in(p.q[i]);
+    p.k[i] = o.in(p.k[i]);
+  }
+  p.v = o.in(p.v);
+  return p;
+}
+
+AttentionPieceGradient widened(Operands& o, AttentionPieceGradient g) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    g.dq[i] = o.inout(g.dq[i]);
+    g.dk[i] = o.inout(g.dk[i]);
+  }
+  g.dv = o.inout(g.dv);
+  return g;
+}
+
+}  // namespace
+
+void MixedKernels::embedding_bwd(View dx, View tokens, std::int64_t first, View dw) {
+  Operands o(scratch_);
+  CpuKernels::embedding_bwd(o.in(dx), tokens, first, o.inout(dw));
+}
+
+void MixedKernels::rms_norm(View x, View w, View y, View rstd, double eps) {
+  Operands o(scratch_);
+  CpuKernels::rms_norm(o.in(x), o.in(w), o.out(y), rstd, eps);
+}
+
+void MixedKernels::rms_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx,
+                                View dw) {
+  Operands o(scratch_);
+  CpuKernels::rms_norm_bwd(o.in(dy), o.in(x), o.in(w), rstd, o.in(dresidual), o.out(dx),
+                           o.inout(dw));
+}
+
+void MixedKernels::slice_norm(View x, View w, View y, View rstd, double eps) {
+  Operands o(scratch_);
+  CpuKernels::slice_norm(o.in(x), o.in(w), o.out(y), rstd, eps);
+}
+
+void MixedKernels::slice_norm_bwd(View dy, View x, View w, View rstd, View dx, View dw) {
+  Operands o(scratch_);  // dx keeps its other columns
+  CpuKernels::slice_norm_bwd(o.in(dy), o.in(x), o.in(w), rstd, o.inout(dx), o.inout(dw));
+}
+
+void MixedKernels::layer_norm(View x, View w, View y, View rstd, double eps) {
+  Operands o(scratch_);
+  CpuKernels::layer_norm(o.in(x), o.in(w), o.out(y), rstd, eps);
+}
+
+void MixedKernels::layer_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx,
+                                  View dw) {
+  Operands o(scratch_);
+  CpuKernels::layer_norm_bwd(o.in(dy), o.in(x), o.in(w), rstd, o.in(dresidual), o.out(dx),
+                             o.inout(dw));
+}
+
+void MixedKernels::head_norm(View x, View wq, View wk, View y, View rstd, const AttentionShape& s,
+                             double eps) {
+  Operands o(scratch_);
+  CpuKernels::head_norm(o.in(x), o.in(wq), o.in(wk), o.out(y), rstd, s, eps);
+}
+
+void MixedKernels::head_norm_bwd(View dy, View x, View wq, View wk, View rstd, View dx, View dwq,
+                                 View dwk, const AttentionShape& s) {
+  Operands o(scratch_);
+  CpuKernels::head_norm_bwd(o.in(dy), o.in(x), o.in(wq), o.in(wk), rstd, o.out(dx), o.inout(dwq),
+                            o.inout(dwk), s);
+}
+
+void MixedKernels::add_bias(View b, double scale, View y) {
+  Operands o(scratch_);
+  CpuKernels::add_bias(o.in(b), scale, o.inout(y));
+}
+
+void MixedKernels::add_bias_bwd(View dy, double scale, View db) {
+  Operands o(scratch_);
+  CpuKernels::add_bias_bwd(o.in(dy), scale, o.inout(db));
+}
+
+void MixedKernels::add_positions(View w, std::int64_t seq, double scale, View x) {
+  Operands o(scratch_);
+  CpuKernels::add_positions(o.in(w), seq, scale, o.inout(x));
+}
+
+void MixedKernels::add_positions_bwd(View dx, std::int64_t seq, double scale, View dw) {
+  Operands o(scratch_);
+  CpuKernels::add_positions_bwd(o.in(dx), seq, scale, o.inout(dw));
+}
+
+void MixedKernels::gemm(View a, bool transpose_a, View b, bool transpose_b, View c,
+                        bool accumulate) {
+  Operands o(scratch_);
+  CpuKernels::gemm(o.in(a), transpose_a, o.in(b), transpose_b, accumulate ? o.inout(c) : o.out(c),
+                   accumulate);
+}
+
+void MixedKernels::grouped_gemm(View a, View b, bool transpose_b, View counts, View c) {
+  Operands o(scratch_);
+  CpuKernels::grouped_gemm(o.in(a), o.in(b), transpose_b, counts, o.out(c));
+}
+
+void MixedKernels::grouped_wgrad(View a, View b, View counts, View c, bool accumulate) {
+  Operands o(scratch_);
+  CpuKernels::grouped_wgrad(o.in(a), o.in(b), counts, accumulate ? o.inout(c) : o.out(c),
+                            accumulate);
+}
+
+void MixedKernels::rope(View x, const RopeShape& s, bool inverse) {
+  Operands o(scratch_);
+  CpuKernels::rope(o.inout(x), s, inverse);
+}
+
+void MixedKernels::attention(View qkv, View out, View lse, const AttentionShape& s) {
+  Operands o(scratch_);
+  CpuKernels::attention(o.in(qkv), o.out(out), lse, s);
+}
+
+void MixedKernels::attention_bwd(View d_o, View qkv, View out, View lse, View dqkv,
+                                 const AttentionShape& s) {
+  Operands o(scratch_);
+  CpuKernels::attention_bwd(o.in(d_o), o.in(qkv), o.in(out), lse, o.out(dqkv), s);
+}
+
+void MixedKernels::mla_attention(View q, View kv, View kpe, View out, View lse, const MlaShape& s) {
+  Operands o(scratch_);
+  CpuKernels::mla_attention(o.in(q), o.in(kv), o.in(kpe), o.out(out), lse, s);
+}
+
+void MixedKernels::mla_attention_bwd(View d_o, View q, View kv, View kpe, View out, View lse,
+                                     View dq, View dkv, View dkpe, const MlaShape& s) {
+  Operands o(scratch_);  // dkpe keeps its other columns
+  CpuKernels::mla_attention_bwd(o.in(d_o), o.in(q), o.in(kv), o.in(kpe), o.in(out), lse, o.out(dq),
+                                o.out(dkv), o.inout(dkpe), s);
+}
+
+void MixedKernels::attention_piece(const AttentionPiece& p, HeadColumns out, View lse,
+                                   bool resume) {
+  Operands o(scratch_);
+  CpuKernels::attention_piece(widened(o, p), o.inout(out), lse, resume);
+}
+
+void MixedKernels::attention_piece_bwd(const AttentionPiece& p, HeadColumns d_o, HeadColumns out,
+                                       View lse, const AttentionPieceGradient& g) {
+  Operands o(scratch_);
+  CpuKernels::attention_piece_bwd(widened(o, p), o.in(d_o), o.in(out), lse, widened(o, g));
+}
+
+void MixedKernels::copy_columns(View from, View to, const ColumnBlocks& c) {
+  if (!c.add) return CpuKernels::copy_columns(from, to, c);
+  Operands o(scratch_);
+  CpuKernels::copy_columns(o.in(from), o.inout(to), c);
+}
+
+void MixedKernels::add(View a, View b, View c, View y) {
+  Operands o(scratch_);
+  CpuKernels::add(o.in(a), o.in(b), o.in(c), o.out(y));
+}
+
+void MixedKernels::swiglu(View u, View p, View y) {
+  Operands o(scratch_);
+  CpuKernels::swiglu(o.in(u), o.in(p), o.out(y));
+}
+
+void MixedKernels::swiglu_bwd(View dy, View u, View p, View du, View dp) {
+  Operands o(scratch_);
+  CpuKernels::swiglu_bwd(o.in(dy), o.in(u), o.in(p), o.out(du), o.out(dp));
+}
+
+void MixedKernels::gelu(View u, View y) {
+  Operands o(scratch_);
+  CpuKernels::gelu(o.in(u), o.out(y));
+}
+
+void MixedKernels::gelu_bwd(View dy, View u, View du) {
+  Operands o(scratch_);
+  CpuKernels::gelu_bwd(o.in(dy), o.in(u), o.out(du));
+}
+
+void MixedKernels::pointwise(Elementwise f, View a, View b, View y) {
+  Operands o(scratch_);
+  CpuKernels::pointwise(f, o.in(a), o.in(b), o.out(y));
+}
+
+void MixedKernels::pointwise_bwd(Elementwise f, View dy, View a, View b, View da, View db) {
+  Operands o(scratch_);
+  CpuKernels::pointwise_bwd(f, o.in(dy), o.in(a), o.in(b), o.out(da), o.out(db));
+}
+
+void MixedKernels::sigmoid_gate(View y, View gate, View z) {
+  Operands o(scratch_);
+  CpuKernels::sigmoid_gate(o.in(y), o.in(gate), o.out(z));
+}
+
+void MixedKernels::sigmoid_gate_bwd(View dz, View y, View gate, View dy, View dgate) {
+  Operands o(scratch_);
+  CpuKernels::sigmoid_gate_bwd(o.in(dz), o.in(y), o.in(gate), o.out(dy), o.out(dgate));
+}
+
+void MixedKernels::permute_bwd(View dpx, View dpp, View row_map, View dx, View dprobs,
+                               bool accumulate) {
+  Operands o(scratch_);
+  CpuKernels::permute_bwd(o.in(dpx), dpp, row_map, accumulate ? o.inout(dx) : o.out(dx), dprobs,
+                          accumulate);
+}
+
+void MixedKernels::unpermute(View px, View row_map, View y) {
+  Operands o(scratch_);
+  CpuKernels::unpermute(o.in(px), row_map, o.out(y));
+}
+
+void MixedKernels::ce_stats(View logits, View labels, VocabShard shard, View stats) {
+  Operands o(scratch_);
+  CpuKernels::ce_stats(o.in(logits), labels, shard, stats);
+}
+
+void MixedKernels::ce_loss(View logits, View labels, VocabShard shard, View gathered, double scale,
+                           const DepthRows& depth, View loss) {
+  Operands o(scratch_);
+  CpuKernels::ce_loss(o.inout(logits), labels, shard, gathered, scale, depth, loss);
+}
+
+void MixedKernels::copy(View x, View y) {
+  if (x.dtype == y.dtype) return CpuKernels::copy(x, y);
+  cpu::convert(x, y);
+}
+
+double MixedKernels::sum_of_squares(View x) {
+  if (x.dtype == DType::fp32) return CpuKernels::sum_of_squares(x);
+  const auto* in = static_cast<const Bf16*>(x.data);
+  return cpu::lane_sum<double>(x.elements(), [=](std::int64_t i) {
+    const auto value = static_cast<double>(to_float(in[i]));
+    return value * value;
+  });
+}
+
+// Each element by itself: a bucket is never widened as a whole.
+void MixedKernels::adamw(View g, View m, View v, View w, double grad_scale, const AdamW& a) {
+  if (g.dtype == DType::fp32) return CpuKernels::adamw(g, m, v, w, grad_scale, a);
+  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
+    const std::int64_t n = std::min(kAtATime, g.elements() - first);
+    Operands o(scratch_);
+    CpuKernels::adamw(o.in(part(g, first, n)), part(m, first, n), part(v, first, n),
+                      part(w, first, n), grad_scale, a);
+  }
+}
+
+void MixedKernels::sgd(View g, View m, View w, double grad_scale, const Sgd& s) {
+  if (g.dtype == DType::fp32) return CpuKernels::sgd(g, m, w, grad_scale, s);
+  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
+    const std::int64_t n = std::min(kAtATime, g.elements() - first);
+    Operands o(scratch_);
+    CpuKernels::sgd(o.in(part(g, first, n)), part(m, first, n), part(w, first, n), grad_scale, s);
+  }
+}
+
+std::unique_ptr<KernelSet> cpu_kernels() { return std::make_unique<MixedKernels>(); }
+
+}  // namespace pleat

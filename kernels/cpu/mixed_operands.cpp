@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/mixed_operands.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "core/diagnostics.hpp"
+#include "core/numerics/bf16.hpp"
+
+namespace pleat::cpu {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+
+bool overlap(View a, View b) { return a.data < b.at(b.elements()) && b.data < a.at(a.elements()); }
+
+bool same(View a, View b) { return a.data == b.data && a.elements() == b.elements(); }
+
+}  // namespace
+
+void ScratchBlocks::Free::operator()(float* data) const { ::operator delete[](data, kAlignment); }
+
+float* ScratchBlocks::block(std::size_t index, std::int64_t elements) {
+  if (index >= blocks_.size()) blocks_.resize(index + 1);
+  Block& b = blocks_[index];
+  if (b.elements < elements) {
+    b.data.reset(new (kAlignment) float[static_cast<std::size_t>(elements)]);
+    b.elements = elements;
+  }
+  return b.data.get();
+}
+
+void convert(View from, View to) {
+  const std::int64_t n = from.elements();
+  PLEAT_ASSERT(to.elements() == n);
+  if (n == 0) return;
+  if (from.dtype == to.dtype) {
+    std::memcpy(to.data, from.data, static_cast<std::size_t>(bytes_of(from.dtype, n)));
+  } else if (from.dtype == DType::bf16) {
+    PLEAT_ASSERT(to.dtype == DType::fp32);
+    const auto* in = static_cast<const Bf16*>(from.data);
+    float* out = to.f32();
+    for (std::int64_t i = 0; i < n; ++i) out[i] = to_float(in[i]);
+  } else {
+    PLEAT_ASSERT(from.dtype == DType::fp32 && to.dtype == DType::bf16);
+    const float* in = from.f32();
+    auto* out = static_cast<Bf16*>(to.data);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = to_bf16(in[i]);
+  }
+}
+
+View MixedOperands::copy_of(View v, bool read, bool written) {
+  if (v.data == nullptr || v.dtype != DType::bf16) return v;
+  const auto view_of = [&](const Copy& c) { return View{c.values, DType::fp32, v.rows, v.cols}; };
+  for (std::size_t i = 0; i < count_; ++i) {
+    Copy& c = copies_[i];
+    if (!same(c.original, v)) {
+      PLEAT_ASSERT(!(written || c.written) || !overlap(c.original, v));
+      continue;
+    }
+    if (read && !c.read) convert(v, view_of(c));
+    c.read = c.read || read;
+    c.written = c.written || written;
+    return view_of(c);
+  }
+  PLEAT_ASSERT(count_ < kMost);
+  Copy& c = copies_[count_];
+  c = {v, blocks_.block(count_, v.elements()), read, written};
+  ++count_;
+  if (read) convert(v, view_of(c));
+  return view_of(c);
+}
+
+HeadColumns MixedOperands::in(HeadColumns c) {
+  c.x = in(c.x);
+  return c;
+}
+
+HeadColumns MixedOperands::inout(HeadColumns c) {
+  c.x = inout(c.x);
+  return c;
+}
+
+MixedOperands::~MixedOperands() {
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Copy& c = copies_[i];
+    if (!c.written) continue;
+    convert({c.values, DType::fp32, c.original.rows, c.original.cols}, c.original);
+  }
+}
+
+}  // namespace pleat::cpu
