@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/plan/rank_map.hpp"
 #include "core/program/compile_stage.hpp"
 #include "core/program/pipeline_order.hpp"
 #include "planner/pipeline_bound.hpp"
@@ -52,11 +53,6 @@ double state_bytes(const Plan& plan, Sharding sharding, double elements, int sha
       break;
   }
   return elements * (weight + gradient + optimizer);
-}
-
-// Forward passes of a stage up to its first backward one.
-int forward_first(const Schedule& s, Stage stage) {
-  return std::min(warmup_slots(s, stage) + 1, s.microbatches * s.vpp);
 }
 
 // The plan of a family without overlap but of tensor-parallel exchanges.
@@ -111,7 +107,8 @@ const BoundTable::Layers& BoundTable::layers_of(const PlanParts& parts, const Pl
   return layers_.get(key, [&] {
     const bool burst = clock == 0;
     return std::make_unique<Layers>(bound_layers(
-        counted_, *parts.library, scope, plan.overlap.expert_parallel,
+        counted_, *parts.library,
+        {.paired = plan.overlap.expert_parallel, .split = splits_backward(plan.schedule)}, scope,
         burst ? kClockSteps : clock, burst ? profile_ : profile_at(clock)));
   });
 }
@@ -237,10 +234,16 @@ Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources
          pipeline * workload_.straggler_slowdown + profile_.step_overhead;
 }
 
+const HeldChunks& BoundTable::held_of(const Schedule& schedule) {
+  return held_.get(schedule_key(schedule), [&] {
+    return std::make_unique<HeldChunks>(held_chunks(schedule));
+  });
+}
+
 std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& shape,
-                              const Layers& layers, bool with_saved) const {
-  Schedule schedule = schedule_of(plan, workload_);
-  schedule.paired = false;
+                              const Layers& layers, bool with_saved) {
+  const HeldChunks none;
+  const HeldChunks& held_by_stage = with_saved ? held_of(schedule_of(plan, workload_)) : none;
   // State that is in host memory between steps is back for the step, one bucket at a time.
   Plan resident;
   resident.precision = plan.precision;
@@ -250,21 +253,29 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
   for (std::size_t s = 0; s < shape.counts.size(); ++s) {
     const auto& stage = shape.counts[s];
     double saved = 0;
-    const std::vector<std::int64_t> held =
-        with_saved ? first_chunks(schedule, forward_first(schedule, Stage{static_cast<int>(s)}))
-                   : std::vector<std::int64_t>{};
-    for (std::size_t c = 0; c < held.size(); ++c) {
-      double chunk = 0;
-      for (std::size_t i = 0; i < layers.size(); ++i) {
-        chunk += stage[c][i] * static_cast<double>(layers[i].saved);
+    std::vector<double> saved_by_chunk;
+    if (with_saved) {
+      for (const auto& counts : stage) {
+        double& chunk = saved_by_chunk.emplace_back();
+        for (std::size_t i = 0; i < layers.size(); ++i) {
+          chunk += counts[i] * static_cast<double>(layers[i].saved);
+        }
       }
-      saved += static_cast<double>(held[c]) * chunk;
+      for (const std::vector<std::int64_t>& held : held_by_stage[s]) {
+        double now = 0;
+        for (std::size_t c = 0; c < held.size(); ++c) {
+          now += static_cast<double>(held[c]) * saved_by_chunk[c];
+        }
+        saved = std::max(saved, now);
+      }
     }
     const LayerWeights weights = weights_of(stage, true, layers).weights;
     const auto elements = [&](std::size_t bucket) {
       return static_cast<double>(weights.of[bucket] + weights.of[bucket + 2]);
     };
-    const int shards[2] = {plan.attention.dp * plan.attention.cp, plan.expert.edp};
+    const int copies = group_size(plan, Group::copies);  // of the stage, which share its state
+    const int shards[2] = {plan.attention.dp * plan.attention.cp * copies,
+                           plan.expert.edp * copies};
     double state = 0, reloaded = 0;
     for (std::size_t b = 0; b < 2; ++b) {
       const double kept = state_bytes(plan, sharding, elements(b), shards[b]);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "planner/layer_bounds.hpp"
+#include "planner/pipeline_bound.hpp"
 #include "planner/search.hpp"
 #include "planner/step_tail.hpp"
 #include "planner/technique.hpp"
@@ -75,7 +76,8 @@ class BoundTable {
                                         const Layers&) const;
   [[nodiscard]] Seconds own_step(const Plan& layers_of, const Plan&, Seconds cutoff, bool passes);
   [[nodiscard]] std::int64_t peak(const Plan&, Sharding, const Shape&, const Layers&,
-                                  bool saved) const;  // state alone, or what is saved too
+                                  bool saved);  // state alone, or what is saved too
+  const HeldChunks& held_of(const Schedule&);
 
   [[nodiscard]] std::int64_t outside(const Plan&) const;  // bytes the runtime holds beside
 
@@ -90,6 +92,7 @@ class BoundTable {
   Known<NumberKey<3>, Layers, KeyHash> layers_;             // by PlanParts::layers, scope, clock
   Known<int, Profile, std::hash<int>> profiles_;            // by clock
   Known<NumberKey<24>, StepTail, KeyHash> tails_;
+  Known<ScheduleKey, HeldChunks, KeyHash> held_;
 };
 
 }  // namespace pleat

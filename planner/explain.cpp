@@ -122,6 +122,9 @@ std::string print_search(const SearchResult& result, const ModelSpec& model,
   for (const auto& [rule, count] : result.rejected) {
     text += fmt::format("  {:<32} {:>9}\n", rule, count);
   }
+  for (const NotTried& n : result.not_tried) {
+    text += fmt::format("not tried: {}: {}\n", n.what, n.why);
+  }
   return text;
 }
 

@@ -67,6 +67,7 @@ class Search {
     }
     result_.best = best_.take();
     result_.robust = config_.robust;
+    result_.not_tried = not_tried(config_);
     result_.most_bytes = config_.most_bytes;
     if (!result_.best.empty()) {
       const Seconds value = value_of(result_.best.front().estimate, config_.robust);

@@ -27,11 +27,16 @@ Seconds matrix_time(const PassCost& pass) {
   return busy_compute(pass) - pass.parts[static_cast<std::size_t>(CostClass::memory_bound)];
 }
 
+// A backward pass that may run in halves can be cheaper so: they launch what is left of it alone.
+Seconds least_backward(const LayerCosts& c, bool splits) {
+  return splits ? std::min(c.backward.time, c.input.time + c.weight.time) : c.backward.time;
+}
+
 // Times u of forward and backward passes such that no pass alone takes less than its u and no pair
 // less than both u: what is paired then takes at least the sum. The most frequent layer shares the
 // price of its pair exactly; of pairs with others their compute work is taken.
 void share_pairs(const std::vector<LayerVariant>& variants, const std::vector<LayerCosts>& costs,
-                 std::size_t first, Seconds pair, std::vector<LayerBound>& bounds) {
+                 bool splits, std::size_t first, Seconds pair, std::vector<LayerBound>& bounds) {
   struct Share {
     std::size_t layer;
     Seconds forward, backward;
@@ -42,7 +47,7 @@ void share_pairs(const std::vector<LayerVariant>& variants, const std::vector<La
                                     : busy_compute(costs[f].forward) + busy_compute(costs[b].backward);
   };
   const auto take = [&](std::size_t i) {
-    Seconds forward = costs[i].forward.time, backward = costs[i].backward.time;
+    Seconds forward = costs[i].forward.time, backward = least_backward(costs[i], splits);
     for (const Share& s : shares) {
       forward = std::min(forward, least(i, s.layer) - s.backward);
       backward = std::min(backward, least(s.layer, i) - s.forward);
@@ -110,7 +115,7 @@ int CountedLayers::index_of(const LayerVariant& v) const {
 }
 
 std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& library,
-                                     BoundScope scope, bool paired, int clock,
+                                     const PassKinds& passes, BoundScope scope, int clock,
                                      const Profile& profile) {
   const std::vector<LayerVariant>& variants = layers.variants();
   std::vector<LayerBound> bounds(variants.size());
@@ -121,7 +126,8 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
     if (scope == BoundScope::setting) {
       costs[i] = library.costs(variants[i], clock, profile);
       bound.time[0] = costs[i].forward.time;
-      bound.time[1] = costs[i].backward.time;
+      bound.time[1] = least_backward(costs[i], passes.split);
+      bound.alone[1] = costs[i].backward.time - bound.time[1];
       bound.matrix = matrix_time(costs[i].forward) + matrix_time(costs[i].backward);
       bound.saved = costs[i].forward.memory.net;
       bound.weights = library.weights(variants[i]);
@@ -142,10 +148,10 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
   for (std::size_t i = 0; i < variants.size(); ++i) {  // before pairs: it runs alone
     if (layers.stand_in(i) != i) bounds[i] = bounds[layers.stand_in(i)];
   }
-  if (scope == BoundScope::setting && paired) {
+  if (scope == BoundScope::setting && passes.paired) {
     const std::size_t first = layers.most_frequent();
     const Seconds pair = library.pair(variants[first], variants[first], clock, profile).time;
-    share_pairs(variants, costs, first, pair, bounds);
+    share_pairs(variants, costs, passes.split, first, pair, bounds);
   }
   library.forget(false);
   return bounds;

@@ -22,7 +22,8 @@ enum class BoundScope {
 struct LayerBound {
   Seconds time[2];
   Seconds exchanges[2];    // of experts, which may run beside all the rest; in a family
-  Seconds alone[2];        // what a pass takes more where it is not paired
+  // What a pass takes more where it is not paired, nor its backward pass split.
+  Seconds alone[2];
   Seconds matrix;          // matrix products and attention, both passes; of a setting
   Seconds send;            // to a neighbouring stage
   std::int64_t saved = 0;  // bytes the forward pass leaves behind
@@ -45,11 +46,15 @@ class CountedLayers {
   std::size_t most_frequent_ = 0, mtp_inner_ = 0;
 };
 
+// How the passes of a plan may run.
+struct PassKinds {
+  bool paired = false;  // expert-parallel overlap: no pair takes less than what the two add
+  bool split = false;   // backward passes whole or in halves: in no less than either
+};
+
 // By CountedLayers::variants. `clock` names the profile (only of a setting, else the burst clock).
-// With `paired` passes (expert-parallel overlap) no pair of layers runs
-// in less than what the two add.
 [[nodiscard]] std::vector<LayerBound> bound_layers(const CountedLayers&, LayerLibrary&,
-                                                   BoundScope, bool paired, int clock,
+                                                   const PassKinds&, BoundScope, int clock,
                                                    const Profile&);
 
 // Host time of a layer of one microbatch, both passes, which no setting but the graph mode changes: a

@@ -6,6 +6,7 @@
 
 #include "core/plan/constraints.hpp"
 #include "core/plan/layout.hpp"
+#include "core/program/pipeline_order.hpp"
 #include "planner/parallel_rounds.hpp"
 #include "simulator/estimator.hpp"
 
@@ -43,13 +44,15 @@ class LayoutPolish {
   [[nodiscard]] std::optional<Candidate> best_move(const Candidate& from,
                                                    bool off_busiest) const {
     const std::vector<VirtualStage> stages = stage_layout(from.plan, model_);
-    const auto pp = static_cast<std::size_t>(from.plan.attention.pp);
-    const std::size_t busiest = busiest_rank(from.estimate);
+    const Schedule order{.pp = from.plan.attention.pp,
+                         .vpp = from.plan.vpp,
+                         .kind = from.plan.schedule};
+    const std::vector<bool> busy = stages_on(order, busiest_rank(from.estimate));
     std::optional<Candidate> best;
     for (std::size_t i = 0; i < stages.size(); ++i) {
-      if ((off_busiest && i % pp != busiest) || stages[i].layers == 0) continue;
+      if ((off_busiest && !busy[i]) || stages[i].layers == 0) continue;
       for (std::size_t j = 0; j < stages.size(); ++j) {
-        if (j == i || (off_busiest && j % pp == busiest)) continue;
+        if (j == i || (off_busiest && busy[j])) continue;
         Candidate moved{from.plan, {}};
         moved.plan.layout = to_layout_string(with_move(stages, i, j));
         if (!violations({model_, workload_, moved.plan, config_.gpus}).empty()) continue;
@@ -63,9 +66,17 @@ class LayoutPolish {
     return best;
   }
 
-  [[nodiscard]] static std::size_t busiest_rank(const StepEstimate& e) {
-    const auto busiest = std::ranges::max_element(e.stages, {}, &StageTime::busy);
-    return static_cast<std::size_t>(busiest->stage.value);
+  [[nodiscard]] static Stage busiest_rank(const StepEstimate& e) {
+    return std::ranges::max_element(e.stages, {}, &StageTime::busy)->stage;
+  }
+
+  // Which virtual stages the rank holds.
+  static std::vector<bool> stages_on(const Schedule& order, Stage rank) {
+    std::vector<bool> held(static_cast<std::size_t>(virtual_stages(order)));
+    for (int c = 0; c < chunks_of_stage(order); ++c) {
+      held[static_cast<std::size_t>(virtual_stage(order, rank, ChunkId{c}))] = true;
+    }
+    return held;
   }
 
   static std::vector<VirtualStage> with_move(std::vector<VirtualStage> stages, std::size_t from,

@@ -40,6 +40,18 @@ std::vector<int> chunk_counts(const ModelSpec& model, int pp) {
   return list;
 }
 
+// Chunks per stage of the other orders, which are made for so many.
+int chunks_of(PipelineSchedule schedule) {
+  switch (schedule) {
+    case PipelineSchedule::one_f_one_b:
+    case PipelineSchedule::zb_h1:
+    case PipelineSchedule::dualpipe: return 1;
+    case PipelineSchedule::zb_v:
+    case PipelineSchedule::dualpipe_v: return 2;
+  }
+  return 1;
+}
+
 const std::vector<int>& pinned_or(const std::vector<int>& pins, const std::vector<int>& all) {
   return pins.empty() ? all : pins;
 }
@@ -52,7 +64,8 @@ class Enumerator {
         cluster_(cluster),
         workload_(workload),
         config_(config),
-        settings_(settings(model, cluster, config)) {}
+        settings_(settings(model, cluster, config)),
+        schedules_(schedules_of(config)) {}
 
   MeshSpace run() {
     const int domain = cluster_.tiers.empty() || cluster_.tiers.front().size == 0
@@ -98,9 +111,16 @@ class Enumerator {
           take(mesh, "");
           continue;
         }
-        for (int vpp : pinned_or(config_.vpp, all_vpp)) {
-          mesh.vpp = vpp;
-          microbatches(mesh);
+        for (const PipelineSchedule schedule : schedules_) {
+          const bool plain = schedule == PipelineSchedule::one_f_one_b;
+          // One stage has no order; the first one tried says so.
+          if (a.pp == 1 && !plain && schedule != schedules_.front()) continue;
+          mesh.schedule = schedule;
+          const std::vector<int> own{chunks_of(schedule)};
+          for (int vpp : pinned_or(config_.vpp, plain ? all_vpp : own)) {
+            mesh.vpp = vpp;
+            microbatches(mesh);
+          }
         }
       }
     }
@@ -126,6 +146,7 @@ class Enumerator {
     plan_.attention = mesh.attention;
     plan_.expert = mesh.expert;
     plan_.vpp = mesh.vpp;
+    plan_.schedule = mesh.schedule;
     plan_.micro_batch = mesh.micro_batch;
     plan_.sequence_parallel = mesh.attention.tp > 1;
     if (plan_.layout != layout) plan_.layout = layout;
@@ -179,6 +200,7 @@ class Enumerator {
   const WorkloadSpec& workload_;
   const SearchConfig& config_;
   std::vector<Setting> settings_;
+  std::vector<PipelineSchedule> schedules_;
   Plan plan_ = MeshSpace{.meshes = {}, .layouts = {""}, .rejected = {}, .example = {}}.plan({}, config_);
   std::map<std::pair<int, int>, std::vector<int>> layouts_;
   std::map<int, bool> layout_holds_;
@@ -211,6 +233,13 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
   add("ep", &SearchConfig::ep);
   add("etp", &SearchConfig::etp);
   add("micro-batch", &SearchConfig::micro_batch);
+  if (!config.schedule.empty()) {
+    std::string names;
+    for (const PipelineSchedule s : config.schedule) {
+      names += (names.empty() ? "" : ",") + name_of(s);
+    }
+    pins.push_back({"schedule", names, [](SearchConfig& c) { c.schedule.clear(); }});
+  }
   const auto add_choice = [&](const char* name, auto field) {
     if (config.*field) {
       pins.push_back({name, words(*(config.*field)), [field](SearchConfig& c) { (c.*field).reset(); }});
@@ -236,10 +265,18 @@ Plan MeshSpace::plan(const Mesh& mesh, const SearchConfig& config) const {
   plan.attention = mesh.attention;
   plan.expert = mesh.expert;
   plan.vpp = mesh.vpp;
+  plan.schedule = mesh.schedule;
   plan.micro_batch = mesh.micro_batch;
   plan.sequence_parallel = mesh.attention.tp > 1;
   plan.layout = layouts[static_cast<std::size_t>(mesh.layout)];
   return plan;
+}
+
+std::vector<PipelineSchedule> schedules_of(const SearchConfig& config) {
+  if (!config.schedule.empty()) return config.schedule;
+  if (config.runtime == Runtime::megatron) return {PipelineSchedule::one_f_one_b};
+  return {PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1, PipelineSchedule::zb_v,
+          PipelineSchedule::dualpipe, PipelineSchedule::dualpipe_v};
 }
 
 std::vector<std::string> layout_choices(const ModelSpec& model, std::int64_t seq_len, int pp,

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The meshes a search considers: degrees, chunks, layout and microbatch. The space is finite:
 //   TP up to the innermost network domain, CP up to 16, PP, VPP, EP, ETP <= TP: divisors (EP: of
-//   the experts), microbatches of 1 2 4 8 sequences, both layouts of layout_choices.
+//   the experts), microbatches of 1 2 4 8 sequences, both layouts of layout_choices,
+//   orders of the pipeline that the runtime has (schedules_of).
 // Pinned values are taken as they are. The named constraints decide which meshes are valid.
 #pragma once
 
@@ -20,6 +21,7 @@ struct Mesh {
   AttentionMapping attention;
   ExpertMapping expert;
   int vpp = 1, micro_batch = 1;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int layout = 0;  // index into MeshSpace::layouts
 };
 
@@ -31,6 +33,10 @@ struct MeshSpace {
   std::map<std::string, Violation> example;      // the first violation of each rule
   [[nodiscard]] Plan plan(const Mesh&, const SearchConfig&) const;  // first numerics and mesh
 };
+
+// Orders of the pipeline to try: of Megatron 1F1B, which is all that its pipelines run; of Pleat's
+// own runtime all. Pinned ones whatever the runtime.
+[[nodiscard]] std::vector<PipelineSchedule> schedules_of(const SearchConfig&);
 
 // Layouts for pp * vpp virtual stages: the even one ("" where the layers divide, else written out)
 // and, if it has the smaller bottleneck, the balanced one.

@@ -18,6 +18,8 @@
 #include "planner/pipeline_bound.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 namespace pleat {
 namespace {
@@ -146,6 +148,22 @@ class OneForwardOneBackward {
   std::vector<Seconds> ways_[2], ways_alone_[2];  // of the virtual stages before
 };
 
+// When the first microbatch can be at the chunk, on its way forward.
+Seconds way_to(const Schedule& schedule, std::span<const ChunkBound> chunks, Seconds transfer,
+               Stage stage, ChunkId chunk) {
+  Seconds way;
+  for (int v = virtual_stage(schedule, stage, chunk); v > 0; --v) {
+    const StagePlace before = neighbour(schedule, stage, chunk, -1);
+    const auto i = static_cast<std::size_t>(before.stage.value * chunks_of_stage(schedule) +
+                                            before.chunk.value);
+    way += chunks[i].pass[kForward];
+    if (before.stage != stage) way += transfer;
+    stage = before.stage;
+    chunk = before.chunk;
+  }
+  return way;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> first_chunks(const Schedule& s, std::int64_t slots) {
@@ -171,11 +189,60 @@ std::vector<Seconds> earliest_finish(Schedule schedule, std::span<const ChunkBou
   const int passes = schedule.kind == PipelineSchedule::dualpipe ? schedule.microbatches / 2
                                                                  : schedule.microbatches;
   std::vector<Seconds> finish(static_cast<std::size_t>(schedule.pp));
-  for (std::size_t i = 0; i < chunks.size(); ++i) {
-    finish[i / static_cast<std::size_t>(own)] +=
-        (chunks[i].pass[kForward] + chunks[i].pass[kBackward]) * passes;
+  for (int s = 0; s < schedule.pp; ++s) {
+    Seconds way(std::numeric_limits<double>::infinity()), work;
+    for (int c = 0; c < own; ++c) {
+      way = std::min(way, way_to(schedule, chunks, transfer, Stage{s}, ChunkId{c}));
+      const ChunkBound& chunk = chunks[static_cast<std::size_t>(s * own + c)];
+      work += (chunk.pass[kForward] + chunk.pass[kBackward]) * passes;
+    }
+    finish[static_cast<std::size_t>(s)] = way + work;
   }
   return finish;
+}
+
+namespace {
+
+// Those that no other moment exceeds in every chunk.
+void add_moment(std::vector<std::vector<std::int64_t>>& moments,
+                const std::vector<std::int64_t>& held) {
+  const auto covers = [](const auto& a, const auto& b) {
+    return std::ranges::equal(a, b, std::ranges::greater_equal{});
+  };
+  if (std::ranges::any_of(moments, [&](const auto& m) { return covers(m, held); })) return;
+  std::erase_if(moments, [&](const auto& m) { return covers(held, m); });
+  moments.push_back(held);
+}
+
+// Of an order that splits backward passes: a half begun counts as a pass done.
+std::vector<std::vector<std::int64_t>> held_by_order(const Schedule& s, Stage stage) {
+  std::vector<std::vector<std::int64_t>> moments;
+  std::vector<std::int64_t> held(static_cast<std::size_t>(chunks_of_stage(s)));
+  for (const Slot& slot : pipeline_order(s, stage)) {
+    if (slot.part == SlotPart::weight_gradients) continue;
+    held[slot.chunk.index()] += slot.pass == Pass::forward ? 1 : -1;
+    if (!slot.with_next && slot.pass == Pass::forward) add_moment(moments, held);
+  }
+  return moments;
+}
+
+}  // namespace
+
+HeldChunks held_chunks(const Schedule& schedule) {
+  HeldChunks stages;
+  for (int s = 0; s < schedule.pp; ++s) {
+    if (splits_backward(schedule.kind)) {
+      stages.push_back(held_by_order(schedule, Stage{s}));
+      continue;
+    }
+    Schedule alone = schedule;  // before the first backward pass
+    alone.paired = false;
+    const int slots = std::min(warmup_slots(alone, Stage{s}) + 1, alone.microbatches * alone.vpp);
+    std::vector<std::int64_t> held = first_chunks(alone, slots);
+    stages.emplace_back();
+    if (!held.empty()) stages.back().push_back(std::move(held));
+  }
+  return stages;
 }
 
 }  // namespace pleat

@@ -18,10 +18,15 @@ struct ChunkBound {
 };
 
 // By stage. `chunks`: [stage * chunks_of_stage + chunk]; `transfer`: of a tensor between stages. Of
-// schedules that split backward passes only the work of each stage counts. `schedule.paired` makes
-// no difference: what it changes is in `alone`.
+// schedules that split backward passes the work of each stage counts, and the way to it.
+// `schedule.paired` makes no difference: what it changes is in `alone`.
 [[nodiscard]] std::vector<Seconds> earliest_finish(Schedule, std::span<const ChunkBound> chunks,
                                                    Seconds transfer);
+
+// Chunks that a stage has run forward and not yet backward, by chunk, at moments between slots: those
+// at which it holds most, of each stage.
+using HeldChunks = std::vector<std::vector<std::vector<std::int64_t>>>;  // [stage][moment][chunk]
+[[nodiscard]] HeldChunks held_chunks(const Schedule&);
 
 // Chunks of the first `slots` forward passes of a stage, or of its last backward ones, by chunk
 // (pipeline_order.cpp). Empty where groups of microbatches are not full.

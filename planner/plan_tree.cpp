@@ -62,7 +62,7 @@ Plan PlanTree::plan_of(const Node& node) const {
 bool PlanTree::same_mesh(const Node& a, const Node& b) const {
   const Mesh &x = mesh_of(a), &y = mesh_of(b);
   return x.attention == y.attention && x.expert == y.expert && x.vpp == y.vpp &&
-         x.micro_batch == y.micro_batch;
+         x.schedule == y.schedule && x.micro_batch == y.micro_batch;
 }
 
 const char* PlanTree::broken_rule(const Plan& plan) const {

@@ -16,8 +16,9 @@ namespace {
 // Differ in the optimizer's numbers, flags and layout alone.
 bool variants(const Plan& a, const Plan& b) {
   return a.precision == b.precision && a.attention == b.attention && a.expert == b.expert &&
-         a.vpp == b.vpp && a.micro_batch == b.micro_batch && a.recompute == b.recompute &&
-         a.recompute_full == b.recompute_full && a.offload == b.offload;
+         a.vpp == b.vpp && a.schedule == b.schedule && a.micro_batch == b.micro_batch &&
+         a.recompute == b.recompute && a.recompute_full == b.recompute_full &&
+         a.offload == b.offload;
 }
 
 class SearchOverNumerics {
@@ -79,6 +80,7 @@ class SearchOverNumerics {
     all_.optimal = all_.optimal && one.optimal;
     all_.enumerated += one.enumerated;
     all_.priced += one.priced;
+    all_.not_tried = one.not_tried;  // the same of all numerics
     all_.seconds += one.seconds;
     if (!one.optimal) all_.bound = std::min(all_.bound, one.bound);
     for (const auto& [rule, plans] : one.rejected) all_.rejected[rule] += plans;

@@ -52,6 +52,7 @@ struct SearchConfig {
   std::vector<Numerics> numerics{1};
   // Pins: only these values are tried; empty means all valid ones.
   std::vector<int> tp, cp, pp, vpp, ep, etp, micro_batch;
+  std::vector<PipelineSchedule> schedule;
   std::optional<Sharding> sharding;
   std::optional<Dispatcher> dispatcher;
   std::optional<CudaGraph> cuda_graph;
@@ -72,6 +73,12 @@ struct Candidate {
   StepEstimate estimate;
 };
 
+// A technique that the space leaves out, and why.
+struct NotTried {
+  std::string what;
+  std::string why;
+};
+
 struct SearchResult {
   std::vector<Candidate> best;     // least value first, at most `top`, different but for flags
   std::vector<Candidate> nearest;  // when nothing fits: least memory missing first
@@ -82,6 +89,7 @@ struct SearchResult {
   // "not-reached" a limit came first.
   std::int64_t enumerated = 0, priced = 0;
   std::map<std::string, std::int64_t> rejected;
+  std::vector<NotTried> not_tried;
   // Certificate: `best` holds the best plans of the whole space; else no plan's value is below `bound`.
   bool optimal = true;
   bool robust = false;                     // as asked for

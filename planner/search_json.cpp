@@ -22,6 +22,7 @@ Json plan_json(const Plan& plan) {
           {"attention", {{"tp", a.tp}, {"cp", a.cp}, {"dp", a.dp}, {"pp", a.pp}}},
           {"expert", {{"etp", e.etp}, {"ep", e.ep}, {"edp", e.edp}}},
           {"vpp", plan.vpp},
+          {"schedule", name_of(plan.schedule)},
           {"layout", plan.layout},
           {"micro_batch", plan.micro_batch},
           {"precision", name_of(plan.precision)},
@@ -88,6 +89,10 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
   for (const FittingChange& c : changes) {
     fitting.push_back({{"change", c.change}, {"best", candidate_json(c.candidate)}});
   }
+  Json not_tried = Json::array();
+  for (const NotTried& n : result.not_tried) {
+    not_tried.push_back({{"what", n.what}, {"why", n.why}});
+  }
   const Json document = {
       {"schema_version", 1},
       {"model", model.name},
@@ -100,6 +105,7 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
       {"enumerated", result.enumerated},
       {"priced", result.priced},
       {"rejected", result.rejected},
+      {"not_tried", not_tried},
       {"certificate",
        {{"optimal", result.optimal}, {"bound_s", result.bound.base()}, {"gap", result.gap()}}},
       {"best", best},

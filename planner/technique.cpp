@@ -111,6 +111,16 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
   return all;
 }
 
+std::vector<NotTried> not_tried(const SearchConfig& config) {
+  std::vector<NotTried> list;
+  if (config.schedule.empty() && config.runtime == Runtime::megatron) {
+    list.push_back({"schedule zb-h1, zb-v, dualpipe, dualpipe-v",
+                    "Megatron's pipelines run 1F1B, interleaved or not (--schedule prices them all "
+                    "the same)"});
+  }
+  return list;
+}
+
 Setting least_work(const std::vector<Setting>& all) {
   Setting least = all.front();  // the hardware's dispatcher comes first
   for (const Setting& s : all) least.graph = std::max(least.graph, s.graph);

@@ -44,11 +44,14 @@ struct MemoryChoice {
 //   CP            ring, gather, heads
 //   overlap       of expert exchanges (with and without split weight gradients), of tensor-parallel
 //                 exchanges, of the shared expert
-// Not searched, as a Plan has them by default: schedule, fp8_dispatch and fp8_combine, cp_a2a,
+// Not searched, as a Plan has them by default: fp8_dispatch and fp8_combine, cp_a2a,
 // tile-level overlap, the optimizer, its instances and its step on the host, fsdp_group, microbatch_group,
 // dispatcher_sms, paged_stash, recompute_layers and recompute_unit, offload_layers.
 [[nodiscard]] std::vector<Setting> settings(const ModelSpec&, const ClusterSpec&,
                                             const SearchConfig&);
+
+// What the search could choose but does not, for want of the runtime or the hardware.
+[[nodiscard]] std::vector<NotTried> not_tried(const SearchConfig&);
 
 // A set of modules to recompute, or whole layers. The first choice is nothing.
 struct RecomputeChoice {

@@ -32,6 +32,12 @@ void add_pins(CLI::App& command, SearchOptions& o) {
   word("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep and hierarchical");
   word("--cuda-graph", o.cuda_graph, "none, router, partial and full_iteration");
   word("--cp-comm", o.cp_comm, "p2p, all_gather and a2a");
+  command
+      .add_option("--schedule", o.schedule,
+                  "Only these orders of the pipeline, with commas between: 1f1b, zb-h1, zb-v, dualpipe "
+                  "and dualpipe-v (default: those that the runtime has; Megatron's is 1f1b)")
+      ->delimiter(',')
+      ->group("Pins");
   word("--ep-overlap", o.ep_overlap,
        "on and off: expert communication behind the compute of another microbatch");
   word("--delay-wgrad", o.delay_wgrad, "on and off: with --ep-overlap, weight gradients later");

@@ -35,6 +35,9 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   c.ep = o.ep;
   c.etp = o.etp;
   c.micro_batch = o.micro_batch;
+  for (const std::string& word : o.schedule) {
+    c.schedule.push_back(parse_schedule(word, "--schedule"));
+  }
   take(o.sharding, "--sharding", parse_sharding, c.sharding);
   take(o.dispatcher, "--dispatcher", parse_dispatcher, c.dispatcher);
   take(o.cuda_graph, "--cuda-graph", parse_cuda_graph, c.cuda_graph);

@@ -20,6 +20,7 @@ struct SearchOptions {
   bool fp8_attention = false, fp8_head = false;
   // Pins; absent or empty: the search's choice.
   std::vector<int> tp, cp, pp, vpp, ep, etp, micro_batch;
+  std::vector<std::string> schedule;
   std::optional<std::string> sharding, dispatcher, cuda_graph, cp_comm;
   std::optional<std::string> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;  // on, off
   std::optional<std::string> optimizer_offload;                                    // on, off

@@ -85,6 +85,33 @@ TEST(PipelineBound, SeesTransfers) {
   EXPECT_GT(bound, 3 * (4 * 8 + 3) + 4);  // work and bubble, and transfers
 }
 
+TEST(PipelineBound, OrdersThatSplitBackwardCountTheWayToAStage) {
+  // ZB-H1's last stage begins after two forward passes and two transfers; then eight turns.
+  const Case zb_h1 = uniform({.pp = 3, .microbatches = 8, .kind = PipelineSchedule::zb_h1}, 1, 2, 0.5);
+  EXPECT_DOUBLE_EQ(earliest_finish(zb_h1.schedule, zb_h1.chunks, zb_h1.transfer)[2].base(), 27.0);
+  EXPECT_DOUBLE_EQ(earliest_finish(zb_h1.schedule, zb_h1.chunks, zb_h1.transfer)[0].base(), 24.0);
+  // DualPipe begins at both ends.
+  const Case both = uniform({.pp = 4, .microbatches = 8, .kind = PipelineSchedule::dualpipe}, 1, 2, 0);
+  const std::vector<Seconds> finish = earliest_finish(both.schedule, both.chunks, both.transfer);
+  EXPECT_DOUBLE_EQ(finish[0].base(), 24.0);
+  EXPECT_DOUBLE_EQ(finish[1].base(), 25.0);
+  EXPECT_DOUBLE_EQ(finish[3].base(), 24.0);
+}
+
+TEST(HeldChunks, MomentsThatHoldMost) {
+  using Moments = std::vector<std::vector<std::int64_t>>;
+  EXPECT_EQ(held_chunks({.pp = 4, .microbatches = 8})[0], Moments{{4}});
+  EXPECT_EQ(held_chunks({.pp = 4, .vpp = 2, .microbatches = 8})[3], (Moments{{4, 1}}));
+  EXPECT_EQ(held_chunks({.pp = 4, .microbatches = 8, .kind = PipelineSchedule::zb_h1})[0], Moments{{4}});
+  EXPECT_EQ(held_chunks({.pp = 4, .microbatches = 2, .kind = PipelineSchedule::zb_h1})[0], Moments{{2}});
+  // A V of two stages: F0 three times, F1 and back twice, then a fourth F0: 2p half stages.
+  const Moments v = held_chunks({.pp = 2, .vpp = 2, .microbatches = 8, .kind = PipelineSchedule::zb_v})[0];
+  EXPECT_EQ(v, (Moments{{3, 1}, {4, 0}}));
+  const Moments dual = held_chunks({.pp = 2, .microbatches = 8, .kind = PipelineSchedule::dualpipe})[0];
+  EXPECT_EQ(dual.front().size(), 2u);
+  for (const auto& held : dual) EXPECT_LE(held[0] + held[1], 3);  // p + 1
+}
+
 TEST(PipelineBound, NoPipelineEndsEarlier) {
   std::mt19937 random(5);
   const auto number = [&](int most) {
@@ -99,12 +126,14 @@ TEST(PipelineBound, NoPipelineEndsEarlier) {
     c.schedule.microbatches = 1 + number(13);
     if (c.schedule.vpp > 1) c.schedule.microbatches = c.schedule.pp * (1 + number(4));
     c.schedule.paired = number(3) == 0;
-    if (number(6) == 0 && c.schedule.pp > 1) {
-      c.schedule.kind = number(2) == 0 ? PipelineSchedule::zb_h1 : PipelineSchedule::dualpipe;
-      c.schedule.vpp = 1;
-      c.schedule.paired = false;
-      if (c.schedule.kind == PipelineSchedule::dualpipe) {
-        c.schedule.pp = 2 * (1 + number(2));
+    if (number(4) == 0 && c.schedule.pp > 1) {
+      using enum PipelineSchedule;
+      constexpr PipelineSchedule kinds[] = {zb_h1, zb_v, dualpipe, dualpipe_v};
+      c.schedule.kind = kinds[number(4)];
+      c.schedule.vpp = c.schedule.kind == zb_v || c.schedule.kind == dualpipe_v ? 2 : 1;
+      c.schedule.paired = is_dualpipe(c.schedule.kind) && c.schedule.paired;
+      if (c.schedule.kind == dualpipe) c.schedule.pp = 2 * (1 + number(2));
+      if (is_dualpipe(c.schedule.kind)) {
         c.schedule.microbatches = 2 * c.schedule.pp + 2 * number(4);
       }
     }

@@ -105,6 +105,7 @@ class CaseMaker {
     const double host = one_of({0.0, 1e-4});
     p.host_per_moe_layer = {Seconds(host), Seconds(host), Seconds(host / 2), Seconds(0)};
     p.host_per_dense_layer = p.host_per_moe_layer;
+    p.host_busy_per_layer = Seconds(one_of({0.0, 3e-4}));
     p.overlap_efficiency = one_of({1.0, 0.7});
     p.overlap_efficiency_nccl = one_of({1.0, 0.7});
     p.comm_slowdown = one_of({1.0, 1.3});
@@ -150,7 +151,18 @@ class CaseMaker {
       s.numerics.push_back(other);
     }
     s.robust = chance(0.3);
+    if (s.gpus > 1 && chance(0.3)) s.schedule = orders();
     return s;
+  }
+
+  std::vector<PipelineSchedule> orders() {
+    std::vector<PipelineSchedule> some;
+    for (const PipelineSchedule order :
+         {PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1, PipelineSchedule::zb_v,
+          PipelineSchedule::dualpipe, PipelineSchedule::dualpipe_v}) {
+      if (chance(0.6)) some.push_back(order);
+    }
+    return some;
   }
 
   std::mt19937 random_;

@@ -27,6 +27,7 @@ struct Fold {
   AttentionMapping attention;
   ExpertMapping expert;
   int vpp = 1, micro_batch = 1;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   std::size_t memory = 0;
   bool operator==(const Fold&) const = default;
   [[nodiscard]] bool same_mesh(const Fold& o) const {
@@ -42,7 +43,7 @@ struct Listed {
 };
 
 Fold fold_of(const Plan& p, std::size_t memory) {
-  return {p.precision, p.attention, p.expert, p.vpp, p.micro_batch, memory};
+  return {p.precision, p.attention, p.expert, p.vpp, p.micro_batch, p.schedule, memory};
 }
 
 std::size_t memory_of(const Plan& p, const std::vector<MemoryChoice>& choices) {
@@ -131,7 +132,7 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   constexpr int kCases = 110;
   CaseMaker maker(20261121);
   int overlapped = 0, interleaved = 0, given_up = 0, state_offloaded = 0;
-  int second_numerics = 0, band_decides = 0;
+  int second_numerics = 0, band_decides = 0, other_orders = 0;
   for (int i = 0; i < kCases; ++i) {
     RandomCase c = maker.make(1500);
     const std::vector<Priced> all = price_all(c);
@@ -150,12 +151,14 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
       });
       overlapped += best.overlap.expert_parallel;
       interleaved += best.vpp > 1;
+      other_orders += splits_backward(best.schedule);
       state_offloaded += best.optimizer.state_offload > 0;
       given_up += !best.recompute.empty() || best.recompute_full || !best.offload.empty();
     }
   }
   EXPECT_GT(overlapped, 5);
   EXPECT_GT(interleaved, 5);
+  EXPECT_GT(other_orders, 5);
   EXPECT_GT(given_up, 5);
   EXPECT_GT(state_offloaded, 5);
   EXPECT_GT(second_numerics, 5);

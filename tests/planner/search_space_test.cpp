@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
+#include "core/diagnostics.hpp"
 #include "planner/memory_tree.hpp"
 #include "tests/planner/small_case.hpp"
 
@@ -50,6 +52,51 @@ TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
   EXPECT_EQ(plans[0].plan.micro_batch, 1);
   EXPECT_EQ(plans[3].plan.micro_batch, 8);
   EXPECT_EQ(plans[0].plan.sharding, Sharding::none);
+}
+
+// Which orders are tried, and with how many chunks a stage.
+std::set<std::pair<PipelineSchedule, int>> orders_of(const SearchConfig& config) {
+  std::set<std::pair<PipelineSchedule, int>> found;
+  const MeshSpace space =
+      enumerate_meshes(small_model(), small_cluster(), small_workload(), config);
+  for (const Mesh& m : space.meshes) {
+    if (m.attention.pp > 1) found.insert({m.schedule, m.vpp});
+    else EXPECT_EQ(m.schedule, PipelineSchedule::one_f_one_b);
+  }
+  return found;
+}
+
+TEST(SearchSpace, OrdersOfThePipelineAreThoseOfTheRuntime) {
+  using enum PipelineSchedule;
+  SearchConfig config = small_config(4);
+  config.pp = {1, 2};
+  const std::set<std::pair<PipelineSchedule, int>> plain{{one_f_one_b, 1}, {one_f_one_b, 2}, {one_f_one_b, 3}, {one_f_one_b, 4}};
+  EXPECT_EQ(orders_of(config), plain);
+  ASSERT_EQ(not_tried(config).size(), 1u);
+  EXPECT_EQ(not_tried(config)[0].what, "schedule zb-h1, zb-v, dualpipe, dualpipe-v");
+  config.runtime = Runtime::pleat;
+  EXPECT_TRUE(not_tried(config).empty());
+  auto all = plain;
+  all.insert({{zb_h1, 1}, {zb_v, 2}, {dualpipe, 1}, {dualpipe_v, 2}});
+  EXPECT_EQ(orders_of(config), all);
+  config.runtime = Runtime::megatron;
+  config.schedule = {zb_v, dualpipe};
+  EXPECT_EQ(orders_of(config), (std::set<std::pair<PipelineSchedule, int>>{{zb_v, 2}, {dualpipe, 1}}));
+  EXPECT_TRUE(not_tried(config).empty());
+}
+
+TEST(SearchSpace, APinnedOrderThatLeavesNothingIsNamed) {
+  SearchConfig config = small_config(4);
+  config.pp = {1};
+  config.schedule = {PipelineSchedule::zb_h1};
+  try {
+    static_cast<void>(
+        non_empty_meshes(small_model(), small_cluster(), small_workload(), config));
+    FAIL();
+  } catch (const ConfigError& e) {
+    EXPECT_NE(std::string(e.what()).find("schedule zb-h1 leaves no valid plan"), std::string::npos)
+        << e.what();
+  }
 }
 
 TEST(SearchSpace, SettingsOfAFamilyLieTogether) {

@@ -22,12 +22,16 @@ SearchConfig config_for(const RunRequest& r, const Plan& recipe, int threads) {
   c.runtime = r.profile->runtime;
   c.numerics = {numerics_of(recipe)};
   c.memory_margin = 0;
+  if (splits_backward(recipe.schedule)) {  // offered beside the runtime's own
+    c.schedule = {PipelineSchedule::one_f_one_b, recipe.schedule};
+  }
   c.threads = threads;
   return c;
 }
 
 // The techniques of the recipe.
 void pin_techniques(const Plan& recipe, SearchConfig& c) {
+  c.schedule = {recipe.schedule};
   c.sharding = recipe.sharding;
   c.dispatcher = recipe.dispatcher;
   c.cuda_graph = recipe.cuda_graph;
