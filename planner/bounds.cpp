@@ -55,6 +55,12 @@ double state_bytes(const Plan& plan, Sharding sharding, double elements, int sha
   return elements * (weight + gradient + optimizer);
 }
 
+// Whether all decoder layers of a kind are treated the same, one by one.
+bool alike(const Plan& plan) {
+  return plan.offload_layers == 0 &&
+         (!plan.recompute_full || (plan.recompute_layers == 0 && plan.recompute_unit == 1));
+}
+
 // The plan of a family without overlap but of tensor-parallel exchanges.
 Plan in_order(Plan plan) {
   const bool tensor_parallel = plan.overlap.tensor_parallel;
@@ -79,20 +85,29 @@ BoundTable::BoundTable(const Estimator& estimator, const ModelSpec& model,
       runtime_(runtime),
       counted_(model) {}
 
-const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts) {
+const CountedLayers& BoundTable::counted_of(const PlanParts& parts, const Plan& plan) {
+  if (alike(plan)) return counted_;
+  return counted_apart_.get(parts.layout, [&] {
+    return std::make_unique<CountedLayers>(model_, *parts.stages);
+  });
+}
+
+const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts, const Plan& plan) {
   return shapes_.get(parts.layout, [&] {
     auto shape = std::make_unique<Shape>();
+    const CountedLayers& counted = counted_of(parts, plan);
+    shape->counted = &counted;
     for (const StageComposition& stage : *parts.stages) {
       auto& chunks = shape->counts.emplace_back();
       bool whole = true;
       for (const auto& chunk : stage.chunks) {
-        auto& counts = chunks.emplace_back(counted_.variants().size());
+        auto& counts = chunks.emplace_back(counted.variants().size());
         for (const PlacedLayer& placed : chunk) {
           const int layer =
-              counted_.index_of(stage.variants[static_cast<std::size_t>(placed.variant)]);
+              counted.index_of(stage.variants[static_cast<std::size_t>(placed.variant)]);
           if (layer >= 0) ++counts[static_cast<std::size_t>(layer)];
           const auto index = static_cast<std::size_t>(layer);
-          whole = whole && layer >= 0 && counted_.stand_in(index) == index;
+          whole = whole && layer >= 0 && counted.stand_in(index) == index;
         }
       }
       shape->whole.push_back(whole);
@@ -103,11 +118,12 @@ const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts) {
 
 const BoundTable::Layers& BoundTable::layers_of(const PlanParts& parts, const Plan& plan,
                                                 BoundScope scope, int clock) {
-  const NumberKey<3> key{{parts.layers, static_cast<int>(scope), clock}};
+  const NumberKey<4> key{
+      {parts.layers, static_cast<int>(scope), clock, alike(plan) ? 0 : parts.layout}};
   return layers_.get(key, [&] {
     const bool burst = clock == 0;
     return std::make_unique<Layers>(bound_layers(
-        counted_, *parts.library,
+        counted_of(parts, plan), *parts.library,
         {.paired = plan.overlap.expert_parallel, .split = splits_backward(plan.schedule)}, scope,
         burst ? kClockSteps : clock, burst ? profile_ : profile_at(clock)));
   });
@@ -192,7 +208,7 @@ Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources
     const LayerBound& layer = layers[i];
     const Seconds host = from.host == nullptr
                              ? Seconds(0)
-                             : host_time(counted_.variants()[i], *from.host, profile_);
+                             : host_time(shape.counted->variants()[i], *from.host, profile_);
     ChunkBound& time = times.emplace_back();
     for (std::size_t p = 0; p < 2; ++p) {
       time.pass[p] = (from.exchanges ? layer.exchanges[p] : layer.time[p]) +
@@ -241,9 +257,9 @@ const HeldChunks& BoundTable::held_of(const Schedule& schedule) {
 }
 
 std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& shape,
-                              const Layers& layers, bool with_saved) {
+                              const Layers& layers, double share_saved) {
   const HeldChunks none;
-  const HeldChunks& held_by_stage = with_saved ? held_of(schedule_of(plan, workload_)) : none;
+  const HeldChunks& held_by_stage = share_saved > 0 ? held_of(schedule_of(plan, workload_)) : none;
   // State that is in host memory between steps is back for the step, one bucket at a time.
   Plan resident;
   resident.precision = plan.precision;
@@ -254,11 +270,11 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
     const auto& stage = shape.counts[s];
     double saved = 0;
     std::vector<double> saved_by_chunk;
-    if (with_saved) {
+    if (share_saved > 0) {
       for (const auto& counts : stage) {
         double& chunk = saved_by_chunk.emplace_back();
         for (std::size_t i = 0; i < layers.size(); ++i) {
-          chunk += counts[i] * static_cast<double>(layers[i].saved);
+          chunk += counts[i] * share_saved * static_cast<double>(layers[i].saved);
         }
       }
       for (const std::vector<std::int64_t>& held : held_by_stage[s]) {
@@ -296,7 +312,7 @@ PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
   const PlanParts parts = estimator_.parts(plan);
   const Layers& layers = layers_of(parts, plan, BoundScope::setting);
   return {own_step(plan, plan, cutoff, true),
-          peak(plan, plan.sharding, shape_of(parts), layers, true) + outside(plan)};
+          peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan)};
 }
 
 Seconds BoundTable::by_reference(const Plan& reference, const Plan& plan, Seconds cutoff) {
@@ -305,7 +321,7 @@ Seconds BoundTable::by_reference(const Plan& reference, const Plan& plan, Second
 
 Seconds BoundTable::own_step(const Plan& of_layers, const Plan& plan, Seconds cutoff, bool passes) {
   const PlanParts parts = estimator_.parts(of_layers);
-  const Shape& shape = shape_of(parts);
+  const Shape& shape = shape_of(parts, of_layers);
   const Layers& layers = layers_of(parts, of_layers, BoundScope::setting);
   const Seconds bound = step(plan, parts, {.shape = shape, .layers = layers, .passes = passes});
   const double limit = cutoff.base();
@@ -320,12 +336,12 @@ Seconds BoundTable::own_step(const Plan& of_layers, const Plan& plan, Seconds cu
 
 PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state) {
   const PlanParts parts = estimator_.parts(plan);
-  const Shape& shape = shape_of(parts);
+  const Shape& shape = shape_of(parts, plan);
   const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
   Plan lean = plan;
-  if (state.on_host) lean.optimizer.state_offload = 1;
+  put_state(state.place, lean);
   return {least_step(plan, state, parts, {.shape = shape, .layers = layers}),
-          peak(lean, state.shardings.back(), shape, layers, false)};
+          peak(lean, state.shardings.back(), shape, layers, 0)};
 }
 
 Seconds BoundTable::least_step(Plan plan, const StateChoices& state, const PlanParts& parts,
@@ -338,29 +354,38 @@ Seconds BoundTable::least_step(Plan plan, const StateChoices& state, const PlanP
   return least;
 }
 
-std::int64_t BoundTable::least_peak(const Plan& plan, Sharding least) {
+std::int64_t BoundTable::least_peak(const Plan& plan, Sharding least, double share) {
   const PlanParts parts = estimator_.parts(plan);
-  return peak(plan, least, shape_of(parts), layers_of(parts, plan, BoundScope::family), true);
+  return peak(plan, least, shape_of(parts, plan), layers_of(parts, plan, BoundScope::family),
+              share);
+}
+
+std::int64_t BoundTable::least_state(Plan plan, StatePlace least) {
+  put_state(least, plan);
+  plan = in_order(plan);
+  const PlanParts parts = estimator_.parts(plan);
+  return peak(plan, plan.sharding, shape_of(parts, plan),
+              layers_of(parts, plan, BoundScope::family), 0);
 }
 
 Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const StateChoices& state) {
   const PlanParts parts = estimator_.parts(plan);
   const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
   return least_step(plan, state, parts,
-                    {.shape = shape_of(parts), .layers = layers, .host = &graph});
+                    {.shape = shape_of(parts, plan), .layers = layers, .host = &graph});
 }
 
 PlanBounds BoundTable::family(const Plan& plan) {
   const PlanParts parts = estimator_.parts(in_order(plan));
   const Layers& layers = layers_of(parts, in_order(plan), BoundScope::family);
   return {family_by_reference(plan, plan),
-          peak(plan, plan.sharding, shape_of(parts), layers, true) + outside(plan)};
+          peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan)};
 }
 
 Seconds BoundTable::family_by_reference(const Plan& reference, const Plan& plan) {
   const Plan ordered = in_order(reference);
   const PlanParts parts = estimator_.parts(ordered);
-  const Shape& shape = shape_of(parts);
+  const Shape& shape = shape_of(parts, ordered);
   const Layers& layers = layers_of(parts, ordered, BoundScope::family);
   const CudaGraph* host = &reference.cuda_graph;
   return std::max(

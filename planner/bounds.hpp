@@ -39,8 +39,11 @@ class BoundTable {
   // Of every setting and memory choice of the plan's mesh: arithmetic and memory-bound work alone,
   // which no overlap hides, and state alone. `plan` must have the setting with the least such work.
   [[nodiscard]] PlanBounds mesh(const Plan&, const StateChoices&);
-  // Bytes of every plan of the mesh, if `plan`, recomputed in full, keeps the least of activations.
-  [[nodiscard]] std::int64_t least_peak(const Plan&, Sharding least);
+  // Bytes of every plan of the mesh, if `plan`, recomputed in full, saves no more than 1 / `share` of
+  // what any of them does.
+  [[nodiscard]] std::int64_t least_peak(const Plan&, Sharding least, double share);
+  // Bytes of every plan with this one's mesh and setting: state alone.
+  [[nodiscard]] std::int64_t least_state(Plan, StatePlace least);
   // Of every setting of the mesh with that graph mode: host time is added.
   [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const StateChoices&);
   // Of every plan that differs in overlap of expert exchanges and of the shared expert alone.
@@ -51,12 +54,14 @@ class BoundTable {
  private:
   // How often each of the counted layers occurs, by virtual stage.
   struct Shape {
+    const CountedLayers* counted = nullptr;
     std::vector<std::vector<std::vector<int>>> counts;  // [stage][chunk][layer]
     std::vector<bool> whole;  // by stage: nothing is left out, or counted as something smaller
   };
   using Layers = std::vector<LayerBound>;
 
-  const Shape& shape_of(const PlanParts&);
+  const Shape& shape_of(const PlanParts&, const Plan&);
+  const CountedLayers& counted_of(const PlanParts&, const Plan&);
   const Layers& layers_of(const PlanParts&, const Plan&, BoundScope, int clock = 0);  // 0: burst
   const Profile& profile_at(int clock);
   // The highest clock of a plan that takes no longer than `cutoff`.
@@ -76,7 +81,7 @@ class BoundTable {
                                         const Layers&) const;
   [[nodiscard]] Seconds own_step(const Plan& layers_of, const Plan&, Seconds cutoff, bool passes);
   [[nodiscard]] std::int64_t peak(const Plan&, Sharding, const Shape&, const Layers&,
-                                  bool saved);  // state alone, or what is saved too
+                                  double saved);  // so much of what is saved beside state
   const HeldChunks& held_of(const Schedule&);
 
   [[nodiscard]] std::int64_t outside(const Plan&) const;  // bytes the runtime holds beside
@@ -87,9 +92,11 @@ class BoundTable {
   const ClusterSpec& cluster_;
   const Profile& profile_;
   Runtime runtime_;
-  CountedLayers counted_;
+  CountedLayers counted_;                                   // of plans whose layers are alike
+  Known<int, CountedLayers, std::hash<int>> counted_apart_;  // of others, by PlanParts::layout
   Known<int, Shape, std::hash<int>> shapes_;                // by PlanParts::layout
-  Known<NumberKey<3>, Layers, KeyHash> layers_;             // by PlanParts::layers, scope, clock
+  // By PlanParts::layers, scope, clock, and layout if its layers are not alike.
+  Known<NumberKey<4>, Layers, KeyHash> layers_;
   Known<int, Profile, std::hash<int>> profiles_;            // by clock
   Known<NumberKey<24>, StepTail, KeyHash> tails_;
   Known<ScheduleKey, HeldChunks, KeyHash> held_;

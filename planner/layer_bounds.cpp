@@ -72,22 +72,39 @@ void share_pairs(const std::vector<LayerVariant>& variants, const std::vector<La
 }  // namespace
 
 CountedLayers::CountedLayers(const ModelSpec& model) {
-  std::vector<std::int64_t> count;
-  const auto add = [&](const LayerVariant& v) {
-    const int known = index_of(v);
-    if (known >= 0) {
-      ++count[static_cast<std::size_t>(known)];
-      return;
-    }
-    variants_.push_back(v);
-    count.push_back(1);
-  };
   for (std::int64_t l = 0; l < model.layers; ++l) {
     LayerVariant v{model.is_moe(l) ? LayerKind::moe : LayerKind::dense};
     v.traits = model.traits(l);
     add(v);
   }
-  most_frequent_ = static_cast<std::size_t>(std::ranges::max_element(count) - count.begin());
+  finish(model);
+}
+
+CountedLayers::CountedLayers(const ModelSpec& model, const std::vector<StageComposition>& stages) {
+  for (const StageComposition& stage : stages) {
+    for (const auto& chunk : stage.chunks) {
+      for (const PlacedLayer& placed : chunk) {
+        const LayerVariant& v = stage.variants[static_cast<std::size_t>(placed.variant)];
+        if (is_decoder(v)) add(v);
+      }
+    }
+  }
+  finish(model);
+}
+
+void CountedLayers::add(const LayerVariant& v) {
+  const int known = index_of(v);
+  if (known >= 0) {
+    ++occur_[static_cast<std::size_t>(known)];
+    return;
+  }
+  variants_.push_back(v);
+  occur_.push_back(1);
+}
+
+void CountedLayers::finish(const ModelSpec& model) {
+  most_frequent_ =
+      static_cast<std::size_t>(std::ranges::max_element(occur_) - occur_.begin());
   const bool mtp = model.mtp_layers > 0;
   if (mtp) {
     const bool moe = model.is_moe(model.layers - 1);
@@ -159,10 +176,13 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
 
 Seconds host_time(const LayerVariant& variant, CudaGraph graph, const Profile& profile) {
   const auto mode = static_cast<std::size_t>(graph);
+  const double layers = 1.0 + static_cast<double>(variant.more.size());
+  const bool moe = std::ranges::any_of(variant.more, &UnitLayer::moe);
   switch (variant.kind) {
     case LayerKind::moe:
-    case LayerKind::mtp: return profile.host_per_moe_layer.at(mode);
-    case LayerKind::dense: return profile.host_per_dense_layer.at(mode);
+    case LayerKind::mtp: return profile.host_per_moe_layer.at(mode) * layers;
+    case LayerKind::dense:
+      return (moe ? profile.host_per_moe_layer : profile.host_per_dense_layer).at(mode) * layers;
     case LayerKind::head: return profile.host_per_head;
     case LayerKind::embedding:
     case LayerKind::recv:

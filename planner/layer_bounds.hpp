@@ -34,6 +34,8 @@ struct LayerBound {
 class CountedLayers {
  public:
   explicit CountedLayers(const ModelSpec&);
+  // With the decoder layers of a composition, which need not all be treated alike.
+  CountedLayers(const ModelSpec&, const std::vector<StageComposition>&);
   [[nodiscard]] const std::vector<LayerVariant>& variants() const { return variants_; }
   [[nodiscard]] int index_of(const LayerVariant&) const;  // -1: not counted
   // The decoder layer that occurs most often.
@@ -42,7 +44,11 @@ class CountedLayers {
   [[nodiscard]] std::size_t stand_in(std::size_t layer) const;
 
  private:
+  void add(const LayerVariant&);
+  void finish(const ModelSpec&);  // after the decoder layers
+
   std::vector<LayerVariant> variants_;
+  std::vector<std::int64_t> occur_;  // of each
   std::size_t most_frequent_ = 0, mtp_inner_ = 0;
 };
 

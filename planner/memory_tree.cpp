@@ -9,27 +9,34 @@
 namespace pleat {
 namespace {
 
-bool recomputes_less(const MemoryChoice& a, const MemoryChoice& b) {
-  if (a.recompute_full) return b.recompute_full;
-  return b.recompute_full || std::ranges::includes(b.recompute, a.recompute);
+// Or the same.
+bool recomputes_less(const RecomputeChoice& a, const RecomputeChoice& b) {
+  if (!b.full) return !a.full && std::ranges::includes(b.modules, a.modules);
+  if (b.layers > 0) return a.full ? a.layers > 0 && a.layers <= b.layers : a.modules.empty();
+  return !a.full || a.layers > 0 || a.unit <= b.unit;
 }
 
 bool gives_up_less(const MemoryChoice& a, const MemoryChoice& b) {
-  const bool same = a.recompute == b.recompute && a.recompute_full == b.recompute_full &&
-                    a.offload == b.offload && a.optimizer_offload == b.optimizer_offload;
-  return !same && recomputes_less(a, b) && a.optimizer_offload <= b.optimizer_offload &&
-         (b.recompute_full || std::ranges::includes(b.offload, a.offload));
+  const bool all_again = b.recompute.full && b.recompute.layers == 0;
+  return !(a == b) && recomputes_less(a.recompute, b.recompute) && a.state <= b.state &&
+         a.offload_layers <= b.offload_layers &&
+         (all_again || std::ranges::includes(b.offload, a.offload));
 }
 
-// Can the search try `child` below `parent`?
+// Can the search try `child` below `parent`? Units of recompute are compared with no other recompute,
+// the CPU's step not with state that comes back to the GPU.
 bool may_follow(const MemoryChoice& parent, const MemoryChoice& child) {
-  if (parent.optimizer_offload > child.optimizer_offload) return false;
-  if (!parent.offload.empty()) {
-    return parent.optimizer_offload < child.optimizer_offload && parent.offload == child.offload &&
-           parent.recompute == child.recompute && parent.recompute_full == child.recompute_full;
-  }
-  if (child.offload.empty()) return recomputes_less(parent, child);
-  return parent.recompute == child.recompute && parent.recompute_full == child.recompute_full;
+  const bool same_state = parent.state == child.state;
+  if (!same_state && parent.state != StatePlace::device) return false;
+  MemoryChoice moved = parent;
+  moved.state = child.state;
+  if (moved == child) return !same_state;
+  if (!parent.offload.empty()) return false;
+  const bool plain = parent.recompute == RecomputeChoice{};
+  if (child.offload_layers > 0) return plain && parent.offload_layers < child.offload_layers;
+  if (parent.offload_layers > 0) return false;
+  if (!child.offload.empty()) return parent.recompute == child.recompute;
+  return (plain || child.recompute.unit == 1) && recomputes_less(parent.recompute, child.recompute);
 }
 
 }  // namespace

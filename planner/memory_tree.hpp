@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/technique.hpp"
+#include "planner/memory_choice.hpp"
 
 namespace pleat {
 

@@ -156,8 +156,16 @@ class Enumerator {
         space_.example[rule->name].rule = rule->name;
       }
     } else {
+      int& most = space_.most_layers[static_cast<std::size_t>(mesh.layout)];
+      if (most == 0) most = largest_stage();
       space_.meshes.push_back(mesh);
     }
+  }
+
+  [[nodiscard]] int largest_stage() const {
+    std::int64_t most = 0;
+    for (const VirtualStage& s : stage_layout(plan_, model_)) most = std::max(most, s.layers);
+    return static_cast<int>(most);
   }
 
   // The first rule that no setting satisfies.
@@ -190,6 +198,7 @@ class Enumerator {
       for (std::string& text : layout_choices(model_, workload_.seq_len, pp, vpp)) {
         entry->second.push_back(static_cast<int>(space_.layouts.size()));
         space_.layouts.push_back(std::move(text));
+        space_.most_layers.push_back(0);
       }
     }
     return entry->second;
@@ -201,7 +210,7 @@ class Enumerator {
   const SearchConfig& config_;
   std::vector<Setting> settings_;
   std::vector<PipelineSchedule> schedules_;
-  Plan plan_ = MeshSpace{.meshes = {}, .layouts = {""}, .rejected = {}, .example = {}}.plan({}, config_);
+  Plan plan_ = MeshSpace{.meshes = {}, .layouts = {""}, .most_layers = {}, .rejected = {}, .example = {}}.plan({}, config_);
   std::map<std::pair<int, int>, std::vector<int>> layouts_;
   std::map<int, bool> layout_holds_;
   MeshSpace space_;
@@ -254,6 +263,7 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
   add_choice("tp-overlap", &SearchConfig::tp_overlap);
   add_choice("shared-expert-overlap", &SearchConfig::shared_overlap);
   add_choice("optimizer-offload", &SearchConfig::optimizer_offload);
+  add_choice("cpu-optimizer", &SearchConfig::cpu_optimizer);
   return pins;
 }
 

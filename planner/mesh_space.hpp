@@ -28,6 +28,7 @@ struct Mesh {
 struct MeshSpace {
   std::vector<Mesh> meshes;  // valid ones, in plan order: the order that breaks ties
   std::vector<std::string> layouts;
+  std::vector<int> most_layers;  // by layout: decoder layers of the largest virtual stage
   std::int64_t tried = 0;                        // valid or not
   std::map<std::string, std::int64_t> rejected;  // by rule
   std::map<std::string, Violation> example;      // the first violation of each rule

@@ -52,7 +52,8 @@ Opened NodeOpener::open_mesh(const Node& node) {
   const StateChoices state = tree_.state_choices(plan);
   if (tree_.least_memory > 0) {
     tree_.choices[static_cast<std::size_t>(tree_.least_memory)].put_into(plan);
-    const std::int64_t least = bounds_.least_peak(plan, state.shardings.back());
+    const std::int64_t least =
+        bounds_.least_peak(plan, state.shardings.back(), tree_.least_saved);
     MemoryChoice{}.put_into(plan);
     if (least > usable_) return no_memory(node, least);
   }
@@ -155,6 +156,8 @@ Opened NodeOpener::open_family(const Node& node) {
 }
 
 std::int64_t NodeOpener::least_of_family(const Node& family) {
+  const std::int64_t state = bounds_.least_state(tree_.plan_of(family), tree_.least_place());
+  if (state > usable_) return state;
   const auto peak = [&](std::size_t memory) {
     Node node = family;
     node.memory = static_cast<std::int16_t>(memory);
@@ -174,7 +177,8 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
   Node refined = node;
   ++refined.stage;
   if (node.stage == 0) {
-    if (const char* rule = tree_.broken_rule(plan)) {  // of this memory choice, perhaps not of those below
+    const char* const moot = tree_.moot_memory(node) ? "moot" : nullptr;
+    if (const char* rule = moot ? moot : tree_.broken_rule(plan)) {  // of this memory choice, perhaps not of those below
       opened.rejected.push_back({rule, 1});
       open_below(node, opened);
       return opened;
@@ -246,7 +250,7 @@ std::optional<Candidate> NodeOpener::leanest(const Node& of) {
     for (std::size_t m = 0; m < tree_.choices.size(); ++m) {
       node.memory = static_cast<std::int16_t>(m);
       const Plan plan = tree_.plan_of(node);
-      if (tree_.broken_rule(plan) != nullptr) continue;
+      if (tree_.moot_memory(node) || tree_.broken_rule(plan) != nullptr) continue;
       const std::int64_t peak = bounds_.family(plan).peak_bytes;
       if (peak < least) best = node;
       least = std::min(least, peak);

@@ -16,11 +16,16 @@ PlanTree::PlanTree(const ModelSpec& m, const ClusterSpec& cluster, const Workloa
       config(c),
       space(non_empty_meshes(m, cluster, w, c)),
       settings(pleat::settings(m, cluster, c)),
-      choices(memory_choices(m, c)),
+      choices(memory_choices(m, cluster, c)),
       memory(choices),
       least_work(pleat::least_work(settings)) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
-    if (choices[i].recompute_full) least_memory = static_cast<std::int16_t>(i);
+    const MemoryChoice& choice = choices[i];
+    const RecomputeChoice& r = choice.recompute;
+    if (r.full && r.layers == 0 && r.unit == 1) least_memory = static_cast<std::int16_t>(i);
+    // Of units one layer's input is left, of layers offloaded nothing.
+    const auto all = static_cast<double>(m.layers);
+    least_saved = std::min({least_saved, 1.0 / r.unit, (all - choice.offload_layers) / all});
   }
   for (const Constraint& rule : constraints()) {
     if (std::string_view(rule.name) != "layout") rules_.push_back(&rule);
@@ -65,6 +70,15 @@ bool PlanTree::same_mesh(const Node& a, const Node& b) const {
          x.schedule == y.schedule && x.micro_batch == y.micro_batch;
 }
 
+StatePlace PlanTree::least_place() const {
+  return std::ranges::max_element(choices, {}, &MemoryChoice::state)->state;
+}
+
+bool PlanTree::moot_memory(const Node& node) const {
+  const auto layout = static_cast<std::size_t>(mesh_of(node).layout);
+  return choices[static_cast<std::size_t>(node.memory)].moot(space.most_layers[layout]);
+}
+
 const char* PlanTree::broken_rule(const Plan& plan) const {
   const PlanContext context{model, workload, plan, config.gpus};
   for (const Constraint* rule : rules_) {
@@ -92,7 +106,7 @@ StateChoices PlanTree::state_choices(const Plan& plan) const {
   }
   if (all.empty()) all.push_back(settings.front().sharding);
   std::ranges::sort(all);
-  return {all, std::ranges::any_of(choices, &MemoryChoice::optimizer_offload)};
+  return {all, least_place()};
 }
 
 }  // namespace pleat

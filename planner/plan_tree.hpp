@@ -46,6 +46,10 @@ struct PlanTree {
   [[nodiscard]] Plan plan_of(const Node&) const;  // of a family: of its first setting
   // But for the layout, which is no difference of its own.
   [[nodiscard]] bool same_mesh(const Node&, const Node&) const;
+  // Of the optimizer's state, the one that leaves least on the GPU.
+  [[nodiscard]] StatePlace least_place() const;
+  // Whether another memory choice says the same of the node's mesh.
+  [[nodiscard]] bool moot_memory(const Node&) const;
   // The first rule that the plan breaks; null: none. That of layouts was checked with the mesh.
   [[nodiscard]] const char* broken_rule(const Plan&) const;
   // Index behind the last setting of the family that begins at `first`.
@@ -63,7 +67,8 @@ struct PlanTree {
   std::vector<Setting> settings;
   std::vector<MemoryChoice> choices;
   MemoryTree memory;
-  std::int16_t least_memory = 0;  // the choice that keeps least: whole layers; 0: there is none
+  std::int16_t least_memory = 0;  // the choice of all layers one by one; 0: there is none
+  double least_saved = 1;  // no choice saves less than so much of what that one does
   Setting least_work;
   std::array<std::int64_t, kGraphModes> plans_of_graph{};
 

@@ -18,7 +18,10 @@ bool variants(const Plan& a, const Plan& b) {
   return a.precision == b.precision && a.attention == b.attention && a.expert == b.expert &&
          a.vpp == b.vpp && a.schedule == b.schedule && a.micro_batch == b.micro_batch &&
          a.recompute == b.recompute && a.recompute_full == b.recompute_full &&
-         a.offload == b.offload;
+         a.recompute_layers == b.recompute_layers && a.recompute_unit == b.recompute_unit &&
+         a.offload == b.offload && a.offload_layers == b.offload_layers &&
+         a.optimizer.state_offload == b.optimizer.state_offload &&
+         a.optimizer.cpu_offload == b.optimizer.cpu_offload;
 }
 
 class SearchOverNumerics {
@@ -130,7 +133,9 @@ void Numerics::put_into(Plan& plan) const {
 
 Numerics numerics_of(const Plan& plan) {
   Numerics numerics{plan.precision, plan.optimizer, plan.fp8_attention, plan.fp8_head};
-  numerics.optimizer.state_offload = 0;  // where the state lies is a memory choice
+  // Where the state lies is a memory choice.
+  numerics.optimizer.state_offload = numerics.optimizer.cpu_offload = 0;
+  numerics.optimizer.cpu_offload_overlapped = false;
   return numerics;
 }
 

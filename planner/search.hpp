@@ -61,6 +61,9 @@ struct SearchConfig {
   bool recompute = true;        // may choose recompute modules
   bool offload = true;          // may keep activations and optimizer state in host memory
   std::optional<bool> optimizer_offload;  // pinned: the state in host memory between steps
+  std::optional<bool> cpu_optimizer;      // there, and the CPU makes the step; not both on
+  // Layers of a chunk to recompute whole (0: all), in units of so many; to offload whole (0: none).
+  std::vector<int> recompute_layers, recompute_unit, offload_layers;
   int threads = 0;              // 0: all cores
   // Limits: the search stops at the end of the round in which one is passed.
   double time_limit = 0;              // seconds; 0: none

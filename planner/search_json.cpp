@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Search results as JSON.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "planner/explain.hpp"
@@ -13,7 +15,10 @@ using Json = nlohmann::ordered_json;
 Json plan_json(const Plan& plan) {
   Json recompute = Json::array();
   for (Module m : plan.recompute) recompute.push_back(name_of(m));
-  if (plan.recompute_full) recompute.push_back("full");
+  if (plan.recompute_full) {
+    recompute.push_back(plan.recompute_layers > 0 ? fmt::format("full:{}", plan.recompute_layers)
+                                                  : "full");
+  }
   Json offload = Json::array();
   for (Offload o : plan.offload) offload.push_back(name_of(o));
   const AttentionMapping& a = plan.attention;
@@ -29,8 +34,11 @@ Json plan_json(const Plan& plan) {
           {"sharding", name_of(plan.sharding)},
           {"dispatcher", name_of(plan.dispatcher)},
           {"recompute", recompute},
+          {"recompute_unit", plan.recompute_unit},
           {"offload", offload},
+          {"offload_layers", plan.offload_layers},
           {"optimizer_state_offload", plan.optimizer.state_offload},
+          {"optimizer_cpu_offload", plan.optimizer.cpu_offload},
           {"cuda_graph", name_of(plan.cuda_graph)},
           {"cp_comm", name_of(plan.cp_comm)},
           {"overlap_expert_parallel", plan.overlap.expert_parallel},

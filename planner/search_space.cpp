@@ -10,13 +10,15 @@ std::vector<SpacePlan> enumerate_plans(const ModelSpec& model, const ClusterSpec
                                        const WorkloadSpec& workload, const SearchConfig& config) {
   const MeshSpace space = enumerate_meshes(model, cluster, workload, config);
   const std::vector<Setting> all_settings = settings(model, cluster, config);
-  const std::vector<MemoryChoice> choices = memory_choices(model, config);
+  const std::vector<MemoryChoice> choices = memory_choices(model, cluster, config);
   std::vector<SpacePlan> plans;
   for (std::size_t i = 0; i < space.meshes.size(); ++i) {
     Plan plan = space.plan(space.meshes[i], config);
     for (std::size_t s = 0; s < all_settings.size(); ++s) {
       all_settings[s].put_into(plan);
       for (std::size_t m = 0; m < choices.size(); ++m) {
+        const auto layout = static_cast<std::size_t>(space.meshes[i].layout);
+        if (choices[m].moot(space.most_layers[layout])) continue;
         choices[m].put_into(plan);
         const PlanContext context{model, workload, plan, config.gpus};
         const bool valid = std::ranges::all_of(

@@ -87,13 +87,6 @@ bool Setting::same_family(const Setting& other) const {
          overlap.tensor_parallel == other.overlap.tensor_parallel;
 }
 
-void MemoryChoice::put_into(Plan& plan) const {
-  plan.recompute = recompute;
-  plan.recompute_full = recompute_full;
-  plan.offload = offload;
-  plan.optimizer.state_offload = optimizer_offload ? 1 : 0;
-}
-
 std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster,
                               const SearchConfig& config) {
   std::vector<Setting> all;
@@ -125,49 +118,6 @@ Setting least_work(const std::vector<Setting>& all) {
   Setting least = all.front();  // the hardware's dispatcher comes first
   for (const Setting& s : all) least.graph = std::max(least.graph, s.graph);
   return least;
-}
-
-std::vector<RecomputeChoice> recompute_choices(const ModelSpec& model, bool allowed) {
-  std::vector<RecomputeChoice> choices{{}};
-  if (!allowed) return choices;
-  std::set<Module> light;
-  if (model.moe) {
-    choices.push_back({.modules = {Module::moe_act}, .full = false});
-    light.insert(Module::moe_act);
-  }
-  light.insert(Module::layernorm);
-  choices.push_back({.modules = light, .full = false});
-  if (model.attention.kind == AttentionKind::mla) {
-    light.insert(Module::mla_up_proj);
-    choices.push_back({.modules = light, .full = false});
-  }
-  choices.push_back({.modules = {Module::core_attn}, .full = false});
-  choices.push_back({.modules = {}, .full = true});
-  return choices;
-}
-
-std::vector<bool> optimizer_offloads(const SearchConfig& config) {
-  if (config.optimizer_offload) return {*config.optimizer_offload};
-  const bool possible = config.offload && config.runtime == Runtime::megatron;
-  return possible ? std::vector<bool>{false, true} : std::vector<bool>{false};
-}
-
-std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const SearchConfig& config) {
-  std::vector<std::set<Offload>> offloads{{}};
-  if (config.offload && config.runtime == Runtime::megatron) {
-    if (model.moe) offloads.push_back({Offload::expert_fc1, Offload::moe_act});
-    offloads.push_back({Offload::core_attn, Offload::attn_proj});
-  }
-  std::vector<MemoryChoice> choices;
-  for (const bool optimizer : optimizer_offloads(config)) {
-    for (const auto& offload : offloads) {
-      for (const RecomputeChoice& recompute : recompute_choices(model, config.recompute)) {
-        if (recompute.full && !offload.empty()) continue;  // nothing would be left to move
-        choices.push_back({recompute.modules, recompute.full, offload, optimizer});
-      }
-    }
-  }
-  return choices;
 }
 
 Dispatcher dispatcher_for(const ModelSpec& model, const ClusterSpec& cluster, Runtime runtime) {

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a search chooses beside the mesh: how exchanges and launches run, and what gives up time for
-// memory.
+// What a search chooses beside the mesh and memory: how exchanges and launches run.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
+#include "planner/memory_choice.hpp"
 #include "planner/mesh_space.hpp"
 
 namespace pleat {
@@ -27,15 +26,6 @@ struct Setting {
   [[nodiscard]] bool same_family(const Setting&) const;
 };
 
-// Gives up time for memory: only worth trying where a mesh does not fit without.
-struct MemoryChoice {
-  std::set<Module> recompute;
-  bool recompute_full = false;
-  std::set<Offload> offload;
-  bool optimizer_offload = false;  // all of its state in host memory between steps
-  void put_into(Plan&) const;
-};
-
 // The settings a search considers, in plan order, families together, free or as pinned:
 //   sharding      zero1, zero2, zero3 (without data parallelism: none)
 //   dispatcher    all-to-all, and DeepEP or HybridEP where the hardware has it (dispatcher_for)
@@ -45,20 +35,13 @@ struct MemoryChoice {
 //   overlap       of expert exchanges (with and without split weight gradients), of tensor-parallel
 //                 exchanges, of the shared expert
 // Not searched, as a Plan has them by default: fp8_dispatch and fp8_combine, cp_a2a,
-// tile-level overlap, the optimizer, its instances and its step on the host, fsdp_group, microbatch_group,
-// dispatcher_sms, paged_stash, recompute_layers and recompute_unit, offload_layers.
+// tile-level overlap, the optimizer, its instances, fsdp_group, microbatch_group, dispatcher_sms,
+// paged_stash.
 [[nodiscard]] std::vector<Setting> settings(const ModelSpec&, const ClusterSpec&,
                                             const SearchConfig&);
 
 // What the search could choose but does not, for want of the runtime or the hardware.
 [[nodiscard]] std::vector<NotTried> not_tried(const SearchConfig&);
-
-// A set of modules to recompute, or whole layers. The first choice is nothing.
-struct RecomputeChoice {
-  std::set<Module> modules;
-  bool full = false;
-};
-[[nodiscard]] std::vector<RecomputeChoice> recompute_choices(const ModelSpec&, bool allowed);
 
 // The setting whose arithmetic and memory-bound work no other undercuts: fused dispatch, the whole
 // iteration captured, nothing overlapped or sharded.
@@ -67,11 +50,8 @@ struct RecomputeChoice {
 // Where a mesh may keep its state.
 struct StateChoices {
   std::vector<Sharding> shardings;  // the one with the least state last
-  bool on_host = false;             // of the optimizer, between steps
+  StatePlace place = StatePlace::device;  // of the optimizer's state, the one that leaves least
 };
-
-// The first one gives up nothing.
-[[nodiscard]] std::vector<MemoryChoice> memory_choices(const ModelSpec&, const SearchConfig&);
 
 // The dispatcher a runtime would use on this hardware: HybridEP where more than 8 GPUs share an
 // NVLink domain (NVL72), DeepEP on other GPUs with fp8 (Hopper and later), else all-to-all.

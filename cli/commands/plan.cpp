@@ -46,6 +46,23 @@ void add_pins(CLI::App& command, SearchOptions& o) {
        "on and off: the shared expert beside the token exchange");
   word("--optimizer-offload", o.optimizer_offload,
        "on and off: the optimizer's state in host memory between steps");
+  word("--cpu-optimizer", o.cpu_optimizer,
+       "on and off: the state stays in host memory and the CPU makes the step");
+  const auto numbers = [&](const char* name, std::vector<int>& values, int least,
+                           const char* what) {
+    command.add_option(name, values, what)
+        ->delimiter(',')
+        ->check(in_range(least, 1'000'000))
+        ->group("Pins");
+  };
+  numbers("--recompute-layers", o.recompute_layers, 0,
+          "Where layers are recomputed whole, only the first so many of each chunk; 0: all (default: "
+          "0,1,2,4 ...)");
+  numbers("--recompute-unit", o.recompute_unit, 1,
+          "Where all layers are recomputed whole, only in units of so many (default: 1,2,4)");
+  numbers("--offload-layers", o.offload_layers, 0,
+          "Where activations of whole layers are offloaded, only those of so many; 0: of none (default: "
+          "0,1,2,4 ...)");
   command.add_flag("--no-recompute", o.no_recompute, "Keep all activations")->group("Pins");
   command
       .add_flag("--no-offload", o.no_offload, "Keep them and the optimizer's state on the GPU")

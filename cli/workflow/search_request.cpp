@@ -48,6 +48,15 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   take(o.shared_overlap, "--shared-expert-overlap", parse_switch, c.shared_overlap);
   c.robust = o.robust;
   take(o.optimizer_offload, "--optimizer-offload", parse_switch, c.optimizer_offload);
+  take(o.cpu_optimizer, "--cpu-optimizer", parse_switch, c.cpu_optimizer);
+  if (c.optimizer_offload.value_or(false) && c.cpu_optimizer.value_or(false)) {
+    throw_config_error(ExitCode::bad_request, "", "--cpu-optimizer",
+                       "the state cannot both come back for the step and stay",
+                       "--optimizer-offload or --cpu-optimizer on, not both");
+  }
+  c.recompute_layers = o.recompute_layers;
+  c.recompute_unit = o.recompute_unit;
+  c.offload_layers = o.offload_layers;
   c.recompute = !o.no_recompute;
   c.offload = !o.no_offload;
   c.top = o.top;

@@ -23,7 +23,8 @@ struct SearchOptions {
   std::vector<std::string> schedule;
   std::optional<std::string> sharding, dispatcher, cuda_graph, cp_comm;
   std::optional<std::string> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;  // on, off
-  std::optional<std::string> optimizer_offload;                                    // on, off
+  std::optional<std::string> optimizer_offload, cpu_optimizer;                     // on, off
+  std::vector<int> recompute_layers, recompute_unit, offload_layers;
   bool robust = false;
   bool no_recompute = false, no_offload = false;
   int top = 5;

@@ -105,7 +105,7 @@ int compare_all(const ModelSpec& model, const ClusterSpec& cluster, const Worklo
                 const Profile& profile, const SearchConfig& config, int count) {
   const MeshSpace space = enumerate_meshes(model, cluster, workload, config);
   const std::vector<Setting> all_settings = settings(model, cluster, config);
-  const std::vector<MemoryChoice> choices = memory_choices(model, config);
+  const std::vector<MemoryChoice> choices = memory_choices(model, cluster, config);
   const Estimator estimator(model, workload, cluster, profile, Runtime::megatron);
   std::mt19937 random(11);
   std::vector<Plan> plans;

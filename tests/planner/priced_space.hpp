@@ -34,7 +34,7 @@ inline std::vector<Priced> price_all(const RandomCase& c) {
 // Plans that fit, and give up nothing that the same setting fits without.
 inline std::vector<const Priced*> admitted(const RandomCase& c, const std::vector<Priced>& all,
                                            std::size_t numerics, std::int64_t usable) {
-  const MemoryTree tree(memory_choices(c.model, c.config));
+  const MemoryTree tree(memory_choices(c.model, c.cluster, c.config));
   std::vector<const Priced*> result;
   std::set<std::tuple<std::size_t, std::size_t, std::size_t>> without;  // needed no more
   for (const Priced& p : all) {  // in the order of choices: those above come first

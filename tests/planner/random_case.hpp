@@ -31,7 +31,7 @@ class CaseMaker {
       const MeshSpace space = enumerate_meshes(c.model, c.cluster, c.workload, c.config);
       const std::size_t plans = space.meshes.size() *
                                 settings(c.model, c.cluster, c.config).size() *
-                                memory_choices(c.model, c.config).size();
+                                memory_choices(c.model, c.cluster, c.config).size();
       if (plans == 0 || plans > 8 * most) continue;
       const auto valid = enumerate_plans(c.model, c.cluster, c.workload, c.config).size();
       if (valid > 0 && valid <= most) return c;
@@ -142,6 +142,10 @@ class CaseMaker {
     if (chance(0.3)) s.recompute = false;
     if (chance(0.5)) s.offload = false;
     if (chance(0.5)) s.optimizer_offload = chance(0.2);
+    if (chance(0.6)) s.cpu_optimizer = chance(0.3) && !s.optimizer_offload.value_or(false);
+    if (chance(0.6)) s.recompute_layers = {0};
+    if (chance(0.6)) s.recompute_unit = {one_of({1, 2, 2})};
+    if (chance(0.4)) s.offload_layers = {0};
     if (chance(0.2)) s.numerics.front().precision = Precision::fp8;
     if (chance(0.2)) {
       Numerics other = s.numerics.front();

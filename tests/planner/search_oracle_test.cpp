@@ -10,6 +10,7 @@
 #include "planner/bounds.hpp"
 #include "planner/explain.hpp"
 #include "planner/memory_tree.hpp"
+#include "planner/plan_tree.hpp"
 #include "tests/planner/priced_space.hpp"
 
 namespace pleat {
@@ -70,7 +71,7 @@ std::vector<Listed> best_of_folds(const std::vector<Listed>& plans) {
 // The best plan of each fold, without those that give up more than another fold of the same mesh and
 // numerics and are no better; best first.
 std::vector<Listed> best_folds(const RandomCase& c, const std::vector<Priced>& all) {
-  const MemoryTree tree(memory_choices(c.model, c.config));
+  const MemoryTree tree(memory_choices(c.model, c.cluster, c.config));
   const auto usable =
       static_cast<std::int64_t>(c.cluster.gpu.memory.base() * (1 - c.config.memory_margin));
   std::vector<Listed> best;
@@ -104,7 +105,7 @@ void expect_best(const RandomCase& c, const std::vector<Priced>& all, const Sear
   EXPECT_TRUE(r.optimal);
   EXPECT_EQ(counted(r), r.enumerated);
   ASSERT_EQ(r.best.size(), std::min(expected.size(), static_cast<std::size_t>(c.config.top)));
-  const auto choices = memory_choices(c.model, c.config);
+  const auto choices = memory_choices(c.model, c.cluster, c.config);
   for (std::size_t i = 0; i < r.best.size(); ++i) {
     const Candidate& found = r.best[i];
     const Seconds value = value_of(found.estimate, c.config.robust);
@@ -128,10 +129,15 @@ double memory_for_share(const std::vector<Priced>& all, const SearchConfig& conf
   return (static_cast<double>(peaks[index]) + 1) / (1 - config.memory_margin);
 }
 
+double least_saved(const RandomCase& c) {
+  return PlanTree(c.model, c.cluster, c.workload, c.profile, c.config).least_saved;
+}
+
 TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   constexpr int kCases = 110;
   CaseMaker maker(20261121);
   int overlapped = 0, interleaved = 0, given_up = 0, state_offloaded = 0;
+  int stepped_on_host = 0, in_parts = 0, in_units = 0, layers_offloaded = 0;
   int second_numerics = 0, band_decides = 0, other_orders = 0;
   for (int i = 0; i < kCases; ++i) {
     RandomCase c = maker.make(1500);
@@ -153,6 +159,12 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
       interleaved += best.vpp > 1;
       other_orders += splits_backward(best.schedule);
       state_offloaded += best.optimizer.state_offload > 0;
+      for (const Candidate& listed : r.best) {
+        stepped_on_host += listed.plan.optimizer.cpu_offload > 0;
+        in_parts += listed.plan.recompute_layers > 0;
+        in_units += listed.plan.recompute_unit > 1;
+        layers_offloaded += listed.plan.offload_layers > 0;
+      }
       given_up += !best.recompute.empty() || best.recompute_full || !best.offload.empty();
     }
   }
@@ -161,6 +173,10 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   EXPECT_GT(other_orders, 5);
   EXPECT_GT(given_up, 5);
   EXPECT_GT(state_offloaded, 5);
+  EXPECT_GT(stepped_on_host, 2);
+  EXPECT_GT(in_parts, 5);
+  EXPECT_GT(in_units, 2);
+  EXPECT_GT(layers_offloaded, 2);
   EXPECT_GT(second_numerics, 5);
   EXPECT_GT(band_decides, 2);
 }
@@ -201,7 +217,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       MemoryChoice{}.put_into(mesh);
       std::vector<Sharding> shardings{plan.sharding};
       if (plan.sharding != Sharding::zero3) shardings.push_back(Sharding::zero3);
-      const StateChoices state{shardings, true};
+      const StateChoices state{shardings, StatePlace::host_stepped};
       const PlanBounds of_mesh = bounds.mesh(mesh, state);
       const PlanBounds family = bounds.family(plan), own = bounds.own(plan, e.step);
       const double step = e.step.base() * (1 + 1e-9);
@@ -217,8 +233,12 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       EXPECT_LE(own.step.base(), step);
       Plan lean = mesh;
       lean.recompute_full = true;
-      lean.optimizer.state_offload = 1;
-      EXPECT_LE(bounds.least_peak(lean, Sharding::zero3), e.peak_bytes());
+      put_state(StatePlace::host_stepped, lean);
+      lean.recompute_layers = 0;
+      lean.recompute_unit = 1;
+      lean.offload_layers = 0;
+      EXPECT_LE(bounds.least_peak(lean, Sharding::zero3, least_saved(c)), e.peak_bytes());
+      EXPECT_LE(bounds.least_state(plan, StatePlace::host_stepped), e.peak_bytes());
       for (const PlanBounds& b : {of_mesh, family, own}) EXPECT_LE(b.peak_bytes, e.peak_bytes());
       tightest = std::max(tightest, own.step / e.step);
       ++plans;
@@ -235,7 +255,7 @@ TEST(SearchOracle, BoundsHoldBelow) {
   std::size_t compared = 0;
   for (int i = 0; i < 60; ++i) {
     const RandomCase c = maker.make(1500);
-    const MemoryTree tree(memory_choices(c.model, c.config));
+    const MemoryTree tree(memory_choices(c.model, c.cluster, c.config));
     const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
     BoundTable bounds(estimator, c.model, c.workload, c.cluster, c.profile, c.config.runtime);
     const std::vector<Priced> all = price_all(c);

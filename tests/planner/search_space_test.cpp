@@ -121,11 +121,12 @@ TEST(SearchSpace, SettingsOfAFamilyLieTogether) {
 TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {
   ModelSpec model = small_model();
   model.attention.kind = AttentionKind::mla;
-  const auto choices = memory_choices(model, small_config(8));
+  const auto choices = memory_choices(model, small_cluster(), small_config(8));
   const MemoryTree tree(choices);
-  // Six recompute sets (recompute_choices), and but for whole layers each with two offload sets; all
-  // that with the optimizer's state on the GPU and off it.
-  ASSERT_EQ(choices.size(), 2 * (6u + 2 * 5));
+  // Six recompute sets (recompute_choices), and but for whole layers each with two offload sets; of
+  // six layers 1, 2 or 4 recomputed, or offloaded, all in units of 2 or 4; all that with the
+  // optimizer's state on the GPU, off it, and stepped on the host.
+  ASSERT_EQ(choices.size(), 3 * (6u + 2 * 5 + 3 + 3 + 2));
   EXPECT_EQ(tree.plans_below(0), static_cast<std::int64_t>(choices.size()));
   std::vector<int> parents(choices.size());
   for (std::size_t m = 0; m < choices.size(); ++m) {

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What a plan may give up time for: recompute, activations in host memory, the optimizer's state there.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "planner/search.hpp"
+
+namespace pleat {
+
+// Where the optimizer's state lies between steps, and who makes the step with it.
+enum class StatePlace : std::uint8_t {
+  device,       // resident
+  host,         // in host memory between steps, back on the GPU for its own (state_offload)
+  host_stepped  // in host memory, where the CPU steps beside the transfers (cpu_offload)
+};
+
+void put_state(StatePlace, Plan&);
+
+// A set of modules to recompute, or whole layers. The first choice is nothing.
+struct RecomputeChoice {
+  std::set<Module> modules;
+  bool full = false;
+  int layers = 0;  // full: the first so many of each chunk; 0: all
+  int unit = 1;    // full: layers that keep one input together
+  bool operator==(const RecomputeChoice&) const = default;
+};
+// Sets of modules, and all layers whole.
+[[nodiscard]] std::vector<RecomputeChoice> recompute_choices(const ModelSpec&, bool allowed);
+
+// Only worth trying where a mesh does not fit without.
+struct MemoryChoice {
+  RecomputeChoice recompute;
+  std::set<Offload> offload;
+  int offload_layers = 0;  // whole layers' activations in host memory
+  StatePlace state = StatePlace::device;
+  void put_into(Plan&) const;
+  // Whether another choice says the same of chunks with at most so many layers.
+  [[nodiscard]] bool moot(int most_layers) const;
+  bool operator==(const MemoryChoice&) const = default;
+};
+
+// The first one gives up nothing. Sets of modules to recompute, to offload, both; of whole layers to
+// recompute in each chunk the first 1, 2, 4 … or all, these in units of 1, 2 or 4; to offload 1, 2,
+// 4 … Each with the optimizer's state in all places that the runtime has.
+[[nodiscard]] std::vector<MemoryChoice> memory_choices(const ModelSpec&, const ClusterSpec&,
+                                                       const SearchConfig&);
+
+}  // namespace pleat
