@@ -108,17 +108,17 @@ TEST(BadRequest, EveryProblemAtOnce) {
 }
 
 TEST(BadRequest, NothingFitsSaysByHowMuchAndWhatWould) {
-  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
+  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "2",
                              "--seq-len", "4096", "--global-batch", "64"});
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_THAT(run.err, HasSubstr("GiB"));
   EXPECT_THAT(run.err, HasSubstr("optimizer"));
-  EXPECT_THAT(run.err, HasSubstr("GPUs instead of 4"));
+  EXPECT_THAT(run.err, HasSubstr("GPUs instead of 2"));
   EXPECT_EQ(run.out, "");
 }
 
 TEST(BadRequest, NothingFitsAsJson) {
-  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
+  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "2",
                              "--seq-len", "4096", "--global-batch", "64", "--json"});
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_THAT(run.out, HasSubstr("\"changes_that_fit\""));
