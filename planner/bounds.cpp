@@ -6,54 +6,11 @@
 #include <cmath>
 #include <limits>
 
-#include "core/plan/rank_map.hpp"
 #include "core/program/compile_stage.hpp"
-#include "core/program/pipeline_order.hpp"
-#include "planner/pipeline_bound.hpp"
-#include "simulator/stage_memory.hpp"
 #include "simulator/summarise_step.hpp"
 
 namespace pleat {
 namespace {
-
-// Bytes of `elements` parameters with gradient and optimizer state on one rank.
-double state_bytes(const Plan& plan, Sharding sharding, double elements, int shards) {
-  const auto size = [](DType type) { return static_cast<double>(bytes_of(type, 32)) / 32; };
-  const OptimizerPlan& o = plan.optimizer;
-  double weight = 2;  // bf16, or the row-wise and column-wise copies of an 8-bit type
-  double optimizer = size(o.exp_avg);
-  switch (o.kind) {
-    case OptimizerKind::adamw:
-    case OptimizerKind::lamb: optimizer += size(o.exp_avg_sq); break;
-    case OptimizerKind::sgd:
-    case OptimizerKind::muon: break;
-  }
-  if (plan.precision == Precision::fp32) {
-    weight = 4;
-  } else {
-    optimizer += size(o.main_params);
-  }
-  optimizer *= 1 - std::max(o.state_offload, o.cpu_offload);
-  double gradient = size(o.main_grads);
-  const double n = shards;
-  switch (sharding) {
-    case Sharding::none:
-      break;
-    case Sharding::zero1:
-      optimizer /= n;
-      break;
-    case Sharding::zero2:
-      optimizer /= n;
-      gradient /= n;
-      break;
-    case Sharding::zero3:
-      optimizer /= n;
-      gradient /= n;
-      weight /= n;
-      break;
-  }
-  return elements * (weight + gradient + optimizer);
-}
 
 // Whether all decoder layers of a kind are treated the same, one by one.
 bool alike(const Plan& plan) {
@@ -200,7 +157,7 @@ const StepTail& BoundTable::tail_of(const Plan& plan, const PlanParts& parts, co
   });
 }
 
-Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources& from) {
+BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from) const {
   const Shape& shape = from.shape;
   const Layers& layers = from.layers;
   std::vector<ChunkBound> times;  // of one layer each
@@ -241,71 +198,27 @@ Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources
   }
   // A tensor that is sent in shares and gathered is cheaper than in one piece.
   if (plan.attention.tp > 1 && !plan.sequence_parallel) transfer = Seconds(0);
-  const std::int64_t microbatches = plan.microbatches(workload_.global_batch);
-  const std::vector<Seconds> finish =
-      earliest_finish(schedule_of(plan, workload_), chunks, transfer);
-  const Seconds pipeline = *std::ranges::max_element(finish);
-  return step_end(tail_of(plan, parts, shape, layers), plan, runtime_, profile_, microbatches,
-                  finish, passes) +
-         pipeline * workload_.straggler_slowdown + profile_.step_overhead;
+  return {earliest_finish(schedule_of(plan, workload_), chunks, transfer), std::move(passes)};
 }
 
-const HeldChunks& BoundTable::held_of(const Schedule& schedule) {
-  return held_.get(schedule_key(schedule), [&] {
-    return std::make_unique<HeldChunks>(held_chunks(schedule));
-  });
+// With stragglers, and what the host does beside.
+Seconds BoundTable::outside_pipeline(Seconds end_of_stages, const Pipeline& pipeline) const {
+  return end_of_stages +
+         *std::ranges::max_element(pipeline.finish) * workload_.straggler_slowdown +
+         profile_.step_overhead;
 }
 
-std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& shape,
-                              const Layers& layers, double share_saved) {
-  const HeldChunks none;
-  const HeldChunks& held_by_stage = share_saved > 0 ? held_of(schedule_of(plan, workload_)) : none;
-  // State that is in host memory between steps is back for the step, one bucket at a time.
-  Plan resident;
-  resident.precision = plan.precision;
-  resident.optimizer = plan.optimizer;
-  resident.optimizer.state_offload = 0;
-  double most = 0;
-  for (std::size_t s = 0; s < shape.counts.size(); ++s) {
-    const auto& stage = shape.counts[s];
-    double saved = 0;
-    std::vector<double> saved_by_chunk;
-    if (share_saved > 0) {
-      for (const auto& counts : stage) {
-        double& chunk = saved_by_chunk.emplace_back();
-        for (std::size_t i = 0; i < layers.size(); ++i) {
-          chunk += counts[i] * share_saved * static_cast<double>(layers[i].saved);
-        }
-      }
-      for (const std::vector<std::int64_t>& held : held_by_stage[s]) {
-        double now = 0;
-        for (std::size_t c = 0; c < held.size(); ++c) {
-          now += static_cast<double>(held[c]) * saved_by_chunk[c];
-        }
-        saved = std::max(saved, now);
-      }
-    }
-    const LayerWeights weights = weights_of(stage, true, layers).weights;
-    const auto elements = [&](std::size_t bucket) {
-      return static_cast<double>(weights.of[bucket] + weights.of[bucket + 2]);
-    };
-    const int copies = group_size(plan, Group::copies);  // of the stage, which share its state
-    const int shards[2] = {plan.attention.dp * plan.attention.cp * copies,
-                           plan.expert.edp * copies};
-    double state = 0, reloaded = 0;
-    for (std::size_t b = 0; b < 2; ++b) {
-      const double kept = state_bytes(plan, sharding, elements(b), shards[b]);
-      state += kept;
-      if (plan.optimizer.state_offload <= 0) continue;
-      reloaded = std::max(reloaded, state_bytes(resident, sharding, elements(b), shards[b]) - kept);
-    }
-    most = std::max(most, state + std::max({0.0, saved, reloaded}));
-  }
-  return static_cast<std::int64_t>(most);
+Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources& from) {
+  return step(plan, parts, from, pipeline(plan, from));
 }
 
-std::int64_t BoundTable::outside(const Plan& plan) const {
-  return outside_bytes(model_, workload_, plan, runtime_);
+Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources& from,
+                         const Pipeline& pipeline) {
+  const StepTail& tail = tail_of(plan, parts, from.shape, from.layers);
+  return outside_pipeline(
+      step_end(tail, plan, runtime_, profile_, plan.microbatches(workload_.global_batch),
+               pipeline.finish, pipeline.passes),
+      pipeline);
 }
 
 PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
@@ -340,16 +253,25 @@ PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state) {
   const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
   Plan lean = plan;
   put_state(state.place, lean);
-  return {least_step(plan, state, parts, {.shape = shape, .layers = layers}),
+  const Pipeline stages = pipeline(plan, {.shape = shape, .layers = layers});
+  return {outside_pipeline(*std::ranges::max_element(stages.finish), stages),
           peak(lean, state.shardings.back(), shape, layers, 0)};
+}
+
+Seconds BoundTable::whole_mesh(const Plan& plan, const StateChoices& state) {
+  const PlanParts parts = estimator_.parts(plan);
+  return least_step(plan, state, parts,
+                    {.shape = shape_of(parts, plan),
+                     .layers = layers_of(parts, plan, BoundScope::mesh)});
 }
 
 Seconds BoundTable::least_step(Plan plan, const StateChoices& state, const PlanParts& parts,
                                const Sources& from) {
   Seconds least(std::numeric_limits<double>::infinity());
+  const Pipeline stages = pipeline(plan, from);
   for (const Sharding sharding : state.shardings) {
     plan.sharding = sharding;
-    least = std::min(least, step(plan, parts, from));
+    least = std::min(least, step(plan, parts, from, stages));
   }
   return least;
 }

@@ -38,7 +38,10 @@ class BoundTable {
   [[nodiscard]] Seconds by_reference(const Plan& reference, const Plan&, Seconds cutoff);
   // Of every setting and memory choice of the plan's mesh: arithmetic and memory-bound work alone,
   // which no overlap hides, and state alone. `plan` must have the setting with the least such work.
+  // The pipeline is all that its time counts.
   [[nodiscard]] PlanBounds mesh(const Plan&, const StateChoices&);
+  // The time with the step's own operations.
+  [[nodiscard]] Seconds whole_mesh(const Plan&, const StateChoices&);
   // Bytes of every plan of the mesh, if `plan`, recomputed in full, saves no more than 1 / `share` of
   // what any of them does.
   [[nodiscard]] std::int64_t least_peak(const Plan&, Sharding least, double share);
@@ -74,7 +77,15 @@ class BoundTable {
     bool exchanges = false;           // of experts instead of time
     bool passes = false;              // `layers` are the plan's own: passes hide only what they take
   };
+  // When the stages are done, and what of their passes may hide exchanges.
+  struct Pipeline {
+    std::vector<Seconds> finish;
+    std::vector<std::optional<StagePasses>> passes;
+  };
+  [[nodiscard]] Pipeline pipeline(const Plan&, const Sources&) const;
+  [[nodiscard]] Seconds outside_pipeline(Seconds end_of_stages, const Pipeline&) const;
   [[nodiscard]] Seconds step(const Plan&, const PlanParts&, const Sources&);
+  [[nodiscard]] Seconds step(const Plan&, const PlanParts&, const Sources&, const Pipeline&);
   [[nodiscard]] Seconds least_step(Plan, const StateChoices&, const PlanParts&, const Sources&);
   const StepTail& tail_of(const Plan&, const PlanParts&, const Shape&, const Layers&);
   [[nodiscard]] StageWeights weights_of(const std::vector<std::vector<int>>& stage, bool whole,

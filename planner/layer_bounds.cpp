@@ -150,7 +150,7 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
       bound.weights = library.weights(variants[i]);
       continue;
     }
-    const LayerWork work = library.work(variants[i], profile);
+    const LayerWork work = library.work(variants[i], profile, scope == BoundScope::family);
     for (int p = 0; p < 2; ++p) {
       bound.time[p] = scope == BoundScope::mesh ? work.compute[p] : work.in_order[p];
       if (scope == BoundScope::family) bound.exchanges[p] = work.exchanges[p];
@@ -160,7 +160,7 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
   }
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (variants[i].kind != LayerKind::send) continue;
-    bounds[i].send = library.work(variants[i], profile).send;
+    bounds[i].send = library.work(variants[i], profile, scope == BoundScope::family).send;
   }
   for (std::size_t i = 0; i < variants.size(); ++i) {  // before pairs: it runs alone
     if (layers.stand_in(i) != i) bounds[i] = bounds[layers.stand_in(i)];

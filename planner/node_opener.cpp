@@ -50,6 +50,12 @@ Opened NodeOpener::open_mesh(const Node& node) {
   Plan plan = tree_.mesh_plan(node);
   tree_.least_work.put_into(plan);
   const StateChoices state = tree_.state_choices(plan);
+  if (node.stage < kBounded) {
+    Node& refined = opened.children.emplace_back(node);
+    refined.bound = std::max(node.bound, bounds_.whole_mesh(plan, state));
+    refined.stage = kBounded;
+    return opened;
+  }
   if (tree_.least_memory > 0) {
     tree_.choices[static_cast<std::size_t>(tree_.least_memory)].put_into(plan);
     const std::int64_t least =
@@ -62,6 +68,7 @@ Opened NodeOpener::open_mesh(const Node& node) {
     Node child = node;
     child.graph = static_cast<std::int8_t>(g);
     child.level = Level::graph;
+    child.stage = 0;
     child.bound = std::max(node.bound, bounds_.graph(plan, static_cast<CudaGraph>(g), state));
     opened.children.push_back(child);
   }

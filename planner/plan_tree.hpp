@@ -27,7 +27,7 @@ struct Node {
   std::int16_t settings = 1;               // of a family: how many are valid
   std::int8_t graph = -1;
   Level level = Level::mesh;
-  std::int8_t stage = 0;  // of a family or setting: how far its bound has been worked out
+  std::int8_t stage = 0;  // of all but graph modes: how far its bound has been worked out
   [[nodiscard]] auto place() const {  // breaks ties
     return std::tuple(mesh, graph, setting, memory, level);
   }

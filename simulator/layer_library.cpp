@@ -39,8 +39,8 @@ PassCost LayerLibrary::pair(const LayerVariant& forward, const LayerVariant& bac
   return found->second;
 }
 
-LayerWork LayerLibrary::work(const LayerVariant& variant, const Profile& profile) {
-  return memo_of(variant).work(variant, profile);
+LayerWork LayerLibrary::work(const LayerVariant& variant, const Profile& profile, bool all) {
+  return memo_of(variant).work(variant, profile, all);
 }
 
 LayerWeights LayerLibrary::weights(const LayerVariant& variant) {

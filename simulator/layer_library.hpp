@@ -28,7 +28,7 @@ class LayerLibrary {
   [[nodiscard]] LayerCosts costs(const LayerVariant&, int clock, const Profile&);
   [[nodiscard]] PassCost pair(const LayerVariant& forward, const LayerVariant& backward, int clock,
                               const Profile&);
-  [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&);  // at the burst clock
+  [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&, bool all);  // as LayerMemo's
   [[nodiscard]] LayerWeights weights(const LayerVariant&);
   void forget(bool all);  // as LayerMemo::forget
 

@@ -37,10 +37,13 @@ LayerCosts LayerMemo::costs(const LayerVariant& variant, int clock, const Profil
   return found->second;
 }
 
-LayerWork LayerMemo::work(const LayerVariant& variant, const Profile& profile) {
+LayerWork LayerMemo::work(const LayerVariant& variant, const Profile& profile, bool all) {
   const std::lock_guard lock(mutex_);
-  const auto [found, fresh] = work_.try_emplace(variant);
-  if (fresh) found->second = work_of(known(variant).layer, routed_, view_, profile);
+  const auto [found, fresh] = (all ? work_ : compute_).try_emplace(variant);
+  if (fresh) {
+    found->second =
+        (all ? work_of : compute_of)(known(variant).layer, routed_, view_, profile);
+  }
   return found->second;
 }
 

@@ -25,7 +25,8 @@ class LayerMemo {
   [[nodiscard]] SharedLayer program(const LayerVariant&, bool keep);
   // `clock` names the profile, which is the same whenever the clock is.
   [[nodiscard]] LayerCosts costs(const LayerVariant&, int clock, const Profile&);
-  [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&);  // at the burst clock
+  // At the burst clock. `all`: else compute and sends alone.
+  [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&, bool all);
   [[nodiscard]] LayerWeights weights(const LayerVariant&);
   // Lets go of programs, the bulk of the memory: those that only prices were asked of, or all.
   void forget(bool all);
@@ -45,7 +46,7 @@ class LayerMemo {
   std::mutex mutex_;  // of what follows
   std::map<LayerVariant, Kept> programs_;
   std::map<std::pair<LayerVariant, int>, LayerCosts> costs_;
-  std::map<LayerVariant, LayerWork> work_;
+  std::map<LayerVariant, LayerWork> work_, compute_;
   std::map<LayerVariant, LayerWeights> weights_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "simulator/cost/op_work.hpp"
 #include "simulator/layer_timeline.hpp"
 
 namespace pleat {
@@ -96,6 +97,24 @@ void add_pass(LayerWork& work, const LayerProgram& layer, Pass pass, const Bindi
 }
 
 }  // namespace
+
+LayerWork compute_of(const LayerProgram& layer, const Binding& binding, const ClusterView& view,
+                     const Profile& profile) {
+  LayerWork work;
+  for (const Pass pass : {Pass::forward, Pass::backward}) {
+    for (const Op& op : layer.ops(pass)) {
+      const bool sent = op.kind == OpKind::send;
+      if (!sent && !is_compute(class_of(op))) continue;
+      const Seconds time = price_op(op, layer.tensors, binding, view, profile).time;
+      if (sent) {
+        work.send = std::max(work.send, time);
+      } else {
+        work.compute[static_cast<std::size_t>(pass)] += time;
+      }
+    }
+  }
+  return work;
+}
 
 LayerWork work_of(const LayerProgram& layer, const Binding& binding, const ClusterView& view,
                   const Profile& profile) {

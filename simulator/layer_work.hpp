@@ -20,6 +20,10 @@ struct LayerWork {
   std::int64_t saved = 0;  // bytes that the forward pass leaves behind
 };
 
+// The least of that, which is cheaper to find out: `compute` and `send` alone.
+[[nodiscard]] LayerWork compute_of(const LayerProgram&, const Binding&, const ClusterView&,
+                                   const Profile&);
+
 [[nodiscard]] LayerWork work_of(const LayerProgram&, const Binding&, const ClusterView&,
                                 const Profile&);
 

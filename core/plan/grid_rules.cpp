@@ -97,10 +97,12 @@ Violation explain_expert_grid(const PlanContext& c) {
 }  // namespace
 
 bool degrees_positive(const PlanContext& c) {
-  for (const Degree& d : degrees(c)) {
-    if (d.value < 1) return false;
-  }
-  return c.plan.microbatch_group >= 0;
+  // Every rule asks: no list of them here.
+  const AttentionMapping& a = c.plan.attention;
+  const ExpertMapping& e = c.plan.expert;
+  return c.gpus >= 1 && a.tp >= 1 && a.cp >= 1 && a.dp >= 1 && a.pp >= 1 && e.etp >= 1 &&
+         e.ep >= 1 && e.edp >= 1 && c.plan.vpp >= 1 && c.plan.micro_batch >= 1 &&
+         c.workload.seq_len >= 1 && c.workload.global_batch >= 1 && c.plan.microbatch_group >= 0;
 }
 
 void append_grid_rules(std::vector<Constraint>& list) {

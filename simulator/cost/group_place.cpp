@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the ranks of each group lie: which tier of the interconnect its slowest member pair needs.
 #include <algorithm>
+#include <vector>
 
 #include "core/plan/rank_map.hpp"
 #include "simulator/cost/used_domain.hpp"
@@ -15,7 +16,9 @@ bool along_pipeline(Group group) {
          group == Group::copies;
 }
 
-GroupPlace place(const ClusterSpec& cluster, const Plan& plan, Group group) {
+// `used`: of each tier (used_domain).
+GroupPlace place(const ClusterSpec& cluster, const std::vector<int>& used, const Plan& plan,
+                 Group group) {
   const int world = plan.world();
   const int size = group_size(plan, group);
   GroupPlace result{.size = size, .tier = 0, .inside = size};
@@ -25,12 +28,12 @@ GroupPlace place(const ClusterSpec& cluster, const Plan& plan, Group group) {
   // dimension, so some neighbours straddle every domain smaller than the world.
   const int block = along_pipeline(group) ? world : std::min(world, stride * size);
   while (result.tier + 1 < cluster.tiers.size()) {
-    const int used = used_domain(cluster.tiers[result.tier], world);
-    if (block <= used && used % block == 0) break;
+    const int domain = used[result.tier];
+    if (block <= domain && domain % block == 0) break;
     ++result.tier;
   }
   if (result.tier > 0) {
-    const int below = used_domain(cluster.tiers[result.tier - 1], world);
+    const int below = used[result.tier - 1];
     result.inside = along_pipeline(group) ? 1 : std::clamp(below / stride, 1, size);
   }
   return result;
@@ -53,8 +56,10 @@ ClusterView view_cluster(const ClusterSpec& cluster, const Plan& plan) {
                    .dispatcher_sms = plan.dispatcher_sms,
                    .cuda_graph = plan.cuda_graph,
                    .precision = plan.precision};
+  std::vector<int> used;
+  for (const NetworkTier& tier : cluster.tiers) used.push_back(used_domain(tier, view.ranks));
   for (std::size_t i = 1; i < kGroups; ++i) {
-    view.groups[i] = place(cluster, plan, static_cast<Group>(i));
+    view.groups[i] = place(cluster, used, plan, static_cast<Group>(i));
   }
   return view;
 }
