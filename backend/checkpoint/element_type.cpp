@@ -10,6 +10,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 
 namespace pleat {
 namespace {
@@ -27,25 +28,19 @@ constexpr std::array<TypeFacts, 22> kTypes{
      {"I64", 64},        {"U64", 64}}};
 static_assert(kTypes.size() == static_cast<std::size_t>(ElementType::u64) + 1);
 
-// A float of 1 + exponent + mantissa bits. `ieee`: the largest exponent is infinity and NaN; else
-// only all ones is NaN (E4M3).
-float small_float(unsigned bits, int exponent_bits, int mantissa_bits, bool ieee) {
-  const unsigned mantissa = bits & ((1U << mantissa_bits) - 1);
-  const unsigned exponent = (bits >> mantissa_bits) & ((1U << exponent_bits) - 1);
-  const bool negative = ((bits >> (exponent_bits + mantissa_bits)) & 1U) != 0;
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  const unsigned top = (1U << exponent_bits) - 1, full = (1U << mantissa_bits) - 1;
+// A half float: 5 bits of exponent, 10 of mantissa.
+float from_f16(std::uint16_t bits) {
+  const int mantissa = bits & 0x3ff, exponent = (bits >> 10) & 0x1f;
   float value = 0;
-  if (exponent == top && (ieee || mantissa == full)) {
-    value = ieee && mantissa == 0 ? std::numeric_limits<float>::infinity()
-                                  : std::numeric_limits<float>::quiet_NaN();
+  if (exponent == 0x1f) {
+    value = mantissa == 0 ? std::numeric_limits<float>::infinity()
+                          : std::numeric_limits<float>::quiet_NaN();
   } else if (exponent == 0) {
-    value = std::ldexp(static_cast<float>(mantissa), 1 - bias - mantissa_bits);
+    value = std::ldexp(static_cast<float>(mantissa), -24);
   } else {
-    value = std::ldexp(static_cast<float>(mantissa + full + 1),
-                       static_cast<int>(exponent) - bias - mantissa_bits);
+    value = std::ldexp(static_cast<float>(mantissa + 0x400), exponent - 25);
   }
-  return negative ? -value : value;
+  return (bits & 0x8000) != 0 ? -value : value;
 }
 
 template <class Raw, class Convert>
@@ -58,9 +53,9 @@ void convert(std::span<const std::byte> bytes, std::span<float> out, Convert val
   }
 }
 
-std::array<float, 256> table(int exponent_bits, int mantissa_bits, bool ieee) {
+std::array<float, 256> table(SmallFloat type) {
   std::array<float, 256> values{};
-  for (unsigned i = 0; i < 256; ++i) values[i] = small_float(i, exponent_bits, mantissa_bits, ieee);
+  for (unsigned i = 0; i < 256; ++i) values[i] = decode(type, static_cast<std::uint8_t>(i));
   return values;
 }
 
@@ -130,9 +125,9 @@ void to_f32(ElementType type, std::span<const std::byte> bytes, std::span<float>
   } else if (type == ElementType::bf16) {
     convert<std::uint16_t>(bytes, out, [](std::uint16_t v) { return to_float(Bf16{v}); });
   } else if (type == ElementType::f16) {
-    convert<std::uint16_t>(bytes, out, [](std::uint16_t v) { return small_float(v, 5, 10, true); });
+    convert<std::uint16_t>(bytes, out, from_f16);
   } else {
-    static const std::array<float, 256> e4m3 = table(4, 3, false), e5m2 = table(5, 2, true);
+    static const auto e4m3 = table(SmallFloat::e4m3), e5m2 = table(SmallFloat::e5m2);
     const auto& values = type == ElementType::f8_e4m3 ? e4m3 : e5m2;
     convert<std::uint8_t>(bytes, out, [&](std::uint8_t v) { return values[v]; });
   }
