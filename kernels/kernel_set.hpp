@@ -17,6 +17,7 @@
 #include "core/elementwise.hpp"
 #include "core/program/losses.hpp"
 #include "core/spec/model.hpp"
+#include "kernels/quantized.hpp"
 
 namespace pleat {
 
@@ -25,6 +26,7 @@ struct View {
   void* data = nullptr;
   DType dtype = DType::fp32;
   std::int64_t rows = 0, cols = 0;
+  BlockScales* scales = nullptr;  // of fp8, mxfp8 and nvfp4, whose data are codes
   [[nodiscard]] std::int64_t elements() const { return rows * cols; }
   [[nodiscard]] std::byte* at(std::int64_t element) const {
     return static_cast<std::byte*>(data) + bytes_of(dtype, element);
@@ -210,6 +212,10 @@ class KernelSet {
   // become 0.
   virtual void ce_loss(View logits, View labels, VocabShard, View gathered, double scale,
                        const DepthRows&, View loss) = 0;
+  // y = codes of x, with y.scales. counts: rows of each group, quantised by itself; no data: all.
+  // Products take quantised operands in place of others: of codes times scales, summed in fp32.
+  // The reference has it; a set without it is not asked.
+  virtual void quantize(View x, View counts, View y, const Quantization&);
   virtual void zero(View x) = 0;
   virtual void copy(View x, View y) = 0;      // converts between fp32 and bf16
   virtual double sum_of_squares(View x) = 0;  // fp64 accumulation, fixed order

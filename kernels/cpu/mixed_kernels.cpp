@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "core/diagnostics.hpp"
 #include "core/numerics/bf16.hpp"
+#include "kernels/cpu/quantize.hpp"
 #include "kernels/cpu/vector_math.hpp"
 
 namespace pleat {
@@ -239,6 +241,18 @@ void MixedKernels::ce_loss(View logits, View labels, VocabShard shard, View gath
                            const DepthRows& depth, View loss) {
   Operands o(scratch_);
   CpuKernels::ce_loss(o.inout(logits), labels, shard, gathered, scale, depth, loss);
+}
+
+void MixedKernels::quantize(View x, View counts, View y, const Quantization& q) {
+  PLEAT_ASSERT(x.rows == y.rows && x.cols == y.cols);
+  if (!q.hadamard) {
+    Operands o(scratch_);
+    return cpu::quantize(o.in(x).f32(), counts, y, q);
+  }
+  const View turned{scratch_.block(0, x.elements()), DType::fp32, x.rows, x.cols};
+  cpu::convert(x, turned);
+  cpu::hadamard(turned.f32(), x.rows, x.cols, counts);
+  cpu::quantize(turned.f32(), counts, y, q);
 }
 
 void MixedKernels::copy(View x, View y) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The CPU kernels for operands in bf16: widened on load, computed in fp32, rounded once on store.
-// Functions that are not here take fp32 alone, or move elements of any type.
+// The CPU kernels for operands in bf16, or quantised: widened on load, computed in fp32, rounded
+// once on store. Functions that are not here take fp32 alone, or move elements of any type.
 #pragma once
 
 #include "kernels/cpu/cpu_kernels.hpp"
@@ -56,6 +56,7 @@ class MixedKernels final : public CpuKernels {
   void ce_stats(View logits, View labels, VocabShard, View stats) override;
   void ce_loss(View logits, View labels, VocabShard, View gathered, double scale, const DepthRows&,
                View loss) override;
+  void quantize(View x, View counts, View y, const Quantization&) override;
   void copy(View x, View y) override;
   double sum_of_squares(View x) override;
   void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) override;

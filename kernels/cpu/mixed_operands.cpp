@@ -8,6 +8,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/numerics/bf16.hpp"
+#include "kernels/cpu/quantize.hpp"
 
 namespace pleat::cpu {
 namespace {
@@ -15,6 +16,11 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 
 bool overlap(View a, View b) { return a.data < b.at(b.elements()) && b.data < a.at(a.elements()); }
+
+void widen(View v, float* to) {
+  if (v.scales != nullptr) return dequantize(v, to);
+  convert(v, {to, DType::fp32, v.rows, v.cols});
+}
 
 bool same(View a, View b) { return a.data == b.data && a.elements() == b.elements(); }
 
@@ -52,7 +58,9 @@ void convert(View from, View to) {
 }
 
 View MixedOperands::copy_of(View v, bool read, bool written) {
-  if (v.data == nullptr || v.dtype != DType::bf16) return v;
+  const bool narrow = v.scales != nullptr;
+  if (v.data == nullptr || (v.dtype != DType::bf16 && !narrow)) return v;
+  PLEAT_ASSERT(!narrow || !written);
   const auto view_of = [&](const Copy& c) { return View{c.values, DType::fp32, v.rows, v.cols}; };
   for (std::size_t i = 0; i < count_; ++i) {
     Copy& c = copies_[i];
@@ -60,7 +68,7 @@ View MixedOperands::copy_of(View v, bool read, bool written) {
       PLEAT_ASSERT(!(written || c.written) || !overlap(c.original, v));
       continue;
     }
-    if (read && !c.read) convert(v, view_of(c));
+    if (read && !c.read) widen(v, c.values);
     c.read = c.read || read;
     c.written = c.written || written;
     return view_of(c);
@@ -69,7 +77,7 @@ View MixedOperands::copy_of(View v, bool read, bool written) {
   Copy& c = copies_[count_];
   c = {v, blocks_.block(count_, v.elements()), read, written};
   ++count_;
-  if (read) convert(v, view_of(c));
+  if (read) widen(v, c.values);
   return view_of(c);
 }
 

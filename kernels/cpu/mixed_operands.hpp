@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What lets kernels in fp32 take operands in bf16: fp32 copies of them for the time of one call.
+// What lets kernels in fp32 take operands in bf16, and quantised ones: fp32 copies of them for the
+// time of one call.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ class ScratchBlocks {
   std::vector<Block> blocks_;
 };
 
-// The operands of one call. Views that are not bf16 pass through. What was asked for as `out` or
+// The operands of one call. Views of other types pass through. What was asked for as `out` or
 // `inout` is rounded into its place when the call is over. Views of the same elements share a copy;
 // others of one call must not overlap where one is written.
 class MixedOperands {

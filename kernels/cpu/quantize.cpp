@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/quantize.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat::cpu {
+namespace {
+
+constexpr float kMax = std::numeric_limits<float>::max();
+constexpr std::uint16_t kSigns = 0x9a35;  // of the rows of 16: bit i set where row i changes sign
+
+// visit(first row, rows) of every group.
+template <class Visit>
+void for_each_group(std::int64_t rows, View counts, Visit visit) {
+  if (counts.data == nullptr) return visit(std::int64_t{0}, rows);
+  std::int64_t first = 0;
+  for (std::int64_t g = 0; g < counts.elements(); ++g) {
+    visit(first, std::int64_t{counts.i32()[g]});
+    first += counts.i32()[g];
+  }
+  PLEAT_ASSERT(first == rows);
+}
+
+struct Block {
+  std::int64_t row, rows, col, cols;
+};
+
+// NaN is passed over: it stays NaN whatever the scale is.
+float amax_of(const float* x, std::int64_t stride, const Block& b) {
+  float amax = 0;
+  for (std::int64_t r = b.row; r < b.row + b.rows; ++r) {
+    for (std::int64_t c = b.col; c < b.col + b.cols; ++c) {
+      amax = std::fmax(amax, std::fabs(x[r * stride + c]));
+    }
+  }
+  return amax;
+}
+
+float power_of_two_below(float x) {
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0x7f800000U);
+}
+
+// From x to codes, and back.
+struct Factors {
+  float encode = 1, decode = 1;
+};
+
+// What makes `most` of amax; 1 where there is no such number.
+float factor_of(float amax, float most) {
+  if (amax == 0 || !std::isfinite(amax)) return 1;
+  return std::min(most / amax, kMax);
+}
+
+Factors factors_of(float amax, float group, const Quantization& q) {
+  const float most = largest(q.format);
+  switch (q.rule) {
+    case ScaleRule::amax: {
+      const float up = factor_of(amax, most);
+      return {up, 1 / up};
+    }
+    case ScaleRule::power_of_two: {
+      const float up = power_of_two_below(factor_of(amax, most));
+      return {up, 1 / up};
+    }
+    case ScaleRule::e8m0: {
+      const std::uint8_t code = encode_e8m0(amax * (1 / most));
+      return {std::ldexp(1.0F, 127 - code), decode_e8m0(code)};
+    }
+    case ScaleRule::nvfp4: {  // `group` brings the group's amax to 448 * 6
+      const float scale =
+          decode(SmallFloat::e4m3, encode(SmallFloat::e4m3, amax * (1 / most) * group));
+      return {std::min(group / scale, kMax), scale};
+    }
+  }
+  return {};
+}
+
+void put(View y, SmallFloat format, std::int64_t i, std::uint8_t code) {
+  auto* bytes = static_cast<std::uint8_t*>(y.data);
+  if (format != SmallFloat::e2m1) {
+    bytes[i] = code;
+    return;
+  }
+  std::uint8_t& pair = bytes[i / 2];  // the first of two is in the lower half
+  pair = static_cast<std::uint8_t>(i % 2 == 0 ? (pair & 0xf0) | code : (pair & 0x0f) | code << 4);
+}
+
+std::uint8_t get(View y, SmallFloat format, std::int64_t i) {
+  const auto* bytes = static_cast<const std::uint8_t*>(y.data);
+  if (format != SmallFloat::e2m1) return bytes[i];
+  return static_cast<std::uint8_t>(i % 2 == 0 ? bytes[i / 2] & 0xf : bytes[i / 2] >> 4);
+}
+
+std::uint32_t random_bits(const Quantization& q, std::int64_t i) {
+  const auto n = static_cast<std::uint64_t>(i);
+  const PhiloxCounter four = philox(
+      {static_cast<std::uint32_t>(n / 4), static_cast<std::uint32_t>(n / 4 >> 32U), 0, 0}, q.key);
+  return four[n % 4];
+}
+
+void encode_block(const float* x, View y, const Block& b, float factor, const Quantization& q) {
+  for (std::int64_t r = b.row; r < b.row + b.rows; ++r) {
+    for (std::int64_t c = b.col; c < b.col + b.cols; ++c) {
+      const std::int64_t i = r * y.cols + c;
+      const float value = x[i] * factor;
+      put(y, q.format, i,
+          q.stochastic ? encode_stochastic(q.format, value, random_bits(q, i))
+                       : encode(q.format, value));
+    }
+  }
+}
+
+}  // namespace
+
+void quantize(const float* x, View counts, View y, const Quantization& q) {
+  PLEAT_ASSERT(y.scales != nullptr);
+  PLEAT_ASSERT((q.format == SmallFloat::e2m1) == (y.dtype == DType::nvfp4));
+  BlockScales& s = *y.scales;
+  s.format = q.format;
+  s.block_cols = q.block_cols > 0 ? q.block_cols : std::max<std::int64_t>(1, y.cols);
+  s.blocks_in_row = (y.cols + s.block_cols - 1) / s.block_cols;
+  s.block_of_row.assign(static_cast<std::size_t>(y.rows), 0);
+  s.scales.clear();
+  s.group_scales.clear();
+  for_each_group(y.rows, counts, [&](std::int64_t first, std::int64_t rows) {
+    float group = 1;
+    if (q.rule == ScaleRule::nvfp4) {
+      group = factor_of(amax_of(x, y.cols, {first, rows, 0, y.cols}),
+                        largest(SmallFloat::e4m3) * largest(q.format));
+    }
+    const std::int64_t height = q.block_rows > 0 ? q.block_rows : rows;
+    for (std::int64_t row = first; row < first + rows; row += height) {
+      const std::int64_t some = std::min(height, first + rows - row);
+      std::fill_n(s.block_of_row.begin() + row, some,
+                  static_cast<std::int32_t>(s.group_scales.size()));
+      s.group_scales.push_back(1 / group);
+      for (std::int64_t col = 0; col < y.cols; col += s.block_cols) {
+        const Block b{row, some, col, std::min(s.block_cols, y.cols - col)};
+        const Factors f = factors_of(amax_of(x, y.cols, b), group, q);
+        s.scales.push_back(f.decode);
+        encode_block(x, y, b, f.encode, q);
+      }
+    }
+  });
+}
+
+void dequantize(View y, float* x) {
+  PLEAT_ASSERT(y.scales != nullptr && std::ssize(y.scales->block_of_row) >= y.rows);
+  const BlockScales& s = *y.scales;
+  float values[256];
+  for (unsigned code = 0; code < 256; ++code) {
+    values[code] = decode(s.format, static_cast<std::uint8_t>(code));
+  }
+  for (std::int64_t r = 0; r < y.rows; ++r) {
+    const std::int64_t block = s.block_of_row[static_cast<std::size_t>(r)];
+    const float group = s.group_scales[static_cast<std::size_t>(block)];
+    const float* scales = s.scales.data() + block * s.blocks_in_row;
+    for (std::int64_t c = 0; c < y.cols; ++c) {
+      const std::int64_t i = r * y.cols + c;
+      x[i] = values[get(y, s.format, i)] * scales[c / s.block_cols] * group;
+    }
+  }
+}
+
+void hadamard(float* x, std::int64_t rows, std::int64_t cols, View counts) {
+  for_each_group(rows, counts, [&](std::int64_t first, std::int64_t count) {
+    const std::int64_t end = first + count;
+    while (first < end) {
+      const std::int64_t size = std::min<std::int64_t>(
+          16, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(end - first))));
+      const float norm = 1 / std::sqrt(static_cast<float>(size));
+      for (std::int64_t c = 0; c < cols; ++c) {
+        float v[16];
+        for (std::int64_t i = 0; i < size; ++i) {
+          const float value = x[(first + i) * cols + c];
+          v[i] = (kSigns >> i & 1) != 0 ? -value : value;
+        }
+        for (std::int64_t half = 1; half < size; half *= 2) {
+          for (std::int64_t i = 0; i < size; i += 2 * half) {
+            for (std::int64_t j = i; j < i + half; ++j) {
+              const float a = v[j], b = v[j + half];
+              v[j] = a + b;
+              v[j + half] = a - b;
+            }
+          }
+        }
+        for (std::int64_t i = 0; i < size; ++i) x[(first + i) * cols + c] = v[i] * norm;
+      }
+      first += size;
+    }
+  });
+}
+
+}  // namespace pleat::cpu
