@@ -30,7 +30,8 @@ void add_ranges(const std::vector<BucketRange>& ranges, std::int64_t begin, cons
 
 RankTensors rank_tensors(Executor& executor) {
   RankTensors mine;
-  for (const Bucket b : {Bucket::dense, Bucket::expert}) {
+  for (std::size_t i = 0; i < executor.stage().buckets.size(); ++i) {
+    const auto b = static_cast<Bucket>(i);
     mine.weights[b] = executor.weights(b);
     mine.buffers[b] = executor.buffers(b);
   }

@@ -202,6 +202,10 @@ void Executor::dispatch(const Call& c) {
     case OpKind::send:
     case OpKind::recv:
       return send_or_recv(c);
+    case OpKind::offload:
+      return offload(c);
+    case OpKind::reload:
+      return reload(c);
     case OpKind::release:
       return;  // its tensor dies after it
     case OpKind::zero:
@@ -217,6 +221,10 @@ void Executor::dispatch(const Call& c) {
       return adamw(c);
     case OpKind::momentum:
       return momentum(c);
+    case OpKind::newton_schulz:
+      return newton_schulz(c);
+    case OpKind::step_matrix:
+      return step_matrix(c);
     case OpKind::pointwise:
       if (attr.function == Elementwise::none) break;
       return k.pointwise(attr.function, in[0], optional_view(in, 1), out[0]);
@@ -226,10 +234,7 @@ void Executor::dispatch(const Call& c) {
                              optional_view(out, 1));
     case OpKind::token_mixing:
     case OpKind::token_mixing_bwd:
-    case OpKind::newton_schulz:
     case OpKind::quantize:
-    case OpKind::offload:
-    case OpKind::reload:
       break;  // train() refuses plans and models that compile to these
   }
   throw ExecutionError(

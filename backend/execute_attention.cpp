@@ -217,7 +217,7 @@ void Executor::rope(const Call& c, bool inverse) {
   const OpAttributes& a = c.op.attr;
   const ModelSpec& model = program_.model;
   const bool mla = model.attention.kind == AttentionKind::mla;
-  const int layer = c.site->instance->layer.value;
+  const int layer = layer_of_result(c);
   const LayerTraits traits = layer < model.layers ? model.traits(layer) : model.mtp_traits;
   const AttentionSpec& attention = model.attention_of(traits);
   RopeShape shape{.seq = a.seq,

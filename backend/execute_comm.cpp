@@ -17,9 +17,10 @@ void Executor::collective(const Call& c) {
     if (!of_parts) return bucket_collective(c);
     return gradients_in_shards() ? all_reduce_pieces(c) : all_reduce(c);
   }
+  if (c.op.kind == OpKind::all_reduce) return all_reduce(c);
+  if (c.op.module == Module::optimizer) return gather_matrix(c);
   Communicator& comm = context_.comm(c.op.group);
   const View from = c.in[0], to = c.out[0];
-  if (c.op.kind == OpKind::all_reduce) return all_reduce(c);
   if (c.op.group == Group::etp && c.in.size() > 1) return exchange_of_peers(c, comm);
   if (c.op.group == Group::cp || c.op.group == Group::cp_ring) {
     return c.op.kind == OpKind::all_gather ? gather_keys(c) : scatter_key_gradients(c);

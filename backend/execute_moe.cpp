@@ -36,6 +36,10 @@ void set_all(View counts, std::int64_t value) {
 
 }  // namespace
 
+int Executor::layer_of_result(const Call& c) {
+  return layer_of(*c.site, c.site->program->tensor(c.op.out[0])).value;
+}
+
 void Executor::router(const Call& c) {
   const View logits = c.in[0], bias = c.in.size() > 1 ? c.in[1] : View{};
   const RouterShape shape = router_shape(*program_.model.moe);
@@ -90,7 +94,7 @@ void Executor::drop_tokens(const Call& c) {
   bind_kept(c, c.out[1]);
   if (!a.padded) return;
   set_all(c.out[1], a.capacity);
-  Binding& rows = routed_[{c.site->microbatch.value, c.site->instance->layer.value}];
+  Binding& rows = routed_[{c.site->microbatch.value, layer_of_result(c)}];
   rows.routed = a.experts * a.capacity;
   rows.gathered = rows.routed * program_.plan.expert.etp;
 }
@@ -99,7 +103,7 @@ void Executor::count_copies(const Call& c) {
   if (c.op.attr.padded) return set_all(c.out[0], c.op.attr.capacity);
   kernels_.expert_counts(c.in[0], c.out[0]);
   if (c.out[0].elements() == c.op.attr.experts) {
-    load_.add(c.site->instance->layer.value,
+    load_.add(layer_of_result(c),
               {c.out[0].i32(), static_cast<std::size_t>(c.out[0].elements())});
   }
   bind_kept(c, c.out[0]);
@@ -132,7 +136,7 @@ void Executor::reorder_chunks(const Call& c, bool sort) {
 // Copies of this rank's tokens that are not dropped. Where there is nobody to exchange rows with
 // they are those received, and those computed.
 void Executor::bind_kept(const Call& c, View counts) {
-  Binding& rows = routed_[{c.site->microbatch.value, c.site->instance->layer.value}];
+  Binding& rows = routed_[{c.site->microbatch.value, layer_of_result(c)}];
   const auto kept = integers(counts);
   rows.kept = std::accumulate(kept.begin(), kept.end(), std::int64_t{0});
   if (program_.plan.expert.ep == 1) rows.routed = rows.kept;
@@ -153,7 +157,7 @@ std::int64_t Executor::rows_of_peer(View all_counts, int peer) const {
 }
 
 void Executor::bind_routed(const Call& c, View all_counts) {
-  Binding& rows = routed_[{c.site->microbatch.value, c.site->instance->layer.value}];
+  Binding& rows = routed_[{c.site->microbatch.value, layer_of_result(c)}];
   rows.routed = rows_of_peer(all_counts, context_.expert().etp);
   rows.gathered = 0;
   for (int p = 0; p < program_.plan.expert.etp; ++p) rows.gathered += rows_of_peer(all_counts, p);

@@ -1,15 +1,22 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Clip and the optimizers' steps, over the runs of a rank's shard that have the same settings.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "backend/executor.hpp"
 #include "backend/runtime/views.hpp"
+#include "core/program/step_state.hpp"
 
 namespace pleat {
+namespace {
+
+std::int64_t unit_elements(const BucketState& b, std::int64_t begin) {
+  return std::ranges::find(b.units, begin, &BucketUnit::begin)->elements;
+}
+
+}  // namespace
+
 void Executor::clip(const Call& c) {
   skipped_ = !std::isfinite(c.in[0].f32()[0]);
   if (!skipped_) {
@@ -38,13 +45,15 @@ std::vector<Executor::OptimizerRun> Executor::optimizer_runs(const Op& op, Bucke
   return runs;
 }
 
-View Executor::gradients_of(const OptimizerRun& run, View tensor) const {
+View Executor::gradients_of(const Op& op, const OptimizerRun& run, View tensor) const {
+  if (op.on_host) return elements_of(tensor, run.state, run.elements);
   return elements_of(tensor, gradients_in_shards() ? run.shard : run.whole, run.elements);
 }
 
 // The main parameters, or the weights where they are.
-View Executor::weights_of(const OptimizerRun& run, View tensor, const BucketState& b) const {
-  if (b.has_main_params) return elements_of(tensor, run.state, run.elements);
+View Executor::weights_of(const Op& op, const OptimizerRun& run, View tensor,
+                          const BucketState& b) const {
+  if (b.has_main_params || op.on_host) return elements_of(tensor, run.state, run.elements);
   return elements_of(tensor, weights_in_shards() ? run.shard : run.whole, run.elements);
 }
 
@@ -61,44 +70,73 @@ void Executor::adamw(const Call& c) {
   settings.lr = lr_;
   settings.step = updates_;
   const auto scale = static_cast<double>(c.in[4].f32()[0]);
+  const bool narrow = c.in[1].dtype != DType::fp32 || c.in[2].dtype != DType::fp32;
+  if (narrow) return adamw_narrow(c, which, settings, scale);
   for (const OptimizerRun& run : optimizer_runs(c.op, which)) {
-    const View gradients = gradients_of(run, c.in[0]);
+    const View gradients = gradients_of(c.op, run, c.in[0]);
     settings.weight_decay = run.decays ? config_.adamw.weight_decay : 0;
     kernels_.adamw(gradients, elements_of(c.in[1], run.state, run.elements),
-                   elements_of(c.in[2], run.state, run.elements), weights_of(run, c.in[3], b),
+                   elements_of(c.in[2], run.state, run.elements), weights_of(c.op, run, c.in[3], b),
                    scale, settings);
+    keep_gradients(which, run, gradients);
+  }
+}
+
+// Scales of blocks cross the ends of runs: whole parts of the shard at once.
+void Executor::adamw_narrow(const Call& c, Bucket which, const AdamW& settings, double scale) {
+  const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
+  std::size_t next = 5;  // after the factor of the gradients
+  const auto scales = [&](View moment) -> float* {
+    return scaled_moment(moment.dtype) ? c.in[next++].f32() : nullptr;
+  };
+  float* const mean_scales = scales(c.in[1]);
+  float* const square_scales = scales(c.in[2]);
+  const std::int64_t index = bucket_place(which).index;
+  for (const ShardPart& part : shard_parts(b, c.op.attr.first, c.op.attr.n.n)) {
+    const std::int64_t each =
+        (b.units.empty() ? b.shards * b.shard_elements : unit_elements(b, part.unit)) / b.shards;
+    const std::int64_t whole = part.unit + index * each + (part.first - part.unit / b.shards);
+    const OptimizerRun run{whole, part.first, part.first - c.op.attr.first, part.elements, true};
+    std::vector<ElementSpan> undecayed;
+    for_each_run(undecayed_[static_cast<std::size_t>(which)], whole, whole + part.elements,
+                 [&](std::int64_t first, std::int64_t elements, bool inside) {
+                   if (inside) undecayed.push_back({first - whole, elements});
+                 });
+    const auto moment = [&](View all, float* factors) {
+      return Moment{elements_of(all, run.state, run.elements),
+                    factors == nullptr ? nullptr : factors + part.scales};
+    };
+    const View gradients = gradients_of(c.op, run, c.in[0]);
+    kernels_.adamw_narrow(gradients, moment(c.in[1], mean_scales), moment(c.in[2], square_scales),
+                          weights_of(c.op, run, c.in[3], b), scale, settings, undecayed);
     keep_gradients(which, run, gradients);
   }
 }
 
 void Executor::momentum(const Call& c) {
   if (skipped_) return;
+  if (c.in.size() == 3) return muon_momentum(c);
   const Bucket which = bucket_of(c.op, c.op.in[0]);
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
   Sgd settings{lr_, config_.momentum, 0};
   const auto scale = static_cast<double>(c.in[3].f32()[0]);
   for (const OptimizerRun& run : optimizer_runs(c.op, which)) {
-    const View gradients = gradients_of(run, c.in[0]);
+    const View gradients = gradients_of(c.op, run, c.in[0]);
     settings.weight_decay = run.decays ? config_.adamw.weight_decay : 0;
     kernels_.sgd(gradients, elements_of(c.in[1], run.state, run.elements),
-                 weights_of(run, c.in[2], b), scale, settings);
+                 weights_of(c.op, run, c.in[2], b), scale, settings);
     keep_gradients(which, run, gradients);
   }
 }
 
-// The weights that training reads, from the main parameters of this rank's shard.
+// The weights that training reads, from the main parameters of this rank's shard or a part of it.
 void Executor::cast_weights(const Call& c) {
   if (skipped_) return;
-  for (std::size_t i = 0; i < stage_.buckets.size(); ++i) {
-    const BucketState& b = stage_.buckets[i];
-    if (b.elements == 0 || c.op.in != std::vector{b.main_params}) continue;
-    for (const Piece& p : pieces(static_cast<Bucket>(i))) {
-      kernels_.copy(piece_of(p, c.in[0], true), piece_of(p, c.out[0], weights_in_shards()));
-    }
-    return;
+  for (const OptimizerRun& run : optimizer_runs(c.op, bucket_of(c.op, c.op.out[0]))) {
+    const std::int64_t at = weights_in_shards() ? run.shard : run.whole;
+    kernels_.copy(elements_of(c.in[0], run.state, run.elements),
+                  elements_of(c.out[0], at, run.elements));
   }
-  throw ExecutionError(
-      fmt::format("operation '{}': its operand is no bucket's main parameters", c.op.name));
 }
 
 }  // namespace pleat

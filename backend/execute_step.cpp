@@ -11,6 +11,12 @@
 #include "backend/runtime/views.hpp"
 
 namespace pleat {
+namespace {
+
+// With Muon two more: the matrices of each.
+bool of_experts(Bucket which) { return static_cast<int>(which) % 2 == 1; }
+
+}  // namespace
 
 View Executor::named_part(const Op& op, View whole) {
   if (op.attr.n == Dim{}) return whole;
@@ -24,7 +30,10 @@ View Executor::named_part(const Op& op, View whole) {
 Bucket Executor::bucket_of(const Op& op, TensorId id) const {
   for (std::size_t i = 0; i < stage_.buckets.size(); ++i) {
     const BucketState& b = stage_.buckets[i];
-    const bool mine = id == b.weights || id == b.gradients;
+    const bool mine = id == b.weights || id == b.gradients ||
+                      std::ranges::any_of(b.segments, [id](const StateSegment& s) {
+                        return s.on_host && s.host_gradients == id;
+                      });
     if (b.elements > 0 && mine) return static_cast<Bucket>(i);
   }
   throw ExecutionError(fmt::format("operation '{}': '{}' is no bucket's weights or gradients",
@@ -34,7 +43,7 @@ Bucket Executor::bucket_of(const Op& op, TensorId id) const {
 // How a bucket, or each unit of it, is divided. The ranks of the plan's shard group take a part
 // each; where another stage holds the same layers (DualPipe) the two halve that part.
 Executor::BucketPlace Executor::bucket_place(Bucket which) const {
-  const ShardGroups groups = shard_groups(program_.plan, which == Bucket::expert);
+  const ShardGroups groups = shard_groups(program_.plan, of_experts(which));
   const Communicator &inner = context_.comm(groups.shard), &copies = context_.comm(Group::copies);
   BucketPlace place;
   place.first_of_replicas = context_.comm(groups.replicas).rank() == 0;
@@ -85,7 +94,7 @@ void Executor::bucket_collective(const Call& c) {
     return pleat::all_reduce(comm, tensor);
   }
   const BucketPlace place = bucket_place(which);
-  const bool outer = c.op.group == shard_groups(program_.plan, which == Bucket::expert).shard;
+  const bool outer = c.op.group == shard_groups(program_.plan, of_experts(which)).shard;
   for (const BucketUnit& unit : units(which)) {
     const std::int64_t part = unit.elements / place.parts;
     const View range = outer ? elements_of(tensor, unit.begin, unit.elements)

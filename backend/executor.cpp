@@ -18,7 +18,8 @@ namespace {
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 bool persists(const Tensor& t) {
-  return t.cls == TensorClass::weight || t.cls == TensorClass::optimizer_state;
+  return t.cls == TensorClass::weight || t.cls == TensorClass::optimizer_state ||
+         t.cls == TensorClass::host_state;
 }
 
 bool contains(const std::vector<TensorId>& list, TensorId id) {
@@ -80,6 +81,7 @@ void Executor::initialise_weights() {
       }
     }
   }
+  refresh_host_weights();
   for (const BucketState& bucket : stage_.buckets) {
     if (!bucket.has_main_params) continue;
     const View master = store_.state(bucket.main_params, false, "init");
@@ -122,6 +124,7 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   progress_.step.store(step, kRelaxed);
   spans_ = spans;
   losses_ = {};
+  wide_.clear();
   lr_ = learning_rate(config_.schedule, config_.adamw.lr, updates_);
   routed_.clear();
   load_.clear();
@@ -197,12 +200,12 @@ void Executor::run_step_ops(const std::vector<Op>& ops, bool epilogue) {
 
 Binding Executor::binding(const OpSite& site, const Tensor& tensor) const {
   if (!tensor.is_routed()) return {};
-  const auto it = routed_.find({site.microbatch.value, site.instance->layer.value});
+  const auto it = routed_.find({site.microbatch.value, layer_of(site, tensor).value});
   if (it == routed_.end()) {
     throw ExecutionError(
         fmt::format("tensor '{}' of layer {}, microbatch {}: the routed count is "
                     "not known yet",
-                    tensor.name, site.instance->layer.value, site.microbatch.value));
+                    tensor.name, layer_of(site, tensor).value, site.microbatch.value));
   }
   return it->second;
 }

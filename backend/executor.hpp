@@ -60,6 +60,7 @@ class Executor final : private StepVisitor {
   [[nodiscard]] double grad_norm() const { return grad_norm_; }
   [[nodiscard]] const std::map<std::pair<int, int>, Binding>& routed() const { return routed_; }
   [[nodiscard]] std::int64_t peak_live_bytes() const { return store_.arena().peak(); }
+  [[nodiscard]] std::int64_t peak_host_bytes() const { return store_.host().peak(); }
   [[nodiscard]] double min_router_margin() const { return min_margin_; }
   // What the optimizer last saw of each bucket on this rank.
   [[nodiscard]] const std::map<Bucket, std::vector<BucketRange>>& gradient_shards() const {
@@ -77,7 +78,11 @@ class Executor final : private StepVisitor {
   [[nodiscard]] bool skipped() const { return skipped_; }
   [[nodiscard]] double lr() const { return lr_; }  // of the last step
   // The kept ranges were filled from a checkpoint with so many updates.
-  void restored(std::int64_t updates) { updates_ = updates; }
+  void restored(std::int64_t updates) {
+    updates_ = updates;
+    narrow_again();
+    refresh_host_weights();
+  }
   [[nodiscard]] const ExpertLoad& expert_load() const { return load_; }  // of the last step
   // This rank's part of the squared norm of the last step.
   [[nodiscard]] float norm_part() const { return norm_part_; }
@@ -126,7 +131,8 @@ class Executor final : private StepVisitor {
   void scatter_key_gradients(const Call&);
   void exchange_columns(const Call&, bool split);
   void exchange_rows_order(const Call&, bool to_sequence);
-  void router(const Call&);  // execute_moe.cpp
+  [[nodiscard]] static int layer_of_result(const Call&);  // execute_moe.cpp
+  void router(const Call&);
   void router_backward(const Call&);
   void router_losses(const Call&);
   void update_bias(const Call&);
@@ -156,15 +162,26 @@ class Executor final : private StepVisitor {
   [[nodiscard]] std::vector<Elsewhere> counted_elsewhere(Bucket) const;  // in order
   void clip(const Call&);  // execute_optimizer.cpp
   void adamw(const Call&);
+  void adamw_narrow(const Call&, Bucket, const AdamW&, double scale);
   void momentum(const Call&);
+  void muon_momentum(const Call&);  // execute_muon.cpp
+  void gather_matrix(const Call&);
+  void newton_schulz(const Call&);
+  void step_matrix(const Call&);
+  [[nodiscard]] static View in_workspace(View workspace, int which, std::int64_t rows,
+                                         std::int64_t columns);
+  [[nodiscard]] Bucket bucket_of_workspace(const Op&, TensorId) const;
+  [[nodiscard]] const MatrixPart* matrix_of(const Op&, Bucket) const;
   struct OptimizerRun {  // of a bucket, with one weight decay
     std::int64_t whole = 0, shard = 0, state = 0;  // its first element in bucket, shard, state
     std::int64_t elements = 0;
     bool decays = true;
   };
   [[nodiscard]] std::vector<OptimizerRun> optimizer_runs(const Op&, Bucket) const;
-  [[nodiscard]] View gradients_of(const OptimizerRun&, View tensor) const;
-  [[nodiscard]] View weights_of(const OptimizerRun&, View tensor, const BucketState&) const;
+  // In the bucket's tensors, or in those of a part that the host steps.
+  [[nodiscard]] View gradients_of(const Op&, const OptimizerRun&, View tensor) const;
+  [[nodiscard]] View weights_of(const Op&, const OptimizerRun&, View tensor,
+                                const BucketState&) const;
   void keep_gradients(Bucket, const OptimizerRun&, View gradients);
   void cast_weights(const Call&);
   [[nodiscard]] Bucket bucket_of(const Op&, TensorId) const;
@@ -185,6 +202,21 @@ class Executor final : private StepVisitor {
   [[nodiscard]] static View piece_of(const Piece&, View tensor, bool shard_only);
   [[nodiscard]] bool gradients_in_shards() const;  // ZeRO-2 and 3
   [[nodiscard]] bool weights_in_shards() const;    // ZeRO-3
+  void offload(const Call&);                       // execute_offload.cpp
+  void reload(const Call&);
+  void move_state(const Call&, View here, View there, bool back);
+  void refresh_host_weights();
+  // Moments with scales as fp32, while they are saved or restored.
+  struct WideMoment {
+    std::size_t bucket = 0;
+    std::int64_t first = 0;  // of the shard
+    TensorId moment, scales;
+    std::vector<float> values;
+  };
+  [[nodiscard]] View widen(std::size_t bucket, const StateSegment&, TensorId moment,
+                           TensorId scales);  // kept_ranges.cpp
+  void narrow_again();
+  [[nodiscard]] std::vector<std::pair<Moment, View>> parts_of(WideMoment&);
   void sharded_collective(const Call&);            // execute_sharded.cpp
   [[nodiscard]] std::optional<TensorId> whole_tensor(const OpSite&, const Weight&,
                                                      bool gradient) const;
@@ -220,6 +252,7 @@ class Executor final : private StepVisitor {
   double min_margin_ = std::numeric_limits<double>::infinity();
   std::map<std::pair<int, int>, Binding> routed_;  // by microbatch and layer
   std::map<Bucket, std::vector<BucketRange>> shards_;
+  std::vector<WideMoment> wide_;
 };
 
 }  // namespace pleat

@@ -68,7 +68,7 @@ std::vector<NamedPart> named_parts(const LayerProgram& layer, const LayerInstanc
   PLEAT_ASSERT(tensor.shape.size() > dim);
   const std::int64_t rows = tensor.shape[dim].n, local = grouped ? tensor.shape[0].n : 1;
   const std::int64_t each = tensor.elements({}) / local;
-  const std::string prefix = prefix_of(layer.kind, instance.layer, base);
+  const std::string prefix = prefix_of(layer.kind, LayerIndex{instance.layer.value + tensor.of_layer}, base);
   const NamedPart part{prefix + base, 0, each, whole_elements(weight.cut, rows, each / rows),
                        runs_of(weight.cut, rows, each / rows, grouped ? rank.etp : rank.tp)};
   std::vector<NamedPart> parts(static_cast<std::size_t>(local), part);

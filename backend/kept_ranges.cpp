@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backend/executor.hpp"
+#include "core/program/step_state.hpp"
 
 namespace pleat {
 namespace {
@@ -24,6 +25,38 @@ void add(const Stretch& s, std::int64_t begin, std::int64_t end, std::vector<Kep
 
 }  // namespace
 
+// A moment with scales, in fp32 until the next step: its blocks are of this layout alone. Written back
+// it has the same values.
+View Executor::widen(std::size_t bucket, const StateSegment& segment, TensorId moment,
+                     TensorId scales) {
+  WideMoment& wide = wide_.emplace_back(
+      WideMoment{bucket, segment.first, moment, scales,
+                 std::vector<float>(static_cast<std::size_t>(segment.elements))});
+  for (const auto& [narrow, values] : parts_of(wide)) kernels_.read_moment(narrow, values);
+  return {wide.values.data(), DType::fp32, 1, segment.elements};
+}
+
+void Executor::narrow_again() {
+  for (WideMoment& wide : wide_) {
+    for (const auto& [narrow, values] : parts_of(wide)) kernels_.write_moment(values, narrow);
+  }
+  wide_.clear();
+}
+
+std::vector<std::pair<Moment, View>> Executor::parts_of(WideMoment& wide) {
+  const View all = store_.state(wide.moment, true, "kept_ranges");
+  float* const scales = store_.state(wide.scales, true, "kept_ranges").f32();
+  std::vector<std::pair<Moment, View>> parts;
+  for (const ShardPart& p : shard_parts(stage_.buckets[wide.bucket], wide.first,
+                                        static_cast<std::int64_t>(wide.values.size()))) {
+    const std::int64_t at = p.first - wide.first;
+    auto* data = static_cast<std::byte*>(all.data) + bytes_of(all.dtype, at);
+    parts.push_back({{{data, all.dtype, 1, p.elements}, scales + p.scales},
+                     {wide.values.data() + at, DType::fp32, 1, p.elements}});
+  }
+  return parts;
+}
+
 std::vector<KeptRange> Executor::kept_ranges(bool to_save) {
   const int tp = context_.attention().tp;
   // Without what another rank saves.
@@ -35,7 +68,15 @@ std::vector<KeptRange> Executor::kept_ranges(bool to_save) {
     }
     add(s, at, s.end, to);
   };
+  wide_.clear();
   std::vector<KeptRange> ranges;
+  const auto keep = [&](const Stretch& s, Bucket which, const BucketPlace& place) {
+    if (!to_save) {
+      add(s, s.begin, s.end, ranges);
+    } else if (place.first_of_replicas) {
+      add_own(s, which, ranges);
+    }
+  };
   for (std::size_t i = 0; i < stage_.buckets.size(); ++i) {
     const BucketState& b = stage_.buckets[i];
     if (b.elements + b.buffer_elements == 0) continue;
@@ -47,12 +88,7 @@ std::vector<KeptRange> Executor::kept_ranges(bool to_save) {
     const auto shard = [&](const char* kind, const View& v, bool shard_only) {
       for (const Piece& p : mine) {
         const std::int64_t origin = shard_only ? p.whole - p.shard : 0, end = p.whole + p.elements;
-        const Stretch stretch{kind, i, v, origin, p.whole, end};
-        if (!to_save) {
-          add(stretch, p.whole, end, ranges);
-        } else if (place.first_of_replicas) {
-          add_own(stretch, static_cast<Bucket>(i), ranges);
-        }
+        keep({kind, i, v, origin, p.whole, end}, static_cast<Bucket>(i), place);
       }
     };
     if (to_save || weights_in_shards()) {
@@ -66,12 +102,27 @@ std::vector<KeptRange> Executor::kept_ranges(bool to_save) {
       add({"weight", i, buffers, padded, 0, 0}, padded, padded + b.bias_elements, ranges);
     }
     if (b.elements == 0) continue;
-    const auto state = [&](const char* kind, TensorId id) {
-      shard(kind, store_.state(id, true, "kept_ranges"), true);
+    // A part of the state, which may lie in host memory.
+    const auto state = [&](const char* kind, const StateSegment& segment, TensorId id,
+                           TensorId scales) {
+      View v = store_.state(id, true, "kept_ranges");
+      if (scaled_moment(v.dtype)) v = widen(i, segment, id, scales);
+      for (const Piece& p : mine) {
+        const std::int64_t to_whole = p.whole - p.shard;
+        const std::int64_t first = std::max(p.shard, segment.first);
+        const std::int64_t last = std::min(p.shard + p.elements, segment.first + segment.elements);
+        if (first >= last) continue;
+        const Stretch part{kind, i, v, segment.first + to_whole, first + to_whole, last + to_whole};
+        keep(part, static_cast<Bucket>(i), place);
+      }
     };
-    if (b.has_main_params) state("main", b.main_params);
-    state("exp_avg", b.exp_avg);
-    if (b.has_second_moment) state("exp_avg_sq", b.exp_avg_sq);
+    for (const StateSegment& segment : b.segments) {
+      if (b.has_main_params) state("main", segment, segment.main_params, {});
+      state("exp_avg", segment, segment.exp_avg, segment.exp_avg_scale);
+      if (b.has_second_moment) {
+        state("exp_avg_sq", segment, segment.exp_avg_sq, segment.exp_avg_sq_scale);
+      }
+    }
   }
   return ranges;
 }

@@ -39,34 +39,33 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, p.cuda_graph == CudaGraph::none, "cuda_graph",
           fmt::format("this backend captures no CUDA graphs (got {})", name_of(p.cuda_graph)),
           "use --cuda-graph none");
-  require(d, !p.overlap.expert_parallel && !p.overlap.delay_wgrad, "overlap",
-          "this backend does not overlap microbatches so far",
-          "set overlap.expert_parallel and overlap.delay_wgrad to false");
   require(d, p.flash_attention, "flash_attention", "this backend never stores the score matrix",
           "set flash_attention to true");
-  require(d, p.offload.empty() && p.offload_layers == 0, "offload",
-          "this backend keeps activations where they are",
-          "set offload to [], offload_layers to 0");
-  require(d, p.optimizer.main_grads == DType::fp32 || p.optimizer.main_grads == DType::bf16,
+  const OptimizerPlan& o = p.optimizer;
+  require(d, o.main_grads == DType::fp32 || o.main_grads == DType::bf16,
           "optimizer.main_grads",
           fmt::format("this backend keeps gradients in fp32 or bf16 (got {})",
-                      name_of(p.optimizer.main_grads)),
+                      name_of(o.main_grads)),
           "set optimizer.main_grads to fp32 or bf16");
-  const bool fp32_state = p.optimizer.main_params == DType::fp32 &&
-                          p.optimizer.exp_avg == DType::fp32 &&
-                          p.optimizer.exp_avg_sq == DType::fp32;
-  require(d, fp32_state, "optimizer", "this backend keeps optimizer state in fp32",
-          "set main_params, exp_avg and exp_avg_sq of `optimizer` to fp32");
-  const bool steps =
-      p.optimizer.kind == OptimizerKind::adamw || p.optimizer.kind == OptimizerKind::sgd;
-  require(d, steps, "optimizer.kind",
-          fmt::format("this backend steps with adamw or sgd (got {})", name_of(p.optimizer.kind)),
+  require(d, o.main_params == DType::fp32, "optimizer.main_params",
+          "this backend keeps main parameters in fp32", "set main_params to fp32");
+  const auto is_moment = [](DType t) {
+    return t == DType::fp32 || t == DType::bf16 || t == DType::fp16 || t == DType::fp8;
+  };
+  require(d, is_moment(o.exp_avg) && is_moment(o.exp_avg_sq), "optimizer.exp_avg",
+          "this backend has moments in fp32, bf16, fp16 and fp8",
+          "set exp_avg and exp_avg_sq to one of them");
+  const bool adam = o.kind == OptimizerKind::adamw;
+  require(d, adam || (o.exp_avg == DType::fp32 && o.exp_avg_sq == DType::fp32),
+          "optimizer.exp_avg", "moments below fp32 are AdamW's here",
+          "use --optimizer adamw, or set exp_avg and exp_avg_sq to fp32");
+  require(d, p.optimizer.kind != OptimizerKind::lamb, "optimizer.kind",
+          fmt::format("this backend steps with adamw, sgd or muon (got {})",
+                      name_of(p.optimizer.kind)),
           "use --optimizer adamw");
-  require(d, p.optimizer.state_offload == 0 && p.optimizer.cpu_offload == 0, "optimizer",
-          "this backend keeps optimizer state where it steps",
-          "set state_offload and cpu_offload to 0");
-  require(d, p.recompute_unit == 1, "recompute_unit", "this backend recomputes layer by layer",
-          "set recompute_unit to 1");
+  require(d, p.optimizer.cpu_offload == 0 || p.precision == Precision::fp32,
+          "optimizer.cpu_offload", "the CPU steps weights in fp32 only so far",
+          "set cpu_offload to 0, or use state_offload");
   require(d, p.paged_stash == PagedStash{}, "paged_stash", "this backend has no paged stash",
           "set buffer and capacity of paged_stash to 0");
 }

@@ -16,6 +16,7 @@
 #include "backend/data/packing.hpp"
 #include "backend/data/sample_source.hpp"
 #include "backend/optimizer/lr_schedule.hpp"
+#include "backend/optimizer/muon_settings.hpp"
 #include "core/program/program.hpp"
 #include "core/trace/trace.hpp"
 #include "kernels/kernel_set.hpp"
@@ -67,6 +68,7 @@ struct TrainConfig {
   LrSchedule schedule;
   bool tables_decay = true;        // weight decay of embeddings; norms and biases have none
   double momentum = 0.9;           // of SGD
+  MuonSettings muon;
   double clip_norm = 1.0;          // 0: off
   int max_skipped = 5;             // steps in a row without finite gradients before training stops
   std::uint64_t seed = 1234;       // of the initial weights, the same for every layout
@@ -107,6 +109,7 @@ struct TrainConfig {
 
 struct RankMeasurement {
   std::int64_t peak_live_bytes = 0;  // arena high-water mark, all steps
+  std::int64_t peak_host_bytes = 0;  // of what lies in host memory instead
   // Routed tokens in the last step, by microbatch and layer.
   std::map<std::pair<int, int>, Binding> routed;
 };

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "core/dtype.hpp"
 #include "core/elementwise.hpp"
@@ -106,6 +107,17 @@ struct AdamW {
   std::int64_t step = 1;  // 1-based
 };
 
+inline constexpr std::int64_t kMomentBlockElements = 128;
+// A moment in its own type: element i is scales[i / kMomentBlockElements] * values[i] in fp16 and fp8 (E4M3),
+// values[i] in fp32 and bf16. Scales are powers of two; written, the largest element of a block lies in
+// the upper half of what its type holds.
+struct Moment {
+  View values;
+  float* scales = nullptr;
+};
+struct ElementSpan {
+  std::int64_t first = 0, elements = 0;
+};
 struct Sgd {
   double lr = 1e-3, momentum = 0.9, weight_decay = 0;
 };
@@ -220,8 +232,21 @@ class KernelSet {
   virtual void copy(View x, View y) = 0;      // converts between fp32 and bf16
   virtual double sum_of_squares(View x) = 0;  // fp64 accumulation, fixed order
   virtual void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) = 0;
+  // The same in fp32 arithmetic on moments that are stored in other types, rounded to nearest even.
+  // `undecayed`, in order: elements without weight decay.
+  virtual void adamw_narrow(View g, Moment m, Moment v, View w, double grad_scale, const AdamW&,
+                            std::span<const ElementSpan> undecayed) = 0;
+  virtual void read_moment(Moment from, View to) = 0;   // to fp32
+  virtual void write_moment(View from, Moment to) = 0;  // from fp32
   // m = momentum * m + (grad_scale * g + weight_decay * w); w -= lr * m.
   virtual void sgd(View g, View m, View w, double grad_scale, const Sgd&) = 0;
+  // Muon: m = beta * m + (1 - beta) * grad_scale * g; g = m, with nesterov
+  // beta * m + (1 - beta) * grad_scale * g.
+  virtual void muon_momentum(View g, View m, double grad_scale, double beta, bool nesterov) = 0;
+  // x[m,n] = x / |x|, then five times a x + (b y + c y y) x with y = x x^T (or, with more rows than
+  // columns, from the right with x^T x). `work` has 2 m n elements.
+  virtual void newton_schulz(View x, View work) = 0;
+  virtual void scaled_step(View u, View w, double keep, double rate) = 0;  // w = keep * w - rate * u
 };
 
 [[nodiscard]] std::unique_ptr<KernelSet> cpu_kernels();

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/program/pair_positions.hpp"
 #include "core/program/program.hpp"
 #include "simulator/layer_costs.hpp"
 
@@ -35,13 +36,6 @@ using PairSource = std::function<PassCost(std::size_t forward, std::size_t backw
 // front of one with the i-th from the back of the other; what has no partner runs alone.
 [[nodiscard]] StageCosts sum_stage(const StageProgram&, std::vector<LayerCosts> layers,
                                    const PairSource& pair = {});
-
-// Positions of a paired run of two chunks, in execution order; -1: no partner.
-struct PairedPosition {
-  int forward = -1, backward = -1;
-};
-[[nodiscard]] std::vector<PairedPosition> pair_positions(const StageProgram&, ChunkId forward,
-                                                         ChunkId backward);
 
 // Total of one cost followed by another.
 void append(PassCost& total, const PassCost& next);

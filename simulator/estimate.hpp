@@ -75,6 +75,8 @@ struct StepEstimate {
 // Exact live-byte high-water mark of one stage's step when layer l of microbatch m routes
 // `routed(m, l)` tokens to this rank: walks the same events the executor walks.
 [[nodiscard]] std::int64_t peak_live_bytes(const StageProgram&, const RoutedCount& routed);
+// The same of host memory: state that is kept there, activations between their copies out and back.
+[[nodiscard]] std::int64_t peak_host_bytes(const StageProgram&, const RoutedCount& routed);
 
 [[nodiscard]] std::string print_estimate(const StepEstimate&, const Program&, const ClusterSpec&,
                                          const Profile&);

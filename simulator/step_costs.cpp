@@ -22,7 +22,7 @@ std::vector<Tensor> shard_view(const StageProgram& stage) {
 
 bool works_on_shard(const Op& op) {
   return op.kind == OpKind::grad_norm || op.kind == OpKind::adamw || op.kind == OpKind::copy ||
-         op.kind == OpKind::momentum;
+         op.kind == OpKind::momentum || op.kind == OpKind::step_matrix;
 }
 
 bool is_barrier(const StepOpCost& op) {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "backend/runtime/execution_error.hpp"
 
 namespace pleat {
@@ -20,7 +22,7 @@ View view_of(std::byte* data, const Tensor& t, const Binding& b) {
 }  // namespace
 
 TensorStore::TensorStore(const StageProgram& stage, bool poison)
-    : stage_(stage), arena_(poison), state_(stage.state.size()) {}
+    : stage_(stage), arena_(poison), host_(poison), state_(stage.state.size()) {}
 
 void TensorStore::birth(const InstanceKey& key, const Tensor& tensor, const Binding& binding) {
   const auto [it, fresh] = activations_.try_emplace(key);
@@ -65,7 +67,8 @@ void TensorStore::birth_state(TensorId id) {
   StateStorage& s = state_[id.index()];
   const Tensor& tensor = stage_.state[id.index()];
   if (s.born) throw ExecutionError(fmt::format("step tensor '{}' is born twice", tensor.name));
-  s.block = arena_.allocate(tensor.bytes({}));
+  Arena& arena = tensor.cls == TensorClass::host_state ? host_ : arena_;
+  s.block = arena.allocate(tensor.bytes({}));
   s.born = true;
 }
 
@@ -115,7 +118,35 @@ View TensorStore::parameter(const WeightSlot& slot, const Tensor& tensor, Bucket
   return view_of(data, tensor, {});
 }
 
+void TensorStore::send_to_host(const InstanceKey& key, View from, const std::string& op) {
+  const auto [it, fresh] = away_.try_emplace(key);
+  if (!fresh) {
+    throw ExecutionError(fmt::format("operation '{}' sends away what is away ({})", op, where(key)));
+  }
+  it->second = host_.allocate(bytes_of(from.dtype, from.elements()));
+  if (it->second.bytes() > 0) {
+    std::memcpy(it->second.data(), from.data, static_cast<std::size_t>(it->second.bytes()));
+  }
+}
+
+void TensorStore::bring_back(const InstanceKey& key, View to, const std::string& op) {
+  const auto it = away_.find(key);
+  if (it == away_.end() || it->second.bytes() != bytes_of(to.dtype, to.elements())) {
+    throw ExecutionError(
+        fmt::format("operation '{}' brings back what is not away ({})", op, where(key)));
+  }
+  if (it->second.bytes() > 0) {
+    std::memcpy(to.data, it->second.data(), static_cast<std::size_t>(it->second.bytes()));
+  }
+  away_.erase(it);
+}
+
 void TensorStore::require_no_activations() const {
+  if (!away_.empty()) {
+    throw ExecutionError(
+        fmt::format("{} activations are in host memory after the step ({})", away_.size(),
+                    where(away_.begin()->first)));
+  }
   if (activations_.empty()) return;
   const auto& [key, activation] = *activations_.begin();
   throw ExecutionError(

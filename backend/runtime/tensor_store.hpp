@@ -39,9 +39,14 @@ class TensorStore {
   // A weight, buffer or gradient of a layer: its part of the bucket's storage.
   [[nodiscard]] View parameter(const WeightSlot&, const Tensor&, BucketPart, const std::string& op);
 
-  // Throws if an activation is still alive: the program never frees it.
+  // Copies of activations in host memory, by the layer that sent them there.
+  void send_to_host(const InstanceKey&, View, const std::string& op);
+  void bring_back(const InstanceKey&, View to, const std::string& op);
+
+  // Throws if an activation is still alive, here or in host memory: the program never frees it.
   void require_no_activations() const;
   [[nodiscard]] const Arena& arena() const { return arena_; }
+  [[nodiscard]] const Arena& host() const { return host_; }
 
  private:
   struct StateStorage {
@@ -55,9 +60,10 @@ class TensorStore {
   };
 
   const StageProgram& stage_;
-  Arena arena_;  // before the blocks: destroyed after them
+  Arena arena_, host_;  // before the blocks: destroyed after them
   std::vector<StateStorage> state_;
   std::map<InstanceKey, Activation> activations_;
+  std::map<InstanceKey, Block> away_;
 };
 
 }  // namespace pleat

@@ -17,6 +17,8 @@ constexpr std::array kDecays{LrDecay::constant, LrDecay::linear, LrDecay::cosine
                              LrDecay::inverse_square_root, LrDecay::wsd};
 constexpr std::array kWsdDecays{WsdDecay::exponential, WsdDecay::linear, WsdDecay::cosine,
                                 WsdDecay::minus_sqrt};
+constexpr std::array kMuonScales{MuonScale::spectral, MuonScale::unit_rms_norm,
+                                 MuonScale::shape_scaling};
 
 template <class List>
 auto named(const List& list, const std::string& name, const char* option) {
@@ -25,7 +27,7 @@ auto named(const List& list, const std::string& name, const char* option) {
     if (name == name_of(value)) return value;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(value));
   }
-  throw_config_error(ExitCode::bad_request, "", option, fmt::format("no decay is called '{}'", name),
+  throw_config_error(ExitCode::bad_request, "", option, fmt::format("there is no '{}'", name),
                      fmt::format("one of {}", names));
 }
 
@@ -66,6 +68,14 @@ void add_optimizer_options(CLI::App& command, OptimizerOptions& o) {
   number("--adam-beta2", o.beta2, "AdamW: decay of the mean square", 1);
   number("--adam-eps", o.eps, "AdamW: added to the root", 1);
   number("--sgd-momentum", o.sgd_momentum, "SGD: share of the last step", 1);
+  number("--muon-momentum", o.muon_momentum, "Muon: decay of the mean", 1);
+  command.add_flag("--muon-nesterov", o.muon_nesterov, "Muon: Nesterov's momentum");
+  command
+      .add_option("--muon-scale-mode", o.muon_scale,
+                  "Muon: steps times sqrt(max(rows, columns)) (spectral), sqrt(rows / columns) "
+                  "(unit_rms_norm), or that and at least 1 (shape_scaling)")
+      ->capture_default_str();
+  number("--muon-extra-scale-factor", o.muon_extra_scale, "Muon: times this", 1e6);
 }
 
 void set_optimizer(const OptimizerOptions& o, int steps, TrainConfig& config) {
@@ -102,15 +112,18 @@ void set_optimizer(const OptimizerOptions& o, int steps, TrainConfig& config) {
   config.tables_decay = !o.tables_without_decay;
   config.clip_norm = o.clip_grad;
   config.momentum = o.sgd_momentum;
+  config.muon = {o.muon_momentum, o.muon_nesterov,
+                 named(kMuonScales, o.muon_scale, "--muon-scale-mode"), o.muon_extra_scale};
 }
 
 std::string optimizer_text(const TrainConfig& c) {
   const AdamW& a = c.adamw;
   const LrSchedule& s = c.schedule;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", a.lr, a.beta1, a.beta2, a.eps,
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", a.lr, a.beta1, a.beta2, a.eps,
                      a.weight_decay, name_of(s.decay), s.start, s.lowest, s.warmup_updates,
                      s.decay_updates, s.wsd_decay_updates, name_of(s.wsd_decay), c.tables_decay,
-                     c.momentum, c.clip_norm);
+                     c.momentum, c.clip_norm, c.muon.momentum, c.muon.nesterov,
+                     name_of(c.muon.scale), c.muon.extra_scale);
 }
 
 }  // namespace pleat::cli

@@ -21,6 +21,9 @@ struct OptimizerOptions {
   bool tables_without_decay = false;
   double clip_grad = 1;
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, sgd_momentum = 0.9;
+  double muon_momentum = 0.9, muon_extra_scale = 1;
+  bool muon_nesterov = false;
+  std::string muon_scale = "spectral";
 };
 
 void add_optimizer_options(CLI::App& command, OptimizerOptions&);

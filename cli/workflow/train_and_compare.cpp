@@ -30,6 +30,7 @@ struct Comparison {
   StepEstimate predicted;
   Seconds measured;
   std::int64_t measured_bytes = 0, recorded_bytes = 0;
+  std::int64_t host_bytes = 0, recorded_host_bytes = 0;  // of a rank
 };
 
 // The bundled backend's machine is the default place, its dialect the only one it runs.
@@ -63,6 +64,12 @@ std::string comparison_text(const Comparison& c) {
   table.rows.push_back({"peak memory, recorded routing", format_bytes(c.recorded_bytes),
                         format_bytes(c.measured_bytes),
                         relative(measured, static_cast<double>(c.recorded_bytes))});
+  if (c.host_bytes > 0) {
+    table.rows.push_back({"host memory, recorded routing", format_bytes(c.recorded_host_bytes),
+                          format_bytes(c.host_bytes),
+                          relative(static_cast<double>(c.host_bytes),
+                                   static_cast<double>(c.recorded_host_bytes))});
+  }
   return to_text(table);
 }
 
@@ -85,6 +92,10 @@ std::string comparison_json(const Comparison& c, const Request& r, const TrainRe
       .set("peak_bytes_recorded_routing", c.recorded_bytes);
   JsonValue measured = JsonValue::object();
   measured.set("step_s", c.measured.base()).set("peak_bytes", c.measured_bytes);
+  if (c.host_bytes > 0) {
+    predicted.set("host_bytes_recorded_routing", c.recorded_host_bytes);
+    measured.set("host_bytes", c.host_bytes);
+  }
   JsonValue json = JsonValue::object();
   json.set("model", r.target.model.name)
       .set("plan", summary(r.plan))
@@ -122,7 +133,13 @@ std::int64_t measured_peak(const TrainResult& result) {
   return most;
 }
 
-std::int64_t recorded_peak(const Program& program, const TrainResult& result) {
+static std::int64_t most_host_bytes(const TrainResult& result) {
+  std::int64_t most = 0;
+  for (const RankMeasurement& rank : result.ranks) most = std::max(most, rank.peak_host_bytes);
+  return most;
+}
+
+std::int64_t recorded_peak(const Program& program, const TrainResult& result, bool host) {
   std::int64_t most = 0;
   for (std::size_t r = 0; r < result.ranks.size(); ++r) {
     const auto& routed = result.ranks[r].routed;
@@ -131,7 +148,8 @@ std::int64_t recorded_peak(const Program& program, const TrainResult& result) {
       const auto found = routed.find({m.value, l.value});
       return found == routed.end() ? Binding{} : found->second;
     };
-    most = std::max(most, peak_live_bytes(program.stages[static_cast<std::size_t>(stage)], count));
+    const StageProgram& of_rank = program.stages[static_cast<std::size_t>(stage)];
+    most = std::max(most, host ? peak_host_bytes(of_rank, count) : peak_live_bytes(of_rank, count));
   }
   return most;
 }
@@ -317,6 +335,8 @@ void train_and_compare(const TrainOptions& o) {
   c.measured = median_step(result.steps);
   c.measured_bytes = measured_peak(result);
   c.recorded_bytes = recorded_peak(program, result);
+  c.host_bytes = most_host_bytes(result);
+  c.recorded_host_bytes = recorded_peak(program, result, true);
   // Spans are of the last step that was asked for.
   const bool traced = !o.trace_file.empty() && result.stop == Stop::none;
   if (traced) write_file(o.trace_file, write_trace(result.trace));

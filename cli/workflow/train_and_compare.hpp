@@ -55,7 +55,8 @@ void train_and_compare(const TrainOptions&);
 
 // The memory model's answer for the routed counts that the run recorded in its last step: the most
 // over the ranks. Equals measured_peak to the byte for a run of one step.
-[[nodiscard]] std::int64_t recorded_peak(const Program&, const TrainResult&);
+// `host`: the same of host memory.
+[[nodiscard]] std::int64_t recorded_peak(const Program&, const TrainResult&, bool host = false);
 
 // Median of the steps' times; the first step warms up and is left out if there are more.
 [[nodiscard]] Seconds median_step(const std::vector<StepRecord>&);

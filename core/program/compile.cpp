@@ -32,6 +32,7 @@ StageProgram assemble_stage(const ModelSpec& model, const Plan& plan, Runtime ru
     chunk.instances.reserve(placed.size());
     for (const PlacedLayer& p : placed) chunk.instances.push_back({p.variant, p.layer, {}});
   }
+  stage.delay_wgrad = plan.overlap.delay_wgrad;
   lay_out_buckets(stage, model, plan, runtime);
   // FSDP shards every table by itself.
   const bool twin = composition.table_twin &&

@@ -16,11 +16,13 @@ using Renaming = std::map<TensorId, TensorId>;  // of one layer's tensors to the
 TensorId renamed(const Renaming& names, TensorId id) { return names.at(id); }
 
 // The layer's tensors but those that a neighbour has already.
-Renaming add_tensors(LayerProgram& unit, const LayerProgram& layer, Renaming shared) {
+Renaming add_tensors(LayerProgram& unit, const LayerProgram& layer, Renaming shared, int number) {
   for (std::size_t i = 0; i < layer.tensors.size(); ++i) {
     const auto [place, fresh] = shared.try_emplace(TensorId{static_cast<int>(i)},
                                                    TensorId{static_cast<int>(unit.tensors.size())});
-    if (fresh) unit.tensors.push_back(layer.tensors[i]);
+    if (!fresh) continue;
+    unit.tensors.push_back(layer.tensors[i]);
+    unit.tensors.back().of_layer = number;
   }
   return shared;
 }
@@ -50,7 +52,7 @@ LayerProgram merge_layers(std::vector<LayerProgram> layers) {
     if (between) {
       shared = {{*layer.input, *between}, {*layer.grad_input, *gradient}};
     }
-    const Renaming names = add_tensors(unit, layer, std::move(shared));
+    const Renaming names = add_tensors(unit, layer, std::move(shared), static_cast<int>(i));
     const std::string suffix = "." + std::to_string(i);
     rename(layer.forward, names, suffix);
     rename(layer.backward, names, suffix);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which weights Muon orthogonalises, and how the layer-wise distributed optimizer deals them out.
 #include <algorithm>
+#include <array>
 #include <queue>
 #include <tuple>
 
@@ -9,13 +10,6 @@
 
 namespace pleat {
 namespace {
-
-// Multiply-adds of one Newton-Schulz iteration: X X^T, its square, and the product with X.
-double iteration_work(const MatrixShape& m) {
-  const double a = static_cast<double>(std::min(m.rows, m.columns));
-  const double b = static_cast<double>(std::max(m.rows, m.columns));
-  return 2 * a * a * b + a * a * a;
-}
 
 bool splits_columns(const std::string& name) {
   return name.find("fc2") != std::string::npos || name.find("attn_proj") != std::string::npos;
@@ -40,7 +34,85 @@ std::vector<MatrixShape> matrices_of(const Tensor& w, const Weight& weight, cons
   return {m};
 }
 
+// The bands of a packed weight that are matrices of their own: rows in each part, and the cut.
+std::vector<std::pair<std::int64_t, Cut>> bands_of(const Tensor& w, const Weight& weight,
+                                                   const ModelSpec& model, std::int64_t rows) {
+  const AttentionSpec& a = model.attention;
+  const std::int64_t v_dim = a.v_head_dim > 0 ? a.v_head_dim : a.head_dim;
+  const std::array<std::int64_t, 3> whole{a.heads * a.head_dim, a.kv_groups * a.head_dim,
+                                          a.kv_groups * v_dim};
+  const Cut& cut = weight.cut;
+  const bool packed = w.name == "W.qkv" && a.kind == AttentionKind::gqa;
+  if (!packed || (!cut.bands.empty() && cut.bands.size() != whole.size())) return {{rows, cut}};
+  std::vector<std::pair<std::int64_t, Cut>> bands;
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    Cut one;
+    std::int64_t each = whole[i];
+    if (!cut.bands.empty()) {
+      const Band& band = cut.bands[i];
+      const int parts = band.parts > 0 ? band.parts : cut.ranks;
+      one = {cut.columns, cut.ranks, {band}};
+      each = (band.whole + parts - 1) / parts;
+    }
+    bands.emplace_back(each, one);
+    sum += each;
+  }
+  if (sum != rows) return {{rows, cut}};  // gates beside them
+  return bands;
+}
+
 }  // namespace
+
+double iteration_work(const MatrixShape& m) {
+  const double a = static_cast<double>(std::min(m.rows, m.columns));
+  const double b = static_cast<double>(std::max(m.rows, m.columns));
+  return 2 * a * a * b + a * a * a;
+}
+
+std::vector<MatrixPart> matrix_parts(const StageProgram& stage, const ModelSpec& model,
+                                     std::size_t bucket) {
+  std::vector<MatrixPart> all;
+  for (const ChunkProgram& chunk : stage.chunks) {
+    for (const LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage.program(instance);
+      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+        const WeightSlot& slot = instance.slots[i];
+        const Weight& w = layer.weights[i];
+        if (w.buffer || static_cast<std::size_t>(slot.bucket) != bucket) continue;
+        const Tensor& t = layer.tensor(w.weight);
+        const bool grouped = w.bucket == Bucket::expert && t.shape.size() == 3;
+        const std::int64_t count = grouped ? t.shape.front().n : 1;
+        const std::int64_t rows = t.shape[grouped ? 1 : 0].n;
+        const std::int64_t columns = w.elements / count / rows;
+        std::int64_t first = slot.offset;
+        for (std::int64_t e = 0; e < count; ++e) {
+          for (const auto& [band_rows, cut] : bands_of(t, w, model, rows)) {
+            all.push_back({first, band_rows, columns, cut});
+            first += band_rows * columns;
+          }
+        }
+      }
+    }
+  }
+  std::ranges::sort(all, {}, &MatrixPart::first);
+  return all;
+}
+
+MatrixShape whole_shape(const MatrixPart& m) {
+  const std::int64_t whole = whole_elements(m.cut, m.rows, m.columns);
+  if (m.cut.columns) return {m.rows, whole / m.rows, 1};
+  return {whole / m.columns, m.columns, 1};
+}
+
+std::vector<const MatrixPart*> matrices_in(const std::vector<MatrixPart>& all, std::int64_t first,
+                                           std::int64_t end) {
+  std::vector<const MatrixPart*> found;
+  for (const MatrixPart& m : all) {
+    if (m.first < end && m.first + m.elements() > first) found.push_back(&m);
+  }
+  return found;
+}
 
 bool is_muon_matrix(const LayerProgram& layer, const Weight& w) {
   const Tensor& t = layer.tensor(w.weight);

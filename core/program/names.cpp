@@ -84,6 +84,7 @@ std::string name_of(OpKind kind) {
     case OpKind::adamw: return "adamw";
     case OpKind::momentum: return "momentum";
     case OpKind::newton_schulz: return "newton_schulz";
+    case OpKind::step_matrix: return "step_matrix";
     case OpKind::copy: return "copy";
   }
   return "?";

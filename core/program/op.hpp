@@ -120,9 +120,11 @@ enum class OpKind : std::uint8_t {
   zero,              // -> x: set to zero
   grad_norm,         // gradients … -> norm2[1] f32 (this rank's part, duplicates counted once)
   clip,              // norm2[1] -> scale[1]
-  adamw,             // g, m, v, master, scale -> m, v, master, w
-  momentum,          // g, m, [master,] scale -> m [, master]
-  newton_schulz,     // workspace -> workspace: five iterations on `experts` matrices [m, n]
+  adamw,             // g, m, v, master, scale [, scales of m] [, of v] -> m, v, master, w, the scales
+  momentum,          // g, m, [master,] scale -> m [, master]; Muon: m, g, which is then the direction
+  newton_schulz,     // workspace -> workspace: five iterations on `experts` matrices [m, n]. Of a rank's
+                     // matrix number `first`: g, or workspace with the parts of its peers -> workspace
+  step_matrix,       // workspace, master -> master: by an orthogonal matrix, in what the rank steps of it
   copy,              // x -> y, converting the type
   update_bias,       // buffers -> buffers (in place): n biases from `first`, after them their loads:
                      // bias += scale * sign(mean load of its `experts` - load)
@@ -157,7 +159,7 @@ struct OpAttributes {
   std::int64_t capacity = 0;  // rows of one rank's tokens that an expert takes
   bool padded = false;        // and has, whatever routing decides
   std::int64_t groups = 1, top_groups = 1;  // group-limited routing
-  std::int64_t first = 0;     // step: first of the n elements it works on
+  std::int64_t first = 0;     // step: first of the n elements it works on; Muon: number of the matrix
   std::int64_t run = 0;       // all_reduce: each run of so many consecutive members by itself; 0: all
   double score_passes = 0;    // attention that stores its scores: times they pass through memory
   double passes = 1;          // element-wise: times its operands' bytes, of a chain that is not fused;
@@ -171,6 +173,7 @@ struct OpAttributes {
   std::int64_t pieces = 0, piece = 0;
   double packed = 0;          // attention: mean length of the document a token lies in; 0: seq
   double slowest = 1;         // attention: work of the slowest rank over the mean
+  TensorId source;            // reload: the layer's tensor that went to host memory
   double flops = 0;           // token_mixing: its work, which no shape tells
   double wire = 1;            // exchanges: bytes that travel over those of the tensors
   double eps = 0, scale = 1;  // norms; attention and loss scale

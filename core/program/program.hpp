@@ -47,6 +47,22 @@ struct BucketUnit {
   std::int64_t replicated_elements = 0;  // its first elements: also summed over tp
 };
 
+// A matrix that Muon steps as a whole: this rank's part of it, elements [first, …) of its bucket.
+struct MatrixPart {
+  std::int64_t first = 0, rows = 0, columns = 0;
+  Cut cut;
+  [[nodiscard]] std::int64_t elements() const { return rows * columns; }
+};
+
+// A part of a shard's state that stays between steps in the same place.
+struct StateSegment {
+  std::int64_t first = 0, elements = 0;  // of the shard
+  TensorId main_params, exp_avg, exp_avg_sq;
+  TensorId exp_avg_scale, exp_avg_sq_scale;  // of moments in types with scales (scaled_moment)
+  bool on_host = false;      // the host steps it: main_params are there in every case
+  TensorId host_gradients;   // then
+};
+
 // Bucket storage: tensors of StageProgram::state.
 struct BucketState {
   std::int64_t elements = 0;         // parameters, without padding
@@ -63,6 +79,9 @@ struct BucketState {
   std::vector<BucketUnit> units;
   std::vector<Copies> copies;        // elements that several ranks of tp hold alike, in order
   TensorId weights, gradients, main_params, exp_avg, exp_avg_sq;
+  std::vector<StateSegment> segments;  // of the state, in order
+  TensorId workspace;                // of Muon's iterations
+  std::vector<MatrixPart> matrices;  // of a bucket that Muon steps, in order; the pleat runtime only
   TensorId buffers;                  // [buffer_elements] f32, where there are any
   bool has_main_params = false;      // else the weights are the fp32 master
   bool has_second_moment = true;
@@ -79,6 +98,7 @@ struct StageProgram {
   std::vector<SharedLayer> layers;    // distinct ones
   std::vector<ChunkProgram> chunks;   // vpp of them
   std::vector<Slot> order;
+  bool delay_wgrad = false;           // in pairs the attention's weight gradients come last
   // Step level: tensors, what runs before the first slot and after the last one.
   std::vector<Tensor> state;
   std::vector<BucketState> buckets;   // indexed by Bucket; with Muon two more, of their matrices

@@ -16,12 +16,15 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/evaluation.cpp
   ${CMAKE_CURRENT_LIST_DIR}/stage_composition.cpp
   ${CMAKE_CURRENT_LIST_DIR}/weight_cut.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/bucket_sync.cpp
   ${CMAKE_CURRENT_LIST_DIR}/buckets.cpp
   ${CMAKE_CURRENT_LIST_DIR}/losses.cpp
   ${CMAKE_CURRENT_LIST_DIR}/merge_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/muon.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/optimizer_step.cpp
   ${CMAKE_CURRENT_LIST_DIR}/step_ops.cpp
   ${CMAKE_CURRENT_LIST_DIR}/step_walk.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/pair_positions.cpp
   ${CMAKE_CURRENT_LIST_DIR}/print.cpp
   ${CMAKE_CURRENT_LIST_DIR}/op_graph.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/recompute.cpp

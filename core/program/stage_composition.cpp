@@ -14,6 +14,7 @@
 #include "core/program/passes/recompute.hpp"
 #include "core/program/passes/ring.hpp"
 #include "core/program/passes/sharding.hpp"
+#include "core/program/passes/pair.hpp"
 #include "core/program/passes/split_backward.hpp"
 #include "core/program/pipeline_order.hpp"
 
@@ -124,6 +125,8 @@ LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const Layer
   apply_offload(layer, shape.plan, variant.offload);
   apply_sharding(layer, shape.plan, runtime);
   if (runtime == Runtime::megatron) apply_overlap(layer, shape.plan);
+  const bool delays = runtime == Runtime::pleat && shape.plan.overlap.delay_wgrad;
+  if (delays) delay_weight_gradients(layer);
   if (splits_backward(shape.plan.schedule)) split_backward(layer);
   compute_lifetimes(layer);
   return layer;

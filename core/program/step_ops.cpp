@@ -1,264 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The optimizer's step. ZeRO-1 is the step pass here: it turns the gradient all-reduce into a
-// reduce-scatter, works on a shard of the state and appends the parameter all-gather.
-// Several instances of the shards sum theirs across; DualPipe's two copies of a stage share one more
-// level of shards.
+// What comes before the first slot and after the last one: clearing, sums of gradients, norm, clip,
+// the optimizers' steps, biases of experts.
 #include "core/program/step_ops.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "core/plan/rank_map.hpp"
+#include "core/program/bucket_sync.hpp"
+#include "core/program/optimizer_step.hpp"
 #include "core/program/step_state.hpp"
 
 namespace pleat {
 namespace {
-
-Op step_op(OpKind kind, const std::string& name, Module module, std::vector<TensorId> in,
-           std::vector<TensorId> out, Group group = Group::none) {
-  Op op;
-  op.kind = kind;
-  op.name = name;
-  op.phase = Phase::step;
-  op.module = module;
-  op.in = std::move(in);
-  op.out = std::move(out);
-  op.group = group;
-  return op;
-}
-
-// Bytes that travel over those kept.
-double wire_of(const OptimizerPlan& types) {
-  if (!types.grad_reduce) return 1;
-  return static_cast<double>(bytes_of(*types.grad_reduce, 1)) /
-         static_cast<double>(bytes_of(types.main_grads, 1));
-}
-
-// The levels that a bucket's gradients are summed over and its weights gathered over.
-class BucketSync {
- public:
-  BucketSync(const Plan& plan, const BucketState& b, std::size_t index, const std::string& name)
-      : plan_(plan), b_(b), name_(name), groups_(shard_groups(plan, index % 2 == 1)) {
-    const int inner = group_size(plan, groups_.shard);
-    sharded_ = plan.sharding != Sharding::none;
-    whole_ = inner <= 1;
-    share_ = sharded_ ? b.shards * b.shard_elements / inner : b.elements;
-  }
-
-  void reduce(std::vector<Op>& ops) const {
-    const bool per_layer =  // the sharding pass reduced them layer by layer
-        plan_.sharding == Sharding::zero2 || plan_.sharding == Sharding::zero3;
-    if (!whole_ && !per_layer) {
-      ops.push_back(level(sharded_ ? OpKind::reduce_scatter : OpKind::all_reduce, ".grad_sync",
-                          b_.gradients, groups_.shard, false));
-    }
-    if (group_size(plan_, groups_.replicas) > 1) {
-      ops.push_back(level(OpKind::all_reduce, ".grad_sync.replicas", b_.gradients,
-                          groups_.replicas, true));
-    }
-    if (group_size(plan_, Group::copies) > 1) {
-      ops.push_back(level(sharded_ ? OpKind::reduce_scatter : OpKind::all_reduce,
-                          ".grad_sync.copies", b_.gradients, Group::copies, true));
-    }
-    for (Op& op : ops) {
-      if (op.module == Module::grad_sync && op.in.front() == b_.gradients &&
-          op.group != Group::tp) {
-        op.attr.wire = wire_of(plan_.optimizer);
-      }
-    }
-  }
-
-  void gather(std::vector<Op>& ops) const {
-    if (!sharded_ || plan_.sharding == Sharding::zero3) return;
-    if (group_size(plan_, Group::copies) > 1) {
-      ops.push_back(level(OpKind::all_gather, ".param_gather.copies", b_.weights, Group::copies,
-                          true));
-    }
-    if (!whole_) {
-      ops.push_back(level(OpKind::all_gather, ".param_gather", b_.weights, groups_.shard, false));
-    }
-  }
-
- private:
-  // `of_share`: of the part that one set of shards leaves on a rank.
-  [[nodiscard]] Op level(OpKind kind, const char* what, TensorId tensor, Group group,
-                         bool of_share) const {
-    Op op = step_op(kind, name_ + what, Module::grad_sync, {tensor}, {tensor}, group);
-    if (of_share) op.attr.n = {share_};
-    return op;
-  }
-
-  const Plan& plan_;
-  const BucketState& b_;
-  std::string name_;
-  ShardGroups groups_;
-  bool sharded_ = false, whole_ = false;
-  std::int64_t share_ = 0;
-};
-
-// The part of a bucket's shard that one kind of step works on, with its state.
-struct Segment {
-  std::string suffix;  // of names: "", ".reloaded", ".host"
-  std::int64_t elements = 0;
-  TensorId main_params, exp_avg, exp_avg_sq;
-  std::int64_t first = 0;  // of the shard
-  bool on_host = false;
-};
-
-class OptimizerStep {
- public:
-  OptimizerStep(StageProgram& stage, const ModelSpec& model, const Plan& plan, std::size_t bucket,
-                TensorId scale)
-      : stage_(stage), model_(model), plan_(plan), index_(bucket), scale_(scale),
-        name_(bucket_name(bucket)) {}
-
-  void append() {
-    const std::int64_t host = bucket().host_elements, reloaded = bucket().reloaded_elements;
-    const std::int64_t resident = bucket().shard_elements - host - reloaded;
-    if (resident > 0) {
-      step({"", resident, bucket().main_params, bucket().exp_avg, bucket().exp_avg_sq});
-    }
-    if (reloaded > 0) step_with_reloaded_state(reloaded);
-    if (host > 0) step_on_host(host);
-  }
-
- private:
-  [[nodiscard]] const BucketState& bucket() const { return stage_.buckets[index_]; }
-
-  Op& push(OpKind kind, const std::string& name, std::vector<TensorId> in,
-           std::vector<TensorId> out) {
-    stage_.epilogue.push_back(step_op(kind, name_ + name, Module::optimizer, std::move(in),
-                                      std::move(out)));
-    return stage_.epilogue.back();
-  }
-
-  [[nodiscard]] int last_op() const { return static_cast<int>(stage_.epilogue.size()) - 1; }
-
-  // State like the bucket's own, of `elements`, in device or host memory.
-  Segment add_segment(const std::string& suffix, std::int64_t elements, TensorClass cls) {
-    const OptimizerPlan& o = plan_.optimizer;
-    Segment s{suffix, elements, bucket().weights, {}, {}};
-    const auto add = [&](const char* what, DType type) {
-      return add_state(stage_, name_ + suffix + what, cls, type, {{elements}});
-    };
-    if (bucket().has_main_params) s.main_params = add(".main_params", o.main_params);
-    s.exp_avg = add(".exp_avg", o.exp_avg);
-    if (bucket().has_second_moment) s.exp_avg_sq = add(".exp_avg_sq", o.exp_avg_sq);
-    return s;
-  }
-
-  [[nodiscard]] std::vector<TensorId> state_of(const Segment& s) const {
-    std::vector<TensorId> ids;
-    if (bucket().has_main_params) ids.push_back(s.main_params);
-    ids.push_back(s.exp_avg);
-    if (bucket().has_second_moment) ids.push_back(s.exp_avg_sq);
-    return ids;
-  }
-
-  void step(const Segment& s) {
-    if (of_matrices(index_)) return muon(s);
-    const TensorId gradients = s.on_host ? host_gradients_ : bucket().gradients;
-    const bool adam = bucket().has_second_moment;
-    std::vector<TensorId> in{gradients, s.exp_avg}, out{s.exp_avg};
-    if (adam) {
-      in.push_back(s.exp_avg_sq);
-      out.push_back(s.exp_avg_sq);
-    }
-    in.push_back(s.main_params);
-    in.push_back(scale_);
-    out.push_back(s.main_params);
-    if (plan_.optimizer.main_params == DType::remainder16) {  // the upper half is the weight itself
-      in.push_back(bucket().weights);
-      out.push_back(bucket().weights);
-    }
-    Op& op = push(adam ? OpKind::adamw : OpKind::momentum, s.suffix + (adam ? ".adamw" : ".sgd"),
-                  std::move(in), std::move(out));
-    op.attr.first = s.first;
-    op.attr.n = {s.elements};
-    op.on_host = s.on_host;
-    if (plan_.optimizer.kind == OptimizerKind::lamb) {
-      // Norms of every parameter and of its step, for the trust ratio.
-      push(OpKind::copy, s.suffix + ".trust_ratio", {s.main_params, s.exp_avg}, {}).attr.n =
-          {s.elements};
-    }
-    if (!s.on_host) cast(s);
-  }
-
-  void cast(const Segment& s) {
-    if (!bucket().has_main_params || plan_.optimizer.main_params == DType::remainder16) return;
-    push(OpKind::copy, s.suffix + ".cast", {s.main_params}, {bucket().weights}).attr.n =
-        {s.elements};
-  }
-
-  // Momentum, whole matrices from the tensor-parallel peers, five Newton-Schulz iterations of those
-  // this rank owns, and the step (mcore optimizer/muon.py, tensor-parallel mode duplicated).
-  void muon(const Segment& s) {
-    push(OpKind::momentum, s.suffix + ".momentum", {bucket().gradients, s.exp_avg, scale_},
-         {s.exp_avg})
-        .attr.n = {s.elements};
-    const int split = index_ % 2 == 0 ? plan_.attention.tp : plan_.expert.etp;
-    if (split > 1) {
-      Op& gather = push(OpKind::all_gather, ".gather_matrices", {s.exp_avg}, {s.exp_avg});
-      gather.group = index_ % 2 == 0 ? Group::tp : Group::etp;
-      gather.attr.n = {s.elements * split};
-    }
-    const std::vector<MatrixShape> owned = owned_matrices(stage_, model_, plan_, index_);
-    std::int64_t largest = 0;
-    for (const MatrixShape& m : owned) largest = std::max(largest, m.rows * m.columns);
-    const TensorId workspace = add_state(stage_, name_ + ".workspace", TensorClass::step_scratch,
-                                         DType::fp32, {{3}, {largest}});
-    const int first = last_op() + 1;
-    for (std::size_t i = 0; i < owned.size(); ++i) {
-      Op& op = push(OpKind::newton_schulz, ".newton_schulz." + std::to_string(i), {workspace},
-                    {workspace});
-      op.attr.m = {owned[i].rows};
-      op.attr.n = {owned[i].columns};
-      op.attr.experts = owned[i].count;
-      op.attr.math = DType::bf16;
-    }
-    push(OpKind::copy, s.suffix + ".apply", {workspace, s.main_params}, {s.main_params}).attr.n =
-        {s.elements};
-    stage_.step_lives.push_back({workspace, first, last_op()});
-    cast(s);
-  }
-
-  // The state is in host memory between steps.
-  void step_with_reloaded_state(std::int64_t elements) {
-    const Segment s = add_segment(".reloaded", elements, TensorClass::optimizer_state);
-    add_segment(".kept_on_host", elements, TensorClass::host_state);
-    const int first = last_op() + 1;
-    for (TensorId id : state_of(s)) push(OpKind::reload, reload_name(id), {}, {id});
-    step(s);
-    for (TensorId id : state_of(s)) push(OpKind::offload, reload_name(id) + ".back", {id}, {});
-    for (TensorId id : state_of(s)) stage_.step_lives.push_back({id, first, last_op()});
-  }
-  [[nodiscard]] std::string reload_name(TensorId id) const {
-    return stage_.state[id.index()].name.substr(name_.size()) + ".reload";
-  }
-
-  // Gradients to the host, its step, the new weights back. Overlapped, the host's work hides the
-  // transfers or they hide it (mcore optimizer/cpu_offloading/hybrid_optimizer.py).
-  void step_on_host(std::int64_t elements) {
-    host_gradients_ = add_state(stage_, name_ + ".host.gradients", TensorClass::host_state,
-                                plan_.optimizer.main_grads, {{elements}});
-    Segment s = add_segment(".host", elements, TensorClass::host_state);
-    s.on_host = true;
-    const TensorId weights = add_state(stage_, name_ + ".host.weights", TensorClass::host_state,
-                                       DType::bf16, {{elements}});
-    const Stream stream = plan_.optimizer.cpu_offload_overlapped ? Stream::copy : Stream::compute;
-    push(OpKind::offload, ".host.gradients", {host_gradients_}, {}).stream = stream;
-    step(s);
-    push(OpKind::reload, ".host.weights", {}, {weights}).stream = stream;
-  }
-
-  StageProgram& stage_;
-  const ModelSpec& model_;
-  const Plan& plan_;
-  std::size_t index_;
-  TensorId scale_, host_gradients_;
-  std::string name_;
-};
 
 // With fewer key and value heads than ranks, those that hold the same one have a part of its
 // gradient each. (Megatron keeps no copies: it gathers the projection's output.)
@@ -375,8 +130,8 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
   for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
     const BucketState& b = stage.buckets[i];
     if (b.elements == 0) continue;
-    OptimizerStep(stage, model, plan, i, scale).append();
-    BucketSync(plan, b, i, bucket_name(i)).gather(stage.epilogue);
+    add_optimizer_step(stage, model, plan, runtime, i, scale);
+    BucketSync(plan, b, i, bucket_name(i)).gather_weights(stage.epilogue);
   }
   update_biases(stage, model, plan);
   // fp32 gradients of the shard, from before the norm until the next step's zero_grad (mcore

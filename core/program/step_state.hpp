@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/program/program.hpp"
@@ -17,6 +18,19 @@ inline TensorId add_state(StageProgram& stage, const std::string& name, TensorCl
   return TensorId{static_cast<int>(stage.state.size()) - 1};
 }
 
+inline Op step_op(OpKind kind, const std::string& name, Module module, std::vector<TensorId> in,
+           std::vector<TensorId> out, Group group = Group::none) {
+  Op op;
+  op.kind = kind;
+  op.name = name;
+  op.phase = Phase::step;
+  op.module = module;
+  op.in = std::move(in);
+  op.out = std::move(out);
+  op.group = group;
+  return op;
+}
+
 // Buckets 0 and 1 are those of Bucket; 2 and 3 hold their matrices when Muon makes the step.
 [[nodiscard]] inline std::string bucket_name(std::size_t bucket) {
   return std::string(bucket % 2 == 0 ? "dense" : "expert") + (bucket < 2 ? "" : ".matrix");
@@ -25,6 +39,25 @@ inline TensorId add_state(StageProgram& stage, const std::string& name, TensorCl
   return kind == OptimizerKind::muon ? 4 : 2;
 }
 [[nodiscard]] inline bool of_matrices(std::size_t bucket) { return bucket >= 2; }
+
+// A moment in one of these types has a factor for every kMomentBlock elements: what the backend holds
+// beside them.
+inline constexpr std::int64_t kMomentBlock = 128;
+[[nodiscard]] constexpr bool scaled_moment(DType type) {
+  return type == DType::fp16 || type == DType::fp8;
+}
+
+// Consecutive elements of a shard within one unit of its bucket and one segment of its state. Blocks
+// of scales begin anew with each.
+struct ShardPart {
+  std::int64_t unit = 0;                // begin of the unit in the bucket
+  std::int64_t first = 0, elements = 0; // of the shard
+  std::int64_t scales = 0;              // those of the parts before
+};
+[[nodiscard]] std::vector<ShardPart> shard_parts(const BucketState&, std::int64_t first,
+                                                 std::int64_t elements);
+[[nodiscard]] std::int64_t moment_scales(const BucketState&, std::int64_t first,
+                                         std::int64_t elements);
 
 // The table of an embedding, a prediction layer, or a tied head.
 [[nodiscard]] bool is_table(const LayerProgram&, const Weight&);
@@ -44,5 +77,15 @@ struct MatrixShape {
 // the bucket's shards, each to the one with the least work so far, largest first.
 [[nodiscard]] std::vector<MatrixShape> owned_matrices(const StageProgram&, const ModelSpec&,
                                                       const Plan&, std::size_t bucket);
+
+// All matrices of a matrix bucket, in order.
+[[nodiscard]] std::vector<MatrixPart> matrix_parts(const StageProgram&, const ModelSpec&,
+                                                   std::size_t bucket);
+[[nodiscard]] MatrixShape whole_shape(const MatrixPart&);
+// Those that reach into elements [first, end) of it.
+[[nodiscard]] std::vector<const MatrixPart*> matrices_in(const std::vector<MatrixPart>&,
+                                                         std::int64_t first, std::int64_t end);
+// Multiply-adds of one Newton-Schulz iteration: X X^T, its square, and the product with X.
+[[nodiscard]] double iteration_work(const MatrixShape&);
 
 }  // namespace pleat

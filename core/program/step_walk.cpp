@@ -3,6 +3,9 @@
 // Execution order of a stage's step, and which tensor instance each operand is.
 #include "core/program/step_walk.hpp"
 
+#include "core/program/pair_positions.hpp"
+#include "core/program/passes/pair.hpp"
+
 namespace pleat {
 
 LayerEvents layer_events(const LayerProgram& layer) {
@@ -47,25 +50,63 @@ OpRange ops_of(const LayerProgram& layer, const Slot& slot) {
   return slot.part == SlotPart::input_gradients ? OpRange{0, cut} : OpRange{cut, count};
 }
 
+namespace {
+
+void walk_op(const StageProgram& stage, const std::vector<LayerEvents>& events, const Slot& slot,
+             int position, std::size_t k, StepVisitor& visitor) {
+  const LayerInstance& instance =
+      stage.chunks[slot.chunk.index()].instances[static_cast<std::size_t>(position)];
+  const LayerProgram& layer = stage.program(instance);
+  const LayerEvents& e = events[static_cast<std::size_t>(instance.program)];
+  const int pass = static_cast<int>(slot.pass);
+  const OpSite site{&layer.ops(slot.pass)[k], &layer,   &instance, slot.microbatch,
+                    slot.chunk,               position, slot.pass, static_cast<int>(k)};
+  for (TensorId t : e.births[pass][k]) visitor.on_birth(site, resolve(stage, site, t), layer.tensor(t));
+  visitor.on_op(site);
+  for (TensorId t : e.deaths[pass][k]) visitor.on_death(site, resolve(stage, site, t), layer.tensor(t));
+}
+
+void walk_layer(const StageProgram& stage, const std::vector<LayerEvents>& events, const Slot& slot,
+                int position, StepVisitor& visitor) {
+  const auto& instances = stage.chunks[slot.chunk.index()].instances;
+  const OpRange range =
+      ops_of(stage.program(instances[static_cast<std::size_t>(position)]), slot);
+  for (std::size_t k = range.begin; k < range.end; ++k) {
+    walk_op(stage, events, slot, position, k, visitor);
+  }
+}
+
+void walk_pair(const StageProgram& stage, const std::vector<LayerEvents>& events,
+               const Slot& forward, const Slot& backward, StepVisitor& visitor) {
+  const auto program_at = [&](const Slot& slot, int position) -> const LayerProgram& {
+    const auto& instances = stage.chunks[slot.chunk.index()].instances;
+    return stage.program(instances[static_cast<std::size_t>(position)]);
+  };
+  PLEAT_ASSERT(backward.part == SlotPart::whole);
+  for (const PairedPosition& at : pair_positions(stage, forward.chunk, backward.chunk)) {
+    if (at.forward < 0) {
+      walk_layer(stage, events, backward, at.backward, visitor);
+    } else if (at.backward < 0) {
+      walk_layer(stage, events, forward, at.forward, visitor);
+    } else {
+      for (const PairStep& step :
+           pair_layers(program_at(forward, at.forward), program_at(backward, at.backward),
+                       stage.delay_wgrad)) {
+        const bool f = step.pass == Pass::forward;
+        walk_op(stage, events, f ? forward : backward, f ? at.forward : at.backward,
+                static_cast<std::size_t>(step.op), visitor);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 void walk_slot(const StageProgram& stage, const std::vector<LayerEvents>& events, const Slot& slot,
                StepVisitor& visitor) {
-  const ChunkProgram& chunk = stage.chunks[slot.chunk.index()];
-  const int count = static_cast<int>(chunk.instances.size());
-  const int pass = static_cast<int>(slot.pass);
+  const int count = static_cast<int>(stage.chunks[slot.chunk.index()].instances.size());
   for (int i = 0; i < count; ++i) {
-    const int position = slot.pass == Pass::forward ? i : count - 1 - i;
-    const LayerInstance& instance = chunk.instances[static_cast<std::size_t>(position)];
-    const LayerProgram& layer = stage.program(instance);
-    const LayerEvents& e = events[static_cast<std::size_t>(instance.program)];
-    const std::vector<Op>& ops = layer.ops(slot.pass);
-    const OpRange range = ops_of(layer, slot);
-    for (std::size_t k = range.begin; k < range.end; ++k) {
-      const OpSite site{&ops[k],   &layer,    &instance, slot.microbatch,
-                        slot.chunk, position, slot.pass, static_cast<int>(k)};
-      for (TensorId t : e.births[pass][k]) visitor.on_birth(site, resolve(stage, site, t), layer.tensor(t));
-      visitor.on_op(site);
-      for (TensorId t : e.deaths[pass][k]) visitor.on_death(site, resolve(stage, site, t), layer.tensor(t));
-    }
+    walk_layer(stage, events, slot, slot.pass == Pass::forward ? i : count - 1 - i, visitor);
   }
 }
 
@@ -73,7 +114,15 @@ void walk_step(const StageProgram& stage, StepVisitor& visitor) {
   std::vector<LayerEvents> events;
   events.reserve(stage.layers.size());
   for (const LayerProgram& layer : stage.layers) events.push_back(layer_events(layer));
-  for (const Slot& slot : stage.order) walk_slot(stage, events, slot, visitor);
+  for (std::size_t i = 0; i < stage.order.size(); ++i) {
+    if (!stage.order[i].with_next) {
+      walk_slot(stage, events, stage.order[i], visitor);
+      continue;
+    }
+    PLEAT_ASSERT(i + 1 < stage.order.size());
+    walk_pair(stage, events, stage.order[i], stage.order[i + 1], visitor);
+    ++i;
+  }
 }
 
 }  // namespace pleat

@@ -29,6 +29,11 @@ struct OpSite {
   int index = 0;          // of the op in its pass
 };
 
+// The decoder layer that a tensor of the operation's program belongs to.
+[[nodiscard]] inline LayerIndex layer_of(const OpSite& site, const Tensor& tensor) {
+  return LayerIndex{site.instance->layer.value + tensor.of_layer};
+}
+
 // Births and deaths around each op of a layer, precomputed from its lifetimes.
 struct LayerEvents {
   // [pass][op] -> tensors
@@ -55,6 +60,7 @@ struct StepVisitor {
   virtual void on_death(const OpSite&, const InstanceKey&, const Tensor&) = 0;
 };
 void walk_slot(const StageProgram&, const std::vector<LayerEvents>&, const Slot&, StepVisitor&);
+// Slots that run together (expert overlap) go pair of layers by pair of layers.
 void walk_step(const StageProgram&, StepVisitor&);
 
 }  // namespace pleat

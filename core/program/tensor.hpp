@@ -63,6 +63,7 @@ struct Tensor {
   TensorClass cls = TensorClass::activation;
   DType dtype = DType::fp32;
   std::vector<Dim> shape;  // row-major; [] is a scalar
+  int of_layer = 0;        // where decoder layers are one program: of which one
   bool operator==(const Tensor&) const = default;
 
   [[nodiscard]] std::int64_t elements(const Binding& b) const {

@@ -135,6 +135,7 @@ CostClass class_of(const Op& op) {
     case OpKind::adamw:
     case OpKind::momentum:
     case OpKind::newton_schulz:
+    case OpKind::step_matrix:
     case OpKind::copy:
       return op.phase == Phase::step ? CostClass::optimizer : CostClass::memory_bound;
   }
@@ -205,7 +206,10 @@ OpCost offload_cost(const Op& op, const std::vector<Tensor>& tensors, const Bind
             .source = SourceClass::measured};
   }
   const BytesPerSecond link = view.cluster->gpu.host_link;
-  const TensorId moved = op.kind == OpKind::offload ? op.in.front() : op.out.front();
+  // The step names both sides: the host's is as large as what moves.
+  const bool out = op.kind == OpKind::offload;
+  const bool both = !op.in.empty() && !op.out.empty();
+  const TensorId moved = out == both ? op.out.front() : op.in.front();
   const Bytes bytes(static_cast<double>(tensors[moved.index()].bytes(binding)));
   return {.time = link > BytesPerSecond(0) ? bytes / link : Seconds(0),
           .cls = CostClass::offload,

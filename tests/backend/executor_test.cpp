@@ -69,7 +69,7 @@ TEST(Supported, RefusesExchangesThatAreOnlyPriced) {
 
 TEST(Supported, RefusesWhatItsStepAndItsMemoryCannotDo) {
   Program program = program_of(fp32_plan());
-  program.plan.optimizer.kind = OptimizerKind::muon;
+  program.plan.optimizer.kind = OptimizerKind::lamb;
   program.plan.optimizer.state_offload = 0.5;
   program.plan.recompute_unit = 2;
   program.plan.paged_stash = {.buffer = 1.1, .capacity = 1.5};
@@ -79,7 +79,7 @@ TEST(Supported, RefusesWhatItsStepAndItsMemoryCannotDo) {
   } catch (const ConfigError& e) {
     ASSERT_EQ(e.diagnostics().size(), 4U);
     EXPECT_EQ(to_text(e.diagnostics()[0]),
-              "error: optimizer.kind: this backend steps with adamw or sgd (got muon)\n"
+              "error: optimizer.kind: this backend steps with adamw, sgd or muon (got lamb)\n"
               "  hint: use --optimizer adamw");
     EXPECT_EQ(e.diagnostics()[3].path, "paged_stash");
   }

@@ -133,7 +133,7 @@ TEST(BadRequest, SchedulesOfTheLearningRate) {
     return run.err;
   };
   EXPECT_THAT(said({"--lr-decay-style", "sine"}),
-              HasSubstr("--lr-decay-style: no decay is called 'sine'\n  hint: one of constant, linear, cosine"));
+              HasSubstr("--lr-decay-style: there is no 'sine'\n  hint: one of constant, linear, cosine"));
   EXPECT_THAT(said({"--lr-decay-style", "cosine", "--lr-warmup-iters", "10"}),
               HasSubstr("--lr-warmup-iters: the warm-up takes 10 of 10 steps"));
   EXPECT_THAT(said({"--lr-decay-style", "WSD", "--lr-wsd-decay-iters", "11"}),

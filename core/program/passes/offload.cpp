@@ -77,6 +77,7 @@ void apply_offload(LayerProgram& layer, const Plan& plan, bool whole) {
     Op in = copy_op(OpKind::reload, name + ".reload");
     in.phase = Phase::backward;
     in.out = {again};
+    in.attr.source = t;
     reloads.push_back(in);
     for (Op& op : layer.backward) std::ranges::replace(op.in, t, again);
   }

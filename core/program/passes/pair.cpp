@@ -5,6 +5,9 @@
 #include "core/program/passes/pair.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "core/program/op_graph.hpp"
 
 namespace pleat {
 
@@ -24,6 +27,25 @@ Segments pair_segments(const std::vector<Op>& ops) {
     --last_end;
   }
   return {first_end, last_end};
+}
+
+void delay_weight_gradients(LayerProgram& layer) {
+  const auto begin = static_cast<std::size_t>(pair_segments(layer.backward).second_end);
+  const std::size_t count = layer.backward.size();
+  std::vector<char> later(count);
+  for (std::size_t i = begin; i < count; ++i) later[i] = layer.backward[i].phase == Phase::wgrad;
+  const std::vector<std::vector<int>> before = dependencies(layer.backward);
+  for (std::size_t i = count; i-- > 0;) {
+    if (later[i]) continue;
+    for (int b : before[i]) later[static_cast<std::size_t>(b)] = false;
+  }
+  std::vector<Op> ops;
+  for (const bool last : {false, true}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((later[i] != 0) == last) ops.push_back(layer.backward[i]);
+    }
+  }
+  layer.backward = std::move(ops);
 }
 
 std::vector<PairStep> pair_layers(const LayerProgram& forward_layer,

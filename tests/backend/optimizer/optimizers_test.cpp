@@ -1,158 +1,154 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Every optimizer on every way to divide its state: what one rank computes, in as many bytes as
-// predicted, and going on from a checkpoint as if nothing had happened.
-#include <ostream>
+// Optimizers: those of the suite's layouts that are quick, where bits must agree, sizes of steps, weight
+// decay.
+#include "tests/backend/optimizer/optimizers_suite.hpp"
 
-#include "backend/optimizer/weight_decay.hpp"
-#include "core/plan/rank_map.hpp"
-#include "simulator/estimate.hpp"
-#include "tests/backend/checkpoint/saved_runs.hpp"
+namespace pleat::test {
 
-namespace pleat {
+INSTANTIATE_TEST_SUITE_P(Quick, Optimizers, testing::ValuesIn(optimizer_cases(true)),
+                         [](const auto& info) { return info.param.name; });
+
 namespace {
 
-using test::fp32_plan;
-using test::SavedRun;
-using test::TemporaryFolder;
-using test::tp_plan;
+// --- bits
 
-struct Kind {
-  const char* name;
-  OptimizerPlan optimizer;
-};
-
-std::vector<Kind> kinds() {
-  OptimizerPlan sgd;
-  sgd.kind = OptimizerKind::sgd;
-  return {{"adamw", {}}, {"sgd", sgd}};
-}
-
-struct Place {
-  const char* name;
-  Plan plan;
-};
-
-Plan with(Plan plan, Sharding sharding) {
-  plan.sharding = sharding;
-  return plan;
-}
-
-std::vector<Place> places() {
-  Plan instances = fp32_plan(4);
-  instances.optimizer_instances = 2;
-  return {{"DP2", fp32_plan(2)},
-          {"DP4_EP2_unsharded", with(fp32_plan(4, 2), Sharding::none)},
-          {"DP4_EP2", fp32_plan(4, 2)},
-          {"DP4_instances", instances},
-          {"PP2_EP2", fp32_plan(2, 2, 2)},
-          {"TP2_DP2_EP2", tp_plan(2, 2, 2)},
-          {"TP4_EP2", tp_plan(4, 1, 2)},
-          {"TP2_ETP2_DP2", test::folded_plan({2, 1, 2, 1}, 2, 1)},
-          {"ZeRO2_DP4_EP2", with(fp32_plan(4, 2), Sharding::zero2)},
-          {"ZeRO3_DP4", with(fp32_plan(4), Sharding::zero3)}};
-}
-
-bool allowed(const OptimizerPlan& o, const Plan& p) {
-  const bool cut = p.sharding == Sharding::zero2 || p.sharding == Sharding::zero3;
-  return o.kind != OptimizerKind::muon || !cut;
-}
-
-struct Case {
-  std::string name;
-  Plan plan;
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
-};
-
-std::vector<Case> cases() {
-  std::vector<Case> all;
-  for (const Kind& kind : kinds()) {
-    for (Place place : places()) {
-      place.plan.optimizer = kind.optimizer;
-      if (!allowed(kind.optimizer, place.plan)) continue;
-      all.push_back({std::string(kind.name) + "_" + place.name, place.plan});
+// Where the state lies and who makes the step changes no bit.
+TEST(OptimizerOffload, ChangesNothing) {
+  for (const Plan& layout : {fp32_plan(4, 2), with(fp32_plan(4, 2), Sharding::zero3)}) {
+    Plan plan = layout;
+    const TrainConfig config = settings(plan, 3);
+    const TrainResult here = run(small_moe(), plan, config);
+    for (const auto& [reloaded, host] : {std::pair{1.0, 0.0}, {0.0, 1.0}, {0.4, 0.35}}) {
+      plan.optimizer.state_offload = reloaded;
+      plan.optimizer.cpu_offload = host;
+      const TrainResult away = run(small_moe(), plan, config);
+      expect_same_bits(away.gradients, here.gradients);
+      expect_same_bits(away.weights, here.weights);
+      EXPECT_GT(away.ranks[0].peak_host_bytes, 0);
     }
   }
-  return all;
 }
 
-Plan alone(const Plan& plan) {
-  Plan one = fp32_plan();
-  one.optimizer = plan.optimizer;
-  return one;
+// With one microbatch the sums are the same additions, and every matrix is orthogonalised whole.
+TEST(MuonBits, ShardingChangesNothing) {
+  const WorkloadSpec workload{.seq_len = 16, .global_batch = 4};
+  Plan plan = fp32_plan(4, 2);
+  plan.optimizer.kind = OptimizerKind::muon;
+  TrainConfig config = settings(plan, 3);
+  config.clip_norm = 0;  // the norm is added up in another order
+  const TrainResult sharded = run(small_moe(), plan, config, workload);
+  plan.sharding = Sharding::none;
+  const TrainResult whole = run(small_moe(), plan, config, workload);
+  expect_same_bits(sharded.gradients, whole.gradients);
+  expect_same_bits(sharded.weights, whole.weights);
 }
 
-// Gradients as they are, a rate that changes, some elements that decay. AdamW's steps do not jump where
-// gradients vanish.
-TrainConfig settings(int steps) {
-  TrainConfig config = test::small_config(steps);
-  test::skew(config);
-  config.adamw = {.lr = 0.05, .eps = 1e-3, .weight_decay = 0.1};
-  config.schedule = {.decay = LrDecay::cosine,
-                     .start = 0.01,
-                     .lowest = 0.002,
-                     .warmup_updates = 1,
-                     .decay_updates = 6};
-  return config;
-}
+// --- Muon
 
-class Optimizers : public testing::TestWithParam<Case> {};
-
-TEST_P(Optimizers, StepAsOnOneRank) {
-  const Plan& plan = GetParam().plan;
-  const TrainConfig config = settings(3);
-  const ModelSpec model = test::biased(test::small_moe());
-  const TrainResult one = test::run(model, alone(plan), config);
-  const TrainResult many = test::run(model, plan, config);
-  for (std::size_t s = 0; s < 3; ++s) {
-    EXPECT_NEAR(many.steps[s].loss, one.steps[s].loss, 1e-5 * one.steps[s].loss) << s;
-    EXPECT_EQ(many.steps[s].lr, learning_rate(config.schedule, 0.05, static_cast<int>(s))) << s;
+// The step of a matrix has singular values near the rate times its scale, whatever the gradient's size.
+TEST(Muon, StepsAreAsLongAsTheScaleSays) {
+  Plan plan = fp32_plan();
+  plan.optimizer.kind = OptimizerKind::muon;
+  for (const MuonScale scale :
+       {MuonScale::spectral, MuonScale::unit_rms_norm, MuonScale::shape_scaling}) {
+    TrainConfig config = small_config(1);
+    config.clip_norm = 0;
+    config.adamw = {.lr = 1e-3};
+    config.muon = {.scale = scale, .extra_scale = 2};
+    const TrainResult after = run(small_moe(), plan, config);
+    config.adamw.lr = 0;
+    const TrainResult before = run(small_moe(), plan, config);
+    // Dense fc2: 32 rows of 48 columns. fc1: 96 rows of 32.
+    for (const auto& [name, rows, columns] :
+         {std::tuple{"layers.0.fc2", 32, 48}, {"layers.0.fc1", 96, 32}}) {
+      const auto &a = after.weights.at(name), &b = before.weights.at(name);
+      double squares = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) squares += std::pow(a[i] - b[i], 2);
+      const double of_ones = std::sqrt(std::min(rows, columns));
+      const double length = std::sqrt(squares) / of_ones;  // mean singular value
+      EXPECT_NEAR(length / (1e-3 * step_scale(config.muon, rows, columns)), 1, 0.2) << name;
+    }
   }
-  EXPECT_GT(std::abs(one.steps[2].loss - one.steps[0].loss), 1e-3);
-  test::expect_close(many.gradients, one.gradients, 1e-4);
-  test::expect_close(many.weights, one.weights, 1e-5);
+  EXPECT_DOUBLE_EQ(step_scale({.scale = MuonScale::spectral, .extra_scale = 2}, 16, 9), 8);
+  EXPECT_DOUBLE_EQ(step_scale({.scale = MuonScale::unit_rms_norm}, 9, 36), 0.5);
+  EXPECT_DOUBLE_EQ(step_scale({.scale = MuonScale::shape_scaling}, 9, 36), 1);
+  EXPECT_DOUBLE_EQ(step_scale({.scale = MuonScale::shape_scaling}, 36, 9), 2);
 }
 
-TEST_P(Optimizers, HoldAsManyBytesAsPredicted) {
-  const Plan& plan = GetParam().plan;
-  TrainConfig config = test::small_config(2);
+// --- narrow moments
+
+OptimizerPlan narrow(DType mean, DType square) {
+  OptimizerPlan o;
+  o.exp_avg = mean;
+  o.exp_avg_sq = square;
+  return o;
+}
+
+// Bytes of a rank as predicted from element types, and a step that is AdamW's but for their rounding.
+TEST(NarrowMoments, AreAsSmallAsTheyShouldBeAndStepNearlyAsFp32) {
+  Plan plan = fp32_plan(2, 2);
+  TrainConfig config = settings(plan, 3);
   config.forced_routing = true;
-  const Program program = compile(test::small_moe(), test::small_workload(), plan, Runtime::pleat);
-  const TrainResult result = train(program, config);
-  const std::int64_t rows = balanced_routed_tokens(program.model, program.workload, plan);
-  for (int r = 0; r < plan.world(); ++r) {
-    const auto stage = static_cast<std::size_t>(attention_coordinates(plan, Rank{r}).pp);
-    EXPECT_EQ(
-        result.ranks[static_cast<std::size_t>(r)].peak_live_bytes,
-        peak_live_bytes(program.stages[stage], [&](MicroBatch, LayerIndex) { return rows; }));
+  const TrainResult wide = run(small_moe(), plan, config);
+  const StageProgram stage =
+      compile(small_moe(), small_workload(), plan, Runtime::pleat).stages[0];
+  std::int64_t elements = 0, blocks = 0;
+  for (const BucketState& b : stage.buckets) {
+    elements += b.shard_elements;
+    blocks += (b.shard_elements + 127) / 128;
+  }
+  for (const auto& [type, saved, tolerance] :
+       {std::tuple{DType::bf16, 2 * 2 * elements, 4e-3},
+        {DType::fp16, 2 * 2 * elements - 2 * 4 * blocks, 5e-4},
+        {DType::fp8, 2 * 3 * elements - 2 * 4 * blocks, 4e-2}}) {
+    plan.optimizer = narrow(type, type);
+    const TrainResult result = run(small_moe(), plan, config);
+    EXPECT_EQ(wide.ranks[0].peak_live_bytes - result.ranks[0].peak_live_bytes, saved);
+    double most = 0;
+    for (const auto& [name, values] : wide.weights) {
+      most = std::max(most, relative_difference(result.weights.at(name), values));
+    }
+    EXPECT_LE(most, tolerance) << name_of(type);
+    EXPECT_GT(most, tolerance / 100) << name_of(type);
+    EXPECT_NEAR(result.steps[2].loss, wide.steps[2].loss, tolerance * wide.steps[2].loss);
   }
 }
 
-TEST_P(Optimizers, GoOnBitByBit) {
-  const Plan& plan = GetParam().plan;
-  const TemporaryFolder whole, broken;
-  SavedRun straight{.plan = plan, .steps = 4, .save = whole.path(), .config = settings(4)};
-  const TrainResult expected = straight.run();
-  SavedRun first{.plan = plan, .steps = 2, .save = broken.path(), .config = settings(2)};
-  (void)first.run();
-  SavedRun second{.plan = plan,
-                  .steps = 4,
-                  .save = broken.path(),
-                  .load = broken.path(),
-                  .config = settings(4)};
-  const TrainResult actual = second.run();
-  ASSERT_EQ(actual.steps.size(), 2U);
-  for (std::size_t s = 0; s < 2; ++s) {
-    EXPECT_EQ(actual.steps[s].loss, expected.steps[s + 2].loss);
-    EXPECT_EQ(actual.steps[s].lr, expected.steps[s + 2].lr);
+// What has no blocks is rounded element by element: how the state is divided changes no bit.
+TEST(NarrowMoments, InBf16AreTheSameBitsSharded) {
+  const WorkloadSpec workload{.seq_len = 16, .global_batch = 4};
+  Plan plan = fp32_plan(4, 2);
+  plan.optimizer = narrow(DType::bf16, DType::bf16);
+  TrainConfig config = settings(plan, 3);
+  config.clip_norm = 0;
+  const TrainResult one = run(small_moe(), plan, config, workload);
+  for (const Sharding sharding : {Sharding::none, Sharding::zero2, Sharding::zero3}) {
+    plan.sharding = sharding;
+    expect_same_bits(run(small_moe(), plan, config, workload).weights, one.weights);
   }
-  test::expect_same_bits(actual.weights, expected.weights);
-  test::expect_same_bits(test::tensors_in(broken / "step_00000004"),
-                         test::tensors_in(whole / "step_00000004"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Optimizers, testing::ValuesIn(cases()),
-                         [](const auto& info) { return info.param.name; });
+// Another layout goes on from them; one with fp32 moments too.
+TEST(NarrowMoments, GoOnInAnotherLayoutAndType) {
+  for (const DType type : {DType::bf16, DType::fp8}) {
+    const TemporaryFolder folder;
+    Plan plan = fp32_plan(4, 2);
+    plan.optimizer = narrow(type, type);
+    SavedRun first{.plan = plan, .steps = 2, .save = folder.path(), .config = settings(plan, 2)};
+    (void)first.run();
+    SavedRun same{.plan = plan, .steps = 3, .load = folder.path(), .config = settings(plan, 3)};
+    const TrainResult expected = same.run();
+    Plan other = fp32_plan(2, 2, 2);
+    for (const OptimizerPlan& o : {plan.optimizer, OptimizerPlan{}}) {
+      other.optimizer = o;
+      SavedRun second{.plan = other, .steps = 3, .load = folder.path(), .config = settings(other, 3)};
+      const TrainResult actual = second.run();
+      EXPECT_NEAR(actual.steps[0].loss, expected.steps[0].loss, 1e-5 * expected.steps[0].loss);
+      expect_close(actual.weights, expected.weights, type == DType::fp8 ? 1e-2 : 1e-3);
+    }
+  }
+}
 
 // --- weight decay
 
@@ -164,19 +160,19 @@ float largest_difference(const std::vector<float>& a, const std::vector<float>& 
 
 // One step with and without decay: what differs decayed.
 TEST(WeightDecay, LeavesNormsAndBiasesAlone) {
-  ModelSpec model = test::biased(test::small_moe());
+  ModelSpec model = biased(small_moe());
   model.attention.qk_norm = true;
   model.attention.qkv_bias = true;
-  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::sgd}) {
+  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::sgd, OptimizerKind::muon}) {
     for (const bool tables : {true, false}) {
       Plan plan = fp32_plan(4, 2);
       plan.optimizer.kind = kind;
-      TrainConfig config = test::small_config();
+      TrainConfig config = small_config();
       config.adamw = {.lr = 0.5, .weight_decay = 0};
       config.tables_decay = tables;
-      const TrainResult without = test::run(model, plan, config);
+      const TrainResult without = run(model, plan, config);
       config.adamw.weight_decay = 0.5;
-      const TrainResult with_decay = test::run(model, plan, config);
+      const TrainResult with_decay = run(model, plan, config);
       int left = 0;
       for (const auto& [name, values] : with_decay.weights) {
         const bool vector = name.ends_with("norm") || name.ends_with("bias") ||
@@ -218,4 +214,4 @@ TEST(WeightDecay, CutsAStretchWhereItChanges) {
 }
 
 }  // namespace
-}  // namespace pleat
+}  // namespace pleat::test

@@ -108,6 +108,44 @@ TEST(Optimizer, MuonOrthogonalisesWholeMatricesOverTensorParallelism) {
   EXPECT_EQ(std::ranges::count(names(stage, OpKind::all_gather), "dense.matrix.gather_matrices"), 1);
 }
 
+// The pleat runtime's program: each matrix by itself, as many as a shard has at most.
+TEST(Optimizer, MuonOfTheBackendStepsEachMatrixByItself) {
+  Plan plan = test::tp_plan(2, 2, 2);
+  plan.optimizer.kind = OptimizerKind::muon;
+  const StageProgram stage = compile(small_moe(), small_workload(), plan, Runtime::pleat).stages[0];
+  const std::vector<MatrixPart>& all = stage.buckets[2].matrices;
+  EXPECT_EQ(all.size(), 4 * (3 + 1) + 2 + 3 * 3);  // q, k, v, projection; dense; router and shared
+  std::int64_t at = 0;
+  for (const MatrixPart& m : all) {
+    EXPECT_EQ(m.first, at);
+    at += m.elements();
+  }
+  EXPECT_EQ(at, stage.buckets[2].elements);
+  EXPECT_EQ(stage.buckets[3].matrices.size(), 3 * 4 * 2);  // two matrices of four local experts
+  // Fc1 of the dense layer: gate and up, rows of both on each rank.
+  const auto fc1 = std::ranges::find_if(all, [](const MatrixPart& m) { return m.rows == 48; });
+  ASSERT_NE(fc1, all.end());
+  EXPECT_EQ(whole_shape(*fc1), (MatrixShape{96, 32, 1}));
+  const auto fc2 = std::ranges::find_if(all, [](const MatrixPart& m) { return m.columns == 24; });
+  ASSERT_NE(fc2, all.end());
+  EXPECT_EQ(whole_shape(*fc2), (MatrixShape{32, 48, 1}));
+  // A shard has its matrices and those at its ends: both sides of a border step the one on it.
+  const std::int64_t half = stage.buckets[2].shard_elements;
+  const std::size_t first = matrices_in(all, 0, half).size();
+  const std::size_t second = matrices_in(all, half, 2 * half).size();
+  EXPECT_GE(first + second, all.size());
+  EXPECT_LE(first + second, all.size() + 1);
+  std::size_t iterations = 0, gathers = 0;
+  for (const Op& op : stage.epilogue) {
+    if (op.name.starts_with("dense.matrix.newton_schulz")) ++iterations;
+    if (op.name.starts_with("dense.matrix.gather_matrix")) ++gathers;
+    EXPECT_FALSE(op.name.starts_with("expert.matrix.gather_matrix")) << "experts are whole";
+  }
+  EXPECT_EQ(iterations, std::max(first, second));
+  EXPECT_EQ(gathers, iterations);
+  EXPECT_EQ(elements(stage, "dense.matrix.workspace"), 3 * 96 * 32);
+}
+
 TEST(Optimizer, RemaindersNeedNoCast) {
   Plan plan = bf16_plan();
   plan.optimizer.main_params = DType::remainder16;

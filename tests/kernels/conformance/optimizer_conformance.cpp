@@ -78,5 +78,92 @@ TEST_P(KernelConformance, ZeroAndCopy) {
   }
 }
 
+TEST_P(KernelConformance, MomentsAreReadAsTheyWereWritten) {
+  const std::int64_t n = 300;
+  for (const auto& [type, digits] : {std::pair{DType::fp32, 24}, {DType::bf16, 8}, {DType::fp16, 11},
+                                     {DType::fp8, 4}}) {
+    // Blocks of very different sizes, one of them zero.
+    Matrix x = random_matrix(1, n, 3);
+    for (std::int64_t i = 0; i < n; ++i) {
+      x(0, i) *= i < 128 ? 1e-9 : i < 256 ? 0 : 1e4;
+      x(0, i) = static_cast<float>(x(0, i));
+    }
+    const View storage = out_i32(1, n), scales = out(1, 3), back = out(1, n), again = out(1, n);
+    const Moment moment{{storage.data, type, 1, n}, scales.f32()};
+    k().write_moment(in(x), moment);
+    k().read_moment(moment, back);
+    const Matrix read = get(back);
+    for (std::int64_t i = 0; i < n; ++i) {
+      // Half a unit in the last place, or of the block's smallest numbers.
+      const double block = i < 128 ? 1e-9 : i < 256 ? 0 : 1e4;
+      const double relative = std::ldexp(std::abs(x(0, i)), -digits);
+      const double least = type == DType::fp8 ? block * std::ldexp(1, -17)
+                                              : type == DType::fp16 ? block * std::ldexp(1, -38) : 0;
+      EXPECT_LE(std::abs(read(0, i) - x(0, i)), std::max(relative, least)) << name_of(type) << i;
+    }
+    k().write_moment(in(read), moment);  // what was rounded stays as it is
+    k().read_moment(moment, again);
+    EXPECT_EQ(get(again), read) << name_of(type);
+  }
+}
+
+// Halfway cases go to the even neighbour; 448 is the largest number of E4M3.
+TEST_P(KernelConformance, Fp8MomentsAreRoundedToNearestEven) {
+  const std::vector<std::pair<double, double>> cases{
+      {448, 448},       {17, 16},          {19, 20},           {18, 18},        {-17, -16},
+      {0x1p-9, 0x1p-9}, {0x1p-10, 0},      {0x1.8p-9, 0x1p-8}, {0x1.ep-7, 0x1p-6}, {0, 0},
+      {15.9, 16}};
+  Matrix x(1, static_cast<std::int64_t>(cases.size()));
+  for (std::size_t i = 0; i < cases.size(); ++i) x.values[i] = static_cast<float>(cases[i].first);
+  const View storage = out_i32(1, x.cols), scales = out(1, 1), back = out(1, x.cols);
+  const Moment moment{{storage.data, DType::fp8, 1, x.cols}, scales.f32()};
+  k().write_moment(in(x), moment);
+  k().read_moment(moment, back);
+  EXPECT_EQ(get(scales)(0, 0), 1);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(get(back).values[i], cases[i].second) << cases[i].first;
+  }
+}
+
+// In fp32 it is AdamW, with and without decay; in other types AdamW of what the moments hold.
+TEST_P(KernelConformance, AdamWOnNarrowMoments) {
+  const std::int64_t n = 300;
+  const AdamW a{.lr = 0.01, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-3, .weight_decay = 0.5, .step = 3};
+  const std::vector<ElementSpan> undecayed{{0, 5}, {100, 60}, {250, 50}};
+  const Matrix g = random_matrix(1, n, 1), w = random_matrix(1, n, 2), m = random_matrix(1, n, 3);
+  Matrix v = random_matrix(1, n, 4);
+  for (double& x : v.values) x = std::abs(x);
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16, DType::fp8}) {
+    const View ms = out_i32(1, n), vs = out_i32(1, n), m_scale = out(1, 3), v_scale = out(1, 3);
+    const Moment mean{{ms.data, type, 1, n}, m_scale.f32()};
+    const Moment square{{vs.data, type, 1, n}, v_scale.f32()};
+    k().write_moment(in(m), mean);
+    k().write_moment(in(v), square);
+    const View m32 = out(1, n), v32 = out(1, n), expected = inout(w), actual = inout(w);
+    k().read_moment(mean, m32);
+    k().read_moment(square, v32);
+    const auto part = [](View x, std::int64_t first, std::int64_t elements) {
+      return View{x.f32() + first, x.dtype, 1, elements};
+    };
+    const View gradients = in(g);
+    std::int64_t at = 0;
+    for (const std::int64_t end : {5, 100, 160, 250, 300}) {
+      AdamW settings = a;
+      if (at == 0 || at == 100 || at == 250) settings.weight_decay = 0;
+      k().adamw(part(gradients, at, end - at), part(m32, at, end - at), part(v32, at, end - at),
+                part(expected, at, end - at), 0.5, settings);
+      at = end;
+    }
+    k().adamw_narrow(in(g), mean, square, actual, 0.5, a, undecayed);
+    EXPECT_EQ(get(actual), get(expected)) << name_of(type);
+    const View m_after = out(1, n), stored = out_i32(1, n), stored_scale = out(1, 3), rounded = out(1, n);
+    k().read_moment(mean, m_after);
+    const Moment again{{stored.data, type, 1, n}, stored_scale.f32()};
+    k().write_moment(m32, again);
+    k().read_moment(again, rounded);
+    EXPECT_EQ(get(m_after), get(rounded)) << name_of(type);
+  }
+}
+
 }  // namespace
 }  // namespace pleat::conformance

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// To host memory and back: activations between a layer's passes; of the optimizer its state between
+// steps, or the gradients and weights of what the host steps.
+#include <algorithm>
+
+#include "backend/executor.hpp"
+#include "backend/runtime/views.hpp"
+
+namespace pleat {
+namespace {
+
+// Of the layer itself: its input is the tensor of another one, its copy is its own.
+InstanceKey key_of(const OpSite& site, TensorId tensor) {
+  return {site.microbatch.value, site.chunk.value, site.position, tensor};
+}
+
+}  // namespace
+
+void Executor::offload(const Call& c) {
+  if (c.site == nullptr) return move_state(c, c.in[0], c.out[0], false);
+  store_.send_to_host(key_of(*c.site, c.op.in[0]), c.in[0], c.op.name);
+}
+
+void Executor::reload(const Call& c) {
+  if (c.site == nullptr) return move_state(c, c.out[0], c.in[0], true);
+  store_.bring_back(key_of(*c.site, c.op.attr.source), c.out[0], c.op.name);
+}
+
+// Whole tensors, or of a bucket's the part of this rank's shard that the operation names.
+void Executor::move_state(const Call& c, View here, View there, bool back) {
+  const auto copy = [&](View device, View host) {
+    back ? kernels_.copy(host, device) : kernels_.copy(device, host);
+  };
+  if (c.op.attr.n == Dim{}) return copy(here, there);
+  const TensorId id = back ? c.op.out[0] : c.op.in[0];
+  const Bucket which = bucket_of(c.op, id);
+  const bool weights = stage_.buckets[static_cast<std::size_t>(which)].weights == id;
+  const bool shards = weights ? weights_in_shards() : gradients_in_shards();
+  for (const OptimizerRun& run : optimizer_runs(c.op, which)) {
+    copy(elements_of(here, shards ? run.shard : run.whole, run.elements),
+         elements_of(there, run.state, run.elements));
+  }
+}
+
+// Weights that the host steps are its main parameters too.
+void Executor::refresh_host_weights() {
+  for (std::size_t i = 0; i < stage_.buckets.size(); ++i) {
+    const BucketState& b = stage_.buckets[i];
+    for (const StateSegment& s : b.segments) {
+      if (b.elements == 0 || !s.on_host || b.has_main_params) continue;
+      const View weights = store_.state(b.weights, true, "init");
+      const View host = store_.state(s.main_params, false, "init");
+      for (const Piece& p : pieces(static_cast<Bucket>(i))) {
+        const std::int64_t first = std::max(p.shard, s.first);
+        const std::int64_t last = std::min(p.shard + p.elements, s.first + s.elements);
+        if (first >= last) continue;
+        const std::int64_t at = weights_in_shards() ? first : p.whole + (first - p.shard);
+        kernels_.copy(elements_of(weights, at, last - first),
+                      elements_of(host, first - s.first, last - first));
+      }
+    }
+  }
+}
+
+}  // namespace pleat
