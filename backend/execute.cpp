@@ -219,6 +219,12 @@ void Executor::dispatch(const Call& c) {
       return clip(c);
     case OpKind::adamw:
       return adamw(c);
+    case OpKind::lamb:
+      return lamb(c);
+    case OpKind::lamb_norms:
+      return lamb_norms(c);
+    case OpKind::lamb_step:
+      return lamb_step(c);
     case OpKind::momentum:
       return momentum(c);
     case OpKind::newton_schulz:

@@ -9,14 +9,6 @@
 #include "core/program/step_state.hpp"
 
 namespace pleat {
-namespace {
-
-std::int64_t unit_elements(const BucketState& b, std::int64_t begin) {
-  return std::ranges::find(b.units, begin, &BucketUnit::begin)->elements;
-}
-
-}  // namespace
-
 void Executor::clip(const Call& c) {
   skipped_ = !std::isfinite(c.in[0].f32()[0]);
   if (!skipped_) {
@@ -92,10 +84,8 @@ void Executor::adamw_narrow(const Call& c, Bucket which, const AdamW& settings, 
   float* const mean_scales = scales(c.in[1]);
   float* const square_scales = scales(c.in[2]);
   const std::int64_t index = bucket_place(which).index;
-  for (const ShardPart& part : shard_parts(b, c.op.attr.first, c.op.attr.n.n)) {
-    const std::int64_t each =
-        (b.units.empty() ? b.shards * b.shard_elements : unit_elements(b, part.unit)) / b.shards;
-    const std::int64_t whole = part.unit + index * each + (part.first - part.unit / b.shards);
+  for (const ShardPart& part : shard_parts(b, index, c.op.attr.first, c.op.attr.n.n)) {
+    const std::int64_t whole = part.whole;
     const OptimizerRun run{whole, part.first, part.first - c.op.attr.first, part.elements, true};
     std::vector<ElementSpan> undecayed;
     for_each_run(undecayed_[static_cast<std::size_t>(which)], whole, whole + part.elements,

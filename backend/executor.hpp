@@ -164,6 +164,11 @@ class Executor final : private StepVisitor {
   void adamw(const Call&);
   void adamw_narrow(const Call&, Bucket, const AdamW&, double scale);
   void momentum(const Call&);
+  void lamb(const Call&);  // execute_lamb.cpp
+  void lamb_norms(const Call&);
+  void lamb_step(const Call&);
+  template <class Visit>
+  void for_each_parameter(const Op&, Bucket, Visit);
   void muon_momentum(const Call&);  // execute_muon.cpp
   void gather_matrix(const Call&);
   void newton_schulz(const Call&);

@@ -47,7 +47,8 @@ std::vector<std::pair<Moment, View>> Executor::parts_of(WideMoment& wide) {
   const View all = store_.state(wide.moment, true, "kept_ranges");
   float* const scales = store_.state(wide.scales, true, "kept_ranges").f32();
   std::vector<std::pair<Moment, View>> parts;
-  for (const ShardPart& p : shard_parts(stage_.buckets[wide.bucket], wide.first,
+  for (const ShardPart& p : shard_parts(stage_.buckets[wide.bucket],
+                                        bucket_place(static_cast<Bucket>(wide.bucket)).index, wide.first,
                                         static_cast<std::int64_t>(wide.values.size()))) {
     const std::int64_t at = p.first - wide.first;
     auto* data = static_cast<std::byte*>(all.data) + bytes_of(all.dtype, at);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/diagnostics.hpp"
+#include "core/program/step_state.hpp"
 
 namespace pleat {
 namespace {
@@ -59,10 +60,9 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, adam || (o.exp_avg == DType::fp32 && o.exp_avg_sq == DType::fp32),
           "optimizer.exp_avg", "moments below fp32 are AdamW's here",
           "use --optimizer adamw, or set exp_avg and exp_avg_sq to fp32");
-  require(d, p.optimizer.kind != OptimizerKind::lamb, "optimizer.kind",
-          fmt::format("this backend steps with adamw, sgd or muon (got {})",
-                      name_of(p.optimizer.kind)),
-          "use --optimizer adamw");
+  require(d, p.optimizer.kind != OptimizerKind::lamb || p.optimizer.state_offload == 0,
+          "optimizer.state_offload", "this backend keeps LAMB's state on the device",
+          "set state_offload to 0");
   require(d, p.optimizer.cpu_offload == 0 || p.precision == Precision::fp32,
           "optimizer.cpu_offload", "the CPU steps weights in fp32 only so far",
           "set cpu_offload to 0, or use state_offload");
@@ -125,6 +125,13 @@ void require_supported(const Program& program) {
   require(d, model.learned_positions == 0 || in_order, "learned_positions",
           "this backend adds learned positions to whole sequences of one document",
           "use --cp 1 and leave documents out");
+  const OptimizerPlan& o = plan.optimizer;
+  const bool twins = std::ranges::any_of(
+      program.stages, [](const StageProgram& s) { return s.table.has_value(); });
+  require(d, !twins || !(scaled_moment(o.exp_avg) || scaled_moment(o.exp_avg_sq)),
+          "optimizer.exp_avg",
+          "the first and the last stage have the table, whose moments they would round differently",
+          "set exp_avg and exp_avg_sq to fp32 or bf16");
   const bool whole = plan.sharding == Sharding::none || plan.sharding == Sharding::zero1;
   const bool shares_table = model.tied_embeddings || model.mtp_layers > 0;
   require(d, whole || !shares_table, "sharding",

@@ -232,7 +232,9 @@ class KernelSet {
   virtual void copy(View x, View y) = 0;      // converts between fp32 and bf16
   virtual double sum_of_squares(View x) = 0;  // fp64 accumulation, fixed order
   virtual void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) = 0;
-  // The same in fp32 arithmetic on moments that are stored in other types, rounded to nearest even.
+  // LAMB's direction: moments as AdamW's, g = mean / (root + eps) + weight_decay * w. w stays.
+  virtual void lamb(View g, View m, View v, View w, double grad_scale, const AdamW&) = 0;
+  // AdamW in fp32 arithmetic on moments that are stored in other types, rounded to nearest even.
   // `undecayed`, in order: elements without weight decay.
   virtual void adamw_narrow(View g, Moment m, Moment v, View w, double grad_scale, const AdamW&,
                             std::span<const ElementSpan> undecayed) = 0;

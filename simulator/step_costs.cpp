@@ -22,7 +22,8 @@ std::vector<Tensor> shard_view(const StageProgram& stage) {
 
 bool works_on_shard(const Op& op) {
   return op.kind == OpKind::grad_norm || op.kind == OpKind::adamw || op.kind == OpKind::copy ||
-         op.kind == OpKind::momentum || op.kind == OpKind::step_matrix;
+         op.kind == OpKind::momentum || op.kind == OpKind::step_matrix ||
+         op.kind == OpKind::lamb || op.kind == OpKind::lamb_norms || op.kind == OpKind::lamb_step;
 }
 
 bool is_barrier(const StepOpCost& op) {

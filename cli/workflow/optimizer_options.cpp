@@ -51,7 +51,8 @@ void add_optimizer_options(CLI::App& command, OptimizerOptions& o) {
       .add_option("--lr-decay-style", o.decay_style,
                   "constant, linear, cosine, inverse-square-root or WSD (warm-up, stable, decay)")
       ->capture_default_str();
-  count("--lr-decay-iters", o.decay_iters, "Steps until --min-lr, the warm-up's too (default: --steps)");
+  count("--lr-decay-iters", o.decay_iters,
+        "Steps until --min-lr, the warm-up's too (default: --steps)");
   count("--lr-warmup-iters", o.warmup_iters, "Steps from --lr-warmup-init up to --lr")
       ->capture_default_str();
   number("--lr-warmup-init", o.warmup_init, "Learning rate of the first step of a warm-up", 1);
@@ -104,11 +105,8 @@ void set_optimizer(const OptimizerOptions& o, int steps, TrainConfig& config) {
   require(o.beta1 < 1 && o.beta2 < 1, o.beta1 < 1 ? "--adam-beta2" : "--adam-beta1",
           "1 would never take a gradient in", "below 1");
   config.schedule = s;
-  config.adamw = {.lr = o.lr,
-                  .beta1 = o.beta1,
-                  .beta2 = o.beta2,
-                  .eps = o.eps,
-                  .weight_decay = o.weight_decay};
+  config.adamw = {
+      .lr = o.lr, .beta1 = o.beta1, .beta2 = o.beta2, .eps = o.eps, .weight_decay = o.weight_decay};
   config.tables_decay = !o.tables_without_decay;
   config.clip_norm = o.clip_grad;
   config.momentum = o.sgd_momentum;
@@ -119,10 +117,10 @@ void set_optimizer(const OptimizerOptions& o, int steps, TrainConfig& config) {
 std::string optimizer_text(const TrainConfig& c) {
   const AdamW& a = c.adamw;
   const LrSchedule& s = c.schedule;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", a.lr, a.beta1, a.beta2, a.eps,
-                     a.weight_decay, name_of(s.decay), s.start, s.lowest, s.warmup_updates,
-                     s.decay_updates, s.wsd_decay_updates, name_of(s.wsd_decay), c.tables_decay,
-                     c.momentum, c.clip_norm, c.muon.momentum, c.muon.nesterov,
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", a.lr, a.beta1,
+                     a.beta2, a.eps, a.weight_decay, name_of(s.decay), s.start, s.lowest,
+                     s.warmup_updates, s.decay_updates, s.wsd_decay_updates, name_of(s.wsd_decay),
+                     c.tables_decay, c.momentum, c.clip_norm, c.muon.momentum, c.muon.nesterov,
                      name_of(c.muon.scale), c.muon.extra_scale);
 }
 

@@ -198,29 +198,6 @@ void add_buckets_state(StageProgram& stage, const ModelSpec& model, const Plan& 
 
 }  // namespace
 
-std::vector<ShardPart> shard_parts(const BucketState& b, std::int64_t first,
-                                   std::int64_t elements) {
-  std::vector<BucketUnit> units = b.units;
-  if (units.empty()) units = {{.begin = 0, .elements = b.shards * b.shard_elements}};
-  std::vector<ShardPart> parts;
-  std::int64_t scales = 0;
-  for (const BucketUnit& unit : units) {
-    const std::int64_t begin = unit.begin / b.shards, each = unit.elements / b.shards;
-    const std::int64_t from = std::max(first, begin);
-    const std::int64_t to = std::min(first + elements, begin + each);
-    if (from >= to) continue;
-    parts.push_back({unit.begin, from, to - from, scales});
-    scales += (to - from + kMomentBlock - 1) / kMomentBlock;
-  }
-  return parts;
-}
-
-std::int64_t moment_scales(const BucketState& b, std::int64_t first, std::int64_t elements) {
-  const std::vector<ShardPart> parts = shard_parts(b, first, elements);
-  if (parts.empty()) return 0;
-  return parts.back().scales + (parts.back().elements + kMomentBlock - 1) / kMomentBlock;
-}
-
 bool is_table(const LayerProgram& layer, const Weight& w) {
   const bool may_hold_one = layer.kind == LayerKind::embedding || layer.kind == LayerKind::head ||
                             layer.kind == LayerKind::mtp;

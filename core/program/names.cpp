@@ -82,6 +82,9 @@ std::string name_of(OpKind kind) {
     case OpKind::grad_norm: return "grad_norm";
     case OpKind::clip: return "clip";
     case OpKind::adamw: return "adamw";
+    case OpKind::lamb: return "lamb";
+    case OpKind::lamb_norms: return "lamb_norms";
+    case OpKind::lamb_step: return "lamb_step";
     case OpKind::momentum: return "momentum";
     case OpKind::newton_schulz: return "newton_schulz";
     case OpKind::step_matrix: return "step_matrix";

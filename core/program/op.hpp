@@ -121,6 +121,10 @@ enum class OpKind : std::uint8_t {
   grad_norm,         // gradients … -> norm2[1] f32 (this rank's part, duplicates counted once)
   clip,              // norm2[1] -> scale[1]
   adamw,             // g, m, v, master, scale [, scales of m] [, of v] -> m, v, master, w, the scales
+  lamb,              // g, m, v, master, scale -> m, v, g: the direction
+  lamb_norms,        // g, master -> norms[2,P] f32: squares of every parameter and of its direction, of
+                     // what this rank steps of them and no other rank of tp counts
+  lamb_step,         // g, master, norms -> master
   momentum,          // g, m, [master,] scale -> m [, master]; Muon: m, g, which is then the direction
   newton_schulz,     // workspace -> workspace: five iterations on `experts` matrices [m, n]. Of a rank's
                      // matrix number `first`: g, or workspace with the parts of its peers -> workspace

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/plan/rank_map.hpp"
 #include "core/program/bucket_sync.hpp"
 #include "core/program/step_state.hpp"
 
@@ -85,12 +86,14 @@ class OptimizerStep {
   // (TransformerEngine has one for each parameter, which no shard has to know here.)
   void add_scales(Segment& s, TensorClass cls) {
     if (runtime_ != Runtime::pleat) return;
+    const OptimizerPlan& o = plan_.optimizer;
+    if (!scaled_moment(o.exp_avg) && !scaled_moment(o.exp_avg_sq)) return;
     const std::int64_t count = moment_scales(bucket(), s.first, s.elements);
     const auto add = [&](const char* what) {
       return add_state(stage_, name_ + s.suffix + what, cls, DType::fp32, {{count}});
     };
-    if (scaled_moment(plan_.optimizer.exp_avg)) s.exp_avg_scale = add(".exp_avg_scale");
-    if (bucket().has_second_moment && scaled_moment(plan_.optimizer.exp_avg_sq)) {
+    if (scaled_moment(o.exp_avg)) s.exp_avg_scale = add(".exp_avg_scale");
+    if (bucket().has_second_moment && scaled_moment(o.exp_avg_sq)) {
       s.exp_avg_sq_scale = add(".exp_avg_sq_scale");
     }
   }
@@ -107,6 +110,7 @@ class OptimizerStep {
   }
 
   void step(const Segment& s) {
+    if (plan_.optimizer.kind == OptimizerKind::lamb && runtime_ == Runtime::pleat) return lamb(s);
     if (of_matrices(index_)) return runtime_ == Runtime::pleat ? muon_of_parts(s) : muon(s);
     const TensorId gradients = s.on_host ? host_gradients_ : bucket().gradients;
     const bool adam = bucket().has_second_moment;
@@ -140,10 +144,63 @@ class OptimizerStep {
     if (!s.on_host) cast(s);
   }
 
+  // The direction where the gradients were, norms of whole parameters, the step.
+  void lamb(const Segment& s) {
+    BucketState& b = stage_.buckets[index_];
+    b.parameters = parameters();
+    const auto count = static_cast<std::int64_t>(b.parameters.size());
+    const TensorId norms = add_state(stage_, name_ + ".norms", TensorClass::step_scratch,
+                                     DType::fp32, {{2}, {count}});
+    push(OpKind::lamb, ".lamb", {b.gradients, s.exp_avg, s.exp_avg_sq, s.main_params, scale_},
+         {s.exp_avg, s.exp_avg_sq, b.gradients})
+        .attr.n = {s.elements};
+    push(OpKind::lamb_norms, ".norms", {b.gradients, s.main_params}, {norms}).attr.n = {s.elements};
+    const int first = last_op();
+    const bool experts = index_ % 2 == 1;
+    const auto add_up = [&](const char* what, Group group) {
+      if (group_size(plan_, group) == 1) return;
+      push(OpKind::all_reduce, what, {norms}, {norms}).group = group;
+    };
+    if (plan_.sharding != Sharding::none) {
+      add_up(".norms.shards", shard_groups(plan_, experts).shard);
+      add_up(".norms.copies", Group::copies);
+    }
+    add_up(".norms.parts", experts ? Group::etp : Group::tp);
+    push(OpKind::lamb_step, ".apply", {b.gradients, s.main_params, norms}, {s.main_params}).attr.n =
+        {s.elements};
+    stage_.step_lives.push_back({norms, first, last_op()});
+    cast(s);
+  }
+
+  // Every expert's matrix by itself.
+  [[nodiscard]] std::vector<ParameterRange> parameters() const {
+    std::vector<ParameterRange> all;
+    for (const ChunkProgram& chunk : stage_.chunks) {
+      for (const LayerInstance& instance : chunk.instances) {
+        const LayerProgram& layer = stage_.program(instance);
+        for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+          const Weight& w = layer.weights[i];
+          if (w.buffer || static_cast<std::size_t>(instance.slots[i].bucket) != index_) continue;
+          const bool experts = w.bucket == Bucket::expert;
+          const std::int64_t count = experts ? layer.tensor(w.weight).shape.front().n : 1;
+          for (std::int64_t e = 0; e < count; ++e) {
+            const std::int64_t each = w.elements / count;
+            all.push_back({instance.slots[i].offset + e * each, each});
+          }
+        }
+      }
+    }
+    std::ranges::sort(all, {}, &ParameterRange::first);
+    const auto again = std::ranges::unique(all, {}, &ParameterRange::first);  // a table of several layers
+    all.erase(again.begin(), again.end());
+    return all;
+  }
+
   void cast(const Segment& s) {
     if (!bucket().has_main_params || plan_.optimizer.main_params == DType::remainder16) return;
-    push(OpKind::copy, s.suffix + ".cast", {s.main_params}, {bucket().weights}).attr.n =
-        {s.elements};
+    Op& op = push(OpKind::copy, s.suffix + ".cast", {s.main_params}, {bucket().weights});
+    op.attr.first = s.first;
+    op.attr.n = {s.elements};
   }
 
   // Momentum in shards, put together where the gradients were; then one matrix after the other: its

@@ -54,6 +54,11 @@ struct MatrixPart {
   [[nodiscard]] std::int64_t elements() const { return rows * columns; }
 };
 
+// A parameter, or this rank's part of it: elements of its bucket.
+struct ParameterRange {
+  std::int64_t first = 0, elements = 0;
+};
+
 // A part of a shard's state that stays between steps in the same place.
 struct StateSegment {
   std::int64_t first = 0, elements = 0;  // of the shard
@@ -81,6 +86,7 @@ struct BucketState {
   TensorId weights, gradients, main_params, exp_avg, exp_avg_sq;
   std::vector<StateSegment> segments;  // of the state, in order
   TensorId workspace;                // of Muon's iterations
+  std::vector<ParameterRange> parameters;  // in order, of a bucket that LAMB steps; pleat runtime only
   std::vector<MatrixPart> matrices;  // of a bucket that Muon steps, in order; the pleat runtime only
   TensorId buffers;                  // [buffer_elements] f32, where there are any
   bool has_main_params = false;      // else the weights are the fp32 master

@@ -47,15 +47,17 @@ inline constexpr std::int64_t kMomentBlock = 128;
   return type == DType::fp16 || type == DType::fp8;
 }
 
-// Consecutive elements of a shard within one unit of its bucket and one segment of its state. Blocks
-// of scales begin anew with each.
+// Consecutive elements of a shard that are consecutive in the bucket too, and all of them, or none, held
+// alike by other ranks of tp. Blocks of scales begin anew with each, so that ranks which hold the same
+// elements have the same blocks.
 struct ShardPart {
-  std::int64_t unit = 0;                // begin of the unit in the bucket
-  std::int64_t first = 0, elements = 0; // of the shard
-  std::int64_t scales = 0;              // those of the parts before
+  std::int64_t whole = 0, first = 0, elements = 0;  // first of the bucket, of the shard
+  std::int64_t scales = 0;                          // those of the parts before
 };
-[[nodiscard]] std::vector<ShardPart> shard_parts(const BucketState&, std::int64_t first,
-                                                 std::int64_t elements);
+// Elements [first, first + elements) of shard number `shard`.
+[[nodiscard]] std::vector<ShardPart> shard_parts(const BucketState&, std::int64_t shard,
+                                                 std::int64_t first, std::int64_t elements);
+// Of the shard that has most.
 [[nodiscard]] std::int64_t moment_scales(const BucketState&, std::int64_t first,
                                          std::int64_t elements);
 

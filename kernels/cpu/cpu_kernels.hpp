@@ -102,6 +102,7 @@ class CpuKernels : public KernelSet {
   void copy(View x, View y) override;
   double sum_of_squares(View x) override;
   void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) override;
+  void lamb(View g, View m, View v, View w, double grad_scale, const AdamW&) override;
   void adamw_narrow(View g, Moment m, Moment v, View w, double grad_scale, const AdamW&,
                     std::span<const ElementSpan> undecayed) override;
   void read_moment(Moment from, View to) override;

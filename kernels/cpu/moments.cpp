@@ -20,16 +20,22 @@ struct SmallFloat {
 };
 constexpr SmallFloat kE4M3{4, 3, 448.0F}, kF16{5, 10, 32768.0F};
 
-int exponent_of(float x) { return static_cast<int>((std::bit_cast<std::uint32_t>(x) >> 23) & 255) - 127; }
-float power_of_two(int e) { return std::bit_cast<float>(static_cast<std::uint32_t>(e + 127) << 23); }
+int exponent_of(float x) {
+  return static_cast<int>((std::bit_cast<std::uint32_t>(x) >> 23) & 255) - 127;
+}
+float power_of_two(int e) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(e + 127) << 23);
+}
 
 // |x| <= largest. Rounded to nearest even, the smallest numbers to multiples of the smallest one.
 unsigned encode(float x, const SmallFloat& t) {
   const unsigned sign = std::signbit(x) ? 1U << (t.exponent_bits + t.mantissa_bits) : 0U;
   const int lowest = 1 - t.bias();
   const int e = std::max(exponent_of(x), lowest);
-  const auto units = static_cast<unsigned>(std::nearbyint(std::fabs(x) / power_of_two(e - t.mantissa_bits)));
-  // Fewer than `full` units have no leading one, twice as many carry into the exponent by themselves.
+  const auto units =
+      static_cast<unsigned>(std::nearbyint(std::fabs(x) / power_of_two(e - t.mantissa_bits)));
+  // Fewer than `full` units have no leading one, twice as many carry into the exponent by
+  // themselves.
   const auto full = 1U << t.mantissa_bits;
   return sign | (static_cast<unsigned>(e - lowest) * full + units);
 }
@@ -38,9 +44,10 @@ float decode(unsigned bits, const SmallFloat& t) {
   const unsigned full = 1U << t.mantissa_bits;
   const unsigned mantissa = bits & (full - 1);
   const int exponent = static_cast<int>((bits >> t.mantissa_bits) & ((1U << t.exponent_bits) - 1));
-  const float size = exponent == 0
-                         ? static_cast<float>(mantissa) * power_of_two(1 - t.bias() - t.mantissa_bits)
-                         : static_cast<float>(mantissa + full) * power_of_two(exponent - t.bias() - t.mantissa_bits);
+  const float size =
+      exponent == 0 ? static_cast<float>(mantissa) * power_of_two(1 - t.bias() - t.mantissa_bits)
+                    : static_cast<float>(mantissa + full) *
+                          power_of_two(exponent - t.bias() - t.mantissa_bits);
   return (bits >> (t.exponent_bits + t.mantissa_bits)) != 0 ? -size : size;
 }
 
@@ -87,7 +94,8 @@ void read_block(const Moment& m, std::int64_t first, std::int64_t n, float* out)
     case DType::i32:
     case DType::i64:
     case DType::u8:
-    case DType::remainder16: break;
+    case DType::remainder16:
+      break;
   }
   PLEAT_ASSERT(false);
 }
@@ -123,7 +131,8 @@ void write_block(const float* x, std::int64_t n, const Moment& m, std::int64_t f
     case DType::i32:
     case DType::i64:
     case DType::u8:
-    case DType::remainder16: break;
+    case DType::remainder16:
+      break;
   }
   PLEAT_ASSERT(false);
 }

@@ -17,7 +17,8 @@ double bytes_of_operand(const std::vector<Tensor>& tensors, TensorId id, const B
 bool on_part(const Op& op) {
   const bool step = op.kind == OpKind::adamw || op.kind == OpKind::momentum ||
                     op.kind == OpKind::copy || op.kind == OpKind::zero ||
-                    op.kind == OpKind::step_matrix ||
+                    op.kind == OpKind::step_matrix || op.kind == OpKind::lamb ||
+                    op.kind == OpKind::lamb_norms || op.kind == OpKind::lamb_step ||
                     op.kind == OpKind::update_bias;
   return step && op.attr.n != Dim{};
 }
@@ -84,6 +85,9 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::unpermute_bwd: return KernelClass::permute;
     case OpKind::quantize: return KernelClass::quantize;
     case OpKind::adamw:
+    case OpKind::lamb:
+    case OpKind::lamb_norms:
+    case OpKind::lamb_step:
     case OpKind::momentum:
     case OpKind::step_matrix: return KernelClass::optimizer;
     case OpKind::load_tokens:

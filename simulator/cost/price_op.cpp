@@ -133,6 +133,9 @@ CostClass class_of(const Op& op) {
     case OpKind::grad_norm:
     case OpKind::clip:
     case OpKind::adamw:
+    case OpKind::lamb:
+    case OpKind::lamb_norms:
+    case OpKind::lamb_step:
     case OpKind::momentum:
     case OpKind::newton_schulz:
     case OpKind::step_matrix:

@@ -71,17 +71,18 @@ TEST(Supported, RefusesWhatItsStepAndItsMemoryCannotDo) {
   Program program = program_of(fp32_plan());
   program.plan.optimizer.kind = OptimizerKind::lamb;
   program.plan.optimizer.state_offload = 0.5;
-  program.plan.recompute_unit = 2;
+  program.plan.optimizer.exp_avg = DType::fp8;
   program.plan.paged_stash = {.buffer = 1.1, .capacity = 1.5};
   try {
     static_cast<void>(train(program, test::small_config()));
     FAIL();
   } catch (const ConfigError& e) {
-    ASSERT_EQ(e.diagnostics().size(), 4U);
+    ASSERT_EQ(e.diagnostics().size(), 3U);
     EXPECT_EQ(to_text(e.diagnostics()[0]),
-              "error: optimizer.kind: this backend steps with adamw, sgd or muon (got lamb)\n"
-              "  hint: use --optimizer adamw");
-    EXPECT_EQ(e.diagnostics()[3].path, "paged_stash");
+              "error: optimizer.exp_avg: moments below fp32 are AdamW's here\n"
+              "  hint: use --optimizer adamw, or set exp_avg and exp_avg_sq to fp32");
+    EXPECT_EQ(e.diagnostics()[1].path, "optimizer.state_offload");
+    EXPECT_EQ(e.diagnostics()[2].path, "paged_stash");
   }
 }
 

@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What changes when and where something is computed or kept, and not what: recompute, activations in
-// host memory, microbatches that overlap. The same bits as without, and as many bytes as predicted,
-// in device and host memory.
+// What changes when and where something is computed or kept, and not what: recompute, activations
+// in host memory, microbatches that overlap. The same bits as without, and as many bytes as
+// predicted, in device and host memory.
+#include <atomic>
+#include <map>
+#include <mutex>
 #include <ostream>
 
 #include "core/plan/rank_map.hpp"
@@ -78,10 +81,10 @@ std::vector<Case> offload_cases() {
   const std::set<Offload> every{Offload::attn_norm, Offload::qkv_linear, Offload::core_attn,
                                 Offload::attn_proj, Offload::mlp_norm,   Offload::expert_fc1,
                                 Offload::moe_act};
-  for (Case c : {Case{"one_rank", fp32_plan()}, Case{"pipelined", fp32_plan(2, 2, 2)},
-                 Case{"interleaved", interleaved(fp32_plan(1, 1, 2))},
-                 Case{"tensor", tp_plan(2, 2, 2)},
-                 Case{"ZB_V", interleaved(fp32_plan(1, 1, 2), PipelineSchedule::zb_v)}}) {
+  for (Case c :
+       {Case{"one_rank", fp32_plan()}, Case{"pipelined", fp32_plan(2, 2, 2)},
+        Case{"interleaved", interleaved(fp32_plan(1, 1, 2))}, Case{"tensor", tp_plan(2, 2, 2)},
+        Case{"ZB_V", interleaved(fp32_plan(1, 1, 2), PipelineSchedule::zb_v)}}) {
     c.plan.offload = every;
     all.push_back({"offload_all_" + c.name, c.plan});
   }
@@ -187,6 +190,32 @@ TEST(Offload, FreesDeviceMemory) {
   EXPECT_EQ(kept.peak_host_bytes, 0);
   EXPECT_GT(away.peak_host_bytes, 0);
   EXPECT_LT(away.peak_live_bytes, kept.peak_live_bytes);
+}
+
+// Routing is decided once: what is computed again reads the first decision.
+TEST(RecomputeBugs, RoutesAnotherWayTheSecondTime) {
+  for (const int unit : {1, 2}) {
+    Plan plan = fp32_plan(2, 2);
+    plan.recompute_full = true;
+    plan.recompute_unit = unit;
+    TrainConfig config = test::small_config(1);
+    std::mutex mutex;
+    std::map<OpKind, int> forward, again;
+    config.before_op = [&](Rank, const Op& op, int) {
+      const std::lock_guard lock(mutex);
+      if (op.phase == Phase::forward) ++forward[op.kind];
+      if (op.phase == Phase::recompute) ++again[op.kind];
+    };
+    static_cast<void>(test::run(test::small_moe(), plan, config, workload()));
+    for (const OpKind decides :
+         {OpKind::router_topk, OpKind::expert_counts, OpKind::local_counts}) {
+      EXPECT_EQ(again[decides], 0) << name_of(decides);
+      EXPECT_EQ(forward[decides] % (2 * 6 * 3), 0) << name_of(decides);
+    }
+    EXPECT_EQ(forward[OpKind::router_topk], 2 * 6 * 3);  // ranks, microbatches, layers with experts
+    EXPECT_GT(again[OpKind::permute], 0);
+    EXPECT_GT(again[OpKind::all_to_all], 0);
+  }
 }
 
 // The order that a pair states is the one that runs: a forward operation between two backward ones.

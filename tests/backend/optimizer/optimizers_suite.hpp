@@ -21,7 +21,8 @@ struct OptimizerKindCase {
 inline std::vector<OptimizerKindCase> kinds() {
   OptimizerPlan sgd;
   sgd.kind = OptimizerKind::sgd;
-  OptimizerPlan muon;
+  OptimizerPlan muon, lamb;
+  lamb.kind = OptimizerKind::lamb;
   muon.kind = OptimizerKind::muon;
   OptimizerPlan reloaded, on_host, mixed, sgd_on_host = sgd;
   reloaded.state_offload = 1;
@@ -40,6 +41,7 @@ inline std::vector<OptimizerKindCase> kinds() {
   return {{"adamw", {}},
           {"sgd", sgd},
           {"muon", muon},
+          {"lamb", lamb},
           {"reloaded", reloaded},
           {"on_host", on_host},
           {"mixed", mixed},

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Optimizers: those of the suite's layouts that are quick, where bits must agree, sizes of steps, weight
-// decay.
+// Optimizers: those of the suite's layouts that are quick, where bits must agree, sizes of steps,
+// weight decay.
+#include <mutex>
+
 #include "tests/backend/optimizer/optimizers_suite.hpp"
 
 namespace pleat::test {
@@ -46,7 +48,8 @@ TEST(MuonBits, ShardingChangesNothing) {
 
 // --- Muon
 
-// The step of a matrix has singular values near the rate times its scale, whatever the gradient's size.
+// The step of a matrix has singular values near the rate times its scale, whatever the gradient's
+// size.
 TEST(Muon, StepsAreAsLongAsTheScaleSays) {
   Plan plan = fp32_plan();
   plan.optimizer.kind = OptimizerKind::muon;
@@ -76,6 +79,39 @@ TEST(Muon, StepsAreAsLongAsTheScaleSays) {
   EXPECT_DOUBLE_EQ(step_scale({.scale = MuonScale::shape_scaling}, 36, 9), 2);
 }
 
+// Latent attention: weights cut by rows and by columns, some on every rank.
+TEST(Muon, StepsLatentAttentionAsOnOneRank) {
+  Plan plan = tp_plan(2, 2, 2);
+  plan.optimizer.kind = OptimizerKind::muon;
+  const TrainConfig config = settings(plan, 2);
+  const TrainResult one = run(small_mla(), alone(plan), config);
+  expect_close(run(small_mla(), plan, config).weights, one.weights, 1e-5);
+  Plan unit = alone(plan);
+  unit.recompute_full = true;
+  unit.recompute_unit = 2;  // two layers in one program
+  expect_same_bits(run(small_mla(), unit, config).weights, one.weights);
+}
+
+// A step is as long as the rate times the parameter, whatever the gradient is.
+TEST(Lamb, StepsAreAsLongAsTheirParameters) {
+  Plan plan = tp_plan(2, 2, 2);
+  plan.optimizer.kind = OptimizerKind::lamb;
+  TrainConfig config = small_config(1);
+  config.adamw = {.lr = 0.125};
+  const TrainResult after = run(small_moe(), plan, config);
+  config.adamw.lr = 0;
+  const TrainResult before = run(small_moe(), plan, config);
+  int stepped = 0;
+  for (const auto& [name, values] : before.weights) {
+    const bool moves =
+        std::ranges::any_of(before.gradients.at(name), [](float g) { return g != 0; });
+    if (!moves) continue;
+    EXPECT_NEAR(relative_difference(after.weights.at(name), values), 0.125, 1e-5) << name;
+    ++stepped;
+  }
+  EXPECT_GT(stepped, 60);
+}
+
 // --- narrow moments
 
 OptimizerPlan narrow(DType mean, DType square) {
@@ -85,18 +121,18 @@ OptimizerPlan narrow(DType mean, DType square) {
   return o;
 }
 
-// Bytes of a rank as predicted from element types, and a step that is AdamW's but for their rounding.
+// Bytes of a rank as predicted from element types, and a step that is AdamW's but for their
+// rounding.
 TEST(NarrowMoments, AreAsSmallAsTheyShouldBeAndStepNearlyAsFp32) {
   Plan plan = fp32_plan(2, 2);
   TrainConfig config = settings(plan, 3);
   config.forced_routing = true;
   const TrainResult wide = run(small_moe(), plan, config);
-  const StageProgram stage =
-      compile(small_moe(), small_workload(), plan, Runtime::pleat).stages[0];
+  const StageProgram stage = compile(small_moe(), small_workload(), plan, Runtime::pleat).stages[0];
   std::int64_t elements = 0, blocks = 0;
   for (const BucketState& b : stage.buckets) {
     elements += b.shard_elements;
-    blocks += (b.shard_elements + 127) / 128;
+    blocks += (b.shard_elements + 127) / 128;  // no copies: one run of blocks
   }
   for (const auto& [type, saved, tolerance] :
        {std::tuple{DType::bf16, 2 * 2 * elements, 4e-3},
@@ -129,6 +165,36 @@ TEST(NarrowMoments, InBf16AreTheSameBitsSharded) {
   }
 }
 
+// Norms and shared key heads lie on several ranks of tp, beside weights that do not: their blocks
+// must not hold both. Rounded differently, the ranks' copies would drift apart.
+TEST(NarrowMoments, OfCopiesAreRoundedAlike) {
+  for (const DType type : {DType::fp16, DType::fp8}) {
+    Plan plan = tp_plan(4, 2, 2);
+    plan.optimizer = narrow(type, type);
+    TrainConfig config = settings(plan, 3);
+    std::mutex mutex;
+    std::map<std::pair<int, int>, std::vector<std::vector<float>>> copies;  // by data rank, entry
+    config.after_step = [&](const StepBoundary& at) {
+      if (at.next_step != 3) return;
+      const BucketState& b = at.executor.stage().buckets[0];
+      const std::vector<float> all = at.executor.weights(Bucket::dense).front().values;
+      const std::lock_guard lock(mutex);
+      for (std::size_t i = 0; i < b.copies.size(); ++i) {
+        const Copies& c = b.copies[i];
+        const int group = at.context.attention().tp / c.ranks;
+        const auto first = all.begin() + c.first;
+        copies[{group, static_cast<int>(i)}].emplace_back(first, first + c.elements);
+      }
+    };
+    (void)run(small_moe(), plan, config);
+    EXPECT_GT(copies.size(), 4U);
+    for (const auto& [where, values] : copies) {
+      EXPECT_GE(values.size(), 2U);
+      for (const auto& one : values) EXPECT_EQ(one, values.front()) << where.second;
+    }
+  }
+}
+
 // Another layout goes on from them; one with fp32 moments too.
 TEST(NarrowMoments, GoOnInAnotherLayoutAndType) {
   for (const DType type : {DType::bf16, DType::fp8}) {
@@ -142,7 +208,8 @@ TEST(NarrowMoments, GoOnInAnotherLayoutAndType) {
     Plan other = fp32_plan(2, 2, 2);
     for (const OptimizerPlan& o : {plan.optimizer, OptimizerPlan{}}) {
       other.optimizer = o;
-      SavedRun second{.plan = other, .steps = 3, .load = folder.path(), .config = settings(other, 3)};
+      SavedRun second{
+          .plan = other, .steps = 3, .load = folder.path(), .config = settings(other, 3)};
       const TrainResult actual = second.run();
       EXPECT_NEAR(actual.steps[0].loss, expected.steps[0].loss, 1e-5 * expected.steps[0].loss);
       expect_close(actual.weights, expected.weights, type == DType::fp8 ? 1e-2 : 1e-3);
@@ -188,6 +255,26 @@ TEST(WeightDecay, LeavesNormsAndBiasesAlone) {
       }
       EXPECT_GT(left, 17);
     }
+  }
+}
+
+// A layout with other stages goes on: what decays is not what lay at the same place before.
+TEST(OptimizerBugs, GroupsOfACheckpointOfAPipeline) {
+  const TemporaryFolder folder;
+  const auto config = [](const Plan& plan, int steps) {
+    TrainConfig c = settings(plan, steps);
+    c.adamw.weight_decay = 2;
+    c.tables_decay = false;
+    return c;
+  };
+  Plan piped = fp32_plan(1, 1, 4);
+  SavedRun first{.plan = piped, .steps = 2, .save = folder.path(), .config = config(piped, 2)};
+  (void)first.run();
+  SavedRun whole{.plan = piped, .steps = 4, .config = config(piped, 4)};
+  const TrainResult expected = whole.run();
+  for (const Plan& plan : {fp32_plan(), fp32_plan(2, 2, 2), with(fp32_plan(4), Sharding::zero3)}) {
+    SavedRun second{.plan = plan, .steps = 4, .load = folder.path(), .config = config(plan, 4)};
+    expect_close(second.run().weights, expected.weights, 1e-5);
   }
 }
 

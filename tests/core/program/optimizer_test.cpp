@@ -146,6 +146,32 @@ TEST(Optimizer, MuonOfTheBackendStepsEachMatrixByItself) {
   EXPECT_EQ(elements(stage, "dense.matrix.workspace"), 3 * 96 * 32);
 }
 
+// Blocks of 128 begin anew where ranks of tp hold the same elements, and with each unit.
+TEST(Optimizer, BlocksOfScalesKeepToCopiesAndUnits) {
+  BucketState b;
+  b.elements = 2000;
+  b.shards = 2;
+  b.shard_elements = 1000;
+  b.copies = {{0, 100, 4}, {100, 50, 4}, {700, 600, 2, true}, {1900, 100, 1}};
+  const auto text = [&](std::int64_t shard, std::int64_t first, std::int64_t elements) {
+    std::string s;
+    for (const ShardPart& p : shard_parts(b, shard, first, elements)) {
+      s += std::to_string(p.whole) + ":" + std::to_string(p.first) + "+" +
+           std::to_string(p.elements) + "/" + std::to_string(p.scales) + " ";
+    }
+    return s;
+  };
+  EXPECT_EQ(text(0, 0, 1000), "0:0+150/0 150:150+550/2 700:700+300/7 ");
+  EXPECT_EQ(text(1, 0, 1000), "1000:0+300/0 1300:300+700/3 ");
+  EXPECT_EQ(text(1, 400, 200), "1400:400+200/0 ");
+  EXPECT_EQ(moment_scales(b, 0, 1000), 2 + 5 + 3);
+  EXPECT_EQ(moment_scales(b, 300, 0), 0);
+  b.copies.clear();
+  b.units = {{.begin = 0, .elements = 600}, {.begin = 600, .elements = 1400}};
+  EXPECT_EQ(text(1, 0, 1000), "300:0+300/0 1300:300+700/3 ");
+  EXPECT_EQ(text(1, 200, 200), "500:200+100/0 1300:300+100/1 ");
+}
+
 TEST(Optimizer, RemaindersNeedNoCast) {
   Plan plan = bf16_plan();
   plan.optimizer.main_params = DType::remainder16;

@@ -40,6 +40,27 @@ TEST_P(KernelConformance, AdamWLeavesWeightsWithoutGradient) {
   EXPECT_EQ(get(vw), w);
 }
 
+TEST_P(KernelConformance, LambsDirectionFollowsItsDefinition) {
+  for (const std::int64_t n : {0, 1, 37}) {
+    const AdamW a{.lr = 9, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-3, .weight_decay = 0.1, .step = 2};
+    const Matrix w = random_matrix(1, n, 1);
+    Matrix m = random_matrix(1, n, 2), v = random_matrix(1, n, 3), g = random_matrix(1, n, 4);
+    for (double& x : v.values) x = std::abs(x);
+    const View vm = inout(m), vv = inout(v), vg = inout(g);
+    k().lamb(vg, vm, vv, in(w), 0.5, a);
+    for (std::size_t i = 0; i < g.values.size(); ++i) {
+      const double d = 0.5 * g.values[i];
+      m.values[i] = 0.9 * m.values[i] + 0.1 * d;
+      v.values[i] = 0.95 * v.values[i] + 0.05 * d * d;
+      const double mean = m.values[i] / (1 - 0.81), root = std::sqrt(v.values[i] / (1 - 0.9025));
+      g.values[i] = mean / (root + 1e-3) + 0.1 * w.values[i];
+    }
+    expect_close(get(vm), m, "m", 1e-6);
+    expect_close(get(vv), v, "v", 1e-6);
+    expect_close(get(vg), g, "g", 1e-5);
+  }
+}
+
 TEST_P(KernelConformance, SgdFollowsItsDefinition) {
   for (const std::int64_t n : {0, 1, 37, 256}) {
     const Sgd s{.lr = 0.01, .momentum = 0.9, .weight_decay = 0.1};
