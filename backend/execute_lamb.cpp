@@ -5,16 +5,9 @@
 #include <cmath>
 
 #include "backend/executor.hpp"
+#include "backend/runtime/views.hpp"
 
 namespace pleat {
-namespace {
-
-View slice(View v, std::int64_t first, std::int64_t elements) {
-  auto* data = static_cast<std::byte*>(v.data) + bytes_of(v.dtype, first);
-  return {data, v.dtype, 1, elements};
-}
-
-}  // namespace
 
 void Executor::lamb(const Call& c) {
   if (skipped_) return;
@@ -27,9 +20,9 @@ void Executor::lamb(const Call& c) {
     const View gradients = gradients_of(c.op, run, c.in[0]);
     keep_gradients(which, run, gradients);
     settings.weight_decay = run.decays ? config_.adamw.weight_decay : 0;
-    kernels_.lamb(gradients, slice(c.in[1], run.state, run.elements),
-                  slice(c.in[2], run.state, run.elements), weights_of(c.op, run, c.in[3], b), scale,
-                  settings);
+    kernels_.lamb(gradients, elements_of(c.in[1], run.state, run.elements),
+                  elements_of(c.in[2], run.state, run.elements), weights_of(c.op, run, c.in[3], b),
+                  scale, settings);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "core/program/step_state.hpp"
 
 namespace pleat {
+
 void Executor::clip(const Call& c) {
   skipped_ = !std::isfinite(c.in[0].f32()[0]);
   if (!skipped_) {

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 
 #include "core/diagnostics.hpp"
@@ -53,17 +54,25 @@ StoreServer::~StoreServer() {
   thread_.join();
 }
 
+bool StoreServer::must_tell() const {
+  return !failure_.empty() && std::ranges::any_of(clients_, [](const Client& c) {
+    return c.socket.is_open() && !c.name.empty() && !c.told;
+  });
+}
+
 void StoreServer::serve() {
-  for (;;) {
-    std::vector<pollfd> entries{{wake_.fd(), POLLIN, 0}, {listener_.fd(), POLLIN, 0}};
+  std::optional<Deadline> leaves;  // asked to stop: at the latest then
+  while (!leaves || (must_tell() && std::chrono::steady_clock::now() < *leaves)) {
+    std::vector<pollfd> entries{{leaves ? -1 : wake_.fd(), POLLIN, 0},
+                                {listener_.fd(), POLLIN, 0}};
     for (const Client& c : clients_) entries.push_back({c.socket.fd(), POLLIN, 0});
-    Deadline first = after(60);
+    Deadline first = leaves.value_or(after(60));
     for (const Client& c : clients_) {
       if (!c.waits_for.empty()) first = std::min(first, c.waits_until);
     }
     if (poll(entries.data(), entries.size(), milliseconds_until(first)) < 0) continue;  // EINTR
     give_up();
-    if (entries[0].revents != 0) return;
+    if (entries[0].revents != 0) leaves = after(1);
     for (std::size_t i = 0; i < clients_.size(); ++i) {
       Client& client = clients_[i];
       if (entries[i + 2].revents == 0 || read(client)) continue;
@@ -130,6 +139,7 @@ bool StoreServer::answer(Client& client) {
         const auto found = values_.find(key);
         if (!failure_.empty()) {
           sent = reply(client, kFailed, failure_);
+          client.told = true;
         } else if (found != values_.end()) {
           sent = reply(client, kOk, found->second);
         } else {
@@ -172,6 +182,7 @@ void StoreServer::fail(const std::string& message) {
     if (c.waits_for.empty() || !c.socket.is_open()) continue;
     c.waits_for.clear();
     static_cast<void>(reply(c, kFailed, failure_));
+    c.told = true;
   }
 }
 

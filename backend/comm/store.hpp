@@ -24,6 +24,7 @@ class StoreTimeout : public std::runtime_error {
 class StoreServer {
  public:
   explicit StoreServer(Socket listener);  // serves on a thread of its own
+  // After a failure waits until all have heard of it, for a second at most.
   ~StoreServer();
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
@@ -34,9 +35,11 @@ class StoreServer {
     std::string received, name;
     std::string waits_for = {};  // a key; empty: none
     Deadline waits_until = {};
+    bool told = false;  // of the failure
   };
   void serve();
   void give_up();
+  [[nodiscard]] bool must_tell() const;
   bool read(Client&);  // false: it is gone
   bool answer(Client&);
   bool reply(Client&, char status, const std::string& value);
