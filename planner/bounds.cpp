@@ -253,6 +253,7 @@ PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state) {
   const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
   Plan lean = plan;
   put_state(state.place, lean);
+  put_shards(lean.sharding, 0, lean);
   const Pipeline stages = pipeline(plan, {.shape = shape, .layers = layers});
   return {outside_pipeline(*std::ranges::max_element(stages.finish), stages),
           peak(lean, state.shardings.back(), shape, layers, 0)};
@@ -270,8 +271,10 @@ Seconds BoundTable::least_step(Plan plan, const StateChoices& state, const PlanP
   Seconds least(std::numeric_limits<double>::infinity());
   const Pipeline stages = pipeline(plan, from);
   for (const Sharding sharding : state.shardings) {
-    plan.sharding = sharding;
-    least = std::min(least, step(plan, parts, from, stages));
+    for (const int domain : state.domains) {
+      put_shards(sharding, domain, plan);
+      least = std::min(least, step(plan, parts, from, stages));
+    }
   }
   return least;
 }

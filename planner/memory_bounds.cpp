@@ -92,8 +92,9 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
       return static_cast<double>(weights.of[bucket] + weights.of[bucket + 2]);
     };
     const int copies = group_size(plan, Group::copies);  // of the stage, which share its state
-    const int shards[2] = {plan.attention.dp * plan.attention.cp * copies,
-                           plan.expert.edp * copies};
+    const int ranks = plan.attention.dp * plan.attention.cp;
+    const int shards[2] = {ranks / plan.shard_instances() * copies,
+                           plan.expert.edp / plan.expert_instances() * copies};
     double state = 0, reloaded = 0;
     for (std::size_t b = 0; b < 2; ++b) {
       const double kept = state_bytes(plan, sharding, elements(b), shards[b]);

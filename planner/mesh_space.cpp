@@ -258,6 +258,8 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
   add_choice("dispatcher", &SearchConfig::dispatcher);
   add_choice("cuda-graph", &SearchConfig::cuda_graph);
   add_choice("cp-comm", &SearchConfig::cp_comm);
+  add("cp-a2a", &SearchConfig::cp_a2a);
+  add_choice("hybrid-sharding", &SearchConfig::hybrid_sharding);
   add_choice("ep-overlap", &SearchConfig::ep_overlap);
   add_choice("delay-wgrad", &SearchConfig::delay_wgrad);
   add_choice("tp-overlap", &SearchConfig::tp_overlap);

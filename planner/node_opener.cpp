@@ -97,6 +97,10 @@ Opened NodeOpener::open_graph(const Node& node) {
       opened.rejected.push_back({"moot", count * all});
       continue;
     }
+    if (const char* rule = tree_.settings[first].void_on(mesh)) {
+      opened.rejected.push_back({rule, count * all});
+      continue;
+    }
     Node child = node;
     child.level = Level::family;
     child.setting = static_cast<std::int16_t>(first);
@@ -116,7 +120,7 @@ Opened NodeOpener::open_graph(const Node& node) {
 }
 
 Plan NodeOpener::reference_of(Plan plan) const {
-  plan.sharding = std::min(plan.sharding, Sharding::zero1);
+  put_shards(std::min(plan.sharding, Sharding::zero1), 0, plan);
   plan.cuda_graph = tree_.least_work.graph;
   return plan;
 }

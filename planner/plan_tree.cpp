@@ -33,6 +33,8 @@ PlanTree::PlanTree(const ModelSpec& m, const ClusterSpec& cluster, const Workloa
   for (const Setting& s : settings) {
     plans_of_graph[static_cast<std::size_t>(s.graph)] += static_cast<std::int64_t>(choices.size());
   }
+  state_ = find_state_choices(false);
+  state_of_pipelines_ = find_state_choices(true);
   // Without exchange of tokens or sharded weights nothing widens the band.
   if (config.robust) least_weight_ = 1 + relative_band(model, Plan{}, profile);
 }
@@ -98,15 +100,20 @@ std::size_t PlanTree::end_of_family(std::size_t first) const {
   return end;
 }
 
-StateChoices PlanTree::state_choices(const Plan& plan) const {
-  std::vector<Sharding> all;
+StateChoices PlanTree::find_state_choices(bool pipeline) const {
+  StateChoices state{{}, {}, least_place()};
+  const auto add = [](auto& list, auto value) {
+    if (std::ranges::find(list, value) == list.end()) list.push_back(value);
+  };
   for (const Setting& s : settings) {
-    if (s.sharding > Sharding::zero1 && plan.attention.pp > 1) continue;
-    if (std::ranges::find(all, s.sharding) == all.end()) all.push_back(s.sharding);
+    if (s.sharding > Sharding::zero1 && pipeline) continue;
+    add(state.shardings, s.sharding);
+    add(state.domains, s.shard_domain);
   }
-  if (all.empty()) all.push_back(settings.front().sharding);
-  std::ranges::sort(all);
-  return {all, least_place()};
+  if (state.shardings.empty()) state.shardings.push_back(settings.front().sharding);
+  if (state.domains.empty()) state.domains.push_back(settings.front().shard_domain);
+  std::ranges::sort(state.shardings);
+  return state;
 }
 
 }  // namespace pleat

@@ -55,7 +55,9 @@ struct PlanTree {
   // Index behind the last setting of the family that begins at `first`.
   [[nodiscard]] std::size_t end_of_family(std::size_t first) const;
   // Of the plan's mesh: sharded weights and gradients need a pipeline of one stage.
-  [[nodiscard]] StateChoices state_choices(const Plan&) const;
+  [[nodiscard]] const StateChoices& state_choices(const Plan& plan) const {
+    return plan.attention.pp > 1 ? state_of_pipelines_ : state_;
+  }
   // Value (value_of) over step, of every plan of the node at least: 1 unless the search is robust.
   [[nodiscard]] double weight(const Node&) const;
 
@@ -73,6 +75,9 @@ struct PlanTree {
   std::array<std::int64_t, kGraphModes> plans_of_graph{};
 
  private:
+  [[nodiscard]] StateChoices find_state_choices(bool pipeline) const;
+
+  StateChoices state_, state_of_pipelines_;
   double least_weight_ = 1;              // of all plans
   std::vector<const Constraint*> rules_;  // those that settings may break
 };

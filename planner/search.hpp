@@ -57,6 +57,8 @@ struct SearchConfig {
   std::optional<Dispatcher> dispatcher;
   std::optional<CudaGraph> cuda_graph;
   std::optional<CpComm> cp_comm;
+  std::vector<int> cp_a2a;             // with a2a+p2p: ranks of a group that exchanges heads
+  std::optional<bool> hybrid_sharding;  // shards within the innermost network domain, copies across
   std::optional<bool> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;
   bool recompute = true;        // may choose recompute modules
   bool offload = true;          // may keep activations and optimizer state in host memory

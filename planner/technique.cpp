@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/technique.hpp"
 
+#include <numeric>
+
 namespace pleat {
 namespace {
 
@@ -36,9 +38,45 @@ std::vector<CudaGraph> graphs(const ModelSpec& model, Dispatcher dispatcher,
   return pinned_or(c.cuda_graph, all);
 }
 
-std::vector<CpComm> cp_kinds(const SearchConfig& c) {
-  if (!chooses(c)) return {c.cp_comm.value_or(CpComm::p2p)};
-  return pinned_or(c.cp_comm, {CpComm::p2p, CpComm::all_gather, CpComm::all_to_all});
+struct CpKind {
+  CpComm comm;
+  int groups = 0;
+};
+
+std::vector<CpKind> cp_kinds(const SearchConfig& c) {
+  std::vector<CpComm> comms{CpComm::p2p};
+  if (chooses(c)) {
+    comms = {CpComm::p2p, CpComm::all_gather, CpComm::all_to_all, CpComm::a2a_p2p};
+  }
+  const std::vector<int> sizes = c.cp_a2a.empty() ? std::vector<int>{2, 4, 8} : c.cp_a2a;
+  std::vector<CpKind> kinds;
+  for (const CpComm comm : pinned_or(c.cp_comm, comms)) {
+    if (comm != CpComm::a2a_p2p) {
+      kinds.push_back({comm});
+      continue;
+    }
+    for (const int size : sizes) kinds.push_back({comm, size});
+  }
+  return kinds;
+}
+
+std::vector<int> shard_domains(const ClusterSpec& cluster, const SearchConfig& c,
+                               Sharding sharding) {
+  if (sharding == Sharding::none || cluster.tiers.empty()) return {0};
+  const int domain = cluster.tiers.front().size;
+  if (domain <= 0 || domain >= c.gpus) return {0};
+  if (c.hybrid_sharding) return {*c.hybrid_sharding ? domain : 0};
+  return chooses(c) ? std::vector<int>{0, domain} : std::vector<int>{0};
+}
+
+// The fewest sets of shards that each lie within `domain` ranks; 1 if there are none.
+int sets_within(int domain, const AttentionMapping& a, const ExpertMapping& e) {
+  const std::int64_t ranks = std::int64_t{a.dp} * a.cp;
+  const std::int64_t most = std::gcd(ranks, std::int64_t{e.edp});
+  for (std::int64_t sets = (ranks * a.tp + domain - 1) / domain; sets <= most; ++sets) {
+    if (most % sets == 0) return static_cast<int>(sets);
+  }
+  return 1;
 }
 
 std::vector<OverlapFlags> overlaps(const ModelSpec& model, const SearchConfig& c) {
@@ -66,24 +104,49 @@ std::vector<OverlapFlags> overlaps(const ModelSpec& model, const SearchConfig& c
 
 }  // namespace
 
-void Setting::put_into(Plan& plan) const {
+void put_shards(Sharding sharding, int domain, Plan& plan) {
   plan.sharding = sharding;
+  plan.optimizer_instances = 1;
+  plan.fsdp_group = 0;
+  if (domain == 0 || sharding == Sharding::none) return;
+  const int sets = sets_within(domain, plan.attention, plan.expert);
+  if (sharding == Sharding::zero1) {
+    plan.optimizer_instances = sets;
+  } else if (sets > 1) {
+    plan.fsdp_group = plan.attention.dp * plan.attention.cp / sets;
+  }
+}
+
+void Setting::put_into(Plan& plan) const {
+  put_shards(sharding, shard_domain, plan);
   plan.dispatcher = dispatcher;
   plan.cuda_graph = graph;
   plan.cp_comm = cp_comm;
+  plan.cp_a2a = cp_a2a;
   plan.overlap = overlap;
 }
 
 bool Setting::moot(const Mesh& mesh, const Setting& first) const {
   const int replicas = mesh.attention.dp * mesh.attention.cp;
-  return (mesh.attention.cp == 1 && cp_comm != first.cp_comm) ||
+  const bool same_cp = cp_comm == first.cp_comm && cp_a2a == first.cp_a2a;
+  return (mesh.attention.cp == 1 && !same_cp) ||
+         (shard_domain != first.shard_domain &&
+          sets_within(shard_domain, mesh.attention, mesh.expert) == 1) ||
          (mesh.expert.ep == 1 && dispatcher != first.dispatcher) ||
          (replicas == 1 && mesh.expert.edp == 1 && sharding != first.sharding);
 }
 
+const char* Setting::void_on(const Mesh& mesh) const {
+  const AttentionMapping& a = mesh.attention;
+  if (sharding > Sharding::zero1 && a.pp > 1) return "sharding-pipeline";
+  if (cp_a2a > 0 && (cp_a2a >= a.cp || a.cp % cp_a2a != 0)) return "cp-groups";
+  return nullptr;
+}
+
 bool Setting::same_family(const Setting& other) const {
   return sharding == other.sharding && dispatcher == other.dispatcher && graph == other.graph &&
-         cp_comm == other.cp_comm &&
+         cp_comm == other.cp_comm && cp_a2a == other.cp_a2a &&
+         shard_domain == other.shard_domain &&
          overlap.tensor_parallel == other.overlap.tensor_parallel;
 }
 
@@ -91,11 +154,13 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
                               const SearchConfig& config) {
   std::vector<Setting> all;
   for (const Sharding sharding : shardings(config)) {
-    for (const Dispatcher dispatcher : dispatchers(model, cluster, config)) {
-      for (const CudaGraph graph : graphs(model, dispatcher, config)) {
-        for (const CpComm cp : cp_kinds(config)) {
-          for (const OverlapFlags& overlap : overlaps(model, config)) {
-            all.push_back({sharding, dispatcher, graph, cp, overlap});
+    for (const int domain : shard_domains(cluster, config, sharding)) {
+      for (const Dispatcher dispatcher : dispatchers(model, cluster, config)) {
+        for (const CudaGraph graph : graphs(model, dispatcher, config)) {
+          for (const CpKind& cp : cp_kinds(config)) {
+            for (const OverlapFlags& overlap : overlaps(model, config)) {
+              all.push_back({sharding, dispatcher, graph, cp.comm, cp.groups, domain, overlap});
+            }
           }
         }
       }

@@ -17,26 +17,30 @@ struct Setting {
   Dispatcher dispatcher = Dispatcher::alltoall;
   CudaGraph graph = CudaGraph::none;
   CpComm cp_comm = CpComm::p2p;
+  int cp_a2a = 0;        // a2a_p2p: ranks of a group that exchanges heads
+  int shard_domain = 0;  // ranks that one set of shards lies within; 0: all
   OverlapFlags overlap;
-  void put_into(Plan&) const;
+  void put_into(Plan&) const;  // which must have its mesh
   // Whether it says something about exchanges that the mesh does not make: another setting says the
   // same. `first` is the one that comes first in plan order.
   [[nodiscard]] bool moot(const Mesh&, const Setting& first) const;
+  // The rule that every setting of this family breaks on the mesh; null: none of those looked at.
+  [[nodiscard]] const char* void_on(const Mesh&) const;
   // Whether they differ in the overlap of expert exchanges and of the shared expert alone.
   [[nodiscard]] bool same_family(const Setting&) const;
 };
 
 // The settings a search considers, in plan order, families together, free or as pinned:
-//   sharding      zero1, zero2, zero3 (without data parallelism: none)
+//   sharding      zero1, zero2, zero3 (without data parallelism: none), over all ranks or within the
+//                 innermost network domain, in which case several domains hold copies
 //   dispatcher    all-to-all, and DeepEP or HybridEP where the hardware has it (dispatcher_for)
 //   CUDA graphs   none, partial, and the whole iteration where nothing in a layer waits for the host:
 //                 dense models, and MoE with HybridEP
-//   CP            ring, gather, heads
+//   CP            ring, gather, heads, heads in groups of 2, 4 or 8 with a ring between them
 //   overlap       of expert exchanges (with and without split weight gradients), of tensor-parallel
 //                 exchanges, of the shared expert
-// Not searched, as a Plan has them by default: fp8_dispatch and fp8_combine, cp_a2a,
-// tile-level overlap, the optimizer, its instances, fsdp_group, microbatch_group, dispatcher_sms,
-// paged_stash.
+// Not searched, as a Plan has them by default: fp8_dispatch and fp8_combine, tile-level overlap, the
+// optimizer, microbatch_group, dispatcher_sms, paged_stash, other numbers of shard sets.
 [[nodiscard]] std::vector<Setting> settings(const ModelSpec&, const ClusterSpec&,
                                             const SearchConfig&);
 
@@ -47,9 +51,13 @@ struct Setting {
 // iteration captured, nothing overlapped or sharded.
 [[nodiscard]] Setting least_work(const std::vector<Setting>&);
 
+// Shards of the plan's mesh, within `domain` ranks or (0) over all.
+void put_shards(Sharding, int domain, Plan&);
+
 // Where a mesh may keep its state.
 struct StateChoices {
   std::vector<Sharding> shardings;  // the one with the least state last
+  std::vector<int> domains{0};      // of shards, as Setting::shard_domain
   StatePlace place = StatePlace::device;  // of the optimizer's state, the one that leaves least
 };
 

@@ -96,10 +96,12 @@ LayerKey layer_key(const Plan& plan, const WorkloadSpec& workload, const Cluster
   w.put(plan.cuda_graph);
   w.put(plan.fp8_head);
   w.put(plan.fp8_params);
-  w.put(plan.fsdp_group);
+  // Only sharded gradients and weights are exchanged inside layers.
+  const bool by_layer = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
+  w.put(by_layer ? plan.fsdp_group : 0);
   w.put(plan.overlap.tensor_parallel);
   w.put(plan.schedule);
-  w.put(plan.shard_instances());
+  w.put(by_layer ? plan.shard_instances() : 1);
   w.put(plan.optimizer.grad_reduce ? static_cast<int>(*plan.optimizer.grad_reduce) : -1);
   w.put(plan.optimizer.main_grads);
   // Decoder layers only.
@@ -127,8 +129,6 @@ LayerKey layer_key(const Plan& plan, const WorkloadSpec& workload, const Cluster
   put_place_if(decoder, Group::cp_heads);
   put_place_if(decoder, Group::cp_ring);
   put_if(boundary, place(Group::pp_next).tier);
-  // Only sharded gradients and weights are exchanged inside layers.
-  const bool by_layer = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
   w.put_place(by_layer ? place(shard_groups(plan, false).shard) : GroupPlace{});
   const GroupPlace edp = by_layer && moe ? place(shard_groups(plan, true).shard) : GroupPlace{};
   w.put(edp.size * 64 + edp.inside);

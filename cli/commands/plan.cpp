@@ -31,7 +31,15 @@ void add_pins(CLI::App& command, SearchOptions& o) {
   word("--sharding", o.sharding, "none, zero1, zero2 and zero3");
   word("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep and hierarchical");
   word("--cuda-graph", o.cuda_graph, "none, router, partial and full_iteration");
-  word("--cp-comm", o.cp_comm, "p2p, all_gather and a2a");
+  word("--cp-comm", o.cp_comm, "p2p, all_gather, a2a and a2a+p2p");
+  command.add_option("--cp-a2a", o.cp_a2a,
+                     "With a2a+p2p: only groups of so many ranks exchange heads, with commas between "
+                     "(default: 2,4,8)")
+      ->delimiter(',')
+      ->check(in_range(2, 16'777'216))
+      ->group("Pins");
+  word("--hybrid-sharding", o.hybrid_sharding,
+       "on and off: shards within the innermost network domain, each domain with a set of them");
   command
       .add_option("--schedule", o.schedule,
                   "Only these orders of the pipeline, with commas between: 1f1b, zb-h1, zb-v, dualpipe "

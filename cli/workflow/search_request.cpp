@@ -42,6 +42,8 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   take(o.dispatcher, "--dispatcher", parse_dispatcher, c.dispatcher);
   take(o.cuda_graph, "--cuda-graph", parse_cuda_graph, c.cuda_graph);
   take(o.cp_comm, "--cp-comm", parse_cp_comm, c.cp_comm);
+  c.cp_a2a = o.cp_a2a;
+  take(o.hybrid_sharding, "--hybrid-sharding", parse_switch, c.hybrid_sharding);
   take(o.ep_overlap, "--ep-overlap", parse_switch, c.ep_overlap);
   take(o.delay_wgrad, "--delay-wgrad", parse_switch, c.delay_wgrad);
   take(o.tp_overlap, "--tp-overlap", parse_switch, c.tp_overlap);

@@ -22,6 +22,8 @@ struct SearchOptions {
   std::vector<int> tp, cp, pp, vpp, ep, etp, micro_batch;
   std::vector<std::string> schedule;
   std::optional<std::string> sharding, dispatcher, cuda_graph, cp_comm;
+  std::optional<std::string> hybrid_sharding;  // on, off
+  std::vector<int> cp_a2a;
   std::optional<std::string> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;  // on, off
   std::optional<std::string> optimizer_offload, cpu_optimizer;                     // on, off
   std::vector<int> recompute_layers, recompute_unit, offload_layers;

@@ -133,7 +133,11 @@ class CaseMaker {
     if (chance(0.7)) s.sharding = one_of({Sharding::zero1, Sharding::zero2, Sharding::zero3});
     if (s.sharding && s.gpus == 1) s.sharding = Sharding::none;
     if (chance(0.6)) s.cuda_graph = one_of({CudaGraph::none, CudaGraph::partial});
-    if (chance(0.6)) s.cp_comm = one_of({CpComm::p2p, CpComm::all_gather, CpComm::all_to_all});
+    if (chance(0.6)) {
+      s.cp_comm = one_of({CpComm::p2p, CpComm::all_gather, CpComm::all_to_all, CpComm::a2a_p2p});
+    }
+    s.cp_a2a = {one_of({2, 4})};
+    if (chance(0.5)) s.hybrid_sharding = chance(0.6);
     if (chance(0.5)) s.dispatcher = Dispatcher::alltoall;
     if (chance(0.3)) s.ep_overlap = chance(0.5) && c.model.moe;
     if (chance(0.6)) s.delay_wgrad = false;
@@ -145,7 +149,7 @@ class CaseMaker {
     if (chance(0.6)) s.cpu_optimizer = chance(0.3) && !s.optimizer_offload.value_or(false);
     if (chance(0.6)) s.recompute_layers = {0};
     if (chance(0.6)) s.recompute_unit = {one_of({1, 2, 2})};
-    if (chance(0.4)) s.offload_layers = {0};
+    if (chance(0.3)) s.offload_layers = {0};
     if (chance(0.2)) s.numerics.front().precision = Precision::fp8;
     if (chance(0.2)) {
       Numerics other = s.numerics.front();

@@ -137,6 +137,7 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   constexpr int kCases = 110;
   CaseMaker maker(20261121);
   int overlapped = 0, interleaved = 0, given_up = 0, state_offloaded = 0;
+  int hybrid = 0, head_groups = 0;
   int stepped_on_host = 0, in_parts = 0, in_units = 0, layers_offloaded = 0;
   int second_numerics = 0, band_decides = 0, other_orders = 0;
   for (int i = 0; i < kCases; ++i) {
@@ -164,6 +165,8 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
         in_parts += listed.plan.recompute_layers > 0;
         in_units += listed.plan.recompute_unit > 1;
         layers_offloaded += listed.plan.offload_layers > 0;
+        hybrid += listed.plan.shard_instances() > 1;
+        head_groups += listed.plan.cp_a2a > 0;
       }
       given_up += !best.recompute.empty() || best.recompute_full || !best.offload.empty();
     }
@@ -175,8 +178,10 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   EXPECT_GT(state_offloaded, 5);
   EXPECT_GT(stepped_on_host, 2);
   EXPECT_GT(in_parts, 5);
+  EXPECT_GT(hybrid, 2);
+  EXPECT_GT(head_groups, 5);
   EXPECT_GT(in_units, 2);
-  EXPECT_GT(layers_offloaded, 2);
+  EXPECT_GT(layers_offloaded, 1);
   EXPECT_GT(second_numerics, 5);
   EXPECT_GT(band_decides, 2);
 }
@@ -217,8 +222,10 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       MemoryChoice{}.put_into(mesh);
       std::vector<Sharding> shardings{plan.sharding};
       if (plan.sharding != Sharding::zero3) shardings.push_back(Sharding::zero3);
-      const StateChoices state{shardings, StatePlace::host_stepped};
+      const StateChoices state{
+          shardings, {0, c.cluster.tiers.front().size}, StatePlace::host_stepped};
       const PlanBounds of_mesh = bounds.mesh(mesh, state);
+      EXPECT_LE(bounds.whole_mesh(mesh, state).base(), e.step.base() * (1 + 1e-9));
       const PlanBounds family = bounds.family(plan), own = bounds.own(plan, e.step);
       const double step = e.step.base() * (1 + 1e-9);
       SCOPED_TRACE(fmt::format("case {}: {}", i, summary(plan)));
@@ -226,7 +233,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       EXPECT_LE(bounds.graph(mesh, plan.cuda_graph, state).base(), step);
       EXPECT_LE(family.step.base(), step);
       Plan reference = plan;  // fewer exchanges and launches
-      reference.sharding = std::min(plan.sharding, Sharding::zero1);
+      put_shards(std::min(plan.sharding, Sharding::zero1), 0, reference);
       reference.cuda_graph = least.graph;
       EXPECT_LE(bounds.family_by_reference(reference, plan).base(), step);
       EXPECT_LE(bounds.by_reference(reference, plan, e.step).base(), step);

@@ -112,10 +112,43 @@ TEST(SearchSpace, SettingsOfAFamilyLieTogether) {
     if (std::ranges::none_of(distinct, same)) distinct.push_back(s);
   }
   EXPECT_EQ(families, distinct.size());
-  // 3 shardings, HybridEP with 3 graph modes and all-to-all with 2, 3 kinds of CP, 2 of TP exchange;
+  // 3 shardings, HybridEP with 3 graph modes and all-to-all with 2, 6 kinds of CP, 2 of TP exchange;
   // in each the shared expert beside it or not, with experts' exchanges alone, paired, or split too.
-  EXPECT_EQ(families, 3u * (3 + 2) * 3 * 2);
+  EXPECT_EQ(families, 3u * (3 + 2) * 6 * 2);
   EXPECT_EQ(all.size(), families * 2 * 3);
+}
+
+TEST(SearchSpace, ShardsWithinADomain) {
+  ClusterSpec cluster = small_cluster();
+  cluster.tiers.front().size = 8;
+  SearchConfig config = small_config(32);
+  config.sharding = Sharding::zero1;
+  config.hybrid_sharding = true;
+  const auto all = settings(small_model(), cluster, config);
+  EXPECT_EQ(all.front().shard_domain, 8);
+  Plan plan;
+  plan.attention = {.tp = 2, .cp = 1, .dp = 16, .pp = 1};
+  plan.expert = {.etp = 1, .ep = 4, .edp = 8};
+  all.front().put_into(plan);
+  EXPECT_EQ(plan.optimizer_instances, 4);  // 4 of 16 shards, each of 2 ranks, in 8 GPUs
+  put_shards(Sharding::zero3, 8, plan);
+  EXPECT_EQ(plan.optimizer_instances, 1);
+  EXPECT_EQ(plan.fsdp_group, 4);
+  plan.expert = {.etp = 1, .ep = 16, .edp = 2};  // experts have two copies to share
+  put_shards(Sharding::zero1, 8, plan);
+  EXPECT_EQ(plan.optimizer_instances, 1);
+  // Where shards lie within a domain anyway, or cannot, the setting says nothing new.
+  config.hybrid_sharding.reset();
+  const auto both = settings(small_model(), cluster, config);
+  Setting within = both.front();
+  within.shard_domain = 8;
+  const auto mesh = [](int tp, int dp, int pp, int ep) {
+    return Mesh{.attention = {.tp = tp, .cp = 1, .dp = dp, .pp = pp},
+                .expert = {.etp = 1, .ep = ep, .edp = 32 / pp / ep}};
+  };
+  EXPECT_FALSE(within.moot(mesh(2, 16, 1, 4), both.front()));
+  EXPECT_TRUE(within.moot(mesh(2, 4, 4, 4), both.front()));
+  EXPECT_TRUE(within.moot(mesh(2, 16, 1, 16), both.front()));
 }
 
 TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {

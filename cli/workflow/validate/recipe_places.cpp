@@ -36,6 +36,7 @@ void pin_techniques(const Plan& recipe, SearchConfig& c) {
   c.dispatcher = recipe.dispatcher;
   c.cuda_graph = recipe.cuda_graph;
   c.cp_comm = recipe.cp_comm;
+  if (recipe.cp_a2a > 0) c.cp_a2a = {recipe.cp_a2a};
   c.ep_overlap = recipe.overlap.expert_parallel;
   c.delay_wgrad = recipe.overlap.delay_wgrad;
   c.tp_overlap = recipe.overlap.tensor_parallel;
