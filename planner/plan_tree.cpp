@@ -33,6 +33,11 @@ PlanTree::PlanTree(const ModelSpec& m, const ClusterSpec& cluster, const Workloa
   for (const Setting& s : settings) {
     plans_of_graph[static_cast<std::size_t>(s.graph)] += static_cast<std::int64_t>(choices.size());
   }
+  end_of_family_.assign(settings.size(), settings.size());
+  for (std::size_t i = settings.size(); i-- > 1;) {
+    const bool same = settings[i].same_family(settings[i - 1]);
+    end_of_family_[i - 1] = same ? end_of_family_[i] : i;
+  }
   state_ = find_state_choices(false);
   state_of_pipelines_ = find_state_choices(true);
   // Without exchange of tokens or sharded weights nothing widens the band.
@@ -92,12 +97,6 @@ const char* PlanTree::broken_rule(const Plan& plan) const {
 double PlanTree::weight(const Node& node) const {
   if (!config.robust || node.setting < 0) return least_weight_;
   return 1 + relative_band(model, plan_of(node), profile);  // a family shares what it depends on
-}
-
-std::size_t PlanTree::end_of_family(std::size_t first) const {
-  std::size_t end = first + 1;
-  while (end < settings.size() && settings[end].same_family(settings[first])) ++end;
-  return end;
 }
 
 StateChoices PlanTree::find_state_choices(bool pipeline) const {

@@ -53,7 +53,7 @@ struct PlanTree {
   // The first rule that the plan breaks; null: none. That of layouts was checked with the mesh.
   [[nodiscard]] const char* broken_rule(const Plan&) const;
   // Index behind the last setting of the family that begins at `first`.
-  [[nodiscard]] std::size_t end_of_family(std::size_t first) const;
+  [[nodiscard]] std::size_t end_of_family(std::size_t first) const { return end_of_family_[first]; }
   // Of the plan's mesh: sharded weights and gradients need a pipeline of one stage.
   [[nodiscard]] const StateChoices& state_choices(const Plan& plan) const {
     return plan.attention.pp > 1 ? state_of_pipelines_ : state_;
@@ -78,6 +78,7 @@ struct PlanTree {
   [[nodiscard]] StateChoices find_state_choices(bool pipeline) const;
 
   StateChoices state_, state_of_pipelines_;
+  std::vector<std::size_t> end_of_family_;  // by setting
   double least_weight_ = 1;              // of all plans
   std::vector<const Constraint*> rules_;  // those that settings may break
 };

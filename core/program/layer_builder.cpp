@@ -60,6 +60,10 @@ LocalShape::LocalShape(const ModelSpec& m, const WorkloadSpec& w, const Plan& p)
 
 LayerBuilder::LayerBuilder(LayerKind kind, const LocalShape& shape) : shape_(shape) {
   layer_.kind = kind;
+  layer_.forward.reserve(64);  // a decoder layer
+  layer_.backward.reserve(128);
+  layer_.tensors.reserve(256);
+  tape_.reserve(64);
 }
 
 TensorId LayerBuilder::add_tensor(Tensor t) {

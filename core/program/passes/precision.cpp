@@ -103,9 +103,10 @@ class Quantizer {
     op.in = {x};
     op.out = {add(source, row ? ".row" : ".col")};
     if (row && fused_.contains(x)) op.attr.passes = 0;
-    out.push_back(op);
-    known[x] = op.out.front();
-    return op.out.front();
+    const TensorId made = op.out.front();
+    out.push_back(std::move(op));
+    known[x] = made;
+    return made;
   }
 
   Copies quantized(TensorId x, std::vector<Op>& out, const Op& user, Phase phase) {
@@ -179,6 +180,7 @@ class Quantizer {
 
   void rewrite(std::vector<Op>& ops, Phase phase) {
     std::vector<Op> result;
+    result.reserve(ops.size() + ops.size() / 2);
     for (Op& op : ops) {
       if (op.kind == OpKind::all_gather && op.group == Group::tp &&
           gather_narrow(ops, op, result, phase)) {
