@@ -28,6 +28,7 @@ class ChangeFinder {
 
   std::vector<FittingChange> run() {
     allow_recompute();
+    allow_host_memory();
     drop_pins();
     shorter_sequences(request_.config.gpus);
     more_gpus();
@@ -54,6 +55,22 @@ class ChangeFinder {
     Request changed = request_;
     changed.config.recompute = true;
     try_change(changed, "recompute allowed");
+  }
+
+  void allow_host_memory() {
+    if (!request_.config.offload) {
+      Request changed = request_;
+      changed.config.offload = true;
+      try_change(changed, "offload to host memory allowed");
+    }
+    const auto free = [&](std::optional<bool> SearchConfig::*pin, const char* text) {
+      if ((request_.config.*pin).value_or(true)) return;
+      Request changed = request_;
+      (changed.config.*pin).reset();
+      try_change(changed, text);
+    };
+    free(&SearchConfig::optimizer_offload, "optimizer state in host memory between steps allowed");
+    free(&SearchConfig::cpu_optimizer, "the optimizer's step on the CPU allowed");
   }
 
   void drop_pins() {

@@ -108,18 +108,28 @@ TEST(BadRequest, EveryProblemAtOnce) {
 }
 
 TEST(BadRequest, NothingFitsSaysByHowMuchAndWhatWould) {
-  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "2",
-                             "--seq-len", "4096", "--global-batch", "64"});
+  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
+                             "--seq-len", "4096", "--global-batch", "64", "--cpu-optimizer", "off"});
   EXPECT_EQ(run.exit_code, 4);
+  EXPECT_THAT(run.err, HasSubstr("the optimizer's step on the CPU allowed"));
   EXPECT_THAT(run.err, HasSubstr("GiB"));
   EXPECT_THAT(run.err, HasSubstr("optimizer"));
-  EXPECT_THAT(run.err, HasSubstr("GPUs instead of 2"));
+  EXPECT_THAT(run.err, HasSubstr("GPUs instead of 4"));
   EXPECT_EQ(run.out, "");
 }
 
+TEST(BadRequest, PinsOfMemoryThatContradict) {
+  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
+                              "--seq-len", "4096", "--global-batch", "64", "--cpu-optimizer", "on",
+                              "--optimizer-offload", "on"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("--cpu-optimizer: the state cannot both come back"));
+}
+
 TEST(BadRequest, NothingFitsAsJson) {
-  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "2",
-                             "--seq-len", "4096", "--global-batch", "64", "--json"});
+  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
+                             "--seq-len", "4096", "--global-batch", "64", "--cpu-optimizer", "off",
+                             "--json"});
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_THAT(run.out, HasSubstr("\"changes_that_fit\""));
 }
