@@ -7,6 +7,7 @@
 #include "core/plan/constraints.hpp"
 #include "core/plan/layout.hpp"
 #include "core/program/pipeline_order.hpp"
+#include "planner/bounds.hpp"
 #include "planner/parallel_rounds.hpp"
 #include "simulator/estimator.hpp"
 
@@ -26,6 +27,7 @@ class LayoutPolish {
         workload_(workload),
         config_(config),
         estimator_(model, workload, cluster, profile, config.runtime),
+        bounds_(estimator_, model, workload, cluster, profile, config.runtime),
         usable_(usable_bytes(cluster, config)),
         host_(static_cast<std::int64_t>(cluster.host_memory.base())) {}
 
@@ -56,10 +58,13 @@ class LayoutPolish {
         Candidate moved{from.plan, {}};
         moved.plan.layout = to_layout_string(with_move(stages, i, j));
         if (!violations({model_, workload_, moved.plan, config_.gpus}).empty()) continue;
+        const StepEstimate& so_far = (best ? *best : from).estimate;
+        const Seconds bar = value_of(so_far, config_.robust);
+        // Most moves burden another rank as much: their bound tells, and costs less than the price.
+        if (bounds_.own(moved.plan, so_far.step).step > so_far.step) continue;
         moved.estimate = estimator_(moved.plan);
         if (moved.estimate.peak_bytes() > usable_) continue;
         if (host_ > 0 && moved.estimate.host_bytes > host_) continue;
-        const Seconds bar = value_of((best ? *best : from).estimate, config_.robust);
         if (value_of(moved.estimate, config_.robust) < bar) best = std::move(moved);
       }
     }
@@ -95,6 +100,7 @@ class LayoutPolish {
   const WorkloadSpec& workload_;
   const SearchConfig& config_;
   Estimator estimator_;
+  mutable BoundTable bounds_;  // locks for itself
   std::int64_t usable_;
   std::int64_t host_;  // bytes of a node; 0: unknown
 };

@@ -97,6 +97,7 @@ void search_axes(benchmark::State& state) {
     c.config.dispatcher = Dispatcher::hybridep;
     c.config.cuda_graph = CudaGraph::full_iteration;
     c.config.cp_comm = CpComm::p2p;
+    c.config.hybrid_sharding = false;
     c.config.ep_overlap = c.config.tp_overlap = c.config.shared_overlap = false;
   }
   run(state, c);
