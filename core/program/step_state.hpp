@@ -19,7 +19,7 @@ inline TensorId add_state(StageProgram& stage, const std::string& name, TensorCl
 }
 
 inline Op step_op(OpKind kind, const std::string& name, Module module, std::vector<TensorId> in,
-           std::vector<TensorId> out, Group group = Group::none) {
+                  std::vector<TensorId> out, Group group = Group::none) {
   Op op;
   op.kind = kind;
   op.name = name;

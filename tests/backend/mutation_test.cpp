@@ -60,6 +60,46 @@ TEST_F(Mutation, DeletingAnyStepOperationIsNoticedByBoth) {
   }
 }
 
+// Optimizers of several operations. What a cluster without bf16 peaks and host links has to pay is not
+// asked for.
+class MutationOfOptimizers : public test::Mutation {
+ protected:
+  int delete_every_step_operation(const OptimizerPlan& optimizer) {
+    Plan plan = test::tp_plan(2, 2, 2);
+    plan.optimizer = optimizer;
+    ModelSpec model = test::small_moe();
+    model.moe->experts = 6;  // so that shards cut matrices
+    program_ = compile(model, test::small_workload(), plan, Runtime::pleat);
+    reference_ = execute(program_);
+    EXPECT_FALSE(noticed(program_));
+    int mutants = 0;
+    for (std::size_t i = 0; i < program_.stages[0].epilogue.size(); ++i) {
+      const Op& op = program_.stages[0].epilogue[i];
+      if (op.module != Module::optimizer && op.name.find("momentum") == std::string::npos) continue;
+      Program mutant = program_;
+      const std::string name = op.name;
+      mutant.stages[0].epilogue.erase(mutant.stages[0].epilogue.begin() +
+                                      static_cast<std::ptrdiff_t>(i));
+      renumber(mutant.stages[0].step_lives, static_cast<int>(i));
+      EXPECT_TRUE(noticed(mutant)) << "execution without " << name;
+      ++mutants;
+    }
+    return mutants;
+  }
+};
+
+TEST_F(MutationOfOptimizers, DeletingAnyStepOperationIsNoticed) {
+  OptimizerPlan optimizer;
+  optimizer.kind = OptimizerKind::muon;
+  EXPECT_GT(delete_every_step_operation(optimizer), 30);
+  optimizer.kind = OptimizerKind::lamb;
+  EXPECT_GT(delete_every_step_operation(optimizer), 9);
+  optimizer.kind = OptimizerKind::adamw;
+  optimizer.state_offload = 0.4;
+  optimizer.cpu_offload = 0.3;
+  EXPECT_GT(delete_every_step_operation(optimizer), 16);
+}
+
 TEST_F(Mutation, DeletingAnyLifetimeIsNoticedByBoth) {
   int mutants = 0;
   for (std::size_t s = 0; s < program_.stages.size(); ++s) {
