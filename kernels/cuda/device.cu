@@ -48,4 +48,58 @@ void DeviceBuffer::download(void* host) const {
   if (bytes_ > 0) PLEAT_CUDA_CHECK(cudaMemcpy(host, data_, bytes_, cudaMemcpyDeviceToHost));
 }
 
+namespace {
+
+cudaStream_t native(StreamRef stream) { return static_cast<cudaStream_t>(stream.handle); }
+
+}  // namespace
+
+CudaDevice::CudaDevice(int index) : index_(index) {
+  make_current();
+  PLEAT_CUDA_CHECK(
+      cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index));
+  cudaStream_t stream = nullptr;
+  PLEAT_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  stream_.handle = stream;
+}
+
+CudaDevice::~CudaDevice() { cudaStreamDestroy(native(stream_)); }
+
+void CudaDevice::make_current() const { PLEAT_CUDA_CHECK(cudaSetDevice(index_)); }
+
+void* CudaDevice::allocate(std::size_t bytes) const {
+  make_current();
+  void* data = nullptr;
+  if (bytes > 0) PLEAT_CUDA_CHECK(cudaMalloc(&data, bytes));
+  return data;
+}
+
+void CudaDevice::release(void* data) const {
+  synchronize();
+  PLEAT_CUDA_CHECK(cudaFree(data));
+}
+
+void CudaDevice::upload(void* to, const void* from, std::size_t bytes) const {
+  if (bytes == 0) return;
+  make_current();
+  PLEAT_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, native(stream_)));
+  synchronize();
+}
+
+void CudaDevice::download(void* to, const void* from, std::size_t bytes) const {
+  if (bytes == 0) return;
+  make_current();
+  PLEAT_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, native(stream_)));
+  synchronize();
+}
+
+void CudaDevice::synchronize() const { cuda::synchronize(stream_); }
+
+CudaDevice::Memory CudaDevice::memory() const {
+  make_current();
+  Memory m;
+  PLEAT_CUDA_CHECK(cudaMemGetInfo(&m.free, &m.total));
+  return m;
+}
+
 }  // namespace pleat::cuda

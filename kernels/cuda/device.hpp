@@ -41,4 +41,35 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
+// One GPU and a stream of its own. Several of them may share a GPU: ranks that are threads. Calls
+// make the GPU the calling thread's current one.
+class CudaDevice {
+ public:
+  explicit CudaDevice(int index = 0);
+  ~CudaDevice();
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+
+  [[nodiscard]] int index() const { return index_; }
+  [[nodiscard]] StreamRef stream() const { return stream_; }
+  [[nodiscard]] int multiprocessors() const { return multiprocessors_; }
+  void make_current() const;
+
+  [[nodiscard]] void* allocate(std::size_t bytes) const;  // 256-byte aligned; null for none
+  void release(void* data) const;
+  // In the stream's order. Both return when the host memory may be used again.
+  void upload(void* to, const void* from, std::size_t bytes) const;
+  void download(void* to, const void* from, std::size_t bytes) const;
+  void synchronize() const;
+  // Bytes free and in all, as the driver says.
+  struct Memory {
+    std::size_t free = 0, total = 0;
+  };
+  [[nodiscard]] Memory memory() const;
+
+ private:
+  int index_ = 0, multiprocessors_ = 0;
+  StreamRef stream_;
+};
+
 }  // namespace pleat::cuda

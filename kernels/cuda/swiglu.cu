@@ -1,74 +1,93 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// SwiGLU forward with an optional probability a row. u[R,2f] (gate | up), p[R] -> y[R,f].
-// Bound: memory, 3*R*f elements and p.
-#include "core/diagnostics.hpp"
-#include "kernels/cuda/cuda_check.cuh"
-#include "kernels/cuda/elementwise.hpp"
-#include "kernels/cuda/pack.cuh"
+// SwiGLU with an optional probability a row. u[R,2f] (gate | up), p[R] -> y[R,f], and back.
+// Bound: memory, 3 * R * f elements forward, 5 * R * f backward, and p.
+#include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/for_packs.cuh"
+#include "kernels/cuda/math.cuh"
+#include "kernels/cuda/reduce.cuh"
 
-namespace pleat::cuda {
+namespace pleat {
 namespace {
 
-// Threads share nothing, so the size is only what fills an SM: 8 blocks of 256 are its 2048
-// threads.
-constexpr int kThreads = 256;
+using namespace cuda;
 
-// One thread a pack of N columns of one row; packs are numbered row by row.
-template <typename T, int N>
-__global__ void __launch_bounds__(kThreads)
-    swiglu_kernel(const T* __restrict__ u, const float* __restrict__ p, T* __restrict__ y,
-                  std::int64_t rows, std::int64_t f) {
-  const std::int64_t packs_per_row = f / N;
-  const std::int64_t pack = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (pack >= rows * packs_per_row) return;
-  const std::int64_t row = pack / packs_per_row;
-  const std::int64_t col = (pack - row * packs_per_row) * N;
-
-  float gate[N], up[N];
-  load<T, N>(u + row * 2 * f + col, gate);
-  load<T, N>(u + row * 2 * f + f + col, up);
-  const float probability = p == nullptr ? 1.0f : p[row];
+template <class T>
+struct Swiglu {
+  Vec<T> u, y;
+  const float* p;
+  std::int64_t f;
+  __device__ void operator()(std::int64_t row, std::int64_t col, std::int64_t count) const {
+    float gate[kPack], up[kPack];
+    u.load(row * 2 * f + col, count, gate);
+    u.load(row * 2 * f + f + col, count, up);
+    const float probability = p == nullptr ? 1.0f : p[row];
 #pragma unroll
-  for (int i = 0; i < N; ++i) gate[i] = gate[i] / (1.0f + expf(-gate[i])) * up[i] * probability;
-  store<T, N>(gate, y + row * f + col);
-}
-
-template <typename T, int N>
-void enqueue(View u, View p, View y, StreamRef stream) {
-  const std::int64_t packs = y.rows * (y.cols / N);
-  const std::int64_t blocks = (packs + kThreads - 1) / kThreads;
-  PLEAT_ASSERT(blocks <= INT32_MAX);  // the grid's first dimension
-  swiglu_kernel<T, N>
-      <<<static_cast<unsigned>(blocks), kThreads, 0, static_cast<cudaStream_t>(stream.handle)>>>(
-          static_cast<const T*>(u.data), p.f32(), static_cast<T*>(y.data), y.rows, y.cols);
-  PLEAT_CUDA_CHECK(cudaGetLastError());
-}
-
-template <typename T>
-void launch(View u, View p, View y, StreamRef stream) {
-  constexpr int n = kPackWidth<T>;
-  // A row of u is two halves of f columns each, and both must start on a pack.
-  const bool wide = packs_fit<T, n>(u.data, y.cols) && packs_fit<T, n>(y.data, y.cols);
-  if (wide) {
-    enqueue<T, n>(u, p, y, stream);
-  } else {
-    enqueue<T, 1>(u, p, y, stream);
+    for (int i = 0; i < kPack; ++i) gate[i] = gate[i] * sigmoid(gate[i]) * up[i] * probability;
+    y.store(gate, row * f + col, count);
   }
-}
+};
+
+// Threads of a row each take packs of it; dp is their sum.
+template <class T, int kRowThreads>
+struct SwigluGradient {
+  Vec<T> dy, u, du;
+  const float* p;
+  float* dp;
+  std::int64_t f;
+  __device__ void operator()(std::int64_t row, int lane) const {
+    const float probability = p == nullptr ? 1.0f : p[row];
+    float sum = 0;
+    for (std::int64_t col = lane * kPack; col < f; col += kRowThreads * kPack) {
+      float d[kPack], gate[kPack], up[kPack];
+      dy.load(row * f + col, f - col, d);
+      u.load(row * 2 * f + col, f - col, gate);
+      u.load(row * 2 * f + f + col, f - col, up);
+#pragma unroll
+      for (int i = 0; i < kPack; ++i) {
+        const float s = sigmoid(gate[i]), silu = gate[i] * s;
+        sum = fmaf(d[i], silu * up[i], sum);
+        const float weighted = d[i] * probability;
+        const float dgate = weighted * up[i] * s * (1.0f + gate[i] * (1.0f - s));
+        up[i] = weighted * silu;
+        gate[i] = dgate;
+      }
+      du.store(gate, row * 2 * f + col, f - col);
+      du.store(up, row * 2 * f + f + col, f - col);
+    }
+    if (dp == nullptr) return;
+    sum = group_sum<kRowThreads>(sum);
+    if (lane == 0) dp[row] = sum;
+  }
+};
 
 }  // namespace
 
-void swiglu(View u, View p, View y, StreamRef stream) {
-  PLEAT_ASSERT(u.rows == y.rows && u.cols == 2 * y.cols);
-  PLEAT_ASSERT(u.dtype == y.dtype && (y.dtype == DType::fp32 || y.dtype == DType::bf16));
-  PLEAT_ASSERT(p.data == nullptr || (p.dtype == DType::fp32 && p.elements() == y.rows));
-  if (y.elements() == 0) return;
-  if (y.dtype == DType::bf16) {
-    launch<__nv_bfloat16>(u, p, y, stream);
-  } else {
-    launch<float>(u, p, y, stream);
-  }
+void CudaKernels::swiglu(View u, View p, View y) {
+  const std::int64_t f = y.cols;
+  PLEAT_ASSERT(u.cols == 2 * f && u.rows == y.rows);
+  PLEAT_ASSERT(p.data == nullptr || (p.dtype == DType::fp32 && p.elements() == u.rows));
+  by_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for_row_packs(*resources_, y.rows, f, Swiglu<T>{vec<T>(u, f), vec<T>(y, f), p.f32(), f});
+  }, u, y);
 }
 
-}  // namespace pleat::cuda
+void CudaKernels::swiglu_bwd(View dy, View u, View p, View du, View dp) {
+  const std::int64_t f = dy.cols;
+  PLEAT_ASSERT(u.cols == 2 * f && u.rows == dy.rows && du.rows == u.rows && du.cols == u.cols);
+  PLEAT_ASSERT((p.data == nullptr) == (dp.data == nullptr));
+  PLEAT_ASSERT(p.data == nullptr || (p.elements() == u.rows && dp.elements() == u.rows));
+  PLEAT_ASSERT(p.dtype == DType::fp32 && dp.dtype == DType::fp32);
+  by_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const Vec<T> d = vec<T>(dy, f), x = vec<T>(u, f), g = vec<T>(du, f);
+    if (f <= 1024) {
+      for_rows<32>(*resources_, u.rows, SwigluGradient<T, 32>{d, x, g, p.f32(), dp.f32(), f});
+    } else {
+      for_rows<256>(*resources_, u.rows, SwigluGradient<T, 256>{d, x, g, p.f32(), dp.f32(), f});
+    }
+  }, dy, u, du);
+}
+
+}  // namespace pleat

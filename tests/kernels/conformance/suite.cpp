@@ -10,6 +10,8 @@
 
 #include "core/numerics/bf16.hpp"
 
+#include "core/environment.hpp"
+
 namespace pleat::conformance {
 namespace {
 
@@ -128,6 +130,13 @@ void KernelConformance::expect_same_in_bf16(const std::function<std::vector<View
           << want.values[i];
     }
   }
+}
+
+void KernelConformance::SetUp() {
+  device_ = GetParam().make();
+  if (device_ != nullptr) return;
+  if (gpu_required()) FAIL() << "PLEAT_REQUIRE_GPU=1 and there is no GPU";
+  GTEST_SKIP() << "no GPU";
 }
 
 void KernelConformance::TearDown() {

@@ -32,7 +32,7 @@ class Device {
 
 struct DeviceFactory {
   std::string name;
-  std::function<std::unique_ptr<Device>()> make;
+  std::function<std::unique_ptr<Device>()> make;  // none: this machine has no such device
   friend std::ostream& operator<<(std::ostream& out, const DeviceFactory& f) {
     return out << f.name;
   }
@@ -40,10 +40,11 @@ struct DeviceFactory {
 
 class KernelConformance : public ::testing::TestWithParam<DeviceFactory> {
  protected:
-  void SetUp() override { device_ = GetParam().make(); }
+  void SetUp() override;  // skips, or fails with PLEAT_REQUIRE_GPU=1, where there is no device
   void TearDown() override;
 
   [[nodiscard]] KernelSet& k() { return device_->kernels(); }
+  [[nodiscard]] Device& device() { return *device_; }
   // Elements by which the next buffers are shifted from the allocator's alignment.
   void set_shift(std::int64_t elements) { shift_ = elements; }
 

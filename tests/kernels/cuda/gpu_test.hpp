@@ -8,9 +8,11 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/environment.hpp"
+#include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/device.hpp"
 #include "kernels/kernel_set.hpp"
 
@@ -20,10 +22,20 @@ namespace pleat::cuda {
 class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (device_count() > 0) return;
+    if (device_count() > 0) {
+      device_ = std::make_unique<CudaDevice>();
+      kernels_ = cuda_kernels(*device_);
+      return;
+    }
     if (gpu_required()) FAIL() << "PLEAT_REQUIRE_GPU=1 and there is no GPU";
     GTEST_SKIP() << "no GPU";
   }
+  [[nodiscard]] KernelSet& kernels() { return *kernels_; }
+  void wait() { device_->synchronize(); }
+
+ private:
+  std::unique_ptr<CudaDevice> device_;
+  std::unique_ptr<KernelSet> kernels_;
 };
 
 // The nearest bf16, ties to even, as its 16 bits; and back. For finite values.

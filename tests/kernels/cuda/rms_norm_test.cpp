@@ -3,7 +3,6 @@
 // CUDA RMSNorm against the formula in fp64.
 #include <cmath>
 
-#include "kernels/cuda/elementwise.hpp"
 #include "tests/kernels/cuda/gpu_test.hpp"
 
 namespace pleat::cuda {
@@ -16,16 +15,22 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-Result run(DType dtype, std::int64_t rows, std::int64_t cols) {
+class CudaRmsNorm : public GpuTest {
+ protected:
+  Result run(DType dtype, std::int64_t rows, std::int64_t cols);
+  void expect_formula(DType dtype, std::int64_t rows, std::int64_t cols);
+};
+
+Result CudaRmsNorm::run(DType dtype, std::int64_t rows, std::int64_t cols) {
   const DeviceMatrix x(dtype, rows, cols, test_values(rows * cols, 1));
   const DeviceMatrix w(dtype, 1, cols, test_values(cols, 2));
   const DeviceMatrix y(dtype, rows, cols), rstd(DType::fp32, rows, 1);
-  rms_norm(x.view(), w.view(), y.view(), rstd.view(), kEps, {});
-  synchronize({});
+  kernels().rms_norm(x.view(), w.view(), y.view(), rstd.view(), kEps);
+  wait();
   return {y.values(), rstd.values()};
 }
 
-void expect_formula(DType dtype, std::int64_t rows, std::int64_t cols) {
+void CudaRmsNorm::expect_formula(DType dtype, std::int64_t rows, std::int64_t cols) {
   SCOPED_TRACE(testing::Message() << name_of(dtype) << " [" << rows << "," << cols << "]");
   const std::vector<float> x = test_values(rows * cols, 1), w = test_values(cols, 2);
   const Result result = run(dtype, rows, cols);
@@ -41,8 +46,6 @@ void expect_formula(DType dtype, std::int64_t rows, std::int64_t cols) {
     }
   }
 }
-
-class CudaRmsNorm : public GpuTest {};
 
 TEST_F(CudaRmsNorm, IsTheFormulaForShapesThatFillPacksAndShapesThatDoNot) {
   for (const DType dtype : {DType::fp32, DType::bf16}) {

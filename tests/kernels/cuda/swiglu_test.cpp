@@ -3,20 +3,25 @@
 // CUDA SwiGLU against the formula in fp64.
 #include <cmath>
 
-#include "kernels/cuda/elementwise.hpp"
 #include "tests/kernels/cuda/gpu_test.hpp"
 
 namespace pleat::cuda {
 namespace {
 
-void expect_formula(DType dtype, std::int64_t rows, std::int64_t f, bool with_probability) {
+class CudaSwiglu : public GpuTest {
+ protected:
+  void expect_formula(DType dtype, std::int64_t rows, std::int64_t f, bool with_probability);
+};
+
+void CudaSwiglu::expect_formula(DType dtype, std::int64_t rows, std::int64_t f,
+                                bool with_probability) {
   SCOPED_TRACE(testing::Message() << name_of(dtype) << " [" << rows << "," << f << "] probability "
                                   << with_probability);
   const std::vector<float> u = test_values(rows * 2 * f, 1), p = test_values(rows, 2);
   const DeviceMatrix device_u(dtype, rows, 2 * f, u), device_p(DType::fp32, rows, 1, p);
   const DeviceMatrix device_y(dtype, rows, f);
-  swiglu(device_u.view(), with_probability ? device_p.view() : View{}, device_y.view(), {});
-  synchronize({});
+  kernels().swiglu(device_u.view(), with_probability ? device_p.view() : View{}, device_y.view());
+  wait();
   const std::vector<float> y = device_y.values();
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < f; ++c) {
@@ -27,8 +32,6 @@ void expect_formula(DType dtype, std::int64_t rows, std::int64_t f, bool with_pr
     }
   }
 }
-
-class CudaSwiglu : public GpuTest {};
 
 TEST_F(CudaSwiglu, IsTheFormulaForShapesThatFillPacksAndShapesThatDoNot) {
   for (const DType dtype : {DType::fp32, DType::bf16}) {
@@ -45,8 +48,8 @@ TEST_F(CudaSwiglu, IsTheFormulaForShapesThatFillPacksAndShapesThatDoNot) {
 TEST_F(CudaSwiglu, StaysFiniteWhereTheSigmoidSaturates) {
   const DeviceMatrix u(DType::fp32, 1, 4, {-200.0f, 200.0f, 3.0f, 3.0f});
   const DeviceMatrix y(DType::fp32, 1, 2);
-  swiglu(u.view(), {}, y.view(), {});
-  synchronize({});
+  kernels().swiglu(u.view(), {}, y.view());
+  wait();
   EXPECT_EQ(y.values(), (std::vector<float>{0.0f, 600.0f}));
 }
 

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Attention of the interface: cuDNN for bf16 where it can, our own kernels for the rest.
+#include "core/diagnostics.hpp"
+#include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/flash.hpp"
+#include "kernels/cuda/fused_attention.hpp"
+
+namespace pleat {
+namespace {
+
+void check(View qkv, View o, View lse, const AttentionShape& s) {
+  PLEAT_ASSERT(s.kv_groups > 0 && s.heads % s.kv_groups == 0);
+  PLEAT_ASSERT(qkv.rows == s.batch * s.seq && o.rows == qkv.rows && qkv.cols == s.columns());
+  PLEAT_ASSERT(o.cols == s.heads * s.value_dim() && lse.elements() == qkv.rows * s.heads);
+}
+
+void check(View q, View kv, View kpe, View o, View lse, const MlaShape& s) {
+  const std::int64_t rows = s.batch * s.seq;
+  PLEAT_ASSERT(s.nope > 0 && s.rope >= 0);
+  PLEAT_ASSERT(q.rows == rows && kv.rows == rows && kpe.rows == rows && o.rows == rows);
+  PLEAT_ASSERT(q.cols == s.heads * (s.nope + s.rope) && kv.cols == s.heads * (s.nope + s.v));
+  PLEAT_ASSERT(kpe.cols == s.kv_lora + s.rope && o.cols == s.heads * s.v);
+  PLEAT_ASSERT(lse.elements() == rows * s.heads);
+}
+
+HeadColumns by_head(View x, std::int64_t width) {
+  return {.x = x, .first = 0, .stride = width, .width = width};
+}
+
+}  // namespace
+
+void CudaKernels::attention(View qkv, View o, View lse, const AttentionShape& s) {
+  check(qkv, o, lse, s);
+  if (qkv.rows == 0) return;
+  if (fused_ != nullptr && fused_->forward(qkv, o, lse, s)) return;
+  cuda::flash_forward(*resources_, cuda::flash_problem(qkv, s), by_head(o, s.value_dim()), lse,
+                      false);
+}
+
+void CudaKernels::attention_bwd(View d_o, View qkv, View o, View lse, View dqkv,
+                                const AttentionShape& s) {
+  check(qkv, o, lse, s);
+  PLEAT_ASSERT(d_o.rows == o.rows && d_o.cols == o.cols);
+  PLEAT_ASSERT(dqkv.rows == qkv.rows && dqkv.cols == qkv.cols);
+  if (qkv.rows == 0) return;
+  if (fused_ != nullptr && fused_->backward(d_o, qkv, o, lse, dqkv, s)) return;
+  const cuda::FlashProblem to = cuda::flash_problem(dqkv, s);
+  cuda::flash_backward(*resources_, cuda::flash_problem(qkv, s), by_head(d_o, s.value_dim()),
+                       by_head(o, s.value_dim()), lse,
+                       {.dq = {to.q[0], {}}, .dk = {to.k[0], {}}, .dv = to.v});
+}
+
+void CudaKernels::mla_attention(View q, View kv, View kpe, View o, View lse, const MlaShape& s) {
+  check(q, kv, kpe, o, lse, s);
+  if (q.rows == 0) return;
+  if (fused_ != nullptr && fused_->forward(q, kv, kpe, o, lse, s)) return;
+  cuda::flash_forward(*resources_, cuda::flash_problem(q, kv, kpe, s), by_head(o, s.v), lse, false);
+}
+
+void CudaKernels::mla_attention_bwd(View d_o, View q, View kv, View kpe, View o, View lse, View dq,
+                                    View dkv, View dkpe, const MlaShape& s) {
+  check(q, kv, kpe, o, lse, s);
+  check(dq, dkv, dkpe, d_o, lse, s);
+  if (q.rows == 0) return;
+  if (fused_ != nullptr && fused_->backward(d_o, q, kv, kpe, o, lse, dq, dkv, dkpe, s)) return;
+  const cuda::FlashProblem to = cuda::flash_problem(dq, dkv, dkpe, s);
+  cuda::flash_backward(*resources_, cuda::flash_problem(q, kv, kpe, s), by_head(d_o, s.v),
+                       by_head(o, s.v), lse,
+                       {.dq = {to.q[0], to.q[1]}, .dk = {to.k[0], to.k[1]}, .dv = to.v});
+}
+
+void CudaKernels::attention_piece(const AttentionPiece& p, HeadColumns o, View lse, bool resume) {
+  PLEAT_ASSERT(p.visible != nullptr);
+  cuda::flash_forward(*resources_,
+                      {.batch = p.batch,
+                       .heads = p.heads,
+                       .scale = p.scale,
+                       .q = {p.q[0], p.q[1]},
+                       .k = {p.k[0], p.k[1]},
+                       .v = p.v,
+                       .visible = p.visible},
+                      o, lse, resume);
+}
+
+void CudaKernels::attention_piece_bwd(const AttentionPiece& p, HeadColumns d_o, HeadColumns o,
+                                      View lse, const AttentionPieceGradient& g) {
+  PLEAT_ASSERT(p.visible != nullptr);
+  cuda::flash_backward(*resources_,
+                       {.batch = p.batch,
+                        .heads = p.heads,
+                        .scale = p.scale,
+                        .q = {p.q[0], p.q[1]},
+                        .k = {p.k[0], p.k[1]},
+                        .v = p.v,
+                        .visible = p.visible},
+                       d_o, o, lse,
+                       {.dq = {g.dq[0], g.dq[1]},
+                        .dk = {g.dk[0], g.dk[1]},
+                        .dv = g.dv,
+                        .add = true});
+}
+
+}  // namespace pleat

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/cuda_kernels.hpp"
+
+#include "kernels/cuda/dense_gemm.hpp"
+#include "kernels/cuda/fused_attention.hpp"
+#include "kernels/cuda/resources.hpp"
+
+namespace pleat {
+
+CudaKernels::CudaKernels(const cuda::CudaDevice& device, const CudaOptions& options)
+    : resources_(std::make_unique<cuda::Resources>(device, options.scratch_bytes)),
+      dense_(std::make_unique<cuda::DenseGemm>(*resources_, options.tune_gemms)),
+      fused_(cuda::fused_attention(*resources_)) {}
+
+CudaKernels::~CudaKernels() = default;
+
+std::unique_ptr<KernelSet> cuda_kernels(const cuda::CudaDevice& device,
+                                        const CudaOptions& options) {
+  return std::make_unique<CudaKernels>(device, options);
+}
+
+#ifndef PLEAT_WITH_CUDNN
+namespace cuda {
+std::unique_ptr<FusedAttention> fused_attention(Resources&) { return nullptr; }
+}  // namespace cuda
+#endif
+
+}  // namespace pleat

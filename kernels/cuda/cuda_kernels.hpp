@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The kernels on one CUDA stream. fp32 and bf16 operands, each by itself; arithmetic and sums are
+// fp32, or fp64 where the CPU's are. Every result is the same bitwise every time on the same GPU.
+// Views point to device memory; RopeShape::positions and AttentionPiece::visible to the host's.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "kernels/cuda/device.hpp"
+#include "kernels/kernel_set.hpp"
+
+namespace pleat {
+namespace cuda {
+class Resources;
+class DenseGemm;
+class FusedAttention;
+}  // namespace cuda
+
+struct CudaOptions {
+  // Memory for the time of a call, allocated at once; it grows if a call needs more.
+  std::size_t scratch_bytes = std::size_t{64} << 20U;
+  // Time cuBLASLt's candidates for each shape when it first comes; off: its first choice, so that two
+  // processes surely compute the same bits.
+  bool tune_gemms = true;
+};
+
+class CudaKernels final : public KernelSet {
+ public:
+  // The device must outlive the set.
+  explicit CudaKernels(const cuda::CudaDevice& device, const CudaOptions& options = {});
+  ~CudaKernels() override;
+
+  // embedding.cu
+  void embedding(View tokens, View w, std::int64_t first, View x) override;
+  void embedding_bwd(View dx, View tokens, std::int64_t first, View dw) override;
+  // norms.cpp
+  void rms_norm(View x, View w, View y, View rstd, double eps) override;
+  void rms_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx, View dw) override;
+  void slice_norm(View x, View w, View y, View rstd, double eps) override;
+  void slice_norm_bwd(View dy, View x, View w, View rstd, View dx, View dw) override;
+  // norms.cpp
+  void layer_norm(View x, View w, View y, View rstd, double eps) override;
+  void layer_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx,
+                      View dw) override;
+  // bias.cu
+  void add_bias(View b, double scale, View y) override;
+  void add_bias_bwd(View dy, double scale, View db) override;
+  void add_positions(View w, std::int64_t seq, double scale, View x) override;
+  void add_positions_bwd(View dx, std::int64_t seq, double scale, View dw) override;
+  // norms.cpp
+  void head_norm(View x, View wq, View wk, View y, View rstd, const AttentionShape&,
+                 double eps) override;
+  void head_norm_bwd(View dy, View x, View wq, View wk, View rstd, View dx, View dwq, View dwk,
+                     const AttentionShape&) override;
+  // gemm.cpp
+  void gemm(View a, bool transpose_a, View b, bool transpose_b, View c, bool accumulate) override;
+  void grouped_gemm(View a, View b, bool transpose_b, View counts, View c) override;
+  void grouped_wgrad(View a, View b, View counts, View c, bool accumulate) override;
+  // rope.cu
+  void rope(View x, const RopeShape&, bool inverse) override;
+  // attention.cu
+  void attention(View qkv, View o, View lse, const AttentionShape&) override;
+  void attention_bwd(View d_o, View qkv, View o, View lse, View dqkv,
+                     const AttentionShape&) override;
+  // mla.cu
+  void mla_attention(View q, View kv, View kpe, View o, View lse, const MlaShape&) override;
+  void mla_attention_bwd(View d_o, View q, View kv, View kpe, View o, View lse, View dq, View dkv,
+                         View dkpe, const MlaShape&) override;
+  // attention_piece.cu
+  void attention_piece(const AttentionPiece&, HeadColumns o, View lse, bool resume) override;
+  void attention_piece_bwd(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
+                           const AttentionPieceGradient&) override;
+  void copy_columns(View from, View to, const ColumnBlocks&) override;
+  // elementwise.cu
+  void concat_columns(View a, View b, View y) override;
+  void concat_columns_bwd(View dy, View da, View db) override;
+  void add(View a, View b, View c, View y) override;
+  void swiglu(View u, View p, View y) override;
+  void swiglu_bwd(View dy, View u, View p, View du, View dp) override;
+  void gelu(View u, View y) override;
+  void gelu_bwd(View dy, View u, View du) override;
+  void sigmoid_gate(View y, View gate, View z) override;
+  void sigmoid_gate_bwd(View dz, View y, View gate, View dy, View dgate) override;
+  // pointwise.cu
+  void pointwise(Elementwise, View a, View b, View y) override;
+  void pointwise_bwd(Elementwise, View dy, View a, View b, View da, View db) override;
+  // router.cu
+  void router_topk(View logits, View bias, View probs, View experts, const RouterShape&) override;
+  void router_topk_bwd(View dprobs, View logits, View probs, View experts, View dlogits,
+                       const RouterShape&) override;
+  void expert_counts(View experts, View counts) override;
+  void drop_tokens(View probs, View experts, std::int64_t capacity, View kept,
+                   View counts) override;
+  // router_losses.cu
+  void router_stats(View logits, View experts, View stats, const RouterShape&,
+                    const RouterRows&) override;
+  void router_losses(View stats, const RouterLossFactors&, double scale, View values) override;
+  void router_losses_bwd(View logits, View stats, View dlogits, const RouterShape&,
+                         const RouterRows&, const RouterLossFactors&) override;
+  // expert_bias.cu
+  void count_load(View experts, View load) override;
+  void update_bias(View load, View bias, std::int64_t experts, double step) override;
+  // permute.cu
+  void permute(View x, View probs, View experts, View counts, std::int64_t first, View px, View pp,
+               View row_map) override;
+  void permute_bwd(View dpx, View dpp, View row_map, View dx, View dprobs,
+                   bool accumulate) override;
+  void unpermute(View px, View row_map, View y) override;
+  void unpermute_bwd(View dy, View row_map, View dpx) override;
+  // chunks.cu
+  void sort_chunks(View x, View all_counts, const ChunkShape&, View y) override;
+  void unsort_chunks(View y, View all_counts, const ChunkShape&, View x) override;
+  void local_counts(View all_counts, std::int64_t first_expert, std::int64_t local,
+                    View counts) override;
+  // loss.cu
+  void ce_stats(View logits, View labels, VocabShard, View stats) override;
+  void ce_loss(View logits, View labels, VocabShard, View gathered, double scale,
+               const DepthRows&, View loss) override;
+  // optimizer.cu
+  void zero(View x) override;
+  void copy(View x, View y) override;
+  double sum_of_squares(View x) override;
+  void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) override;
+
+ private:
+  std::unique_ptr<cuda::Resources> resources_;
+  std::unique_ptr<cuda::DenseGemm> dense_;
+  std::unique_ptr<cuda::FusedAttention> fused_;  // none: our own kernels alone
+};
+
+[[nodiscard]] std::unique_ptr<KernelSet> cuda_kernels(const cuda::CudaDevice& device,
+                                                      const CudaOptions& options = {});
+
+}  // namespace pleat

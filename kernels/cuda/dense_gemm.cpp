@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/dense_gemm.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "core/diagnostics.hpp"
+#include "kernels/cuda/cuda_check.cuh"
+#include "kernels/cuda/matmul_descriptor.cuh"
+#include "kernels/cuda/stream.hpp"
+
+namespace pleat::cuda {
+namespace {
+
+constexpr int kCandidates = 8, kWarmUps = 1, kRuns = 5;
+constexpr std::size_t kWorkspace = std::size_t{32} << 20U;
+
+std::mutex chosen_mutex;
+std::map<DenseProblem, cublasLtMatmulAlgo_t> chosen;  // of the whole process
+
+class Timer {
+ public:
+  explicit Timer(cudaStream_t stream) : stream_(stream) {
+    PLEAT_CUDA_CHECK(cudaEventCreate(&begin_));
+    PLEAT_CUDA_CHECK(cudaEventCreate(&end_));
+  }
+  ~Timer() {
+    cudaEventDestroy(end_);
+    cudaEventDestroy(begin_);
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  template <class Work>
+  [[nodiscard]] double seconds(Work work) {
+    PLEAT_CUDA_CHECK(cudaEventRecord(begin_, stream_));
+    work();
+    PLEAT_CUDA_CHECK(cudaEventRecord(end_, stream_));
+    PLEAT_CUDA_CHECK(cudaEventSynchronize(end_));
+    float milliseconds = 0;
+    PLEAT_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin_, end_));
+    return milliseconds * 1e-3;
+  }
+
+ private:
+  cudaStream_t stream_;
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+}  // namespace
+
+struct DenseGemm::Library {
+  Resources& resources;
+  bool tune;
+  cublasLtHandle_t handle = nullptr;
+
+  void multiply(const MatmulDescriptor& d, const cublasLtMatmulAlgo_t& algorithm, const void* a,
+                const void* b, void* c, bool accumulate) {
+    const float one = 1, beta = accumulate ? 1.0f : 0.0f;
+    PLEAT_CUBLAS_CHECK(cublasLtMatmul(handle, d.operation, &one, b, d.first, a, d.second, &beta, c,
+                                      d.result, c, d.result, &algorithm,
+                                      resources.scratch(kWorkspace), kWorkspace,
+                                      native(resources)));
+  }
+
+  // What cuBLASLt suggests. Partial sums stay in fp32: split products that add up in the output's
+  // type would round there.
+  [[nodiscard]] std::vector<cublasLtMatmulAlgo_t> candidates(const MatmulDescriptor& d, int most) {
+    cublasLtMatmulPreference_t preference = nullptr;
+    PLEAT_CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(&preference));
+    const std::size_t workspace = kWorkspace;
+    const std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, alignment = 16;
+    const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+      PLEAT_CUBLAS_CHECK(
+          cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)));
+    };
+    set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
+    set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment);
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment);
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment);
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment);
+    std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<std::size_t>(most));
+    int count = 0;
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(handle, d.operation, d.first, d.second, d.result, d.result,
+                                       preference, most, found.data(), &count);
+    cublasLtMatmulPreferenceDestroy(preference);
+    PLEAT_CUBLAS_CHECK(status);
+    std::vector<cublasLtMatmulAlgo_t> all;
+    for (int i = 0; i < count; ++i) all.push_back(found[static_cast<std::size_t>(i)].algo);
+    if (all.empty()) {
+      throw DeviceError("cublasLtMatmulAlgoGetHeuristic", "no algorithm", __FILE__, __LINE__);
+    }
+    return all;
+  }
+
+  // Median seconds of one candidate; c is overwritten.
+  [[nodiscard]] double time(const MatmulDescriptor& d, const cublasLtMatmulAlgo_t& algorithm,
+                            const void* a, const void* b, void* c, int runs) {
+    Timer timer(native(resources));
+    std::vector<double> seconds;
+    for (int i = 0; i < kWarmUps + runs; ++i) {
+      const double s = timer.seconds([&] { multiply(d, algorithm, a, b, c, false); });
+      if (i >= kWarmUps) seconds.push_back(s);
+    }
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[seconds.size() / 2];
+  }
+
+  [[nodiscard]] cublasLtMatmulAlgo_t choose(const DenseProblem& p, const MatmulDescriptor& d,
+                                            const void* a, const void* b, void* c) {
+    const std::scoped_lock lock(chosen_mutex);  // two ranks' timings would disturb each other
+    const auto known = chosen.find(p);
+    if (known != chosen.end()) return known->second;
+    const bool capturing = resources.capturing();
+    const std::vector<cublasLtMatmulAlgo_t> all =
+        candidates(d, tune && !capturing ? kCandidates : 1);
+    if (all.size() == 1) {
+      if (!capturing || !tune) chosen.emplace(p, all[0]);
+      return all[0];
+    }
+    // Accumulating into c while timing would change it.
+    DeviceBuffer spare(p.accumulate ? static_cast<std::size_t>(bytes_of(p.output, p.m * p.n)) : 0);
+    void* const out = p.accumulate ? spare.data() : c;
+    std::size_t best = 0;
+    double least = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const double seconds = time(d, all[i], a, b, out, kRuns);
+      if (i == 0 || seconds < least) {
+        best = i;
+        least = seconds;
+      }
+    }
+    chosen.emplace(p, all[best]);
+    return all[best];
+  }
+};
+
+DenseGemm::DenseGemm(Resources& resources, bool tune)
+    : library_(new Library{resources, tune, nullptr}) {
+  resources.device().make_current();
+  PLEAT_CUBLAS_CHECK(cublasLtCreate(&library_->handle));
+}
+
+DenseGemm::~DenseGemm() { cublasLtDestroy(library_->handle); }
+
+bool DenseGemm::fits(View a, View b, View c) {
+  const auto aligned = [](View v) { return aligned16(v.data) && bytes_of(v.dtype, v.cols) % 16 == 0; };
+  const bool types = a.dtype == b.dtype && (a.dtype == DType::bf16
+                                                ? c.dtype == DType::bf16 || c.dtype == DType::fp32
+                                                : a.dtype == DType::fp32 && c.dtype == DType::fp32);
+  return types && aligned(a) && aligned(b) && aligned(c);
+}
+
+void DenseGemm::run(const DenseProblem& p, const void* a, const void* b, void* c) {
+  library_->resources.device().make_current();
+  const MatmulDescriptor d(p);
+  const cublasLtMatmulAlgo_t algorithm = library_->choose(p, d, a, b, c);
+  library_->multiply(d, algorithm, a, b, c, p.accumulate);
+}
+
+std::vector<double> DenseGemm::time_candidates(const DenseProblem& p, const void* a, const void* b,
+                                               void* c, int runs) {
+  library_->resources.device().make_current();
+  const MatmulDescriptor d(p);
+  std::vector<double> seconds;
+  for (const cublasLtMatmulAlgo_t& algorithm : library_->candidates(d, 32)) {
+    seconds.push_back(library_->time(d, algorithm, a, b, c, runs));
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds;
+}
+
+}  // namespace pleat::cuda

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// cuDNN's attention for bf16, where its front end's headers were found at build time.
+#pragma once
+
+#include <memory>
+
+#include "kernels/cuda/resources.hpp"
+#include "kernels/kernel_set.hpp"
+
+namespace pleat::cuda {
+
+class FusedAttention {
+ public:
+  virtual ~FusedAttention() = default;
+  // False where cuDNN has no kernel for it or operands are not bf16: nothing was done.
+  virtual bool forward(View qkv, View o, View lse, const AttentionShape&) = 0;
+  virtual bool backward(View d_o, View qkv, View o, View lse, View dqkv, const AttentionShape&) = 0;
+  virtual bool forward(View q, View kv, View kpe, View o, View lse, const MlaShape&) = 0;
+  virtual bool backward(View d_o, View q, View kv, View kpe, View o, View lse, View dq, View dkv,
+                        View dkpe, const MlaShape&) = 0;
+};
+
+// None where this build has no cuDNN.
+[[nodiscard]] std::unique_ptr<FusedAttention> fused_attention(Resources&);
+
+}  // namespace pleat::cuda

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Dense products: cuBLASLt where it can, our own kernel for mixed types and odd sizes. Grouped ones:
+// tensor cores for bf16, our own kernel for the rest.
+#include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/dense_gemm.hpp"
+#include "kernels/cuda/grouped_gemm.hpp"
+#include "kernels/cuda/products.hpp"
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+cuda::Strided operand(View v, bool transpose) {
+  return transpose ? cuda::Strided{v.data, v.dtype, 1, v.cols}
+                   : cuda::Strided{v.data, v.dtype, v.cols, 1};
+}
+
+}  // namespace
+
+void CudaKernels::gemm(View a, bool transpose_a, View b, bool transpose_b, View c,
+                       bool accumulate) {
+  const std::int64_t m = c.rows, n = c.cols, k = transpose_a ? a.rows : a.cols;
+  PLEAT_ASSERT((transpose_a ? a.cols : a.rows) == m && (transpose_b ? b.rows : b.cols) == n);
+  PLEAT_ASSERT((transpose_b ? b.cols : b.rows) == k);
+  if (m == 0 || n == 0) return;
+  if (k > 0 && cuda::DenseGemm::fits(a, b, c)) {
+    const cuda::DenseProblem p{.m = m,
+                               .n = n,
+                               .k = k,
+                               .transpose_a = transpose_a,
+                               .transpose_b = transpose_b,
+                               .accumulate = accumulate,
+                               .inputs = a.dtype,
+                               .output = c.dtype,
+                               .device = resources_->device().index()};
+    return dense_->run(p, a.data, b.data, c.data);
+  }
+  cuda::Products p{.a = operand(a, transpose_a),
+                   .b = operand(b, transpose_b),
+                   .c = operand(c, false),
+                   .m = m,
+                   .n = n,
+                   .k = k};
+  p.accumulate = accumulate;
+  cuda::multiply_any(*resources_, p);
+}
+
+void CudaKernels::grouped_gemm(View a, View b, bool transpose_b, View counts, View c) {
+  const std::int64_t groups = counts.elements();
+  PLEAT_ASSERT(groups > 0 && b.rows % groups == 0 && a.rows == c.rows);
+  const std::int64_t n = b.rows / groups, k = b.cols;
+  PLEAT_ASSERT(transpose_b ? a.cols == k && c.cols == n : a.cols == n && c.cols == k);
+  const cuda::Products p{.a = operand(a, false),
+                         .b = operand(b, transpose_b),
+                         .c = operand(c, false),
+                         .m = a.rows,
+                         .n = c.cols,
+                         .k = a.cols,
+                         .grouping = cuda::Products::Grouping::rows,
+                         .groups = groups,
+                         .counts = counts.i32(),
+                         .group_step = n * k};
+  cuda::multiply_groups(*resources_, p);
+}
+
+void CudaKernels::grouped_wgrad(View a, View b, View counts, View c, bool accumulate) {
+  const std::int64_t groups = counts.elements();
+  PLEAT_ASSERT(groups > 0 && c.rows == groups * a.cols && c.cols == b.cols && a.rows == b.rows);
+  const cuda::Products p{.a = operand(a, true),
+                         .b = operand(b, false),
+                         .c = operand(c, false),
+                         .m = a.cols,
+                         .n = b.cols,
+                         .k = a.rows,
+                         .grouping = cuda::Products::Grouping::depth,
+                         .groups = groups,
+                         .counts = counts.i32(),
+                         .group_step = a.cols * b.cols,
+                         .accumulate = accumulate};
+  cuda::multiply_groups(*resources_, p);
+}
+
+}  // namespace pleat

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Launches: grids of 64-bit sizes, the set's stream, and errors as exceptions.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/diagnostics.hpp"
+#include "kernels/cuda/cuda_check.cuh"
+#include "kernels/cuda/resources.hpp"
+#include "kernels/cuda/stream.hpp"
+#include "kernels/kernel_set.hpp"
+
+namespace pleat::cuda {
+
+inline constexpr int kThreads = 256;
+
+[[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// A grid's first dimension.
+[[nodiscard]] inline unsigned blocks_of(std::int64_t blocks) {
+  PLEAT_ASSERT(blocks > 0 && blocks <= INT32_MAX);
+  return static_cast<unsigned>(blocks);
+}
+
+// Makes the device current, launches `kernel` on the set's stream and checks.
+template <class... Parameters, class... Arguments>
+void launch(const Resources& r, void (*kernel)(Parameters...), dim3 grid, int threads,
+            std::size_t shared, Arguments... arguments) {
+  r.device().make_current();
+  if (shared > 48 * 1024) {
+    PLEAT_CUDA_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                          cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          static_cast<int>(shared)));
+  }
+  kernel<<<grid, static_cast<unsigned>(threads), shared, native(r)>>>(arguments...);
+  PLEAT_CUDA_CHECK(cudaGetLastError());
+}
+
+// Row and column of element `i` of rows of `cols`; in 32 bits where that is enough.
+__device__ __forceinline__ void split(std::int64_t i, std::int64_t cols, std::int64_t& row,
+                                      std::int64_t& col) {
+  if ((i | cols) >> 32 == 0) {
+    const auto quotient = static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(cols);
+    row = quotient;
+    col = i - row * cols;
+  } else {
+    row = i / cols;
+    col = i - row * cols;
+  }
+}
+
+}  // namespace pleat::cuda

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Norms of rows that lie anywhere: whole rows, the first columns of rows, or heads in packed rows.
+#pragma once
+
+#include "kernels/cuda/resources.hpp"
+#include "kernels/kernel_set.hpp"
+
+namespace pleat::cuda {
+
+// Row r begins at element (r / per) * ld + first + (r % per) * step.
+struct RowPlace {
+  std::int64_t per = 1, ld = 0, first = 0, step = 0;
+#ifdef __CUDACC__
+  __host__ __device__
+#endif
+      [[nodiscard]] std::int64_t
+      operator()(std::int64_t r) const {
+    return per == 1 ? r * ld + first : r / per * ld + first + r % per * step;
+  }
+};
+
+// `rows` rows of `cols` values. centered: a layer norm, whose w holds scale and shift.
+struct NormShape {
+  std::int64_t rows = 0, cols = 0;
+  RowPlace x, y, rstd;  // y: of the result, or of dy
+  bool centered = false;
+};
+
+inline constexpr std::int64_t kMaxNormColumns = 32768;
+
+void norm_forward(const Resources&, View x, View w, View y, View rstd, double eps, const NormShape&);
+// dx lies where x does. dresidual may have no data. dw += …
+void norm_backward(Resources&, View dy, View x, View w, View rstd, View dresidual, View dx, View dw,
+                   const NormShape&);
+
+}  // namespace pleat::cuda

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// dx = rstd (g - mean(g) - z mean(g z)) with g = dy w and z = (x - mean) rstd; without mean(g) where
+// the norm is not centered. dw: every group of threads adds up its rows, then the groups are added.
+// Bound: memory, rows * cols * (read dy, x, dresidual + write dx); dw's partial sums are small.
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/norm_config.cuh"
+#include "kernels/cuda/partial_sums.hpp"
+
+namespace pleat::cuda {
+namespace {
+
+template <class T>
+struct NormGradient {
+  Vec<T> dy, x, w, dresidual, dx;
+  const float* rstd;
+  float* partial;  // [groups, cols], or [groups, 2 cols]
+  bool residual;
+};
+
+template <class T, class Config, bool kCentered>
+__global__ void __launch_bounds__(Config::threads)
+    norm_backward_kernel(NormGradient<T> g, NormShape s, std::int64_t groups) {
+  const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * Config::rows +
+                             static_cast<int>(threadIdx.x) / Config::row_threads;
+  if (group >= groups) return;
+  const RowPacks<Config> packs{s.cols};
+  const float count = static_cast<float>(s.cols);
+  float dw[Config::packs][kPack] = {}, dshift[kCentered ? Config::packs : 1][kPack] = {};
+  for (std::int64_t row = group; row < s.rows; row += groups) {
+    const std::int64_t x_row = s.x(row), y_row = s.y(row);
+    const float rstd = g.rstd[s.rstd(row)];
+    float x[Config::packs][kPack], dy[Config::packs][kPack];
+#pragma unroll
+    for (int p = 0; p < Config::packs; ++p) {
+      g.x.load(x_row + packs.first(p), packs.count(p), x[p]);
+      g.dy.load(y_row + packs.first(p), packs.count(p), dy[p]);
+    }
+    float mean = 0;
+    if constexpr (kCentered) {
+      float sum = 0;
+#pragma unroll
+      for (int p = 0; p < Config::packs; ++p) {
+#pragma unroll
+        for (int i = 0; i < kPack; ++i) sum += x[p][i];
+      }
+      mean = group_sum<Config::row_threads>(sum) / count;
+    }
+    float sum_g = 0, sum_gz = 0;
+#pragma unroll
+    for (int p = 0; p < Config::packs; ++p) {
+      if (packs.count(p) == 0) continue;
+      float w[kPack];
+      g.w.load(packs.first(p), packs.count(p), w);
+#pragma unroll
+      for (int i = 0; i < kPack; ++i) {
+        const float z = __fmul_rn(x[p][i] - mean, rstd);  // dy and w are 0 beyond the row
+        dw[p][i] = fmaf(dy[p][i], z, dw[p][i]);
+        if constexpr (kCentered) dshift[p][i] += dy[p][i];
+        const float slope = __fmul_rn(dy[p][i], w[i]);
+        sum_g += slope;
+        sum_gz = fmaf(slope, z, sum_gz);
+        x[p][i] = z;
+        dy[p][i] = slope;
+      }
+    }
+    const float mean_gz = group_sum<Config::row_threads>(sum_gz) / count;
+    const float mean_g = kCentered ? group_sum<Config::row_threads>(sum_g) / count : 0.0f;
+#pragma unroll
+    for (int p = 0; p < Config::packs; ++p) {
+      if (packs.count(p) == 0) continue;
+      float more[kPack] = {};
+      if (g.residual) g.dresidual.load(x_row + packs.first(p), packs.count(p), more);
+#pragma unroll
+      for (int i = 0; i < kPack; ++i) {
+        more[i] += __fmul_rn(rstd, fmaf(-x[p][i], mean_gz, dy[p][i] - mean_g));
+      }
+      g.dx.store(more, x_row + packs.first(p), packs.count(p));
+    }
+  }
+  float* const partial = g.partial + group * s.cols * (kCentered ? 2 : 1);
+#pragma unroll
+  for (int p = 0; p < Config::packs; ++p) {
+    for (int i = 0; i < packs.count(p); ++i) {
+      partial[packs.first(p) + i] = dw[p][i];
+      if constexpr (kCentered) partial[s.cols + packs.first(p) + i] = dshift[p][i];
+    }
+  }
+}
+
+template <class T, bool kCentered>
+void run(Resources& r, View dy, View x, View w, View rstd, View dresidual, View dx, View dw,
+         const NormShape& s) {
+  by_columns(s.cols, [&](auto config) {
+    using Config = decltype(config);
+    const std::int64_t blocks =
+        std::min<std::int64_t>(ceil_div(s.rows, Config::rows), 2 * r.multiprocessors());
+    const std::int64_t groups = std::min(s.rows, blocks * Config::rows);
+    Scratch scratch(r, Scratch::bytes<float>(groups * dw.elements()));
+    float* partial = scratch.take<float>(groups * dw.elements());
+    const NormGradient<T> g{vec<T>(dy, s.y.ld, s.y.first, s.y.step),
+                            vec<T>(x, s.x.ld, s.x.first, s.x.step),
+                            vec<T>(w, kCentered ? s.cols : 0),
+                            dresidual.data == nullptr
+                                ? Vec<T>{}
+                                : vec<T>(dresidual, s.x.ld, s.x.first, s.x.step),
+                            vec<T>(dx, s.x.ld, s.x.first, s.x.step),
+                            rstd.f32(),
+                            partial,
+                            dresidual.data != nullptr};
+    launch(r, norm_backward_kernel<T, Config, kCentered>, blocks_of(blocks), Config::threads, 0, g,
+           s, groups);
+    add_partial_sums(r, partial, groups, dw.elements(), 1, true, dw);
+  });
+}
+
+}  // namespace
+
+void norm_backward(Resources& r, View dy, View x, View w, View rstd, View dresidual, View dx,
+                   View dw, const NormShape& s) {
+  PLEAT_ASSERT(w.elements() == (s.centered ? 2 : 1) * s.cols && dw.elements() == w.elements());
+  if (s.rows == 0) return;
+  if (s.centered) return run<AnyType, true>(r, dy, x, w, rstd, dresidual, dx, dw, s);
+  by_type([&](auto tag) {
+    run<typename decltype(tag)::type, false>(r, dy, x, w, rstd, dresidual, dx, dw, s);
+  }, dy, x, w, dresidual, dx);
+}
+
+}  // namespace pleat::cuda

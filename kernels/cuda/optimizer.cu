@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The step: clearing, copying and casting, the squared norm, and AdamW with decoupled weight decay
+// (Loshchilov and Hutter, arXiv:1711.05101). Bound: memory.
+#include <cmath>
+
+#include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/for_packs.cuh"
+#include "kernels/cuda/reduce.cuh"
+
+namespace pleat {
+namespace {
+
+using namespace cuda;
+
+template <class T>
+struct Cast {
+  Vec<T> x, y;
+  __device__ void operator()(std::int64_t at, std::int64_t count) const {
+    float v[kPack];
+    x.load(at, count, v);
+    y.store(v, at, count);
+  }
+};
+
+// Squares of packs thread, thread + all threads, … in double; one sum a block.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    squares_kernel(Vec<T> x, std::int64_t n, double* partial) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads * kPack;
+  double sum = 0;
+  for (std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kPack;
+       at < n; at += step) {
+    float v[kPack];
+    x.load(at, n - at, v);
+#pragma unroll
+    for (int i = 0; i < kPack; ++i) sum = fma(static_cast<double>(v[i]), static_cast<double>(v[i]), sum);
+  }
+  sum = group_sum<kThreads>(sum);
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    total_kernel(const double* partial, int count, double* total) {
+  double sum = 0;
+  for (int i = threadIdx.x; i < count; i += kThreads) sum += partial[i];
+  sum = group_sum<kThreads>(sum);
+  if (threadIdx.x == 0) *total = sum;
+}
+
+struct AdamFactors {
+  float beta1, beta2, rest1, rest2, rate, root, keep, scale, eps;
+};
+
+template <class T>
+struct Adam {
+  Vec<T> g, m, v, w;
+  AdamFactors a;
+  __device__ void operator()(std::int64_t at, std::int64_t count) const {
+    float gradient[kPack], mean[kPack], square[kPack], weight[kPack];
+    g.load(at, count, gradient);
+    m.load(at, count, mean);
+    v.load(at, count, square);
+    w.load(at, count, weight);
+#pragma unroll
+    for (int i = 0; i < kPack; ++i) {
+      const float d = gradient[i] * a.scale;
+      mean[i] = a.beta1 * mean[i] + a.rest1 * d;
+      square[i] = a.beta2 * square[i] + a.rest2 * d * d;
+      weight[i] = a.keep * weight[i] - a.rate * mean[i] / (sqrtf(square[i]) * a.root + a.eps);
+    }
+    m.store(mean, at, count);
+    v.store(square, at, count);
+    w.store(weight, at, count);
+  }
+};
+
+}  // namespace
+
+void CudaKernels::zero(View x) {
+  if (x.elements() == 0) return;
+  resources_->device().make_current();
+  PLEAT_CUDA_CHECK(cudaMemsetAsync(x.data, 0,
+                                   static_cast<std::size_t>(bytes_of(x.dtype, x.elements())),
+                                   native(*resources_)));
+}
+
+void CudaKernels::copy(View x, View y) {
+  PLEAT_ASSERT(x.elements() == y.elements());
+  if (x.elements() == 0) return;
+  if (x.dtype == y.dtype) {
+    resources_->device().make_current();
+    const auto bytes = static_cast<std::size_t>(bytes_of(x.dtype, x.elements()));
+    PLEAT_CUDA_CHECK(
+        cudaMemcpyAsync(y.data, x.data, bytes, cudaMemcpyDeviceToDevice, native(*resources_)));
+    return;
+  }
+  for_packs(*resources_, x.elements(), Cast<AnyType>{vec<AnyType>(x), vec<AnyType>(y)});
+}
+
+double CudaKernels::sum_of_squares(View x) {
+  if (x.elements() == 0) return 0;
+  const std::int64_t blocks = std::min<std::int64_t>(
+      ceil_div(x.elements(), kThreads * kPack), std::int64_t{8} * resources_->multiprocessors());
+  Scratch scratch(*resources_, Scratch::bytes<double>(blocks) + Scratch::bytes<double>(1));
+  double* partial = scratch.take<double>(blocks);
+  double* total = scratch.take<double>(1);
+  by_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    launch(*resources_, squares_kernel<T>, blocks_of(blocks), kThreads, 0, vec<T>(x), x.elements(),
+           partial);
+  }, x);
+  launch(*resources_, total_kernel, 1, kThreads, 0, static_cast<const double*>(partial),
+         static_cast<int>(blocks), total);
+  double result = 0;
+  resources_->device().download(&result, total, sizeof(result));
+  return result;
+}
+
+void CudaKernels::adamw(View g, View m, View v, View w, double grad_scale, const AdamW& a) {
+  const std::int64_t n = w.elements();
+  PLEAT_ASSERT(g.elements() == n && m.elements() == n && v.elements() == n && a.step >= 1);
+  const auto step = static_cast<double>(a.step);
+  const AdamFactors factors{
+      .beta1 = static_cast<float>(a.beta1),
+      .beta2 = static_cast<float>(a.beta2),
+      .rest1 = static_cast<float>(1 - a.beta1),
+      .rest2 = static_cast<float>(1 - a.beta2),
+      .rate = static_cast<float>(a.lr / (1 - std::pow(a.beta1, step))),
+      .root = static_cast<float>(1 / std::sqrt(1 - std::pow(a.beta2, step))),
+      .keep = static_cast<float>(1 - a.lr * a.weight_decay),
+      .scale = static_cast<float>(grad_scale),
+      .eps = static_cast<float>(a.eps)};
+  by_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for_packs(*resources_, n, Adam<T>{vec<T>(g), vec<T>(m), vec<T>(v), vec<T>(w), factors});
+  }, g, m, v, w);
+}
+
+}  // namespace pleat

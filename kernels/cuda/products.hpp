@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices in groups, as our own kernels take them: C_i = op(A_i) op(B_i) (+ C_i). Group
+// sizes lie in device memory; one group without them is a dense product.
+#pragma once
+
+#include "kernels/cuda/resources.hpp"
+#include "kernels/kernel_set.hpp"
+
+namespace pleat::cuda {
+
+// Element (i, j) of an operand, before the group's offset, is data[i * row + j * col].
+struct Strided {
+  void* data = nullptr;
+  DType dtype = DType::fp32;
+  std::int64_t row = 0, col = 0;
+};
+
+struct Products {
+  enum class Grouping { none, rows, depth };  // what a group's count is: all of one, M, or K
+  Strided a, b, c;                            // A[M,K], B[K,N], C[M,N]
+  std::int64_t m = 0, n = 0, k = 0;           // the grouped dimension's: the sum over groups
+  Grouping grouping = Grouping::none;
+  std::int64_t groups = 1;
+  const std::int32_t* counts = nullptr;
+  std::int64_t group_step = 0;  // elements from a group's B (rows) or C (depth) to the next one's
+  bool accumulate = false;
+};
+
+// Any types and strides, fp32 arithmetic, the same bits wherever the operands lie.
+void multiply_any(const Resources&, const Products&);
+
+// bf16 operands on tensor cores, fp32 sums; C is bf16 or fp32. False where strides or alignment do
+// not allow 16-byte loads: nothing was done.
+[[nodiscard]] bool multiply_bf16(const Resources&, const Products&);
+
+}  // namespace pleat::cuda

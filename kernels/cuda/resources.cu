@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/resources.hpp"
+
+#include <algorithm>
+
+#include "core/diagnostics.hpp"
+#include "kernels/cuda/cuda_check.cuh"
+
+namespace pleat::cuda {
+
+Resources::Resources(const CudaDevice& device, std::size_t scratch_bytes)
+    : device_(device), scratch_(0) {
+  device_.make_current();
+  scratch_ = DeviceBuffer(scratch_bytes);
+}
+
+bool Resources::capturing() const {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  PLEAT_CUDA_CHECK(cudaStreamIsCapturing(static_cast<cudaStream_t>(stream().handle), &status));
+  return status != cudaStreamCaptureStatusNone;
+}
+
+std::byte* Resources::scratch(std::size_t bytes) {
+  if (bytes > scratch_.bytes()) {
+    if (capturing()) {
+      throw DeviceError("scratch memory", "has to grow while a graph is captured; run the step once before",
+                        __FILE__, __LINE__);
+    }
+    device_.make_current();
+    synchronize(stream());
+    const std::size_t size = std::max(bytes, scratch_.bytes() * 3 / 2);
+    scratch_ = DeviceBuffer(0);  // before the larger one, which may need its memory
+    scratch_ = DeviceBuffer((size + 255) / 256 * 256);
+  }
+  return static_cast<std::byte*>(scratch_.data());
+}
+
+void* Scratch::take_bytes(std::size_t bytes) {
+  PLEAT_ASSERT(bytes <= left_);
+  void* taken = next_;
+  next_ += bytes;
+  left_ -= bytes;
+  return taken;
+}
+
+}  // namespace pleat::cuda

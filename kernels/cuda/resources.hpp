@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels of one set share: the stream, scratch memory for the time of a call, and tables
+// that outlive calls. Calls of one stream run one after the other, so they share the scratch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/spec/rope.hpp"
+#include "kernels/cuda/device.hpp"
+
+namespace pleat::cuda {
+
+// Cosines and sines [positions, dim / 2] of one rotary rule, float2.
+struct RopeTable {
+  RopeScaling scaling;
+  double theta = 0;
+  std::int64_t dim = 0, positions = 0;
+  DeviceBuffer values{0};
+};
+
+class Resources {
+ public:
+  Resources(const CudaDevice& device, std::size_t scratch_bytes);
+
+  [[nodiscard]] const CudaDevice& device() const { return device_; }
+  [[nodiscard]] StreamRef stream() const { return device_.stream(); }
+  [[nodiscard]] int multiprocessors() const { return device_.multiprocessors(); }
+  [[nodiscard]] bool capturing() const;  // into a CUDA graph: nothing may be allocated
+
+  // At least that many bytes. Grows, which waits for the stream; throws DeviceError while capturing.
+  [[nodiscard]] std::byte* scratch(std::size_t bytes);
+  [[nodiscard]] std::size_t scratch_bytes() const { return scratch_.bytes(); }
+  [[nodiscard]] std::vector<RopeTable>& rope_tables() { return rope_tables_; }
+
+ private:
+  const CudaDevice& device_;
+  DeviceBuffer scratch_;
+  std::vector<RopeTable> rope_tables_;
+};
+
+// Pieces of the scratch memory for one call, each 256-byte aligned.
+class Scratch {
+ public:
+  template <class T>
+  [[nodiscard]] static std::size_t bytes(std::int64_t elements) {
+    return (static_cast<std::size_t>(elements) * sizeof(T) + 255) / 256 * 256;
+  }
+  Scratch(Resources& resources, std::size_t all) : next_(resources.scratch(all)), left_(all) {}
+
+  template <class T>
+  [[nodiscard]] T* take(std::int64_t elements) {
+    return static_cast<T*>(take_bytes(bytes<T>(elements)));
+  }
+  [[nodiscard]] void* take_bytes(std::size_t bytes);
+
+ private:
+  std::byte* next_;
+  std::size_t left_;
+};
+
+}  // namespace pleat::cuda
