@@ -15,7 +15,7 @@ constexpr std::int64_t kSharedExperts = 8192;  // counted in shared memory first
 
 __global__ void __launch_bounds__(kThreads)
     count_kernel(const std::int32_t* experts, std::int64_t n, int* counts, int groups) {
-  extern __shared__ int block_counts[];
+  auto* const block_counts = dynamic_shared<int>();
   const bool shared = groups <= kSharedExperts;
   if (shared) {
     for (int e = threadIdx.x; e < groups; e += kThreads) block_counts[e] = 0;

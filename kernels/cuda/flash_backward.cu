@@ -98,7 +98,7 @@ __device__ void flush(const FlashArguments& f, const FlashPart& to, int first, s
 
 template <int kCols>
 __global__ void __launch_bounds__(kThreads) flash_dq_kernel(FlashArguments f) {
-  extern __shared__ float shared[];
+  auto* const shared = dynamic_shared<float>();
   __shared__ TileKeys keys;
   const Tiles t(f, shared);
   const std::int64_t head = blockIdx.y, sequence = blockIdx.z;
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kThreads) flash_dq_kernel(FlashArguments f) {
 // A block has 32 keys of `run` heads, among them all that share a key or a value.
 template <int kCols>
 __global__ void __launch_bounds__(kThreads) flash_dkv_kernel(FlashArguments f) {
-  extern __shared__ float shared[];
+  auto* const shared = dynamic_shared<float>();
   __shared__ TileKeys keys;
   const Tiles t(f, shared);
   const std::int64_t sequence = blockIdx.z;

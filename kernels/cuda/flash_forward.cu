@@ -45,7 +45,7 @@ struct RowState {
 
 template <int kCols>
 __global__ void __launch_bounds__(kThreads) flash_forward_kernel(FlashArguments f) {
-  extern __shared__ float shared[];
+  auto* const shared = dynamic_shared<float>();
   __shared__ TileKeys keys;
   __shared__ RowState state;
   const int width = f.key_width(), ld = width + 1 - width % 2, values = f.v.width;

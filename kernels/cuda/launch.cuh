@@ -9,6 +9,7 @@
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/resources.hpp"
+#include "kernels/cuda/shared.cuh"
 #include "kernels/cuda/stream.hpp"
 #include "kernels/kernel_set.hpp"
 
@@ -36,8 +37,12 @@ void launch(const Resources& r, void (*kernel)(Parameters...), dim3 grid, int th
                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
                                           static_cast<int>(shared)));
   }
-  kernel<<<grid, static_cast<unsigned>(threads), shared, native(r)>>>(arguments...);
-  PLEAT_CUDA_CHECK(cudaGetLastError());
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = shared;
+  config.stream = native(r);
+  PLEAT_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
 // Row and column of element `i` of rows of `cols`; in 32 bits where that is enough.

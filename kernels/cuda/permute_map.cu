@@ -23,7 +23,7 @@ struct LocalExpert {
 };
 
 __global__ void count_runs_kernel(LocalExpert expert, PermuteMap m, int warps) {
-  extern __shared__ int counters[];
+  auto* const counters = dynamic_shared<int>();
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const std::int64_t run = static_cast<std::int64_t>(blockIdx.x) * warps + warp;
   if (run >= m.runs) return;
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kScanThreads)
 }
 
 __global__ void place_kernel(LocalExpert expert, PermuteMap m, std::int32_t* row_map, int warps) {
-  extern __shared__ int counters[];
+  auto* const counters = dynamic_shared<int>();
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const std::int64_t run = static_cast<std::int64_t>(blockIdx.x) * warps + warp;
   if (run >= m.runs) return;

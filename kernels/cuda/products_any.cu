@@ -30,7 +30,7 @@ __device__ void load_tile(const Vec<AnyType>& from, std::int64_t offset, std::in
 }
 
 __global__ void __launch_bounds__(kThreads) products_any_kernel(AnyProducts all) {
-  extern __shared__ std::int64_t schedule[];
+  auto* const schedule = dynamic_shared<std::int64_t>();
   __shared__ __align__(16) float a[kDepth][kTile + kPad];
   __shared__ __align__(16) float b[kDepth][kTile + kPad];
   const Products& p = all.p;

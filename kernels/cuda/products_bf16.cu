@@ -44,7 +44,7 @@ struct OperandTile {
 
 template <bool kAContiguous, bool kBContiguous>
 __global__ void __launch_bounds__(kThreads, 2) products_bf16_kernel(Products p) {
-  extern __shared__ __align__(128) std::byte shared[];
+  auto* const shared = dynamic_shared<std::byte>();
   auto* const a_tiles = reinterpret_cast<Bf16Value*>(shared);
   Bf16Value* const b_tiles = a_tiles + kStages * kStageElements;
   auto* const staging = reinterpret_cast<float*>(b_tiles + kStages * kStageElements);

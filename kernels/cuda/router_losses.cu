@@ -47,7 +47,7 @@ template <int kPerLane, int kWarps>
 __global__ void __launch_bounds__(kWarps* kWarp)
     router_stats_kernel(const float* logits, const std::int32_t* experts, std::int64_t tokens,
                         RouterShape s, RouterRows at, Runs runs, float* partial) {
-  extern __shared__ int counts[];
+  auto* const counts = dynamic_shared<int>();
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const std::int64_t run = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp;
   if (run >= runs.sequences * runs.count) return;

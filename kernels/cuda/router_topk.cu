@@ -55,7 +55,7 @@ template <int kPerLane, int kWarps>
 __global__ void __launch_bounds__(kWarps* kWarp)
     router_topk_kernel(const float* logits, const float* bias, float* probs, std::int32_t* experts,
                        std::int64_t tokens, RouterShape s) {
-  extern __shared__ float shared[];
+  auto* const shared = dynamic_shared<float>();
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const std::int64_t t = static_cast<std::int64_t>(blockIdx.x) * kWarps + warp;
   if (t >= tokens) return;

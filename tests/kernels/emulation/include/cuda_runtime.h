@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The part of CUDA that the kernels use, on the CPU.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <algorithm>
+
+#include "tests/kernels/emulation/block.hpp"
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __shared__ static
+#define __align__(n) __attribute__((aligned(n)))
+
+using std::isnan;
+using std::max;
+using std::min;
+
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(8) int2 {
+  int x, y;
+};
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline int2 make_int2(int x, int y) { return {x, y}; }
+struct dim3 {
+  unsigned x, y, z;
+  dim3(unsigned a, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+
+inline float __uint_as_float(unsigned u) {
+  float f;
+  std::memcpy(&f, &u, 4);
+  return f;
+}
+inline unsigned __float_as_uint(float f) {
+  unsigned u;
+  std::memcpy(&u, &f, 4);
+  return u;
+}
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline int __popc(unsigned v) { return __builtin_popcount(v); }
+inline int atomicAdd(int* to, int value) {
+  const int before = *to;
+  *to += value;
+  return before;
+}
+
+inline void __syncthreads() { emulation::wait(emulation::Barrier::block); }
+inline void __syncwarp() { emulation::wait(emulation::Barrier::warp); }
+
+// All lanes put a value in, then f reads what it wants.
+template <class T, class F>
+auto emulated_exchange(T value, F f) {
+  std::uint64_t* const slots = emulation::warp_slots();
+  std::uint64_t raw = 0;
+  std::memcpy(&raw, &value, sizeof(T));
+  slots[emulation::lane()] = raw;
+  __syncwarp();
+  const auto result = f([slots](unsigned lane) {
+    T v;
+    std::memcpy(&v, slots + lane, sizeof(T));
+    return v;
+  });
+  __syncwarp();
+  return result;
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T v, int mask) {
+  return emulated_exchange(v, [&](auto at) { return at(emulation::lane() ^ static_cast<unsigned>(mask)); });
+}
+template <class T>
+T __shfl_up_sync(unsigned, T v, int d) {
+  const auto lane = static_cast<int>(emulation::lane());
+  return emulated_exchange(v, [&](auto at) { return at(static_cast<unsigned>(lane >= d ? lane - d : lane)); });
+}
+template <class T>
+T __shfl_sync(unsigned, T v, int lane) {
+  return emulated_exchange(v, [&](auto at) { return at(static_cast<unsigned>(lane) % 32); });
+}
+template <class T>
+T __reduce_max_sync(unsigned, T v) {
+  return emulated_exchange(v, [&](auto at) {
+    T most = at(0);
+    for (unsigned l = 1; l < 32; ++l) most = std::max(most, at(l));
+    return most;
+  });
+}
+template <class T>
+T __reduce_min_sync(unsigned, T v) {
+  return emulated_exchange(v, [&](auto at) {
+    T least = at(0);
+    for (unsigned l = 1; l < 32; ++l) least = std::min(least, at(l));
+    return least;
+  });
+}
+inline unsigned __match_any_sync(unsigned, int v) {
+  return emulated_exchange(v, [&](auto at) {
+    unsigned same = 0;
+    for (unsigned l = 0; l < 32; ++l) same |= at(l) == v ? 1U << l : 0U;
+    return same;
+  });
+}
+
+// Host side.
+using cudaError_t = int;
+using cudaStream_t = void*;
+inline constexpr cudaError_t cudaSuccess = 0, cudaErrorNoDevice = 100, cudaErrorInsufficientDriver = 35;
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone };
+inline constexpr int cudaDevAttrMultiProcessorCount = 16, cudaStreamNonBlocking = 1,
+                     cudaFuncAttributeMaxDynamicSharedMemorySize = 8;
+inline const char* cudaGetErrorString(cudaError_t) { return "emulated"; }
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline cudaError_t cudaGetDeviceCount(int* n) { return *n = 1, cudaSuccess; }
+inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+inline cudaError_t cudaDeviceGetAttribute(int* v, int, int) { return *v = 3, cudaSuccess; }
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, int) { return *s = nullptr, cudaSuccess; }
+inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* s) {
+  return *s = cudaStreamCaptureStatusNone, cudaSuccess;
+}
+inline cudaError_t cudaMalloc(void** p, std::size_t n) {
+  return *p = std::aligned_alloc(256, (n + 255) / 256 * 256), cudaSuccess;
+}
+inline cudaError_t cudaFree(void* p) { return std::free(p), cudaSuccess; }
+inline cudaError_t cudaMemGetInfo(std::size_t* a, std::size_t* b) { return *a = *b = 0, cudaSuccess; }
+inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind) {
+  return std::memcpy(to, from, n), cudaSuccess;
+}
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind, cudaStream_t) {
+  return std::memcpy(to, from, n), cudaSuccess;
+}
+inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t n, cudaStream_t) {
+  return std::memset(to, value, n), cudaSuccess;
+}
+inline cudaError_t cudaFuncSetAttribute(const void*, int, int) { return cudaSuccess; }
+
+struct cudaLaunchConfig_t {
+  dim3 gridDim = 1, blockDim = 1;
+  std::size_t dynamicSmemBytes = 0;
+  cudaStream_t stream = nullptr;
+};
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* c, void (*kernel)(Parameters...),
+                               Arguments... arguments) {
+  emulation::run({c->gridDim.x, c->gridDim.y, c->gridDim.z}, c->blockDim.x, c->dynamicSmemBytes,
+                 [&] { kernel(static_cast<Parameters>(arguments)...); });
+  return cudaSuccess;
+}
