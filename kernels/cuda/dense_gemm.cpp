@@ -10,7 +10,7 @@
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/matmul_descriptor.cuh"
-#include "kernels/cuda/stream.hpp"
+#include "kernels/cuda/stream.cuh"
 
 namespace pleat::cuda {
 namespace {

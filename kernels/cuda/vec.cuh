@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "core/diagnostics.hpp"
-#include "kernels/cuda/stream.hpp"
+#include "kernels/cuda/stream.cuh"
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::cuda {

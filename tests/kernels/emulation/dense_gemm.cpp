@@ -4,7 +4,7 @@
 #include "kernels/cuda/dense_gemm.hpp"
 
 #include "kernels/cuda/products.hpp"
-#include "kernels/cuda/stream.hpp"
+#include "kernels/cuda/stream.cuh"
 
 namespace pleat::cuda {
 

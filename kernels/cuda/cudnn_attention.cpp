@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// cuDNN's attention on our layouts: heads packed in rows, lse by rows. MLA's keys, whose rotary part
+// all heads share, are put together for some heads at a time, so that their copies stay small.
+#include "core/diagnostics.hpp"
+#include "kernels/cuda/cudnn_layout.hpp"
+#include "kernels/cuda/cudnn_sdpa.hpp"
+#include "kernels/cuda/fused_attention.hpp"
+#include "kernels/cuda/stream.cuh"
+
+namespace pleat::cuda {
+namespace {
+
+constexpr std::int64_t kMlaCopy = std::int64_t{96} << 20U;  // bytes of keys put together
+
+template <class... Views>
+bool all_bf16(Views... views) {
+  return ((views.dtype == DType::bf16 && aligned16(views.data) && views.cols % 8 == 0) && ...);
+}
+
+std::byte* at(View v, std::int64_t column) {
+  return static_cast<std::byte*>(v.data) + bytes_of(v.dtype, column);
+}
+
+std::int64_t heads_at_a_time(const MlaShape& s) {
+  const std::int64_t rows = s.batch * s.seq, one = rows * (s.nope + s.rope) * 2;
+  std::int64_t count = s.heads;
+  while (count % 2 == 0 && count > 8 && count * one > kMlaCopy) count /= 2;
+  return count;
+}
+
+class CudnnAttention final : public FusedAttention {
+ public:
+  explicit CudnnAttention(Resources& r) : r_(r), library_(r) {}
+
+  bool forward(View qkv, View o, View lse, const AttentionShape& s) override {
+    if (!all_bf16(qkv, o) || !fits(s)) return false;
+    const SdpaShape shape = shape_of(s, false);
+    const std::int64_t bytes = library_.prepare(shape);
+    if (bytes < 0) return false;
+    Scratch scratch(r_, Scratch::bytes<float>(lse.elements()) + Scratch::bytes<std::byte>(bytes));
+    SdpaPointers p = pointers(qkv, s);
+    p.o = o.data;
+    p.stats = scratch.take<float>(lse.elements());
+    library_.run(shape, p, scratch.take<std::byte>(bytes));
+    stats_to_lse(r_, p.stats, lse, s.seq, {0, s.heads, s.heads});
+    return true;
+  }
+
+  bool backward(View d_o, View qkv, View o, View lse, View dqkv, const AttentionShape& s) override {
+    if (!all_bf16(d_o, qkv, o, dqkv) || !fits(s)) return false;
+    const SdpaShape shape = shape_of(s, true);
+    const std::int64_t bytes = library_.prepare(shape);
+    if (bytes < 0) return false;
+    Scratch scratch(r_, Scratch::bytes<float>(lse.elements()) + Scratch::bytes<std::byte>(bytes));
+    SdpaPointers p = pointers(qkv, s);
+    const SdpaPointers to = pointers(dqkv, s);
+    p.o = o.data;
+    p.d_o = d_o.data;
+    p.dq = const_cast<void*>(to.q);
+    p.dk = const_cast<void*>(to.k);
+    p.dv = const_cast<void*>(to.v);
+    p.stats = scratch.take<float>(lse.elements());
+    lse_to_stats(r_, lse, p.stats, s.seq, {0, s.heads, s.heads});
+    library_.run(shape, p, scratch.take<std::byte>(bytes));
+    return true;
+  }
+
+  bool forward(View q, View kv, View kpe, View o, View lse, const MlaShape& s) override {
+    if (!all_bf16(q, kv, kpe, o) || !fits(s)) return false;
+    const std::int64_t count = heads_at_a_time(s);
+    const SdpaShape shape = shape_of(s, count, false);
+    const std::int64_t bytes = library_.prepare(shape);
+    if (bytes < 0) return false;
+    const std::int64_t keys = q.rows * count * shape.width;
+    Scratch scratch(r_, Scratch::bytes<std::uint16_t>(keys) + Scratch::bytes<float>(q.rows * count) +
+                            Scratch::bytes<std::byte>(bytes));
+    SdpaPointers p;
+    auto* k = scratch.take<std::uint16_t>(keys);
+    p.k = k;
+    p.stats = scratch.take<float>(q.rows * count);
+    void* workspace = scratch.take<std::byte>(bytes);
+    for (std::int64_t first = 0; first < s.heads; first += count) {
+      const HeadRange heads{first, count, s.heads};
+      join_mla_keys(r_, kv, kpe, k, s, heads);
+      p.q = at(q, first * shape.width);
+      p.v = at(kv, first * (s.nope + s.v) + s.nope);
+      p.o = at(o, first * s.v);
+      library_.run(shape, p, workspace);
+      stats_to_lse(r_, p.stats, lse, s.seq, heads);
+    }
+    return true;
+  }
+
+  bool backward(View d_o, View q, View kv, View kpe, View o, View lse, View dq, View dkv, View dkpe,
+                const MlaShape& s) override {
+    if (!all_bf16(d_o, q, kv, kpe, o, dq, dkv, dkpe) || !fits(s)) return false;
+    const std::int64_t count = heads_at_a_time(s);
+    const SdpaShape shape = shape_of(s, count, true);
+    const std::int64_t bytes = library_.prepare(shape);
+    if (bytes < 0) return false;
+    const std::int64_t keys = q.rows * count * shape.width;
+    Scratch scratch(r_, 2 * Scratch::bytes<std::uint16_t>(keys) +
+                            Scratch::bytes<float>(q.rows * count) +
+                            Scratch::bytes<float>(q.rows * s.rope) +
+                            Scratch::bytes<std::byte>(bytes));
+    SdpaPointers p;
+    auto *k = scratch.take<std::uint16_t>(keys), *dk = scratch.take<std::uint16_t>(keys);
+    p.k = k;
+    p.dk = dk;
+    p.stats = scratch.take<float>(q.rows * count);
+    auto* shared = scratch.take<float>(q.rows * s.rope);
+    void* workspace = scratch.take<std::byte>(bytes);
+    for (std::int64_t first = 0; first < s.heads; first += count) {
+      const HeadRange heads{first, count, s.heads};
+      join_mla_keys(r_, kv, kpe, k, s, heads);
+      lse_to_stats(r_, lse, p.stats, s.seq, heads);
+      p.q = at(q, first * shape.width);
+      p.v = at(kv, first * (s.nope + s.v) + s.nope);
+      p.o = at(o, first * s.v);
+      p.d_o = at(d_o, first * s.v);
+      p.dq = at(dq, first * shape.width);
+      p.dv = at(dkv, first * (s.nope + s.v) + s.nope);
+      library_.run(shape, p, workspace);
+      split_mla_key_gradients(r_, dk, dkv, shared, first > 0, s, heads);
+    }
+    write_mla_shared_gradient(r_, shared, dkpe, s);
+    return true;
+  }
+
+ private:
+  static bool fits(const AttentionShape& s) {
+    return s.head_dim % 8 == 0 && s.value_dim() % 8 == 0 && s.head_dim <= 256;
+  }
+  static bool fits(const MlaShape& s) {
+    return s.nope % 8 == 0 && s.rope % 8 == 0 && s.rope > 0 && s.v % 8 == 0 && s.kv_lora % 8 == 0;
+  }
+  static SdpaShape shape_of(const AttentionShape& s, bool backward) {
+    const SdpaOperand head{s.columns(), s.head_dim}, value{s.columns(), s.value_dim()};
+    return {.batch = s.batch,
+            .seq = s.seq,
+            .heads = s.heads,
+            .groups = s.kv_groups,
+            .width = s.head_dim,
+            .value_width = s.value_dim(),
+            .q = head,
+            .k = head,
+            .v = value,
+            .o = {s.heads * s.value_dim(), s.value_dim()},
+            .scale = static_cast<float>(s.scale),
+            .backward = backward};
+  }
+  static SdpaShape shape_of(const MlaShape& s, std::int64_t count, bool backward) {
+    const std::int64_t width = s.nope + s.rope;
+    return {.batch = s.batch,
+            .seq = s.seq,
+            .heads = count,
+            .groups = count,
+            .width = width,
+            .value_width = s.v,
+            .q = {s.heads * width, width},
+            .k = {count * width, width},
+            .v = {s.heads * (s.nope + s.v), s.nope + s.v},
+            .o = {s.heads * s.v, s.v},
+            .scale = static_cast<float>(s.scale),
+            .backward = backward};
+  }
+  static SdpaPointers pointers(View qkv, const AttentionShape& s) {
+    SdpaPointers p;
+    p.q = at(qkv, 0);
+    p.k = at(qkv, s.heads * s.head_dim);
+    p.v = at(qkv, (s.heads + s.kv_groups) * s.head_dim);
+    return p;
+  }
+
+  Resources& r_;
+  SdpaLibrary library_;
+};
+
+}  // namespace
+
+std::unique_ptr<FusedAttention> fused_attention(Resources& r) {
+  return std::make_unique<CudnnAttention>(r);
+}
+
+}  // namespace pleat::cuda

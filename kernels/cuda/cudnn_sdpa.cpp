@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/cudnn_sdpa.hpp"
+
+#include <cudnn_frontend.h>
+
+#include <unordered_map>
+
+#include "kernels/cuda/cuda_check.cuh"
+#include "kernels/cuda/stream.cuh"
+
+namespace pleat::cuda {
+namespace {
+
+namespace fe = cudnn_frontend;
+using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
+
+enum Uid : std::int64_t { kQ = 1, kK, kV, kO, kStats, kDo, kDq, kDk, kDv };
+
+void check(cudnnStatus_t status, const char* call) {
+  if (status != CUDNN_STATUS_SUCCESS) {
+    throw DeviceError(call, cudnnGetErrorString(status), __FILE__, __LINE__);
+  }
+}
+
+fe::graph::Tensor_attributes tensor(const char* name, std::int64_t uid, const SdpaShape& s,
+                                    const SdpaOperand& at, std::int64_t heads,
+                                    std::int64_t width) {
+  return fe::graph::Tensor_attributes()
+      .set_name(name)
+      .set_uid(uid)
+      .set_dim({s.batch, heads, s.seq, width})
+      .set_stride({s.seq * at.ld, at.step, at.ld, 1});
+}
+
+fe::graph::Tensor_attributes stats_tensor(const SdpaShape& s) {
+  return fe::graph::Tensor_attributes()
+      .set_name("stats")
+      .set_uid(kStats)
+      .set_dim({s.batch, s.heads, s.seq, 1})
+      .set_stride({s.heads * s.seq, s.seq, 1, 1})
+      .set_data_type(fe::DataType_t::FLOAT);
+}
+
+void set_output(const Tensor& t, const fe::graph::Tensor_attributes& like) {
+  t->set_output(true)
+      .set_uid(like.get_uid())
+      .set_dim(like.get_dim())
+      .set_stride(like.get_stride());
+}
+
+}  // namespace
+
+struct SdpaLibrary::Graph {
+  fe::graph::Graph graph;
+  std::int64_t workspace = -1;
+};
+
+struct SdpaLibrary::Handle {
+  cudnnHandle_t cudnn = nullptr;
+};
+
+namespace {
+
+void add_forward(fe::graph::Graph& g, const SdpaShape& s) {
+  const Tensor q = g.tensor(tensor("q", kQ, s, s.q, s.heads, s.width));
+  const Tensor k = g.tensor(tensor("k", kK, s, s.k, s.groups, s.width));
+  const Tensor v = g.tensor(tensor("v", kV, s, s.v, s.groups, s.value_width));
+  const auto options = fe::graph::SDPA_attributes()
+                           .set_name("attention")
+                           .set_generate_stats(true)
+                           .set_causal_mask(true)
+                           .set_attn_scale(s.scale);
+  const auto [o, stats] = g.sdpa(q, k, v, options);
+  set_output(o, tensor("o", kO, s, s.o, s.heads, s.value_width));
+  set_output(stats, stats_tensor(s));
+  stats->set_data_type(fe::DataType_t::FLOAT);
+}
+
+void add_backward(fe::graph::Graph& g, const SdpaShape& s) {
+  const auto q = tensor("q", kQ, s, s.q, s.heads, s.width);
+  const auto k = tensor("k", kK, s, s.k, s.groups, s.width);
+  const auto v = tensor("v", kV, s, s.v, s.groups, s.value_width);
+  const Tensor o = g.tensor(tensor("o", kO, s, s.o, s.heads, s.value_width));
+  const Tensor d_o = g.tensor(tensor("do", kDo, s, s.o, s.heads, s.value_width));
+  const Tensor stats = g.tensor(stats_tensor(s));
+  const auto options = fe::graph::SDPA_backward_attributes()
+                           .set_name("attention backward")
+                           .set_causal_mask(true)
+                           .set_deterministic_algorithm(true)
+                           .set_attn_scale(s.scale);
+  const auto [dq, dk, dv] =
+      g.sdpa_backward(g.tensor(q), g.tensor(k), g.tensor(v), o, d_o, stats, options);
+  set_output(dq, tensor("dq", kDq, s, s.q, s.heads, s.width));
+  set_output(dk, tensor("dk", kDk, s, s.k, s.groups, s.width));
+  set_output(dv, tensor("dv", kDv, s, s.v, s.groups, s.value_width));
+}
+
+}  // namespace
+
+SdpaLibrary::SdpaLibrary(const Resources& r) : handle_(std::make_unique<Handle>()) {
+  r.device().make_current();
+  check(cudnnCreate(&handle_->cudnn), "cudnnCreate");
+  check(cudnnSetStream(handle_->cudnn, native(r)), "cudnnSetStream");
+}
+
+SdpaLibrary::~SdpaLibrary() { cudnnDestroy(handle_->cudnn); }
+
+std::int64_t SdpaLibrary::prepare(const SdpaShape& s) {
+  const auto known = graphs_.find(s);
+  if (known != graphs_.end()) return known->second->workspace;
+  auto made = std::make_unique<Graph>();
+  fe::graph::Graph& g = made->graph;
+  g.set_io_data_type(fe::DataType_t::BFLOAT16)
+      .set_intermediate_data_type(fe::DataType_t::FLOAT)
+      .set_compute_data_type(fe::DataType_t::FLOAT);
+  if (s.backward) {
+    add_backward(g, s);
+  } else {
+    add_forward(g, s);
+  }
+  std::int64_t bytes = -1;
+  if (g.build(handle_->cudnn, {fe::HeurMode_t::A}).is_good() &&
+      g.get_workspace_size(bytes).is_good()) {
+    made->workspace = bytes;
+  }
+  return graphs_.emplace(s, std::move(made)).first->second->workspace;
+}
+
+void SdpaLibrary::run(const SdpaShape& s, const SdpaPointers& p, void* workspace) {
+  const auto at = [](const void* data) { return const_cast<void*>(data); };
+  std::unordered_map<std::int64_t, void*> operands{
+      {kQ, at(p.q)}, {kK, at(p.k)}, {kV, at(p.v)}, {kO, p.o}, {kStats, p.stats}};
+  if (s.backward) {
+    operands.insert({{kDo, at(p.d_o)}, {kDq, p.dq}, {kDk, p.dk}, {kDv, p.dv}});
+  }
+  auto status = graphs_.at(s)->graph.execute(handle_->cudnn, operands, workspace);
+  if (!status.is_good()) {
+    throw DeviceError("cuDNN attention", status.get_message(), __FILE__, __LINE__);
+  }
+}
+
+}  // namespace pleat::cuda

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One attention of cuDNN: its graph for a shape, built when the shape first comes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "kernels/cuda/resources.hpp"
+
+namespace pleat::cuda {
+
+// Rows of a head are `ld` elements apart, heads `step`; sequences seq * ld.
+struct SdpaOperand {
+  std::int64_t ld = 0, step = 0;
+  auto operator<=>(const SdpaOperand&) const = default;
+};
+
+struct SdpaShape {
+  std::int64_t batch = 0, seq = 0, heads = 0, groups = 0, width = 0, value_width = 0;
+  SdpaOperand q, k, v, o;  // gradients lie like their values
+  float scale = 1;
+  bool backward = false;
+  auto operator<=>(const SdpaShape&) const = default;
+};
+
+struct SdpaPointers {
+  const void *q = nullptr, *k = nullptr, *v = nullptr;
+  void* o = nullptr;      // backward: read
+  float* stats = nullptr;  // [batch, heads, seq], backward: read
+  const void* d_o = nullptr;
+  void *dq = nullptr, *dk = nullptr, *dv = nullptr;
+};
+
+class SdpaLibrary {
+ public:
+  explicit SdpaLibrary(const Resources&);
+  ~SdpaLibrary();
+  SdpaLibrary(const SdpaLibrary&) = delete;
+  SdpaLibrary& operator=(const SdpaLibrary&) = delete;
+
+  // Bytes of workspace, or -1 where cuDNN has no kernel for the shape.
+  [[nodiscard]] std::int64_t prepare(const SdpaShape&);
+  void run(const SdpaShape&, const SdpaPointers&, void* workspace);  // prepared before
+
+  struct Graph;
+
+ private:
+  struct Handle;
+  std::unique_ptr<Handle> handle_;
+  std::map<SdpaShape, std::unique_ptr<Graph>> graphs_;
+};
+
+}  // namespace pleat::cuda

@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/cutlass_grouped.cuh"
+
+namespace pleat::cuda::cutlass_grouped {
+
+void wgrad(Resources& r, const Products& p) {
+  multiply<Instance<cutlass::layout::ColumnMajor, cutlass::layout::RowMajor, float>>(r, p);
+}
+
+}  // namespace pleat::cuda::cutlass_grouped

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Kernels by rows and elements at sizes that move more than 512 MB.
+#include <fmt/core.h>
+
+#include "tests/benchmarks/gpu/bench.hpp"
+
+namespace pleat::bench {
+namespace {
+
+void norms(Bench& b, std::int64_t rows, std::int64_t cols) {
+  if (!b.wanted("rms_norm")) return;
+  const View x = b.random(DType::bf16, rows, cols), y = b.random(DType::bf16, rows, cols);
+  const View w = b.random(DType::bf16, 1, cols), dw = b.random(DType::fp32, 1, cols);
+  const View rstd = b.random(DType::fp32, 1, rows), dy = b.random(DType::bf16, rows, cols);
+  const View more = b.random(DType::bf16, rows, cols), dx = b.random(DType::bf16, rows, cols);
+  const std::string shape = fmt::format("{}x{} bf16", rows, cols);
+  const auto n = static_cast<double>(rows * cols);
+  b.memory_bound("rms_norm", shape, 4 * n, "2B*(x+y)",
+                 [&] { b.kernels().rms_norm(x, w, y, rstd, 1e-5); });
+  b.memory_bound("rms_norm_bwd+residual", shape, 8 * n, "2B*(dy+x+dresidual+dx)",
+                 [&] { b.kernels().rms_norm_bwd(dy, x, w, rstd, more, dx, dw); });
+  b.memory_bound("add", shape, 6 * n, "2B*(a+b+y)", [&] { b.kernels().add(x, y, {}, dx); });
+  b.release_all();
+}
+
+void heads(Bench& b) {
+  const AttentionShape s{.batch = 8, .seq = 4096, .heads = 32, .kv_groups = 8, .head_dim = 128};
+  const std::int64_t rows = s.batch * s.seq, cols = s.columns();
+  const View x = b.random(DType::bf16, rows, cols), y = b.random(DType::bf16, rows, cols);
+  const View w = b.random(DType::bf16, 1, 128), rstd = b.random(DType::fp32, rows, 40);
+  const std::string shape = fmt::format("{}x(32+8+8)x128 bf16", rows);
+  const auto turned = static_cast<double>(rows * 40 * 128), all = static_cast<double>(rows * cols);
+  if (b.wanted("rope")) {
+    for (const bool interleaved : {false, true}) {
+      b.memory_bound(interleaved ? "rope interleaved" : "rope", shape, 4 * turned,
+                     "2B*(read+write of q and k)", [&] {
+                       b.kernels().rope(x, {.seq = 4096, .heads = 40, .stride = 128, .dim = 128,
+                                            .interleaved = interleaved}, false);
+                     });
+    }
+  }
+  if (b.wanted("head_norm")) {
+    b.memory_bound("head_norm", shape, 4 * all, "2B*(x+y)",
+                   [&] { b.kernels().head_norm(x, w, w, y, rstd, s, 1e-5); });
+  }
+  b.release_all();
+}
+
+void swiglu(Bench& b, std::int64_t rows, std::int64_t f) {
+  if (!b.wanted("swiglu")) return;
+  const View u = b.random(DType::bf16, rows, 2 * f), y = b.random(DType::bf16, rows, f);
+  const View du = b.random(DType::bf16, rows, 2 * f), p = b.random(DType::fp32, 1, rows);
+  const View dp = b.random(DType::fp32, 1, rows);
+  const std::string shape = fmt::format("{}x{} bf16", rows, f);
+  const auto n = static_cast<double>(rows * f);
+  b.memory_bound("swiglu", shape, 6 * n, "2B*(u+y), u twice y",
+                 [&] { b.kernels().swiglu(u, p, y); });
+  b.memory_bound("swiglu_bwd", shape, 10 * n, "2B*(dy+u+du)",
+                 [&] { b.kernels().swiglu_bwd(y, u, p, du, dp); });
+  b.release_all();
+}
+
+void optimizer(Bench& b, std::int64_t n) {
+  if (!b.wanted("adamw") && !b.wanted("cast")) return;
+  const View g = b.random(DType::fp32, 1, n, 1e-3), m = b.random(DType::fp32, 1, n, 1e-3);
+  const View v = b.random(DType::fp32, 1, n, 0), w = b.random(DType::fp32, 1, n);
+  const View half = b.random(DType::bf16, 1, n);
+  const std::string shape = fmt::format("{} parameters", n);
+  const auto count = static_cast<double>(n);
+  b.memory_bound("adamw fp32", shape, 28 * count, "4B*(g+2m+2v+2w)",
+                 [&] { b.kernels().adamw(g, m, v, w, 1, {}); });
+  b.memory_bound("adamw bf16 gradients", shape, 26 * count, "2B*g+4B*(2m+2v+2w)",
+                 [&] { b.kernels().adamw(half, m, v, w, 1, {}); });
+  b.memory_bound("cast fp32 to bf16", shape, 6 * count, "4B*x+2B*y",
+                 [&] { b.kernels().copy(w, half); });
+  b.memory_bound("sum_of_squares", shape, 4 * count, "4B*x, host waits",
+                 [&] { static_cast<void>(b.kernels().sum_of_squares(g)); });
+  b.release_all();
+}
+
+}  // namespace
+
+void memory_bound_kernels(Bench& b) {
+  norms(b, 65536, 4096);
+  norms(b, 32768, 7168);
+  norms(b, 131072, 2048);
+  heads(b);
+  swiglu(b, 32768, 14336);
+  swiglu(b, 262144, 1536);
+  swiglu(b, 262144, 2048);
+  optimizer(b, std::int64_t{1} << 27U);
+}
+
+}  // namespace pleat::bench

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Dense products against cuBLASLt's best candidate, grouped ones against a dense one of the same FLOPs.
+#include <fmt/core.h>
+
+#include "kernels/cuda/dense_gemm.hpp"
+#include "tests/benchmarks/gpu/bench.hpp"
+
+namespace pleat::bench {
+namespace {
+
+struct Model {
+  const char* name;
+  std::int64_t h, f, experts, tokens_an_expert;
+};
+constexpr Model kModels[] = {{"Mixtral-8x7B", 4096, 14336, 8, 2048},
+                             {"Qwen3-235B", 4096, 1536, 16, 1024},
+                             {"Qwen3-30B", 2048, 768, 128, 512},
+                             {"DeepSeek-V3", 7168, 2048, 8, 2048},
+                             {"DeepSeek-V3 512", 7168, 2048, 32, 512}};
+
+double best_dense(Bench& b, cuda::Resources& r, const cuda::DenseProblem& p, View x, View y, View c) {
+  cuda::DenseGemm dense(r, false);
+  static_cast<void>(b);
+  return dense.time_candidates(p, x.data, y.data, c.data, 20).front();
+}
+
+void dense(Bench& b, const char* name, std::int64_t m, std::int64_t n, std::int64_t k) {
+  cuda::Resources resources(b.device(), std::size_t{64} << 20U);
+  struct Kind {
+    const char* name;
+    bool ta, tb;
+    DType output;
+    bool accumulate;
+  };
+  for (const Kind& kind : {Kind{"gemm", false, true, DType::bf16, false},
+                           {"gemm dgrad", false, false, DType::bf16, false},
+                           {"gemm wgrad", true, false, DType::fp32, true}}) {
+    const View x = kind.ta ? b.random(DType::bf16, k, m) : b.random(DType::bf16, m, k);
+    const View y = kind.tb ? b.random(DType::bf16, n, k) : b.random(DType::bf16, k, n);
+    const View c = b.random(kind.output, m, n);
+    const double best = best_dense(b, resources,
+                                   {.m = m, .n = n, .k = k, .transpose_a = kind.ta,
+                                    .transpose_b = kind.tb, .inputs = DType::bf16,
+                                    .output = kind.output},
+                                   x, y, c);
+    b.compute_bound(kind.name, fmt::format("{} {}x{}x{}", name, m, n, k),
+                    2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),
+                    best, "best candidate of cuBLASLt, beta 0, warm L2",
+                    [&] { b.kernels().gemm(x, kind.ta, y, kind.tb, c, kind.accumulate); });
+    b.release_all();
+  }
+}
+
+// Uneven: expert i has a share of 1 + i % 4.
+std::vector<std::int32_t> counts_of(const Model& m, bool even) {
+  const std::int64_t rows = m.experts * m.tokens_an_expert;
+  std::vector<std::int32_t> counts;
+  std::int64_t left = rows, shares = 0;
+  for (std::int64_t i = 0; i < m.experts; ++i) shares += 1 + i % 4;
+  for (std::int64_t i = 0; i < m.experts; ++i) {
+    const std::int64_t rest = i + 1 == m.experts ? left
+                              : even             ? m.tokens_an_expert
+                                                 : rows * (1 + i % 4) / shares + (i % 3 - 1) * 7;
+    counts.push_back(static_cast<std::int32_t>(rest));
+    left -= rest;
+  }
+  return counts;
+}
+
+void grouped(Bench& b, const Model& m, std::int64_t n, std::int64_t k, const char* which) {
+  const std::int64_t rows = m.experts * m.tokens_an_expert;
+  const View x = b.random(DType::bf16, rows, k), w = b.random(DType::bf16, m.experts * n, k);
+  const View y = b.random(DType::bf16, rows, n), dw = b.random(DType::fp32, m.experts * n, k);
+  const View one{w.data, DType::bf16, n, k}, dw_one{dw.data, DType::fp32, n, k};
+  const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(n) * static_cast<double>(k);
+  const double forward = b.median_seconds([&] { b.kernels().gemm(x, false, one, true, y, false); });
+  const double dgrad = b.median_seconds([&] { b.kernels().gemm(y, false, one, false, x, false); });
+  const double wgrad = b.median_seconds([&] { b.kernels().gemm(y, true, x, false, dw_one, true); });
+  for (const bool even : {true, false}) {
+    const View counts = b.i32(counts_of(m, even));
+    const std::string shape = fmt::format("{} {} {} experts x {} rows{}, {}x{}", m.name, which,
+                                          m.experts, m.tokens_an_expert, even ? "" : " uneven", n, k);
+    b.compute_bound("grouped forward", shape, flops, forward, "one dense product",
+                    [&] { b.kernels().grouped_gemm(x, w, true, counts, y); });
+    b.compute_bound("grouped dgrad", shape, flops, dgrad, "one dense product",
+                    [&] { b.kernels().grouped_gemm(y, w, false, counts, x); });
+    b.compute_bound("grouped wgrad", shape, flops, wgrad, "one dense product",
+                    [&] { b.kernels().grouped_wgrad(y, x, counts, dw, true); });
+  }
+  b.release_all();
+}
+
+}  // namespace
+
+void dense_products(Bench& b) {
+  if (!b.wanted("gemm")) return;
+  dense(b, "square", 8192, 8192, 8192);
+  dense(b, "Mixtral qkv", 8192, 6144, 4096);
+  dense(b, "Mixtral out", 8192, 4096, 4096);
+  dense(b, "Qwen3-30B qkv", 8192, 5120, 2048);
+  dense(b, "DeepSeek-V3 q_b", 8192, 24576, 1536);
+  dense(b, "DeepSeek-V3 out", 8192, 7168, 16384);
+  dense(b, "head 32000", 8192, 32000, 4096);
+}
+
+void grouped_products(Bench& b) {
+  if (!b.wanted("grouped")) return;
+  for (const Model& m : kModels) {
+    grouped(b, m, 2 * m.f, m.h, "up");
+    grouped(b, m, m.h, m.f, "down");
+  }
+}
+
+}  // namespace pleat::bench
