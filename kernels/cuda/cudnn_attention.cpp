@@ -180,6 +180,7 @@ class CudnnAttention final : public FusedAttention {
 }  // namespace
 
 std::unique_ptr<FusedAttention> fused_attention(Resources& r) {
+  if (!SdpaLibrary::available()) return nullptr;
   return std::make_unique<CudnnAttention>(r);
 }
 

@@ -2,12 +2,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/cudnn_sdpa.hpp"
 
-#include <cudnn_frontend.h>
+#include <dlfcn.h>
 
+#include <cstring>
 #include <unordered_map>
 
 #include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/stream.cuh"
+
+namespace pleat::cuda {
+namespace {
+
+// Machines with a driver and no development files have the name with the version alone.
+void* open_library(const char* name, int flags) {
+  void* library = dlopen(name, flags);
+  if (library == nullptr && std::strcmp(name, "libcuda.so") == 0) {
+    library = dlopen("libcuda.so.1", flags);
+    static_cast<void>(dlerror());
+  }
+  return library;
+}
+
+}  // namespace
+}  // namespace pleat::cuda
+
+// The front end loads the libraries that it calls, so that a program starts without them.
+#define dlopen(name, flags) ::pleat::cuda::open_library(name, flags)
+#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
+#define CUDNN_FRONTEND_SKIP_JSON_LIB
+#include <cudnn_frontend.h>
+#undef dlopen
+
+namespace cudnn_frontend {
+void* cudnn_dlhandle = nullptr;
+}  // namespace cudnn_frontend
 
 namespace pleat::cuda {
 namespace {
@@ -19,7 +47,7 @@ enum Uid : std::int64_t { kQ = 1, kK, kV, kO, kStats, kDo, kDq, kDk, kDv };
 
 void check(cudnnStatus_t status, const char* call) {
   if (status != CUDNN_STATUS_SUCCESS) {
-    throw DeviceError(call, cudnnGetErrorString(status), __FILE__, __LINE__);
+    throw DeviceError(call, fe::detail::get_error_string(status), __FILE__, __LINE__);
   }
 }
 
@@ -96,21 +124,7 @@ void add_backward(fe::graph::Graph& g, const SdpaShape& s) {
   set_output(dv, tensor("dv", kDv, s, s.v, s.groups, s.value_width));
 }
 
-}  // namespace
-
-SdpaLibrary::SdpaLibrary(const Resources& r) : handle_(std::make_unique<Handle>()) {
-  r.device().make_current();
-  check(cudnnCreate(&handle_->cudnn), "cudnnCreate");
-  check(cudnnSetStream(handle_->cudnn, native(r)), "cudnnSetStream");
-}
-
-SdpaLibrary::~SdpaLibrary() { cudnnDestroy(handle_->cudnn); }
-
-std::int64_t SdpaLibrary::prepare(const SdpaShape& s) {
-  const auto known = graphs_.find(s);
-  if (known != graphs_.end()) return known->second->workspace;
-  auto made = std::make_unique<Graph>();
-  fe::graph::Graph& g = made->graph;
+void fill(fe::graph::Graph& g, const SdpaShape& s) {
   g.set_io_data_type(fe::DataType_t::BFLOAT16)
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
       .set_compute_data_type(fe::DataType_t::FLOAT);
@@ -119,12 +133,45 @@ std::int64_t SdpaLibrary::prepare(const SdpaShape& s) {
   } else {
     add_forward(g, s);
   }
+}
+
+}  // namespace
+
+SdpaLibrary::SdpaLibrary(const Resources& r) : handle_(std::make_unique<Handle>()) {
+  r.device().make_current();
+  check(fe::detail::create_handle(&handle_->cudnn), "cudnnCreate");
+  check(fe::detail::set_stream(handle_->cudnn, native(r)), "cudnnSetStream");
+}
+
+SdpaLibrary::~SdpaLibrary() { fe::detail::destroy_handle(handle_->cudnn); }
+
+bool SdpaLibrary::available() {
+  static const bool opened = [] {
+    fe::cudnn_dlhandle = open_library("libcudnn.so.9", RTLD_NOW);
+    return fe::cudnn_dlhandle != nullptr;
+  }();
+  return opened;
+}
+
+std::int64_t SdpaLibrary::prepare(const SdpaShape& s) {
+  const auto known = graphs_.find(s);
+  if (known != graphs_.end()) return known->second->workspace;
+  auto made = std::make_unique<Graph>();
+  fill(made->graph, s);
   std::int64_t bytes = -1;
-  if (g.build(handle_->cudnn, {fe::HeurMode_t::A}).is_good() &&
-      g.get_workspace_size(bytes).is_good()) {
+  if (made->graph.build(handle_->cudnn, {fe::HeurMode_t::A}).is_good() &&
+      made->graph.get_workspace_size(bytes).is_good()) {
     made->workspace = bytes;
   }
   return graphs_.emplace(s, std::move(made)).first->second->workspace;
+}
+
+std::string SdpaLibrary::objection(const SdpaShape& s) {
+  fe::graph::Graph g;
+  g.set_sm_version(90);
+  fill(g, s);
+  auto status = g.validate();
+  return status.is_good() ? "" : status.get_message();
 }
 
 void SdpaLibrary::run(const SdpaShape& s, const SdpaPointers& p, void* workspace) {

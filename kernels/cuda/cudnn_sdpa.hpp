@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "kernels/cuda/resources.hpp"
 
@@ -35,6 +36,7 @@ struct SdpaPointers {
 
 class SdpaLibrary {
  public:
+  [[nodiscard]] static bool available();  // is libcudnn.so.9 on this machine?
   explicit SdpaLibrary(const Resources&);
   ~SdpaLibrary();
   SdpaLibrary(const SdpaLibrary&) = delete;
@@ -42,6 +44,8 @@ class SdpaLibrary {
 
   // Bytes of workspace, or -1 where cuDNN has no kernel for the shape.
   [[nodiscard]] std::int64_t prepare(const SdpaShape&);
+  // What the front end has against the graph of a shape on sm_90; empty: nothing. Needs no GPU.
+  [[nodiscard]] static std::string objection(const SdpaShape&);
   void run(const SdpaShape&, const SdpaPointers&, void* workspace);  // prepared before
 
   struct Graph;

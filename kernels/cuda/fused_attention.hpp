@@ -21,7 +21,7 @@ class FusedAttention {
                         View dkpe, const MlaShape&) = 0;
 };
 
-// None where this build has no cuDNN.
+// None where this build or this machine has no cuDNN.
 [[nodiscard]] std::unique_ptr<FusedAttention> fused_attention(Resources&);
 
 }  // namespace pleat::cuda

@@ -39,9 +39,9 @@ __global__ void count_runs_kernel(LocalExpert expert, PermuteMap m, int warps) {
 }
 
 // A block an expert: counts of runs to sums of the runs before.
-__global__ void __launch_bounds__(kScanThreads) sum_runs_kernel(PermuteMap m, int groups) {
+__global__ void __launch_bounds__(kThreads) sum_runs_kernel(PermuteMap m, int groups) {
   int* const counts = m.before + blockIdx.x;
-  const int all = block_scan(
+  const int all = block_scan<kThreads>(
       m.runs, [=](std::int64_t run) { return counts[run * groups]; },
       [=](std::int64_t run, int sum) { counts[run * groups] = sum; });
   if (threadIdx.x == 0) m.filled[blockIdx.x] = all;
@@ -101,7 +101,7 @@ void make_permute_map(const Resources& r, View experts, View counts, std::int64_
     launch(r, count_runs_kernel, blocks_of(ceil_div(m.runs, warps)), warps * kWarp, shared, expert,
            m, warps);
   }
-  launch(r, sum_runs_kernel, blocks_of(groups), kScanThreads, 0, m, static_cast<int>(groups));
+  launch(r, sum_runs_kernel, blocks_of(groups), kThreads, 0, m, static_cast<int>(groups));
   launch(r, begin_kernel, 1, kScanThreads, 0, static_cast<const std::int32_t*>(counts.i32()),
          groups, m.begin);
   if (m.runs > 0) {

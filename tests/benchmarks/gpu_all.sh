@@ -17,6 +17,7 @@ out="${OUT:-$build/out}"
 steps=("$@")
 ((${#steps[@]})) || steps=(build conformance sanitizer benchmarks)
 mkdir -p "$out"
+PATH="$PATH:/usr/local/cuda/bin"
 failed=()
 
 timed() {  # name, seconds at most, command: its output in $out/name.txt
@@ -24,7 +25,7 @@ timed() {  # name, seconds at most, command: its output in $out/name.txt
   shift 2
   begin="$(date +%s)"
   timeout "$limit" "$@" >"$out/$name.txt" 2>&1 || status=$?
-  printf '%-28s %s after %s s\n' "$name" "$([[ $status == 0 ]] && echo done || echo "FAILED ($status)")" \
+  printf '%-28s %s after %s s\n' "$name" "$([[ $status == 0 ]] && echo "done" || echo "FAILED ($status)")" \
     "$(($(date +%s) - begin))"
   ((status == 0)) || failed+=("$name")
   return 0

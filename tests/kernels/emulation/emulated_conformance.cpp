@@ -1,41 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA kernels' own code under the conformance suite without a GPU, threads in ascending and in
-// descending order.
-#include "kernels/cuda/cuda_kernels.hpp"
-#include "tests/kernels/conformance/bf16.hpp"
-#include "tests/kernels/conformance/suite.hpp"
-#include "tests/kernels/emulation/block.hpp"
+// The CUDA kernels under the conformance suite without a GPU.
+#include "tests/kernels/emulation/emulated_device.hpp"
 
 namespace pleat::conformance {
 namespace {
 
-class EmulatedDevice final : public Device {
- public:
-  explicit EmulatedDevice(bool descending) { emulation::set_descending(descending); }
-  KernelSet& kernels() override { return *kernels_; }
-  void* allocate(std::size_t bytes) override { return device_.allocate(bytes); }
-  void release(void* data) override { device_.release(data); }
-  void upload(void* to, const void* from, std::size_t bytes) override {
-    device_.upload(to, from, bytes);
-  }
-  void download(void* to, const void* from, std::size_t bytes) override {
-    device_.download(to, from, bytes);
-  }
-
- private:
-  cuda::CudaDevice device_;
-  std::unique_ptr<KernelSet> kernels_ = cuda_kernels(device_, {.scratch_bytes = 256});
-};
-
-DeviceFactory factory(const char* name, bool descending) {
-  return {name, [descending] { return std::make_unique<EmulatedDevice>(descending); }};
-}
-const auto kOrders = ::testing::Values(factory("ascending", false), factory("descending", true));
-
-INSTANTIATE_TEST_SUITE_P(Emulated, KernelConformance, kOrders,
-                         [](const auto& info) { return info.param.name; });
-INSTANTIATE_TEST_SUITE_P(Emulated, Bf16Conformance, kOrders,
+INSTANTIATE_TEST_SUITE_P(Emulated, KernelConformance,
+                         ::testing::Values(emulated("ascending", false)),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

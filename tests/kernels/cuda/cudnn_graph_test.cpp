@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The graphs that go to cuDNN, as its front end judges them for sm_90; no GPU is needed, libcudnn is.
+#include <gtest/gtest.h>
+
+#include "kernels/cuda/cudnn_sdpa.hpp"
+
+namespace pleat::cuda {
+namespace {
+
+// Heads packed in rows of q | k | v.
+SdpaShape grouped_heads(std::int64_t heads, std::int64_t groups, std::int64_t width, bool backward) {
+  const SdpaOperand head{(heads + 2 * groups) * width, width};
+  return {.batch = 2, .seq = 4096, .heads = heads, .groups = groups, .width = width,
+          .value_width = width, .q = head, .k = head, .v = head, .o = {heads * width, width},
+          .scale = 0.09F, .backward = backward};
+}
+
+SdpaShape mla(bool backward) {
+  return {.batch = 1, .seq = 4096, .heads = 16, .groups = 16, .width = 192, .value_width = 128,
+          .q = {128 * 192, 192}, .k = {16 * 192, 192}, .v = {128 * 256, 256}, .o = {128 * 128, 128},
+          .scale = 0.07F, .backward = backward};
+}
+
+TEST(CudnnGraph, FrontEndAcceptsOurLayouts) {
+  if (!SdpaLibrary::available()) GTEST_SKIP() << "no libcudnn.so.9";
+  for (const bool backward : {false, true}) {
+    EXPECT_EQ(SdpaLibrary::objection(grouped_heads(32, 8, 128, backward)), "");
+    EXPECT_EQ(SdpaLibrary::objection(grouped_heads(16, 16, 64, backward)), "");
+    EXPECT_EQ(SdpaLibrary::objection(mla(backward)), "");
+  }
+}
+
+TEST(CudnnGraph, FrontEndRefusesWhatCudnnHasNoKernelFor) {
+  if (!SdpaLibrary::available()) GTEST_SKIP() << "no libcudnn.so.9";
+  EXPECT_NE(SdpaLibrary::objection(grouped_heads(32, 8, 12, false)), "");
+  EXPECT_NE(SdpaLibrary::objection(grouped_heads(32, 5, 128, false)), "");
+}
+
+}  // namespace
+}  // namespace pleat::cuda
