@@ -53,7 +53,7 @@ void Executor::load_labels(const Call& c) {
 // The bias of the forward product, or its gradient beside the weight's.
 void Executor::gemm(const Call& c) {
   const OpAttributes& a = c.op.attr;
-  kernels_.gemm(c.in[0], a.transpose_a, c.in[1], a.transpose_b, c.out[0], a.accumulate);
+  kernels_.gemm(c.in[0], a.transpose_a, second_operand(c), a.transpose_b, c.out[0], a.accumulate);
   if (c.in.size() > 2) kernels_.add_bias(c.in[2], a.bias_scale, c.out[0]);
   if (c.out.size() > 1) kernels_.add_bias_bwd(c.in[0], a.bias_scale, c.out[1]);
 }
@@ -213,6 +213,9 @@ void Executor::dispatch(const Call& c) {
     case OpKind::copy:
       if (c.site == nullptr) return cast_weights(c);
       return k.copy(in[0], out[0]);
+    case OpKind::quantize:
+      if (c.site == nullptr) return quantize_weights(c);
+      return quantize(c);
     case OpKind::grad_norm:
       return grad_norm(c);
     case OpKind::clip:
@@ -240,7 +243,6 @@ void Executor::dispatch(const Call& c) {
                              optional_view(out, 1));
     case OpKind::token_mixing:
     case OpKind::token_mixing_bwd:
-    case OpKind::quantize:
       break;  // train() refuses plans and models that compile to these
   }
   throw ExecutionError(

@@ -85,7 +85,7 @@ void Executor::grouped_gemm(const Call& c) {
   if (a.transpose_a) {
     return kernels_.grouped_wgrad(c.in[0], c.in[1], c.in[2], c.out[0], a.accumulate);
   }
-  kernels_.grouped_gemm(c.in[0], c.in[1], a.transpose_b, c.in[2], c.out[0]);
+  kernels_.grouped_gemm(c.in[0], second_operand(c), a.transpose_b, c.in[2], c.out[0]);
 }
 
 void Executor::drop_tokens(const Call& c) {

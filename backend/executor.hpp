@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "backend/data/batches.hpp"
@@ -137,6 +138,10 @@ class Executor final : private StepVisitor {
   void router_losses(const Call&);
   void update_bias(const Call&);
   void grouped_gemm(const Call&);
+  void quantize(const Call&);  // execute_quantize.cpp
+  void quantize_weights(const Call&);
+  [[nodiscard]] View narrow_copy(const WeightSlot&, const Tensor&, bool column, bool reads);
+  [[nodiscard]] View second_operand(const Call&);
   void permute_backward(const Call&);
   void reorder_chunks(const Call&, bool sort);
   void drop_tokens(const Call&);
@@ -243,6 +248,8 @@ class Executor final : private StepVisitor {
   std::vector<std::int64_t> send_bytes_, recv_bytes_;
   std::vector<float> scores_;
   std::vector<std::int32_t> labels_;
+  // Of narrow copies of weights, by bucket, place and layout; the same in all operations of a step.
+  std::map<std::tuple<Bucket, std::int64_t, bool>, BlockScales> weight_scales_;
 
   int step_ = 0;
   SpanRecorder* spans_ = nullptr;

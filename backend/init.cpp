@@ -114,9 +114,13 @@ std::map<std::string, InitialValue> initial_values(const Program& program) {
   return values;
 }
 
+std::uint64_t random_key(const std::string& name, std::uint64_t seed) {
+  return mix(hash(name) ^ mix(seed));
+}
+
 void fill_normal(const std::string& name, std::uint64_t seed, std::int64_t first,
                  std::span<float> out) {
-  const std::uint64_t key = mix(hash(name) ^ mix(seed));
+  const std::uint64_t key = random_key(name, seed);
   for (std::size_t at = 0; at < out.size(); ++at) {
     const std::uint64_t i = static_cast<std::uint64_t>(first) + at;
     const double radius = std::sqrt(-2.0 * std::log(unit(mix(key + 2 * i))));

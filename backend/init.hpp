@@ -41,6 +41,8 @@ enum class InitialValue { ones, ones_then_zeros, zeros, normal };
 
 inline constexpr double kInitStd = 0.02;
 
+// Of random bits that belong to a name and a seed.
+[[nodiscard]] std::uint64_t random_key(const std::string& name, std::uint64_t seed);
 // normal(0, kInitStd): element i of the whole tensor is a function of (name, seed, i) alone; out
 // holds those from `first`.
 void fill_normal(const std::string& name, std::uint64_t seed, std::int64_t first,

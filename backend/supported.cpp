@@ -17,6 +17,25 @@ void require(Diagnostics& d, bool holds, const std::string& path, const std::str
   if (!holds) d.error(ExitCode::bad_request, "", path, message, hint);
 }
 
+void check_precision(Diagnostics& d, const Plan& p) {
+  require(d, p.precision != Precision::fp16 && p.precision != Precision::fp8_delayed, "precision",
+          fmt::format("this backend has no {}", name_of(p.precision)), "use --precision bf16 or fp8");
+  if (p.precision == Precision::fp32 || p.precision == Precision::bf16) return;
+  require(d, p.precision == Precision::nvfp4 || !p.fp8_params, "fp8_params",
+          "this backend keeps weights in bf16 beside narrow copies of them",
+          "use --no-fp8-params");
+  require(d, !p.fp8_attention, "fp8_attention", "this backend's attention reads bf16",
+          "set fp8_attention to false");
+  require(d, !p.fp8_head, "fp8_head", "this backend's output projection reads bf16",
+          "set fp8_head to false");
+  require(d, p.attention.tp == 1, "tp",
+          "this backend quantises whole rows, tensor parallelism exchanges shares of them",
+          "use --tp 1 or --precision bf16");
+  require(d, p.sharding != Sharding::zero3, "sharding",
+          "this backend makes narrow copies of weights that are whole on each rank",
+          "use --sharding zero1");
+}
+
 void check_plan(Diagnostics& d, const Plan& p) {
   require(d, !p.fp8_dispatch && !p.fp8_combine, p.fp8_dispatch ? "fp8_dispatch" : "fp8_combine",
           "this backend exchanges what it computes", "set fp8_dispatch and fp8_combine to false");
@@ -26,10 +45,7 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, !p.overlap.tile_level, "overlap.tile_level",
           "this backend runs exchanges and products one after the other",
           "set overlap.tile_level to false");
-  require(
-      d, p.precision == Precision::fp32 || p.precision == Precision::bf16, "precision",
-      fmt::format("this backend computes in fp32 and bf16 so far (got {})", name_of(p.precision)),
-      "use --precision bf16");
+  check_precision(d, p);
   // Between nodes and within them: what the links carry differs, not what arrives.
   const bool by_collectives = p.dispatcher == Dispatcher::alltoall ||
                               p.dispatcher == Dispatcher::hierarchical ||

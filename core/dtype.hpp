@@ -31,6 +31,11 @@ enum class DType : std::uint8_t {
   return 0;
 }
 
+// Codes that scales beside them make numbers of.
+[[nodiscard]] constexpr bool is_quantized(DType type) {
+  return type == DType::fp8 || type == DType::mxfp8 || type == DType::nvfp4;
+}
+
 [[nodiscard]] constexpr std::string_view name_of(DType type) {
   switch (type) {
     case DType::fp32: return "fp32";

@@ -60,7 +60,9 @@ View TensorStore::activation(const InstanceKey& key, const Tensor& tensor, const
                     op, tensor.name, where(key)));
   }
   if (!reads) it->second.written = true;
-  return view_of(block.data(), tensor, binding);
+  View view = view_of(block.data(), tensor, binding);
+  if (is_quantized(tensor.dtype)) view.scales = &it->second.scales;
+  return view;
 }
 
 void TensorStore::birth_state(TensorId id) {

@@ -57,6 +57,7 @@ class TensorStore {
     std::string name;
     bool written = false;
     Block block;
+    BlockScales scales = {};  // of a quantised tensor, beside its block
   };
 
   const StageProgram& stage_;

@@ -3,6 +3,8 @@
 #include "core/numerics/small_float.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -12,51 +14,71 @@ namespace {
 struct Format {
   int exponent_bits, mantissa_bits;
   std::uint8_t largest;  // code of the largest finite number
+  float largest_value;
+  [[nodiscard]] constexpr int least() const {  // exponent of the smallest normal number
+    return 2 - (1 << (exponent_bits - 1));
+  }
 };
 
-constexpr Format kE4M3{4, 3, 0x7e}, kE5M2{5, 2, 0x7b}, kE2M1{2, 1, 0x7};
+constexpr Format kFormats[] = {{4, 3, 0x7e, 448}, {5, 2, 0x7b, 57344}, {2, 1, 0x7, 6}};
 
 constexpr const Format& format_of(SmallFloat type) {
-  switch (type) {
-    case SmallFloat::e4m3:
-      return kE4M3;
-    case SmallFloat::e5m2:
-      return kE5M2;
-    case SmallFloat::e2m1:
-      return kE2M1;
-  }
-  return kE4M3;
+  return kFormats[static_cast<std::size_t>(type)];
 }
 
-constexpr int bias_of(const Format& f) { return (1 << (f.exponent_bits - 1)) - 1; }
+constexpr float power_of_two(int exponent) {  // of a normal number
+  return std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23U);
+}
 
 constexpr std::uint8_t sign_bit(const Format& f) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(f.exponent_bits + f.mantissa_bits));
 }
 
-// Of a code without sign that is finite.
-double size_of(const Format& f, unsigned code) {
-  const unsigned mantissa = code & ((1U << f.mantissa_bits) - 1U);
-  const int exponent = static_cast<int>(code >> f.mantissa_bits);
-  const int one = 1 << f.mantissa_bits;
-  const int digits = exponent == 0 ? static_cast<int>(mantissa) : one + static_cast<int>(mantissa);
-  return std::ldexp(digits, std::max(exponent, 1) - bias_of(f) - f.mantissa_bits);
+constexpr float value_of(SmallFloat type, unsigned code) {
+  const Format& f = format_of(type);
+  const unsigned sign = sign_bit(f), size = code & (sign - 1U);
+  float value = std::numeric_limits<float>::quiet_NaN();
+  if (size <= f.largest) {
+    const unsigned one = 1U << f.mantissa_bits, exponent = size >> f.mantissa_bits;
+    const unsigned digits = size % one + (exponent == 0 ? 0 : one);
+    const int power =
+        f.least() - f.mantissa_bits + (exponent == 0 ? 0 : static_cast<int>(exponent) - 1);
+    value = static_cast<float>(digits) * power_of_two(power);
+  } else if (type == SmallFloat::e5m2 && size == 0x7c) {
+    value = std::numeric_limits<float>::infinity();
+  }
+  return (code & sign) != 0 ? -value : value;
 }
+
+constexpr std::array<float, 256> table_of(SmallFloat type) {
+  std::array<float, 256> values{};
+  for (unsigned code = 0; code < 256; ++code) values[code] = value_of(type, code);
+  return values;
+}
+
+constexpr std::array<float, 256> kValues[] = {
+    table_of(SmallFloat::e4m3), table_of(SmallFloat::e5m2), table_of(SmallFloat::e2m1)};
 
 // The code next to `size` towards zero, and how far it is from there to the next one, in [0, 1).
 struct Between {
   unsigned below;
-  double part;
+  float part;
 };
 
+// Codes count on from subnormal to normal numbers as those of fp32 do.
 Between neighbours(const Format& f, float size) {
-  const int least = 1 - bias_of(f);  // exponent of the smallest normal number
-  const int exponent = std::max(size > 0 ? std::ilogb(size) : least, least);
-  // In steps of the codes around it: subnormal codes go on as if they had an exponent of 1.
-  const double steps = std::ldexp(static_cast<double>(size), f.mantissa_bits - exponent);
-  const double whole = std::floor(steps);
-  const auto first = static_cast<unsigned>((exponent - least) << f.mantissa_bits);
-  return {first + static_cast<unsigned>(whole), steps - whole};
+  const float least = power_of_two(f.least());
+  if (size < least) {
+    const float steps = size * power_of_two(f.mantissa_bits - f.least());  // exact
+    const auto whole = static_cast<unsigned>(steps);
+    return {whole, steps - static_cast<float>(whole)};
+  }
+  const auto bits = std::bit_cast<std::uint32_t>(size);
+  const auto dropped = static_cast<unsigned>(23 - f.mantissa_bits);
+  const unsigned first = static_cast<unsigned>(f.least() + 126) << f.mantissa_bits;
+  const std::uint32_t rest = bits & ((1U << dropped) - 1U);
+  return {(bits >> dropped) - first,
+          static_cast<float>(rest) * power_of_two(-static_cast<int>(dropped))};
 }
 
 template <class Up>
@@ -65,9 +87,7 @@ std::uint8_t round_to(SmallFloat type, float x, Up up) {
   if (std::isnan(x)) return type == SmallFloat::e2m1 ? f.largest : 0x7f;
   const std::uint8_t sign = std::signbit(x) ? sign_bit(f) : std::uint8_t{0};
   const float size = std::fabs(x);
-  if (static_cast<double>(size) >= size_of(f, f.largest)) {
-    return static_cast<std::uint8_t>(sign | f.largest);
-  }
+  if (size >= f.largest_value) return static_cast<std::uint8_t>(sign | f.largest);
   const Between b = neighbours(f, size);
   const unsigned code = b.below + (up(b) ? 1U : 0U);
   return static_cast<std::uint8_t>(sign | code);
@@ -75,35 +95,21 @@ std::uint8_t round_to(SmallFloat type, float x, Up up) {
 
 }  // namespace
 
-float largest(SmallFloat type) {
-  const Format& f = format_of(type);
-  return static_cast<float>(size_of(f, f.largest));
-}
+float largest(SmallFloat type) { return format_of(type).largest_value; }
 
 float decode(SmallFloat type, std::uint8_t code) {
-  const Format& f = format_of(type);
-  const std::uint8_t sign = sign_bit(f);
-  const unsigned size = code & (sign - 1U);
-  float value = 0;
-  if (size <= f.largest) {
-    value = static_cast<float>(size_of(f, size));
-  } else if (type == SmallFloat::e5m2 && size == 0x7c) {
-    value = std::numeric_limits<float>::infinity();
-  } else {
-    value = std::numeric_limits<float>::quiet_NaN();
-  }
-  return (code & sign) != 0 ? -value : value;
+  return kValues[static_cast<std::size_t>(type)][code];
 }
 
 std::uint8_t encode(SmallFloat type, float x) {
   return round_to(type, x, [](const Between& b) {
-    return b.part > 0.5 || (b.part == 0.5 && b.below % 2 == 1);
+    return b.part > 0.5F || (b.part == 0.5F && b.below % 2 == 1);
   });
 }
 
 std::uint8_t encode_stochastic(SmallFloat type, float x, std::uint32_t random) {
   return round_to(type, x, [random](const Between& b) {
-    return static_cast<double>(random) < std::ldexp(b.part, 32);
+    return static_cast<double>(random) < static_cast<double>(b.part) * 0x1p32;
   });
 }
 

@@ -56,7 +56,10 @@ void place_by_layer(StageProgram& stage, const Plan& plan) {
             instance.slots[i] = {which, bucket.elements};
             if (is_table(layer, w)) table = instance.slots[i];
             bucket.elements += w.elements;
-            if (read_narrow(layer, w)) bucket.narrow_elements += w.elements;
+            if (read_narrow(layer, w)) {
+              instance.slots[i].narrow = bucket.narrow_elements;
+              bucket.narrow_elements += w.elements;
+            }
           }
           if (summed) unit.replicated_elements = bucket.elements - unit.begin;
         }
@@ -156,8 +159,8 @@ void add_bucket_state(StageProgram& stage, std::size_t index, const Plan& plan,
   }
   // With parameters sharded the narrow copies are made when a layer's weights have been gathered.
   if (types.narrow && whole_weights && b.narrow_elements > 0) {
-    add_state(stage, name + ".narrow_copies", TensorClass::weight, *types.narrow,
-              {{2 * b.narrow_elements}});
+    b.narrow_copies = add_state(stage, name + ".narrow_copies", TensorClass::weight, *types.narrow,
+                                {{2 * b.narrow_elements}});
   }
   b.gradients = add_state(stage, name + ".gradients", TensorClass::gradient, o.main_grads,
                           {whole_gradients ? padded : shard});
@@ -225,7 +228,10 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
       BucketState& bucket = stage.buckets[index];
       slot = {static_cast<Bucket>(index), bucket.elements};
       bucket.elements += w.elements;
-      if (narrow_copies && read_narrow(layer, w)) bucket.narrow_elements += w.elements;
+      if (narrow_copies && read_narrow(layer, w)) {
+        slot.narrow = bucket.narrow_elements;
+        bucket.narrow_elements += w.elements;
+      }
       if (shared) table = slot;
     });
   };

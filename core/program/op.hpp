@@ -98,7 +98,9 @@ enum class OpKind : std::uint8_t {
   ce_loss,           // logits, labels, stats[t,S,3] -> logits (in place: dlogits), loss (accumulates);
                      // of every `depth_rows` the second half is a prediction depth's, by mtp_scale
   // --- precision
-  quantize,          // x -> row[...], col[...]: both layouts in a narrow type
+  quantize,          // x [, counts] -> row[...], col[...]: in a narrow type for products over its columns
+                     // and over its rows; one of them alone: row, or col if it is `by_rows`. counts: rows of
+                     // each expert. Of a step: weights -> narrow_copies
   // --- collectives (group in `group`)
                      // over etp: with all_counts after x where members differ in their rows
   all_gather,        // x[n,...] -> y[size*n,...]
@@ -169,6 +171,8 @@ struct OpAttributes {
   double passes = 1;          // element-wise: times its operands' bytes, of a chain that is not fused;
                               // 0: done inside a neighbouring kernel (exchanges too)
   std::int64_t width = 0;     // slice_norm: columns normalised; grouped_gemm: columns of one expert's B
+  bool by_rows = false;       // quantize: makes the column-wise copy alone
+  bool gradient = false;      // quantize: of a gradient
   std::int64_t ahead = 0;     // load_tokens
   std::int64_t depth_rows = 0;  // load_labels, ce_loss; 0: no prediction depth
   std::int64_t window = 0;    // attention: keys a query reaches, its own included; 0: all before it

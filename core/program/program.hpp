@@ -22,6 +22,7 @@ namespace pleat {
 struct WeightSlot {
   Bucket bucket = Bucket::dense;
   std::int64_t offset = 0;  // elements
+  std::int64_t narrow = -1;  // first of its elements among those that narrow products read; -1: none
 };
 
 struct LayerInstance {
@@ -89,6 +90,9 @@ struct BucketState {
   std::vector<ParameterRange> parameters;  // in order, of a bucket that LAMB steps; pleat runtime only
   std::vector<MatrixPart> matrices;  // of a bucket that Muon steps, in order; the pleat runtime only
   TensorId buffers;                  // [buffer_elements] f32, where there are any
+  // [2 * narrow_elements] where narrow products read copies of weights kept in another type: row-wise
+  // ones of all those weights, then column-wise ones.
+  std::optional<TensorId> narrow_copies;
   bool has_main_params = false;      // else the weights are the fp32 master
   bool has_second_moment = true;
 };

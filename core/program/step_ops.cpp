@@ -91,6 +91,10 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     if (b.elements == 0) continue;
     const std::string name = bucket_name(i);
     gradients.push_back(b.gradients);
+    if (b.narrow_copies && runtime == Runtime::pleat) {  // once a step, for all microbatches
+      stage.prologue.push_back(step_op(OpKind::quantize, name + ".quantize_weights",
+                                       Module::optimizer, {b.weights}, {*b.narrow_copies}));
+    }
     stage.prologue.push_back(
         step_op(OpKind::zero, name + ".zero_grad", Module::optimizer, {}, {b.gradients}));
     // Before the sums over data parallelism, whose shards need not be the same in both stages.

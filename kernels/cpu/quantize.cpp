@@ -97,20 +97,34 @@ std::uint8_t get(View y, SmallFloat format, std::int64_t i) {
   return static_cast<std::uint8_t>(i % 2 == 0 ? bytes[i / 2] & 0xf : bytes[i / 2] >> 4);
 }
 
-std::uint32_t random_bits(const Quantization& q, std::int64_t i) {
-  const auto n = static_cast<std::uint64_t>(i);
-  const PhiloxCounter four = philox(
-      {static_cast<std::uint32_t>(n / 4), static_cast<std::uint32_t>(n / 4 >> 32U), 0, 0}, q.key);
-  return four[n % 4];
-}
+// Of element i: four consecutive ones share a counter.
+class RandomBits {
+ public:
+  explicit RandomBits(PhiloxKey key) : key_(key) {}
+  std::uint32_t of(std::int64_t i) {
+    if (i / 4 != counter_) {
+      counter_ = i / 4;
+      const auto n = static_cast<std::uint64_t>(counter_);
+      four_ =
+          philox({static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(n >> 32U), 0, 0}, key_);
+    }
+    return four_[static_cast<std::size_t>(i % 4)];
+  }
+
+ private:
+  PhiloxKey key_;
+  std::int64_t counter_ = -1;
+  PhiloxCounter four_ = {};
+};
 
 void encode_block(const float* x, View y, const Block& b, float factor, const Quantization& q) {
+  RandomBits random(q.key);
   for (std::int64_t r = b.row; r < b.row + b.rows; ++r) {
     for (std::int64_t c = b.col; c < b.col + b.cols; ++c) {
       const std::int64_t i = r * y.cols + c;
       const float value = x[i] * factor;
       put(y, q.format, i,
-          q.stochastic ? encode_stochastic(q.format, value, random_bits(q, i))
+          q.stochastic ? encode_stochastic(q.format, value, random.of(i))
                        : encode(q.format, value));
     }
   }

@@ -143,7 +143,10 @@ KernelClass class_of_kind(OpKind kind) {
 
 Bytes operand_bytes(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding) {
   double bytes = 0;
-  for (TensorId id : op.in) bytes += bytes_of_operand(tensors, id, binding);
+  for (TensorId id : op.in) {
+    const bool few = op.kind == OpKind::quantize && id != op.in.front();  // rows of each expert
+    if (!few) bytes += bytes_of_operand(tensors, id, binding);
+  }
   for (TensorId id : op.out) bytes += bytes_of_operand(tensors, id, binding);
   if (op.attr.accumulate && !op.out.empty() && std::ranges::count(op.in, op.out.front()) == 0) {
     bytes += bytes_of_operand(tensors, op.out.front(), binding);

@@ -38,8 +38,8 @@ TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
   } catch (const ConfigError& e) {
     ASSERT_EQ(e.diagnostics().size(), 2U);
     EXPECT_EQ(to_text(e.diagnostics()[0]),
-              "error: precision: this backend computes in fp32 and bf16 so far (got fp16)\n"
-              "  hint: use --precision bf16");
+              "error: precision: this backend has no fp16\n"
+              "  hint: use --precision bf16 or fp8");
     EXPECT_EQ(e.diagnostics()[1].hint, "use --dispatcher alltoall or allgather");
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
   }

@@ -66,8 +66,10 @@ class Quantizer {
         if (layer_.tensor(x).dtype == DType::bf16) read_wide_.insert(x);
       }
     }
+    if (layer_.grad_output) gradients_.insert(*layer_.grad_output);
     for (const Op& op : layer_.backward) {  // gradients are not saved
       for (TensorId x : op.out) read_wide_.erase(x);
+      gradients_.insert(op.out.begin(), op.out.end());
     }
     rewrite(layer_.forward, Phase::forward);
     rewrite(layer_.backward, Phase::backward);
@@ -102,6 +104,8 @@ class Quantizer {
     op.module = user.module;
     op.in = {x};
     op.out = {add(source, row ? ".row" : ".col")};
+    op.attr.by_rows = !row;
+    op.attr.gradient = gradients_.contains(x);
     if (row && fused_.contains(x)) op.attr.passes = 0;
     const TensorId made = op.out.front();
     out.push_back(std::move(op));
@@ -119,7 +123,9 @@ class Quantizer {
     op.phase = phase;
     op.module = user.module;
     op.in = {x};
+    if (user.kind == OpKind::grouped_gemm) op.in.push_back(user.in[2]);
     op.out = {c.row, c.column};
+    op.attr.gradient = gradients_.contains(x);
     if (fused_.contains(x)) op.attr.passes = 0;
     out.push_back(std::move(op));
     copies_[x] = c;
@@ -213,6 +219,7 @@ class Quantizer {
   std::map<TensorId, Copies> copies_;
   std::map<TensorId, TensorId> rows_, columns_;  // made apart
   std::set<TensorId> read_wide_;  // saved, and read in bf16 backward
+  std::set<TensorId> gradients_;  // made backward
   std::set<TensorId> fused_;  // made, and converted, inside another kernel
 };
 

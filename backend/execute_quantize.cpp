@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Narrow operands of products: copies of activations and gradients where the program says, of
+// weights once a step.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/executor.hpp"
+#include "backend/init.hpp"
+#include "backend/quantization_recipe.hpp"
+
+namespace pleat {
+
+// Random bits of an operation depend on where it is in the model and the data, not on the layout of
+// the pipeline.
+void Executor::quantize(const Call& c) {
+  const OpAttributes& a = c.op.attr;
+  const View counts = c.in.size() > 1 ? c.in[1] : View{};
+  const auto operand = a.gradient ? ProductOperand::gradient : ProductOperand::activation;
+  const std::string place =
+      fmt::format("{}.{}.{}.{}.{}.{}", step_, c.site->microbatch.value, context_.attention().dp,
+                  context_.attention().cp, c.site->instance->layer.value, c.op.name);
+  for (std::size_t i = 0; i < c.out.size(); ++i) {
+    const bool column = i == 1 || a.by_rows;
+    const std::uint64_t bits = random_key(place + (column ? ".col" : ".row"), config_.seed);
+    const PhiloxKey key{static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32U)};
+    kernels_.quantize(c.in[0], counts, c.out[i],
+                      quantization_of(program_.plan.precision, operand, column, key));
+  }
+}
+
+// An expert's matrix is a group of its own.
+void Executor::quantize_weights(const Call& c) {
+  for (const ChunkProgram& chunk : stage_.chunks) {
+    for (const LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage_.program(instance);
+      for (std::size_t w = 0; w < layer.weights.size(); ++w) {
+        const WeightSlot& slot = instance.slots[w];
+        const BucketState& b = stage_.buckets[static_cast<std::size_t>(slot.bucket)];
+        if (slot.narrow < 0 || c.op.in[0] != b.weights) continue;
+        const Tensor& tensor = layer.tensor(layer.weights[w].weight);
+        const View weight = store_.parameter(slot, tensor, BucketPart::weights, c.op.name);
+        const auto matrices = static_cast<std::size_t>(
+            tensor.shape.size() > 2 ? tensor.shape.front().n : std::int64_t{1});
+        std::vector<std::int32_t> rows(
+            matrices, static_cast<std::int32_t>(weight.rows / static_cast<std::int64_t>(matrices)));
+        const View counts{rows.data(), DType::i32, 1, std::ssize(rows)};
+        for (const bool column : {false, true}) {
+          kernels_.quantize(
+              weight, counts, narrow_copy(slot, tensor, column, false),
+              quantization_of(program_.plan.precision, ProductOperand::weight, column, {}));
+        }
+      }
+    }
+  }
+}
+
+View Executor::narrow_copy(const WeightSlot& slot, const Tensor& tensor, bool column, bool reads) {
+  const BucketState& b = stage_.buckets[static_cast<std::size_t>(slot.bucket)];
+  if (slot.narrow < 0 || !b.narrow_copies) {
+    throw ExecutionError(fmt::format("'{}' has no narrow copies", tensor.name));
+  }
+  const View all = store_.state(*b.narrow_copies, reads, tensor.name);
+  const std::int64_t first = slot.narrow + (column ? b.narrow_elements : 0);
+  const std::int64_t halves = all.dtype == DType::nvfp4 ? 1 : 2;  // of a byte, for an element
+  PLEAT_ASSERT(first * halves % 2 == 0);
+  return {static_cast<std::byte*>(all.data) + first * halves / 2, all.dtype, tensor.rows({}),
+          tensor.columns({}), &weight_scales_[{slot.bucket, slot.narrow, column}]};
+}
+
+// A narrow product reads a weight's copy for products over columns forward, over rows backward.
+View Executor::second_operand(const Call& c) {
+  if (!is_quantized(c.op.attr.math) || c.op.attr.transpose_a) return c.in[1];
+  const LayerProgram& layer = *c.site->program;
+  const auto w = std::ranges::find(layer.weights, c.op.in[1], &Weight::weight);
+  if (w == layer.weights.end()) return c.in[1];
+  const auto index = static_cast<std::size_t>(w - layer.weights.begin());
+  return narrow_copy(c.site->instance->slots[index], layer.tensor(w->weight),
+                     !c.op.attr.transpose_b, true);
+}
+
+}  // namespace pleat

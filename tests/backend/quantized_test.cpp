@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Training with quantised products: near to bf16, the same in every layout and every time, as many
+// bytes as predicted.
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include "backend/quantization_recipe.hpp"
+#include "core/diagnostics.hpp"
+#include "core/plan/rank_map.hpp"
+#include "simulator/estimate.hpp"
+#include "tests/backend/train_runs.hpp"
+
+namespace pleat {
+namespace {
+
+using test::fp32_plan;
+
+struct Recipe {
+  const char* name;
+  Precision precision;
+  double loss, gradient;  // tolerated distance from bf16
+  friend std::ostream& operator<<(std::ostream& out, const Recipe& r) { return out << r.name; }
+};
+
+Plan plan_of(const Recipe& r, Plan plan = fp32_plan()) {
+  plan.precision = r.precision;
+  plan.fp8_params = false;
+  return plan;
+}
+
+ModelSpec small_dense() {
+  ModelSpec m = test::small_moe();
+  m.name = "small-dense";
+  m.moe.reset();
+  m.moe_layer.assign(4, false);
+  return m;
+}
+
+class Quantized : public testing::TestWithParam<Recipe> {};
+
+// Text that can be learnt: three of four tokens follow from the one before.
+TrainConfig learnable(int steps) {
+  TrainConfig config = test::small_config(steps);
+  config.keep_gradients = false;
+  config.adamw.lr = 3e-3;
+  for (std::size_t i = 1; i < config.text.size(); ++i) {
+    const int random = config.text[i];
+    if (random % 4 != 0) {
+      config.text[i] = static_cast<std::uint8_t>((5 * config.text[i - 1] + 1) % 64);
+    }
+  }
+  return config;
+}
+
+std::vector<StepRecord> in_bf16(const ModelSpec& model, const TrainConfig& config) {
+  static std::map<std::string, std::vector<StepRecord>> known;
+  std::vector<StepRecord>& steps = known[model.name];
+  Plan plan = fp32_plan();
+  plan.precision = Precision::bf16;
+  if (steps.empty()) steps = test::run(model, plan, config).steps;
+  return steps;
+}
+
+TEST_P(Quantized, LossFollowsBf16) {
+  const TrainConfig config = learnable(20);
+  for (const ModelSpec& model : {small_dense(), test::small_moe()}) {
+    const std::vector<StepRecord> wide = in_bf16(model, config);
+    const std::vector<StepRecord> narrow = test::run(model, plan_of(GetParam()), config).steps;
+    EXPECT_LT(narrow.back().loss, 0.8 * narrow.front().loss);
+    for (std::size_t s = 0; s < wide.size(); ++s) {
+      EXPECT_NEAR(narrow[s].loss, wide[s].loss, GetParam().loss * wide[s].loss) << s;
+    }
+  }
+}
+
+// One step's gradients are off by what the bits allow, and by something.
+TEST_P(Quantized, GradientsAreThoseOfRoundedOperands) {
+  TrainConfig config = test::small_config(1);
+  config.forced_routing = true;
+  Plan wide = fp32_plan();
+  wide.precision = Precision::bf16;
+  const TrainResult reference = test::run(test::small_moe(), wide, config);
+  const TrainResult narrow = test::run(test::small_moe(), plan_of(GetParam()), config);
+  test::expect_close(narrow.gradients, reference.gradients, GetParam().gradient);
+  const std::string name = "layers.2.experts.3.fc1";
+  EXPECT_GT(test::relative_difference(narrow.gradients.at(name), reference.gradients.at(name)),
+            0.01);
+}
+
+TEST_P(Quantized, RepeatsAndPipelinesAreTheSameBits) {
+  TrainConfig config = test::small_config(2);
+  config.clip_norm = 0;
+  for (const ModelSpec& model : {test::small_moe(), test::small_mla()}) {
+    const TrainResult one = test::run(model, plan_of(GetParam()), config);
+    Plan recomputed = plan_of(GetParam());
+    recomputed.recompute_full = true;
+    for (const Plan& plan :
+         {plan_of(GetParam()), plan_of(GetParam(), fp32_plan(1, 1, 2)), recomputed}) {
+      const TrainResult again = test::run(model, plan, config);
+      for (std::size_t s = 0; s < 2; ++s) EXPECT_EQ(again.steps[s].loss, one.steps[s].loss);
+      test::expect_same_bits(again.weights, one.weights);
+    }
+  }
+}
+
+std::vector<Plan> layouts(const Recipe& r) {
+  Plan allgather = fp32_plan(4, 4), context = test::folded_plan({1, 2, 2, 1}, 1, 2);
+  allgather.dispatcher = Dispatcher::allgather;
+  Plan zero2 = fp32_plan(4, 2), act = fp32_plan(2, 2);
+  zero2.sharding = Sharding::zero2;
+  act.recompute = {Module::moe_act, Module::layernorm};
+  std::vector<Plan> all;
+  for (const Plan& p : {fp32_plan(), fp32_plan(2, 2, 2), zero2, allgather, act, context,
+                        test::folded_plan({1, 1, 4, 1}, 2, 2)}) {
+    all.push_back(plan_of(r, p));
+  }
+  return all;
+}
+
+TEST_P(Quantized, MemoryIsPredictedToTheByte) {
+  TrainConfig config = test::small_config(2);
+  config.forced_routing = true;
+  config.keep_gradients = false;
+  const std::vector<Plan> plans = layouts(GetParam());
+  for (const Plan& plan : plans) {
+    const bool latent = &plan - plans.data() < 2;
+    for (const ModelSpec& model : {latent ? test::small_mla() : test::small_moe()}) {
+      const Program program = compile(model, test::small_workload(), plan, Runtime::pleat);
+      const TrainResult result = train(program, config);
+      const std::int64_t balanced = balanced_routed_tokens(model, test::small_workload(), plan);
+      for (int r = 0; r < plan.world(); ++r) {
+        const auto stage = static_cast<std::size_t>(attention_coordinates(plan, Rank{r}).pp);
+        EXPECT_EQ(result.ranks[static_cast<std::size_t>(r)].peak_live_bytes,
+                  peak_live_bytes(program.stages[stage],
+                                  [&](MicroBatch, LayerIndex) { return balanced; }))
+            << summary(plan) << " " << model.name << " rank " << r;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Recipes, Quantized,
+                         testing::Values(Recipe{"fp8", Precision::fp8, 0.01, 0.15},
+                                         Recipe{"fp8_block", Precision::fp8_block, 0.01, 0.15},
+                                         Recipe{"mxfp8", Precision::mxfp8, 0.01, 0.15},
+                                         Recipe{"nvfp4", Precision::nvfp4, 0.01, 0.5}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Tokens of different data-parallel ranks are quantised apart, with scales for blocks along a row
+// nothing of that shows: forward losses are those of one rank.
+TEST(QuantizedLayouts, BlocksWithinARowDoNotSeeOtherRanks) {
+  TrainConfig config = test::small_config(1);
+  config.forced_routing = true;
+  const Recipe mx{"mxfp8", Precision::mxfp8, 0, 0};
+  const TrainResult one = test::run(test::small_moe(), plan_of(mx), config);
+  for (const Plan& plan : {fp32_plan(4, 2), fp32_plan(2, 2, 2)}) {
+    const TrainResult many = test::run(test::small_moe(), plan_of(mx, plan), config);
+    EXPECT_NEAR(many.steps[0].loss, one.steps[0].loss, 1e-6 * one.steps[0].loss);
+  }
+}
+
+TEST(QuantizedLayouts, WhatIsNotEmulatedIsRefused) {
+  const auto refusal = [](auto change) {
+    Plan plan = plan_of({"fp8", Precision::fp8, 0, 0});
+    change(plan);
+    try {
+      (void)test::run(test::small_moe(), plan, test::small_config());
+    } catch (const ConfigError& e) {
+      return e.diagnostics()[0].message;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal([](Plan& p) { p.fp8_params = true; }),
+            "this backend keeps weights in bf16 beside narrow copies of them");
+  EXPECT_EQ(refusal([](Plan& p) { p.precision = Precision::fp8_delayed; }),
+            "this backend has no fp8_delayed");
+  EXPECT_EQ(refusal([](Plan& p) { p.fp8_head = true; }),
+            "this backend's output projection reads bf16");
+}
+
+TEST(QuantizationRecipe, BlocksLieAlongTheProduct) {
+  using enum ProductOperand;
+  const PhiloxKey key{1, 2};
+  EXPECT_EQ(quantization_of(Precision::fp8, gradient, true, key).format, SmallFloat::e5m2);
+  EXPECT_EQ(quantization_of(Precision::fp8, activation, true, key).format, SmallFloat::e4m3);
+  const Quantization row = quantization_of(Precision::mxfp8, gradient, false, key);
+  EXPECT_EQ(row.block_rows, 1);
+  EXPECT_EQ(row.block_cols, 32);
+  const Quantization column = quantization_of(Precision::fp8_block, activation, true, key);
+  EXPECT_EQ(column.block_rows, 128);
+  EXPECT_EQ(column.block_cols, 1);
+  EXPECT_EQ(quantization_of(Precision::fp8_block, weight, true, key).block_cols, 128);
+  const Quantization four = quantization_of(Precision::nvfp4, gradient, true, key);
+  EXPECT_TRUE(four.hadamard && four.stochastic);
+  EXPECT_FALSE(quantization_of(Precision::nvfp4, activation, true, key).stochastic);
+  EXPECT_FALSE(quantization_of(Precision::nvfp4, gradient, false, key).hadamard);
+  EXPECT_FALSE(quantization_of(Precision::nvfp4, weight, true, key).hadamard);
+}
+
+}  // namespace
+}  // namespace pleat
