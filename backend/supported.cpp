@@ -18,9 +18,10 @@ void require(Diagnostics& d, bool holds, const std::string& path, const std::str
 }
 
 void check_precision(Diagnostics& d, const Plan& p) {
-  require(d, p.precision != Precision::fp16 && p.precision != Precision::fp8_delayed, "precision",
-          fmt::format("this backend has no {}", name_of(p.precision)), "use --precision bf16 or fp8");
-  if (p.precision == Precision::fp32 || p.precision == Precision::bf16) return;
+  const bool emulated = p.precision != Precision::fp16 && p.precision != Precision::fp8_delayed;
+  require(d, emulated, "precision", fmt::format("this backend has no {}", name_of(p.precision)),
+          "use --precision bf16 or fp8");
+  if (!emulated || p.precision == Precision::fp32 || p.precision == Precision::bf16) return;
   require(d, p.precision == Precision::nvfp4 || !p.fp8_params, "fp8_params",
           "this backend keeps weights in bf16 beside narrow copies of them",
           "use --no-fp8-params");

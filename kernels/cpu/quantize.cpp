@@ -27,17 +27,19 @@ void for_each_group(std::int64_t rows, View counts, Visit visit) {
   PLEAT_ASSERT(first == rows);
 }
 
-struct Block {
-  std::int64_t row, rows, col, cols;
-};
+// visit(block, first column, columns) of every block that a row crosses.
+template <class Visit>
+void for_each_block(std::int64_t cols, std::int64_t width, Visit visit) {
+  for (std::int64_t block = 0, col = 0; col < cols; ++block, col += width) {
+    visit(block, col, std::min(width, cols - col));
+  }
+}
 
 // NaN is passed over: it stays NaN whatever the scale is.
-float amax_of(const float* x, std::int64_t stride, const Block& b) {
-  float amax = 0;
-  for (std::int64_t r = b.row; r < b.row + b.rows; ++r) {
-    for (std::int64_t c = b.col; c < b.col + b.cols; ++c) {
-      amax = std::fmax(amax, std::fabs(x[r * stride + c]));
-    }
+float amax_of(const float* x, std::int64_t n, float amax) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float size = std::fabs(x[i]);
+    amax = size > amax ? size : amax;
   }
   return amax;
 }
@@ -91,12 +93,6 @@ void put(View y, SmallFloat format, std::int64_t i, std::uint8_t code) {
   pair = static_cast<std::uint8_t>(i % 2 == 0 ? (pair & 0xf0) | code : (pair & 0x0f) | code << 4);
 }
 
-std::uint8_t get(View y, SmallFloat format, std::int64_t i) {
-  const auto* bytes = static_cast<const std::uint8_t*>(y.data);
-  if (format != SmallFloat::e2m1) return bytes[i];
-  return static_cast<std::uint8_t>(i % 2 == 0 ? bytes[i / 2] & 0xf : bytes[i / 2] >> 4);
-}
-
 // Of element i: four consecutive ones share a counter.
 class RandomBits {
  public:
@@ -117,16 +113,12 @@ class RandomBits {
   PhiloxCounter four_ = {};
 };
 
-void encode_block(const float* x, View y, const Block& b, float factor, const Quantization& q) {
-  RandomBits random(q.key);
-  for (std::int64_t r = b.row; r < b.row + b.rows; ++r) {
-    for (std::int64_t c = b.col; c < b.col + b.cols; ++c) {
-      const std::int64_t i = r * y.cols + c;
-      const float value = x[i] * factor;
-      put(y, q.format, i,
-          q.stochastic ? encode_stochastic(q.format, value, random.of(i))
-                       : encode(q.format, value));
-    }
+void encode_some(const float* x, View y, std::int64_t first, std::int64_t n, float factor,
+                 const Quantization& q, RandomBits& random) {
+  for (std::int64_t i = first; i < first + n; ++i) {
+    const float value = x[i] * factor;
+    put(y, q.format, i,
+        q.stochastic ? encode_stochastic(q.format, value, random.of(i)) : encode(q.format, value));
   }
 }
 
@@ -142,23 +134,37 @@ void quantize(const float* x, View counts, View y, const Quantization& q) {
   s.block_of_row.assign(static_cast<std::size_t>(y.rows), 0);
   s.scales.clear();
   s.group_scales.clear();
+  const auto blocks = static_cast<std::size_t>(s.blocks_in_row);
+  std::vector<float> factors(blocks);  // of a strip of blocks: first their amax
+  RandomBits random(q.key);
   for_each_group(y.rows, counts, [&](std::int64_t first, std::int64_t rows) {
     float group = 1;
     if (q.rule == ScaleRule::nvfp4) {
-      group = factor_of(amax_of(x, y.cols, {first, rows, 0, y.cols}),
+      group = factor_of(amax_of(x + first * y.cols, rows * y.cols, 0),
                         largest(SmallFloat::e4m3) * largest(q.format));
     }
     const std::int64_t height = q.block_rows > 0 ? q.block_rows : rows;
     for (std::int64_t row = first; row < first + rows; row += height) {
-      const std::int64_t some = std::min(height, first + rows - row);
-      std::fill_n(s.block_of_row.begin() + row, some,
-                  static_cast<std::int32_t>(s.group_scales.size()));
+      const std::int64_t end = std::min(row + height, first + rows);
+      std::fill(s.block_of_row.begin() + row, s.block_of_row.begin() + end,
+                static_cast<std::int32_t>(s.group_scales.size()));
       s.group_scales.push_back(1 / group);
-      for (std::int64_t col = 0; col < y.cols; col += s.block_cols) {
-        const Block b{row, some, col, std::min(s.block_cols, y.cols - col)};
-        const Factors f = factors_of(amax_of(x, y.cols, b), group, q);
+      std::fill(factors.begin(), factors.end(), 0.0F);
+      for (std::int64_t r = row; r < end; ++r) {
+        for_each_block(y.cols, s.block_cols, [&](std::int64_t b, std::int64_t c, std::int64_t n) {
+          float& amax = factors[static_cast<std::size_t>(b)];
+          amax = amax_of(x + r * y.cols + c, n, amax);
+        });
+      }
+      for (float& amax : factors) {
+        const Factors f = factors_of(amax, group, q);
         s.scales.push_back(f.decode);
-        encode_block(x, y, b, f.encode, q);
+        amax = f.encode;
+      }
+      for (std::int64_t r = row; r < end; ++r) {
+        for_each_block(y.cols, s.block_cols, [&](std::int64_t b, std::int64_t c, std::int64_t n) {
+          encode_some(x, y, r * y.cols + c, n, factors[static_cast<std::size_t>(b)], q, random);
+        });
       }
     }
   });
@@ -171,14 +177,21 @@ void dequantize(View y, float* x) {
   for (unsigned code = 0; code < 256; ++code) {
     values[code] = decode(s.format, static_cast<std::uint8_t>(code));
   }
+  const bool bytes = s.format != SmallFloat::e2m1;
+  const auto* codes = static_cast<const std::uint8_t*>(y.data);
   for (std::int64_t r = 0; r < y.rows; ++r) {
     const std::int64_t block = s.block_of_row[static_cast<std::size_t>(r)];
     const float group = s.group_scales[static_cast<std::size_t>(block)];
     const float* scales = s.scales.data() + block * s.blocks_in_row;
-    for (std::int64_t c = 0; c < y.cols; ++c) {
-      const std::int64_t i = r * y.cols + c;
-      x[i] = values[get(y, s.format, i)] * scales[c / s.block_cols] * group;
-    }
+    for_each_block(y.cols, s.block_cols, [&](std::int64_t b, std::int64_t c, std::int64_t n) {
+      const float scale = scales[b];
+      const std::int64_t first = r * y.cols + c, end = first + n;
+      for (std::int64_t i = first; bytes && i < end; ++i) x[i] = values[codes[i]] * scale * group;
+      for (std::int64_t i = first; !bytes && i < end; ++i) {
+        const unsigned code = i % 2 == 0 ? codes[i / 2] & 15U : codes[i / 2] >> 4U;
+        x[i] = values[code] * scale * group;
+      }
+    });
   }
 }
 
