@@ -83,16 +83,6 @@ Factors factors_of(float amax, float group, const Quantization& q) {
   return {};
 }
 
-void put(View y, SmallFloat format, std::int64_t i, std::uint8_t code) {
-  auto* bytes = static_cast<std::uint8_t*>(y.data);
-  if (format != SmallFloat::e2m1) {
-    bytes[i] = code;
-    return;
-  }
-  std::uint8_t& pair = bytes[i / 2];  // the first of two is in the lower half
-  pair = static_cast<std::uint8_t>(i % 2 == 0 ? (pair & 0xf0) | code : (pair & 0x0f) | code << 4);
-}
-
 // Of element i: four consecutive ones share a counter.
 class RandomBits {
  public:
@@ -113,12 +103,70 @@ class RandomBits {
   PhiloxCounter four_ = {};
 };
 
-void encode_some(const float* x, View y, std::int64_t first, std::int64_t n, float factor,
-                 const Quantization& q, RandomBits& random) {
-  for (std::int64_t i = first; i < first + n; ++i) {
-    const float value = x[i] * factor;
-    put(y, q.format, i,
-        q.stochastic ? encode_stochastic(q.format, value, random.of(i)) : encode(q.format, value));
+// encode() without branches, so that a compiler can vectorise it.
+template <SmallFloat type>
+std::uint8_t nearest(float x) {
+  constexpr std::uint32_t kMantissa = type == SmallFloat::e4m3   ? 3
+                                      : type == SmallFloat::e5m2 ? 2
+                                                                 : 1;
+  constexpr std::uint32_t kLeast = type == SmallFloat::e4m3   ? 127 - 6  // of normal numbers
+                                   : type == SmallFloat::e5m2 ? 127 - 14
+                                                              : 127;
+  constexpr std::uint32_t kLargest = type == SmallFloat::e4m3   ? 0x7e
+                                     : type == SmallFloat::e5m2 ? 0x7b
+                                                                : 7;
+  constexpr float kLargestValue = type == SmallFloat::e4m3   ? 448.0F
+                                  : type == SmallFloat::e5m2 ? 57344.0F
+                                                             : 6.0F;
+  constexpr std::uint32_t kNan = type == SmallFloat::e2m1 ? 7 : 0x7f, kDropped = 23 - kMantissa;
+  constexpr std::uint32_t kUnit = (kLeast + kDropped)
+                                  << 23U;  // adding it rounds to subnormal steps
+  const auto bits = std::bit_cast<std::uint32_t>(x), size = bits & 0x7fffffffU;
+  const float magnitude = std::bit_cast<float>(size);
+  const std::uint32_t up = (1U << (kDropped - 1U)) - 1U + ((size >> kDropped) & 1U);
+  const std::uint32_t normal = ((size + up) >> kDropped) - ((kLeast - 1U) << kMantissa);
+  const std::uint32_t subnormal =
+      std::bit_cast<std::uint32_t>(magnitude + std::bit_cast<float>(kUnit)) - kUnit;
+  std::uint32_t code = size < kLeast << 23U ? subnormal : normal;
+  code = magnitude >= kLargestValue ? kLargest : code;
+  code |= (bits >> 31U) << (type == SmallFloat::e2m1 ? 3U : 7U);
+  return static_cast<std::uint8_t>(size > 0x7f800000U ? kNan : code);
+}
+
+template <SmallFloat type>
+void nearest_of(const float* x, std::int64_t n, std::uint8_t* codes) {
+  for (std::int64_t i = 0; i < n; ++i) codes[i] = nearest<type>(x[i]);
+}
+
+// Elements [first, first + n) of y, scaled already.
+void encode_row(const float* x, View y, std::int64_t first, std::int64_t n, const Quantization& q,
+                RandomBits& random) {
+  constexpr std::int64_t kAtATime = 256;
+  std::uint8_t codes[kAtATime];
+  auto* bytes = static_cast<std::uint8_t*>(y.data);
+  for (std::int64_t done = 0; done < n; done += kAtATime) {
+    const std::int64_t some = std::min(kAtATime, n - done), at = first + done;
+    if (q.stochastic) {
+      for (std::int64_t i = 0; i < some; ++i) {
+        codes[i] = encode_stochastic(q.format, x[done + i], random.of(at + i));
+      }
+    } else if (q.format == SmallFloat::e4m3) {
+      nearest_of<SmallFloat::e4m3>(x + done, some, codes);
+    } else if (q.format == SmallFloat::e5m2) {
+      nearest_of<SmallFloat::e5m2>(x + done, some, codes);
+    } else {
+      nearest_of<SmallFloat::e2m1>(x + done, some, codes);
+    }
+    if (q.format != SmallFloat::e2m1) {
+      std::copy_n(codes, some, bytes + at);
+      continue;
+    }
+    for (std::int64_t i = 0; i < some; ++i) {  // the first of two is in the lower half
+      std::uint8_t& pair = bytes[(at + i) / 2];
+      const bool upper = (at + i) % 2 == 1;
+      pair = static_cast<std::uint8_t>(upper ? (pair & 0x0f) | codes[i] << 4
+                                             : (pair & 0xf0) | codes[i]);
+    }
   }
 }
 
@@ -136,6 +184,7 @@ void quantize(const float* x, View counts, View y, const Quantization& q) {
   s.group_scales.clear();
   const auto blocks = static_cast<std::size_t>(s.blocks_in_row);
   std::vector<float> factors(blocks);  // of a strip of blocks: first their amax
+  std::vector<float> scaled(static_cast<std::size_t>(y.cols));  // a row
   RandomBits random(q.key);
   for_each_group(y.rows, counts, [&](std::int64_t first, std::int64_t rows) {
     float group = 1;
@@ -162,9 +211,13 @@ void quantize(const float* x, View counts, View y, const Quantization& q) {
         amax = f.encode;
       }
       for (std::int64_t r = row; r < end; ++r) {
+        const float* from = x + r * y.cols;
         for_each_block(y.cols, s.block_cols, [&](std::int64_t b, std::int64_t c, std::int64_t n) {
-          encode_some(x, y, r * y.cols + c, n, factors[static_cast<std::size_t>(b)], q, random);
+          const float factor = factors[static_cast<std::size_t>(b)];
+          for (std::int64_t i = c; i < c + n; ++i)
+            scaled[static_cast<std::size_t>(i)] = from[i] * factor;
         });
+        encode_row(scaled.data(), y, r * y.cols, y.cols, q, random);
       }
     }
   });

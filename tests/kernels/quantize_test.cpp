@@ -4,6 +4,7 @@
 // operands against those of the numbers that they stand for.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -127,6 +128,35 @@ TEST_F(Quantize, OfZerosInfinityAndNan) {
 }
 
 // amax 3 in the first block: 448 / 3 = 149.3, down to 128; 0.25 in the second: 1792, to 1024.
+// The vector code rounds as the codec does: every upper half of an fp32 number, below it nothing, a
+// tie, what is beside a tie, and all.
+TEST_F(Quantize, RoundsAsTheCodecsDo) {
+  for (const SmallFloat type : {SmallFloat::e4m3, SmallFloat::e5m2, SmallFloat::e2m1}) {
+    const Quantization q{.format = type, .rule = ScaleRule::e8m0, .block_rows = 1};
+    std::vector<float> values;
+    for (std::uint32_t high = 0; high < 0x10000; ++high) {
+      for (const std::uint32_t low : {0x0000U, 0x0001U, 0x7fffU, 0x8000U, 0xffffU}) {
+        values.push_back(std::bit_cast<float>(high << 16U | low));
+      }
+    }
+    // Two in a row: the first is the largest number, which makes the scale 1 for those below it.
+    const auto rows = std::ssize(values);
+    std::vector<float> pairs;
+    for (const float v : values) pairs.insert(pairs.end(), {largest(type), v});
+    Quantized made;
+    made.codes.resize(static_cast<std::size_t>(2 * rows));
+    made.view = {made.codes.data(), type == SmallFloat::e2m1 ? DType::nvfp4 : DType::fp8, rows, 2,
+                 &made.scales};
+    kernels_->quantize({pairs.data(), DType::fp32, rows, 2}, {}, made.view, q);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (std::abs(values[i]) > largest(type) && !std::isinf(values[i])) continue;  // another scale
+      const int code = type == SmallFloat::e2m1 ? made.codes[i] >> 4 : made.codes[2 * i + 1];
+      const float scaled = std::isinf(values[i]) ? values[i] * decode_e8m0(0) : values[i];
+      ASSERT_EQ(code, encode(type, scaled)) << values[i];
+    }
+  }
+}
+
 TEST_F(Quantize, OfBlocksByPowersOfTwo) {
   Matrix m(1, 130, 0.0);
   m(0, 0) = 3;
