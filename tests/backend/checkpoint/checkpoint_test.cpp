@@ -44,6 +44,11 @@ Plan bf16(Plan plan) {
   return plan;
 }
 
+Plan nvfp4(Plan plan) {
+  plan.precision = Precision::nvfp4;
+  return plan;
+}
+
 class Resume : public ::testing::TestWithParam<std::tuple<Plan, bool>> {};
 
 TEST_P(Resume, IsBitwiseAnUninterruptedRun) {
@@ -76,6 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Plans, Resume,
                                            std::tuple{fp32_plan(2, 2, 2), true},
                                            std::tuple{bf16(fp32_plan(2, 2, 2)), false},
                                            std::tuple{bf16(tp_plan(2, 2, 4)), true},
+                                           std::tuple{nvfp4(fp32_plan(2, 2, 2)), false},
                                            std::tuple{without_sharding(fp32_plan(4, 2)), false},
                                            std::tuple{fp32_plan(4, 4), true},
                                            std::tuple{tp_plan(4, 2, 4), true}));
