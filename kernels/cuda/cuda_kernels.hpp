@@ -123,6 +123,17 @@ class CudaKernels final : public KernelSet {
   void copy(View x, View y) override;
   double sum_of_squares(View x) override;
   void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) override;
+  // optimizer_kinds.cu
+  void sgd(View g, View m, View w, double grad_scale, const Sgd&) override;
+  void lamb(View g, View m, View v, View w, double grad_scale, const AdamW&) override;
+  void muon_momentum(View g, View m, double grad_scale, double beta, bool nesterov) override;
+  void newton_schulz(View x, View work) override;
+  void scaled_step(View u, View w, double keep, double rate) override;
+  // moments.cu
+  void adamw_narrow(View g, Moment m, Moment v, View w, double grad_scale, const AdamW&,
+                    std::span<const ElementSpan> undecayed) override;
+  void read_moment(Moment from, View to) override;
+  void write_moment(View from, Moment to) override;
 
  private:
   std::unique_ptr<cuda::Resources> resources_;

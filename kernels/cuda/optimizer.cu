@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The step: clearing, copying and casting, the squared norm, and AdamW with decoupled weight decay
 // (Loshchilov and Hutter, arXiv:1711.05101). Bound: memory.
-#include <cmath>
-
+#include "kernels/cuda/adam.cuh"
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/reduce.cuh"
@@ -48,10 +47,6 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) *total = sum;
 }
 
-struct AdamFactors {
-  float beta1, beta2, rest1, rest2, rate, root, keep, scale, eps;
-};
-
 template <class T>
 struct Adam {
   Vec<T> g, m, v, w;
@@ -63,12 +58,7 @@ struct Adam {
     v.load(at, count, square);
     w.load(at, count, weight);
 #pragma unroll
-    for (int i = 0; i < kPack; ++i) {
-      const float d = gradient[i] * a.scale;
-      mean[i] = a.beta1 * mean[i] + a.rest1 * d;
-      square[i] = a.beta2 * square[i] + a.rest2 * d * d;
-      weight[i] = a.keep * weight[i] - a.rate * mean[i] / (sqrtf(square[i]) * a.root + a.eps);
-    }
+    for (int i = 0; i < kPack; ++i) a.step(gradient[i], mean[i], square[i], weight[i]);
     m.store(mean, at, count);
     v.store(square, at, count);
     w.store(weight, at, count);
@@ -120,17 +110,7 @@ double CudaKernels::sum_of_squares(View x) {
 void CudaKernels::adamw(View g, View m, View v, View w, double grad_scale, const AdamW& a) {
   const std::int64_t n = w.elements();
   PLEAT_ASSERT(g.elements() == n && m.elements() == n && v.elements() == n && a.step >= 1);
-  const auto step = static_cast<double>(a.step);
-  const AdamFactors factors{
-      .beta1 = static_cast<float>(a.beta1),
-      .beta2 = static_cast<float>(a.beta2),
-      .rest1 = static_cast<float>(1 - a.beta1),
-      .rest2 = static_cast<float>(1 - a.beta2),
-      .rate = static_cast<float>(a.lr / (1 - std::pow(a.beta1, step))),
-      .root = static_cast<float>(1 / std::sqrt(1 - std::pow(a.beta2, step))),
-      .keep = static_cast<float>(1 - a.lr * a.weight_decay),
-      .scale = static_cast<float>(grad_scale),
-      .eps = static_cast<float>(a.eps)};
+  const AdamFactors factors(a, grad_scale);
   by_type([&](auto tag) {
     using T = typename decltype(tag)::type;
     for_packs(*resources_, n, Adam<T>{vec<T>(g), vec<T>(m), vec<T>(v), vec<T>(w), factors});
