@@ -41,6 +41,7 @@ void compare(const TrainResult& mpi, const TrainResult& threads, const std::stri
   expect(mpi.ranks.size() == threads.ranks.size(), name + ": ranks");
   for (std::size_t r = 0; r < mpi.ranks.size(); ++r) {
     expect(mpi.ranks[r].peak_live_bytes == threads.ranks[r].peak_live_bytes, name + ": peak");
+    expect(mpi.ranks[r].peak_host_bytes == threads.ranks[r].peak_host_bytes, name + ": host peak");
     expect(mpi.ranks[r].routed == threads.ranks[r].routed, name + ": routed");
   }
   for (const auto& [tensors, others] :
@@ -87,11 +88,20 @@ void small_layouts() {
   Plan bf16 = test::tp_plan(2, 2, 2);
   bf16.precision = Precision::bf16;
   bf16.optimizer.main_grads = DType::bf16;
+  Plan muon = test::tp_plan(2, 2, 2);
+  muon.optimizer.kind = OptimizerKind::muon;
+  muon.overlap.expert_parallel = muon.overlap.delay_wgrad = true;
+  Plan away = fp32_plan(4, 2);
+  away.optimizer.exp_avg = DType::fp8;
+  away.optimizer.state_offload = 0.5;
+  away.offload = {Offload::core_attn, Offload::moe_act};
   const std::pair<const char*, Plan> layouts[] = {{"dp4", fp32_plan(4)},
                                                   {"dp4 ep4", fp32_plan(4, 4)},
                                                   {"dp4 ep2", unsharded},
                                                   {"dp2 ep2 pp2", fp32_plan(2, 2, 2)},
                                                   {"bf16", bf16},
+                                                  {"muon overlap", muon},
+                                                  {"host memory", away},
                                                   {"pp4", fp32_plan(1, 1, 4)},
                                                   {"tp2 ep2 pp2", test::tp_plan(2, 1, 2, 2)}};
   for (const auto& [name, plan] : layouts) {
