@@ -32,6 +32,7 @@ void Executor::collective(const Call& c) {
   };
   if (c.op.kind == OpKind::all_gather) {
     require(from.elements() * comm.size() == to.elements());
+    if (is_quantized(from.dtype)) return gather_quantized(c, comm);
     comm.all_gather(bytes(from), bytes(to));
   } else {
     require(to.elements() * comm.size() == from.elements());

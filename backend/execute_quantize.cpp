@@ -11,11 +11,50 @@
 #include "backend/quantization_recipe.hpp"
 
 namespace pleat {
+namespace {
+
+// Without the room for scales.
+std::span<std::byte> codes(View v) {
+  const std::int64_t n = v.elements();
+  return {static_cast<std::byte*>(v.data),
+          static_cast<std::size_t>(v.dtype == DType::nvfp4 ? (n + 1) / 2 : n)};
+}
+
+template <class T>
+void gather(Communicator& comm, const std::vector<T>& mine, std::vector<T>& all) {
+  all.resize(mine.size() * static_cast<std::size_t>(comm.size()));
+  comm.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+}
+
+}  // namespace
+
+// The rows of every rank, each with its own scales.
+void Executor::gather_quantized(const Call& c, Communicator& comm) {
+  const View from = c.in[0], to = c.out[0];
+  const BlockScales& mine = *from.scales;
+  BlockScales& all = *to.scales;
+  comm.all_gather(codes(from), codes(to));
+  all.format = mine.format;
+  all.block_cols = mine.block_cols;
+  all.blocks_in_row = mine.blocks_in_row;
+  gather(comm, mine.scales, all.scales);
+  gather(comm, mine.group_scales, all.group_scales);
+  all.block_of_row.clear();
+  const auto blocks = static_cast<std::int32_t>(mine.group_scales.size());
+  for (int r = 0; r < comm.size(); ++r) {
+    for (const std::int32_t b : mine.block_of_row) all.block_of_row.push_back(r * blocks + b);
+  }
+}
 
 // Random bits of an operation depend on where it is in the model and the data, not on the layout of
 // the pipeline.
 void Executor::quantize(const Call& c) {
   const OpAttributes& a = c.op.attr;
+  if (is_quantized(c.in[0].dtype)) {  // the other layout of the same codes
+    std::ranges::copy(codes(c.in[0]), codes(c.out[0]).begin());
+    *c.out[0].scales = *c.in[0].scales;
+    return;
+  }
   const View counts = c.in.size() > 1 ? c.in[1] : View{};
   const auto operand = a.gradient ? ProductOperand::gradient : ProductOperand::activation;
   const std::string place =

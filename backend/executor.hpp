@@ -140,6 +140,7 @@ class Executor final : private StepVisitor {
   void grouped_gemm(const Call&);
   void quantize(const Call&);  // execute_quantize.cpp
   void quantize_weights(const Call&);
+  void gather_quantized(const Call&, Communicator&);
   [[nodiscard]] View narrow_copy(const WeightSlot&, const Tensor&, bool column, bool reads);
   [[nodiscard]] View second_operand(const Call&);
   void permute_backward(const Call&);

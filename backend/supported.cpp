@@ -23,15 +23,11 @@ void check_precision(Diagnostics& d, const Plan& p) {
           "use --precision bf16 or fp8");
   if (!emulated || p.precision == Precision::fp32 || p.precision == Precision::bf16) return;
   require(d, p.precision == Precision::nvfp4 || !p.fp8_params, "fp8_params",
-          "this backend keeps weights in bf16 beside narrow copies of them",
-          "use --no-fp8-params");
+          "this backend keeps weights in bf16 beside narrow copies of them", "use --no-fp8-params");
   require(d, !p.fp8_attention, "fp8_attention", "this backend's attention reads bf16",
           "set fp8_attention to false");
   require(d, !p.fp8_head, "fp8_head", "this backend's output projection reads bf16",
           "set fp8_head to false");
-  require(d, p.attention.tp == 1, "tp",
-          "this backend quantises whole rows, tensor parallelism exchanges shares of them",
-          "use --tp 1 or --precision bf16");
   require(d, p.sharding != Sharding::zero3, "sharding",
           "this backend makes narrow copies of weights that are whole on each rank",
           "use --sharding zero1");
@@ -135,6 +131,12 @@ void require_supported(const Program& program) {
   check_model(d, program.model);
   check_whole_tokens(d, program.model, program.plan);
   const Plan& plan = program.plan;
+  const std::int64_t tokens = program.workload.seq_len * plan.micro_batch / plan.attention.cp;
+  require(d,
+          plan.precision != Precision::nvfp4 || plan.attention.tp == 1 ||
+              tokens % (16 * plan.attention.tp) == 0,
+          "tp", "this backend turns 16 rows of NVFP4 at a time, on the same TP rank",
+          "use --tp 1, or sequences of which each rank has a multiple of 16 tokens");
   const ModelSpec& model = program.model;
   require(d, model.mtp_layers == 0 || plan.attention.cp == 1, "mtp_layers",
           "this backend shifts the labels of a prediction depth within a rank", "use --cp 1");

@@ -23,7 +23,9 @@ TrainLog::TrainLog(const LogOptions& o, const Request& r) : json_path_(o.json_fi
   tokens_ = static_cast<double>(w.global_batch) * static_cast<double>(w.seq_len);
   flops_ = model_flops_per_token(r.target.model, w.seq_len).base();
   const DType math = r.plan.precision == Precision::fp32 ? DType::fp32 : DType::bf16;
-  peak_ = r.target.cluster.gpu.peak(math).base() * r.plan.world();
+  const GpuSpec& gpu = r.target.cluster.gpu;
+  const double peak = gpu.peak(math).base();  // none: what computes in fp32 computes bf16 as well
+  peak_ = (peak > 0 ? peak : gpu.peak(DType::fp32).base()) * r.plan.world();
   if (!json_path_.empty()) {
     json_.open(json_path_, std::ios::binary | std::ios::app);
     if (!json_) throw_config_error(ExitCode::device_or_io, json_path_, "", "cannot write");

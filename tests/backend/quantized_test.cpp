@@ -24,6 +24,8 @@ struct Recipe {
   friend std::ostream& operator<<(std::ostream& out, const Recipe& r) { return out << r.name; }
 };
 
+const WorkloadSpec kLonger{.seq_len = 32, .global_batch = 8};
+
 Plan plan_of(const Recipe& r, Plan plan = fp32_plan()) {
   plan.precision = r.precision;
   plan.fp8_params = false;
@@ -113,23 +115,23 @@ std::vector<Plan> layouts(const Recipe& r) {
   act.recompute = {Module::moe_act, Module::layernorm};
   std::vector<Plan> all;
   for (const Plan& p : {fp32_plan(), fp32_plan(2, 2, 2), zero2, allgather, act, context,
-                        test::folded_plan({1, 1, 4, 1}, 2, 2)}) {
+                        test::folded_plan({1, 1, 4, 1}, 2, 2), test::tp_plan(2, 2, 2)}) {
     all.push_back(plan_of(r, p));
   }
   return all;
 }
 
 TEST_P(Quantized, MemoryIsPredictedToTheByte) {
-  TrainConfig config = test::small_config(2);
+  TrainConfig config = test::small_config(1);
   config.forced_routing = true;
   config.keep_gradients = false;
   const std::vector<Plan> plans = layouts(GetParam());
   for (const Plan& plan : plans) {
-    const bool latent = &plan - plans.data() < 2;
+    const bool latent = &plan - plans.data() < 2 || plan.attention.tp > 1;
     for (const ModelSpec& model : {latent ? test::small_mla() : test::small_moe()}) {
-      const Program program = compile(model, test::small_workload(), plan, Runtime::pleat);
+      const Program program = compile(model, kLonger, plan, Runtime::pleat);
       const TrainResult result = train(program, config);
-      const std::int64_t balanced = balanced_routed_tokens(model, test::small_workload(), plan);
+      const std::int64_t balanced = balanced_routed_tokens(model, kLonger, plan);
       for (int r = 0; r < plan.world(); ++r) {
         const auto stage = static_cast<std::size_t>(attention_coordinates(plan, Rank{r}).pp);
         EXPECT_EQ(result.ranks[static_cast<std::size_t>(r)].peak_live_bytes,
@@ -161,6 +163,20 @@ TEST(QuantizedLayouts, BlocksWithinARowDoNotSeeOtherRanks) {
   }
 }
 
+// Each rank of tp has scales of its own for its tokens and its share of the columns: two roundings
+// of the same numbers apart. A share of 16 rows is what a Hadamard matrix turns.
+TEST_P(Quantized, TensorParallelRanksComputeWhatOneDoes) {
+  TrainConfig config = test::small_config(1);
+  config.forced_routing = true;
+  for (const ModelSpec& model : {small_dense(), test::small_moe(), test::small_mla()}) {
+    const TrainResult one = test::run(model, plan_of(GetParam()), config, kLonger);
+    const TrainResult many =
+        test::run(model, plan_of(GetParam(), test::tp_plan(2)), config, kLonger);
+    EXPECT_NEAR(many.steps[0].loss, one.steps[0].loss, 2e-3 * one.steps[0].loss);
+    test::expect_close(many.gradients, one.gradients, 1.5 * GetParam().gradient);
+  }
+}
+
 TEST(QuantizedLayouts, WhatIsNotEmulatedIsRefused) {
   const auto refusal = [](auto change) {
     Plan plan = plan_of({"fp8", Precision::fp8, 0, 0});
@@ -174,6 +190,12 @@ TEST(QuantizedLayouts, WhatIsNotEmulatedIsRefused) {
   };
   EXPECT_EQ(refusal([](Plan& p) { p.fp8_params = true; }),
             "this backend keeps weights in bf16 beside narrow copies of them");
+  EXPECT_EQ(refusal([](Plan& p) {
+              p.precision = Precision::nvfp4;
+              p.attention.tp = 2;  // 8 tokens each
+              p.expert.edp = 2;
+            }),
+            "this backend turns 16 rows of NVFP4 at a time, on the same TP rank");
   EXPECT_EQ(refusal([](Plan& p) { p.precision = Precision::fp8_delayed; }),
             "this backend has no fp8_delayed");
   EXPECT_EQ(refusal([](Plan& p) { p.fp8_head = true; }),
