@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <exception>
 #include <unordered_map>
 
 #include "kernels/cuda/cuda_check.cuh"
@@ -159,9 +160,13 @@ std::int64_t SdpaLibrary::prepare(const SdpaShape& s) {
   auto made = std::make_unique<Graph>();
   fill(made->graph, s);
   std::int64_t bytes = -1;
-  if (made->graph.build(handle_->cudnn, {fe::HeurMode_t::A}).is_good() &&
-      made->graph.get_workspace_size(bytes).is_good()) {
-    made->workspace = bytes;
+  try {
+    if (made->graph.build(handle_->cudnn, {fe::HeurMode_t::A}).is_good() &&
+        made->graph.get_workspace_size(bytes).is_good()) {
+      made->workspace = bytes;
+    }
+  } catch (const std::exception&) {  // a library that it wanted to load is not there
+    made->workspace = -1;
   }
   return graphs_.emplace(s, std::move(made)).first->second->workspace;
 }

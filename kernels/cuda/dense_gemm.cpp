@@ -16,7 +16,6 @@ namespace pleat::cuda {
 namespace {
 
 constexpr int kCandidates = 8, kWarmUps = 1, kRuns = 5;
-constexpr std::size_t kWorkspace = std::size_t{32} << 20U;
 
 std::mutex chosen_mutex;
 std::map<DenseProblem, cublasLtMatmulAlgo_t> chosen;  // of the whole process
@@ -61,7 +60,7 @@ struct DenseGemm::Library {
     const float one = 1, beta = accumulate ? 1.0f : 0.0f;
     PLEAT_CUBLAS_CHECK(cublasLtMatmul(handle, d.operation, &one, b, d.first, a, d.second, &beta, c,
                                       d.result, c, d.result, &algorithm,
-                                      resources.scratch(kWorkspace), kWorkspace,
+                                      resources.scratch(kGemmWorkspace), kGemmWorkspace,
                                       native(resources)));
   }
 
@@ -70,7 +69,7 @@ struct DenseGemm::Library {
   [[nodiscard]] std::vector<cublasLtMatmulAlgo_t> candidates(const MatmulDescriptor& d, int most) {
     cublasLtMatmulPreference_t preference = nullptr;
     PLEAT_CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(&preference));
-    const std::size_t workspace = kWorkspace;
+    const std::size_t workspace = kGemmWorkspace;
     const std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, alignment = 16;
     const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
       PLEAT_CUBLAS_CHECK(

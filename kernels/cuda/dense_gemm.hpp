@@ -23,6 +23,9 @@ struct DenseProblem {
   auto operator<=>(const DenseProblem&) const = default;
 };
 
+// The first bytes of the scratch memory are cuBLASLt's while a product runs.
+inline constexpr std::size_t kGemmWorkspace = std::size_t{32} << 20U;
+
 class DenseGemm {
  public:
   DenseGemm(Resources& resources, bool tune);

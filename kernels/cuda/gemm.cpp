@@ -5,6 +5,7 @@
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/dense_gemm.hpp"
 #include "kernels/cuda/grouped_gemm.hpp"
+#include "kernels/cuda/mixed_gemm.hpp"
 #include "kernels/cuda/products.hpp"
 #include "core/diagnostics.hpp"
 
@@ -24,18 +25,17 @@ void CudaKernels::gemm(View a, bool transpose_a, View b, bool transpose_b, View 
   PLEAT_ASSERT((transpose_a ? a.cols : a.rows) == m && (transpose_b ? b.rows : b.cols) == n);
   PLEAT_ASSERT((transpose_b ? b.cols : b.rows) == k);
   if (m == 0 || n == 0) return;
-  if (k > 0 && cuda::DenseGemm::fits(a, b, c)) {
-    const cuda::DenseProblem p{.m = m,
-                               .n = n,
-                               .k = k,
-                               .transpose_a = transpose_a,
-                               .transpose_b = transpose_b,
-                               .accumulate = accumulate,
-                               .inputs = a.dtype,
-                               .output = c.dtype,
-                               .device = resources_->device().index()};
-    return dense_->run(p, a.data, b.data, c.data);
-  }
+  const cuda::DenseProblem dense{.m = m,
+                                 .n = n,
+                                 .k = k,
+                                 .transpose_a = transpose_a,
+                                 .transpose_b = transpose_b,
+                                 .accumulate = accumulate,
+                                 .inputs = a.dtype,
+                                 .output = c.dtype,
+                                 .device = resources_->device().index()};
+  if (k > 0 && cuda::DenseGemm::fits(a, b, c)) return dense_->run(dense, a.data, b.data, c.data);
+  if (k > 0 && cuda::multiply_mixed(*resources_, *dense_, dense, a, b, c)) return;
   cuda::Products p{.a = operand(a, transpose_a),
                    .b = operand(b, transpose_b),
                    .c = operand(c, false),

@@ -8,10 +8,6 @@
 
 namespace pleat::cuda {
 
-struct Bytes16 {
-  std::uint32_t word[4];
-};
-
 // f(Tag<U>, units a row) with the widest unit that rows of all views are multiples of.
 template <class F, class... Views>
 void by_row_unit(F f, View first, Views... more) {

@@ -45,9 +45,15 @@ class Bf16Conformance : public KernelConformance {
   // 2^-8 is one rounding to nearest and what may lie just beside it.
   void expect_like_fp32(const Run& run, double tolerance = 1.0 / 256, double small = 1e-5);
 
+  [[nodiscard]] std::vector<double> values_of(View v);
+  [[nodiscard]] Matrix of(View v) {
+    Matrix m(v.rows, v.cols);
+    m.values = values_of(v);
+    return m;
+  }
+
  private:
   View make(DType type, std::int64_t rows, std::int64_t cols, const Matrix* values);
-  [[nodiscard]] std::vector<double> values_of(View v);
   void TearDown() override;
   std::vector<void*> memory_;
 };

@@ -16,7 +16,7 @@ DenseGemm::DenseGemm(Resources& resources, bool) : library_(new Library{resource
 DenseGemm::~DenseGemm() = default;
 
 bool DenseGemm::fits(View a, View b, View c) {
-  return a.dtype == b.dtype && c.dtype == a.dtype && aligned16(c.data);
+  return a.dtype == b.dtype && (c.dtype == DType::fp32 || c.dtype == a.dtype) && aligned16(c.data);
 }
 
 void DenseGemm::run(const DenseProblem& p, const void* a, const void* b, void* c) {
