@@ -60,37 +60,41 @@ class CudaKernels final : public KernelSet {
   void grouped_wgrad(View a, View b, View counts, View c, bool accumulate) override;
   // rope.cu
   void rope(View x, const RopeShape&, bool inverse) override;
-  // attention.cu
+  // attention.cpp
   void attention(View qkv, View o, View lse, const AttentionShape&) override;
   void attention_bwd(View d_o, View qkv, View o, View lse, View dqkv,
                      const AttentionShape&) override;
-  // mla.cu
   void mla_attention(View q, View kv, View kpe, View o, View lse, const MlaShape&) override;
   void mla_attention_bwd(View d_o, View q, View kv, View kpe, View o, View lse, View dq, View dkv,
                          View dkpe, const MlaShape&) override;
-  // attention_piece.cu
   void attention_piece(const AttentionPiece&, HeadColumns o, View lse, bool resume) override;
   void attention_piece_bwd(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
                            const AttentionPieceGradient&) override;
+  // columns.cu
   void copy_columns(View from, View to, const ColumnBlocks&) override;
   // elementwise.cu
   void concat_columns(View a, View b, View y) override;
   void concat_columns_bwd(View dy, View da, View db) override;
   void add(View a, View b, View c, View y) override;
+  // swiglu.cu
   void swiglu(View u, View p, View y) override;
   void swiglu_bwd(View dy, View u, View p, View du, View dp) override;
+  // elementwise.cu
   void gelu(View u, View y) override;
   void gelu_bwd(View dy, View u, View du) override;
+  // gate.cu
   void sigmoid_gate(View y, View gate, View z) override;
   void sigmoid_gate_bwd(View dz, View y, View gate, View dy, View dgate) override;
   // pointwise.cu
   void pointwise(Elementwise, View a, View b, View y) override;
   void pointwise_bwd(Elementwise, View dy, View a, View b, View da, View db) override;
-  // router.cu
+  // router_topk.cu, router_backward.cu
   void router_topk(View logits, View bias, View probs, View experts, const RouterShape&) override;
   void router_topk_bwd(View dprobs, View logits, View probs, View experts, View dlogits,
                        const RouterShape&) override;
+  // experts.cu
   void expert_counts(View experts, View counts) override;
+  // drop_tokens.cu
   void drop_tokens(View probs, View experts, std::int64_t capacity, View kept,
                    View counts) override;
   // router_losses.cu
@@ -99,7 +103,7 @@ class CudaKernels final : public KernelSet {
   void router_losses(View stats, const RouterLossFactors&, double scale, View values) override;
   void router_losses_bwd(View logits, View stats, View dlogits, const RouterShape&,
                          const RouterRows&, const RouterLossFactors&) override;
-  // expert_bias.cu
+  // experts.cu
   void count_load(View experts, View load) override;
   void update_bias(View load, View bias, std::int64_t experts, double step) override;
   // permute.cu

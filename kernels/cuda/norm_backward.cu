@@ -19,7 +19,7 @@ struct NormGradient {
 };
 
 template <class T, class Config, bool kCentered>
-__global__ void __launch_bounds__(Config::threads)
+__global__ void __launch_bounds__(Config::threads, 1)
     norm_backward_kernel(NormGradient<T> g, NormShape s, std::int64_t groups) {
   const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * Config::rows +
                              static_cast<int>(threadIdx.x) / Config::row_threads;
@@ -93,8 +93,9 @@ void run(Resources& r, View dy, View x, View w, View rstd, View dresidual, View 
          const NormShape& s) {
   by_columns(s.cols, [&](auto config) {
     using Config = decltype(config);
-    const std::int64_t blocks =
-        std::min<std::int64_t>(ceil_div(s.rows, Config::rows), 2 * r.multiprocessors());
+    constexpr int kBlocksAnSm = Config::packs <= 2 ? 4 : 2;  // what its registers let run together
+    const std::int64_t blocks = std::min<std::int64_t>(
+        ceil_div(s.rows, Config::rows), std::int64_t{kBlocksAnSm} * r.multiprocessors());
     const std::int64_t groups = std::min(s.rows, blocks * Config::rows);
     Scratch scratch(r, Scratch::bytes<float>(groups * dw.elements()));
     float* partial = scratch.take<float>(groups * dw.elements());
