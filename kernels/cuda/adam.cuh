@@ -3,6 +3,8 @@
 // AdamW's step of one element, with decoupled weight decay (Loshchilov and Hutter, arXiv:1711.05101).
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cmath>
 
 #include "kernels/kernel_set.hpp"

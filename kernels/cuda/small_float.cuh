@@ -3,6 +3,8 @@
 // Floats of 8 and 16 bits in a block with a scale, bit by bit as the CPU's (kernels/cpu/moments.cpp).
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "kernels/cuda/reduce.cuh"

@@ -123,6 +123,20 @@ std::vector<Case> overlap_cases() {
   return all;
 }
 
+// Those that this backend has in a narrow precision.
+std::vector<Case> in(Precision precision, const std::vector<Case>& cases) {
+  std::vector<Case> all;
+  for (Case c : cases) {
+    c.plan.precision = precision;
+    c.plan.fp8_params = false;
+    const bool quantised = precision != Precision::bf16;
+    if (quantised && (c.plan.attention.tp > 1 || c.plan.sharding == Sharding::zero3)) continue;
+    c.name += "_" + name_of(precision);
+    all.push_back(c);
+  }
+  return all;
+}
+
 WorkloadSpec workload() { return {.seq_len = 16, .global_batch = 12}; }
 
 class Passes : public testing::TestWithParam<Case> {};
@@ -178,6 +192,18 @@ std::string name_of_case(const testing::TestParamInfo<Case>& info) { return info
 INSTANTIATE_TEST_SUITE_P(Recompute, Passes, testing::ValuesIn(recompute_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Offload, Passes, testing::ValuesIn(offload_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Overlap, Passes, testing::ValuesIn(overlap_cases()), name_of_case);
+
+#define PLEAT_PASSES_IN(precision)                                                              \
+  INSTANTIATE_TEST_SUITE_P(Recompute_##precision, Passes,                                       \
+                           testing::ValuesIn(in(Precision::precision, recompute_cases())),      \
+                           name_of_case);                                                       \
+  INSTANTIATE_TEST_SUITE_P(Offload_##precision, Passes,                                         \
+                           testing::ValuesIn(in(Precision::precision, offload_cases())),        \
+                           name_of_case);                                                       \
+  INSTANTIATE_TEST_SUITE_P(Overlap_##precision, Passes,                                         \
+                           testing::ValuesIn(in(Precision::precision, overlap_cases())), name_of_case)
+PLEAT_PASSES_IN(bf16);
+PLEAT_PASSES_IN(mxfp8);
 
 TEST(Offload, FreesDeviceMemory) {
   TrainConfig config = test::small_config(1);
