@@ -43,12 +43,24 @@ void Executor::move_state(const Call& c, View here, View there, bool back) {
   }
 }
 
+void Executor::initialise_main_params() {
+  copy_weights([](const BucketState& b, const StateSegment&) { return b.has_main_params; });
+}
+
 // Weights that the host steps are its main parameters too.
 void Executor::refresh_host_weights() {
+  copy_weights([](const BucketState& b, const StateSegment& s) {
+    return s.on_host && !b.has_main_params;
+  });
+}
+
+// To the main parameters of those segments.
+template <class Chosen>
+void Executor::copy_weights(Chosen chosen) {
   for (std::size_t i = 0; i < stage_.buckets.size(); ++i) {
     const BucketState& b = stage_.buckets[i];
     for (const StateSegment& s : b.segments) {
-      if (b.elements == 0 || !s.on_host || b.has_main_params) continue;
+      if (b.elements == 0 || !chosen(b, s)) continue;
       const View weights = store_.state(b.weights, true, "init");
       const View host = store_.state(s.main_params, false, "init");
       for (const Piece& p : pieces(static_cast<Bucket>(i))) {

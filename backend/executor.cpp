@@ -82,15 +82,7 @@ void Executor::initialise_weights() {
     }
   }
   refresh_host_weights();
-  for (const BucketState& bucket : stage_.buckets) {
-    if (!bucket.has_main_params) continue;
-    const View master = store_.state(bucket.main_params, false, "init");
-    const auto which = static_cast<Bucket>(&bucket - stage_.buckets.data());
-    const View weights = store_.state(bucket.weights, true, "init");
-    for (const Piece& p : pieces(which)) {
-      kernels_.copy(piece_of(p, weights, weights_in_shards()), piece_of(p, master, true));
-    }
-  }
+  initialise_main_params();
 }
 
 // What reads or changes weights sees the whole tensor, of which this rank keeps its part.

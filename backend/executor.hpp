@@ -216,7 +216,10 @@ class Executor final : private StepVisitor {
   void offload(const Call&);                       // execute_offload.cpp
   void reload(const Call&);
   void move_state(const Call&, View here, View there, bool back);
+  void initialise_main_params();
   void refresh_host_weights();
+  template <class Chosen>
+  void copy_weights(Chosen);
   // Moments with scales as fp32, while they are saved or restored.
   struct WideMoment {
     std::size_t bucket = 0;

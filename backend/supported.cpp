@@ -28,6 +28,9 @@ void check_precision(Diagnostics& d, const Plan& p) {
           "set fp8_attention to false");
   require(d, !p.fp8_head, "fp8_head", "this backend's output projection reads bf16",
           "set fp8_head to false");
+  require(d, p.offload_layers == 0, "offload_layers",
+          "this backend does not take whole layers with narrow operands to host memory",
+          "set offload_layers to 0, or name modules with --offload");
   require(d, p.sharding != Sharding::zero3, "sharding",
           "this backend makes narrow copies of weights that are whole on each rank",
           "use --sharding zero1");
@@ -61,6 +64,12 @@ void check_plan(Diagnostics& d, const Plan& p) {
           fmt::format("this backend keeps gradients in fp32 or bf16 (got {})",
                       name_of(o.main_grads)),
           "set optimizer.main_grads to fp32 or bf16");
+  require(d,
+          o.main_grads == DType::fp32 ||
+              (o.kind != OptimizerKind::muon && o.kind != OptimizerKind::lamb),
+          "optimizer.main_grads",
+          fmt::format("{} works in the gradients' storage here, in fp32", name_of(o.kind)),
+          "set optimizer.main_grads to fp32");
   require(d, o.main_params == DType::fp32, "optimizer.main_params",
           "this backend keeps main parameters in fp32", "set main_params to fp32");
   const auto is_moment = [](DType t) {

@@ -25,9 +25,9 @@ constexpr Case kCases[] = {
     {"narrow_moments",
      [](Plan& p) { p.optimizer.exp_avg = DType::bf16, p.optimizer.exp_avg_sq = DType::fp8; }},
     {"narrow_gradients", [](Plan& p) { p.optimizer.main_grads = DType::bf16; }},
-    {"muon_narrow_gradients",
+    {"sgd_narrow_gradients",
      [](Plan& p) {
-       p.optimizer.kind = OptimizerKind::muon;
+       p.optimizer.kind = OptimizerKind::sgd;
        p.optimizer.main_grads = DType::bf16;
      }},
     {"state_offload", [](Plan& p) { p.optimizer.state_offload = 0.5; }},
@@ -43,7 +43,7 @@ std::vector<Plan> layouts(const Case& c) {
 
 TEST_P(InBf16, FollowsFp32) {
   TrainConfig config = test::small_config(12);
-  config.adamw.lr = 0.01;
+  config.adamw.lr = 2e-3;
   for (Plan plan : layouts(GetParam())) {
     const TrainResult wide = test::run(test::small_moe(), plan, config);
     plan.precision = Precision::bf16;
