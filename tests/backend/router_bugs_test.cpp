@@ -65,6 +65,25 @@ TEST(RouterBugs, AuxLossIsScaledByTheSizeOfAGroup) {
   }
 }
 
+// [4] The same over ranks that share sequences.
+TEST(RouterBugs, AuxLossIsScaledByContextParallelism) {
+  const ModelSpec m = losses_only(1, 1, 1);
+  const TrainConfig config = config_of(1);
+  const TrainResult one = test::run(m, fp32_plan(), config);
+  for (const CpComm kind : {CpComm::p2p, CpComm::all_gather, CpComm::all_to_all}) {
+    for (Plan plan : {test::folded_plan({.cp = 2}, 1, 1), test::folded_plan({.cp = 4}, 1, 2),
+                      test::folded_plan({.tp = 2, .cp = 2, .dp = 2}, 1, 8)}) {
+      plan.cp_comm = kind;
+      SCOPED_TRACE(summary(plan));
+      const TrainResult many = test::run(m, plan, config);
+      EXPECT_NEAR(many.steps[0].extra.aux, one.steps[0].extra.aux, 1e-5);
+      EXPECT_NEAR(many.steps[0].extra.seq_aux, one.steps[0].extra.seq_aux, 1e-5);
+      EXPECT_NEAR(many.steps[0].extra.z, one.steps[0].extra.z, 1e-5);
+      test::expect_close(many.gradients, one.gradients, 1e-5);
+    }
+  }
+}
+
 // [7] A layer that is computed twice has one loss.
 TEST(RouterBugs, AuxLossIsLoggedTwiceUnderRecompute) {
   const ModelSpec m = test::with_losses(test::small_moe());

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <set>
 
 #include "backend/init.hpp"
 #include "core/diagnostics.hpp"
@@ -85,6 +86,23 @@ TEST(HfWeights, TheMapHasEveryWeightOfTheProgram) {
     for (const HfWeight& w : hf_weight_map(m)) mapped[w.name] = w.elements();
     EXPECT_EQ(mapped, ours);
   }
+}
+
+// Bug: experts in lexicographic order, 0 1 10 11 2 … (pytorch/torchtitan#1918).
+TEST(HfWeights, TwelveExpertsKeepTheirNumbers) {
+  ModelSpec m = moe();
+  m.moe->experts = 12;
+  std::set<std::string> seen;
+  for (const HfWeight& w : hf_weight_map(m)) {
+    const std::size_t at = w.name.find("experts.");
+    if (at == std::string::npos || w.name.find("shared") != std::string::npos) continue;
+    const std::string expert = w.name.substr(at, w.name.find('.', at + 8) + 1 - at);  // "experts.10."
+    for (const HfRows& rows : w.parts) {
+      EXPECT_THAT(rows.places[0].tensor, HasSubstr("." + expert)) << w.name;
+    }
+    seen.insert(expert);
+  }
+  EXPECT_EQ(seen.size(), 12U);
 }
 
 TEST(HfWeights, ExportReadsBackToTheBit) {
