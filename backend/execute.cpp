@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "backend/executor.hpp"
-#include "backend/runtime/views.hpp"
+#include "backend/runtime/host_access.hpp"
 
 namespace pleat {
 namespace {
@@ -27,27 +27,31 @@ std::span<std::int32_t> integers(View v) {
 
 // The labels are the tokens one position later; behind those that do not count is no token.
 void Executor::load_next_tokens(const Call& c) {
-  const std::span<std::int32_t> out = integers(c.out[0]);
-  batches_->labels(step_, c.site->microbatch.value, context_.attention().dp, out);
-  for (std::int32_t& token : out) token = std::max(token, 0);
+  write_on_host(device_, c.out[0], [&](View view) {
+    const std::span<std::int32_t> out = integers(view);
+    batches_->labels(step_, c.site->microbatch.value, context_.attention().dp, out);
+    for (std::int32_t& token : out) token = std::max(token, 0);
+  });
 }
 
 // The labels; of every `depth_rows` the second half are a prediction depth's: one position later, -1
 // where a sequence has no more.
 void Executor::load_labels(const Call& c) {
-  const std::span<std::int32_t> out = integers(c.out[0]);
   const std::int64_t seq = c.op.attr.seq, every = c.op.attr.depth_rows;
   if (every == 0) return load(c, true);
   labels_.resize(static_cast<std::size_t>(c.op.attr.batch * seq));
   batches_->labels(step_, c.site->microbatch.value, context_.attention().dp, labels_);
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(out.size()); ++i) {
-    const std::int64_t half = every / 2, at = i / every * half + i % half;
-    const bool ahead = i % every >= half, last = at % seq == seq - 1;
-    const std::int32_t own = labels_[static_cast<std::size_t>(at)];
-    const bool none = last || own < 0;  // behind what does not count comes another document
-    out[static_cast<std::size_t>(i)] =
-        !ahead ? own : none ? -1 : labels_[static_cast<std::size_t>(at + 1)];
-  }
+  write_on_host(device_, c.out[0], [&](View view) {
+    const std::span<std::int32_t> out = integers(view);
+    for (std::int64_t i = 0; i < std::ssize(out); ++i) {
+      const std::int64_t half = every / 2, at = i / every * half + i % half;
+      const bool ahead = i % every >= half, last = at % seq == seq - 1;
+      const std::int32_t own = labels_[static_cast<std::size_t>(at)];
+      const bool none = last || own < 0;  // behind what does not count comes another document
+      out[static_cast<std::size_t>(i)] =
+          !ahead ? own : none ? -1 : labels_[static_cast<std::size_t>(at + 1)];
+    }
+  });
 }
 
 // The bias of the forward product, or its gradient beside the weight's.
@@ -209,7 +213,7 @@ void Executor::dispatch(const Call& c) {
     case OpKind::release:
       return;  // its tensor dies after it
     case OpKind::zero:
-      return k.zero(named_part(c.op, out[0]));
+      return kernels_at(out[0]).zero(named_part(c.op, out[0]));
     case OpKind::copy:
       if (c.site == nullptr) return cast_weights(c);
       return k.copy(in[0], out[0]);

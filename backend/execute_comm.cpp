@@ -38,7 +38,7 @@ void Executor::collective(const Call& c) {
     require(to.elements() * comm.size() == from.elements());
     reduce_scatter(c, comm);
   }
-  if (c.op.host_sync) bind_routed(c, to);
+  if (c.op.host_sync) bind_routed(c, counts_on_host(c, c.op.out[0], to));
 }
 
 // What adds to its result needs the sum somewhere first: in this rank's own piece of the input,
@@ -86,9 +86,10 @@ void Executor::exchange_of_peers(const Call& c, Communicator& comm) {
   const Tensor& tensor = c.site->program->tensor(c.op.in[0]);
   const std::int64_t columns = tensor.shape.size() == 1 ? 1 : from.cols;
   const bool gather = c.op.kind == OpKind::all_gather;
+  const Counts counts = counts_on_host(c, c.op.in[1], c.in[1]);
   send_bytes_.resize(static_cast<std::size_t>(comm.size()));  // or elements
   for (int p = 0; p < comm.size(); ++p) {
-    const std::int64_t elements = columns * rows_of_peer(c.in[1], p);
+    const std::int64_t elements = columns * rows_of_peer(counts, p);
     send_bytes_[static_cast<std::size_t>(p)] =
         gather ? bytes_of(from.dtype, elements) : elements;
   }
@@ -109,12 +110,13 @@ void Executor::exchange_rows(const Call& c, bool back) {
     send_bytes_.assign(ranks, bytes_of(c.in[0].dtype, c.in[0].elements()) / comm.size());
     return comm.all_to_all(bytes(c.in[0]), send_bytes_, bytes(c.out[0]), send_bytes_);
   }
-  const View from = c.in[0], counts = c.in[1], to = c.out[0];
+  const View from = c.in[0], to = c.out[0];
+  const Counts counts = counts_on_host(c, c.op.in[1], c.in[1]);
   const std::int64_t experts = c.op.attr.experts, local = c.op.attr.local_experts;
   const int etp = program_.plan.expert.etp, mine_of_peers = context_.expert().etp;
   const auto rows = [&](int source, int owner) {
     const std::int64_t rank = std::int64_t{source} * etp + mine_of_peers;
-    const std::int32_t* first = counts.i32() + rank * experts + owner * local;
+    const std::int32_t* first = counts.data() + rank * experts + owner * local;
     return std::accumulate(first, first + local, std::int64_t{0});
   };
   const Tensor& tensor = c.site->program->tensor(c.op.in[0]);

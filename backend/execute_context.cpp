@@ -6,7 +6,7 @@
 
 #include "backend/context_shard.hpp"
 #include "backend/executor.hpp"
-#include "backend/runtime/views.hpp"
+#include "backend/runtime/host_access.hpp"
 
 namespace pleat {
 namespace {
@@ -108,22 +108,28 @@ std::vector<std::int32_t> Executor::token_positions(const OpSite& site) const {
 // Tokens or labels of the microbatch that lie on this rank.
 void Executor::load(const Call& c, bool labels) {
   const std::int64_t seq = c.op.attr.seq, batch = c.op.attr.batch;
-  const std::span<std::int32_t> out{c.out[0].i32(), static_cast<std::size_t>(c.out[0].elements())};
   const int microbatch = c.site->microbatch.value, dp = context_.attention().dp;
   const auto fill = [&](std::span<std::int32_t> to) {
     labels ? batches_->labels(step_, microbatch, dp, to)
            : batches_->tokens(step_, microbatch, dp, to);
   };
   const std::int64_t ranks = program_.plan.attention.cp;
-  if (ranks == 1) return fill(out);
+  const auto integers = [](View v) {
+    return std::span(v.i32(), static_cast<std::size_t>(v.elements()));
+  };
+  if (ranks == 1) {
+    return write_on_host(device_, c.out[0], [&](View out) { fill(integers(out)); });
+  }
   std::vector<std::int32_t> whole(static_cast<std::size_t>(seq * batch));
   fill(whole);
   const std::vector<std::int32_t> own =
       positions({.seq = seq, .ranks = ranks, .first = context_.attention().cp, .count = 1});
-  auto to = out.begin();
-  for (std::int64_t b = 0; b < batch; ++b) {
-    for (const std::int32_t p : own) *to++ = whole[static_cast<std::size_t>(b * seq + p)];
-  }
+  write_on_host(device_, c.out[0], [&](View out) {
+    auto to = integers(out).begin();
+    for (std::int64_t b = 0; b < batch; ++b) {
+      for (const std::int32_t p : own) *to++ = whole[static_cast<std::size_t>(b * seq + p)];
+    }
+  });
 }
 
 // This rank's keys and values as they travel: the last columns of qkv, or all of kv, or kv with the

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "backend/executor.hpp"
-#include "backend/runtime/views.hpp"
+#include "backend/runtime/host_access.hpp"
 
 namespace pleat {
 
@@ -15,14 +15,13 @@ void Executor::lamb(const Call& c) {
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
   AdamW settings = config_.adamw;
   settings.step = updates_;
-  const auto scale = static_cast<double>(c.in[4].f32()[0]);
   for (const OptimizerRun& run : optimizer_runs(c.op, which)) {
     const View gradients = gradients_of(c.op, run, c.in[0]);
     keep_gradients(which, run, gradients);
     settings.weight_decay = run.decays ? config_.adamw.weight_decay : 0;
     kernels_.lamb(gradients, elements_of(c.in[1], run.state, run.elements),
                   elements_of(c.in[2], run.state, run.elements), weights_of(c.op, run, c.in[3], b),
-                  scale, settings);
+                  clip_factor_, settings);
   }
 }
 
@@ -68,14 +67,16 @@ void Executor::lamb_norms(const Call& c) {
           sums[parameters + number] += kernels_.sum_of_squares(gradients_of(c.op, own, c.in[0]));
         });
   });
-  std::ranges::transform(sums, c.out[0].f32(), [](double s) { return static_cast<float>(s); });
+  write_on_host(device_, c.out[0], [&](View out) {
+    std::ranges::transform(sums, out.f32(), [](double s) { return static_cast<float>(s); });
+  });
 }
 
 void Executor::lamb_step(const Call& c) {
   if (skipped_) return;
   const Bucket which = bucket_of(c.op, c.op.in[0]);
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
-  const float* squares = c.in[2].f32();
+  const std::vector<float> squares = values_of(device_, c.in[2]);
   const auto parameters = static_cast<std::size_t>(c.in[2].elements() / 2);
   for_each_parameter(c.op, which, [&](std::size_t number, const OptimizerRun& run) {
     const auto weight = static_cast<double>(squares[number]);

@@ -10,6 +10,8 @@
 
 #include "backend/executor.hpp"
 #include "backend/routing.hpp"
+#include "backend/runtime/host_access.hpp"
+#include "core/program/step_walk.hpp"
 
 namespace pleat {
 namespace {
@@ -30,8 +32,10 @@ std::span<std::int32_t> integers(View v) {
   return {v.i32(), static_cast<std::size_t>(v.elements())};
 }
 
-void set_all(View counts, std::int64_t value) {
-  std::ranges::fill(integers(counts), static_cast<std::int32_t>(value));
+void set_all(Device& device, View counts, std::int64_t value) {
+  write_on_host(device, counts, [&](View v) {
+    std::ranges::fill(integers(v), static_cast<std::int32_t>(value));
+  });
 }
 
 }  // namespace
@@ -47,10 +51,24 @@ void Executor::router(const Call& c) {
     const auto& [tp, cp, dp, pp] = context_.attention();
     const AttentionMapping& a = program_.plan.attention;
     const std::int64_t first = ((std::int64_t{dp} * a.cp + cp) * a.tp + tp) * logits.rows;
-    return forced_topk(logits, first, c.out[0], c.out[1], shape, scores_);
+    return read_on_host(device_, logits, [&](View scores) {
+      write_on_host(device_, c.out[0], [&](View probs) {
+        write_on_host(device_, c.out[1], [&](View experts) {
+          forced_topk(scores, first, probs, experts, shape, scores_);
+        });
+      });
+    });
   }
   kernels_.router_topk(logits, bias, c.out[0], c.out[1], shape);
-  min_margin_ = std::min(min_margin_, router_margin(logits, bias, c.out[1], shape, scores_));
+  if (!config_.measure_margin) return;
+  read_on_host(device_, logits, [&](View scores) {
+    read_on_host(device_, bias, [&](View added) {
+      read_on_host(device_, c.out[1], [&](View experts) {
+        min_margin_ =
+            std::min(min_margin_, router_margin(scores, added, experts, shape, scores_));
+      });
+    });
+  });
 }
 
 void Executor::router_backward(const Call& c) {
@@ -91,22 +109,20 @@ void Executor::grouped_gemm(const Call& c) {
 void Executor::drop_tokens(const Call& c) {
   const OpAttributes& a = c.op.attr;
   kernels_.drop_tokens(c.in[0], c.in[1], a.capacity, c.out[0], c.out[1]);
-  bind_kept(c, c.out[1]);
+  read_on_host(device_, c.out[1], [&](View counts) { bind_kept(c, integers(counts)); });
   if (!a.padded) return;
-  set_all(c.out[1], a.capacity);
+  set_all(device_, c.out[1], a.capacity);
   Binding& rows = routed_[{c.site->microbatch.value, layer_of_result(c)}];
   rows.routed = a.experts * a.capacity;
   rows.gathered = rows.routed * program_.plan.expert.etp;
 }
 
 void Executor::count_copies(const Call& c) {
-  if (c.op.attr.padded) return set_all(c.out[0], c.op.attr.capacity);
+  if (c.op.attr.padded) return set_all(device_, c.out[0], c.op.attr.capacity);
   kernels_.expert_counts(c.in[0], c.out[0]);
-  if (c.out[0].elements() == c.op.attr.experts) {
-    load_.add(layer_of_result(c),
-              {c.out[0].i32(), static_cast<std::size_t>(c.out[0].elements())});
-  }
-  bind_kept(c, c.out[0]);
+  const Counts counts = counts_on_host(c, c.op.out[0], c.out[0]);
+  if (std::ssize(counts) == c.op.attr.experts) load_.add(layer_of_result(c), counts);
+  bind_kept(c, counts);
 }
 
 // Counts of the local experts alone: rows for the others stay out.
@@ -135,32 +151,41 @@ void Executor::reorder_chunks(const Call& c, bool sort) {
 
 // Copies of this rank's tokens that are not dropped. Where there is nobody to exchange rows with
 // they are those received, and those computed.
-void Executor::bind_kept(const Call& c, View counts) {
+void Executor::bind_kept(const Call& c, Counts kept) {
   Binding& rows = routed_[{c.site->microbatch.value, layer_of_result(c)}];
-  const auto kept = integers(counts);
   rows.kept = std::accumulate(kept.begin(), kept.end(), std::int64_t{0});
   if (program_.plan.expert.ep == 1) rows.routed = rows.kept;
   if (program_.plan.expert.ep * program_.plan.expert.etp == 1) rows.gathered = rows.kept;
 }
 
 // What all members of the expert group send to the local experts, by the peer that receives it.
-std::int64_t Executor::rows_of_peer(View all_counts, int peer) const {
+std::int64_t Executor::rows_of_peer(Counts all, int peer) const {
   const ExpertMapping& grid = program_.plan.expert;
   const std::int64_t experts = program_.model.moe->experts, local = experts / grid.ep;
   std::int64_t rows = 0;
   for (std::int64_t source = 0; source < grid.ep; ++source) {
-    const std::int32_t* counts = all_counts.i32() + (source * grid.etp + peer) * experts;
+    const std::int32_t* counts = all.data() + (source * grid.etp + peer) * experts;
     const std::int32_t* first = counts + context_.expert().ep * local;
     rows = std::accumulate(first, first + local, rows);
   }
   return rows;
 }
 
-void Executor::bind_routed(const Call& c, View all_counts) {
+void Executor::bind_routed(const Call& c, Counts all) {
   Binding& rows = routed_[{c.site->microbatch.value, layer_of_result(c)}];
-  rows.routed = rows_of_peer(all_counts, context_.expert().etp);
+  rows.routed = rows_of_peer(all, context_.expert().etp);
   rows.gathered = 0;
-  for (int p = 0; p < program_.plan.expert.etp; ++p) rows.gathered += rows_of_peer(all_counts, p);
+  for (int p = 0; p < program_.plan.expert.etp; ++p) rows.gathered += rows_of_peer(all, p);
+}
+
+Executor::Counts Executor::counts_on_host(const Call& c, TensorId id, View counts) {
+  if (!device_.hidden(counts.data)) return integers(counts);
+  const auto [entry, fresh] = counts_.try_emplace(resolve(stage_, *c.site, id));
+  if (fresh) {
+    entry->second.resize(static_cast<std::size_t>(counts.elements()));
+    device_.copy(entry->second.data(), counts.data, byte_count(counts));
+  }
+  return entry->second;
 }
 
 }  // namespace pleat

@@ -68,7 +68,7 @@ void Executor::muon_momentum(const Call& c) {
     const View gradients = gradients_of(c.op, run, c.in[0]);
     keep_gradients(which, run, gradients);
     kernels_.muon_momentum(gradients, elements_of(c.in[1], run.state, run.elements),
-                           static_cast<double>(c.in[2].f32()[0]), s.momentum, s.nesterov);
+                           clip_factor_, s.momentum, s.nesterov);
   }
 }
 

@@ -30,7 +30,7 @@ void Executor::reload(const Call& c) {
 // Whole tensors, or of a bucket's the part of this rank's shard that the operation names.
 void Executor::move_state(const Call& c, View here, View there, bool back) {
   const auto copy = [&](View device, View host) {
-    back ? kernels_.copy(host, device) : kernels_.copy(device, host);
+    back ? copy_between(host, device) : copy_between(device, host);
   };
   if (c.op.attr.n == Dim{}) return copy(here, there);
   const TensorId id = back ? c.op.out[0] : c.op.in[0];
@@ -68,8 +68,8 @@ void Executor::copy_weights(Chosen chosen) {
         const std::int64_t last = std::min(p.shard + p.elements, s.first + s.elements);
         if (first >= last) continue;
         const std::int64_t at = weights_in_shards() ? first : p.whole + (first - p.shard);
-        kernels_.copy(elements_of(weights, at, last - first),
-                      elements_of(host, first - s.first, last - first));
+        copy_between(elements_of(weights, at, last - first),
+                     elements_of(host, first - s.first, last - first));
       }
     }
   }

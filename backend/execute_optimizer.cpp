@@ -5,20 +5,24 @@
 #include <cmath>
 
 #include "backend/executor.hpp"
-#include "backend/runtime/views.hpp"
+#include "backend/runtime/host_access.hpp"
 #include "core/program/step_state.hpp"
 
 namespace pleat {
 
 void Executor::clip(const Call& c) {
-  skipped_ = !std::isfinite(c.in[0].f32()[0]);
+  float squares = 0;
+  device_.copy(&squares, c.in[0].data, sizeof squares);
+  skipped_ = !std::isfinite(squares);
   if (!skipped_) {
     ++updates_;
     shards_.clear();
   }
-  grad_norm_ = std::sqrt(static_cast<double>(c.in[0].f32()[0]));
+  grad_norm_ = std::sqrt(static_cast<double>(squares));
   const double scale = config_.clip_norm > 0 ? config_.clip_norm / (grad_norm_ + 1e-6) : 1.0;
-  c.out[0].f32()[0] = static_cast<float>(std::min(1.0, scale));
+  const auto factor = static_cast<float>(std::min(1.0, scale));
+  device_.copy(c.out[0].data, &factor, sizeof factor);
+  clip_factor_ = static_cast<double>(factor);
 }
 
 // Of the part of the shard that the operation steps.
@@ -52,7 +56,7 @@ View Executor::weights_of(const Op& op, const OptimizerRun& run, View tensor,
 
 void Executor::keep_gradients(Bucket which, const OptimizerRun& run, View gradients) {
   if (!config_.keep_gradients) return;
-  shards_[which].push_back({run.whole, values_of(gradients)});
+  shards_[which].push_back({run.whole, values_of(device_, gradients)});
 }
 
 void Executor::adamw(const Call& c) {
@@ -62,15 +66,15 @@ void Executor::adamw(const Call& c) {
   AdamW settings = config_.adamw;
   settings.lr = lr_;
   settings.step = updates_;
-  const auto scale = static_cast<double>(c.in[4].f32()[0]);
+  const double scale = clip_factor_;
   const bool narrow = c.in[1].dtype != DType::fp32 || c.in[2].dtype != DType::fp32;
   if (narrow) return adamw_narrow(c, which, settings, scale);
   for (const OptimizerRun& run : optimizer_runs(c.op, which)) {
     const View gradients = gradients_of(c.op, run, c.in[0]);
     settings.weight_decay = run.decays ? config_.adamw.weight_decay : 0;
-    kernels_.adamw(gradients, elements_of(c.in[1], run.state, run.elements),
-                   elements_of(c.in[2], run.state, run.elements), weights_of(c.op, run, c.in[3], b),
-                   scale, settings);
+    kernels_of(c.op).adamw(gradients, elements_of(c.in[1], run.state, run.elements),
+                           elements_of(c.in[2], run.state, run.elements),
+                           weights_of(c.op, run, c.in[3], b), scale, settings);
     keep_gradients(which, run, gradients);
   }
 }
@@ -98,8 +102,9 @@ void Executor::adamw_narrow(const Call& c, Bucket which, const AdamW& settings, 
                     factors == nullptr ? nullptr : factors + part.scales};
     };
     const View gradients = gradients_of(c.op, run, c.in[0]);
-    kernels_.adamw_narrow(gradients, moment(c.in[1], mean_scales), moment(c.in[2], square_scales),
-                          weights_of(c.op, run, c.in[3], b), scale, settings, undecayed);
+    kernels_of(c.op).adamw_narrow(gradients, moment(c.in[1], mean_scales),
+                                  moment(c.in[2], square_scales),
+                                  weights_of(c.op, run, c.in[3], b), scale, settings, undecayed);
     keep_gradients(which, run, gradients);
   }
 }
@@ -110,12 +115,11 @@ void Executor::momentum(const Call& c) {
   const Bucket which = bucket_of(c.op, c.op.in[0]);
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
   Sgd settings{lr_, config_.momentum, 0};
-  const auto scale = static_cast<double>(c.in[3].f32()[0]);
   for (const OptimizerRun& run : optimizer_runs(c.op, which)) {
     const View gradients = gradients_of(c.op, run, c.in[0]);
     settings.weight_decay = run.decays ? config_.adamw.weight_decay : 0;
-    kernels_.sgd(gradients, elements_of(c.in[1], run.state, run.elements),
-                 weights_of(c.op, run, c.in[2], b), scale, settings);
+    kernels_of(c.op).sgd(gradients, elements_of(c.in[1], run.state, run.elements),
+                         weights_of(c.op, run, c.in[2], b), clip_factor_, settings);
     keep_gradients(which, run, gradients);
   }
 }
@@ -125,8 +129,8 @@ void Executor::cast_weights(const Call& c) {
   if (skipped_) return;
   for (const OptimizerRun& run : optimizer_runs(c.op, bucket_of(c.op, c.op.out[0]))) {
     const std::int64_t at = weights_in_shards() ? run.shard : run.whole;
-    kernels_.copy(elements_of(c.in[0], run.state, run.elements),
-                  elements_of(c.out[0], at, run.elements));
+    copy_between(elements_of(c.in[0], run.state, run.elements),
+                 elements_of(c.out[0], at, run.elements));
   }
 }
 

@@ -87,8 +87,8 @@ void Executor::keep_weight(const WeightSlot& slot, View weight) {
     const std::int64_t first = std::max(slot.offset, p.whole);
     const std::int64_t last = std::min(slot.offset + weight.elements(), p.whole + p.elements);
     if (first >= last) continue;
-    kernels_.copy(elements_of(weight, first - slot.offset, last - first),
-                  elements_of(weights, p.shard + (first - p.whole), last - first));
+    copy_between(elements_of(weight, first - slot.offset, last - first),
+                 elements_of(weights, p.shard + (first - p.whole), last - first));
   }
 }
 

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "backend/executor.hpp"
-#include "backend/runtime/views.hpp"
+#include "backend/runtime/host_access.hpp"
 
 namespace pleat {
 namespace {
@@ -126,14 +126,15 @@ void Executor::grad_norm(const Call& c) {
     if (config_.change_gradients) {
       for (const Piece& piece : pieces(which)) {
         const View mine = piece_of(piece, c.in[i], gradients_in_shards());
-        change_values(mine, [&](std::span<float> values) {
+        change_values(device_, mine, [&](std::span<float> values) {
           config_.change_gradients(context_.rank(), step_, which, values);
         });
       }
     }
     if (bucket_place(which).first_of_replicas) sum += sum_of_squares(which, c.in[i]);
   }
-  norm_part_ = c.out[0].f32()[0] = static_cast<float>(sum);
+  norm_part_ = static_cast<float>(sum);
+  device_.copy(c.out[0].data, &norm_part_, sizeof norm_part_);
 }
 
 // An earlier rank of tp has it too, or the first stage a table that the last one has.

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backend/init.hpp"
-#include "backend/runtime/views.hpp"
+#include "backend/runtime/host_access.hpp"
 #include "core/program/compile_stage.hpp"
 #include "core/program/step_state.hpp"
 
@@ -38,22 +38,27 @@ bool whole_run(const StageProgram& stage, TensorId id) {
 }  // namespace
 
 Executor::Executor(const Program& program, const TrainConfig& config, const RankContext& context,
-                   const Batches& batches, KernelSet& kernels, RankProgress& progress)
+                   const Batches& batches, Device& device, RankProgress& progress)
     : program_(program),
       config_(config),
       context_(context),
       batches_(&batches),
-      kernels_(kernels),
+      device_(device),
+      kernels_(device.kernels()),
+      own_host_kernels_(device.is_host() ? nullptr : cpu_kernels()),
+      host_kernels_(own_host_kernels_ ? *own_host_kernels_ : kernels_),
       progress_(progress),
       stage_(program.stages[static_cast<std::size_t>(context.attention().pp)]),
       schedule_(schedule_of(program.plan, program.workload)),
-      store_(stage_, config.poison),
+      store_(stage_, device, config.poison),
       undecayed_(undecayed_ranges(stage_, config.tables_decay)) {
   for (std::size_t i = 0; i < stage_.state.size(); ++i) {
     const TensorId id{static_cast<int>(i)};
     if (!whole_run(stage_, id)) continue;
     store_.birth_state(id);
-    if (persists(stage_.state[i])) kernels_.zero(store_.state(id, false, "init"));
+    if (!persists(stage_.state[i])) continue;
+    const View state = store_.state(id, false, "init");
+    kernels_at(state).zero(state);
   }
   initialise_weights();
 }
@@ -68,16 +73,23 @@ void Executor::initialise_weights() {
         if (is_load(layer, weight)) continue;  // counted anew in every step
         const Tensor& tensor = layer.tensor(weight.weight);
         const bool in_shards = weights_in_shards() && !weight.buffer;
-        std::vector<std::byte> whole(in_shards ? static_cast<std::size_t>(tensor.bytes({}))
+        const View kept = in_shards ? View{nullptr, tensor.dtype, tensor.rows({}), tensor.columns({})}
+                                    : store_.parameter(instance.slots[w], tensor, part_of(weight),
+                                                       "init");
+        const bool elsewhere = in_shards || device_.hidden(kept.data);
+        std::vector<std::byte> whole(elsewhere ? static_cast<std::size_t>(tensor.bytes({}))
                                                : std::size_t{0});
-        const View view =
-            in_shards ? View{whole.data(), tensor.dtype, tensor.rows({}), tensor.columns({})}
-                      : store_.parameter(instance.slots[w], tensor, part_of(weight), "init");
+        View view = kept;
+        if (elsewhere) view.data = whole.data();
         const InitialValue value = initial_value(layer, weight);
         for (const NamedPart& p : named_parts(layer, instance, weight, mine)) {
           initialise(p, value, elements_of(view, p.offset, p.elements));
         }
-        if (in_shards) keep_weight(instance.slots[w], view);
+        if (in_shards) {
+          keep_weight(instance.slots[w], view);
+        } else if (elsewhere) {
+          device_.copy(kept.data, view.data, byte_count(view));
+        }
       }
     }
   }
@@ -119,6 +131,7 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   wide_.clear();
   lr_ = learning_rate(config_.schedule, config_.adamw.lr, updates_);
   routed_.clear();
+  counts_.clear();
   load_.clear();
   for (std::size_t i = 0; i < stage_.state.size(); ++i) {
     if (!persists(stage_.state[i])) store_.forget_contents(TensorId{static_cast<int>(i)});
@@ -140,7 +153,7 @@ void Executor::run_step(int step, SpanRecorder* spans) {
 Losses Executor::own_losses() {
   Losses own{};
   const View losses = store_.state(stage_.loss, true, "loss");
-  std::copy_n(losses.f32(), losses.elements(), own.begin());
+  std::ranges::copy(values_of(device_, losses), own.begin());
   if (context_.attention().tp > 0) own[kCrossEntropy] = own[kMtp] = 0;
   return own;
 }
@@ -169,7 +182,7 @@ void Executor::adjust_gradients() {
     if (b.elements == 0) continue;
     const View all = store_.state(b.gradients, true, "adjust");  // or this rank's shard of it
     change_values(
-        elements_of(all, 0, std::min(b.elements, all.elements())),
+        device_, elements_of(all, 0, std::min(b.elements, all.elements())),
         [&](std::span<float> values) { config_.adjust_gradients(context_.rank(), values); });
   }
 }
@@ -207,6 +220,7 @@ void Executor::on_birth(const OpSite& site, const InstanceKey& key, const Tensor
 }
 
 void Executor::on_death(const OpSite&, const InstanceKey& key, const Tensor& tensor) {
+  if (!counts_.empty()) counts_.erase(key);
   store_.death(key, tensor);
 }
 
@@ -232,6 +246,18 @@ void Executor::perform(const Op& op, const OpSite* site) {
   if (config_.after_op) config_.after_op(context_.rank(), op, out_);
   if (spans_ != nullptr) spans_->add(op, site, begin, SpanRecorder::Clock::now());
   progress_.finished.fetch_add(1, kRelaxed);
+}
+
+void Executor::copy_between(View from, View to) {
+  const bool hidden = device_.hidden(from.data), hides = device_.hidden(to.data);
+  if (hidden == hides) return (hidden ? kernels_ : host_kernels_).copy(from, to);
+  if (from.dtype == to.dtype) {
+    PLEAT_ASSERT(from.elements() == to.elements());
+    return device_.copy(to.data, from.data, byte_count(to));
+  }
+  read_on_host(device_, from, [&](View values) {
+    write_on_host(device_, to, [&](View there) { host_kernels_.copy(values, there); });
+  });
 }
 
 View Executor::operand(const Op& op, const OpSite* site, TensorId id, bool reads) {
@@ -265,17 +291,17 @@ View Executor::operand(const Op& op, const OpSite* site, TensorId id, bool reads
 std::vector<float> Executor::buffers(Bucket which) {
   const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(which)];
   if (bucket.buffer_elements == 0) return {};
-  return values_of(store_.state(bucket.buffers, true, "collect"));
+  return values_of(device_, store_.state(bucket.buffers, true, "collect"));
 }
 
 std::vector<BucketRange> Executor::weights(Bucket which) {
   const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(which)];
   if (bucket.elements == 0) return {};
   const View view = store_.state(bucket.weights, true, "collect");
-  if (!weights_in_shards()) return {{0, values_of(view)}};
+  if (!weights_in_shards()) return {{0, values_of(device_, view)}};
   std::vector<BucketRange> all;
   for (const Piece& p : pieces(which)) {
-    all.push_back({p.whole, values_of(piece_of(p, view, true))});
+    all.push_back({p.whole, values_of(device_, piece_of(p, view, true))});
   }
   return all;
 }

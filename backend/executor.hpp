@@ -7,6 +7,7 @@
 
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,7 @@
 #include "backend/span_recorder.hpp"
 #include "backend/trainer.hpp"
 #include "core/program/losses.hpp"
+#include "kernels/device.hpp"
 
 namespace pleat {
 
@@ -45,7 +47,7 @@ struct KeptRange {
 class Executor final : private StepVisitor {
  public:
   // The arguments must outlive the executor, which keeps `progress` up to date.
-  Executor(const Program&, const TrainConfig&, const RankContext&, const Batches&, KernelSet&,
+  Executor(const Program&, const TrainConfig&, const RankContext&, const Batches&, Device&,
            RankProgress& progress);
 
   // Runs one step. Throws ExecutionError when the program cannot be executed as written.
@@ -91,6 +93,8 @@ class Executor final : private StepVisitor {
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const StageProgram& stage() const { return stage_; }
   [[nodiscard]] const RankContext& context() const { return context_; }
+  // Between kept ranges, which may be hidden from the host, and the host.
+  [[nodiscard]] Device& device() const { return device_; }
 
  private:
   // An operation with its operands resolved. `site` is null at step level.
@@ -106,7 +110,13 @@ class Executor final : private StepVisitor {
 
   [[nodiscard]] Losses own_losses();
   void initialise_weights();
-  void initialise(const NamedPart&, InitialValue, View part) const;
+  void initialise(const NamedPart&, InitialValue, View part) const;  // in host memory
+  // The CPU's for what it computes, wherever the rank's other kernels run.
+  [[nodiscard]] KernelSet& kernels_of(const Op& op) { return op.on_host ? host_kernels_ : kernels_; }
+  [[nodiscard]] KernelSet& kernels_at(View v) {
+    return device_.hidden(v.data) ? kernels_ : host_kernels_;
+  }
+  void copy_between(View from, View to);  // converts; either may lie in host memory
   void adjust_gradients();
   void run_step_ops(const std::vector<Op>&, bool epilogue);
   void perform(const Op&, const OpSite*);
@@ -148,9 +158,12 @@ class Executor final : private StepVisitor {
   void drop_tokens(const Call&);
   void count_copies(const Call&);
   void permute(const Call&);
-  void bind_kept(const Call&, View counts);
-  void bind_routed(const Call&, View all_counts);
-  [[nodiscard]] std::int64_t rows_of_peer(View all_counts, int peer) const;
+  using Counts = std::span<const std::int32_t>;
+  void bind_kept(const Call&, Counts);
+  void bind_routed(const Call&, Counts all);
+  [[nodiscard]] std::int64_t rows_of_peer(Counts all, int peer) const;
+  // Of a tensor of counts whose contents are final: read from the device once.
+  [[nodiscard]] Counts counts_on_host(const Call&, TensorId, View);
   void exchange_rows(const Call&, bool back);  // execute_comm.cpp
   void collective(const Call&);
   void reduce_scatter(const Call&, Communicator&);
@@ -230,6 +243,7 @@ class Executor final : private StepVisitor {
   [[nodiscard]] View widen(std::size_t bucket, const StateSegment&, TensorId moment,
                            TensorId scales);  // kept_ranges.cpp
   void narrow_again();
+  void move_moments(WideMoment&, bool back);
   [[nodiscard]] std::vector<std::pair<Moment, View>> parts_of(WideMoment&);
   void sharded_collective(const Call&);            // execute_sharded.cpp
   [[nodiscard]] std::optional<TensorId> whole_tensor(const OpSite&, const Weight&,
@@ -243,7 +257,10 @@ class Executor final : private StepVisitor {
   const TrainConfig& config_;
   const RankContext& context_;
   const Batches* batches_;
+  Device& device_;
   KernelSet& kernels_;
+  std::unique_ptr<KernelSet> own_host_kernels_;
+  KernelSet& host_kernels_;  // kernels_ where they are the host's
   RankProgress& progress_;
   const StageProgram& stage_;
   const Schedule schedule_;
@@ -262,11 +279,13 @@ class Executor final : private StepVisitor {
   double lr_ = 0;
   UndecayedRanges undecayed_;
   float norm_part_ = 0;
+  double clip_factor_ = 1;  // of the gradients, as clip wrote it
   ExpertLoad load_;
   std::int64_t updates_ = 0;
   bool skipped_ = false;
   double min_margin_ = std::numeric_limits<double>::infinity();
   std::map<std::pair<int, int>, Binding> routed_;  // by microbatch and layer
+  std::map<InstanceKey, std::vector<std::int32_t>> counts_;  // that the host has read
   std::map<Bucket, std::vector<BucketRange>> shards_;
   std::vector<WideMoment> wide_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backend/executor.hpp"
+#include "backend/runtime/host_access.hpp"
 #include "core/program/step_state.hpp"
 
 namespace pleat {
@@ -32,15 +33,34 @@ View Executor::widen(std::size_t bucket, const StateSegment& segment, TensorId m
   WideMoment& wide = wide_.emplace_back(
       WideMoment{bucket, segment.first, moment, scales,
                  std::vector<float>(static_cast<std::size_t>(segment.elements))});
-  for (const auto& [narrow, values] : parts_of(wide)) kernels_.read_moment(narrow, values);
+  move_moments(wide, false);
   return {wide.values.data(), DType::fp32, 1, segment.elements};
 }
 
 void Executor::narrow_again() {
-  for (WideMoment& wide : wide_) {
-    for (const auto& [narrow, values] : parts_of(wide)) kernels_.write_moment(values, narrow);
-  }
+  for (WideMoment& wide : wide_) move_moments(wide, true);
   wide_.clear();
+}
+
+// Through room on the device where the moment is hidden there.
+void Executor::move_moments(WideMoment& wide, bool back) {
+  for (const auto& [narrow, values] : parts_of(wide)) {
+    if (!device_.hidden(narrow.values.data)) {
+      back ? host_kernels_.write_moment(values, narrow) : host_kernels_.read_moment(narrow, values);
+      continue;
+    }
+    Arena arena(device_.memory(), false);
+    const Block room = arena.allocate(byte_count(values));
+    const View there{room.data(), DType::fp32, 1, values.elements()};
+    if (back) {
+      device_.copy(there.data, values.data, byte_count(values));
+      kernels_.write_moment(there, narrow);
+      device_.synchronize();  // before the room goes
+    } else {
+      kernels_.read_moment(narrow, there);
+      device_.copy(values.data, there.data, byte_count(values));
+    }
+  }
 }
 
 std::vector<std::pair<Moment, View>> Executor::parts_of(WideMoment& wide) {

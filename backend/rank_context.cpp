@@ -22,24 +22,28 @@ std::size_t slot(Group g) { return static_cast<std::size_t>(g); }
 
 }  // namespace
 
-RankContext::RankContext(const Plan& plan, Transport& transport, const std::set<int>& tp_runs)
+RankContext::RankContext(const Plan& plan, Transport& transport, const std::set<int>& tp_runs,
+                         Device* device)
     : rank_(transport.rank()),
       attention_(attention_coordinates(plan, transport.rank())),
       expert_(expert_coordinates(plan, transport.rank())) {
+  const auto group = [&](const std::vector<Rank>& members) {
+    return device == nullptr ? transport.group(members) : transport.group_on(*device, members);
+  };
   for (Group g : kCollectiveGroups) {
     const std::vector<Rank> members = group_members(plan, rank_, g);
     const bool inside = std::find(members.begin(), members.end(), rank_) != members.end();
-    if (inside) groups_[slot(g)] = transport.group(members);
+    if (inside) groups_[slot(g)] = group(members);
   }
   const std::vector<Rank> tp = group_members(plan, rank_, Group::tp);
   for (int length : tp_runs) {
     const auto first = tp.begin() + attention_.tp / length * length;
-    tp_runs_[length] = transport.group({first, first + length});
+    tp_runs_[length] = group({first, first + length});
   }
   const int stages = plan.attention.pp, block = plan.world() / stages;
   std::vector<Rank> pipeline;
   for (int s = 0; s < stages; ++s) pipeline.push_back(Rank{rank_.value % block + s * block});
-  pipeline_ = transport.group(pipeline);
+  pipeline_ = group(pipeline);
 }
 
 Communicator& RankContext::comm(Group g) const {

@@ -18,7 +18,10 @@ namespace pleat {
 class RankContext {
  public:
   // `tp_runs`: lengths of the runs of tp members that the program sums over (tp_runs).
-  RankContext(const Plan&, Transport&, const std::set<int>& tp_runs = {});
+  // The groups work on memory of `device`, which must outlive them, and of the host; none: of the
+  // host.
+  RankContext(const Plan&, Transport&, const std::set<int>& tp_runs = {},
+              Device* device = nullptr);
 
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] const AttentionCoordinates& attention() const { return attention_; }

@@ -12,6 +12,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/program/evaluation.hpp"
+#include "kernels/host_device.hpp"
 
 namespace pleat {
 namespace {
@@ -55,11 +56,12 @@ RankRun::RankRun(const Program& program, const TrainConfig& config, const Batche
       transport_(transport) {}
 
 TrainResult RankRun::run() {
-  context_ = std::make_unique<RankContext>(program_.plan, transport_, tp_runs(program_));
+  device_ = config_.make_device ? config_.make_device(transport_.rank()) : host_device();
+  context_ =
+      std::make_unique<RankContext>(program_.plan, transport_, tp_runs(program_), device_.get());
   world_ = transport_.group(group_members(program_.plan, context_->rank(), Group::world));
-  kernels_ = cpu_kernels();
   executor_ =
-      std::make_unique<Executor>(program_, config_, *context_, batches_, *kernels_, progress_);
+      std::make_unique<Executor>(program_, config_, *context_, batches_, *device_, progress_);
   if (held_out_ != nullptr) forward_ = evaluation_of(executor_->stage());
   const int first =
       config_.before_first_step
@@ -101,8 +103,10 @@ Stop RankRun::run_step(int step) {
                   executor_->lr()};
   done.extra = {sums[kMtp], sums[kAux], sums[kSeqAux], sums[kZ]};
   if (config_.measure_load && program_.model.moe) {
-    done.expert_load = executor_->expert_load().max_over_mean(*world_, program_.model.layers,
-                                                              program_.model.moe->experts);
+    const ModelSpec& model = program_.model;
+    // Behind the layers the head has a number, and the prediction layer, with experts, the next.
+    done.expert_load = executor_->expert_load().max_over_mean(
+        *world_, model.layers + 1 + model.mtp_layers, model.moe->experts);
   }
   const int every = config_.evaluation.every, steps_done = step + 1;
   if (forward_ && (steps_done == config_.steps || (every > 0 && steps_done % every == 0))) {

@@ -37,9 +37,9 @@ class RankRun {
   const Batches* held_out_;
   Transport& transport_;
   RankProgress progress_;
+  std::unique_ptr<Device> device_;  // before what works on it
   std::unique_ptr<RankContext> context_;
   std::unique_ptr<Communicator> world_;  // between steps, apart from the program's collectives
-  std::unique_ptr<KernelSet> kernels_;
   std::unique_ptr<Executor> executor_;
   std::optional<StageProgram> forward_;  // where there is held-out data
   std::vector<Span> spans_;

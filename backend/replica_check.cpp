@@ -10,6 +10,7 @@
 
 #include "backend/checkpoint/digest.hpp"
 #include "backend/executor.hpp"
+#include "backend/runtime/host_access.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/rank_map.hpp"
 
@@ -21,10 +22,8 @@ std::vector<int> others(const StepBoundary& b, const KeptRange& weights) {
   const Group group = weights.bucket % 2 == 0 ? Group::dp_cp : Group::edp;
   const std::vector<Rank> members =
       group_members(b.executor.program().plan, b.context.rank(), group);
-  const auto bytes =
-      static_cast<std::size_t>(bytes_of(weights.values.dtype, weights.values.elements()));
-  const std::uint64_t mine =
-      short_digest_of({static_cast<const std::byte*>(weights.values.data), bytes});
+  const std::uint64_t mine = read_on_host(
+      b.executor.device(), weights.values, [](View v) { return short_digest_of(bytes(v)); });
   std::vector<std::uint64_t> all(members.size());
   b.context.comm(group).all_gather(std::as_bytes(std::span(&mine, 1)),
                                    std::as_writable_bytes(std::span(all)));

@@ -19,7 +19,7 @@
 #include "backend/optimizer/muon_settings.hpp"
 #include "core/program/program.hpp"
 #include "core/trace/trace.hpp"
-#include "kernels/kernel_set.hpp"
+#include "kernels/device.hpp"
 
 namespace pleat {
 
@@ -79,8 +79,11 @@ struct TrainConfig {
   PackingRules packing;            // at ends of documents
   bool forced_routing = false;     // experts assigned round robin, probabilities kept
   bool measure_load = false;       // StepRecord::expert_load
+  bool measure_margin = true;      // TrainResult::min_router_margin: reads every router's logits
   bool trace = false;              // keep spans of the last step
   bool keep_gradients = false;     // collect full gradients and weights of the last step (tests)
+  // The device of each rank, made on its thread; none: the host.
+  std::function<std::unique_ptr<Device>(Rank)> make_device;
   bool poison = false;             // fill new tensors with NaN (tests)
   // After every step, in the process of rank 0.
   std::function<void(int step, const StepRecord&)> on_step;

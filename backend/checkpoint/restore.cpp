@@ -66,6 +66,24 @@ void require_same_run(const std::string& folder, const Manifest& m, const Restor
   problems.throw_if_errors();
 }
 
+// Into the tensor's memory, or into the host's first where that is hidden.
+void read(ShardReader& reader, KeptTensor tensor, const std::string& from, Device& device) {
+  std::vector<std::vector<std::byte>> rooms;
+  std::vector<std::byte*> targets;
+  for (KeptRun& run : tensor.runs) {
+    targets.push_back(run.data);
+    if (!device.hidden(run.data)) continue;
+    rooms.emplace_back(static_cast<std::size_t>(run.elements * bits_of(tensor.type) / 8));
+    run.data = rooms.back().data();
+  }
+  reader.read(tensor, from);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const KeptRun& run = tensor.runs[i];
+    if (run.data == targets[i]) continue;
+    device.copy(targets[i], run.data, run.elements * bits_of(tensor.type) / 8);
+  }
+}
+
 void load(const std::string& folder, const Manifest& manifest, Executor& executor) {
   ShardReader reader(folder, manifest);
   for (const KeptTensor& tensor : kept_state(executor, Kept::all)) {
@@ -80,7 +98,7 @@ void load(const std::string& folder, const Manifest& manifest, Executor& executo
       const bool wanted = tensor.type == ElementType::f32 || !reader.has(from);
       if (wanted && reader.has(precise)) from = precise;
     }
-    reader.read(tensor, from);
+    read(reader, tensor, from, executor.device());
   }
   executor.restored(manifest.state.updates);
 }

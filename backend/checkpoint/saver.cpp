@@ -51,7 +51,7 @@ std::vector<std::byte> snapshot(Executor& executor, int rank, ShardRecord& recor
     const auto size = static_cast<std::size_t>(bits_of(tensor.type) / 8);
     for (const KeptRun& run : tensor.runs) {
       const std::size_t length = static_cast<std::size_t>(run.elements) * size;
-      std::memcpy(to, run.data, length);
+      executor.device().copy(to, run.data, static_cast<std::int64_t>(length));
       to += length;
     }
   }

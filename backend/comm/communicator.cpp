@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of unequal shares, from messages.
+// Collectives of unequal shares, from messages; device memory by way of the host.
 #include "backend/comm/communicator.hpp"
 
 #include <algorithm>
 #include <vector>
 
+#include "backend/comm/staged_communicator.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {
@@ -14,6 +15,13 @@ namespace {
 constexpr int kRaggedTag = 31000;  // above those of pipelines, below the least that MPI allows
 
 }  // namespace
+
+std::unique_ptr<Communicator> Transport::group_on(Device& device,
+                                                  const std::vector<Rank>& members) {
+  std::unique_ptr<Communicator> by_host = group(members);
+  if (device.is_host()) return by_host;
+  return std::make_unique<StagedCommunicator>(std::move(by_host), device);
+}
 
 void Communicator::all_gather_ragged(std::span<const std::byte> mine, std::span<std::byte> all,
                                      std::span<const std::int64_t> bytes) {

@@ -13,6 +13,7 @@
 
 #include "core/ids.hpp"
 #include "core/numerics/bf16.hpp"
+#include "kernels/device.hpp"
 
 namespace pleat {
 
@@ -51,6 +52,10 @@ class Transport {
   [[nodiscard]] virtual int world() const = 0;
   // Every member calls it with the same ordered list.
   [[nodiscard]] virtual std::unique_ptr<Communicator> group(const std::vector<Rank>& members) = 0;
+  // The same for memory of the device too, which must outlive it: by way of the host unless the
+  // transport knows better. For a device that hides nothing it is group().
+  [[nodiscard]] virtual std::unique_ptr<Communicator> group_on(Device&,
+                                                               const std::vector<Rank>& members);
   // This rank gives up. Every rank that waits, or calls anything here afterwards, throws a
   // std::runtime_error that names this rank and the reason; the first call decides both.
   virtual void abort(const std::string& reason) = 0;

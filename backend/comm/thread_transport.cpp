@@ -6,6 +6,7 @@
 
 #include "backend/comm/members.hpp"
 #include "backend/comm/thread_communicator.hpp"
+#include "backend/comm/thread_device_communicator.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {
@@ -25,6 +26,16 @@ class ThreadTransport final : public Transport {
     const int place = place_among(members, rank_, world_);
     const int nth = made_[members]++;
     return std::make_unique<ThreadCommunicator>(job_, job_->group(members, nth), place);
+  }
+
+  [[nodiscard]] std::unique_ptr<Communicator> group_on(Device& device,
+                                                       const std::vector<Rank>& members) override {
+    if (device.is_host()) return group(members);
+    job_->throw_if_aborted();
+    const int place = place_among(members, rank_, world_);
+    const int nth = made_[members]++;
+    return std::make_unique<ThreadDeviceCommunicator>(job_, job_->group(members, nth), place,
+                                                      device);
   }
 
   void abort(const std::string& reason) override { job_->abort(rank_, reason); }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/diagnostics.hpp"
+
 namespace pleat {
 
 void ExpertLoad::clear() {
@@ -22,6 +24,7 @@ double ExpertLoad::max_over_mean(Communicator& world, std::int64_t layers,
   const auto n = static_cast<std::size_t>(experts);
   std::vector<float> all(static_cast<std::size_t>(layers) * n);
   for (const auto& [layer, counts] : counts_) {
+    PLEAT_ASSERT(layer >= 0 && layer < layers && counts.size() == n);
     for (std::size_t e = 0; e < n; ++e) {
       all[static_cast<std::size_t>(layer) * n + e] = static_cast<float>(counts[e]);
     }

@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <new>
 
 #include "core/diagnostics.hpp"
+#include "kernels/host_device.hpp"
 
 namespace pleat {
 namespace {
-
-constexpr std::align_val_t kAlignment{64};
 
 // Sizes are rounded up to eighths of a power of two, so that routed tensors, whose size changes
 // with every microbatch, find a freed block to reuse. Only requested bytes are counted.
@@ -28,10 +25,12 @@ Block::~Block() {
   if (arena_ != nullptr) arena_->release(data_, bytes_);
 }
 
+Arena::Arena(bool poison) : Arena(plain_memory(), poison) {}
+
 Arena::~Arena() {
   PLEAT_ASSERT(live_ == 0);  // a block outlived the arena
   for (auto& [capacity, list] : free_) {
-    for (std::byte* data : list) ::operator delete(data, kAlignment);
+    for (std::byte* data : list) memory_.release(data);
   }
 }
 
@@ -41,15 +40,14 @@ Block Arena::allocate(std::int64_t bytes) {
   auto& list = free_[capacity];
   Block block;
   if (list.empty()) {
-    block.data_ =
-        static_cast<std::byte*>(::operator new(static_cast<std::size_t>(capacity), kAlignment));
+    block.data_ = memory_.allocate(capacity);
   } else {
     block.data_ = list.back();
     list.pop_back();
   }
   block.arena_ = this;
   block.bytes_ = bytes;
-  if (poison_) std::memset(block.data_, 0xff, static_cast<std::size_t>(bytes));
+  if (poison_) memory_.fill(block.data_, 0xff, bytes);
   live_ += bytes;
   if (live_ > peak_) peak_ = live_;
   return block;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/device.hpp"
+
 namespace pleat {
 
 class Arena;
@@ -41,7 +43,9 @@ class Block {
 
 class Arena {
  public:
-  explicit Arena(bool poison) : poison_(poison) {}
+  // The memory must outlive the arena.
+  Arena(Memory& memory, bool poison) : memory_(memory), poison_(poison) {}
+  explicit Arena(bool poison);  // of the host
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -55,6 +59,7 @@ class Arena {
   friend class Block;
   void release(std::byte* data, std::int64_t bytes) noexcept;
 
+  Memory& memory_;
   bool poison_ = false;
   std::int64_t live_ = 0, peak_ = 0;
   // Freed memory by capacity, reused so that a step does not go back to the system for its tensors.

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "backend/runtime/execution_error.hpp"
 
 namespace pleat {
@@ -21,8 +19,12 @@ View view_of(std::byte* data, const Tensor& t, const Binding& b) {
 
 }  // namespace
 
-TensorStore::TensorStore(const StageProgram& stage, bool poison)
-    : stage_(stage), arena_(poison), host_(poison), state_(stage.state.size()) {}
+TensorStore::TensorStore(const StageProgram& stage, Device& device, bool poison)
+    : stage_(stage),
+      device_(device),
+      arena_(device.memory(), poison),
+      host_(device.host_memory(), poison),
+      state_(stage.state.size()) {}
 
 void TensorStore::birth(const InstanceKey& key, const Tensor& tensor, const Binding& binding) {
   const auto [it, fresh] = activations_.try_emplace(key);
@@ -126,9 +128,7 @@ void TensorStore::send_to_host(const InstanceKey& key, View from, const std::str
     throw ExecutionError(fmt::format("operation '{}' sends away what is away ({})", op, where(key)));
   }
   it->second = host_.allocate(bytes_of(from.dtype, from.elements()));
-  if (it->second.bytes() > 0) {
-    std::memcpy(it->second.data(), from.data, static_cast<std::size_t>(it->second.bytes()));
-  }
+  device_.copy(it->second.data(), from.data, it->second.bytes());
 }
 
 void TensorStore::bring_back(const InstanceKey& key, View to, const std::string& op) {
@@ -137,9 +137,7 @@ void TensorStore::bring_back(const InstanceKey& key, View to, const std::string&
     throw ExecutionError(
         fmt::format("operation '{}' brings back what is not away ({})", op, where(key)));
   }
-  if (it->second.bytes() > 0) {
-    std::memcpy(to.data, it->second.data(), static_cast<std::size_t>(it->second.bytes()));
-  }
+  device_.copy(to.data, it->second.data(), it->second.bytes());
   away_.erase(it);
 }
 

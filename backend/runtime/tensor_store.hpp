@@ -11,7 +11,7 @@
 #include "backend/runtime/arena.hpp"
 #include "core/program/program.hpp"
 #include "core/program/step_walk.hpp"
-#include "kernels/kernel_set.hpp"
+#include "kernels/device.hpp"
 
 namespace pleat {
 
@@ -19,7 +19,8 @@ enum class BucketPart { weights, gradients, buffers };
 
 class TensorStore {
  public:
-  TensorStore(const StageProgram& stage, bool poison);
+  // The device must outlive the store.
+  TensorStore(const StageProgram& stage, Device& device, bool poison);
 
   // Every failure is an ExecutionError that names the tensor, and the operation where there is one.
   void birth(const InstanceKey&, const Tensor&, const Binding&);
@@ -61,6 +62,7 @@ class TensorStore {
   };
 
   const StageProgram& stage_;
+  Device& device_;
   Arena arena_, host_;  // before the blocks: destroyed after them
   std::vector<StateStorage> state_;
   std::map<InstanceKey, Activation> activations_;

@@ -7,6 +7,7 @@
 #include "backend/comm/recording_transport.hpp"
 #include "backend/data/sample_source.hpp"
 #include "backend/executor.hpp"
+#include "kernels/host_device.hpp"
 #include "tests/backend/train_runs.hpp"
 
 namespace pleat {
@@ -35,9 +36,9 @@ std::vector<std::string> executed(const Program& program, Rank rank) {
                         program.workload, program.model.vocab, program.plan.attention.dp,
                         program.plan.micro_batch);
   const RankContext context(program.plan, *transport);
-  const auto kernels = cpu_kernels();
+  const auto device = host_device();
   RankProgress progress;
-  Executor executor(program, config, context, batches, *kernels, progress);
+  Executor executor(program, config, context, batches, *device, progress);
   calls.clear();
   executor.run_step(0, nullptr);
   std::vector<std::string> lines;

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Where a rank computes: its memory, copies between that and the host's, its kernels. One object a
+// rank, used by its thread alone. Free of CUDA: the host is a device too (kernels/host_device.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/kernel_set.hpp"
+
+namespace pleat {
+
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  // 64-byte aligned, contents unspecified. Throws std::bad_alloc, or what the device reports.
+  [[nodiscard]] virtual std::byte* allocate(std::int64_t bytes) = 0;
+  virtual void release(std::byte* data) noexcept = 0;
+  virtual void fill(std::byte* data, int byte, std::int64_t bytes) = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  [[nodiscard]] virtual Memory& memory() = 0;
+  [[nodiscard]] virtual Memory& host_memory() = 0;  // of the host, fast to copy from and to
+  [[nodiscard]] bool is_host() { return &memory() == &host_memory(); }  // hides nothing
+  // Memory of this device or of a neighbour's that the host must not follow pointers into.
+  [[nodiscard]] virtual bool hidden(const void* data) const = 0;
+  // Between any two memories, after all work that was given to the device before. Done when it
+  // returns.
+  virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
+  // The same without waiting, where no host memory but host_memory()'s takes part.
+  virtual void enqueue_copy(void* to, const void* from, std::int64_t bytes) = 0;
+  virtual void synchronize() = 0;
+  // to = the parts' sum in fp32, in their order, rounded once; fp32 or bf16, all of one type. `to` may
+  // be one of them. In the kernels' order.
+  virtual void sum_parts(std::span<const View> parts, View to) = 0;
+  [[nodiscard]] virtual KernelSet& kernels() = 0;
+};
+
+}  // namespace pleat

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Runs that between them use every way in which the executor touches memory.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tests/backend/layouts.hpp"
+#include "tests/backend/model_cases.hpp"
+#include "tests/backend/train_runs.hpp"
+
+namespace pleat::test {
+
+struct DeviceCase {
+  std::string name;
+  Plan plan;
+  ModelSpec model = small_moe();
+  WorkloadSpec workload = small_workload();
+  bool forced = false;
+  friend std::ostream& operator<<(std::ostream& out, const DeviceCase& c) { return out << c.name; }
+};
+
+inline Plan changed(Plan plan, void (*change)(Plan&)) {
+  change(plan);
+  return plan;
+}
+
+inline Plan context_plan(CpComm comm, int cp) {
+  Plan p = folded_plan({.cp = cp}, 1, 1);
+  p.sharding = Sharding::zero1;
+  p.cp_comm = comm;
+  return p;
+}
+
+inline std::vector<DeviceCase> device_cases() {
+  const Plan pair = fp32_plan(2, 2), narrow = changed(pair, [](Plan& p) {
+    p.precision = Precision::bf16;
+    p.optimizer.main_grads = DType::bf16;
+    p.optimizer.exp_avg = DType::fp8;
+    p.optimizer.exp_avg_sq = DType::fp16;
+  });
+  WorkloadSpec capped = small_workload(), padded = capped, packed = capped;
+  capped.capacity_factor = padded.capacity_factor = 1.0;
+  padded.pad_to_capacity = true;
+  packed.documents = {5, 9, 7};
+  std::vector<DeviceCase> all{
+      {"OneRank", fp32_plan()},
+      {"Folded", folded_plan({.tp = 2, .dp = 2, .pp = 2}, 2, 2), small_mla()},
+      {"Forced", tp_plan(2, 2, 4), small_moe(), small_workload(), true},
+      {"Bf16", changed(folded_plan({.tp = 2, .dp = 2}, 1, 4),
+                       [](Plan& p) { p.precision = Precision::bf16; })},
+      {"NarrowState", narrow},
+      {"Zero2", changed(pair, [](Plan& p) { p.sharding = Sharding::zero2; })},
+      {"Zero3", changed(fp32_plan(4, 2), [](Plan& p) { p.sharding = Sharding::zero3; })},
+      {"AllGather", changed(folded_plan({.dp = 4}, 2, 2),
+                            [](Plan& p) { p.dispatcher = Dispatcher::allgather; })},
+      {"Ring", context_plan(CpComm::p2p, 4)},
+      {"GatheredKeys", context_plan(CpComm::all_gather, 2), small_mla()},
+      {"ExchangedHeads", context_plan(CpComm::all_to_all, 2), small_mla()},
+      {"Recomputed", changed(fp32_plan(2, 2, 2), [](Plan& p) { p.recompute_full = true; })},
+      {"OffloadedActivations", changed(pair, [](Plan& p) { p.offload = {Offload::moe_act}; })},
+      {"ReloadedState", changed(narrow, [](Plan& p) { p.optimizer.state_offload = 0.6; })},
+      {"SteppedOnTheHost", changed(pair,
+                                   [](Plan& p) {
+                                     p.optimizer.state_offload = 0.4;
+                                     p.optimizer.cpu_offload = 0.35;
+                                   })},
+      {"Sgd", changed(pair, [](Plan& p) { p.optimizer.kind = OptimizerKind::sgd; })},
+      {"Lamb", changed(tp_plan(2, 2, 2), [](Plan& p) { p.optimizer.kind = OptimizerKind::lamb; })},
+      {"Muon", changed(tp_plan(2, 2, 2), [](Plan& p) { p.optimizer.kind = OptimizerKind::muon; })},
+      {"Capped", pair, small_moe(), capped},
+      {"Padded", pair, small_moe(), padded},
+      {"Packed", pair, small_moe(), packed}};
+  for (const ModelCase& c : model_cases()) all.push_back({c.name, fp32_plan(2), c.model});
+  const std::vector<SuiteLayout> layouts = suite_layouts();
+  for (std::size_t i = 3; i < layouts.size(); i += 13) {
+    const bool latent = layouts[i].architecture == Architecture::mla;
+    all.push_back({layouts[i].name, layouts[i].plan, latent ? small_mla() : biased(small_moe())});
+  }
+  return all;
+}
+
+}  // namespace pleat::test
