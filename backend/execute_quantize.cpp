@@ -55,6 +55,10 @@ void Executor::quantize(const Call& c) {
     *c.out[0].scales = *c.in[0].scales;
     return;
   }
+  const Tensor& from = c.site->program->tensor(c.op.in[0]);
+  if (from.cls == TensorClass::weight) {
+    return quantize_weight(c.in[0], from, c.out[0], a.by_rows);
+  }
   const View counts = c.in.size() > 1 ? c.in[1] : View{};
   const auto operand = a.gradient ? ProductOperand::gradient : ProductOperand::activation;
   const std::string place =
@@ -70,6 +74,14 @@ void Executor::quantize(const Call& c) {
 }
 
 // An expert's matrix is a group of its own.
+void Executor::quantize_weight(View weight, const Tensor& tensor, View to, bool column) {
+  const std::int64_t matrices = tensor.shape.size() > 2 ? tensor.shape.front().n : 1;
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(matrices),
+                                 static_cast<std::int32_t>(weight.rows / matrices));
+  kernels_.quantize(weight, {rows.data(), DType::i32, 1, matrices}, to,
+                    quantization_of(program_.plan.precision, ProductOperand::weight, column, {}));
+}
+
 void Executor::quantize_weights(const Call& c) {
   for (const ChunkProgram& chunk : stage_.chunks) {
     for (const LayerInstance& instance : chunk.instances) {
@@ -80,15 +92,8 @@ void Executor::quantize_weights(const Call& c) {
         if (slot.narrow < 0 || c.op.in[0] != b.weights) continue;
         const Tensor& tensor = layer.tensor(layer.weights[w].weight);
         const View weight = store_.parameter(slot, tensor, BucketPart::weights, c.op.name);
-        const auto matrices = static_cast<std::size_t>(
-            tensor.shape.size() > 2 ? tensor.shape.front().n : std::int64_t{1});
-        std::vector<std::int32_t> rows(
-            matrices, static_cast<std::int32_t>(weight.rows / static_cast<std::int64_t>(matrices)));
-        const View counts{rows.data(), DType::i32, 1, std::ssize(rows)};
         for (const bool column : {false, true}) {
-          kernels_.quantize(
-              weight, counts, narrow_copy(slot, tensor, column, false),
-              quantization_of(program_.plan.precision, ProductOperand::weight, column, {}));
+          quantize_weight(weight, tensor, narrow_copy(slot, tensor, column, false), column);
         }
       }
     }

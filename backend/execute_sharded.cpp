@@ -9,18 +9,29 @@
 
 #include "backend/executor.hpp"
 #include "backend/runtime/views.hpp"
+#include "core/program/step_state.hpp"
 
 namespace pleat {
 namespace {
 
-// Where the layer's weights of a bucket begin in it.
-std::int64_t unit_begin(const LayerProgram& layer, const LayerInstance& instance, Bucket which) {
+bool belongs(const LayerProgram& layer, const Weight& w, const ShardedWeights& s) {
+  return !w.buffer && w.bucket == s.bucket && is_table(layer, w) == s.table;
+}
+
+// Where those weights of the layer begin in their bucket.
+std::int64_t unit_begin(const LayerProgram& layer, const LayerInstance& instance,
+                        const ShardedWeights& s) {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max();
   for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-    const bool inside = !layer.weights[i].buffer && layer.weights[i].bucket == which;
-    if (inside) begin = std::min(begin, instance.slots[i].offset);
+    if (belongs(layer, layer.weights[i], s)) begin = std::min(begin, instance.slots[i].offset);
   }
   return begin;
+}
+
+const ShardedWeights* sharded_with(const LayerProgram& layer, const Weight& weight) {
+  const auto found = std::ranges::find_if(
+      layer.sharded, [&](const ShardedWeights& s) { return belongs(layer, weight, s); });
+  return found == layer.sharded.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -28,13 +39,10 @@ std::int64_t unit_begin(const LayerProgram& layer, const LayerInstance& instance
 // The tensor that holds a weight or its gradient while the layer runs; none: the bucket does.
 std::optional<TensorId> Executor::whole_tensor(const OpSite& site, const Weight& weight,
                                                bool gradient) const {
-  if (weight.buffer) return {};
-  for (const ShardedWeights& s : site.program->sharded) {
-    if (s.bucket != weight.bucket) continue;
-    if (gradient) return s.gradients;
-    return site.pass == Pass::forward ? s.forward : s.backward;
-  }
-  return {};
+  const ShardedWeights* s = sharded_with(*site.program, weight);
+  if (s == nullptr) return {};
+  if (gradient) return s->gradients;
+  return site.pass == Pass::forward ? s->forward : s->backward;
 }
 
 View Executor::sharded_operand(const Op& op, const OpSite& site, std::size_t weight,
@@ -45,7 +53,7 @@ View Executor::sharded_operand(const Op& op, const OpSite& site, std::size_t wei
       store_.activation(resolve(stage_, site, whole), layer.tensor(whole), {}, true, op.name);
   const Tensor& tensor = layer.tensor(w.weight);
   const std::int64_t offset =
-      site.instance->slots[weight].offset - unit_begin(layer, *site.instance, w.bucket);
+      site.instance->slots[weight].offset - unit_begin(layer, *site.instance, *sharded_with(layer, w));
   return {all.at(offset), all.dtype, tensor.rows({}), tensor.columns({})};
 }
 
@@ -67,7 +75,7 @@ void Executor::sharded_collective(const Call& c) {
   const std::int64_t each = all.elements() / comm.size();
   const View mine = elements_of(all, each * comm.rank(), each);
   const std::int64_t first =
-      unit_begin(*c.site->program, *c.site->instance, found->bucket) / b.shards;
+      unit_begin(*c.site->program, *c.site->instance, *found) / b.shards;
   const View state = store_.state(gather ? b.weights : b.gradients, true, c.op.name);
   const View shard = elements_of(state, first, each);
   if (gather) {

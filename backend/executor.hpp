@@ -150,6 +150,7 @@ class Executor final : private StepVisitor {
   void grouped_gemm(const Call&);
   void quantize(const Call&);  // execute_quantize.cpp
   void quantize_weights(const Call&);
+  void quantize_weight(View weight, const Tensor&, View to, bool column);
   void gather_quantized(const Call&, Communicator&);
   [[nodiscard]] View narrow_copy(const WeightSlot&, const Tensor&, bool column, bool reads);
   [[nodiscard]] View second_operand(const Call&);

@@ -28,12 +28,6 @@ void check_precision(Diagnostics& d, const Plan& p) {
           "set fp8_attention to false");
   require(d, !p.fp8_head, "fp8_head", "this backend's output projection reads bf16",
           "set fp8_head to false");
-  require(d, p.offload_layers == 0, "offload_layers",
-          "this backend does not take whole layers with narrow operands to host memory",
-          "set offload_layers to 0, or name modules with --offload");
-  require(d, p.sharding != Sharding::zero3, "sharding",
-          "this backend makes narrow copies of weights that are whole on each rank",
-          "use --sharding zero1");
 }
 
 void check_plan(Diagnostics& d, const Plan& p) {
@@ -160,11 +154,6 @@ void require_supported(const Program& program) {
           "optimizer.exp_avg",
           "the first and the last stage have the table, whose moments they would round differently",
           "set exp_avg and exp_avg_sq to fp32 or bf16");
-  const bool whole = plan.sharding == Sharding::none || plan.sharding == Sharding::zero1;
-  const bool shares_table = model.tied_embeddings || model.mtp_layers > 0;
-  require(d, whole || !shares_table, "sharding",
-          "this backend shards layers one by one, and several layers have the table",
-          "use --sharding zero1");
   d.throw_if_errors();
 }
 

@@ -127,17 +127,21 @@ void TensorStore::send_to_host(const InstanceKey& key, View from, const std::str
   if (!fresh) {
     throw ExecutionError(fmt::format("operation '{}' sends away what is away ({})", op, where(key)));
   }
-  it->second = host_.allocate(bytes_of(from.dtype, from.elements()));
-  device_.copy(it->second.data(), from.data, it->second.bytes());
+  Away& away = it->second;
+  away.block = host_.allocate(bytes_of(from.dtype, from.elements()));
+  if (from.scales != nullptr) away.scales = *from.scales;
+  device_.copy(away.block.data(), from.data, away.block.bytes());
 }
 
 void TensorStore::bring_back(const InstanceKey& key, View to, const std::string& op) {
   const auto it = away_.find(key);
-  if (it == away_.end() || it->second.bytes() != bytes_of(to.dtype, to.elements())) {
+  if (it == away_.end() || it->second.block.bytes() != bytes_of(to.dtype, to.elements())) {
     throw ExecutionError(
         fmt::format("operation '{}' brings back what is not away ({})", op, where(key)));
   }
-  device_.copy(to.data, it->second.data(), it->second.bytes());
+  const Away& away = it->second;
+  device_.copy(to.data, away.block.data(), away.block.bytes());
+  if (to.scales != nullptr) *to.scales = away.scales;
   away_.erase(it);
 }
 

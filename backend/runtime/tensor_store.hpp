@@ -60,13 +60,17 @@ class TensorStore {
     Block block;
     BlockScales scales = {};  // of a quantised tensor, beside its block
   };
+  struct Away {
+    Block block;
+    BlockScales scales = {};
+  };
 
   const StageProgram& stage_;
   Device& device_;
   Arena arena_, host_;  // before the blocks: destroyed after them
   std::vector<StateStorage> state_;
   std::map<InstanceKey, Activation> activations_;
-  std::map<InstanceKey, Block> away_;
+  std::map<InstanceKey, Away> away_;
 };
 
 }  // namespace pleat

@@ -34,45 +34,74 @@ void for_each_weight(StageProgram& stage, const Plan& plan, Visit visit) {
 
 bool read_narrow(const LayerProgram&, const Weight&);
 
-// Every layer's weights by themselves, those that are summed over tp first, padded to whole shards.
-// A table that several layers have is the first one's.
-void place_by_layer(StageProgram& stage, const Plan& plan) {
-  std::optional<WeightSlot> table;
-  for (ChunkProgram& chunk : stage.chunks) {
-    for (LayerInstance& instance : chunk.instances) {
-      const LayerProgram& layer = stage.program(instance);
-      instance.slots.resize(layer.weights.size());
-      for (const Bucket which : {Bucket::dense, Bucket::expert}) {
-        BucketState& bucket = stage.buckets[static_cast<std::size_t>(which)];
-        BucketUnit unit{.begin = bucket.elements};
-        for (const bool summed : {true, false}) {
-          for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-            const Weight& w = layer.weights[i];
-            if (w.buffer || w.bucket != which || w.summed_over_tp != summed) continue;
-            if (table && is_table(layer, w)) {
-              instance.slots[i] = *table;
-              continue;
-            }
-            instance.slots[i] = {which, bucket.elements};
-            if (is_table(layer, w)) table = instance.slots[i];
-            bucket.elements += w.elements;
-            if (read_narrow(layer, w)) {
-              instance.slots[i].narrow = bucket.narrow_elements;
-              bucket.narrow_elements += w.elements;
-            }
-          }
-          if (summed) unit.replicated_elements = bucket.elements - unit.begin;
-        }
-        if (bucket.elements == unit.begin) continue;
-        const int shards =
-            group_size(plan, shard_groups(plan, which == Bucket::expert).shard);
-        unit.elements = (bucket.elements - unit.begin + shards - 1) / shards * shards;
-        bucket.elements = unit.begin + unit.elements;
-        bucket.units.push_back(unit);
+// Every layer's weights by themselves, its table apart from the others, those that are summed over tp
+// first, padded to whole shards. A table that several layers have is the first one's.
+class PlacementByLayer {
+ public:
+  PlacementByLayer(StageProgram& stage, const Plan& plan) : stage_(stage), plan_(plan) {}
+
+  void run() {
+    for (ChunkProgram& chunk : stage_.chunks) {
+      for (LayerInstance& instance : chunk.instances) {
+        const LayerProgram& layer = stage_.program(instance);
+        instance.slots.resize(layer.weights.size());
+        place_table(layer, instance);
+        for (const Bucket which : {Bucket::dense, Bucket::expert}) place(layer, instance, which);
       }
     }
   }
-}
+
+ private:
+  BucketState& bucket(Bucket which) { return stage_.buckets[static_cast<std::size_t>(which)]; }
+
+  void place_table(const LayerProgram& layer, LayerInstance& instance) {
+    for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+      if (!is_table(layer, layer.weights[i])) continue;
+      if (!table_) {
+        const std::int64_t begin = bucket(Bucket::dense).elements;
+        append(layer, layer.weights[i], instance.slots[i]);
+        table_ = instance.slots[i];
+        close(Bucket::dense, {.begin = begin});
+      }
+      instance.slots[i] = *table_;
+    }
+  }
+
+  void place(const LayerProgram& layer, LayerInstance& instance, Bucket which) {
+    BucketUnit unit{.begin = bucket(which).elements};
+    for (const bool summed : {true, false}) {
+      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+        const Weight& w = layer.weights[i];
+        const bool here = !w.buffer && w.bucket == which && w.summed_over_tp == summed;
+        if (here && !is_table(layer, w)) append(layer, w, instance.slots[i]);
+      }
+      if (summed) unit.replicated_elements = bucket(which).elements - unit.begin;
+    }
+    close(which, unit);
+  }
+
+  void append(const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
+    BucketState& b = bucket(w.bucket);
+    slot = {w.bucket, b.elements};
+    b.elements += w.elements;
+    if (!read_narrow(layer, w)) return;
+    slot.narrow = b.narrow_elements;
+    b.narrow_elements += w.elements;
+  }
+
+  void close(Bucket which, BucketUnit unit) {
+    BucketState& b = bucket(which);
+    if (b.elements == unit.begin) return;
+    const int shards = group_size(plan_, shard_groups(plan_, which == Bucket::expert).shard);
+    unit.elements = (b.elements - unit.begin + shards - 1) / shards * shards;
+    b.elements = unit.begin + unit.elements;
+    b.units.push_back(unit);
+  }
+
+  StageProgram& stage_;
+  const Plan& plan_;
+  std::optional<WeightSlot> table_;
+};
 
 // The weights as they are kept, and copies of those that narrow products read beside them: narrow
 // types need a row-wise and a column-wise one.
@@ -158,7 +187,7 @@ void add_bucket_state(StageProgram& stage, std::size_t index, const Plan& plan,
                           {{b.buffer_elements}});
   }
   // With parameters sharded the narrow copies are made when a layer's weights have been gathered.
-  if (types.narrow && whole_weights && b.narrow_elements > 0) {
+  if (types.narrow && (whole_weights || b.shards == 1) && b.narrow_elements > 0) {
     b.narrow_copies = add_state(stage, name + ".narrow_copies", TensorClass::weight, *types.narrow,
                                 {{2 * b.narrow_elements}});
   }
@@ -238,7 +267,7 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
   const bool by_layer = runtime == Runtime::pleat && (plan.sharding == Sharding::zero2 ||
                                                       plan.sharding == Sharding::zero3);
   if (by_layer) {
-    place_by_layer(stage, plan);
+    PlacementByLayer(stage, plan).run();
   } else {
     place([](const Weight& w) { return w.summed_over_tp; });
     for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;

@@ -49,9 +49,11 @@ struct Weight {
 
 // A layer's weights of one bucket where they lie in shards (ZeRO-2, ZeRO-3): its gradients are whole in
 // `gradients` until they are reduced, its weights, with ZeRO-3, in `forward` and `backward`. Weights
-// are there in the order of their slots.
+// are there in the order of their slots. The embedding's table, which other layers may have too, is by
+// itself.
 struct ShardedWeights {
   Bucket bucket = Bucket::dense;
+  bool table = false;
   TensorId gradients;
   std::optional<TensorId> forward, backward;
 };

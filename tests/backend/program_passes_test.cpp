@@ -123,18 +123,11 @@ std::vector<Case> overlap_cases() {
   return all;
 }
 
-// Those that this backend has in a narrow precision.
 std::vector<Case> in(Precision precision, const std::vector<Case>& cases) {
   std::vector<Case> all;
   for (Case c : cases) {
     c.plan.precision = precision;
     c.plan.fp8_params = false;
-    const bool quantised = precision != Precision::bf16;
-    const bool refused = c.plan.attention.tp > 1 || c.plan.sharding == Sharding::zero3 ||
-                         c.plan.offload_layers > 0;
-    // The norm's output is not kept: its narrow copy is.
-    const bool nothing_there = c.plan.offload == std::set{Offload::qkv_linear};
-    if (quantised && (refused || nothing_there)) continue;
     c.name += "_" + name_of(precision);
     all.push_back(c);
   }

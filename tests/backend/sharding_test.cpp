@@ -113,6 +113,60 @@ TEST_P(Shards, MemoryIsPredictedToTheByte) {
 INSTANTIATE_TEST_SUITE_P(Kinds, Shards, testing::ValuesIn(cases()),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// A table that the embedding, a prediction depth and a tied head read lies in shards once.
+TEST(Sharding, ATableOfSeveralLayers) {
+  TrainConfig config = test::small_config(2);
+  config.clip_norm = 0.1;
+  ModelSpec tied = test::small_moe(), depth = test::small_mla();
+  tied.tied_embeddings = true;
+  depth.mtp_layers = 1;
+  depth.mtp_loss = 0.3;
+  ModelSpec both = tied;
+  both.mtp_layers = 1;
+  both.mtp_loss = 0.3;
+  for (const ModelSpec& model : {tied, depth, both}) {
+    const TrainResult one = train(compile(model, batch(), fp32_plan(), Runtime::pleat), config);
+    for (const Sharding kind : {Sharding::zero2, Sharding::zero3}) {
+      for (const Plan& layout :
+           {fp32_plan(3), zero(kind, fp32_plan(4, 2), 2), tensor(fp32_plan(2, 2))}) {
+        const Plan plan = zero(kind, layout, layout.fsdp_group);
+        SCOPED_TRACE(summary(plan));
+        const TrainResult many = train(compile(model, batch(), plan, Runtime::pleat), config);
+        for (std::size_t s = 0; s < 2; ++s) {
+          EXPECT_NEAR(many.steps[s].loss, one.steps[s].loss, 1e-5 * one.steps[s].loss);
+          EXPECT_NEAR(many.steps[s].grad_norm, one.steps[s].grad_norm,
+                      1e-5 * one.steps[s].grad_norm);
+        }
+        test::expect_close(many.gradients, one.gradients, 1e-4);  // of weights a step apart
+      }
+    }
+  }
+}
+
+TEST(Sharding, MemoryOfSharedTablesAndNarrowCopiesIsPredictedToTheByte) {
+  TrainConfig config = test::small_config(1);
+  config.forced_routing = true;
+  config.keep_gradients = false;
+  ModelSpec model = test::small_moe();
+  model.tied_embeddings = true;
+  model.mtp_layers = 1;
+  for (const Sharding kind : {Sharding::zero2, Sharding::zero3}) {
+    for (const Precision precision : {Precision::fp32, Precision::mxfp8, Precision::nvfp4}) {
+      for (Plan plan : {zero(kind, fp32_plan(4, 2)), recomputing(zero(kind, fp32_plan(3)))}) {
+        plan.precision = precision;
+        plan.fp8_params = false;
+        const Program program = compile(model, batch(), plan, Runtime::pleat);
+        const std::int64_t balanced = balanced_routed_tokens(model, batch(), plan);
+        const std::int64_t predicted =
+            peak_live_bytes(program.stages[0], [&](MicroBatch, LayerIndex) { return balanced; });
+        for (const RankMeasurement& rank : train(program, config).ranks) {
+          EXPECT_EQ(rank.peak_live_bytes, predicted) << summary(plan);
+        }
+      }
+    }
+  }
+}
+
 // With one microbatch the sums are the same additions, sharded or not.
 TEST(Sharding, IsTheSameBitsWithOneMicrobatch) {
   TrainConfig config = test::small_config(3);
@@ -127,6 +181,30 @@ TEST(Sharding, IsTheSameBitsWithOneMicrobatch) {
     for (std::size_t s = 0; s < 3; ++s) EXPECT_EQ(shards.steps[s].loss, whole.steps[s].loss);
     test::expect_same_bits(shards.gradients, whole.gradients);
     test::expect_same_bits(shards.weights, whole.weights);
+  }
+}
+
+// Gathered weights have the narrow copies that whole ones have.
+TEST(Sharding, IsTheSameBitsWithNarrowProducts) {
+  TrainConfig config = test::small_config(3);
+  config.clip_norm = 0;
+  const WorkloadSpec workload{.seq_len = 16, .global_batch = 4};
+  for (const Precision precision :
+       {Precision::fp8, Precision::fp8_block, Precision::mxfp8, Precision::nvfp4}) {
+    const auto run = [&](Plan plan, Sharding sharding) {
+      plan.precision = precision;
+      plan.fp8_params = false;
+      const Program program =
+          compile(test::small_moe(), workload, zero(sharding, plan), Runtime::pleat);
+      return train(program, config);
+    };
+    for (const Plan& plan : {fp32_plan(4, 2), recomputing(fp32_plan(4, 4))}) {
+      const TrainResult whole = run(plan, Sharding::zero1);
+      const TrainResult shards = run(plan, Sharding::zero3);
+      for (std::size_t s = 0; s < 3; ++s) EXPECT_EQ(shards.steps[s].loss, whole.steps[s].loss);
+      test::expect_same_bits(shards.gradients, whole.gradients);
+      test::expect_same_bits(shards.weights, whole.weights);
+    }
   }
 }
 

@@ -30,6 +30,21 @@ bool read_in_backward(const LayerProgram& layer, TensorId t) {
                              [&](const Op& op) { return std::ranges::count(op.in, t) > 0; });
 }
 
+// What an operation reads, and where that was converted or gathered from a share of the tokens for it:
+// of those tensors the backward pass reads others than the forward one.
+std::set<TensorId> with_sources(const LayerProgram& layer, const Op& reader) {
+  std::set<TensorId> all(reader.in.begin(), reader.in.end());
+  for (auto op = layer.forward.rbegin(); op != layer.forward.rend(); ++op) {
+    const bool shares = op->kind == OpKind::all_gather && op->group == Group::tp;
+    const bool converts = op->kind == OpKind::quantize;
+    const auto made = [&](TensorId t) { return all.contains(t); };
+    if ((!shares && !converts) || std::ranges::none_of(op->out, made)) continue;
+    all.insert(op->out.begin(), op->out.end());
+    all.insert(op->in.front());
+  }
+  return all;
+}
+
 // Activations the backward pass reads and the forward pass has, made before `choice` runs.
 std::set<TensorId> chosen(const LayerProgram& layer, const Plan& plan, bool whole) {
   std::set<TensorId> result;
@@ -44,7 +59,7 @@ std::set<TensorId> chosen(const LayerProgram& layer, const Plan& plan, bool whol
     }
     for (Offload choice : plan.offload) {
       if (!names_op(choice, op)) continue;
-      for (TensorId t : op.in) consider(t);
+      for (TensorId t : with_sources(layer, op)) consider(t);
     }
   }
   return result;

@@ -3,8 +3,10 @@
 #include "core/program/passes/sharding.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/plan/rank_map.hpp"
+#include "core/program/step_state.hpp"
 
 namespace pleat {
 namespace {
@@ -18,10 +20,13 @@ class Sharder {
         stays_gathered_(runtime == Runtime::megatron &&
                         (layer.kind == LayerKind::embedding || layer.kind == LayerKind::head)) {}
 
-  void shard(Bucket bucket, Group group, const std::string& name) {
+  // Weights of a bucket. `table`: its table alone, or the others alone.
+  void shard(Bucket bucket, Group group, const std::string& name,
+             std::optional<bool> table = std::nullopt) {
     std::int64_t elements = 0;
     for (const Weight& w : layer_.weights) {
-      if (!w.buffer && w.bucket == bucket) elements += w.elements;
+      if (w.buffer || w.bucket != bucket) continue;
+      if (!table || is_table(layer_, w) == *table) elements += w.elements;
     }
     if (elements == 0) return;
     if (runtime_ == Runtime::pleat) {
@@ -36,7 +41,7 @@ class Sharder {
                          static_cast<double>(bytes_of(plan_.optimizer.main_grads, 1));
     }
     layer_.backward.push_back(reduce);
-    ShardedWeights sharded{bucket, full, {}, {}};
+    ShardedWeights sharded{bucket, table.value_or(false), full, {}, {}};
     if (runtime_ == Runtime::pleat) clear(name, full);
     if (plan_.sharding == Sharding::zero3) gather(name, group, elements, sharded);
     if (runtime_ == Runtime::pleat) layer_.sharded.push_back(sharded);
@@ -63,12 +68,13 @@ class Sharder {
                            : DType::bf16;
     for (Pass pass : {Pass::forward, Pass::backward}) {
       const bool forward = pass == Pass::forward;
-      if (runtime_ == Runtime::pleat && !reads_weights(pass, sharded.bucket)) continue;
+      if (runtime_ == Runtime::pleat && !reads_weights(pass, sharded)) continue;
       Op gather = exchange(OpKind::all_gather, name + (forward ? ".gather" : ".gather.again"),
                            forward ? Phase::forward : Phase::backward, group);
       gather.out = {add(name + (forward ? ".full" : ".full.again"), type, elements)};
       (forward ? sharded.forward : sharded.backward) = gather.out.front();
       std::vector<Op>& ops = forward ? layer_.forward : layer_.backward;
+      if (runtime_ == Runtime::pleat) narrow_weights(ops, gather.phase, sharded);
       ops.insert(ops.begin(), gather);
       if (stays_gathered_) {
         layer_.tensors[gather.out.front().index()].cls = TensorClass::step_scratch;
@@ -84,11 +90,47 @@ class Sharder {
     }
   }
 
+  // Copies for narrow products, made when the weights have been gathered, before their first reader.
+  void narrow_weights(std::vector<Op>& ops, Phase phase, const ShardedWeights& s) {
+    for (const Weight& w : layer_.weights) {
+      if (w.buffer || w.bucket != s.bucket || is_table(layer_, w) != s.table) continue;
+      for (const bool column : {false, true}) {
+        const auto reads = [&](const Op& op) {
+          const bool product = op.kind == OpKind::gemm || op.kind == OpKind::grouped_gemm;
+          return product && is_quantized(op.attr.math) && op.in[1] == w.weight &&
+                 !op.attr.transpose_a && op.attr.transpose_b != column;
+        };
+        const auto first = std::ranges::find_if(ops, reads);
+        if (first == ops.end()) continue;
+        Tensor copy = layer_.tensor(w.weight);
+        copy.name += column ? ".col" : ".row";
+        if (phase == Phase::backward) copy.name += ".again";
+        copy.cls = TensorClass::activation;
+        copy.dtype = first->attr.math;
+        layer_.tensors.push_back(copy);
+        const TensorId id{static_cast<int>(layer_.tensors.size()) - 1};
+        Op op;
+        op.kind = OpKind::quantize;
+        op.name = copy.name + ".quantize";
+        op.phase = phase;
+        op.module = first->module;
+        op.in = {w.weight};
+        op.out = {id};
+        op.attr.by_rows = column;
+        for (Op& reader : ops) {
+          if (reads(reader)) reader.in[1] = id;
+        }
+        ops.insert(first, op);
+      }
+    }
+  }
+
   // A table's backward pass reads none.
-  [[nodiscard]] bool reads_weights(Pass pass, Bucket bucket) const {
+  [[nodiscard]] bool reads_weights(Pass pass, const ShardedWeights& s) const {
     return std::ranges::any_of(layer_.ops(pass), [&](const Op& op) {
       return std::ranges::any_of(layer_.weights, [&](const Weight& w) {
-        return w.bucket == bucket && std::ranges::count(op.in, w.weight) > 0;
+        return w.bucket == s.bucket && is_table(layer_, w) == s.table &&
+               std::ranges::count(op.in, w.weight) > 0;
       });
     });
   }
@@ -123,7 +165,14 @@ void apply_sharding(LayerProgram& layer, const Plan& plan, Runtime runtime) {
   if (plan.sharding != Sharding::zero2 && plan.sharding != Sharding::zero3) return;
   Sharder sharder(layer, plan, runtime);
   const Group dense = shard_groups(plan, false).shard, expert = shard_groups(plan, true).shard;
-  if (group_size(plan, dense) > 1) sharder.shard(Bucket::dense, dense, "dense");
+  if (group_size(plan, dense) > 1) {
+    if (runtime == Runtime::pleat) {  // other layers may have the table too: a unit of its own
+      sharder.shard(Bucket::dense, dense, "table", true);
+      sharder.shard(Bucket::dense, dense, "dense", false);
+    } else {
+      sharder.shard(Bucket::dense, dense, "dense");
+    }
+  }
   if (group_size(plan, expert) > 1) sharder.shard(Bucket::expert, expert, "expert");
 }
 
