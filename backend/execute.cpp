@@ -19,40 +19,7 @@ View optional_view(std::span<const View> views, std::size_t index) {
 // Is w a LayerNorm's scale and shift, rather than an RMSNorm's scale?
 bool shifts(View w, View x) { return w.elements() == 2 * x.cols; }
 
-std::span<std::int32_t> integers(View v) {
-  return {v.i32(), static_cast<std::size_t>(v.elements())};
-}
-
 }  // namespace
-
-// The labels are the tokens one position later; behind those that do not count is no token.
-void Executor::load_next_tokens(const Call& c) {
-  write_on_host(device_, c.out[0], [&](View view) {
-    const std::span<std::int32_t> out = integers(view);
-    batches_->labels(step_, c.site->microbatch.value, context_.attention().dp, out);
-    for (std::int32_t& token : out) token = std::max(token, 0);
-  });
-}
-
-// The labels; of every `depth_rows` the second half are a prediction depth's: one position later, -1
-// where a sequence has no more.
-void Executor::load_labels(const Call& c) {
-  const std::int64_t seq = c.op.attr.seq, every = c.op.attr.depth_rows;
-  if (every == 0) return load(c, true);
-  labels_.resize(static_cast<std::size_t>(c.op.attr.batch * seq));
-  batches_->labels(step_, c.site->microbatch.value, context_.attention().dp, labels_);
-  write_on_host(device_, c.out[0], [&](View view) {
-    const std::span<std::int32_t> out = integers(view);
-    for (std::int64_t i = 0; i < std::ssize(out); ++i) {
-      const std::int64_t half = every / 2, at = i / every * half + i % half;
-      const bool ahead = i % every >= half, last = at % seq == seq - 1;
-      const std::int32_t own = labels_[static_cast<std::size_t>(at)];
-      const bool none = last || own < 0;  // behind what does not count comes another document
-      out[static_cast<std::size_t>(i)] =
-          !ahead ? own : none ? -1 : labels_[static_cast<std::size_t>(at + 1)];
-    }
-  });
-}
 
 // The bias of the forward product, or its gradient beside the weight's.
 void Executor::gemm(const Call& c) {
@@ -74,18 +41,15 @@ void Executor::dispatch(const Call& c) {
   };
   switch (c.op.kind) {
     case OpKind::load_tokens:
-      if (attr.ahead > 0) return load_next_tokens(c);
-      return load(c, false);
+      return load_tokens(c);
     case OpKind::load_labels:
       return load_labels(c);
     case OpKind::embedding:
       k.embedding(in[0], in[1], context_.attention().tp * in[1].rows, out[0]);
-      if (in.size() > 2) k.add_positions(in[2], attr.seq, attr.bias_scale, out[0]);
-      return;
+      return add_positions(c);
     case OpKind::embedding_bwd:
       k.embedding_bwd(in[0], in[1], context_.attention().tp * out[0].rows, out[0]);
-      if (out.size() > 1) k.add_positions_bwd(in[0], attr.seq, attr.bias_scale, out[1]);
-      return;
+      return add_positions(c);
     case OpKind::rms_norm:
       if (shifts(in[1], in[0])) return k.layer_norm(in[0], in[1], out[0], out[1], attr.eps);
       return k.rms_norm(in[0], in[1], out[0], out[1], attr.eps);

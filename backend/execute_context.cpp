@@ -4,6 +4,8 @@
 // values of other ranks, heads exchanged against sequence.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backend/context_shard.hpp"
 #include "backend/executor.hpp"
 #include "backend/runtime/host_access.hpp"
@@ -105,31 +107,84 @@ std::vector<std::int32_t> Executor::token_positions(const OpSite& site) const {
   return places;
 }
 
-// Tokens or labels of the microbatch that lie on this rank.
-void Executor::load(const Call& c, bool labels) {
-  const std::int64_t seq = c.op.attr.seq, batch = c.op.attr.batch;
-  const int microbatch = c.site->microbatch.value, dp = context_.attention().dp;
-  const auto fill = [&](std::span<std::int32_t> to) {
-    labels ? batches_->labels(step_, microbatch, dp, to)
-           : batches_->tokens(step_, microbatch, dp, to);
-  };
-  const std::int64_t ranks = program_.plan.attention.cp;
-  const auto integers = [](View v) {
-    return std::span(v.i32(), static_cast<std::size_t>(v.elements()));
-  };
-  if (ranks == 1) {
-    return write_on_host(device_, c.out[0], [&](View out) { fill(integers(out)); });
+// Of the microbatch's tokens, sequence by sequence, the numbers of those that lie on this rank.
+std::vector<std::int32_t> Executor::own_tokens(const Call& c) const {
+  const std::int64_t seq = c.op.attr.seq;
+  const std::vector<std::int32_t> own = positions({.seq = seq,
+                                                   .ranks = program_.plan.attention.cp,
+                                                   .first = context_.attention().cp,
+                                                   .count = 1});
+  std::vector<std::int32_t> all;
+  for (std::int64_t b = 0; b < c.op.attr.batch; ++b) {
+    for (const std::int32_t p : own) all.push_back(static_cast<std::int32_t>(b * seq) + p);
   }
-  std::vector<std::int32_t> whole(static_cast<std::size_t>(seq * batch));
-  fill(whole);
-  const std::vector<std::int32_t> own =
-      positions({.seq = seq, .ranks = ranks, .first = context_.attention().cp, .count = 1});
+  return all;
+}
+
+// Of the whole microbatch.
+void Executor::read_labels(const Call& c) {
+  labels_.resize(static_cast<std::size_t>(c.op.attr.batch * c.op.attr.seq));
+  batches_->labels(step_, c.site->microbatch.value, context_.attention().dp, labels_);
+}
+
+// The token one position later is the label; behind a label that does not count is no token.
+void Executor::load_tokens(const Call& c) {
+  if (c.op.attr.ahead > 0) {
+    read_labels(c);
+    for (std::int32_t& token : labels_) token = std::max(token, 0);
+  } else {
+    labels_.resize(static_cast<std::size_t>(c.op.attr.batch * c.op.attr.seq));
+    batches_->tokens(step_, c.site->microbatch.value, context_.attention().dp, labels_);
+  }
   write_on_host(device_, c.out[0], [&](View out) {
-    auto to = integers(out).begin();
-    for (std::int64_t b = 0; b < batch; ++b) {
-      for (const std::int32_t p : own) *to++ = whole[static_cast<std::size_t>(b * seq + p)];
+    std::ranges::transform(own_tokens(c), out.i32(), [&](std::int32_t token) {
+      return labels_[static_cast<std::size_t>(token)];
+    });
+  });
+}
+
+// The labels; of every `depth_rows` the second half are a prediction depth's: one position later, on
+// whichever rank that is, -1 where a sequence has no more.
+void Executor::load_labels(const Call& c) {
+  const std::int64_t seq = c.op.attr.seq, every = c.op.attr.depth_rows, half = every / 2;
+  read_labels(c);
+  const std::vector<std::int32_t> own = own_tokens(c);
+  const auto label = [&](std::int32_t token) { return labels_[static_cast<std::size_t>(token)]; };
+  write_on_host(device_, c.out[0], [&](View out) {
+    if (every == 0) {
+      std::ranges::transform(own, out.i32(), label);
+      return;
+    }
+    for (std::int64_t i = 0; i < out.elements(); ++i) {
+      const bool ahead = i % every >= half;
+      const std::int32_t token = own[static_cast<std::size_t>(i / every * half + i % half)];
+      const bool last = token % seq == seq - 1;
+      const bool none = last || label(token) < 0;  // behind what does not count: another document
+      out.i32()[i] = !ahead ? label(token) : none ? -1 : label(token + 1);
     }
   });
+}
+
+// A learned row for every token's place in its document, or its gradient: for runs of neighbours at
+// once.
+void Executor::add_positions(const Call& c) {
+  const bool backward = c.op.kind == OpKind::embedding_bwd;
+  if (backward ? c.out.size() == 1 : c.in.size() == 2) return;
+  const OpAttributes& a = c.op.attr;
+  const View x = backward ? c.in[0] : c.out[0], table = backward ? c.out[1] : c.in[2];
+  const auto add = [&](View rows, View places, std::int64_t count) {
+    backward ? kernels_.add_positions_bwd(rows, count, a.bias_scale, places)
+             : kernels_.add_positions(places, count, a.bias_scale, rows);
+  };
+  const std::vector<std::int32_t> places = token_positions(*c.site);
+  if (places.empty()) return add(x, table, a.seq);
+  for (std::size_t begin = 0; begin < places.size();) {
+    std::size_t end = begin + 1;
+    while (end < places.size() && places[end] == places[end - 1] + 1) ++end;
+    const auto first = static_cast<std::int64_t>(begin), count = static_cast<std::int64_t>(end - begin);
+    add(rows_of(x, first, count), rows_of(table, places[begin], count), count);
+    begin = end;
+  }
 }
 
 // This rank's keys and values as they travel: the last columns of qkv, or all of kv, or kv with the

@@ -125,15 +125,17 @@ class Executor final : private StepVisitor {
 
   void dispatch(const Call&);   // execute.cpp
   void gemm(const Call&);
-  void load_labels(const Call&);
-  void load_next_tokens(const Call&);
   void attention(const Call&);  // execute_attention.cpp
   void attention_backward(const Call&);
   void rope(const Call&, bool inverse);
   struct AttentionPieces;
   [[nodiscard]] AttentionPieces attention_pieces(const Call&) const;
   [[nodiscard]] bool is_plain_attention(const Op&) const;
-  void load(const Call&, bool labels);  // execute_context.cpp
+  void load_tokens(const Call&);  // execute_context.cpp
+  void load_labels(const Call&);
+  void read_labels(const Call&);
+  [[nodiscard]] std::vector<std::int32_t> own_tokens(const Call&) const;
+  void add_positions(const Call&);
   [[nodiscard]] std::vector<std::int32_t> document_starts(const OpSite&) const;
   [[nodiscard]] std::vector<std::int32_t> token_positions(const OpSite&) const;
   void pack_keys(const Call&, View piece);

@@ -140,13 +140,6 @@ void require_supported(const Program& program) {
               tokens % (16 * plan.attention.tp) == 0,
           "tp", "this backend turns 16 rows of NVFP4 at a time, on the same TP rank",
           "use --tp 1, or sequences of which each rank has a multiple of 16 tokens");
-  const ModelSpec& model = program.model;
-  require(d, model.mtp_layers == 0 || plan.attention.cp == 1, "mtp_layers",
-          "this backend shifts the labels of a prediction depth within a rank", "use --cp 1");
-  const bool in_order = plan.attention.cp == 1 && program.workload.documents.empty();
-  require(d, model.learned_positions == 0 || in_order, "learned_positions",
-          "this backend adds learned positions to whole sequences of one document",
-          "use --cp 1 and leave documents out");
   const OptimizerPlan& o = plan.optimizer;
   const bool twins = std::ranges::any_of(
       program.stages, [](const StageProgram& s) { return s.table.has_value(); });

@@ -27,10 +27,21 @@ Plan recomputing(Plan plan) {
   return plan;
 }
 
+// Sequences shared by two ranks.
+Plan context(Plan plan) {
+  plan.attention.cp = 2;
+  plan.expert.edp *= 2;
+  plan.sharding = Sharding::zero1;
+  return plan;
+}
+
 std::vector<Plan> layouts(const ModelSpec& m) {
-  if (!m.moe) return {fp32_plan(2), fp32_plan(2, 1, 4), tp_plan(2, 1, 1, 2), whole_tokens(tp_plan(2))};
+  if (!m.moe) {
+    return {fp32_plan(2), fp32_plan(2, 1, 4), tp_plan(2, 1, 1, 2), whole_tokens(tp_plan(2)),
+            context(tp_plan(2))};
+  }
   return {fp32_plan(4, 2), fp32_plan(2, 2, 2), fp32_plan(1, 1, 4), tp_plan(2, 2, 4),
-          tp_plan(2, 1, 2, 2)};
+          tp_plan(2, 1, 2, 2), context(tp_plan(2)), context(fp32_plan(2, 2, 2))};
 }
 
 // Small weights everywhere, also where they start as zeros, so that every gradient is there.
@@ -80,6 +91,23 @@ TEST_P(ModelFeature, LayoutsComputeWhatOneRankDoes) {
     const bool zero = std::all_of(values.begin(), values.end(), [](float v) { return v == 0; });
     const bool unused = name.find(".experts.") != std::string::npos;  // nobody is sent to some
     EXPECT_TRUE(!zero || unused) << name << " has no gradient";
+  }
+}
+
+// Documents one after another in a sequence, shared over ranks or not.
+TEST_P(ModelFeature, PackedDocumentsAreThoseOfOneRank) {
+  const ModelSpec& model = GetParam().model;
+  WorkloadSpec packed = test::small_workload();
+  packed.documents = {5, 1, 9, 30};
+  const TrainConfig config = lively_config(1);
+  const TrainResult one = test::run(model, fp32_plan(), config, packed);
+  const TrainResult whole = test::run(model, fp32_plan(), config);
+  EXPECT_GT(std::abs(one.steps[0].loss - whole.steps[0].loss), 1e-5 * whole.steps[0].loss);
+  for (const Plan& plan : {context(fp32_plan(2)), tp_plan(2)}) {
+    SCOPED_TRACE(summary(plan));
+    const TrainResult many = test::run(model, plan, config, packed);
+    expect_same_step(many.steps[0], one.steps[0]);
+    test::expect_close(many.gradients, one.gradients, 1e-5);
   }
 }
 
