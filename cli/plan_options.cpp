@@ -50,6 +50,8 @@ std::vector<std::pair<std::string, std::optional<std::string>*>> words(ShapeOpti
   return {{"layout", &s.layout},
           {"precision", &s.precision},
           {"recompute", &s.recompute},
+          {"recompute-stages", &s.recompute_stages},
+          {"offload-stages", &s.offload_stages},
           {"sharding", &s.sharding},
           {"dispatcher", &s.dispatcher},
           {"cp-comm", &s.cp_comm},
@@ -195,6 +197,10 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
   word("--offload", o.offload,
        "Activations kept in host memory, with commas: attn_norm, qkv_linear, core_attn, attn_proj, "
        "mlp_norm, expert_fc1, moe_act");
+  word("--recompute-stages", o.recompute_stages,
+       "What single pipeline stages recompute instead: 0=full/1-2=moe_act+layernorm/3=none");
+  word("--offload-stages", o.offload_stages,
+       "What single pipeline stages offload instead: 0-1=core_attn+attn_proj/2=none");
   degree("--offload-layers", o.offload_layers, "Layers whose activations are kept in host memory");
   word("--sharding", o.sharding, "none, zero1, zero2 or zero3");
   degree("--fsdp-group", o.fsdp_group,

@@ -29,7 +29,7 @@ struct ShapeOptions {
   std::optional<int> microbatch_group, dispatcher_sms, offload_layers, fsdp_group,
       cp_a2a, optimizer_instances, recompute_unit;
   std::optional<std::string> layout, precision, recompute, sharding, dispatcher, cp_comm, offload,
-      cuda_graph, main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce, schedule, optimizer;
+      recompute_stages, offload_stages, cuda_graph, main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce, schedule, optimizer;
   std::optional<double> state_offload, cpu_optimizer, paged_stash, stash_capacity;
   bool ep_overlap = false, delay_wgrad = false, tp_overlap = false, shared_expert_overlap = false;
   bool no_grad_overlap = false, no_param_overlap = false, no_sequence_parallel = false;

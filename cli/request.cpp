@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/plan_values.hpp"
+#include "cli/stage_values.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
@@ -218,6 +219,8 @@ Plan resolve_shape(const ShapeOptions& o, const Target& target, const std::strin
   if (o.layout) plan.layout = *o.layout;
   else assumed.push_back("--layout even");
   set_memory_and_exchange(o, plan);
+  if (o.recompute_stages) put_stage_recompute(*o.recompute_stages, "--recompute-stages", plan);
+  if (o.offload_stages) put_stage_offload(*o.offload_stages, "--offload-stages", plan);
   word("cuda-graph", o.cuda_graph, plan.cuda_graph, parse_cuda_graph);
   const auto& [tp, cp, dp, pp] = plan.attention;
   plan.attention.dp = remaining(target.gpus, {tp, cp, pp});

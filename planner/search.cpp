@@ -20,6 +20,7 @@ bool variants(const Plan& a, const Plan& b) {
          a.recompute == b.recompute && a.recompute_full == b.recompute_full &&
          a.recompute_layers == b.recompute_layers && a.recompute_unit == b.recompute_unit &&
          a.offload == b.offload && a.offload_layers == b.offload_layers &&
+         a.stages == b.stages &&
          a.optimizer.state_offload == b.optimizer.state_offload &&
          a.optimizer.cpu_offload == b.optimizer.cpu_offload;
 }

@@ -12,15 +12,37 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json plan_json(const Plan& plan) {
-  Json recompute = Json::array();
-  for (Module m : plan.recompute) recompute.push_back(name_of(m));
-  if (plan.recompute_full) {
-    recompute.push_back(plan.recompute_layers > 0 ? fmt::format("full:{}", plan.recompute_layers)
-                                                  : "full");
+// Of a plan, or of one of its stages.
+template <class Choice>
+Json recompute_json(const Choice& choice) {
+  Json list = Json::array();
+  for (Module m : choice.recompute) list.push_back(name_of(m));
+  if (choice.recompute_full) {
+    list.push_back(choice.recompute_layers > 0 ? fmt::format("full:{}", choice.recompute_layers)
+                                               : "full");
   }
-  Json offload = Json::array();
-  for (Offload o : plan.offload) offload.push_back(name_of(o));
+  return list;
+}
+
+template <class Choice>
+Json offload_json(const Choice& choice) {
+  Json list = Json::array();
+  for (Offload o : choice.offload) list.push_back(name_of(o));
+  return list;
+}
+
+Json stages_json(const std::vector<StageOverride>& stages) {
+  Json list = Json::array();
+  for (const StageOverride& s : stages) {
+    list.push_back({{"stage", s.stage},
+                    {"recompute", recompute_json(s)},
+                    {"recompute_unit", s.recompute_unit},
+                    {"offload", offload_json(s)}});
+  }
+  return list;
+}
+
+Json plan_json(const Plan& plan) {
   const AttentionMapping& a = plan.attention;
   const ExpertMapping& e = plan.expert;
   return {{"summary", summary(plan)},
@@ -35,10 +57,11 @@ Json plan_json(const Plan& plan) {
           {"optimizer_instances", plan.optimizer_instances},
           {"fsdp_group", plan.fsdp_group},
           {"dispatcher", name_of(plan.dispatcher)},
-          {"recompute", recompute},
+          {"recompute", recompute_json(plan)},
           {"recompute_unit", plan.recompute_unit},
-          {"offload", offload},
+          {"offload", offload_json(plan)},
           {"offload_layers", plan.offload_layers},
+          {"stages", stages_json(plan.stages)},
           {"optimizer_state_offload", plan.optimizer.state_offload},
           {"optimizer_cpu_offload", plan.optimizer.cpu_offload},
           {"cuda_graph", name_of(plan.cuda_graph)},

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/plan/stage_override.hpp"
 #include "core/program/compile_stage.hpp"
 #include "simulator/known.hpp"
 #include "simulator/layer_library.hpp"
@@ -55,10 +56,11 @@ class Estimator::Memory {
   StepEstimate estimate(const Plan& plan) {
     const ClusterView view = view_cluster(cluster_, plan);
     const std::shared_ptr<const ScheduleTable> table = table_of(plan);
-    const Parts parts{plan, view, layers_of(plan, view), layout_of(plan), *table};
-    const StepEstimate burst = at_clock(kClockSteps, parts);
-    if (burst_.sustained_clock.duty_slope <= 0) return burst;
-    return at_clock(sustained_clock(burst_.sustained_clock, burst), parts);
+    if (!plan.stages.empty()) return estimate_apart(plan, view, *table);
+    const Parts parts{plan, view, layers_of(plan, view), layout_of(plan)};
+    return settled([&](int clock) {
+      return step_of(plan, *records_at(clock, parts), *table, profile_at(clock));
+    });
   }
 
   PlanParts parts(const Plan& plan) {
@@ -77,8 +79,39 @@ class Estimator::Memory {
     const ClusterView& view;
     Layers& layers;
     const Layout& layout;
-    const ScheduleTable& table;
   };
+
+  // Stages that differ are each a stage of the plan in which all do what it does.
+  StepEstimate estimate_apart(const Plan& plan, const ClusterView& view,
+                              const ScheduleTable& table) {
+    std::vector<Plan> plans;
+    std::vector<std::size_t> of_stage;
+    for (int s = 0; s < plan.attention.pp; ++s) {
+      Plan own = plan_of_stage(plan, Stage{s});
+      const auto known = std::ranges::find(plans, own);
+      of_stage.push_back(static_cast<std::size_t>(known - plans.begin()));
+      if (known == plans.end()) plans.push_back(std::move(own));
+    }
+    std::vector<Parts> parts;
+    for (const Plan& own : plans) {
+      parts.push_back({own, view, layers_of(own, view), layout_of(own)});
+    }
+    return settled([&](int clock) {
+      std::vector<std::shared_ptr<const StageRecords>> known;
+      for (const Parts& p : parts) known.push_back(records_at(clock, p));
+      StageRecords stages;
+      for (std::size_t s = 0; s < of_stage.size(); ++s) stages.push_back((*known[of_stage[s]])[s]);
+      return step_of(plan, stages, table, profile_at(clock));
+    });
+  }
+
+  // At the clock that the step itself lets the GPU sustain.
+  template <class AtClock>
+  StepEstimate settled(const AtClock& at_clock) {
+    StepEstimate burst = at_clock(kClockSteps);
+    if (burst_.sustained_clock.duty_slope <= 0) return burst;
+    return at_clock(sustained_clock(burst_.sustained_clock, burst));
+  }
 
   Layers& layers_of(const Plan& plan, const ClusterView& view) {
     return layers_.get(layer_key(plan, workload_, view), [&] {
@@ -117,20 +150,25 @@ class Estimator::Memory {
     });
   }
 
-  StepEstimate at_clock(int clock, const Parts& parts) {
-    const Profile& profile = profile_at(clock);
-    const std::shared_ptr<const StageRecords> stages = records_.get(
+  std::shared_ptr<const StageRecords> records_at(int clock, const Parts& parts) {
+    return records_.get(
         record_key(parts.layers.id, parts.layout.id, clock, parts.plan),
-        [&] { return std::make_shared<const StageRecords>(record(clock, profile, parts)); },
+        [&] {
+          return std::make_shared<const StageRecords>(record(clock, profile_at(clock), parts));
+        },
         [](const StageRecords& records) {
           std::size_t pairs = 0;
           for (const auto& stage : records) pairs += stage->costs.pairs.size() + 32;
           return pairs;
         });
-    const StepWork work = step_work(per_token_, workload_, parts.plan, cluster_);
+  }
+
+  StepEstimate step_of(const Plan& plan, const StageRecords& stages, const ScheduleTable& table,
+                       const Profile& profile) {
+    const StepWork work = step_work(per_token_, workload_, plan, cluster_);
     StepEstimate e =
-        summarise(*stages, parts.table, run_step(*stages, parts.table), work, cluster_, profile);
-    set_band(e, model_, parts.plan, profile);
+        summarise(stages, table, run_step(stages, table), work, cluster_, profile);
+    set_band(e, model_, plan, profile);
     return e;
   }
 

@@ -121,6 +121,7 @@ std::vector<FieldRule> make_fields() {
                      std::to_string(c.plan().recompute_unit)});
        },
        nullptr},
+      {"plan.stages", nullptr, "of a pipeline, which is refused"},
       {"plan.paged_stash.buffer", nullptr, "refused"},
       {"plan.paged_stash.capacity", nullptr, "of a stash, which is refused"},
       {"plan.offload", nullptr, "refused"},

@@ -245,6 +245,7 @@ std::vector<FieldRule> make_fields() {
       {"plan.recompute_full", write_recompute_full, nullptr},
       {"plan.recompute_layers", nullptr, "--recompute-num-layers of full recompute"},
       {"plan.recompute_unit", nullptr, "--recompute-num-layers of full recompute"},
+      {"plan.stages", nullptr, "all stages do the same, anything else is refused"},
       {"plan.paged_stash.buffer", write_stash, nullptr},
       {"plan.paged_stash.capacity", nullptr, "--moe-expert-rank-capacity-factor, of the stash"},
       {"plan.offload", write_offload, nullptr},

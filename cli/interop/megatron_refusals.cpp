@@ -139,6 +139,9 @@ std::vector<Refusal> make_refusals() {
                 c.plan().dispatcher == Dispatcher::alltoall && c.workload().capacity_factor > 0 &&
                 !c.workload().pad_to_capacity;
        }},
+      {"plan.stages", "all stages recompute and offload the same", "no stages",
+       "core/transformer/transformer_config.py",
+       [](C c) { return !c.plan().stages.empty(); }},
       {"plan.schedule", "pipelines run 1F1B, interleaved or not", "1f1b",
        "core/pipeline_parallel/schedules.py",
        [](C c) { return c.plan().schedule != PipelineSchedule::one_f_one_b; }},

@@ -205,6 +205,7 @@ std::vector<FieldRule> make_fields() {
                  std::to_string(c.plan().recompute_unit), "layers are recomputed one by one");
        },
        nullptr},
+      {"plan.stages", nullptr, "all stages do the same, anything else is refused"},
       {"plan.paged_stash.buffer", nullptr, "refused"},
       {"plan.paged_stash.capacity", nullptr, "of a stash, which is refused"},
       {"plan.offload", nullptr, "refused"},

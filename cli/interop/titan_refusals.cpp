@@ -27,6 +27,8 @@ std::vector<Refusal> make_refusals() {
        [](C c) { return !is_fsdp(c) && c.plan().attention.cp > 1; }},
       {"plan.schedule", "has no such order", "1f1b, zb-v or dualpipe-v", kConfig,
        [](C c) { return titan_schedule(c.plan()) == nullptr; }},
+      {"plan.stages", "one activation checkpoint mode holds for all stages", "no stages", kConfig,
+       [](C c) { return !c.plan().stages.empty(); }},
       {"plan.recompute", "DualPipeV's pairs of passes exclude recompute",
        "no recompute, or overlap.expert_parallel false", "torchtitan/distributed/dual_pipe_v.py",
        [](C c) {

@@ -14,7 +14,8 @@ namespace {
 
 // What makes two plans different runs, not shades of one.
 auto shape_of(const Plan& p) {
-  return std::tuple(p.attention.pp, p.expert.ep, p.micro_batch, p.recompute_full, p.recompute);
+  return std::tuple(p.attention.pp, p.expert.ep, p.micro_batch, p.recompute_full, p.recompute,
+                    p.stages.size());
 }
 
 bool same_grid(const Plan& a, const Plan& b) {

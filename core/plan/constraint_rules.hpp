@@ -18,6 +18,7 @@ void append_pipeline_rules(std::vector<Constraint>&);  // layers over stages, mi
 void append_schedule_rules(std::vector<Constraint>&);  // orders other than 1F1B
 void append_feature_rules(std::vector<Constraint>&);   // expert overlap, recompute, sharding
 void append_offload_rules(std::vector<Constraint>&);   // partial recompute, host memory
+void append_stage_rules(std::vector<Constraint>&);     // what single stages recompute and offload
 void append_memory_rules(std::vector<Constraint>&);    // optimizer, stash, packing
 void append_exchange_rules(std::vector<Constraint>&);  // tp and shared overlap, cp, capacity
 void append_data_rules(std::vector<Constraint>&);      // shard groups, narrow exchanges

@@ -20,6 +20,7 @@ const std::vector<Constraint>& constraints() {
     rules::append_schedule_rules(all);
     rules::append_feature_rules(all);
     rules::append_offload_rules(all);
+    rules::append_stage_rules(all);
     rules::append_memory_rules(all);
     rules::append_exchange_rules(all);
     rules::append_data_rules(all);

@@ -32,7 +32,8 @@ struct Violation {
 
 struct Constraint {
   const char* name;
-  // Appends at most one violation. Must not allocate when the rule holds.
+  // Appends at most one violation. Must not allocate when the rule holds (but that of
+  // stages, where the plan names any).
   bool (*holds)(const PlanContext&);
   Violation (*explain)(const PlanContext&);  // called only when !holds
 };

@@ -167,6 +167,28 @@ std::string optimizer_text(const OptimizerPlan& o) {
   return text;
 }
 
+// "full:2", "full,unit2", "moe_act,layernorm", "none".
+std::string recompute_text(const StageOverride& o) {
+  std::string text = o.recompute_full ? "full" : list_of("", o.recompute);
+  if (o.recompute_unit > 1) text += fmt::format(",unit{}", o.recompute_unit);
+  if (o.recompute_layers > 0) text += fmt::format(":{}", o.recompute_layers);
+  return text.empty() ? "none" : text;
+}
+
+// " stage0:recompute=full stage1:recompute=none", stages that do the same together.
+std::string stages_text(const std::vector<StageOverride>& stages) {
+  std::string text;
+  for (std::size_t i = 0, end = 0; i < stages.size(); i = end) {
+    StageOverride next = stages[i];
+    for (end = i; end < stages.size() && stages[end] == next; ++end) ++next.stage;
+    text += fmt::format(" stage{}", stages[i].stage);
+    if (end - i > 1) text += fmt::format("-{}", stages[end - 1].stage);
+    text += ":recompute=" + recompute_text(stages[i]);
+    text += list_of(",offload=", stages[i].offload);
+  }
+  return text;
+}
+
 }  // namespace
 
 // Degrees always; of the rest what differs from a plain plan.
@@ -195,6 +217,7 @@ std::string summary(const Plan& plan) {
   text += list_of(" recompute=", plan.recompute);
   text += list_of(" offload=", plan.offload);
   if (plan.offload_layers > 0) text += fmt::format(" offload-layers={}", plan.offload_layers);
+  text += stages_text(plan.stages);
   if (is_fp8(plan.precision) && !plan.fp8_params) text += " bf16-params";
   if (!plan.flash_attention) text += " no-flash-attention";
   if (plan.fp8_attention) text += " fp8-attention";

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/dtype.hpp"
 #include "core/spec/profile.hpp"
@@ -102,6 +103,18 @@ struct PagedStash {
   bool operator==(const PagedStash&) const = default;
 };
 
+// What one stage of the pipeline recomputes and offloads, where that is not what the plan says for
+// all stages; the fields are the plan's.
+struct StageOverride {
+  int stage = 0;
+  std::set<Module> recompute;
+  bool recompute_full = false;
+  int recompute_layers = 0;
+  int recompute_unit = 1;
+  std::set<Offload> offload;
+  bool operator==(const StageOverride&) const = default;
+};
+
 struct Plan {
   AttentionMapping attention;
   ExpertMapping expert;
@@ -126,6 +139,7 @@ struct Plan {
   int recompute_unit = 1;         // full: layers that keep one input together (Megatron's uniform)
   std::set<Offload> offload;      // activations kept in host memory
   int offload_layers = 0;         // whole layers' activations in host memory (--cpu-offloading)
+  std::vector<StageOverride> stages;  // by stage, ascending; empty: all stages do the same
   bool flash_attention = true;    // false: the score matrix is stored, as before FlashAttention
   bool fp8_attention = false;     // scores and values in the narrow precision too
   bool fp8_head = false;          // and the output projection

@@ -9,12 +9,14 @@
 #include <algorithm>
 
 #include "core/json/parse.hpp"
+#include "core/plan/stage_override.hpp"
 
 namespace pleat {
 namespace {
 
 constexpr IntRange kDegree{1, 1 << 20};
 constexpr IntRange kDegreeOrNone{0, 1 << 20};
+constexpr IntRange kStage{0, (1 << 20) - 1};
 constexpr IntRange kLayersOrAll{0, 1 << 16};
 constexpr std::size_t kRecomputable = 7;  // the first modules of the enum
 constexpr std::size_t kOffloadable = 7;
@@ -155,6 +157,40 @@ void read_stash(ObjectReader r, PagedStash& s) {
   r.finish();
 }
 
+JsonValue write_stages(const std::vector<StageOverride>& stages) {
+  JsonValue list = JsonValue::array();
+  for (const StageOverride& s : stages) {
+    JsonValue one = JsonValue::object();
+    one.set("stage", s.stage)
+        .set("recompute", write_set(s.recompute))
+        .set("recompute_full", s.recompute_full)
+        .set("recompute_layers", s.recompute_layers)
+        .set("recompute_unit", s.recompute_unit)
+        .set("offload", write_set(s.offload));
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+// What a stage does not say is as the plan's; the rest of the plan has been read.
+void read_stages(ObjectReader& r, Plan& p) {
+  const JsonValue::Array* items = r.optional_array("stages");
+  if (items == nullptr) return;
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    ObjectReader one((*items)[i], fmt::format("{}[{}]", r.path_of("stages"), i), r.context());
+    StageOverride s = override_of(p, Stage{static_cast<int>(one.integer("stage", kStage))});
+    if (one.has("recompute")) s.recompute.clear();
+    if (one.has("offload")) s.offload.clear();
+    read_set(one, "recompute", kRecomputable, s.recompute);
+    read_flag(one, "recompute_full", s.recompute_full);
+    read_count(one, "recompute_layers", kLayersOrAll, s.recompute_layers);
+    read_count(one, "recompute_unit", {1, 1 << 16}, s.recompute_unit);
+    read_set(one, "offload", kOffloadable, s.offload);
+    one.finish();
+    p.stages.push_back(std::move(s));
+  }
+}
+
 void read_mappings(ObjectReader& r, Plan& p) {
   ObjectReader attention = r.object("attention");
   p.attention = {.tp = read_degree(attention, "tp"),
@@ -201,6 +237,7 @@ JsonValue write_plan(const Plan& p) {
       .set("recompute_unit", p.recompute_unit)
       .set("offload", write_set(p.offload))
       .set("offload_layers", p.offload_layers)
+      .set("stages", write_stages(p.stages))
       .set("flash_attention", p.flash_attention)
       .set("fp8_attention", p.fp8_attention)
       .set("fp8_head", p.fp8_head)
@@ -237,6 +274,7 @@ Plan read_plan(ObjectReader r) {
   read_count(r, "recompute_unit", {1, 1 << 16}, p.recompute_unit);
   read_set(r, "offload", kOffloadable, p.offload);
   read_count(r, "offload_layers", kLayersOrAll, p.offload_layers);
+  read_stages(r, p);
   read_flag(r, "flash_attention", p.flash_attention);
   read_flag(r, "fp8_attention", p.fp8_attention);
   read_flag(r, "fp8_head", p.fp8_head);

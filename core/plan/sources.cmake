@@ -13,6 +13,8 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/feature_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/memory_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/offload_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/stage_override.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/stage_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/exchange_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/data_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/schedule_rules.cpp

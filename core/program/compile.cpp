@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assembles stage programs: compiles each distinct layer once, strings instances into chunks as the
 // composition says, and adds the step level.
+#include <algorithm>
 #include <cmath>
+#include <list>
 #include <map>
 
+#include "core/plan/stage_override.hpp"
 #include "core/program/compile_stage.hpp"
 #include "core/program/step_ops.hpp"
 
@@ -18,6 +21,31 @@ Schedule schedule_of(const Plan& plan, const WorkloadSpec& workload) {
           .paired = plan.overlap.expert_parallel,
           .kind = plan.schedule};
 }
+
+namespace {
+
+// Stages that follow the same plan share their layers.
+struct StageSource {
+  StageSource(const ModelSpec& model, const WorkloadSpec& workload, const Plan& p)
+      : plan(p), shape(model, workload, plan), stages(compose_stages(model, plan)) {}
+  StageSource(const StageSource&) = delete;
+  StageSource& operator=(const StageSource&) = delete;
+
+  const SharedLayer& layer(Runtime runtime, const LayerVariant& variant) {
+    auto found = known.find(variant);
+    if (found == known.end()) {
+      found = known.emplace(variant, compile_layer(shape, runtime, variant)).first;
+    }
+    return found->second;
+  }
+
+  const Plan plan;
+  const LocalShape shape;  // refers to the plan
+  const std::vector<StageComposition> stages;
+  std::map<LayerVariant, SharedLayer> known;
+};
+
+}  // namespace
 
 StageProgram assemble_stage(const ModelSpec& model, const Plan& plan, Runtime runtime,
                             Stage stage_id, const StageComposition& composition,
@@ -44,19 +72,15 @@ StageProgram assemble_stage(const ModelSpec& model, const Plan& plan, Runtime ru
 Program compile(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
                 Runtime runtime) {
   Program program{model, workload, plan, runtime, {}};
-  const LocalShape shape(model, workload, plan);
-  std::map<LayerVariant, SharedLayer> known;  // stages share their layers
-  const LayerSource layer = [&](const LayerVariant& variant) {
-    auto found = known.find(variant);
-    if (found == known.end()) {
-      found = known.emplace(variant, compile_layer(shape, runtime, variant)).first;
-    }
-    return found->second;
-  };
-  const std::vector<StageComposition> stages = compose_stages(model, plan);
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const Stage id{static_cast<int>(s)};
-    program.stages.push_back(assemble_stage(model, plan, runtime, id, stages[s], layer));
+  std::list<StageSource> sources;  // one for all stages that do the same
+  for (int s = 0; s < plan.attention.pp; ++s) {
+    const Stage id{s};
+    const Plan own = plan_of_stage(plan, id);
+    auto source = std::ranges::find(sources, own, &StageSource::plan);
+    if (source == sources.end()) source = sources.emplace(source, model, workload, own);
+    program.stages.push_back(assemble_stage(
+        model, source->plan, runtime, id, source->stages[id.index()],
+        [&](const LayerVariant& variant) { return source->layer(runtime, variant); }));
     program.stages.back().order = pipeline_order(schedule_of(plan, workload), id);
   }
   return program;

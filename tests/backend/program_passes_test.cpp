@@ -32,6 +32,7 @@ Plan plain(Plan plan) {
   plan.recompute_unit = 1;
   plan.offload.clear();
   plan.offload_layers = 0;
+  plan.stages.clear();
   plan.overlap.expert_parallel = plan.overlap.delay_wgrad = false;
   return plan;
 }
@@ -67,6 +68,18 @@ std::vector<Case> recompute_cases() {
   piped.recompute_full = true;
   piped.recompute_unit = 2;
   all.push_back({"uniform_pipelined", piped});
+  Plan stages = tp_plan(2, 2, 2, 2);  // one stage all again, the other some modules
+  stages.recompute = {Module::layernorm};
+  stages.stages = {{.stage = 0, .recompute = {}, .recompute_full = true, .offload = {}},
+                   {.stage = 1, .recompute = {Module::moe_act}, .offload = {}}};
+  all.push_back({"by_stage", stages});
+  for (const PipelineSchedule order :
+       {PipelineSchedule::one_f_one_b, PipelineSchedule::zb_v, PipelineSchedule::dualpipe_v}) {
+    Plan folded = interleaved(fp32_plan(1, 1, 2), order);
+    folded.stages = {
+        {.stage = 1, .recompute = {}, .recompute_full = true, .recompute_layers = 1, .offload = {}}};
+    all.push_back({"by_stage_" + std::to_string(static_cast<int>(order)), folded});
+  }
   return all;
 }
 
@@ -88,6 +101,10 @@ std::vector<Case> offload_cases() {
     c.plan.offload = every;
     all.push_back({"offload_all_" + c.name, c.plan});
   }
+  Plan last = fp32_plan(2, 2, 2);
+  last.offload = every;
+  last.stages = {{.stage = 0, .recompute = {Module::core_attn}, .offload = {Offload::mlp_norm}}};
+  all.push_back({"offload_by_stage", last});
   Plan layers = fp32_plan(2, 2);
   layers.offload_layers = 2;
   all.push_back({"offload_layers", layers});

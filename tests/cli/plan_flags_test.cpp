@@ -41,6 +41,21 @@ TEST(PlanFlags, MemoryAndPrecision) {
   EXPECT_EQ(written({"--offload-layers", "5"}).plan.offload_layers, 5);
 }
 
+TEST(PlanFlags, Stages) {
+  const Plan p = written({"--pp", "4", "--recompute", "full", "--recompute-unit", "2",
+                          "--recompute-stages", "0=moe_act+layernorm/2-3=none", "--offload-stages",
+                          "0=none/3=core_attn+attn_proj"})
+                     .plan;
+  const std::vector<StageOverride> expected{
+      {.stage = 0, .recompute = {Module::moe_act, Module::layernorm}, .offload = {}},
+      {.stage = 2, .recompute = {}, .offload = {}},
+      {.stage = 3, .recompute = {}, .offload = {Offload::core_attn, Offload::attn_proj}}};
+  EXPECT_EQ(p.stages, expected);
+  EXPECT_EQ(written({"--pp", "4", "--recompute-stages", "1=full:2"}).plan.stages.front(),
+            (StageOverride{.stage = 1, .recompute = {}, .recompute_full = true,
+                           .recompute_layers = 2, .offload = {}}));
+}
+
 TEST(PlanFlags, Optimizer) {
   const PlanDocument d =
       written({"--optimizer", "adam", "--main-params-dtype", "remainder16", "--exp-avg-sq-dtype",
@@ -104,6 +119,14 @@ TEST(PlanFlags, WrongWords) {
     return run.err;
   };
   EXPECT_THAT(error({"--recompute", "full:x"}), HasSubstr("'x' is not a number of layers"));
+  const auto stages = [&](const char* words) {
+    return error({"--pp", "4", "--recompute-stages", words});
+  };
+  EXPECT_THAT(stages("full"), HasSubstr("'full' does not say what which stages do"));
+  EXPECT_THAT(stages("3-2=full"), HasSubstr("0=full/1-2=none"));
+  EXPECT_THAT(stages("0-1=full/1=none"), HasSubstr("stage 1 is named twice"));
+  EXPECT_THAT(stages("4=full"), HasSubstr("stages[0].stage: stage 4 of 4"));
+  EXPECT_THAT(stages("1=mla_up_proj"), HasSubstr("stages[0].recompute"));
   EXPECT_THAT(error({"--offload", "core_atn"}), HasSubstr("did you mean core_attn?"));
   EXPECT_THAT(error({"--cuda-graph", "all"}),
               HasSubstr("'all' is not one of none, router, partial, full_iteration"));

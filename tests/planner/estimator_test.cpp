@@ -40,7 +40,17 @@ void expect_same(const StepEstimate& a, const StepEstimate& b, const Plan& plan)
 // One field of the plan changed to any of its values.
 void mutate(Plan& plan, std::mt19937& random) {
   const auto pick = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
-  switch (pick(38)) {
+  switch (pick(39)) {
+    case 38:
+      plan.stages.clear();
+      for (int s = 0; s < plan.attention.pp; ++s) {
+        if (pick(2) == 0) continue;
+        StageOverride one{.stage = s, .recompute = {}, .recompute_full = pick(2) == 0, .offload = {}};
+        if (!one.recompute_full) one.recompute = {static_cast<Module>(pick(7))};
+        else one.recompute_layers = pick(3);
+        plan.stages.push_back(one);
+      }
+      break;
     case 0: plan.sequence_parallel = !plan.sequence_parallel; break;
     case 1: plan.precision = static_cast<Precision>(pick(8)); break;
     case 2: plan.sharding = static_cast<Sharding>(pick(4)); break;
@@ -132,6 +142,7 @@ int compare_all(const ModelSpec& model, const ClusterSpec& cluster, const Worklo
                                    profile), plans[i]);
     expect_same(first[i], estimator(plans[i]), plans[i]);  // from memory alone
   }
+  EXPECT_GT(std::ranges::count_if(plans, [](const Plan& p) { return !p.stages.empty(); }), 0);
   EXPECT_LT(estimator.counts().layers, plans.size());
   return static_cast<int>(plans.size());
 }

@@ -127,6 +127,11 @@ class Changes {
 
   void recompute() {
     Plan plan = plan_;
+    if (!plan.stages.empty()) {
+      plan.stages.clear();
+      add("the same recompute and offload on all stages", plan);
+      plan = plan_;
+    }
     plan.recompute_full = !plan_.recompute_full;
     plan.recompute_layers = 0;
     if (plan.recompute_full) plan.recompute.clear();

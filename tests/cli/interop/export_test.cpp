@@ -187,6 +187,8 @@ TEST(ExportMegatron, RefusesWhatItCannotRun) {
          d.plan.expert = {.etp = 1, .ep = 1, .edp = 16};
        }},
       {"plan.schedule", [](PlanDocument& d) { d.plan.schedule = PipelineSchedule::zb_h1; }},
+      {"plan.stages",
+       [](PlanDocument& d) { d.plan.stages = {{.stage = 0, .recompute = {}, .offload = {}}}; }},
       {"plan.dispatcher", [](PlanDocument& d) { d.plan.dispatcher = Dispatcher::hierarchical; }},
       {"plan.fp8_dispatch", [](PlanDocument& d) { d.plan.fp8_dispatch = true; }},
       {"plan.fp8_combine", [](PlanDocument& d) { d.plan.fp8_combine = true; }},

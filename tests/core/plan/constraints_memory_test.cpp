@@ -32,6 +32,30 @@ TEST(Constraints, MuonNeedsWholeMatrices) {
       "muon's state stays on the GPU: it steps whole matrices", "adamw, or state_offload 0");
 }
 
+TEST(Constraints, StagesAreNamedOnceAndKeepTheRules) {
+  expect_violation(
+      [](Case& c) { c.plan.stages = {{.stage = 4, .recompute = {}, .offload = {}}}; }, "stages",
+      "stages[0].stage", "stage 4 of 4: stages are named once, in ascending order", "0 to 3");
+  expect_violation(
+      [](Case& c) {
+        c.plan.stages = {{.stage = 1, .recompute = {}, .offload = {}},
+                         {.stage = 0, .recompute = {}, .offload = {}}};
+      },
+      "stages", "stages[1].stage", "stage 0 of 4: stages are named once, in ascending order",
+      "0 to 3");
+  expect_violation(
+      [](Case& c) {
+        c.plan.stages = {{.stage = 0, .recompute = {}, .offload = {}},
+                         {.stage = 1, .recompute = {}, .recompute_layers = 3, .offload = {}}};
+      },
+      "stages", "stages[1].recompute_layers",
+      "stage 1: recompute of the first 3 layers of a chunk needs full recompute (recompute-layers)",
+      "recompute_full true, or recompute_layers 0");
+  Case c;
+  c.plan.stages = {{.stage = 1, .recompute = {}, .recompute_full = true, .offload = {}}};
+  EXPECT_TRUE(violations(c.context()).empty());
+}
+
 TEST(Constraints, RemaindersCompleteBf16Weights) {
   const char* const hint =
       "bf16 weights (fp8_params false) and sharding zero1, or main_params fp32";

@@ -72,6 +72,13 @@ PlanDocument full_document() {
   d.plan.recompute_full = true;
   d.plan.recompute_layers = 2;
   d.plan.recompute_unit = 3;
+  d.plan.stages = {{.stage = 0, .recompute = {}, .offload = {Offload::core_attn}},
+                   {.stage = 1,
+                    .recompute = {Module::moe},
+                    .recompute_full = true,
+                    .recompute_layers = 3,
+                    .recompute_unit = 2,
+                    .offload = {}}};
   d.plan.paged_stash = {.buffer = 1.1, .capacity = 1.5};
   d.workload.documents = {512, 4096};
   d.plan.dispatcher_sms = 20;
@@ -195,6 +202,15 @@ TEST(PlanDocument, OffloadAndPrecisionWords) {
     const PlanDocument d = read_plan_document(edited({"plan"}, "precision", word), "plan.json");
     EXPECT_EQ(name_of(d.plan.precision), word);
   }
+  const auto stages = [](const char* text) {
+    return problems_of(edited({"plan"}, "stages", parse_json(text, "stages")));
+  };
+  EXPECT_EQ(stages(R"([{"stage": 0, "offload": ["moe"]}, {"recompute_layers": -1}])"),
+            (Lines{"plan.stages[0].offload[0]: \"moe\" is no module to offload",
+                   "plan.stages[1].stage: missing",
+                   "plan.stages[1].recompute_layers: -1 is out of range"}));
+  EXPECT_EQ(stages(R"([{"stage": 0, "layers": 2}])"),
+            (Lines{"plan.stages[0].layers: unknown field"}));
   EXPECT_EQ(problems_of(edited({"plan"}, "recompute_layers", -1)),
             (Lines{"plan.recompute_layers: -1 is out of range"}));
 }
