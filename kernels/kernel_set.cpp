@@ -10,4 +10,7 @@ void KernelSet::quantize(View, View, View, const Quantization&) {
   PLEAT_ASSERT(!"this kernel set has no quantisation");
 }
 
+void KernelSet::read_scales(View) {}
+void KernelSet::write_scales(View) {}
+
 }  // namespace pleat

@@ -228,6 +228,10 @@ class KernelSet {
   // Products take quantised operands in place of others: of codes times scales, summed in fp32.
   // The reference has it; a set without it is not asked.
   virtual void quantize(View x, View counts, View y, const Quantization&);
+  // For what moves scales between ranks: from the device's memory to the vectors of y.scales, which
+  // waits, and from the vectors to the device's memory. Nothing where the vectors are what kernels use.
+  virtual void read_scales(View y);
+  virtual void write_scales(View y);
   virtual void zero(View x) = 0;
   virtual void copy(View x, View y) = 0;      // converts between fp32 and bf16
   virtual double sum_of_squares(View x) = 0;  // fp64 accumulation, fixed order

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/numerics/philox.hpp"
@@ -35,9 +36,12 @@ struct Quantization {
 // / block_cols] times group_scales[block_of_row[r]].
 struct BlockScales {
   SmallFloat format = SmallFloat::e4m3;
+  ScaleRule rule = ScaleRule::amax;
   std::int64_t block_cols = 1, blocks_in_row = 0;
   std::vector<std::int32_t> block_of_row;
   std::vector<float> scales, group_scales;
+  // A set of a device keeps the three there, and these vectors empty (KernelSet::read_scales).
+  std::shared_ptr<void> on_device;
 };
 
 }  // namespace pleat

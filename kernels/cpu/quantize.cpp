@@ -177,6 +177,7 @@ void quantize(const float* x, View counts, View y, const Quantization& q) {
   PLEAT_ASSERT((q.format == SmallFloat::e2m1) == (y.dtype == DType::nvfp4));
   BlockScales& s = *y.scales;
   s.format = q.format;
+  s.rule = q.rule;
   s.block_cols = q.block_cols > 0 ? q.block_cols : std::max<std::int64_t>(1, y.cols);
   s.blocks_in_row = (y.cols + s.block_cols - 1) / s.block_cols;
   s.block_of_row.assign(static_cast<std::size_t>(y.rows), 0);

@@ -122,6 +122,11 @@ class CudaKernels final : public KernelSet {
   void ce_stats(View logits, View labels, VocabShard, View stats) override;
   void ce_loss(View logits, View labels, VocabShard, View gathered, double scale,
                const DepthRows&, View loss) override;
+  // quantize.cu
+  void quantize(View x, View counts, View y, const Quantization&) override;
+  // block_scales.cu
+  void read_scales(View y) override;
+  void write_scales(View y) override;
   // optimizer.cu
   void zero(View x) override;
   void copy(View x, View y) override;

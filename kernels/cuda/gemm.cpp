@@ -6,6 +6,7 @@
 #include "kernels/cuda/dense_gemm.hpp"
 #include "kernels/cuda/grouped_gemm.hpp"
 #include "kernels/cuda/mixed_gemm.hpp"
+#include "kernels/cuda/narrow_products.hpp"
 #include "kernels/cuda/products.hpp"
 #include "core/diagnostics.hpp"
 
@@ -25,6 +26,10 @@ void CudaKernels::gemm(View a, bool transpose_a, View b, bool transpose_b, View 
   PLEAT_ASSERT((transpose_a ? a.cols : a.rows) == m && (transpose_b ? b.rows : b.cols) == n);
   PLEAT_ASSERT((transpose_b ? b.cols : b.rows) == k);
   if (m == 0 || n == 0) return;
+  if (a.scales != nullptr || b.scales != nullptr) {
+    const auto [wide_a, wide_b] = cuda::widened(*resources_, a, b);
+    return gemm(wide_a, transpose_a, wide_b, transpose_b, c, accumulate);
+  }
   const cuda::DenseProblem dense{.m = m,
                                  .n = n,
                                  .k = k,
@@ -51,6 +56,10 @@ void CudaKernels::grouped_gemm(View a, View b, bool transpose_b, View counts, Vi
   PLEAT_ASSERT(groups > 0 && b.rows % groups == 0 && a.rows == c.rows);
   const std::int64_t n = b.rows / groups, k = b.cols;
   PLEAT_ASSERT(transpose_b ? a.cols == k && c.cols == n : a.cols == n && c.cols == k);
+  if (a.scales != nullptr || b.scales != nullptr) {
+    const auto [wide_a, wide_b] = cuda::widened(*resources_, a, b);
+    return grouped_gemm(wide_a, wide_b, transpose_b, counts, c);
+  }
   const cuda::Products p{.a = operand(a, false),
                          .b = operand(b, transpose_b),
                          .c = operand(c, false),
@@ -67,6 +76,10 @@ void CudaKernels::grouped_gemm(View a, View b, bool transpose_b, View counts, Vi
 void CudaKernels::grouped_wgrad(View a, View b, View counts, View c, bool accumulate) {
   const std::int64_t groups = counts.elements();
   PLEAT_ASSERT(groups > 0 && c.rows == groups * a.cols && c.cols == b.cols && a.rows == b.rows);
+  if (a.scales != nullptr || b.scales != nullptr) {
+    const auto [wide_a, wide_b] = cuda::widened(*resources_, a, b);
+    return grouped_wgrad(wide_a, wide_b, counts, c, accumulate);
+  }
   const cuda::Products p{.a = operand(a, true),
                          .b = operand(b, false),
                          .c = operand(c, false),

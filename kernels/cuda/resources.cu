@@ -21,20 +21,23 @@ bool Resources::capturing() const {
   return status != cudaStreamCaptureStatusNone;
 }
 
-std::byte* Resources::scratch(std::size_t bytes) {
-  if (bytes > scratch_.bytes()) {
+std::byte* Resources::grow(DeviceBuffer& buffer, std::size_t bytes) {
+  if (bytes > buffer.bytes()) {
     if (capturing()) {
       throw DeviceError("scratch memory", "has to grow while a graph is captured; run the step once before",
                         __FILE__, __LINE__);
     }
     device_.make_current();
     synchronize(stream());
-    const std::size_t size = std::max(bytes, scratch_.bytes() * 3 / 2);
-    scratch_ = DeviceBuffer(0);  // before the larger one, which may need its memory
-    scratch_ = DeviceBuffer((size + 255) / 256 * 256);
+    const std::size_t size = std::max(bytes, buffer.bytes() * 3 / 2);
+    buffer = DeviceBuffer(0);  // before the larger one, which may need its memory
+    buffer = DeviceBuffer((size + 255) / 256 * 256);
   }
-  return static_cast<std::byte*>(scratch_.data());
+  return static_cast<std::byte*>(buffer.data());
 }
+
+std::byte* Resources::scratch(std::size_t bytes) { return grow(scratch_, bytes); }
+std::byte* Resources::copies(std::size_t bytes) { return grow(copies_, bytes); }
 
 void* Scratch::take_bytes(std::size_t bytes) {
   PLEAT_ASSERT(bytes <= left_);

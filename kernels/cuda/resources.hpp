@@ -33,12 +33,16 @@ class Resources {
 
   // At least that many bytes. Grows, which waits for the stream; throws DeviceError while capturing.
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
+  // Of the same kind, for operands' copies that live while a product uses the scratch memory.
+  [[nodiscard]] std::byte* copies(std::size_t bytes);
   [[nodiscard]] std::size_t scratch_bytes() const { return scratch_.bytes(); }
   [[nodiscard]] std::vector<RopeTable>& rope_tables() { return rope_tables_; }
 
  private:
+  std::byte* grow(DeviceBuffer& buffer, std::size_t bytes);
+
   const CudaDevice& device_;
-  DeviceBuffer scratch_;
+  DeviceBuffer scratch_, copies_{0};
   std::vector<RopeTable> rope_tables_;
 };
 
@@ -50,6 +54,7 @@ class Scratch {
     return (static_cast<std::size_t>(elements) * sizeof(T) + 255) / 256 * 256;
   }
   Scratch(Resources& resources, std::size_t all) : next_(resources.scratch(all)), left_(all) {}
+  Scratch(std::byte* from, std::size_t all) : next_(from), left_(all) {}
 
   template <class T>
   [[nodiscard]] T* take(std::int64_t elements) {

@@ -88,6 +88,20 @@ View KernelConformance::out_i32(std::int64_t rows, std::int64_t cols) {
   return make(bytes_of_values(values), DType::i32, rows, cols, false);
 }
 
+View KernelConformance::out_codes(DType type, std::int64_t rows, std::int64_t cols) {
+  const auto bytes = static_cast<std::size_t>(bytes_of(type, rows * cols));
+  View v = make(std::vector<std::byte>(bytes, std::byte{0x7f}), type, rows, cols, false);
+  v.scales = &scales_.emplace_back();
+  return v;
+}
+std::vector<std::uint8_t> KernelConformance::get_codes(View v) {
+  const std::int64_t n = v.elements();
+  std::vector<std::uint8_t> codes(
+      static_cast<std::size_t>(v.dtype == DType::nvfp4 ? (n + 1) / 2 : n));
+  if (n > 0) device_->download(codes.data(), v.data, codes.size());
+  return codes;
+}
+
 std::vector<std::int32_t> KernelConformance::get_i32(View v) {
   const auto n = static_cast<std::size_t>(v.elements());
   if (v.dtype == DType::bf16) {
@@ -154,6 +168,7 @@ void KernelConformance::TearDown() {
     }
     device_->release(buffer.memory);
   }
+  scales_.clear();  // before the device
 }
 
 }  // namespace pleat::conformance

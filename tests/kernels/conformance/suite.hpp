@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -58,6 +59,9 @@ class KernelConformance : public ::testing::TestWithParam<DeviceFactory> {
   View out_f32(std::int64_t rows, std::int64_t cols);
   View in_i32(const std::vector<std::int32_t>& values, std::int64_t rows, std::int64_t cols);
   View out_i32(std::int64_t rows, std::int64_t cols);
+  // Codes of fp8, mxfp8 or nvfp4, with scales of their own; starts as poison.
+  View out_codes(DType type, std::int64_t rows, std::int64_t cols);
+  [[nodiscard]] std::vector<std::uint8_t> get_codes(View v);
   [[nodiscard]] Matrix get(View v);
   [[nodiscard]] std::vector<std::int32_t> get_i32(View v);  // also the bits of floats
   static View none() { return {}; }
@@ -77,6 +81,7 @@ class KernelConformance : public ::testing::TestWithParam<DeviceFactory> {
 
   std::unique_ptr<Device> device_;
   std::vector<Buffer> buffers_;
+  std::deque<BlockScales> scales_;
   std::int64_t shift_ = 0;
   DType floats_ = DType::fp32;
 };

@@ -32,6 +32,9 @@ struct alignas(16) float4 {
 struct alignas(8) float2 {
   float x, y;
 };
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
 struct alignas(8) int2 {
   int x, y;
 };
@@ -59,6 +62,12 @@ inline int __popc(unsigned v) { return __builtin_popcount(v); }
 inline int atomicAdd(int* to, int value) {
   const int before = *to;
   *to += value;
+  return before;
+}
+
+inline unsigned atomicMax(unsigned* to, unsigned value) {
+  const unsigned before = *to;
+  *to = std::max(before, value);
   return before;
 }
 
