@@ -34,6 +34,18 @@ TEST(BadRequest, ExpertsOverEp) {
   EXPECT_EQ(run.out, "");
 }
 
+// NaN is neither below nor above a limit.
+TEST(BadRequest, NanIsOutsideOfEveryRange) {
+  const std::vector<std::string> plan{"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm",
+                                      "--gpus", "8", "--seq-len", "4096", "--global-batch", "8"};
+  for (const char* option : {"--memory-margin", "--slack", "--time-limit", "--capacity-factor"}) {
+    const Said run = run_pleat(plan + std::vector<std::string>{option, "nan"});
+    EXPECT_EQ(run.exit_code, 2) << option;
+    EXPECT_THAT(run.err, HasSubstr(std::string(option) + ": Value nan not in range [0 - "));
+    EXPECT_EQ(run.out, "");
+  }
+}
+
 TEST(BadRequest, HeadsOverTp) {
   const Said run = run_pleat({"predict", "--model", "qwen3-30b-a3b", "--cluster", "h100-sxm", "--gpus",
                              "48", "--seq-len", "4080", "--global-batch", "48", "--tp", "12"});
