@@ -72,16 +72,28 @@ constexpr Member kMembers[] = {
     {"--optimizer-offload-fraction", "optimizer.optimizer_offload_fraction"},
     {"--overlap-cpu-optimizer-d2h-h2d", "optimizer.overlap_cpu_optimizer_d2h_h2d"},
     {"--attention-backend", "model.attention_backend"},
-    {"--overlap-moe-expert-parallel-comm", "model.overlap_moe_expert_parallel_comm"},
-    {"--delay-wgrad-compute", "model.delay_wgrad_compute"},
-    {"--overlap-grad-reduce", "ddp.overlap_grad_reduce"},
-    {"--overlap-param-gather", "ddp.overlap_param_gather"},
-    {"--tp-comm-overlap", "comm_overlap.tp_comm_overlap"},
     {"--moe-shared-expert-overlap", "model.moe_shared_expert_overlap"},
     {"--use-precision-aware-optimizer", "optimizer.use_precision_aware_optimizer"},
     {"--moe-expert-capacity-factor", "model.moe_expert_capacity_factor"},
     {"--moe-pad-expert-input-to-capacity", "model.moe_pad_expert_input_to_capacity"},
     {"--fp8-output-proj", "model.fp8_output_proj"},
+};
+
+// CommOverlapConfig.setup writes its own fields over the model's and the data parallel ones, with
+// defaults of its own for those that are not set: without the expert overlap, with the data parallel
+// ones (training/comm_overlap.py). So these are said to it, on or off.
+struct OverlapMember {
+  const char* flag;
+  const char* member;
+  const char* without_setup;  // what it writes to, for a job whose setup leaves it alone; or null
+};
+constexpr OverlapMember kOverlaps[] = {
+    {"--tp-comm-overlap", "comm_overlap.tp_comm_overlap", nullptr},
+    {"--overlap-moe-expert-parallel-comm", "comm_overlap.overlap_moe_expert_parallel_comm",
+     nullptr},
+    {"--delay-wgrad-compute", "comm_overlap.delay_wgrad_compute", nullptr},
+    {"--overlap-grad-reduce", "comm_overlap.overlap_grad_reduce", "ddp.overlap_grad_reduce"},
+    {"--overlap-param-gather", "comm_overlap.overlap_param_gather", "ddp.overlap_param_gather"},
 };
 
 // Said by mixed_precision or by the recipe's model.
@@ -172,6 +184,19 @@ const auto* find(const Table& table, const std::string& flag) {
   return at == std::end(table) ? nullptr : &*at;
 }
 
+void write_overlaps(const Exported& megatron, Exported& out) {
+  for (const OverlapMember& overlap : kOverlaps) {
+    const bool on = std::ranges::any_of(
+        megatron.settings, [&](const Setting& s) { return s.name == overlap.flag; });
+    const char* const value = on ? "true" : "false";
+    add(out, overlap.member, {value});
+    if (overlap.without_setup != nullptr) add(out, overlap.without_setup, {value});
+  }
+  out.notes.push_back(
+      "comm_overlap.* wants a recipe that has a comm_overlap object: where it is None, set "
+      "cfg.comm_overlap = CommOverlapConfig(tp_comm_overlap=False) in Python first");
+}
+
 }  // namespace
 
 Exported to_bridge(const ExportContext& c, const Exported& megatron) {
@@ -192,6 +217,7 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
     const auto is_size = [&](const Setting& a) { return a.name == s.name; };
     if (std::any_of(architecture.settings.begin(), architecture.settings.end(), is_size)) continue;
     if (s.name == "--max-position-embeddings") continue;  // the model's
+    if (find(kOverlaps, s.name) != nullptr) continue;
     if (std::find(std::begin(kLeftToPrecision), std::end(kLeftToPrecision), s.name) !=
         std::end(kLeftToPrecision)) {
       continue;
@@ -206,6 +232,9 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
            "in Python: cfg.mixed_precision.grad_reduce_in_fp32 = True");
       continue;
     }
+    // validate() wants a pretraining dataset of the model's length; sequence_length is the field of
+    // Megatron-Core's dataset configuration that seq_length is another name for.
+    if (s.name == "--seq-length") add(out, "dataset.sequence_length", s.values);
     if (s.name == "--no-check-for-nan-in-loss-and-grad")
       add(out, "ddp.check_for_nan_in_grad", {"false"});
     if (const TypeMember* type = find(kTypes, s.name)) {
@@ -218,6 +247,7 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
     PLEAT_ASSERT(member != nullptr);
     add(out, member->member, {member->value != nullptr ? member->value : joined(s)});
   }
+  write_overlaps(megatron, out);
   if (c.plan().offload_layers > 0) add(out, "model.cpu_offloading", {"true"});
   out.notes.push_back("the model and its sizes come from the recipe that is overridden");
   return out;

@@ -37,6 +37,40 @@ TEST(ExportBridge, WritesOverridesWithoutSizes) {
             "a torch.dtype; in Python: cfg.optimizer.exp_avg_dtype = torch.bfloat16");
 }
 
+// The set-up of comm_overlap would write its defaults over model.* and ddp.*.
+TEST(ExportBridge, OverlapsReachTheRunOnAndOff) {
+  PlanDocument d = sample("mixtral-8x7b");
+  d.plan.attention = {.tp = 1, .cp = 1, .dp = 64, .pp = 1};
+  d.plan.expert = {.etp = 1, .ep = 8, .edp = 8};
+  d.plan.sequence_parallel = false;
+  d.plan.layout.clear();
+  d.plan.vpp = 1;
+  d.plan.overlap.expert_parallel = d.plan.overlap.delay_wgrad = true;
+  d.plan.overlap.tensor_parallel = d.plan.overlap.shared_expert = false;
+  Exported e = export_plan(Target::megatron_bridge, {d}, "plan");
+  EXPECT_THAT(values_of(e, "comm_overlap.overlap_moe_expert_parallel_comm"), ElementsAre("true"));
+  EXPECT_THAT(values_of(e, "comm_overlap.delay_wgrad_compute"), ElementsAre("true"));
+  EXPECT_THAT(values_of(e, "model.overlap_moe_expert_parallel_comm"), ElementsAre("absent"));
+  EXPECT_THAT(values_of(e, "comm_overlap.tp_comm_overlap"), ElementsAre("false"));
+  EXPECT_THAT(values_of(e, "comm_overlap.overlap_grad_reduce"), ElementsAre("true"));
+  d.plan.overlap = {};
+  d.plan.overlap.grad_reduce = d.plan.overlap.param_gather = false;
+  e = export_plan(Target::megatron_bridge, {d}, "plan");
+  EXPECT_THAT(values_of(e, "comm_overlap.overlap_moe_expert_parallel_comm"), ElementsAre("false"));
+  for (const char* object : {"comm_overlap.", "ddp."}) {
+    EXPECT_THAT(values_of(e, std::string(object) + "overlap_grad_reduce"), ElementsAre("false"));
+    EXPECT_THAT(values_of(e, std::string(object) + "overlap_param_gather"), ElementsAre("false"));
+  }
+}
+
+TEST(ExportBridge, TheDatasetIsAsLongAsTheModel) {
+  const PlanDocument d = sample("mixtral-8x7b");
+  const Exported e = export_plan(Target::megatron_bridge, {d}, "plan");
+  EXPECT_THAT(values_of(e, "dataset.sequence_length"),
+              ElementsAre(std::to_string(d.workload.seq_len)));
+  EXPECT_EQ(values_of(e, "model.seq_length"), values_of(e, "dataset.sequence_length"));
+}
+
 // A flag without an entry in the table of members would abort.
 TEST(ExportBridge, EveryFlagHasAMember) {
   int exported = 0;
