@@ -26,7 +26,8 @@ const char* BestList::superseded(const Node& node, Seconds least) const {
   return nullptr;
 }
 
-std::vector<const char*> BestList::enter(const Node& node, StepEstimate estimate) {
+std::vector<const char*> BestList::enter(const Node& node, std::vector<StageOverride> stages,
+                                          StepEstimate estimate) {
   const Seconds own = value_of(estimate, tree_.config.robust);
   if (own > tree_.config.not_above) return {"slower"};
   if (const char* reason = superseded(node, own)) return {reason};
@@ -44,8 +45,10 @@ std::vector<const char*> BestList::enter(const Node& node, StepEstimate estimate
     ++at;
   }
   nodes_.insert(nodes_.begin() + static_cast<std::ptrdiff_t>(at), node);
+  Plan plan = tree_.plan_of(node);
+  plan.stages = std::move(stages);
   plans_.insert(plans_.begin() + static_cast<std::ptrdiff_t>(at),
-                {tree_.plan_of(node), std::move(estimate)});
+                {std::move(plan), std::move(estimate)});
   if (nodes_.size() > most()) {
     drop(nodes_.size() - 1);
     reasons.push_back("slower");

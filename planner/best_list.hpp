@@ -20,8 +20,8 @@ class BestList {
   // as good ("variant"), or a plan of the same mesh as good that gives up less for memory
   // ("needless"); null otherwise.
   [[nodiscard]] const char* superseded(const Node&, Seconds value) const;
-  // Enters the plan of a setting; the reasons why it, or another instead, is not listed.
-  std::vector<const char*> enter(const Node&, StepEstimate);
+  // Enters the plan of a setting, with what single stages do; the reasons why it, or another instead, is not listed.
+  std::vector<const char*> enter(const Node&, std::vector<StageOverride>, StepEstimate);
 
   [[nodiscard]] const std::vector<Candidate>& plans() const { return plans_; }  // best first
   [[nodiscard]] std::vector<Candidate> take() { return std::move(plans_); }

@@ -18,18 +18,17 @@ bool alike(const Plan& plan) {
          (!plan.recompute_full || (plan.recompute_layers == 0 && plan.recompute_unit == 1));
 }
 
-// The plan of a family without overlap but of tensor-parallel exchanges.
+// Clocks bounds are worked out for: so many steps of kClockSteps apart.
+constexpr int kClockGrid = 8;
+
+}  // namespace
+
 Plan in_order(Plan plan) {
   const bool tensor_parallel = plan.overlap.tensor_parallel;
   plan.overlap = {};
   plan.overlap.tensor_parallel = tensor_parallel;
   return plan;
 }
-
-// Clocks bounds are worked out for: so many steps of kClockSteps apart.
-constexpr int kClockGrid = 8;
-
-}  // namespace
 
 BoundTable::BoundTable(const Estimator& estimator, const ModelSpec& model,
                        const WorkloadSpec& workload, const ClusterSpec& cluster,

@@ -20,6 +20,9 @@ struct PlanBounds {
   std::int64_t peak_bytes = 0;  // of the largest stage
 };
 
+// The plan of a family without overlap but of tensor-parallel exchanges.
+[[nodiscard]] Plan in_order(Plan);
+
 // time: the pipeline as in pipeline_bound.hpp with what the layers of each chunk take at least, then
 // the step's own operations (step_tail.hpp), of whose exchanges as much is hidden as may be.
 // memory: weights, gradients and optimizer state of the stage, what the forward passes before its
@@ -51,6 +54,7 @@ class BoundTable {
   [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const StateChoices&);
   // Of every plan that differs in overlap of expert exchanges and of the shared expert alone.
   [[nodiscard]] PlanBounds family(const Plan&);
+  [[nodiscard]] std::vector<std::int64_t> peaks_of_family(const Plan&);  // the bytes, by stage
   // The time alone, from the layers of `reference`, which take no longer.
   [[nodiscard]] Seconds family_by_reference(const Plan& reference, const Plan&);
 
@@ -91,8 +95,11 @@ class BoundTable {
   [[nodiscard]] StageWeights weights_of(const std::vector<std::vector<int>>& stage, bool whole,
                                         const Layers&) const;
   [[nodiscard]] Seconds own_step(const Plan& layers_of, const Plan&, Seconds cutoff, bool passes);
+  // So much of what is saved beside state; of each stage, or of the largest.
+  [[nodiscard]] std::vector<double> peaks(const Plan&, Sharding, const Shape&, const Layers&,
+                                          double saved);
   [[nodiscard]] std::int64_t peak(const Plan&, Sharding, const Shape&, const Layers&,
-                                  double saved);  // so much of what is saved beside state
+                                  double saved);
   const HeldChunks& held_of(const Schedule&);
 
   [[nodiscard]] std::int64_t outside(const Plan&) const;  // bytes the runtime holds beside

@@ -117,8 +117,12 @@ std::string print_search(const SearchResult& result, const ModelSpec& model,
     text +=
         fmt::format("{:>3}  {}\n", i + 1, explain_difference(result.best.front(), result.best[i]));
   }
-  text += fmt::format("\n{}\n{} plans enumerated, {} priced, {:.2f} s\n", certificate(result),
-                      result.enumerated, result.priced, result.seconds);
+  std::string ways;
+  if (result.stage_ways > 0) {
+    ways = fmt::format(" (stages choose for themselves in {:.2g} ways)", result.stage_ways);
+  }
+  text += fmt::format("\n{}\n{} plans enumerated{}, {} priced, {:.2f} s\n", certificate(result),
+                      result.enumerated, ways, result.priced, result.seconds);
   for (const auto& [rule, count] : result.rejected) {
     text += fmt::format("  {:<32} {:>9}\n", rule, count);
   }

@@ -54,8 +54,7 @@ class Search {
       const std::vector<Open> round = next_round();
       if (round.empty()) break;
       if (limit_passed(round.front().least)) {
-        result_.optimal = false;
-        result_.bound = round.front().least;
+        leave(round.front().least);
         for (const Open& open : round) count("not-reached", tree_.plans_of(open.node));
         break;
       }
@@ -66,6 +65,7 @@ class Search {
       count(beaten ? "time-bound" : "not-reached", tree_.plans_of(open_.top().node));
     }
     result_.best = best_.take();
+    result_.stage_ways = tree_.stage_ways();
     result_.robust = config_.robust;
     result_.not_tried = not_tried(config_);
     result_.most_bytes = config_.most_bytes;
@@ -142,12 +142,22 @@ class Search {
       const Node& node = round[i].node;
       for (const Rejection& r : o.rejected) count(r.rule, r.plans);
       for (const Node& child : o.children) push(child);
+      if (o.cut) leave(node.bound * tree_.weight(node));
       if (o.least_peak > 0) remember_near(node, o.least_peak);
       if (!o.estimate) continue;
       ++result_.priced;
       if (!o.fits) continue;
-      for (const char* reason : best_.enter(node, std::move(*o.estimate))) count(reason, 1);
+      for (const char* reason :
+           best_.enter(node, std::move(o.stages), std::move(*o.estimate))) {
+        count(reason, 1);
+      }
     }
+  }
+
+  // Some plan of so much may be left out.
+  void leave(Seconds bound) {
+    result_.bound = result_.optimal ? bound : std::min(result_.bound, bound);
+    result_.optimal = false;
   }
 
   // The meshes that miss least so far, for when nothing fits.

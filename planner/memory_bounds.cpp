@@ -60,6 +60,22 @@ const HeldChunks& BoundTable::held_of(const Schedule& schedule) {
 
 std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& shape,
                               const Layers& layers, double share_saved) {
+  return static_cast<std::int64_t>(
+      std::ranges::max(peaks(plan, sharding, shape, layers, share_saved)));
+}
+
+std::vector<std::int64_t> BoundTable::peaks_of_family(const Plan& plan) {
+  const PlanParts parts = estimator_.parts(in_order(plan));
+  const Layers& layers = layers_of(parts, in_order(plan), BoundScope::family);
+  std::vector<std::int64_t> bytes;
+  for (const double peak : peaks(plan, plan.sharding, shape_of(parts, plan), layers, 1)) {
+    bytes.push_back(static_cast<std::int64_t>(peak) + outside(plan));
+  }
+  return bytes;
+}
+
+std::vector<double> BoundTable::peaks(const Plan& plan, Sharding sharding, const Shape& shape,
+                                      const Layers& layers, double share_saved) {
   const HeldChunks none;
   const HeldChunks& held_by_stage = share_saved > 0 ? held_of(schedule_of(plan, workload_)) : none;
   // State that is in host memory between steps is back for the step, one bucket at a time.
@@ -67,7 +83,8 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
   resident.precision = plan.precision;
   resident.optimizer = plan.optimizer;
   resident.optimizer.state_offload = 0;
-  double most = 0;
+  std::vector<double> by_stage;
+  by_stage.reserve(shape.counts.size());
   for (std::size_t s = 0; s < shape.counts.size(); ++s) {
     const auto& stage = shape.counts[s];
     double saved = 0;
@@ -102,9 +119,9 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
       if (plan.optimizer.state_offload <= 0) continue;
       reloaded = std::max(reloaded, state_bytes(resident, sharding, elements(b), shards[b]) - kept);
     }
-    most = std::max(most, state + std::max({0.0, saved, reloaded}));
+    by_stage.push_back(state + std::max({0.0, saved, reloaded}));
   }
-  return static_cast<std::int64_t>(most);
+  return by_stage;
 }
 
 std::int64_t BoundTable::outside(const Plan& plan) const {

@@ -74,6 +74,10 @@ std::vector<StatePlace> places(const ClusterSpec& cluster, const SearchConfig& c
 
 }  // namespace
 
+bool by_stage(const SearchConfig& config) {
+  return config.by_stage.value_or(config.runtime == Runtime::pleat);
+}
+
 void put_state(StatePlace place, Plan& plan) {
   plan.optimizer.state_offload = place == StatePlace::host ? 1 : 0;
   plan.optimizer.cpu_offload = place == StatePlace::host_stepped ? 1 : 0;
@@ -87,11 +91,12 @@ void MemoryChoice::put_into(Plan& plan) const {
   plan.recompute_unit = recompute.unit;
   plan.offload = offload;
   plan.offload_layers = offload_layers;
+  plan.stages.clear();
   put_state(state, plan);
 }
 
-bool MemoryChoice::moot(int most_layers) const {
-  return recompute.layers >= most_layers ||
+bool MemoryChoice::moot(int most_layers, int stages) const {
+  return (by_stage && stages == 1) || recompute.layers >= most_layers ||
          (recompute.unit > 1 && recompute.unit / 2 >= most_layers);
 }
 
@@ -131,6 +136,10 @@ std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSp
         if (recompute.full && !offload.empty()) continue;  // little would be left to move
         choices.push_back({recompute, offload, 0, state});
       }
+    }
+    const bool alone = offloads.size() == 1 && !config.recompute;
+    if (by_stage(config) && !alone) {
+      choices.push_back({{}, {}, 0, state, true});
     }
     if (!has_host_memory(config)) continue;
     for (const int layers : numbers(config.offload_layers, model.layers)) {

@@ -20,6 +20,9 @@ enum class StatePlace : std::uint8_t {
 
 void put_state(StatePlace, Plan&);
 
+// Whether a search lets stages choose for themselves: Megatron has one choice for all.
+[[nodiscard]] bool by_stage(const SearchConfig&);
+
 // A set of modules to recompute, or whole layers. The first choice is nothing.
 struct RecomputeChoice {
   std::set<Module> modules;
@@ -37,15 +40,17 @@ struct MemoryChoice {
   std::set<Offload> offload;
   int offload_layers = 0;  // whole layers' activations in host memory
   StatePlace state = StatePlace::device;
+  // Every stage takes one of the others with this state (stage_choice); of itself it gives up nothing.
+  bool by_stage = false;
   void put_into(Plan&) const;
-  // Whether another choice says the same of chunks with at most so many layers.
-  [[nodiscard]] bool moot(int most_layers) const;
+  // Whether another choice says the same of `stages` with chunks of at most so many layers.
+  [[nodiscard]] bool moot(int most_layers, int stages) const;
   bool operator==(const MemoryChoice&) const = default;
 };
 
 // The first one gives up nothing. Sets of modules to recompute, to offload, both; of whole layers to
 // recompute in each chunk the first 1, 2, 4 … or all, these in units of 1, 2 or 4; to offload 1, 2,
-// 4 … Each with the optimizer's state in all places that the runtime has.
+// 4 … Each with the optimizer's state in all places that the runtime has; and by stage.
 [[nodiscard]] std::vector<MemoryChoice> memory_choices(const ModelSpec&, const ClusterSpec&,
                                                        const SearchConfig&);
 

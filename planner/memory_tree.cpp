@@ -16,7 +16,14 @@ bool recomputes_less(const RecomputeChoice& a, const RecomputeChoice& b) {
   return !a.full || a.layers > 0 || a.unit <= b.unit;
 }
 
+bool is_plain(const MemoryChoice& c) {
+  return c == MemoryChoice{.recompute = {}, .offload = {}, .state = c.state};
+}
+
+// Stages that choose for themselves give up no more than they need.
 bool gives_up_less(const MemoryChoice& a, const MemoryChoice& b) {
+  if (a.by_stage) return !(a == b) && a.state <= b.state && !is_plain(b);
+  if (b.by_stage) return a.state <= b.state && is_plain(a);
   const bool all_again = b.recompute.full && b.recompute.layers == 0;
   return !(a == b) && recomputes_less(a.recompute, b.recompute) && a.state <= b.state &&
          a.offload_layers <= b.offload_layers &&
@@ -26,7 +33,9 @@ bool gives_up_less(const MemoryChoice& a, const MemoryChoice& b) {
 // Can the search try `child` below `parent`? Units of recompute are compared with no other recompute,
 // the CPU's step not with state that comes back to the GPU.
 bool may_follow(const MemoryChoice& parent, const MemoryChoice& child) {
+  if (parent.by_stage) return false;
   const bool same_state = parent.state == child.state;
+  if (child.by_stage) return same_state && is_plain(parent);
   if (!same_state && parent.state != StatePlace::device) return false;
   MemoryChoice moved = parent;
   moved.state = child.state;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
+#include "planner/stage_choice.hpp"
 #include "simulator/layer_library.hpp"
 
 namespace pleat {
@@ -15,7 +17,8 @@ NodeOpener::NodeOpener(const PlanTree& tree, const ClusterSpec& cluster, const P
       estimator_(tree.model, tree.workload, cluster, profile, tree.config.runtime),
       bounds_(estimator_, tree.model, tree.workload, cluster, profile, tree.config.runtime),
       usable_(usable),
-      host_(static_cast<std::int64_t>(cluster.host_memory.base())) {}
+      host_(static_cast<std::int64_t>(cluster.host_memory.base())),
+      gpus_per_node_(cluster.gpus_per_node) {}
 
 template <class Visit>
 void NodeOpener::for_each_setting(const Node& family, const Visit& visit) const {
@@ -174,11 +177,29 @@ std::int64_t NodeOpener::least_of_family(const Node& family) {
     node.memory = static_cast<std::int16_t>(memory);
     return bounds_.family(tree_.plan_of(node)).peak_bytes;
   };
+  if (tree_.choices_by_stage && tree_.mesh_of(family).attention.pp > 1) {
+    return least_of_stages(family);
+  }
   std::int64_t least = std::min(peak(0), peak(static_cast<std::size_t>(tree_.least_memory)));
   for (std::size_t m = 1; m < tree_.choices.size() && least > usable_; ++m) {
     least = std::min(least, peak(m));
   }
   return least;
+}
+
+// Where stages choose for themselves, each may need the least.
+std::int64_t NodeOpener::least_of_stages(const Node& family) {
+  std::vector<std::int64_t> least;
+  Node node = family;
+  for (std::size_t m = 0; m < tree_.choices.size(); ++m) {
+    node.memory = static_cast<std::int16_t>(m);
+    if (tree_.by_stage(node)) continue;
+    const std::vector<std::int64_t> peaks = bounds_.peaks_of_family(tree_.plan_of(node));
+    if (least.empty()) least = peaks;
+    for (std::size_t s = 0; s < peaks.size(); ++s) least[s] = std::min(least[s], peaks[s]);
+    if (*std::ranges::max_element(least) <= usable_) break;
+  }
+  return *std::ranges::max_element(least);
 }
 
 // Likewise: by what its family keeps in memory, by its reference, by its own layers.
@@ -194,7 +215,10 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
       open_below(node, opened);
       return opened;
     }
-    if (node.memory > 0) {  // the bound of the first choice is that of the setting above
+    if (tree_.by_stage(node)) {  // no faster than the plan that gives up nothing
+      refined.bound = std::max(node.bound, bounds_.own(plan, cutoff).step);
+      refined.stage = kBounded;
+    } else if (node.memory > 0) {  // the bound of the first choice is that of the setting above
       const PlanBounds family = bounds_.family(plan);
       refined.bound = std::max(node.bound, family.step);
       if (family.peak_bytes > usable_) {
@@ -202,7 +226,7 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
         return opened;
       }
     }
-    if (reference_of(plan) == plan) ++refined.stage;
+    if (refined.stage < kBounded && reference_of(plan) == plan) ++refined.stage;
   } else if (node.stage == 1) {
     refined.bound = std::max(node.bound, bounds_.by_reference(reference_of(plan), plan, cutoff));
   } else {
@@ -218,6 +242,7 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
 }
 
 Opened NodeOpener::price(const Node& node) {
+  if (tree_.by_stage(node)) return price_by_stage(node);
   Opened opened;
   const Plan plan = tree_.plan_of(node);
   opened.estimate = estimator_(plan);
@@ -234,6 +259,24 @@ Opened NodeOpener::price(const Node& node) {
   } else {
     does_not_fit(node, peak, opened);
   }
+  return opened;
+}
+
+Opened NodeOpener::price_by_stage(const Node& node) {
+  Opened opened;
+  ChosenByStage chosen =
+      choose_by_stage(tree_, estimator_, node, usable_, host_, gpus_per_node_);
+  opened.cut = chosen.cut;
+  if (!chosen.fits) {
+    if (chosen.rule == std::string_view("memory")) opened.least_peak = chosen.least_peak;
+    opened.rejected.push_back({chosen.rule, 1});
+    return opened;
+  }
+  Plan plan = tree_.plan_of(node);
+  plan.stages = std::move(chosen.stages);
+  opened.estimate = estimator_(plan);
+  opened.fits = true;
+  opened.stages = std::move(plan.stages);
   return opened;
 }
 
@@ -261,7 +304,8 @@ std::optional<Candidate> NodeOpener::leanest(const Node& of) {
     for (std::size_t m = 0; m < tree_.choices.size(); ++m) {
       node.memory = static_cast<std::int16_t>(m);
       const Plan plan = tree_.plan_of(node);
-      if (tree_.moot_memory(node) || tree_.broken_rule(plan) != nullptr) continue;
+      if (tree_.by_stage(node) || tree_.moot_memory(node)) continue;
+      if (tree_.broken_rule(plan) != nullptr) continue;
       const std::int64_t peak = bounds_.family(plan).peak_bytes;
       if (peak < least) best = node;
       least = std::min(least, peak);

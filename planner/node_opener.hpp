@@ -21,6 +21,8 @@ struct Opened {
   std::vector<Node> children;
   std::vector<Rejection> rejected;
   std::optional<StepEstimate> estimate;  // of the node's own plan
+  std::vector<StageOverride> stages;     // of that plan
+  bool cut = false;  // the node's plan may not be the best of those it stands for
   bool fits = false;
   std::int64_t least_peak = 0;  // bytes; what a plan that does not fit needs at least
 };
@@ -44,12 +46,14 @@ class NodeOpener {
   Opened open_family(const Node&);
   Opened refine_setting(const Node&, Seconds cutoff);
   Opened price(const Node&);
+  Opened price_by_stage(const Node&);
 
   // What bounds the plan and more beside: exchanges of shards and launches by the host only add.
   // Many families share it.
   [[nodiscard]] Plan reference_of(Plan) const;
   // Bytes that a plan of the family needs at least, or some that fit.
   [[nodiscard]] std::int64_t least_of_family(const Node&);
+  [[nodiscard]] std::int64_t least_of_stages(const Node&);
   [[nodiscard]] Opened no_memory(const Node&, std::int64_t least) const;
   // What gives up more cannot be faster.
   void does_not_fit(const Node&, std::int64_t peak, Opened&) const;
@@ -62,6 +66,7 @@ class NodeOpener {
   BoundTable bounds_;
   std::int64_t usable_;
   std::int64_t host_;  // bytes of a node; 0: unknown
+  int gpus_per_node_;
 };
 
 }  // namespace pleat

@@ -3,6 +3,7 @@
 #include "planner/plan_tree.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "simulator/uncertainty.hpp"
 
@@ -22,6 +23,7 @@ PlanTree::PlanTree(const ModelSpec& m, const ClusterSpec& cluster, const Workloa
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const MemoryChoice& choice = choices[i];
     const RecomputeChoice& r = choice.recompute;
+    choices_by_stage = choices_by_stage || choice.by_stage;
     if (r.full && r.layers == 0 && r.unit == 1) least_memory = static_cast<std::int16_t>(i);
     // Of units one layer's input is left, of layers offloaded nothing.
     const auto all = static_cast<double>(m.layers);
@@ -58,6 +60,21 @@ std::int64_t PlanTree::plans_of(const Node& node) const {
   return 0;
 }
 
+double PlanTree::stage_ways() const {
+  double ways = 0;
+  for (const MemoryChoice& all : choices) {
+    if (!all.by_stage) continue;
+    const auto of_stage = static_cast<double>(std::ranges::count_if(choices, [&](const auto& c) {
+      return c.state == all.state && !c.by_stage && c.offload_layers == 0;
+    }));
+    for (const Mesh& mesh : space.meshes) {
+      if (mesh.attention.pp == 1) continue;
+      ways += static_cast<double>(settings.size()) * std::pow(of_stage, mesh.attention.pp);
+    }
+  }
+  return ways;
+}
+
 const Mesh& PlanTree::mesh_of(const Node& node) const {
   return space.meshes[static_cast<std::size_t>(node.mesh)];
 }
@@ -83,7 +100,8 @@ StatePlace PlanTree::least_place() const {
 
 bool PlanTree::moot_memory(const Node& node) const {
   const auto layout = static_cast<std::size_t>(mesh_of(node).layout);
-  return choices[static_cast<std::size_t>(node.memory)].moot(space.most_layers[layout]);
+  return choices[static_cast<std::size_t>(node.memory)].moot(space.most_layers[layout],
+                                                             mesh_of(node).attention.pp);
 }
 
 const char* PlanTree::broken_rule(const Plan& plan) const {

@@ -41,6 +41,8 @@ struct PlanTree {
 
   [[nodiscard]] std::int64_t plans_of_mesh() const;
   [[nodiscard]] std::int64_t plans_of(const Node&) const;
+  // Ways of stages that all choices by stage stand for, of all valid meshes.
+  [[nodiscard]] double stage_ways() const;
   [[nodiscard]] const Mesh& mesh_of(const Node&) const;
   [[nodiscard]] Plan mesh_plan(const Node&) const;
   [[nodiscard]] Plan plan_of(const Node&) const;  // of a family: of its first setting
@@ -50,6 +52,10 @@ struct PlanTree {
   [[nodiscard]] StatePlace least_place() const;
   // Whether another memory choice says the same of the node's mesh.
   [[nodiscard]] bool moot_memory(const Node&) const;
+  // Whether the node's stages choose for themselves.
+  [[nodiscard]] bool by_stage(const Node& node) const {
+    return node.memory >= 0 && choices[static_cast<std::size_t>(node.memory)].by_stage;
+  }
   // The first rule that the plan breaks; null: none. That of layouts was checked with the mesh.
   [[nodiscard]] const char* broken_rule(const Plan&) const;
   // Index behind the last setting of the family that begins at `first`.
@@ -71,6 +77,7 @@ struct PlanTree {
   MemoryTree memory;
   std::int16_t least_memory = 0;  // the choice of all layers one by one; 0: there is none
   double least_saved = 1;  // no choice saves less than so much of what that one does
+  bool choices_by_stage = false;  // some memory choice is by stage
   Setting least_work;
   std::array<std::int64_t, kGraphModes> plans_of_graph{};
 

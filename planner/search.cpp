@@ -20,7 +20,7 @@ bool variants(const Plan& a, const Plan& b) {
          a.recompute == b.recompute && a.recompute_full == b.recompute_full &&
          a.recompute_layers == b.recompute_layers && a.recompute_unit == b.recompute_unit &&
          a.offload == b.offload && a.offload_layers == b.offload_layers &&
-         a.stages == b.stages &&
+         a.stages.empty() == b.stages.empty() &&
          a.optimizer.state_offload == b.optimizer.state_offload &&
          a.optimizer.cpu_offload == b.optimizer.cpu_offload;
 }
@@ -84,6 +84,7 @@ class SearchOverNumerics {
     all_.optimal = all_.optimal && one.optimal;
     all_.enumerated += one.enumerated;
     all_.priced += one.priced;
+    all_.stage_ways += one.stage_ways;
     all_.not_tried = one.not_tried;  // the same of all numerics
     all_.seconds += one.seconds;
     if (!one.optimal) all_.bound = std::min(all_.bound, one.bound);

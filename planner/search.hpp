@@ -66,6 +66,9 @@ struct SearchConfig {
   std::optional<bool> cpu_optimizer;      // there, and the CPU makes the step; not both on
   // Layers of a chunk to recompute whole (0: all), in units of so many; to offload whole (0: none).
   std::vector<int> recompute_layers, recompute_unit, offload_layers;
+  // Whether the stages of a pipeline choose for themselves what they recompute and offload; absent:
+  // where the runtime can run it.
+  std::optional<bool> by_stage;
   int threads = 0;              // 0: all cores
   // Limits: the search stops at the end of the round in which one is passed.
   double time_limit = 0;              // seconds; 0: none
@@ -94,6 +97,8 @@ struct SearchResult {
   // "not-reached" a limit came first.
   std::int64_t enumerated = 0, priced = 0;
   std::map<std::string, std::int64_t> rejected;
+  // Ways of stages to choose for themselves that the plans by stage among `enumerated` stand for.
+  double stage_ways = 0;
   std::vector<NotTried> not_tried;
   // Certificate: `best` holds the best plans of the whole space; else no plan's value is below `bound`.
   bool optimal = true;

@@ -18,7 +18,8 @@ std::vector<SpacePlan> enumerate_plans(const ModelSpec& model, const ClusterSpec
       all_settings[s].put_into(plan);
       for (std::size_t m = 0; m < choices.size(); ++m) {
         const auto layout = static_cast<std::size_t>(space.meshes[i].layout);
-        if (choices[m].moot(space.most_layers[layout])) continue;
+        if (choices[m].by_stage) continue;  // one of very many
+        if (choices[m].moot(space.most_layers[layout], plan.attention.pp)) continue;
         choices[m].put_into(plan);
         const PlanContext context{model, workload, plan, config.gpus};
         const bool valid = std::ranges::all_of(

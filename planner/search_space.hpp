@@ -17,7 +17,7 @@ struct SpacePlan {
   Plan plan;
 };
 
-// All valid combinations of mesh, setting and memory choice, in plan order.
+// All valid combinations of mesh, setting and memory choice, in plan order, but for choices by stage.
 [[nodiscard]] std::vector<SpacePlan> enumerate_plans(const ModelSpec&, const ClusterSpec&,
                                                      const WorkloadSpec&, const SearchConfig&);
 

@@ -176,6 +176,10 @@ std::vector<NotTried> not_tried(const SearchConfig& config) {
                     "Megatron's pipelines run 1F1B, interleaved or not (--schedule prices them all "
                     "the same)"});
   }
+  if (!config.by_stage && config.runtime == Runtime::megatron) {
+    list.push_back({"recompute and offload by stage",
+                    "Megatron has one choice for all stages (--by-stage on prices them all the same)"});
+  }
   return list;
 }
 

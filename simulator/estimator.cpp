@@ -63,6 +63,12 @@ class Estimator::Memory {
     });
   }
 
+  PlanStages stages(const Plan& plan) {
+    const ClusterView view = view_cluster(cluster_, plan);
+    const Parts parts{plan, view, layers_of(plan, view), layout_of(plan)};
+    return {records_at(kClockSteps, parts), table_of(plan)};
+  }
+
   PlanParts parts(const Plan& plan) {
     Layers& layers = layers_of(plan, view_cluster(cluster_, plan));
     const Layout& layout = layout_of(plan);
@@ -228,6 +234,8 @@ Estimator::~Estimator() = default;
 StepEstimate Estimator::operator()(const Plan& plan) const { return memory_->estimate(plan); }
 
 PlanParts Estimator::parts(const Plan& plan) const { return memory_->parts(plan); }
+
+PlanStages Estimator::stages(const Plan& plan) const { return memory_->stages(plan); }
 
 Estimator::Counts Estimator::counts() const { return memory_->counts(); }
 

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "simulator/estimate.hpp"
+#include "simulator/step_timeline.hpp"
 
 namespace pleat {
 
@@ -22,6 +23,12 @@ struct PlanParts {
   const std::vector<StageComposition>* stages = nullptr;
 };
 
+// The stages of a plan at the burst clock, and the order of their slots.
+struct PlanStages {
+  std::shared_ptr<const StageRecords> records;
+  std::shared_ptr<const ScheduleTable> table;
+};
+
 class Estimator {
  public:
   Estimator(ModelSpec, WorkloadSpec, ClusterSpec, Profile, Runtime);
@@ -34,6 +41,9 @@ class Estimator {
 
   // Worked out where they are not known yet; they live as long as the estimator.
   [[nodiscard]] PlanParts parts(const Plan&) const;
+
+  // Of a plan whose stages all do the same.
+  [[nodiscard]] PlanStages stages(const Plan&) const;
 
   // What has been worked out so far; for reports and benchmarks.
   struct Counts {

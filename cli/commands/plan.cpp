@@ -56,6 +56,9 @@ void add_pins(CLI::App& command, SearchOptions& o) {
        "on and off: the optimizer's state in host memory between steps");
   word("--cpu-optimizer", o.cpu_optimizer,
        "on and off: the state stays in host memory and the CPU makes the step");
+  word("--by-stage", o.by_stage,
+       "on and off: pipeline stages choose for themselves what they recompute and offload (default: on "
+       "for pleat; Megatron has one choice for all)");
   const auto numbers = [&](const char* name, std::vector<int>& values, int least,
                            const char* what) {
     command.add_option(name, values, what)

@@ -56,6 +56,7 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
                        "the state cannot both come back for the step and stay",
                        "--optimizer-offload or --cpu-optimizer on, not both");
   }
+  take(o.by_stage, "--by-stage", parse_switch, c.by_stage);
   c.recompute_layers = o.recompute_layers;
   c.recompute_unit = o.recompute_unit;
   c.offload_layers = o.offload_layers;

@@ -26,6 +26,7 @@ struct SearchOptions {
   std::vector<int> cp_a2a;
   std::optional<std::string> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;  // on, off
   std::optional<std::string> optimizer_offload, cpu_optimizer;                     // on, off
+  std::optional<std::string> by_stage;  // on, off
   std::vector<int> recompute_layers, recompute_unit, offload_layers;
   bool robust = false;
   bool no_recompute = false, no_offload = false;

@@ -23,7 +23,8 @@ using test::RandomCase;
 double least_value(const RandomCase& c, const std::vector<Priced>& all, std::int64_t most_bytes) {
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t n = 0; n < c.config.numerics.size(); ++n) {
-    for (const Priced* p : admitted(c, all, n, most_bytes)) {
+    std::deque<Priced> by_stage;
+    for (const Priced* p : admitted(c, all, n, most_bytes, by_stage)) {
       least = std::min(least, value_of(p->estimate, c.config.robust).base());
     }
   }

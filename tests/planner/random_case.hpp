@@ -3,6 +3,7 @@
 // Small searches drawn at random: model, cluster, workload, pins. The same seed gives the same case.
 #pragma once
 
+#include <algorithm>
 #include <random>
 
 #include "planner/search_space.hpp"
@@ -20,19 +21,25 @@ struct RandomCase {
 
 class CaseMaker {
  public:
-  explicit CaseMaker(unsigned seed) : random_(seed) {}
+  // `by_stage`: pipelines whose stages choose for themselves, all that they recompute free.
+  explicit CaseMaker(unsigned seed, bool by_stage = false) : by_stage_(by_stage), random_(seed) {}
 
   // A space of 1 to `most` valid plans.
   RandomCase make(std::size_t most) {
     for (;;) {
       RandomCase c{model(), cluster(), workload(), {}, {}};
       c.profile = profile();
+      if (by_stage_) c.profile.sustained_clock.duty_slope = 0;
       c.config = config(c);
       const MeshSpace space = enumerate_meshes(c.model, c.cluster, c.workload, c.config);
       const std::size_t plans = space.meshes.size() *
                                 settings(c.model, c.cluster, c.config).size() *
                                 memory_choices(c.model, c.cluster, c.config).size();
       if (plans == 0 || plans > 8 * most) continue;
+      const bool many_ways = std::ranges::any_of(space.meshes, [](const Mesh& m) {
+        return m.attention.pp > 4;
+      });
+      if (many_ways && c.config.by_stage.value_or(false)) continue;
       const auto valid = enumerate_plans(c.model, c.cluster, c.workload, c.config).size();
       if (valid > 0 && valid <= most) return c;
     }
@@ -160,6 +167,18 @@ class CaseMaker {
     }
     s.robust = chance(0.3);
     if (s.gpus > 1 && chance(0.3)) s.schedule = orders();
+    // Ways of stages to choose are compared at the burst clock.
+    s.by_stage = c.profile.sustained_clock.duty_slope == 0 && chance(0.7);
+    if (by_stage_) {
+      s.by_stage = s.recompute = true;
+      s.recompute_layers.clear();
+      s.recompute_unit.clear();
+      s.gpus = one_of({2, 4, 8});
+      s.tp = s.cp = s.etp = {1};
+      s.pp = {2, 4};
+      s.sharding = Sharding::zero1;
+      s.numerics.resize(1);
+    }
     return s;
   }
 
@@ -173,6 +192,7 @@ class CaseMaker {
     return some;
   }
 
+  bool by_stage_;
   std::mt19937 random_;
 };
 

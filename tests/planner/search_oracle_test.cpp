@@ -49,6 +49,12 @@ Fold fold_of(const Plan& p, std::size_t memory) {
 
 std::size_t memory_of(const Plan& p, const std::vector<MemoryChoice>& choices) {
   for (std::size_t m = 0; m < choices.size(); ++m) {
+    if (choices[m].by_stage) {
+      Plan other = p;
+      put_state(choices[m].state, other);
+      if (!p.stages.empty() && other == p) return m;
+      continue;
+    }
     Plan other = p;
     choices[m].put_into(other);
     if (other == p) return m;
@@ -77,7 +83,8 @@ std::vector<Listed> best_folds(const RandomCase& c, const std::vector<Priced>& a
   std::vector<Listed> best;
   for (std::size_t n = 0; n < c.config.numerics.size(); ++n) {
     std::vector<Listed> plans;
-    for (const Priced* p : admitted(c, all, n, usable)) {
+    std::deque<Priced> by_stage;
+    for (const Priced* p : admitted(c, all, n, usable, by_stage)) {
       plans.push_back({fold_of(p->at.plan, p->at.memory), value_of(p->estimate, c.config.robust)});
     }
     const std::vector<Listed> folds = best_of_folds(plans);
@@ -139,6 +146,7 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   int overlapped = 0, interleaved = 0, given_up = 0, state_offloaded = 0;
   int hybrid = 0, head_groups = 0;
   int stepped_on_host = 0, in_parts = 0, in_units = 0, layers_offloaded = 0;
+  int by_stage = 0, best_by_stage = 0;
   int second_numerics = 0, band_decides = 0, other_orders = 0;
   for (int i = 0; i < kCases; ++i) {
     RandomCase c = maker.make(1500);
@@ -162,12 +170,14 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
       state_offloaded += best.optimizer.state_offload > 0;
       for (const Candidate& listed : r.best) {
         stepped_on_host += listed.plan.optimizer.cpu_offload > 0;
+        by_stage += !listed.plan.stages.empty();
         in_parts += listed.plan.recompute_layers > 0;
         in_units += listed.plan.recompute_unit > 1;
         layers_offloaded += listed.plan.offload_layers > 0;
         hybrid += listed.plan.shard_instances() > 1;
         head_groups += listed.plan.cp_a2a > 0;
       }
+      best_by_stage += !best.stages.empty();
       given_up += !best.recompute.empty() || best.recompute_full || !best.offload.empty();
     }
   }
@@ -181,9 +191,41 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   EXPECT_GT(hybrid, 2);
   EXPECT_GT(head_groups, 5);
   EXPECT_GT(in_units, 2);
+  EXPECT_GT(by_stage, 8);
+  EXPECT_GT(best_by_stage, 2);
   EXPECT_GT(layers_offloaded, 1);
   EXPECT_GT(second_numerics, 5);
   EXPECT_GT(band_decides, 2);
+}
+
+TEST(SearchOracle, StagesThatChooseForThemselves) {
+  CaseMaker maker(41, true);
+  int listed = 0, best = 0, alone = 0, offloading = 0;
+  for (int i = 0; i < 120; ++i) {
+    RandomCase c = maker.make(500);
+    const std::vector<Priced> all = price_all(c);
+    for (const double share : {0.5, 0.2, 0.02}) {
+      SCOPED_TRACE(fmt::format("case {} share {} gpus {}", i, share, c.config.gpus));
+      c.cluster.gpu.memory = Bytes(memory_for_share(all, c.config, share));
+      const SearchResult r = search(c.model, c.cluster, c.workload, c.profile, c.config);
+      expect_best(c, all, r);
+      if (HasFailure()) return;
+      EXPECT_GT(r.stage_ways, 0);
+      for (const Candidate& found : r.best) {
+        listed += !found.plan.stages.empty();
+        offloading += std::ranges::any_of(found.plan.stages, [](const StageOverride& s) {
+          return !s.offload.empty();
+        });
+      }
+      if (r.best.empty() || r.best.front().plan.stages.empty()) continue;
+      ++best;
+      alone += r.best.size() == 1;
+    }
+  }
+  EXPECT_GT(listed, 50);
+  EXPECT_GT(best, 30);
+  EXPECT_GT(offloading, 5);
+  EXPECT_GT(alone, 5);
 }
 
 TEST(SearchOracle, SameBytesAtAnyThreadCount) {

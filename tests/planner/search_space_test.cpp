@@ -72,7 +72,8 @@ TEST(SearchSpace, OrdersOfThePipelineAreThoseOfTheRuntime) {
   config.pp = {1, 2};
   const std::set<std::pair<PipelineSchedule, int>> plain{{one_f_one_b, 1}, {one_f_one_b, 2}, {one_f_one_b, 3}, {one_f_one_b, 4}};
   EXPECT_EQ(orders_of(config), plain);
-  ASSERT_EQ(not_tried(config).size(), 1u);
+  ASSERT_EQ(not_tried(config).size(), 2u);
+  EXPECT_EQ(not_tried(config)[1].what, "recompute and offload by stage");
   EXPECT_EQ(not_tried(config)[0].what, "schedule zb-h1, zb-v, dualpipe, dualpipe-v");
   config.runtime = Runtime::pleat;
   EXPECT_TRUE(not_tried(config).empty());
@@ -82,6 +83,8 @@ TEST(SearchSpace, OrdersOfThePipelineAreThoseOfTheRuntime) {
   config.runtime = Runtime::megatron;
   config.schedule = {zb_v, dualpipe};
   EXPECT_EQ(orders_of(config), (std::set<std::pair<PipelineSchedule, int>>{{zb_v, 2}, {dualpipe, 1}}));
+  EXPECT_EQ(not_tried(config).size(), 1u);
+  config.by_stage = false;
   EXPECT_TRUE(not_tried(config).empty());
 }
 
