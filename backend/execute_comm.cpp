@@ -3,9 +3,12 @@
 // Collectives and the transfers between pipeline stages.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "backend/executor.hpp"
+#include "backend/narrow_rows.hpp"
 #include "backend/runtime/views.hpp"
 
 namespace pleat {
@@ -25,6 +28,7 @@ void Executor::collective(const Call& c) {
   if (c.op.group == Group::cp || c.op.group == Group::cp_ring) {
     return c.op.kind == OpKind::all_gather ? gather_keys(c) : scatter_key_gradients(c);
   }
+  if (c.op.attr.wire < 1) return share_narrow_rows(c, comm);
   const auto require = [&](bool sizes_fit) {
     if (sizes_fit) return;
     throw ExecutionError(fmt::format("operation '{}': {} elements to {} over {} ranks", c.op.name,
@@ -52,6 +56,29 @@ void Executor::reduce_scatter(const Call& c, Communicator& comm) {
   kernels_.add(to, mine, {}, to);
 }
 
+// All ranks' rows in fp8, or the sums of what all have of this rank's, in member order.
+void Executor::share_narrow_rows(const Call& c, Communicator& comm) {
+  const View from = c.in[0], to = c.out[0];
+  const std::vector<std::byte> sent = pack_rows(from);
+  const std::int64_t rows = std::max(from.rows, to.rows);  // of the gathered side
+  std::vector<std::byte> received(static_cast<std::size_t>(rows * packed_row_bytes(to.cols)));
+  if (c.op.kind == OpKind::all_gather) {
+    comm.all_gather(sent, received);
+    return unpack_rows(received, to);
+  }
+  send_bytes_.assign(static_cast<std::size_t>(comm.size()), to.rows * packed_row_bytes(to.cols));
+  comm.all_to_all(sent, send_bytes_, received, send_bytes_);
+  std::vector<float> parts(static_cast<std::size_t>(rows * to.cols));
+  unpack_rows(received, {parts.data(), DType::fp32, rows, to.cols});
+  std::vector<float> sums(static_cast<std::size_t>(to.elements()));
+  for (std::size_t i = 0; i < parts.size(); ++i) sums[i % sums.size()] += parts[i];
+  if (c.op.attr.accumulate) {
+    const std::vector<float> before = values_of(to);
+    std::ranges::transform(sums, before, sums.begin(), std::plus{});
+  }
+  set_values(to, sums);
+}
+
 // In place, of the whole tensor or of the elements that the operation names.
 void Executor::all_reduce(const Call& c) {
   const OpAttributes& attr = c.op.attr;
@@ -63,7 +90,7 @@ void Executor::all_reduce(const Call& c) {
   }
   Communicator& comm =
       attr.run > 0 ? context_.tp_run(static_cast<int>(attr.run)) : context_.comm(c.op.group);
-  pleat::all_reduce(comm, elements_of(to, attr.first, elements));
+  sum_gradients(c.op, comm, elements_of(to, attr.first, elements));
 }
 
 // Elements of a bucket whose gradients lie in shards: what this rank has of them. The other ranks
@@ -121,7 +148,9 @@ void Executor::exchange_rows(const Call& c, bool back) {
   };
   const Tensor& tensor = c.site->program->tensor(c.op.in[0]);
   const std::int64_t columns = tensor.shape.size() == 1 ? 1 : from.cols;
-  const std::int64_t row_bytes = bytes_of(from.dtype, columns);
+  const bool narrow = c.op.attr.wire < 1;
+  const std::int64_t row_bytes =
+      narrow ? packed_row_bytes(columns) : bytes_of(from.dtype, columns);
   send_bytes_.resize(static_cast<std::size_t>(comm.size()));
   recv_bytes_.resize(static_cast<std::size_t>(comm.size()));
   for (int r = 0; r < comm.size(); ++r) {
@@ -131,7 +160,10 @@ void Executor::exchange_rows(const Call& c, bool back) {
     send_bytes_[i] = back ? theirs : mine;
     recv_bytes_[i] = back ? mine : theirs;
   }
-  comm.all_to_all(bytes(from), send_bytes_, bytes(to), recv_bytes_);
+  if (!narrow) return comm.all_to_all(bytes(from), send_bytes_, bytes(to), recv_bytes_);
+  std::vector<std::byte> received(static_cast<std::size_t>(to.rows * row_bytes));
+  comm.all_to_all(pack_rows(from), send_bytes_, received, recv_bytes_);
+  unpack_rows(received, to);
 }
 
 void Executor::ring_shift(const Call& c) {

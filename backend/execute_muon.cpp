@@ -81,11 +81,9 @@ void Executor::gather_matrix(const Call& c) {
   const View part = elements_of(c.in[0], m->first, m->elements());
   const bool cut = !m->cut.bands.empty();
   const View all = in_workspace(c.out[0], 1, cut ? comm.size() : 1, m->elements());
-  if (cut) {
-    comm.all_gather(bytes(part), bytes(all));
-  } else {
-    kernels_.copy(part, all);
-  }
+  const View mine = elements_of(all, cut ? comm.rank() * m->elements() : 0, m->elements());
+  kernels_.copy(part, mine);
+  if (cut) comm.all_gather(bytes(mine), bytes(all));
 }
 
 void Executor::newton_schulz(const Call& c) {

@@ -44,32 +44,46 @@ void Executor::move_state(const Call& c, View here, View there, bool back) {
 }
 
 void Executor::initialise_main_params() {
-  copy_weights([](const BucketState& b, const StateSegment&) { return b.has_main_params; });
+  copy_weights([](const BucketState& b, const StateSegment&) { return b.has_main_params; }, false);
+}
+
+// The bf16 weights whose place codes have taken.
+void Executor::widen_weights() {
+  copy_weights([](const BucketState& b, const StateSegment&) { return b.narrow_in_place.has_value(); },
+               true);
+  for (const Op& op : stage_.epilogue) {
+    const bool gathers = op.kind == OpKind::all_gather && op.module == Module::grad_sync;
+    const auto in_place = [&](const BucketState& b) {
+      return b.elements > 0 && b.narrow_in_place && op.in.front() == b.weights;
+    };
+    if (gathers && std::ranges::any_of(stage_.buckets, in_place)) perform(op, nullptr);
+  }
 }
 
 // Weights that the host steps are its main parameters too.
 void Executor::refresh_host_weights() {
   copy_weights([](const BucketState& b, const StateSegment& s) {
     return s.on_host && !b.has_main_params;
-  });
+  }, false);
 }
 
-// To the main parameters of those segments.
+// To the main parameters of those segments, or from them.
 template <class Chosen>
-void Executor::copy_weights(Chosen chosen) {
+void Executor::copy_weights(Chosen chosen, bool back) {
   for (std::size_t i = 0; i < stage_.buckets.size(); ++i) {
     const BucketState& b = stage_.buckets[i];
     for (const StateSegment& s : b.segments) {
       if (b.elements == 0 || !chosen(b, s)) continue;
-      const View weights = store_.state(b.weights, true, "init");
-      const View host = store_.state(s.main_params, false, "init");
+      const View weights = store_.state(b.weights, !back, "init");
+      const View host = store_.state(s.main_params, back, "init");
       for (const Piece& p : pieces(static_cast<Bucket>(i))) {
         const std::int64_t first = std::max(p.shard, s.first);
         const std::int64_t last = std::min(p.shard + p.elements, s.first + s.elements);
         if (first >= last) continue;
         const std::int64_t at = weights_in_shards() ? first : p.whole + (first - p.shard);
-        copy_between(elements_of(weights, at, last - first),
-                     elements_of(host, first - s.first, last - first));
+        const View weight = elements_of(weights, at, last - first);
+        const View main = elements_of(host, first - s.first, last - first);
+        back ? copy_between(main, weight) : copy_between(weight, main);
       }
     }
   }

@@ -126,8 +126,11 @@ void Executor::momentum(const Call& c) {
 
 // The weights that training reads, from the main parameters of this rank's shard or a part of it.
 void Executor::cast_weights(const Call& c) {
-  if (skipped_) return;
-  for (const OptimizerRun& run : optimizer_runs(c.op, bucket_of(c.op, c.op.out[0]))) {
+  if (c.op.on_host) return kernels_.copy(c.in[0], c.out[0]);  // they go back in every step
+  const Bucket which = bucket_of(c.op, c.op.out[0]);
+  const bool codes = stage_.buckets[static_cast<std::size_t>(which)].narrow_in_place.has_value();
+  if (skipped_ && !codes) return;  // else the same weights again
+  for (const OptimizerRun& run : optimizer_runs(c.op, which)) {
     const std::int64_t at = weights_in_shards() ? run.shard : run.whole;
     copy_between(elements_of(c.in[0], run.state, run.elements),
                  elements_of(c.out[0], at, run.elements));

@@ -9,6 +9,7 @@
 #include "backend/executor.hpp"
 #include "backend/init.hpp"
 #include "backend/quantization_recipe.hpp"
+#include "backend/runtime/views.hpp"
 
 namespace pleat {
 namespace {
@@ -92,8 +93,14 @@ void Executor::quantize_weights(const Call& c) {
         if (slot.narrow < 0 || c.op.in[0] != b.weights) continue;
         const Tensor& tensor = layer.tensor(layer.weights[w].weight);
         const View weight = store_.parameter(slot, tensor, BucketPart::weights, c.op.name);
+        View from = weight;
+        std::vector<std::byte> wide;  // where the codes take its place
+        if (b.narrow_in_place) {
+          wide.assign(bytes(weight).begin(), bytes(weight).end());
+          from.data = wide.data();
+        }
         for (const bool column : {false, true}) {
-          quantize_weight(weight, tensor, narrow_copy(slot, tensor, column, false), column);
+          quantize_weight(from, tensor, narrow_copy(slot, tensor, column, false), column);
         }
       }
     }
@@ -102,15 +109,24 @@ void Executor::quantize_weights(const Call& c) {
 
 View Executor::narrow_copy(const WeightSlot& slot, const Tensor& tensor, bool column, bool reads) {
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(slot.bucket)];
-  if (slot.narrow < 0 || !b.narrow_copies) {
+  const bool here = b.narrow_copies || b.narrow_in_place;
+  if (slot.narrow < 0 || !here) {
     throw ExecutionError(fmt::format("'{}' has no narrow copies", tensor.name));
+  }
+  BlockScales* const scales = &weight_scales_[{slot.bucket, slot.narrow, column}];
+  const std::int64_t rows = tensor.rows({}), columns = tensor.columns({});
+  if (b.narrow_in_place) {
+    PLEAT_ASSERT(*b.narrow_in_place == DType::fp8 || *b.narrow_in_place == DType::mxfp8);
+    const View all = store_.state(b.weights, reads, tensor.name);
+    return {all.at(slot.offset) + (column ? rows * columns : 0), *b.narrow_in_place, rows, columns,
+            scales};
   }
   const View all = store_.state(*b.narrow_copies, reads, tensor.name);
   const std::int64_t first = slot.narrow + (column ? b.narrow_elements : 0);
   const std::int64_t halves = all.dtype == DType::nvfp4 ? 1 : 2;  // of a byte, for an element
   PLEAT_ASSERT(first * halves % 2 == 0);
-  return {static_cast<std::byte*>(all.data) + first * halves / 2, all.dtype, tensor.rows({}),
-          tensor.columns({}), &weight_scales_[{slot.bucket, slot.narrow, column}]};
+  return {static_cast<std::byte*>(all.data) + first * halves / 2, all.dtype, rows, columns,
+          scales};
 }
 
 // A narrow product reads a weight's copy for products over columns forward, over rows backward.

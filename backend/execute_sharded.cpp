@@ -82,7 +82,7 @@ void Executor::sharded_collective(const Call& c) {
     kernels_.copy(shard, mine);
     comm.all_gather(bytes(mine), bytes(all));
   } else {
-    pleat::reduce_scatter(comm, all, mine);
+    sum_gradients(c.op, comm, all, mine);
     kernels_.add(shard, mine, {}, shard);
   }
 }

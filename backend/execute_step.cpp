@@ -83,6 +83,15 @@ View Executor::piece_of(const Piece& piece, View tensor, bool shard_only) {
   return elements_of(tensor, shard_only ? piece.shard : piece.whole, piece.elements);
 }
 
+// Gradients may travel in fewer bytes than they have (optimizer.grad_reduce).
+void Executor::sum_gradients(const Op& op, Communicator& comm, View all) {
+  op.attr.wire < 1 ? all_reduce_in_bf16(comm, all) : pleat::all_reduce(comm, all);
+}
+void Executor::sum_gradients(const Op& op, Communicator& comm, View all, View mine) {
+  op.attr.wire < 1 ? reduce_scatter_in_bf16(comm, all, mine)
+                   : pleat::reduce_scatter(comm, all, mine);
+}
+
 // One level of summing a bucket's gradients or gathering its weights, in place: over the shard
 // group the whole bucket, over the others the part that this rank has of it.
 void Executor::bucket_collective(const Call& c) {
@@ -91,7 +100,7 @@ void Executor::bucket_collective(const Call& c) {
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
   const View tensor = c.out[0];
   if (gradients_in_shards() && c.op.in[0] == b.gradients) {  // the replicas of a shard
-    return pleat::all_reduce(comm, tensor);
+    return sum_gradients(c.op, comm, tensor);
   }
   const BucketPlace place = bucket_place(which);
   const bool outer = c.op.group == shard_groups(program_.plan, of_experts(which)).shard;
@@ -100,7 +109,7 @@ void Executor::bucket_collective(const Call& c) {
     const View range = outer ? elements_of(tensor, unit.begin, unit.elements)
                              : elements_of(tensor, unit.begin + place.part * part, part);
     if (c.op.kind == OpKind::all_reduce) {
-      pleat::all_reduce(comm, range);
+      sum_gradients(c.op, comm, range);
       continue;
     }
     if (range.elements() % comm.size() != 0) {
@@ -112,7 +121,7 @@ void Executor::bucket_collective(const Call& c) {
     if (c.op.kind == OpKind::all_gather) {
       comm.all_gather(bytes(mine), bytes(range));
     } else {
-      pleat::reduce_scatter(comm, range, mine);
+      sum_gradients(c.op, comm, range, mine);
     }
   }
 }

@@ -169,6 +169,7 @@ Losses Executor::evaluate(const StageProgram& forward, const Batches& batches, i
   walk_step(forward, *this);
   store_.require_no_activations();
   const Losses losses = own_losses();
+  widen_weights();
   progress_.running.store(nullptr, kRelaxed);
   batches_ = trained_on;
   routed_ = std::move(routed);

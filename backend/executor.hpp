@@ -169,6 +169,7 @@ class Executor final : private StepVisitor {
   [[nodiscard]] Counts counts_on_host(const Call&, TensorId, View);
   void exchange_rows(const Call&, bool back);  // execute_comm.cpp
   void collective(const Call&);
+  void share_narrow_rows(const Call&, Communicator&);
   void reduce_scatter(const Call&, Communicator&);
   void exchange_of_peers(const Call&, Communicator&);
   void all_reduce(const Call&);
@@ -176,6 +177,8 @@ class Executor final : private StepVisitor {
   void send_or_recv(const Call&);
   void ring_shift(const Call&);
   void bucket_collective(const Call&);  // execute_step.cpp
+  static void sum_gradients(const Op&, Communicator&, View all);
+  static void sum_gradients(const Op&, Communicator&, View all, View mine);
   void grad_norm(const Call&);
   [[nodiscard]] double sum_of_squares(Bucket, View gradients);
   struct Elsewhere {  // elements of a bucket that another rank counts and saves
@@ -233,9 +236,10 @@ class Executor final : private StepVisitor {
   void reload(const Call&);
   void move_state(const Call&, View here, View there, bool back);
   void initialise_main_params();
+  void widen_weights();
   void refresh_host_weights();
   template <class Chosen>
-  void copy_weights(Chosen);
+  void copy_weights(Chosen, bool back);
   // Moments with scales as fp32, while they are saved or restored.
   struct WideMoment {
     std::size_t bucket = 0;

@@ -22,20 +22,11 @@ void check_precision(Diagnostics& d, const Plan& p) {
   require(d, emulated, "precision", fmt::format("this backend has no {}", name_of(p.precision)),
           "use --precision bf16 or fp8");
   if (!emulated || p.precision == Precision::fp32 || p.precision == Precision::bf16) return;
-  require(d, p.precision == Precision::nvfp4 || !p.fp8_params, "fp8_params",
-          "this backend keeps weights in bf16 beside narrow copies of them", "use --no-fp8-params");
   require(d, !p.fp8_attention, "fp8_attention", "this backend's attention reads bf16",
           "set fp8_attention to false");
-  require(d, !p.fp8_head, "fp8_head", "this backend's output projection reads bf16",
-          "set fp8_head to false");
 }
 
 void check_plan(Diagnostics& d, const Plan& p) {
-  require(d, !p.fp8_dispatch && !p.fp8_combine, p.fp8_dispatch ? "fp8_dispatch" : "fp8_combine",
-          "this backend exchanges what it computes", "set fp8_dispatch and fp8_combine to false");
-  require(d, !p.optimizer.grad_reduce, "optimizer.grad_reduce",
-          "this backend reduces gradients in the type it keeps them in",
-          "leave optimizer.grad_reduce out");
   require(d, !p.overlap.tile_level, "overlap.tile_level",
           "this backend runs exchanges and products one after the other",
           "set overlap.tile_level to false");
@@ -58,12 +49,6 @@ void check_plan(Diagnostics& d, const Plan& p) {
           fmt::format("this backend keeps gradients in fp32 or bf16 (got {})",
                       name_of(o.main_grads)),
           "set optimizer.main_grads to fp32 or bf16");
-  require(d,
-          o.main_grads == DType::fp32 ||
-              (o.kind != OptimizerKind::muon && o.kind != OptimizerKind::lamb),
-          "optimizer.main_grads",
-          fmt::format("{} works in the gradients' storage here, in fp32", name_of(o.kind)),
-          "set optimizer.main_grads to fp32");
   require(d, o.main_params == DType::fp32, "optimizer.main_params",
           "this backend keeps main parameters in fp32", "set main_params to fp32");
   const auto is_moment = [](DType t) {
@@ -79,9 +64,6 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, p.optimizer.kind != OptimizerKind::lamb || p.optimizer.state_offload == 0,
           "optimizer.state_offload", "this backend keeps LAMB's state on the device",
           "set state_offload to 0");
-  require(d, p.optimizer.cpu_offload == 0 || p.precision == Precision::fp32,
-          "optimizer.cpu_offload", "the CPU steps weights in fp32 only so far",
-          "set cpu_offload to 0, or use state_offload");
   require(d, p.paged_stash == PagedStash{}, "paged_stash", "this backend has no paged stash",
           "set buffer and capacity of paged_stash to 0");
 }
@@ -140,6 +122,9 @@ void require_supported(const Program& program) {
               tokens % (16 * plan.attention.tp) == 0,
           "tp", "this backend turns 16 rows of NVFP4 at a time, on the same TP rank",
           "use --tp 1, or sequences of which each rank has a multiple of 16 tokens");
+  require(d, !plan.fp8_head || !program.model.tied_embeddings, "fp8_head",
+          "this backend reads a table that is the output projection too in bf16",
+          "set fp8_head to false");
   const OptimizerPlan& o = plan.optimizer;
   const bool twins = std::ranges::any_of(
       program.stages, [](const StageProgram& s) { return s.table.has_value(); });

@@ -80,13 +80,22 @@ namespace {
 // piece by piece, and the longest of the three is what it takes.
 void hide_host_transfers(const std::vector<Op>& ops, std::vector<StepOpCost>& costs) {
   for (std::size_t i = 1; i + 1 < ops.size(); ++i) {
-    if (!ops[i].on_host || ops[i + 1].stream != Stream::copy) continue;
-    const auto begin = costs.begin() + static_cast<std::ptrdiff_t>(i) - 1;
-    const auto longest = std::max_element(begin, begin + 3, [](const auto& a, const auto& b) {
-      return a.cost.time < b.cost.time;
-    });
-    for (auto cost = begin; cost != begin + 3; ++cost) {
-      if (cost != longest) cost->exposed = Seconds(0);
+    if (!ops[i].on_host || ops[i - 1].on_host) continue;
+    std::size_t end = i;
+    while (end < ops.size() && ops[end].on_host) ++end;
+    if (end == ops.size() || ops[end].stream != Stream::copy) continue;
+    Seconds host;
+    for (std::size_t k = i; k < end; ++k) host += costs[k].cost.time;
+    StepOpCost &out = costs[i - 1], &back = costs[end];
+    const Seconds longest = std::max({out.cost.time, host, back.cost.time});
+    if (host < longest) {
+      for (std::size_t k = i; k < end; ++k) costs[k].exposed = Seconds(0);
+    }
+    const bool sends_longest = out.cost.time == longest;
+    if (!sends_longest) out.exposed = Seconds(0);
+    if (sends_longest || host == longest) back.exposed = Seconds(0);
+    if (sends_longest && host == longest) {  // of equal ones the first counts
+      for (std::size_t k = i; k < end; ++k) costs[k].exposed = Seconds(0);
     }
   }
 }

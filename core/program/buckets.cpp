@@ -109,18 +109,20 @@ struct WeightTypes {
   DType kept = DType::fp32;
   std::int64_t copies = 1;            // of the kept type
   std::optional<DType> narrow = {};   // cached beside the kept ones, twice
+  std::optional<DType> in_place = {};  // made of the kept ones where they lie (pleat runtime)
 };
 
-WeightTypes weight_types(const Plan& plan) {
-  const auto primary = [&plan](DType narrow) {
-    if (plan.fp8_params) return WeightTypes{narrow, 2, {}};
-    return WeightTypes{DType::bf16, 1, narrow};
+WeightTypes weight_types(const Plan& plan, Runtime runtime) {
+  const auto primary = [&](DType narrow) {
+    if (!plan.fp8_params) return WeightTypes{DType::bf16, 1, narrow, {}};
+    if (runtime == Runtime::pleat) return WeightTypes{DType::bf16, 1, {}, narrow};
+    return WeightTypes{narrow, 2, {}, {}};
   };
   switch (plan.precision) {
     case Precision::fp32: return {};
     case Precision::fp16:
-    case Precision::bf16: return {DType::bf16, 1, {}};
-    case Precision::nvfp4: return {DType::bf16, 1, DType::nvfp4};
+    case Precision::bf16: return {DType::bf16, 1, {}, {}};
+    case Precision::nvfp4: return {DType::bf16, 1, DType::nvfp4, {}};
     case Precision::fp8:
     case Precision::fp8_delayed:
     case Precision::fp8_block: return primary(DType::fp8);
@@ -187,7 +189,16 @@ void add_bucket_state(StageProgram& stage, std::size_t index, const Plan& plan,
                           {{b.buffer_elements}});
   }
   // With parameters sharded the narrow copies are made when a layer's weights have been gathered.
-  if (types.narrow && (whole_weights || b.shards == 1) && b.narrow_elements > 0) {
+  const bool copies = (whole_weights || b.shards == 1) && b.narrow_elements > 0;
+  if (copies && types.in_place) {
+    b.narrow_in_place = types.in_place;
+    const std::int64_t codes = 2 * padded.n;
+    const std::int64_t room = bytes_of(*types.in_place, codes) - codes;
+    if (room > 0) {
+      add_state(stage, name + ".weight_scales", TensorClass::weight, DType::u8, {{room}});
+    }
+  }
+  if (copies && types.narrow) {
     b.narrow_copies = add_state(stage, name + ".narrow_copies", TensorClass::weight, *types.narrow,
                                 {{2 * b.narrow_elements}});
   }
@@ -219,8 +230,9 @@ void cut_shards(StageProgram& stage, const Plan& plan) {
   }
 }
 
-void add_buckets_state(StageProgram& stage, const ModelSpec& model, const Plan& plan) {
-  const WeightTypes types = weight_types(plan);
+void add_buckets_state(StageProgram& stage, const ModelSpec& model, const Plan& plan,
+                       Runtime runtime) {
+  const WeightTypes types = weight_types(plan, runtime);
   for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
     if (stage.buckets[i].elements > 0) add_bucket_state(stage, i, plan, types);
   }
@@ -243,7 +255,8 @@ bool is_load(const LayerProgram& layer, const Weight& w) {
 void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& plan,
                      Runtime runtime) {
   stage.buckets.assign(bucket_count(plan.optimizer.kind), {});
-  const bool narrow_copies = weight_types(plan).narrow.has_value();
+  const WeightTypes types = weight_types(plan, runtime);
+  const bool narrow_copies = types.narrow || types.in_place;
   std::optional<WeightSlot> table;  // shared
   auto place = [&](auto wanted) {
     for_each_weight(stage, plan, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
@@ -291,7 +304,7 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
       if (!loads) b.bias_elements += w.elements;
     });
   }
-  add_buckets_state(stage, model, plan);
+  add_buckets_state(stage, model, plan, runtime);
 }
 
 StageProgram stage_of_buckets(std::vector<BucketState> buckets, const ModelSpec& model,
@@ -299,7 +312,7 @@ StageProgram stage_of_buckets(std::vector<BucketState> buckets, const ModelSpec&
   StageProgram stage;
   stage.buckets = std::move(buckets);
   cut_shards(stage, plan);
-  add_buckets_state(stage, model, plan);
+  add_buckets_state(stage, model, plan, runtime);
   add_step_ops(stage, model, plan, runtime, false);
   return stage;
 }

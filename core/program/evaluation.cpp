@@ -28,7 +28,8 @@ StageProgram evaluation_of(const StageProgram& stage) {
   for (SharedLayer& layer : forward.layers) keep_forward(layer.own());
   std::erase_if(forward.order, [](const Slot& s) { return s.pass != Pass::forward; });
   std::erase_if(forward.prologue, [&](const Op& op) {
-    return op.kind != OpKind::zero || op.out != std::vector{stage.loss};
+    const bool clears_loss = op.kind == OpKind::zero && op.out == std::vector{stage.loss};
+    return !clears_loss && op.kind != OpKind::quantize;
   });
   forward.epilogue.clear();
   forward.step_lives.clear();

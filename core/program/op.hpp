@@ -100,7 +100,7 @@ enum class OpKind : std::uint8_t {
   // --- precision
   quantize,          // x [, counts] -> row[...], col[...]: in a narrow type for products over its columns
                      // and over its rows; one of them alone: row, or col if it is `by_rows`. counts: rows of
-                     // each expert. Of a step: weights -> narrow_copies
+                     // each expert. Of a step: weights -> narrow_copies, or weights in place
   // --- collectives (group in `group`)
                      // over etp: with all_counts after x where members differ in their rows
   all_gather,        // x[n,...] -> y[size*n,...]

@@ -348,6 +348,9 @@ class OptimizerStep {
     out.attr.first = s.first;
     out.attr.n = {elements};
     step(s);
+    if (bucket().has_main_params && runtime_ == Runtime::pleat) {
+      push(OpKind::copy, ".host.cast", {s.main_params}, {weights}).on_host = true;
+    }
     Op& back = push(OpKind::reload, ".host.weights", {weights}, {bucket().weights});
     back.stream = stream;
     back.attr.first = s.first;

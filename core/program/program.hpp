@@ -93,6 +93,10 @@ struct BucketState {
   // [2 * narrow_elements] where narrow products read copies of weights kept in another type: row-wise
   // ones of all those weights, then column-wise ones.
   std::optional<TensorId> narrow_copies;
+  // Weights kept narrow, in the pleat runtime: those that narrow products read become codes of this
+  // type at the start of a step, a row-wise and a column-wise copy in the room of the bf16 ones, which
+  // the optimizer's cast and the gather bring back.
+  std::optional<DType> narrow_in_place;
   bool has_main_params = false;      // else the weights are the fp32 master
   bool has_second_moment = true;
 };

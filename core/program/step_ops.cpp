@@ -91,9 +91,11 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     if (b.elements == 0) continue;
     const std::string name = bucket_name(i);
     gradients.push_back(b.gradients);
-    if (b.narrow_copies && runtime == Runtime::pleat) {  // once a step, for all microbatches
+    const bool narrow = b.narrow_copies || b.narrow_in_place;
+    if (narrow && runtime == Runtime::pleat) {  // once a step, for all microbatches
       stage.prologue.push_back(step_op(OpKind::quantize, name + ".quantize_weights",
-                                       Module::optimizer, {b.weights}, {*b.narrow_copies}));
+                                       Module::optimizer, {b.weights},
+                                       {b.narrow_copies.value_or(b.weights)}));
     }
     stage.prologue.push_back(
         step_op(OpKind::zero, name + ".zero_grad", Module::optimizer, {}, {b.gradients}));

@@ -289,6 +289,35 @@ void MixedKernels::sgd(View g, View m, View w, double grad_scale, const Sgd& s) 
   }
 }
 
+void MixedKernels::lamb(View g, View m, View v, View w, double grad_scale, const AdamW& a) {
+  if (g.dtype == DType::fp32) return CpuKernels::lamb(g, m, v, w, grad_scale, a);
+  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
+    const std::int64_t n = std::min(kAtATime, g.elements() - first);
+    Operands o(scratch_);
+    CpuKernels::lamb(o.inout(part(g, first, n)), part(m, first, n), part(v, first, n),
+                     part(w, first, n), grad_scale, a);
+  }
+}
+
+void MixedKernels::muon_momentum(View g, View m, double grad_scale, double beta, bool nesterov) {
+  if (g.dtype == DType::fp32) return CpuKernels::muon_momentum(g, m, grad_scale, beta, nesterov);
+  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
+    const std::int64_t n = std::min(kAtATime, g.elements() - first);
+    Operands o(scratch_);
+    CpuKernels::muon_momentum(o.inout(part(g, first, n)), part(m, first, n), grad_scale, beta,
+                              nesterov);
+  }
+}
+
+void MixedKernels::scaled_step(View u, View w, double keep, double rate) {
+  if (u.dtype == DType::fp32) return CpuKernels::scaled_step(u, w, keep, rate);
+  for (std::int64_t first = 0; first < u.elements(); first += kAtATime) {
+    const std::int64_t n = std::min(kAtATime, u.elements() - first);
+    Operands o(scratch_);
+    CpuKernels::scaled_step(o.in(part(u, first, n)), part(w, first, n), keep, rate);
+  }
+}
+
 std::unique_ptr<KernelSet> cpu_kernels() { return std::make_unique<MixedKernels>(); }
 
 }  // namespace pleat

@@ -61,6 +61,9 @@ class MixedKernels final : public CpuKernels {
   double sum_of_squares(View x) override;
   void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) override;
   void sgd(View g, View m, View w, double grad_scale, const Sgd&) override;
+  void lamb(View g, View m, View v, View w, double grad_scale, const AdamW&) override;
+  void muon_momentum(View g, View m, double grad_scale, double beta, bool nesterov) override;
+  void scaled_step(View u, View w, double keep, double rate) override;
 
  private:
   cpu::ScratchBlocks scratch_;

@@ -7,18 +7,15 @@
 #include <cstring>
 
 #include "core/diagnostics.hpp"
+#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/cpu/cpu_kernels.hpp"
 
 namespace pleat {
 namespace {
 
-// A float of 1 sign bit, exponent and mantissa.
-struct SmallFloat {
-  int exponent_bits, mantissa_bits;
-  float largest;  // that blocks are scaled to: no rounding leaves its range
-  [[nodiscard]] constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
-};
-constexpr SmallFloat kE4M3{4, 3, 448.0F}, kF16{5, 10, 32768.0F};
+// Blocks are scaled to these: no rounding leaves the range.
+constexpr float kLargestHalf = 32768.0F;
 
 int exponent_of(float x) {
   return static_cast<int>((std::bit_cast<std::uint32_t>(x) >> 23) & 255) - 127;
@@ -27,34 +24,28 @@ float power_of_two(int e) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(e + 127) << 23);
 }
 
-// |x| <= largest. Rounded to nearest even, the smallest numbers to multiples of the smallest one.
-unsigned encode(float x, const SmallFloat& t) {
-  const unsigned sign = std::signbit(x) ? 1U << (t.exponent_bits + t.mantissa_bits) : 0U;
-  const int lowest = 1 - t.bias();
-  const int e = std::max(exponent_of(x), lowest);
+// fp16: 5 bits of exponent, 10 of mantissa.
+constexpr int kLowest = -14, kMantissa = 10;
+constexpr unsigned kFull = 1U << kMantissa, kSign = 0x8000U;
+
+// |x| <= 32768. Rounded to nearest even, the smallest numbers to multiples of the smallest one.
+std::uint16_t to_half(float x) {
+  const int e = std::max(exponent_of(x), kLowest);
   const auto units =
-      static_cast<unsigned>(std::nearbyint(std::fabs(x) / power_of_two(e - t.mantissa_bits)));
-  // Fewer than `full` units have no leading one, twice as many carry into the exponent by
-  // themselves.
-  const auto full = 1U << t.mantissa_bits;
-  return sign | (static_cast<unsigned>(e - lowest) * full + units);
+      static_cast<unsigned>(std::nearbyint(std::fabs(x) / power_of_two(e - kMantissa)));
+  // Fewer than kFull units have no leading one, twice as many carry into the exponent by themselves.
+  const unsigned size = static_cast<unsigned>(e - kLowest) * kFull + units;
+  return static_cast<std::uint16_t>((std::signbit(x) ? kSign : 0U) | size);
 }
 
-float decode(unsigned bits, const SmallFloat& t) {
-  const unsigned full = 1U << t.mantissa_bits;
-  const unsigned mantissa = bits & (full - 1);
-  const int exponent = static_cast<int>((bits >> t.mantissa_bits) & ((1U << t.exponent_bits) - 1));
+float from_half(unsigned bits) {
+  const unsigned mantissa = bits & (kFull - 1);
+  const int exponent = static_cast<int>((bits & ~kSign) >> kMantissa);
   const float size =
-      exponent == 0 ? static_cast<float>(mantissa) * power_of_two(1 - t.bias() - t.mantissa_bits)
-                    : static_cast<float>(mantissa + full) *
-                          power_of_two(exponent - t.bias() - t.mantissa_bits);
-  return (bits >> (t.exponent_bits + t.mantissa_bits)) != 0 ? -size : size;
-}
-
-std::uint16_t to_bf16_bits(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+      exponent == 0 ? static_cast<float>(mantissa) * power_of_two(kLowest - kMantissa)
+                    : static_cast<float>(mantissa + kFull) *
+                          power_of_two(exponent - 1 + kLowest - kMantissa);
+  return (bits & kSign) != 0 ? -size : size;
 }
 
 // The least power of two that brings the block's largest element to at most `largest`.
@@ -76,16 +67,15 @@ void read_block(const Moment& m, std::int64_t first, std::int64_t n, float* out)
       std::memcpy(out, m.values.f32() + first, static_cast<std::size_t>(n) * sizeof(float));
       return;
     case DType::bf16:
-      for (std::int64_t i = 0; i < n; ++i) {
-        out[i] = std::bit_cast<float>(static_cast<std::uint32_t>(words[first + i]) << 16);
-      }
+      for (std::int64_t i = 0; i < n; ++i) out[i] = to_float(Bf16{words[first + i]});
       return;
     case DType::fp16:
     case DType::fp8: {
       const float scale = m.scales[first / kMomentBlockElements];
       const bool half = m.values.dtype == DType::fp16;
       for (std::int64_t i = 0; i < n; ++i) {
-        out[i] = scale * (half ? decode(words[first + i], kF16) : decode(bytes[first + i], kE4M3));
+        out[i] = scale * (half ? from_half(words[first + i])
+                               : decode(SmallFloat::e4m3, bytes[first + i]));
       }
       return;
     }
@@ -108,20 +98,19 @@ void write_block(const float* x, std::int64_t n, const Moment& m, std::int64_t f
       std::memcpy(m.values.f32() + first, x, static_cast<std::size_t>(n) * sizeof(float));
       return;
     case DType::bf16:
-      for (std::int64_t i = 0; i < n; ++i) words[first + i] = to_bf16_bits(x[i]);
+      for (std::int64_t i = 0; i < n; ++i) words[first + i] = to_bf16(x[i]).bits;
       return;
     case DType::fp16:
     case DType::fp8: {
       const bool half = m.values.dtype == DType::fp16;
-      const float scale = scale_for(x, n, half ? kF16.largest : kE4M3.largest);
+      const float scale = scale_for(x, n, half ? kLargestHalf : largest(SmallFloat::e4m3));
       m.scales[first / kMomentBlockElements] = scale;
       const float inverse = 1 / scale;
       for (std::int64_t i = 0; i < n; ++i) {
-        const unsigned bits = encode(x[i] * inverse, half ? kF16 : kE4M3);
         if (half) {
-          words[first + i] = static_cast<std::uint16_t>(bits);
+          words[first + i] = to_half(x[i] * inverse);
         } else {
-          bytes[first + i] = static_cast<std::uint8_t>(bits);
+          bytes[first + i] = encode(SmallFloat::e4m3, x[i] * inverse);
         }
       }
       return;

@@ -4,8 +4,10 @@
 // them compute what one rank computes, with skewed routing and an empty expert.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <ostream>
 
+#include "backend/narrow_rows.hpp"
 #include "core/plan/rank_map.hpp"
 #include "simulator/estimate.hpp"
 #include "tests/backend/train_runs.hpp"
@@ -189,6 +191,66 @@ TEST(Capacity, OfOneTokenARank) {
   const TrainResult one = test::run(model, fp32_plan(), config, {.seq_len = 2, .global_batch = 2});
   const TrainResult many = test::run(model, folded_plan({.tp = 2, .dp = 2}, 1, 4), config, tiny);
   test::expect_close(many.gradients, one.gradients, 1e-5);
+}
+
+TEST(NarrowRows, AreCodesWithAScaleFor128Columns) {
+  std::vector<float> x(2 * 130), y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * 3;
+  x[5] = 7;          // the largest of the first row's first block
+  x[128] = 1e-6F;    // the second one has a scale of its own
+  x[129] = -2e-6F;
+  std::fill(x.begin() + 130, x.end(), 0.0F);
+  const View from{x.data(), DType::fp32, 2, 130};
+  const std::vector<std::byte> packed = pack_rows(from);
+  ASSERT_EQ(packed.size(), 2U * (130 + 2 * 4));
+  unpack_rows(packed, {y.data(), DType::fp32, 2, 130});
+  EXPECT_EQ(y[5], 7);
+  EXPECT_EQ(y[128], 1e-6F);
+  EXPECT_EQ(y[129], -2e-6F);
+  for (std::size_t i = 0; i < 128; ++i) {
+    EXPECT_LE(std::abs(y[i] - x[i]), std::max(std::abs(x[i]) / 16, 7.0F / 448 / 1024)) << i;
+  }
+  for (std::size_t i = 130; i < x.size(); ++i) EXPECT_EQ(y[i], 0);
+}
+
+// Every row goes through the exchange, also a rank's to itself: how many share the experts changes
+// nothing. Near to rows in bf16, and not the same.
+TEST(NarrowExchange, RowsTravelInFp8) {
+  TrainConfig config = test::small_config(1);
+  config.forced_routing = true;
+  config.clip_norm = 0;
+  const auto run = [&](Plan plan, bool there, bool back) {
+    plan.precision = Precision::bf16;
+    plan.fp8_dispatch = there;
+    plan.fp8_combine = back;
+    const Program program = compile(test::small_moe(), test::small_workload(), plan, Runtime::pleat);
+    const TrainResult result = train(program, config);
+    const std::int64_t balanced =
+        balanced_routed_tokens(program.model, program.workload, program.plan);
+    EXPECT_EQ(result.ranks[0].peak_live_bytes,
+              peak_live_bytes(program.stages[0], [&](MicroBatch, LayerIndex) { return balanced; }));
+    return result;
+  };
+  for (const Dispatcher dispatcher : {Dispatcher::alltoall, Dispatcher::allgather}) {
+    const Plan two = by(dispatcher, folded_plan({.dp = 2}, 1, 2));
+    const Plan four = by(dispatcher, folded_plan({.dp = 4}, 1, 4));
+    const TrainResult wide = run(two, false, false);
+    double last = 0;
+    for (const auto& [there, back] : {std::pair{true, false}, {false, true}, {true, true}}) {
+      SCOPED_TRACE(summary(two) + (there ? " there" : "") + (back ? " back" : ""));
+      const TrainResult narrow = run(two, there, back), wider = run(four, there, back);
+      EXPECT_NEAR(narrow.steps[0].loss, wide.steps[0].loss, 2e-3 * wide.steps[0].loss);
+      EXPECT_NE(narrow.steps[0].loss, wide.steps[0].loss);
+      EXPECT_NE(narrow.steps[0].loss, last);
+      last = narrow.steps[0].loss;
+      test::expect_close(narrow.gradients, wide.gradients, 0.15);
+      const std::string name = "layers.2.experts.3.fc1";
+      EXPECT_GT(test::relative_difference(narrow.gradients.at(name), wide.gradients.at(name)),
+                5e-3);
+      EXPECT_NEAR(wider.steps[0].loss, narrow.steps[0].loss, 1e-3 * narrow.steps[0].loss);
+      test::expect_close(wider.gradients, narrow.gradients, 0.05);
+    }
+  }
 }
 
 }  // namespace

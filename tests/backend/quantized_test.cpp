@@ -143,6 +143,70 @@ TEST_P(Quantized, MemoryIsPredictedToTheByte) {
   }
 }
 
+// The output projection too: in every layout, in as many bytes as predicted, something else than before.
+TEST_P(Quantized, NarrowOutputProjection) {
+  TrainConfig config = test::small_config(1);
+  config.forced_routing = true;
+  const auto run = [&](Plan plan, bool narrow) {
+    plan.fp8_head = narrow;
+    const Program program = compile(test::small_moe(), kLonger, plan, Runtime::pleat);
+    const TrainResult result = train(program, config);
+    const std::int64_t balanced = balanced_routed_tokens(program.model, kLonger, plan);
+    EXPECT_EQ(result.ranks[0].peak_live_bytes,
+              peak_live_bytes(program.stages[0], [&](MicroBatch, LayerIndex) { return balanced; }));
+    return result;
+  };
+  Plan zero3 = fp32_plan(4, 4);
+  zero3.sharding = Sharding::zero3;
+  const TrainResult wide = run(plan_of(GetParam()), false);
+  const TrainResult one = run(plan_of(GetParam()), true);
+  EXPECT_NE(one.gradients.at("head"), wide.gradients.at("head"));
+  for (const Plan& layout : {fp32_plan(1, 1, 2), zero3, test::tp_plan(2)}) {
+    for (const bool kept : {false, true}) {
+      Plan plan = plan_of(GetParam(), layout);
+      plan.fp8_params = kept;
+      const TrainResult many = run(plan, true);
+      EXPECT_NEAR(many.steps[0].loss, one.steps[0].loss, 2e-3 * one.steps[0].loss);
+      test::expect_close(many.gradients, one.gradients, 1.5 * GetParam().gradient);
+    }
+  }
+}
+
+// Codes in the place of the weights, which come back before they are changed, saved or evaluated.
+TEST_P(Quantized, WeightsKeptNarrowAreTheSameBitsInLessMemory) {
+  if (GetParam().precision == Precision::nvfp4) return;  // has copies beside the weights
+  TrainConfig config = test::small_config(3);
+  config.clip_norm = 0.5;
+  config.forced_routing = true;
+  config.evaluation = {
+      .data = std::make_shared<ConsecutiveBytes>(config.text, kLonger.seq_len), .batches = 2};
+  std::vector<Plan> plans = layouts(GetParam());
+  plans.push_back(plans[1]);
+  plans.back().optimizer.state_offload = 0.4;
+  for (Plan& plan : plans) {
+    const TrainResult beside = test::run(test::small_moe(), plan, config, kLonger);
+    plan.fp8_params = true;
+    SCOPED_TRACE(summary(plan));
+    const Program program = compile(test::small_moe(), kLonger, plan, Runtime::pleat);
+    const TrainResult kept = train(program, config);
+    for (std::size_t s = 0; s < 3; ++s) {
+      EXPECT_EQ(kept.steps[s].loss, beside.steps[s].loss);
+      EXPECT_EQ(kept.steps[s].grad_norm, beside.steps[s].grad_norm);
+    }
+    EXPECT_EQ(*kept.steps[2].validation_loss, *beside.steps[2].validation_loss);
+    test::expect_same_bits(kept.weights, beside.weights);
+    const std::int64_t balanced = balanced_routed_tokens(program.model, kLonger, plan);
+    for (int r = 0; r < plan.world(); ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      const auto stage = static_cast<std::size_t>(attention_coordinates(plan, Rank{r}).pp);
+      EXPECT_EQ(kept.ranks[i].peak_live_bytes,
+                peak_live_bytes(program.stages[stage],
+                                [&](MicroBatch, LayerIndex) { return balanced; }));
+      EXPECT_LT(kept.ranks[i].peak_live_bytes, beside.ranks[i].peak_live_bytes);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Recipes, Quantized,
                          testing::Values(Recipe{"fp8", Precision::fp8, 0.01, 0.15},
                                          Recipe{"fp8_block", Precision::fp8_block, 0.01, 0.15},
@@ -188,8 +252,6 @@ TEST(QuantizedLayouts, WhatIsNotEmulatedIsRefused) {
     }
     return std::string();
   };
-  EXPECT_EQ(refusal([](Plan& p) { p.fp8_params = true; }),
-            "this backend keeps weights in bf16 beside narrow copies of them");
   EXPECT_EQ(refusal([](Plan& p) {
               p.precision = Precision::nvfp4;
               p.attention.tp = 2;  // 8 tokens each
@@ -198,8 +260,8 @@ TEST(QuantizedLayouts, WhatIsNotEmulatedIsRefused) {
             "this backend turns 16 rows of NVFP4 at a time, on the same TP rank");
   EXPECT_EQ(refusal([](Plan& p) { p.precision = Precision::fp8_delayed; }),
             "this backend has no fp8_delayed");
-  EXPECT_EQ(refusal([](Plan& p) { p.fp8_head = true; }),
-            "this backend's output projection reads bf16");
+  EXPECT_EQ(refusal([](Plan& p) { p.fp8_attention = true; }),
+            "this backend's attention reads bf16");
 }
 
 TEST(QuantizationRecipe, BlocksLieAlongTheProduct) {

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "tests/backend/model_cases.hpp"
@@ -228,6 +230,60 @@ TEST(RouterBugs, PredictionLossGrowsWithTheBatch) {
   EXPECT_NEAR(mtp(8, fp32_plan()), one, 1e-6);
   EXPECT_NEAR(mtp(8, of_samples(fp32_plan(2, 2), 2)), one, 1e-6);
   EXPECT_NEAR(mtp(4, fp32_plan(1, 1, 2)), one, 1e-6);
+}
+
+// [9] Tokens whose loss is masked are tokens: the mask is of the loss alone, row by row, on the rank
+// that has the row. Routing, loads and router losses are those of the same text without a mask.
+TEST(RouterBugs, AMaskIsBroadcastOverTheRouter) {
+  const ModelSpec m = test::with_bias_update(test::with_losses(test::small_moe()));
+  TrainConfig config = test::small_config(1);
+  config.measure_load = true;
+  const TrainResult plain = test::run(m, fp32_plan(), config);
+  config.packing.end_of_document = config.text[3];
+  config.packing.mask_loss = true;
+  const TrainResult one = test::run(m, fp32_plan(), config);
+  EXPECT_EQ(one.steps[0].expert_load, plain.steps[0].expert_load);
+  EXPECT_EQ(one.steps[0].extra.aux, plain.steps[0].extra.aux);
+  EXPECT_EQ(one.steps[0].extra.seq_aux, plain.steps[0].extra.seq_aux);
+  EXPECT_EQ(one.steps[0].extra.z, plain.steps[0].extra.z);
+  EXPECT_NE(one.steps[0].loss, plain.steps[0].loss);
+  Plan context = test::tp_plan(2);
+  context.attention.cp = 2;
+  context.expert.edp = 4;
+  context.sharding = Sharding::zero1;
+  Plan two_samples = fp32_plan(2, 2);
+  two_samples.micro_batch = 2;
+  for (const Plan& plan : {two_samples, test::tp_plan(2, 2, 4), context}) {
+    SCOPED_TRACE(summary(plan));
+    const TrainResult many = test::run(m, plan, config);
+    EXPECT_EQ(many.steps[0].expert_load, one.steps[0].expert_load);
+    EXPECT_NEAR(many.steps[0].loss, one.steps[0].loss, 1e-5 * one.steps[0].loss);
+    EXPECT_NEAR(many.steps[0].extra.aux, one.steps[0].extra.aux, 1e-5 * one.steps[0].extra.aux);
+    test::expect_close(many.gradients, one.gradients, 1e-5);
+  }
+}
+
+// [20] Passes that are run once more, as warm-up runs of a graph are, leave biases and loads alone: those of
+// an evaluation, and of a step that is repeated and skipped.
+TEST(RouterBugs, RepeatedPassesChangeTheBias) {
+  const ModelSpec m = test::with_bias_update(test::small_moe());
+  const Plan plan = fp32_plan(2, 2);
+  TrainConfig config = test::small_config(3);
+  const TrainResult three = test::run(m, plan, config);
+  config.steps = 4;
+  config.evaluation = {.data = std::make_shared<ConsecutiveBytes>(config.text, 16),
+                       .every = 1,
+                       .batches = 2};
+  config.change_gradients = [](Rank, int step, Bucket, std::span<float> gradients) {
+    if (step == 3) gradients[0] = std::numeric_limits<float>::quiet_NaN();
+  };
+  const TrainResult more = test::run(m, plan, config);
+  EXPECT_TRUE(more.steps[3].skipped);
+  for (const auto& [name, values] : three.weights) {
+    if (!name.ends_with("expert_bias")) continue;
+    EXPECT_EQ(more.weights.at(name), values) << name;
+    EXPECT_GT(std::count_if(values.begin(), values.end(), [](float v) { return v != 0; }), 0);
+  }
 }
 
 }  // namespace

@@ -63,6 +63,21 @@ TEST(SkippedStep, TheNextStepGoesOnAsIfItHadNotBeen) {
   EXPECT_TRUE(std::isfinite(run.steps[3].loss));
 }
 
+// Codes have taken the weights' place by then, in the step and in its repetition.
+TEST(SkippedStep, BringsWeightsKeptNarrowBack) {
+  TrainConfig config = with_gradient(1, std::numeric_limits<float>::quiet_NaN(), 100);
+  Plan plan = test::fp32_plan(2, 2, 2);
+  plan.precision = Precision::mxfp8;
+  plan.fp8_params = false;
+  const TrainResult beside = test::run(test::small_moe(), plan, config);
+  plan.fp8_params = true;
+  config = with_gradient(1, std::numeric_limits<float>::quiet_NaN(), 100);
+  const TrainResult kept = test::run(test::small_moe(), plan, config);
+  EXPECT_TRUE(kept.steps[1].skipped);
+  EXPECT_EQ(kept.steps[3].loss, beside.steps[3].loss);
+  test::expect_same_bits(kept.weights, beside.weights);
+}
+
 TEST(SkippedStep, OtherBitsTheSecondTimeNameTheRank) {
   std::string message;
   EXPECT_EQ(code_of(with_gradient(1, std::numeric_limits<float>::quiet_NaN(), 1), message),

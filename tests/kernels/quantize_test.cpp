@@ -321,5 +321,54 @@ TEST_F(Quantize, StochasticRoundingHasNoBias) {
   EXPECT_NE(sum_of({1, 2}), sum_of({1, 3}));
 }
 
+// TE, torchtitan#1718, Megatron-LM#4038: rows that pad an expert's share were routed, or moved the others.
+// Here blocks end with an expert's rows; zero rows behind them, as others pad, change no result.
+TEST_F(Quantize, PaddedGroupsComputeSomethingElse) {
+  const std::vector<std::int32_t> rows{3, 0, 37, 16}, padded{32, 0, 64, 32};
+  const std::int64_t depth = 64, width = 24;
+  const Matrix x = random_matrix(56, depth, 1), dy = random_matrix(56, width, 2);
+  const Matrix w = random_matrix(4 * width, depth, 3);
+  const auto pad = [&](const Matrix& m) {
+    Matrix all(128, m.cols);
+    std::int64_t from = 0, to = 0;
+    for (std::size_t g = 0; g < rows.size(); ++g) {
+      for (std::int64_t r = 0; r < rows[g]; ++r) {
+        for (std::int64_t c = 0; c < m.cols; ++c) all(to + r, c) = m(from + r, c);
+      }
+      from += rows[g], to += padded[g];
+    }
+    return all;
+  };
+  const auto without_padding = [&](View y) {
+    std::vector<float> kept;
+    std::int64_t from = 0;
+    for (std::size_t g = 0; g < rows.size(); ++g) {
+      kept.insert(kept.end(), y.f32() + from * y.cols, y.f32() + (from + rows[g]) * y.cols);
+      from += padded[g];
+    }
+    return kept;
+  };
+  const std::vector<std::int32_t> matrices(4, static_cast<std::int32_t>(width));
+  for (const Quantization& q :
+       {Quantization{}, Quantization{.rule = ScaleRule::power_of_two, .block_rows = 1, .block_cols = 128},
+        Quantization{.rule = ScaleRule::e8m0, .block_rows = 1, .block_cols = 32},
+        Quantization{.format = SmallFloat::e2m1, .rule = ScaleRule::nvfp4, .block_rows = 1, .block_cols = 16}}) {
+    const View weights = quantize(w, q, counts(matrices)).view;
+    const View y = floats(Matrix(56, width)), more = floats(Matrix(128, width));
+    kernels_->grouped_gemm(quantize(x, q, counts(rows)).view, weights, true, counts(rows), y);
+    kernels_->grouped_gemm(quantize(pad(x), q, counts(padded)).view, weights, true, counts(padded), more);
+    EXPECT_EQ(without_padding(more), std::vector<float>(y.f32(), y.f32() + y.elements()));
+  }
+  const Quantization columns{.rule = ScaleRule::e8m0, .block_rows = 32, .block_cols = 1};
+  const View dw = floats(Matrix(4 * width, depth)), same = floats(Matrix(4 * width, depth));
+  kernels_->grouped_wgrad(quantize(dy, columns, counts(rows)).view,
+                          quantize(x, columns, counts(rows)).view, counts(rows), dw, false);
+  kernels_->grouped_wgrad(quantize(pad(dy), columns, counts(padded)).view,
+                          quantize(pad(x), columns, counts(padded)).view, counts(padded), same, false);
+  for (std::int64_t i = 0; i < dw.elements(); ++i) {
+    EXPECT_NEAR(same.f32()[i], dw.f32()[i], 1e-5) << i;
+  }
+}
+
 }  // namespace
 }  // namespace pleat

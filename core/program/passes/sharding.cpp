@@ -61,11 +61,12 @@ class Sharder {
 
   void gather(const std::string& name, Group group, std::int64_t elements,
               ShardedWeights& sharded) {
+    const bool scaled_by_tensor =
+        plan_.precision == Precision::fp8 || plan_.precision == Precision::fp8_delayed;
+    const bool narrow = runtime_ == Runtime::megatron && plan_.fp8_params && scaled_by_tensor;
     const DType type = plan_.precision == Precision::fp32 ? DType::fp32
-                       : plan_.fp8_params && (plan_.precision == Precision::fp8 ||
-                                              plan_.precision == Precision::fp8_delayed)
-                           ? DType::fp8
-                           : DType::bf16;
+                       : narrow                           ? DType::fp8
+                                                          : DType::bf16;
     for (Pass pass : {Pass::forward, Pass::backward}) {
       const bool forward = pass == Pass::forward;
       if (runtime_ == Runtime::pleat && !reads_weights(pass, sharded)) continue;
