@@ -137,7 +137,13 @@ void Executor::exchange_rows(const Call& c, bool back) {
     send_bytes_.assign(ranks, bytes_of(c.in[0].dtype, c.in[0].elements()) / comm.size());
     return comm.all_to_all(bytes(c.in[0]), send_bytes_, bytes(c.out[0]), send_bytes_);
   }
-  const View from = c.in[0], to = c.out[0];
+  if (c.in.size() > 2) return exchange_tokens(c, back);
+  const Tensor& tensor = c.site->program->tensor(c.op.in[0]);
+  exchange_rows_of(c, c.in[0], c.out[0], tensor.shape.size() == 1 ? 1 : c.in[0].cols, back);
+}
+
+void Executor::exchange_rows_of(const Call& c, View from, View to, std::int64_t columns, bool back) {
+  Communicator& comm = context_.comm(c.op.group);
   const Counts counts = counts_on_host(c, c.op.in[1], c.in[1]);
   const std::int64_t experts = c.op.attr.experts, local = c.op.attr.local_experts;
   const int etp = program_.plan.expert.etp, mine_of_peers = context_.expert().etp;
@@ -146,8 +152,6 @@ void Executor::exchange_rows(const Call& c, bool back) {
     const std::int32_t* first = counts.data() + rank * experts + owner * local;
     return std::accumulate(first, first + local, std::int64_t{0});
   };
-  const Tensor& tensor = c.site->program->tensor(c.op.in[0]);
-  const std::int64_t columns = tensor.shape.size() == 1 ? 1 : from.cols;
   const bool narrow = c.op.attr.wire < 1;
   const std::int64_t row_bytes =
       narrow ? packed_row_bytes(columns) : bytes_of(from.dtype, columns);

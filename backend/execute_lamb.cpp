@@ -56,17 +56,24 @@ void Executor::lamb_norms(const Call& c) {
   }
   std::vector<double> sums(static_cast<std::size_t>(c.out[0].elements()));
   const std::size_t parameters = sums.size() / 2;
-  for_each_parameter(c.op, which, [&](std::size_t number, const OptimizerRun& run) {
-    for_each_run(
-        others, run.whole, run.whole + run.elements,
-        [&](std::int64_t first, std::int64_t elements, bool elsewhere) {
-          if (elsewhere) return;
-          const std::int64_t moved = first - run.whole;
-          const OptimizerRun own{first, run.shard + moved, run.state + moved, elements, run.decays};
-          sums[number] += kernels_.sum_of_squares(weights_of(c.op, own, c.in[1], b));
-          sums[parameters + number] += kernels_.sum_of_squares(gradients_of(c.op, own, c.in[0]));
-        });
-  });
+  Op part = c.op;  // of the shard, with main parameters of its own
+  part.attr.first = 0;
+  for (const View& main : c.in.subspan(1)) {
+    if (b.has_main_params) part.attr.n = {main.elements()};
+    for_each_parameter(part, which, [&](std::size_t number, const OptimizerRun& run) {
+      for_each_run(others, run.whole, run.whole + run.elements,
+                   [&](std::int64_t first, std::int64_t elements, bool elsewhere) {
+                     if (elsewhere) return;
+                     const std::int64_t moved = first - run.whole;
+                     const OptimizerRun own{first, run.shard + moved, run.state + moved, elements,
+                                            run.decays};
+                     sums[number] += kernels_.sum_of_squares(weights_of(part, own, main, b));
+                     sums[parameters + number] +=
+                         kernels_.sum_of_squares(gradients_of(part, own, c.in[0]));
+                   });
+    });
+    part.attr.first += part.attr.n.n;
+  }
   write_on_host(device_, c.out[0], [&](View out) {
     std::ranges::transform(sums, out.f32(), [](double s) { return static_cast<float>(s); });
   });

@@ -44,6 +44,7 @@ void Executor::move_state(const Call& c, View here, View there, bool back) {
 }
 
 void Executor::initialise_main_params() {
+  if (program_.plan.optimizer.main_params == DType::remainder16) return;  // zero
   copy_weights([](const BucketState& b, const StateSegment&) { return b.has_main_params; }, false);
 }
 
@@ -51,12 +52,18 @@ void Executor::initialise_main_params() {
 void Executor::widen_weights() {
   copy_weights([](const BucketState& b, const StateSegment&) { return b.narrow_in_place.has_value(); },
                true);
+  gather_weights(true);
+}
+
+// As the step's end does. `narrow_only`: where codes had taken their place.
+void Executor::gather_weights(bool narrow_only) {
   for (const Op& op : stage_.epilogue) {
-    const bool gathers = op.kind == OpKind::all_gather && op.module == Module::grad_sync;
-    const auto in_place = [&](const BucketState& b) {
-      return b.elements > 0 && b.narrow_in_place && op.in.front() == b.weights;
+    if (op.kind != OpKind::all_gather || op.module != Module::grad_sync) continue;
+    const auto of_bucket = [&](const BucketState& b) {
+      const bool wanted = !narrow_only || b.narrow_in_place;
+      return b.elements > 0 && wanted && op.in.front() == b.weights;
     };
-    if (gathers && std::ranges::any_of(stage_.buckets, in_place)) perform(op, nullptr);
+    if (std::ranges::any_of(stage_.buckets, of_bucket)) perform(op, nullptr);
   }
 }
 

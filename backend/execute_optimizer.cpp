@@ -72,6 +72,11 @@ void Executor::adamw(const Call& c) {
   for (const OptimizerRun& run : optimizer_runs(c.op, which)) {
     const View gradients = gradients_of(c.op, run, c.in[0]);
     settings.weight_decay = run.decays ? config_.adamw.weight_decay : 0;
+    if (c.in[3].dtype == DType::remainder16) {
+      adamw_of_halves(c, run, gradients, settings);
+      keep_gradients(which, run, gradients);
+      continue;
+    }
     kernels_of(c.op).adamw(gradients, elements_of(c.in[1], run.state, run.elements),
                            elements_of(c.in[2], run.state, run.elements),
                            weights_of(c.op, run, c.in[3], b), scale, settings);
@@ -82,7 +87,8 @@ void Executor::adamw(const Call& c) {
 // Scales of blocks cross the ends of runs: whole parts of the shard at once.
 void Executor::adamw_narrow(const Call& c, Bucket which, const AdamW& settings, double scale) {
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
-  std::size_t next = 5;  // after the factor of the gradients
+  const bool halves = c.in[3].dtype == DType::remainder16;
+  std::size_t next = halves ? 6 : 5;  // after the factor of the gradients, and the weights
   const auto scales = [&](View moment) -> float* {
     return scaled_moment(moment.dtype) ? c.in[next++].f32() : nullptr;
   };
@@ -102,9 +108,12 @@ void Executor::adamw_narrow(const Call& c, Bucket which, const AdamW& settings, 
                     factors == nullptr ? nullptr : factors + part.scales};
     };
     const View gradients = gradients_of(c.op, run, c.in[0]);
-    kernels_of(c.op).adamw_narrow(gradients, moment(c.in[1], mean_scales),
-                                  moment(c.in[2], square_scales),
-                                  weights_of(c.op, run, c.in[3], b), scale, settings, undecayed);
+    const auto step = [&](View main) {
+      kernels_of(c.op).adamw_narrow(gradients, moment(c.in[1], mean_scales),
+                                    moment(c.in[2], square_scales), main, scale, settings,
+                                    undecayed);
+    };
+    halves ? with_joined(c, run, step) : step(weights_of(c.op, run, c.in[3], b));
     keep_gradients(which, run, gradients);
   }
 }

@@ -129,6 +129,7 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   spans_ = spans;
   losses_ = {};
   wide_.clear();
+  wide_mains_.clear();
   lr_ = learning_rate(config_.schedule, config_.adamw.lr, updates_);
   routed_.clear();
   counts_.clear();

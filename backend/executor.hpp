@@ -5,6 +5,7 @@
 // kernels or to a communicator.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -84,6 +85,7 @@ class Executor final : private StepVisitor {
   void restored(std::int64_t updates) {
     updates_ = updates;
     narrow_again();
+    split_again();
     refresh_host_weights();
   }
   [[nodiscard]] const ExpertLoad& expert_load() const { return load_; }  // of the last step
@@ -167,7 +169,9 @@ class Executor final : private StepVisitor {
   [[nodiscard]] std::int64_t rows_of_peer(Counts all, int peer) const;
   // Of a tensor of counts whose contents are final: read from the device once.
   [[nodiscard]] Counts counts_on_host(const Call&, TensorId, View);
-  void exchange_rows(const Call&, bool back);  // execute_comm.cpp
+  void exchange_tokens(const Call&, bool back);  // execute_tokens.cpp
+  void exchange_rows(const Call&, bool back);    // execute_comm.cpp
+  void exchange_rows_of(const Call&, View from, View to, std::int64_t columns, bool back);
   void collective(const Call&);
   void share_narrow_rows(const Call&, Communicator&);
   void reduce_scatter(const Call&, Communicator&);
@@ -187,7 +191,20 @@ class Executor final : private StepVisitor {
   [[nodiscard]] std::vector<Elsewhere> counted_elsewhere(Bucket) const;  // in order
   void clip(const Call&);  // execute_optimizer.cpp
   void adamw(const Call&);
+  struct OptimizerRun;
   void adamw_narrow(const Call&, Bucket, const AdamW&, double scale);
+  void adamw_of_halves(const Call&, const OptimizerRun&, View gradients,
+                       const AdamW&);  // execute_remainder.cpp
+  void with_joined(const Call&, const OptimizerRun&, const std::function<void(View)>& step);
+  struct WideMain {  // of remainders, while they are saved or restored
+    std::size_t bucket = 0;
+    StateSegment segment;
+    std::vector<float> values;
+  };
+  [[nodiscard]] View widen_main(std::size_t bucket, const StateSegment&);
+  void split_again();
+  template <class Visit>
+  void for_each_half(WideMain&, Visit);
   void momentum(const Call&);
   void lamb(const Call&);  // execute_lamb.cpp
   void lamb_norms(const Call&);
@@ -237,6 +254,7 @@ class Executor final : private StepVisitor {
   void move_state(const Call&, View here, View there, bool back);
   void initialise_main_params();
   void widen_weights();
+  void gather_weights(bool narrow_only);
   void refresh_host_weights();
   template <class Chosen>
   void copy_weights(Chosen, bool back);
@@ -295,6 +313,7 @@ class Executor final : private StepVisitor {
   std::map<InstanceKey, std::vector<std::int32_t>> counts_;  // that the host has read
   std::map<Bucket, std::vector<BucketRange>> shards_;
   std::vector<WideMoment> wide_;
+  std::vector<WideMain> wide_mains_;
 };
 
 }  // namespace pleat

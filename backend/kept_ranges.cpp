@@ -90,6 +90,7 @@ std::vector<KeptRange> Executor::kept_ranges(bool to_save) {
     add(s, at, s.end, to);
   };
   wide_.clear();
+  wide_mains_.clear();
   std::vector<KeptRange> ranges;
   const auto keep = [&](const Stretch& s, Bucket which, const BucketPlace& place) {
     if (!to_save) {
@@ -127,7 +128,11 @@ std::vector<KeptRange> Executor::kept_ranges(bool to_save) {
     const auto state = [&](const char* kind, const StateSegment& segment, TensorId id,
                            TensorId scales) {
       View v = store_.state(id, true, "kept_ranges");
-      if (scaled_moment(v.dtype)) v = widen(i, segment, id, scales);
+      if (v.dtype == DType::remainder16) {
+        v = widen_main(i, segment);
+      } else if (scaled_moment(v.dtype)) {
+        v = widen(i, segment, id, scales);
+      }
       for (const Piece& p : mine) {
         const std::int64_t to_whole = p.whole - p.shard;
         const std::int64_t first = std::max(p.shard, segment.first);

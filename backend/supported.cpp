@@ -31,13 +31,6 @@ void check_plan(Diagnostics& d, const Plan& p) {
           "this backend runs exchanges and products one after the other",
           "set overlap.tile_level to false");
   check_precision(d, p);
-  // Between nodes and within them: what the links carry differs, not what arrives.
-  const bool by_collectives = p.dispatcher == Dispatcher::alltoall ||
-                              p.dispatcher == Dispatcher::hierarchical ||
-                              p.dispatcher == Dispatcher::allgather;
-  require(d, by_collectives, "dispatcher",
-          fmt::format("this backend dispatches by collectives (got {})", name_of(p.dispatcher)),
-          "use --dispatcher alltoall or allgather");
   require(d, p.cuda_graph == CudaGraph::none, "cuda_graph",
           fmt::format("this backend captures no CUDA graphs (got {})", name_of(p.cuda_graph)),
           "use --cuda-graph none");
@@ -49,8 +42,13 @@ void check_plan(Diagnostics& d, const Plan& p) {
           fmt::format("this backend keeps gradients in fp32 or bf16 (got {})",
                       name_of(o.main_grads)),
           "set optimizer.main_grads to fp32 or bf16");
-  require(d, o.main_params == DType::fp32, "optimizer.main_params",
-          "this backend keeps main parameters in fp32", "set main_params to fp32");
+  const bool halves = o.main_params == DType::remainder16;
+  require(d, o.main_params == DType::fp32 || halves, "optimizer.main_params",
+          "this backend keeps main parameters in fp32, or what bf16 weights lack of it",
+          "set main_params to fp32 or remainder16");
+  require(d, !halves || o.cpu_offload == 0, "optimizer.main_params",
+          "the CPU's step reads no weights on the device, which remainders complete",
+          "set main_params to fp32, or use state_offload");
   const auto is_moment = [](DType t) {
     return t == DType::fp32 || t == DType::bf16 || t == DType::fp16 || t == DType::fp8;
   };
@@ -61,9 +59,6 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, adam || (o.exp_avg == DType::fp32 && o.exp_avg_sq == DType::fp32),
           "optimizer.exp_avg", "moments below fp32 are AdamW's here",
           "use --optimizer adamw, or set exp_avg and exp_avg_sq to fp32");
-  require(d, p.optimizer.kind != OptimizerKind::lamb || p.optimizer.state_offload == 0,
-          "optimizer.state_offload", "this backend keeps LAMB's state on the device",
-          "set state_offload to 0");
   require(d, p.paged_stash == PagedStash{}, "paged_stash", "this backend has no paged stash",
           "set buffer and capacity of paged_stash to 0");
 }

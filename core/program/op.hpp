@@ -108,9 +108,9 @@ enum class OpKind : std::uint8_t {
                      // over cp or cp_ring: keys and values. qkv (its last columns), or kv [, kpe] as
                      // split_heads packs them, to y, and gradients back the same way
   all_reduce,        // x -> x (in place)
-  all_to_all,        // x[T*k,c], all_counts -> y[R,c]       rows to the rank that owns their expert
+  all_to_all,        // x[T*k,c], all_counts -> y[R,c], rows to their experts; with experts[T,k]: x[T,c]
                      // over cp or cp_heads: x[S*n,c] -> y[S*n,c]  S rows to and from every rank
-  all_to_all_back,   // y[R,c], all_counts -> x[T*k,c]
+  all_to_all_back,   // y[R,c], all_counts -> x[T*k,c]; with experts[T,k] x[T,c]: copies summed
   ring_shift,        // x -> y: to the next member of the group, from the one before
   send,              // x -> ()   to the neighbouring stage
   recv,              // () -> x

@@ -33,6 +33,8 @@ class OptimizerStep {
   void append() {
     const std::int64_t host = bucket().host_elements, reloaded = bucket().reloaded_elements;
     const std::int64_t resident = bucket().shard_elements - host - reloaded;
+    const bool lamb = plan_.optimizer.kind == OptimizerKind::lamb;
+    if (lamb && runtime_ == Runtime::pleat) return step_whole_parameters(resident, reloaded);
     if (resident > 0) {
       Segment s{"", resident, bucket().main_params, bucket().exp_avg, bucket().exp_avg_sq};
       add_scales(s, TensorClass::optimizer_state);
@@ -110,7 +112,6 @@ class OptimizerStep {
   }
 
   void step(const Segment& s) {
-    if (plan_.optimizer.kind == OptimizerKind::lamb && runtime_ == Runtime::pleat) return lamb(s);
     if (of_matrices(index_)) return runtime_ == Runtime::pleat ? muon_of_parts(s) : muon(s);
     const TensorId gradients = s.on_host ? host_gradients_ : bucket().gradients;
     const bool adam = bucket().has_second_moment;
@@ -144,17 +145,51 @@ class OptimizerStep {
     if (!s.on_host) cast(s);
   }
 
+  // LAMB's norms are of all parts of the state: what comes from host memory stays until they are known.
+  void step_whole_parameters(std::int64_t resident, std::int64_t reloaded) {
+    std::vector<Segment> parts;
+    if (resident > 0) {
+      parts.push_back({"", resident, bucket().main_params, bucket().exp_avg, bucket().exp_avg_sq});
+      keep(parts.back());
+    }
+    const int first = last_op() + 1;
+    std::vector<TensorId> here, there;
+    if (reloaded > 0) {
+      parts.push_back(add_segment(".reloaded", reloaded, TensorClass::optimizer_state));
+      const Segment kept = add_segment(".kept_on_host", reloaded, TensorClass::host_state);
+      keep(kept);
+      here = state_of(parts.back()), there = state_of(kept);
+    }
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      push(OpKind::reload, reload_name(here[i]), {there[i]}, {here[i]});
+    }
+    lamb(parts);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      push(OpKind::offload, reload_name(here[i]) + ".back", {here[i]}, {there[i]});
+    }
+    for (TensorId id : here) stage_.step_lives.push_back({id, first, last_op()});
+  }
+
   // The direction where the gradients were, norms of whole parameters, the step.
-  void lamb(const Segment& s) {
+  void lamb(const std::vector<Segment>& parts) {
     BucketState& b = stage_.buckets[index_];
     b.parameters = parameters();
     const auto count = static_cast<std::int64_t>(b.parameters.size());
     const TensorId norms = add_state(stage_, name_ + ".norms", TensorClass::step_scratch,
                                      DType::fp32, {{2}, {count}});
-    push(OpKind::lamb, ".lamb", {b.gradients, s.exp_avg, s.exp_avg_sq, s.main_params, scale_},
-         {s.exp_avg, s.exp_avg_sq, b.gradients})
-        .attr.n = {s.elements};
-    push(OpKind::lamb_norms, ".norms", {b.gradients, s.main_params}, {norms}).attr.n = {s.elements};
+    const auto on_part = [](Op& op, const Segment& s) {
+      op.attr.first = s.first;
+      op.attr.n = {s.elements};
+    };
+    std::vector<TensorId> measured{b.gradients};
+    for (const Segment& s : parts) {
+      on_part(push(OpKind::lamb, s.suffix + ".lamb",
+                   {b.gradients, s.exp_avg, s.exp_avg_sq, s.main_params, scale_},
+                   {s.exp_avg, s.exp_avg_sq, b.gradients}),
+              s);
+      if (measured.back() != s.main_params) measured.push_back(s.main_params);
+    }
+    push(OpKind::lamb_norms, ".norms", measured, {norms}).attr.n = {b.shard_elements};
     const int first = last_op();
     const bool experts = index_ % 2 == 1;
     const auto add_up = [&](const char* what, Group group) {
@@ -166,10 +201,13 @@ class OptimizerStep {
       add_up(".norms.copies", Group::copies);
     }
     add_up(".norms.parts", experts ? Group::etp : Group::tp);
-    push(OpKind::lamb_step, ".apply", {b.gradients, s.main_params, norms}, {s.main_params}).attr.n =
-        {s.elements};
+    for (const Segment& s : parts) {
+      on_part(push(OpKind::lamb_step, s.suffix + ".apply", {b.gradients, s.main_params, norms},
+                   {s.main_params}),
+              s);
+    }
     stage_.step_lives.push_back({norms, first, last_op()});
-    cast(s);
+    for (const Segment& s : parts) cast(s);
   }
 
   // Every expert's matrix by itself.

@@ -16,6 +16,7 @@
 #include "core/program/passes/sharding.hpp"
 #include "core/program/passes/pair.hpp"
 #include "core/program/passes/split_backward.hpp"
+#include "core/program/passes/token_exchange.hpp"
 #include "core/program/pipeline_order.hpp"
 
 namespace pleat {
@@ -117,7 +118,9 @@ LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const Layer
   for (LayerProgram& layer : unit) {
     if (runtime == Runtime::megatron) add_megatron_buffers(layer, shape.plan);
     apply_precision(layer, shape.plan);
-    if (runtime == Runtime::pleat) apply_ring(layer, shape.plan);
+    if (runtime != Runtime::pleat) continue;
+    apply_ring(layer, shape.plan);
+    apply_token_exchange(layer, shape.plan);
   }
   LayerProgram layer = merge_layers(std::move(unit));
   if (variant.recompute) apply_recompute(layer, shape.plan, runtime);

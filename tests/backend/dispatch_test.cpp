@@ -193,6 +193,50 @@ TEST(Capacity, OfOneTokenARank) {
   test::expect_close(many.gradients, one.gradients, 1e-5);
 }
 
+// Copies made and summed in the exchange are those of the all-to-all dispatcher, bit for bit.
+TEST(TokenExchange, IsTheAllToAllInOtherMemory) {
+  TrainConfig config = test::small_config(1);
+  test::skew(config);
+  const ModelSpec model = test::biased(test::small_moe());
+  const auto run = [&](const Plan& plan, const WorkloadSpec& workload) {
+    const Program program = compile(model, workload, plan, Runtime::pleat);
+    const TrainResult result = train(program, config);
+    for (std::size_t r = 0; r < result.ranks.size(); ++r) {
+      const RankMeasurement& rank = result.ranks[r];
+      const auto stage = static_cast<std::size_t>(
+          attention_coordinates(plan, Rank{static_cast<int>(r)}).pp);
+      EXPECT_EQ(rank.peak_live_bytes,
+                peak_live_bytes(program.stages[stage], [&](MicroBatch m, LayerIndex l) {
+                  return RoutedRows(rank.routed.at({m.value, l.value}));
+                }));
+    }
+    return result;
+  };
+  WorkloadSpec drops = test::small_workload(), pads = drops;
+  drops.capacity_factor = pads.capacity_factor = 1.0;
+  pads.pad_to_capacity = true;
+  for (const Plan& layout :
+       {folded_plan({.dp = 4}, 1, 4), folded_plan({.tp = 2, .dp = 2}, 2, 2),
+        recomputed(folded_plan({.dp = 2, .pp = 2}, 1, 2))}) {
+    for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+      for (const WorkloadSpec& workload : {test::small_workload(), drops, pads}) {
+        Plan plan = by(Dispatcher::alltoall, layout);
+        plan.precision = precision;
+        const TrainResult expected = run(plan, workload);
+        for (const Dispatcher dispatcher : {Dispatcher::deepep, Dispatcher::hybridep}) {
+          if (workload.pad_to_capacity && dispatcher == Dispatcher::deepep) continue;
+          plan.dispatcher = dispatcher;
+          SCOPED_TRACE(summary(plan));
+          const TrainResult actual = run(plan, workload);
+          EXPECT_EQ(actual.steps[0].loss, expected.steps[0].loss);
+          test::expect_same_bits(actual.gradients, expected.gradients);
+          test::expect_same_bits(actual.weights, expected.weights);
+        }
+      }
+    }
+  }
+}
+
 TEST(NarrowRows, AreCodesWithAScaleFor128Columns) {
   std::vector<float> x(2 * 130), y(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * 3;

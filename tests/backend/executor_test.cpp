@@ -30,7 +30,7 @@ std::string execution_error(const Program& program, TrainConfig config = test::s
 
 TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
   Program program = program_of(fp32_plan());
-  program.plan.dispatcher = Dispatcher::deepep;
+  program.plan.flash_attention = false;
   program.plan.precision = Precision::fp16;
   try {
     static_cast<void>(train(program, test::small_config()));
@@ -40,7 +40,7 @@ TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
     EXPECT_EQ(to_text(e.diagnostics()[0]),
               "error: precision: this backend has no fp16\n"
               "  hint: use --precision bf16 or fp8");
-    EXPECT_EQ(e.diagnostics()[1].hint, "use --dispatcher alltoall or allgather");
+    EXPECT_EQ(e.diagnostics()[1].hint, "set flash_attention to true");
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
   }
 }
@@ -56,12 +56,12 @@ TEST(Supported, RefusesExchangesThatAreOnlyPriced) {
     }
     return std::string();
   };
-  EXPECT_EQ(refused([](Plan& p) { p.fp8_combine = true; }),
-            "error: fp8_combine: this backend exchanges what it computes\n"
-            "  hint: set fp8_dispatch and fp8_combine to false");
-  EXPECT_EQ(refused([](Plan& p) { p.optimizer.grad_reduce = DType::bf16; }),
-            "error: optimizer.grad_reduce: this backend reduces gradients in the type it keeps "
-            "them in\n  hint: leave optimizer.grad_reduce out");
+  EXPECT_EQ(refused([](Plan& p) {
+              p.optimizer.main_params = DType::remainder16;
+              p.optimizer.cpu_offload = 0.5;
+            }),
+            "error: optimizer.main_params: the CPU's step reads no weights on the device, which "
+            "remainders complete\n  hint: set main_params to fp32, or use state_offload");
   EXPECT_EQ(refused([](Plan& p) { p.overlap.tile_level = true; }),
             "error: overlap.tile_level: this backend runs exchanges and products one after the "
             "other\n  hint: set overlap.tile_level to false");
@@ -70,19 +70,17 @@ TEST(Supported, RefusesExchangesThatAreOnlyPriced) {
 TEST(Supported, RefusesWhatItsStepAndItsMemoryCannotDo) {
   Program program = program_of(fp32_plan());
   program.plan.optimizer.kind = OptimizerKind::lamb;
-  program.plan.optimizer.state_offload = 0.5;
   program.plan.optimizer.exp_avg = DType::fp8;
   program.plan.paged_stash = {.buffer = 1.1, .capacity = 1.5};
   try {
     static_cast<void>(train(program, test::small_config()));
     FAIL();
   } catch (const ConfigError& e) {
-    ASSERT_EQ(e.diagnostics().size(), 3U);
+    ASSERT_EQ(e.diagnostics().size(), 2U);
     EXPECT_EQ(to_text(e.diagnostics()[0]),
               "error: optimizer.exp_avg: moments below fp32 are AdamW's here\n"
               "  hint: use --optimizer adamw, or set exp_avg and exp_avg_sq to fp32");
-    EXPECT_EQ(e.diagnostics()[1].path, "optimizer.state_offload");
-    EXPECT_EQ(e.diagnostics()[2].path, "paged_stash");
+    EXPECT_EQ(e.diagnostics()[1].path, "paged_stash");
   }
 }
 

@@ -4,8 +4,11 @@
 // bytes as predicted.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <ostream>
 
+#include "backend/optimizer/remainder.hpp"
+#include "tests/backend/checkpoint/saved_runs.hpp"
 #include "tests/backend/peaks.hpp"
 
 namespace pleat {
@@ -42,6 +45,12 @@ constexpr Case kCases[] = {
      }},
     {"narrow_reductions", [](Plan& p) { p.optimizer.grad_reduce = DType::bf16; }},
     {"state_offload", [](Plan& p) { p.optimizer.state_offload = 0.5; }},
+    {"remainders", [](Plan& p) { p.optimizer.main_params = DType::remainder16; }},
+    {"lamb_state_offload",
+     [](Plan& p) {
+       p.optimizer.kind = OptimizerKind::lamb;
+       p.optimizer.state_offload = 0.4;
+     }},
     {"cpu_offload", [](Plan& p) { p.optimizer.cpu_offload = 1; }},
     {"mixed_offload",
      [](Plan& p) { p.optimizer.cpu_offload = 0.45, p.optimizer.state_offload = 0.3; }},
@@ -59,7 +68,9 @@ TEST_P(InBf16, FollowsFp32) {
   TrainConfig config = test::small_config(12);
   config.adamw.lr = 2e-3;
   for (Plan plan : layouts(GetParam())) {
-    const TrainResult wide = test::run(test::small_moe(), plan, config);
+    Plan fp32 = plan;
+    fp32.optimizer.main_params = DType::fp32;
+    const TrainResult wide = test::run(test::small_moe(), fp32, config);
     plan.precision = Precision::bf16;
     const TrainResult narrow = test::run(test::small_moe(), plan, config);
     EXPECT_NE(wide.steps[11].loss, wide.steps[0].loss);
@@ -91,6 +102,90 @@ TEST(Bf16Optimizers, TheHostStepsAsTheDeviceDoes) {
         const TrainResult host = test::run(test::small_moe(), plan, config);
         EXPECT_EQ(host.steps[2].loss, device.steps[2].loss);
         test::expect_same_bits(host.weights, device.weights);
+      }
+    }
+  }
+}
+
+TEST(Remainder, WeightAndRestAreTheNumber) {
+  for (const std::uint32_t high : {0x0000U, 0x0001U, 0x3f80U, 0x3f81U, 0x7f7eU, 0x8000U, 0xbf7fU}) {
+    for (std::uint32_t low = 0; low < 0x10000U; ++low) {
+      const std::uint32_t bits = high << 16U | low;
+      const SplitFloat s = split(std::bit_cast<float>(bits));
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(joined(s)), bits);
+      const bool half = low == 0x8000U;  // where others round to even
+      if (half) continue;
+      ASSERT_EQ(s.weight, to_bf16(std::bit_cast<float>(bits))) << bits;
+    }
+  }
+}
+
+// The bits of fp32 main parameters, where a step does not end halfway between two weights: one in 65536
+// does. (The next step's gradients know of it.)
+TEST(Remainder, IsTheSameStepInTwoBytesLess) {
+  TrainConfig config = test::small_config(1);
+  for (const Sharding sharding : {Sharding::zero1, Sharding::zero3}) {
+    for (const double away : {0.0, 0.4}) {
+      for (const DType moment : {DType::fp32, DType::fp8}) {
+        Plan plan = test::fp32_plan(4, 2);
+        plan.precision = Precision::bf16;
+        plan.sharding = sharding;
+        plan.optimizer.state_offload = away;
+        plan.optimizer.exp_avg = moment;
+        SCOPED_TRACE(summary(plan));
+        const TrainResult wide = test::run(test::small_moe(), plan, config);
+        plan.optimizer.main_params = DType::remainder16;
+        const TrainResult halves = test::run(test::small_moe(), plan, config);
+        std::int64_t other = 0;  // of 81952
+        for (const auto& [name, values] : wide.weights) {
+          for (std::size_t i = 0; i < values.size(); ++i) {
+            other += values[i] != halves.weights.at(name)[i] ? 1 : 0;
+          }
+        }
+        EXPECT_LE(other, 4);
+        EXPECT_LT(halves.ranks[0].peak_live_bytes, wide.ranks[0].peak_live_bytes);
+      }
+    }
+  }
+}
+
+// Saved as fp32: going on is bitwise, with other layouts and with fp32 main parameters too.
+TEST(Remainder, ResumeIsBitwise) {
+  test::SavedRun through{.plan = test::fp32_plan(2, 2), .steps = 4};
+  through.plan.precision = Precision::bf16;
+  through.plan.optimizer.main_params = DType::remainder16;
+  const TrainResult expected = through.run();
+  const test::TemporaryFolder folder;
+  test::SavedRun first = through;
+  first.steps = 2;
+  first.save = folder.path();
+  (void)first.run();
+  test::SavedRun second = through;
+  second.load = folder.path();
+  test::expect_same_bits(second.run().weights, expected.weights);
+  const TrainResult went_on = second.run();
+  second.plan.optimizer.main_params = DType::fp32;
+  EXPECT_EQ(second.run().steps.front().loss, went_on.steps.front().loss);
+  second.plan = test::fp32_plan(4, 4);
+  second.plan.precision = Precision::bf16;
+  second.plan.optimizer.main_params = DType::remainder16;
+  EXPECT_NEAR(second.run().steps.front().loss, went_on.steps.front().loss,
+              1e-3 * went_on.steps.front().loss);
+}
+
+// Directions of both parts first, then their norms, then both steps.
+TEST(LambOffload, ChangesNoBit) {
+  TrainConfig config = test::small_config(3);
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    for (Plan plan : {test::fp32_plan(2, 2), test::tp_plan(2, 2, 2)}) {
+      plan.precision = precision;
+      plan.optimizer.kind = OptimizerKind::lamb;
+      const TrainResult device = test::run(test::small_moe(), plan, config);
+      for (const double share : {0.37, 1.0}) {
+        plan.optimizer.state_offload = share;
+        const TrainResult away = test::run(test::small_moe(), plan, config);
+        EXPECT_EQ(away.steps[2].loss, device.steps[2].loss);
+        test::expect_same_bits(away.weights, device.weights);
       }
     }
   }
