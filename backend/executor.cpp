@@ -146,7 +146,7 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   store_.require_no_activations();
   if (config_.adjust_gradients) adjust_gradients();
   run_step_ops(stage_.epilogue, true);
-  losses_ = own_losses();
+  losses_ = own_losses();  // waits for the device
   progress_.running.store(nullptr, kRelaxed);
 }
 
@@ -243,9 +243,11 @@ void Executor::perform(const Op& op, const OpSite* site) {
     out_.push_back(operand(op, site, id, false));
   }
   const Call call{op, site, in_, out_};
+  if (spans_ != nullptr) device_.synchronize();  // a span is the operation's own time
   const auto begin = SpanRecorder::Clock::now();
   dispatch(call);
   if (config_.after_op) config_.after_op(context_.rank(), op, out_);
+  if (spans_ != nullptr) device_.synchronize();
   if (spans_ != nullptr) spans_->add(op, site, begin, SpanRecorder::Clock::now());
   progress_.finished.fetch_add(1, kRelaxed);
 }

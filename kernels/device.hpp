@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "kernels/kernel_set.hpp"
@@ -39,6 +40,11 @@ class Device {
   // be one of them. In the kernels' order.
   virtual void sum_parts(std::span<const View> parts, View to) = 0;
   [[nodiscard]] virtual KernelSet& kernels() = 0;
+  // What libraries take for the stream of this work, a cudaStream_t on a GPU.
+  [[nodiscard]] virtual void* stream() { return nullptr; }
+  // Asked now and then while the host waits for the device, and at its end; what it throws ends the
+  // wait.
+  virtual void watch(std::function<void()> check) { static_cast<void>(check); }
 };
 
 }  // namespace pleat

@@ -59,6 +59,8 @@ class Transport {
   // This rank gives up. Every rank that waits, or calls anything here afterwards, throws a
   // std::runtime_error that names this rank and the reason; the first call decides both.
   virtual void abort(const std::string& reason) = 0;
+  // Throws what the ranks that wait throw, once one has given up.
+  virtual void throw_if_aborted() const {}
 };
 
 }  // namespace pleat

@@ -12,6 +12,11 @@ JobPart::~JobPart() {
   mesh_.reset();
 }
 
+void JobPart::use_nccl(const std::shared_ptr<const NcclFunctions>& functions,
+                       const NcclSettings& settings) {
+  for (auto& rank : ranks_) rank = nccl_transport(std::move(rank), functions, settings);
+}
+
 JobPart JobPart::of_threads(int world) {
   JobPart part;
   part.ranks_ = make_thread_transports(world);

@@ -9,6 +9,7 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/mesh.hpp"
+#include "backend/comm/nccl_transport.hpp"
 #include "backend/comm/peers.hpp"
 #include "backend/comm/rendezvous.hpp"
 
@@ -24,6 +25,9 @@ class JobPart {
   // stays beside it and tells who is lost.
   using MakeWire = std::unique_ptr<Wire> (*)(MessageHub&, const Roster&, Mesh&);
   [[nodiscard]] static JobPart over_wire(Meeting, MakeWire, MeshTimes = {});
+
+  // The same ranks, with NCCL between their devices; each needs one of its own.
+  void use_nccl(const std::shared_ptr<const NcclFunctions>&, const NcclSettings& = {});
 
   JobPart(JobPart&&) = default;
   ~JobPart();

@@ -44,6 +44,7 @@ class MessageTransport final : public Transport {
   void abort(const std::string& reason) override {
     hub_->abort(fmt::format("rank {} failed: {}", rank_.value, reason), true);
   }
+  void throw_if_aborted() const override { hub_->throw_if_aborted(); }
 
  private:
   std::shared_ptr<MessageHub> hub_;

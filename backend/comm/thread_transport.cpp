@@ -39,6 +39,7 @@ class ThreadTransport final : public Transport {
   }
 
   void abort(const std::string& reason) override { job_->abort(rank_, reason); }
+  void throw_if_aborted() const override { job_->throw_if_aborted(); }
 
  private:
   std::shared_ptr<ThreadJob> job_;

@@ -76,6 +76,7 @@ void add_train_command(CLI::App& app, Action& action) {
   command->add_option("--log-json", o->log.json_file, "Append a JSON object a step to this file");
   command->add_option("--tensorboard", o->log.tensorboard_folder,
                       "Write TensorBoard events into this folder");
+  add_device_options(*command, o->device);
   command->add_option("--trace", o->trace_file, "Write the last step's measured trace (Perfetto)");
   command->add_flag("--json", o->json, "Print JSON");
   add_process_options(*command, o->processes);
@@ -88,6 +89,7 @@ void add_train_command(CLI::App& app, Action& action) {
       "--eval-interval 100 --steps 1000\n"
       "  pleat train --plan plan.json --data corpus.txt --steps 5000 --save ckpt --save-every 500 "
       "--resume\n"
+      "  pleat train --plan plan.json --device cuda               # ranks share this machine's GPUs\n"
       "  pleat train --plan plan.json --transport tcp             # a process for each rank, here\n"
       "  mpirun -n 4 pleat train --plan plan.json                 # or torchrun, srun\n"
       "  pleat train --plan plan.json --process 1/2 --rendezvous node1:29500\n"

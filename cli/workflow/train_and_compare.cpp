@@ -40,6 +40,15 @@ PlanOptions for_this_machine(PlanOptions o) {
   return o;
 }
 
+// The default place is this machine's CPU.
+void require_cluster(const TrainOptions& o) {
+  if (o.device.device == "cpu" || !o.plan.plan_file.empty() || !o.plan.target.cluster.empty()) return;
+  throw_config_error(ExitCode::bad_request, "--cluster", "",
+                     fmt::format("with --device {} it is not said which GPUs these are",
+                                 o.device.device),
+                     "--cluster h200-sxm, or another of `pleat clusters`");
+}
+
 void require_fits(const StepEstimate& e, const ClusterSpec& cluster) {
   if (e.fits) return;
   throw_config_error(
@@ -261,10 +270,11 @@ void end_early(const TrainResult& result, int steps, bool speaks) {
 
 // Joins the job and trains. What goes wrong says which ranks it happened to.
 TrainResult train_here(const Program& program, const TrainConfig& config,
-                       const ProcessChoice& choice, const ProcessOptions& o,
+                       const ProcessChoice& choice, const TrainOptions& o,
                        const std::string& fingerprint) {
   try {
-    const JobPart part = join(choice, o, program.plan.world(), fingerprint);
+    JobPart part = join(choice, o.processes, program.plan.world(), fingerprint);
+    connect_devices(o.device, part);
     catch_stop_signals();
     return train(program, config, part);
   } catch (const std::runtime_error& e) {
@@ -277,6 +287,7 @@ TrainResult train_here(const Program& program, const TrainConfig& config,
 
 void train_and_compare(const TrainOptions& o) {
   if (!o.trace_file.empty()) require_writable(o.trace_file);
+  require_cluster(o);
   PlanOptions asked = for_this_machine(o.plan);
   if (!o.from.empty() && asked.target.model.empty() && asked.plan_file.empty()) {
     asked.target.model = o.from + "/config.json";
@@ -288,6 +299,7 @@ void train_and_compare(const TrainOptions& o) {
   c.predicted = estimate(program, request.target.cluster, request.target.profile);
   require_fits(c.predicted, request.target.cluster);
   TrainConfig config;
+  set_device(o.device, program.plan, config);
   config.steps = o.steps;
   set_optimizer(o.optimizer, o.steps, config);
   config.seed = o.seed;
@@ -326,7 +338,7 @@ void train_and_compare(const TrainOptions& o) {
   };
   const std::string job = fingerprint(request, config, o);
   TrainCheckpoints checkpoints(o.checkpoints, request, speaks, config);
-  const TrainResult result = train_here(program, config, choice, o.processes, job);
+  const TrainResult result = train_here(program, config, choice, o, job);
   if (!speaks) return end_early(result, o.steps, false);
   if (result.steps.empty()) {
     note(fmt::format("all {} steps were done before", o.steps));

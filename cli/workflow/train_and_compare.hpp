@@ -11,6 +11,7 @@
 #include "backend/trainer.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/request.hpp"
+#include "cli/workflow/devices.hpp"
 #include "cli/workflow/optimizer_options.hpp"
 #include "cli/workflow/train_checkpoints.hpp"
 #include "cli/workflow/train_log.hpp"
@@ -40,6 +41,7 @@ struct TrainOptions {
   double bias_update = 1e-3;   // of models with an expert bias
   std::string trace_file;      // measured spans of the last step; empty: none
   bool json = false;
+  DeviceOptions device;
   ProcessOptions processes;
 };
 

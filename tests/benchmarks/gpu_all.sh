@@ -2,10 +2,10 @@
 # SPDX-FileCopyrightText: 2026 The Pleat authors
 # SPDX-License-Identifier: Apache-2.0
 # Everything of the CUDA kernels that needs a GPU, in one command: builds for it, runs the conformance
-# suite, the suite under compute-sanitizer, and the kernel benchmarks. Raw output goes to $OUT (default
+# suite, training on the GPU, the suite under compute-sanitizer, and the kernel benchmarks. Raw output goes to $OUT (default
 # build-gpu/out). A step that fails does not keep the next ones from running.
 #
-#   tests/benchmarks/gpu_all.sh [steps]   of: build conformance sanitizer benchmarks; all without
+#   tests/benchmarks/gpu_all.sh [steps]   of: build conformance executor sanitizer benchmarks; all without
 #   PLEAT_GPU_BUILD                       the build folder (build-gpu)
 #   PLEAT_CUDA_ARCHS                      90a unless set
 set -uo pipefail
@@ -15,7 +15,7 @@ root="$(readlink -f "$root")"
 build="${PLEAT_GPU_BUILD:-$root/build-gpu}"
 out="${OUT:-$build/out}"
 steps=("$@")
-((${#steps[@]})) || steps=(build conformance sanitizer benchmarks)
+((${#steps[@]})) || steps=(build conformance executor sanitizer benchmarks)
 mkdir -p "$out"
 PATH="$PATH:/usr/local/cuda/bin"
 failed=()
@@ -35,13 +35,19 @@ do_build() {
   timed configure 120 cmake -S "$root" --preset cuda -B "$build" \
     -DPLEAT_CUDA_ARCHS="${PLEAT_CUDA_ARCHS:-90a}" -DPLEAT_MPI=OFF
   timed build 580 cmake --build "$build" --target \
-    kernels_cuda_conformance kernels_cuda_elementwise pleat_gpu_benchmarks
+    kernels_cuda_conformance kernels_cuda_elementwise backend_gpu_test pleat_gpu_benchmarks
 }
 
 do_conformance() {
   export PLEAT_REQUIRE_GPU=1
   timed conformance 300 "$build/tests/kernels/cuda/kernels_cuda_conformance" --gtest_brief=1
   timed elementwise 120 "$build/tests/kernels/cuda/kernels_cuda_elementwise" --gtest_brief=1
+}
+
+# Training on the GPU against the CPU, several ranks on it.
+do_executor() {
+  export PLEAT_REQUIRE_GPU=1
+  timed executor 560 "$build/tests/kernels/cuda/backend_gpu_test" --gtest_brief=1
 }
 
 # Library kernels have their own reads beyond what they use, so only ours are watched for races.
@@ -63,7 +69,7 @@ do_benchmarks() {
 
 for step in "${steps[@]}"; do
   case "$step" in
-    build | conformance | sanitizer | benchmarks) "do_$step" ;;
+    build | conformance | executor | sanitizer | benchmarks) "do_$step" ;;
     *)
       echo "unknown step: $step" >&2
       exit 2

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/cli/run_pleat.hpp"
 
 namespace pleat::cli_test {
@@ -162,6 +164,32 @@ TEST(BadRequest, SchedulesOfTheLearningRate) {
               HasSubstr("--lr-wsd-decay-iters: WSD goes down in 11 of 10 steps\n  hint: 1 to 10"));
   EXPECT_THAT(said({"--min-lr", "0.1"}), HasSubstr("--min-lr: 0.1 is above --lr 0.001"));
   EXPECT_THAT(said({"--adam-beta2", "1"}), HasSubstr("--adam-beta2: 1 would never take a gradient in"));
+}
+
+TEST(BadRequest, DevicesThatAreNotThere) {
+  const auto said = [](const std::vector<std::string>& more) {
+    const std::string text = std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt";
+    return run_pleat(std::vector<std::string>{"train", "--model", "tiny-moe", "--gpus", "1", "--seq-len", "16",
+                                              "--global-batch", "2", "--steps", "1", "--data", text} + more);
+  };
+  const Said nowhere = said({"--device", "cuda"});
+  EXPECT_EQ(nowhere.exit_code, 2);
+  EXPECT_THAT(nowhere.err, HasSubstr("--cluster: with --device cuda it is not said which GPUs these are"));
+  const Said on_cpu = said({"--collectives", "nccl"});
+  EXPECT_EQ(on_cpu.exit_code, 2);
+  EXPECT_THAT(on_cpu.err, HasSubstr("--collectives: NCCL joins GPUs\n  hint: --device cuda"));
+  const std::vector<std::string> gpu{"--device", "cuda", "--cluster", "h100-sxm", "--runtime", "pleat"};
+  const Said narrow = said(gpu + std::vector<std::string>{"--precision", "fp8"});
+  EXPECT_EQ(narrow.exit_code, 2);
+  EXPECT_THAT(narrow.err, HasSubstr("precision: ranks on GPUs have no fp8 so far"));
+  if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "there is a GPU";
+  const Said none = said(gpu);
+  if (none.exit_code == 2) {
+    EXPECT_THAT(none.err, HasSubstr("--device: this build has no CUDA kernels"));
+  } else {
+    EXPECT_EQ(none.exit_code, 5);
+    EXPECT_THAT(none.err, HasSubstr("--device: no NVIDIA GPU can be used here"));
+  }
 }
 
 TEST(BadRequest, HeldOutDataThatIsNotThere) {

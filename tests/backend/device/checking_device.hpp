@@ -18,12 +18,13 @@ namespace pleat::test {
 
 class CheckingDevice final : public Device {
  public:
+  explicit CheckingDevice(bool by_itself = false) : queue_(by_itself) {}
   ~CheckingDevice() override { queue_.finish(); }
   Memory& memory() override { return memory_; }
   Memory& host_memory() override { return pinned_; }
   [[nodiscard]] bool hidden(const void* data) const override { return is_device_address(data); }
   void copy(void* to, const void* from, std::int64_t bytes) override {
-    queue_.finish();
+    synchronize();
     move(to, from, bytes);
   }
   void enqueue_copy(void* to, const void* from, std::int64_t bytes) override {
@@ -32,7 +33,12 @@ class CheckingDevice final : public Device {
     }
     queue_.add([=] { move(to, from, bytes); });
   }
-  void synchronize() override { queue_.finish(); }
+  void synchronize() override {
+    queue_.finish(check_);
+    if (check_) check_();
+  }
+  void* stream() override { return &queue_; }
+  void watch(std::function<void()> check) override { check_ = std::move(check); }
   void sum_parts(std::span<const View> parts, View to) override {
     const auto seen = [](View v) {
       v.data = seen_by_device(v.data);
@@ -98,6 +104,7 @@ class CheckingDevice final : public Device {
   };
 
   WorkQueue queue_;
+  std::function<void()> check_;
   DeviceMemory memory_{queue_};
   PinnedMemory pinned_{queue_};
   CheckingKernels kernels_{queue_};

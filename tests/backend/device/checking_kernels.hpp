@@ -4,9 +4,13 @@
 // addresses that only the device can follow.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -26,16 +30,50 @@ inline bool is_device_address(const void* p) {
   return (reinterpret_cast<std::uintptr_t>(p) & kDeviceBit) != 0;
 }
 
-// Work in the order in which it was given.
+// Work in the order in which it was given: when somebody waits for it, or on a thread of its own,
+// which work that waits for other ranks' needs.
 class WorkQueue {
  public:
-  void add(std::function<void()> work) { work_.push_back(std::move(work)); }
-  void finish() {
-    for (const auto& work : std::exchange(work_, {})) work();
+  explicit WorkQueue(bool by_itself = false) {
+    if (by_itself) worker_ = std::jthread([this](const std::stop_token& stop) { work_on(stop); });
+  }
+  void add(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    work_.push_back(std::move(work));
+    changed_.notify_all();
+  }
+  // `check` is asked while it waits for the thread.
+  void finish(const std::function<void()>& check = {}) {
+    if (!worker_.joinable()) {
+      for (const auto& work : std::exchange(work_, {})) work();
+      return;
+    }
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, std::chrono::milliseconds(1),
+                              [this] { return work_.empty() && !busy_; })) {
+      if (check) check();
+    }
   }
 
  private:
+  void work_on(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [this] { return !work_.empty(); })) {
+      busy_ = true;
+      const std::vector<std::function<void()>> all = std::exchange(work_, {});
+      lock.unlock();
+      for (const auto& work : all) work();
+      lock.lock();
+      busy_ = false;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
   std::vector<std::function<void()>> work_;
+  bool busy_ = false;
+  std::jthread worker_;
 };
 
 class CheckingKernels final : public KernelSet {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 emulation::Index threadIdx, blockIdx, blockDim, gridDim;
@@ -126,6 +127,8 @@ void run_block(unsigned threads) {
 }  // namespace
 
 void run(Index grid, unsigned threads, std::size_t shared, const std::function<void()>& body) {
+  static std::mutex one_at_a_time;  // of several threads' devices
+  const std::lock_guard lock(one_at_a_time);
   if (fibers.size() < threads) fibers.resize(threads);
   slots.assign((threads + kWarp - 1) / kWarp * kWarp, 0);
   shared_memory.assign(shared / sizeof(std::max_align_t) + 16, {});

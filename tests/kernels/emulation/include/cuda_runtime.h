@@ -130,8 +130,9 @@ inline unsigned __match_any_sync(unsigned, int v) {
 // Host side.
 using cudaError_t = int;
 using cudaStream_t = void*;
-inline constexpr cudaError_t cudaSuccess = 0, cudaErrorNoDevice = 100, cudaErrorInsufficientDriver = 35;
-enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+inline constexpr cudaError_t cudaSuccess = 0, cudaErrorNoDevice = 100, cudaErrorInsufficientDriver = 35,
+                             cudaErrorPeerAccessAlreadyEnabled = 704, cudaErrorNotReady = 600;
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone };
 inline constexpr int cudaDevAttrMultiProcessorCount = 16, cudaStreamNonBlocking = 1,
                      cudaFuncAttributeMaxDynamicSharedMemorySize = 8;
@@ -142,6 +143,7 @@ inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 inline cudaError_t cudaDeviceGetAttribute(int* v, int, int) { return *v = 3, cudaSuccess; }
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, int) { return *s = nullptr, cudaSuccess; }
 inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* s) {
   return *s = cudaStreamCaptureStatusNone, cudaSuccess;
@@ -150,6 +152,11 @@ inline cudaError_t cudaMalloc(void** p, std::size_t n) {
   return *p = std::aligned_alloc(256, (n + 255) / 256 * 256), cudaSuccess;
 }
 inline cudaError_t cudaFree(void* p) { return std::free(p), cudaSuccess; }
+inline constexpr unsigned cudaHostAllocPortable = 1;
+inline cudaError_t cudaHostAlloc(void** p, std::size_t n, unsigned) { return cudaMalloc(p, n); }
+inline cudaError_t cudaFreeHost(void* p) { return cudaFree(p); }
+inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 1, cudaSuccess; }
+inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }
 inline cudaError_t cudaMemGetInfo(std::size_t* a, std::size_t* b) { return *a = *b = 0, cudaSuccess; }
 inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind) {
   return std::memcpy(to, from, n), cudaSuccess;

@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/comm/nccl_communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat {
+namespace {
+
+int type_of(DType type) { return type == DType::bf16 ? kNcclBf16 : kNcclFp32; }
+
+std::int64_t sum(std::span<const std::int64_t> values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
+
+}  // namespace
+
+NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> by_host, Device& device, NcclJob job)
+    : staged_(std::move(by_host), device), device_(device), job_(std::move(job)) {
+  job_.alive->insert(this);
+}
+
+NcclCommunicator::~NcclCommunicator() {
+  job_.alive->erase(this);
+  if (comm_ != nullptr) job_.functions->comm_destroy(comm_);
+  if (room_ != nullptr) device_.memory().release(room_);
+}
+
+void NcclCommunicator::abandon() {
+  if (comm_ != nullptr) job_.functions->comm_abort(std::exchange(comm_, nullptr));
+}
+
+// What NCCL says of itself is its result or, later, its asynchronous error; that the job has been
+// given up comes first, since it names the rank.
+void NcclCommunicator::require(int result, const char* call) {
+  while (result == kNcclInProgress) {
+    job_.check();
+    std::this_thread::yield();
+    if (job_.functions->comm_get_async_error(comm_, &result) != kNcclSuccess) break;
+  }
+  if (result == kNcclSuccess) return;
+  job_.check();
+  throw std::runtime_error(
+      fmt::format("{}: {}", call, job_.functions->get_error_string(result)));
+}
+
+void NcclCommunicator::require_alive() {
+  job_.check();
+  int result = kNcclSuccess;
+  require(job_.functions->comm_get_async_error(comm_, &result), "ncclCommGetAsyncError");
+  require(result, "NCCL");
+}
+
+void NcclCommunicator::meet() {
+  if (comm_ != nullptr) return require_alive();
+  NcclId id;
+  if (rank() == 0) require(job_.functions->get_unique_id(&id), "ncclGetUniqueId");
+  std::vector<NcclId> ids(static_cast<std::size_t>(size()));
+  staged_.all_gather(std::as_bytes(std::span(&id, 1)), std::as_writable_bytes(std::span(ids)));
+  NcclConfig config;
+  device_.synchronize();  // makes the device the thread's current one, too
+  require(job_.functions->comm_init_rank_config(&comm_, size(), ids.front(), rank(), &config),
+          "ncclCommInitRankConfig");
+}
+
+template <class Calls>
+void NcclCommunicator::grouped(Calls calls) {
+  require(job_.functions->group_start(), "ncclGroupStart");
+  calls();
+  require(job_.functions->group_end(), "ncclGroupEnd");
+}
+
+std::byte* NcclCommunicator::room(std::size_t bytes) {
+  if (bytes > room_bytes_) {
+    device_.synchronize();
+    if (room_ != nullptr) device_.memory().release(std::exchange(room_, nullptr));
+    room_bytes_ = 0;
+    room_ = device_.memory().allocate(static_cast<std::int64_t>(bytes));
+    room_bytes_ = bytes;
+  }
+  return room_;
+}
+
+void NcclCommunicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  PLEAT_ASSERT(all.size() == mine.size() * static_cast<std::size_t>(size()));
+  if (!hidden(mine.data(), all.data())) return staged_.all_gather(mine, all);
+  if (size() == 1) {
+    if (mine.data() != all.data()) device_.enqueue_copy(all.data(), mine.data(), std::ssize(mine));
+    return;
+  }
+  meet();
+  require(job_.functions->all_gather(mine.data(), all.data(), mine.size(), kNcclBytes, comm_,
+                                     device_.stream()),
+          "ncclAllGather");
+}
+
+template <class T>
+void NcclCommunicator::add_up(std::span<T> data, DType type) {
+  if (!hidden(data.data())) return staged_.all_reduce(data);
+  if (size() == 1) return;
+  meet();
+  if (!job_.settings.ordered_sums) {
+    return require(job_.functions->all_reduce(data.data(), data.data(), data.size(), type_of(type),
+                                              kNcclSum, comm_, device_.stream()),
+                   "ncclAllReduce");
+  }
+  // Every member adds up a slice, then all gather the slices.
+  const auto count = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
+  std::vector<std::int64_t> elements(count), bytes(count);
+  std::size_t mine = 0;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::size_t begin = data.size() * r / count, end = data.size() * (r + 1) / count;
+    elements[r] = static_cast<std::int64_t>(end - begin);
+    bytes[r] = elements[r] * static_cast<std::int64_t>(sizeof(T));
+    if (r == me) mine = begin;
+  }
+  const auto slice = data.subspan(mine, static_cast<std::size_t>(elements[me]));
+  add_parts(std::span<const T>(data), slice, elements, type);
+  all_gather_ragged(std::as_bytes(slice), std::as_writable_bytes(data), bytes);
+}
+
+template <class T>
+void NcclCommunicator::add_pieces(std::span<const T> all, std::span<T> mine, DType type) {
+  PLEAT_ASSERT(all.size() == mine.size() * static_cast<std::size_t>(size()));
+  if (!hidden(all.data(), mine.data())) return staged_.reduce_scatter(all, mine);
+  const bool alone = size() == 1;
+  if (alone || job_.settings.ordered_sums) {
+    const std::vector<std::int64_t> elements(static_cast<std::size_t>(size()), std::ssize(mine));
+    return add_parts(all, mine, elements, type);
+  }
+  meet();
+  require(job_.functions->reduce_scatter(all.data(), mine.data(), mine.size(), type_of(type),
+                                         kNcclSum, comm_, device_.stream()),
+          "ncclReduceScatter");
+}
+
+template <class T>
+void NcclCommunicator::add_parts(std::span<const T> all, std::span<T> mine,
+                                 std::span<const std::int64_t> elements, DType type) {
+  const auto count = static_cast<std::size_t>(size());
+  const std::size_t share = mine.size_bytes();
+  std::vector<std::int64_t> send_bytes, recv_bytes(count, static_cast<std::int64_t>(share));
+  for (const std::int64_t n : elements) {
+    send_bytes.push_back(n * static_cast<std::int64_t>(sizeof(T)));
+  }
+  std::byte* const parts = share == 0 ? nullptr : room(share * count);
+  exchange(std::as_bytes(all), send_bytes, {parts, share * count}, recv_bytes);
+  if (share == 0) return;
+  std::vector<View> views;
+  for (std::size_t r = 0; r < count; ++r) {
+    views.push_back({parts + r * share, type, 1, std::ssize(mine)});
+  }
+  device_.sum_parts(views, {mine.data(), type, 1, std::ssize(mine)});
+}
+
+void NcclCommunicator::exchange(std::span<const std::byte> send,
+                                std::span<const std::int64_t> send_bytes, std::span<std::byte> recv,
+                                std::span<const std::int64_t> recv_bytes) {
+  PLEAT_ASSERT(sum(send_bytes) == std::ssize(send) && sum(recv_bytes) == std::ssize(recv));
+  const auto me = static_cast<std::size_t>(rank());
+  const auto place = [](auto all, std::span<const std::int64_t> bytes, std::size_t r) {
+    return all.subspan(static_cast<std::size_t>(sum(bytes.first(r))),
+                       static_cast<std::size_t>(bytes[r]));
+  };
+  const auto own = place(send, send_bytes, me);
+  std::byte* const to = place(recv, recv_bytes, me).data();
+  if (!own.empty() && to != own.data()) device_.enqueue_copy(to, own.data(), std::ssize(own));
+  if (size() == 1) return;
+  meet();
+  grouped([&] {
+    for (int turn = 1; turn < size(); ++turn) {
+      const auto peer = (me + static_cast<std::size_t>(turn)) % static_cast<std::size_t>(size());
+      const auto out = place(send, send_bytes, peer);
+      const auto in = place(recv, recv_bytes, peer);
+      const int p = static_cast<int>(peer);
+      if (!out.empty()) {
+        require(job_.functions->send(out.data(), out.size(), kNcclBytes, p, comm_, device_.stream()),
+                "ncclSend");
+      }
+      if (!in.empty()) {
+        require(job_.functions->recv(in.data(), in.size(), kNcclBytes, p, comm_, device_.stream()),
+                "ncclRecv");
+      }
+    }
+  });
+}
+
+void NcclCommunicator::all_to_all(std::span<const std::byte> send,
+                                  std::span<const std::int64_t> send_bytes,
+                                  std::span<std::byte> recv,
+                                  std::span<const std::int64_t> recv_bytes) {
+  exchange(send, send_bytes, recv, recv_bytes);
+}
+
+// The same share to everybody.
+void NcclCommunicator::all_gather_ragged(std::span<const std::byte> mine, std::span<std::byte> all,
+                                         std::span<const std::int64_t> bytes) {
+  const auto me = static_cast<std::size_t>(rank());
+  PLEAT_ASSERT(sum(bytes) == std::ssize(all) && bytes[me] == std::ssize(mine));
+  std::byte* const own = all.data() + sum(bytes.first(me));
+  if (!mine.empty() && own != mine.data()) device_.enqueue_copy(own, mine.data(), std::ssize(mine));
+  if (size() == 1) return;
+  meet();
+  grouped([&] {
+    std::byte* to = all.data();
+    for (int r = 0; r < size(); ++r) {
+      const auto share = static_cast<std::size_t>(bytes[static_cast<std::size_t>(r)]);
+      if (r != rank() && !mine.empty()) {
+        require(job_.functions->send(mine.data(), mine.size(), kNcclBytes, r, comm_,
+                                     device_.stream()),
+                "ncclSend");
+      }
+      if (r != rank() && share > 0) {
+        require(job_.functions->recv(to, share, kNcclBytes, r, comm_, device_.stream()), "ncclRecv");
+      }
+      to += share;
+    }
+  });
+}
+
+}  // namespace pleat

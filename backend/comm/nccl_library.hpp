@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The functions of NCCL that are called here, from the library that is found when they are first
+// needed: a program that never asks for it runs where there is none. Numbers and layouts are those of
+// NCCL's C interface, the same since 2.18.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace pleat {
+
+struct NcclId {
+  char bytes[128] = {};
+};
+using NcclComm = void*;
+using NcclStream = void*;  // a cudaStream_t
+
+// The head of NCCL's settings, as version 2.14 had them; the library takes its own for the rest.
+struct NcclConfig {
+  std::size_t size = sizeof(NcclConfig);
+  unsigned magic = 0xcafebeef;
+  unsigned version = 21400;
+  int blocking = 0;
+};
+
+inline constexpr int kNcclSuccess = 0, kNcclInProgress = 7;
+inline constexpr int kNcclBytes = 1, kNcclFp32 = 7, kNcclBf16 = 9;  // ncclUint8, …
+inline constexpr int kNcclSum = 0;
+
+struct NcclFunctions {
+  int (*get_version)(int* version) = nullptr;
+  int (*get_unique_id)(NcclId*) = nullptr;
+  int (*comm_init_rank_config)(NcclComm*, int ranks, NcclId, int rank, NcclConfig*) = nullptr;
+  int (*comm_destroy)(NcclComm) = nullptr;
+  int (*comm_abort)(NcclComm) = nullptr;
+  int (*comm_get_async_error)(NcclComm, int* result) = nullptr;
+  const char* (*get_error_string)(int result) = nullptr;
+  int (*all_gather)(const void* from, void* to, std::size_t count, int type, NcclComm, NcclStream) = nullptr;
+  int (*all_reduce)(const void* from, void* to, std::size_t count, int type, int op, NcclComm,
+                    NcclStream) = nullptr;
+  int (*reduce_scatter)(const void* from, void* to, std::size_t count, int type, int op, NcclComm,
+                        NcclStream) = nullptr;
+  int (*send)(const void* from, std::size_t count, int type, int peer, NcclComm, NcclStream) = nullptr;
+  int (*recv)(void* to, std::size_t count, int type, int peer, NcclComm, NcclStream) = nullptr;
+  int (*group_start)() = nullptr;
+  int (*group_end)() = nullptr;
+};
+
+// Loads `file`; it stays loaded. std::runtime_error says what is not there.
+[[nodiscard]] std::shared_ptr<const NcclFunctions> load_nccl(const std::string& file = "libnccl.so.2");
+
+}  // namespace pleat

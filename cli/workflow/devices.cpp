@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/workflow/devices.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <stdexcept>
+
+#include "core/diagnostics.hpp"
+#ifdef PLEAT_WITH_CUDA
+#include "kernels/cuda/device.hpp"
+#include "kernels/cuda/device_error.hpp"
+#include "kernels/cuda/gpu_device.hpp"
+#endif
+
+namespace pleat::cli {
+namespace {
+
+void require_precision(const Plan& plan) {
+  if (plan.precision == Precision::fp32 || plan.precision == Precision::bf16) return;
+  throw_config_error(ExitCode::bad_request, "", "precision",
+                     fmt::format("ranks on GPUs have no {} so far", name_of(plan.precision)),
+                     "use --precision bf16, or --device cpu");
+}
+
+#ifdef PLEAT_WITH_CUDA
+void set_gpus(TrainConfig& config) {
+  int gpus = 0;
+  try {
+    gpus = cuda::device_count();
+  } catch (const DeviceError& e) {
+    throw_config_error(ExitCode::device_or_io, "--device", "", e.what());
+  }
+  if (gpus == 0) {
+    throw_config_error(ExitCode::device_or_io, "--device", "",
+                       "no NVIDIA GPU can be used here: there is none, or no driver for it",
+                       "`nvidia-smi` shows what the driver finds; --device cpu trains on the CPU");
+  }
+  config.measure_margin = false;  // it would read every router's logits
+  config.make_device = [gpus](Rank rank) { return gpu_device(rank.value % gpus); };
+}
+#else
+void set_gpus(TrainConfig&) {
+  throw_config_error(ExitCode::bad_request, "--device", "",
+                     "this build has no CUDA kernels: it was configured without nvcc",
+                     "install the CUDA toolkit and build again, or --device cpu");
+}
+#endif
+
+}  // namespace
+
+void add_device_options(CLI::App& command, DeviceOptions& o) {
+  command.add_option("--device", o.device, "What ranks compute on: cpu, or cuda for NVIDIA GPUs")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  command
+      .add_option("--collectives", o.collectives,
+                  "Between GPUs: direct (threads by their GPUs' memory, processes by the host), or nccl, "
+                  "which needs a GPU for each rank")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"direct", "nccl"}));
+  command.add_flag("--ordered-sums", o.ordered_sums,
+                   "With nccl: add in the order of ranks, for the same bits as direct");
+}
+
+void set_device(const DeviceOptions& o, const Plan& plan, TrainConfig& config) {
+  if (o.device == "cuda") {
+    require_precision(plan);
+    return set_gpus(config);
+  }
+  if (o.collectives == "direct" && !o.ordered_sums) return;
+  throw_config_error(ExitCode::bad_request, o.ordered_sums ? "--ordered-sums" : "--collectives", "",
+                     "NCCL joins GPUs", "--device cuda");
+}
+
+void connect_devices(const DeviceOptions& o, JobPart& part) {
+  if (o.collectives != "nccl") return;
+  try {
+    part.use_nccl(load_nccl(), {o.ordered_sums});
+  } catch (const std::runtime_error& e) {
+    throw_config_error(ExitCode::device_or_io, "--collectives", "", e.what(),
+                       "install NCCL (libnccl2), or --collectives direct");
+  }
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What ranks compute on: this machine's CPU, or NVIDIA GPUs in builds that have their kernels.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+#include "backend/trainer.hpp"
+
+namespace pleat::cli {
+
+struct DeviceOptions {
+  std::string device = "cpu";          // or "cuda"
+  std::string collectives = "direct";  // between GPUs: "direct" through memory, or "nccl"
+  bool ordered_sums = false;           // NcclSettings
+};
+void add_device_options(CLI::App&, DeviceOptions&);
+
+// With "cuda" rank r takes GPU r, over again where there are more ranks than GPUs. ConfigError:
+// bad_request in a build without CUDA, for precisions that the device has not and for NCCL on a CPU,
+// device_or_io where no GPU can be used.
+void set_device(const DeviceOptions&, const Plan&, TrainConfig&);
+
+// What joins this process's ranks on their devices. ConfigError (device_or_io) where NCCL is not
+// found.
+void connect_devices(const DeviceOptions&, JobPart&);
+
+}  // namespace pleat::cli

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Every way in which the executor touches memory, on the emulated GPU.
+#include "tests/backend/device/emulated_gpu.hpp"
+
+namespace pleat::test {
+namespace {
+
+class EmulatedGpu : public testing::TestWithParam<DeviceCase> {};
+
+TEST_P(EmulatedGpu, TrainsAsTheCpu) { expect_parity(GetParam(), emulated_gpu); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, EmulatedGpu,
+    testing::ValuesIn(device_cases_named({"OneRank", "Folded", "Zero3", "Ring", "GatheredKeys",
+                                          "SteppedOnTheHost", "Sgd", "Lamb", "Muon", "Padded",
+                                          "Packed", "TiedDepthWithAll", "Gpt", "Bf16"})),
+    [](const auto& info) { return info.param.name; });
+
+TEST(EmulatedGpu, GivesTheSameBitsAgain) {
+  expect_repeatable(device_cases_named({"Folded"})[0], emulated_gpu);
+}
+
+}  // namespace
+}  // namespace pleat::test

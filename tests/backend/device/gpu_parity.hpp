@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The executor on a GPU, or on the GPU's kernels in emulation, against the CPU.
+#pragma once
+
+#include "tests/backend/device/device_cases.hpp"
+
+namespace pleat::test {
+
+using MakeDevice = std::function<std::unique_ptr<Device>(Rank)>;
+
+// AdamW without memory, whose eps is all of its denominator, or as straight a rule of the others: a
+// difference stays as small as the gradients'.
+inline TrainConfig parity_config(const DeviceCase& c, int steps) {
+  TrainConfig config = small_config(steps);
+  skew(config);
+  config.forced_routing = c.forced;
+  config.adamw = {.lr = 300, .beta1 = 0, .beta2 = 0, .eps = 1000};
+  const OptimizerKind kind = c.plan.optimizer.kind;
+  if (kind == OptimizerKind::sgd) config.adamw.lr = 0.3;
+  if (kind == OptimizerKind::lamb) config.adamw.lr = 0.01;
+  if (kind == OptimizerKind::muon) config.adamw.lr = 1e-3;
+  return config;
+}
+
+// What orthogonalises makes small directions as long as large ones, their rounding too.
+inline double tolerance_of(const DeviceCase& c) {
+  if (c.plan.precision != Precision::fp32) return 0.05;
+  return c.plan.optimizer.kind == OptimizerKind::muon ? 1e-3 : 1e-5;
+}
+
+// Losses, gradients and weights within `tolerance`, the same peak of memory.
+inline void expect_parity(const DeviceCase& c, const MakeDevice& make_device, int steps = 2) {
+  const double tolerance = tolerance_of(c);
+  TrainConfig config = parity_config(c, steps);
+  const TrainResult here = run(c.model, c.plan, config, c.workload);
+  config.make_device = make_device;
+  const TrainResult there = run(c.model, c.plan, config, c.workload);
+  for (std::size_t s = 0; s < here.steps.size(); ++s) {
+    EXPECT_NEAR(there.steps[s].loss, here.steps[s].loss, tolerance * here.steps[s].loss) << s;
+    EXPECT_NEAR(there.steps[s].grad_norm, here.steps[s].grad_norm,
+                tolerance * here.steps[s].grad_norm)
+        << s;
+  }
+  expect_close(there.gradients, here.gradients, tolerance);
+  expect_close(there.weights, here.weights, tolerance);
+  for (std::size_t r = 0; r < here.ranks.size(); ++r) {
+    EXPECT_EQ(there.ranks[r].peak_live_bytes, here.ranks[r].peak_live_bytes) << r;
+    EXPECT_EQ(there.ranks[r].routed, here.ranks[r].routed) << r;
+  }
+}
+
+inline std::vector<DeviceCase> device_cases_named(const std::vector<std::string>& names) {
+  std::vector<DeviceCase> cases;
+  for (const DeviceCase& c : device_cases()) {
+    if (std::ranges::find(names, c.name) != names.end()) cases.push_back(c);
+  }
+  EXPECT_EQ(cases.size(), names.size());
+  return cases;
+}
+
+inline void expect_repeatable(const DeviceCase& c, const MakeDevice& make_device) {
+  TrainConfig config = parity_config(c, 2);
+  config.make_device = make_device;
+  const TrainResult first = run(c.model, c.plan, config, c.workload);
+  const TrainResult second = run(c.model, c.plan, config, c.workload);
+  expect_same_bits(second.gradients, first.gradients);
+  expect_same_bits(second.weights, first.weights);
+}
+
+}  // namespace pleat::test

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The executor on a GPU, one rank or several that share it. Without a GPU all are skipped, or fail
+// with PLEAT_REQUIRE_GPU=1.
+#include "core/environment.hpp"
+#include "kernels/cuda/device.hpp"
+#include "kernels/cuda/gpu_device.hpp"
+#include "tests/backend/device/gpu_parity.hpp"
+
+namespace pleat::test {
+namespace {
+
+std::unique_ptr<Device> on_gpu(Rank) { return gpu_device(); }
+
+template <class Base>
+class WithGpu : public Base {
+ protected:
+  void SetUp() override {
+    if (cuda::device_count() > 0) return;
+    if (gpu_required()) FAIL() << "PLEAT_REQUIRE_GPU=1 and there is no GPU";
+    GTEST_SKIP() << "no GPU";
+  }
+};
+using OnGpu = WithGpu<testing::TestWithParam<DeviceCase>>;
+using Gpu = WithGpu<testing::Test>;
+
+TEST_P(OnGpu, TrainsAsTheCpu) { expect_parity(GetParam(), on_gpu); }
+TEST_P(OnGpu, GivesTheSameBitsAgain) { expect_repeatable(GetParam(), on_gpu); }
+
+INSTANTIATE_TEST_SUITE_P(Runs, OnGpu, testing::ValuesIn(device_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+// 200 steps in bf16 on the GPU beside as many in fp32 there.
+TEST_F(Gpu, Bf16FollowsFp32) {
+  TrainConfig config = small_config(200);
+  config.keep_gradients = config.poison = false;
+  config.adamw.lr = 1e-3;
+  config.make_device = on_gpu;
+  Plan plan = tp_plan(2, 2, 4);
+  const TrainResult wide = run(small_moe(), plan, config);
+  plan.precision = Precision::bf16;
+  const TrainResult narrow = run(small_moe(), plan, config);
+  EXPECT_LT(wide.steps.back().loss, 0.9 * wide.steps.front().loss);
+  for (std::size_t s = 0; s < wide.steps.size(); ++s) {
+    EXPECT_NEAR(narrow.steps[s].loss, wide.steps[s].loss, 0.01 * wide.steps[s].loss) << s;
+  }
+}
+
+}  // namespace
+}  // namespace pleat::test

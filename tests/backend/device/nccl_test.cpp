@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The way through NCCL, with a stand-in for its library: which calls are made with what, the bits of
+// what comes of it, and that ranks which wait on their devices end when another one is lost.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "tests/backend/comm_jobs.hpp"
+#include "tests/backend/device/checking_device.hpp"
+#include "tests/backend/device/device_cases.hpp"
+
+namespace pleat::test {
+namespace {
+
+std::shared_ptr<const NcclFunctions> fake() {
+  static const auto functions = load_nccl(PLEAT_FAKE_NCCL);
+  return functions;
+}
+
+// A vector in a device's memory.
+template <class T>
+class There {
+ public:
+  There(Device& device, const std::vector<T>& values) : device_(device), size_(values.size()) {
+    data_ = device.memory().allocate(bytes());
+    device.copy(data_, values.data(), bytes());
+  }
+  ~There() { device_.memory().release(data_); }
+  [[nodiscard]] std::span<T> span() const { return {reinterpret_cast<T*>(data_), size_}; }
+  [[nodiscard]] std::span<std::byte> raw() const {
+    return {data_, static_cast<std::size_t>(bytes())};
+  }
+  [[nodiscard]] std::vector<T> values() const {
+    std::vector<T> here(size_);
+    device_.copy(here.data(), data_, bytes());
+    return here;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(size_ * sizeof(T)); }
+  Device& device_;
+  std::size_t size_;
+  std::byte* data_;
+};
+
+// Values whose sum depends on the order of addition.
+float value(int rank, std::size_t i) {
+  return std::ldexp(1.0F + static_cast<float>((rank * 37 + static_cast<int>(i) * 11) % 101) / 97.0F,
+                    (rank * 5 + static_cast<int>(i)) % 23);
+}
+std::vector<float> values(int rank, std::size_t count) {
+  std::vector<float> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(value(rank, i));
+  return all;
+}
+float sum_in_rank_order(int world, std::size_t i) {
+  float sum = value(0, i);
+  for (int r = 1; r < world; ++r) sum += value(r, i);
+  return sum;
+}
+
+// Runs `body` on `world` ranks with a device each.
+using DeviceBody = std::function<void(Device&, Communicator&, Transport&)>;
+std::vector<std::string> run_on_devices(Kind kind, int world, bool ordered, const DeviceBody& body) {
+  return run_ranks({kind, world}, [&](Transport& t) {
+    struct Borrowed final : Transport {
+      explicit Borrowed(Transport& of) : t(of) {}
+      Rank rank() const override { return t.rank(); }
+      int world() const override { return t.world(); }
+      std::unique_ptr<Communicator> group(const std::vector<Rank>& m) override { return t.group(m); }
+      void abort(const std::string& reason) override { t.abort(reason); }
+      void throw_if_aborted() const override { t.throw_if_aborted(); }
+      Transport& t;
+    };
+    const auto nccl = nccl_transport(std::make_unique<Borrowed>(t), fake(), {ordered});
+    CheckingDevice device(true);
+    std::vector<Rank> all;
+    for (int r = 0; r < world; ++r) all.push_back({r});
+    const auto comm = nccl->group_on(device, all);
+    body(device, *comm, *nccl);
+    device.synchronize();
+  });
+}
+
+class Nccl : public testing::TestWithParam<std::tuple<Kind, int, bool>> {};
+
+TEST_P(Nccl, ExchangesAndAddsUp) {
+  const auto& [kind, world, ordered] = GetParam();
+  const auto n = static_cast<std::size_t>(world);
+  const auto thrown = run_on_devices(kind, world, ordered, [n, world](Device& d, Communicator& comm,
+                                                                   Transport&) {
+    const int me = comm.rank();
+    const auto mine_first = static_cast<std::size_t>(me);
+    const There mine(d, values(me, 5)), all(d, std::vector<float>(5 * n));
+    comm.all_gather(mine.raw(), all.raw());
+    for (std::size_t i = 0; i < 5 * n; ++i) {
+      EXPECT_EQ(all.values()[i], value(static_cast<int>(i / 5), i % 5));
+    }
+    const There sums(d, values(me, 7));
+    comm.all_reduce(sums.span());
+    for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(sums.values()[i], sum_in_rank_order(world, i));
+    const There parts(d, values(me, 3 * n)), part(d, std::vector<float>(3));
+    comm.reduce_scatter(std::span<const float>(parts.span()), part.span());
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(part.values()[i], sum_in_rank_order(world, 3 * mine_first + i));
+    }
+    // r + 1 numbers to rank r from every one, none to rank 0.
+    std::vector<std::int64_t> send, recv(n, 4 * me);
+    for (int r = 0; r < world; ++r) send.push_back(4 * r);
+    const std::size_t sent = n * (n - 1) / 2;
+    const There out(d, values(me, sent)), in(d, std::vector<float>(n * mine_first));
+    comm.all_to_all(out.raw(), send, in.raw(), recv);
+    const std::vector<float> got = in.values();
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const std::size_t from = i / mine_first, begin = mine_first * (mine_first - 1) / 2;
+      EXPECT_EQ(got[i], value(static_cast<int>(from), begin + i % mine_first));
+    }
+    const There share(d, values(me, mine_first)), shares(d, std::vector<float>(sent));
+    comm.all_gather_ragged(share.raw(), shares.raw(), send);
+    std::size_t at = 0;
+    for (std::size_t r = 0; r < n; ++r) {
+      for (std::size_t i = 0; i < r; ++i) {
+        EXPECT_EQ(shares.values()[at++], value(static_cast<int>(r), i));
+      }
+    }
+    std::vector<std::int64_t> elements;
+    for (int r = 0; r < world; ++r) elements.push_back(r);
+    comm.reduce_scatter_ragged(std::span<const float>(out.span()), share.span(), elements);
+    for (std::size_t i = 0; i < mine_first; ++i) {
+      EXPECT_EQ(share.values()[i], sum_in_rank_order(world, mine_first * (mine_first - 1) / 2 + i));
+    }
+    comm.send((me + 1) % world, mine.raw(), 3);
+    comm.recv((me + world - 1) % world, sums.raw().first(20), 3);
+    EXPECT_EQ(sums.values()[2], value((me + world - 1) % world, 2));
+    comm.barrier();
+  });
+  EXPECT_THAT(thrown, testing::Each(""));
+}
+
+INSTANTIATE_TEST_SUITE_P(Jobs, Nccl,
+                         testing::Combine(testing::Values(Kind::threads, Kind::tcp),
+                                          testing::Values(1, 2, 5), testing::Bool()));
+
+// Training with sums in rank order is to the bit what it is on the host; NCCL's own order would be
+// close.
+TEST(Nccl, TrainsWithTheSameBits) {
+  for (const char* name : {"Folded", "Zero3", "AllGather", "Ring", "Bf16"}) {
+    for (const DeviceCase& c : device_cases()) {
+      if (c.name != name) continue;
+      const Program program = compile(c.model, c.workload, c.plan, Runtime::pleat);
+      TrainConfig config = small_config(2);
+      skew(config);
+      const TrainResult here = train(program, config);
+      config.make_device = [](Rank) { return std::make_unique<CheckingDevice>(true); };
+      JobPart part = JobPart::of_threads(c.plan.world());
+      part.use_nccl(fake(), {.ordered_sums = true});
+      const TrainResult there = train(program, config, part);
+      expect_same_bits(there.gradients, here.gradients);
+      expect_same_bits(there.weights, here.weights);
+      JobPart own_order = JobPart::of_threads(c.plan.world());
+      own_order.use_nccl(fake());
+      expect_close(train(program, config, own_order).gradients, here.gradients, 0.05);
+    }
+  }
+}
+
+// A rank that fails while the others' devices wait for it in a collective.
+TEST(Nccl, LostRankEndsTheOthersAndIsNamed) {
+  const auto begin = std::chrono::steady_clock::now();
+  TrainConfig config = small_config(3);
+  config.make_device = [](Rank) { return std::make_unique<CheckingDevice>(true); };
+  config.before_op = [](Rank rank, const Op& op, int step) {
+    if (rank.value == 1 && step == 1 && op.kind == OpKind::reduce_scatter) {
+      throw std::runtime_error("its power went off");
+    }
+  };
+  const Plan plan = tp_plan(2, 2, 4);
+  JobPart part = JobPart::of_threads(plan.world());
+  part.use_nccl(fake());
+  try {
+    static_cast<void>(
+        train(compile(small_moe(), small_workload(), plan, Runtime::pleat), config, part));
+    ADD_FAILURE() << "it trained";
+  } catch (const std::runtime_error& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("its power went off"));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  // What the others say.
+  for (const Kind kind : {Kind::threads, Kind::tcp}) {
+    const auto thrown =
+        run_on_devices(kind, 3, false, [](Device& d, Communicator& comm, Transport& transport) {
+          const There data(d, values(comm.rank(), 4));
+          try {
+            comm.all_reduce(data.span());
+            d.synchronize();
+            if (comm.rank() == 2) throw std::runtime_error("gone");
+            comm.all_reduce(data.span());
+            d.synchronize();
+          } catch (const std::exception& e) {
+            transport.abort(e.what());
+            throw;
+          }
+        });
+    EXPECT_THAT(thrown, testing::ElementsAre("rank 2 failed: gone", "rank 2 failed: gone", "gone"));
+  }
+}
+
+TEST(Nccl, SaysWhatIsMissing) {
+  EXPECT_THAT([] { static_cast<void>(load_nccl("libno-nccl.so")); },
+              testing::ThrowsMessage<std::runtime_error>(testing::HasSubstr("libno-nccl.so")));
+  EXPECT_THAT([] { static_cast<void>(load_nccl("libm.so.6")); },
+              testing::ThrowsMessage<std::runtime_error>("NCCL has no ncclGetVersion"));
+}
+
+}  // namespace
+}  // namespace pleat::test
