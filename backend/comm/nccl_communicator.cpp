@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <chrono>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -14,6 +14,8 @@
 
 namespace pleat {
 namespace {
+
+constexpr std::chrono::seconds kNameSeconds{5};
 
 int type_of(DType type) { return type == DType::bf16 ? kNcclBf16 : kNcclFp32; }
 
@@ -47,7 +49,12 @@ void NcclCommunicator::require(int result, const char* call) {
     if (job_.functions->comm_get_async_error(comm_, &result) != kNcclSuccess) break;
   }
   if (result == kNcclSuccess) return;
-  job_.check();
+  // A peer's end may be known here before its name is.
+  const auto end = std::chrono::steady_clock::now() + kNameSeconds;
+  while (std::chrono::steady_clock::now() < end) {
+    job_.check();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   throw std::runtime_error(
       fmt::format("{}: {}", call, job_.functions->get_error_string(result)));
 }
@@ -57,6 +64,13 @@ void NcclCommunicator::require_alive() {
   int result = kNcclSuccess;
   require(job_.functions->comm_get_async_error(comm_, &result), "ncclCommGetAsyncError");
   require(result, "NCCL");
+}
+
+void NcclCommunicator::poll() {
+  if (comm_ == nullptr) return;
+  int result = kNcclSuccess;
+  require(job_.functions->comm_get_async_error(comm_, &result), "ncclCommGetAsyncError");
+  if (result != kNcclInProgress) require(result, "NCCL");
 }
 
 void NcclCommunicator::meet() {

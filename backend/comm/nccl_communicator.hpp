@@ -41,6 +41,8 @@ class NcclCommunicator final : public Communicator {
   ~NcclCommunicator() override;
   // Ends what is under way on the device: peers may never come to the same calls.
   void abandon();
+  // Throws what NCCL has found out since.
+  void poll();
 
   [[nodiscard]] int rank() const override { return staged_.rank(); }
   [[nodiscard]] int size() const override { return staged_.size(); }

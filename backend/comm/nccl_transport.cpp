@@ -22,7 +22,10 @@ class NcclTransport final : public Transport {
                                                        const std::vector<Rank>& members) override {
     if (device.is_host()) return below_->group(members);
     const auto check = [this] { below_->throw_if_aborted(); };
-    device.watch(check);
+    device.watch([this] {
+      below_->throw_if_aborted();
+      for (NcclCommunicator* c : *alive_) c->poll();
+    });
     owner_ = std::this_thread::get_id();
     return std::make_unique<NcclCommunicator>(below_->group(members), device,
                                               NcclJob{functions_, settings_, check, alive_});

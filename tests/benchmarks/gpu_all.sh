@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 The Pleat authors
 # SPDX-License-Identifier: Apache-2.0
 # Everything of the CUDA kernels that needs a GPU, in one command: builds for it, runs the conformance
-# suite, training on the GPU, the suite under compute-sanitizer, and the kernel benchmarks. Raw output goes to $OUT (default
-# build-gpu/out). A step that fails does not keep the next ones from running.
+# suite, training on the GPU, the suite under compute-sanitizer, and the kernel benchmarks. Raw output
+# goes to $OUT (default build-gpu/out). A step that fails does not keep the next ones from running.
 #
 #   tests/benchmarks/gpu_all.sh [steps]   of: build conformance executor sanitizer benchmarks; all without
 #   PLEAT_GPU_BUILD                       the build folder (build-gpu)
