@@ -5,38 +5,91 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
+#include <span>
+#include <stdexcept>
 
-#include "calibration/microbench/points.hpp"
+#include "calibration/sample_log.hpp"
 
 namespace pleat {
 namespace {
 
-constexpr std::size_t kSharedEvery = 3;  // points measured again with the cores shared
-constexpr int kRepeats = 200;
+constexpr int kRepeats = 200, kLeastRepeats = 10, kLaunches = 100;
 
-void report(const CalibrateConfig& config, const std::string& family) {
-  if (config.on_progress) config.on_progress(family);
+// What rank 0 has in its log, to the other processes.
+std::vector<char> measured_points(RankRunner& runner, const std::vector<PlannedPoint>& points,
+                                  const SampleLog* log) {
+  std::vector<char> done(points.size(), 0);
+  for (std::size_t i = 0; log != nullptr && i < points.size(); ++i) {
+    done[i] = log->find(points[i].name) != nullptr ? 1 : 0;
+  }
+  const int world = runner.world();
+  if (world < 2) return done;
+  runner.run(world, world, [&](int rank, Communicator& comm) {
+    std::vector<char> mine = done, all(done.size() * static_cast<std::size_t>(world));
+    comm.all_gather(std::as_bytes(std::span<const char>(mine)), std::as_writable_bytes(std::span(all)));
+    comm.barrier();  // all ranks here have read `done`
+    if (rank == runner.first_here()) done.assign(all.begin(), all.begin() + std::ssize(done));
+  });
+  return done;
 }
 
-void append(std::vector<Sample>& samples, std::vector<Sample> more) {
-  samples.insert(samples.end(), more.begin(), more.end());
-}
+class Run {
+ public:
+  Run(const CalibrateConfig& config, RankRunner& runner) : config_(config), runner_(runner) {}
 
-// Host time of one op that does nothing: the call through the kernel set on one element.
-Seconds time_empty_op(const TimingLimits& limits) {
-  constexpr int kCalls = 100;
-  const KernelPoint point{
-      .name = "zero 1x1, 100 calls",
-      .kernel = KernelClass::memory_bound,
-      .flops = 0,
-      .bytes = 4.0 * kCalls,
-      .prepare = [](KernelSet& kernels, unsigned seed) -> std::function<void()> {
-        const Buffer x(1, 1, seed);
-        return [=, &kernels] {
-          for (int i = 0; i < kCalls; ++i) kernels.zero(x.view());
-        };
-      }};
-  return time_alone(point, limits).time / kCalls;
+  void measure(const std::vector<PlannedPoint>& points, SampleLog* log, CalibrationResult& result) {
+    const std::vector<char> done = measured_points(runner_, points, log);
+    const double start = seconds_now();
+    int measured = 0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const PlannedPoint& p = points[i];
+      if (done[i] != 0) {
+        if (log != nullptr) keep(p, *log->find(p.name), result);
+        ++result.resumed;
+        continue;
+      }
+      if (!p.all_processes && !runner_.has_first()) continue;
+      if (config_.on_progress) {
+        const auto left = static_cast<double>(std::count(done.begin() + static_cast<std::ptrdiff_t>(i), done.end(), 0));
+        config_.on_progress({p.family, p.name, static_cast<int>(i), static_cast<int>(points.size()),
+                             measured == 0 ? 0 : (seconds_now() - start) / measured * left});
+      }
+      const Timing t = measure(p);
+      ++measured;
+      if (!runner_.has_first()) continue;
+      if (log != nullptr) log->add(p.name, t);
+      keep(p, t, result);
+    }
+  }
+
+ private:
+  // A point too large for the device's memory is left out; ranks that lost each other are not.
+  static Timing measure(const PlannedPoint& p) {
+    if (p.all_processes) return p.measure();
+    try {
+      return p.measure();
+    } catch (const std::runtime_error&) {
+      return {};
+    } catch (const std::bad_alloc&) {
+      return {};
+    }
+  }
+  static void keep(const PlannedPoint& p, const Timing& t, CalibrationResult& result) {
+    if (t.seconds.empty()) {
+      result.failed.push_back(p.name);
+    } else {
+      result.samples.push_back(p.sample(t));
+    }
+  }
+
+  const CalibrateConfig& config_;
+  RankRunner& runner_;
+};
+
+const Sample* find(const std::vector<Sample>& samples, const std::string& name) {
+  const auto it = std::find_if(samples.begin(), samples.end(), [&](const Sample& s) { return s.name == name; });
+  return it == samples.end() ? nullptr : &*it;
 }
 
 }  // namespace
@@ -87,39 +140,58 @@ const char* name_of(Collective collective) {
   return "?";
 }
 
+std::string progress_line(const CalibrationProgress& p) {
+  constexpr int kWidth = 20;
+  const int filled = p.points == 0 ? 0 : kWidth * p.done / p.points;
+  const int percent = p.points == 0 ? 0 : 100 * p.done / p.points;
+  std::string line = fmt::format("[{:#<{}}{:.<{}}] {:3d}%  {}", "", filled, "", kWidth - filled, percent, p.name);
+  if (p.seconds_left > 0) {
+    const auto seconds = static_cast<int>(p.seconds_left + 0.5);
+    line += fmt::format("  {}:{:02d} left", seconds / 60, seconds % 60);
+  }
+  return line;
+}
+
 CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& config) {
   const double start = seconds_now();
-  const TimingLimits limits{.seconds = config.point_seconds, .repeats = kRepeats};
+  const auto own_bench = config.bench == nullptr ? cpu_bench() : nullptr;
+  const auto own_ranks = config.runner == nullptr ? thread_ranks(config.ranks) : nullptr;
+  Bench& bench = config.bench == nullptr ? *own_bench : *config.bench;
+  RankRunner& runner = config.runner == nullptr ? *own_ranks : *config.runner;
+  const TimingLimits kernel{.seconds = config.point_seconds, .repeats = kRepeats,
+                            .confidence = config.confidence, .least = kLeastRepeats};
+  const TimingLimits collective{.seconds = config.point_seconds, .repeats = kRepeats};
+  const auto points = plan_points(bench, config.bench == nullptr ? PointSet::cpu : PointSet::gpu, runner,
+                                  {kernel, collective});
   CalibrationResult result;
-  for (const auto& points :
-       {gemm_points(), grouped_gemm_points(), attention_points(), memory_bound_points(),
-        routing_points()}) {
-    report(config, name_of(points.front().kernel));
-    for (const KernelPoint& p : points) result.samples.push_back(time_alone(p, limits));
-    if (config.ranks < 2) continue;
-    for (std::size_t i = 0; i < points.size(); i += kSharedEvery) {
-      result.samples.push_back(time_shared(points[i], config.ranks, limits));
-    }
+  result.facts = bench.facts();
+  result.facts.emplace_back("ranks", std::to_string(runner.world()));
+  result.facts.emplace_back("plan", digest_of(points));
+  std::unique_ptr<SampleLog> log;
+  if (!config.log_file.empty() && runner.has_first()) {
+    log = std::make_unique<SampleLog>(config.log_file, result.facts);
   }
-  for (int ranks = 2; ranks <= config.ranks; ranks *= 2) {
-    report(config, fmt::format("collectives of {} ranks", ranks));
-    append(result.samples, time_collectives(ranks, limits));
-  }
+  Run(config, runner).measure(points, log.get(), result);
+  result.seconds = seconds_now() - start;
+  if (!runner.has_first()) return result;
+  for (auto& fact : bench.state()) result.facts.push_back(std::move(fact));
 
   FittedProfile fitted = fit(result.samples, cluster);
   Profile& p = fitted.profile;
+  if (runner.world() < 2) {
+    p.collectives = datasheet_profile(cluster.name, cluster.tiers.size(), Runtime::pleat).collectives;
+  }
   p.name = cluster.name + "-pleat";
   p.cluster = cluster.name;
   p.runtime = Runtime::pleat;
   p.created = config.created;
-  p.host_per_op = time_empty_op(limits);
+  if (const Sample* s = find(result.samples, kLaunchPoint)) p.host_per_op = s->time / kLaunches;
   // Ranks start and end a step together.
-  if (config.ranks > 1) p.step_overhead = time_barrier(config.ranks, limits) * 2;
-  p.provenance = fmt::format("pleat calibrate, {} samples, alone and on {} threads",
-                             result.samples.size(), config.ranks);
+  if (const Sample* s = find(result.samples, barrier_point(runner.world()))) p.step_overhead = s->time * 2;
+  p.provenance = fmt::format("pleat calibrate, {} samples", result.samples.size());
+  for (const auto& [name, value] : result.facts) p.provenance += fmt::format(", {} {}", name, value);
   result.profile = std::move(p);
   result.residuals = std::move(fitted.residuals);
-  result.seconds = seconds_now() - start;
   return result;
 }
 

@@ -8,23 +8,44 @@
 #include <vector>
 
 #include "calibration/fit/profile_fit.hpp"
+#include "calibration/plan.hpp"
 
 namespace pleat {
+
+struct CalibrationProgress {
+  std::string family, name;  // being measured
+  int done = 0, points = 0;  // of the whole plan
+  double seconds_left = 0;   // at the rate of this run so far; 0 at its start
+};
 
 struct CalibrateConfig {
   int ranks = 4;                // threads that share the cores in the second round
   double point_seconds = 0.15;  // a point stops here at the latest
-  std::string created;          // ISO 8601 date for the profile
-  std::function<void(const std::string& family)> on_progress;  // may be empty
+  double confidence = 0;        // or when its mean is known to this part; 0: not asked
+  std::string created = {};     // ISO 8601 date for the profile
+  // Raw times while they are measured; what is there is not measured again. Empty: not kept.
+  std::string log_file = {};
+  Bench* bench = nullptr;       // another device than the CPU, with the points of a GPU
+  RankRunner* runner = nullptr; // other ranks than `ranks` threads
+  std::function<void(const CalibrationProgress&)> on_progress = {};  // may be empty
 };
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
 
 struct CalibrationResult {
   Profile profile;  // for Runtime::pleat; write_profile writes it
   std::vector<Sample> samples;
   std::vector<Residual> residuals;
-  double seconds = 0;  // the whole run
+  std::vector<std::string> failed;  // points that could not be measured
+  Facts facts;                      // device, versions, clocks, the plan's digest
+  int resumed = 0;                  // points that were in the log
+  double seconds = 0;               // the whole run
 };
 
+// "[#####...............]  25%  gemm 512x4096x4096  3:20 left"
+[[nodiscard]] std::string progress_line(const CalibrationProgress&);
+
+// In a job of several processes all call it; the result is whole where rank 0 is, else empty.
 [[nodiscard]] CalibrationResult calibrate(const ClusterSpec&, const CalibrateConfig&);
 
 // The fitted constants and the residuals as a table.

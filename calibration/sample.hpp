@@ -5,7 +5,9 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "core/dtype.hpp"
 #include "core/quantity.hpp"
 #include "core/spec/profile.hpp"
 
@@ -16,6 +18,7 @@ struct KernelSample {
   Flops flops;
   Bytes bytes;      // of every operand, read and written, as the simulator counts them
   int threads = 1;  // that ran the same kernel at the same time, each on its own data
+  DType math = DType::fp32;  // of the arithmetic: which peak the flops are held against
   bool operator==(const KernelSample&) const = default;
 };
 
@@ -27,11 +30,19 @@ struct CollectiveSample {
   bool operator==(const CollectiveSample&) const = default;
 };
 
+// What no curve is fitted to: copies between host and device, what a launch or a barrier costs.
+struct OtherSample {
+  std::string what;  // "host_to_device", "launch"
+  Bytes bytes;
+  bool operator==(const OtherSample&) const = default;
+};
+
 struct Sample {
   std::string name;  // "gemm 256x512x128"
-  std::variant<KernelSample, CollectiveSample> point;
-  Seconds time;  // median of the repeats
+  std::variant<KernelSample, CollectiveSample, OtherSample> point;
+  Seconds time;  // median of `raw`
   int repeats = 0;
+  std::vector<double> raw = {};  // seconds
   bool operator==(const Sample&) const = default;
 };
 

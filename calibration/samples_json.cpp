@@ -17,15 +17,20 @@ Json sample_json(const Sample& s) {
     j["flops"] = k->flops.base();
     j["bytes"] = k->bytes.base();
     j["threads"] = k->threads;
+    if (k->math != DType::fp32) j["math"] = name_of(k->math);
+  } else if (const auto* c = std::get_if<CollectiveSample>(&s.point)) {
+    j["collective"] = name_of(c->collective);
+    j["group"] = c->group;
+    j["ranks"] = c->ranks;
+    j["wire_bytes"] = c->wire.base();
   } else {
-    const auto& c = std::get<CollectiveSample>(s.point);
-    j["collective"] = name_of(c.collective);
-    j["group"] = c.group;
-    j["ranks"] = c.ranks;
-    j["wire_bytes"] = c.wire.base();
+    const auto& o = std::get<OtherSample>(s.point);
+    j["what"] = o.what;
+    j["bytes"] = o.bytes.base();
   }
   j["seconds"] = s.time.base();
   j["repeats"] = s.repeats;
+  j["raw"] = s.raw;
   return j;
 }
 
@@ -42,10 +47,14 @@ std::string samples_json(const CalibrationResult& result) {
                          {"held_out_median", r.held_out_median},
                          {"held_out_worst", r.held_out_worst}});
   }
+  Json facts = Json::object();
+  for (const auto& [name, value] : result.facts) facts[name] = value;
   return Json({{"schema_version", 1},
                {"profile", result.profile.name},
                {"cluster", result.profile.cluster},
                {"created", result.profile.created},
+               {"facts", facts},
+               {"not_measured", result.failed},
                {"residuals", residuals},
                {"samples", samples}})
              .dump(1) +

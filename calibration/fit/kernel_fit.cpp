@@ -87,14 +87,14 @@ Fit descend(const Constants& start, const std::vector<WorkPoint>& points, const 
 Seconds predict(const EfficiencyCurve& curve, const WorkPoint& p, const GpuSpec& gpu) {
   Seconds arithmetic;
   if (p.flops > Flops{}) {
-    arithmetic = (p.flops + curve.half_work) / (gpu.peak_fp32 * curve.max_efficiency);
+    arithmetic = (p.flops + curve.half_work) / (gpu.peak(p.math) * curve.max_efficiency);
   }
   return curve.fixed +
          std::max(arithmetic, p.bytes / (gpu.memory_bandwidth * curve.memory_efficiency));
 }
 
 EfficiencyCurve fit_kernel(const std::vector<WorkPoint>& points, const GpuSpec& gpu) {
-  PLEAT_ASSERT(!points.empty() && gpu.peak_fp32.base() > 0 && gpu.memory_bandwidth.base() > 0);
+  PLEAT_ASSERT(!points.empty() && gpu.peak(points.front().math).base() > 0 && gpu.memory_bandwidth.base() > 0);
   Seconds shortest = points.front().time;
   Flops least = points.front().flops;
   bool arithmetic = false;

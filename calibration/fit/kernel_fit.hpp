@@ -22,6 +22,7 @@ struct WorkPoint {
   Flops flops;  // 0: bound by memory only
   Bytes bytes;
   Seconds time;
+  DType math = DType::fp32;  // whose peak the flops are held against
 };
 
 // Needs at least one point. Efficiencies are at most 1; constants that no point informs (arithmetic

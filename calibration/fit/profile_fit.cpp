@@ -75,23 +75,40 @@ class ProfileFitter {
   }
 
  private:
+  // Of arithmetic that is narrow (fp8) or that is not.
+  [[nodiscard]] std::vector<WorkPoint> work_of(KernelClass kernel, bool narrow) const {
+    std::vector<WorkPoint> points;
+    for (const Sample& s : samples_) {
+      const auto* k = std::get_if<KernelSample>(&s.point);
+      if (k == nullptr || k->kernel != kernel || k->threads != 1) continue;
+      if (counts_flops(kernel) && is_quantized(k->math) != narrow) continue;
+      points.push_back({k->flops, k->bytes, s.time, k->math});
+    }
+    return points;
+  }
+
+  EfficiencyCurve fit_points(const std::string& family, const std::vector<WorkPoint>& points) {
+    return fit_family(
+        family, points, [&](const auto& seen) { return fit_kernel(seen, cluster_.gpu); },
+        [&](const auto& curve, const WorkPoint& p) { return predict(curve, p, cluster_.gpu); },
+        result_.residuals);
+  }
+
   void fit_kernels() {
     std::array<bool, kKernelClasses> measured{};
     for (std::size_t k = 0; k < kKernelClasses; ++k) {
-      std::vector<WorkPoint> points;
-      for (const Sample& s : samples_) {
-        const auto* kernel = std::get_if<KernelSample>(&s.point);
-        if (kernel && kernel->kernel == static_cast<KernelClass>(k) && kernel->threads == 1) {
-          points.push_back({kernel->flops, kernel->bytes, s.time});
-        }
+      const auto kernel = static_cast<KernelClass>(k);
+      const std::vector<WorkPoint> points = work_of(kernel, false);
+      if (!points.empty()) {
+        result_.profile.kernels[k] = fit_points(name_of(kernel), points);
+        measured[k] = true;
       }
-      if (points.empty()) continue;
-      result_.profile.kernels[k] = fit_family(
-          name_of(static_cast<KernelClass>(k)), points,
-          [&](const auto& seen) { return fit_kernel(seen, cluster_.gpu); },
-          [&](const auto& curve, const WorkPoint& p) { return predict(curve, p, cluster_.gpu); },
-          result_.residuals);
-      measured[k] = true;
+      if (!counts_flops(kernel)) continue;
+      // A profile has one curve a family: that of narrow products is only reported.
+      const std::vector<WorkPoint> narrow = work_of(kernel, true);
+      if (!narrow.empty() && cluster_.gpu.peak_fp8.base() > 0) {
+        static_cast<void>(fit_points(fmt::format("{} fp8", name_of(kernel)), narrow));
+      }
     }
     // A family of no kernel here, such as conversion to narrow types, is taken as plain copies.
     for (std::size_t k = 0; k < kKernelClasses; ++k) {

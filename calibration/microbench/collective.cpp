@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Collectives over the thread transport, 1 KB to 4 MB, every rank a thread.
+// Collectives over any transport, 1 KB to 4 MB.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <thread>
 
 #include "backend/comm/thread_transport.hpp"
@@ -86,44 +85,67 @@ double wire_bytes(Collective kind, int n, double bytes) {
   return 0;
 }
 
-// Runs body(rank, communicator of the rank's group) on every rank of a job. Groups are
-// consecutive ranks.
-void run_ranks(int ranks, int group, const std::function<void(int, Communicator&)>& body) {
-  auto transports = make_thread_transports(ranks);
-  std::vector<std::jthread> pool;
-  for (int r = 0; r < ranks; ++r) {
-    pool.emplace_back([&, r] {
-      std::vector<Rank> members;
-      for (int i = 0; i < group; ++i) members.push_back(Rank{r / group * group + i});
-      const auto comm = transports[static_cast<std::size_t>(r)]->group(members);
-      body(r, *comm);
-    });
-  }
-  pool.clear();  // joins before the transports go
+std::vector<Rank> members_of(int rank, int group) {
+  std::vector<Rank> members;
+  for (int i = 0; i < group; ++i) members.push_back(Rank{rank / group * group + i});
+  return members;
 }
 
-struct Timing {
-  double seconds = 0;
-  int repeats = 0;
+class JobRanks : public RankRunner {
+ public:
+  explicit JobRanks(const std::vector<std::unique_ptr<Transport>>& ranks) : ranks_(ranks) {}
+  int world() const override { return ranks_.front()->world(); }
+  int first_here() const override { return ranks_.front()->rank().value; }
+  void run(int ranks, int group, const std::function<void(int, Communicator&)>& body) override {
+    std::vector<std::jthread> pool;
+    for (const auto& transport : ranks_) {
+      if (transport->rank().value >= ranks) continue;
+      pool.emplace_back([&] {
+        const int rank = transport->rank().value;
+        body(rank, *transport->group(members_of(rank, group)));
+      });
+    }
+  }
+
+ private:
+  const std::vector<std::unique_ptr<Transport>>& ranks_;
 };
 
+// A new job each time, so that no more threads live than are asked for.
+class ThreadRanks final : public RankRunner {
+ public:
+  explicit ThreadRanks(int world) : world_(world) {}
+  int world() const override { return world_; }
+  int first_here() const override { return 0; }
+  void run(int ranks, int group, const std::function<void(int, Communicator&)>& body) override {
+    const auto transports = make_thread_transports(ranks);
+    JobRanks(transports).run(ranks, group, body);
+  }
+
+ private:
+  int world_;
+};
+
+// The first member's number, to all.
+int agreed(Communicator& comm, int mine) {
+  std::vector<int> all(static_cast<std::size_t>(comm.size()));
+  comm.all_gather(std::as_bytes(std::span<const int>(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  return all.front();
+}
+
 // One warm-up pair estimates the cost; rank 0 of each group decides the number of repeats.
-Timing time_on_ranks(int ranks, int group, const TimingLimits& limits,
+Timing time_on_ranks(RankRunner& runner, int ranks, int group, const TimingLimits& limits,
                      const std::function<std::function<void()>(Communicator&)>& prepare) {
   Timing result;
-  std::vector<std::atomic<int>> repeats(static_cast<std::size_t>(ranks / group));
-  run_ranks(ranks, group, [&](int rank, Communicator& comm) {
+  runner.run(ranks, group, [&](int rank, Communicator& comm) {
     const auto call = prepare(comm);
-    std::atomic<int>& count = repeats[static_cast<std::size_t>(rank / group)];
     call();
     comm.barrier();
     const double trial = seconds_now();
     for (int i = 0; i < 3; ++i) call();
-    if (comm.rank() == 0) {
-      const double each = std::max(1e-7, (seconds_now() - trial) / 3);
-      count = std::clamp(static_cast<int>(limits.seconds / kBlocks / each), 1, limits.repeats);
-    }
-    comm.barrier();
+    const double each = std::max(1e-7, (seconds_now() - trial) / 3);
+    const int count = agreed(
+        comm, std::clamp(static_cast<int>(limits.seconds / kBlocks / each), 1, limits.repeats));
     std::vector<double> blocks;
     for (int b = 0; b < kBlocks; ++b) {
       const double start = seconds_now();
@@ -131,41 +153,59 @@ Timing time_on_ranks(int ranks, int group, const TimingLimits& limits,
       blocks.push_back((seconds_now() - start) / count);
       comm.barrier();
     }
-    if (rank == 0) result = {median(blocks), kBlocks * count};
+    if (rank == 0) result = {blocks, kBlocks * count};
   });
   return result;
 }
 
 }  // namespace
 
-std::vector<Sample> time_collectives(int ranks, const TimingLimits& limits) {
+std::unique_ptr<RankRunner> thread_ranks(int world) { return std::make_unique<ThreadRanks>(world); }
+
+std::unique_ptr<RankRunner> job_ranks(const std::vector<std::unique_ptr<Transport>>& ranks) {
+  return std::make_unique<JobRanks>(ranks);
+}
+
+std::vector<CollectivePoint> collective_points(int ranks) {
   constexpr std::array kAll = {Collective::all_gather, Collective::reduce_scatter,
                                Collective::all_reduce, Collective::all_to_all,
                                Collective::send_recv};
-  std::vector<Sample> samples;
+  std::vector<CollectivePoint> points;
   for (const Collective kind : kAll) {
-    const bool pairs = kind == Collective::send_recv;
-    const int group = pairs ? 2 : ranks;
     for (std::int64_t bytes = 1024; bytes <= 4 * 1024 * 1024; bytes *= 4) {
-      const Timing t = time_on_ranks(ranks, group, limits, [&](Communicator& comm) {
-        auto work = std::make_shared<RankWork>(comm, kind, bytes);
-        return [work] { work->run(); };
-      });
-      samples.push_back(
-          {.name = fmt::format("{} {} B, {} of {} ranks", name_of(kind), bytes, group, ranks),
-           .point = CollectiveSample{kind, group, ranks,
-                                     Bytes(wire_bytes(kind, group, static_cast<double>(bytes)))},
-           .time = Seconds(t.seconds / (pairs ? 2 : 1)),  // there and back
-           .repeats = t.repeats});
+      points.push_back({kind, kind == Collective::send_recv ? 2 : ranks, ranks, bytes});
     }
   }
-  return samples;
+  return points;
 }
 
-Seconds time_barrier(int ranks, const TimingLimits& limits) {
-  const Timing t = time_on_ranks(ranks, ranks, limits,
-                                 [](Communicator& comm) { return [&comm] { comm.barrier(); }; });
-  return Seconds(t.seconds);
+std::string name_of(const CollectivePoint& p) {
+  return fmt::format("{} {} B, {} of {} ranks", name_of(p.kind), p.bytes, p.group, p.ranks);
+}
+
+Sample sample_of(const CollectivePoint& p, const Timing& t) {
+  return {.name = name_of(p),
+          .point = CollectiveSample{p.kind, p.group, p.ranks,
+                                    Bytes(wire_bytes(p.kind, p.group, static_cast<double>(p.bytes)))},
+          .time = Seconds(median(t.seconds)),
+          .repeats = t.repeats,
+          .raw = t.seconds};
+}
+
+Timing time_collective(RankRunner& runner, const CollectivePoint& p, const TimingLimits& limits) {
+  Timing t = time_on_ranks(runner, p.ranks, p.group, limits, [&](Communicator& comm) {
+    auto work = std::make_shared<RankWork>(comm, p.kind, p.bytes);
+    return [work] { work->run(); };
+  });
+  if (p.kind == Collective::send_recv) {
+    for (double& s : t.seconds) s /= 2;  // there and back
+  }
+  return t;
+}
+
+Timing time_barrier(RankRunner& runner, int ranks, const TimingLimits& limits) {
+  return time_on_ranks(runner, ranks, ranks, limits,
+                       [](Communicator& comm) { return [&comm] { comm.barrier(); }; });
 }
 
 }  // namespace pleat

@@ -10,37 +10,63 @@ namespace {
 
 enum class Form { forward, dgrad, wgrad };
 
-KernelPoint point(Form form, std::int64_t tokens, std::int64_t out, std::int64_t in) {
+KernelPoint point(PointSet set, Form form, std::int64_t tokens, std::int64_t out, std::int64_t in) {
   const char* label = form == Form::forward ? "gemm"
                       : form == Form::dgrad ? "gemm.dgrad"
                                             : "gemm.wgrad";
   const double t = static_cast<double>(tokens), n = static_cast<double>(out),
                k = static_cast<double>(in);
-  // The weight gradient is read and written.
-  const double elements = t * n + t * k + n * k * (form == Form::wgrad ? 2 : 1);
+  // The weight gradient is read and written, in fp32.
+  const std::int64_t activations = tokens * (out + in), weights = out * in;
   KernelPoint p{.name = fmt::format("{} {}x{}x{}", label, tokens, out, in),
                 .kernel = KernelClass::gemm,
                 .flops = 2 * t * n * k,
-                .bytes = 4 * elements,
+                .bytes = form == Form::wgrad ? point_bytes(set, activations, 2 * weights)
+                                             : point_bytes(set, activations + weights),
+                .math = floats_of(set),
                 .prepare = {}};
-  p.prepare = [=](KernelSet& kernels, unsigned seed) -> std::function<void()> {
-    const Buffer x(tokens, in, seed), y(tokens, out, seed + 1), w(out, in, seed + 2);
+  p.prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
+    const Buffer x(bench, tokens, in, seed), y(bench, tokens, out, seed + 1);
+    const Buffer w(bench, out, in, seed + 2, form == Form::wgrad ? DType::fp32 : bench.floats());
     switch (form) {
       case Form::forward:
-        return [=, &kernels] { kernels.gemm(x.view(), false, w.view(), true, y.view(), false); };
+        return [=, &bench] { bench.kernels().gemm(x.view(), false, w.view(), true, y.view(), false); };
       case Form::dgrad:
-        return [=, &kernels] { kernels.gemm(y.view(), false, w.view(), false, x.view(), false); };
+        return [=, &bench] { bench.kernels().gemm(y.view(), false, w.view(), false, x.view(), false); };
       case Form::wgrad:
-        return [=, &kernels] { kernels.gemm(y.view(), true, x.view(), false, w.view(), true); };
+        return [=, &bench] { bench.kernels().gemm(y.view(), true, x.view(), false, w.view(), true); };
     }
     return {};
   };
   return p;
 }
 
+std::vector<KernelPoint> gpu_points() {
+  std::vector<KernelPoint> points;
+  const auto add = [&](Form form, std::int64_t tokens, std::int64_t out, std::int64_t in) {
+    points.push_back(point(PointSet::gpu, form, tokens, out, in));
+  };
+  // [out, in] of Mixtral, Qwen3-30B, DeepSeek-V3: attention, experts, heads, also split over ranks.
+  const std::pair<std::int64_t, std::int64_t> kWeights[] = {
+      {4096, 4096}, {6144, 4096}, {28672, 4096}, {4096, 14336}, {5120, 2048},  {2048, 4096},
+      {1536, 2048}, {24576, 1536}, {7168, 16384}, {2112, 7168}, {32000, 4096}, {3072, 1024}};
+  std::size_t turn = 0;
+  for (const auto& [out, in] : kWeights) {
+    for (std::int64_t tokens = 128; tokens <= 32768; tokens *= 2) {
+      add(Form::forward, tokens, out, in);
+      add(turn++ % 2 == 0 ? Form::dgrad : Form::wgrad, tokens, out, in);
+    }
+  }
+  for (std::int64_t tokens = 4224; tokens < 5632; tokens += 128) {  // waves of tiles
+    add(Form::forward, tokens, 4096, 4096);
+  }
+  return points;
+}
+
 }  // namespace
 
-std::vector<KernelPoint> gemm_points() {
+std::vector<KernelPoint> gemm_points(PointSet set) {
+  if (set == PointSet::gpu) return gpu_points();
   std::vector<KernelPoint> points;
   for (std::int64_t tokens : {64, 256, 1024}) {
     for (const auto& [out, in] : {std::pair<std::int64_t, std::int64_t>{16, 128},
@@ -49,8 +75,8 @@ std::vector<KernelPoint> gemm_points() {
                                   {128, 256},
                                   {256, 256},
                                   {512, 256}}) {
-      points.push_back(point(Form::forward, tokens, out, in));
-      points.push_back(point(tokens == 256 ? Form::wgrad : Form::dgrad, tokens, out, in));
+      points.push_back(point(set, Form::forward, tokens, out, in));
+      points.push_back(point(set, tokens == 256 ? Form::wgrad : Form::dgrad, tokens, out, in));
     }
   }
   return points;

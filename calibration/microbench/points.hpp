@@ -1,23 +1,62 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The sweeps: kernels at the sizes of models that a CPU can train, collectives from 1 KB to 4 MB.
+// The sweeps. On a CPU: kernels in fp32 at the sizes of models that it can train, collectives from
+// 1 KB to 4 MB. On a GPU: bf16 at the sizes of the models that ship, what their narrow products need,
+// 64 KB to 4 GB for what moves data.
 #pragma once
 
 #include <vector>
 
+#include "backend/comm/communicator.hpp"
 #include "calibration/microbench/clock.hpp"
 
 namespace pleat {
 
-[[nodiscard]] std::vector<KernelPoint> gemm_points();
-[[nodiscard]] std::vector<KernelPoint> grouped_gemm_points();
-[[nodiscard]] std::vector<KernelPoint> attention_points();  // forward and backward
-[[nodiscard]] std::vector<KernelPoint> memory_bound_points();  // norm, activation, optimizer too
-[[nodiscard]] std::vector<KernelPoint> routing_points();       // router, permute, loss
+enum class PointSet { cpu, gpu };
 
-// Every collective among `ranks` threads, at all sizes.
-[[nodiscard]] std::vector<Sample> time_collectives(int ranks, const TimingLimits&);
-// One barrier among `ranks` threads.
-[[nodiscard]] Seconds time_barrier(int ranks, const TimingLimits&);
+[[nodiscard]] inline DType floats_of(PointSet set) {
+  return set == PointSet::cpu ? DType::fp32 : DType::bf16;
+}
+// Bytes of so many activations or weights, and of fp32 and i32 words beside them.
+[[nodiscard]] inline double point_bytes(PointSet set, std::int64_t floats, std::int64_t words = 0) {
+  return static_cast<double>(bytes_of(floats_of(set), floats) + 4 * words);
+}
+
+[[nodiscard]] std::vector<KernelPoint> gemm_points(PointSet set = PointSet::cpu);
+[[nodiscard]] std::vector<KernelPoint> grouped_gemm_points(PointSet set = PointSet::cpu);
+[[nodiscard]] std::vector<KernelPoint> attention_points(PointSet set = PointSet::cpu);
+[[nodiscard]] std::vector<KernelPoint> memory_bound_points(PointSet set = PointSet::cpu);  // norm, activation, optimizer too
+[[nodiscard]] std::vector<KernelPoint> routing_points(PointSet set = PointSet::cpu);       // router, permute, loss
+[[nodiscard]] std::vector<KernelPoint> narrow_points();  // a GPU's: fp8 products, quantisation
+
+// One collective of groups of `group` consecutive ranks among `ranks`; the larger side of a rank's
+// call has `bytes` bytes.
+struct CollectivePoint {
+  Collective kind = Collective::all_gather;
+  int group = 2, ranks = 2;
+  std::int64_t bytes = 1024;
+};
+[[nodiscard]] std::vector<CollectivePoint> collective_points(int ranks);
+[[nodiscard]] std::string name_of(const CollectivePoint&);
+[[nodiscard]] Sample sample_of(const CollectivePoint&, const Timing&);
+
+// The ranks that collectives are measured on: threads of this process, or this process's part of a
+// job of several. run() calls body(rank, its group's communicator) on every rank that is here; all
+// processes of the job call it with the same arguments.
+class RankRunner {
+ public:
+  virtual ~RankRunner() = default;
+  [[nodiscard]] virtual int world() const = 0;
+  [[nodiscard]] virtual int first_here() const = 0;  // the lowest rank of this process
+  [[nodiscard]] bool has_first() const { return first_here() == 0; }
+  virtual void run(int ranks, int group, const std::function<void(int, Communicator&)>& body) = 0;
+};
+[[nodiscard]] std::unique_ptr<RankRunner> thread_ranks(int world);
+// Ranks of a job, by their transports; they outlive the runner.
+[[nodiscard]] std::unique_ptr<RankRunner> job_ranks(const std::vector<std::unique_ptr<Transport>>&);
+
+// Means of blocks of calls, of rank 0; nothing where it is not here.
+[[nodiscard]] Timing time_collective(RankRunner&, const CollectivePoint&, const TimingLimits&);
+[[nodiscard]] Timing time_barrier(RankRunner&, int ranks, const TimingLimits&);
 
 }  // namespace pleat

@@ -19,12 +19,17 @@ void add_calibrate_command(CLI::App& app, Action& action) {
   command->add_option("--ranks", o->ranks, "Ranks that share the cores in the shared measurements")
       ->capture_default_str()
       ->check(in_range(1, 256));
+  command->add_option("--device", o->device, "What is measured: the CPU's kernels in fp32, or a GPU's in bf16 and fp8")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "cuda"}).description(""));
   command->add_option("-o,--out", o->out_file,
                       "Profile file (default: where `--profile NAME` and the other commands find it)");
   command->add_flag("--json", o->json, "Print the profile as JSON");
   command->footer("Examples:\n"
                   "  pleat calibrate\n"
-                  "  pleat calibrate --ranks 8 --out my-machine.json");
+                  "  pleat calibrate --ranks 8 --out my-machine.json\n"
+                  "  pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
+                  "A calibration that was killed goes on where it was.");
   command->callback([&action, o] { action = [o] { calibrate_machine(*o); }; });
 }
 

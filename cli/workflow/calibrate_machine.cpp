@@ -5,20 +5,33 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <memory>
 
+#include "backend/comm/mpi_job.hpp"
+#include "calibration/cuda_bench.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/write_file.hpp"
+#include "cli/workflow/processes.hpp"
+#include "core/environment.hpp"
 #include "core/json/parse.hpp"
 #include "core/spec/catalog.hpp"
 
 namespace pleat::cli {
 namespace {
 
+constexpr double kGpuPointSeconds = 0.5, kGpuConfidence = 0.01;
+
 std::string samples_file(const std::string& profile_file) {
   std::filesystem::path path(profile_file);
   return path.replace_extension(".samples").string();  // no .json: a folder of profiles is listed
+}
+
+std::string raw_file(const std::string& profile_file) {
+  std::filesystem::path path(profile_file);
+  return path.replace_extension(".raw").string();
 }
 
 std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
@@ -26,15 +39,25 @@ std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime
 }  // namespace
 
 CalibrationResult calibrate_to(const ClusterSpec& cluster, int ranks, const std::string& profile_file) {
+  return calibrate_to(cluster, CalibrateConfig{.ranks = ranks}, profile_file);
+}
+
+CalibrationResult calibrate_to(const ClusterSpec& cluster, CalibrateConfig config,
+                               const std::string& profile_file) {
   require_writable(profile_file);
-  CalibrateConfig config;
-  config.ranks = ranks;
   config.created = now_text();
-  config.on_progress = [](const std::string& family) { progress("measuring " + family); };
+  config.on_progress = [](const CalibrationProgress& p) { progress(progress_line(p)); };
   CalibrationResult result = calibrate(cluster, config);
   progress("");
+  const bool first = config.runner == nullptr || config.runner->has_first();
+  if (!first) return result;
+  if (result.resumed > 0) {
+    note(fmt::format("{} points were measured before ({})", result.resumed, config.log_file));
+  }
+  for (const std::string& name : result.failed) note("not measured: " + name);
   write_file(profile_file, write_profile(result.profile));
   write_file(samples_file(profile_file), samples_json(result));
+  if (!config.log_file.empty()) std::filesystem::remove(config.log_file);
   return result;
 }
 
@@ -45,7 +68,29 @@ void calibrate_machine(const CalibrateOptions& o) {
     file = fitted_profile_path(cluster.name + "-pleat");
     make_folder(std::filesystem::path(file).parent_path().string());
   }
-  const CalibrationResult result = calibrate_to(cluster, o.ranks, file);
+  std::unique_ptr<Bench> bench;
+  CalibrateConfig config{.ranks = o.ranks, .log_file = raw_file(file)};
+  if (o.device == "cuda") {
+    bench = cuda_bench();
+    config.bench = bench.get();
+    config.ranks = 1;  // threads' collectives are of the host's memory
+    config.point_seconds = kGpuPointSeconds;
+    config.confidence = kGpuConfidence;
+  }
+  // Under mpirun collectives are those of its processes.
+  ProcessOptions options;
+  const ProcessFacts facts = process_facts(options.flags, environment_variable);
+  std::unique_ptr<JobPart> part;
+  std::unique_ptr<RankRunner> ranks;
+  if (facts.processes > 1) {
+    part = std::make_unique<JobPart>(
+        join(choose_processes(options, facts, facts.processes, has_mpi()), options, facts.processes,
+             "calibrate " + o.device));
+    ranks = job_ranks(part->ranks());
+    config.runner = ranks.get();
+  }
+  const CalibrationResult result = calibrate_to(cluster, config, file);
+  if (ranks != nullptr && !ranks->has_first()) return;
   note("wrote " + file + " and " + samples_file(file));
   print(o.json ? write_profile(result.profile) : print_residuals(result));
 }

@@ -12,6 +12,7 @@ namespace pleat::cli {
 struct CalibrateOptions {
   std::string cluster = "localhost";
   std::string out_file;  // empty: where profiles of this machine are found by name
+  std::string device = "cpu";  // cpu, cuda
   int ranks = 4;
   bool json = false;
 };
@@ -19,8 +20,10 @@ struct CalibrateOptions {
 // `pleat calibrate`: fits, writes the profile and its samples, prints residuals.
 void calibrate_machine(const CalibrateOptions&);
 
-// Measures, writes `profile_file` and, beside it, the samples.
+// Measures, writes `profile_file` and, beside it, the samples; the log of raw times is removed then.
 [[nodiscard]] CalibrationResult calibrate_to(const ClusterSpec&, int ranks,
+                                             const std::string& profile_file);
+[[nodiscard]] CalibrationResult calibrate_to(const ClusterSpec&, CalibrateConfig,
                                              const std::string& profile_file);
 
 }  // namespace pleat::cli

@@ -24,9 +24,11 @@ TEST(Clock, StopsAtTheLimits) {
       .kernel = KernelClass::memory_bound,
       .flops = 0,
       .bytes = 1e9,  // one set of buffers
-      .prepare = [&](KernelSet&, unsigned) -> std::function<void()> { return [&] { ++calls; }; }};
-  const Sample s = time_alone(point, {.seconds = 10, .repeats = 5});
-  EXPECT_EQ(s.repeats, 5);
+      .prepare = [&](Bench&, unsigned) -> std::function<void()> { return [&] { ++calls; }; }};
+  const auto bench = cpu_bench();
+  const Timing t = time_alone(*bench, point, {.seconds = 10, .repeats = 5});
+  EXPECT_EQ(t.repeats, 5);
+  EXPECT_EQ(t.seconds.size(), 5U);
   EXPECT_EQ(calls, 6);  // and the warm-up
 }
 
@@ -45,7 +47,11 @@ TEST(Points, NamesAreUniqueAndWorkIsPositive) {
 }
 
 TEST(Collectives, EveryKindAndSize) {
-  const auto samples = time_collectives(2, {.seconds = 0.001, .repeats = 2});
+  const auto ranks = thread_ranks(2);
+  std::vector<Sample> samples;
+  for (const CollectivePoint& p : collective_points(2)) {
+    samples.push_back(sample_of(p, time_collective(*ranks, p, {.seconds = 0.001, .repeats = 2})));
+  }
   EXPECT_EQ(samples.size(), kCollectives * 7);
   for (const Sample& s : samples) {
     EXPECT_GT(s.time.base(), 0) << s.name;

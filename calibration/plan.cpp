@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/plan.hpp"
+
+#include <fmt/format.h>
+
+namespace pleat {
+namespace {
+
+constexpr std::size_t kSharedEvery = 3;  // points measured again with the cores shared
+constexpr int kLaunches = 100;
+
+// The call through the kernel set on one element, again and again.
+KernelPoint launch_point() {
+  return {.name = kLaunchPoint,
+          .kernel = KernelClass::memory_bound,
+          .flops = 0,
+          .bytes = 4.0 * kLaunches,
+          .prepare = [](Bench& bench, unsigned seed) -> std::function<void()> {
+            const Buffer x(bench, 1, 1, seed);
+            return [=, &bench] {
+              for (int i = 0; i < kLaunches; ++i) bench.kernels().zero(x.view());
+            };
+          }};
+}
+
+Sample other(const std::string& name, const std::string& what, double bytes, const Timing& t) {
+  return {.name = name,
+          .point = OtherSample{what, Bytes(bytes)},
+          .time = Seconds(median(t.seconds)),
+          .repeats = t.repeats,
+          .raw = t.seconds};
+}
+
+// What points hold on to.
+struct Where {
+  Bench* bench;
+  RankRunner* runner;
+  PlanLimits limits;
+};
+
+Timing time_other(const Where& at, const OtherPoint& p) {
+  const KernelPoint point{.name = p.name,
+                          .kernel = KernelClass::memory_bound,
+                          .flops = 0,
+                          .bytes = p.bytes,
+                          .prepare = [&p](Bench&, unsigned) { return p.prepare(); }};
+  return time_alone(*at.bench, point, at.limits.kernel);
+}
+
+class Planner {
+ public:
+  Planner(const Where& at, PointSet set) : at_(at), set_(set) {}
+
+  std::vector<PlannedPoint> plan() {
+    std::vector<std::vector<KernelPoint>> sweeps{gemm_points(set_), grouped_gemm_points(set_),
+                                                 attention_points(set_), memory_bound_points(set_),
+                                                 routing_points(set_)};
+    if (set_ == PointSet::gpu) sweeps.push_back(narrow_points());
+    for (const auto& points : sweeps) {
+      for (const KernelPoint& p : points) add_alone(p);
+      if (set_ == PointSet::gpu || at_.runner->world() < 2) continue;
+      for (std::size_t i = 0; i < points.size(); i += kSharedEvery) add_shared(points[i]);
+    }
+    const KernelPoint launch = launch_point();
+    add(launch.name, "launch", [at = at_, launch] { return time_alone(*at.bench, launch, at.limits.kernel); },
+        [](const Timing& t) { return other(kLaunchPoint, "launch", 0, t); });
+    for (const OtherPoint& p : at_.bench->other_points()) {
+      add(p.name, p.what, [at = at_, p] { return time_other(at, p); },
+          [p](const Timing& t) { return other(p.name, p.what, p.bytes, t); });
+    }
+    for (int ranks = 2; ranks <= at_.runner->world(); ranks *= 2) add_collectives(ranks);
+    return std::move(points_);
+  }
+
+ private:
+  void add(std::string name, std::string family, std::function<Timing()> measure,
+           std::function<Sample(const Timing&)> sample) {
+    points_.push_back({std::move(name), std::move(family), false, std::move(measure), std::move(sample)});
+  }
+  void add_alone(const KernelPoint& p) {
+    add(p.name, name_of(p.kernel), [at = at_, p] { return time_alone(*at.bench, p, at.limits.kernel); },
+        [p](const Timing& t) { return sample_of(p, 1, t); });
+  }
+  void add_shared(const KernelPoint& p) {
+    const int threads = at_.runner->world();
+    add(fmt::format("{}, {} threads", p.name, threads), fmt::format("kernels on {} threads", threads),
+        [at = at_, p, threads] { return time_shared(p, threads, at.limits.kernel); },
+        [p, threads](const Timing& t) { return sample_of(p, threads, t); });
+  }
+  void add_collectives(int ranks) {
+    const std::string family = fmt::format("collectives of {} ranks", ranks);
+    for (const CollectivePoint& p : collective_points(ranks)) {
+      add(name_of(p), family, [at = at_, p] { return time_collective(*at.runner, p, at.limits.collective); },
+          [p](const Timing& t) { return sample_of(p, t); });
+      points_.back().all_processes = true;
+    }
+    const std::string name = barrier_point(ranks);
+    add(name, family, [at = at_, ranks] { return time_barrier(*at.runner, ranks, at.limits.collective); },
+        [name](const Timing& t) { return other(name, "barrier", 0, t); });
+    points_.back().all_processes = true;
+  }
+  Where at_;
+  PointSet set_;
+  std::vector<PlannedPoint> points_;
+};
+
+}  // namespace
+
+std::string barrier_point(int ranks) { return fmt::format("barrier of {} ranks", ranks); }
+
+std::vector<PlannedPoint> plan_points(Bench& bench, PointSet set, RankRunner& runner,
+                                      const PlanLimits& limits) {
+  return Planner({&bench, &runner, limits}, set).plan();
+}
+
+// FNV-1a.
+std::string digest_of(const std::vector<PlannedPoint>& points) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const PlannedPoint& p : points) {
+    for (const char c : p.name + "\n") hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace pleat

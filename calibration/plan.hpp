@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What a calibration measures, point after point: the same list for the same kind of device and the
+// same ranks, so that samples of two calibrations can be compared and one that was killed goes on.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "calibration/microbench/points.hpp"
+
+namespace pleat {
+
+struct PlanLimits {
+  TimingLimits kernel, collective;
+};
+
+struct PlannedPoint {
+  std::string name, family;
+  bool all_processes = false;  // of a job: a collective; else only rank 0's measures
+  std::function<Timing()> measure;
+  std::function<Sample(const Timing&)> sample;
+};
+
+// Kernels of the bench; on the CPU some of them on `runner`'s ranks at once too; then collectives of
+// 2, 4, … ranks, in blocks of calls.
+[[nodiscard]] std::vector<PlannedPoint> plan_points(Bench&, PointSet, RankRunner&, const PlanLimits&);
+
+// 16 hexadecimal digits that change with any point's name or their order.
+[[nodiscard]] std::string digest_of(const std::vector<PlannedPoint>&);
+
+// Names of points that profiles take constants from.
+inline constexpr const char* kLaunchPoint = "launch, 100 calls";
+[[nodiscard]] std::string barrier_point(int ranks);
+
+}  // namespace pleat

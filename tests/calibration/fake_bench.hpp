@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// A device whose kernels do nothing and whose clock says what a rule gives: plans, limits and logs
+// without a GPU.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+
+#include "calibration/microbench/bench.hpp"
+
+namespace pleat {
+
+class FakeBench final : public Bench {
+ public:
+  // Times scatter by `noise` around a microsecond; call number `fail_at` throws.
+  explicit FakeBench(double noise = 0, int fail_at = -1) : noise_(noise), fail_at_(fail_at) {}
+  KernelSet& kernels() override { return *kernels_; }  // on memory that is none: never called
+  DType floats() const override { return DType::bf16; }
+  void* allocate(std::size_t) override { return this; }  // nothing reads it
+  void release(void*) override {}
+  void upload(void*, const void*, std::size_t) override {}
+  void fill(View, unsigned) override {}
+  std::function<void()> warmed(const Prepare&, unsigned) override { return [] {}; }
+  double seconds(const std::function<void()>&) override {
+    if (calls_ == fail_at_) throw std::runtime_error("the device is gone");
+    const double time = 1e-6 * (1 + (calls_ % 2 == 0 ? noise_ : -noise_));
+    ++calls_;
+    now_ += time;
+    return time;
+  }
+  double now() override { return now_; }
+  double rotated_bytes() const override { return 0; }
+  std::vector<std::pair<std::string, std::string>> facts() override { return {{"device", "fake"}}; }
+  [[nodiscard]] int calls() const { return calls_; }
+
+ private:
+  std::unique_ptr<KernelSet> kernels_ = cpu_kernels();
+  double noise_, now_ = 0;
+  int fail_at_, calls_ = 0;
+};
+
+}  // namespace pleat

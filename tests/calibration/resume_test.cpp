@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The plan of points, when a point stops, and calibrations that are killed and go on.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "calibration/calibrate.hpp"
+#include "calibration/sample_log.hpp"
+#include "core/diagnostics.hpp"
+#include "tests/calibration/fake_bench.hpp"
+
+namespace pleat {
+namespace {
+
+class TemporaryFolder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = ::testing::TempDir() + "pleat_calibration_XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] std::string file() const { return folder_ + "/samples"; }
+  [[nodiscard]] std::string text() const {
+    std::ifstream in(file());
+    std::ostringstream out;
+    out << in.rdbuf();
+    return out.str();
+  }
+
+ private:
+  std::string folder_;
+};
+using SampleLogFile = TemporaryFolder;
+using Resume = TemporaryFolder;
+
+ClusterSpec gpu_machine() {
+  ClusterSpec c;
+  c.name = "one-gpu";
+  c.gpu.peak_fp32 = FlopsPerSecond(6e13);
+  c.gpu.peak_bf16 = FlopsPerSecond(9.9e14);
+  c.gpu.peak_fp8 = FlopsPerSecond(2e15);
+  c.gpu.memory_bandwidth = BytesPerSecond(4.8e12);
+  c.tiers.push_back({"nvlink", 0, BytesPerSecond(4.5e11), Seconds(1e-6)});
+  return c;
+}
+
+std::vector<PlannedPoint> gpu_plan() {
+  static FakeBench bench;
+  static const auto ranks = thread_ranks(1);
+  return plan_points(bench, PointSet::gpu, *ranks, {});
+}
+
+// Samples of two calibrations are only of the same points while this holds: a change of the plan
+// changes the figure.
+TEST(GpuPlan, IsLocked) {
+  const auto points = gpu_plan();
+  std::set<std::string> names;
+  std::map<std::string, int> families;
+  for (const PlannedPoint& p : points) {
+    EXPECT_TRUE(names.insert(p.name).second) << p.name << " is there twice";
+    ++families[p.family];
+  }
+  for (const char* family : {"gemm", "grouped_gemm", "attention_fwd", "attention_bwd", "memory_bound", "norm",
+                             "activation", "loss", "router", "permute", "quantize", "optimizer", "launch"}) {
+    EXPECT_GT(families[family], 0) << family;
+  }
+  EXPECT_EQ(points.size(), 798U);
+  EXPECT_EQ(digest_of(points), "84b9e6f5e600a4ca");
+  // Half a second each at the latest leaves a quarter of ten minutes to prepare them.
+  EXPECT_LT(static_cast<double>(points.size()) * 0.5, 450);
+}
+
+TEST(PointTiming, StopsWhenTheMeanIsKnown) {
+  const KernelPoint point{.name = "p", .bytes = 1, .prepare = {}};
+  FakeBench exact(0), noisy(0.2), hopeless(0.9);
+  EXPECT_EQ(time_alone(exact, point, {.seconds = 1, .confidence = 0.01, .least = 10}).repeats, 10);
+  // 1.96 * 0.2 / sqrt(n) = 0.01 at n = 1537; the sample deviation is a little larger.
+  EXPECT_NEAR(time_alone(noisy, point, {.seconds = 1, .repeats = 10000, .confidence = 0.01, .least = 10}).repeats,
+              1538, 3);
+  // 500 times a microsecond on average.
+  EXPECT_NEAR(time_alone(hopeless, point, {.seconds = 5e-4, .repeats = 10000, .confidence = 0.01}).repeats, 500, 2);
+}
+
+TEST(PointTiming, ConfidenceIsThatOfTheMean) {
+  EXPECT_TRUE(std::isinf(relative_confidence({1})));
+  // Deviation 1, two values: 1.96 * sqrt(2) / sqrt(2) / 2.
+  EXPECT_NEAR(relative_confidence({1, 3}), 1.96 * std::sqrt(2.0) / std::sqrt(2.0) / 2, 1e-12);
+}
+
+TEST_F(SampleLogFile, KeepsWhatWasWrittenAndCutsATornLine) {
+  {
+    SampleLog log(file(), {{"plan", "a"}});
+    log.add("one", {{1e-6, 2e-6}, 2});
+    log.add("lost", {});
+  }
+  const std::string whole = text();
+  {
+    std::ofstream out(file(), std::ios::app);
+    out << R"({"name":"two","repeats":3,"seco)";
+  }
+  {
+    SampleLog log(file(), {{"plan", "a"}});
+    EXPECT_EQ(log.found(), 2U);
+    ASSERT_NE(log.find("one"), nullptr);
+    EXPECT_EQ(*log.find("one"), (Timing{{1e-6, 2e-6}, 2}));
+    EXPECT_TRUE(log.find("lost")->seconds.empty());
+    EXPECT_EQ(log.find("two"), nullptr);
+    EXPECT_EQ(text(), whole);
+    EXPECT_THROW(SampleLog(file(), {{"plan", "a"}}), ConfigError) << "another one has it";
+  }
+  try {
+    const SampleLog log(file(), {{"plan", "b"}});
+    FAIL() << "it is of another plan";
+  } catch (const ConfigError& e) {
+    EXPECT_EQ(e.exit_code(), ExitCode::verification);
+    EXPECT_NE(std::string(e.what()).find("another calibration"), std::string::npos);
+  }
+  EXPECT_EQ(text(), whole);
+}
+
+// A process that is killed in the middle; another takes its samples and measures the rest.
+TEST_F(Resume, GoesOnAfterSigkill) {
+  CalibrateConfig config;
+  config.ranks = 1;
+  config.point_seconds = 1e-5;
+  config.created = "2026-01-02";
+  config.log_file = file();
+  const auto plan = gpu_plan();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    FakeBench bench(0.5);
+    config.bench = &bench;
+    config.on_progress = [](const CalibrationProgress& p) {
+      if (p.done == 40) ::kill(::getpid(), SIGKILL);
+    };
+    static_cast<void>(calibrate(gpu_machine(), config));
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  const std::string before = text();
+  EXPECT_EQ(std::count(before.begin(), before.end(), '\n'), 41);  // facts and 40 points
+
+  FakeBench bench(0.25);
+  config.bench = &bench;
+  int first = -1;
+  config.on_progress = [&](const CalibrationProgress& p) {
+    if (first < 0) first = p.done;
+  };
+  const CalibrationResult r = calibrate(gpu_machine(), config);
+  EXPECT_EQ(first, 40);
+  EXPECT_EQ(r.resumed, 40);
+  EXPECT_EQ(r.samples.size(), plan.size());
+  EXPECT_EQ(text().substr(0, before.size()), before);
+  // Of the first process's times, and of this one's.
+  EXPECT_DOUBLE_EQ(r.samples[0].raw[0], 1.5e-6);
+  EXPECT_DOUBLE_EQ(r.samples[40].raw[0], 1.25e-6);
+  EXPECT_EQ(r.profile.cluster, "one-gpu");
+  EXPECT_EQ(read_profile(write_profile(r.profile), "profile"), r.profile);
+  const auto json = nlohmann::json::parse(samples_json(r));
+  EXPECT_EQ(json["facts"]["device"], "fake");
+  EXPECT_EQ(json["samples"].size(), plan.size());
+  EXPECT_EQ(json["samples"][0]["raw"].size(), r.samples[0].raw.size());
+
+  const CalibrationResult again = calibrate(gpu_machine(), config);
+  EXPECT_EQ(again.resumed, static_cast<int>(plan.size()));
+  EXPECT_EQ(again.samples, r.samples);
+}
+
+// What the device has no memory for is left out and said.
+TEST_F(Resume, LeavesOutWhatCannotBeMeasured) {
+  FakeBench bench(0.1, 3);
+  const auto ranks = thread_ranks(1);
+  CalibrateConfig config;
+  config.point_seconds = 1e-9;  // one call each
+  config.bench = &bench;
+  config.runner = ranks.get();
+  const CalibrationResult r = calibrate(gpu_machine(), config);
+  // The fake device's call number does not go on after it failed.
+  EXPECT_EQ(r.samples.size(), 3U);
+  EXPECT_EQ(r.failed.size(), gpu_plan().size() - 3);
+}
+
+TEST(Progress, SaysWhatHowFarAndHowLong) {
+  EXPECT_EQ(progress_line({"gemm", "gemm 8x8x8", 1, 4, 200}),
+            "[#####...............]  25%  gemm 8x8x8  3:20 left");
+  EXPECT_EQ(progress_line({"gemm", "gemm 8x8x8", 0, 4, 0}), "[....................]   0%  gemm 8x8x8");
+}
+
+}  // namespace
+}  // namespace pleat
