@@ -113,7 +113,8 @@ BlockTable describe_blocks(Resources& r, View counts, View y, const Quantization
   s.scales.clear();
   s.group_scales.clear();
   BlockTable t{.rows = y.rows, .cols = y.cols, .block_cols = s.block_cols,
-               .blocks_in_row = s.blocks_in_row};
+               .blocks_in_row = s.blocks_in_row, .block_rows = q.block_rows, .regular = groups == 1,
+               .whole_groups = q.block_rows == 0 && s.blocks_in_row == 1};
   t.most_blocks = q.block_rows == 0   ? groups
                   : q.block_rows == 1 ? y.rows
                                       : y.rows / q.block_rows + groups;

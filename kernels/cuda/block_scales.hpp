@@ -14,6 +14,9 @@ namespace pleat::cuda {
 // Pointers into the memory below.
 struct BlockTable {
   std::int64_t rows = 0, cols = 0, block_cols = 1, blocks_in_row = 0;
+  std::int64_t block_rows = 0;           // 0: all of a group's
+  bool regular = false;                  // one group: row r is in strip r / block_rows
+  bool whole_groups = false;             // a block is all of a group, `group_of` says which
   std::int64_t most_blocks = 0;          // strips of rows, at most
   std::int32_t* block_of_row = nullptr;  // [rows]
   std::int32_t* first_row = nullptr;     // [most_blocks] of each strip

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuDNN's attention on our layouts: heads packed in rows, lse by rows. MLA's keys, whose rotary part
 // all heads share, are put together for some heads at a time, so that their copies stay small.
+#include <algorithm>
+#include <vector>
+
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/cudnn_layout.hpp"
 #include "kernels/cuda/cudnn_sdpa.hpp"
 #include "kernels/cuda/fused_attention.hpp"
 #include "kernels/cuda/stream.cuh"
+#include "kernels/cuda/visible_sequences.hpp"
 
 namespace pleat::cuda {
 namespace {
@@ -128,7 +132,133 @@ class CudnnAttention final : public FusedAttention {
     return true;
   }
 
+  bool forward(const AttentionPiece& p, HeadColumns o, View lse) override {
+    SequenceRun run(p, o, false);
+    if (!run.fits || !all_bf16(o.x)) return false;
+    const std::int64_t bytes = library_.prepare(run.shape);
+    if (bytes < 0) return false;
+    const std::int64_t stats = run.shape.batch * run.shape.heads * run.shape.seq;
+    Scratch scratch(r_, Scratch::bytes<float>(stats) + run.bytes() + Scratch::bytes<std::byte>(bytes));
+    SdpaPointers to = run.pointers(p);
+    to.o = at(o.x, o.first);
+    to.stats = scratch.take<float>(stats);
+    const SequenceRun::OnDevice there = run.upload(r_, scratch, to);
+    library_.run(run.shape, to, scratch.take<std::byte>(bytes));
+    if (run.shape.ragged) {
+      ragged_stats_to_lse(r_, to.stats, lse, run.shape.seq, there.sequence_of, there.first);
+    } else {
+      stats_to_lse(r_, to.stats, lse, run.shape.seq, {0, p.heads, p.heads});
+    }
+    return true;
+  }
+
+  bool backward(const AttentionPiece& p, HeadColumns d_o, HeadColumns o, View lse,
+                const AttentionPieceGradient& g) override {
+    SequenceRun run(p, o, true);
+    if (!run.fits || !all_bf16(o.x, d_o.x, g.dq[0].x) || !same_columns(o, d_o)) return false;
+    if (!same_columns(p.q[0], g.dq[0]) || !same_columns(p.k[0], g.dk[0]) || !same_columns(p.v, g.dv)) return false;
+    if (g.dk[0].x.data != g.dq[0].x.data || g.dv.x.data != g.dq[0].x.data) return false;
+    const std::int64_t bytes = library_.prepare(run.shape);
+    if (bytes < 0) return false;
+    const std::int64_t stats = run.shape.batch * run.shape.heads * run.shape.seq;
+    const View sums = g.dq[0].x;
+    Scratch scratch(r_, Scratch::bytes<float>(stats) + Scratch::bytes<std::uint16_t>(sums.elements()) +
+                            run.bytes() + Scratch::bytes<std::byte>(bytes));
+    SdpaPointers to = run.pointers(p);
+    const View gradient{scratch.take<std::uint16_t>(sums.elements()), DType::bf16, sums.rows, sums.cols};
+    to.o = at(o.x, o.first);
+    to.d_o = at(d_o.x, d_o.first);
+    to.dq = at(gradient, p.q[0].first);
+    to.dk = at(gradient, p.k[0].first);
+    to.dv = at(gradient, p.v.first);
+    to.stats = scratch.take<float>(stats);
+    const SequenceRun::OnDevice there = run.upload(r_, scratch, to);
+    if (run.shape.ragged) {
+      lse_to_ragged_stats(r_, lse, to.stats, run.shape.seq, there.sequence_of, there.first);
+    } else {
+      lse_to_stats(r_, lse, to.stats, run.shape.seq, {0, p.heads, p.heads});
+    }
+    library_.run(run.shape, to, scratch.take<std::byte>(bytes));
+    add_bf16(r_, gradient, sums);
+    return true;
+  }
+
  private:
+  static bool same_columns(const HeadColumns& a, const HeadColumns& b) {
+    return a.x.cols == b.x.cols && a.first == b.first && a.stride == b.stride && a.width == b.width &&
+           a.share == b.share;
+  }
+
+  // A piece as cuDNN takes it: one run a sequence, or sequences of their own lengths.
+  struct SequenceRun {
+    bool fits = false;
+    SdpaShape shape;
+    std::int64_t rows = 0;
+    std::vector<std::int32_t> numbers;  // lengths, four lists of beginnings, sequence of every row, first rows
+
+    SequenceRun(const AttentionPiece& p, const HeadColumns& o, bool backward) {
+      const HeadColumns &q = p.q[0], &k = p.k[0], &v = p.v;
+      if (p.q[1].width > 0 || p.k[1].width > 0 || !all_bf16(q.x)) return;
+      if (q.x.data != k.x.data || q.x.data != v.x.data || q.share != 1 || k.share != v.share || o.share != 1) return;
+      const std::int64_t groups = p.heads / k.share, cols = q.x.cols;
+      if (cols != p.heads * q.width + groups * (k.width + v.width) || q.width > 256) return;  // all are written
+      for (const std::int64_t n : {q.width, v.width, q.first, k.first, v.first, o.first, q.stride, k.stride, v.stride, o.stride}) {
+        if (n % 8 != 0) return;
+      }
+      rows = q.x.rows;
+      const auto seen = as_sequences(p.visible, p.batch, rows / p.batch);
+      if (!seen || rows * std::max(cols, o.x.cols) > INT32_MAX) return;
+      fits = true;
+      shape = {.batch = p.batch, .seq = rows / p.batch, .heads = p.heads, .groups = groups,
+               .width = q.width, .value_width = v.width, .q = {cols, q.stride}, .k = {cols, k.stride},
+               .v = {cols, v.stride}, .o = {o.x.cols, o.stride}, .scale = static_cast<float>(p.scale),
+               .backward = backward, .window = seen->window};
+      if (seen->count() != p.batch) list(*seen, cols, o.x.cols);
+    }
+    [[nodiscard]] SdpaPointers pointers(const AttentionPiece& p) const {
+      SdpaPointers to;
+      to.q = at(p.q[0].x, p.q[0].first);
+      to.k = at(p.k[0].x, p.k[0].first);
+      to.v = at(p.v.x, p.v.first);
+      return to;
+    }
+    [[nodiscard]] std::size_t bytes() const { return Scratch::bytes<std::int32_t>(std::ssize(numbers)); }
+
+    struct OnDevice {
+      const std::int32_t *sequence_of = nullptr, *first = nullptr;
+    };
+    OnDevice upload(const Resources& r, Scratch& scratch, SdpaPointers& to) const {
+      if (!shape.ragged) return {};
+      auto* const all = scratch.take<std::int32_t>(std::ssize(numbers));
+      r.device().upload(all, numbers.data(), numbers.size() * sizeof numbers[0]);
+      const std::int64_t n = shape.batch;
+      to.lengths = all;
+      to.q_first = to.k_first = to.v_first = all + n;
+      to.o_first = all + 2 * n + 1;
+      return {all + 3 * n + 2, all + 3 * n + 2 + rows};
+    }
+
+   private:
+    // Graphs are kept by the number of sequences: a power of two, the last ones empty.
+    void list(const VisibleSequences& seen, std::int64_t cols, std::int64_t o_cols) {
+      std::int64_t n = 16;
+      while (n < seen.count()) n *= 2;
+      shape.ragged = true;
+      shape.batch = n;
+      const auto first = [&](std::int64_t s) {
+        return s < seen.count() ? seen.first[static_cast<std::size_t>(s)] : static_cast<std::int32_t>(rows);
+      };
+      for (std::int64_t s = 0; s < n; ++s) numbers.push_back(first(s + 1) - first(s));
+      for (const std::int64_t ld : {cols, o_cols}) {
+        for (std::int64_t s = 0; s <= n; ++s) numbers.push_back(static_cast<std::int32_t>(first(s) * ld));
+      }
+      for (std::int64_t s = 0; s < n; ++s) {
+        numbers.insert(numbers.end(), static_cast<std::size_t>(first(s + 1) - first(s)), static_cast<std::int32_t>(s));
+      }
+      for (std::int64_t s = 0; s <= n; ++s) numbers.push_back(first(s));
+    }
+  };
+
   static bool fits(const AttentionShape& s) {
     return s.head_dim % 8 == 0 && s.value_dim() % 8 == 0 && s.head_dim <= 256;
   }

@@ -26,6 +26,36 @@ struct CopyStats {
   }
 };
 
+struct CopyRagged {
+  float *stats, *lse;
+  std::int64_t heads, seq;
+  const std::int32_t *sequence_of, *first;
+  bool to_lse;
+  __device__ void operator()(std::int64_t i) const {
+    std::int64_t row, head;
+    split(i, heads, row, head);
+    const std::int64_t sequence = sequence_of[row];
+    float& a = stats[(sequence * heads + head) * seq + row - first[sequence]];
+    if (to_lse) {
+      lse[i] = a;
+    } else {
+      a = lse[i];
+    }
+  }
+};
+
+struct AddTo {
+  Vec<Bf16Value> from, to;
+  __device__ void operator()(std::int64_t at, std::int64_t count) const {
+    float a[kPack], b[kPack];
+    from.load(at, count, a);
+    to.load(at, count, b);
+#pragma unroll
+    for (int i = 0; i < kPack; ++i) b[i] += a[i];
+    to.store(b, at, count);
+  }
+};
+
 // "Rows" are the heads of all rows.
 struct JoinKeys {
   Vec<Bf16Value> kv, kpe, k;
@@ -106,6 +136,22 @@ void stats_to_lse(const Resources& r, const float* stats, View lse, std::int64_t
 
 void lse_to_stats(const Resources& r, View lse, float* stats, std::int64_t seq, HeadRange h) {
   for_each(r, lse.elements() / h.all * h.count, CopyStats{stats, lse.f32(), seq, h, false});
+}
+
+void ragged_stats_to_lse(const Resources& r, const float* stats, View lse, std::int64_t seq,
+                         const std::int32_t* sequence_of, const std::int32_t* first) {
+  for_each(r, lse.elements(),
+           CopyRagged{const_cast<float*>(stats), lse.f32(), lse.cols, seq, sequence_of, first, true});
+}
+
+void lse_to_ragged_stats(const Resources& r, View lse, float* stats, std::int64_t seq,
+                         const std::int32_t* sequence_of, const std::int32_t* first) {
+  for_each(r, lse.elements(), CopyRagged{stats, lse.f32(), lse.cols, seq, sequence_of, first, false});
+}
+
+void add_bf16(const Resources& r, View from, View to) {
+  PLEAT_ASSERT(from.elements() == to.elements());
+  for_packs(r, to.elements(), AddTo{vec<Bf16Value>(from), vec<Bf16Value>(to)});
 }
 
 void join_mla_keys(const Resources& r, View kv, View kpe, void* k, const MlaShape& s, HeadRange h) {

@@ -17,6 +17,14 @@ struct HeadRange {
 void stats_to_lse(const Resources&, const float* stats, View lse, std::int64_t seq, HeadRange);
 void lse_to_stats(const Resources&, View lse, float* stats, std::int64_t seq, HeadRange);
 
+// The same of sequences one after the other: row r is at r - first[sequence_of[r]] of its sequence.
+void ragged_stats_to_lse(const Resources&, const float* stats, View lse, std::int64_t seq,
+                         const std::int32_t* sequence_of, const std::int32_t* first);
+void lse_to_ragged_stats(const Resources&, View lse, float* stats, std::int64_t seq,
+                         const std::int32_t* sequence_of, const std::int32_t* first);
+
+void add_bf16(const Resources&, View from, View to);  // to += from
+
 // k[rows, count * (nope + rope)]: the heads' own part and the rotary part that all share.
 void join_mla_keys(const Resources&, View kv, View kpe, void* k, const MlaShape&, HeadRange);
 // The own part to dkv; shared[rows, rope] (+)= the sum of the rotary parts, heads ascending.

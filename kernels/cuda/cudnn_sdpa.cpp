@@ -44,7 +44,9 @@ namespace {
 namespace fe = cudnn_frontend;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
-enum Uid : std::int64_t { kQ = 1, kK, kV, kO, kStats, kDo, kDq, kDk, kDv };
+enum Uid : std::int64_t {
+  kQ = 1, kK, kV, kO, kStats, kDo, kDq, kDk, kDv, kLengths, kQFirst, kKFirst, kVFirst, kOFirst
+};
 
 void check(cudnnStatus_t status, const char* call) {
   if (status != CUDNN_STATUS_SUCCESS) {
@@ -91,38 +93,77 @@ struct SdpaLibrary::Handle {
 
 namespace {
 
+Tensor numbers(fe::graph::Graph& g, const char* name, Uid uid, std::int64_t count) {
+  return g.tensor(fe::graph::Tensor_attributes()
+                      .set_name(name)
+                      .set_uid(uid)
+                      .set_dim({count, 1, 1, 1})
+                      .set_stride({1, 1, 1, 1})
+                      .set_data_type(fe::DataType_t::INT32));
+}
+
+// What only ragged graphs have.
+struct Ragged {
+  Tensor lengths, q, k, v, o;
+  Ragged(fe::graph::Graph& g, const SdpaShape& s) {
+    if (!s.ragged) return;
+    lengths = numbers(g, "lengths", kLengths, s.batch);
+    q = numbers(g, "q first", kQFirst, s.batch + 1);
+    k = numbers(g, "k first", kKFirst, s.batch + 1);
+    v = numbers(g, "v first", kVFirst, s.batch + 1);
+    o = numbers(g, "o first", kOFirst, s.batch + 1);
+  }
+};
+
+fe::graph::Tensor_attributes beginning(fe::graph::Tensor_attributes t, const Tensor& first) {
+  if (first != nullptr) t.set_ragged_offset(first);
+  return t;
+}
+
+template <class Attributes>
+void set_mask(Attributes& a, const SdpaShape& s, const Ragged& ragged) {
+  a.set_causal_mask(true).set_attn_scale(s.scale);
+  if (s.window > 0) a.set_diagonal_band_left_bound(static_cast<int>(s.window));
+  if (s.ragged) a.set_padding_mask(true).set_seq_len_q(ragged.lengths).set_seq_len_kv(ragged.lengths);
+}
+
+void set_first(const Tensor& t, const Tensor& first) {
+  if (first != nullptr) t->set_ragged_offset(first);
+}
+
 void add_forward(fe::graph::Graph& g, const SdpaShape& s) {
-  const Tensor q = g.tensor(tensor("q", kQ, s, s.q, s.heads, s.width));
-  const Tensor k = g.tensor(tensor("k", kK, s, s.k, s.groups, s.width));
-  const Tensor v = g.tensor(tensor("v", kV, s, s.v, s.groups, s.value_width));
-  const auto options = fe::graph::SDPA_attributes()
-                           .set_name("attention")
-                           .set_generate_stats(true)
-                           .set_causal_mask(true)
-                           .set_attn_scale(s.scale);
+  const Ragged first(g, s);
+  const Tensor q = g.tensor(beginning(tensor("q", kQ, s, s.q, s.heads, s.width), first.q));
+  const Tensor k = g.tensor(beginning(tensor("k", kK, s, s.k, s.groups, s.width), first.k));
+  const Tensor v = g.tensor(beginning(tensor("v", kV, s, s.v, s.groups, s.value_width), first.v));
+  auto options = fe::graph::SDPA_attributes().set_name("attention").set_generate_stats(true);
+  set_mask(options, s, first);
   const auto [o, stats] = g.sdpa(q, k, v, options);
   set_output(o, tensor("o", kO, s, s.o, s.heads, s.value_width));
+  set_first(o, first.o);
   set_output(stats, stats_tensor(s));
   stats->set_data_type(fe::DataType_t::FLOAT);
 }
 
 void add_backward(fe::graph::Graph& g, const SdpaShape& s) {
-  const auto q = tensor("q", kQ, s, s.q, s.heads, s.width);
-  const auto k = tensor("k", kK, s, s.k, s.groups, s.width);
-  const auto v = tensor("v", kV, s, s.v, s.groups, s.value_width);
-  const Tensor o = g.tensor(tensor("o", kO, s, s.o, s.heads, s.value_width));
-  const Tensor d_o = g.tensor(tensor("do", kDo, s, s.o, s.heads, s.value_width));
+  const Ragged first(g, s);
+  const auto q = beginning(tensor("q", kQ, s, s.q, s.heads, s.width), first.q);
+  const auto k = beginning(tensor("k", kK, s, s.k, s.groups, s.width), first.k);
+  const auto v = beginning(tensor("v", kV, s, s.v, s.groups, s.value_width), first.v);
+  const Tensor o = g.tensor(beginning(tensor("o", kO, s, s.o, s.heads, s.value_width), first.o));
+  const Tensor d_o = g.tensor(beginning(tensor("do", kDo, s, s.o, s.heads, s.value_width), first.o));
   const Tensor stats = g.tensor(stats_tensor(s));
-  const auto options = fe::graph::SDPA_backward_attributes()
-                           .set_name("attention backward")
-                           .set_causal_mask(true)
-                           .set_deterministic_algorithm(true)
-                           .set_attn_scale(s.scale);
+  auto options =
+      fe::graph::SDPA_backward_attributes().set_name("attention backward").set_deterministic_algorithm(true);
+  set_mask(options, s, first);
   const auto [dq, dk, dv] =
       g.sdpa_backward(g.tensor(q), g.tensor(k), g.tensor(v), o, d_o, stats, options);
   set_output(dq, tensor("dq", kDq, s, s.q, s.heads, s.width));
   set_output(dk, tensor("dk", kDk, s, s.k, s.groups, s.width));
   set_output(dv, tensor("dv", kDv, s, s.v, s.groups, s.value_width));
+  set_first(dq, first.q);
+  set_first(dk, first.k);
+  set_first(dv, first.v);
 }
 
 void fill(fe::graph::Graph& g, const SdpaShape& s) {
@@ -185,6 +226,10 @@ void SdpaLibrary::run(const SdpaShape& s, const SdpaPointers& p, void* workspace
       {kQ, at(p.q)}, {kK, at(p.k)}, {kV, at(p.v)}, {kO, p.o}, {kStats, p.stats}};
   if (s.backward) {
     operands.insert({{kDo, at(p.d_o)}, {kDq, p.dq}, {kDk, p.dk}, {kDv, p.dv}});
+  }
+  if (s.ragged) {
+    operands.insert({{kLengths, p.lengths}, {kQFirst, p.q_first}, {kKFirst, p.k_first},
+                     {kVFirst, p.v_first}, {kOFirst, p.o_first}});
   }
   auto status = graphs_.at(s)->graph.execute(handle_->cudnn, operands, workspace);
   if (!status.is_good()) {

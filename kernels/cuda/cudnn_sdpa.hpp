@@ -23,6 +23,9 @@ struct SdpaShape {
   SdpaOperand q, k, v, o;  // gradients lie like their values
   float scale = 1;
   bool backward = false;
+  std::int64_t window = 0;  // keys a query sees at most; 0: all before it
+  // Sequences of their own lengths, at most `seq`, that lie one after the other; `batch` of them.
+  bool ragged = false;
   auto operator<=>(const SdpaShape&) const = default;
 };
 
@@ -32,6 +35,8 @@ struct SdpaPointers {
   float* stats = nullptr;  // [batch, heads, seq], backward: read
   const void* d_o = nullptr;
   void *dq = nullptr, *dk = nullptr, *dv = nullptr;
+  // Ragged: lengths [batch] i32, and elements at which sequences begin, [batch + 1] i32 each.
+  void *lengths = nullptr, *q_first = nullptr, *k_first = nullptr, *v_first = nullptr, *o_first = nullptr;
 };
 
 class SdpaLibrary {

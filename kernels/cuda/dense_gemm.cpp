@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/diagnostics.hpp"
@@ -18,7 +19,7 @@ namespace {
 constexpr int kCandidates = 8, kWarmUps = 1, kRuns = 5;
 
 std::mutex chosen_mutex;
-std::map<DenseProblem, cublasLtMatmulAlgo_t> chosen;  // of the whole process
+std::map<DenseProblem, std::optional<cublasLtMatmulAlgo_t>> chosen;  // of the whole process
 
 class Timer {
  public:
@@ -54,11 +55,13 @@ struct DenseGemm::Library {
   Resources& resources;
   bool tune;
   cublasLtHandle_t handle = nullptr;
+  const float* device_factors = nullptr;  // of the call that runs
 
   void multiply(const MatmulDescriptor& d, const cublasLtMatmulAlgo_t& algorithm, const void* a,
                 const void* b, void* c, bool accumulate) {
-    const float one = 1, beta = accumulate ? 1.0f : 0.0f;
-    PLEAT_CUBLAS_CHECK(cublasLtMatmul(handle, d.operation, &one, b, d.first, a, d.second, &beta, c,
+    const float factors[2] = {1, accumulate ? 1.0f : 0.0f};
+    const float* const used = device_factors == nullptr ? factors : device_factors;
+    PLEAT_CUBLAS_CHECK(cublasLtMatmul(handle, d.operation, used, b, d.first, a, d.second, used + 1, c,
                                       d.result, c, d.result, &algorithm,
                                       resources.scratch(kGemmWorkspace), kGemmWorkspace,
                                       native(resources)));
@@ -87,12 +90,10 @@ struct DenseGemm::Library {
         cublasLtMatmulAlgoGetHeuristic(handle, d.operation, d.first, d.second, d.result, d.result,
                                        preference, most, found.data(), &count);
     cublasLtMatmulPreferenceDestroy(preference);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
     PLEAT_CUBLAS_CHECK(status);
     std::vector<cublasLtMatmulAlgo_t> all;
     for (int i = 0; i < count; ++i) all.push_back(found[static_cast<std::size_t>(i)].algo);
-    if (all.empty()) {
-      throw DeviceError("cublasLtMatmulAlgoGetHeuristic", "no algorithm", __FILE__, __LINE__);
-    }
     return all;
   }
 
@@ -109,7 +110,8 @@ struct DenseGemm::Library {
     return seconds[seconds.size() / 2];
   }
 
-  [[nodiscard]] cublasLtMatmulAlgo_t choose(const DenseProblem& p, const MatmulDescriptor& d,
+  // None: cuBLASLt has no kernel for the problem.
+  [[nodiscard]] std::optional<cublasLtMatmulAlgo_t> choose(const DenseProblem& p, const MatmulDescriptor& d,
                                             const void* a, const void* b, void* c) {
     const std::scoped_lock lock(chosen_mutex);  // two ranks' timings would disturb each other
     const auto known = chosen.find(p);
@@ -117,9 +119,10 @@ struct DenseGemm::Library {
     const bool capturing = resources.capturing();
     const std::vector<cublasLtMatmulAlgo_t> all =
         candidates(d, tune && !capturing ? kCandidates : 1);
-    if (all.size() == 1) {
-      if (!capturing || !tune) chosen.emplace(p, all[0]);
-      return all[0];
+    if (all.size() <= 1) {
+      const auto only = all.empty() ? std::nullopt : std::optional(all[0]);
+      if (!capturing || !tune) chosen.emplace(p, only);
+      return only;
     }
     // Accumulating into c while timing would change it.
     DeviceBuffer spare(p.accumulate ? static_cast<std::size_t>(bytes_of(p.output, p.m * p.n)) : 0);
@@ -157,8 +160,38 @@ bool DenseGemm::fits(View a, View b, View c) {
 void DenseGemm::run(const DenseProblem& p, const void* a, const void* b, void* c) {
   library_->resources.device().make_current();
   const MatmulDescriptor d(p);
-  const cublasLtMatmulAlgo_t algorithm = library_->choose(p, d, a, b, c);
-  library_->multiply(d, algorithm, a, b, c, p.accumulate);
+  const auto algorithm = library_->choose(p, d, a, b, c);
+  if (!algorithm) throw DeviceError("cublasLtMatmulAlgoGetHeuristic", "no algorithm", __FILE__, __LINE__);
+  library_->multiply(d, *algorithm, a, b, c, p.accumulate);
+}
+
+bool DenseGemm::run(DenseProblem p, const NarrowOperand& a, const NarrowOperand& b, const float* factors,
+                    void* c) {
+  library_->resources.device().make_current();
+  p.narrow_a = a.kind;
+  p.narrow_b = b.kind;
+  MatmulDescriptor d(p);
+  d.set_scales(a, b, factors != nullptr);
+  library_->device_factors = factors;
+  const auto algorithm = library_->choose(p, d, a.codes, b.codes, c);
+  if (algorithm) library_->multiply(d, *algorithm, a.codes, b.codes, c, p.accumulate);
+  library_->device_factors = nullptr;
+  return algorithm.has_value();
+}
+
+std::vector<double> DenseGemm::time_candidates(DenseProblem p, const NarrowOperand& a,
+                                               const NarrowOperand& b, void* c, int runs) {
+  library_->resources.device().make_current();
+  p.narrow_a = a.kind;
+  p.narrow_b = b.kind;
+  MatmulDescriptor d(p);
+  d.set_scales(a, b, false);
+  std::vector<double> seconds;
+  for (const cublasLtMatmulAlgo_t& algorithm : library_->candidates(d, 32)) {
+    seconds.push_back(library_->time(d, algorithm, a.codes, b.codes, c, runs));
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds;
 }
 
 std::vector<double> DenseGemm::time_candidates(const DenseProblem& p, const void* a, const void* b,

@@ -13,12 +13,29 @@
 
 namespace pleat::cuda {
 
+// How codes of 8 and 4 bits are scaled, as cuBLASLt has it. Blocks lie along K.
+//   tensor: one fp32. vec128: [K/128, outer] fp32. square128: [outer/128, K/128] fp32, rows padded to 4.
+//   micro32 (E8M0), nvfp4_16 (E4M3): bytes [outer, K/block] in blocks of 128 x 4, both padded with 0,
+//   blocks K first; within a block (outer, k) is at outer % 32 * 16 + outer / 32 * 4 + k.
+enum class NarrowScales : std::uint8_t { none, tensor, vec128, square128, micro32, nvfp4_16 };
+struct NarrowKind {
+  pleat::SmallFloat format = pleat::SmallFloat::e4m3;
+  NarrowScales scales = NarrowScales::none;
+  auto operator<=>(const NarrowKind&) const = default;
+};
+// [outer, K] codes, K contiguous.
+struct NarrowOperand {
+  const void *codes = nullptr, *scales = nullptr;
+  NarrowKind kind;
+};
+
 // c[m,n] = op(a) op(b) (+ c), row major.
 struct DenseProblem {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false, accumulate = false;
   DType inputs = DType::bf16, output = DType::bf16;
   int device = 0;
+  NarrowKind narrow_a = {}, narrow_b = {};  // of codes: then neither is as `inputs` and transposes say
   bool operator==(const DenseProblem&) const = default;
   auto operator<=>(const DenseProblem&) const = default;
 };
@@ -38,9 +55,16 @@ class DenseGemm {
   [[nodiscard]] static bool fits(View a, View b, View c);
   void run(const DenseProblem&, const void* a, const void* b, void* c);
 
+  // c[m,n] = alpha a b^T + beta c. `factors`: alpha and beta in device memory; null: 1, and 1 where it
+  // accumulates. False where cuBLASLt has no kernel for it: nothing was done.
+  [[nodiscard]] bool run(DenseProblem, const NarrowOperand& a, const NarrowOperand& b,
+                         const float* factors, void* c);
+
   // For benchmarks: seconds of every candidate of cuBLASLt, fastest first. `c` is overwritten.
   [[nodiscard]] std::vector<double> time_candidates(const DenseProblem&, const void* a,
                                                     const void* b, void* c, int runs);
+  [[nodiscard]] std::vector<double> time_candidates(DenseProblem, const NarrowOperand& a,
+                                                    const NarrowOperand& b, void* c, int runs);
 
  private:
   struct Library;

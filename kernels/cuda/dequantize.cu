@@ -13,6 +13,7 @@ struct Decode {
   const std::uint8_t* codes;
   BlockTable t;
   Vec<T> to;
+  bool scaled;
 
   __device__ float code(std::int64_t at) const {
     if constexpr (type == pleat::SmallFloat::e2m1) {
@@ -30,7 +31,8 @@ struct Decode {
 #pragma unroll
     for (int i = 0; i < kPack; ++i) {
       if (i >= count) break;
-      v[i] = __fmul_rn(__fmul_rn(code(at + i), scales[(col + i) / t.block_cols]), group);
+      v[i] = code(at + i);
+      if (scaled) v[i] = __fmul_rn(__fmul_rn(v[i], scales[(col + i) / t.block_cols]), group);
     }
     to.store(v, at, count);
   }
@@ -38,7 +40,7 @@ struct Decode {
 
 }  // namespace
 
-void dequantize(const Resources& r, View from, View to) {
+void dequantize(const Resources& r, View from, View to, bool scaled) {
   const BlockTable& t = blocks_of_matrix(from);
   PLEAT_ASSERT(from.rows == t.rows && from.cols == t.cols && to.elements() == from.elements());
   by_type(
@@ -47,7 +49,7 @@ void dequantize(const Resources& r, View from, View to) {
         by_format(from.scales->format, [&](auto format) {
           for_row_packs(r, from.rows, from.cols,
                         Decode<T, decltype(format)::value>{static_cast<const std::uint8_t*>(from.data),
-                                                           t, vec<T>(to, from.cols)});
+                                                           t, vec<T>(to, from.cols), scaled});
         });
       },
       to);

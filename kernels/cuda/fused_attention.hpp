@@ -19,6 +19,10 @@ class FusedAttention {
   virtual bool forward(View q, View kv, View kpe, View o, View lse, const MlaShape&) = 0;
   virtual bool backward(View d_o, View q, View kv, View kpe, View o, View lse, View dq, View dkv,
                         View dkpe, const MlaShape&) = 0;
+  // All keys in one piece that are packed with the queries, rows that see what as_sequences knows.
+  virtual bool forward(const AttentionPiece&, HeadColumns o, View lse) = 0;
+  virtual bool backward(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
+                        const AttentionPieceGradient&) = 0;
 };
 
 // None where this build or this machine has no cuDNN.

@@ -26,10 +26,6 @@ void CudaKernels::gemm(View a, bool transpose_a, View b, bool transpose_b, View 
   PLEAT_ASSERT((transpose_a ? a.cols : a.rows) == m && (transpose_b ? b.rows : b.cols) == n);
   PLEAT_ASSERT((transpose_b ? b.cols : b.rows) == k);
   if (m == 0 || n == 0) return;
-  if (a.scales != nullptr || b.scales != nullptr) {
-    const auto [wide_a, wide_b] = cuda::widened(*resources_, a, b);
-    return gemm(wide_a, transpose_a, wide_b, transpose_b, c, accumulate);
-  }
   const cuda::DenseProblem dense{.m = m,
                                  .n = n,
                                  .k = k,
@@ -39,6 +35,11 @@ void CudaKernels::gemm(View a, bool transpose_a, View b, bool transpose_b, View 
                                  .inputs = a.dtype,
                                  .output = c.dtype,
                                  .device = resources_->device().index()};
+  if (a.scales != nullptr || b.scales != nullptr) {
+    if (cuda::multiply_narrow(*resources_, *dense_, dense, a, b, c)) return;
+    const auto [wide_a, wide_b] = cuda::widened(*resources_, a, b);
+    return gemm(wide_a, transpose_a, wide_b, transpose_b, c, accumulate);
+  }
   if (k > 0 && cuda::DenseGemm::fits(a, b, c)) return dense_->run(dense, a.data, b.data, c.data);
   if (k > 0 && cuda::multiply_mixed(*resources_, *dense_, dense, a, b, c)) return;
   cuda::Products p{.a = operand(a, transpose_a),
@@ -56,10 +57,6 @@ void CudaKernels::grouped_gemm(View a, View b, bool transpose_b, View counts, Vi
   PLEAT_ASSERT(groups > 0 && b.rows % groups == 0 && a.rows == c.rows);
   const std::int64_t n = b.rows / groups, k = b.cols;
   PLEAT_ASSERT(transpose_b ? a.cols == k && c.cols == n : a.cols == n && c.cols == k);
-  if (a.scales != nullptr || b.scales != nullptr) {
-    const auto [wide_a, wide_b] = cuda::widened(*resources_, a, b);
-    return grouped_gemm(wide_a, wide_b, transpose_b, counts, c);
-  }
   const cuda::Products p{.a = operand(a, false),
                          .b = operand(b, transpose_b),
                          .c = operand(c, false),
@@ -70,16 +67,17 @@ void CudaKernels::grouped_gemm(View a, View b, bool transpose_b, View counts, Vi
                          .groups = groups,
                          .counts = counts.i32(),
                          .group_step = n * k};
+  if (a.scales != nullptr || b.scales != nullptr) {
+    if (cuda::multiply_narrow_groups(*resources_, p, a, b)) return;
+    const auto [wide_a, wide_b] = cuda::widened(*resources_, a, b);
+    return grouped_gemm(wide_a, wide_b, transpose_b, counts, c);
+  }
   cuda::multiply_groups(*resources_, p);
 }
 
 void CudaKernels::grouped_wgrad(View a, View b, View counts, View c, bool accumulate) {
   const std::int64_t groups = counts.elements();
   PLEAT_ASSERT(groups > 0 && c.rows == groups * a.cols && c.cols == b.cols && a.rows == b.rows);
-  if (a.scales != nullptr || b.scales != nullptr) {
-    const auto [wide_a, wide_b] = cuda::widened(*resources_, a, b);
-    return grouped_wgrad(wide_a, wide_b, counts, c, accumulate);
-  }
   const cuda::Products p{.a = operand(a, true),
                          .b = operand(b, false),
                          .c = operand(c, false),
@@ -91,6 +89,11 @@ void CudaKernels::grouped_wgrad(View a, View b, View counts, View c, bool accumu
                          .counts = counts.i32(),
                          .group_step = a.cols * b.cols,
                          .accumulate = accumulate};
+  if (a.scales != nullptr || b.scales != nullptr) {
+    if (cuda::multiply_narrow_groups(*resources_, p, a, b)) return;
+    const auto [wide_a, wide_b] = cuda::widened(*resources_, a, b);
+    return grouped_wgrad(wide_a, wide_b, counts, c, accumulate);
+  }
   cuda::multiply_groups(*resources_, p);
 }
 

@@ -14,6 +14,14 @@ class MatmulDescriptor {
  public:
   explicit MatmulDescriptor(const DenseProblem& p) {
     PLEAT_CUBLAS_CHECK(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    if (p.narrow_a.scales != NarrowScales::none) {  // K is contiguous in both
+      set_transpose(CUBLASLT_MATMUL_DESC_TRANSA, true);
+      set_transpose(CUBLASLT_MATMUL_DESC_TRANSB, false);
+      first = layout(type(p.narrow_b.format), p.k, p.n);
+      second = layout(type(p.narrow_a.format), p.k, p.m);
+      result = layout(type(p.output), p.n, p.m);
+      return;
+    }
     set_transpose(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b);
     set_transpose(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a);
     const cudaDataType_t in = type(p.inputs), out = type(p.output);
@@ -30,10 +38,44 @@ class MatmulDescriptor {
   MatmulDescriptor(const MatmulDescriptor&) = delete;
   MatmulDescriptor& operator=(const MatmulDescriptor&) = delete;
 
+  // Of narrow operands; `device_factors`: alpha and beta are in device memory.
+  void set_scales(const NarrowOperand& a, const NarrowOperand& b, bool device_factors) {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode(b.kind.scales));
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode(a.kind.scales));
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, b.scales);
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, a.scales);
+    if (device_factors) {
+      set(CUBLASLT_MATMUL_DESC_POINTER_MODE, std::int32_t{CUBLASLT_POINTER_MODE_DEVICE});
+    }
+  }
+
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
 
  private:
+  template <class T>
+  void set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
+    PLEAT_CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)));
+  }
+  static std::int32_t mode(NarrowScales scales) {
+    switch (scales) {
+      case NarrowScales::none:
+      case NarrowScales::tensor: return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+      case NarrowScales::vec128: return CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+      case NarrowScales::square128: return CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+      case NarrowScales::micro32: return CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0;
+      case NarrowScales::nvfp4_16: return CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
+    }
+    return 0;
+  }
+  static cudaDataType_t type(pleat::SmallFloat format) {
+    switch (format) {
+      case pleat::SmallFloat::e4m3: return CUDA_R_8F_E4M3;
+      case pleat::SmallFloat::e5m2: return CUDA_R_8F_E5M2;
+      case pleat::SmallFloat::e2m1: return CUDA_R_4F_E2M1;
+    }
+    return CUDA_R_8F_E4M3;
+  }
   static cudaDataType_t type(DType t) { return t == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F; }
   void set_transpose(cublasLtMatmulDescAttributes_t attribute, bool transpose) {
     const cublasOperation_t value = transpose ? CUBLAS_OP_T : CUBLAS_OP_N;

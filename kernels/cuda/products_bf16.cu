@@ -6,7 +6,7 @@
 #include <mma.h>
 
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/products.hpp"
+#include "kernels/cuda/scaled_products.hpp"
 #include "kernels/cuda/tile_scheduler.cuh"
 #include "kernels/cuda/vec.cuh"
 
@@ -43,7 +43,7 @@ struct OperandTile {
 };
 
 template <bool kAContiguous, bool kBContiguous>
-__global__ void __launch_bounds__(kThreads, 2) products_bf16_kernel(Products p) {
+__global__ void __launch_bounds__(kThreads, 2) products_bf16_kernel(Products p, const float* factors) {
   auto* const shared = dynamic_shared<std::byte>();
   auto* const a_tiles = reinterpret_cast<Bf16Value*>(shared);
   Bf16Value* const b_tiles = a_tiles + kStages * kStageElements;
@@ -112,6 +112,7 @@ __global__ void __launch_bounds__(kThreads, 2) products_bf16_kernel(Products p) 
       }
     }
     __pipeline_wait_prior(0);
+    const float factor = factors == nullptr ? 1.0f : factors[t.group];
     float* const mine = staging + warp * kFragment * (kFragment + kStagePad);
     const Vec<AnyType> c{p.c.data, false, p.c.dtype == DType::bf16};
 #pragma unroll
@@ -127,7 +128,7 @@ __global__ void __launch_bounds__(kThreads, 2) products_bf16_kernel(Products p) 
           if (m >= g.m || n >= g.n) continue;
           const std::int64_t at = g.c + m * p.c.row + n;
           const float value = mine[e / kFragment * (kFragment + kStagePad) + e % kFragment];
-          c.set(at, (p.accumulate ? c.get(at) : 0.0f) + value);
+          c.set(at, (p.accumulate ? c.get(at) : 0.0f) + __fmul_rn(value, factor));
         }
         __syncwarp();
       }
@@ -144,7 +145,9 @@ bool fits(const Strided& s, std::int64_t group_step, std::int64_t contiguous) {
 
 }  // namespace
 
-bool multiply_bf16(const Resources& r, const Products& p) {
+bool multiply_bf16(const Resources& r, const Products& p) { return multiply_bf16_scaled(r, p, nullptr); }
+
+bool multiply_bf16_scaled(const Resources& r, const Products& p, const float* factors) {
   if (p.n == 0 || p.m == 0) return true;
   const bool depth = p.grouping == Products::Grouping::depth;
   const bool a_contiguous = p.a.col == 1, b_contiguous = p.b.row == 1;
@@ -162,7 +165,7 @@ bool multiply_bf16(const Resources& r, const Products& p) {
       kThreads / kWarp * kFragment * (kFragment + kStagePad) * sizeof(float) +
       TileScheduler::shared_bytes(p.groups);
   const auto run = [&](auto kernel) {
-    launch(r, kernel, blocks_of(blocks), kThreads, shared, p);
+    launch(r, kernel, blocks_of(blocks), kThreads, shared, p, factors);
   };
   if (a_contiguous && b_contiguous) {
     run(products_bf16_kernel<true, true>);

@@ -27,7 +27,7 @@ void block_maxima(const Resources&, View from, const BlockMaxima&);
 // and a Hadamard matrix. first: [groups + 1] rows at which the groups begin.
 void hadamard(const Resources&, View x, const std::int32_t* first, std::int64_t groups, float* to);
 
-// x times what a quantised matrix' codes stand for, in fp32 or bf16; `from` has scales.
-void dequantize(const Resources&, View from, View to);
+// What a quantised matrix' codes stand for, in fp32 or bf16; not `scaled`: the codes' own numbers.
+void dequantize(const Resources&, View from, View to, bool scaled = true);
 
 }  // namespace pleat::cuda

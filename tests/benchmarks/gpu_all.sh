@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 The Pleat authors
 # SPDX-License-Identifier: Apache-2.0
-# Everything that needs a GPU, in one command: builds for it, runs the conformance suite, training on the GPU against the CPU, the suite under
-# compute-sanitizer, the kernel benchmarks, a calibration, training of three models cut to what fits, the
-# same models in PyTorch, and predicted against measured. Raw output goes to $OUT (default build-gpu/out). A
+# Everything that needs a GPU, in one command: builds for it, runs the conformance suite, training on the
+# GPU against the CPU, the suite under compute-sanitizer, the kernel benchmarks, a calibration, training of
+# three models cut to what fits, the same models in PyTorch, and predicted against measured. Raw output goes to $OUT (default build-gpu/out). A
 # step that fails does not keep the next ones from running; what failed is said at the end.
 #
 #   tests/benchmarks/gpu_all.sh [steps]   of: build conformance executor sanitizer benchmarks calibration
@@ -185,11 +185,9 @@ do_compare() {
 
 for step in "${steps[@]}"; do
   case "$step" in
-<<<<<<< HEAD
-    build | conformance | executor | sanitizer | benchmarks) "do_$step" ;;
-=======
-    build | conformance | sanitizer | benchmarks | calibration | training | curve | pytorch | compare) "do_$step" ;;
->>>>>>> eeb3c78 (Calibration on a GPU: a locked plan, times kept after a kill, ranks of threads or MPI; a PyTorch reference; gpu_all does it all)
+    build | conformance | executor | sanitizer | benchmarks | calibration | training | curve | pytorch | compare)
+      "do_$step"
+      ;;
     *)
       echo "unknown step: $step" >&2
       exit 2

@@ -63,5 +63,6 @@ void token_kernels(Bench&);  // router, permutation, tables, loss
 void dense_products(Bench&);
 void grouped_products(Bench&);
 void attention_kernels(Bench&);
+void narrow_kernels(Bench&);  // fp8
 
 }  // namespace pleat::bench

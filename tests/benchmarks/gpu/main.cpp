@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
     bench::dense_products(b);
     bench::grouped_products(b);
     bench::attention_kernels(b);
+    bench::narrow_kernels(b);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 5;

@@ -31,6 +31,23 @@ TEST(CudnnGraph, FrontEndAcceptsOurLayouts) {
   }
 }
 
+TEST(CudnnGraph, FrontEndAcceptsWindowsAndSequencesOfTheirOwnLengths) {
+  if (!SdpaLibrary::available()) GTEST_SKIP() << "no libcudnn.so.9";
+  for (const bool backward : {false, true}) {
+    SdpaShape window = grouped_heads(32, 8, 128, backward);
+    window.window = 1024;
+    EXPECT_EQ(SdpaLibrary::objection(window), "");
+    SdpaShape ragged = grouped_heads(32, 8, 128, backward);
+    ragged.ragged = true;
+    ragged.batch = 16;
+    EXPECT_EQ(SdpaLibrary::objection(ragged), "");
+    ragged.window = 512;
+    EXPECT_EQ(SdpaLibrary::objection(ragged), "");
+    window.window = -1;
+    EXPECT_EQ(SdpaLibrary::objection(window), "") << "no window";
+  }
+}
+
 TEST(CudnnGraph, FrontEndRefusesWhatCudnnHasNoKernelFor) {
   if (!SdpaLibrary::available()) GTEST_SKIP() << "no libcudnn.so.9";
   EXPECT_NE(SdpaLibrary::objection(grouped_heads(32, 8, 12, false)), "");

@@ -140,7 +140,15 @@ inline const char* cudaGetErrorString(cudaError_t) { return "emulated"; }
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline cudaError_t cudaGetDeviceCount(int* n) { return *n = 1, cudaSuccess; }
 inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-inline cudaError_t cudaDeviceGetAttribute(int* v, int, int) { return *v = 3, cudaSuccess; }
+inline constexpr int cudaDevAttrComputeCapabilityMajor = 75, cudaDevAttrComputeCapabilityMinor = 76;
+// Three multiprocessors; the capability is what a test sets, 8.0 at first.
+inline int emulated_capability = 80;
+inline cudaError_t cudaDeviceGetAttribute(int* v, int what, int) {
+  *v = what == cudaDevAttrComputeCapabilityMajor   ? emulated_capability / 10
+       : what == cudaDevAttrComputeCapabilityMinor ? emulated_capability % 10
+                                                   : 3;
+  return cudaSuccess;
+}
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, int) { return *s = nullptr, cudaSuccess; }
 inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
