@@ -27,7 +27,8 @@ std::vector<char> measured_points(RankRunner& runner, const std::vector<PlannedP
   if (world < 2) return done;
   runner.run(world, world, [&](int rank, Communicator& comm) {
     std::vector<char> mine = done, all(done.size() * static_cast<std::size_t>(world));
-    comm.all_gather(std::as_bytes(std::span<const char>(mine)), std::as_writable_bytes(std::span(all)));
+    comm.all_gather(std::as_bytes(std::span<const char>(mine)),
+                    std::as_writable_bytes(std::span(all)));
     comm.barrier();  // all ranks here have read `done`
     if (rank == runner.first_here()) done.assign(all.begin(), all.begin() + std::ssize(done));
   });
@@ -51,7 +52,8 @@ class Run {
       }
       if (!p.all_processes && !runner_.has_first()) continue;
       if (config_.on_progress) {
-        const auto left = static_cast<double>(std::count(done.begin() + static_cast<std::ptrdiff_t>(i), done.end(), 0));
+        const auto left = static_cast<double>(
+            std::count(done.begin() + static_cast<std::ptrdiff_t>(i), done.end(), 0));
         config_.on_progress({p.family, p.name, static_cast<int>(i), static_cast<int>(points.size()),
                              measured == 0 ? 0 : (seconds_now() - start) / measured * left});
       }
@@ -88,7 +90,8 @@ class Run {
 };
 
 const Sample* find(const std::vector<Sample>& samples, const std::string& name) {
-  const auto it = std::find_if(samples.begin(), samples.end(), [&](const Sample& s) { return s.name == name; });
+  const auto it =
+      std::find_if(samples.begin(), samples.end(), [&](const Sample& s) { return s.name == name; });
   return it == samples.end() ? nullptr : &*it;
 }
 
@@ -144,7 +147,8 @@ std::string progress_line(const CalibrationProgress& p) {
   constexpr int kWidth = 20;
   const int filled = p.points == 0 ? 0 : kWidth * p.done / p.points;
   const int percent = p.points == 0 ? 0 : 100 * p.done / p.points;
-  std::string line = fmt::format("[{:#<{}}{:.<{}}] {:3d}%  {}", "", filled, "", kWidth - filled, percent, p.name);
+  std::string line =
+      fmt::format("[{:#<{}}{:.<{}}] {:3d}%  {}", "", filled, "", kWidth - filled, percent, p.name);
   if (p.seconds_left > 0) {
     const auto seconds = static_cast<int>(p.seconds_left + 0.5);
     line += fmt::format("  {}:{:02d} left", seconds / 60, seconds % 60);
@@ -158,11 +162,13 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
   const auto own_ranks = config.runner == nullptr ? thread_ranks(config.ranks) : nullptr;
   Bench& bench = config.bench == nullptr ? *own_bench : *config.bench;
   RankRunner& runner = config.runner == nullptr ? *own_ranks : *config.runner;
-  const TimingLimits kernel{.seconds = config.point_seconds, .repeats = kRepeats,
-                            .confidence = config.confidence, .least = kLeastRepeats};
+  const TimingLimits kernel{.seconds = config.point_seconds,
+                            .repeats = kRepeats,
+                            .confidence = config.confidence,
+                            .least = kLeastRepeats};
   const TimingLimits collective{.seconds = config.point_seconds, .repeats = kRepeats};
-  const auto points = plan_points(bench, config.bench == nullptr ? PointSet::cpu : PointSet::gpu, runner,
-                                  {kernel, collective});
+  const auto points = plan_points(bench, config.bench == nullptr ? PointSet::cpu : PointSet::gpu,
+                                  runner, {kernel, collective});
   CalibrationResult result;
   result.facts = bench.facts();
   result.facts.emplace_back("ranks", std::to_string(runner.world()));
@@ -179,7 +185,8 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
   FittedProfile fitted = fit(result.samples, cluster);
   Profile& p = fitted.profile;
   if (runner.world() < 2) {
-    p.collectives = datasheet_profile(cluster.name, cluster.tiers.size(), Runtime::pleat).collectives;
+    p.collectives =
+        datasheet_profile(cluster.name, cluster.tiers.size(), Runtime::pleat).collectives;
   }
   p.name = cluster.name + "-pleat";
   p.cluster = cluster.name;
@@ -187,9 +194,11 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
   p.created = config.created;
   if (const Sample* s = find(result.samples, kLaunchPoint)) p.host_per_op = s->time / kLaunches;
   // Ranks start and end a step together.
-  if (const Sample* s = find(result.samples, barrier_point(runner.world()))) p.step_overhead = s->time * 2;
+  if (const Sample* s = find(result.samples, barrier_point(runner.world())))
+    p.step_overhead = s->time * 2;
   p.provenance = fmt::format("pleat calibrate, {} samples", result.samples.size());
-  for (const auto& [name, value] : result.facts) p.provenance += fmt::format(", {} {}", name, value);
+  for (const auto& [name, value] : result.facts)
+    p.provenance += fmt::format(", {} {}", name, value);
   result.profile = std::move(p);
   result.residuals = std::move(fitted.residuals);
   return result;

@@ -25,8 +25,8 @@ struct CalibrateConfig {
   std::string created = {};     // ISO 8601 date for the profile
   // Raw times while they are measured; what is there is not measured again. Empty: not kept.
   std::string log_file = {};
-  Bench* bench = nullptr;       // another device than the CPU, with the points of a GPU
-  RankRunner* runner = nullptr; // other ranks than `ranks` threads
+  Bench* bench = nullptr;        // another device than the CPU, with the points of a GPU
+  RankRunner* runner = nullptr;  // other ranks than `ranks` threads
   std::function<void(const CalibrationProgress&)> on_progress = {};  // may be empty
 };
 

@@ -74,15 +74,19 @@ class CudaBench final : public Bench {
     device_.make_current();
     static_cast<void>(cudaFree(data));
   }
-  void upload(void* to, const void* from, std::size_t bytes) override { device_.upload(to, from, bytes); }
+  void upload(void* to, const void* from, std::size_t bytes) override {
+    device_.upload(to, from, bytes);
+  }
   void fill(View v, unsigned seed) override {
     PLEAT_ASSERT(v.dtype == DType::fp32 || v.dtype == DType::bf16);
-    const std::byte* pattern = static_cast<const std::byte*>(v.dtype == DType::fp32 ? wide_ : narrow_);
+    const std::byte* pattern =
+        static_cast<const std::byte*>(v.dtype == DType::fp32 ? wide_ : narrow_);
     std::int64_t from = static_cast<std::int64_t>(seed) * 4096 % kPattern;
     for (std::int64_t at = 0; at < v.elements();) {
       const std::int64_t n = std::min(v.elements() - at, kPattern - from);
       check(cudaMemcpyAsync(v.at(at), pattern + bytes_of(v.dtype, from),
-                            static_cast<std::size_t>(bytes_of(v.dtype, n)), cudaMemcpyDeviceToDevice, stream()),
+                            static_cast<std::size_t>(bytes_of(v.dtype, n)),
+                            cudaMemcpyDeviceToDevice, stream()),
             "fill");
       at += n;
       from = 0;
@@ -106,13 +110,16 @@ class CudaBench final : public Bench {
     std::vector<OtherPoint> points;
     for (std::size_t bytes = 65536; bytes <= (std::size_t{1} << 30U); bytes *= 8) {
       for (const char* what : {"host_to_device", "device_to_host", "both_ways"}) {
-        points.push_back({.name = fmt::format("{} {} B", what, bytes), .what = what,
-                          .bytes = static_cast<double>(bytes),
-                          .prepare = [this, what = std::string(what), bytes] { return copies(what, bytes); }});
+        points.push_back(
+            {.name = fmt::format("{} {} B", what, bytes),
+             .what = what,
+             .bytes = static_cast<double>(bytes),
+             .prepare = [this, what = std::string(what), bytes] { return copies(what, bytes); }});
       }
     }
-    points.push_back({.name = "synchronize", .what = "synchronize", .bytes = 0,
-                      .prepare = [this] { return [this] { device_.synchronize(); }; }});
+    points.push_back({.name = "synchronize", .what = "synchronize", .bytes = 0, .prepare = [this] {
+                        return [this] { device_.synchronize(); };
+                      }});
     return points;
   }
 
@@ -137,7 +144,9 @@ class CudaBench final : public Bench {
   }
 
  private:
-  [[nodiscard]] cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().handle); }
+  [[nodiscard]] cudaStream_t stream() const {
+    return static_cast<cudaStream_t>(device_.stream().handle);
+  }
 
   std::function<void()> copies(const std::string& what, std::size_t bytes) {
     const auto from_host = pinned(bytes), to_host = pinned(bytes);
@@ -163,7 +172,8 @@ class CudaBench final : public Bench {
     };
   }
   cudaEvent_t joined() {
-    if (joined_ == nullptr) check(cudaEventCreateWithFlags(&joined_, cudaEventDisableTiming), "cudaEventCreate");
+    if (joined_ == nullptr)
+      check(cudaEventCreateWithFlags(&joined_, cudaEventDisableTiming), "cudaEventCreate");
     return joined_;
   }
 

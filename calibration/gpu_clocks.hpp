@@ -8,8 +8,8 @@
 
 namespace pleat {
 
-// Clocks in MHz, temperature and power of the GPU on that bus, as NVIDIA's management library says; empty
-// where it is not there.
+// Clocks in MHz, temperature and power of the GPU on that bus, as NVIDIA's management library says;
+// empty where it is not there.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> gpu_clocks(const char* pci_bus);
 
 }  // namespace pleat

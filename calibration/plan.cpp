@@ -63,10 +63,13 @@ class Planner {
       for (std::size_t i = 0; i < points.size(); i += kSharedEvery) add_shared(points[i]);
     }
     const KernelPoint launch = launch_point();
-    add(launch.name, "launch", [at = at_, launch] { return time_alone(*at.bench, launch, at.limits.kernel); },
+    add(
+        launch.name, "launch",
+        [at = at_, launch] { return time_alone(*at.bench, launch, at.limits.kernel); },
         [](const Timing& t) { return other(kLaunchPoint, "launch", 0, t); });
     for (const OtherPoint& p : at_.bench->other_points()) {
-      add(p.name, p.what, [at = at_, p] { return time_other(at, p); },
+      add(
+          p.name, p.what, [at = at_, p] { return time_other(at, p); },
           [p](const Timing& t) { return other(p.name, p.what, p.bytes, t); });
     }
     for (int ranks = 2; ranks <= at_.runner->world(); ranks *= 2) add_collectives(ranks);
@@ -76,27 +79,36 @@ class Planner {
  private:
   void add(std::string name, std::string family, std::function<Timing()> measure,
            std::function<Sample(const Timing&)> sample) {
-    points_.push_back({std::move(name), std::move(family), false, std::move(measure), std::move(sample)});
+    points_.push_back(
+        {std::move(name), std::move(family), false, std::move(measure), std::move(sample)});
   }
   void add_alone(const KernelPoint& p) {
-    add(p.name, name_of(p.kernel), [at = at_, p] { return time_alone(*at.bench, p, at.limits.kernel); },
+    add(
+        p.name, name_of(p.kernel),
+        [at = at_, p] { return time_alone(*at.bench, p, at.limits.kernel); },
         [p](const Timing& t) { return sample_of(p, 1, t); });
   }
   void add_shared(const KernelPoint& p) {
     const int threads = at_.runner->world();
-    add(fmt::format("{}, {} threads", p.name, threads), fmt::format("kernels on {} threads", threads),
+    add(
+        fmt::format("{}, {} threads", p.name, threads),
+        fmt::format("kernels on {} threads", threads),
         [at = at_, p, threads] { return time_shared(p, threads, at.limits.kernel); },
         [p, threads](const Timing& t) { return sample_of(p, threads, t); });
   }
   void add_collectives(int ranks) {
     const std::string family = fmt::format("collectives of {} ranks", ranks);
     for (const CollectivePoint& p : collective_points(ranks)) {
-      add(name_of(p), family, [at = at_, p] { return time_collective(*at.runner, p, at.limits.collective); },
+      add(
+          name_of(p), family,
+          [at = at_, p] { return time_collective(*at.runner, p, at.limits.collective); },
           [p](const Timing& t) { return sample_of(p, t); });
       points_.back().all_processes = true;
     }
     const std::string name = barrier_point(ranks);
-    add(name, family, [at = at_, ranks] { return time_barrier(*at.runner, ranks, at.limits.collective); },
+    add(
+        name, family,
+        [at = at_, ranks] { return time_barrier(*at.runner, ranks, at.limits.collective); },
         [name](const Timing& t) { return other(name, "barrier", 0, t); });
     points_.back().all_processes = true;
   }
@@ -118,7 +130,8 @@ std::vector<PlannedPoint> plan_points(Bench& bench, PointSet set, RankRunner& ru
 std::string digest_of(const std::vector<PlannedPoint>& points) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const PlannedPoint& p : points) {
-    for (const char c : p.name + "\n") hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    for (const char c : p.name + "\n")
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   }
   return fmt::format("{:016x}", hash);
 }

@@ -23,9 +23,10 @@ struct PlannedPoint {
   std::function<Sample(const Timing&)> sample;
 };
 
-// Kernels of the bench; on the CPU some of them on `runner`'s ranks at once too; then collectives of
-// 2, 4, … ranks, in blocks of calls.
-[[nodiscard]] std::vector<PlannedPoint> plan_points(Bench&, PointSet, RankRunner&, const PlanLimits&);
+// Kernels of the bench; on the CPU some of them on `runner`'s ranks at once too; then collectives
+// of 2, 4, … ranks, in blocks of calls.
+[[nodiscard]] std::vector<PlannedPoint> plan_points(Bench&, PointSet, RankRunner&,
+                                                    const PlanLimits&);
 
 // 16 hexadecimal digits that change with any point's name or their order.
 [[nodiscard]] std::string digest_of(const std::vector<PlannedPoint>&);

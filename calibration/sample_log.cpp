@@ -35,7 +35,8 @@ Json point_line(const std::string& line) {
 
 }  // namespace
 
-SampleLog::SampleLog(std::string path, const std::vector<std::pair<std::string, std::string>>& facts)
+SampleLog::SampleLog(std::string path,
+                     const std::vector<std::pair<std::string, std::string>>& facts)
     : path_(std::move(path)), fd_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
   if (fd_ < 0) fail("cannot be opened");
   if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
@@ -50,7 +51,8 @@ SampleLog::SampleLog(std::string path, const std::vector<std::pair<std::string, 
   }
   const Json wanted = header(facts);
   std::size_t good = 0;  // bytes of complete lines
-  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos;
+       begin = end + 1) {
     const std::string line = text.substr(begin, end - begin);
     if (begin == 0) {
       const Json there = Json::parse(line, nullptr, false);
@@ -98,7 +100,8 @@ void SampleLog::append(const std::string& line) {
 }
 
 void SampleLog::fail(const char* what) const {
-  throw_config_error(ExitCode::device_or_io, path_, "", fmt::format("{}: {}", what, std::strerror(errno)));
+  throw_config_error(ExitCode::device_or_io, path_, "",
+                     fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
 }  // namespace pleat

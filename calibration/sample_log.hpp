@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The raw times of a calibration while it runs, a line of JSON each point: appended and synchronised,
-// so that a calibration that was killed goes on where it was.
+// The raw times of a calibration while it runs, a line of JSON each point: appended and
+// synchronised, so that a calibration that was killed goes on where it was.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@ namespace pleat {
 class SampleLog {
  public:
   // Opens or makes the file and reads what is there; a last line that was not finished is removed.
-  // `facts`: what the times depend on, "plan" among them. ConfigError (device_or_io) where it cannot
-  // be used, (verification) where it is of other facts.
+  // `facts`: what the times depend on, "plan" among them. ConfigError (device_or_io) where it
+  // cannot be used, (verification) where it is of other facts.
   SampleLog(std::string path, const std::vector<std::pair<std::string, std::string>>& facts);
   ~SampleLog();
   SampleLog(const SampleLog&) = delete;

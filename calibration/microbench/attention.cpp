@@ -29,7 +29,8 @@ KernelPoint point(PointSet set, bool backward, const AttentionShape& s) {
       .prepare = {}};
   p.prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
     const Buffer packed(bench, rows, (s.heads + 2 * s.kv_groups) * s.head_dim, seed);
-    const Buffer out(bench, rows, s.heads * s.head_dim, seed + 1), sums(bench, rows, s.heads, seed + 2, DType::fp32);
+    const Buffer out(bench, rows, s.heads * s.head_dim, seed + 1),
+        sums(bench, rows, s.heads, seed + 2, DType::fp32);
     if (!backward) {
       return [=, &bench] { bench.kernels().attention(packed.view(), out.view(), sums.view(), s); };
     }
@@ -37,8 +38,8 @@ KernelPoint point(PointSet set, bool backward, const AttentionShape& s) {
     const Buffer gradient(bench, rows, s.heads * s.head_dim, seed + 3);
     const Buffer result(bench, rows, (s.heads + 2 * s.kv_groups) * s.head_dim, seed + 4);
     return [=, &bench] {
-      bench.kernels().attention_bwd(gradient.view(), packed.view(), out.view(), sums.view(), result.view(),
-                            s);
+      bench.kernels().attention_bwd(gradient.view(), packed.view(), out.view(), sums.view(),
+                                    result.view(), s);
     };
   };
   return p;
@@ -51,17 +52,21 @@ KernelPoint mla_point(bool backward, const MlaShape& s) {
   const double scores = static_cast<double>(rows * s.seq * s.heads) / 2;
   // Scores and their gradients by q and k have width columns, the other two products v.
   const double columns = static_cast<double>(backward ? 3 * width + 2 * s.v : width + s.v);
-  KernelPoint p{.name = fmt::format("mla_attention{} {}x{} {} heads of {} and {}", backward ? ".bwd" : "",
-                                    s.batch, s.seq, s.heads, width, s.v),
-                .kernel = backward ? KernelClass::attention_bwd : KernelClass::attention_fwd,
-                .flops = 2 * scores * columns,
-                .bytes = point_bytes(PointSet::gpu, (q + kv + kpe + o) * (backward ? 2 : 1), rows * s.heads),
-                .math = DType::bf16,
-                .prepare = {}};
+  KernelPoint p{
+      .name = fmt::format("mla_attention{} {}x{} {} heads of {} and {}", backward ? ".bwd" : "",
+                          s.batch, s.seq, s.heads, width, s.v),
+      .kernel = backward ? KernelClass::attention_bwd : KernelClass::attention_fwd,
+      .flops = 2 * scores * columns,
+      .bytes = point_bytes(PointSet::gpu, (q + kv + kpe + o) * (backward ? 2 : 1), rows * s.heads),
+      .math = DType::bf16,
+      .prepare = {}};
   p.prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
-    const std::int64_t qc = s.heads * width, kvc = s.heads * (s.nope + s.v), pc = s.kv_lora + s.rope;
-    const Buffer x(bench, rows, qc, seed), y(bench, rows, kvc, seed + 1), z(bench, rows, pc, seed + 2);
-    const Buffer out(bench, rows, s.heads * s.v, seed + 3), sums(bench, rows, s.heads, seed + 4, DType::fp32);
+    const std::int64_t qc = s.heads * width, kvc = s.heads * (s.nope + s.v),
+                       pc = s.kv_lora + s.rope;
+    const Buffer x(bench, rows, qc, seed), y(bench, rows, kvc, seed + 1),
+        z(bench, rows, pc, seed + 2);
+    const Buffer out(bench, rows, s.heads * s.v, seed + 3),
+        sums(bench, rows, s.heads, seed + 4, DType::fp32);
     if (!backward) {
       return [=, &bench] {
         bench.kernels().mla_attention(x.view(), y.view(), z.view(), out.view(), sums.view(), s);
@@ -71,8 +76,8 @@ KernelPoint mla_point(bool backward, const MlaShape& s) {
     const Buffer d_o(bench, rows, s.heads * s.v, seed + 5), dx(bench, rows, qc, seed + 6);
     const Buffer dy(bench, rows, kvc, seed + 7), dz(bench, rows, pc, seed + 8);
     return [=, &bench] {
-      bench.kernels().mla_attention_bwd(d_o.view(), x.view(), y.view(), z.view(), out.view(), sums.view(),
-                                        dx.view(), dy.view(), dz.view(), s);
+      bench.kernels().mla_attention_bwd(d_o.view(), x.view(), y.view(), z.view(), out.view(),
+                                        sums.view(), dx.view(), dy.view(), dz.view(), s);
     };
   };
   return p;
@@ -83,14 +88,24 @@ std::vector<KernelPoint> gpu_points() {
   for (const bool backward : {false, true}) {
     for (std::int64_t seq = 1024; seq <= 131072; seq *= 2) {
       const std::int64_t batch = std::max<std::int64_t>(1, 8192 / seq);
-      for (const auto& [heads, groups] : {std::pair<std::int64_t, std::int64_t>{32, 8}, {32, 4}, {16, 16}}) {
+      for (const auto& [heads, groups] :
+           {std::pair<std::int64_t, std::int64_t>{32, 8}, {32, 4}, {16, 16}}) {
         points.push_back(point(PointSet::gpu, backward,
-                               {.batch = batch, .seq = seq, .heads = heads, .kv_groups = groups,
-                                .head_dim = 128, .scale = 1 / std::sqrt(128.0)}));
+                               {.batch = batch,
+                                .seq = seq,
+                                .heads = heads,
+                                .kv_groups = groups,
+                                .head_dim = 128,
+                                .scale = 1 / std::sqrt(128.0)}));
       }
       if (seq > 32768) continue;
-      points.push_back(mla_point(backward, {.batch = batch, .seq = seq, .heads = 64, .nope = 128,
-                                            .rope = 64, .v = 128, .kv_lora = 512,
+      points.push_back(mla_point(backward, {.batch = batch,
+                                            .seq = seq,
+                                            .heads = 64,
+                                            .nope = 128,
+                                            .rope = 64,
+                                            .v = 128,
+                                            .kv_lora = 512,
                                             .scale = 1 / std::sqrt(192.0)}));
     }
   }
@@ -106,12 +121,13 @@ std::vector<KernelPoint> attention_points(PointSet set) {
     for (std::int64_t seq : {32, 64, 128, 256}) {
       for (std::int64_t heads : {2, 4, 8}) {
         const std::int64_t dim = heads == 8 ? 16 : 32;
-        points.push_back(point(set, backward, {.batch = heads == 4 ? 2 : 1,
-                                          .seq = seq,
-                                          .heads = heads,
-                                          .kv_groups = 2,
-                                          .head_dim = dim,
-                                          .scale = 1 / std::sqrt(static_cast<double>(dim))}));
+        points.push_back(point(set, backward,
+                               {.batch = heads == 4 ? 2 : 1,
+                                .seq = seq,
+                                .heads = heads,
+                                .kv_groups = 2,
+                                .head_dim = dim,
+                                .scale = 1 / std::sqrt(static_cast<double>(dim))}));
       }
     }
   }

@@ -25,7 +25,9 @@ class CpuBench final : public Bench {
   DType floats() const override { return DType::fp32; }
   void* allocate(std::size_t bytes) override { return ::operator new(bytes, kAlignment); }
   void release(void* data) override { ::operator delete(data, kAlignment); }
-  void upload(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void upload(void* to, const void* from, std::size_t bytes) override {
+    std::memcpy(to, from, bytes);
+  }
   void fill(View v, unsigned seed) override {
     PLEAT_ASSERT(v.dtype == DType::fp32);
     std::minstd_rand random(seed + 1);
@@ -62,7 +64,8 @@ Buffer::Buffer(Bench& bench, std::int64_t rows, std::int64_t cols, unsigned seed
   if (!is_quantized(type)) bench.fill(view_, seed);  // codes are made
 }
 
-IndexBuffer::IndexBuffer(Bench& bench, const std::vector<std::int32_t>& values, std::int64_t columns)
+IndexBuffer::IndexBuffer(Bench& bench, const std::vector<std::int32_t>& values,
+                         std::int64_t columns)
     : data_(memory(bench, 4 * std::ssize(values))) {
   view_ = {data_.get(), DType::i32, std::ssize(values) / columns, columns};
   bench.upload(data_.get(), values.data(), values.size() * sizeof values[0]);

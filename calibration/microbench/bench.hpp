@@ -25,7 +25,7 @@ class Bench {
  public:
   virtual ~Bench() = default;
   [[nodiscard]] virtual KernelSet& kernels() = 0;
-  [[nodiscard]] virtual DType floats() const = 0;  // of activations and weights
+  [[nodiscard]] virtual DType floats() const = 0;               // of activations and weights
   [[nodiscard]] virtual void* allocate(std::size_t bytes) = 0;  // throws where there is no more
   virtual void release(void* data) = 0;
   virtual void upload(void* to, const void* from, std::size_t bytes) = 0;

@@ -15,9 +15,10 @@ namespace {
 constexpr int kMostSets = 8;
 constexpr double kNormal95 = 1.96;
 
-std::vector<std::function<void()>> prepare_sets(const KernelPoint& point, Bench& bench, unsigned seed) {
-  const int sets =
-      std::clamp(static_cast<int>(bench.rotated_bytes() / std::max(1.0, point.bytes)), 1, kMostSets);
+std::vector<std::function<void()>> prepare_sets(const KernelPoint& point, Bench& bench,
+                                                unsigned seed) {
+  const int sets = std::clamp(static_cast<int>(bench.rotated_bytes() / std::max(1.0, point.bytes)),
+                              1, kMostSets);
   std::vector<std::function<void()>> calls;
   for (int i = 0; i < sets; ++i)
     calls.push_back(bench.warmed(point.prepare, seed + 1000u * static_cast<unsigned>(i)));
@@ -48,7 +49,8 @@ double relative_confidence(const std::vector<double>& seconds) {
 
 Sample sample_of(const KernelPoint& point, int threads, const Timing& t) {
   return {.name = point.name,
-          .point = KernelSample{point.kernel, Flops(point.flops), Bytes(point.bytes), threads, point.math},
+          .point = KernelSample{point.kernel, Flops(point.flops), Bytes(point.bytes), threads,
+                                point.math},
           .time = Seconds(median(t.seconds)),
           .repeats = t.repeats,
           .raw = t.seconds};

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel is timed: warm-up, repeats until they agree, a time limit; the sample is their median.
+// How a kernel is timed: warm-up, repeats until they agree, a time limit; the sample is their
+// median.
 #pragma once
 
 #include <functional>
@@ -22,11 +23,11 @@ struct KernelPoint {
 };
 
 struct TimingLimits {
-  double seconds = 0.1;   // a point stops here
-  int repeats = 200;      // or here
+  double seconds = 0.1;  // a point stops here
+  int repeats = 200;     // or here
   // Or when the mean is known to this part of it, with 95% confidence. 0: not asked.
   double confidence = 0;
-  int least = 1;          // repeats before confidence counts
+  int least = 1;  // repeats before confidence counts
 };
 
 // What one point gave.

@@ -129,7 +129,8 @@ class ThreadRanks final : public RankRunner {
 // The first member's number, to all.
 int agreed(Communicator& comm, int mine) {
   std::vector<int> all(static_cast<std::size_t>(comm.size()));
-  comm.all_gather(std::as_bytes(std::span<const int>(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  comm.all_gather(std::as_bytes(std::span<const int>(&mine, 1)),
+                  std::as_writable_bytes(std::span(all)));
   return all.front();
 }
 
@@ -184,12 +185,13 @@ std::string name_of(const CollectivePoint& p) {
 }
 
 Sample sample_of(const CollectivePoint& p, const Timing& t) {
-  return {.name = name_of(p),
-          .point = CollectiveSample{p.kind, p.group, p.ranks,
-                                    Bytes(wire_bytes(p.kind, p.group, static_cast<double>(p.bytes)))},
-          .time = Seconds(median(t.seconds)),
-          .repeats = t.repeats,
-          .raw = t.seconds};
+  return {
+      .name = name_of(p),
+      .point = CollectiveSample{p.kind, p.group, p.ranks,
+                                Bytes(wire_bytes(p.kind, p.group, static_cast<double>(p.bytes)))},
+      .time = Seconds(median(t.seconds)),
+      .repeats = t.repeats,
+      .raw = t.seconds};
 }
 
 Timing time_collective(RankRunner& runner, const CollectivePoint& p, const TimingLimits& limits) {

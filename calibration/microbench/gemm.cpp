@@ -30,11 +30,15 @@ KernelPoint point(PointSet set, Form form, std::int64_t tokens, std::int64_t out
     const Buffer w(bench, out, in, seed + 2, form == Form::wgrad ? DType::fp32 : bench.floats());
     switch (form) {
       case Form::forward:
-        return [=, &bench] { bench.kernels().gemm(x.view(), false, w.view(), true, y.view(), false); };
+        return
+            [=, &bench] { bench.kernels().gemm(x.view(), false, w.view(), true, y.view(), false); };
       case Form::dgrad:
-        return [=, &bench] { bench.kernels().gemm(y.view(), false, w.view(), false, x.view(), false); };
+        return [=, &bench] {
+          bench.kernels().gemm(y.view(), false, w.view(), false, x.view(), false);
+        };
       case Form::wgrad:
-        return [=, &bench] { bench.kernels().gemm(y.view(), true, x.view(), false, w.view(), true); };
+        return
+            [=, &bench] { bench.kernels().gemm(y.view(), true, x.view(), false, w.view(), true); };
     }
     return {};
   };
@@ -48,8 +52,8 @@ std::vector<KernelPoint> gpu_points() {
   };
   // [out, in] of Mixtral, Qwen3-30B, DeepSeek-V3: attention, experts, heads, also split over ranks.
   const std::pair<std::int64_t, std::int64_t> kWeights[] = {
-      {4096, 4096}, {6144, 4096}, {28672, 4096}, {4096, 14336}, {5120, 2048},  {2048, 4096},
-      {1536, 2048}, {24576, 1536}, {7168, 16384}, {2112, 7168}, {32000, 4096}, {3072, 1024}};
+      {4096, 4096}, {6144, 4096},  {28672, 4096}, {4096, 14336}, {5120, 2048},  {2048, 4096},
+      {1536, 2048}, {24576, 1536}, {7168, 16384}, {2112, 7168},  {32000, 4096}, {3072, 1024}};
   std::size_t turn = 0;
   for (const auto& [out, in] : kWeights) {
     for (std::int64_t tokens = 128; tokens <= 32768; tokens *= 2) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Grouped products over the local experts: forward, dgrad, wgrad; rows of experts alike, uneven with
-// an empty expert, by a power law, all with one.
+// Grouped products over the local experts: forward, dgrad, wgrad; rows of experts alike, uneven
+// with an empty expert, by a power law, all with one.
 #include <fmt/format.h>
 
 #include "calibration/microbench/points.hpp"
@@ -14,16 +14,20 @@ enum class Spread { uneven, even, zipf, one };
 
 const char* name_of(Spread spread) {
   switch (spread) {
-    case Spread::uneven: return "";
-    case Spread::even: return ", even";
-    case Spread::zipf: return ", zipf";
-    case Spread::one: return ", one";
+    case Spread::uneven:
+      return "";
+    case Spread::even:
+      return ", even";
+    case Spread::zipf:
+      return ", zipf";
+    case Spread::one:
+      return ", one";
   }
   return "";
 }
 
-// Shares of `rows`; uneven: 1 : 2 : 3 : …, the last expert empty where there are more than two; zipf:
-// 1 : 1/2 : 1/3 : ….
+// Shares of `rows`; uneven: 1 : 2 : 3 : …, the last expert empty where there are more than two;
+// zipf: 1 : 1/2 : 1/3 : ….
 std::vector<std::int32_t> counts_of(Spread spread, std::int64_t rows, std::int64_t experts) {
   std::vector<double> shares(static_cast<std::size_t>(experts), 0);
   double all = 0;
@@ -31,10 +35,18 @@ std::vector<std::int32_t> counts_of(Spread spread, std::int64_t rows, std::int64
     const auto n = static_cast<double>(e + 1);
     const bool last = e + 1 == shares.size();
     switch (spread) {
-      case Spread::uneven: shares[e] = last && experts > 2 ? 0 : n; break;
-      case Spread::even: shares[e] = 1; break;
-      case Spread::zipf: shares[e] = 1 / n; break;
-      case Spread::one: shares[e] = e == 0 ? 1 : 0; break;
+      case Spread::uneven:
+        shares[e] = last && experts > 2 ? 0 : n;
+        break;
+      case Spread::even:
+        shares[e] = 1;
+        break;
+      case Spread::zipf:
+        shares[e] = 1 / n;
+        break;
+      case Spread::one:
+        shares[e] = e == 0 ? 1 : 0;
+        break;
     }
     all += shares[e];
   }
@@ -96,8 +108,8 @@ std::vector<KernelPoint> gpu_points() {
     if (p.bytes <= kMost) points.push_back(std::move(p));
   };
   // Up and down projections of Mixtral, Qwen3-235B, Qwen3-30B, DeepSeek-V3.
-  const std::pair<std::int64_t, std::int64_t> kWeights[] = {{28672, 4096}, {4096, 14336}, {3072, 4096},
-                                                            {1536, 2048},  {2048, 768},   {4096, 7168}};
+  const std::pair<std::int64_t, std::int64_t> kWeights[] = {
+      {28672, 4096}, {4096, 14336}, {3072, 4096}, {1536, 2048}, {2048, 768}, {4096, 7168}};
   std::size_t turn = 0;
   for (const auto& [out, in] : kWeights) {
     for (std::int64_t experts = 1; experts <= 64; experts *= 2) {

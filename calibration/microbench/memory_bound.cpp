@@ -39,106 +39,135 @@ std::vector<std::int32_t> row_map(std::int64_t tokens) {
 
 void append(PointSet set, std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h) {
   const std::int64_t n = t * h;
-  points.push_back(point(set, KernelClass::norm, "rms_norm", t, h, {2 * n + h, t}, [=](Bench& bench, unsigned seed) {
-    const Buffer x(bench, t, h, seed), w(bench, 1, h, seed + 1), y(bench, t, h, seed + 2), rstd(bench, t, 1, seed + 3, DType::fp32);
-    return [=, &bench] { bench.kernels().rms_norm(x.view(), w.view(), y.view(), rstd.view(), 1e-6); };
-  }));
-  points.push_back(point(set, KernelClass::norm, "rms_norm_bwd", t, h, {3 * n + h, 2 * h + t}, [=](Bench& bench, unsigned seed) {
-    const Buffer dy(bench, t, h, seed), x(bench, t, h, seed + 1), w(bench, 1, h, seed + 2), rstd(bench, t, 1, seed + 3, DType::fp32);
-    const Buffer dx(bench, t, h, seed + 4), dw(bench, 1, h, seed + 5, DType::fp32);
-    return [=, &bench] {
-      bench.kernels().rms_norm_bwd(dy.view(), x.view(), w.view(), rstd.view(), {}, dx.view(), dw.view());
-    };
-  }));
-  points.push_back(point(set, KernelClass::activation, "swiglu", t, h, {3 * n}, [=](Bench& bench, unsigned seed) {
-    const Buffer u(bench, t, 2 * h, seed), y(bench, t, h, seed + 1);
-    return [=, &bench] { bench.kernels().swiglu(u.view(), {}, y.view()); };
-  }));
-  points.push_back(point(set, KernelClass::activation, "swiglu_bwd", t, h, {5 * n}, [=](Bench& bench, unsigned seed) {
-    const Buffer dy(bench, t, h, seed), u(bench, t, 2 * h, seed + 1), du(bench, t, 2 * h, seed + 2);
-    return [=, &bench] { bench.kernels().swiglu_bwd(dy.view(), u.view(), {}, du.view(), {}); };
-  }));
-  points.push_back(point(set, KernelClass::memory_bound, "add", t, h, {3 * n}, [=](Bench& bench, unsigned seed) {
-    const Buffer a(bench, t, h, seed), b(bench, t, h, seed + 1), y(bench, t, h, seed + 2);
-    return [=, &bench] { bench.kernels().add(a.view(), b.view(), {}, y.view()); };
-  }));
+  points.push_back(point(
+      set, KernelClass::norm, "rms_norm", t, h, {2 * n + h, t}, [=](Bench& bench, unsigned seed) {
+        const Buffer x(bench, t, h, seed), w(bench, 1, h, seed + 1), y(bench, t, h, seed + 2),
+            rstd(bench, t, 1, seed + 3, DType::fp32);
+        return [=, &bench] {
+          bench.kernels().rms_norm(x.view(), w.view(), y.view(), rstd.view(), 1e-6);
+        };
+      }));
+  points.push_back(point(set, KernelClass::norm, "rms_norm_bwd", t, h, {3 * n + h, 2 * h + t},
+                         [=](Bench& bench, unsigned seed) {
+                           const Buffer dy(bench, t, h, seed), x(bench, t, h, seed + 1),
+                               w(bench, 1, h, seed + 2), rstd(bench, t, 1, seed + 3, DType::fp32);
+                           const Buffer dx(bench, t, h, seed + 4),
+                               dw(bench, 1, h, seed + 5, DType::fp32);
+                           return [=, &bench] {
+                             bench.kernels().rms_norm_bwd(dy.view(), x.view(), w.view(),
+                                                          rstd.view(), {}, dx.view(), dw.view());
+                           };
+                         }));
+  points.push_back(point(set, KernelClass::activation, "swiglu", t, h, {3 * n},
+                         [=](Bench& bench, unsigned seed) {
+                           const Buffer u(bench, t, 2 * h, seed), y(bench, t, h, seed + 1);
+                           return [=, &bench] { bench.kernels().swiglu(u.view(), {}, y.view()); };
+                         }));
+  points.push_back(point(
+      set, KernelClass::activation, "swiglu_bwd", t, h, {5 * n}, [=](Bench& bench, unsigned seed) {
+        const Buffer dy(bench, t, h, seed), u(bench, t, 2 * h, seed + 1),
+            du(bench, t, 2 * h, seed + 2);
+        return [=, &bench] { bench.kernels().swiglu_bwd(dy.view(), u.view(), {}, du.view(), {}); };
+      }));
+  points.push_back(
+      point(set, KernelClass::memory_bound, "add", t, h, {3 * n}, [=](Bench& bench, unsigned seed) {
+        const Buffer a(bench, t, h, seed), b(bench, t, h, seed + 1), y(bench, t, h, seed + 2);
+        return [=, &bench] { bench.kernels().add(a.view(), b.view(), {}, y.view()); };
+      }));
   // Two copies a token: reads y rows and the map, writes their sum.
-  points.push_back(point(set, KernelClass::permute, "unpermute", t, h, {3 * n, 2 * t}, [=](Bench& bench, unsigned seed) {
-    const Buffer px(bench, 2 * t, h, seed), y(bench, t, h, seed + 1);
-    const IndexBuffer map(bench, row_map(t), 2);
-    return [=, &bench] { bench.kernels().unpermute(px.view(), map.view(), y.view()); };
-  }));
+  points.push_back(point(set, KernelClass::permute, "unpermute", t, h, {3 * n, 2 * t},
+                         [=](Bench& bench, unsigned seed) {
+                           const Buffer px(bench, 2 * t, h, seed), y(bench, t, h, seed + 1);
+                           const IndexBuffer map(bench, row_map(t), 2);
+                           return [=, &bench] {
+                             bench.kernels().unpermute(px.view(), map.view(), y.view());
+                           };
+                         }));
   points.push_back(point(set, KernelClass::permute, "unpermute_bwd", t, h, {3 * n, 2 * t},
                          [=](Bench& bench, unsigned seed) {
-    const Buffer dy(bench, t, h, seed), dpx(bench, 2 * t, h, seed + 1);
-    const IndexBuffer map(bench, row_map(t), 2);
-    return [=, &bench] { bench.kernels().unpermute_bwd(dy.view(), map.view(), dpx.view()); };
-  }));
-  points.push_back(point(set, KernelClass::activation, "gelu", t, h, {2 * n},
-                         [=](Bench& bench, unsigned seed) {
-    const Buffer u(bench, t, h, seed), y(bench, t, h, seed + 1);
-    return [=, &bench] { bench.kernels().gelu(u.view(), y.view()); };
-  }));
+                           const Buffer dy(bench, t, h, seed), dpx(bench, 2 * t, h, seed + 1);
+                           const IndexBuffer map(bench, row_map(t), 2);
+                           return [=, &bench] {
+                             bench.kernels().unpermute_bwd(dy.view(), map.view(), dpx.view());
+                           };
+                         }));
+  points.push_back(
+      point(set, KernelClass::activation, "gelu", t, h, {2 * n}, [=](Bench& bench, unsigned seed) {
+        const Buffer u(bench, t, h, seed), y(bench, t, h, seed + 1);
+        return [=, &bench] { bench.kernels().gelu(u.view(), y.view()); };
+      }));
   points.push_back(point(set, KernelClass::memory_bound, "sum_of_squares", t, h, {0, n},
                          [=](Bench& bench, unsigned seed) {
-    const Buffer g(bench, t, h, seed, DType::fp32);
-    return [=, &bench] { (void)bench.kernels().sum_of_squares(g.view()); };
-  }));
-  points.push_back(point(set, KernelClass::memory_bound, "zero", t, h, {n},
+                           const Buffer g(bench, t, h, seed, DType::fp32);
+                           return [=, &bench] { (void)bench.kernels().sum_of_squares(g.view()); };
+                         }));
+  points.push_back(
+      point(set, KernelClass::memory_bound, "zero", t, h, {n}, [=](Bench& bench, unsigned seed) {
+        const Buffer x(bench, t, h, seed);
+        return [=, &bench] { bench.kernels().zero(x.view()); };
+      }));
+  points.push_back(point(
+      set, KernelClass::optimizer, "adamw", t, h, {0, 7 * n}, [=](Bench& bench, unsigned seed) {
+        const Buffer g(bench, t, h, seed, DType::fp32), m(bench, t, h, seed + 1, DType::fp32);
+        const Buffer w(bench, t, h, seed + 3, DType::fp32), v(bench, t, h, seed + 2, DType::fp32);
+        bench.kernels().zero(v.view());  // the second moment is not negative
+        return [=, &bench] {
+          bench.kernels().adamw(g.view(), m.view(), v.view(), w.view(), 1.0, AdamW{});
+        };
+      }));
+  points.push_back(point(set, KernelClass::memory_bound, "copy", t, h, {2 * n},
                          [=](Bench& bench, unsigned seed) {
-    const Buffer x(bench, t, h, seed);
-    return [=, &bench] { bench.kernels().zero(x.view()); };
-  }));
-  points.push_back(point(set, KernelClass::optimizer, "adamw", t, h, {0, 7 * n}, [=](Bench& bench, unsigned seed) {
-    const Buffer g(bench, t, h, seed, DType::fp32), m(bench, t, h, seed + 1, DType::fp32);
-    const Buffer w(bench, t, h, seed + 3, DType::fp32), v(bench, t, h, seed + 2, DType::fp32);
-    bench.kernels().zero(v.view());  // the second moment is not negative
-    return [=, &bench] { bench.kernels().adamw(g.view(), m.view(), v.view(), w.view(), 1.0, AdamW{}); };
-  }));
-  points.push_back(point(set, KernelClass::memory_bound, "copy", t, h, {2 * n}, [=](Bench& bench, unsigned seed) {
-    const Buffer x(bench, t, h, seed), y(bench, t, h, seed + 1);
-    return [=, &bench] { bench.kernels().copy(x.view(), y.view()); };
-  }));
+                           const Buffer x(bench, t, h, seed), y(bench, t, h, seed + 1);
+                           return [=, &bench] { bench.kernels().copy(x.view(), y.view()); };
+                         }));
 }
 
 // What only the larger steps of a GPU are made of.
 void append_gpu(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h) {
   constexpr PointSet set = PointSet::gpu;
   const std::int64_t n = t * h, vocabulary = 65536;
-  points.push_back(point(set, KernelClass::activation, "rope", t, h, {2 * n}, [=](Bench& bench, unsigned seed) {
-    const Buffer x(bench, t, h, seed);
-    const RopeShape s{.seq = std::min<std::int64_t>(t, 4096), .heads = h / 128, .stride = 128, .dim = 128};
-    return [=, &bench] { bench.kernels().rope(x.view(), s, false); };
-  }));
-  points.push_back(point(set, KernelClass::memory_bound, "cast", t, h, {n, n}, [=](Bench& bench, unsigned seed) {
-    const Buffer x(bench, t, h, seed, DType::fp32), y(bench, t, h, seed + 1);
-    return [=, &bench] { bench.kernels().copy(x.view(), y.view()); };
-  }));
-  points.push_back(point(set, KernelClass::norm, "rms_norm_bwd_add", t, h, {4 * n + h, 2 * h + t}, [=](Bench& bench, unsigned seed) {
-    const Buffer dy(bench, t, h, seed), x(bench, t, h, seed + 1), w(bench, 1, h, seed + 2);
-    const Buffer rstd(bench, t, 1, seed + 3, DType::fp32), more(bench, t, h, seed + 4);
-    const Buffer dx(bench, t, h, seed + 5), dw(bench, 1, h, seed + 6, DType::fp32);
-    return [=, &bench] {
-      bench.kernels().rms_norm_bwd(dy.view(), x.view(), w.view(), rstd.view(), more.view(), dx.view(),
-                                   dw.view());
-    };
-  }));
+  points.push_back(
+      point(set, KernelClass::activation, "rope", t, h, {2 * n}, [=](Bench& bench, unsigned seed) {
+        const Buffer x(bench, t, h, seed);
+        const RopeShape s{
+            .seq = std::min<std::int64_t>(t, 4096), .heads = h / 128, .stride = 128, .dim = 128};
+        return [=, &bench] { bench.kernels().rope(x.view(), s, false); };
+      }));
+  points.push_back(
+      point(set, KernelClass::memory_bound, "cast", t, h, {n, n}, [=](Bench& bench, unsigned seed) {
+        const Buffer x(bench, t, h, seed, DType::fp32), y(bench, t, h, seed + 1);
+        return [=, &bench] { bench.kernels().copy(x.view(), y.view()); };
+      }));
+  points.push_back(point(
+      set, KernelClass::norm, "rms_norm_bwd_add", t, h, {4 * n + h, 2 * h + t},
+      [=](Bench& bench, unsigned seed) {
+        const Buffer dy(bench, t, h, seed), x(bench, t, h, seed + 1), w(bench, 1, h, seed + 2);
+        const Buffer rstd(bench, t, 1, seed + 3, DType::fp32), more(bench, t, h, seed + 4);
+        const Buffer dx(bench, t, h, seed + 5), dw(bench, 1, h, seed + 6, DType::fp32);
+        return [=, &bench] {
+          bench.kernels().rms_norm_bwd(dy.view(), x.view(), w.view(), rstd.view(), more.view(),
+                                       dx.view(), dw.view());
+        };
+      }));
   const auto tokens = [=] {
     std::vector<std::int32_t> ids(static_cast<std::size_t>(t));
     for (std::size_t i = 0; i < ids.size(); ++i)
       ids[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) * 7919 % vocabulary);
     return ids;
   };
-  points.push_back(point(set, KernelClass::permute, "embedding", t, h, {2 * n, t}, [=](Bench& bench, unsigned seed) {
-    const Buffer w(bench, vocabulary, h, seed), x(bench, t, h, seed + 1);
-    const IndexBuffer ids(bench, tokens());
-    return [=, &bench] { bench.kernels().embedding(ids.view(), w.view(), 0, x.view()); };
-  }));
-  points.push_back(point(set, KernelClass::permute, "embedding_bwd", t, h, {n, 2 * n + t}, [=](Bench& bench, unsigned seed) {
-    const Buffer dx(bench, t, h, seed), dw(bench, vocabulary, h, seed + 1, DType::fp32);
-    const IndexBuffer ids(bench, tokens());
-    return [=, &bench] { bench.kernels().embedding_bwd(dx.view(), ids.view(), 0, dw.view()); };
-  }));
+  points.push_back(point(
+      set, KernelClass::permute, "embedding", t, h, {2 * n, t}, [=](Bench& bench, unsigned seed) {
+        const Buffer w(bench, vocabulary, h, seed), x(bench, t, h, seed + 1);
+        const IndexBuffer ids(bench, tokens());
+        return [=, &bench] { bench.kernels().embedding(ids.view(), w.view(), 0, x.view()); };
+      }));
+  points.push_back(point(
+      set, KernelClass::permute, "embedding_bwd", t, h, {n, 2 * n + t},
+      [=](Bench& bench, unsigned seed) {
+        const Buffer dx(bench, t, h, seed), dw(bench, vocabulary, h, seed + 1, DType::fp32);
+        const IndexBuffer ids(bench, tokens());
+        return [=, &bench] { bench.kernels().embedding_bwd(dx.view(), ids.view(), 0, dw.view()); };
+      }));
 }
 
 }  // namespace
@@ -146,7 +175,8 @@ void append_gpu(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h
 std::vector<KernelPoint> memory_bound_points(PointSet set) {
   std::vector<KernelPoint> points;
   if (set == PointSet::gpu) {  // from 64 KB to 1 GB a tensor
-    for (std::int64_t rows : {8, 64, 512, 4096, 16384, 32768, 131072}) append(set, points, rows, 4096);
+    for (std::int64_t rows : {8, 64, 512, 4096, 16384, 32768, 131072})
+      append(set, points, rows, 4096);
     for (std::int64_t rows : {2048, 8192, 32768}) append(set, points, rows, 7168);
     for (std::int64_t rows : {512, 4096, 32768}) append_gpu(points, rows, 4096);
     return points;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr Quantization kTensor{};
 constexpr Quantization kRows{.rule = ScaleRule::power_of_two, .block_rows = 1, .block_cols = 128};
-constexpr Quantization kSquares{.rule = ScaleRule::power_of_two, .block_rows = 128, .block_cols = 128};
+constexpr Quantization kSquares{
+    .rule = ScaleRule::power_of_two, .block_rows = 128, .block_cols = 128};
 constexpr Quantization kMicro{.rule = ScaleRule::e8m0, .block_rows = 1, .block_cols = 32};
 
 // Codes with scales of their own.
@@ -51,30 +52,37 @@ KernelPoint product(const char* label, const Quantization& left, const Quantizat
           .bytes = point_bytes(PointSet::gpu, t * out) + static_cast<double>((t + out) * in),
           .math = DType::fp8,
           .prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
-            const Buffer x(bench, t, in, seed), w(bench, out, in, seed + 1), y(bench, t, out, seed + 2);
+            const Buffer x(bench, t, in, seed), w(bench, out, in, seed + 1),
+                y(bench, t, out, seed + 2);
             const Narrow a(bench, x, {}, left), b(bench, w, {}, right);
-            return [=, &bench] { bench.kernels().gemm(a.view(), false, b.view(), true, y.view(), false); };
+            return [=, &bench] {
+              bench.kernels().gemm(a.view(), false, b.view(), true, y.view(), false);
+            };
           }};
 }
 
 KernelPoint grouped(std::int64_t each, std::int64_t experts, std::int64_t out, std::int64_t in) {
   const std::int64_t rows = each * experts;
-  return {.name = fmt::format("grouped_gemm fp8 {}x{}x{} {} experts", rows, out, in, experts),
-          .kernel = KernelClass::grouped_gemm,
-          .flops = 2 * static_cast<double>(rows) * static_cast<double>(out) * static_cast<double>(in),
-          .bytes = point_bytes(PointSet::gpu, rows * out) + static_cast<double>((rows + experts * out) * in),
-          .math = DType::fp8,
-          .prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
-            const auto count = static_cast<std::size_t>(experts);
-            const IndexBuffer counts(bench, std::vector<std::int32_t>(count, static_cast<std::int32_t>(each)));
-            const IndexBuffer each_weight(bench, std::vector<std::int32_t>(count, static_cast<std::int32_t>(out)));
-            const Buffer x(bench, rows, in, seed), w(bench, experts * out, in, seed + 1);
-            const Buffer y(bench, rows, out, seed + 2);
-            const Narrow a(bench, x, counts.view(), kTensor), b(bench, w, each_weight.view(), kTensor);
-            return [=, &bench] {
-              bench.kernels().grouped_gemm(a.view(), b.view(), true, counts.view(), y.view());
-            };
-          }};
+  return {
+      .name = fmt::format("grouped_gemm fp8 {}x{}x{} {} experts", rows, out, in, experts),
+      .kernel = KernelClass::grouped_gemm,
+      .flops = 2 * static_cast<double>(rows) * static_cast<double>(out) * static_cast<double>(in),
+      .bytes =
+          point_bytes(PointSet::gpu, rows * out) + static_cast<double>((rows + experts * out) * in),
+      .math = DType::fp8,
+      .prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
+        const auto count = static_cast<std::size_t>(experts);
+        const IndexBuffer counts(bench,
+                                 std::vector<std::int32_t>(count, static_cast<std::int32_t>(each)));
+        const IndexBuffer each_weight(
+            bench, std::vector<std::int32_t>(count, static_cast<std::int32_t>(out)));
+        const Buffer x(bench, rows, in, seed), w(bench, experts * out, in, seed + 1);
+        const Buffer y(bench, rows, out, seed + 2);
+        const Narrow a(bench, x, counts.view(), kTensor), b(bench, w, each_weight.view(), kTensor);
+        return [=, &bench] {
+          bench.kernels().grouped_gemm(a.view(), b.view(), true, counts.view(), y.view());
+        };
+      }};
 }
 
 }  // namespace
@@ -88,13 +96,17 @@ std::vector<KernelPoint> narrow_points() {
     append_quantize(points, "1x32", kMicro, rows, 4096);
   }
   for (const auto& [out, in] : {std::pair<std::int64_t, std::int64_t>{4096, 4096},
-                                {28672, 4096}, {4096, 14336}, {7168, 16384}, {24576, 1536}}) {
+                                {28672, 4096},
+                                {4096, 14336},
+                                {7168, 16384},
+                                {24576, 1536}}) {
     for (std::int64_t tokens = 512; tokens <= 32768; tokens *= 4) {
       points.push_back(product("tensor", kTensor, kTensor, tokens, out, in));
       points.push_back(product("blocks", kRows, kSquares, tokens, out, in));
     }
   }
-  for (const auto& [out, in] : {std::pair<std::int64_t, std::int64_t>{28672, 4096}, {3072, 4096}, {4096, 7168}}) {
+  for (const auto& [out, in] :
+       {std::pair<std::int64_t, std::int64_t>{28672, 4096}, {3072, 4096}, {4096, 7168}}) {
     for (std::int64_t experts : {1, 8, 32}) {
       for (std::int64_t each : {128, 512, 2048}) points.push_back(grouped(each, experts, out, in));
     }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The sweeps. On a CPU: kernels in fp32 at the sizes of models that it can train, collectives from
-// 1 KB to 4 MB. On a GPU: bf16 at the sizes of the models that ship, what their narrow products need,
-// 64 KB to 4 GB for what moves data.
+// 1 KB to 4 MB. On a GPU: bf16 at the sizes of the models that ship, what their narrow products
+// need, 64 KB to 4 GB for what moves data.
 #pragma once
 
 #include <vector>
@@ -25,8 +25,10 @@ enum class PointSet { cpu, gpu };
 [[nodiscard]] std::vector<KernelPoint> gemm_points(PointSet set = PointSet::cpu);
 [[nodiscard]] std::vector<KernelPoint> grouped_gemm_points(PointSet set = PointSet::cpu);
 [[nodiscard]] std::vector<KernelPoint> attention_points(PointSet set = PointSet::cpu);
-[[nodiscard]] std::vector<KernelPoint> memory_bound_points(PointSet set = PointSet::cpu);  // norm, activation, optimizer too
-[[nodiscard]] std::vector<KernelPoint> routing_points(PointSet set = PointSet::cpu);       // router, permute, loss
+[[nodiscard]] std::vector<KernelPoint> memory_bound_points(
+    PointSet set = PointSet::cpu);  // norm, activation, optimizer too
+[[nodiscard]] std::vector<KernelPoint> routing_points(
+    PointSet set = PointSet::cpu);                       // router, permute, loss
 [[nodiscard]] std::vector<KernelPoint> narrow_points();  // a GPU's: fp8 products, quantisation
 
 // One collective of groups of `group` consecutive ranks among `ranks`; the larger side of a rank's

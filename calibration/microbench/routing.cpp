@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that look at every token by itself: routing to experts, dispatch in expert order, the loss
-// head. Bytes as the simulator counts them: of every operand, the logits of a top-k once a pick, of
-// the loss statistics twice.
+// Kernels that look at every token by itself: routing to experts, dispatch in expert order, the
+// loss head. Bytes as the simulator counts them: of every operand, the logits of a top-k once a
+// pick, of the loss statistics twice.
 #include <fmt/format.h>
 
 #include "calibration/microbench/points.hpp"
@@ -40,42 +40,43 @@ struct Routed {
 void append_router(PointSet set, std::vector<KernelPoint>& points, std::int64_t t, std::int64_t e,
                    std::int64_t k) {
   const RouterShape shape{.experts = e, .top_k = k};
-  points.push_back(point(set, KernelClass::router, fmt::format("router_topk {} tokens, {} of {}", t, k, e),
-                         0, k * t * e + 2 * t * k, [=](Bench& bench, unsigned seed) {
-    const Routed r(bench, shape, t, seed);
-    return [=, &bench] {
-      bench.kernels().router_topk(r.logits.view(), {}, r.probs.view(), r.experts.view(), shape);
-    };
-  }));
-  points.push_back(point(set, KernelClass::norm,
-                         fmt::format("router_topk.bwd {} tokens, {} of {}", t, k, e),
-                         0, 2 * t * e + 3 * t * k, [=](Bench& bench, unsigned seed) {
-    const Routed r(bench, shape, t, seed);
-    const Buffer dprobs(bench, t, k, seed + 2, DType::fp32);
-    const Buffer dlogits(bench, t, e, seed + 3, DType::fp32);
-    return [=, &bench] {
-      bench.kernels().router_topk_bwd(dprobs.view(), r.logits.view(), r.probs.view(), r.experts.view(),
-                              dlogits.view(), shape);
-    };
-  }));
+  points.push_back(point(
+      set, KernelClass::router, fmt::format("router_topk {} tokens, {} of {}", t, k, e), 0,
+      k * t * e + 2 * t * k, [=](Bench& bench, unsigned seed) {
+        const Routed r(bench, shape, t, seed);
+        return [=, &bench] {
+          bench.kernels().router_topk(r.logits.view(), {}, r.probs.view(), r.experts.view(), shape);
+        };
+      }));
+  points.push_back(
+      point(set, KernelClass::norm, fmt::format("router_topk.bwd {} tokens, {} of {}", t, k, e), 0,
+            2 * t * e + 3 * t * k, [=](Bench& bench, unsigned seed) {
+              const Routed r(bench, shape, t, seed);
+              const Buffer dprobs(bench, t, k, seed + 2, DType::fp32);
+              const Buffer dlogits(bench, t, e, seed + 3, DType::fp32);
+              return [=, &bench] {
+                bench.kernels().router_topk_bwd(dprobs.view(), r.logits.view(), r.probs.view(),
+                                                r.experts.view(), dlogits.view(), shape);
+              };
+            }));
 }
 
 void append_permute(PointSet set, std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h,
                     std::int64_t e, std::int64_t k) {
   const RouterShape shape{.experts = e, .top_k = k};
   const std::int64_t sent = t * k;
-  points.push_back(point(set, KernelClass::permute,
-                         fmt::format("permute {}x{} tokens, {} of {}", t, h, k, e),
-                         t * h + sent * h, 2 * t * k + e + 2 * sent,
-                         [=](Bench& bench, unsigned seed) {
-    const Routed r(bench, shape, t, seed);
-    const Buffer x(bench, t, h, seed + 2), px(bench, sent, h, seed + 3), pp(bench, sent, 1, seed + 4, DType::fp32);
-    const IndexBuffer map(bench, std::vector<std::int32_t>(static_cast<std::size_t>(sent)), k);
-    return [=, &bench] {
-      bench.kernels().permute(x.view(), r.probs.view(), r.experts.view(), r.counts.view(), 0, px.view(),
-                      pp.view(), map.view());
-    };
-  }));
+  points.push_back(point(
+      set, KernelClass::permute, fmt::format("permute {}x{} tokens, {} of {}", t, h, k, e),
+      t * h + sent * h, 2 * t * k + e + 2 * sent, [=](Bench& bench, unsigned seed) {
+        const Routed r(bench, shape, t, seed);
+        const Buffer x(bench, t, h, seed + 2), px(bench, sent, h, seed + 3),
+            pp(bench, sent, 1, seed + 4, DType::fp32);
+        const IndexBuffer map(bench, std::vector<std::int32_t>(static_cast<std::size_t>(sent)), k);
+        return [=, &bench] {
+          bench.kernels().permute(x.view(), r.probs.view(), r.experts.view(), r.counts.view(), 0,
+                                  px.view(), pp.view(), map.view());
+        };
+      }));
 }
 
 void append_loss(PointSet set, std::vector<KernelPoint>& points, std::int64_t t, std::int64_t v) {
@@ -85,23 +86,27 @@ void append_loss(PointSet set, std::vector<KernelPoint>& points, std::int64_t t,
       values[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) * 7 % v);
     return IndexBuffer(bench, values);
   };
-  points.push_back(point(set, KernelClass::loss, fmt::format("ce_stats {}x{}", t, v),
-                         2 * t * v, 4 * t,
-                         [=](Bench& bench, unsigned seed) {
-    const Buffer logits(bench, t, v, seed), stats(bench, t, 3, seed + 1, DType::fp32);
-    const IndexBuffer targets = labels(bench);
-    return [=, &bench] { bench.kernels().ce_stats(logits.view(), targets.view(), {0, v}, stats.view()); };
-  }));
-  points.push_back(point(set, KernelClass::loss, fmt::format("ce_loss {}x{}", t, v), 2 * t * v, 4 * t + 1,
-                         [=](Bench& bench, unsigned seed) {
-    const Buffer logits(bench, t, v, seed), stats(bench, t, 3, seed + 1, DType::fp32);
-    const Buffer loss(bench, 1, 1, seed + 2, DType::fp32);
-    const IndexBuffer targets = labels(bench);
-    bench.kernels().ce_stats(logits.view(), targets.view(), {0, v}, stats.view());
-    return [=, &bench] {
-      bench.kernels().ce_loss(logits.view(), targets.view(), {0, v}, stats.view(), 1.0, {}, loss.view());
-    };
-  }));
+  points.push_back(
+      point(set, KernelClass::loss, fmt::format("ce_stats {}x{}", t, v), 2 * t * v, 4 * t,
+            [=](Bench& bench, unsigned seed) {
+              const Buffer logits(bench, t, v, seed), stats(bench, t, 3, seed + 1, DType::fp32);
+              const IndexBuffer targets = labels(bench);
+              return [=, &bench] {
+                bench.kernels().ce_stats(logits.view(), targets.view(), {0, v}, stats.view());
+              };
+            }));
+  points.push_back(
+      point(set, KernelClass::loss, fmt::format("ce_loss {}x{}", t, v), 2 * t * v, 4 * t + 1,
+            [=](Bench& bench, unsigned seed) {
+              const Buffer logits(bench, t, v, seed), stats(bench, t, 3, seed + 1, DType::fp32);
+              const Buffer loss(bench, 1, 1, seed + 2, DType::fp32);
+              const IndexBuffer targets = labels(bench);
+              bench.kernels().ce_stats(logits.view(), targets.view(), {0, v}, stats.view());
+              return [=, &bench] {
+                bench.kernels().ce_loss(logits.view(), targets.view(), {0, v}, stats.view(), 1.0,
+                                        {}, loss.view());
+              };
+            }));
 }
 
 }  // namespace

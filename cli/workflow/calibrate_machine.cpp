@@ -34,11 +34,14 @@ std::string raw_file(const std::string& profile_file) {
   return path.replace_extension(".raw").string();
 }
 
-std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+std::string now_text() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
 
 }  // namespace
 
-CalibrationResult calibrate_to(const ClusterSpec& cluster, int ranks, const std::string& profile_file) {
+CalibrationResult calibrate_to(const ClusterSpec& cluster, int ranks,
+                               const std::string& profile_file) {
   return calibrate_to(cluster, CalibrateConfig{.ranks = ranks}, profile_file);
 }
 
@@ -83,9 +86,9 @@ void calibrate_machine(const CalibrateOptions& o) {
   std::unique_ptr<JobPart> part;
   std::unique_ptr<RankRunner> ranks;
   if (facts.processes > 1) {
-    part = std::make_unique<JobPart>(
-        join(choose_processes(options, facts, facts.processes, has_mpi()), options, facts.processes,
-             "calibrate " + o.device));
+    part =
+        std::make_unique<JobPart>(join(choose_processes(options, facts, facts.processes, has_mpi()),
+                                       options, facts.processes, "calibrate " + o.device));
     ranks = job_ranks(part->ranks());
     config.runner = ranks.get();
   }

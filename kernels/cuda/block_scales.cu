@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/block_scales.hpp"
-
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/scan.cuh"
@@ -11,7 +10,8 @@ namespace cuda {
 namespace {
 
 // The group of a row: the last that begins at or before it.
-__device__ std::int64_t group_of_row(const std::int32_t* first, std::int64_t groups, std::int64_t row) {
+__device__ std::int64_t group_of_row(const std::int32_t* first, std::int64_t groups,
+                                     std::int64_t row) {
   std::int64_t low = 0, high = groups;
   while (high - low > 1) {
     const std::int64_t middle = (low + high) / 2;
@@ -42,8 +42,8 @@ __global__ void __launch_bounds__(kScanThreads)
     if (height == 0) return rows > 0 ? 1 : 0;
     return (rows + height - 1) / height;
   };
-  const int all = block_scan(groups, strips,
-                             [=](std::int64_t g, int before) { first_block[g] = before; });
+  const int all =
+      block_scan(groups, strips, [=](std::int64_t g, int before) { first_block[g] = before; });
   if (threadIdx.x == 0) *blocks = all;
 }
 
@@ -94,8 +94,7 @@ void allocate(View y, BlockTable& t) {
 
 void first_rows(const Resources& r, View counts, std::int64_t rows, std::int32_t* first) {
   PLEAT_ASSERT(rows <= INT32_MAX);
-  launch(r, first_rows_kernel, 1, kScanThreads, 0,
-         static_cast<const std::int32_t*>(counts.data),
+  launch(r, first_rows_kernel, 1, kScanThreads, 0, static_cast<const std::int32_t*>(counts.data),
          counts.data == nullptr ? std::int64_t{1} : counts.elements(),
          static_cast<std::int32_t>(rows), first);
 }
@@ -112,8 +111,12 @@ BlockTable describe_blocks(Resources& r, View counts, View y, const Quantization
   s.block_of_row.clear();
   s.scales.clear();
   s.group_scales.clear();
-  BlockTable t{.rows = y.rows, .cols = y.cols, .block_cols = s.block_cols,
-               .blocks_in_row = s.blocks_in_row, .block_rows = q.block_rows, .regular = groups == 1,
+  BlockTable t{.rows = y.rows,
+               .cols = y.cols,
+               .block_cols = s.block_cols,
+               .blocks_in_row = s.blocks_in_row,
+               .block_rows = q.block_rows,
+               .regular = groups == 1,
                .whole_groups = q.block_rows == 0 && s.blocks_in_row == 1};
   t.most_blocks = q.block_rows == 0   ? groups
                   : q.block_rows == 1 ? y.rows
@@ -121,11 +124,12 @@ BlockTable describe_blocks(Resources& r, View counts, View y, const Quantization
   r.device().make_current();
   allocate(y, t);
   Scratch scratch(r, 2 * Scratch::bytes<std::int32_t>(groups + 1));
-  auto *first = scratch.take<std::int32_t>(groups + 1), *first_block = scratch.take<std::int32_t>(groups + 1);
+  auto *first = scratch.take<std::int32_t>(groups + 1),
+       *first_block = scratch.take<std::int32_t>(groups + 1);
   first_rows(r, counts, y.rows, first);
   const auto height = static_cast<std::int32_t>(q.block_rows);
-  launch(r, first_blocks_kernel, 1, kScanThreads, 0, static_cast<const std::int32_t*>(first), groups,
-         height, first_block, t.blocks);
+  launch(r, first_blocks_kernel, 1, kScanThreads, 0, static_cast<const std::int32_t*>(first),
+         groups, height, first_block, t.blocks);
   for_each(r, y.rows, MapRow{t, first, first_block, groups, height});
   return t;
 }
@@ -158,15 +162,19 @@ void CudaKernels::read_scales(View y) {
 void CudaKernels::write_scales(View y) {
   BlockScales& s = *y.scales;
   PLEAT_ASSERT(std::ssize(s.block_of_row) == y.rows);
-  cuda::BlockTable t{.rows = y.rows, .cols = y.cols, .block_cols = s.block_cols,
-                     .blocks_in_row = s.blocks_in_row, .most_blocks = std::ssize(s.group_scales)};
+  cuda::BlockTable t{.rows = y.rows,
+                     .cols = y.cols,
+                     .block_cols = s.block_cols,
+                     .blocks_in_row = s.blocks_in_row,
+                     .most_blocks = std::ssize(s.group_scales)};
   resources_->device().make_current();
   cuda::allocate(y, t);
   std::vector<std::int32_t> first(s.group_scales.size());
   for (std::size_t r = s.block_of_row.size(); r-- > 0;) {
     first[static_cast<std::size_t>(s.block_of_row[r])] = static_cast<std::int32_t>(r);
   }
-  const std::vector<std::int32_t> one_group(first.size()), count{static_cast<std::int32_t>(first.size())};
+  const std::vector<std::int32_t> one_group(first.size()),
+      count{static_cast<std::int32_t>(first.size())};
   const auto bring = [&](const auto& from, auto* to) {
     if (!from.empty()) resources_->device().upload(to, from.data(), from.size() * sizeof from[0]);
   };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The scales of a quantised matrix in device memory, and which block a row belongs to. Sizes of groups
-// lie there too, so the host knows only how many blocks there are at most.
+// The scales of a quantised matrix in device memory, and which block a row belongs to. Sizes of
+// groups lie there too, so the host knows only how many blocks there are at most.
 #pragma once
 
 #include <memory>

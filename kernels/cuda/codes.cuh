@@ -17,7 +17,8 @@ template <pleat::SmallFloat type>
 struct CodeTraits;
 template <>
 struct CodeTraits<pleat::SmallFloat::e4m3> {
-  static constexpr std::uint32_t mantissa = 3, least = 127 - 6, largest = 0x7e, nan = 0x7f, sign = 7;
+  static constexpr std::uint32_t mantissa = 3, least = 127 - 6, largest = 0x7e, nan = 0x7f,
+                                 sign = 7;
   static constexpr float largest_value = 448.0f;
 };
 template <>
@@ -97,7 +98,8 @@ __device__ __forceinline__ float decode_code(std::uint32_t code) {
   const std::uint32_t size = code & ((1u << C::sign) - 1);
   const float sign = (code >> C::sign & 1) != 0 ? -1.0f : 1.0f;
   if (size > C::largest) {
-    return type == pleat::SmallFloat::e5m2 && size == 0x7c ? sign * INFINITY : __uint_as_float(0x7fc00000u);
+    return type == pleat::SmallFloat::e5m2 && size == 0x7c ? sign * INFINITY
+                                                           : __uint_as_float(0x7fc00000u);
   }
   constexpr std::uint32_t one = 1u << C::mantissa;
   const std::uint32_t exponent = size >> C::mantissa;
@@ -114,14 +116,18 @@ struct Format {
 template <class F>
 void by_format(pleat::SmallFloat type, F f) {
   switch (type) {
-    case pleat::SmallFloat::e4m3: return f(Format<pleat::SmallFloat::e4m3>{});
-    case pleat::SmallFloat::e5m2: return f(Format<pleat::SmallFloat::e5m2>{});
-    case pleat::SmallFloat::e2m1: return f(Format<pleat::SmallFloat::e2m1>{});
+    case pleat::SmallFloat::e4m3:
+      return f(Format<pleat::SmallFloat::e4m3>{});
+    case pleat::SmallFloat::e5m2:
+      return f(Format<pleat::SmallFloat::e5m2>{});
+    case pleat::SmallFloat::e2m1:
+      return f(Format<pleat::SmallFloat::e2m1>{});
   }
 }
 
 // The four words of counter {n, n >> 32, 0, 0}.
-__device__ __forceinline__ uint4 random_words(std::uint64_t n, std::uint32_t key0, std::uint32_t key1) {
+__device__ __forceinline__ uint4 random_words(std::uint64_t n, std::uint32_t key0,
+                                              std::uint32_t key1) {
   std::uint32_t c0 = static_cast<std::uint32_t>(n), c1 = static_cast<std::uint32_t>(n >> 32);
   std::uint32_t c2 = 0, c3 = 0;
 #pragma unroll
@@ -158,7 +164,8 @@ __device__ __forceinline__ float power_of_code(std::uint32_t code) {  // 2^(code
   return code == 0 ? __uint_as_float(0x00400000u) : __uint_as_float(code << 23);
 }
 
-__device__ __forceinline__ ScaleFactors factors_of(float amax, float group, float most, ScaleRule rule) {
+__device__ __forceinline__ ScaleFactors factors_of(float amax, float group, float most,
+                                                   ScaleRule rule) {
   switch (rule) {
     case ScaleRule::amax: {
       const float up = factor_of(amax, most);
@@ -174,8 +181,8 @@ __device__ __forceinline__ ScaleFactors factors_of(float amax, float group, floa
     }
     case ScaleRule::nvfp4: {
       const float wanted = __fmul_rn(__fmul_rn(amax, 1.0f / most), group);
-      const float scale = decode_code<pleat::SmallFloat::e4m3>(
-          encode_nearest<pleat::SmallFloat::e4m3>(wanted));
+      const float scale =
+          decode_code<pleat::SmallFloat::e4m3>(encode_nearest<pleat::SmallFloat::e4m3>(wanted));
       return {fminf(group / scale, 3.402823466e38f), scale};
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN's attention on our layouts: heads packed in rows, lse by rows. MLA's keys, whose rotary part
-// all heads share, are put together for some heads at a time, so that their copies stay small.
+// cuDNN's attention on our layouts: heads packed in rows, lse by rows. MLA's keys, whose rotary
+// part all heads share, are put together for some heads at a time, so that their copies stay small.
 #include <algorithm>
 #include <vector>
 
@@ -77,7 +77,8 @@ class CudnnAttention final : public FusedAttention {
     const std::int64_t bytes = library_.prepare(shape);
     if (bytes < 0) return false;
     const std::int64_t keys = q.rows * count * shape.width;
-    Scratch scratch(r_, Scratch::bytes<std::uint16_t>(keys) + Scratch::bytes<float>(q.rows * count) +
+    Scratch scratch(r_, Scratch::bytes<std::uint16_t>(keys) +
+                            Scratch::bytes<float>(q.rows * count) +
                             Scratch::bytes<std::byte>(bytes));
     SdpaPointers p;
     auto* k = scratch.take<std::uint16_t>(keys);
@@ -104,10 +105,9 @@ class CudnnAttention final : public FusedAttention {
     const std::int64_t bytes = library_.prepare(shape);
     if (bytes < 0) return false;
     const std::int64_t keys = q.rows * count * shape.width;
-    Scratch scratch(r_, 2 * Scratch::bytes<std::uint16_t>(keys) +
-                            Scratch::bytes<float>(q.rows * count) +
-                            Scratch::bytes<float>(q.rows * s.rope) +
-                            Scratch::bytes<std::byte>(bytes));
+    Scratch scratch(
+        r_, 2 * Scratch::bytes<std::uint16_t>(keys) + Scratch::bytes<float>(q.rows * count) +
+                Scratch::bytes<float>(q.rows * s.rope) + Scratch::bytes<std::byte>(bytes));
     SdpaPointers p;
     auto *k = scratch.take<std::uint16_t>(keys), *dk = scratch.take<std::uint16_t>(keys);
     p.k = k;
@@ -138,7 +138,8 @@ class CudnnAttention final : public FusedAttention {
     const std::int64_t bytes = library_.prepare(run.shape);
     if (bytes < 0) return false;
     const std::int64_t stats = run.shape.batch * run.shape.heads * run.shape.seq;
-    Scratch scratch(r_, Scratch::bytes<float>(stats) + run.bytes() + Scratch::bytes<std::byte>(bytes));
+    Scratch scratch(r_,
+                    Scratch::bytes<float>(stats) + run.bytes() + Scratch::bytes<std::byte>(bytes));
     SdpaPointers to = run.pointers(p);
     to.o = at(o.x, o.first);
     to.stats = scratch.take<float>(stats);
@@ -156,16 +157,20 @@ class CudnnAttention final : public FusedAttention {
                 const AttentionPieceGradient& g) override {
     SequenceRun run(p, o, true);
     if (!run.fits || !all_bf16(o.x, d_o.x, g.dq[0].x) || !same_columns(o, d_o)) return false;
-    if (!same_columns(p.q[0], g.dq[0]) || !same_columns(p.k[0], g.dk[0]) || !same_columns(p.v, g.dv)) return false;
+    if (!same_columns(p.q[0], g.dq[0]) || !same_columns(p.k[0], g.dk[0]) ||
+        !same_columns(p.v, g.dv))
+      return false;
     if (g.dk[0].x.data != g.dq[0].x.data || g.dv.x.data != g.dq[0].x.data) return false;
     const std::int64_t bytes = library_.prepare(run.shape);
     if (bytes < 0) return false;
     const std::int64_t stats = run.shape.batch * run.shape.heads * run.shape.seq;
     const View sums = g.dq[0].x;
-    Scratch scratch(r_, Scratch::bytes<float>(stats) + Scratch::bytes<std::uint16_t>(sums.elements()) +
-                            run.bytes() + Scratch::bytes<std::byte>(bytes));
+    Scratch scratch(r_, Scratch::bytes<float>(stats) +
+                            Scratch::bytes<std::uint16_t>(sums.elements()) + run.bytes() +
+                            Scratch::bytes<std::byte>(bytes));
     SdpaPointers to = run.pointers(p);
-    const View gradient{scratch.take<std::uint16_t>(sums.elements()), DType::bf16, sums.rows, sums.cols};
+    const View gradient{scratch.take<std::uint16_t>(sums.elements()), DType::bf16, sums.rows,
+                        sums.cols};
     to.o = at(o.x, o.first);
     to.d_o = at(d_o.x, d_o.first);
     to.dq = at(gradient, p.q[0].first);
@@ -185,8 +190,8 @@ class CudnnAttention final : public FusedAttention {
 
  private:
   static bool same_columns(const HeadColumns& a, const HeadColumns& b) {
-    return a.x.cols == b.x.cols && a.first == b.first && a.stride == b.stride && a.width == b.width &&
-           a.share == b.share;
+    return a.x.cols == b.x.cols && a.first == b.first && a.stride == b.stride &&
+           a.width == b.width && a.share == b.share;
   }
 
   // A piece as cuDNN takes it: one run a sequence, or sequences of their own lengths.
@@ -194,25 +199,39 @@ class CudnnAttention final : public FusedAttention {
     bool fits = false;
     SdpaShape shape;
     std::int64_t rows = 0;
-    std::vector<std::int32_t> numbers;  // lengths, four lists of beginnings, sequence of every row, first rows
+    std::vector<std::int32_t>
+        numbers;  // lengths, four lists of beginnings, sequence of every row, first rows
 
     SequenceRun(const AttentionPiece& p, const HeadColumns& o, bool backward) {
       const HeadColumns &q = p.q[0], &k = p.k[0], &v = p.v;
       if (p.q[1].width > 0 || p.k[1].width > 0 || !all_bf16(q.x)) return;
-      if (q.x.data != k.x.data || q.x.data != v.x.data || q.share != 1 || k.share != v.share || o.share != 1) return;
+      if (q.x.data != k.x.data || q.x.data != v.x.data || q.share != 1 || k.share != v.share ||
+          o.share != 1)
+        return;
       const std::int64_t groups = p.heads / k.share, cols = q.x.cols;
-      if (cols != p.heads * q.width + groups * (k.width + v.width) || q.width > 256) return;  // all are written
-      for (const std::int64_t n : {q.width, v.width, q.first, k.first, v.first, o.first, q.stride, k.stride, v.stride, o.stride}) {
+      if (cols != p.heads * q.width + groups * (k.width + v.width) || q.width > 256)
+        return;  // all are written
+      for (const std::int64_t n : {q.width, v.width, q.first, k.first, v.first, o.first, q.stride,
+                                   k.stride, v.stride, o.stride}) {
         if (n % 8 != 0) return;
       }
       rows = q.x.rows;
       const auto seen = as_sequences(p.visible, p.batch, rows / p.batch);
       if (!seen || rows * std::max(cols, o.x.cols) > INT32_MAX) return;
       fits = true;
-      shape = {.batch = p.batch, .seq = rows / p.batch, .heads = p.heads, .groups = groups,
-               .width = q.width, .value_width = v.width, .q = {cols, q.stride}, .k = {cols, k.stride},
-               .v = {cols, v.stride}, .o = {o.x.cols, o.stride}, .scale = static_cast<float>(p.scale),
-               .backward = backward, .window = seen->window};
+      shape = {.batch = p.batch,
+               .seq = rows / p.batch,
+               .heads = p.heads,
+               .groups = groups,
+               .width = q.width,
+               .value_width = v.width,
+               .q = {cols, q.stride},
+               .k = {cols, k.stride},
+               .v = {cols, v.stride},
+               .o = {o.x.cols, o.stride},
+               .scale = static_cast<float>(p.scale),
+               .backward = backward,
+               .window = seen->window};
       if (seen->count() != p.batch) list(*seen, cols, o.x.cols);
     }
     [[nodiscard]] SdpaPointers pointers(const AttentionPiece& p) const {
@@ -222,7 +241,9 @@ class CudnnAttention final : public FusedAttention {
       to.v = at(p.v.x, p.v.first);
       return to;
     }
-    [[nodiscard]] std::size_t bytes() const { return Scratch::bytes<std::int32_t>(std::ssize(numbers)); }
+    [[nodiscard]] std::size_t bytes() const {
+      return Scratch::bytes<std::int32_t>(std::ssize(numbers));
+    }
 
     struct OnDevice {
       const std::int32_t *sequence_of = nullptr, *first = nullptr;
@@ -246,14 +267,17 @@ class CudnnAttention final : public FusedAttention {
       shape.ragged = true;
       shape.batch = n;
       const auto first = [&](std::int64_t s) {
-        return s < seen.count() ? seen.first[static_cast<std::size_t>(s)] : static_cast<std::int32_t>(rows);
+        return s < seen.count() ? seen.first[static_cast<std::size_t>(s)]
+                                : static_cast<std::int32_t>(rows);
       };
       for (std::int64_t s = 0; s < n; ++s) numbers.push_back(first(s + 1) - first(s));
       for (const std::int64_t ld : {cols, o_cols}) {
-        for (std::int64_t s = 0; s <= n; ++s) numbers.push_back(static_cast<std::int32_t>(first(s) * ld));
+        for (std::int64_t s = 0; s <= n; ++s)
+          numbers.push_back(static_cast<std::int32_t>(first(s) * ld));
       }
       for (std::int64_t s = 0; s < n; ++s) {
-        numbers.insert(numbers.end(), static_cast<std::size_t>(first(s + 1) - first(s)), static_cast<std::int32_t>(s));
+        numbers.insert(numbers.end(), static_cast<std::size_t>(first(s + 1) - first(s)),
+                       static_cast<std::int32_t>(s));
       }
       for (std::int64_t s = 0; s <= n; ++s) numbers.push_back(first(s));
     }

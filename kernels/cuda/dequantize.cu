@@ -47,9 +47,10 @@ void dequantize(const Resources& r, View from, View to, bool scaled) {
       [&](auto tag) {
         using T = typename decltype(tag)::type;
         by_format(from.scales->format, [&](auto format) {
-          for_row_packs(r, from.rows, from.cols,
-                        Decode<T, decltype(format)::value>{static_cast<const std::uint8_t*>(from.data),
-                                                           t, vec<T>(to, from.cols), scaled});
+          for_row_packs(
+              r, from.rows, from.cols,
+              Decode<T, decltype(format)::value>{static_cast<const std::uint8_t*>(from.data), t,
+                                                 vec<T>(to, from.cols), scaled});
         });
       },
       to);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a group by sixteens, and the powers of two that the rest is made of, times random signs and
-// a Hadamard matrix, in kernels/cpu/quantize.cpp's order of sums.
+// Rows of a group by sixteens, and the powers of two that the rest is made of, times random signs
+// and a Hadamard matrix, in kernels/cpu/quantize.cpp's order of sums.
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/quantize.hpp"
 
@@ -67,19 +67,26 @@ struct Hadamard {
     std::int64_t row, col;
     split(at, cols, row, col);
     switch (begins(row)) {
-      case 16: return turn<16>(row, col);
-      case 8: return turn<8>(row, col);
-      case 4: return turn<4>(row, col);
-      case 2: return turn<2>(row, col);
-      case 1: return turn<1>(row, col);
-      default: return;
+      case 16:
+        return turn<16>(row, col);
+      case 8:
+        return turn<8>(row, col);
+      case 4:
+        return turn<4>(row, col);
+      case 2:
+        return turn<2>(row, col);
+      case 1:
+        return turn<1>(row, col);
+      default:
+        return;
     }
   }
 };
 
 }  // namespace
 
-void hadamard(const Resources& r, View x, const std::int32_t* first, std::int64_t groups, float* to) {
+void hadamard(const Resources& r, View x, const std::int32_t* first, std::int64_t groups,
+              float* to) {
   by_type(
       [&](auto tag) {
         using T = typename decltype(tag)::type;

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/narrow_layout.hpp"
-
 #include "kernels/cuda/codes.cuh"
 #include "kernels/cuda/for_packs.cuh"
+#include "kernels/cuda/narrow_layout.hpp"
 
 namespace pleat::cuda {
 namespace {
@@ -14,11 +13,15 @@ constexpr int kTile = 64;
 std::int64_t block_of(NarrowScales s) {
   switch (s) {
     case NarrowScales::none:
-    case NarrowScales::tensor: return 0;
+    case NarrowScales::tensor:
+      return 0;
     case NarrowScales::vec128:
-    case NarrowScales::square128: return 128;
-    case NarrowScales::micro32: return 32;
-    case NarrowScales::nvfp4_16: return 16;
+    case NarrowScales::square128:
+      return 128;
+    case NarrowScales::micro32:
+      return 32;
+    case NarrowScales::nvfp4_16:
+      return 16;
   }
   return 0;
 }
@@ -31,12 +34,16 @@ ScaleShape scale_shape(std::int64_t outer, std::int64_t k, NarrowScales s) {
   const std::int64_t blocks = block_of(s) == 0 ? 0 : ceil_div(k, block_of(s));
   switch (s) {
     case NarrowScales::none:
-    case NarrowScales::tensor: return {};
-    case NarrowScales::vec128: return {outer, blocks};
-    case NarrowScales::square128: return {ceil_div(outer, 128), ceil_div(blocks, 4) * 4};
+    case NarrowScales::tensor:
+      return {};
+    case NarrowScales::vec128:
+      return {outer, blocks};
+    case NarrowScales::square128:
+      return {ceil_div(outer, 128), ceil_div(blocks, 4) * 4};
     case NarrowScales::micro32:
     case NarrowScales::nvfp4_16:
-      return {ceil_div(outer, kScaleRows) * kScaleRows, ceil_div(blocks, kScaleColumns) * kScaleColumns};
+      return {ceil_div(outer, kScaleRows) * kScaleRows,
+              ceil_div(blocks, kScaleColumns) * kScaleColumns};
   }
   return {};
 }
@@ -44,7 +51,8 @@ ScaleShape scale_shape(std::int64_t outer, std::int64_t k, NarrowScales s) {
 // [rows, cols] to [cols, rows], a tile a block; two codes of 4 bits are one element's neighbours.
 template <bool kFourBits>
 __global__ void __launch_bounds__(kThreads)
-    transpose_codes_kernel(const std::uint8_t* from, std::int64_t rows, std::int64_t cols, std::uint8_t* to) {
+    transpose_codes_kernel(const std::uint8_t* from, std::int64_t rows, std::int64_t cols,
+                           std::uint8_t* to) {
   __shared__ std::uint8_t tile[kTile][kTile + 1];
   const std::int64_t tiles = (cols + kTile - 1) / kTile;
   const std::int64_t row = blockIdx.x / tiles * kTile, col = blockIdx.x % tiles * kTile;
@@ -64,7 +72,8 @@ __global__ void __launch_bounds__(kThreads)
     const int c = i / (kTile / kStep), r = i % (kTile / kStep) * kStep;
     if (col + c >= cols || row + r >= rows) continue;
     const std::int64_t at = (col + c) * rows + row + r;  // rows are even where codes have 4 bits
-    to[at / kStep] = kFourBits ? static_cast<std::uint8_t>(tile[r][c] | tile[r + 1][c] << 4) : tile[r][c];
+    to[at / kStep] =
+        kFourBits ? static_cast<std::uint8_t>(tile[r][c] | tile[r + 1][c] << 4) : tile[r][c];
   }
 }
 
@@ -90,12 +99,14 @@ struct LayScales {
     } else if (kind == NarrowScales::square128) {
       static_cast<float*>(to)[i] = s;
     } else {
-      const std::int64_t block_at = (o / kScaleRows * (padded_blocks / kScaleColumns) + kb / kScaleColumns) * 512;
+      const std::int64_t block_at =
+          (o / kScaleRows * (padded_blocks / kScaleColumns) + kb / kScaleColumns) * 512;
       const std::int64_t at = block_at + o % 32 * 16 + o % kScaleRows / 32 * 4 + kb % kScaleColumns;
       const std::uint32_t bits = __float_as_uint(s);
-      const std::uint32_t byte = !there                              ? 0u
-                                 : kind == NarrowScales::micro32 ? bits >> 23
-                                                                 : encode_nearest<pleat::SmallFloat::e4m3>(s);
+      const std::uint32_t byte = !there ? 0u
+                                 : kind == NarrowScales::micro32
+                                     ? bits >> 23
+                                     : encode_nearest<pleat::SmallFloat::e4m3>(s);
       static_cast<std::uint8_t*>(to)[at] = static_cast<std::uint8_t>(byte);
     }
   }
@@ -128,8 +139,10 @@ struct SetFactors {
 
 int capability(const Resources& r) {
   int major = 0, minor = 0;
-  PLEAT_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, r.device().index()));
-  PLEAT_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, r.device().index()));
+  PLEAT_CUDA_CHECK(
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, r.device().index()));
+  PLEAT_CUDA_CHECK(
+      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, r.device().index()));
   return 10 * major + minor;
 }
 
@@ -141,7 +154,8 @@ NarrowKind narrow_kind(View v, bool k_contiguous, int capability) {
   if (!t.regular || outer % 16 != 0 || k % (four_bits ? 32 : 16) != 0) return {};
   // Blocks of `n` along K, or squares.
   const auto along = [&](std::int64_t n) {
-    return k_contiguous ? t.block_rows == 1 && t.block_cols == n : t.block_rows == n && t.block_cols == 1;
+    return k_contiguous ? t.block_rows == 1 && t.block_cols == n
+                        : t.block_rows == n && t.block_cols == 1;
   };
   const auto square = [&](std::int64_t n) { return t.block_rows == n && t.block_cols == n; };
   const ScaleRule rule = v.scales->rule;
@@ -159,17 +173,22 @@ NarrowKind narrow_kind(View v, bool k_contiguous, int capability) {
     case ScaleRule::e8m0:
       return capability >= 100 && !four_bits && along(32) ? kind(NarrowScales::micro32) : none;
     case ScaleRule::nvfp4:
-      return capability >= 100 && four_bits && (along(16) || square(16)) ? kind(NarrowScales::nvfp4_16) : none;
+      return capability >= 100 && four_bits && (along(16) || square(16))
+                 ? kind(NarrowScales::nvfp4_16)
+                 : none;
   }
   return none;
 }
 
 std::size_t narrow_bytes(View v, bool k_contiguous, NarrowKind kind) {
-  const ScaleShape s = scale_shape(k_contiguous ? v.rows : v.cols, k_contiguous ? v.cols : v.rows, kind.scales);
-  return (k_contiguous ? 0 : Scratch::bytes<std::byte>(v.elements())) + Scratch::bytes<float>(s.outer * s.blocks);
+  const ScaleShape s =
+      scale_shape(k_contiguous ? v.rows : v.cols, k_contiguous ? v.cols : v.rows, kind.scales);
+  return (k_contiguous ? 0 : Scratch::bytes<std::byte>(v.elements())) +
+         Scratch::bytes<float>(s.outer * s.blocks);
 }
 
-NarrowOperand narrow_operand(const Resources& r, View v, bool k_contiguous, NarrowKind kind, Scratch& copies) {
+NarrowOperand narrow_operand(const Resources& r, View v, bool k_contiguous, NarrowKind kind,
+                             Scratch& copies) {
   const BlockTable& t = blocks_of_matrix(v);
   NarrowOperand made{v.data, t.scales, kind};
   if (!k_contiguous) {
@@ -203,7 +222,9 @@ void group_factors(const Resources& r, View a, View b, std::int64_t groups, floa
 }
 
 void narrow_factors(const Resources& r, View a, View b, float beta, float* factors) {
-  for_each(r, 1, SetFactors{blocks_of_matrix(a).group_scales, blocks_of_matrix(b).group_scales, beta, factors});
+  for_each(r, 1,
+           SetFactors{blocks_of_matrix(a).group_scales, blocks_of_matrix(b).group_scales, beta,
+                      factors});
 }
 
 }  // namespace pleat::cuda

@@ -12,8 +12,8 @@ namespace pleat::cuda {
 
 [[nodiscard]] int capability(const Resources&);  // 90 for sm_90
 
-// How cuBLASLt would take `v` on a GPU of that compute capability; `k_contiguous`: its columns are K.
-// none: it cannot.
+// How cuBLASLt would take `v` on a GPU of that compute capability; `k_contiguous`: its columns are
+// K. none: it cannot.
 [[nodiscard]] NarrowKind narrow_kind(View v, bool k_contiguous, int capability);
 
 // Bytes of copies that narrow_operand makes.

@@ -23,7 +23,8 @@ bool go_together(NarrowKind a, NarrowKind b) {
   const auto blocks = [](NarrowKind kind) {
     return kind.scales == NarrowScales::vec128 || kind.scales == NarrowScales::square128;
   };
-  if (blocks(a) && blocks(b)) return a.scales == NarrowScales::vec128 || b.scales == NarrowScales::vec128;
+  if (blocks(a) && blocks(b))
+    return a.scales == NarrowScales::vec128 || b.scales == NarrowScales::vec128;
   return a.scales == b.scales;
 }
 
@@ -36,8 +37,11 @@ bool by_group(View v, std::int64_t groups) {
 }  // namespace
 
 bool multiply_narrow_groups(Resources& r, Products p, View a, View b) {
-  if (!by_group(a, p.groups) || !by_group(b, p.groups) || exact_in_bf16(a) || exact_in_bf16(b)) return false;
-  const auto size = [](View v) { return Scratch::bytes<std::byte>(bytes_of(DType::bf16, v.elements())); };
+  if (!by_group(a, p.groups) || !by_group(b, p.groups) || exact_in_bf16(a) || exact_in_bf16(b))
+    return false;
+  const auto size = [](View v) {
+    return Scratch::bytes<std::byte>(bytes_of(DType::bf16, v.elements()));
+  };
   const std::size_t all = size(a) + size(b) + Scratch::bytes<float>(p.groups);
   Scratch copies(r.copies(all), all);
   const auto widen = [&](View v, Strided& operand) {
@@ -53,15 +57,16 @@ bool multiply_narrow_groups(Resources& r, Products p, View a, View b) {
   return multiply_bf16_scaled(r, p, factors);
 }
 
-bool multiply_narrow(Resources& r, DenseGemm& dense, const DenseProblem& p, View a, View b, View c) {
+bool multiply_narrow(Resources& r, DenseGemm& dense, const DenseProblem& p, View a, View b,
+                     View c) {
   if (p.k == 0 || !aligned16(a.data) || !aligned16(b.data) || !aligned16(c.data)) return false;
   if (c.dtype != DType::bf16 && c.dtype != DType::fp32) return false;
   const int on = capability(r);
   const NarrowKind kind_a = narrow_kind(a, !p.transpose_a, on);
   const NarrowKind kind_b = narrow_kind(b, p.transpose_b, on);
   if (!go_together(kind_a, kind_b)) return false;
-  const std::size_t bytes = narrow_bytes(a, !p.transpose_a, kind_a) + narrow_bytes(b, p.transpose_b, kind_b) +
-                            Scratch::bytes<float>(2);
+  const std::size_t bytes = narrow_bytes(a, !p.transpose_a, kind_a) +
+                            narrow_bytes(b, p.transpose_b, kind_b) + Scratch::bytes<float>(2);
   Scratch copies(r.copies(bytes), bytes);
   const NarrowOperand first = narrow_operand(r, a, !p.transpose_a, kind_a, copies);
   const NarrowOperand second = narrow_operand(r, b, p.transpose_b, kind_b, copies);

@@ -12,13 +12,14 @@
 
 namespace pleat::cuda {
 
-// Both operands as numbers, in Resources::copies where they were codes: in bf16 where that holds them
-// exactly, a code's few bits times a power of two, else in fp32.
+// Both operands as numbers, in Resources::copies where they were codes: in bf16 where that holds
+// them exactly, a code's few bits times a power of two, else in fp32.
 [[nodiscard]] std::pair<View, View> widened(Resources&, View a, View b);
 
-// c = op(a) op(b) (+ c) on the tensor cores' narrow types through cuBLASLt. False where the GPU, the
-// blocks or the shape do not allow it: nothing was done.
-[[nodiscard]] bool multiply_narrow(Resources&, DenseGemm&, const DenseProblem&, View a, View b, View c);
+// c = op(a) op(b) (+ c) on the tensor cores' narrow types through cuBLASLt. False where the GPU,
+// the blocks or the shape do not allow it: nothing was done.
+[[nodiscard]] bool multiply_narrow(Resources&, DenseGemm&, const DenseProblem&, View a, View b,
+                                   View c);
 
 // A grouped product of fp8 with one scale a group: codes widened to bf16, which is exact, on tensor
 // cores. p is of a and b. False where it does not apply: nothing was done.

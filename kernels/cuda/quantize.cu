@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Quantising of any blocks: the amax of every block, factors, codes. Bound: memory, x is read twice.
-#include "kernels/cuda/quantize.hpp"
-
+// Quantising of any blocks: the amax of every block, factors, codes. Bound: memory, x is read
+// twice.
 #include "core/numerics/small_float.hpp"
 #include "kernels/cuda/codes.cuh"
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
+#include "kernels/cuda/quantize.hpp"
 #include "kernels/cuda/reduce.cuh"
 
 namespace pleat {
@@ -144,7 +144,8 @@ struct Encode {
   }
 
  private:
-  __device__ void store(std::int64_t at, std::int64_t count, const std::uint32_t (&code)[kPack]) const {
+  __device__ void store(std::int64_t at, std::int64_t count,
+                        const std::uint32_t (&code)[kPack]) const {
     if constexpr (type == pleat::SmallFloat::e2m1) {  // the first of two is in the lower half
 #pragma unroll
       for (int i = 0; i < kPack; i += 2) {
@@ -161,7 +162,8 @@ struct Encode {
       }
       *reinterpret_cast<uint2*>(codes + at) = all;
     } else {
-      for (int i = 0; i < kPack && i < count; ++i) codes[at + i] = static_cast<std::uint8_t>(code[i]);
+      for (int i = 0; i < kPack && i < count; ++i)
+        codes[at + i] = static_cast<std::uint8_t>(code[i]);
     }
   }
 };
@@ -172,7 +174,8 @@ void block_maxima(const Resources& r, View from, const BlockMaxima& m) {
   const std::int64_t all = m.blocks * m.blocks_in_row;
   if (all == 0) return;
   r.device().make_current();
-  PLEAT_CUDA_CHECK(cudaMemsetAsync(m.to, 0, static_cast<std::size_t>(all) * sizeof *m.to, native(r)));
+  PLEAT_CUDA_CHECK(
+      cudaMemsetAsync(m.to, 0, static_cast<std::size_t>(all) * sizeof *m.to, native(r)));
   if (from.elements() == 0) return;
   const std::int64_t runs = ceil_div(from.rows, kRun);
   // The last block of a row may be narrower: a pack that is in one block is in no other's columns.
@@ -183,8 +186,8 @@ void block_maxima(const Resources& r, View from, const BlockMaxima& m) {
         using T = typename decltype(tag)::type;
         const Vec<T> x = vec<T>(from, from.cols);
         if (packs) {
-          launch(r, block_maxima_kernel<T, kPack>, blocks_of(runs * tiles), kThreads, 0, x, from.rows,
-                 from.cols, m);
+          launch(r, block_maxima_kernel<T, kPack>, blocks_of(runs * tiles), kThreads, 0, x,
+                 from.rows, from.cols, m);
         } else {
           launch(r, block_maxima_kernel<T, 1>, blocks_of(runs * tiles), kThreads, 0, x, from.rows,
                  from.cols, m);
@@ -203,7 +206,8 @@ void CudaKernels::quantize(View x, View counts, View y, const Quantization& q) {
   const BlockTable t = describe_blocks(*resources_, counts, y, q);
   const std::int64_t groups = counts.data == nullptr ? 1 : counts.elements();
   const std::int64_t scales = t.most_blocks * t.blocks_in_row;
-  Scratch scratch(*resources_, Scratch::bytes<float>(scales) + Scratch::bytes<std::uint32_t>(groups) +
+  Scratch scratch(*resources_, Scratch::bytes<float>(scales) +
+                                   Scratch::bytes<std::uint32_t>(groups) +
                                    Scratch::bytes<std::int32_t>(groups + 1) +
                                    (q.hadamard ? Scratch::bytes<float>(x.elements()) : 0));
   auto* const factors = scratch.take<float>(scales);
@@ -216,13 +220,19 @@ void CudaKernels::quantize(View x, View counts, View y, const Quantization& q) {
     x = {turned, DType::fp32, x.rows, x.cols};
   }
   if (quantize_blocks(r, x, y, t, q)) return;
-  block_maxima(r, x, {.block_of_row = t.block_of_row, .block_cols = t.block_cols,
-                      .blocks_in_row = t.blocks_in_row, .blocks = t.most_blocks,
-                      .to = reinterpret_cast<std::uint32_t*>(factors)});
+  block_maxima(r, x,
+               {.block_of_row = t.block_of_row,
+                .block_cols = t.block_cols,
+                .blocks_in_row = t.blocks_in_row,
+                .blocks = t.most_blocks,
+                .to = reinterpret_cast<std::uint32_t*>(factors)});
   if (q.rule == ScaleRule::nvfp4) {
     block_maxima(r, {factors, DType::fp32, t.most_blocks, t.blocks_in_row},
-                 {.block_of_row = t.group_of, .block_cols = std::max<std::int64_t>(1, t.blocks_in_row),
-                  .blocks = groups, .limit = t.blocks, .to = group_amax});
+                 {.block_of_row = t.group_of,
+                  .block_cols = std::max<std::int64_t>(1, t.blocks_in_row),
+                  .blocks = groups,
+                  .limit = t.blocks,
+                  .to = group_amax});
   }
   const Factors f{t, group_amax, factors, largest(q.format), q.rule};
   for_each(r, t.most_blocks, GroupFactors{f});

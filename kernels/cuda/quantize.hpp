@@ -8,8 +8,8 @@
 namespace pleat::cuda {
 
 // Largest |x| of every block, as the bits of a float, NaN passed over. `from` is [rows, cols] with
-// blocks of block_cols columns; to[block_of_row[row] * blocks_in_row + …], cleared first, `blocks` of
-// them. `limit`: rows there are, where fewer than from.rows; in device memory, or null.
+// blocks of block_cols columns; to[block_of_row[row] * blocks_in_row + …], cleared first, `blocks`
+// of them. `limit`: rows there are, where fewer than from.rows; in device memory, or null.
 struct BlockMaxima {
   const std::int32_t* block_of_row = nullptr;
   std::int64_t block_cols = 1, blocks_in_row = 1, blocks = 0;
@@ -23,8 +23,8 @@ void block_maxima(const Resources&, View from, const BlockMaxima&);
 [[nodiscard]] bool quantize_blocks(const Resources&, View x, View y, const BlockTable&,
                                    const Quantization&);
 
-// to[rows, cols] fp32 = x with every 16 rows of a group, and what is left of it, multiplied by signs
-// and a Hadamard matrix. first: [groups + 1] rows at which the groups begin.
+// to[rows, cols] fp32 = x with every 16 rows of a group, and what is left of it, multiplied by
+// signs and a Hadamard matrix. first: [groups + 1] rows at which the groups begin.
 void hadamard(const Resources&, View x, const std::int32_t* first, std::int64_t groups, float* to);
 
 // What a quantised matrix' codes stand for, in fp32 or bf16; not `scaled`: the codes' own numbers.

@@ -5,8 +5,8 @@
 #include "core/numerics/small_float.hpp"
 #include "kernels/cuda/codes.cuh"
 #include "kernels/cuda/for_packs.cuh"
-#include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/quantize.hpp"
+#include "kernels/cuda/reduce.cuh"
 
 namespace pleat::cuda {
 namespace {
@@ -21,8 +21,8 @@ __device__ __forceinline__ float larger(float most, float x) {
 // kLanes lanes of eight columns a block; packs before `packs` are those of all rows.
 template <class T, pleat::SmallFloat type, int kLanes>
 __global__ void __launch_bounds__(kThreads)
-    row_blocks_kernel(Vec<T> x, std::int64_t packs, BlockTable t, std::uint8_t* codes, float most_code,
-                      ScaleRule rule) {
+    row_blocks_kernel(Vec<T> x, std::int64_t packs, BlockTable t, std::uint8_t* codes,
+                      float most_code, ScaleRule rule) {
   const std::int64_t pack = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   float v[kPack] = {}, most = 0;
   if (pack < packs) x.load(pack * kPack, kPack, v);
@@ -44,14 +44,15 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < kPack / 2; ++i) {
     two[i] = encode_two<type>(__fmul_rn(v[2 * i], f.encode), __fmul_rn(v[2 * i + 1], f.encode));
   }
-  *reinterpret_cast<uint2*>(codes + pack * kPack) = uint2{two[0] | two[1] << 16, two[2] | two[3] << 16};
+  *reinterpret_cast<uint2*>(codes + pack * kPack) =
+      uint2{two[0] | two[1] << 16, two[2] | two[3] << 16};
 }
 
 // Strips of 8 * kRows rows; a warp has kRows of them.
 template <class T, pleat::SmallFloat type, int kRows>
 __global__ void __launch_bounds__(kThreads)
-    column_blocks_kernel(Vec<T> x, std::int64_t cols, BlockTable t, std::uint8_t* codes, float most_code,
-                         ScaleRule rule) {
+    column_blocks_kernel(Vec<T> x, std::int64_t cols, BlockTable t, std::uint8_t* codes,
+                         float most_code, ScaleRule rule) {
   __shared__ float largest_of[kWarps][kColumns];
   const std::int64_t tiles = (cols + kColumns - 1) / kColumns, strip = blockIdx.x / tiles;
   if (strip >= *t.blocks) return;
@@ -75,7 +76,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int c = 0; c < kLaneColumns; ++c) {
 #pragma unroll
-    for (int w = 0; w < kWarps; ++w) most[c] = fmaxf(most[c], largest_of[w][lane * kLaneColumns + c]);
+    for (int w = 0; w < kWarps; ++w)
+      most[c] = fmaxf(most[c], largest_of[w][lane * kLaneColumns + c]);
   }
   float encode[kLaneColumns];
 #pragma unroll
@@ -88,7 +90,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
     if (!there[i] || col >= cols) continue;
-    const std::uint32_t two = encode_two<type>(__fmul_rn(v[i][0], encode[0]), __fmul_rn(v[i][1], encode[1]));
+    const std::uint32_t two =
+        encode_two<type>(__fmul_rn(v[i][0], encode[0]), __fmul_rn(v[i][1], encode[1]));
     std::uint8_t* const to = codes + (first + i) * cols + col;
     if (cols % 2 == 0 && reinterpret_cast<std::uintptr_t>(codes) % 2 == 0) {
       *reinterpret_cast<std::uint16_t*>(to) = static_cast<std::uint16_t>(two);
@@ -115,9 +118,9 @@ void row_blocks(const Resources& r, View x, View y, const BlockTable& t, const Q
   by_types(x, q.format, [&](auto tag, auto format) {
     using T = typename decltype(tag)::type;
     const std::int64_t packs = x.elements() / kPack;
-    launch(r, row_blocks_kernel<T, decltype(format)::value, kLanes>, blocks_of(ceil_div(packs, kThreads)),
-           kThreads, 0, vec<T>(x), packs, t, static_cast<std::uint8_t*>(y.data), largest(q.format),
-           q.rule);
+    launch(r, row_blocks_kernel<T, decltype(format)::value, kLanes>,
+           blocks_of(ceil_div(packs, kThreads)), kThreads, 0, vec<T>(x), packs, t,
+           static_cast<std::uint8_t*>(y.data), largest(q.format), q.rule);
   });
 }
 
@@ -133,24 +136,34 @@ void column_blocks(const Resources& r, View x, View y, const BlockTable& t, cons
 
 }  // namespace
 
-bool quantize_blocks(const Resources& r, View x, View y, const BlockTable& t, const Quantization& q) {
-  if (q.format == pleat::SmallFloat::e2m1 || q.rule == ScaleRule::nvfp4 || q.stochastic) return false;
+bool quantize_blocks(const Resources& r, View x, View y, const BlockTable& t,
+                     const Quantization& q) {
+  if (q.format == pleat::SmallFloat::e2m1 || q.rule == ScaleRule::nvfp4 || q.stochastic)
+    return false;
   if (x.elements() == 0) return false;
   if (q.block_rows == 1 && q.block_cols >= kPack && x.cols % q.block_cols == 0 &&
       reinterpret_cast<std::uintptr_t>(y.data) % 8 == 0) {
     switch (q.block_cols) {
-      case 16: return row_blocks<2>(r, x, y, t, q), true;
-      case 32: return row_blocks<4>(r, x, y, t, q), true;
-      case 128: return row_blocks<16>(r, x, y, t, q), true;
-      default: return false;
+      case 16:
+        return row_blocks<2>(r, x, y, t, q), true;
+      case 32:
+        return row_blocks<4>(r, x, y, t, q), true;
+      case 128:
+        return row_blocks<16>(r, x, y, t, q), true;
+      default:
+        return false;
     }
   }
   if (q.block_cols != 1) return false;
   switch (q.block_rows) {
-    case 16: return column_blocks<2>(r, x, y, t, q), true;
-    case 32: return column_blocks<4>(r, x, y, t, q), true;
-    case 128: return column_blocks<16>(r, x, y, t, q), true;
-    default: return false;
+    case 16:
+      return column_blocks<2>(r, x, y, t, q), true;
+    case 32:
+      return column_blocks<4>(r, x, y, t, q), true;
+    case 128:
+      return column_blocks<16>(r, x, y, t, q), true;
+    default:
+      return false;
   }
 }
 

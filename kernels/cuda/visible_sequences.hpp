@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What queries see, as libraries say it: sequences one after the other, each causal, with one window.
+// What queries see, as libraries say it: sequences one after the other, each causal, with one
+// window.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ struct VisibleSequences {
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(first.size()) - 1; }
 };
 
-// visible[r] as in AttentionPiece, of `batch` runs of `rows` queries and as many keys. None where it is
-// something else.
+// visible[r] as in AttentionPiece, of `batch` runs of `rows` queries and as many keys. None where
+// it is something else.
 [[nodiscard]] std::optional<VisibleSequences> as_sequences(const std::int32_t (*visible)[2],
                                                            std::int64_t batch, std::int64_t rows);
 

@@ -22,7 +22,9 @@ class FakeBench final : public Bench {
   void release(void*) override {}
   void upload(void*, const void*, std::size_t) override {}
   void fill(View, unsigned) override {}
-  std::function<void()> warmed(const Prepare&, unsigned) override { return [] {}; }
+  std::function<void()> warmed(const Prepare&, unsigned) override {
+    return [] {};
+  }
   double seconds(const std::function<void()>&) override {
     if (calls_ == fail_at_) throw std::runtime_error("the device is gone");
     const double time = 1e-6 * (1 + (calls_ % 2 == 0 ? noise_ : -noise_));

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Under mpirun: the collectives of a calibration on ranks that are processes, killed points and all.
+// Under mpirun: the collectives of a calibration on ranks that are processes, killed points and
+// all.
 #include <fmt/core.h>
 
 #include <cstdlib>
@@ -40,7 +41,8 @@ int main(int, char** argv) {
     config.log_file = log;
     const CalibrationResult r = calibrate(cluster, config);
     if (ranks->first_here() != 0) {
-      wrong += expect(r.samples.empty(), "only rank 0 has samples") + expect(bench.calls() == 0, "kernels are rank 0's");
+      wrong += expect(r.samples.empty(), "only rank 0 has samples") +
+               expect(bench.calls() == 0, "kernels are rank 0's");
       continue;
     }
     int collectives = 0;
@@ -52,7 +54,9 @@ int main(int, char** argv) {
     }
     wrong += expect(collectives == 2 * kCollectives * 7, "every collective of 2 and of 4 ranks");
     wrong += expect((bench.calls() == 0) == again, "the second time nothing is measured");
-    wrong += expect(r.profile.collectives.size() == 1 && r.profile.collectives[0][0].efficiency <= 1, "a curve");
+    wrong +=
+        expect(r.profile.collectives.size() == 1 && r.profile.collectives[0][0].efficiency <= 1,
+               "a curve");
   }
   return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

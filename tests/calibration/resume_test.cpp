@@ -69,8 +69,9 @@ TEST(GpuPlan, IsLocked) {
     EXPECT_TRUE(names.insert(p.name).second) << p.name << " is there twice";
     ++families[p.family];
   }
-  for (const char* family : {"gemm", "grouped_gemm", "attention_fwd", "attention_bwd", "memory_bound", "norm",
-                             "activation", "loss", "router", "permute", "quantize", "optimizer", "launch"}) {
+  for (const char* family :
+       {"gemm", "grouped_gemm", "attention_fwd", "attention_bwd", "memory_bound", "norm",
+        "activation", "loss", "router", "permute", "quantize", "optimizer", "launch"}) {
     EXPECT_GT(families[family], 0) << family;
   }
   EXPECT_EQ(points.size(), 798U);
@@ -84,10 +85,14 @@ TEST(PointTiming, StopsWhenTheMeanIsKnown) {
   FakeBench exact(0), noisy(0.2), hopeless(0.9);
   EXPECT_EQ(time_alone(exact, point, {.seconds = 1, .confidence = 0.01, .least = 10}).repeats, 10);
   // 1.96 * 0.2 / sqrt(n) = 0.01 at n = 1537; the sample deviation is a little larger.
-  EXPECT_NEAR(time_alone(noisy, point, {.seconds = 1, .repeats = 10000, .confidence = 0.01, .least = 10}).repeats,
-              1538, 3);
+  EXPECT_NEAR(
+      time_alone(noisy, point, {.seconds = 1, .repeats = 10000, .confidence = 0.01, .least = 10})
+          .repeats,
+      1538, 3);
   // 500 times a microsecond on average.
-  EXPECT_NEAR(time_alone(hopeless, point, {.seconds = 5e-4, .repeats = 10000, .confidence = 0.01}).repeats, 500, 2);
+  EXPECT_NEAR(
+      time_alone(hopeless, point, {.seconds = 5e-4, .repeats = 10000, .confidence = 0.01}).repeats,
+      500, 2);
 }
 
 TEST(PointTiming, ConfidenceIsThatOfTheMean) {
@@ -195,7 +200,8 @@ TEST_F(Resume, LeavesOutWhatCannotBeMeasured) {
 TEST(Progress, SaysWhatHowFarAndHowLong) {
   EXPECT_EQ(progress_line({"gemm", "gemm 8x8x8", 1, 4, 200}),
             "[#####...............]  25%  gemm 8x8x8  3:20 left");
-  EXPECT_EQ(progress_line({"gemm", "gemm 8x8x8", 0, 4, 0}), "[....................]   0%  gemm 8x8x8");
+  EXPECT_EQ(progress_line({"gemm", "gemm 8x8x8", 0, 4, 0}),
+            "[....................]   0%  gemm 8x8x8");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// fp8: quantising against the copy bandwidth, dense products against cuBLASLt's best candidate on the same
-// codes, grouped ones against a dense one of the same FLOPs.
+// fp8: quantising against the copy bandwidth, dense products against cuBLASLt's best candidate on
+// the same codes, grouped ones against a dense one of the same FLOPs.
 #include <fmt/core.h>
 
 #include <deque>
@@ -14,8 +14,10 @@ namespace {
 
 constexpr Quantization kTensor{}, kGradient{.format = SmallFloat::e5m2};
 constexpr Quantization kRows{.rule = ScaleRule::power_of_two, .block_rows = 1, .block_cols = 128};
-constexpr Quantization kColumns{.rule = ScaleRule::power_of_two, .block_rows = 128, .block_cols = 1};
-constexpr Quantization kSquares{.rule = ScaleRule::power_of_two, .block_rows = 128, .block_cols = 128};
+constexpr Quantization kColumns{
+    .rule = ScaleRule::power_of_two, .block_rows = 128, .block_cols = 1};
+constexpr Quantization kSquares{
+    .rule = ScaleRule::power_of_two, .block_rows = 128, .block_cols = 128};
 constexpr Quantization kMicroRows{.rule = ScaleRule::e8m0, .block_rows = 1, .block_cols = 32};
 constexpr Quantization kMicroColumns{.rule = ScaleRule::e8m0, .block_rows = 32, .block_cols = 1};
 
@@ -40,8 +42,8 @@ void quantise(Bench& b, std::int64_t rows, std::int64_t cols) {
   const struct {
     const char* name;
     Quantization q;
-  } kinds[] = {{"tensor", kTensor},  {"1x128", kRows},           {"128x1", kColumns}, {"128x128", kSquares},
-               {"1x32", kMicroRows}, {"32x1", kMicroColumns}};
+  } kinds[] = {{"tensor", kTensor},   {"1x128", kRows},     {"128x1", kColumns},
+               {"128x128", kSquares}, {"1x32", kMicroRows}, {"32x1", kMicroColumns}};
   for (const auto& kind : kinds) {
     Codes codes(b);
     const View x = b.random(DType::bf16, rows, cols), y = codes.of(rows, cols, kind.q);
@@ -55,7 +57,8 @@ void quantise(Bench& b, std::int64_t rows, std::int64_t cols) {
 void dense(Bench& b, const char* name, std::int64_t m, std::int64_t n, std::int64_t k) {
   cuda::Resources resources(b.device(), std::size_t{64} << 20U);
   cuda::DenseGemm library(resources, false);
-  const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const double flops =
+      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   for (const auto& [label, left, right] : {std::tuple{"gemm fp8", kTensor, kTensor},
                                            std::tuple{"gemm fp8 gradient", kGradient, kTensor},
                                            std::tuple{"gemm fp8 blocks", kRows, kSquares},
@@ -68,15 +71,22 @@ void dense(Bench& b, const char* name, std::int64_t m, std::int64_t n, std::int6
       b.release_all();
       continue;  // this GPU has no such product
     }
-    const std::size_t bytes = cuda::narrow_bytes(x, true, kind_x) + cuda::narrow_bytes(w, true, kind_w);
+    const std::size_t bytes =
+        cuda::narrow_bytes(x, true, kind_x) + cuda::narrow_bytes(w, true, kind_w);
     cuda::Scratch copies(resources.copies(bytes), bytes);
     const auto first = cuda::narrow_operand(resources, x, true, kind_x, copies);
     const auto second = cuda::narrow_operand(resources, w, true, kind_w, copies);
-    const cuda::DenseProblem p{.m = m, .n = n, .k = k, .transpose_b = true, .inputs = DType::fp8,
+    const cuda::DenseProblem p{.m = m,
+                               .n = n,
+                               .k = k,
+                               .transpose_b = true,
+                               .inputs = DType::fp8,
                                .device = b.device().index()};
     const auto seconds = library.time_candidates(p, first, second, c.data, 20);
     if (seconds.empty()) {
-      fmt::print("{{\"kernel\": \"{}\", \"shape\": \"{}\", \"missing\": \"cuBLASLt has no kernel\"}}\n", label, name);
+      fmt::print(
+          "{{\"kernel\": \"{}\", \"shape\": \"{}\", \"missing\": \"cuBLASLt has no kernel\"}}\n",
+          label, name);
     } else {
       b.compute_bound(label, fmt::format("{} {}x{}x{}", name, m, n, k), flops, seconds.front(),
                       "best candidate of cuBLASLt on the same codes, warm L2",
@@ -86,18 +96,23 @@ void dense(Bench& b, const char* name, std::int64_t m, std::int64_t n, std::int6
   }
 }
 
-void grouped(Bench& b, const char* name, std::int64_t experts, std::int64_t each, std::int64_t n, std::int64_t k) {
+void grouped(Bench& b, const char* name, std::int64_t experts, std::int64_t each, std::int64_t n,
+             std::int64_t k) {
   const std::int64_t rows = experts * each;
   const auto count = static_cast<std::size_t>(experts);
   Codes codes(b);
   const View counts = b.i32(std::vector<std::int32_t>(count, static_cast<std::int32_t>(each)));
   const View weights = b.i32(std::vector<std::int32_t>(count, static_cast<std::int32_t>(n)));
   const View x = codes.of(rows, k, kTensor, counts), w = codes.of(experts * n, k, kTensor, weights);
-  const View all = codes.of(rows, k, kTensor), one = codes.of(n, k, kTensor), y = b.random(DType::bf16, rows, n);
-  const double reference = b.median_seconds([&] { b.kernels().gemm(all, false, one, true, y, false); });
-  b.compute_bound("grouped fp8 forward", fmt::format("{} {} experts x {} rows, {}x{}", name, experts, each, n, k),
-                  2.0 * static_cast<double>(rows) * static_cast<double>(n) * static_cast<double>(k), reference,
-                  "one dense fp8 product", [&] { b.kernels().grouped_gemm(x, w, true, counts, y); });
+  const View all = codes.of(rows, k, kTensor), one = codes.of(n, k, kTensor),
+             y = b.random(DType::bf16, rows, n);
+  const double reference =
+      b.median_seconds([&] { b.kernels().gemm(all, false, one, true, y, false); });
+  b.compute_bound("grouped fp8 forward",
+                  fmt::format("{} {} experts x {} rows, {}x{}", name, experts, each, n, k),
+                  2.0 * static_cast<double>(rows) * static_cast<double>(n) * static_cast<double>(k),
+                  reference, "one dense fp8 product",
+                  [&] { b.kernels().grouped_gemm(x, w, true, counts, y); });
   b.release_all();
 }
 

@@ -21,19 +21,18 @@ std::vector<Recipe> recipes() {
     return Quantization{.format = format, .rule = rule, .block_rows = rows, .block_cols = cols};
   };
   using enum SmallFloat;
-  std::vector<Recipe> all{
-      {"tensor", {}},
-      {"gradient tensor", {.format = e5m2}},
-      {"row blocks", blocks(e4m3, ScaleRule::power_of_two, 1, 128)},
-      {"column blocks", blocks(e4m3, ScaleRule::power_of_two, 128, 1)},
-      {"squares", blocks(e4m3, ScaleRule::power_of_two, 128, 128)},
-      {"free squares", blocks(e5m2, ScaleRule::amax, 128, 128)},
-      {"microscaling rows", blocks(e4m3, ScaleRule::e8m0, 1, 32)},
-      {"microscaling columns", blocks(e5m2, ScaleRule::e8m0, 32, 1)},
-      {"odd blocks", blocks(e4m3, ScaleRule::amax, 3, 5)},
-      {"four bits", blocks(e2m1, ScaleRule::nvfp4, 1, 16)},
-      {"four bits, squares", blocks(e2m1, ScaleRule::nvfp4, 16, 16)},
-      {"four bits, columns", blocks(e2m1, ScaleRule::nvfp4, 16, 1)}};
+  std::vector<Recipe> all{{"tensor", {}},
+                          {"gradient tensor", {.format = e5m2}},
+                          {"row blocks", blocks(e4m3, ScaleRule::power_of_two, 1, 128)},
+                          {"column blocks", blocks(e4m3, ScaleRule::power_of_two, 128, 1)},
+                          {"squares", blocks(e4m3, ScaleRule::power_of_two, 128, 128)},
+                          {"free squares", blocks(e5m2, ScaleRule::amax, 128, 128)},
+                          {"microscaling rows", blocks(e4m3, ScaleRule::e8m0, 1, 32)},
+                          {"microscaling columns", blocks(e5m2, ScaleRule::e8m0, 32, 1)},
+                          {"odd blocks", blocks(e4m3, ScaleRule::amax, 3, 5)},
+                          {"four bits", blocks(e2m1, ScaleRule::nvfp4, 1, 16)},
+                          {"four bits, squares", blocks(e2m1, ScaleRule::nvfp4, 16, 16)},
+                          {"four bits, columns", blocks(e2m1, ScaleRule::nvfp4, 16, 1)}};
   Quantization turned = all.back().q;
   turned.hadamard = true;
   all.push_back({"four bits, turned", turned});
@@ -50,8 +49,16 @@ std::vector<Recipe> recipes() {
 // Among them zeros, subnormal, tiny and huge numbers; each fits bf16.
 Matrix awkward(std::int64_t rows, std::int64_t cols, int seed, bool all_kinds) {
   Matrix m = random_matrix(rows, cols, seed, 3);
-  const double kinds[] = {0, -0.0, 0x1p-130, -0x1p-126, 0x1.8p100, 1e-3, 6,
-                          std::numeric_limits<double>::infinity(), std::nan(""), -448};
+  const double kinds[] = {0,
+                          -0.0,
+                          0x1p-130,
+                          -0x1p-126,
+                          0x1.8p100,
+                          1e-3,
+                          6,
+                          std::numeric_limits<double>::infinity(),
+                          std::nan(""),
+                          -448};
   for (std::size_t i = 0; i < m.values.size(); ++i) {
     if (all_kinds && i % 37 == 5) m.values[i] = kinds[i / 37 % std::size(kinds)];
     m.values[i] = to_float(to_bf16(static_cast<float>(m.values[i])));
@@ -65,7 +72,8 @@ struct Reference {
   BlockScales scales;
 };
 
-Reference quantized(const Matrix& x, std::vector<std::int32_t> counts, DType type, const Quantization& q) {
+Reference quantized(const Matrix& x, std::vector<std::int32_t> counts, DType type,
+                    const Quantization& q) {
   static const std::unique_ptr<KernelSet> cpu = cpu_kernels();
   Reference r;
   r.values.assign(x.values.begin(), x.values.end());
@@ -92,23 +100,28 @@ TEST_P(KernelConformance, QuantizeMatchesTheReferenceBitByBit) {
     std::int64_t rows, cols;
     std::vector<std::int32_t> counts;
   };
-  const std::vector<Case> cases{{0, 8, {}},        {0, 8, {0, 0}},    {1, 1, {}},
-                                {3, 7, {}},        {5, 160, {2, 0, 3}}, {33, 128, {}},
-                                {61, 48, {32, 13, 0, 16}}, {140, 136, {0, 131, 9}}, {7, 272, {}}};
+  const std::vector<Case> cases{{0, 8, {}},
+                                {0, 8, {0, 0}},
+                                {1, 1, {}},
+                                {3, 7, {}},
+                                {5, 160, {2, 0, 3}},
+                                {33, 128, {}},
+                                {61, 48, {32, 13, 0, 16}},
+                                {140, 136, {0, 131, 9}},
+                                {7, 272, {}}};
   for (const Recipe& recipe : recipes()) {
     for (const Case& c : cases) {
       for (const bool all_kinds : {false, true}) {
         const Matrix x = awkward(c.rows, c.cols, 3, all_kinds);
         const Reference want = quantized(x, c.counts, type_of(recipe.q), recipe.q);
         for (const DType floats : {DType::fp32, DType::bf16}) {
-          SCOPED_TRACE(testing::Message() << recipe.name << ' ' << c.rows << 'x' << c.cols << ", "
-                                          << c.counts.size() << " groups, " << name_of(floats)
-                                          << (all_kinds ? ", all kinds" : ""));
+          SCOPED_TRACE(testing::Message()
+                       << recipe.name << ' ' << c.rows << 'x' << c.cols << ", " << c.counts.size()
+                       << " groups, " << name_of(floats) << (all_kinds ? ", all kinds" : ""));
           set_floats(floats);
           set_shift(c.rows % 2);  // also codes and operands that no vector fits
           const View y = out_codes(type_of(recipe.q), c.rows, c.cols);
-          const View counts =
-              c.counts.empty() ? none() : in_i32(c.counts, 1, std::ssize(c.counts));
+          const View counts = c.counts.empty() ? none() : in_i32(c.counts, 1, std::ssize(c.counts));
           k().quantize(in(x), counts, y, recipe.q);
           k().read_scales(y);
           ASSERT_EQ(get_codes(y), want.codes);
@@ -128,7 +141,8 @@ TEST_P(KernelConformance, QuantizeMatchesTheReferenceBitByBit) {
 // other ranks changes nothing.
 TEST_P(KernelConformance, ProductsOfQuantizedOperands) {
   const std::vector<std::int32_t> rows{3, 0, 5};
-  const Matrix x = awkward(8, 64, 1, false), w = awkward(3 * 16, 64, 2, false), d = awkward(8, 16, 3, false);
+  const Matrix x = awkward(8, 64, 1, false), w = awkward(3 * 16, 64, 2, false),
+               d = awkward(8, 16, 3, false);
   for (const Recipe& recipe : recipes()) {
     SCOPED_TRACE(recipe.name);
     const View counts = in_i32(rows, 1, 3);

@@ -38,11 +38,14 @@ void DenseGemm::run(const DenseProblem& p, const void* a, const void* b, void* c
 namespace {
 
 // An operand as dense_gemm.hpp says cuBLASLt reads it.
-float element(const NarrowOperand& x, std::int64_t o, std::int64_t i, std::int64_t outer, std::int64_t k) {
+float element(const NarrowOperand& x, std::int64_t o, std::int64_t i, std::int64_t outer,
+              std::int64_t k) {
   const auto* const codes = static_cast<const std::uint8_t*>(x.codes);
   const std::int64_t at = o * k + i;
   const bool four_bits = x.kind.format == pleat::SmallFloat::e2m1;
-  const auto code = !four_bits ? codes[at] : static_cast<std::uint8_t>(at % 2 == 0 ? codes[at / 2] & 15 : codes[at / 2] >> 4);
+  const auto code =
+      !four_bits ? codes[at]
+                 : static_cast<std::uint8_t>(at % 2 == 0 ? codes[at / 2] & 15 : codes[at / 2] >> 4);
   const float value = decode(x.kind.format, code);
   const auto* const wide = static_cast<const float*>(x.scales);
   const auto* const bytes = static_cast<const std::uint8_t*>(x.scales);
@@ -51,12 +54,18 @@ float element(const NarrowOperand& x, std::int64_t o, std::int64_t i, std::int64
     return bytes[(o / 128 * across + kb / 4) * 512 + o % 32 * 16 + o / 32 % 4 * 4 + kb % 4];
   };
   switch (x.kind.scales) {
-    case NarrowScales::none: return value;
-    case NarrowScales::tensor: return value * wide[0];
-    case NarrowScales::vec128: return value * wide[i / 128 * outer + o];
-    case NarrowScales::square128: return value * wide[o / 128 * (((k + 127) / 128 + 3) / 4 * 4) + i / 128];
-    case NarrowScales::micro32: return value * decode_e8m0(interleaved(32));
-    case NarrowScales::nvfp4_16: return value * decode(pleat::SmallFloat::e4m3, interleaved(16));
+    case NarrowScales::none:
+      return value;
+    case NarrowScales::tensor:
+      return value * wide[0];
+    case NarrowScales::vec128:
+      return value * wide[i / 128 * outer + o];
+    case NarrowScales::square128:
+      return value * wide[o / 128 * (((k + 127) / 128 + 3) / 4 * 4) + i / 128];
+    case NarrowScales::micro32:
+      return value * decode_e8m0(interleaved(32));
+    case NarrowScales::nvfp4_16:
+      return value * decode(pleat::SmallFloat::e4m3, interleaved(16));
   }
   return 0;
 }
@@ -67,12 +76,14 @@ int narrow_products = 0;
 
 int emulated_narrow_products() { return narrow_products; }
 
-bool DenseGemm::run(DenseProblem p, const NarrowOperand& a, const NarrowOperand& b, const float* factors, void* c) {
+bool DenseGemm::run(DenseProblem p, const NarrowOperand& a, const NarrowOperand& b,
+                    const float* factors, void* c) {
   ++narrow_products;
   for (std::int64_t m = 0; m < p.m; ++m) {
     for (std::int64_t n = 0; n < p.n; ++n) {
       float sum = 0;
-      for (std::int64_t i = 0; i < p.k; ++i) sum += element(a, m, i, p.m, p.k) * element(b, n, i, p.n, p.k);
+      for (std::int64_t i = 0; i < p.k; ++i)
+        sum += element(a, m, i, p.m, p.k) * element(b, n, i, p.n, p.k);
       float* const to = static_cast<float*>(c) + m * p.n + n;  // tests have fp32 results
       const float beta = factors != nullptr ? factors[1] : p.accumulate ? 1.0F : 0.0F;
       *to = (factors != nullptr ? factors[0] : 1.0F) * sum + (beta == 0 ? 0 : beta * *to);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Narrow products as cuBLASLt gets them, K contiguous with scales in its layouts, against those of the
-// numbers that the codes stand for; and what falls back.
+// Narrow products as cuBLASLt gets them, K contiguous with scales in its layouts, against those of
+// the numbers that the codes stand for; and what falls back.
 #include "core/numerics/small_float.hpp"
 #include "tests/kernels/emulation/emulated_device.hpp"
 #include "tests/kernels/emulation/include/cuda_runtime.h"
@@ -55,13 +55,16 @@ TEST_P(EmulatedNarrow, ProductsInEveryLayout) {
     BlockScales scales;
     View view;
   };
-  const auto quantized = [&](std::int64_t rows, std::int64_t cols, const Quantization& q, int seed) {
+  const auto quantized = [&](std::int64_t rows, std::int64_t cols, const Quantization& q,
+                             int seed) {
     auto made = std::make_unique<Codes>();
     const Matrix x = random_matrix(rows, cols, seed);
     made->values.assign(x.values.begin(), x.values.end());
-    for (std::size_t i = 0; i < made->values.size(); i += 61) made->values[i] *= 30;  // scales differ
+    for (std::size_t i = 0; i < made->values.size(); i += 61)
+      made->values[i] *= 30;  // scales differ
     made->codes.resize(static_cast<std::size_t>(rows * cols));
-    made->view = {made->codes.data(), q.format == k21 ? DType::nvfp4 : DType::fp8, rows, cols, &made->scales};
+    made->view = {made->codes.data(), q.format == k21 ? DType::nvfp4 : DType::fp8, rows, cols,
+                  &made->scales};
     k.quantize({made->values.data(), DType::fp32, rows, cols}, {}, made->view, q);
     return made;
   };
@@ -72,10 +75,12 @@ TEST_P(EmulatedNarrow, ProductsInEveryLayout) {
     Matrix all(v.rows, v.cols);
     for (std::int64_t r = 0; r < v.rows; ++r) {
       for (std::int64_t col = 0; col < v.cols; ++col) {
-        const std::int64_t at = r * v.cols + col, block = scales.block_of_row[static_cast<std::size_t>(r)];
+        const std::int64_t at = r * v.cols + col,
+                           block = scales.block_of_row[static_cast<std::size_t>(r)];
         const bool four = scales.format == k21;
         const int code = !four ? codes[at] : at % 2 == 0 ? codes[at / 2] & 15 : codes[at / 2] >> 4;
-        const float scale = scales.scales[static_cast<std::size_t>(block * scales.blocks_in_row + col / scales.block_cols)];
+        const float scale = scales.scales[static_cast<std::size_t>(block * scales.blocks_in_row +
+                                                                   col / scales.block_cols)];
         all(r, col) = decode(scales.format, static_cast<std::uint8_t>(code)) * scale *
                       scales.group_scales[static_cast<std::size_t>(block)];
       }
@@ -85,15 +90,18 @@ TEST_P(EmulatedNarrow, ProductsInEveryLayout) {
   for (const bool transpose_a : {false, true}) {
     for (const bool transpose_b : {false, true}) {
       SCOPED_TRACE(testing::Message() << transpose_a << transpose_b);
-      const auto a = transpose_a ? quantized(depth, m, along_rows(c.a), 1) : quantized(m, depth, c.a, 1);
-      const auto b = transpose_b ? quantized(n, depth, c.b, 2) : quantized(depth, n, along_rows(c.b), 2);
+      const auto a =
+          transpose_a ? quantized(depth, m, along_rows(c.a), 1) : quantized(m, depth, c.a, 1);
+      const auto b =
+          transpose_b ? quantized(n, depth, c.b, 2) : quantized(depth, n, along_rows(c.b), 2);
       const Matrix wa = wide(a->view), wb = wide(b->view);
       std::vector<float> y(static_cast<std::size_t>(m * n), 1.0F);
       const View out{y.data(), DType::fp32, m, n};
       const int before = cuda::emulated_narrow_products();
       k.gemm(a->view, transpose_a, b->view, transpose_b, out, true);
       EXPECT_EQ(cuda::emulated_narrow_products() - before, c.expected ? 1 : 0);
-      Matrix want = times(transpose_a ? transposed(wa) : wa, transpose_b ? transposed(wb) : wb), got(m, n);
+      Matrix want = times(transpose_a ? transposed(wa) : wa, transpose_b ? transposed(wb) : wb),
+             got(m, n);
       for (double& v : want.values) v += 1;
       got.values.assign(y.begin(), y.end());
       expect_close(got, want, "product", 2e-6);

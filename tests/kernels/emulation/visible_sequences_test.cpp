@@ -10,7 +10,7 @@ namespace {
 using Ranges = std::vector<std::array<std::int32_t, 2>>;
 
 std::optional<VisibleSequences> sequences(const Ranges& r, std::int64_t batch) {
-  return as_sequences(reinterpret_cast<const std::int32_t (*)[2]>(r.data()), batch,
+  return as_sequences(reinterpret_cast<const std::int32_t(*)[2]>(r.data()), batch,
                       static_cast<std::int64_t>(r.size()) / batch);
 }
 
