@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/layout_bound.hpp"
+
 namespace pleat {
 namespace {
 
@@ -92,6 +94,19 @@ std::string certificate(const SearchResult& result) {
                      100 * result.gap());
 }
 
+// Layouts are outside of the certificate: how far off the best plan's may be.
+std::string layouts_text(const SearchResult& result, const ModelSpec& model,
+                         const ClusterSpec& cluster, const WorkloadSpec& workload,
+                         const Profile& profile, const SearchConfig& config) {
+  if (result.best.empty() || result.best.front().plan.attention.pp == 1) return {};
+  const Candidate& best = result.best.front();
+  const Seconds bound = std::min(
+      best.estimate.step, layout_bound(model, cluster, workload, profile, config, best.plan));
+  return fmt::format("layouts: two for each number of stages; no layout takes #1 below {:.2f} ms, "
+                     "{:.1f}% less\n",
+                     bound.base() * 1e3, 100 * (1 - bound / best.estimate.step));
+}
+
 std::string print_search(const SearchResult& result, const ModelSpec& model,
                          const ClusterSpec& cluster, const WorkloadSpec& workload,
                          const Profile& profile, const SearchConfig& config) {
@@ -123,6 +138,7 @@ std::string print_search(const SearchResult& result, const ModelSpec& model,
   }
   text += fmt::format("\n{}\n{} plans enumerated{}, {} priced, {:.2f} s\n", certificate(result),
                       result.enumerated, ways, result.priced, result.seconds);
+  text += layouts_text(result, model, cluster, workload, profile, config);
   for (const auto& [rule, count] : result.rejected) {
     text += fmt::format("  {:<32} {:>9}\n", rule, count);
   }

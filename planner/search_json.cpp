@@ -3,9 +3,11 @@
 // Search results as JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "planner/explain.hpp"
+#include "planner/layout_bound.hpp"
 
 namespace pleat {
 namespace {
@@ -127,6 +129,13 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
   for (const NotTried& n : result.not_tried) {
     not_tried.push_back({{"what", n.what}, {"why", n.why}});
   }
+  Json layouts = nullptr;  // what no layout takes the best plan below
+  if (!result.best.empty() && result.best.front().plan.attention.pp > 1) {
+    layouts = std::min(result.best.front().estimate.step,
+                       layout_bound(model, cluster, workload, profile, config,
+                                    result.best.front().plan))
+                  .base();
+  }
   const Json document = {
       {"schema_version", 1},
       {"model", model.name},
@@ -142,7 +151,8 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
       {"rejected", result.rejected},
       {"not_tried", not_tried},
       {"certificate",
-       {{"optimal", result.optimal}, {"bound_s", result.bound.base()}, {"gap", result.gap()}}},
+       {{"optimal", result.optimal}, {"bound_s", result.bound.base()}, {"gap", result.gap()},
+        {"layout_bound_s", layouts}}},
       {"best", best},
       {"nearest", list_json(result.nearest)},
       {"changes_that_fit", fitting}};

@@ -9,6 +9,7 @@
 
 #include "core/plan/constraints.hpp"
 #include "core/plan/layout.hpp"
+#include "planner/layout_bound.hpp"
 #include "simulator/estimator.hpp"
 #include "tests/planner/random_case.hpp"
 
@@ -47,6 +48,7 @@ Seconds best_of_all_layouts(const RandomCase& c, const Plan& plan) {
 TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
   CaseMaker maker(23);
   int pipelines = 0, improved = 0, best = 0;
+  double tightest = 0;
   for (int i = 0; i < 60; ++i) {
     RandomCase c = maker.make(800);
     c.config.robust = false;
@@ -76,6 +78,10 @@ TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
       const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
       EXPECT_EQ(estimator(after.plan).step.base(), after.estimate.step.base());
       const Seconds least = best_of_all_layouts(c, before.plan);
+      const Seconds bound =
+          layout_bound(c.model, c.cluster, c.workload, c.profile, c.config, before.plan);
+      EXPECT_LE(bound.base(), least.base() * (1 + 1e-9)) << summary(before.plan);
+      tightest = std::max(tightest, bound / least);
       EXPECT_LE(after.estimate.step.base(), 1.05 * least.base()) << summary(after.plan);
       ++pipelines;
       improved += after.estimate.step < before.estimate.step;
@@ -84,6 +90,7 @@ TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
   }
   EXPECT_GT(pipelines, 20);
   EXPECT_GT(improved, 0);
+  EXPECT_GT(tightest, 0.95);
   EXPECT_GE(10 * best, 9 * pipelines) << best << " of " << pipelines;
 }
 
