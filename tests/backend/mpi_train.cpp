@@ -95,6 +95,15 @@ void small_layouts() {
   away.optimizer.exp_avg = DType::fp8;
   away.optimizer.state_offload = 0.5;
   away.offload = {Offload::core_attn, Offload::moe_act};
+  Plan narrow = fp32_plan(4, 4);  // weights in codes, rows and gradients narrow on the way
+  narrow.precision = Precision::mxfp8;
+  narrow.fp8_dispatch = narrow.fp8_combine = true;
+  narrow.dispatcher = Dispatcher::deepep;
+  narrow.optimizer.grad_reduce = DType::bf16;
+  Plan halves = fp32_plan(4, 2);
+  halves.precision = Precision::bf16;
+  halves.sharding = Sharding::zero3;
+  halves.optimizer.main_params = DType::remainder16;
   const std::pair<const char*, Plan> layouts[] = {{"dp4", fp32_plan(4)},
                                                   {"dp4 ep4", fp32_plan(4, 4)},
                                                   {"dp4 ep2", unsharded},
@@ -102,6 +111,8 @@ void small_layouts() {
                                                   {"bf16", bf16},
                                                   {"muon overlap", muon},
                                                   {"host memory", away},
+                                                  {"narrow ways", narrow},
+                                                  {"remainders", halves},
                                                   {"pp4", fp32_plan(1, 1, 4)},
                                                   {"tp2 ep2 pp2", test::tp_plan(2, 1, 2, 2)}};
   for (const auto& [name, plan] : layouts) {

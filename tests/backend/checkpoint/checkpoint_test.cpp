@@ -49,6 +49,21 @@ Plan nvfp4(Plan plan) {
   return plan;
 }
 
+// Codes in the place of weights, halves of main parameters, the CPU's step.
+Plan kept_narrow(Plan plan) {
+  plan.precision = Precision::mxfp8;
+  plan.optimizer.cpu_offload = 0.4;
+  return plan;
+}
+
+Plan halves(Plan plan) {
+  plan.precision = Precision::bf16;
+  plan.optimizer.main_params = DType::remainder16;
+  plan.optimizer.exp_avg = DType::fp8;
+  plan.optimizer.state_offload = 0.4;
+  return plan;
+}
+
 class Resume : public ::testing::TestWithParam<std::tuple<Plan, bool>> {};
 
 TEST_P(Resume, IsBitwiseAnUninterruptedRun) {
@@ -82,6 +97,8 @@ INSTANTIATE_TEST_SUITE_P(Plans, Resume,
                                            std::tuple{bf16(fp32_plan(2, 2, 2)), false},
                                            std::tuple{bf16(tp_plan(2, 2, 4)), true},
                                            std::tuple{nvfp4(fp32_plan(2, 2, 2)), false},
+                                           std::tuple{kept_narrow(fp32_plan(2, 2, 2)), false},
+                                           std::tuple{halves(fp32_plan(4, 2)), true},
                                            std::tuple{without_sharding(fp32_plan(4, 2)), false},
                                            std::tuple{fp32_plan(4, 4), true},
                                            std::tuple{tp_plan(4, 2, 4), true}));
