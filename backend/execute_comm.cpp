@@ -142,7 +142,8 @@ void Executor::exchange_rows(const Call& c, bool back) {
   exchange_rows_of(c, c.in[0], c.out[0], tensor.shape.size() == 1 ? 1 : c.in[0].cols, back);
 }
 
-void Executor::exchange_rows_of(const Call& c, View from, View to, std::int64_t columns, bool back) {
+void Executor::exchange_rows_of(const Call& c, View from, View to, std::int64_t columns,
+                                bool back) {
   Communicator& comm = context_.comm(c.op.group);
   const Counts counts = counts_on_host(c, c.op.in[1], c.in[1]);
   const std::int64_t experts = c.op.attr.experts, local = c.op.attr.local_experts;

@@ -143,8 +143,8 @@ void Executor::load_tokens(const Call& c) {
   });
 }
 
-// The labels; of every `depth_rows` the second half are a prediction depth's: one position later, on
-// whichever rank that is, -1 where a sequence has no more.
+// The labels; of every `depth_rows` the second half are a prediction depth's: one position later,
+// on whichever rank that is, -1 where a sequence has no more.
 void Executor::load_labels(const Call& c) {
   const std::int64_t seq = c.op.attr.seq, every = c.op.attr.depth_rows, half = every / 2;
   read_labels(c);
@@ -181,7 +181,8 @@ void Executor::add_positions(const Call& c) {
   for (std::size_t begin = 0; begin < places.size();) {
     std::size_t end = begin + 1;
     while (end < places.size() && places[end] == places[end - 1] + 1) ++end;
-    const auto first = static_cast<std::int64_t>(begin), count = static_cast<std::int64_t>(end - begin);
+    const auto first = static_cast<std::int64_t>(begin);
+    const auto count = static_cast<std::int64_t>(end - begin);
     add(rows_of(x, first, count), rows_of(table, places[begin], count), count);
     begin = end;
   }

@@ -50,8 +50,10 @@ void Executor::initialise_main_params() {
 
 // The bf16 weights whose place codes have taken.
 void Executor::widen_weights() {
-  copy_weights([](const BucketState& b, const StateSegment&) { return b.narrow_in_place.has_value(); },
-               true);
+  const auto codes = [](const BucketState& b, const StateSegment&) {
+    return b.narrow_in_place.has_value();
+  };
+  copy_weights(codes, true);
   gather_weights(true);
 }
 

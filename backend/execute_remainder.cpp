@@ -92,8 +92,8 @@ void Executor::for_each_half(WideMain& wide, Visit visit) {
     const std::int64_t n = last - first;
     const std::int64_t at = weights_in_shards() ? first : p.whole + (first - p.shard);
     visit(elements_of(weights, at, n), elements_of(rests, first - s.first, n),
-          std::span(wide.values).subspan(static_cast<std::size_t>(first - s.first),
-                                         static_cast<std::size_t>(n)));
+          std::span(wide.values)
+              .subspan(static_cast<std::size_t>(first - s.first), static_cast<std::size_t>(n)));
   }
 }
 

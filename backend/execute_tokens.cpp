@@ -47,12 +47,15 @@ void Executor::exchange_tokens(const Call& c, bool back) {
   const bool sends = !back;
   const View none{nullptr, tokens.dtype, choice.elements() / a.top_k, 0};
   kernels_.permute(sends && !probs ? tokens : none, sends && probs ? tokens : given.view(), choice,
-                   counts, 0, sends && !probs ? rows.view() : View{nullptr, tokens.dtype, copies, 0},
+                   counts, 0,
+                   sends && !probs ? rows.view() : View{nullptr, tokens.dtype, copies, 0},
                    placed.view(), map.view());
-  if (sends) return exchange_rows_of(c, probs ? placed.view() : rows.view(), received, columns, false);
+  if (sends)
+    return exchange_rows_of(c, probs ? placed.view() : rows.view(), received, columns, false);
   exchange_rows_of(c, received, rows.view(), columns, true);
   if (probs) {
-    const View nothing{nullptr, DType::fp32, copies, 0}, no_tokens{nullptr, DType::fp32, none.rows, 0};
+    const View nothing{nullptr, DType::fp32, copies, 0},
+        no_tokens{nullptr, DType::fp32, none.rows, 0};
     return kernels_.permute_bwd(nothing, rows.view(), map.view(), no_tokens, tokens, true);
   }
   if (c.op.module == Module::combine) return kernels_.unpermute(rows.view(), map.view(), tokens);

@@ -60,7 +60,8 @@ void unpack_rows(std::span<const std::byte> packed, View rows) {
                      float scale = 0;
                      std::memcpy(&scale, scale_at, sizeof(scale));
                      for (std::int64_t i = 0; i < n; ++i) {
-                       x[i] = scale * decode(SmallFloat::e4m3, std::to_integer<std::uint8_t>(codes[i]));
+                       x[i] = scale *
+                              decode(SmallFloat::e4m3, std::to_integer<std::uint8_t>(codes[i]));
                      }
                    });
   }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// fp32 main parameters as bf16 weights and 16 more bits (TransformerEngine's store_param_remainders):
-// the weight is the number rounded to nearest, halves away from zero, so that the first of the 16
-// bits tells whether it went up.
+// fp32 main parameters as bf16 weights and 16 more bits (TransformerEngine's
+// store_param_remainders): the weight is the number rounded to nearest, halves away from zero, so
+// that the first of the 16 bits tells whether it went up.
 #pragma once
 
 #include <bit>

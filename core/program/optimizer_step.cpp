@@ -173,7 +173,7 @@ class OptimizerStep {
   // The direction where the gradients were, norms of whole parameters, the step.
   void lamb(const std::vector<Segment>& parts) {
     BucketState& b = stage_.buckets[index_];
-    b.parameters = parameters();
+    b.parameters = parameters_of(stage_, index_);
     const auto count = static_cast<std::int64_t>(b.parameters.size());
     const TensorId norms = add_state(stage_, name_ + ".norms", TensorClass::step_scratch,
                                      DType::fp32, {{2}, {count}});
@@ -208,30 +208,6 @@ class OptimizerStep {
     }
     stage_.step_lives.push_back({norms, first, last_op()});
     for (const Segment& s : parts) cast(s);
-  }
-
-  // Every expert's matrix by itself.
-  [[nodiscard]] std::vector<ParameterRange> parameters() const {
-    std::vector<ParameterRange> all;
-    for (const ChunkProgram& chunk : stage_.chunks) {
-      for (const LayerInstance& instance : chunk.instances) {
-        const LayerProgram& layer = stage_.program(instance);
-        for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-          const Weight& w = layer.weights[i];
-          if (w.buffer || static_cast<std::size_t>(instance.slots[i].bucket) != index_) continue;
-          const bool experts = w.bucket == Bucket::expert;
-          const std::int64_t count = experts ? layer.tensor(w.weight).shape.front().n : 1;
-          for (std::int64_t e = 0; e < count; ++e) {
-            const std::int64_t each = w.elements / count;
-            all.push_back({instance.slots[i].offset + e * each, each});
-          }
-        }
-      }
-    }
-    std::ranges::sort(all, {}, &ParameterRange::first);
-    const auto again = std::ranges::unique(all, {}, &ParameterRange::first);  // a table of several layers
-    all.erase(again.begin(), again.end());
-    return all;
   }
 
   void cast(const Segment& s) {

@@ -12,4 +12,7 @@ namespace pleat {
 void add_optimizer_step(StageProgram&, const ModelSpec&, const Plan&, Runtime, std::size_t bucket,
                         TensorId scale);
 
+// In order; every expert's matrix by itself.
+[[nodiscard]] std::vector<ParameterRange> parameters_of(const StageProgram&, std::size_t bucket);
+
 }  // namespace pleat

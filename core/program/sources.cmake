@@ -22,6 +22,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/merge_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/muon.cpp
   ${CMAKE_CURRENT_LIST_DIR}/optimizer_step.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/parameter_ranges.cpp
   ${CMAKE_CURRENT_LIST_DIR}/shard_parts.cpp
   ${CMAKE_CURRENT_LIST_DIR}/step_ops.cpp
   ${CMAKE_CURRENT_LIST_DIR}/step_walk.cpp
