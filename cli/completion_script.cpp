@@ -58,7 +58,8 @@ std::map<std::string, std::vector<std::string>> values_of(const std::string& com
       {"--precision",
        {"fp32", "fp16", "bf16", "fp8", "fp8_delayed", "fp8_block", "mxfp8", "nvfp4"}},
       {"--sharding", {"none", "zero1", "zero2", "zero3"}},
-      {"--dispatcher", {"allgather", "alltoall", "deepep", "hybridep"}},
+      {"--dispatcher", {"allgather", "alltoall", "deepep", "hybridep", "hierarchical"}},
+      {"--cp-comm", {"p2p", "all_gather", "all_to_all", "a2a+p2p"}},
       {"--cuda-graph", {"none", "router", "partial", "full_iteration"}},
       {"--schedule", {"1f1b", "zb-h1", "zb-v", "dualpipe", "dualpipe-v"}}};
   if (command == "export") values["--to"] = target_names();

@@ -32,7 +32,7 @@ class LayoutPolish {
         host_(static_cast<std::int64_t>(cluster.host_memory.base())) {}
 
   Candidate run(Candidate best) const {
-    if (best.plan.attention.pp == 1) return best;
+    if (best.plan.attention.pp == 1 || !config_.layout.empty()) return best;
     for (int move = 0; move < kMostMoves; ++move) {
       auto better = best_move(best, true);
       if (!better && stages_of(best.plan) <= kFewStages) better = best_move(best, false);

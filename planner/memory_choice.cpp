@@ -31,6 +31,7 @@ std::vector<int> numbers(const std::vector<int>& pins, std::int64_t end) {
 // The sets of recompute_choices, then parts of the layers, all of them, and all in units.
 std::vector<RecomputeChoice> all_recompute_choices(const ModelSpec& model,
                                                    const SearchConfig& config) {
+  if (!config.recompute_sets.empty()) return config.recompute_sets;
   std::vector<RecomputeChoice> choices = recompute_choices(model, config.recompute);
   if (!config.recompute) return choices;
   choices.pop_back();  // all layers
@@ -47,6 +48,13 @@ std::vector<RecomputeChoice> all_recompute_choices(const ModelSpec& model,
     choices.push_back(whole);
   }
   return choices;
+}
+
+// Whether activations of whole layers may go to host memory beside pinned sets.
+bool takes_layers(const SearchConfig& c) {
+  const bool plain = c.recompute_sets.empty() ||
+                     std::ranges::find(c.recompute_sets, RecomputeChoice{}) != c.recompute_sets.end();
+  return plain && (c.offload_sets.empty() || !c.offload_layers.empty());
 }
 
 // The step on the CPU counts as dearer than any on the GPU: its memory is slower.
@@ -96,7 +104,7 @@ void MemoryChoice::put_into(Plan& plan) const {
 }
 
 bool MemoryChoice::moot(int most_layers, int stages) const {
-  return (by_stage && stages == 1) || recompute.layers >= most_layers ||
+  return only_bounds || (by_stage && stages == 1) || recompute.layers >= most_layers ||
          (recompute.unit > 1 && recompute.unit / 2 >= most_layers);
 }
 
@@ -125,7 +133,10 @@ std::vector<RecomputeChoice> recompute_choices(const ModelSpec& model, bool allo
 std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSpec& cluster,
                                          const SearchConfig& config) {
   std::vector<std::set<Offload>> offloads{{}};
-  if (has_host_memory(config)) {
+  const bool pinned = !config.offload_sets.empty();
+  if (pinned) {
+    offloads = config.offload_sets;
+  } else if (has_host_memory(config)) {
     if (model.moe) offloads.push_back({Offload::expert_fc1, Offload::moe_act});
     offloads.push_back({Offload::core_attn, Offload::attn_proj});
   }
@@ -133,18 +144,29 @@ std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSp
   for (const StatePlace state : places(cluster, config)) {
     for (const auto& offload : offloads) {
       for (const RecomputeChoice& recompute : all_recompute_choices(model, config)) {
-        if (recompute.full && !offload.empty()) continue;  // little would be left to move
+        // Little would be left to move.
+        if (recompute.full && !offload.empty() && !pinned) continue;
         choices.push_back({recompute, offload, 0, state});
       }
     }
+    // Sets that are pinned hold for all stages.
+    const bool free = !pinned && config.recompute_sets.empty();
     const bool alone = offloads.size() == 1 && !config.recompute;
-    if (by_stage(config) && !alone) {
+    if (by_stage(config) && free && !alone) {
       choices.push_back({{}, {}, 0, state, true});
     }
-    if (!has_host_memory(config)) continue;
+    if (!has_host_memory(config) || !takes_layers(config)) continue;
     for (const int layers : numbers(config.offload_layers, model.layers)) {
       choices.push_back({{}, {}, layers, state});
     }
+  }
+  const MemoryChoice least{.recompute = {}, .offload = {}, .state = choices.front().state};
+  const auto first = std::ranges::find(choices, least);
+  if (first != choices.end()) {
+    std::rotate(choices.begin(), first, std::next(first));
+  } else {
+    choices.insert(choices.begin(), least);
+    choices.front().only_bounds = true;
   }
   return choices;
 }

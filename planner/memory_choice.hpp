@@ -23,14 +23,6 @@ void put_state(StatePlace, Plan&);
 // Whether a search lets stages choose for themselves: Megatron has one choice for all.
 [[nodiscard]] bool by_stage(const SearchConfig&);
 
-// A set of modules to recompute, or whole layers. The first choice is nothing.
-struct RecomputeChoice {
-  std::set<Module> modules;
-  bool full = false;
-  int layers = 0;  // full: the first so many of each chunk; 0: all
-  int unit = 1;    // full: layers that keep one input together
-  bool operator==(const RecomputeChoice&) const = default;
-};
 // Sets of modules, and all layers whole.
 [[nodiscard]] std::vector<RecomputeChoice> recompute_choices(const ModelSpec&, bool allowed);
 
@@ -42,15 +34,18 @@ struct MemoryChoice {
   StatePlace state = StatePlace::device;
   // Every stage takes one of the others with this state (stage_choice); of itself it gives up nothing.
   bool by_stage = false;
+  bool only_bounds = false;  // pins leave it out; it is no plan, but bounds those that give up more
   void put_into(Plan&) const;
-  // Whether another choice says the same of `stages` with chunks of at most so many layers.
+  // Whether it is no plan, or another choice says the same of `stages` with chunks of at most so many
+  // layers.
   [[nodiscard]] bool moot(int most_layers, int stages) const;
   bool operator==(const MemoryChoice&) const = default;
 };
 
 // The first one gives up nothing. Sets of modules to recompute, to offload, both; of whole layers to
 // recompute in each chunk the first 1, 2, 4 … or all, these in units of 1, 2 or 4; to offload 1, 2,
-// 4 … Each with the optimizer's state in all places that the runtime has; and by stage.
+// 4 … Each with the optimizer's state in all places that the runtime has; and by stage. Of the sets
+// those that are pinned; the first choice is there in any case.
 [[nodiscard]] std::vector<MemoryChoice> memory_choices(const ModelSpec&, const ClusterSpec&,
                                                        const SearchConfig&);
 

@@ -7,50 +7,14 @@
 #include <algorithm>
 
 #include "core/plan/layout.hpp"
+#include "planner/mesh_sizes.hpp"
 #include "planner/stage_balance.hpp"
 #include "planner/technique.hpp"
 
 namespace pleat {
 namespace {
 
-std::vector<int> divisors(std::int64_t n, std::int64_t limit) {
-  std::vector<int> list;
-  for (std::int64_t d = 1; d <= std::min(n, limit); ++d) {
-    if (n % d == 0) list.push_back(static_cast<int>(d));
-  }
-  return list;
-}
-
-std::vector<int> powers_of_two(std::int64_t limit) {
-  std::vector<int> list;
-  for (std::int64_t v = 1; v <= limit; v *= 2) list.push_back(static_cast<int>(v));
-  return list;
-}
-
-// Chunks per stage worth trying: powers of two, and counts that split the layers evenly with or
-// without embedding and loss counted as a layer each.
-std::vector<int> chunk_counts(const ModelSpec& model, int pp) {
-  std::vector<int> list{1};
-  if (pp == 1) return list;
-  for (int v = 2; static_cast<std::int64_t>(v) * pp <= model.layers + 2; ++v) {
-    const std::int64_t stages = static_cast<std::int64_t>(v) * pp;
-    const bool power = (v & (v - 1)) == 0;
-    if (power || model.layers % stages == 0 || (model.layers + 2) % stages == 0) list.push_back(v);
-  }
-  return list;
-}
-
-// Chunks per stage of the other orders, which are made for so many.
-int chunks_of(PipelineSchedule schedule) {
-  switch (schedule) {
-    case PipelineSchedule::one_f_one_b:
-    case PipelineSchedule::zb_h1:
-    case PipelineSchedule::dualpipe: return 1;
-    case PipelineSchedule::zb_v:
-    case PipelineSchedule::dualpipe_v: return 2;
-  }
-  return 1;
-}
+constexpr const char* kLeftOut = "pin";  // of MeshSpace::example
 
 const std::vector<int>& pinned_or(const std::vector<int>& pins, const std::vector<int>& all) {
   return pins.empty() ? all : pins;
@@ -87,6 +51,28 @@ class Enumerator {
   }
 
  private:
+  // What a pin of sizes that follow from others leaves out is none of the space.
+  void leave_out(const char* path, std::string message) {
+    if (space_.example.contains(kLeftOut)) return;
+    space_.example[kLeftOut] = {.rule = "pin", .path = path, .message = std::move(message),
+                                .hint = ""};
+  }
+
+  [[nodiscard]] bool dp_is_pinned_out(const AttentionMapping& a) {
+    if (config_.dp.empty() || std::ranges::find(config_.dp, a.dp) != config_.dp.end()) return false;
+    leave_out("attention.dp", fmt::format("DP is the rest: {} GPUs over TP*CP*PP = {}*{}*{} are {}",
+                                          config_.gpus, a.tp, a.cp, a.pp, a.dp));
+    return true;
+  }
+
+  // With pinned layouts, those that they have; else all.
+  [[nodiscard]] std::vector<int> chunks_for(int pp) {
+    if (config_.layout.empty()) return chunk_counts(model_, pp);
+    std::vector<int> list = chunks_of_layouts(config_.layout, pp);
+    if (list.empty()) leave_out("layout", fmt::format("no layout splits over PP {}", pp));
+    return list;
+  }
+
   void attention_grid(Mesh mesh) {
     const AttentionMapping& a = mesh.attention;
     const std::int64_t model_ranks = std::int64_t{a.tp} * a.cp * a.pp;
@@ -96,8 +82,9 @@ class Enumerator {
       take(mesh, "");
       return;
     }
+    if (dp_is_pinned_out(mesh.attention)) return;
     const std::int64_t stage_ranks = config_.gpus / a.pp;
-    const std::vector<int> one{1}, all_vpp = chunk_counts(model_, a.pp);
+    const std::vector<int> one{1}, all_vpp = chunks_for(a.pp);
     const std::vector<int> all_ep = model_.moe ? divisors(model_.moe->experts, stage_ranks) : one;
     const std::vector<int> all_etp = model_.moe ? divisors(a.tp, stage_ranks) : one;
     for (int etp : pinned_or(config_.etp, all_etp)) {
@@ -192,10 +179,25 @@ class Enumerator {
     return known->second;
   }
 
+  std::vector<std::string> layout_texts(int pp, int vpp) {
+    if (config_.layout.empty()) return layout_choices(model_, workload_.seq_len, pp, vpp);
+    std::vector<std::string> texts;
+    for (const std::string& text : config_.layout) {
+      const std::int64_t stages = stages_of_layout(text);
+      if (stages == std::int64_t{pp} * vpp) {
+        texts.push_back(text);
+      } else {
+        leave_out("layout", fmt::format("the layout has {} virtual stages, PP*VPP = {}*{} are {}",
+                                        stages, pp, vpp, std::int64_t{pp} * vpp));
+      }
+    }
+    return texts;
+  }
+
   const std::vector<int>& layouts(int pp, int vpp) {
     auto [entry, is_new] = layouts_.try_emplace({pp, vpp});
     if (is_new) {
-      for (std::string& text : layout_choices(model_, workload_.seq_len, pp, vpp)) {
+      for (std::string& text : layout_texts(pp, vpp)) {
         entry->second.push_back(static_cast<int>(space_.layouts.size()));
         space_.layouts.push_back(std::move(text));
         space_.most_layers.push_back(0);
@@ -223,10 +225,6 @@ struct Pin {
 };
 
 std::string words(bool on) { return on ? "on" : "off"; }
-template <class Enum>
-std::string words(Enum value) {
-  return name_of(value);
-}
 
 std::vector<Pin> pins_of(const SearchConfig& config) {
   std::vector<Pin> pins;
@@ -237,11 +235,16 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
   };
   add("tp", &SearchConfig::tp);
   add("cp", &SearchConfig::cp);
+  add("dp", &SearchConfig::dp);
   add("pp", &SearchConfig::pp);
   add("vpp", &SearchConfig::vpp);
   add("ep", &SearchConfig::ep);
   add("etp", &SearchConfig::etp);
   add("micro-batch", &SearchConfig::micro_batch);
+  if (!config.layout.empty()) {
+    pins.push_back({"layout", fmt::format("{}", fmt::join(config.layout, " and ")),
+                    [](SearchConfig& c) { c.layout.clear(); }});
+  }
   if (!config.schedule.empty()) {
     std::string names;
     for (const PipelineSchedule s : config.schedule) {
@@ -254,10 +257,18 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
       pins.push_back({name, words(*(config.*field)), [field](SearchConfig& c) { (c.*field).reset(); }});
     }
   };
-  add_choice("sharding", &SearchConfig::sharding);
-  add_choice("dispatcher", &SearchConfig::dispatcher);
-  add_choice("cuda-graph", &SearchConfig::cuda_graph);
-  add_choice("cp-comm", &SearchConfig::cp_comm);
+  const auto add_list = [&](const char* name, auto field) {
+    std::string names;
+    for (const auto value : (config.*field).values) {
+      names += (names.empty() ? "" : ",") + name_of(value);
+    }
+    if (names.empty()) return;
+    pins.push_back({name, names, [field](SearchConfig& c) { (c.*field).reset(); }});
+  };
+  add_list("sharding", &SearchConfig::sharding);
+  add_list("dispatcher", &SearchConfig::dispatcher);
+  add_list("cuda-graph", &SearchConfig::cuda_graph);
+  add_list("cp-comm", &SearchConfig::cp_comm);
   add("cp-a2a", &SearchConfig::cp_a2a);
   add_choice("hybrid-sharding", &SearchConfig::hybrid_sharding);
   add_choice("ep-overlap", &SearchConfig::ep_overlap);
@@ -320,8 +331,11 @@ MeshSpace non_empty_meshes(const ModelSpec& model, const ClusterSpec& cluster,
   const auto worst =
       std::max_element(space.rejected.begin(), space.rejected.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  PLEAT_ASSERT(worst != space.rejected.end());
-  const Violation& why = space.example[worst->first];
+  // Grids that the GPUs do not fill say nothing where a pin left out those that they fill.
+  const bool left_out = space.example.contains(kLeftOut) &&
+                        (worst == space.rejected.end() || worst->first == "world");
+  PLEAT_ASSERT(left_out || worst != space.rejected.end());
+  const Violation& why = space.example[left_out ? kLeftOut : worst->first];
   const std::string reason = fmt::format("{} ({})", why.message, why.rule);
 
   const std::vector<Pin> pins = pins_of(config);

@@ -32,8 +32,14 @@ void NodeOpener::for_each_setting(const Node& family, const Visit& visit) const 
 
 PlanBounds NodeOpener::mesh_bounds(std::int32_t mesh) {
   Plan plan = tree_.mesh_plan({.bound = {}, .mesh = mesh});
-  tree_.least_work.put_into(plan);
-  return bounds_.mesh(plan, tree_.state_choices(plan));
+  std::optional<PlanBounds> least;
+  for (const Setting& s : tree_.least_work) {
+    s.put_into(plan);
+    const PlanBounds b = bounds_.mesh(plan, tree_.state_choices(plan));
+    if (!least) least = b;
+    *least = {std::min(least->step, b.step), std::min(least->peak_bytes, b.peak_bytes)};
+  }
+  return *least;
 }
 
 Opened NodeOpener::open(const Node& node, Seconds cutoff) {
@@ -51,18 +57,28 @@ Opened NodeOpener::open(const Node& node, Seconds cutoff) {
 Opened NodeOpener::open_mesh(const Node& node) {
   Opened opened;
   Plan plan = tree_.mesh_plan(node);
-  tree_.least_work.put_into(plan);
+  tree_.least_work.front().put_into(plan);
   const StateChoices state = tree_.state_choices(plan);
+  const auto least_of = [&](const auto& bound) {
+    auto least = bound();
+    for (std::size_t i = 1; i < tree_.least_work.size(); ++i) {
+      plan.dispatcher = tree_.least_work[i].dispatcher;
+      least = std::min(least, bound());
+    }
+    plan.dispatcher = tree_.least_work.front().dispatcher;
+    return least;
+  };
   if (node.stage < kBounded) {
     Node& refined = opened.children.emplace_back(node);
-    refined.bound = std::max(node.bound, bounds_.whole_mesh(plan, state));
+    refined.bound = std::max(node.bound, least_of([&] { return bounds_.whole_mesh(plan, state); }));
     refined.stage = kBounded;
     return opened;
   }
   if (tree_.least_memory > 0) {
     tree_.choices[static_cast<std::size_t>(tree_.least_memory)].put_into(plan);
-    const std::int64_t least =
-        bounds_.least_peak(plan, state.shardings.back(), tree_.least_saved);
+    const std::int64_t least = least_of([&] {
+      return bounds_.least_peak(plan, state.shardings.back(), tree_.least_saved);
+    });
     MemoryChoice{}.put_into(plan);
     if (least > usable_) return no_memory(node, least);
   }
@@ -72,7 +88,9 @@ Opened NodeOpener::open_mesh(const Node& node) {
     child.graph = static_cast<std::int8_t>(g);
     child.level = Level::graph;
     child.stage = 0;
-    child.bound = std::max(node.bound, bounds_.graph(plan, static_cast<CudaGraph>(g), state));
+    child.bound = std::max(node.bound, least_of([&] {
+      return bounds_.graph(plan, static_cast<CudaGraph>(g), state);
+    }));
     opened.children.push_back(child);
   }
   return opened;
@@ -124,7 +142,7 @@ Opened NodeOpener::open_graph(const Node& node) {
 
 Plan NodeOpener::reference_of(Plan plan) const {
   put_shards(std::min(plan.sharding, Sharding::zero1), 0, plan);
-  plan.cuda_graph = tree_.least_work.graph;
+  plan.cuda_graph = tree_.least_work.front().graph;
   return plan;
 }
 

@@ -78,7 +78,7 @@ struct PlanTree {
   std::int16_t least_memory = 0;  // the choice of all layers one by one; 0: there is none
   double least_saved = 1;  // no choice saves less than so much of what that one does
   bool choices_by_stage = false;  // some memory choice is by stage
-  Setting least_work;
+  std::vector<Setting> least_work;
   std::array<std::int64_t, kGraphModes> plans_of_graph{};
 
  private:

@@ -7,7 +7,9 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/plan/plan.hpp"
@@ -37,6 +39,32 @@ struct Numerics {
 };
 [[nodiscard]] Numerics numerics_of(const Plan&);
 
+// The only values that a search may choose; none: all that it has.
+template <class T>
+struct Pinned {
+  std::vector<T> values;
+  Pinned& operator=(T value) {
+    values = {value};
+    return *this;
+  }
+  Pinned& operator=(std::vector<T> list) {
+    values = std::move(list);
+    return *this;
+  }
+  explicit operator bool() const { return !values.empty(); }
+  [[nodiscard]] bool only(T value) const { return values == std::vector<T>{value}; }
+  void reset() { values.clear(); }
+};
+
+// A set of modules to recompute, or whole layers.
+struct RecomputeChoice {
+  std::set<Module> modules;
+  bool full = false;
+  int layers = 0;  // full: the first so many of each chunk; 0: all
+  int unit = 1;    // full: layers that keep one input together
+  bool operator==(const RecomputeChoice&) const = default;
+};
+
 struct SearchConfig {
   int gpus = 1;
   Runtime runtime = Runtime::megatron;
@@ -51,12 +79,13 @@ struct SearchConfig {
   // plans of different precision are not.
   std::vector<Numerics> numerics{1};
   // Pins: only these values are tried; empty means all valid ones.
-  std::vector<int> tp, cp, pp, vpp, ep, etp, micro_batch;
+  std::vector<int> tp, cp, dp, pp, vpp, ep, etp, micro_batch;
+  std::vector<std::string> layout;  // well-formed; for as many virtual stages as each has
   std::vector<PipelineSchedule> schedule;
-  std::optional<Sharding> sharding;
-  std::optional<Dispatcher> dispatcher;
-  std::optional<CudaGraph> cuda_graph;
-  std::optional<CpComm> cp_comm;
+  Pinned<Sharding> sharding;  // none stands alone: bounds take the state of others as sharded
+  Pinned<Dispatcher> dispatcher;
+  Pinned<CudaGraph> cuda_graph;
+  Pinned<CpComm> cp_comm;
   std::vector<int> cp_a2a;             // with a2a+p2p: ranks of a group that exchanges heads
   std::optional<bool> hybrid_sharding;  // shards within the innermost network domain, copies across
   std::optional<bool> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;
@@ -64,6 +93,10 @@ struct SearchConfig {
   bool offload = true;          // may keep activations and optimizer state in host memory
   std::optional<bool> optimizer_offload;  // pinned: the state in host memory between steps
   std::optional<bool> cpu_optimizer;      // there, and the CPU makes the step; not both on
+  // Sets to recompute and to offload, the empty one where it may be that; whole layers are offloaded
+  // beside pinned sets only where their numbers are pinned too.
+  std::vector<RecomputeChoice> recompute_sets;
+  std::vector<std::set<Offload>> offload_sets;
   // Layers of a chunk to recompute whole (0: all), in units of so many; to offload whole (0: none).
   std::vector<int> recompute_layers, recompute_unit, offload_layers;
   // Whether the stages of a pipeline choose for themselves what they recompute and offload; absent:

@@ -88,7 +88,7 @@ class ChangeFinder {
     drop("pp", &SearchConfig::pp);
     drop("cp", &SearchConfig::cp);
     drop("tp", &SearchConfig::tp);
-    if (c.sharding && *c.sharding == Sharding::none) {
+    if (c.sharding.only(Sharding::none)) {
       Request changed = request_;
       changed.config.sharding = Sharding::zero1;
       try_change(changed, "zero1 sharding instead of none");

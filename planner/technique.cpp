@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/technique.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace pleat {
@@ -15,19 +16,39 @@ std::vector<T> pinned_or(const std::optional<T>& pin, std::vector<T> all) {
   return pin ? std::vector<T>{*pin} : all;
 }
 
+template <class T>
+std::vector<T> sorted(std::vector<T> values) {
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+  return values;
+}
+
+// In the order of the enumeration, whatever the order of the pins.
+template <class T>
+std::vector<T> pinned_or(const Pinned<T>& pin, std::vector<T> all) {
+  return pin ? sorted(pin.values) : all;
+}
+
 std::vector<Sharding> shardings(const SearchConfig& c) {
-  if (c.sharding) return {*c.sharding};
+  if (c.sharding) return pinned_or(c.sharding, {});
   if (c.gpus == 1) return {Sharding::none};
   if (!chooses(c)) return {Sharding::zero1};
   return {Sharding::zero1, Sharding::zero2, Sharding::zero3};
 }
+
+// Its kernels do the permutation.
+bool is_fused(Dispatcher d) { return d == Dispatcher::deepep || d == Dispatcher::hybridep; }
 
 std::vector<Dispatcher> dispatchers(const ModelSpec& model, const ClusterSpec& cluster,
                                     const SearchConfig& c) {
   const Dispatcher best = dispatcher_for(model, cluster, c.runtime);
   std::vector<Dispatcher> all{best};
   if (best != Dispatcher::alltoall) all.push_back(Dispatcher::alltoall);
-  return pinned_or(c.dispatcher, all);
+  if (!c.dispatcher) return all;
+  // Those whose kernels do the permutation first: least_work counts on it.
+  std::vector<Dispatcher> pinned = pinned_or(c.dispatcher, {});
+  std::ranges::stable_partition(pinned, is_fused);
+  return pinned;
 }
 
 std::vector<CudaGraph> graphs(const ModelSpec& model, Dispatcher dispatcher,
@@ -183,9 +204,23 @@ std::vector<NotTried> not_tried(const SearchConfig& config) {
   return list;
 }
 
-Setting least_work(const std::vector<Setting>& all) {
-  Setting least = all.front();  // the hardware's dispatcher comes first
-  for (const Setting& s : all) least.graph = std::max(least.graph, s.graph);
+std::vector<Setting> least_work(const std::vector<Setting>& all) {
+  std::vector<Setting> least;
+  CudaGraph graph = CudaGraph::none;
+  for (const Setting& s : all) {
+    graph = std::max(graph, s.graph);
+    // Fused ones come first, and sort and copy less than it.
+    const bool undercut = s.dispatcher == Dispatcher::alltoall && is_fused(all.front().dispatcher);
+    const bool known = std::ranges::find(least, s.dispatcher, &Setting::dispatcher) != least.end();
+    if (least.empty() || (!known && !undercut)) least.push_back(s);
+  }
+  const Setting& first = all.front();
+  for (Setting& s : least) {
+    const Dispatcher dispatcher = s.dispatcher;
+    s = first;
+    s.dispatcher = dispatcher;
+    s.graph = graph;
+  }
   return least;
 }
 

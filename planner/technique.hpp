@@ -47,9 +47,10 @@ struct Setting {
 // What the search could choose but does not, for want of the runtime or the hardware.
 [[nodiscard]] std::vector<NotTried> not_tried(const SearchConfig&);
 
-// The setting whose arithmetic and memory-bound work no other undercuts: fused dispatch, the whole
-// iteration captured, nothing overlapped or sharded.
-[[nodiscard]] Setting least_work(const std::vector<Setting>&);
+// The settings of which one is undercut by no other in arithmetic and memory-bound work: the whole
+// iteration captured, nothing overlapped or sharded; fused dispatch, but where others than the
+// hardware's and all-to-all are pinned, one of each dispatcher.
+[[nodiscard]] std::vector<Setting> least_work(const std::vector<Setting>&);
 
 // Shards of the plan's mesh, within `domain` ranks or (0) over all.
 void put_shards(Sharding, int domain, Plan&);

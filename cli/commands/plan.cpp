@@ -5,21 +5,36 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/pin_values.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/workflow/find_plan.hpp"
+#include "cli/workflow/idle_options.hpp"
 
 namespace pleat::cli {
 namespace {
 
+constexpr int kMostSize = 16'777'216;
+
+// Numbers and ranges of them, with commas between.
+void add_numbers(CLI::App& command, const char* name, std::vector<int>& values, int least, int most,
+                 const std::string& what) {
+  const auto read = [&values, name, least, most](const std::vector<std::string>& words) {
+    values = parse_numbers(words, name, least, most);
+  };
+  command.add_option_function<std::vector<std::string>>(name, read, what)
+      ->delimiter(',')
+      ->type_name("INT|RANGE ...")
+      ->group("Pins");
+}
+
 void add_pins(CLI::App& command, SearchOptions& o) {
   const auto pin = [&](const char* name, std::vector<int>& values, const char* what) {
-    command.add_option(name, values, std::string("Only these ") + what + ", with commas between")
-        ->delimiter(',')
-        ->check(in_range(1, 16'777'216))
-        ->group("Pins");
+    add_numbers(command, name, values, 1, kMostSize,
+                std::string("Only these ") + what + ": 1,2 or 4..8");
   };
   pin("--tp", o.tp, "tensor parallel sizes");
   pin("--cp", o.cp, "context parallel sizes");
+  pin("--dp", o.dp, "data parallel sizes");
   pin("--pp", o.pp, "numbers of pipeline stages");
   pin("--vpp", o.vpp, "numbers of virtual stages on each pipeline rank");
   pin("--ep", o.ep, "expert parallel sizes");
@@ -28,15 +43,23 @@ void add_pins(CLI::App& command, SearchOptions& o) {
   const auto word = [&](const char* name, std::optional<std::string>& value, const char* what) {
     command.add_option(name, value, std::string("Only this one of ") + what)->group("Pins");
   };
-  word("--sharding", o.sharding, "none, zero1, zero2 and zero3");
-  word("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep and hierarchical");
-  word("--cuda-graph", o.cuda_graph, "none, router, partial and full_iteration");
-  word("--cp-comm", o.cp_comm, "p2p, all_gather, a2a and a2a+p2p");
-  command.add_option("--cp-a2a", o.cp_a2a,
-                     "With a2a+p2p: only groups of so many ranks exchange heads, with commas between "
-                     "(default: 2,4,8)")
-      ->delimiter(',')
-      ->check(in_range(2, 16'777'216))
+  const auto list = [&](const char* name, std::vector<std::string>& values, const char* what) {
+    command.add_option(name, values, std::string("Only these of ") + what + ", commas between")
+        ->delimiter(',')
+        ->group("Pins");
+  };
+  list("--sharding", o.sharding, "none, zero1, zero2 and zero3");
+  list("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep and hierarchical");
+  list("--cuda-graph", o.cuda_graph, "none, router, partial and full_iteration");
+  list("--cp-comm", o.cp_comm, "p2p, all_gather, all_to_all (or a2a) and a2a+p2p");
+  add_numbers(command, "--cp-a2a", o.cp_a2a, 2, kMostSize,
+              "With a2a+p2p: only groups of so many ranks exchange heads (default: 2,4,8)");
+  command
+      .add_option("--layout", o.layout,
+                  "Only this layout of the stages, \"Et*4|(t*4|)*2t*4L\", and as many stages as it "
+                  "has; may be repeated")
+      ->expected(1)
+      ->take_all()
       ->group("Pins");
   word("--hybrid-sharding", o.hybrid_sharding,
        "on and off: shards within the innermost network domain, each domain with a set of them");
@@ -61,10 +84,7 @@ void add_pins(CLI::App& command, SearchOptions& o) {
        "for pleat; Megatron has one choice for all)");
   const auto numbers = [&](const char* name, std::vector<int>& values, int least,
                            const char* what) {
-    command.add_option(name, values, what)
-        ->delimiter(',')
-        ->check(in_range(least, 1'000'000))
-        ->group("Pins");
+    add_numbers(command, name, values, least, 1'000'000, what);
   };
   numbers("--recompute-layers", o.recompute_layers, 0,
           "Where layers are recomputed whole, only the first so many of each chunk; 0: all (default: "
@@ -74,6 +94,9 @@ void add_pins(CLI::App& command, SearchOptions& o) {
   numbers("--offload-layers", o.offload_layers, 0,
           "Where activations of whole layers are offloaded, only those of so many; 0: of none (default: "
           "0,1,2,4 ...)");
+  list("--recompute", o.recompute,
+       "these sets: none, full, full:4 (layers of each chunk) and modules, moe_act+layernorm");
+  list("--offload", o.offload, "these sets: none and activations, core_attn+attn_proj");
   command.add_flag("--no-recompute", o.no_recompute, "Keep all activations")->group("Pins");
   command
       .add_flag("--no-offload", o.no_offload, "Keep them and the optimizer's state on the GPU")
@@ -183,10 +206,16 @@ void add_plan_command(CLI::App& app, Action& action) {
       "  pleat plan --model deepseek-v3 --cluster gb300-nvl72 --gpus 256 --seq-len 4096 \\\n"
       "      --global-batch 4096 --precision mxfp8 --compare tp=1,pp=2,vpp=8,ep=32\n"
       "  pleat plan --model mixtral-8x7b --cluster h100-sxm --gpus 64 --seq-len 4096 \\\n"
-      "      --global-batch 256 --tp 1,2 --top 10 --out plan.json\n"
+      "      --global-batch 256 --tp 1,2 --pp 1..4 --dispatcher deepep,alltoall --out plan.json\n"
       "  pleat plan --model qwen3-235b-a22b --cluster gb200-nvl72 --gpus 64 --seq-len 4096 \\\n"
       "      --global-batch 1024 --precision bf16,mxfp8 --exp-avg-dtype fp32,bf16 --robust");
-  command->callback([&action, o] { action = [o] { find_plan(*o); }; });
+  command->callback([&action, o, command] {
+    const auto is_given = [command](const std::string& name) { return command->count(name) > 0; };
+    action = [o, is_given] {
+      refuse_idle_options(*o, is_given);
+      find_plan(*o);
+    };
+  });
 }
 
 }  // namespace pleat::cli

@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kMostGpus = 16'777'216;
 constexpr std::size_t kMostSizes = 512;  // of a cluster
+constexpr double kMostTokens = 1e18;  // a job of millions of years; beyond, sums lose their steps
 constexpr std::int64_t kUsualSeqLen = 4096, kUsualBatch = 4096;
 
 // "a=b" into a and b; everything into b where there is no such sign.
@@ -64,6 +65,10 @@ class Reader {
     const char* tokens_hint = "a number with k, M, B or T, for example 15T";
     if (o_.tokens.empty()) wrong("--tokens", "is required", tokens_hint);
     request_.tokens = amount("--tokens", o_.tokens, parse_count, tokens_hint).value_or(1);
+    if (!(request_.tokens >= 1 && request_.tokens <= kMostTokens)) {
+      wrong("--tokens", fmt::format("{} is not in the range of 1 to {:.0e}", o_.tokens, kMostTokens),
+            tokens_hint);
+    }
     if (o_.deadline.empty() && o_.budget.empty()) {
       wrong("--deadline", "or --budget is required", "for example --deadline 60d or --budget 20M");
     }

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/workflow/search_request.hpp"
 
+#include <algorithm>
+
+#include "cli/pin_values.hpp"
 #include "cli/plan_values.hpp"
 #include "cli/workflow/search_numerics.hpp"
 #include "core/diagnostics.hpp"
@@ -12,6 +15,11 @@ namespace {
 template <class T, class Parse>
 void take(const std::optional<std::string>& word, const char* flag, Parse parse, T& value) {
   if (word) value = parse(*word, flag);
+}
+
+template <class T, class Parse>
+void take(const std::vector<std::string>& words, const char* flag, Parse parse, Pinned<T>& pin) {
+  for (const std::string& word : words) pin.values.push_back(parse(word, flag));
 }
 
 bool parse_switch(const std::string& word, const std::string& flag) {
@@ -30,15 +38,24 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   c.numerics = numerics_choices(o, target);
   c.tp = o.tp;
   c.cp = o.cp;
+  c.dp = o.dp;
   c.pp = o.pp;
   c.vpp = o.vpp;
   c.ep = o.ep;
   c.etp = o.etp;
   c.micro_batch = o.micro_batch;
+  require_layouts(o.layout);
+  c.layout = o.layout;
   for (const std::string& word : o.schedule) {
     c.schedule.push_back(parse_schedule(word, "--schedule"));
   }
   take(o.sharding, "--sharding", parse_sharding, c.sharding);
+  if (c.sharding.values.size() > 1 &&
+      std::ranges::find(c.sharding.values, Sharding::none) != c.sharding.values.end()) {
+    throw_config_error(ExitCode::bad_request, "", "--sharding",
+                       "none is not searched together with others",
+                       "--sharding none, and the others in a search of their own");
+  }
   take(o.dispatcher, "--dispatcher", parse_dispatcher, c.dispatcher);
   take(o.cuda_graph, "--cuda-graph", parse_cuda_graph, c.cuda_graph);
   take(o.cp_comm, "--cp-comm", parse_cp_comm, c.cp_comm);
@@ -57,6 +74,8 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
                        "--optimizer-offload or --cpu-optimizer on, not both");
   }
   take(o.by_stage, "--by-stage", parse_switch, c.by_stage);
+  c.recompute_sets = parse_recompute_sets(o.recompute, o.recompute_layers, o.recompute_unit);
+  c.offload_sets = parse_offload_sets(o.offload);
   c.recompute_layers = o.recompute_layers;
   c.recompute_unit = o.recompute_unit;
   c.offload_layers = o.offload_layers;

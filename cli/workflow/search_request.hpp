@@ -19,14 +19,16 @@ struct SearchOptions {
   std::vector<std::string> main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce, optimizer;
   bool fp8_attention = false, fp8_head = false;
   // Pins; absent or empty: the search's choice.
-  std::vector<int> tp, cp, pp, vpp, ep, etp, micro_batch;
+  std::vector<int> tp, cp, dp, pp, vpp, ep, etp, micro_batch;
+  std::vector<std::string> layout;
   std::vector<std::string> schedule;
-  std::optional<std::string> sharding, dispatcher, cuda_graph, cp_comm;
+  std::vector<std::string> sharding, dispatcher, cuda_graph, cp_comm;
   std::optional<std::string> hybrid_sharding;  // on, off
   std::vector<int> cp_a2a;
   std::optional<std::string> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;  // on, off
   std::optional<std::string> optimizer_offload, cpu_optimizer;                     // on, off
   std::optional<std::string> by_stage;  // on, off
+  std::vector<std::string> recompute, offload;  // sets, plus signs inside
   std::vector<int> recompute_layers, recompute_unit, offload_layers;
   bool robust = false;
   bool no_recompute = false, no_offload = false;

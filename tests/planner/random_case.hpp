@@ -138,6 +138,7 @@ class CaseMaker {
     pin(s.micro_batch, 0.6);
     if (c.model.moe) pin(s.ep, 0.5);
     if (chance(0.7)) s.sharding = one_of({Sharding::zero1, Sharding::zero2, Sharding::zero3});
+    if (chance(0.2)) s.sharding = some_of({Sharding::zero3, Sharding::zero1});
     if (s.sharding && s.gpus == 1) s.sharding = Sharding::none;
     if (chance(0.6)) s.cuda_graph = one_of({CudaGraph::none, CudaGraph::partial});
     if (chance(0.6)) {
@@ -146,6 +147,11 @@ class CaseMaker {
     s.cp_a2a = {one_of({2, 4})};
     if (chance(0.5)) s.hybrid_sharding = chance(0.6);
     if (chance(0.5)) s.dispatcher = Dispatcher::alltoall;
+    if (c.model.moe && chance(0.2)) {
+      s.dispatcher = some_of({Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep,
+                              Dispatcher::hierarchical});
+    }
+    if (chance(0.1)) s.dp = {one_of({1, 2, 4}), 8};
     if (chance(0.3)) s.ep_overlap = chance(0.5) && c.model.moe;
     if (chance(0.6)) s.delay_wgrad = false;
     if (chance(0.5)) s.tp_overlap = false;
@@ -154,6 +160,10 @@ class CaseMaker {
     if (chance(0.5)) s.offload = false;
     if (chance(0.5)) s.optimizer_offload = chance(0.2);
     if (chance(0.6)) s.cpu_optimizer = chance(0.3) && !s.optimizer_offload.value_or(false);
+    if (s.recompute && chance(0.2)) s.recompute_sets = recompute_sets(c);
+    if (s.offload && s.runtime == Runtime::megatron && chance(0.2)) {
+      s.offload_sets = some_of({std::set<Offload>{Offload::core_attn}, std::set<Offload>{}});
+    }
     if (chance(0.6)) s.recompute_layers = {0};
     if (chance(0.6)) s.recompute_unit = {one_of({1, 2, 2})};
     if (chance(0.3)) s.offload_layers = {0};
@@ -180,6 +190,29 @@ class CaseMaker {
       s.numerics.resize(1);
     }
     return s;
+  }
+
+  // At least one, in any order.
+  template <class T>
+  std::vector<T> some_of(std::vector<T> all) {
+    std::vector<T> some;
+    for (const T& value : all) {
+      if (chance(0.5)) some.push_back(value);
+    }
+    return some.empty() ? std::vector<T>{all.back()} : some;
+  }
+  template <class T>
+  std::vector<T> some_of(std::initializer_list<T> all) {
+    return some_of(std::vector<T>(all));
+  }
+
+  std::vector<RecomputeChoice> recompute_sets(const RandomCase& c) {
+    std::vector<RecomputeChoice> all{{.modules = {}, .full = true},
+                                     {.modules = {Module::core_attn}},
+                                     {.modules = {Module::layernorm}}};
+    if (c.model.moe) all.push_back({.modules = {Module::moe_act}});
+    all.push_back({});
+    return some_of(all);
   }
 
   std::vector<PipelineSchedule> orders() {

@@ -255,10 +255,13 @@ TEST(SearchOracle, BoundsAreAdmissible) {
     const RandomCase c = maker.make(1500);
     const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
     BoundTable bounds(estimator, c.model, c.workload, c.cluster, c.profile, c.config.runtime);
-    const Setting least = least_work(settings(c.model, c.cluster, c.config));
+    const auto leasts = least_work(settings(c.model, c.cluster, c.config));
     for (const Priced& p : price_all(c)) {
       const Plan& plan = p.at.plan;
       const StepEstimate& e = p.estimate;
+      const auto own_kind =
+          std::ranges::find(leasts, plan.dispatcher, &Setting::dispatcher);
+      const Setting& least = own_kind == leasts.end() ? leasts.front() : *own_kind;
       Plan mesh = plan;
       least.put_into(mesh);
       MemoryChoice{}.put_into(mesh);

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/pin_values.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "cli/plan_values.hpp"
+#include "core/diagnostics.hpp"
+#include "core/plan/layout_text.hpp"
+
+namespace pleat::cli {
+namespace {
+
+constexpr std::size_t kMostNumbers = 4096;  // of a pin
+
+std::optional<int> whole_number(const std::string& text) {
+  int value = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return value;
+}
+
+template <class T>
+void add_once(std::vector<T>& list, const T& value) {
+  if (std::ranges::find(list, value) == list.end()) list.push_back(value);
+}
+
+}  // namespace
+
+std::vector<int> parse_numbers(const std::vector<std::string>& words, const std::string& flag,
+                               int least, int most) {
+  std::vector<int> numbers;
+  for (const std::string& word : words) {
+    const std::size_t dots = word.find("..");
+    const auto first = whole_number(word.substr(0, dots));
+    const auto last = dots == std::string::npos ? first : whole_number(word.substr(dots + 2));
+    if (!first || !last) {
+      throw CLI::ValidationError(
+          flag, fmt::format("'{}' is neither a whole number nor a range such as 2..8", word));
+    }
+    if (*first < least || *last > most || *first > most) {
+      throw CLI::ValidationError(
+          flag, fmt::format("Value {} not in range [{} - {}]", word, least, most));
+    }
+    if (*last < *first) {
+      throw CLI::ValidationError(
+          flag, fmt::format("the range {} is empty: {}..{}?", word, *last, *first));
+    }
+    if (static_cast<std::size_t>(*last - *first) >= kMostNumbers - numbers.size()) {
+      throw CLI::ValidationError(flag, fmt::format("more than {} numbers", kMostNumbers));
+    }
+    for (int n = *first; n <= *last; ++n) add_once(numbers, n);
+  }
+  return numbers;
+}
+
+std::vector<RecomputeChoice> parse_recompute_sets(const std::vector<std::string>& words,
+                                                  const std::vector<int>& layers,
+                                                  const std::vector<int>& units) {
+  std::vector<RecomputeChoice> sets;
+  const std::vector<int> counts = layers.empty() ? std::vector<int>{0} : layers;
+  const std::vector<int> lengths = units.empty() ? std::vector<int>{1} : units;
+  for (const std::string& word : words) {
+    const Recompute what = parse_recompute(word, "--recompute");
+    RecomputeChoice choice{.modules = what.modules, .full = what.full, .layers = what.layers};
+    const bool free = what.full && what.layers == 0;
+    for (const int count : free ? counts : std::vector<int>{what.layers}) {
+      choice.layers = count;
+      const bool in_units = what.full && count == 0;
+      for (const int unit : in_units ? lengths : std::vector<int>{1}) {
+        choice.unit = unit;
+        add_once(sets, choice);
+      }
+    }
+  }
+  return sets;
+}
+
+std::vector<std::set<Offload>> parse_offload_sets(const std::vector<std::string>& words) {
+  std::vector<std::set<Offload>> sets;
+  for (const std::string& word : words) add_once(sets, parse_offload(word, "--offload"));
+  return sets;
+}
+
+void require_layouts(const std::vector<std::string>& layouts) {
+  for (const std::string& layout : layouts) {
+    const LayoutSyntax syntax = check_layout_syntax(layout);
+    if (layout.empty()) {
+      throw_config_error(ExitCode::bad_request, "", "--layout", "is empty",
+                         "for example \"Et*4|t*4|t*4|t*4L\"");
+    }
+    if (syntax.problem == nullptr) continue;
+    throw_config_error(syntax.code, "", "--layout",
+                       fmt::format("{} at position {}", syntax.problem, syntax.position + 1));
+  }
+}
+
+}  // namespace pleat::cli

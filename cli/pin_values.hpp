@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Pins of a search as they are typed: lists of whole numbers and ranges, "1,2" and "4..8"; sets to
+// recompute and to offload; layouts.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/plan/plan.hpp"
+#include "planner/search.hpp"
+
+namespace pleat::cli {
+
+// The numbers, ranges written out, each once, in the order given. CLI::ValidationError names a word
+// that is no number or range, or lies outside of the limits.
+[[nodiscard]] std::vector<int> parse_numbers(const std::vector<std::string>& words,
+                                             const std::string& flag, int least, int most);
+
+// "none", "full", "full:4", "moe_act+layernorm": a set each. Where all layers are recomputed whole,
+// `layers` (0: all) and `units` are tried, if there are any. ConfigError (bad_request).
+[[nodiscard]] std::vector<RecomputeChoice> parse_recompute_sets(
+    const std::vector<std::string>& words, const std::vector<int>& layers,
+    const std::vector<int>& units);
+// "none", "core_attn+attn_proj". ConfigError (bad_request).
+[[nodiscard]] std::vector<std::set<Offload>> parse_offload_sets(
+    const std::vector<std::string>& words);
+
+// ConfigError (bad_request) where one does not follow the grammar of layouts.
+void require_layouts(const std::vector<std::string>& layouts);
+
+}  // namespace pleat::cli
