@@ -62,6 +62,24 @@ void run(Options o) {
     write_output(o.output, o.output.file, text);
 }
 
+// What only another launcher reads would be lost without a word.
+void refuse_idle_options(const CLI::App& command, const std::string& launcher) {
+  static const std::vector<std::pair<std::string, std::string>> kGroups{
+      {"Slurm", "slurm"}, {"Kubernetes", "kubernetes"}, {"mpirun", "mpirun"}};
+  Diagnostics problems;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0) continue;
+    const auto group = std::ranges::find(kGroups, option->get_group(),
+                                         &std::pair<std::string, std::string>::first);
+    std::string reader = group == kGroups.end() ? launcher : group->second;
+    if (option->get_name() == "--image" && launcher == "mpirun") reader = "slurm or kubernetes";
+    if (reader == launcher) continue;
+    problems.error(ExitCode::bad_request, "", option->get_name(),
+                   "says nothing to --to " + launcher, "--to " + reader);
+  }
+  problems.throw_if_errors();
+}
+
 void add_slots(CLI::App& command, interop::LaunchSlots& s) {
   command.add_option("--job-name", s.name, "Name of the job")->capture_default_str();
   command.add_option("--script", s.script, "Megatron-LM's training script")->capture_default_str();
@@ -121,7 +139,12 @@ void add_launch_command(CLI::App& app, Action& action) {
       "  pleat launch --to slurm plan.json --partition gpu --account nlp -o job.sh\n"
       "  pleat launch --to kubernetes plan.json --image registry/megatron:26.08 --kind jobset\n"
       "Data, tokenizer and checkpoint arguments are the script's: --arg, or behind sbatch job.sh.");
-  command->callback([&action, o] { action = [o] { run(*o); }; });
+  command->callback([&action, o, command] {
+    action = [o, command] {
+      refuse_idle_options(*command, o->launcher);
+      run(*o);
+    };
+  });
 }
 
 }  // namespace pleat::cli

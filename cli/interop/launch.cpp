@@ -41,9 +41,20 @@ void check_launch(const Launch& l) {
   plain("--account", s.account);
   plain("--qos", s.qos);
   plain("--reservation", s.reservation);
-  plain("--namespace", s.k8s_namespace);
-  plain("--queue", s.queue);
-  plain("--claim", s.claim);
+  const auto kubernetes = [&](const char* flag, const std::string& value, bool dots) {
+    if (value.empty() || is_dns_name(value, dots)) return;
+    problem(flag, "'" + one_line(value) + "' is not a name that Kubernetes takes",
+            dots ? "lower-case letters, digits, dashes and dots between them, at most 253"
+                 : "lower-case letters, digits and dashes between them, at most 63");
+  };
+  kubernetes("--namespace", s.k8s_namespace, false);
+  kubernetes("--queue", s.queue, true);
+  kubernetes("--claim", s.claim, true);
+  // Slurm wants the nodes of a job to be whole segments (sbatch --segment).
+  if (const int nodes = std::max(1, l.nodes()); s.segment > 0 && nodes % s.segment != 0) {
+    problem("--segment", fmt::format("{} nodes are no multiple of {}", nodes, s.segment),
+            "a divisor of the nodes");
+  }
   if (!is_duration(s.time))
     problem("--time", "'" + one_line(s.time) + "' is no time limit", "days-hours:minutes:seconds");
   const auto clean = [&](const char* flag, const std::string& value) {

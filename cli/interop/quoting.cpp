@@ -52,6 +52,21 @@ bool is_plain_name(const std::string& text) {
                      [](char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
 }
 
+bool is_dns_name(const std::string& text, bool dots) {
+  constexpr std::size_t kMostLabel = 63, kMostName = 253;
+  if (text.size() > (dots ? kMostName : kMostLabel)) return false;
+  const auto ends_label = [&](std::size_t i) {
+    return i == 0 || i + 1 == text.size() || text[i - 1] == '.' || text[i + 1] == '.';
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    const bool inside = c == '-' || (c == '.' && dots);
+    if (!plain && (!inside || ends_label(i))) return false;
+  }
+  return !text.empty();
+}
+
 std::string dns_label(const std::string& text) {
   std::string label;
   for (const char c : text) {

@@ -21,6 +21,9 @@ namespace pleat::interop {
 // [A-Za-z0-9._-]{1,128} and begins with a letter or digit: safe in #SBATCH lines.
 [[nodiscard]] bool is_plain_name(const std::string& text);
 
+// Whether Kubernetes takes it as a name: a DNS-1123 label, or with `dots` several of them with dots
+// between. Lower case, digits, dashes inside.
+[[nodiscard]] bool is_dns_name(const std::string& text, bool dots);
 // A DNS-1123 label for Kubernetes: lower case, digits, dashes, at most 63; never empty.
 [[nodiscard]] std::string dns_label(const std::string& text);
 
