@@ -33,6 +33,16 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+std::size_t shared_prefix(const std::string& a, const std::string& b) {
+  const auto ends = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  return static_cast<std::size_t>(ends.first - a.begin());
+}
+
+// A letter or two begin too many names.
+bool says_enough(const std::string& word) {
+  return std::count_if(word.begin(), word.end(), [](char c) { return c != '-'; }) >= 3;
+}
+
 }  // namespace
 
 std::string to_text(const Diagnostic& d) {
@@ -84,10 +94,19 @@ void throw_config_error(ExitCode code, std::string where, std::string path, std:
 
 std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates) {
   std::string best;
+  if (says_enough(word)) {  // the beginning of a name: the shortest such
+    for (const std::string& candidate : candidates) {
+      const bool shorter = best.empty() || candidate.size() < best.size();
+      if (candidate.starts_with(word) && shorter) best = candidate;
+    }
+    if (!best.empty()) return best;
+  }
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
+    const bool begins_more_alike = distance == best_distance && !best.empty() &&
+                                   shared_prefix(word, candidate) > shared_prefix(word, best);
+    if (distance < best_distance || begins_more_alike) {
       best_distance = distance;
       best = candidate;
     }

@@ -36,6 +36,95 @@ TEST(BadRequest, ExpertsOverEp) {
   EXPECT_EQ(run.out, "");
 }
 
+const std::vector<std::string> kSmallPlan{"plan",      "--model",   "mixtral-8x7b",   "--cluster",
+                                          "h100-sxm",  "--gpus",    "16",             "--seq-len",
+                                          "4096",      "--global-batch", "64"};
+
+TEST(BadRequest, PinsThatAreNoNumbersRangesOrLayouts) {
+  const std::vector<std::pair<std::vector<std::string>, const char*>> cases{
+      {{"--tp", "2.."}, "--tp: '2..' is neither a whole number nor a range such as 2..8"},
+      {{"--tp", "8..2"}, "--tp: the range 8..2 is empty: 2..8?"},
+      {{"--pp", "1,x"}, "--pp: 'x' is neither"},
+      {{"--dp", "0..4"}, "--dp: Value 0..4 not in range [1 - 16777216]"},
+      {{"--ep", "1..9999"}, "--ep: more than 4096 numbers"},
+      {{"--dispatcher", "deepep,foo"}, "'foo' is not one of allgather, alltoall"},
+      {{"--sharding", "zero1,none"}, "none is not searched together with others"},
+      {{"--layout", "Et*8|t*x"}, "--layout: "},
+      {{"--dp", "3"}, "--dp: attention.dp: dp 3 leaves no valid plan: DP is the rest: 16 GPUs over"},
+      {{"--layout", "Et*16|t*16L", "--pp", "4"}, "no layout splits over PP 4"},
+  };
+  for (const auto& [pins, message] : cases) {
+    const Said run = run_pleat(kSmallPlan + pins);
+    EXPECT_EQ(run.exit_code, 2) << pins[1];
+    EXPECT_THAT(run.err, HasSubstr(message));
+    EXPECT_EQ(run.out, "");
+  }
+}
+
+// The beginning of a name before a name of as many letters.
+TEST(BadRequest, SuggestsWhatWasBegun) {
+  const std::vector<std::pair<std::vector<std::string>, const char*>> cases{
+      {{"predict", "-c", "h100", "-m", "mixtral-8x7b"}, "did you mean h100-"},
+      {{"predict", "-c", "gb300", "-m", "mixtral-8x7b"}, "did you mean gb300-nvl72?"},
+      {{"predict", "-c", "h100-sxm", "-m", "deepseek"}, "did you mean deepseek-v"},
+      {{"plan", "--tpp", "2"}, "did you mean --tp?"},
+  };
+  for (const auto& [words, message] : cases) {
+    const std::vector<std::string> job{"-n", "64", "-s", "4096", "-b", "256"};
+    const Said run = run_pleat(words[0] == "plan" ? words : words + job);
+    EXPECT_NE(run.exit_code, 0);
+    EXPECT_THAT(run.err, HasSubstr(message));
+  }
+}
+
+TEST(BadRequest, LaunchOptionsOfAnotherLauncher) {
+  const std::string plan = test_folder() + "/plan.json";
+  ASSERT_EQ(run_pleat({"predict", "-m", "mixtral-8x7b", "-c", "h100-sxm", "-n", "64", "-s", "4096",
+                       "-b", "256", "--ep", "8", "-o", plan})
+                .exit_code,
+            0);
+  const std::vector<std::pair<std::vector<std::string>, const char*>> cases{
+      {{"mpirun", "--partition", "gpu"}, "--partition: says nothing to --to mpirun"},
+      {{"mpirun", "--namespace", "a"}, "--namespace: says nothing to --to mpirun"},
+      {{"mpirun", "--image", "a"}, "--image: says nothing to --to mpirun"},
+      {{"kubernetes", "--image", "a", "--qos", "b"}, "--qos: says nothing to --to kubernetes"},
+      {{"kubernetes", "--image", "a", "--namespace", "X_Y"}, "--namespace: 'X_Y' is not a name"},
+      {{"kubernetes", "--image", "a", "--namespace", "a.b"}, "--namespace: 'a.b' is not a name"},
+      {{"kubernetes", "--image", "a", "--claim", "a.-b"}, "--claim: 'a.-b' is not a name"},
+      {{"slurm", "--segment", "99"}, "--segment: 8 nodes are no multiple of 99"},
+  };
+  for (const auto& [words, message] : cases) {
+    const Said run = run_pleat(std::vector<std::string>{"launch", plan, "--to"} + words);
+    EXPECT_EQ(run.exit_code, 2) << words[1];
+    EXPECT_THAT(run.err, HasSubstr(message));
+    EXPECT_EQ(run.out, "");
+  }
+  EXPECT_EQ(run_pleat({"launch", plan, "--to", "kubernetes", "--image", "a", "--namespace", "team-1",
+                       "--claim", "data.v1"})
+                .exit_code,
+            0);
+  EXPECT_EQ(run_pleat({"launch", plan, "--to", "slurm", "--segment", "4"}).exit_code, 0);
+}
+
+TEST(BadRequest, OptionsThatContradictOrSayNothing) {
+  const std::vector<std::pair<std::vector<std::string>, const char*>> cases{
+      {{"--no-offload", "--optimizer-offload", "on"}, "--optimizer-offload: says nothing where"},
+      {{"--no-offload", "--offload", "core_attn"}, "--offload: says nothing where"},
+      {{"--no-recompute", "--recompute-layers", "2"}, "--recompute-layers: says nothing where"},
+      {{"--recompute", "moe_act", "--recompute-unit", "2"}, "--recompute has no full"},
+      {{"--min-gpus", "8"}, "--min-gpus: says nothing to --objective throughput"},
+      {{"--objective", "cost", "--min-gpus", "128"}, "--min-gpus: 128 are more than the 16"},
+      {{"--slack", "0.1"}, "--slack: says nothing to --objective throughput"},
+      {{"--cp-comm", "p2p", "--cp-a2a", "2"}, "--cp-a2a: says nothing: --cp-comm has no a2a+p2p"},
+  };
+  for (const auto& [options, message] : cases) {
+    const Said run = run_pleat(kSmallPlan + options);
+    EXPECT_EQ(run.exit_code, 2) << options[0];
+    EXPECT_THAT(run.err, HasSubstr(message));
+    EXPECT_EQ(run.out, "");
+  }
+}
+
 // NaN is neither below nor above a limit.
 TEST(BadRequest, NanIsOutsideOfEveryRange) {
   const std::vector<std::string> plan{"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm",

@@ -36,6 +36,16 @@ double number(const JsonValue& object, const char* key) {
   return value->as_integer() != nullptr ? static_cast<double>(*value->as_integer()) : NAN;
 }
 
+TEST(Capacity, MoreTokensThanAnyJob) {
+  for (const char* tokens : {"1e30", "1e19"}) {
+    const Said run = wrong({"--tokens", tokens, "--deadline", "60d"});
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_THAT(run.err, HasSubstr(std::string("--tokens: ") + tokens +
+                                   " is not in the range of 1 to 1e+18"));
+    EXPECT_EQ(run.out, "");
+  }
+}
+
 TEST(Capacity, BadAmounts) {
   const Said nothing = run_pleat({"capacity"});
   EXPECT_EQ(nothing.exit_code, 2);
