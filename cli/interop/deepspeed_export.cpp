@@ -109,18 +109,8 @@ std::vector<FieldRule> make_fields() {
       {"plan.optimizer_instances", nullptr, "1, anything else is refused"},
       {"plan.recompute", write_recompute, nullptr},
       {"plan.recompute_full", nullptr, "reported with plan.recompute"},
-      {"plan.recompute_layers",
-       [](C c, Exported& e) {
-         miss_if(e, {c.plan().recompute_layers > 0, "plan.recompute_layers",
-                     std::to_string(c.plan().recompute_layers)});
-       },
-       nullptr},
-      {"plan.recompute_unit",
-       [](C c, Exported& e) {
-         miss_if(e, {c.plan().recompute_unit > 1, "plan.recompute_unit",
-                     std::to_string(c.plan().recompute_unit)});
-       },
-       nullptr},
+      {"plan.recompute_layers", nullptr, "all, anything else is refused"},
+      {"plan.recompute_unit", nullptr, "1, anything else is refused"},
       {"plan.stages", nullptr, "of a pipeline, which is refused"},
       {"plan.paged_stash.buffer", nullptr, "refused"},
       {"plan.paged_stash.capacity", nullptr, "of a stash, which is refused"},
@@ -253,6 +243,10 @@ std::vector<Refusal> make_refusals() {
        [](C c) { return c.plan().attention.pp > 1; }},
       {"plan.attention.cp", "sequence parallelism is code (Ulysses), not configuration", "CP 1",
        kDocs, [](C c) { return c.plan().attention.cp > 1; }},
+      {"plan.recompute_layers", "which layers are recomputed is code, not configuration",
+       "recompute full or none", kDocs, [](C c) { return c.plan().recompute_layers > 0; }},
+      {"plan.recompute_unit", "units of recompute are code, not configuration", "1", kDocs,
+       [](C c) { return c.plan().recompute_unit > 1; }},
       {"plan.expert.etp", "experts are not split", "ETP 1", kDocs,
        [](C c) { return is_moe(c) && c.plan().expert.etp > 1; }},
       {"plan.precision", "has fp32, fp16 and bf16", "one of them", kDocs,

@@ -193,18 +193,8 @@ std::vector<FieldRule> make_fields() {
       {"plan.cp_a2a", nullptr, "of a2a+p2p, which is refused"},
       {"plan.recompute", write_recompute, nullptr},
       {"plan.recompute_full", nullptr, "activation_checkpoint.mode"},
-      {"plan.recompute_layers",
-       [](C c, Exported& e) {
-         miss_if(e, c.plan().recompute_layers > 0, "plan.recompute_layers",
-                 std::to_string(c.plan().recompute_layers), "all layers or none");
-       },
-       nullptr},
-      {"plan.recompute_unit",
-       [](C c, Exported& e) {
-         miss_if(e, c.plan().recompute_unit > 1, "plan.recompute_unit",
-                 std::to_string(c.plan().recompute_unit), "layers are recomputed one by one");
-       },
-       nullptr},
+      {"plan.recompute_layers", nullptr, "all, anything else is refused"},
+      {"plan.recompute_unit", nullptr, "1, anything else is refused"},
       {"plan.stages", nullptr, "all stages do the same, anything else is refused"},
       {"plan.paged_stash.buffer", nullptr, "refused"},
       {"plan.paged_stash.capacity", nullptr, "of a stash, which is refused"},

@@ -101,6 +101,24 @@ TEST(ExportTitan, WritesToml) {
   EXPECT_THAT(text, HasSubstr("# for torchtitan v0.2.2"));
 }
 
+// Run as exported, they would take other time and memory than the plan says.
+TEST(ExportOthers, RecomputeOfSomeLayersIsRefused) {
+  PlanDocument d = sample("llama3-8b");
+  d.plan.attention = {.tp = 1, .cp = 1, .dp = 64, .pp = 1};
+  d.plan.expert = {1, 1, 64};
+  d.plan.sharding = Sharding::zero3;
+  d.plan.sequence_parallel = false;
+  d.plan.recompute_full = true;
+  for (const Target target : {Target::torchtitan, Target::deepspeed}) {
+    PlanDocument part = d, unit = d;
+    part.plan.recompute_layers = 16;
+    unit.plan.recompute_unit = 2;
+    EXPECT_NO_THROW((void)export_plan(target, {d}, "plan"));
+    EXPECT_THROW((void)export_plan(target, {part}, "plan"), ConfigError);
+    EXPECT_THROW((void)export_plan(target, {unit}, "plan"), ConfigError);
+  }
+}
+
 TEST(ExportTitan, SplitsLayersAsThePlanDoes) {
   PlanDocument d = sample("llama3-8b");  // 32 layers
   d.plan.expert = {1, 1, 16};
