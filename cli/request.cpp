@@ -110,7 +110,7 @@ void set_memory_and_exchange(const ShapeOptions& o, Plan& plan) {
   plan.optimizer.cpu_offload_overlapped = o.overlap_cpu_optimizer;
   plan.recompute_unit = o.recompute_unit.value_or(1);
   plan.paged_stash = {.buffer = o.paged_stash.value_or(0), .capacity = o.stash_capacity.value_or(0)};
-  plan.sequence_parallel = !o.no_sequence_parallel;
+  plan.sequence_parallel = !o.no_sequence_parallel && plan.attention.tp > 1;
   plan.fp8_params = !o.no_fp8_params;
   plan.flash_attention = !o.no_flash_attention;
   plan.fp8_attention = o.fp8_attention;

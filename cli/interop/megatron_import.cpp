@@ -284,7 +284,7 @@ void read_rest(const ArgumentReader& r, ImportedRun& out) {
   Plan& p = out.document.plan;
   const bool moe = out.document.model.moe.has_value();
   p.micro_batch = static_cast<int>(r.required("micro_batch_size"));
-  p.sequence_parallel = p.attention.tp == 1 || r.is_on("sequence_parallel");
+  p.sequence_parallel = p.attention.tp > 1 && r.is_on("sequence_parallel");
   p.precision = read_precision(r);
   p.sharding = read_sharding(r);
   p.dispatcher = moe ? read_dispatcher(r) : Dispatcher::alltoall;

@@ -274,7 +274,7 @@ Plan comparable(const PlanDocument& d) {
   const bool flex = p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep;
   if (p.attention.pp == 1) p.layout.clear();
   if (p.vpp == 1) p.microbatch_group = 0;
-  if (p.attention.tp == 1) p.sequence_parallel = true;
+  if (p.attention.tp == 1) p.sequence_parallel = false;
   if (p.attention.cp == 1) p.cp_comm = CpComm::p2p;
   if (!moe) p.dispatcher = Dispatcher::alltoall;
   if (!moe || !flex) p.dispatcher_sms = 0;
