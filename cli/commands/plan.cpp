@@ -23,7 +23,7 @@ void add_numbers(CLI::App& command, const char* name, std::vector<int>& values, 
   };
   command.add_option_function<std::vector<std::string>>(name, read, what)
       ->delimiter(',')
-      ->type_name("INT|RANGE ...")
+      ->type_name("INT|RANGE")
       ->group("Pins");
 }
 
@@ -95,8 +95,8 @@ void add_pins(CLI::App& command, SearchOptions& o) {
           "Where activations of whole layers are offloaded, only those of so many; 0: of none (default: "
           "0,1,2,4 ...)");
   list("--recompute", o.recompute,
-       "these sets: none, full, full:4 (layers of each chunk) and modules, moe_act+layernorm");
-  list("--offload", o.offload, "these sets: none and activations, core_attn+attn_proj");
+       "the sets none, full, full:4 (layers of each chunk) and modules, moe_act+layernorm");
+  list("--offload", o.offload, "the sets none and activations, core_attn+attn_proj");
   command.add_flag("--no-recompute", o.no_recompute, "Keep all activations")->group("Pins");
   command
       .add_flag("--no-offload", o.no_offload, "Keep them and the optimizer's state on the GPU")
