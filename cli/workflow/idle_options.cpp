@@ -69,12 +69,6 @@ void refuse_idle_options(const FindPlanOptions& o,
     refuse(problems, "--min-gpus", fmt::format("says nothing to --objective {}", objective),
            "--objective time-to-train or cost");
   }
-  const int gpus = o.target.gpus.value_or(o.objective.min_gpus);
-  if (is_given("--min-gpus") && sizes && o.objective.min_gpus > gpus) {
-    refuse(problems, "--min-gpus",
-           fmt::format("{} are more than the {} there are", o.objective.min_gpus, gpus),
-           fmt::format("at most {}", gpus));
-  }
   if (is_given("--slack") && objective != "memory-headroom" && !o.objective.pareto) {
     refuse(problems, "--slack", fmt::format("says nothing to --objective {}", objective),
            "--objective memory-headroom or --pareto");

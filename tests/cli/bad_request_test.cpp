@@ -113,7 +113,6 @@ TEST(BadRequest, OptionsThatContradictOrSayNothing) {
       {{"--no-recompute", "--recompute-layers", "2"}, "--recompute-layers: says nothing where"},
       {{"--recompute", "moe_act", "--recompute-unit", "2"}, "--recompute has no full"},
       {{"--min-gpus", "8"}, "--min-gpus: says nothing to --objective throughput"},
-      {{"--objective", "cost", "--min-gpus", "128"}, "--min-gpus: 128 are more than the 16"},
       {{"--slack", "0.1"}, "--slack: says nothing to --objective throughput"},
       {{"--cp-comm", "p2p", "--cp-a2a", "2"}, "--cp-a2a: says nothing: --cp-comm has no a2a+p2p"},
   };
