@@ -62,6 +62,12 @@ std::map<std::string, std::vector<std::string>> values_of(const std::string& com
       {"--cp-comm", {"p2p", "all_gather", "all_to_all", "a2a+p2p"}},
       {"--cuda-graph", {"none", "router", "partial", "full_iteration"}},
       {"--schedule", {"1f1b", "zb-h1", "zb-v", "dualpipe", "dualpipe-v"}}};
+  if (command == "plan") {
+    for (const char* flag : {"--fp8-attention", "--fp8-head", "--fp8-dispatch", "--fp8-combine",
+                             "--fp8-params", "--tile-overlap"}) {
+      values[flag] = {"on", "off", "any"};
+    }
+  }
   if (command == "export") values["--to"] = target_names();
   if (command == "launch") {
     values["--to"] = {"slurm", "kubernetes", "mpirun"};

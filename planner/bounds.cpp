@@ -24,9 +24,10 @@ constexpr int kClockGrid = 8;
 }  // namespace
 
 Plan in_order(Plan plan) {
-  const bool tensor_parallel = plan.overlap.tensor_parallel;
+  const OverlapFlags family = plan.overlap;
   plan.overlap = {};
-  plan.overlap.tensor_parallel = tensor_parallel;
+  plan.overlap.tensor_parallel = family.tensor_parallel;
+  plan.overlap.tile_level = family.tile_level;
   return plan;
 }
 
@@ -156,7 +157,14 @@ const StepTail& BoundTable::tail_of(const Plan& plan, const PlanParts& parts, co
   });
 }
 
-BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from) const {
+const SplitOrder& BoundTable::order_of(Schedule schedule) {
+  schedule.paired = false;
+  return orders_.get(schedule_key(schedule), [&] {
+    return std::make_unique<SplitOrder>(split_order(schedule));
+  });
+}
+
+BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from) {
   const Shape& shape = from.shape;
   const Layers& layers = from.layers;
   std::vector<ChunkBound> times;  // of one layer each
@@ -169,7 +177,9 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
     for (std::size_t p = 0; p < 2; ++p) {
       time.pass[p] = (from.exchanges ? layer.exchanges[p] : layer.time[p]) +
                      host * (p == 0 ? 1.0 / 3 : 2.0 / 3);
-      if (!from.exchanges) time.alone[p] = layer.alone[p];
+      if (from.exchanges) continue;
+      time.alone[p] = layer.alone[p];
+      time.half[p] = layer.half[p] + host * (1.0 / 3);
     }
   }
   std::vector<ChunkBound> chunks;
@@ -185,6 +195,7 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
         for (std::size_t p = 0; p < 2; ++p) {
           chunk.pass[p] += times[i].pass[p] * counts[i];
           chunk.alone[p] += times[i].alone[p] * counts[i];
+          chunk.half[p] += times[i].half[p] * counts[i];
         }
       }
       for (std::size_t p = 0; p < 2; ++p) all.pass[p] += chunk.pass[p] + chunk.alone[p];
@@ -197,7 +208,10 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
   }
   // A tensor that is sent in shares and gathered is cheaper than in one piece.
   if (plan.attention.tp > 1 && !plan.sequence_parallel) transfer = Seconds(0);
-  return {earliest_finish(schedule_of(plan, workload_), chunks, transfer), std::move(passes)};
+  const Schedule schedule = schedule_of(plan, workload_);
+  const SplitOrder* const order =
+      splits_backward(plan.schedule) ? &order_of(schedule) : nullptr;
+  return {earliest_finish(schedule, chunks, transfer, order), std::move(passes)};
 }
 
 // With stragglers, and what the host does beside.
@@ -223,16 +237,16 @@ Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources
 PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
   const PlanParts parts = estimator_.parts(plan);
   const Layers& layers = layers_of(parts, plan, BoundScope::setting);
-  return {own_step(plan, plan, cutoff, true),
+  return {own_step(plan, parts, plan, cutoff, true),
           peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan)};
 }
 
 Seconds BoundTable::by_reference(const Plan& reference, const Plan& plan, Seconds cutoff) {
-  return own_step(reference, plan, cutoff, false);
+  return own_step(reference, estimator_.parts(reference), plan, cutoff, false);
 }
 
-Seconds BoundTable::own_step(const Plan& of_layers, const Plan& plan, Seconds cutoff, bool passes) {
-  const PlanParts parts = estimator_.parts(of_layers);
+Seconds BoundTable::own_step(const Plan& of_layers, const PlanParts& parts, const Plan& plan,
+                             Seconds cutoff, bool passes) {
   const Shape& shape = shape_of(parts, of_layers);
   const Layers& layers = layers_of(parts, of_layers, BoundScope::setting);
   const Seconds bound = step(plan, parts, {.shape = shape, .layers = layers, .passes = passes});
@@ -300,18 +314,22 @@ Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const StateChoices&
 }
 
 PlanBounds BoundTable::family(const Plan& plan) {
-  const PlanParts parts = estimator_.parts(in_order(plan));
-  const Layers& layers = layers_of(parts, in_order(plan), BoundScope::family);
-  return {family_by_reference(plan, plan),
+  const Plan ordered = in_order(plan);
+  const PlanParts parts = estimator_.parts(ordered);
+  const Layers& layers = layers_of(parts, ordered, BoundScope::family);
+  return {family_step(ordered, parts, plan),
           peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan)};
 }
 
 Seconds BoundTable::family_by_reference(const Plan& reference, const Plan& plan) {
   const Plan ordered = in_order(reference);
-  const PlanParts parts = estimator_.parts(ordered);
+  return family_step(ordered, estimator_.parts(ordered), plan);
+}
+
+Seconds BoundTable::family_step(const Plan& ordered, const PlanParts& parts, const Plan& plan) {
   const Shape& shape = shape_of(parts, ordered);
   const Layers& layers = layers_of(parts, ordered, BoundScope::family);
-  const CudaGraph* host = &reference.cuda_graph;
+  const CudaGraph* host = &ordered.cuda_graph;
   return std::max(
       step(plan, parts, {.shape = shape, .layers = layers, .host = host}),
       step(plan, parts, {.shape = shape, .layers = layers, .host = host, .exchanges = true}));

@@ -6,6 +6,7 @@
 
 #include "planner/layer_bounds.hpp"
 #include "planner/pipeline_bound.hpp"
+#include "planner/split_order.hpp"
 #include "planner/search.hpp"
 #include "planner/step_tail.hpp"
 #include "planner/technique.hpp"
@@ -20,7 +21,7 @@ struct PlanBounds {
   std::int64_t peak_bytes = 0;  // of the largest stage
 };
 
-// The plan of a family without overlap but of tensor-parallel exchanges.
+// The plan of a family without overlap but of tensor-parallel exchanges and tile by tile.
 [[nodiscard]] Plan in_order(Plan);
 
 // time: the pipeline as in pipeline_bound.hpp with what the layers of each chunk take at least, then
@@ -86,7 +87,8 @@ class BoundTable {
     std::vector<Seconds> finish;
     std::vector<std::optional<StagePasses>> passes;
   };
-  [[nodiscard]] Pipeline pipeline(const Plan&, const Sources&) const;
+  [[nodiscard]] Pipeline pipeline(const Plan&, const Sources&);
+  const SplitOrder& order_of(Schedule);
   [[nodiscard]] Seconds outside_pipeline(Seconds end_of_stages, const Pipeline&) const;
   [[nodiscard]] Seconds step(const Plan&, const PlanParts&, const Sources&);
   [[nodiscard]] Seconds step(const Plan&, const PlanParts&, const Sources&, const Pipeline&);
@@ -94,7 +96,9 @@ class BoundTable {
   const StepTail& tail_of(const Plan&, const PlanParts&, const Shape&, const Layers&);
   [[nodiscard]] StageWeights weights_of(const std::vector<std::vector<int>>& stage, bool whole,
                                         const Layers&) const;
-  [[nodiscard]] Seconds own_step(const Plan& layers_of, const Plan&, Seconds cutoff, bool passes);
+  [[nodiscard]] Seconds own_step(const Plan& layers_of, const PlanParts& of_those, const Plan&,
+                                 Seconds cutoff, bool passes);
+  [[nodiscard]] Seconds family_step(const Plan& ordered, const PlanParts& of_that, const Plan&);
   // So much of what is saved beside state; of each stage, or of the largest.
   [[nodiscard]] std::vector<double> peaks(const Plan&, Sharding, const Shape&, const Layers&,
                                           double saved);
@@ -118,6 +122,7 @@ class BoundTable {
   Known<int, Profile, std::hash<int>> profiles_;            // by clock
   Known<NumberKey<24>, StepTail, KeyHash> tails_;
   Known<ScheduleKey, HeldChunks, KeyHash> held_;
+  Known<ScheduleKey, SplitOrder, KeyHash> orders_;
 };
 
 }  // namespace pleat

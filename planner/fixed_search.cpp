@@ -67,7 +67,7 @@ class Search {
     result_.best = best_.take();
     result_.stage_ways = tree_.stage_ways();
     result_.robust = config_.robust;
-    result_.not_tried = not_tried(config_);
+    result_.not_tried = not_tried(tree_.model, config_);
     result_.most_bytes = config_.most_bytes;
     if (!result_.best.empty()) {
       const Seconds value = value_of(result_.best.front().estimate, config_.robust);
@@ -86,10 +86,18 @@ class Search {
 
   void bound_meshes() {
     std::vector<PlanBounds> bounds(tree_.space.meshes.size());
+    // Of groups that follow one another the largest one's stands for all (pipeline_bound.hpp).
+    const bool shared = config_.microbatch_group.empty();
+    const auto stand_in = [&](std::size_t i) {
+      const auto& m = tree_.space.meshes;
+      while (shared && i + 1 < m.size() && m[i + 1].group > m[i].group) ++i;
+      return i;
+    };
     workers_.for_each(bounds.size(), [&](std::size_t i) {
-      bounds[i] = opener_.mesh_bounds(static_cast<std::int32_t>(i));
+      if (stand_in(i) == i) bounds[i] = opener_.mesh_bounds(static_cast<std::int32_t>(i));
     });
     for (std::size_t i = 0; i < bounds.size(); ++i) {
+      bounds[i] = bounds[stand_in(i)];
       const Node node{.bound = bounds[i].step, .mesh = static_cast<std::int32_t>(i)};
       if (bounds[i].peak_bytes > usable_) {
         count("memory", tree_.plans_of_mesh());

@@ -145,6 +145,8 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
       bound.time[0] = costs[i].forward.time;
       bound.time[1] = least_backward(costs[i], passes.split);
       bound.alone[1] = costs[i].backward.time - bound.time[1];
+      bound.half[0] = costs[i].input.time;
+      bound.half[1] = costs[i].weight.time;
       bound.matrix = matrix_time(costs[i].forward) + matrix_time(costs[i].backward);
       bound.saved = costs[i].forward.memory.net;
       bound.weights = library.weights(variants[i]);
@@ -154,6 +156,7 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
     for (int p = 0; p < 2; ++p) {
       bound.time[p] = scope == BoundScope::mesh ? work.compute[p] : work.in_order[p];
       if (scope == BoundScope::family) bound.exchanges[p] = work.exchanges[p];
+      bound.half[p] = work.halves[p];
     }
     bound.saved = work.saved;
     bound.weights = library.weights(variants[i]);

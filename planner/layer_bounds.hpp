@@ -24,6 +24,7 @@ struct LayerBound {
   Seconds exchanges[2];    // of experts, which may run beside all the rest; in a family
   // What a pass takes more where it is not paired, nor its backward pass split.
   Seconds alone[2];
+  Seconds half[2];         // of a backward pass that is split
   Seconds matrix;          // matrix products and attention, both passes; of a setting
   Seconds send;            // to a neighbouring stage
   std::int64_t saved = 0;  // bytes the forward pass leaves behind

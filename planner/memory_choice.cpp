@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "core/diagnostics.hpp"
+#include "planner/runtime_rules.hpp"
 
 namespace pleat {
 namespace {
@@ -65,6 +66,15 @@ bool host_steps_slower(const ClusterSpec& cluster) {
   return host < cluster.gpu.memory_bandwidth;
 }
 
+// Of any of the number formats. Last of the places: without it the others keep their order.
+bool cpu_may_step(const SearchConfig& config) {
+  return std::ranges::any_of(config.numerics, [&](const Numerics& n) {
+    Plan plan;
+    n.put_into(plan);
+    return cpu_may_step(config.runtime, plan);
+  });
+}
+
 std::vector<StatePlace> places(const ClusterSpec& cluster, const SearchConfig& config) {
   const bool host = config.optimizer_offload.value_or(false);
   const bool stepped = config.cpu_optimizer.value_or(false);
@@ -74,7 +84,7 @@ std::vector<StatePlace> places(const ClusterSpec& cluster, const SearchConfig& c
   std::vector<StatePlace> all{StatePlace::device};
   if (!has_host_memory(config)) return all;
   if (!config.optimizer_offload) all.push_back(StatePlace::host);
-  if (!config.cpu_optimizer && host_steps_slower(cluster)) {
+  if (!config.cpu_optimizer && cpu_may_step(config) && host_steps_slower(cluster)) {
     all.push_back(StatePlace::host_stepped);
   }
   return all;

@@ -16,6 +16,17 @@ namespace {
 
 constexpr const char* kLeftOut = "pin";  // of MeshSpace::example
 
+// Microbatches of a group, beside PP: more leave a tensor more time to get around, and a stage more to
+// hold.
+std::vector<int> larger_groups(const Mesh& mesh, std::int64_t microbatches) {
+  std::vector<int> list;
+  if (mesh.vpp == 1 || mesh.schedule != PipelineSchedule::one_f_one_b) return list;
+  for (const int n : {2 * mesh.attention.pp, 4 * mesh.attention.pp}) {
+    if (microbatches > n && microbatches % n == 0) list.push_back(n);
+  }
+  return list;
+}
+
 const std::vector<int>& pinned_or(const std::vector<int>& pins, const std::vector<int>& all) {
   return pins.empty() ? all : pins;
 }
@@ -123,21 +134,45 @@ class Enumerator {
         // Larger microbatches that do not divide are no alternatives; the smallest one explains.
         if (micro_batch > tried.front() && workload_.global_batch % multiple != 0) continue;
         mesh.micro_batch = micro_batch;
-        take(mesh, space_.layouts[static_cast<std::size_t>(layout)]);
+        take_groups(mesh, space_.layouts[static_cast<std::size_t>(layout)]);
       }
     }
   }
 
-  void take(const Mesh& mesh, const std::string& layout) {
+  // Pinned groups are of interleaved orders alone. Free ones are full, so that the rules hold for all
+  // or none of them.
+  void take_groups(Mesh mesh, const std::string& layout) {
+    const bool interleaved = mesh.vpp > 1 && mesh.schedule == PipelineSchedule::one_f_one_b;
+    if (interleaved && !config_.microbatch_group.empty()) {
+      for (const int group : config_.microbatch_group) {
+        mesh.group = group;
+        take(mesh, layout);
+      }
+      return;
+    }
+    const Constraint* const rule = take(mesh, layout);
+    const std::int64_t replica = std::int64_t{mesh.attention.dp} * mesh.micro_batch;
+    for (const int group : larger_groups(mesh, workload_.global_batch / replica)) {
+      ++space_.tried;
+      mesh.group = group;
+      if (rule == nullptr) space_.meshes.push_back(mesh);
+      else ++space_.rejected[rule->name];
+    }
+  }
+
+  // The rule that it breaks.
+  const Constraint* take(const Mesh& mesh, const std::string& layout) {
     ++space_.tried;
     plan_.attention = mesh.attention;
     plan_.expert = mesh.expert;
     plan_.vpp = mesh.vpp;
     plan_.schedule = mesh.schedule;
+    plan_.microbatch_group = mesh.group;
     plan_.micro_batch = mesh.micro_batch;
     plan_.sequence_parallel = mesh.attention.tp > 1;
     if (plan_.layout != layout) plan_.layout = layout;
-    if (const Constraint* rule = broken_rule(mesh.layout)) {
+    const Constraint* const rule = broken_rule(mesh.layout);
+    if (rule != nullptr) {
       if (++space_.rejected[rule->name] == 1) {
         space_.example[rule->name] = rule->explain({model_, workload_, plan_, config_.gpus});
         space_.example[rule->name].rule = rule->name;
@@ -147,6 +182,7 @@ class Enumerator {
       if (most == 0) most = largest_stage();
       space_.meshes.push_back(mesh);
     }
+    return rule;
   }
 
   [[nodiscard]] int largest_stage() const {
@@ -245,6 +281,7 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
     pins.push_back({"layout", fmt::format("{}", fmt::join(config.layout, " and ")),
                     [](SearchConfig& c) { c.layout.clear(); }});
   }
+  add("microbatch-group", &SearchConfig::microbatch_group);
   if (!config.schedule.empty()) {
     std::string names;
     for (const PipelineSchedule s : config.schedule) {
@@ -275,6 +312,13 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
   add_choice("delay-wgrad", &SearchConfig::delay_wgrad);
   add_choice("tp-overlap", &SearchConfig::tp_overlap);
   add_choice("shared-expert-overlap", &SearchConfig::shared_overlap);
+  if (std::ranges::find(config.tile_overlap, true) != config.tile_overlap.end()) {
+    pins.push_back({"tile-overlap", "on", [](SearchConfig& c) { c.tile_overlap.clear(); }});
+  }
+  if (config.paged_stash.buffer > 0) {
+    pins.push_back({"paged-stash", fmt::format("{}", config.paged_stash.buffer),
+                    [](SearchConfig& c) { c.paged_stash = {}; }});
+  }
   add_choice("optimizer-offload", &SearchConfig::optimizer_offload);
   add_choice("cpu-optimizer", &SearchConfig::cpu_optimizer);
   return pins;
@@ -289,6 +333,7 @@ Plan MeshSpace::plan(const Mesh& mesh, const SearchConfig& config) const {
   plan.expert = mesh.expert;
   plan.vpp = mesh.vpp;
   plan.schedule = mesh.schedule;
+  plan.microbatch_group = mesh.group;
   plan.micro_batch = mesh.micro_batch;
   plan.sequence_parallel = mesh.attention.tp > 1;
   plan.layout = layouts[static_cast<std::size_t>(mesh.layout)];

@@ -3,7 +3,8 @@
 // The meshes a search considers: degrees, chunks, layout and microbatch. The space is finite:
 //   TP up to the innermost network domain, CP up to 16, PP, VPP, EP, ETP <= TP: divisors (EP: of
 //   the experts), microbatches of 1 2 4 8 sequences, both layouts of layout_choices,
-//   orders of the pipeline that the runtime has (schedules_of).
+//   orders of the pipeline that the runtime has (schedules_of), of interleaved ones groups of PP, 2 PP
+//   or 4 PP microbatches where these are full.
 // Pinned values are taken as they are. The named constraints decide which meshes are valid.
 #pragma once
 
@@ -22,6 +23,7 @@ struct Mesh {
   ExpertMapping expert;
   int vpp = 1, micro_batch = 1;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  int group = 0;   // Plan::microbatch_group
   int layout = 0;  // index into MeshSpace::layouts
 };
 

@@ -198,7 +198,8 @@ std::int64_t NodeOpener::least_of_family(const Node& family) {
   if (tree_.choices_by_stage && tree_.mesh_of(family).attention.pp > 1) {
     return least_of_stages(family);
   }
-  std::int64_t least = std::min(peak(0), peak(static_cast<std::size_t>(tree_.least_memory)));
+  std::int64_t least = peak(0);
+  if (least > usable_) least = std::min(least, peak(static_cast<std::size_t>(tree_.least_memory)));
   for (std::size_t m = 1; m < tree_.choices.size() && least > usable_; ++m) {
     least = std::min(least, peak(m));
   }

@@ -21,6 +21,8 @@
 #include <functional>
 #include <limits>
 
+#include "planner/split_order.hpp"
+
 namespace pleat {
 namespace {
 
@@ -179,7 +181,7 @@ std::vector<std::int64_t> first_chunks(const Schedule& s, std::int64_t slots) {
 }
 
 std::vector<Seconds> earliest_finish(Schedule schedule, std::span<const ChunkBound> chunks,
-                                     Seconds transfer) {
+                                     Seconds transfer, const SplitOrder* order) {
   schedule.paired = false;
   if (schedule.kind == PipelineSchedule::one_f_one_b) {
     return OneForwardOneBackward(schedule, chunks, schedule.pp > 1 ? transfer : Seconds(0)).run();
@@ -188,7 +190,9 @@ std::vector<Seconds> earliest_finish(Schedule schedule, std::span<const ChunkBou
   const int own = chunks_of_stage(schedule);
   const int passes = schedule.kind == PipelineSchedule::dualpipe ? schedule.microbatches / 2
                                                                  : schedule.microbatches;
-  std::vector<Seconds> finish(static_cast<std::size_t>(schedule.pp));
+  std::vector<Seconds> finish = order != nullptr
+                                    ? earliest_finish(*order, chunks, transfer)
+                                    : earliest_finish(split_order(schedule), chunks, transfer);
   for (int s = 0; s < schedule.pp; ++s) {
     Seconds way(std::numeric_limits<double>::infinity()), work;
     for (int c = 0; c < own; ++c) {
@@ -196,7 +200,8 @@ std::vector<Seconds> earliest_finish(Schedule schedule, std::span<const ChunkBou
       const ChunkBound& chunk = chunks[static_cast<std::size_t>(s * own + c)];
       work += (chunk.pass[kForward] + chunk.pass[kBackward]) * passes;
     }
-    finish[static_cast<std::size_t>(s)] = way + work;
+    Seconds& least = finish[static_cast<std::size_t>(s)];
+    least = std::max(least, way + work);
   }
   return finish;
 }

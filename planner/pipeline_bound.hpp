@@ -12,16 +12,22 @@
 namespace pleat {
 
 // One chunk of one microbatch, by Pass. `alone`: how much more a pass takes where it is not paired.
+// `half`: what input gradients and weight gradients take at least by themselves, where they run apart.
 struct ChunkBound {
   Seconds pass[2];
   Seconds alone[2];
+  Seconds half[2] = {};
 };
 
 // By stage. `chunks`: [stage * chunks_of_stage + chunk]; `transfer`: of a tensor between stages. Of
-// schedules that split backward passes the work of each stage counts, and the way to it.
-// `schedule.paired` makes no difference: what it changes is in `alone`.
+// schedules that split backward passes the work of each stage counts after the way to it, or what lies
+// between the ways of the first and the last microbatch. `schedule.paired` makes no difference: what it changes is in `alone`. Without that, no multiple of
+// full groups of PP ends later than PP: more passes count to the warm-up and less between.
+// `order`: of schedules that split backward passes, if it is known already (split_order.hpp).
+struct SplitOrder;
 [[nodiscard]] std::vector<Seconds> earliest_finish(Schedule, std::span<const ChunkBound> chunks,
-                                                   Seconds transfer);
+                                                   Seconds transfer,
+                                                   const SplitOrder* order = nullptr);
 
 // Chunks that a stage has run forward and not yet backward, by chunk, at moments between slots: those
 // at which it holds most, of each stage.

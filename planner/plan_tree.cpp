@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/runtime_rules.hpp"
 #include "simulator/uncertainty.hpp"
 
 namespace pleat {
@@ -30,7 +31,7 @@ PlanTree::PlanTree(const ModelSpec& m, const ClusterSpec& cluster, const Workloa
     least_saved = std::min({least_saved, 1.0 / r.unit, (all - choice.offload_layers) / all});
   }
   for (const Constraint& rule : constraints()) {
-    if (std::string_view(rule.name) != "layout") rules_.push_back(&rule);
+    if (!rule.of_mesh) rules_.push_back(&rule);
   }
   for (const Setting& s : settings) {
     plans_of_graph[static_cast<std::size_t>(s.graph)] += static_cast<std::int64_t>(choices.size());
@@ -109,7 +110,7 @@ const char* PlanTree::broken_rule(const Plan& plan) const {
   for (const Constraint* rule : rules_) {
     if (!rule->holds(context)) return rule->name;
   }
-  return nullptr;
+  return refused_by(config.runtime, plan);
 }
 
 double PlanTree::weight(const Node& node) const {

@@ -56,7 +56,7 @@ struct PlanTree {
   [[nodiscard]] bool by_stage(const Node& node) const {
     return node.memory >= 0 && choices[static_cast<std::size_t>(node.memory)].by_stage;
   }
-  // The first rule that the plan breaks; null: none. That of layouts was checked with the mesh.
+  // The first rule that the plan breaks; null: none. Those of meshes were checked with the mesh.
   [[nodiscard]] const char* broken_rule(const Plan&) const;
   // Index behind the last setting of the family that begins at `first`.
   [[nodiscard]] std::size_t end_of_family(std::size_t first) const { return end_of_family_[first]; }

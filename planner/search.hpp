@@ -29,11 +29,12 @@ struct SearchProgress {
   Seconds bound;                // no plan is faster
 };
 
-// The number formats a plan computes and keeps state in.
+// The number formats a plan computes, exchanges and keeps state in.
 struct Numerics {
   Precision precision = Precision::bf16;
   OptimizerPlan optimizer;
   bool fp8_attention = false, fp8_head = false;
+  bool fp8_dispatch = false, fp8_combine = false, fp8_params = true;
   void put_into(Plan&) const;
   bool operator==(const Numerics&) const = default;
 };
@@ -80,7 +81,8 @@ struct SearchConfig {
   std::vector<Numerics> numerics{1};
   // Pins: only these values are tried; empty means all valid ones.
   std::vector<int> tp, cp, dp, pp, vpp, ep, etp, micro_batch;
-  std::vector<std::string> layout;  // well-formed; for as many virtual stages as each has
+  std::vector<int> microbatch_group;  // of interleaved orders; 0: PP
+  std::vector<std::string> layout;    // well-formed; for as many virtual stages as each has
   std::vector<PipelineSchedule> schedule;
   Pinned<Sharding> sharding;  // none stands alone: bounds take the state of others as sharded
   Pinned<Dispatcher> dispatcher;
@@ -89,6 +91,13 @@ struct SearchConfig {
   std::vector<int> cp_a2a;             // with a2a+p2p: ranks of a group that exchanges heads
   std::optional<bool> hybrid_sharding;  // shards within the innermost network domain, copies across
   std::optional<bool> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;
+  std::vector<bool> tile_overlap;  // empty: off, no runtime has it
+  // SMs that an exchange by DeepEP or HybridEP takes; 0 is the profile's number, which empty means
+  // too. Beside 0, others are DeepEP's where its exchange stays within the innermost domain.
+  std::vector<int> dispatcher_sms;
+  // Of every plan. A choice it is not: a stash that holds what routing sends takes as long as none and
+  // holds no less (paged_stash_test.cpp).
+  PagedStash paged_stash;
   bool recompute = true;        // may choose recompute modules
   bool offload = true;          // may keep activations and optimizer state in host memory
   std::optional<bool> optimizer_offload;  // pinned: the state in host memory between steps

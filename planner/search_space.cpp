@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "planner/runtime_rules.hpp"
+
 namespace pleat {
 
 std::vector<SpacePlan> enumerate_plans(const ModelSpec& model, const ClusterSpec& cluster,
@@ -15,6 +17,7 @@ std::vector<SpacePlan> enumerate_plans(const ModelSpec& model, const ClusterSpec
   for (std::size_t i = 0; i < space.meshes.size(); ++i) {
     Plan plan = space.plan(space.meshes[i], config);
     for (std::size_t s = 0; s < all_settings.size(); ++s) {
+      if (all_settings[s].unmeasured_on(space.meshes[i])) continue;
       all_settings[s].put_into(plan);
       for (std::size_t m = 0; m < choices.size(); ++m) {
         const auto layout = static_cast<std::size_t>(space.meshes[i].layout);
@@ -22,8 +25,10 @@ std::vector<SpacePlan> enumerate_plans(const ModelSpec& model, const ClusterSpec
         if (choices[m].moot(space.most_layers[layout], plan.attention.pp)) continue;
         choices[m].put_into(plan);
         const PlanContext context{model, workload, plan, config.gpus};
-        const bool valid = std::ranges::all_of(
-            constraints(), [&](const Constraint& rule) { return rule.holds(context); });
+        const bool valid =
+            refused_by(config.runtime, plan) == nullptr &&
+            std::ranges::all_of(constraints(),
+                                [&](const Constraint& rule) { return rule.holds(context); });
         if (valid) plans.push_back({i, s, m, plan});
       }
     }

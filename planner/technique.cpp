@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "planner/runtime_rules.hpp"
+
 namespace pleat {
 namespace {
 
@@ -100,6 +102,14 @@ int sets_within(int domain, const AttentionMapping& a, const ExpertMapping& e) {
   return 1;
 }
 
+// NCCL's exchanges take what NCCL takes; HybridEP's was measured with one number alone.
+std::vector<int> sms_choices(const SearchConfig& c, Dispatcher dispatcher) {
+  const bool pinned = std::ranges::find(c.dispatcher_sms, 0) == c.dispatcher_sms.end();
+  const bool chooses = dispatcher == Dispatcher::deepep ||
+                       (dispatcher == Dispatcher::hybridep && pinned);
+  return chooses && !c.dispatcher_sms.empty() ? c.dispatcher_sms : std::vector<int>{0};
+}
+
 std::vector<OverlapFlags> overlaps(const ModelSpec& model, const SearchConfig& c) {
   std::vector<OverlapFlags> all;
   const auto flags = [&](const std::optional<bool>& pin, bool possible) {
@@ -120,7 +130,15 @@ std::vector<OverlapFlags> overlaps(const ModelSpec& model, const SearchConfig& c
       }
     }
   }
-  return all;
+  if (c.tile_overlap.empty()) return all;
+  std::vector<OverlapFlags> with_tiles;
+  for (const bool tile : c.tile_overlap) {
+    for (OverlapFlags f : all) {
+      f.tile_level = tile && model.moe;
+      with_tiles.push_back(f);
+    }
+  }
+  return with_tiles;
 }
 
 }  // namespace
@@ -141,6 +159,8 @@ void put_shards(Sharding sharding, int domain, Plan& plan) {
 void Setting::put_into(Plan& plan) const {
   put_shards(sharding, shard_domain, plan);
   plan.dispatcher = dispatcher;
+  plan.dispatcher_sms = sms;
+  plan.paged_stash = stash;
   plan.cuda_graph = graph;
   plan.cp_comm = cp_comm;
   plan.cp_a2a = cp_a2a;
@@ -153,13 +173,18 @@ bool Setting::moot(const Mesh& mesh, const Setting& first) const {
   return (mesh.attention.cp == 1 && !same_cp) ||
          (shard_domain != first.shard_domain &&
           sets_within(shard_domain, mesh.attention, mesh.expert) == 1) ||
-         (mesh.expert.ep == 1 && dispatcher != first.dispatcher) ||
+         (mesh.expert.ep == 1 && (dispatcher != first.dispatcher || sms != first.sms)) ||
          (replicas == 1 && mesh.expert.edp == 1 && sharding != first.sharding);
+}
+
+bool Setting::unmeasured_on(const Mesh& mesh) const {
+  return sms != 0 && mesh.expert.ep * mesh.expert.etp > sms_within;
 }
 
 const char* Setting::void_on(const Mesh& mesh) const {
   const AttentionMapping& a = mesh.attention;
   if (sharding > Sharding::zero1 && a.pp > 1) return "sharding-pipeline";
+  if (unmeasured_on(mesh)) return "dispatcher-sms";
   if (cp_a2a > 0 && (cp_a2a >= a.cp || a.cp % cp_a2a != 0)) return "cp-groups";
   return nullptr;
 }
@@ -167,21 +192,41 @@ const char* Setting::void_on(const Mesh& mesh) const {
 bool Setting::same_family(const Setting& other) const {
   return sharding == other.sharding && dispatcher == other.dispatcher && graph == other.graph &&
          cp_comm == other.cp_comm && cp_a2a == other.cp_a2a &&
-         shard_domain == other.shard_domain &&
-         overlap.tensor_parallel == other.overlap.tensor_parallel;
+         shard_domain == other.shard_domain && sms == other.sms &&
+         overlap.tensor_parallel == other.overlap.tensor_parallel &&
+         overlap.tile_level == other.overlap.tile_level;
 }
 
 std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster,
                               const SearchConfig& config) {
+  const bool pinned = std::ranges::find(config.dispatcher_sms, 0) == config.dispatcher_sms.end();
+  const bool one_domain = cluster.tiers.empty() || cluster.tiers.front().size == 0;
+  const int within = pinned || one_domain ? config.gpus : cluster.tiers.front().size;
+  const std::vector<OverlapFlags> flags = overlaps(model, config);
   std::vector<Setting> all;
+  const auto add = [&](Setting s) {
+    for (const CpKind& cp : cp_kinds(config)) {
+      s.cp_comm = cp.comm;
+      s.cp_a2a = cp.groups;
+      for (const OverlapFlags& overlap : flags) {
+        s.overlap = overlap;
+        all.push_back(s);
+      }
+    }
+  };
   for (const Sharding sharding : shardings(config)) {
     for (const int domain : shard_domains(cluster, config, sharding)) {
       for (const Dispatcher dispatcher : dispatchers(model, cluster, config)) {
-        for (const CudaGraph graph : graphs(model, dispatcher, config)) {
-          for (const CpKind& cp : cp_kinds(config)) {
-            for (const OverlapFlags& overlap : overlaps(model, config)) {
-              all.push_back({sharding, dispatcher, graph, cp.comm, cp.groups, domain, overlap});
-            }
+        for (const int sms : sms_choices(config, dispatcher)) {
+          for (const CudaGraph graph : graphs(model, dispatcher, config)) {
+            add({.sharding = sharding,
+                 .dispatcher = dispatcher,
+                 .graph = graph,
+                 .shard_domain = domain,
+                 .sms = sms,
+                 .sms_within = within,
+                 .overlap = {},
+                 .stash = config.paged_stash});
           }
         }
       }
@@ -190,16 +235,45 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
   return all;
 }
 
-std::vector<NotTried> not_tried(const SearchConfig& config) {
+std::vector<NotTried> not_tried(const ModelSpec& model, const SearchConfig& config) {
   std::vector<NotTried> list;
-  if (config.schedule.empty() && config.runtime == Runtime::megatron) {
+  const bool megatron = config.runtime == Runtime::megatron;
+  if (config.schedule.empty() && megatron) {
     list.push_back({"schedule zb-h1, zb-v, dualpipe, dualpipe-v",
                     "Megatron's pipelines run 1F1B, interleaved or not (--schedule prices them all "
                     "the same)"});
   }
-  if (!config.by_stage && config.runtime == Runtime::megatron) {
+  if (!config.by_stage && megatron) {
     list.push_back({"recompute and offload by stage",
                     "Megatron has one choice for all stages (--by-stage on prices them all the same)"});
+  }
+  const bool steps = std::ranges::all_of(config.numerics, [&](const Numerics& n) {
+    Plan plan;
+    n.put_into(plan);
+    return cpu_may_step(config.runtime, plan);
+  });
+  if (!steps && config.offload && !config.cpu_optimizer) {
+    list.push_back({"step on the CPU",
+                    "Megatron's excludes weights that are kept in fp8 (--fp8-params off)"});
+  }
+  if (!model.moe) return list;
+  const bool narrow = std::ranges::any_of(config.numerics, [](const Numerics& n) {
+    return n.fp8_dispatch || n.fp8_combine;
+  });
+  if (!narrow) {
+    list.push_back({"fp8 dispatch and combine",
+                    megatron ? "Megatron's rows travel in bf16 (--fp8-dispatch, --fp8-combine price "
+                               "it all the same)"
+                             : "the runtime sends what it computes"});
+  }
+  if (config.tile_overlap.empty()) {
+    list.push_back({"tile-level overlap",
+                    "no exchange of the runtime is inside a grouped product (--tile-overlap prices "
+                    "it all the same)"});
+  }
+  if (config.paged_stash.buffer <= 0 && megatron) {
+    list.push_back({"paged stash",
+                    "it holds no less and takes as long as none (--paged-stash prices it)"});
   }
   return list;
 }
@@ -207,8 +281,10 @@ std::vector<NotTried> not_tried(const SearchConfig& config) {
 std::vector<Setting> least_work(const std::vector<Setting>& all) {
   std::vector<Setting> least;
   CudaGraph graph = CudaGraph::none;
+  bool tiles = false;
   for (const Setting& s : all) {
     graph = std::max(graph, s.graph);
+    tiles = tiles || s.overlap.tile_level;
     // Fused ones come first, and sort and copy less than it.
     const bool undercut = s.dispatcher == Dispatcher::alltoall && is_fused(all.front().dispatcher);
     const bool known = std::ranges::find(least, s.dispatcher, &Setting::dispatcher) != least.end();
@@ -220,6 +296,7 @@ std::vector<Setting> least_work(const std::vector<Setting>& all) {
     s = first;
     s.dispatcher = dispatcher;
     s.graph = graph;
+    s.overlap.tile_level = tiles;
   }
   return least;
 }

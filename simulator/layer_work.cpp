@@ -66,6 +66,12 @@ Seconds segment_time(const std::vector<Op>& ops, const PassOps& pass, int begin,
   return last;
 }
 
+// Which half of a backward pass the op belongs to; -1: it has none.
+int half_of(const LayerProgram& layer, Pass pass, std::size_t op) {
+  if (pass == Pass::forward || !layer.weight_ops) return -1;
+  return op >= static_cast<std::size_t>(*layer.weight_ops) ? 1 : 0;
+}
+
 void add_pass(LayerWork& work, const LayerProgram& layer, Pass pass, const Binding& binding,
               const ClusterView& view, const Profile& profile) {
   const std::vector<Op>& ops = layer.ops(pass);
@@ -75,7 +81,10 @@ void add_pass(LayerWork& work, const LayerProgram& layer, Pass pass, const Bindi
   Seconds sum;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const Seconds time = priced.ops[i].duration;
-    if (is_compute(priced.costs[i].cls)) work.compute[p] += time;
+    if (is_compute(priced.costs[i].cls)) {
+      work.compute[p] += time;
+      if (const int half = half_of(layer, pass, i); half >= 0) work.halves[half] += time;
+    }
     if (ops[i].kind == OpKind::send) work.send = std::max(work.send, priced.costs[i].time);
     if (is_token_exchange(ops[i])) {
       work.exchanges[p] += time;
@@ -102,7 +111,9 @@ LayerWork compute_of(const LayerProgram& layer, const Binding& binding, const Cl
                      const Profile& profile) {
   LayerWork work;
   for (const Pass pass : {Pass::forward, Pass::backward}) {
-    for (const Op& op : layer.ops(pass)) {
+    const std::vector<Op>& ops = layer.ops(pass);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const Op& op = ops[i];
       const bool sent = op.kind == OpKind::send;
       if (!sent && !is_compute(class_of(op))) continue;
       const Seconds time = price_op(op, layer.tensors, binding, view, profile).time;
@@ -110,6 +121,7 @@ LayerWork compute_of(const LayerProgram& layer, const Binding& binding, const Cl
         work.send = std::max(work.send, time);
       } else {
         work.compute[static_cast<std::size_t>(pass)] += time;
+        if (const int half = half_of(layer, pass, i); half >= 0) work.halves[half] += time;
       }
     }
   }
@@ -122,11 +134,12 @@ LayerWork work_of(const LayerProgram& layer, const Binding& binding, const Clust
   for (const Pass pass : {Pass::forward, Pass::backward}) {
     add_pass(work, layer, pass, binding, view, profile);
   }
+  const Binding kept{.routed = binding.stashed > 0 ? binding.stashed : binding.routed};
   for (const Lifetime& life : layer.lives) {
     const bool born = life.begin && life.begin->pass == Pass::forward;
     const bool freed = life.end && life.end->pass == Pass::forward;
     if (born != freed) {
-      const std::int64_t bytes = layer.tensor(life.tensor).bytes(binding);
+      const std::int64_t bytes = layer.tensor(life.tensor).bytes(kept);
       work.saved += born ? bytes : -bytes;
     }
   }

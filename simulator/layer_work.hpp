@@ -16,11 +16,12 @@ struct LayerWork {
   // neighbouring ops and that nothing else can fill.
   Seconds in_order[2];
   Seconds exchanges[2];  // of experts; they do not overlap each other
+  Seconds halves[2];     // of compute: input and weight gradients, where the backward pass is split
   Seconds send;          // the slower of what it sends to its neighbours
   std::int64_t saved = 0;  // bytes that the forward pass leaves behind
 };
 
-// The least of that, which is cheaper to find out: `compute` and `send` alone.
+// The least of that, which is cheaper to find out: `compute`, `halves` and `send` alone.
 [[nodiscard]] LayerWork compute_of(const LayerProgram&, const Binding&, const ClusterView&,
                                    const Profile&);
 

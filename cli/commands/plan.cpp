@@ -40,6 +40,11 @@ void add_pins(CLI::App& command, SearchOptions& o) {
   pin("--ep", o.ep, "expert parallel sizes");
   pin("--etp", o.etp, "tensor parallel sizes inside an expert");
   pin("--micro-batch", o.micro_batch, "microbatch sizes");
+  pin("--microbatch-group", o.microbatch_group,
+      "numbers of microbatches in a group of interleaved orders (default: 1, 2 and 4 times PP)");
+  pin("--dispatcher-sms", o.dispatcher_sms,
+      "numbers of SMs that a deepep or hybridep exchange takes (default: the profile's; of deepep within "
+      "a node all that it has rates of)");
   const auto word = [&](const char* name, std::optional<std::string>& value, const char* what) {
     command.add_option(name, value, std::string("Only this one of ") + what)->group("Pins");
   };
@@ -75,6 +80,20 @@ void add_pins(CLI::App& command, SearchOptions& o) {
   word("--tp-overlap", o.tp_overlap, "on and off: tensor-parallel communication in pieces");
   word("--shared-expert-overlap", o.shared_overlap,
        "on and off: the shared expert beside the token exchange");
+  command
+      .add_option("--tile-overlap", o.tile_overlap,
+                  "on, off or any: expert exchanges inside the grouped products, which no runtime has "
+                  "(default: off)")
+      ->delimiter(',')
+      ->group("Pins");
+  const auto share = [&](const char* name, double& value, const char* what) {
+    command.add_option(name, value, what)->check(in_range(0.0, 1e6))->group("Pins");
+  };
+  share("--paged-stash", o.paged_stash,
+        "All plans with a paged stash of what experts save, of so many times the balanced mean, for "
+        "example 1.1 (default: none)");
+  share("--stash-capacity", o.stash_capacity,
+        "With --paged-stash: rows a rank's experts compute with, over the balanced mean");
   word("--optimizer-offload", o.optimizer_offload,
        "on and off: the optimizer's state in host memory between steps");
   word("--cpu-optimizer", o.cpu_optimizer,
@@ -119,11 +138,20 @@ void add_numerics(CLI::App& command, SearchOptions& o) {
   words("--grad-reduce-dtype", o.grad_reduce,
         "Of gradients while they are reduced: fp32 or bf16 (default: as they are kept)");
   words("--optimizer", o.optimizer, "adamw, lamb, sgd (with momentum) or muon");
-  const auto flag = [&](const char* name, bool& value, const char* what) {
-    command.add_flag(name, value, what)->group("Numerics (commas: a choice)");
+  // A bare flag means on, and takes no word from behind it that is none of these.
+  const auto onoff = [&](const char* name, std::vector<std::string>& values, const char* what) {
+    command.add_option(name, values, std::string(what) + ": on (also without a value), off or any")
+        ->delimiter(',')
+        ->expected(0, 1)
+        ->type_name("TEXT")
+        ->group("Numerics (commas: a choice)");
   };
-  flag("--fp8-attention", o.fp8_attention, "Scores and values in fp8");
-  flag("--fp8-head", o.fp8_head, "The output projection in fp8");
+  onoff("--fp8-attention", o.fp8_attention, "Scores and values in fp8 (default: off)");
+  onoff("--fp8-head", o.fp8_head, "The output projection in fp8 (default: off)");
+  onoff("--fp8-dispatch", o.fp8_dispatch, "Rows travel to the experts in fp8 (default: off)");
+  onoff("--fp8-combine", o.fp8_combine, "Rows travel back from the experts in fp8 (default: off)");
+  onoff("--fp8-params", o.fp8_params,
+        "In fp8 and mxfp8: weights are kept and gathered in it (default: on)");
 }
 
 void add_objective(CLI::App& command, ObjectiveOptions& o) {
@@ -208,7 +236,10 @@ void add_plan_command(CLI::App& app, Action& action) {
       "  pleat plan --model mixtral-8x7b --cluster h100-sxm --gpus 64 --seq-len 4096 \\\n"
       "      --global-batch 256 --tp 1,2 --pp 1..4 --dispatcher deepep,alltoall --out plan.json\n"
       "  pleat plan --model qwen3-235b-a22b --cluster gb200-nvl72 --gpus 64 --seq-len 4096 \\\n"
-      "      --global-batch 1024 --precision bf16,mxfp8 --exp-avg-dtype fp32,bf16 --robust");
+      "      --global-batch 1024 --precision bf16,mxfp8 --exp-avg-dtype fp32,bf16 --robust\n"
+      "  pleat plan --model qwen3-30b-a3b --cluster h100-sxm --gpus 16 --seq-len 4096 \\\n"
+      "      --global-batch 512 --precision fp8 --fp8-params any --fp8-dispatch any \\\n"
+      "      --microbatch-group 4,8 --dispatcher-sms 16,20,24");
   command->callback([&action, o, command] {
     const auto is_given = [command](const std::string& name) { return command->count(name) > 0; };
     action = [o, is_given] {

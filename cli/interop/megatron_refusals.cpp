@@ -67,6 +67,10 @@ std::vector<Refusal> make_refusals() {
          return c.plan().optimizer.cpu_offload > 0 && keeps_fp8_weights(c) &&
                 c.plan().precision != Precision::fp8_delayed;
        }},
+      {"plan.optimizer.cpu_offload",
+       "the step on the CPU copies plain tensors, Megatron-FSDP's parameters are none (issue 1986)",
+       "sharding none or zero1", "core/optimizer/cpu_offloading/hybrid_optimizer.py",
+       [](C c) { return c.plan().optimizer.cpu_offload > 0 && is_fsdp(c); }},
       {"plan.paged_stash", "a stash needs the hybridep dispatcher", "hybridep, or no stash",
        "core/transformer/transformer_config.py:1870",
        [](C c) { return has_stash(c) && c.plan().dispatcher != Dispatcher::hybridep; }},

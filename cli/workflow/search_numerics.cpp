@@ -57,8 +57,7 @@ void combine(std::vector<Numerics>& all, const std::vector<std::string>& words, 
   all = std::move(combined);
 }
 
-std::vector<std::string> differences(const Numerics& own, bool fp8_params,
-                                     const Numerics& searched) {
+std::vector<std::string> differences(const Numerics& own, const Numerics& searched) {
   std::vector<std::string> parts;
   const auto compare = [&](const char* name, const auto& a, const auto& b, const auto& words) {
     if (a != b) parts.push_back(fmt::format("{} {} (searched: {})", name, words(a), words(b)));
@@ -68,7 +67,9 @@ std::vector<std::string> differences(const Numerics& own, bool fp8_params,
   compare("precision", own.precision, searched.precision, [](Precision p) { return name_of(p); });
   compare("fp8-attention", own.fp8_attention, searched.fp8_attention, on);
   compare("fp8-head", own.fp8_head, searched.fp8_head, on);
-  compare("fp8-params", fp8_params, true, on);
+  compare("fp8-dispatch", own.fp8_dispatch, searched.fp8_dispatch, on);
+  compare("fp8-combine", own.fp8_combine, searched.fp8_combine, on);
+  compare("fp8-params", own.fp8_params, searched.fp8_params, on);
   const OptimizerPlan &a = own.optimizer, &b = searched.optimizer;
   compare("optimizer", a.kind, b.kind, [](OptimizerKind k) { return name_of(k); });
   compare("main-grads", a.main_grads, b.main_grads, type);
@@ -85,9 +86,23 @@ std::vector<std::string> differences(const Numerics& own, bool fp8_params,
 std::vector<Numerics> numerics_choices(const SearchOptions& o, Target& target) {
   std::vector<Numerics> all;
   for (const Precision p : precisions(o, target)) {
-    all.push_back({.precision = p, .optimizer = {}, .fp8_attention = o.fp8_attention,
-                   .fp8_head = o.fp8_head});
+    Numerics& n = all.emplace_back();
+    n.precision = p;
   }
+  const auto onoff = [&](const std::vector<std::string>& words, const char* flag,
+                         bool Numerics::*field) {
+    if (words.empty()) return;
+    std::vector<Numerics> combined;
+    for (const Numerics& n : all) {
+      for (const bool value : parse_switches(words, flag)) combined.emplace_back(n).*field = value;
+    }
+    all = std::move(combined);
+  };
+  onoff(o.fp8_attention, "--fp8-attention", &Numerics::fp8_attention);
+  onoff(o.fp8_head, "--fp8-head", &Numerics::fp8_head);
+  onoff(o.fp8_dispatch, "--fp8-dispatch", &Numerics::fp8_dispatch);
+  onoff(o.fp8_combine, "--fp8-combine", &Numerics::fp8_combine);
+  onoff(o.fp8_params, "--fp8-params", &Numerics::fp8_params);
   const auto state = [&](const std::vector<std::string>& words, const char* flag, auto field) {
     combine(all, words, flag, parse_state_type,
             [field](Numerics& n, DType t) { n.optimizer.*field = t; });
@@ -110,7 +125,7 @@ std::vector<Numerics> numerics_choices(const SearchOptions& o, Target& target) {
 std::string other_numerics(const Plan& plan, const SearchConfig& config) {
   std::vector<std::string> fewest;
   for (std::size_t i = 0; i < config.numerics.size(); ++i) {
-    auto parts = differences(numerics_of(plan), plan.fp8_params, config.numerics[i]);
+    auto parts = differences(numerics_of(plan), config.numerics[i]);
     if (i == 0 || parts.size() < fewest.size()) fewest = std::move(parts);
   }
   return fmt::format("{}", fmt::join(fewest, ", "));

@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/workflow/search_request.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/pin_values.hpp"
 #include "cli/plan_values.hpp"
 #include "cli/workflow/search_numerics.hpp"
 #include "core/diagnostics.hpp"
+#include "planner/memory_choice.hpp"
+#include "planner/runtime_rules.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -23,13 +27,70 @@ void take(const std::vector<std::string>& words, const char* flag, Parse parse, 
 }
 
 bool parse_switch(const std::string& word, const std::string& flag) {
-  if (word == "on") return true;
+  if (word == "on" || word.empty()) return true;  // a bare flag
   if (word == "off") return false;
   throw_config_error(ExitCode::bad_request, "", flag, "'" + word + "' is neither on nor off",
-                     "without the flag both are tried");
+                     "`pleat plan --help` says what is tried without the flag");
+}
+
+// Of DeepEP: the profile's number, and the others that it has rates of within a domain.
+std::vector<int> measured_sms(const Profile& profile) {
+  std::vector<int> list{0};
+  for (const DispatchRate& r : profile.dispatch) {
+    const bool another = r.kernel == DispatchKernel::deepep && r.tier == 0 &&
+                         static_cast<double>(r.sms) != profile.deepep_sms;
+    if (another && std::ranges::find(list, r.sms) == list.end()) list.push_back(r.sms);
+  }
+  std::ranges::sort(list);
+  return list;
+}
+
+PagedStash stash_of(const SearchOptions& o) {
+  const PagedStash stash{o.paged_stash, o.stash_capacity};
+  if ((stash.buffer > 0) == (stash.capacity >= 1)) return stash;
+  throw_config_error(ExitCode::bad_request, "", "--paged-stash, --stash-capacity",
+                     "a stash has a buffer above 0 and a capacity of at least 1",
+                     "both, for example --paged-stash 1.1 --stash-capacity 1.5");
+}
+
+// A pinned step on the CPU needs formats and a sharding that the runtime steps there.
+void check_cpu_step(const SearchConfig& c) {
+  if (!c.cpu_optimizer.value_or(false)) return;
+  Plan plan;
+  put_state(StatePlace::host_stepped, plan);
+  plan.sharding = c.sharding ? std::ranges::min(c.sharding.values) : Sharding::zero1;
+  for (const Numerics& n : c.numerics) {
+    Plan one = plan;
+    one.precision = n.precision;
+    one.fp8_params = n.fp8_params;
+    const char* const rule = refused_by(c.runtime, one);
+    if (rule == nullptr) continue;
+    const bool weights = !cpu_may_step(c.runtime, one);
+    throw_config_error(
+        ExitCode::bad_request, "", "--cpu-optimizer",
+        fmt::format("Megatron's step on the CPU excludes {} ({})",
+                    weights ? "weights that are kept in fp8" : "sharded weights and gradients", rule),
+        weights ? "--fp8-params off" : "--sharding zero1");
+  }
 }
 
 }  // namespace
+
+std::vector<bool> parse_switches(const std::vector<std::string>& words, const char* flag) {
+  std::vector<bool> values;
+  const auto add = [&](bool value) {
+    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+  };
+  for (const std::string& word : words) {
+    if (word == "any") {
+      add(false);
+      add(true);
+    } else {
+      add(parse_switch(word, flag));
+    }
+  }
+  return values;
+}
 
 SearchConfig search_config(const SearchOptions& o, Target& target) {
   SearchConfig c;
@@ -46,6 +107,10 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   c.micro_batch = o.micro_batch;
   require_layouts(o.layout);
   c.layout = o.layout;
+  c.microbatch_group = o.microbatch_group;
+  c.dispatcher_sms = o.dispatcher_sms.empty() && c.runtime == Runtime::megatron
+                         ? measured_sms(target.profile)
+                         : o.dispatcher_sms;
   for (const std::string& word : o.schedule) {
     c.schedule.push_back(parse_schedule(word, "--schedule"));
   }
@@ -65,6 +130,8 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   take(o.delay_wgrad, "--delay-wgrad", parse_switch, c.delay_wgrad);
   take(o.tp_overlap, "--tp-overlap", parse_switch, c.tp_overlap);
   take(o.shared_overlap, "--shared-expert-overlap", parse_switch, c.shared_overlap);
+  c.tile_overlap = parse_switches(o.tile_overlap, "--tile-overlap");
+  c.paged_stash = stash_of(o);
   c.robust = o.robust;
   take(o.optimizer_offload, "--optimizer-offload", parse_switch, c.optimizer_offload);
   take(o.cpu_optimizer, "--cpu-optimizer", parse_switch, c.cpu_optimizer);
@@ -76,6 +143,7 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   take(o.by_stage, "--by-stage", parse_switch, c.by_stage);
   c.recompute_sets = parse_recompute_sets(o.recompute, o.recompute_layers, o.recompute_unit);
   c.offload_sets = parse_offload_sets(o.offload);
+  check_cpu_step(c);
   c.recompute_layers = o.recompute_layers;
   c.recompute_unit = o.recompute_unit;
   c.offload_layers = o.offload_layers;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 #include "core/plan/constraint_rules.hpp"
 #include "core/plan/layout.hpp"
@@ -18,6 +19,9 @@ const std::vector<Constraint>& constraints() {
     rules::append_model_rules(all);
     rules::append_pipeline_rules(all);
     rules::append_schedule_rules(all);
+    for (Constraint& rule : all) {
+      rule.of_mesh = std::string_view(rule.name) != "schedule-ep-overlap";
+    }
     rules::append_feature_rules(all);
     rules::append_offload_rules(all);
     rules::append_stage_rules(all);

@@ -36,6 +36,8 @@ struct Constraint {
   // stages, where the plan names any).
   bool (*holds)(const PlanContext&);
   Violation (*explain)(const PlanContext&);  // called only when !holds
+  // Whether it looks at model, workload, degrees, order, chunks, layout and microbatches alone.
+  bool of_mesh = false;
 };
 
 [[nodiscard]] const std::vector<Constraint>& constraints();

@@ -50,7 +50,9 @@ TableTiming time_of(const Case& c) {
 Case uniform(Schedule schedule, double forward, double backward, double transfer) {
   Case c{schedule, {}, Seconds(transfer)};
   c.chunks.assign(static_cast<std::size_t>(schedule.pp * chunks_of_stage(schedule)),
-                  {.pass = {Seconds(forward), Seconds(backward)}, .alone = {}});
+                  {.pass = {Seconds(forward), Seconds(backward)},
+                   .alone = {},
+                   .half = {Seconds(backward / 2), Seconds(backward / 2)}});
   return c;
 }
 
@@ -86,16 +88,68 @@ TEST(PipelineBound, SeesTransfers) {
 }
 
 TEST(PipelineBound, OrdersThatSplitBackwardCountTheWayToAStage) {
-  // ZB-H1's last stage begins after two forward passes and two transfers; then eight turns.
-  const Case zb_h1 = uniform({.pp = 3, .microbatches = 8, .kind = PipelineSchedule::zb_h1}, 1, 2, 0.5);
-  EXPECT_DOUBLE_EQ(earliest_finish(zb_h1.schedule, zb_h1.chunks, zb_h1.transfer)[2].base(), 27.0);
-  EXPECT_DOUBLE_EQ(earliest_finish(zb_h1.schedule, zb_h1.chunks, zb_h1.transfer)[0].base(), 24.0);
+  // ZB-H1's last stage begins after two forward passes and two transfers; then eight turns. The first
+  // stage's first backward pass waits for three forward ones, two input gradients and four transfers,
+  // 7 in all; after it 21 are left, and 2 more for the way of the last microbatch to the end and back.
+  Case zb_h1 = uniform({.pp = 3, .microbatches = 8, .kind = PipelineSchedule::zb_h1}, 1, 2, 0.5);
+  const auto bound = [&] { return earliest_finish(zb_h1.schedule, zb_h1.chunks, zb_h1.transfer); };
+  EXPECT_DOUBLE_EQ(bound()[2].base(), 27.0);
+  EXPECT_DOUBLE_EQ(bound()[0].base(), 30.0);
+  EXPECT_LE(bound()[0], time_of(zb_h1).finish[0]);
+  for (ChunkBound& chunk : zb_h1.chunks) chunk.half[0] = chunk.half[1] = Seconds(0);
+  EXPECT_GE(bound()[0].base(), 24.0);  // nothing is known of halves
+  EXPECT_LT(bound()[0].base(), 30.0);
   // DualPipe begins at both ends.
-  const Case both = uniform({.pp = 4, .microbatches = 8, .kind = PipelineSchedule::dualpipe}, 1, 2, 0);
+  Case both = uniform({.pp = 4, .microbatches = 8, .kind = PipelineSchedule::dualpipe}, 1, 2, 0);
+  for (ChunkBound& chunk : both.chunks) chunk.half[0] = chunk.half[1] = Seconds(0);
   const std::vector<Seconds> finish = earliest_finish(both.schedule, both.chunks, both.transfer);
-  EXPECT_DOUBLE_EQ(finish[0].base(), 24.0);
-  EXPECT_DOUBLE_EQ(finish[1].base(), 25.0);
-  EXPECT_DOUBLE_EQ(finish[3].base(), 24.0);
+  EXPECT_GE(finish[0].base(), 24.0);
+  EXPECT_GE(finish[1].base(), 25.0);
+}
+
+// Where all chunks take the same, most of what is not work is the way of the first and the last
+// microbatch.
+TEST(PipelineBound, OrdersThatSplitBackwardCountWarmUpAndDrain) {
+  using enum PipelineSchedule;
+  for (const PipelineSchedule kind : {zb_h1, zb_v, dualpipe, dualpipe_v}) {
+    const int vpp = kind == zb_v || kind == dualpipe_v ? 2 : 1;
+    for (const int pp : {2, 4, 8}) {
+      const Case c = uniform({.pp = pp, .vpp = vpp, .microbatches = 2 * pp, .kind = kind}, 1, 2, 0.25);
+      const double end = time_of(c).end.base();
+      const auto bound = earliest_finish(c.schedule, c.chunks, c.transfer);
+      const double found = std::ranges::max_element(bound)->base();
+      EXPECT_LE(found, end + 1e-9) << name_of(kind) << " " << pp;
+      EXPECT_GT(found, 0.9 * end) << name_of(kind) << " " << pp;
+    }
+  }
+}
+
+TEST(PipelineBound, LargerGroupsHaveNoLargerBound) {
+  std::mt19937 random(8);
+  const auto number = [&](int most) {
+    return static_cast<int>(random() % static_cast<unsigned>(most));
+  };
+  int smaller = 0;
+  for (int i = 0; i < 500; ++i) {
+    const int pp = 2 + number(5), vpp = 2 + number(4);
+    Case c = uniform({.pp = pp, .vpp = vpp, .microbatches = 8 * pp * (1 + number(3))}, 1, 2,
+                     0.5 * number(4));
+    for (ChunkBound& chunk : c.chunks) {
+      chunk.pass[0] = Seconds(1 + number(6));
+      chunk.pass[1] = Seconds(1 + number(6));
+    }
+    std::vector<Seconds> before;
+    for (const int group : {0, 2 * pp, 4 * pp}) {
+      c.schedule.group = group;
+      const std::vector<Seconds> bound = earliest_finish(c.schedule, c.chunks, c.transfer);
+      for (std::size_t s = 0; s < before.size(); ++s) {
+        EXPECT_LE(bound[s], before[s]) << i << " stage " << s << " group " << group;
+        smaller += bound[s] < before[s];
+      }
+      before = bound;
+    }
+  }
+  EXPECT_GT(smaller, 50);
 }
 
 TEST(HeldChunks, MomentsThatHoldMost) {
@@ -117,8 +171,9 @@ TEST(PipelineBound, NoPipelineEndsEarlier) {
   const auto number = [&](int most) {
     return static_cast<int>(random() % static_cast<unsigned>(most));
   };
-  double tightness = 0;
+  double tightness = 0, of_split = 0;
   constexpr int kCases = 4000;
+  int split = 0;
   for (int i = 0; i < kCases; ++i) {
     Case c;
     c.schedule.pp = 1 + number(5);
@@ -143,6 +198,7 @@ TEST(PipelineBound, NoPipelineEndsEarlier) {
         chunk.pass[p] = Seconds(1 + number(4));
         if (c.schedule.paired) chunk.alone[p] = Seconds(number(3));
       }
+      for (Seconds& half : chunk.half) half = (chunk.pass[1] + chunk.alone[1]) * 0.5;
     }
     c.transfer = Seconds(0.5 * number(5));
     SCOPED_TRACE(fmt::format("case {}: pp {} vpp {} m {} paired {} kind {} transfer {}", i,
@@ -155,9 +211,15 @@ TEST(PipelineBound, NoPipelineEndsEarlier) {
       EXPECT_LE(bound[s].base(), exact.finish[s].base() + 1e-9) << "stage " << s;
     }
     if (HasFailure()) return;
-    tightness += *std::ranges::max_element(bound) / exact.end / kCases;
+    const double share = *std::ranges::max_element(bound) / exact.end;
+    tightness += share / kCases;
+    if (!splits_backward(c.schedule.kind)) continue;
+    of_split += share;
+    ++split;
   }
   EXPECT_GT(tightness, 0.9);
+  EXPECT_GT(split, 500);
+  EXPECT_GT(of_split / split, 0.9);
 }
 
 }  // namespace

@@ -120,6 +120,11 @@ class CaseMaker {
     p.step_overhead = Seconds(one_of({0.0, 1e-3}));
     p.band_terms.nccl_exchange = one_of({0.0, 0.5});
     p.band_terms.sharded = one_of({0.0, 0.2});
+    p.deepep_sms = 20;
+    for (const int sms : {8, 20}) {
+      const BytesPerSecond rate(sms * one_of({1e8, 1e9}));
+      p.dispatch.push_back({DispatchKernel::deepep, 0, 2, sms, rate, rate, SourceClass::measured});
+    }
     return p;
   }
 
@@ -136,6 +141,7 @@ class CaseMaker {
     pin(s.vpp, 0.3);
     pin(s.etp, 0.6);
     pin(s.micro_batch, 0.6);
+    if (chance(0.4)) s.microbatch_group = {one_of({0, 0, 2, 3, 4, 8})};
     if (c.model.moe) pin(s.ep, 0.5);
     if (chance(0.7)) s.sharding = one_of({Sharding::zero1, Sharding::zero2, Sharding::zero3});
     if (chance(0.2)) s.sharding = some_of({Sharding::zero3, Sharding::zero1});
@@ -156,6 +162,9 @@ class CaseMaker {
     if (chance(0.6)) s.delay_wgrad = false;
     if (chance(0.5)) s.tp_overlap = false;
     if (chance(0.5)) s.shared_overlap = false;
+    if (chance(0.3)) s.dispatcher_sms = chance(0.7) ? std::vector{0, 8} : std::vector{8};
+    if (chance(0.3)) s.tile_overlap = chance(0.7) ? std::vector{false, true} : std::vector{true};
+    if (c.model.moe && chance(0.15)) s.paged_stash = {one_of({0.8, 1.5}), one_of({1.0, 2.0})};
     if (chance(0.3)) s.recompute = false;
     if (chance(0.5)) s.offload = false;
     if (chance(0.5)) s.optimizer_offload = chance(0.2);
@@ -173,6 +182,8 @@ class CaseMaker {
       if (chance(0.7)) other.precision = one_of({Precision::bf16, Precision::fp8});
       if (chance(0.5)) other.optimizer.main_grads = DType::bf16;
       if (chance(0.5)) other.optimizer.exp_avg = DType::bf16;
+      if (chance(0.5)) other.fp8_dispatch = other.fp8_combine = true;
+      if (chance(0.3)) other.fp8_params = false;
       s.numerics.push_back(other);
     }
     s.robust = chance(0.3);

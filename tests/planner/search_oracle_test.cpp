@@ -148,6 +148,7 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   int stepped_on_host = 0, in_parts = 0, in_units = 0, layers_offloaded = 0;
   int by_stage = 0, best_by_stage = 0;
   int second_numerics = 0, band_decides = 0, other_orders = 0;
+  int larger_groups = 0, fewer_sms = 0, tiles = 0, stashed = 0, fp8_rows = 0;
   for (int i = 0; i < kCases; ++i) {
     RandomCase c = maker.make(1500);
     const std::vector<Priced> all = price_all(c);
@@ -176,6 +177,11 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
         layers_offloaded += listed.plan.offload_layers > 0;
         hybrid += listed.plan.shard_instances() > 1;
         head_groups += listed.plan.cp_a2a > 0;
+        larger_groups += listed.plan.microbatch_group > listed.plan.attention.pp;
+        fewer_sms += listed.plan.dispatcher_sms > 0;
+        tiles += listed.plan.overlap.tile_level;
+        stashed += listed.plan.paged_stash.buffer > 0;
+        fp8_rows += listed.plan.fp8_dispatch;
       }
       best_by_stage += !best.stages.empty();
       given_up += !best.recompute.empty() || best.recompute_full || !best.offload.empty();
@@ -196,6 +202,11 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   EXPECT_GT(layers_offloaded, 1);
   EXPECT_GT(second_numerics, 5);
   EXPECT_GT(band_decides, 2);
+  EXPECT_GT(larger_groups, 5);
+  EXPECT_GT(fewer_sms, 5);
+  EXPECT_GT(tiles, 5);
+  EXPECT_GT(stashed, 5);
+  EXPECT_GT(fp8_rows, 2);
 }
 
 TEST(SearchOracle, StagesThatChooseForThemselves) {

@@ -10,6 +10,7 @@
 
 #include "core/diagnostics.hpp"
 #include "planner/memory_tree.hpp"
+#include "planner/runtime_rules.hpp"
 #include "tests/planner/small_case.hpp"
 
 namespace pleat {
@@ -68,24 +69,128 @@ std::set<std::pair<PipelineSchedule, int>> orders_of(const SearchConfig& config)
 
 TEST(SearchSpace, OrdersOfThePipelineAreThoseOfTheRuntime) {
   using enum PipelineSchedule;
+  ModelSpec dense = small_model();
+  dense.moe.reset();
   SearchConfig config = small_config(4);
   config.pp = {1, 2};
   const std::set<std::pair<PipelineSchedule, int>> plain{{one_f_one_b, 1}, {one_f_one_b, 2}, {one_f_one_b, 3}, {one_f_one_b, 4}};
   EXPECT_EQ(orders_of(config), plain);
-  ASSERT_EQ(not_tried(config).size(), 2u);
-  EXPECT_EQ(not_tried(config)[1].what, "recompute and offload by stage");
-  EXPECT_EQ(not_tried(config)[0].what, "schedule zb-h1, zb-v, dualpipe, dualpipe-v");
+  ASSERT_EQ(not_tried(dense, config).size(), 2u);
+  EXPECT_EQ(not_tried(dense, config)[1].what, "recompute and offload by stage");
+  EXPECT_EQ(not_tried(dense, config)[0].what, "schedule zb-h1, zb-v, dualpipe, dualpipe-v");
   config.runtime = Runtime::pleat;
-  EXPECT_TRUE(not_tried(config).empty());
+  EXPECT_TRUE(not_tried(dense, config).empty());
   auto all = plain;
   all.insert({{zb_h1, 1}, {zb_v, 2}, {dualpipe, 1}, {dualpipe_v, 2}});
   EXPECT_EQ(orders_of(config), all);
   config.runtime = Runtime::megatron;
   config.schedule = {zb_v, dualpipe};
   EXPECT_EQ(orders_of(config), (std::set<std::pair<PipelineSchedule, int>>{{zb_v, 2}, {dualpipe, 1}}));
-  EXPECT_EQ(not_tried(config).size(), 1u);
+  EXPECT_EQ(not_tried(dense, config).size(), 1u);
   config.by_stage = false;
-  EXPECT_TRUE(not_tried(config).empty());
+  EXPECT_TRUE(not_tried(dense, config).empty());
+}
+
+std::set<std::string> names_not_tried(const SearchConfig& config) {
+  std::set<std::string> names;
+  for (const NotTried& n : not_tried(small_model(), config)) names.insert(n.what);
+  return names;
+}
+
+TEST(SearchSpace, WhatNoRuntimeHasIsNamed) {
+  SearchConfig config = small_config(4);
+  config.schedule = {PipelineSchedule::one_f_one_b};
+  config.by_stage = false;
+  EXPECT_EQ(names_not_tried(config), (std::set<std::string>{"fp8 dispatch and combine",
+                                                            "paged stash", "tile-level overlap"}));
+  config.numerics.front().precision = Precision::mxfp8;
+  config.numerics.front().fp8_combine = true;
+  config.paged_stash = {1.1, 1.5};
+  config.tile_overlap = {false};
+  EXPECT_EQ(names_not_tried(config), std::set<std::string>{"step on the CPU"});
+  config.numerics.front().fp8_params = false;
+  EXPECT_TRUE(names_not_tried(config).empty());
+}
+
+// Places of the optimizer's state that memory choices have.
+std::set<StatePlace> places_of(const SearchConfig& config) {
+  ClusterSpec cluster = small_cluster();
+  cluster.gpu.memory_bandwidth = BytesPerSecond(1e12);
+  std::set<StatePlace> places;
+  for (const MemoryChoice& c : memory_choices(small_model(), cluster, config)) {
+    places.insert(c.state);
+  }
+  return places;
+}
+
+// Megatron-LM training/arguments.py:1889; its issue 1986.
+TEST(SearchSpace, MegatronsStepOnTheCpuNeedsPlainWeights) {
+  SearchConfig config = small_config(2);
+  config.numerics.front().precision = Precision::mxfp8;
+  const std::set<StatePlace> two{StatePlace::device, StatePlace::host};
+  auto three = two;
+  three.insert(StatePlace::host_stepped);
+  EXPECT_EQ(places_of(config), two);
+  for (const Precision p : {Precision::bf16, Precision::fp8_delayed, Precision::fp8_block}) {
+    config.numerics.front().precision = p;
+    EXPECT_EQ(places_of(config), three) << name_of(p);
+  }
+  config.numerics.front() = {.precision = Precision::fp8, .optimizer = {}, .fp8_params = false};
+  EXPECT_EQ(places_of(config), three);
+
+  Plan plan;
+  plan.optimizer.cpu_offload = 1;
+  plan.sharding = Sharding::zero3;
+  EXPECT_STREQ(refused_by(Runtime::megatron, plan), "cpu-optimizer-sharding");
+  EXPECT_EQ(refused_by(Runtime::pleat, plan), nullptr);
+  plan.sharding = Sharding::zero1;
+  EXPECT_EQ(refused_by(Runtime::megatron, plan), nullptr);
+  plan.precision = Precision::fp8;
+  EXPECT_STREQ(refused_by(Runtime::megatron, plan), "cpu-optimizer-fp8-weights");
+  plan.optimizer = {};
+  EXPECT_EQ(refused_by(Runtime::megatron, plan), nullptr);
+}
+
+TEST(SearchSpace, GroupsOfInterleavedOrdersAreFull) {
+  SearchConfig config = small_config(2);
+  config.pp = {2};
+  config.vpp = {1, 3};
+  config.micro_batch = {1};
+  const auto groups = [&](int batch) {
+    WorkloadSpec w = small_workload();
+    w.global_batch = batch;
+    std::set<std::pair<int, int>> found;
+    for (const Mesh& m : enumerate_meshes(small_model(), small_cluster(), w, config).meshes) {
+      found.insert({m.vpp, m.group});
+    }
+    return found;
+  };
+  using Groups = std::set<std::pair<int, int>>;
+  EXPECT_EQ(groups(16), (Groups{{1, 0}, {3, 0}, {3, 4}, {3, 8}}));
+  EXPECT_EQ(groups(12), (Groups{{1, 0}, {3, 0}, {3, 4}}));
+  EXPECT_EQ(groups(4), (Groups{{1, 0}, {3, 0}}));
+  config.microbatch_group = {3, 5};  // 12 in groups of 5 leaves 2, as many as stages
+  EXPECT_EQ(groups(12), (Groups{{1, 0}, {3, 3}, {3, 5}}));
+}
+
+TEST(SearchSpace, SmsAreThoseOfFusedExchangesWithinADomain) {
+  ClusterSpec cluster = small_cluster();
+  cluster.gpu.peak_fp8 = FlopsPerSecond(2e13);
+  SearchConfig config = small_config(8);
+  config.dispatcher_sms = {0, 8};
+  std::set<std::pair<Dispatcher, int>> found;
+  const auto all = settings(small_model(), cluster, config);
+  for (const Setting& s : all) found.insert({s.dispatcher, s.sms});
+  EXPECT_EQ(found, (std::set<std::pair<Dispatcher, int>>{
+                       {Dispatcher::alltoall, 0}, {Dispatcher::deepep, 0}, {Dispatcher::deepep, 8}}));
+  const auto eight = std::ranges::find(all, 8, &Setting::sms);
+  Mesh mesh;
+  mesh.expert = {.etp = 1, .ep = 2, .edp = 4};
+  mesh.attention.dp = 8;
+  EXPECT_FALSE(eight->unmeasured_on(mesh));
+  mesh.expert = {.etp = 1, .ep = 4, .edp = 2};  // beyond the domain of two
+  EXPECT_TRUE(eight->unmeasured_on(mesh));
+  EXPECT_FALSE(all.front().unmeasured_on(mesh));
 }
 
 TEST(SearchSpace, APinnedOrderThatLeavesNothingIsNamed) {

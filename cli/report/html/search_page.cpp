@@ -52,13 +52,13 @@ void add_pareto_chart(HtmlPage& page, const SearchResult& result,
 
 // The best plan's step under each change.
 void add_changes_chart(HtmlPage& page, const StepEstimate& best, const SensitivityAnswer& changes) {
-  Tornado chart{.base = best.step.base() * 1e3,
+  Tornado chart{.base = best.step.base(),
                 .low_name = "20% less",
                 .high_name = "20% more",
-                .unit = "ms of a step of #1"};
+                .unit = "seconds of a step of #1"};
   for (const PlanSwing& s : changes.swings) {
     if (s.effect <= 0) continue;
-    chart.inputs.push_back({s.input, s.less.own.base() * 1e3, s.more.own.base() * 1e3});
+    chart.inputs.push_back({s.input, s.less.own.base(), s.more.own.base()});
   }
   page.chart(tornado(chart), 140 + 26 * static_cast<int>(chart.inputs.size()),
              "Step of the best plan under each change of an input");

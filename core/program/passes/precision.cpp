@@ -7,7 +7,7 @@
 #include "core/program/passes/precision.hpp"
 
 #include <map>
-#include <set>
+#include <vector>
 
 namespace pleat {
 namespace {
@@ -48,36 +48,56 @@ void narrow_attention(std::vector<Op>& ops, DType type) {
   }
 }
 
+// Tensors of a layer, those it has at first.
+class Marks {
+ public:
+  explicit Marks(std::size_t tensors) : marked_(tensors) {}
+  void set(TensorId t, bool on = true) { marked_[t.index()] = on; }
+  [[nodiscard]] bool contains(TensorId t) const {
+    return t.index() < marked_.size() && marked_[t.index()];
+  }
+
+ private:
+  std::vector<char> marked_;
+};
+
 class Quantizer {
  public:
   Quantizer(LayerProgram& layer, DType type, const Plan& plan)
       : layer_(layer), type_(type), blocks_(plan.precision == Precision::fp8_block),
-        head_(plan.fp8_head), delayed_(plan.precision == Precision::fp8_delayed) {}
+        head_(plan.fp8_head), delayed_(plan.precision == Precision::fp8_delayed),
+        fused_(layer.tensors.size()), read_wide_(layer.tensors.size()),
+        gradients_(layer.tensors.size()) {
+    layer_.tensors.reserve(2 * layer_.tensors.size());
+  }
 
   void run() {
     for (const std::vector<Op>* ops : {&layer_.forward, &layer_.backward}) {
       for (const Op& op : *ops) {
-        if (op.attr.passes == 0) fused_.insert(op.out.begin(), op.out.end());
+        if (op.attr.passes != 0) continue;
+        for (TensorId x : op.out) fused_.set(x);
       }
     }
     for (const Op& op : layer_.backward) {
       if (is_narrow(op, head_)) continue;
       for (TensorId x : op.in) {
-        if (layer_.tensor(x).dtype == DType::bf16) read_wide_.insert(x);
+        if (layer_.tensor(x).dtype == DType::bf16) read_wide_.set(x);
       }
     }
-    if (layer_.grad_output) gradients_.insert(*layer_.grad_output);
+    if (layer_.grad_output) gradients_.set(*layer_.grad_output);
     for (const Op& op : layer_.backward) {  // gradients are not saved
-      for (TensorId x : op.out) read_wide_.erase(x);
-      gradients_.insert(op.out.begin(), op.out.end());
+      for (TensorId x : op.out) {
+        read_wide_.set(x, false);
+        gradients_.set(x);
+      }
     }
     rewrite(layer_.forward, Phase::forward);
     rewrite(layer_.backward, Phase::backward);
   }
 
  private:
-  TensorId add(const Tensor& of, const char* suffix) {
-    Tensor t = of;
+  TensorId add(TensorId of, const char* suffix) {
+    Tensor t = layer_.tensor(of);
     t.name += suffix;
     t.dtype = type_;
     layer_.tensors.push_back(std::move(t));
@@ -96,14 +116,13 @@ class Quantizer {
   TensorId quantized_once(TensorId x, std::vector<Op>& out, const Op& user, Phase phase, bool row) {
     std::map<TensorId, TensorId>& known = row ? rows_ : columns_;
     if (const auto done = known.find(x); done != known.end()) return done->second;
-    const Tensor source = layer_.tensor(x);
     Op op;
     op.kind = OpKind::quantize;
-    op.name = source.name + (row ? ".quantize.row" : ".quantize.col");
+    op.name = layer_.tensor(x).name + (row ? ".quantize.row" : ".quantize.col");
     op.phase = phase;
     op.module = user.module;
     op.in = {x};
-    op.out = {add(source, row ? ".row" : ".col")};
+    op.out = {add(x, row ? ".row" : ".col")};
     op.attr.by_rows = !row;
     op.attr.gradient = gradients_.contains(x);
     if (row && fused_.contains(x)) op.attr.passes = 0;
@@ -115,11 +134,10 @@ class Quantizer {
 
   Copies quantized(TensorId x, std::vector<Op>& out, const Op& user, Phase phase) {
     if (const auto done = copies_.find(x); done != copies_.end()) return done->second;
-    const Tensor source = layer_.tensor(x);
-    const Copies c{add(source, ".row"), add(source, ".col")};
+    const Copies c{add(x, ".row"), add(x, ".col")};
     Op op;
     op.kind = OpKind::quantize;
-    op.name = source.name + ".quantize";
+    op.name = layer_.tensor(x).name + ".quantize";
     op.phase = phase;
     op.module = user.module;
     op.in = {x};
@@ -156,12 +174,11 @@ class Quantizer {
     const Wanted want = wanted(ops, all);
     if (!want.row && !want.column) return false;
     const Copies shard = quantized(gather.in.front(), out, gather, phase);
-    const Tensor whole = layer_.tensor(all);
     Copies copies;
     auto move = [&](TensorId from, const char* suffix) {
       Op op = gather;
       op.in = {from};
-      op.out = {add(whole, suffix)};
+      op.out = {add(all, suffix)};
       if (op.in.front() == shard.column && want.row) op.name += suffix;
       out.push_back(op);
       return op.out.front();
@@ -170,11 +187,11 @@ class Quantizer {
     if (want.column && want.row && type_ == DType::fp8 && !blocks_) {
       Op transpose;
       transpose.kind = OpKind::quantize;
-      transpose.name = whole.name + ".transpose";
+      transpose.name = layer_.tensor(all).name + ".transpose";
       transpose.phase = phase;
       transpose.module = gather.module;
       transpose.in = {copies.row};
-      copies.column = add(whole, ".col");
+      copies.column = add(all, ".col");
       transpose.out = {copies.column};
       out.push_back(transpose);
     } else if (want.column) {
@@ -218,9 +235,9 @@ class Quantizer {
   bool delayed_;  // fp8 with scales from past maxima
   std::map<TensorId, Copies> copies_;
   std::map<TensorId, TensorId> rows_, columns_;  // made apart
-  std::set<TensorId> read_wide_;  // saved, and read in bf16 backward
-  std::set<TensorId> gradients_;  // made backward
-  std::set<TensorId> fused_;  // made, and converted, inside another kernel
+  Marks fused_;      // made, and converted, inside another kernel
+  Marks read_wide_;  // saved, and read in bf16 backward
+  Marks gradients_;  // made backward
 };
 
 }  // namespace

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What a runtime does not run although the rules of plans allow it. A search leaves it out; `pleat
+// predict` prices it all the same.
+#pragma once
+
+#include "core/plan/plan.hpp"
+
+namespace pleat {
+
+// Whether the weights themselves are kept and gathered in 8 bits.
+[[nodiscard]] bool keeps_fp8_weights(const Plan&);
+
+// Whether the CPU may make a step of these number formats, whatever the sharding. Megatron-LM's
+// excludes weights kept in fp8, but for delayed scaling (training/arguments.py:1889).
+[[nodiscard]] bool cpu_may_step(Runtime, const Plan&);
+
+// The name of the rule that the plan breaks; null: none.
+[[nodiscard]] const char* refused_by(Runtime, const Plan&);
+
+}  // namespace pleat
