@@ -44,7 +44,7 @@ void add_pins(CLI::App& command, SearchOptions& o) {
       "numbers of microbatches in a group of interleaved orders (default: 1, 2 and 4 times PP)");
   pin("--dispatcher-sms", o.dispatcher_sms,
       "numbers of SMs that a deepep or hybridep exchange takes (default: the profile's; of deepep within "
-      "a node all that it has rates of)");
+      "a node also the next fewer and more that it has rates of)");
   const auto word = [&](const char* name, std::optional<std::string>& value, const char* what) {
     command.add_option(name, value, std::string("Only this one of ") + what)->group("Pins");
   };

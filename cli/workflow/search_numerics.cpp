@@ -8,6 +8,7 @@
 
 #include "cli/plan_values.hpp"
 #include "core/diagnostics.hpp"
+#include "planner/runtime_rules.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -114,6 +115,16 @@ std::vector<Numerics> numerics_choices(const SearchOptions& o, Target& target) {
   state(o.grad_reduce, "--grad-reduce-dtype", &OptimizerPlan::grad_reduce);
   combine(all, o.optimizer, "--optimizer", parse_optimizer,
           [](Numerics& n, OptimizerKind k) { n.optimizer.kind = k; });
+  // Weights that are not kept in 8 bits anyway are one choice.
+  std::vector<Numerics> distinct;
+  for (Numerics& n : all) {
+    Plan plan;
+    n.put_into(plan);
+    plan.fp8_params = true;
+    if (!keeps_fp8_weights(plan) && n.precision != Precision::fp8_block) n.fp8_params = true;
+    if (std::ranges::find(distinct, n) == distinct.end()) distinct.push_back(n);
+  }
+  all = std::move(distinct);
   if (all.size() > kMostNumerics) {
     throw_config_error(ExitCode::bad_request, "", "--precision, --*-dtype",
                        fmt::format("{} combinations of number formats", all.size()),

@@ -33,15 +33,19 @@ bool parse_switch(const std::string& word, const std::string& flag) {
                      "`pleat plan --help` says what is tried without the flag");
 }
 
-// Of DeepEP: the profile's number, and the others that it has rates of within a domain.
+// Of DeepEP: the profile's number, and the next fewer and the next more that it has rates of within a
+// domain.
 std::vector<int> measured_sms(const Profile& profile) {
-  std::vector<int> list{0};
+  const auto usual = static_cast<int>(profile.deepep_sms);
+  int fewer = 0, more = 0;
   for (const DispatchRate& r : profile.dispatch) {
-    const bool another = r.kernel == DispatchKernel::deepep && r.tier == 0 &&
-                         static_cast<double>(r.sms) != profile.deepep_sms;
-    if (another && std::ranges::find(list, r.sms) == list.end()) list.push_back(r.sms);
+    if (r.kernel != DispatchKernel::deepep || r.tier != 0) continue;
+    if (r.sms < usual) fewer = std::max(fewer, r.sms);
+    if (r.sms > usual && (more == 0 || r.sms < more)) more = r.sms;
   }
-  std::ranges::sort(list);
+  std::vector<int> list{0};
+  if (fewer > 0) list.push_back(fewer);
+  if (more > 0) list.push_back(more);
   return list;
 }
 

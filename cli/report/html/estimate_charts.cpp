@@ -8,6 +8,7 @@
 #include <map>
 
 #include "cli/report/html/charts.hpp"
+#include "cli/report/tables.hpp"
 #include "simulator/trace_drawing.hpp"
 
 namespace pleat::cli {
@@ -142,7 +143,7 @@ Table estimate_table(const StepEstimate& e, const ClusterSpec& cluster) {
   };
   row("step", fmt::format("{} ({} to {})", format_seconds(e.step), format_seconds(e.low),
                           format_seconds(e.high)));
-  row("tokens/s", fmt::format("{:.6g}", e.tokens_per_second));
+  row("tokens/s", format_count(static_cast<std::int64_t>(e.tokens_per_second)));
   row("tokens/s per GPU", fmt::format("{:.6g}", e.tokens_per_second_per_gpu));
   row("model TFLOP/s per GPU", fmt::format("{:.4g}", e.model_flops_per_gpu.base() / 1e12));
   row("MFU", fmt::format("{:.1f}%", 100 * e.mfu));
