@@ -67,6 +67,8 @@ std::map<std::string, std::vector<std::string>> values_of(const std::string& com
                              "--fp8-params", "--tile-overlap"}) {
       values[flag] = {"on", "off", "any"};
     }
+    values["--objective"] = {"throughput", "time-to-train", "cost", "memory-headroom"};
+    values["--sensitivity"] = {"plans", "search"};
   }
   if (command == "export") values["--to"] = target_names();
   if (command == "launch") {

@@ -11,8 +11,8 @@ void handle_signals();
 // nullptr: none.
 void remove_on_interrupt(const char* path);
 
-// From now on the first Ctrl-C only makes interrupt_pending() true, so that what is done can be
-// printed; the second one ends at once.
+// From now on the first Ctrl-C or SIGTERM only makes interrupt_pending() true, so that what is done
+// can be printed; the second one ends at once.
 void catch_interrupts();
 [[nodiscard]] bool interrupt_pending();
 
@@ -21,7 +21,7 @@ void catch_interrupts();
 void catch_stop_signals();
 [[nodiscard]] int stop_signal();  // 0: none came
 
-// Ends with 130 without waiting for threads that still work. Output must be flushed.
+// Ends with 130, after SIGTERM with 75, without waiting for threads that still work. Output must be flushed.
 [[noreturn]] void leave_interrupted();
 
 }  // namespace pleat::cli

@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "planner/layout_bound.hpp"
 
 namespace pleat {
 namespace {
 
-constexpr std::size_t kRubricsNamed = 3;
+constexpr std::size_t kRubricsNamed = 4;
 
 struct Difference {
   CostClass cls;
@@ -39,14 +40,18 @@ std::string explain_difference(const Candidate& winner, const Candidate& loser) 
   for (std::size_t c = 0; c < kCostClasses; ++c) {
     all.push_back({static_cast<CostClass>(c), winner.estimate.parts[c], loser.estimate.parts[c]});
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.lost() > b.lost(); });
+  std::ranges::stable_sort(all, std::greater{}, [](const Difference& d) {
+    return std::abs(d.lost().base());
+  });
 
   // Rubrics below a thousandth of the step are rounding, not a reason.
   const Seconds least = winner.estimate.step * 1e-3;
-  std::string losses;
-  for (std::size_t i = 0; i < kRubricsNamed && all[i].lost() > least; ++i) {
-    losses += (losses.empty() ? "" : ", ") + name_with_numbers(all[i]);
+  std::string losses, gains;
+  Seconds other = total;
+  for (std::size_t i = 0; i < kRubricsNamed && std::abs(all[i].lost().base()) > least.base(); ++i) {
+    std::string& list = all[i].lost() > Seconds{} ? losses : gains;
+    list += (list.empty() ? "" : ", ") + name_with_numbers(all[i]);
+    other = other - all[i].lost();
   }
   std::string text;
   if (std::abs(total.base()) <= least.base()) {
@@ -59,8 +64,10 @@ std::string explain_difference(const Candidate& winner, const Candidate& loser) 
                        milliseconds(-total));
   }
   if (!losses.empty()) text += ": loses " + losses;
-  const Difference& gain = all.back();
-  if (-gain.lost() > least) text += "; gains " + name_with_numbers(gain);
+  if (!gains.empty()) text += "; gains " + gains;
+  if (std::abs(other.base()) > least.base() && !(losses + gains).empty()) {
+    text += fmt::format("; other {:+.2f} ms", other.base() * 1e3);
+  }
   return text;
 }
 
@@ -89,6 +96,10 @@ std::string certificate(const SearchResult& result) {
                        result.robust ? "has a band that ends lower" : "is faster");
   }
   const std::string bound = fmt::format("no plan is faster than {:.2f} ms", result.bound.base() * 1e3);
+  if (result.bound == Seconds{}) {
+    return result.best.empty() ? "stopped before a plan was found that fits, and before any bound"
+                               : "stopped early, before any bound was known";
+  }
   if (result.best.empty()) return "stopped before a plan was found that fits; " + bound;
   return fmt::format("stopped early: {}, {:.1f}% below the best found", bound,
                      100 * result.gap());

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <queue>
 
+#include "planner/any_plan.hpp"
 #include "planner/best_list.hpp"
 #include "planner/node_opener.hpp"
 #include "core/diagnostics.hpp"
@@ -19,7 +20,9 @@ namespace pleat {
 namespace {
 
 constexpr std::size_t kRound = 64;        // nodes opened per round
+constexpr std::size_t kMeshesAtOnce = 1024;  // bounded between two looks at the limits
 constexpr std::size_t kNearestTried = 8;  // meshes looked into when nothing fits
+constexpr double kPatience = 0.5;         // seconds without a plan
 
 // A node with the least value its plans can have.
 struct Open {
@@ -49,8 +52,8 @@ class Search {
       count(rule.c_str(), meshes * tree_.plans_of_mesh());
     }
     result_.enumerated = tree_.space.tried * tree_.plans_of_mesh();
-    bound_meshes();
-    while (!open_.empty()) {
+    const bool bounded = bound_meshes();
+    while (bounded && !open_.empty()) {
       const std::vector<Open> round = next_round();
       if (round.empty()) break;
       if (limit_passed(round.front().least)) {
@@ -59,13 +62,19 @@ class Search {
         break;
       }
       open_round(round);
+      ++rounds_;
     }
+    if (!result_.optimal && best_.plans().empty()) fall_back();
     for (; !open_.empty(); open_.pop()) {
       const bool beaten = open_.top().least > best_.cutoff();
       count(beaten ? "time-bound" : "not-reached", tree_.plans_of(open_.top().node));
     }
     result_.best = best_.take();
     result_.stage_ways = tree_.stage_ways();
+    if (result_.best.empty() && any_) {
+      result_.best.push_back(std::move(*any_));
+      --result_.rejected["not-reached"];
+    }
     result_.robust = config_.robust;
     result_.not_tried = not_tried(tree_.model, config_);
     result_.most_bytes = config_.most_bytes;
@@ -84,7 +93,8 @@ class Search {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  void bound_meshes() {
+  // False: a limit came first, and nothing is known of any mesh.
+  bool bound_meshes() {
     std::vector<PlanBounds> bounds(tree_.space.meshes.size());
     // Of groups that follow one another the largest one's stands for all (pipeline_bound.hpp).
     const bool shared = config_.microbatch_group.empty();
@@ -93,9 +103,19 @@ class Search {
       while (shared && i + 1 < m.size() && m[i + 1].group > m[i].group) ++i;
       return i;
     };
-    workers_.for_each(bounds.size(), [&](std::size_t i) {
-      if (stand_in(i) == i) bounds[i] = opener_.mesh_bounds(static_cast<std::int32_t>(i));
-    });
+    for (std::size_t done = 0; done < bounds.size(); done += kMeshesAtOnce) {
+      if (limit_passed({})) {
+        result_.optimal = false;
+        count("not-reached", static_cast<std::int64_t>(bounds.size()) * tree_.plans_of_mesh());
+        return false;
+      }
+      workers_.for_each(std::min(kMeshesAtOnce, bounds.size() - done), [&](std::size_t i) {
+        const std::size_t mesh = done + i;
+        if (stand_in(mesh) == mesh) {
+          bounds[mesh] = opener_.mesh_bounds(static_cast<std::int32_t>(mesh));
+        }
+      });
+    }
     for (std::size_t i = 0; i < bounds.size(); ++i) {
       bounds[i] = bounds[stand_in(i)];
       const Node node{.bound = bounds[i].step, .mesh = static_cast<std::int32_t>(i)};
@@ -106,6 +126,7 @@ class Search {
         push(node);
       }
     }
+    return true;
   }
 
   // The smallest bounds that may still enter the list of the best.
@@ -128,10 +149,14 @@ class Search {
   bool limit_passed(Seconds bound) {
     if (config_.time_limit > 0 && seconds() > config_.time_limit) return true;
     if (config_.max_evaluations > 0 && result_.priced >= config_.max_evaluations) return true;
+    if (config_.max_rounds > 0 && rounds_ >= config_.max_rounds) return true;
     if (!config_.progress) return false;
+    if (seconds() > kPatience && best_.plans().empty()) fall_back();  // to have something to show
     SearchProgress now{.priced = result_.priced, .seconds = seconds(), .best = {}, .bound = bound};
     if (!best_.plans().empty()) {
       now.best = value_of(best_.plans().front().estimate, config_.robust);
+    } else if (any_) {
+      now.best = value_of(any_->estimate, config_.robust);
     }
     return !config_.progress(now);
   }
@@ -166,6 +191,15 @@ class Search {
   void leave(Seconds bound) {
     result_.bound = result_.optimal ? bound : std::min(result_.bound, bound);
     result_.optimal = false;
+  }
+
+  // Some plan that fits, in case that none is found before a limit. It depends on nothing that the
+  // search has done so far, and changes nothing of what it does.
+  void fall_back() {
+    if (looked_for_any_) return;
+    looked_for_any_ = true;
+    any_ = any_plan(tree_, opener_, workers_, usable_);
+    if (any_ && value_of(any_->estimate, config_.robust) > config_.not_above) any_.reset();
   }
 
   // The meshes that miss least so far, for when nothing fits.
@@ -213,6 +247,9 @@ class Search {
   BestList best_;
   std::priority_queue<Open, std::vector<Open>, Later> open_;
   std::vector<std::pair<std::int64_t, Node>> near_;
+  int rounds_ = 0;
+  std::optional<Candidate> any_;  // for when a limit comes before any plan
+  bool looked_for_any_ = false;
   SearchResult result_;
 };
 

@@ -8,37 +8,31 @@ namespace pleat {
 
 Front pareto_front(const ModelSpec& model, const ClusterSpec& cluster,
                    const WorkloadSpec& workload, const Profile& profile, SearchConfig config,
-                   double slack) {
+                   double slack, const SearchResult& fastest) {
   const auto step_down = static_cast<std::int64_t>(kFrontResolution * cluster.gpu.memory.base());
-  const SearchConfig asked = config;
-  Front front;
+  Front front{{}, fastest.optimal, fastest.priced, fastest.seconds};
+  if (fastest.best.empty()) return front;
+  front.plans.push_back(fastest.best.front());
   config.top = 1;
-  for (;;) {
-    if (asked.time_limit > 0) {
-      config.time_limit = std::max(1e-9, asked.time_limit - front.seconds);
-    }
-    if (asked.max_evaluations > 0) {
-      config.max_evaluations = std::max<std::int64_t>(1, asked.max_evaluations - front.priced);
-    }
-    SearchResult found = search(model, cluster, workload, profile, config);
+  config.not_above = value_of(front.plans.front().estimate, config.robust) * (1 + slack);
+  while (front.optimal) {
+    config.most_bytes =
+        front.plans.back().estimate.peak_bytes() - std::max<std::int64_t>(1, step_down);
+    if (*config.most_bytes <= 0) break;
+    SearchResult found = search(model, cluster, workload, profile,
+                                rest_of_limits(config, front.seconds, front.priced));
     front.priced += found.priced;
     front.seconds += found.seconds;
-    front.optimal = front.optimal && found.optimal;
-    if (found.best.empty() || !found.optimal) {
-      if (front.plans.empty() && !found.best.empty()) front.plans = std::move(found.best);
-      return front;
-    }
-    const StepEstimate& e = found.best.front().estimate;
-    if (front.plans.empty()) config.not_above = value_of(e, config.robust) * (1 + slack);
-    config.most_bytes = e.peak_bytes() - std::max<std::int64_t>(1, step_down);
+    front.optimal = found.optimal;
+    if (found.best.empty()) break;
     // As good with less memory: the one before is worth nothing.
-    if (!front.plans.empty() &&
-        value_of(front.plans.back().estimate, config.robust) == value_of(e, config.robust)) {
+    if (value_of(front.plans.back().estimate, config.robust) ==
+        value_of(found.best.front().estimate, config.robust)) {
       front.plans.pop_back();
     }
     front.plans.push_back(std::move(found.best.front()));
-    if (*config.most_bytes <= 0) return front;
   }
+  return front;
 }
 
 }  // namespace pleat

@@ -4,6 +4,8 @@
 // next ones short.
 #include "planner/search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 
@@ -38,13 +40,18 @@ class SearchOverNumerics {
 
   // Later ones first: number formats are mostly listed from slow to fast.
   SearchResult run() {
-    for (std::size_t i = config_.numerics.size(); i-- > 0;) add(i);
+    for (std::size_t i = config_.numerics.size(); i-- > 0;) {
+      if (stop_now()) leave_out(i);
+      else add(i);
+    }
     if (!any_) std::rethrow_exception(why_);
     for (Entry& e : best_) all_.best.push_back(std::move(e.candidate));
     if (!all_.best.empty()) {
       all_.nearest.clear();
-      if (all_.optimal) all_.bound = value_of(all_.best.front().estimate, config_.robust);
+      const Seconds best = value_of(all_.best.front().estimate, config_.robust);
+      all_.bound = all_.optimal ? best : std::min(all_.bound, best);
     }
+    std::ranges::move(left_out_, std::back_inserter(all_.not_tried));
     return std::move(all_);
   }
 
@@ -60,9 +67,9 @@ class SearchOverNumerics {
     // Its first `most` plans that are no variants of listed ones are among so many.
     c.top = static_cast<int>(most() + best_.size());
     if (best_.size() == most()) c.not_above = std::min(c.not_above, value(best_.back()));
-    if (c.time_limit > 0) c.time_limit = std::max(1e-9, c.time_limit - all_.seconds);
-    if (c.max_evaluations > 0) {
-      c.max_evaluations = std::max<std::int64_t>(1, c.max_evaluations - all_.priced);
+    c = rest_of_limits(c, all_.seconds, all_.priced);
+    if (config_.progress) {
+      c.progress = [&](const SearchProgress& p) { return tell(p, numerics == 0); };
     }
     try {
       merge(numerics, search_fixed_numerics(model_, cluster_, workload_, profile_, c));
@@ -70,6 +77,33 @@ class SearchOverNumerics {
     } catch (const ConfigError&) {  // no valid plan with these numerics
       why_ = std::current_exception();
     }
+  }
+
+  // Of all numerics: what one search knows bounds no plan of those that come after it.
+  bool tell(SearchProgress p, bool last) {
+    p.priced += all_.priced;
+    p.seconds += all_.seconds;
+    if (!best_.empty()) {
+      const Seconds before = value(best_.front());
+      p.best = std::min(p.best.value_or(before), before);
+    }
+    p.bound = last ? std::min(p.bound, p.best.value_or(p.bound)) : Seconds{};
+    stopped_ = stopped_ || !config_.progress(p);
+    return !stopped_;
+  }
+
+  // Past the time, the others are looked into for as long as nothing is found.
+  [[nodiscard]] bool stop_now() const {
+    const bool late = config_.time_limit > 0 && all_.seconds >= config_.time_limit;
+    return stopped_ || (late && !best_.empty());
+  }
+
+  void leave_out(std::size_t numerics) {
+    all_.optimal = false;
+    all_.bound = Seconds{};
+    left_out_.push_back({fmt::format("choice {} of the number formats, {}", numerics + 1,
+                                     name_of(config_.numerics[numerics].precision)),
+                         "a limit or an interruption came first"});
   }
 
   [[nodiscard]] std::size_t most() const {
@@ -120,7 +154,8 @@ class SearchOverNumerics {
   const SearchConfig& config_;
   SearchResult all_;  // but for its best
   std::vector<Entry> best_;
-  bool any_ = false;
+  std::vector<NotTried> left_out_;
+  bool any_ = false, stopped_ = false;
   std::exception_ptr why_;
 };
 

@@ -3,6 +3,7 @@
 // Finds the best valid plans under the model.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <map>
@@ -26,7 +27,7 @@ struct SearchProgress {
   std::int64_t priced = 0;
   double seconds = 0;
   std::optional<Seconds> best;  // the fastest plan so far
-  Seconds bound;                // no plan is faster
+  Seconds bound;                // no plan is faster; 0: not known yet
 };
 
 // The number formats a plan computes, exchanges and keeps state in.
@@ -112,9 +113,11 @@ struct SearchConfig {
   // where the runtime can run it.
   std::optional<bool> by_stage;
   int threads = 0;              // 0: all cores
-  // Limits: the search stops at the end of the round in which one is passed.
+  // Limits: the search stops at the end of the round in which one is passed. Without a plan by then it
+  // tries some that are likely to fit.
   double time_limit = 0;              // seconds; 0: none
   std::int64_t max_evaluations = 0;   // estimates; 0: none
+  int max_rounds = 0;                 // of 64 nodes each; 0: none
   std::function<bool(const SearchProgress&)> progress;
 };
 
@@ -156,6 +159,16 @@ struct SearchResult {
 [[nodiscard]] inline std::int64_t usable_bytes(const ClusterSpec& cluster, const SearchConfig& c) {
   return c.most_bytes.value_or(
       static_cast<std::int64_t>(cluster.gpu.memory.base() * (1 - c.memory_margin)));
+}
+
+// For a further search, where limits hold for all together.
+[[nodiscard]] inline SearchConfig rest_of_limits(SearchConfig c, double seconds,
+                                                 std::int64_t priced) {
+  if (c.time_limit > 0) c.time_limit = std::max(1e-9, c.time_limit - seconds);
+  if (c.max_evaluations > 0) {
+    c.max_evaluations = std::max<std::int64_t>(1, c.max_evaluations - priced);
+  }
+  return c;
 }
 
 // What a search makes least: the step, or the upper end of its band.

@@ -12,6 +12,7 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr std::int64_t kMostGpusFactor = 1024, kMostGpus = 131072;
 constexpr std::int64_t kShortestSequenceFactor = 64;
+constexpr int kRoundsOfAChange = 100;  // of a search: the first plan that fits is enough
 
 double gib(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }
 
@@ -32,16 +33,26 @@ class ChangeFinder {
     drop_pins();
     shorter_sequences(request_.config.gpus);
     more_gpus();
+    narrow_state();
     return std::move(found_);
   }
 
  private:
   bool try_change(const Request& changed, const std::string& text) {
-    if (found_.size() >= count_) return true;
-    SearchConfig config = changed.config;
+    if (found_.size() >= count_ || stopped_) return true;
+    SearchConfig config = rest_of_limits(changed.config, seconds_, priced_);
     config.top = 1;
+    config.max_rounds = kRoundsOfAChange;
+    if (config.progress) {
+      config.progress = [&](const SearchProgress& p) {
+        stopped_ = stopped_ || !request_.config.progress(p);
+        return !stopped_;
+      };
+    }
     try {
       SearchResult result = search(model_, cluster_, changed.workload, profile_, config);
+      seconds_ += result.seconds;
+      priced_ += result.priced;
       if (result.best.empty()) return false;
       found_.push_back({text, std::move(result.best.front())});
       return true;
@@ -95,6 +106,15 @@ class ChangeFinder {
     }
   }
 
+  void narrow_state() {
+    Request changed = request_;
+    for (Numerics& n : changed.config.numerics) {
+      n.optimizer.main_grads = n.optimizer.exp_avg = n.optimizer.exp_avg_sq = DType::bf16;
+    }
+    if (changed.config.numerics == request_.config.numerics) return;
+    try_change(changed, "gradients and the optimizer's moments in bf16");
+  }
+
   [[nodiscard]] bool can_have(std::int64_t gpus) const {
     return gpus <= kMostGpus && (cluster_.max_gpus == 0 || gpus <= cluster_.max_gpus);
   }
@@ -134,6 +154,9 @@ class ChangeFinder {
   const Request& request_;
   std::size_t count_;
   std::vector<FittingChange> found_;
+  double seconds_ = 0;  // of all searches
+  std::int64_t priced_ = 0;
+  bool stopped_ = false;
 };
 
 const StageMemory& fullest(const StepEstimate& e) {
@@ -152,7 +175,8 @@ std::vector<FittingChange> changes_that_fit(const ModelSpec& model, const Cluste
 }
 
 std::string print_shortfall(const SearchResult& result, const ClusterSpec& cluster,
-                            const SearchConfig& config, const std::vector<FittingChange>& changes) {
+                            const SearchConfig& config, const std::vector<FittingChange>& changes,
+                            bool all_tried) {
   if (result.nearest.empty()) return "";
   const Candidate& closest = result.nearest.front();
   const StageMemory& m = fullest(closest.estimate);
@@ -173,6 +197,7 @@ std::string print_shortfall(const SearchResult& result, const ClusterSpec& clust
   row("activations", m.activations);
   row("runtime", m.runtime);
   if (changes.empty()) {
+    if (!all_tried) return text;
     return text + "no more GPUs, pins dropped or shorter sequences tried make it fit\n";
   }
   text += "what makes it fit:\n";

@@ -13,19 +13,22 @@ namespace pleat {
 
 struct FittingChange {
   std::string change;   // "16 GPUs instead of 8"
-  Candidate candidate;  // the best plan under it
+  Candidate candidate;  // the best one that a short search finds under it
 };
 
 // At most `count` changes: first what costs time only (recompute allowed, a pin dropped, zero1),
 // then shorter sequences (down to 1/64), more GPUs (powers of two up to 1024 times, within the
-// cluster), and half of those with shorter sequences.
+// cluster), half of those with shorter sequences, and gradients and moments in bf16. The config's limits hold for all
+// together.
 [[nodiscard]] std::vector<FittingChange> changes_that_fit(const ModelSpec&, const ClusterSpec&,
                                                           const WorkloadSpec&, const Profile&,
                                                           const SearchConfig&,
                                                           std::size_t count = 3);
 
 // The closest plan with its memory by component, the missing GiB and the changes, as text.
+// `all_tried`: nothing stopped the search for changes.
 [[nodiscard]] std::string print_shortfall(const SearchResult&, const ClusterSpec&,
-                                          const SearchConfig&, const std::vector<FittingChange>&);
+                                          const SearchConfig&, const std::vector<FittingChange>&,
+                                          bool all_tried = true);
 
 }  // namespace pleat

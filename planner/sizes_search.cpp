@@ -19,13 +19,38 @@ const SizeResult* least(const std::vector<SizeResult>& sizes, const Key& key) {
   return best;
 }
 
+// Whether the data-parallel groups of some such plan share out the batch: its odd factors cannot all
+// go to other degrees.
+bool divides(int gpus, std::int64_t batch) {
+  while (gpus % 2 == 0) gpus /= 2;
+  return batch % gpus == 0;
+}
+
 }  // namespace
+
+std::vector<int> sizes_down(int gpus, int smallest, std::int64_t batch, int gpus_per_node) {
+  std::vector<int> sizes;
+  smallest = std::max(1, smallest);
+  while (gpus >= smallest) {
+    sizes.push_back(gpus);
+    const int step = gpus > gpus_per_node ? std::max(1, gpus_per_node) : 1;
+    int fewer = batch % gpus == 0 ? 0 : (gpus - 1) / step * step;
+    while (fewer > gpus / 2 && !divides(fewer, batch)) fewer -= step;
+    const bool found = fewer > gpus / 2 && fewer >= smallest;
+    if (found) sizes.push_back(fewer);
+    if (gpus % 2 == 0) gpus /= 2;
+    else if (found) gpus = fewer / 2;
+    else break;
+  }
+  return sizes;
+}
 
 std::vector<SizeResult> search_sizes(const ModelSpec& model, const ClusterSpec& cluster,
                                      const WorkloadSpec& workload, const Profile& profile,
                                      SearchConfig config, int smallest) {
   std::vector<SizeResult> sizes;
-  for (int gpus = config.gpus; gpus >= std::max(1, smallest); gpus /= 2) {
+  for (const int gpus :
+       sizes_down(config.gpus, smallest, workload.global_batch, cluster.gpus_per_node)) {
     SizeResult& size = sizes.emplace_back();
     size.gpus = config.gpus = gpus;
     try {
@@ -38,14 +63,7 @@ std::vector<SizeResult> search_sizes(const ModelSpec& model, const ClusterSpec& 
       if (sizes.size() == 1) throw;  // what was asked for
       size.problem = e.diagnostics().front().message;
     }
-    if (gpus % 2 != 0) break;
-    if (config.time_limit > 0) {
-      config.time_limit = std::max(1e-9, config.time_limit - size.result.seconds);
-    }
-    if (config.max_evaluations > 0) {
-      config.max_evaluations =
-          std::max<std::int64_t>(1, config.max_evaluations - size.result.priced);
-    }
+    config = rest_of_limits(config, size.result.seconds, size.result.priced);
   }
   return sizes;
 }

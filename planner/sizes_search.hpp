@@ -15,7 +15,12 @@ struct SizeResult {
   std::string problem;  // why there is no plan
 };
 
-// `config.gpus`, half of it, a quarter … down to `smallest`, largest first; one search each.
+// `gpus`, half of it, a quarter … down to `smallest`, and after each of them that does not divide the
+// batch the next smaller number of whole nodes whose odd factors do: 120 after 128 for a batch of 480.
+[[nodiscard]] std::vector<int> sizes_down(int gpus, int smallest, std::int64_t batch,
+                                          int gpus_per_node);
+
+// One search for each of sizes_down(config.gpus, …).
 // A limit that is passed ends it: limits hold for all together. ConfigError as search for the first size.
 [[nodiscard]] std::vector<SizeResult> search_sizes(const ModelSpec&, const ClusterSpec&,
                                                    const WorkloadSpec&, const Profile&,

@@ -22,7 +22,8 @@ void add_question(CLI::App& command, CapacityOptions& o) {
       ->delimiter(',');
   command.add_option("-n,--gpus", o.gpus,
                      "Sizes to try: a range or a list (default: 256..16384; of a range, powers of two "
-                     "and racks doubled)");
+                     "and racks doubled; a listed size that does not divide the batch comes with a "
+                     "smaller one that suits it)");
   command.add_option("--gpu-step", o.gpu_step, "Of a range, the multiples of this instead")
       ->check(in_range(1, 16'777'216));
   command.add_option("--confidence", o.confidence,

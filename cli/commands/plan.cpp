@@ -170,7 +170,8 @@ void add_objective(CLI::App& command, ObjectiveOptions& o) {
       ->group("Objective");
   command
       .add_option("--min-gpus", o.min_gpus,
-                  "The fewest GPUs that time-to-train and cost try, by halving (default: a sixteenth)")
+                  "The fewest GPUs that time-to-train and cost try, by halving, with sizes between that "
+                  "suit the batch (default: a sixteenth)")
       ->check(in_range(1, 16'777'216))
       ->group("Objective");
   command
@@ -218,6 +219,7 @@ void add_plan_command(CLI::App& app, Action& action) {
       ->group("Objective");
   command->add_option("-o,--out", o->out_file, "Write the best plan's file");
   command->add_option("--html", o->html_file, "Write the report as a page with charts");
+  command->add_flag("--force", o->force, "Replace files that are there");
   command->add_flag("--explain", o->explain,
                     "What binds the best plan, and what would change the answer");
   command

@@ -190,7 +190,8 @@ std::vector<std::pair<std::string, std::string>> offer_facts(const Offer& o) {
 }
 
 std::string capacity_text(const CapacityAnswer& a) {
-  std::string text = question_text(a) + "\n\n" + offers_text(a);
+  std::string text = question_text(a) + "\n\n" +
+                     (a.offers.empty() ? "no offer was found yet\n" : offers_text(a));
   const Choice& c = a.choice;
   if (a.goal.deadline && c.cheapest) {
     text += details("cheapest that meets the deadline", a.offers[*c.cheapest]);

@@ -64,6 +64,8 @@ void require_writable(const std::string& path) {
 
 void only_say_writes() { only_says = true; }
 
+bool writes_are_only_said() { return only_says; }
+
 void write_file(const std::string& path, const std::string& text) {
   require_writable(path);
   if (only_says) {

@@ -12,6 +12,7 @@ void write_file(const std::string& path, const std::string& text);
 
 // From now on write_file only says on stderr what it would write.
 void only_say_writes();
+[[nodiscard]] bool writes_are_only_said();
 
 // Fails now rather than after minutes of work when `path` could not be written later.
 void require_writable(const std::string& path);

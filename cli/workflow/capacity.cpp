@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -26,6 +27,7 @@ namespace pleat::cli {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kQuiet = 1.0;       // seconds of a search before a word of it
 constexpr int kDoublingsBeyond = 3;  // of the largest size, when the deadline is missed
 
 // An offer to be found.
@@ -54,7 +56,8 @@ class Capacity {
       answer_.complete = false;
       answer_.choice = choose(answer_.offers, answer_.goal);
       show();
-      note("interrupted: the rest was not looked at");
+      flush_output();
+      note("interrupted: the rest was not looked at; plans are the best so far");
       leave_interrupted();
     }
     show();
@@ -106,24 +109,39 @@ class Capacity {
     const std::vector<Task> all = tasks();
     const int threads = thread_count(o_.threads);
     const int inside = std::max(1, threads / static_cast<int>(all.size()));
-    std::mutex mutex;
-    std::size_t done = 0;
-    say_progress(done, all.size());
+    all_ = all.size();
+    say_progress("");
     for_each_in_parallel(all.size(), threads, [&](std::size_t i) {
       if (interrupt_pending()) return;
       std::optional<Offer> found = offer(*all[i].site, all[i].gpus, inside);
       if (!found) return;
-      const std::scoped_lock lock(mutex);
+      const std::scoped_lock lock(mutex_);
       answer_.offers.push_back(std::move(*found));
-      say_progress(++done, all.size());
+      say_progress("");
     });
     std::ranges::sort(answer_.offers, std::less{}, [&](const Offer& o) {
       return std::pair(&site_of(o) - request_.sites.data(), o.gpus);
     });
   }
 
-  void say_progress(std::size_t done, std::size_t all) const {
-    progress(fmt::format("{} of {} offers{}", done, all, best_so_far()));
+  // With the lock.
+  void say_progress(const std::string& search) const {
+    progress(fmt::format("{} of {} offers{}{}", answer_.offers.size(), all_, best_so_far(), search));
+  }
+
+  // Of one search among those that run side by side; false ends it.
+  bool keep_searching(const CapacitySite& site, int gpus, const SearchProgress& p) const {
+    if (interrupt_pending()) return false;
+    if (p.seconds < kQuiet) return true;
+    const std::scoped_lock lock(mutex_);
+    if (std::chrono::steady_clock::now() < next_word_) return true;
+    next_word_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+    if (answer_.offers.size() >= all_) return true;  // this is one beyond the range
+    const std::string best =
+        p.best ? fmt::format("best so far {:.2f} ms", p.best->base() * 1e3) : "none fits so far";
+    say_progress(fmt::format("; {} x {} for {:.0f} s, {}", gpus, site.target.cluster.name,
+                             p.seconds, best));
+    return true;
   }
 
   // Nothing: interrupted.
@@ -154,20 +172,21 @@ class Capacity {
     std::optional<Candidate> candidate;
     std::string problem;
   };
-  [[nodiscard]] static Found best_plan(const CapacitySite& site, const WorkloadSpec& workload,
-                                       int gpus, int threads) {
+  [[nodiscard]] Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus,
+                                int threads) const {
     SearchConfig config;
     config.gpus = gpus;
     config.runtime = site.target.runtime;
     config.numerics.front().precision = site.precision;
     config.top = 1;
     config.threads = threads;
-    config.progress = [](const SearchProgress&) { return !interrupt_pending(); };
+    config.progress = [&](const SearchProgress& p) { return keep_searching(site, gpus, p); };
     try {
       SearchResult result = search(site.target.model, site.target.cluster, workload,
                                    site.target.profile, config);
-      if (!result.optimal) return {};  // interrupted
+      // Interrupted, the best so far is better than nothing.
       if (!result.best.empty()) return {std::move(result.best.front()), {}};
+      if (!result.optimal) return {};
       const double usable = site.target.cluster.gpu.memory.base() * (1 - config.memory_margin);
       const double missing =
           static_cast<double>(result.nearest.front().estimate.peak_bytes()) - usable;
@@ -286,6 +305,9 @@ class Capacity {
   const CapacityOptions& o_;
   CapacityRequest request_;
   CapacityAnswer answer_;
+  std::size_t all_ = 0;         // offers to be found
+  mutable std::mutex mutex_;    // of the offers and the progress line while they are searched
+  mutable std::chrono::steady_clock::time_point next_word_;
 };
 
 }  // namespace

@@ -27,7 +27,8 @@ struct CapacityOptions {
 };
 
 // `pleat capacity`. Nothing meets the goals: ConfigError (nothing_fits), after the table, with what
-// misses and what would do. Ctrl-C: what is done is printed, exit code 130.
+// misses and what would do. Ctrl-C: what is done is printed, with the best plans so far, exit code
+// 130; SIGTERM likewise, 75.
 void capacity(const CapacityOptions&);
 
 }  // namespace pleat::cli

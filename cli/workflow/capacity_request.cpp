@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "cli/plan_values.hpp"
@@ -14,6 +15,7 @@
 #include "core/environment.hpp"
 #include "core/json/text_file.hpp"
 #include "planner/capacity/amounts.hpp"
+#include "planner/sizes_search.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -154,6 +156,19 @@ class Reader {
     return names;
   }
 
+  // A job may be faster on fewer GPUs than were named, or possible there alone.
+  static void add_fewer(CapacitySite& site) {
+    std::set<int> sizes;
+    for (const int n : site.sizes) {
+      const Target& t = site.target;
+      for (const int m :
+           sizes_down(n, n / 2 + 1, t.workload.global_batch, t.cluster.gpus_per_node)) {
+        sizes.insert(m);
+      }
+    }
+    site.sizes.assign(sizes.begin(), sizes.end());
+  }
+
   void add_site(const std::string& name, const SizeRange& range) {
     CapacitySite site;
     TargetOptions t;
@@ -167,6 +182,7 @@ class Reader {
     request_.assumed.insert(request_.assumed.end(), said.begin(), said.end());
     site.precision = default_precision(site.target.runtime);
     site.sizes = sizes_to_try(range, site.target.cluster);
+    if (!range.exact.empty() && !request_.critical_batch) add_fewer(site);
     if (site.sizes.empty()) {
       wrong("--gpus", fmt::format("no size of {} is in the range {}..{}", name, range.least,
                                   range.most),

@@ -10,6 +10,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/report/explain_report.hpp"
 #include "cli/report/html/search_page.hpp"
+#include "cli/report/new_file.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/sensitivity_report.hpp"
 #include "cli/report/write_file.hpp"
@@ -36,16 +37,34 @@ bool keep_searching(const SearchProgress& p) {
     next = p.seconds + 0.5;
     const std::string best =
         p.best ? fmt::format("best so far {:.2f} ms", p.best->base() * 1e3) : "none fits so far";
-    progress(fmt::format("{:.0f} s, {} plans priced, {}, none is below {:.2f} ms", p.seconds, p.priced,
-                         best, p.bound.base() * 1e3));
+    const std::string bound = p.bound == Seconds{}
+                                  ? "no bound yet"
+                                  : fmt::format("none is below {:.2f} ms", p.bound.base() * 1e3);
+    progress(fmt::format("{:.0f} s, {} plans priced, {}, {}", p.seconds, p.priced, best, bound));
   }
   return !interrupt_pending();
 }
 
-[[noreturn]] void nothing_found(const SearchResult& result) {
-  if (interrupt_pending()) leave_interrupted();
-  throw_config_error(ExitCode::bad_request, "", "--time-limit, --max-evaluations",
-                     fmt::format("no plan that fits was found in {:.2f} s and {} estimates",
+void print_result(const FindPlanOptions& o, const Target& t, const SearchConfig& config,
+                  const SearchResult& result, const std::vector<FittingChange>& changes = {}) {
+  print(o.json
+            ? search_json(result, t.model, t.cluster, t.workload, t.profile, config, changes)
+            : print_search(result, t.model, t.cluster, t.workload, t.profile, config));
+}
+
+[[noreturn]] void leave_with_note() {
+  flush_output();
+  note("interrupted");
+  leave_interrupted();
+}
+
+[[noreturn]] void nothing_found(const FindPlanOptions& o, const Target& t,
+                                const SearchConfig& config, const SearchResult& result) {
+  print_result(o, t, config, result);
+  if (interrupt_pending()) leave_with_note();
+  throw_config_error(ExitCode::nothing_fits, "", "--time-limit, --max-evaluations",
+                     fmt::format("no plan that fits was found in {:.2f} s and {} estimates, which "
+                                 "does not prove that none does",
                                  result.seconds, result.priced),
                      "allow more");
 }
@@ -53,14 +72,16 @@ bool keep_searching(const SearchProgress& p) {
 [[noreturn]] void nothing_fits(const FindPlanOptions& o, const Target& t, const SearchConfig& config,
                                const SearchResult& result) {
   progress("nothing fits; looking for what would");
-  const auto changes = changes_that_fit(t.model, t.cluster, t.workload, t.profile, config);
+  const auto changes = changes_that_fit(t.model, t.cluster, t.workload, t.profile,
+                                        rest_of_limits(config, result.seconds, result.priced));
   progress("");
-  if (interrupt_pending()) leave_interrupted();
-  if (o.json) {
-    print(search_json(result, t.model, t.cluster, t.workload, t.profile, config, changes));
+  if (o.json) print_result(o, t, config, result, changes);
+  const std::string text = print_shortfall(result, t.cluster, config, changes, !interrupt_pending());
+  if (interrupt_pending()) {
+    if (!o.json) print(text);
+    leave_with_note();
   }
-  throw_config_error(ExitCode::nothing_fits, "", "memory",
-                     print_shortfall(result, t.cluster, config, changes));
+  throw_config_error(ExitCode::nothing_fits, "", "memory", text);
 }
 
 void write_winner(const FindPlanOptions& o, const Target& t, const Candidate& winner) {
@@ -68,7 +89,7 @@ void write_winner(const FindPlanOptions& o, const Target& t, const Candidate& wi
                                       fmt::format("pleat plan, profile {}", t.profile.name));
   document.predicted = PlanPrediction{winner.estimate.step.base(), winner.estimate.peak_bytes()};
   write_file(o.out_file, write_plan_document(document));
-  note(fmt::format("wrote {}", o.out_file));
+  if (!writes_are_only_said()) note(fmt::format("wrote {}", o.out_file));
 }
 
 // The winner's slots, without operations.
@@ -117,7 +138,9 @@ std::string as_json(const std::string& search, const ObjectiveResult& found,
                     const std::vector<std::string>& assumed) {
   JsonValue document = parse_json(search, "search");
   if (!found.sizes.is_null()) document.set("sizes", found.sizes);
-  if (!found.front.is_null()) document.set("front", found.front);
+  if (!found.front.is_null()) {
+    document.set("front", found.front).set("front_optimal", found.front_optimal);
+  }
   JsonValue list = JsonValue::array();
   for (const std::string& flag : assumed) list.push_back(flag);
   document.set("compared", recipes_json(recipes)).set("assumed", list);
@@ -130,7 +153,7 @@ std::string as_json(const std::string& search, const ObjectiveResult& found,
 
 void find_plan(const FindPlanOptions& o) {
   for (const std::string& file : {o.out_file, o.html_file}) {
-    if (!file.empty()) require_writable(file);
+    if (!file.empty()) check_output({.file = file, .force = o.force}, file);
   }
   if (o.sensitivity == "search" && is_headroom(o)) {
     throw_config_error(ExitCode::bad_request, "", "--sensitivity search",
@@ -138,6 +161,7 @@ void find_plan(const FindPlanOptions& o) {
   }
   Target t = resolve_target(o.target);
   SearchConfig config = search_config(o.search, t);
+  const std::vector<RecipeDraft> drafts = read_recipes(t, config, o.compare);
   config.progress = keep_searching;
   const bool ranks = !o.compare.empty() || !o.html_file.empty();
   if (ranks) config.top = std::max(o.search.top, kRanked);
@@ -151,9 +175,9 @@ void find_plan(const FindPlanOptions& o) {
   progress("");
   config.top = o.search.top;
   config.progress = [](const SearchProgress&) { return !interrupt_pending(); };
-  if (result.best.empty() && !result.optimal) nothing_found(result);
+  if (result.best.empty() && !result.optimal) nothing_found(o, t, config, result);
   if (result.best.empty()) nothing_fits(o, t, config, result);
-  const std::vector<Recipe> recipes = price_recipes(t, config, o.compare, result);
+  const std::vector<Recipe> recipes = price_recipes(t, config, drafts, result);
   const std::string beside = recipes_text(recipes, result);
   auto changes = sensitivity_of(o, t, config, result);
   if (!o.html_file.empty()) {
@@ -179,10 +203,7 @@ void find_plan(const FindPlanOptions& o) {
           beside + (why ? winner_text(t, winner, *why) : "") +
           (changes ? sensitivity_text(*changes) : "") + "\n" + assumed_text(t.assumed));
   }
-  if (!interrupt_pending()) return;
-  flush_output();
-  note("interrupted");
-  leave_interrupted();
+  if (interrupt_pending()) leave_with_note();
 }
 
 }  // namespace pleat::cli

@@ -19,13 +19,15 @@ struct FindPlanOptions {
   std::vector<std::string> compare;  // "tp=1,pp=2,vpp=8,ep=32", each a recipe
   std::string out_file;              // the winner's plan file; empty: none
   std::string html_file;             // the report as a page; empty: none
+  bool force = false;                // these files may be there already
   bool explain = false;              // what binds the winner, and what would change the answer
   std::string sensitivity;           // plans or search; empty: plans, where something asks for it
   bool json = false;
 };
 
 // `pleat plan`. Nothing fits: ConfigError (nothing_fits) with the nearest plan and what would fit.
-// Ctrl-C prints what was found so far and ends with 130.
+// A limit that came before any plan: likewise, after what is proven so far. Ctrl-C prints what was
+// found so far and ends with 130, SIGTERM with 75.
 void find_plan(const FindPlanOptions&);
 
 }  // namespace pleat::cli

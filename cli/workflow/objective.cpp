@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/report/tables.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/front.hpp"
@@ -108,22 +110,55 @@ void choose_size(const ObjectiveOptions& o, Target& t, SearchConfig& config, Obj
   r.result = best->result;
 }
 
+// `result`: of the fastest plan, before. The plans with no more memory than the last of the front;
+// of a front cut short the last one alone, which is no proof.
+void choose_headroom(const ObjectiveOptions& o, const Target& t, const Front& front,
+                     SearchConfig& config, SearchResult& result) {
+  const Candidate& least = front.plans.back();
+  const Seconds fastest = value_of(front.plans.front().estimate, config.robust);
+  config.most_bytes = least.estimate.peak_bytes();
+  if (!front.optimal) {
+    result.optimal = false;
+    result.bound = std::min(result.bound, fastest);
+    result.best = {least};
+    result.most_bytes = config.most_bytes;
+    return;
+  }
+  SearchConfig c = rest_of_limits(config, front.seconds, front.priced);
+  c.not_above = fastest * (1 + o.slack);
+  SearchResult found = search(t.model, t.cluster, t.workload, t.profile, c);
+  if (!found.optimal) {  // the front has proven the first one, whatever is found beside it
+    std::erase_if(found.best, [&](const Candidate& c) { return c.plan == least.plan; });
+    found.best.insert(found.best.begin(), least);
+    found.bound = value_of(least.estimate, config.robust);
+  }
+  found.priced += front.priced;
+  found.seconds += front.seconds;
+  result = std::move(found);
+}
+
 }  // namespace
 
 ObjectiveResult search_objective(const ObjectiveOptions& o, Target& t, SearchConfig& config) {
   ObjectiveResult r;
-  const bool sized = o.objective == "cost" || o.objective == "time-to-train";
-  if (sized) choose_size(o, t, config, r);
   const bool headroom = o.objective == "memory-headroom";
-  if (headroom || o.pareto) {
-    const Front front = pareto_front(t.model, t.cluster, t.workload, t.profile, config, o.slack);
-    if (!front.plans.empty()) {
-      r.text += (r.text.empty() ? "" : "\n") + front_text(front, o.slack);
-      r.front = front_json(front);
-      if (headroom) config.most_bytes = front.plans.back().estimate.peak_bytes();
-    }
+  if (o.objective == "cost" || o.objective == "time-to-train") {
+    choose_size(o, t, config, r);
+  } else {
+    SearchConfig first = config;
+    if (headroom) first.top = 1;
+    r.result = search(t.model, t.cluster, t.workload, t.profile, first);
   }
-  if (!sized) r.result = search(t.model, t.cluster, t.workload, t.profile, config);
+  if ((headroom || o.pareto) && !r.result.best.empty()) {
+    const Front front =
+        pareto_front(t.model, t.cluster, t.workload, t.profile, config, o.slack, r.result);
+    r.text += (r.text.empty() ? "" : "\n") + front_text(front, o.slack);
+    r.front = front_json(front);
+    r.front_optimal = front.optimal;
+    r.result.priced = front.priced;
+    r.result.seconds = front.seconds;
+    if (headroom) choose_headroom(o, t, front, config, r.result);
+  }
   polish_layouts(t.model, t.cluster, t.workload, t.profile, config, r.result);
   return r;
 }

@@ -24,6 +24,7 @@ struct ObjectiveResult {
   SearchResult result;  // the best plan first
   std::string text;     // the alternatives as tables; may be empty
   JsonValue sizes, front;  // arrays; null where there are none
+  bool front_optimal = true;  // no limit cut the front short
 };
 
 // May set the GPUs of target and config to those of the best plan. ConfigError as search.

@@ -15,6 +15,7 @@
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
 #include "planner/explain.hpp"
+#include "planner/mesh_space.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -35,9 +36,15 @@ std::vector<Shipped> shipped_for(const Target& t) {
   std::sort(files.begin(), files.end());
   std::vector<Shipped> found;
   for (const fs::path& file : files) {
-    PlanDocument d = read_plan_document(read_text_file(file.string()), file.string());
-    if (d.model_name == t.model.name && d.cluster == t.cluster.name && d.gpus == t.gpus) {
-      found.push_back({file.stem().string(), std::move(d)});
+    try {
+      PlanDocument d = read_plan_document(read_text_file(file.string()), file.string());
+      if (d.model_name == t.model.name && d.cluster == t.cluster.name && d.gpus == t.gpus) {
+        found.push_back({file.stem().string(), std::move(d)});
+      }
+    } catch (const ConfigError& e) {
+      const Diagnostic& first = e.diagnostics().front();
+      note(fmt::format("note: the shipped plan {} is left out: {}", file.stem().string(),
+                       first.message));
     }
   }
   return found;
@@ -52,6 +59,24 @@ Recipe price_recipe(const Target& t, std::string name, std::string source, const
   return recipe;
 }
 
+// Layers that do not divide over the virtual stages are laid out with balanced work.
+void give_layout(const Target& t, ShapeOptions& shape) {
+  const int pp = shape.pp.value_or(1), vpp = shape.vpp.value_or(1);
+  if (pp < 1 || vpp < 1 || pp > t.gpus || vpp > t.model.layers) return;  // is refused with a reason
+  const std::vector<std::string> layouts =
+      layout_choices(t.model, t.workload.seq_len, pp, vpp);
+  if (!layouts.empty() && !layouts.front().empty()) shape.layout = layouts.back();
+}
+
+void with_numerics(const Numerics& numerics, const Target& t, Plan& plan) {
+  Plan changed = plan;
+  numerics.put_into(changed);
+  changed.optimizer.state_offload = plan.optimizer.state_offload;
+  changed.optimizer.cpu_offload = plan.optimizer.cpu_offload;
+  changed.optimizer.cpu_offload_overlapped = plan.optimizer.cpu_offload_overlapped;
+  if (violations({t.model, t.workload, changed, t.gpus}).empty()) plan = changed;
+}
+
 std::string place_words(const Recipe& r, const SearchResult& result) {
   if (!r.candidate.estimate.fits) return "does not fit in memory";
   if (r.place) return fmt::format("would be number {}", *r.place);
@@ -60,13 +85,13 @@ std::string place_words(const Recipe& r, const SearchResult& result) {
 
 }  // namespace
 
-std::vector<Recipe> price_recipes(const Target& t, const SearchConfig& config,
-                                  const std::vector<std::string>& given, const SearchResult& result) {
-  std::vector<Recipe> recipes;
+std::vector<RecipeDraft> read_recipes(const Target& t, const SearchConfig& config,
+                                      const std::vector<std::string>& given) {
+  std::vector<RecipeDraft> drafts;
   for (const Shipped& s : shipped_for(t)) {
     const std::vector<Violation> broken = violations({t.model, t.workload, s.document.plan, t.gpus});
     if (broken.empty()) {
-      recipes.push_back(price_recipe(t, s.name, s.document.provenance, s.document.plan, config, result));
+      drafts.push_back({s.name, s.document.provenance, s.document.plan});
     } else {
       note(fmt::format("note: the shipped plan {} does not go with this workload: {}", s.name,
                        broken.front().message));
@@ -74,10 +99,26 @@ std::vector<Recipe> price_recipes(const Target& t, const SearchConfig& config,
   }
   for (const std::string& text : given) {
     ShapeOptions shape = parse_shape(text, "--compare");
-    if (!shape.precision) shape.precision = name_of(config.numerics.front().precision);
+    const bool names_precision = shape.precision.has_value();
+    if (!names_precision) shape.precision = name_of(config.numerics.front().precision);
+    if (!shape.layout) give_layout(t, shape);
     std::vector<std::string> assumed;
-    const Plan plan = resolve_shape(shape, t, "--compare", assumed);
-    recipes.push_back(price_recipe(t, text, "given", plan, config, result));
+    drafts.push_back(
+        {text, "given", resolve_shape(shape, t, "--compare", assumed), true, names_precision});
+  }
+  return drafts;
+}
+
+std::vector<Recipe> price_recipes(const Target& t, const SearchConfig& config,
+                                  const std::vector<RecipeDraft>& drafts,
+                                  const SearchResult& result) {
+  std::vector<Recipe> recipes;
+  for (const RecipeDraft& d : drafts) {
+    Plan plan = d.plan;
+    if (d.given && !d.names_precision && !result.best.empty()) {
+      with_numerics(numerics_of(result.best.front().plan), t, plan);
+    }
+    recipes.push_back(price_recipe(t, d.name, d.source, plan, config, result));
   }
   return recipes;
 }

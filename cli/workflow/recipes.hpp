@@ -22,10 +22,24 @@ struct Recipe {
   std::optional<int> place;  // in the ranking; empty: behind all of `ranked`
 };
 
-// Prices the recipes and places them among result.best. One that this workload does not allow is
-// left out with a note if it ships, and a ConfigError if it was given.
+// One that is to be priced, checked for the workload.
+struct RecipeDraft {
+  std::string name, source;
+  Plan plan;
+  bool given = false;         // on the command line
+  bool names_precision = true;
+};
+
+// Before a search. Layers that do not divide get the balanced layout where a given recipe names none.
+// A shipped recipe that cannot be read or that this workload does not allow is left out with a note; a
+// given one is a ConfigError.
+[[nodiscard]] std::vector<RecipeDraft> read_recipes(const Target&, const SearchConfig&,
+                                                    const std::vector<std::string>& given);
+
+// Prices the recipes and places them among result.best. Given ones that name no precision get the
+// number formats of the best plan, where they are valid with those.
 [[nodiscard]] std::vector<Recipe> price_recipes(const Target&, const SearchConfig&,
-                                                const std::vector<std::string>& given,
+                                                const std::vector<RecipeDraft>&,
                                                 const SearchResult&);
 
 [[nodiscard]] std::string recipes_text(const std::vector<Recipe>&, const SearchResult&);

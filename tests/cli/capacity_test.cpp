@@ -46,6 +46,18 @@ TEST(Capacity, MoreTokensThanAnyJob) {
   }
 }
 
+// 512 sequences are not shared out by 12 GPUs; 8 of them may be the better job.
+TEST(Capacity, ANamedSizeThatSuitsTheBatchBadlyComesWithASmallerOne) {
+  const Said run = run_pleat({"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus",
+                              "12", "--tokens", "100B", "--deadline", "900d", "--seq-len", "2048",
+                              "--global-batch", "512", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const JsonValue json = parse_json(run.out, "stdout");
+  std::vector<double> gpus;
+  for (const JsonValue& o : *json.find("offers")->as_array()) gpus.push_back(number(o, "gpus"));
+  EXPECT_EQ(gpus, (std::vector<double>{8, 12}));
+}
+
 TEST(Capacity, BadAmounts) {
   const Said nothing = run_pleat({"capacity"});
   EXPECT_EQ(nothing.exit_code, 2);

@@ -27,6 +27,26 @@ TEST(ExplainDifference, LargestLossesFirstAndTheGain) {
             "bubble +25.00 ms (5.00 -> 30.00); gains gemm -5.00 ms (100.00 -> 95.00)");
 }
 
+// The four largest whatever their sign, and what they leave: the parts add up to the difference.
+TEST(ExplainDifference, WhatIsNamedAddsUp) {
+  const auto with = [](double sp, double idle) {
+    Candidate c = candidate(0.1, 0.02, 0.05);
+    c.estimate.parts[static_cast<std::size_t>(CostClass::tp_comm)] = Seconds(sp);
+    c.estimate.parts[static_cast<std::size_t>(CostClass::optimizer)] = Seconds(idle);
+    c.estimate.step = c.estimate.step + Seconds(sp + idle);
+    return c;
+  };
+  Candidate loser = with(0.03, 0.002);
+  loser.estimate.parts[static_cast<std::size_t>(CostClass::gemm)] = Seconds(0.096);
+  loser.estimate.parts[static_cast<std::size_t>(CostClass::ep_comm)] = Seconds(0.04);
+  loser.estimate.parts[static_cast<std::size_t>(CostClass::bubble)] = Seconds(0.02);
+  loser.estimate.step = Seconds(0.096 + 0.04 + 0.02 + 0.03 + 0.002);
+  EXPECT_EQ(explain_difference(with(0.01, 0), loser),
+            "4.4% slower (8.00 ms more): loses ep_comm +20.00 ms (20.00 -> 40.00), "
+            "tp_comm +20.00 ms (10.00 -> 30.00); gains bubble -30.00 ms (50.00 -> 20.00), "
+            "gemm -4.00 ms (100.00 -> 96.00); other +2.00 ms");
+}
+
 TEST(ExplainDifference, EqualAndFaster) {
   EXPECT_EQ(explain_difference(candidate(0.1, 0.02, 0), candidate(0.1, 0.02, 0)),
             "as fast within 0.1%");

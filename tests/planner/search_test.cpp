@@ -110,6 +110,51 @@ TEST(Search, ProgressIsToldAndCanStop) {
   EXPECT_FALSE(stopped.best.empty());
 }
 
+// Best-first search has no plan after its first rounds: one that fits is looked for apart.
+TEST(Search, ALimitBeforeAnyPlanStillGivesOne) {
+  SearchConfig config = small_config(8);
+  const SearchResult whole = search_small(config);
+  config.max_rounds = 1;
+  const SearchResult cut = search_small(config);
+  EXPECT_FALSE(cut.optimal);
+  EXPECT_EQ(cut.priced, 0);
+  ASSERT_EQ(cut.best.size(), 1u);
+  EXPECT_TRUE(cut.best.front().estimate.fits);
+  EXPECT_GE(cut.best.front().estimate.step, whole.best.front().estimate.step);
+  EXPECT_LE(cut.bound, whole.best.front().estimate.step);
+  EXPECT_EQ(counted(cut), cut.enumerated);
+  config.threads = 3;
+  EXPECT_EQ(search_small(config).best.front().plan, cut.best.front().plan);
+  config.time_limit = 1e-9;  // before any bound
+  const SearchResult late = search_small(config);
+  EXPECT_EQ(late.bound.base(), 0);
+  EXPECT_EQ(late.best.front().plan, cut.best.front().plan);
+  EXPECT_EQ(counted(late), late.enumerated);
+}
+
+TEST(Search, BoundsOfOneChoiceOfNumericsAreNoneOfTheOthers) {
+  SearchConfig config = small_config(8);
+  config.numerics.resize(2);
+  config.numerics[1].optimizer.exp_avg = DType::bf16;
+  std::vector<SearchProgress> told;
+  config.progress = [&](const SearchProgress& p) {
+    told.push_back(p);
+    return true;
+  };
+  const SearchResult whole = search_small(config);
+  const Seconds best = whole.best.front().estimate.step;
+  for (const SearchProgress& p : told) EXPECT_LE(p.bound, best);
+  EXPECT_GT(told.back().bound.base(), 0);
+  for (std::size_t i = 1; i < told.size(); ++i) EXPECT_GE(told[i].priced, told[i - 1].priced);
+
+  config.progress = [](const SearchProgress&) { return false; };
+  const SearchResult stopped = search_small(config);
+  EXPECT_FALSE(stopped.optimal);
+  EXPECT_LE(stopped.bound, best);
+  ASSERT_FALSE(stopped.not_tried.empty());
+  EXPECT_EQ(stopped.not_tried.back().what, "choice 1 of the number formats, bf16");
+}
+
 TEST(Search, TheMarginStaysFree) {
   SearchConfig config = small_config(2);
   config.top = 1000;

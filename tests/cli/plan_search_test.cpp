@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// pleat plan cut short by limits and signals, and what its objectives promise.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "core/json/parse.hpp"
+#include "tests/cli/run_pleat.hpp"
+
+namespace pleat::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Words = std::vector<std::string>;
+
+Words plan(const std::string& model, const std::string& gpus, const std::string& batch) {
+  return {"plan",   "--model", model,       "--cluster", "h100-sxm",       "--gpus",
+          gpus,     "--seq-len", "4096",    "--global-batch", batch};
+}
+
+double step_of(const JsonValue& candidate) { return *candidate.find("step_s")->as_double(); }
+
+// A front cut short says nothing of what has less memory; the plan needs no more than its last.
+TEST(PlanSearch, HeadroomUnderALimitClaimsNothing) {
+  const Said run = run_pleat(plan("qwen3-30b-a3b", "16", "64") +
+                             Words{"--objective", "memory-headroom", "--slack", "0.3", "--tp", "1",
+                                   "--cp", "1", "--max-evaluations", "40", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const JsonValue json = parse_json(run.out, "stdout");
+  EXPECT_FALSE(*json.find("certificate")->find("optimal")->as_bool());
+  EXPECT_FALSE(*json.find("front_optimal")->as_bool());
+  const JsonValue::Array& front = *json.find("front")->as_array();
+  EXPECT_LE(*json.find("best")->as_array()->front().find("peak_bytes")->as_integer(),
+            *front.back().find("peak_bytes")->as_integer());
+  EXPECT_GE(*json.find("priced")->as_integer(), 40);
+}
+
+TEST(PlanSearch, NoPlanOfHeadroomIsSlowerThanTheSlack) {
+  const Said run = run_pleat(plan("llama3-70b", "64", "96") +
+                             Words{"--objective", "memory-headroom", "--slack", "0.02", "--pp", "4",
+                                   "--tp", "4,8", "--vpp", "16,20", "--no-offload", "--top",
+                                   "5", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const JsonValue json = parse_json(run.out, "stdout");
+  EXPECT_TRUE(*json.find("front_optimal")->as_bool());
+  const double fastest = step_of(json.find("front")->as_array()->front());
+  for (const JsonValue& c : *json.find("best")->as_array()) EXPECT_LE(step_of(c), 1.02 * fastest);
+}
+
+TEST(PlanSearch, SignalsPrintWhatIsKnown) {
+  for (const auto& [signal, code] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 75}}) {
+    const Said run = disturb_pleat(
+        plan("deepseek-v3", "2048", "8192") + Words{"--precision", "bf16,fp8_block"}, "",
+        [signal = signal](pid_t pid) {
+          ::usleep(1'500'000);
+          ::kill(pid, signal);
+        });
+    EXPECT_EQ(run.exit_code, code) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("stopped ")) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("interrupted\n"));
+  }
+}
+
+TEST(PlanSearch, CapacitySaysWhatItHas) {
+  const Said run = disturb_pleat({"capacity", "--model", "deepseek-v3", "--clusters", "h100-sxm",
+                                  "--gpus", "2048,4096", "--tokens", "1T", "--budget", "1G",
+                                  "--seq-len", "4096", "--global-batch", "8192"},
+                                 "", [](pid_t pid) {
+                                   ::usleep(1'500'000);
+                                   ::kill(pid, SIGTERM);
+                                 });
+  EXPECT_EQ(run.exit_code, 75) << run.err;
+  EXPECT_TRUE(run.out.find("no offer was found yet") != std::string::npos ||
+              run.out.find("x h100-sxm") != std::string::npos)
+      << run.out;
+}
+
+// The layers do not divide over 16 virtual stages: the recipe gets a balanced layout. A recipe that
+// is wrong is refused before the search.
+TEST(PlanSearch, RecipesAreCheckedFirst) {
+  const Words request = plan("deepseek-v3", "256", "2048") +
+                        Words{"--max-evaluations", "1", "--precision", "bf16", "--tp", "1", "--cp",
+                              "1", "--pp", "2,8", "--micro-batch", "1", "--compare"};
+  const Said run = run_pleat(request + Words{"tp=1,pp=2,vpp=8,ep=32"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("  tp=1,pp=2,vpp=8,ep=32 (given)\n    TP1 CP1 DP128 PP2 VPP8"));
+  const Said wrong = run_pleat(request + Words{"tp=3,pp=2"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--compare"));
+  EXPECT_EQ(wrong.out, "");
+}
+
+TEST(PlanSearch, FilesAreKeptUnlessForced) {
+  const std::string file = test_folder() + "/plan.json";
+  const Words request = plan("qwen3-30b-a3b", "16", "64") +
+                        Words{"--tp", "1", "--cp", "1", "--max-evaluations", "1", "--out", file};
+  const Said dry = run_pleat(request + Words{"--dry-run"});
+  EXPECT_EQ(dry.exit_code, 0) << dry.err;
+  EXPECT_THAT(dry.err, HasSubstr("would write"));
+  EXPECT_THAT(dry.err, Not(HasSubstr("wrote")));
+  write_text(file, "mine");
+  const Said kept = run_pleat(request);
+  EXPECT_EQ(kept.exit_code, 7);
+  EXPECT_THAT(kept.err, HasSubstr("--force replaces it"));
+  EXPECT_EQ(read_text(file), "mine");
+  EXPECT_EQ(run_pleat(request + Words{"--force"}).exit_code, 0);
+  EXPECT_THAT(read_text(file), HasSubstr("qwen3-30b-a3b"));
+}
+
+TEST(PlanSearch, CompletionKnowsTheObjectives) {
+  const Said script = run_pleat({"completion", "bash"});
+  EXPECT_THAT(script.out,
+              HasSubstr("--objective) words='throughput time-to-train cost memory-headroom'"));
+}
+
+}  // namespace
+}  // namespace pleat::cli_test
