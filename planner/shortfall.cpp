@@ -31,9 +31,9 @@ class ChangeFinder {
     allow_recompute();
     allow_host_memory();
     drop_pins();
+    narrow_state();
     shorter_sequences(request_.config.gpus);
     more_gpus();
-    narrow_state();
     return std::move(found_);
   }
 
@@ -119,7 +119,9 @@ class ChangeFinder {
     return gpus <= kMostGpus && (cluster_.max_gpus == 0 || gpus <= cluster_.max_gpus);
   }
 
+  // The fewest that do, then twice as many: there it is less tight.
   void more_gpus() {
+    bool fits = false;
     for (std::int64_t factor = 2; factor <= kMostGpusFactor; factor *= 2) {
       const std::int64_t gpus = request_.config.gpus * factor;
       if (!can_have(gpus)) return;
@@ -127,9 +129,10 @@ class ChangeFinder {
       changed.config.gpus = static_cast<int>(gpus);
       if (!try_change(changed, fmt::format("{} GPUs instead of {}", gpus, request_.config.gpus)))
         continue;
+      if (fits) return;
+      fits = true;
       // Half as many may do for shorter sequences.
       if (factor > 2) shorter_sequences(static_cast<int>(gpus / 2));
-      return;
     }
   }
 

@@ -17,9 +17,9 @@ struct FittingChange {
 };
 
 // At most `count` changes: first what costs time only (recompute allowed, a pin dropped, zero1),
-// then shorter sequences (down to 1/64), more GPUs (powers of two up to 1024 times, within the
-// cluster), half of those with shorter sequences, and gradients and moments in bf16. The config's limits hold for all
-// together.
+// then gradients and moments in bf16, shorter sequences (down to 1/64), more GPUs (powers of two up to
+// 1024 times, within the cluster), half of those with shorter sequences, and twice those. The config's
+// limits hold for all together.
 [[nodiscard]] std::vector<FittingChange> changes_that_fit(const ModelSpec&, const ClusterSpec&,
                                                           const WorkloadSpec&, const Profile&,
                                                           const SearchConfig&,

@@ -81,30 +81,6 @@ TEST(Front, NothingFits) {
   EXPECT_TRUE(front_of(c, c.config, 0.1).plans.empty());
 }
 
-// A limit that comes anywhere leaves plans that were found, each within the slack and with less memory
-// than the one before, and never a claim.
-TEST(Front, CutShortItKeepsWhatWasFound) {
-  RandomCase c{test::small_model(), test::small_cluster(), test::small_workload(),
-               test::small_profile(), test::small_config(4)};
-  const Front whole = front_of(c, c.config, 2.0);
-  ASSERT_TRUE(whole.optimal);
-  ASSERT_GE(whole.plans.size(), 2u);
-  std::size_t cut = 0;
-  for (std::int64_t most = 1; most < whole.priced; most += std::max<std::int64_t>(1, whole.priced / 8)) {
-    SearchConfig config = c.config;
-    config.max_evaluations = most;
-    const Front front = front_of(c, config, 2.0);
-    cut += !front.optimal;
-    for (std::size_t i = 1; i < front.plans.size(); ++i) {
-      const StepEstimate& e = front.plans[i].estimate;
-      EXPECT_LT(e.peak_bytes(), front.plans[i - 1].estimate.peak_bytes());
-      EXPECT_LE(value_of(e, config.robust).base(),
-                3 * value_of(front.plans.front().estimate, config.robust).base());
-    }
-  }
-  EXPECT_GE(cut, 1u);
-}
-
 TEST(SizesSearch, FewerThanAPowerOfTwoWhereTheBatchAsksForIt) {
   EXPECT_EQ(sizes_down(128, 16, 480, 8), (std::vector<int>{128, 120, 64, 48, 32, 16}));
   EXPECT_EQ(sizes_down(16, 2, 16, 2), (std::vector<int>{16, 8, 4, 2}));
