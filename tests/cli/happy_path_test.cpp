@@ -119,7 +119,8 @@ TEST(HappyPath, ReportsArePagesOfTheirOwn) {
                             "<h2>Single changes on the same GPUs</h2>", "moe/fwd/experts.fc1"}) {
     EXPECT_THAT(page, HasSubstr(words));
   }
-  EXPECT_EQ(run_pleat(std::vector<std::string>{"plan", "--html", file} + kLocal).exit_code, 0);
+  EXPECT_EQ(run_pleat(std::vector<std::string>{"plan", "--html", file} + kLocal).exit_code, 7);
+  EXPECT_EQ(run_pleat(std::vector<std::string>{"plan", "--force", "--html", file} + kLocal).exit_code, 0);
   EXPECT_THAT(read_text(file), HasSubstr("<h2>Time against memory</h2>"));
   const Said nowhere = run_pleat(std::vector<std::string>{"predict", "--html", test_folder() + "/no/page.html"} + kCluster);
   EXPECT_EQ(nowhere.exit_code, 5);
