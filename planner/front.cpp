@@ -25,9 +25,11 @@ Front pareto_front(const ModelSpec& model, const ClusterSpec& cluster,
     front.seconds += found.seconds;
     front.optimal = found.optimal;
     if (found.best.empty()) break;
-    // As good with less memory: the one before is worth nothing.
-    if (value_of(front.plans.back().estimate, config.robust) ==
-        value_of(found.best.front().estimate, config.robust)) {
+    // As good with less memory: those before are worth nothing. (Faster it may be, where a plan that
+    // gives up memory needlessly is not of the larger space.)
+    const Seconds value = value_of(found.best.front().estimate, config.robust);
+    while (!front.plans.empty() &&
+           value <= value_of(front.plans.back().estimate, config.robust)) {
       front.plans.pop_back();
     }
     front.plans.push_back(std::move(found.best.front()));

@@ -24,7 +24,8 @@ bool is_plain(const MemoryChoice& c) {
 bool gives_up_less(const MemoryChoice& a, const MemoryChoice& b) {
   if (a.by_stage) return !(a == b) && a.state <= b.state && !is_plain(b);
   if (b.by_stage) return a.state <= b.state && is_plain(a);
-  const bool all_again = b.recompute.full && b.recompute.layers == 0;
+  const bool all_again =
+      b.recompute.full && b.recompute.layers == 0 && a.recompute != b.recompute;
   return !(a == b) && recomputes_less(a.recompute, b.recompute) && a.state <= b.state &&
          a.offload_layers <= b.offload_layers &&
          (all_again || std::ranges::includes(b.offload, a.offload));

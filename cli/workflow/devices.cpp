@@ -17,11 +17,30 @@
 namespace pleat::cli {
 namespace {
 
-void require_precision(const Plan& plan) {
-  if (plan.precision == Precision::fp32 || plan.precision == Precision::bf16) return;
-  throw_config_error(ExitCode::bad_request, "", "precision",
-                     fmt::format("ranks on GPUs have no {} so far", name_of(plan.precision)),
-                     "use --precision bf16, or --device cpu");
+// What the executor makes in host memory beside its tensors, and kernels of the CPU's set alone.
+void require_on_gpu(const Plan& p) {
+  const auto refuse = [](const std::string& path, const std::string& what, const std::string& hint) {
+    throw_config_error(ExitCode::bad_request, "", path,
+                       fmt::format("ranks on GPUs have no {} so far", what),
+                       hint + ", or --device cpu");
+  };
+  if (p.precision != Precision::fp32 && p.precision != Precision::bf16) {
+    refuse("precision", name_of(p.precision), "use --precision bf16");
+  }
+  if (p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep) {
+    refuse("dispatcher", name_of(p.dispatcher), "use --dispatcher alltoall");
+  }
+  const OptimizerPlan& o = p.optimizer;
+  if (o.grad_reduce && *o.grad_reduce != o.main_grads) {
+    refuse("optimizer.grad_reduce", "gradients that travel in another type", "leave it out");
+  }
+  if (o.main_params == DType::remainder16) {
+    refuse("optimizer.main_params", "remainders of bf16 weights", "set it to fp32");
+  }
+  if (o.main_grads == DType::bf16 &&
+      (o.kind == OptimizerKind::muon || o.kind == OptimizerKind::lamb)) {
+    refuse("optimizer.main_grads", name_of(o.kind) + " with bf16 gradients", "set it to fp32");
+  }
 }
 
 #ifdef PLEAT_WITH_CUDA
@@ -66,7 +85,7 @@ void add_device_options(CLI::App& command, DeviceOptions& o) {
 
 void set_device(const DeviceOptions& o, const Plan& plan, TrainConfig& config) {
   if (o.device == "cuda") {
-    require_precision(plan);
+    require_on_gpu(plan);
     return set_gpus(config);
   }
   if (o.collectives == "direct" && !o.ordered_sums) return;

@@ -37,20 +37,23 @@ void expect_same(const StepEstimate& a, const StepEstimate& b, const Plan& plan)
   }
 }
 
+void vary_stages(Plan& plan, std::mt19937& random) {
+  const auto pick = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
+  plan.stages.clear();
+  for (int s = 0; s < plan.attention.pp; ++s) {
+    if (pick(2) == 0) continue;
+    StageOverride one{.stage = s, .recompute = {}, .recompute_full = pick(2) == 0, .offload = {}};
+    if (!one.recompute_full) one.recompute = {static_cast<Module>(pick(7))};
+    else one.recompute_layers = pick(3);
+    plan.stages.push_back(one);
+  }
+}
+
 // One field of the plan changed to any of its values.
 void mutate(Plan& plan, std::mt19937& random) {
   const auto pick = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
   switch (pick(39)) {
-    case 38:
-      plan.stages.clear();
-      for (int s = 0; s < plan.attention.pp; ++s) {
-        if (pick(2) == 0) continue;
-        StageOverride one{.stage = s, .recompute = {}, .recompute_full = pick(2) == 0, .offload = {}};
-        if (!one.recompute_full) one.recompute = {static_cast<Module>(pick(7))};
-        else one.recompute_layers = pick(3);
-        plan.stages.push_back(one);
-      }
-      break;
+    case 38: vary_stages(plan, random); break;
     case 0: plan.sequence_parallel = !plan.sequence_parallel; break;
     case 1: plan.precision = static_cast<Precision>(pick(8)); break;
     case 2: plan.sharding = static_cast<Sharding>(pick(4)); break;
@@ -128,6 +131,8 @@ int compare_all(const ModelSpec& model, const ClusterSpec& cluster, const Worklo
     if (!violations({model, workload, plan, config.gpus}).empty()) continue;
     plans.push_back(plan);
     plan.overlap.grad_reduce = !plan.overlap.grad_reduce;  // the same layers
+    if (violations({model, workload, plan, config.gpus}).empty()) plans.push_back(plan);
+    vary_stages(plan, random);
     if (violations({model, workload, plan, config.gpus}).empty()) plans.push_back(plan);
     for (int more = 0; more < 3; ++more) {  // some of the layers the same
       Plan next = plan;

@@ -162,7 +162,7 @@ class CaseMaker {
     if (chance(0.6)) s.delay_wgrad = false;
     if (chance(0.5)) s.tp_overlap = false;
     if (chance(0.5)) s.shared_overlap = false;
-    if (chance(0.3)) s.dispatcher_sms = chance(0.7) ? std::vector{0, 8} : std::vector{8};
+    if (chance(0.5)) s.dispatcher_sms = chance(0.7) ? std::vector{0, 8} : std::vector{8};
     if (chance(0.3)) s.tile_overlap = chance(0.7) ? std::vector{false, true} : std::vector{true};
     if (c.model.moe && chance(0.15)) s.paged_stash = {one_of({0.8, 1.5}), one_of({1.0, 2.0})};
     if (chance(0.3)) s.recompute = false;
@@ -190,6 +190,10 @@ class CaseMaker {
     if (s.gpus > 1 && chance(0.3)) s.schedule = orders();
     // Ways of stages to choose are compared at the burst clock.
     s.by_stage = c.profile.sustained_clock.duty_slope == 0 && chance(0.7);
+    if (by_stage_ || (*s.by_stage && chance(0.8))) {  // pinned sets hold for all stages
+      s.recompute_sets.clear();
+      s.offload_sets.clear();
+    }
     if (by_stage_) {
       s.by_stage = s.recompute = true;
       s.recompute_layers.clear();

@@ -58,6 +58,7 @@ TEST(MegatronLog, ArgumentsBecomeAPlan) {
   want.attention = {.tp = 1, .cp = 1, .dp = 16, .pp = 4};
   want.expert = {.etp = 1, .ep = 8, .edp = 2};
   want.vpp = 2;
+  want.sequence_parallel = false;
   want.recompute = {Module::core_attn, Module::moe_act};
   EXPECT_TRUE(d.plan == want) << summary(d.plan);
   EXPECT_EQ(d.gpus, 64);

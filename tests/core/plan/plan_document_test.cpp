@@ -206,7 +206,7 @@ TEST(PlanDocument, OffloadAndPrecisionWords) {
     return problems_of(edited({"plan"}, "stages", parse_json(text, "stages")));
   };
   EXPECT_EQ(stages(R"([{"stage": 0, "offload": ["moe"]}, {"recompute_layers": -1}])"),
-            (Lines{"plan.stages[0].offload[0]: \"moe\" is no module to offload",
+            (Lines{"plan.stages[0].offload[0]: \"moe\" is no module to offload; did you mean moe_act?",
                    "plan.stages[1].stage: missing",
                    "plan.stages[1].recompute_layers: -1 is out of range"}));
   EXPECT_EQ(stages(R"([{"stage": 0, "layers": 2}])"),

@@ -18,6 +18,7 @@ struct NarrowCase {
   int capability;
   Quantization a, b;  // of operands whose columns are K
   bool expected;      // cuBLASLt gets it
+  friend void PrintTo(const NarrowCase& c, std::ostream* out) { *out << c.name; }
 };
 
 Quantization blocks(SmallFloat format, ScaleRule rule, std::int64_t rows, std::int64_t cols) {
