@@ -123,6 +123,16 @@ const char* name_of(KernelClass kernel) {
       return "quantize";
     case KernelClass::optimizer:
       return "optimizer";
+    case KernelClass::rope:
+      return "rope";
+    case KernelClass::head_norm:
+      return "head_norm";
+    case KernelClass::sweep:
+      return "sweep";
+    case KernelClass::convert:
+      return "convert";
+    case KernelClass::dequantize:
+      return "dequantize";
   }
   return "?";
 }
@@ -165,7 +175,8 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
   const TimingLimits kernel{.seconds = config.point_seconds,
                             .repeats = kRepeats,
                             .confidence = config.confidence,
-                            .least = kLeastRepeats};
+                            .least = kLeastRepeats,
+                            .sets = config.sets};
   const TimingLimits collective{.seconds = config.point_seconds, .repeats = kRepeats};
   const auto points = plan_points(bench, config.bench == nullptr ? PointSet::cpu : PointSet::gpu,
                                   runner, {kernel, collective});
@@ -212,13 +223,14 @@ std::string print_residuals(const CalibrationResult& result) {
                         100 * r.in_sample_median, r.held_out, 100 * r.held_out_median,
                         100 * r.held_out_worst);
   }
-  text += fmt::format("\n{:<22}{:>12}{:>14}{:>12}{:>12}\n", "kernel", "of peak", "half work",
-                      "of memory", "fixed");
+  text += fmt::format("\n{:<22}{:>12}{:>14}{:>12}{:>12}{:>12}\n", "kernel", "of peak", "half work",
+                      "of memory", "fixed", "contention");
   for (std::size_t k = 0; k < kKernelClasses; ++k) {
     const EfficiencyCurve& c = result.profile.kernels[k];
-    text += fmt::format("{:<22}{:>11.1f}%{:>10.3f} MF{:>11.1f}%{:>9.2f} us\n",
+    text += fmt::format("{:<22}{:>11.1f}%{:>10.3f} MF{:>11.1f}%{:>9.2f} us{:>12.3f}\n",
                         name_of(static_cast<KernelClass>(k)), 100 * c.max_efficiency,
-                        c.half_work.base() / 1e6, 100 * c.memory_efficiency, c.fixed.base() * 1e6);
+                        c.half_work.base() / 1e6, 100 * c.memory_efficiency, c.fixed.base() * 1e6,
+                        c.contention);
   }
   if (!result.profile.collectives.empty()) {
     text +=

@@ -19,10 +19,11 @@ struct CalibrationProgress {
 };
 
 struct CalibrateConfig {
-  int ranks = 4;                // threads that share the cores in the second round
-  double point_seconds = 0.15;  // a point stops here at the latest
-  double confidence = 0;        // or when its mean is known to this part; 0: not asked
-  std::string created = {};     // ISO 8601 date for the profile
+  int ranks = 4;               // threads that share the cores in the second round
+  double point_seconds = 0.1;  // a point stops here at the latest
+  double confidence = 0;       // or when its mean is known to this part; 0: not asked
+  int sets = 32;               // of buffers at most, so that a point does not stay in caches
+  std::string created = {};    // ISO 8601 date for the profile
   // Raw times while they are measured; what is there is not measured again. Empty: not kept.
   std::string log_file = {};
   Bench* bench = nullptr;        // another device than the CPU, with the points of a GPU

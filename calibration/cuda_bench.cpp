@@ -104,7 +104,7 @@ class CudaBench final : public Bench {
     return static_cast<double>(milliseconds) * 1e-3;
   }
   double now() override { return seconds_now(); }
-  double rotated_bytes() const override { return 0; }
+  double rotated_bytes(KernelClass) const override { return 0; }
 
   std::vector<OtherPoint> other_points() override {
     std::vector<OtherPoint> points;

@@ -56,7 +56,8 @@ class Planner {
     std::vector<std::vector<KernelPoint>> sweeps{gemm_points(set_), grouped_gemm_points(set_),
                                                  attention_points(set_), memory_bound_points(set_),
                                                  routing_points(set_)};
-    if (set_ == PointSet::gpu) sweeps.push_back(narrow_points());
+    if (set_ == PointSet::cpu) sweeps.push_back(state_points());
+    sweeps.push_back(narrow_points(set_));
     for (const auto& points : sweeps) {
       for (const KernelPoint& p : points) add_alone(p);
       if (set_ == PointSet::gpu || at_.runner->world() < 2) continue;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/program/compile_stage.hpp"
+#include "simulator/core_sharing.hpp"
 #include "simulator/summarise_step.hpp"
 
 namespace pleat {
@@ -214,10 +215,12 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
   return {earliest_finish(schedule, chunks, transfer, order), std::move(passes)};
 }
 
-// With stragglers, and what the host does beside.
-Seconds BoundTable::outside_pipeline(Seconds end_of_stages, const Pipeline& pipeline) const {
-  return end_of_stages +
-         *std::ranges::max_element(pipeline.finish) * workload_.straggler_slowdown +
+// With stragglers, and what the host does beside; ranks that wait may leave their cores to others.
+Seconds BoundTable::outside_pipeline(const Plan& plan, Seconds end_of_stages,
+                                     const Pipeline& pipeline) const {
+  return (end_of_stages +
+          *std::ranges::max_element(pipeline.finish) * workload_.straggler_slowdown) *
+             least_share(cluster_, plan.world(), pipeline.finish.size()) +
          profile_.step_overhead;
 }
 
@@ -229,6 +232,7 @@ Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources
                          const Pipeline& pipeline) {
   const StepTail& tail = tail_of(plan, parts, from.shape, from.layers);
   return outside_pipeline(
+      plan,
       step_end(tail, plan, runtime_, profile_, plan.microbatches(workload_.global_batch),
                pipeline.finish, pipeline.passes),
       pipeline);
@@ -268,7 +272,7 @@ PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state) {
   put_state(state.place, lean);
   put_shards(lean.sharding, 0, lean);
   const Pipeline stages = pipeline(plan, {.shape = shape, .layers = layers});
-  return {outside_pipeline(*std::ranges::max_element(stages.finish), stages),
+  return {outside_pipeline(plan, *std::ranges::max_element(stages.finish), stages),
           peak(lean, state.shardings.back(), shape, layers, 0)};
 }
 

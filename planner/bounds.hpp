@@ -89,7 +89,8 @@ class BoundTable {
   };
   [[nodiscard]] Pipeline pipeline(const Plan&, const Sources&);
   const SplitOrder& order_of(Schedule);
-  [[nodiscard]] Seconds outside_pipeline(Seconds end_of_stages, const Pipeline&) const;
+  [[nodiscard]] Seconds outside_pipeline(const Plan&, Seconds end_of_stages,
+                                         const Pipeline&) const;
   [[nodiscard]] Seconds step(const Plan&, const PlanParts&, const Sources&);
   [[nodiscard]] Seconds step(const Plan&, const PlanParts&, const Sources&, const Pipeline&);
   [[nodiscard]] Seconds least_step(Plan, const StateChoices&, const PlanParts&, const Sources&);

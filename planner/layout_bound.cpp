@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "planner/layer_bounds.hpp"
+#include "simulator/core_sharing.hpp"
 #include "simulator/estimator.hpp"
 #include "simulator/summarise_step.hpp"
 
@@ -92,7 +93,10 @@ Seconds layout_bound(const ModelSpec& model, const ClusterSpec& cluster,
     for (const Seconds time : layers) pipeline += time;
     pipeline *= microbatches / plan.attention.pp;
   }
-  return pipeline * (1 + workload.straggler_slowdown) + profile.step_overhead;
+  const auto stages = static_cast<std::size_t>(plan.attention.pp);
+  return pipeline * ((1 + workload.straggler_slowdown) *
+                     least_share(cluster, plan.world(), stages)) +
+         profile.step_overhead;
 }
 
 }  // namespace pleat

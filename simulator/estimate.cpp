@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "simulator/core_sharing.hpp"
 #include "simulator/step_timeline.hpp"
 #include "simulator/summarise_step.hpp"
 #include "simulator/uncertainty.hpp"
@@ -44,7 +45,9 @@ StepEstimate estimate_at_clock(const Program& program, const ScheduleTable& tabl
   const StageRecords stages = record_stages(program, view, profile);
   const Flops per_token = model_flops_per_token(program.model, attended_length(program.workload));
   const StepWork work = step_work(per_token, program.workload, program.plan, cluster);
-  StepEstimate e = summarise(stages, table, run_step(stages, table), work, cluster, profile);
+  const bool starts = frees_cores(cluster, work.ranks, stages.size());
+  StepEstimate e =
+      summarise(stages, table, run_step(stages, table, starts), work, cluster, profile);
   set_band(e, program.model, program.plan, profile);
   return e;
 }

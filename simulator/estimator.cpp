@@ -9,6 +9,7 @@
 
 #include "core/plan/stage_override.hpp"
 #include "core/program/compile_stage.hpp"
+#include "simulator/core_sharing.hpp"
 #include "simulator/known.hpp"
 #include "simulator/layer_library.hpp"
 #include "simulator/plan_key.hpp"
@@ -172,8 +173,9 @@ class Estimator::Memory {
   StepEstimate step_of(const Plan& plan, const StageRecords& stages, const ScheduleTable& table,
                        const Profile& profile) {
     const StepWork work = step_work(per_token_, workload_, plan, cluster_);
+    const bool starts = frees_cores(cluster_, work.ranks, stages.size());
     StepEstimate e =
-        summarise(stages, table, run_step(stages, table), work, cluster_, profile);
+        summarise(stages, table, run_step(stages, table, starts), work, cluster_, profile);
     set_band(e, model_, plan, profile);
     return e;
   }

@@ -8,6 +8,7 @@
 #include "core/program/op_graph.hpp"
 #include "core/program/step_walk.hpp"
 #include "simulator/contention.hpp"
+#include "simulator/cost/op_work.hpp"
 
 namespace pleat {
 namespace {
@@ -119,6 +120,7 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
   bool two_streams = false;
   int launches = 0;
   for (const PairStep& step : line.steps) {
+    const Stream stream = on_cpu(view) ? Stream::compute : step.stream;
     const LayerProgram& layer = lists.layer(step.pass);
     const Op& op = layer.ops(step.pass)[static_cast<std::size_t>(step.op)];
     line.costs.push_back(price_op(op, layer.tensors, binding, view, profile));
@@ -127,10 +129,10 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
     const OpCost& cost = line.costs.back();
     ops.push_back({.duration = is_transfer(op) ? Seconds(0) : cost.time,
                    .cls = cost.cls,
-                   .stream = step.stream});
+                   .stream = stream});
     set_contention(ops.back(), op, view, profile);
-    if (op.module == Module::grad_sync && step.stream == Stream::copy) shards += cost.time;
-    two_streams = two_streams || step.stream != Stream::compute;
+    if (op.module == Module::grad_sync && stream == Stream::copy) shards += cost.time;
+    two_streams = two_streams || stream != Stream::compute;
   }
   if (two_streams) {  // else program order is all there is
     int first_op[2] = {0, 0};  // a part of a pass begins later

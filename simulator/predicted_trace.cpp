@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "simulator/core_sharing.hpp"
 #include "simulator/layer_timeline.hpp"
 #include "simulator/stage_memory.hpp"
 #include "simulator/trace_drawing.hpp"
@@ -244,6 +245,23 @@ std::vector<Transfer> joined(const Transfers& transfers) {
   return list;
 }
 
+// Every time of the trace as it is with the cores that waiting ranks leave to others.
+void share_cores(Trace& trace, const CoreSharing& sharing) {
+  const auto at = [&](double seconds) { return sharing(Seconds(seconds)).base(); };
+  const auto map = [&](auto& drawn) {
+    const double start = at(drawn.start_s);
+    drawn.duration_s = at(drawn.start_s + drawn.duration_s) - start;
+    drawn.start_s = start;
+  };
+  for (Span& span : trace.spans) map(span);
+  for (TraceSlice& slice : trace.slices) map(slice);
+  for (TraceFlow& flow : trace.flows) {
+    for (auto& point : flow.points) point.second = at(point.second);
+  }
+  for (TraceCounter& counter : trace.memory) counter.at_s = at(counter.at_s);
+  trace.step_s = at(trace.step_s);
+}
+
 }  // namespace
 
 Trace predicted_trace(const Program& program, const ClusterSpec& cluster, const Profile& burst,
@@ -289,6 +307,10 @@ Trace predicted_trace(const Program& program, const ClusterSpec& cluster, const 
   draw_transfers(trace, joined(transfers));
   draw_sync(trace, program, d);
   draw_memory(trace, program, d);
+  const int ranks = program.plan.world();
+  if (frees_cores(cluster, ranks, d.records.size())) {
+    share_cores(trace, {d.records, d.table, d.timeline, cluster.shared_cores, ranks});
+  }
   return trace;
 }
 

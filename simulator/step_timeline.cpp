@@ -9,7 +9,6 @@
 #include "core/program/compile_stage.hpp"
 
 namespace pleat {
-namespace {
 
 std::vector<Seconds> slot_durations(const StageRecords& stages, const ScheduleTable& table) {
   std::vector<Seconds> durations;
@@ -24,8 +23,6 @@ std::vector<Seconds> slot_durations(const StageRecords& stages, const ScheduleTa
   }
   return durations;
 }
-
-}  // namespace
 
 StageRecords record_stages(const Program& program, const ClusterView& view,
                            const Profile& profile) {

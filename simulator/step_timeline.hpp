@@ -27,6 +27,9 @@ struct StepTimeline {
   StepEnd step_end;
 };
 
+// Time of everything a stage's slots run, [stage][table.kinds()].
+[[nodiscard]] std::vector<Seconds> slot_durations(const StageRecords&, const ScheduleTable&);
+
 // Prologue, pipeline and epilogue of one step. With `keep_starts` the starts of slots and step ops.
 [[nodiscard]] StepTimeline run_step(const StageRecords&, const ScheduleTable&,
                                     bool keep_starts = false);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/core_sharing.hpp"
+
 namespace pleat {
 namespace {
 
@@ -41,6 +43,18 @@ void set_throughput(StepEstimate& e, const StepWork& work) {
   e.tokens_per_second_per_gpu = e.tokens_per_second / work.ranks;
   e.model_flops_per_gpu = FlopsPerSecond(work.per_token.base() * e.tokens_per_second_per_gpu);
   if (work.peak > FlopsPerSecond(0)) e.mfu = e.model_flops_per_gpu / work.peak;
+}
+
+// The step with the cores that waiting ranks leave to others. What it consists of shrinks alike.
+void share_cores(StepEstimate& e, const CoreSharing& sharing) {
+  const Seconds step = sharing(e.step);
+  const double share = step / e.step;
+  e.step = step;
+  for (Seconds& part : e.parts) part *= share;
+  for (auto& stage : e.stages) {
+    stage.busy *= share;
+    stage.bubble *= share;
+  }
 }
 
 double matrix_duty(const StepEstimate& e) {
@@ -106,6 +120,9 @@ StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
       part(e.parts, CostClass::bubble) = bubble - exposed;
     }
     e.memory.push_back(stage_memory(id, stage, table.work[s]));
+  }
+  if (frees_cores(cluster, work.ranks, stages.size())) {
+    share_cores(e, CoreSharing(stages, table, step, cluster.shared_cores, work.ranks));
   }
   e.host_bytes = fullest_node(e.memory, work.ranks, cluster.gpus_per_node);
   const double host = cluster.host_memory.base();

@@ -19,6 +19,7 @@ struct StepWork {
 [[nodiscard]] StepWork step_work(Flops per_token, const WorkloadSpec&, const Plan&,
                                  const ClusterSpec&);
 
+// The timeline has its starts where ranks leave cores to others (core_sharing.hpp).
 [[nodiscard]] StepEstimate summarise(const StageRecords&, const ScheduleTable&,
                                      const StepTimeline&, const StepWork&, const ClusterSpec&,
                                      const Profile&);

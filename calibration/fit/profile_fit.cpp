@@ -113,7 +113,7 @@ class ProfileFitter {
     // A family of no kernel here, such as conversion to narrow types, is taken as plain copies.
     for (std::size_t k = 0; k < kKernelClasses; ++k) {
       if (!measured[k] && !counts_flops(static_cast<KernelClass>(k))) {
-        result_.profile.kernels[k] = result_.profile.kernel(KernelClass::memory_bound);
+        result_.profile.kernels[k] = result_.profile.kernel(stand_in(static_cast<KernelClass>(k)));
       }
     }
   }
@@ -127,15 +127,22 @@ class ProfileFitter {
     }
     int threads = 0;
     std::vector<SharedPoint> points;
+    std::array<std::vector<double>, kKernelClasses> by_class;
     for (const Sample& s : samples_) {
       const auto* kernel = std::get_if<KernelSample>(&s.point);
-      if (!kernel || kernel->threads <= cores_) continue;
+      if (!kernel || kernel->threads < std::max(2, cores_)) continue;
       const auto single = alone.find(s.name);
       if (single == alone.end()) continue;
       threads = std::max(threads, kernel->threads);
-      points.push_back({(s.time / single->second) * cores_ / kernel->threads, Seconds(1)});
+      const double ratio = (s.time / single->second) * cores_ / kernel->threads;
+      points.push_back({ratio, Seconds(1)});
+      by_class[static_cast<std::size_t>(kernel->kernel)].push_back(ratio);
     }
     if (points.empty()) return;
+    for (std::size_t k = 0; k < kKernelClasses; ++k) {
+      if (by_class[k].empty()) continue;
+      result_.profile.kernels[k].contention = std::max(1.0, median(by_class[k]));
+    }
     result_.profile.sharing_penalty = fit_family(
         fmt::format("shared by {} threads", threads), points,
         [](const auto& seen) {

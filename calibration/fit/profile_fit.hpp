@@ -24,9 +24,9 @@ struct FittedProfile {
   std::vector<Residual> residuals;
 };
 
-// Kernels measured alone give the curves. Those measured on more threads than cores give
-// sharing_penalty: the median of (slow-down / (threads / cores)). Collective times are divided by
-// the slow-down that the simulator will multiply them with.
+// Kernels measured alone give the curves. Those measured on all cores or more threads give
+// sharing_penalty: the median of (slow-down / (threads / cores)), and each class its contention.
+// Collective times are divided by the slow-down that the simulator will multiply them with.
 [[nodiscard]] FittedProfile fit(const std::vector<Sample>&, const ClusterSpec&);
 
 }  // namespace pleat

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "calibration/microbench/points.hpp"
@@ -118,7 +119,21 @@ std::vector<KernelPoint> attention_points(PointSet set) {
   if (set == PointSet::gpu) return gpu_points();
   std::vector<KernelPoint> points;
   for (const bool backward : {false, true}) {
-    for (std::int64_t seq : {32, 64, 128, 256}) {
+    for (const auto& [batch, seq, heads, dim] : {std::array<std::int64_t, 4>{8, 128, 4, 32},
+                                                 {4, 256, 8, 32},
+                                                 {4, 256, 8, 64},
+                                                 {8, 128, 8, 64},
+                                                 {2, 512, 8, 64},
+                                                 {1, 1024, 4, 64}}) {
+      points.push_back(point(set, backward,
+                             {.batch = batch,
+                              .seq = seq,
+                              .heads = heads,
+                              .kv_groups = heads / 2,
+                              .head_dim = dim,
+                              .scale = 1 / std::sqrt(static_cast<double>(dim))}));
+    }
+    for (std::int64_t seq : {64, 128, 256}) {
       for (std::int64_t heads : {2, 4, 8}) {
         const std::int64_t dim = heads == 8 ? 16 : 32;
         points.push_back(point(set, backward,

@@ -3,11 +3,12 @@
 #include "calibration/microbench/bench.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <new>
-#include <random>
 
-#include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {
@@ -16,8 +17,16 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 
 // Calls are made on several sets of buffers in turn, so that small ones do not stay in the first
-// cache level: a step touches other tensors in between.
-constexpr double kRotatedBytes = 4e6;
+// cache levels: a step touches other tensors in between. What only moves data is met with most of
+// it in no cache, the state of a step with all of it.
+constexpr double kRotatedBytes = 16e6, kMovedBytes = 32e6, kStateBytes = 64e6;
+
+// Time that the calling thread has run: what else the machine does is no part of it.
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 class CpuBench final : public Bench {
  public:
@@ -29,18 +38,32 @@ class CpuBench final : public Bench {
     std::memcpy(to, from, bytes);
   }
   void fill(View v, unsigned seed) override {
-    PLEAT_ASSERT(v.dtype == DType::fp32);
-    std::minstd_rand random(seed + 1);
-    std::uniform_real_distribution<float> uniform(-0.5f, 0.5f);
-    for (std::int64_t i = 0; i < v.elements(); ++i) v.f32()[i] = uniform(random);
+    PLEAT_ASSERT(v.dtype == DType::fp32 || v.dtype == DType::bf16);
+    std::uint32_t state = seed + 1;  // a linear congruential generator: buffers are large
+    const auto uniform = [&] {
+      state = state * 1664525U + 1013904223U;
+      return static_cast<float>(static_cast<std::int32_t>(state)) * 0x1p-32F;
+    };
+    if (v.dtype == DType::fp32) {
+      for (std::int64_t i = 0; i < v.elements(); ++i) v.f32()[i] = uniform();
+      return;
+    }
+    auto* halves = static_cast<std::uint16_t*>(v.data);
+    for (std::int64_t i = 0; i < v.elements(); ++i) {
+      halves[i] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(uniform()) >> 16U);
+    }
   }
   double seconds(const std::function<void()>& call) override {
-    const double start = seconds_now();
+    const double start = thread_seconds();
     call();
-    return seconds_now() - start;
+    return thread_seconds() - start;
   }
-  double now() override { return seconds_now(); }
-  double rotated_bytes() const override { return kRotatedBytes; }
+  double now() override { return thread_seconds(); }
+  double rotated_bytes(KernelClass kernel) const override {
+    if (counts_flops(kernel)) return kRotatedBytes;
+    const bool state = kernel == KernelClass::optimizer || kernel == KernelClass::sweep;
+    return state ? kStateBytes : kMovedBytes;
+  }
 
  private:
   std::unique_ptr<KernelSet> kernels_ = cpu_kernels();

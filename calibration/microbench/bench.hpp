@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/spec/profile.hpp"
 #include "kernels/kernel_set.hpp"
 
 namespace pleat {
@@ -39,9 +40,10 @@ class Bench {
   }
   // Of one call, all work of it included. On a GPU operands are in no cache before.
   [[nodiscard]] virtual double seconds(const std::function<void()>& call) = 0;
+  // What limits of time are held against; on the CPU what the calling thread has run.
   [[nodiscard]] virtual double now() = 0;
-  // Calls go round as many sets of buffers as hold this many bytes, at most 8.
-  [[nodiscard]] virtual double rotated_bytes() const = 0;
+  // Calls go round as many sets of buffers as hold this many bytes, at most TimingLimits::sets.
+  [[nodiscard]] virtual double rotated_bytes(KernelClass) const = 0;
   [[nodiscard]] virtual std::vector<OtherPoint> other_points() { return {}; }
   // What the figures depend on and that stays: device, versions. Name and value.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> facts() { return {}; }

@@ -12,13 +12,12 @@
 namespace pleat {
 namespace {
 
-constexpr int kMostSets = 8;
 constexpr double kNormal95 = 1.96;
 
 std::vector<std::function<void()>> prepare_sets(const KernelPoint& point, Bench& bench,
-                                                unsigned seed) {
-  const int sets = std::clamp(static_cast<int>(bench.rotated_bytes() / std::max(1.0, point.bytes)),
-                              1, kMostSets);
+                                                unsigned seed, int most) {
+  const double rotated = bench.rotated_bytes(point.kernel) / std::max(1.0, point.bytes);
+  const int sets = std::clamp(static_cast<int>(rotated), 1, most);
   std::vector<std::function<void()>> calls;
   for (int i = 0; i < sets; ++i)
     calls.push_back(bench.warmed(point.prepare, seed + 1000u * static_cast<unsigned>(i)));
@@ -57,7 +56,7 @@ Sample sample_of(const KernelPoint& point, int threads, const Timing& t) {
 }
 
 Timing time_alone(Bench& bench, const KernelPoint& point, const TimingLimits& limits) {
-  const auto calls = prepare_sets(point, bench, 7);
+  const auto calls = prepare_sets(point, bench, 7, limits.sets);
   Timing t;
   const double start = bench.now();
   while (t.repeats == 0 || (bench.now() - start < limits.seconds && t.repeats < limits.repeats)) {
@@ -72,23 +71,25 @@ Timing time_alone(Bench& bench, const KernelPoint& point, const TimingLimits& li
 }
 
 Timing time_shared(const KernelPoint& point, int threads, const TimingLimits& limits) {
+  const double cores = std::max(1U, std::thread::hardware_concurrency());
+  const double share = std::min(1.0, cores / threads);  // of a core
   Timing t;
   t.seconds.resize(static_cast<std::size_t>(threads));
   std::vector<int> calls_made(static_cast<std::size_t>(threads));
   std::barrier ready(threads);
   const auto run = [&](std::size_t thread) {
     const auto bench = cpu_bench();
-    const auto calls = prepare_sets(point, *bench, static_cast<unsigned>(100 * thread));
+    const auto calls =
+        prepare_sets(point, *bench, static_cast<unsigned>(100 * thread), limits.sets);
     ready.arrive_and_wait();
-    const double start = seconds_now();
-    double now = start;
+    const double until = seconds_now() + limits.seconds;  // all of them run until then
+    const double start = bench->now();
     int count = 0;
-    while (count == 0 || now - start < limits.seconds) {
+    while (count == 0 || seconds_now() < until) {
       calls[static_cast<std::size_t>(count) % calls.size()]();
       ++count;
-      now = seconds_now();
     }
-    t.seconds[thread] = (now - start) / count;
+    t.seconds[thread] = (bench->now() - start) / count / share;
     calls_made[thread] = count;
   };
   {

@@ -28,6 +28,7 @@ struct TimingLimits {
   // Or when the mean is known to this part of it, with 95% confidence. 0: not asked.
   double confidence = 0;
   int least = 1;  // repeats before confidence counts
+  int sets = 32;  // of buffers at most, used in turn
 };
 
 // What one point gave.
@@ -44,7 +45,7 @@ struct Timing {
 [[nodiscard]] Timing time_alone(Bench&, const KernelPoint&, const TimingLimits&);
 
 // `threads` threads, each with a CPU kernel set of its own, run the point at the same time for
-// `limits.seconds`: seconds per call of each.
+// `limits.seconds`: seconds per call of each, as if the machine did nothing else.
 [[nodiscard]] Timing time_shared(const KernelPoint&, int threads, const TimingLimits&);
 
 [[nodiscard]] Sample sample_of(const KernelPoint&, int threads, const Timing&);

@@ -83,6 +83,13 @@ std::vector<KernelPoint> gemm_points(PointSet set) {
       points.push_back(point(set, tokens == 256 ? Form::wgrad : Form::dgrad, tokens, out, in));
     }
   }
+  // Of models with tens of millions of parameters: weights and activations of megabytes.
+  for (const auto& [out, in] :
+       {std::pair<std::int64_t, std::int64_t>{512, 512}, {1024, 512}, {512, 1024}, {1536, 512}}) {
+    for (const Form form : {Form::forward, Form::dgrad, Form::wgrad}) {
+      points.push_back(point(set, form, 1024, out, in));
+    }
+  }
   return points;
 }
 

@@ -138,6 +138,11 @@ std::vector<KernelPoint> grouped_gemm_points(PointSet set) {
       points.push_back(point(set, Form::wgrad, Spread::uneven, rows, experts, 256, 128));
     }
   }
+  for (std::int64_t rows : {1024, 4096}) {
+    points.push_back(point(set, Form::forward, Spread::uneven, rows, 16, 1024, 512));
+    points.push_back(point(set, Form::forward, Spread::uneven, rows, 16, 512, 512));
+    points.push_back(point(set, Form::wgrad, Spread::uneven, rows, 16, 1024, 512));
+  }
   return points;
 }
 

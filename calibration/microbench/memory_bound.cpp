@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that move data: norms, activations, permutation, optimizer, copies. Each family is fitted
-// by itself: a kernel with an exponential in every element runs at a fraction of a copy's rate.
+// Kernels that move data: norms, activations, permutation, rotary embedding, copies; a GPU's
+// optimizer. Each family is fitted by itself: a kernel with an exponential in every element runs at
+// a fraction of a copy's rate.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,18 +97,80 @@ void append(PointSet set, std::vector<KernelPoint>& points, std::int64_t t, std:
         const Buffer u(bench, t, h, seed), y(bench, t, h, seed + 1);
         return [=, &bench] { bench.kernels().gelu(u.view(), y.view()); };
       }));
-  points.push_back(point(set, KernelClass::memory_bound, "sum_of_squares", t, h, {0, n},
+}
+
+// What a CPU's ranks are slow at: probabilities in the activation, heads of 32 by themselves.
+void append_cpu(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h) {
+  constexpr PointSet set = PointSet::cpu;
+  const std::int64_t n = t * h;
+  points.push_back(point(set, KernelClass::activation, "swiglu with probabilities", t, h,
+                         {3 * n, t}, [=](Bench& bench, unsigned seed) {
+                           const Buffer u(bench, t, 2 * h, seed),
+                               p(bench, t, 1, seed + 1, DType::fp32), y(bench, t, h, seed + 2);
+                           return [=, &bench] {
+                             bench.kernels().swiglu(u.view(), p.view(), y.view());
+                           };
+                         }));
+  points.push_back(point(
+      set, KernelClass::activation, "swiglu_bwd with probabilities", t, h, {5 * n, 2 * t},
+      [=](Bench& bench, unsigned seed) {
+        const Buffer dy(bench, t, h, seed), u(bench, t, 2 * h, seed + 1),
+            du(bench, t, 2 * h, seed + 2);
+        const Buffer p(bench, t, 1, seed + 3, DType::fp32), dp(bench, t, 1, seed + 4, DType::fp32);
+        return [=, &bench] {
+          bench.kernels().swiglu_bwd(dy.view(), u.view(), p.view(), du.view(), dp.view());
+        };
+      }));
+  // Packed qkv of h columns: half of them q's, a quarter each k's and v's.
+  const std::int64_t d = 32, heads = h / 2 / d, groups = h / 4 / d, normed = t * (heads + groups);
+  const AttentionShape shape{
+      .batch = 1, .seq = t, .heads = heads, .kv_groups = groups, .head_dim = d};
+  points.push_back(point(set, KernelClass::head_norm, "head_norm", t, h, {2 * n + 2 * d, normed},
+                         [=](Bench& bench, unsigned seed) {
+                           const Buffer x(bench, t, h, seed), wq(bench, 1, d, seed + 1),
+                               wk(bench, 1, d, seed + 2), y(bench, t, h, seed + 3),
+                               rstd(bench, t, heads + groups, seed + 4, DType::fp32);
+                           return [=, &bench] {
+                             bench.kernels().head_norm(x.view(), wq.view(), wk.view(), y.view(),
+                                                       rstd.view(), shape, 1e-6);
+                           };
+                         }));
+  points.push_back(point(
+      set, KernelClass::head_norm, "head_norm_bwd", t, h, {3 * n + 2 * d, 4 * d + normed},
+      [=](Bench& bench, unsigned seed) {
+        const Buffer dy(bench, t, h, seed), x(bench, t, h, seed + 1), wq(bench, 1, d, seed + 2),
+            wk(bench, 1, d, seed + 3), rstd(bench, t, heads + groups, seed + 4, DType::fp32);
+        const Buffer dx(bench, t, h, seed + 5), dwq(bench, 1, d, seed + 6, DType::fp32),
+            dwk(bench, 1, d, seed + 7, DType::fp32);
+        return [=, &bench] {
+          bench.kernels().head_norm_bwd(dy.view(), x.view(), wq.view(), wk.view(), rstd.view(),
+                                        dx.view(), dwq.view(), dwk.view(), shape);
+        };
+      }));
+  points.push_back(point(
+      set, KernelClass::rope, "rope", t, h, {2 * normed * d}, [=](Bench& bench, unsigned seed) {
+        const Buffer x(bench, t, h, seed);
+        const RopeShape rotated{.seq = t / 8, .heads = heads + groups, .stride = d, .dim = d};
+        return [=, &bench] { bench.kernels().rope(x.view(), rotated, false); };
+      }));
+}
+
+// What a GPU's step does to all weights and gradients; a CPU's is state_points().
+void append_state(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h) {
+  const std::int64_t n = t * h;
+  points.push_back(point(PointSet::gpu, KernelClass::sweep, "sum_of_squares", t, h, {0, n},
                          [=](Bench& bench, unsigned seed) {
                            const Buffer g(bench, t, h, seed, DType::fp32);
                            return [=, &bench] { (void)bench.kernels().sum_of_squares(g.view()); };
                          }));
   points.push_back(
-      point(set, KernelClass::memory_bound, "zero", t, h, {n}, [=](Bench& bench, unsigned seed) {
+      point(PointSet::gpu, KernelClass::sweep, "zero", t, h, {n}, [=](Bench& bench, unsigned seed) {
         const Buffer x(bench, t, h, seed);
         return [=, &bench] { bench.kernels().zero(x.view()); };
       }));
   points.push_back(point(
-      set, KernelClass::optimizer, "adamw", t, h, {0, 7 * n}, [=](Bench& bench, unsigned seed) {
+      PointSet::gpu, KernelClass::optimizer, "adamw", t, h, {0, 7 * n},
+      [=](Bench& bench, unsigned seed) {
         const Buffer g(bench, t, h, seed, DType::fp32), m(bench, t, h, seed + 1, DType::fp32);
         const Buffer w(bench, t, h, seed + 3, DType::fp32), v(bench, t, h, seed + 2, DType::fp32);
         bench.kernels().zero(v.view());  // the second moment is not negative
@@ -115,6 +178,10 @@ void append(PointSet set, std::vector<KernelPoint>& points, std::int64_t t, std:
           bench.kernels().adamw(g.view(), m.view(), v.view(), w.view(), 1.0, AdamW{});
         };
       }));
+}
+
+void append_copy(PointSet set, std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h) {
+  const std::int64_t n = t * h;
   points.push_back(point(set, KernelClass::memory_bound, "copy", t, h, {2 * n},
                          [=](Bench& bench, unsigned seed) {
                            const Buffer x(bench, t, h, seed), y(bench, t, h, seed + 1);
@@ -127,7 +194,7 @@ void append_gpu(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h
   constexpr PointSet set = PointSet::gpu;
   const std::int64_t n = t * h, vocabulary = 65536;
   points.push_back(
-      point(set, KernelClass::activation, "rope", t, h, {2 * n}, [=](Bench& bench, unsigned seed) {
+      point(set, KernelClass::rope, "rope", t, h, {2 * n}, [=](Bench& bench, unsigned seed) {
         const Buffer x(bench, t, h, seed);
         const RopeShape s{
             .seq = std::min<std::int64_t>(t, 4096), .heads = h / 128, .stride = 128, .dim = 128};
@@ -175,14 +242,22 @@ void append_gpu(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h
 std::vector<KernelPoint> memory_bound_points(PointSet set) {
   std::vector<KernelPoint> points;
   if (set == PointSet::gpu) {  // from 64 KB to 1 GB a tensor
-    for (std::int64_t rows : {8, 64, 512, 4096, 16384, 32768, 131072})
-      append(set, points, rows, 4096);
-    for (std::int64_t rows : {2048, 8192, 32768}) append(set, points, rows, 7168);
+    const auto append_all = [&](std::int64_t rows, std::int64_t cols) {
+      append(set, points, rows, cols);
+      append_state(points, rows, cols);
+      append_copy(set, points, rows, cols);
+    };
+    for (std::int64_t rows : {8, 64, 512, 4096, 16384, 32768, 131072}) append_all(rows, 4096);
+    for (std::int64_t rows : {2048, 8192, 32768}) append_all(rows, 7168);
     for (std::int64_t rows : {512, 4096, 32768}) append_gpu(points, rows, 4096);
     return points;
   }
-  for (std::int64_t rows : {32, 256, 2048}) append(set, points, rows, 128);
-  append(set, points, 512, 512);
+  for (const auto& [rows, cols] :
+       {std::pair<std::int64_t, std::int64_t>{32, 128}, {256, 128}, {256, 512}, {2048, 512}}) {
+    append(set, points, rows, cols);
+    append_cpu(points, rows, cols);
+    append_copy(set, points, rows, cols);
+  }
   return points;
 }
 

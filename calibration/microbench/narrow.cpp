@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What fp8 adds on a GPU: quantising by tensor and by blocks, dense and grouped products.
+// What narrow types add. On a GPU: quantising by tensor and by blocks, dense and grouped products
+// in fp8. On a CPU: conversions that kernels in fp32 make of narrower operands, the making of
+// codes.
 #include <fmt/format.h>
 
 #include "calibration/microbench/points.hpp"
@@ -14,16 +16,19 @@ constexpr Quantization kSquares{
     .rule = ScaleRule::power_of_two, .block_rows = 128, .block_cols = 128};
 constexpr Quantization kMicro{.rule = ScaleRule::e8m0, .block_rows = 1, .block_cols = 32};
 
-// Codes with scales of their own.
+// Codes with scales of their own, a byte a code.
 struct Narrow {
   Buffer codes;
+  DType type;
   std::shared_ptr<BlockScales> scales = std::make_shared<BlockScales>();
-  Narrow(Bench& bench, const Buffer& x, View counts, const Quantization& q)
-      : codes(bench, x.view().rows, x.view().cols, 0, DType::fp8) {
+  Narrow(Bench& bench, const Buffer& x, View counts, const Quantization& q,
+         DType of_codes = DType::fp8)
+      : codes(bench, x.view().rows, x.view().cols, 0, DType::fp8), type(of_codes) {
     bench.kernels().quantize(x.view(), counts, view(), q);
   }
   [[nodiscard]] View view() const {
     View v = codes.view();
+    v.dtype = type;
     v.scales = scales.get();
     return v;
   }
@@ -85,9 +90,7 @@ KernelPoint grouped(std::int64_t each, std::int64_t experts, std::int64_t out, s
       }};
 }
 
-}  // namespace
-
-std::vector<KernelPoint> narrow_points() {
+std::vector<KernelPoint> gpu_points() {
   std::vector<KernelPoint> points;
   for (std::int64_t rows : {64, 1024, 8192, 65536}) {
     append_quantize(points, "tensor", kTensor, rows, 4096);
@@ -112,6 +115,84 @@ std::vector<KernelPoint> narrow_points() {
     }
   }
   return points;
+}
+
+// Bytes are those of the simulator's conversions: two and four an element, or one and four.
+KernelPoint converted(KernelClass kernel, const std::string& label, std::int64_t rows,
+                      std::int64_t cols, std::int64_t bytes_each, Bench::Prepare prepare) {
+  return {.name = fmt::format("{} {}x{}", label, rows, cols),
+          .kernel = kernel,
+          .flops = 0,
+          .bytes = static_cast<double>(bytes_each * rows * cols),
+          .prepare = std::move(prepare)};
+}
+
+KernelPoint cast(DType from, DType to, std::int64_t t, std::int64_t h) {
+  return converted(KernelClass::convert, fmt::format("{} to {}", name_of(from), name_of(to)), t, h,
+                   6, [=](Bench& bench, unsigned seed) -> std::function<void()> {
+                     const Buffer x(bench, t, h, seed, from), y(bench, t, h, seed + 1, to);
+                     return [=, &bench] { bench.kernels().copy(x.view(), y.view()); };
+                   });
+}
+
+struct Recipe {
+  const char* name;
+  DType type;
+  Quantization how;
+};
+
+std::vector<Recipe> recipes() {
+  return {
+      {"fp8", DType::fp8, kTensor},
+      {"fp8 in blocks", DType::fp8, kRows},
+      {"mxfp8", DType::mxfp8, kMicro},
+      {"nvfp4",
+       DType::nvfp4,
+       {.format = SmallFloat::e2m1, .rule = ScaleRule::nvfp4, .block_rows = 1, .block_cols = 16}}};
+}
+
+void append_codes(std::vector<KernelPoint>& points, const Recipe& r, std::int64_t t,
+                  std::int64_t h) {
+  points.push_back(converted(KernelClass::quantize, fmt::format("{} codes of", r.name), t, h, 5,
+                             [=](Bench& bench, unsigned seed) -> std::function<void()> {
+                               const Buffer x(bench, t, h, seed);
+                               const Narrow y(bench, x, {}, r.how, r.type);
+                               return [=, &bench] {
+                                 bench.kernels().quantize(x.view(), {}, y.view(), r.how);
+                               };
+                             }));
+  // A product of one row: next to nothing but its second operand in fp32.
+  points.push_back(converted(
+      KernelClass::dequantize, fmt::format("{} codes read of", r.name), t, h, 5,
+      [=](Bench& bench, unsigned seed) -> std::function<void()> {
+        const Buffer x(bench, t, h, seed), one(bench, 1, h, seed + 1), y(bench, 1, t, seed + 2);
+        const Narrow codes(bench, x, {}, r.how, r.type);
+        return [=, &bench] {
+          bench.kernels().gemm(one.view(), false, codes.view(), true, y.view(), false);
+        };
+      }));
+}
+
+std::vector<KernelPoint> cpu_points() {
+  std::vector<KernelPoint> points;
+  for (const auto& [t, h] : {std::pair<std::int64_t, std::int64_t>{64, 128},
+                             {256, 128},
+                             {256, 512},
+                             {2048, 512},
+                             {8192, 512}}) {
+    points.push_back(cast(DType::bf16, DType::fp32, t, h));
+    points.push_back(cast(DType::fp32, DType::bf16, t, h));
+  }
+  for (const auto& [t, h] : {std::pair<std::int64_t, std::int64_t>{256, 128}, {1024, 512}}) {
+    for (const Recipe& r : recipes()) append_codes(points, r, t, h);
+  }
+  return points;
+}
+
+}  // namespace
+
+std::vector<KernelPoint> narrow_points(PointSet set) {
+  return set == PointSet::gpu ? gpu_points() : cpu_points();
 }
 
 }  // namespace pleat

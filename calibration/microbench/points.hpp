@@ -26,10 +26,12 @@ enum class PointSet { cpu, gpu };
 [[nodiscard]] std::vector<KernelPoint> grouped_gemm_points(PointSet set = PointSet::cpu);
 [[nodiscard]] std::vector<KernelPoint> attention_points(PointSet set = PointSet::cpu);
 [[nodiscard]] std::vector<KernelPoint> memory_bound_points(
-    PointSet set = PointSet::cpu);  // norm, activation, optimizer too
+    PointSet set = PointSet::cpu);  // norm, activation, a GPU's optimizer too
 [[nodiscard]] std::vector<KernelPoint> routing_points(
-    PointSet set = PointSet::cpu);                       // router, permute, loss
-[[nodiscard]] std::vector<KernelPoint> narrow_points();  // a GPU's: fp8 products, quantisation
+    PointSet set = PointSet::cpu);                      // router, permute, loss
+[[nodiscard]] std::vector<KernelPoint> state_points();  // a CPU's: optimizer, sweeps past caches
+// Quantisation; on a CPU bf16 and codes to fp32 and back, on a GPU fp8 products.
+[[nodiscard]] std::vector<KernelPoint> narrow_points(PointSet set = PointSet::cpu);
 
 // One collective of groups of `group` consecutive ranks among `ranks`; the larger side of a rank's
 // call has `bytes` bytes.

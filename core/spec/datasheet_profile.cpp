@@ -33,7 +33,12 @@ EfficiencyCurve gpu_kernel(KernelClass kernel) {
     case KernelClass::norm:
     case KernelClass::activation:
     case KernelClass::optimizer:
+    case KernelClass::rope:
+    case KernelClass::head_norm:
+    case KernelClass::sweep:
+    case KernelClass::convert:
       break;
+    case KernelClass::dequantize:
     case KernelClass::quantize:
       curve.memory_efficiency = 0.6;
       break;

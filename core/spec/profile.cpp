@@ -21,8 +21,9 @@ namespace {
 const std::vector<std::string> kRuntimeNames{"pleat", "megatron"};
 const std::vector<std::string> kKernelNames{
     "gemm",       "grouped_gemm", "attention_fwd", "attention_bwd", "memory_bound", "norm",
-    "activation", "loss",         "router",        "permute",       "quantize",     "optimizer"};
-constexpr std::size_t kRequiredKernels = 5;  // the others are as memory_bound where absent
+    "activation", "loss",         "router",        "permute",       "quantize",     "optimizer",
+    "rope",       "head_norm",    "sweep",         "convert",       "dequantize"};
+constexpr std::size_t kRequiredKernels = 5;  // the others have a stand-in where absent
 const std::vector<std::string> kCollectiveNames{"all_gather", "reduce_scatter", "all_reduce",
                                                 "all_to_all", "send_recv"};
 
@@ -41,6 +42,7 @@ EfficiencyCurve read_kernel(ObjectReader reader) {
   curve.half_work = reader.quantity<Flops>("half_work", plausible_range_or_zero<Flops>());
   curve.memory_efficiency = reader.number("memory_efficiency", kFraction);
   curve.fixed = read_delay(reader, "fixed");
+  curve.contention = reader.optional_number("contention", {0, 100}).value_or(0);
   curve.source = read_source(reader);
   reader.finish();
   return curve;
@@ -60,12 +62,13 @@ CollectiveCurve read_collective(ObjectReader reader) {
 }
 
 JsonValue write_kernel(const EfficiencyCurve& curve) {
-  return JsonValue::object()
-      .set("max_efficiency", curve.max_efficiency)
-      .set("half_work", exact_text(curve.half_work))
-      .set("memory_efficiency", curve.memory_efficiency)
-      .set("fixed", exact_text(curve.fixed))
-      .set("source", source_name(curve.source));
+  JsonValue json = JsonValue::object()
+                       .set("max_efficiency", curve.max_efficiency)
+                       .set("half_work", exact_text(curve.half_work))
+                       .set("memory_efficiency", curve.memory_efficiency)
+                       .set("fixed", exact_text(curve.fixed));
+  if (curve.contention > 0) json.set("contention", curve.contention);
+  return json.set("source", source_name(curve.source));
 }
 
 JsonValue write_collective(const CollectiveCurve& curve) {
@@ -129,7 +132,7 @@ Profile read_profile(const std::string& text, const std::string& file_name) {
   for (std::size_t i = 0; i < kKernelClasses; ++i) {
     const std::string& name = kKernelNames[i];
     const bool absent = i >= kRequiredKernels && kernels.find(name) == nullptr;
-    profile.kernels[i] = absent ? profile.kernel(KernelClass::memory_bound)
+    profile.kernels[i] = absent ? profile.kernel(stand_in(static_cast<KernelClass>(i)))
                                 : read_kernel(kernels.object(name));
   }
   kernels.finish();

@@ -23,12 +23,19 @@ enum class Runtime { pleat, megatron };
 // Kernel families priced with one efficiency curve each. From memory_bound on nothing but bytes
 // counts; the families differ in the rate they reach: plain copies and sums, norms and other row
 // reductions, exp-heavy activations, the loss head, top-k routing and its counts, row gathers and
-// scatters, conversion to a narrow type, the optimizer.
+// scatters, conversion to a narrow type, the optimizer; rotary embedding, norms of single heads,
+// passes over a step's whole state (zero, norm, copy), and where arithmetic has one type only, its
+// conversions from and to bf16 and from narrow codes.
 enum class KernelClass : std::uint8_t {
   gemm, grouped_gemm, attention_fwd, attention_bwd, memory_bound,
-  norm, activation, loss, router, permute, quantize, optimizer
+  norm, activation, loss, router, permute, quantize, optimizer,
+  rope, head_norm, sweep, convert, dequantize
 };
-inline constexpr std::size_t kKernelClasses = 12;
+inline constexpr std::size_t kKernelClasses = 17;
+// A class that a profile does not have is priced as this one.
+[[nodiscard]] constexpr KernelClass stand_in(KernelClass c) {
+  return c == KernelClass::head_norm ? KernelClass::norm : KernelClass::memory_bound;
+}
 // The first class that is bound by memory alone.
 [[nodiscard]] constexpr bool counts_flops(KernelClass c) { return c < KernelClass::memory_bound; }
 
@@ -39,6 +46,9 @@ struct EfficiencyCurve {
   Flops half_work;                // work at which half of it is reached
   double memory_efficiency = 1.0; // of memory bandwidth
   Seconds fixed;                  // per kernel
+  // Ranks that share cores: work of one kernel while all cores run it, over its work alone. 0: the
+  // profile's sharing_penalty where ranks outnumber the cores.
+  double contention = 0;
   SourceClass source = SourceClass::datasheet;
   bool operator==(const EfficiencyCurve&) const = default;
 };

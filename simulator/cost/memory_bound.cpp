@@ -52,10 +52,12 @@ double bytes_of_rows(const std::vector<Tensor>& tensors, TensorId id, TensorId l
 
 KernelClass class_of_kind(OpKind kind) {
   switch (kind) {
+    case OpKind::head_norm:
+    case OpKind::head_norm_bwd: return KernelClass::head_norm;
+    case OpKind::rope:
+    case OpKind::rope_bwd: return KernelClass::rope;
     case OpKind::rms_norm:
     case OpKind::rms_norm_bwd:
-    case OpKind::head_norm:
-    case OpKind::head_norm_bwd:
     case OpKind::slice_norm:
     case OpKind::slice_norm_bwd:
     case OpKind::router_topk_bwd: return KernelClass::norm;
@@ -94,8 +96,6 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::load_labels:
     case OpKind::embedding:
     case OpKind::embedding_bwd:
-    case OpKind::rope:
-    case OpKind::rope_bwd:
     case OpKind::split_heads:
     case OpKind::join_heads:
     case OpKind::order_tokens:
@@ -137,6 +137,13 @@ KernelClass class_of_kind(OpKind kind) {
   }
   PLEAT_ASSERT(!"no operation bound by memory");
   return KernelClass::memory_bound;
+}
+
+// What the step does to a bucket passes over memory, not over what a layer has just written.
+KernelClass class_of_op(const Op& op) {
+  const KernelClass kernel = class_of_kind(op.kind);
+  const bool sweep = kernel == KernelClass::memory_bound && op.phase == Phase::step;
+  return sweep ? KernelClass::sweep : kernel;
 }
 
 }  // namespace
@@ -196,7 +203,7 @@ OpWork memory_bound_work(const Op& op, const std::vector<Tensor>& tensors,
     const std::int64_t rotated = std::max<std::int64_t>(1, heads) * op.attr.rope_dim;
     bytes = 2.0 * bytes_of_columns(tensors, op.out[0], binding, rotated);
   }
-  return {.kernel = class_of_kind(op.kind),
+  return {.kernel = class_of_op(op),
           .flops = Flops(0),
           .bytes = Bytes(bytes * op.attr.passes)};
 }

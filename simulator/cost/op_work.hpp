@@ -80,8 +80,17 @@ struct DispatchWork {
 // Peak of the arithmetic a GPU would use for `math`: its own, else bf16's, else fp32's.
 [[nodiscard]] FlopsPerSecond usable_peak(const GpuSpec&, DType math);
 
-// How much slower every op runs because the job's ranks share cores; 1 on GPUs.
-[[nodiscard]] double sharing_slowdown(const ClusterView&, const Profile&);
+// How much slower an op runs because the job's ranks share cores; 1 on GPUs. `contention`: of its
+// kernel; 0: the profile's sharing_penalty where ranks outnumber the cores.
+[[nodiscard]] double sharing_slowdown(const ClusterView&, const Profile&, double contention = 0);
+
+// Ranks that are threads of a CPU: an op runs when the one before it has ended, transfers are copies.
+[[nodiscard]] inline bool on_cpu(const ClusterView& view) { return view.cluster->shared_cores > 0; }
+
+// Where arithmetic is fp32 alone, kernels widen their bf16 and narrow operands for the time of a call
+// and round their results: `work` then moves the wide copies, and this is the time to make them.
+[[nodiscard]] Seconds convert_operands(const Op&, const std::vector<Tensor>&, const Binding&,
+                                       const ClusterView&, const Profile&, OpWork& work);
 
 [[nodiscard]] OpCost collective_cost(const Op&, const std::vector<Tensor>&, const Binding&,
                                      const ClusterView&, const Profile&);

@@ -174,10 +174,13 @@ double clock_of(const SustainedClock& clock, KernelClass kernel, DType math) {
   return math == DType::fp32 || math == DType::bf16 ? clock.gemm_bf16 : clock.gemm_fp8;
 }
 
-double sharing_slowdown(const ClusterView& view, const Profile& profile) {
+double sharing_slowdown(const ClusterView& view, const Profile& profile, double contention) {
   const int cores = view.cluster->shared_cores;
-  if (cores <= 0 || view.ranks <= cores) return 1.0;
-  return static_cast<double>(view.ranks) / cores * profile.sharing_penalty;
+  if (cores <= 0 || view.ranks <= 1) return 1.0;
+  const double shared = std::max(1.0, static_cast<double>(view.ranks) / cores);
+  if (contention <= 0) return view.ranks > cores ? shared * profile.sharing_penalty : 1.0;
+  const double busy = cores == 1 ? 1.0 : std::min(1.0, (view.ranks - 1.0) / (cores - 1.0));
+  return shared * (1 + (contention - 1) * busy);
 }
 
 // The optimizer's step on the CPU: bytes over this rank's share of the node's memory rate.
@@ -200,7 +203,7 @@ OpCost host_cost(const Op& op, const std::vector<Tensor>& tensors, const Binding
 
 // Over the host link, which nothing else uses.
 OpCost offload_cost(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
-                    const ClusterView& view) {
+                    const ClusterView& view, const Profile& profile) {
   if (op.kind == OpKind::release) {
     return {.time = {},
             .cls = CostClass::offload,
@@ -214,6 +217,16 @@ OpCost offload_cost(const Op& op, const std::vector<Tensor>& tensors, const Bind
   const bool both = !op.in.empty() && !op.out.empty();
   const TensorId moved = out == both ? op.out.front() : op.in.front();
   const Bytes bytes(static_cast<double>(tensors[moved.index()].bytes(binding)));
+  if (on_cpu(view)) {  // a copy that the rank makes itself
+    const EfficiencyCurve& copy = profile.kernel(KernelClass::sweep);
+    return {.time = kernel_time(copy, Flops(0), bytes * 2, FlopsPerSecond(1),
+                                view.cluster->gpu.memory_bandwidth) *
+                    sharing_slowdown(view, profile, copy.contention),
+            .cls = CostClass::offload,
+            .flops = {},
+            .bytes = bytes,
+            .source = copy.source};
+  }
   return {.time = link > BytesPerSecond(0) ? bytes / link : Seconds(0),
           .cls = CostClass::offload,
           .flops = {},
@@ -223,11 +236,11 @@ OpCost offload_cost(const Op& op, const std::vector<Tensor>& tensors, const Bind
 
 OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
                 const ClusterView& view, const Profile& profile) {
-  if (op.on_host) return host_cost(op, tensors, binding, view);
+  if (op.on_host && !on_cpu(view)) return host_cost(op, tensors, binding, view);
   if (op.kind == OpKind::newton_schulz) return newton_schulz_cost(op, view, profile);
   const CostClass cls = class_of(op);
   OpWork work;
-  switch (cls) {
+  switch (op.on_host ? CostClass::optimizer : cls) {
     case CostClass::gemm:
     case CostClass::grouped_gemm: work = gemm_work(op, tensors, binding); break;
     case CostClass::attention: work = attention_work(op, tensors, binding); break;
@@ -241,10 +254,11 @@ OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding&
     case CostClass::ep_comm:
     case CostClass::pp_comm:
     case CostClass::dp_comm: return collective_cost(op, tensors, binding, view, profile);
-    case CostClass::offload: return offload_cost(op, tensors, binding, view);
+    case CostClass::offload: return offload_cost(op, tensors, binding, view, profile);
     case CostClass::host:
     case CostClass::bubble: PLEAT_ASSERT(!"no operation is a bubble"); break;
   }
+  const Seconds conversions = convert_operands(op, tensors, binding, view, profile, work);
   std::optional<KernelPrice> price;
   if (work.kernel == KernelClass::gemm || work.kernel == KernelClass::grouped_gemm) {
     price = gemm_price(op, work, binding, view, profile);
@@ -263,7 +277,8 @@ OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding&
     price = {kernel_time(curve, work.flops, work.bytes, peak, gpu.memory_bandwidth), curve.source};
   }
   const double slowest = cls == CostClass::attention ? op.attr.slowest : 1.0;
-  return {.time = price->time * (sharing_slowdown(view, profile) * slowest),
+  const double contention = profile.kernel(work.kernel).contention;
+  return {.time = price->time * (sharing_slowdown(view, profile, contention) * slowest) + conversions,
           .cls = cls,
           .flops = work.flops,
           .bytes = work.bytes,

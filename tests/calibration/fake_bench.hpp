@@ -33,7 +33,7 @@ class FakeBench final : public Bench {
     return time;
   }
   double now() override { return now_; }
-  double rotated_bytes() const override { return 0; }
+  double rotated_bytes(KernelClass) const override { return 0; }
   std::vector<std::pair<std::string, std::string>> facts() override { return {{"device", "fake"}}; }
   [[nodiscard]] int calls() const { return calls_; }
 

@@ -172,6 +172,8 @@ TEST(ProfileFit, SharingPenaltyCollectivesAndResiduals) {
   }
   const FittedProfile f = fit(samples, machine());
   EXPECT_NEAR(f.profile.sharing_penalty, 1.3, 1e-9);
+  EXPECT_NEAR(f.profile.kernel(KernelClass::gemm).contention, 1.3, 1e-9);
+  EXPECT_EQ(f.profile.kernel(KernelClass::norm).contention, 0);  // nobody measured it
   EXPECT_NEAR(f.profile.kernel(KernelClass::gemm).max_efficiency, 0.4, 0.4 * 0.02);
   EXPECT_NEAR(f.profile.collective(0, Collective::all_gather).efficiency, 0.12, 1e-6);
   ASSERT_EQ(f.residuals.size(), 3u);

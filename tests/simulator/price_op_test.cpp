@@ -90,6 +90,59 @@ TEST(PriceOp, SharedCores) {
   EXPECT_DOUBLE_EQ(time(4), 12e-3 * 2 * 1.1);
 }
 
+TEST(PriceOp, ContentionOfAKernelWhereAllCoresWork) {
+  ClusterSpec cluster = round_cluster();
+  cluster.shared_cores = 3;
+  Profile profile = ideal_profile();
+  profile.sharing_penalty = 9;
+  profile.kernels[static_cast<std::size_t>(KernelClass::gemm)].contention = 1.5;
+  const Case c = gemm_case();
+  auto time = [&](int ranks) {
+    return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}, ranks), profile).time.base();
+  };
+  EXPECT_DOUBLE_EQ(time(1), 12e-3);
+  EXPECT_DOUBLE_EQ(time(2), 12e-3 * 1.25);  // half of the other cores
+  EXPECT_DOUBLE_EQ(time(3), 12e-3 * 1.5);
+  EXPECT_DOUBLE_EQ(time(6), 12e-3 * 1.5 * 2);
+}
+
+// Without arithmetic in bf16 the operands of a product are widened, its result is rounded.
+TEST(PriceOp, ACpuConvertsBf16) {
+  ClusterSpec cluster = round_cluster();
+  Profile profile = ideal_profile();
+  profile.kernels[static_cast<std::size_t>(KernelClass::convert)].memory_efficiency = 0.5;
+  profile.kernels[static_cast<std::size_t>(KernelClass::dequantize)].memory_efficiency = 0.25;
+  Case c = gemm_case();
+  const auto time = [&] {
+    return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), profile).time.base();
+  };
+  EXPECT_DOUBLE_EQ(time(), 12e-3);
+  cluster.shared_cores = 2;
+  EXPECT_DOUBLE_EQ(time(), 12e-3);  // it has such arithmetic
+  cluster.gpu.peak_bf16 = FlopsPerSecond(0);
+  double elements = 0;
+  for (const Tensor& t : c.tensors) elements += static_cast<double>(t.elements({}));
+  EXPECT_DOUBLE_EQ(time(), 12e-3 + 6 * elements / 0.5e12);
+  c.op.attr.math = DType::fp8;  // two operands of codes
+  const double result = static_cast<double>(c.tensors[c.op.out[0].index()].elements({}));
+  EXPECT_DOUBLE_EQ(time(), 12e-3 + 6 * result / 0.5e12 + 5 * (elements - result) / 0.25e12);
+}
+
+TEST(PriceOp, StepsPassOverMemoryByTheSweepCurve) {
+  const ClusterSpec cluster = round_cluster();
+  Profile profile = ideal_profile();
+  profile.kernels[static_cast<std::size_t>(KernelClass::sweep)].memory_efficiency = 0.5;
+  Case c;
+  c.op.kind = OpKind::zero;
+  c.op.out = {c.add({{1000}}, DType::fp32)};
+  const auto time = [&] {
+    return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), profile).time.base();
+  };
+  EXPECT_DOUBLE_EQ(time(), 4e-9);
+  c.op.phase = Phase::step;
+  EXPECT_DOUBLE_EQ(time(), 8e-9);
+}
+
 TEST(PriceOp, GroupedGemmBindsRoutedTokens) {
   const ClusterSpec cluster = round_cluster();
   Case c;
