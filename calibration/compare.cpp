@@ -43,6 +43,18 @@ void add(std::map<std::string, ComparedRow>& rows, const std::string& name, cons
   row.predicted_s += predicted.mean();
 }
 
+double total_of(const std::map<OpKey, KeyTime>& times) {
+  double sum = 0;
+  for (const auto& [key, time] : times) sum += time.mean();
+  return sum;
+}
+
+int stages_of(const std::map<OpKey, KeyTime>& times) {
+  std::set<int> stages;
+  for (const auto& [key, time] : times) stages.insert(key.stage);
+  return static_cast<int>(stages.size());
+}
+
 std::vector<ComparedRow> largest_difference_first(const std::map<std::string, ComparedRow>& rows) {
   std::vector<ComparedRow> list;
   for (const auto& [name, row] : rows) list.push_back(row);
@@ -109,6 +121,7 @@ TraceComparison compare(const Trace& measured, const Trace& predicted) {
                          .predicted_peak_bytes = predicted.peak_bytes,
                          .operations = {},
                          .categories = {},
+                         .stages = 0,
                          .only_measured = {},
                          .only_predicted = {}};
   const auto m = by_key(measured), p = by_key(predicted);
@@ -125,6 +138,9 @@ TraceComparison compare(const Trace& measured, const Trace& predicted) {
   for (const auto& [key, time] : p) {
     if (!m.contains(key)) result.only_predicted.push_back(key);
   }
+  result.stages = std::max(stages_of(m), stages_of(p));
+  result.measured_rest_s = measured.step_s * result.stages - total_of(m);
+  result.predicted_rest_s = predicted.step_s * result.stages - total_of(p);
   result.operations = largest_difference_first(operations);
   result.categories = largest_difference_first(categories);
   return result;
@@ -140,6 +156,23 @@ std::string print_comparison(const TraceComparison& c, std::size_t rows) {
                       ratio_text(static_cast<double>(c.predicted_peak_bytes),
                                  static_cast<double>(c.measured_peak_bytes)));
   text += table(c.categories, "category", c.categories.size());
+  const auto closing = [&](const std::string& name, double measured, double predicted) {
+    text += fmt::format("{:<44}{:>8}{:>14.4f}{:>14.4f}{:>8}\n", name, "", measured * 1e3,
+                        predicted * 1e3, measured > 0 ? ratio_text(predicted, measured) : "-");
+  };
+  double measured = c.measured_rest_s, predicted = c.predicted_rest_s;
+  for (const ComparedRow& r : c.categories) {
+    measured += r.measured_s;
+    predicted += r.predicted_s;
+  }
+  const double steps_measured = c.measured_step_s * c.stages;
+  const double steps_predicted = c.predicted_step_s * c.stages;
+  if (!c.only_measured.empty() || !c.only_predicted.empty()) {
+    closing("only in one trace", steps_measured - measured, steps_predicted - predicted);
+  }
+  closing("idle, and between operations", c.measured_rest_s, c.predicted_rest_s);
+  closing(c.stages == 1 ? "the step" : fmt::format("the step, {} stages", c.stages), steps_measured,
+          steps_predicted);
   text += table(c.operations, "operation", rows);
   text += unmatched(c.only_measured, "measured", rows);
   text += unmatched(c.only_predicted, "predicted", rows);
@@ -153,6 +186,8 @@ std::string comparison_json(const TraceComparison& c) {
                {"step_s", {{"measured", c.measured_step_s}, {"predicted", c.predicted_step_s}}},
                {"peak_bytes",
                 {{"measured", c.measured_peak_bytes}, {"predicted", c.predicted_peak_bytes}}},
+               {"stages", c.stages},
+               {"rest_s", {{"measured", c.measured_rest_s}, {"predicted", c.predicted_rest_s}}},
                {"categories", rows_json(c.categories)},
                {"operations", rows_json(c.operations)},
                {"only_measured", keys_json(c.only_measured)},

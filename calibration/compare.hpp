@@ -25,6 +25,10 @@ struct TraceComparison {
   double measured_step_s = 0, predicted_step_s = 0;
   std::int64_t measured_peak_bytes = 0, predicted_peak_bytes = 0;
   std::vector<ComparedRow> operations, categories;   // largest |difference| first
+  // Stages times step, less all operations of either trace, joined or not: idle time, and what lies
+  // between operations; less what ran beside others.
+  int stages = 0;
+  double measured_rest_s = 0, predicted_rest_s = 0;
   std::vector<OpKey> only_measured, only_predicted;  // in key order
 };
 

@@ -62,6 +62,19 @@ TEST(Compare, TotalsByOperationLargestDifferenceFirst) {
   EXPECT_EQ(c.categories[0].name, "mlp");
 }
 
+TEST(Compare, OperationsAndTheRestAddUpToTheStep) {
+  const TraceComparison c = compare(measured(), predicted());
+  EXPECT_EQ(c.stages, 1);
+  EXPECT_DOUBLE_EQ(c.measured_rest_s, 0.010 - 0.003 - 0.002 - 0.001 - 0.0005);
+  EXPECT_DOUBLE_EQ(c.predicted_rest_s, 0.008 - 0.0015 - 0.0015 - 0.0011 - 0.0001);
+  Trace two = measured();
+  two.spans.push_back(span("fc1", 0, 2, 0.006, "mlp"));
+  two.spans.back().key.stage = 1;
+  const TraceComparison stages = compare(two, predicted());
+  EXPECT_EQ(stages.stages, 2);
+  EXPECT_DOUBLE_EQ(stages.measured_rest_s, 0.020 - 0.0065 - 0.006);
+}
+
 TEST(Compare, UnmatchedKeysAreListedAndNotCounted) {
   const TraceComparison c = compare(measured(), predicted());
   ASSERT_EQ(c.only_measured.size(), 1u);
