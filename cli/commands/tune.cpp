@@ -16,8 +16,13 @@ void add_tune_command(CLI::App& app, Action& action) {
   const auto o = std::make_shared<TuneOptions>();
   command->add_option("-m,--model", o->model, "Name of a shipped model or a Hugging Face config.json")
       ->capture_default_str();
-  command->add_option("-d,--data", o->data, "Text to train on: a file, or 'bible' (Debian's bible-kjv)")
+  command->add_option("-d,--data", o->data, "What to train on, as `pleat train --data` says it")
       ->capture_default_str();
+  command->add_option("--tokenizer", o->tokenizer, "For text: 'byte', a tokenizer.json or a folder with one")
+      ->capture_default_str();
+  command->add_option("--split", o->split, "Shares of documents for training, validation and test: \"969, 30, 1\"")
+      ->capture_default_str();
+  command->add_option("--eod", o->eod, "Token that ends documents (default: the tokenizer's)");
   command->add_option("--ranks", o->ranks, "Ranks, threads of this process")
       ->capture_default_str()
       ->check(in_range(1, 64));
@@ -32,6 +37,9 @@ void add_tune_command(CLI::App& app, Action& action) {
   command->add_option("--rounds", o->rounds, "Rounds of the comparison")
       ->capture_default_str()
       ->check(in_range(1, 1000));
+  command->add_option("--plans", o->plans, "Run so many plans of the search and variants of them in turns, "
+                                             "and say how far the predictions are off")
+      ->check(in_range(2, 100));
   command->add_option("--lr", o->lr, "Learning rate of AdamW")
       ->capture_default_str()
       ->check(in_range(0.0, 1.0));
@@ -42,6 +50,7 @@ void add_tune_command(CLI::App& app, Action& action) {
   command->footer("Examples:\n"
                   "  pleat tune\n"
                   "  pleat tune --data corpus.txt --steps 200 --out runs/first\n"
+                  "  pleat tune --plans 12 --rounds 5 --recalibrate\n"
                   "  pleat tune --ranks 2 --recalibrate --json");
   command->callback([&action, o] { action = [o] { tune(*o); }; });
 }

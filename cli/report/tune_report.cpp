@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "calibration/microbench/clock.hpp"
 #include "cli/report/tables.hpp"
 
 namespace pleat::cli {
@@ -19,9 +20,9 @@ std::string byte_error(const Contender& c) {
 
 }  // namespace
 
-std::string contest_text(const std::vector<Contender>& contenders) {
+std::string contest_text(const std::vector<Contender>& contenders, int cores) {
   Table table{{{"", Align::left}, {"plan", Align::left}, {"predicted"}, {"vs winner"}, {"measured"},
-               {"vs winner"}, {"error"}, {"spread"}, {"predicted peak"}, {"measured peak"}, {"error"}},
+               {"vs winner"}, {"error"}, {"spread"}, {"core time"}, {"predicted peak"}, {"measured peak"}, {"error"}},
               {}};
   for (const Contender& c : contenders) {
     const Contender& winner = contenders.front();
@@ -32,10 +33,12 @@ std::string contest_text(const std::vector<Contender>& contenders) {
                           fmt::format("{:.2f}x", over(measured, measured_step(winner))),
                           format_percent(over(c.predicted.step, measured) - 1),
                           fmt::format("{:.0f} %", 100 * round_spread(c)),
+                          format_seconds(worked_step(c, cores)),
                           format_bytes(c.recorded_bytes), format_bytes(c.measured_bytes),
                           byte_error(c)});
   }
   return to_text(table) +
+         "core time: what the cores worked for a step, shared out evenly\n"
          "predicted peak: the memory model with the routed counts of the measured step\n";
 }
 
@@ -50,12 +53,34 @@ JsonValue contest_json(const std::vector<Contender>& contenders) {
         .set("predicted_step_s", c.predicted.step.base())
         .set("measured_step_s", measured_step(c).base())
         .set("medians_s", medians)
+        .set("core_seconds", pleat::median(c.worked))
         .set("predicted_peak_bytes", c.recorded_bytes)
         .set("expected_routing_peak_bytes", c.predicted.peak_bytes())
         .set("measured_peak_bytes", c.measured_bytes);
     list.push_back(json);
   }
   return list;
+}
+
+std::string accuracy_text(const std::vector<Contender>& contenders, double others) {
+  constexpr double kDisturbed = 0.05;
+  const Accuracy a = accuracy_of(contenders);
+  std::string text = fmt::format(
+      "median error {:.1f} %; of {} pairs predicted more than 20 % apart {} ran in that order\n",
+      100 * a.median_error, a.pairs, a.ranked);
+  if (others > kDisturbed) {
+    text += fmt::format("other programs had {:.0f} % of the cores: the times mean little\n", 100 * others);
+  }
+  return text;
+}
+
+JsonValue accuracy_json(const std::vector<Contender>& contenders, double others) {
+  const Accuracy a = accuracy_of(contenders);
+  return JsonValue::object()
+      .set("median_error", a.median_error)
+      .set("pairs", a.pairs)
+      .set("ranked", a.ranked)
+      .set("cores_of_others", others);
 }
 
 }  // namespace pleat::cli

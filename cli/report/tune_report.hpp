@@ -11,7 +11,12 @@
 
 namespace pleat::cli {
 
-[[nodiscard]] std::string contest_text(const std::vector<Contender>&);
+// `cores`: that the ranks share.
+[[nodiscard]] std::string contest_text(const std::vector<Contender>&, int cores);
 [[nodiscard]] JsonValue contest_json(const std::vector<Contender>&);
+
+// Median error and ranking of pairs. `others`: share of the machine's cores that other programs had.
+[[nodiscard]] std::string accuracy_text(const std::vector<Contender>&, double others);
+[[nodiscard]] JsonValue accuracy_json(const std::vector<Contender>&, double others);
 
 }  // namespace pleat::cli

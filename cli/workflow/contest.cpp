@@ -7,18 +7,32 @@
 #include <algorithm>
 
 #include "cli/report/output.hpp"
+#include "cli/workflow/machine_load.hpp"
 #include "cli/workflow/train_and_compare.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {
 namespace {
 
-TrainResult run_once(const Program& program, const TrainConfig& base, int steps) {
+struct Run {
+  TrainResult result;
+  double worked = 0;  // core-seconds of a step
+};
+
+Run run_once(const Program& program, const TrainConfig& base, int steps) {
   TrainConfig config = base;
   config.steps = steps;
   config.trace = false;
-  config.on_step = nullptr;
-  return train(program, config);
+  std::vector<double> worked;
+  double before = 0;
+  config.on_step = [&](int step, const StepRecord&) {
+    const double now = process_seconds();
+    if (step > 0) worked.push_back(now - before);
+    before = now;
+  };
+  Run run{.result = train(program, config)};
+  if (!worked.empty()) run.worked = median(std::move(worked));
+  return run;
 }
 
 }  // namespace
@@ -30,29 +44,23 @@ void run_contest(const ModelSpec& model, const WorkloadSpec& workload, const Con
   for (Contender& c : contenders) {
     progress(fmt::format("memory of {}: {}", c.label, summary(c.plan)));
     programs.push_back(compile(model, workload, c.plan, Runtime::pleat));
-    const TrainResult result = run_once(programs.back(), config.train, 1);
+    const TrainResult result = run_once(programs.back(), config.train, 1).result;
     c.measured_bytes = measured_peak(result);
     c.recorded_bytes = recorded_peak(programs.back(), result);
     measured += result.steps.front().seconds;
   }
   // Every run warms up with one step, which does not count.
   const double affordable = config.seconds / (config.rounds * std::max(measured, 1e-6)) - 1;
-  const int steps = 1 + std::clamp(static_cast<int>(affordable), 2, 15);
+  const int steps = 1 + std::clamp(static_cast<int>(affordable), 2, kMostContestSteps - 1);
   for (int round = 0; round < config.rounds; ++round) {
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       progress(fmt::format("round {} of {}: {}", round + 1, config.rounds, contenders[i].label));
-      const TrainResult result = run_once(programs[i], config.train, steps);
-      contenders[i].medians.push_back(median_step(result.steps).base());
+      const Run run = run_once(programs[i], config.train, steps);
+      contenders[i].medians.push_back(median_step(run.result.steps).base());
+      contenders[i].worked.push_back(run.worked);
     }
   }
   progress("");
-}
-
-Seconds measured_step(const Contender& c) { return Seconds(median(c.medians)); }
-
-double round_spread(const Contender& c) {
-  const auto [low, high] = std::minmax_element(c.medians.begin(), c.medians.end());
-  return (*high - *low) / median(c.medians);
 }
 
 }  // namespace pleat::cli

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/trainer.hpp"
+#include "cli/request.hpp"
 #include "planner/search.hpp"
 
 namespace pleat::cli {
@@ -18,6 +19,7 @@ struct Contender {
   Plan plan;
   StepEstimate predicted;
   std::vector<double> medians{};    // seconds, one a round
+  std::vector<double> worked{};     // core-seconds of a step, one a round
   std::int64_t measured_bytes = 0;  // most of any rank, in a run of one step
   std::int64_t recorded_bytes = 0;  // the memory model's answer for that run's routing
 };
@@ -31,6 +33,18 @@ inline constexpr double kFarSlower = 1.4;
 // `candidates` are in order of time and not empty.
 [[nodiscard]] std::vector<Contender> choose_contenders(const std::vector<Candidate>& candidates);
 
+// Whether the bundled backend runs the plan.
+[[nodiscard]] bool runs_here(const Target&, const Plan&);
+
+// Up to `count` plans, fastest first: the winner and plans from all over the candidates' range of
+// times, on different grids where there are such ones; a third of them are variants of the winner
+// that a search does not list: recomputed, sharded, offloaded, in bf16.
+[[nodiscard]] std::vector<Contender> spread_contenders(const Target&,
+                                                       const std::vector<Candidate>& candidates,
+                                                       std::size_t count);
+
+inline constexpr int kMostContestSteps = 16;  // of one run
+
 struct ContestConfig {
   TrainConfig train;    // steps, on_step and trace are set here
   int rounds = 5;
@@ -41,7 +55,18 @@ struct ContestConfig {
 void run_contest(const ModelSpec&, const WorkloadSpec&, const ContestConfig&,
                  std::vector<Contender>&);
 
+// How well the predictions do: half of the |errors| are smaller than `median_error`; of the pairs of
+// plans predicted more than kClearlySlower apart `ranked` are measured in that order.
+struct Accuracy {
+  double median_error = 0;
+  int pairs = 0, ranked = 0;
+};
+[[nodiscard]] Accuracy accuracy_of(const std::vector<Contender>&);
+
 [[nodiscard]] Seconds measured_step(const Contender&);  // median of the medians
+// What the step would take if its ranks kept all cores busy that they can use: what a disturbed
+// measurement is to be compared with.
+[[nodiscard]] Seconds worked_step(const Contender&, int cores);
 // (largest - smallest median) / median of the rounds.
 [[nodiscard]] double round_spread(const Contender&);
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "backend/data/training_data.hpp"
 #include "calibration/compare.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/tables.hpp"
@@ -16,6 +17,7 @@
 #include "cli/request.hpp"
 #include "cli/workflow/calibrate_machine.hpp"
 #include "cli/workflow/contest.hpp"
+#include "cli/workflow/machine_load.hpp"
 #include "cli/workflow/train_and_compare.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
@@ -30,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kTrainSeconds = 40;
+constexpr double kTrainSeconds = 40, kSecondsAPlan = 15;
 constexpr int kRanked = 1000;
 constexpr std::size_t kRows = 16;  // operations in the closing table
 constexpr auto kProfileLife = std::chrono::hours(24);
@@ -47,6 +49,7 @@ class Tune {
     race();
     compare_operations();
     if (o_.json) print(json());
+    flush_output();
   }
 
  private:
@@ -65,7 +68,7 @@ class Tune {
     const std::string cache = cache_directory();
     folder_ = !o_.out.empty() ? o_.out : cache.empty() ? "pleat-tune" : cache + "/tune";
     make_folder(folder_);
-    text_ = training_text(o_.data, cache.empty() ? folder_ : cache);
+    cache_ = cache.empty() ? folder_ : cache;
   }
 
   [[nodiscard]] bool profile_is_fresh(const std::string& path) const {
@@ -92,13 +95,20 @@ class Tune {
     config.runtime = Runtime::pleat;
     config.numerics.front().precision = Precision::fp32;
     config.top = kRanked;
-    config.tp = config.cp = config.etp = config.vpp = {1};  // data, expert and pipeline parallelism
     SearchResult result = search(target_.model, target_.cluster, target_.workload, target_.profile, config);
     if (result.best.empty()) {
       throw_config_error(ExitCode::nothing_fits, "", "memory",
                          print_shortfall(result, target_.cluster, config, {}));
     }
-    contenders_ = choose_contenders(result.best);
+    const auto runs = [&](const Candidate& c) { return runs_here(target_, c.plan); };
+    std::erase_if(result.best, [&](const Candidate& c) { return !runs(c); });
+    if (result.best.empty()) {
+      throw_config_error(ExitCode::nothing_fits, "", "plan",
+                         fmt::format("this backend runs none of the plans for {} on {} ranks",
+                                     target_.model.name, o_.ranks));
+    }
+    contenders_ = o_.plans > 0 ? spread_contenders(target_, result.best, static_cast<std::size_t>(o_.plans))
+                               : choose_contenders(result.best);
     PlanDocument document = document_of({target_, winner().plan},
                                         "pleat tune, profile " + target_.profile.name);
     document.predicted = PlanPrediction{winner().predicted.step.base(), winner().predicted.peak_bytes()};
@@ -114,15 +124,25 @@ class Tune {
   [[nodiscard]] TrainConfig train_config() const {
     TrainConfig config;
     config.adamw.lr = o_.lr;
-    config.text = text_;
+    config.data = data_;
     return config;
+  }
+
+  // As many samples as the longest run takes.
+  void open_data(int steps) {
+    data_ = open_training_data({o_.data, o_.tokenizer, o_.split, o_.eod, cache_, target_.model.vocab},
+                               {.seq_len = o_.seq_len,
+                                .samples = std::max(steps, kMostContestSteps) * o_.global_batch})
+                .samples;
   }
 
   void train_winner() {
     const Program program = compile(target_.model, target_.workload, winner().plan, Runtime::pleat);
     const double affordable = kTrainSeconds / std::max(1e-3, winner().predicted.step.base());
+    const int steps = o_.steps > 0 ? o_.steps : static_cast<int>(std::clamp(affordable, 20.0, 150.0));
+    open_data(steps);
     TrainConfig config = train_config();
-    config.steps = o_.steps > 0 ? o_.steps : static_cast<int>(std::clamp(affordable, 20.0, 150.0));
+    config.steps = steps;
     config.trace = true;
     say(fmt::format("\n3. train the winner, {} steps\n", config.steps));
     const int every = std::max(1, config.steps / 10);
@@ -144,9 +164,14 @@ class Tune {
 
   void race() {
     ContestConfig config{.train = train_config(), .rounds = o_.rounds};
+    if (o_.plans > 0) config.seconds = kSecondsAPlan * o_.plans;
+    const MachineLoad load;
     run_contest(target_.model, target_.workload, config, contenders_);
-    say(fmt::format("\n4. the winner against two losers, {} rounds in turns\n{}", o_.rounds,
-                    contest_text(contenders_)));
+    others_ = load.of_others();
+    say(fmt::format("\n4. {}, {} rounds in turns\n{}{}",
+                    o_.plans > 0 ? fmt::format("{} plans", contenders_.size())
+                                 : "the winner against two losers",
+                    o_.rounds, contest_text(contenders_, std::max(1, target_.cluster.shared_cores)), accuracy_text(contenders_, others_)));
   }
 
   void compare_operations() {
@@ -165,6 +190,7 @@ class Tune {
         .set("folder", folder_)
         .set("losses", losses)
         .set("contenders", contest_json(contenders_))
+        .set("accuracy", accuracy_json(contenders_, others_))
         .set("operations", parse_json(comparison_json(compare(trained_.trace, predicted_)), "compare"));
     return document.dump() + "\n";
   }
@@ -174,7 +200,9 @@ class Tune {
   const TuneOptions& o_;
   Target target_;
   std::string folder_;
-  std::vector<std::uint8_t> text_;
+  std::string cache_;
+  std::shared_ptr<const SampleSource> data_;
+  double others_ = 0;  // share of the machine that others had during the race
   std::vector<Contender> contenders_;
   TrainResult trained_;
   Trace predicted_;
