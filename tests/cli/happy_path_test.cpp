@@ -171,7 +171,8 @@ TEST(HappyPath, PlanPlacesARecipeAmongTheBest) {
 TEST(HappyPath, PlanByObjective) {
   const std::vector<std::string> request = std::vector<std::string>{"plan", "--json"} + kLocal;
   const auto plan = [&](const std::vector<std::string>& flags) { return json_of(request + flags); };
-  const JsonValue fastest = plan({}).find("best")->as_array()->front();
+  const JsonValue plain = plan({});
+  const JsonValue fastest = plain.find("best")->as_array()->front();
 
   const JsonValue lean = plan({"--objective", "memory-headroom", "--slack", "0.5"});
   const JsonValue& leanest = lean.find("best")->as_array()->front();
@@ -179,7 +180,9 @@ TEST(HappyPath, PlanByObjective) {
   EXPECT_LE(peak(leanest), peak(fastest));
   EXPECT_LE(number(leanest, "step_s"), 1.5 * number(fastest, "step_s"));
   const auto& front = *lean.find("front")->as_array();
-  EXPECT_EQ(number(front.front(), "step_s"), number(fastest, "step_s"));
+  // The front is of the space that the certificate is of; layouts beyond it may be a little faster.
+  EXPECT_EQ(number(front.front(), "step_s"), number(*plain.find("certificate"), "bound_s"));
+  EXPECT_GE(number(front.front(), "step_s"), number(fastest, "step_s"));
   EXPECT_EQ(peak(front.back()), peak(leanest));
 
   const JsonValue cheap = plan({"--objective", "cost", "--min-gpus", "1"});
