@@ -99,7 +99,7 @@ void append(PointSet set, std::vector<KernelPoint>& points, std::int64_t t, std:
       }));
 }
 
-// What a CPU's ranks are slow at: probabilities in the activation, heads of 32 by themselves.
+// On a CPU too: probabilities in the activation, norms of single heads, rotary embedding.
 void append_cpu(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h) {
   constexpr PointSet set = PointSet::cpu;
   const std::int64_t n = t * h;

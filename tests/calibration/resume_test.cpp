@@ -80,6 +80,30 @@ TEST(GpuPlan, IsLocked) {
   EXPECT_LT(static_cast<double>(points.size()) * 0.5, 450);
 }
 
+TEST(CpuPlan, IsLockedAndHasEveryFamilyAloneAndShared) {
+  const auto ranks = thread_ranks(4);
+  FakeBench bench;
+  const auto points = plan_points(bench, PointSet::cpu, *ranks, {});
+  std::set<std::string> names;
+  std::map<std::string, int> alone, shared;
+  for (const PlannedPoint& p : points) {
+    EXPECT_TRUE(names.insert(p.name).second) << p.name << " is there twice";
+    if (p.family != "kernels on 4 threads") {
+      ++alone[p.family];
+      continue;
+    }
+    const Sample sample = p.sample({.seconds = {1}, .repeats = 1});
+    ++shared[name_of(std::get<KernelSample>(sample.point).kernel)];
+  }
+  for (std::size_t k = 0; k < kKernelClasses; ++k) {
+    const char* family = name_of(static_cast<KernelClass>(k));
+    EXPECT_GT(alone[family], 1) << family;
+    EXPECT_GT(shared[family], 0) << family;
+  }
+  EXPECT_EQ(points.size(), 398U);
+  EXPECT_EQ(digest_of(points), "e3057c7c07e48d40");
+}
+
 TEST(PointTiming, StopsWhenTheMeanIsKnown) {
   const KernelPoint point{.name = "p", .bytes = 1, .prepare = {}};
   FakeBench exact(0), noisy(0.2), hopeless(0.9);
