@@ -27,6 +27,9 @@ struct Mesh {
   int layout = 0;  // index into MeshSpace::layouts
 };
 
+// In MeshSpace::example, with no count in `rejected`: what a pin of DP or of layouts leaves out.
+constexpr const char* kLeftOut = "pin";
+
 struct MeshSpace {
   std::vector<Mesh> meshes;  // valid ones, in plan order: the order that breaks ties
   std::vector<std::string> layouts;

@@ -5,34 +5,16 @@
 
 #include "simulator/cost/op_work.hpp"
 #include "tests/simulator/fixtures.hpp"
+#include "tests/simulator/op_cases.hpp"
 
 namespace pleat {
 namespace {
 
+using test::Case;
+using test::gemm_case;
 using test::ideal_profile;
 using test::round_cluster;
 using test::uniform_view;
-
-struct Case {
-  std::vector<Tensor> tensors;
-  Op op;
-  TensorId add(std::vector<Dim> shape, DType type = DType::bf16) {
-    tensors.push_back({"t", TensorClass::activation, type, std::move(shape)});
-    return TensorId{static_cast<int>(tensors.size()) - 1};
-  }
-};
-
-Case gemm_case() {
-  Case c;
-  c.op.kind = OpKind::gemm;
-  c.op.in = {c.add({{1000}, {2000}}), c.add({{3000}, {2000}})};
-  c.op.out = {c.add({{1000}, {3000}})};
-  c.op.attr.m = {1000};
-  c.op.attr.n = {3000};
-  c.op.attr.k = {2000};
-  c.op.attr.math = DType::bf16;
-  return c;
-}
 
 TEST(PriceOp, GemmIsBoundByArithmetic) {
   const ClusterSpec cluster = round_cluster();
@@ -74,58 +56,6 @@ TEST(PriceOp, SustainedClockSlowsArithmeticOnly) {
   profile.sustained_clock.gemm_bf16 = 0.5;
   EXPECT_DOUBLE_EQ(price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), profile).time.base(),
                    24e-3);
-}
-
-TEST(PriceOp, SharedCores) {
-  ClusterSpec cluster = round_cluster();
-  cluster.shared_cores = 2;
-  Profile profile = ideal_profile();
-  profile.sharing_penalty = 1.1;
-  const Case c = gemm_case();
-  auto time = [&](int ranks) {
-    return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}, ranks), profile).time.base();
-  };
-  EXPECT_DOUBLE_EQ(time(1), 12e-3);
-  EXPECT_DOUBLE_EQ(time(2), 12e-3);
-  EXPECT_DOUBLE_EQ(time(4), 12e-3 * 2 * 1.1);
-}
-
-TEST(PriceOp, ContentionOfAKernelWhereAllCoresWork) {
-  ClusterSpec cluster = round_cluster();
-  cluster.shared_cores = 3;
-  Profile profile = ideal_profile();
-  profile.sharing_penalty = 9;
-  profile.kernels[static_cast<std::size_t>(KernelClass::gemm)].contention = 1.5;
-  const Case c = gemm_case();
-  auto time = [&](int ranks) {
-    return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}, ranks), profile).time.base();
-  };
-  EXPECT_DOUBLE_EQ(time(1), 12e-3);
-  EXPECT_DOUBLE_EQ(time(2), 12e-3 * 1.25);  // half of the other cores
-  EXPECT_DOUBLE_EQ(time(3), 12e-3 * 1.5);
-  EXPECT_DOUBLE_EQ(time(6), 12e-3 * 1.5 * 2);
-}
-
-// Without arithmetic in bf16 the operands of a product are widened, its result is rounded.
-TEST(PriceOp, ACpuConvertsBf16) {
-  ClusterSpec cluster = round_cluster();
-  Profile profile = ideal_profile();
-  profile.kernels[static_cast<std::size_t>(KernelClass::convert)].memory_efficiency = 0.5;
-  profile.kernels[static_cast<std::size_t>(KernelClass::dequantize)].memory_efficiency = 0.25;
-  Case c = gemm_case();
-  const auto time = [&] {
-    return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), profile).time.base();
-  };
-  EXPECT_DOUBLE_EQ(time(), 12e-3);
-  cluster.shared_cores = 2;
-  EXPECT_DOUBLE_EQ(time(), 12e-3);  // it has such arithmetic
-  cluster.gpu.peak_bf16 = FlopsPerSecond(0);
-  double elements = 0;
-  for (const Tensor& t : c.tensors) elements += static_cast<double>(t.elements({}));
-  EXPECT_DOUBLE_EQ(time(), 12e-3 + 6 * elements / 0.5e12);
-  c.op.attr.math = DType::fp8;  // two operands of codes
-  const double result = static_cast<double>(c.tensors[c.op.out[0].index()].elements({}));
-  EXPECT_DOUBLE_EQ(time(), 12e-3 + 6 * result / 0.5e12 + 5 * (elements - result) / 0.25e12);
 }
 
 TEST(PriceOp, StepsPassOverMemoryByTheSweepCurve) {
