@@ -70,7 +70,9 @@ def main():
             faults += len(problems)
         # Without Plotly, a page says so; and what would be found if it were there: scripts that the
         # policy does not name, requests, inline styles, overflow.
-        plain, said = write_pages(pleat, source, folder, {"PLEAT_PLOTLY": str(folder / "none.js")})
+        beside = folder / "plain"
+        beside.mkdir()
+        plain, said = write_pages(pleat, source, beside, {"PLEAT_PLOTLY": str(folder / "none.js")})
         if "charts are left out" not in said or "charts are left out" not in plain[2].read_text():
             print("nothing says that Plotly is missing")
             faults += 1
