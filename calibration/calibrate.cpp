@@ -42,26 +42,28 @@ class Run {
   void measure(const std::vector<PlannedPoint>& points, SampleLog* log, CalibrationResult& result) {
     const std::vector<char> done = measured_points(runner_, points, log);
     const double start = seconds_now();
+    const auto todo = static_cast<int>(std::count(done.begin(), done.end(), 0)) * config_.passes;
+    std::vector<Timing> best(points.size());
     int measured = 0;
+    for (int pass = 1; pass <= config_.passes; ++pass) {
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const PlannedPoint& p = points[i];
+        if (done[i] != 0 || (!p.all_processes && !runner_.has_first())) continue;
+        if (config_.on_progress) {
+          const double left =
+              measured == 0 ? 0 : (seconds_now() - start) / measured * (todo - measured);
+          const auto all = static_cast<int>(points.size()) * config_.passes;
+          config_.on_progress({p.family, p.name, all - todo + measured, all, left});
+        }
+        best[i] = quicker(std::move(best[i]), measure(p));
+        ++measured;
+        if (pass == config_.passes && runner_.has_first() && log != nullptr) log->add(p.name, best[i]);
+      }
+    }
     for (std::size_t i = 0; i < points.size(); ++i) {
-      const PlannedPoint& p = points[i];
-      if (done[i] != 0) {
-        if (log != nullptr) keep(p, *log->find(p.name), result);
-        ++result.resumed;
-        continue;
-      }
-      if (!p.all_processes && !runner_.has_first()) continue;
-      if (config_.on_progress) {
-        const auto left = static_cast<double>(
-            std::count(done.begin() + static_cast<std::ptrdiff_t>(i), done.end(), 0));
-        config_.on_progress({p.family, p.name, static_cast<int>(i), static_cast<int>(points.size()),
-                             measured == 0 ? 0 : (seconds_now() - start) / measured * left});
-      }
-      const Timing t = measure(p);
-      ++measured;
+      if (done[i] != 0) ++result.resumed;
       if (!runner_.has_first()) continue;
-      if (log != nullptr) log->add(p.name, t);
-      keep(p, t, result);
+      keep(points[i], done[i] != 0 ? *log->find(points[i].name) : best[i], result);
     }
   }
 
@@ -76,6 +78,11 @@ class Run {
     } catch (const std::bad_alloc&) {
       return {};
     }
+  }
+  // Of two passes; one that could not be measured is the slower.
+  static Timing quicker(Timing a, Timing b) {
+    if (a.seconds.empty()) return b;
+    return b.seconds.empty() || median(a.seconds) <= median(b.seconds) ? a : b;
   }
   static void keep(const PlannedPoint& p, const Timing& t, CalibrationResult& result) {
     if (t.seconds.empty()) {
@@ -172,12 +179,13 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
   const auto own_ranks = config.runner == nullptr ? thread_ranks(config.ranks) : nullptr;
   Bench& bench = config.bench == nullptr ? *own_bench : *config.bench;
   RankRunner& runner = config.runner == nullptr ? *own_ranks : *config.runner;
-  const TimingLimits kernel{.seconds = config.point_seconds,
+  const double seconds = config.point_seconds / config.passes;
+  const TimingLimits kernel{.seconds = seconds,
                             .repeats = kRepeats,
                             .confidence = config.confidence,
                             .least = kLeastRepeats,
                             .sets = config.sets};
-  const TimingLimits collective{.seconds = config.point_seconds, .repeats = kRepeats};
+  const TimingLimits collective{.seconds = seconds, .repeats = kRepeats};
   const auto points = plan_points(bench, config.bench == nullptr ? PointSet::cpu : PointSet::gpu,
                                   runner, {kernel, collective});
   CalibrationResult result;

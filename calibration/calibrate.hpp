@@ -21,6 +21,9 @@ struct CalibrationProgress {
 struct CalibrateConfig {
   int ranks = 4;               // threads that share the cores in the second round
   double point_seconds = 0.1;  // a point stops here at the latest
+  // Through the whole plan, with a share of point_seconds each: a point keeps its quicker pass, so
+  // that what else the host did for some seconds is no part of the profile.
+  int passes = 1;
   double confidence = 0;       // or when its mean is known to this part; 0: not asked
   int sets = 32;               // of buffers at most, so that a point does not stay in caches
   std::string created = {};    // ISO 8601 date for the profile

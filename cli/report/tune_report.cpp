@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "calibration/microbench/clock.hpp"
 #include "cli/report/tables.hpp"
 
@@ -22,7 +24,7 @@ std::string byte_error(const Contender& c) {
 
 std::string contest_text(const std::vector<Contender>& contenders, int cores) {
   Table table{{{"", Align::left}, {"plan", Align::left}, {"predicted"}, {"vs winner"}, {"measured"},
-               {"vs winner"}, {"error"}, {"spread"}, {"core time"}, {"predicted peak"}, {"measured peak"}, {"error"}},
+               {"vs winner"}, {"error"}, {"routing"}, {"error"}, {"spread"}, {"core time"}, {"predicted peak"}, {"measured peak"}, {"error"}},
               {}};
   for (const Contender& c : contenders) {
     const Contender& winner = contenders.front();
@@ -32,12 +34,16 @@ std::string contest_text(const std::vector<Contender>& contenders, int cores) {
                           format_seconds(measured),
                           fmt::format("{:.2f}x", over(measured, measured_step(winner))),
                           format_percent(over(c.predicted.step, measured) - 1),
+                          fmt::format("{:.2f}", c.imbalance),
+                          format_percent(over(c.recorded_step, measured) - 1),
                           fmt::format("{:.0f} %", 100 * round_spread(c)),
                           format_seconds(worked_step(c, cores)),
                           format_bytes(c.recorded_bytes), format_bytes(c.measured_bytes),
                           byte_error(c)});
   }
   return to_text(table) +
+         "routing: rows of the busiest rank over the mean in the last step, and the error of a prediction "
+         "that knows it\n"
          "core time: what the cores worked for a step, shared out evenly\n"
          "predicted peak: the memory model with the routed counts of the measured step\n";
 }
@@ -52,6 +58,8 @@ JsonValue contest_json(const std::vector<Contender>& contenders) {
         .set("plan", summary(c.plan))
         .set("predicted_step_s", c.predicted.step.base())
         .set("measured_step_s", measured_step(c).base())
+        .set("imbalance", c.imbalance)
+        .set("recorded_routing_step_s", c.recorded_step.base())
         .set("medians_s", medians)
         .set("core_seconds", pleat::median(c.worked))
         .set("predicted_peak_bytes", c.recorded_bytes)
@@ -64,10 +72,14 @@ JsonValue contest_json(const std::vector<Contender>& contenders) {
 
 std::string accuracy_text(const std::vector<Contender>& contenders, double others) {
   constexpr double kDisturbed = 0.05;
-  const Accuracy a = accuracy_of(contenders);
-  std::string text = fmt::format(
-      "median error {:.1f} %; of {} pairs predicted more than 20 % apart {} ran in that order\n",
-      100 * a.median_error, a.pairs, a.ranked);
+  std::string text;
+  for (const auto& [known, when] : {std::pair{Foresight::before, "before the run"},
+                                    {Foresight::recorded_routing, "knowing its routing"}}) {
+    const Accuracy a = accuracy_of(contenders, known);
+    text += fmt::format(
+        "predicted {}: median error {:.1f} %; of {} pairs more than 20 % apart {} ran in that order\n",
+        when, 100 * a.median_error, a.pairs, a.ranked);
+  }
   if (others > kDisturbed) {
     text += fmt::format("other programs had {:.0f} % of the cores: the times mean little\n", 100 * others);
   }
@@ -75,12 +87,16 @@ std::string accuracy_text(const std::vector<Contender>& contenders, double other
 }
 
 JsonValue accuracy_json(const std::vector<Contender>& contenders, double others) {
-  const Accuracy a = accuracy_of(contenders);
-  return JsonValue::object()
-      .set("median_error", a.median_error)
-      .set("pairs", a.pairs)
-      .set("ranked", a.ranked)
-      .set("cores_of_others", others);
+  const auto json = [&](Foresight known) {
+    const Accuracy a = accuracy_of(contenders, known);
+    return JsonValue::object()
+        .set("median_error", a.median_error)
+        .set("pairs", a.pairs)
+        .set("ranked", a.ranked);
+  };
+  return json(Foresight::before)
+      .set("cores_of_others", others)
+      .set("recorded_routing", json(Foresight::recorded_routing));
 }
 
 }  // namespace pleat::cli

@@ -23,6 +23,7 @@ namespace pleat::cli {
 namespace {
 
 constexpr double kGpuPointSeconds = 0.5, kGpuConfidence = 0.01;
+constexpr int kCpuPasses = 2;  // some seconds apart: a virtual machine's neighbours come and go
 
 std::string samples_file(const std::string& profile_file) {
   std::filesystem::path path(profile_file);
@@ -42,7 +43,7 @@ std::string now_text() {
 
 CalibrationResult calibrate_to(const ClusterSpec& cluster, int ranks,
                                const std::string& profile_file) {
-  return calibrate_to(cluster, CalibrateConfig{.ranks = ranks}, profile_file);
+  return calibrate_to(cluster, CalibrateConfig{.ranks = ranks, .passes = kCpuPasses}, profile_file);
 }
 
 CalibrationResult calibrate_to(const ClusterSpec& cluster, CalibrateConfig config,
@@ -72,11 +73,12 @@ void calibrate_machine(const CalibrateOptions& o) {
     make_folder(std::filesystem::path(file).parent_path().string());
   }
   std::unique_ptr<Bench> bench;
-  CalibrateConfig config{.ranks = o.ranks, .log_file = raw_file(file)};
+  CalibrateConfig config{.ranks = o.ranks, .passes = kCpuPasses, .log_file = raw_file(file)};
   if (o.device == "cuda") {
     bench = cuda_bench();
     config.bench = bench.get();
     config.ranks = 1;  // threads' collectives are of the host's memory
+    config.passes = 1;
     config.point_seconds = kGpuPointSeconds;
     config.confidence = kGpuConfidence;
   }

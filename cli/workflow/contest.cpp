@@ -8,8 +8,10 @@
 
 #include "cli/report/output.hpp"
 #include "cli/workflow/machine_load.hpp"
+#include "cli/workflow/recorded_routing.hpp"
 #include "cli/workflow/train_and_compare.hpp"
 #include "core/diagnostics.hpp"
+#include "simulator/estimate.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -35,15 +37,22 @@ Run run_once(const Program& program, const TrainConfig& base, int steps) {
   return run;
 }
 
+Seconds step_with_imbalance(const Target& target, const Contender& c) {
+  WorkloadSpec workload = target.workload;
+  workload.imbalance = c.imbalance;
+  const Program program = compile(target.model, workload, c.plan, Runtime::pleat);
+  return estimate(program, target.cluster, target.profile).step;
+}
+
 }  // namespace
 
-void run_contest(const ModelSpec& model, const WorkloadSpec& workload, const ContestConfig& config,
+void run_contest(const Target& target, const ContestConfig& config,
                  std::vector<Contender>& contenders) {
   std::vector<Program> programs;
   double measured = 0;
   for (Contender& c : contenders) {
     progress(fmt::format("memory of {}: {}", c.label, summary(c.plan)));
-    programs.push_back(compile(model, workload, c.plan, Runtime::pleat));
+    programs.push_back(compile(target.model, target.workload, c.plan, Runtime::pleat));
     const TrainResult result = run_once(programs.back(), config.train, 1).result;
     c.measured_bytes = measured_peak(result);
     c.recorded_bytes = recorded_peak(programs.back(), result);
@@ -56,11 +65,13 @@ void run_contest(const ModelSpec& model, const WorkloadSpec& workload, const Con
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       progress(fmt::format("round {} of {}: {}", round + 1, config.rounds, contenders[i].label));
       const Run run = run_once(programs[i], config.train, steps);
+      contenders[i].imbalance = recorded_imbalance(programs[i], run.result);
       contenders[i].medians.push_back(median_step(run.result.steps).base());
       contenders[i].worked.push_back(run.worked);
     }
   }
   progress("");
+  for (Contender& c : contenders) c.recorded_step = step_with_imbalance(target, c);
 }
 
 }  // namespace pleat::cli

@@ -22,6 +22,8 @@ struct Contender {
   std::vector<double> worked{};     // core-seconds of a step, one a round
   std::int64_t measured_bytes = 0;  // most of any rank, in a run of one step
   std::int64_t recorded_bytes = 0;  // the memory model's answer for that run's routing
+  double imbalance = 1;             // WorkloadSpec::imbalance of the last step measured
+  Seconds recorded_step{};          // predicted with it
 };
 
 // Predicted slower than the winner by more than this: one of the losers is, and if there is a plan
@@ -52,8 +54,7 @@ struct ContestConfig {
 };
 
 // One step each for the memory, then the rounds in turns.
-void run_contest(const ModelSpec&, const WorkloadSpec&, const ContestConfig&,
-                 std::vector<Contender>&);
+void run_contest(const Target&, const ContestConfig&, std::vector<Contender>&);
 
 // How well the predictions do: half of the |errors| are smaller than `median_error`; of the pairs of
 // plans predicted more than kClearlySlower apart `ranked` are measured in that order.
@@ -61,7 +62,10 @@ struct Accuracy {
   double median_error = 0;
   int pairs = 0, ranked = 0;
 };
-[[nodiscard]] Accuracy accuracy_of(const std::vector<Contender>&);
+// Of the predictions before the run, or of those that know its routing.
+enum class Foresight { before, recorded_routing };
+[[nodiscard]] Accuracy accuracy_of(const std::vector<Contender>&, Foresight = Foresight::before);
+[[nodiscard]] Seconds predicted_step(const Contender&, Foresight);
 
 [[nodiscard]] Seconds measured_step(const Contender&);  // median of the medians
 // What the step would take if its ranks kept all cores busy that they can use: what a disturbed

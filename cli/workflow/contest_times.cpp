@@ -9,13 +9,18 @@
 
 namespace pleat::cli {
 
-Accuracy accuracy_of(const std::vector<Contender>& contenders) {
+Seconds predicted_step(const Contender& c, Foresight known) {
+  return known == Foresight::before ? c.predicted.step : c.recorded_step;
+}
+
+Accuracy accuracy_of(const std::vector<Contender>& contenders, Foresight known) {
   Accuracy a;
   std::vector<double> errors;
   for (const Contender& c : contenders) {
-    errors.push_back(std::abs(c.predicted.step / measured_step(c) - 1));
+    const Seconds predicted = predicted_step(c, known);
+    errors.push_back(std::abs(predicted / measured_step(c) - 1));
     for (const Contender& other : contenders) {
-      if (other.predicted.step / c.predicted.step <= kClearlySlower) continue;
+      if (predicted_step(other, known) / predicted <= kClearlySlower) continue;
       ++a.pairs;
       if (measured_step(other) > measured_step(c)) ++a.ranked;
     }

@@ -166,12 +166,13 @@ class Tune {
     ContestConfig config{.train = train_config(), .rounds = o_.rounds};
     if (o_.plans > 0) config.seconds = kSecondsAPlan * o_.plans;
     const MachineLoad load;
-    run_contest(target_.model, target_.workload, config, contenders_);
+    run_contest(target_, config, contenders_);
     others_ = load.of_others();
+    const int cores = std::max(1, target_.cluster.shared_cores);
     say(fmt::format("\n4. {}, {} rounds in turns\n{}{}",
                     o_.plans > 0 ? fmt::format("{} plans", contenders_.size())
                                  : "the winner against two losers",
-                    o_.rounds, contest_text(contenders_, std::max(1, target_.cluster.shared_cores)), accuracy_text(contenders_, others_)));
+                    o_.rounds, contest_text(contenders_, cores), accuracy_text(contenders_, others_)));
   }
 
   void compare_operations() {

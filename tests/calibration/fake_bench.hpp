@@ -14,8 +14,10 @@ namespace pleat {
 
 class FakeBench final : public Bench {
  public:
-  // Times scatter by `noise` around a microsecond; call number `fail_at` throws.
-  explicit FakeBench(double noise = 0, int fail_at = -1) : noise_(noise), fail_at_(fail_at) {}
+  // Times scatter by `noise` around a microsecond; call number `fail_at` throws; the first
+  // `disturbed` calls take three times as long.
+  explicit FakeBench(double noise = 0, int fail_at = -1, int disturbed = 0)
+      : noise_(noise), fail_at_(fail_at), disturbed_(disturbed) {}
   KernelSet& kernels() override { return *kernels_; }  // on memory that is none: never called
   DType floats() const override { return DType::bf16; }
   void* allocate(std::size_t) override { return this; }  // nothing reads it
@@ -27,7 +29,8 @@ class FakeBench final : public Bench {
   }
   double seconds(const std::function<void()>&) override {
     if (calls_ == fail_at_) throw std::runtime_error("the device is gone");
-    const double time = 1e-6 * (1 + (calls_ % 2 == 0 ? noise_ : -noise_));
+    const double scatter = 1 + (calls_ % 2 == 0 ? noise_ : -noise_);
+    const double time = 1e-6 * scatter * (calls_ < disturbed_ ? 3 : 1);
     ++calls_;
     now_ += time;
     return time;
@@ -40,7 +43,7 @@ class FakeBench final : public Bench {
  private:
   std::unique_ptr<KernelSet> kernels_ = cpu_kernels();
   double noise_, now_ = 0;
-  int fail_at_, calls_ = 0;
+  int fail_at_, disturbed_, calls_ = 0;
 };
 
 }  // namespace pleat

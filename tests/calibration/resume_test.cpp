@@ -5,12 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "calibration/calibrate.hpp"
 #include "calibration/sample_log.hpp"
@@ -219,6 +221,35 @@ TEST_F(Resume, LeavesOutWhatCannotBeMeasured) {
   // The fake device's call number does not go on after it failed.
   EXPECT_EQ(r.samples.size(), 3U);
   EXPECT_EQ(r.failed.size(), gpu_plan().size() - 3);
+}
+
+// A host that is disturbed for the whole first pass, or for the second one's start, leaves no trace
+// in the profile; every point is measured as often as there are passes.
+TEST(Passes, EveryPointKeepsItsQuickerOne) {
+  const auto ranks = thread_ranks(1);
+  const auto points = static_cast<int>(gpu_plan().size());
+  for (const auto& [disturbed, passes, slow] :
+       {std::tuple{points, 2, 0}, {points + 100, 2, 100}, {points, 1, points}}) {
+    FakeBench bench(0, -1, disturbed);
+    CalibrateConfig config;
+    config.point_seconds = 1e-9;  // one call each
+    config.passes = passes;
+    config.bench = &bench;
+    config.runner = ranks.get();
+    std::vector<int> done;
+    config.on_progress = [&](const CalibrationProgress& p) {
+      EXPECT_EQ(p.points, passes * points);
+      done.push_back(p.done);
+    };
+    const CalibrationResult r = calibrate(gpu_machine(), config);
+    EXPECT_EQ(bench.calls(), passes * points);
+    EXPECT_EQ(std::ssize(done), passes * points);
+    EXPECT_EQ(done.back(), passes * points - 1);
+    ASSERT_EQ(std::ssize(r.samples), points);
+    EXPECT_EQ(std::count_if(r.samples.begin(), r.samples.end(),
+                            [](const Sample& s) { return s.raw.front() > 2e-6; }),
+              slow);
+  }
 }
 
 TEST(Progress, SaysWhatHowFarAndHowLong) {

@@ -69,6 +69,7 @@ TEST(Contenders, AloneWhenThereIsOnePlan) {
 Contender measured(double predicted, std::vector<double> rounds) {
   Contender c;
   c.predicted.step = Seconds(predicted);
+  c.recorded_step = Seconds(2 * predicted);
   c.medians = std::move(rounds);
   return c;
 }
@@ -81,6 +82,9 @@ TEST(Contenders, AccuracyCountsPairsFarApartAndTheMedianError) {
   EXPECT_EQ(a.pairs, 3);
   EXPECT_EQ(a.ranked, 3);
   const Accuracy wrong = accuracy_of({measured(1.0, {2.0}), measured(1.21, {1.9}), measured(1.2, {1.0})});
+  // Twice as long where the routing is known: exact, +26%, +140%.
+  const std::vector<Contender> routed{measured(1.0, {2.0}), measured(1.21, {1.9}), measured(1.2, {1.0})};
+  EXPECT_NEAR(accuracy_of(routed, Foresight::recorded_routing).median_error, 2.42 / 1.9 - 1, 1e-12);
   EXPECT_EQ(wrong.pairs, 1);  // 1.2 is not more than 20%
   EXPECT_EQ(wrong.ranked, 0);
 }
