@@ -23,12 +23,20 @@ void Executor::collective(const Call& c) {
   if (c.op.kind == OpKind::all_reduce) return all_reduce(c);
   if (c.op.module == Module::optimizer) return gather_matrix(c);
   Communicator& comm = context_.comm(c.op.group);
-  const View from = c.in[0], to = c.out[0];
+  const View to = c.out[0];
   if (c.op.group == Group::etp && c.in.size() > 1) return exchange_of_peers(c, comm);
   if (c.op.group == Group::cp || c.op.group == Group::cp_ring) {
     return c.op.kind == OpKind::all_gather ? gather_keys(c) : scatter_key_gradients(c);
   }
+  if (c.op.group == Group::etp_ep && c.in.size() > 1) return share_picked_rows(c, comm);
+  share_rows(c, comm);
+  if (c.op.host_sync) bind_routed(c, counts_on_host(c, c.op.out[0], to));
+}
+
+// As many to or from every member.
+void Executor::share_rows(const Call& c, Communicator& comm) {
   if (c.op.attr.wire < 1) return share_narrow_rows(c, comm);
+  const View from = c.in[0], to = c.out[0];
   const auto require = [&](bool sizes_fit) {
     if (sizes_fit) return;
     throw ExecutionError(fmt::format("operation '{}': {} elements to {} over {} ranks", c.op.name,
@@ -42,7 +50,6 @@ void Executor::collective(const Call& c) {
     require(to.elements() * comm.size() == from.elements());
     reduce_scatter(c, comm);
   }
-  if (c.op.host_sync) bind_routed(c, counts_on_host(c, c.op.out[0], to));
 }
 
 // What adds to its result needs the sum somewhere first: in this rank's own piece of the input,
@@ -139,7 +146,9 @@ void Executor::exchange_rows(const Call& c, bool back) {
   }
   if (c.in.size() > 2) return exchange_tokens(c, back);
   const Tensor& tensor = c.site->program->tensor(c.op.in[0]);
-  exchange_rows_of(c, c.in[0], c.out[0], tensor.shape.size() == 1 ? 1 : c.in[0].cols, back);
+  const std::int64_t columns = tensor.shape.size() == 1 ? 1 : c.in[0].cols;
+  if (program_.plan.overlap.tile_level) return exchange_sorted_rows(c, columns, back);
+  exchange_rows_of(c, c.in[0], c.out[0], columns, back);
 }
 
 void Executor::exchange_rows_of(const Call& c, View from, View to, std::int64_t columns,

@@ -115,6 +115,7 @@ void Executor::drop_tokens(const Call& c) {
   Binding& rows = routed_[{c.site->microbatch.value, layer_of_result(c)}];
   rows.routed = a.experts * a.capacity;
   rows.gathered = rows.routed * program_.plan.expert.etp;
+  make_room(c, rows);
 }
 
 void Executor::count_copies(const Call& c) {
@@ -176,6 +177,20 @@ void Executor::bind_routed(const Call& c, Counts all) {
   rows.routed = rows_of_peer(all, context_.expert().etp);
   rows.gathered = 0;
   for (int p = 0; p < program_.plan.expert.etp; ++p) rows.gathered += rows_of_peer(all, p);
+  make_room(c, rows);
+}
+
+void Executor::make_room(const Call& c, Binding& rows) const {
+  if (stash_.room == 0) return;
+  rows.room = stash_.room;
+  rows.stashed = stash_.stashed;
+  if (rows.routed <= rows.room) return;
+  throw_config_error(
+      ExitCode::nothing_fits, "", "paged_stash.capacity",
+      fmt::format("layer {}, microbatch {}: routing sends {} rows to rank {}, there is room for {}",
+                  layer_of_result(c), c.site->microbatch.value, rows.routed, context_.rank().value,
+                  rows.room),
+      "a larger capacity, or no stash");
 }
 
 Executor::Counts Executor::counts_on_host(const Call& c, TensorId id, View counts) {

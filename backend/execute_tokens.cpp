@@ -8,26 +8,10 @@
 #include <numeric>
 
 #include "backend/executor.hpp"
+#include "backend/runtime/scratch.hpp"
 #include "backend/runtime/views.hpp"
 
 namespace pleat {
-namespace {
-
-// Host memory behind a view.
-class Scratch {
- public:
-  Scratch(DType dtype, std::int64_t rows, std::int64_t cols)
-      : bytes_(static_cast<std::size_t>(bytes_of(dtype, rows * cols))),
-        view_{bytes_.data(), dtype, rows, cols} {}
-  [[nodiscard]] View view() const { return view_; }
-
- private:
-  std::vector<std::byte> bytes_;
-  View view_;
-};
-
-}  // namespace
-
 void Executor::exchange_tokens(const Call& c, bool back) {
   const OpAttributes& a = c.op.attr;
   const View choice = c.in[2];

@@ -35,6 +35,16 @@ bool whole_run(const StageProgram& stage, TensorId id) {
   });
 }
 
+// Rows that a paged stash has room for and keeps; none without one.
+Binding stash_of(const Program& p) {
+  const PagedStash& stash = p.plan.paged_stash;
+  if (stash.buffer <= 0) return {};
+  const auto rows = [&](double over_mean) {
+    return balanced_routed_tokens(p.model, p.workload, p.plan, over_mean);
+  };
+  return {.room = rows(stash.capacity), .stashed = rows(stash.buffer)};
+}
+
 }  // namespace
 
 Executor::Executor(const Program& program, const TrainConfig& config, const RankContext& context,
@@ -50,6 +60,7 @@ Executor::Executor(const Program& program, const TrainConfig& config, const Rank
       progress_(progress),
       stage_(program.stages[static_cast<std::size_t>(context.attention().pp)]),
       schedule_(schedule_of(program.plan, program.workload)),
+      stash_(stash_of(program)),
       store_(stage_, device, config.poison),
       undecayed_(undecayed_ranges(stage_, config.tables_decay)) {
   for (std::size_t i = 0; i < stage_.state.size(); ++i) {
@@ -224,6 +235,14 @@ void Executor::on_birth(const OpSite& site, const InstanceKey& key, const Tensor
 void Executor::on_death(const OpSite&, const InstanceKey& key, const Tensor& tensor) {
   if (!counts_.empty()) counts_.erase(key);
   store_.death(key, tensor);
+}
+
+void Executor::on_stash(const OpSite& site, const InstanceKey& key, const Tensor& tensor) {
+  if (stash_.stashed > 0) store_.stash(key, tensor, binding(site, tensor));
+}
+
+void Executor::on_unstash(const OpSite& site, const InstanceKey& key, const Tensor& tensor) {
+  if (stash_.stashed > 0) store_.unstash(key, tensor, binding(site, tensor));
 }
 
 void Executor::on_op(const OpSite& site) { perform(*site.op, &site); }

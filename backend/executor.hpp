@@ -109,6 +109,8 @@ class Executor final : private StepVisitor {
   void on_birth(const OpSite&, const InstanceKey&, const Tensor&) override;
   void on_op(const OpSite&) override;
   void on_death(const OpSite&, const InstanceKey&, const Tensor&) override;
+  void on_stash(const OpSite&, const InstanceKey&, const Tensor&) override;
+  void on_unstash(const OpSite&, const InstanceKey&, const Tensor&) override;
 
   [[nodiscard]] Losses own_losses();
   void initialise_weights();
@@ -166,13 +168,17 @@ class Executor final : private StepVisitor {
   using Counts = std::span<const std::int32_t>;
   void bind_kept(const Call&, Counts);
   void bind_routed(const Call&, Counts all);
+  void make_room(const Call&, Binding& rows) const;
   [[nodiscard]] std::int64_t rows_of_peer(Counts all, int peer) const;
   // Of a tensor of counts whose contents are final: read from the device once.
   [[nodiscard]] Counts counts_on_host(const Call&, TensorId, View);
   void exchange_tokens(const Call&, bool back);  // execute_tokens.cpp
+  void exchange_sorted_rows(const Call&, std::int64_t columns, bool back);  // execute_tiles.cpp
+  void share_picked_rows(const Call&, Communicator&);
   void exchange_rows(const Call&, bool back);    // execute_comm.cpp
   void exchange_rows_of(const Call&, View from, View to, std::int64_t columns, bool back);
   void collective(const Call&);
+  void share_rows(const Call&, Communicator&);
   void share_narrow_rows(const Call&, Communicator&);
   void reduce_scatter(const Call&, Communicator&);
   void exchange_of_peers(const Call&, Communicator&);
@@ -289,6 +295,7 @@ class Executor final : private StepVisitor {
   RankProgress& progress_;
   const StageProgram& stage_;
   const Schedule schedule_;
+  const Binding stash_;  // its `room` and `stashed`
   TensorStore store_;
   std::vector<View> in_, out_;  // operands of the running operation
   std::vector<std::int64_t> send_bytes_, recv_bytes_;

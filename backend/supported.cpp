@@ -27,9 +27,6 @@ void check_precision(Diagnostics& d, const Plan& p) {
 }
 
 void check_plan(Diagnostics& d, const Plan& p) {
-  require(d, !p.overlap.tile_level, "overlap.tile_level",
-          "this backend runs exchanges and products one after the other",
-          "set overlap.tile_level to false");
   check_precision(d, p);
   require(d, p.cuda_graph == CudaGraph::none, "cuda_graph",
           fmt::format("this backend captures no CUDA graphs (got {})", name_of(p.cuda_graph)),
@@ -59,8 +56,6 @@ void check_plan(Diagnostics& d, const Plan& p) {
   require(d, adam || (o.exp_avg == DType::fp32 && o.exp_avg_sq == DType::fp32),
           "optimizer.exp_avg", "moments below fp32 are AdamW's here",
           "use --optimizer adamw, or set exp_avg and exp_avg_sq to fp32");
-  require(d, p.paged_stash == PagedStash{}, "paged_stash", "this backend has no paged stash",
-          "set buffer and capacity of paged_stash to 0");
 }
 
 void check_model(Diagnostics& d, const ModelSpec& m) {

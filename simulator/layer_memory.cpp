@@ -4,34 +4,40 @@
 #include "simulator/layer_memory.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "core/program/paged_stash.hpp"
+#include "core/program/step_walk.hpp"
 
 namespace pleat {
 
 namespace {
 
-// What a tensor kept between the passes takes less in a paged stash, where it lies meanwhile.
-std::int64_t stash_saves(const LayerProgram& layer, const Lifetime& life, const Binding& room,
-                         const Binding& binding) {
-  const bool kept = life.begin && life.begin->pass == Pass::forward && life.end &&
-                    life.end->pass == Pass::backward;
-  const Tensor& tensor = layer.tensor(life.tensor);
-  if (binding.stashed == 0 || !kept || !tensor.is_routed()) return 0;
-  return tensor.bytes(room) - tensor.bytes({.routed = binding.stashed});
+// Each to the stash or back by itself: both blocks are there for a moment.
+MemoryDelta stash_copies(const LayerProgram& layer, Pass pass, const Binding& rows) {
+  MemoryDelta copies;
+  for (const TensorId id : layer_events(layer).kept) {
+    const Tensor& tensor = layer.tensor(id);
+    if (!is_stashed(tensor, rows)) continue;
+    const std::int64_t in_pass = tensor.bytes(within_pass(rows));
+    const std::int64_t stashed = tensor.bytes(between_passes(rows));
+    const auto [from, to] = pass == Pass::forward ? std::pair(in_pass, stashed)
+                                                  : std::pair(stashed, in_pass);
+    copies = then(copies, {.peak = to, .net = to - from});
+  }
+  return copies;
 }
 
 }  // namespace
 
 OpBytes op_bytes(const LayerProgram& layer, Pass pass, const Binding& binding) {
-  const Binding room{.routed = binding.room > 0 ? binding.room : binding.routed};
+  const Binding room = within_pass(binding);
   OpBytes bytes;
   bytes.born.resize(layer.ops(pass).size());
   bytes.freed.resize(layer.ops(pass).size());
+  if (binding.stashed > 0) bytes.copies = stash_copies(layer, pass, binding);
   for (const Lifetime& life : layer.lives) {
     const std::int64_t size = layer.tensor(life.tensor).bytes(room);
-    if (const std::int64_t saves = stash_saves(layer, life, room, binding); saves != 0) {
-      if (pass == Pass::forward) bytes.freed.back() += saves;
-      else bytes.born.front() += saves;
-    }
     if (life.begin && life.begin->pass == pass) {
       bytes.born[static_cast<std::size_t>(life.begin->op)] += size;
     }
@@ -48,9 +54,11 @@ MemoryDelta memory_along(std::span<const PairStep> steps, const OpBytes& forward
   for (const PairStep& step : steps) {
     const OpBytes& bytes = step.pass == Pass::forward ? forward : backward;
     const auto op = static_cast<std::size_t>(step.op);
+    if (step.pass == Pass::backward && op == 0) delta = then(delta, bytes.copies);
     delta.net += bytes.born[op];
     delta.peak = std::max(delta.peak, delta.net);
     delta.net -= bytes.freed[op];
+    if (step.pass == Pass::forward && op + 1 == bytes.born.size()) delta = then(delta, bytes.copies);
   }
   return delta;
 }

@@ -16,6 +16,9 @@ namespace pleat {
 // here and freed by the neighbour; its input and grad_output the other way round.
 struct OpBytes {
   std::vector<std::int64_t> born, freed;
+  // A paged stash: what copies to it after the forward pass add, or those back before the backward
+  // one, and their highest point.
+  MemoryDelta copies;
 };
 [[nodiscard]] OpBytes op_bytes(const LayerProgram&, Pass, const Binding&);
 

@@ -3,6 +3,7 @@
 // The exact high-water mark: the walk the executor makes, with a counter for every birth and death.
 #include <algorithm>
 
+#include "core/program/paged_stash.hpp"
 #include "core/program/step_walk.hpp"
 #include "simulator/stage_memory.hpp"
 
@@ -14,27 +15,46 @@ class Counter final : public StepVisitor {
   explicit Counter(const RoutedCount& routed) : routed_(routed) {}
 
   void on_birth(const OpSite& site, const InstanceKey&, const Tensor& tensor) override {
-    live_ += bytes(site, tensor);
-    peak_ = std::max(peak_, live_);
+    grow(tensor.bytes(within_pass(rows(site, tensor))));
   }
   void on_op(const OpSite& site) override {
     if (site.op->kind == OpKind::offload) {
-      host_ += bytes(site, site.program->tensor(site.op->in.front()));
+      host_ += host_bytes(site, site.op->in.front());
       host_peak_ = std::max(host_peak_, host_);
     } else if (site.op->kind == OpKind::reload) {
-      host_ -= bytes(site, site.program->tensor(site.op->out.front()));
+      host_ -= host_bytes(site, site.op->out.front());
     }
   }
   void on_death(const OpSite& site, const InstanceKey&, const Tensor& tensor) override {
-    live_ -= bytes(site, tensor);
+    live_ -= tensor.bytes(within_pass(rows(site, tensor)));
+  }
+  // Copied: both are there for a moment.
+  void on_stash(const OpSite& site, const InstanceKey&, const Tensor& tensor) override {
+    move(tensor, within_pass(rows(site, tensor)), between_passes(rows(site, tensor)));
+  }
+  void on_unstash(const OpSite& site, const InstanceKey&, const Tensor& tensor) override {
+    move(tensor, between_passes(rows(site, tensor)), within_pass(rows(site, tensor)));
   }
   [[nodiscard]] MemoryDelta delta() const { return {.peak = peak_, .net = live_}; }
   [[nodiscard]] std::int64_t host_peak() const { return host_peak_; }
 
  private:
-  [[nodiscard]] std::int64_t bytes(const OpSite& site, const Tensor& tensor) const {
-    if (!tensor.is_routed()) return tensor.bytes({});
-    return tensor.bytes(routed_(site.microbatch, layer_of(site, tensor)));
+  [[nodiscard]] Binding rows(const OpSite& site, const Tensor& tensor) const {
+    if (!tensor.is_routed()) return {};
+    return routed_(site.microbatch, layer_of(site, tensor));
+  }
+  [[nodiscard]] std::int64_t host_bytes(const OpSite& site, TensorId id) const {
+    const Tensor& tensor = site.program->tensor(id);
+    return tensor.bytes(rows(site, tensor));
+  }
+  void grow(std::int64_t bytes) {
+    live_ += bytes;
+    peak_ = std::max(peak_, live_);
+  }
+  void move(const Tensor& tensor, const Binding& from, const Binding& to) {
+    if (tensor.bytes(from) == tensor.bytes(to)) return;
+    grow(tensor.bytes(to));
+    live_ -= tensor.bytes(from);
   }
 
   const RoutedCount& routed_;

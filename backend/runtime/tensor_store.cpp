@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "backend/runtime/execution_error.hpp"
+#include "core/program/paged_stash.hpp"
 
 namespace pleat {
 namespace {
@@ -32,7 +33,7 @@ void TensorStore::birth(const InstanceKey& key, const Tensor& tensor, const Bind
     throw ExecutionError(fmt::format("tensor '{}' is born twice ({})", tensor.name, where(key)));
   }
   it->second.name = tensor.name;
-  it->second.block = arena_.allocate(tensor.bytes(binding));
+  it->second.block = arena_.allocate(tensor.bytes(within_pass(binding)));
 }
 
 void TensorStore::death(const InstanceKey& key, const Tensor& tensor) {
@@ -50,10 +51,10 @@ View TensorStore::activation(const InstanceKey& key, const Tensor& tensor, const
                                      tensor.name, where(key)));
   }
   const Block& block = it->second.block;
-  if (block.bytes() != tensor.bytes(binding)) {
+  if (block.bytes() != tensor.bytes(within_pass(binding))) {
     throw ExecutionError(fmt::format("operation '{}' uses {} B of tensor '{}', which has {} B ({})",
-                                     op, tensor.bytes(binding), tensor.name, block.bytes(),
-                                     where(key)));
+                                     op, tensor.bytes(within_pass(binding)), tensor.name,
+                                     block.bytes(), where(key)));
   }
   if (reads && !it->second.written) {
     throw ExecutionError(
@@ -65,6 +66,34 @@ View TensorStore::activation(const InstanceKey& key, const Tensor& tensor, const
   View view = view_of(block.data(), tensor, binding);
   if (is_quantized(tensor.dtype)) view.scales = &it->second.scales;
   return view;
+}
+
+void TensorStore::stash(const InstanceKey& key, const Tensor& tensor, const Binding& rows) {
+  const std::int64_t bytes = tensor.bytes(between_passes(rows));
+  if (tensor.bytes(rows) > bytes) {
+    throw_config_error(ExitCode::nothing_fits, "", "paged_stash.buffer",
+                       fmt::format("routing sends {} rows, the stash keeps {} ({})", rows.routed,
+                                   rows.stashed, where(key)),
+                       "a larger buffer, or no stash");
+  }
+  if (is_stashed(tensor, rows)) move(key, tensor, rows, bytes);
+}
+
+void TensorStore::unstash(const InstanceKey& key, const Tensor& tensor, const Binding& rows) {
+  if (is_stashed(tensor, rows)) move(key, tensor, rows, tensor.bytes(within_pass(rows)));
+}
+
+// The rows that there are, to a block of so many bytes.
+void TensorStore::move(const InstanceKey& key, const Tensor& tensor, const Binding& rows,
+                       std::int64_t bytes) {
+  const auto it = activations_.find(key);
+  if (it == activations_.end()) {
+    throw ExecutionError(
+        fmt::format("tensor '{}' is to be kept but not alive ({})", tensor.name, where(key)));
+  }
+  Block to = arena_.allocate(bytes);
+  device_.copy(to.data(), it->second.block.data(), tensor.bytes(rows));
+  it->second.block = std::move(to);
 }
 
 void TensorStore::birth_state(TensorId id) {

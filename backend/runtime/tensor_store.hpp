@@ -30,6 +30,11 @@ class TensorStore {
   [[nodiscard]] View activation(const InstanceKey&, const Tensor&, const Binding&, bool reads,
                                 const std::string& op);
 
+  // Between a layer's passes, where a paged stash has room for other numbers of rows. Throws
+  // ConfigError when there are more of them than it keeps.
+  void stash(const InstanceKey&, const Tensor&, const Binding&);
+  void unstash(const InstanceKey&, const Tensor&, const Binding&);
+
   // Tensors of StageProgram::state.
   void birth_state(TensorId);
   void death_state(TensorId);
@@ -64,6 +69,8 @@ class TensorStore {
     Block block;
     BlockScales scales = {};
   };
+
+  void move(const InstanceKey&, const Tensor&, const Binding& rows, std::int64_t bytes);
 
   const StageProgram& stage_;
   Device& device_;

@@ -30,6 +30,7 @@ void require_on_gpu(const Plan& p) {
   if (p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep) {
     refuse("dispatcher", name_of(p.dispatcher), "use --dispatcher alltoall");
   }
+  if (p.overlap.tile_level) refuse("overlap.tile_level", "tile-level kernels", "set it to false");
   const OptimizerPlan& o = p.optimizer;
   if (o.grad_reduce && *o.grad_reduce != o.main_grads) {
     refuse("optimizer.grad_reduce", "gradients that travel in another type", "leave it out");

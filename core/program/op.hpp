@@ -103,8 +103,8 @@ enum class OpKind : std::uint8_t {
                      // each expert. Of a step: weights -> narrow_copies, or weights in place
   // --- collectives (group in `group`)
                      // over etp: with all_counts after x where members differ in their rows
-  all_gather,        // x[n,...] -> y[size*n,...]
-  reduce_scatter,    // x[size*n,...] -> y[n,...]; if it accumulates, x is used up
+  all_gather,        // x[n,...] -> y[size*n,...]; with experts[T,k], group_counts[El]: x[T,c] -> y[C,c]
+  reduce_scatter,    // x[size*n,...] -> y[n,...]; if it accumulates, x is used up. And its opposite
                      // over cp or cp_ring: keys and values. qkv (its last columns), or kv [, kpe] as
                      // split_heads packs them, to y, and gradients back the same way
   all_reduce,        // x -> x (in place)

@@ -23,6 +23,9 @@ LayerEvents layer_events(const LayerProgram& layer) {
       events.deaths[static_cast<int>(life.end->pass)][static_cast<std::size_t>(life.end->op)]
           .push_back(life.tensor);
     }
+    const bool kept = life.begin && life.begin->pass == Pass::forward && life.end &&
+                      life.end->pass == Pass::backward;
+    if (kept && layer.tensor(life.tensor).is_routed()) events.kept.push_back(life.tensor);
   }
   return events;
 }
@@ -61,9 +64,15 @@ void walk_op(const StageProgram& stage, const std::vector<LayerEvents>& events, 
   const int pass = static_cast<int>(slot.pass);
   const OpSite site{&layer.ops(slot.pass)[k], &layer,   &instance, slot.microbatch,
                     slot.chunk,               position, slot.pass, static_cast<int>(k)};
+  if (slot.pass == Pass::backward && k == 0) {
+    for (TensorId t : e.kept) visitor.on_unstash(site, resolve(stage, site, t), layer.tensor(t));
+  }
   for (TensorId t : e.births[pass][k]) visitor.on_birth(site, resolve(stage, site, t), layer.tensor(t));
   visitor.on_op(site);
   for (TensorId t : e.deaths[pass][k]) visitor.on_death(site, resolve(stage, site, t), layer.tensor(t));
+  if (slot.pass == Pass::forward && k + 1 == layer.forward.size()) {
+    for (TensorId t : e.kept) visitor.on_stash(site, resolve(stage, site, t), layer.tensor(t));
+  }
 }
 
 void walk_layer(const StageProgram& stage, const std::vector<LayerEvents>& events, const Slot& slot,

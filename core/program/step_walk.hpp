@@ -38,6 +38,7 @@ struct OpSite {
 struct LayerEvents {
   // [pass][op] -> tensors
   std::vector<std::vector<TensorId>> births[2], deaths[2];
+  std::vector<TensorId> kept;  // between the passes, of those that only routing decides the size of
 };
 [[nodiscard]] LayerEvents layer_events(const LayerProgram&);
 
@@ -52,12 +53,15 @@ struct OpRange {
 [[nodiscard]] InstanceKey resolve(const StageProgram&, const OpSite&, TensorId);
 
 // Calls, for every op of the pipeline slots in order: on_birth(site, key, tensor)…, on_op(site),
-// on_death(site, key, tensor)….
+// on_death(site, key, tensor)…. After the last op of a layer's forward pass on_stash of what it keeps,
+// before the first one of its backward pass on_unstash.
 struct StepVisitor {
   virtual ~StepVisitor() = default;
   virtual void on_birth(const OpSite&, const InstanceKey&, const Tensor&) = 0;
   virtual void on_op(const OpSite&) = 0;
   virtual void on_death(const OpSite&, const InstanceKey&, const Tensor&) = 0;
+  virtual void on_stash(const OpSite&, const InstanceKey&, const Tensor&) {}
+  virtual void on_unstash(const OpSite&, const InstanceKey&, const Tensor&) {}
 };
 void walk_slot(const StageProgram&, const std::vector<LayerEvents>&, const Slot&, StepVisitor&);
 // Slots that run together (expert overlap) go pair of layers by pair of layers.

@@ -187,6 +187,11 @@ std::vector<PlanCase> plan_cases() {
     p.overlap.tile_level = true;
     p.dispatcher = Dispatcher::allgather;
   });
+  add("stash", ep, [](Plan& p) { p.paged_stash = {1.0, 1.5}; });
+  add("stash_zb_h1", make_plan({.dp = 2, .pp = 2}, {.ep = 2}), [](Plan& p) {
+    p.paged_stash = {1.25, 1.5};
+    p.schedule = PipelineSchedule::zb_h1;
+  });
   add("fp8_exchange", ep, [](Plan& p) { p.fp8_dispatch = p.fp8_combine = true; });
   return cases;
 }
@@ -220,9 +225,9 @@ TEST_P(CompiledPlan, ReplayedPeakIsTheWalkedPeak) {
   if (GetParam().plan.overlap.expert_parallel) return;  // the executor runs no pairs
   const Program p = program();
   const StepEstimate e = estimate(p, round_cluster(), ideal_profile());
-  const std::int64_t routed = balanced_routed_tokens(p.model, p.workload, p.plan);
+  const Binding routed = routed_tokens(p.model, p.workload, p.plan);
   for (std::size_t s = 0; s < p.stages.size(); ++s) {
-    const RoutedCount same = [=](MicroBatch, LayerIndex) { return routed; };
+    const RoutedCount same = [=](MicroBatch, LayerIndex) { return RoutedRows(routed); };
     EXPECT_EQ(peak_live_bytes(p.stages[s], same), e.memory[s].peak) << "stage " << s;
   }
 }
