@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // fp32 main parameters as bf16 weights and 16 more bits (TransformerEngine's
 // store_param_remainders): the weight is the number rounded to nearest, halves away from zero, so
-// that the first of the 16 bits tells whether it went up.
+// that the first of the 16 bits tells whether it went up. Halves cannot go to even: 65537 numbers
+// round to an even weight then, and 16 bits tell 65536 apart.
 #pragma once
 
 #include <bit>

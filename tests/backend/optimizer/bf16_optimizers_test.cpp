@@ -4,11 +4,8 @@
 // bytes as predicted.
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <ostream>
 
-#include "backend/optimizer/remainder.hpp"
-#include "tests/backend/checkpoint/saved_runs.hpp"
 #include "tests/backend/peaks.hpp"
 
 namespace pleat {
@@ -65,7 +62,7 @@ std::vector<Plan> layouts(const Case& c) {
 }
 
 TEST_P(InBf16, FollowsFp32) {
-  TrainConfig config = test::small_config(12);
+  TrainConfig config = test::small_config(8);
   config.adamw.lr = 2e-3;
   for (Plan plan : layouts(GetParam())) {
     Plan fp32 = plan;
@@ -73,8 +70,8 @@ TEST_P(InBf16, FollowsFp32) {
     const TrainResult wide = test::run(test::small_moe(), fp32, config);
     plan.precision = Precision::bf16;
     const TrainResult narrow = test::run(test::small_moe(), plan, config);
-    EXPECT_NE(wide.steps[11].loss, wide.steps[0].loss);
-    for (std::size_t s = 0; s < 12; ++s) {
+    EXPECT_NE(wide.steps[7].loss, wide.steps[0].loss);
+    for (std::size_t s = 0; s < 8; ++s) {
       EXPECT_NEAR(narrow.steps[s].loss, wide.steps[s].loss, 0.01 * wide.steps[s].loss)
           << summary(plan) << " step " << s;
     }
@@ -105,72 +102,6 @@ TEST(Bf16Optimizers, TheHostStepsAsTheDeviceDoes) {
       }
     }
   }
-}
-
-TEST(Remainder, WeightAndRestAreTheNumber) {
-  for (const std::uint32_t high : {0x0000U, 0x0001U, 0x3f80U, 0x3f81U, 0x7f7eU, 0x8000U, 0xbf7fU}) {
-    for (std::uint32_t low = 0; low < 0x10000U; ++low) {
-      const std::uint32_t bits = high << 16U | low;
-      const SplitFloat s = split(std::bit_cast<float>(bits));
-      ASSERT_EQ(std::bit_cast<std::uint32_t>(joined(s)), bits);
-      const bool half = low == 0x8000U;  // where others round to even
-      if (half) continue;
-      ASSERT_EQ(s.weight, to_bf16(std::bit_cast<float>(bits))) << bits;
-    }
-  }
-}
-
-// The bits of fp32 main parameters, where a step does not end halfway between two weights: one in 65536
-// does. (The next step's gradients know of it.)
-TEST(Remainder, IsTheSameStepInTwoBytesLess) {
-  TrainConfig config = test::small_config(1);
-  for (const Sharding sharding : {Sharding::zero1, Sharding::zero3}) {
-    for (const double away : {0.0, 0.4}) {
-      for (const DType moment : {DType::fp32, DType::fp8}) {
-        Plan plan = test::fp32_plan(4, 2);
-        plan.precision = Precision::bf16;
-        plan.sharding = sharding;
-        plan.optimizer.state_offload = away;
-        plan.optimizer.exp_avg = moment;
-        SCOPED_TRACE(summary(plan));
-        const TrainResult wide = test::run(test::small_moe(), plan, config);
-        plan.optimizer.main_params = DType::remainder16;
-        const TrainResult halves = test::run(test::small_moe(), plan, config);
-        std::int64_t other = 0;  // of 81952
-        for (const auto& [name, values] : wide.weights) {
-          for (std::size_t i = 0; i < values.size(); ++i) {
-            other += values[i] != halves.weights.at(name)[i] ? 1 : 0;
-          }
-        }
-        EXPECT_LE(other, 4);
-        EXPECT_LT(halves.ranks[0].peak_live_bytes, wide.ranks[0].peak_live_bytes);
-      }
-    }
-  }
-}
-
-// Saved as fp32: going on is bitwise, with other layouts and with fp32 main parameters too.
-TEST(Remainder, ResumeIsBitwise) {
-  test::SavedRun through{.plan = test::fp32_plan(2, 2), .steps = 4};
-  through.plan.precision = Precision::bf16;
-  through.plan.optimizer.main_params = DType::remainder16;
-  const TrainResult expected = through.run();
-  const test::TemporaryFolder folder;
-  test::SavedRun first = through;
-  first.steps = 2;
-  first.save = folder.path();
-  (void)first.run();
-  test::SavedRun second = through;
-  second.load = folder.path();
-  test::expect_same_bits(second.run().weights, expected.weights);
-  const TrainResult went_on = second.run();
-  second.plan.optimizer.main_params = DType::fp32;
-  EXPECT_EQ(second.run().steps.front().loss, went_on.steps.front().loss);
-  second.plan = test::fp32_plan(4, 4);
-  second.plan.precision = Precision::bf16;
-  second.plan.optimizer.main_params = DType::remainder16;
-  EXPECT_NEAR(second.run().steps.front().loss, went_on.steps.front().loss,
-              1e-3 * went_on.steps.front().loss);
 }
 
 // Directions of both parts first, then their norms, then both steps.
