@@ -175,25 +175,27 @@ TEST_P(Quantized, NarrowOutputProjection) {
 // Codes in the place of the weights, which come back before they are changed, saved or evaluated.
 TEST_P(Quantized, WeightsKeptNarrowAreTheSameBitsInLessMemory) {
   if (GetParam().precision == Precision::nvfp4) return;  // has copies beside the weights
-  TrainConfig config = test::small_config(3);
+  TrainConfig config = test::small_config(2);
   config.clip_norm = 0.5;
   config.forced_routing = true;
   config.evaluation = {
-      .data = std::make_shared<ConsecutiveBytes>(config.text, kLonger.seq_len), .batches = 2};
+      .data = std::make_shared<ConsecutiveBytes>(config.text, kLonger.seq_len), .batches = 1};
   std::vector<Plan> plans = layouts(GetParam());
   plans.push_back(plans[1]);
   plans.back().optimizer.state_offload = 0.4;
-  for (Plan& plan : plans) {
+  const bool all = GetParam().precision == Precision::fp8;  // every second one for the others
+  for (std::size_t p = 0; p < plans.size(); p += all ? 1 : 2) {
+    Plan& plan = plans[p];
     const TrainResult beside = test::run(test::small_moe(), plan, config, kLonger);
     plan.fp8_params = true;
     SCOPED_TRACE(summary(plan));
     const Program program = compile(test::small_moe(), kLonger, plan, Runtime::pleat);
     const TrainResult kept = train(program, config);
-    for (std::size_t s = 0; s < 3; ++s) {
+    for (std::size_t s = 0; s < 2; ++s) {
       EXPECT_EQ(kept.steps[s].loss, beside.steps[s].loss);
       EXPECT_EQ(kept.steps[s].grad_norm, beside.steps[s].grad_norm);
     }
-    EXPECT_EQ(*kept.steps[2].validation_loss, *beside.steps[2].validation_loss);
+    EXPECT_EQ(*kept.steps[1].validation_loss, *beside.steps[1].validation_loss);
     test::expect_same_bits(kept.weights, beside.weights);
     const std::int64_t balanced = balanced_routed_tokens(program.model, kLonger, plan);
     for (int r = 0; r < plan.world(); ++r) {
