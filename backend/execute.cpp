@@ -25,8 +25,27 @@ bool shifts(View w, View x) { return w.elements() == 2 * x.cols; }
 void Executor::gemm(const Call& c) {
   const OpAttributes& a = c.op.attr;
   kernels_.gemm(c.in[0], a.transpose_a, second_operand(c), a.transpose_b, c.out[0], a.accumulate);
-  if (c.in.size() > 2) kernels_.add_bias(c.in[2], a.bias_scale, c.out[0]);
-  if (c.out.size() > 1) kernels_.add_bias_bwd(c.in[0], a.bias_scale, c.out[1]);
+  if (!a.transpose_a && c.in.size() > 2) kernels_.add_bias(c.in[2], a.bias_scale, c.out[0]);
+  if (c.out.size() > 1) kernels_.add_bias_bwd(bias_gradient_operand(c), a.bias_scale, c.out[1]);
+}
+
+// Whether the product that makes a weight's gradient reads rows that a Hadamard matrix has mixed.
+bool Executor::turned_gradient(const Op& op) { return op.attr.math == DType::nvfp4; }
+
+// What a bias' gradient is the sum of: the rows themselves, which come last where the product has others.
+View Executor::bias_gradient_operand(const Call& c) {
+  return turned_gradient(c.op) ? c.in.back() : c.in[0];
+}
+
+void Executor::pointwise_backward(const Call& c) {
+  kernels_.pointwise_bwd(c.op.attr.function, c.in[0], c.in[1], optional_view(c.in, 2), c.out[0],
+                         optional_view(c.out, 1));
+  add_gradient_so_far(c);
+}
+
+// Of the second operand, the probabilities, when fc2's bias counts with them too.
+void Executor::add_gradient_so_far(const Call& c) {
+  if (c.in.size() > 3) kernels_.add(c.out[1], c.in[3], {}, c.out[1]);
 }
 
 void Executor::dispatch(const Call& c) {
@@ -107,17 +126,20 @@ void Executor::dispatch(const Call& c) {
     case OpKind::add:
       return k.add(in[0], in[1], optional_view(in, 2), out[0]);
     case OpKind::swiglu:
-      return k.swiglu(in[0], {}, out[0]);
+    case OpKind::swiglu_prob:
+      if (attr.function != Elementwise::none) {
+        return k.pointwise(attr.function, in[0], optional_view(in, 1), out[0]);
+      }
+      return k.swiglu(in[0], optional_view(in, 1), out[0]);
     case OpKind::swiglu_bwd:
-      return k.swiglu_bwd(in[0], in[1], {}, out[0], {});
+    case OpKind::swiglu_prob_bwd:
+      if (attr.function != Elementwise::none) return pointwise_backward(c);
+      k.swiglu_bwd(in[0], in[1], optional_view(in, 2), out[0], optional_view(out, 1));
+      return add_gradient_so_far(c);
     case OpKind::gelu:
       return k.gelu(in[0], out[0]);
     case OpKind::gelu_bwd:
       return k.gelu_bwd(in[0], in[1], out[0]);
-    case OpKind::swiglu_prob:
-      return k.swiglu(in[0], in[1], out[0]);
-    case OpKind::swiglu_prob_bwd:
-      return k.swiglu_bwd(in[0], in[1], in[2], out[0], out[1]);
     case OpKind::sigmoid_gate:
       return k.sigmoid_gate(in[0], in[1], out[0]);
     case OpKind::sigmoid_gate_bwd:
@@ -208,8 +230,7 @@ void Executor::dispatch(const Call& c) {
       return k.pointwise(attr.function, in[0], optional_view(in, 1), out[0]);
     case OpKind::pointwise_bwd:
       if (attr.function == Elementwise::none) break;
-      return k.pointwise_bwd(attr.function, in[0], in[1], optional_view(in, 2), out[0],
-                             optional_view(out, 1));
+      return pointwise_backward(c);
     case OpKind::token_mixing:
     case OpKind::token_mixing_bwd:
       break;  // train() refuses plans and models that compile to these

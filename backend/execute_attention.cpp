@@ -125,27 +125,43 @@ Executor::AttentionPieces Executor::attention_pieces(const Call& c) const {
   return p;
 }
 
-// No piece, window or document: the whole core in one call.
-bool Executor::is_plain_attention(const Op& op) const {
-  return program_.plan.attention.cp == 1 && op.attr.window == 0 &&
+// No piece, window, sink or document: the whole core in one call.
+bool Executor::is_plain_attention(const Call& c) const {
+  return program_.plan.attention.cp == 1 && c.op.attr.window == 0 && !has_sinks(c) &&
          program_.workload.documents.empty() && !batches_->rules().reset_attention;
+}
+
+bool Executor::has_sinks(const Call& c) const {
+  return c.site->program->tensor(c.op.in.back()).cls == TensorClass::weight;
+}
+
+// Those of the heads that the core has, where context parallelism shares the rank of tp's.
+View Executor::sinks_of(const Call& c, View all) const {
+  const std::int64_t heads = c.op.attr.heads;
+  const ContextShares shares(program_.plan);
+  return elements_of(all, context_.attention().cp % shares.heads * heads, heads);
 }
 
 void Executor::attention(const Call& c) {
   const auto& in = c.in;
   const OpAttributes& a = c.op.attr;
   const bool mla = is_mla(c.op);
-  if (is_plain_attention(c.op)) {
+  if (is_plain_attention(c)) {
     if (!mla) return kernels_.attention(in[0], c.out[0], c.out[1], gqa_shape(a));
     return kernels_.mla_attention(in[0], in[1], in[2], c.out[0], c.out[1], mla_shape(a, in[2]));
   }
   AttentionPieces p = attention_pieces(c);
   bool resume = a.piece > 0;
+  const bool sinks = has_sinks(c);
+  if (sinks) {  // as a key that came before
+    kernels_.start_at_sinks(sinks_of(c, in.back()), c.out[0], c.out[1]);
+    resume = true;
+  }
+  const View others = p.pieces == 1 ? View{} : in[in.size() - (sinks ? 2 : 1)];
   for (int i = p.first; i < p.last; ++i) {
     if (!p.look_at(i)) continue;
-    const View gathered = p.pieces == 1  ? View{}
-                          : a.pieces > 0 ? in.back()
-                                         : keys_of_piece(in.back(), i, p.pieces);
+    const View gathered =
+        p.pieces == 1 || a.pieces > 0 ? others : keys_of_piece(others, i, p.pieces);
     const bool whole_keys = p.pieces > 1 || p.shared_heads > 1;
     const View keys = p.pieces > 1 ? gathered : in[mla ? 1 : 0];
     const Operands o = !mla         ? packed_operands(a, in[0], gathered)
@@ -168,23 +184,28 @@ void Executor::attention_backward(const Call& c) {
   const auto& out = c.out;
   const OpAttributes& a = c.op.attr;
   const bool mla = is_mla(c.op);
-  if (is_plain_attention(c.op)) {
+  if (is_plain_attention(c)) {
     if (!mla) return kernels_.attention_bwd(in[0], in[1], in[2], in[3], out[0], gqa_shape(a));
     return kernels_.mla_attention_bwd(in[0], in[1], in[2], in[3], in[4], in[5], out[0], out[1],
                                       out[2], mla_shape(a, in[3]));
   }
   AttentionPieces p = attention_pieces(c);
+  const bool sinks = has_sinks(c);
+  const auto keys_and_queries = out.first(out.size() - (sinks ? 1 : 0));
   if (a.piece == 0) {
-    for (const View& gradient : out) kernels_.zero(gradient);
+    for (const View& gradient : keys_and_queries) kernels_.zero(gradient);
   }
   const bool ring = p.pieces > 1, whole_keys = ring || p.shared_heads > 1;
-  // do, qkv, o, lse, or do, q, kv [, kpe], o, lse; then the gathered keys.
+  // do, qkv, o, lse, or do, q, kv [, kpe], o, lse; then the gathered keys; the sinks.
   const std::size_t at_o = !mla ? 2 : p.shared_heads > 1 ? 3 : 4;
   const View o = in[at_o], lse = in[at_o + 1];
+  if (sinks) {
+    kernels_.sinks_bwd(in[0], o, lse, sinks_of(c, in.back()), sinks_of(c, out.back()));
+  }
   const bool gathered = ring && a.pieces == 0;
   for (int i = p.first; i < p.last; ++i) {
     if (!p.look_at(i)) continue;
-    View keys = ring ? in[at_o + 2] : View{}, dkeys = ring ? out.back() : View{};
+    View keys = ring ? in[at_o + 2] : View{}, dkeys = ring ? keys_and_queries.back() : View{};
     if (gathered) {
       keys = keys_of_piece(keys, i, p.pieces);
       dkeys = keys_of_piece(dkeys, i, p.pieces);

@@ -51,7 +51,7 @@ void Executor::lamb_norms(const Call& c) {
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
   std::vector<ElementRange> others;  // count these; a table on another stage is that stage's own
   for (const Copies& copies : b.copies) {
-    if (context_.attention().tp % copies.ranks != 0)
+    if (place_in_copies(which) % copies.ranks != 0)
       others.push_back({copies.first, copies.elements});
   }
   std::vector<double> sums(static_cast<std::size_t>(c.out[0].elements()));

@@ -98,12 +98,22 @@ void Executor::router_losses(const Call& c) {
   kernels_.router_losses_bwd(logits, c.in[2], c.out[0], shape, rows, factors);
 }
 
+// With a bias of each expert, forward, or what its gradient and that of the rows' probabilities need.
 void Executor::grouped_gemm(const Call& c) {
   const OpAttributes& a = c.op.attr;
+  const auto& in = c.in;
   if (a.transpose_a) {
-    return kernels_.grouped_wgrad(c.in[0], c.in[1], c.in[2], c.out[0], a.accumulate);
+    kernels_.grouped_wgrad(in[0], in[1], in[2], c.out[0], a.accumulate);
+    if (c.out.size() < 2) return;
+    const bool weighted = in.size() > (turned_gradient(c.op) ? 4U : 3U);
+    return kernels_.grouped_bias_bwd(bias_gradient_operand(c), in[2], weighted ? in[3] : View{},
+                                     c.out[1]);
   }
-  kernels_.grouped_gemm(c.in[0], second_operand(c), a.transpose_b, c.in[2], c.out[0]);
+  kernels_.grouped_gemm(in[0], second_operand(c), a.transpose_b, in[2], c.out[0]);
+  if (a.transpose_b && in.size() > 3) {
+    kernels_.grouped_bias(in[3], in[2], in.size() > 4 ? in[4] : View{}, a.bias_scale, c.out[0]);
+  }
+  if (c.out.size() > 1) kernels_.grouped_bias_probs(in[0], in[3], in[2], a.bias_scale, c.out[1]);
 }
 
 void Executor::drop_tokens(const Call& c) {

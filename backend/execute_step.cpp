@@ -146,11 +146,11 @@ void Executor::grad_norm(const Call& c) {
   device_.copy(c.out[0].data, &norm_part_, sizeof norm_part_);
 }
 
-// An earlier rank of tp has it too, or the first stage a table that the last one has.
+// An earlier rank of tp (etp) has it too, or the first stage a table that the last one has.
 std::vector<Executor::Elsewhere> Executor::counted_elsewhere(Bucket which) const {
   std::vector<Elsewhere> found;
   for (const Copies& c : stage_.buckets[static_cast<std::size_t>(which)].copies) {
-    if (context_.attention().tp % c.ranks != 0) found.push_back({c.first, c.elements});
+    if (place_in_copies(which) % c.ranks != 0) found.push_back({c.first, c.elements});
   }
   const auto& table = stage_.table;
   if (table && !table->counted && which == table->slot.bucket) {

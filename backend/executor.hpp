@@ -129,12 +129,18 @@ class Executor final : private StepVisitor {
 
   void dispatch(const Call&);   // execute.cpp
   void gemm(const Call&);
+  [[nodiscard]] static bool turned_gradient(const Op&);
+  [[nodiscard]] View bias_gradient_operand(const Call&);
+  void pointwise_backward(const Call&);
+  void add_gradient_so_far(const Call&);
   void attention(const Call&);  // execute_attention.cpp
   void attention_backward(const Call&);
   void rope(const Call&, bool inverse);
   struct AttentionPieces;
   [[nodiscard]] AttentionPieces attention_pieces(const Call&) const;
-  [[nodiscard]] bool is_plain_attention(const Op&) const;
+  [[nodiscard]] bool is_plain_attention(const Call&) const;
+  [[nodiscard]] bool has_sinks(const Call&) const;
+  [[nodiscard]] View sinks_of(const Call&, View all) const;
   void load_tokens(const Call&);  // execute_context.cpp
   void load_labels(const Call&);
   void read_labels(const Call&);
@@ -195,6 +201,10 @@ class Executor final : private StepVisitor {
     std::int64_t first = 0, elements = 0;
   };
   [[nodiscard]] std::vector<Elsewhere> counted_elsewhere(Bucket) const;  // in order
+  // This rank's place among those that have the same elements (Copies).
+  [[nodiscard]] int place_in_copies(Bucket which) const {
+    return static_cast<int>(which) % 2 == 1 ? context_.expert().etp : context_.attention().tp;
+  }
   void clip(const Call&);  // execute_optimizer.cpp
   void adamw(const Call&);
   struct OptimizerRun;

@@ -93,7 +93,8 @@ InitialValue initial_value(const LayerProgram& layer, const Weight& weight) {
     const bool shifts = layer.tensor(weight.weight).shape.size() == 2;
     return shifts ? InitialValue::ones_then_zeros : InitialValue::ones;
   }
-  if (layer.tensor(weight.weight).shape.size() < 2) return InitialValue::zeros;
+  const std::size_t matrix = weight.bucket == Bucket::expert ? 3 : 2;
+  if (layer.tensor(weight.weight).shape.size() < matrix) return InitialValue::zeros;
   return InitialValue::normal;
 }
 

@@ -66,8 +66,6 @@ void check_model(Diagnostics& d, const ModelSpec& m) {
   feature(m.norm == NormKind::layer_norm &&
               (m.attention.qk_norm || m.attention.kind != AttentionKind::gqa),
           "norm", "layer norm of heads or latents");
-  feature(m.activation == Activation::squared_relu && m.gated_mlp, "activation",
-          "gated squared ReLU");
   feature(m.attention.rope_scaling.rule == RopeRule::unknown, "attention.rope_scaling",
           "rotary positions scaled by this rule");
   const auto only_priced = [](const LayerTraits& t) {
@@ -76,11 +74,11 @@ void check_model(Diagnostics& d, const ModelSpec& m) {
   feature(std::ranges::any_of(m.layer_traits, only_priced) || only_priced(m.mtp_traits),
           "layer_kinds", "sparse or compressed attention or recurrences");
   feature(m.attention.kind == AttentionKind::compressed, "attention.kind", "compressed attention");
-  feature(m.attention.sinks || m.attention.keys_are_values, "attention",
-          "attention sinks or shared keys and values");
-  feature(m.moe && m.moe->mlp_bias, "moe", "biased experts");
-  feature(m.moe && m.activation == Activation::gelu && !m.gated_mlp, "moe",
-          "experts with a plain GELU");
+  const auto shared = [](const AttentionSpec& a) { return a.keys_are_values; };
+  feature(shared(m.attention) || (m.local_attention && shared(*m.local_attention)), "attention",
+          "shared keys and values");
+  feature(m.attention.sinks && m.attention.kind != AttentionKind::gqa, "attention",
+          "sinks of latent attention");
   feature(m.norms_per_layer != 2 || m.residual_streams != 1, "norms_per_layer",
           "further norms or residual streams");
   feature(m.mtp_layers > 1, "mtp_layers", "several depths of prediction");

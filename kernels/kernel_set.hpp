@@ -155,6 +155,11 @@ class KernelSet {
   virtual void grouped_gemm(View a, View b, bool transpose_b, View counts, View c) = 0;
   // c_i[n,k] (+)= a_i[rows,n]^T b_i[rows,k]; an empty group adds zero.
   virtual void grouped_wgrad(View a, View b, View counts, View c, bool accumulate) = 0;
+  // Biases of experts, b[groups, n]: rows of y += scale * p * b of their group; p may have no data.
+  // A set without them is not asked.
+  virtual void grouped_bias(View b, View counts, View p, double scale, View y);
+  virtual void grouped_bias_bwd(View dy, View counts, View p, View db);  // db += p * dy, by group
+  virtual void grouped_bias_probs(View dy, View b, View counts, double scale, View dp);  // = scale dy·b
   virtual void rope(View x, const RopeShape&, bool inverse) = 0;  // in place
   // qkv packed [S,(n+g)d+g*dv] -> o[S,n*dv], lse[S,n]; causal in each of `batch` sequences.
   virtual void attention(View qkv, View o, View lse, const AttentionShape&) = 0;
@@ -172,6 +177,11 @@ class KernelSet {
   // lse and o of all pieces; adds to the gradients.
   virtual void attention_piece_bwd(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
                                    const AttentionPieceGradient&) = 0;
+  // o = 0, lse = the sink of its head: what attention_piece goes on from where every head has a key
+  // with this score and no value. And their gradient, with o and lse of all pieces: dsinks += …
+  // A set without them is not asked.
+  virtual void start_at_sinks(View sinks, View o, View lse);
+  virtual void sinks_bwd(View d_o, View o, View lse, View sinks, View dsinks);
   virtual void copy_columns(View from, View to, const ColumnBlocks&) = 0;
   virtual void add(View a, View b, View c, View y) = 0;  // c may have no data; y may be a
   virtual void swiglu(View u, View p, View y) = 0;       // p may have no data (no probability)

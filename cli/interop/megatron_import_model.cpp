@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/elementwise.hpp"
+
 namespace pleat::interop {
 namespace {
 
@@ -161,8 +163,14 @@ ModelSpec read_megatron_model(const ArgumentReader& r, ImportedRun& out) {
     m.vocab = 1;
   }
   const bool swiglu = r.is_on("swiglu");
-  m.gated_mlp = swiglu;
-  m.activation = swiglu                    ? Activation::silu
+  const bool clamped = r.is_on("quick_geglu");  // with gpt-oss's limit and offset
+  if (clamped && (r.number("activation_func_clamp_value") != kGluLimit ||
+                  r.number("glu_linear_offset") != 1.0)) {
+    r.problem("quick_geglu", "only with --activation-func-clamp-value 7 --glu-linear-offset 1");
+  }
+  m.gated_mlp = swiglu || clamped;
+  m.activation = clamped                   ? Activation::clamped_swiglu
+                 : swiglu                  ? Activation::silu
                  : r.is_on("squared_relu") ? Activation::squared_relu
                                            : Activation::gelu;
   // Megatron-LM's default widths: 4 h, or 8/3 h in multiples of 64 when gated.

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "cli/interop/megatron_export.hpp"
+#include "core/elementwise.hpp"
 
 namespace pleat::interop {
 namespace {
@@ -68,7 +69,11 @@ void write_activation(const ModelSpec& m, Exported& e) {
       return;
     case Activation::squared_relu:
       add(e, "--squared-relu");
-      add(e, "--no-bias-gelu-fusion");
+      return add(e, "--no-bias-gelu-fusion");
+    case Activation::clamped_swiglu:
+      add(e, "--quick-geglu");
+      add(e, "--activation-func-clamp-value", static_cast<double>(kGluLimit));
+      add(e, "--glu-linear-offset", 1.0);
   }
 }
 
@@ -251,7 +256,11 @@ std::vector<Refusal> make_refusals() {
        }},
       {"model.gated_mlp", "has no flag for this activation, gated or not as it is here",
        "SwiGLU, GELU or squared ReLU", "training/arguments.py:2444",
-       [](C c) { return c.model().gated_mlp != (c.model().activation == Activation::silu); }},
+       [](C c) {
+         const Activation a = c.model().activation;
+         const bool gated = a == Activation::silu || a == Activation::clamped_swiglu;
+         return c.model().gated_mlp != gated;
+       }},
       {"model.mlp_bias", "has biases in some linear layers only",
        "all linear layers, none, or those of q, k and v",
        "core/transformer/transformer_config.py:212", has_uneven_biases},

@@ -18,7 +18,8 @@ namespace pleat::cli {
 namespace {
 
 // What the executor makes in host memory beside its tensors, and kernels of the CPU's set alone.
-void require_on_gpu(const Plan& p) {
+void require_on_gpu(const Program& program) {
+  const Plan& p = program.plan;
   const auto refuse = [](const std::string& path, const std::string& what, const std::string& hint) {
     throw_config_error(ExitCode::bad_request, "", path,
                        fmt::format("ranks on GPUs have no {} so far", what),
@@ -27,6 +28,11 @@ void require_on_gpu(const Plan& p) {
   if (p.precision != Precision::fp32 && p.precision != Precision::bf16) {
     refuse("precision", name_of(p.precision), "use --precision bf16");
   }
+  const ModelSpec& m = program.model;
+  const std::string another = "use a model without them";
+  if (m.moe && m.moe->mlp_bias) refuse("moe.mlp_bias", "biased experts", another);
+  const bool sinks = m.attention.sinks || (m.local_attention && m.local_attention->sinks);
+  if (sinks) refuse("attention.sinks", "attention sinks", another);
   if (p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep) {
     refuse("dispatcher", name_of(p.dispatcher), "use --dispatcher alltoall");
   }
@@ -84,9 +90,9 @@ void add_device_options(CLI::App& command, DeviceOptions& o) {
                    "With nccl: add in the order of ranks, for the same bits as direct");
 }
 
-void set_device(const DeviceOptions& o, const Plan& plan, TrainConfig& config) {
+void set_device(const DeviceOptions& o, const Program& program, TrainConfig& config) {
   if (o.device == "cuda") {
-    require_on_gpu(plan);
+    require_on_gpu(program);
     return set_gpus(config);
   }
   if (o.collectives == "direct" && !o.ordered_sums) return;

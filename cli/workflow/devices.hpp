@@ -18,9 +18,9 @@ struct DeviceOptions {
 void add_device_options(CLI::App&, DeviceOptions&);
 
 // With "cuda" rank r takes GPU r, over again where there are more ranks than GPUs. ConfigError:
-// bad_request in a build without CUDA, for precisions that the device has not and for NCCL on a CPU,
+// bad_request in a build without CUDA, for what the device has not and for NCCL on a CPU,
 // device_or_io where no GPU can be used.
-void set_device(const DeviceOptions&, const Plan&, TrainConfig&);
+void set_device(const DeviceOptions&, const Program&, TrainConfig&);
 
 // What joins this process's ranks on their devices. ConfigError (device_or_io) where NCCL is not
 // found.

@@ -299,7 +299,7 @@ void train_and_compare(const TrainOptions& o) {
   c.predicted = estimate(program, request.target.cluster, request.target.profile);
   require_fits(c.predicted, request.target.cluster);
   TrainConfig config;
-  set_device(o.device, program.plan, config);
+  set_device(o.device, program, config);
   config.steps = o.steps;
   set_optimizer(o.optimizer, o.steps, config);
   config.seed = o.seed;

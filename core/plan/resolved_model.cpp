@@ -14,7 +14,8 @@ namespace {
 
 // In the order of the enums.
 const std::vector<std::string> kAttentionNames{"gqa", "mla", "compressed"};
-const std::vector<std::string> kActivationNames{"silu", "gelu", "squared_relu"};
+const std::vector<std::string> kActivationNames{"silu", "gelu", "squared_relu",
+                                                "clamped_swiglu"};
 const std::vector<std::string> kNormNames{"rms_norm", "layer_norm"};
 const std::vector<std::string> kScoreNames{"softmax", "sigmoid"};
 

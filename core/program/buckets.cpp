@@ -145,12 +145,12 @@ std::size_t bucket_of(const LayerProgram& layer, const Weight& w, const Plan& pl
   return plan.optimizer.kind == OptimizerKind::muon && is_muon_matrix(layer, w) ? base + 2 : base;
 }
 
-// What several ranks of tp hold of a weight: all of it, or the rows of shared key and value heads.
+// What several ranks of tp (etp) hold of a weight: all of it, or the rows of shared key and value heads.
 void add_copies(BucketState& bucket, const LayerProgram& layer, const Weight& w,
-                const WeightSlot& slot, int tp) {
+                const WeightSlot& slot, const Plan& plan) {
   std::vector<Copies> found;
-  if (w.replicated_over_tp) {
-    found = {{0, w.elements, tp}};
+  if (w.replicated) {
+    found = {{0, w.elements, w.bucket == Bucket::expert ? plan.expert.etp : plan.attention.tp}};
   } else if (w.bucket == Bucket::dense) {
     const std::int64_t rows = layer.tensor(w.weight).shape.front().n;
     found = copies_of(w.cut, rows, w.elements / rows);
@@ -289,7 +289,7 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
   const auto note_copies = [&](const LayerProgram& layer, const Weight& w, const WeightSlot& slot) {
     if (w.buffer) return;
     BucketState& bucket = stage.buckets[static_cast<std::size_t>(slot.bucket)];
-    add_copies(bucket, layer, w, slot, plan.attention.tp);
+    add_copies(bucket, layer, w, slot, plan);
   };
   for_each_weight(stage, plan, note_copies);
   for (BucketState& bucket : stage.buckets) std::ranges::sort(bucket.copies, {}, &Copies::first);

@@ -118,7 +118,7 @@ TensorId dense_core(LayerBuilder& b, TensorId packed, const AttentionSpec& a, co
   if (ring > 1) in.push_back(kv_all);
   std::optional<TensorId> sinks;
   if (a.sinks) {
-    sinks = b.weight("sinks", {{z.heads}}, Bucket::dense);
+    sinks = b.weight("sinks", {{all.heads}}, Bucket::dense);
     b.cut_rows(*sinks, {{a.heads}});
     in.push_back(*sinks);
   }

@@ -8,6 +8,7 @@ namespace {
 
 // SwiGLU and GELU have kernels; what else a model names is priced as element-wise work.
 bool has_kernel(const ModelSpec& m) {
+  if (m.activation == Activation::clamped_swiglu) return true;  // that of SwiGLU, with clamps
   return m.activation == (m.gated_mlp ? Activation::silu : Activation::gelu);
 }
 
@@ -15,9 +16,10 @@ bool has_kernel(const ModelSpec& m) {
 
 Elementwise activation_function(const ModelSpec& m) {
   switch (m.activation) {
-    case Activation::gelu: return m.gated_mlp ? Elementwise::gated_gelu : Elementwise::none;
+    case Activation::gelu: return m.gated_mlp ? Elementwise::gated_gelu : Elementwise::gelu;
     case Activation::squared_relu:
-      return m.gated_mlp ? Elementwise::none : Elementwise::relu_squared;
+      return m.gated_mlp ? Elementwise::gated_relu_squared : Elementwise::relu_squared;
+    case Activation::clamped_swiglu: return Elementwise::clamped_swiglu;
     case Activation::silu: return Elementwise::none;
   }
   return Elementwise::none;
@@ -31,12 +33,15 @@ TensorId record_activation(LayerBuilder& b, const std::string& name, Module modu
   }
   const bool gated = m.gated_mlp;
   const TensorId a = b.activation(name, {rows, {width}}, b.shape().act);
-  b.push(gated ? OpKind::swiglu : OpKind::gelu, name, module, {u}, {a});
+  const Elementwise function =
+      m.activation == Activation::clamped_swiglu ? activation_function(m) : Elementwise::none;
+  b.push(gated ? OpKind::swiglu : OpKind::gelu, name, module, {u}, {a}).attr.function = function;
   b.on_backward([=, &b] {
     const TensorId da = b.gradient(a);
     const TensorId du = b.new_gradient(u);
     b.push_backward(gated ? OpKind::swiglu_bwd : OpKind::gelu_bwd, name + ".bwd", module,
-                    Phase::backward, {da, u}, {du});
+                    Phase::backward, {da, u}, {du})
+        .attr.function = function;
   });
   return a;
 }

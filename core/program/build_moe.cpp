@@ -100,24 +100,30 @@ Passes activation_passes(const LocalShape& s) {
   return one_graph && narrow ? Passes{0, 0} : Passes{};
 }
 
-// The activation times the router probability. Only SwiGLU has a kernel for it.
+// The activation times the router probability. Only SwiGLU, with clamps or without, has a kernel for it.
 TensorId expert_activation(LayerBuilder& b, TensorId u, TensorId probs, Dim n, std::int64_t f) {
   const LocalShape& s = b.shape();
   const Passes passes = activation_passes(s);
-  if (s.model.activation != Activation::silu || !s.model.gated_mlp) {
+  const bool clamped = s.model.activation == Activation::clamped_swiglu;
+  if ((s.model.activation != Activation::silu && !clamped) || !s.model.gated_mlp) {
     return b.pointwise("experts.act", Module::moe_act, {u, probs}, {n, {f}}, passes,
                        activation_function(s.model));
   }
+  const Elementwise function = clamped ? activation_function(s.model) : Elementwise::none;
   const TensorId a = b.activation("experts.act", {n, {f}}, s.act);
-  b.push(OpKind::swiglu_prob, "experts.act", Module::moe_act, {u, probs}, {a}).attr.passes =
-      passes.forward;
+  Op& act =
+      b.push(OpKind::swiglu_prob, "experts.act", Module::moe_act, {u, probs}, {a});
+  act.attr.passes = passes.forward;
+  act.attr.function = function;
   b.on_backward([=, &b] {
-    const TensorId da = b.gradient(a);
+    std::vector<TensorId> in{b.gradient(a), u, probs};
+    if (b.has_gradient(probs)) in.push_back(b.gradient(probs));  // added in the kernel
     const TensorId du = b.new_gradient(u);
     const TensorId dp = b.new_gradient(probs);
-    b.push_backward(OpKind::swiglu_prob_bwd, "experts.act.bwd", Module::moe_act, Phase::backward,
-                    {da, u, probs}, {du, dp})
-        .attr.passes = passes.backward;
+    Op& back = b.push_backward(OpKind::swiglu_prob_bwd, "experts.act.bwd", Module::moe_act,
+                               Phase::backward, in, {du, dp});
+    back.attr.passes = passes.backward;
+    back.attr.function = function;
   });
   return a;
 }
@@ -140,30 +146,33 @@ TensorId from_latent(LayerBuilder& b, TensorId merged) {
   return b.gemm("latent.up", Module::combine, merged, w, s.act);
 }
 
-// The local experts' MLP on rows sorted by expert.
+// The local experts' MLP on rows sorted by expert. The bias of fc2 counts with the row's probability, as
+// what is before it does; the members of etp add a part of it each.
 TensorId experts(LayerBuilder& b, TensorId rows, TensorId probs, TensorId counts, Dim n) {
   const LocalShape& s = b.shape();
   const MoeSpec& moe = *s.model.moe;
   const std::int64_t local = moe.experts / s.ep;
   const std::int64_t f = moe.ffn / s.etp, f1 = s.model.gated_mlp ? 2 * f : f;
   const std::int64_t width = routed_width(s.model);
-  const auto bias = [&](const std::string& name, std::int64_t columns) {
-    std::optional<TensorId> id;
-    if (moe.mlp_bias) id = b.weight(name, {{local}, {columns}}, Bucket::expert);
-    return id;
+  const auto bias = [&](const std::string& name, std::int64_t columns, bool replicated) {
+    GroupedBias g;
+    if (moe.mlp_bias) g.bias = b.weight(name, {{local}, {columns}}, Bucket::expert, replicated);
+    return g;
   };
   const std::vector<Band> first_rows(s.model.gated_mlp ? 2 : 1, {moe.ffn});  // gate, up
   const TensorId w1 = b.weight("experts.fc1", {{local}, {f1}, {width}}, Bucket::expert);
   b.cut_rows(w1, first_rows);
-  const std::optional<TensorId> first_bias = bias("experts.fc1.bias", f1);
-  if (first_bias) b.cut_rows(*first_bias, first_rows);
+  const GroupedBias first_bias = bias("experts.fc1.bias", f1, false);
+  if (first_bias.bias) b.cut_rows(*first_bias.bias, first_rows);
   const TensorId u =
       b.grouped_gemm("experts.fc1", Module::experts, rows, w1, counts, first_bias);
   const TensorId a = expert_activation(b, u, probs, n, f);
   const TensorId w2 = b.weight("experts.fc2", {{local}, {width}, {f}}, Bucket::expert);
   b.cut_columns(w2, moe.ffn);
-  return b.grouped_gemm("experts.fc2", Module::experts, a, w2, counts,
-                        bias("experts.fc2.bias", width));
+  GroupedBias second_bias = bias("experts.fc2.bias", width, true);
+  second_bias.probs = probs;
+  second_bias.scale = 1.0 / s.etp;
+  return b.grouped_gemm("experts.fc2", Module::experts, a, w2, counts, second_bias);
 }
 
 TensorId shared_expert(LayerBuilder& b, TensorId normed) {

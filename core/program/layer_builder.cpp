@@ -77,12 +77,13 @@ TensorId LayerBuilder::activation(const std::string& name, std::vector<Dim> dims
 }
 
 TensorId LayerBuilder::weight(const std::string& name, std::vector<Dim> dims, Bucket bucket,
-                              bool replicated_over_tp, bool buffer) {
+                              bool replicated, bool buffer) {
   std::int64_t elements = 1;
   for (const Dim& d : dims) elements *= d.n;
+  const bool expert = bucket == Bucket::expert;  // members of etp have the same rows
   Weight w{.weight = {}, .gradient = {}, .bucket = bucket, .elements = elements,
-           .replicated_over_tp = replicated_over_tp && shape_.tp > 1,
-           .summed_over_tp = replicated_over_tp && shape_.sp, .buffer = buffer, .cut = {}};
+           .replicated = replicated && (expert ? shape_.etp : shape_.tp) > 1,
+           .summed_over_tp = replicated && !expert && shape_.sp, .buffer = buffer, .cut = {}};
   const DType dtype = buffer ? DType::fp32 : shape_.act;
   w.weight = add_tensor({"W." + name, TensorClass::weight, dtype, dims});
   w.gradient = buffer ? w.weight
@@ -221,7 +222,7 @@ TensorId LayerBuilder::gemm(const std::string& name, Module module, TensorId x, 
 }
 
 TensorId LayerBuilder::grouped_gemm(const std::string& name, Module module, TensorId x, TensorId w,
-                                    TensorId counts, std::optional<TensorId> bias) {
+                                    TensorId counts, const GroupedBias& added) {
   const Dim m = layer_.tensor(x).shape.front();
   const std::vector<Dim> dims = layer_.tensor(w).shape;  // [El, n, k]
   const Dim n = dims[1];
@@ -238,19 +239,27 @@ TensorId LayerBuilder::grouped_gemm(const std::string& name, Module module, Tens
   Op& op = push(OpKind::grouped_gemm, name, module, {x, w, counts}, {y});
   shape(op, m, n, k);
   op.attr.transpose_b = true;
-  if (bias) op.in.push_back(*bias);
+  if (added.bias) op.in.push_back(*added.bias);
+  if (added.bias && added.probs) op.in.push_back(*added.probs);
+  op.attr.bias_scale = added.scale;
   on_backward([=, this] {
     const TensorId dy = gradient(y);
     const TensorId dx = new_gradient(x);
     Op& dgrad = push_backward(OpKind::grouped_gemm, name + ".dgrad", module, Phase::backward,
                               {dy, w, counts}, {dx});
     shape(dgrad, m, k, n);
+    if (added.bias && added.probs) {
+      dgrad.in.push_back(*added.bias);
+      dgrad.out.push_back(new_gradient(*added.probs));
+      dgrad.attr.bias_scale = added.scale;
+    }
     Op& wgrad = push_backward(OpKind::grouped_gemm, name + ".wgrad", module, Phase::wgrad,
                               {dy, x, counts}, {weight_gradient(w)});
     shape(wgrad, n, k, m);
     wgrad.attr.transpose_a = true;
     wgrad.attr.accumulate = true;
-    if (bias) wgrad.out.push_back(weight_gradient(*bias));
+    if (added.bias) wgrad.out.push_back(weight_gradient(*added.bias));
+    if (added.bias && added.probs) wgrad.in.push_back(*added.probs);
   });
   return y;
 }

@@ -47,6 +47,12 @@ struct GemmOptions {
   double bias_scale = 1;  // 1 / ranks where their outputs are summed afterwards
 };
 
+// `bias` has a row for each expert; `probs`: it counts times the row's probability.
+struct GroupedBias {
+  std::optional<TensorId> bias, probs;
+  double scale = 1;  // 1 / ranks where their outputs are summed afterwards
+};
+
 // How often element-wise work moves its operands: once when one kernel does it all.
 struct Passes {
   double forward = 1, backward = 1;
@@ -59,8 +65,9 @@ class LayerBuilder {
 
   // --- tensors
   TensorId activation(const std::string& name, std::vector<Dim> dims, DType dtype);
+  // Replicated over tp, or over etp where it is the experts'.
   TensorId weight(const std::string& name, std::vector<Dim> dims, Bucket bucket,
-                  bool replicated_over_tp = false, bool buffer = false);
+                  bool replicated = false, bool buffer = false);
   [[nodiscard]] const std::vector<Dim>& dims(TensorId t) const { return layer_.tensor(t).shape; }
   // How the weight is cut over tp (over etp if it is the experts'): in bands of its rows, or by its
   // columns.
@@ -77,7 +84,7 @@ class LayerBuilder {
   TensorId gemm(const std::string& name, Module, TensorId x, TensorId w, DType out,
                 const GemmOptions& = {});
   TensorId grouped_gemm(const std::string& name, Module, TensorId x, TensorId w, TensorId counts,
-                        std::optional<TensorId> bias = {});
+                        const GroupedBias& = {});
   // Element-wise work, priced by its bytes. The backward reads what the forward read.
   TensorId pointwise(const std::string& name, Module, std::vector<TensorId> in,
                      std::vector<Dim> dims, const Passes& = {}, Elementwise = Elementwise::none);

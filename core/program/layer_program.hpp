@@ -41,8 +41,8 @@ struct Weight {
   TensorId weight, gradient;
   Bucket bucket = Bucket::dense;
   std::int64_t elements = 0;
-  bool replicated_over_tp = false;  // norms, router: the same on all ranks of tp
-  bool summed_over_tp = false;      // and each of them has a part of the gradient
+  bool replicated = false;          // norms, router: the same on all ranks of tp; experts': of etp
+  bool summed_over_tp = false;      // and each of those has a part of the gradient
   bool buffer = false;              // no gradient, no optimizer state (expert bias)
   Cut cut = {};                       // from the whole weight; of each expert's matrix where grouped
 };

@@ -29,7 +29,7 @@ std::vector<MatrixShape> matrices_of(const Tensor& w, const Weight& weight, cons
   const std::size_t first = experts && w.shape.size() == 3 ? 1 : 0;
   MatrixShape m{w.shape[first].n, 1, first == 1 ? w.shape.front().n : 1};
   for (std::size_t i = first + 1; i < w.shape.size(); ++i) m.columns *= w.shape[i].n;
-  const int split = experts ? plan.expert.etp : weight.replicated_over_tp ? 1 : plan.attention.tp;
+  const int split = experts ? plan.expert.etp : weight.replicated ? 1 : plan.attention.tp;
   (splits_columns(w.name) ? m.columns : m.rows) *= split;
   return {m};
 }

@@ -34,13 +34,17 @@ enum class OpKind : std::uint8_t {
   slice_norm,        // x[S,c], w[r] -> y[S,r], rstd[S]: norm of the first r columns (MLA kv latent)
   slice_norm_bwd,    // dy, x, w, rstd -> dx[S,c] (first r columns; the rest is left), dw (accumulates)
   // --- matrix products, C[m,n] = op(A) op(B) (+ C if accumulate)
-  gemm,              // A, B [, bias] -> C [, dbias]: rows of C plus bias_scale * bias; dbias accumulates
-  grouped_gemm,      // A[R,k], B[El,n,k] or B[R,·] (wgrad), counts [, bias] -> C [, dbias]
+  gemm,              // A, B [, bias] -> C [, dbias]: rows of C plus bias_scale * bias; dbias accumulates. In nvfp4
+                     // what makes dbias has A's row-wise copy behind its operands
+  grouped_gemm,      // A[R,k], B[El,n,k] or B[R,·] (wgrad), counts [, bias[El,n] [, p[R]]] -> C [, dbias]: rows
+                     // of C plus bias_scale * p * their expert's bias. With p: dgrad with the bias -> dp[R],
+                     // wgrad with p -> dbias, which accumulates (without bias_scale)
   // --- attention
   rope,              // x[S,c] -> x (in place) on the rotary part
   rope_bwd,          // dx -> dx (in place)
-  attention,         // qkv[S,(n+2g)d] -> o[S,n*d], lse[S,n] f32   causal, b sequences of s
-  attention_bwd,     // do, qkv, o, lse -> dqkv
+  attention,         // qkv[S,(n+2g)d] [, sinks] -> o[S,n*d], lse[S,n] f32   causal, b sequences of s. sinks: a
+                     // score for each head of this rank of tp, of a key without a value (the last operand)
+  attention_bwd,     // do, qkv, o, lse [, sinks] -> dqkv [, dsinks] (accumulates)
   mla_attention,     // q[S,n*(dn+dr)], kv[S,n*(dn+dv)], kpe[S,rkv+dr] -> o[S,n*dv], lse
   mla_attention_bwd, // do, q, kv, kpe, o, lse -> dq, dkv, dkpe (only its rotary columns written)
   // --- context parallelism over heads: n ranks, S tokens of each
@@ -54,12 +58,12 @@ enum class OpKind : std::uint8_t {
   unpack_keys,       // dy[S,c] -> dqkv (its last columns), or dkv [, dkpe]
   // --- element-wise
   add,               // a, b [, c] -> y
-  swiglu,            // u[T,2f] (gate | up) -> a[T,f]
+  swiglu,            // u[T,2f] (gate | up) -> a[T,f]; attr.function if it is not silu(gate)*up, here and below
   swiglu_bwd,        // da, u -> du
   gelu,              // u[T,f] -> a[T,f]
   gelu_bwd,          // da, u -> du
   swiglu_prob,       // u[R,2f], p[R] -> a[R,f] = silu(gate)*up*p
-  swiglu_prob_bwd,   // da, u, p -> du[R,2f], dp[R]
+  swiglu_prob_bwd,   // da, u, p [, dp so far] -> du[R,2f], dp[R]
   sigmoid_gate,      // y[T,h], gate_logit[T,1] -> z = y*sigmoid(gate)
   sigmoid_gate_bwd,  // dz, y, gate_logit -> dy, dgate_logit
   // --- hybrid and other models (priced; the backend refuses what has no `function`)
@@ -187,7 +191,7 @@ struct OpAttributes {
   double eps = 0, scale = 1;  // norms; attention and loss scale
   double mtp_scale = 0;       // ce_loss: of a prediction depth
   double bias_scale = 1;      // of a bias that each of several ranks adds to a part of a sum
-  Elementwise function = Elementwise::none;  // pointwise
+  Elementwise function = Elementwise::none;  // pointwise, swiglu
   DType math = DType::fp32;   // type the tensor cores would use
 };
 

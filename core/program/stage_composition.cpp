@@ -117,7 +117,7 @@ LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const Layer
   }
   for (LayerProgram& layer : unit) {
     if (runtime == Runtime::megatron) add_megatron_buffers(layer, shape.plan);
-    apply_precision(layer, shape.plan);
+    apply_precision(layer, shape.plan, runtime);
     if (runtime != Runtime::pleat) continue;
     apply_ring(layer, shape.plan);
     apply_token_exchange(layer, shape.plan);

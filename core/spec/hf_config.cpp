@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "core/elementwise.hpp"
 #include "core/json/parse.hpp"
 #include "core/spec/hf_family.hpp"
 #include "core/spec/hf_fields.hpp"
@@ -175,6 +176,13 @@ void read_llama_like(HfFields& fields, const HfFamily& family, ModelSpec& m) {
   m.gated_mlp = family.gated;
   read_activation(fields, {"hidden_act", "hidden_activation", "mlp_hidden_act"}, family.activations,
                   m);
+  if (m.activation == Activation::clamped_swiglu) {
+    const auto limit = static_cast<double>(kGluLimit);
+    if (fields.number_or({"swiglu_limit"}, {0, 1e6}, limit, "the family's default") != limit) {
+      fields.reader().problem("swiglu_limit", "this activation is clamped elsewhere",
+                              fmt::format("{}", limit));
+    }
+  }
   m.tied_embeddings = fields.boolean_or({"tie_word_embeddings"}, false, "the family's default");
   m.mtp_layers =
       fields

@@ -63,6 +63,7 @@ const std::vector<HfFamily>& hf_families() {
        .expert_ffn_is_intermediate = true,
        .router_bias = true,
        .expert_mlp_bias = true,
+       .activation = Activation::clamped_swiglu,
        .sinks = true,
        .read_layers = read_windows},
       {.model_type = "llama4_text",

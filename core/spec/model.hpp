@@ -20,7 +20,8 @@ namespace pleat {
 enum class AttentionKind { gqa, mla, compressed };
 enum class NormKind { rms_norm, layer_norm };
 enum class RouterScore { softmax, sigmoid };
-enum class Activation { silu, gelu, squared_relu };
+// clamped_swiglu: gpt-oss, always gated (core/elementwise.hpp).
+enum class Activation { silu, gelu, squared_relu, clamped_swiglu };
 // What mixes the tokens of a layer.
 enum class Mixer : std::uint8_t { attention, gated_delta_net, kimi_delta, mamba2, none };
 

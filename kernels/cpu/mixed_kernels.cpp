@@ -129,6 +129,31 @@ void MixedKernels::grouped_wgrad(View a, View b, View counts, View c, bool accum
                             accumulate);
 }
 
+void MixedKernels::grouped_bias(View b, View counts, View p, double scale, View y) {
+  Operands o(scratch_);
+  CpuKernels::grouped_bias(o.in(b), counts, p, scale, o.inout(y));
+}
+
+void MixedKernels::grouped_bias_bwd(View dy, View counts, View p, View db) {
+  Operands o(scratch_);
+  CpuKernels::grouped_bias_bwd(o.in(dy), counts, p, o.inout(db));
+}
+
+void MixedKernels::grouped_bias_probs(View dy, View b, View counts, double scale, View dp) {
+  Operands o(scratch_);
+  CpuKernels::grouped_bias_probs(o.in(dy), o.in(b), counts, scale, dp);
+}
+
+void MixedKernels::start_at_sinks(View sinks, View out, View lse) {
+  Operands o(scratch_);
+  CpuKernels::start_at_sinks(o.in(sinks), o.out(out), lse);
+}
+
+void MixedKernels::sinks_bwd(View d_o, View out, View lse, View sinks, View dsinks) {
+  Operands o(scratch_);
+  CpuKernels::sinks_bwd(o.in(d_o), o.in(out), lse, o.in(sinks), o.inout(dsinks));
+}
+
 void MixedKernels::rope(View x, const RopeShape& s, bool inverse) {
   Operands o(scratch_);
   CpuKernels::rope(o.inout(x), s, inverse);

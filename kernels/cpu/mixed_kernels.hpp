@@ -30,6 +30,11 @@ class MixedKernels final : public CpuKernels {
   void gemm(View a, bool transpose_a, View b, bool transpose_b, View c, bool accumulate) override;
   void grouped_gemm(View a, View b, bool transpose_b, View counts, View c) override;
   void grouped_wgrad(View a, View b, View counts, View c, bool accumulate) override;
+  void grouped_bias(View b, View counts, View p, double scale, View y) override;
+  void grouped_bias_bwd(View dy, View counts, View p, View db) override;
+  void grouped_bias_probs(View dy, View b, View counts, double scale, View dp) override;
+  void start_at_sinks(View sinks, View o, View lse) override;
+  void sinks_bwd(View d_o, View o, View lse, View sinks, View dsinks) override;
   void rope(View x, const RopeShape&, bool inverse) override;
   void attention(View qkv, View o, View lse, const AttentionShape&) override;
   void attention_bwd(View d_o, View qkv, View o, View lse, View dqkv,

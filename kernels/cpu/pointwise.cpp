@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The functions of core/elementwise.hpp. A second operand is the gate, or a probability a row.
+#include <algorithm>
 #include <cmath>
 
 #include "core/diagnostics.hpp"
@@ -20,9 +21,27 @@ Slope gated_gelu(float gate, float up) {
   return {g.value * up, g.slope * up, g.value};
 }
 
+Slope gelu(float u) {
+  const cpu::Gelu g(u);
+  return {g.value, g.slope, 0};
+}
+
 Slope relu_squared(float u) {
   const float x = u > 0 ? u : 0.0F;
   return {x * x, 2 * x, 0};
+}
+
+Slope gated_relu_squared(float gate, float up) {
+  const Slope r = relu_squared(gate);
+  return {r.value * up, r.by_first * up, r.value};
+}
+
+// Beyond a limit the result does not depend on the operand.
+Slope clamped_swiglu(float gate, float up) {
+  const float g = std::min(gate, kGluLimit), u = std::clamp(up, -kGluLimit, kGluLimit) + 1.0F;
+  const float s = cpu::sigmoid_f32(kGluSlope * g), value = g * s;
+  const float slope = s * (1.0F + kGluSlope * g * (1.0F - s));
+  return {value * u, gate > kGluLimit ? 0.0F : slope * u, std::fabs(up) > kGluLimit ? 0.0F : value};
 }
 
 Slope sigmoid_gate(float o, float g) {
@@ -35,8 +54,11 @@ struct Arguments {
   const float *first, *second;
   Slope at(Elementwise f, std::int64_t i) const {
     switch (f) {
+      case Elementwise::gelu: return gelu(first[i]);
       case Elementwise::gated_gelu: return gated_gelu(first[i], second[i]);
       case Elementwise::relu_squared: return relu_squared(first[i]);
+      case Elementwise::gated_relu_squared: return gated_relu_squared(first[i], second[i]);
+      case Elementwise::clamped_swiglu: return clamped_swiglu(first[i], second[i]);
       case Elementwise::sigmoid_gate: return sigmoid_gate(first[i], second[i]);
       case Elementwise::none: break;
     }
@@ -51,7 +73,7 @@ Arguments arguments(Elementwise f, View a, View b, std::int64_t row, std::int64_
 }
 
 void check(Elementwise f, View a, View b, std::int64_t rows, std::int64_t n) {
-  PLEAT_ASSERT(a.rows == rows && a.cols == (f == Elementwise::gated_gelu ? 2 * n : n));
+  PLEAT_ASSERT(a.rows == rows && a.cols == (reads_gate_and_up(f) ? 2 * n : n));
   const bool gate = f == Elementwise::sigmoid_gate;
   PLEAT_ASSERT(gate ? b.rows == rows && b.cols == n : b.data == nullptr || b.elements() == rows);
 }
@@ -73,7 +95,7 @@ void CpuKernels::pointwise_bwd(Elementwise f, View dy, View a, View b, View da, 
   const std::int64_t n = dy.cols;
   check(f, a, b, dy.rows, n);
   PLEAT_ASSERT(da.elements() == a.elements() && db.elements() == b.elements());
-  const bool gate = f == Elementwise::sigmoid_gate, two = f == Elementwise::gated_gelu;
+  const bool gate = f == Elementwise::sigmoid_gate, two = reads_gate_and_up(f);
   const bool weighted = !gate && b.data != nullptr;
   for (std::int64_t r = 0; r < dy.rows; ++r) {
     const Arguments x = arguments(f, a, b, r, n);

@@ -17,12 +17,24 @@ struct Slope {
 
 template <Elementwise f>
 __device__ __forceinline__ Slope apply(float first, float second) {
-  if constexpr (f == Elementwise::gated_gelu) {
+  if constexpr (f == Elementwise::gelu) {
+    const Gelu g(first);
+    return {g.value, g.slope, 0};
+  } else if constexpr (f == Elementwise::gated_gelu) {
     const Gelu g(first);
     return {g.value * second, g.slope * second, g.value};
   } else if constexpr (f == Elementwise::relu_squared) {
     const float x = first > 0 ? first : 0.0f;
     return {x * x, 2 * x, 0};
+  } else if constexpr (f == Elementwise::gated_relu_squared) {
+    const float x = first > 0 ? first : 0.0f;
+    return {x * x * second, 2 * x * second, x * x};
+  } else if constexpr (f == Elementwise::clamped_swiglu) {
+    const float g = fminf(first, kGluLimit);
+    const float u = fminf(fmaxf(second, -kGluLimit), kGluLimit) + 1.0f;
+    const float s = sigmoid(kGluSlope * g), slope = s * (1.0f + kGluSlope * g * (1.0f - s));
+    return {g * s * u, first > kGluLimit ? 0.0f : slope * u,
+            fabsf(second) > kGluLimit ? 0.0f : g * s};
   } else {
     const float s = sigmoid(second);
     return {first * s, s, first * s * (1 - s)};
@@ -32,7 +44,7 @@ __device__ __forceinline__ Slope apply(float first, float second) {
 // Where the operands of a function with n result columns are: b is the gate, or p in fp32.
 template <Elementwise f>
 struct Operands {
-  static constexpr bool gate = f == Elementwise::sigmoid_gate, two = f == Elementwise::gated_gelu;
+  static constexpr bool gate = f == Elementwise::sigmoid_gate, two = reads_gate_and_up(f);
   Vec<AnyType> a, b;
   const float* p;
   std::int64_t n;
@@ -93,7 +105,7 @@ struct ApplyGradient {
 
 void check(Elementwise f, View a, View b, std::int64_t rows, std::int64_t n) {
   PLEAT_ASSERT(f != Elementwise::none);
-  PLEAT_ASSERT(a.rows == rows && a.cols == (f == Elementwise::gated_gelu ? 2 * n : n));
+  PLEAT_ASSERT(a.rows == rows && a.cols == (reads_gate_and_up(f) ? 2 * n : n));
   const bool gate = f == Elementwise::sigmoid_gate;
   PLEAT_ASSERT(gate ? b.rows == rows && b.cols == n : b.data == nullptr || b.elements() == rows);
   PLEAT_ASSERT(gate || b.dtype == DType::fp32);
@@ -103,10 +115,16 @@ void check(Elementwise f, View a, View b, std::int64_t rows, std::int64_t n) {
 template <class G>
 void by_function(Elementwise f, G g) {
   switch (f) {
+    case Elementwise::gelu:
+      return g(std::integral_constant<Elementwise, Elementwise::gelu>{});
     case Elementwise::gated_gelu:
       return g(std::integral_constant<Elementwise, Elementwise::gated_gelu>{});
     case Elementwise::relu_squared:
       return g(std::integral_constant<Elementwise, Elementwise::relu_squared>{});
+    case Elementwise::gated_relu_squared:
+      return g(std::integral_constant<Elementwise, Elementwise::gated_relu_squared>{});
+    case Elementwise::clamped_swiglu:
+      return g(std::integral_constant<Elementwise, Elementwise::clamped_swiglu>{});
     case Elementwise::sigmoid_gate:
       return g(std::integral_constant<Elementwise, Elementwise::sigmoid_gate>{});
     case Elementwise::none: break;

@@ -31,6 +31,22 @@ inline ModelSpec small_gpt() {
   return m;
 }
 
+// gpt-oss's parts: experts, router and attention with biases, a clamped activation, sinks, windows in
+// every other layer.
+inline ModelSpec small_oss() {
+  ModelSpec m = small_moe();
+  m.name = "small-oss";
+  m.moe_layer.assign(4, true);
+  m.moe->shared_ffn = 0;
+  m.moe->mlp_bias = m.moe->router_bias = true;
+  m.activation = Activation::clamped_swiglu;
+  m.attention.qkv_bias = m.attention.out_bias = m.attention.sinks = true;
+  LayerTraits window;
+  window.window = 5;
+  m.layer_traits = {window, {}, window, {}};
+  return m;
+}
+
 inline ModelSpec with_losses(ModelSpec m) {
   m.moe->aux_loss = 0.02;
   m.moe->seq_aux_loss = 0.05;
@@ -63,6 +79,10 @@ inline std::vector<ModelCase> model_cases() {
   values.attention.v_head_dim = 12;
   values.attention.output_gate = true;
   ModelSpec gelu = small_moe(), relu = small_moe(), latent = small_moe(), tied = small_moe();
+  ModelSpec plain_gelu = small_moe(), gated_relu = small_moe();
+  plain_gelu.activation = Activation::gelu;
+  plain_gelu.gated_mlp = false;
+  gated_relu.activation = Activation::squared_relu;
   gelu.activation = Activation::gelu;
   relu.activation = Activation::squared_relu;
   relu.gated_mlp = false;
@@ -75,6 +95,9 @@ inline std::vector<ModelCase> model_cases() {
           {"WideValuesAndOutputGate", values},
           {"GatedGelu", gelu},
           {"SquaredRelu", relu},
+          {"PlainGelu", plain_gelu},
+          {"GatedSquaredRelu", gated_relu},
+          {"Oss", small_oss()},
           {"LatentExperts", latent},
           {"TiedTable", tied},
           {"Gpt", small_gpt()},

@@ -52,7 +52,8 @@ TrainConfig lively_config(int steps) {
     if (name.ends_with("router")) {
       for (float& v : values) v *= 20;
     }
-    if (name.ends_with("bias") && !name.ends_with("expert_bias")) {
+    const bool starts_at_zero = name.ends_with("bias") || name.ends_with("sinks");
+    if (starts_at_zero && !name.ends_with("expert_bias")) {
       for (std::size_t i = 0; i < values.size(); ++i) {
         values[i] = 0.02F * static_cast<float>(static_cast<int>(i * 7 % 11) - 5);
       }

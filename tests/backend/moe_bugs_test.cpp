@@ -174,5 +174,123 @@ TEST(MoeBugs, FewerKeyHeadsThanTpRanks) {
   }
 }
 
+// Every bias, and every sink, away from its zero.
+void fill_biases(const std::string& name, std::span<float> values) {
+  if (!name.ends_with("bias") && !name.ends_with("sinks")) return;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = 0.03F * static_cast<float>(static_cast<int>((i * 7 + name.size()) % 11) - 5);
+  }
+}
+
+// NVIDIA/Megatron-LM#5850, NeMo Automodel#2591: fc2's bias added whole, not weighted by the router's
+// probability. Experts that all answer with the same bias, and nothing else, add just that bias to
+// every token's residual, for their probabilities sum up to one: what the output projection of
+// attention adds with the same bias.
+TEST(MoeBugs, DownProjectionBiasNotWeightedByProbability) {
+  ModelSpec model = test::small_moe();
+  model.moe->mlp_bias = model.attention.out_bias = model.attention.qkv_bias = true;
+  model.moe->shared_ffn = 0;
+  const auto loss = [&](const std::string& where, const ModelSpec& m) {
+    TrainConfig config = test::small_config();
+    config.adjust_weight = [&where](const std::string& name, std::span<float> values) {
+      const bool expert = name.find(".experts.") != std::string::npos;
+      if (expert) std::fill(values.begin(), values.end(), 0.0F);
+      for (float& v : values) v *= name == "head" ? 40 : 1;
+      if (!name.starts_with("layers.1.") || !name.ends_with(where)) return;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = 2.0F * static_cast<float>(static_cast<int>(i % 5) - 1);
+      }
+    };
+    return test::run(m, fp32_plan(), config).steps[0].loss;
+  };
+  const double none = loss("nothing", model), by_attention = loss("attn_proj.bias", model);
+  EXPECT_GT(std::abs(by_attention - none), 1e-3 * none);
+  EXPECT_NEAR(loss("fc2.bias", model), by_attention, 1e-6 * none);
+  model.moe->scaling_factor = 2.5;  // weighted is scaled
+  EXPECT_GT(std::abs(loss("fc2.bias", model) - by_attention), 1e-3 * none);
+}
+
+// The same with expert tensor parallelism, whose members each add a part of the bias, once together;
+// their copies of its gradient count once in the norm (NVIDIA/Megatron-LM#6099).
+TEST(MoeBugs, BiasesOfExpertsOverEveryDivision) {
+  ModelSpec model = test::small_moe();
+  model.moe->mlp_bias = true;
+  TrainConfig config = plain_steps();
+  config.clip_norm = 0.05;
+  config.adjust_weight = fill_biases;
+  const TrainResult one = test::run(model, fp32_plan(), config);
+  ASSERT_GT(one.steps[0].grad_norm, 2 * config.clip_norm);
+  const auto has_gradient = [](const auto& entry) {
+    const auto& [name, g] = entry;
+    return name.ends_with("fc2.bias") && std::count(g.begin(), g.end(), 0.0F) != std::ssize(g);
+  };
+  EXPECT_GE(std::ranges::count_if(one.gradients, has_gradient), 3);
+  for (const Dispatcher d : {Dispatcher::alltoall, Dispatcher::allgather}) {
+    for (const auto& [etp, ep] : {std::pair{1, 4}, {2, 2}, {4, 1}, {2, 1}}) {
+      Plan plan = folded_plan({.tp = 2, .dp = 2}, etp, ep);
+      plan.dispatcher = ep > 1 ? d : Dispatcher::alltoall;
+      plan.sharding = etp == 2 && ep == 2 ? Sharding::zero3 : Sharding::zero1;
+      SCOPED_TRACE(summary(plan));
+      expect_same(test::run(model, plan, config), one);
+    }
+  }
+}
+
+// Sinks of the heads that a rank works on, whichever way context parallelism shares them.
+TEST(MoeBugs, SinksOverEveryDivisionOfHeads) {
+  ModelSpec model = test::small_moe();
+  model.attention.sinks = true;
+  TrainConfig config = plain_steps();
+  config.adjust_weight = fill_biases;
+  const TrainResult one = test::run(model, fp32_plan(), config);
+  for (const CpComm comm :
+       {CpComm::p2p, CpComm::all_gather, CpComm::all_to_all, CpComm::a2a_p2p}) {
+    for (const int tp : {1, 2}) {
+      const int cp = comm == CpComm::a2a_p2p ? 4 : 2;
+      Plan plan = folded_plan({.tp = tp, .cp = cp, .dp = 1}, 1, 2);
+      plan.cp_comm = comm;
+      if (comm == CpComm::a2a_p2p) plan.cp_a2a = 2;
+      SCOPED_TRACE(summary(plan));
+      expect_same(test::run(model, plan, config), one);
+    }
+  }
+}
+
+// A step along a bias' or a sink's gradient changes the loss by what the gradient says.
+TEST(MoeBugs, GradientsOfBiasesAndSinksAreSlopesOfTheLoss) {
+  ModelSpec model = test::small_moe();
+  model.moe->mlp_bias = model.attention.sinks = true;
+  TrainConfig config = test::small_config();
+  const auto start = [](const std::string& name, std::span<float> values) {
+    fill_biases(name, values);
+    // Gradients far above rounding, and no decision that a small step changes.
+    const bool output = name.ends_with("experts.0.fc2.bias");
+    for (float& v : values) v *= name == "head" ? 40 : name.ends_with("router") || output ? 20 : 1;
+  };
+  config.adjust_weight = start;
+  config.seed = 19;
+  const TrainResult at = test::run(model, fp32_plan(), config);
+  for (const std::string name :
+       {"layers.1.experts.0.fc1.bias", "layers.2.experts.0.fc2.bias", "layers.0.sinks",
+        "layers.3.sinks", "layers.1.router"}) {
+    const std::vector<float>& g = at.gradients.at(name);
+    double squares = 0;
+    for (const float v : g) squares += static_cast<double>(v) * static_cast<double>(v);
+    const double norm = std::sqrt(squares), length = name.ends_with("router") ? 0.01 : 0.1;
+    const auto loss = [&](double factor) {
+      TrainConfig moved = config;
+      moved.adjust_weight = [&](const std::string& n, std::span<float> values) {
+        start(n, values);
+        if (n != name) return;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          values[i] += static_cast<float>(factor * length / norm * static_cast<double>(g[i]));
+        }
+      };
+      return test::run(model, fp32_plan(), moved).steps[0].loss;
+    };
+    EXPECT_NEAR((loss(1) - loss(-1)) / (2 * length), norm, 0.02 * norm) << name;
+  }
+}
+
 }  // namespace
 }  // namespace pleat

@@ -243,6 +243,38 @@ TEST_P(Quantized, TensorParallelRanksComputeWhatOneDoes) {
   }
 }
 
+// A bias' gradient is the sum of the rows, not of those that NVFP4 mixes for the weight's.
+TEST_P(Quantized, BiasesAddUpRowsAsTheyAre) {
+  ModelSpec model = test::small_moe();
+  model.attention.qkv_bias = model.attention.out_bias = model.mlp_bias = true;
+  model.moe->mlp_bias = true;
+  TrainConfig config = test::small_config(1);
+  config.forced_routing = true;
+  config.adjust_weight = [](const std::string& name, std::span<float> values) {
+    if (!name.ends_with("bias")) return;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = 0.02F * static_cast<float>(static_cast<int>(i % 7) - 3);
+    }
+  };
+  Plan wide = fp32_plan();
+  wide.precision = Precision::bf16;
+  const TrainResult reference = test::run(model, wide, config, kLonger);
+  for (const Plan& layout : {fp32_plan(), fp32_plan(4, 2), test::folded_plan({1, 1, 4, 1}, 2, 2)}) {
+    const Plan plan = plan_of(GetParam(), layout);
+    const Program program = compile(model, kLonger, plan, Runtime::pleat);
+    const TrainResult narrow = train(program, config);
+    const std::int64_t balanced = balanced_routed_tokens(model, kLonger, plan);
+    EXPECT_EQ(narrow.ranks[0].peak_live_bytes,
+              peak_live_bytes(program.stages[0], [&](MicroBatch, LayerIndex) { return balanced; }));
+    for (const std::string name : {"layers.1.qkv.bias", "layers.2.attn_proj.bias", "layers.0.fc1.bias",
+                                   "layers.1.experts.3.fc1.bias", "layers.3.experts.0.fc2.bias"}) {
+      EXPECT_LE(test::relative_difference(narrow.gradients.at(name), reference.gradients.at(name)),
+                1.5 * GetParam().gradient)
+          << name << " " << summary(plan);
+    }
+  }
+}
+
 TEST(QuantizedLayouts, WhatIsNotEmulatedIsRefused) {
   const auto refusal = [](auto change) {
     Plan plan = plan_of({"fp8", Precision::fp8, 0, 0});

@@ -7,6 +7,7 @@
 #include "core/program/passes/precision.hpp"
 
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace pleat {
@@ -63,9 +64,9 @@ class Marks {
 
 class Quantizer {
  public:
-  Quantizer(LayerProgram& layer, DType type, const Plan& plan)
+  Quantizer(LayerProgram& layer, DType type, const Plan& plan, Runtime runtime)
       : layer_(layer), type_(type), blocks_(plan.precision == Precision::fp8_block),
-        head_(plan.fp8_head), delayed_(plan.precision == Precision::fp8_delayed),
+        turned_(type == DType::nvfp4 && runtime == Runtime::pleat), head_(plan.fp8_head), delayed_(plan.precision == Precision::fp8_delayed),
         fused_(layer.tensors.size()), read_wide_(layer.tensors.size()),
         gradients_(layer.tensors.size()) {
     layer_.tensors.reserve(2 * layer_.tensors.size());
@@ -212,6 +213,7 @@ class Quantizer {
       if (is_narrow(op, head_)) {
         const bool wgrad = op.attr.transpose_a;
         const std::size_t operands = wgrad ? 2 : 1;  // in[1] of the others is the weight
+        std::optional<TensorId> of_bias;
         for (std::size_t i = 0; i < operands; ++i) {
           if (layer_.tensor(op.in[i]).cls != TensorClass::activation) continue;
           if (saves_original(op, op.in[i])) {
@@ -220,7 +222,9 @@ class Quantizer {
           }
           const Copies c = quantized(op.in[i], result, op, phase);
           op.in[i] = wgrad ? c.column : c.row;
+          if (wgrad && i == 0 && turned_ && op.out.size() > 1) of_bias = c.row;
         }
+        if (of_bias) op.in.push_back(*of_bias);
         op.attr.math = type_;
       }
       result.push_back(std::move(op));
@@ -231,6 +235,7 @@ class Quantizer {
   LayerProgram& layer_;
   DType type_;
   bool blocks_;  // fp8 with a scale per block
+  bool turned_;  // a gradient's column-wise copy is of mixed rows: biases read the other one
   bool head_;    // the output projection is narrow too
   bool delayed_;  // fp8 with scales from past maxima
   std::map<TensorId, Copies> copies_;
@@ -242,10 +247,10 @@ class Quantizer {
 
 }  // namespace
 
-void apply_precision(LayerProgram& layer, const Plan& plan) {
+void apply_precision(LayerProgram& layer, const Plan& plan, Runtime runtime) {
   const DType type = narrow_type(plan.precision);
   if (type == DType::fp32 || type == DType::bf16) return;
-  Quantizer(layer, type, plan).run();
+  Quantizer(layer, type, plan, runtime).run();
   if (plan.fp8_attention) {
     narrow_attention(layer.forward, type);
     narrow_attention(layer.backward, type);

@@ -5,9 +5,10 @@
 #pragma once
 
 #include "core/program/layer_program.hpp"
+#include "core/spec/profile.hpp"
 
 namespace pleat {
 
-void apply_precision(LayerProgram&, const Plan&);
+void apply_precision(LayerProgram&, const Plan&, Runtime);
 
 }  // namespace pleat

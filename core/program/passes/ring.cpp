@@ -30,7 +30,7 @@ class Ring {
     std::vector<Op> old = layer_.backward;
     rewrite(layer_.backward, [&](const Op& gather, const Op& core, std::vector<Op>& ops) {
       const auto scatter = std::ranges::find_if(old, [&](const Op& op) {
-        return op.kind == OpKind::reduce_scatter && op.in.front() == core.out.back();
+        return op.kind == OpKind::reduce_scatter && op.in.front() == keys_of(core.out);
       });
       PLEAT_ASSERT(scatter != old.end());
       TensorId piece = pack(gather, ops);
@@ -42,7 +42,9 @@ class Ring {
         }
         Op part = part_of(core, step);
         replace(part.in, gather.out.front(), piece);
-        part.out = {core.out.front(), gradient};
+        std::vector<TensorId> out{core.out.front(), gradient};
+        if (part.out.back() != keys_of(core.out)) out.push_back(part.out.back());
+        part.out = out;
         ops.push_back(part);
       }
       gradient = shift(gather, "d.kv.ring", ranks_, gradient, ops);  // home
@@ -112,9 +114,24 @@ class Ring {
     return op.out.front();
   }
 
+  // The gradient of gathered keys is the last, before that of sinks.
+  TensorId keys_of(const std::vector<TensorId>& out) const {
+    const bool sinks = layer_.tensor(out.back()).cls == TensorClass::gradient;
+    return out[out.size() - (sinks ? 2 : 1)];
+  }
+
+  // The first step counts the sinks too.
   Op part_of(const Op& core, int step) const {
     Op part = core;
-    if (step > 0) part.name += "." + std::to_string(step);
+    if (step > 0) {
+      part.name += "." + std::to_string(step);
+      const auto of_weights = [&](TensorId id) {
+        const TensorClass cls = layer_.tensor(id).cls;
+        return cls == TensorClass::weight || cls == TensorClass::gradient;
+      };
+      std::erase_if(part.in, of_weights);
+      std::erase_if(part.out, of_weights);
+    }
     part.attr.pieces = ranks_;
     part.attr.piece = step;
     part.attr.accumulate = step > 0;

@@ -19,6 +19,8 @@ std::int64_t layers_with(const ModelSpec& m, Mixer mixer) {
 
 TEST(HybridModels, GptOss) {
   const ModelSpec m = load_model("gpt-oss-20b").model;
+  EXPECT_EQ(m.activation, Activation::clamped_swiglu);
+  EXPECT_TRUE(m.gated_mlp);
   EXPECT_EQ(m.traits(0).window, 128);
   EXPECT_EQ(m.traits(1).window, 0);
   EXPECT_TRUE(m.attention.sinks);

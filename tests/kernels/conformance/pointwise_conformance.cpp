@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The functions of core/elementwise.hpp and the joining of columns.
+#include <algorithm>
 #include <cmath>
 
 #include "tests/kernels/conformance/suite.hpp"
@@ -14,11 +15,18 @@ double gelu(double x) {
 
 // b: a probability for each row, or the gate; empty where there is none.
 Matrix apply(Elementwise f, const Matrix& a, const Matrix& b) {
-  Matrix y(a.rows, f == Elementwise::gated_gelu ? a.cols / 2 : a.cols);
+  Matrix y(a.rows, reads_gate_and_up(f) ? a.cols / 2 : a.cols);
   for (std::int64_t r = 0; r < y.rows; ++r) {
     for (std::int64_t c = 0; c < y.cols; ++c) {
       const double x = a(r, c), p = b.values.empty() ? 1 : b.values[static_cast<std::size_t>(r)];
-      if (f == Elementwise::gated_gelu) y(r, c) = gelu(x) * a(r, c + y.cols) * p;
+      const double up = reads_gate_and_up(f) ? a(r, c + y.cols) : 0;
+      if (f == Elementwise::gelu) y(r, c) = gelu(x) * p;
+      if (f == Elementwise::gated_gelu) y(r, c) = gelu(x) * up * p;
+      if (f == Elementwise::gated_relu_squared) y(r, c) = x > 0 ? x * x * up * p : 0;
+      if (f == Elementwise::clamped_swiglu) {
+        const double g = std::min(x, 7.0), u = std::clamp(up, -7.0, 7.0);
+        y(r, c) = g / (1 + std::exp(-1.702 * g)) * (u + 1) * p;
+      }
       if (f == Elementwise::relu_squared) y(r, c) = x > 0 ? x * x * p : 0;
       if (f == Elementwise::sigmoid_gate) y(r, c) = x / (1 + std::exp(-b(r, c)));
     }
@@ -28,11 +36,15 @@ Matrix apply(Elementwise f, const Matrix& a, const Matrix& b) {
 
 TEST_P(KernelConformance, PointwiseFunctions) {
   for (const auto& [rows, cols] : {std::pair{0, 3}, {1, 1}, {3, 37}, {5, 16}}) {
-    for (const Elementwise f : {Elementwise::gated_gelu, Elementwise::relu_squared,
-                                Elementwise::sigmoid_gate}) {
+    for (const Elementwise f :
+         {Elementwise::gelu, Elementwise::gated_gelu, Elementwise::relu_squared,
+          Elementwise::gated_relu_squared, Elementwise::clamped_swiglu,
+          Elementwise::sigmoid_gate}) {
       const bool gate = f == Elementwise::sigmoid_gate;
-      const std::int64_t wide = f == Elementwise::gated_gelu ? 2 * cols : cols;
-      const Matrix a = random_matrix(rows, wide, 1, 3), dy = random_matrix(rows, cols, 3);
+      const std::int64_t wide = reads_gate_and_up(f) ? 2 * cols : cols;
+      // Clamps have to clamp some.
+      const double range = f == Elementwise::clamped_swiglu ? 9 : 3;
+      const Matrix a = random_matrix(rows, wide, 1, range), dy = random_matrix(rows, cols, 3);
       for (const bool second : {false, true}) {
         if (gate && !second) continue;
         const Matrix b = !second ? Matrix() : random_matrix(rows, gate ? cols : 1, 2, 2);
