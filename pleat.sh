@@ -6,7 +6,7 @@
 #
 #   ./pleat.sh tune                 any command of pleat
 #   ./pleat.sh test [ctest flags]   the tests, without those labelled slow
-#   ./pleat.sh test --full          also the slow ones, the sanitizers, every CUDA architecture, and PyTorch
+#   ./pleat.sh test --full          also the slow ones, the sanitizers, every CUDA architecture, Slurm, and PyTorch
 #                                   with transformers as an independent reference (6 GB in build/reference)
 #
 # Progress goes to stderr, so that stdout is only what was asked for.
@@ -27,6 +27,7 @@ packages=(
   bible-kjv
 )
 test_packages=(chromium-headless-shell)  # opens the HTML reports
+full_test_packages=(iproute2 munge slurm-client slurmctld slurmd)  # launchers and two hosts, in test --full
 
 # The charts of HTML reports: Plotly's script out of its Python package.
 plotly_version=6.3.0
@@ -243,6 +244,7 @@ run_tests() {
   done
   ensure_built all
   if ((full)); then
+    install_packages "${full_test_packages[@]}"
     (run_sanitized asan core simulator planner kernels backend calibration) || failed+=(asan)
     (run_sanitized tsan simulator planner backend) || failed+=(tsan)
     if install_reference; then

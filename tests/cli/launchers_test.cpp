@@ -101,9 +101,13 @@ TEST(Launchers, TorchrunWithinMpirunIsTheInnermost) {
                     "process 0 of 4 (torchrun: RANK=0, WORLD_SIZE=4)");
 }
 
-// Within a cluster of this host.
+// Within a cluster of this host, of which no process is left.
 Shell in_slurm(const std::string& line) {
-  return shell("bash " PLEAT_SOURCE_DIR "/tests/cli/one_node_slurm.sh " + test_folder() + "/slurm " + line);
+  const std::string folder = test_folder() + "/slurm";
+  const Shell done = shell("bash " PLEAT_SOURCE_DIR "/tests/cli/one_node_slurm.sh " + folder + " " + line);
+  const Shell left = shell("grep -lzxF 'SLURM_CONF=" + folder + "/slurm.conf' /proc/[0-9]*/environ", "left");
+  EXPECT_EQ(left.out, "");
+  return done;
 }
 
 TEST(Launchers, Srun) {
@@ -144,8 +148,9 @@ TEST(Launchers, MpirunWithinAnAllocationIsTheInnermost) {
 
 // Two processes of two ranks, `where[i]` before the command of the i-th.
 void expect_two_hosts(const Words& where, const std::string& rendezvous) {
+  const std::string words = shell_words(training());  // makes the folder, which both write to
   const auto run = [&](int process) {
-    return shell(where[static_cast<std::size_t>(process)] + kTrain + shell_words(training()) +
+    return shell(where[static_cast<std::size_t>(process)] + kTrain + words +
                      " --process " + std::to_string(process) + "/2 --rendezvous " + rendezvous,
                  "process" + std::to_string(process));
   };
