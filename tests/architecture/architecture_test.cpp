@@ -40,5 +40,7 @@ TEST(Architecture, TheEnvironmentIsReadInOnePlace) {
   EXPECT_EQ(to_text(check_environment(kRoot)), "");
 }
 
+TEST(Architecture, EveryKnownBugHasItsTests) { EXPECT_EQ(to_text(check_bug_table(kRoot, 30)), ""); }
+
 }  // namespace
 }  // namespace pleat::architecture

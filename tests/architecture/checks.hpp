@@ -30,4 +30,7 @@ inline constexpr int kMaxLines = 500;
 // Environment variables are read in core/environment.cpp and nowhere else.
 [[nodiscard]] Findings check_environment(const std::filesystem::path& root);
 
+// docs/KNOWN_BUGS.md has rows 1 to `bugs` in order, each with tests that exist.
+[[nodiscard]] Findings check_bug_table(const std::filesystem::path& root, int bugs);
+
 }  // namespace pleat::architecture

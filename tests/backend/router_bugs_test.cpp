@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Bugs that training systems had in routers, their losses and biases, shared tables and multi-token
-// prediction, a test each. Rows in brackets: design notes' list of known bugs.
+// prediction, a test each. In brackets: the rows of docs/KNOWN_BUGS.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "core/environment.hpp"
 #include "planner/bounds.hpp"
 #include "planner/explain.hpp"
 #include "planner/memory_tree.hpp"
@@ -24,7 +24,7 @@ using test::Priced;
 using test::RandomCase;
 
 // The quick suite takes the first of the cases; all of them must have met everything that is counted.
-bool every_case() { return std::getenv("PLEAT_EVERY_CASE") != nullptr; }
+bool every_case() { return environment_variable("PLEAT_EVERY_CASE").has_value(); }
 int some_of(int cases) { return every_case() ? cases : cases / 6; }
 
 // A precision, a mesh but for its layout, and a memory choice: what listed plans differ in.
