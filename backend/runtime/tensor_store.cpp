@@ -92,7 +92,7 @@ void TensorStore::move(const InstanceKey& key, const Tensor& tensor, const Bindi
         fmt::format("tensor '{}' is to be kept but not alive ({})", tensor.name, where(key)));
   }
   Block to = arena_.allocate(bytes);
-  device_.copy(to.data(), it->second.block.data(), tensor.bytes(rows));
+  device_.enqueue_copy(to.data(), it->second.block.data(), tensor.bytes(rows));
   it->second.block = std::move(to);
 }
 

@@ -61,6 +61,7 @@ inline std::vector<DeviceCase> device_cases() {
       {"ExchangedHeads", context_plan(CpComm::all_to_all, 2), small_mla()},
       {"Recomputed", changed(fp32_plan(2, 2, 2), [](Plan& p) { p.recompute_full = true; })},
       {"OffloadedActivations", changed(pair, [](Plan& p) { p.offload = {Offload::moe_act}; })},
+      {"PagedStash", changed(pair, [](Plan& p) { p.paged_stash = {.buffer = 2, .capacity = 2.5}; })},
       {"ReloadedState", changed(narrow, [](Plan& p) { p.optimizer.state_offload = 0.6; })},
       {"SteppedOnTheHost", changed(pair,
                                    [](Plan& p) {
