@@ -32,10 +32,12 @@ void gather(Communicator& comm, const std::vector<T>& mine, std::vector<T>& all)
 // The rows of every rank, each with its own scales.
 void Executor::gather_quantized(const Call& c, Communicator& comm) {
   const View from = c.in[0], to = c.out[0];
+  kernels_.read_scales(from);
   const BlockScales& mine = *from.scales;
   BlockScales& all = *to.scales;
   comm.all_gather(codes(from), codes(to));
   all.format = mine.format;
+  all.rule = mine.rule;
   all.block_cols = mine.block_cols;
   all.blocks_in_row = mine.blocks_in_row;
   gather(comm, mine.scales, all.scales);
@@ -45,6 +47,7 @@ void Executor::gather_quantized(const Call& c, Communicator& comm) {
   for (int r = 0; r < comm.size(); ++r) {
     for (const std::int32_t b : mine.block_of_row) all.block_of_row.push_back(r * blocks + b);
   }
+  kernels_.write_scales(to);
 }
 
 // Random bits of an operation depend on where it is in the model and the data, not on the layout of
@@ -52,7 +55,7 @@ void Executor::gather_quantized(const Call& c, Communicator& comm) {
 void Executor::quantize(const Call& c) {
   const OpAttributes& a = c.op.attr;
   if (is_quantized(c.in[0].dtype)) {  // the other layout of the same codes
-    std::ranges::copy(codes(c.in[0]), codes(c.out[0]).begin());
+    device_.enqueue_copy(c.out[0].data, c.in[0].data, std::ssize(codes(c.in[0])));
     *c.out[0].scales = *c.in[0].scales;
     return;
   }
@@ -74,12 +77,22 @@ void Executor::quantize(const Call& c) {
   }
 }
 
+// Rows of each of so many equal groups, where the kernels read them.
+View Executor::equal_groups(std::int64_t groups, std::int64_t rows) {
+  Block& counts = equal_groups_[{groups, rows}];
+  if (counts.data() == nullptr) {
+    counts = aside_.allocate(bytes_of(DType::i32, groups));
+    const std::vector<std::int32_t> all(static_cast<std::size_t>(groups),
+                                        static_cast<std::int32_t>(rows));
+    device_.copy(counts.data(), all.data(), counts.bytes());
+  }
+  return {counts.data(), DType::i32, 1, groups};
+}
+
 // An expert's matrix is a group of its own.
 void Executor::quantize_weight(View weight, const Tensor& tensor, View to, bool column) {
   const std::int64_t matrices = tensor.shape.size() > 2 ? tensor.shape.front().n : 1;
-  std::vector<std::int32_t> rows(static_cast<std::size_t>(matrices),
-                                 static_cast<std::int32_t>(weight.rows / matrices));
-  kernels_.quantize(weight, {rows.data(), DType::i32, 1, matrices}, to,
+  kernels_.quantize(weight, equal_groups(matrices, weight.rows / matrices), to,
                     quantization_of(program_.plan.precision, ProductOperand::weight, column, {}));
 }
 
@@ -94,9 +107,10 @@ void Executor::quantize_weights(const Call& c) {
         const Tensor& tensor = layer.tensor(layer.weights[w].weight);
         const View weight = store_.parameter(slot, tensor, BucketPart::weights, c.op.name);
         View from = weight;
-        std::vector<std::byte> wide;  // where the codes take its place
+        Block wide;  // where the codes take its place
         if (b.narrow_in_place) {
-          wide.assign(bytes(weight).begin(), bytes(weight).end());
+          wide = aside_.allocate(std::ssize(bytes(weight)));
+          device_.enqueue_copy(wide.data(), weight.data, wide.bytes());
           from.data = wide.data();
         }
         for (const bool column : {false, true}) {

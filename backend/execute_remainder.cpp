@@ -4,42 +4,25 @@
 #include <algorithm>
 
 #include "backend/executor.hpp"
-#include "backend/optimizer/remainder.hpp"
-#include "backend/runtime/views.hpp"
+#include "backend/runtime/host_access.hpp"
 
 namespace pleat {
 namespace {
 
-constexpr std::int64_t kAtATime = 1 << 14;
-
-void join_main_params(View weights, View rests, std::span<float> to) {
-  const auto* w = static_cast<const Bf16*>(weights.data);
-  const auto* r = static_cast<const std::uint16_t*>(rests.data);
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = joined({w[i], r[i]});
-}
-
-void split_main_params(std::span<const float> from, View weights, View rests) {
-  auto* w = static_cast<Bf16*>(weights.data);
-  auto* r = static_cast<std::uint16_t*>(rests.data);
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const SplitFloat s = split(from[i]);
-    w[i] = s.weight;
-    r[i] = s.rest;
-  }
-}
+constexpr std::int64_t kInCache = 1 << 14, kAtATime = 1 << 22;
 
 }  // namespace
 
 // AdamW's step is of each element by itself.
 void Executor::adamw_of_halves(const Call& c, const OptimizerRun& run, View gradients,
                                const AdamW& settings) {
-  const auto scale = static_cast<double>(c.in[4].f32()[0]);
-  for (std::int64_t first = 0; first < run.elements; first += kAtATime) {
-    const std::int64_t n = std::min(kAtATime, run.elements - first);
+  const std::int64_t most = device_.is_host() ? kInCache : kAtATime;
+  for (std::int64_t first = 0; first < run.elements; first += most) {
+    const std::int64_t n = std::min(most, run.elements - first);
     const OptimizerRun part{run.whole + first, run.shard + first, run.state + first, n, run.decays};
     with_joined(c, part, [&](View main) {
       kernels_.adamw(elements_of(gradients, first, n), elements_of(c.in[1], part.state, n),
-                     elements_of(c.in[2], part.state, n), main, scale, settings);
+                     elements_of(c.in[2], part.state, n), main, clip_factor_, settings);
     });
   }
 }
@@ -50,18 +33,20 @@ void Executor::with_joined(const Call& c, const OptimizerRun& run,
   const std::int64_t at = weights_in_shards() ? run.shard : run.whole;
   const View weights = elements_of(c.in[5], at, run.elements);
   const View rests = elements_of(c.in[3], run.state, run.elements);
-  std::vector<float> main(static_cast<std::size_t>(run.elements));
-  join_main_params(weights, rests, main);
-  step({main.data(), DType::fp32, 1, run.elements});
-  split_main_params(main, weights, rests);
+  const Aside main = aside(DType::fp32, 1, run.elements);
+  kernels_.join_halves(weights, rests, main.view());
+  step(main.view());
+  kernels_.split_halves(main.view(), weights, rests);
 }
 
-// The main parameters of a segment in fp32, while they are saved or restored.
+// The main parameters of a segment in fp32 and in host memory, while they are saved or restored.
 View Executor::widen_main(std::size_t bucket, const StateSegment& segment) {
   WideMain& wide = wide_mains_.emplace_back(
       WideMain{bucket, segment, std::vector<float>(static_cast<std::size_t>(segment.elements))});
-  for_each_half(wide, [](View weights, View rests, std::span<float> main) {
-    join_main_params(weights, rests, main);
+  for_each_half(wide, [this](View weights, View rests, View main) {
+    const Aside joined = aside(DType::fp32, 1, main.elements());
+    kernels_.join_halves(weights, rests, joined.view());
+    device_.copy(main.data, joined.view().data, byte_count(main));
   });
   return {wide.values.data(), DType::fp32, 1, segment.elements};
 }
@@ -69,8 +54,10 @@ View Executor::widen_main(std::size_t bucket, const StateSegment& segment) {
 // Other ranks get the weights from this one: theirs may have been rounded to even.
 void Executor::split_again() {
   for (WideMain& wide : wide_mains_) {
-    for_each_half(wide, [](View weights, View rests, std::span<float> main) {
-      split_main_params(main, weights, rests);
+    for_each_half(wide, [this](View weights, View rests, View main) {
+      const Aside joined = aside(DType::fp32, 1, main.elements());
+      device_.copy(joined.view().data, main.data, byte_count(main));
+      kernels_.split_halves(joined.view(), weights, rests);
     });
   }
   const bool any = !wide_mains_.empty();
@@ -92,8 +79,7 @@ void Executor::for_each_half(WideMain& wide, Visit visit) {
     const std::int64_t n = last - first;
     const std::int64_t at = weights_in_shards() ? first : p.whole + (first - p.shard);
     visit(elements_of(weights, at, n), elements_of(rests, first - s.first, n),
-          std::span(wide.values)
-              .subspan(static_cast<std::size_t>(first - s.first), static_cast<std::size_t>(n)));
+          {wide.values.data() + (first - s.first), DType::fp32, 1, n});
   }
 }
 

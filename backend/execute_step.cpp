@@ -83,15 +83,6 @@ View Executor::piece_of(const Piece& piece, View tensor, bool shard_only) {
   return elements_of(tensor, shard_only ? piece.shard : piece.whole, piece.elements);
 }
 
-// Gradients may travel in fewer bytes than they have (optimizer.grad_reduce).
-void Executor::sum_gradients(const Op& op, Communicator& comm, View all) {
-  op.attr.wire < 1 ? all_reduce_in_bf16(comm, all) : pleat::all_reduce(comm, all);
-}
-void Executor::sum_gradients(const Op& op, Communicator& comm, View all, View mine) {
-  op.attr.wire < 1 ? reduce_scatter_in_bf16(comm, all, mine)
-                   : pleat::reduce_scatter(comm, all, mine);
-}
-
 // One level of summing a bucket's gradients or gathering its weights, in place: over the shard
 // group the whole bucket, over the others the part that this rank has of it.
 void Executor::bucket_collective(const Call& c) {

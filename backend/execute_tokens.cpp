@@ -25,8 +25,10 @@ void Executor::exchange_tokens(const Call& c, bool back) {
   const LayerProgram& layer = *c.site->program;
   const bool probs = layer.tensor(back ? c.op.in[0] : c.op.out[0]).shape.size() == 1;
   const std::int64_t columns = probs ? 1 : tokens.cols;
-  const Scratch rows(tokens.dtype, copies, columns), map(DType::i32, 1, choice.elements());
-  const Scratch given(DType::fp32, 1, choice.elements()), placed(DType::fp32, copies, 1);
+  const Aside rows = aside(tokens.dtype, copies, columns);
+  const Aside map = aside(DType::i32, 1, choice.elements());
+  const Aside given = aside(DType::fp32, 1, choice.elements());
+  const Aside placed = aside(DType::fp32, copies, 1);
   kernels_.zero(given.view());
   const bool sends = !back;
   const View none{nullptr, tokens.dtype, choice.elements() / a.top_k, 0};

@@ -62,6 +62,7 @@ Executor::Executor(const Program& program, const TrainConfig& config, const Rank
       schedule_(schedule_of(program.plan, program.workload)),
       stash_(stash_of(program)),
       store_(stage_, device, config.poison),
+      aside_(device.memory(), config.poison),
       undecayed_(undecayed_ranges(stage_, config.tables_decay)) {
   for (std::size_t i = 0; i < stage_.state.size(); ++i) {
     const TensorId id{static_cast<int>(i)};
@@ -72,6 +73,12 @@ Executor::Executor(const Program& program, const TrainConfig& config, const Rank
     kernels_at(state).zero(state);
   }
   initialise_weights();
+  if (config.poison) return;  // which would come before what waits, or is used on another stream
+  const CudaGraph scope = program.plan.cuda_graph;
+  if (scope != CudaGraph::none && device.captures()) {
+    graphs_.emplace(device, scope == CudaGraph::full_iteration);
+  }
+  if (device.has_streams()) order_.emplace(device);
 }
 
 void Executor::initialise_weights() {
@@ -154,6 +161,8 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   }
   run_step_ops(stage_.prologue, false);
   walk_step(stage_, *this);
+  run_waiting();
+  if (order_) order_->join();
   store_.require_no_activations();
   if (config_.adjust_gradients) adjust_gradients();
   run_step_ops(stage_.epilogue, true);
@@ -179,6 +188,8 @@ Losses Executor::evaluate(const StageProgram& forward, const Batches& batches, i
   store_.forget_contents(stage_.loss);
   run_step_ops(forward.prologue, false);
   walk_step(forward, *this);
+  run_waiting();
+  if (order_) order_->join();
   store_.require_no_activations();
   const Losses losses = own_losses();
   widen_weights();
@@ -261,14 +272,29 @@ void Executor::perform(const Op& op, const OpSite* site) {
     if (adds) static_cast<void>(operand(op, site, id, true));  // there must be something to add to
     out_.push_back(operand(op, site, id, false));
   }
+  const bool waits = in_graph(op, site);
+  if (!waits || !graphs_->belongs(*site)) run_waiting();
+  begin_on_stream(op, site);
+  if (waits) {
+    graphs_->add(*site, in_, out_);
+    progress_.finished.fetch_add(1, kRelaxed);
+    return;
+  }
   const Call call{op, site, in_, out_};
   if (spans_ != nullptr) device_.synchronize();  // a span is the operation's own time
   const auto begin = SpanRecorder::Clock::now();
   dispatch(call);
   if (config_.after_op) config_.after_op(context_.rank(), op, out_);
+  if (order_) order_->end();
   if (spans_ != nullptr) device_.synchronize();
   if (spans_ != nullptr) spans_->add(op, site, begin, SpanRecorder::Clock::now());
   progress_.finished.fetch_add(1, kRelaxed);
+}
+
+Executor::Aside Executor::aside(DType type, std::int64_t rows, std::int64_t cols) {
+  Aside a{aside_.allocate(bytes_of(type, rows * cols)), {}};
+  a.kept = {a.block.data(), type, rows, cols};
+  return a;
 }
 
 void Executor::copy_between(View from, View to) {

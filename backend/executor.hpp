@@ -22,6 +22,8 @@
 #include "backend/rank_context.hpp"
 #include "backend/rank_progress.hpp"
 #include "backend/runtime/execution_error.hpp"
+#include "backend/runtime/graph_cache.hpp"
+#include "backend/runtime/stream_order.hpp"
 #include "backend/runtime/tensor_store.hpp"
 #include "backend/span_recorder.hpp"
 #include "backend/trainer.hpp"
@@ -127,6 +129,11 @@ class Executor final : private StepVisitor {
   [[nodiscard]] View operand(const Op&, const OpSite*, TensorId, bool reads);
   [[nodiscard]] Binding binding(const OpSite&, const Tensor&) const;
 
+  [[nodiscard]] bool in_graph(const Op&, const OpSite*) const;  // execute_graphs.cpp
+  [[nodiscard]] bool has_kernels_alone(const Op&) const;
+  void run_waiting();
+  [[nodiscard]] int stream_of(const Op&, const OpSite*) const;  // execute_streams.cpp
+  void begin_on_stream(const Op&, const OpSite*);
   void dispatch(const Call&);   // execute.cpp
   void gemm(const Call&);
   [[nodiscard]] static bool turned_gradient(const Op&);
@@ -162,6 +169,13 @@ class Executor final : private StepVisitor {
   void grouped_gemm(const Call&);
   void quantize(const Call&);  // execute_quantize.cpp
   void quantize_weights(const Call&);
+  [[nodiscard]] View equal_groups(std::int64_t groups, std::int64_t rows);
+  struct Aside {  // memory for the time of an operation, where the kernels read it
+    Block block;
+    View kept;
+    [[nodiscard]] View view() const { return kept; }
+  };
+  [[nodiscard]] Aside aside(DType, std::int64_t rows, std::int64_t cols);
   void quantize_weight(View weight, const Tensor&, View to, bool column);
   void gather_quantized(const Call&, Communicator&);
   [[nodiscard]] View narrow_copy(const WeightSlot&, const Tensor&, bool column, bool reads);
@@ -193,8 +207,9 @@ class Executor final : private StepVisitor {
   void send_or_recv(const Call&);
   void ring_shift(const Call&);
   void bucket_collective(const Call&);  // execute_step.cpp
-  static void sum_gradients(const Op&, Communicator&, View all);
-  static void sum_gradients(const Op&, Communicator&, View all, View mine);
+  void sum_gradients(const Op&, Communicator&, View all);
+  void sum_gradients(const Op&, Communicator&, View all, View mine);
+  [[nodiscard]] Aside sum_of_rounded(Communicator&, View all, std::span<const std::int64_t> shares);
   void grad_norm(const Call&);
   [[nodiscard]] double sum_of_squares(Bucket, View gradients);
   struct Elsewhere {  // elements of a bucket that another rank counts and saves
@@ -307,6 +322,10 @@ class Executor final : private StepVisitor {
   const Schedule schedule_;
   const Binding stash_;  // its `room` and `stashed`
   TensorStore store_;
+  Arena aside_;  // of the device, beside the program's tensors: tables, copies for one operation
+  std::map<std::pair<std::int64_t, std::int64_t>, Block> equal_groups_;
+  std::optional<GraphCache> graphs_;
+  std::optional<StreamOrder> order_;  // where the device has several
   std::vector<View> in_, out_;  // operands of the running operation
   std::vector<std::int64_t> send_bytes_, recv_bytes_;
   std::vector<float> scores_;

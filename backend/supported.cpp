@@ -26,9 +26,9 @@ void check_precision(Diagnostics& d, const Plan& p) {
           "set fp8_attention to false");
 }
 
-void check_plan(Diagnostics& d, const Plan& p) {
+void check_plan(Diagnostics& d, const Plan& p, bool captures_graphs) {
   check_precision(d, p);
-  require(d, p.cuda_graph == CudaGraph::none, "cuda_graph",
+  require(d, captures_graphs || p.cuda_graph == CudaGraph::none, "cuda_graph",
           fmt::format("this backend captures no CUDA graphs (got {})", name_of(p.cuda_graph)),
           "use --cuda-graph none");
   require(d, p.flash_attention, "flash_attention", "this backend never stores the score matrix",
@@ -98,9 +98,9 @@ void check_whole_tokens(Diagnostics& d, const ModelSpec& m, const Plan& p) {
 
 }  // namespace
 
-void require_supported(const Program& program) {
+void require_supported(const Program& program, bool captures_graphs) {
   Diagnostics d;
-  check_plan(d, program.plan);
+  check_plan(d, program.plan, captures_graphs);
   check_model(d, program.model);
   check_whole_tokens(d, program.model, program.plan);
   const Plan& plan = program.plan;

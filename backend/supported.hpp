@@ -9,6 +9,7 @@ namespace pleat {
 
 // Throws ConfigError naming every field of the plan and the model that this backend cannot run yet,
 // and what to use instead.
-void require_supported(const Program&);
+// `captures_graphs`: the ranks' devices can.
+void require_supported(const Program&, bool captures_graphs = false);
 
 }  // namespace pleat

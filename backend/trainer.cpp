@@ -156,13 +156,13 @@ class Share {
 }  // namespace
 
 TrainResult train(const Program& program, const TrainConfig& config, const JobPart& part) {
-  require_supported(program);
+  require_supported(program, config.captures_graphs);
   require_executable(program, config.packing);
   return Share(program, config, part).run();
 }
 
 TrainResult train(const Program& program, const TrainConfig& config) {
-  require_supported(program);
+  require_supported(program, config.captures_graphs);
   return train(program, config, JobPart::of_threads(program.plan.world()));
 }
 

@@ -84,6 +84,7 @@ struct TrainConfig {
   bool keep_gradients = false;     // collect full gradients and weights of the last step (tests)
   // The device of each rank, made on its thread; none: the host.
   std::function<std::unique_ptr<Device>(Rank)> make_device;
+  bool captures_graphs = false;    // those devices run Plan::cuda_graph
   bool poison = false;             // fill new tensors with NaN (tests)
   // After every step, in the process of rank 0.
   std::function<void(int step, const StepRecord&)> on_step;

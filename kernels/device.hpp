@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "kernels/kernel_set.hpp"
@@ -40,6 +41,32 @@ class Device {
   // be one of them. In the kernels' order.
   virtual void sum_parts(std::span<const View> parts, View to) = 0;
   [[nodiscard]] virtual KernelSet& kernels() = 0;
+  // Work that is given between begin and end is kept and not done; launch gives all of it at once.
+  // Only kernels of the first stream may be given in between, which have run with the same shapes
+  // before. For devices that can.
+  [[nodiscard]] virtual bool captures() const { return false; }
+  virtual void begin_capture() {}
+  [[nodiscard]] virtual std::shared_ptr<void> end_capture() { return nullptr; }
+  virtual void launch(const std::shared_ptr<void>& graph) { static_cast<void>(graph); }
+  // Another number: what was captured before uses memory that the kernels have given back.
+  [[nodiscard]] virtual std::uint64_t graph_age() const { return 0; }
+  // Work goes to the stream in use, number 0 until another is taken, and so do copy() and
+  // synchronize(). Streams run side by side, each in its order. A mark is a stream's work so far; the
+  // stream in use can be made to wait for it, which the host does not. Kernels with memory of their
+  // own (scratch) are of stream 0. For devices that have more than one.
+  [[nodiscard]] virtual bool has_streams() const { return false; }
+  virtual void take_stream(int number) { static_cast<void>(number); }
+  [[nodiscard]] virtual std::uint64_t mark() { return 0; }
+  virtual void wait_for(int stream, std::uint64_t mark) {
+    static_cast<void>(stream);
+    static_cast<void>(mark);
+  }
+  // Whether that work is done: no when nobody knows.
+  [[nodiscard]] virtual bool is_done(int stream, std::uint64_t mark) {
+    static_cast<void>(stream);
+    static_cast<void>(mark);
+    return false;
+  }
   // What libraries take for the stream of this work, a cudaStream_t on a GPU.
   [[nodiscard]] virtual void* stream() { return nullptr; }
   // Asked now and then while the host waits for the device, and at its end; what it throws ends the

@@ -254,6 +254,9 @@ class KernelSet {
                             std::span<const ElementSpan> undecayed) = 0;
   virtual void read_moment(Moment from, View to) = 0;   // to fp32
   virtual void write_moment(View from, Moment to) = 0;  // from fp32
+  // fp32 numbers and their halves (kernels/cpu/halves.cpp): bf16 weights, 16 bits of rest each.
+  virtual void join_halves(View weights, View rests, View to) = 0;
+  virtual void split_halves(View from, View weights, View rests) = 0;
   // m = momentum * m + (grad_scale * g + weight_decay * w); w -= lr * m.
   virtual void sgd(View g, View m, View w, double grad_scale, const Sgd&) = 0;
   // Muon: m = beta * m + (1 - beta) * grad_scale * g; g = m, with nesterov

@@ -25,6 +25,22 @@ std::int64_t sum(std::span<const std::int64_t> values) {
 
 }  // namespace
 
+void require_nccl(const NcclJob& job, NcclComm comm, int result, const char* call) {
+  while (result == kNcclInProgress) {
+    job.check();
+    std::this_thread::yield();
+    if (job.functions->comm_get_async_error(comm, &result) != kNcclSuccess) break;
+  }
+  if (result == kNcclSuccess) return;
+  // A peer's end may be known here before its name is.
+  const auto end = std::chrono::steady_clock::now() + kNameSeconds;
+  while (std::chrono::steady_clock::now() < end) {
+    job.check();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  throw std::runtime_error(fmt::format("{}: {}", call, job.functions->get_error_string(result)));
+}
+
 NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> by_host, Device& device, NcclJob job)
     : staged_(std::move(by_host), device), device_(device), job_(std::move(job)) {
   job_.alive->insert(this);
@@ -37,26 +53,12 @@ NcclCommunicator::~NcclCommunicator() {
 }
 
 void NcclCommunicator::abandon() {
+  messages_.abandon();
   if (comm_ != nullptr) job_.functions->comm_abort(std::exchange(comm_, nullptr));
 }
 
-// What NCCL says of itself is its result or, later, its asynchronous error; that the job has been
-// given up comes first, since it names the rank.
 void NcclCommunicator::require(int result, const char* call) {
-  while (result == kNcclInProgress) {
-    job_.check();
-    std::this_thread::yield();
-    if (job_.functions->comm_get_async_error(comm_, &result) != kNcclSuccess) break;
-  }
-  if (result == kNcclSuccess) return;
-  // A peer's end may be known here before its name is.
-  const auto end = std::chrono::steady_clock::now() + kNameSeconds;
-  while (std::chrono::steady_clock::now() < end) {
-    job_.check();
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  throw std::runtime_error(
-      fmt::format("{}: {}", call, job_.functions->get_error_string(result)));
+  require_nccl(job_, comm_, result, call);
 }
 
 void NcclCommunicator::require_alive() {
@@ -67,6 +69,7 @@ void NcclCommunicator::require_alive() {
 }
 
 void NcclCommunicator::poll() {
+  messages_.poll();
   if (comm_ == nullptr) return;
   int result = kNcclSuccess;
   require(job_.functions->comm_get_async_error(comm_, &result), "ncclCommGetAsyncError");
@@ -238,6 +241,15 @@ void NcclCommunicator::all_gather_ragged(std::span<const std::byte> mine, std::s
       to += share;
     }
   });
+}
+
+void NcclCommunicator::send(int to, std::span<const std::byte> data, int tag) {
+  const bool there = hidden(data.data()) && messages_.reaches(to);
+  there ? messages_.send(to, data, tag) : staged_.send(to, data, tag);
+}
+void NcclCommunicator::recv(int from, std::span<std::byte> data, int tag) {
+  const bool there = hidden(data.data()) && messages_.reaches(from);
+  there ? messages_.recv(from, data, tag) : staged_.recv(from, data, tag);
 }
 
 }  // namespace pleat

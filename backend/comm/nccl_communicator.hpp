@@ -2,36 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of device memory through NCCL, on the device's stream: a call returns when it is
 // enqueued. What only moves bytes gives the bits of every transport; sums are NCCL's, in its order,
-// unless they are asked for in the order of the members. Messages between two members go by way of
-// the host: they wait in the receiver's inbox, which NCCL has none of.
+// unless they are asked for in the order of the members. Messages between neighbours are NcclMessages,
+// others go by way of the host.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <set>
 #include <vector>
 
-#include "backend/comm/nccl_library.hpp"
+#include "backend/comm/nccl_job.hpp"
+#include "backend/comm/nccl_messages.hpp"
 #include "backend/comm/staged_communicator.hpp"
 
 namespace pleat {
-
-struct NcclSettings {
-  // Sums in the order of the members, by exchanging the parts: the bits of all other transports, as
-  // many bytes, more memory.
-  bool ordered_sums = false;
-};
-
-class NcclCommunicator;
-
-struct NcclJob {
-  std::shared_ptr<const NcclFunctions> functions;
-  NcclSettings settings;
-  // Asked while a call waits; throws when the job has been given up.
-  std::function<void()> check;
-  // Those of the rank that are there, used on its thread alone.
-  std::shared_ptr<std::set<NcclCommunicator*>> alive;
-};
 
 class NcclCommunicator final : public Communicator {
  public:
@@ -69,10 +51,8 @@ class NcclCommunicator final : public Communicator {
                              std::span<const std::int64_t> elements) override {
     add_parts(all, mine, elements, DType::bf16);
   }
-  void send(int to, std::span<const std::byte> data, int tag) override {
-    staged_.send(to, data, tag);
-  }
-  void recv(int from, std::span<std::byte> data, int tag) override { staged_.recv(from, data, tag); }
+  void send(int to, std::span<const std::byte> data, int tag) override;
+  void recv(int from, std::span<std::byte> data, int tag) override;
 
  private:
   [[nodiscard]] bool hidden(const void* a, const void* b = nullptr) const {
@@ -98,6 +78,7 @@ class NcclCommunicator final : public Communicator {
   StagedCommunicator staged_;
   Device& device_;
   NcclJob job_;
+  NcclMessages messages_{staged_, device_, job_};
   NcclComm comm_ = nullptr;
   std::byte* room_ = nullptr;  // device memory of sums in order
   std::size_t room_bytes_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "core/diagnostics.hpp"
 #include "kernels/host_device.hpp"
@@ -42,6 +43,7 @@ Block Arena::allocate(std::int64_t bytes) {
   if (list.empty()) {
     block.data_ = memory_.allocate(capacity);
   } else {
+    std::ranges::pop_heap(list, std::greater{});
     block.data_ = list.back();
     list.pop_back();
   }
@@ -55,7 +57,9 @@ Block Arena::allocate(std::int64_t bytes) {
 
 void Arena::release(std::byte* data, std::int64_t bytes) noexcept {
   // allocate() made the list's entry; growing it again can only fail when memory is exhausted.
-  free_[capacity_of(bytes)].push_back(data);
+  auto& list = free_[capacity_of(bytes)];
+  list.push_back(data);
+  std::ranges::push_heap(list, std::greater{});
   live_ -= bytes;
 }
 

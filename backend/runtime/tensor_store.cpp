@@ -24,7 +24,7 @@ TensorStore::TensorStore(const StageProgram& stage, Device& device, bool poison)
     : stage_(stage),
       device_(device),
       arena_(device.memory(), poison),
-      host_(device.host_memory(), poison),
+      host_(device.host_memory(), poison && device.is_host()),  // copies from it may be under way
       state_(stage.state.size()) {}
 
 void TensorStore::birth(const InstanceKey& key, const Tensor& tensor, const Binding& binding) {
@@ -159,7 +159,7 @@ void TensorStore::send_to_host(const InstanceKey& key, View from, const std::str
   Away& away = it->second;
   away.block = host_.allocate(bytes_of(from.dtype, from.elements()));
   if (from.scales != nullptr) away.scales = *from.scales;
-  device_.copy(away.block.data(), from.data, away.block.bytes());
+  device_.enqueue_copy(away.block.data(), from.data, away.block.bytes());
 }
 
 void TensorStore::bring_back(const InstanceKey& key, View to, const std::string& op) {
@@ -169,7 +169,7 @@ void TensorStore::bring_back(const InstanceKey& key, View to, const std::string&
         fmt::format("operation '{}' brings back what is not away ({})", op, where(key)));
   }
   const Away& away = it->second;
-  device_.copy(to.data, away.block.data(), away.block.bytes());
+  device_.enqueue_copy(to.data, away.block.data(), away.block.bytes());
   if (to.scales != nullptr) *to.scales = away.scales;
   away_.erase(it);
 }

@@ -33,8 +33,5 @@ void all_reduce(Communicator&, View);
 void reduce_scatter(Communicator&, View all, View mine);
 void reduce_scatter_ragged(Communicator&, View all, View mine,
                            std::span<const std::int64_t> elements);
-// The same of fp32, whose terms travel rounded to bf16; so do the sums that all members get.
-void all_reduce_in_bf16(Communicator&, View);
-void reduce_scatter_in_bf16(Communicator&, View all, View mine);
 
 }  // namespace pleat

@@ -17,7 +17,7 @@
 namespace pleat::cli {
 namespace {
 
-// What the executor makes in host memory beside its tensors, and kernels of the CPU's set alone.
+// What the executor makes in host memory, and kernels of the CPU's set alone.
 void require_on_gpu(const Program& program) {
   const Plan& p = program.plan;
   const auto refuse = [](const std::string& path, const std::string& what, const std::string& hint) {
@@ -25,28 +25,18 @@ void require_on_gpu(const Program& program) {
                        fmt::format("ranks on GPUs have no {} so far", what),
                        hint + ", or --device cpu");
   };
-  if (p.precision != Precision::fp32 && p.precision != Precision::bf16) {
-    refuse("precision", name_of(p.precision), "use --precision bf16");
+  if (p.precision == Precision::fp16 || p.precision == Precision::fp8_delayed) {
+    refuse("precision", name_of(p.precision), "use --precision bf16 or fp8");
   }
   const ModelSpec& m = program.model;
   const std::string another = "use a model without them";
   if (m.moe && m.moe->mlp_bias) refuse("moe.mlp_bias", "biased experts", another);
   const bool sinks = m.attention.sinks || (m.local_attention && m.local_attention->sinks);
   if (sinks) refuse("attention.sinks", "attention sinks", another);
-  if (p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep) {
-    refuse("dispatcher", name_of(p.dispatcher), "use --dispatcher alltoall");
-  }
   if (p.overlap.tile_level) refuse("overlap.tile_level", "tile-level kernels", "set it to false");
-  const OptimizerPlan& o = p.optimizer;
-  if (o.grad_reduce && *o.grad_reduce != o.main_grads) {
-    refuse("optimizer.grad_reduce", "gradients that travel in another type", "leave it out");
-  }
-  if (o.main_params == DType::remainder16) {
-    refuse("optimizer.main_params", "remainders of bf16 weights", "set it to fp32");
-  }
-  if (o.main_grads == DType::bf16 &&
-      (o.kind == OptimizerKind::muon || o.kind == OptimizerKind::lamb)) {
-    refuse("optimizer.main_grads", name_of(o.kind) + " with bf16 gradients", "set it to fp32");
+  if (p.fp8_dispatch || p.fp8_combine) {
+    refuse(p.fp8_dispatch ? "fp8_dispatch" : "fp8_combine", "rows that travel in fp8",
+           "set it to false");
   }
 }
 
@@ -64,6 +54,7 @@ void set_gpus(TrainConfig& config) {
                        "`nvidia-smi` shows what the driver finds; --device cpu trains on the CPU");
   }
   config.measure_margin = false;  // it would read every router's logits
+  config.captures_graphs = true;
   config.make_device = [gpus](Rank rank) { return gpu_device(rank.value % gpus); };
 }
 #else

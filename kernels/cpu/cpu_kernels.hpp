@@ -114,6 +114,8 @@ class CpuKernels : public KernelSet {
                     std::span<const ElementSpan> undecayed) override;
   void read_moment(Moment from, View to) override;
   void write_moment(View from, Moment to) override;
+  void join_halves(View weights, View rests, View to) override;
+  void split_halves(View from, View weights, View rests) override;
   void sgd(View g, View m, View w, double grad_scale, const Sgd&) override;
   void muon_momentum(View g, View m, double grad_scale, double beta, bool nesterov) override;
   void newton_schulz(View x, View work) override;

@@ -15,6 +15,8 @@ CudaKernels::CudaKernels(const cuda::CudaDevice& device, const CudaOptions& opti
 
 CudaKernels::~CudaKernels() = default;
 
+std::uint64_t CudaKernels::age() const { return resources_->age(); }
+
 std::unique_ptr<KernelSet> cuda_kernels(const cuda::CudaDevice& device,
                                         const CudaOptions& options) {
   return std::make_unique<CudaKernels>(device, options);

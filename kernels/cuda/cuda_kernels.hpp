@@ -31,6 +31,7 @@ class CudaKernels final : public KernelSet {
   // The device must outlive the set.
   explicit CudaKernels(const cuda::CudaDevice& device, const CudaOptions& options = {});
   ~CudaKernels() override;
+  [[nodiscard]] std::uint64_t age() const;  // cuda::Resources::age
 
   // embedding.cu
   void embedding(View tokens, View w, std::int64_t first, View x) override;
@@ -143,6 +144,9 @@ class CudaKernels final : public KernelSet {
                     std::span<const ElementSpan> undecayed) override;
   void read_moment(Moment from, View to) override;
   void write_moment(View from, Moment to) override;
+  // halves.cu
+  void join_halves(View weights, View rests, View to) override;
+  void split_halves(View from, View weights, View rests) override;
 
  private:
   std::unique_ptr<cuda::Resources> resources_;

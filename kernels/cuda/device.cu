@@ -58,12 +58,58 @@ CudaDevice::CudaDevice(int index) : index_(index) {
   make_current();
   PLEAT_CUDA_CHECK(
       cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index));
-  cudaStream_t stream = nullptr;
-  PLEAT_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  stream_.handle = stream;
+  take_stream(0);
 }
 
-CudaDevice::~CudaDevice() { cudaStreamDestroy(native(stream_)); }
+CudaDevice::~CudaDevice() {
+  for (const Lane& lane : lanes_) {
+    for (void* event : lane.events) {
+      if (event != nullptr) cudaEventDestroy(static_cast<cudaEvent_t>(event));
+    }
+    cudaStreamDestroy(native(lane.stream));
+  }
+}
+
+void CudaDevice::take_stream(int number) {
+  taken_ = static_cast<std::size_t>(number);
+  while (lanes_.size() <= taken_) {
+    make_current();
+    cudaStream_t stream = nullptr;
+    PLEAT_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    lanes_.push_back({});
+    lanes_.back().stream.handle = stream;
+  }
+}
+
+std::uint64_t CudaDevice::mark() {
+  make_current();
+  Lane& lane = lanes_[taken_];
+  void*& event = lane.events[++lane.marks % lane.events.size()];
+  if (event == nullptr) {
+    cudaEvent_t made = nullptr;
+    PLEAT_CUDA_CHECK(cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
+    event = made;
+  }
+  PLEAT_CUDA_CHECK(cudaEventRecord(static_cast<cudaEvent_t>(event), native(lane.stream)));
+  return lane.marks;
+}
+
+void CudaDevice::wait_for(int stream, std::uint64_t mark) {
+  make_current();
+  const Lane& lane = lanes_[static_cast<std::size_t>(stream)];
+  auto* const event = static_cast<cudaEvent_t>(lane.events[mark % lane.events.size()]);
+  PLEAT_CUDA_CHECK(cudaStreamWaitEvent(native(lanes_[taken_].stream), event, 0));
+}
+
+bool CudaDevice::is_done(int stream, std::uint64_t mark) const {
+  make_current();
+  const Lane& lane = lanes_[static_cast<std::size_t>(stream)];
+  const cudaError_t status =
+      cudaEventQuery(static_cast<cudaEvent_t>(lane.events[mark % lane.events.size()]));
+  if (status == cudaErrorNotReady) return false;
+  PLEAT_CUDA_CHECK(status);
+  return true;
+}
 
 void CudaDevice::make_current() const { PLEAT_CUDA_CHECK(cudaSetDevice(index_)); }
 
@@ -82,18 +128,18 @@ void CudaDevice::release(void* data) const {
 void CudaDevice::upload(void* to, const void* from, std::size_t bytes) const {
   if (bytes == 0) return;
   make_current();
-  PLEAT_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, native(stream_)));
+  PLEAT_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, native(stream())));
   synchronize();
 }
 
 void CudaDevice::download(void* to, const void* from, std::size_t bytes) const {
   if (bytes == 0) return;
   make_current();
-  PLEAT_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, native(stream_)));
+  PLEAT_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, native(stream())));
   synchronize();
 }
 
-void CudaDevice::synchronize() const { cuda::synchronize(stream_); }
+void CudaDevice::synchronize() const { cuda::synchronize(stream()); }
 
 CudaDevice::Memory CudaDevice::memory() const {
   make_current();

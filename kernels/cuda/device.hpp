@@ -4,7 +4,10 @@
 // only.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace pleat::cuda {
 
@@ -41,8 +44,8 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
-// One GPU and a stream of its own. Several of them may share a GPU: ranks that are threads. Calls
-// make the GPU the calling thread's current one.
+// One GPU and streams of its own, of which one is in use: number 0 until another is taken. Several
+// of them may share a GPU: ranks that are threads. Calls make the GPU the calling thread's current one.
 class CudaDevice {
  public:
   explicit CudaDevice(int index = 0);
@@ -51,7 +54,14 @@ class CudaDevice {
   CudaDevice& operator=(const CudaDevice&) = delete;
 
   [[nodiscard]] int index() const { return index_; }
-  [[nodiscard]] StreamRef stream() const { return stream_; }
+  [[nodiscard]] StreamRef stream() const { return lanes_[taken_].stream; }
+  [[nodiscard]] int number_of_stream() const { return static_cast<int>(taken_); }
+  void take_stream(int number);  // made when it is first taken
+  // The work that the stream in use has been given so far, and what makes the stream in use wait for
+  // such work of another one.
+  [[nodiscard]] std::uint64_t mark();
+  void wait_for(int stream, std::uint64_t mark);
+  [[nodiscard]] bool is_done(int stream, std::uint64_t mark) const;
   [[nodiscard]] int multiprocessors() const { return multiprocessors_; }
   void make_current() const;
 
@@ -68,8 +78,15 @@ class CudaDevice {
   [[nodiscard]] Memory memory() const;
 
  private:
+  // Marks share events: one that is used again stands for later work too.
+  struct Lane {
+    StreamRef stream;
+    std::uint64_t marks = 0;
+    std::array<void*, 64> events = {};
+  };
   int index_ = 0, multiprocessors_ = 0;
-  StreamRef stream_;
+  std::vector<Lane> lanes_;
+  std::size_t taken_ = 0;
 };
 
 }  // namespace pleat::cuda

@@ -135,6 +135,30 @@ class GpuDevice final : public Device {
       std::this_thread::yield();
     }
   }
+  [[nodiscard]] bool captures() const override { return true; }
+  void begin_capture() override {
+    device_.make_current();
+    PLEAT_CUDA_CHECK(cudaStreamBeginCapture(native(), cudaStreamCaptureModeThreadLocal));
+  }
+  std::shared_ptr<void> end_capture() override {
+    cudaGraph_t graph = nullptr;
+    PLEAT_CUDA_CHECK(cudaStreamEndCapture(native(), &graph));
+    cudaGraphExec_t ready = nullptr;
+    const cudaError_t status = cudaGraphInstantiate(&ready, graph, 0);
+    cudaGraphDestroy(graph);
+    PLEAT_CUDA_CHECK(status);
+    return {ready, [](void* done) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(done)); }};
+  }
+  void launch(const std::shared_ptr<void>& graph) override {
+    device_.make_current();
+    PLEAT_CUDA_CHECK(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph.get()), native()));
+  }
+  [[nodiscard]] std::uint64_t graph_age() const override { return kernels_.age(); }
+  [[nodiscard]] bool has_streams() const override { return true; }
+  void take_stream(int number) override { device_.take_stream(number); }
+  std::uint64_t mark() override { return device_.mark(); }
+  void wait_for(int stream, std::uint64_t mark) override { device_.wait_for(stream, mark); }
+  bool is_done(int stream, std::uint64_t mark) override { return device_.is_done(stream, mark); }
   void* stream() override { return device_.stream().handle; }
   void watch(std::function<void()> check) override { check_ = std::move(check); }
   void sum_parts(std::span<const View> parts, View to) override {
@@ -143,6 +167,10 @@ class GpuDevice final : public Device {
   KernelSet& kernels() override { return kernels_; }
 
  private:
+  [[nodiscard]] cudaStream_t native() const {
+    return static_cast<cudaStream_t>(device_.stream().handle);
+  }
+
   CudaDevice device_;
   GpuMemory memory_;
   PinnedMemory pinned_;

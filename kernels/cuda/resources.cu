@@ -22,6 +22,7 @@ bool Resources::capturing() const {
 }
 
 std::byte* Resources::grow(DeviceBuffer& buffer, std::size_t bytes) {
+  PLEAT_ASSERT(device_.number_of_stream() == 0);
   if (bytes > buffer.bytes()) {
     if (capturing()) {
       throw DeviceError("scratch memory", "has to grow while a graph is captured; run the step once before",
@@ -30,6 +31,7 @@ std::byte* Resources::grow(DeviceBuffer& buffer, std::size_t bytes) {
     device_.make_current();
     synchronize(stream());
     const std::size_t size = std::max(bytes, buffer.bytes() * 3 / 2);
+    grow_older();
     buffer = DeviceBuffer(0);  // before the larger one, which may need its memory
     buffer = DeviceBuffer((size + 255) / 256 * 256);
   }

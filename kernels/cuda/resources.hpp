@@ -31,7 +31,12 @@ class Resources {
   [[nodiscard]] int multiprocessors() const { return device_.multiprocessors(); }
   [[nodiscard]] bool capturing() const;  // into a CUDA graph: nothing may be allocated
 
-  // At least that many bytes. Grows, which waits for the stream; throws DeviceError while capturing.
+  // Another number after memory was given back that a captured graph may use.
+  [[nodiscard]] std::uint64_t age() const { return age_; }
+  void grow_older() { ++age_; }
+
+  // At least that many bytes, for kernels of the device's first stream. Grows, which waits for the
+  // stream; throws DeviceError while capturing.
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
   // Of the same kind, for operands' copies that live while a product uses the scratch memory.
   [[nodiscard]] std::byte* copies(std::size_t bytes);
@@ -43,6 +48,7 @@ class Resources {
 
   const CudaDevice& device_;
   DeviceBuffer scratch_, copies_{0};
+  std::uint64_t age_ = 0;
   std::vector<RopeTable> rope_tables_;
 };
 

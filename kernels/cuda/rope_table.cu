@@ -40,6 +40,7 @@ const void* rope_table(Resources& r, const RopeShape& s, std::int64_t positions)
   r.device().make_current();
   // Longer ones replace shorter ones only after the stream has used those.
   synchronize(r.stream());
+  r.grow_older();
   std::erase_if(r.rope_tables(), [&](const RopeTable& t) {
     return t.scaling == s.scaling && t.theta == s.theta && t.dim == s.dim;
   });

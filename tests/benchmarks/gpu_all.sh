@@ -138,6 +138,7 @@ do_training() {
   timed cut-models 20 cut_models
   for model in "${models[@]}"; do
     train "$model-bf16" "$model" bf16 14
+    train "$model-graphs" "$model" bf16 14 --cuda-graph partial
     train "$model-fp8" "$model" fp8 14
   done
 }

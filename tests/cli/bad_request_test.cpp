@@ -267,9 +267,9 @@ TEST(BadRequest, DevicesThatAreNotThere) {
   EXPECT_EQ(on_cpu.exit_code, 2);
   EXPECT_THAT(on_cpu.err, HasSubstr("--collectives: NCCL joins GPUs\n  hint: --device cuda"));
   const std::vector<std::string> gpu{"--device", "cuda", "--cluster", "h100-sxm", "--runtime", "pleat"};
-  const Said narrow = said(gpu + std::vector<std::string>{"--precision", "fp8"});
+  const Said narrow = said(gpu + std::vector<std::string>{"--precision", "bf16", "--fp8-dispatch"});
   EXPECT_EQ(narrow.exit_code, 2);
-  EXPECT_THAT(narrow.err, HasSubstr("precision: ranks on GPUs have no fp8 so far"));
+  EXPECT_THAT(narrow.err, HasSubstr("fp8_dispatch: ranks on GPUs have no rows that travel in fp8 so far"));
   if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "there is a GPU";
   const Said none = said(gpu);
   if (none.exit_code == 2) {

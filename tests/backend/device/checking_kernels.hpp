@@ -4,9 +4,11 @@
 // addresses that only the device can follow.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::test {
@@ -39,18 +42,44 @@ class WorkQueue {
   }
   void add(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
+    if (keeping_) return kept_.push_back(std::move(work));
+    ++given_;
     work_.push_back(std::move(work));
     changed_.notify_all();
   }
+  // Between keep() and kept() nobody may wait: what is added goes into a graph.
+  using Graph = std::vector<std::function<void()>>;
+  void keep() { keeping_ = true; }
+  [[nodiscard]] Graph kept() {
+    keeping_ = false;
+    return std::exchange(kept_, {});
+  }
+  [[nodiscard]] std::uint64_t given() const { return given_; }
+  [[nodiscard]] std::uint64_t done() {
+    const std::lock_guard lock(mutex_);
+    return done_;
+  }
   // `check` is asked while it waits for the thread.
   void finish(const std::function<void()>& check = {}) {
+    PLEAT_ASSERT(!keeping_);
+    finish_first(given_, check);
+  }
+  // The first `count` that were ever given. Work of another queue may ask for it, and be asked for.
+  void finish_first(std::uint64_t count, const std::function<void()>& check = {}) {
     if (!worker_.joinable()) {
-      for (const auto& work : std::exchange(work_, {})) work();
+      while (done_ + running_ < count) {
+        const std::function<void()> work = std::move(work_.front());
+        work_.pop_front();
+        running_ = 1;
+        work();
+        running_ = 0;
+        ++done_;
+      }
       return;
     }
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, std::chrono::milliseconds(1),
-                              [this] { return work_.empty() && !busy_; })) {
+                              [&] { return done_ >= count; })) {
       if (check) check();
     }
   }
@@ -59,26 +88,50 @@ class WorkQueue {
   void work_on(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [this] { return !work_.empty(); })) {
-      busy_ = true;
-      const std::vector<std::function<void()>> all = std::exchange(work_, {});
+      const std::function<void()> work = std::move(work_.front());
+      work_.pop_front();
       lock.unlock();
-      for (const auto& work : all) work();
+      work();
       lock.lock();
-      busy_ = false;
+      ++done_;
       changed_.notify_all();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<std::function<void()>> work_;
-  bool busy_ = false;
+  std::deque<std::function<void()>> work_;
+  std::uint64_t given_ = 0, done_ = 0, running_ = 0;
+  bool keeping_ = false;
+  Graph kept_;
   std::jthread worker_;
+};
+
+// A device's, of which one is in use.
+class WorkQueues {
+ public:
+  explicit WorkQueues(bool by_itself) : by_itself_(by_itself) { take(0); }
+  ~WorkQueues() { finish_all(); }
+  [[nodiscard]] WorkQueue& now() { return *all_[taken_]; }
+  [[nodiscard]] WorkQueue& at(int number) { return *all_[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] bool at_first() const { return taken_ == 0; }
+  void take(int number) {
+    taken_ = static_cast<std::size_t>(number);
+    while (all_.size() <= taken_) all_.push_back(std::make_unique<WorkQueue>(by_itself_));
+  }
+  void finish_all() {
+    for (const auto& queue : all_) queue->finish();
+  }
+
+ private:
+  bool by_itself_;
+  std::size_t taken_ = 0;
+  std::vector<std::unique_ptr<WorkQueue>> all_;
 };
 
 class CheckingKernels final : public KernelSet {
  public:
-  explicit CheckingKernels(WorkQueue& queue) : queue_(queue) {}
+  explicit CheckingKernels(WorkQueues& queues) : queues_(queues) {}
 
   void embedding(View tokens, View w, std::int64_t first, View x) override {
     later(&KernelSet::embedding, tokens, w, first, x);
@@ -247,6 +300,8 @@ class CheckingKernels final : public KernelSet {
   }
   void read_moment(Moment from, View to) override { later(&KernelSet::read_moment, from, to); }
   void write_moment(View from, Moment to) override { later(&KernelSet::write_moment, from, to); }
+  void join_halves(View w, View r, View to) override { later(&KernelSet::join_halves, w, r, to); }
+  void split_halves(View x, View w, View r) override { later(&KernelSet::split_halves, x, w, r); }
   void sgd(View g, View m, View w, double grad_scale, const Sgd& o4) override {
     later(&KernelSet::sgd, g, m, w, grad_scale, o4);
   }
@@ -257,34 +312,55 @@ class CheckingKernels final : public KernelSet {
   void scaled_step(View u, View w, double keep, double rate) override {
     later(&KernelSet::scaled_step, u, w, keep, rate);
   }
+  void quantize(View x, View counts, View y, const Quantization& q) override {
+    BlockScales s;
+    s.format = q.format;
+    s.rule = q.rule;
+    s.block_cols = q.block_cols > 0 ? q.block_cols : std::max<std::int64_t>(1, y.cols);
+    s.blocks_in_row = (y.cols + s.block_cols - 1) / s.block_cols;
+    s.on_device = std::make_shared<BlockScales>();
+    *y.scales = std::move(s);
+    later(&KernelSet::quantize, x, counts, y, q);
+  }
+  void read_scales(View y) override {
+    queues_.now().finish();
+    const auto& there = *static_cast<const BlockScales*>(y.scales->on_device.get());
+    y.scales->block_of_row = there.block_of_row;
+    y.scales->scales = there.scales;
+    y.scales->group_scales = there.group_scales;
+  }
+  void write_scales(View y) override {
+    y.scales->on_device.reset();
+    y.scales->on_device = std::make_shared<BlockScales>(*y.scales);
+  }
   double sum_of_squares(View x) override {
-    queue_.finish();
+    queues_.now().finish();
     return below_->sum_of_squares(seen(x));
   }
   // What these read of the host's they have read when they return.
   void adamw_narrow(View g, Moment m, Moment v, View w, double grad_scale, const AdamW& a,
                     std::span<const ElementSpan> undecayed) override {
-    queue_.add([=, this, kept = std::vector(undecayed.begin(), undecayed.end())] {
+    queues_.now().add([=, this, kept = std::vector(undecayed.begin(), undecayed.end())] {
       below_->adamw_narrow(seen(g), seen(m), seen(v), seen(w), grad_scale, a, kept);
     });
   }
   void rope(View x, const RopeShape& s, bool inverse) override {
     std::vector<std::int32_t> places;
     if (s.positions != nullptr) places.assign(s.positions, s.positions + x.rows);
-    queue_.add([=, this, places = std::move(places)] {
+    queues_.now().add([=, this, places = std::move(places)] {
       RopeShape shape = s;
       if (shape.positions != nullptr) shape.positions = places.data();
       below_->rope(seen(x), shape, inverse);
     });
   }
   void attention_piece(const AttentionPiece& p, HeadColumns o, View lse, bool resume) override {
-    queue_.add([=, this, ranges = ranges_of(p)] {
+    queues_.now().add([=, this, ranges = ranges_of(p)] {
       below_->attention_piece(seen(p, ranges), seen(o), seen(lse), resume);
     });
   }
   void attention_piece_bwd(const AttentionPiece& p, HeadColumns d_o, HeadColumns o, View lse,
                            const AttentionPieceGradient& g) override {
-    queue_.add([=, this, ranges = ranges_of(p)] {
+    queues_.now().add([=, this, ranges = ranges_of(p)] {
       below_->attention_piece_bwd(seen(p, ranges), seen(d_o), seen(o), seen(lse), seen(g));
     });
   }
@@ -321,12 +397,36 @@ class CheckingKernels final : public KernelSet {
   static const T& seen(const T& setting) {
     return setting;
   }
+  // A call's operand until its turn comes. Scales lie on the device, whatever happens to those of the
+  // caller.
+  struct Held {
+    View view;
+    std::shared_ptr<void> scales;
+  };
+  static Held held(View v) {
+    return {seen(v), v.scales == nullptr ? nullptr : v.scales->on_device};
+  }
+  static View given(const Held& h) {
+    View v = h.view;
+    v.scales = static_cast<BlockScales*>(h.scales.get());
+    return v;
+  }
+  template <class T>
+  static T held(const T& setting) {
+    return seen(setting);
+  }
+  template <class T>
+  static const T& given(const T& setting) {
+    return setting;
+  }
   template <class... P, class... A>
   void later(void (KernelSet::*f)(P...), A... arguments) {
-    queue_.add([=, this] { (below_.get()->*f)(seen(arguments)...); });
+    queues_.now().add([this, f, all = std::make_tuple(held(arguments)...)] {
+      std::apply([&](const auto&... each) { (below_.get()->*f)(given(each)...); }, all);
+    });
   }
 
-  WorkQueue& queue_;
+  WorkQueues& queues_;
   std::unique_ptr<KernelSet> below_ = cpu_kernels();
 };
 

@@ -27,6 +27,11 @@ inline Plan changed(Plan plan, void (*change)(Plan&)) {
   return plan;
 }
 
+inline Plan in_precision(Precision precision, Plan plan) {
+  plan.precision = precision;
+  return plan;
+}
+
 inline Plan context_plan(CpComm comm, int cp) {
   Plan p = folded_plan({.cp = cp}, 1, 1);
   p.sharding = Sharding::zero1;
@@ -73,7 +78,57 @@ inline std::vector<DeviceCase> device_cases() {
       {"Muon", changed(tp_plan(2, 2, 2), [](Plan& p) { p.optimizer.kind = OptimizerKind::muon; })},
       {"Capped", pair, small_moe(), capped},
       {"Padded", pair, small_moe(), padded},
-      {"Packed", pair, small_moe(), packed}};
+      {"Packed", pair, small_moe(), packed},
+      {"TokensAsTheyAre", changed(pair, [](Plan& p) { p.dispatcher = Dispatcher::deepep; })},
+      {"Remainders", changed(narrow,
+                             [](Plan& p) {
+                               p.optimizer.exp_avg = p.optimizer.exp_avg_sq = DType::fp32;
+                               p.optimizer.main_params = DType::remainder16;
+                             })},
+      {"RemaindersOfNarrowState",
+       changed(narrow, [](Plan& p) { p.optimizer.main_params = DType::remainder16; })},
+      {"RoundedGradients", changed(pair,
+                                   [](Plan& p) {
+                                     p.precision = Precision::bf16;
+                                     p.optimizer.grad_reduce = DType::bf16;
+                                   })},
+      {"RoundedShards", changed(fp32_plan(4, 2),
+                                [](Plan& p) {
+                                  p.precision = Precision::bf16;
+                                  p.sharding = Sharding::zero3;
+                                  p.optimizer.grad_reduce = DType::bf16;
+                                })},
+      {"RoundedCopies", changed(tp_plan(2, 2, 2),
+                                [](Plan& p) {
+                                  p.precision = Precision::bf16;
+                                  p.sharding = Sharding::none;
+                                  p.optimizer.grad_reduce = DType::bf16;
+                                })},
+      {"LambBf16", changed(tp_plan(2, 2, 2),
+                           [](Plan& p) {
+                             p.precision = Precision::bf16;
+                             p.optimizer.main_grads = DType::bf16;
+                             p.optimizer.kind = OptimizerKind::lamb;
+                           })},
+      {"MuonBf16", changed(tp_plan(2, 2, 2),
+                           [](Plan& p) {
+                             p.precision = Precision::bf16;
+                             p.optimizer.main_grads = DType::bf16;
+                             p.optimizer.kind = OptimizerKind::muon;
+                           })},
+      {"Fp8", in_precision(Precision::fp8, tp_plan(2, 2, 2)), small_mla(), small_workload(), true},
+      {"Fp8Block", in_precision(Precision::fp8_block, changed(fp32_plan(4, 2), [](Plan& p) {
+                                  p.sharding = Sharding::zero3;
+                                })),
+       small_moe(), small_workload(), true},
+      {"Mxfp8", in_precision(Precision::mxfp8, changed(folded_plan({.dp = 4}, 2, 2), [](Plan& p) {
+                               p.dispatcher = Dispatcher::allgather;
+                             })),
+       small_moe(), small_workload(), true},
+      {"Nvfp4", in_precision(Precision::nvfp4, changed(fp32_plan(2, 2, 2), [](Plan& p) {
+                               p.recompute_full = true;
+                             })),
+       small_moe(), small_workload(), true}};
   for (const ModelCase& c : model_cases()) all.push_back({c.name, fp32_plan(2), c.model});
   const std::vector<SuiteLayout> layouts = suite_layouts();
   for (std::size_t i = 3; i < layouts.size(); i += 13) {

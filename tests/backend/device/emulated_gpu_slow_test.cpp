@@ -14,8 +14,19 @@ INSTANTIATE_TEST_SUITE_P(
     Runs, EmulatedGpu,
     testing::ValuesIn(device_cases_named({"OneRank", "Folded", "Zero3", "Ring", "GatheredKeys",
                                           "SteppedOnTheHost", "Sgd", "Lamb", "Muon", "Padded",
-                                          "Packed", "TiedDepthWithAll", "Gpt", "Bf16"})),
+                                          "Packed", "TiedDepthWithAll", "Gpt", "Bf16", "Fp8",
+                                          "Fp8Block", "Mxfp8", "Nvfp4"})),
     [](const auto& info) { return info.param.name; });
+
+TEST(EmulatedGpu, RepeatsGraphsOfExperts) { expect_graphs_repeat("Padded_full_iteration"); }
+
+TEST(EmulatedGpu, UsesStreams) {
+  for (const DeviceCase& c : stream_cases()) {
+    if (c.name == "Offloaded" || c.name == "ShardedGradients") {
+      expect_parity(c, emulated_gpu, 1, false);
+    }
+  }
+}
 
 TEST(EmulatedGpu, GivesTheSameBitsAgain) {
   expect_repeatable(device_cases_named({"Folded"})[0], emulated_gpu);

@@ -12,5 +12,8 @@ TEST(EmulatedGpu, TrainsAsTheCpu) {
   }
 }
 
+// The device's own capture, of its own kernels.
+TEST(EmulatedGpu, RepeatsGraphs) { expect_graphs_repeat("Dense_full_iteration"); }
+
 }  // namespace
 }  // namespace pleat::test

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL's functions over the threads of one process and the streams of checking devices: a call puts
 // its work into the stream, where it waits for the other ranks', and a communicator is being made
-// until all have come. Sums are in rank order.
+// until all have come, a send for its receive. Sums are in rank order.
 #include <cstring>
 #include <deque>
 #include <map>
@@ -26,13 +26,18 @@ struct Round {
   std::size_t read = 0;
 };
 
+struct Sent {
+  Bytes bytes;
+  std::shared_ptr<bool> taken;
+};
+
 struct Group {
   std::mutex mutex;
   std::condition_variable changed;
   std::size_t size = 0, joined = 0;
   bool aborted = false, misused = false;
   std::map<std::uint64_t, Round> rounds;
-  std::map<std::pair<int, int>, std::deque<Bytes>> messages;  // from, to
+  std::map<std::pair<int, int>, std::deque<Sent>> messages;  // from, to
 };
 
 struct Comm {
@@ -113,23 +118,32 @@ int reduce(void* comm, void* stream, const void* from, void* to, std::size_t fir
 }
 
 void exchange(const std::vector<PointToPoint>& calls) {
+  std::vector<std::pair<Group*, std::shared_ptr<bool>>> taken;
   for (const bool sends : {true, false}) {
     for (const PointToPoint& p : calls) {
       if (p.sends != sends) continue;
       Group& g = *p.comm->group;
       std::unique_lock lock(g.mutex);
       if (sends) {
-        g.messages[{p.comm->rank, p.peer}].emplace_back(p.data, p.data + p.bytes);
+        taken.push_back({&g, std::make_shared<bool>(false)});
+        g.messages[{p.comm->rank, p.peer}].push_back(
+            {Bytes(p.data, p.data + p.bytes), taken.back().second});
         g.changed.notify_all();
         continue;
       }
       auto& inbox = g.messages[{p.peer, p.comm->rank}];
       g.changed.wait(lock, [&] { return g.aborted || !inbox.empty(); });
       if (g.aborted) return;
-      g.misused = g.misused || inbox.front().size() != p.bytes;
-      if (!g.misused) std::memcpy(p.data, inbox.front().data(), p.bytes);
+      g.misused = g.misused || inbox.front().bytes.size() != p.bytes;
+      if (!g.misused) std::memcpy(p.data, inbox.front().bytes.data(), p.bytes);
+      *inbox.front().taken = true;
       inbox.pop_front();
+      g.changed.notify_all();
     }
+  }
+  for (const auto& [group, done] : taken) {
+    std::unique_lock lock(group->mutex);
+    group->changed.wait(lock, [&] { return group->aborted || *done; });
   }
 }
 

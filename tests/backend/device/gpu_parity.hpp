@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tests/backend/device/device_cases.hpp"
+#include "tests/backend/device/queue_cases.hpp"
 
 namespace pleat::test {
 
@@ -29,10 +30,19 @@ inline double tolerance_of(const DeviceCase& c) {
   return c.plan.optimizer.kind == OptimizerKind::muon ? 1e-3 : 1e-5;
 }
 
+inline DeviceCase in_graphs(const GraphCase& c) {
+  DeviceCase changed = c.of;
+  changed.plan.cuda_graph = c.scope;
+  return changed;
+}
+
 // Losses, gradients and weights within `tolerance`, the same peak of memory.
-inline void expect_parity(const DeviceCase& c, const MakeDevice& make_device, int steps = 2) {
+inline void expect_parity(const DeviceCase& c, const MakeDevice& make_device, int steps = 2,
+                          bool poison = true) {
   const double tolerance = tolerance_of(c);
   TrainConfig config = parity_config(c, steps);
+  config.poison = config.measure_margin = poison;  // without them streams and graphs are used
+  config.captures_graphs = true;
   const TrainResult here = run(c.model, c.plan, config, c.workload);
   config.make_device = make_device;
   const TrainResult there = run(c.model, c.plan, config, c.workload);
@@ -59,8 +69,11 @@ inline std::vector<DeviceCase> device_cases_named(const std::vector<std::string>
   return cases;
 }
 
-inline void expect_repeatable(const DeviceCase& c, const MakeDevice& make_device) {
-  TrainConfig config = parity_config(c, 2);
+inline void expect_repeatable(const DeviceCase& c, const MakeDevice& make_device,
+                              bool poison = true) {
+  TrainConfig config = parity_config(c, poison ? 2 : 5);
+  config.poison = config.measure_margin = poison;
+  config.captures_graphs = true;
   config.make_device = make_device;
   const TrainResult first = run(c.model, c.plan, config, c.workload);
   const TrainResult second = run(c.model, c.plan, config, c.workload);

@@ -30,6 +30,21 @@ TEST_P(OnGpu, GivesTheSameBitsAgain) { expect_repeatable(GetParam(), on_gpu); }
 INSTANTIATE_TEST_SUITE_P(Runs, OnGpu, testing::ValuesIn(device_cases()),
                          [](const auto& info) { return info.param.name; });
 
+class OnStreamsOfAGpu : public OnGpu {};
+TEST_P(OnStreamsOfAGpu, TrainsAsTheCpu) { expect_parity(GetParam(), on_gpu, 3, false); }
+TEST_P(OnStreamsOfAGpu, GivesTheSameBitsAgain) { expect_repeatable(GetParam(), on_gpu, false); }
+INSTANTIATE_TEST_SUITE_P(Runs, OnStreamsOfAGpu, testing::ValuesIn(stream_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+// Five steps: the first makes the memory, the second uses it, the third captures.
+using InGraphsOfAGpu = WithGpu<testing::TestWithParam<GraphCase>>;
+TEST_P(InGraphsOfAGpu, TrainsAsTheCpu) { expect_parity(in_graphs(GetParam()), on_gpu, 5, false); }
+TEST_P(InGraphsOfAGpu, GivesTheSameBitsAgain) {
+  expect_repeatable(in_graphs(GetParam()), on_gpu, false);
+}
+INSTANTIATE_TEST_SUITE_P(Runs, InGraphsOfAGpu, testing::ValuesIn(graph_cases()),
+                         [](const auto& info) { return info.param.name(); });
+
 // 200 steps in bf16 on the GPU beside as many in fp32 there.
 TEST_F(Gpu, Bf16FollowsFp32) {
   TrainConfig config = small_config(200);

@@ -75,7 +75,7 @@ std::vector<std::string> run_on_devices(Kind kind, int world, bool ordered, cons
       Transport& t;
     };
     const auto nccl = nccl_transport(std::make_unique<Borrowed>(t), fake(), {ordered});
-    CheckingDevice device(true);
+    CheckingDevice device({.by_itself = true, .streams = true});
     std::vector<Rank> all;
     for (int r = 0; r < world; ++r) all.push_back({r});
     const auto comm = nccl->group_on(device, all);
@@ -143,6 +143,35 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Nccl,
                          testing::Combine(testing::Values(Kind::threads, Kind::tcp),
                                           testing::Values(1, 2, 5), testing::Bool()));
 
+// Tags decide which message a receiver gets, a sender waits for nobody.
+TEST(Nccl, MessagesAreTakenByTheirTags) {
+  for (const Kind kind : {Kind::threads, Kind::tcp}) {
+    const auto thrown = run_on_devices(kind, 3, false, [](Device& d, Communicator& comm, Transport&) {
+      const int me = comm.rank(), next = (me + 1) % 3, previous = (me + 2) % 3;
+      const There first(d, values(me, 6)), second(d, values(me + 10, 2));
+      There a(d, std::vector<float>(6)), b(d, std::vector<float>(2)), none(d, std::vector<float>(1));
+      for (const int to : {next, previous}) {
+        comm.send(to, first.raw(), 1);
+        comm.send(to, second.raw(), 2);
+        comm.send(to, first.raw(), 1);
+        comm.send(to, {first.raw().data(), std::size_t{0}}, 3);
+      }
+      d.memory().fill(first.raw().data(), 0, 24);  // the senders' memory is theirs again
+      for (const int from : {previous, next}) {
+        comm.recv(from, {none.raw().data(), std::size_t{0}}, 3);
+        comm.recv(from, b.raw(), 2);
+        EXPECT_EQ(b.values(), values(from + 10, 2));
+        for (int twice = 0; twice < 2; ++twice) {
+          comm.recv(from, a.raw(), 1);
+          EXPECT_EQ(a.values(), values(from, 6));
+          d.memory().fill(a.raw().data(), 0, 24);
+        }
+      }
+    });
+    EXPECT_THAT(thrown, testing::Each(""));
+  }
+}
+
 // Training with sums in rank order is to the bit what it is on the host; NCCL's own order would be
 // close.
 TEST(Nccl, TrainsWithTheSameBits) {
@@ -163,6 +192,37 @@ TEST(Nccl, TrainsWithTheSameBits) {
       own_order.use_nccl(fake());
       expect_close(train(program, config, own_order).gradients, here.gradients, 0.05);
     }
+  }
+}
+
+// Messages between stages in every order that schedules send and receive them in, which is not the
+// same: a receiver that took the next one for its own would wait for ever or read another's.
+TEST(Nccl, StagesSendFromDeviceToDevice) {
+  struct Pipeline {
+    int stages, vpp;
+    PipelineSchedule schedule;
+  };
+  for (const auto& [stages, vpp, schedule] :
+       {Pipeline{2, 1, PipelineSchedule::one_f_one_b}, {2, 2, PipelineSchedule::one_f_one_b},
+        {4, 1, PipelineSchedule::zb_h1}, {2, 2, PipelineSchedule::zb_v},
+        {2, 2, PipelineSchedule::dualpipe_v}, {2, 1, PipelineSchedule::dualpipe}}) {
+    Plan plan = fp32_plan(1, 1, stages);
+    plan.vpp = vpp;
+    plan.schedule = schedule;
+    const Program program = compile(small_moe(), small_workload(), plan, Runtime::pleat);
+    TrainConfig config = small_config(2);
+    config.poison = false;
+    skew(config);
+    const TrainResult here = train(program, config);
+    config.make_device = [](Rank) {
+      return std::make_unique<CheckingDevice>(
+          CheckingDevice::Options{.by_itself = true, .streams = true});
+    };
+    JobPart part = JobPart::of_threads(plan.world());
+    part.use_nccl(fake(), {.ordered_sums = true});
+    const TrainResult there = train(program, config, part);
+    expect_same_bits(there.gradients, here.gradients);
+    expect_same_bits(there.weights, here.weights);
   }
 }
 

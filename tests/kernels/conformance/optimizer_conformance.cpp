@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The step: AdamW against its definition over several steps, norms, clearing and copying.
+#include <bit>
 #include <cmath>
 
 #include "tests/kernels/conformance/suite.hpp"
@@ -144,6 +145,24 @@ TEST_P(KernelConformance, Fp8MomentsAreRoundedToNearestEven) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     EXPECT_EQ(get(back).values[i], cases[i].second) << cases[i].first;
   }
+}
+
+// Nothing is lost, and the weight is the nearest bf16 number, halves away from zero.
+TEST_P(KernelConformance, HalvesAreTheWhole) {
+  Matrix x(1, 300);
+  for (std::int64_t i = 0; i < x.cols; ++i) {
+    x(0, i) = std::bit_cast<float>(static_cast<std::uint32_t>(0x3f800000 + i * 0x1357 * (i % 2 * 2 - 1)));
+  }
+  x(0, 0) = 0, x(0, 1) = std::bit_cast<float>(0xbf808000U), x(0, 2) = std::bit_cast<float>(0x3f807fffU);
+  const View halves = out_i32(1, x.cols), back = out(1, x.cols);
+  const View weights{halves.data, DType::bf16, 1, x.cols};
+  const View rests{static_cast<std::byte*>(halves.data) + 2 * x.cols, DType::remainder16, 1, x.cols};
+  k().split_halves(in(x), weights, rests);
+  k().join_halves(weights, rests, back);
+  EXPECT_EQ(get(back), x);
+  const std::vector<std::int32_t> pairs = get_i32(halves);
+  EXPECT_EQ(static_cast<std::uint32_t>(pairs[0]), 0xbf810000U);  // the weights of x[0] and x[1]
+  EXPECT_EQ(static_cast<std::uint32_t>(pairs[1]) & 0xffff, 0x3f80U);
 }
 
 // In fp32 it is AdamW, with and without decay; in other types AdamW of what the moments hold.

@@ -79,6 +79,7 @@ int emulated_narrow_products() { return narrow_products; }
 bool DenseGemm::run(DenseProblem p, const NarrowOperand& a, const NarrowOperand& b,
                     const float* factors, void* c) {
   ++narrow_products;
+  emulated_work(native(library_->resources), [=] {
   for (std::int64_t m = 0; m < p.m; ++m) {
     for (std::int64_t n = 0; n < p.n; ++n) {
       float sum = 0;
@@ -89,6 +90,7 @@ bool DenseGemm::run(DenseProblem p, const NarrowOperand& a, const NarrowOperand&
       *to = (factors != nullptr ? factors[0] : 1.0F) * sum + (beta == 0 ? 0 : beta * *to);
     }
   }
+  });
   return true;
 }
 

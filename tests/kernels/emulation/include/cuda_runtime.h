@@ -8,6 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "tests/kernels/emulation/block.hpp"
 
@@ -129,11 +133,26 @@ inline unsigned __match_any_sync(unsigned, int v) {
 
 // Host side.
 using cudaError_t = int;
-using cudaStream_t = void*;
+// Work of a stream is done at once, or kept while a graph is captured.
+using EmulatedGraph = std::vector<std::function<void()>>;
+struct EmulatedStream {
+  bool keeps = false;
+  EmulatedGraph kept;
+};
+using cudaStream_t = EmulatedStream*;
+using cudaGraph_t = EmulatedGraph*;
+using cudaGraphExec_t = EmulatedGraph*;
+template <class Work>
+void emulated_work(void* stream, Work work) {
+  auto* const s = static_cast<EmulatedStream*>(stream);
+  if (s == nullptr || !s->keeps) return work();
+  s->kept.emplace_back(work);
+}
 inline constexpr cudaError_t cudaSuccess = 0, cudaErrorNoDevice = 100, cudaErrorInsufficientDriver = 35,
                              cudaErrorPeerAccessAlreadyEnabled = 704, cudaErrorNotReady = 600;
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
-enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
 inline constexpr int cudaDevAttrMultiProcessorCount = 16, cudaStreamNonBlocking = 1,
                      cudaFuncAttributeMaxDynamicSharedMemorySize = 8;
 inline const char* cudaGetErrorString(cudaError_t) { return "emulated"; }
@@ -149,13 +168,39 @@ inline cudaError_t cudaDeviceGetAttribute(int* v, int what, int) {
                                                    : 3;
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, int) { return *s = nullptr, cudaSuccess; }
-inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, int) { return *s = new EmulatedStream, cudaSuccess; }
+inline cudaError_t cudaStreamDestroy(cudaStream_t s) { return delete s, cudaSuccess; }
 inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* s) {
-  return *s = cudaStreamCaptureStatusNone, cudaSuccess;
+inline cudaError_t cudaStreamIsCapturing(cudaStream_t of, cudaStreamCaptureStatus* s) {
+  const bool keeps = of != nullptr && of->keeps;
+  return *s = keeps ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone, cudaSuccess;
 }
+inline cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode) {
+  return s->keeps = true, cudaSuccess;
+}
+inline cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t* g) {
+  s->keeps = false;
+  return *g = new EmulatedGraph(std::exchange(s->kept, {})), cudaSuccess;
+}
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* e, cudaGraph_t g, int) {
+  return *e = new EmulatedGraph(*g), cudaSuccess;
+}
+inline cudaError_t cudaGraphDestroy(cudaGraph_t g) { return delete g, cudaSuccess; }
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e) { return delete e, cudaSuccess; }
+inline std::atomic<int> emulated_graph_launches = 0;  // of all streams
+inline cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s) {
+  ++emulated_graph_launches;
+  emulated_work(s, [e] { for (const auto& work : *e) work(); });
+  return cudaSuccess;
+}
+using cudaEvent_t = void*;
+inline constexpr int cudaEventDisableTiming = 2;
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, int) { return *e = nullptr, cudaSuccess; }
+inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) { return cudaSuccess; }
 inline cudaError_t cudaMalloc(void** p, std::size_t n) {
   return *p = std::aligned_alloc(256, (n + 255) / 256 * 256), cudaSuccess;
 }
@@ -169,11 +214,11 @@ inline cudaError_t cudaMemGetInfo(std::size_t* a, std::size_t* b) { return *a = 
 inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind) {
   return std::memcpy(to, from, n), cudaSuccess;
 }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind, cudaStream_t) {
-  return std::memcpy(to, from, n), cudaSuccess;
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind, cudaStream_t s) {
+  return emulated_work(s, [=] { std::memcpy(to, from, n); }), cudaSuccess;
 }
-inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t n, cudaStream_t) {
-  return std::memset(to, value, n), cudaSuccess;
+inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t n, cudaStream_t s) {
+  return emulated_work(s, [=] { std::memset(to, value, n); }), cudaSuccess;
 }
 inline cudaError_t cudaFuncSetAttribute(const void*, int, int) { return cudaSuccess; }
 
@@ -185,7 +230,9 @@ struct cudaLaunchConfig_t {
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* c, void (*kernel)(Parameters...),
                                Arguments... arguments) {
-  emulation::run({c->gridDim.x, c->gridDim.y, c->gridDim.z}, c->blockDim.x, c->dynamicSmemBytes,
-                 [&] { kernel(static_cast<Parameters>(arguments)...); });
+  emulated_work(c->stream, [=, c = *c] {
+    emulation::run({c.gridDim.x, c.gridDim.y, c.gridDim.z}, c.blockDim.x, c.dynamicSmemBytes,
+                   [&] { kernel(static_cast<Parameters>(arguments)...); });
+  });
   return cudaSuccess;
 }

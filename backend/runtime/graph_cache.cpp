@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/runtime/graph_cache.hpp"
+
+namespace pleat {
+namespace {
+
+// Scopes whose memory never repeats must not fill the host's.
+constexpr std::size_t kMostWords = std::size_t{1} << 24U;
+
+}  // namespace
+
+bool GraphCache::belongs(const OpSite& site) const {
+  if (waiting_.empty() || whole_step_) return true;
+  const OpSite& last = waiting_.back().site;
+  return site.instance == last.instance && site.pass == last.pass &&
+         site.microbatch.value == last.microbatch.value;
+}
+
+void GraphCache::add(const OpSite& site, std::span<const View> in, std::span<const View> out) {
+  waiting_.push_back({site, {in.begin(), in.end()}, {out.begin(), out.end()}});
+}
+
+// A graph may still run on the device.
+void GraphCache::forget() {
+  device_.synchronize();
+  graphs_.clear();
+  words_ = 0;
+}
+
+std::shared_ptr<void>* GraphCache::graph_of(const std::vector<Waiting>& scope) {
+  std::vector<std::uintptr_t> key;
+  for (const Waiting& w : scope) {
+    key.push_back(reinterpret_cast<std::uintptr_t>(w.site.op));
+    key.push_back(reinterpret_cast<std::uintptr_t>(w.site.instance));
+    for (const auto* views : {&w.in, &w.out}) {
+      for (const View& v : *views) {
+        key.push_back(reinterpret_cast<std::uintptr_t>(v.data));
+        key.push_back(static_cast<std::uintptr_t>(v.dtype));
+        key.push_back(static_cast<std::uintptr_t>(v.rows));
+        key.push_back(static_cast<std::uintptr_t>(v.cols));
+      }
+    }
+  }
+  const bool moved = device_.graph_age() != age_;
+  if (moved || words_ + key.size() > kMostWords) forget();
+  age_ = device_.graph_age();
+  const std::size_t words = key.size();
+  const auto [entry, fresh] = graphs_.try_emplace(std::move(key));
+  if (fresh) words_ += words;
+  return fresh ? nullptr : &entry->second;
+}
+
+}  // namespace pleat

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Graphs of a device that repeats what it was given to the letter: the same bits as without them, so
+// nothing that changes from step to step is in one.
+#include "backend/runtime/graph_cache.hpp"
+#include "tests/backend/device/checking_device.hpp"
+#include "tests/backend/device/device_cases.hpp"
+#include "tests/backend/device/queue_cases.hpp"
+#include "tests/backend/device/same_results.hpp"
+
+namespace pleat::test {
+namespace {
+
+constexpr int kSteps = 5;
+
+class InGraphs : public testing::TestWithParam<GraphCase> {};
+
+TEST_P(InGraphs, TrainsWithTheSameBits) {
+  const DeviceCase& c = GetParam().of;
+  Plan plan = c.plan;
+  plan.cuda_graph = GetParam().scope;
+  TrainConfig config = small_config(kSteps);
+  config.poison = config.measure_margin = false;  // which both reach into what waits
+  config.captures_graphs = true;
+  skew(config);
+  const TrainResult here = run(c.model, plan, config, c.workload);
+  config.make_device = [](Rank) {
+    return std::make_unique<CheckingDevice>(CheckingDevice::Options{.streams = GetParam().streams});
+  };
+  auto& graphs = CheckingDevice::graphs();
+  graphs.captured = graphs.launched = 0;
+  expect_same(run(c.model, plan, config, c.workload), here);
+  EXPECT_GT(graphs.captured, 0);
+  EXPECT_GE(graphs.launched, 2 * graphs.captured);  // memory repeats
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, InGraphs, testing::ValuesIn(graph_cases()), [](const auto& info) {
+  return info.param.name();
+});
+
+// Positions that the host makes for a call are those of the capture for ever: the device would show it
+// if such a call were in a graph.
+TEST(Graph, KeepsWhatItWasGiven) {
+  CheckingDevice device;
+  constexpr std::int64_t kRows = 2, kColumns = 4;
+  const View x{device.memory().allocate(32), DType::fp32, kRows, kColumns};
+  std::vector<std::int32_t> places{0, 1};
+  const RopeShape shape{.seq = kRows, .heads = 1, .stride = 4, .dim = 4, .positions = places.data()};
+  const std::vector<float> ones(kRows * kColumns, 1);
+  std::vector<float> first(ones.size()), second(ones.size());
+  device.begin_capture();
+  device.kernels().rope(x, shape, false);
+  const auto graph = device.end_capture();
+  const auto replay = [&](std::vector<float>& to) {
+    device.copy(x.data, ones.data(), 32);
+    device.launch(graph);
+    device.copy(to.data(), x.data, 32);
+  };
+  replay(first);
+  places = {5, 9};
+  replay(second);
+  EXPECT_EQ(second, first);
+  EXPECT_NE(first, ones);
+  device.memory().release(static_cast<std::byte*>(x.data));
+}
+
+// A cache whose operations fill memory.
+class Cache : public testing::Test {
+ protected:
+  Cache() {
+    op_.kind = OpKind::zero;
+    for (View& v : views_) v = {device_.memory().allocate(64), DType::fp32, 1, 16};
+    CheckingDevice::graphs().captured = CheckingDevice::graphs().launched = 0;
+  }
+  ~Cache() override {
+    for (const View& v : views_) device_.memory().release(static_cast<std::byte*>(v.data));
+  }
+  void run_on(View v) {
+    OpSite site;
+    site.op = &op_;
+    cache_.add(site, {}, std::span(&v, 1));
+    cache_.flush([this](const GraphCache::Waiting& w) {
+      ++calls_;
+      device_.kernels().zero(w.out[0]);
+    });
+  }
+
+  CheckingDevice device_;
+  GraphCache cache_{device_, false};
+  Op op_;
+  View views_[2];
+  int calls_ = 0;
+};
+
+TEST_F(Cache, RunsCapturesAndRepeats) {
+  const auto& graphs = CheckingDevice::graphs();
+  run_on(views_[0]);
+  EXPECT_EQ(graphs.captured, 0);
+  run_on(views_[0]);
+  EXPECT_EQ(graphs.captured, 1);
+  run_on(views_[0]);
+  EXPECT_EQ(calls_, 2);
+  EXPECT_EQ(graphs.launched, 2);
+}
+
+TEST_F(Cache, OtherMemoryIsAnotherScope) {
+  for (int i = 0; i < 2; ++i) {
+    for (const View& v : views_) run_on(v);
+  }
+  EXPECT_EQ(CheckingDevice::graphs().captured, 2);
+  View shorter = views_[0];
+  shorter.cols = 8;
+  run_on(shorter);
+  EXPECT_EQ(CheckingDevice::graphs().captured, 2);
+  EXPECT_EQ(calls_, 5);
+}
+
+// A graph's kernels may use memory that the kernel set has given back since.
+TEST_F(Cache, StartsAgainWhenMemoryIsGivenBack) {
+  run_on(views_[0]);
+  run_on(views_[0]);
+  device_.give_memory_back();
+  run_on(views_[0]);
+  EXPECT_EQ(CheckingDevice::graphs().captured, 1);
+  EXPECT_EQ(calls_, 3);
+  run_on(views_[0]);
+  EXPECT_EQ(CheckingDevice::graphs().captured, 2);
+}
+
+}  // namespace
+}  // namespace pleat::test
