@@ -185,6 +185,21 @@ class CheckingKernels final : public KernelSet {
   void grouped_wgrad(View a, View b, View counts, View c, bool accumulate) override {
     later(&KernelSet::grouped_wgrad, a, b, counts, c, accumulate);
   }
+  void grouped_bias(View b, View counts, View p, double scale, View y) override {
+    later(&KernelSet::grouped_bias, b, counts, p, scale, y);
+  }
+  void grouped_bias_bwd(View dy, View counts, View p, View db) override {
+    later(&KernelSet::grouped_bias_bwd, dy, counts, p, db);
+  }
+  void grouped_bias_probs(View dy, View b, View counts, double scale, View dp) override {
+    later(&KernelSet::grouped_bias_probs, dy, b, counts, scale, dp);
+  }
+  void start_at_sinks(View sinks, View o, View lse) override {
+    later(&KernelSet::start_at_sinks, sinks, o, lse);
+  }
+  void sinks_bwd(View d_o, View o, View lse, View sinks, View dsinks) override {
+    later(&KernelSet::sinks_bwd, d_o, o, lse, sinks, dsinks);
+  }
   void attention(View qkv, View o, View lse, const AttentionShape& o3) override {
     later(&KernelSet::attention, qkv, o, lse, o3);
   }
