@@ -257,7 +257,7 @@ TEST(BadRequest, SchedulesOfTheLearningRate) {
 TEST(BadRequest, DevicesThatAreNotThere) {
   const auto said = [](const std::vector<std::string>& more) {
     const std::string text = std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt";
-    return run_pleat(std::vector<std::string>{"train", "--model", "tiny-moe", "--gpus", "1", "--seq-len", "16",
+    return run_pleat(std::vector<std::string>{"train", "--model", "tiny-moe", "--gpus", "2", "--seq-len", "16",
                                               "--global-batch", "2", "--steps", "1", "--data", text} + more);
   };
   const Said nowhere = said({"--device", "cuda"});
@@ -267,7 +267,7 @@ TEST(BadRequest, DevicesThatAreNotThere) {
   EXPECT_EQ(on_cpu.exit_code, 2);
   EXPECT_THAT(on_cpu.err, HasSubstr("--collectives: NCCL joins GPUs\n  hint: --device cuda"));
   const std::vector<std::string> gpu{"--device", "cuda", "--cluster", "h100-sxm", "--runtime", "pleat"};
-  const Said narrow = said(gpu + std::vector<std::string>{"--precision", "bf16", "--fp8-dispatch"});
+  const Said narrow = said(gpu + std::vector<std::string>{"--precision", "bf16", "--ep", "2", "--fp8-dispatch"});
   EXPECT_EQ(narrow.exit_code, 2);
   EXPECT_THAT(narrow.err, HasSubstr("fp8_dispatch: ranks on GPUs have no rows that travel in fp8 so far"));
   if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "there is a GPU";
