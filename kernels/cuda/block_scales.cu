@@ -3,26 +3,12 @@
 #include "kernels/cuda/block_scales.hpp"
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
+#include "kernels/cuda/group_of_row.cuh"
 #include "kernels/cuda/scan.cuh"
 
 namespace pleat {
 namespace cuda {
 namespace {
-
-// The group of a row: the last that begins at or before it.
-__device__ std::int64_t group_of_row(const std::int32_t* first, std::int64_t groups,
-                                     std::int64_t row) {
-  std::int64_t low = 0, high = groups;
-  while (high - low > 1) {
-    const std::int64_t middle = (low + high) / 2;
-    if (first[middle] <= row) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
 
 __global__ void __launch_bounds__(kScanThreads)
     first_rows_kernel(const std::int32_t* counts, std::int64_t groups, std::int32_t rows,

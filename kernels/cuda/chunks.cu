@@ -4,6 +4,7 @@
 // that a grouped product wants, and back. Bound: memory, every row read and written.
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
+#include "kernels/cuda/group_of_row.cuh"
 #include "kernels/cuda/row_copy.cuh"
 #include "kernels/cuda/scan.cuh"
 
@@ -46,17 +47,9 @@ struct RowSources {
       source[row] = -1;
       return;
     }
-    std::int64_t low = 0, high = c.ranks * c.local;  // the last chunk that begins at or before it
-    while (high - low > 1) {
-      const std::int64_t middle = (low + high) / 2;
-      if (c.by_expert[middle] <= row) {
-        low = middle;
-      } else {
-        high = middle;
-      }
-    }
-    const std::int64_t expert = low / c.ranks, place = low % c.ranks;
-    source[row] = c.by_source[place * c.local + expert] + static_cast<int>(row - c.by_expert[low]);
+    const std::int64_t chunk = group_of_row(c.by_expert, c.ranks * c.local, row);
+    const std::int64_t expert = chunk / c.ranks, place = chunk % c.ranks;
+    source[row] = c.by_source[place * c.local + expert] + static_cast<int>(row - c.by_expert[chunk]);
   }
 };
 

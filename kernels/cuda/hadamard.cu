@@ -3,6 +3,7 @@
 // Rows of a group by sixteens, and the powers of two that the rest is made of, times random signs
 // and a Hadamard matrix, in kernels/cpu/quantize.cpp's order of sums.
 #include "kernels/cuda/for_packs.cuh"
+#include "kernels/cuda/group_of_row.cuh"
 #include "kernels/cuda/quantize.hpp"
 
 namespace pleat::cuda {
@@ -19,17 +20,9 @@ struct Hadamard {
 
   // Rows of the matrix that begins at `row`, or 0 where none does.
   __device__ int begins(std::int64_t row) const {
-    std::int64_t low = 0, high = groups;
-    while (high - low > 1) {
-      const std::int64_t middle = (low + high) / 2;
-      if (first[middle] <= row) {
-        low = middle;
-      } else {
-        high = middle;
-      }
-    }
-    const auto offset = static_cast<int>(row - first[low]);
-    const int count = first[low + 1] - first[low], whole = count / 16 * 16;
+    const std::int64_t group = group_of_row(first, groups, row);
+    const auto offset = static_cast<int>(row - first[group]);
+    const int count = first[group + 1] - first[group], whole = count / 16 * 16;
     if (offset < whole) return offset % 16 == 0 ? 16 : 0;
     int at = whole;
     for (int size = 8; size > 0; size /= 2) {

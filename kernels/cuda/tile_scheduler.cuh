@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/group_of_row.cuh"
 #include "kernels/cuda/products.hpp"
 #include "kernels/cuda/reduce.cuh"
 
@@ -33,20 +34,12 @@ class TileScheduler {
   [[nodiscard]] __device__ std::int64_t tiles() const { return tiles_[p_.groups]; }
 
   [[nodiscard]] __device__ Tile tile(std::int64_t index) const {
-    std::int64_t low = 0, high = p_.groups;  // the last group that begins at or before it
-    while (high - low > 1) {
-      const std::int64_t middle = (low + high) / 2;
-      if (tiles_[middle] <= index) {
-        low = middle;
-      } else {
-        high = middle;
-      }
-    }
-    const std::int64_t in_group = index - tiles_[low];
-    const std::int64_t row_tiles = (tiles_[low + 1] - tiles_[low]) / columns_;
+    const std::int64_t g = group_of_row(tiles_, p_.groups, index);
+    const std::int64_t in_group = index - tiles_[g];
+    const std::int64_t row_tiles = (tiles_[g + 1] - tiles_[g]) / columns_;
     // Rows first: the blocks that run together share columns of B.
-    return {low, in_group % row_tiles * tile_m_, in_group / row_tiles * tile_n_, rows_[low],
-            rows_[low + 1] - rows_[low]};
+    return {g, in_group % row_tiles * tile_m_, in_group / row_tiles * tile_n_, rows_[g],
+            rows_[g + 1] - rows_[g]};
   }
 
  private:
