@@ -68,13 +68,15 @@ void Executor::quantize(const Call& c) {
   const std::string place =
       fmt::format("{}.{}.{}.{}.{}.{}", step_, c.site->microbatch.value, context_.attention().dp,
                   context_.attention().cp, c.site->instance->layer.value, c.op.name);
+  std::vector<QuantizedCopy> copies;
   for (std::size_t i = 0; i < c.out.size(); ++i) {
     const bool column = i == 1 || a.by_rows;
     const std::uint64_t bits = random_key(place + (column ? ".col" : ".row"), config_.seed);
     const PhiloxKey key{static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32U)};
-    kernels_.quantize(c.in[0], counts, c.out[i],
-                      quantization_of(program_.plan.precision, operand, column, key));
+    copies.push_back(
+        {c.out[i], quantization_of(program_.plan.precision, operand, column, key)});
   }
+  kernels_.quantize_copies(c.in[0], counts, copies);
 }
 
 // Rows of each of so many equal groups, where the kernels read them.

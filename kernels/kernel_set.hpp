@@ -122,6 +122,12 @@ struct Sgd {
   double lr = 1e-3, momentum = 0.9, weight_decay = 0;
 };
 
+// A matrix' codes, with codes.scales, and how quantize makes them.
+struct QuantizedCopy {
+  View codes;
+  Quantization how;
+};
+
 class KernelSet {
  public:
   virtual ~KernelSet() = default;
@@ -238,6 +244,15 @@ class KernelSet {
   // Products take quantised operands in place of others: of codes times scales, summed in fp32.
   // The reference has it; a set without it is not asked.
   virtual void quantize(View x, View counts, View y, const Quantization&);
+  // quantize for each copy, to the bit; a set may read x once for all.
+  virtual void quantize_copies(View x, View counts, std::span<const QuantizedCopy>);
+  // x + residual -> sum where residual has data (sum may be x), rms_norm of that (or of x) -> y, and
+  // y's copies: the bits of three calls. y need not be written where nothing reads it again (!keep).
+  virtual void rms_norm_quantize(View x, View residual, View sum, View w, View y, bool keep,
+                                 View rstd, double eps, std::span<const QuantizedCopy>);
+  // swiglu -> y, and y's copies, in the same way.
+  virtual void swiglu_quantize(View u, View p, View counts, View y, bool keep,
+                               std::span<const QuantizedCopy>);
   // For what moves scales between ranks: from the device's memory to the vectors of y.scales, which
   // waits, and from the vectors to the device's memory. Nothing where the vectors are what kernels use.
   virtual void read_scales(View y);

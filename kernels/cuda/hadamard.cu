@@ -4,16 +4,16 @@
 // and a Hadamard matrix, in kernels/cpu/quantize.cpp's order of sums.
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/group_of_row.cuh"
-#include "kernels/cuda/quantize.hpp"
+#include "kernels/cuda/row_source.cuh"
 
 namespace pleat::cuda {
 namespace {
 
 constexpr std::uint32_t kSigns = 0x9a35;  // bit i set where row i changes sign
 
-template <class T>
+template <class Source>
 struct Hadamard {
-  Vec<T> x;
+  Source x;
   const std::int32_t* first;
   std::int64_t groups, cols;
   float* to;
@@ -78,12 +78,12 @@ struct Hadamard {
 
 }  // namespace
 
-void hadamard(const Resources& r, View x, const std::int32_t* first, std::int64_t groups,
-              float* to) {
-  by_type(
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        for_each(r, x.elements(), Hadamard<T>{vec<T>(x), first, groups, x.cols, to});
+void hadamard(const Resources& r, const RowSource& x, const std::int32_t* first,
+              std::int64_t groups, float* to) {
+  by_source(
+      [&](auto source) {
+        for_each(r, x.elements(),
+                 Hadamard<decltype(source)>{source, first, groups, x.cols(), to});
       },
       x);
 }

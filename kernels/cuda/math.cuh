@@ -7,6 +7,10 @@ namespace pleat::cuda {
 
 __device__ __forceinline__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
+__device__ __forceinline__ float swiglu_of(float gate, float up, float probability) {
+  return gate * sigmoid(gate) * up * probability;
+}
+
 // tanh, saturating cleanly: 1 - 2/(exp(2x)+1) is -1 and 1 at the ends.
 __device__ __forceinline__ float tanh_of(float x) { return 1.0f - 2.0f / (expf(2.0f * x) + 1.0f); }
 

@@ -29,7 +29,14 @@ struct NormShape {
 
 inline constexpr std::int64_t kMaxNormColumns = 32768;
 
-void norm_forward(const Resources&, View x, View w, View y, View rstd, double eps, const NormShape&);
+// More of a forward norm: `residual` (which lies where x does) is added first, the sum kept in `sum`;
+// y is left alone where !write_y, for its statistics alone.
+struct NormExtras {
+  View residual, sum;
+  bool write_y = true;
+};
+void norm_forward(const Resources&, View x, View w, View y, View rstd, double eps, const NormShape&,
+                  const NormExtras& = {});
 // dx lies where x does. dresidual may have no data. dw += …
 void norm_backward(Resources&, View dy, View x, View w, View rstd, View dresidual, View dx, View dw,
                    const NormShape&);

@@ -8,6 +8,7 @@
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/quantize.hpp"
 #include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/row_source.cuh"
 
 namespace pleat {
 namespace cuda {
@@ -21,9 +22,9 @@ __device__ __forceinline__ std::uint32_t size_bits(float x) {
 }
 
 // A thread has kColumns columns, which are in one block, of kRun rows.
-template <class T, int kColumns>
+template <class Source, int kColumns>
 __global__ void __launch_bounds__(kThreads)
-    block_maxima_kernel(Vec<T> from, std::int64_t rows, std::int64_t cols, BlockMaxima m) {
+    block_maxima_kernel(Source from, std::int64_t rows, std::int64_t cols, BlockMaxima m) {
   constexpr std::int64_t kWidth = std::int64_t{kThreads} * kColumns;
   const std::int64_t column_tiles = (cols + kWidth - 1) / kWidth;
   const std::int64_t first = blockIdx.x / column_tiles * kRun;
@@ -93,9 +94,9 @@ struct GroupFactors {
   }
 };
 
-template <class T, pleat::SmallFloat type>
+template <class Source, pleat::SmallFloat type>
 struct Encode {
-  Vec<T> x;
+  Source x;
   BlockTable t;
   const float* encode;
   std::uint8_t* codes;
@@ -170,54 +171,44 @@ struct Encode {
 
 }  // namespace
 
-void block_maxima(const Resources& r, View from, const BlockMaxima& m) {
+void block_maxima(const Resources& r, const RowSource& from, const BlockMaxima& m) {
   const std::int64_t all = m.blocks * m.blocks_in_row;
   if (all == 0) return;
   r.device().make_current();
   PLEAT_CUDA_CHECK(
       cudaMemsetAsync(m.to, 0, static_cast<std::size_t>(all) * sizeof *m.to, native(r)));
   if (from.elements() == 0) return;
-  const std::int64_t runs = ceil_div(from.rows, kRun);
+  const std::int64_t rows = from.rows(), cols = from.cols(), runs = ceil_div(rows, kRun);
   // The last block of a row may be narrower: a pack that is in one block is in no other's columns.
-  const bool packs = m.block_cols % kPack == 0 || m.block_cols >= from.cols;
-  const std::int64_t tiles = ceil_div(from.cols, std::int64_t{kThreads} * (packs ? kPack : 1));
-  by_type(
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        const Vec<T> x = vec<T>(from, from.cols);
-        if (packs) {
-          launch(r, block_maxima_kernel<T, kPack>, blocks_of(runs * tiles), kThreads, 0, x,
-                 from.rows, from.cols, m);
-        } else {
-          launch(r, block_maxima_kernel<T, 1>, blocks_of(runs * tiles), kThreads, 0, x, from.rows,
-                 from.cols, m);
-        }
+  const bool packs = m.block_cols % kPack == 0 || m.block_cols >= cols;
+  const std::int64_t tiles = ceil_div(cols, std::int64_t{kThreads} * (packs ? kPack : 1));
+  by_source(
+      [&](auto x) {
+        using Source = decltype(x);
+        const auto kernel =
+            packs ? block_maxima_kernel<Source, kPack> : block_maxima_kernel<Source, 1>;
+        launch(r, kernel, blocks_of(runs * tiles), kThreads, 0, x, rows, cols, m);
       },
       from);
 }
 
-}  // namespace cuda
-
-void CudaKernels::quantize(View x, View counts, View y, const Quantization& q) {
-  using namespace cuda;
-  PLEAT_ASSERT(x.rows == y.rows && x.cols == y.cols && x.scales == nullptr);
+void quantize_rows(Resources& r, RowSource x, View counts, View y, const Quantization& q) {
+  PLEAT_ASSERT(x.rows() == y.rows && x.cols() == y.cols && x.x.scales == nullptr);
   PLEAT_ASSERT((q.format == pleat::SmallFloat::e2m1) == (y.dtype == DType::nvfp4));
-  const Resources& r = *resources_;
-  const BlockTable t = describe_blocks(*resources_, counts, y, q);
+  const BlockTable t = describe_blocks(r, counts, y, q);
   const std::int64_t groups = counts.data == nullptr ? 1 : counts.elements();
   const std::int64_t scales = t.most_blocks * t.blocks_in_row;
-  Scratch scratch(*resources_, Scratch::bytes<float>(scales) +
-                                   Scratch::bytes<std::uint32_t>(groups) +
-                                   Scratch::bytes<std::int32_t>(groups + 1) +
-                                   (q.hadamard ? Scratch::bytes<float>(x.elements()) : 0));
+  Scratch scratch(r, Scratch::bytes<float>(scales) + Scratch::bytes<std::uint32_t>(groups) +
+                         Scratch::bytes<std::int32_t>(groups + 1) +
+                         (q.hadamard ? Scratch::bytes<float>(x.elements()) : 0));
   auto* const factors = scratch.take<float>(scales);
   auto* const group_amax = scratch.take<std::uint32_t>(groups);
   auto* const first = scratch.take<std::int32_t>(groups + 1);
   if (q.hadamard) {
     auto* const turned = scratch.take<float>(x.elements());
-    first_rows(r, counts, x.rows, first);
+    first_rows(r, counts, x.rows(), first);
     hadamard(r, x, first, groups, turned);
-    x = {turned, DType::fp32, x.rows, x.cols};
+    x = stored({turned, DType::fp32, x.rows(), x.cols()});
   }
   if (quantize_blocks(r, x, y, t, q)) return;
   block_maxima(r, x,
@@ -227,7 +218,7 @@ void CudaKernels::quantize(View x, View counts, View y, const Quantization& q) {
                 .blocks = t.most_blocks,
                 .to = reinterpret_cast<std::uint32_t*>(factors)});
   if (q.rule == ScaleRule::nvfp4) {
-    block_maxima(r, {factors, DType::fp32, t.most_blocks, t.blocks_in_row},
+    block_maxima(r, stored({factors, DType::fp32, t.most_blocks, t.blocks_in_row}),
                  {.block_of_row = t.group_of,
                   .block_cols = std::max<std::int64_t>(1, t.blocks_in_row),
                   .blocks = groups,
@@ -237,18 +228,23 @@ void CudaKernels::quantize(View x, View counts, View y, const Quantization& q) {
   const Factors f{t, group_amax, factors, largest(q.format), q.rule};
   for_each(r, t.most_blocks, GroupFactors{f});
   for_each(r, scales, f);
-  by_type(
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
+  by_source(
+      [&](auto source) {
         by_format(q.format, [&](auto format) {
           const bool aligned = reinterpret_cast<std::uintptr_t>(y.data) % 8 == 0;
           for_packs(r, x.elements(),
-                    Encode<T, decltype(format)::value>{vec<T>(x), t, factors,
-                                                       static_cast<std::uint8_t*>(y.data),
-                                                       q.stochastic, aligned, q.key[0], q.key[1]});
+                    Encode<decltype(source), decltype(format)::value>{
+                        source, t, factors, static_cast<std::uint8_t*>(y.data), q.stochastic,
+                        aligned, q.key[0], q.key[1]});
         });
       },
-      x);
+      x, true);
+}
+
+}  // namespace cuda
+
+void CudaKernels::quantize(View x, View counts, View y, const Quantization& q) {
+  cuda::quantize_rows(*resources_, cuda::stored(x), counts, y, q);
 }
 
 }  // namespace pleat

@@ -7,21 +7,17 @@
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/quantize.hpp"
 #include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/row_source.cuh"
 
 namespace pleat::cuda {
 namespace {
 
 constexpr int kWarps = kThreads / kWarp, kLaneColumns = 2, kColumns = kWarp * kLaneColumns;
 
-__device__ __forceinline__ float larger(float most, float x) {
-  const float size = fabsf(x);
-  return size > most ? size : most;  // passes over NaN
-}
-
 // kLanes lanes of eight columns a block; packs before `packs` are those of all rows.
-template <class T, pleat::SmallFloat type, int kLanes>
+template <class Source, pleat::SmallFloat type, int kLanes>
 __global__ void __launch_bounds__(kThreads)
-    row_blocks_kernel(Vec<T> x, std::int64_t packs, BlockTable t, std::uint8_t* codes,
+    row_blocks_kernel(Source x, std::int64_t packs, BlockTable t, std::uint8_t* codes,
                       float most_code, ScaleRule rule) {
   const std::int64_t pack = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   float v[kPack] = {}, most = 0;
@@ -49,9 +45,9 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // Strips of 8 * kRows rows; a warp has kRows of them.
-template <class T, pleat::SmallFloat type, int kRows>
+template <class Source, pleat::SmallFloat type, int kRows>
 __global__ void __launch_bounds__(kThreads)
-    column_blocks_kernel(Vec<T> x, std::int64_t cols, BlockTable t, std::uint8_t* codes,
+    column_blocks_kernel(Source x, std::int64_t cols, BlockTable t, std::uint8_t* codes,
                          float most_code, ScaleRule rule) {
   __shared__ float largest_of[kWarps][kColumns];
   const std::int64_t tiles = (cols + kColumns - 1) / kColumns, strip = blockIdx.x / tiles;
@@ -102,46 +98,35 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// f(Tag<T>, Format): e4m3 or e5m2.
-template <class F>
-void by_types(View x, pleat::SmallFloat type, F f) {
-  by_type(
-      [&](auto tag) {
-        if (type == pleat::SmallFloat::e4m3) f(tag, Format<pleat::SmallFloat::e4m3>{});
-        if (type == pleat::SmallFloat::e5m2) f(tag, Format<pleat::SmallFloat::e5m2>{});
-      },
-      x);
-}
-
 template <int kLanes>
-void row_blocks(const Resources& r, View x, View y, const BlockTable& t, const Quantization& q) {
-  by_types(x, q.format, [&](auto tag, auto format) {
-    using T = typename decltype(tag)::type;
+void row_blocks(const Resources& r, const RowSource& x, View y, const BlockTable& t,
+                const Quantization& q) {
+  by_eight_bits(x, q.format, [&](auto source, auto format) {
     const std::int64_t packs = x.elements() / kPack;
-    launch(r, row_blocks_kernel<T, decltype(format)::value, kLanes>,
-           blocks_of(ceil_div(packs, kThreads)), kThreads, 0, vec<T>(x), packs, t,
+    launch(r, row_blocks_kernel<decltype(source), decltype(format)::value, kLanes>,
+           blocks_of(ceil_div(packs, kThreads)), kThreads, 0, source, packs, t,
            static_cast<std::uint8_t*>(y.data), largest(q.format), q.rule);
   });
 }
 
 template <int kRows>
-void column_blocks(const Resources& r, View x, View y, const BlockTable& t, const Quantization& q) {
-  by_types(x, q.format, [&](auto tag, auto format) {
-    using T = typename decltype(tag)::type;
-    launch(r, column_blocks_kernel<T, decltype(format)::value, kRows>,
-           blocks_of(t.most_blocks * ceil_div(x.cols, kColumns)), kThreads, 0, vec<T>(x), x.cols, t,
-           static_cast<std::uint8_t*>(y.data), largest(q.format), q.rule);
+void column_blocks(const Resources& r, const RowSource& x, View y, const BlockTable& t,
+                   const Quantization& q) {
+  by_eight_bits(x, q.format, [&](auto source, auto format) {
+    launch(r, column_blocks_kernel<decltype(source), decltype(format)::value, kRows>,
+           blocks_of(t.most_blocks * ceil_div(x.cols(), kColumns)), kThreads, 0, source, x.cols(),
+           t, static_cast<std::uint8_t*>(y.data), largest(q.format), q.rule);
   });
 }
 
 }  // namespace
 
-bool quantize_blocks(const Resources& r, View x, View y, const BlockTable& t,
+bool quantize_blocks(const Resources& r, const RowSource& x, View y, const BlockTable& t,
                      const Quantization& q) {
   if (q.format == pleat::SmallFloat::e2m1 || q.rule == ScaleRule::nvfp4 || q.stochastic)
     return false;
   if (x.elements() == 0) return false;
-  if (q.block_rows == 1 && q.block_cols >= kPack && x.cols % q.block_cols == 0 &&
+  if (q.block_rows == 1 && q.block_cols >= kPack && x.cols() % q.block_cols == 0 &&
       reinterpret_cast<std::uintptr_t>(y.data) % 8 == 0) {
     switch (q.block_cols) {
       case 16:

@@ -23,7 +23,7 @@ struct Swiglu {
     u.load(row * 2 * f + f + col, count, up);
     const float probability = p == nullptr ? 1.0f : p[row];
 #pragma unroll
-    for (int i = 0; i < kPack; ++i) gate[i] = gate[i] * sigmoid(gate[i]) * up[i] * probability;
+    for (int i = 0; i < kPack; ++i) gate[i] = swiglu_of(gate[i], up[i], probability);
     y.store(gate, row * f + col, count);
   }
 };

@@ -59,6 +59,10 @@ struct Vec {
   __device__ __forceinline__ void set(std::int64_t i, float v) const {
     data[i] = static_cast<T>(v);
   }
+  // What set would store.
+  [[nodiscard]] __device__ __forceinline__ float rounded(float v) const {
+    return static_cast<float>(static_cast<T>(v));
+  }
   // Elements at … at + 7; those from `count` on are 0.
   __device__ __forceinline__ void load(std::int64_t at, std::int64_t count,
                                        float (&to)[kPack]) const {
@@ -93,6 +97,9 @@ struct Vec<AnyType> {
   }
   __device__ __forceinline__ float get(std::int64_t i) const {
     return is_bf16 ? bf16().get(i) : fp32().get(i);
+  }
+  [[nodiscard]] __device__ __forceinline__ float rounded(float v) const {
+    return is_bf16 ? bf16().rounded(v) : v;
   }
   __device__ __forceinline__ void set(std::int64_t i, float v) const {
     if (is_bf16) {
