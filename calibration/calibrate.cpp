@@ -25,7 +25,7 @@ std::vector<char> measured_points(RankRunner& runner, const std::vector<PlannedP
   }
   const int world = runner.world();
   if (world < 2) return done;
-  runner.run(world, world, [&](int rank, Communicator& comm) {
+  runner.run(world, world, 1, [&](int rank, Communicator& comm) {
     std::vector<char> mine = done, all(done.size() * static_cast<std::size_t>(world));
     comm.all_gather(std::as_bytes(std::span<const char>(mine)),
                     std::as_writable_bytes(std::span(all)));
@@ -187,10 +187,11 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
                             .sets = config.sets};
   const TimingLimits collective{.seconds = seconds, .repeats = kRepeats};
   const auto points = plan_points(bench, config.bench == nullptr ? PointSet::cpu : PointSet::gpu,
-                                  runner, {kernel, collective});
+                                  runner, {kernel, collective, config.collective_bytes});
   CalibrationResult result;
   result.facts = bench.facts();
   result.facts.emplace_back("ranks", std::to_string(runner.world()));
+  if (!config.collectives.empty()) result.facts.emplace_back("collectives", config.collectives);
   result.facts.emplace_back("plan", digest_of(points));
   std::unique_ptr<SampleLog> log;
   if (!config.log_file.empty() && runner.has_first()) {

@@ -31,6 +31,8 @@ struct CalibrateConfig {
   std::string log_file = {};
   Bench* bench = nullptr;        // another device than the CPU, with the points of a GPU
   RankRunner* runner = nullptr;  // other ranks than `ranks` threads
+  std::int64_t collective_bytes = kMostCollectiveBytes;  // the largest of a collective's points
+  std::string collectives = {};  // what the ranks' exchanges go through, a fact of the result
   std::function<void(const CalibrationProgress&)> on_progress = {};  // may be empty
 };
 

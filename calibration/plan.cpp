@@ -73,7 +73,12 @@ class Planner {
           p.name, p.what, [at = at_, p] { return time_other(at, p); },
           [p](const Timing& t) { return other(p.name, p.what, p.bytes, t); });
     }
-    for (int ranks = 2; ranks <= at_.runner->world(); ranks *= 2) add_collectives(ranks);
+    const int world = at_.runner->world();
+    for (int ranks = 2; ranks <= world; ranks *= 2) add_collectives(ranks);
+    if (set_ == PointSet::gpu) {
+      add_collectives(fmt::format("collectives side by side on {} ranks", world),
+                      concurrent_points(world, at_.limits.collective_bytes));
+    }
     return std::move(points_);
   }
 
@@ -97,15 +102,18 @@ class Planner {
         [at = at_, p, threads] { return time_shared(p, threads, at.limits.kernel); },
         [p, threads](const Timing& t) { return sample_of(p, threads, t); });
   }
-  void add_collectives(int ranks) {
-    const std::string family = fmt::format("collectives of {} ranks", ranks);
-    for (const CollectivePoint& p : collective_points(ranks)) {
+  void add_collectives(const std::string& family, const std::vector<CollectivePoint>& points) {
+    for (const CollectivePoint& p : points) {
       add(
           name_of(p), family,
           [at = at_, p] { return time_collective(*at.runner, p, at.limits.collective); },
           [p](const Timing& t) { return sample_of(p, t); });
       points_.back().all_processes = true;
     }
+  }
+  void add_collectives(int ranks) {
+    const std::string family = fmt::format("collectives of {} ranks", ranks);
+    add_collectives(family, collective_points(ranks, at_.limits.collective_bytes));
     const std::string name = barrier_point(ranks);
     add(
         name, family,

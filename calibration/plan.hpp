@@ -14,6 +14,7 @@ namespace pleat {
 
 struct PlanLimits {
   TimingLimits kernel, collective;
+  std::int64_t collective_bytes = kMostCollectiveBytes;
 };
 
 struct PlannedPoint {

@@ -25,8 +25,9 @@ struct KernelSample {
 struct CollectiveSample {
   Collective collective = Collective::all_gather;
   int group = 2;  // members
-  int ranks = 2;  // threads that took part in the measurement
+  int ranks = 2;  // that took part in the measurement
   Bytes wire;     // bytes one rank sends, as the simulator counts them
+  int stride = 1;  // from a member's rank to the next one's
   bool operator==(const CollectiveSample&) const = default;
 };
 

@@ -21,6 +21,7 @@ Json sample_json(const Sample& s) {
   } else if (const auto* c = std::get_if<CollectiveSample>(&s.point)) {
     j["collective"] = name_of(c->collective);
     j["group"] = c->group;
+    if (c->stride > 1) j["stride"] = c->stride;
     j["ranks"] = c->ranks;
     j["wire_bytes"] = c->wire.base();
   } else {

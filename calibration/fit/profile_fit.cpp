@@ -159,23 +159,46 @@ class ProfileFitter {
     return static_cast<double>(ranks) / cores_ * result_.profile.sharing_penalty;
   }
 
+  // The first tier that holds all ranks of a group.
+  [[nodiscard]] std::size_t tier_of(const CollectiveSample& s) const {
+    const int reach = (s.group - 1) * s.stride + 1;
+    std::size_t tier = 0;
+    while (tier + 1 < cluster_.tiers.size() && cluster_.tiers[tier].size > 0 &&
+           cluster_.tiers[tier].size < reach) {
+      ++tier;
+    }
+    return tier;
+  }
+
+  // Of groups that have the machine to themselves: what others side by side cost is the simulator's.
+  [[nodiscard]] std::vector<WirePoint> collective_points_of(Collective kind, std::size_t tier) const {
+    std::vector<WirePoint> points;
+    for (const Sample& s : samples_) {
+      const auto* sample = std::get_if<CollectiveSample>(&s.point);
+      if (sample == nullptr || sample->collective != kind || tier_of(*sample) != tier) continue;
+      if (2 * sample->group <= sample->ranks && kind != Collective::send_recv) continue;
+      points.push_back({sample->group, sample->wire, s.time / slowdown(sample->ranks)});
+    }
+    return points;
+  }
+
+  // A tier without measurements beside one that has them takes the one before it.
   void fit_collectives() {
-    const BytesPerSecond bandwidth = cluster_.tiers.front().bandwidth;
-    result_.profile.collectives.resize(1);
-    for (std::size_t c = 0; c < kCollectives; ++c) {
-      std::vector<WirePoint> points;
-      for (const Sample& s : samples_) {
-        const auto* sample = std::get_if<CollectiveSample>(&s.point);
-        if (sample && sample->collective == static_cast<Collective>(c)) {
-          points.push_back({sample->group, sample->wire, s.time / slowdown(sample->ranks)});
-        }
+    auto& fitted = result_.profile.collectives;
+    fitted.resize(1);
+    for (std::size_t tier = 0; tier < cluster_.tiers.size(); ++tier) {
+      const BytesPerSecond bandwidth = cluster_.tiers[tier].bandwidth;
+      for (std::size_t c = 0; c < kCollectives; ++c) {
+        const auto kind = static_cast<Collective>(c);
+        const std::vector<WirePoint> points = collective_points_of(kind, tier);
+        if (points.empty()) continue;
+        while (fitted.size() <= tier) fitted.push_back(fitted.back());
+        fitted[tier][c] = fit_family(
+            tier == 0 ? name_of(kind) : fmt::format("{} over {}", name_of(kind), cluster_.tiers[tier].name),
+            points, [&](const auto& seen) { return fit_collective(seen, bandwidth); },
+            [&](const auto& curve, const WirePoint& p) { return predict(curve, p, bandwidth); },
+            result_.residuals);
       }
-      if (points.empty()) continue;
-      result_.profile.collectives[0][c] = fit_family(
-          name_of(static_cast<Collective>(c)), points,
-          [&](const auto& seen) { return fit_collective(seen, bandwidth); },
-          [&](const auto& curve, const WirePoint& p) { return predict(curve, p, bandwidth); },
-          result_.residuals);
     }
   }
 

@@ -1,36 +1,68 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Collectives over any transport, 1 KB to 4 MB.
+// Collectives over any transport, of host memory or of devices'.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <exception>
+#include <mutex>
 #include <thread>
 
 #include "backend/comm/thread_transport.hpp"
 #include "calibration/microbench/points.hpp"
+#include "core/diagnostics.hpp"
+#include "kernels/host_device.hpp"
 
 namespace pleat {
 namespace {
 
 constexpr int kBlocks = 5;  // the median of their means is the sample
 
+// Floats in a device's memory, all `value` at first.
+class Floats {
+ public:
+  Floats(Device& device, std::size_t count, float value)
+      : memory_(device.memory()),
+        data_(memory_.allocate(static_cast<std::int64_t>(count * sizeof(float)))),
+        count_(count) {
+    const std::vector<float> some(std::min(count, std::size_t{1} << 20U), value);
+    for (std::size_t at = 0; at < count; at += some.size()) {
+      const std::size_t now = std::min(some.size(), count - at);
+      device.copy(data_ + at * sizeof(float), some.data(),
+                  static_cast<std::int64_t>(now * sizeof(float)));
+    }
+  }
+  ~Floats() { memory_.release(data_); }
+  Floats(const Floats&) = delete;
+  Floats& operator=(const Floats&) = delete;
+  [[nodiscard]] std::span<float> first(std::size_t count) const {
+    return {reinterpret_cast<float*>(data_), count};
+  }
+  [[nodiscard]] std::span<float> all() const { return first(count_); }
+
+ private:
+  Memory& memory_;
+  std::byte* data_;
+  std::size_t count_;
+};
+
 // One rank's buffers for a collective whose larger side has `bytes` bytes.
 class RankWork {
  public:
-  RankWork(Communicator& comm, Collective kind, std::int64_t bytes)
+  RankWork(Communicator& comm, Device& device, Collective kind, std::int64_t bytes)
       : comm_(comm),
         kind_(kind),
+        count_(static_cast<std::size_t>(bytes) / 4),
         // Ranks pair up to a sum of zero, so that repeated reductions in place stay finite.
-        whole_(static_cast<std::size_t>(bytes) / 4, comm.rank() % 2 == 0 ? 0.25f : -0.25f),
-        other_(whole_.size(), 0.5f),
-        part_(static_cast<std::size_t>(comm.size()), bytes / comm.size()) {}
+        whole_(device, count_, comm.rank() % 2 == 0 ? 0.25f : -0.25f),
+        other_(device, count_, 0.5f),
+        part_(static_cast<std::size_t>(comm.size()), bytes / comm.size() / 4 * 4) {}
 
   void run() {
     const auto members = static_cast<std::size_t>(comm_.size());
-    const std::size_t share = whole_.size() / members;
-    const std::span<float> all(whole_.data(), share * members);
-    const std::span<float> mine(other_.data(), share);
+    const std::size_t share = count_ / members;
+    const std::span<float> all = whole_.first(share * members), mine = other_.first(share);
     switch (kind_) {
       case Collective::all_gather:
         comm_.all_gather(std::as_bytes(mine), std::as_writable_bytes(all));
@@ -43,7 +75,7 @@ class RankWork {
         return;
       case Collective::all_to_all:
         comm_.all_to_all(std::as_bytes(all), part_,
-                         std::as_writable_bytes(std::span<float>(other_.data(), all.size())),
+                         std::as_writable_bytes(other_.first(all.size())),
                          part_);
         return;
       case Collective::send_recv:
@@ -55,17 +87,18 @@ class RankWork {
  private:
   void ping_pong() {
     if (comm_.rank() == 0) {
-      comm_.send(1, std::as_bytes(std::span<const float>(whole_)), 0);
-      comm_.recv(1, std::as_writable_bytes(std::span<float>(other_)), 0);
+      comm_.send(1, std::as_bytes(whole_.all()), 0);
+      comm_.recv(1, std::as_writable_bytes(other_.all()), 0);
     } else {
-      comm_.recv(0, std::as_writable_bytes(std::span<float>(other_)), 0);
-      comm_.send(0, std::as_bytes(std::span<const float>(whole_)), 0);
+      comm_.recv(0, std::as_writable_bytes(other_.all()), 0);
+      comm_.send(0, std::as_bytes(whole_.all()), 0);
     }
   }
 
   Communicator& comm_;
   Collective kind_;
-  std::vector<float> whole_, other_;
+  std::size_t count_;
+  Floats whole_, other_;
   std::vector<std::int64_t> part_;
 };
 
@@ -85,30 +118,52 @@ double wire_bytes(Collective kind, int n, double bytes) {
   return 0;
 }
 
-std::vector<Rank> members_of(int rank, int group) {
+std::vector<Rank> members_of(int rank, int group, int stride) {
+  const int first = rank / (group * stride) * group * stride + rank % stride;
   std::vector<Rank> members;
-  for (int i = 0; i < group; ++i) members.push_back(Rank{rank / group * group + i});
+  for (int i = 0; i < group; ++i) members.push_back(Rank{first + i * stride});
   return members;
 }
 
 class JobRanks : public RankRunner {
  public:
-  explicit JobRanks(const std::vector<std::unique_ptr<Transport>>& ranks) : ranks_(ranks) {}
+  JobRanks(const std::vector<std::unique_ptr<Transport>>& ranks, Devices devices)
+      : ranks_(ranks), devices_(std::move(devices)) {
+    PLEAT_ASSERT(devices_.empty() || devices_.size() == ranks.size());
+  }
   int world() const override { return ranks_.front()->world(); }
   int first_here() const override { return ranks_.front()->rank().value; }
-  void run(int ranks, int group, const std::function<void(int, Communicator&)>& body) override {
-    std::vector<std::jthread> pool;
-    for (const auto& transport : ranks_) {
-      if (transport->rank().value >= ranks) continue;
-      pool.emplace_back([&] {
-        const int rank = transport->rank().value;
-        body(rank, *transport->group(members_of(rank, group)));
-      });
+  Device& device(int rank) override {
+    return devices_.empty() ? *host_ : *devices_[static_cast<std::size_t>(rank - first_here())];
+  }
+  // What one rank throws ends the others' waits, and is thrown here.
+  void run(int ranks, int group, int stride,
+           const std::function<void(int, Communicator&)>& body) override {
+    std::mutex mutex;
+    std::exception_ptr thrown;
+    {
+      std::vector<std::jthread> pool;
+      for (const auto& transport : ranks_) {
+        if (transport->rank().value >= ranks) continue;
+        pool.emplace_back([&] {
+          const int rank = transport->rank().value;
+          try {
+            body(rank, *transport->group_on(device(rank), members_of(rank, group, stride)));
+          } catch (const std::exception& e) {
+            transport->abort(e.what());
+            const std::scoped_lock lock(mutex);
+            if (!thrown) thrown = std::current_exception();
+          }
+        });
+      }
     }
+    if (thrown) std::rethrow_exception(thrown);
   }
 
  private:
   const std::vector<std::unique_ptr<Transport>>& ranks_;
+  Devices devices_;
+  std::unique_ptr<Device> host_ = host_device();
 };
 
 // A new job each time, so that no more threads live than are asked for.
@@ -117,13 +172,16 @@ class ThreadRanks final : public RankRunner {
   explicit ThreadRanks(int world) : world_(world) {}
   int world() const override { return world_; }
   int first_here() const override { return 0; }
-  void run(int ranks, int group, const std::function<void(int, Communicator&)>& body) override {
+  Device& device(int) override { return *host_; }
+  void run(int ranks, int group, int stride,
+           const std::function<void(int, Communicator&)>& body) override {
     const auto transports = make_thread_transports(ranks);
-    JobRanks(transports).run(ranks, group, body);
+    JobRanks(transports, {}).run(ranks, group, stride, body);
   }
 
  private:
   int world_;
+  std::unique_ptr<Device> host_ = host_device();
 };
 
 // The first member's number, to all.
@@ -134,16 +192,20 @@ int agreed(Communicator& comm, int mine) {
   return all.front();
 }
 
-// One warm-up pair estimates the cost; rank 0 of each group decides the number of repeats.
-Timing time_on_ranks(RankRunner& runner, int ranks, int group, const TimingLimits& limits,
-                     const std::function<std::function<void()>(Communicator&)>& prepare) {
+// One warm-up pair estimates the cost; rank 0 of each group decides the number of repeats. A device's
+// calls are enqueued: a block ends when they are done.
+Timing time_on_ranks(RankRunner& runner, const CollectivePoint& p, const TimingLimits& limits,
+                     const std::function<std::function<void()>(Communicator&, Device&)>& prepare) {
   Timing result;
-  runner.run(ranks, group, [&](int rank, Communicator& comm) {
-    const auto call = prepare(comm);
+  runner.run(p.ranks, p.group, p.stride, [&](int rank, Communicator& comm) {
+    Device& device = runner.device(rank);
+    const auto call = prepare(comm, device);
     call();
+    device.synchronize();
     comm.barrier();
     const double trial = seconds_now();
     for (int i = 0; i < 3; ++i) call();
+    device.synchronize();
     const double each = std::max(1e-7, (seconds_now() - trial) / 3);
     const int count = agreed(
         comm, std::clamp(static_cast<int>(limits.seconds / kBlocks / each), 1, limits.repeats));
@@ -151,6 +213,7 @@ Timing time_on_ranks(RankRunner& runner, int ranks, int group, const TimingLimit
     for (int b = 0; b < kBlocks; ++b) {
       const double start = seconds_now();
       for (int i = 0; i < count; ++i) call();
+      device.synchronize();
       blocks.push_back((seconds_now() - start) / count);
       comm.barrier();
     }
@@ -163,40 +226,62 @@ Timing time_on_ranks(RankRunner& runner, int ranks, int group, const TimingLimit
 
 std::unique_ptr<RankRunner> thread_ranks(int world) { return std::make_unique<ThreadRanks>(world); }
 
-std::unique_ptr<RankRunner> job_ranks(const std::vector<std::unique_ptr<Transport>>& ranks) {
-  return std::make_unique<JobRanks>(ranks);
+std::unique_ptr<RankRunner> job_ranks(const std::vector<std::unique_ptr<Transport>>& ranks,
+                                      Devices devices) {
+  return std::make_unique<JobRanks>(ranks, std::move(devices));
 }
 
-std::vector<CollectivePoint> collective_points(int ranks) {
+std::vector<CollectivePoint> collective_points(int ranks, std::int64_t most_bytes) {
   constexpr std::array kAll = {Collective::all_gather, Collective::reduce_scatter,
                                Collective::all_reduce, Collective::all_to_all,
                                Collective::send_recv};
   std::vector<CollectivePoint> points;
   for (const Collective kind : kAll) {
-    for (std::int64_t bytes = 1024; bytes <= 4 * 1024 * 1024; bytes *= 4) {
+    for (std::int64_t bytes = 1024; bytes <= most_bytes; bytes *= 4) {
       points.push_back({kind, kind == Collective::send_recv ? 2 : ranks, ranks, bytes});
     }
   }
   return points;
 }
 
+std::vector<CollectivePoint> concurrent_points(int ranks, std::int64_t most_bytes) {
+  constexpr std::array kAll = {Collective::all_gather, Collective::reduce_scatter,
+                               Collective::all_reduce, Collective::all_to_all,
+                               Collective::send_recv};
+  std::vector<CollectivePoint> points;
+  for (int group = 2; 2 * group <= ranks; group *= 2) {
+    for (const int stride : {1, ranks / group}) {
+      for (const Collective kind : kAll) {
+        // Of neighbours it is among the points above.
+        if (kind == Collective::send_recv && (group != 2 || stride == 1)) continue;
+        for (std::int64_t bytes = 65536; bytes <= most_bytes; bytes *= 32) {
+          points.push_back({kind, group, ranks / (group * stride) * group * stride, bytes, stride});
+        }
+      }
+    }
+  }
+  return points;
+}
+
 std::string name_of(const CollectivePoint& p) {
-  return fmt::format("{} {} B, {} of {} ranks", name_of(p.kind), p.bytes, p.group, p.ranks);
+  return fmt::format("{} {} B, {} of {} ranks{}", name_of(p.kind), p.bytes, p.group, p.ranks,
+                     p.stride > 1 ? fmt::format(", {} apart", p.stride) : "");
 }
 
 Sample sample_of(const CollectivePoint& p, const Timing& t) {
   return {
       .name = name_of(p),
       .point = CollectiveSample{p.kind, p.group, p.ranks,
-                                Bytes(wire_bytes(p.kind, p.group, static_cast<double>(p.bytes)))},
+                                Bytes(wire_bytes(p.kind, p.group, static_cast<double>(p.bytes))),
+                                p.stride},
       .time = Seconds(median(t.seconds)),
       .repeats = t.repeats,
       .raw = t.seconds};
 }
 
 Timing time_collective(RankRunner& runner, const CollectivePoint& p, const TimingLimits& limits) {
-  Timing t = time_on_ranks(runner, p.ranks, p.group, limits, [&](Communicator& comm) {
-    auto work = std::make_shared<RankWork>(comm, p.kind, p.bytes);
+  Timing t = time_on_ranks(runner, p, limits, [&](Communicator& comm, Device& device) {
+    auto work = std::make_shared<RankWork>(comm, device, p.kind, p.bytes);
     return [work] { work->run(); };
   });
   if (p.kind == Collective::send_recv) {
@@ -206,8 +291,8 @@ Timing time_collective(RankRunner& runner, const CollectivePoint& p, const Timin
 }
 
 Timing time_barrier(RankRunner& runner, int ranks, const TimingLimits& limits) {
-  return time_on_ranks(runner, ranks, ranks, limits,
-                       [](Communicator& comm) { return [&comm] { comm.barrier(); }; });
+  return time_on_ranks(runner, {.group = ranks, .ranks = ranks}, limits,
+                       [](Communicator& comm, Device&) { return [&comm] { comm.barrier(); }; });
 }
 
 }  // namespace pleat

@@ -33,14 +33,21 @@ enum class PointSet { cpu, gpu };
 // Quantisation; on a CPU bf16 and codes to fp32 and back, on a GPU fp8 products.
 [[nodiscard]] std::vector<KernelPoint> narrow_points(PointSet set = PointSet::cpu);
 
-// One collective of groups of `group` consecutive ranks among `ranks`; the larger side of a rank's
-// call has `bytes` bytes.
+// One collective of groups of `group` ranks, `stride` apart, among `ranks`: all groups at once; the
+// larger side of a rank's call has `bytes` bytes.
 struct CollectivePoint {
   Collective kind = Collective::all_gather;
   int group = 2, ranks = 2;
   std::int64_t bytes = 1024;
+  int stride = 1;
 };
-[[nodiscard]] std::vector<CollectivePoint> collective_points(int ranks);
+inline constexpr std::int64_t kMostCollectiveBytes = std::int64_t{4} << 20U;
+// All ranks in one group, from 1 KB on.
+[[nodiscard]] std::vector<CollectivePoint> collective_points(
+    int ranks, std::int64_t most_bytes = kMostCollectiveBytes);
+// Groups side by side that fill `ranks`: of neighbours, and of ranks far apart.
+[[nodiscard]] std::vector<CollectivePoint> concurrent_points(
+    int ranks, std::int64_t most_bytes = kMostCollectiveBytes);
 [[nodiscard]] std::string name_of(const CollectivePoint&);
 [[nodiscard]] Sample sample_of(const CollectivePoint&, const Timing&);
 
@@ -53,11 +60,17 @@ class RankRunner {
   [[nodiscard]] virtual int world() const = 0;
   [[nodiscard]] virtual int first_here() const = 0;  // the lowest rank of this process
   [[nodiscard]] bool has_first() const { return first_here() == 0; }
-  virtual void run(int ranks, int group, const std::function<void(int, Communicator&)>& body) = 0;
+  // Where a rank's data lie; it outlives the runner's communicators.
+  [[nodiscard]] virtual Device& device(int rank) = 0;
+  virtual void run(int ranks, int group, int stride,
+                   const std::function<void(int, Communicator&)>& body) = 0;
 };
 [[nodiscard]] std::unique_ptr<RankRunner> thread_ranks(int world);
-// Ranks of a job, by their transports; they outlive the runner.
-[[nodiscard]] std::unique_ptr<RankRunner> job_ranks(const std::vector<std::unique_ptr<Transport>>&);
+// Ranks of a job, by their transports; they outlive the runner. devices: one for each, whose memory is
+// exchanged as the transport does it for training; none: the host's.
+using Devices = std::vector<std::unique_ptr<Device>>;
+[[nodiscard]] std::unique_ptr<RankRunner> job_ranks(const std::vector<std::unique_ptr<Transport>>&,
+                                                    Devices devices = {});
 
 // Means of blocks of calls, of rank 0; nothing where it is not here.
 [[nodiscard]] Timing time_collective(RankRunner&, const CollectivePoint&, const TimingLimits&);

@@ -22,6 +22,12 @@ void add_calibrate_command(CLI::App& app, Action& action) {
   command->add_option("--device", o->device, "What is measured: the CPU's kernels in fp32, or a GPU's in bf16 and fp8")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda"}).description(""));
+  command
+      ->add_option("--collectives", o->collectives,
+                   "With --device cuda, between several GPUs: nccl, or direct (threads by their GPUs' memory, "
+                   "processes by the host)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"nccl", "direct"}));
   command->add_option("-o,--out", o->out_file,
                       "Profile file (default: where `--profile NAME` and the other commands find it)");
   command->add_flag("--json", o->json, "Print the profile as JSON");
@@ -29,6 +35,7 @@ void add_calibrate_command(CLI::App& app, Action& action) {
                   "  pleat calibrate\n"
                   "  pleat calibrate --ranks 8 --out my-machine.json\n"
                   "  pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
+                  "  mpirun -n 16 pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
                   "A calibration that was killed goes on where it was.");
   command->callback([&action, o] { action = [o] { calibrate_machine(*o); }; });
 }

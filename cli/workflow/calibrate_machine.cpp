@@ -14,6 +14,7 @@
 #include "calibration/cuda_bench.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/write_file.hpp"
+#include "cli/workflow/devices.hpp"
 #include "cli/workflow/processes.hpp"
 #include "core/environment.hpp"
 #include "core/json/parse.hpp"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr double kGpuPointSeconds = 0.5, kGpuConfidence = 0.01;
 constexpr int kCpuPasses = 2;  // some seconds apart: a virtual machine's neighbours come and go
+constexpr std::int64_t kGpuCollectiveBytes = std::int64_t{1} << 30U;
 
 std::string samples_file(const std::string& profile_file) {
   std::filesystem::path path(profile_file);
@@ -37,6 +39,18 @@ std::string raw_file(const std::string& profile_file) {
 
 std::string now_text() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+// The processes that mpirun started, a GPU each, or this one with a thread for each of its GPUs; none:
+// one rank, or threads of the CPU's.
+std::unique_ptr<JobPart> job_of(const CalibrateOptions& o, const ProcessFacts& facts, int gpus) {
+  const ProcessOptions options;
+  if (facts.processes > 1) {
+    return std::make_unique<JobPart>(
+        join(choose_processes(options, facts, facts.processes, has_mpi()), options, facts.processes,
+             "calibrate " + o.device + ' ' + o.collectives));
+  }
+  return gpus > 1 ? std::make_unique<JobPart>(JobPart::of_threads(gpus)) : nullptr;
 }
 
 }  // namespace
@@ -72,26 +86,30 @@ void calibrate_machine(const CalibrateOptions& o) {
     file = fitted_profile_path(cluster.name + "-pleat");
     make_folder(std::filesystem::path(file).parent_path().string());
   }
+  const ProcessFacts facts = process_facts(ProcessOptions{}.flags, environment_variable);
   std::unique_ptr<Bench> bench;
+  int gpus = 0;
   CalibrateConfig config{.ranks = o.ranks, .passes = kCpuPasses, .log_file = raw_file(file)};
   if (o.device == "cuda") {
-    bench = cuda_bench();
+    gpus = usable_gpus();
+    bench = cuda_bench(facts.process % gpus);
     config.bench = bench.get();
     config.ranks = 1;  // threads' collectives are of the host's memory
     config.passes = 1;
     config.point_seconds = kGpuPointSeconds;
     config.confidence = kGpuConfidence;
+    config.collective_bytes = kGpuCollectiveBytes;
   }
-  // Under mpirun collectives are those of its processes.
-  ProcessOptions options;
-  const ProcessFacts facts = process_facts(options.flags, environment_variable);
-  std::unique_ptr<JobPart> part;
+  const std::unique_ptr<JobPart> part = job_of(o, facts, gpus);
   std::unique_ptr<RankRunner> ranks;
-  if (facts.processes > 1) {
-    part =
-        std::make_unique<JobPart>(join(choose_processes(options, facts, facts.processes, has_mpi()),
-                                       options, facts.processes, "calibrate " + o.device));
-    ranks = job_ranks(part->ranks());
+  if (part != nullptr) {
+    Devices devices;
+    if (o.device == "cuda") {
+      connect_devices({.device = o.device, .collectives = o.collectives}, *part);
+      devices = gpus_of(*part);
+      config.collectives = o.collectives;
+    }
+    ranks = job_ranks(part->ranks(), std::move(devices));
     config.runner = ranks.get();
   }
   const CalibrationResult result = calibrate_to(cluster, config, file);

@@ -13,6 +13,7 @@ struct CalibrateOptions {
   std::string cluster = "localhost";
   std::string out_file;  // empty: where profiles of this machine are found by name
   std::string device = "cpu";  // cpu, cuda
+  std::string collectives = "nccl";  // between GPUs: nccl, or direct
   int ranks = 4;
   bool json = false;
 };

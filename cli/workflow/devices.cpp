@@ -40,8 +40,20 @@ void require_on_gpu(const Program& program) {
   }
 }
 
+std::unique_ptr<Device> gpu_of(Rank rank, int gpus) {
 #ifdef PLEAT_WITH_CUDA
-void set_gpus(TrainConfig& config) {
+  return gpu_device(rank.value % gpus);
+#else
+  static_cast<void>(rank);
+  static_cast<void>(gpus);
+  return nullptr;
+#endif
+}
+
+}  // namespace
+
+#ifdef PLEAT_WITH_CUDA
+int usable_gpus() {
   int gpus = 0;
   try {
     gpus = cuda::device_count();
@@ -51,21 +63,24 @@ void set_gpus(TrainConfig& config) {
   if (gpus == 0) {
     throw_config_error(ExitCode::device_or_io, "--device", "",
                        "no NVIDIA GPU can be used here: there is none, or no driver for it",
-                       "`nvidia-smi` shows what the driver finds; --device cpu trains on the CPU");
+                       "`nvidia-smi` shows what the driver finds; --device cpu uses the CPU");
   }
-  config.measure_margin = false;  // it would read every router's logits
-  config.captures_graphs = true;
-  config.make_device = [gpus](Rank rank) { return gpu_device(rank.value % gpus); };
+  return gpus;
 }
 #else
-void set_gpus(TrainConfig&) {
+int usable_gpus() {
   throw_config_error(ExitCode::bad_request, "--device", "",
                      "this build has no CUDA kernels: it was configured without nvcc",
                      "install the CUDA toolkit and build again, or --device cpu");
 }
 #endif
 
-}  // namespace
+std::vector<std::unique_ptr<Device>> gpus_of(const JobPart& part) {
+  const int gpus = usable_gpus();
+  std::vector<std::unique_ptr<Device>> all;
+  for (const auto& transport : part.ranks()) all.push_back(gpu_of(transport->rank(), gpus));
+  return all;
+}
 
 void add_device_options(CLI::App& command, DeviceOptions& o) {
   command.add_option("--device", o.device, "What ranks compute on: cpu, or cuda for NVIDIA GPUs")
@@ -84,7 +99,10 @@ void add_device_options(CLI::App& command, DeviceOptions& o) {
 void set_device(const DeviceOptions& o, const Program& program, TrainConfig& config) {
   if (o.device == "cuda") {
     require_on_gpu(program);
-    return set_gpus(config);
+    config.measure_margin = false;  // it would read every router's logits
+    config.captures_graphs = true;
+    config.make_device = [gpus = usable_gpus()](Rank rank) { return gpu_of(rank, gpus); };
+    return;
   }
   if (o.collectives == "direct" && !o.ordered_sums) return;
   throw_config_error(ExitCode::bad_request, o.ordered_sums ? "--ordered-sums" : "--collectives", "",

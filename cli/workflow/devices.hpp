@@ -4,7 +4,9 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/trainer.hpp"
 
@@ -21,6 +23,12 @@ void add_device_options(CLI::App&, DeviceOptions&);
 // bad_request in a build without CUDA, for what the device has not and for NCCL on a CPU,
 // device_or_io where no GPU can be used.
 void set_device(const DeviceOptions&, const Program&, TrainConfig&);
+
+// The GPUs that this process can use. ConfigError: bad_request in a build without CUDA, device_or_io
+// where there is none.
+[[nodiscard]] int usable_gpus();
+// A device for each rank of `part`, as training gives them.
+[[nodiscard]] std::vector<std::unique_ptr<Device>> gpus_of(const JobPart& part);
 
 // What joins this process's ranks on their devices. ConfigError (device_or_io) where NCCL is not
 // found.

@@ -9,6 +9,7 @@
 
 #include "backend/comm/mpi_job.hpp"
 #include "calibration/calibrate.hpp"
+#include "tests/backend/device/checking_device.hpp"
 #include "tests/calibration/fake_bench.hpp"
 
 namespace {
@@ -52,11 +53,21 @@ int main(int, char** argv) {
       ++collectives;
       wrong += expect(s.time.base() > 0 && s.raw.size() == 5, s.name.c_str());
     }
-    wrong += expect(collectives == 2 * kCollectives * 7, "every collective of 2 and of 4 ranks");
+    const auto all = 2 * collective_points(2).size() + concurrent_points(kRanks).size();
+    wrong += expect(all == 2 * kCollectives * 7 + 18, "the points");
+    wrong += expect(collectives == static_cast<int>(all), "every collective of 2 and of 4 ranks");
     wrong += expect((bench.calls() == 0) == again, "the second time nothing is measured");
     wrong +=
         expect(r.profile.collectives.size() == 1 && r.profile.collectives[0][0].efficiency <= 1,
                "a curve");
+  }
+  // The same between devices whose memory the host cannot touch.
+  Devices devices;
+  devices.push_back(std::make_unique<test::CheckingDevice>(true));
+  const auto on_devices = job_ranks(part.ranks(), std::move(devices));
+  for (const CollectivePoint& p : collective_points(kRanks, 4096)) {
+    const Timing t = time_collective(*on_devices, p, {.seconds = 0.002, .repeats = 2});
+    wrong += expect(t.seconds.empty() == (on_devices->first_here() != 0), name_of(p).c_str());
   }
   return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

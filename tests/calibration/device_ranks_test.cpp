@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Collectives of a calibration between devices whose memory the host cannot touch: through NCCL, with
+// a stand-in for its library, and by way of the host.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "backend/comm/job_part.hpp"
+#include "calibration/calibrate.hpp"
+#include "tests/backend/device/checking_device.hpp"
+#include "tests/calibration/fake_bench.hpp"
+
+namespace pleat {
+namespace {
+
+Devices devices_of(const JobPart& part) {
+  Devices all;
+  for (std::size_t i = 0; i < part.ranks().size(); ++i) {
+    all.push_back(std::make_unique<test::CheckingDevice>(true));
+  }
+  return all;
+}
+
+// Two nodes of two GPUs.
+ClusterSpec two_nodes() {
+  ClusterSpec c;
+  c.name = "two-nodes";
+  c.gpu.peak_fp32 = c.gpu.peak_bf16 = c.gpu.peak_fp8 = FlopsPerSecond(1e14);
+  c.gpu.memory_bandwidth = BytesPerSecond(1e12);
+  c.tiers.push_back({"nvlink", 2, BytesPerSecond(1e11), Seconds(1e-6)});
+  c.tiers.push_back({"rail", 0, BytesPerSecond(1e10), Seconds(3e-6)});
+  return c;
+}
+
+TEST(ConcurrentPoints, GroupsOfNeighboursAndOfRanksFarApart) {
+  std::set<std::string> names;
+  std::map<std::pair<int, int>, int> groups;
+  for (const CollectivePoint& p : concurrent_points(8)) {
+    EXPECT_TRUE(names.insert(name_of(p)).second) << name_of(p);
+    EXPECT_EQ(p.ranks, 8);
+    ++groups[{p.group, p.stride}];
+  }
+  // Four kinds of 64 KB and 2 MB; messages to far ranks beside them.
+  const std::map<std::pair<int, int>, int> want{{{2, 1}, 8}, {{2, 4}, 10}, {{4, 1}, 8}, {{4, 2}, 8}};
+  EXPECT_EQ(groups, want);
+  EXPECT_TRUE(names.contains("all_reduce 65536 B, 2 of 8 ranks, 4 apart"));
+  EXPECT_TRUE(concurrent_points(2).empty());
+}
+
+TEST(DeviceRanks, EveryCollectiveThroughNcclAndByTheHost) {
+  for (const bool nccl : {false, true}) {
+    JobPart part = JobPart::of_threads(4);
+    if (nccl) part.use_nccl(load_nccl(PLEAT_FAKE_NCCL));
+    const auto ranks = job_ranks(part.ranks(), devices_of(part));
+    for (const CollectivePoint& p : collective_points(4, 4096)) {
+      EXPECT_GT(median(time_collective(*ranks, p, {.seconds = 0.001, .repeats = 2}).seconds), 0)
+          << name_of(p);
+    }
+    for (const CollectivePoint& p : concurrent_points(4, 65536)) {
+      EXPECT_GT(median(time_collective(*ranks, p, {.seconds = 0.001, .repeats = 2}).seconds), 0)
+          << name_of(p);
+    }
+  }
+}
+
+TEST(DeviceRanks, FitsACurveForEachTier) {
+  JobPart part = JobPart::of_threads(4);
+  part.use_nccl(load_nccl(PLEAT_FAKE_NCCL));
+  const auto ranks = job_ranks(part.ranks(), devices_of(part));
+  FakeBench bench(0.1);
+  CalibrateConfig config;
+  config.point_seconds = 0.001;
+  config.bench = &bench;
+  config.runner = ranks.get();
+  config.collective_bytes = 65536;
+  config.collectives = "nccl";
+  const CalibrationResult r = calibrate(two_nodes(), config);
+  EXPECT_TRUE(r.failed.empty());
+  ASSERT_EQ(r.profile.collectives.size(), 2U);
+  std::set<std::string> families;
+  for (const Residual& residual : r.residuals) families.insert(residual.family);
+  for (std::size_t c = 0; c < kCollectives; ++c) {
+    const std::string name = name_of(static_cast<Collective>(c));
+    EXPECT_TRUE(families.contains(name)) << name;
+    EXPECT_TRUE(families.contains(name + " over rail")) << name;
+  }
+  EXPECT_NE(samples_json(r).find("\"stride\": 2"), std::string::npos);
+  EXPECT_NE(r.profile.provenance.find("collectives nccl"), std::string::npos);
+  EXPECT_EQ(read_profile(write_profile(r.profile), "profile"), r.profile);
+}
+
+// A rank whose GPU fails ends the measurement for all.
+TEST(DeviceRanks, WhatOneThrowsEndsAll) {
+  const JobPart part = JobPart::of_threads(3);
+  const auto ranks = job_ranks(part.ranks(), devices_of(part));
+  EXPECT_THROW(ranks->run(3, 3, 1,
+                          [](int rank, Communicator& comm) {
+                            if (rank == 1) throw std::runtime_error("out of memory");
+                            comm.barrier();
+                          }),
+               std::runtime_error);
+}
+
+}  // namespace
+}  // namespace pleat
