@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything that needs a GPU, in one command: builds for it, runs the conformance suite, training on the
 # GPU against the CPU, the suite under compute-sanitizer, the kernel benchmarks, a calibration, training of
-# three models cut to what fits, the same models in PyTorch, and predicted against measured. Raw output goes to $OUT (default build-gpu/out). A
-# step that fails does not keep the next ones from running; what failed is said at the end.
+# three models cut to what fits, the same models in PyTorch, predicted against measured, and a table of goals
+# against what came out (gpu_summary.py). Raw output goes to $OUT (default build-gpu/out). A step that fails
+# does not keep the next ones from running; what failed is said at the end.
 #
 #   tests/benchmarks/gpu_all.sh [steps]   of: build conformance executor sanitizer benchmarks calibration
-#                                         training curve pytorch compare; all without
+#                                         training curve pytorch compare summary; all without
 #   PLEAT_GPU_BUILD                       the build folder (build-gpu)
 #   PLEAT_CUDA_ARCHS                      90a unless set
 #   PLEAT_TORCH_PYTHON                    a Python with PyTorch for this GPU (python3)
@@ -18,7 +19,7 @@ root="$(readlink -f "$root")"
 build="${PLEAT_GPU_BUILD:-$root/build-gpu}"
 out="${OUT:-$build/out}"
 steps=("$@")
-((${#steps[@]})) || steps=(build conformance executor sanitizer benchmarks calibration training curve pytorch compare)
+((${#steps[@]})) || steps=(build conformance executor sanitizer benchmarks calibration training curve pytorch compare summary)
 mkdir -p "$out"
 PATH="$PATH:/usr/local/cuda/bin"
 failed=()
@@ -34,6 +35,7 @@ timed() {  # name, seconds at most, command: its output in $out/name.txt
   fi
   printf '%-28s %s after %s s\n' "$name" "$([[ $status == 0 ]] && echo "done" || echo "FAILED ($status)")" \
     "$(($(date +%s) - begin))"
+  printf '%s\t%s\t%s\n' "$name" "$status" "$(($(date +%s) - begin))" >>"$out/status.tsv"
   ((status == 0)) || failed+=("$name")
   return 0
 }
@@ -62,7 +64,7 @@ do_sanitizer() {
   local tool
   export PLEAT_REQUIRE_GPU=1
   for tool in memcheck racecheck; do
-    timed "sanitizer-$tool" 280 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+    timed "sanitizer-$tool" 560 compute-sanitizer --tool "$tool" --error-exitcode 9 \
       "$build/tests/kernels/cuda/kernels_cuda_conformance" --gtest_brief=1 \
       "--gtest_filter=-*Gemm*:*Products*:*DropTokensAgainst*"
   done
@@ -71,7 +73,7 @@ do_sanitizer() {
 do_benchmarks() {
   timed gpu 20 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw \
     --format=csv
-  timed benchmarks 560 "$build/tests/benchmarks/pleat_gpu_benchmarks" "" "${PLEAT_GPU_RUNS:-30}"
+  timed benchmarks 900 "$build/tests/benchmarks/pleat_gpu_benchmarks" "" "${PLEAT_GPU_RUNS:-30}"
 }
 
 # The machine as a cluster file's name, and how many layers fit beside 18 bytes a parameter.
@@ -122,15 +124,21 @@ profile_options() {
   [[ -f $out/$cluster-pleat.json ]] && echo --profile "$out/$cluster-pleat.json" --accept-mismatch
 }
 
-# name, model, precision, steps, more options: logs of steps and a trace of the last.
+# name, model, precision, steps, more options: logs of steps, a trace of the last, and what the driver says
+# of the GPU's memory, before and while it runs.
 train() {
-  local name="$1" model="$2" precision="$3" count="$4"
+  local name="$1" model="$2" precision="$3" count="$4" memory
   shift 4
+  nvidia-smi --query-gpu=memory.used --format=csv,noheader -i 0 >"$out/memory-$name.txt" 2>&1
+  nvidia-smi --query-gpu=memory.used --format=csv,noheader -i 0 -lms 200 >>"$out/memory-$name.txt" 2>&1 &
+  memory=$!
   # shellcheck disable=SC2046
   timed "train-$name" 560 "$build/cli/pleat" train --device cuda --model "$out/$model.json" --cluster "$cluster" \
     --gpus 1 --runtime pleat --seq-len 4096 --global-batch 8 --micro-batch 1 --precision "$precision" \
     --data "$out/train-text.txt" --steps "$count" --log-json "$out/train-$name.steps.jsonl" \
     --trace "$out/train-$name.trace.json" --json $(profile_options) "$@"
+  kill "$memory" 2>/dev/null
+  wait "$memory" 2>/dev/null
 }
 
 do_training() {
@@ -164,6 +172,7 @@ PYTHON
 
 do_pytorch() {
   local model
+  timed pytorch-attention 300 "${PLEAT_TORCH_PYTHON:-python3}" "$root/tests/benchmarks/torch_attention.py"
   timed cut-models 20 cut_models
   for model in "${models[@]}"; do
     timed "pytorch-$model" 560 "${PLEAT_TORCH_PYTHON:-python3}" "$root/tests/benchmarks/torch_reference.py" \
@@ -184,9 +193,13 @@ do_compare() {
   done
 }
 
+do_summary() {
+  python3 "$root/tests/benchmarks/gpu_summary.py" "$out" --markdown "$out/summary.md"
+}
+
 for step in "${steps[@]}"; do
   case "$step" in
-    build | conformance | executor | sanitizer | benchmarks | calibration | training | curve | pytorch | compare)
+    build | conformance | executor | sanitizer | benchmarks | calibration | training | curve | pytorch | compare | summary)
       "do_$step"
       ;;
     *)

@@ -24,6 +24,9 @@ void grouped_heads(Bench& b, DType type, std::int64_t batch, std::int64_t seq, s
   b.compute_bound("attention", shape, flops, 0, "", [&] { b.kernels().attention(qkv, o, lse, s); });
   b.compute_bound("attention_bwd", shape, 2.5 * flops, 0, "",
                   [&] { b.kernels().attention_bwd(d_o, qkv, o, lse, dqkv, s); });
+  const auto any_order = cuda_kernels(b.device(), {.deterministic_attention = false});
+  b.compute_bound("attention_bwd in any order", shape, 2.5 * flops, 0, "",
+                  [&] { any_order->attention_bwd(d_o, qkv, o, lse, dqkv, s); });
   b.release_all();
 }
 
@@ -53,6 +56,10 @@ void attention_kernels(Bench& b) {
   if (!b.wanted("attention")) return;
   for (const std::int64_t seq : {4096, 8192, 16384, 32768}) {
     grouped_heads(b, DType::bf16, 32768 / seq, seq, 32, 8, 128);
+  }
+  // What NVIDIA has published of cuDNN on an H200.
+  for (const std::int64_t seq : {4096, 8192, 16384, 32768}) {
+    grouped_heads(b, DType::bf16, 1, seq, 64, 8, 128);
   }
   grouped_heads(b, DType::bf16, 4, 4096, 32, 4, 128);
   grouped_heads(b, DType::fp32, 1, 2048, 8, 2, 128);  // our own kernel

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// fp8: quantising against the copy bandwidth, dense products against cuBLASLt's best candidate on
+// fp8: quantising, by itself and with norms and SwiGLU, against the copy bandwidth, dense products against cuBLASLt's best candidate on
 // the same codes, grouped ones against a dense one of the same FLOPs.
 #include <fmt/core.h>
 
@@ -54,6 +54,38 @@ void quantise(Bench& b, std::int64_t rows, std::int64_t cols) {
   }
 }
 
+// Both copies that a product's operand needs, by themselves and with what makes the numbers.
+void fused(Bench& b, std::int64_t rows, std::int64_t cols) {
+  struct Kind {
+    const char* name;
+    Quantization row, column;
+  };
+  for (const Kind& kind : {Kind{"1x128 and 128x1", kRows, kColumns},
+                           Kind{"1x32 and 32x1", kMicroRows, kMicroColumns},
+                           Kind{"tensor twice", kTensor, kTensor}}) {
+    Codes codes(b);
+    const View x = b.random(DType::bf16, rows, cols), more = b.random(DType::bf16, rows, cols);
+    const View y = b.random(DType::bf16, rows, cols), u = b.random(DType::bf16, rows, 2 * cols);
+    const View sum = b.random(DType::bf16, rows, cols), w = b.random(DType::bf16, 1, cols);
+    const View rstd = b.random(DType::fp32, 1, rows), p = b.random(DType::fp32, 1, rows);
+    const QuantizedCopy copies[] = {{codes.of(rows, cols, kind.row), kind.row},
+                                    {codes.of(rows, cols, kind.column), kind.column}};
+    const std::string shape = fmt::format("{}x{} bf16, {}", rows, cols, kind.name);
+    const auto n = static_cast<double>(rows * cols);
+    b.memory_bound("quantize both", shape, 4 * n, "2B*x+1B*2y",
+                   [&] { b.kernels().quantize_copies(x, {}, copies); });
+    b.memory_bound("rms_norm+quantize", shape, 6 * n, "2B*2x+1B*2y", [&] {
+      b.kernels().rms_norm_quantize(x, {}, {}, w, y, false, rstd, 1e-5, copies);
+    });
+    b.memory_bound("rms_norm+residual+quantize", shape, 10 * n, "2B*(x+residual+2 sum)+1B*2y", [&] {
+      b.kernels().rms_norm_quantize(x, more, sum, w, y, false, rstd, 1e-5, copies);
+    });
+    b.memory_bound("swiglu+quantize", shape, 6 * n, "2B*2u+1B*2y",
+                   [&] { b.kernels().swiglu_quantize(u, p, {}, y, false, copies); });
+    b.release_all();
+  }
+}
+
 void dense(Bench& b, const char* name, std::int64_t m, std::int64_t n, std::int64_t k) {
   cuda::Resources resources(b.device(), std::size_t{64} << 20U);
   cuda::DenseGemm library(resources, false);
@@ -96,24 +128,40 @@ void dense(Bench& b, const char* name, std::int64_t m, std::int64_t n, std::int6
   }
 }
 
+// Experts' products on codes against a dense one of the same recipe and FLOPs.
 void grouped(Bench& b, const char* name, std::int64_t experts, std::int64_t each, std::int64_t n,
              std::int64_t k) {
+  struct Kind {
+    const char* name;
+    Quantization x, x_column, d, d_column, w;
+  };
   const std::int64_t rows = experts * each;
   const auto count = static_cast<std::size_t>(experts);
-  Codes codes(b);
-  const View counts = b.i32(std::vector<std::int32_t>(count, static_cast<std::int32_t>(each)));
-  const View weights = b.i32(std::vector<std::int32_t>(count, static_cast<std::int32_t>(n)));
-  const View x = codes.of(rows, k, kTensor, counts), w = codes.of(experts * n, k, kTensor, weights);
-  const View all = codes.of(rows, k, kTensor), one = codes.of(n, k, kTensor),
-             y = b.random(DType::bf16, rows, n);
-  const double reference =
-      b.median_seconds([&] { b.kernels().gemm(all, false, one, true, y, false); });
-  b.compute_bound("grouped fp8 forward",
-                  fmt::format("{} {} experts x {} rows, {}x{}", name, experts, each, n, k),
-                  2.0 * static_cast<double>(rows) * static_cast<double>(n) * static_cast<double>(k),
-                  reference, "one dense fp8 product",
-                  [&] { b.kernels().grouped_gemm(x, w, true, counts, y); });
-  b.release_all();
+  const double flops =
+      2.0 * static_cast<double>(rows) * static_cast<double>(n) * static_cast<double>(k);
+  const std::string shape = fmt::format("{} {} experts x {} rows, {}x{}", name, experts, each, n, k);
+  for (const Kind& kind : {Kind{"grouped fp8", kTensor, kTensor, kGradient, kGradient, kTensor},
+                           Kind{"grouped fp8 blocks", kRows, kColumns, kRows, kColumns, kSquares}}) {
+    Codes codes(b);
+    const View counts = b.i32(std::vector<std::int32_t>(count, static_cast<std::int32_t>(each)));
+    const View weights = b.i32(std::vector<std::int32_t>(count, static_cast<std::int32_t>(n)));
+    const View x = codes.of(rows, k, kind.x, counts), w = codes.of(experts * n, k, kind.w, weights);
+    const View d = codes.of(rows, n, kind.d, counts), y = b.random(DType::bf16, rows, n);
+    const View xc = codes.of(rows, k, kind.x_column, counts);
+    const View dc = codes.of(rows, n, kind.d_column, counts);
+    const View dx = b.random(DType::bf16, rows, k), dw = b.random(DType::fp32, experts * n, k);
+    const View all = codes.of(rows, k, kind.x), one = codes.of(n, k, kind.w);
+    const double dense =
+        b.median_seconds([&] { b.kernels().gemm(all, false, one, true, y, false); });
+    const std::string reference = "one dense product of the same recipe, forward";
+    const auto time = [&](const char* which, const std::function<void()>& work) {
+      b.compute_bound(fmt::format("{} {}", kind.name, which), shape, flops, dense, reference, work);
+    };
+    time("forward", [&] { b.kernels().grouped_gemm(x, w, true, counts, y); });
+    time("dgrad", [&] { b.kernels().grouped_gemm(d, w, false, counts, dx); });
+    time("wgrad", [&] { b.kernels().grouped_wgrad(dc, xc, counts, dw, true); });
+    b.release_all();
+  }
 }
 
 }  // namespace
@@ -122,6 +170,8 @@ void narrow_kernels(Bench& b) {
   if (!b.wanted("fp8") && !b.wanted("quantize")) return;
   quantise(b, 65536, 4096);
   quantise(b, 32768, 7168);
+  fused(b, 65536, 4096);
+  fused(b, 32768, 7168);
   dense(b, "square", 8192, 8192, 8192);
   dense(b, "Mixtral qkv", 8192, 6144, 4096);
   dense(b, "Mixtral out", 8192, 4096, 4096);

@@ -77,6 +77,7 @@ void grouped(Bench& b, const Model& m, std::int64_t n, std::int64_t k, const cha
   const double forward = b.median_seconds([&] { b.kernels().gemm(x, false, one, true, y, false); });
   const double dgrad = b.median_seconds([&] { b.kernels().gemm(y, false, one, false, x, false); });
   const double wgrad = b.median_seconds([&] { b.kernels().gemm(y, true, x, false, dw_one, true); });
+  const auto cutlass = cuda_kernels(b.device(), {.library_groups = false});
   for (const bool even : {true, false}) {
     const View counts = b.i32(counts_of(m, even));
     const std::string shape = fmt::format("{} {} {} experts x {} rows{}, {}x{}", m.name, which,
@@ -87,6 +88,12 @@ void grouped(Bench& b, const Model& m, std::int64_t n, std::int64_t k, const cha
                     [&] { b.kernels().grouped_gemm(y, w, false, counts, x); });
     b.compute_bound("grouped wgrad", shape, flops, wgrad, "one dense product",
                     [&] { b.kernels().grouped_wgrad(y, x, counts, dw, true); });
+    if (!even) continue;
+    // The same where cuBLASLt has no grouped product.
+    b.compute_bound("grouped forward without cuBLASLt", shape, flops, forward, "one dense product",
+                    [&] { cutlass->grouped_gemm(x, w, true, counts, y); });
+    b.compute_bound("grouped wgrad without cuBLASLt", shape, flops, wgrad, "one dense product",
+                    [&] { cutlass->grouped_wgrad(y, x, counts, dw, true); });
   }
   b.release_all();
 }

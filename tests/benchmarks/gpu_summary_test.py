@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Pleat authors
+# SPDX-License-Identifier: Apache-2.0
+"""gpu_summary.py on made-up output: what is met, missed and not measured."""
+import json
+import os
+import tempfile
+import unittest
+
+from gpu_summary import summary
+
+
+class Summary(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def write(self, name, *lines):
+        with open(os.path.join(self.folder.name, name), "w", encoding="utf-8") as file:
+            for line in lines:
+                file.write(line if isinstance(line, str) else json.dumps(line))
+                file.write("\n")
+
+    def rows(self):
+        return {(row[0], row[1]): row[2:] for row in summary(self.folder.name).rows}
+
+    def row(self, what):
+        return next(row[2:] for row in summary(self.folder.name).rows if row[0] == what)
+
+    def test_nothing_is_measured_without_files(self):
+        states = [row[2:] for row in summary(self.folder.name).rows]
+        self.assertEqual(set(states), {("not measured", "")})
+        self.assertGreater(len(states), 25)
+
+    def test_the_worst_line_decides(self):
+        self.write("benchmarks.txt", "noise", {"kernel": "copy", "GBps": 4000},
+                   {"kernel": "gemm", "shape": "a", "us": 1, "of_reference": 0.99},
+                   {"kernel": "gemm dgrad", "shape": "b", "us": 1, "of_reference": 0.97},
+                   {"kernel": "grouped forward", "shape": "Mixtral up", "us": 1, "of_reference": 0.89},
+                   {"kernel": "grouped wgrad", "shape": "DeepSeek-V3 up", "us": 1, "of_reference": 0.86},
+                   {"kernel": "grouped forward without cuBLASLt", "shape": "x", "us": 1, "of_reference": 0.1},
+                   {"kernel": "router_topk", "shape": "4096 tokens, E 256, k 8, groups 1/1, softmax", "us": 9.5,
+                    "of_copy": 0.2},
+                   {"kernel": "router_topk", "shape": "262144 tokens, E 256, k 8, groups 1/1, softmax", "us": 90,
+                    "of_copy": 0.61},
+                   {"kernel": "quantize 1x128", "shape": "q", "us": 1, "of_copy": 0.5})
+        self.assertEqual(self.row("dense bf16 GEMM"), ("0.970 (gemm dgrad, b), worst of 2", "MISSED"))
+        self.assertEqual(self.row("grouped GEMM bf16, >= 512 tokens an expert"),
+                         ("0.860 (grouped wgrad, DeepSeek-V3 up), worst of 2", "met"))
+        self.assertEqual(self.row("grouped GEMM bf16, Mixtral")[1], "MISSED")
+        self.assertEqual(self.row("router, E 256, k 8, 4,096 tokens")[1], "met")
+        self.assertEqual(self.row("router, E 256, k 8, 256 K tokens")[1], "met")
+        self.assertEqual(self.row("norms, SwiGLU, RoPE, cross entropy, permutation, casts"),
+                         ("0.500 (quantize 1x128, q)", "MISSED"))
+        self.assertEqual(self.row("AdamW"), ("not measured", ""))
+
+    def test_attention_is_joined_with_pytorch_by_shape(self):
+        shape = "1x4096, 64/8 heads of 128, bf16"
+        self.write("benchmarks.txt", {"kernel": "attention", "shape": shape, "us": 100, "TFLOPS": 580},
+                   {"kernel": "attention", "shape": "other", "us": 100, "TFLOPS": 1})
+        self.write("pytorch-attention.txt", {"kernel": "attention", "shape": shape, "us": 110, "TFLOPS": 500})
+        rows = self.rows()
+        self.assertEqual(rows["attention, 4K to 32K causal", "above PyTorch's SDPA"], ("1.10x (" + shape + ")", "met"))
+        self.assertEqual(rows["attention, 4K to 32K causal", "cuDNN's published on an H200"],
+                         ("0.98x (" + shape + ")", "met"))
+
+    def test_training(self):
+        slow = [{"tokens_per_s": 1, "mfu": 0}] * 4  # warm-up
+        self.write("train-mixtral-bf16.steps.jsonl", *slow, *[{"tokens_per_s": 1200, "mfu": 0.46}] * 5)
+        self.write("train-mixtral-fp8.steps.jsonl", *slow, *[{"tokens_per_s": 1100, "mfu": 0.4}] * 5)
+        self.write("train-mixtral-bf16.txt", "step 1 {", "{", ' "predicted": {"step_s": 1.04, '
+                   '"peak_bytes_recorded_routing": 1048576000}, "measured": {"step_s": 1.0}', "}")
+        self.write("memory-mixtral-bf16.txt", "500 MiB", "900 MiB", "1520 MiB")
+        self.write("pytorch-mixtral.txt", "warning", json.dumps({"tokens_per_second": 1000}, indent=1))
+        self.write("curve.txt", {"what": "bf16 over fp32 losses", "worst": 0.012})
+        self.assertEqual(self.row("training against PyTorch, tokens/s"), ("1.20x (mixtral)", "met"))
+        self.assertEqual(self.row("MFU, mixtral-shaped"), ("46.0%", "met"))
+        self.assertEqual(self.row("MFU, qwen3-shaped"), ("not measured", ""))
+        self.assertEqual(self.row("fp8 against bf16, tokens/s")[1], "MISSED")
+        self.assertEqual(self.row("200 steps of bf16 against fp32's losses"), ("1.20%", "MISSED"))
+        self.assertEqual(self.row("predicted step time"), ("4.0% (mixtral)", "met"))
+        self.assertEqual(self.row("predicted device memory"), ("2.0% (mixtral)", "MISSED"))
+
+    def test_calibration_and_steps(self):
+        self.write("h200-sxm-pleat.samples", {"residuals": [
+            {"family": "gemm", "held_out_median": 0.03}, {"family": "grouped_gemm", "held_out_median": 0.05},
+            {"family": "attention_fwd", "held_out_median": 0.04}, {"family": "all_reduce", "held_out_median": 0.9}]})
+        self.write("status.tsv", "calibration\t0\t580", "conformance\t0\t20", "sanitizer-racecheck\t9\t200")
+        self.assertEqual(self.row("calibration, held-out GEMM, median"),
+                         ("5.0% (grouped_gemm), worst of 2", "MISSED"))
+        self.assertEqual(self.row("calibration, held-out attention, median"), ("4.0% (attention_fwd)", "met"))
+        self.assertEqual(self.row("calibration takes"), ("580 s", "met"))
+        self.assertEqual(self.row("conformance on the GPU"), ("exit status 0 after 20 s", "met"))
+        self.assertEqual(self.row("compute-sanitizer racecheck"), ("exit status 9 after 200 s", "MISSED"))
+        self.assertEqual(self.row("compute-sanitizer memcheck"), ("not measured", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
