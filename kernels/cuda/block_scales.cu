@@ -85,6 +85,12 @@ void first_rows(const Resources& r, View counts, std::int64_t rows, std::int32_t
          static_cast<std::int32_t>(rows), first);
 }
 
+void first_strips(const Resources& r, const std::int32_t* first_row, std::int64_t groups,
+                  std::int64_t height, std::int32_t* first_strip, std::int32_t* strips) {
+  launch(r, first_blocks_kernel, 1, kScanThreads, 0, first_row, groups,
+         static_cast<std::int32_t>(height), first_strip, strips);
+}
+
 BlockTable describe_blocks(Resources& r, View counts, View y, const Quantization& q) {
   PLEAT_ASSERT(y.scales != nullptr);
   PLEAT_ASSERT(counts.data != nullptr || counts.elements() == 0);
@@ -103,7 +109,8 @@ BlockTable describe_blocks(Resources& r, View counts, View y, const Quantization
                .blocks_in_row = s.blocks_in_row,
                .block_rows = q.block_rows,
                .regular = groups == 1,
-               .whole_groups = q.block_rows == 0 && s.blocks_in_row == 1};
+               .whole_groups = q.block_rows == 0 && s.blocks_in_row == 1,
+               .groups = groups};
   t.most_blocks = q.block_rows == 0   ? groups
                   : q.block_rows == 1 ? y.rows
                                       : y.rows / q.block_rows + groups;
@@ -114,8 +121,7 @@ BlockTable describe_blocks(Resources& r, View counts, View y, const Quantization
        *first_block = scratch.take<std::int32_t>(groups + 1);
   first_rows(r, counts, y.rows, first);
   const auto height = static_cast<std::int32_t>(q.block_rows);
-  launch(r, first_blocks_kernel, 1, kScanThreads, 0, static_cast<const std::int32_t*>(first),
-         groups, height, first_block, t.blocks);
+  first_strips(r, first, groups, height, first_block, t.blocks);
   for_each(r, y.rows, MapRow{t, first, first_block, groups, height});
   return t;
 }

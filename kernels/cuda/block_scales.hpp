@@ -17,6 +17,7 @@ struct BlockTable {
   std::int64_t block_rows = 0;           // 0: all of a group's
   bool regular = false;                  // one group: row r is in strip r / block_rows
   bool whole_groups = false;             // a block is all of a group, `group_of` says which
+  std::int64_t groups = 0;               // that it was quantised in; 0: not known
   std::int64_t most_blocks = 0;          // strips of rows, at most
   std::int32_t* block_of_row = nullptr;  // [rows]
   std::int32_t* first_row = nullptr;     // [most_blocks] of each strip
@@ -40,5 +41,10 @@ struct DeviceScales {
 
 // [groups + 1] first rows of the groups, the last is `rows`.
 void first_rows(const Resources&, View counts, std::int64_t rows, std::int32_t* first);
+
+// Strips of `height` rows (0: all of the group's) of each group, which an empty one has none of:
+// first_strip[groups], the first ones; strips[1], how many there are.
+void first_strips(const Resources&, const std::int32_t* first_row, std::int64_t groups,
+                  std::int64_t height, std::int32_t* first_strip, std::int32_t* strips);
 
 }  // namespace pleat::cuda

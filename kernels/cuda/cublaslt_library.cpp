@@ -6,24 +6,39 @@
 #include <cublas_api.h>
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <string>
 
 #include "kernels/cuda/device_error.hpp"
+#include "kernels/cuda/grouped_library.hpp"
 
 namespace {
 
 void* library() {
   static void* const handle = [] {
-    const std::string name = "libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR);
-    void* found = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (found == nullptr) {  // where it was when this was built
-      found = dlopen((PLEAT_CUDA_LIBRARIES "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL);
-    }
+    void* const found = pleat::cuda::cublaslt_handle();
     if (found == nullptr) throw pleat::DeviceError("dlopen", dlerror(), __FILE__, __LINE__);
     return found;
   }();
   return handle;
 }
+
+// What grouped_library.hpp says of the same interface.
+namespace lt = pleat::cuda::lt;
+static_assert(sizeof(lt::Heuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
+static_assert(sizeof(lt::Algorithm) == sizeof(cublasLtMatmulAlgo_t));
+static_assert(offsetof(lt::Heuristic, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
+static_assert(lt::kCompute32 == CUBLAS_COMPUTE_32F && lt::kFp32 == CUDA_R_32F &&
+              lt::kBf16 == CUDA_R_16BF && lt::kPointerMode == CUBLASLT_MATMUL_DESC_POINTER_MODE &&
+              lt::kTransposeA == CUBLASLT_MATMUL_DESC_TRANSA &&
+              lt::kTransposeB == CUBLASLT_MATMUL_DESC_TRANSB &&
+              lt::kPointersOnDevice == CUBLASLT_POINTER_MODE_DEVICE && lt::kNormal == CUBLAS_OP_N &&
+              lt::kTransposed == CUBLAS_OP_T &&
+              lt::kMostWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES &&
+              lt::kAlignmentA == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&
+              lt::kAlignmentB == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES &&
+              lt::kAlignmentC == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES &&
+              lt::kAlignmentD == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
 
 template <class Function>
 Function* function(const char* name) {
@@ -33,6 +48,13 @@ Function* function(const char* name) {
 }
 
 }  // namespace
+
+void* pleat::cuda::cublaslt_handle() {
+  const std::string name = "libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR);
+  void* const found = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (found != nullptr) return found;  // else where it was when this was built
+  return dlopen((PLEAT_CUDA_LIBRARIES "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL);
+}
 
 #define PLEAT_FORWARD(name, ...)                                   \
   static auto* const loaded = function<decltype(name)>(#name); \

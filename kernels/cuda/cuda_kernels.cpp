@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/dense_gemm.hpp"
 #include "kernels/cuda/fused_attention.hpp"
+#include "kernels/cuda/grouped_library.hpp"
 #include "kernels/cuda/resources.hpp"
 
 namespace pleat {
@@ -11,7 +12,8 @@ namespace pleat {
 CudaKernels::CudaKernels(const cuda::CudaDevice& device, const CudaOptions& options)
     : resources_(std::make_unique<cuda::Resources>(device, options.scratch_bytes)),
       dense_(std::make_unique<cuda::DenseGemm>(*resources_, options.tune_gemms)),
-      fused_(cuda::fused_attention(*resources_)) {}
+      groups_(std::make_unique<cuda::GroupedLibrary>(*resources_, options.library_groups)),
+      fused_(cuda::fused_attention(*resources_, options.deterministic_attention)) {}
 
 CudaKernels::~CudaKernels() = default;
 
@@ -24,7 +26,7 @@ std::unique_ptr<KernelSet> cuda_kernels(const cuda::CudaDevice& device,
 
 #ifndef PLEAT_WITH_CUDNN
 namespace cuda {
-std::unique_ptr<FusedAttention> fused_attention(Resources&) { return nullptr; }
+std::unique_ptr<FusedAttention> fused_attention(Resources&, bool) { return nullptr; }
 }  // namespace cuda
 #endif
 

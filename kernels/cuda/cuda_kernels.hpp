@@ -16,6 +16,7 @@ namespace cuda {
 class Resources;
 class DenseGemm;
 class FusedAttention;
+class GroupedLibrary;
 }  // namespace cuda
 
 struct CudaOptions {
@@ -24,6 +25,10 @@ struct CudaOptions {
   // Time cuBLASLt's candidates for each shape when it first comes; off: its first choice, so that two
   // processes surely compute the same bits.
   bool tune_gemms = true;
+  // Grouped products in bf16 by cuBLASLt from 13.4 on; off: CUTLASS's.
+  bool library_groups = true;
+  // cuDNN's attention backward gives the same bits every time; off: faster, in any order of sums.
+  bool deterministic_attention = true;
 };
 
 class CudaKernels final : public KernelSet {
@@ -125,6 +130,12 @@ class CudaKernels final : public KernelSet {
                const DepthRows&, View loss) override;
   // quantize.cu
   void quantize(View x, View counts, View y, const Quantization&) override;
+  // quantize_copies.cu
+  void quantize_copies(View x, View counts, std::span<const QuantizedCopy>) override;
+  void rms_norm_quantize(View x, View residual, View sum, View w, View y, bool keep, View rstd,
+                         double eps, std::span<const QuantizedCopy>) override;
+  void swiglu_quantize(View u, View p, View counts, View y, bool keep,
+                       std::span<const QuantizedCopy>) override;
   // block_scales.cu
   void read_scales(View y) override;
   void write_scales(View y) override;
@@ -151,6 +162,7 @@ class CudaKernels final : public KernelSet {
  private:
   std::unique_ptr<cuda::Resources> resources_;
   std::unique_ptr<cuda::DenseGemm> dense_;
+  std::unique_ptr<cuda::GroupedLibrary> groups_;
   std::unique_ptr<cuda::FusedAttention> fused_;  // none: our own kernels alone
 };
 

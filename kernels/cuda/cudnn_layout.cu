@@ -28,18 +28,20 @@ struct CopyStats {
 
 struct CopyRagged {
   float *stats, *lse;
-  std::int64_t heads, seq;
-  const std::int32_t *sequence_of, *first;
+  std::int64_t seq;
+  HeadRange h;
+  Sequences::OnDevice there;
   bool to_lse;
   __device__ void operator()(std::int64_t i) const {
     std::int64_t row, head;
-    split(i, heads, row, head);
-    const std::int64_t sequence = sequence_of[row];
-    float& a = stats[(sequence * heads + head) * seq + row - first[sequence]];
+    split(i, h.count, row, head);
+    const std::int64_t sequence = there.sequence_of[row];
+    float& a = stats[(sequence * h.count + head) * seq + row - there.first[sequence]];
+    float& b = lse[row * h.all + h.first + head];
     if (to_lse) {
-      lse[i] = a;
+      b = a;
     } else {
-      a = lse[i];
+      a = b;
     }
   }
 };
@@ -110,11 +112,18 @@ struct SumShared {
 struct WriteShared {
   const float* shared;
   Vec<Bf16Value> dkpe;
+  bool add;
   MlaShape s;
   __device__ void operator()(std::int64_t row, std::int64_t col, std::int64_t count) const {
-    float v[kPack];
+    const std::int64_t at = row * (s.kv_lora + s.rope) + s.kv_lora + col;
+    float v[kPack], there[kPack];
     load_pack(shared + row * s.rope + col, v);
-    dkpe.store(v, row * (s.kv_lora + s.rope) + s.kv_lora + col, count);
+    if (add) {
+      dkpe.load(at, count, there);
+#pragma unroll
+      for (int i = 0; i < kPack; ++i) v[i] += there[i];
+    }
+    dkpe.store(v, at, count);
   }
 };
 
@@ -139,14 +148,15 @@ void lse_to_stats(const Resources& r, View lse, float* stats, std::int64_t seq, 
 }
 
 void ragged_stats_to_lse(const Resources& r, const float* stats, View lse, std::int64_t seq,
-                         const std::int32_t* sequence_of, const std::int32_t* first) {
-  for_each(r, lse.elements(),
-           CopyRagged{const_cast<float*>(stats), lse.f32(), lse.cols, seq, sequence_of, first, true});
+                         HeadRange h, const Sequences::OnDevice& there) {
+  for_each(r, lse.elements() / h.all * h.count,
+           CopyRagged{const_cast<float*>(stats), lse.f32(), seq, h, there, true});
 }
 
 void lse_to_ragged_stats(const Resources& r, View lse, float* stats, std::int64_t seq,
-                         const std::int32_t* sequence_of, const std::int32_t* first) {
-  for_each(r, lse.elements(), CopyRagged{stats, lse.f32(), lse.cols, seq, sequence_of, first, false});
+                         HeadRange h, const Sequences::OnDevice& there) {
+  for_each(r, lse.elements() / h.all * h.count,
+           CopyRagged{stats, lse.f32(), seq, h, there, false});
 }
 
 void add_bf16(const Resources& r, View from, View to) {
@@ -167,9 +177,9 @@ void split_mla_key_gradients(const Resources& r, const void* dk, View dkv, float
   for_row_packs(r, dkv.rows, s.rope, SumShared{bf16(dk), shared, s, h, add});
 }
 
-void write_mla_shared_gradient(const Resources& r, const float* shared, View dkpe,
+void write_mla_shared_gradient(const Resources& r, const float* shared, View dkpe, bool add,
                                const MlaShape& s) {
-  for_row_packs(r, dkpe.rows, s.rope, WriteShared{shared, bf16(dkpe.data), s});
+  for_row_packs(r, dkpe.rows, s.rope, WriteShared{shared, bf16(dkpe.data), add, s});
 }
 
 }  // namespace pleat::cuda

@@ -3,6 +3,7 @@
 // Copies between our layouts and those that cuDNN's attention takes. Everything is bf16 but lse.
 #pragma once
 
+#include "kernels/cuda/cudnn_sequences.hpp"
 #include "kernels/cuda/resources.hpp"
 #include "kernels/kernel_set.hpp"
 
@@ -17,11 +18,11 @@ struct HeadRange {
 void stats_to_lse(const Resources&, const float* stats, View lse, std::int64_t seq, HeadRange);
 void lse_to_stats(const Resources&, View lse, float* stats, std::int64_t seq, HeadRange);
 
-// The same of sequences one after the other: row r is at r - first[sequence_of[r]] of its sequence.
-void ragged_stats_to_lse(const Resources&, const float* stats, View lse, std::int64_t seq,
-                         const std::int32_t* sequence_of, const std::int32_t* first);
-void lse_to_ragged_stats(const Resources&, View lse, float* stats, std::int64_t seq,
-                         const std::int32_t* sequence_of, const std::int32_t* first);
+// The same of sequences one after the other.
+void ragged_stats_to_lse(const Resources&, const float* stats, View lse, std::int64_t seq, HeadRange,
+                         const Sequences::OnDevice&);
+void lse_to_ragged_stats(const Resources&, View lse, float* stats, std::int64_t seq, HeadRange,
+                         const Sequences::OnDevice&);
 
 void add_bf16(const Resources&, View from, View to);  // to += from
 
@@ -30,7 +31,8 @@ void join_mla_keys(const Resources&, View kv, View kpe, void* k, const MlaShape&
 // The own part to dkv; shared[rows, rope] (+)= the sum of the rotary parts, heads ascending.
 void split_mla_key_gradients(const Resources&, const void* dk, View dkv, float* shared, bool add,
                              const MlaShape&, HeadRange);
-// Rounds shared to the last columns of dkpe.
-void write_mla_shared_gradient(const Resources&, const float* shared, View dkpe, const MlaShape&);
+// Rounds shared, or its sum with what is there, to the last columns of dkpe.
+void write_mla_shared_gradient(const Resources&, const float* shared, View dkpe, bool add,
+                               const MlaShape&);
 
 }  // namespace pleat::cuda

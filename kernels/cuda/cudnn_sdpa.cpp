@@ -145,7 +145,7 @@ void add_forward(fe::graph::Graph& g, const SdpaShape& s) {
   stats->set_data_type(fe::DataType_t::FLOAT);
 }
 
-void add_backward(fe::graph::Graph& g, const SdpaShape& s) {
+void add_backward(fe::graph::Graph& g, const SdpaShape& s, bool deterministic) {
   const Ragged first(g, s);
   const auto q = beginning(tensor("q", kQ, s, s.q, s.heads, s.width), first.q);
   const auto k = beginning(tensor("k", kK, s, s.k, s.groups, s.width), first.k);
@@ -153,8 +153,9 @@ void add_backward(fe::graph::Graph& g, const SdpaShape& s) {
   const Tensor o = g.tensor(beginning(tensor("o", kO, s, s.o, s.heads, s.value_width), first.o));
   const Tensor d_o = g.tensor(beginning(tensor("do", kDo, s, s.o, s.heads, s.value_width), first.o));
   const Tensor stats = g.tensor(stats_tensor(s));
-  auto options =
-      fe::graph::SDPA_backward_attributes().set_name("attention backward").set_deterministic_algorithm(true);
+  auto options = fe::graph::SDPA_backward_attributes()
+                     .set_name("attention backward")
+                     .set_deterministic_algorithm(deterministic);
   set_mask(options, s, first);
   const auto [dq, dk, dv] =
       g.sdpa_backward(g.tensor(q), g.tensor(k), g.tensor(v), o, d_o, stats, options);
@@ -166,12 +167,12 @@ void add_backward(fe::graph::Graph& g, const SdpaShape& s) {
   set_first(dv, first.v);
 }
 
-void fill(fe::graph::Graph& g, const SdpaShape& s) {
+void fill(fe::graph::Graph& g, const SdpaShape& s, bool deterministic) {
   g.set_io_data_type(fe::DataType_t::BFLOAT16)
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
       .set_compute_data_type(fe::DataType_t::FLOAT);
   if (s.backward) {
-    add_backward(g, s);
+    add_backward(g, s, deterministic);
   } else {
     add_forward(g, s);
   }
@@ -179,7 +180,8 @@ void fill(fe::graph::Graph& g, const SdpaShape& s) {
 
 }  // namespace
 
-SdpaLibrary::SdpaLibrary(const Resources& r) : handle_(std::make_unique<Handle>()) {
+SdpaLibrary::SdpaLibrary(const Resources& r, bool deterministic)
+    : handle_(std::make_unique<Handle>()), deterministic_(deterministic) {
   r.device().make_current();
   check(fe::detail::create_handle(&handle_->cudnn), "cudnnCreate");
   check(fe::detail::set_stream(handle_->cudnn, native(r)), "cudnnSetStream");
@@ -199,7 +201,7 @@ std::int64_t SdpaLibrary::prepare(const SdpaShape& s) {
   const auto known = graphs_.find(s);
   if (known != graphs_.end()) return known->second->workspace;
   auto made = std::make_unique<Graph>();
-  fill(made->graph, s);
+  fill(made->graph, s, deterministic_);
   std::int64_t bytes = -1;
   try {
     if (made->graph.build(handle_->cudnn, {fe::HeurMode_t::A}).is_good() &&
@@ -212,10 +214,10 @@ std::int64_t SdpaLibrary::prepare(const SdpaShape& s) {
   return graphs_.emplace(s, std::move(made)).first->second->workspace;
 }
 
-std::string SdpaLibrary::objection(const SdpaShape& s) {
+std::string SdpaLibrary::objection(const SdpaShape& s, bool deterministic) {
   fe::graph::Graph g;
   g.set_sm_version(90);
-  fill(g, s);
+  fill(g, s, deterministic);
   auto status = g.validate();
   return status.is_good() ? "" : status.get_message();
 }

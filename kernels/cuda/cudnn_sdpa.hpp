@@ -42,7 +42,7 @@ struct SdpaPointers {
 class SdpaLibrary {
  public:
   [[nodiscard]] static bool available();  // is libcudnn.so.9 on this machine?
-  explicit SdpaLibrary(const Resources&);
+  SdpaLibrary(const Resources&, bool deterministic);
   ~SdpaLibrary();
   SdpaLibrary(const SdpaLibrary&) = delete;
   SdpaLibrary& operator=(const SdpaLibrary&) = delete;
@@ -50,7 +50,7 @@ class SdpaLibrary {
   // Bytes of workspace, or -1 where cuDNN has no kernel for the shape.
   [[nodiscard]] std::int64_t prepare(const SdpaShape&);
   // What the front end has against the graph of a shape on sm_90; empty: nothing. Needs no GPU.
-  [[nodiscard]] static std::string objection(const SdpaShape&);
+  [[nodiscard]] static std::string objection(const SdpaShape&, bool deterministic = true);
   void run(const SdpaShape&, const SdpaPointers&, void* workspace);  // prepared before
 
   struct Graph;
@@ -58,6 +58,7 @@ class SdpaLibrary {
  private:
   struct Handle;
   std::unique_ptr<Handle> handle_;
+  bool deterministic_;
   std::map<SdpaShape, std::unique_ptr<Graph>> graphs_;
 };
 

@@ -1,23 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Which grouped products CUTLASS's instances take.
+#include "core/diagnostics.hpp"
+#include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/cutlass_instances.hpp"
-#include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/grouped_gemm.hpp"
+#include "kernels/cuda/grouped_library.hpp"
+#include "kernels/cuda/narrow_groups.hpp"
+#include "kernels/cuda/stream.cuh"
 
 namespace pleat::cuda {
 namespace {
-
-// Row i of a gradient of which every expert has `rows`: 0 where the expert has no tokens.
-struct ClearEmpty {
-  const std::int32_t* counts;
-  float* c;
-  std::int64_t group_step;
-  __device__ void operator()(std::int64_t group, std::int64_t col, std::int64_t count) const {
-    if (counts[group] != 0) return;
-    for (int i = 0; i < kPack && i < count; ++i) c[group * group_step + col + i] = 0;
-  }
-};
 
 bool hopper(const Resources& r) {
   int major = 0;
@@ -49,11 +42,27 @@ bool multiply_groups_cutlass(Resources& r, const Products& p) {
   }
   if (p.a.row != 1 || p.b.col != 1 || p.c.dtype != DType::fp32 || p.m % 8 != 0) return false;
   cutlass_grouped::wgrad(r, p);
-  if (!p.accumulate) {
-    for_row_packs(r, p.groups, p.group_step,
-                  ClearEmpty{p.counts, static_cast<float*>(p.c.data), p.group_step});
-  }
+  if (!p.accumulate) clear_empty_groups(r, p);
   return true;
+}
+
+bool has_code_kernels(const Resources& r) { return hopper(r); }
+
+void multiply_codes(Resources& r, const NarrowGroups& p) {
+  using namespace cutlass_grouped;
+  const bool by_depth = p.grouping == Products::Grouping::depth;
+  if (p.scales == NarrowGroups::Scales::blocks) {
+    (by_depth ? blocks_wgrad : blocks_forward)(r, p);
+  } else if (by_depth) {
+    PLEAT_ASSERT(p.format_a == pleat::SmallFloat::e5m2);
+    codes_wgrad(r, p);
+  } else {
+    (p.format_a == pleat::SmallFloat::e5m2 ? codes_dgrad : codes_forward)(r, p);
+  }
+  if (by_depth && !p.accumulate) {
+    clear_empty_groups(
+        r, {.c = p.c, .groups = p.groups, .counts = p.counts, .group_step = p.c_step});
+  }
 }
 
 }  // namespace pleat::cuda

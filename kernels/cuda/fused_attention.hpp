@@ -26,6 +26,6 @@ class FusedAttention {
 };
 
 // None where this build or this machine has no cuDNN.
-[[nodiscard]] std::unique_ptr<FusedAttention> fused_attention(Resources&);
+[[nodiscard]] std::unique_ptr<FusedAttention> fused_attention(Resources&, bool deterministic);
 
 }  // namespace pleat::cuda

@@ -5,6 +5,7 @@
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/dense_gemm.hpp"
 #include "kernels/cuda/grouped_gemm.hpp"
+#include "kernels/cuda/grouped_library.hpp"
 #include "kernels/cuda/mixed_gemm.hpp"
 #include "kernels/cuda/narrow_products.hpp"
 #include "kernels/cuda/products.hpp"
@@ -72,7 +73,7 @@ void CudaKernels::grouped_gemm(View a, View b, bool transpose_b, View counts, Vi
     const auto [wide_a, wide_b] = cuda::widened(*resources_, a, b);
     return grouped_gemm(wide_a, wide_b, transpose_b, counts, c);
   }
-  cuda::multiply_groups(*resources_, p);
+  cuda::multiply_groups(*resources_, *groups_, p);
 }
 
 void CudaKernels::grouped_wgrad(View a, View b, View counts, View c, bool accumulate) {
@@ -94,7 +95,7 @@ void CudaKernels::grouped_wgrad(View a, View b, View counts, View c, bool accumu
     const auto [wide_a, wide_b] = cuda::widened(*resources_, a, b);
     return grouped_wgrad(wide_a, wide_b, counts, c, accumulate);
   }
-  cuda::multiply_groups(*resources_, p);
+  cuda::multiply_groups(*resources_, *groups_, p);
 }
 
 }  // namespace pleat

@@ -6,9 +6,11 @@
 
 namespace pleat::cuda {
 
-// The fastest of what this build has and the operands allow: CUTLASS, our tensor-core kernel, or the
-// one for any types.
-void multiply_groups(Resources&, const Products&);
+class GroupedLibrary;
+
+// The fastest of what this build and machine have and the operands allow: cuBLASLt's, CUTLASS's, our
+// tensor-core kernel, or the one for any types.
+void multiply_groups(Resources&, GroupedLibrary&, const Products&);
 
 // CUTLASS's wgmma kernels (sm_90a), compiled only where its headers were found. False where they are
 // missing or operands do not fit: nothing was done.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/narrow_products.hpp"
 
+#include "kernels/cuda/narrow_groups.hpp"
 #include "kernels/cuda/narrow_layout.hpp"
 #include "kernels/cuda/quantize.hpp"
 #include "kernels/cuda/scaled_products.hpp"
@@ -37,6 +38,7 @@ bool by_group(View v, std::int64_t groups) {
 }  // namespace
 
 bool multiply_narrow_groups(Resources& r, Products p, View a, View b) {
+  if (multiply_grouped_codes(r, p, a, b)) return true;
   if (!by_group(a, p.groups) || !by_group(b, p.groups) || exact_in_bf16(a) || exact_in_bf16(b))
     return false;
   const auto size = [](View v) {

@@ -21,8 +21,9 @@ namespace pleat::cuda {
 [[nodiscard]] bool multiply_narrow(Resources&, DenseGemm&, const DenseProblem&, View a, View b,
                                    View c);
 
-// A grouped product of fp8 with one scale a group: codes widened to bf16, which is exact, on tensor
-// cores. p is of a and b. False where it does not apply: nothing was done.
+// A grouped product of fp8: on the tensor cores' narrow types (narrow_groups.hpp), else, with one scale
+// a group, of codes widened to bf16, which is exact. p is of a and b. False where neither applies:
+// nothing was done.
 [[nodiscard]] bool multiply_narrow_groups(Resources&, Products p, View a, View b);
 
 }  // namespace pleat::cuda

@@ -28,6 +28,8 @@ TEST(CudnnGraph, FrontEndAcceptsOurLayouts) {
     EXPECT_EQ(SdpaLibrary::objection(grouped_heads(32, 8, 128, backward)), "");
     EXPECT_EQ(SdpaLibrary::objection(grouped_heads(16, 16, 64, backward)), "");
     EXPECT_EQ(SdpaLibrary::objection(mla(backward)), "");
+    EXPECT_EQ(SdpaLibrary::objection(mla(backward), false), "");
+    EXPECT_EQ(SdpaLibrary::objection(grouped_heads(32, 8, 128, backward), false), "");
   }
 }
 
@@ -43,6 +45,12 @@ TEST(CudnnGraph, FrontEndAcceptsWindowsAndSequencesOfTheirOwnLengths) {
     EXPECT_EQ(SdpaLibrary::objection(ragged), "");
     ragged.window = 512;
     EXPECT_EQ(SdpaLibrary::objection(ragged), "");
+    SdpaShape narrow = mla(backward);
+    narrow.window = 1024;
+    EXPECT_EQ(SdpaLibrary::objection(narrow), "");
+    narrow.ragged = true;
+    narrow.batch = 16;
+    EXPECT_EQ(SdpaLibrary::objection(narrow), "");
     window.window = -1;
     EXPECT_EQ(SdpaLibrary::objection(window), "") << "no window";
   }

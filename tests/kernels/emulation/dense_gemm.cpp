@@ -4,6 +4,7 @@
 #include "kernels/cuda/dense_gemm.hpp"
 
 #include "core/numerics/small_float.hpp"
+#include "kernels/cuda/grouped_library.hpp"
 #include "kernels/cuda/products.hpp"
 #include "kernels/cuda/stream.cuh"
 
@@ -75,6 +76,9 @@ int narrow_products = 0;
 }  // namespace
 
 int emulated_narrow_products() { return narrow_products; }
+
+void* emulated_cublaslt = nullptr;  // of its grouped products
+void* cublaslt_handle() { return emulated_cublaslt; }
 
 bool DenseGemm::run(DenseProblem p, const NarrowOperand& a, const NarrowOperand& b,
                     const float* factors, void* c) {

@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Attention as it goes to cuDNN, which loops stand in for, against our own kernels: heads in groups,
+// MLA, sliding windows, and documents of their own lengths, forward and backward.
+#include <array>
+
+#include "core/numerics/bf16.hpp"
+#include "tests/kernels/emulation/emulated_device.hpp"
+
+namespace pleat::cuda {
+extern bool emulated_cudnn;
+extern int emulated_attentions;
+}  // namespace pleat::cuda
+
+namespace pleat::conformance {
+namespace {
+
+constexpr std::int64_t kBatch = 2, kSeq = 22, kRows = kBatch * kSeq, kHeads = 4;
+constexpr std::int64_t kNope = 16, kRope = 8, kValue = 24, kLora = 8, kHead = 16, kGroups = 2;
+
+struct Numbers {
+  std::vector<Bf16> values;
+  View view;
+  Numbers(std::int64_t rows, std::int64_t cols, int seed) {
+    for (const double v : random_matrix(rows, cols, seed).values) {
+      values.push_back(to_bf16(static_cast<float>(v)));
+    }
+    view = {values.data(), DType::bf16, rows, cols};
+  }
+  Numbers(const Numbers&) = delete;
+  [[nodiscard]] Matrix matrix() const {
+    Matrix m(view.rows, view.cols);
+    for (std::size_t i = 0; i < values.size(); ++i) m.values[i] = to_float(values[i]);
+    return m;
+  }
+};
+
+// What a query sees: all before it, `window` keys, or those from the last of `documents` on.
+std::vector<std::int32_t> ranges(std::int64_t window, const std::vector<std::int64_t>& documents) {
+  std::vector<std::int32_t> all;
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    const std::int64_t i = row % kSeq;
+    std::int64_t first = 0;
+    for (const std::int64_t d : documents) {
+      if (d <= row && d / kSeq == row / kSeq) first = std::max(first, d % kSeq);
+    }
+    if (window > 0) first = std::max(first, i + 1 - window);
+    all.insert(all.end(), {static_cast<std::int32_t>(first), static_cast<std::int32_t>(i + 1)});
+  }
+  return all;
+}
+
+struct Result {
+  std::vector<Matrix> tensors;
+  int calls = 0;  // of the library
+};
+
+// run(kernels) on a device whose attention is cuDNN's, or our own.
+template <class Run>
+Result result_of(bool cudnn, Run run) {
+  cuda::emulated_cudnn = cudnn;
+  EmulatedDevice device(false);
+  cuda::emulated_cudnn = false;
+  const int before = cuda::emulated_attentions;
+  Result r{run(device.kernels()), 0};
+  r.calls = cuda::emulated_attentions - before;
+  return r;
+}
+
+template <class Run>
+void expect_like_our_own(Run run, int calls) {
+  const Result got = result_of(true, run), want = result_of(false, run);
+  EXPECT_EQ(got.calls, calls);
+  EXPECT_EQ(want.calls, 0);
+  for (std::size_t i = 0; i < got.tensors.size(); ++i) {
+    expect_close(got.tensors[i], want.tensors[i], ("tensor " + std::to_string(i)).c_str(), 1.5e-2);
+  }
+}
+
+Matrix fp32(const std::vector<float>& values, std::int64_t cols) {
+  Matrix m(std::ssize(values) / cols, cols);
+  m.values.assign(values.begin(), values.end());
+  return m;
+}
+
+TEST(EmulatedAttention, HeadsInGroups) {
+  const AttentionShape s{kBatch, kSeq, kHeads, kGroups, kHead, 0.3};
+  expect_like_our_own(
+      [&](KernelSet& k) {
+        Numbers qkv(kRows, s.columns(), 1), d_o(kRows, kHeads * kHead, 2), o(kRows, kHeads * kHead, 3);
+        Numbers dqkv(kRows, s.columns(), 4);
+        std::vector<float> lse(kRows * kHeads);
+        const View stats{lse.data(), DType::fp32, kRows, kHeads};
+        k.attention(qkv.view, o.view, stats, s);
+        k.attention_bwd(d_o.view, qkv.view, o.view, stats, dqkv.view, s);
+        return std::vector{o.matrix(), fp32(lse, kHeads), dqkv.matrix()};
+      },
+      2);
+}
+
+TEST(EmulatedAttention, Mla) {
+  const MlaShape s{.batch = kBatch, .seq = kSeq, .heads = kHeads, .nope = kNope, .rope = kRope,
+                   .v = kValue, .kv_lora = kLora, .scale = 0.25};
+  expect_like_our_own(
+      [&](KernelSet& k) {
+        Numbers q(kRows, kHeads * (kNope + kRope), 1), kv(kRows, kHeads * (kNope + kValue), 2);
+        Numbers kpe(kRows, kLora + kRope, 3), o(kRows, kHeads * kValue, 4), d_o(kRows, kHeads * kValue, 5);
+        Numbers dq(kRows, q.view.cols, 6), dkv(kRows, kv.view.cols, 7), dkpe(kRows, kpe.view.cols, 8);
+        std::vector<float> lse(kRows * kHeads);
+        const View stats{lse.data(), DType::fp32, kRows, kHeads};
+        k.mla_attention(q.view, kv.view, kpe.view, o.view, stats, s);
+        k.mla_attention_bwd(d_o.view, q.view, kv.view, kpe.view, o.view, stats, dq.view, dkv.view,
+                            dkpe.view, s);
+        return std::vector{o.matrix(), fp32(lse, kHeads), dq.matrix(), dkv.matrix(), dkpe.matrix()};
+      },
+      2);
+}
+
+struct Seen {
+  std::int64_t window;
+  std::vector<std::int64_t> documents;  // rows at which one begins, beside those of the runs
+};
+const std::vector<Seen>& all_seen() {
+  static const std::vector<Seen> all{{0, {}}, {5, {}}, {0, {3, 20, 30}}, {4, {12, 25}}};
+  return all;
+}
+
+// A gradient's numbers are added to.
+TEST(EmulatedAttention, PiecesOfPackedHeads) {
+  const std::int64_t cols = (kHeads + 2 * kGroups) * kHead;
+  for (const Seen& seen : all_seen()) {
+    SCOPED_TRACE(testing::Message() << "window " << seen.window << ", " << seen.documents.size());
+    const std::vector<std::int32_t> visible = ranges(seen.window, seen.documents);
+    expect_like_our_own(
+        [&](KernelSet& k) {
+          Numbers qkv(kRows, cols, 1), o(kRows, kHeads * kHead, 2), d_o(kRows, kHeads * kHead, 3);
+          Numbers gradient(kRows, cols, 4);
+          std::vector<float> lse(kRows * kHeads);
+          const View stats{lse.data(), DType::fp32, kRows, kHeads};
+          const auto columns = [](View x) {
+            const std::int64_t share = kHeads / kGroups;
+            return std::array{HeadColumns{x, 0, kHead, kHead},
+                              HeadColumns{x, kHeads * kHead, kHead, kHead, share},
+                              HeadColumns{x, (kHeads + kGroups) * kHead, kHead, kHead, share}};
+          };
+          const auto x = columns(qkv.view), g = columns(gradient.view);
+          const AttentionPiece p{.batch = kBatch, .heads = kHeads, .scale = 0.3, .q = {x[0], {}},
+                                 .k = {x[1], {}}, .v = x[2],
+                                 .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data())};
+          const HeadColumns to{o.view, 0, kHead, kHead}, from{d_o.view, 0, kHead, kHead};
+          k.attention_piece(p, to, stats, false);
+          k.attention_piece_bwd(p, from, to, stats, {{g[0], {}}, {g[1], {}}, g[2]});
+          return std::vector{o.matrix(), fp32(lse, kHeads), gradient.matrix()};
+        },
+        2);
+  }
+}
+
+TEST(EmulatedAttention, PiecesOfMla) {
+  constexpr std::int64_t kWidth = kNope + kRope, kOwn = kNope + kValue;
+  for (const Seen& seen : all_seen()) {
+    SCOPED_TRACE(testing::Message() << "window " << seen.window << ", " << seen.documents.size());
+    const std::vector<std::int32_t> visible = ranges(seen.window, seen.documents);
+    expect_like_our_own(
+        [&](KernelSet& k) {
+          Numbers q(kRows, kHeads * kWidth, 1), kv(kRows, kHeads * kOwn, 2), kpe(kRows, kLora + kRope, 3);
+          Numbers o(kRows, kHeads * kValue, 4), d_o(kRows, kHeads * kValue, 5);
+          Numbers dq(kRows, q.view.cols, 6), dkv(kRows, kv.view.cols, 7), dkpe(kRows, kpe.view.cols, 8);
+          std::vector<float> lse(kRows * kHeads);
+          const View stats{lse.data(), DType::fp32, kRows, kHeads};
+          const AttentionPiece p{
+              .batch = kBatch,
+              .heads = kHeads,
+              .scale = 0.25,
+              .q = {{q.view, 0, kWidth, kNope}, {q.view, kNope, kWidth, kRope}},
+              .k = {{kv.view, 0, kOwn, kNope}, {kpe.view, kLora, 0, kRope}},
+              .v = {kv.view, kNope, kOwn, kValue},
+              .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data())};
+          const HeadColumns to{o.view, 0, kValue, kValue}, from{d_o.view, 0, kValue, kValue};
+          k.attention_piece(p, to, stats, false);
+          k.attention_piece_bwd(
+              p, from, to, stats,
+              {{{dq.view, 0, kWidth, kNope}, {dq.view, kNope, kWidth, kRope}},
+               {{dkv.view, 0, kOwn, kNope}, {dkpe.view, kLora, 0, kRope}},
+               {dkv.view, kNope, kOwn, kValue}});
+          return std::vector{o.matrix(), fp32(lse, kHeads), dq.matrix(), dkv.matrix(), dkpe.matrix()};
+        },
+        2);
+  }
+}
+
+// What no band of keys describes stays with our own kernels.
+TEST(EmulatedAttention, OtherPiecesAreOurOwn) {
+  std::vector<std::int32_t> visible = ranges(0, {});
+  visible[2 * 7 + 1] = 3;  // row 7 does not see itself
+  const Result r = result_of(true, [&](KernelSet& k) {
+    Numbers qkv(kRows, 3 * kHead, 1), o(kRows, kHead, 2);
+    std::vector<float> lse(kRows);
+    k.attention_piece({.batch = kBatch, .heads = 1, .scale = 0.3, .q = {{qkv.view, 0, kHead, kHead}, {}},
+                       .k = {{qkv.view, kHead, kHead, kHead}, {}},
+                       .v = {qkv.view, 2 * kHead, kHead, kHead},
+                       .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data())},
+                      {o.view, 0, kHead, kHead}, {lse.data(), DType::fp32, kRows, 1}, false);
+    return std::vector<Matrix>{};
+  });
+  EXPECT_EQ(r.calls, 0);
+}
+
+}  // namespace
+}  // namespace pleat::conformance
