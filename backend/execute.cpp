@@ -104,11 +104,17 @@ void Executor::dispatch(const Call& c) {
     case OpKind::concat_columns_bwd:
       return k.concat_columns_bwd(in[0], out[0], out[1]);
     case OpKind::concat_rows:
-      k.copy(in[0], rows_of(out[0], 0, in[0].rows));
-      return k.copy(in[1], rows_of(out[0], in[0].rows, in[1].rows));
+      for (std::int64_t row = 0; const View& part : in) {
+        k.copy(part, rows_of(out[0], row, part.rows));
+        row += part.rows;
+      }
+      return;
     case OpKind::concat_rows_bwd:
-      k.copy(rows_of(in[0], 0, out[0].rows), out[0]);
-      return k.copy(rows_of(in[0], out[0].rows, out[1].rows), out[1]);
+      for (std::int64_t row = 0; const View& part : out) {
+        k.copy(rows_of(in[0], row, part.rows), part);
+        row += part.rows;
+      }
+      return;
     case OpKind::split_heads:
       return exchange_columns(c, true);
     case OpKind::join_heads:
@@ -180,7 +186,11 @@ void Executor::dispatch(const Call& c) {
     case OpKind::ce_loss:
       return k.ce_loss(in[0], in[1], vocabulary(in[0]), in[2],
                        attr.scale * batches_->loss_weight(step_),
-                       {attr.depth_rows, attr.mtp_scale * batches_->loss_weight(step_)}, out[1]);
+                       {.every = attr.depth_rows,
+                        .scale = attr.mtp_scale * batches_->loss_weight(step_),
+                        .depths = std::max<std::int64_t>(1, attr.depths),
+                        .seq = attr.seq},
+                       out[1]);
     case OpKind::all_gather:
     case OpKind::reduce_scatter:
     case OpKind::all_reduce:

@@ -125,10 +125,11 @@ Executor::AttentionPieces Executor::attention_pieces(const Call& c) const {
   return p;
 }
 
-// No piece, window, sink or document: the whole core in one call.
+// No piece, window, sink, document or narrow operand: the whole core in one call.
 bool Executor::is_plain_attention(const Call& c) const {
   return program_.plan.attention.cp == 1 && c.op.attr.window == 0 && !has_sinks(c) &&
-         program_.workload.documents.empty() && !batches_->rules().reset_attention;
+         !is_quantized(c.op.attr.math) && program_.workload.documents.empty() &&
+         !batches_->rules().reset_attention;
 }
 
 bool Executor::has_sinks(const Call& c) const {
@@ -173,7 +174,8 @@ void Executor::attention(const Call& c) {
                                .q = {o.q[0], o.q[1]},
                                .k = {o.k[0], o.k[1]},
                                .v = o.v,
-                               .visible = p.rows()};
+                               .visible = p.rows(),
+                               .math = a.math};
     kernels_.attention_piece(piece, outputs(a, c.out[0]), c.out[1], resume);
     resume = true;
   }
@@ -227,7 +229,8 @@ void Executor::attention_backward(const Call& c) {
                                .q = {x.q[0], x.q[1]},
                                .k = {x.k[0], x.k[1]},
                                .v = x.v,
-                               .visible = p.rows()};
+                               .visible = p.rows(),
+                               .math = a.math};
     kernels_.attention_piece_bwd(piece, outputs(a, in[0]), outputs(a, o), lse,
                                  {.dq = {dx.q[0], dx.q[1]}, .dk = {dx.k[0], dx.k[1]}, .dv = dx.v});
   }

@@ -127,11 +127,18 @@ void Executor::read_labels(const Call& c) {
   batches_->labels(step_, c.site->microbatch.value, context_.attention().dp, labels_);
 }
 
-// The token one position later is the label; behind a label that does not count is no token.
+// The token one position later is the label, one further on the next one's; behind a label that does
+// not count, and behind the sequence, is no token.
 void Executor::load_tokens(const Call& c) {
-  if (c.op.attr.ahead > 0) {
+  if (const std::int64_t ahead = c.op.attr.ahead; ahead > 0) {
     read_labels(c);
-    for (std::int32_t& token : labels_) token = std::max(token, 0);
+    const std::int64_t seq = c.op.attr.seq;
+    for (std::int64_t i = 0; i < std::ssize(labels_); ++i) {
+      const bool behind = i % seq + ahead > seq;
+      const std::int32_t token =
+          behind ? 0 : labels_[static_cast<std::size_t>(i + ahead - 1)];  // not written yet
+      labels_[static_cast<std::size_t>(i)] = std::max(token, 0);
+    }
   } else {
     labels_.resize(static_cast<std::size_t>(c.op.attr.batch * c.op.attr.seq));
     batches_->tokens(step_, c.site->microbatch.value, context_.attention().dp, labels_);
@@ -143,10 +150,11 @@ void Executor::load_tokens(const Call& c) {
   });
 }
 
-// The labels; of every `depth_rows` the second half are a prediction depth's: one position later,
-// on whichever rank that is, -1 where a sequence has no more.
+// The labels; of every `depth_rows` the parts but the first are prediction depths': so many positions
+// later, on whichever rank that is, -1 where a sequence has no more.
 void Executor::load_labels(const Call& c) {
-  const std::int64_t seq = c.op.attr.seq, every = c.op.attr.depth_rows, half = every / 2;
+  const std::int64_t seq = c.op.attr.seq, every = c.op.attr.depth_rows;
+  const std::int64_t part = every / (1 + c.op.attr.depths);
   read_labels(c);
   const std::vector<std::int32_t> own = own_tokens(c);
   const auto label = [&](std::int32_t token) { return labels_[static_cast<std::size_t>(token)]; };
@@ -156,11 +164,14 @@ void Executor::load_labels(const Call& c) {
       return;
     }
     for (std::int64_t i = 0; i < out.elements(); ++i) {
-      const bool ahead = i % every >= half;
-      const std::int32_t token = own[static_cast<std::size_t>(i / every * half + i % half)];
-      const bool last = token % seq == seq - 1;
-      const bool none = last || label(token) < 0;  // behind what does not count: another document
-      out.i32()[i] = !ahead ? label(token) : none ? -1 : label(token + 1);
+      const std::int64_t ahead = i % every / part;
+      const std::int32_t token = own[static_cast<std::size_t>(i / every * part + i % part)];
+      std::int32_t found = label(token);
+      for (std::int64_t d = 1; d <= ahead; ++d) {  // behind what does not count: another document
+        const bool none = found < 0 || token % seq + d >= seq;
+        found = none ? -1 : label(token + static_cast<std::int32_t>(d));
+      }
+      out.i32()[i] = found;
     }
   });
 }

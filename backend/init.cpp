@@ -44,12 +44,16 @@ bool is_norm_scale(const LayerProgram& layer, TensorId weight) {
 }
 
 // The table and the final norm are the model's also where a prediction layer holds them.
-std::string prefix_of(LayerKind kind, LayerIndex layer, const std::string& base) {
-  if (kind == LayerKind::dense || kind == LayerKind::moe) {
-    return fmt::format("layers.{}.", layer.value);
+// Further depths have their number: "mtp.qkv", "mtp.1.qkv".
+std::string whole_name(const LayerProgram& program, int layer, const std::string& base) {
+  if (program.kind == LayerKind::dense || program.kind == LayerKind::moe) {
+    return fmt::format("layers.{}.{}", layer, base);
   }
-  const bool shared = base == "embedding" || base == "final_norm" || base.starts_with("mtp.");
-  return kind == LayerKind::mtp && !shared ? "mtp." : "";
+  const bool shared = base == "embedding" || base == "final_norm";
+  if (program.kind != LayerKind::mtp || shared) return base;
+  const std::string prefix = "mtp.";
+  const std::string own = base.starts_with(prefix) ? base.substr(prefix.size()) : base;
+  return program.depth == 0 ? prefix + own : fmt::format("{}{}.{}", prefix, program.depth, own);
 }
 
 std::string base_name(const std::string& tensor) {
@@ -68,8 +72,8 @@ std::vector<NamedPart> named_parts(const LayerProgram& layer, const LayerInstanc
   PLEAT_ASSERT(tensor.shape.size() > dim);
   const std::int64_t rows = tensor.shape[dim].n, local = grouped ? tensor.shape[0].n : 1;
   const std::int64_t each = tensor.elements({}) / local;
-  const std::string prefix = prefix_of(layer.kind, LayerIndex{instance.layer.value + tensor.of_layer}, base);
-  const NamedPart part{prefix + base, 0, each, whole_elements(weight.cut, rows, each / rows),
+  const int number = instance.layer.value + tensor.of_layer;
+  const NamedPart part{whole_name(layer, number, base), 0, each, whole_elements(weight.cut, rows, each / rows),
                        runs_of(weight.cut, rows, each / rows, grouped ? rank.etp : rank.tp)};
   std::vector<NamedPart> parts(static_cast<std::size_t>(local), part);
   if (!grouped) return parts;
@@ -77,7 +81,8 @@ std::vector<NamedPart> named_parts(const LayerProgram& layer, const LayerInstanc
   const std::string name = base.starts_with(group) ? base.substr(group.size()) : base;
   for (std::int64_t e = 0; e < local; ++e) {
     NamedPart& p = parts[static_cast<std::size_t>(e)];
-    p.name = fmt::format("{}experts.{}.{}", prefix, rank.ep * local + e, name);
+    p.name = whole_name(layer, number,
+                        fmt::format("{}{}.{}", group, rank.ep * local + e, name));
     p.offset = e * each;
   }
   return parts;

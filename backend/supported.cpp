@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/diagnostics.hpp"
+#include "core/plan/executed_formats.hpp"
 #include "core/program/step_state.hpp"
 
 namespace pleat {
@@ -17,45 +18,15 @@ void require(Diagnostics& d, bool holds, const std::string& path, const std::str
   if (!holds) d.error(ExitCode::bad_request, "", path, message, hint);
 }
 
-void check_precision(Diagnostics& d, const Plan& p) {
-  const bool emulated = p.precision != Precision::fp16 && p.precision != Precision::fp8_delayed;
-  require(d, emulated, "precision", fmt::format("this backend has no {}", name_of(p.precision)),
-          "use --precision bf16 or fp8");
-  if (!emulated || p.precision == Precision::fp32 || p.precision == Precision::bf16) return;
-  require(d, !p.fp8_attention, "fp8_attention", "this backend's attention reads bf16",
-          "set fp8_attention to false");
-}
-
 void check_plan(Diagnostics& d, const Plan& p, bool captures_graphs) {
-  check_precision(d, p);
+  for (const FormatRefusal& f : refused_formats(p)) {
+    d.error(ExitCode::bad_request, "", f.path, f.message, f.hint);
+  }
   require(d, captures_graphs || p.cuda_graph == CudaGraph::none, "cuda_graph",
           fmt::format("this backend captures no CUDA graphs (got {})", name_of(p.cuda_graph)),
           "use --cuda-graph none");
   require(d, p.flash_attention, "flash_attention", "this backend never stores the score matrix",
           "set flash_attention to true");
-  const OptimizerPlan& o = p.optimizer;
-  require(d, o.main_grads == DType::fp32 || o.main_grads == DType::bf16,
-          "optimizer.main_grads",
-          fmt::format("this backend keeps gradients in fp32 or bf16 (got {})",
-                      name_of(o.main_grads)),
-          "set optimizer.main_grads to fp32 or bf16");
-  const bool halves = o.main_params == DType::remainder16;
-  require(d, o.main_params == DType::fp32 || halves, "optimizer.main_params",
-          "this backend keeps main parameters in fp32, or what bf16 weights lack of it",
-          "set main_params to fp32 or remainder16");
-  require(d, !halves || o.cpu_offload == 0, "optimizer.main_params",
-          "the CPU's step reads no weights on the device, which remainders complete",
-          "set main_params to fp32, or use state_offload");
-  const auto is_moment = [](DType t) {
-    return t == DType::fp32 || t == DType::bf16 || t == DType::fp16 || t == DType::fp8;
-  };
-  require(d, is_moment(o.exp_avg) && is_moment(o.exp_avg_sq), "optimizer.exp_avg",
-          "this backend has moments in fp32, bf16, fp16 and fp8",
-          "set exp_avg and exp_avg_sq to one of them");
-  const bool adam = o.kind == OptimizerKind::adamw;
-  require(d, adam || (o.exp_avg == DType::fp32 && o.exp_avg_sq == DType::fp32),
-          "optimizer.exp_avg", "moments below fp32 are AdamW's here",
-          "use --optimizer adamw, or set exp_avg and exp_avg_sq to fp32");
 }
 
 void check_model(Diagnostics& d, const ModelSpec& m) {
@@ -81,7 +52,6 @@ void check_model(Diagnostics& d, const ModelSpec& m) {
           "sinks of latent attention");
   feature(m.norms_per_layer != 2 || m.residual_streams != 1, "norms_per_layer",
           "further norms or residual streams");
-  feature(m.mtp_layers > 1, "mtp_layers", "several depths of prediction");
 }
 
 // Without sequence parallelism every tensor-parallel rank has all tokens.

@@ -69,6 +69,9 @@ struct AttentionPiece {
   double scale = 1;
   HeadColumns q[2], k[2], v;
   const std::int32_t (*visible)[2] = nullptr;
+  // fp8, mxfp8: queries, keys, values and the gradient of o are rounded to it before products read
+  // them (kernels/cpu/narrow_attention.hpp). A set without quantisation is not asked.
+  DType math = DType::fp32;
 };
 struct AttentionPieceGradient {
   HeadColumns dq[2], dk[2], dv;
@@ -84,11 +87,19 @@ struct RouterShape {
   bool normalize = true;
   double scaling = 1;
 };
-// Of every `every` rows the second half is a prediction depth's: scaled by `scale`, and its loss is
-// loss[1]. 0: none is.
+// Of every `every` rows all but the first part are those of `depths` prediction depths: that of depth d
+// is scaled by `scale` * (seq - 1) / (seq - d), and their losses are loss[1]. 0: none is.
 struct DepthRows {
   std::int64_t every = 0;
   double scale = 0;
+  std::int64_t depths = 1, seq = 0;
+  [[nodiscard]] std::int64_t part_of(std::int64_t row) const {  // 0: the model's own
+    return every > 0 ? row % every / (every / (1 + depths)) : 0;
+  }
+  [[nodiscard]] double scale_of(std::int64_t depth) const {
+    if (depth == 1 || depth >= seq) return scale;
+    return scale * static_cast<double>(seq - 1) / static_cast<double>(seq - depth);
+  }
 };
 // Rows [first, first + rows) of the vocabulary on this rank; tokens from `size` on are padding.
 struct VocabShard {

@@ -112,7 +112,11 @@ void CountedLayers::finish(const ModelSpec& model) {
     inner.traits = model.mtp_traits;
     add(inner);
     mtp_inner_ = static_cast<std::size_t>(index_of(inner));
-    add({LayerKind::mtp, moe});
+    for (std::int64_t d = 0; d < model.mtp_layers; ++d) {
+      LayerVariant depth{LayerKind::mtp, moe};
+      depth.depth = static_cast<int>(d);
+      add(depth);
+    }
   }
   variants_.push_back({LayerKind::embedding});
   variants_.push_back({LayerKind::head, false, mtp});

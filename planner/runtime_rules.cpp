@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/runtime_rules.hpp"
 
+#include "core/plan/executed_formats.hpp"
+
 namespace pleat {
 
 bool keeps_fp8_weights(const Plan& plan) {
@@ -28,6 +30,9 @@ bool cpu_may_step(Runtime runtime, const Plan& plan) {
 // which those of Megatron-FSDP are not (NVIDIA/Megatron-LM issue 1986; pull request 4623 would change
 // that).
 const char* refused_by(Runtime runtime, const Plan& plan) {
+  if (runtime == Runtime::pleat) {
+    return refused_formats(plan).empty() ? nullptr : "executed-number-formats";
+  }
   if (plan.optimizer.cpu_offload <= 0 || runtime != Runtime::megatron) return nullptr;
   if (!cpu_may_step(runtime, plan)) return "cpu-optimizer-fp8-weights";
   const bool fsdp = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;

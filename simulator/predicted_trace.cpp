@@ -25,7 +25,7 @@ std::string layer_name(const LayerProgram& program, int layer) {
     case LayerKind::moe:
       return fmt::format("layer {} moe", layer);
     case LayerKind::mtp:
-      return "mtp";
+      return program.depth == 0 ? "mtp" : fmt::format("mtp {}", program.depth);
     case LayerKind::head:
       return "head";
     case LayerKind::recv:

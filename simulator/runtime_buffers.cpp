@@ -77,7 +77,8 @@ double tokens_of(const Program& program) {  // of a microbatch on one context sh
 double gather_buffer(const Program& program, const StageProgram& stage) {
   const bool sp = program.plan.attention.tp > 1 && program.plan.sequence_parallel;
   if (!sp || !has_layer(stage, LayerKind::head)) return 0;
-  const double heads = has_layer(stage, LayerKind::mtp) ? 2 : 1;
+  const bool depths = has_layer(stage, LayerKind::mtp);
+  const double heads = depths ? 1.0 + static_cast<double>(program.model.mtp_layers) : 1;
   return heads * tokens_of(program) * static_cast<double>(program.model.hidden) * 2.0;
 }
 

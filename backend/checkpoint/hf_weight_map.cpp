@@ -44,7 +44,7 @@ class MapBuilder {
     ours_ = theirs_ = "";
     vector("final_norm", "model.norm.weight", m_.hidden);
     if (!m_.tied_embeddings) matrix("head", "lm_head.weight", m_.vocab, m_.hidden);
-    if (m_.mtp_layers > 0) depth();
+    for (std::int64_t d = 0; d < m_.mtp_layers; ++d) depth(d);
     return std::move(weights_);
   }
 
@@ -66,9 +66,9 @@ class MapBuilder {
   }
 
   // DeepSeek-V3 keeps the prediction depth as one more layer (README_WEIGHTS.md of its repository).
-  void depth() {
-    ours_ = "mtp.";
-    theirs_ = fmt::format("model.layers.{}.", m_.layers);
+  void depth(std::int64_t number) {
+    ours_ = number == 0 ? "mtp." : fmt::format("mtp.{}.", number);
+    theirs_ = fmt::format("model.layers.{}.", m_.layers + number);
     layer(m_.is_moe(m_.layers - 1));
     vector("h_norm", "hnorm.weight", m_.hidden);
     vector("e_norm", "enorm.weight", m_.hidden);

@@ -29,6 +29,7 @@ void require_on_gpu(const Program& program) {
     refuse("precision", name_of(p.precision), "use --precision bf16 or fp8");
   }
   const ModelSpec& m = program.model;
+  if (m.mtp_layers > 1) refuse("mtp_layers", "several depths of prediction", "use a model with one");
   const std::string another = "use a model without them";
   if (m.moe && m.moe->mlp_bias) refuse("moe.mlp_bias", "biased experts", another);
   const bool sinks = m.attention.sinks || (m.local_attention && m.local_attention->sinks);

@@ -10,6 +10,7 @@
 #include "cli/plan_values.hpp"
 #include "cli/workflow/search_numerics.hpp"
 #include "core/diagnostics.hpp"
+#include "core/plan/executed_formats.hpp"
 #include "planner/memory_choice.hpp"
 #include "planner/runtime_rules.hpp"
 
@@ -55,6 +56,19 @@ PagedStash stash_of(const SearchOptions& o) {
   throw_config_error(ExitCode::bad_request, "", "--paged-stash, --stash-capacity",
                      "a stash has a buffer above 0 and a capacity of at least 1",
                      "both, for example --paged-stash 1.1 --stash-capacity 1.5");
+}
+
+// What Pleat's executor does not compute in is no plan of its runtime (`pleat predict` prices it).
+void check_formats(const SearchConfig& c) {
+  if (c.runtime != Runtime::pleat) return;
+  for (const Numerics& n : c.numerics) {
+    Plan plan;
+    n.put_into(plan);
+    const std::vector<FormatRefusal> refused = refused_formats(plan);
+    if (refused.empty()) continue;
+    const FormatRefusal& first = refused.front();
+    throw_config_error(ExitCode::bad_request, "", first.path, first.message, first.hint);
+  }
 }
 
 // A pinned step on the CPU needs formats and a sharding that the runtime steps there.
@@ -147,6 +161,7 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   take(o.by_stage, "--by-stage", parse_switch, c.by_stage);
   c.recompute_sets = parse_recompute_sets(o.recompute, o.recompute_layers, o.recompute_unit);
   c.offload_sets = parse_offload_sets(o.offload);
+  check_formats(c);
   check_cpu_step(c);
   c.recompute_layers = o.recompute_layers;
   c.recompute_unit = o.recompute_unit;

@@ -91,18 +91,30 @@ LayerProgram build_decoder_layer(const LocalShape& s, bool moe, const LayerTrait
 
 // One prediction depth (DeepSeek-V3, arXiv:2412.19437 section 2.2; mcore
 // transformer/multi_token_prediction.py): [norm(embedding of the next token) | norm(h)] -> h, one
-// decoder layer and a norm of its own. Both hidden states go on to the head, which is why its input
-// has twice the rows. Megatron splits the projection over tp and gathers its output; here every rank
+// decoder layer and a norm of its own. All hidden states go on to the head, which is why its input
+// has so many times the rows; a further depth takes the rows of the one before, and the embedding of a
+// token further on. Megatron splits the projection over tp and gathers its output; here every rank
 // projects its own tokens.
-LayerProgram build_mtp_layer(const LocalShape& s, bool moe, Runtime runtime) {
+LayerProgram build_mtp_layer(const LocalShape& s, bool moe, Runtime runtime, int depth) {
   LayerBuilder b(LayerKind::mtp, s);
   const Dim h{s.model.hidden};
-  const TensorId x = b.set_input({{s.T}, {s.residual}});
-  const bool normed_here = norm_before_depth(s.model);
-  const TensorId main = normed_here ? b.rms_norm("final_norm", x, h.n) : x;
-  const TensorId joined = join_streams(b, "mtp.in", main, s.T, false);
+  const TensorId x = b.set_input({{(1 + depth) * s.T}, {s.residual}});
+  std::vector<TensorId> states{x};  // of the model and the depths so far, the last by itself
+  if (depth > 0) {
+    states = {b.activation("mtp.earlier", {{depth * s.T}, {s.residual}}, s.act),
+              b.activation("mtp.last", {{s.T}, {s.residual}}, s.act)};
+    b.push(OpKind::concat_rows_bwd, "mtp.split", Module::head, {x}, states);
+    b.on_backward([=, &b] {
+      const std::vector<TensorId> d{b.gradient(states[0]), b.gradient(states[1])};
+      b.push_backward(OpKind::concat_rows, "mtp.split.bwd", Module::head, Phase::backward, d,
+                      {b.new_gradient(x)});
+    });
+  } else if (norm_before_depth(s.model)) {
+    states = {b.rms_norm("final_norm", x, h.n)};
+  }
+  const TensorId joined = join_streams(b, "mtp.in", states.back(), s.T, false);
   const TensorId hidden = b.rms_norm("mtp.h_norm", joined, h.n);
-  const TensorId next = b.rms_norm("mtp.e_norm", embed(b, 1), h.n);
+  const TensorId next = b.rms_norm("mtp.e_norm", embed(b, 1 + depth), h.n);
   const TensorId both = b.activation("mtp.concat", {{s.T}, {2 * h.n}}, s.act);
   b.push(OpKind::concat_columns, "mtp.concat", Module::head, {next, hidden}, {both});
   b.on_backward([=, &b] {
@@ -134,23 +146,26 @@ LayerProgram build_mtp_layer(const LocalShape& s, bool moe, Runtime runtime) {
   y = join_streams(b, "mtp.out", y, s.T, false);
   const TensorId normed =
       spread_streams(b, "mtp.out.streams", b.rms_norm("mtp.final_norm", y, h.n));
-  const TensorId rows = b.activation("mtp.rows", {{2 * s.T}, {s.residual}}, s.act);
-  b.push(OpKind::concat_rows, "mtp.rows", Module::head, {main, normed}, {rows});
+  const TensorId rows = b.activation("mtp.rows", {{(2 + depth) * s.T}, {s.residual}}, s.act);
+  states.push_back(normed);
+  b.push(OpKind::concat_rows, "mtp.rows", Module::head, states, {rows});
   b.on_backward([=, &b] {
     const TensorId d = b.gradient(rows);
-    const TensorId dx = b.new_gradient(main);
-    const TensorId dn = b.new_gradient(normed);
+    std::vector<TensorId> parts;
+    for (const TensorId state : states) parts.push_back(b.new_gradient(state));
     b.push_backward(OpKind::concat_rows_bwd, "mtp.rows.bwd", Module::head, Phase::backward, {d},
-                    {dx, dn});
+                    parts);
   });
-  return b.finish(rows);
+  LayerProgram layer = b.finish(rows);
+  layer.depth = depth;
+  return layer;
 }
 
 // Final norm, output projection (vocabulary split over tp) and cross entropy. The loss kernel turns
 // the logits into their gradient in place, so nothing of the size of the vocabulary is saved twice.
 LayerProgram build_head_layer(const LocalShape& s, bool mtp) {
   LayerBuilder b(LayerKind::head, s);
-  const std::int64_t heads = mtp ? 2 : 1;
+  const std::int64_t depths = mtp ? s.model.mtp_layers : 0, heads = 1 + depths;
   const Dim h{s.model.hidden};
   const TensorId x = b.set_input({{heads * s.T}, {s.residual}});
   const TensorId joined = join_streams(b, "head_hc", x, heads * s.T, true);
@@ -170,7 +185,8 @@ LayerProgram build_head_layer(const LocalShape& s, bool mtp) {
   Op& load = b.push(OpKind::load_labels, "labels", Module::head, {}, {labels});
   load.attr.batch = s.batch;
   load.attr.seq = s.seq;
-  load.attr.depth_rows = mtp ? 2 * s.T : 0;
+  load.attr.depth_rows = mtp ? heads * s.T : 0;
+  load.attr.depths = depths;
   TensorId stats = b.activation("ce.stats", {tokens, {3}}, DType::fp32);
   b.push(OpKind::ce_stats, "ce.stats", Module::head, {logits, labels}, {stats});
   if (s.tp > 1) {
@@ -182,8 +198,11 @@ LayerProgram build_head_layer(const LocalShape& s, bool mtp) {
   Op& ce = b.push(OpKind::ce_loss, "ce.loss", Module::head, {logits, labels, stats}, {logits, loss});
   ce.attr.scale = s.loss_scale;
   if (mtp) {  // a sequence's last position predicts nothing
-    ce.attr.depth_rows = 2 * s.T;
-    ce.attr.mtp_scale = s.model.mtp_loss * s.loss_scale * static_cast<double>(s.seq) /
+    ce.attr.depth_rows = heads * s.T;
+    ce.attr.depths = depths;
+    ce.attr.seq = s.seq;
+    ce.attr.mtp_scale = s.model.mtp_loss / static_cast<double>(depths) * s.loss_scale *
+                        static_cast<double>(s.seq) /
                         static_cast<double>(std::max<std::int64_t>(1, s.seq - 1));
   }
   b.on_backward([=, &b] { b.set_gradient(logits, logits); });

@@ -186,9 +186,7 @@ TensorId LayerBuilder::gemm(const std::string& name, Module module, TensorId x, 
   const Dim k = layer_.tensor(w).shape.back();
   const TensorId y = activation(name, {m, n}, out);
   Op& op = push(OpKind::gemm, name, module, {x, w}, {y});
-  op.attr.m = m;
-  op.attr.n = n;
-  op.attr.k = k;
+  op.attr.m = m, op.attr.n = n, op.attr.k = k;
   op.attr.transpose_b = true;
   op.attr.math = shape_.act;
   if (options.bias) {
@@ -199,17 +197,13 @@ TensorId LayerBuilder::gemm(const std::string& name, Module module, TensorId x, 
     const TensorId dy = gradient(y);
     const auto [dx, accumulate] = gradient_to_accumulate(x);
     Op& dgrad = push_backward(OpKind::gemm, name + ".dgrad", module, Phase::backward, {dy, w}, {dx});
-    dgrad.attr.m = m;
-    dgrad.attr.n = k;
-    dgrad.attr.k = n;
+    dgrad.attr.m = m, dgrad.attr.n = k, dgrad.attr.k = n;
     dgrad.attr.accumulate = accumulate;
     dgrad.attr.math = shape_.act;
     const TensorId x_again = in_backward(x);
     Op& wgrad = push_backward(OpKind::gemm, name + ".wgrad", module, Phase::wgrad, {dy, x_again},
                               {weight_gradient(w)});
-    wgrad.attr.m = n;
-    wgrad.attr.n = k;
-    wgrad.attr.k = m;
+    wgrad.attr.m = n, wgrad.attr.n = k, wgrad.attr.k = m;
     wgrad.attr.transpose_a = true;
     wgrad.attr.accumulate = true;
     wgrad.attr.math = shape_.act;
@@ -230,18 +224,16 @@ TensorId LayerBuilder::grouped_gemm(const std::string& name, Module module, Tens
   const std::int64_t groups = dims[0].n;
   const TensorId y = activation(name, {m, n}, shape_.act);
   auto shape = [=, this](Op& op, Dim mm, Dim nn, Dim kk) {
-    op.attr.m = mm;
-    op.attr.n = nn;
-    op.attr.k = kk;
+    op.attr.m = mm, op.attr.n = nn, op.attr.k = kk;
     op.attr.local_experts = groups;
     op.attr.math = shape_.act;
+    op.attr.bias_scale = added.scale;
   };
   Op& op = push(OpKind::grouped_gemm, name, module, {x, w, counts}, {y});
   shape(op, m, n, k);
   op.attr.transpose_b = true;
   if (added.bias) op.in.push_back(*added.bias);
   if (added.bias && added.probs) op.in.push_back(*added.probs);
-  op.attr.bias_scale = added.scale;
   on_backward([=, this] {
     const TensorId dy = gradient(y);
     const TensorId dx = new_gradient(x);
@@ -251,15 +243,15 @@ TensorId LayerBuilder::grouped_gemm(const std::string& name, Module module, Tens
     if (added.bias && added.probs) {
       dgrad.in.push_back(*added.bias);
       dgrad.out.push_back(new_gradient(*added.probs));
-      dgrad.attr.bias_scale = added.scale;
     }
     Op& wgrad = push_backward(OpKind::grouped_gemm, name + ".wgrad", module, Phase::wgrad,
                               {dy, x, counts}, {weight_gradient(w)});
     shape(wgrad, n, k, m);
     wgrad.attr.transpose_a = true;
     wgrad.attr.accumulate = true;
-    if (added.bias) wgrad.out.push_back(weight_gradient(*added.bias));
-    if (added.bias && added.probs) wgrad.in.push_back(*added.probs);
+    if (!added.bias) return;
+    wgrad.out.push_back(weight_gradient(*added.bias));
+    if (added.probs) wgrad.in.push_back(*added.probs);
   });
   return y;
 }

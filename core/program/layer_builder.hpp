@@ -200,7 +200,7 @@ TensorId record_activation(LayerBuilder&, const std::string& name, Module, Tenso
 // Whole layers.
 LayerProgram build_embedding_layer(const LocalShape&);
 LayerProgram build_decoder_layer(const LocalShape&, bool moe, const LayerTraits& = {});
-LayerProgram build_mtp_layer(const LocalShape&, bool moe, Runtime);
+LayerProgram build_mtp_layer(const LocalShape&, bool moe, Runtime, int depth);
 LayerProgram build_head_layer(const LocalShape&, bool mtp);
 LayerProgram build_recv_layer(const LocalShape&, std::int64_t rows_factor);
 LayerProgram build_send_layer(const LocalShape&, std::int64_t rows_factor);

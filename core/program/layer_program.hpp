@@ -61,6 +61,7 @@ struct ShardedWeights {
 struct LayerProgram {
   LayerKind kind = LayerKind::dense;
   int layers = 1;  // more: decoder layers that are recomputed together
+  int depth = 0;   // mtp: number of the prediction depth
   std::vector<Tensor> tensors;
   std::vector<Op> forward, backward;
   std::vector<Weight> weights;

@@ -20,8 +20,8 @@ namespace pleat {
 enum class OpKind : std::uint8_t {
   // --- data
   load_tokens,       // () -> tokens[S] i32; `ahead`: those so many positions later
-  load_labels,       // () -> labels[S] i32; with a prediction depth labels[2S], of every `depth_rows` the
-                     // second half one position later, -1 where a sequence has no more
+  load_labels,       // () -> labels[S] i32; with prediction depths labels[(1+depths)S], of every `depth_rows`
+                     // a part for each, so many positions later, -1 where a sequence has no more
   // --- embedding
   embedding,         // tokens[S], W[V/t,h] [, P[L,h]] -> x[S,h], plus bias_scale * P[position]; tokens of
                      // other shards give zeros
@@ -95,12 +95,13 @@ enum class OpKind : std::uint8_t {
   // --- multi-token prediction
   concat_columns,    // a[T,c], b[T,c] -> y[T,2c]
   concat_columns_bwd,// dy[T,2c] -> da[T,c], db[T,c]
-  concat_rows,       // a[T,c], b[T,c] -> y[2T,c]
-  concat_rows_bwd,   // dy[2T,c] -> da[T,c], db[T,c]
+  concat_rows,       // a[n,c], b[m,c] … -> y[n+m+…,c]
+  concat_rows_bwd,   // dy[n+m+…,c] -> da[n,c], db[m,c] …
   // --- loss head
   ce_stats,          // logits[S,V/t], labels -> stats[S,3] f32: max, sum of exp, target logit (local)
   ce_loss,           // logits, labels, stats[t,S,3] -> logits (in place: dlogits), loss (accumulates);
-                     // of every `depth_rows` the second half is a prediction depth's, by mtp_scale
+                     // of every `depth_rows` all but the first part are prediction depths', by mtp_scale,
+                     // that of depth d times (seq - 1) / (seq - d)
   // --- precision
   quantize,          // x [, counts] -> row[...], col[...]: in a narrow type for products over its columns
                      // and over its rows; one of them alone: row, or col if it is `by_rows`. counts: rows of
@@ -179,6 +180,7 @@ struct OpAttributes {
   bool gradient = false;      // quantize: of a gradient
   std::int64_t ahead = 0;     // load_tokens
   std::int64_t depth_rows = 0;  // load_labels, ce_loss; 0: no prediction depth
+  std::int64_t depths = 0;      // and how many there are
   std::int64_t window = 0;    // attention: keys a query reaches, its own included; 0: all before it
   // attention in a ring: of so many equal parts of the scores, the one with keys that have come so many
   // steps; those of step 0 are the rank's own

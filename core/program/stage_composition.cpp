@@ -23,14 +23,15 @@ namespace pleat {
 namespace {
 
 LayerProgram build(const LocalShape& shape, const LayerVariant& v, Runtime runtime) {
+  const std::int64_t rows = v.wide ? 1 + shape.model.mtp_layers : 1;
   switch (v.kind) {
     case LayerKind::embedding: return build_embedding_layer(shape);
     case LayerKind::dense: return build_decoder_layer(shape, false, v.traits);
     case LayerKind::moe: return build_decoder_layer(shape, true, v.traits);
-    case LayerKind::mtp: return build_mtp_layer(shape, v.moe, runtime);
+    case LayerKind::mtp: return build_mtp_layer(shape, v.moe, runtime, v.depth);
     case LayerKind::head: return build_head_layer(shape, v.wide);
-    case LayerKind::recv: return build_recv_layer(shape, v.wide ? 2 : 1);
-    case LayerKind::send: return build_send_layer(shape, v.wide ? 2 : 1);
+    case LayerKind::recv: return build_recv_layer(shape, rows);
+    case LayerKind::send: return build_send_layer(shape, rows);
   }
   PLEAT_ASSERT(!"unreachable");
   return {};
@@ -54,6 +55,7 @@ bool reads_table(const VirtualStage& v, const ModelSpec& model) {
 std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan& plan) {
   const std::vector<VirtualStage> layout = stage_layout(plan, model);
   const std::int64_t L = model.layers;
+  const std::int64_t received = L + 1 + std::max<std::int64_t>(1, model.mtp_layers);
   const Schedule order{.pp = plan.attention.pp, .vpp = plan.vpp, .kind = plan.schedule};
   const int chunks = chunks_of_stage(order);
   std::vector<StageComposition> stages(static_cast<std::size_t>(order.pp));
@@ -70,7 +72,7 @@ std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan&
     const bool mtp_before = first_mtp <= i;
     StageComposition& stage = stages[id.index()];
     stage.chunks.emplace_back();
-    if (i > 0) place(stage, {LayerKind::recv, false, wide_in}, L + 2);
+    if (i > 0) place(stage, {LayerKind::recv, false, wide_in}, received);
     if (v.embedding) place(stage, {LayerKind::embedding}, -1);
     for (std::int64_t l = v.first_layer; l < v.first_layer + v.layers; ++l) {
       LayerVariant variant{model.is_moe(l) ? LayerKind::moe : LayerKind::dense};
@@ -87,9 +89,13 @@ std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan&
       }
       place(stage, variant, first);
     }
-    if (v.mtp) place(stage, {LayerKind::mtp, model.is_moe(L - 1)}, L + 1);
+    for (std::int64_t d = 0; v.mtp && d < model.mtp_layers; ++d) {
+      LayerVariant variant{LayerKind::mtp, model.is_moe(L - 1)};
+      variant.depth = static_cast<int>(d);
+      place(stage, variant, L + 1 + d);
+    }
     if (v.loss) place(stage, {LayerKind::head, false, mtp_before}, L);
-    if (i + 1 < layout.size()) place(stage, {LayerKind::send, false, mtp_before}, L + 3);
+    if (i + 1 < layout.size()) place(stage, {LayerKind::send, false, mtp_before}, received + 1);
     if (id.value == 0) first_reads = first_reads || reads_table(v, model);
     if (id.value == order.pp - 1) last_reads = last_reads || reads_table(v, model);
   }

@@ -22,11 +22,12 @@ struct UnitLayer {
 struct LayerVariant {
   LayerKind kind = LayerKind::dense;
   bool moe = false;       // mtp: its decoder layer is MoE
-  bool wide = false;      // boundary or head after MTP: twice the rows
+  bool wide = false;      // boundary or head after MTP: the rows of its depths too
   bool recompute = true;  // as the plan says; false: beyond the first recompute_layers
   bool offload = false;   // among the first offload_layers
   LayerTraits traits = {};  // of a decoder layer
   std::vector<UnitLayer> more = {};  // the further layers of its unit of recompute
+  int depth = 0;                     // mtp: which
   auto operator<=>(const LayerVariant&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/diagnostics.hpp"
 #include "kernels/cpu/cpu_kernels.hpp"
@@ -40,14 +41,14 @@ void CpuKernels::ce_loss(View logits, View labels, VocabShard shard, View gather
   PLEAT_ASSERT(labels.elements() == rows && gathered.elements() % (rows * 3) == 0);
   const std::int64_t shards = gathered.elements() / (rows * 3);
   PLEAT_ASSERT(loss.elements() > (depth.every > 0 ? 1 : 0));
-  double totals[2] = {};
+  std::vector<double> totals(static_cast<std::size_t>(1 + depth.depths));
   for (std::int64_t r = 0; r < rows; ++r) {
     if (labels.i32()[r] < 0) {
       std::fill_n(logits.f32() + r * logits.cols, logits.cols, 0.0F);
       continue;
     }
-    const bool ahead = depth.every > 0 && r % depth.every >= depth.every / 2;
-    const auto factor = static_cast<float>(ahead ? depth.scale : scale);
+    const std::int64_t ahead = depth.part_of(r);
+    const auto factor = static_cast<float>(ahead > 0 ? depth.scale_of(ahead) : scale);
     float max = -std::numeric_limits<float>::infinity();
     double sum = 0, target = 0;
     for (std::int64_t s = 0; s < shards; ++s) {
@@ -58,7 +59,7 @@ void CpuKernels::ce_loss(View logits, View labels, VocabShard shard, View gather
       sum += static_cast<double>(stats[1]) * std::exp(static_cast<double>(stats[0]) - max);
       target += stats[2];
     }
-    totals[ahead ? 1 : 0] += std::log(sum) + max - target;
+    totals[static_cast<std::size_t>(ahead)] += std::log(sum) + max - target;
     float* row = logits.f32() + r * logits.cols;
     const float over_sum = factor / static_cast<float>(sum);
     for (std::int64_t i = 0; i < n; ++i) row[i] = cpu::exp_f32(row[i] - max) * over_sum;
@@ -67,7 +68,9 @@ void CpuKernels::ce_loss(View logits, View labels, VocabShard shard, View gather
     if (label >= 0 && label < n) row[label] -= factor;
   }
   loss.f32()[0] += static_cast<float>(scale * totals[0]);
-  if (depth.every > 0) loss.f32()[1] += static_cast<float>(depth.scale * totals[1]);
+  for (std::int64_t d = 1; depth.every > 0 && d <= depth.depths; ++d) {
+    loss.f32()[1] += static_cast<float>(depth.scale_of(d) * totals[static_cast<std::size_t>(d)]);
+  }
 }
 
 }  // namespace pleat

@@ -6,6 +6,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/numerics/bf16.hpp"
+#include "kernels/cpu/narrow_attention.hpp"
 #include "kernels/cpu/quantize.hpp"
 #include "kernels/cpu/vector_math.hpp"
 
@@ -20,11 +21,16 @@ constexpr std::int64_t kAtATime = 1 << 16;  // elements of a bucket that are wid
 View part(View v, std::int64_t first, std::int64_t n) { return {v.at(first), v.dtype, 1, n}; }
 
 AttentionPiece widened(Operands& o, AttentionPiece p) {
+  PLEAT_ASSERT(!is_quantized(p.math) || p.q[0].x.dtype == DType::bf16);
   for (std::size_t i = 0; i < 2; ++i) {
     p.q[i] = o.in(p.q[i]);
     p.k[i] = o.in(p.k[i]);
   }
   p.v = o.in(p.v);
+  if (!is_quantized(p.math)) return p;
+  for (const HeadColumns& c : {p.q[0], p.q[1], p.k[0], p.k[1], p.v}) {  // the copies made here
+    cpu::round_heads(c, p.batch, p.heads, p.math, false);
+  }
   return p;
 }
 
@@ -191,7 +197,9 @@ void MixedKernels::attention_piece(const AttentionPiece& p, HeadColumns out, Vie
 void MixedKernels::attention_piece_bwd(const AttentionPiece& p, HeadColumns d_o, HeadColumns out,
                                        View lse, const AttentionPieceGradient& g) {
   Operands o(scratch_);
-  CpuKernels::attention_piece_bwd(widened(o, p), o.in(d_o), o.in(out), lse, widened(o, g));
+  const HeadColumns from = o.in(d_o);
+  if (is_quantized(p.math)) cpu::round_heads(from, p.batch, p.heads, p.math, true);
+  CpuKernels::attention_piece_bwd(widened(o, p), from, o.in(out), lse, widened(o, g));
 }
 
 void MixedKernels::copy_columns(View from, View to, const ColumnBlocks& c) {

@@ -129,7 +129,7 @@ void CudaKernels::ce_loss(View logits, View labels, VocabShard shard, View gathe
   const std::int64_t rows = logits.rows;
   if (rows == 0) return;
   PLEAT_ASSERT(labels.elements() == rows && gathered.elements() % (rows * 3) == 0);
-  PLEAT_ASSERT(loss.elements() > (depth.every > 0 ? 1 : 0));
+  PLEAT_ASSERT(loss.elements() > (depth.every > 0 ? 1 : 0) && depth.depths == 1);
   Scratch scratch(*resources_, Scratch::bytes<double>(rows));
   const CeLoss c{.labels = labels.i32(),
                  .gathered = gathered.f32(),

@@ -54,8 +54,8 @@ inline ModelSpec with_losses(ModelSpec m) {
   return m;
 }
 
-inline ModelSpec with_depth(ModelSpec m) {
-  m.mtp_layers = 1;
+inline ModelSpec with_depth(ModelSpec m, int depths = 1) {
+  m.mtp_layers = depths;
   m.mtp_loss = 0.3;
   return m;
 }
@@ -105,6 +105,7 @@ inline std::vector<ModelCase> model_cases() {
           {"RouterLossesOfSigmoids", with_losses(small_mla())},
           {"BiasUpdate", with_bias_update(small_moe())},
           {"Depth", with_depth(small_mla())},
+          {"ThreeDepths", with_depth(with_losses(small_moe()), 3)},
           {"TiedDepthWithAll", with_depth(with_losses(with_bias_update(tied)))}};
 }
 
