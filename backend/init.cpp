@@ -73,7 +73,8 @@ std::vector<NamedPart> named_parts(const LayerProgram& layer, const LayerInstanc
   const std::int64_t rows = tensor.shape[dim].n, local = grouped ? tensor.shape[0].n : 1;
   const std::int64_t each = tensor.elements({}) / local;
   const int number = instance.layer.value + tensor.of_layer;
-  const NamedPart part{whole_name(layer, number, base), 0, each, whole_elements(weight.cut, rows, each / rows),
+  const NamedPart part{whole_name(layer, number, base), 0, each,
+                       whole_elements(weight.cut, rows, each / rows),
                        runs_of(weight.cut, rows, each / rows, grouped ? rank.etp : rank.tp)};
   std::vector<NamedPart> parts(static_cast<std::size_t>(local), part);
   if (!grouped) return parts;

@@ -50,8 +50,7 @@ void check_model(Diagnostics& d, const ModelSpec& m) {
           "shared keys and values");
   feature(m.attention.sinks && m.attention.kind != AttentionKind::gqa, "attention",
           "sinks of latent attention");
-  feature(m.norms_per_layer != 2 || m.residual_streams != 1, "norms_per_layer",
-          "further norms or residual streams");
+  feature(m.residual_streams != 1, "residual_streams", "residual streams");
 }
 
 // Without sequence parallelism every tensor-parallel rank has all tokens.

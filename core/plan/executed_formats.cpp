@@ -13,12 +13,14 @@ bool is_moment(DType t) {
 
 void add_precision(const Plan& p, std::vector<FormatRefusal>& all) {
   switch (p.precision) {
-    case Precision::fp16:  // its smallest number is 6e-8: gradients need a scale, which there is none
-      all.push_back({"precision", "this backend has no fp16, whose gradients vanish without loss scaling",
+    case Precision::fp16:  // its smallest number is 6e-8: gradients need a scale, and there is none
+      all.push_back({"precision",
+                     "this backend has no fp16, whose gradients vanish without loss scaling",
                      "use --precision bf16"});
       return;
     case Precision::fp8_delayed:
-      all.push_back({"precision", "this backend has no fp8_delayed", "use --precision bf16 or fp8"});
+      all.push_back(
+          {"precision", "this backend has no fp8_delayed", "use --precision bf16 or fp8"});
       return;
     case Precision::fp32:
     case Precision::bf16:

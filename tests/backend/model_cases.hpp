@@ -83,6 +83,8 @@ inline std::vector<ModelCase> model_cases() {
   plain_gelu.activation = Activation::gelu;
   plain_gelu.gated_mlp = false;
   gated_relu.activation = Activation::squared_relu;
+  ModelSpec norms = small_moe();
+  norms.norms_per_layer = 4;
   gelu.activation = Activation::gelu;
   relu.activation = Activation::squared_relu;
   relu.gated_mlp = false;
@@ -98,6 +100,7 @@ inline std::vector<ModelCase> model_cases() {
           {"PlainGelu", plain_gelu},
           {"GatedSquaredRelu", gated_relu},
           {"Oss", small_oss()},
+          {"FurtherNorms", norms},
           {"LatentExperts", latent},
           {"TiedTable", tied},
           {"Gpt", small_gpt()},

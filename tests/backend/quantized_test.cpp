@@ -246,6 +246,8 @@ TEST_P(Quantized, TensorParallelRanksComputeWhatOneDoes) {
 // Attention's operands too: near to wide ones and not the same, whole or by pieces of the keys, on
 // latents, in as many bytes; recompute and pipelines change no bit, ranks of tp have heads of their own.
 TEST_P(Quantized, NarrowAttention) {
+  const Precision p = GetParam().precision;
+  if (p != Precision::fp8 && p != Precision::mxfp8) return;  // attention is as with fp8
   TrainConfig config = test::small_config(1);
   config.forced_routing = true;
   const auto run = [&](const ModelSpec& model, Plan plan, bool narrow) {

@@ -66,7 +66,8 @@ class Quantizer {
  public:
   Quantizer(LayerProgram& layer, DType type, const Plan& plan, Runtime runtime)
       : layer_(layer), type_(type), blocks_(plan.precision == Precision::fp8_block),
-        turned_(type == DType::nvfp4 && runtime == Runtime::pleat), head_(plan.fp8_head), delayed_(plan.precision == Precision::fp8_delayed),
+        turned_(type == DType::nvfp4 && runtime == Runtime::pleat), head_(plan.fp8_head),
+        delayed_(plan.precision == Precision::fp8_delayed),
         fused_(layer.tensors.size()), read_wide_(layer.tensors.size()),
         gradients_(layer.tensors.size()) {
     layer_.tensors.reserve(2 * layer_.tensors.size());
