@@ -104,6 +104,11 @@ void small_layouts() {
   halves.precision = Precision::bf16;
   halves.sharding = Sharding::zero3;
   halves.optimizer.main_params = DType::remainder16;
+  Plan tiles = fp32_plan(4, 2);
+  tiles.overlap.tile_level = true;
+  Plan stash = tiles;
+  stash.dispatcher = Dispatcher::allgather;
+  stash.paged_stash = {.buffer = 4, .capacity = 5};
   const std::pair<const char*, Plan> layouts[] = {{"dp4", fp32_plan(4)},
                                                   {"dp4 ep4", fp32_plan(4, 4)},
                                                   {"dp4 ep2", unsharded},
@@ -113,6 +118,8 @@ void small_layouts() {
                                                   {"host memory", away},
                                                   {"narrow ways", narrow},
                                                   {"remainders", halves},
+                                                  {"tiles", tiles},
+                                                  {"tiles, gathered and stashed", stash},
                                                   {"pp4", fp32_plan(1, 1, 4)},
                                                   {"tp2 ep2 pp2", test::tp_plan(2, 1, 2, 2)}};
   for (const auto& [name, plan] : layouts) {
