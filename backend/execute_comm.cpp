@@ -9,7 +9,7 @@
 
 #include "backend/executor.hpp"
 #include "backend/narrow_rows.hpp"
-#include "backend/runtime/views.hpp"
+#include "backend/runtime/host_access.hpp"
 
 namespace pleat {
 
@@ -66,24 +66,25 @@ void Executor::reduce_scatter(const Call& c, Communicator& comm) {
 // All ranks' rows in fp8, or the sums of what all have of this rank's, in member order.
 void Executor::share_narrow_rows(const Call& c, Communicator& comm) {
   const View from = c.in[0], to = c.out[0];
-  const std::vector<std::byte> sent = pack_rows(from);
+  Communicator& hosts = comm.by_host();  // rows are packed there
+  const std::vector<std::byte> sent = read_on_host(device_, from, pack_rows);
   const std::int64_t rows = std::max(from.rows, to.rows);  // of the gathered side
   std::vector<std::byte> received(static_cast<std::size_t>(rows * packed_row_bytes(to.cols)));
   if (c.op.kind == OpKind::all_gather) {
-    comm.all_gather(sent, received);
-    return unpack_rows(received, to);
+    hosts.all_gather(sent, received);
+    return write_on_host(device_, to, [&](View rows_here) { unpack_rows(received, rows_here); });
   }
   send_bytes_.assign(static_cast<std::size_t>(comm.size()), to.rows * packed_row_bytes(to.cols));
-  comm.all_to_all(sent, send_bytes_, received, send_bytes_);
+  hosts.all_to_all(sent, send_bytes_, received, send_bytes_);
   std::vector<float> parts(static_cast<std::size_t>(rows * to.cols));
   unpack_rows(received, {parts.data(), DType::fp32, rows, to.cols});
   std::vector<float> sums(static_cast<std::size_t>(to.elements()));
   for (std::size_t i = 0; i < parts.size(); ++i) sums[i % sums.size()] += parts[i];
   if (c.op.attr.accumulate) {
-    const std::vector<float> before = values_of(to);
+    const std::vector<float> before = values_of(device_, to);
     std::ranges::transform(sums, before, sums.begin(), std::plus{});
   }
-  set_values(to, sums);
+  set_values(device_, to, sums);
 }
 
 // In place, of the whole tensor or of the elements that the operation names.
@@ -176,8 +177,9 @@ void Executor::exchange_rows_of(const Call& c, View from, View to, std::int64_t 
   }
   if (!narrow) return comm.all_to_all(bytes(from), send_bytes_, bytes(to), recv_bytes_);
   std::vector<std::byte> received(static_cast<std::size_t>(to.rows * row_bytes));
-  comm.all_to_all(pack_rows(from), send_bytes_, received, recv_bytes_);
-  unpack_rows(received, to);
+  const std::vector<std::byte> sent = read_on_host(device_, from, pack_rows);
+  comm.by_host().all_to_all(sent, send_bytes_, received, recv_bytes_);
+  write_on_host(device_, to, [&](View rows_here) { unpack_rows(received, rows_here); });
 }
 
 void Executor::ring_shift(const Call& c) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which operations Plan::cuda_graph puts into graphs of the device. A graph repeats its kernels with
-// the addresses and numbers they were given: what the host reads, sends, or makes anew for a step
-// stays out.
+// Which operations Plan::cuda_graph puts into graphs of the device. A graph repeats its kernels
+// with the addresses and numbers they were given: what the host reads, sends, or makes anew for a
+// step stays out.
 #include <algorithm>
 
 #include "backend/executor.hpp"
@@ -17,22 +17,51 @@ bool is_routed(Module m) {
 }
 
 // Kernels with nothing beside operands and attributes.
-constexpr OpKind kPlain[] = {
-    OpKind::rms_norm,           OpKind::rms_norm_bwd,    OpKind::head_norm,
-    OpKind::head_norm_bwd,      OpKind::slice_norm,      OpKind::slice_norm_bwd,
-    OpKind::gemm,               OpKind::grouped_gemm,    OpKind::concat_columns,
-    OpKind::concat_columns_bwd, OpKind::concat_rows,     OpKind::concat_rows_bwd,
-    OpKind::split_heads,        OpKind::join_heads,      OpKind::order_tokens,
-    OpKind::order_ranks,        OpKind::pack_keys,       OpKind::unpack_keys,
-    OpKind::add,                OpKind::swiglu,          OpKind::swiglu_bwd,
-    OpKind::gelu,               OpKind::gelu_bwd,        OpKind::swiglu_prob,
-    OpKind::swiglu_prob_bwd,    OpKind::sigmoid_gate,    OpKind::sigmoid_gate_bwd,
-    OpKind::pointwise,          OpKind::pointwise_bwd,   OpKind::router_topk_bwd,
-    OpKind::router_stats,       OpKind::router_losses,   OpKind::router_losses_bwd,
-    OpKind::count_load,         OpKind::permute,         OpKind::permute_bwd,
-    OpKind::sort_chunks,        OpKind::unsort_chunks,   OpKind::local_counts,
-    OpKind::unpermute,          OpKind::unpermute_bwd,   OpKind::ce_stats,
-    OpKind::zero,               OpKind::copy,            OpKind::release};
+constexpr OpKind kPlain[] = {OpKind::rms_norm,
+                             OpKind::rms_norm_bwd,
+                             OpKind::head_norm,
+                             OpKind::head_norm_bwd,
+                             OpKind::slice_norm,
+                             OpKind::slice_norm_bwd,
+                             OpKind::gemm,
+                             OpKind::grouped_gemm,
+                             OpKind::concat_columns,
+                             OpKind::concat_columns_bwd,
+                             OpKind::concat_rows,
+                             OpKind::concat_rows_bwd,
+                             OpKind::split_heads,
+                             OpKind::join_heads,
+                             OpKind::order_tokens,
+                             OpKind::order_ranks,
+                             OpKind::pack_keys,
+                             OpKind::unpack_keys,
+                             OpKind::add,
+                             OpKind::swiglu,
+                             OpKind::swiglu_bwd,
+                             OpKind::gelu,
+                             OpKind::gelu_bwd,
+                             OpKind::swiglu_prob,
+                             OpKind::swiglu_prob_bwd,
+                             OpKind::sigmoid_gate,
+                             OpKind::sigmoid_gate_bwd,
+                             OpKind::pointwise,
+                             OpKind::pointwise_bwd,
+                             OpKind::router_topk_bwd,
+                             OpKind::router_stats,
+                             OpKind::router_losses,
+                             OpKind::router_losses_bwd,
+                             OpKind::count_load,
+                             OpKind::permute,
+                             OpKind::permute_bwd,
+                             OpKind::sort_chunks,
+                             OpKind::unsort_chunks,
+                             OpKind::local_counts,
+                             OpKind::unpermute,
+                             OpKind::unpermute_bwd,
+                             OpKind::ce_stats,
+                             OpKind::zero,
+                             OpKind::copy,
+                             OpKind::release};
 
 // Their operands where the whole core is one kernel.
 constexpr std::pair<OpKind, std::size_t> kOfPositions[] = {

@@ -12,7 +12,8 @@ Executor::Aside Executor::sum_of_rounded(Communicator& comm, View all,
                                          std::span<const std::int64_t> shares) {
   PLEAT_ASSERT(all.dtype == DType::fp32);
   const std::int64_t own = shares[static_cast<std::size_t>(comm.rank())], ranks = comm.size();
-  const Aside sent = aside(DType::bf16, 1, all.elements()), received = aside(DType::bf16, ranks, own);
+  const Aside sent = aside(DType::bf16, 1, all.elements()),
+              received = aside(DType::bf16, ranks, own);
   kernels_.copy(all, sent.view());
   std::vector<std::int64_t> to;
   for (const std::int64_t n : shares) to.push_back(bytes_of(DType::bf16, n));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which of the device's streams an operation goes to: the program's, as far as what it does needs no
-// memory of the kernels' own, which is of the first stream.
+// Which of the device's streams an operation goes to: the program's, as far as what it does needs
+// no memory of the kernels' own, which is of the first stream.
 #include <algorithm>
 
 #include "backend/executor.hpp"
@@ -15,9 +15,7 @@ enum SideStream : int { kCompute, kExchanges, kHostCopies, kShards };
 
 // Exchanges that pack, sort or convert rows beside sending them.
 bool has_kernels_with_scratch(const Op& op, const OpSite& site) {
-  const auto is_narrow = [&](TensorId id) {
-    return is_quantized(site.program->tensor(id).dtype);
-  };
+  const auto is_narrow = [&](TensorId id) { return is_quantized(site.program->tensor(id).dtype); };
   return op.attr.wire < 1 || op.in.size() > 2 || std::ranges::any_of(op.in, is_narrow) ||
          std::ranges::any_of(op.out, is_narrow);
 }
@@ -41,11 +39,10 @@ void Executor::begin_on_stream(const Op& op, const OpSite* site) {
   if (site == nullptr) return order_->join();
   const bool exchanges = op.group != Group::none && is_collective(op.kind);
   const bool neighbours = op.kind == OpKind::send || op.kind == OpKind::recv;
-  const Communicator* shared = !exchanges   ? nullptr
-                               : neighbours ? &context_.pipeline()
-                               : op.attr.run > 0
-                                   ? &context_.tp_run(static_cast<int>(op.attr.run))
-                                   : &context_.comm(op.group);
+  const Communicator* shared = !exchanges        ? nullptr
+                               : neighbours      ? &context_.pipeline()
+                               : op.attr.run > 0 ? &context_.tp_run(static_cast<int>(op.attr.run))
+                                                 : &context_.comm(op.group);
   order_->begin(stream_of(op, site), in_, out_, shared);
 }
 

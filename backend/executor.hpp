@@ -66,6 +66,7 @@ class Executor final : private StepVisitor {
   [[nodiscard]] double grad_norm() const { return grad_norm_; }
   [[nodiscard]] const std::map<std::pair<int, int>, Binding>& routed() const { return routed_; }
   [[nodiscard]] std::int64_t peak_live_bytes() const { return store_.arena().peak(); }
+  [[nodiscard]] std::int64_t block_bytes() const { return store_.arena().taken(); }
   [[nodiscard]] std::int64_t peak_host_bytes() const { return store_.host().peak(); }
   [[nodiscard]] double min_router_margin() const { return min_margin_; }
   // What the optimizer last saw of each bucket on this rank.

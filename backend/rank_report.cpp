@@ -95,6 +95,7 @@ void read_map(Unpacker& u, Map& map, auto read_value) {
 std::vector<std::byte> pack(const RankReport& r) {
   Packer p;
   p(r.measured.peak_live_bytes), p(r.measured.peak_host_bytes);
+  p(r.measured.block_bytes), p(r.measured.device_bytes);
   p(static_cast<std::uint64_t>(r.measured.routed.size()));
   for (const auto& [where, count] : r.measured.routed) p(where.first), p(where.second), p(count);
   p(r.router_margin);
@@ -114,6 +115,7 @@ RankReport unpack(std::span<const std::byte> bytes) {
   Unpacker u(bytes);
   RankReport r;
   u(r.measured.peak_live_bytes), u(r.measured.peak_host_bytes);
+  u(r.measured.block_bytes), u(r.measured.device_bytes);
   for (std::uint64_t left = u.count(); left > 0; --left) {
     std::pair<int, int> where;
     u(where.first), u(where.second), u(r.measured.routed[where]);

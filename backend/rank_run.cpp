@@ -164,7 +164,8 @@ void RankRun::repeat_skipped(int step) {
 
 RankReport RankRun::report() {
   RankReport r;
-  r.measured = {executor_->peak_live_bytes(), executor_->peak_host_bytes(), executor_->routed()};
+  r.measured = {executor_->peak_live_bytes(), executor_->peak_host_bytes(),
+                executor_->block_bytes(), device_->used_bytes(), executor_->routed()};
   r.router_margin = executor_->min_router_margin();
   r.spans = std::move(spans_);
   if (config_.keep_gradients) r.tensors = rank_tensors(*executor_);

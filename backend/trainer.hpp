@@ -114,6 +114,8 @@ struct TrainConfig {
 struct RankMeasurement {
   std::int64_t peak_live_bytes = 0;  // arena high-water mark, all steps
   std::int64_t peak_host_bytes = 0;  // of what lies in host memory instead
+  std::int64_t block_bytes = 0;      // that the arena has for the former (backend/device_memory.hpp)
+  std::int64_t device_bytes = 0;     // in use on the rank's GPU after the last step, as its driver says
   // Routed tokens in the last step, by microbatch and layer.
   std::map<std::pair<int, int>, Binding> routed;
 };

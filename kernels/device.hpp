@@ -37,6 +37,8 @@ class Device {
   // The same without waiting, where no host memory but host_memory()'s takes part.
   virtual void enqueue_copy(void* to, const void* from, std::int64_t bytes) = 0;
   virtual void synchronize() = 0;
+  // In use on it by anyone, as its driver says; 0: there is none.
+  [[nodiscard]] virtual std::int64_t used_bytes() { return 0; }
   // to = the parts' sum in fp32, in their order, rounded once; fp32 or bf16, all of one type. `to` may
   // be one of them. In the kernels' order.
   virtual void sum_parts(std::span<const View> parts, View to) = 0;

@@ -42,6 +42,8 @@ class Communicator {
                                      std::span<const std::int64_t> elements);
   virtual void send(int to, std::span<const std::byte> data, int tag) = 0;  // buffered: does not wait
   virtual void recv(int from, std::span<std::byte> data, int tag) = 0;
+  // The same members where all of what they exchange lies in host memory.
+  [[nodiscard]] virtual Communicator& by_host() { return *this; }
 };
 
 // The transport of a whole job, one per rank: makes the communicators of its groups.

@@ -53,6 +53,7 @@ class NcclCommunicator final : public Communicator {
   }
   void send(int to, std::span<const std::byte> data, int tag) override;
   void recv(int from, std::span<std::byte> data, int tag) override;
+  [[nodiscard]] Communicator& by_host() override { return staged_.by_host(); }
 
  private:
   [[nodiscard]] bool hidden(const void* a, const void* b = nullptr) const {

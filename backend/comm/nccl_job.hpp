@@ -26,12 +26,13 @@ struct NcclJob {
   std::function<void()> check;
   // Those of the rank that are there, used on its thread alone.
   std::shared_ptr<std::set<NcclCommunicator*>> alive;
-  // The next of the device's streams that nobody has: each direction of messages has its own.
+  // The next of the device's streams that nobody has, each direction of messages its own; those before
+  // are the executor's (backend/execute_streams.cpp).
   std::shared_ptr<int> free_stream = std::make_shared<int>(8);
 };
 
-// Waits while `result` says that the communicator is busy, throws if it is not success: what the job
-// knows of a lost rank before what NCCL says of itself.
+// Waits while `result` says that the communicator is busy, throws if it is not success: what the
+// job knows of a lost rank before what NCCL says of itself.
 void require_nccl(const NcclJob&, NcclComm, int result, const char* call);
 
 }  // namespace pleat

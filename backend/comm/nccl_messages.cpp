@@ -93,8 +93,8 @@ void NcclMessages::give(Channel& c, std::byte* data, std::int64_t bytes, bool se
   const NcclFunctions& f = *job_.functions;
   require_nccl(job_, c.comm, f.group_start(), "ncclGroupStart");
   if (sends) {
-    require_nccl(job_, c.comm,
-                 f.send(data, count, kNcclBytes, kReceiver, c.comm, device_.stream()), "ncclSend");
+    require_nccl(job_, c.comm, f.send(data, count, kNcclBytes, kReceiver, c.comm, device_.stream()),
+                 "ncclSend");
   } else {
     require_nccl(job_, c.comm, f.recv(data, count, kNcclBytes, kSender, c.comm, device_.stream()),
                  "ncclRecv");

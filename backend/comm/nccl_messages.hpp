@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages of device memory between neighbours of a group in a ring (stages of a pipeline) through
 // NCCL. NCCL pairs sends and receives in order and a send waits for its receive; here a message is
-// known by its tag and does not wait. So each direction between two members has a communicator and a
-// stream of its own, what is sent is copied first, a note by way of the host tells which message comes
-// next, and one that is not wanted yet is received into memory of the channel.
+// known by its tag and does not wait. So each direction between two members has a communicator and
+// a stream of its own, what is sent is copied first, a note by way of the host tells which message
+// comes next, and one that is not wanted yet is received into memory of the channel.
 #pragma once
 
 #include <deque>
@@ -30,8 +30,8 @@ class NcclMessages {
 
   // Whether messages to and from that member go this way: the same on both sides.
   [[nodiscard]] bool reaches(int peer) const;
-  // With the device's stream 0 in use, which does not wait for what it sends. All members have to come
-  // to their first message.
+  // With the device's stream 0 in use, which does not wait for what it sends. All members have to
+  // come to their first message.
   void send(int to, std::span<const std::byte> data, int tag);
   void recv(int from, std::span<std::byte> data, int tag);
   void poll();     // throws what NCCL has found out since
@@ -42,7 +42,7 @@ class NcclMessages {
     NcclComm comm = nullptr;
     int stream = 0;
     std::unique_ptr<Arena> room;
-    std::map<int, std::deque<Block>> early;                // received, by tag
+    std::map<int, std::deque<Block>> early;                 // received, by tag
     std::deque<std::pair<std::uint64_t, Block>> under_way;  // sent, until the mark is done
   };
   void meet();

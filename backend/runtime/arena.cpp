@@ -42,6 +42,7 @@ Block Arena::allocate(std::int64_t bytes) {
   Block block;
   if (list.empty()) {
     block.data_ = memory_.allocate(capacity);
+    taken_ += capacity;
   } else {
     std::ranges::pop_heap(list, std::greater{});
     block.data_ = list.back();

@@ -54,6 +54,8 @@ class Arena {
   [[nodiscard]] Block allocate(std::int64_t bytes);
   [[nodiscard]] std::int64_t live() const { return live_; }  // requested bytes not yet given back
   [[nodiscard]] std::int64_t peak() const { return peak_; }
+  // What it has from the memory: live and freed blocks, at their capacity. It gives nothing back.
+  [[nodiscard]] std::int64_t taken() const { return taken_; }
 
  private:
   friend class Block;
@@ -61,7 +63,7 @@ class Arena {
 
   Memory& memory_;
   bool poison_ = false;
-  std::int64_t live_ = 0, peak_ = 0;
+  std::int64_t live_ = 0, peak_ = 0, taken_ = 0;
   // Freed memory by capacity, reused so that a step does not go back to the system for its tensors.
   // Heaps whose top is the lowest address: a step that allocates as the one before gets the same ones.
   std::map<std::int64_t, std::vector<std::byte*>> free_;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Operations of one scope wait until it ends. Then they run one by one; or, when the same ones have
-// run on the same memory before, are captured into a graph of the device; or that graph runs in their
-// place. Memory repeats from step to step where shapes do.
+// run on the same memory before, are captured into a graph of the device; or that graph runs in
+// their place. Memory repeats from step to step where shapes do.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ class GraphCache {
   Device& device_;
   bool whole_step_;
   std::vector<Waiting> waiting_;
-  std::uint64_t age_ = 0;   // of the device when they were captured
-  std::size_t words_ = 0;   // of all keys
+  std::uint64_t age_ = 0;  // of the device when they were captured
+  std::size_t words_ = 0;  // of all keys
   std::map<std::vector<std::uintptr_t>, std::shared_ptr<void>> graphs_;
 };
 

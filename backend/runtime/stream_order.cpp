@@ -54,8 +54,7 @@ void StreamOrder::wait_for_users() {
 }
 
 void StreamOrder::forget(int stream, std::uint64_t mark) {
-  std::erase_if(under_way_,
-                [&](const Use& u) { return u.stream == stream && u.mark <= mark; });
+  std::erase_if(under_way_, [&](const Use& u) { return u.stream == stream && u.mark <= mark; });
 }
 
 void StreamOrder::end() {

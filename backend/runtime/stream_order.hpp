@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Operations on a device's streams, in an order that gives the results of one stream. What goes to a
-// side stream waits for all that stream 0 has been given before; stream 0, or another side stream,
-// waits for it where it first touches the same memory again, be it another tensor's by then.
+// Operations on a device's streams, in an order that gives the results of one stream. What goes to
+// a side stream waits for all that stream 0 has been given before; stream 0, or another side
+// stream, waits for it where it first touches the same memory again, be it another tensor's by
+// then.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,9 @@ class StreamOrder {
  public:
   explicit StreamOrder(Device& device) : device_(device) {}
 
-  // What is given from now on goes to the stream, which waits for whoever has the operands. `shared`:
-  // something else that two streams must not use at once, known by its address; may be null.
+  // What is given from now on goes to the stream, which waits for whoever has the operands.
+  // `shared`: something else that two streams must not use at once, known by its address; may be
+  // null.
   void begin(int stream, std::span<const View> in, std::span<const View> out,
              const void* shared = nullptr);
   void end();  // back to stream 0
@@ -38,7 +40,7 @@ class StreamOrder {
 
   Device& device_;
   int stream_ = 0;
-  std::vector<Use> mine_;   // of the operation between begin and end
+  std::vector<Use> mine_;       // of the operation between begin and end
   std::vector<Use> under_way_;  // of side streams, for which stream 0 has not waited yet
   std::vector<std::uint64_t> marks_;
 };

@@ -35,10 +35,6 @@ void require_on_gpu(const Program& program) {
   const bool sinks = m.attention.sinks || (m.local_attention && m.local_attention->sinks);
   if (sinks) refuse("attention.sinks", "attention sinks", another);
   if (p.overlap.tile_level) refuse("overlap.tile_level", "tile-level kernels", "set it to false");
-  if (p.fp8_dispatch || p.fp8_combine) {
-    refuse(p.fp8_dispatch ? "fp8_dispatch" : "fp8_combine", "rows that travel in fp8",
-           "set it to false");
-  }
 }
 
 std::unique_ptr<Device> gpu_of(Rank rank, int gpus) {

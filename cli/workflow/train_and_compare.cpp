@@ -18,6 +18,7 @@
 #include "cli/report/output.hpp"
 #include "cli/report/tables.hpp"
 #include "cli/report/write_file.hpp"
+#include "backend/device_memory.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 #include "core/json/json_value.hpp"
@@ -31,6 +32,7 @@ struct Comparison {
   Seconds measured;
   std::int64_t measured_bytes = 0, recorded_bytes = 0;
   std::int64_t host_bytes = 0, recorded_host_bytes = 0;  // of a rank
+  std::int64_t device_bytes = 0, recorded_device_bytes = 0;  // of a GPU
 };
 
 // The bundled backend's machine is the default place, its dialect the only one it runs.
@@ -79,6 +81,12 @@ std::string comparison_text(const Comparison& c) {
                           relative(static_cast<double>(c.host_bytes),
                                    static_cast<double>(c.recorded_host_bytes))});
   }
+  if (c.device_bytes > 0) {
+    table.rows.push_back({"GPU memory, by its driver", format_bytes(c.recorded_device_bytes),
+                          format_bytes(c.device_bytes),
+                          relative(static_cast<double>(c.device_bytes),
+                                   static_cast<double>(c.recorded_device_bytes))});
+  }
   return to_text(table);
 }
 
@@ -104,6 +112,10 @@ std::string comparison_json(const Comparison& c, const Request& r, const TrainRe
   if (c.host_bytes > 0) {
     predicted.set("host_bytes_recorded_routing", c.recorded_host_bytes);
     measured.set("host_bytes", c.host_bytes);
+  }
+  if (c.device_bytes > 0) {
+    predicted.set("device_bytes_recorded_routing", c.recorded_device_bytes);
+    measured.set("device_bytes", c.device_bytes);
   }
   JsonValue json = JsonValue::object();
   json.set("model", r.target.model.name)
@@ -148,15 +160,31 @@ static std::int64_t most_host_bytes(const TrainResult& result) {
   return most;
 }
 
+static RoutedCount recorded_routing(const RankMeasurement& rank) {
+  return [&routed = rank.routed](MicroBatch m, LayerIndex l) {
+    const auto found = routed.find({m.value, l.value});
+    return found == routed.end() ? Binding{} : found->second;
+  };
+}
+
+// Of the fullest rank, which has its GPU for itself.
+static void set_device_bytes(Comparison& c, const Program& program, const TrainResult& result,
+                             bool nccl) {
+  for (std::size_t r = 0; r < result.ranks.size(); ++r) {
+    const RankMeasurement& rank = result.ranks[r];
+    if (rank.device_bytes <= c.device_bytes) continue;
+    const Stage stage{attention_coordinates(program.plan, Rank{static_cast<int>(r)}).pp};
+    c.device_bytes = rank.device_bytes;
+    c.recorded_device_bytes =
+        predicted_device_bytes(program, stage, recorded_routing(rank), nccl).total();
+  }
+}
+
 std::int64_t recorded_peak(const Program& program, const TrainResult& result, bool host) {
   std::int64_t most = 0;
   for (std::size_t r = 0; r < result.ranks.size(); ++r) {
-    const auto& routed = result.ranks[r].routed;
     const int stage = attention_coordinates(program.plan, Rank{static_cast<int>(r)}).pp;
-    const RoutedCount count = [&routed](MicroBatch m, LayerIndex l) {
-      const auto found = routed.find({m.value, l.value});
-      return found == routed.end() ? Binding{} : found->second;
-    };
+    const RoutedCount count = recorded_routing(result.ranks[r]);
     const StageProgram& of_rank = program.stages[static_cast<std::size_t>(stage)];
     most = std::max(most, host ? peak_host_bytes(of_rank, count) : peak_live_bytes(of_rank, count));
   }
@@ -348,6 +376,7 @@ void train_and_compare(const TrainOptions& o) {
   c.measured_bytes = measured_peak(result);
   c.recorded_bytes = recorded_peak(program, result);
   c.host_bytes = most_host_bytes(result);
+  set_device_bytes(c, program, result, o.device.collectives == "nccl");
   c.recorded_host_bytes = recorded_peak(program, result, true);
   // Spans are of the last step that was asked for.
   const bool traced = !o.trace_file.empty() && result.stop == Stop::none;

@@ -159,6 +159,10 @@ class GpuDevice final : public Device {
   std::uint64_t mark() override { return device_.mark(); }
   void wait_for(int stream, std::uint64_t mark) override { device_.wait_for(stream, mark); }
   bool is_done(int stream, std::uint64_t mark) override { return device_.is_done(stream, mark); }
+  std::int64_t used_bytes() override {
+    const CudaDevice::Memory m = device_.memory();
+    return static_cast<std::int64_t>(m.total - m.free);
+  }
   void* stream() override { return device_.stream().handle; }
   void watch(std::function<void()> check) override { check_ = std::move(check); }
   void sum_parts(std::span<const View> parts, View to) override {

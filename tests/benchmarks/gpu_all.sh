@@ -8,7 +8,7 @@
 # does not keep the next ones from running; what failed is said at the end.
 #
 #   tests/benchmarks/gpu_all.sh [steps]   of: build conformance executor sanitizer benchmarks calibration
-#                                         training curve pytorch compare summary; all without
+#                                         training memory curve pytorch compare summary; all without
 #   PLEAT_GPU_BUILD                       the build folder (build-gpu)
 #   PLEAT_CUDA_ARCHS                      90a unless set
 #   PLEAT_TORCH_PYTHON                    a Python with PyTorch for this GPU (python3)
@@ -19,7 +19,7 @@ root="$(readlink -f "$root")"
 build="${PLEAT_GPU_BUILD:-$root/build-gpu}"
 out="${OUT:-$build/out}"
 steps=("$@")
-((${#steps[@]})) || steps=(build conformance executor sanitizer benchmarks calibration training curve pytorch compare summary)
+((${#steps[@]})) || steps=(build conformance executor sanitizer benchmarks calibration training memory curve pytorch compare summary)
 mkdir -p "$out"
 PATH="$PATH:/usr/local/cuda/bin"
 failed=()
@@ -151,6 +151,23 @@ do_training() {
   done
 }
 
+# What the driver says is in use against what was predicted, after the runs of `training`: within 1%.
+do_memory() {
+  timed memory 20 python3 - "$out" "${models[@]}" <<'PYTHON'
+import json, sys
+out, *models = sys.argv[1:]
+worst = 0
+for name in (f"{m}-{kind}" for m in models for kind in ("bf16", "graphs", "fp8")):
+    with open(f"{out}/train-{name}.txt", encoding="utf-8") as file:
+        text = file.read()
+    run, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+    predicted, measured = run["predicted"]["device_bytes_recorded_routing"], run["measured"]["device_bytes"]
+    worst = max(worst, abs(predicted / measured - 1))
+    print(json.dumps({"run": name, "predicted": predicted, "by the driver": measured, "error": predicted / measured - 1}))
+sys.exit(worst > 0.01)
+PYTHON
+}
+
 # 200 steps of bf16 follow fp32's losses within 1%.
 do_curve() {
   timed cut-models 20 cut_models
@@ -199,7 +216,7 @@ do_summary() {
 
 for step in "${steps[@]}"; do
   case "$step" in
-    build | conformance | executor | sanitizer | benchmarks | calibration | training | curve | pytorch | compare | summary)
+    build | conformance | executor | sanitizer | benchmarks | calibration | training | memory | curve | pytorch | compare | summary)
       "do_$step"
       ;;
     *)

@@ -80,6 +80,16 @@ inline std::vector<DeviceCase> device_cases() {
       {"Padded", pair, small_moe(), padded},
       {"Packed", pair, small_moe(), packed},
       {"TokensAsTheyAre", changed(pair, [](Plan& p) { p.dispatcher = Dispatcher::deepep; })},
+      {"NarrowRows", changed(pair, [](Plan& p) {
+         p.precision = Precision::bf16;
+         p.fp8_dispatch = p.fp8_combine = true;
+       })},
+      {"NarrowRowsOfAll", changed(folded_plan({.dp = 4}, 2, 2),
+                                  [](Plan& p) {
+                                    p.precision = Precision::bf16;
+                                    p.dispatcher = Dispatcher::allgather;
+                                    p.fp8_dispatch = true;
+                                  })},
       {"Remainders", changed(narrow,
                              [](Plan& p) {
                                p.optimizer.exp_avg = p.optimizer.exp_avg_sq = DType::fp32;

@@ -15,7 +15,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::ValuesIn(device_cases_named({"OneRank", "Folded", "Zero3", "Ring", "GatheredKeys",
                                           "SteppedOnTheHost", "Sgd", "Lamb", "Muon", "Padded",
                                           "Packed", "TiedDepthWithAll", "Gpt", "Bf16", "Fp8",
-                                          "Fp8Block", "Mxfp8", "Nvfp4"})),
+                                          "Fp8Block", "Mxfp8", "Nvfp4", "TokensAsTheyAre",
+                                          "Remainders", "RoundedGradients", "LambBf16",
+                                          "MuonBf16"})),
     [](const auto& info) { return info.param.name; });
 
 TEST(EmulatedGpu, RepeatsGraphsOfExperts) { expect_graphs_repeat("Padded_full_iteration"); }

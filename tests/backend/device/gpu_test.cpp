@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The executor on a GPU, one rank or several that share it. Without a GPU all are skipped, or fail
 // with PLEAT_REQUIRE_GPU=1.
+#include <cstdio>
+
+#include "backend/data/sample_source.hpp"
+#include "backend/device_memory.hpp"
 #include "core/environment.hpp"
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/gpu_device.hpp"
@@ -44,6 +48,37 @@ TEST_P(InGraphsOfAGpu, GivesTheSameBitsAgain) {
 }
 INSTANTIATE_TEST_SUITE_P(Runs, InGraphsOfAGpu, testing::ValuesIn(graph_cases()),
                          [](const auto& info) { return info.param.name(); });
+
+// In gigabytes, where constants of the context that are not known well do not matter as much.
+TEST_F(Gpu, MemoryIsPredictedWithinOnePercent) {
+  ModelSpec model = dense_model();
+  model.hidden = 2048;
+  model.ffn = 8192;
+  model.vocab = 16384;
+  model.attention.heads = model.attention.kv_groups = 16;
+  model.attention.head_dim = 128;
+  model.layers = 8;
+  model.moe_layer.assign(8, false);
+  Plan plan = fp32_plan();
+  plan.precision = Precision::bf16;
+  const WorkloadSpec workload{.seq_len = 2048, .global_batch = 2};
+  TrainConfig config = small_config(2);
+  config.keep_gradients = config.poison = config.measure_margin = false;
+  config.data = std::make_shared<ConsecutiveBytes>(
+      std::vector<std::uint8_t>(std::size_t{2048} * 8, 7), workload.seq_len);
+  config.make_device = on_gpu;
+  const Program program = compile(model, workload, plan, Runtime::pleat);
+  const TrainResult result = train(program, config);
+  const RoutedCount none = [](MicroBatch, LayerIndex) { return Binding{}; };
+  const DeviceBytes predicted = predicted_device_bytes(program, Stage{0}, none, false);
+  const RankMeasurement& rank = result.ranks.front();
+  EXPECT_EQ(predicted.blocks, rank.block_bytes);
+  const auto whole = static_cast<double>(predicted.total());
+  const auto driver = static_cast<double>(rank.device_bytes);
+  std::printf("device memory: predicted %.0f, by the driver %.0f, beside the blocks %.0f\n", whole,
+              driver, driver - static_cast<double>(predicted.blocks + predicted.rounding));
+  EXPECT_NEAR(whole, driver, 0.01 * driver);
+}
 
 // 200 steps in bf16 on the GPU beside as many in fp32 there.
 TEST_F(Gpu, Bf16FollowsFp32) {

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What a rank's GPU holds in all, for comparison with what its driver says: the blocks that the
+// arena takes for the program's tensors, and what lies beside them.
+#pragma once
+
+#include <cstdint>
+
+#include "core/program/program.hpp"
+
+namespace pleat {
+
+struct DeviceBytes {
+  std::int64_t blocks = 0;    // of the arena, from which tensors are never given back to the device
+  std::int64_t rounding = 0;  // the allocator's, in pages
+  std::int64_t kernels = 0;   // scratch of the kernel set
+  std::int64_t context = 0;   // CUDA's own, with its libraries and loaded kernels
+  std::int64_t nccl = 0;      // buffers of its communicators
+  [[nodiscard]] std::int64_t total() const { return blocks + rounding + kernels + context + nccl; }
+};
+
+// Of a rank of the stage. `routed` as of peak_live_bytes; `nccl`: ranks meet through it.
+[[nodiscard]] DeviceBytes predicted_device_bytes(const Program&, Stage, const RoutedCount& routed,
+                                                 bool nccl);
+
+}  // namespace pleat
