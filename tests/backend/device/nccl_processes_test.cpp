@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Processes whose devices wait in NCCL for one that is killed: all end and name it.
+#include <dlfcn.h>
+
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
 #include "tests/backend/device/checking_device.hpp"
@@ -14,6 +15,12 @@ namespace {
 
 using namespace forked;
 
+// Of the stand-in, which connects no processes: nobody else comes to its collectives.
+void leave_alone() {
+  void* const library = dlopen(PLEAT_FAKE_NCCL, RTLD_NOW);
+  reinterpret_cast<void (*)()>(dlsym(library, "fakeNcclLeaveAlone"))();
+}
+
 // Rank 1 is killed while the others' devices are in a collective with it, or before it comes
 // to the one in which they meet.
 void expect_loss_noticed(const Plan& plan, OpKind kind) {
@@ -21,7 +28,7 @@ void expect_loss_noticed(const Plan& plan, OpKind kind) {
   TcpJob job(std::vector<int>(static_cast<std::size_t>(plan.world()), 1));
   const auto begin = std::chrono::steady_clock::now();
   const auto ended = run_processes(plan.world(), [&](int process, std::string& say) {
-    setenv("PLEAT_FAKE_NCCL_ALONE", "1", 1);
+    leave_alone();
     TrainConfig config = small_config(3);
     config.poison = false;
     config.make_device = [](Rank) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cuda_runtime.h"
+#include <cuda_runtime.h>
 
 namespace cub {
 
