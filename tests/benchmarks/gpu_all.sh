@@ -8,7 +8,7 @@
 # does not keep the next ones from running; what failed is said at the end.
 #
 #   tests/benchmarks/gpu_all.sh [steps]   of: build conformance executor sanitizer benchmarks calibration
-#                                         training memory curve pytorch compare summary; all without
+#                                         training curve pytorch compare summary; all without
 #   PLEAT_GPU_BUILD                       the build folder (build-gpu)
 #   PLEAT_CUDA_ARCHS                      90a unless set
 #   PLEAT_TORCH_PYTHON                    a Python with PyTorch for this GPU (python3)
@@ -19,7 +19,7 @@ root="$(readlink -f "$root")"
 build="${PLEAT_GPU_BUILD:-$root/build-gpu}"
 out="${OUT:-$build/out}"
 steps=("$@")
-((${#steps[@]})) || steps=(build conformance executor sanitizer benchmarks calibration training memory curve pytorch compare summary)
+((${#steps[@]})) || steps=(build conformance executor sanitizer benchmarks calibration training curve pytorch compare summary)
 mkdir -p "$out"
 PATH="$PATH:/usr/local/cuda/bin"
 failed=()
@@ -124,21 +124,16 @@ profile_options() {
   [[ -f $out/$cluster-pleat.json ]] && echo --profile "$out/$cluster-pleat.json" --accept-mismatch
 }
 
-# name, model, precision, steps, more options: logs of steps, a trace of the last, and what the driver says
-# of the GPU's memory, before and while it runs.
+# name, model, precision, steps, more options: logs of steps, a trace of the last, and predicted against
+# measured, with what the driver says of the GPU's memory.
 train() {
-  local name="$1" model="$2" precision="$3" count="$4" memory
+  local name="$1" model="$2" precision="$3" count="$4"
   shift 4
-  nvidia-smi --query-gpu=memory.used --format=csv,noheader -i 0 >"$out/memory-$name.txt" 2>&1
-  nvidia-smi --query-gpu=memory.used --format=csv,noheader -i 0 -lms 200 >>"$out/memory-$name.txt" 2>&1 &
-  memory=$!
   # shellcheck disable=SC2046
   timed "train-$name" 560 "$build/cli/pleat" train --device cuda --model "$out/$model.json" --cluster "$cluster" \
     --gpus 1 --runtime pleat --seq-len 4096 --global-batch 8 --micro-batch 1 --precision "$precision" \
     --data "$out/train-text.txt" --steps "$count" --log-json "$out/train-$name.steps.jsonl" \
     --trace "$out/train-$name.trace.json" --json $(profile_options) "$@"
-  kill "$memory" 2>/dev/null
-  wait "$memory" 2>/dev/null
 }
 
 do_training() {
@@ -149,23 +144,6 @@ do_training() {
     train "$model-graphs" "$model" bf16 14 --cuda-graph partial
     train "$model-fp8" "$model" fp8 14
   done
-}
-
-# What the driver says is in use against what was predicted, after the runs of `training`: within 1%.
-do_memory() {
-  timed memory 20 python3 - "$out" "${models[@]}" <<'PYTHON'
-import json, sys
-out, *models = sys.argv[1:]
-worst = 0
-for name in (f"{m}-{kind}" for m in models for kind in ("bf16", "graphs", "fp8")):
-    with open(f"{out}/train-{name}.txt", encoding="utf-8") as file:
-        text = file.read()
-    run, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-    predicted, measured = run["predicted"]["device_bytes_recorded_routing"], run["measured"]["device_bytes"]
-    worst = max(worst, abs(predicted / measured - 1))
-    print(json.dumps({"run": name, "predicted": predicted, "by the driver": measured, "error": predicted / measured - 1}))
-sys.exit(worst > 0.01)
-PYTHON
 }
 
 # 200 steps of bf16 follow fp32's losses within 1%.
@@ -216,7 +194,7 @@ do_summary() {
 
 for step in "${steps[@]}"; do
   case "$step" in
-    build | conformance | executor | sanitizer | benchmarks | calibration | training | memory | curve | pytorch | compare | summary)
+    build | conformance | executor | sanitizer | benchmarks | calibration | training | curve | pytorch | compare | summary)
       "do_$step"
       ;;
     *)

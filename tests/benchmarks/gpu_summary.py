@@ -174,10 +174,11 @@ def add_training(t, out):
         run = out.train(f"{model}-bf16")
         if run and "measured" in run:
             steps.append((abs(run["predicted"]["step_s"] / run["measured"]["step_s"] - 1), model))
-            used = [float(x) for x in numbers_of(out.path(f"memory-{model}-bf16.txt"))]
-            if len(used) > 1:  # MiB; what was there before the run comes first
-                bytes_used = (max(used) - used[0]) * 2**20
-                memory.append((abs(run["predicted"]["peak_bytes_recorded_routing"] / bytes_used - 1), model))
+        for kind in ("bf16", "graphs", "fp8"):
+            run = out.train(f"{model}-{kind}") or {}
+            used = run.get("measured", {}).get("device_bytes")
+            if used:
+                memory.append((abs(run["predicted"]["device_bytes_recorded_routing"] / used - 1), f"{model}-{kind}"))
     t.add("training against PyTorch, tokens/s", ">= 1.2x", ratios, at_least=1.2, form="{:.2f}x")
     for model, goal in (("mixtral", 0.45), ("qwen3", 0.32)):
         t.add(f"MFU, {model}-shaped", f">= {goal:.0%}", [(out.rate(f"{model}-bf16", "mfu"), "")],
@@ -193,13 +194,6 @@ def add_training(t, out):
           [(curve["worst"], "")] if curve else [], at_most=0.01, form="{:.2%}")
     t.add("predicted step time", "within 5%", steps, at_most=0.05, form="{:.1%}")
     t.add("predicted device memory", "within 1% of what the driver says", memory, at_most=0.01, form="{:.1%}")
-
-
-def numbers_of(path):
-    if not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8") as file:
-        return [word for word in file.read().split() if word.replace(".", "", 1).isdigit()]
 
 
 def add_calibration(t, out):

@@ -71,8 +71,7 @@ class Summary(unittest.TestCase):
         self.write("train-mixtral-bf16.steps.jsonl", *slow, *[{"tokens_per_s": 1200, "mfu": 0.46}] * 5)
         self.write("train-mixtral-fp8.steps.jsonl", *slow, *[{"tokens_per_s": 1100, "mfu": 0.4}] * 5)
         self.write("train-mixtral-bf16.txt", "step 1 {", "{", ' "predicted": {"step_s": 1.04, '
-                   '"peak_bytes_recorded_routing": 1048576000}, "measured": {"step_s": 1.0}', "}")
-        self.write("memory-mixtral-bf16.txt", "500 MiB", "900 MiB", "1520 MiB")
+                   '"device_bytes_recorded_routing": 1020}, "measured": {"step_s": 1.0, "device_bytes": 1000}', "}")
         self.write("pytorch-mixtral.txt", "warning", json.dumps({"tokens_per_second": 1000}, indent=1))
         self.write("curve.txt", {"what": "bf16 over fp32 losses", "worst": 0.012})
         self.assertEqual(self.row("training against PyTorch, tokens/s"), ("1.20x (mixtral)", "met"))
@@ -81,7 +80,7 @@ class Summary(unittest.TestCase):
         self.assertEqual(self.row("fp8 against bf16, tokens/s")[1], "MISSED")
         self.assertEqual(self.row("200 steps of bf16 against fp32's losses"), ("1.20%", "MISSED"))
         self.assertEqual(self.row("predicted step time"), ("4.0% (mixtral)", "met"))
-        self.assertEqual(self.row("predicted device memory"), ("2.0% (mixtral)", "MISSED"))
+        self.assertEqual(self.row("predicted device memory"), ("2.0% (mixtral-bf16)", "MISSED"))
 
     def test_calibration_and_steps(self):
         self.write("h200-sxm-pleat.samples", {"residuals": [
