@@ -161,8 +161,7 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   }
   run_step_ops(stage_.prologue, false);
   walk_step(stage_, *this);
-  run_waiting();
-  if (order_) order_->join();
+  finish_given();
   store_.require_no_activations();
   if (config_.adjust_gradients) adjust_gradients();
   run_step_ops(stage_.epilogue, true);
@@ -188,8 +187,7 @@ Losses Executor::evaluate(const StageProgram& forward, const Batches& batches, i
   store_.forget_contents(stage_.loss);
   run_step_ops(forward.prologue, false);
   walk_step(forward, *this);
-  run_waiting();
-  if (order_) order_->join();
+  finish_given();
   store_.require_no_activations();
   const Losses losses = own_losses();
   widen_weights();
@@ -248,12 +246,22 @@ void Executor::on_death(const OpSite&, const InstanceKey& key, const Tensor& ten
   store_.death(key, tensor);
 }
 
+// What waits for its graph is given to the device; stream 0 goes on after all other streams.
+void Executor::finish_given() {
+  run_waiting();
+  if (order_) order_->join();
+}
+
 void Executor::on_stash(const OpSite& site, const InstanceKey& key, const Tensor& tensor) {
-  if (stash_.stashed > 0) store_.stash(key, tensor, binding(site, tensor));
+  if (stash_.stashed == 0) return;
+  finish_given();
+  store_.stash(key, tensor, binding(site, tensor));
 }
 
 void Executor::on_unstash(const OpSite& site, const InstanceKey& key, const Tensor& tensor) {
-  if (stash_.stashed > 0) store_.unstash(key, tensor, binding(site, tensor));
+  if (stash_.stashed == 0) return;
+  finish_given();
+  store_.unstash(key, tensor, binding(site, tensor));
 }
 
 void Executor::on_op(const OpSite& site) { perform(*site.op, &site); }

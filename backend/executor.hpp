@@ -133,6 +133,7 @@ class Executor final : private StepVisitor {
   [[nodiscard]] bool in_graph(const Op&, const OpSite*) const;  // execute_graphs.cpp
   [[nodiscard]] bool has_kernels_alone(const Op&) const;
   void run_waiting();
+  void finish_given();  // executor.cpp
   [[nodiscard]] int stream_of(const Op&, const OpSite*) const;  // execute_streams.cpp
   void begin_on_stream(const Op&, const OpSite*);
   void dispatch(const Call&);   // execute.cpp

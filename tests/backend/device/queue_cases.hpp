@@ -19,6 +19,11 @@ inline std::vector<DeviceCase> stream_cases() {
       {"OffloadedLayers", changed(pair, [](Plan& p) { p.offload_layers = 2; })},
       {"Paired", changed(pair,
                          [](Plan& p) { p.overlap.expert_parallel = p.overlap.delay_wgrad = true; })},
+      {"PairedWithAStash", changed(pair,
+                                   [](Plan& p) {
+                                     p.overlap.expert_parallel = true;
+                                     p.paged_stash = {.buffer = 2, .capacity = 2.5};
+                                   })},
       {"PairedInAPipeline", changed(fp32_plan(2, 2, 2),
                                     [](Plan& p) {
                                       p.vpp = 2;
