@@ -90,7 +90,7 @@ TEST(Where, RanksInOnePlaceStandTogether) {
 
 TEST(Report, SurvivesTheTrip) {
   RankReport r;
-  r.measured = {12345, 678, {{{0, 1}, {.routed = 17, .kept = 3}}, {{1, 2}, {}}}};
+  r.measured = {12345, 678, 9012, 345, {{{0, 1}, {.routed = 17, .kept = 3}}, {{1, 2}, {}}}};
   r.router_margin = 0.25;
   Span span;
   span.key = {1, 2, 3, 4, Pass::backward, "fc1.dgrad"};
@@ -108,6 +108,8 @@ TEST(Report, SurvivesTheTrip) {
   const RankReport back = unpack(bytes);
   EXPECT_EQ(back.measured.peak_live_bytes, 12345);
   EXPECT_EQ(back.measured.peak_host_bytes, 678);
+  EXPECT_EQ(back.measured.block_bytes, 9012);
+  EXPECT_EQ(back.measured.device_bytes, 345);
   EXPECT_EQ(back.measured.routed, r.measured.routed);
   EXPECT_EQ(back.router_margin, 0.25);
   ASSERT_EQ(back.spans.size(), 2U);
