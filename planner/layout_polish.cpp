@@ -123,6 +123,9 @@ void polish_layouts(const ModelSpec& model, const ClusterSpec& cluster,
   std::ranges::stable_sort(result.best, {}, [&](const Candidate& c) {
     return value_of(c.estimate, config.robust);
   });
+  if (result.best.empty()) return;
+  const Seconds best = value_of(result.best.front().estimate, config.robust);
+  result.bound = std::min(result.bound, best);
 }
 
 }  // namespace pleat

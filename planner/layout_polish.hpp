@@ -13,7 +13,8 @@ namespace pleat {
 [[nodiscard]] Candidate polish_layout(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
                                       const Profile&, const SearchConfig&, Candidate);
 
-// All of the result's best plans, in order of their new values.
+// All of the result's best plans, in order of their new values. They are outside of the space that
+// was searched: its bound goes no higher than the best of them.
 void polish_layouts(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const Profile&,
                     const SearchConfig&, SearchResult&);
 
