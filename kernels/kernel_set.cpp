@@ -26,6 +26,10 @@ void KernelSet::grouped_bias_probs(View, View, View, double, View) {
   PLEAT_ASSERT(!"this kernel set has no biases of experts");
 }
 
+void KernelSet::largest_of_history(View, View) {
+  PLEAT_ASSERT(!"this kernel set has no delayed scaling");
+}
+
 void KernelSet::quantize_copies(View x, View counts, std::span<const QuantizedCopy> copies) {
   for (const QuantizedCopy& copy : copies) quantize(x, counts, copy.codes, copy.how);
 }

@@ -264,6 +264,9 @@ class KernelSet {
   // swiglu -> y, and y's copies, in the same way.
   virtual void swiglu_quantize(View u, View p, View counts, View y, bool keep,
                                std::span<const QuantizedCopy>);
+  // amax[g] = the largest of row g of history[groups, length], none negative: Quantization::past_amax.
+  // As quantize, a set without it is not asked.
+  virtual void largest_of_history(View history, View amax);
   // For what moves scales between ranks: from the device's memory to the vectors of y.scales, which
   // waits, and from the vectors to the device's memory. Nothing where the vectors are what kernels use.
   virtual void read_scales(View y);

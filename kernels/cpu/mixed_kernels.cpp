@@ -288,6 +288,14 @@ void MixedKernels::quantize(View x, View counts, View y, const Quantization& q) 
   cpu::quantize(turned.f32(), counts, y, q);
 }
 
+void MixedKernels::largest_of_history(View history, View amax) {
+  PLEAT_ASSERT(history.rows == amax.elements() && history.cols > 0);
+  for (std::int64_t g = 0; g < history.rows; ++g) {
+    const float* const row = history.f32() + g * history.cols;
+    amax.f32()[g] = *std::max_element(row, row + history.cols);
+  }
+}
+
 void MixedKernels::copy(View x, View y) {
   if (x.dtype == y.dtype) return CpuKernels::copy(x, y);
   cpu::convert(x, y);

@@ -62,6 +62,7 @@ class MixedKernels final : public CpuKernels {
   void ce_loss(View logits, View labels, VocabShard, View gathered, double scale, const DepthRows&,
                View loss) override;
   void quantize(View x, View counts, View y, const Quantization&) override;
+  void largest_of_history(View history, View amax) override;
   void copy(View x, View y) override;
   double sum_of_squares(View x) override;
   void adamw(View g, View m, View v, View w, double grad_scale, const AdamW&) override;

@@ -187,7 +187,10 @@ void quantize(const float* x, View counts, View y, const Quantization& q) {
   std::vector<float> factors(blocks);  // of a strip of blocks: first their amax
   std::vector<float> scaled(static_cast<std::size_t>(y.cols));  // a row
   RandomBits random(q.key);
+  PLEAT_ASSERT(q.past_amax == nullptr || (q.block_rows == 0 && s.blocks_in_row <= 1));
+  std::int64_t number = -1;
   for_each_group(y.rows, counts, [&](std::int64_t first, std::int64_t rows) {
+    ++number;
     float group = 1;
     if (q.rule == ScaleRule::nvfp4) {
       group = factor_of(amax_of(x + first * y.cols, rows * y.cols, 0),
@@ -205,6 +208,11 @@ void quantize(const float* x, View counts, View y, const Quantization& q) {
           float& amax = factors[static_cast<std::size_t>(b)];
           amax = amax_of(x + r * y.cols + c, n, amax);
         });
+      }
+      if (q.past_amax != nullptr && blocks > 0) {
+        float& seen = q.seen_amax[number];
+        seen = std::max(seen, factors[0]);
+        factors[0] = q.past_amax[number];
       }
       for (float& amax : factors) {
         const Factors f = factors_of(amax, group, q);

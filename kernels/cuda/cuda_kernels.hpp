@@ -130,6 +130,7 @@ class CudaKernels final : public KernelSet {
                const DepthRows&, View loss) override;
   // quantize.cu
   void quantize(View x, View counts, View y, const Quantization&) override;
+  void largest_of_history(View history, View amax) override;
   // quantize_copies.cu
   void quantize_copies(View x, View counts, std::span<const QuantizedCopy>) override;
   void rms_norm_quantize(View x, View residual, View sum, View w, View y, bool keep, View rstd,

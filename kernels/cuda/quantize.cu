@@ -67,6 +67,28 @@ __global__ void __launch_bounds__(kThreads)
   flush();
 }
 
+struct LargestOfHistory {
+  const float* history;
+  float* amax;
+  std::int64_t length;
+  __device__ void operator()(std::int64_t row, int lane) const {
+    float most = 0;
+    for (std::int64_t i = lane; i < length; i += kWarp) most = fmaxf(most, history[row * length + i]);
+    most = warp_max(most);
+    if (lane == 0) amax[row] = most;
+  }
+};
+
+// Delayed scaling: blocks are groups, and their amax is that of before.
+struct TakePast {
+  BlockTable t;
+  const float* past;
+  float* amax;
+  __device__ void operator()(std::int64_t block) const {
+    if (block < *t.blocks) amax[block] = past[t.group_of[block]];
+  }
+};
+
 // Scales of every block. Before: its amax; after: encode[i] is what x is multiplied with.
 struct Factors {
   BlockTable t;
@@ -102,6 +124,7 @@ struct Encode {
   std::uint8_t* codes;
   bool stochastic, aligned;
   std::uint32_t key0, key1;
+  std::uint32_t* seen;  // of every group, or null
 
   __device__ float factor(std::int64_t row, std::int64_t col) const {
     return encode[t.block_of_row[row] * t.blocks_in_row + col / t.block_cols];
@@ -111,6 +134,7 @@ struct Encode {
     x.load(at, count, v);
     std::int64_t row, col;
     split(at, t.cols, row, col);
+    if (seen != nullptr) note(row, col, count, v);
     if (t.cols % kPack == 0 && t.block_cols % kPack == 0) {
       const float f = factor(row, col);
 #pragma unroll
@@ -145,6 +169,18 @@ struct Encode {
   }
 
  private:
+  // Most packs find a larger number there already.
+  __device__ void note(std::int64_t row, std::int64_t col, std::int64_t count,
+                       const float (&v)[kPack]) const {
+    for (int i = 0; i < kPack && i < count;) {
+      std::uint32_t most = 0;
+      std::uint32_t* const to = seen + t.group_of[t.block_of_row[row]];
+      for (; i < kPack && i < count && col < t.cols; ++i, ++col) most = max(most, size_bits(v[i]));
+      if (most > *static_cast<volatile const std::uint32_t*>(to)) atomicMax(to, most);
+      ++row;
+      col = 0;
+    }
+  }
   __device__ void store(std::int64_t at, std::int64_t count,
                         const std::uint32_t (&code)[kPack]) const {
     if constexpr (type == pleat::SmallFloat::e2m1) {  // the first of two is in the lower half
@@ -210,13 +246,19 @@ void quantize_rows(Resources& r, RowSource x, View counts, View y, const Quantiz
     hadamard(r, x, first, groups, turned);
     x = stored({turned, DType::fp32, x.rows(), x.cols()});
   }
-  if (quantize_blocks(r, x, y, t, q)) return;
-  block_maxima(r, x,
-               {.block_of_row = t.block_of_row,
-                .block_cols = t.block_cols,
-                .blocks_in_row = t.blocks_in_row,
-                .blocks = t.most_blocks,
-                .to = reinterpret_cast<std::uint32_t*>(factors)});
+  const bool delayed = q.past_amax != nullptr;
+  PLEAT_ASSERT(!delayed || (t.whole_groups && q.rule != ScaleRule::nvfp4));
+  if (!delayed && quantize_blocks(r, x, y, t, q)) return;
+  if (delayed) {
+    for_each(r, t.most_blocks, TakePast{t, q.past_amax, factors});
+  } else {
+    block_maxima(r, x,
+                 {.block_of_row = t.block_of_row,
+                  .block_cols = t.block_cols,
+                  .blocks_in_row = t.blocks_in_row,
+                  .blocks = t.most_blocks,
+                  .to = reinterpret_cast<std::uint32_t*>(factors)});
+  }
   if (q.rule == ScaleRule::nvfp4) {
     block_maxima(r, stored({factors, DType::fp32, t.most_blocks, t.blocks_in_row}),
                  {.block_of_row = t.group_of,
@@ -235,13 +277,20 @@ void quantize_rows(Resources& r, RowSource x, View counts, View y, const Quantiz
           for_packs(r, x.elements(),
                     Encode<decltype(source), decltype(format)::value>{
                         source, t, factors, static_cast<std::uint8_t*>(y.data), q.stochastic,
-                        aligned, q.key[0], q.key[1]});
+                        aligned, q.key[0], q.key[1],
+                        delayed ? reinterpret_cast<std::uint32_t*>(q.seen_amax) : nullptr});
         });
       },
       x, true);
 }
 
 }  // namespace cuda
+
+void CudaKernels::largest_of_history(View history, View amax) {
+  PLEAT_ASSERT(history.rows == amax.elements() && history.cols > 0);
+  cuda::for_rows<cuda::kWarp>(*resources_, history.rows,
+                              cuda::LargestOfHistory{history.f32(), amax.f32(), history.cols});
+}
 
 void CudaKernels::quantize(View x, View counts, View y, const Quantization& q) {
   cuda::quantize_rows(*resources_, cuda::stored(x), counts, y, q);

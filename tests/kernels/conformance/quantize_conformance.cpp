@@ -137,6 +137,55 @@ TEST_P(KernelConformance, QuantizeMatchesTheReferenceBitByBit) {
   set_shift(0);
 }
 
+// Scales follow from the amax of before, and the own one is kept: of each group, where it is larger.
+TEST_P(KernelConformance, DelayedScalingTakesThePastAmax) {
+  struct Case {
+    std::int64_t rows, cols;
+    std::vector<std::int32_t> counts;
+  };
+  for (const Case& c : {Case{3, 7, {}}, {33, 128, {}}, {5, 160, {2, 0, 3}}, {9, 36, {4, 5, 0}}}) {
+    for (const SmallFloat format : {SmallFloat::e4m3, SmallFloat::e5m2}) {
+      for (const DType floats : {DType::fp32, DType::bf16}) {
+        SCOPED_TRACE(testing::Message() << c.rows << 'x' << c.cols << ' ' << name_of(floats));
+        set_floats(floats);
+        const Matrix x = awkward(c.rows, c.cols, 4, false);
+        const std::int64_t groups = std::max<std::int64_t>(1, std::ssize(c.counts));
+        // Of group g the past was 3 (g + 1), or nothing; it has seen 2.5 before this.
+        Matrix history(groups, 5), seen(1, groups, 2.5);
+        for (std::int64_t g = 0; g < groups; ++g) history(g, g % 5) = g == 1 ? 0 : 3 * (g + 1);
+        const View past = out_f32(1, groups), amax = inout_f32(seen);
+        k().largest_of_history(in_f32(history), past);
+        for (std::int64_t g = 0; g < groups; ++g) EXPECT_EQ(get(past)(0, g), history(g, g % 5));
+        const View y = out_codes(DType::fp8, c.rows, c.cols);
+        const View counts = c.counts.empty() ? none() : in_i32(c.counts, 1, std::ssize(c.counts));
+        k().quantize(in(x), counts, y,
+                     {.format = format, .past_amax = past.f32(), .seen_amax = amax.f32()});
+        k().read_scales(y);
+        const std::vector<std::uint8_t> codes = get_codes(y);
+        std::int64_t row = 0;
+        std::size_t block = 0;
+        for (std::int64_t g = 0; g < groups; ++g) {
+          const auto number = static_cast<std::size_t>(g);
+          const std::int64_t rows = c.counts.empty() ? c.rows : c.counts[number];
+          const auto before = static_cast<float>(history(g, g % 5));
+          const float factor = before == 0 ? 1.0F : largest(format) / before;
+          double most = 2.5;
+          for (std::int64_t i = row * c.cols; i < (row + rows) * c.cols; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            most = std::max(most, std::abs(x.values[at]));
+            ASSERT_EQ(codes[at], encode(format, static_cast<float>(x.values[at]) * factor)) << i;
+          }
+          EXPECT_EQ(get(amax)(0, g), most) << "group " << g;
+          if (rows == 0) continue;
+          EXPECT_EQ(y.scales->scales[block++], 1 / factor);
+          row += rows;
+        }
+      }
+    }
+  }
+  set_floats(DType::fp32);
+}
+
 // A product of quantised operands is that of the numbers they stand for; what gathers scales from
 // other ranks changes nothing.
 TEST_P(KernelConformance, ProductsOfQuantizedOperands) {
