@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backend/runtime/arena.hpp"
+#include "core/program/paged_stash.hpp"
 #include "core/plan/rank_map.hpp"
 #include "core/program/step_walk.hpp"
 
@@ -74,9 +75,22 @@ class Rehearsal final : public StepVisitor {
     state_[id] = arena_.allocate(tensor.bytes({}));
   }
   void on_birth(const OpSite& site, const InstanceKey& key, const Tensor& tensor) override {
-    const Binding rows =
-        tensor.is_routed() ? Binding(routed_(site.microbatch, layer_of(site, tensor))) : Binding{};
-    activations_[key] = arena_.allocate(tensor.bytes(rows));
+    activations_[key] = arena_.allocate(tensor.bytes(within_pass(rows(site, tensor))));
+  }
+  void on_stash(const OpSite& site, const InstanceKey& key, const Tensor& tensor) override {
+    const Binding of = rows(site, tensor);
+    if (is_stashed(tensor, of)) move(key, tensor.bytes(between_passes(of)));
+  }
+  void on_unstash(const OpSite& site, const InstanceKey& key, const Tensor& tensor) override {
+    const Binding of = rows(site, tensor);
+    if (is_stashed(tensor, of)) move(key, tensor.bytes(within_pass(of)));
+  }
+  void move(const InstanceKey& key, std::int64_t bytes) {  // both blocks are there for a moment
+    Block to = arena_.allocate(bytes);
+    activations_[key] = std::move(to);
+  }
+  [[nodiscard]] Binding rows(const OpSite& site, const Tensor& tensor) const {
+    return tensor.is_routed() ? Binding(routed_(site.microbatch, layer_of(site, tensor))) : Binding{};
   }
   void on_op(const OpSite&) override {}
   void on_death(const OpSite&, const InstanceKey& key, const Tensor&) override {

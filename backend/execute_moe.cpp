@@ -125,7 +125,6 @@ void Executor::drop_tokens(const Call& c) {
   Binding& rows = routed_[{c.site->microbatch.value, layer_of_result(c)}];
   rows.routed = a.experts * a.capacity;
   rows.gathered = rows.routed * program_.plan.expert.etp;
-  make_room(c, rows);
 }
 
 void Executor::count_copies(const Call& c) {
@@ -194,11 +193,14 @@ void Executor::make_room(const Call& c, Binding& rows) const {
   if (stash_.room == 0) return;
   rows.room = stash_.room;
   rows.stashed = stash_.stashed;
-  if (rows.routed <= rows.room) return;
+  // What ETP's members gather has room for as much of each; who has too much says so, too.
+  const int etp = program_.plan.expert.etp;
+  if (rows.routed <= rows.room && rows.gathered <= rows.room * etp) return;
   throw_config_error(
       ExitCode::nothing_fits, "", "paged_stash.capacity",
       fmt::format("layer {}, microbatch {}: routing sends {} rows to rank {}, there is room for {}",
-                  layer_of_result(c), c.site->microbatch.value, rows.routed, context_.rank().value,
+                  layer_of_result(c), c.site->microbatch.value,
+                  std::max(rows.routed, (rows.gathered + etp - 1) / etp), context_.rank().value,
                   rows.room),
       "a larger capacity, or no stash");
 }

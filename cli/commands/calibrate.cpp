@@ -36,7 +36,7 @@ void add_calibrate_command(CLI::App& app, Action& action) {
                   "  pleat calibrate --ranks 8 --out my-machine.json\n"
                   "  pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
                   "  mpirun -n 16 pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
-                  "A calibration that was killed goes on where it was.");
+                  "A calibration that was killed goes on where it was, on the CPU in its second pass.");
   command->callback([&action, o] { action = [o] { calibrate_machine(*o); }; });
 }
 

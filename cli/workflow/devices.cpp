@@ -28,6 +28,9 @@ void require_on_gpu(const Program& program) {
   if (p.precision == Precision::fp16 || p.precision == Precision::fp8_delayed) {
     refuse("precision", name_of(p.precision), "use --precision bf16 or fp8");
   }
+  if (p.fp8_attention && p.precision != Precision::fp32 && p.precision != Precision::bf16) {
+    refuse("fp8_attention", "attention in fp8", "set fp8_attention to false");
+  }
   const ModelSpec& m = program.model;
   if (m.mtp_layers > 1) refuse("mtp_layers", "several depths of prediction", "use a model with one");
   const std::string another = "use a model without them";

@@ -167,9 +167,10 @@ static RoutedCount recorded_routing(const RankMeasurement& rank) {
   };
 }
 
-// Of the fullest rank, which has its GPU for itself.
+// Of the fullest rank, where each has a GPU for itself: drivers count a GPU's ranks together.
 static void set_device_bytes(Comparison& c, const Program& program, const TrainResult& result,
-                             bool nccl) {
+                             bool nccl, int gpus) {
+  if (program.plan.world() > gpus) return;
   for (std::size_t r = 0; r < result.ranks.size(); ++r) {
     const RankMeasurement& rank = result.ranks[r];
     if (rank.device_bytes <= c.device_bytes) continue;
@@ -376,7 +377,10 @@ void train_and_compare(const TrainOptions& o) {
   c.measured_bytes = measured_peak(result);
   c.recorded_bytes = recorded_peak(program, result);
   c.host_bytes = most_host_bytes(result);
-  set_device_bytes(c, program, result, o.device.collectives == "nccl");
+  if (o.device.device == "cuda") {
+    const int gpus = usable_gpus() * choice.processes;
+    set_device_bytes(c, program, result, o.device.collectives == "nccl", gpus);
+  }
   c.recorded_host_bytes = recorded_peak(program, result, true);
   // Spans are of the last step that was asked for.
   const bool traced = !o.trace_file.empty() && result.stop == Stop::none;

@@ -270,6 +270,9 @@ ModelSpec read_model(ObjectReader r) {
   if (auto moe = r.optional_object("moe")) m.moe = read_moe(*moe, m.moe_layer);
   if (const auto name = r.optional_choice("activation", kActivationNames))
     m.activation = static_cast<Activation>(*name);
+  if (m.activation == Activation::clamped_swiglu && !m.gated_mlp) {
+    r.problem("gated_mlp", "clamped_swiglu is always gated", "true");
+  }
   m.mtp_loss = r.optional_number("mtp_loss", kLossFactor).value_or(m.mtp_loss);
   read_hybrid(r, m);
   r.finish();

@@ -71,7 +71,7 @@ void CudaKernels::mla_attention_bwd(View d_o, View q, View kv, View kpe, View o,
 }
 
 void CudaKernels::attention_piece(const AttentionPiece& p, HeadColumns o, View lse, bool resume) {
-  PLEAT_ASSERT(p.visible != nullptr);
+  PLEAT_ASSERT(p.visible != nullptr && !is_quantized(p.math));
   if (!resume && fused_ != nullptr && fused_->forward(p, o, lse)) return;
   cuda::flash_forward(*resources_,
                       {.batch = p.batch,
@@ -86,7 +86,7 @@ void CudaKernels::attention_piece(const AttentionPiece& p, HeadColumns o, View l
 
 void CudaKernels::attention_piece_bwd(const AttentionPiece& p, HeadColumns d_o, HeadColumns o,
                                       View lse, const AttentionPieceGradient& g) {
-  PLEAT_ASSERT(p.visible != nullptr);
+  PLEAT_ASSERT(p.visible != nullptr && !is_quantized(p.math));
   if (fused_ != nullptr && fused_->backward(p, d_o, o, lse, g)) return;
   cuda::flash_backward(*resources_,
                        {.batch = p.batch,

@@ -13,7 +13,7 @@ TEST(DeviceMemory, BlocksArePredictedToTheByte) {
   int compared = 0;
   for (const DeviceCase& c : device_cases()) {
     for (const char* name : {"OneRank", "Folded", "Zero3", "AllGather", "OffloadedActivations",
-                             "ReloadedState", "Muon", "Padded"}) {
+                             "ReloadedState", "Muon", "Padded", "PagedStash"}) {
       if (c.name != name) continue;
       TrainConfig config = small_config(2);
       config.keep_gradients = false;

@@ -7,6 +7,8 @@
 
 #include "core/json/parse.hpp"
 #include "core/plan/resolved_model.hpp"
+#include "core/diagnostics.hpp"
+#include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
 
 namespace pleat {
@@ -93,6 +95,20 @@ TEST(HybridModels, SelectedKeys) {
   EXPECT_EQ(v4.mtp_traits.compression, 0);
   EXPECT_EQ(v4.mtp_traits.window, 128);
   EXPECT_EQ(v4.residual_streams, 4);
+}
+
+// There is no clamped activation without a gate: such a config would be trained as another model.
+TEST(HybridModels, GptOssWithoutAGate) {
+  std::string text = read_text_file(PLEAT_SOURCE_DIR "/configs/models/gpt-oss-20b.json");
+  text.insert(text.find('{') + 1, "\"gated_mlp\": false,");
+  try {
+    static_cast<void>(read_hf_config(text, "m.json", "m"));
+    FAIL() << "it is gated";
+  } catch (const ConfigError& e) {
+    EXPECT_NE(std::string(e.what()).find("gated_mlp: this activation is always gated"),
+              std::string::npos)
+        << e.what();
+  }
 }
 
 // Published with field names of Hugging Face, gated_mlp and tie_word_embeddings.
