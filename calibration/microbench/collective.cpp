@@ -200,6 +200,7 @@ Timing time_on_ranks(RankRunner& runner, const CollectivePoint& p, const TimingL
   runner.run(p.ranks, p.group, p.stride, [&](int rank, Communicator& comm) {
     Device& device = runner.device(rank);
     const auto call = prepare(comm, device);
+    comm.barrier();  // allocation may wait for a GPU that waits in a collective
     call();
     device.synchronize();
     comm.barrier();

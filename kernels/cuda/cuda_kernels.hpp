@@ -25,7 +25,7 @@ struct CudaOptions {
   // Time cuBLASLt's candidates for each shape when it first comes; off: its first choice, so that two
   // processes surely compute the same bits.
   bool tune_gemms = true;
-  // Grouped products in bf16 by cuBLASLt from 13.4 on; off: CUTLASS's.
+  // Grouped products in bf16 by cuBLASLt from 13.7 on; off: CUTLASS's.
   bool library_groups = true;
   // cuDNN's attention backward gives the same bits every time; off: faster, in any order of sums.
   bool deterministic_attention = true;

@@ -41,7 +41,10 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
 }
 
 void DeviceBuffer::upload(const void* host) {
-  if (bytes_ > 0) PLEAT_CUDA_CHECK(cudaMemcpy(data_, host, bytes_, cudaMemcpyHostToDevice));
+  if (bytes_ == 0) return;
+  PLEAT_CUDA_CHECK(cudaMemcpy(data_, host, bytes_, cudaMemcpyHostToDevice));
+  // From pageable memory it may return before the bytes are there, and our streams wait for none.
+  PLEAT_CUDA_CHECK(cudaStreamSynchronize(cudaStreamLegacy));
 }
 
 void DeviceBuffer::download(void* host) const {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The grouped product that cuBLASLt has from 13.4 on, with sizes in device memory. CUDA 13.1's headers
-// do not know it, so it is called through its C interface, if the library that is loaded has it.
+// The grouped product that cuBLASLt has from 13.4 on (used from 13.7), with sizes in device memory.
+// CUDA 13.1's headers do not know it, so it is called through its C interface, if the library that is
+// loaded has it.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +39,9 @@ inline constexpr int kMostWorkspace = 1, kAlignmentA = 5, kAlignmentB = 6, kAlig
                      kAlignmentD = 8, kAverageDepth = 13, kAverageRows = 14,
                      kAverageColumns = 15;  // of a preference
 inline constexpr int kShapeWidth = 12, kLdWidth = 13, kWidth64 = 1;  // of a grouped layout
-inline constexpr std::size_t kLeastVersion = 130400;
+// 13.4 has it, but before 13.7 products that share a workspace may hang on Hopper (known issue 6456362
+// of cuBLAS's release notes).
+inline constexpr std::size_t kLeastVersion = 130700;
 }  // namespace lt
 
 struct GroupedFunctions {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Grouped products through a library that stands in for cuBLASLt 13.4, and where there is none.
+// Grouped products through a library that stands in for cuBLASLt 13.7, and where there is none.
 #include <dlfcn.h>
 
 #include <numeric>
@@ -114,7 +114,7 @@ bool multiply(const Case& c, cuda::Products::Grouping grouping, bool transpose_b
 }
 
 TEST_F(GroupedLibraryTest, ForwardAndBothBackwardProducts) {
-  cuda::emulated_cublaslt = library(PLEAT_CUBLASLT_13_4);
+  cuda::emulated_cublaslt = library(PLEAT_CUBLASLT_13_7);
   using enum cuda::Products::Grouping;
   for (const Case& c : {Case{{3, 0, 17, 1}, 24, 40}, Case{{0, 0, 5}, 16, 8}, Case{{64}, 32, 16}}) {
     EXPECT_TRUE(multiply(c, rows, true, false));
@@ -128,11 +128,11 @@ TEST_F(GroupedLibraryTest, IsLeftOutWhereItIsMissing) {
   const Case c{{3, 0, 17, 1}, 24, 40};
   const auto rows = cuda::Products::Grouping::rows;
   EXPECT_FALSE(multiply(c, rows, true, false)) << "no library";
-  cuda::emulated_cublaslt = library(PLEAT_CUBLASLT_13_3);
+  cuda::emulated_cublaslt = library(PLEAT_CUBLASLT_13_6);
   EXPECT_FALSE(multiply(c, rows, true, false)) << "an older library";
   cuda::emulated_cublaslt = library("libm.so.6");
   EXPECT_FALSE(multiply(c, rows, true, false)) << "a library without the functions";
-  cuda::emulated_cublaslt = library(PLEAT_CUBLASLT_13_4);
+  cuda::emulated_cublaslt = library(PLEAT_CUBLASLT_13_7);
   EXPECT_FALSE(multiply(c, rows, true, false, false)) << "not asked for";
   EXPECT_FALSE(multiply({c.counts, 8, 40}, rows, true, false)) << "no kernel for the shape";
   EXPECT_FALSE(multiply({c.counts, 20, 40}, rows, true, false)) << "rows of 40 bytes";

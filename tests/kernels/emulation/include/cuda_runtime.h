@@ -171,6 +171,7 @@ inline cudaError_t cudaDeviceGetAttribute(int* v, int what, int) {
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, int) { return *s = new EmulatedStream, cudaSuccess; }
 inline cudaError_t cudaStreamDestroy(cudaStream_t s) { return delete s, cudaSuccess; }
 inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
+inline const cudaStream_t cudaStreamLegacy = nullptr;
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaStreamIsCapturing(cudaStream_t of, cudaStreamCaptureStatus* s) {
   const bool keeps = of != nullptr && of->keeps;
