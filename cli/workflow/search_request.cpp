@@ -141,6 +141,11 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   }
   take(o.dispatcher, "--dispatcher", parse_dispatcher, c.dispatcher);
   take(o.cuda_graph, "--cuda-graph", parse_cuda_graph, c.cuda_graph);
+  if (c.runtime == Runtime::pleat && c.cuda_graph && !c.cuda_graph.only(CudaGraph::none)) {
+    throw_config_error(ExitCode::bad_request, "", "--cuda-graph",
+                       "a search for the Pleat runtime tries none, whose launches have no price yet",
+                       "leave it out here; `pleat train --device cuda` takes it");
+  }
   take(o.cp_comm, "--cp-comm", parse_cp_comm, c.cp_comm);
   c.cp_a2a = o.cp_a2a;
   take(o.hybrid_sharding, "--hybrid-sharding", parse_switch, c.hybrid_sharding);

@@ -254,6 +254,15 @@ TEST(BadRequest, SchedulesOfTheLearningRate) {
   EXPECT_THAT(said({"--adam-beta2", "1"}), HasSubstr("--adam-beta2: 1 would never take a gradient in"));
 }
 
+TEST(BadRequest, GraphsThatASearchDoesNotTry) {
+  const std::vector<std::string> request{"plan", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "2",
+                                         "--seq-len", "64", "--global-batch", "4", "--runtime", "pleat"};
+  const Said run = run_pleat(request + std::vector<std::string>{"--cuda-graph", "none,partial"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("--cuda-graph: a search for the Pleat runtime tries none"));
+  EXPECT_EQ(run_pleat(request + std::vector<std::string>{"--cuda-graph", "none"}).exit_code, 0);
+}
+
 TEST(BadRequest, DevicesThatAreNotThere) {
   const auto said = [](const std::vector<std::string>& more) {
     const std::string text = std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt";
