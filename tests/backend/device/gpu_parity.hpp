@@ -15,7 +15,8 @@ using MakeDevice = std::function<std::unique_ptr<Device>(Rank)>;
 inline TrainConfig parity_config(const DeviceCase& c, int steps) {
   TrainConfig config = small_config(steps);
   skew(config);
-  config.forced_routing = c.forced;
+  // Rounded scores tie, and another order of sums sends a token elsewhere.
+  config.forced_routing = c.forced || c.plan.precision != Precision::fp32;
   config.adamw = {.lr = 300, .beta1 = 0, .beta2 = 0, .eps = 1000};
   const OptimizerKind kind = c.plan.optimizer.kind;
   if (kind == OptimizerKind::sgd) config.adamw.lr = 0.3;
@@ -24,8 +25,15 @@ inline TrainConfig parity_config(const DeviceCase& c, int steps) {
   return config;
 }
 
+// Sums in another order round a few codes to another value, which a second step makes percents of:
+// such plans are compared over one.
+inline bool has_codes(const DeviceCase& c) {
+  return c.plan.precision != Precision::fp32 && c.plan.precision != Precision::bf16;
+}
+
 // What orthogonalises makes small directions as long as large ones, their rounding too.
 inline double tolerance_of(const DeviceCase& c) {
+  if (has_codes(c)) return 0.01;
   if (c.plan.precision != Precision::fp32) return 0.05;
   return c.plan.optimizer.kind == OptimizerKind::muon ? 1e-3 : 1e-5;
 }
@@ -40,7 +48,7 @@ inline DeviceCase in_graphs(const GraphCase& c) {
 inline void expect_parity(const DeviceCase& c, const MakeDevice& make_device, int steps = 2,
                           bool poison = true) {
   const double tolerance = tolerance_of(c);
-  TrainConfig config = parity_config(c, steps);
+  TrainConfig config = parity_config(c, has_codes(c) ? 1 : steps);
   config.poison = config.measure_margin = poison;  // without them streams and graphs are used
   config.captures_graphs = true;
   const TrainResult here = run(c.model, c.plan, config, c.workload);
