@@ -42,7 +42,7 @@ class Run {
   void measure(const std::vector<PlannedPoint>& points, SampleLog* log, CalibrationResult& result) {
     const std::vector<char> done = measured_points(runner_, points, log);
     const double start = seconds_now();
-    const auto todo = static_cast<int>(std::count(done.begin(), done.end(), 0)) * config_.passes;
+    const auto planned = static_cast<int>(std::count(done.begin(), done.end(), 0)) * config_.passes;
     std::vector<Timing> best(points.size());
     int measured = 0;
     for (int pass = 1; pass <= config_.passes; ++pass) {
@@ -51,13 +51,14 @@ class Run {
         if (done[i] != 0 || (!p.all_processes && !runner_.has_first())) continue;
         if (config_.on_progress) {
           const double left =
-              measured == 0 ? 0 : (seconds_now() - start) / measured * (todo - measured);
+              measured == 0 ? 0 : (seconds_now() - start) / measured * (planned - measured);
           const auto all = static_cast<int>(points.size()) * config_.passes;
-          config_.on_progress({p.family, p.name, all - todo + measured, all, left});
+          config_.on_progress({p.family, p.name, all - planned + measured, all, left});
         }
         best[i] = quicker(std::move(best[i]), measure(p));
         ++measured;
-        if (pass == config_.passes && runner_.has_first() && log != nullptr) log->add(p.name, best[i]);
+        const bool last = pass == config_.passes && runner_.has_first();
+        if (last && log != nullptr) log->add(p.name, best[i]);
       }
     }
     for (std::size_t i = 0; i < points.size(); ++i) {
