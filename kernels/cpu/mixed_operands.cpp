@@ -15,7 +15,14 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
-bool overlap(View a, View b) { return a.data < b.at(b.elements()) && b.data < a.at(a.elements()); }
+// A view of codes ends with them: its scales are elsewhere, though bytes_of counts them.
+std::byte* end_of(View v) {
+  if (v.scales == nullptr) return v.at(v.elements());
+  const std::int64_t codes_in_byte = v.dtype == DType::nvfp4 ? 2 : 1;
+  return static_cast<std::byte*>(v.data) + (v.elements() + codes_in_byte - 1) / codes_in_byte;
+}
+
+bool overlap(View a, View b) { return a.data < end_of(b) && b.data < end_of(a); }
 
 void widen(View v, float* to) {
   if (v.scales != nullptr) return dequantize(v, to);

@@ -64,10 +64,17 @@ Plan halves(Plan plan) {
   return plan;
 }
 
-class Resume : public ::testing::TestWithParam<std::tuple<Plan, bool>> {};
+struct Resumed {
+  const char* name;
+  Plan plan;
+  bool background = false;
+};
+void PrintTo(const Resumed& r, std::ostream* out) { *out << r.name; }
+
+class Resume : public ::testing::TestWithParam<Resumed> {};
 
 TEST_P(Resume, IsBitwiseAnUninterruptedRun) {
-  const auto& [plan, background] = GetParam();
+  const auto& [name, plan, background] = GetParam();
   const TemporaryFolder whole, broken;
   SavedRun straight{.plan = plan, .steps = 6, .save = whole.path()};
   const TrainResult expected = straight.run();
@@ -90,18 +97,19 @@ TEST_P(Resume, IsBitwiseAnUninterruptedRun) {
   EXPECT_THAT(second.messages.front(), HasSubstr("going on after step 3"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Plans, Resume,
-                         ::testing::Values(std::tuple{fp32_plan(), false},
-                                           std::tuple{fp32_plan(2, 2, 2), false},
-                                           std::tuple{fp32_plan(2, 2, 2), true},
-                                           std::tuple{bf16(fp32_plan(2, 2, 2)), false},
-                                           std::tuple{bf16(tp_plan(2, 2, 4)), true},
-                                           std::tuple{nvfp4(fp32_plan(2, 2, 2)), false},
-                                           std::tuple{kept_narrow(fp32_plan(2, 2, 2)), false},
-                                           std::tuple{halves(fp32_plan(4, 2)), true},
-                                           std::tuple{without_sharding(fp32_plan(4, 2)), false},
-                                           std::tuple{fp32_plan(4, 4), true},
-                                           std::tuple{tp_plan(4, 2, 4), true}));
+INSTANTIATE_TEST_SUITE_P(
+    Plans, Resume,
+    ::testing::Values(Resumed{"Fp32", fp32_plan()}, Resumed{"DP2_PP2_EP2", fp32_plan(2, 2, 2)},
+                      Resumed{"InBackground", fp32_plan(2, 2, 2), true},
+                      Resumed{"Bf16", bf16(fp32_plan(2, 2, 2))},
+                      Resumed{"TP2_Bf16", bf16(tp_plan(2, 2, 4)), true},
+                      Resumed{"Nvfp4", nvfp4(fp32_plan(2, 2, 2))},
+                      Resumed{"KeptNarrow", kept_narrow(fp32_plan(2, 2, 2))},
+                      Resumed{"Halves", halves(fp32_plan(4, 2)), true},
+                      Resumed{"Unsharded", without_sharding(fp32_plan(4, 2))},
+                      Resumed{"EP4", fp32_plan(4, 4), true},
+                      Resumed{"TP4", tp_plan(4, 2, 4), true}),
+    [](const auto& i) { return std::string(i.param.name); });
 
 // Beside each bf16 weight its fp32 one; what a router adds to its scores is in fp32 throughout.
 TEST(Checkpoint, HoldsBf16WeightsAndWhatTheyAreRoundedFrom) {
