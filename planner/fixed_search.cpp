@@ -19,7 +19,7 @@
 namespace pleat {
 namespace {
 
-constexpr std::size_t kRound = 64;        // nodes opened per round
+constexpr std::size_t kRound = 128;       // nodes opened per round
 constexpr std::size_t kMeshesAtOnce = 1024;  // bounded between two looks at the limits
 constexpr std::size_t kNearestTried = 8;  // meshes looked into when nothing fits
 constexpr double kPatience = 0.5;         // seconds without a plan
@@ -164,7 +164,12 @@ class Search {
   void open_round(const std::vector<Open>& round) {
     std::vector<Opened> opened(round.size());
     const Seconds cutoff = best_.cutoff();
-    workers_.for_each(round.size(), [&](std::size_t i) {
+    // Nodes of one mesh have layers in common: one thread finds them out for all.
+    std::vector<std::size_t> order(round.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return round[i].node.mesh; });
+    workers_.for_each(round.size(), [&](std::size_t at) {
+      const std::size_t i = order[at];
       const Node& node = round[i].node;
       // Rounded up, so that no tie with the cutoff is lost.
       const double weight = tree_.weight(node);

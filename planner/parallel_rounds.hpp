@@ -7,14 +7,17 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 namespace pleat {
 
-// Threads that wait for the next round: for many short ones.
+// Threads that wait for the next round: for many short ones. Each begins with a run of neighbours,
+// which tend to need the same things, and then takes from the end of the longest run that is left.
 class Workers {
  public:
   explicit Workers(int threads);  // the caller's own included; at least one
@@ -27,15 +30,21 @@ class Workers {
   void for_each(std::size_t count, const std::function<void(std::size_t)>& work);
 
  private:
-  void help();
-  void take();
+  // What is left of a thread's run: the first in the upper half, the one behind the last below.
+  struct alignas(64) Run {
+    std::atomic<std::uint64_t> left{0};
+  };
 
-  std::mutex mutex_;  // of what follows, `next_` apart
+  void help(std::size_t thread);
+  void take(std::size_t thread);
+  [[nodiscard]] std::optional<std::size_t> from(Run&, bool front);
+
+  std::mutex mutex_;  // of what follows, `runs_` and what is atomic apart
   std::condition_variable begins_, ends_;
   const std::function<void(std::size_t)>* work_ = nullptr;
-  std::size_t count_ = 0, round_ = 0, busy_ = 0;
+  std::atomic<std::size_t> round_{0}, busy_{0};
   bool stop_ = false;
-  std::atomic<std::size_t> next_{0};
+  std::vector<Run> runs_;
   std::vector<std::jthread> pool_;
 };
 

@@ -14,50 +14,57 @@ LayerMemo::LayerMemo(const ModelSpec& model, const WorkloadSpec& workload, const
       shape_(model, workload, plan_),
       routed_(routed_tokens(model, workload, plan_)) {}
 
-LayerMemo::Kept& LayerMemo::known(const LayerVariant& variant) {
-  auto found = programs_.find(variant);
-  if (found == programs_.end()) {
-    found = programs_.emplace(variant, Kept{compile_layer(shape_, runtime_, variant)}).first;
-    weights_.try_emplace(variant, count_weights(found->second.layer));
+// Threads that miss the same at once each work it out, and the first one's stays: others of this memo
+// are not held up meanwhile.
+template <class Map, class Make>
+typename Map::mapped_type LayerMemo::get(Map& map, const typename Map::key_type& key,
+                                         const Make& make) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = map.find(key);
+    if (found != map.end()) return found->second;
   }
-  return found->second;
+  typename Map::mapped_type made = make();
+  const std::lock_guard lock(mutex_);
+  return map.try_emplace(key, std::move(made)).first->second;
 }
 
 SharedLayer LayerMemo::program(const LayerVariant& variant, bool keep) {
+  SharedLayer layer = get(programs_, variant, [&] {
+    SharedLayer made = compile_layer(shape_, runtime_, variant);
+    const LayerWeights weights = count_weights(made);
+    const std::lock_guard lock(mutex_);
+    weights_.try_emplace(variant, weights);  // they are asked for when the program is forgotten
+    return made;
+  });
+  if (!keep) return layer;
   const std::lock_guard lock(mutex_);
-  Kept& kept = known(variant);
-  kept.keep = kept.keep || keep;
-  return kept.layer;
+  kept_.insert(variant);
+  programs_.try_emplace(variant, layer);  // where it was forgotten meanwhile
+  return layer;
 }
 
 LayerCosts LayerMemo::costs(const LayerVariant& variant, int clock, const Profile& profile) {
-  const std::lock_guard lock(mutex_);
-  const auto [found, fresh] = costs_.try_emplace({variant, clock});
-  if (fresh) found->second = price(known(variant).layer, routed_, routed_, view_, profile);
-  return found->second;
+  return get(costs_, {variant, clock}, [&] {
+    return price(program(variant, false), routed_, routed_, view_, profile);
+  });
 }
 
 LayerWork LayerMemo::work(const LayerVariant& variant, const Profile& profile, bool all) {
-  const std::lock_guard lock(mutex_);
-  const auto [found, fresh] = (all ? work_ : compute_).try_emplace(variant);
-  if (fresh) {
-    found->second =
-        (all ? work_of : compute_of)(known(variant).layer, routed_, view_, profile);
-  }
-  return found->second;
+  return get(all ? work_ : compute_, variant, [&] {
+    return (all ? work_of : compute_of)(program(variant, false), routed_, view_, profile);
+  });
 }
 
 LayerWeights LayerMemo::weights(const LayerVariant& variant) {
-  const std::lock_guard lock(mutex_);
-  const auto found = weights_.find(variant);
-  if (found != weights_.end()) return found->second;
-  known(variant);
-  return weights_.at(variant);
+  return get(weights_, variant, [&] { return count_weights(program(variant, false)); });
 }
 
 void LayerMemo::forget(bool all) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(programs_, [=](const auto& entry) { return all || !entry.second.keep; });
+  std::erase_if(programs_,
+                [&](const auto& entry) { return all || !kept_.contains(entry.first); });
+  if (all) kept_.clear();
 }
 
 }  // namespace pleat

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "core/program/shared_layer.hpp"
 #include "core/program/stage_composition.hpp"
@@ -32,11 +33,8 @@ class LayerMemo {
   void forget(bool all);
 
  private:
-  struct Kept {
-    SharedLayer layer;
-    bool keep = false;
-  };
-  Kept& known(const LayerVariant&);
+  template <class Map, class Make>
+  typename Map::mapped_type get(Map&, const typename Map::key_type&, const Make&);
 
   Plan plan_;
   ClusterView view_;
@@ -44,7 +42,8 @@ class LayerMemo {
   LocalShape shape_;  // of plan_
   Binding routed_;
   std::mutex mutex_;  // of what follows
-  std::map<LayerVariant, Kept> programs_;
+  std::map<LayerVariant, SharedLayer> programs_;
+  std::set<LayerVariant> kept_;
   std::map<std::pair<LayerVariant, int>, LayerCosts> costs_;
   std::map<LayerVariant, LayerWork> work_, compute_;
   std::map<LayerVariant, LayerWeights> weights_;
