@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <queue>
+#include <unordered_map>
 
 #include "planner/any_plan.hpp"
 #include "planner/best_list.hpp"
@@ -22,6 +25,7 @@ namespace {
 constexpr std::size_t kRound = 128;       // nodes opened per round
 constexpr std::size_t kMeshesAtOnce = 1024;  // bounded between two looks at the limits
 constexpr std::size_t kNearestTried = 8;  // meshes looked into when nothing fits
+constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 constexpr double kPatience = 0.5;         // seconds without a plan
 
 // A node with the least value its plans can have.
@@ -49,11 +53,11 @@ class Search {
 
   SearchResult run() {
     for (const auto& [rule, meshes] : tree_.space.rejected) {
-      count(rule.c_str(), meshes * tree_.plans_of_mesh());
+      result_.rejected[rule] += meshes * tree_.plans_of_mesh();
     }
     result_.enumerated = tree_.space.tried * tree_.plans_of_mesh();
     const bool bounded = bound_meshes();
-    while (bounded && !open_.empty()) {
+    while (bounded) {
       const std::vector<Open> round = next_round();
       if (round.empty()) break;
       if (limit_passed(round.front().least)) {
@@ -65,10 +69,12 @@ class Search {
       ++rounds_;
     }
     if (!result_.optimal && best_.plans().empty()) fall_back();
-    for (; !open_.empty(); open_.pop()) {
-      const bool beaten = open_.top().least > best_.cutoff();
-      count(beaten ? "time-bound" : "not-reached", tree_.plans_of(open_.top().node));
+    for (; !open_.empty(); open_.pop()) beyond_.push_back(open_.top());
+    for (const Open& open : beyond_) {
+      const bool beaten = open.least > best_.cutoff();
+      count(beaten ? "time-bound" : "not-reached", tree_.plans_of(open.node));
     }
+    for (const auto& [rule, plans] : counted_) result_.rejected[rule] += plans;
     result_.best = best_.take();
     result_.stage_ways = tree_.stage_ways();
     if (result_.best.empty() && any_) {
@@ -132,6 +138,7 @@ class Search {
   // The smallest bounds that may still enter the list of the best.
   std::vector<Open> next_round() {
     std::vector<Open> round;
+    if (!beyond_.empty() && least_beyond_ <= best_.cutoff()) take_back();
     while (!open_.empty() && open_.top().least <= best_.cutoff() && round.size() < kRound) {
       const Open next = open_.top();
       open_.pop();
@@ -144,7 +151,20 @@ class Search {
     return round;
   }
 
-  void push(const Node& node) { open_.push({node.bound * tree_.weight(node), node}); }
+  void push(const Node& node) {
+    const Open open{node.bound * tree_.weight(node), node};
+    if (open.least <= best_.cutoff()) return open_.push(open);
+    least_beyond_ = std::min(least_beyond_, open.least);
+    beyond_.push_back(open);
+  }
+
+  // The cutoff rose: a plan pushed several out of the list.
+  void take_back() {
+    std::vector<Open> kept;
+    kept.swap(beyond_);
+    least_beyond_ = kNever;
+    for (const Open& open : kept) push(open.node);
+  }
 
   bool limit_passed(Seconds bound) {
     if (config_.time_limit > 0 && seconds() > config_.time_limit) return true;
@@ -241,7 +261,7 @@ class Search {
     if (result_.nearest.size() > kNearestKept) result_.nearest.resize(kNearestKept);
   }
 
-  void count(const char* rule, std::int64_t plans) { result_.rejected[rule] += plans; }
+  void count(const char* rule, std::int64_t plans) { counted_[rule] += plans; }
 
   const SearchConfig& config_;
   Workers workers_;
@@ -251,6 +271,9 @@ class Search {
   NodeOpener opener_;
   BestList best_;
   std::priority_queue<Open, std::vector<Open>, Later> open_;
+  std::vector<Open> beyond_;  // above the cutoff
+  Seconds least_beyond_{kNever};  // of them
+  std::unordered_map<const char*, std::int64_t> counted_;  // by rule; one may have several addresses
   std::vector<std::pair<std::int64_t, Node>> near_;
   int rounds_ = 0;
   std::optional<Candidate> any_;  // for when a limit comes before any plan
