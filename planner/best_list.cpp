@@ -3,6 +3,7 @@
 #include "planner/best_list.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pleat {
 
@@ -11,54 +12,98 @@ std::size_t BestList::most() const {
 }
 
 Seconds BestList::cutoff() const {
-  if (plans_.size() < most()) return tree_.config.not_above;
-  return std::min(tree_.config.not_above, value(plans_.size() - 1));
+  std::size_t listed = 0;
+  for (const Known& k : known_) {
+    if (!k.near && ++listed == most()) return std::min(tree_.config.not_above, value(k));
+  }
+  return tree_.config.not_above;
 }
 
 const char* BestList::superseded(const Node& node, Seconds least) const {
   if (node.setting < 0) return nullptr;
-  for (std::size_t i = 0; i < nodes_.size() && value(i) <= least; ++i) {
-    if (!tree_.same_mesh(nodes_[i], node)) continue;
-    const bool tie = value(i) == least;
-    if (tie && nodes_[i].memory == node.memory && node.place() < nodes_[i].place()) continue;
-    if (const char* reason = tree_.memory.supersedes(nodes_[i].memory, node.memory)) return reason;
+  for (const Known& k : known_) {
+    if (value(k) > least) break;
+    if (!tree_.same_mesh(k.node, node)) continue;
+    const bool tie = value(k) == least;
+    if (tie && k.node.memory == node.memory && node.place() < k.node.place()) continue;
+    if (const char* reason = tree_.memory.supersedes(k.node.memory, node.memory)) return reason;
   }
   return nullptr;
 }
 
 std::vector<const char*> BestList::enter(const Node& node, std::vector<StageOverride> stages,
-                                          StepEstimate estimate) {
+                                         StepEstimate estimate) {
   const Seconds own = value_of(estimate, tree_.config.robust);
   if (own > tree_.config.not_above) return {"slower"};
   if (const char* reason = superseded(node, own)) return {reason};
+  const int mesh = mesh_of(node);
   std::vector<const char*> reasons;
-  for (std::size_t i = nodes_.size(); i-- > 0;) {  // what the new one supersedes
-    if (!tree_.same_mesh(nodes_[i], node) || value(i) < own) continue;
-    const char* reason = tree_.memory.supersedes(node.memory, nodes_[i].memory);
-    if (reason == nullptr) continue;
-    reasons.push_back(reason);
-    drop(i);
-  }
-  std::size_t at = 0;
-  while (at < nodes_.size() &&
-         (value(at) != own ? value(at) < own : nodes_[at].place() < node.place())) {
-    ++at;
-  }
-  nodes_.insert(nodes_.begin() + static_cast<std::ptrdiff_t>(at), node);
+  std::erase_if(known_, [&](const Known& k) {  // what the new one supersedes
+    if (k.mesh != mesh || value(k) < own) return false;
+    const char* const reason = tree_.memory.supersedes(node.memory, k.node.memory);
+    if (reason != nullptr) reasons.push_back(reason);
+    return reason != nullptr;
+  });
+  const auto at = std::ranges::find_if(known_, [&](const Known& k) {
+    return value(k) != own ? value(k) > own : node.place() < k.node.place();
+  });
   Plan plan = tree_.plan_of(node);
   plan.stages = std::move(stages);
-  plans_.insert(plans_.begin() + static_cast<std::ptrdiff_t>(at),
-                {std::move(plan), std::move(estimate)});
-  if (nodes_.size() > most()) {
-    drop(nodes_.size() - 1);
-    reasons.push_back("slower");
-  }
+  known_.insert(at, {node, mesh, false, {std::move(plan), std::move(estimate)}});
+  mark_near(mesh);
+  const std::size_t hopeful = end_of_hopeful();
+  reasons.insert(reasons.end(), known_.size() - hopeful, "slower");
+  known_.erase(known_.begin() + static_cast<std::ptrdiff_t>(hopeful), known_.end());
   return reasons;
 }
 
-void BestList::drop(std::size_t i) {
-  nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(i));
-  plans_.erase(plans_.begin() + static_cast<std::ptrdiff_t>(i));
+int BestList::mesh_of(const Node& node) {
+  const auto same =
+      std::ranges::find_if(known_, [&](const Known& k) { return tree_.same_mesh(k.node, node); });
+  return same != known_.end() ? same->mesh : meshes_++;
+}
+
+void BestList::mark_near(int mesh) {
+  std::vector<const Known*> listed;
+  for (Known& k : known_) {
+    if (k.mesh != mesh) continue;
+    k.near = std::ranges::any_of(listed, [&](const Known* l) {
+      const auto apart =
+          static_cast<double>(l->plan.estimate.peak_bytes() - k.plan.estimate.peak_bytes());
+      return value(k) <= value(*l) * (1 + kNearValue) && std::abs(apart) < near_bytes_;
+    });
+    if (!k.near) listed.push_back(&k);
+  }
+}
+
+// The best of each mesh is always listed, and what takes its place is no slower: none that is
+// slower than the best of K meshes will be.
+std::size_t BestList::end_of_hopeful() const {
+  std::vector<bool> seen(static_cast<std::size_t>(meshes_));
+  std::size_t meshes = 0;
+  for (std::size_t i = 0; i < known_.size(); ++i) {
+    if (seen[static_cast<std::size_t>(known_[i].mesh)]) continue;
+    seen[static_cast<std::size_t>(known_[i].mesh)] = true;
+    if (++meshes < most()) continue;
+    const Seconds last = value(known_[i]);
+    while (i < known_.size() && value(known_[i]) == last) ++i;
+    return i;
+  }
+  return known_.size();
+}
+
+BestList::Taken BestList::take() {
+  Taken taken;
+  for (Known& k : known_) {
+    if (k.near)
+      taken.others.push_back("near");
+    else if (taken.best.size() == most())
+      taken.others.push_back("slower");
+    else
+      taken.best.push_back(std::move(k.plan));
+  }
+  known_.clear();
+  return taken;
 }
 
 }  // namespace pleat

@@ -3,39 +3,62 @@
 // The plans a search lists: the fastest so far, really different ones.
 #pragma once
 
-#include <optional>
-
 #include "planner/plan_tree.hpp"
 
 namespace pleat {
 
+// A plan is not listed beside a faster one of its mesh and microbatch that takes at most so much
+// less time and whose memory differs by less than so much of a GPU's.
+inline constexpr double kNearValue = 0.005, kNearMemory = 0.05;
+
 class BestList {
  public:
-  explicit BestList(const PlanTree& tree) : tree_(tree) {}
+  // `gpu_bytes`: of a GPU's memory.
+  BestList(const PlanTree& tree, double gpu_bytes)
+      : tree_(tree), near_bytes_(kNearMemory * gpu_bytes) {}
 
-  // The value (value_of) that a plan must not exceed to enter; what the search was told while there
-  // is room.
+  // The value (value_of) that a plan must not exceed to be listed; what the search was told while
+  // there is room. It rises where one plan takes the place of several.
   [[nodiscard]] Seconds cutoff() const;
-  // Why a plan of `node` whose value is `value` or more cannot enter: a variant of it is listed that is
-  // as good ("variant"), or a plan of the same mesh as good that gives up less for memory
+  // Why a plan of `node` whose value is `value` or more cannot enter: a variant of it is known that
+  // is as good ("variant"), or a plan of the same mesh as good that gives up less for memory
   // ("needless"); null otherwise.
   [[nodiscard]] const char* superseded(const Node&, Seconds value) const;
-  // Enters the plan of a setting, with what single stages do; the reasons why it, or another instead, is not listed.
+  // Enters the plan of a setting, with what single stages do; the reasons why it, or others, will
+  // not be listed whatever comes.
   std::vector<const char*> enter(const Node&, std::vector<StageOverride>, StepEstimate);
 
-  [[nodiscard]] const std::vector<Candidate>& plans() const { return plans_; }  // best first
-  [[nodiscard]] std::vector<Candidate> take() { return std::move(plans_); }
+  [[nodiscard]] bool empty() const { return known_.empty(); }
+  [[nodiscard]] const Candidate& best() const { return known_.front().plan; }
+  // The listed ones, best first, and for each of the others why it is not: "near" or "slower".
+  struct Taken {
+    std::vector<Candidate> best;
+    std::vector<const char*> others;
+  };
+  [[nodiscard]] Taken take();
 
  private:
+  // A plan that none supersedes. Those that are near another or slower than the K-th are kept: what
+  // stands before them may itself be superseded.
+  struct Known {
+    Node node;
+    int mesh = 0;       // the same number for all that are same_mesh
+    bool near = false;  // a listed one
+    Candidate plan;
+  };
   [[nodiscard]] std::size_t most() const;
-  [[nodiscard]] Seconds value(std::size_t i) const {
-    return value_of(plans_[i].estimate, tree_.config.robust);
+  [[nodiscard]] Seconds value(const Known& k) const {
+    return value_of(k.plan.estimate, tree_.config.robust);
   }
-  void drop(std::size_t i);
+  [[nodiscard]] int mesh_of(const Node&);
+  void mark_near(int mesh);
+  // The first of those that cannot be listed.
+  [[nodiscard]] std::size_t end_of_hopeful() const;
 
   const PlanTree& tree_;
-  std::vector<Node> nodes_;  // parallel to plans_
-  std::vector<Candidate> plans_;
+  double near_bytes_;
+  std::vector<Known> known_;  // best first
+  int meshes_ = 0;            // numbered so far
 };
 
 }  // namespace pleat

@@ -49,7 +49,7 @@ class Search {
         tree_(model, cluster, workload, profile, config),
         usable_(usable_bytes(cluster, config)),
         opener_(tree_, cluster, profile, usable_),
-        best_(tree_) {}
+        best_(tree_, cluster.gpu.memory.base()) {}
 
   SearchResult run() {
     for (const auto& [rule, meshes] : tree_.space.rejected) {
@@ -68,14 +68,16 @@ class Search {
       open_round(round);
       ++rounds_;
     }
-    if (!result_.optimal && best_.plans().empty()) fall_back();
+    if (!result_.optimal && best_.empty()) fall_back();
     for (; !open_.empty(); open_.pop()) beyond_.push_back(open_.top());
+    const Seconds cutoff = best_.cutoff();
     for (const Open& open : beyond_) {
-      const bool beaten = open.least > best_.cutoff();
-      count(beaten ? "time-bound" : "not-reached", tree_.plans_of(open.node));
+      count(open.least > cutoff ? "time-bound" : "not-reached", tree_.plans_of(open.node));
     }
+    BestList::Taken taken = best_.take();
+    for (const char* reason : taken.others) count(reason, 1);
     for (const auto& [rule, plans] : counted_) result_.rejected[rule] += plans;
-    result_.best = best_.take();
+    result_.best = std::move(taken.best);
     result_.stage_ways = tree_.stage_ways();
     if (result_.best.empty() && any_) {
       result_.best.push_back(std::move(*any_));
@@ -129,7 +131,7 @@ class Search {
         count("memory", tree_.plans_of_mesh());
         remember_near(node, bounds[i].peak_bytes);
       } else {
-        push(node);
+        push(node, best_.cutoff());
       }
     }
     return true;
@@ -138,8 +140,9 @@ class Search {
   // The smallest bounds that may still enter the list of the best.
   std::vector<Open> next_round() {
     std::vector<Open> round;
-    if (!beyond_.empty() && least_beyond_ <= best_.cutoff()) take_back();
-    while (!open_.empty() && open_.top().least <= best_.cutoff() && round.size() < kRound) {
+    const Seconds cutoff = best_.cutoff();
+    if (!beyond_.empty() && least_beyond_ <= cutoff) take_back(cutoff);
+    while (!open_.empty() && open_.top().least <= cutoff && round.size() < kRound) {
       const Open next = open_.top();
       open_.pop();
       if (const char* reason = best_.superseded(next.node, next.least)) {
@@ -151,19 +154,19 @@ class Search {
     return round;
   }
 
-  void push(const Node& node) {
+  void push(const Node& node, Seconds cutoff) {
     const Open open{node.bound * tree_.weight(node), node};
-    if (open.least <= best_.cutoff()) return open_.push(open);
+    if (open.least <= cutoff) return open_.push(open);
     least_beyond_ = std::min(least_beyond_, open.least);
     beyond_.push_back(open);
   }
 
   // The cutoff rose: a plan pushed several out of the list.
-  void take_back() {
+  void take_back(Seconds cutoff) {
     std::vector<Open> kept;
     kept.swap(beyond_);
     least_beyond_ = kNever;
-    for (const Open& open : kept) push(open.node);
+    for (const Open& open : kept) push(open.node, cutoff);
   }
 
   bool limit_passed(Seconds bound) {
@@ -171,10 +174,10 @@ class Search {
     if (config_.max_evaluations > 0 && result_.priced >= config_.max_evaluations) return true;
     if (config_.max_rounds > 0 && rounds_ >= config_.max_rounds) return true;
     if (!config_.progress) return false;
-    if (seconds() > kPatience && best_.plans().empty()) fall_back();  // to have something to show
+    if (seconds() > kPatience && best_.empty()) fall_back();  // to have something to show
     SearchProgress now{.priced = result_.priced, .seconds = seconds(), .best = {}, .bound = bound};
-    if (!best_.plans().empty()) {
-      now.best = value_of(best_.plans().front().estimate, config_.robust);
+    if (!best_.empty()) {
+      now.best = value_of(best_.best().estimate, config_.robust);
     } else if (any_) {
       now.best = value_of(any_->estimate, config_.robust);
     }
@@ -199,7 +202,7 @@ class Search {
       Opened& o = opened[i];
       const Node& node = round[i].node;
       for (const Rejection& r : o.rejected) count(r.rule, r.plans);
-      for (const Node& child : o.children) push(child);
+      for (const Node& child : o.children) push(child, cutoff);
       if (o.cut) leave(node.bound * tree_.weight(node));
       if (o.least_peak > 0) remember_near(node, o.least_peak);
       if (!o.estimate) continue;
@@ -229,7 +232,7 @@ class Search {
 
   // The meshes that miss least so far, for when nothing fits.
   void remember_near(const Node& node, std::int64_t peak) {
-    if (!best_.plans().empty()) return;
+    if (!best_.empty()) return;
     near_.emplace_back(peak, node);
     if (near_.size() >= 64 * kNearestTried) shrink_near();
   }

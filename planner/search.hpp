@@ -138,7 +138,8 @@ struct SearchResult {
   // enumerated = best + sum of rejected. Besides named rules: "memory" does not fit, "host-memory" offloads
   // more than a node holds, "time-bound" cannot be faster than the slowest of `best`, "moot" differs
   // in flags that do nothing here, "needless" gives up what the same setting fits without, or more than another plan of its mesh that
-  // is as fast, "variant" is a listed plan with other flags or layout, "slower" was priced,
+  // is as fast, "variant" is a listed plan with other flags or layout, "near" one of a listed plan's mesh
+  // and microbatch with nearly its time and memory (best_list.hpp), "slower" was priced,
   // "not-reached" a limit came first.
   std::int64_t enumerated = 0, priced = 0;
   std::map<std::string, std::int64_t> rejected;

@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
 
 #include "core/environment.hpp"
 #include "planner/bounds.hpp"
@@ -46,6 +49,8 @@ struct Fold {
 struct Listed {
   Fold fold;
   Seconds value;
+  std::int64_t peak = 0;
+  std::array<std::size_t, 3> place{};  // breaks ties as Node::place does
 };
 
 Fold fold_of(const Plan& p, std::size_t memory) {
@@ -74,9 +79,23 @@ std::vector<Listed> best_of_folds(const std::vector<Listed>& plans) {
   for (const Listed& p : plans) {
     const auto known = std::ranges::find(folds, p.fold, &Listed::fold);
     if (known == folds.end()) folds.push_back(p);
-    else known->value = std::min(known->value, p.value);
+    else if (std::tie(p.value, p.place) < std::tie(known->value, known->place)) *known = p;
   }
   return folds;
+}
+
+// Without those that take nearly the time and memory of a listed one of their mesh.
+std::vector<Listed> apart(std::vector<Listed> plans, const RandomCase& c) {
+  std::ranges::stable_sort(plans, {}, &Listed::value);
+  std::vector<Listed> kept;
+  for (const Listed& p : plans) {
+    const bool near = std::ranges::any_of(kept, [&](const Listed& o) {
+      return o.fold.same_mesh(p.fold) && p.value <= o.value * 1.005 &&
+             std::abs(static_cast<double>(o.peak - p.peak)) < 0.05 * c.cluster.gpu.memory.base();
+    });
+    if (!near) kept.push_back(p);
+  }
+  return kept;
 }
 
 // The best plan of each fold, without those that give up more than another fold of the same mesh and
@@ -90,16 +109,20 @@ std::vector<Listed> best_folds(const RandomCase& c, const std::vector<Priced>& a
     std::vector<Listed> plans;
     std::deque<Priced> by_stage;
     for (const Priced* p : admitted(c, all, n, usable, by_stage)) {
-      plans.push_back({fold_of(p->at.plan, p->at.memory), value_of(p->estimate, c.config.robust)});
+      const auto graph = static_cast<std::size_t>(p->at.plan.cuda_graph);
+      plans.push_back({fold_of(p->at.plan, p->at.memory), value_of(p->estimate, c.config.robust),
+                       p->estimate.peak_bytes(), {p->at.mesh, graph, p->at.setting}});
     }
     const std::vector<Listed> folds = best_of_folds(plans);
+    std::vector<Listed> needed;
     for (const Listed& f : folds) {
       const bool needless = std::ranges::any_of(folds, [&](const Listed& o) {
         return !(o.fold == f.fold) && o.fold.same_mesh(f.fold) && o.value <= f.value &&
                tree.supersedes(static_cast<int>(o.fold.memory), static_cast<int>(f.fold.memory));
       });
-      if (!needless) best.push_back(f);
+      if (!needless) needed.push_back(f);
     }
+    std::ranges::move(apart(std::move(needed), c), std::back_inserter(best));
   }
   best = best_of_folds(best);
   std::ranges::stable_sort(best, {}, &Listed::value);
