@@ -4,7 +4,6 @@
 // so that the program keeps nothing between exchange and product. Here the way is scratch: the
 // collectives, sums and bits are those of the exchange with its kernels apart.
 #include "backend/executor.hpp"
-#include "backend/runtime/scratch.hpp"
 #include "backend/runtime/views.hpp"
 
 namespace pleat {
@@ -17,7 +16,7 @@ void Executor::exchange_sorted_rows(const Call& c, std::int64_t columns, bool ba
   const std::int64_t rows = columns == 0 ? 0 : sorted.elements() / columns;
   sorted.rows = rows;
   sorted.cols = columns;
-  const Scratch way(sorted.dtype, rows, columns);
+  const Aside way = aside(sorted.dtype, rows, columns);
   if (back) {
     kernels_.unsort_chunks(sorted, c.in[1], shape, way.view());
     return exchange_rows_of(c, way.view(), c.out[0], columns, true);
@@ -36,15 +35,16 @@ void Executor::share_picked_rows(const Call& c, Communicator& comm) {
   const View mine = gather ? c.in[0] : c.out[0];
   const std::int64_t tokens = choice.rows * comm.size(), top_k = choice.cols;
   const std::int64_t rows = probs ? picked.elements() : picked.rows;
-  const Scratch choices(DType::i32, tokens, top_k), map(DType::i32, tokens, top_k);
+  const Aside choices = aside(DType::i32, tokens, top_k), map = aside(DType::i32, tokens, top_k);
   comm.all_gather(bytes(choice), bytes(choices.view()));
-  const Scratch all(mine.dtype, tokens, mine.cols);
+  const Aside all = aside(mine.dtype, tokens, mine.cols);
   const View from[] = {gather ? mine : all.view()}, to[] = {gather ? all.view() : mine};
   const Call of_all{c.op, c.site, from, to};
   if (gather) share_rows(of_all, comm);
 
   const View no_tokens{nullptr, mine.dtype, tokens, 0}, no_rows{nullptr, mine.dtype, rows, 0};
-  const Scratch no_probs(DType::fp32, tokens, top_k), placed(DType::fp32, rows, 1);
+  const Aside no_probs = aside(DType::fp32, tokens, top_k), placed = aside(DType::fp32, rows, 1);
+  kernels_.zero(no_probs.view());
   kernels_.permute(gather && !probs ? all.view() : no_tokens,
                    gather && probs ? all.view() : no_probs.view(), choices.view(), counts,
                    context_.expert().ep * counts.elements(), gather && !probs ? picked : no_rows,

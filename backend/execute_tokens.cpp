@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "backend/executor.hpp"
-#include "backend/runtime/scratch.hpp"
 #include "backend/runtime/views.hpp"
 
 namespace pleat {

@@ -31,13 +31,6 @@ void require_on_gpu(const Program& program) {
   if (p.fp8_attention && p.precision != Precision::fp32 && p.precision != Precision::bf16) {
     refuse("fp8_attention", "attention in fp8", "set fp8_attention to false");
   }
-  const ModelSpec& m = program.model;
-  if (m.mtp_layers > 1) refuse("mtp_layers", "several depths of prediction", "use a model with one");
-  const std::string another = "use a model without them";
-  if (m.moe && m.moe->mlp_bias) refuse("moe.mlp_bias", "biased experts", another);
-  const bool sinks = m.attention.sinks || (m.local_attention && m.local_attention->sinks);
-  if (sinks) refuse("attention.sinks", "attention sinks", another);
-  if (p.overlap.tile_level) refuse("overlap.tile_level", "tile-level kernels", "set it to false");
 }
 
 std::unique_ptr<Device> gpu_of(Rank rank, int gpus) {

@@ -5,6 +5,7 @@
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/flash.hpp"
 #include "kernels/cuda/fused_attention.hpp"
+#include "kernels/cuda/merge_pieces.hpp"
 
 namespace pleat {
 namespace {
@@ -26,6 +27,23 @@ void check(View q, View kv, View kpe, View o, View lse, const MlaShape& s) {
 
 HeadColumns by_head(View x, std::int64_t width) {
   return {.x = x, .first = 0, .stride = width, .width = width};
+}
+
+// After other pieces: over this one's keys alone, in a copy, then both together.
+bool resumed(cuda::FusedAttention& fused, cuda::Resources& r, const AttentionPiece& p,
+             const HeadColumns& o, View lse) {
+  if (o.x.dtype != DType::bf16 || o.first != 0 || o.stride != o.width || o.share != 1) return false;
+  if (o.x.cols != p.heads * o.width) return false;
+  const std::size_t bytes = cuda::Scratch::bytes<std::uint16_t>(o.x.elements()) +
+                            cuda::Scratch::bytes<float>(lse.elements());
+  cuda::Scratch copies(r.copies(bytes), bytes);
+  HeadColumns other = o;
+  other.x.data = copies.take<std::uint16_t>(o.x.elements());
+  View other_lse = lse;
+  other_lse.data = copies.take<float>(lse.elements());
+  if (!fused.forward(p, other, other_lse)) return false;
+  cuda::merge_pieces(r, other.x, other_lse, o.x, lse);
+  return true;
 }
 
 }  // namespace
@@ -72,7 +90,9 @@ void CudaKernels::mla_attention_bwd(View d_o, View q, View kv, View kpe, View o,
 
 void CudaKernels::attention_piece(const AttentionPiece& p, HeadColumns o, View lse, bool resume) {
   PLEAT_ASSERT(p.visible != nullptr && !is_quantized(p.math));
-  if (!resume && fused_ != nullptr && fused_->forward(p, o, lse)) return;
+  if (fused_ != nullptr) {
+    if (resume ? resumed(*fused_, *resources_, p, o, lse) : fused_->forward(p, o, lse)) return;
+  }
   cuda::flash_forward(*resources_,
                       {.batch = p.batch,
                        .heads = p.heads,

@@ -64,6 +64,10 @@ class CudaKernels final : public KernelSet {
   void gemm(View a, bool transpose_a, View b, bool transpose_b, View c, bool accumulate) override;
   void grouped_gemm(View a, View b, bool transpose_b, View counts, View c) override;
   void grouped_wgrad(View a, View b, View counts, View c, bool accumulate) override;
+  // grouped_bias.cu
+  void grouped_bias(View b, View counts, View p, double scale, View y) override;
+  void grouped_bias_bwd(View dy, View counts, View p, View db) override;
+  void grouped_bias_probs(View dy, View b, View counts, double scale, View dp) override;
   // rope.cu
   void rope(View x, const RopeShape&, bool inverse) override;
   // attention.cpp
@@ -76,6 +80,9 @@ class CudaKernels final : public KernelSet {
   void attention_piece(const AttentionPiece&, HeadColumns o, View lse, bool resume) override;
   void attention_piece_bwd(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
                            const AttentionPieceGradient&) override;
+  // sinks.cu
+  void start_at_sinks(View sinks, View o, View lse) override;
+  void sinks_bwd(View d_o, View o, View lse, View sinks, View dsinks) override;
   // columns.cu
   void copy_columns(View from, View to, const ColumnBlocks&) override;
   // elementwise.cu

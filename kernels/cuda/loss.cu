@@ -49,8 +49,15 @@ struct CeLoss {
   DepthRows depth;
   double scale;
   double* losses;  // [rows]
-  [[nodiscard]] __device__ bool ahead(std::int64_t row) const {
-    return depth.every > 0 && row % depth.every >= depth.every / 2;
+  // DepthRows::part_of and scale_of.
+  [[nodiscard]] __device__ std::int64_t part_of(std::int64_t row) const {
+    return depth.every > 0 ? row % depth.every / (depth.every / (1 + depth.depths)) : 0;
+  }
+  [[nodiscard]] __device__ double scale_of(std::int64_t part) const {
+    if (part == 0) return scale;
+    if (part == 1 || part >= depth.seq) return depth.scale;
+    return depth.scale * static_cast<double>(depth.seq - 1) /
+           static_cast<double>(depth.seq - part);
   }
 };
 
@@ -59,7 +66,7 @@ __global__ void __launch_bounds__(kRowThreads) ce_loss_kernel(Vec<T> logits, CeL
   const std::int64_t r = blockIdx.x, row = r * c.cols;
   const bool counts = c.labels[r] >= 0;
   __shared__ float shared_max, shared_factor;
-  const auto factor = static_cast<float>(c.ahead(r) ? c.depth.scale : c.scale);
+  const auto factor = static_cast<float>(c.scale_of(c.part_of(r)));
   if (threadIdx.x == 0 && counts) {
     float max = -INFINITY;
     double sum = 0, target = 0;
@@ -95,15 +102,14 @@ __global__ void __launch_bounds__(kRowThreads) ce_loss_kernel(Vec<T> logits, CeL
 }
 
 __global__ void __launch_bounds__(kRowThreads) ce_total_kernel(CeLoss c, float* loss) {
-  double totals[2] = {};
-  for (std::int64_t r = threadIdx.x; r < c.rows; r += kRowThreads) {
-    totals[c.ahead(r) ? 1 : 0] += c.losses[r];
+  for (std::int64_t part = 0; part <= (c.depth.every > 0 ? c.depth.depths : 0); ++part) {
+    double total = 0;
+    for (std::int64_t r = threadIdx.x; r < c.rows; r += kRowThreads) {
+      if (c.part_of(r) == part) total += c.losses[r];
+    }
+    total = group_sum<kRowThreads>(total);
+    if (threadIdx.x == 0) loss[part > 0 ? 1 : 0] += static_cast<float>(c.scale_of(part) * total);
   }
-  const double own = group_sum<kRowThreads>(totals[0]);
-  const double ahead = group_sum<kRowThreads>(totals[1]);
-  if (threadIdx.x != 0) return;
-  loss[0] += static_cast<float>(c.scale * own);
-  if (c.depth.every > 0) loss[1] += static_cast<float>(c.depth.scale * ahead);
 }
 
 std::int64_t columns_in_use(View logits, VocabShard shard) {
@@ -129,7 +135,7 @@ void CudaKernels::ce_loss(View logits, View labels, VocabShard shard, View gathe
   const std::int64_t rows = logits.rows;
   if (rows == 0) return;
   PLEAT_ASSERT(labels.elements() == rows && gathered.elements() % (rows * 3) == 0);
-  PLEAT_ASSERT(loss.elements() > (depth.every > 0 ? 1 : 0) && depth.depths == 1);
+  PLEAT_ASSERT(loss.elements() > (depth.every > 0 ? 1 : 0) && depth.depths > 0);
   Scratch scratch(*resources_, Scratch::bytes<double>(rows));
   const CeLoss c{.labels = labels.i32(),
                  .gathered = gathered.f32(),

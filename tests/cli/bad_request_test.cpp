@@ -279,9 +279,6 @@ TEST(BadRequest, DevicesThatAreNotThere) {
   const Said narrow = said(gpu + std::vector<std::string>{"--precision", "fp8_delayed"});
   EXPECT_EQ(narrow.exit_code, 2);
   EXPECT_THAT(narrow.err, HasSubstr("precision: ranks on GPUs have no fp8_delayed so far"));
-  const Said tiles = said(gpu + std::vector<std::string>{"--ep", "2", "--tile-overlap"});
-  EXPECT_EQ(tiles.exit_code, 2);
-  EXPECT_THAT(tiles.err, HasSubstr("overlap.tile_level: ranks on GPUs have no tile-level kernels so far"));
   const Said attention = said(gpu + std::vector<std::string>{"--precision", "fp8", "--fp8-attention"});
   EXPECT_EQ(attention.exit_code, 2);
   EXPECT_THAT(attention.err, HasSubstr("fp8_attention: ranks on GPUs have no attention in fp8 so far"));

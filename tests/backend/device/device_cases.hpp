@@ -80,6 +80,14 @@ inline std::vector<DeviceCase> device_cases() {
       {"Padded", pair, small_moe(), padded},
       {"Packed", pair, small_moe(), packed},
       {"TokensAsTheyAre", changed(pair, [](Plan& p) { p.dispatcher = Dispatcher::deepep; })},
+      {"TileLevel", changed(folded_plan({.tp = 2, .dp = 2}, 1, 2),
+                            [](Plan& p) { p.overlap.tile_level = true; })},
+      {"TileLevelOfAll", changed(folded_plan({.dp = 4}, 2, 2),
+                                 [](Plan& p) {
+                                   p.dispatcher = Dispatcher::allgather;
+                                   p.overlap.tile_level = true;
+                                 })},
+      {"OssOnShares", in_precision(Precision::bf16, tp_plan(2, 2, 2)), small_oss()},
       {"NarrowRows", changed(pair, [](Plan& p) {
          p.precision = Precision::bf16;
          p.fp8_dispatch = p.fp8_combine = true;

@@ -31,16 +31,7 @@ using Gpu = WithGpu<testing::Test>;
 TEST_P(OnGpu, TrainsAsTheCpu) { expect_parity(GetParam(), on_gpu); }
 TEST_P(OnGpu, GivesTheSameBitsAgain) { expect_repeatable(GetParam(), on_gpu); }
 
-// Without what cli/workflow/devices.cpp refuses.
-std::vector<DeviceCase> gpu_cases() {
-  std::vector<DeviceCase> cases = device_cases();
-  std::erase_if(cases, [](const DeviceCase& c) {
-    const ModelSpec& m = c.model;
-    return m.mtp_layers > 1 || m.attention.sinks || (m.moe && m.moe->mlp_bias);
-  });
-  return cases;
-}
-INSTANTIATE_TEST_SUITE_P(Runs, OnGpu, testing::ValuesIn(gpu_cases()),
+INSTANTIATE_TEST_SUITE_P(Runs, OnGpu, testing::ValuesIn(device_cases()),
                          [](const auto& info) { return info.param.name; });
 
 class OnStreamsOfAGpu : public OnGpu {};

@@ -117,6 +117,29 @@ TEST_P(KernelConformance, CrossEntropyOfTwoHalvesWithoutSomeLabels) {
   expect_close(piece(got, 3, 1, 0, 5), slope(3, 4, 0.125), "second half");
 }
 
+// Two sequences of one position, of the model's own rows and of three depths each.
+TEST_P(KernelConformance, CrossEntropyOfThreeDepths) {
+  const Matrix logits = random_matrix(8, 5, 1, 3);
+  const std::vector<std::int32_t> labels{2, 0, 4, 1, 3, -1, 0, 2};
+  const DepthRows depth{.every = 4, .scale = 0.125, .depths = 3, .seq = 6};
+  const double factors[] = {0.5, 0.125, 0.125 * 5 / 4, 0.125 * 5 / 3};
+  const View stats = out(8, 3), shard = inout(logits), loss = inout(Matrix(1, 2, 1));
+  k().ce_stats(in(logits), in_i32(labels, 1, 8), {0, 5}, stats);
+  k().ce_loss(shard, in_i32(labels, 1, 8), {0, 5}, stats, 0.5, depth, loss);
+  double want[] = {1, 1};
+  for (std::int64_t r = 0; r < 8; ++r) {
+    const std::int32_t label = labels[static_cast<std::size_t>(r)];
+    const Matrix row = piece(logits, r, 1, 0, 5);
+    want[r % 4 > 0] += factors[r % 4] * cross_entropy(row, {label})(0, 0);
+    expect_close(piece(get(shard), r, 1, 0, 5),
+                 numeric_gradient(row, Matrix(1, 1, factors[r % 4]),
+                                  [&](const Matrix& v) { return cross_entropy(v, {label}); }),
+                 "dlogits");
+  }
+  EXPECT_NEAR(get(loss)(0, 0), want[0], 1e-6);
+  EXPECT_NEAR(get(loss)(0, 1), want[1], 1e-6);
+}
+
 TEST_P(KernelConformance, CrossEntropyStatsLeaveForeignLabelsOut) {
   Matrix logits(2, 3);
   logits.values = {1, 3, 2, -5, -5, -5};

@@ -156,6 +156,35 @@ TEST(EmulatedAttention, PiecesOfPackedHeads) {
   }
 }
 
+// A key with a score and no value before the others': what cuDNN makes of those is joined with it.
+TEST(EmulatedAttention, GoesOnFromSinks) {
+  const std::vector<std::int32_t> visible = ranges(5, {});
+  expect_like_our_own(
+      [&](KernelSet& k) {
+        Numbers qkv(kRows, 3 * kHeads * kHead, 1), o(kRows, kHeads * kHead, 2);
+        Numbers d_o(kRows, kHeads * kHead, 3), gradient(kRows, 3 * kHeads * kHead, 4);
+        Numbers sinks(1, kHeads, 5);
+        std::vector<float> lse(kRows * kHeads), dsinks(kHeads);
+        const View stats{lse.data(), DType::fp32, kRows, kHeads};
+        const auto part = [](View x, std::int64_t i) {
+          return HeadColumns{x, i * kHeads * kHead, kHead, kHead};
+        };
+        const AttentionPiece p{.batch = kBatch, .heads = kHeads, .scale = 0.3,
+                               .q = {part(qkv.view, 0), {}}, .k = {part(qkv.view, 1), {}},
+                               .v = part(qkv.view, 2),
+                               .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data())};
+        const HeadColumns to = part(o.view, 0), from = part(d_o.view, 0);
+        k.start_at_sinks(sinks.view, o.view, stats);
+        k.attention_piece(p, to, stats, true);
+        k.sinks_bwd(d_o.view, o.view, stats, sinks.view, {dsinks.data(), DType::fp32, 1, kHeads});
+        k.attention_piece_bwd(p, from, to, stats,
+                              {{part(gradient.view, 0), {}}, {part(gradient.view, 1), {}},
+                               part(gradient.view, 2)});
+        return std::vector{o.matrix(), fp32(lse, kHeads), fp32(dsinks, kHeads), gradient.matrix()};
+      },
+      2);
+}
+
 TEST(EmulatedAttention, PiecesOfMla) {
   constexpr std::int64_t kWidth = kNope + kRope, kOwn = kNope + kValue;
   for (const Seen& seen : all_seen()) {

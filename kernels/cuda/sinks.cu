@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Attention sinks, a key of a learned score and no value in each head, and what joins pieces of keys:
+// a sink is a piece that came before.
+#include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/for_packs.cuh"
+#include "kernels/cuda/merge_pieces.hpp"
+#include "kernels/cuda/partial_sums.hpp"
+#include "kernels/cuda/reduce.cuh"
+
+namespace pleat {
+namespace cuda {
+namespace {
+
+struct StartAtSinks {
+  Vec<AnyType> sinks;
+  float* lse;
+  std::int64_t heads;
+  __device__ void operator()(std::int64_t i) const { lse[i] = sinks.get(i % heads); }
+};
+
+// Of a head the sum over rows chunk, chunk + chunks, … of exp(sink - lse) d_o·o. "Rows" are the heads
+// of all chunks, a warp each.
+struct SumSinks {
+  Vec<AnyType> d_o, o, sinks;
+  const float* lse;
+  float* partial;  // [chunks, heads]
+  std::int64_t rows, heads, width, chunks;
+  __device__ void operator()(std::int64_t part, int lane) const {
+    std::int64_t chunk, head;
+    split(part, heads, chunk, head);
+    const float sink = sinks.get(head);
+    float sum = 0;
+    for (std::int64_t row = chunk; row < rows; row += chunks) {
+      const std::int64_t at = (row * heads + head) * width;
+      float dot = 0;
+      for (std::int64_t c = lane; c < width; c += kWarp) {
+        dot = fmaf(d_o.get(at + c), o.get(at + c), dot);
+      }
+      sum = fmaf(expf(sink - lse[row * heads + head]), dot, sum);
+    }
+    sum = warp_sum(sum);
+    if (lane == 0) partial[part] = sum;
+  }
+};
+
+// A warp a row and head.
+struct MergePieces {
+  Vec<AnyType> other, o;
+  const float* other_lse;
+  float* lse;
+  std::int64_t width;
+  __device__ void operator()(std::int64_t i, int lane) const {
+    const float a = lse[i], b = other_lse[i], most = fmaxf(a, b);
+    if (most == -INFINITY) return;  // no key in either
+    const float all = most + logf(expf(a - most) + expf(b - most));
+    const float keep = expf(a - all), add = expf(b - all);
+    for (std::int64_t c = lane; c < width; c += kWarp) {
+      const std::int64_t at = i * width + c;
+      o.set(at, fmaf(add, other.get(at), keep * o.get(at)));
+    }
+    __syncwarp();  // all have read lse
+    if (lane == 0) lse[i] = all;
+  }
+};
+
+}  // namespace
+
+void merge_pieces(const Resources& r, View other, View other_lse, View o, View lse) {
+  const std::int64_t n = lse.elements();
+  if (n == 0) return;
+  PLEAT_ASSERT(other_lse.elements() == n && other.elements() == o.elements());
+  PLEAT_ASSERT(o.elements() % n == 0);
+  for_rows<kWarp>(r, n,
+                  MergePieces{vec<AnyType>(other), vec<AnyType>(o), other_lse.f32(), lse.f32(),
+                              o.elements() / n});
+}
+
+}  // namespace cuda
+
+using namespace cuda;
+
+void CudaKernels::start_at_sinks(View sinks, View o, View lse) {
+  const std::int64_t heads = sinks.elements();
+  PLEAT_ASSERT(heads > 0 && lse.elements() == o.rows * heads);
+  zero(o);
+  for_each(*resources_, lse.elements(), StartAtSinks{vec<AnyType>(sinks), lse.f32(), heads});
+}
+
+void CudaKernels::sinks_bwd(View d_o, View o, View lse, View sinks, View dsinks) {
+  const std::int64_t heads = sinks.elements();
+  PLEAT_ASSERT(heads > 0 && dsinks.elements() == heads && lse.elements() == o.rows * heads);
+  PLEAT_ASSERT(d_o.rows == o.rows && d_o.cols == o.cols && o.cols % heads == 0);
+  if (o.rows == 0) return;
+  const std::int64_t warps = std::int64_t{64} * resources_->multiprocessors();
+  const std::int64_t chunks = std::clamp<std::int64_t>(warps / heads, 1, o.rows);
+  Scratch scratch(*resources_, Scratch::bytes<float>(chunks * heads));
+  float* partial = scratch.take<float>(chunks * heads);
+  for_rows<kWarp>(*resources_, chunks * heads,
+                  SumSinks{vec<AnyType>(d_o), vec<AnyType>(o), vec<AnyType>(sinks), lse.f32(),
+                           partial, o.rows, heads, o.cols / heads, chunks});
+  add_partial_sums(*resources_, partial, chunks, heads, -1, true, dsinks);
+}
+
+}  // namespace pleat
