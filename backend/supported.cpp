@@ -8,7 +8,6 @@
 
 #include "core/diagnostics.hpp"
 #include "core/plan/executed_formats.hpp"
-#include "core/program/step_state.hpp"
 
 namespace pleat {
 namespace {
@@ -18,8 +17,8 @@ void require(Diagnostics& d, bool holds, const std::string& path, const std::str
   if (!holds) d.error(ExitCode::bad_request, "", path, message, hint);
 }
 
-void check_plan(Diagnostics& d, const Plan& p, bool captures_graphs) {
-  for (const FormatRefusal& f : refused_formats(p)) {
+void check_plan(Diagnostics& d, const ModelSpec& m, const Plan& p, bool captures_graphs) {
+  for (const FormatRefusal& f : refused_formats(m, p)) {
     d.error(ExitCode::bad_request, "", f.path, f.message, f.hint);
   }
   require(d, captures_graphs || p.cuda_graph == CudaGraph::none, "cuda_graph",
@@ -69,26 +68,9 @@ void check_whole_tokens(Diagnostics& d, const ModelSpec& m, const Plan& p) {
 
 void require_supported(const Program& program, bool captures_graphs) {
   Diagnostics d;
-  check_plan(d, program.plan, captures_graphs);
+  check_plan(d, program.model, program.plan, captures_graphs);
   check_model(d, program.model);
   check_whole_tokens(d, program.model, program.plan);
-  const Plan& plan = program.plan;
-  const std::int64_t tokens = program.workload.seq_len * plan.micro_batch / plan.attention.cp;
-  require(d,
-          plan.precision != Precision::nvfp4 || plan.attention.tp == 1 ||
-              tokens % (16 * plan.attention.tp) == 0,
-          "tp", "this backend turns 16 rows of NVFP4 at a time, on the same TP rank",
-          "use --tp 1, or sequences of which each rank has a multiple of 16 tokens");
-  require(d, !plan.fp8_head || !program.model.tied_embeddings, "fp8_head",
-          "this backend reads a table that is the output projection too in bf16",
-          "set fp8_head to false");
-  const OptimizerPlan& o = plan.optimizer;
-  const bool twins = std::ranges::any_of(
-      program.stages, [](const StageProgram& s) { return s.table.has_value(); });
-  require(d, !twins || !(scaled_moment(o.exp_avg) || scaled_moment(o.exp_avg_sq)),
-          "optimizer.exp_avg",
-          "the first and the last stage have the table, whose moments they would round differently",
-          "set exp_avg and exp_avg_sq to fp32 or bf16");
   d.throw_if_errors();
 }
 

@@ -110,7 +110,7 @@ const char* PlanTree::broken_rule(const Plan& plan) const {
   for (const Constraint* rule : rules_) {
     if (!rule->holds(context)) return rule->name;
   }
-  return refused_by(config.runtime, plan);
+  return refused_by(config.runtime, model, plan);
 }
 
 double PlanTree::weight(const Node& node) const {

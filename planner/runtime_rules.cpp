@@ -29,9 +29,9 @@ bool cpu_may_step(Runtime runtime, const Plan& plan) {
 // Megatron-LM checks nothing of the kind, but its step on the CPU copies parameters as plain tensors,
 // which those of Megatron-FSDP are not (NVIDIA/Megatron-LM issue 1986; pull request 4623 would change
 // that).
-const char* refused_by(Runtime runtime, const Plan& plan) {
+const char* refused_by(Runtime runtime, const ModelSpec& model, const Plan& plan) {
   if (runtime == Runtime::pleat) {
-    return refused_formats(plan).empty() ? nullptr : "executed-number-formats";
+    return refused_formats(model, plan).empty() ? nullptr : "executed-number-formats";
   }
   if (plan.optimizer.cpu_offload <= 0 || runtime != Runtime::megatron) return nullptr;
   if (!cpu_may_step(runtime, plan)) return "cpu-optimizer-fp8-weights";

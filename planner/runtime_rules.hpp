@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/plan/plan.hpp"
+#include "core/spec/model.hpp"
 
 namespace pleat {
 
@@ -16,6 +17,6 @@ namespace pleat {
 [[nodiscard]] bool cpu_may_step(Runtime, const Plan&);
 
 // The name of the rule that the plan breaks; null: none.
-[[nodiscard]] const char* refused_by(Runtime, const Plan&);
+[[nodiscard]] const char* refused_by(Runtime, const ModelSpec&, const Plan&);
 
 }  // namespace pleat

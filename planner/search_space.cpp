@@ -26,7 +26,7 @@ std::vector<SpacePlan> enumerate_plans(const ModelSpec& model, const ClusterSpec
         choices[m].put_into(plan);
         const PlanContext context{model, workload, plan, config.gpus};
         const bool valid =
-            refused_by(config.runtime, plan) == nullptr &&
+            refused_by(config.runtime, model, plan) == nullptr &&
             std::ranges::all_of(constraints(),
                                 [&](const Constraint& rule) { return rule.holds(context); });
         if (valid) plans.push_back({i, s, m, plan});

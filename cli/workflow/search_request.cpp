@@ -59,12 +59,12 @@ PagedStash stash_of(const SearchOptions& o) {
 }
 
 // What Pleat's executor does not compute in is no plan of its runtime (`pleat predict` prices it).
-void check_formats(const SearchConfig& c) {
+void check_formats(const SearchConfig& c, const ModelSpec& model) {
   if (c.runtime != Runtime::pleat) return;
   for (const Numerics& n : c.numerics) {
     Plan plan;
     n.put_into(plan);
-    const std::vector<FormatRefusal> refused = refused_formats(plan);
+    const std::vector<FormatRefusal> refused = refused_formats(model, plan);
     if (refused.empty()) continue;
     const FormatRefusal& first = refused.front();
     throw_config_error(ExitCode::bad_request, "", first.path, first.message, first.hint);
@@ -72,7 +72,7 @@ void check_formats(const SearchConfig& c) {
 }
 
 // A pinned step on the CPU needs formats and a sharding that the runtime steps there.
-void check_cpu_step(const SearchConfig& c) {
+void check_cpu_step(const SearchConfig& c, const ModelSpec& model) {
   if (!c.cpu_optimizer.value_or(false)) return;
   Plan plan;
   put_state(StatePlace::host_stepped, plan);
@@ -81,7 +81,7 @@ void check_cpu_step(const SearchConfig& c) {
     Plan one = plan;
     one.precision = n.precision;
     one.fp8_params = n.fp8_params;
-    const char* const rule = refused_by(c.runtime, one);
+    const char* const rule = refused_by(c.runtime, model, one);
     if (rule == nullptr) continue;
     const bool weights = !cpu_may_step(c.runtime, one);
     throw_config_error(
@@ -166,8 +166,8 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   take(o.by_stage, "--by-stage", parse_switch, c.by_stage);
   c.recompute_sets = parse_recompute_sets(o.recompute, o.recompute_layers, o.recompute_unit);
   c.offload_sets = parse_offload_sets(o.offload);
-  check_formats(c);
-  check_cpu_step(c);
+  check_formats(c, target.model);
+  check_cpu_step(c, target.model);
   c.recompute_layers = o.recompute_layers;
   c.recompute_unit = o.recompute_unit;
   c.offload_layers = o.offload_layers;

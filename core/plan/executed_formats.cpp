@@ -34,13 +34,19 @@ void add_precision(const Plan& p, std::vector<FormatRefusal>& all) {
 
 }  // namespace
 
-std::vector<FormatRefusal> refused_formats(const Plan& p) {
+std::vector<FormatRefusal> refused_formats(const ModelSpec& m, const Plan& p) {
   std::vector<FormatRefusal> all;
   const auto require = [&](bool holds, const char* path, const std::string& message,
                            const char* hint) {
     if (!holds) all.push_back({path, message, hint});
   };
   add_precision(p, all);
+  // Megatron-LM's narrow output projection takes no weight of another layer either.
+  const bool narrow = p.precision != Precision::fp32 && p.precision != Precision::fp16 &&
+                      p.precision != Precision::bf16;
+  require(!narrow || !p.fp8_head || !m.tied_embeddings, "fp8_head",
+          "this backend reads a table that is the output projection too in bf16",
+          "set fp8_head to false");
   const OptimizerPlan& o = p.optimizer;
   if (o.main_grads != DType::fp32 && o.main_grads != DType::bf16) {
     all.push_back({"optimizer.main_grads",

@@ -162,8 +162,9 @@ void add_copies(BucketState& bucket, const LayerProgram& layer, const Weight& w,
   }
 }
 
-std::int64_t share_of(double share, std::int64_t elements) {
-  return std::llround(share * static_cast<double>(elements));
+std::int64_t share_of(double share, const BucketState& b) {
+  const std::int64_t n = std::llround(share * static_cast<double>(b.shard_elements));
+  return b.twin_table ? n / kMomentBlock * kMomentBlock : n;
 }
 
 void add_moments(StageProgram& stage, const std::string& name, const OptimizerPlan& o,
@@ -206,8 +207,8 @@ void add_bucket_state(StageProgram& stage, std::size_t index, const Plan& plan,
                           {whole_gradients ? padded : shard});
   b.has_main_params = types.kept != DType::fp32;
   b.has_second_moment = o.kind != OptimizerKind::sgd && !of_matrices(index);
-  b.host_elements = share_of(o.cpu_offload, b.shard_elements);
-  b.reloaded_elements = std::min(share_of(o.state_offload, b.shard_elements),
+  b.host_elements = share_of(o.cpu_offload, b);
+  b.reloaded_elements = std::min(share_of(o.state_offload, b),
                                  b.shard_elements - b.host_elements);
   const Dim resident{b.shard_elements - b.host_elements - b.reloaded_elements};
   b.main_params = b.weights;
@@ -219,6 +220,10 @@ void add_bucket_state(StageProgram& stage, std::size_t index, const Plan& plan,
               b.exp_avg, b.exp_avg_sq);
 }
 
+std::int64_t in_blocks(std::int64_t elements) {
+  return (elements + kMomentBlock - 1) / kMomentBlock * kMomentBlock;
+}
+
 void cut_shards(StageProgram& stage, const Plan& plan) {
   const bool sharded = plan.sharding != Sharding::none;
   const int stage_copies = group_size(plan, Group::copies);
@@ -227,6 +232,7 @@ void cut_shards(StageProgram& stage, const Plan& plan) {
     const Group group = shard_groups(plan, i % 2 == 1).shard;
     b.shards = sharded ? group_size(plan, group) * stage_copies : 1;
     b.shard_elements = (b.elements + b.shards - 1) / b.shards;
+    if (b.twin_table) b.shard_elements = in_blocks(b.shard_elements);
   }
 }
 
@@ -253,11 +259,14 @@ bool is_load(const LayerProgram& layer, const Weight& w) {
 }
 
 void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& plan,
-                     Runtime runtime) {
+                     Runtime runtime, bool table_twin) {
   stage.buckets.assign(bucket_count(plan.optimizer.kind), {});
   const WeightTypes types = weight_types(plan, runtime);
   const bool narrow_copies = types.narrow || types.in_place;
   std::optional<WeightSlot> table;  // shared
+  const OptimizerPlan& o = plan.optimizer;
+  const bool twin_blocks = table_twin && runtime == Runtime::pleat &&
+                           (scaled_moment(o.exp_avg) || scaled_moment(o.exp_avg_sq));
   auto place = [&](auto wanted) {
     for_each_weight(stage, plan, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
       if (w.buffer || !wanted(w)) return;
@@ -268,6 +277,10 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
       }
       const std::size_t index = bucket_of(layer, w, plan);
       BucketState& bucket = stage.buckets[index];
+      if (shared && twin_blocks) {
+        bucket.elements = in_blocks(bucket.elements);
+        bucket.twin_table = ParameterRange{bucket.elements, w.elements};
+      }
       slot = {static_cast<Bucket>(index), bucket.elements};
       bucket.elements += w.elements;
       if (narrow_copies && read_narrow(layer, w)) {

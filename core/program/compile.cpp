@@ -61,10 +61,10 @@ StageProgram assemble_stage(const ModelSpec& model, const Plan& plan, Runtime ru
     for (const PlacedLayer& p : placed) chunk.instances.push_back({p.variant, p.layer, {}});
   }
   stage.delay_wgrad = plan.overlap.delay_wgrad;
-  lay_out_buckets(stage, model, plan, runtime);
   // FSDP shards every table by itself.
   const bool twin = composition.table_twin &&
                     plan.sharding != Sharding::zero2 && plan.sharding != Sharding::zero3;
+  lay_out_buckets(stage, model, plan, runtime, twin);
   add_step_ops(stage, model, plan, runtime, twin);
   return stage;
 }

@@ -84,6 +84,9 @@ struct BucketState {
   // the bucket is divided as a whole.
   std::vector<BucketUnit> units;
   std::vector<Copies> copies;        // elements that several ranks of tp hold alike, in order
+  // A table that another stage holds too, whose moments have scales: it, shards and what of them is on
+  // the host begin with a block of scales, so that both stages have the same blocks.
+  std::optional<ParameterRange> twin_table;
   TensorId weights, gradients, main_params, exp_avg, exp_avg_sq;
   std::vector<StateSegment> segments;  // of the state, in order
   TensorId workspace;                // of Muon's iterations

@@ -12,11 +12,11 @@ std::int64_t blocks_of(std::int64_t elements) {
   return (elements + kMomentBlock - 1) / kMomentBlock;
 }
 
-// Where runs of elements that so many ranks of tp hold alike begin and end, in order.
-std::vector<std::int64_t> borders_of(const std::vector<Copies>& copies) {
+// Where runs of elements that so many ranks hold alike begin and end, in order.
+std::vector<std::int64_t> borders_of(const BucketState& b) {
   std::vector<std::int64_t> borders;
   int last = 1;
-  for (const Copies& c : copies) {
+  for (const Copies& c : b.copies) {
     if (c.ranks == 1) continue;
     if (!borders.empty() && borders.back() == c.first && last == c.ranks) {
       borders.pop_back();
@@ -25,6 +25,11 @@ std::vector<std::int64_t> borders_of(const std::vector<Copies>& copies) {
     }
     borders.push_back(c.first + c.elements);
     last = c.ranks;
+  }
+  if (b.twin_table) {
+    borders.push_back(b.twin_table->first);
+    borders.push_back(b.twin_table->first + b.twin_table->elements);
+    std::ranges::sort(borders);
   }
   return borders;
 }
@@ -35,7 +40,7 @@ std::vector<ShardPart> shard_parts(const BucketState& b, std::int64_t shard, std
                                    std::int64_t elements) {
   std::vector<BucketUnit> units = b.units;
   if (units.empty()) units = {{.begin = 0, .elements = b.shards * b.shard_elements}};
-  const std::vector<std::int64_t> borders = borders_of(b.copies);
+  const std::vector<std::int64_t> borders = borders_of(b);
   std::vector<ShardPart> parts;
   std::int64_t scales = 0;
   for (const BucketUnit& unit : units) {

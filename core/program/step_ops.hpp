@@ -9,7 +9,8 @@ namespace pleat {
 
 // Lays every instance's weights out in the buckets and creates the state tensors. A stage has one
 // embedding table: tied heads and prediction layers share it.
-void lay_out_buckets(StageProgram&, const ModelSpec&, const Plan&, Runtime);
+// `table_twin`: another stage has a copy of the table, whose moments both must round alike.
+void lay_out_buckets(StageProgram&, const ModelSpec&, const Plan&, Runtime, bool table_twin);
 
 // Zeroing, gradient reduction, clipping, the optimizer's step on device or host and, sharded
 // (ZeRO-1), the parameter gather.

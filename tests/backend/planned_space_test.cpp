@@ -31,6 +31,14 @@ ModelSpec moe() {
   return m;
 }
 
+// Its first and last stages hold the table.
+ModelSpec tied() {
+  ModelSpec m = moe();
+  m.name = "small-tied";
+  m.tied_embeddings = true;
+  return m;
+}
+
 ModelSpec dense() {
   ModelSpec m = moe();
   m.name = "small-dense";
@@ -47,10 +55,11 @@ SearchConfig config_for(Precision p) {
 }
 
 // How many plans of the space there are, all of which run.
-int plans_that_run(const ModelSpec& model, const SearchConfig& config, const std::string& what) {
+int plans_that_run(const ModelSpec& model, const SearchConfig& config, const std::string& what,
+                   const WorkloadSpec& workload = test::small_workload()) {
   Program program;
   program.model = model;
-  program.workload = test::small_workload();
+  program.workload = workload;
   int plans = 0, refused = 0;
   for (const SpacePlan& p :
        enumerate_plans(model, test::small_cluster(), program.workload, config)) {
@@ -76,7 +85,7 @@ TEST(PlannedSpace, OfEveryPrecisionRuns) {
       Plan plan;
       plan.precision = p;
       const int plans = plans_that_run(model, config_for(p), name_of(p));
-      EXPECT_EQ(plans > 0, refused_formats(plan).empty()) << name_of(p);
+      EXPECT_EQ(plans > 0, refused_formats(model, plan).empty()) << name_of(p);
     }
   }
 }
@@ -129,13 +138,14 @@ TEST(PlannedSpace, OfEveryPinnedValueRuns) {
     c.numerics.front().fp8_dispatch = c.numerics.front().fp8_combine = true;
     c.numerics.front().fp8_params = false;
   });
-  std::set<std::string> empty;
+  std::set<std::string> empty, empty_tied;
   for (const auto& [name, change] : pins) {
     SearchConfig config = config_for(Precision::bf16);
     config.tp = {1, 2};
     change(config);
-    const int plans = plans_that_run(moe(), config, name);
-    if (plans == 0) empty.insert(name);
+    if (plans_that_run(moe(), config, name) == 0) empty.insert(name);
+    config.pp = {2};
+    if (plans_that_run(tied(), config, name) == 0) empty_tied.insert(name);
   }
   // Types that are none of what is pinned to them.
   const std::set<std::string> nothing{"main gradients fp16",  "main gradients fp8",
@@ -143,6 +153,20 @@ TEST(PlannedSpace, OfEveryPinnedValueRuns) {
                                       "main parameters fp16", "main parameters fp8",
                                       "moments remainder16"};
   EXPECT_EQ(empty, nothing);
+  std::set<std::string> nothing_tied = nothing;
+  nothing_tied.insert("narrow attention");  // and the narrow output projection
+  // With pipelines of two stages on four ranks.
+  for (const char* other : {"zero2", "zero3", "a2a+p2p"}) nothing_tied.insert(other);
+  EXPECT_EQ(empty_tied, nothing_tied);
+}
+
+// So few tokens that ranks of TP share blocks of 16.
+TEST(PlannedSpace, OfShortSequencesRuns) {
+  SearchConfig config = config_for(Precision::nvfp4);
+  config.tp = {4};
+  WorkloadSpec workload = test::small_workload();
+  workload.seq_len = 8;
+  EXPECT_GT(plans_that_run(moe(), config, "nvfp4", workload), 0);
 }
 
 }  // namespace

@@ -243,6 +243,27 @@ TEST_P(Quantized, TensorParallelRanksComputeWhatOneDoes) {
   }
 }
 
+// Where a TP rank has no whole blocks of 16 tokens what it gathers is wide, and quantised then.
+TEST(QuantizedLayouts, BlocksOfTokensOnSeveralTpRanks) {
+  const WorkloadSpec workload{.seq_len = 16, .global_batch = 8};  // 8 tokens each
+  TrainConfig config = test::small_config(1);
+  config.forced_routing = true;
+  const Recipe four{"nvfp4", Precision::nvfp4, 0, 0};
+  for (const ModelSpec& model : {small_dense(), test::small_moe(), test::small_mla()}) {
+    const TrainResult one = test::run(model, plan_of(four), config, workload);
+    for (const Plan& layout : {test::tp_plan(2), test::tp_plan(4, 1, 2)}) {
+      const Plan plan = plan_of(four, layout);
+      const Program program = compile(model, workload, plan, Runtime::pleat);
+      const TrainResult many = train(program, config);
+      EXPECT_NEAR(many.steps[0].loss, one.steps[0].loss, 2e-3 * one.steps[0].loss);
+      test::expect_close(many.gradients, one.gradients, 0.75);
+      const std::int64_t balanced = balanced_routed_tokens(model, workload, plan);
+      EXPECT_EQ(many.ranks[0].peak_live_bytes,
+                peak_live_bytes(program.stages[0], [&](MicroBatch, LayerIndex) { return balanced; }));
+    }
+  }
+}
+
 // Attention's operands too: near to wide ones and not the same, whole or by pieces of the keys, on
 // latents, in as many bytes; recompute and pipelines change no bit, ranks of tp have heads of their own.
 TEST_P(Quantized, NarrowAttention) {
@@ -314,24 +335,23 @@ TEST_P(Quantized, BiasesAddUpRowsAsTheyAre) {
 }
 
 TEST(QuantizedLayouts, WhatIsNotEmulatedIsRefused) {
-  const auto refusal = [](auto change) {
+  const auto refusal = [](auto change, const ModelSpec& model = test::small_moe()) {
     Plan plan = plan_of({"fp8", Precision::fp8, 0, 0});
     change(plan);
     try {
-      (void)test::run(test::small_moe(), plan, test::small_config());
+      (void)test::run(model, plan, test::small_config());
     } catch (const ConfigError& e) {
       return e.diagnostics()[0].message;
     }
     return std::string();
   };
-  EXPECT_EQ(refusal([](Plan& p) {
-              p.precision = Precision::nvfp4;
-              p.attention.tp = 2;  // 8 tokens each
-              p.expert.edp = 2;
-            }),
-            "this backend turns 16 rows of NVFP4 at a time, on the same TP rank");
   EXPECT_EQ(refusal([](Plan& p) { p.precision = Precision::fp8_delayed; }),
             "this backend has no fp8_delayed");
+  EXPECT_EQ(refusal([](Plan& p) { p.fp8_head = true; }), "");
+  ModelSpec tied = test::small_moe();
+  tied.tied_embeddings = true;
+  EXPECT_EQ(refusal([](Plan& p) { p.fp8_head = true; }, tied),
+            "this backend reads a table that is the output projection too in bf16");
 }
 
 TEST(QuantizationRecipe, BlocksLieAlongTheProduct) {

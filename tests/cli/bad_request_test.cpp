@@ -263,6 +263,15 @@ TEST(BadRequest, GraphsThatASearchDoesNotTry) {
   EXPECT_EQ(run_pleat(request + std::vector<std::string>{"--cuda-graph", "none"}).exit_code, 0);
 }
 
+TEST(BadRequest, NarrowOutputProjectionOfATiedTable) {
+  const Said run = run_pleat({"plan", "--model", "deepspeed-nlg-350m", "--cluster", "b200", "--gpus", "8",
+                              "--seq-len", "2048", "--global-batch", "8", "--runtime", "pleat",
+                              "--precision", "mxfp8", "--fp8-head", "on"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(run.err, HasSubstr("fp8_head: this backend reads a table that is the output projection too"));
+}
+
 TEST(BadRequest, DevicesThatAreNotThere) {
   const auto said = [](const std::vector<std::string>& more) {
     const std::string text = std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt";

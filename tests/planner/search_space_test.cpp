@@ -138,17 +138,18 @@ TEST(SearchSpace, MegatronsStepOnTheCpuNeedsPlainWeights) {
   config.numerics.front() = {.precision = Precision::fp8, .optimizer = {}, .fp8_params = false};
   EXPECT_EQ(places_of(config), three);
 
+  const ModelSpec model = small_model();
   Plan plan;
   plan.optimizer.cpu_offload = 1;
   plan.sharding = Sharding::zero3;
-  EXPECT_STREQ(refused_by(Runtime::megatron, plan), "cpu-optimizer-sharding");
-  EXPECT_EQ(refused_by(Runtime::pleat, plan), nullptr);
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "cpu-optimizer-sharding");
+  EXPECT_EQ(refused_by(Runtime::pleat, model, plan), nullptr);
   plan.sharding = Sharding::zero1;
-  EXPECT_EQ(refused_by(Runtime::megatron, plan), nullptr);
+  EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
   plan.precision = Precision::fp8;
-  EXPECT_STREQ(refused_by(Runtime::megatron, plan), "cpu-optimizer-fp8-weights");
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "cpu-optimizer-fp8-weights");
   plan.optimizer = {};
-  EXPECT_EQ(refused_by(Runtime::megatron, plan), nullptr);
+  EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
 }
 
 TEST(SearchSpace, GroupsOfInterleavedOrdersAreFull) {

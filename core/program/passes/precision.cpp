@@ -169,12 +169,19 @@ class Quantizer {
     return result;
   }
 
-  // Gathers narrow copies instead of op.in[0]. False: someone reads the gathered tensor itself.
+  // NVFP4's blocks are of 16 tokens, all of one rank. Where a rank has others the wide tensor is gathered
+  // and quantised then (TransformerEngine: NVFP4Quantizer.is_quantizable, distributed.py).
+  [[nodiscard]] bool in_whole_blocks(TensorId x) const {
+    return type_ != DType::nvfp4 || layer_.tensor(x).rows({}) % 16 == 0;
+  }
+
+  // Gathers narrow copies instead of op.in[0]. False: the gathered tensor itself is read.
   bool gather_narrow(const std::vector<Op>& ops, const Op& gather, std::vector<Op>& out,
                      Phase phase) {
     const TensorId all = gather.out.front();
     const Wanted want = wanted(ops, all);
     if (!want.row && !want.column) return false;
+    if (!in_whole_blocks(gather.in.front())) return false;
     const Copies shard = quantized(gather.in.front(), out, gather, phase);
     Copies copies;
     auto move = [&](TensorId from, const char* suffix) {

@@ -4,6 +4,8 @@
 // weight decay.
 #include <mutex>
 
+#include "core/plan/rank_map.hpp"
+#include "simulator/estimate.hpp"
 #include "tests/backend/optimizer/optimizers_suite.hpp"
 
 namespace pleat::test {
@@ -191,6 +193,54 @@ TEST(NarrowMoments, OfCopiesAreRoundedAlike) {
     for (const auto& [where, values] : copies) {
       EXPECT_GE(values.size(), 2U);
       for (const auto& one : values) EXPECT_EQ(one, values.front()) << where.second;
+    }
+  }
+}
+
+// The first and the last stage step a tied table each: the same blocks, wherever it lies in a stage's
+// bucket, its shards and the part that is on the host.
+TEST(NarrowMoments, OfATableInTwoStagesAreRoundedAlike) {
+  ModelSpec model = small_moe();
+  model.tied_embeddings = true;
+  model.vocab = 70;  // the table is no whole blocks
+  for (const DType type : {DType::fp16, DType::fp8}) {
+    std::vector<Plan> plans{fp32_plan(1, 1, 2), fp32_plan(3, 1, 2), tp_plan(2, 1, 1, 2),
+                            fp32_plan(2, 2, 2), fp32_plan(2, 2, 2)};
+    plans[3].optimizer.state_offload = 0.4;
+    plans[4].optimizer.cpu_offload = 0.7;
+    for (Plan& plan : plans) {
+      SCOPED_TRACE(summary(plan));
+      plan.optimizer.exp_avg = plan.optimizer.exp_avg_sq = type;
+      TrainConfig config = settings(plan, 3);
+      config.forced_routing = true;
+      std::mutex mutex;
+      std::map<int, std::map<int, std::vector<float>>> tables;  // by rank of tp, stage
+      config.after_step = [&](const StepBoundary& at) {
+        const SharedTable& table = at.executor.stage().table.value();
+        if (at.next_step != 3 || at.context.attention().dp > 0) return;
+        const std::vector<float> all = at.executor.weights(Bucket::dense).front().values;
+        const auto first = all.begin() + table.slot.offset;
+        const std::lock_guard lock(mutex);
+        tables[at.context.attention().tp][at.context.attention().pp] = {first,
+                                                                        first + table.elements};
+      };
+      const WorkloadSpec workload{.seq_len = 16, .global_batch = 6};
+      const Program program = compile(model, workload, plan, Runtime::pleat);
+      const TrainResult result = train(program, config);
+      for (const auto& [tp, stages] : tables) {
+        ASSERT_EQ(stages.size(), 2U);
+        EXPECT_EQ(stages.at(0), stages.at(1)) << tp;
+      }
+      const std::int64_t balanced = balanced_routed_tokens(model, workload, plan);
+      for (int r = 0; r < plan.world(); ++r) {
+        const auto stage = static_cast<std::size_t>(attention_coordinates(plan, Rank{r}).pp);
+        EXPECT_EQ(result.ranks[static_cast<std::size_t>(r)].peak_live_bytes,
+                  peak_live_bytes(program.stages[stage],
+                                  [&](MicroBatch, LayerIndex) { return balanced; }));
+      }
+      Plan wide = plan;
+      wide.optimizer.exp_avg = wide.optimizer.exp_avg_sq = DType::fp32;
+      expect_close(result.weights, run(model, wide, config, workload).weights, 4e-2);
     }
   }
 }
