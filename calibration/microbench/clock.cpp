@@ -16,7 +16,8 @@ constexpr double kNormal95 = 1.96;
 
 std::vector<std::function<void()>> prepare_sets(const KernelPoint& point, Bench& bench,
                                                 unsigned seed, int most) {
-  const double rotated = bench.rotated_bytes(point.kernel) / std::max(1.0, point.bytes);
+  const double held = std::max(1.0, point.held > 0 ? point.held : point.bytes);
+  const double rotated = bench.rotated_bytes(point.kernel) / held;
   const int sets = std::clamp(static_cast<int>(rotated), 1, most);
   std::vector<std::function<void()>> calls;
   for (int i = 0; i < sets; ++i)

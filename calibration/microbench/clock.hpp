@@ -20,6 +20,7 @@ struct KernelPoint {
   double flops = 0, bytes = 0;
   DType math = DType::fp32;  // of the arithmetic
   Bench::Prepare prepare;
+  double held = 0;  // bytes of its buffers; 0: as many as are moved
 };
 
 struct TimingLimits {

@@ -3,6 +3,8 @@
 // The sweeps run on the real kernels; a short calibration gives a usable profile.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <memory>
 #include <set>
 
 #include "calibration/calibrate.hpp"
@@ -30,6 +32,57 @@ TEST(Clock, StopsAtTheLimits) {
   EXPECT_EQ(t.repeats, 5);
   EXPECT_EQ(t.seconds.size(), 5U);
   EXPECT_EQ(calls, 6);  // and the warm-up
+}
+
+// As many sets as hold what is asked for: bytes that are moved twice are held once.
+TEST(Clock, GoesRoundBuffersByWhatTheyHold) {
+  const auto bench = cpu_bench();
+  const auto sets_of = [&](double held, double moved) {
+    int sets = 0;
+    const KernelPoint point{.name = "count",
+                            .kernel = KernelClass::optimizer,
+                            .flops = 0,
+                            .bytes = moved,
+                            .prepare = [&](Bench&, unsigned) -> std::function<void()> {
+                              ++sets;
+                              return [] {};
+                            },
+                            .held = held};
+    (void)time_alone(*bench, point, {.seconds = 10, .repeats = 1});
+    return sets;
+  };
+  const double cache = 32.0 * (1 << 20U);
+  EXPECT_EQ(sets_of(16e3, 28e3), 32);
+  EXPECT_EQ(sets_of(cache / 2, 0.875 * cache), 16);
+  EXPECT_EQ(sets_of(cache, 1.75 * cache), 8);
+  EXPECT_EQ(sets_of(4 * cache, 7 * cache), 2);
+  EXPECT_EQ(sets_of(16 * cache, 28 * cache), 1);
+  EXPECT_EQ(sets_of(0, cache), 8);  // held as often as moved
+}
+
+// What a state's point says that its buffers hold is what it allocates.
+TEST(Points, StateHoldsItsBuffers) {
+  struct Counting final : Bench {
+    KernelSet& kernels() override { return *set; }
+    [[nodiscard]] DType floats() const override { return DType::fp32; }
+    void* allocate(std::size_t bytes) override {
+      held += static_cast<double>(bytes);
+      return std::calloc(bytes, 1);
+    }
+    void release(void* data) override { std::free(data); }
+    void upload(void*, const void*, std::size_t) override {}
+    void fill(View, unsigned) override {}
+    double seconds(const std::function<void()>&) override { return 0; }
+    double now() override { return 0; }
+    [[nodiscard]] double rotated_bytes(KernelClass) const override { return 0; }
+    std::unique_ptr<KernelSet> set = cpu_kernels();
+    double held = 0;
+  };
+  for (const KernelPoint& p : state_points()) {
+    Counting bench;
+    (void)p.prepare(bench, 1);
+    EXPECT_EQ(bench.held, p.held) << p.name;
+  }
 }
 
 TEST(Points, NamesAreUniqueAndWorkIsPositive) {

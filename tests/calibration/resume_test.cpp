@@ -103,7 +103,7 @@ TEST(CpuPlan, IsLockedAndHasEveryFamilyAloneAndShared) {
     EXPECT_GT(shared[family], 0) << family;
   }
   EXPECT_EQ(points.size(), 398U);
-  EXPECT_EQ(digest_of(points), "e3057c7c07e48d40");
+  EXPECT_EQ(digest_of(points), "6e4d15badba69ba5");
 }
 
 TEST(PointTiming, StopsWhenTheMeanIsKnown) {
