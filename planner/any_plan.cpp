@@ -65,7 +65,7 @@ std::int16_t usual_setting(const PlanTree& tree, Node node) {
   for (std::size_t s = 0; s < tree.settings.size(); ++s) {
     const Setting& setting = tree.settings[s];
     const Mesh& mesh = tree.mesh_of(node);
-    if (setting.moot(mesh, tree.settings[0]) || setting.void_on(mesh) != nullptr) continue;
+    if (setting.moot(mesh, tree.settings) || setting.void_on(mesh) != nullptr) continue;
     node.setting = static_cast<std::int16_t>(s);
     if (tree.broken_rule(tree.plan_of(node)) != nullptr) continue;
     if (setting.sharding >= Sharding::zero1) return node.setting;

@@ -39,7 +39,9 @@ struct Later {
   }
 };
 
-class Search {
+}  // namespace
+
+class FixedSearch::Search {
  public:
   Search(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
          const Profile& profile, const SearchConfig& config)
@@ -51,13 +53,29 @@ class Search {
         opener_(tree_, cluster, profile, usable_),
         best_(tree_, cluster.gpu.memory.base()) {}
 
+  // False: a limit came first, and nothing is known of any mesh.
+  bool bound_meshes() {
+    if (!bounded_) {
+      start_ = std::chrono::steady_clock::now();
+      bounded_ = bound_all();
+    }
+    return bounded_;
+  }
+
+  [[nodiscard]] Seconds least() const { return bounded_ ? least_ : Seconds{}; }
+
   SearchResult run() {
+    start_ = std::chrono::steady_clock::now();
     for (const auto& [rule, meshes] : tree_.space.rejected) {
       result_.rejected[rule] += meshes * tree_.plans_of_mesh();
     }
     result_.enumerated = tree_.space.tried * tree_.plans_of_mesh();
-    const bool bounded = bound_meshes();
-    while (bounded) {
+    if (!bounded_ && !(bounded_ = bound_all())) {
+      result_.optimal = false;
+      count("not-reached",
+            static_cast<std::int64_t>(tree_.space.meshes.size()) * tree_.plans_of_mesh());
+    }
+    while (bounded_) {
       const std::vector<Open> round = next_round();
       if (round.empty()) break;
       if (limit_passed(round.front().least)) {
@@ -101,8 +119,7 @@ class Search {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  // False: a limit came first, and nothing is known of any mesh.
-  bool bound_meshes() {
+  bool bound_all() {
     std::vector<PlanBounds> bounds(tree_.space.meshes.size());
     // Of groups that follow one another the largest one's stands for all (pipeline_bound.hpp).
     const bool shared = config_.microbatch_group.empty();
@@ -112,11 +129,7 @@ class Search {
       return i;
     };
     for (std::size_t done = 0; done < bounds.size(); done += kMeshesAtOnce) {
-      if (limit_passed({})) {
-        result_.optimal = false;
-        count("not-reached", static_cast<std::int64_t>(bounds.size()) * tree_.plans_of_mesh());
-        return false;
-      }
+      if (limit_passed({})) return false;
       workers_.for_each(std::min(kMeshesAtOnce, bounds.size() - done), [&](std::size_t i) {
         const std::size_t mesh = done + i;
         if (stand_in(mesh) == mesh) {
@@ -134,6 +147,7 @@ class Search {
         push(node, best_.cutoff());
       }
     }
+    least_ = open_.empty() ? least_beyond_ : std::min(least_beyond_, open_.top().least);
     return true;
   }
 
@@ -275,22 +289,27 @@ class Search {
   BestList best_;
   std::priority_queue<Open, std::vector<Open>, Later> open_;
   std::vector<Open> beyond_;  // above the cutoff
-  Seconds least_beyond_{kNever};  // of them
+  Seconds least_beyond_ = kNever;  // of them
   std::unordered_map<const char*, std::int64_t> counted_;  // by rule; one may have several addresses
   std::vector<std::pair<std::int64_t, Node>> near_;
   int rounds_ = 0;
+  bool bounded_ = false;  // the meshes are
+  Seconds least_ = kNever;  // of their bounds
   std::optional<Candidate> any_;  // for when a limit comes before any plan
   bool looked_for_any_ = false;
   SearchResult result_;
 };
 
-}  // namespace
-
-SearchResult search_fixed_numerics(const ModelSpec& model, const ClusterSpec& cluster,
-                                   const WorkloadSpec& workload, const Profile& profile,
-                                   const SearchConfig& config) {
+FixedSearch::FixedSearch(const ModelSpec& model, const ClusterSpec& cluster,
+                         const WorkloadSpec& workload, const Profile& profile,
+                         const SearchConfig& config)
+    : search_(std::make_unique<Search>(model, cluster, workload, profile, config)) {
   PLEAT_ASSERT(config.numerics.size() == 1);
-  return Search(model, cluster, workload, profile, config).run();
 }
+FixedSearch::~FixedSearch() = default;
+
+void FixedSearch::bound_meshes() { static_cast<void>(search_->bound_meshes()); }
+Seconds FixedSearch::least() const { return search_->least(); }
+SearchResult FixedSearch::run() { return search_->run(); }
 
 }  // namespace pleat

@@ -3,15 +3,33 @@
 // The search for given number formats.
 #pragma once
 
+#include <memory>
+
 #include "planner/search.hpp"
 
 namespace pleat {
 
 inline constexpr std::size_t kNearestKept = 3;  // plans, when nothing fits
 
-// As search; `config` must name one numerics.
-[[nodiscard]] SearchResult search_fixed_numerics(const ModelSpec&, const ClusterSpec&,
-                                                 const WorkloadSpec&, const Profile&,
-                                                 const SearchConfig&);
+class FixedSearch {
+ public:
+  // `config` must name one numerics, and all must outlive the search. ConfigError as
+  // non_empty_meshes.
+  FixedSearch(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const Profile&,
+              const SearchConfig& config);
+  ~FixedSearch();
+
+  // Bounds all meshes, if that is not done yet; a limit may end it.
+  void bound_meshes();
+  // No plan's value (value_of) is below. Of the meshes alone; 0: they are not bounded.
+  [[nodiscard]] Seconds least() const;
+
+  // As `search`, once. Until then `top`, `not_above`, limits and progress of the config may change.
+  [[nodiscard]] SearchResult run();
+
+ private:
+  class Search;
+  std::unique_ptr<Search> search_;
+};
 
 }  // namespace pleat

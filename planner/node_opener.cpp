@@ -114,7 +114,7 @@ Opened NodeOpener::open_graph(const Node& node) {
     end = tree_.end_of_family(first);
     if (static_cast<std::int8_t>(tree_.settings[first].graph) != node.graph) continue;
     const auto count = static_cast<std::int64_t>(end - first);
-    if (tree_.settings[first].moot(mesh, tree_.settings[0])) {
+    if (tree_.settings[first].moot(mesh, tree_.settings)) {
       opened.rejected.push_back({"moot", count * all});
       continue;
     }

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <memory>
 
 #include "core/diagnostics.hpp"
 #include "planner/fixed_search.hpp"
@@ -38,9 +40,12 @@ class SearchOverNumerics {
     all_.bound = config.not_above;
   }
 
+  // All meshes are bounded first, so that a search that is stopped can say what no plan is below.
   // Later ones first: number formats are mostly listed from slow to fast.
   SearchResult run() {
+    for (std::size_t i = config_.numerics.size(); i-- > 0;) prepare(i);
     for (std::size_t i = config_.numerics.size(); i-- > 0;) {
+      if (!of_[i].search) continue;  // no valid plan with these numerics
       if (stop_now()) leave_out(i);
       else add(i);
     }
@@ -51,6 +56,7 @@ class SearchOverNumerics {
       const Seconds best = value_of(all_.best.front().estimate, config_.robust);
       all_.bound = all_.optimal ? best : std::min(all_.bound, best);
     }
+    all_.seconds = seconds();
     std::ranges::move(left_out_, std::back_inserter(all_.not_tried));
     return std::move(all_);
   }
@@ -60,49 +66,88 @@ class SearchOverNumerics {
     std::size_t numerics;
     Candidate candidate;
   };
+  struct OfNumerics {
+    SearchConfig config;
+    std::unique_ptr<FixedSearch> search;
+  };
 
-  void add(std::size_t numerics) {
-    SearchConfig c = config_;
-    c.numerics = {config_.numerics[numerics]};
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  void prepare(std::size_t i) {
+    OfNumerics& one = of_[i];
+    one.config = rest_of_limits(config_, seconds(), 0);
+    one.config.numerics = {config_.numerics[i]};
+    if (config_.progress) {
+      one.config.progress = [this, began = seconds()](SearchProgress p) {
+        p.seconds += began;
+        p.bound = {};
+        stopped_ = stopped_ || !config_.progress(p);
+        return !stopped_;
+      };
+    }
+    try {
+      one.search = std::make_unique<FixedSearch>(model_, cluster_, workload_, profile_, one.config);
+    } catch (const ConfigError&) {
+      why_ = std::current_exception();
+      return;
+    }
+    const bool late = config_.time_limit > 0 && seconds() >= config_.time_limit;
+    if (!stopped_ && !late) one.search->bound_meshes();
+  }
+
+  void add(std::size_t i) {
+    SearchConfig& c = of_[i].config;
+    const SearchConfig rest = rest_of_limits(config_, seconds(), all_.priced);
+    c.time_limit = rest.time_limit;
+    c.max_evaluations = rest.max_evaluations;
     // Its first `most` plans that are no variants of listed ones are among so many.
     c.top = static_cast<int>(most() + best_.size());
     if (best_.size() == most()) c.not_above = std::min(c.not_above, value(best_.back()));
-    c = rest_of_limits(c, all_.seconds, all_.priced);
     if (config_.progress) {
-      c.progress = [&](const SearchProgress& p) { return tell(p, numerics == 0); };
+      c.progress = [this, i, began = seconds()](const SearchProgress& p) {
+        return tell(p, i, began);
+      };
     }
-    try {
-      merge(numerics, search_fixed_numerics(model_, cluster_, workload_, profile_, c));
-      any_ = true;
-    } catch (const ConfigError&) {  // no valid plan with these numerics
-      why_ = std::current_exception();
-    }
+    any_ = true;
+    merge(i, of_[i].search->run());
+    of_[i].search.reset();
   }
 
-  // Of all numerics: what one search knows bounds no plan of those that come after it.
-  bool tell(SearchProgress p, bool last) {
+  // Of all numerics.
+  bool tell(SearchProgress p, std::size_t at, double began) {
     p.priced += all_.priced;
-    p.seconds += all_.seconds;
+    p.seconds += began;
     if (!best_.empty()) {
       const Seconds before = value(best_.front());
       p.best = std::min(p.best.value_or(before), before);
     }
-    p.bound = last ? std::min(p.bound, p.best.value_or(p.bound)) : Seconds{};
+    if (p.best) p.bound = std::min(p.bound, *p.best);
+    if (!all_.optimal) p.bound = std::min(p.bound, all_.bound);
+    for (std::size_t i = 0; i < at; ++i) p.bound = std::min(p.bound, least_of(i));
     stopped_ = stopped_ || !config_.progress(p);
     return !stopped_;
   }
 
+  // No plan with these numerics is below.
+  [[nodiscard]] Seconds least_of(std::size_t i) const {
+    return of_[i].search ? of_[i].search->least()
+                         : Seconds(std::numeric_limits<double>::infinity());
+  }
+
   // Past the time, the others are looked into for as long as nothing is found.
   [[nodiscard]] bool stop_now() const {
-    const bool late = config_.time_limit > 0 && all_.seconds >= config_.time_limit;
+    if (!any_) return false;
+    const bool late = config_.time_limit > 0 && seconds() >= config_.time_limit;
     return stopped_ || (late && !best_.empty());
   }
 
-  void leave_out(std::size_t numerics) {
+  void leave_out(std::size_t i) {
     all_.optimal = false;
-    all_.bound = Seconds{};
-    left_out_.push_back({fmt::format("choice {} of the number formats, {}", numerics + 1,
-                                     name_of(config_.numerics[numerics].precision)),
+    all_.bound = std::min(all_.bound, least_of(i));
+    left_out_.push_back({fmt::format("choice {} of the number formats, {}", i + 1,
+                                     name_of(config_.numerics[i].precision)),
                          "a limit or an interruption came first"});
   }
 
@@ -120,7 +165,6 @@ class SearchOverNumerics {
     all_.priced += one.priced;
     all_.stage_ways += one.stage_ways;
     all_.not_tried = one.not_tried;  // the same of all numerics
-    all_.seconds += one.seconds;
     if (!one.optimal) all_.bound = std::min(all_.bound, one.bound);
     for (const auto& [rule, plans] : one.rejected) all_.rejected[rule] += plans;
     for (Candidate& c : one.best) best_.push_back({numerics, std::move(c)});
@@ -155,6 +199,8 @@ class SearchOverNumerics {
   SearchResult all_;  // but for its best
   std::vector<Entry> best_;
   std::vector<NotTried> left_out_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<OfNumerics> of_{config_.numerics.size()};
   bool any_ = false, stopped_ = false;
   std::exception_ptr why_;
 };
@@ -185,7 +231,7 @@ SearchResult search(const ModelSpec& model, const ClusterSpec& cluster,
                     const SearchConfig& config) {
   PLEAT_ASSERT(!config.numerics.empty());
   if (config.numerics.size() == 1) {
-    return search_fixed_numerics(model, cluster, workload, profile, config);
+    return FixedSearch(model, cluster, workload, profile, config).run();
   }
   return SearchOverNumerics(model, cluster, workload, profile, config).run();
 }

@@ -85,7 +85,7 @@ struct SearchConfig {
   std::vector<int> microbatch_group;  // of interleaved orders; 0: PP
   std::vector<std::string> layout;    // well-formed; for as many virtual stages as each has
   std::vector<PipelineSchedule> schedule;
-  Pinned<Sharding> sharding;  // none stands alone: bounds take the state of others as sharded
+  Pinned<Sharding> sharding;
   Pinned<Dispatcher> dispatcher;
   Pinned<CudaGraph> cuda_graph;
   Pinned<CpComm> cp_comm;

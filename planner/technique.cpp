@@ -167,7 +167,11 @@ void Setting::put_into(Plan& plan) const {
   plan.overlap = overlap;
 }
 
-bool Setting::moot(const Mesh& mesh, const Setting& first) const {
+// One rank keeps state that is not sharded in another way than all shards of it.
+bool Setting::moot(const Mesh& mesh, const std::vector<Setting>& all) const {
+  const bool whole = sharding == Sharding::none;
+  const Setting& first = *std::ranges::find_if(
+      all, [&](const Setting& s) { return (s.sharding == Sharding::none) == whole; });
   const int replicas = mesh.attention.dp * mesh.attention.cp;
   const bool same_cp = cp_comm == first.cp_comm && cp_a2a == first.cp_a2a;
   return (mesh.attention.cp == 1 && !same_cp) ||

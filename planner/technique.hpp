@@ -25,8 +25,8 @@ struct Setting {
   PagedStash stash;
   void put_into(Plan&) const;  // which must have its mesh
   // Whether it says something about exchanges that the mesh does not make: another setting says the
-  // same. `first` is the one that comes first in plan order.
-  [[nodiscard]] bool moot(const Mesh&, const Setting& first) const;
+  // same, the first one of `all` (plan order) that keeps state in the same way.
+  [[nodiscard]] bool moot(const Mesh&, const std::vector<Setting>& all) const;
   // Whether its exchanges leave the ranks that rates for so many SMs were measured of: there fewer
   // SMs would seem to cost nothing.
   [[nodiscard]] bool unmeasured_on(const Mesh&) const;

@@ -133,12 +133,6 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
     c.schedule.push_back(parse_schedule(word, "--schedule"));
   }
   take(o.sharding, "--sharding", parse_sharding, c.sharding);
-  if (c.sharding.values.size() > 1 &&
-      std::ranges::find(c.sharding.values, Sharding::none) != c.sharding.values.end()) {
-    throw_config_error(ExitCode::bad_request, "", "--sharding",
-                       "none is not searched together with others",
-                       "--sharding none, and the others in a search of their own");
-  }
   take(o.dispatcher, "--dispatcher", parse_dispatcher, c.dispatcher);
   take(o.cuda_graph, "--cuda-graph", parse_cuda_graph, c.cuda_graph);
   if (c.runtime == Runtime::pleat && c.cuda_graph && !c.cuda_graph.only(CudaGraph::none)) {

@@ -48,7 +48,6 @@ TEST(BadRequest, PinsThatAreNoNumbersRangesOrLayouts) {
       {{"--dp", "0..4"}, "--dp: Value 0..4 not in range [1 - 16777216]"},
       {{"--ep", "1..9999"}, "--ep: more than 4096 numbers"},
       {{"--dispatcher", "deepep,foo"}, "'foo' is not one of allgather, alltoall"},
-      {{"--sharding", "zero1,none"}, "none is not searched together with others"},
       {{"--layout", "Et*8|t*x"}, "--layout: "},
       {{"--dp", "3"}, "--dp: attention.dp: dp 3 leaves no valid plan: DP is the rest: 16 GPUs over"},
       {{"--layout", "Et*16|t*16L", "--pp", "4"}, "no layout splits over PP 4"},

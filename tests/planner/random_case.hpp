@@ -144,7 +144,7 @@ class CaseMaker {
     if (chance(0.4)) s.microbatch_group = {one_of({0, 0, 2, 3, 4, 8})};
     if (c.model.moe) pin(s.ep, 0.5);
     if (chance(0.7)) s.sharding = one_of({Sharding::zero1, Sharding::zero2, Sharding::zero3});
-    if (chance(0.2)) s.sharding = some_of({Sharding::zero3, Sharding::zero1});
+    if (chance(0.2)) s.sharding = some_of({Sharding::zero3, Sharding::zero1, Sharding::none});
     if (s.sharding && s.gpus == 1) s.sharding = Sharding::none;
     if (chance(0.6)) s.cuda_graph = one_of({CudaGraph::none, CudaGraph::partial});
     if (chance(0.6)) {

@@ -255,9 +255,31 @@ TEST(SearchSpace, ShardsWithinADomain) {
     return Mesh{.attention = {.tp = tp, .cp = 1, .dp = dp, .pp = pp},
                 .expert = {.etp = 1, .ep = ep, .edp = 32 / pp / ep}};
   };
-  EXPECT_FALSE(within.moot(mesh(2, 16, 1, 4), both.front()));
-  EXPECT_TRUE(within.moot(mesh(2, 4, 4, 4), both.front()));
-  EXPECT_TRUE(within.moot(mesh(2, 16, 1, 16), both.front()));
+  EXPECT_FALSE(within.moot(mesh(2, 16, 1, 4), both));
+  EXPECT_TRUE(within.moot(mesh(2, 4, 4, 4), both));
+  EXPECT_TRUE(within.moot(mesh(2, 16, 1, 16), both));
+}
+
+// State that is not sharded is kept in another way on one rank too: it stands for no sharded one.
+TEST(SearchSpace, WhatIsNotShardedIsASettingOfItsOwn) {
+  ClusterSpec cluster = small_cluster();
+  cluster.tiers.front().size = 8;
+  SearchConfig config = small_config(32);
+  config.sharding = {Sharding::zero3, Sharding::none, Sharding::zero1};
+  config.hybrid_sharding = true;
+  const auto all = settings(small_model(), cluster, config);
+  const Mesh one_rank{.attention = {.tp = 8, .cp = 1, .dp = 1, .pp = 4},
+                      .expert = {.etp = 8, .ep = 1, .edp = 1}};
+  const Mesh many_ranks{.attention = {.tp = 1, .cp = 1, .dp = 32, .pp = 1},
+                        .expert = {.etp = 1, .ep = 8, .edp = 4}};
+  int tried = 0;
+  for (Setting s : all) {
+    if (s.dispatcher != all.front().dispatcher || s.cp_comm != all.front().cp_comm) continue;
+    EXPECT_EQ(s.moot(one_rank, all), s.sharding == Sharding::zero3);
+    EXPECT_FALSE(s.moot(many_ranks, all));
+    ++tried;
+  }
+  EXPECT_GT(tried, 3);
 }
 
 TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {

@@ -132,27 +132,67 @@ TEST(Search, ALimitBeforeAnyPlanStillGivesOne) {
   EXPECT_EQ(counted(late), late.enumerated);
 }
 
-TEST(Search, BoundsOfOneChoiceOfNumericsAreNoneOfTheOthers) {
+// The second choice is searched first; the first one's plans are faster.
+SearchConfig two_numerics(ClusterSpec& cluster) {
+  cluster.gpu.peak_fp8 = FlopsPerSecond(2e13);
   SearchConfig config = small_config(8);
   config.numerics.resize(2);
-  config.numerics[1].optimizer.exp_avg = DType::bf16;
+  config.numerics[0].precision = Precision::fp8;
+  return config;
+}
+
+TEST(Search, ABoundThatIsToldHoldsForAllNumerics) {
+  ClusterSpec cluster = small_cluster();
+  SearchConfig config = two_numerics(cluster);
+  const auto run = [&](const SearchConfig& c) {
+    return search(small_model(), cluster, small_workload(), small_profile(), c);
+  };
   std::vector<SearchProgress> told;
   config.progress = [&](const SearchProgress& p) {
     told.push_back(p);
     return true;
   };
-  const SearchResult whole = search_small(config);
+  const SearchResult whole = run(config);
   const Seconds best = whole.best.front().estimate.step;
-  for (const SearchProgress& p : told) EXPECT_LE(p.bound, best);
-  EXPECT_GT(told.back().bound.base(), 0);
-  for (std::size_t i = 1; i < told.size(); ++i) EXPECT_GE(told[i].priced, told[i - 1].priced);
+  EXPECT_EQ(whole.best.front().plan.precision, Precision::fp8);
+  EXPECT_EQ(whole.bound, best);
+  SearchConfig slower = config;
+  slower.numerics = {config.numerics[1]};
+  slower.progress = {};
+  const Seconds slow = run(slower).best.front().estimate.step;
+  ASSERT_LT(best, slow);
+  std::size_t with_bound = 0;  // while the slower numerics were searched
+  for (const SearchProgress& p : told) {
+    EXPECT_LE(p.bound, best);
+    with_bound += p.bound.base() > 0 && p.best && *p.best >= slow;
+  }
+  EXPECT_GT(with_bound, 0u);
+  for (std::size_t i = 1; i < told.size(); ++i) {
+    EXPECT_GE(told[i].priced, told[i - 1].priced);
+    EXPECT_GE(told[i].seconds, told[i - 1].seconds);
+  }
 
-  config.progress = [](const SearchProgress&) { return false; };
-  const SearchResult stopped = search_small(config);
+  config.progress = [](const SearchProgress& p) { return !p.best || p.bound.base() == 0; };
+  const SearchResult stopped = run(config);
   EXPECT_FALSE(stopped.optimal);
+  EXPECT_GT(stopped.bound.base(), 0);
   EXPECT_LE(stopped.bound, best);
+  EXPECT_EQ(stopped.best.front().plan.precision, Precision::bf16);
   ASSERT_FALSE(stopped.not_tried.empty());
-  EXPECT_EQ(stopped.not_tried.back().what, "choice 1 of the number formats, bf16");
+  EXPECT_EQ(stopped.not_tried.back().what, "choice 1 of the number formats, fp8");
+  EXPECT_EQ(counted(stopped), stopped.enumerated);
+}
+
+TEST(Search, NothingIsKnownOfNumericsThatWereNotBounded) {
+  ClusterSpec cluster = small_cluster();
+  SearchConfig config = two_numerics(cluster);
+  config.progress = [](const SearchProgress&) { return false; };
+  const SearchResult stopped =
+      search(small_model(), cluster, small_workload(), small_profile(), config);
+  EXPECT_FALSE(stopped.optimal);
+  EXPECT_EQ(stopped.bound.base(), 0);
+  ASSERT_EQ(stopped.best.size(), 1u);
+  EXPECT_EQ(stopped.best.front().plan.precision, Precision::bf16);
 }
 
 TEST(Search, TheMarginStaysFree) {
