@@ -245,6 +245,25 @@ TEST(NarrowMoments, OfATableInTwoStagesAreRoundedAlike) {
   }
 }
 
+// Both stages go on from what one of them saved.
+TEST(NarrowMoments, OfATableInTwoStagesResume) {
+  const TemporaryFolder folder;
+  ModelSpec model = small_moe();
+  model.tied_embeddings = true;
+  Plan plan = fp32_plan(2, 2, 2);
+  plan.optimizer = narrow(DType::fp8, DType::fp16);
+  plan.optimizer.state_offload = 0.4;
+  SavedRun first{.model = model, .plan = plan, .steps = 2, .save = folder.path(),
+                 .config = settings(plan, 2)};
+  (void)first.run();
+  SavedRun second{.model = model, .plan = plan, .steps = 4, .load = folder.path(),
+                  .config = settings(plan, 4)};
+  SavedRun whole{.model = model, .plan = plan, .steps = 4, .config = settings(plan, 4)};
+  const TrainResult expected = whole.run(), actual = second.run();
+  EXPECT_EQ(actual.steps.back().loss, expected.steps.back().loss);
+  expect_same_bits(actual.weights, expected.weights);
+}
+
 // Another layout goes on from them; one with fp32 moments too.
 TEST(NarrowMoments, GoOnInAnotherLayoutAndType) {
   for (const DType type : {DType::bf16, DType::fp8}) {
