@@ -240,9 +240,12 @@ Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources
 
 PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
   const PlanParts parts = estimator_.parts(plan);
+  PlanBounds bounds{own_step(plan, parts, plan, cutoff, true)};
+  if (bounds.step > cutoff) return bounds;
   const Layers& layers = layers_of(parts, plan, BoundScope::setting);
-  return {own_step(plan, parts, plan, cutoff, true),
-          peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan)};
+  bounds.peak_bytes =
+      peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan);
+  return bounds;
 }
 
 Seconds BoundTable::by_reference(const Plan& reference, const Plan& plan, Seconds cutoff) {
@@ -317,26 +320,39 @@ Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const StateChoices&
                     {.shape = shape_of(parts, plan), .layers = layers, .host = &graph});
 }
 
-PlanBounds BoundTable::family(const Plan& plan) {
+PlanBounds BoundTable::family(const Plan& plan, Seconds cutoff) {
   const Plan ordered = in_order(plan);
   const PlanParts parts = estimator_.parts(ordered);
+  PlanBounds bounds{family_step(ordered, parts, plan, cutoff)};
+  if (bounds.step > cutoff) return bounds;
   const Layers& layers = layers_of(parts, ordered, BoundScope::family);
-  return {family_step(ordered, parts, plan),
-          peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan)};
+  bounds.peak_bytes =
+      peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan);
+  return bounds;
 }
 
-Seconds BoundTable::family_by_reference(const Plan& reference, const Plan& plan) {
+std::int64_t BoundTable::peak_of_family(const Plan& plan) {
+  const Plan ordered = in_order(plan);
+  const PlanParts parts = estimator_.parts(ordered);
+  return peak(plan, plan.sharding, shape_of(parts, plan),
+              layers_of(parts, ordered, BoundScope::family), 1) +
+         outside(plan);
+}
+
+Seconds BoundTable::family_by_reference(const Plan& reference, const Plan& plan, Seconds cutoff) {
   const Plan ordered = in_order(reference);
-  return family_step(ordered, estimator_.parts(ordered), plan);
+  return family_step(ordered, estimator_.parts(ordered), plan, cutoff);
 }
 
-Seconds BoundTable::family_step(const Plan& ordered, const PlanParts& parts, const Plan& plan) {
+Seconds BoundTable::family_step(const Plan& ordered, const PlanParts& parts, const Plan& plan,
+                                Seconds cutoff) {
   const Shape& shape = shape_of(parts, ordered);
   const Layers& layers = layers_of(parts, ordered, BoundScope::family);
   const CudaGraph* host = &ordered.cuda_graph;
-  return std::max(
-      step(plan, parts, {.shape = shape, .layers = layers, .host = host}),
-      step(plan, parts, {.shape = shape, .layers = layers, .host = host, .exchanges = true}));
+  const Seconds time = step(plan, parts, {.shape = shape, .layers = layers, .host = host});
+  if (time > cutoff) return time;
+  return std::max(time, step(plan, parts, {.shape = shape, .layers = layers, .host = host,
+                                           .exchanges = true}));
 }
 
 }  // namespace pleat

@@ -36,7 +36,8 @@ class BoundTable {
 
   // Of the plan as it is. A pair of layers under expert-parallel overlap counts to both (share_pairs).
   // A plan that takes no longer than `cutoff` keeps the matrix units so busy that they clock lower:
-  // what the bound at that clock excludes has a bound just above `cutoff`.
+  // what the bound at that clock excludes has a bound just above `cutoff`. Of what is beyond nothing is
+  // said of the bytes.
   [[nodiscard]] PlanBounds own(const Plan&, Seconds cutoff);
   // The same from the layers of `reference`, which take no longer than the plan's own.
   [[nodiscard]] Seconds by_reference(const Plan& reference, const Plan&, Seconds cutoff);
@@ -53,11 +54,13 @@ class BoundTable {
   [[nodiscard]] std::int64_t least_state(Plan, StatePlace least);
   // Of every setting of the mesh with that graph mode: host time is added.
   [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const StateChoices&);
-  // Of every plan that differs in overlap of expert exchanges and of the shared expert alone.
-  [[nodiscard]] PlanBounds family(const Plan&);
+  // Of every plan that differs in overlap of expert exchanges and of the shared expert alone. Beyond
+  // `cutoff` the time need not be all that could be said, and nothing is of the bytes.
+  [[nodiscard]] PlanBounds family(const Plan&, Seconds cutoff);
+  [[nodiscard]] std::int64_t peak_of_family(const Plan&);
   [[nodiscard]] std::vector<std::int64_t> peaks_of_family(const Plan&);  // the bytes, by stage
   // The time alone, from the layers of `reference`, which take no longer.
-  [[nodiscard]] Seconds family_by_reference(const Plan& reference, const Plan&);
+  [[nodiscard]] Seconds family_by_reference(const Plan& reference, const Plan&, Seconds cutoff);
 
  private:
   // How often each of the counted layers occurs, by virtual stage.
@@ -99,7 +102,8 @@ class BoundTable {
                                         const Layers&) const;
   [[nodiscard]] Seconds own_step(const Plan& layers_of, const PlanParts& of_those, const Plan&,
                                  Seconds cutoff, bool passes);
-  [[nodiscard]] Seconds family_step(const Plan& ordered, const PlanParts& of_that, const Plan&);
+  [[nodiscard]] Seconds family_step(const Plan& ordered, const PlanParts& of_that, const Plan&,
+                                    Seconds cutoff);
   // So much of what is saved beside state; of each stage, or of the largest.
   [[nodiscard]] std::vector<double> peaks(const Plan&, Sharding, const Shape&, const Layers&,
                                           double saved);

@@ -42,7 +42,23 @@ PlanBounds NodeOpener::mesh_bounds(std::int32_t mesh) {
   return *least;
 }
 
+// A node whose bound did not rise when it was refined would be the next one again.
 Opened NodeOpener::open(const Node& node, Seconds cutoff) {
+  Opened opened = open_once(node, cutoff);
+  const auto refined_in_vain = [&] {
+    if (opened.children.size() != 1 || !opened.rejected.empty() || opened.estimate) return false;
+    const Node& child = opened.children.front();
+    return child.level == node.level && child.memory == node.memory && child.stage > node.stage &&
+           child.stage < kBounded && child.bound == node.bound;
+  };
+  while (refined_in_vain()) {
+    const Node refined = opened.children.front();
+    opened = open_once(refined, cutoff);
+  }
+  return opened;
+}
+
+Opened NodeOpener::open_once(const Node& node, Seconds cutoff) {
   switch (node.level) {
     case Level::mesh: return open_mesh(node);
     case Level::graph: return open_graph(node);
@@ -155,7 +171,7 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
   ++refined.stage;
   Seconds bound;
   if (node.stage == 0) {
-    bound = bounds_.family_by_reference(reference, plan);
+    bound = bounds_.family_by_reference(reference, plan, cutoff);
     if (reference == plan) refined.stage = kBounded;
   } else if (node.stage == 1) {
     bound = Seconds(std::numeric_limits<double>::infinity());
@@ -165,7 +181,7 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
       bound = std::min(bound, bounds_.by_reference(reference_of(member), member, cutoff));
     });
   } else {
-    bound = bounds_.family(plan).step;
+    bound = bounds_.family(plan, cutoff).step;
   }
   refined.bound = std::max(node.bound, bound);
   return opened;
@@ -193,7 +209,7 @@ std::int64_t NodeOpener::least_of_family(const Node& family) {
   const auto peak = [&](std::size_t memory) {
     Node node = family;
     node.memory = static_cast<std::int16_t>(memory);
-    return bounds_.family(tree_.plan_of(node)).peak_bytes;
+    return bounds_.peak_of_family(tree_.plan_of(node));
   };
   if (tree_.choices_by_stage && tree_.mesh_of(family).attention.pp > 1) {
     return least_of_stages(family);
@@ -238,7 +254,7 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
       refined.bound = std::max(node.bound, bounds_.own(plan, cutoff).step);
       refined.stage = kBounded;
     } else if (node.memory > 0) {  // the bound of the first choice is that of the setting above
-      const PlanBounds family = bounds_.family(plan);
+      const PlanBounds family = bounds_.family(plan, cutoff);
       refined.bound = std::max(node.bound, family.step);
       if (family.peak_bytes > usable_) {
         does_not_fit(refined, family.peak_bytes, opened);
@@ -325,7 +341,7 @@ std::optional<Candidate> NodeOpener::leanest(const Node& of) {
       const Plan plan = tree_.plan_of(node);
       if (tree_.by_stage(node) || tree_.moot_memory(node)) continue;
       if (tree_.broken_rule(plan) != nullptr) continue;
-      const std::int64_t peak = bounds_.family(plan).peak_bytes;
+      const std::int64_t peak = bounds_.peak_of_family(plan);
       if (peak < least) best = node;
       least = std::min(least, peak);
     }

@@ -40,6 +40,7 @@ class NodeOpener {
   [[nodiscard]] std::optional<Candidate> leanest(const Node&);
 
  private:
+  Opened open_once(const Node&, Seconds cutoff);
   Opened open_mesh(const Node&);
   Opened open_graph(const Node&);
   Opened refine_family(const Node&, Seconds cutoff);

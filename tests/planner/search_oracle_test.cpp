@@ -328,7 +328,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
           shardings, {0, c.cluster.tiers.front().size}, StatePlace::host_stepped};
       const PlanBounds of_mesh = bounds.mesh(mesh, state);
       EXPECT_LE(bounds.whole_mesh(mesh, state).base(), e.step.base() * (1 + 1e-9));
-      const PlanBounds family = bounds.family(plan), own = bounds.own(plan, e.step);
+      const PlanBounds family = bounds.family(plan, e.step), own = bounds.own(plan, e.step);
       const double step = e.step.base() * (1 + 1e-9);
       SCOPED_TRACE(fmt::format("case {}: {}", i, summary(plan)));
       EXPECT_LE(of_mesh.step.base(), step);
@@ -376,7 +376,7 @@ TEST(SearchOracle, BoundsHoldBelow) {
         });
         if (other == all.end()) continue;
         const double bound =
-            std::max(bounds.family(p.at.plan).step, bounds.own(p.at.plan, other->estimate.step).step).base();
+            std::max(bounds.family(p.at.plan, other->estimate.step).step, bounds.own(p.at.plan, other->estimate.step).step).base();
         EXPECT_LE(bound, other->estimate.step.base() * (1 + 1e-9))
             << i << ": " << summary(p.at.plan) << "\n" << summary(other->at.plan);
         ++compared;
