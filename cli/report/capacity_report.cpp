@@ -160,6 +160,13 @@ std::string spares_text(const Placement& p, int gpus) {
                      p.spare_units == 1 ? "unit" : "units", p.unit_gpus);
 }
 
+std::string used_text(const Offer& o) {
+  const int used = std::min(o.job.used_in_domain, o.job.gpus);
+  const int last = o.booking.placement.used_in_last;
+  return last == used ? fmt::format("{} used of each", used)
+                      : fmt::format("{} used of each, {} of the last", used, last);
+}
+
 std::vector<std::pair<std::string, std::string>> offer_facts(const Offer& o) {
   const Booking& b = o.booking;
   const SavePlan& s = b.save;
@@ -171,9 +178,8 @@ std::vector<std::pair<std::string, std::string>> offer_facts(const Offer& o) {
       {"cost", fmt::format("P50 {}, P90 {}; {} GPU-hours at {:.2f} USD", dollars_text(b.dollars_p50),
                            dollars_text(b.dollars_p90), amount_text(b.gpu_hours_p50),
                            o.rates.at(Rate::price))},
-      {"booked", fmt::format("{} GPUs in {} domains of {} ({} used of each), {}",
-                             b.placement.paid_gpus, b.placement.domains, o.job.domain,
-                             std::min(o.job.used_in_domain, o.job.gpus),
+      {"booked", fmt::format("{} GPUs in {} domains of {} ({}), {}", b.placement.paid_gpus,
+                             b.placement.domains, o.job.domain, used_text(o),
                              spares_text(b.placement, o.gpus))},
       {"failures",
        fmt::format("{:.1f} expected, one in {:.1f} h{}", b.failures, b.mtbf.base() / kHour,

@@ -19,6 +19,7 @@
 #include "cli/workflow/capacity_request.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/capacity/answer.hpp"
+#include "planner/capacity/placement.hpp"
 #include "planner/parallel_rounds.hpp"
 #include "planner/search.hpp"
 #include "simulator/cost/used_domain.hpp"
@@ -158,14 +159,25 @@ class Capacity {
     WorkloadSpec workload = site.target.workload;
     workload.global_batch = batch_of(site, gpus);
     o.tokens = tokens_with(site, workload.global_batch);
-    const Found found = best_plan(site, workload, gpus, threads);
-    if (!found.candidate && found.problem.empty()) return std::nullopt;
-    o.problem = found.problem;
-    if (!o.problem.empty()) return o;
-    o.job = job_of(site, workload, gpus, *found.candidate);
-    o.booking = book(o.job, o.rates, o.tokens);
-    o.problem = o.booking.problem;
-    return o;
+    const auto with_stages = [&](std::vector<int> pp) -> std::optional<Offer> {
+      const Found found = best_plan(site, workload, gpus, threads, std::move(pp));
+      if (!found.candidate && found.problem.empty()) return std::nullopt;
+      Offer offer = o;
+      offer.problem = found.problem;
+      if (!found.candidate) return offer;
+      offer.job = job_of(site, workload, gpus, *found.candidate);
+      offer.booking = book(offer.job, offer.rates, offer.tokens);
+      offer.problem = offer.booking.problem;
+      return offer;
+    };
+    std::optional<Offer> fastest = with_stages({});
+    if (!fastest || fastest->job.cluster.empty()) return fastest;  // no plan
+    const std::vector<int> filling =
+        stages_that_fill(gpus, fastest->job.domain, fastest->job.used_in_domain);
+    if (filling.empty()) return fastest;
+    std::optional<Offer> filled = with_stages(filling);
+    if (!filled) return std::nullopt;
+    return better_of(std::move(*fastest), std::move(*filled), answer_.goal);
   }
 
   struct Found {  // neither: interrupted
@@ -173,8 +185,9 @@ class Capacity {
     std::string problem;
   };
   [[nodiscard]] Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus,
-                                int threads) const {
+                                int threads, std::vector<int> pp) const {
     SearchConfig config;
+    config.pp = std::move(pp);
     config.gpus = gpus;
     config.runtime = site.target.runtime;
     config.numerics.front().precision = site.precision;
@@ -206,7 +219,7 @@ class Capacity {
     job.cluster = cluster.name;
     job.gpus = gpus;
     job.domain = inner.size;
-    job.used_in_domain = used_domain(inner, gpus);
+    job.used_in_domain = used_domain(inner, gpus, gpus / found.plan.attention.pp);
     job.gpus_per_node = cluster.gpus_per_node;
     job.plan = found.plan;
     job.step = found.estimate.step;

@@ -18,7 +18,7 @@ struct Job {
   std::string cluster;
   int gpus = 1;                 // that run the plan
   int domain = 8;               // GPUs of the innermost network domain: node or NVL72 rack
-  int used_in_domain = 8;       // of them, those the plan uses
+  int used_in_domain = 8;       // of them, those the plan uses; of the last domain what is left
   int gpus_per_node = 8;
   Plan plan;
   Seconds step;
@@ -37,6 +37,7 @@ struct Job {
 // How the GPUs are booked.
 struct Placement {
   int domains = 1;
+  int used_in_last = 1;   // GPUs of the last domain that work
   int paid_gpus = 1;      // working and idle ones
   int spare_units = 0;    // that can take the place of a failed one
   int unit_gpus = 8;      // of a spare: a node, or a rack where a rack is used whole

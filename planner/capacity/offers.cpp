@@ -52,6 +52,15 @@ bool meets_budget(const Offer& offer, const Goal& goal) {
   return !goal.budget || dollars_of(offer.booking, goal.confidence) <= *goal.budget;
 }
 
+Offer better_of(Offer fastest, Offer filled, const Goal& goal) {
+  if (!filled.problem.empty()) return fastest;
+  if (!fastest.problem.empty()) return filled;
+  const bool cheaper = dollars_of(filled.booking, goal.confidence) <
+                       dollars_of(fastest.booking, goal.confidence);
+  const bool wanted = goal.deadline ? meets_deadline(filled, goal) : !meets_budget(fastest, goal);
+  return cheaper && wanted ? filled : fastest;
+}
+
 Choice choose(const std::vector<Offer>& offers, const Goal& goal) {
   const auto admits = [&](const Offer& o) {
     return meets_deadline(o, goal) && meets_budget(o, goal);

@@ -3,6 +3,8 @@
 // Which GPUs are paid for: whole racks or nodes, spares among them.
 #pragma once
 
+#include <vector>
+
 #include "planner/capacity/booking.hpp"
 
 namespace pleat {
@@ -16,5 +18,9 @@ struct PlacementResult {
   std::string problem;
 };
 [[nodiscard]] PlacementResult place_job(const Job&, const Rates&);
+
+// The numbers of pipeline stages with which `gpus` fill up all of their domains but the last, if that
+// takes fewer domains than `used` of each; else none.
+[[nodiscard]] std::vector<int> stages_that_fill(int gpus, int domain, int used);
 
 }  // namespace pleat

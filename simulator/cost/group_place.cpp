@@ -41,11 +41,14 @@ GroupPlace place(const ClusterSpec& cluster, const std::vector<int>& used, const
 
 }  // namespace
 
-int used_domain(const NetworkTier& tier, int ranks) {
+int used_domain(const NetworkTier& tier, int ranks, int stage_ranks) {
   if (tier.size <= 0 || tier.size >= ranks) return ranks;
   int used = tier.size;
   while (ranks % used != 0) --used;
-  return used;
+  const auto domains = [&](int each) { return (ranks + each - 1) / each; };
+  const bool fills = tier.size % stage_ranks == 0;
+  const bool better = used % stage_ranks != 0 || domains(tier.size) < domains(used);
+  return fills && better ? tier.size : used;
 }
 
 ClusterView view_cluster(const ClusterSpec& cluster, const Plan& plan) {
@@ -57,7 +60,9 @@ ClusterView view_cluster(const ClusterSpec& cluster, const Plan& plan) {
                    .cuda_graph = plan.cuda_graph,
                    .precision = plan.precision};
   std::vector<int> used;
-  for (const NetworkTier& tier : cluster.tiers) used.push_back(used_domain(tier, view.ranks));
+  for (const NetworkTier& tier : cluster.tiers) {
+    used.push_back(used_domain(tier, view.ranks, view.ranks / plan.attention.pp));
+  }
   for (std::size_t i = 1; i < kGroups; ++i) {
     view.groups[i] = place(cluster, used, plan, static_cast<Group>(i));
   }

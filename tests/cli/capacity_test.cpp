@@ -46,6 +46,25 @@ TEST(Capacity, MoreTokensThanAnyJob) {
   }
 }
 
+TEST(Capacity, TheLastNodeMayBeUsedInPart) {
+  const Said run = run_pleat({"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus",
+                              "20", "--tokens", "100B", "--deadline", "900d", "--seq-len", "2048",
+                              "--global-batch", "480", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const JsonValue json = parse_json(run.out, "stdout");
+  const JsonValue& booked =
+      *json.find("offers")->as_array()->front().find("booking")->find("placement");
+  EXPECT_EQ(number(booked, "domains"), 3);  // not 4 with 5 of each
+  EXPECT_EQ(number(booked, "used_of_each_domain"), 8);
+  EXPECT_EQ(number(booked, "used_of_last_domain"), 4);
+  EXPECT_EQ(number(booked, "paid_gpus"), 32);  // a spare node
+  EXPECT_THAT(run_pleat({"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus", "20",
+                         "--tokens", "100B", "--deadline", "900d", "--seq-len", "2048",
+                         "--global-batch", "480"})
+                  .out,
+              HasSubstr("32 GPUs in 3 domains of 8 (8 used of each, 4 of the last)"));
+}
+
 // 512 sequences are not shared out by 12 GPUs; 8 of them may be the better job.
 TEST(Capacity, ANamedSizeThatSuitsTheBatchBadlyComesWithASmallerOne) {
   const Said run = run_pleat({"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus",

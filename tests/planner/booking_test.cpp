@@ -162,6 +162,33 @@ TEST(Placement, NodesOfEight) {
   EXPECT_EQ(p.paid_gpus, 1024 + 24);
 }
 
+// 12 nodes filled up, 4 GPUs of another: whole nodes are booked, and bought as spares.
+TEST(Placement, TheLastNodeMayBeUsedInPart) {
+  const Placement p = place_job(round_job(100), round_rates()).placement;
+  EXPECT_EQ(p.domains, 13);
+  EXPECT_EQ(p.used_in_last, 4);
+  EXPECT_EQ(p.spare_units, 1);  // 0.038 nodes away on average: P(0) = 0.962, P(<= 1) = 0.9993
+  EXPECT_EQ(p.paid_gpus, 104 + 8);
+  const Placement one_by_one =
+      place_job(round_job(100), round_rates().with(Rate::booked_gpus, 1)).placement;
+  EXPECT_EQ(one_by_one.paid_gpus, 100 + 8);
+  const Placement racks =
+      place_job(rack_job(100, 72), round_rates().with(Rate::booked_gpus, 72)).placement;
+  EXPECT_EQ(racks.domains, 2);
+  EXPECT_EQ(racks.used_in_last, 28);
+  EXPECT_EQ(racks.unit_gpus, 72);  // trays of the second rack are no spares of the first one's
+  EXPECT_EQ(racks.spare_units, 1);
+  EXPECT_EQ(racks.paid_gpus, 144 + 72);
+}
+
+TEST(Placement, StagesThatFillNodesSaveSome) {
+  EXPECT_EQ(stages_that_fill(100, 8, 5), (std::vector<int>{25, 50, 100}));
+  EXPECT_TRUE(stages_that_fill(96, 8, 8).empty());
+  EXPECT_TRUE(stages_that_fill(4, 8, 4).empty());
+  EXPECT_TRUE(stages_that_fill(256, 72, 64).empty());  // four racks either way
+  EXPECT_EQ(stages_that_fill(1024, 72, 64), (std::vector<int>{128, 256, 512, 1024}));
+}
+
 TEST(Placement, LessThanHalfOfARackIsRefused) {
   EXPECT_THAT(place_job(rack_job(2 * 31, 31), round_rates()).problem,
               HasSubstr("62 GPUs fill only 31 of the 72"));

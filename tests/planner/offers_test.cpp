@@ -40,6 +40,22 @@ TEST(Offers, CheapestFastestAndFront) {
   EXPECT_FALSE(choose(offers, {.deadline = Seconds(25 * 86'400), .budget = 20}).fastest.has_value());
 }
 
+TEST(Offers, OfOneSizeTheCheaperBookingInTime) {
+  const auto days = [](const Goal& goal, Offer fastest, Offer filled) {
+    return better_of(std::move(fastest), std::move(filled), goal).booking.finish.p50.base() / 86'400;
+  };
+  const Goal month{.deadline = Seconds(30 * 86'400)};
+  EXPECT_EQ(days(month, made(20, 30), made(25, 20)), 25);
+  EXPECT_EQ(days(month, made(20, 30), made(25, 31)), 20);
+  EXPECT_EQ(days(month, made(20, 30), made(31, 20)), 20);
+  EXPECT_EQ(days({.budget = 40}, made(20, 30), made(25, 20)), 20);
+  EXPECT_EQ(days({.budget = 25}, made(20, 30), made(25, 20)), 25);
+  Offer none = made(1, 1);
+  none.problem = "not this one";
+  EXPECT_EQ(days(month, none, made(31, 20)), 31);
+  EXPECT_EQ(days(month, made(31, 20), none), 31);
+}
+
 TEST(Offers, MoreBudgetIsNeverSlowerAndMoreTimeNeverDearer) {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> any(1, 100);
