@@ -3,6 +3,7 @@
 #include "planner/sizes_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/diagnostics.hpp"
 
@@ -66,6 +67,25 @@ std::vector<SizeResult> search_sizes(const ModelSpec& model, const ClusterSpec& 
     config = rest_of_limits(config, size.result.seconds, size.result.priced);
   }
   return sizes;
+}
+
+std::optional<SizeResult> faster_on_fewer(const ModelSpec& model, const ClusterSpec& cluster,
+                                          const WorkloadSpec& workload, const Profile& profile,
+                                          SearchConfig config, Seconds value) {
+  const std::vector<int> sizes = sizes_down(config.gpus, config.gpus / 2 + 1,
+                                            workload.global_batch, cluster.gpus_per_node);
+  if (sizes.size() < 2) return {};
+  SizeResult fewer;
+  fewer.gpus = config.gpus = sizes[1];
+  config.top = 1;
+  config.not_above = Seconds(std::nextafter(value.base(), 0));
+  try {
+    fewer.result = search(model, cluster, workload, profile, config);
+  } catch (const ConfigError&) {  // no valid plan
+    return {};
+  }
+  if (fewer.result.best.empty()) return {};
+  return fewer;
 }
 
 double gpu_seconds(const SizeResult& s, bool robust) {

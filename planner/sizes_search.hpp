@@ -3,7 +3,9 @@
 // The best plans of jobs that may leave GPUs unused.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "planner/search.hpp"
 
@@ -25,6 +27,12 @@ struct SizeResult {
 [[nodiscard]] std::vector<SizeResult> search_sizes(const ModelSpec&, const ClusterSpec&,
                                                    const WorkloadSpec&, const Profile&,
                                                    SearchConfig, int smallest);
+
+// The next smaller size that suits the batch (sizes_down), where config.gpus does not divide it and the
+// best plan there has a smaller value (value_of) than `value`: the search is for such plans alone.
+[[nodiscard]] std::optional<SizeResult> faster_on_fewer(const ModelSpec&, const ClusterSpec&,
+                                                        const WorkloadSpec&, const Profile&,
+                                                        SearchConfig, Seconds value);
 
 // GPU-seconds of a step.
 [[nodiscard]] double gpu_seconds(const SizeResult&, bool robust);

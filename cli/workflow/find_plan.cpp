@@ -141,6 +141,7 @@ std::string as_json(const std::string& search, const ObjectiveResult& found,
   if (!found.front.is_null()) {
     document.set("front", found.front).set("front_optimal", found.front_optimal);
   }
+  if (!found.hint_facts.is_null()) document.set("hint", found.hint_facts);
   JsonValue list = JsonValue::array();
   for (const std::string& flag : assumed) list.push_back(flag);
   document.set("compared", recipes_json(recipes)).set("assumed", list);
@@ -189,7 +190,8 @@ void find_plan(const FindPlanOptions& o) {
     result.best.resize(static_cast<std::size_t>(o.search.top));
   }
   if (!o.out_file.empty()) write_winner(o, t, result.best.front());
-  const std::string alternatives = found.text.empty() ? "" : "\n" + found.text;
+  const std::string alternatives =
+      (found.hint.empty() ? "" : "\n" + found.hint) + (found.text.empty() ? "" : "\n" + found.text);
   const Candidate& winner = result.best.front();
   std::optional<Explanation> why;
   if (o.explain) why = explain_winner(t, winner, config.threads);

@@ -137,6 +137,27 @@ void choose_headroom(const ObjectiveOptions& o, const Target& t, const Front& fr
   result = std::move(found);
 }
 
+// `r`: of the shortest step on all GPUs.
+void hint_at_fewer(const Target& t, const SearchConfig& config, ObjectiveResult& r) {
+  if (r.result.best.empty() || !r.result.optimal) return;
+  const Seconds own = value_of(r.result.best.front().estimate, config.robust);
+  const auto fewer =
+      faster_on_fewer(t.model, t.cluster, t.workload, t.profile,
+                      rest_of_limits(config, r.result.seconds, r.result.priced), own);
+  if (!fewer) return;
+  const Candidate& best = fewer->result.best.front();
+  const Seconds value = value_of(best.estimate, config.robust);
+  r.hint = fmt::format(
+      "hint: {} GPUs would be {:.1f}% faster, {} ms a step; {} sequences do not divide over {} "
+      "(--objective time-to-train compares sizes)\n",
+      fewer->gpus, 100 * (own / value - 1), milliseconds(best.estimate.step),
+      t.workload.global_batch, config.gpus);
+  r.hint_facts = JsonValue::object()
+                     .set("gpus", fewer->gpus)
+                     .set("step_s", best.estimate.step.base())
+                     .set("plan", summary(best.plan));
+}
+
 }  // namespace
 
 ObjectiveResult search_objective(const ObjectiveOptions& o, Target& t, SearchConfig& config) {
@@ -160,6 +181,7 @@ ObjectiveResult search_objective(const ObjectiveOptions& o, Target& t, SearchCon
     if (headroom) choose_headroom(o, t, front, config, r.result);
   }
   polish_layouts(t.model, t.cluster, t.workload, t.profile, config, r.result);
+  if (o.objective == "throughput") hint_at_fewer(t, config, r);
   return r;
 }
 

@@ -24,6 +24,8 @@ struct ObjectiveResult {
   SearchResult result;  // the best plan first
   std::string text;     // the alternatives as tables; may be empty
   JsonValue sizes, front;  // arrays; null where there are none
+  std::string hint;     // that fewer GPUs would be faster, in a line; may be empty
+  JsonValue hint_facts;  // null without one
   bool front_optimal = true;  // no limit cut the front short
 };
 

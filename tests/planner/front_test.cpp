@@ -90,6 +90,31 @@ TEST(SizesSearch, FewerThanAPowerOfTwoWhereTheBatchAsksForIt) {
   EXPECT_EQ(sizes_down(12, 1, 16, 2), (std::vector<int>{12, 8, 6, 4, 3, 2, 1}));
 }
 
+// 9 sequences on 8 GPUs: 6 share out a third each.
+TEST(SizesSearch, AHintIsFasterOnFewerGpus) {
+  WorkloadSpec nine = test::small_workload();
+  nine.global_batch = 9;
+  SearchConfig config = test::small_config(8);
+  const auto best = [&](int gpus) {
+    SearchConfig c = config;
+    c.gpus = gpus;
+    return search(test::small_model(), test::small_cluster(), nine, test::small_profile(), c)
+        .best.front();
+  };
+  const auto hint = [&](Seconds value) {
+    return faster_on_fewer(test::small_model(), test::small_cluster(), nine, test::small_profile(),
+                           config, value);
+  };
+  const Candidate six = best(6);
+  const auto found = hint(six.estimate.step * 1.01);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->gpus, 6);
+  EXPECT_EQ(found->result.best.front().plan, six.plan);
+  EXPECT_FALSE(hint(six.estimate.step).has_value());  // faster, not as fast
+  config.gpus = 9;
+  EXPECT_FALSE(hint(Seconds(1e9)).has_value());  // the batch divides
+}
+
 TEST(SizesSearch, HalvesDownToTheSmallest) {
   SearchConfig config = test::small_config(16);
   const auto run = [&](int smallest) {
