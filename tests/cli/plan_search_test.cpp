@@ -111,6 +111,23 @@ TEST(PlanSearch, FilesAreKeptUnlessForced) {
   EXPECT_THAT(read_text(file), HasSubstr("qwen3-30b-a3b"));
 }
 
+TEST(PlanSearch, FewerGpusThatSuitTheBatchAreHintedAt) {
+  const auto on = [](const char* gpus, const Words& more = {}) {
+    const Words request{"plan",      "--model",        "gpt-1.7b", "--cluster", "h100-sxm", "--gpus", gpus,
+                        "--seq-len", "2048", "--global-batch", "480"};
+    return run_pleat(request + more);
+  };
+  EXPECT_THAT(on("28").out, HasSubstr("hint: 24 GPUs would be "));
+  const JsonValue found = parse_json(on("28", {"--json"}).out, "search");
+  const JsonValue* hint = found.find("hint");
+  ASSERT_NE(hint, nullptr);
+  const double step = *hint->find("step_s")->as_double();
+  EXPECT_LT(step, step_of(found.find("best")->as_array()->front()));
+  const JsonValue fewer = parse_json(on("24", {"--json"}).out, "search");
+  EXPECT_GE(step, step_of(fewer.find("best")->as_array()->front()));  // layouts only improve
+  EXPECT_EQ(fewer.find("hint"), nullptr);
+}
+
 TEST(PlanSearch, CompletionKnowsTheObjectives) {
   const Said script = run_pleat({"completion", "bash"});
   EXPECT_THAT(script.out,
