@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <thread>
 
 #include "core/diagnostics.hpp"
 #include "core/program/step_state.hpp"
@@ -14,6 +15,9 @@
 
 namespace pleat {
 namespace {
+
+// Some milliseconds' work: less is not worth a thread.
+constexpr std::size_t kElementsOfAThread = std::size_t{1} << 16U;
 
 // Steele, Lea, Flood: Fast splittable pseudorandom number generators (OOPSLA 2014), the output mix.
 std::uint64_t mix(std::uint64_t x) {
@@ -126,14 +130,23 @@ std::uint64_t random_key(const std::string& name, std::uint64_t seed) {
 }
 
 void fill_normal(const std::string& name, std::uint64_t seed, std::int64_t first,
-                 std::span<float> out) {
+                 std::span<float> out, std::size_t threads) {
   const std::uint64_t key = random_key(name, seed);
-  for (std::size_t at = 0; at < out.size(); ++at) {
-    const std::uint64_t i = static_cast<std::uint64_t>(first) + at;
-    const double radius = std::sqrt(-2.0 * std::log(unit(mix(key + 2 * i))));
-    const double angle = 2.0 * std::numbers::pi * unit(mix(key + 2 * i + 1));
-    out[at] = static_cast<float>(kInitStd * radius * std::cos(angle));
+  const auto fill = [key, first, out](std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin; at < end; ++at) {
+      const std::uint64_t i = static_cast<std::uint64_t>(first) + at;
+      const double radius = std::sqrt(-2.0 * std::log(unit(mix(key + 2 * i))));
+      const double angle = 2.0 * std::numbers::pi * unit(mix(key + 2 * i + 1));
+      out[at] = static_cast<float>(kInitStd * radius * std::cos(angle));
+    }
+  };
+  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  threads = std::clamp<std::size_t>(out.size() / kElementsOfAThread, 1, threads);
+  std::vector<std::jthread> others;
+  for (std::size_t t = 1; t < threads; ++t) {
+    others.emplace_back(fill, out.size() * t / threads, out.size() * (t + 1) / threads);
   }
+  fill(0, out.size() / threads);
 }
 
 void fill_initial(InitialValue value, const std::string& name, std::uint64_t seed,

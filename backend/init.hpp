@@ -44,9 +44,9 @@ inline constexpr double kInitStd = 0.02;
 // Of random bits that belong to a name and a seed.
 [[nodiscard]] std::uint64_t random_key(const std::string& name, std::uint64_t seed);
 // normal(0, kInitStd): element i of the whole tensor is a function of (name, seed, i) alone; out
-// holds those from `first`.
+// holds those from `first`. At most so many threads share the work; 0: as many as the machine has.
 void fill_normal(const std::string& name, std::uint64_t seed, std::int64_t first,
-                 std::span<float> out);
+                 std::span<float> out, std::size_t threads = 0);
 void fill_initial(InitialValue, const std::string& name, std::uint64_t seed, std::int64_t first,
                   std::span<float> out);
 

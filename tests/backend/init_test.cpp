@@ -43,6 +43,16 @@ TEST(Init, DependsOnNameSeedAndIndexAlone) {
   EXPECT_NE(normal("tail", 1, 100), values);
 }
 
+TEST(Init, ThreadsChangeNoBit) {
+  std::vector<float> one(400'001);
+  fill_normal("head", 1, 17, one, 1);
+  for (const std::size_t threads : {2, 3, 5, 64}) {
+    std::vector<float> many(one.size(), -1);
+    fill_normal("head", 1, 17, many, threads);
+    EXPECT_EQ(many, one) << threads;
+  }
+}
+
 TEST(Init, NormScalesAreOnesBiasesZeros) {
   ModelSpec model = test::small_moe();
   model.moe->expert_bias = true;
