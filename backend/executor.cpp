@@ -280,6 +280,7 @@ void Executor::perform(const Op& op, const OpSite* site) {
     if (adds) static_cast<void>(operand(op, site, id, true));  // there must be something to add to
     out_.push_back(operand(op, site, id, false));
   }
+  const StreamOrder::Guard guard(order_ ? &*order_ : nullptr);
   const bool waits = in_graph(op, site);
   if (!waits || !graphs_->belongs(*site)) run_waiting();
   begin_on_stream(op, site);

@@ -21,6 +21,18 @@ struct Ids {  // of what a member sends
   NcclId to_next, to_previous;
 };
 
+// The device's first stream is in use again whatever happens: work after a lost peer is of it.
+class BackToFirst {
+ public:
+  explicit BackToFirst(Device& device) : device_(device) {}
+  ~BackToFirst() { device_.take_stream(0); }
+  BackToFirst(const BackToFirst&) = delete;
+  BackToFirst& operator=(const BackToFirst&) = delete;
+
+ private:
+  Device& device_;
+};
+
 }  // namespace
 
 NcclMessages::~NcclMessages() {
@@ -82,10 +94,10 @@ void NcclMessages::join(int from, int to, const NcclId& id) {
   // NCCL connects two ranks at their first message, and who comes first waits on the host: here both
   // are, later a sender would wait for a peer that sends first, too.
   const Block byte = c.room->allocate(1);
+  const BackToFirst guard(device_);
   device_.take_stream(c.stream);
   give(c, byte.data(), 1, rank == kSender);
   device_.synchronize();
-  device_.take_stream(0);
 }
 
 void NcclMessages::begin(const Channel& c) {
@@ -120,17 +132,26 @@ void NcclMessages::send(int to, std::span<const std::byte> data, int tag) {
   }
   Block copy = c.room->allocate(note.bytes);
   device_.enqueue_copy(copy.data(), data.data(), note.bytes);
+  const BackToFirst guard(device_);
   begin(c);
   give(c, copy.data(), note.bytes, true);
   c.under_way.emplace_back(device_.mark(), std::move(copy));
-  device_.take_stream(0);
 }
 
 void NcclMessages::recv(int from, std::span<std::byte> data, int tag) {
   job_.check();
   meet();
   Channel& c = channels_.at({from, by_host_.rank()});
-  begin(c);
+  std::uint64_t received = 0;
+  {
+    const BackToFirst guard(device_);
+    begin(c);
+    received = take(c, from, data, tag);
+  }
+  device_.wait_for(c.stream, received);
+}
+
+std::uint64_t NcclMessages::take(Channel& c, int from, std::span<std::byte> data, int tag) {
   auto& waiting = c.early[tag];
   while (waiting.empty()) {
     Note note;
@@ -150,9 +171,7 @@ void NcclMessages::recv(int from, std::span<std::byte> data, int tag) {
     waiting.pop_front();
   }
   if (waiting.empty()) c.early.erase(tag);
-  const std::uint64_t received = device_.mark();
-  device_.take_stream(0);
-  device_.wait_for(c.stream, received);
+  return device_.mark();
 }
 
 }  // namespace pleat

@@ -49,6 +49,8 @@ class NcclMessages {
   void join(int from, int to, const NcclId& id);
   void begin(const Channel& c);  // on its stream, behind stream 0's work
   void give(Channel& c, std::byte* data, std::int64_t bytes, bool sends);
+  // The message into `data`, and the channel's mark when it is there.
+  std::uint64_t take(Channel& c, int from, std::span<std::byte> data, int tag);
 
   Communicator& by_host_;
   Device& device_;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/runtime/graph_cache.hpp"
 
+#include <exception>
+
 namespace pleat {
 namespace {
 
@@ -9,6 +11,15 @@ namespace {
 constexpr std::size_t kMostWords = std::size_t{1} << 24U;
 
 }  // namespace
+
+GraphCache::Capture::~Capture() {
+  if (device_ == nullptr) return;
+  try {
+    static_cast<void>(device_->end_capture());
+  } catch (const std::exception&) {  // it ended all the same; the first failure is the one to report
+    return;
+  }
+}
 
 bool GraphCache::belongs(const OpSite& site) const {
   if (waiting_.empty() || whole_step_) return true;

@@ -41,14 +41,28 @@ class GraphCache {
       return;
     }
     if (*graph == nullptr) {
-      device_.begin_capture();
+      Capture capture(device_);
       for (const Waiting& w : scope) run(w);
-      *graph = device_.end_capture();
+      *graph = capture.end();
     }
     device_.launch(*graph);
   }
 
  private:
+  // Ends in any case: what fails in between must not leave the device keeping work.
+  class Capture {
+   public:
+    explicit Capture(Device& device) : device_(&device) { device.begin_capture(); }
+    ~Capture();
+    Capture(const Capture&) = delete;
+    Capture& operator=(const Capture&) = delete;
+    [[nodiscard]] std::shared_ptr<void> end() {
+      return std::exchange(device_, nullptr)->end_capture();
+    }
+
+   private:
+    Device* device_;
+  };
   // None where these operations have not run on this memory before. Null: they have, once.
   [[nodiscard]] std::shared_ptr<void>* graph_of(const std::vector<Waiting>&);
   void forget();

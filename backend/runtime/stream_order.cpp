@@ -3,6 +3,7 @@
 #include "backend/runtime/stream_order.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pleat {
 namespace {
@@ -67,6 +68,10 @@ void StreamOrder::end() {
   stream_ = 0;
   device_.take_stream(0);
   if (under_way_.size() > kMostUses) join();
+}
+
+void StreamOrder::give_up() {
+  if (std::exchange(stream_, 0) != 0) device_.take_stream(0);
 }
 
 void StreamOrder::join() {

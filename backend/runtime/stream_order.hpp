@@ -26,6 +26,19 @@ class StreamOrder {
   void end();  // back to stream 0
   // Stream 0 waits for all others.
   void join();
+  // Back to stream 0 where an operation has failed between begin and end.
+  class Guard {
+   public:
+    explicit Guard(StreamOrder* order) : order_(order) {}  // none: guards nothing
+    ~Guard() {
+      if (order_ != nullptr) order_->give_up();
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    StreamOrder* order_;
+  };
 
  private:
   struct Use {
@@ -34,6 +47,7 @@ class StreamOrder {
     int stream = 0;
     std::uint64_t mark = 0;
   };
+  void give_up();
   void add(const void* data, std::int64_t bytes, bool writes);
   void wait_for_users();
   void forget(int stream, std::uint64_t mark);

@@ -63,6 +63,7 @@ class CheckingDevice : public Device {
   [[nodiscard]] std::uint64_t graph_age() const override { return age_; }
   void give_memory_back() { ++age_; }
   [[nodiscard]] bool has_streams() const override { return options_.streams; }
+  [[nodiscard]] bool on_first_stream() const { return queues_.at_first(); }
   void take_stream(int number) override {
     if (!options_.streams) return;
     if (options_.early && !queues_.at_first()) queues_.now().finish();

@@ -38,6 +38,34 @@ INSTANTIATE_TEST_SUITE_P(Runs, InGraphs, testing::ValuesIn(graph_cases()), [](co
   return info.param.name();
 });
 
+// What fails while a graph is captured ends the capture: the device does its work again.
+TEST(Graph, FailureWhileCapturingEndsTheCapture) {
+  CheckingDevice device;
+  GraphCache cache(device, false);
+  const View x{device.memory().allocate(32), DType::fp32, 2, 4};
+  const std::vector<float> ones(8, 1), zeros(8);
+  std::vector<float> got(8);
+  const OpSite site{};
+  const auto give = [&](bool fails) {
+    cache.add(site, {}, std::span(&x, 1));
+    cache.flush([&](const GraphCache::Waiting&) {
+      device.kernels().zero(x);
+      if (fails) throw std::runtime_error("a peer is gone");
+    });
+  };
+  give(false);
+  EXPECT_THROW(give(true), std::runtime_error);
+  for (int turn = 0; turn < 2; ++turn) {  // captured, then repeated
+    device.copy(x.data, ones.data(), 32);
+    device.copy(got.data(), x.data, 32);
+    EXPECT_EQ(got, ones);
+    give(false);
+    device.copy(got.data(), x.data, 32);
+    EXPECT_EQ(got, zeros);
+  }
+  device.memory().release(static_cast<std::byte*>(x.data));
+}
+
 // Positions that the host makes for a call are those of the capture for ever: the device would show it
 // if such a call were in a graph.
 TEST(Graph, KeepsWhatItWasGiven) {

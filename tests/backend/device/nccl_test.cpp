@@ -172,6 +172,28 @@ TEST(Nccl, MessagesAreTakenByTheirTags) {
   }
 }
 
+// A message that never comes leaves the device's first stream in use, where the rank goes on to end.
+TEST(Nccl, LostSenderLeavesTheFirstStreamInUse) {
+  for (const Kind kind : {Kind::threads, Kind::tcp}) {
+    const auto thrown = run_on_devices(kind, 3, false, [](Device& d, Communicator& comm, Transport& t) {
+      const int me = comm.rank();
+      const There mine(d, values(me, 4)), other(d, std::vector<float>(4));
+      comm.send((me + 1) % 3, mine.raw(), 1);
+      comm.recv((me + 2) % 3, other.raw(), 1);
+      d.synchronize();
+      try {
+        if (me == 2) throw std::runtime_error("gone");
+        comm.recv((me + 2) % 3, other.raw(), 2);
+      } catch (const std::exception& e) {
+        EXPECT_TRUE(dynamic_cast<CheckingDevice&>(d).on_first_stream()) << me;
+        t.abort(e.what());
+        throw;
+      }
+    });
+    for (const std::string& what : thrown) EXPECT_THAT(what, testing::HasSubstr("gone"));
+  }
+}
+
 // Training with sums in rank order is to the bit what it is on the host; NCCL's own order would be
 // close.
 TEST(Nccl, TrainsWithTheSameBits) {

@@ -130,6 +130,21 @@ TEST_F(Order, ReadersDoNotWait) {
   EXPECT_EQ(byte_of(b_), 2);  // nobody has asked for it
 }
 
+// What fails on a side stream leaves the device where kernels may be given to it.
+TEST_F(Order, FailureLeavesTheFirstStreamInUse) {
+  try {
+    const StreamOrder::Guard guard(&order_);
+    order_.begin(1, std::span(&a_, 1), std::span(&b_, 1));
+    EXPECT_FALSE(device_.on_first_stream());
+    throw std::runtime_error("its peer is gone");
+  } catch (const std::runtime_error&) {
+    EXPECT_TRUE(device_.on_first_stream());
+  }
+  copy(1, a_, b_);
+  copy(0, b_, c_);
+  EXPECT_EQ(byte_of(c_), 1);
+}
+
 TEST_F(Order, WhatIsSharedIsUsedByOneAtATime) {
   const int shared = 0;
   order_.begin(1, std::span(&a_, 1), {}, &shared);
