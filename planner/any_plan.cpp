@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "planner/good_plan.hpp"
+
 namespace pleat {
 namespace {
 
@@ -57,21 +59,6 @@ std::vector<std::int16_t> few_choices(const PlanTree& tree) {
     few.push_back(static_cast<std::int16_t>(at - tree.choices.begin()));
   }
   return few;
-}
-
-// Sharded, where one such is valid: the first one that is worth listing.
-std::int16_t usual_setting(const PlanTree& tree, Node node) {
-  std::int16_t first = -1;
-  for (std::size_t s = 0; s < tree.settings.size(); ++s) {
-    const Setting& setting = tree.settings[s];
-    const Mesh& mesh = tree.mesh_of(node);
-    if (setting.moot(mesh, tree.settings) || setting.void_on(mesh) != nullptr) continue;
-    node.setting = static_cast<std::int16_t>(s);
-    if (tree.broken_rule(tree.plan_of(node)) != nullptr) continue;
-    if (setting.sharding >= Sharding::zero1) return node.setting;
-    if (first < 0) first = node.setting;
-  }
-  return first;
 }
 
 std::optional<Candidate> try_mesh(const PlanTree& tree, NodeOpener& opener, std::int32_t mesh,

@@ -15,6 +15,7 @@
 
 #include "planner/any_plan.hpp"
 #include "planner/best_list.hpp"
+#include "planner/good_plan.hpp"
 #include "planner/node_opener.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/parallel_rounds.hpp"
@@ -240,7 +241,8 @@ class FixedSearch::Search {
   void fall_back() {
     if (looked_for_any_) return;
     looked_for_any_ = true;
-    any_ = any_plan(tree_, opener_, workers_, usable_);
+    any_ = good_plan(tree_, opener_, workers_, usable_);
+    if (!any_) any_ = any_plan(tree_, opener_, workers_, usable_);
     if (any_ && value_of(any_->estimate, config_.robust) > config_.not_above) any_.reset();
   }
 

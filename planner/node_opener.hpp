@@ -4,6 +4,7 @@
 // these into families of settings and settings, those that do not fit into their memory choices.
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "planner/bounds.hpp"
@@ -34,6 +35,10 @@ class NodeOpener {
 
   // Of all plans of a mesh: time, and state alone.
   [[nodiscard]] PlanBounds mesh_bounds(std::int32_t mesh);
+  // BoundTable::family.
+  [[nodiscard]] PlanBounds family_bounds(const Plan& plan) {
+    return bounds_.family(plan, Seconds(std::numeric_limits<double>::infinity()));
+  }
   // Several threads may open nodes at once. No plan that takes longer than `cutoff` counts.
   [[nodiscard]] Opened open(const Node&, Seconds cutoff);
   // The plan of the node's mesh with the smallest memory bound; none is valid: nothing.

@@ -39,6 +39,22 @@ TEST(PlanSearch, HeadroomUnderALimitClaimsNothing) {
   EXPECT_GE(*json.find("priced")->as_integer(), 40);
 }
 
+// Where best-first search is still far from its first plan.
+TEST(PlanSearch, ALimitBeforeAnyBoundStillGivesAGoodPlan) {
+  const auto best = [](const Words& more) {
+    const Said run = run_pleat(Words{"plan", "--model", "deepseek-v3", "--cluster", "gb300-nvl72",
+                                     "--gpus", "256", "--seq-len", "4096", "--global-batch",
+                                     "4096", "--precision", "mxfp8", "--json"} +
+                               more);
+    const JsonValue json = parse_json(run.out, run.err);
+    return std::pair(step_of(json.find("best")->as_array()->front()),
+                     *json.find("priced")->as_integer());
+  };
+  const auto [soon, priced] = best({"--time-limit", "0.001"});
+  EXPECT_EQ(priced, 0);
+  EXPECT_LT(soon, 1.15 * best({}).first);
+}
+
 TEST(PlanSearch, NoPlanOfHeadroomIsSlowerThanTheSlack) {
   const Said run = run_pleat(plan("llama3-70b", "64", "96") +
                              Words{"--objective", "memory-headroom", "--slack", "0.02", "--pp", "4",

@@ -337,7 +337,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       Plan reference = plan;  // fewer exchanges and launches
       put_shards(std::min(plan.sharding, Sharding::zero1), 0, reference);
       reference.cuda_graph = least.graph;
-      EXPECT_LE(bounds.family_by_reference(reference, plan).base(), step);
+      EXPECT_LE(bounds.family_by_reference(reference, plan, e.step).base(), step);
       EXPECT_LE(bounds.by_reference(reference, plan, e.step).base(), step);
       EXPECT_LE(own.step.base(), step);
       Plan lean = mesh;

@@ -121,6 +121,7 @@ TEST(Search, ALimitBeforeAnyPlanStillGivesOne) {
   ASSERT_EQ(cut.best.size(), 1u);
   EXPECT_TRUE(cut.best.front().estimate.fits);
   EXPECT_GE(cut.best.front().estimate.step, whole.best.front().estimate.step);
+  EXPECT_LE(cut.best.front().estimate.step, 1.1 * whole.best.front().estimate.step);
   EXPECT_LE(cut.bound, whole.best.front().estimate.step);
   EXPECT_EQ(counted(cut), cut.enumerated);
   config.threads = 3;
