@@ -49,7 +49,6 @@ NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> by_host, Device
 NcclCommunicator::~NcclCommunicator() {
   job_.alive->erase(this);
   if (comm_ != nullptr) job_.functions->comm_destroy(comm_);
-  if (room_ != nullptr) device_.memory().release(room_);
 }
 
 void NcclCommunicator::abandon() {
@@ -96,14 +95,12 @@ void NcclCommunicator::grouped(Calls calls) {
 }
 
 std::byte* NcclCommunicator::room(std::size_t bytes) {
-  if (bytes > room_bytes_) {
-    device_.synchronize();
-    if (room_ != nullptr) device_.memory().release(std::exchange(room_, nullptr));
-    room_bytes_ = 0;
-    room_ = device_.memory().allocate(static_cast<std::int64_t>(bytes));
-    room_bytes_ = bytes;
+  if (static_cast<std::int64_t>(bytes) > room_.bytes()) {
+    device_.synchronize();  // its last user may be on another stream
+    room_ = {};
+    room_ = rooms_.allocate(static_cast<std::int64_t>(bytes));
   }
-  return room_;
+  return room_.data();
 }
 
 void NcclCommunicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {

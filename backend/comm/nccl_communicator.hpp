@@ -81,8 +81,9 @@ class NcclCommunicator final : public Communicator {
   NcclJob job_;
   NcclMessages messages_{staged_, device_, job_};
   NcclComm comm_ = nullptr;
-  std::byte* room_ = nullptr;  // device memory of sums in order
-  std::size_t room_bytes_ = 0;
+  // Device memory of sums in order. What it outgrows is kept: to free it would wait for the whole GPU.
+  Arena rooms_{device_.memory(), false};
+  Block room_;
 };
 
 }  // namespace pleat

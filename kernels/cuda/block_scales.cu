@@ -51,7 +51,7 @@ struct MapRow {
 };
 
 // Memory for the table, which says how large it is.
-void allocate(View y, BlockTable& t) {
+void allocate(Resources& r, View y, BlockTable& t) {
   const std::size_t blocks = Scratch::bytes<std::int32_t>(t.most_blocks);
   const std::size_t bytes = Scratch::bytes<std::int32_t>(t.rows) + 3 * blocks +
                             Scratch::bytes<std::int32_t>(1) +
@@ -62,7 +62,7 @@ void allocate(View y, BlockTable& t) {
   if (scales == nullptr || kept.use_count() > 1 || scales->memory.bytes() < bytes) {
     kept.reset();
     auto made = std::make_shared<DeviceScales>();
-    made->memory = DeviceBuffer(bytes);
+    made->memory = r.kept_blocks().take(bytes);
     scales = made.get();
     kept = std::move(made);
   }
@@ -115,7 +115,7 @@ BlockTable describe_blocks(Resources& r, View counts, View y, const Quantization
                   : q.block_rows == 1 ? y.rows
                                       : y.rows / q.block_rows + groups;
   r.device().make_current();
-  allocate(y, t);
+  allocate(r, y, t);
   Scratch scratch(r, 2 * Scratch::bytes<std::int32_t>(groups + 1));
   auto *first = scratch.take<std::int32_t>(groups + 1),
        *first_block = scratch.take<std::int32_t>(groups + 1);
@@ -160,7 +160,7 @@ void CudaKernels::write_scales(View y) {
                      .blocks_in_row = s.blocks_in_row,
                      .most_blocks = std::ssize(s.group_scales)};
   resources_->device().make_current();
-  cuda::allocate(y, t);
+  cuda::allocate(*resources_, y, t);
   std::vector<std::int32_t> first(s.group_scales.size());
   for (std::size_t r = s.block_of_row.size(); r-- > 0;) {
     first[static_cast<std::size_t>(s.block_of_row[r])] = static_cast<std::int32_t>(r);

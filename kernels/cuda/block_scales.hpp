@@ -28,7 +28,7 @@ struct BlockTable {
 };
 
 struct DeviceScales {
-  DeviceBuffer memory{0};
+  KeptBlocks::Block memory;
   BlockTable table;
 };
 

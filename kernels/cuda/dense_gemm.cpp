@@ -125,7 +125,9 @@ struct DenseGemm::Library {
       return only;
     }
     // Accumulating into c while timing would change it.
-    DeviceBuffer spare(p.accumulate ? static_cast<std::size_t>(bytes_of(p.output, p.m * p.n)) : 0);
+    const StreamBuffer spare(
+        resources.stream(),
+        p.accumulate ? static_cast<std::size_t>(bytes_of(p.output, p.m * p.n)) : std::size_t{0});
     void* const out = p.accumulate ? spare.data() : c;
     std::size_t best = 0;
     double least = 0;

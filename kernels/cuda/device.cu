@@ -51,6 +51,24 @@ void DeviceBuffer::download(void* host) const {
   if (bytes_ > 0) PLEAT_CUDA_CHECK(cudaMemcpy(host, data_, bytes_, cudaMemcpyDeviceToHost));
 }
 
+StreamBuffer::StreamBuffer(StreamRef stream, std::size_t bytes) : stream_(stream), bytes_(bytes) {
+  if (bytes_ == 0) return;
+  PLEAT_CUDA_CHECK(cudaMallocAsync(&data_, bytes_, static_cast<cudaStream_t>(stream_.handle)));
+}
+
+StreamBuffer::~StreamBuffer() {
+  if (data_ != nullptr) cudaFreeAsync(data_, static_cast<cudaStream_t>(stream_.handle));
+}  // as DeviceBuffer's
+
+StreamBuffer::StreamBuffer(StreamBuffer&& other) noexcept { *this = std::move(other); }
+
+StreamBuffer& StreamBuffer::operator=(StreamBuffer&& other) noexcept {
+  std::swap(stream_.handle, other.stream_.handle);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
 namespace {
 
 cudaStream_t native(StreamRef stream) { return static_cast<cudaStream_t>(stream.handle); }

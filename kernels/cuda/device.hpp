@@ -44,6 +44,27 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
+// Device memory in a stream's order: making it waits for nobody, giving it back neither, as freeing a
+// DeviceBuffer does for the whole GPU. For work of that stream alone, which must outlive it.
+class StreamBuffer {
+ public:
+  StreamBuffer() = default;
+  StreamBuffer(StreamRef stream, std::size_t bytes);
+  ~StreamBuffer();
+  StreamBuffer(StreamBuffer&& other) noexcept;
+  StreamBuffer& operator=(StreamBuffer&& other) noexcept;
+  StreamBuffer(const StreamBuffer&) = delete;
+  StreamBuffer& operator=(const StreamBuffer&) = delete;
+
+  [[nodiscard]] void* data() const { return data_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  StreamRef stream_;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
 // One GPU and streams of its own, of which one is in use: number 0 until another is taken. Several
 // of them may share a GPU: ranks that are threads. Calls make the GPU the calling thread's current one.
 class CudaDevice {

@@ -10,9 +10,9 @@
 namespace pleat::cuda {
 
 Resources::Resources(const CudaDevice& device, std::size_t scratch_bytes)
-    : device_(device), scratch_(0) {
+    : device_(device) {
   device_.make_current();
-  scratch_ = DeviceBuffer(scratch_bytes);
+  scratch_ = StreamBuffer(stream(), scratch_bytes);
 }
 
 bool Resources::capturing() const {
@@ -21,7 +21,7 @@ bool Resources::capturing() const {
   return status != cudaStreamCaptureStatusNone;
 }
 
-std::byte* Resources::grow(DeviceBuffer& buffer, std::size_t bytes) {
+std::byte* Resources::grow(StreamBuffer& buffer, std::size_t bytes) {
   PLEAT_ASSERT(device_.number_of_stream() == 0);
   if (bytes > buffer.bytes()) {
     if (capturing()) {
@@ -32,8 +32,8 @@ std::byte* Resources::grow(DeviceBuffer& buffer, std::size_t bytes) {
     synchronize(stream());
     const std::size_t size = std::max(bytes, buffer.bytes() * 3 / 2);
     grow_older();
-    buffer = DeviceBuffer(0);  // before the larger one, which may need its memory
-    buffer = DeviceBuffer((size + 255) / 256 * 256);
+    buffer = StreamBuffer();  // before the larger one, which may need its memory
+    buffer = StreamBuffer(stream(), (size + 255) / 256 * 256);
   }
   return static_cast<std::byte*>(buffer.data());
 }

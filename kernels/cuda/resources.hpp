@@ -11,6 +11,7 @@
 
 #include "core/spec/rope.hpp"
 #include "kernels/cuda/device.hpp"
+#include "kernels/cuda/kept_blocks.hpp"
 
 namespace pleat::cuda {
 
@@ -41,13 +42,16 @@ class Resources {
   // Of the same kind, for operands' copies that live while a product uses the scratch memory.
   [[nodiscard]] std::byte* copies(std::size_t bytes);
   [[nodiscard]] std::size_t scratch_bytes() const { return scratch_.bytes(); }
+  // What lives as long as a tensor, for kernels of the first stream.
+  [[nodiscard]] KeptBlocks& kept_blocks() { return *kept_blocks_; }
   [[nodiscard]] std::vector<RopeTable>& rope_tables() { return rope_tables_; }
 
  private:
-  std::byte* grow(DeviceBuffer& buffer, std::size_t bytes);
+  std::byte* grow(StreamBuffer& buffer, std::size_t bytes);
 
   const CudaDevice& device_;
-  DeviceBuffer scratch_, copies_{0};
+  StreamBuffer scratch_, copies_;
+  std::shared_ptr<KeptBlocks> kept_blocks_ = std::make_shared<KeptBlocks>();
   std::uint64_t age_ = 0;
   std::vector<RopeTable> rope_tables_;
 };

@@ -52,8 +52,10 @@ const void* rope_table(Resources& r, const RopeShape& s, std::int64_t positions)
   for (std::int64_t i = 0; i < half; ++i) {
     frequency.push_back(rope_frequency(s.scaling, s.theta, s.dim, i));
   }
-  DeviceBuffer on_device(frequency.size() * sizeof(double));
-  on_device.upload(frequency.data());
+  const std::size_t bytes = frequency.size() * sizeof(double);
+  const StreamBuffer on_device(r.stream(), bytes);
+  PLEAT_CUDA_CHECK(cudaMemcpyAsync(on_device.data(), frequency.data(), bytes,
+                                   cudaMemcpyHostToDevice, native(r)));
   for_each(r, rows * half,
            Turn{static_cast<const double*>(on_device.data()),
                 static_cast<float2*>(table.values.data()), half, s.scaling.magnitude});

@@ -205,7 +205,13 @@ inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) { return 
 inline cudaError_t cudaMalloc(void** p, std::size_t n) {
   return *p = std::aligned_alloc(256, (n + 255) / 256 * 256), cudaSuccess;
 }
-inline cudaError_t cudaFree(void* p) { return std::free(p), cudaSuccess; }
+inline std::atomic<int> emulated_frees = 0;  // that a GPU would wait for
+inline cudaError_t cudaFree(void* p) {
+  emulated_frees += p != nullptr;
+  return std::free(p), cudaSuccess;
+}
+inline cudaError_t cudaMallocAsync(void** p, std::size_t n, cudaStream_t) { return cudaMalloc(p, n); }
+inline cudaError_t cudaFreeAsync(void* p, cudaStream_t) { return std::free(p), cudaSuccess; }
 inline constexpr unsigned cudaHostAllocPortable = 1;
 inline cudaError_t cudaHostAlloc(void** p, std::size_t n, unsigned) { return cudaMalloc(p, n); }
 inline cudaError_t cudaFreeHost(void* p) { return cudaFree(p); }

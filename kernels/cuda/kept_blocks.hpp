@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Device memory that comes and goes with tensors. cudaFree waits for the whole GPU, also for a send
+// that a peer has not received yet: what is given back here is kept for the next that fits. Blocks
+// are used by work of one stream, whose order keeps their users apart.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "kernels/cuda/device.hpp"
+
+namespace pleat::cuda {
+
+class KeptBlocks : public std::enable_shared_from_this<KeptBlocks> {
+ public:
+  // Memory of the pool, which lives as long as the last of its blocks.
+  class Block {
+   public:
+    Block() = default;
+    Block(Block&& other) noexcept { swap(other); }
+    Block& operator=(Block&& other) noexcept {
+      swap(other);
+      return *this;
+    }
+    ~Block();
+    [[nodiscard]] void* data() const { return memory_.data(); }
+    [[nodiscard]] std::size_t bytes() const { return memory_.bytes(); }
+
+   private:
+    friend class KeptBlocks;
+    void swap(Block& other) noexcept {
+      std::swap(pool_, other.pool_);
+      std::swap(memory_, other.memory_);
+    }
+    std::shared_ptr<KeptBlocks> pool_;
+    DeviceBuffer memory_{0};
+  };
+
+  // Of the current GPU: at least so many bytes, at most an eighth more.
+  [[nodiscard]] Block take(std::size_t bytes);
+
+ private:
+  void give_back(DeviceBuffer memory) noexcept;
+
+  std::mutex mutex_;
+  std::multimap<std::size_t, DeviceBuffer> free_;  // by size
+};
+
+}  // namespace pleat::cuda
