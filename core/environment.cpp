@@ -56,6 +56,11 @@ std::optional<std::string> environment_variable(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+void set_default_variable(const std::string& name, const std::string& value) {
+  constexpr int kKeepsWhatIsThere = 0;
+  setenv(name.c_str(), value.c_str(), kKeepsWhatIsThere);
+}
+
 char** inherited_environment() { return environ; }
 
 }  // namespace pleat

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The only place that reads environment variables.
+// The only place that reads environment variables, or sets them.
 #pragma once
 
 #include <optional>
@@ -30,6 +30,9 @@ namespace pleat {
 
 // One variable: what launchers tell a process (backend/launch).
 [[nodiscard]] std::optional<std::string> environment_variable(const std::string& name);
+
+// Sets a variable that nobody has set, for libraries that read it later. Before there are threads.
+void set_default_variable(const std::string& name, const std::string& value);
 
 // The whole environment, null-terminated, to hand on to a program this one starts.
 [[nodiscard]] char** inherited_environment();

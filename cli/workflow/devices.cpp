@@ -7,7 +7,9 @@
 #include <CLI/CLI.hpp>
 #include <stdexcept>
 
+#include "backend/supported.hpp"
 #include "core/diagnostics.hpp"
+#include "core/environment.hpp"
 #ifdef PLEAT_WITH_CUDA
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/device_error.hpp"
@@ -17,21 +19,14 @@
 namespace pleat::cli {
 namespace {
 
-// What the executor makes in host memory, and kernels of the CPU's set alone.
-void require_on_gpu(const Program& program) {
-  const Plan& p = program.plan;
-  const auto refuse = [](const std::string& path, const std::string& what, const std::string& hint) {
-    throw_config_error(ExitCode::bad_request, "", path,
-                       fmt::format("ranks on GPUs have no {} so far", what),
-                       hint + ", or --device cpu");
-  };
-  if (p.precision == Precision::fp16 || p.precision == Precision::fp8_delayed) {
-    refuse("precision", name_of(p.precision), "use --precision bf16 or fp8");
-  }
-  if (p.fp8_attention && p.precision != Precision::fp32 && p.precision != Precision::bf16) {
-    refuse("fp8_attention", "attention in fp8", "set fp8_attention to false");
-  }
-}
+// What the drivers of GPUs read, where the user has set nothing. More streams than hardware queues
+// share one, and work would stand behind a receive that it does not need; NCCL's communicators of a
+// GPU are launched in the host's order.
+struct Variable {
+  const char *name, *value;
+};
+constexpr Variable kGpuVariables[] = {{"CUDA_DEVICE_MAX_CONNECTIONS", "32"},
+                                      {"NCCL_LAUNCH_ORDER_IMPLICIT", "1"}};
 
 std::unique_ptr<Device> gpu_of(Rank rank, int gpus) {
 #ifdef PLEAT_WITH_CUDA
@@ -47,6 +42,7 @@ std::unique_ptr<Device> gpu_of(Rank rank, int gpus) {
 
 #ifdef PLEAT_WITH_CUDA
 int usable_gpus() {
+  for (const auto& [name, value] : kGpuVariables) set_default_variable(name, value);
   int gpus = 0;
   try {
     gpus = cuda::device_count();
@@ -91,7 +87,7 @@ void add_device_options(CLI::App& command, DeviceOptions& o) {
 
 void set_device(const DeviceOptions& o, const Program& program, TrainConfig& config) {
   if (o.device == "cuda") {
-    require_on_gpu(program);
+    require_supported(program, true);  // before it is said that there is no GPU
     config.measure_margin = false;  // it would read every router's logits
     config.captures_graphs = true;
     config.make_device = [gpus = usable_gpus()](Rank rank) { return gpu_of(rank, gpus); };
@@ -103,6 +99,11 @@ void set_device(const DeviceOptions& o, const Program& program, TrainConfig& con
 }
 
 void connect_devices(const DeviceOptions& o, JobPart& part) {
+  if (o.device == "cuda" && part.ranks().front()->rank().value == 0) {
+    for (const auto& [name, unused] : kGpuVariables) {
+      fmt::print(stderr, "{}={}\n", name, environment_variable(name).value_or("(not set)"));
+    }
+  }
   if (o.collectives != "nccl") return;
   try {
     part.use_nccl(load_nccl(), {o.ordered_sums});

@@ -30,8 +30,9 @@ void set_device(const DeviceOptions&, const Program&, TrainConfig&);
 // A device for each rank of `part`, as training gives them.
 [[nodiscard]] std::vector<std::unique_ptr<Device>> gpus_of(const JobPart& part);
 
-// What joins this process's ranks on their devices. ConfigError (device_or_io) where NCCL is not
-// found.
+// What joins this process's ranks on their devices. The process of rank 0 says on stderr how CUDA's
+// and NCCL's variables are set, which usable_gpus sets where the user has not. ConfigError
+// (device_or_io) where NCCL is not found.
 void connect_devices(const DeviceOptions&, JobPart&);
 
 }  // namespace pleat::cli

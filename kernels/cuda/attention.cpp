@@ -6,6 +6,7 @@
 #include "kernels/cuda/flash.hpp"
 #include "kernels/cuda/fused_attention.hpp"
 #include "kernels/cuda/merge_pieces.hpp"
+#include "kernels/cuda/narrow_heads.hpp"
 
 namespace pleat {
 namespace {
@@ -29,6 +30,10 @@ HeadColumns by_head(View x, std::int64_t width) {
   return {.x = x, .first = 0, .stride = width, .width = width};
 }
 
+bool forward(cuda::FusedAttention& fused, const AttentionPiece& p, const HeadColumns& o, View lse) {
+  return is_quantized(p.math) ? fused.forward_of_codes(p, o, lse) : fused.forward(p, o, lse);
+}
+
 // After other pieces: over this one's keys alone, in a copy, then both together.
 bool resumed(cuda::FusedAttention& fused, cuda::Resources& r, const AttentionPiece& p,
              const HeadColumns& o, View lse) {
@@ -41,7 +46,7 @@ bool resumed(cuda::FusedAttention& fused, cuda::Resources& r, const AttentionPie
   other.x.data = copies.take<std::uint16_t>(o.x.elements());
   View other_lse = lse;
   other_lse.data = copies.take<float>(lse.elements());
-  if (!fused.forward(p, other, other_lse)) return false;
+  if (!forward(fused, p, other, other_lse)) return false;
   cuda::merge_pieces(r, other.x, other_lse, o.x, lse);
   return true;
 }
@@ -89,9 +94,12 @@ void CudaKernels::mla_attention_bwd(View d_o, View q, View kv, View kpe, View o,
 }
 
 void CudaKernels::attention_piece(const AttentionPiece& p, HeadColumns o, View lse, bool resume) {
-  PLEAT_ASSERT(p.visible != nullptr && !is_quantized(p.math));
-  if (fused_ != nullptr) {
-    if (resume ? resumed(*fused_, *resources_, p, o, lse) : fused_->forward(p, o, lse)) return;
+  PLEAT_ASSERT(p.visible != nullptr);
+  if (fused_ != nullptr && (!is_quantized(p.math) || codes_)) {
+    if (resume ? resumed(*fused_, *resources_, p, o, lse) : forward(*fused_, p, o, lse)) return;
+  }
+  if (is_quantized(p.math)) {
+    return attention_piece(cuda::NarrowHeads(*resources_, p).piece(), o, lse, resume);
   }
   cuda::flash_forward(*resources_,
                       {.batch = p.batch,
@@ -106,7 +114,12 @@ void CudaKernels::attention_piece(const AttentionPiece& p, HeadColumns o, View l
 
 void CudaKernels::attention_piece_bwd(const AttentionPiece& p, HeadColumns d_o, HeadColumns o,
                                       View lse, const AttentionPieceGradient& g) {
-  PLEAT_ASSERT(p.visible != nullptr && !is_quantized(p.math));
+  PLEAT_ASSERT(p.visible != nullptr);
+  if (is_quantized(p.math)) {
+    const bool one_scale = fused_ != nullptr && codes_ && fused_->takes_codes(p, o);
+    const cuda::NarrowHeads narrow(*resources_, p, d_o, one_scale);
+    return attention_piece_bwd(narrow.piece(), narrow.d_o(), o, lse, g);
+  }
   if (fused_ != nullptr && fused_->backward(p, d_o, o, lse, g)) return;
   cuda::flash_backward(*resources_,
                        {.batch = p.batch,

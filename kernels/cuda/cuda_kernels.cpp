@@ -13,7 +13,8 @@ CudaKernels::CudaKernels(const cuda::CudaDevice& device, const CudaOptions& opti
     : resources_(std::make_unique<cuda::Resources>(device, options.scratch_bytes)),
       dense_(std::make_unique<cuda::DenseGemm>(*resources_, options.tune_gemms)),
       groups_(std::make_unique<cuda::GroupedLibrary>(*resources_, options.library_groups)),
-      fused_(cuda::fused_attention(*resources_, options.deterministic_attention)) {}
+      fused_(cuda::fused_attention(*resources_, options.deterministic_attention)),
+      codes_(options.attention_of_codes) {}
 
 CudaKernels::~CudaKernels() = default;
 

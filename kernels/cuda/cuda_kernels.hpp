@@ -29,6 +29,9 @@ struct CudaOptions {
   bool library_groups = true;
   // cuDNN's attention backward gives the same bits every time; off: faster, in any order of sums.
   bool deterministic_attention = true;
+  // Attention in fp8 goes to cuDNN in codes where it takes them: faster, with one scale an operand and
+  // with probabilities and o in E4M3 too. Off: bf16's, of what codes of the reference stand for.
+  bool attention_of_codes = true;
 };
 
 class CudaKernels final : public KernelSet {
@@ -172,6 +175,7 @@ class CudaKernels final : public KernelSet {
   std::unique_ptr<cuda::DenseGemm> dense_;
   std::unique_ptr<cuda::GroupedLibrary> groups_;
   std::unique_ptr<cuda::FusedAttention> fused_;  // none: our own kernels alone
+  bool codes_;                                   // CudaOptions::attention_of_codes
 };
 
 [[nodiscard]] std::unique_ptr<KernelSet> cuda_kernels(const cuda::CudaDevice& device,

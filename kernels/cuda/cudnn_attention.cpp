@@ -9,6 +9,7 @@
 #include "kernels/cuda/cudnn_sdpa.hpp"
 #include "kernels/cuda/cudnn_sequences.hpp"
 #include "kernels/cuda/fused_attention.hpp"
+#include "kernels/cuda/narrow_heads.hpp"
 #include "kernels/cuda/stream.cuh"
 #include "kernels/cuda/visible_sequences.hpp"
 
@@ -81,6 +82,37 @@ class CudnnAttention final : public FusedAttention {
     } else {
       stats_to_lse(r_, to.stats, lse, run.shape.seq, {0, p.heads, p.heads});
     }
+    return true;
+  }
+
+  bool takes_codes(const AttentionPiece& p, HeadColumns o) override {
+    return p.math == DType::fp8 && run_of_codes(p, o).fits;
+  }
+
+  bool forward_of_codes(const AttentionPiece& p, HeadColumns o, View lse) override {
+    if (!takes_codes(p, o)) return false;
+    const PackedRun run = run_of_codes(p, o);
+    const std::int64_t bytes = library_.prepare(run.shape), all = p.q[0].x.elements();
+    const std::int64_t numbers = static_cast<std::int64_t>(CodeFactor::count) * kFactorStep;
+    Scratch scratch(r_, Scratch::bytes<std::uint8_t>(all) +
+                            Scratch::bytes<std::uint8_t>(o.x.elements()) +
+                            Scratch::bytes<float>(3) + Scratch::bytes<float>(numbers) +
+                            Scratch::bytes<float>(lse.elements()) +
+                            Scratch::bytes<std::byte>(bytes));
+    auto* const codes = scratch.take<std::uint8_t>(all);
+    auto* const out = scratch.take<std::uint8_t>(o.x.elements());
+    auto* const largest = scratch.take<float>(3);
+    SdpaPointers to;
+    to.factors = scratch.take<float>(numbers);
+    encode_heads(r_, p, codes, largest, to.factors);
+    to.q = codes + p.q[0].first;
+    to.k = codes + p.k[0].first;
+    to.v = codes + p.v.first;
+    to.o = out;
+    to.stats = scratch.take<float>(lse.elements());
+    library_.run(run.shape, to, scratch.take<std::byte>(bytes));
+    decode_heads(r_, out, to.factors, o.x);
+    stats_to_lse(r_, to.stats, lse, run.shape.seq, {0, p.heads, p.heads});
     return true;
   }
 
@@ -171,6 +203,20 @@ class CudnnAttention final : public FusedAttention {
       return to;
     }
   };
+
+  // `fits` only where cuDNN has a kernel for it, and o is all of its matrix.
+  PackedRun run_of_codes(const AttentionPiece& p, const HeadColumns& o) {
+    PackedRun run(p, o, false);
+    if (!run.fits) return run;
+    run.shape.codes = true;
+    const bool whole = o.first == 0 && o.stride == o.width && o.x.cols == p.heads * o.width;
+    run.fits = whole && all_bf16(o.x) && !run.shape.ragged && p.q[0].x.cols % 16 == 0;
+    for (const std::int64_t n : {p.q[0].width, p.v.width, p.q[0].first, p.k[0].first, p.v.first}) {
+      run.fits = run.fits && n % 16 == 0;
+    }
+    run.fits = run.fits && library_.prepare(run.shape) >= 0;
+    return run;
+  }
 
   static bool fits(const AttentionShape& s) {
     return s.head_dim % 8 == 0 && s.value_dim() % 8 == 0 && s.head_dim <= 256;

@@ -45,7 +45,8 @@ namespace fe = cudnn_frontend;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 enum Uid : std::int64_t {
-  kQ = 1, kK, kV, kO, kStats, kDo, kDq, kDk, kDv, kLengths, kQFirst, kKFirst, kVFirst, kOFirst
+  kQ = 1, kK, kV, kO, kStats, kDo, kDq, kDk, kDv, kLengths, kQFirst, kKFirst, kVFirst, kOFirst,
+  kFactors  // CodeFactor's numbers follow
 };
 
 void check(cudnnStatus_t status, const char* call) {
@@ -145,6 +146,38 @@ void add_forward(fe::graph::Graph& g, const SdpaShape& s) {
   stats->set_data_type(fe::DataType_t::FLOAT);
 }
 
+fe::graph::Tensor_attributes factor(CodeFactor which) {
+  return fe::graph::Tensor_attributes()
+      .set_uid(kFactors + static_cast<std::int64_t>(which))
+      .set_dim({1, 1, 1, 1})
+      .set_stride({1, 1, 1, 1})
+      .set_data_type(fe::DataType_t::FLOAT);
+}
+
+// As add_forward's, of codes. o is codes too: only later GPUs write it in bf16.
+void add_forward_of_codes(fe::graph::Graph& g, const SdpaShape& s) {
+  const Ragged first(g, s);
+  const Tensor q = g.tensor(beginning(tensor("q", kQ, s, s.q, s.heads, s.width), first.q));
+  const Tensor k = g.tensor(beginning(tensor("k", kK, s, s.k, s.groups, s.width), first.k));
+  const Tensor v = g.tensor(beginning(tensor("v", kV, s, s.v, s.groups, s.value_width), first.v));
+  auto options = fe::graph::SDPA_fp8_attributes().set_name("attention of codes").set_generate_stats(true);
+  set_mask(options, s, first);
+  const auto of = [&](CodeFactor which) { return g.tensor(factor(which)); };
+  const auto [o, stats, most, most_of_o] =
+      g.sdpa_fp8(q, k, v, of(CodeFactor::q), of(CodeFactor::k), of(CodeFactor::v),
+                 of(CodeFactor::probability), of(CodeFactor::to_probability), of(CodeFactor::to_o),
+                 options);
+  set_output(o, tensor("o", kO, s, s.o, s.heads, s.value_width));
+  o->set_data_type(fe::DataType_t::FP8_E4M3);
+  set_first(o, first.o);
+  set_output(stats, stats_tensor(s));
+  stats->set_data_type(fe::DataType_t::FLOAT);
+  set_output(most, factor(CodeFactor::largest_probability));
+  set_output(most_of_o, factor(CodeFactor::largest_o));
+  most->set_data_type(fe::DataType_t::FLOAT);
+  most_of_o->set_data_type(fe::DataType_t::FLOAT);
+}
+
 void add_backward(fe::graph::Graph& g, const SdpaShape& s, bool deterministic) {
   const Ragged first(g, s);
   const auto q = beginning(tensor("q", kQ, s, s.q, s.heads, s.width), first.q);
@@ -168,11 +201,13 @@ void add_backward(fe::graph::Graph& g, const SdpaShape& s, bool deterministic) {
 }
 
 void fill(fe::graph::Graph& g, const SdpaShape& s, bool deterministic) {
-  g.set_io_data_type(fe::DataType_t::BFLOAT16)
+  g.set_io_data_type(s.codes ? fe::DataType_t::FP8_E4M3 : fe::DataType_t::BFLOAT16)
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
       .set_compute_data_type(fe::DataType_t::FLOAT);
   if (s.backward) {
     add_backward(g, s, deterministic);
+  } else if (s.codes) {
+    add_forward_of_codes(g, s);
   } else {
     add_forward(g, s);
   }
@@ -232,6 +267,9 @@ void SdpaLibrary::run(const SdpaShape& s, const SdpaPointers& p, void* workspace
   if (s.ragged) {
     operands.insert({{kLengths, p.lengths}, {kQFirst, p.q_first}, {kKFirst, p.k_first},
                      {kVFirst, p.v_first}, {kOFirst, p.o_first}});
+  }
+  for (std::int64_t i = 0; s.codes && i < static_cast<std::int64_t>(CodeFactor::count); ++i) {
+    operands.emplace(kFactors + i, p.factors + i * kFactorStep);
   }
   auto status = graphs_.at(s)->graph.execute(handle_->cudnn, operands, workspace);
   if (!status.is_good()) {

@@ -26,8 +26,18 @@ struct SdpaShape {
   std::int64_t window = 0;  // keys a query sees at most; 0: all before it
   // Sequences of their own lengths, at most `seq`, that lie one after the other; `batch` of them.
   bool ragged = false;
+  // q, k, v and o are codes of E4M3 with a scale each, probabilities are rounded to them between the
+  // products. Forward alone.
+  bool codes = false;
   auto operator<=>(const SdpaShape&) const = default;
 };
+
+// What codes are multiplied with, and what makes codes of probabilities and of o; fp32 in device
+// memory, 16 bytes apart. The last two are written: the largest of both.
+enum class CodeFactor : std::int64_t {
+  q, k, v, probability, to_probability, to_o, largest_probability, largest_o, count
+};
+inline constexpr std::int64_t kFactorStep = 4;  // floats
 
 struct SdpaPointers {
   const void *q = nullptr, *k = nullptr, *v = nullptr;
@@ -37,6 +47,7 @@ struct SdpaPointers {
   void *dq = nullptr, *dk = nullptr, *dv = nullptr;
   // Ragged: lengths [batch] i32, and elements at which sequences begin, [batch + 1] i32 each.
   void *lengths = nullptr, *q_first = nullptr, *k_first = nullptr, *v_first = nullptr, *o_first = nullptr;
+  float* factors = nullptr;  // of codes: CodeFactor::count of them, kFactorStep apart
 };
 
 class SdpaLibrary {

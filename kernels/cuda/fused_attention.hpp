@@ -21,6 +21,10 @@ class FusedAttention {
                         View dkpe, const MlaShape&) = 0;
   // All keys in one piece that are packed with the queries, rows that see what as_sequences knows.
   virtual bool forward(const AttentionPiece&, HeadColumns o, View lse) = 0;
+  // The forward pass of a piece in fp8, of codes with one scale for queries, keys and values each; o is
+  // rounded to codes too. Whether it does that for a piece whose o has no other columns.
+  virtual bool forward_of_codes(const AttentionPiece&, HeadColumns o, View lse) = 0;
+  virtual bool takes_codes(const AttentionPiece&, HeadColumns o) = 0;
   virtual bool backward(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
                         const AttentionPieceGradient&) = 0;
 };

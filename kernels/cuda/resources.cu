@@ -40,6 +40,7 @@ std::byte* Resources::grow(StreamBuffer& buffer, std::size_t bytes) {
 
 std::byte* Resources::scratch(std::size_t bytes) { return grow(scratch_, bytes); }
 std::byte* Resources::copies(std::size_t bytes) { return grow(copies_, bytes); }
+std::byte* Resources::narrow(std::size_t bytes) { return grow(narrow_, bytes); }
 
 void* Scratch::take_bytes(std::size_t bytes) {
   PLEAT_ASSERT(bytes <= left_);

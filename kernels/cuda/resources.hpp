@@ -41,6 +41,8 @@ class Resources {
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
   // Of the same kind, for operands' copies that live while a product uses the scratch memory.
   [[nodiscard]] std::byte* copies(std::size_t bytes);
+  // And for copies of attention's operands, which go into calls that use both.
+  [[nodiscard]] std::byte* narrow(std::size_t bytes);
   [[nodiscard]] std::size_t scratch_bytes() const { return scratch_.bytes(); }
   // What lives as long as a tensor, for kernels of the first stream.
   [[nodiscard]] KeptBlocks& kept_blocks() { return *kept_blocks_; }
@@ -50,7 +52,7 @@ class Resources {
   std::byte* grow(StreamBuffer& buffer, std::size_t bytes);
 
   const CudaDevice& device_;
-  StreamBuffer scratch_, copies_;
+  StreamBuffer scratch_, copies_, narrow_;
   std::shared_ptr<KeptBlocks> kept_blocks_ = std::make_shared<KeptBlocks>();
   std::uint64_t age_ = 0;
   std::vector<RopeTable> rope_tables_;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/diagnostics.hpp"
+#include "core/environment.hpp"
 
 namespace pleat {
 namespace {
@@ -177,6 +178,13 @@ TEST(Addresses, AreReadAndWritten) {
   for (const char* wrong : {"", "node1", ":1", "node1:", "node1:0", "node1:65536", "node1:1x"}) {
     EXPECT_THROW(static_cast<void>(parse_address(wrong)), std::runtime_error) << wrong;
   }
+}
+
+TEST(Environment, DefaultsLeaveWhatTheUserHasSet) {
+  set_default_variable("PLEAT_TEST_DEFAULT", "32");
+  EXPECT_EQ(environment_variable("PLEAT_TEST_DEFAULT"), "32");
+  set_default_variable("PLEAT_TEST_DEFAULT", "8");
+  EXPECT_EQ(environment_variable("PLEAT_TEST_DEFAULT"), "32");
 }
 
 }  // namespace

@@ -135,6 +135,12 @@ inline std::vector<DeviceCase> device_cases() {
                              p.optimizer.kind = OptimizerKind::muon;
                            })},
       {"Fp8", in_precision(Precision::fp8, tp_plan(2, 2, 2)), small_mla(), small_workload(), true},
+      {"Fp8Attention", in_precision(Precision::fp8, changed(tp_plan(2, 2, 2),
+                                                            [](Plan& p) { p.fp8_attention = true; })),
+       small_mla(), small_workload(), true},
+      {"Mxfp8Attention", in_precision(Precision::mxfp8, changed(fp32_plan(2),
+                                                                [](Plan& p) { p.fp8_attention = true; })),
+       small_oss(), small_workload(), true},
       {"Fp8Block", in_precision(Precision::fp8_block, changed(fp32_plan(4, 2), [](Plan& p) {
                                   p.sharding = Sharding::zero3;
                                 })),

@@ -56,6 +56,18 @@ TEST(CudnnGraph, FrontEndAcceptsWindowsAndSequencesOfTheirOwnLengths) {
   }
 }
 
+TEST(CudnnGraph, FrontEndAcceptsCodes) {
+  if (!SdpaLibrary::available()) GTEST_SKIP() << "no libcudnn.so.9";
+  for (const std::int64_t width : {64, 128}) {
+    SdpaShape codes = grouped_heads(32, 8, width, false);
+    codes.codes = true;
+    EXPECT_EQ(SdpaLibrary::objection(codes), "") << width;
+  }
+  SdpaShape narrow = grouped_heads(32, 8, 40, false);  // no multiple of 16
+  narrow.codes = true;
+  EXPECT_NE(SdpaLibrary::objection(narrow), "");
+}
+
 TEST(CudnnGraph, FrontEndRefusesWhatCudnnHasNoKernelFor) {
   if (!SdpaLibrary::available()) GTEST_SKIP() << "no libcudnn.so.9";
   EXPECT_NE(SdpaLibrary::objection(grouped_heads(32, 8, 12, false)), "");

@@ -185,6 +185,50 @@ TEST(EmulatedAttention, GoesOnFromSinks) {
       2);
 }
 
+// In codes, values a hundred times as large as queries: forward of codes with a scale an operand, with
+// and without a sink before, backward of what these codes stand for. Three digits of probabilities and
+// of o are left.
+TEST(EmulatedAttention, CodesOfPackedHeads) {
+  constexpr std::int64_t kCols = (kHeads + 2 * kGroups) * kHead, kShare = kHeads / kGroups;
+  const std::vector<std::int32_t> visible = ranges(0, {});
+  for (const bool sinks : {false, true}) {
+    const auto run = [&](DType math) {
+      return [&, math](KernelSet& k) {
+        Numbers qkv(kRows, kCols, 1), o(kRows, kHeads * kHead, 2), d_o(kRows, kHeads * kHead, 3);
+        Numbers gradient(kRows, kCols, 4), sink(1, kHeads, 5);
+        std::ranges::fill(gradient.values, to_bf16(0));
+        for (std::size_t i = 0; i < qkv.values.size(); ++i) {
+          if (static_cast<std::int64_t>(i) % kCols < (kHeads + kGroups) * kHead) continue;
+          qkv.values[i] = to_bf16(100 * to_float(qkv.values[i]));
+        }
+        std::vector<float> lse(kRows * kHeads);
+        const View stats{lse.data(), DType::fp32, kRows, kHeads};
+        const auto columns = [](View x) {
+          return std::array{HeadColumns{x, 0, kHead, kHead},
+                            HeadColumns{x, kHeads * kHead, kHead, kHead, kShare},
+                            HeadColumns{x, (kHeads + kGroups) * kHead, kHead, kHead, kShare}};
+        };
+        const auto x = columns(qkv.view), g = columns(gradient.view);
+        const AttentionPiece p{.batch = kBatch, .heads = kHeads, .scale = 0.3, .q = {x[0], {}},
+                               .k = {x[1], {}}, .v = x[2],
+                               .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data()),
+                               .math = math};
+        const HeadColumns to{o.view, 0, kHead, kHead}, from{d_o.view, 0, kHead, kHead};
+        if (sinks) k.start_at_sinks(sink.view, o.view, stats);
+        k.attention_piece(p, to, stats, sinks);
+        k.attention_piece_bwd(p, from, to, stats, {{g[0], {}}, {g[1], {}}, g[2]});
+        return std::vector{o.matrix(), fp32(lse, kHeads), gradient.matrix()};
+      };
+    };
+    const Result got = result_of(true, run(DType::fp8)), want = result_of(false, run(DType::fp8));
+    EXPECT_EQ(got.calls, 2);
+    for (std::size_t i = 0; i < got.tensors.size(); ++i) {
+      expect_close(got.tensors[i], want.tensors[i], ("tensor " + std::to_string(i)).c_str(), 0.08);
+    }
+    EXPECT_NE(got.tensors[0], result_of(true, run(DType::fp32)).tensors[0]);
+  }
+}
+
 TEST(EmulatedAttention, PiecesOfMla) {
   constexpr std::int64_t kWidth = kNope + kRope, kOwn = kNope + kValue;
   for (const Seen& seen : all_seen()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/cuda/cudnn_sdpa.hpp"
 
 namespace pleat::cuda {
@@ -54,6 +55,43 @@ double score(const SdpaShape& s, const Head& h, std::int64_t i, std::int64_t j) 
 
 std::int64_t first_seen(const SdpaShape& s, std::int64_t i) {
   return s.window > 0 ? std::max<std::int64_t>(0, i + 1 - s.window) : 0;
+}
+
+// As cuDNN with codes: probabilities, at most 1, are codes between the products, o when it is written.
+void forward_of_codes(const SdpaShape& s, const SdpaPointers& p, const Head& h, std::int64_t stats_at) {
+  const auto factor = [&](CodeFactor which) {
+    return p.factors[static_cast<std::int64_t>(which) * kFactorStep];
+  };
+  const auto get = [](const Rows& rows, std::int64_t row, std::int64_t col) {
+    const std::int64_t at = rows.first + row * rows.at.ld + col;
+    return decode(SmallFloat::e4m3, static_cast<const std::uint8_t*>(rows.data)[at]);
+  };
+  const float both = factor(CodeFactor::q) * factor(CodeFactor::k);
+  for (std::int64_t i = 0; i < h.length; ++i) {
+    std::vector<double> scores;
+    double most = -INFINITY, sum = 0;
+    for (std::int64_t j = first_seen(s, i); j <= i; ++j) {
+      double dot = 0;
+      for (std::int64_t c = 0; c < s.width; ++c) dot += double{get(h.q, i, c)} * get(h.k, j, c);
+      scores.push_back(dot * both * s.scale);
+      most = std::max(most, scores.back());
+    }
+    for (const double x : scores) sum += std::exp(x - most);
+    for (std::int64_t c = 0; c < s.value_width; ++c) {
+      double o = 0;
+      for (std::size_t j = 0; j < scores.size(); ++j) {
+        const auto probability = static_cast<float>(std::exp(scores[j] - most) / sum);
+        const float rounded =
+            decode(SmallFloat::e4m3,
+                   encode(SmallFloat::e4m3, probability * factor(CodeFactor::to_probability)));
+        o += double{rounded} * get(h.v, first_seen(s, i) + static_cast<std::int64_t>(j), c);
+      }
+      const float value = static_cast<float>(o) * factor(CodeFactor::probability) * factor(CodeFactor::v);
+      auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(h.o.data));
+      to[h.o.first + i * h.o.at.ld + c] = encode(SmallFloat::e4m3, value * factor(CodeFactor::to_o));
+    }
+    p.stats[stats_at + i] = static_cast<float>(most + std::log(sum));
+  }
 }
 
 void forward(const SdpaShape& s, const Head& h) {
@@ -123,7 +161,7 @@ void SdpaLibrary::run(const SdpaShape& s, const SdpaPointers& p, void*) {
                      rows_of(p.v, s.v, s, p.v_first, b, g), rows_of(p.o, s.o, s, p.o_first, b, n),
                      p.stats + (b * s.heads + n) * s.seq, length};
         if (!s.backward) {
-          forward(s, h);
+          s.codes ? forward_of_codes(s, p, h, (b * s.heads + n) * s.seq) : forward(s, h);
           continue;
         }
         backward(s, h, rows_of(p.d_o, s.o, s, p.o_first, b, n), rows_of(p.dq, s.q, s, p.q_first, b, n),
