@@ -20,6 +20,7 @@
 #include "core/diagnostics.hpp"
 #include "planner/capacity/answer.hpp"
 #include "planner/capacity/placement.hpp"
+#include "planner/layout_polish.hpp"
 #include "planner/parallel_rounds.hpp"
 #include "planner/search.hpp"
 #include "simulator/cost/used_domain.hpp"
@@ -197,6 +198,10 @@ class Capacity {
     try {
       SearchResult result = search(site.target.model, site.target.cluster, workload,
                                    site.target.profile, config);
+      if (!interrupt_pending()) {
+        polish_layouts(site.target.model, site.target.cluster, workload, site.target.profile,
+                       config, result);
+      }
       // Interrupted, the best so far is better than nothing.
       if (!result.best.empty()) return {std::move(result.best.front()), {}};
       if (!result.optimal) return {};

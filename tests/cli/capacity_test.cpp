@@ -52,12 +52,19 @@ TEST(Capacity, TheLastNodeMayBeUsedInPart) {
                               "--global-batch", "480", "--json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const JsonValue json = parse_json(run.out, "stdout");
-  const JsonValue& booked =
-      *json.find("offers")->as_array()->front().find("booking")->find("placement");
+  const JsonValue& booking = *json.find("offers")->as_array()->front().find("booking");
+  const JsonValue& booked = *booking.find("placement");
   EXPECT_EQ(number(booked, "domains"), 3);  // not 4 with 5 of each
   EXPECT_EQ(number(booked, "used_of_each_domain"), 8);
   EXPECT_EQ(number(booked, "used_of_last_domain"), 4);
   EXPECT_EQ(number(booked, "paid_gpus"), 32);  // a spare node
+  // With the layout that `plan` gives it.
+  const Said plan = run_pleat({"plan", "--model", "gpt-1.7b", "--cluster", "h100-sxm", "--gpus", "20",
+                               "--seq-len", "2048", "--global-batch", "480", "--pp", "5,10,20", "--top",
+                               "1", "--json"});
+  const JsonValue found = parse_json(plan.out, "stdout");
+  EXPECT_EQ(number(booking, "step_s"),
+            number(found.find("best")->as_array()->front(), "step_s"));
   EXPECT_THAT(run_pleat({"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus", "20",
                          "--tokens", "100B", "--deadline", "900d", "--seq-len", "2048",
                          "--global-batch", "480"})
