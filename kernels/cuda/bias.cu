@@ -3,6 +3,7 @@
 // Vectors and tables added to rows, and their gradients: sums over rows in two stages.
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
+#include "kernels/cuda/narrow_products.hpp"
 #include "kernels/cuda/partial_sums.hpp"
 
 namespace pleat {
@@ -68,6 +69,7 @@ void CudaKernels::add_bias(View b, double scale, View y) {
 }
 
 void CudaKernels::add_bias_bwd(View dy, double scale, View db) {
+  if (dy.scales != nullptr) dy = widened(*resources_, dy, {}).first;
   PLEAT_ASSERT(db.elements() == dy.cols);
   if (dy.elements() == 0) return;
   const std::int64_t packs = ceil_div(dy.cols, kPack);

@@ -5,6 +5,7 @@
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/group_of_row.cuh"
+#include "kernels/cuda/narrow_products.hpp"
 #include "kernels/cuda/partial_sums.hpp"
 #include "kernels/cuda/reduce.cuh"
 
@@ -112,6 +113,7 @@ void CudaKernels::grouped_bias(View b, View counts, View p, double scale, View y
 }
 
 void CudaKernels::grouped_bias_bwd(View dy, View counts, View p, View db) {
+  if (dy.scales != nullptr) dy = widened(*resources_, dy, {}).first;
   check(db, counts, p, dy);
   if (dy.elements() == 0) return;
   const std::int64_t all = counts.elements(), packs = ceil_div(dy.cols, kPack);
@@ -128,6 +130,7 @@ void CudaKernels::grouped_bias_bwd(View dy, View counts, View p, View db) {
 }
 
 void CudaKernels::grouped_bias_probs(View dy, View b, View counts, double scale, View dp) {
+  if (dy.scales != nullptr) dy = widened(*resources_, dy, {}).first;
   check(b, counts, dp, dy);
   PLEAT_ASSERT(dp.data != nullptr || dy.rows == 0);
   if (dy.rows == 0) return;

@@ -31,8 +31,16 @@ inline bool has_codes(const DeviceCase& c) {
   return c.plan.precision != Precision::fp32 && c.plan.precision != Precision::bf16;
 }
 
+// A GPU rounds what codes of attention's operands stand for to bf16, where they have a scale of fp32: the
+// products behind make other codes of it, whose noise is fp8's own (quantized_test has attention in fp8
+// within 30% of wide attention, too). The kernels themselves agree within 1% (conformance).
+inline bool rounds_codes(const DeviceCase& c) {
+  return c.plan.fp8_attention && c.plan.precision == Precision::fp8;
+}
+
 // What orthogonalises makes small directions as long as large ones, their rounding too.
 inline double tolerance_of(const DeviceCase& c) {
+  if (rounds_codes(c)) return 0.3;
   if (has_codes(c)) return 0.01;
   if (c.plan.precision != Precision::fp32) return 0.05;
   return c.plan.optimizer.kind == OptimizerKind::muon ? 1e-3 : 1e-5;

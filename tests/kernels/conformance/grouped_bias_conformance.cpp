@@ -68,6 +68,30 @@ TEST_P(KernelConformance, BiasesOfExperts) {
   }
 }
 
+// Gradients may come in codes, here of numbers that codes hold.
+TEST_P(KernelConformance, BiasGradientsReadCodes) {
+  constexpr std::int64_t kRows = 9, kCols = 48;
+  Matrix dy(kRows, kCols), db(2, kCols), sum(1, kCols), dp(1, kRows);
+  const Matrix b = random_matrix(2, kCols, 1);
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t c = 0; c < kCols; ++c) {
+      dy(r, c) = static_cast<double>((r * 7 + c * 3) % 5 - 2);
+      db(r < 4 ? 0 : 1, c) += dy(r, c);
+      sum(0, c) += dy(r, c);
+      dp(0, r) += dy(r, c) * b(r < 4 ? 0 : 1, c);
+    }
+  }
+  const View codes = out_codes(DType::mxfp8, kRows, kCols), counts = in_i32({4, 5}, 1, 2);
+  k().quantize(in(dy), none(), codes, {.rule = ScaleRule::e8m0, .block_rows = 1, .block_cols = 32});
+  const View v1 = inout(Matrix(2, kCols)), v2 = inout(Matrix(1, kCols)), v3 = out(1, kRows);
+  k().grouped_bias_bwd(codes, counts, none(), v1);
+  k().add_bias_bwd(codes, 1, v2);
+  k().grouped_bias_probs(codes, in(b), counts, 1, v3);
+  expect_close(get(v1), db, "db of groups", 1e-6);
+  expect_close(get(v2), sum, "db", 1e-6);
+  expect_close(get(v3), dp, "dp", 1e-6);
+}
+
 TEST_P(Bf16Conformance, BiasesOfExperts) {
   for (const Case& c : cases()) {
     if (c.rows() == 0) continue;
