@@ -17,7 +17,8 @@ INSTANTIATE_TEST_SUITE_P(
                                           "Packed", "TiedDepthWithAll", "Gpt", "Bf16", "Fp8",
                                           "Fp8Block", "Mxfp8", "Nvfp4", "TokensAsTheyAre",
                                           "Remainders", "RoundedGradients", "LambBf16",
-                                          "MuonBf16", "Mxfp8Attention", "Oss", "ThreeDepths",
+                                          "MuonBf16", "Fp8Attention", "Mxfp8Attention",
+                                          "Oss", "ThreeDepths",
                                           "TileLevel", "TileLevelOfAll"})),
     [](const auto& info) { return info.param.name; });
 

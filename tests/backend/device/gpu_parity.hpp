@@ -31,16 +31,17 @@ inline bool has_codes(const DeviceCase& c) {
   return c.plan.precision != Precision::fp32 && c.plan.precision != Precision::bf16;
 }
 
-// A GPU rounds what codes of attention's operands stand for to bf16, where they have a scale of fp32: the
-// products behind make other codes of it, whose noise is fp8's own (quantized_test has attention in fp8
-// within 30% of wide attention, too). The kernels themselves agree within 1% (conformance).
+// A GPU rounds what codes of attention's operands stand for to bf16, where they have a scale of fp32.
+// What the softmax's gradient leaves of that are queries' and keys' gradients, small differences of
+// large numbers: they are as far apart as those of attention in fp8 and wide attention (quantized_test).
+// The kernels themselves agree within 1% (conformance).
 inline bool rounds_codes(const DeviceCase& c) {
   return c.plan.fp8_attention && c.plan.precision == Precision::fp8;
 }
 
 // What orthogonalises makes small directions as long as large ones, their rounding too.
 inline double tolerance_of(const DeviceCase& c) {
-  if (rounds_codes(c)) return 0.3;
+  if (rounds_codes(c)) return 0.05;
   if (has_codes(c)) return 0.01;
   if (c.plan.precision != Precision::fp32) return 0.05;
   return c.plan.optimizer.kind == OptimizerKind::muon ? 1e-3 : 1e-5;
@@ -68,7 +69,7 @@ inline void expect_parity(const DeviceCase& c, const MakeDevice& make_device, in
                 tolerance * here.steps[s].grad_norm)
         << s;
   }
-  expect_close(there.gradients, here.gradients, tolerance);
+  expect_close(there.gradients, here.gradients, rounds_codes(c) ? 0.3 : tolerance);
   expect_close(there.weights, here.weights, tolerance);
   for (std::size_t r = 0; r < here.ranks.size(); ++r) {
     EXPECT_EQ(there.ranks[r].peak_live_bytes, here.ranks[r].peak_live_bytes) << r;
