@@ -16,6 +16,7 @@ namespace pleat {
 namespace {
 
 using test::ideal_profile;
+using test::make_plan;
 using test::round_cluster;
 using test::small_model;
 using test::total_of;
@@ -24,14 +25,6 @@ struct PlanCase {
   const char* name;
   Plan plan;
 };
-
-Plan make_plan(AttentionMapping a, ExpertMapping e, int vpp = 1) {
-  Plan plan;
-  plan.attention = a;
-  plan.expert = e;
-  plan.vpp = vpp;
-  return plan;
-}
 
 std::vector<PlanCase> plan_cases() {
   std::vector<PlanCase> cases = {

@@ -16,6 +16,7 @@ namespace {
 
 using test::ideal_profile;
 using test::LayerMaker;
+using test::make_plan;
 using test::part_of;
 using test::round_cluster;
 using test::small_model;
@@ -102,14 +103,6 @@ TEST(Estimate, EpilogueScratchCanBeThePeak) {
   EXPECT_EQ(peak_live_bytes(stage, none), 4'000'000'000 + 4000);
   EXPECT_EQ(estimate(program, round_cluster(), ideal_profile()).peak_bytes(),
             4'000'000'000 + 4000);
-}
-
-Plan make_plan(AttentionMapping a, ExpertMapping e, int vpp = 1) {
-  Plan plan;
-  plan.attention = a;
-  plan.expert = e;
-  plan.vpp = vpp;
-  return plan;
 }
 
 TEST(Estimate, MoreRoutedTokensTakeMoreTimeAndMemory) {

@@ -95,4 +95,12 @@ inline ModelSpec small_model() {
   return m;
 }
 
+inline Plan make_plan(AttentionMapping a, ExpertMapping e, int vpp = 1) {
+  Plan plan;
+  plan.attention = a;
+  plan.expert = e;
+  plan.vpp = vpp;
+  return plan;
+}
+
 }  // namespace pleat::test
