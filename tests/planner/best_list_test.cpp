@@ -20,6 +20,7 @@ namespace {
 using namespace test;
 
 constexpr double kGpu = 80e9;
+using Reasons = std::vector<std::string>;
 
 // Two meshes of a small space, and memory choices of which `whole` gives up all that others do.
 class BestListTest : public testing::Test {
@@ -41,11 +42,12 @@ class BestListTest : public testing::Test {
     return static_cast<std::int16_t>(at - tree_.choices.begin());
   }
 
-  std::vector<const char*> enter(const Node& n, double step, double gigabytes) {
+  Reasons enter(const Node& n, double step, double gigabytes) {
     StepEstimate e;
     e.step = Seconds(step);
     e.memory.push_back({.stage = Stage{0}, .peak = static_cast<std::int64_t>(gigabytes * 1e9)});
-    return list_.enter(n, {}, std::move(e));
+    const std::vector<const char*> reasons = list_.enter(n, {}, std::move(e));
+    return {reasons.begin(), reasons.end()};
   }
 
   // Steps of the listed ones, then why others are not.
@@ -74,7 +76,6 @@ class BestListTest : public testing::Test {
   std::int16_t act_ = 0, attention_ = 0, whole_ = 0;
 };
 
-using Reasons = std::vector<const char*>;
 
 TEST_F(BestListTest, APlanThatWasPushedOutComesBack) {
   EXPECT_EQ(enter(node(0, whole_), 1.0, 20), Reasons{});
