@@ -53,7 +53,8 @@ class GoodPlan {
            tree_.broken_rule(tree_.plan_of(node)) == nullptr;
   }
 
-  // Bounds of the nodes, by all threads, without those that take more memory than there is.
+  // The nodes with their bounds, fastest first. `must_fit`: without those that need more memory than
+  // there is.
   std::vector<Bounded> bounded(const std::vector<Node>& nodes, bool must_fit) {
     std::vector<Bounded> list(nodes.size());
     workers_.for_each(nodes.size(), [&](std::size_t i) {

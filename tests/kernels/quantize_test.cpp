@@ -4,82 +4,21 @@
 // operands against those of the numbers that they stand for.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <bit>
 #include <cmath>
-#include <deque>
 #include <limits>
 
-#include "core/numerics/bf16.hpp"
-#include "kernels/kernel_set.hpp"
-#include "tests/kernels/conformance/matrix.hpp"
+#include "tests/kernels/quantized_matrices.hpp"
 
 namespace pleat {
 namespace {
 
-using conformance::Matrix;
 using conformance::random_matrix;
-using Codes = std::vector<int>;
+using test::Codes;
+using test::Matrix;
+using test::Quantized;
 
-struct Quantized {
-  std::vector<std::uint8_t> codes;
-  BlockScales scales;
-  View view;
-};
-
-class Quantize : public ::testing::Test {
- protected:
-  View floats(const Matrix& m) {
-    kept_.push_back({m.values.begin(), m.values.end()});
-    return {kept_.back().data(), DType::fp32, m.rows, m.cols};
-  }
-  View counts(const std::vector<std::int32_t>& rows) {
-    counts_.push_back(rows);
-    return {counts_.back().data(), DType::i32, 1, std::ssize(rows)};
-  }
-  const Quantized& quantize(const Matrix& m, const Quantization& q, View groups = {}) {
-    const bool four_bits = q.format == SmallFloat::e2m1;
-    const std::int64_t n = m.rows * m.cols;
-    Quantized& made = made_.emplace_back();
-    made.codes.resize(static_cast<std::size_t>(four_bits ? (n + 1) / 2 : n));
-    made.view = {made.codes.data(), four_bits ? DType::nvfp4 : DType::fp8, m.rows, m.cols,
-                 &made.scales};
-    kernels_->quantize(floats(m), groups, made.view, q);
-    return made;
-  }
-  static Codes codes(const Quantized& q) {
-    Codes all;
-    for (const std::uint8_t byte : q.codes) {
-      if (q.scales.format != SmallFloat::e2m1) {
-        all.push_back(byte);
-      } else {
-        all.insert(all.end(), {byte & 15, byte >> 4});
-      }
-    }
-    return all;
-  }
-  // What its codes stand for: the product with a unit matrix.
-  Matrix meaning(const Quantized& q) {
-    Matrix unit(q.view.cols, q.view.cols), out(q.view.rows, q.view.cols);
-    for (std::int64_t i = 0; i < unit.rows; ++i) unit(i, i) = 1;
-    const View y = floats(out);
-    kernels_->gemm(q.view, false, floats(unit), false, y, false);
-    out.values.assign(y.f32(), y.f32() + y.elements());
-    return out;
-  }
-  Matrix product(View a, bool ta, View b, bool tb, std::int64_t rows, std::int64_t cols) {
-    Matrix out(rows, cols);
-    const View c = floats(out);
-    kernels_->gemm(a, ta, b, tb, c, false);
-    out.values.assign(c.f32(), c.f32() + c.elements());
-    return out;
-  }
-
-  std::unique_ptr<KernelSet> kernels_ = cpu_kernels();
-  std::deque<std::vector<float>> kept_;
-  std::deque<std::vector<std::int32_t>> counts_;
-  std::deque<Quantized> made_;
-};
+using Quantize = test::QuantizedMatrices;
 
 Matrix row(const std::vector<double>& values) {
   Matrix m(1, std::ssize(values));
@@ -372,65 +311,6 @@ TEST_F(Quantize, PaddedGroupsComputeSomethingElse) {
                           quantize(pad(x), columns, counts(padded)).view, counts(padded), same, false);
   for (std::int64_t i = 0; i < dw.elements(); ++i) {
     EXPECT_NEAR(same.f32()[i], dw.f32()[i], 1e-5) << i;
-  }
-}
-
-// Attention that reads 8 bits is attention of operands that were rounded before: those of a head in a
-// run of rows together, or 32 columns of a row.
-TEST_F(Quantize, NarrowAttentionReadsRoundedHeads) {
-  const std::int64_t rows = 10, heads = 2, width = 40, batch = 2;
-  const std::vector<std::int32_t> whole_head{rows / batch, rows / batch};
-  std::vector<std::array<std::int32_t, 2>> visible;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    visible.push_back({0, static_cast<std::int32_t>(i % (rows / batch)) + 1});
-  }
-  const auto rounded_bf16 = [](const Matrix& m) {
-    Matrix out = m;
-    for (double& v : out.values) v = to_float(to_bf16(static_cast<float>(v)));
-    return out;
-  };
-  const Matrix q = rounded_bf16(random_matrix(rows, heads * width, 1, 2));
-  const Matrix k = rounded_bf16(random_matrix(rows, width, 2, 3));
-  const Matrix v = rounded_bf16(random_matrix(rows, width, 3));
-  for (const DType math : {DType::fp8, DType::mxfp8}) {
-    Quantization recipe;
-    if (math == DType::mxfp8) {
-      recipe = {.rule = ScaleRule::e8m0, .block_rows = 1, .block_cols = 32};
-    }
-    const auto read = [&](const Matrix& m) {  // head by head
-      Matrix out = m;
-      for (std::int64_t h = 0; h < m.cols / width; ++h) {
-        Matrix head(rows, width);
-        for (std::int64_t r = 0; r < rows; ++r) {
-          for (std::int64_t c = 0; c < width; ++c) head(r, c) = m(r, h * width + c);
-        }
-        head = meaning(quantize(head, recipe, counts(whole_head)));
-        for (std::int64_t r = 0; r < rows; ++r) {
-          for (std::int64_t c = 0; c < width; ++c) out(r, h * width + c) = head(r, c);
-        }
-      }
-      return out;
-    };
-    const auto attend = [&](const std::array<View, 3>& from, DType as) {
-      const View o = floats(Matrix(rows, heads * width)), lse = floats(Matrix(rows, heads));
-      AttentionPiece p{.batch = batch, .heads = heads, .scale = 0.2, .q = {}, .k = {}, .v = {}};
-      p.q[0] = {.x = from[0], .first = 0, .stride = width, .width = width};
-      p.k[0] = {.x = from[1], .first = 0, .stride = width, .width = width, .share = heads};
-      p.v = {.x = from[2], .first = 0, .stride = width, .width = width, .share = heads};
-      p.visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data());
-      p.math = as;
-      kernels_->attention_piece(p, {.x = o, .first = 0, .stride = width, .width = width}, lse, false);
-      return std::vector<float>(o.f32(), o.f32() + o.elements());
-    };
-    std::deque<std::vector<Bf16>> halves;
-    const auto narrow = [&](const Matrix& m) {
-      std::vector<Bf16>& to = halves.emplace_back();
-      for (const double x : m.values) to.push_back(to_bf16(static_cast<float>(x)));
-      return View{to.data(), DType::bf16, m.rows, m.cols};
-    };
-    const std::vector<float> got = attend({narrow(q), narrow(k), narrow(v)}, math);
-    EXPECT_EQ(got, attend({floats(read(q)), floats(read(k)), floats(read(v))}, DType::fp32));
-    EXPECT_NE(got, attend({floats(q), floats(k), floats(v)}, DType::fp32));
   }
 }
 
