@@ -6,6 +6,12 @@
 #include <cmath>
 
 namespace pleat {
+namespace {
+
+// Another layout of the same stages may take off so much of a plan's value.
+constexpr double kSpareValue = 0.02;
+
+}  // namespace
 
 std::size_t BestList::most() const {
   return static_cast<std::size_t>(std::max(1, tree_.config.top));
@@ -53,6 +59,7 @@ std::vector<const char*> BestList::enter(const Node& node, std::vector<StageOver
   mark_near(mesh);
   const std::size_t hopeful = end_of_hopeful();
   reasons.insert(reasons.end(), known_.size() - hopeful, "slower");
+  for (std::size_t i = hopeful; i < known_.size(); ++i) spare(std::move(known_[i]));
   known_.erase(known_.begin() + static_cast<std::ptrdiff_t>(hopeful), known_.end());
   return reasons;
 }
@@ -76,6 +83,14 @@ void BestList::mark_near(int mesh) {
   }
 }
 
+// Of one mesh the best.
+void BestList::spare(Known plan) {
+  if (plan.plan.plan.attention.pp == 1 || value(plan) > cutoff() * (1 + kSpareValue)) return;
+  const auto same = std::ranges::find(spares_, plan.mesh, &Known::mesh);
+  if (same == spares_.end()) spares_.push_back(std::move(plan));
+  else if (value(plan) < value(*same)) *same = std::move(plan);
+}
+
 // The best of each mesh is always listed, and what takes its place is no slower: none that is
 // slower than the best of K meshes will be.
 std::size_t BestList::end_of_hopeful() const {
@@ -94,15 +109,30 @@ std::size_t BestList::end_of_hopeful() const {
 
 BestList::Taken BestList::take() {
   Taken taken;
+  const Seconds last = cutoff();
+  std::vector<int> listed;  // meshes
+  std::vector<Known> slower;
   for (Known& k : known_) {
-    if (k.near)
+    if (k.near) {
       taken.others.push_back("near");
-    else if (taken.best.size() == most())
+    } else if (taken.best.size() == most()) {
       taken.others.push_back("slower");
-    else
+      slower.push_back(std::move(k));
+    } else {
+      listed.push_back(k.mesh);
       taken.best.push_back(std::move(k.plan));
+    }
+  }
+  for (Known& k : slower) spare(std::move(k));
+  std::ranges::stable_sort(spares_, {}, [&](const Known& k) { return value(k); });
+  for (Known& k : spares_) {
+    const bool known = std::ranges::find(listed, k.mesh) != listed.end();
+    if (!known && value(k) <= last * (1 + kSpareValue) && taken.spares.size() < most()) {
+      taken.spares.push_back(std::move(k.plan));
+    }
   }
   known_.clear();
+  spares_.clear();
   return taken;
 }
 

@@ -3,13 +3,10 @@
 // The plans a search lists: the fastest so far, really different ones.
 #pragma once
 
+#include "planner/different_plans.hpp"
 #include "planner/plan_tree.hpp"
 
 namespace pleat {
-
-// A plan is not listed beside a faster one of its mesh and microbatch that takes at most so much
-// less time and whose memory differs by less than so much of a GPU's.
-inline constexpr double kNearValue = 0.005, kNearMemory = 0.05;
 
 class BestList {
  public:
@@ -31,9 +28,11 @@ class BestList {
   [[nodiscard]] bool empty() const { return known_.empty(); }
   [[nodiscard]] const Candidate& best() const { return known_.front().plan; }
   // The listed ones, best first, and for each of the others why it is not: "near" or "slower".
+  // `spares`: of the slower ones of several stages those that another layout may bring among the best.
   struct Taken {
     std::vector<Candidate> best;
     std::vector<const char*> others;
+    std::vector<Candidate> spares;
   };
   [[nodiscard]] Taken take();
 
@@ -52,12 +51,14 @@ class BestList {
   }
   [[nodiscard]] int mesh_of(const Node&);
   void mark_near(int mesh);
+  void spare(Known);
   // The first of those that cannot be listed.
   [[nodiscard]] std::size_t end_of_hopeful() const;
 
   const PlanTree& tree_;
   double near_bytes_;
   std::vector<Known> known_;  // best first
+  std::vector<Known> spares_;
   int meshes_ = 0;            // numbered so far
 };
 

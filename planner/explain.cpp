@@ -111,6 +111,9 @@ std::string layouts_text(const SearchResult& result, const ModelSpec& model,
                          const Profile& profile, const SearchConfig& config) {
   if (result.best.empty() || result.best.front().plan.attention.pp == 1) return {};
   const Candidate& best = result.best.front();
+  if (!result.best_of_layouts.empty() && result.best_of_layouts.front()) {
+    return "layouts: two for each number of stages, of the plans found all; #1 has the best of its own\n";
+  }
   const Seconds bound = std::min(
       best.estimate.step, layout_bound(model, cluster, workload, profile, config, best.plan));
   return fmt::format("layouts: two for each number of stages; no layout takes #1 below {:.2f} ms, "

@@ -97,6 +97,7 @@ class FixedSearch::Search {
     for (const char* reason : taken.others) count(reason, 1);
     for (const auto& [rule, plans] : counted_) result_.rejected[rule] += plans;
     result_.best = std::move(taken.best);
+    result_.spares = std::move(taken.spares);
     result_.stage_ways = tree_.stage_ways();
     if (result_.best.empty() && any_) {
       result_.best.push_back(std::move(*any_));

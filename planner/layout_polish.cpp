@@ -8,6 +8,7 @@
 #include "core/plan/layout.hpp"
 #include "core/program/pipeline_order.hpp"
 #include "planner/bounds.hpp"
+#include "planner/different_plans.hpp"
 #include "planner/parallel_rounds.hpp"
 #include "simulator/estimator.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int kMostMoves = 64;
 constexpr int kFewStages = 16;  // every pair of them may exchange a layer
+constexpr int kVeryFew = 6;     // any two pairs may at once
 
 int stages_of(const Plan& plan) { return plan.attention.pp * plan.vpp; }
 
@@ -28,24 +30,37 @@ class LayoutPolish {
         config_(config),
         estimator_(model, workload, cluster, profile, config.runtime),
         bounds_(estimator_, model, workload, cluster, profile, config.runtime),
-        usable_(usable_bytes(cluster, config)),
-        host_(static_cast<std::int64_t>(cluster.host_memory.base())) {}
+        limits_{.usable = usable_bytes(cluster, config),
+                .host = static_cast<std::int64_t>(cluster.host_memory.base()),
+                .gpus_per_node = cluster.gpus_per_node} {}
 
-  Candidate run(Candidate best) const {
-    if (best.plan.attention.pp == 1 || !config_.layout.empty()) return best;
+  FoundLayout run(Candidate from) const {
+    if (from.plan.attention.pp == 1 || !config_.layout.empty()) return {std::move(from), true};
+    FoundLayout found =
+        best_layout(estimator_, model_, workload_, config_, limits_, std::move(from));
+    if (!found.every) found.best = descend(std::move(found.best));
+    return found;
+  }
+
+ private:
+  [[nodiscard]] Candidate descend(Candidate best) const {
     for (int move = 0; move < kMostMoves; ++move) {
-      auto better = best_move(best, true);
-      if (!better && stages_of(best.plan) <= kFewStages) better = best_move(best, false);
+      std::optional<Candidate> better = best_move(best, stage_layout(best.plan, model_), true);
+      const int stages = stages_of(best.plan);
+      if (!better && stages <= kFewStages) {
+        better = best_move(best, stage_layout(best.plan, model_), false);
+      }
+      if (!better && stages <= kVeryFew) better = best_two_moves(best);
       if (!better) break;
-      best = *better;
+      best = std::move(*better);
     }
     return best;
   }
 
- private:
+  // The best layout one move away from `stages`, if that is better than `from`.
   [[nodiscard]] std::optional<Candidate> best_move(const Candidate& from,
+                                                   const std::vector<VirtualStage>& stages,
                                                    bool off_busiest) const {
-    const std::vector<VirtualStage> stages = stage_layout(from.plan, model_);
     const Schedule order{.pp = from.plan.attention.pp,
                          .vpp = from.plan.vpp,
                          .kind = from.plan.schedule};
@@ -55,20 +70,43 @@ class LayoutPolish {
       if ((off_busiest && !busy[i]) || stages[i].layers == 0) continue;
       for (std::size_t j = 0; j < stages.size(); ++j) {
         if (j == i || (off_busiest && busy[j])) continue;
-        Candidate moved{from.plan, {}};
-        moved.plan.layout = to_layout_string(with_move(stages, i, j));
-        if (!violations({model_, workload_, moved.plan, config_.gpus}).empty()) continue;
-        const StepEstimate& so_far = (best ? *best : from).estimate;
-        const Seconds bar = value_of(so_far, config_.robust);
-        // Most moves burden another rank as much: their bound tells, and costs less than the price.
-        if (bounds_.own(moved.plan, so_far.step).step > so_far.step) continue;
-        moved.estimate = estimator_(moved.plan);
-        if (moved.estimate.peak_bytes() > usable_) continue;
-        if (host_ > 0 && moved.estimate.host_bytes > host_) continue;
-        if (value_of(moved.estimate, config_.robust) < bar) best = std::move(moved);
+        const Candidate& so_far = best ? *best : from;
+        auto better = if_better(from.plan, with_move(stages, i, j), so_far.estimate);
+        if (better) best = std::move(better);
       }
     }
     return best;
+  }
+
+  [[nodiscard]] std::optional<Candidate> best_two_moves(const Candidate& from) const {
+    const std::vector<VirtualStage> stages = stage_layout(from.plan, model_);
+    std::optional<Candidate> best;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      for (std::size_t j = 0; j < stages.size(); ++j) {
+        if (j == i || stages[i].layers == 0) continue;
+        auto better = best_move(best ? *best : from, with_move(stages, i, j), false);
+        if (better) best = std::move(better);
+      }
+    }
+    return best;
+  }
+
+  // The plan with that layout, if it is valid and its value lower.
+  [[nodiscard]] std::optional<Candidate> if_better(const Plan& plan,
+                                                   const std::vector<VirtualStage>& stages,
+                                                   const StepEstimate& than) const {
+    Candidate moved{plan, {}};
+    moved.plan.layout = to_layout_string(stages);
+    if (!violations({model_, workload_, moved.plan, config_.gpus}).empty()) return std::nullopt;
+    // Most moves burden another rank as much: their bound tells, and costs less than the price.
+    if (bounds_.own(moved.plan, than.step).step > than.step) return std::nullopt;
+    moved.estimate = estimator_(moved.plan);
+    if (moved.estimate.peak_bytes() > limits_.usable) return std::nullopt;
+    if (limits_.host > 0 && moved.estimate.host_bytes > limits_.host) return std::nullopt;
+    if (value_of(moved.estimate, config_.robust) >= value_of(than, config_.robust)) {
+      return std::nullopt;
+    }
+    return moved;
   }
 
   [[nodiscard]] static Stage busiest_rank(const StepEstimate& e) {
@@ -101,31 +139,49 @@ class LayoutPolish {
   const SearchConfig& config_;
   Estimator estimator_;
   mutable BoundTable bounds_;  // locks for itself
-  std::int64_t usable_;
-  std::int64_t host_;  // bytes of a node; 0: unknown
+  MemoryLimits limits_;
 };
 
 }  // namespace
 
-Candidate polish_layout(const ModelSpec& model, const ClusterSpec& cluster,
-                        const WorkloadSpec& workload, const Profile& profile,
-                        const SearchConfig& config, Candidate plan) {
+FoundLayout polish_layout(const ModelSpec& model, const ClusterSpec& cluster,
+                          const WorkloadSpec& workload, const Profile& profile,
+                          const SearchConfig& config, Candidate plan) {
   return LayoutPolish(model, cluster, workload, profile, config).run(std::move(plan));
 }
 
 void polish_layouts(const ModelSpec& model, const ClusterSpec& cluster,
                     const WorkloadSpec& workload, const Profile& profile,
-                    const SearchConfig& config, SearchResult& result) {
-  const LayoutPolish polish(model, cluster, workload, profile, config);
-  for_each_in_parallel(result.best.size(), thread_count(config.threads), [&](std::size_t i) {
-    result.best[i] = polish.run(std::move(result.best[i]));
-  });
-  std::ranges::stable_sort(result.best, {}, [&](const Candidate& c) {
-    return value_of(c.estimate, config.robust);
-  });
+                    const SearchConfig& asked, SearchResult& result) {
   if (result.best.empty()) return;
-  const Seconds best = value_of(result.best.front().estimate, config.robust);
-  result.bound = std::min(result.bound, best);
+  SearchConfig config = asked;
+  config.most_bytes = result.most_bytes;
+  const std::size_t most = result.best.size();
+  std::vector<Candidate> plans = std::move(result.best);
+  if (config.layout.empty()) {
+    result.rejected["slower"] -= static_cast<std::int64_t>(result.spares.size());
+    std::ranges::move(result.spares, std::back_inserter(plans));
+  }
+  result.spares.clear();
+  std::vector<FoundLayout> found(plans.size());
+  const LayoutPolish polish(model, cluster, workload, profile, config);
+  for_each_in_parallel(plans.size(), thread_count(config.threads), [&](std::size_t i) {
+    found[i] = polish.run(std::move(plans[i]));
+  });
+  std::ranges::stable_sort(found, {}, [&](const FoundLayout& f) {
+    return value_of(f.best.estimate, config.robust);
+  });
+  plans.clear();
+  for (const FoundLayout& f : found) plans.push_back(f.best);
+  result.best = different_plans(std::move(plans), most, config.robust, cluster.gpu.memory.base(),
+                                result.rejected);
+  result.best_of_layouts.clear();
+  for (const Candidate& c : result.best) {
+    const auto of = std::ranges::find_if(
+        found, [&](const FoundLayout& f) { return f.best.plan == c.plan; });
+    result.best_of_layouts.push_back(of->every);
+  }
+  result.bound = std::min(result.bound, value_of(result.best.front().estimate, config.robust));
 }
 
 }  // namespace pleat

@@ -12,22 +12,11 @@
 #include <memory>
 
 #include "core/diagnostics.hpp"
+#include "planner/different_plans.hpp"
 #include "planner/fixed_search.hpp"
 
 namespace pleat {
 namespace {
-
-// Differ in the optimizer's numbers, flags and layout alone.
-bool variants(const Plan& a, const Plan& b) {
-  return a.precision == b.precision && a.attention == b.attention && a.expert == b.expert &&
-         a.vpp == b.vpp && a.schedule == b.schedule && a.micro_batch == b.micro_batch &&
-         a.recompute == b.recompute && a.recompute_full == b.recompute_full &&
-         a.recompute_layers == b.recompute_layers && a.recompute_unit == b.recompute_unit &&
-         a.offload == b.offload && a.offload_layers == b.offload_layers &&
-         a.stages.empty() == b.stages.empty() &&
-         a.optimizer.state_offload == b.optimizer.state_offload &&
-         a.optimizer.cpu_offload == b.optimizer.cpu_offload;
-}
 
 class SearchOverNumerics {
  public:
@@ -51,6 +40,7 @@ class SearchOverNumerics {
     }
     if (!any_) std::rethrow_exception(why_);
     for (Entry& e : best_) all_.best.push_back(std::move(e.candidate));
+    choose_spares();
     if (!all_.best.empty()) {
       all_.nearest.clear();
       const Seconds best = value_of(all_.best.front().estimate, config_.robust);
@@ -180,10 +170,19 @@ class SearchOverNumerics {
       else ++i;
     }
     while (best_.size() > most()) drop(best_.size() - 1, "slower");
+    std::ranges::move(one.spares, std::back_inserter(all_.spares));
     std::ranges::move(one.nearest, std::back_inserter(all_.nearest));
     std::ranges::stable_sort(all_.nearest, {},
                              [](const Candidate& c) { return c.estimate.peak_bytes(); });
     if (all_.nearest.size() > kNearestKept) all_.nearest.resize(kNearestKept);
+  }
+
+  // Of all numerics.
+  void choose_spares() {
+    std::ranges::stable_sort(all_.spares, {}, [&](const Candidate& c) {
+      return value_of(c.estimate, config_.robust);
+    });
+    if (all_.spares.size() > most()) all_.spares.resize(most());
   }
 
   void drop(std::size_t i, const char* rule) {

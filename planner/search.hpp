@@ -134,6 +134,9 @@ struct NotTried {
 
 struct SearchResult {
   std::vector<Candidate> best;     // least value first, at most `top`, different but for flags
+  // Slower ones of several stages that another layout may bring among them (layout_polish.hpp): at most
+  // as many, least value first, counted as "slower".
+  std::vector<Candidate> spares;
   std::vector<Candidate> nearest;  // when nothing fits: least memory missing first
   // enumerated = best + sum of rejected. Besides named rules: "memory" does not fit, "host-memory" offloads
   // more than a node holds, "time-bound" cannot be faster than the slowest of `best`, "moot" differs
@@ -145,6 +148,8 @@ struct SearchResult {
   std::map<std::string, std::int64_t> rejected;
   // Ways of stages to choose for themselves that the plans by stage among `enumerated` stand for.
   double stage_ways = 0;
+  // Of `best`, once layouts were polished: whether no layout of the plan is faster. Else they may be.
+  std::vector<bool> best_of_layouts;
   std::vector<NotTried> not_tried;
   // Certificate: `best` holds the best plans of the whole space; else no plan's value is below `bound`.
   bool optimal = true;

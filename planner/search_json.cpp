@@ -136,6 +136,7 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
                                     result.best.front().plan))
                   .base();
   }
+  const bool layout_proven = !result.best_of_layouts.empty() && result.best_of_layouts.front();
   const Json document = {
       {"schema_version", 1},
       {"model", model.name},
@@ -152,7 +153,7 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
       {"not_tried", not_tried},
       {"certificate",
        {{"optimal", result.optimal}, {"bound_s", result.bound.base()}, {"gap", result.gap()},
-        {"layout_bound_s", layouts}}},
+        {"layout_bound_s", layouts}, {"best_of_layouts", layout_proven}}},
       {"best", best},
       {"nearest", list_json(result.nearest)},
       {"changes_that_fit", fitting}};

@@ -6,63 +6,24 @@
 #include <limits>
 #include <numeric>
 
+#include "planner/stage_rows.hpp"
 #include "simulator/layer_library.hpp"
 #include "simulator/stage_memory.hpp"
-#include "simulator/step_timeline.hpp"
 
 namespace pleat {
 namespace {
 
 constexpr int kMostSteps = 20'000;  // that are timed for one plan
 
-// What a stage adds to a step.
-struct Row {
-  std::vector<Seconds> slots;  // by SlotWork
-  Seconds prologue, transfer;
-  std::vector<StepOpCost> epilogue;
-};
-
 struct Option {
   std::int16_t choice = 0;
-  Row row;
+  StageRow row;
   StageMemory memory;
 };
 
-Row row_of(const StageRecord& record, const ScheduleTable& table) {
-  Row row{.slots = {}, .prologue = {}, .transfer = record.transfer, .epilogue = record.epilogue};
-  const StageCosts& costs = record.costs;  // in the order of SlotWork
-  for (const auto* passes : {&costs.forward, &costs.backward, &costs.input, &costs.weight}) {
-    for (const PassCost& cost : *passes) row.slots.push_back(cost.time);
-  }
-  if (table.paired) {
-    for (const PassCost& pair : costs.pairs) row.slots.push_back(pair.time);
-  }
-  for (const StepOpCost& op : record.prologue) row.prologue += op.exposed;
-  return row;
-}
-
 // Whether no part of `a` takes longer, and host memory holds no more of it.
 bool no_worse(const Option& a, const Option& b) {
-  const auto no_longer = [](Seconds x, Seconds y) { return x <= y; };
-  const auto exposed = [](const StepOpCost& x, const StepOpCost& y) {
-    return x.exposed <= y.exposed;
-  };
-  return a.memory.host <= b.memory.host && a.row.prologue <= b.row.prologue &&
-         a.row.transfer <= b.row.transfer &&
-         std::ranges::equal(a.row.slots, b.row.slots, no_longer) &&
-         std::ranges::equal(a.row.epilogue, b.row.epilogue, exposed);
-}
-
-// Of each entry the least.
-void lower(Row& least, const Row& row) {
-  for (std::size_t i = 0; i < row.slots.size(); ++i) {
-    least.slots[i] = std::min(least.slots[i], row.slots[i]);
-  }
-  least.prologue = std::min(least.prologue, row.prologue);
-  least.transfer = std::min(least.transfer, row.transfer);
-  for (std::size_t i = 0; i < row.epilogue.size(); ++i) {
-    least.epilogue[i].exposed = std::min(least.epilogue[i].exposed, row.epilogue[i].exposed);
-  }
+  return a.memory.host <= b.memory.host && no_longer(a.row, b.row);
 }
 
 class Chooser {
@@ -117,7 +78,7 @@ class Chooser {
     if (valid(choice)) {
       const PlanStages known = estimator_.stages(plan_);
       estimator_.parts(plan_).library->forget(true);  // its records are what counts
-      table_ = known.table;
+      timer_.emplace(known.table, tree_.workload.straggler_slowdown);
       for (const std::size_t s : stages) {
         const StageRecord& record = *(*known.records)[s];
         const StageMemory memory =
@@ -126,7 +87,7 @@ class Chooser {
         if (memory.peak > usable_) {
           rest.push_back(s);
         } else {
-          options_[s].push_back({choice, row_of(record, *known.table), memory});
+          options_[s].push_back({choice, stage_row(record, *known.table), memory});
         }
       }
     } else {
@@ -172,7 +133,7 @@ class Chooser {
         if (alike) lower(least_.back(), o.row);
       }
     }
-    for (const Row& row : least_) rows_.push_back(&row);
+    for (const StageRow& row : least_) rows_.push_back(&row);
     path_.resize(stages_);
   }
 
@@ -199,20 +160,7 @@ class Chooser {
   // The end of the step whose stages are `rows_`, but for what all plans add.
   Seconds step() {
     ++timed_;
-    durations_.clear();
-    starts_.clear();
-    epilogues_.clear();
-    Seconds transfer;
-    for (const Row* row : rows_) {
-      durations_.insert(durations_.end(), row->slots.begin(), row->slots.end());
-      starts_.push_back(row->prologue);
-      epilogues_.push_back(&row->epilogue);
-      transfer = std::max(transfer, row->transfer);
-    }
-    const TableTiming pipeline = time_table(*table_, durations_, starts_, transfer);
-    const StepEnd end = finish_step(epilogues_, pipeline.finish);
-    return *std::ranges::max_element(end.end) +
-           pipeline.end * tree_.workload.straggler_slowdown;
+    return timer_->step(rows_);
   }
 
   [[nodiscard]] std::int64_t host_bytes() const {
@@ -262,15 +210,13 @@ class Chooser {
   std::size_t stages_;
   std::vector<std::vector<Option>> options_;  // by stage
   std::vector<std::int64_t> least_peak_;      // by stage
-  std::shared_ptr<const ScheduleTable> table_;
-  std::vector<Row> least_;                    // by stage
+  std::optional<RowTimer> timer_;
+  std::vector<StageRow> least_;                    // by stage
   bool bounded_ = true;                       // least_ bounds every option
-  std::vector<const Row*> rows_;              // by stage: what is timed
+  std::vector<const StageRow*> rows_;              // by stage: what is timed
   std::vector<const Option*> path_, chosen_;  // by stage
   Seconds best_;
   int timed_ = 0;
-  std::vector<Seconds> durations_, starts_;
-  std::vector<const std::vector<StepOpCost>*> epilogues_;
 };
 
 }  // namespace

@@ -148,5 +148,33 @@ TEST_F(BestListTest, ANearPlanComesBack) {
   EXPECT_EQ(taken(), "0.9 1.004");
 }
 
+// Of pipelines, and of each mesh that is not listed the best.
+TEST_F(BestListTest, SlowerPipelinesWithinTwoPercentAreSpares) {
+  config_.top = 1;
+  std::vector<std::int32_t> pipelines;
+  std::int32_t one_stage = -1;
+  for (std::int32_t m = 0; m < static_cast<std::int32_t>(tree_.space.meshes.size()); ++m) {
+    if (tree_.mesh_of(node(m, 0)).attention.pp == 1) {
+      one_stage = m;
+      continue;
+    }
+    const bool known = std::ranges::any_of(
+        pipelines, [&](std::int32_t p) { return tree_.same_mesh(node(p, 0), node(m, 0)); });
+    if (!known) pipelines.push_back(m);
+  }
+  ASSERT_GE(pipelines.size(), 3u);
+  ASSERT_GE(one_stage, 0);
+  enter(node(pipelines[0], 0), 1.0, 20);
+  enter(node(one_stage, 0), 1.001, 20);
+  enter(node(pipelines[0], whole_), 1.002, 10);
+  enter(node(pipelines[1], whole_), 1.015, 10);
+  enter(node(pipelines[1], act_), 1.01, 20);
+  enter(node(pipelines[2], 0), 1.021, 20);
+  const BestList::Taken all = list_.take();
+  ASSERT_EQ(all.best.size(), 1u);
+  ASSERT_EQ(all.spares.size(), 1u);
+  EXPECT_EQ(all.spares.front().estimate.step, Seconds(1.01));
+}
+
 }  // namespace
 }  // namespace pleat

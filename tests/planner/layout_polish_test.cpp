@@ -19,8 +19,9 @@ namespace {
 using test::CaseMaker;
 using test::RandomCase;
 
-// The fastest of all ways to place the decoder layers, embedding, heads where they are.
+// The fastest of all ways to place the decoder layers that fit, embedding, heads where they are.
 Seconds best_of_all_layouts(const RandomCase& c, const Plan& plan) {
+  const std::int64_t usable = usable_bytes(c.cluster, c.config);
   const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
   std::vector<VirtualStage> stages = stage_layout(plan, c.model);
   Seconds best{1e9};
@@ -36,9 +37,9 @@ Seconds best_of_all_layouts(const RandomCase& c, const Plan& plan) {
       }
       Plan tried = plan;
       tried.layout = to_layout_string(stages);
-      if (violations({c.model, c.workload, tried, c.config.gpus}).empty()) {
-        best = std::min(best, estimator(tried).step);
-      }
+      if (!violations({c.model, c.workload, tried, c.config.gpus}).empty()) continue;
+      const StepEstimate e = estimator(tried);
+      if (e.peak_bytes() <= usable) best = std::min(best, e.step);
     }
   };
   place(place, 0, 0);
@@ -50,6 +51,7 @@ TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
   int pipelines = 0, improved = 0, best = 0;
   double tightest = 0;
   int below = 0;  // what was proven for two layouts
+  int every = 0, best_within = 0, less_within = 0;
   for (int i = 0; i < 60; ++i) {
     RandomCase c = maker.make(800);
     c.config.robust = false;
@@ -77,8 +79,9 @@ TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
     EXPECT_LE(polished.bound, polished.best.front().estimate.step);
     below += polished.best.front().estimate.step < found.bound;
     for (const Candidate& before : found.best) {
-      const Candidate after =
+      const FoundLayout polished_one =
           polish_layout(c.model, c.cluster, c.workload, c.profile, c.config, before);
+      const Candidate& after = polished_one.best;
       EXPECT_LE(after.estimate.step, before.estimate.step);
       EXPECT_TRUE(violations({c.model, c.workload, after.plan, c.config.gpus}).empty());
       const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
@@ -92,13 +95,29 @@ TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
       ++pipelines;
       improved += after.estimate.step < before.estimate.step;
       best += after.estimate.step.base() <= least.base() * (1 + 1e-9);
+      EXPECT_EQ(polished_one.every, c.config.schedule.front() == PipelineSchedule::one_f_one_b);
+      every += polished_one.every;
+
+      // With no more memory than the plan has.
+      RandomCase tight = c;
+      tight.config.most_bytes = before.estimate.peak_bytes();
+      const Candidate within =
+          polish_layout(c.model, c.cluster, c.workload, c.profile, tight.config, before).best;
+      EXPECT_LE(within.estimate.peak_bytes(), before.estimate.peak_bytes());
+      EXPECT_LE(within.estimate.step.base(), 1.05 * best_of_all_layouts(tight, before.plan).base());
+      best_within += within.estimate.step.base() <=
+                     best_of_all_layouts(tight, before.plan).base() * (1 + 1e-9);
+      less_within += within.estimate.step > after.estimate.step;
     }
   }
   EXPECT_GT(pipelines, 20);
   EXPECT_GT(improved, 0);
   EXPECT_GT(below, 0);
   EXPECT_GT(tightest, 0.95);
-  EXPECT_GE(10 * best, 9 * pipelines) << best << " of " << pipelines;
+  EXPECT_GT(every, 20);
+  EXPECT_GT(less_within, 0);
+  EXPECT_GE(20 * best, 19 * pipelines) << best << " of " << pipelines;
+  EXPECT_GE(20 * best_within, 19 * pipelines) << best_within << " of " << pipelines;
 }
 
 }  // namespace
