@@ -226,12 +226,16 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
 }
 
 std::string print_residuals(const CalibrationResult& result) {
-  std::string text = fmt::format("{:<22}{:>8}{:>10}{:>10}{:>10}{:>10}\n", "family", "points",
+  std::string text = fmt::format("{:<30}{:>8}{:>10}{:>10}{:>14}{:>14}\n", "family", "points",
                                  "median", "held out", "median", "worst");
   for (const Residual& r : result.residuals) {
-    text += fmt::format("{:<22}{:>8}{:>9.1f}%{:>10}{:>9.1f}%{:>9.1f}%\n", r.family, r.in_sample,
-                        100 * r.in_sample_median, r.held_out, 100 * r.held_out_median,
-                        100 * r.held_out_worst);
+    const auto share = [](const std::optional<double>& error) {
+      return error ? fmt::format("{:.1f}%", 100 * *error) : std::string("not measured");
+    };
+    text += fmt::format("{:<30}{:>8}{:>9.1f}%{:>10}{:>14}{:>14}\n",
+                        r.kind.empty() ? r.family : "  " + r.kind, r.in_sample,
+                        100 * r.in_sample_median, r.held_out, share(r.held_out_median),
+                        share(r.held_out_worst));
   }
   text += fmt::format("\n{:<22}{:>12}{:>14}{:>12}{:>12}{:>12}\n", "kernel", "of peak", "half work",
                       "of memory", "fixed", "contention");

@@ -41,12 +41,14 @@ std::string samples_json(const CalibrationResult& result) {
   Json samples = Json::array(), residuals = Json::array();
   for (const Sample& s : result.samples) samples.push_back(sample_json(s));
   for (const Residual& r : result.residuals) {
-    residuals.push_back({{"family", r.family},
-                         {"in_sample", r.in_sample},
-                         {"in_sample_median", r.in_sample_median},
-                         {"held_out", r.held_out},
-                         {"held_out_median", r.held_out_median},
-                         {"held_out_worst", r.held_out_worst}});
+    Json j = {{"family", r.family}};
+    if (!r.kind.empty()) j["kind"] = r.kind;
+    j["in_sample"] = r.in_sample;
+    j["in_sample_median"] = r.in_sample_median;
+    j["held_out"] = r.held_out;
+    j["held_out_median"] = r.held_out_median ? Json(*r.held_out_median) : Json();
+    j["held_out_worst"] = r.held_out_worst ? Json(*r.held_out_worst) : Json();
+    residuals.push_back(std::move(j));
   }
   Json facts = Json::object();
   for (const auto& [name, value] : result.facts) facts[name] = value;

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "calibration/fit/collective_fit.hpp"
+#include "calibration/fit/hold_out.hpp"
 #include "calibration/fit/kernel_fit.hpp"
 #include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
@@ -17,36 +18,36 @@
 namespace pleat {
 namespace {
 
-constexpr std::size_t kHoldOutEvery = 4;  // the 4th, 8th, … point of a family
 constexpr double kLeastBand = 0.1, kMostBand = 1.0;
 
-bool is_held_out(std::size_t i) { return i % kHoldOutEvery == kHoldOutEvery - 1; }
-
-double relative_error(Seconds predicted, Seconds measured) {
-  return std::abs(predicted / measured - 1);
-}
+// Points of one family, with their names.
+template <class Point>
+struct Family {
+  std::string name;
+  std::vector<std::string> names = {};
+  std::vector<Point> points = {};
+  void add(std::string point_name, Point point) {
+    names.push_back(std::move(point_name));
+    points.push_back(std::move(point));
+  }
+};
 
 // Splits points, fits on the seen ones, reports on both.
 template <class Point, class Fit, class Predict>
-auto fit_family(const std::string& family, const std::vector<Point>& points, Fit fit_points,
-                Predict predict_point, std::vector<Residual>& residuals) {
+auto fit_family(const Family<Point>& family, Fit fit_points, Predict predict_point, bool by_kind,
+                std::vector<Residual>& residuals) {
+  const std::vector<bool> out = held_out(family.names);
   std::vector<Point> seen;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (!is_held_out(i)) seen.push_back(points[i]);
+  for (std::size_t i = 0; i < family.points.size(); ++i) {
+    if (!out[i]) seen.push_back(family.points[i]);
   }
   const auto curve = fit_points(seen);
-  std::vector<double> in, out;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const double error = relative_error(predict_point(curve, points[i]), points[i].time);
-    (is_held_out(i) ? out : in).push_back(error);
+  std::vector<JudgedPoint> judged;
+  for (std::size_t i = 0; i < family.points.size(); ++i) {
+    const Point& p = family.points[i];
+    judged.push_back({family.names[i], out[i], relative_error(predict_point(curve, p), p.time)});
   }
-  residuals.push_back(
-      {.family = family,
-       .in_sample = static_cast<int>(in.size()),
-       .held_out = static_cast<int>(out.size()),
-       .in_sample_median = median(in),
-       .held_out_median = median(out),
-       .held_out_worst = out.empty() ? 0 : *std::max_element(out.begin(), out.end())});
+  append_residuals(family.name, judged, by_kind, residuals);
   return curve;
 }
 
@@ -68,46 +69,50 @@ class ProfileFitter {
     fit_collectives();
     // Errors of the families do not all have the same sign: their mean is the band of a sum.
     double sum = 0;
-    for (const Residual& r : result_.residuals) sum += r.held_out_median;
-    const double families = static_cast<double>(std::max<std::size_t>(1, result_.residuals.size()));
-    result_.profile.relative_band = std::clamp(sum / families, kLeastBand, kMostBand);
+    int families = 0;
+    for (const Residual& r : result_.residuals) {
+      if (!r.kind.empty() || !r.held_out_median) continue;
+      sum += *r.held_out_median;
+      ++families;
+    }
+    result_.profile.relative_band = std::clamp(sum / std::max(1, families), kLeastBand, kMostBand);
     return std::move(result_);
   }
 
  private:
   // Of arithmetic that is narrow (fp8) or that is not.
-  [[nodiscard]] std::vector<WorkPoint> work_of(KernelClass kernel, bool narrow) const {
-    std::vector<WorkPoint> points;
+  [[nodiscard]] Family<WorkPoint> work_of(KernelClass kernel, bool narrow) const {
+    Family<WorkPoint> family{name_of(kernel) + std::string(narrow ? " fp8" : "")};
     for (const Sample& s : samples_) {
       const auto* k = std::get_if<KernelSample>(&s.point);
       if (k == nullptr || k->kernel != kernel || k->threads != 1) continue;
       if (counts_flops(kernel) && is_quantized(k->math) != narrow) continue;
-      points.push_back({k->flops, k->bytes, s.time, k->math});
+      family.add(s.name, {k->flops, k->bytes, s.time, k->math});
     }
-    return points;
+    return family;
   }
 
-  EfficiencyCurve fit_points(const std::string& family, const std::vector<WorkPoint>& points) {
+  EfficiencyCurve fit_points(const Family<WorkPoint>& family) {
     return fit_family(
-        family, points, [&](const auto& seen) { return fit_kernel(seen, cluster_.gpu); },
+        family, [&](const auto& seen) { return fit_kernel(seen, cluster_.gpu); },
         [&](const auto& curve, const WorkPoint& p) { return predict(curve, p, cluster_.gpu); },
-        result_.residuals);
+        true, result_.residuals);
   }
 
   void fit_kernels() {
     std::array<bool, kKernelClasses> measured{};
     for (std::size_t k = 0; k < kKernelClasses; ++k) {
       const auto kernel = static_cast<KernelClass>(k);
-      const std::vector<WorkPoint> points = work_of(kernel, false);
-      if (!points.empty()) {
-        result_.profile.kernels[k] = fit_points(name_of(kernel), points);
+      const Family<WorkPoint> wide = work_of(kernel, false);
+      if (!wide.points.empty()) {
+        result_.profile.kernels[k] = fit_points(wide);
         measured[k] = true;
       }
       if (!counts_flops(kernel)) continue;
       // A profile has one curve a family: that of narrow products is only reported.
-      const std::vector<WorkPoint> narrow = work_of(kernel, true);
-      if (!narrow.empty() && cluster_.gpu.peak_fp8.base() > 0) {
-        static_cast<void>(fit_points(fmt::format("{} fp8", name_of(kernel)), narrow));
+      const Family<WorkPoint> narrow = work_of(kernel, true);
+      if (!narrow.points.empty() && cluster_.gpu.peak_fp8.base() > 0) {
+        static_cast<void>(fit_points(narrow));
       }
     }
     // A family of no kernel here, such as conversion to narrow types, is taken as plain copies.
@@ -126,7 +131,7 @@ class ProfileFitter {
       if (kernel && kernel->threads == 1) alone[s.name] = s.time;
     }
     int threads = 0;
-    std::vector<SharedPoint> points;
+    Family<SharedPoint> shared;
     std::array<std::vector<double>, kKernelClasses> by_class;
     for (const Sample& s : samples_) {
       const auto* kernel = std::get_if<KernelSample>(&s.point);
@@ -135,22 +140,23 @@ class ProfileFitter {
       if (single == alone.end()) continue;
       threads = std::max(threads, kernel->threads);
       const double ratio = (s.time / single->second) * cores_ / kernel->threads;
-      points.push_back({ratio, Seconds(1)});
+      shared.add(s.name, {ratio, Seconds(1)});
       by_class[static_cast<std::size_t>(kernel->kernel)].push_back(ratio);
     }
-    if (points.empty()) return;
+    if (shared.points.empty()) return;
+    shared.name = fmt::format("shared by {} threads", threads);
     for (std::size_t k = 0; k < kKernelClasses; ++k) {
       if (by_class[k].empty()) continue;
       result_.profile.kernels[k].contention = std::max(1.0, median(by_class[k]));
     }
     result_.profile.sharing_penalty = fit_family(
-        fmt::format("shared by {} threads", threads), points,
+        shared,
         [](const auto& seen) {
           std::vector<double> ratios;
           for (const SharedPoint& p : seen) ratios.push_back(p.ratio);
           return median(ratios);
         },
-        [](double penalty, const SharedPoint& p) { return Seconds(penalty / p.ratio); },
+        [](double penalty, const SharedPoint& p) { return Seconds(penalty / p.ratio); }, false,
         result_.residuals);
   }
 
@@ -171,15 +177,17 @@ class ProfileFitter {
   }
 
   // Of groups that have the machine to themselves: what others side by side cost is the simulator's.
-  [[nodiscard]] std::vector<WirePoint> collective_points_of(Collective kind, std::size_t tier) const {
-    std::vector<WirePoint> points;
+  [[nodiscard]] Family<WirePoint> collective_points_of(Collective kind, std::size_t tier) const {
+    Family<WirePoint> family{tier == 0 ? name_of(kind)
+                                       : fmt::format("{} over {}", name_of(kind),
+                                                     cluster_.tiers[tier].name)};
     for (const Sample& s : samples_) {
       const auto* sample = std::get_if<CollectiveSample>(&s.point);
       if (sample == nullptr || sample->collective != kind || tier_of(*sample) != tier) continue;
       if (2 * sample->group <= sample->ranks && kind != Collective::send_recv) continue;
-      points.push_back({sample->group, sample->wire, s.time / slowdown(sample->ranks)});
+      family.add(s.name, {sample->group, sample->wire, s.time / slowdown(sample->ranks)});
     }
-    return points;
+    return family;
   }
 
   // A tier without measurements beside one that has them takes the one before it.
@@ -190,14 +198,13 @@ class ProfileFitter {
       const BytesPerSecond bandwidth = cluster_.tiers[tier].bandwidth;
       for (std::size_t c = 0; c < kCollectives; ++c) {
         const auto kind = static_cast<Collective>(c);
-        const std::vector<WirePoint> points = collective_points_of(kind, tier);
-        if (points.empty()) continue;
+        const Family<WirePoint> family = collective_points_of(kind, tier);
+        if (family.points.empty()) continue;
         while (fitted.size() <= tier) fitted.push_back(fitted.back());
         fitted[tier][c] = fit_family(
-            tier == 0 ? name_of(kind) : fmt::format("{} over {}", name_of(kind), cluster_.tiers[tier].name),
-            points, [&](const auto& seen) { return fit_collective(seen, bandwidth); },
+            family, [&](const auto& seen) { return fit_collective(seen, bandwidth); },
             [&](const auto& curve, const WirePoint& p) { return predict(curve, p, bandwidth); },
-            result_.residuals);
+            false, result_.residuals);
       }
     }
   }

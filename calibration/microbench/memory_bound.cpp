@@ -99,7 +99,7 @@ void append(PointSet set, std::vector<KernelPoint>& points, std::int64_t t, std:
       }));
 }
 
-// On a CPU too: probabilities in the activation, norms of single heads, rotary embedding.
+// On a CPU too: probabilities in the activation, norms of single heads.
 void append_cpu(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h) {
   constexpr PointSet set = PointSet::cpu;
   const std::int64_t n = t * h;
@@ -147,12 +147,18 @@ void append_cpu(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h
                                         dx.view(), dwq.view(), dwk.view(), shape);
         };
       }));
-  points.push_back(point(
-      set, KernelClass::rope, "rope", t, h, {2 * normed * d}, [=](Bench& bench, unsigned seed) {
-        const Buffer x(bench, t, h, seed);
-        const RopeShape rotated{.seq = t / 8, .heads = heads + groups, .stride = d, .dim = d};
-        return [=, &bench] { bench.kernels().rope(x.view(), rotated, false); };
-      }));
+}
+
+// Rotates q's and k's heads of 32 in packed qkv of h columns: three quarters of them.
+void append_cpu_rope(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h) {
+  const std::int64_t d = 32, heads = 3 * (h / 4) / d;
+  points.push_back(point(PointSet::cpu, KernelClass::rope, "rope", t, h, {2 * t * heads * d},
+                         [=](Bench& bench, unsigned seed) {
+                           const Buffer x(bench, t, h, seed);
+                           const RopeShape rotated{
+                               .seq = t / 8, .heads = heads, .stride = d, .dim = d};
+                           return [=, &bench] { bench.kernels().rope(x.view(), rotated, false); };
+                         }));
 }
 
 // What a GPU's step does to all weights and gradients; a CPU's is state_points().
@@ -249,15 +255,18 @@ std::vector<KernelPoint> memory_bound_points(PointSet set) {
     };
     for (std::int64_t rows : {8, 64, 512, 4096, 16384, 32768, 131072}) append_all(rows, 4096);
     for (std::int64_t rows : {2048, 8192, 32768}) append_all(rows, 7168);
-    for (std::int64_t rows : {512, 4096, 32768}) append_gpu(points, rows, 4096);
+    for (std::int64_t rows : {64, 512, 4096, 8192, 32768, 131072}) append_gpu(points, rows, 4096);
     return points;
   }
   for (const auto& [rows, cols] :
        {std::pair<std::int64_t, std::int64_t>{32, 128}, {256, 128}, {256, 512}, {2048, 512}}) {
     append(set, points, rows, cols);
     append_cpu(points, rows, cols);
+    append_cpu_rope(points, rows, cols);
     append_copy(set, points, rows, cols);
   }
+  append_cpu_rope(points, 512, 256);  // of six sizes two can be held out
+  append_cpu_rope(points, 1024, 512);
   return points;
 }
 

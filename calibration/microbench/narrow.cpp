@@ -94,9 +94,9 @@ std::vector<KernelPoint> gpu_points() {
   std::vector<KernelPoint> points;
   for (std::int64_t rows : {64, 1024, 8192, 65536}) {
     append_quantize(points, "tensor", kTensor, rows, 4096);
-    append_quantize(points, "1x128", kRows, rows, 4096);
-    append_quantize(points, "128x128", kSquares, rows, 4096);
-    append_quantize(points, "1x32", kMicro, rows, 4096);
+    append_quantize(points, "(1x128)", kRows, rows, 4096);
+    append_quantize(points, "(128x128)", kSquares, rows, 4096);
+    append_quantize(points, "(1x32)", kMicro, rows, 4096);
   }
   for (const auto& [out, in] : {std::pair<std::int64_t, std::int64_t>{4096, 4096},
                                 {28672, 4096},

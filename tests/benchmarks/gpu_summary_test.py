@@ -90,10 +90,23 @@ class Summary(unittest.TestCase):
         self.assertEqual(self.row("calibration, held-out GEMM, median"),
                          ("5.0% (grouped_gemm), worst of 2", "MISSED"))
         self.assertEqual(self.row("calibration, held-out attention, median"), ("4.0% (attention_fwd)", "met"))
+        self.assertEqual(self.row("calibration, held-out memory-bound, median"), ("not measured", ""))
         self.assertEqual(self.row("calibration takes"), ("580 s", "met"))
         self.assertEqual(self.row("conformance on the GPU"), ("exit status 0 after 20 s", "met"))
         self.assertEqual(self.row("compute-sanitizer racecheck"), ("exit status 9 after 200 s", "MISSED"))
         self.assertEqual(self.row("compute-sanitizer memcheck"), ("not measured", ""))
+
+    def test_every_memory_bound_family_counts(self):
+        for family in ("memory_bound", "rope", "head_norm", "sweep", "convert", "dequantize", "optimizer"):
+            self.write("h200-sxm-pleat.samples", {"residuals": [
+                {"family": "norm", "held_out_median": 0.01}, {"family": "loss", "held_out_median": None},
+                {"family": family, "kind": "its kind", "held_out_median": 0.5}]})
+            self.assertEqual(self.row("calibration, held-out memory-bound, median"),
+                             ("50.0% (its kind), worst of 2", "MISSED"))
+
+    def test_without_held_out_points_nothing_is_measured(self):
+        self.write("h200-sxm-pleat.samples", {"residuals": [{"family": "rope", "held_out_median": None}]})
+        self.assertEqual(self.row("calibration, held-out memory-bound, median"), ("not measured", ""))
 
 
 if __name__ == "__main__":
