@@ -64,7 +64,7 @@ std::map<std::string, std::vector<std::string>> values_of(const std::string& com
       {"--schedule", {"1f1b", "zb-h1", "zb-v", "dualpipe", "dualpipe-v"}}};
   if (command == "plan") {
     for (const char* flag : {"--fp8-attention", "--fp8-head", "--fp8-dispatch", "--fp8-combine",
-                             "--fp8-params", "--tile-overlap"}) {
+                             "--fp8-params", "--tile-overlap", "--optimizer-offload"}) {
       values[flag] = {"on", "off", "any"};
     }
     values["--objective"] = {"throughput", "time-to-train", "cost", "memory-headroom"};

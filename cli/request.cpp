@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/gpu_formats.hpp"
 #include "cli/plan_values.hpp"
 #include "cli/stage_values.hpp"
 #include "core/diagnostics.hpp"
@@ -180,6 +181,7 @@ Target resolve_target(const TargetOptions& o) {
                      .pad_to_capacity = o.pad_to_capacity,
                      .documents = o.documents};
   target.workload.straggler_slowdown = o.straggler_slowdown.value_or(0);
+  target.accept_mismatch = o.accept_mismatch;
   require_cluster_holds(target.cluster, target.gpus);
   choose_profile(o, target);
   return target;
@@ -206,6 +208,7 @@ Plan resolve_shape(const ShapeOptions& o, const Target& target, const std::strin
   degree("micro-batch", o.micro_batch, plan.micro_batch);
   plan.precision = default_precision(target.runtime);
   word("precision", o.precision, plan.precision, parse_precision);
+  require_format(target, plan.precision, where.empty() ? "--precision" : where);
   word("sharding", o.sharding, plan.sharding, parse_sharding);
   word("dispatcher", o.dispatcher, plan.dispatcher, parse_dispatcher);
   if (o.recompute) {

@@ -26,6 +26,7 @@ struct Target {
   WorkloadSpec workload;
   Runtime runtime = Runtime::megatron;
   int gpus = 1;
+  bool accept_mismatch = false;
   std::vector<std::string> assumed;  // "--tp 1"
 };
 

@@ -78,7 +78,10 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
     pins.push_back({"paged-stash", fmt::format("{}", config.paged_stash.buffer),
                     [](SearchConfig& c) { c.paged_stash = {}; }});
   }
-  add_choice("optimizer-offload", &SearchConfig::optimizer_offload);
+  if (config.optimizer_offload.values.size() == 1) {
+    pins.push_back({"optimizer-offload", config.optimizer_offload.only(true) ? "on" : "off",
+                    [](SearchConfig& c) { c.optimizer_offload.reset(); }});
+  }
   add_choice("cpu-optimizer", &SearchConfig::cpu_optimizer);
   return pins;
 }

@@ -10,6 +10,7 @@
 #include "planner/bounds.hpp"
 #include "planner/different_plans.hpp"
 #include "planner/parallel_rounds.hpp"
+#include "planner/runtime_rules.hpp"
 #include "simulator/estimator.hpp"
 
 namespace pleat {
@@ -98,6 +99,7 @@ class LayoutPolish {
     Candidate moved{plan, {}};
     moved.plan.layout = to_layout_string(stages);
     if (!violations({model_, workload_, moved.plan, config_.gpus}).empty()) return std::nullopt;
+    if (!builds_layout(config_.runtime, model_, moved.plan)) return std::nullopt;
     // Most moves burden another rank as much: their bound tells, and costs less than the price.
     if (bounds_.own(moved.plan, than.step).step > than.step) return std::nullopt;
     moved.estimate = estimator_(moved.plan);
@@ -159,7 +161,8 @@ void polish_layouts(const ModelSpec& model, const ClusterSpec& cluster,
   const std::size_t most = result.best.size();
   std::vector<Candidate> plans = std::move(result.best);
   if (config.layout.empty()) {
-    result.rejected["slower"] -= static_cast<std::int64_t>(result.spares.size());
+    const auto spares = static_cast<std::int64_t>(result.spares.size());
+    if ((result.rejected["slower"] -= spares) == 0) result.rejected.erase("slower");
     std::ranges::move(result.spares, std::back_inserter(plans));
   }
   result.spares.clear();

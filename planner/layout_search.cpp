@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMostLayouts = 20'000;  // that are timed for one plan
 // Layouts that take so much longer at the burst clock may sustain a higher one: so many are priced.
-constexpr double kSlack = 0.01;
+constexpr double kSlack = 0.04;
 constexpr std::size_t kPriced = 16;
 
 struct Timed {

@@ -6,6 +6,7 @@
 
 #include "core/plan/constraints.hpp"
 #include "core/plan/stage_override.hpp"
+#include "planner/runtime_rules.hpp"
 #include "simulator/stage_memory.hpp"
 
 namespace pleat {
@@ -63,7 +64,9 @@ Plan LayoutStages::with(const Cuts& cuts) const {
 }
 
 bool LayoutStages::valid(const Cuts& cuts) const {
-  return violations({model_, workload_, with(cuts), config_.gpus}).empty();
+  const Plan plan = with(cuts);
+  return violations({model_, workload_, plan, config_.gpus}).empty() &&
+         builds_layout(config_.runtime, model_, plan);
 }
 
 Cuts LayoutStages::around(int stage, int first, int end) const {

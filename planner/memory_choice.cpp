@@ -76,14 +76,14 @@ bool cpu_may_step(const SearchConfig& config) {
 }
 
 std::vector<StatePlace> places(const ClusterSpec& cluster, const SearchConfig& config) {
-  const bool host = config.optimizer_offload.value_or(false);
+  const bool host = config.optimizer_offload.only(true);
   const bool stepped = config.cpu_optimizer.value_or(false);
   PLEAT_ASSERT(!host || !stepped);
   if (host) return {StatePlace::host};
   if (stepped) return {StatePlace::host_stepped};
   std::vector<StatePlace> all{StatePlace::device};
+  if (config.optimizer_offload.values.size() > 1) all.push_back(StatePlace::host);
   if (!has_host_memory(config)) return all;
-  if (!config.optimizer_offload) all.push_back(StatePlace::host);
   if (!config.cpu_optimizer && cpu_may_step(config) && host_steps_slower(cluster)) {
     all.push_back(StatePlace::host_stepped);
   }

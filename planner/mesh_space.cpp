@@ -8,6 +8,7 @@
 
 #include "core/plan/layout.hpp"
 #include "planner/mesh_sizes.hpp"
+#include "planner/runtime_rules.hpp"
 #include "planner/stage_balance.hpp"
 #include "planner/technique.hpp"
 
@@ -213,8 +214,22 @@ class Enumerator {
     return known->second;
   }
 
+  [[nodiscard]] bool builds(const std::string& layout, int pp, int vpp) const {
+    Plan plan;
+    plan.attention.pp = pp;
+    plan.vpp = vpp;
+    plan.layout = layout;
+    return builds_layout(config_.runtime, model_, plan);
+  }
+
   std::vector<std::string> layout_texts(int pp, int vpp) {
-    if (config_.layout.empty()) return layout_choices(model_, workload_.seq_len, pp, vpp);
+    if (config_.layout.empty()) {
+      std::vector<std::string> built = layout_choices(model_, workload_.seq_len, pp, vpp);
+      if (built.size() > 1) {
+        std::erase_if(built, [&](const std::string& text) { return !builds(text, pp, vpp); });
+      }
+      return built;
+    }
     std::vector<std::string> texts;
     for (const std::string& text : config_.layout) {
       const std::int64_t stages = stages_of_layout(text);

@@ -101,7 +101,9 @@ struct SearchConfig {
   PagedStash paged_stash;
   bool recompute = true;        // may choose recompute modules
   bool offload = true;          // may keep activations and optimizer state in host memory
-  std::optional<bool> optimizer_offload;  // pinned: the state in host memory between steps
+  // The state in host memory between steps of the GPU; empty: not. Megatron-LM's main branch does not do
+  // that, its dev branch does (pull requests 2760 and 2811).
+  Pinned<bool> optimizer_offload;
   std::optional<bool> cpu_optimizer;      // there, and the CPU makes the step; not both on
   // Sets to recompute and to offload, the empty one where it may be that; whole layers are offloaded
   // beside pinned sets only where their numbers are pinned too.

@@ -74,14 +74,11 @@ class ChangeFinder {
       changed.config.offload = true;
       try_change(changed, "offload to host memory allowed");
     }
-    const auto free = [&](std::optional<bool> SearchConfig::*pin, const char* text) {
-      if ((request_.config.*pin).value_or(true)) return;
+    if (!request_.config.cpu_optimizer.value_or(true)) {
       Request changed = request_;
-      (changed.config.*pin).reset();
-      try_change(changed, text);
-    };
-    free(&SearchConfig::optimizer_offload, "optimizer state in host memory between steps allowed");
-    free(&SearchConfig::cpu_optimizer, "the optimizer's step on the CPU allowed");
+      changed.config.cpu_optimizer.reset();
+      try_change(changed, "the optimizer's step on the CPU allowed");
+    }
   }
 
   void drop_pins() {

@@ -251,6 +251,11 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const SearchConfig& conf
     list.push_back({"recompute and offload by stage",
                     "Megatron has one choice for all stages (--by-stage on prices them all the same)"});
   }
+  if (!config.optimizer_offload && config.offload && megatron) {
+    list.push_back({"optimizer state in host memory between steps",
+                    "Megatron-LM's dev branch has it, its main branch has not (--optimizer-offload any "
+                    "tries it all the same)"});
+  }
   const bool steps = std::ranges::all_of(config.numerics, [&](const Numerics& n) {
     Plan plan;
     n.put_into(plan);

@@ -95,7 +95,8 @@ void add_pins(CLI::App& command, SearchOptions& o) {
   share("--stash-capacity", o.stash_capacity,
         "With --paged-stash: rows a rank's experts compute with, over the balanced mean");
   word("--optimizer-offload", o.optimizer_offload,
-       "on and off: the optimizer's state in host memory between steps");
+       "on, off or any: the optimizer's state in host memory between steps (default: off; of Megatron-LM "
+       "its dev branch does that)");
   word("--cpu-optimizer", o.cpu_optimizer,
        "on and off: the state stays in host memory and the CPU makes the step");
   word("--by-stage", o.by_stage,

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "core/diagnostics.hpp"
+#include "core/plan/layout_text.hpp"
 
 namespace pleat::interop {
 namespace {
@@ -22,10 +23,20 @@ std::vector<std::string> names(const std::set<Enum>& values) {
   return list;
 }
 
+// Megatron-LM wants an m for each prediction layer, where a plan has one for all.
+std::string with_prediction_layers(C c) {
+  std::string layout = c.plan().layout;
+  int blocks = 0;
+  for_each_symbol(layout, [&](char symbol, std::size_t) { blocks += symbol == 'm'; });
+  if (blocks != 1) return layout;
+  const auto more = static_cast<std::size_t>(std::max<std::int64_t>(1, c.model().mtp_layers)) - 1;
+  return layout.insert(layout.find('m'), more, 'm');
+}
+
 void write_layout(C c, Exported& e) {
   if (c.plan().attention.pp == 1) return;
   if (!c.plan().layout.empty()) {
-    add(e, "--pipeline-model-parallel-layout", {c.plan().layout});
+    add(e, "--pipeline-model-parallel-layout", {with_prediction_layers(c)});
   } else if (!splits_evenly(c)) {
     add(e, "--account-for-embedding-in-pipeline-split");
     add(e, "--account-for-loss-in-pipeline-split");

@@ -30,7 +30,7 @@ bool miscounts_mtp(C c) {
   if (c.plan().layout.empty() || c.plan().attention.pp == 1) return false;
   std::int64_t blocks = 0;
   for_each_symbol(c.plan().layout, [&](char symbol, std::size_t) { blocks += symbol == 'm'; });
-  return blocks != c.model().mtp_layers;
+  return blocks != 1 && blocks != c.model().mtp_layers;  // one stands for all
 }
 
 bool splits_recurrence(C c) {

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/gpu_formats.hpp"
 #include "cli/plan_values.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
@@ -223,6 +224,7 @@ class Reader {
     }
     each("--precision", o_.precision, '=', [&](CapacitySite& site, const std::string& text) {
       site.precision = parse_precision(text, "--precision");
+      require_format(site.target, site.precision, "--precision", "");
     });
     if (o_.precision.empty()) {
       request_.assumed.push_back("--precision " + name_of(request_.sites.front().precision));

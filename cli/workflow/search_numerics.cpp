@@ -6,25 +6,13 @@
 
 #include <algorithm>
 
+#include "cli/gpu_formats.hpp"
 #include "cli/plan_values.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/runtime_rules.hpp"
 
 namespace pleat::cli {
 namespace {
-
-// bf16 and what runs faster: FP8 since Hopper, with block scales in hardware since Blackwell, which
-// also has FP4.
-std::vector<Precision> supported_precisions(const ClusterSpec& cluster) {
-  std::vector<Precision> list{Precision::bf16};
-  if (cluster.gpu.peak_fp8.base() <= 0) return list;
-  if (cluster.gpu.peak_fp4.base() <= 0) {
-    list.insert(list.end(), {Precision::fp8, Precision::fp8_block});
-  } else {
-    list.insert(list.end(), {Precision::fp8, Precision::mxfp8, Precision::nvfp4});
-  }
-  return list;
-}
 
 std::vector<Precision> precisions(const SearchOptions& o, Target& target) {
   if (o.precision.empty()) {
@@ -38,6 +26,7 @@ std::vector<Precision> precisions(const SearchOptions& o, Target& target) {
       for (const Precision p : supported_precisions(target.cluster)) list.push_back(p);
     } else {
       list.push_back(parse_precision(word, "--precision"));
+      require_format(target, list.back(), "--precision");
     }
   }
   return list;

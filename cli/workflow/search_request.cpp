@@ -150,9 +150,11 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   c.tile_overlap = parse_switches(o.tile_overlap, "--tile-overlap");
   c.paged_stash = stash_of(o);
   c.robust = o.robust;
-  take(o.optimizer_offload, "--optimizer-offload", parse_switch, c.optimizer_offload);
+  if (o.optimizer_offload) {
+    c.optimizer_offload = parse_switches({*o.optimizer_offload}, "--optimizer-offload");
+  }
   take(o.cpu_optimizer, "--cpu-optimizer", parse_switch, c.cpu_optimizer);
-  if (c.optimizer_offload.value_or(false) && c.cpu_optimizer.value_or(false)) {
+  if (c.optimizer_offload.only(true) && c.cpu_optimizer.value_or(false)) {
     throw_config_error(ExitCode::bad_request, "", "--cpu-optimizer",
                        "the state cannot both come back for the step and stay",
                        "--optimizer-offload or --cpu-optimizer on, not both");

@@ -29,7 +29,7 @@ struct SearchOptions {
   std::optional<std::string> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;  // on, off
   std::vector<std::string> tile_overlap;  // on, off, any
   double paged_stash = 0, stash_capacity = 0;  // over the balanced mean; 0: no stash
-  std::optional<std::string> optimizer_offload, cpu_optimizer;                     // on, off
+  std::optional<std::string> optimizer_offload, cpu_optimizer;                     // on, off; any
   std::optional<std::string> by_stage;  // on, off
   std::vector<std::string> recompute, offload;  // sets, plus signs inside
   std::vector<int> recompute_layers, recompute_unit, offload_layers;

@@ -60,6 +60,25 @@ TEST(BadRequest, PinsThatAreNoNumbersRangesOrLayouts) {
   }
 }
 
+TEST(BadRequest, FormatsThatTheGpuDoesNotHave) {
+  const Said plan = run_pleat(kSmallPlan + std::vector<std::string>{"--precision", "bf16,nvfp4"});
+  EXPECT_EQ(plan.exit_code, 2);
+  EXPECT_THAT(plan.err, HasSubstr("--precision: the GPU of h100-sxm has no tensor cores for nvfp4"));
+  EXPECT_THAT(plan.err, HasSubstr("hint: bf16, fp8, fp8_block; --accept-mismatch prices it all the same"));
+  std::vector<std::string> predict = kSmallPlan;
+  predict.front() = "predict";
+  predict = predict + std::vector<std::string>{"--ep", "8", "--precision", "mxfp8"};
+  EXPECT_EQ(run_pleat(predict).exit_code, 2);
+  EXPECT_EQ(run_pleat(predict + std::vector<std::string>{"--accept-mismatch"}).exit_code, 0);
+  EXPECT_EQ(run_pleat(predict + std::vector<std::string>{"--runtime", "pleat"}).exit_code, 0);
+  const Said capacity =
+      run_pleat({"capacity", "--model", "mixtral-8x7b", "--tokens", "1T", "--deadline", "90d",
+                 "--clusters", "a100-sxm", "--gpus", "256", "--precision", "fp8"});
+  EXPECT_EQ(capacity.exit_code, 2);
+  EXPECT_THAT(capacity.err, HasSubstr("the GPU of a100-sxm has no tensor cores for fp8"));
+  EXPECT_EQ(plan.out + capacity.out, "");
+}
+
 // The beginning of a name before a name of as many letters.
 TEST(BadRequest, SuggestsWhatWasBegun) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> cases{

@@ -52,7 +52,7 @@ TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
   double tightest = 0;
   int below = 0;  // what was proven for two layouts
   int every = 0, best_within = 0, less_within = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 100; ++i) {
     RandomCase c = maker.make(800);
     c.config.robust = false;
     c.config.top = 3;

@@ -168,7 +168,8 @@ class CaseMaker {
     if (chance(0.3)) s.recompute = false;
     if (chance(0.5)) s.offload = false;
     if (chance(0.5)) s.optimizer_offload = chance(0.2);
-    if (chance(0.6)) s.cpu_optimizer = chance(0.3) && !s.optimizer_offload.value_or(false);
+    else s.optimizer_offload = std::vector<bool>{false, true};
+    if (chance(0.6)) s.cpu_optimizer = chance(0.3) && !s.optimizer_offload.only(true);
     if (s.recompute && chance(0.2)) s.recompute_sets = recompute_sets(c);
     if (s.offload && s.runtime == Runtime::megatron && chance(0.2)) {
       s.offload_sets = some_of({std::set<Offload>{Offload::core_attn}, std::set<Offload>{}});

@@ -75,7 +75,8 @@ TEST(SearchSpace, OrdersOfThePipelineAreThoseOfTheRuntime) {
   config.pp = {1, 2};
   const std::set<std::pair<PipelineSchedule, int>> plain{{one_f_one_b, 1}, {one_f_one_b, 2}, {one_f_one_b, 3}, {one_f_one_b, 4}};
   EXPECT_EQ(orders_of(config), plain);
-  ASSERT_EQ(not_tried(dense, config).size(), 2u);
+  ASSERT_EQ(not_tried(dense, config).size(), 3u);
+  EXPECT_EQ(not_tried(dense, config)[2].what, "optimizer state in host memory between steps");
   EXPECT_EQ(not_tried(dense, config)[1].what, "recompute and offload by stage");
   EXPECT_EQ(not_tried(dense, config)[0].what, "schedule zb-h1, zb-v, dualpipe, dualpipe-v");
   config.runtime = Runtime::pleat;
@@ -86,8 +87,9 @@ TEST(SearchSpace, OrdersOfThePipelineAreThoseOfTheRuntime) {
   config.runtime = Runtime::megatron;
   config.schedule = {zb_v, dualpipe};
   EXPECT_EQ(orders_of(config), (std::set<std::pair<PipelineSchedule, int>>{{zb_v, 2}, {dualpipe, 1}}));
-  EXPECT_EQ(not_tried(dense, config).size(), 1u);
+  EXPECT_EQ(not_tried(dense, config).size(), 2u);
   config.by_stage = false;
+  config.optimizer_offload = false;
   EXPECT_TRUE(not_tried(dense, config).empty());
 }
 
@@ -101,6 +103,7 @@ TEST(SearchSpace, WhatNoRuntimeHasIsNamed) {
   SearchConfig config = small_config(4);
   config.schedule = {PipelineSchedule::one_f_one_b};
   config.by_stage = false;
+  config.optimizer_offload = std::vector<bool>{false, true};
   EXPECT_EQ(names_not_tried(config), (std::set<std::string>{"fp8 dispatch and combine",
                                                             "paged stash", "tile-level overlap"}));
   config.numerics.front().precision = Precision::mxfp8;
@@ -123,10 +126,52 @@ std::set<StatePlace> places_of(const SearchConfig& config) {
   return places;
 }
 
+// The state in host memory between steps: Megatron-LM's dev branch alone has it.
+TEST(SearchSpace, AStepOnTheGpuHasItsStateThereInMegatron) {
+  SearchConfig config = small_config(2);
+  EXPECT_EQ(places_of(config), (std::set<StatePlace>{StatePlace::device, StatePlace::host_stepped}));
+  config.optimizer_offload = true;
+  EXPECT_EQ(places_of(config), std::set<StatePlace>{StatePlace::host});
+  config.optimizer_offload = std::vector<bool>{true, false};
+  EXPECT_EQ(places_of(config).count(StatePlace::host), 1u);
+  config.optimizer_offload = false;
+  EXPECT_EQ(places_of(config).count(StatePlace::host), 0u);
+}
+
+// transformer_config and arguments.py:1925, 1919.
+TEST(SearchSpace, MegatronsGraphsOfAttentionExcludeSomeDelayedGradients) {
+  ModelSpec model = small_model();
+  Plan plan;
+  plan.overlap.delay_wgrad = true;
+  plan.cuda_graph = CudaGraph::partial;
+  EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
+  plan.sharding = Sharding::zero2;
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "delayed-wgrad-shards-in-graph");
+  plan.sharding = Sharding::zero1;
+  model.attention.qkv_bias = true;
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "delayed-wgrad-biases-in-graph");
+  plan.cuda_graph = CudaGraph::router;
+  EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
+}
+
+// core/transformer/pipeline_parallel_layer_layout.py:86.
+TEST(SearchSpace, MegatronsFirstRankHasNoPredictionBlocks) {
+  ModelSpec model = small_model();
+  model.mtp_layers = 1;
+  Plan plan;
+  plan.attention.pp = 2;
+  plan.layout = "Et*6m|L";
+  EXPECT_FALSE(builds_layout(Runtime::megatron, model, plan));
+  EXPECT_TRUE(builds_layout(Runtime::pleat, model, plan));
+  plan.layout = "Et*6|mL";
+  EXPECT_TRUE(builds_layout(Runtime::megatron, model, plan));
+}
+
 // Megatron-LM training/arguments.py:1889; its issue 1986.
 TEST(SearchSpace, MegatronsStepOnTheCpuNeedsPlainWeights) {
   SearchConfig config = small_config(2);
   config.numerics.front().precision = Precision::mxfp8;
+  config.optimizer_offload = std::vector<bool>{false, true};
   const std::set<StatePlace> two{StatePlace::device, StatePlace::host};
   auto three = two;
   three.insert(StatePlace::host_stepped);
@@ -285,7 +330,9 @@ TEST(SearchSpace, WhatIsNotShardedIsASettingOfItsOwn) {
 TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {
   ModelSpec model = small_model();
   model.attention.kind = AttentionKind::mla;
-  const auto choices = memory_choices(model, small_cluster(), small_config(8));
+  SearchConfig config = small_config(8);
+  config.optimizer_offload = std::vector<bool>{false, true};
+  const auto choices = memory_choices(model, small_cluster(), config);
   const MemoryTree tree(choices);
   // Six recompute sets (recompute_choices), and but for whole layers each with two offload sets; of
   // six layers 1, 2 or 4 recomputed, or offloaded, all in units of 2 or 4; all that with the
