@@ -9,7 +9,11 @@
 #include <cstring>
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -62,6 +66,15 @@ inline unsigned __float_as_uint(float f) {
   return u;
 }
 inline float __fmul_rn(float a, float b) { return a * b; }
+// Byte i of the result is byte (selector >> 4 i) % 8 of the eight of y:x.
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  const std::uint64_t all = static_cast<std::uint64_t>(y) << 32 | x;
+  unsigned made = 0;
+  for (int i = 0; i < 4; ++i) {
+    made |= static_cast<unsigned>(all >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
+  }
+  return made;
+}
 inline int __popc(unsigned v) { return __builtin_popcount(v); }
 inline int atomicAdd(int* to, int value) {
   const int before = *to;
@@ -123,6 +136,14 @@ T __reduce_min_sync(unsigned, T v) {
     return least;
   });
 }
+template <class T>
+T __reduce_add_sync(unsigned, T v) {
+  return emulated_exchange(v, [&](auto at) {
+    T sum = at(0);
+    for (unsigned l = 1; l < 32; ++l) sum += at(l);
+    return sum;
+  });
+}
 inline unsigned __match_any_sync(unsigned, int v) {
   return emulated_exchange(v, [&](auto at) {
     unsigned same = 0;
@@ -156,7 +177,8 @@ enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
 inline constexpr int cudaDevAttrMultiProcessorCount = 16, cudaStreamNonBlocking = 1,
                      cudaFuncAttributeMaxDynamicSharedMemorySize = 8;
 inline const char* cudaGetErrorString(cudaError_t) { return "emulated"; }
-inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline thread_local cudaError_t emulated_last_error = cudaSuccess;
+inline cudaError_t cudaGetLastError() { return std::exchange(emulated_last_error, cudaSuccess); }
 inline cudaError_t cudaGetDeviceCount(int* n) { return *n = 1, cudaSuccess; }
 inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 inline constexpr int cudaDevAttrComputeCapabilityMajor = 75, cudaDevAttrComputeCapabilityMinor = 76;
@@ -170,9 +192,17 @@ inline cudaError_t cudaDeviceGetAttribute(int* v, int what, int) {
 }
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, int) { return *s = new EmulatedStream, cudaSuccess; }
 inline cudaError_t cudaStreamDestroy(cudaStream_t s) { return delete s, cudaSuccess; }
-inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
 inline const cudaStream_t cudaStreamLegacy = nullptr;
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline std::atomic<int> emulated_waits = 0;  // of the host, for a stream
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return ++emulated_waits, cudaSuccess; }
+inline int emulated_polls_pending = 0;  // so many find a stream at work
+inline cudaError_t cudaStreamQuery(cudaStream_t) {
+  if (emulated_polls_pending > 0) {
+    --emulated_polls_pending;
+    return emulated_last_error = cudaErrorNotReady;
+  }
+  return ++emulated_waits, cudaSuccess;
+}
 inline cudaError_t cudaStreamIsCapturing(cudaStream_t of, cudaStreamCaptureStatus* s) {
   const bool keeps = of != nullptr && of->keeps;
   return *s = keeps ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone, cudaSuccess;
@@ -184,7 +214,9 @@ inline cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t* g) {
   s->keeps = false;
   return *g = new EmulatedGraph(std::exchange(s->kept, {})), cudaSuccess;
 }
+inline cudaError_t emulated_instantiation = cudaSuccess;  // what it comes to
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* e, cudaGraph_t g, int) {
+  if (emulated_instantiation != cudaSuccess) return emulated_instantiation;
   return *e = new EmulatedGraph(*g), cudaSuccess;
 }
 inline cudaError_t cudaGraphDestroy(cudaGraph_t g) { return delete g, cudaSuccess; }
@@ -197,10 +229,27 @@ inline cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s) {
 }
 using cudaEvent_t = void*;
 inline constexpr int cudaEventDisableTiming = 2;
-inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, int) { return *e = nullptr, cudaSuccess; }
-inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
-inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
-inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+inline constexpr int cudaEventDefault = 0;
+// An event is the time when it was recorded, and then it is done, unless a test says that none is.
+using EmulatedEvent = std::chrono::steady_clock::time_point;
+inline bool emulated_events_pending = false;
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, int) {
+  return *e = new EmulatedEvent, cudaSuccess;
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t e) {
+  return delete static_cast<EmulatedEvent*>(e), cudaSuccess;
+}
+inline cudaError_t cudaEventQuery(cudaEvent_t) {
+  return emulated_events_pending ? emulated_last_error = cudaErrorNotReady : cudaSuccess;
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t) {
+  return *static_cast<EmulatedEvent*>(e) = std::chrono::steady_clock::now(), cudaSuccess;
+}
+inline cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
+  const auto passed = *static_cast<EmulatedEvent*>(to) - *static_cast<EmulatedEvent*>(from);
+  return *ms = std::chrono::duration<float, std::milli>(passed).count(), cudaSuccess;
+}
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) { return cudaSuccess; }
 inline cudaError_t cudaMalloc(void** p, std::size_t n) {
   return *p = std::aligned_alloc(256, (n + 255) / 256 * 256), cudaSuccess;
@@ -213,15 +262,39 @@ inline cudaError_t cudaFree(void* p) {
 inline cudaError_t cudaMallocAsync(void** p, std::size_t n, cudaStream_t) { return cudaMalloc(p, n); }
 inline cudaError_t cudaFreeAsync(void* p, cudaStream_t) { return std::free(p), cudaSuccess; }
 inline constexpr unsigned cudaHostAllocPortable = 1;
-inline cudaError_t cudaHostAlloc(void** p, std::size_t n, unsigned) { return cudaMalloc(p, n); }
-inline cudaError_t cudaFreeHost(void* p) { return cudaFree(p); }
+// Pinned memory, and copies to the device from other memory of the host.
+inline std::mutex emulated_pinned_mutex;
+inline std::map<const char*, std::size_t> emulated_pinned;
+inline std::atomic<int> emulated_pageable_copies = 0;
+inline std::atomic<const void*> emulated_copied_from = nullptr;  // by the last one
+inline cudaError_t cudaHostAlloc(void** p, std::size_t n, unsigned) {
+  const std::lock_guard lock(emulated_pinned_mutex);
+  cudaMalloc(p, n);
+  return emulated_pinned[static_cast<const char*>(*p)] = n, cudaSuccess;
+}
+inline cudaError_t cudaFreeHost(void* p) {
+  const std::lock_guard lock(emulated_pinned_mutex);
+  emulated_pinned.erase(static_cast<const char*>(p));
+  return cudaFree(p);
+}
+inline bool emulated_is_pinned(const void* p) {
+  const std::lock_guard lock(emulated_pinned_mutex);
+  const auto after = emulated_pinned.upper_bound(static_cast<const char*>(p));
+  if (after == emulated_pinned.begin()) return false;
+  const auto& [begin, bytes] = *std::prev(after);
+  return static_cast<const char*>(p) < begin + bytes;
+}
 inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 1, cudaSuccess; }
 inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }
 inline cudaError_t cudaMemGetInfo(std::size_t* a, std::size_t* b) { return *a = *b = 0, cudaSuccess; }
 inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind) {
   return std::memcpy(to, from, n), cudaSuccess;
 }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind, cudaStream_t s) {
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind kind, cudaStream_t s) {
+  if (kind == cudaMemcpyHostToDevice) {
+    emulated_pageable_copies += !emulated_is_pinned(from);
+    emulated_copied_from = from;
+  }
   return emulated_work(s, [=] { std::memcpy(to, from, n); }), cudaSuccess;
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t n, cudaStream_t s) {
