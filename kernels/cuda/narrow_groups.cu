@@ -8,39 +8,31 @@
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/group_of_row.cuh"
 #include "kernels/cuda/narrow_layout.hpp"
-#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/transpose_tile.cuh"
 
 namespace pleat::cuda {
 namespace {
 
-constexpr int kTile = 128, kPitch = kTile + 4;
-static_assert(kTile == kStripRows);
+static_assert(kTurnTile == kStripRows);
 
-// Codes [rows, cols], cols a multiple of 4, to [cols, 128 strips]: see NarrowGroups' depth.
+// Codes [rows, cols], cols a multiple of 16, to [cols, 128 strips]: see NarrowGroups' depth.
 __global__ void __launch_bounds__(kThreads)
     transpose_strips_kernel(const std::uint8_t* from, std::int64_t cols,
                             const std::int32_t* first_row, const std::int32_t* first_strip,
                             std::int64_t groups, std::int64_t ld, std::uint8_t* to) {
-  __shared__ __align__(16) std::uint8_t tile[kTile][kPitch];
-  const std::int64_t tiles = (cols + kTile - 1) / kTile, strip = blockIdx.x / tiles;
+  __shared__ __align__(16) std::uint32_t tile[TurnedBytes::kWords];
+  const auto tiles = static_cast<unsigned>((cols + kTurnTile - 1) / kTurnTile);
+  const std::int64_t strip = blockIdx.x / tiles;
   if (strip >= first_strip[groups]) return;
   const std::int64_t g = group_of_row(first_strip, groups, strip);
-  const std::int64_t row = first_row[g] + (strip - first_strip[g]) * kTile;
-  const std::int64_t rows = first_row[g + 1] - row, col = blockIdx.x % tiles * kTile;
-  const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
-  for (int i = warp; i < kTile; i += kThreads / kWarp) {
-    std::uint32_t four = 0;
-    if (i < rows && col + 4 * lane < cols) {
-      four = *reinterpret_cast<const std::uint32_t*>(from + (row + i) * cols + col + 4 * lane);
-    }
-#pragma unroll
-    for (int j = 0; j < 4; ++j) tile[4 * lane + j][i] = static_cast<std::uint8_t>(four >> 8 * j);
-  }
+  const std::int64_t row = first_row[g] + (strip - first_strip[g]) * kTurnTile;
+  const std::int64_t rows = first_row[g + 1] - row, col = std::int64_t{blockIdx.x % tiles} * kTurnTile;
+  TurnedBytes::read(from + row * cols + col, cols, rows, cols - col, tile);
   __syncthreads();
-  for (int c = warp; c < kTile && col + c < cols; c += kThreads / kWarp) {
-    *reinterpret_cast<std::uint32_t*>(to + (col + c) * ld + strip * kTile + 4 * lane) =
-        *reinterpret_cast<const std::uint32_t*>(&tile[c][4 * lane]);
-  }
+  store_turned<TurnedBytes>(tile, [&](int c, int r, uint4 codes) {
+    if (col + c >= cols) return;
+    *reinterpret_cast<uint4*>(to + (col + c) * ld + strip * kTurnTile + r) = codes;
+  });
 }
 
 struct SetCount {
@@ -112,7 +104,7 @@ const std::uint8_t* transpose_strips(Resources& r, View from, View counts, std::
        *first_strip = scratch.take<std::int32_t>(groups + 1);
   first_rows(r, counts, from.rows, first_row);
   first_strips(r, first_row, groups, kStripRows, first_strip, first_strip + groups);
-  launch(r, transpose_strips_kernel, blocks_of(strips * ceil_div(from.cols, kTile)), kThreads, 0,
+  launch(r, transpose_strips_kernel, blocks_of(strips * ceil_div(from.cols, kTurnTile)), kThreads, 0,
          static_cast<const std::uint8_t*>(from.data), from.cols,
          static_cast<const std::int32_t*>(first_row), static_cast<const std::int32_t*>(first_strip),
          groups, strips * kStripRows, to);

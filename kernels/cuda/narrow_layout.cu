@@ -3,12 +3,12 @@
 #include "kernels/cuda/codes.cuh"
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/narrow_layout.hpp"
+#include "kernels/cuda/transpose_tile.cuh"
 
 namespace pleat::cuda {
 namespace {
 
 constexpr std::int64_t kScaleRows = 128, kScaleColumns = 4;  // of cuBLASLt's blocks of scales
-constexpr int kTile = 64;
 
 std::int64_t block_of(NarrowScales s) {
   switch (s) {
@@ -48,33 +48,24 @@ ScaleShape scale_shape(std::int64_t outer, std::int64_t k, NarrowScales s) {
   return {};
 }
 
-// [rows, cols] to [cols, rows], a tile a block; two codes of 4 bits are one element's neighbours.
-template <bool kFourBits>
+// Codes [rows, cols] to [cols, rows], a tile a block; rows and columns are as narrow_kind asks, so that
+// every row, there and here, is whole packs.
+template <class Turned>
 __global__ void __launch_bounds__(kThreads)
     transpose_codes_kernel(const std::uint8_t* from, std::int64_t rows, std::int64_t cols,
                            std::uint8_t* to) {
-  __shared__ std::uint8_t tile[kTile][kTile + 1];
-  const std::int64_t tiles = (cols + kTile - 1) / kTile;
-  const std::int64_t row = blockIdx.x / tiles * kTile, col = blockIdx.x % tiles * kTile;
-  const auto code = [&](std::int64_t at) -> std::uint32_t {
-    if constexpr (!kFourBits) return from[at];
-    return at % 2 == 0 ? from[at / 2] & 15u : from[at / 2] >> 4;
-  };
-  for (int i = threadIdx.x; i < kTile * kTile; i += kThreads) {
-    const int r = i / kTile, c = i % kTile;
-    if (row + r < rows && col + c < cols) {
-      tile[r][c] = static_cast<std::uint8_t>(code((row + r) * cols + col + c));
-    }
-  }
+  __shared__ __align__(16) std::uint32_t tile[Turned::kWords];
+  constexpr std::int64_t kCodes = Turned::kCodesOfPack, kBytes = 16;  // of a pack
+  const auto tiles = static_cast<unsigned>((cols + kTurnTile - 1) / kTurnTile);
+  const std::int64_t row = std::int64_t{blockIdx.x / tiles} * kTurnTile;
+  const std::int64_t col = std::int64_t{blockIdx.x % tiles} * kTurnTile;
+  const std::int64_t ld = cols * kBytes / kCodes;
+  Turned::read(from + row * ld + col * kBytes / kCodes, ld, rows - row, cols - col, tile);
   __syncthreads();
-  constexpr int kStep = kFourBits ? 2 : 1;
-  for (int i = threadIdx.x; i < kTile * kTile / kStep; i += kThreads) {
-    const int c = i / (kTile / kStep), r = i % (kTile / kStep) * kStep;
-    if (col + c >= cols || row + r >= rows) continue;
-    const std::int64_t at = (col + c) * rows + row + r;  // rows are even where codes have 4 bits
-    to[at / kStep] =
-        kFourBits ? static_cast<std::uint8_t>(tile[r][c] | tile[r + 1][c] << 4) : tile[r][c];
-  }
+  store_turned<Turned>(tile, [&](int c, int r, uint4 codes) {
+    if (col + c >= cols || row + r >= rows) return;
+    *reinterpret_cast<uint4*>(to + ((col + c) * rows + row + r) * kBytes / kCodes) = codes;
+  });
 }
 
 struct LayScales {
@@ -193,12 +184,12 @@ NarrowOperand narrow_operand(const Resources& r, View v, bool k_contiguous, Narr
   NarrowOperand made{v.data, t.scales, kind};
   if (!k_contiguous) {
     auto* const to = copies.take<std::uint8_t>(v.elements());
-    const auto tiles = blocks_of(ceil_div(v.rows, kTile) * ceil_div(v.cols, kTile));
+    const auto tiles = blocks_of(ceil_div(v.rows, kTurnTile) * ceil_div(v.cols, kTurnTile));
     const auto* const from = static_cast<const std::uint8_t*>(v.data);
     if (kind.format == pleat::SmallFloat::e2m1) {
-      launch(r, transpose_codes_kernel<true>, tiles, kThreads, 0, from, v.rows, v.cols, to);
+      launch(r, transpose_codes_kernel<TurnedHalfBytes>, tiles, kThreads, 0, from, v.rows, v.cols, to);
     } else {
-      launch(r, transpose_codes_kernel<false>, tiles, kThreads, 0, from, v.rows, v.cols, to);
+      launch(r, transpose_codes_kernel<TurnedBytes>, tiles, kThreads, 0, from, v.rows, v.cols, to);
     }
     made.codes = to;
   }
