@@ -20,6 +20,7 @@ class MatmulDescriptor {
       first = layout(type(p.narrow_b.format), p.k, p.n);
       second = layout(type(p.narrow_a.format), p.k, p.m);
       result = layout(type(p.output), p.n, p.m);
+      if (p.fast_accumulation) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
       return;
     }
     set_transpose(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b);

@@ -37,6 +37,13 @@ bool by_group(View v, std::int64_t groups) {
 
 }  // namespace
 
+bool adds_up_fast(const DenseProblem& p, NarrowKind a, NarrowKind b) {
+  const auto tensor = [](NarrowKind kind) {
+    return kind.format == SmallFloat::e4m3 && kind.scales == NarrowScales::tensor;
+  };
+  return !p.transpose_a && p.transpose_b && !p.accumulate && tensor(a) && tensor(b);
+}
+
 bool multiply_narrow_groups(Resources& r, Products p, View a, View b) {
   if (multiply_grouped_codes(r, p, a, b)) return true;
   if (!by_group(a, p.groups) || !by_group(b, p.groups) || exact_in_bf16(a) || exact_in_bf16(b))
@@ -80,6 +87,7 @@ bool multiply_narrow(Resources& r, DenseGemm& dense, const DenseProblem& p, View
   DenseProblem narrow = p;
   narrow.transpose_a = false;
   narrow.transpose_b = true;
+  narrow.fast_accumulation = adds_up_fast(p, kind_a, kind_b);
   return dense.run(narrow, first, second, factors, c.data);
 }
 

@@ -21,6 +21,10 @@ namespace pleat::cuda {
 [[nodiscard]] bool multiply_narrow(Resources&, DenseGemm&, const DenseProblem&, View a, View b,
                                    View c);
 
+// Whether such a product gets fast_accumulation: x W^T of a forward pass, of E4M3 with a scale for each
+// operand. Gradients keep fp32 sums; scales in blocks are applied in fp32 between stretches of K anyway.
+[[nodiscard]] bool adds_up_fast(const DenseProblem&, NarrowKind a, NarrowKind b);
+
 // A grouped product of fp8: on the tensor cores' narrow types (narrow_groups.hpp), else, with one scale
 // a group, of codes widened to bf16, which is exact. p is of a and b. False where neither applies:
 // nothing was done.

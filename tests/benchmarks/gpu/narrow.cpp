@@ -108,12 +108,13 @@ void dense(Bench& b, const char* name, std::int64_t m, std::int64_t n, std::int6
     cuda::Scratch copies(resources.copies(bytes), bytes);
     const auto first = cuda::narrow_operand(resources, x, true, kind_x, copies);
     const auto second = cuda::narrow_operand(resources, w, true, kind_w, copies);
-    const cuda::DenseProblem p{.m = m,
+    cuda::DenseProblem p{.m = m,
                                .n = n,
                                .k = k,
                                .transpose_b = true,
                                .inputs = DType::fp8,
                                .device = b.device().index()};
+    p.fast_accumulation = cuda::adds_up_fast(p, kind_x, kind_w);  // as the product has it
     const auto seconds = library.time_candidates(p, first, second, c.data, 20);
     if (seconds.empty()) {
       fmt::print(

@@ -71,11 +71,12 @@ float element(const NarrowOperand& x, std::int64_t o, std::int64_t i, std::int64
   return 0;
 }
 
-int narrow_products = 0;
+int narrow_products = 0, fast_products = 0;
 
 }  // namespace
 
 int emulated_narrow_products() { return narrow_products; }
+int emulated_fast_products() { return fast_products; }
 
 void* emulated_cublaslt = nullptr;  // of its grouped products
 void* cublaslt_handle() { return emulated_cublaslt; }
@@ -83,6 +84,7 @@ void* cublaslt_handle() { return emulated_cublaslt; }
 bool DenseGemm::run(DenseProblem p, const NarrowOperand& a, const NarrowOperand& b,
                     const float* factors, void* c) {
   ++narrow_products;
+  fast_products += p.fast_accumulation;
   emulated_work(native(library_->resources), [=] {
   for (std::int64_t m = 0; m < p.m; ++m) {
     for (std::int64_t n = 0; n < p.n; ++n) {

@@ -7,7 +7,7 @@
 #include "tests/kernels/emulation/include/cuda_runtime.h"
 
 namespace pleat::cuda {
-int emulated_narrow_products();
+int emulated_narrow_products(), emulated_fast_products();
 }
 
 namespace pleat::conformance {
@@ -108,6 +108,37 @@ TEST_P(EmulatedNarrow, ProductsInEveryLayout) {
       expect_close(got, want, "product", 2e-6);
     }
   }
+}
+
+// Sums of few bits are for forward products alone, x W^T of E4M3 with one scale each.
+TEST(EmulatedFastSums, OfForwardProductsAlone) {
+  emulated_capability = 90;
+  EmulatedDevice device(false);
+  KernelSet& k = device.kernels();
+  constexpr std::int64_t kSide = 128;
+  std::vector<float> values(kSide * kSide, 1), y(values.size());
+  std::vector<std::uint8_t> codes[2] = {std::vector<std::uint8_t>(values.size()),
+                                        std::vector<std::uint8_t>(values.size())};
+  const auto fast = [&](const Quantization& qa, bool ta, const Quantization& qb, bool tb, bool add) {
+    BlockScales scales[2];
+    View v[2];
+    for (int i = 0; i < 2; ++i) {
+      v[i] = {codes[i].data(), DType::fp8, kSide, kSide, &scales[i]};
+      k.quantize({values.data(), DType::fp32, kSide, kSide}, {}, v[i], i == 0 ? qa : qb);
+    }
+    const int narrow = cuda::emulated_narrow_products(), before = cuda::emulated_fast_products();
+    k.gemm(v[0], ta, v[1], tb, {y.data(), DType::fp32, kSide, kSide}, add);
+    EXPECT_EQ(cuda::emulated_narrow_products() - narrow, 1);
+    return cuda::emulated_fast_products() > before;
+  };
+  EXPECT_TRUE(fast(kTensor, false, kTensor, true, false));
+  EXPECT_FALSE(fast(kTensor, false, kTensor, false, false)) << "dgrad of a format for all";
+  EXPECT_FALSE(fast(kGradient, false, kTensor, false, false)) << "dgrad";
+  EXPECT_FALSE(fast(kTensor, true, kTensor, false, true)) << "wgrad";
+  EXPECT_FALSE(fast(kGradient, false, kTensor, true, false));
+  EXPECT_FALSE(fast(kTensor, false, kTensor, true, true)) << "adds to what is there";
+  EXPECT_FALSE(fast(kRows, false, kSquares, true, false)) << "blocks";
+  emulated_capability = 80;
 }
 
 INSTANTIATE_TEST_SUITE_P(
