@@ -38,11 +38,11 @@ void by_experts(std::int64_t experts, F f) {
 // Keys in the order of floats; 0 is below every number's.
 __device__ __forceinline__ std::uint32_t ordered(float x) {
   const std::uint32_t bits = __float_as_uint(x + 0.0f);  // -0 counts as 0
-  return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+  return bits ^ (static_cast<std::uint32_t>(static_cast<std::int32_t>(bits) >> 31) | 0x80000000u);
 }
 
-// A row's logits, its largest and the sum of exp(logit - largest).
-template <int kPerLane>
+// A row's logits, its largest and the sum of exp(logit - largest). kFull: of 32 kPerLane experts.
+template <int kPerLane, bool kFull = false>
 struct RouterRow {
   float logit[kPerLane];
   float max, sum;
@@ -51,7 +51,7 @@ struct RouterRow {
 #pragma unroll
     for (int i = 0; i < kPerLane; ++i) {
       const int e = i * kWarp + lane;
-      logit[i] = e < experts ? row[e] : -INFINITY;
+      logit[i] = kFull || e < experts ? row[e] : -INFINITY;
     }
   }
   __device__ __forceinline__ void softmax(int lane, int experts) {
@@ -62,7 +62,7 @@ struct RouterRow {
     sum = 0;
 #pragma unroll
     for (int i = 0; i < kPerLane; ++i) {
-      if (i * kWarp + lane < experts) sum += expf(logit[i] - max);
+      if (kFull || i * kWarp + lane < experts) sum += expf(logit[i] - max);
     }
     sum = warp_sum(sum);
   }

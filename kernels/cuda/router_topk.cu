@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Top-k routing: softmax or sigmoid scores, a bias that only selects, group-limited selection
-// (DeepSeek-V3, arXiv:2412.19437 section 2.1.2). k rounds of a warp-wide maximum; ties go to the lower
-// index and NaN counts as -inf. Bound: the logits read.
+// (DeepSeek-V3, arXiv:2412.19437 section 2.1.2). Ties go to the lower index and NaN counts as -inf.
+// Bound: the logits read; beside it some 410 instructions a token of a warp (8 of 256 experts, sm_90).
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/router.cuh"
+#include "kernels/cuda/router_select.cuh"
 
 namespace pleat {
 namespace {
@@ -51,7 +52,8 @@ struct GroupSelection {
   }
 };
 
-template <int kPerLane, int kWarps>
+// kFull: there are 32 kPerLane experts.
+template <int kPerLane, int kWarps, bool kFull>
 __global__ void __launch_bounds__(kWarps* kWarp)
     router_topk_kernel(const float* logits, const float* bias, float* probs, std::int32_t* experts,
                        std::int64_t tokens, RouterShape s) {
@@ -61,7 +63,8 @@ __global__ void __launch_bounds__(kWarps* kWarp)
   if (t >= tokens) return;
   const int n = static_cast<int>(s.experts), k = static_cast<int>(s.top_k);
   const bool sigmoids = s.score == RouterScore::sigmoid;
-  RouterRow<kPerLane> row;
+  const auto there = [&](int e) { return kFull || e < n; };
+  RouterRow<kPerLane, kFull> row;
   row.read(logits + t * n, lane, n);
   if (!sigmoids) row.softmax(lane, n);
 
@@ -75,8 +78,8 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     } else if (bias != nullptr) {
       score[i] = expf(score[i] - row.max) / row.sum;
     }
-    if (bias != nullptr && e < n) score[i] += bias[e];
-    if (isnan(score[i])) score[i] = -INFINITY;
+    if (bias != nullptr && there(e)) score[i] += bias[e];
+    score[i] = fmaxf(score[i], -INFINITY);  // NaN, too
   }
   std::uint32_t key[kPerLane];
   if (s.groups > 1) {
@@ -85,7 +88,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     const GroupSelection selection{mine, reinterpret_cast<std::uint32_t*>(mine + n)};
 #pragma unroll
     for (int i = 0; i < kPerLane; ++i) {
-      if (i * kWarp + lane < n) selection.score[i * kWarp + lane] = score[i];
+      if (there(i * kWarp + lane)) selection.score[i * kWarp + lane] = score[i];
     }
     __syncwarp();
     selection.select(lane, groups, width, static_cast<int>(s.top_groups),
@@ -93,47 +96,44 @@ __global__ void __launch_bounds__(kWarps* kWarp)
 #pragma unroll
     for (int i = 0; i < kPerLane; ++i) {
       const int e = i * kWarp + lane;
-      const bool open = e < n && selection.keys[e / width] == GroupSelection::kOpen;
+      const bool open = there(e) && selection.keys[e / width] == GroupSelection::kOpen;
       key[i] = open ? ordered(score[i]) : 0;
     }
   } else {
 #pragma unroll
-    for (int i = 0; i < kPerLane; ++i) key[i] = i * kWarp + lane < n ? ordered(score[i]) : 0;
+    for (int i = 0; i < kPerLane; ++i) key[i] = there(i * kWarp + lane) ? ordered(score[i]) : 0;
   }
 
-  float sum = 0;
-  for (int j = 0; j < k; ++j) {
-    std::uint32_t best = 0;
-#pragma unroll
-    for (int i = 0; i < kPerLane; ++i) best = max(best, key[i]);
-    const std::uint32_t most = __reduce_max_sync(kAllLanes, best);
-    std::uint32_t index = kAllLanes;
-#pragma unroll
-    for (int i = kPerLane - 1; i >= 0; --i) {
-      if (key[i] == most) index = static_cast<std::uint32_t>(i * kWarp + lane);
+  __shared__ RouterWinners winners[kWarps];
+  std::int32_t* const chosen = experts + t * k;
+  float* const weights = probs + t * k;
+  const auto scaling = static_cast<float>(s.scaling);
+  int expert = 0;
+  bool few = false;
+  if constexpr (kPerLane <= 16) {
+    few = k <= kMostOfTwo<kPerLane> && choose_of_two(key, lane, k, winners[warp], expert);
+  }
+  if (few) {
+    if (lane < k) chosen[lane] = expert;
+  } else {
+    choose_of_all(key, lane, k, chosen);
+  }
+  // Each lane weighs what it wrote itself; their sum in the order of ranks.
+  float sum = 0, p = 0;
+  for (int first = 0; first < k; first += kWarp) {
+    const int j = first + lane, count = min(k - first, kWarp);
+    if (lane < count) {
+      const float logit = logits[t * n + (few ? expert : chosen[j])];
+      p = sigmoids ? sigmoid(logit) : expf(logit - row.max) / row.sum;
+      if (k > kWarp) weights[j] = p;
     }
-    const std::uint32_t chosen = __reduce_min_sync(kAllLanes, index);
-    float logit = 0;
-#pragma unroll
-    for (int i = 0; i < kPerLane; ++i) {
-      if (chosen == static_cast<std::uint32_t>(i * kWarp + lane)) {
-        key[i] = 0;
-        logit = row.logit[i];
-      }
-    }
-    logit = __shfl_sync(kAllLanes, logit, static_cast<int>(chosen % kWarp));
-    const float p = sigmoids ? sigmoid(logit) : expf(logit - row.max) / row.sum;
-    sum += p;
-    if (lane == j % kWarp) {
-      experts[t * k + j] = static_cast<std::int32_t>(chosen);
-      probs[t * k + j] = p;
-    }
+#pragma unroll 4
+    for (int i = 0; i < count; ++i) sum += __shfl_sync(kAllLanes, p, i);
   }
   if (sigmoids) sum += kTiny;
-  const auto scaling = static_cast<float>(s.scaling);
-  for (int j = lane; j < k; j += kWarp) {  // each lane what it wrote itself
-    const float p = probs[t * k + j];
-    probs[t * k + j] = (s.normalize ? p / sum : p) * scaling;
+  for (int j = lane; j < k; j += kWarp) {
+    if (k > kWarp) p = weights[j];
+    weights[j] = (s.normalize ? p / sum : p) * scaling;
   }
 }
 
@@ -154,7 +154,10 @@ void CudaKernels::router_topk(View logits, View bias, View probs, View experts,
     const auto shared = s.groups > 1
                             ? static_cast<std::size_t>(kWarps * (s.experts + s.groups)) * sizeof(float)
                             : std::size_t{0};
-    launch(*resources_, router_topk_kernel<kPerLane, kWarps>,
+    constexpr bool kMayBeFull = kPerLane <= 16;
+    const bool full = kMayBeFull && s.experts == kPerLane * kWarp;
+    launch(*resources_, full ? router_topk_kernel<kPerLane, kWarps, kMayBeFull>
+                             : router_topk_kernel<kPerLane, kWarps, false>,
            blocks_of(ceil_div(logits.rows, kWarps)), kWarps * kWarp, shared,
            static_cast<const float*>(logits.f32()), static_cast<const float*>(bias.f32()),
            probs.f32(), experts.i32(), logits.rows, s);

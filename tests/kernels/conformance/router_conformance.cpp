@@ -14,7 +14,8 @@ struct Case {
 };
 constexpr Case kCases[] = {{0, 4, 2, 1, 1},   {1, 1, 1, 1, 1},   {3, 2, 2, 1, 1},  {7, 8, 1, 1, 1},
                            {9, 60, 6, 1, 1},  {5, 64, 8, 8, 4},  {4, 12, 3, 4, 2}, {5, 6, 2, 6, 3},
-                           {3, 256, 8, 8, 4}, {2, 300, 13, 3, 1}};
+                           {3, 256, 8, 8, 4}, {2, 300, 13, 3, 1}, {9, 256, 8, 1, 1},
+                           {3, 128, 33, 1, 1}, {2, 512, 32, 1, 1}, {2, 600, 9, 1, 1}};
 
 // Every scoring of a case: softmax and sigmoid, normalised or not, scaled or not.
 std::vector<RouterShape> scorings(const Case& c) {
@@ -79,6 +80,35 @@ TEST_P(KernelConformance, RouterTiesGoToTheLowerIndex) {
     const View probs = out(2, 2), experts = out_i32(2, 2);
     k().router_topk(in(logits), none(), probs, experts, groups);
     EXPECT_EQ(get_i32(experts), (std::vector<std::int32_t>{0, 1, 2, 5}));
+  }
+}
+
+// Few numbers among many experts: all alike, one above all others, the best all in one lane of a warp,
+// and fewer numbers than there are to choose.
+TEST_P(KernelConformance, RouterTiesAmongManyExperts) {
+  constexpr std::int64_t kTokens = 6;
+  for (const std::int64_t experts : {32, 40, 64, 200, 256}) {
+    Matrix logits = random_matrix(kTokens, experts, 5, 2);
+    for (std::int64_t t = 0; t < kTokens; ++t) {
+      for (std::int64_t e = 0; e < experts; ++e) {
+        double& l = logits(t, e);
+        if (t < 2) l = t == 1 && e == experts - 3 ? 2 : 1;
+        if (t == 2 && e % 32 == 5) l += 8;
+        if (t > 2) l = std::round(l * static_cast<double>(t - 2)) / static_cast<double>(t - 2);
+      }
+    }
+    for (const std::int64_t top_k : {1, 2, 8, 32, 40}) {
+      if (top_k > experts) continue;
+      for (const RouterScore score : {RouterScore::softmax, RouterScore::sigmoid}) {
+        SCOPED_TRACE(testing::Message() << top_k << " of " << experts);
+        const RouterShape s{.experts = experts, .top_k = top_k, .score = score};
+        const View probs = out(kTokens, top_k), chosen = out_i32(kTokens, top_k);
+        k().router_topk(in(logits), none(), probs, chosen, s);
+        const Routed want = route(logits, nullptr, s);
+        EXPECT_EQ(get_i32(chosen), want.experts);
+        expect_close(get(probs), want.probs, "probs");
+      }
+    }
   }
 }
 
