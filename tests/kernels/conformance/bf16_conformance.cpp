@@ -100,6 +100,26 @@ TEST_P(KernelConformance, Bf16GroupedProducts) {
   });
 }
 
+// A group without rows has a gradient of zero where nothing is added to, whatever was there; widths
+// as tensor cores want them.
+TEST_P(KernelConformance, Bf16GroupedGradientsOfEmptyGroups) {
+  for (const std::vector<std::int32_t>& counts :
+       {std::vector<std::int32_t>{0, 37, 0, 5}, std::vector<std::int32_t>{0, 0, 0, 0}}) {
+    const std::int64_t rows = counts[1] + counts[3];
+    const Matrix x = narrow(rows, 48, 1), d = narrow(rows, 64, 2);
+    expect_same_in_bf16([&] {
+      const View n = in_i32(counts, 1, 4), wide = out_f32(4 * 64, 48), tight = out(4 * 64, 48);
+      k().grouped_wgrad(in(d), in(x), n, wide, false);
+      k().grouped_wgrad(in(d), in(x), n, tight, false);
+      const Matrix got = get(wide);
+      for (std::int64_t i = 0; i < 64 * 48; ++i) {
+        EXPECT_EQ(got.values[static_cast<std::size_t>(i)], 0) << i;  // of group 0
+      }
+      return std::vector{wide, tight};
+    });
+  }
+}
+
 TEST_P(KernelConformance, Bf16Norms) {
   const Matrix x = narrow(5, 32, 1, 3), dy = narrow(5, 32, 2), w = narrow(1, 32, 3);
   const Matrix shifted = narrow(2, 32, 4), residual = narrow(5, 32, 5), dw0 = narrow(1, 32, 6);

@@ -65,13 +65,16 @@ TEST_P(Bf16Conformance, GroupedProducts) {
         const View dy = o.same_in(x, rows, s.n, 3), dx = o.out(rows, s.k);
         const View fresh = o.out(groups * s.n, s.k), sum = o.inout(groups * s.n, s.k, 4);
         const View whole = o.fp32(groups * s.n, s.k, 5), sizes = o.i32(counts);
+        const View fresh32 = o.fp32_out(groups * s.n, s.k);  // zero where a group is empty
         k().grouped_gemm(x, w, true, sizes, y);
         k().grouped_gemm(dy, w, false, sizes, dx);
         k().grouped_wgrad(dy, x, sizes, fresh, false);
         k().grouped_wgrad(dy, x, sizes, sum, true);
         k().grouped_wgrad(dy, x, sizes, whole, true);
+        k().grouped_wgrad(dy, x, sizes, fresh32, false);
         o.result(y, "forward"), o.result(dx, "dgrad"), o.result(fresh, "wgrad");
         o.result(sum, "wgrad accumulated"), o.result(whole, "wgrad in fp32");
+        o.result(fresh32, "wgrad in fp32, not added");
       });
     }
   }
