@@ -168,7 +168,7 @@ void CudaKernels::write_scales(View y) {
   const std::vector<std::int32_t> one_group(first.size()),
       count{static_cast<std::int32_t>(first.size())};
   const auto bring = [&](const auto& from, auto* to) {
-    if (!from.empty()) resources_->device().upload(to, from.data(), from.size() * sizeof from[0]);
+    if (!from.empty()) resources_->device().stage(to, from.data(), from.size() * sizeof from[0]);
   };
   bring(s.block_of_row, t.block_of_row);
   bring(s.group_scales, t.group_scales);

@@ -13,3 +13,18 @@
     if (pleat_status != cudaSuccess)                                                           \
       throw ::pleat::DeviceError(#call, cudaGetErrorString(pleat_status), __FILE__, __LINE__); \
   } while (false)
+
+namespace pleat::cuda {
+
+// Of cudaStreamQuery and cudaEventQuery: whether the work is done. "Not yet" stays behind as the last
+// error, which CUTLASS and CUB ask for after their next launch and would take for their own.
+[[nodiscard]] inline bool is_done(cudaError_t answer) {
+  if (answer == cudaErrorNotReady) {
+    static_cast<void>(cudaGetLastError());
+    return false;
+  }
+  PLEAT_CUDA_CHECK(answer);
+  return true;
+}
+
+}  // namespace pleat::cuda

@@ -37,7 +37,7 @@ Sequences::OnDevice Sequences::upload(const Resources& r, Scratch& scratch, cons
                                       SdpaPointers& to) const {
   if (!shape.ragged) return {};
   auto* const all = scratch.take<std::int32_t>(static_cast<std::int64_t>(numbers_.size()));
-  r.device().upload(all, numbers_.data(), numbers_.size() * sizeof numbers_[0]);
+  r.device().stage(all, numbers_.data(), numbers_.size() * sizeof numbers_[0]);
   const std::int64_t n = shape.batch;
   to.lengths = all;
   to.q_first = all + n;

@@ -125,11 +125,8 @@ void CudaDevice::wait_for(int stream, std::uint64_t mark) {
 bool CudaDevice::is_done(int stream, std::uint64_t mark) const {
   make_current();
   const Lane& lane = lanes_[static_cast<std::size_t>(stream)];
-  const cudaError_t status =
-      cudaEventQuery(static_cast<cudaEvent_t>(lane.events[mark % lane.events.size()]));
-  if (status == cudaErrorNotReady) return false;
-  PLEAT_CUDA_CHECK(status);
-  return true;
+  return cuda::is_done(
+      cudaEventQuery(static_cast<cudaEvent_t>(lane.events[mark % lane.events.size()])));
 }
 
 void CudaDevice::make_current() const { PLEAT_CUDA_CHECK(cudaSetDevice(index_)); }
@@ -151,6 +148,12 @@ void CudaDevice::upload(void* to, const void* from, std::size_t bytes) const {
   make_current();
   PLEAT_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, native(stream())));
   synchronize();
+}
+
+void CudaDevice::stage(void* to, const void* from, std::size_t bytes) const {
+  if (bytes == 0) return;
+  make_current();
+  staging_.upload(to, from, bytes, stream());
 }
 
 void CudaDevice::download(void* to, const void* from, std::size_t bytes) const {

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/cuda/staging.hpp"
+
 namespace pleat::cuda {
 
 // GPUs this process can use. 0 without a driver or a GPU; any other failure throws DeviceError.
@@ -91,6 +93,8 @@ class CudaDevice {
   // In the stream's order. Both return when the host memory may be used again.
   void upload(void* to, const void* from, std::size_t bytes) const;
   void download(void* to, const void* from, std::size_t bytes) const;
+  // upload without waiting for the stream. Throws DeviceError while a graph is captured.
+  void stage(void* to, const void* from, std::size_t bytes) const;
   void synchronize() const;
   // Bytes free and in all, as the driver says.
   struct Memory {
@@ -108,6 +112,7 @@ class CudaDevice {
   int index_ = 0, multiprocessors_ = 0;
   std::vector<Lane> lanes_;
   std::size_t taken_ = 0;
+  mutable Staging staging_;
 };
 
 }  // namespace pleat::cuda

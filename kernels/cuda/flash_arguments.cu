@@ -30,10 +30,7 @@ FlashArguments flash_arguments(const Resources& r, const FlashProblem& p, const 
   f.heads = p.heads;
   f.scale = static_cast<float>(p.scale);
   if (p.visible != nullptr && p.q[0].x.rows > 0) {
-    // From pageable memory: the call returns once that has been read.
-    PLEAT_CUDA_CHECK(cudaMemcpyAsync(visible, p.visible,
-                                     static_cast<std::size_t>(p.q[0].x.rows) * sizeof(int2),
-                                     cudaMemcpyHostToDevice, native(r)));
+    r.device().stage(visible, p.visible, static_cast<std::size_t>(p.q[0].x.rows) * sizeof(int2));
     f.visible = static_cast<const int2*>(visible);
   }
   return f;

@@ -162,7 +162,7 @@ void CudaKernels::adamw_narrow(View g, Moment m, Moment v, View w, double grad_s
   const auto count = static_cast<std::int64_t>(undecayed.size());
   Scratch scratch(*resources_, Scratch::bytes<ElementSpan>(count));
   auto* const spans = scratch.take<ElementSpan>(count);
-  if (count > 0) resources_->device().upload(spans, undecayed.data(), undecayed.size_bytes());
+  if (count > 0) resources_->device().stage(spans, undecayed.data(), undecayed.size_bytes());
   AdamW without = a;
   without.weight_decay = 0;
   for_rows<kWarp>(*resources_, ceil_div(n, kMomentBlockElements),

@@ -96,10 +96,7 @@ void CudaKernels::rope(View x, const RopeShape& s, bool inverse) {
   if (s.positions != nullptr) {
     Scratch scratch(r, Scratch::bytes<std::int32_t>(x.rows));
     auto* places = scratch.take<std::int32_t>(x.rows);
-    // From pageable memory: the call returns once that has been read.
-    PLEAT_CUDA_CHECK(cudaMemcpyAsync(places, s.positions,
-                                     static_cast<std::size_t>(x.rows) * sizeof(std::int32_t),
-                                     cudaMemcpyHostToDevice, native(r)));
+    r.device().stage(places, s.positions, static_cast<std::size_t>(x.rows) * sizeof(std::int32_t));
     row.positions = places;
   }
   by_type([&](auto tag) {
