@@ -2,9 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/flash_arguments.hpp"
 
+#include <string>
+
 #include "kernels/cuda/flash_tiles.cuh"
 
 namespace pleat::cuda {
+namespace {
+
+constexpr std::int64_t kMostGridRows = 65535;  // a grid's y (heads) and z (sequences)
+
+}  // namespace
 
 std::size_t visible_bytes(const FlashProblem& p) {
   return p.visible == nullptr ? 0 : Scratch::bytes<int2>(p.q[0].x.rows);
@@ -12,6 +19,13 @@ std::size_t visible_bytes(const FlashProblem& p) {
 
 FlashArguments flash_arguments(const Resources& r, const FlashProblem& p, const HeadColumns& o,
                                View lse, void* visible) {
+  if (p.heads > kMostGridRows || p.batch > kMostGridRows) {
+    throw DeviceError("attention",
+                      std::to_string(p.heads) + " heads of " + std::to_string(p.batch) +
+                          " sequences: our own kernels take at most " +
+                          std::to_string(kMostGridRows) + " of either in one call",
+                      __FILE__, __LINE__);
+  }
   PLEAT_ASSERT(p.batch > 0 && p.q[0].x.rows % p.batch == 0 && p.k[0].x.rows % p.batch == 0);
   PLEAT_ASSERT(o.x.rows == p.q[0].x.rows && lse.elements() == o.x.rows * p.heads);
   PLEAT_ASSERT(lse.dtype == DType::fp32 && p.q[0].x.rows <= INT32_MAX && p.keys() <= INT32_MAX);

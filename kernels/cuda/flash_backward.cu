@@ -187,7 +187,6 @@ void flash_backward(Resources& r, const FlashProblem& p, HeadColumns d_o, HeadCo
   f.run = std::max(f.run, f.dv.share);
   PLEAT_ASSERT(p.heads % f.run == 0 && f.run % f.dk[0].share == 0 && f.run % f.dv.share == 0);
   PLEAT_ASSERT(f.dk[1].width == 0 || f.run % f.dk[1].share == 0);
-  PLEAT_ASSERT(p.heads <= 65535 && p.batch <= 65535);
   const std::size_t shared = Tiles(f).bytes();
   const auto batch = static_cast<unsigned>(p.batch);
   if (rows > 0) {

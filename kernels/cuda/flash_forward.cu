@@ -134,7 +134,6 @@ void flash_forward(Resources& r, const FlashProblem& p, HeadColumns o, View lse,
   const int width = f.key_width(), ld = width + 1 - width % 2;
   const auto shared = static_cast<std::size_t>(kFlashTile * (2 * ld + f.v.width + kScoreLd)) *
                       sizeof(float);
-  PLEAT_ASSERT(p.heads <= 65535 && p.batch <= 65535);
   const dim3 grid(blocks_of(ceil_div(f.queries, kFlashTile)), static_cast<unsigned>(p.heads),
                   static_cast<unsigned>(p.batch));
   by_width(f.v.width, [&](auto cols) {

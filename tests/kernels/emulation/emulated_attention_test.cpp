@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/numerics/bf16.hpp"
+#include "kernels/cuda/device_error.hpp"
 #include "tests/kernels/emulation/emulated_device.hpp"
 
 namespace pleat::cuda {
@@ -277,6 +278,25 @@ TEST(EmulatedAttention, OtherPiecesAreOurOwn) {
     return std::vector<Matrix>{};
   });
   EXPECT_EQ(r.calls, 0);
+}
+
+// A grid's second and third dimension end at 65,535.
+TEST(EmulatedAttention, SaysWhichGridIsTooLarge) {
+  EmulatedDevice device(false);
+  constexpr std::int64_t kMost = 65535;
+  for (const auto& [batch, heads] : {std::pair{std::int64_t{1}, kMost + 1}, {kMost + 1, std::int64_t{1}}}) {
+    const AttentionShape s{batch, 1, heads, heads, 1, 1.0};
+    std::vector<float> x(static_cast<std::size_t>(batch * s.columns())), o(x.size() / 3), lse(o.size());
+    const View qkv{x.data(), DType::fp32, batch, s.columns()};
+    const View out{o.data(), DType::fp32, batch, heads}, stats{lse.data(), DType::fp32, batch, heads};
+    try {
+      device.kernels().attention(qkv, out, stats, s);
+      ADD_FAILURE() << batch << " sequences, " << heads << " heads";
+    } catch (const DeviceError& e) {
+      EXPECT_NE(std::string(e.what()).find("at most 65535"), std::string::npos) << e.what();
+    }
+    EXPECT_THROW(device.kernels().attention_bwd(out, qkv, out, stats, qkv, s), DeviceError);
+  }
 }
 
 }  // namespace
