@@ -113,10 +113,17 @@ struct DenseGemm::Library {
   // None: cuBLASLt has no kernel for the problem.
   [[nodiscard]] std::optional<cublasLtMatmulAlgo_t> choose(const DenseProblem& p, const MatmulDescriptor& d,
                                             const void* a, const void* b, void* c) {
-    const std::scoped_lock lock(chosen_mutex);  // two ranks' timings would disturb each other
-    const auto known = chosen.find(p);
+    std::unique_lock lock(chosen_mutex);  // two ranks' timings would disturb each other
+    auto known = chosen.find(p);
+    const bool capturing = known == chosen.end() && resources.capturing();
+    if (known == chosen.end() && tune && !capturing) {
+      // The stream may wait for a collective that another rank comes to with the lock only.
+      lock.unlock();
+      synchronize(resources.stream());
+      lock.lock();
+      known = chosen.find(p);
+    }
     if (known != chosen.end()) return known->second;
-    const bool capturing = resources.capturing();
     const std::vector<cublasLtMatmulAlgo_t> all =
         candidates(d, tune && !capturing ? kCandidates : 1);
     if (all.size() <= 1) {
