@@ -290,13 +290,11 @@ void Executor::perform(const Op& op, const OpSite* site) {
     return;
   }
   const Call call{op, site, in_, out_};
-  if (spans_ != nullptr) device_.synchronize();  // a span is the operation's own time
-  const auto begin = SpanRecorder::Clock::now();
+  const Device::Moment begin = spans_ != nullptr ? device_.moment() : nullptr;
   dispatch(call);
   if (config_.after_op) config_.after_op(context_.rank(), op, out_);
   if (order_) order_->end();
-  if (spans_ != nullptr) device_.synchronize();
-  if (spans_ != nullptr) spans_->add(op, site, begin, SpanRecorder::Clock::now());
+  if (spans_ != nullptr) spans_->add(op, site, begin, device_.moment());
   progress_.finished.fetch_add(1, kRelaxed);
 }
 

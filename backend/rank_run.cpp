@@ -79,8 +79,9 @@ Stop RankRun::run_step(int step) {
   const Clock::time_point origin = record ? common_origin(*world_) : Clock::time_point();
   world_->barrier();
   const Clock::time_point begin = Clock::now();
-  SpanRecorder recorder(context_->rank().value, context_->attention().pp, origin);
-  executor_->run_step(step, record ? &recorder : nullptr);
+  std::optional<SpanRecorder> recorder;
+  if (record) recorder.emplace(context_->rank().value, context_->attention().pp, *device_, origin);
+  executor_->run_step(step, record ? &*recorder : nullptr);
   if (executor_->skipped()) {
     repeat_skipped(step);
   } else {
@@ -92,7 +93,7 @@ Stop RankRun::run_step(int step) {
   world_->all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   progress_.finished.fetch_add(1, std::memory_order_relaxed);
-  if (record) spans_ = recorder.spans();
+  if (record) spans_ = recorder->spans();
   Losses sums{};
   Stop stop = Stop::none;
   for (const StepEnd& end : all) {

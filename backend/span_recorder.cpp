@@ -6,9 +6,13 @@
 
 namespace pleat {
 
-void SpanRecorder::add(const Op& op, const OpSite* site, Clock::time_point begin,
-                       Clock::time_point end) {
-  const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
+SpanRecorder::SpanRecorder(int rank, int stage, Device& device, Clock::time_point origin)
+    : rank_(rank), stage_(stage), device_(device), first_((device.synchronize(), device.moment())) {
+  device.synchronize();
+  first_s_ = std::chrono::duration<double>(Clock::now() - origin).count();
+}
+
+void SpanRecorder::add(const Op& op, const OpSite* site, Device::Moment begin, Device::Moment end) {
   Span span;
   span.key.stage = stage_;
   span.key.op = op.name;
@@ -20,10 +24,18 @@ void SpanRecorder::add(const Op& op, const OpSite* site, Clock::time_point begin
   }
   span.rank = rank_;
   span.stream = op.stream;
-  span.start_s = seconds(begin - origin_);
-  span.duration_s = seconds(end - begin);
   span.category = name_of(op.module);
-  spans_.push_back(std::move(span));
+  measured_.push_back({std::move(span), std::move(begin), std::move(end)});
+}
+
+std::vector<Span> SpanRecorder::spans() const {
+  std::vector<Span> all;
+  for (const Measured& m : measured_) {
+    all.push_back(m.span);
+    all.back().start_s = first_s_ + device_.seconds(first_, m.begin);
+    all.back().duration_s = device_.seconds(m.begin, m.end);
+  }
+  return all;
 }
 
 }  // namespace pleat

@@ -4,6 +4,7 @@
 // rank, used by its thread alone. Free of CUDA: the host is a device too (kernels/host_device.hpp).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,19 @@ class Device {
   // The same without waiting, where no host memory but host_memory()'s takes part.
   virtual void enqueue_copy(void* to, const void* from, std::int64_t bytes) = 0;
   virtual void synchronize() = 0;
+  // When all work is done that the stream in use has been given so far, to time it, and the seconds
+  // between two of them, which waits. A device without moments of its own waits for each.
+  using Moment = std::shared_ptr<void>;
+  [[nodiscard]] virtual Moment moment() {
+    synchronize();
+    return std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
+  }
+  [[nodiscard]] virtual double seconds(const Moment& from, const Moment& to) {
+    const auto time = [](const Moment& m) {
+      return *static_cast<const std::chrono::steady_clock::time_point*>(m.get());
+    };
+    return std::chrono::duration<double>(time(to) - time(from)).count();
+  }
   // In use on it by anyone, as its driver says; 0: there is none.
   [[nodiscard]] virtual std::int64_t used_bytes() { return 0; }
   // to = the parts' sum in fp32, in their order, rounded once; fp32 or bf16, all of one type. `to` may

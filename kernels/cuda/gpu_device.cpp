@@ -126,14 +126,28 @@ class GpuDevice final : public Device {
     device_.make_current();
     // Polled: a collective whose peers are lost never ends by itself.
     for (int turn = 0;; ++turn) {
-      const cudaError_t status = cudaStreamQuery(static_cast<cudaStream_t>(stream()));
-      if (status != cudaErrorNotReady) {
-        PLEAT_CUDA_CHECK(status);
+      if (cuda::is_done(cudaStreamQuery(native()))) {
         return check_();  // collectives that were given up end too
       }
       if (turn % 64 == 0) check_();
       std::this_thread::yield();
     }
+  }
+  Moment moment() override {
+    device_.make_current();
+    cudaEvent_t event = nullptr;
+    PLEAT_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDefault));
+    Moment made(event, [](void* e) { cudaEventDestroy(static_cast<cudaEvent_t>(e)); });
+    PLEAT_CUDA_CHECK(cudaEventRecord(event, native()));
+    return made;
+  }
+  double seconds(const Moment& from, const Moment& to) override {
+    auto* const begin = static_cast<cudaEvent_t>(from.get());
+    auto* const end = static_cast<cudaEvent_t>(to.get());
+    for (cudaEvent_t e : {begin, end}) PLEAT_CUDA_CHECK(cudaEventSynchronize(e));
+    float milliseconds = 0;
+    PLEAT_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
+    return milliseconds * 1e-3;
   }
   [[nodiscard]] bool captures() const override { return true; }
   void begin_capture() override {

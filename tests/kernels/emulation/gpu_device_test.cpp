@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The GPU as the executor's device: graphs that fail, and the device's own clock.
+#include "kernels/cuda/gpu_device.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/cuda/device_error.hpp"
+#include "tests/kernels/emulation/include/cuda_runtime.h"
+
+namespace pleat {
+namespace {
+
+// What fails to become a graph leaves the device as it was.
+TEST(GpuDevice, GivesUpAGraph) {
+  const auto device = gpu_device(0, {.scratch_bytes = 256});
+  const View x{device->memory().allocate(32), DType::fp32, 2, 4};
+  emulated_instantiation = 900;
+  device->begin_capture();
+  device->kernels().zero(x);
+  EXPECT_THROW(static_cast<void>(device->end_capture()), DeviceError);
+  emulated_instantiation = cudaSuccess;
+  const std::vector<float> ones(8, 1);
+  std::vector<float> got(8);
+  device->copy(x.data, ones.data(), 32);
+  device->kernels().zero(x);  // at once
+  device->copy(got.data(), x.data, 32);
+  EXPECT_EQ(got, std::vector<float>(8));
+  device->memory().release(static_cast<std::byte*>(x.data));
+}
+
+// "Not yet" is no error that the next call would find.
+TEST(GpuDevice, LeavesNoErrorBehindWhenItPolls) {
+  const auto device = gpu_device(0, {.scratch_bytes = 256});
+  int asked = 0;
+  device->watch([&] { ++asked; });
+  emulated_polls_pending = 3;
+  device->synchronize();
+  EXPECT_EQ(emulated_polls_pending, 0);
+  EXPECT_GT(asked, 0);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  const std::uint64_t mark = device->mark();
+  emulated_events_pending = true;
+  EXPECT_FALSE(device->is_done(0, mark));
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  emulated_events_pending = false;
+  EXPECT_TRUE(device->is_done(0, mark));
+}
+
+// Its own clock tells the times: the host waits at the end alone.
+TEST(GpuDevice, TimesWorkWithoutWaiting) {
+  const auto device = gpu_device(0, {.scratch_bytes = 256});
+  const int waits = emulated_waits;
+  const auto begin = device->moment();
+  const auto middle = device->moment(), end = device->moment();
+  EXPECT_EQ(emulated_waits, waits);
+  EXPECT_GE(device->seconds(begin, middle), 0);
+  EXPECT_GT(device->seconds(begin, end), 0);
+  EXPECT_NEAR(device->seconds(begin, middle) + device->seconds(middle, end),
+              device->seconds(begin, end), 1e-6);
+}
+
+}  // namespace
+}  // namespace pleat
