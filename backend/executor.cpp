@@ -76,7 +76,9 @@ Executor::Executor(const Program& program, const TrainConfig& config, const Rank
   if (config.poison) return;  // which would come before what waits, or is used on another stream
   const CudaGraph scope = program.plan.cuda_graph;
   if (scope != CudaGraph::none && device.captures()) {
-    graphs_.emplace(device, scope == CudaGraph::full_iteration);
+    graphs_.emplace(device, scope == CudaGraph::full_iteration, [this](const std::string& text) {
+      if (config_.on_message) config_.on_message(context_.rank(), text);
+    });
   }
   if (device.has_streams()) order_.emplace(device);
 }

@@ -88,6 +88,8 @@ struct TrainConfig {
   bool poison = false;             // fill new tensors with NaN (tests)
   // After every step, in the process of rank 0.
   std::function<void(int step, const StepRecord&)> on_step;
+  // What a rank has to say that ends nothing, a line; called from every rank's thread.
+  std::function<void(Rank, const std::string&)> on_message;
   // Asked after every step in every process; what one says ends all.
   std::function<Stop()> stop_requested;
   // Before the first step, on every rank's thread: restores a state, says how many of `steps` are

@@ -62,6 +62,7 @@ class Device {
   // before. For devices that can.
   [[nodiscard]] virtual bool captures() const { return false; }
   virtual void begin_capture() {}
+  // Ends it in any case, also where it throws.
   [[nodiscard]] virtual std::shared_ptr<void> end_capture() { return nullptr; }
   virtual void launch(const std::shared_ptr<void>& graph) { static_cast<void>(graph); }
   // Another number: what was captured before uses memory that the kernels have given back.

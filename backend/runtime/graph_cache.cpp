@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/runtime/graph_cache.hpp"
 
+#include <fmt/core.h>
+
 #include <exception>
 
 namespace pleat {
@@ -39,7 +41,15 @@ void GraphCache::forget() {
   words_ = 0;
 }
 
-std::shared_ptr<void>* GraphCache::graph_of(const std::vector<Waiting>& scope) {
+void GraphCache::give_up(Graph& g, const std::vector<Waiting>& scope, const std::string& reason) {
+  g.failed = true;
+  if (std::exchange(reported_, true) || !report_) return;
+  const auto name = [](const Waiting& w) { return w.site.op == nullptr ? "?" : w.site.op->name; };
+  report_(fmt::format("operations from {} to {} are no graph and go on one by one: {}",
+                      name(scope.front()), name(scope.back()), reason));
+}
+
+GraphCache::Graph* GraphCache::graph_of(const std::vector<Waiting>& scope) {
   std::vector<std::uintptr_t> key;
   for (const Waiting& w : scope) {
     key.push_back(reinterpret_cast<std::uintptr_t>(w.site.op));

@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations of one scope wait until it ends. Then they run one by one; or, when the same ones have
 // run on the same memory before, are captured into a graph of the device; or that graph runs in
-// their place. Memory repeats from step to step where shapes do.
+// their place. Memory repeats from step to step where shapes do. What cannot be captured goes on one by
+// one.
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,8 +28,10 @@ class GraphCache {
     std::vector<View> in, out;
   };
 
-  // A scope is a pass of one layer, or `whole_step`: all until something else has to run.
-  GraphCache(Device& device, bool whole_step) : device_(device), whole_step_(whole_step) {}
+  // A scope is a pass of one layer, or `whole_step`: all until something else has to run. `report`
+  // gets a line about the first scope that could not be captured; may be empty.
+  GraphCache(Device& device, bool whole_step, std::function<void(const std::string&)> report = {})
+      : device_(device), whole_step_(whole_step), report_(std::move(report)) {}
 
   // Whether the operation continues the scope that waits.
   [[nodiscard]] bool belongs(const OpSite&) const;
@@ -35,17 +41,26 @@ class GraphCache {
   void flush(Run run) {
     if (waiting_.empty()) return;
     const std::vector<Waiting> scope = std::exchange(waiting_, {});
-    std::shared_ptr<void>* const graph = graph_of(scope);
-    if (graph == nullptr) {
+    Graph* const known = graph_of(scope);
+    const auto run_all = [&] {
       for (const Waiting& w : scope) run(w);
-      return;
+    };
+    if (known == nullptr || known->failed) return run_all();
+    if (known->graph == nullptr) {
+      std::string reason;
+      try {
+        Capture capture(device_);
+        run_all();
+        known->graph = capture.end();
+      } catch (const std::exception& e) {
+        reason = e.what();
+      }
+      if (known->graph == nullptr) {
+        run_all();  // what fails without a graph, too, ends here
+        return give_up(*known, scope, reason);
+      }
     }
-    if (*graph == nullptr) {
-      Capture capture(device_);
-      for (const Waiting& w : scope) run(w);
-      *graph = capture.end();
-    }
-    device_.launch(*graph);
+    device_.launch(known->graph);
   }
 
  private:
@@ -63,16 +78,22 @@ class GraphCache {
    private:
     Device* device_;
   };
-  // None where these operations have not run on this memory before. Null: they have, once.
-  [[nodiscard]] std::shared_ptr<void>* graph_of(const std::vector<Waiting>&);
+  struct Graph {
+    std::shared_ptr<void> graph;  // null: these operations have run on this memory once
+    bool failed = false;
+  };
+  // None where these operations have not run on this memory before.
+  [[nodiscard]] Graph* graph_of(const std::vector<Waiting>&);
+  void give_up(Graph&, const std::vector<Waiting>&, const std::string& reason);
   void forget();
 
   Device& device_;
-  bool whole_step_;
+  bool whole_step_, reported_ = false;
+  std::function<void(const std::string&)> report_;
   std::vector<Waiting> waiting_;
   std::uint64_t age_ = 0;  // of the device when they were captured
   std::size_t words_ = 0;  // of all keys
-  std::map<std::vector<std::uintptr_t>, std::shared_ptr<void>> graphs_;
+  std::map<std::vector<std::uintptr_t>, Graph> graphs_;
 };
 
 }  // namespace pleat

@@ -90,6 +90,9 @@ void set_device(const DeviceOptions& o, const Program& program, TrainConfig& con
     require_supported(program, true);  // before it is said that there is no GPU
     config.measure_margin = false;  // it would read every router's logits
     config.captures_graphs = true;
+    config.on_message = [](Rank rank, const std::string& text) {
+      fmt::print(stderr, "rank {}: {}\n", rank.value, text);
+    };
     config.make_device = [gpus = usable_gpus()](Rank rank) { return gpu_of(rank, gpus); };
     return;
   }

@@ -156,10 +156,11 @@ class GpuDevice final : public Device {
   }
   std::shared_ptr<void> end_capture() override {
     cudaGraph_t graph = nullptr;
-    PLEAT_CUDA_CHECK(cudaStreamEndCapture(native(), &graph));
     cudaGraphExec_t ready = nullptr;
-    const cudaError_t status = cudaGraphInstantiate(&ready, graph, 0);
-    cudaGraphDestroy(graph);
+    cudaError_t status = cudaStreamEndCapture(native(), &graph);
+    if (status == cudaSuccess) status = cudaGraphInstantiate(&ready, graph, 0);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    if (status != cudaSuccess) static_cast<void>(cudaGetLastError());  // else the next call fails
     PLEAT_CUDA_CHECK(status);
     return {ready, [](void* done) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(done)); }};
   }

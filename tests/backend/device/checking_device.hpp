@@ -51,6 +51,10 @@ class CheckingDevice : public Device {
   [[nodiscard]] bool captures() const override { return true; }
   void begin_capture() override { queues_.now().keep(); }
   std::shared_ptr<void> end_capture() override {
+    if (graphs().fails) {
+      static_cast<void>(queues_.now().kept());
+      throw std::runtime_error("no graph today");
+    }
     ++graphs().captured;
     return std::make_shared<WorkQueue::Graph>(queues_.now().kept());
   }
@@ -80,6 +84,7 @@ class CheckingDevice : public Device {
   // Of all devices of the test.
   struct Graphs {
     std::atomic<int> captured = 0, launched = 0;
+    std::atomic<bool> fails = false;
   };
   static Graphs& graphs() {
     static Graphs all;

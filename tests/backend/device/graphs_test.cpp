@@ -101,6 +101,7 @@ class Cache : public testing::Test {
     CheckingDevice::graphs().captured = CheckingDevice::graphs().launched = 0;
   }
   ~Cache() override {
+    CheckingDevice::graphs().fails = false;
     for (const View& v : views_) device_.memory().release(static_cast<std::byte*>(v.data));
   }
   void run_on(View v) {
@@ -114,7 +115,8 @@ class Cache : public testing::Test {
   }
 
   CheckingDevice device_;
-  GraphCache cache_{device_, false};
+  std::vector<std::string> said_;
+  GraphCache cache_{device_, false, [this](const std::string& line) { said_.push_back(line); }};
   Op op_;
   View views_[2];
   int calls_ = 0;
@@ -129,6 +131,28 @@ TEST_F(Cache, RunsCapturesAndRepeats) {
   run_on(views_[0]);
   EXPECT_EQ(calls_, 2);
   EXPECT_EQ(graphs.launched, 2);
+}
+
+// Without a graph the work is done all the same, with a line and without another try.
+TEST_F(Cache, GoesOnWithoutAGraph) {
+  op_.name = "fc1";
+  CheckingDevice::graphs().fails = true;
+  const std::vector<float> ones(16, 1);
+  std::vector<float> got(16);
+  const int calls[] = {1, 3, 4, 5};  // the second time it tries
+  for (const int so_far : calls) {
+    for (const View& v : views_) device_.copy(v.data, ones.data(), 64);
+    run_on(views_[0]);
+    device_.copy(got.data(), views_[0].data, 64);
+    EXPECT_EQ(got, std::vector<float>(16));
+    EXPECT_EQ(calls_, so_far);
+  }
+  EXPECT_EQ(said_, std::vector<std::string>{"operations from fc1 to fc1 are no graph and go on one by "
+                                            "one: no graph today"});
+  run_on(views_[1]);
+  run_on(views_[1]);
+  EXPECT_EQ(said_.size(), 1U) << "one line is enough";
+  EXPECT_EQ(CheckingDevice::graphs().launched, 0);
 }
 
 TEST_F(Cache, OtherMemoryIsAnotherScope) {
