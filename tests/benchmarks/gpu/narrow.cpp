@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "kernels/cuda/narrow_layout.hpp"
+#include "kernels/cuda/narrow_products.hpp"
 #include "tests/benchmarks/gpu/bench.hpp"
 
 namespace pleat::bench {
