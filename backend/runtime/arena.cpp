@@ -23,25 +23,25 @@ std::int64_t capacity_of(std::int64_t bytes) {
 }  // namespace
 
 Block::~Block() {
-  if (arena_ != nullptr) arena_->release(data_, bytes_);
+  if (arena_ != nullptr) arena_->release(*memory_, data_, bytes_);
 }
 
 Arena::Arena(bool poison) : Arena(plain_memory(), poison) {}
 
 Arena::~Arena() {
   PLEAT_ASSERT(live_ == 0);  // a block outlived the arena
-  for (auto& [capacity, list] : free_) {
-    for (std::byte* data : list) memory_.release(data);
+  for (auto& [kind, list] : free_) {
+    for (std::byte* data : list) kind.first->release(data);
   }
 }
 
-Block Arena::allocate(std::int64_t bytes) {
+Block Arena::allocate(std::int64_t bytes, Memory& of) {
   PLEAT_ASSERT(bytes >= 0);
   const std::int64_t capacity = capacity_of(bytes);
-  auto& list = free_[capacity];
+  auto& list = free_[{&of, capacity}];
   Block block;
   if (list.empty()) {
-    block.data_ = memory_.allocate(capacity);
+    block.data_ = of.allocate(capacity);
     taken_ += capacity;
   } else {
     std::ranges::pop_heap(list, std::greater{});
@@ -49,16 +49,17 @@ Block Arena::allocate(std::int64_t bytes) {
     list.pop_back();
   }
   block.arena_ = this;
+  block.memory_ = &of;
   block.bytes_ = bytes;
-  if (poison_) memory_.fill(block.data_, 0xff, bytes);
+  if (poison_) of.fill(block.data_, 0xff, bytes);
   live_ += bytes;
   if (live_ > peak_) peak_ = live_;
   return block;
 }
 
-void Arena::release(std::byte* data, std::int64_t bytes) noexcept {
+void Arena::release(Memory& of, std::byte* data, std::int64_t bytes) noexcept {
   // allocate() made the list's entry; growing it again can only fail when memory is exhausted.
-  auto& list = free_[capacity_of(bytes)];
+  auto& list = free_[{&of, capacity_of(bytes)}];
   list.push_back(data);
   std::ranges::push_heap(list, std::greater{});
   live_ -= bytes;

@@ -33,10 +33,12 @@ class Block {
   friend class Arena;
   void swap(Block& other) noexcept {
     std::swap(arena_, other.arena_);
+    std::swap(memory_, other.memory_);
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
   }
   Arena* arena_ = nullptr;
+  Memory* memory_ = nullptr;
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
 };
@@ -51,7 +53,9 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   // 64-byte aligned. Contents are unspecified, or NaN (every bit set) when the arena poisons.
-  [[nodiscard]] Block allocate(std::int64_t bytes);
+  [[nodiscard]] Block allocate(std::int64_t bytes) { return allocate(bytes, memory_); }
+  // Of another memory, which must outlive the arena, too. Counted alike, and reused by itself.
+  [[nodiscard]] Block allocate(std::int64_t bytes, Memory& of);
   [[nodiscard]] std::int64_t live() const { return live_; }  // requested bytes not yet given back
   [[nodiscard]] std::int64_t peak() const { return peak_; }
   // What it has from the memory: live and freed blocks, at their capacity. It gives nothing back.
@@ -59,14 +63,14 @@ class Arena {
 
  private:
   friend class Block;
-  void release(std::byte* data, std::int64_t bytes) noexcept;
+  void release(Memory& of, std::byte* data, std::int64_t bytes) noexcept;
 
   Memory& memory_;
   bool poison_ = false;
   std::int64_t live_ = 0, peak_ = 0, taken_ = 0;
-  // Freed memory by capacity, reused so that a step does not go back to the system for its tensors.
+  // Freed memory by where it is from and capacity, reused so that a step does not go back to the system for its tensors.
   // Heaps whose top is the lowest address: a step that allocates as the one before gets the same ones.
-  std::map<std::int64_t, std::vector<std::byte*>> free_;
+  std::map<std::pair<Memory*, std::int64_t>, std::vector<std::byte*>> free_;
 };
 
 }  // namespace pleat

@@ -20,12 +20,18 @@ View view_of(std::byte* data, const Tensor& t, const Binding& b) {
 
 }  // namespace
 
-TensorStore::TensorStore(const StageProgram& stage, Device& device, bool poison)
+TensorStore::TensorStore(const StageProgram& stage, Device& device, bool poison, MemoryOf memory_of)
     : stage_(stage),
       device_(device),
+      memory_of_(std::move(memory_of)),
       arena_(device.memory(), poison),
       host_(device.host_memory(), poison && device.is_host()),  // copies from it may be under way
       state_(stage.state.size()) {}
+
+Block TensorStore::allocate(const Tensor& tensor, std::int64_t bytes) {
+  Memory* const other = memory_of_ ? memory_of_(tensor) : nullptr;
+  return other == nullptr ? arena_.allocate(bytes) : arena_.allocate(bytes, *other);
+}
 
 void TensorStore::birth(const InstanceKey& key, const Tensor& tensor, const Binding& binding) {
   const auto [it, fresh] = activations_.try_emplace(key);
@@ -33,7 +39,7 @@ void TensorStore::birth(const InstanceKey& key, const Tensor& tensor, const Bind
     throw ExecutionError(fmt::format("tensor '{}' is born twice ({})", tensor.name, where(key)));
   }
   it->second.name = tensor.name;
-  it->second.block = arena_.allocate(tensor.bytes(within_pass(binding)));
+  it->second.block = allocate(tensor, tensor.bytes(within_pass(binding)));
 }
 
 void TensorStore::death(const InstanceKey& key, const Tensor& tensor) {
@@ -100,8 +106,8 @@ void TensorStore::birth_state(TensorId id) {
   StateStorage& s = state_[id.index()];
   const Tensor& tensor = stage_.state[id.index()];
   if (s.born) throw ExecutionError(fmt::format("step tensor '{}' is born twice", tensor.name));
-  Arena& arena = tensor.cls == TensorClass::host_state ? host_ : arena_;
-  s.block = arena.allocate(tensor.bytes({}));
+  const std::int64_t bytes = tensor.bytes({});
+  s.block = tensor.cls == TensorClass::host_state ? host_.allocate(bytes) : allocate(tensor, bytes);
   s.born = true;
 }
 

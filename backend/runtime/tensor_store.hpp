@@ -4,6 +4,7 @@
 // gradients are views into the buckets, which are tensors of the step like any other.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,8 +20,10 @@ enum class BucketPart { weights, gradients, buffers };
 
 class TensorStore {
  public:
-  // The device must outlive the store.
-  TensorStore(const StageProgram& stage, Device& device, bool poison);
+  // Where a tensor's storage comes from, if not from the device's memory (null).
+  using MemoryOf = std::function<Memory*(const Tensor&)>;
+  // The device, and the other memory, must outlive the store.
+  TensorStore(const StageProgram& stage, Device& device, bool poison, MemoryOf memory_of = {});
 
   // Every failure is an ExecutionError that names the tensor, and the operation where there is one.
   void birth(const InstanceKey&, const Tensor&, const Binding&);
@@ -71,9 +74,11 @@ class TensorStore {
   };
 
   void move(const InstanceKey&, const Tensor&, const Binding& rows, std::int64_t bytes);
+  [[nodiscard]] Block allocate(const Tensor&, std::int64_t bytes);  // on the device
 
   const StageProgram& stage_;
   Device& device_;
+  MemoryOf memory_of_;
   Arena arena_, host_;  // before the blocks: destroyed after them
   std::vector<StateStorage> state_;
   std::map<InstanceKey, Activation> activations_;

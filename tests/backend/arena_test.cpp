@@ -8,6 +8,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "backend/runtime/slab.hpp"
+#include "kernels/host_device.hpp"
+
 namespace pleat {
 namespace {
 
@@ -44,6 +47,27 @@ TEST(Arena, AlignsAndHandsOutDistinctMemory) {
   EXPECT_NE(a.data(), b.data());
   EXPECT_EQ(none.bytes(), 0);
   EXPECT_EQ(arena.live(), 2);
+}
+
+// What is freed serves requests of the same memory only, all of it counts.
+TEST(Arena, TakesBlocksOfAnotherMemory) {
+  Slab slab(plain_memory(), 600, plain_memory());
+  Arena arena(false);
+  const std::span<std::byte> whole = slab.whole();
+  std::byte* other = nullptr;
+  {
+    const Block a = arena.allocate(100), b = arena.allocate(100, slab), c = arena.allocate(10, slab);
+    EXPECT_EQ(b.data(), whole.data());
+    EXPECT_EQ(c.data() - whole.data(), 256);
+    EXPECT_EQ(arena.live(), 210);
+    other = a.data();
+  }
+  const Block again = arena.allocate(100, slab), elsewhere = arena.allocate(100);
+  EXPECT_EQ(again.data(), whole.data());
+  EXPECT_EQ(elsewhere.data(), other);
+  // The slab is full: blocks come from beyond, and go back there.
+  const Block beyond = arena.allocate(100, slab);
+  EXPECT_TRUE(beyond.data() < whole.data() || beyond.data() >= whole.data() + whole.size());
 }
 
 // In whatever order memory was freed before: what was captured into a graph can run again.
