@@ -19,8 +19,9 @@ struct DeviceBytes {
   [[nodiscard]] std::int64_t total() const { return blocks + rounding + kernels + context + nccl; }
 };
 
-// Of a rank of the stage. `routed` as of peak_live_bytes; `nccl`: ranks meet through it.
+// Of a rank of the stage. `routed` as of peak_live_bytes; `nccl`: ranks meet through it; `windows`: with
+// tensors of collectives in a slab (step_windows.hpp).
 [[nodiscard]] DeviceBytes predicted_device_bytes(const Program&, Stage, const RoutedCount& routed,
-                                                 bool nccl);
+                                                 bool nccl, bool windows = false);
 
 }  // namespace pleat

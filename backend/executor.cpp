@@ -61,7 +61,8 @@ Executor::Executor(const Program& program, const TrainConfig& config, const Rank
       stage_(program.stages[static_cast<std::size_t>(context.attention().pp)]),
       schedule_(schedule_of(program.plan, program.workload)),
       stash_(stash_of(program)),
-      store_(stage_, device, config.poison),
+      windows_(program, context, device),
+      store_(stage_, device, config.poison, [this](const Tensor& t) { return windows_.memory_of(t); }),
       aside_(device.memory(), config.poison),
       undecayed_(undecayed_ranges(stage_, config.tables_decay)) {
   for (std::size_t i = 0; i < stage_.state.size(); ++i) {
@@ -73,6 +74,7 @@ Executor::Executor(const Program& program, const TrainConfig& config, const Rank
     kernels_at(state).zero(state);
   }
   initialise_weights();
+  windows_.open(context);
   if (config.poison) return;  // which would come before what waits, or is used on another stream
   const CudaGraph scope = program.plan.cuda_graph;
   if (scope != CudaGraph::none && device.captures()) {

@@ -26,6 +26,7 @@
 #include "backend/runtime/stream_order.hpp"
 #include "backend/runtime/tensor_store.hpp"
 #include "backend/span_recorder.hpp"
+#include "backend/step_windows.hpp"
 #include "backend/trainer.hpp"
 #include "core/program/losses.hpp"
 #include "kernels/device.hpp"
@@ -323,6 +324,7 @@ class Executor final : private StepVisitor {
   const StageProgram& stage_;
   const Schedule schedule_;
   const Binding stash_;  // its `room` and `stashed`
+  StepWindows windows_;
   TensorStore store_;
   Arena aside_;  // of the device, beside the program's tensors: tables, copies for one operation
   std::map<std::pair<std::int64_t, std::int64_t>, Block> equal_groups_;

@@ -32,6 +32,12 @@ class Device {
   [[nodiscard]] bool is_host() { return &memory() == &host_memory(); }  // hides nothing
   // Memory of this device or of a neighbour's that the host must not follow pointers into.
   [[nodiscard]] virtual bool hidden(const void* data) const = 0;
+  // Memory that a library has allocated on this device, hidden from now on until it is let go.
+  virtual void adopt(const std::byte* data, std::int64_t bytes) {
+    static_cast<void>(data);
+    static_cast<void>(bytes);
+  }
+  virtual void let_go(const std::byte* data) { static_cast<void>(data); }
   // Between any two memories, after all work that was given to the device before. Done when it
   // returns.
   virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;

@@ -17,6 +17,15 @@
 
 namespace pleat {
 
+// Device memory that is laid out alike on every member of a group: what one finds at an offset, the
+// others find their own of at the same offset.
+struct WindowBuffer {
+  std::span<std::byte> memory;  // the whole of one piece of Communicator::window_memory()
+  std::uint64_t layout = 0;     // a number of the layout: members whose numbers differ are not alike
+  std::string group = {};       // for messages
+  bool announced = true;        // that it is registered is said, too, not only that it is not
+};
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -42,6 +51,14 @@ class Communicator {
                                      std::span<const std::int64_t> elements);
   virtual void send(int to, std::span<const std::byte> data, int tag) = 0;  // buffered: does not wait
   virtual void recv(int from, std::span<std::byte> data, int tag) = 0;
+  // Where members may use each other's memory in collectives: device memory that they can be given, and
+  // its registration, which all members call in the same order, once a communicator, while their
+  // devices are idle. It ends with what is returned, before memory and communicator do; null: collectives
+  // go on without. A transport that has no such thing, or was not asked for it, has neither.
+  [[nodiscard]] virtual std::unique_ptr<Memory> window_memory() { return nullptr; }
+  [[nodiscard]] virtual std::shared_ptr<void> register_window(const WindowBuffer&) {
+    return nullptr;
+  }
   // The same members where all of what they exchange lies in host memory.
   [[nodiscard]] virtual Communicator& by_host() { return *this; }
 };

@@ -25,12 +25,17 @@ std::int64_t sum(std::span<const std::int64_t> values) {
 
 }  // namespace
 
-void require_nccl(const NcclJob& job, NcclComm comm, int result, const char* call) {
+int nccl_result(const NcclJob& job, NcclComm comm, int result) {
   while (result == kNcclInProgress) {
     job.check();
     std::this_thread::yield();
     if (job.functions->comm_get_async_error(comm, &result) != kNcclSuccess) break;
   }
+  return result;
+}
+
+void require_nccl(const NcclJob& job, NcclComm comm, int result, const char* call) {
+  result = nccl_result(job, comm, result);
   if (result == kNcclSuccess) return;
   // A peer's end may be known here before its name is.
   const auto end = std::chrono::steady_clock::now() + kNameSeconds;
@@ -48,6 +53,7 @@ NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> by_host, Device
 
 NcclCommunicator::~NcclCommunicator() {
   job_.alive->erase(this);
+  window_.close(comm_);
   if (comm_ != nullptr) job_.functions->comm_destroy(comm_);
 }
 
@@ -85,6 +91,22 @@ void NcclCommunicator::meet() {
   device_.synchronize();  // makes the device the thread's current one, too
   require(job_.functions->comm_init_rank_config(&comm_, size(), ids.front(), rank(), &config),
           "ncclCommInitRankConfig");
+}
+
+std::unique_ptr<Memory> NcclCommunicator::window_memory() {
+  if (!job_.settings.windows) return nullptr;
+  return std::make_unique<NcclMemory>(device_, job_);
+}
+
+std::shared_ptr<void> NcclCommunicator::register_window(const WindowBuffer& buffer) {
+  if (!job_.settings.windows || size() == 1 || !window_.agreed(buffer)) return nullptr;
+  meet();
+  barrier();  // a member that is refused aborts, which no other may take for a failed meeting
+  if (!window_.open(comm_, buffer)) return nullptr;
+  return {this, [](void* me) {
+            auto& self = *static_cast<NcclCommunicator*>(me);
+            self.window_.close(self.comm_);
+          }};
 }
 
 template <class Calls>

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "backend/comm/nccl_job.hpp"
+#include "backend/comm/nccl_memory.hpp"
 #include "backend/comm/nccl_messages.hpp"
+#include "backend/comm/nccl_window.hpp"
 #include "backend/comm/staged_communicator.hpp"
 
 namespace pleat {
@@ -53,6 +55,8 @@ class NcclCommunicator final : public Communicator {
   }
   void send(int to, std::span<const std::byte> data, int tag) override;
   void recv(int from, std::span<std::byte> data, int tag) override;
+  [[nodiscard]] std::unique_ptr<Memory> window_memory() override;
+  [[nodiscard]] std::shared_ptr<void> register_window(const WindowBuffer&) override;
   [[nodiscard]] Communicator& by_host() override { return staged_.by_host(); }
 
  private:
@@ -80,6 +84,7 @@ class NcclCommunicator final : public Communicator {
   Device& device_;
   NcclJob job_;
   NcclMessages messages_{staged_, device_, job_};
+  NcclSymmetricWindow window_{staged_, device_, job_};
   NcclComm comm_ = nullptr;
   // Device memory of sums in order. What it outgrows is kept: to free it would wait for the whole GPU.
   Arena rooms_{device_.memory(), false};

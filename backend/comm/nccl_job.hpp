@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <string>
 
 #include "backend/comm/nccl_library.hpp"
 
@@ -15,6 +16,11 @@ struct NcclSettings {
   // Sums in the order of the members, by exchanging the parts: the bits of all other transports, as
   // many bytes, more memory.
   bool ordered_sums = false;
+  // Memory that collectives run on again and again in symmetric windows (nccl_window.hpp), where all
+  // ranks of a group can. All ranks of the job set it alike.
+  bool windows = false;
+  // Hears in a line what came of each group's window; none: nobody.
+  std::function<void(const std::string&)> say = {};
 };
 
 class NcclCommunicator;
@@ -29,10 +35,15 @@ struct NcclJob {
   // The next of the device's streams that nobody has, each direction of messages its own; those before
   // are the executor's (backend/execute_streams.cpp).
   std::shared_ptr<int> free_stream = std::make_shared<int>(8);
+  // What the rank has of NCCL's memory, the only one that windows are made of.
+  std::shared_ptr<std::set<const std::byte*>> mapped = std::make_shared<std::set<const std::byte*>>();
 };
 
-// Waits while `result` says that the communicator is busy, throws if it is not success: what the
-// job knows of a lost rank before what NCCL says of itself.
+// The call's result when NCCL is done with it. Throws when the job has been given up meanwhile.
+[[nodiscard]] int nccl_result(const NcclJob&, NcclComm, int result);
+
+// The same, and throws if it is not success: what the job knows of a lost rank before what NCCL says of
+// itself.
 void require_nccl(const NcclJob&, NcclComm, int result, const char* call);
 
 }  // namespace pleat

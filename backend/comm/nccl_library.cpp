@@ -11,9 +11,24 @@ namespace pleat {
 namespace {
 
 template <class Function>
-void find(void* library, const char* name, Function*& function) {
+bool has(void* library, const char* name, Function*& function) {
   function = reinterpret_cast<Function*>(dlsym(library, name));
-  if (function == nullptr) throw std::runtime_error(fmt::format("NCCL has no {}", name));
+  return function != nullptr;
+}
+
+template <class Function>
+void find(void* library, const char* name, Function*& function) {
+  if (!has(library, name, function)) throw std::runtime_error(fmt::format("NCCL has no {}", name));
+}
+
+void find_windows(void* library, NcclFunctions& f) {
+  const bool all = has(library, "ncclMemAlloc", f.mem_alloc) &&
+                   has(library, "ncclMemFree", f.mem_free) &&
+                   has(library, "ncclCommWindowDeregister", f.comm_window_deregister) &&
+                   has(library, "ncclCommWindowRegister", f.comm_window_register);
+  if (all) return;
+  f.mem_alloc = nullptr, f.mem_free = nullptr;
+  f.comm_window_register = nullptr, f.comm_window_deregister = nullptr;
 }
 
 }  // namespace
@@ -36,6 +51,7 @@ std::shared_ptr<const NcclFunctions> load_nccl(const std::string& file) {
   find(library, "ncclRecv", f->recv);
   find(library, "ncclGroupStart", f->group_start);
   find(library, "ncclGroupEnd", f->group_end);
+  find_windows(library, *f);
   return f;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of NCCL that are called here, from the library that is found when they are first
 // needed: a program that never asks for it runs where there is none. Numbers and layouts are those of
-// NCCL's C interface, the same since 2.18.
+// NCCL's C interface, the same since 2.18; windows came with 2.27.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@ struct NcclId {
 };
 using NcclComm = void*;
 using NcclStream = void*;  // a cudaStream_t
+using NcclWindow = void*;  // an ncclWindow_t
 
 // The head of NCCL's settings, as version 2.14 had them; the library takes its own for the rest.
 struct NcclConfig {
@@ -28,6 +29,7 @@ struct NcclConfig {
 inline constexpr int kNcclSuccess = 0, kNcclInProgress = 7;
 inline constexpr int kNcclBytes = 1, kNcclFp32 = 7, kNcclBf16 = 9;  // ncclUint8, …
 inline constexpr int kNcclSum = 0;
+inline constexpr int kNcclSymmetric = 1;  // NCCL_WIN_COLL_SYMMETRIC
 
 struct NcclFunctions {
   int (*get_version)(int* version) = nullptr;
@@ -46,6 +48,12 @@ struct NcclFunctions {
   int (*recv)(void* to, std::size_t count, int type, int peer, NcclComm, NcclStream) = nullptr;
   int (*group_start)() = nullptr;
   int (*group_end)() = nullptr;
+  // All four, or null in a library without windows.
+  int (*mem_alloc)(void** data, std::size_t bytes) = nullptr;  // on the current device
+  int (*mem_free)(void* data) = nullptr;
+  int (*comm_window_register)(NcclComm, void* data, std::size_t bytes, NcclWindow*, int flags) = nullptr;
+  int (*comm_window_deregister)(NcclComm, NcclWindow) = nullptr;
+  [[nodiscard]] bool has_windows() const { return comm_window_register != nullptr; }
 };
 
 // Loads `file`; it stays loaded. std::runtime_error says what is not there.

@@ -28,7 +28,7 @@ class NcclTransport final : public Transport {
     });
     owner_ = std::this_thread::get_id();
     return std::make_unique<NcclCommunicator>(below_->group(members), device,
-                                              NcclJob{functions_, settings_, check, alive_, free_stream_});
+                                              NcclJob{functions_, settings_, check, alive_, free_stream_, mapped_});
   }
   // On the rank's own thread its collectives end as well; another one only says so, and the rank
   // hears of it while it waits.
@@ -45,6 +45,7 @@ class NcclTransport final : public Transport {
   NcclSettings settings_;
   std::thread::id owner_;
   std::shared_ptr<int> free_stream_ = NcclJob{}.free_stream;
+  std::shared_ptr<std::set<const std::byte*>> mapped_ = NcclJob{}.mapped;
   std::shared_ptr<std::set<NcclCommunicator*>> alive_ =
       std::make_shared<std::set<NcclCommunicator*>>();
 };

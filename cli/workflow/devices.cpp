@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 #include "backend/supported.hpp"
@@ -27,6 +29,14 @@ struct Variable {
 };
 constexpr Variable kGpuVariables[] = {{"CUDA_DEVICE_MAX_CONNECTIONS", "32"},
                                       {"NCCL_LAUNCH_ORDER_IMPLICIT", "1"}};
+
+// Groups of the same kind have the same to say.
+void print_once(const std::string& line) {
+  static std::mutex mutex;
+  static std::set<std::string> printed;
+  const std::lock_guard lock(mutex);
+  if (printed.insert(line).second) fmt::print(stderr, "{}\n", line);
+}
 
 std::unique_ptr<Device> gpu_of(Rank rank, int gpus) {
 #ifdef PLEAT_WITH_CUDA
@@ -83,9 +93,22 @@ void add_device_options(CLI::App& command, DeviceOptions& o) {
       ->check(CLI::IsMember({"direct", "nccl"}));
   command.add_flag("--ordered-sums", o.ordered_sums,
                    "With nccl: add in the order of ranks, for the same bits as direct");
+  command.add_flag("--symmetric-windows", o.symmetric_windows,
+                   "With nccl: what collectives run on again and again lies in symmetric windows (NCCL 2.27)");
+}
+
+void require_nccl_for_windows(const DeviceOptions& o) {
+  if (!o.symmetric_windows || (o.device == "cuda" && o.collectives == "nccl")) return;
+  throw_config_error(ExitCode::bad_request, "--symmetric-windows", "",
+                     "windows are NCCL's, between GPUs", "--device cuda --collectives nccl");
+}
+
+std::string joined_text(const DeviceOptions& o) {
+  return fmt::format("{},{},{},{}", o.device, o.collectives, o.ordered_sums, o.symmetric_windows);
 }
 
 void set_device(const DeviceOptions& o, const Program& program, TrainConfig& config) {
+  require_nccl_for_windows(o);
   if (o.device == "cuda") {
     require_supported(program, true);  // before it is said that there is no GPU
     config.measure_margin = false;  // it would read every router's logits
@@ -109,7 +132,9 @@ void connect_devices(const DeviceOptions& o, JobPart& part) {
   }
   if (o.collectives != "nccl") return;
   try {
-    part.use_nccl(load_nccl(), {o.ordered_sums});
+    part.use_nccl(load_nccl(), {.ordered_sums = o.ordered_sums,
+                                .windows = o.symmetric_windows,
+                                .say = print_once});
   } catch (const std::runtime_error& e) {
     throw_config_error(ExitCode::device_or_io, "--collectives", "", e.what(),
                        "install NCCL (libnccl2), or --collectives direct");

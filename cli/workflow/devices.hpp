@@ -16,11 +16,15 @@ struct DeviceOptions {
   std::string device = "cpu";          // or "cuda"
   std::string collectives = "direct";  // between GPUs: "direct" through memory, or "nccl"
   bool ordered_sums = false;           // NcclSettings
+  bool symmetric_windows = false;      // NcclSettings::windows
 };
 void add_device_options(CLI::App&, DeviceOptions&);
 
+// ConfigError (bad_request) for windows without NCCL between GPUs.
+void require_nccl_for_windows(const DeviceOptions&);
+
 // With "cuda" rank r takes GPU r, over again where there are more ranks than GPUs. ConfigError:
-// bad_request in a build without CUDA, for what the device has not and for NCCL on a CPU,
+// bad_request in a build without CUDA, for what the device has not, for NCCL on a CPU and windows without it,
 // device_or_io where no GPU can be used.
 void set_device(const DeviceOptions&, const Program&, TrainConfig&);
 
@@ -30,8 +34,12 @@ void set_device(const DeviceOptions&, const Program&, TrainConfig&);
 // A device for each rank of `part`, as training gives them.
 [[nodiscard]] std::vector<std::unique_ptr<Device>> gpus_of(const JobPart& part);
 
+// What all processes of a job must have in common of these, in a word (no blanks) for its fingerprint.
+[[nodiscard]] std::string joined_text(const DeviceOptions&);
+
 // What joins this process's ranks on their devices. The process of rank 0 says on stderr how CUDA's
-// and NCCL's variables are set, which usable_gpus sets where the user has not. ConfigError
+// and NCCL's variables are set, which usable_gpus sets where the user has not; every process, of which
+// groups it knows that they have symmetric windows or why not. ConfigError
 // (device_or_io) where NCCL is not found.
 void connect_devices(const DeviceOptions&, JobPart&);
 

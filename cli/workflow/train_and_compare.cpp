@@ -169,15 +169,17 @@ static RoutedCount recorded_routing(const RankMeasurement& rank) {
 
 // Of the fullest rank, where each has a GPU for itself: drivers count a GPU's ranks together.
 static void set_device_bytes(Comparison& c, const Program& program, const TrainResult& result,
-                             bool nccl, int gpus) {
+                             const DeviceOptions& o, int gpus) {
   if (program.plan.world() > gpus) return;
+  const bool nccl = o.collectives == "nccl";
   for (std::size_t r = 0; r < result.ranks.size(); ++r) {
     const RankMeasurement& rank = result.ranks[r];
     if (rank.device_bytes <= c.device_bytes) continue;
     const Stage stage{attention_coordinates(program.plan, Rank{static_cast<int>(r)}).pp};
     c.device_bytes = rank.device_bytes;
     c.recorded_device_bytes =
-        predicted_device_bytes(program, stage, recorded_routing(rank), nccl).total();
+        predicted_device_bytes(program, stage, recorded_routing(rank), nccl, o.symmetric_windows)
+            .total();
   }
 }
 
@@ -266,8 +268,8 @@ std::string fingerprint(const Request& request, const TrainConfig& config, const
   const std::string plan = write_plan_document(document_of(request, "train"));
   const std::int64_t samples = config.data->size();
   const std::string settings =
-      fmt::format("{} {} {} {} {} {} {}", config.steps, optimizer_text(config), config.seed,
-                  config.forced_routing, o.from, samples, o.eod_mask_loss);
+      fmt::format("{} {} {} {} {} {} {} {}", config.steps, optimizer_text(config), config.seed,
+                  config.forced_routing, o.from, samples, o.eod_mask_loss, joined_text(o.device));
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&](const auto& values) {
     for (const auto value : values) hash = (hash ^ static_cast<std::uint32_t>(value)) * 0x100000001b3;
@@ -379,7 +381,7 @@ void train_and_compare(const TrainOptions& o) {
   c.host_bytes = most_host_bytes(result);
   if (o.device.device == "cuda") {
     const int gpus = usable_gpus() * choice.processes;
-    set_device_bytes(c, program, result, o.device.collectives == "nccl", gpus);
+    set_device_bytes(c, program, result, o.device, gpus);
   }
   c.recorded_host_bytes = recorded_peak(program, result, true);
   // Spans are of the last step that was asked for.

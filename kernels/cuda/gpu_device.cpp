@@ -110,6 +110,8 @@ class GpuDevice final : public Device {
   Memory& memory() override { return memory_; }
   Memory& host_memory() override { return pinned_; }
   [[nodiscard]] bool hidden(const void* data) const override { return all_blocks().hold(data); }
+  void adopt(const std::byte* data, std::int64_t bytes) override { all_blocks().add(data, bytes); }
+  void let_go(const std::byte* data) override { all_blocks().remove(data); }
   void copy(void* to, const void* from, std::int64_t bytes) override {
     if (bytes == 0) return;
     enqueue_copy(to, from, bytes);

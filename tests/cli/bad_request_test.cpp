@@ -302,6 +302,11 @@ TEST(BadRequest, DevicesThatAreNotThere) {
   const Said on_cpu = said({"--collectives", "nccl"});
   EXPECT_EQ(on_cpu.exit_code, 2);
   EXPECT_THAT(on_cpu.err, HasSubstr("--collectives: NCCL joins GPUs\n  hint: --device cuda"));
+  const Said no_nccl = said({"--symmetric-windows"});
+  EXPECT_EQ(no_nccl.exit_code, 2);
+  EXPECT_THAT(no_nccl.err, HasSubstr("--symmetric-windows: windows are NCCL's, between GPUs\n"
+                                     "  hint: --device cuda --collectives nccl"));
+  EXPECT_EQ(run_pleat({"calibrate", "--symmetric-windows"}).exit_code, 2);
   const std::vector<std::string> gpu{"--device", "cuda", "--cluster", "h100-sxm", "--runtime", "pleat"};
   const Said narrow = said(gpu + std::vector<std::string>{"--precision", "fp8_delayed"});
   EXPECT_EQ(narrow.exit_code, 2);

@@ -5,11 +5,9 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
-#include <cmath>
 
-#include "tests/backend/comm_jobs.hpp"
-#include "tests/backend/device/checking_device.hpp"
 #include "tests/backend/device/device_cases.hpp"
+#include "tests/backend/device/nccl_ranks.hpp"
 
 namespace pleat::test {
 namespace {
@@ -19,69 +17,8 @@ std::shared_ptr<const NcclFunctions> fake() {
   return functions;
 }
 
-// A vector in a device's memory.
-template <class T>
-class There {
- public:
-  There(Device& device, const std::vector<T>& values) : device_(device), size_(values.size()) {
-    data_ = device.memory().allocate(bytes());
-    device.copy(data_, values.data(), bytes());
-  }
-  ~There() { device_.memory().release(data_); }
-  [[nodiscard]] std::span<T> span() const { return {reinterpret_cast<T*>(data_), size_}; }
-  [[nodiscard]] std::span<std::byte> raw() const {
-    return {data_, static_cast<std::size_t>(bytes())};
-  }
-  [[nodiscard]] std::vector<T> values() const {
-    std::vector<T> here(size_);
-    device_.copy(here.data(), data_, bytes());
-    return here;
-  }
-
- private:
-  [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(size_ * sizeof(T)); }
-  Device& device_;
-  std::size_t size_;
-  std::byte* data_;
-};
-
-// Values whose sum depends on the order of addition.
-float value(int rank, std::size_t i) {
-  return std::ldexp(1.0F + static_cast<float>((rank * 37 + static_cast<int>(i) * 11) % 101) / 97.0F,
-                    (rank * 5 + static_cast<int>(i)) % 23);
-}
-std::vector<float> values(int rank, std::size_t count) {
-  std::vector<float> all;
-  for (std::size_t i = 0; i < count; ++i) all.push_back(value(rank, i));
-  return all;
-}
-float sum_in_rank_order(int world, std::size_t i) {
-  float sum = value(0, i);
-  for (int r = 1; r < world; ++r) sum += value(r, i);
-  return sum;
-}
-
-// Runs `body` on `world` ranks with a device each.
-using DeviceBody = std::function<void(Device&, Communicator&, Transport&)>;
 std::vector<std::string> run_on_devices(Kind kind, int world, bool ordered, const DeviceBody& body) {
-  return run_ranks({kind, world}, [&](Transport& t) {
-    struct Borrowed final : Transport {
-      explicit Borrowed(Transport& of) : t(of) {}
-      Rank rank() const override { return t.rank(); }
-      int world() const override { return t.world(); }
-      std::unique_ptr<Communicator> group(const std::vector<Rank>& m) override { return t.group(m); }
-      void abort(const std::string& reason) override { t.abort(reason); }
-      void throw_if_aborted() const override { t.throw_if_aborted(); }
-      Transport& t;
-    };
-    const auto nccl = nccl_transport(std::make_unique<Borrowed>(t), fake(), {ordered});
-    CheckingDevice device({.by_itself = true, .streams = true});
-    std::vector<Rank> all;
-    for (int r = 0; r < world; ++r) all.push_back({r});
-    const auto comm = nccl->group_on(device, all);
-    body(device, *comm, *nccl);
-    device.synchronize();
-  });
+  return run_on_devices(kind, world, fake(), {.ordered_sums = ordered}, body);
 }
 
 class Nccl : public testing::TestWithParam<std::tuple<Kind, int, bool>> {};

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Which of a stage's tensors collectives run on step after step in memory that can lie alike on all
+// members: those whose size no routing decides, of groups within the stage. Ranks of a stage run
+// one program, so such tensors are born, die and are exchanged in the same order on each of them;
+// ranks of different stages have programs of their own.
+#pragma once
+
+#include <compare>
+#include <set>
+
+#include "core/program/program.hpp"
+
+namespace pleat {
+
+struct WindowGroup {
+  Group group = Group::none;
+  std::int64_t run = 0;  // OpAttributes::run: of consecutive members of tp
+  auto operator<=>(const WindowGroup&) const = default;
+};
+
+struct WindowTensors {
+  std::set<WindowGroup> groups;     // whose communicators run on them
+  std::set<const Tensor*> tensors;  // of the program, at any level
+};
+
+// Weights and gradients, in buckets or of a layer, and activations: what all-gathers,
+// reduce-scatters and all-reduces take and make. Pieces that differ between members and rows that
+// the host packs are exchanged by messages, where windows change nothing.
+[[nodiscard]] WindowTensors window_tensors(const Plan&, Stage, const StageProgram&);
+
+}  // namespace pleat
