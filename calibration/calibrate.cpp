@@ -188,7 +188,7 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
                             .sets = config.sets};
   const TimingLimits collective{.seconds = seconds, .repeats = kRepeats};
   const auto points = plan_points(bench, config.bench == nullptr ? PointSet::cpu : PointSet::gpu,
-                                  runner, {kernel, collective, config.collective_bytes});
+                                  runner, {kernel, collective, config.collective_bytes, config.windows});
   CalibrationResult result;
   result.facts = bench.facts();
   result.facts.emplace_back("ranks", std::to_string(runner.world()));

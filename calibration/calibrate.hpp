@@ -33,6 +33,7 @@ struct CalibrateConfig {
   RankRunner* runner = nullptr;  // other ranks than `ranks` threads
   std::int64_t collective_bytes = kMostCollectiveBytes;  // the largest of a collective's points
   std::string collectives = {};  // what the ranks' exchanges go through, a fact of the result
+  bool windows = false;  // collectives of all ranks in symmetric windows beside those without
   std::function<void(const CalibrationProgress&)> on_progress = {};  // may be empty
 };
 
@@ -56,6 +57,9 @@ struct CalibrationResult {
 
 // The fitted constants and the residuals as a table.
 [[nodiscard]] std::string print_residuals(const CalibrationResult&);
+
+// Times of collectives in symmetric windows beside those without; empty where none were measured.
+[[nodiscard]] std::string print_windows(const CalibrationResult&);
 
 // Every sample, to be kept beside the profile.
 [[nodiscard]] std::string samples_json(const CalibrationResult&);

@@ -113,7 +113,9 @@ class Planner {
   }
   void add_collectives(int ranks) {
     const std::string family = fmt::format("collectives of {} ranks", ranks);
-    add_collectives(family, collective_points(ranks, at_.limits.collective_bytes));
+    const auto points = collective_points(ranks, at_.limits.collective_bytes);
+    add_collectives(family, points);
+    if (at_.limits.windows) add_collectives(family + " in windows", in_windows(points));
     const std::string name = barrier_point(ranks);
     add(
         name, family,

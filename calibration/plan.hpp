@@ -15,6 +15,7 @@ namespace pleat {
 struct PlanLimits {
   TimingLimits kernel, collective;
   std::int64_t collective_bytes = kMostCollectiveBytes;
+  bool windows = false;  // collectives of all ranks in symmetric windows, too
 };
 
 struct PlannedPoint {

@@ -28,6 +28,7 @@ struct CollectiveSample {
   int ranks = 2;  // that took part in the measurement
   Bytes wire;     // bytes one rank sends, as the simulator counts them
   int stride = 1;  // from a member's rank to the next one's
+  bool windows = false;  // of buffers in symmetric windows
   bool operator==(const CollectiveSample&) const = default;
 };
 

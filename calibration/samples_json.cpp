@@ -22,6 +22,7 @@ Json sample_json(const Sample& s) {
     j["collective"] = name_of(c->collective);
     j["group"] = c->group;
     if (c->stride > 1) j["stride"] = c->stride;
+    if (c->windows) j["windows"] = true;
     j["ranks"] = c->ranks;
     j["wire_bytes"] = c->wire.base();
   } else {

@@ -176,7 +176,8 @@ class ProfileFitter {
     return tier;
   }
 
-  // Of groups that have the machine to themselves: what others side by side cost is the simulator's.
+  // Of groups that have the machine to themselves: what others side by side cost is the simulator's, and
+  // what windows spare is to be looked at in the samples.
   [[nodiscard]] Family<WirePoint> collective_points_of(Collective kind, std::size_t tier) const {
     Family<WirePoint> family{tier == 0 ? name_of(kind)
                                        : fmt::format("{} over {}", name_of(kind),
@@ -185,6 +186,7 @@ class ProfileFitter {
       const auto* sample = std::get_if<CollectiveSample>(&s.point);
       if (sample == nullptr || sample->collective != kind || tier_of(*sample) != tier) continue;
       if (2 * sample->group <= sample->ranks && kind != Collective::send_recv) continue;
+      if (sample->windows) continue;
       family.add(s.name, {sample->group, sample->wire, s.time / slowdown(sample->ranks)});
     }
     return family;

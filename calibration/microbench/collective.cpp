@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "backend/comm/thread_transport.hpp"
+#include "backend/runtime/slab.hpp"
 #include "calibration/microbench/points.hpp"
 #include "core/diagnostics.hpp"
 #include "kernels/host_device.hpp"
@@ -19,11 +20,11 @@ namespace {
 
 constexpr int kBlocks = 5;  // the median of their means is the sample
 
-// Floats in a device's memory, all `value` at first.
+// Floats in memory of a device's, all `value` at first.
 class Floats {
  public:
-  Floats(Device& device, std::size_t count, float value)
-      : memory_(device.memory()),
+  Floats(Device& device, Memory& memory, std::size_t count, float value)
+      : memory_(memory),
         data_(memory_.allocate(static_cast<std::int64_t>(count * sizeof(float)))),
         count_(count) {
     const std::vector<float> some(std::min(count, std::size_t{1} << 20U), value);
@@ -50,14 +51,20 @@ class Floats {
 // One rank's buffers for a collective whose larger side has `bytes` bytes.
 class RankWork {
  public:
-  RankWork(Communicator& comm, Device& device, Collective kind, std::int64_t bytes)
+  RankWork(Communicator& comm, Device& device, const CollectivePoint& p)
       : comm_(comm),
-        kind_(kind),
-        count_(static_cast<std::size_t>(bytes) / 4),
+        kind_(p.kind),
+        count_(static_cast<std::size_t>(p.bytes) / 4),
+        slab_(p.windows ? slab_of(comm, device, p.bytes) : nullptr),
         // Ranks pair up to a sum of zero, so that repeated reductions in place stay finite.
-        whole_(device, count_, comm.rank() % 2 == 0 ? 0.25f : -0.25f),
-        other_(device, count_, 0.5f),
-        part_(static_cast<std::size_t>(comm.size()), bytes / comm.size() / 4 * 4) {}
+        whole_(device, memory_of(device), count_, comm.rank() % 2 == 0 ? 0.25f : -0.25f),
+        other_(device, memory_of(device), count_, 0.5f),
+        part_(static_cast<std::size_t>(comm.size()), p.bytes / comm.size() / 4 * 4) {
+    if (slab_ == nullptr) return;
+    window_ = comm.register_window(
+        {.memory = slab_->slab.whole(), .group = fmt::format("{} ranks", comm.size()), .announced = false});
+  }
+  [[nodiscard]] bool in_window() const { return window_ != nullptr; }
 
   void run() {
     const auto members = static_cast<std::size_t>(comm_.size());
@@ -85,6 +92,18 @@ class RankWork {
   }
 
  private:
+  struct OneSlab {
+    OneSlab(std::unique_ptr<Memory> of, std::int64_t bytes, Device& device)
+        : memory(std::move(of)), slab(*memory, 2 * Slab::room(bytes), device.memory()) {}
+    std::unique_ptr<Memory> memory;
+    Slab slab;
+  };
+  static std::unique_ptr<OneSlab> slab_of(Communicator& comm, Device& device, std::int64_t bytes) {
+    auto memory = comm.window_memory();
+    if (memory == nullptr) return nullptr;
+    return std::make_unique<OneSlab>(std::move(memory), bytes, device);
+  }
+  Memory& memory_of(Device& device) { return slab_ != nullptr ? slab_->slab : device.memory(); }
   void ping_pong() {
     if (comm_.rank() == 0) {
       comm_.send(1, std::as_bytes(whole_.all()), 0);
@@ -98,8 +117,10 @@ class RankWork {
   Communicator& comm_;
   Collective kind_;
   std::size_t count_;
+  std::unique_ptr<OneSlab> slab_;  // of both buffers, for a window
   Floats whole_, other_;
   std::vector<std::int64_t> part_;
+  std::shared_ptr<void> window_;
 };
 
 // Bytes one of `n` ranks sends when the larger side has `bytes` bytes.
@@ -200,6 +221,7 @@ Timing time_on_ranks(RankRunner& runner, const CollectivePoint& p, const TimingL
   runner.run(p.ranks, p.group, p.stride, [&](int rank, Communicator& comm) {
     Device& device = runner.device(rank);
     const auto call = prepare(comm, device);
+    if (!call) return;  // on no rank
     comm.barrier();  // allocation may wait for a GPU that waits in a collective
     call();
     device.synchronize();
@@ -264,9 +286,20 @@ std::vector<CollectivePoint> concurrent_points(int ranks, std::int64_t most_byte
   return points;
 }
 
+std::vector<CollectivePoint> in_windows(const std::vector<CollectivePoint>& points) {
+  std::vector<CollectivePoint> some;
+  for (CollectivePoint p : points) {
+    if (p.kind == Collective::all_to_all || p.kind == Collective::send_recv) continue;  // messages
+    p.windows = true;
+    some.push_back(p);
+  }
+  return some;
+}
+
 std::string name_of(const CollectivePoint& p) {
-  return fmt::format("{} {} B, {} of {} ranks{}", name_of(p.kind), p.bytes, p.group, p.ranks,
-                     p.stride > 1 ? fmt::format(", {} apart", p.stride) : "");
+  return fmt::format("{} {} B, {} of {} ranks{}{}", name_of(p.kind), p.bytes, p.group, p.ranks,
+                     p.stride > 1 ? fmt::format(", {} apart", p.stride) : "",
+                     p.windows ? kInWindows : "");
 }
 
 Sample sample_of(const CollectivePoint& p, const Timing& t) {
@@ -274,17 +307,19 @@ Sample sample_of(const CollectivePoint& p, const Timing& t) {
       .name = name_of(p),
       .point = CollectiveSample{p.kind, p.group, p.ranks,
                                 Bytes(wire_bytes(p.kind, p.group, static_cast<double>(p.bytes))),
-                                p.stride},
+                                p.stride, p.windows},
       .time = Seconds(median(t.seconds)),
       .repeats = t.repeats,
       .raw = t.seconds};
 }
 
 Timing time_collective(RankRunner& runner, const CollectivePoint& p, const TimingLimits& limits) {
-  Timing t = time_on_ranks(runner, p, limits, [&](Communicator& comm, Device& device) {
-    auto work = std::make_shared<RankWork>(comm, device, p.kind, p.bytes);
+  const auto prepare = [&](Communicator& comm, Device& device) -> std::function<void()> {
+    auto work = std::make_shared<RankWork>(comm, device, p);
+    if (p.windows && !work->in_window()) return {};
     return [work] { work->run(); };
-  });
+  };
+  Timing t = time_on_ranks(runner, p, limits, prepare);
   if (p.kind == Collective::send_recv) {
     for (double& s : t.seconds) s /= 2;  // there and back
   }

@@ -5,6 +5,7 @@
 // need, 64 KB to 4 GB for what moves data.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
@@ -40,6 +41,7 @@ struct CollectivePoint {
   int group = 2, ranks = 2;
   std::int64_t bytes = 1024;
   int stride = 1;
+  bool windows = false;  // buffers in symmetric windows
 };
 inline constexpr std::int64_t kMostCollectiveBytes = std::int64_t{4} << 20U;
 // All ranks in one group, from 1 KB on.
@@ -48,7 +50,10 @@ inline constexpr std::int64_t kMostCollectiveBytes = std::int64_t{4} << 20U;
 // Groups side by side that fill `ranks`: of neighbours, and of ranks far apart.
 [[nodiscard]] std::vector<CollectivePoint> concurrent_points(
     int ranks, std::int64_t most_bytes = kMostCollectiveBytes);
+// Those of the points that windows can change, with them.
+[[nodiscard]] std::vector<CollectivePoint> in_windows(const std::vector<CollectivePoint>&);
 [[nodiscard]] std::string name_of(const CollectivePoint&);
+inline constexpr std::string_view kInWindows = ", in windows";  // the end of such a point's name
 [[nodiscard]] Sample sample_of(const CollectivePoint&, const Timing&);
 
 // The ranks that collectives are measured on: threads of this process, or this process's part of a
@@ -72,7 +77,8 @@ using Devices = std::vector<std::unique_ptr<Device>>;
 [[nodiscard]] std::unique_ptr<RankRunner> job_ranks(const std::vector<std::unique_ptr<Transport>>&,
                                                     Devices devices = {});
 
-// Means of blocks of calls, of rank 0; nothing where it is not here.
+// Means of blocks of calls, of rank 0; nothing where it is not here, or where the ranks get no windows
+// for a point with them.
 [[nodiscard]] Timing time_collective(RankRunner&, const CollectivePoint&, const TimingLimits&);
 [[nodiscard]] Timing time_barrier(RankRunner&, int ranks, const TimingLimits&);
 

@@ -28,6 +28,8 @@ void add_calibrate_command(CLI::App& app, Action& action) {
                    "processes by the host)")
       ->capture_default_str()
       ->check(CLI::IsMember({"nccl", "direct"}));
+  command->add_flag("--symmetric-windows", o->symmetric_windows,
+                    "With nccl: measure collectives in symmetric windows, too (NCCL 2.27)");
   command->add_option("-o,--out", o->out_file,
                       "Profile file (default: where `--profile NAME` and the other commands find it)");
   command->add_flag("--json", o->json, "Print the profile as JSON");

@@ -41,6 +41,12 @@ std::string now_text() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
+DeviceOptions device_options(const CalibrateOptions& o) {
+  return {.device = o.device,
+          .collectives = o.collectives,
+          .symmetric_windows = o.symmetric_windows};
+}
+
 // The processes that mpirun started, a GPU each, or this one with a thread for each of its GPUs; none:
 // one rank, or threads of the CPU's.
 std::unique_ptr<JobPart> job_of(const CalibrateOptions& o, const ProcessFacts& facts, int gpus) {
@@ -48,7 +54,7 @@ std::unique_ptr<JobPart> job_of(const CalibrateOptions& o, const ProcessFacts& f
   if (facts.processes > 1) {
     return std::make_unique<JobPart>(
         join(choose_processes(options, facts, facts.processes, has_mpi()), options, facts.processes,
-             "calibrate " + o.device + ' ' + o.collectives));
+             "calibrate," + joined_text(device_options(o))));
   }
   return gpus > 1 ? std::make_unique<JobPart>(JobPart::of_threads(gpus)) : nullptr;
 }
@@ -80,6 +86,7 @@ CalibrationResult calibrate_to(const ClusterSpec& cluster, CalibrateConfig confi
 }
 
 void calibrate_machine(const CalibrateOptions& o) {
+  require_nccl_for_windows(device_options(o));
   const ClusterSpec cluster = load_cluster(o.cluster);
   std::string file = o.out_file;
   if (file.empty()) {
@@ -105,9 +112,10 @@ void calibrate_machine(const CalibrateOptions& o) {
   if (part != nullptr) {
     Devices devices;
     if (o.device == "cuda") {
-      connect_devices({.device = o.device, .collectives = o.collectives}, *part);
+      connect_devices(device_options(o), *part);
       devices = gpus_of(*part);
       config.collectives = o.collectives;
+      config.windows = o.symmetric_windows;
     }
     ranks = job_ranks(part->ranks(), std::move(devices));
     config.runner = ranks.get();
@@ -115,7 +123,7 @@ void calibrate_machine(const CalibrateOptions& o) {
   const CalibrationResult result = calibrate_to(cluster, config, file);
   if (ranks != nullptr && !ranks->has_first()) return;
   note("wrote " + file + " and " + samples_file(file));
-  print(o.json ? write_profile(result.profile) : print_residuals(result));
+  print(o.json ? write_profile(result.profile) : print_residuals(result) + print_windows(result));
 }
 
 }  // namespace pleat::cli

@@ -14,6 +14,7 @@ struct CalibrateOptions {
   std::string out_file;  // empty: where profiles of this machine are found by name
   std::string device = "cpu";  // cpu, cuda
   std::string collectives = "nccl";  // between GPUs: nccl, or direct
+  bool symmetric_windows = false;    // collectives in symmetric windows, too
   int ranks = 4;
   bool json = false;
 };

@@ -114,9 +114,12 @@ PYTHON
   cat "$root"/docs/*.md "$root"/README.md >"$out/train-text.txt"
 }
 
+# Of several GPUs, collectives in symmetric windows beside those without.
 do_calibration() {
+  local windows=()
+  (($(nvidia-smi -L 2>/dev/null | wc -l) > 1)) && windows=(--symmetric-windows)
   timed calibration 900 "$build/cli/pleat" calibrate --device cuda --cluster "$cluster" \
-    --out "$out/$cluster-pleat.json"
+    --out "$out/$cluster-pleat.json" ${windows[@]+"${windows[@]}"}
 }
 
 # Profile options for what follows, where there is a profile.

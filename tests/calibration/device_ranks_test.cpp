@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "backend/comm/job_part.hpp"
@@ -61,6 +62,46 @@ TEST(DeviceRanks, EveryCollectiveThroughNcclAndByTheHost) {
     for (const CollectivePoint& p : concurrent_points(4, 65536)) {
       EXPECT_GT(median(time_collective(*ranks, p, {.seconds = 0.001, .repeats = 2}).seconds), 0)
           << name_of(p);
+    }
+  }
+}
+
+// Beside those without them, and no part of the fit; where there are none the points are left out.
+TEST(DeviceRanks, CollectivesInSymmetricWindows) {
+  for (const bool windows : {true, false}) {
+    JobPart part = JobPart::of_threads(4);
+    auto functions = std::make_shared<NcclFunctions>(*load_nccl(PLEAT_FAKE_NCCL));
+    if (!windows) functions->comm_window_register = nullptr;
+    std::set<std::string> said;
+    std::mutex mutex;
+    part.use_nccl(functions, {.windows = true, .say = [&](const std::string& line) {
+                                const std::scoped_lock lock(mutex);
+                                said.insert(line);
+                              }});
+    const auto ranks = job_ranks(part.ranks(), devices_of(part));
+    FakeBench bench(0.1);
+    CalibrateConfig config{.point_seconds = 0.001, .bench = &bench, .runner = ranks.get()};
+    config.collective_bytes = 4096;
+    config.windows = true;
+    const CalibrationResult r = calibrate(two_nodes(), config);
+    std::map<bool, int> samples;
+    for (const Sample& s : r.samples) {
+      const auto* c = std::get_if<CollectiveSample>(&s.point);
+      if (c == nullptr || c->stride > 1 || 2 * c->group <= c->ranks) continue;
+      EXPECT_EQ(s.name.ends_with(", in windows"), c->windows) << s.name;
+      EXPECT_FALSE(c->windows && c->collective == Collective::send_recv);
+      ++samples[c->windows];
+    }
+    // Three kinds of 1 KB and 4 KB, of 2 and of 4 ranks.
+    EXPECT_EQ(samples[true], windows ? 12 : 0);
+    EXPECT_GE(samples[false], 12);
+    EXPECT_EQ(r.failed.size(), windows ? 0U : 12U);
+    EXPECT_EQ(samples_json(r).find("\"windows\": true") != std::string::npos, windows);
+    EXPECT_EQ(said.empty(), windows);
+    EXPECT_EQ(print_windows(r).find("\nall_gather 4096 B, 4 of 4 ranks ") != std::string::npos, windows);
+    for (const Residual& residual : r.residuals) {
+      if (residual.family != "all_reduce") continue;
+      EXPECT_LE(residual.in_sample + residual.held_out, 2);
     }
   }
 }
