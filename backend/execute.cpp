@@ -72,6 +72,8 @@ void Executor::dispatch(const Call& c) {
     case OpKind::rms_norm:
       if (shifts(in[1], in[0])) return k.layer_norm(in[0], in[1], out[0], out[1], attr.eps);
       return k.rms_norm(in[0], in[1], out[0], out[1], attr.eps);
+    case OpKind::rms_norm_quantize:
+      return rms_norm_quantize(c);
     case OpKind::rms_norm_bwd:
       if (shifts(in[2], in[1])) {
         return k.layer_norm_bwd(in[0], in[1], in[2], in[3], optional_view(in, 4), out[0], out[1]);
@@ -137,6 +139,9 @@ void Executor::dispatch(const Call& c) {
         return k.pointwise(attr.function, in[0], optional_view(in, 1), out[0]);
       }
       return k.swiglu(in[0], optional_view(in, 1), out[0]);
+    case OpKind::swiglu_quantize:
+      return k.swiglu_quantize(in[0], optional_view(in, 1), optional_view(in, 2), unstored(c), false,
+                               quantized_copies(c));
     case OpKind::swiglu_bwd:
     case OpKind::swiglu_prob_bwd:
       if (attr.function != Elementwise::none) return pointwise_backward(c);

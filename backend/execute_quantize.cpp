@@ -50,10 +50,38 @@ void Executor::gather_quantized(const Call& c, Communicator& comm) {
   kernels_.write_scales(to);
 }
 
-// Random bits of an operation depend on where it is in the model and the data, not on the layout of
-// the pipeline.
-void Executor::quantize(const Call& c) {
+// What the first results become: the row-wise copy, the column-wise one. Random bits of an operation
+// depend on where it is in the model and the data, not on the layout of the pipeline.
+std::vector<QuantizedCopy> Executor::quantized_copies(const Call& c) const {
   const OpAttributes& a = c.op.attr;
+  const auto operand = a.gradient ? ProductOperand::gradient : ProductOperand::activation;
+  const std::string place =
+      fmt::format("{}.{}.{}.{}.{}.{}", step_, c.site->microbatch.value, context_.attention().dp,
+                  context_.attention().cp, c.site->instance->layer.value, c.op.name);
+  std::vector<QuantizedCopy> copies;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, c.out.size()); ++i) {
+    const bool column = i == 1 || a.by_rows;
+    const std::uint64_t bits = random_key(place + (column ? ".col" : ".row"), config_.seed);
+    const PhiloxKey key{static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32U)};
+    copies.push_back({c.out[i], quantization_of(program_.plan.precision, operand, column, key)});
+  }
+  return copies;
+}
+
+// What is quantised as it is made: kernels need its shape and type.
+View Executor::unstored(const Call& c) const {
+  const Tensor& made = c.site->program->tensor(c.op.attr.source);
+  const Binding rows = binding(*c.site, made);
+  return {nullptr, made.dtype, made.rows(rows), made.columns(rows)};
+}
+
+void Executor::rms_norm_quantize(const Call& c) {
+  const bool adds = c.in.size() > 2;
+  kernels_.rms_norm_quantize(c.in[0], adds ? c.in[2] : View{}, adds ? c.out[3] : View{}, c.in[1],
+                             unstored(c), false, c.out[2], c.op.attr.eps, quantized_copies(c));
+}
+
+void Executor::quantize(const Call& c) {
   if (is_quantized(c.in[0].dtype)) {  // the other layout of the same codes
     device_.enqueue_copy(c.out[0].data, c.in[0].data, std::ssize(codes(c.in[0])));
     *c.out[0].scales = *c.in[0].scales;
@@ -61,22 +89,9 @@ void Executor::quantize(const Call& c) {
   }
   const Tensor& from = c.site->program->tensor(c.op.in[0]);
   if (from.cls == TensorClass::weight) {
-    return quantize_weight(c.in[0], from, c.out[0], a.by_rows);
+    return quantize_weight(c.in[0], from, c.out[0], c.op.attr.by_rows);
   }
-  const View counts = c.in.size() > 1 ? c.in[1] : View{};
-  const auto operand = a.gradient ? ProductOperand::gradient : ProductOperand::activation;
-  const std::string place =
-      fmt::format("{}.{}.{}.{}.{}.{}", step_, c.site->microbatch.value, context_.attention().dp,
-                  context_.attention().cp, c.site->instance->layer.value, c.op.name);
-  std::vector<QuantizedCopy> copies;
-  for (std::size_t i = 0; i < c.out.size(); ++i) {
-    const bool column = i == 1 || a.by_rows;
-    const std::uint64_t bits = random_key(place + (column ? ".col" : ".row"), config_.seed);
-    const PhiloxKey key{static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32U)};
-    copies.push_back(
-        {c.out[i], quantization_of(program_.plan.precision, operand, column, key)});
-  }
-  kernels_.quantize_copies(c.in[0], counts, copies);
+  kernels_.quantize_copies(c.in[0], c.in.size() > 1 ? c.in[1] : View{}, quantized_copies(c));
 }
 
 // Rows of each of so many equal groups, where the kernels read them.

@@ -172,6 +172,9 @@ class Executor final : private StepVisitor {
   void grouped_gemm(const Call&);
   void quantize(const Call&);  // execute_quantize.cpp
   void quantize_weights(const Call&);
+  [[nodiscard]] std::vector<QuantizedCopy> quantized_copies(const Call&) const;
+  [[nodiscard]] View unstored(const Call&) const;
+  void rms_norm_quantize(const Call&);
   [[nodiscard]] View equal_groups(std::int64_t groups, std::int64_t rows);
   struct Aside {  // memory for the time of an operation, where the kernels read it
     Block block;

@@ -258,10 +258,11 @@ class KernelSet {
   // quantize for each copy, to the bit; a set may read x once for all.
   virtual void quantize_copies(View x, View counts, std::span<const QuantizedCopy>);
   // x + residual -> sum where residual has data (sum may be x), rms_norm of that (or of x) -> y, and
-  // y's copies: the bits of three calls. y need not be written where nothing reads it again (!keep).
+  // y's copies: the bits of three calls. !keep: y is a shape and a type, nothing is written there and
+  // it may have no data.
   virtual void rms_norm_quantize(View x, View residual, View sum, View w, View y, bool keep,
                                  View rstd, double eps, std::span<const QuantizedCopy>);
-  // swiglu -> y, and y's copies, in the same way.
+  // swiglu -> y, and y's copies, in the same way. A set without quantisation is not asked for either.
   virtual void swiglu_quantize(View u, View p, View counts, View y, bool keep,
                                std::span<const QuantizedCopy>);
   // amax[g] = the largest of row g of history[groups, length], none negative: Quantization::past_amax.

@@ -12,6 +12,7 @@ std::string name_of(OpKind kind) {
     case OpKind::embedding: return "embedding";
     case OpKind::embedding_bwd: return "embedding_bwd";
     case OpKind::rms_norm: return "rms_norm";
+    case OpKind::rms_norm_quantize: return "rms_norm_quantize";
     case OpKind::rms_norm_bwd: return "rms_norm_bwd";
     case OpKind::head_norm: return "head_norm";
     case OpKind::head_norm_bwd: return "head_norm_bwd";
@@ -37,6 +38,7 @@ std::string name_of(OpKind kind) {
     case OpKind::gelu: return "gelu";
     case OpKind::gelu_bwd: return "gelu_bwd";
     case OpKind::swiglu_prob: return "swiglu_prob";
+    case OpKind::swiglu_quantize: return "swiglu_quantize";
     case OpKind::swiglu_prob_bwd: return "swiglu_prob_bwd";
     case OpKind::sigmoid_gate: return "sigmoid_gate";
     case OpKind::sigmoid_gate_bwd: return "sigmoid_gate_bwd";

@@ -28,6 +28,8 @@ enum class OpKind : std::uint8_t {
   embedding_bwd,     // dx[S,h], tokens[S] -> dW[V/t,h] [, dP] (accumulate)
   // --- norms. rstd: 1/rms per row, f32
   rms_norm,          // x[T,h], w[h] -> y[T,h], rstd[T]; LayerNorm where w is [2,h], scale and shift
+  rms_norm_quantize, // x, w [, more] -> row[T,h], col[T,h], rstd[T] [, x + more]: the copies that quantize
+                     // makes of rms_norm's y; `source`: y, which is nowhere
   rms_norm_bwd,      // dy, x, w, rstd [, dresidual] -> dx[T,h], dw[h] (accumulates); dx += dresidual
   head_norm,         // x[S,c], wq[d], wk[d] -> y[S,c], rstd[S,n+g]   q/k norm on packed qkv, v copied
   head_norm_bwd,     // dy, x, wq, wk, rstd -> dx, dwq, dwk (accumulate)
@@ -63,6 +65,8 @@ enum class OpKind : std::uint8_t {
   gelu,              // u[T,f] -> a[T,f]
   gelu_bwd,          // da, u -> du
   swiglu_prob,       // u[R,2f], p[R] -> a[R,f] = silu(gate)*up*p
+  swiglu_quantize,   // u[T,2f] [, p[R], counts] -> row[T,f], col[T,f]: the copies that quantize makes of
+                     // swiglu's or swiglu_prob's a; `source`: a, which is nowhere
   swiglu_prob_bwd,   // da, u, p [, dp so far] -> du[R,2f], dp[R]
   sigmoid_gate,      // y[T,h], gate_logit[T,1] -> z = y*sigmoid(gate)
   sigmoid_gate_bwd,  // dz, y, gate_logit -> dy, dgate_logit
@@ -187,7 +191,8 @@ struct OpAttributes {
   std::int64_t pieces = 0, piece = 0;
   double packed = 0;          // attention: mean length of the document a token lies in; 0: seq
   double slowest = 1;         // attention: work of the slowest rank over the mean
-  TensorId source;            // reload: the layer's tensor that went to host memory
+  TensorId source;            // reload: the layer's tensor that went to host memory; rms_norm_quantize,
+                              // swiglu_quantize: the one that is quantised and not stored
   double flops = 0;           // token_mixing: its work, which no shape tells
   double wire = 1;            // exchanges: bytes that travel over those of the tensors
   double eps = 0, scale = 1;  // norms; attention and loss scale

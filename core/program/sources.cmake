@@ -31,6 +31,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/op_graph.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/recompute.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/precision.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/passes/quantize_fusion.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/overlap.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/narrow_exchange.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/offload.cpp

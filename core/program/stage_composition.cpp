@@ -11,6 +11,7 @@
 #include "core/program/passes/offload.hpp"
 #include "core/program/passes/overlap.hpp"
 #include "core/program/passes/precision.hpp"
+#include "core/program/passes/quantize_fusion.hpp"
 #include "core/program/passes/recompute.hpp"
 #include "core/program/passes/ring.hpp"
 #include "core/program/passes/sharding.hpp"
@@ -134,6 +135,7 @@ LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const Layer
   apply_offload(layer, shape.plan, variant.offload);
   apply_sharding(layer, shape.plan, runtime);
   if (runtime == Runtime::megatron) apply_overlap(layer, shape.plan);
+  if (runtime == Runtime::pleat) fuse_quantization(layer, shape.plan);
   const bool delays = runtime == Runtime::pleat && shape.plan.overlap.delay_wgrad;
   if (delays) delay_weight_gradients(layer);
   if (splits_backward(shape.plan.schedule)) split_backward(layer);

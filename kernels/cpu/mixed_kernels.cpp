@@ -288,6 +288,23 @@ void MixedKernels::quantize(View x, View counts, View y, const Quantization& q) 
   cpu::quantize(turned.f32(), counts, y, q);
 }
 
+View MixedKernels::aside(View like) {
+  const std::int64_t floats = (bytes_of(like.dtype, like.elements()) + 3) / 4;
+  like.data = unstored_.block(0, floats);
+  return like;
+}
+
+void MixedKernels::rms_norm_quantize(View x, View residual, View sum, View w, View y, bool keep,
+                                     View rstd, double eps,
+                                     std::span<const QuantizedCopy> copies) {
+  KernelSet::rms_norm_quantize(x, residual, sum, w, keep ? y : aside(y), true, rstd, eps, copies);
+}
+
+void MixedKernels::swiglu_quantize(View u, View p, View counts, View y, bool keep,
+                                   std::span<const QuantizedCopy> copies) {
+  KernelSet::swiglu_quantize(u, p, counts, keep ? y : aside(y), true, copies);
+}
+
 void MixedKernels::largest_of_history(View history, View amax) {
   PLEAT_ASSERT(history.rows == amax.elements() && history.cols > 0);
   for (std::int64_t g = 0; g < history.rows; ++g) {

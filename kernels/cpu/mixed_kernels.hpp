@@ -62,6 +62,10 @@ class MixedKernels final : public CpuKernels {
   void ce_loss(View logits, View labels, VocabShard, View gathered, double scale, const DepthRows&,
                View loss) override;
   void quantize(View x, View counts, View y, const Quantization&) override;
+  void rms_norm_quantize(View x, View residual, View sum, View w, View y, bool keep, View rstd,
+                         double eps, std::span<const QuantizedCopy>) override;
+  void swiglu_quantize(View u, View p, View counts, View y, bool keep,
+                       std::span<const QuantizedCopy>) override;
   void largest_of_history(View history, View amax) override;
   void copy(View x, View y) override;
   double sum_of_squares(View x) override;
@@ -72,7 +76,10 @@ class MixedKernels final : public CpuKernels {
   void scaled_step(View u, View w, double keep, double rate) override;
 
  private:
+  [[nodiscard]] View aside(View like);
+
   cpu::ScratchBlocks scratch_;
+  cpu::ScratchBlocks unstored_;  // what is quantised and not kept
 };
 
 }  // namespace pleat

@@ -57,6 +57,7 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::rope:
     case OpKind::rope_bwd: return KernelClass::rope;
     case OpKind::rms_norm:
+    case OpKind::rms_norm_quantize:
     case OpKind::rms_norm_bwd:
     case OpKind::slice_norm:
     case OpKind::slice_norm_bwd:
@@ -85,6 +86,7 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::unsort_chunks:
     case OpKind::unpermute:
     case OpKind::unpermute_bwd: return KernelClass::permute;
+    case OpKind::swiglu_quantize:
     case OpKind::quantize: return KernelClass::quantize;
     case OpKind::adamw:
     case OpKind::lamb:

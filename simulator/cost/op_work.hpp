@@ -105,6 +105,10 @@ struct DispatchWork {
 // op's matrices, one after the other.
 [[nodiscard]] OpCost newton_schulz_cost(const Op&, const ClusterView&, const Profile&);
 
+// rms_norm_quantize, swiglu_quantize: by what their kernels read and write (docs/MODEL.md section 7.4).
+[[nodiscard]] OpCost fused_quantize_cost(const Op&, const std::vector<Tensor>&, const Binding&,
+                                         const ClusterView&, const Profile&);
+
 [[nodiscard]] CostClass class_of(const Op&);
 
 }  // namespace pleat

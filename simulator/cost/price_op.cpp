@@ -82,6 +82,7 @@ CostClass class_of(const Op& op) {
     case OpKind::embedding:
     case OpKind::embedding_bwd:
     case OpKind::rms_norm:
+    case OpKind::rms_norm_quantize:
     case OpKind::rms_norm_bwd:
     case OpKind::head_norm:
     case OpKind::head_norm_bwd:
@@ -101,6 +102,7 @@ CostClass class_of(const Op& op) {
     case OpKind::gelu:
     case OpKind::gelu_bwd:
     case OpKind::swiglu_prob:
+    case OpKind::swiglu_quantize:
     case OpKind::swiglu_prob_bwd:
     case OpKind::sigmoid_gate:
     case OpKind::sigmoid_gate_bwd:
@@ -238,6 +240,9 @@ OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding&
                 const ClusterView& view, const Profile& profile) {
   if (op.on_host && !on_cpu(view)) return host_cost(op, tensors, binding, view);
   if (op.kind == OpKind::newton_schulz) return newton_schulz_cost(op, view, profile);
+  if (op.kind == OpKind::rms_norm_quantize || op.kind == OpKind::swiglu_quantize) {
+    return fused_quantize_cost(op, tensors, binding, view, profile);
+  }
   const CostClass cls = class_of(op);
   OpWork work;
   switch (op.on_host ? CostClass::optimizer : cls) {

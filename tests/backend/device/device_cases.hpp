@@ -10,6 +10,7 @@
 #include "tests/backend/layouts.hpp"
 #include "tests/backend/model_cases.hpp"
 #include "tests/backend/train_runs.hpp"
+#include "tests/support/fused_programs.hpp"
 
 namespace pleat::test {
 
@@ -149,6 +150,10 @@ inline std::vector<DeviceCase> device_cases() {
                                p.dispatcher = Dispatcher::allgather;
                              })),
        small_moe(), small_workload(), true},
+      {"FusedCodes", in_precision(Precision::mxfp8, changed(tp_plan(2, 1, 2), [](Plan& p) {
+                                    p.recompute_full = true;
+                                  })),
+       in_blocks(small_moe(), 32), small_workload(), true},
       {"Nvfp4", in_precision(Precision::nvfp4, changed(fp32_plan(2, 2, 2), [](Plan& p) {
                                p.recompute_full = true;
                              })),
