@@ -5,6 +5,7 @@
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/flash.hpp"
 #include "kernels/cuda/fused_attention.hpp"
+#include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/merge_pieces.hpp"
 #include "kernels/cuda/narrow_heads.hpp"
 
@@ -34,6 +35,12 @@ bool forward(cuda::FusedAttention& fused, const AttentionPiece& p, const HeadCol
   return is_quantized(p.math) ? fused.forward_of_codes(p, o, lse) : fused.forward(p, o, lse);
 }
 
+// Notes who computes.
+bool taken(bool by_library, cuda::Implementation which = cuda::Implementation::cudnn) {
+  cuda::note_taken_by(by_library ? which : cuda::Implementation::own);
+  return by_library;
+}
+
 // After other pieces: over this one's keys alone, in a copy, then both together.
 bool resumed(cuda::FusedAttention& fused, cuda::Resources& r, const AttentionPiece& p,
              const HeadColumns& o, View lse) {
@@ -56,7 +63,7 @@ bool resumed(cuda::FusedAttention& fused, cuda::Resources& r, const AttentionPie
 void CudaKernels::attention(View qkv, View o, View lse, const AttentionShape& s) {
   check(qkv, o, lse, s);
   if (qkv.rows == 0) return;
-  if (fused_ != nullptr && fused_->forward(qkv, o, lse, s)) return;
+  if (taken(fused_ != nullptr && fused_->forward(qkv, o, lse, s))) return;
   cuda::flash_forward(*resources_, cuda::flash_problem(qkv, s), by_head(o, s.value_dim()), lse,
                       false);
 }
@@ -67,7 +74,7 @@ void CudaKernels::attention_bwd(View d_o, View qkv, View o, View lse, View dqkv,
   PLEAT_ASSERT(d_o.rows == o.rows && d_o.cols == o.cols);
   PLEAT_ASSERT(dqkv.rows == qkv.rows && dqkv.cols == qkv.cols);
   if (qkv.rows == 0) return;
-  if (fused_ != nullptr && fused_->backward(d_o, qkv, o, lse, dqkv, s)) return;
+  if (taken(fused_ != nullptr && fused_->backward(d_o, qkv, o, lse, dqkv, s))) return;
   const cuda::FlashProblem to = cuda::flash_problem(dqkv, s);
   cuda::flash_backward(*resources_, cuda::flash_problem(qkv, s), by_head(d_o, s.value_dim()),
                        by_head(o, s.value_dim()), lse,
@@ -77,7 +84,7 @@ void CudaKernels::attention_bwd(View d_o, View qkv, View o, View lse, View dqkv,
 void CudaKernels::mla_attention(View q, View kv, View kpe, View o, View lse, const MlaShape& s) {
   check(q, kv, kpe, o, lse, s);
   if (q.rows == 0) return;
-  if (fused_ != nullptr && fused_->forward(q, kv, kpe, o, lse, s)) return;
+  if (taken(fused_ != nullptr && fused_->forward(q, kv, kpe, o, lse, s))) return;
   cuda::flash_forward(*resources_, cuda::flash_problem(q, kv, kpe, s), by_head(o, s.v), lse, false);
 }
 
@@ -86,7 +93,10 @@ void CudaKernels::mla_attention_bwd(View d_o, View q, View kv, View kpe, View o,
   check(q, kv, kpe, o, lse, s);
   check(dq, dkv, dkpe, d_o, lse, s);
   if (q.rows == 0) return;
-  if (fused_ != nullptr && fused_->backward(d_o, q, kv, kpe, o, lse, dq, dkv, dkpe, s)) return;
+  if (taken(fused_ != nullptr &&
+            fused_->backward(d_o, q, kv, kpe, o, lse, dq, dkv, dkpe, s))) {
+    return;
+  }
   const cuda::FlashProblem to = cuda::flash_problem(dq, dkv, dkpe, s);
   cuda::flash_backward(*resources_, cuda::flash_problem(q, kv, kpe, s), by_head(d_o, s.v),
                        by_head(o, s.v), lse,
@@ -95,8 +105,13 @@ void CudaKernels::mla_attention_bwd(View d_o, View q, View kv, View kpe, View o,
 
 void CudaKernels::attention_piece(const AttentionPiece& p, HeadColumns o, View lse, bool resume) {
   PLEAT_ASSERT(p.visible != nullptr);
+  cuda::note_taken_by(cuda::Implementation::own);
   if (fused_ != nullptr && (!is_quantized(p.math) || codes_)) {
-    if (resume ? resumed(*fused_, *resources_, p, o, lse) : forward(*fused_, p, o, lse)) return;
+    const bool done =
+        resume ? resumed(*fused_, *resources_, p, o, lse) : forward(*fused_, p, o, lse);
+    const auto library =
+        is_quantized(p.math) ? cuda::Implementation::cudnn_codes : cuda::Implementation::cudnn;
+    if (taken(done, library)) return;
   }
   if (is_quantized(p.math)) {
     return attention_piece(cuda::NarrowHeads(*resources_, p).piece(), o, lse, resume);
@@ -120,7 +135,7 @@ void CudaKernels::attention_piece_bwd(const AttentionPiece& p, HeadColumns d_o, 
     const cuda::NarrowHeads narrow(*resources_, p, d_o, one_scale);
     return attention_piece_bwd(narrow.piece(), narrow.d_o(), o, lse, g);
   }
-  if (fused_ != nullptr && fused_->backward(p, d_o, o, lse, g)) return;
+  if (taken(fused_ != nullptr && fused_->backward(p, d_o, o, lse, g))) return;
   cuda::flash_backward(*resources_,
                        {.batch = p.batch,
                         .heads = p.heads,

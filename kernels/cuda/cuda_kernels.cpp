@@ -28,6 +28,7 @@ std::unique_ptr<KernelSet> cuda_kernels(const cuda::CudaDevice& device,
 #ifndef PLEAT_WITH_CUDNN
 namespace cuda {
 std::unique_ptr<FusedAttention> fused_attention(Resources&, bool) { return nullptr; }
+std::string cudnn_status() { return "not built in"; }
 }  // namespace cuda
 #endif
 

@@ -9,6 +9,7 @@
 #include "kernels/cuda/cudnn_sdpa.hpp"
 #include "kernels/cuda/cudnn_sequences.hpp"
 #include "kernels/cuda/fused_attention.hpp"
+#include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/narrow_heads.hpp"
 #include "kernels/cuda/stream.cuh"
 #include "kernels/cuda/visible_sequences.hpp"
@@ -251,8 +252,13 @@ class CudnnAttention final : public FusedAttention {
 
 }  // namespace
 
+std::string cudnn_status() { return SdpaLibrary::status(); }
+
 std::unique_ptr<FusedAttention> fused_attention(Resources& r, bool deterministic) {
-  if (!SdpaLibrary::available()) return nullptr;
+  if (!SdpaLibrary::available()) {
+    note_refusal("cuDNN", SdpaLibrary::status());
+    return nullptr;
+  }
   return std::make_unique<CudnnAttention>(r, deterministic);
 }
 

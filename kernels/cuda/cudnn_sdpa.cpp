@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "kernels/cuda/cuda_check.cuh"
+#include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/stream.cuh"
 
 namespace pleat::cuda {
@@ -215,6 +216,14 @@ void fill(fe::graph::Graph& g, const SdpaShape& s, bool deterministic) {
 
 }  // namespace
 
+std::string description(const SdpaShape& s) {
+  const auto text = [](std::int64_t n) { return std::to_string(n); };
+  return std::string(s.backward ? "backward" : "forward") + (s.codes ? " in codes, " : " in bf16, ") +
+         text(s.batch) + " x " + text(s.seq) + " tokens, " + text(s.heads) + "/" + text(s.groups) +
+         " heads of " + text(s.width) + "/" + text(s.value_width) +
+         (s.window > 0 ? ", window " + text(s.window) : "") + (s.ragged ? ", packed documents" : "");
+}
+
 SdpaLibrary::SdpaLibrary(const Resources& r, bool deterministic)
     : handle_(std::make_unique<Handle>()), deterministic_(deterministic) {
   r.device().make_current();
@@ -224,12 +233,27 @@ SdpaLibrary::SdpaLibrary(const Resources& r, bool deterministic)
 
 SdpaLibrary::~SdpaLibrary() { fe::detail::destroy_handle(handle_->cudnn); }
 
-bool SdpaLibrary::available() {
-  static const bool opened = [] {
+namespace {
+
+// Why libcudnn cannot be used; empty: it is loaded.
+const std::string& loading_error() {
+  static const std::string error = [] {
     fe::cudnn_dlhandle = open_library("libcudnn.so.9", RTLD_NOW);
-    return fe::cudnn_dlhandle != nullptr;
+    if (fe::cudnn_dlhandle != nullptr) return std::string();
+    const char* const why = dlerror();
+    return std::string(why == nullptr ? "libcudnn.so.9 cannot be loaded" : why);
   }();
-  return opened;
+  return error;
+}
+
+}  // namespace
+
+bool SdpaLibrary::available() { return loading_error().empty(); }
+
+std::string SdpaLibrary::status() {
+  if (!available()) return loading_error();
+  return fe::detail::get_backend_version_string() + " (front end " +
+         fe::detail::convert_version_to_str(CUDNN_FRONTEND_VERSION) + ")";
 }
 
 std::int64_t SdpaLibrary::prepare(const SdpaShape& s) {
@@ -238,13 +262,19 @@ std::int64_t SdpaLibrary::prepare(const SdpaShape& s) {
   auto made = std::make_unique<Graph>();
   fill(made->graph, s, deterministic_);
   std::int64_t bytes = -1;
+  std::string why;
   try {
-    if (made->graph.build(handle_->cudnn, {fe::HeurMode_t::A}).is_good() &&
-        made->graph.get_workspace_size(bytes).is_good()) {
-      made->workspace = bytes;
-    }
-  } catch (const std::exception&) {  // a library that it wanted to load is not there
-    made->workspace = -1;
+    auto status = made->graph.build(handle_->cudnn, {fe::HeurMode_t::A});
+    if (status.is_good()) status = made->graph.get_workspace_size(bytes);
+    if (!status.is_good()) why = status.get_message();
+  } catch (const std::exception& e) {  // a library that it wanted to load is not there
+    why = e.what();
+  }
+  if (why.empty() && bytes < 0) why = "no workspace size";
+  if (why.empty()) {
+    made->workspace = bytes;
+  } else {
+    note_refusal("cuDNN has no attention for " + description(s), why);
   }
   return graphs_.emplace(s, std::move(made)).first->second->workspace;
 }

@@ -39,6 +39,9 @@ enum class CodeFactor : std::int64_t {
 };
 inline constexpr std::int64_t kFactorStep = 4;  // floats
 
+// "backward in bf16, 2 x 4096 tokens, 32/8 heads of 128/128, window 1024, packed documents"
+[[nodiscard]] std::string description(const SdpaShape&);
+
 struct SdpaPointers {
   const void *q = nullptr, *k = nullptr, *v = nullptr;
   void* o = nullptr;      // backward: read
@@ -53,12 +56,15 @@ struct SdpaPointers {
 class SdpaLibrary {
  public:
   [[nodiscard]] static bool available();  // is libcudnn.so.9 on this machine?
+  // Its version and the front end's, or why it is not available.
+  [[nodiscard]] static std::string status();
   SdpaLibrary(const Resources&, bool deterministic);
   ~SdpaLibrary();
   SdpaLibrary(const SdpaLibrary&) = delete;
   SdpaLibrary& operator=(const SdpaLibrary&) = delete;
 
-  // Bytes of workspace, or -1 where cuDNN has no kernel for the shape.
+  // Bytes of workspace, or -1 where cuDNN has no kernel for the shape, which is said once with cuDNN's
+  // words.
   [[nodiscard]] std::int64_t prepare(const SdpaShape&);
   // What the front end has against the graph of a shape on sm_90; empty: nothing. Needs no GPU.
   [[nodiscard]] static std::string objection(const SdpaShape&, bool deterministic = true);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "kernels/cuda/resources.hpp"
 #include "kernels/kernel_set.hpp"
@@ -28,6 +29,9 @@ class FusedAttention {
   virtual bool backward(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
                         const AttentionPieceGradient&) = 0;
 };
+
+// cuDNN's version, or why it is not used.
+[[nodiscard]] std::string cudnn_status();
 
 // None where this build or this machine has no cuDNN.
 [[nodiscard]] std::unique_ptr<FusedAttention> fused_attention(Resources&, bool deterministic);

@@ -6,6 +6,7 @@
 #include "kernels/cuda/dense_gemm.hpp"
 #include "kernels/cuda/grouped_gemm.hpp"
 #include "kernels/cuda/grouped_library.hpp"
+#include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/mixed_gemm.hpp"
 #include "kernels/cuda/narrow_products.hpp"
 #include "kernels/cuda/products.hpp"
@@ -41,8 +42,10 @@ void CudaKernels::gemm(View a, bool transpose_a, View b, bool transpose_b, View 
     const auto [wide_a, wide_b] = cuda::widened(*resources_, a, b);
     return gemm(wide_a, transpose_a, wide_b, transpose_b, c, accumulate);
   }
+  cuda::note_taken_by(cuda::Implementation::cublaslt);
   if (k > 0 && cuda::DenseGemm::fits(a, b, c)) return dense_->run(dense, a.data, b.data, c.data);
   if (k > 0 && cuda::multiply_mixed(*resources_, *dense_, dense, a, b, c)) return;
+  cuda::note_taken_by(cuda::Implementation::own);
   cuda::Products p{.a = operand(a, transpose_a),
                    .b = operand(b, transpose_b),
                    .c = operand(c, false),

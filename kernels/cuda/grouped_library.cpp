@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/dense_gemm.hpp"
 #include "kernels/cuda/device_error.hpp"
+#include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/narrow_layout.hpp"
 #include "kernels/cuda/stream.cuh"
 
@@ -27,13 +28,15 @@ bool fits(const Strided& s) {
 
 }  // namespace
 
-std::unique_ptr<const GroupedFunctions> grouped_functions(void* library) {
-  if (library == nullptr) return nullptr;
-  auto f = std::make_unique<GroupedFunctions>();
-  bool all = true;
+namespace {
+
+// Fills `f`; what is missing first, or empty.
+std::string find_functions(void* library, GroupedFunctions* f) {
+  if (library == nullptr) return "no library";
+  std::string missing;
   const auto find = [&](auto*& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    all = all && function != nullptr;
+    if (function == nullptr && missing.empty()) missing = std::string("no ") + name;
   };
   find(f->version, "cublasLtGetVersion");
   find(f->create, "cublasLtCreate");
@@ -49,8 +52,23 @@ std::unique_ptr<const GroupedFunctions> grouped_functions(void* library) {
   find(f->preference_set, "cublasLtMatmulPreferenceSetAttribute");
   find(f->heuristic, "cublasLtMatmulAlgoGetHeuristic");
   find(f->multiply, "cublasLtMatmul");
-  if (!all || f->version() < lt::kLeastVersion) return nullptr;
-  return f;
+  if (missing.empty() && f->version() < lt::kLeastVersion) {
+    missing = "version " + std::to_string(lt::kLeastVersion) + " is needed, this is " +
+              std::to_string(f->version());
+  }
+  return missing;
+}
+
+}  // namespace
+
+std::string grouped_objection(void* library) {
+  GroupedFunctions functions;
+  return find_functions(library, &functions);
+}
+
+std::unique_ptr<const GroupedFunctions> grouped_functions(void* library) {
+  auto f = std::make_unique<GroupedFunctions>();
+  return find_functions(library, f.get()).empty() ? std::move(f) : nullptr;
 }
 
 // The descriptors of one call.
@@ -131,7 +149,13 @@ GroupedLibrary::~GroupedLibrary() {
 bool GroupedLibrary::ready() {
   if (!asked_) {
     asked_ = true;
-    if (capability(resources_) >= 90) functions_ = grouped_functions(cublaslt_handle());
+    if (capability(resources_) >= 90) {
+      void* const library = cublaslt_handle();
+      functions_ = grouped_functions(library);
+      if (functions_ == nullptr) {
+        note_refusal("cuBLASLt's grouped product is not used", grouped_objection(library));
+      }
+    }
     if (functions_ != nullptr) check(functions_->create(&handle_), "cublasLtCreate");
   }
   return functions_ != nullptr;
@@ -179,7 +203,13 @@ bool GroupedLibrary::multiply(const Products& p) {
   const Call call(*functions_, shape, arrays);
   auto known = chosen_.find(shape);
   if (known == chosen_.end()) known = chosen_.emplace(shape, call.choose(handle_, shape)).first;
-  if (!known->second) return false;
+  if (!known->second) {
+    note_refusal("cuBLASLt has no grouped product for " + std::to_string(shape.groups) + " groups of " +
+                     std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
+                     std::to_string(shape.k),
+                 "its heuristic found none");
+    return false;
+  }
   fill_grouped_arrays(resources_, p, arrays);
   check(functions_->multiply(handle_, call.descriptor(), arrays.alpha, arrays.first, call.first,
                              arrays.second, call.second, arrays.beta, arrays.result, call.result,

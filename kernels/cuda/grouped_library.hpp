@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "kernels/cuda/products.hpp"
 
@@ -66,7 +67,9 @@ struct GroupedFunctions {
       nullptr;
 };
 
-// Of a library that dlopen gave (null: none); null where it is older or has no such product.
+// Why a library that dlopen gave (null: none) has no such product that is used here; empty: it has.
+[[nodiscard]] std::string grouped_objection(void* library);
+// Null where there is an objection.
 [[nodiscard]] std::unique_ptr<const GroupedFunctions> grouped_functions(void* library);
 
 // The library that dense products use, or null.

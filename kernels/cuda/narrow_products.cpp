@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/narrow_products.hpp"
 
+#include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/narrow_groups.hpp"
 #include "kernels/cuda/narrow_layout.hpp"
 #include "kernels/cuda/quantize.hpp"
@@ -45,7 +46,10 @@ bool adds_up_fast(const DenseProblem& p, NarrowKind a, NarrowKind b) {
 }
 
 bool multiply_narrow_groups(Resources& r, Products p, View a, View b) {
-  if (multiply_grouped_codes(r, p, a, b)) return true;
+  if (multiply_grouped_codes(r, p, a, b)) {
+    note_taken_by(Implementation::cutlass_codes);
+    return true;
+  }
   if (!by_group(a, p.groups) || !by_group(b, p.groups) || exact_in_bf16(a) || exact_in_bf16(b))
     return false;
   const auto size = [](View v) {
@@ -63,7 +67,9 @@ bool multiply_narrow_groups(Resources& r, Products p, View a, View b) {
   group_factors(r, a, b, p.groups, factors);
   widen(a, p.a);
   widen(b, p.b);
-  return multiply_bf16_scaled(r, p, factors);
+  if (!multiply_bf16_scaled(r, p, factors)) return false;
+  note_taken_by(Implementation::own_tensor_cores);
+  return true;
 }
 
 bool multiply_narrow(Resources& r, DenseGemm& dense, const DenseProblem& p, View a, View b,
@@ -88,7 +94,9 @@ bool multiply_narrow(Resources& r, DenseGemm& dense, const DenseProblem& p, View
   narrow.transpose_a = false;
   narrow.transpose_b = true;
   narrow.fast_accumulation = adds_up_fast(p, kind_a, kind_b);
-  return dense.run(narrow, first, second, factors, c.data);
+  if (!dense.run(narrow, first, second, factors, c.data)) return false;
+  note_taken_by(Implementation::cublaslt_codes);
+  return true;
 }
 
 std::pair<View, View> widened(Resources& r, View a, View b) {

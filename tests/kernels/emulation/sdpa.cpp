@@ -145,6 +145,8 @@ void write(const Rows& to, const Sums& from, std::int64_t length, std::int64_t w
 SdpaLibrary::SdpaLibrary(const Resources&, bool deterministic) : deterministic_(deterministic) {}
 SdpaLibrary::~SdpaLibrary() = default;
 bool SdpaLibrary::available() { return emulated_cudnn; }
+
+std::string SdpaLibrary::status() { return emulated_cudnn ? "emulated" : "not emulated"; }
 std::int64_t SdpaLibrary::prepare(const SdpaShape&) { return 256; }
 std::string SdpaLibrary::objection(const SdpaShape&, bool) { return ""; }
 
