@@ -3,6 +3,7 @@
 #include "kernels/cuda/dense_gemm.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/cuda_check.cuh"
+#include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/matmul_descriptor.cuh"
 #include "kernels/cuda/stream.cuh"
 
@@ -47,6 +49,15 @@ class Timer {
  private:
   cudaStream_t stream_;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+// How candidates are timed: `before` each run, `accumulate` as the problem will.
+struct Trial {
+  const void *a = nullptr, *b = nullptr;
+  void* c = nullptr;
+  bool accumulate = false;
+  int runs = 1;
+  std::function<void()> before;
 };
 
 }  // namespace
@@ -93,21 +104,41 @@ struct DenseGemm::Library {
     if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
     PLEAT_CUBLAS_CHECK(status);
     std::vector<cublasLtMatmulAlgo_t> all;
-    for (int i = 0; i < count; ++i) all.push_back(found[static_cast<std::size_t>(i)].algo);
+    for (int i = 0; i < count; ++i) {
+      const cublasLtMatmulHeuristicResult_t& one = found[static_cast<std::size_t>(i)];
+      if (one.state == CUBLAS_STATUS_SUCCESS) all.push_back(one.algo);
+    }
     return all;
   }
 
-  // Median seconds of one candidate; c is overwritten.
-  [[nodiscard]] double time(const MatmulDescriptor& d, const cublasLtMatmulAlgo_t& algorithm,
-                            const void* a, const void* b, void* c, int runs) {
+  // Median seconds of one candidate; c is overwritten. None: cuBLASLt does not run it after all.
+  [[nodiscard]] std::optional<double> time(const MatmulDescriptor& d, const Trial& t,
+                                           const cublasLtMatmulAlgo_t& algorithm) {
     Timer timer(native(resources));
     std::vector<double> seconds;
-    for (int i = 0; i < kWarmUps + runs; ++i) {
-      const double s = timer.seconds([&] { multiply(d, algorithm, a, b, c, false); });
-      if (i >= kWarmUps) seconds.push_back(s);
+    try {
+      for (int i = 0; i < kWarmUps + t.runs; ++i) {
+        if (t.before) t.before();
+        const double s = timer.seconds([&] { multiply(d, algorithm, t.a, t.b, t.c, t.accumulate); });
+        if (i >= kWarmUps) seconds.push_back(s);
+      }
+    } catch (const DeviceError& e) {
+      static_cast<void>(cudaGetLastError());  // the next candidate is not to blame
+      note_refusal("a candidate of cuBLASLt is left out", e.what());
+      return std::nullopt;
     }
     std::sort(seconds.begin(), seconds.end());
     return seconds[seconds.size() / 2];
+  }
+
+  // Seconds of all that run, fastest first.
+  [[nodiscard]] std::vector<double> times(const MatmulDescriptor& d, const Trial& t) {
+    std::vector<double> seconds;
+    for (const cublasLtMatmulAlgo_t& algorithm : candidates(d, 32)) {
+      if (const auto s = time(d, t, algorithm)) seconds.push_back(*s);
+    }
+    std::sort(seconds.begin(), seconds.end());
+    return seconds;
   }
 
   // None: cuBLASLt has no kernel for the problem.
@@ -132,21 +163,22 @@ struct DenseGemm::Library {
       return only;
     }
     // Accumulating into c while timing would change it.
-    const StreamBuffer spare(
-        resources.stream(),
-        p.accumulate ? static_cast<std::size_t>(bytes_of(p.output, p.m * p.n)) : std::size_t{0});
-    void* const out = p.accumulate ? spare.data() : c;
-    std::size_t best = 0;
+    const std::size_t bytes =
+        p.accumulate ? static_cast<std::size_t>(bytes_of(p.output, p.m * p.n)) : std::size_t{0};
+    const StreamBuffer spare(resources.stream(), bytes);
+    if (bytes > 0) PLEAT_CUDA_CHECK(cudaMemsetAsync(spare.data(), 0, bytes, native(resources)));
+    const Trial trial{.a = a, .b = b, .c = p.accumulate ? spare.data() : c,
+                      .accumulate = p.accumulate, .runs = kRuns, .before = {}};
+    std::optional<cublasLtMatmulAlgo_t> best;
     double least = 0;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const double seconds = time(d, all[i], a, b, out, kRuns);
-      if (i == 0 || seconds < least) {
-        best = i;
-        least = seconds;
-      }
+    for (const cublasLtMatmulAlgo_t& algorithm : all) {
+      const auto seconds = time(d, trial, algorithm);
+      if (!seconds || (best && *seconds >= least)) continue;
+      best = algorithm;
+      least = *seconds;
     }
-    chosen.emplace(p, all[best]);
-    return all[best];
+    chosen.emplace(p, best);
+    return best;
   }
 };
 
@@ -189,30 +221,22 @@ bool DenseGemm::run(DenseProblem p, const NarrowOperand& a, const NarrowOperand&
 }
 
 std::vector<double> DenseGemm::time_candidates(DenseProblem p, const NarrowOperand& a,
-                                               const NarrowOperand& b, void* c, int runs) {
+                                               const NarrowOperand& b, void* c, int runs,
+                                               const std::function<void()>& before) {
   library_->resources.device().make_current();
   p.narrow_a = a.kind;
   p.narrow_b = b.kind;
   MatmulDescriptor d(p);
   d.set_scales(a, b, false);
-  std::vector<double> seconds;
-  for (const cublasLtMatmulAlgo_t& algorithm : library_->candidates(d, 32)) {
-    seconds.push_back(library_->time(d, algorithm, a.codes, b.codes, c, runs));
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds;
+  return library_->times(d, {a.codes, b.codes, c, p.accumulate, runs, before});
 }
 
 std::vector<double> DenseGemm::time_candidates(const DenseProblem& p, const void* a, const void* b,
-                                               void* c, int runs) {
+                                               void* c, int runs,
+                                               const std::function<void()>& before) {
   library_->resources.device().make_current();
   const MatmulDescriptor d(p);
-  std::vector<double> seconds;
-  for (const cublasLtMatmulAlgo_t& algorithm : library_->candidates(d, 32)) {
-    seconds.push_back(library_->time(d, algorithm, a, b, c, runs));
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds;
+  return library_->times(d, {a, b, c, p.accumulate, runs, before});
 }
 
 }  // namespace pleat::cuda

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -62,11 +63,14 @@ class DenseGemm {
   [[nodiscard]] bool run(DenseProblem, const NarrowOperand& a, const NarrowOperand& b,
                          const float* factors, void* c);
 
-  // For benchmarks: seconds of every candidate of cuBLASLt, fastest first. `c` is overwritten.
+  // For benchmarks: seconds of every candidate of cuBLASLt that runs, fastest first, each run after
+  // `before`. `c` is overwritten, or added to where the problem accumulates.
   [[nodiscard]] std::vector<double> time_candidates(const DenseProblem&, const void* a,
-                                                    const void* b, void* c, int runs);
+                                                    const void* b, void* c, int runs,
+                                                    const std::function<void()>& before = {});
   [[nodiscard]] std::vector<double> time_candidates(DenseProblem, const NarrowOperand& a,
-                                                    const NarrowOperand& b, void* c, int runs);
+                                                    const NarrowOperand& b, void* c, int runs,
+                                                    const std::function<void()>& before = {});
 
  private:
   struct Library;
