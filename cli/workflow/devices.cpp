@@ -16,6 +16,7 @@
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/device_error.hpp"
 #include "kernels/cuda/gpu_device.hpp"
+#include "kernels/cuda/implementation.hpp"
 #endif
 
 namespace pleat::cli {
@@ -38,15 +39,17 @@ void print_once(const std::string& line) {
   if (printed.insert(line).second) fmt::print(stderr, "{}\n", line);
 }
 
-std::unique_ptr<Device> gpu_of(Rank rank, int gpus) {
 #ifdef PLEAT_WITH_CUDA
-  return gpu_device(rank.value % gpus);
-#else
-  static_cast<void>(rank);
-  static_cast<void>(gpus);
-  return nullptr;
-#endif
+std::unique_ptr<Device> gpu_of(Rank rank, int gpus, const DeviceOptions& o) {
+  CudaOptions options;
+  options.deterministic_attention = !o.any_order_attention;
+  return gpu_device(rank.value % gpus, options);
 }
+void say_libraries() { fmt::print(stderr, "{}\n", cuda::library_line()); }
+#else
+std::unique_ptr<Device> gpu_of(Rank, int, const DeviceOptions&) { return nullptr; }
+void say_libraries() {}
+#endif
 
 }  // namespace
 
@@ -77,7 +80,7 @@ int usable_gpus() {
 std::vector<std::unique_ptr<Device>> gpus_of(const JobPart& part) {
   const int gpus = usable_gpus();
   std::vector<std::unique_ptr<Device>> all;
-  for (const auto& transport : part.ranks()) all.push_back(gpu_of(transport->rank(), gpus));
+  for (const auto& transport : part.ranks()) all.push_back(gpu_of(transport->rank(), gpus, {}));
   return all;
 }
 
@@ -95,6 +98,9 @@ void add_device_options(CLI::App& command, DeviceOptions& o) {
                    "With nccl: add in the order of ranks, for the same bits as direct");
   command.add_flag("--symmetric-windows", o.symmetric_windows,
                    "With nccl: what collectives run on again and again lies in symmetric windows (NCCL 2.27)");
+  command.add_flag("--any-order-attention", o.any_order_attention,
+                   "With cuda: attention's backward pass may add in any order, which is faster and gives "
+                   "other bits every time");
 }
 
 void require_nccl_for_windows(const DeviceOptions& o) {
@@ -104,7 +110,8 @@ void require_nccl_for_windows(const DeviceOptions& o) {
 }
 
 std::string joined_text(const DeviceOptions& o) {
-  return fmt::format("{},{},{},{}", o.device, o.collectives, o.ordered_sums, o.symmetric_windows);
+  return fmt::format("{},{},{},{},{}", o.device, o.collectives, o.ordered_sums, o.symmetric_windows,
+                     o.any_order_attention);
 }
 
 void set_device(const DeviceOptions& o, const Program& program, TrainConfig& config) {
@@ -116,8 +123,12 @@ void set_device(const DeviceOptions& o, const Program& program, TrainConfig& con
     config.on_message = [](Rank rank, const std::string& text) {
       fmt::print(stderr, "rank {}: {}\n", rank.value, text);
     };
-    config.make_device = [gpus = usable_gpus()](Rank rank) { return gpu_of(rank, gpus); };
+    config.make_device = [gpus = usable_gpus(), o](Rank rank) { return gpu_of(rank, gpus, o); };
     return;
+  }
+  if (o.any_order_attention) {
+    throw_config_error(ExitCode::bad_request, "--any-order-attention", "",
+                       "the CPU's kernels have one order of sums", "--device cuda");
   }
   if (o.collectives == "direct" && !o.ordered_sums) return;
   throw_config_error(ExitCode::bad_request, o.ordered_sums ? "--ordered-sums" : "--collectives", "",
@@ -129,6 +140,7 @@ void connect_devices(const DeviceOptions& o, JobPart& part) {
     for (const auto& [name, unused] : kGpuVariables) {
       fmt::print(stderr, "{}={}\n", name, environment_variable(name).value_or("(not set)"));
     }
+    say_libraries();
   }
   if (o.collectives != "nccl") return;
   try {

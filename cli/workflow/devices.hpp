@@ -17,6 +17,7 @@ struct DeviceOptions {
   std::string collectives = "direct";  // between GPUs: "direct" through memory, or "nccl"
   bool ordered_sums = false;           // NcclSettings
   bool symmetric_windows = false;      // NcclSettings::windows
+  bool any_order_attention = false;    // not CudaOptions::deterministic_attention
 };
 void add_device_options(CLI::App&, DeviceOptions&);
 
@@ -38,8 +39,9 @@ void set_device(const DeviceOptions&, const Program&, TrainConfig&);
 [[nodiscard]] std::string joined_text(const DeviceOptions&);
 
 // What joins this process's ranks on their devices. The process of rank 0 says on stderr how CUDA's
-// and NCCL's variables are set, which usable_gpus sets where the user has not; every process, of which
-// groups it knows that they have symmetric windows or why not. ConfigError
+// and NCCL's variables are set, which usable_gpus sets where the user has not, and which libraries
+// its kernels have; every process, of which groups it knows that they have symmetric windows or why
+// not. ConfigError
 // (device_or_io) where NCCL is not found.
 void connect_devices(const DeviceOptions&, JobPart&);
 

@@ -307,6 +307,10 @@ TEST(BadRequest, DevicesThatAreNotThere) {
   EXPECT_THAT(no_nccl.err, HasSubstr("--symmetric-windows: windows are NCCL's, between GPUs\n"
                                      "  hint: --device cuda --collectives nccl"));
   EXPECT_EQ(run_pleat({"calibrate", "--symmetric-windows"}).exit_code, 2);
+  const Said any_order = said({"--any-order-attention"});
+  EXPECT_EQ(any_order.exit_code, 2);
+  EXPECT_THAT(any_order.err, HasSubstr("--any-order-attention: the CPU's kernels have one order of sums\n"
+                                       "  hint: --device cuda"));
   const std::vector<std::string> gpu{"--device", "cuda", "--cluster", "h100-sxm", "--runtime", "pleat"};
   const Said narrow = said(gpu + std::vector<std::string>{"--precision", "fp8_delayed"});
   EXPECT_EQ(narrow.exit_code, 2);
