@@ -56,10 +56,11 @@ void* pleat::cuda::cublaslt_handle() {
   return dlopen((PLEAT_CUDA_LIBRARIES "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-#define PLEAT_FORWARD(name, ...)                                   \
+#define PLEAT_FORWARD(name, ...)                               \
   static auto* const loaded = function<decltype(name)>(#name); \
   return loaded(__VA_ARGS__)
 
+size_t cublasLtGetVersion() { PLEAT_FORWARD(cublasLtGetVersion); }
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) { PLEAT_FORWARD(cublasLtCreate, handle); }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) { PLEAT_FORWARD(cublasLtDestroy, handle); }
 const char* cublasLtGetStatusString(cublasStatus_t s) { PLEAT_FORWARD(cublasLtGetStatusString, s); }
