@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "kernels/cuda/cuda_check.cuh"
+#include "kernels/cuda/implementation.hpp"
 
 namespace pleat::bench {
 namespace {
@@ -23,6 +24,15 @@ cudaStream_t stream_of(const cuda::CudaDevice& d) {
   return static_cast<cudaStream_t>(d.stream().handle);
 }
 
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return result + '"';
+}
+
 }  // namespace
 
 Bench::Bench(std::string filter, int runs)
@@ -31,8 +41,8 @@ Bench::Bench(std::string filter, int runs)
 }
 
 Bench::~Bench() {
+  memory_.push_back(flush_);
   release_all();
-  device_.release(flush_);
 }
 
 bool Bench::wanted(const std::string& name) const {
@@ -66,8 +76,17 @@ View Bench::i32(const std::vector<std::int32_t>& values, std::int64_t rows) {
 }
 
 void Bench::release_all() {
-  for (void* data : memory_) device_.release(data);
+  for (void* data : memory_) {
+    try {
+      device_.release(data);
+    } catch (const DeviceError&) {  // of earlier work, where it was reported
+    }
+  }
   memory_.clear();
+}
+
+void Bench::flush_l2() {
+  PLEAT_CUDA_CHECK(cudaMemsetAsync(flush_, flushes_++, kFlush, stream_of(device_)));
 }
 
 double Bench::median_seconds(const std::function<void()>& work) {
@@ -77,7 +96,7 @@ double Bench::median_seconds(const std::function<void()>& work) {
   const cudaStream_t stream = stream_of(device_);
   std::vector<double> seconds;
   for (int i = 0; i < kWarmUps + runs_; ++i) {
-    PLEAT_CUDA_CHECK(cudaMemsetAsync(flush_, i, kFlush, stream));
+    flush_l2();
     PLEAT_CUDA_CHECK(cudaEventRecord(begin, stream));
     work();
     PLEAT_CUDA_CHECK(cudaEventRecord(end, stream));
@@ -107,29 +126,68 @@ double Bench::copy_bandwidth() {
 
 void Bench::print(const std::string& kernel, const std::string& shape, double seconds,
                   const std::string& rest) {
-  fmt::print("{{\"kernel\": \"{}\", \"shape\": \"{}\", \"us\": {:.2f}, {}}}\n", kernel, shape,
+  fmt::print("{{\"kernel\": {}, \"shape\": {}, \"us\": {:.2f}, {}}}\n", quoted(kernel), quoted(shape),
              seconds * 1e6, rest);
   std::fflush(stdout);
 }
 
+void Bench::missing(const std::string& kernel, const std::string& shape, const std::string& why) {
+  fmt::print("{{\"kernel\": {}, \"shape\": {}, \"missing\": {}}}\n", quoted(kernel), quoted(shape),
+             quoted(why));
+  std::fflush(stdout);
+}
+
+void Bench::error(const std::string& kernel, const std::string& shape, const std::string& what) {
+  ++errors_;
+  fmt::print("{{\"kernel\": {}, \"shape\": {}, \"error\": {}}}\n", quoted(kernel), quoted(shape),
+             quoted(what));
+  std::fflush(stdout);
+}
+
+void Bench::attempt(const std::string& kernel, const std::string& shape,
+                    const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& e) {
+    error(kernel, shape, e.what());
+  }
+  release_all();
+}
+
 void Bench::memory_bound(const std::string& kernel, const std::string& shape, double bytes,
-                         const std::string& formula, const std::function<void()>& work) {
-  const double seconds = median_seconds(work);
-  print(kernel, shape, seconds,
-        fmt::format("\"bytes\": {:.0f}, \"formula\": \"{}\", \"GBps\": {:.1f}, \"of_copy\": {:.3f}",
-                    bytes, formula, bytes / seconds * 1e-9, bytes / seconds / copy_bandwidth_));
+                         const std::string& formula, const std::function<void()>& work,
+                         double least) {
+  try {
+    const double seconds = median_seconds(work);
+    std::string rest = fmt::format(
+        "\"bytes\": {:.0f}, \"formula\": {}, \"GBps\": {:.1f}, \"of_copy\": {:.3f}", bytes,
+        quoted(formula), bytes / seconds * 1e-9, bytes / seconds / copy_bandwidth_);
+    if (least > 0) {
+      rest += fmt::format(", \"least_bytes\": {:.0f}, \"least_of_copy\": {:.3f}", least,
+                          least / seconds / copy_bandwidth_);
+    }
+    print(kernel, shape, seconds, rest);
+  } catch (const std::exception& e) {
+    error(kernel, shape, e.what());
+  }
 }
 
 void Bench::compute_bound(const std::string& kernel, const std::string& shape, double flops,
                           double reference_seconds, const std::string& reference,
                           const std::function<void()>& work) {
-  const double seconds = median_seconds(work);
-  std::string rest = fmt::format("\"TFLOPS\": {:.1f}", flops / seconds * 1e-12);
-  if (reference_seconds > 0) {
-    rest += fmt::format(", \"reference\": \"{}\", \"reference_TFLOPS\": {:.1f}, \"of_reference\": {:.3f}",
-                        reference, flops / reference_seconds * 1e-12, reference_seconds / seconds);
+  try {
+    const double seconds = median_seconds(work);
+    std::string rest = fmt::format("\"TFLOPS\": {:.1f}, \"by\": {}", flops / seconds * 1e-12,
+                                   quoted(cuda::name_of(cuda::taken_by())));
+    if (reference_seconds > 0) {
+      rest += fmt::format(", \"reference\": {}, \"reference_TFLOPS\": {:.1f}, \"of_reference\": {:.3f}",
+                          quoted(reference), flops / reference_seconds * 1e-12,
+                          reference_seconds / seconds);
+    }
+    print(kernel, shape, seconds, rest);
+  } catch (const std::exception& e) {
+    error(kernel, shape, e.what());
   }
-  print(kernel, shape, seconds, rest);
 }
 
 }  // namespace pleat::bench

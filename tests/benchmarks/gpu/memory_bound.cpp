@@ -20,8 +20,10 @@ void norms(Bench& b, std::int64_t rows, std::int64_t cols) {
                  [&] { b.kernels().rms_norm(x, w, y, rstd, 1e-5); });
   b.memory_bound("rms_norm_bwd+residual", shape, 8 * n, "2B*(dy+x+dresidual+dx)",
                  [&] { b.kernels().rms_norm_bwd(dy, x, w, rstd, more, dx, dw); });
+  b.memory_bound("rms_norm+residual", shape, 8 * n, "2B*(x+residual+sum+y)", [&] {
+    b.kernels().rms_norm_quantize(x, more, dx, w, y, true, rstd, 1e-5, {});
+  });
   b.memory_bound("add", shape, 6 * n, "2B*(a+b+y)", [&] { b.kernels().add(x, y, {}, dx); });
-  b.release_all();
 }
 
 void heads(Bench& b) {
@@ -33,18 +35,20 @@ void heads(Bench& b) {
   const auto turned = static_cast<double>(rows * 40 * 128), all = static_cast<double>(rows * cols);
   if (b.wanted("rope")) {
     for (const bool interleaved : {false, true}) {
-      b.memory_bound(interleaved ? "rope interleaved" : "rope", shape, 4 * turned,
-                     "2B*(read+write of q and k)", [&] {
-                       b.kernels().rope(x, {.seq = 4096, .heads = 40, .stride = 128, .dim = 128,
-                                            .interleaved = interleaved}, false);
-                     });
+      for (const bool inverse : {false, true}) {
+        b.memory_bound(std::string("rope") + (interleaved ? " interleaved" : "") +
+                           (inverse ? " inverse" : ""),
+                       shape, 4 * turned, "2B*(read+write of q and k)", [&] {
+                         b.kernels().rope(x, {.seq = 4096, .heads = 40, .stride = 128, .dim = 128,
+                                              .interleaved = interleaved}, inverse);
+                       });
+      }
     }
   }
   if (b.wanted("head_norm")) {
     b.memory_bound("head_norm", shape, 4 * all, "2B*(x+y)",
                    [&] { b.kernels().head_norm(x, w, w, y, rstd, s, 1e-5); });
   }
-  b.release_all();
 }
 
 void swiglu(Bench& b, std::int64_t rows, std::int64_t f) {
@@ -58,7 +62,6 @@ void swiglu(Bench& b, std::int64_t rows, std::int64_t f) {
                  [&] { b.kernels().swiglu(u, p, y); });
   b.memory_bound("swiglu_bwd", shape, 10 * n, "2B*(dy+u+du)",
                  [&] { b.kernels().swiglu_bwd(y, u, p, du, dp); });
-  b.release_all();
 }
 
 void optimizer(Bench& b, std::int64_t n) {
@@ -74,22 +77,23 @@ void optimizer(Bench& b, std::int64_t n) {
                  [&] { b.kernels().adamw(half, m, v, w, 1, {}); });
   b.memory_bound("cast fp32 to bf16", shape, 6 * count, "4B*x+2B*y",
                  [&] { b.kernels().copy(w, half); });
+  b.memory_bound("cast bf16 to fp32", shape, 6 * count, "2B*x+4B*y",
+                 [&] { b.kernels().copy(half, w); });
   b.memory_bound("sum_of_squares", shape, 4 * count, "4B*x, host waits",
                  [&] { static_cast<void>(b.kernels().sum_of_squares(g)); });
-  b.release_all();
 }
 
 }  // namespace
 
 void memory_bound_kernels(Bench& b) {
-  norms(b, 65536, 4096);
-  norms(b, 32768, 7168);
-  norms(b, 131072, 2048);
-  heads(b);
-  swiglu(b, 32768, 14336);
-  swiglu(b, 262144, 1536);
-  swiglu(b, 262144, 2048);
-  optimizer(b, std::int64_t{1} << 27U);
+  for (const auto& [rows, cols] : {std::pair{65536, 4096}, {32768, 7168}, {131072, 2048}}) {
+    b.attempt("norms", fmt::format("{}x{}", rows, cols), [&] { norms(b, rows, cols); });
+  }
+  b.attempt("heads", "", [&] { heads(b); });
+  for (const auto& [rows, f] : {std::pair{32768, 14336}, {262144, 1536}, {262144, 2048}}) {
+    b.attempt("swiglu", fmt::format("{}x{}", rows, f), [&] { swiglu(b, rows, f); });
+  }
+  b.attempt("optimizer", "", [&] { optimizer(b, std::int64_t{1} << 27U); });
 }
 
 }  // namespace pleat::bench

@@ -30,7 +30,6 @@ void router(Bench& b, std::int64_t tokens, const RouterShape& s) {
   b.memory_bound("router_stats", shape, t * (4 * e + 4 * k), "4B*logits+4B*k", [&] {
     b.kernels().router_stats(logits, experts, stats, s, {.rows = (tokens + 3) / 4});
   });
-  b.release_all();
 }
 
 void permutation(Bench& b, std::int64_t tokens, std::int64_t h, std::int64_t experts,
@@ -62,7 +61,6 @@ void permutation(Bench& b, std::int64_t tokens, std::int64_t h, std::int64_t exp
                  [&] { b.kernels().unpermute(px, map, x); });
   b.memory_bound("unpermute_bwd", shape, bytes, "2B*h*(T+kT)",
                  [&] { b.kernels().unpermute_bwd(x, map, px); });
-  b.release_all();
 }
 
 void loss(Bench& b, std::int64_t rows, std::int64_t vocabulary) {
@@ -77,7 +75,6 @@ void loss(Bench& b, std::int64_t rows, std::int64_t vocabulary) {
   b.memory_bound("ce_loss", shape, 4 * n, "2B*(read+write of logits)", [&] {
     b.kernels().ce_loss(logits, labels, {0, vocabulary}, stats, 1e-3, {}, total);
   });
-  b.release_all();
 }
 
 void table(Bench& b, std::int64_t tokens, std::int64_t vocabulary, std::int64_t h) {
@@ -96,25 +93,32 @@ void table(Bench& b, std::int64_t tokens, std::int64_t vocabulary, std::int64_t 
                  [&] { b.kernels().embedding(t, w, 0, x); });
   b.memory_bound("embedding_bwd", shape, 10 * n, "2B*dx+8B*dw, as if no token came twice",
                  [&] { b.kernels().embedding_bwd(x, t, 0, dw); });
-  b.release_all();
 }
 
 }  // namespace
 
 void token_kernels(Bench& b) {
   for (const std::int64_t tokens : {4096, 32768, 262144}) {
-    router(b, tokens, {.experts = 256, .top_k = 8});
-    router(b, tokens, {.experts = 256, .top_k = 8, .groups = 8, .top_groups = 4,
-                       .score = RouterScore::sigmoid, .scaling = 2.5});
-    router(b, tokens, {.experts = 8, .top_k = 2});
+    for (const RouterShape& s : {RouterShape{.experts = 256, .top_k = 8},
+                                 RouterShape{.experts = 256, .top_k = 8, .groups = 8, .top_groups = 4,
+                                             .score = RouterScore::sigmoid, .scaling = 2.5},
+                                 RouterShape{.experts = 8, .top_k = 2}}) {
+      b.attempt("router", fmt::format("{} tokens, E {}", tokens, s.experts),
+                [&] { router(b, tokens, s); });
+    }
   }
-  permutation(b, 32768, 4096, 8, 2);
-  permutation(b, 32768, 2048, 128, 8);
-  permutation(b, 32768, 4096, 128, 8);
-  permutation(b, 16384, 7168, 256, 8);
-  loss(b, 8192, 131072);
-  loss(b, 8192, 32000);
-  table(b, 32768, 131072, 4096);
+  struct Rows {
+    std::int64_t tokens, h, experts, k;
+  };
+  for (const auto& [tokens, h, experts, k] : {Rows{32768, 4096, 8, 2}, Rows{32768, 2048, 128, 8},
+                                              Rows{32768, 4096, 128, 8}, Rows{16384, 7168, 256, 8}}) {
+    b.attempt("permute", fmt::format("{} tokens, E {}", tokens, experts),
+              [&, t = tokens, width = h, e = experts, top = k] { permutation(b, t, width, e, top); });
+  }
+  for (const std::int64_t vocabulary : {131072, 32000}) {
+    b.attempt("loss", fmt::format("{}", vocabulary), [&] { loss(b, 8192, vocabulary); });
+  }
+  b.attempt("embedding", "", [&] { table(b, 32768, 131072, 4096); });
 }
 
 }  // namespace pleat::bench
