@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from torch_sdpa import Way, causal
+
 
 class Rope:
     """Angles of the half-split (Llama) rotation, as tables of cosines and sines."""
@@ -28,15 +30,54 @@ def linear(out, inner, device, dtype):
     return nn.Linear(inner, out, bias=False, device=device, dtype=dtype)
 
 
-def causal(q, k, v):
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=q.shape[1] != k.shape[1])
+def attention_shape(c, microbatch, seq):
+    """For torch_sdpa.fastest."""
+    heads = c["num_attention_heads"]
+    if "kv_lora_rank" in c:
+        return microbatch, heads, heads, seq, c["qk_nope_head_dim"] + c["qk_rope_head_dim"], c["v_head_dim"]
+    width = c.get("head_dim") or c["hidden_size"] // heads
+    return microbatch, heads, c["num_key_value_heads"], seq, width, width
+
+
+class Dispatch(torch.autograd.Function):
+    """Rows of tokens for their experts, and back. PyTorch's own gradient adds bf16 by atomics; this one gathers."""
+
+    @staticmethod
+    def forward(ctx, tokens, order, inverse, k):
+        ctx.save_for_backward(inverse)
+        ctx.k = k
+        return tokens[order // k]
+
+    @staticmethod
+    def backward(ctx, grad):
+        (inverse,) = ctx.saved_tensors
+        return grad[inverse].view(-1, ctx.k, grad.shape[-1]).sum(1), None, None, None
+
+
+class Combine(torch.autograd.Function):
+    """The sum of a token's rows, and back."""
+
+    @staticmethod
+    def forward(ctx, rows, order, inverse, k):
+        ctx.save_for_backward(order)
+        ctx.k = k
+        return rows[inverse].view(-1, k, rows.shape[-1]).sum(1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (order,) = ctx.saved_tensors
+        return grad[order // ctx.k], None, None, None
+
+
+grouped_mm = getattr(F, "grouped_mm", None) or torch._grouped_mm
 
 
 class Attention(nn.Module):
     """Grouped queries; heads normalised where the model does so."""
 
-    def __init__(self, c, device, dtype):
+    def __init__(self, c, device, dtype, way):
         super().__init__()
+        self.way = way
         self.heads, self.groups = c["num_attention_heads"], c["num_key_value_heads"]
         self.dim = c.get("head_dim") or c["hidden_size"] // self.heads
         self.qkv = linear((self.heads + 2 * self.groups) * self.dim, c["hidden_size"], device, dtype)
@@ -52,14 +93,15 @@ class Attention(nn.Module):
         if self.norms is not None:
             q, k = self.norms[0](q), self.norms[1](k)
         q, k, v = rope(q.transpose(1, 2)), rope(k.transpose(1, 2)), v.transpose(1, 2)
-        return self.out(causal(q, k, v).transpose(1, 2).reshape(b, s, -1))
+        return self.out(causal(q, k, v, self.way).transpose(1, 2).reshape(b, s, -1))
 
 
 class LatentAttention(nn.Module):
     """DeepSeek's: low-rank queries and keys, a rotary part that all heads' keys share."""
 
-    def __init__(self, c, device, dtype):
+    def __init__(self, c, device, dtype, way):
         super().__init__()
+        self.way = way
         self.heads = c["num_attention_heads"]
         self.nope, self.rope_dim, self.v = c["qk_nope_head_dim"], c["qk_rope_head_dim"], c["v_head_dim"]
         self.kv_rank = c["kv_lora_rank"]
@@ -79,7 +121,7 @@ class LatentAttention(nn.Module):
         k, v = kv.split((self.nope, self.v), -1)
         shared = rope(shared.unsqueeze(1)).expand(-1, self.heads, -1, -1)
         q = torch.cat((q[..., : self.nope], rope(q[..., self.nope :])), -1)
-        o = causal(q, torch.cat((k, shared), -1), v)
+        o = causal(q, torch.cat((k, shared), -1), v, self.way)
         return self.out(o.transpose(1, 2).reshape(b, s, -1))
 
 
@@ -125,25 +167,25 @@ class Experts(nn.Module):
         tokens = x.reshape(-1, x.shape[-1])
         probs, experts = self.route(tokens)
         flat = experts.flatten()
-        order = flat.argsort(stable=True)
-        ends = F.one_hot(flat, self.count).sum(0).cumsum(0).to(torch.int32)
-        rows = tokens[order // self.k]
-        gate, up = F.grouped_mm(rows, self.up, offs=ends).chunk(2, -1)
+        ordered, order = flat.sort(stable=True)
+        inverse = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=order.device))
+        ends = torch.searchsorted(ordered, torch.arange(self.count, device=order.device), right=True).to(torch.int32)
+        rows = Dispatch.apply(tokens, order, inverse, self.k)
+        gate, up = grouped_mm(rows, self.up, offs=ends).chunk(2, -1)
         middle = F.silu(gate) * up * probs.flatten()[order].unsqueeze(-1).to(rows.dtype)
-        rows = F.grouped_mm(middle, self.down, offs=ends)
-        y = torch.zeros_like(tokens).index_add(0, order // self.k, rows)
+        y = Combine.apply(grouped_mm(middle, self.down, offs=ends), order, inverse, self.k)
         if self.shared is not None:
             y = y + self.shared(tokens)
         return y.view_as(x)
 
 
 class Layer(nn.Module):
-    def __init__(self, c, dense, device, dtype):
+    def __init__(self, c, dense, device, dtype, way):
         super().__init__()
         norm = lambda: nn.RMSNorm(c["hidden_size"], c["rms_norm_eps"], device=device, dtype=dtype)
         self.norm1, self.norm2 = norm(), norm()
         latent = "kv_lora_rank" in c
-        self.attention = (LatentAttention if latent else Attention)(c, device, dtype)
+        self.attention = (LatentAttention if latent else Attention)(c, device, dtype, way)
         self.mlp = Mlp(c["hidden_size"], c["intermediate_size"], device, dtype) if dense else Experts(c, device, dtype)
 
     def forward(self, x, rope):
@@ -154,12 +196,12 @@ class Layer(nn.Module):
 class Model(nn.Module):
     """Returns the mean loss of the tokens' successors."""
 
-    def __init__(self, c, seq, device, dtype):
+    def __init__(self, c, seq, device, dtype, way=Way()):
         super().__init__()
         h, layers = c["hidden_size"], c["num_hidden_layers"]
         self.embedding = nn.Embedding(c["vocab_size"], h, device=device, dtype=dtype)
         dense = c.get("first_k_dense_replace", 0)
-        self.layers = nn.ModuleList([Layer(c, i < dense, device, dtype) for i in range(layers)])
+        self.layers = nn.ModuleList([Layer(c, i < dense, device, dtype, way) for i in range(layers)])
         self.norm = nn.RMSNorm(h, c["rms_norm_eps"], device=device, dtype=dtype)
         self.head = linear(c["vocab_size"], h, device, dtype)
         dim = c.get("qk_rope_head_dim") or c.get("head_dim") or h // c["num_attention_heads"]

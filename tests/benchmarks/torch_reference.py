@@ -2,20 +2,24 @@
 # SPDX-FileCopyrightText: 2026 The Pleat authors
 # SPDX-License-Identifier: Apache-2.0
 """Training steps of a model in PyTorch, as a reference for `pleat train` on the same GPU: torch.compile,
-scaled_dot_product_attention, grouped_mm, fused AdamW. Prints one JSON object.
+scaled_dot_product_attention with the backend that is fastest here, grouped_mm, fused AdamW. Prints one JSON
+object.
 
-  torch_reference.py --model mixtral-cut.json --seq 4096 --microbatch 1 --accumulation 8
+  torch_reference.py --model mixtral.json --tokens mixtral-tokens.bin --seq 4096 --microbatch 2 --accumulation 4
 
-Weights are bf16, with fp32 main weights, gradients and moments as Pleat has them; --state bf16 leaves those
+Where a microbatch does not fit, half of it and twice the accumulation are taken, and said. Weights are bf16, with fp32 main weights, gradients and moments as Pleat has them; --state bf16 leaves those
 out, which is less work than Pleat's. --tiny shrinks the model to sizes that a CPU can train."""
 import argparse
+import gc
 import json
+import os
 import sys
 import time
 
 import torch
 
-from torch_model import Model, finite, flops_per_token, parameters_of
+from torch_model import Model, attention_shape, finite, flops_per_token, parameters_of
+from torch_sdpa import Way, fastest, use
 
 
 def read_config(path, tiny):
@@ -48,8 +52,8 @@ class Optimizer:
     def accumulate(self):  # after every microbatch
         if self.main is self.weights:
             return
-        for main, weight in zip(self.main, self.weights):
-            main.grad.add_(weight.grad)
+        torch._foreach_add_([p.grad for p in self.main], [p.grad for p in self.weights])
+        for weight in self.weights:
             weight.grad = None
 
     def step(self):
@@ -63,21 +67,42 @@ class Optimizer:
             torch._foreach_zero_([p.grad for p in self.main])
 
 
+def sequences(o, vocabulary, device):
+    """[all, seq + 1]: of the file that Pleat reads too, or random."""
+    if not o.tokens:
+        return torch.randint(0, vocabulary, (o.accumulation * o.microbatch, o.seq + 1), device=device)
+    size = os.path.getsize(o.tokens) // 4
+    tokens = torch.from_file(o.tokens, size=size, dtype=torch.int32).to(torch.int64) % vocabulary
+    return tokens.unfold(0, o.seq + 1, o.seq).contiguous().to(device)
+
+
+def batches(data, o):
+    """Without end: [microbatch, seq + 1]."""
+    at = 0
+    while True:
+        yield data[torch.arange(at, at + o.microbatch) % len(data)]
+        at += o.microbatch
+
+
 def run(o):
     torch.manual_seed(o.seed)
+    torch.set_float32_matmul_precision("high")  # the router's product is the only one in fp32
     device = torch.device(o.device)
     c = read_config(o.model, o.tiny)
-    model = Model(c, o.seq, device, torch.bfloat16)
+    way = fastest(attention_shape(c, o.microbatch, o.seq)) if device.type == "cuda" else Way()
+    use(way)
+    model = Model(c, o.seq, device, torch.bfloat16, way)
     optimizer = Optimizer(model, o.state, o.lr)
     forward = torch.compile(model) if o.compile else model
-    data = torch.randint(0, c["vocab_size"], (o.accumulation, o.microbatch, o.seq + 1), device=device)
+    data = batches(sequences(o, c["vocab_size"], device), o)
     sync = torch.cuda.synchronize if device.type == "cuda" else lambda: None
     times, losses = [], []
     for _ in range(o.warm_up + o.steps):
         sync()
         start = time.perf_counter()
         total = 0.0
-        for batch in data:
+        for _ in range(o.accumulation):
+            batch = next(data)
             loss = forward(batch[:, :-1], batch[:, 1:])
             (loss / o.accumulation).backward()
             optimizer.accumulate()
@@ -93,6 +118,7 @@ def run(o):
         "what": "pytorch", "model": o.model, "model_type": c["model_type"], "layers": c["num_hidden_layers"],
         "parameters": parameters_of(model), "vocabulary": c["vocab_size"], "seq": o.seq,
         "microbatch": o.microbatch, "accumulation": o.accumulation, "state": o.state, "compiled": o.compile,
+        "attention": way.name(), "tokens": o.tokens or "random",
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "torch": torch.__version__, "seconds_per_step": step, "all_seconds": times[o.warm_up:],
         "tokens_per_second": tokens / step, "flops_per_token": flops,
@@ -109,6 +135,7 @@ def run(o):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", required=True, help="config.json of a Mixtral, Qwen3-MoE or DeepSeek-V3 model")
+    p.add_argument("--tokens", help="int32, one after the other: the .bin of an indexed dataset")
     p.add_argument("--seq", type=int, default=4096)
     p.add_argument("--microbatch", type=int, default=1)
     p.add_argument("--accumulation", type=int, default=8)
@@ -124,7 +151,18 @@ def main():
     o = p.parse_args()
     if o.device == "cuda" and not torch.cuda.is_available():
         sys.exit("no GPU that PyTorch can use; --device cpu --tiny shows that the script runs")
-    print(json.dumps(run(o), indent=1))
+    while True:
+        try:
+            print(json.dumps(run(o), indent=1))
+            return
+        except torch.OutOfMemoryError as error:
+            if o.microbatch % 2:
+                raise
+            print(f"microbatch {o.microbatch}: {error}", file=sys.stderr)
+        o.microbatch, o.accumulation = o.microbatch // 2, o.accumulation * 2
+        gc.collect()
+        torch._dynamo.reset()
+        torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":
