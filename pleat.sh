@@ -5,6 +5,8 @@
 # then runs `pleat` with the arguments given, or the tests:
 #
 #   ./pleat.sh tune                 any command of pleat
+#   ./pleat.sh setup                only what a build needs: packages, and headers for the CUDA kernels where
+#                                   there is an nvcc; what cannot be had is said, and the exit status is 5
 #   ./pleat.sh test [ctest flags]   the tests, without those labelled slow
 #   ./pleat.sh test --full          also the slow ones, the sanitizers, every CUDA architecture, Slurm, and PyTorch
 #                                   with transformers as an independent reference (6 GB in build/reference)
@@ -271,6 +273,22 @@ run_tests() {
 # ccache wants a folder to write to, also where there is no home.
 if [[ ! -w "${HOME:-}" && -z "${CCACHE_DIR:-}" ]]; then export CCACHE_DIR="$build/ccache"; fi
 
+# Everything that can be had, also after a failure, and at once what failed within the hour.
+run_setup() {
+  local status=0 name
+  (install_packages "${packages[@]}") || status="$exit_setup"
+  rm -f "$build"/share/.*-failed
+  install_plotly
+  if has_nvcc; then
+    install_cuda_headers
+    for name in cutlass cudnn-frontend; do
+      [[ -d "$build/share/$name/include" ]] || status="$exit_setup"
+    done
+  fi
+  exit "$status"
+}
+
+if [[ "${1:-}" == setup ]]; then run_setup; fi
 install_packages "${packages[@]}"
 install_plotly
 if has_nvcc; then install_cuda_headers; fi

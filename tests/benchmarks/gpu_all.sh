@@ -1,124 +1,280 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 The Pleat authors
 # SPDX-License-Identifier: Apache-2.0
-# Everything that needs a GPU, in one command: builds for it, runs the conformance suite, training on the
-# GPU against the CPU, the suite under compute-sanitizer, the kernel benchmarks, a calibration, training of
-# three models cut to what fits, the same models in PyTorch, predicted against measured, and a table of goals
-# against what came out (gpu_summary.py). Raw output goes to $OUT (default build-gpu/out). A step that fails
-# does not keep the next ones from running; what failed is said at the end.
+# Everything that needs a GPU, in one command: fetches what a build needs and builds, runs the tests, the
+# tests under compute-sanitizer, the kernel benchmarks, a calibration, training of three models cut to what
+# fits, the same models in PyTorch, predicted against measured, and a table of goals against what came out
+# (gpu_summary.py). Raw output goes to $OUT (default build-gpu/out). Without a build everything stops; any
+# other step that fails does not keep the next ones from running; what failed is said at the end.
 #
-#   tests/benchmarks/gpu_all.sh [steps]   of: build conformance executor sanitizer benchmarks calibration
-#                                         training curve pytorch compare summary; all without
-#   PLEAT_GPU_BUILD                       the build folder (build-gpu)
-#   PLEAT_CUDA_ARCHS                      90a unless set
-#   PLEAT_TORCH_PYTHON                    a Python with PyTorch for this GPU (python3)
+#   tests/benchmarks/gpu_all.sh [steps]   all but pack without: build conformance executor memcheck racecheck
+#                                         benchmarks calibration training curve pytorch compare summary; pack
+#   PLEAT_RESUME=1             leaves out what has succeeded before, down to single tests, benchmark sections
+#                              and training runs: for machines that are lent for minutes
+#   PLEAT_GPU_LIMIT            seconds at most for any one command; what is cut off goes on with PLEAT_RESUME=1
+#   PLEAT_GPU_MODELS           of training, pytorch and compare: "mixtral qwen3 deepseek"
+#   PLEAT_GPU_KINDS            of training: "bf16 graphs order fp8"
+#   PLEAT_GPU_SECTIONS         of the benchmarks: all that pleat_gpu_benchmarks --list names
+#   PLEAT_GPU_RUNS             of each benchmark (30)
+#   PLEAT_GPU_BUILD            the build folder (build-gpu)
+#   PLEAT_CUDA_ARCHS           for example 90a; the GPU's own unless set
+#   PLEAT_CMAKE_FLAGS          more flags for cmake
+#   PLEAT_PREBUILT             a folder that the step pack has written elsewhere: nothing is fetched or built.
+#                              Make it with PLEAT_CUDA_ARCHS=90a PLEAT_CMAKE_FLAGS=-DPLEAT_NATIVE=OFF
+#   PLEAT_PACK                 where pack puts the programs and the libraries they need (build-gpu/pack)
+#   CUTLASS_INCLUDE, CUDNN_FRONTEND_INCLUDE   headers, where ./pleat.sh setup cannot fetch them
+#   PLEAT_ALLOW_FALLBACK=1     goes on without them: our own kernels are measured in the libraries' place
+#   PLEAT_TORCH_PYTHON         a Python with PyTorch for this GPU (python3)
+#   PLEAT_GPU_ARCHIVE          a .tar.gz to put all output in at the end
 set -uo pipefail
 
-root="$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
-root="$(readlink -f "$root")"
+root="$(readlink -f "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../..")"
+here="$root/tests/benchmarks"
 build="${PLEAT_GPU_BUILD:-$root/build-gpu}"
 out="${OUT:-$build/out}"
+torch_python="${PLEAT_TORCH_PYTHON:-python3}"
+read -ra models <<<"${PLEAT_GPU_MODELS:-mixtral qwen3 deepseek}"
+read -ra kinds <<<"${PLEAT_GPU_KINDS:-bf16 graphs order fp8}"
+programs=(kernels_cuda_conformance kernels_cuda_elementwise kernels_cuda_planted_faults backend_gpu_test
+  pleat_gpu_benchmarks pleat)
 steps=("$@")
-((${#steps[@]})) || steps=(build conformance executor sanitizer benchmarks calibration training curve pytorch compare summary)
+((${#steps[@]})) || steps=(build conformance executor memcheck racecheck benchmarks calibration training curve
+  pytorch compare summary)
 mkdir -p "$out"
 PATH="$PATH:/usr/local/cuda/bin"
 failed=()
+resume=()
+[[ ${PLEAT_RESUME:-} != 1 ]] || resume=(--resume)
+
+stop() {
+  echo "stopped: $*" >&2
+  exit 1
+}
+
+succeeded_before() {  # name: what status.tsv says last
+  [[ ${PLEAT_RESUME:-} == 1 && -e $out/status.tsv ]] &&
+    [[ $(awk -F '\t' -v name="$1" '$1 == name {status = $2} END {print status}' "$out/status.tsv") == 0 ]]
+}
+
+limit_of() {  # seconds
+  local limit="$1"
+  if [[ -n ${PLEAT_GPU_LIMIT:-} ]] && ((PLEAT_GPU_LIMIT < limit)); then limit="$PLEAT_GPU_LIMIT"; fi
+  echo "$limit"
+}
 
 timed() {  # name, seconds at most, command: its output in $out/name.txt
-  local name="$1" limit="$2" begin status=0
+  local name="$1" limit begin status=0 word='done'
+  limit="$(limit_of "$2")"
   shift 2
-  begin="$(date +%s)"
-  if [[ $(type -t "$1") == function ]]; then
-    "$@" >"$out/$name.txt" 2>&1 || status=$?
-  else
-    timeout -k 15 "$limit" "$@" >"$out/$name.txt" 2>&1 || status=$?
+  if succeeded_before "$name"; then
+    printf '%-28s done before\n' "$name"
+    return 0
   fi
-  printf '%-28s %s after %s s\n' "$name" "$([[ $status == 0 ]] && echo "done" || echo "FAILED ($status)")" \
-    "$(($(date +%s) - begin))"
+  begin="$(date +%s)"
+  timeout -k 15 "$limit" "$@" >"$out/$name.txt" 2>&1 </dev/null || status=$?
+  case "$status" in
+    0) ;;
+    75) word="NOT FINISHED (PLEAT_RESUME=1 goes on)" ;;
+    124 | 137) word="CUT OFF at $limit s" ;;
+    *) word="FAILED ($status)" ;;
+  esac
+  printf '%-28s %s after %s s\n' "$name" "$word" "$(($(date +%s) - begin))"
   printf '%s\t%s\t%s\n' "$name" "$status" "$(($(date +%s) - begin))" >>"$out/status.tsv"
   ((status == 0)) || failed+=("$name")
-  return 0
+  return "$status"
 }
 
-do_build() {
-  timed configure 120 cmake -S "$root" --preset cuda -B "$build" \
-    -DPLEAT_CUDA_ARCHS="${PLEAT_CUDA_ARCHS:-90a}" -DPLEAT_MPI=OFF -DPLEAT_CUTLASS_JOBS=8
-  timed build 580 cmake --build "$build" --target \
-    kernels_cuda_conformance kernels_cuda_elementwise backend_gpu_test pleat_gpu_benchmarks pleat
+gpu_fact() { nvidia-smi "--query-gpu=$1" --format=csv,noheader,nounits 2>/dev/null | head -1; }
+
+# The folder of a file below Python's NVIDIA packages, as a pattern: lib/libcudnn.so.9.
+wheel_folder() {
+  "$torch_python" - "$1" <<'PYTHON' 2>/dev/null
+import glob, os, sys
+found = [f for folder in sys.path for f in sorted(glob.glob(os.path.join(folder, "nvidia", "*", sys.argv[1])))]
+print(os.path.dirname(found[0]) if found else "")
+PYTHON
 }
 
-do_conformance() {
-  export PLEAT_REQUIRE_GPU=1
-  timed conformance 300 "$build/tests/kernels/cuda/kernels_cuda_conformance" --gtest_brief=1
-  timed elementwise 120 "$build/tests/kernels/cuda/kernels_cuda_elementwise" --gtest_brief=1
-}
-
-# Training on the GPU against the CPU, several ranks on it.
-do_executor() {
-  export PLEAT_REQUIRE_GPU=1
-  timed executor 560 "$build/tests/kernels/cuda/backend_gpu_test" --gtest_brief=1
-}
-
-# Library kernels have their own reads beyond what they use, so only ours are watched for races.
-do_sanitizer() {
-  local tool
-  export PLEAT_REQUIRE_GPU=1
-  for tool in memcheck racecheck; do
-    timed "sanitizer-$tool" 560 compute-sanitizer --tool "$tool" --error-exitcode 9 \
-      "$build/tests/kernels/cuda/kernels_cuda_conformance" --gtest_brief=1 \
-      "--gtest_filter=-*Gemm*:*Products*:*DropTokensAgainst*:*Attention*:*NewtonSchulz*"
+# cuDNN and cuBLASLt are loaded by name: where the loader does not know them, from CUDA's own folder or the
+# wheels that PyTorch came with.
+find_libraries() {
+  local name folder
+  for name in libcudnn.so.9 'libcublasLt.so.*'; do
+    # shellcheck disable=SC2086
+    if ldconfig -p 2>/dev/null | grep -q "${name//\*/}"; then continue; fi
+    folder="$(compgen -G "/usr/local/cuda/lib64/$name" | head -1)"
+    folder="${folder:+/usr/local/cuda/lib64}"
+    [[ -n $folder ]] || folder="$(wheel_folder "lib/$name")"
+    if [[ -n $folder ]]; then
+      export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder"
+    else
+      echo "no $name on this machine: kernels of our own are measured in its place" >&2
+    fi
   done
 }
 
-do_benchmarks() {
-  timed gpu 20 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw \
-    --format=csv
-  timed benchmarks 900 "$build/tests/benchmarks/pleat_gpu_benchmarks" "" "${PLEAT_GPU_RUNS:-30}"
+program() {  # name: its path
+  case "${PLEAT_PREBUILT:+prebuilt} $1" in
+    prebuilt*) echo "$PLEAT_PREBUILT/bin/$1" ;;
+    *" pleat") echo "$build/cli/pleat" ;;
+    *" pleat_gpu_benchmarks") echo "$build/tests/benchmarks/$1" ;;
+    *) echo "$build/tests/kernels/cuda/$1" ;;
+  esac
 }
 
-# The machine as a cluster file's name, and how many layers fit beside 18 bytes a parameter.
-gpu_name() { nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1; }
+need() {  # names of programs
+  local name
+  for name in "$@"; do
+    [[ -x $(program "$name") ]] || stop "there is no $(program "$name"): the step build comes first"
+  done
+}
+
+architectures() {
+  local capability
+  capability="$(gpu_fact compute_cap | tr -d '. ')"
+  if [[ -n ${PLEAT_CUDA_ARCHS:-} ]]; then
+    echo "$PLEAT_CUDA_ARCHS"
+  elif [[ ! $capability =~ ^[0-9]+$ ]]; then
+    echo 90a
+  elif ((capability >= 90)); then
+    echo "${capability}a"
+  else
+    echo "$capability"
+  fi
+}
+
+# CUTLASS's instances take their compiler up to 5 GB each.
+cutlass_jobs() {
+  local jobs
+  jobs="$(awk '/^MemAvailable/ {print int($2 / 5e6)}' /proc/meminfo)"
+  ((jobs <= $(nproc))) || jobs="$(nproc)"
+  ((jobs >= 1)) || jobs=1
+  echo "$jobs"
+}
+
+# What the libraries' kernels need and configuring has not found.
+not_found() {  # architectures
+  local name names=(PLEAT_CUDNN_FRONTEND_INCLUDE PLEAT_CUDNN_INCLUDE)
+  [[ $1 != *90a* ]] || names+=(PLEAT_CUTLASS_INCLUDE)
+  for name in "${names[@]}"; do
+    grep -Eq "^$name:PATH=/" "$build/CMakeCache.txt" || echo "$name"
+  done
+}
+
+do_build() {
+  local archs missing flags=()
+  if [[ -n ${PLEAT_PREBUILT:-} ]]; then
+    need "${programs[@]}"
+    return
+  fi
+  archs="$(architectures)"
+  read -ra flags <<<"${PLEAT_CMAKE_FLAGS:-}"
+  if ! timed setup 900 "$root/pleat.sh" setup; then
+    echo "./pleat.sh setup has not got everything ($out/setup.txt); going on with what is here" >&2
+    unset 'failed[-1]'
+  fi
+  CMAKE_INCLUDE_PATH="${CMAKE_INCLUDE_PATH:-$(wheel_folder include/cudnn.h)}" timed configure 300 \
+    cmake -S "$root" --preset cuda -B "$build" "-DPLEAT_CUDA_ARCHS=$archs" -DPLEAT_MPI=OFF \
+    "-DPLEAT_CUTLASS_JOBS=$(cutlass_jobs)" "${flags[@]}" || stop "configuring failed: $out/configure.txt"
+  missing="$(not_found "$archs" | paste -sd ' ')"
+  if [[ -n $missing && ${PLEAT_ALLOW_FALLBACK:-} != 1 ]]; then
+    stop "not found: $missing. Slower kernels would be measured in the libraries' place. ./pleat.sh setup" \
+      "fetches CUTLASS and cuDNN's front end, cudnn.h comes with cuDNN (apt: libcudnn9-dev-cuda-13, pip:" \
+      "nvidia-cudnn-cu13); CUTLASS_INCLUDE and CUDNN_FRONTEND_INCLUDE name folders that have them;" \
+      "PLEAT_ALLOW_FALLBACK=1 goes on without"
+  fi
+  timed build 7200 cmake --build "$build" --target "${programs[@]}" ||
+    stop "the build failed or was cut off: $out/build.txt; the step build goes on where it ended"
+}
+
+# The programs, and what they are linked with that another machine with a driver and CUDA may not have.
+do_pack() {
+  local to="${PLEAT_PACK:-$build/pack}" name library
+  need "${programs[@]}"
+  rm -rf "$to"
+  mkdir -p "$to/bin" "$to/lib"
+  for name in "${programs[@]}"; do
+    strip --strip-debug -o "$to/bin/$name" "$(program "$name")" || stop "strip failed"
+    ldd "$(program "$name")" | awk '$3 ~ /^\// {print $3}' |
+      grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux[^/]*)\.so' |
+      while read -r library; do cp -uL "$library" "$to/lib/"; done
+  done
+  du -sh "$to"
+}
+
+run_tests() {  # name, seconds at most, program, more options of gpu_tests.py
+  local name="$1" limit="$2" which="$3"
+  shift 3
+  need "$which"
+  PLEAT_REQUIRE_GPU=1 timed "$name" "$limit" python3 "$here/gpu_tests.py" "$(program "$which")" \
+    --record "$out/$name.tests.jsonl" --seconds "$(($(limit_of "$limit") - 20))" "${resume[@]}" "$@"
+}
+
+do_conformance() {
+  run_tests conformance 900 kernels_cuda_conformance --jobs 4
+  run_tests elementwise 300 kernels_cuda_elementwise --jobs 2 --alone LargeIndex
+}
+
+# Training on the GPU against the CPU, several ranks on it. The driver's count of memory wants no neighbours.
+do_executor() { run_tests executor 1800 backend_gpu_test --jobs 2 --alone Memory; }
+
+do_sanitizer() {  # tool, more of its options
+  local tool="$1" name
+  shift
+  need kernels_cuda_planted_faults
+  # A tool that does not find what is planted for it watches nothing.
+  # shellcheck disable=SC2016
+  timed "sanitizer-$tool-control" 120 bash -c 'tool="$1" program="$2"; shift 2
+    compute-sanitizer --tool "$tool" --error-exitcode 9 "$@" "$program" "$tool"; [[ $? == 9 ]]' \
+    control "$tool" "$(program kernels_cuda_planted_faults)" "$@"
+  for name in conformance elementwise; do
+    run_tests "sanitizer-$tool-$name" 3600 "kernels_cuda_$name" --jobs 4 --alone LargeIndex --timeout 900 \
+      --wrap "compute-sanitizer --tool $tool --error-exitcode 9 $*"
+  done
+}
+do_memcheck() { do_sanitizer memcheck; }
+# Libraries order their shared memory by means that the tool does not follow, so only kernels with our
+# namespace in their names are watched, but not CUTLASS's, which have it in their template arguments.
+do_racecheck() { do_sanitizer racecheck --kernel-name kns=pleat --kernel-name-exclude kns=cutlass; }
+
+do_benchmarks() {
+  local section sections
+  need pleat_gpu_benchmarks
+  timed gpu 20 nvidia-smi --format=csv \
+    --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw
+  read -ra sections <<<"${PLEAT_GPU_SECTIONS:-$("$(program pleat_gpu_benchmarks)" --list | paste -sd ' ')}"
+  for section in "${sections[@]}"; do
+    timed "benchmarks-$section" 900 "$(program pleat_gpu_benchmarks)" "$section" "" "${PLEAT_GPU_RUNS:-30}"
+  done
+}
+
+# The machine as a cluster file's name.
 cluster_name() {
-  case "$(gpu_name)" in
+  case "$(gpu_fact name)" in
     *H200*) echo h200-sxm ;;
     *B200*) echo b200 ;;
     *A100*) echo a100-sxm ;;
     *) echo h100-sxm ;;
   esac
 }
-cluster="$(cluster_name)"
-large="$([[ $cluster == h100-sxm || $cluster == a100-sxm ]] && echo no || echo yes)"
-models=(mixtral qwen3 deepseek)
 
-# Shapes of the shipped models with fewer layers, and fewer experts where one layer's are too many.
 cut_models() {
-  python3 - "$root/configs/models" "$out" "$large" <<'PYTHON'
-import json, sys
-source, to, large = sys.argv[1:]
-cuts = {
-    "mixtral": ("mixtral-8x7b", dict(num_hidden_layers=4 if large == "yes" else 2)),
-    "qwen3": ("qwen3-30b-a3b", dict(num_hidden_layers=8 if large == "yes" else 4)),
-    "deepseek": ("deepseek-v3", dict(num_hidden_layers=3 if large == "yes" else 2, first_k_dense_replace=1,
-                                     n_routed_experts=32 if large == "yes" else 16, num_nextn_predict_layers=0,
-                                     rope_scaling=None, quantization_config=None)),
-    "curve": ("qwen3-30b-a3b", dict(num_hidden_layers=2, num_experts=16, vocab_size=32768)),
-}
-for name, (model, cut) in cuts.items():
-    with open(f"{source}/{model}.json", encoding="utf-8") as file:
-        config = json.load(file)
-    config.update(cut)
-    config = {key: value for key, value in config.items() if value is not None}
-    with open(f"{to}/{name}.json", "w", encoding="utf-8") as file:
-        json.dump(config, file, indent=1)
-PYTHON
+  local memory
+  memory="$(gpu_fact memory.total | tr -dc 0-9)"
+  timed cut-models 60 python3 "$here/gpu_models.py" "$root/configs/models" "$out" \
+    --memory "$((${memory:-80000} * 1048576 / 1000000000))"
   cat "$root"/docs/*.md "$root"/README.md >"$out/train-text.txt"
 }
 
+column() { awk -F '\t' -v name="$1" -v column="$2" '$1 == name {print $column}' "$out/models.tsv"; }
+micro_batch() { column "$1" 2; }
+
 # Of several GPUs, collectives in symmetric windows beside those without.
 do_calibration() {
+  need pleat
   local windows=()
   (($(nvidia-smi -L 2>/dev/null | wc -l) > 1)) && windows=(--symmetric-windows)
-  timed calibration 900 "$build/cli/pleat" calibrate --device cuda --cluster "$cluster" \
+  timed calibration 900 "$(program pleat)" calibrate --device cuda --cluster "$cluster" \
     --out "$out/$cluster-pleat.json" ${windows[@]+"${windows[@]}"}
 }
 
@@ -127,86 +283,89 @@ profile_options() {
   [[ -f $out/$cluster-pleat.json ]] && echo --profile "$out/$cluster-pleat.json" --accept-mismatch
 }
 
-# name, model, precision, steps, more options: logs of steps, a trace of the last, and predicted against
-# measured, with what the driver says of the GPU's memory.
+# name, model, precision, steps, sequence length, microbatch, data, more options: logs of steps, a trace of the
+# last, and predicted against measured, with what the driver says of the GPU's memory.
 train() {
-  local name="$1" model="$2" precision="$3" count="$4"
-  shift 4
-  rm -f "$out/train-$name.steps.jsonl"
+  local name="$1" model="$2" precision="$3" count="$4" seq="$5" micro="$6" data="$7"
+  shift 7
+  succeeded_before "train-$name" || rm -f "$out/train-$name.steps.jsonl"
   # shellcheck disable=SC2046
-  timed "train-$name" 560 "$build/cli/pleat" train --device cuda --model "$out/$model.json" --cluster "$cluster" \
-    --gpus 1 --runtime pleat --seq-len "${SEQ:-4096}" --global-batch 8 --micro-batch 1 --precision "$precision" \
-    --data "$out/train-text.txt" --steps "$count" --log-json "$out/train-$name.steps.jsonl" \
+  timed "train-$name" 560 "$(program pleat)" train --device cuda --model "$out/$model.json" --cluster "$cluster" \
+    --gpus 1 --runtime pleat --seq-len "$seq" --global-batch 8 --micro-batch "$micro" --precision "$precision" \
+    --data "$data" --steps "$count" --log-json "$out/train-$name.steps.jsonl" \
     --trace "$out/train-$name.trace.json" --json $(profile_options) "$@"
 }
 
 do_training() {
-  local model
-  timed cut-models 20 cut_models
+  local model kind
+  need pleat
+  cut_models
   for model in "${models[@]}"; do
-    train "$model-bf16" "$model" bf16 14
-    train "$model-graphs" "$model" bf16 14 --cuda-graph partial
-    train "$model-fp8" "$model" fp8 14
+    for kind in "${kinds[@]}"; do
+      set -- "$model-$kind" "$model" bf16 14 4096 "$(micro_batch "$model")" "$out/$model-tokens"
+      case "$kind" in
+        bf16) train "$@" ;;
+        graphs) train "$@" --cuda-graph partial ;;
+        order) train "$@" --any-order-attention ;;
+        fp8) train "${@:1:2}" fp8 "${@:4}" ;;
+        *) stop "unknown kind of training: $kind" ;;
+      esac
+    done
   done
 }
 
-# 200 steps of bf16 follow fp32's losses within 1%.
+# 200 steps of bf16 follow fp32's losses within 1%, on text.
 do_curve() {
-  timed cut-models 20 cut_models
-  SEQ=1024 train curve-fp32 curve fp32 200
-  SEQ=1024 train curve-bf16 curve bf16 200
-  timed curve 20 python3 - "$out/train-curve-fp32.steps.jsonl" "$out/train-curve-bf16.steps.jsonl" <<'PYTHON'
-import json, sys
-losses = []
-for name in sys.argv[1:]:
-    with open(name, encoding="utf-8") as file:
-        losses.append([json.loads(line)["loss"] for line in file])
-wide, narrow = losses
-assert len(wide) == len(narrow) == 200, (len(wide), len(narrow))
-worst = max(abs(n / w - 1) for w, n in zip(wide, narrow))
-print(json.dumps({"what": "bf16 over fp32 losses", "steps": 200, "worst": worst, "last": [wide[-1], narrow[-1]]}))
-sys.exit(worst > 0.01)
-PYTHON
+  need pleat
+  cut_models
+  train curve-fp32 curve fp32 200 1024 1 "$out/train-text.txt"
+  train curve-bf16 curve bf16 200 1024 1 "$out/train-text.txt"
+  timed curve 20 python3 "$here/gpu_curve.py" "$out/train-curve-fp32.steps.jsonl" \
+    "$out/train-curve-bf16.steps.jsonl"
 }
 
 do_pytorch() {
   local model
-  timed pytorch-attention 300 "${PLEAT_TORCH_PYTHON:-python3}" "$root/tests/benchmarks/torch_attention.py"
-  timed cut-models 20 cut_models
+  timed pytorch-attention 600 "$torch_python" "$here/torch_attention.py"
+  cut_models
   for model in "${models[@]}"; do
-    timed "pytorch-$model" 560 "${PLEAT_TORCH_PYTHON:-python3}" "$root/tests/benchmarks/torch_reference.py" \
-      --model "$out/$model.json" --seq 4096 --microbatch 1 --accumulation 8
+    timed "pytorch-$model" 900 "$torch_python" "$here/torch_reference.py" --model "$out/$model.json" --seq 4096 \
+      --microbatch "$(micro_batch "$model")" --accumulation "$(column "$model" 3)" \
+      --tokens "$out/$model-tokens.bin"
   done
 }
 
 # Predicted steps and operations against the traces of training.
 do_compare() {
   local model
+  need pleat
+  cut_models
   for model in "${models[@]}"; do
     # shellcheck disable=SC2046
-    timed "predict-$model" 120 "$build/cli/pleat" predict --model "$out/$model.json" --cluster "$cluster" --gpus 1 \
-      --runtime pleat --seq-len 4096 --global-batch 8 --micro-batch 1 --precision bf16 \
+    timed "predict-$model" 120 "$(program pleat)" predict --model "$out/$model.json" --cluster "$cluster" --gpus 1 \
+      --runtime pleat --seq-len 4096 --global-batch 8 --micro-batch "$(micro_batch "$model")" --precision bf16 \
       --trace "$out/predict-$model.trace.json" $(profile_options)
-    timed "compare-$model" 60 "$build/cli/pleat" compare "$out/train-$model-bf16.trace.json" \
+    timed "compare-$model" 60 "$(program pleat)" compare "$out/train-$model-bf16.trace.json" \
       "$out/predict-$model.trace.json" --rows 60
   done
 }
 
-do_summary() {
-  python3 "$root/tests/benchmarks/gpu_summary.py" "$out" --markdown "$out/summary.md"
-}
+do_summary() { python3 "$here/gpu_summary.py" "$out" --markdown "$out/summary.md"; }
 
 for step in "${steps[@]}"; do
-  case "$step" in
-    build | conformance | executor | sanitizer | benchmarks | calibration | training | curve | pytorch | compare | summary)
-      "do_$step"
-      ;;
-    *)
-      echo "unknown step: $step" >&2
-      exit 2
-      ;;
-  esac
+  [[ $(type -t "do_$step") == function && $step != sanitizer ]] || {
+    echo "unknown step: $step" >&2
+    exit 2
+  }
 done
+cluster="$(cluster_name)"
+find_libraries
+if [[ -n ${PLEAT_PREBUILT:-} ]]; then
+  export PLEAT_CONFIG_DIR="$root/configs"
+  export LD_LIBRARY_PATH="$PLEAT_PREBUILT/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+fi
+for step in "${steps[@]}"; do "do_$step"; done
+[[ -z ${PLEAT_GPU_ARCHIVE:-} ]] || tar -C "$out" --exclude='*-tokens.*' -czf "$PLEAT_GPU_ARCHIVE" .
 if ((${#failed[@]})); then
   echo "failed: ${failed[*]} (raw output in $out)"
   exit 1

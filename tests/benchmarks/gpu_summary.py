@@ -5,7 +5,8 @@
 
   gpu_summary.py OUT [--markdown summary.md]
 
-A goal is met by the worst of its figures; what has no file, or none of its lines, is 'not measured'."""
+A goal is met by the worst of its figures; what has no file, or none of its lines, is 'not measured'; what has no goal
+is only shown."""
 import argparse
 import glob
 import json
@@ -15,12 +16,17 @@ import statistics
 # cuDNN 9.19 on an H200, causal, 64 query and 8 key heads of 128: TFLOP/s that NVIDIA published
 # (cudnn-frontend, benchmark/sdpa_benchmark_training), by sequence length.
 CUDNN = {"attention": {4096: 591, 8192: 644, 16384: 673, 32768: 688},
-         "attention_bwd": {},  # deterministic; the published figures are not
          "attention_bwd in any order": {4096: 474, 8192: 541, 16384: 579, 32768: 581}}
 MODELS = ["mixtral", "qwen3", "deepseek"]
+KINDS = {"bf16": "eager", "graphs": "graphs", "order": "eager in any order", "fp8": "fp8"}
 GROUPED = ["grouped forward", "grouped dgrad", "grouped wgrad"]
-ROWS = ["rms_norm", "rms_norm_bwd+residual", "swiglu", "swiglu_bwd", "rope", "rope interleaved", "ce_stats",
-        "ce_loss", "permute", "permute_bwd", "unpermute", "unpermute_bwd", "cast fp32 to bf16"]
+ROWS = ["rms_norm", "rms_norm+residual", "rms_norm_bwd+residual", "swiglu", "swiglu_bwd", "rope", "rope inverse",
+        "rope interleaved", "rope interleaved inverse", "ce_stats", "ce_loss", "permute", "permute_bwd", "unpermute",
+        "unpermute_bwd", "cast fp32 to bf16", "cast bf16 to fp32", "merge_pieces", "transpose codes"]
+QUANTISED = ["rms_norm+quantize", "rms_norm+residual+quantize", "swiglu+quantize"]
+# Who is to take what in bf16 on Hopper (kernels/cuda/implementation.cpp's names).
+LIBRARIES = {"gemm": ["cuBLASLt"], "grouped": ["cuBLASLt, groups", "CUTLASS"], "attention": ["cuDNN"],
+             "mla_attention": ["cuDNN"]}
 
 
 def lines_of(path):
@@ -54,7 +60,9 @@ def last_object(path):
 class Output:
     def __init__(self, folder):
         self.folder = folder
-        self.kernels = [x for x in lines_of(self.path("benchmarks.txt")) if "shape" in x]
+        lines = [x for file in sorted(glob.glob(self.path("benchmarks*.txt"))) for x in lines_of(file)]
+        self.kernels = [x for x in lines if "us" in x]
+        self.broken = [x for x in lines if "error" in x]
         self.status = {}
         if os.path.exists(self.path("status.tsv")):
             with open(self.path("status.tsv"), encoding="utf-8") as file:
@@ -72,6 +80,10 @@ class Output:
 
     def starting(self, start):
         return [x["kernel"] for x in self.kernels if x["kernel"].startswith(start)]
+
+    def tests(self, step):
+        """What gpu_tests.py says at its end."""
+        return next((x for x in reversed(lines_of(self.path(step + ".txt"))) if "program" in x), None)
 
     def train(self, name):
         return last_object(self.path(f"train-{name}.txt"))
@@ -101,13 +113,24 @@ class Table:
         count = f", worst of {len(figures)}" if len(figures) > 1 else ""
         self.rows.append((what, goal, form.format(worst[0]) + where + count, "met" if met else "MISSED"))
 
-    def passed(self, what, out, step):
-        if step not in out.status:
+    def passed(self, what, out, *steps):
+        if any(step not in out.status for step in steps):
             self.rows.append((what, "passes", "not measured", ""))
             return
-        status, seconds = out.status[step]
-        self.rows.append((what, "passes", f"exit status {status} after {seconds:.0f} s",
-                          "met" if status == 0 else "MISSED"))
+        status = max(out.status[step][0] for step in steps)
+        seconds = sum(out.status[step][1] for step in steps)
+        text = f"exit status {status} after {seconds:.0f} s"
+        counts = [tests for step in steps if (tests := out.tests(step))]
+        if counts:
+            text += ", " + ", ".join(f"{sum(c[k] for c in counts)} {k}" for k in ("passed", "skipped"))
+            failed = [name for c in counts for name in c["failed"]]
+            text += f", {len(failed)} failed" + (f" ({failed[0]} first)" if failed else "")
+            text += "".join(f", {c['not_run']} not run" for c in counts if c["not_run"])
+        self.rows.append((what, "passes", text, "met" if status == 0 else "MISSED"))
+
+    def show(self, what, text):
+        """Without a goal."""
+        self.rows.append((what, "-", text or "not measured", ""))
 
     def markdown(self):
         head = ["| what | goal | measured | |", "|---|---|---|---|"]
@@ -121,20 +144,22 @@ class Table:
 def add_kernels(t, out):
     dense = ["gemm", "gemm dgrad", "gemm wgrad"]
     t.add("dense bf16 GEMM", ">= 98% of cuBLASLt's best", out.values("of_reference", dense), at_least=0.98)
-    t.add("dense fp8 GEMM", ">= 98% of cuBLASLt's best", out.values("of_reference", out.starting("gemm fp8")),
-          at_least=0.98)
+    narrow = out.starting("gemm fp8") + out.starting("gemm mxfp8")
+    gradients = [k for k in narrow if k.endswith(("dgrad", "wgrad"))]
+    t.add("dense fp8 GEMM", ">= 98% of cuBLASLt's best",
+          out.values("of_reference", [k for k in narrow if k not in gradients]), at_least=0.98)
+    t.show("dense fp8 GEMM of gradients, transposes included", worst_of(out.values("of_reference", gradients)))
     t.add("grouped GEMM bf16, >= 512 tokens an expert", ">= 85% of one dense product",
           out.values("of_reference", GROUPED), at_least=0.85)
     t.add("grouped GEMM bf16, Mixtral", ">= 90% of one dense product",
           out.values("of_reference", GROUPED, lambda shape: shape.startswith("Mixtral")), at_least=0.90)
-    t.add("grouped GEMM fp8", "(no goal: of one dense fp8 product)",
-          out.values("of_reference", out.starting("grouped fp8")), at_least=0)
+    t.show("grouped GEMM fp8, of one dense fp8 product", worst_of(out.values("of_reference", out.starting("grouped fp8"))))
     add_attention(t, out)
     t.add("norms, SwiGLU, RoPE, cross entropy, permutation, casts", ">= 85% of copy bandwidth",
           out.values("of_copy", ROWS + out.starting("quantize")), at_least=0.85)
-    t.add("norms and SwiGLU that quantise", ">= 85% of copy bandwidth",
-          out.values("of_copy", ["rms_norm+quantize", "rms_norm+residual+quantize", "swiglu+quantize"]),
-          at_least=0.85)
+    t.add("norms and SwiGLU that quantise", ">= 85% of copy bandwidth", out.values("of_copy", QUANTISED), at_least=0.85)
+    t.show("the same and quantising, every operand counted once",
+           worst_of(out.values("least_of_copy", QUANTISED + out.starting("quantize"))))
     wide = lambda tokens: lambda shape: shape.startswith(f"{tokens} tokens, E 256, k 8")
     t.add("router, E 256, k 8, 256 K tokens", ">= 60% of copy bandwidth",
           out.values("of_copy", ["router_topk"], wide(262144)), at_least=0.60)
@@ -144,45 +169,79 @@ def add_kernels(t, out):
           out.values("of_copy", ["adamw fp32", "adamw bf16 gradients"]), at_least=0.90)
 
 
+def worst_of(figures):
+    if not figures:
+        return ""
+    value, where = min(figures)
+    return f"{value:.3f} ({where})" + (f", worst of {len(figures)}" if len(figures) > 1 else "")
+
+
+def add_takers(t, out):
+    """Products and attention that our own kernels have taken in a library's place."""
+    ours, seen = [], 0
+    for x in out.kernels:
+        kind = next((k for k in LIBRARIES if x["kernel"].split(" ")[0].removesuffix("_bwd") == k), None)
+        if kind is None or "by" not in x or any(w in x["kernel"] + x["shape"] for w in ("fp8", "fp32", "codes")):
+            continue
+        seen += 1
+        if x["by"] not in LIBRARIES[kind]:
+            ours.append(f"{x['kernel']}, {x['shape']}: {x['by']}")
+    t.add("bf16 products and attention in the benchmarks", "by libraries' kernels",
+          [(len(ours), ours[0] if ours else f"of {seen}")] if seen else [], at_most=0, form="{} by our own")
+
+
 def add_attention(t, out):
     torch = {(x["kernel"], x["shape"]): x["us"] for x in lines_of(out.path("pytorch-attention.txt")) if "us" in x}
+
+    def beside_torch(kernel):
+        sdpa = kernel.removesuffix(" in any order")
+        return [(torch[sdpa, x["shape"]] / x["us"], x["shape"])
+                for x in out.kernels if x["kernel"] == kernel and (sdpa, x["shape"]) in torch]
+
     for kernel, published in CUDNN.items():
-        ratios, of_published = [], []
-        for x in out.kernels:
-            if x["kernel"] != kernel:
-                continue
-            sdpa = (kernel.removesuffix(" in any order"), x["shape"])
-            if sdpa in torch:
-                ratios.append((torch[sdpa] / x["us"], x["shape"]))
-            for seq, tflops in published.items():
-                if x["shape"].startswith(f"1x{seq}, 64/8 heads of 128, bf16"):
-                    of_published.append((x["TFLOPS"] / tflops, x["shape"]))
-        t.add(f"{kernel}, 4K to 32K causal", "above PyTorch's SDPA", ratios, at_least=1.0, form="{:.2f}x")
-        if not published:
-            continue
+        t.add(f"{kernel}, 4K to 32K causal", "above PyTorch's SDPA", beside_torch(kernel), at_least=1.0, form="{:.2f}x")
+        of_published = [(x["TFLOPS"] / tflops, x["shape"]) for x in out.kernels for seq, tflops in published.items()
+                        if x["kernel"] == kernel and x["shape"].startswith(f"1x{seq}, 64/8 heads of 128, bf16")]
         t.add(f"{kernel}, 4K to 32K causal", "cuDNN's published on an H200", of_published, at_least=0.97,
               form="{:.2f}x")
+    t.show("attention_bwd, the same bits every time, over PyTorch's in any order",
+           worst_of(beside_torch("attention_bwd")))
+    for kernel in ("mla_attention", "mla_attention_bwd in any order"):
+        t.add(f"{kernel}, heads of 192/128", "above PyTorch's SDPA", beside_torch(kernel), at_least=1.0, form="{:.2f}x")
+    t.show("mla_attention_bwd, the same bits every time, over PyTorch's in any order",
+           worst_of(beside_torch("mla_attention_bwd")))
+    t.add("attention of fp8 codes, conversions included", "faster than bf16's",
+          out.values("of_reference", ["attention in codes"]), at_least=1.0, form="{:.2f}x")
 
 
 def add_training(t, out):
-    ratios, steps, memory = [], [], []
+    ratios, ordered, steps, memory, mfu = [], [], [], [], {}
     for model in MODELS:
-        torch = last_object(out.path(f"pytorch-{model}.txt")) or {}
-        rate = out.rate(f"{model}-bf16", "tokens_per_s")
-        if rate and "tokens_per_second" in torch:
-            ratios.append((rate / torch["tokens_per_second"], model))
+        torch = (last_object(out.path(f"pytorch-{model}.txt")) or {}).get("tokens_per_second")
+        rates = {kind: rate for kind in KINDS if (rate := out.rate(f"{model}-{kind}", "tokens_per_s"))}
+        faster = max((rate, kind) for kind, rate in rates.items() if kind in ("bf16", "graphs")) if {
+            "bf16", "graphs"} & rates.keys() else None
+        shown = [f"{KINDS[kind]} {rate:.0f}" for kind, rate in rates.items()]
+        t.show(f"tokens/s, {model}-shaped", ", ".join(shown + ([f"PyTorch {torch:.0f}"] if torch else [])))
+        if faster:
+            mfu[model] = (out.rate(f"{model}-{faster[1]}", "mfu"), KINDS[faster[1]])
+            if torch:
+                ratios.append((faster[0] / torch, f"{model}, {KINDS[faster[1]]}"))
+        if torch and "order" in rates:
+            ordered.append((rates["order"] / torch, model))
         run = out.train(f"{model}-bf16")
         if run and "measured" in run:
             steps.append((abs(run["predicted"]["step_s"] / run["measured"]["step_s"] - 1), model))
-        for kind in ("bf16", "graphs", "fp8"):
+        for kind in KINDS:
             run = out.train(f"{model}-{kind}") or {}
             used = run.get("measured", {}).get("device_bytes")
             if used:
                 memory.append((abs(run["predicted"]["device_bytes_recorded_routing"] / used - 1), f"{model}-{kind}"))
     t.add("training against PyTorch, tokens/s", ">= 1.2x", ratios, at_least=1.2, form="{:.2f}x")
+    t.show("the same eager, attention's backward pass in any order as PyTorch's", worst_of(ordered))
     for model, goal in (("mixtral", 0.45), ("qwen3", 0.32)):
-        t.add(f"MFU, {model}-shaped", f">= {goal:.0%}", [(out.rate(f"{model}-bf16", "mfu"), "")],
-              at_least=goal, form="{:.1%}")
+        t.add(f"MFU, {model}-shaped", f">= {goal:.0%}", [mfu[model]] if model in mfu else [], at_least=goal,
+              form="{:.1%}")
     faster = []
     for model in MODELS:
         wide, narrow = (out.rate(f"{model}-{kind}", "tokens_per_s") for kind in ("bf16", "fp8"))
@@ -217,10 +276,18 @@ def add_calibration(t, out):
 
 def summary(folder):
     out, t = Output(folder), Table()
-    for what, step in (("conformance on the GPU", "conformance"), ("training on the GPU against the CPU", "executor"),
-                       ("compute-sanitizer memcheck", "sanitizer-memcheck"),
-                       ("compute-sanitizer racecheck", "sanitizer-racecheck")):
-        t.passed(what, out, step)
+    t.passed("conformance on the GPU", out, "conformance")
+    t.passed("norms, SwiGLU and large matrices on the GPU", out, "elementwise")
+    large = [x for x in lines_of(out.path("elementwise.tests.jsonl")) if "LargeIndex" in x.get("test", "")]
+    t.add("matrices beyond 2^31 elements", "pass", [(x["state"] != "passed", x["state"]) for x in large[-1:]], at_most=0,
+          form="{:d} failed")
+    t.passed("training on the GPU against the CPU", out, "executor")
+    for tool in ("memcheck", "racecheck"):
+        t.passed(f"compute-sanitizer {tool}", out, *[f"sanitizer-{tool}-{of}" for of in ("control", "conformance", "elementwise")])
+    add_takers(t, out)
+    t.add("benchmarks that broke off", "none", [(len(out.broken), f"{x['kernel']}: {x['error']}")
+                                                for x in out.broken[:1]] or [(0, "")] * bool(out.kernels), at_most=0,
+          form="{}")
     add_kernels(t, out)
     add_training(t, out)
     add_calibration(t, out)
@@ -237,7 +304,8 @@ def main():
     t = summary(o.out)
     print(t.text(), end="")
     states = [row[3] for row in t.rows]
-    print(f"{states.count('met')} goals met, {states.count('MISSED')} missed, {states.count('')} not measured")
+    missing = [row[0] for row in t.rows if row[2] == "not measured"]
+    print(f"{states.count('met')} goals met, {states.count('MISSED')} missed, {len(missing)} rows not measured")
     if o.markdown:
         with open(o.markdown, "w", encoding="utf-8") as file:
             file.write(t.markdown())

@@ -32,7 +32,7 @@ class Summary(unittest.TestCase):
     def test_nothing_is_measured_without_files(self):
         states = [row[2:] for row in summary(self.folder.name).rows]
         self.assertEqual(set(states), {("not measured", "")})
-        self.assertGreater(len(states), 25)
+        self.assertGreater(len(states), 40)
 
     def test_the_worst_line_decides(self):
         self.write("benchmarks.txt", "noise", {"kernel": "copy", "GBps": 4000},
@@ -55,6 +55,33 @@ class Summary(unittest.TestCase):
         self.assertEqual(self.row("norms, SwiGLU, RoPE, cross entropy, permutation, casts"),
                          ("0.500 (quantize 1x128, q)", "MISSED"))
         self.assertEqual(self.row("AdamW"), ("not measured", ""))
+        self.assertEqual(self.row("benchmarks that broke off"), ("0", "met"))
+
+    def test_sections_errors_and_who_took_what(self):
+        self.write("benchmarks-dense.txt", {"kernel": "gemm", "shape": "a", "us": 1, "by": "cuBLASLt", "of_reference": 1},
+                   {"kernel": "gemm wgrad", "shape": "b", "error": "no algorithm"})
+        self.write("benchmarks-attention.txt", {"kernel": "attention_bwd in any order", "shape": "1x8, bf16", "us": 1,
+                                                "TFLOPS": 1, "by": "cuDNN"},
+                   {"kernel": "attention in codes", "shape": "1x8, fp8", "us": 1, "by": "own", "of_reference": 1.2},
+                   {"kernel": "attention", "shape": "1x8, fp32", "us": 1, "TFLOPS": 1, "by": "own"})
+        taken = "bf16 products and attention in the benchmarks"
+        self.assertEqual(self.row("benchmarks that broke off"), ("1 (gemm wgrad: no algorithm)", "MISSED"))
+        self.assertEqual(self.row(taken), ("0 by our own (of 2)", "met"))
+        self.assertEqual(self.row("attention of fp8 codes, conversions included")[1], "met")
+        self.write("benchmarks-grouped.txt", {"kernel": "grouped wgrad without cuBLASLt", "shape": "x", "us": 1,
+                                              "by": "own tensor cores"})
+        self.assertEqual(self.row(taken),
+                         ("1 by our own (grouped wgrad without cuBLASLt, x: own tensor cores)", "MISSED"))
+
+    def test_passes_over_an_operand_count(self):
+        self.write("benchmarks-narrow.txt", {"kernel": "quantize tensor", "shape": "q", "us": 1, "of_copy": 0.9,
+                                             "least_of_copy": 0.54},
+                   {"kernel": "gemm fp8", "shape": "a", "us": 1, "of_reference": 0.99},
+                   {"kernel": "gemm fp8 wgrad", "shape": "a", "us": 1, "of_reference": 0.7})
+        self.assertEqual(self.row("norms, SwiGLU, RoPE, cross entropy, permutation, casts")[1], "met")
+        self.assertEqual(self.row("the same and quantising, every operand counted once"), ("0.540 (quantize tensor, q)", ""))
+        self.assertEqual(self.row("dense fp8 GEMM"), ("0.990 (gemm fp8, a)", "met"))
+        self.assertEqual(self.row("dense fp8 GEMM of gradients, transposes included"), ("0.700 (gemm fp8 wgrad, a)", ""))
 
     def test_attention_is_joined_with_pytorch_by_shape(self):
         shape = "1x4096, 64/8 heads of 128, bf16"
@@ -74,8 +101,17 @@ class Summary(unittest.TestCase):
                    '"device_bytes_recorded_routing": 1020}, "measured": {"step_s": 1.0, "device_bytes": 1000}', "}")
         self.write("pytorch-mixtral.txt", "warning", json.dumps({"tokens_per_second": 1000}, indent=1))
         self.write("curve.txt", {"what": "bf16 over fp32 losses", "worst": 0.012})
-        self.assertEqual(self.row("training against PyTorch, tokens/s"), ("1.20x (mixtral)", "met"))
-        self.assertEqual(self.row("MFU, mixtral-shaped"), ("46.0%", "met"))
+        self.assertEqual(self.row("training against PyTorch, tokens/s"), ("1.20x (mixtral, eager)", "met"))
+        self.assertEqual(self.row("MFU, mixtral-shaped"), ("46.0% (eager)", "met"))
+        self.assertEqual(self.row("tokens/s, mixtral-shaped"), ("eager 1200, fp8 1100, PyTorch 1000", ""))
+        self.write("train-mixtral-graphs.steps.jsonl", *slow, *[{"tokens_per_s": 1300, "mfu": 0.5}] * 5)
+        self.write("train-mixtral-order.steps.jsonl", *slow, *[{"tokens_per_s": 1250, "mfu": 0.48}] * 5)
+        self.assertEqual(self.row("training against PyTorch, tokens/s"), ("1.30x (mixtral, graphs)", "met"))
+        self.assertEqual(self.row("MFU, mixtral-shaped"), ("50.0% (graphs)", "met"))
+        self.assertEqual(self.row("tokens/s, mixtral-shaped"),
+                         ("eager 1200, graphs 1300, eager in any order 1250, fp8 1100, PyTorch 1000", ""))
+        self.assertEqual(self.row("the same eager, attention's backward pass in any order as PyTorch's"),
+                         ("1.250 (mixtral)", ""))
         self.assertEqual(self.row("MFU, qwen3-shaped"), ("not measured", ""))
         self.assertEqual(self.row("fp8 against bf16, tokens/s")[1], "MISSED")
         self.assertEqual(self.row("200 steps of bf16 against fp32's losses"), ("1.20%", "MISSED"))
@@ -86,14 +122,22 @@ class Summary(unittest.TestCase):
         self.write("h200-sxm-pleat.samples", {"residuals": [
             {"family": "gemm", "held_out_median": 0.03}, {"family": "grouped_gemm", "held_out_median": 0.05},
             {"family": "attention_fwd", "held_out_median": 0.04}, {"family": "all_reduce", "held_out_median": 0.9}]})
-        self.write("status.tsv", "calibration\t0\t580", "conformance\t0\t20", "sanitizer-racecheck\t9\t200")
+        self.write("status.tsv", "calibration\t0\t580", "conformance\t0\t20", "sanitizer-racecheck-conformance\t1\t200",
+                   "sanitizer-racecheck-elementwise\t0\t20", "sanitizer-racecheck-control\t0\t0", "sanitizer-memcheck-conformance\t0\t1")
+        self.write("sanitizer-racecheck-conformance.txt", {"program": "p", "tests": 4, "passed": 2, "skipped": 0,
+                                                           "not_run": 1, "failed": ["Suite.One"]})
+        self.write("elementwise.tests.jsonl", {"test": "CudaLargeIndex.ReachesTheLastRow", "state": "passed"})
         self.assertEqual(self.row("calibration, held-out GEMM, median"),
                          ("5.0% (grouped_gemm), worst of 2", "MISSED"))
         self.assertEqual(self.row("calibration, held-out attention, median"), ("4.0% (attention_fwd)", "met"))
         self.assertEqual(self.row("calibration, held-out memory-bound, median"), ("not measured", ""))
         self.assertEqual(self.row("calibration takes"), ("580 s", "met"))
         self.assertEqual(self.row("conformance on the GPU"), ("exit status 0 after 20 s", "met"))
-        self.assertEqual(self.row("compute-sanitizer racecheck"), ("exit status 9 after 200 s", "MISSED"))
+        self.assertEqual(self.row("compute-sanitizer racecheck"),
+                         ("exit status 1 after 220 s, 2 passed, 0 skipped, 1 failed (Suite.One first), 1 not run", "MISSED"))
+        self.assertEqual(self.row("matrices beyond 2^31 elements"), ("0 failed (passed)", "met"))
+        self.write("elementwise.tests.jsonl", {"test": "CudaLargeIndex.ReachesTheLastRow", "state": "skipped"})
+        self.assertEqual(self.row("matrices beyond 2^31 elements"), ("1 failed (skipped)", "MISSED"))
         self.assertEqual(self.row("compute-sanitizer memcheck"), ("not measured", ""))
 
     def test_every_memory_bound_family_counts(self):

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Pleat authors
+# SPDX-License-Identifier: Apache-2.0
+"""gpu_all.sh in a copy of the tree, with scripts in place of cmake, nvidia-smi, compute-sanitizer and the programs."""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+# Every stub notes how it was called.
+STUB = '#!/bin/bash\nprintf "%s" "$(basename "$0")" >>"$CALLS"; printf " %s" "$@" >>"$CALLS"; echo >>"$CALLS"\n'
+CMAKE = STUB + """
+if [[ $1 == --build ]]; then exit "${BUILD_STATUS:-0}"; fi
+while (($#)); do if [[ $1 == -B ]]; then to="$2"; fi; shift; done
+mkdir -p "$to"
+printf '%s\\n' "PLEAT_CUDNN_FRONTEND_INCLUDE:PATH=/x" "PLEAT_CUDNN_INCLUDE:PATH=/y" \\
+  "PLEAT_CUTLASS_INCLUDE:PATH=${FOUND_CUTLASS:-PLEAT_CUTLASS_INCLUDE-NOTFOUND}" >"$to/CMakeCache.txt"
+"""
+SMI = """#!/bin/bash
+case "$*" in
+  *compute_cap*) echo "${CAPABILITY:-9.0}" ;; *memory.total*) echo 143771 ;; *) echo "NVIDIA H200" ;;
+esac
+"""
+PROGRAM = STUB + """
+case "$*" in
+  *--gtest_list_tests*) printf 'Suite.\\n  One\\n  LargeIndex\\n' ;;
+  *--list*) printf 'dense\\ntokens\\n' ;;
+  *" --precision fp8 "*) exit 3 ;;
+esac
+exit "${PROGRAM_STATUS:-0}"
+"""
+
+
+class GpuAll(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = os.path.join(self.folder.name, "tree")
+        self.bin = os.path.join(self.folder.name, "bin")
+        self.prebuilt = os.path.join(self.folder.name, "prebuilt")
+        self.calls = os.path.join(self.folder.name, "calls")
+        self.out = os.path.join(self.root, "build-gpu", "out")
+        shutil.copytree(HERE, os.path.join(self.root, "tests", "benchmarks"))
+        shutil.copytree(os.path.join(ROOT, "configs", "models"), os.path.join(self.root, "configs", "models"))
+        self.write(os.path.join(self.root, "README.md"), "text", 0o644)
+        self.write(os.path.join(self.root, "docs", "a.md"), "text", 0o644)
+        self.write(os.path.join(self.root, "pleat.sh"), STUB + 'exit "${SETUP_STATUS:-0}"\n')
+        self.write(os.path.join(self.bin, "cmake"), CMAKE)
+        self.write(os.path.join(self.bin, "nvidia-smi"), SMI)
+        self.write(os.path.join(self.bin, "compute-sanitizer"),
+                   STUB + 'case "$*" in *planted*) exit "${FINDS:-9}" ;; esac\n')
+        self.write(os.path.join(self.bin, "torch-python"), STUB)
+        for name in ("kernels_cuda_conformance", "kernels_cuda_elementwise", "kernels_cuda_planted_faults",
+                     "backend_gpu_test", "pleat_gpu_benchmarks", "pleat"):
+            self.write(os.path.join(self.prebuilt, "bin", name), PROGRAM)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def write(self, path, text, mode=0o755):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, mode)
+
+    def run_steps(self, *steps, prebuilt=True, **variables):
+        """Exit status, what it said, and the calls it made."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("PLEAT_", "OUT"))}
+        env.update(PATH=self.bin + ":" + env["PATH"], CALLS=self.calls,
+                   PLEAT_TORCH_PYTHON=os.path.join(self.bin, "torch-python"), **variables)
+        if prebuilt:
+            env["PLEAT_PREBUILT"] = self.prebuilt
+        open(self.calls, "w", encoding="utf-8").close()
+        done = subprocess.run(["bash", os.path.join(self.root, "tests/benchmarks/gpu_all.sh"), *steps], env=env, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False)
+        with open(self.calls, encoding="utf-8") as file:
+            return done.returncode, done.stdout, file.read().splitlines()
+
+    def build(self, *more, **variables):
+        return self.run_steps("build", *more, prebuilt=False, **variables)
+
+    def test_stops_where_kernels_of_a_library_would_be_missing(self):
+        status, said, calls = self.build()
+        self.assertEqual(status, 1)
+        self.assertIn("not found: PLEAT_CUTLASS_INCLUDE.", said)
+        self.assertFalse([c for c in calls if c.startswith("cmake --build")])
+        self.assertEqual(calls[0], "pleat.sh setup")
+        status, _, calls = self.build(PLEAT_ALLOW_FALLBACK="1")
+        self.assertEqual((status, len([c for c in calls if c.startswith("cmake --build")])), (0, 1))
+
+    def test_builds_for_the_gpu_that_is_there(self):
+        _, _, calls = self.build(FOUND_CUTLASS="/z")
+        configure = next(c for c in calls if " --preset cuda " in c)
+        self.assertIn(" -DPLEAT_CUDA_ARCHS=90a ", configure)
+        self.assertRegex(configure, r" -DPLEAT_CUTLASS_JOBS=[1-9]")
+        status, _, calls = self.build(CAPABILITY="8.0")  # no CUTLASS there, and none is asked for
+        self.assertEqual(status, 0)
+        self.assertIn(" -DPLEAT_CUDA_ARCHS=80 ", next(c for c in calls if " --preset cuda " in c))
+        _, _, calls = self.build(PLEAT_CUDA_ARCHS="100a", PLEAT_CMAKE_FLAGS="-DPLEAT_NATIVE=OFF -DX=1")
+        configure = next(c for c in calls if " --preset cuda " in c)
+        self.assertIn(" -DPLEAT_CUDA_ARCHS=100a ", configure)
+        self.assertTrue(configure.endswith(" -DPLEAT_NATIVE=OFF -DX=1"))
+
+    def test_goes_on_without_a_network_and_stops_without_a_build(self):
+        status, said, _ = self.build(FOUND_CUTLASS="/z", SETUP_STATUS="5")
+        self.assertEqual(status, 0)
+        self.assertIn("has not got everything", said)
+        status, said, calls = self.build("conformance", FOUND_CUTLASS="/z", BUILD_STATUS="1")
+        self.assertEqual(status, 1)
+        self.assertIn("the build failed", said)
+        self.assertNotIn("the step build comes first", said)
+        self.assertTrue(calls[-1].startswith("cmake --build"), calls[-1])
+        status, said, _ = self.run_steps("conformance", prebuilt=False)
+        self.assertEqual(status, 1)
+        self.assertIn("the step build comes first", said)
+        self.assertEqual(self.run_steps("conformnace")[0], 2)
+
+    def test_one_process_a_test_also_under_the_sanitizer(self):
+        status, _, calls = self.run_steps("conformance", "racecheck")
+        self.assertEqual(status, 0)
+        self.assertEqual(len([c for c in calls if c.startswith("kernels_cuda_conformance --gtest_filter=Suite.")]), 2)
+        watched = [c for c in calls if c.startswith("compute-sanitizer")]
+        self.assertEqual(len(watched), 5)
+        for call in watched:
+            self.assertIn("--tool racecheck --error-exitcode 9 --kernel-name kns=pleat --kernel-name-exclude kns=cutlass",
+                          call)
+        status, said, _ = self.run_steps("memcheck", FINDS="0")
+        self.assertEqual(status, 1)
+        self.assertIn("failed: sanitizer-memcheck-control ", said)
+
+    def test_training_is_chosen_cut_and_resumed(self):
+        status, said, calls = self.run_steps("training", PLEAT_GPU_MODELS="qwen3", PLEAT_GPU_KINDS="bf16 order fp8")
+        runs = [c for c in calls if c.startswith("pleat train")]
+        self.assertEqual((status, len(runs)), (1, 3))  # fp8 fails
+        self.assertIn("failed: train-qwen3-fp8 ", said)
+        self.assertIn(" --micro-batch 4 ", runs[0])
+        self.assertIn(f" --data {self.out}/qwen3-tokens ", runs[0])
+        self.assertNotIn("--any-order-attention", runs[0])
+        self.assertTrue(runs[1].endswith("--any-order-attention"))
+        again = dict(PLEAT_GPU_MODELS="qwen3", PLEAT_GPU_KINDS="bf16 order fp8", PLEAT_RESUME="1")
+        status, said, calls = self.run_steps("training", **again)
+        self.assertEqual(len([c for c in calls if c.startswith("pleat train")]), 1)
+        self.assertIn("done before", said)
+
+    def test_pytorch_trains_on_the_same_tokens_and_microbatches(self):
+        _, _, calls = self.run_steps("pytorch", PLEAT_GPU_MODELS="mixtral")
+        run = next(c for c in calls if "torch_reference.py" in c)
+        self.assertIn(" --microbatch 2 --accumulation 4 ", run)
+        self.assertTrue(run.endswith(f" --tokens {self.out}/mixtral-tokens.bin"))
+
+    def test_benchmarks_a_process_a_section(self):
+        status, said, calls = self.run_steps("benchmarks", "summary")
+        self.assertEqual([c for c in calls if c.startswith("pleat_gpu_benchmarks ") and "--list" not in c],
+                         ["pleat_gpu_benchmarks dense  30", "pleat_gpu_benchmarks tokens  30"])
+        self.assertEqual(status, 0)
+        self.assertIn("not measured", said)
+        status, said, _ = self.run_steps("benchmarks", PROGRAM_STATUS="139", PLEAT_GPU_SECTIONS="dense tokens")
+        self.assertEqual(status, 1)
+        self.assertIn("failed: benchmarks-dense benchmarks-tokens", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
