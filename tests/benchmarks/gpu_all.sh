@@ -19,9 +19,9 @@
 #   PLEAT_GPU_BUILD            the build folder (build-gpu)
 #   PLEAT_CUDA_ARCHS           for example 90a; the GPU's own unless set
 #   PLEAT_CMAKE_FLAGS          more flags for cmake
-#   PLEAT_PREBUILT             a folder that the step pack has written elsewhere: nothing is fetched or built.
-#                              Make it with PLEAT_CUDA_ARCHS=90a PLEAT_CMAKE_FLAGS=-DPLEAT_NATIVE=OFF
-#   PLEAT_PACK                 where pack puts the programs and the libraries they need (build-gpu/pack)
+#   PLEAT_PREBUILT             what the step pack has written elsewhere, or a folder with its content: nothing is
+#                              fetched or built. Make it with PLEAT_CUDA_ARCHS=90a PLEAT_CMAKE_FLAGS=-DPLEAT_NATIVE=OFF
+#   PLEAT_PACK                 where pack puts the programs and the libraries they need (build-gpu/pack.tar.xz)
 #   CUTLASS_INCLUDE, CUDNN_FRONTEND_INCLUDE   headers, where ./pleat.sh setup cannot fetch them
 #   PLEAT_ALLOW_FALLBACK=1     goes on without them: our own kernels are measured in the libraries' place
 #   PLEAT_TORCH_PYTHON         a Python with PyTorch for this GPU (python3)
@@ -188,18 +188,32 @@ do_build() {
 }
 
 # The programs, and what they are linked with that another machine with a driver and CUDA may not have.
+# All have the same kernels in them: a dictionary larger than one program keeps them once.
 do_pack() {
-  local to="${PLEAT_PACK:-$build/pack}" name library
+  local to="$build/pack" archive="${PLEAT_PACK:-$build/pack.tar.xz}" name library
   need "${programs[@]}"
   rm -rf "$to"
   mkdir -p "$to/bin" "$to/lib"
   for name in "${programs[@]}"; do
     strip --strip-debug -o "$to/bin/$name" "$(program "$name")" || stop "strip failed"
     ldd "$(program "$name")" | awk '$3 ~ /^\// {print $3}' |
-      grep -Ev '/(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux[^/]*)\.so' |
+      grep -Ev '/(libcublas[^/]*|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux[^/]*)\.so' |
       while read -r library; do cp -uL "$library" "$to/lib/"; done
   done
-  du -sh "$to"
+  tar -C "$to" -cf - bin lib | xz --lzma2=preset=6,dict=256MiB >"$archive" || stop "packing failed"
+  rm -rf "$to"
+  du -h "$archive"
+}
+
+unpack_prebuilt() {
+  local to="$build/prebuilt"
+  if [[ ! -e $to/.unpacked || $PLEAT_PREBUILT -nt $to/.unpacked ]]; then
+    rm -rf "$to"
+    mkdir -p "$to"
+    tar -C "$to" -xJf "$PLEAT_PREBUILT" || stop "$PLEAT_PREBUILT is no archive of the step pack"
+    touch "$to/.unpacked"
+  fi
+  PLEAT_PREBUILT="$to"
 }
 
 run_tests() {  # name, seconds at most, program, more options of gpu_tests.py
@@ -361,6 +375,7 @@ done
 cluster="$(cluster_name)"
 find_libraries
 if [[ -n ${PLEAT_PREBUILT:-} ]]; then
+  [[ -d $PLEAT_PREBUILT ]] || unpack_prebuilt
   export PLEAT_CONFIG_DIR="$root/configs"
   export LD_LIBRARY_PATH="$PLEAT_PREBUILT/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 fi

@@ -117,6 +117,21 @@ class GpuAll(unittest.TestCase):
         self.assertIn("the step build comes first", said)
         self.assertEqual(self.run_steps("conformnace")[0], 2)
 
+    def test_programs_are_packed_and_used_elsewhere(self):
+        for name, folder in (("pleat", "cli"), ("pleat_gpu_benchmarks", "tests/benchmarks"),
+                             *((n, "tests/kernels/cuda") for n in ("kernels_cuda_conformance", "kernels_cuda_elementwise",
+                                                                   "kernels_cuda_planted_faults", "backend_gpu_test"))):
+            to = os.path.join(self.root, "build-gpu", folder, name)
+            os.makedirs(os.path.dirname(to), exist_ok=True)
+            shutil.copy("/bin/true", to)
+        archive = os.path.join(self.folder.name, "p.tar.xz")
+        self.assertEqual(self.run_steps("pack", prebuilt=False, PLEAT_PACK=archive)[0], 0)
+        shutil.rmtree(os.path.join(self.root, "build-gpu"))
+        status, said, _ = self.run_steps("build", "calibration", prebuilt=False, PLEAT_PREBUILT=archive)
+        self.assertEqual(status, 0, said)
+        self.assertIn("calibration                  done", said)
+        self.assertEqual(self.run_steps("build", prebuilt=False, PLEAT_PREBUILT=self.calls)[0], 1)
+
     def test_one_process_a_test_also_under_the_sanitizer(self):
         status, _, calls = self.run_steps("conformance", "racecheck")
         self.assertEqual(status, 0)
