@@ -371,6 +371,7 @@ for step in "${steps[@]}"; do
     echo "unknown step: $step" >&2
     exit 2
   }
+  [[ $step =~ ^(build|pack|summary)$ || -n $(gpu_fact name) ]] || stop "nvidia-smi finds no GPU for the step $step"
 done
 cluster="$(cluster_name)"
 find_libraries

@@ -20,6 +20,7 @@ printf '%s\\n' "PLEAT_CUDNN_FRONTEND_INCLUDE:PATH=/x" "PLEAT_CUDNN_INCLUDE:PATH=
   "PLEAT_CUTLASS_INCLUDE:PATH=${FOUND_CUTLASS:-PLEAT_CUTLASS_INCLUDE-NOTFOUND}" >"$to/CMakeCache.txt"
 """
 SMI = """#!/bin/bash
+if [[ -n $NO_GPU ]]; then exit 9; fi
 case "$*" in
   *compute_cap*) echo "${CAPABILITY:-9.0}" ;; *memory.total*) echo 143771 ;; *) echo "NVIDIA H200" ;;
 esac
@@ -116,6 +117,9 @@ class GpuAll(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("the step build comes first", said)
         self.assertEqual(self.run_steps("conformnace")[0], 2)
+        status, said, calls = self.run_steps("build", "benchmarks", NO_GPU="1")
+        self.assertEqual((status, calls), (1, []))
+        self.assertIn("no GPU", said)
 
     def test_programs_are_packed_and_used_elsewhere(self):
         for name, folder in (("pleat", "cli"), ("pleat_gpu_benchmarks", "tests/benchmarks"),
