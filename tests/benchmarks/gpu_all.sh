@@ -51,8 +51,9 @@ stop() {
   exit 1
 }
 
-succeeded_before() {  # name: what status.tsv says last
-  [[ ${PLEAT_RESUME:-} == 1 && -e $out/status.tsv ]] &&
+# What status.tsv says last. Of building nothing is left out: it knows by itself what has changed.
+succeeded_before() {  # name
+  [[ ${PLEAT_RESUME:-} == 1 && -e $out/status.tsv && ! $1 =~ ^(configure|build|cut-models)$ ]] &&
     [[ $(awk -F '\t' -v name="$1" '$1 == name {status = $2} END {print status}' "$out/status.tsv") == 0 ]]
 }
 

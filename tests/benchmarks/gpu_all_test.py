@@ -108,6 +108,8 @@ class GpuAll(unittest.TestCase):
         status, said, _ = self.build(FOUND_CUTLASS="/z", SETUP_STATUS="5")
         self.assertEqual(status, 0)
         self.assertIn("has not got everything", said)
+        _, _, calls = self.build(FOUND_CUTLASS="/z", PLEAT_RESUME="1")
+        self.assertEqual([c.split(" ")[1] for c in calls if c.startswith("cmake")], ["-S", "--build"])
         status, said, calls = self.build("conformance", FOUND_CUTLASS="/z", BUILD_STATUS="1")
         self.assertEqual(status, 1)
         self.assertIn("the build failed", said)
