@@ -141,6 +141,10 @@ const char* name_of(KernelClass kernel) {
       return "convert";
     case KernelClass::dequantize:
       return "dequantize";
+    case KernelClass::router_bwd:
+      return "router_bwd";
+    case KernelClass::embedding:
+      return "embedding";
   }
   return "?";
 }
@@ -222,8 +226,34 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
     p.provenance += fmt::format(", {} {}", name, value);
   result.profile = std::move(p);
   result.residuals = std::move(fitted.residuals);
+  result.tables = std::move(fitted.tables);
   return result;
 }
+
+namespace {
+
+std::string print_laws(const Profile& profile) {
+  static constexpr const char* kNames[kGemmMaths] = {"bf16", "fp8", "fp8_block", "mxfp8", "nvfp4"};
+  std::string text;
+  for (std::size_t i = 0; i < kGemmMaths; ++i) {
+    const GemmLaw& law = profile.gemm.by_math[i];
+    if (law.rate <= FlopsPerSecond(0)) continue;
+    text += fmt::format("{}{:<22}{:>9.0f} TFLOP/s{:>9.2f} us{:>9.2f} TB/s{:>12.2f}\n",
+                        text.empty() ? "\nlaw of products                   rate       fixed     "
+                                       "bandwidth        wave\n"
+                                     : "",
+                        kNames[i], law.rate.base() * 1e-12, law.fixed.base() * 1e6,
+                        law.bandwidth.base() * 1e-12, law.wave);
+  }
+  const GroupedLaw& g = profile.gemm.grouped;
+  if (!text.empty()) {
+    text += fmt::format("grouped: {:.2f} of the rate ({:.2f} narrow, weight gradients {:.2f} of it)\n",
+                        g.rate, g.narrow_rate, g.wgrad_rate);
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string print_residuals(const CalibrationResult& result) {
   std::string text = fmt::format("{:<30}{:>8}{:>10}{:>10}{:>14}{:>14}\n", "family", "points",
@@ -246,6 +276,7 @@ std::string print_residuals(const CalibrationResult& result) {
                         c.half_work.base() / 1e6, 100 * c.memory_efficiency, c.fixed.base() * 1e6,
                         c.contention);
   }
+  text += print_laws(result.profile);
   if (!result.profile.collectives.empty()) {
     text +=
         fmt::format("\n{:<22}{:>12}{:>14}{:>12}\n", "collective", "of link", "latency", "per rank");

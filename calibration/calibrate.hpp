@@ -43,6 +43,7 @@ struct CalibrationResult {
   Profile profile;  // for Runtime::pleat; write_profile writes it
   std::vector<Sample> samples;
   std::vector<Residual> residuals;
+  TableTexts tables;                // that the profile names; they lie in its folder
   std::vector<std::string> failed;  // points that could not be measured
   Facts facts;                      // device, versions, clocks, the plan's digest
   int resumed = 0;                  // points that were in the log

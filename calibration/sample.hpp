@@ -13,12 +13,35 @@
 
 namespace pleat {
 
+// A product of m x k by k x n. Of several experts m is the rows of all, of a weight gradient k.
+struct ProductShape {
+  double m = 0, n = 0, k = 0;
+  double groups = 1;  // experts
+  GemmMath math = GemmMath::bf16;
+  bool weight_gradient = false, backward = false;
+  bool even = true;  // experts have the same rows
+  bool operator==(const ProductShape&) const = default;
+};
+
+// Causal attention: rows of queries in all sequences of `seq` tokens.
+struct AttentionSize {
+  double rows = 0, heads = 0, seq = 0;
+  double value_head = 0;  // columns of one
+  AttentionLayout layout = AttentionLayout::gqa;
+  bool backward = false;
+  bool operator==(const AttentionSize&) const = default;
+};
+
+// What laws of a GPU are fitted to; nothing where a curve over flops and bytes is all there is.
+using KernelShape = std::variant<std::monostate, ProductShape, AttentionSize>;
+
 struct KernelSample {
   KernelClass kernel = KernelClass::gemm;
   Flops flops;
   Bytes bytes;      // of every operand, read and written, as the simulator counts them
   int threads = 1;  // that ran the same kernel at the same time, each on its own data
   DType math = DType::fp32;  // of the arithmetic: which peak the flops are held against
+  KernelShape shape = {};
   bool operator==(const KernelSample&) const = default;
 };
 

@@ -4,11 +4,9 @@
 //   t = fixed + max((flops + half_work) / (peak * max_efficiency),
 //                   bytes / (bandwidth * memory_efficiency))
 // by minimising the mean |ln(predicted / measured)|: every point counts by its relative error, and
-// a few disturbed measurements do not bend the curve. Method: from several starts, walk in the
-// logarithms of the four constants, along each one and along the diagonals of each two, with steps
-// that halve from a factor of 2 to one of 1.002 whenever none improves. Diagonals, because
-// constants trade (fixed time against half work) and the error has creases. The grid of starts
-// keeps it out of the optimum in which one side of the max explains all.
+// a few disturbed measurements do not bend the curve. Method: from several starts, walk_down() in
+// the logarithms of the four constants. The grid of starts keeps it out of the optimum in which one
+// side of the max explains all.
 #pragma once
 
 #include <vector>

@@ -10,7 +10,7 @@
 #include <map>
 
 #include "calibration/fit/collective_fit.hpp"
-#include "calibration/fit/hold_out.hpp"
+#include "calibration/fit/family.hpp"
 #include "calibration/fit/kernel_fit.hpp"
 #include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
@@ -19,37 +19,6 @@ namespace pleat {
 namespace {
 
 constexpr double kLeastBand = 0.1, kMostBand = 1.0;
-
-// Points of one family, with their names.
-template <class Point>
-struct Family {
-  std::string name;
-  std::vector<std::string> names = {};
-  std::vector<Point> points = {};
-  void add(std::string point_name, Point point) {
-    names.push_back(std::move(point_name));
-    points.push_back(std::move(point));
-  }
-};
-
-// Splits points, fits on the seen ones, reports on both.
-template <class Point, class Fit, class Predict>
-auto fit_family(const Family<Point>& family, Fit fit_points, Predict predict_point, bool by_kind,
-                std::vector<Residual>& residuals) {
-  const std::vector<bool> out = held_out(family.names);
-  std::vector<Point> seen;
-  for (std::size_t i = 0; i < family.points.size(); ++i) {
-    if (!out[i]) seen.push_back(family.points[i]);
-  }
-  const auto curve = fit_points(seen);
-  std::vector<JudgedPoint> judged;
-  for (std::size_t i = 0; i < family.points.size(); ++i) {
-    const Point& p = family.points[i];
-    judged.push_back({family.names[i], out[i], relative_error(predict_point(curve, p), p.time)});
-  }
-  append_residuals(family.name, judged, by_kind, residuals);
-  return curve;
-}
 
 struct SharedPoint {
   double ratio = 1;  // slow-down over threads / cores
@@ -92,29 +61,34 @@ class ProfileFitter {
     return family;
   }
 
-  EfficiencyCurve fit_points(const Family<WorkPoint>& family) {
+  EfficiencyCurve fit_points(const Family<WorkPoint>& family, std::vector<Residual>& residuals) {
     return fit_family(
         family, [&](const auto& seen) { return fit_kernel(seen, cluster_.gpu); },
         [&](const auto& curve, const WorkPoint& p) { return predict(curve, p, cluster_.gpu); },
-        true, result_.residuals);
+        true, residuals);
   }
 
   void fit_kernels() {
     std::array<bool, kKernelClasses> measured{};
+    // Where laws price arithmetic, its curves are for what these do not cover, and are not judged.
+    const bool laws = has_laws(samples_, cluster_);
+    std::vector<Residual> unused;
     for (std::size_t k = 0; k < kKernelClasses; ++k) {
       const auto kernel = static_cast<KernelClass>(k);
+      const bool judged = !laws || !counts_flops(kernel);
       const Family<WorkPoint> wide = work_of(kernel, false);
       if (!wide.points.empty()) {
-        result_.profile.kernels[k] = fit_points(wide);
+        result_.profile.kernels[k] = fit_points(wide, judged ? result_.residuals : unused);
         measured[k] = true;
       }
-      if (!counts_flops(kernel)) continue;
+      if (!counts_flops(kernel) || laws) continue;
       // A profile has one curve a family: that of narrow products is only reported.
       const Family<WorkPoint> narrow = work_of(kernel, true);
       if (!narrow.points.empty() && cluster_.gpu.peak_fp8.base() > 0) {
-        static_cast<void>(fit_points(narrow));
+        static_cast<void>(fit_points(narrow, result_.residuals));
       }
     }
+    if (laws) result_.tables = fit_laws(samples_, cluster_, result_.profile, result_.residuals);
     // A family of no kernel here, such as conversion to narrow types, is taken as plain copies.
     for (std::size_t k = 0; k < kKernelClasses; ++k) {
       if (!measured[k] && !counts_flops(static_cast<KernelClass>(k))) {

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// From samples to a profile: one curve a kernel family, one a collective, the penalty of sharing
-// cores, and how far the fit is off, on the points it saw and on those it did not (hold_out.hpp).
+// From samples to a profile: one curve a kernel family, on a GPU laws of matrix products and rates
+// of attention, one curve a collective, the penalty of sharing cores, and how far the fit is off, on
+// the points it saw and on those it did not (hold_out.hpp).
 #pragma once
 
 #include <vector>
 
+#include "calibration/fit/law_fit.hpp"
 #include "calibration/fit/residual.hpp"
 #include "calibration/sample.hpp"
 #include "core/spec/cluster.hpp"
@@ -15,6 +17,7 @@ namespace pleat {
 struct FittedProfile {
   Profile profile;  // name, cluster, provenance and host times are the caller's
   std::vector<Residual> residuals;
+  TableTexts tables = {};  // that the profile names
 };
 
 // Kernels measured alone give the curves. Those measured on all cores or more threads give

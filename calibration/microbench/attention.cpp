@@ -13,6 +13,16 @@
 namespace pleat {
 namespace {
 
+AttentionSize size_of(std::int64_t batch, std::int64_t seq, std::int64_t heads, std::int64_t value,
+                      AttentionLayout layout, bool backward) {
+  return {.rows = static_cast<double>(batch * seq),
+          .heads = static_cast<double>(heads),
+          .seq = static_cast<double>(seq),
+          .value_head = static_cast<double>(value),
+          .layout = layout,
+          .backward = backward};
+}
+
 KernelPoint point(PointSet set, bool backward, const AttentionShape& s) {
   const double tokens = static_cast<double>(s.batch * s.seq);
   const double scores = tokens * static_cast<double>(s.seq * s.heads) / 2;  // causal half
@@ -27,7 +37,8 @@ KernelPoint point(PointSet set, bool backward, const AttentionShape& s) {
       .flops = flops,
       .bytes = point_bytes(set, backward ? 2 * qkv + 2 * o : qkv + o, lse),
       .math = floats_of(set),
-      .prepare = {}};
+      .prepare = {},
+      .shape = size_of(s.batch, s.seq, s.heads, s.head_dim, AttentionLayout::gqa, backward)};
   p.prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
     const Buffer packed(bench, rows, (s.heads + 2 * s.kv_groups) * s.head_dim, seed);
     const Buffer out(bench, rows, s.heads * s.head_dim, seed + 1),
@@ -60,7 +71,8 @@ KernelPoint mla_point(bool backward, const MlaShape& s) {
       .flops = 2 * scores * columns,
       .bytes = point_bytes(PointSet::gpu, (q + kv + kpe + o) * (backward ? 2 : 1), rows * s.heads),
       .math = DType::bf16,
-      .prepare = {}};
+      .prepare = {},
+      .shape = size_of(s.batch, s.seq, s.heads, s.v, AttentionLayout::mla, backward)};
   p.prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
     const std::int64_t qc = s.heads * width, kvc = s.heads * (s.nope + s.v),
                        pc = s.kv_lora + s.rope;
@@ -100,14 +112,16 @@ std::vector<KernelPoint> gpu_points() {
                                 .scale = 1 / std::sqrt(128.0)}));
       }
       if (seq > 32768) continue;
-      points.push_back(mla_point(backward, {.batch = batch,
-                                            .seq = seq,
-                                            .heads = 64,
-                                            .nope = 128,
-                                            .rope = 64,
-                                            .v = 128,
-                                            .kv_lora = 512,
-                                            .scale = 1 / std::sqrt(192.0)}));
+      for (const std::int64_t heads : {64, 128}) {
+        points.push_back(mla_point(backward, {.batch = batch,
+                                              .seq = seq,
+                                              .heads = heads,
+                                              .nope = 128,
+                                              .rope = 64,
+                                              .v = 128,
+                                              .kv_lora = 512,
+                                              .scale = 1 / std::sqrt(192.0)}));
+      }
     }
   }
   return points;

@@ -21,6 +21,7 @@ struct KernelPoint {
   DType math = DType::fp32;  // of the arithmetic
   Bench::Prepare prepare;
   double held = 0;  // bytes of its buffers; 0: as many as are moved
+  KernelShape shape = {};
 };
 
 struct TimingLimits {

@@ -10,6 +10,18 @@ namespace {
 
 enum class Form { forward, dgrad, wgrad };
 
+ProductShape shape_of(Form form, double tokens, double out, double in) {
+  switch (form) {
+    case Form::forward:
+      return {.m = tokens, .n = out, .k = in};
+    case Form::dgrad:
+      return {.m = tokens, .n = in, .k = out, .backward = true};
+    case Form::wgrad:
+      return {.m = out, .n = in, .k = tokens, .weight_gradient = true, .backward = true};
+  }
+  return {};
+}
+
 KernelPoint point(PointSet set, Form form, std::int64_t tokens, std::int64_t out, std::int64_t in) {
   const char* label = form == Form::forward ? "gemm"
                       : form == Form::dgrad ? "gemm.dgrad"
@@ -24,7 +36,8 @@ KernelPoint point(PointSet set, Form form, std::int64_t tokens, std::int64_t out
                 .bytes = form == Form::wgrad ? point_bytes(set, activations, 2 * weights)
                                              : point_bytes(set, activations + weights),
                 .math = floats_of(set),
-                .prepare = {}};
+                .prepare = {},
+                .shape = shape_of(form, t, n, k)};
   p.prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
     const Buffer x(bench, tokens, in, seed), y(bench, tokens, out, seed + 1);
     const Buffer w(bench, out, in, seed + 2, form == Form::wgrad ? DType::fp32 : bench.floats());

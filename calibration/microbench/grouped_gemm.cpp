@@ -62,6 +62,20 @@ std::vector<std::int32_t> counts_of(Spread spread, std::int64_t rows, std::int64
   return counts;
 }
 
+ProductShape shape_of(Form form, Spread spread, std::int64_t rows, std::int64_t experts,
+                      std::int64_t out, std::int64_t in) {
+  const auto t = static_cast<double>(rows), n = static_cast<double>(out),
+             k = static_cast<double>(in);
+  const bool wgrad = form == Form::wgrad;
+  return {.m = wgrad ? n : t,
+          .n = form == Form::forward ? n : k,
+          .k = form == Form::forward ? k : wgrad ? t : n,
+          .groups = static_cast<double>(experts),
+          .weight_gradient = wgrad,
+          .backward = form != Form::forward,
+          .even = spread == Spread::even};
+}
+
 KernelPoint point(PointSet set, Form form, Spread spread, std::int64_t rows, std::int64_t experts,
                   std::int64_t out, std::int64_t in) {
   const char* label = form == Form::forward ? "" : form == Form::dgrad ? ".dgrad" : ".wgrad";
@@ -74,7 +88,8 @@ KernelPoint point(PointSet set, Form form, Spread spread, std::int64_t rows, std
       .bytes = form == Form::wgrad ? point_bytes(set, activations, 2 * weights + experts)
                                    : point_bytes(set, activations + weights, experts),
       .math = floats_of(set),
-      .prepare = {}};
+      .prepare = {},
+      .shape = shape_of(form, spread, rows, experts, out, in)};
   p.prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
     const Buffer x(bench, rows, in, seed), y(bench, rows, out, seed + 1);
     const Buffer w(bench, experts * out, in, seed + 2,

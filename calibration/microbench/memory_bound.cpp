@@ -195,10 +195,35 @@ void append_copy(PointSet set, std::vector<KernelPoint>& points, std::int64_t t,
                          }));
 }
 
+// Rows that tokens pick, and their gradients in fp32.
+void append_embedding(PointSet set, std::vector<KernelPoint>& points, std::int64_t t,
+                      std::int64_t h, std::int64_t vocabulary) {
+  const std::int64_t n = t * h;
+  const auto tokens = [=] {
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(t));
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      ids[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) * 7919 % vocabulary);
+    return ids;
+  };
+  points.push_back(point(
+      set, KernelClass::embedding, "embedding", t, h, {2 * n, t}, [=](Bench& bench, unsigned seed) {
+        const Buffer w(bench, vocabulary, h, seed), x(bench, t, h, seed + 1);
+        const IndexBuffer ids(bench, tokens());
+        return [=, &bench] { bench.kernels().embedding(ids.view(), w.view(), 0, x.view()); };
+      }));
+  points.push_back(point(
+      set, KernelClass::embedding, "embedding_bwd", t, h, {n, 2 * n + t},
+      [=](Bench& bench, unsigned seed) {
+        const Buffer dx(bench, t, h, seed), dw(bench, vocabulary, h, seed + 1, DType::fp32);
+        const IndexBuffer ids(bench, tokens());
+        return [=, &bench] { bench.kernels().embedding_bwd(dx.view(), ids.view(), 0, dw.view()); };
+      }));
+}
+
 // What only the larger steps of a GPU are made of.
 void append_gpu(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h) {
   constexpr PointSet set = PointSet::gpu;
-  const std::int64_t n = t * h, vocabulary = 65536;
+  const std::int64_t n = t * h;
   points.push_back(
       point(set, KernelClass::rope, "rope", t, h, {2 * n}, [=](Bench& bench, unsigned seed) {
         const Buffer x(bench, t, h, seed);
@@ -222,25 +247,6 @@ void append_gpu(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h
                                        dx.view(), dw.view());
         };
       }));
-  const auto tokens = [=] {
-    std::vector<std::int32_t> ids(static_cast<std::size_t>(t));
-    for (std::size_t i = 0; i < ids.size(); ++i)
-      ids[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) * 7919 % vocabulary);
-    return ids;
-  };
-  points.push_back(point(
-      set, KernelClass::permute, "embedding", t, h, {2 * n, t}, [=](Bench& bench, unsigned seed) {
-        const Buffer w(bench, vocabulary, h, seed), x(bench, t, h, seed + 1);
-        const IndexBuffer ids(bench, tokens());
-        return [=, &bench] { bench.kernels().embedding(ids.view(), w.view(), 0, x.view()); };
-      }));
-  points.push_back(point(
-      set, KernelClass::permute, "embedding_bwd", t, h, {n, 2 * n + t},
-      [=](Bench& bench, unsigned seed) {
-        const Buffer dx(bench, t, h, seed), dw(bench, vocabulary, h, seed + 1, DType::fp32);
-        const IndexBuffer ids(bench, tokens());
-        return [=, &bench] { bench.kernels().embedding_bwd(dx.view(), ids.view(), 0, dw.view()); };
-      }));
 }
 
 }  // namespace
@@ -255,7 +261,10 @@ std::vector<KernelPoint> memory_bound_points(PointSet set) {
     };
     for (std::int64_t rows : {8, 64, 512, 4096, 16384, 32768, 131072}) append_all(rows, 4096);
     for (std::int64_t rows : {2048, 8192, 32768}) append_all(rows, 7168);
-    for (std::int64_t rows : {64, 512, 4096, 8192, 32768, 131072}) append_gpu(points, rows, 4096);
+    for (std::int64_t rows : {64, 512, 4096, 8192, 32768, 131072}) {
+      append_gpu(points, rows, 4096);
+      append_embedding(set, points, rows, 4096, 65536);
+    }
     return points;
   }
   for (const auto& [rows, cols] :
@@ -263,6 +272,7 @@ std::vector<KernelPoint> memory_bound_points(PointSet set) {
     append(set, points, rows, cols);
     append_cpu(points, rows, cols);
     append_cpu_rope(points, rows, cols);
+    append_embedding(set, points, rows, cols, 512);
     append_copy(set, points, rows, cols);
   }
   append_cpu_rope(points, 512, 256);  // of six sizes two can be held out

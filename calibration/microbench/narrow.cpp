@@ -37,10 +37,12 @@ struct Narrow {
 void append_quantize(std::vector<KernelPoint>& points, const char* label, const Quantization& q,
                      std::int64_t t, std::int64_t h) {
   const std::int64_t n = t * h;
+  // One scale a tensor: a pass that finds it reads the operand before (docs/MODEL.md section 7.4).
+  const int reads = q.block_rows == 0 ? 2 : 1;
   points.push_back({.name = fmt::format("quantize {} {}x{}", label, t, h),
                     .kernel = KernelClass::quantize,
                     .flops = 0,
-                    .bytes = point_bytes(PointSet::gpu, n) + static_cast<double>(n),
+                    .bytes = reads * point_bytes(PointSet::gpu, n) + static_cast<double>(n),
                     .math = DType::fp8,
                     .prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
                       const Buffer x(bench, t, h, seed);
@@ -49,8 +51,8 @@ void append_quantize(std::vector<KernelPoint>& points, const char* label, const 
                     }});
 }
 
-KernelPoint product(const char* label, const Quantization& left, const Quantization& right,
-                    std::int64_t t, std::int64_t out, std::int64_t in) {
+KernelPoint product(const char* label, GemmMath math, const Quantization& left,
+                    const Quantization& right, std::int64_t t, std::int64_t out, std::int64_t in) {
   return {.name = fmt::format("gemm fp8 {} {}x{}x{}", label, t, out, in),
           .kernel = KernelClass::gemm,
           .flops = 2 * static_cast<double>(t) * static_cast<double>(out) * static_cast<double>(in),
@@ -63,7 +65,11 @@ KernelPoint product(const char* label, const Quantization& left, const Quantizat
             return [=, &bench] {
               bench.kernels().gemm(a.view(), false, b.view(), true, y.view(), false);
             };
-          }};
+          },
+          .shape = ProductShape{.m = static_cast<double>(t),
+                                .n = static_cast<double>(out),
+                                .k = static_cast<double>(in),
+                                .math = math}};
 }
 
 KernelPoint grouped(std::int64_t each, std::int64_t experts, std::int64_t out, std::int64_t in) {
@@ -87,7 +93,12 @@ KernelPoint grouped(std::int64_t each, std::int64_t experts, std::int64_t out, s
         return [=, &bench] {
           bench.kernels().grouped_gemm(a.view(), b.view(), true, counts.view(), y.view());
         };
-      }};
+      },
+      .shape = ProductShape{.m = static_cast<double>(rows),
+                            .n = static_cast<double>(out),
+                            .k = static_cast<double>(in),
+                            .groups = static_cast<double>(experts),
+                            .math = GemmMath::fp8}};
 }
 
 std::vector<KernelPoint> gpu_points() {
@@ -104,8 +115,8 @@ std::vector<KernelPoint> gpu_points() {
                                 {7168, 16384},
                                 {24576, 1536}}) {
     for (std::int64_t tokens = 512; tokens <= 32768; tokens *= 4) {
-      points.push_back(product("tensor", kTensor, kTensor, tokens, out, in));
-      points.push_back(product("blocks", kRows, kSquares, tokens, out, in));
+      points.push_back(product("tensor", GemmMath::fp8, kTensor, kTensor, tokens, out, in));
+      points.push_back(product("blocks", GemmMath::fp8_block, kRows, kSquares, tokens, out, in));
     }
   }
   for (const auto& [out, in] :

@@ -47,6 +47,17 @@ DeviceOptions device_options(const CalibrateOptions& o) {
           .symmetric_windows = o.symmetric_windows};
 }
 
+// Tables lie beside the profile and are named for it.
+void write_tables(const std::string& profile_file, CalibrationResult& result) {
+  const std::filesystem::path path(profile_file);
+  for (GemmLaw& law : result.profile.gemm.by_math) {
+    if (law.table.empty()) continue;
+    const std::string text = result.tables.at(law.table);
+    law.table = path.stem().string() + "-" + law.table;
+    write_file((path.parent_path() / law.table).string(), text);
+  }
+}
+
 // The processes that mpirun started, a GPU each, or this one with a thread for each of its GPUs; none:
 // one rank, or threads of the CPU's.
 std::unique_ptr<JobPart> job_of(const CalibrateOptions& o, const ProcessFacts& facts, int gpus) {
@@ -79,6 +90,7 @@ CalibrationResult calibrate_to(const ClusterSpec& cluster, CalibrateConfig confi
     note(fmt::format("{} points were measured before ({})", result.resumed, config.log_file));
   }
   for (const std::string& name : result.failed) note("not measured: " + name);
+  write_tables(profile_file, result);
   write_file(profile_file, write_profile(result.profile));
   write_file(samples_file(profile_file), samples_json(result));
   if (!config.log_file.empty()) std::filesystem::remove(config.log_file);

@@ -37,6 +37,8 @@ EfficiencyCurve gpu_kernel(KernelClass kernel) {
     case KernelClass::head_norm:
     case KernelClass::sweep:
     case KernelClass::convert:
+    case KernelClass::router_bwd:
+    case KernelClass::embedding:
       break;
     case KernelClass::dequantize:
     case KernelClass::quantize:

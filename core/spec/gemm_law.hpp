@@ -46,6 +46,7 @@ struct GroupedLaw {
   Seconds forward_per_expert, backward_per_expert, wgrad_per_expert;
   double wgrad_rate = 1;  // of the law's: weight gradients that add to what is there
   int row_multiple = 16;  // rows of an expert are padded to it
+  double rate = 1, narrow_rate = 1;  // of the law's, by a grouped kernel; in bf16 and narrower
   bool operator==(const GroupedLaw&) const = default;
 };
 

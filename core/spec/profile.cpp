@@ -22,7 +22,8 @@ const std::vector<std::string> kRuntimeNames{"pleat", "megatron"};
 const std::vector<std::string> kKernelNames{
     "gemm",       "grouped_gemm", "attention_fwd", "attention_bwd", "memory_bound", "norm",
     "activation", "loss",         "router",        "permute",       "quantize",     "optimizer",
-    "rope",       "head_norm",    "sweep",         "convert",       "dequantize"};
+    "rope",       "head_norm",    "sweep",         "convert",       "dequantize",
+    "router_bwd", "embedding"};
 constexpr std::size_t kRequiredKernels = 5;  // the others have a stand-in where absent
 const std::vector<std::string> kCollectiveNames{"all_gather", "reduce_scatter", "all_reduce",
                                                 "all_to_all", "send_recv"};
@@ -156,6 +157,7 @@ Profile read_profile(const std::string& text, const std::string& file_name) {
   profile.eras = read_eras(reader, profile);
   profile.sharing_penalty = reader.number("sharing_penalty", {0, 100, true});
   profile.relative_band = reader.number("relative_band", {0, 10});
+  profile.device_context = reader.optional_quantity<Bytes>("device_context").value_or(Bytes(0));
   reader.finish();
   problems.throw_if_errors();
   return profile;
@@ -190,6 +192,8 @@ std::string write_profile(const Profile& profile) {
   if (!profile.dispatch.empty()) root.set("dispatch", write_dispatch_rates(profile.dispatch));
   write_run_constants(profile, nullptr, root);
   root.set("sharing_penalty", profile.sharing_penalty).set("relative_band", profile.relative_band);
+  if (profile.device_context > Bytes(0))
+    root.set("device_context", exact_text(profile.device_context));
   if (!profile.eras.empty()) {
     JsonValue eras = JsonValue::object();
     for (const Era& era : profile.eras) {

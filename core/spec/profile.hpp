@@ -25,16 +25,18 @@ enum class Runtime { pleat, megatron };
 // reductions, exp-heavy activations, the loss head, top-k routing and its counts, row gathers and
 // scatters, conversion to a narrow type, the optimizer; rotary embedding, norms of single heads,
 // passes over a step's whole state (zero, norm, copy), and where arithmetic has one type only, its
-// conversions from and to bf16 and from narrow codes.
+// conversions from and to bf16 and from narrow codes; the gradient of top-k routing; rows that tokens
+// pick from a table, and their gradients.
 enum class KernelClass : std::uint8_t {
   gemm, grouped_gemm, attention_fwd, attention_bwd, memory_bound,
   norm, activation, loss, router, permute, quantize, optimizer,
-  rope, head_norm, sweep, convert, dequantize
+  rope, head_norm, sweep, convert, dequantize, router_bwd, embedding
 };
-inline constexpr std::size_t kKernelClasses = 17;
+inline constexpr std::size_t kKernelClasses = 19;
 // A class that a profile does not have is priced as this one.
 [[nodiscard]] constexpr KernelClass stand_in(KernelClass c) {
-  return c == KernelClass::head_norm ? KernelClass::norm : KernelClass::memory_bound;
+  const bool reduces_rows = c == KernelClass::head_norm || c == KernelClass::router_bwd;
+  return reduces_rows ? KernelClass::norm : KernelClass::memory_bound;
 }
 // The first class that is bound by memory alone.
 [[nodiscard]] constexpr bool counts_flops(KernelClass c) { return c < KernelClass::memory_bound; }
@@ -87,6 +89,8 @@ struct Profile : RunConstants {
   // Localhost: slow-down of every op when `ranks` threads share the cores is ranks/cores times this.
   double sharing_penalty = 1.0;
   double relative_band = 0.3;    // half-width of the printed prediction band
+  // What a process holds of a GPU before any tensor: context, libraries, loaded kernels. 0: not measured.
+  Bytes device_context{};
   std::string created;           // ISO 8601, "2026-11-21": the newest of several profiles is used
   std::vector<Era> eras;
   bool operator==(const Profile&) const = default;

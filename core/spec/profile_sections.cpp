@@ -115,6 +115,8 @@ GemmLaws read_gemm_laws(ObjectReader reader) {
     laws.grouped.wgrad_per_expert = read_delay(*grouped, "wgrad_per_expert");
     laws.grouped.wgrad_rate = grouped->number("wgrad_rate", kFraction);
     laws.grouped.row_multiple = static_cast<int>(grouped->integer("row_multiple", {1, 4096}));
+    laws.grouped.rate = grouped->optional_number("rate", kFraction).value_or(1);
+    laws.grouped.narrow_rate = grouped->optional_number("narrow_rate", kFraction).value_or(1);
     grouped->finish();
   }
   reader.finish();
@@ -130,13 +132,15 @@ JsonValue write_gemm_laws(const GemmLaws& laws) {
     const GemmLaw& law = laws.by_math[i];
     if (law.rate > FlopsPerSecond(0)) json.set(kMathNames[i], write_law(law));
   }
-  return json.set("grouped",
-                  JsonValue::object()
-                      .set("forward_per_expert", exact_text(laws.grouped.forward_per_expert))
-                      .set("backward_per_expert", exact_text(laws.grouped.backward_per_expert))
-                      .set("wgrad_per_expert", exact_text(laws.grouped.wgrad_per_expert))
-                      .set("wgrad_rate", laws.grouped.wgrad_rate)
-                      .set("row_multiple", laws.grouped.row_multiple));
+  JsonValue grouped = JsonValue::object()
+                          .set("forward_per_expert", exact_text(laws.grouped.forward_per_expert))
+                          .set("backward_per_expert", exact_text(laws.grouped.backward_per_expert))
+                          .set("wgrad_per_expert", exact_text(laws.grouped.wgrad_per_expert))
+                          .set("wgrad_rate", laws.grouped.wgrad_rate)
+                          .set("row_multiple", laws.grouped.row_multiple);
+  if (laws.grouped.rate != 1) grouped.set("rate", laws.grouped.rate);
+  if (laws.grouped.narrow_rate != 1) grouped.set("narrow_rate", laws.grouped.narrow_rate);
+  return json.set("grouped", std::move(grouped));
 }
 
 AttentionRates read_attention_rates(ObjectReader& profile) {

@@ -60,6 +60,12 @@ Rate rate_at(const AttentionRate& r, double seq) {
   return {std::max(rate, kLowestShare * r.rate.front()), share == 0};
 }
 
+double occupancy_of(const AttentionCall& call, int sms) {
+  if (sms <= 0) return 1;
+  const double blocks = call.heads * call.rows / (call.backward ? kBlockKeys : 2 * kBlockRows);
+  return std::clamp(blocks / sms, kLowestOccupancy, 1.0);
+}
+
 // Two batched products over the whole square, forward; four, backward (nothing is computed again);
 // softmax and dropout between them, bound by memory.
 KernelPrice stored_scores_price(const Op& op, const OpWork& work, const std::vector<Tensor>& tensors,
@@ -86,6 +92,19 @@ KernelPrice stored_scores_price(const Op& op, const OpWork& work, const std::vec
 
 }  // namespace
 
+double attention_share(const AttentionCall& call, int sms) {
+  return occupancy_of(call, sms) * head_share(call.value_head);
+}
+
+Seconds attention_time(const AttentionRate& rate, const EfficiencyCurve& curve, const GpuSpec& gpu,
+                       const AttentionCall& call, double clock) {
+  const FlopsPerSecond speed(rate_at(rate, call.seq).flops_per_second *
+                             occupancy_of(call, gpu.sms) * head_share(call.value_head) * clock);
+  return curve.fixed +
+         std::max(call.flops / speed,
+                  call.bytes / (gpu.memory_bandwidth * curve.memory_efficiency));
+}
+
 std::optional<KernelPrice> attention_price(const Op& op, const OpWork& work,
                                            const std::vector<Tensor>& tensors,
                                            const Binding& binding, const ClusterView& view,
@@ -111,21 +130,19 @@ std::optional<KernelPrice> attention_price(const Op& op, const OpWork& work,
   // Keys a query meets, twice their mean: the sequence length of plain causal attention, less under
   // a window.
   const double seq = work.flops.base() / (rows * heads * per_score);
-  const Rate at = rate_at(*rate, seq);
+  const AttentionCall call{.rows = rows,
+                           .heads = heads,
+                           .value_head = dv,
+                           .seq = seq,
+                           .flops = work.flops,
+                           .bytes = work.bytes,
+                           .backward = backward};
   const GpuSpec& gpu = view.cluster->gpu;
-  double occupancy = 1;
-  if (gpu.sms > 0) {
-    const double blocks = heads * rows / (backward ? kBlockKeys : 2 * kBlockRows);
-    occupancy = std::clamp(blocks / gpu.sms, kLowestOccupancy, 1.0);
-  }
-  const EfficiencyCurve& curve = profile.kernel(work.kernel);
-  const FlopsPerSecond speed(at.flops_per_second * occupancy * head_share(dv) *
-                             clock_of(profile.sustained_clock, work.kernel, math));
-  KernelPrice price{curve.fixed + std::max(work.flops / speed,
-                                           work.bytes / (gpu.memory_bandwidth *
-                                                         curve.memory_efficiency)),
+  KernelPrice price{attention_time(*rate, profile.kernel(work.kernel), gpu, call,
+                                   clock_of(profile.sustained_clock, work.kernel, math)),
                     rate->source};
-  if (price.source == SourceClass::measured && !(at.on_point && occupancy == 1)) {
+  if (price.source == SourceClass::measured &&
+      !(rate_at(*rate, seq).on_point && occupancy_of(call, gpu.sms) == 1)) {
     price.source = SourceClass::interpolated;
   }
   return price;

@@ -32,13 +32,10 @@ double speed_of(DType math, const GpuSpec& gpu) {
   return usable_peak(gpu, DType::fp32) / usable_peak(gpu, DType::bf16);
 }
 
-Seconds launch_per_expert(const Op& op, const GroupedLaw& grouped) {
-  if (op.attr.transpose_a) return grouped.wgrad_per_expert;
-  const bool forward = op.phase == Phase::forward || op.phase == Phase::recompute;
-  return forward ? grouped.forward_per_expert : grouped.backward_per_expert;
+Seconds launch_per_expert(const ProductCall& call, const GroupedLaw& grouped) {
+  if (call.weight_gradient) return grouped.wgrad_per_expert;
+  return call.backward ? grouped.backward_per_expert : grouped.forward_per_expert;
 }
-
-double padded(double rows, int multiple) { return std::ceil(rows / multiple) * multiple; }
 
 // One product a local expert: rows (or, for the weight gradient, depth) shared out evenly.
 GemmShape shape_of(const Op& op, const Binding& binding, const GroupedLaw& grouped) {
@@ -48,7 +45,7 @@ GemmShape shape_of(const Op& op, const Binding& binding, const GroupedLaw& group
   if (op.kind != OpKind::grouped_gemm) return shape;
   shape.groups = static_cast<double>(std::max<std::int64_t>(1, op.attr.local_experts));
   double& shared = op.attr.transpose_a ? shape.k : shape.m;
-  shared = padded(shared / shape.groups, grouped.row_multiple);
+  shared = padded_rows(shared / shape.groups, grouped);
   return shape;
 }
 
@@ -71,28 +68,44 @@ Seconds law_time(const GemmLaw& law, std::span<const GemmTile> tiles, int sms,
   return law.fixed + Seconds(std::sqrt(std::sqrt(tc * tc * tc * tc + tm * tm * tm * tm)));
 }
 
+double padded_rows(double rows, const GroupedLaw& grouped) {
+  return std::ceil(rows / grouped.row_multiple) * grouped.row_multiple;
+}
+
+KernelPrice product_price(const GemmLaws& laws, const GemmLaw& law, int sms,
+                          const ProductCall& call) {
+  const GroupedLaw& grouped = laws.grouped;
+  const GemmShape& shape = call.shape;
+  // A group of one expert is an ordinary product.
+  const bool several = shape.groups > 1;
+  double speed = call.speed;
+  if (several) speed *= call.narrow ? grouped.narrow_rate : grouped.rate;
+  if (several && call.weight_gradient) speed *= grouped.wgrad_rate;
+  KernelPrice price{law_time(law, laws.tiles, sms, shape, call.bytes, speed), law.source};
+  if (several) {
+    price.time += launch_per_expert(call, grouped) * shape.groups * call.launches;
+  } else if (law.corrections && shape.m > 0 && shape.n > 0 && shape.k > 0) {
+    const Correction c = correction_at(*law.corrections, shape.m, shape.n, shape.k);
+    price.time *= std::exp(c.log);
+    price.source = law.source == SourceClass::measured ? c.source : law.source;
+  }
+  return price;
+}
+
 std::optional<KernelPrice> gemm_price(const Op& op, const OpWork& work, const Binding& binding,
                                       const ClusterView& view, const Profile& profile) {
   const GpuSpec& gpu = view.cluster->gpu;
   const GemmLaw* law = profile.gemm.find(math_class(op.attr.math, view.precision));
   if (law == nullptr || gpu.sms <= 0) return std::nullopt;
   const double clock = clock_of(profile.sustained_clock, work.kernel, op.attr.math);
-  const GemmShape shape = shape_of(op, binding, profile.gemm.grouped);
-  // A group of one expert is an ordinary product.
-  const bool grouped = op.kind == OpKind::grouped_gemm && shape.groups > 1;
-  double speed = clock * speed_of(op.attr.math, gpu);
-  if (grouped && op.attr.transpose_a) speed *= profile.gemm.grouped.wgrad_rate;
-  KernelPrice price{law_time(*law, profile.gemm.tiles, gpu.sms, shape, work.bytes, speed),
-                    law->source};
-  if (grouped) {
-    price.time += launch_per_expert(op, profile.gemm.grouped) * shape.groups *
-                  profile.grouped_launches;
-  } else if (law->corrections && shape.m > 0 && shape.n > 0 && shape.k > 0) {
-    const Correction c = correction_at(*law->corrections, shape.m, shape.n, shape.k);
-    price.time *= std::exp(c.log);
-    price.source = law->source == SourceClass::measured ? c.source : law->source;
-  }
-  return price;
+  return product_price(profile.gemm, *law, gpu.sms,
+                       {.shape = shape_of(op, binding, profile.gemm.grouped),
+                        .bytes = work.bytes,
+                        .speed = clock * speed_of(op.attr.math, gpu),
+                        .weight_gradient = op.attr.transpose_a,
+                        .backward = op.phase != Phase::forward && op.phase != Phase::recompute,
+                        .narrow = is_quantized(op.attr.math),
+                        .launches = profile.grouped_launches});
 }
 
 }  // namespace pleat

@@ -60,8 +60,10 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::rms_norm_quantize:
     case OpKind::rms_norm_bwd:
     case OpKind::slice_norm:
-    case OpKind::slice_norm_bwd:
-    case OpKind::router_topk_bwd: return KernelClass::norm;
+    case OpKind::slice_norm_bwd: return KernelClass::norm;
+    case OpKind::router_topk_bwd: return KernelClass::router_bwd;
+    case OpKind::embedding:
+    case OpKind::embedding_bwd: return KernelClass::embedding;
     case OpKind::swiglu:
     case OpKind::swiglu_bwd:
     case OpKind::gelu:
@@ -96,8 +98,6 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::step_matrix: return KernelClass::optimizer;
     case OpKind::load_tokens:
     case OpKind::load_labels:
-    case OpKind::embedding:
-    case OpKind::embedding_bwd:
     case OpKind::split_heads:
     case OpKind::join_heads:
     case OpKind::order_tokens:

@@ -50,6 +50,37 @@ struct KernelPrice {
   Seconds time;
   SourceClass source = SourceClass::datasheet;
 };
+
+// One matrix product, or with several groups the products of so many experts in one kernel.
+struct ProductCall {
+  GemmShape shape;  // of several groups: the rows (or depth) of one, padded
+  Bytes bytes;
+  double speed = 1;  // of the law's rate
+  bool weight_gradient = false, backward = false;
+  bool narrow = false;   // narrower than bf16
+  double launches = 1;   // share of the experts' own that is paid
+};
+// Rows of one expert as a kernel takes them.
+[[nodiscard]] double padded_rows(double rows, const GroupedLaw&);
+// By the law and, dense, its corrections.
+[[nodiscard]] KernelPrice product_price(const GemmLaws&, const GemmLaw&, int sms,
+                                        const ProductCall&);
+
+// Causal attention: rows of queries in all sequences, heads on this rank.
+struct AttentionCall {
+  double rows = 0, heads = 0, value_head = 0;
+  double seq = 0;  // twice the mean keys of a query
+  Flops flops;
+  Bytes bytes;
+  bool backward = false;
+};
+// Of a measured rate: less with too few blocks of queries for the processors (0: not said), and with
+// small heads.
+[[nodiscard]] double attention_share(const AttentionCall&, int sms);
+// `curve`: its fixed time and share of the memory's bandwidth.
+[[nodiscard]] Seconds attention_time(const AttentionRate&, const EfficiencyCurve& curve,
+                                     const GpuSpec&, const AttentionCall&, double clock);
+
 // By the profile's law; nothing if it has none or the GPU does not say its number of processors.
 [[nodiscard]] std::optional<KernelPrice> gemm_price(const Op&, const OpWork&, const Binding&,
                                                     const ClusterView&, const Profile&);

@@ -261,9 +261,9 @@ def add_calibration(t, out):
     if files:
         with open(files[0], encoding="utf-8") as file:
             residuals = json.load(file)["residuals"]
-    compute = {"gemm", "grouped_gemm", "gemm fp8", "grouped_gemm fp8"}
+    compute = {"gemm", "grouped_gemm", "gemm fp8 tensor", "gemm fp8 blocks", "grouped_gemm fp8"}
     memory = {"memory_bound", "norm", "activation", "loss", "router", "permute", "quantize", "optimizer", "rope",
-              "head_norm", "sweep", "convert", "dequantize"}
+              "head_norm", "sweep", "convert", "dequantize", "router_bwd", "embedding"}
     attention = {"attention_fwd", "attention_bwd"}
     for what, families, goal in (("GEMM", compute, 0.04), ("attention", attention, 0.05), ("memory-bound", memory, 0.08)):
         t.add(f"calibration, held-out {what}, median", f"<= {goal:.0%}",

@@ -120,7 +120,8 @@ class Summary(unittest.TestCase):
 
     def test_calibration_and_steps(self):
         self.write("h200-sxm-pleat.samples", {"residuals": [
-            {"family": "gemm", "held_out_median": 0.03}, {"family": "grouped_gemm", "held_out_median": 0.05},
+            {"family": "gemm", "held_out_median": 0.03}, {"family": "gemm fp8 blocks", "held_out_median": 0.05},
+            {"family": "uneven grouped_gemm", "held_out_median": 0.5},
             {"family": "attention_fwd", "held_out_median": 0.04}, {"family": "all_reduce", "held_out_median": 0.9}]})
         self.write("status.tsv", "calibration\t0\t580", "conformance\t0\t20", "sanitizer-racecheck-conformance\t1\t200",
                    "sanitizer-racecheck-elementwise\t0\t20", "sanitizer-racecheck-control\t0\t0", "sanitizer-memcheck-conformance\t0\t1")
@@ -128,7 +129,7 @@ class Summary(unittest.TestCase):
                                                            "not_run": 1, "failed": ["Suite.One"]})
         self.write("elementwise.tests.jsonl", {"test": "CudaLargeIndex.ReachesTheLastRow", "state": "passed"})
         self.assertEqual(self.row("calibration, held-out GEMM, median"),
-                         ("5.0% (grouped_gemm), worst of 2", "MISSED"))
+                         ("5.0% (gemm fp8 blocks), worst of 2", "MISSED"))
         self.assertEqual(self.row("calibration, held-out attention, median"), ("4.0% (attention_fwd)", "met"))
         self.assertEqual(self.row("calibration, held-out memory-bound, median"), ("not measured", ""))
         self.assertEqual(self.row("calibration takes"), ("580 s", "met"))
@@ -141,7 +142,8 @@ class Summary(unittest.TestCase):
         self.assertEqual(self.row("compute-sanitizer memcheck"), ("not measured", ""))
 
     def test_every_memory_bound_family_counts(self):
-        for family in ("memory_bound", "rope", "head_norm", "sweep", "convert", "dequantize", "optimizer"):
+        for family in ("memory_bound", "rope", "head_norm", "sweep", "convert", "dequantize", "optimizer", "router_bwd",
+                       "embedding"):
             self.write("h200-sxm-pleat.samples", {"residuals": [
                 {"family": "norm", "held_out_median": 0.01}, {"family": "loss", "held_out_median": None},
                 {"family": family, "kind": "its kind", "held_out_median": 0.5}]})

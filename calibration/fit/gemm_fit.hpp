@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Fits the law of matrix products on a GPU (core/spec/gemm_law.hpp, docs/MODEL.md section 7.1) to
+// measured products, by the mean of their relative errors.
+#pragma once
+
+#include <vector>
+
+#include "calibration/sample.hpp"
+#include "core/spec/cluster.hpp"
+
+namespace pleat {
+
+struct ProductPoint {
+  ProductShape shape;
+  Bytes bytes;  // of every operand, read and written
+  Seconds time;
+};
+
+// Tiles of the GPU's libraries: of Blackwell where the GPU has fp4 arithmetic, else of Hopper.
+[[nodiscard]] std::vector<GemmTile> gemm_tiles(const GpuSpec&);
+
+// Of products of one expert each; needs one. `like`: a law whose tile_exponent and wave are taken,
+// for few points; null: all constants are fitted. `peak`: of the arithmetic.
+[[nodiscard]] GemmLaw fit_gemm_law(const std::vector<ProductPoint>&, const GpuSpec&,
+                                   const std::vector<GemmTile>&, FlopsPerSecond peak,
+                                   const GemmLaw* like = nullptr);
+
+// What grouped products take beside the law of their arithmetic: constants of several experts' in
+// bf16, and of narrow ones their rate. Points of arithmetic without a law are passed over.
+[[nodiscard]] GroupedLaw fit_grouped_law(const std::vector<ProductPoint>&, const GpuSpec&,
+                                         const GemmLaws&);
+
+// As the simulator prices it; the arithmetic has a law.
+[[nodiscard]] Seconds predict(const GemmLaws&, const ProductPoint&, const GpuSpec&);
+
+}  // namespace pleat
