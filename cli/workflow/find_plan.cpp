@@ -132,6 +132,15 @@ std::string winner_text(const Target& t, const Candidate& winner, const Explanat
          change_sentences(winner.estimate, x) + "\n";
 }
 
+// More are ranked where a recipe's place, a page or what would change the answer asks for it. The
+// others are slower ones, as they would have been of a search for so few.
+void keep_shown(std::size_t top, SearchResult& result) {
+  if (result.best.size() <= top) return;
+  result.rejected["slower"] += static_cast<std::int64_t>(result.best.size() - top);
+  result.best.resize(top);
+  if (result.best_of_layouts.size() > top) result.best_of_layouts.resize(top);
+}
+
 std::string as_json(const std::string& search, const ObjectiveResult& found,
                     const std::vector<Recipe>& recipes,
                     const std::optional<SensitivityAnswer>& changes, const JsonValue& why,
@@ -139,7 +148,9 @@ std::string as_json(const std::string& search, const ObjectiveResult& found,
   JsonValue document = parse_json(search, "search");
   if (!found.sizes.is_null()) document.set("sizes", found.sizes);
   if (!found.front.is_null()) {
-    document.set("front", found.front).set("front_optimal", found.front_optimal);
+    document.set("front", found.front)
+        .set("front_optimal", found.front_optimal)
+        .set("front_priced", found.front_priced);
   }
   if (!found.hint_facts.is_null()) document.set("hint", found.hint_facts);
   JsonValue list = JsonValue::array();
@@ -186,9 +197,7 @@ void find_plan(const FindPlanOptions& o) {
                                         winner_slots(t, result)));
   }
   if (!tells_sensitivity(o)) changes.reset();  // for the page alone
-  if (result.best.size() > static_cast<std::size_t>(o.search.top)) {
-    result.best.resize(static_cast<std::size_t>(o.search.top));
-  }
+  keep_shown(static_cast<std::size_t>(o.search.top), result);
   if (!o.out_file.empty()) write_winner(o, t, result.best.front());
   const std::string alternatives =
       (found.hint.empty() ? "" : "\n" + found.hint) + (found.text.empty() ? "" : "\n" + found.text);

@@ -76,8 +76,8 @@ std::string front_text(const Front& front, double slack) {
                                                     (1024.0 * 1024 * 1024)),
                           summary(c.plan)});
   }
-  return fmt::format("step time against memory, up to {:g}% slower{}:\n", 100 * slack,
-                     front.optimal ? "" : " (cut short)") +
+  return fmt::format("step time against memory, up to {:g}% slower{} ({} priced in all, {:.2f} s):\n",
+                     100 * slack, front.optimal ? "" : ", cut short", front.priced, front.seconds) +
          to_text(table);
 }
 
@@ -110,6 +110,16 @@ void choose_size(const ObjectiveOptions& o, Target& t, SearchConfig& config, Obj
   r.result = best->result;
 }
 
+// A plan is listed that this search had counted: not reached, or folded into another one.
+void uncount_one(std::map<std::string, std::int64_t>& rejected) {
+  for (const char* rule : {"not-reached", "near", "variant", "slower", "time-bound", "needless"}) {
+    const auto at = rejected.find(rule);
+    if (at == rejected.end() || at->second == 0) continue;
+    --at->second;
+    return;
+  }
+}
+
 // `result`: of the fastest plan, before. The plans with no more memory than the last of the front;
 // of a front cut short the last one alone, which is no proof.
 void choose_headroom(const ObjectiveOptions& o, const Target& t, const Front& front,
@@ -128,12 +138,11 @@ void choose_headroom(const ObjectiveOptions& o, const Target& t, const Front& fr
   c.not_above = fastest * (1 + o.slack);
   SearchResult found = search(t.model, t.cluster, t.workload, t.profile, c);
   if (!found.optimal) {  // the front has proven the first one, whatever is found beside it
-    std::erase_if(found.best, [&](const Candidate& c) { return c.plan == least.plan; });
+    const auto same = [&](const Candidate& c) { return c.plan == least.plan; };
+    if (std::erase_if(found.best, same) == 0) uncount_one(found.rejected);
     found.best.insert(found.best.begin(), least);
     found.bound = value_of(least.estimate, config.robust);
   }
-  found.priced += front.priced;
-  found.seconds += front.seconds;
   result = std::move(found);
 }
 
@@ -143,7 +152,9 @@ void hint_at_fewer(const Target& t, const SearchConfig& config, ObjectiveResult&
   const Seconds own = value_of(r.result.best.front().estimate, config.robust);
   const auto fewer =
       faster_on_fewer(t.model, t.cluster, t.workload, t.profile,
-                      rest_of_limits(config, r.result.seconds, r.result.priced), own);
+                      rest_of_limits(config, std::max(r.front_seconds, r.result.seconds),
+                                     std::max(r.front_priced, r.result.priced)),
+                      own);
   if (!fewer) return;
   const Candidate& best = fewer->result.best.front();
   const Seconds value = value_of(best.estimate, config.robust);
@@ -176,8 +187,8 @@ ObjectiveResult search_objective(const ObjectiveOptions& o, Target& t, SearchCon
     r.text += (r.text.empty() ? "" : "\n") + front_text(front, o.slack);
     r.front = front_json(front);
     r.front_optimal = front.optimal;
-    r.result.priced = front.priced;
-    r.result.seconds = front.seconds;
+    r.front_priced = front.priced;
+    r.front_seconds = front.seconds;
     if (headroom) choose_headroom(o, t, front, config, r.result);
   }
   polish_layouts(t.model, t.cluster, t.workload, t.profile, config, r.result);

@@ -27,6 +27,9 @@ struct ObjectiveResult {
   std::string hint;     // that fewer GPUs would be faster, in a line; may be empty
   JsonValue hint_facts;  // null without one
   bool front_optimal = true;  // no limit cut the front short
+  // Plans priced by all searches of the front, the first among them: what `result` counts is of one.
+  std::int64_t front_priced = 0;
+  double front_seconds = 0;  // of those searches
 };
 
 // May set the GPUs of target and config to those of the best plan. ConfigError as search.

@@ -36,7 +36,7 @@ TEST(PlanSearch, HeadroomUnderALimitClaimsNothing) {
   const JsonValue::Array& front = *json.find("front")->as_array();
   EXPECT_LE(*json.find("best")->as_array()->front().find("peak_bytes")->as_integer(),
             *front.back().find("peak_bytes")->as_integer());
-  EXPECT_GE(*json.find("priced")->as_integer(), 40);
+  EXPECT_GE(*json.find("front_priced")->as_integer(), 40);
 }
 
 // Where best-first search is still far from its first plan.
