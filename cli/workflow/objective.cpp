@@ -8,7 +8,7 @@
 
 #include "cli/report/tables.hpp"
 #include "core/diagnostics.hpp"
-#include "planner/front.hpp"
+#include "planner/front_polish.hpp"
 #include "planner/layout_polish.hpp"
 #include "planner/sizes_search.hpp"
 
@@ -67,17 +67,19 @@ JsonValue sizes_json(const std::vector<SizeResult>& sizes, const WorkloadSpec& w
   return list;
 }
 
-std::string front_text(const Front& front, double slack) {
+std::string front_text(const Front& front, double slack, bool robust) {
   Table table{{{"step ms"}, {"slower"}, {"peak GiB"}, {"plan", Align::left}}, {}};
   for (const Candidate& c : front.plans) {
-    const double slower = c.estimate.step / front.plans.front().estimate.step - 1;
+    const double slower =
+        value_of(c.estimate, robust) / value_of(front.plans.front().estimate, robust) - 1;
     table.rows.push_back({milliseconds(c.estimate.step), fmt::format("{:.1f}%", 100 * slower),
                           fmt::format("{:.2f}", static_cast<double>(c.estimate.peak_bytes()) /
                                                     (1024.0 * 1024 * 1024)),
                           summary(c.plan)});
   }
-  return fmt::format("step time against memory, up to {:g}% slower{} ({} priced in all, {:.2f} s):\n",
-                     100 * slack, front.optimal ? "" : ", cut short", front.priced, front.seconds) +
+  return fmt::format("step time against memory, up to {:g}% slower{}{} ({} priced in all, {:.2f} s):\n",
+                     100 * slack, robust ? " at the band's upper end" : "",
+                     front.optimal ? "" : ", cut short", front.priced, front.seconds) +
          to_text(table);
 }
 
@@ -87,6 +89,8 @@ JsonValue front_json(const Front& front) {
     list.push_back(JsonValue::object()
                        .set("plan", summary(c.plan))
                        .set("step_s", c.estimate.step.base())
+                       .set("low_s", c.estimate.low.base())
+                       .set("high_s", c.estimate.high.base())
                        .set("peak_bytes", c.estimate.peak_bytes()));
   }
   return list;
@@ -101,6 +105,11 @@ void choose_size(const ObjectiveOptions& o, Target& t, SearchConfig& config, Obj
   const int smallest = o.min_gpus > 0 ? o.min_gpus : config.gpus / 16;
   std::vector<SizeResult> sizes =
       search_sizes(t.model, t.cluster, t.workload, t.profile, config, smallest);
+  for (SizeResult& s : sizes) {
+    SearchConfig own = config;
+    own.gpus = s.gpus;
+    polish_layouts(t.model, t.cluster, t.workload, t.profile, own, s.result);
+  }
   const SizeResult* best = o.objective == "cost" ? cheapest_size(sizes, config.robust)
                                                  : fastest_size(sizes, config.robust);
   r.text = sizes_text(sizes, t.workload);
@@ -110,40 +119,43 @@ void choose_size(const ObjectiveOptions& o, Target& t, SearchConfig& config, Obj
   r.result = best->result;
 }
 
-// A plan is listed that this search had counted: not reached, or folded into another one.
-void uncount_one(std::map<std::string, std::int64_t>& rejected) {
-  for (const char* rule : {"not-reached", "near", "variant", "slower", "time-bound", "needless"}) {
-    const auto at = rejected.find(rule);
-    if (at == rejected.end() || at->second == 0) continue;
-    --at->second;
-    return;
-  }
-}
+double gpu_bytes(const Target& t) { return t.cluster.gpu.memory.base(); }
 
 // `result`: of the fastest plan, before. The plans with no more memory than the last of the front;
 // of a front cut short the last one alone, which is no proof.
-void choose_headroom(const ObjectiveOptions& o, const Target& t, const Front& front,
+void choose_headroom(const ObjectiveOptions& o, const Target& t, Front& front,
                      SearchConfig& config, SearchResult& result) {
-  const Candidate& least = front.plans.back();
+  const Candidate least = front.plans.back();
   const Seconds fastest = value_of(front.plans.front().estimate, config.robust);
   config.most_bytes = least.estimate.peak_bytes();
   if (!front.optimal) {
     result.optimal = false;
     result.bound = std::min(result.bound, fastest);
     result.best = {least};
+    result.best_of_layouts.clear();
     result.most_bytes = config.most_bytes;
     return;
   }
   SearchConfig c = rest_of_limits(config, front.seconds, front.priced);
   c.not_above = fastest * (1 + o.slack);
   SearchResult found = search(t.model, t.cluster, t.workload, t.profile, c);
-  if (!found.optimal) {  // the front has proven the first one, whatever is found beside it
-    const auto same = [&](const Candidate& c) { return c.plan == least.plan; };
-    if (std::erase_if(found.best, same) == 0) uncount_one(found.rejected);
-    found.best.insert(found.best.begin(), least);
-    found.bound = value_of(least.estimate, config.robust);
-  }
+  polish_layouts(t.model, t.cluster, t.workload, t.profile, c, found);
+  // The front has proven that one, whatever is found beside it.
+  put_into_list(least, static_cast<std::size_t>(config.top), config.robust, gpu_bytes(t), found);
+  if (!found.optimal) found.bound = value_of(found.best.front().estimate, config.robust);
+  put_into_front({found.best.front()}, config.robust, gpu_bytes(t), o.slack, front);
   result = std::move(found);
+}
+
+// Of the polished list; the two agree.
+Front front_of(const ObjectiveOptions& o, const Target& t, const SearchConfig& config,
+               SearchResult& result) {
+  Front front =
+      pareto_front(t.model, t.cluster, t.workload, t.profile, config, o.slack, result);
+  polish_front(t.model, t.cluster, t.workload, t.profile, config, front);
+  put_into_front(result.best, config.robust, gpu_bytes(t), o.slack, front);
+  put_into_list(front.plans.front(), result.best.size(), config.robust, gpu_bytes(t), result);
+  return front;
 }
 
 // `r`: of the shortest step on all GPUs.
@@ -180,18 +192,17 @@ ObjectiveResult search_objective(const ObjectiveOptions& o, Target& t, SearchCon
     SearchConfig first = config;
     if (headroom) first.top = 1;
     r.result = search(t.model, t.cluster, t.workload, t.profile, first);
+    polish_layouts(t.model, t.cluster, t.workload, t.profile, config, r.result);
   }
   if ((headroom || o.pareto) && !r.result.best.empty()) {
-    const Front front =
-        pareto_front(t.model, t.cluster, t.workload, t.profile, config, o.slack, r.result);
-    r.text += (r.text.empty() ? "" : "\n") + front_text(front, o.slack);
+    Front front = front_of(o, t, config, r.result);
+    if (headroom) choose_headroom(o, t, front, config, r.result);
+    r.text += (r.text.empty() ? "" : "\n") + front_text(front, o.slack, config.robust);
     r.front = front_json(front);
     r.front_optimal = front.optimal;
     r.front_priced = front.priced;
     r.front_seconds = front.seconds;
-    if (headroom) choose_headroom(o, t, front, config, r.result);
   }
-  polish_layouts(t.model, t.cluster, t.workload, t.profile, config, r.result);
   if (o.objective == "throughput") hint_at_fewer(t, config, r);
   return r;
 }

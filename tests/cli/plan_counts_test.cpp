@@ -27,7 +27,7 @@ JsonValue plan(const Words& more) {
 std::int64_t uncounted(const JsonValue& found) {
   std::int64_t left = *found.find("enumerated")->as_integer() -
                       static_cast<std::int64_t>(found.find("best")->as_array()->size());
-  for (const auto& [rule, plans] : *found.find("rejected")->as_object()) left -= *plans.as_integer();
+  for (const JsonMember& rule : *found.find("rejected")->as_object()) left -= *rule.value.as_integer();
   return left;
 }
 

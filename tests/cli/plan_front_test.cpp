@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What pleat plan tells beside its list, step time against memory and by size, agrees with the list.
+#include <gtest/gtest.h>
+
+#include "core/json/parse.hpp"
+#include "tests/cli/run_pleat.hpp"
+
+namespace pleat::cli_test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Layers of the pipelines do not divide: layouts other than the searched ones are better.
+JsonValue plan(const Words& more) {
+  const Said run = run_pleat(
+      Words{"plan", "--model", "qwen3-30b-a3b", "--cluster", "h100-sxm", "--gpus", "16",
+            "--seq-len", "4096", "--global-batch", "512", "--tp", "1", "--pp", "1,2", "--ep", "8",
+            "--vpp", "1,4,6", "--json"} +
+      more);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return parse_json(run.out, "stdout");
+}
+
+double number(const JsonValue& of, const char* name) { return *of.find(name)->as_double(); }
+std::int64_t peak(const JsonValue& of) { return *of.find("peak_bytes")->as_integer(); }
+const JsonValue::Array& list(const JsonValue& of, const char* name) {
+  return *of.find(name)->as_array();
+}
+
+void expect_in_order(const JsonValue::Array& front, const char* value) {
+  for (std::size_t i = 1; i < front.size(); ++i) {
+    EXPECT_GT(number(front[i], value), number(front[i - 1], value));
+    EXPECT_LT(peak(front[i]), peak(front[i - 1]));
+  }
+}
+
+TEST(PlanFront, BeginsWithTheBestOfTheListAndNoListedPlanBeatsARow) {
+  for (const char* value : {"step_s", "high_s"}) {
+    SCOPED_TRACE(value);
+    const bool robust = std::string(value) == "high_s";
+    const JsonValue found = plan(robust ? Words{"--pareto", "--robust"} : Words{"--pareto"});
+    const JsonValue::Array &best = list(found, "best"), &front = list(found, "front");
+    EXPECT_EQ(number(front.front(), value), number(best.front(), value));
+    EXPECT_EQ(peak(front.front()), peak(best.front()));
+    EXPECT_GT(front.size(), 1u);
+    expect_in_order(front, value);
+    for (const JsonValue& row : front) {
+      for (const JsonValue& c : best) {
+        EXPECT_FALSE(number(c, value) < number(row, value) && peak(c) <= peak(row));
+      }
+    }
+  }
+}
+
+TEST(PlanFront, HeadroomListsTheFrontsLast) {
+  const JsonValue found = plan({"--objective", "memory-headroom"});
+  const JsonValue::Array& front = list(found, "front");
+  expect_in_order(front, "step_s");
+  EXPECT_EQ(number(list(found, "best").front(), "step_s"), number(front.back(), "step_s"));
+  EXPECT_EQ(peak(list(found, "best").front()), peak(front.back()));
+}
+
+TEST(PlanFront, TheWinnersSizeHasItsStep) {
+  for (const char* objective : {"cost", "time-to-train"}) {
+    const JsonValue found = plan({"--objective", objective, "--min-gpus", "16"});
+    EXPECT_EQ(number(list(found, "sizes").front(), "step_s"),
+              number(list(found, "best").front(), "step_s"));
+  }
+}
+
+}  // namespace
+}  // namespace pleat::cli_test
