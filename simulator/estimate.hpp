@@ -19,7 +19,7 @@ namespace pleat {
 struct StageMemory {
   Stage stage;
   std::int64_t weights = 0, gradients = 0, optimizer = 0;  // bytes for the whole step
-  std::int64_t activations = 0;   // live activations and transients at the peak
+  std::int64_t activations = 0;   // live, and transients, at the peak; loaded state is optimizer's
   std::int64_t runtime = 0;       // buffers outside the program (profile, dialect)
   std::int64_t peak = 0;          // sum of the above at the highest moment
   std::int64_t outside = 0;       // of `runtime`: what no tensor allocator sees (context, NCCL)

@@ -38,20 +38,37 @@ StateBytes state_bytes(const StageProgram& stage) {
   return bytes;
 }
 
-MemoryDelta epilogue_memory(const StageProgram& stage) {
-  std::vector<std::int64_t> born(stage.epilogue.size()), freed(stage.epilogue.size());
+EpilogueMemory epilogue_memory(const StageProgram& stage) {
+  struct Bytes {
+    std::int64_t all = 0, optimizer = 0;
+  };
+  std::vector<Bytes> born(stage.epilogue.size()), freed(stage.epilogue.size());
   for (const StepLifetime& life : stage.step_lives) {
-    const std::int64_t size = stage.state[life.tensor.index()].bytes(Binding{});
-    if (life.begin >= 0) born[static_cast<std::size_t>(life.begin)] += size;
-    if (life.end >= 0) freed[static_cast<std::size_t>(life.end)] += size;
+    const Tensor& tensor = stage.state[life.tensor.index()];
+    const std::int64_t size = tensor.bytes(Binding{});
+    const auto add = [&](std::vector<Bytes>& at, int op) {
+      if (op < 0) return;
+      at[static_cast<std::size_t>(op)].all += size;
+      // What lives for the whole step is in state_bytes already.
+      const bool reloaded = tensor.cls == TensorClass::optimizer_state && life.begin >= 0;
+      if (reloaded) at[static_cast<std::size_t>(op)].optimizer += size;
+    };
+    add(born, life.begin);
+    add(freed, life.end);
   }
-  MemoryDelta delta;
+  EpilogueMemory memory;
+  std::int64_t optimizer = 0;
   for (std::size_t i = 0; i < born.size(); ++i) {
-    delta.net += born[i];
-    delta.peak = std::max(delta.peak, delta.net);
-    delta.net -= freed[i];
+    memory.net += born[i].all;
+    optimizer += born[i].optimizer;
+    if (memory.net > memory.peak) {
+      memory.peak = memory.net;
+      memory.optimizer = optimizer;
+    }
+    memory.net -= freed[i].all;
+    optimizer -= freed[i].optimizer;
   }
-  return delta;
+  return memory;
 }
 
 MemoryDelta replay(std::span<const std::int32_t> work, const StageCosts& costs) {
@@ -132,13 +149,15 @@ std::int64_t fullest_node(const std::vector<StageMemory>& stages, int ranks, int
 
 StageMemory stage_memory(Stage stage, const StageRecord& record,
                          std::span<const std::int32_t> work) {
-  const MemoryDelta step = then(replay(work, record.costs), record.epilogue_memory);
+  const MemoryDelta slots = replay(work, record.costs);
+  const MemoryDelta step = then(slots, record.epilogue_memory);
+  const std::int64_t reloaded = step.peak > slots.peak ? record.epilogue_memory.optimizer : 0;
   const bool split = !record.costs.input.empty();
   StageMemory memory{.stage = stage,
                      .weights = record.state.weights,
                      .gradients = record.state.gradients,
-                     .optimizer = record.state.optimizer,
-                     .activations = record.state.other + step.peak,
+                     .optimizer = record.state.optimizer + reloaded,
+                     .activations = record.state.other + step.peak - reloaded,
                      .runtime = record.runtime.allocated + record.runtime.outside +
                                 most_in_flight(work, record.graph_outputs, split),
                      .outside = record.runtime.outside,

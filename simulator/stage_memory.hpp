@@ -20,8 +20,11 @@ struct StateBytes {
 };
 [[nodiscard]] StateBytes state_bytes(const StageProgram&);
 
-// The epilogue's trajectory above the state: step scratch, and state that dies there.
-[[nodiscard]] MemoryDelta epilogue_memory(const StageProgram&);
+// The epilogue's trajectory above the state: step scratch, and state that is there only for its step.
+struct EpilogueMemory : MemoryDelta {
+  std::int64_t optimizer = 0;  // of `peak`: optimizer state that came from host memory
+};
+[[nodiscard]] EpilogueMemory epilogue_memory(const StageProgram&);
 
 // The largest sum, at any slot, over the chunks between their forward and their backward pass.
 // `work`: SlotWork in the stage's order, `split` as there (the pass ends with the weight gradients);

@@ -15,7 +15,7 @@ struct StageRecord {
   std::vector<StepOpCost> prologue, epilogue;  // parallel to StageProgram's
   Seconds transfer;              // of its slowest send; zero where it sends nothing
   StateBytes state;
-  MemoryDelta epilogue_memory;
+  EpilogueMemory epilogue_memory;
   RuntimeBytes runtime;
   // By chunk, from its forward to its backward pass; empty where there is nothing.
   std::vector<std::int64_t> graph_outputs;  // at fixed places, in device memory

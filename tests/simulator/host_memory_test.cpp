@@ -60,6 +60,26 @@ TEST(HostMemory, StateThatIsAwayBetweenStepsLowersThePeakByItsSize) {
   EXPECT_NEAR((away.step - here.step).base(), part(away, CostClass::offload), 1e-6);
 }
 
+// With little else, the peak is in the step: all that it reloads is the optimizer's there.
+TEST(HostMemory, StateThatIsReloadedAtThePeakIsTheOptimizers) {
+  Job run;
+  run.workload = {.seq_len = 64, .global_batch = 64};
+  run.plan.recompute_full = true;
+  const StepEstimate here = run.price();
+  run.plan.optimizer.state_offload = 1;
+  const StageMemory away = run.price().memory[0];
+  const StageProgram stage = run.program().stages[0];
+  const EpilogueMemory epilogue = epilogue_memory(stage);
+  std::int64_t largest = 0;  // one bucket after the other
+  for (const BucketState& b : stage.buckets) largest = std::max(largest, 12 * b.shard_elements);
+  EXPECT_EQ(epilogue.optimizer, largest);
+  EXPECT_EQ(away.optimizer, state_bytes(stage).optimizer + largest);
+  EXPECT_EQ(away.activations, state_bytes(stage).other + epilogue.peak - largest);
+  EXPECT_LT(away.activations, here.memory[0].activations + 1024);
+  EXPECT_EQ(away.weights + away.gradients + away.optimizer + away.activations + away.runtime,
+            away.peak);
+}
+
 TEST(HostMemory, TheHostsStepIsBoundByItsMemoryAndTheLink) {
   Job run;
   const StepEstimate here = run.price();
