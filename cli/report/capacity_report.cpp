@@ -161,7 +161,7 @@ std::string spares_text(const Placement& p, int gpus) {
 }
 
 std::string used_text(const Offer& o) {
-  const int used = std::min(o.job.used_in_domain, o.job.gpus);
+  const int used = o.booking.placement.used_in_domain;
   const int last = o.booking.placement.used_in_last;
   return last == used ? fmt::format("{} used of each", used)
                       : fmt::format("{} used of each, {} of the last", used, last);

@@ -226,6 +226,7 @@ class Capacity {
     job.domain = inner.size;
     job.used_in_domain = used_domain(inner, gpus, gpus / found.plan.attention.pp);
     job.gpus_per_node = cluster.gpus_per_node;
+    job.stage_gpus = gpus / found.plan.attention.pp;
     job.plan = found.plan;
     job.step = found.estimate.step;
     job.band = found.estimate.relative_band;

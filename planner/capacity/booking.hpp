@@ -20,6 +20,7 @@ struct Job {
   int domain = 8;               // GPUs of the innermost network domain: node or NVL72 rack
   int used_in_domain = 8;       // of them, those the plan uses; of the last domain what is left
   int gpus_per_node = 8;
+  int stage_gpus = 0;           // of a pipeline stage; 0: not said, domains are filled as above
   Plan plan;
   Seconds step;
   double band = 0;              // relative, P90 over median less 1
@@ -37,6 +38,7 @@ struct Job {
 // How the GPUs are booked.
 struct Placement {
   int domains = 1;
+  int used_in_domain = 1; // GPUs that work, of every domain but the last
   int used_in_last = 1;   // GPUs of the last domain that work
   int paid_gpus = 1;      // working and idle ones
   int spare_units = 0;    // that can take the place of a failed one

@@ -39,7 +39,7 @@ JsonValue booking_json(const Offer& o) {
                            {"peak_bytes", job.peak_bytes},
                            {"host_node_bytes", job.host_bytes}});
   json.set("placement", object({{"domains", b.placement.domains},
-                                {"used_of_each_domain", job.used_in_domain},
+                                {"used_of_each_domain", b.placement.used_in_domain},
                                 {"used_of_last_domain", b.placement.used_in_last},
                                 {"domain_gpus", job.domain},
                                 {"paid_gpus", b.placement.paid_gpus},

@@ -19,46 +19,74 @@ int paid_of_domain(int used, int domain, int booked) {
   return std::min(up_to_multiple(used, booked), std::max(domain, used));
 }
 
-// All GPUs to pay for.
-int paid_gpus(const Placement& p, int used, int domain, int booked) {
+// GPUs to pay for when each domain has `spare` idle GPUs beside those that work.
+int paid_gpus(const Placement& p, int spare, int domain, int booked) {
   if (booked > domain) return up_to_multiple(p.domains * domain, booked);
-  return (p.domains - 1) * paid_of_domain(used, domain, booked) +
-         paid_of_domain(p.used_in_last, domain, booked);
+  return (p.domains - 1) * paid_of_domain(p.used_in_domain + spare, domain, booked) +
+         paid_of_domain(p.used_in_last + spare, domain, booked);
+}
+
+// With `used` of each domain and `spare` idle GPUs beside them.
+Placement placed(const Job& job, const Rates& rates, int used, int spare) {
+  Placement p;
+  const int booked = static_cast<int>(rates.at(Rate::booked_gpus));
+  p.used_in_domain = used;
+  p.domains = (job.gpus + used - 1) / used;
+  p.used_in_last = job.gpus - (p.domains - 1) * used;
+  p.paid_gpus = paid_gpus(p, spare, job.domain, booked);
+  const double away = job.gpus / rates.at(Rate::gpu_mtbf) * rates.at(Rate::replaced_share) *
+                      rates.at(Rate::repair);  // nodes, on average
+  const double target = rates.at(Rate::spare_target);
+  // Idle nodes of a domain with so many GPUs that work; they serve no stage of another domain.
+  const auto slack_of = [&](int working) {
+    const int paid = booked > job.domain ? p.paid_gpus / p.domains
+                                         : paid_of_domain(working + spare, job.domain, booked);
+    return std::max(0, paid - working) / job.gpus_per_node;
+  };
+  const int slack = slack_of(used), last_slack = std::min(slack, slack_of(p.used_in_last));
+  p.available = target;
+  if (slack > 0) {
+    p.spare_units = slack * (p.domains - 1) + last_slack;
+    p.unit_gpus = job.gpus_per_node;
+  }
+  const auto suffices = [&](int working, int nodes) {
+    return poisson_cdf(away * working / job.gpus, nodes);
+  };
+  if (std::pow(suffices(used, slack), p.domains - 1) * suffices(p.used_in_last, last_slack) >= target)
+    return p;
+  p.spare_units = poisson_quantile(away, target);
+  p.unit_gpus = std::max(job.gpus_per_node, job.domain);
+  p.paid_gpus += up_to_multiple(p.spare_units * p.unit_gpus, booked);
+  return p;
 }
 
 }  // namespace
 
 PlacementResult place_job(const Job& job, const Rates& rates) {
   PlacementResult result;
-  Placement& p = result.placement;
-  const int booked = static_cast<int>(rates.at(Rate::booked_gpus));
   const int used = std::min(job.used_in_domain, job.gpus);
-  p.domains = (job.gpus + used - 1) / used;
-  p.used_in_last = job.gpus - (p.domains - 1) * used;
-  if (p.domains > 1 && used * 2 < job.domain) {
+  result.placement = placed(job, rates, used, 0);
+  if (result.placement.domains > 1 && used * 2 < job.domain) {
     result.problem = fmt::format(
         "{} GPUs fill only {} of the {} GPUs of each network domain alike; take a multiple of a "
         "larger part",
         job.gpus, used, job.domain);
     return result;
   }
-  p.paid_gpus = paid_gpus(p, used, job.domain, booked);
-  const double away = job.gpus / rates.at(Rate::gpu_mtbf) * rates.at(Rate::replaced_share) *
-                      rates.at(Rate::repair);  // nodes, on average
-  const double target = rates.at(Rate::spare_target);
-  // Of each domain; what only the last one has left serves no stage of another.
-  const int of_each = booked > job.domain ? p.paid_gpus / p.domains
-                                          : paid_of_domain(used, job.domain, booked);
-  const int slack = (of_each - used) / job.gpus_per_node;
-  p.available = target;
-  if (slack > 0) {
-    p.spare_units = slack * p.domains;
-    p.unit_gpus = job.gpus_per_node;
+  const auto with_spares = [&](int of_each) {
+    for (int spare = 0; of_each + spare <= job.domain; spare += job.gpus_per_node) {
+      const Placement p = placed(job, rates, of_each, spare);
+      if (p.paid_gpus < result.placement.paid_gpus) result.placement = p;
+    }
+  };
+  with_spares(used);
+  // Whole stages may lie elsewhere: their own groups stay in one domain, and between stages the step
+  // is priced as if all neighbours were in different ones (simulator/cost/group_place.cpp).
+  const int stage = job.stage_gpus;
+  if (result.placement.domains == 1 || stage <= 0 || used % stage != 0) return result;
+  for (int fewer = used - stage; fewer > 0 && fewer * 2 >= job.domain; fewer -= stage) {
+    with_spares(fewer);
   }
-  if (std::pow(poisson_cdf(away / p.domains, slack), p.domains) >= target) return result;
-  p.spare_units = poisson_quantile(away, target);
-  p.unit_gpus = std::max(job.gpus_per_node, job.domain);
-  p.paid_gpus += up_to_multiple(p.spare_units * p.unit_gpus, booked);
   return result;
 }
 

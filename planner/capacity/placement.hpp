@@ -10,7 +10,9 @@
 namespace pleat {
 
 // Unused GPUs of a domain serve as its spares where they make up a node. Else spares are bought:
-// nodes, or whole domains where several nodes form one. The share of the time in which repairs may
+// nodes, or whole domains where several nodes form one. Of all fillings that leave the step's price as
+// it is (as many of each domain as the job may use, or whole stages fewer; nodes of each left idle as
+// its spares) the one with the fewest GPUs to pay for, of equal ones the fullest. The share of the time in which repairs may
 // exceed the spares is charged whole (1 - spare_target): a bound that does not jump with their number.
 // `problem` is set when less than half of each domain would be used.
 struct PlacementResult {
