@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
+#include <tuple>
 
 #include "core/diagnostics.hpp"
 #include "planner/mesh_space.hpp"
@@ -86,6 +88,48 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
   return pins;
 }
 
+// Whether it is about a pin's field: its path, or the degree's name as a word of the message.
+bool mentions(const Violation& v, const Pin& pin) {
+  std::string field = pin.name, degree = pin.name;
+  std::ranges::replace(field, '-', '_');
+  for (char& c : degree) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  if (v.path == field || v.path.ends_with("." + field)) return true;
+  const auto in_word = [&](std::size_t i) {
+    return i < v.message.size() && std::isalnum(static_cast<unsigned char>(v.message[i])) != 0;
+  };
+  for (auto at = v.message.find(degree); at != std::string::npos; at = v.message.find(degree, at + 1)) {
+    if ((at == 0 || !in_word(at - 1)) && !in_word(at + degree.size())) return true;
+  }
+  return false;
+}
+
+// Free degrees are tried in products that the GPUs do not make up, too: such a rule says why nothing is
+// left only where it is the only one.
+bool of_trial(const std::string& rule, const SearchConfig& config) {
+  if (rule == "world") return true;
+  return rule == "expert-grid" && config.ep.empty() && config.etp.empty();
+}
+
+// Of the broken rules one that is about one of the pins, else any; of those the one that rejects most.
+const Violation& why_empty(const MeshSpace& space, const SearchConfig& config,
+                           const std::vector<Pin>& pins) {
+  const auto rank = [&](const auto& rejected) {
+    const Violation& v = space.example.at(rejected.first);
+    const bool about = std::ranges::any_of(pins, [&](const Pin& p) { return mentions(v, p); });
+    return std::tuple(!of_trial(rejected.first, config), about, rejected.second);
+  };
+  const auto worst =
+      std::max_element(space.rejected.begin(), space.rejected.end(),
+                       [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  // Grids that the GPUs do not fill say nothing where a pin left out those that they fill.
+  const bool left_out = space.example.contains(kLeftOut) &&
+                        (worst == space.rejected.end() || of_trial(worst->first, config));
+  PLEAT_ASSERT(left_out || worst != space.rejected.end());
+  return space.example.at(left_out ? kLeftOut : worst->first);
+}
+
+std::string words(const Violation& v) { return fmt::format("{} ({})", v.message, v.rule); }
+
 }  // namespace
 
 MeshSpace non_empty_meshes(const ModelSpec& model, const ClusterSpec& cluster,
@@ -93,17 +137,9 @@ MeshSpace non_empty_meshes(const ModelSpec& model, const ClusterSpec& cluster,
   MeshSpace space = enumerate_meshes(model, cluster, workload, config);
   if (!space.meshes.empty()) return space;
 
-  const auto worst =
-      std::max_element(space.rejected.begin(), space.rejected.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  // Grids that the GPUs do not fill say nothing where a pin left out those that they fill.
-  const bool left_out = space.example.contains(kLeftOut) &&
-                        (worst == space.rejected.end() || worst->first == "world");
-  PLEAT_ASSERT(left_out || worst != space.rejected.end());
-  const Violation& why = space.example[left_out ? kLeftOut : worst->first];
-  const std::string reason = fmt::format("{} ({})", why.message, why.rule);
-
   const std::vector<Pin> pins = pins_of(config);
+  const Violation& why = why_empty(space, config, pins);
+  const std::string reason = words(why);
   if (pins.empty()) {
     throw_config_error(ExitCode::bad_request, "plan", why.path,
                        fmt::format("no valid plan on {} GPUs: {}", config.gpus, reason), why.hint);
@@ -114,8 +150,9 @@ MeshSpace non_empty_meshes(const ModelSpec& model, const ClusterSpec& cluster,
     pin.drop(relaxed);
     const MeshSpace without = enumerate_meshes(model, cluster, workload, relaxed);
     if (without.meshes.empty()) continue;
-    problems.error(ExitCode::bad_request, "--" + std::string(pin.name), why.path,
-                   fmt::format("{} {} leaves no valid plan: {}", pin.name, pin.text, reason),
+    const Violation& own = why_empty(space, config, {pin});
+    problems.error(ExitCode::bad_request, "--" + std::string(pin.name), own.path,
+                   fmt::format("{} {} leaves no valid plan: {}", pin.name, pin.text, words(own)),
                    fmt::format("without this pin {} meshes are valid", without.meshes.size()));
   }
   problems.throw_if_errors();

@@ -53,8 +53,8 @@ struct MeshSpace {
 [[nodiscard]] MeshSpace enumerate_meshes(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
                                          const SearchConfig&);
 
-// As above; throws ConfigError naming the pin at fault when pins leave nothing, or the rule that
-// rejects most when the space is empty without pins.
+// As above; throws ConfigError naming the pin at fault when pins leave nothing, with a rule about it if
+// one is broken, or the rule that rejects most when the space is empty without pins.
 [[nodiscard]] MeshSpace non_empty_meshes(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
                                          const SearchConfig&);
 

@@ -406,6 +406,27 @@ TEST(SearchSpace, NamesAllPinsThatEmptyItTogether) {
       << error_of(config);
 }
 
+// Free TP, CP and PP whose product is not the world reject more meshes than the pin does.
+TEST(SearchSpace, TheReasonIsAboutThePin) {
+  SearchConfig config = small_config(16);
+  config.ep = {3};
+  const std::string of_ep = error_of(config);
+  EXPECT_NE(of_ep.find("is not a multiple of ETP*EP*PP = 1*3*1"), std::string::npos) << of_ep;
+  EXPECT_EQ(of_ep.find("TP*PP*CP"), std::string::npos) << of_ep;
+  config = small_config(32);
+  config.ep = {8};
+  config.etp = {4};
+  config.pp = {4};
+  const std::string of_three = error_of(config);
+  EXPECT_NE(of_three.find("32 is not a multiple of ETP*EP*PP = 4*8*4 = 128"), std::string::npos)
+      << of_three;
+  EXPECT_EQ(of_three.find("(world)"), std::string::npos) << of_three;
+  config = small_config(16);
+  config.tp = {3};  // no grid at all fits: the rule of the world is the reason
+  EXPECT_NE(error_of(config).find("16 is not a multiple of TP*PP*CP = 3"), std::string::npos)
+      << error_of(config);
+}
+
 TEST(SearchSpace, NamesThePinOfASetting) {
   SearchConfig config = small_config(4);
   config.sharding = Sharding::zero3;
