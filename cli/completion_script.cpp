@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Commands, then flags of the command; values are completed from fixed words where an option has
-// them, else as file names.
+// Commands, then flags of the command; values are completed from the words that an option has
+// (cli/option_choices.hpp), of lists the last item, else as file names.
 #include "cli/completion_script.hpp"
 
 #include <fmt/format.h>
@@ -9,12 +9,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <vector>
 
-#include "cli/interop_targets.hpp"
-#include "cli/workflow/import.hpp"
-#include "core/spec/catalog.hpp"
+#include "cli/option_choices.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -29,66 +26,87 @@ std::string one_line(std::string text) {
   return text;
 }
 
+struct Flag {
+  std::string name, text;           // "--model"
+  std::vector<std::string> shorts;  // "-m"
+  std::vector<std::string> choices;
+  bool takes_value = false;
+};
+
+// All that can follow a command.
+struct Command {
+  std::string name;
+  std::vector<Flag> flags;
+  std::vector<std::string> words;  // its own commands, choices of what has no flag
+};
+
+template <class T>
+void add_once(std::vector<T>& list, T item, const auto& same) {
+  if (!std::any_of(list.begin(), list.end(), same)) list.push_back(std::move(item));
+}
+
+void add_word(std::vector<std::string>& words, const std::string& word) {
+  add_once(words, word, [&](const std::string& w) { return w == word; });
+}
+
+void add_flag(Command& known, Flag flag) {
+  const auto same = [&](const Flag& f) { return f.name == flag.name; };
+  add_once(known.flags, flag, same);
+  Flag& all = *std::find_if(known.flags.begin(), known.flags.end(), same);
+  for (const std::string& word : flag.choices) add_word(all.choices, word);
+}
+
 // With those of the commands of a command: the scripts look at one word only.
-std::vector<Word> flags_of(const CLI::App& command) {
-  std::vector<Word> flags;
-  for (const CLI::App* inner : command.get_subcommands({})) {
-    for (Word& flag : flags_of(*inner)) {
-      const bool known = std::any_of(flags.begin(), flags.end(), [&](const Word& w) { return w.name == flag.name; });
-      if (!known) flags.push_back(std::move(flag));
-    }
+void add_options(Command& known, CLI::App& command) {
+  for (CLI::App* inner : command.get_subcommands({})) {
+    add_word(known.words, inner->get_name());
+    add_options(known, *inner);
   }
-  for (const CLI::Option* option : command.get_options()) {
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_positional()) {
+      for (const std::string& word : choices_of(*option)) add_word(known.words, word);
+      continue;
+    }
     if (option->get_group().empty()) continue;  // hidden
     for (const std::string& name : option->get_lnames()) {
-      const bool known = std::any_of(flags.begin(), flags.end(), [&](const Word& w) { return w.name == "--" + name; });
-      if (!known) flags.push_back({"--" + name, one_line(option->get_description())});
+      Flag flag{"--" + name, one_line(option->get_description()), {}, choices_of(*option),
+                option->get_items_expected_max() > 0};
+      for (const std::string& letter : option->get_snames()) flag.shorts.push_back("-" + letter);
+      add_flag(known, std::move(flag));
     }
   }
-  return flags;
 }
 
-// Words after a flag or a command; models and clusters as they are when the script is made.
-std::map<std::string, std::vector<std::string>> values_of(const std::string& command) {
-  std::map<std::string, std::vector<std::string>> values{
-      {"--model", config_names(ConfigKind::model)},
-      {"--cluster", config_names(ConfigKind::cluster)},
-      {"--profile", config_names(ConfigKind::profile)},
-      {"--runtime", {"megatron", "pleat"}},
-      {"--precision",
-       {"fp32", "fp16", "bf16", "fp8", "fp8_delayed", "fp8_block", "mxfp8", "nvfp4"}},
-      {"--sharding", {"none", "zero1", "zero2", "zero3"}},
-      {"--dispatcher", {"allgather", "alltoall", "deepep", "hybridep", "hierarchical"}},
-      {"--cp-comm", {"p2p", "all_gather", "all_to_all", "a2a+p2p"}},
-      {"--cuda-graph", {"none", "router", "partial", "full_iteration"}},
-      {"--schedule", {"1f1b", "zb-h1", "zb-v", "dualpipe", "dualpipe-v"}}};
-  if (command == "plan") {
-    for (const char* flag : {"--fp8-attention", "--fp8-head", "--fp8-dispatch", "--fp8-combine",
-                             "--fp8-params", "--tile-overlap", "--optimizer-offload"}) {
-      values[flag] = {"on", "off", "any"};
-    }
-    values["--objective"] = {"throughput", "time-to-train", "cost", "memory-headroom"};
-    values["--sensitivity"] = {"plans", "search"};
+Command all_of(CLI::App& app, CLI::App& command) {
+  Command known{command.get_name(), {}, {}};
+  add_options(known, command);
+  if (known.name == "help") {
+    for (const CLI::App* c : app.get_subcommands({})) known.words.push_back(c->get_name());
   }
-  if (command == "export") values["--to"] = target_names();
-  if (command == "launch") {
-    values["--to"] = {"slurm", "kubernetes", "mpirun"};
-    values["--kind"] = {"trainjob", "pytorchjob", "jobset", "mpijob"};
-  }
-  if (command == "data") {
-    values[""] = {"make", "inspect", "tokenize"};
-    values["--documents"] = {"file", "line", "paragraph", "jsonl"};
-  }
-  if (command == "import") values[""] = import_kinds();
-  if (command == "completion") values[""] = {"bash", "zsh", "fish"};
-  if (command == "model") values[""] = config_names(ConfigKind::model);
-  return values;
+  return known;
 }
 
-bool has_flag(const std::vector<Word>& flags, const std::string& name) {
-  for (const Word& w : flags)
-    if (w.name == name) return true;
-  return false;
+// "--model|-m"
+std::string pattern_of(const Flag& flag) {
+  std::string pattern = flag.name;
+  for (const std::string& name : flag.shorts) pattern += "|" + name;
+  return pattern;
+}
+
+// Of flags with a value that has no fixed words: file names are offered.
+std::string pattern_of_free(const Command& command) {
+  std::string pattern;
+  for (const Flag& flag : command.flags) {
+    if (!flag.takes_value || !flag.choices.empty()) continue;
+    pattern += (pattern.empty() ? "" : "|") + pattern_of(flag);
+  }
+  return pattern;
+}
+
+std::vector<std::string> names(const std::vector<Flag>& flags) {
+  std::vector<std::string> list;
+  for (const Flag& flag : flags) list.push_back(flag.name);
+  return list;
 }
 
 std::vector<std::string> names(const std::vector<Word>& words) {
@@ -97,44 +115,47 @@ std::vector<std::string> names(const std::vector<Word>& words) {
   return list;
 }
 
-std::vector<Word> commands_of(const CLI::App& app) {
+std::vector<Word> commands_of(CLI::App& app) {
   std::vector<Word> list;
   for (const CLI::App* c : app.get_subcommands({}))
     list.push_back({c->get_name(), one_line(c->get_description())});
   return list;
 }
 
-std::string bash_script(const CLI::App& app) {
+std::string bash_script(CLI::App& app) {
   std::string text =
       "# bash completion for pleat\n_pleat() {\n"
       "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-      "  local command=\"${COMP_WORDS[1]}\" words=''\n"
+      "  local command=\"${COMP_WORDS[1]}\" words='' before=''\n"
       "  COMPREPLY=()\n"
       "  if ((COMP_CWORD == 1)); then\n";
   text += fmt::format("    words='{}'\n  else\n    case \"$command\" in\n",
                       fmt::join(names(commands_of(app)), " "));
-  for (const CLI::App* c : app.get_subcommands({})) {
-    const std::vector<Word> flags = flags_of(*c);
-    text += fmt::format("    {})\n      case \"$previous\" in\n", c->get_name());
-    std::string after_command;
-    for (const auto& [flag, values] : values_of(c->get_name())) {
-      if (flag.empty())
-        after_command = fmt::format(" {}", fmt::join(values, " "));
-      else if (has_flag(flags, flag))
-        text += fmt::format("      {}) words='{}' ;;\n", flag, fmt::join(values, " "));
+  for (CLI::App* c : app.get_subcommands({})) {
+    const Command command = all_of(app, *c);
+    text += fmt::format("    {})\n      case \"$previous\" in\n", command.name);
+    for (const Flag& flag : command.flags) {
+      if (flag.choices.empty()) continue;
+      // Of a list its last item.
+      text += fmt::format("      {}) words='{}' before=\"${{current%\"${{current##*,}}\"}}\" ;;\n",
+                          pattern_of(flag), fmt::join(flag.choices, " "));
     }
-    text += fmt::format("      *) words='{}{}' ;;\n      esac ;;\n", fmt::join(names(flags), " "),
-                        after_command);
+    if (const std::string free = pattern_of_free(command); !free.empty())
+      text += fmt::format("      {}) ;;\n", free);
+    text += fmt::format("      *) words='{}{}{}' ;;\n      esac ;;\n",
+                        fmt::join(names(command.flags), " "), command.words.empty() ? "" : " ",
+                        fmt::join(command.words, " "));
   }
   return text +
          "    esac\n  fi\n"
-         "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+         "  mapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$words\" -- "
+         "\"${current#\"$before\"}\")\n"
          "  if ((${#COMPREPLY[@]} == 0)) && ((COMP_CWORD > 1)); then\n"
          "    mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n  fi\n"
          "}\ncomplete -o filenames -F _pleat pleat\n";
 }
 
-std::string zsh_script(const CLI::App& app) {
+std::string zsh_script(CLI::App& app) {
   std::string text =
       "#compdef pleat\n# zsh completion for pleat\n_pleat() {\n"
       "  local -a commands flags values\n  commands=(\n";
@@ -142,15 +163,18 @@ std::string zsh_script(const CLI::App& app) {
   text +=
       "  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n  fi\n"
       "  values=()\n  case \"${words[2]}\" in\n";
-  for (const CLI::App* c : app.get_subcommands({})) {
-    const std::vector<Word> flags = flags_of(*c);
-    text += fmt::format("  {})\n    flags=(\n", c->get_name());
-    for (const Word& flag : flags) text += fmt::format("      '{}:{}'\n", flag.name, flag.text);
+  for (CLI::App* c : app.get_subcommands({})) {
+    const Command command = all_of(app, *c);
+    text += fmt::format("  {})\n    flags=(\n", command.name);
+    for (const Flag& flag : command.flags)
+      text += fmt::format("      '{}:{}'\n", flag.name, flag.text);
     text += "    )\n    case \"${words[CURRENT-1]}\" in\n";
-    for (const auto& [flag, values] : values_of(c->get_name())) {
-      const std::string word = flag.empty() ? c->get_name() : flag;
-      if (flag.empty() || has_flag(flags, flag))
-        text += fmt::format("    {}) values=({}) ;;\n", word, fmt::join(values, " "));
+    if (!command.words.empty())
+      text += fmt::format("    {}) values=({}) ;;\n", command.name, fmt::join(command.words, " "));
+    for (const Flag& flag : command.flags) {
+      if (flag.choices.empty()) continue;
+      text += fmt::format("    {}) values=({}); compset -P '*,' ;;\n", pattern_of(flag),
+                          fmt::join(flag.choices, " "));
     }
     text += "    esac ;;\n";
   }
@@ -163,31 +187,37 @@ std::string zsh_script(const CLI::App& app) {
          "pleat; fi\n";
 }
 
-std::string fish_script(const CLI::App& app) {
+std::string fish_script(CLI::App& app) {
   std::string text = "# fish completion for pleat\n";
   for (const Word& c : commands_of(app)) {
     text += fmt::format("complete -c pleat -n __fish_use_subcommand -f -a {} -d '{}'\n", c.name,
                         c.text);
   }
-  for (const CLI::App* c : app.get_subcommands({})) {
-    const std::string seen = fmt::format("'__fish_seen_subcommand_from {}'", c->get_name());
-    const auto values = values_of(c->get_name());
-    for (const Word& flag : flags_of(*c)) {
-      const auto known = values.find(flag.name);
-      text += fmt::format("complete -c pleat -n {} -l {} -d '{}'", seen, flag.name.substr(2),
-                          flag.text);
-      if (known != values.end()) text += fmt::format(" -x -a '{}'", fmt::join(known->second, " "));
+  for (CLI::App* c : app.get_subcommands({})) {
+    const Command command = all_of(app, *c);
+    const std::string seen = fmt::format("'__fish_seen_subcommand_from {}'", command.name);
+    for (const Flag& flag : command.flags) {
+      text += fmt::format("complete -c pleat -n {} -l {}", seen, flag.name.substr(2));
+      for (const std::string& name : flag.shorts) text += " -s " + name.substr(1);
+      text += fmt::format(" -d '{}'", flag.text);
+      const std::string words = fmt::format("{}", fmt::join(flag.choices, " "));
+      if (!words.empty()) {
+        text += fmt::format(
+            " -x -a '(__fish_complete_list , \"string split \\\" \\\" \\\"{}\\\"\")'", words);
+      } else if (flag.takes_value) {
+        text += " -r";
+      }
       text += "\n";
     }
-    if (const auto words = values.find(""); words != values.end())
-      text += fmt::format("complete -c pleat -n {} -a '{}'\n", seen, fmt::join(words->second, " "));
+    if (!command.words.empty())
+      text += fmt::format("complete -c pleat -n {} -a '{}'\n", seen, fmt::join(command.words, " "));
   }
   return text;
 }
 
 }  // namespace
 
-std::string completion_script(const CLI::App& app, const std::string& shell) {
+std::string completion_script(CLI::App& app, const std::string& shell) {
   if (shell == "zsh") return zsh_script(app);
   return shell == "fish" ? fish_script(app) : bash_script(app);
 }

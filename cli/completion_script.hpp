@@ -8,6 +8,6 @@
 
 namespace pleat::cli {
 
-[[nodiscard]] std::string completion_script(const CLI::App&, const std::string& shell);
+[[nodiscard]] std::string completion_script(CLI::App&, const std::string& shell);
 
 }  // namespace pleat::cli

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
+#include "cli/plan_values.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {
@@ -140,18 +142,22 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
   const auto describe = [&](const char* name, auto& value, const char* text) {
     return app.add_option(name, value, text)->group(kWorkload);
   };
-  describe("-m,--model", o.model, "Name of a shipped model (`pleat models`) or a Hugging Face config.json");
-  describe("-c,--cluster", o.cluster, "Name of a shipped cluster (`pleat clusters`) or a cluster file");
+  describe("-m,--model", o.model, "Name of a shipped model (`pleat models`) or a Hugging Face config.json")
+      ->check(offers_configs(ConfigKind::model));
+  describe("-c,--cluster", o.cluster, "Name of a shipped cluster (`pleat clusters`) or a cluster file")
+      ->check(offers_configs(ConfigKind::cluster));
   describe("-n,--gpus", o.gpus, "GPUs in the job")->check(in_range(1, kMaxWorld));
   describe("-s,--seq-len", o.seq_len, "Tokens of a sequence")->check(in_range(std::int64_t{1}, kMaxTokens));
   describe("-b,--global-batch", o.global_batch, "Sequences of a step, over all GPUs")
       ->check(in_range(std::int64_t{1}, kMaxTokens));
   describe("--runtime", o.runtime,
            "Dialect to compile for: megatron or pleat (default: the profile's, else pleat on "
-           "localhost and megatron elsewhere)");
+           "localhost and megatron elsewhere)")
+      ->check(offers(plan_names().runtime));
   describe("--profile", o.profile,
            "Profile name or file (default: the newest of the cluster and runtime, else datasheet "
-           "efficiencies)");
+           "efficiencies)")
+      ->check(offers_configs(ConfigKind::profile));
   describe("--capacity-factor", o.capacity_factor,
            "Tokens an expert takes, over the balanced mean; the rest are dropped (default: none)")
       ->check(in_range(0.0, 1e6));
@@ -175,55 +181,71 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
     app.add_option(name, value, text)->check(in_range(1, kMaxWorld))->group(kShape);
   };
   const auto word = [&](const char* name, std::optional<std::string>& value, const char* text) {
-    app.add_option(name, value, text)->group(kShape);
+    return app.add_option(name, value, text)->group(kShape);
   };
+  const PlanNames names = plan_names();
+  const std::vector<std::string> moments{"fp32", "bf16", "fp16", "fp8"};
   degree("--tp", o.tp, "Tensor parallel size of attention and dense layers");
   degree("--cp", o.cp, "Context parallel size");
   degree("--pp", o.pp, "Pipeline stages (data parallel size follows from --gpus)");
   degree("--vpp", o.vpp, "Virtual pipeline stages on each pipeline rank");
   word("--schedule", o.schedule,
-       "Order of the pipeline: 1f1b (interleaved with --vpp), zb-h1, zb-v, dualpipe or dualpipe-v");
+       "Order of the pipeline: 1f1b (interleaved with --vpp), zb-h1, zb-v, dualpipe or dualpipe-v")
+      ->check(offers(names.schedule));
   degree("--ep", o.ep, "Expert parallel size (expert data parallel size follows from --gpus)");
   degree("--etp", o.etp, "Tensor parallel size inside an expert");
   degree("--micro-batch", o.micro_batch, "Sequences of a microbatch");
   word("--layout", o.layout, "Layers of each virtual stage, \"Et*3|(tt|)*29m|L\" (default: even)");
   word("--precision", o.precision,
-       "fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8 or nvfp4");
+       "fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8 or nvfp4")
+      ->check(offers(names.precision));
   word("--recompute", o.recompute,
        "none, full, full:N (the first N layers of each chunk), or modules with commas: layernorm, "
-       "mla_up_proj, core_attn, mlp, moe_act, shared_experts, moe");
+       "mla_up_proj, core_attn, mlp, moe_act, shared_experts, moe")
+      ->check(offers(names.recompute));
   degree("--recompute-unit", o.recompute_unit,
          "With full recompute: layers that keep one input together (default: 1)");
   word("--offload", o.offload,
        "Activations kept in host memory, with commas: attn_norm, qkv_linear, core_attn, attn_proj, "
-       "mlp_norm, expert_fc1, moe_act");
+       "mlp_norm, expert_fc1, moe_act")
+      ->check(offers(names.offload));
   word("--recompute-stages", o.recompute_stages,
        "What single pipeline stages recompute instead: 0=full/1-2=moe_act+layernorm/3=none");
   word("--offload-stages", o.offload_stages,
        "What single pipeline stages offload instead: 0-1=core_attn+attn_proj/2=none");
   degree("--offload-layers", o.offload_layers, "Layers whose activations are kept in host memory");
-  word("--sharding", o.sharding, "none, zero1, zero2 or zero3");
+  word("--sharding", o.sharding, "none, zero1, zero2 or zero3")
+      ->check(offers(names.sharding));
   degree("--fsdp-group", o.fsdp_group,
          "Ranks of one shard group of zero2 or zero3 (default: all)");
   degree("--optimizer-instances", o.optimizer_instances,
          "Copies of the optimizer state that zero1 shards; gradients are summed across them");
-  word("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep or hierarchical");
+  word("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep or hierarchical")
+      ->check(offers(names.dispatcher));
   degree("--dispatcher-sms", o.dispatcher_sms, "SMs that a deepep or hybridep exchange takes");
   degree("--microbatch-group", o.microbatch_group,
          "Microbatches of a group of the interleaved order (default: PP)");
   word("--cp-comm", o.cp_comm,
-       "Keys and values of context parallelism: p2p, all_gather, a2a or a2a+p2p");
+       "Keys and values of context parallelism: p2p, all_gather, a2a or a2a+p2p")
+      ->check(offers(names.cp_comm));
   degree("--cp-a2a", o.cp_a2a, "With a2a+p2p: ranks of a group that exchanges heads");
-  word("--cuda-graph", o.cuda_graph, "none, router, partial (attention and router) or full_iteration");
-  word("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16");
+  word("--cuda-graph", o.cuda_graph, "none, router, partial (attention and router) or full_iteration")
+      ->check(offers(names.cuda_graph));
+  word("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16")
+      ->check(offers({"fp32", "bf16"}));
   word("--main-params-dtype", o.main_params,
        "Of the optimizer's copy of the weights: fp32, bf16, fp16, fp8, or remainder16 (what the bf16 "
-       "weights lack of fp32)");
-  word("--exp-avg-dtype", o.exp_avg, "Of the first moment: fp32, bf16, fp16 or fp8");
-  word("--exp-avg-sq-dtype", o.exp_avg_sq, "Of the second moment: fp32, bf16, fp16 or fp8");
+       "weights lack of fp32)")
+      ->check(offers(names.state_type));
+  word("--exp-avg-dtype", o.exp_avg, "Of the first moment: fp32, bf16, fp16 or fp8")
+      ->check(offers(moments));
+  word("--exp-avg-sq-dtype", o.exp_avg_sq, "Of the second moment: fp32, bf16, fp16 or fp8")
+      ->check(offers(moments));
   word("--grad-reduce-dtype", o.grad_reduce,
-       "Of gradients while they are reduced: fp32 or bf16 (default: as they are kept)");
-  word("--optimizer", o.optimizer, "adamw, lamb, sgd (with momentum) or muon");
+       "Of gradients while they are reduced: fp32 or bf16 (default: as they are kept)")
+      ->check(offers({"fp32", "bf16"}));
+  word("--optimizer", o.optimizer, "adamw, lamb, sgd (with momentum) or muon")
+      ->check(offers(names.optimizer));
   const auto share = [&](const char* name, std::optional<double>& value, double most,
                          const char* text) {
     app.add_option(name, value, text)->check(in_range(0.0, most))->group(kShape);

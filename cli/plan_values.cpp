@@ -133,4 +133,24 @@ std::set<Offload> parse_offload(const std::string& words, const std::string& fla
   return parse_names<Offload>(words, flag, kOffloads);
 }
 
+PlanNames plan_names() {
+  const auto names = [](const auto& values, std::vector<std::string> first = {}) {
+    for (const auto v : values) first.emplace_back(name_of(v));
+    return first;
+  };
+  PlanNames all{.precision = names(kPrecisions),
+                .sharding = names(kShardings),
+                .dispatcher = names(kDispatchers),
+                .runtime = {},
+                .cuda_graph = names(kGraphs),
+                .schedule = names(kSchedules),
+                .optimizer = names(kOptimizers),
+                .cp_comm = names(kCpComms),
+                .state_type = names(kStateTypes),
+                .recompute = names(kRecomputable, {"none", "full"}),
+                .offload = names(kOffloads, {"none"})};
+  for (const Runtime runtime : kRuntimes) all.runtime.push_back(name_of_runtime(runtime));
+  return all;
+}
+
 }  // namespace pleat::cli

@@ -6,6 +6,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/plan/plan.hpp"
 
@@ -33,5 +34,12 @@ struct Recompute {
 [[nodiscard]] std::set<Offload> parse_offload(const std::string& words, const std::string& flag);
 
 [[nodiscard]] std::string name_of_runtime(Runtime);
+
+// All names that the functions above take, as completion offers them; of sets the single ones.
+struct PlanNames {
+  std::vector<std::string> precision, sharding, dispatcher, runtime, cuda_graph, schedule, optimizer,
+      cp_comm, state_type, recompute, offload;
+};
+[[nodiscard]] PlanNames plan_names();
 
 }  // namespace pleat::cli

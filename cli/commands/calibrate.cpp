@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
 #include "cli/workflow/calibrate_machine.hpp"
 
 namespace pleat::cli {
@@ -15,13 +16,14 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       "calibrate", "Measure this machine's kernels and collectives, fit its profile");
   const auto o = std::make_shared<CalibrateOptions>();
   command->add_option("-c,--cluster", o->cluster, "The cluster file that describes this machine")
+      ->check(offers_configs(ConfigKind::cluster))
       ->capture_default_str();
   command->add_option("--ranks", o->ranks, "Ranks that share the cores in the shared measurements")
       ->capture_default_str()
       ->check(in_range(1, 256));
   command->add_option("--device", o->device, "What is measured: the CPU's kernels in fp32, or a GPU's in bf16 and fp8")
       ->capture_default_str()
-      ->check(CLI::IsMember({"cpu", "cuda"}).description(""));
+      ->check(one_of({"cpu", "cuda"}));
   command
       ->add_option("--collectives", o->collectives,
                    "With --device cuda, between several GPUs: nccl, or direct (threads by their GPUs' memory, "

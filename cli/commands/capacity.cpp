@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat capacity
+#include "cli/option_choices.hpp"
+#include "cli/plan_values.hpp"
 #include "cli/workflow/capacity.hpp"
 
 #include <CLI/CLI.hpp>
@@ -14,12 +16,14 @@ namespace {
 
 void add_question(CLI::App& command, CapacityOptions& o) {
   command.add_option("-m,--model", o.model,
-                     "Name of a shipped model (`pleat models`) or a Hugging Face config.json");
+                     "Name of a shipped model (`pleat models`) or a Hugging Face config.json")
+      ->check(offers_configs(ConfigKind::model));
   command.add_option("-t,--tokens", o.tokens, "Tokens to train on, for example 15T");
   command.add_option("-d,--deadline", o.deadline, "Time there is, for example 60d, 8w or 1440h");
   command.add_option("--budget", o.budget, "US dollars there are, for example 20M");
   command.add_option("-c,--clusters", o.clusters, "Names or files of clusters, with commas between")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->check(offers_configs(ConfigKind::cluster));
   command.add_option("-n,--gpus", o.gpus,
                      "Sizes to try: a range or a list (default: 256..16384; of a range, powers of two "
                      "and racks doubled; a listed size that does not divide the batch comes with a "
@@ -28,6 +32,7 @@ void add_question(CLI::App& command, CapacityOptions& o) {
       ->check(in_range(1, 16'777'216));
   command.add_option("--confidence", o.confidence,
                      "p50 or p90: how sure deadline and budget must hold")
+      ->check(offers({"p50", "p90"}))
       ->capture_default_str();
 }
 
@@ -37,6 +42,7 @@ void add_training(CLI::App& command, CapacityOptions& o) {
                      "bf16, fp8_block, mxfp8 …, or CLUSTER=PRECISION, with commas between (default: "
                      "bf16)")
       ->delimiter(',')
+      ->check(offers(plan_names().precision))
       ->group(group);
   command.add_option("-s,--seq-len", o.seq_len, "Tokens of a sequence (default: 4096)")
       ->check(in_range(std::int64_t{1}, std::int64_t{1} << 40))
@@ -47,6 +53,7 @@ void add_training(CLI::App& command, CapacityOptions& o) {
   command.add_option("--batch-rule", o.batch_rule,
                      "constant: the same batch for every size; critical: doubled with the GPUs up to "
                      "--critical-batch, at the price of more tokens")
+      ->check(offers({"constant", "critical"}))
       ->capture_default_str()
       ->group(group);
   command.add_option("--critical-batch", o.critical_batch, "Tokens of a step, for example 60M")

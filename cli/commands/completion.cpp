@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/completion_script.hpp"
+#include "cli/option_choices.hpp"
 #include "cli/report/output.hpp"
 
 namespace pleat::cli {
@@ -15,7 +16,7 @@ void add_completion_command(CLI::App& app, Action& action) {
   const auto shell = std::make_shared<std::string>();
   command->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
+      ->check(one_of({"bash", "zsh", "fish"}));
   command->footer(
       "Examples:\n"
       "  source <(pleat completion bash)\n"

@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
 #include "cli/workflow/data/data_commands.hpp"
 
 namespace pleat::cli {
@@ -24,7 +25,7 @@ void add_make(CLI::App& data, Action& action) {
           "--documents", o->documents,
           "What a document is: file, line, paragraph or jsonl (auto: jsonl for .jsonl, else file)")
       ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "file", "line", "paragraph", "jsonl"}).description(""));
+      ->check(one_of({"auto", "file", "line", "paragraph", "jsonl"}));
   command->add_option("--json-key", o->json_key, "Member with the text, of JSON lines")
       ->capture_default_str();
   CLI::Option* eod =
@@ -69,7 +70,7 @@ void add_inspect(CLI::App& data, Action& action) {
       ->capture_default_str();
   command->add_option("--part", o->part, "train, valid or test")
       ->capture_default_str()
-      ->check(CLI::IsMember({"train", "valid", "test"}).description(""));
+      ->check(one_of({"train", "valid", "test"}));
   command->add_option("--sample", o->sample, "The sample to print")
       ->capture_default_str()
       ->check(in_range(std::int64_t{0}, kMost));

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/option_choices.hpp"
 #include "cli/workflow/diff_plans.hpp"
 
 namespace pleat::cli {
@@ -14,7 +15,8 @@ void add_diff_command(CLI::App& app, Action& action) {
   const auto o = std::make_shared<DiffOptions>();
   command->add_option("PLAN_A", o->first, "A plan file")->required();
   command->add_option("PLAN_B", o->second, "Another")->required();
-  command->add_option("--profile", o->profile, "Profile of both (default: each cluster's newest)");
+  command->add_option("--profile", o->profile, "Profile of both (default: each cluster's newest)")
+      ->check(offers_configs(ConfigKind::profile));
   command->add_flag("--json", o->json, "Print JSON");
   command->footer(
       "Examples:\n"

@@ -7,6 +7,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/interop/exported.hpp"
 #include "cli/interop_targets.hpp"
+#include "cli/option_choices.hpp"
 #include "cli/report/new_file.hpp"
 #include "cli/report/output.hpp"
 #include "core/json/json_value.hpp"
@@ -70,7 +71,7 @@ void add_export_command(CLI::App& app, Action& action) {
   const auto o = std::make_shared<Options>();
   command->add_option("--to", o->target, "megatron, megatron-bridge, torchtitan or deepspeed")
       ->required()
-      ->check(CLI::IsMember(target_names()).description(""));
+      ->check(one_of(target_names()));
   command->add_option("PLAN", o->plan_file, "A plan file")->required();
   add_output_options(*command, o->output, "the configuration");
   command->add_flag("--json", o->json,

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat export-weights
+#include "cli/option_choices.hpp"
 #include "cli/workflow/export_weights.hpp"
 
 #include <CLI/CLI.hpp>
@@ -16,7 +17,8 @@ void add_export_weights_command(CLI::App& app, Action& action) {
       "export-weights", "Weights as a Hugging Face folder: config.json and safetensors");
   const auto o = std::make_shared<ExportWeightsOptions>();
   command->add_option("-m,--model", o->model,
-                      "Name of a shipped model or a Hugging Face config.json");
+                      "Name of a shipped model or a Hugging Face config.json")
+      ->check(offers_configs(ConfigKind::model));
   command->add_option("--from", o->from,
                       "Folder of a Hugging Face model whose weights are written");
   command->add_option(
@@ -28,7 +30,7 @@ void add_export_weights_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--dtype", o->dtype, "fp32, bf16 or fp16")
       ->capture_default_str()
-      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}).description(""));
+      ->check(one_of({"fp32", "bf16", "fp16"}));
   command->add_option("--shard-size", o->shard_gb, "Size of a file in GB")
       ->capture_default_str()
       ->check(in_range(1e-6, 1e6));

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat import
+#include "cli/option_choices.hpp"
 #include "cli/workflow/import.hpp"
 
 #include <CLI/CLI.hpp>
@@ -17,11 +18,14 @@ void add_import_command(CLI::App& app, Action& action) {
   const auto o = std::make_shared<ImportOptions>();
   command->add_option("KIND", o->kind, "megatron-log, megatron-args, hf or nccl-tests")
       ->required()
-      ->check(CLI::IsMember(import_kinds()).description(""));
+      ->check(one_of(import_kinds()));
   command->add_option("FILE", o->files, "What to read; nccl-tests takes several")->required();
-  command->add_option("-c,--cluster", o->cluster, "Where it ran: name of a cluster, or a file");
-  command->add_option("--profile", o->profile, "Profile of the prediction, or to start from");
-  command->add_option("-m,--model", o->model, "Model instead of the one in the arguments");
+  command->add_option("-c,--cluster", o->cluster, "Where it ran: name of a cluster, or a file")
+      ->check(offers_configs(ConfigKind::cluster));
+  command->add_option("--profile", o->profile, "Profile of the prediction, or to start from")
+      ->check(offers_configs(ConfigKind::profile));
+  command->add_option("-m,--model", o->model, "Model instead of the one in the arguments")
+      ->check(offers_configs(ConfigKind::model));
   command->add_option("--name", o->name, "Name of the model, or of the new cluster");
   command->add_option("-n,--gpus", o->gpus, "GPUs of the run (default: as the log says)")
       ->check(in_range(1, 1 << 20));
@@ -29,7 +33,8 @@ void add_import_command(CLI::App& app, Action& action) {
       ->check(in_range(0, 1'000'000));
   command->add_option("--collective", o->collective,
                       "Of nccl-tests that do not print it: all_reduce, all_gather, reduce_scatter, "
-                      "all_to_all or send_recv");
+                      "all_to_all or send_recv")
+      ->check(offers({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv"}));
   command->add_option("--ranks", o->ranks, "Of nccl-tests that do not list them")
       ->check(in_range(2, 1 << 20));
   add_output_options(*command, o->output,

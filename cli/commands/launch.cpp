@@ -10,6 +10,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
 #include "cli/report/new_file.hpp"
 #include "cli/report/output.hpp"
 #include "core/diagnostics.hpp"
@@ -118,20 +119,21 @@ void add_launch_command(CLI::App& app, Action& action) {
   const auto o = std::make_shared<Options>();
   command->add_option("--to", o->launcher, "slurm, kubernetes or mpirun")
       ->required()
-      ->check(CLI::IsMember(kLaunchers).description(""));
+      ->check(one_of(kLaunchers));
   command->add_option("PLAN", o->plan_file, "A plan file")->required();
-  command->add_option("-c,--cluster", o->cluster, "Cluster (default: the plan's)");
+  command->add_option("-c,--cluster", o->cluster, "Cluster (default: the plan's)")
+      ->check(offers_configs(ConfigKind::cluster));
   command
       ->add_option("--gpus-per-node", o->gpus_per_node, "GPUs of a node (default: the cluster's)")
       ->check(in_range(1, 1024));
   command->add_option("--kind", o->kind, "For kubernetes: trainjob, pytorchjob, jobset or mpijob")
       ->capture_default_str()
-      ->check(CLI::IsMember(kKinds).description(""))
+      ->check(one_of(kKinds))
       ->group("Kubernetes");
   command
       ->add_option("--trainer", o->trainer,
                    "megatron or pleat, with `pleat train` (default: the plan's runtime)")
-      ->check(CLI::IsMember({"megatron", "pleat"}).description(""));
+      ->check(one_of({"megatron", "pleat"}));
   add_slots(*command, o->slots);
   add_output_options(*command, o->output, "the job file");
   command->footer(

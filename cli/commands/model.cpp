@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
 #include "cli/report/model_report.hpp"
 #include "cli/report/output.hpp"
 #include "core/spec/catalog.hpp"
@@ -30,6 +31,7 @@ void add_model_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("model", "Parameters and FLOPs of a model");
   const auto o = std::make_shared<Options>();
   command->add_option("MODEL", o->model, "Name of a shipped model or a Hugging Face config.json")
+      ->check(offers_configs(ConfigKind::model))
       ->required();
   command->add_option("-s,--seq-len", o->seq_len, "Tokens of a sequence, for the FLOPs")->capture_default_str()
       ->check(in_range(std::int64_t{1}, std::int64_t{1} << 40));

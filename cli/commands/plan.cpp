@@ -7,6 +7,8 @@
 #include "cli/commands/commands.hpp"
 #include "cli/pin_values.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
+#include "cli/plan_values.hpp"
 #include "cli/workflow/find_plan.hpp"
 #include "cli/workflow/idle_options.hpp"
 
@@ -46,17 +48,25 @@ void add_pins(CLI::App& command, SearchOptions& o) {
       "numbers of SMs that a deepep or hybridep exchange takes (default: the profile's; of deepep within "
       "a node also the next fewer and more that it has rates of)");
   const auto word = [&](const char* name, std::optional<std::string>& value, const char* what) {
-    command.add_option(name, value, std::string("Only this one of ") + what)->group("Pins");
-  };
-  const auto list = [&](const char* name, std::vector<std::string>& values, const char* what) {
-    command.add_option(name, values, std::string("Only these of ") + what + ", commas between")
-        ->delimiter(',')
+    command.add_option(name, value, std::string("Only this one of ") + what)
+        ->check(offers({"on", "off"}))
         ->group("Pins");
   };
-  list("--sharding", o.sharding, "none, zero1, zero2 and zero3");
-  list("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep and hierarchical");
-  list("--cuda-graph", o.cuda_graph, "none, router, partial and full_iteration");
-  list("--cp-comm", o.cp_comm, "p2p, all_gather, all_to_all (or a2a) and a2a+p2p");
+  const PlanNames names = plan_names();
+  const auto list = [&](const char* name, std::vector<std::string>& values, const char* what,
+                        const std::vector<std::string>& choices) {
+    command.add_option(name, values, std::string("Only these of ") + what + ", commas between")
+        ->delimiter(',')
+        ->check(offers(choices))
+        ->group("Pins");
+  };
+  list("--sharding", o.sharding, "none, zero1, zero2 and zero3", names.sharding);
+  list("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep and hierarchical",
+       names.dispatcher);
+  list("--cuda-graph", o.cuda_graph, "none, router, partial and full_iteration",
+       names.cuda_graph);
+  list("--cp-comm", o.cp_comm, "p2p, all_gather, all_to_all (or a2a) and a2a+p2p",
+       names.cp_comm);
   add_numbers(command, "--cp-a2a", o.cp_a2a, 2, kMostSize,
               "With a2a+p2p: only groups of so many ranks exchange heads (default: 2,4,8)");
   command
@@ -73,6 +83,7 @@ void add_pins(CLI::App& command, SearchOptions& o) {
                   "Only these orders of the pipeline, with commas between: 1f1b, zb-h1, zb-v, dualpipe "
                   "and dualpipe-v (default: those that the runtime has; Megatron's is 1f1b)")
       ->delimiter(',')
+      ->check(offers(names.schedule))
       ->group("Pins");
   word("--ep-overlap", o.ep_overlap,
        "on and off: expert communication behind the compute of another microbatch");
@@ -85,6 +96,7 @@ void add_pins(CLI::App& command, SearchOptions& o) {
                   "on, off or any: expert exchanges inside the grouped products, which no runtime has "
                   "(default: off)")
       ->delimiter(',')
+      ->check(offers({"on", "off", "any"}))
       ->group("Pins");
   const auto share = [&](const char* name, double& value, const char* what) {
     command.add_option(name, value, what)->check(in_range(0.0, 1e6))->group("Pins");
@@ -115,8 +127,10 @@ void add_pins(CLI::App& command, SearchOptions& o) {
           "Where activations of whole layers are offloaded, only those of so many; 0: of none (default: "
           "0,1,2,4 ...)");
   list("--recompute", o.recompute,
-       "the sets none, full, full:4 (layers of each chunk) and modules, moe_act+layernorm");
-  list("--offload", o.offload, "the sets none and activations, core_attn+attn_proj");
+       "the sets none, full, full:4 (layers of each chunk) and modules, moe_act+layernorm",
+       names.recompute);
+  list("--offload", o.offload, "the sets none and activations, core_attn+attn_proj",
+       names.offload);
   command.add_flag("--no-recompute", o.no_recompute, "Keep all activations")->group("Pins");
   command
       .add_flag("--no-offload", o.no_offload, "Keep them and the optimizer's state on the GPU")
@@ -125,25 +139,41 @@ void add_pins(CLI::App& command, SearchOptions& o) {
 
 // Several values are a choice.
 void add_numerics(CLI::App& command, SearchOptions& o) {
-  const auto words = [&](const char* name, std::vector<std::string>& values, const char* what) {
-    command.add_option(name, values, what)->delimiter(',')->group("Numerics (commas: a choice)");
+  const auto words = [&](const char* name, std::vector<std::string>& values, const char* what,
+                         const std::vector<std::string>& choices) {
+    command.add_option(name, values, what)
+        ->delimiter(',')
+        ->check(offers(choices))
+        ->group("Numerics (commas: a choice)");
   };
+  const PlanNames names = plan_names();
+  const std::vector<std::string> moments{"fp32", "bf16", "fp16", "fp8"};
+  std::vector<std::string> precisions = names.precision;
+  precisions.emplace_back("any");
   words("--precision", o.precision,
         "fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8 or nvfp4; any: all from bf16 that the GPU "
-        "computes (default: bf16 for megatron, fp32 for pleat)");
-  words("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16");
+        "computes (default: bf16 for megatron, fp32 for pleat)",
+        precisions);
+  words("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16",
+        {"fp32", "bf16"});
   words("--main-params-dtype", o.main_params,
-        "Of the optimizer's copy of the weights: fp32, bf16, fp16, fp8 or remainder16");
-  words("--exp-avg-dtype", o.exp_avg, "Of Adam's first moment: fp32, bf16, fp16 or fp8");
-  words("--exp-avg-sq-dtype", o.exp_avg_sq, "Of Adam's second moment: fp32, bf16, fp16 or fp8");
+        "Of the optimizer's copy of the weights: fp32, bf16, fp16, fp8 or remainder16",
+        names.state_type);
+  words("--exp-avg-dtype", o.exp_avg, "Of Adam's first moment: fp32, bf16, fp16 or fp8",
+        moments);
+  words("--exp-avg-sq-dtype", o.exp_avg_sq, "Of Adam's second moment: fp32, bf16, fp16 or fp8",
+        moments);
   words("--grad-reduce-dtype", o.grad_reduce,
-        "Of gradients while they are reduced: fp32 or bf16 (default: as they are kept)");
-  words("--optimizer", o.optimizer, "adamw, lamb, sgd (with momentum) or muon");
+        "Of gradients while they are reduced: fp32 or bf16 (default: as they are kept)",
+        {"fp32", "bf16"});
+  words("--optimizer", o.optimizer, "adamw, lamb, sgd (with momentum) or muon",
+        names.optimizer);
   // A bare flag means on, and takes no word from behind it that is none of these.
   const auto onoff = [&](const char* name, std::vector<std::string>& values, const char* what) {
     command.add_option(name, values, std::string(what) + ": on (also without a value), off or any")
         ->delimiter(',')
         ->expected(0, 1)
+        ->check(offers({"on", "off", "any"}))
         ->type_name("TEXT")
         ->group("Numerics (commas: a choice)");
   };

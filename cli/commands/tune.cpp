@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
 #include "cli/workflow/tune.hpp"
 
 namespace pleat::cli {
@@ -15,6 +16,7 @@ void add_tune_command(CLI::App& app, Action& action) {
       "tune", "The whole loop here: calibrate, plan, train the winner, check the prediction");
   const auto o = std::make_shared<TuneOptions>();
   command->add_option("-m,--model", o->model, "Name of a shipped model or a Hugging Face config.json")
+      ->check(offers_configs(ConfigKind::model))
       ->capture_default_str();
   command->add_option("-d,--data", o->data, "What to train on, as `pleat train --data` says it")
       ->capture_default_str();

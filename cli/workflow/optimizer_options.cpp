@@ -8,6 +8,7 @@
 #include <array>
 
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {
@@ -50,6 +51,7 @@ void add_optimizer_options(CLI::App& command, OptimizerOptions& o) {
   command
       .add_option("--lr-decay-style", o.decay_style,
                   "constant, linear, cosine, inverse-square-root or WSD (warm-up, stable, decay)")
+      ->check(offers({"constant", "linear", "cosine", "inverse-square-root", "WSD"}))
       ->capture_default_str();
   count("--lr-decay-iters", o.decay_iters,
         "Steps until --min-lr, the warm-up's too (default: --steps)");
@@ -60,6 +62,7 @@ void add_optimizer_options(CLI::App& command, OptimizerOptions& o) {
   command
       .add_option("--lr-wsd-decay-style", o.wsd_decay_style,
                   "WSD: exponential, linear, cosine or minus_sqrt")
+      ->check(offers({"exponential", "linear", "cosine", "minus_sqrt"}))
       ->capture_default_str();
   number("--weight-decay", o.weight_decay, "Weight decay; norms and biases have none", 10);
   command.add_flag("--no-weight-decay-embeddings", o.tables_without_decay,
@@ -75,6 +78,7 @@ void add_optimizer_options(CLI::App& command, OptimizerOptions& o) {
       .add_option("--muon-scale-mode", o.muon_scale,
                   "Muon: steps times sqrt(max(rows, columns)) (spectral), sqrt(rows / columns) "
                   "(unit_rms_norm), or that and at least 1 (shape_scaling)")
+      ->check(offers({"spectral", "unit_rms_norm", "shape_scaling"}))
       ->capture_default_str();
   number("--muon-extra-scale-factor", o.muon_extra_scale, "Muon: times this", 1e6);
 }

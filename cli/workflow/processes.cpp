@@ -9,6 +9,7 @@
 
 #include "backend/comm/mpi_job.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 
@@ -72,7 +73,7 @@ void add_process_options(CLI::App& command, ProcessOptions& o) {
       "threads: all ranks in this process; mpi: one of mpirun's processes; tcp: one of a "
       "launcher's, or processes started here; auto: as the launcher says, else threads")
       ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "threads", "mpi", "tcp"}).description(""));
+      ->check(one_of({"auto", "threads", "mpi", "tcp"}));
   add("--ranks", o.ranks, "Ranks of each process (default: all processes share them evenly)")
       ->check(in_range(1, 1 << 20));
   add("--process", o.flags.process, "I/N: this is process I of N, counted from 0");

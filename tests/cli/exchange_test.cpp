@@ -265,6 +265,42 @@ TEST(Completion, ScriptsOfEveryShell) {
   EXPECT_EQ(read_text(test_folder() + "/answer"), "megatron megatron-bridge\ndiff\n");
 }
 
+// What bash offers after these words, the last of them begun.
+std::string completed(const std::string& words) {
+  const std::string file = test_folder() + "/completion.bash";
+  if (!fs::exists(file)) write_text(file, run_pleat({"completion", "bash"}).out);
+  const std::string answer = test_folder() + "/answer";
+  EXPECT_EQ(shell("cd " + made_folder("empty") + " && bash -c 'source " + file + "; COMP_WORDS=(pleat " +
+                  words + "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _pleat; echo \"${COMPREPLY[@]}\"' >" +
+                  answer),
+            0);
+  return read_text(answer);
+}
+
+TEST(Completion, ValuesAreThoseOfTheOption) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"plan --by-stage \"\"", "on off\n"},
+      {"plan --recompute m", "mla_up_proj mlp moe_act moe\n"},
+      {"plan --optimizer \"\"", "adamw lamb sgd muon\n"},
+      {"plan --exp-avg-dtype \"\"", "fp32 bf16 fp16 fp8\n"},
+      {"plan --precision a", "any\n"},
+      {"plan -m deepseek-v3", "deepseek-v3 deepseek-v3.2\n"},
+      {"predict --optimizer a", "adamw\n"},
+      {"capacity --confidence \"\"", "p50 p90\n"},
+      {"capacity --batch-rule \"\"", "constant critical\n"},
+      {"launch --trainer \"\"", "megatron pleat\n"},
+      {"help exp", "export export-weights\n"},
+      {"data m", "make\n"},
+      {"plan --dispatcher deepep,al", "deepep,allgather deepep,alltoall\n"},
+      {"predict --recompute moe_act,la", "moe_act,layernorm\n"},
+      {"capacity --clusters h100-sxm,gb200-nvl", "h100-sxm,gb200-nvl72\n"},
+      {"plan --tp \"\"", "\n"},  // a number: no flag is offered
+      {"plan --html \"\"", "\n"},
+      {"plan --robust --objectiv", "--objective\n"},
+  };
+  for (const auto& [words, offered] : cases) EXPECT_EQ(completed(words), offered) << words;
+}
+
 TEST(Install, TheProgramFindsItsOwnConfigs) {
   const std::string prefix = test_folder() + "/prefix";
   ASSERT_EQ(shell(std::string(PLEAT_CMAKE) + " --install " + PLEAT_BUILD_DIR + " --prefix " +
