@@ -282,7 +282,7 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const SearchConfig& conf
   }
   if (config.paged_stash.buffer <= 0 && megatron) {
     list.push_back({"paged stash",
-                    "it holds no less and takes as long as none (--paged-stash prices it)"});
+                    "it holds no less and takes as long as none (--paged-stash and --stash-capacity price it)"});
   }
   return list;
 }

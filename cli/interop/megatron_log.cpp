@@ -131,7 +131,9 @@ LogTimes log_times(const MegatronLog& log, std::size_t warmup, const std::string
     throw_config_error(ExitCode::bad_file, where, "",
                        fmt::format("has {} iteration lines, {} are dropped as warm-up",
                                    log.iterations.size(), warmup),
-                       "--warmup 0 keeps all of them");
+                       log.iterations.empty()
+                           ? "lines of the training with 'elapsed time per iteration (ms)' are read"
+                           : "--warmup 0 keeps all of them");
   }
   std::vector<double> seconds, tflops;
   for (std::size_t i = warmup; i < log.iterations.size(); ++i) {

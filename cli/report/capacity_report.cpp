@@ -18,7 +18,7 @@ constexpr std::size_t kSwingsShown = 3;
 constexpr double kFirstOrder = 0.25;  // recovery pressure up to which they hold (MODEL.md section 12)
 
 std::string days(Seconds t) { return fmt::format("{:.1f}", t.base() / kDay); }
-std::string million(double dollars) { return fmt::format("{:.2f}", dollars / 1e6); }
+std::string million(double dollars) { return three_digits(dollars / 1e6); }
 std::string percent(double share) { return fmt::format("{:.1f}%", share * 100); }
 
 std::vector<std::string> row(const Offer& o, bool front) {
@@ -32,7 +32,7 @@ std::vector<std::string> row(const Offer& o, bool front) {
           percent(b.goodput),
           days(b.finish.p50),
           days(b.finish.p90),
-          fmt::format("{:.2f}", b.gpu_hours_p50 / 1e6),
+          three_digits(b.gpu_hours_p50 / 1e6),
           million(b.dollars_p50),
           million(b.dollars_p90),
           fmt::format("{:.0f}", b.energy_mwh),

@@ -74,4 +74,11 @@ std::string format_seconds(Seconds t) {
 
 std::string format_percent(double fraction) { return fmt::format("{:+.1f} %", fraction * 100); }
 
+std::string three_digits(double value) {
+  if (!(std::abs(value) > 0)) return "0";
+  // 9.996 is 10.0.
+  const double magnitude = std::floor(std::log10(std::abs(value) * 1.0005));
+  return fmt::format("{:.{}f}", value, static_cast<int>(std::clamp(2 - magnitude, 0.0, 12.0)));
+}
+
 }  // namespace pleat::cli

@@ -32,4 +32,8 @@ struct Table {
 [[nodiscard]] std::string format_seconds(Seconds);         // 12.3 ms
 [[nodiscard]] std::string format_percent(double fraction); // +12.3 %
 
+// Three significant digits, and all of those before the point: "0.0912",
+// "2.88", "12.3", "1234".
+[[nodiscard]] std::string three_digits(double value);
+
 }  // namespace pleat::cli

@@ -3,9 +3,12 @@
 #include "cli/workflow/idle_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "cli/idle_shape.hpp"
+#include "cli/plan_values.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {
@@ -53,6 +56,15 @@ void check_exchanges(const SearchOptions& o, Diagnostics& problems) {
                       std::ranges::find(o.cp_comm, std::string("a2a+p2p")) != o.cp_comm.end();
   if (!o.cp_a2a.empty() && !groups) {
     refuse(problems, "--cp-a2a", "says nothing: --cp-comm has no a2a+p2p", "--cp-comm a2a+p2p");
+  }
+  const bool sms = o.dispatcher.empty() ||
+                   std::ranges::any_of(o.dispatcher, [](const std::string& word) {
+                     return takes_sms(parse_dispatcher(word, "--dispatcher"));
+                   });
+  if (!o.dispatcher_sms.empty() && !sms) {
+    refuse(problems, "--dispatcher-sms",
+           fmt::format("says nothing to --dispatcher {}", fmt::join(o.dispatcher, ",")),
+           "--dispatcher deepep or hybridep");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "cli/gpu_formats.hpp"
+#include "cli/idle_shape.hpp"
 #include "cli/plan_values.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/runtime_rules.hpp"
@@ -88,6 +89,16 @@ std::vector<Numerics> numerics_choices(const SearchOptions& o, Target& target) {
     }
     all = std::move(combined);
   };
+  const bool narrow = std::ranges::any_of(
+      all, [](const Numerics& n) { return has_narrow_operands(n.precision); });
+  for (const auto& [words, flag] : {std::pair{&o.fp8_attention, "--fp8-attention"},
+                                    std::pair{&o.fp8_head, "--fp8-head"}}) {
+    const std::vector<bool> values = parse_switches(*words, flag);
+    if (narrow || std::ranges::find(values, true) == values.end()) continue;
+    throw_config_error(ExitCode::bad_request, "", flag,
+                       "says nothing to --precision " + name_of(all.front().precision),
+                       "leave it out, or --precision fp8, mxfp8, ...");
+  }
   onoff(o.fp8_attention, "--fp8-attention", &Numerics::fp8_attention);
   onoff(o.fp8_head, "--fp8-head", &Numerics::fp8_head);
   onoff(o.fp8_dispatch, "--fp8-dispatch", &Numerics::fp8_dispatch);
@@ -104,9 +115,10 @@ std::vector<Numerics> numerics_choices(const SearchOptions& o, Target& target) {
   state(o.grad_reduce, "--grad-reduce-dtype", &OptimizerPlan::grad_reduce);
   combine(all, o.optimizer, "--optimizer", parse_optimizer,
           [](Numerics& n, OptimizerKind k) { n.optimizer.kind = k; });
-  // Weights that are not kept in 8 bits anyway are one choice.
+  // Weights that are not kept in 8 bits anyway are one choice, and so is what only narrow operands have.
   std::vector<Numerics> distinct;
   for (Numerics& n : all) {
+    if (!has_narrow_operands(n.precision)) n.fp8_attention = n.fp8_head = false;
     Plan plan;
     n.put_into(plan);
     plan.fp8_params = true;

@@ -133,6 +133,10 @@ TEST(BadRequest, OptionsThatContradictOrSayNothing) {
       {{"--min-gpus", "8"}, "--min-gpus: says nothing to --objective throughput"},
       {{"--slack", "0.1"}, "--slack: says nothing to --objective throughput"},
       {{"--cp-comm", "p2p", "--cp-a2a", "2"}, "--cp-a2a: says nothing: --cp-comm has no a2a+p2p"},
+      {{"--fp8-attention", "on"}, "--fp8-attention: says nothing to --precision bf16"},
+      {{"--fp8-head", "any"}, "--fp8-head: says nothing to --precision bf16"},
+      {{"--dispatcher", "alltoall,allgather", "--dispatcher-sms", "7"},
+       "--dispatcher-sms: says nothing to --dispatcher alltoall,allgather"},
   };
   for (const auto& [options, message] : cases) {
     const Said run = run_pleat(kSmallPlan + options);
@@ -140,6 +144,26 @@ TEST(BadRequest, OptionsThatContradictOrSayNothing) {
     EXPECT_THAT(run.err, HasSubstr(message));
     EXPECT_EQ(run.out, "");
   }
+}
+
+TEST(BadRequest, PlanOptionsThatSayNothing) {
+  const std::vector<std::string> job{"predict", "-m", "mixtral-8x7b", "-c", "h100-sxm", "-n", "8",
+                                     "-s",      "4096", "-b", "64", "--ep", "8"};
+  const std::vector<std::pair<std::vector<std::string>, const char*>> cases{
+      {{"--fp8-attention"}, "--fp8-attention: says nothing to --precision bf16"},
+      {{"--fp8-head", "--precision", "bf16"}, "--fp8-head: says nothing to --precision bf16"},
+      {{"--dispatcher", "alltoall", "--dispatcher-sms", "7"},
+       "--dispatcher-sms: says nothing to --dispatcher alltoall"},
+  };
+  for (const auto& [options, message] : cases) {
+    const Said run = run_pleat(job + options);
+    EXPECT_EQ(run.exit_code, 2) << options[0];
+    EXPECT_THAT(run.err, HasSubstr(message));
+    EXPECT_EQ(run.out, "");
+  }
+  const std::vector<std::string> said{"--fp8-attention", "--precision", "fp8", "--dispatcher",
+                                      "deepep", "--dispatcher-sms", "20"};
+  EXPECT_EQ(run_pleat(job + said).exit_code, 0);
 }
 
 // NaN is neither below nor above a limit.

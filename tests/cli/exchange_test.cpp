@@ -172,6 +172,7 @@ TEST(Import, OddLogsAreNamed) {
   const Said run = run_pleat({"import", "megatron-log", file});
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_THAT(run.err, HasSubstr("has 0 iteration lines"));
+  EXPECT_THAT(run.err, Not(HasSubstr("--warmup 0")));  // there is nothing to keep
   EXPECT_EQ(run_pleat({"import", "megatron-log", file, file}).exit_code, 2);
   EXPECT_EQ(run_pleat({"import", "megatron-log", test_folder() + "/none.log"}).exit_code, 5);
 }

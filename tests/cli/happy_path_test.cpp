@@ -114,6 +114,7 @@ TEST(HappyPath, ReportsArePagesOfTheirOwn) {
   const std::string file = test_folder() + "/page.html";
   const Said run = run_pleat(std::vector<std::string>{"predict", "--html", file} + kCluster);
   EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("wrote " + file));
   const std::string page = read_text(file);
   for (const char* words : {"<!doctype html>", "Content-Security-Policy", "<h2>Memory by stage</h2>", "<h2>Timeline</h2>",
                             "<h2>Single changes on the same GPUs</h2>", "moe/fwd/experts.fc1"}) {

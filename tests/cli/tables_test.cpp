@@ -42,5 +42,16 @@ TEST(Tables, Magnitudes) {
   EXPECT_EQ(format_percent(-0.05), "-5.0 %");
 }
 
+TEST(Tables, ThreeDigitsThatCount) {
+  EXPECT_EQ(three_digits(0.0912345), "0.0912");
+  EXPECT_EQ(three_digits(0.9), "0.900");
+  EXPECT_EQ(three_digits(2.875), "2.88");
+  EXPECT_EQ(three_digits(9.996), "10.0");
+  EXPECT_EQ(three_digits(99.94), "99.9");
+  EXPECT_EQ(three_digits(1234.4), "1234");
+  EXPECT_EQ(three_digits(0), "0");
+  EXPECT_EQ(three_digits(-0.01234), "-0.0123");
+}
+
 }  // namespace
 }  // namespace pleat::cli

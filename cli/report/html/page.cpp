@@ -131,6 +131,7 @@ void write_page(const std::string& path, const HtmlPage& page) {
   const ChartLibrary library = load_chart_library();
   if (!library.problem.empty()) note("note: " + library.problem);
   write_file(path, page.finish(library));
+  if (!writes_are_only_said()) note("wrote " + path);
 }
 
 }  // namespace pleat::cli

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/idle_shape.hpp"
+
+#include <fmt/format.h>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat::cli {
+
+bool has_narrow_operands(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::fp16:
+    case Precision::bf16: return false;
+    case Precision::fp8:
+    case Precision::fp8_delayed:
+    case Precision::fp8_block:
+    case Precision::mxfp8:
+    case Precision::nvfp4: return true;
+  }
+  return true;
+}
+
+bool takes_sms(Dispatcher dispatcher) {
+  switch (dispatcher) {
+    case Dispatcher::allgather:
+    case Dispatcher::alltoall:
+    case Dispatcher::hierarchical: return false;
+    case Dispatcher::deepep:
+    case Dispatcher::hybridep: return true;
+  }
+  return true;
+}
+
+void refuse_idle_shape(const ShapeOptions& o, const Plan& plan, const std::string& where) {
+  Diagnostics problems;
+  const auto refuse = [&](bool given, const char* option, const std::string& to, const char* hint) {
+    if (!given) return;
+    problems.error(ExitCode::bad_request, where, option, "says nothing to " + to, hint);
+  };
+  if (!has_narrow_operands(plan.precision)) {
+    const std::string to = "--precision " + name_of(plan.precision);
+    const char* const hint = "leave it out, or --precision fp8, mxfp8, ...";
+    refuse(o.fp8_attention, "--fp8-attention", to, hint);
+    refuse(o.fp8_head, "--fp8-head", to, hint);
+  }
+  if (!takes_sms(plan.dispatcher)) {
+    refuse(o.dispatcher_sms.has_value(), "--dispatcher-sms",
+           "--dispatcher " + name_of(plan.dispatcher), "--dispatcher deepep or hybridep");
+  }
+  problems.throw_if_errors();
+}
+
+}  // namespace pleat::cli
