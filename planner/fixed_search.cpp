@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kRound = 128;       // nodes opened per round
 constexpr std::size_t kMeshesAtOnce = 1024;  // bounded between two looks at the limits
-constexpr std::size_t kNearestTried = 8;  // meshes looked into when nothing fits
+constexpr std::size_t kNearestRanked = 2048, kNearestTried = 16;  // meshes, when nothing fits
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 constexpr double kPatience = 0.5;         // seconds without a plan
 
@@ -247,32 +247,37 @@ class FixedSearch::Search {
     if (any_ && value_of(any_->estimate, config_.robust) > config_.not_above) any_.reset();
   }
 
-  // The meshes that miss least so far, for when nothing fits.
+  // What a plan of the mesh needs at least, for when nothing fits.
   void remember_near(const Node& node, std::int64_t peak) {
     if (!best_.empty()) return;
-    near_.emplace_back(peak, node);
-    if (near_.size() >= 64 * kNearestTried) shrink_near();
+    near_.resize(tree_.space.meshes.size(), kNoPeak);
+    std::int64_t& least = near_[static_cast<std::size_t>(node.mesh)];
+    least = std::min(least, peak);
   }
 
-  void shrink_near() {
-    std::ranges::sort(near_, [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first < b.first : a.second.place() < b.second.place();
-    });
-    std::vector<std::pair<std::int64_t, Node>> meshes;
-    for (const auto& one : near_) {
-      const bool known = std::ranges::any_of(
-          meshes, [&](const auto& other) { return other.second.mesh == one.second.mesh; });
-      if (!known && meshes.size() < kNearestTried) meshes.push_back(one);
-    }
-    near_ = std::move(meshes);
+  // The first so many meshes by their values.
+  static void keep_least(std::vector<std::pair<std::int64_t, std::int32_t>>& meshes,
+                         std::size_t count) {
+    std::ranges::sort(meshes);
+    if (meshes.size() > count) meshes.resize(count);
   }
 
-  // Nothing fits: of the meshes with the smallest memory bounds the plan with the smallest one.
+  // Nothing fits: the bounds of meshes are of state alone, in the leanest place and sharding, valid
+  // together or not. So many are ranked anew by about what their leanest plan needs, and the first of
+  // these are looked into.
   void find_nearest() {
-    shrink_near();
-    std::vector<std::optional<Candidate>> tried(near_.size());
-    workers_.for_each(near_.size(),
-                      [&](std::size_t i) { tried[i] = opener_.leanest(near_[i].second); });
+    std::vector<std::pair<std::int64_t, std::int32_t>> meshes;
+    for (std::size_t i = 0; i < near_.size(); ++i) {
+      if (near_[i] < kNoPeak) meshes.emplace_back(near_[i], static_cast<std::int32_t>(i));
+    }
+    keep_least(meshes, kNearestRanked);
+    workers_.for_each(meshes.size(), [&](std::size_t i) {
+      meshes[i].first = opener_.lean_bound(meshes[i].second);
+    });
+    keep_least(meshes, kNearestTried);
+    std::vector<std::optional<Candidate>> tried(meshes.size());
+    workers_.for_each(meshes.size(),
+                      [&](std::size_t i) { tried[i] = opener_.leanest(meshes[i].second); });
     for (auto& one : tried) {
       if (one) result_.nearest.push_back(std::move(*one));
     }
@@ -294,7 +299,7 @@ class FixedSearch::Search {
   std::vector<Open> beyond_;  // above the cutoff
   Seconds least_beyond_ = kNever;  // of them
   std::unordered_map<const char*, std::int64_t> counted_;  // by rule; one may have several addresses
-  std::vector<std::pair<std::int64_t, Node>> near_;
+  std::vector<std::int64_t> near_;  // by mesh, bytes; empty: none was too large
   int rounds_ = 0;
   bool bounded_ = false;  // the meshes are
   Seconds least_ = kNever;  // of their bounds

@@ -330,26 +330,4 @@ void NodeOpener::open_below(const Node& node, Opened& opened) const {
   }
 }
 
-std::optional<Candidate> NodeOpener::leanest(const Node& of) {
-  Node node = of, best = of;
-  best.setting = -1;
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (std::size_t s = 0; s < tree_.settings.size(); s = tree_.end_of_family(s)) {
-    node.setting = static_cast<std::int16_t>(s);
-    for (std::size_t m = 0; m < tree_.choices.size(); ++m) {
-      node.memory = static_cast<std::int16_t>(m);
-      const Plan plan = tree_.plan_of(node);
-      if (tree_.by_stage(node) || tree_.moot_memory(node)) continue;
-      if (tree_.broken_rule(plan) != nullptr) continue;
-      const std::int64_t peak = bounds_.peak_of_family(plan);
-      if (peak < least) best = node;
-      least = std::min(least, peak);
-    }
-  }
-  if (best.setting < 0) return std::nullopt;
-  Plan plan = tree_.plan_of(best);
-  StepEstimate estimate = estimator_(plan);
-  return Candidate{std::move(plan), std::move(estimate)};
-}
-
 }  // namespace pleat

@@ -28,6 +28,8 @@ struct Opened {
   std::int64_t least_peak = 0;  // bytes; what a plan that does not fit needs at least
 };
 
+inline constexpr std::int64_t kNoPeak = std::numeric_limits<std::int64_t>::max();
+
 class NodeOpener {
  public:
   // The references must outlive it. `usable`: bytes of a GPU.
@@ -41,8 +43,12 @@ class NodeOpener {
   }
   // Several threads may open nodes at once. No plan that takes longer than `cutoff` counts.
   [[nodiscard]] Opened open(const Node&, Seconds cutoff);
-  // The plan of the node's mesh with the smallest memory bound; none is valid: nothing.
-  [[nodiscard]] std::optional<Candidate> leanest(const Node&);
+  // About what the leanest plan of the mesh needs: of all shardings and places of the optimizer's state,
+  // what is given up otherwise nothing or most of all. Bytes; kNoPeak: none is valid.
+  [[nodiscard]] std::int64_t lean_bound(std::int32_t mesh);
+  // The plan of the mesh that needs least, of those with the smallest memory bounds in each place of the
+  // optimizer's state: a bound says less where it comes back for the step. None is valid: nothing.
+  [[nodiscard]] std::optional<Candidate> leanest(std::int32_t mesh);
 
  private:
   Opened open_once(const Node&, Seconds cutoff);
@@ -57,6 +63,8 @@ class NodeOpener {
   // What bounds the plan and more beside: exchanges of shards and launches by the host only add.
   // Many families share it.
   [[nodiscard]] Plan reference_of(Plan) const;
+  // Of each family the first setting that is valid on the mesh and none's repetition.
+  [[nodiscard]] std::vector<std::int16_t> first_settings(std::int32_t mesh) const;
   // Bytes that a plan of the family needs at least, or some that fit.
   [[nodiscard]] std::int64_t least_of_family(const Node&);
   [[nodiscard]] std::int64_t least_of_stages(const Node&);
