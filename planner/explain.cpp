@@ -87,22 +87,49 @@ std::string precisions_text(const SearchConfig& config) {
   return fmt::format("{}", fmt::join(names, " or "));
 }
 
+namespace {
+
+std::string proof(const SearchResult& result) {
+  const bool robust = result.robust;
+  switch (result.objective) {
+    case Objective::step: break;
+    case Objective::step_of_sizes:
+      return fmt::format("no plan on any of the sizes {}",
+                         robust ? "has a band that ends lower" : "is faster");
+    case Objective::gpu_time:
+      return fmt::format("no plan on any of the sizes takes fewer GPU-hours{}",
+                         robust ? " at the end of its band" : "");
+  }
+  const std::string memory =
+      result.most_bytes ? fmt::format(" with at most {:.2f} GiB a GPU", gib(*result.most_bytes)) : "";
+  return fmt::format("no plan of the space{} {}", memory,
+                     robust ? "has a band that ends lower" : "is faster");
+}
+
+std::string shown_bound(const SearchResult& result) {
+  if (result.objective == Objective::gpu_time && !result.best.empty()) {
+    return fmt::format("no plan on any of the sizes takes less than {:.1f}% of its GPU-hours",
+                       100 * (1 - result.gap()));
+  }
+  return fmt::format("no plan is faster than {:.2f} ms", result.bound.base() * 1e3);
+}
+
+}  // namespace
+
 std::string certificate(const SearchResult& result) {
   if (result.optimal && result.best.empty()) return "proven: no plan of the space fits";
-  if (result.optimal) {
-    const std::string memory =
-        result.most_bytes ? fmt::format(" with at most {:.2f} GiB a GPU", gib(*result.most_bytes)) : "";
-    return fmt::format("proven: no plan of the space{} {} under the model", memory,
-                       result.robust ? "has a band that ends lower" : "is faster");
-  }
-  const std::string bound = fmt::format("no plan is faster than {:.2f} ms", result.bound.base() * 1e3);
+  if (result.optimal) return fmt::format("proven: {} under the model", proof(result));
   if (result.bound == Seconds{}) {
-    return result.best.empty() ? "stopped before a plan was found that fits, and before any bound"
-                               : "stopped early, before any bound was known";
+    if (result.best.empty()) {
+      return "stopped before a plan was found that fits, and before any bound";
+    }
+    return result.objective == Objective::step
+               ? "stopped early, before any bound was known"
+               : "stopped early, before any bound was known for all sizes";
   }
+  const std::string bound = shown_bound(result);
   if (result.best.empty()) return "stopped before a plan was found that fits; " + bound;
-  return fmt::format("stopped early: {}, {:.1f}% below the best found", bound,
-                     100 * result.gap());
+  return fmt::format("stopped early: {}, {:.1f}% below the best found", bound, 100 * result.gap());
 }
 
 // Layouts are outside of the certificate: how far off the best plan's may be.

@@ -134,6 +134,10 @@ struct NotTried {
   std::string why;
 };
 
+// What a certificate is of: the step on all GPUs, on as many as help (sizes_search.hpp), or GPU time on
+// as many as are cheapest.
+enum class Objective : std::uint8_t { step, step_of_sizes, gpu_time };
+
 struct SearchResult {
   std::vector<Candidate> best;     // least value first, at most `top`, different but for flags
   // Slower ones of several stages that another layout may bring among them (layout_polish.hpp): at most
@@ -155,6 +159,7 @@ struct SearchResult {
   std::vector<NotTried> not_tried;
   // Certificate: `best` holds the best plans of the whole space; else no plan's value is below `bound`.
   bool optimal = true;
+  Objective objective = Objective::step;
   bool robust = false;                     // as asked for
   std::optional<std::int64_t> most_bytes;  // likewise
   Seconds bound;

@@ -14,6 +14,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+const char* name_of(Objective objective) {
+  switch (objective) {
+    case Objective::step: break;
+    case Objective::step_of_sizes: return "step-of-sizes";
+    case Objective::gpu_time: return "gpu-time";
+  }
+  return "step";
+}
+
 // Of a plan, or of one of its stages.
 template <class Choice>
 Json recompute_json(const Choice& choice) {
@@ -152,7 +161,8 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
       {"rejected", result.rejected},
       {"not_tried", not_tried},
       {"certificate",
-       {{"optimal", result.optimal}, {"bound_s", result.bound.base()}, {"gap", result.gap()},
+       {{"objective", name_of(result.objective)}, {"optimal", result.optimal},
+        {"bound_s", result.bound.base()}, {"gap", result.gap()},
         {"layout_bound_s", layouts}, {"best_of_layouts", layout_proven}}},
       {"best", best},
       {"nearest", list_json(result.nearest)},

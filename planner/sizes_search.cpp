@@ -50,16 +50,22 @@ std::vector<SizeResult> search_sizes(const ModelSpec& model, const ClusterSpec& 
                                      const WorkloadSpec& workload, const Profile& profile,
                                      SearchConfig config, int smallest) {
   std::vector<SizeResult> sizes;
+  bool stopped = false;
   for (const int gpus :
        sizes_down(config.gpus, smallest, workload.global_batch, cluster.gpus_per_node)) {
     SizeResult& size = sizes.emplace_back();
     size.gpus = config.gpus = gpus;
+    if (stopped) {
+      size.problem = "not reached";
+      size.result.optimal = false;
+      continue;
+    }
     try {
       size.result = search(model, cluster, workload, profile, config);
       if (size.result.best.empty()) {
         size.problem = size.result.optimal ? "nothing fits" : "a limit came first";
       }
-      if (!size.result.optimal) break;
+      stopped = !size.result.optimal;
     } catch (const ConfigError& e) {
       if (sizes.size() == 1) throw;  // what was asked for
       size.problem = e.diagnostics().front().message;
@@ -90,6 +96,18 @@ std::optional<SizeResult> faster_on_fewer(const ModelSpec& model, const ClusterS
 
 double gpu_seconds(const SizeResult& s, bool robust) {
   return s.gpus * value_of(s.result.best.front().estimate, robust).base();
+}
+
+void certify_sizes(const std::vector<SizeResult>& sizes, Objective objective, int gpus,
+                   SearchResult& best) {
+  best.objective = objective;
+  for (const SizeResult& s : sizes) {
+    const SearchResult& r = s.result;
+    best.optimal = best.optimal && r.optimal;
+    if (r.optimal && r.best.empty()) continue;  // no plan
+    const double share = objective == Objective::gpu_time ? static_cast<double>(s.gpus) / gpus : 1;
+    best.bound = std::min(best.bound, r.bound * share);
+  }
 }
 
 const SizeResult* fastest_size(const std::vector<SizeResult>& sizes, bool robust) {

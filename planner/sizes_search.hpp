@@ -23,7 +23,8 @@ struct SizeResult {
                                           int gpus_per_node);
 
 // One search for each of sizes_down(config.gpus, …).
-// A limit that is passed ends it: limits hold for all together. ConfigError as search for the first size.
+// Limits hold for all together: sizes behind one that a limit ended are "not reached", with no bound.
+// ConfigError as search for the first size.
 [[nodiscard]] std::vector<SizeResult> search_sizes(const ModelSpec&, const ClusterSpec&,
                                                    const WorkloadSpec&, const Profile&,
                                                    SearchConfig, int smallest);
@@ -33,6 +34,10 @@ struct SizeResult {
 [[nodiscard]] std::optional<SizeResult> faster_on_fewer(const ModelSpec&, const ClusterSpec&,
                                                         const WorkloadSpec&, const Profile&,
                                                         SearchConfig, Seconds value);
+
+// The certificate of `best`, the result of the size with so many GPUs, over all sizes. The bound of GPU
+// time is the step that these GPUs would have to have.
+void certify_sizes(const std::vector<SizeResult>&, Objective, int gpus, SearchResult& best);
 
 // GPU-seconds of a step.
 [[nodiscard]] double gpu_seconds(const SizeResult&, bool robust);

@@ -117,6 +117,8 @@ void choose_size(const ObjectiveOptions& o, Target& t, SearchConfig& config, Obj
   if (best == nullptr) best = &sizes.front();
   t.gpus = config.gpus = best->gpus;
   r.result = best->result;
+  certify_sizes(sizes, o.objective == "cost" ? Objective::gpu_time : Objective::step_of_sizes,
+                best->gpus, r.result);
 }
 
 double gpu_bytes(const Target& t) { return t.cluster.gpu.memory.base(); }

@@ -69,5 +69,29 @@ TEST(PlanFront, TheWinnersSizeHasItsStep) {
   }
 }
 
+// No search was made of the smaller sizes: nothing is proven of them.
+TEST(PlanFront, SizesBehindALimitAreNotReached) {
+  const JsonValue found = plan({"--objective", "cost", "--max-evaluations", "20"});
+  const JsonValue::Array& sizes = list(found, "sizes");
+  ASSERT_EQ(sizes.size(), 5u);  // 16, 8, 4, 2, 1
+  EXPECT_EQ(*sizes.back().find("problem")->as_string(), "not reached");
+  const JsonValue& certificate = *found.find("certificate");
+  EXPECT_FALSE(*certificate.find("optimal")->as_bool());
+  EXPECT_EQ(*certificate.find("objective")->as_string(), "gpu-time");
+  EXPECT_EQ(number(certificate, "bound_s"), 0);
+}
+
+TEST(PlanFront, TheCertificateIsOfTheObjective) {
+  const auto said = [](const char* objective) {
+    return run_pleat({"plan", "--model", "gpt-1.7b", "--cluster", "h100-sxm", "--gpus", "4",
+                      "--seq-len", "2048", "--global-batch", "64", "--objective", objective})
+        .out;
+  };
+  EXPECT_NE(said("throughput").find("no plan of the space is faster"), std::string::npos);
+  EXPECT_NE(said("time-to-train").find("no plan on any of the sizes is faster"), std::string::npos);
+  EXPECT_NE(said("cost").find("no plan on any of the sizes takes fewer GPU-hours"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace pleat::cli_test

@@ -133,13 +133,26 @@ TEST(SizesSearch, HalvesDownToTheSmallest) {
     if (alone.best.empty()) continue;
     EXPECT_EQ(s.result.best.front().plan, alone.best.front().plan);
     const double own = gpu_seconds(s, false);
-    EXPECT_LE(gpu_seconds(*cheapest_size(all, false), false), own);
+    const SizeResult& cheapest = *cheapest_size(all, false);
+    EXPECT_LE(gpu_seconds(cheapest, false), own);
+    SearchResult proven = cheapest.result;
+    certify_sizes(all, Objective::gpu_time, cheapest.gpus, proven);
+    EXPECT_TRUE(proven.optimal);
+    EXPECT_DOUBLE_EQ(proven.bound.base() * cheapest.gpus, gpu_seconds(cheapest, false));
     EXPECT_LE(fastest_size(all, false)->result.best.front().estimate.step,
               s.result.best.front().estimate.step);
   }
   config.gpus = 12;
   config.max_evaluations = 1;  // a limit ends it
-  EXPECT_EQ(run(1).size(), 1u);
+  const std::vector<SizeResult> cut = run(1);
+  EXPECT_EQ(cut.size(), sizes_down(12, 1, test::small_workload().global_batch,
+                                   test::small_cluster().gpus_per_node)
+                            .size());
+  for (std::size_t i = 1; i < cut.size(); ++i) EXPECT_EQ(cut[i].problem, "not reached");
+  SearchResult first = cut.front().result;
+  certify_sizes(cut, Objective::step_of_sizes, 12, first);
+  EXPECT_FALSE(first.optimal);
+  EXPECT_EQ(first.bound, Seconds{});
 }
 
 }  // namespace
