@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -291,15 +292,16 @@ void add_plan_options(CLI::App& app, PlanOptions& o) {
 ShapeOptions parse_shape(const std::string& text, const std::string& flag) {
   ShapeOptions shape;
   Diagnostics problems;
+  std::set<std::string> given;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string part = text.substr(begin, end - begin);
     const std::size_t equals = part.find('=');
     const std::string key = part.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
-    const std::string problem = value.empty() && !is_switch(key)
-                                    ? "'" + part + "' is not name=value"
-                                    : assign(shape, key, value);
+    std::string problem = value.empty() && !is_switch(key) ? "'" + part + "' is not name=value"
+                                                           : assign(shape, key, value);
+    if (problem.empty() && !given.insert(key).second) problem = "'" + key + "' is there twice";
     if (!problem.empty()) {
       problems.error(ExitCode::bad_request, flag, "", problem, "for example tp=1,pp=2,vpp=8,ep=32");
     }

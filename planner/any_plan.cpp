@@ -61,12 +61,18 @@ std::vector<std::int16_t> few_choices(const PlanTree& tree) {
   return few;
 }
 
-std::optional<Candidate> try_mesh(const PlanTree& tree, NodeOpener& opener, std::int32_t mesh,
-                                  const std::vector<std::int16_t>& choices) {
+struct Tried {
+  std::optional<Candidate> plan;  // one that fits
+  std::int64_t priced = 0;
+};
+
+Tried try_mesh(const PlanTree& tree, NodeOpener& opener, std::int32_t mesh,
+               const std::vector<std::int16_t>& choices) {
+  Tried tried;
   Node node{.bound = {}, .mesh = mesh};
   node.memory = 0;
   node.setting = usual_setting(tree, node);
-  if (node.setting < 0) return {};
+  if (node.setting < 0) return tried;
   node.level = Level::setting;
   node.graph = static_cast<std::int8_t>(tree.settings[static_cast<std::size_t>(node.setting)].graph);
   node.stage = kBounded;
@@ -75,24 +81,28 @@ std::optional<Candidate> try_mesh(const PlanTree& tree, NodeOpener& opener, std:
     Plan plan = tree.plan_of(node);
     if (tree.moot_memory(node) || tree.broken_rule(plan) != nullptr) continue;
     Opened opened = opener.open(node, Seconds(std::numeric_limits<double>::infinity()));
-    if (opened.fits) return Candidate{std::move(plan), std::move(*opened.estimate)};
+    ++tried.priced;
+    if (!opened.fits) continue;
+    tried.plan = Candidate{std::move(plan), std::move(*opened.estimate)};
+    break;
   }
-  return {};
+  return tried;
 }
 
 }  // namespace
 
 std::optional<Candidate> any_plan(const PlanTree& tree, NodeOpener& opener, Workers& workers,
-                                  std::int64_t usable) {
+                                  std::int64_t usable, std::int64_t& priced) {
   const std::vector<Sampled> list = sample(tree, opener, workers, usable);
   const std::vector<std::int16_t> choices = few_choices(tree);
   std::optional<Candidate> best;
   for (std::size_t done = 0; done < list.size() && !best; done += kTogether) {
-    std::vector<std::optional<Candidate>> tried(std::min(kTogether, list.size() - done));
+    std::vector<Tried> tried(std::min(kTogether, list.size() - done));
     workers.for_each(tried.size(), [&](std::size_t i) {
       tried[i] = try_mesh(tree, opener, list[done + i].mesh, choices);
     });
-    for (auto& one : tried) {
+    for (auto& [one, count] : tried) {
+      priced += count;
       if (!one) continue;
       const bool robust = tree.config.robust;
       if (!best || value_of(one->estimate, robust) < value_of(best->estimate, robust)) {

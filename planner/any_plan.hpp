@@ -15,6 +15,6 @@ namespace pleat {
 // leaves half of `usable` (bytes) free the ones with the smallest bounds, then those with the least
 // state. The best of the first few that fit; the same at any number of threads.
 [[nodiscard]] std::optional<Candidate> any_plan(const PlanTree&, NodeOpener&, Workers&,
-                                                std::int64_t usable);
+                                                std::int64_t usable, std::int64_t& priced);
 
 }  // namespace pleat

@@ -177,8 +177,12 @@ std::string print_search(const SearchResult& result, const ModelSpec& model,
   if (result.stage_ways > 0) {
     ways = fmt::format(" (stages choose for themselves in {:.2g} ways)", result.stage_ways);
   }
-  text += fmt::format("\n{}\n{} plans enumerated{}, {} priced, {:.2f} s\n", certificate(result),
-                      result.enumerated, ways, result.priced, result.seconds);
+  std::string fallback;
+  if (result.fallback_priced > 0) {
+    fallback = fmt::format(" and {} more, to have one when the limit came", result.fallback_priced);
+  }
+  text += fmt::format("\n{}\n{} plans enumerated{}, {} priced{}, {:.2f} s\n", certificate(result),
+                      result.enumerated, ways, result.priced, fallback, result.seconds);
   text += layouts_text(result, model, cluster, workload, profile, config);
   for (const auto& [rule, count] : result.rejected) {
     text += fmt::format("  {:<32} {:>9}\n", rule, count);

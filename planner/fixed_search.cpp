@@ -101,6 +101,7 @@ class FixedSearch::Search {
     result_.stage_ways = tree_.stage_ways();
     if (result_.best.empty() && any_) {
       result_.best.push_back(std::move(*any_));
+      result_.fallback_priced = any_priced_;
       --result_.rejected["not-reached"];
     }
     result_.robust = config_.robust;
@@ -158,16 +159,26 @@ class FixedSearch::Search {
     std::vector<Open> round;
     const Seconds cutoff = best_.cutoff();
     if (!beyond_.empty() && least_beyond_ <= cutoff) take_back(cutoff);
+    std::int64_t left = evaluations_left();
     while (!open_.empty() && open_.top().least <= cutoff && round.size() < kRound) {
       const Open next = open_.top();
+      const bool prices = next.node.level == Level::setting && next.node.stage == kBounded;
+      if (prices && left == 0) break;
       open_.pop();
       if (const char* reason = best_.superseded(next.node, next.least)) {
         count(reason, tree_.plans_of(next.node));
       } else {
         round.push_back(next);
+        if (prices) --left;
       }
     }
     return round;
+  }
+
+  // One at least: whether a limit is passed is asked of a round that is not empty.
+  [[nodiscard]] std::int64_t evaluations_left() const {
+    if (config_.max_evaluations == 0) return std::numeric_limits<std::int64_t>::max();
+    return std::max<std::int64_t>(1, config_.max_evaluations - result_.priced);
   }
 
   void push(const Node& node, Seconds cutoff) {
@@ -187,7 +198,7 @@ class FixedSearch::Search {
 
   bool limit_passed(Seconds bound) {
     if (config_.time_limit > 0 && seconds() > config_.time_limit) return true;
-    if (config_.max_evaluations > 0 && result_.priced >= config_.max_evaluations) return true;
+    if (config_.max_evaluations != 0 && result_.priced >= config_.max_evaluations) return true;
     if (config_.max_rounds > 0 && rounds_ >= config_.max_rounds) return true;
     if (!config_.progress) return false;
     if (seconds() > kPatience && best_.empty()) fall_back();  // to have something to show
@@ -242,8 +253,8 @@ class FixedSearch::Search {
   void fall_back() {
     if (looked_for_any_) return;
     looked_for_any_ = true;
-    any_ = good_plan(tree_, opener_, workers_, usable_);
-    if (!any_) any_ = any_plan(tree_, opener_, workers_, usable_);
+    any_ = good_plan(tree_, opener_, workers_, usable_, any_priced_);
+    if (!any_) any_ = any_plan(tree_, opener_, workers_, usable_, any_priced_);
     if (any_ && value_of(any_->estimate, config_.robust) > config_.not_above) any_.reset();
   }
 
@@ -305,6 +316,7 @@ class FixedSearch::Search {
   Seconds least_ = kNever;  // of their bounds
   std::optional<Candidate> any_;  // for when a limit comes before any plan
   bool looked_for_any_ = false;
+  std::int64_t any_priced_ = 0;
   SearchResult result_;
 };
 

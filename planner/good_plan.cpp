@@ -30,6 +30,8 @@ class GoodPlan {
   GoodPlan(const PlanTree& tree, NodeOpener& opener, Workers& workers, std::int64_t usable)
       : tree_(tree), opener_(opener), workers_(workers), usable_(usable) {}
 
+  [[nodiscard]] std::int64_t priced() const { return priced_; }
+
   std::optional<Candidate> find() {
     price(fitting_choices(meshes()));
     if (best_) price(techniques(best_node_));
@@ -112,6 +114,7 @@ class GoodPlan {
     std::vector<Opened> opened(std::min(kPriced, list.size()));
     workers_.for_each(opened.size(),
                       [&](std::size_t i) { opened[i] = opener_.open(list[i].node, kAny); });
+    priced_ += static_cast<std::int64_t>(opened.size());
     const bool robust = tree_.config.robust;
     for (std::size_t i = 0; i < opened.size(); ++i) {
       if (!opened[i].fits) continue;
@@ -129,13 +132,17 @@ class GoodPlan {
   std::int64_t usable_;
   std::optional<Candidate> best_;
   Node best_node_;
+  std::int64_t priced_ = 0;
 };
 
 }  // namespace
 
 std::optional<Candidate> good_plan(const PlanTree& tree, NodeOpener& opener, Workers& workers,
-                                   std::int64_t usable) {
-  return GoodPlan(tree, opener, workers, usable).find();
+                                   std::int64_t usable, std::int64_t& priced) {
+  GoodPlan search(tree, opener, workers, usable);
+  std::optional<Candidate> found = search.find();
+  priced += search.priced();
+  return found;
 }
 
 std::int16_t usual_setting(const PlanTree& tree, Node node) {

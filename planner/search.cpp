@@ -91,7 +91,7 @@ class SearchOverNumerics {
     SearchConfig& c = of_[i].config;
     const SearchConfig rest = rest_of_limits(config_, seconds(), all_.priced);
     c.time_limit = rest.time_limit;
-    c.max_evaluations = rest.max_evaluations;
+    c.max_evaluations = spent() ? -1 : rest.max_evaluations;
     // Its first `most` plans that are no variants of listed ones are among so many.
     c.top = static_cast<int>(most() + best_.size());
     if (best_.size() == most()) c.not_above = std::min(c.not_above, value(best_.back()));
@@ -130,7 +130,11 @@ class SearchOverNumerics {
   [[nodiscard]] bool stop_now() const {
     if (!any_) return false;
     const bool late = config_.time_limit > 0 && seconds() >= config_.time_limit;
-    return stopped_ || (late && !best_.empty());
+    return stopped_ || ((late || spent()) && !best_.empty());
+  }
+
+  [[nodiscard]] bool spent() const {
+    return config_.max_evaluations > 0 && all_.priced >= config_.max_evaluations;
   }
 
   void leave_out(std::size_t i) {
@@ -153,6 +157,7 @@ class SearchOverNumerics {
     all_.optimal = all_.optimal && one.optimal;
     all_.enumerated += one.enumerated;
     all_.priced += one.priced;
+    all_.fallback_priced += one.fallback_priced;
     all_.stage_ways += one.stage_ways;
     all_.not_tried = one.not_tried;  // the same of all numerics
     if (!one.optimal) all_.bound = std::min(all_.bound, one.bound);

@@ -115,10 +115,10 @@ struct SearchConfig {
   // where the runtime can run it.
   std::optional<bool> by_stage;
   int threads = 0;              // 0: all cores
-  // Limits: the search stops at the end of the round in which one is passed. Without a plan by then it
-  // tries some that are likely to fit.
+  // Limits: the search stops at the end of the round in which one is passed, of estimates at the last of
+  // them. Without a plan by then it tries some that are likely to fit (SearchResult::fallback_priced).
   double time_limit = 0;              // seconds; 0: none
-  std::int64_t max_evaluations = 0;   // estimates; 0: none
+  std::int64_t max_evaluations = 0;   // estimates; 0: no limit, below: none is left
   int max_rounds = 0;                 // of 64 nodes each; 0: none
   std::function<bool(const SearchProgress&)> progress;
 };
@@ -152,6 +152,8 @@ struct SearchResult {
   // "not-reached" a limit came first.
   std::int64_t enumerated = 0, priced = 0;
   std::map<std::string, std::int64_t> rejected;
+  // Estimates beside `priced`, which gave `best` where a limit came before any plan.
+  std::int64_t fallback_priced = 0;
   // Ways of stages to choose for themselves that the plans by stage among `enumerated` stand for.
   double stage_ways = 0;
   // Of `best`, once layouts were polished: whether no layout of the plan is faster. Else they may be.

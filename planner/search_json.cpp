@@ -146,6 +146,7 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
                   .base();
   }
   const bool layout_proven = !result.best_of_layouts.empty() && result.best_of_layouts.front();
+  const Json gap = result.best.empty() ? Json() : Json(result.gap());
   const Json document = {
       {"schema_version", 1},
       {"model", model.name},
@@ -158,11 +159,12 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
       {"enumerated", result.enumerated},
       {"stage_ways", result.stage_ways},
       {"priced", result.priced},
+      {"fallback_priced", result.fallback_priced},
       {"rejected", result.rejected},
       {"not_tried", not_tried},
       {"certificate",
        {{"objective", name_of(result.objective)}, {"optimal", result.optimal},
-        {"bound_s", result.bound.base()}, {"gap", result.gap()},
+        {"bound_s", result.bound.base()}, {"gap", gap},
         {"layout_bound_s", layouts}, {"best_of_layouts", layout_proven}}},
       {"best", best},
       {"nearest", list_json(result.nearest)},

@@ -213,12 +213,12 @@ void add_objective(CLI::App& command, ObjectiveOptions& o) {
 void add_limits(CLI::App& command, SearchOptions& o) {
   command
       .add_option("--time-limit", o.time_limit,
-                  "Stop after so many seconds with the best so far (default: none)")
+                  "Stop after so many seconds with the best so far (0, the default: no limit)")
       ->check(in_range(0.0, 1e9))
       ->group("Limits");
   command
       .add_option("--max-evaluations", o.max_evaluations,
-                  "Stop after so many estimates with the best so far (default: none)")
+                  "Stop after so many estimates with the best so far (0, the default: no limit)")
       ->check(in_range(std::int64_t{0}, std::int64_t{1} << 40))
       ->group("Limits");
   command.add_option("--memory-margin", o.memory_margin, "Share of the GPU's memory kept free")

@@ -92,6 +92,17 @@ void check_cpu_step(const SearchConfig& c, const ModelSpec& model) {
   }
 }
 
+// More would leave no plan, and say nothing of why.
+void check_layers(const std::vector<int>& pin, const char* flag, const ModelSpec& model) {
+  for (const int layers : pin) {
+    if (layers <= model.layers) continue;
+    throw_config_error(ExitCode::bad_request, "", flag,
+                       fmt::format("{} are more than the {} layers of {}", layers, model.layers,
+                                   model.name),
+                       "layers of a chunk, at most those of the model");
+  }
+}
+
 }  // namespace
 
 std::vector<bool> parse_switches(const std::vector<std::string>& words, const char* flag) {
@@ -164,6 +175,9 @@ SearchConfig search_config(const SearchOptions& o, Target& target) {
   c.offload_sets = parse_offload_sets(o.offload);
   check_formats(c, target.model);
   check_cpu_step(c, target.model);
+  check_layers(o.recompute_layers, "--recompute-layers", target.model);
+  check_layers(o.recompute_unit, "--recompute-unit", target.model);
+  check_layers(o.offload_layers, "--offload-layers", target.model);
   c.recompute_layers = o.recompute_layers;
   c.recompute_unit = o.recompute_unit;
   c.offload_layers = o.offload_layers;

@@ -262,6 +262,21 @@ TEST(BadRequest, NothingFitsSaysByHowMuchAndWhatWould) {
   EXPECT_EQ(run.out, "");
 }
 
+// Such pins leave no plan, whatever is enumerated.
+TEST(BadRequest, MoreLayersThanTheModelHas) {
+  for (const char* flag : {"--recompute-layers", "--recompute-unit", "--offload-layers"}) {
+    const Said run = run_pleat(kSmallPlan + std::vector<std::string>{flag, "99"});
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_THAT(run.err, HasSubstr(std::string(flag) + ": 99 are more than the 32 layers"));
+  }
+}
+
+TEST(BadRequest, FieldsOfARecipeThatAreThereTwice) {
+  const Said run = run_pleat(kSmallPlan + std::vector<std::string>{"--compare", "tp=2,tp=4"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("--compare: 'tp' is there twice"));
+}
+
 TEST(BadRequest, PinsOfMemoryThatContradict) {
   const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
                               "--seq-len", "4096", "--global-batch", "64", "--cpu-optimizer", "on",

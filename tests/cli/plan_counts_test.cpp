@@ -58,5 +58,27 @@ TEST(PlanCounts, AFrontsPricesAreCountedApart) {
   EXPECT_GT(*front.find("front_priced")->as_integer(), *alone.find("priced")->as_integer());
 }
 
+// A round of the search prices no more than is left; what a limit leaves without any plan has one of
+// other estimates.
+TEST(PlanCounts, NoMorePlansArePricedThanAllowed) {
+  for (const int most : {1, 3, 20}) {
+    const JsonValue found = plan({"--max-evaluations", std::to_string(most), "--precision",
+                                  "bf16,fp8_block"});
+    const std::int64_t priced = *found.find("priced")->as_integer();
+    EXPECT_LE(priced, most);
+    EXPECT_GT(priced + *found.find("fallback_priced")->as_integer(), 0);
+    EXPECT_EQ(uncounted(found), 0);
+  }
+  const JsonValue soon = plan({"--time-limit", "0.0001"});
+  EXPECT_GT(*soon.find("fallback_priced")->as_integer(), 0);
+  EXPECT_EQ(*plan({}).find("fallback_priced")->as_integer(), 0);
+}
+
+TEST(PlanCounts, ThereIsNoGapWithoutAPlan) {
+  const Said run = run_pleat(request() + Words{"--memory-margin", "0.99"});
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_TRUE(parse_json(run.out, run.err).find("certificate")->find("gap")->is_null());
+}
+
 }  // namespace
 }  // namespace pleat::cli_test
