@@ -14,7 +14,9 @@ using Words = std::vector<std::string>;
 Words request() {
   return {"plan",  "--model", "qwen3-30b-a3b", "--cluster", "h100-sxm", "--gpus", "16",
           "--seq-len", "4096", "--global-batch", "512", "--tp", "1", "--pp", "1,2",
-          "--ep",  "8",       "--vpp",         "1,4,6",     "--json"};
+          "--ep",  "8",       "--vpp",         "1,4,6",     "--micro-batch", "1,2",
+          "--dispatcher", "deepep", "--cuda-graph", "partial", "--sharding", "zero1",
+          "--no-offload", "--json"};
 }
 
 JsonValue plan(const Words& more) {

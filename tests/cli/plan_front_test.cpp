@@ -16,7 +16,8 @@ JsonValue plan(const Words& more) {
   const Said run = run_pleat(
       Words{"plan", "--model", "qwen3-30b-a3b", "--cluster", "h100-sxm", "--gpus", "16",
             "--seq-len", "4096", "--global-batch", "512", "--tp", "1", "--pp", "1,2", "--ep", "8",
-            "--vpp", "1,4,6", "--json"} +
+            "--vpp", "1,4,6", "--dispatcher", "deepep", "--cuda-graph", "partial", "--sharding",
+            "zero1", "--json"} +
       more);
   EXPECT_EQ(run.exit_code, 0) << run.err;
   return parse_json(run.out, "stdout");
