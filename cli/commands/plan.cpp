@@ -106,9 +106,12 @@ void add_pins(CLI::App& command, SearchOptions& o) {
         "example 1.1 (default: none)");
   share("--stash-capacity", o.stash_capacity,
         "With --paged-stash: rows a rank's experts compute with, over the balanced mean");
-  word("--optimizer-offload", o.optimizer_offload,
-       "on, off or any: the optimizer's state in host memory between steps (default: off; of Megatron-LM "
-       "its dev branch does that)");
+  command
+      .add_option("--optimizer-offload", o.optimizer_offload,
+                  "on, off or any: the optimizer's state in host memory between steps (default: off; of "
+                  "Megatron-LM its dev branch does that)")
+      ->check(offers({"on", "off", "any"}))
+      ->group("Pins");
   word("--cpu-optimizer", o.cpu_optimizer,
        "on and off: the state stays in host memory and the CPU makes the step");
   word("--by-stage", o.by_stage,
