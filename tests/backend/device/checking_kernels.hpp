@@ -5,7 +5,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <tuple>
@@ -227,6 +229,14 @@ class CheckingKernels final : public KernelSet {
   void scaled_step(View u, View w, double keep, double rate) override {
     later(&KernelSet::scaled_step, u, w, keep, rate);
   }
+  void rms_norm_quantize(View x, View residual, View sum, View w, View y, bool keep, View rstd,
+                         double eps, std::span<const QuantizedCopy> copies) override {
+    KernelSet::rms_norm_quantize(x, residual, sum, w, keep ? y : aside(y), true, rstd, eps, copies);
+  }
+  void swiglu_quantize(View u, View p, View counts, View y, bool keep,
+                       std::span<const QuantizedCopy> copies) override {
+    KernelSet::swiglu_quantize(u, p, counts, keep ? y : aside(y), true, copies);
+  }
   void quantize(View x, View counts, View y, const Quantization& q) override {
     BlockScales s;
     s.format = q.format;
@@ -334,6 +344,14 @@ class CheckingKernels final : public KernelSet {
   static const T& given(const T& setting) {
     return setting;
   }
+  // Device memory for what a kernel makes and does not keep: of its own, as late work may overlap.
+  View aside(View like) {
+    const auto bytes = static_cast<std::size_t>(bytes_of(like.dtype, like.elements()));
+    std::vector<std::byte>& memory = unstored_.emplace_back(bytes);
+    like.data = reinterpret_cast<std::byte*>(
+        reinterpret_cast<std::uintptr_t>(memory.data()) | kDeviceBit);
+    return like;
+  }
   template <class... P, class... A>
   void later(void (KernelSet::*f)(P...), A... arguments) {
     queues_.now().add([this, f, all = std::make_tuple(held(arguments)...)] {
@@ -343,6 +361,7 @@ class CheckingKernels final : public KernelSet {
 
   WorkQueues& queues_;
   std::unique_ptr<KernelSet> below_ = cpu_kernels();
+  std::deque<std::vector<std::byte>> unstored_;
 };
 
 }  // namespace pleat::test

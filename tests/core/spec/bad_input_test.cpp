@@ -82,7 +82,7 @@ TEST(BadInput, Row11Efficiency) {
             "error: p.json:10:25: kernels.gemm.max_efficiency: 1.7 is out of range\n"
             "  hint: allowed: above 0, at most 1");
   EXPECT_EQ(error_of([&] { return read_profile(replaced(text, "0.75", "0"), "p.json"); }),
-            "error: p.json:134:23: collectives[0].all_gather.efficiency: 0 is out of range\n"
+            "error: p.json:148:23: collectives[0].all_gather.efficiency: 0 is out of range\n"
             "  hint: allowed: above 0, at most 1");
 }
 
