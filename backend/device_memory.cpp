@@ -43,7 +43,7 @@ std::int64_t communicators(const Program& program, const StageProgram& stage) {
 }  // namespace
 
 DeviceBytes predicted_device_bytes(const Program& program, Stage stage, const RoutedCount& routed,
-                                   bool nccl, bool windows) {
+                                   bool nccl, bool windows, std::int64_t context) {
   const StageProgram& of_rank = program.stages[static_cast<std::size_t>(stage.value)];
   const WindowTensors chosen =
       windows ? window_tensors(program.plan, stage, of_rank) : WindowTensors{};
@@ -53,7 +53,7 @@ DeviceBytes predicted_device_bytes(const Program& program, Stage stage, const Ro
   return {.blocks = rest.blocks + slab.blocks,
           .rounding = rest.in_pages - rest.blocks + (slab.slab + kPage - 1) / kPage * kPage - slab.blocks,
           .kernels = kScratch,
-          .context = kContext,
+          .context = context > 0 ? context : kContext,
           .nccl = nccl ? kCommunicator * communicators(program, of_rank) : 0};
 }
 

@@ -20,8 +20,10 @@ struct DeviceBytes {
 };
 
 // Of a rank of the stage. `routed` as of peak_live_bytes; `nccl`: ranks meet through it; `windows`: with
-// tensors of collectives in a slab (step_windows.hpp).
+// tensors of collectives in a slab (step_windows.hpp). `context`: as a calibration measured it
+// (Profile::device_context); 0: an assumption.
 [[nodiscard]] DeviceBytes predicted_device_bytes(const Program&, Stage, const RoutedCount& routed,
-                                                 bool nccl, bool windows = false);
+                                                 bool nccl, bool windows = false,
+                                                 std::int64_t context = 0);
 
 }  // namespace pleat

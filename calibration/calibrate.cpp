@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "calibration/sample_log.hpp"
+#include "core/diagnostics.hpp"
 
 namespace pleat {
 namespace {
@@ -25,7 +26,7 @@ std::vector<char> measured_points(RankRunner& runner, const std::vector<PlannedP
   }
   const int world = runner.world();
   if (world < 2) return done;
-  runner.run(world, world, 1, [&](int rank, Communicator& comm) {
+  runner.run({.ranks = world, .group = world}, [&](int rank, Communicator& comm) {
     std::vector<char> mine = done, all(done.size() * static_cast<std::size_t>(world));
     comm.all_gather(std::as_bytes(std::span<const char>(mine)),
                     std::as_writable_bytes(std::span(all)));
@@ -37,7 +38,8 @@ std::vector<char> measured_points(RankRunner& runner, const std::vector<PlannedP
 
 class Run {
  public:
-  Run(const CalibrateConfig& config, RankRunner& runner) : config_(config), runner_(runner) {}
+  Run(const CalibrateConfig& config, Bench& bench, RankRunner& runner)
+      : config_(config), bench_(bench), runner_(runner) {}
 
   void measure(const std::vector<PlannedPoint>& points, SampleLog* log, CalibrationResult& result) {
     const std::vector<char> done = measured_points(runner_, points, log);
@@ -69,12 +71,18 @@ class Run {
   }
 
  private:
-  // A point too large for the device's memory is left out; ranks that lost each other are not.
-  static Timing measure(const PlannedPoint& p) {
+  // A point too large for the device's memory is left out; ranks that lost each other are not, and
+  // nothing is measured on a device that failed for good.
+  Timing measure(const PlannedPoint& p) {
     if (p.all_processes) return p.measure();
     try {
       return p.measure();
-    } catch (const std::runtime_error&) {
+    } catch (const std::runtime_error& e) {
+      if (bench_.is_broken()) {
+        throw_config_error(ExitCode::device_or_io, p.name, "",
+                           fmt::format("the device failed for good: {}", e.what()),
+                           "the same command goes on with this point");
+      }
       return {};
     } catch (const std::bad_alloc&) {
       return {};
@@ -94,6 +102,7 @@ class Run {
   }
 
   const CalibrateConfig& config_;
+  Bench& bench_;
   RankRunner& runner_;
 };
 
@@ -192,17 +201,20 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
                             .sets = config.sets};
   const TimingLimits collective{.seconds = seconds, .repeats = kRepeats};
   const auto points = plan_points(bench, config.bench == nullptr ? PointSet::cpu : PointSet::gpu,
-                                  runner, {kernel, collective, config.collective_bytes, config.windows});
+                                  runner, {kernel, collective, config.collective_bytes, config.windows,
+                                           config.sustained_seconds});
   CalibrationResult result;
   result.facts = bench.facts();
+  result.facts.emplace_back("pleat", PLEAT_VERSION);
   result.facts.emplace_back("ranks", std::to_string(runner.world()));
   if (!config.collectives.empty()) result.facts.emplace_back("collectives", config.collectives);
+  if (!config.nccl.empty()) result.facts.emplace_back("nccl", config.nccl);
   result.facts.emplace_back("plan", digest_of(points));
   std::unique_ptr<SampleLog> log;
   if (!config.log_file.empty() && runner.has_first()) {
     log = std::make_unique<SampleLog>(config.log_file, result.facts);
   }
-  Run(config, runner).measure(points, log.get(), result);
+  Run(config, bench, runner).measure(points, log.get(), result);
   result.seconds = seconds_now() - start;
   if (!runner.has_first()) return result;
   for (auto& fact : bench.state()) result.facts.push_back(std::move(fact));
@@ -221,6 +233,12 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
   // Ranks start and end a step together.
   if (const Sample* s = find(result.samples, barrier_point(runner.world())))
     p.step_overhead = s->time * 2;
+  p.device_context = Bytes(static_cast<double>(bench.context_bytes()));
+  for (const Sample& s : result.samples) {
+    const auto* sample = std::get_if<OtherSample>(&s.point);
+    if (sample == nullptr || sample->what != kSustained) continue;
+    p.sustained_clock.gemm_bf16 = p.sustained_clock.gemm_fp8 = sustained_share(s.raw);
+  }
   p.provenance = fmt::format("pleat calibrate, {} samples", result.samples.size());
   for (const auto& [name, value] : result.facts)
     p.provenance += fmt::format(", {} {}", name, value);

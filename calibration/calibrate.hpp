@@ -34,6 +34,8 @@ struct CalibrateConfig {
   std::int64_t collective_bytes = kMostCollectiveBytes;  // the largest of a collective's points
   std::string collectives = {};  // what the ranks' exchanges go through, a fact of the result
   bool windows = false;  // collectives of all ranks in symmetric windows beside those without
+  std::string nccl = {};         // its version, where they go through it
+  double sustained_seconds = 0;  // a GPU's clock under load, measured for so long; 0: not
   std::function<void(const CalibrationProgress&)> on_progress = {};  // may be empty
 };
 
@@ -54,6 +56,7 @@ struct CalibrationResult {
 [[nodiscard]] std::string progress_line(const CalibrationProgress&);
 
 // In a job of several processes all call it; the result is whole where rank 0 is, else empty.
+// ConfigError (device_or_io) where the device breaks: what was measured before is in the log.
 [[nodiscard]] CalibrationResult calibrate(const ClusterSpec&, const CalibrateConfig&);
 
 // The fitted constants and the residuals as a table.

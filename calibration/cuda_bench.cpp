@@ -10,7 +10,9 @@
 #include <random>
 #include <stdexcept>
 
+#include "calibration/cuda_points.hpp"
 #include "calibration/gpu_clocks.hpp"
+#include "calibration/library_versions.hpp"
 #include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
 #include "core/numerics/bf16.hpp"
@@ -21,26 +23,38 @@ namespace {
 
 constexpr std::int64_t kPattern = std::int64_t{1} << 22U;  // random numbers, over and over
 
-void check(cudaError_t status, const char* what) {
-  if (status == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // the next call is not to blame
-  throw std::runtime_error(fmt::format("{}: {}", what, cudaGetErrorString(status)));
-}
-
-std::shared_ptr<void> pinned(std::size_t bytes) {
-  void* memory = nullptr;
-  check(cudaMallocHost(&memory, bytes), "cudaMallocHost");
-  return {memory, [](void* m) { static_cast<void>(cudaFreeHost(m)); }};
+// A product and an attention, as the smallest step makes them: what the libraries load and keep.
+void use_libraries(KernelSet& kernels, cuda::CudaDevice& device) {
+  constexpr std::int64_t n = 256, heads = 2, d = 128;
+  const AttentionShape s{.batch = 1, .seq = n, .heads = heads, .kv_groups = heads, .head_dim = d};
+  static_assert(heads * d == n);
+  device.make_current();
+  std::vector<cuda::DeviceBuffer> buffers;
+  const auto view = [&](DType type, std::int64_t rows, std::int64_t cols) {
+    buffers.emplace_back(static_cast<std::size_t>(bytes_of(type, rows * cols)));
+    return View{buffers.back().data(), type, rows, cols};
+  };
+  const View x = view(DType::bf16, n, s.columns()), w = view(DType::bf16, n, s.columns());
+  const View y = view(DType::bf16, n, n), sums = view(DType::fp32, n, heads);
+  kernels.zero(x);
+  kernels.zero(w);
+  kernels.gemm(x, false, w, true, y, false);
+  kernels.attention(x, y, sums, s);
+  device.synchronize();
 }
 
 class CudaBench final : public Bench {
  public:
   explicit CudaBench(int index) : device_(index), kernels_(cuda_kernels(device_)) {
-    check(cudaEventCreate(&begin_), "cudaEventCreate");
-    check(cudaEventCreate(&end_), "cudaEventCreate");
-    check(cudaStreamCreateWithFlags(&other_stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+    use_libraries(*kernels_, device_);
+    const cuda::CudaDevice::Memory memory = device_.memory();
+    const auto scratch = static_cast<std::int64_t>(CudaOptions{}.scratch_bytes);
+    context_bytes_ = static_cast<std::int64_t>(memory.total - memory.free) - scratch;
+    check_cuda(cudaEventCreate(&begin_), "cudaEventCreate");
+    check_cuda(cudaEventCreate(&end_), "cudaEventCreate");
+    points_ = std::make_unique<CudaPoints>(*this, stream(), begin_);
     int cache = 0;
-    check(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, index), "L2 size");
+    check_cuda(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, index), "L2 size");
     flush_bytes_ = 2 * static_cast<std::size_t>(cache);
     flush_ = device_.allocate(flush_bytes_);
     std::minstd_rand random(1);
@@ -55,7 +69,6 @@ class CudaBench final : public Bench {
   }
   ~CudaBench() override {
     for (void* memory : {flush_, wide_, narrow_}) device_.release(memory);
-    static_cast<void>(cudaStreamDestroy(other_stream_));
     static_cast<void>(cudaEventDestroy(begin_));
     static_cast<void>(cudaEventDestroy(end_));
   }
@@ -67,7 +80,7 @@ class CudaBench final : public Bench {
   void* allocate(std::size_t bytes) override {
     device_.make_current();
     void* memory = nullptr;
-    check(cudaMalloc(&memory, bytes), "cudaMalloc");
+    check_cuda(cudaMalloc(&memory, bytes), "cudaMalloc");
     return memory;
   }
   void release(void* data) override {
@@ -84,62 +97,61 @@ class CudaBench final : public Bench {
     std::int64_t from = static_cast<std::int64_t>(seed) * 4096 % kPattern;
     for (std::int64_t at = 0; at < v.elements();) {
       const std::int64_t n = std::min(v.elements() - at, kPattern - from);
-      check(cudaMemcpyAsync(v.at(at), pattern + bytes_of(v.dtype, from),
-                            static_cast<std::size_t>(bytes_of(v.dtype, n)),
-                            cudaMemcpyDeviceToDevice, stream()),
-            "fill");
+      check_cuda(cudaMemcpyAsync(v.at(at), pattern + bytes_of(v.dtype, from),
+                                 static_cast<std::size_t>(bytes_of(v.dtype, n)),
+                                 cudaMemcpyDeviceToDevice, stream()),
+                 "fill");
       at += n;
       from = 0;
     }
     device_.synchronize();
   }
   double seconds(const std::function<void()>& call) override {
-    check(cudaMemsetAsync(flush_, 0, flush_bytes_, stream()), "flush");
-    check(cudaEventRecord(begin_, stream()), "cudaEventRecord");
+    points_->finish();  // nothing of the call before beside the flush
+    check_cuda(cudaMemsetAsync(flush_, 0, flush_bytes_, stream()), "flush");
+    check_cuda(cudaEventRecord(begin_, stream()), "cudaEventRecord");
     call();
-    check(cudaEventRecord(end_, stream()), "cudaEventRecord");
-    check(cudaEventSynchronize(end_), "kernel");
+    check_cuda(cudaEventRecord(end_, stream()), "cudaEventRecord");
+    check_cuda(cudaEventSynchronize(end_), "kernel");
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime");
+    check_cuda(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime");
     return static_cast<double>(milliseconds) * 1e-3;
   }
   double now() override { return seconds_now(); }
   double rotated_bytes(KernelClass) const override { return 0; }
 
-  std::vector<OtherPoint> other_points() override {
-    std::vector<OtherPoint> points;
-    for (std::size_t bytes = 65536; bytes <= (std::size_t{1} << 30U); bytes *= 8) {
-      for (const char* what : {"host_to_device", "device_to_host", "both_ways"}) {
-        points.push_back(
-            {.name = fmt::format("{} {} B", what, bytes),
-             .what = what,
-             .bytes = static_cast<double>(bytes),
-             .prepare = [this, what = std::string(what), bytes] { return copies(what, bytes); }});
-      }
-    }
-    points.push_back({.name = "synchronize", .what = "synchronize", .bytes = 0, .prepare = [this] {
-                        return [this] { device_.synchronize(); };
-                      }});
-    return points;
+  double host_seconds(const std::function<void()>& call) override {
+    points_->finish();
+    device_.synchronize();
+    const double start = seconds_now();
+    call();
+    return seconds_now() - start;
+  }
+  std::vector<OtherPoint> other_points() override { return points_->points(); }
+  std::int64_t context_bytes() override { return context_bytes_; }
+  // An error that stays: after it every call of this process fails.
+  bool is_broken() override {
+    return cudaDeviceSynchronize() != cudaSuccess && cudaDeviceSynchronize() != cudaSuccess;
   }
 
   std::vector<std::pair<std::string, std::string>> facts() override {
     cudaDeviceProp p{};
     int driver = 0, runtime = 0;
-    check(cudaGetDeviceProperties(&p, device_.index()), "cudaGetDeviceProperties");
-    check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-    check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+    check_cuda(cudaGetDeviceProperties(&p, device_.index()), "cudaGetDeviceProperties");
+    check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+    check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
     return {{"device", p.name},
             {"compute_capability", fmt::format("{}.{}", p.major, p.minor)},
             {"multiprocessors", std::to_string(p.multiProcessorCount)},
             {"memory_bytes", std::to_string(p.totalGlobalMem)},
             {"cuda_driver", std::to_string(driver)},
             {"cuda_runtime", std::to_string(runtime)},
-            {"cublaslt", std::to_string(cublasLtGetVersion())}};
+            {"cublaslt", std::to_string(cublasLtGetVersion())},
+            {"cudnn", cudnn_version()}};
   }
   std::vector<std::pair<std::string, std::string>> state() override {
     char bus[32] = {};
-    check(cudaDeviceGetPCIBusId(bus, sizeof bus, device_.index()), "cudaDeviceGetPCIBusId");
+    check_cuda(cudaDeviceGetPCIBusId(bus, sizeof bus, device_.index()), "cudaDeviceGetPCIBusId");
     return gpu_clocks(bus);
   }
 
@@ -148,39 +160,11 @@ class CudaBench final : public Bench {
     return static_cast<cudaStream_t>(device_.stream().handle);
   }
 
-  std::function<void()> copies(const std::string& what, std::size_t bytes) {
-    const auto from_host = pinned(bytes), to_host = pinned(bytes);
-    const auto device = [&] {
-      return std::shared_ptr<void>(allocate(bytes), [this](void* m) { release(m); });
-    };
-    const auto here = device(), there = device();
-    const bool up = what != "device_to_host", down = what != "host_to_device";
-    return [=, this] {
-      if (down) {
-        check(cudaMemcpyAsync(to_host.get(), there.get(), bytes, cudaMemcpyDeviceToHost,
-                              up ? other_stream_ : stream()),
-              "copy to the host");
-      }
-      if (up) {
-        check(cudaMemcpyAsync(here.get(), from_host.get(), bytes, cudaMemcpyHostToDevice, stream()),
-              "copy to the device");
-      }
-      if (up && down) {
-        check(cudaEventRecord(joined(), other_stream_), "cudaEventRecord");
-        check(cudaStreamWaitEvent(stream(), joined(), 0), "cudaStreamWaitEvent");
-      }
-    };
-  }
-  cudaEvent_t joined() {
-    if (joined_ == nullptr)
-      check(cudaEventCreateWithFlags(&joined_, cudaEventDisableTiming), "cudaEventCreate");
-    return joined_;
-  }
-
   cuda::CudaDevice device_;
   std::unique_ptr<KernelSet> kernels_;
-  cudaEvent_t begin_ = nullptr, end_ = nullptr, joined_ = nullptr;
-  cudaStream_t other_stream_ = nullptr;
+  std::int64_t context_bytes_ = 0;
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+  std::unique_ptr<CudaPoints> points_;
   void *flush_ = nullptr, *wide_ = nullptr, *narrow_ = nullptr;
   std::size_t flush_bytes_ = 0;
 };

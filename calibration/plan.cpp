@@ -44,7 +44,8 @@ Timing time_other(const Where& at, const OtherPoint& p) {
                           .kernel = KernelClass::memory_bound,
                           .flops = 0,
                           .bytes = p.bytes,
-                          .prepare = [&p](Bench&, unsigned) { return p.prepare(); }};
+                          .prepare = [&p](Bench&, unsigned) { return p.prepare(); },
+                          .by_host = p.by_host};
   return time_alone(*at.bench, point, at.limits.kernel);
 }
 
@@ -56,7 +57,7 @@ class Planner {
     std::vector<std::vector<KernelPoint>> sweeps{gemm_points(set_), grouped_gemm_points(set_),
                                                  attention_points(set_), memory_bound_points(set_),
                                                  routing_points(set_)};
-    if (set_ == PointSet::cpu) sweeps.push_back(state_points());
+    sweeps.push_back(set_ == PointSet::cpu ? state_points() : attention_piece_points());
     sweeps.push_back(narrow_points(set_));
     for (const auto& points : sweeps) {
       for (const KernelPoint& p : points) add_alone(p);
@@ -73,6 +74,7 @@ class Planner {
           p.name, p.what, [at = at_, p] { return time_other(at, p); },
           [p](const Timing& t) { return other(p.name, p.what, p.bytes, t); });
     }
+    if (set_ == PointSet::gpu && at_.limits.sustained_seconds > 0) add_sustained();
     const int world = at_.runner->world();
     for (int ranks = 2; ranks <= world; ranks *= 2) add_collectives(ranks);
     if (set_ == PointSet::gpu) {
@@ -101,6 +103,14 @@ class Planner {
         fmt::format("kernels on {} threads", threads),
         [at = at_, p, threads] { return time_shared(p, threads, at.limits.kernel); },
         [p, threads](const Timing& t) { return sample_of(p, threads, t); });
+  }
+  void add_sustained() {
+    const KernelPoint p = sustained_product();
+    const std::string name = fmt::format("{}, {:g} s", p.name, at_.limits.sustained_seconds);
+    add(
+        name, kSustained,
+        [at = at_, p] { return time_sustained(*at.bench, p, at.limits.sustained_seconds); },
+        [name, p](const Timing& t) { return other(name, kSustained, p.bytes, t); });
   }
   void add_collectives(const std::string& family, const std::vector<CollectivePoint>& points) {
     for (const CollectivePoint& p : points) {

@@ -16,6 +16,7 @@ struct PlanLimits {
   TimingLimits kernel, collective;
   std::int64_t collective_bytes = kMostCollectiveBytes;
   bool windows = false;  // collectives of all ranks in symmetric windows, too
+  double sustained_seconds = 0;  // of a product on a GPU, for its clock under load; 0: not measured
 };
 
 struct PlannedPoint {
@@ -35,6 +36,7 @@ struct PlannedPoint {
 
 // Names of points that profiles take constants from.
 inline constexpr const char* kLaunchPoint = "launch, 100 calls";
+inline constexpr const char* kSustained = "sustained";  // OtherSample::what
 [[nodiscard]] std::string barrier_point(int ranks);
 
 }  // namespace pleat

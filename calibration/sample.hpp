@@ -29,6 +29,7 @@ struct AttentionSize {
   double value_head = 0;  // columns of one
   AttentionLayout layout = AttentionLayout::gqa;
   bool backward = false;
+  bool pieces = false;  // a window or packed sequences; seq is twice the mean keys of a query
   bool operator==(const AttentionSize&) const = default;
 };
 

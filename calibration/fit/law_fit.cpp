@@ -112,25 +112,32 @@ class LawFitter {
     };
     judge(wide);
     judge(narrow);
-    // The simulator shares rows out evenly: none of these is fitted, and all are judged.
+    // The simulator shares rows out evenly.
+    judge_unseen(products("uneven grouped_gemm", KernelClass::grouped_gemm,
+                          [](const ProductShape& s) {
+                            return s.math == GemmMath::bf16 && !s.even;
+                          }),
+                 [&](const ProductPoint& p) { return predict(profile_.gemm, p, gpu_); });
+  }
+
+  // Of what is not fitted everything is held out.
+  template <class Point, class Predict>
+  void judge_unseen(const Family<Point>& family, Predict predict_point) {
     std::vector<JudgedPoint> judged;
-    const auto uneven = products("", KernelClass::grouped_gemm, [](const ProductShape& s) {
-      return s.math == GemmMath::bf16 && !s.even;
-    });
-    for (std::size_t i = 0; i < uneven.points.size(); ++i) {
-      const ProductPoint& p = uneven.points[i];
-      judged.push_back({uneven.names[i], true, relative_error(predict(profile_.gemm, p, gpu_), p.time)});
+    for (std::size_t i = 0; i < family.points.size(); ++i) {
+      const Point& p = family.points[i];
+      judged.push_back({family.names[i], true, relative_error(predict_point(p), p.time)});
     }
-    if (!judged.empty()) append_residuals("uneven grouped_gemm", judged, true, residuals_);
+    if (!judged.empty()) append_residuals(family.name, judged, true, residuals_);
   }
 
   void fit_attention_of(KernelClass pass) {
-    Family<AttentionPoint> family{name_of(pass)};
+    Family<AttentionPoint> family{name_of(pass)}, pieces{name_of(pass) + std::string(" of pieces")};
     for (const Sample& s : samples_) {
       const auto* k = std::get_if<KernelSample>(&s.point);
       if (k == nullptr || k->kernel != pass || k->threads != 1) continue;
       if (const auto* size = std::get_if<AttentionSize>(&k->shape))
-        family.add(s.name, {*size, k->flops, k->bytes, s.time});
+        (size->pieces ? pieces : family).add(s.name, {*size, k->flops, k->bytes, s.time});
     }
     if (family.points.empty()) return;
     EfficiencyCurve& curve = profile_.kernels[static_cast<std::size_t>(pass)];
@@ -142,6 +149,9 @@ class LawFitter {
         [&](const AttentionFit& fit, const AttentionPoint& p) { return predict(fit, p, gpu_); },
         true, residuals_);
     curve = fitted.curve;
+    // The simulator prices a window, and sequences that are packed, by the mean keys of a query.
+    if (!fitted.by_layout[0].empty())
+      judge_unseen(pieces, [&](const AttentionPoint& p) { return predict(fitted, p, gpu_); });
     const std::size_t way = pass == KernelClass::attention_bwd ? 1 : 0;
     for (std::size_t l = 0; l < fitted.by_layout.size(); ++l)
       profile_.attention[l][0][way] = fitted.by_layout[l];

@@ -20,6 +20,7 @@ struct OtherPoint {
   std::string name, what;  // "host_to_device 1048576 B", "host_to_device"
   double bytes = 0;
   std::function<std::function<void()>()> prepare;
+  bool by_host = false;  // the time that the host takes to enqueue it
 };
 
 class Bench {
@@ -40,11 +41,19 @@ class Bench {
   }
   // Of one call, all work of it included. On a GPU operands are in no cache before.
   [[nodiscard]] virtual double seconds(const std::function<void()>& call) = 0;
+  // Of the host, from an idle device on until the call returns.
+  [[nodiscard]] virtual double host_seconds(const std::function<void()>& call) {
+    return seconds(call);
+  }
   // What limits of time are held against; on the CPU what the calling thread has run.
   [[nodiscard]] virtual double now() = 0;
   // Calls go round as many sets of buffers as hold this many bytes, at most TimingLimits::sets.
   [[nodiscard]] virtual double rotated_bytes(KernelClass) const = 0;
   [[nodiscard]] virtual std::vector<OtherPoint> other_points() { return {}; }
+  // What a process holds of the device before any tensor, libraries loaded. 0: not known.
+  [[nodiscard]] virtual std::int64_t context_bytes() { return 0; }
+  // The device failed so that no later call can work.
+  [[nodiscard]] virtual bool is_broken() { return false; }
   // What the figures depend on and that stays: device, versions. Name and value.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> facts() { return {}; }
   // What changes: clocks, temperature.

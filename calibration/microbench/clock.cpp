@@ -61,7 +61,8 @@ Timing time_alone(Bench& bench, const KernelPoint& point, const TimingLimits& li
   Timing t;
   const double start = bench.now();
   while (t.repeats == 0 || (bench.now() - start < limits.seconds && t.repeats < limits.repeats)) {
-    t.seconds.push_back(bench.seconds(calls[static_cast<std::size_t>(t.repeats) % calls.size()]));
+    const auto& call = calls[static_cast<std::size_t>(t.repeats) % calls.size()];
+    t.seconds.push_back(point.by_host ? bench.host_seconds(call) : bench.seconds(call));
     ++t.repeats;
     if (limits.confidence > 0 && t.repeats >= limits.least &&
         relative_confidence(t.seconds) <= limits.confidence) {
@@ -69,6 +70,26 @@ Timing time_alone(Bench& bench, const KernelPoint& point, const TimingLimits& li
     }
   }
   return t;
+}
+
+Timing time_sustained(Bench& bench, const KernelPoint& point, double seconds) {
+  const auto call = bench.warmed(point.prepare, 7);
+  Timing t;
+  for (const double start = bench.now(); t.repeats == 0 || bench.now() - start < seconds;
+       t.repeats += kSustainedCalls) {
+    t.seconds.push_back(bench.seconds([&] {
+      for (int i = 0; i < kSustainedCalls; ++i) call();
+    }) / kSustainedCalls);
+  }
+  return t;
+}
+
+double sustained_share(const std::vector<double>& seconds) {
+  constexpr std::size_t kFirst = 3;
+  if (seconds.size() < 4 * kFirst) return 1;  // too few to tell
+  const auto first = median({seconds.begin(), seconds.begin() + kFirst});
+  const auto last = median({seconds.end() - std::ssize(seconds) / 4, seconds.end()});
+  return std::min(1.0, first / last);
 }
 
 Timing time_shared(const KernelPoint& point, int threads, const TimingLimits& limits) {

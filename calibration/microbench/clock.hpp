@@ -22,6 +22,7 @@ struct KernelPoint {
   Bench::Prepare prepare;
   double held = 0;  // bytes of its buffers; 0: as many as are moved
   KernelShape shape = {};
+  bool by_host = false;  // what is timed is the host
 };
 
 struct TimingLimits {
@@ -45,6 +46,12 @@ struct Timing {
 
 // Nothing else running.
 [[nodiscard]] Timing time_alone(Bench&, const KernelPoint&, const TimingLimits&);
+
+// The call again and again for so many seconds, in runs of kSustainedCalls; a time a run, a call's.
+[[nodiscard]] Timing time_sustained(Bench&, const KernelPoint&, double seconds);
+inline constexpr int kSustainedCalls = 10;
+// How much slower the last quarter is than the first runs: a clock that heat or power lowers; (0, 1].
+[[nodiscard]] double sustained_share(const std::vector<double>& seconds);
 
 // `threads` threads, each with a CPU kernel set of its own, run the point at the same time for
 // `limits.seconds`: seconds per call of each, as if the machine did nothing else.

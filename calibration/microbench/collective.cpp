@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -158,18 +159,20 @@ class JobRanks : public RankRunner {
     return devices_.empty() ? *host_ : *devices_[static_cast<std::size_t>(rank - first_here())];
   }
   // What one rank throws ends the others' waits, and is thrown here.
-  void run(int ranks, int group, int stride,
+  void run(const RankGroups& groups,
            const std::function<void(int, Communicator&)>& body) override {
     std::mutex mutex;
     std::exception_ptr thrown;
     {
       std::vector<std::jthread> pool;
       for (const auto& transport : ranks_) {
-        if (transport->rank().value >= ranks) continue;
+        if (transport->rank().value >= groups.ranks) continue;
         pool.emplace_back([&] {
           const int rank = transport->rank().value;
           try {
-            body(rank, *transport->group_on(device(rank), members_of(rank, group, stride)));
+            device(rank).synchronize();  // makes a GPU the current one of this thread
+            const auto own = groups.fresh ? make(*transport, groups) : nullptr;
+            body(rank, own != nullptr ? *own : kept(*transport, groups));
           } catch (const std::exception& e) {
             transport->abort(e.what());
             const std::scoped_lock lock(mutex);
@@ -182,9 +185,28 @@ class JobRanks : public RankRunner {
   }
 
  private:
+  std::unique_ptr<Communicator> make(Transport& transport, const RankGroups& groups) {
+    const int rank = transport.rank().value;
+    return transport.group_on(device(rank), members_of(rank, groups.group, groups.stride));
+  }
+  // NCCL takes a second to make one, and every point of the same groups needs it.
+  Communicator& kept(Transport& transport, const RankGroups& groups) {
+    const std::array key{transport.rank().value, groups.group, groups.stride};
+    {
+      const std::scoped_lock lock(mutex_);
+      const auto found = communicators_.find(key);
+      if (found != communicators_.end()) return *found->second;
+    }
+    auto made = make(transport, groups);
+    const std::scoped_lock lock(mutex_);
+    return *(communicators_[key] = std::move(made));
+  }
+
   const std::vector<std::unique_ptr<Transport>>& ranks_;
   Devices devices_;
   std::unique_ptr<Device> host_ = host_device();
+  std::mutex mutex_;
+  std::map<std::array<int, 3>, std::unique_ptr<Communicator>> communicators_;
 };
 
 // A new job each time, so that no more threads live than are asked for.
@@ -194,10 +216,10 @@ class ThreadRanks final : public RankRunner {
   int world() const override { return world_; }
   int first_here() const override { return 0; }
   Device& device(int) override { return *host_; }
-  void run(int ranks, int group, int stride,
+  void run(const RankGroups& groups,
            const std::function<void(int, Communicator&)>& body) override {
-    const auto transports = make_thread_transports(ranks);
-    JobRanks(transports, {}).run(ranks, group, stride, body);
+    const auto transports = make_thread_transports(groups.ranks);
+    JobRanks(transports, {}).run(groups, body);
   }
 
  private:
@@ -218,7 +240,8 @@ int agreed(Communicator& comm, int mine) {
 Timing time_on_ranks(RankRunner& runner, const CollectivePoint& p, const TimingLimits& limits,
                      const std::function<std::function<void()>(Communicator&, Device&)>& prepare) {
   Timing result;
-  runner.run(p.ranks, p.group, p.stride, [&](int rank, Communicator& comm) {
+  const RankGroups groups{p.ranks, p.group, p.stride, p.windows};
+  runner.run(groups, [&](int rank, Communicator& comm) {
     Device& device = runner.device(rank);
     const auto call = prepare(comm, device);
     if (!call) return;  // on no rank

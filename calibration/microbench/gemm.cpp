@@ -82,6 +82,12 @@ std::vector<KernelPoint> gpu_points() {
 
 }  // namespace
 
+KernelPoint sustained_product() {
+  KernelPoint p = point(PointSet::gpu, Form::forward, 8192, 8192, 8192);
+  p.name = "sustained product of 8192x8192x8192";
+  return p;
+}
+
 std::vector<KernelPoint> gemm_points(PointSet set) {
   if (set == PointSet::gpu) return gpu_points();
   std::vector<KernelPoint> points;

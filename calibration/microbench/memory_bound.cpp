@@ -253,7 +253,7 @@ void append_gpu(std::vector<KernelPoint>& points, std::int64_t t, std::int64_t h
 
 std::vector<KernelPoint> memory_bound_points(PointSet set) {
   std::vector<KernelPoint> points;
-  if (set == PointSet::gpu) {  // from 64 KB to 1 GB a tensor
+  if (set == PointSet::gpu) {  // from 64 KB to 1 GB a tensor of bf16
     const auto append_all = [&](std::int64_t rows, std::int64_t cols) {
       append(set, points, rows, cols);
       append_state(points, rows, cols);

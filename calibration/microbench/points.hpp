@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sweeps. On a CPU: kernels in fp32 at the sizes of models that it can train, collectives from
 // 1 KB to 4 MB. On a GPU: bf16 at the sizes of the models that ship, what their narrow products
-// need, 64 KB to 4 GB for what moves data.
+// need, tensors of 64 KB to 1 GB (in fp32 2 GB) for what moves data: AdamW then moves 15 GB.
 #pragma once
 
 #include <string_view>
@@ -26,6 +26,8 @@ enum class PointSet { cpu, gpu };
 [[nodiscard]] std::vector<KernelPoint> gemm_points(PointSet set = PointSet::cpu);
 [[nodiscard]] std::vector<KernelPoint> grouped_gemm_points(PointSet set = PointSet::cpu);
 [[nodiscard]] std::vector<KernelPoint> attention_points(PointSet set = PointSet::cpu);
+[[nodiscard]] std::vector<KernelPoint> attention_piece_points();  // a GPU's: windows, packed
+[[nodiscard]] KernelPoint sustained_product();                    // a GPU's
 [[nodiscard]] std::vector<KernelPoint> memory_bound_points(
     PointSet set = PointSet::cpu);  // norm, activation, a GPU's optimizer too
 [[nodiscard]] std::vector<KernelPoint> routing_points(
@@ -56,9 +58,18 @@ inline constexpr std::int64_t kMostCollectiveBytes = std::int64_t{4} << 20U;
 inline constexpr std::string_view kInWindows = ", in windows";  // the end of such a point's name
 [[nodiscard]] Sample sample_of(const CollectivePoint&, const Timing&);
 
+// Ranks 0 to ranks - 1 in groups of `group`, whose members are `stride` apart.
+struct RankGroups {
+  int ranks = 0;
+  int group = 0;
+  int stride = 1;
+  bool fresh = false;  // communicators of their own: a window is registered once for each
+};
+
 // The ranks that collectives are measured on: threads of this process, or this process's part of a
 // job of several. run() calls body(rank, its group's communicator) on every rank that is here; all
-// processes of the job call it with the same arguments.
+// processes of the job call it with the same arguments. A group's communicator may be kept for the
+// next run of the same groups.
 class RankRunner {
  public:
   virtual ~RankRunner() = default;
@@ -67,8 +78,7 @@ class RankRunner {
   [[nodiscard]] bool has_first() const { return first_here() == 0; }
   // Where a rank's data lie; it outlives the runner's communicators.
   [[nodiscard]] virtual Device& device(int rank) = 0;
-  virtual void run(int ranks, int group, int stride,
-                   const std::function<void(int, Communicator&)>& body) = 0;
+  virtual void run(const RankGroups&, const std::function<void(int, Communicator&)>& body) = 0;
 };
 [[nodiscard]] std::unique_ptr<RankRunner> thread_ranks(int world);
 // Ranks of a job, by their transports; they outlive the runner. devices: one for each, whose memory is

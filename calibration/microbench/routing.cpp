@@ -77,6 +77,21 @@ void append_permute(PointSet set, std::vector<KernelPoint>& points, std::int64_t
                                   px.view(), pp.view(), map.view());
         };
       }));
+  if (set == PointSet::cpu) return;
+  points.push_back(point(
+      set, KernelClass::permute, fmt::format("permute_bwd {}x{} tokens, {} of {}", t, h, k, e),
+      t * h + sent * h, t * k + 2 * sent, [=](Bench& bench, unsigned seed) {
+        const Routed r(bench, shape, t, seed);
+        const Buffer x(bench, t, h, seed + 2), px(bench, sent, h, seed + 3),
+            pp(bench, sent, 1, seed + 4, DType::fp32), dprobs(bench, t, k, seed + 5, DType::fp32);
+        const IndexBuffer map(bench, std::vector<std::int32_t>(static_cast<std::size_t>(sent)), k);
+        bench.kernels().permute(x.view(), r.probs.view(), r.experts.view(), r.counts.view(), 0,
+                                px.view(), pp.view(), map.view());
+        return [=, &bench] {
+          bench.kernels().permute_bwd(px.view(), pp.view(), map.view(), x.view(), dprobs.view(),
+                                      false);
+        };
+      }));
 }
 
 void append_loss(PointSet set, std::vector<KernelPoint>& points, std::int64_t t, std::int64_t v) {

@@ -32,6 +32,12 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"nccl", "direct"}));
   command->add_flag("--symmetric-windows", o->symmetric_windows,
                     "With nccl: measure collectives in symmetric windows, too (NCCL 2.27)");
+  command
+      ->add_option("--sustained", o->sustained,
+                   "With --device cuda, seconds of one product after another, for the clock under load (20 to 60; "
+                   "0: not measured)")
+      ->capture_default_str()
+      ->check(in_range(0.0, 600.0));
   command->add_option("-o,--out", o->out_file,
                       "Profile file (default: where `--profile NAME` and the other commands find it)");
   command->add_flag("--json", o->json, "Print the profile as JSON");

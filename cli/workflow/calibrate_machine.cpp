@@ -12,6 +12,7 @@
 
 #include "backend/comm/mpi_job.hpp"
 #include "calibration/cuda_bench.hpp"
+#include "calibration/library_versions.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/write_file.hpp"
 #include "cli/workflow/devices.hpp"
@@ -118,6 +119,7 @@ void calibrate_machine(const CalibrateOptions& o) {
     config.point_seconds = kGpuPointSeconds;
     config.confidence = kGpuConfidence;
     config.collective_bytes = kGpuCollectiveBytes;
+    config.sustained_seconds = o.sustained;
   }
   const std::unique_ptr<JobPart> part = job_of(o, facts, gpus);
   std::unique_ptr<RankRunner> ranks;
@@ -128,6 +130,7 @@ void calibrate_machine(const CalibrateOptions& o) {
       devices = gpus_of(*part);
       config.collectives = o.collectives;
       config.windows = o.symmetric_windows;
+      if (o.collectives == "nccl") config.nccl = nccl_version();
     }
     ranks = job_ranks(part->ranks(), std::move(devices));
     config.runner = ranks.get();

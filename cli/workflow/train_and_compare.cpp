@@ -169,16 +169,18 @@ static RoutedCount recorded_routing(const RankMeasurement& rank) {
 
 // Of the fullest rank, where each has a GPU for itself: drivers count a GPU's ranks together.
 static void set_device_bytes(Comparison& c, const Program& program, const TrainResult& result,
-                             const DeviceOptions& o, int gpus) {
+                             const DeviceOptions& o, int gpus, Bytes context) {
   if (program.plan.world() > gpus) return;
   const bool nccl = o.collectives == "nccl";
+  const auto held = static_cast<std::int64_t>(context.base());
   for (std::size_t r = 0; r < result.ranks.size(); ++r) {
     const RankMeasurement& rank = result.ranks[r];
     if (rank.device_bytes <= c.device_bytes) continue;
     const Stage stage{attention_coordinates(program.plan, Rank{static_cast<int>(r)}).pp};
     c.device_bytes = rank.device_bytes;
     c.recorded_device_bytes =
-        predicted_device_bytes(program, stage, recorded_routing(rank), nccl, o.symmetric_windows)
+        predicted_device_bytes(program, stage, recorded_routing(rank), nccl, o.symmetric_windows,
+                               held)
             .total();
   }
 }
@@ -381,7 +383,7 @@ void train_and_compare(const TrainOptions& o) {
   c.host_bytes = most_host_bytes(result);
   if (o.device.device == "cuda") {
     const int gpus = usable_gpus() * choice.processes;
-    set_device_bytes(c, program, result, o.device, gpus);
+    set_device_bytes(c, program, result, o.device, gpus, request.target.profile.device_context);
   }
   c.recorded_host_bytes = recorded_peak(program, result, true);
   // Spans are of the last step that was asked for.

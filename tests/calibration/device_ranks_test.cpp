@@ -4,12 +4,14 @@
 // a stand-in for its library, and by way of the host.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
 
 #include "backend/comm/job_part.hpp"
 #include "calibration/calibrate.hpp"
+#include "calibration/library_versions.hpp"
 #include "tests/backend/device/checking_device.hpp"
 #include "tests/calibration/fake_bench.hpp"
 
@@ -132,11 +134,52 @@ TEST(DeviceRanks, FitsACurveForEachTier) {
   EXPECT_EQ(read_profile(write_profile(r.profile), "profile"), r.profile);
 }
 
+// A transport that counts the groups that are made of it.
+class CountingTransport final : public Transport {
+ public:
+  CountingTransport(Transport& real, std::atomic<int>& made) : real_(real), made_(made) {}
+  [[nodiscard]] Rank rank() const override { return real_.rank(); }
+  [[nodiscard]] int world() const override { return real_.world(); }
+  [[nodiscard]] std::unique_ptr<Communicator> group(const std::vector<Rank>& members) override {
+    ++made_;
+    return real_.group(members);
+  }
+  void abort(const std::string& reason) override { real_.abort(reason); }
+
+ private:
+  Transport& real_;
+  std::atomic<int>& made_;
+};
+
+TEST(DeviceRanks, OneCommunicatorAGroup) {
+  const JobPart part = JobPart::of_threads(4);
+  std::atomic<int> made = 0;
+  std::vector<std::unique_ptr<Transport>> counting;
+  for (const auto& t : part.ranks())
+    counting.push_back(std::make_unique<CountingTransport>(*t, made));
+  const auto ranks = job_ranks(counting);
+  const TimingLimits limits{.seconds = 0.001, .repeats = 2};
+  for (const CollectivePoint& p : collective_points(4, 4096))
+    EXPECT_GT(median(time_collective(*ranks, p, limits).seconds), 0) << name_of(p);
+  for (const CollectivePoint& p : concurrent_points(4, 65536))
+    EXPECT_GT(median(time_collective(*ranks, p, limits).seconds), 0) << name_of(p);
+  static_cast<void>(time_barrier(*ranks, 4, limits));
+  // Each of four ranks: all four, pairs of neighbours, pairs two apart.
+  EXPECT_EQ(made, 12);
+}
+
+TEST(Libraries, SayTheirVersionOrAreNotThere) {
+  EXPECT_EQ(nccl_version(PLEAT_FAKE_NCCL), "22809");
+  EXPECT_EQ(nccl_version("no-such-library.so"), "none");
+  EXPECT_EQ(cudnn_version("no-such-library.so"), "none");
+  EXPECT_EQ(cudnn_version(PLEAT_FAKE_NCCL), "none");  // a library, but not that one
+}
+
 // A rank whose GPU fails ends the measurement for all.
 TEST(DeviceRanks, WhatOneThrowsEndsAll) {
   const JobPart part = JobPart::of_threads(3);
   const auto ranks = job_ranks(part.ranks(), devices_of(part));
-  EXPECT_THROW(ranks->run(3, 3, 1,
+  EXPECT_THROW(ranks->run({.ranks = 3, .group = 3},
                           [](int rank, Communicator& comm) {
                             if (rank == 1) throw std::runtime_error("out of memory");
                             comm.barrier();

@@ -30,15 +30,25 @@ class FakeBench final : public Bench {
   double seconds(const std::function<void()>&) override {
     if (calls_ == fail_at_) throw std::runtime_error("the device is gone");
     const double scatter = 1 + (calls_ % 2 == 0 ? noise_ : -noise_);
-    const double time = 1e-6 * scatter * (calls_ < disturbed_ ? 3 : 1);
+    const double slower = calls_ < disturbed_ ? 3 : calls_ >= slow_from ? 1.25 : 1;
+    const double time = 1e-6 * scatter * slower;
     ++calls_;
     now_ += time;
     return time;
   }
+  double host_seconds(const std::function<void()>&) override { return 5e-6; }
   double now() override { return now_; }
+  std::vector<OtherPoint> other_points() override { return others; }
+  std::int64_t context_bytes() override { return context; }
+  bool is_broken() override { return breaks && calls_ == fail_at_; }
   double rotated_bytes(KernelClass) const override { return 0; }
   std::vector<std::pair<std::string, std::string>> facts() override { return {{"device", "fake"}}; }
   [[nodiscard]] int calls() const { return calls_; }
+
+  std::vector<OtherPoint> others;
+  std::int64_t context = 0;
+  int slow_from = 1 << 30;  // calls from this number on take a quarter longer
+  bool breaks = false;      // what fails has failed for good
 
  private:
   std::unique_ptr<KernelSet> kernels_ = cpu_kernels();

@@ -106,8 +106,8 @@ TEST(HoldOut, OfAGpusPlanEveryKindIsFittedAndJudged) {
   EXPECT_EQ(counts.at("gemm").size(), 3U);  // forward, dgrad, wgrad
   EXPECT_EQ(counts.at("gemm fp8").size(), 2U);
   EXPECT_EQ(counts.at("grouped_gemm").size(), 12U);  // each with four ways of the rows
-  EXPECT_EQ(counts.at("attention_fwd").size(), 2U);  // and MLA
-  EXPECT_EQ(counts.at("attention_bwd").size(), 2U);
+  EXPECT_EQ(counts.at("attention_fwd").size(), 4U);  // and MLA, windows, packed sequences
+  EXPECT_EQ(counts.at("attention_bwd").size(), 4U);
   EXPECT_EQ(counts.at("quantize").size(), 4U);
   EXPECT_EQ(counts.at("rope").size(), 1U);
 }

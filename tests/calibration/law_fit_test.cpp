@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <set>
 #include <sstream>
 
+#include "calibration/calibrate.hpp"
 #include "calibration/fit/gemm_corrections.hpp"
 #include "calibration/fit/gemm_fit.hpp"
 #include "calibration/fit/profile_fit.hpp"
 #include "core/spec/catalog.hpp"
+#include "tests/calibration/fake_bench.hpp"
 
 namespace pleat {
 namespace {
@@ -256,6 +259,31 @@ TEST(LawFit, NarrowRecipesHaveLawsOfTheirOwn) {
   EXPECT_LT(residual_of(f, "gemm fp8 tensor").held_out_median.value(), 0.02);
   EXPECT_LT(residual_of(f, "gemm fp8 blocks").held_out_median.value(), 0.02);
   EXPECT_EQ(f.tables.size(), 3U);
+}
+
+// Times that no law explains give a profile that can be read all the same.
+TEST(LawFit, EveryPointOfThePlanIsTaken) {
+  FakeBench bench(0.1);
+  const auto ranks = thread_ranks(1);
+  CalibrateConfig config;
+  config.point_seconds = 1e-9;  // one call each
+  config.bench = &bench;
+  config.runner = ranks.get();
+  const CalibrationResult r = calibrate(h200(), config);
+  EXPECT_TRUE(r.failed.empty());
+  EXPECT_EQ(r.tables.size(), 3U);
+  EXPECT_FALSE(r.profile.attention[1][0][1].empty());  // MLA backward
+  EXPECT_NO_THROW(static_cast<void>(read_profile(write_profile(r.profile), "profile")));
+  std::set<std::string> families;
+  for (const Residual& x : r.residuals) {
+    EXPECT_TRUE(families.insert(x.family + "/" + x.kind).second) << x.family << " " << x.kind;
+    EXPECT_TRUE(x.held_out_median) << x.family << " " << x.kind;
+  }
+  for (const char* family : {"gemm/", "gemm fp8 tensor/", "gemm fp8 blocks/", "grouped_gemm/",
+                             "grouped_gemm fp8/", "uneven grouped_gemm/", "attention_fwd/",
+                             "attention_bwd of pieces/", "quantize/quantize (1x32)", "rope/",
+                             "norm/rms_norm", "router_bwd/", "embedding/embedding_bwd"})
+    EXPECT_TRUE(families.contains(family)) << family;
 }
 
 // What is written is read back, tables and all.

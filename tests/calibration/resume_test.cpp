@@ -76,8 +76,8 @@ TEST(GpuPlan, IsLocked) {
         "activation", "loss", "router", "permute", "quantize", "optimizer", "launch"}) {
     EXPECT_GT(families[family], 0) << family;
   }
-  EXPECT_EQ(points.size(), 825U);
-  EXPECT_EQ(digest_of(points), "5b28b6c278983865");
+  EXPECT_EQ(points.size(), 850U);
+  EXPECT_EQ(digest_of(points), "24c8009efd243d22");
   // Half a second each at the latest leaves a quarter of ten minutes to prepare them.
   EXPECT_LT(static_cast<double>(points.size()) * 0.5, 450);
 }
@@ -221,6 +221,79 @@ TEST_F(Resume, LeavesOutWhatCannotBeMeasured) {
   // The fake device's call number does not go on after it failed.
   EXPECT_EQ(r.samples.size(), 3U);
   EXPECT_EQ(r.failed.size(), gpu_plan().size() - 3);
+}
+
+// On a device that failed for good nothing more is tried; the next calibration goes on there.
+TEST_F(Resume, EndsWhereTheDeviceBreaks) {
+  FakeBench broken(0.1, 3), sound(0.1);
+  broken.breaks = true;
+  const auto ranks = thread_ranks(1);
+  CalibrateConfig config;
+  config.point_seconds = 1e-9;  // one call each
+  config.bench = &broken;
+  config.runner = ranks.get();
+  config.log_file = file();
+  try {
+    static_cast<void>(calibrate(gpu_machine(), config));
+    FAIL() << "the device is broken";
+  } catch (const ConfigError& e) {
+    EXPECT_EQ(e.exit_code(), ExitCode::device_or_io);
+    EXPECT_NE(std::string(e.what()).find("the device is gone"), std::string::npos) << e.what();
+  }
+  config.bench = &sound;
+  const CalibrationResult r = calibrate(gpu_machine(), config);
+  EXPECT_EQ(r.resumed, 3);
+  EXPECT_EQ(r.samples.size(), gpu_plan().size());
+}
+
+// What is the host's time is asked of its clock; what is no kernel is kept beside the profile.
+TEST(OtherPoints, OfTheHostAndTheContext) {
+  FakeBench bench;
+  bench.context = 700 << 20;
+  bench.others.push_back({.name = "events, host",
+                          .what = "events by host",
+                          .bytes = 0,
+                          .prepare = [] { return [] {}; },
+                          .by_host = true});
+  const auto ranks = thread_ranks(1);
+  CalibrateConfig config;
+  config.point_seconds = 1e-9;
+  config.bench = &bench;
+  config.runner = ranks.get();
+  const CalibrationResult r = calibrate(gpu_machine(), config);
+  const auto host = std::find_if(r.samples.begin(), r.samples.end(),
+                                 [](const Sample& s) { return s.name == "events, host"; });
+  ASSERT_NE(host, r.samples.end());
+  EXPECT_EQ(host->time.base(), 5e-6);
+  EXPECT_EQ(r.profile.device_context, Bytes(700 << 20));
+  EXPECT_NE(r.profile.provenance.find(", pleat "), std::string::npos);
+  EXPECT_EQ(read_profile(write_profile(r.profile), "profile"), r.profile);
+}
+
+TEST(Sustained, ShareIsOfTheLastQuarterOverTheFirstRuns) {
+  std::vector<double> seconds(40, 1.0);
+  EXPECT_EQ(sustained_share(seconds), 1);
+  std::fill(seconds.begin() + 20, seconds.end(), 1.25);
+  EXPECT_EQ(sustained_share(seconds), 0.8);
+  std::fill(seconds.begin() + 20, seconds.end(), 0.5);  // warmer is not faster
+  EXPECT_EQ(sustained_share(seconds), 1);
+  EXPECT_EQ(sustained_share({1, 2, 3}), 1);
+}
+
+TEST(Sustained, IsMeasuredWhenAskedForAndInTheProfile) {
+  FakeBench bench;
+  bench.slow_from = static_cast<int>(gpu_plan().size()) + 50;
+  const auto ranks = thread_ranks(1);
+  CalibrateConfig config;
+  config.point_seconds = 1e-9;  // one call each
+  config.sustained_seconds = 1e-4;  // a hundred runs
+  config.bench = &bench;
+  config.runner = ranks.get();
+  const CalibrationResult r = calibrate(gpu_machine(), config);
+  EXPECT_EQ(r.samples.size(), gpu_plan().size() + 1);
+  EXPECT_NEAR(r.profile.sustained_clock.gemm_bf16, 0.8, 1e-12);
+  EXPECT_NEAR(r.profile.sustained_clock.gemm_fp8, 0.8, 1e-12);
+  EXPECT_EQ(r.profile.sustained_clock.attention, 1);
 }
 
 // A host that is disturbed for the whole first pass, or for the second one's start, leaves no trace
