@@ -114,79 +114,6 @@ const Sample* find(const std::vector<Sample>& samples, const std::string& name) 
 
 }  // namespace
 
-const char* name_of(KernelClass kernel) {
-  switch (kernel) {
-    case KernelClass::gemm:
-      return "gemm";
-    case KernelClass::grouped_gemm:
-      return "grouped_gemm";
-    case KernelClass::attention_fwd:
-      return "attention_fwd";
-    case KernelClass::attention_bwd:
-      return "attention_bwd";
-    case KernelClass::memory_bound:
-      return "memory_bound";
-    case KernelClass::norm:
-      return "norm";
-    case KernelClass::activation:
-      return "activation";
-    case KernelClass::loss:
-      return "loss";
-    case KernelClass::router:
-      return "router";
-    case KernelClass::permute:
-      return "permute";
-    case KernelClass::quantize:
-      return "quantize";
-    case KernelClass::optimizer:
-      return "optimizer";
-    case KernelClass::rope:
-      return "rope";
-    case KernelClass::head_norm:
-      return "head_norm";
-    case KernelClass::sweep:
-      return "sweep";
-    case KernelClass::convert:
-      return "convert";
-    case KernelClass::dequantize:
-      return "dequantize";
-    case KernelClass::router_bwd:
-      return "router_bwd";
-    case KernelClass::embedding:
-      return "embedding";
-  }
-  return "?";
-}
-
-const char* name_of(Collective collective) {
-  switch (collective) {
-    case Collective::all_gather:
-      return "all_gather";
-    case Collective::reduce_scatter:
-      return "reduce_scatter";
-    case Collective::all_reduce:
-      return "all_reduce";
-    case Collective::all_to_all:
-      return "all_to_all";
-    case Collective::send_recv:
-      return "send_recv";
-  }
-  return "?";
-}
-
-std::string progress_line(const CalibrationProgress& p) {
-  constexpr int kWidth = 20;
-  const int filled = p.points == 0 ? 0 : kWidth * p.done / p.points;
-  const int percent = p.points == 0 ? 0 : 100 * p.done / p.points;
-  std::string line =
-      fmt::format("[{:#<{}}{:.<{}}] {:3d}%  {}", "", filled, "", kWidth - filled, percent, p.name);
-  if (p.seconds_left > 0) {
-    const auto seconds = static_cast<int>(p.seconds_left + 0.5);
-    line += fmt::format("  {}:{:02d} left", seconds / 60, seconds % 60);
-  }
-  return line;
-}
-
 CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& config) {
   const double start = seconds_now();
   const auto own_bench = config.bench == nullptr ? cpu_bench() : nullptr;
@@ -200,9 +127,10 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
                             .least = kLeastRepeats,
                             .sets = config.sets};
   const TimingLimits collective{.seconds = seconds, .repeats = kRepeats};
-  const auto points = plan_points(bench, config.bench == nullptr ? PointSet::cpu : PointSet::gpu,
-                                  runner, {kernel, collective, config.collective_bytes, config.windows,
-                                           config.sustained_seconds});
+  const PointSet set = config.bench == nullptr ? PointSet::cpu : PointSet::gpu;
+  const PlanLimits limits{kernel, collective, config.collective_bytes, config.windows,
+                          config.sustained_seconds};
+  const auto points = plan_points(bench, set, runner, limits);
   CalibrationResult result;
   result.facts = bench.facts();
   result.facts.emplace_back("pleat", PLEAT_VERSION);
@@ -246,72 +174,6 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
   result.residuals = std::move(fitted.residuals);
   result.tables = std::move(fitted.tables);
   return result;
-}
-
-namespace {
-
-std::string print_laws(const Profile& profile) {
-  static constexpr const char* kNames[kGemmMaths] = {"bf16", "fp8", "fp8_block", "mxfp8", "nvfp4"};
-  std::string text;
-  for (std::size_t i = 0; i < kGemmMaths; ++i) {
-    const GemmLaw& law = profile.gemm.by_math[i];
-    if (law.rate <= FlopsPerSecond(0)) continue;
-    text += fmt::format("{}{:<22}{:>9.0f} TFLOP/s{:>9.2f} us{:>9.2f} TB/s{:>12.2f}\n",
-                        text.empty() ? "\nlaw of products                   rate       fixed     "
-                                       "bandwidth        wave\n"
-                                     : "",
-                        kNames[i], law.rate.base() * 1e-12, law.fixed.base() * 1e6,
-                        law.bandwidth.base() * 1e-12, law.wave);
-  }
-  const GroupedLaw& g = profile.gemm.grouped;
-  if (!text.empty()) {
-    text += fmt::format("grouped: {:.2f} of the rate ({:.2f} narrow, weight gradients {:.2f} of it)\n",
-                        g.rate, g.narrow_rate, g.wgrad_rate);
-  }
-  return text;
-}
-
-}  // namespace
-
-std::string print_residuals(const CalibrationResult& result) {
-  std::string text = fmt::format("{:<30}{:>8}{:>10}{:>10}{:>14}{:>14}\n", "family", "points",
-                                 "median", "held out", "median", "worst");
-  for (const Residual& r : result.residuals) {
-    const auto share = [](const std::optional<double>& error) {
-      return error ? fmt::format("{:.1f}%", 100 * *error) : std::string("not measured");
-    };
-    text += fmt::format("{:<30}{:>8}{:>9.1f}%{:>10}{:>14}{:>14}\n",
-                        r.kind.empty() ? r.family : "  " + r.kind, r.in_sample,
-                        100 * r.in_sample_median, r.held_out, share(r.held_out_median),
-                        share(r.held_out_worst));
-  }
-  text += fmt::format("\n{:<22}{:>12}{:>14}{:>12}{:>12}{:>12}\n", "kernel", "of peak", "half work",
-                      "of memory", "fixed", "contention");
-  for (std::size_t k = 0; k < kKernelClasses; ++k) {
-    const EfficiencyCurve& c = result.profile.kernels[k];
-    text += fmt::format("{:<22}{:>11.1f}%{:>10.3f} MF{:>11.1f}%{:>9.2f} us{:>12.3f}\n",
-                        name_of(static_cast<KernelClass>(k)), 100 * c.max_efficiency,
-                        c.half_work.base() / 1e6, 100 * c.memory_efficiency, c.fixed.base() * 1e6,
-                        c.contention);
-  }
-  text += print_laws(result.profile);
-  if (!result.profile.collectives.empty()) {
-    text +=
-        fmt::format("\n{:<22}{:>12}{:>14}{:>12}\n", "collective", "of link", "latency", "per rank");
-    for (std::size_t c = 0; c < kCollectives; ++c) {
-      const CollectiveCurve& curve = result.profile.collectives.front()[c];
-      text += fmt::format("{:<22}{:>11.1f}%{:>11.2f} us{:>9.2f} us\n",
-                          name_of(static_cast<Collective>(c)), 100 * curve.efficiency,
-                          curve.latency.base() * 1e6, curve.latency_per_rank.base() * 1e6);
-    }
-  }
-  text += fmt::format(
-      "\nsharing penalty {:.3f}, host {:.3f} us per op, step overhead {:.1f} us, band "
-      "+-{:.0f}%; {} samples in {:.1f} s\n",
-      result.profile.sharing_penalty, result.profile.host_per_op.base() * 1e6,
-      result.profile.step_overhead.base() * 1e6, 100 * result.profile.relative_band,
-      result.samples.size(), result.seconds);
-  return text;
 }
 
 }  // namespace pleat

@@ -4,17 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <exception>
-#include <map>
-#include <mutex>
-#include <thread>
 
-#include "backend/comm/thread_transport.hpp"
 #include "backend/runtime/slab.hpp"
 #include "calibration/microbench/points.hpp"
-#include "core/diagnostics.hpp"
-#include "kernels/host_device.hpp"
 
 namespace pleat {
 namespace {
@@ -62,8 +54,9 @@ class RankWork {
         other_(device, memory_of(device), count_, 0.5f),
         part_(static_cast<std::size_t>(comm.size()), p.bytes / comm.size() / 4 * 4) {
     if (slab_ == nullptr) return;
-    window_ = comm.register_window(
-        {.memory = slab_->slab.whole(), .group = fmt::format("{} ranks", comm.size()), .announced = false});
+    window_ = comm.register_window({.memory = slab_->slab.whole(),
+                                    .group = fmt::format("{} ranks", comm.size()),
+                                    .announced = false});
   }
   [[nodiscard]] bool in_window() const { return window_ != nullptr; }
 
@@ -140,93 +133,6 @@ double wire_bytes(Collective kind, int n, double bytes) {
   return 0;
 }
 
-std::vector<Rank> members_of(int rank, int group, int stride) {
-  const int first = rank / (group * stride) * group * stride + rank % stride;
-  std::vector<Rank> members;
-  for (int i = 0; i < group; ++i) members.push_back(Rank{first + i * stride});
-  return members;
-}
-
-class JobRanks : public RankRunner {
- public:
-  JobRanks(const std::vector<std::unique_ptr<Transport>>& ranks, Devices devices)
-      : ranks_(ranks), devices_(std::move(devices)) {
-    PLEAT_ASSERT(devices_.empty() || devices_.size() == ranks.size());
-  }
-  int world() const override { return ranks_.front()->world(); }
-  int first_here() const override { return ranks_.front()->rank().value; }
-  Device& device(int rank) override {
-    return devices_.empty() ? *host_ : *devices_[static_cast<std::size_t>(rank - first_here())];
-  }
-  // What one rank throws ends the others' waits, and is thrown here.
-  void run(const RankGroups& groups,
-           const std::function<void(int, Communicator&)>& body) override {
-    std::mutex mutex;
-    std::exception_ptr thrown;
-    {
-      std::vector<std::jthread> pool;
-      for (const auto& transport : ranks_) {
-        if (transport->rank().value >= groups.ranks) continue;
-        pool.emplace_back([&] {
-          const int rank = transport->rank().value;
-          try {
-            device(rank).synchronize();  // makes a GPU the current one of this thread
-            const auto own = groups.fresh ? make(*transport, groups) : nullptr;
-            body(rank, own != nullptr ? *own : kept(*transport, groups));
-          } catch (const std::exception& e) {
-            transport->abort(e.what());
-            const std::scoped_lock lock(mutex);
-            if (!thrown) thrown = std::current_exception();
-          }
-        });
-      }
-    }
-    if (thrown) std::rethrow_exception(thrown);
-  }
-
- private:
-  std::unique_ptr<Communicator> make(Transport& transport, const RankGroups& groups) {
-    const int rank = transport.rank().value;
-    return transport.group_on(device(rank), members_of(rank, groups.group, groups.stride));
-  }
-  // NCCL takes a second to make one, and every point of the same groups needs it.
-  Communicator& kept(Transport& transport, const RankGroups& groups) {
-    const std::array key{transport.rank().value, groups.group, groups.stride};
-    {
-      const std::scoped_lock lock(mutex_);
-      const auto found = communicators_.find(key);
-      if (found != communicators_.end()) return *found->second;
-    }
-    auto made = make(transport, groups);
-    const std::scoped_lock lock(mutex_);
-    return *(communicators_[key] = std::move(made));
-  }
-
-  const std::vector<std::unique_ptr<Transport>>& ranks_;
-  Devices devices_;
-  std::unique_ptr<Device> host_ = host_device();
-  std::mutex mutex_;
-  std::map<std::array<int, 3>, std::unique_ptr<Communicator>> communicators_;
-};
-
-// A new job each time, so that no more threads live than are asked for.
-class ThreadRanks final : public RankRunner {
- public:
-  explicit ThreadRanks(int world) : world_(world) {}
-  int world() const override { return world_; }
-  int first_here() const override { return 0; }
-  Device& device(int) override { return *host_; }
-  void run(const RankGroups& groups,
-           const std::function<void(int, Communicator&)>& body) override {
-    const auto transports = make_thread_transports(groups.ranks);
-    JobRanks(transports, {}).run(groups, body);
-  }
-
- private:
-  int world_;
-  std::unique_ptr<Device> host_ = host_device();
-};
-
 // The first member's number, to all.
 int agreed(Communicator& comm, int mine) {
   std::vector<int> all(static_cast<std::size_t>(comm.size()));
@@ -235,8 +141,8 @@ int agreed(Communicator& comm, int mine) {
   return all.front();
 }
 
-// One warm-up pair estimates the cost; rank 0 of each group decides the number of repeats. A device's
-// calls are enqueued: a block ends when they are done.
+// One warm-up pair estimates the cost; rank 0 of each group decides the number of repeats. A
+// device's calls are enqueued: a block ends when they are done.
 Timing time_on_ranks(RankRunner& runner, const CollectivePoint& p, const TimingLimits& limits,
                      const std::function<std::function<void()>(Communicator&, Device&)>& prepare) {
   Timing result;
@@ -269,61 +175,6 @@ Timing time_on_ranks(RankRunner& runner, const CollectivePoint& p, const TimingL
 }
 
 }  // namespace
-
-std::unique_ptr<RankRunner> thread_ranks(int world) { return std::make_unique<ThreadRanks>(world); }
-
-std::unique_ptr<RankRunner> job_ranks(const std::vector<std::unique_ptr<Transport>>& ranks,
-                                      Devices devices) {
-  return std::make_unique<JobRanks>(ranks, std::move(devices));
-}
-
-std::vector<CollectivePoint> collective_points(int ranks, std::int64_t most_bytes) {
-  constexpr std::array kAll = {Collective::all_gather, Collective::reduce_scatter,
-                               Collective::all_reduce, Collective::all_to_all,
-                               Collective::send_recv};
-  std::vector<CollectivePoint> points;
-  for (const Collective kind : kAll) {
-    for (std::int64_t bytes = 1024; bytes <= most_bytes; bytes *= 4) {
-      points.push_back({kind, kind == Collective::send_recv ? 2 : ranks, ranks, bytes});
-    }
-  }
-  return points;
-}
-
-std::vector<CollectivePoint> concurrent_points(int ranks, std::int64_t most_bytes) {
-  constexpr std::array kAll = {Collective::all_gather, Collective::reduce_scatter,
-                               Collective::all_reduce, Collective::all_to_all,
-                               Collective::send_recv};
-  std::vector<CollectivePoint> points;
-  for (int group = 2; 2 * group <= ranks; group *= 2) {
-    for (const int stride : {1, ranks / group}) {
-      for (const Collective kind : kAll) {
-        // Of neighbours it is among the points above.
-        if (kind == Collective::send_recv && (group != 2 || stride == 1)) continue;
-        for (std::int64_t bytes = 65536; bytes <= most_bytes; bytes *= 32) {
-          points.push_back({kind, group, ranks / (group * stride) * group * stride, bytes, stride});
-        }
-      }
-    }
-  }
-  return points;
-}
-
-std::vector<CollectivePoint> in_windows(const std::vector<CollectivePoint>& points) {
-  std::vector<CollectivePoint> some;
-  for (CollectivePoint p : points) {
-    if (p.kind == Collective::all_to_all || p.kind == Collective::send_recv) continue;  // messages
-    p.windows = true;
-    some.push_back(p);
-  }
-  return some;
-}
-
-std::string name_of(const CollectivePoint& p) {
-  return fmt::format("{} {} B, {} of {} ranks{}{}", name_of(p.kind), p.bytes, p.group, p.ranks,
-                     p.stride > 1 ? fmt::format(", {} apart", p.stride) : "",
-                     p.windows ? kInWindows : "");
-}
 
 Sample sample_of(const CollectivePoint& p, const Timing& t) {
   return {
