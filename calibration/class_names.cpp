@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What samples and tables call kernels and collectives.
-#include "calibration/calibrate.hpp"
+#include "calibration/sample.hpp"
 
 namespace pleat {
 

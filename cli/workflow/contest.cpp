@@ -8,8 +8,8 @@
 
 #include "cli/report/output.hpp"
 #include "cli/workflow/machine_load.hpp"
+#include "cli/workflow/measured_run.hpp"
 #include "cli/workflow/recorded_routing.hpp"
-#include "cli/workflow/train_and_compare.hpp"
 #include "core/diagnostics.hpp"
 #include "simulator/estimate.hpp"
 

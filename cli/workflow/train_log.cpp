@@ -6,7 +6,6 @@
 
 #include <cmath>
 
-#include "cli/workflow/train_and_compare.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/json_value.hpp"
 
@@ -17,6 +16,11 @@ namespace {
 JsonValue number(double value) { return std::isfinite(value) ? JsonValue(value) : JsonValue(); }
 
 }  // namespace
+
+std::string step_line(int step, const StepRecord& done) {
+  return fmt::format("step {:4}   loss {:.4f}   {:.3f} s{}\n", step, done.loss, done.seconds,
+                     done.skipped ? "   skipped: gradients are not finite" : "");
+}
 
 TrainLog::TrainLog(const LogOptions& o, const Request& r) : json_path_(o.json_file) {
   const WorkloadSpec& w = r.target.workload;

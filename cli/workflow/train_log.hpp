@@ -17,6 +17,9 @@ struct LogOptions {
   std::string json_file, tensorboard_folder;  // empty: none
 };
 
+// "step    7   loss 3.2145   0.412 s"
+[[nodiscard]] std::string step_line(int step, const StepRecord&);
+
 class TrainLog {
  public:
   // Opens the files. Throws ConfigError (device_or_io).

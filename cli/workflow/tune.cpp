@@ -18,7 +18,7 @@
 #include "cli/workflow/calibrate_machine.hpp"
 #include "cli/workflow/contest.hpp"
 #include "cli/workflow/machine_load.hpp"
-#include "cli/workflow/train_and_compare.hpp"
+#include "cli/workflow/train_log.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 #include "core/json/parse.hpp"

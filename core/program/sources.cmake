@@ -2,6 +2,9 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/names.cpp
   ${CMAKE_CURRENT_LIST_DIR}/lifetimes.cpp
   ${CMAKE_CURRENT_LIST_DIR}/layer_builder.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/layer_exchanges.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/layer_operations.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/local_shape.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_compressed.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_gqa.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_exchanges.cpp
