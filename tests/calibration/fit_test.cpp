@@ -187,6 +187,34 @@ TEST(ProfileFit, SharingPenaltyCollectivesAndResiduals) {
   EXPECT_EQ(f.profile.relative_band, 0.1);  // a perfect fit still gets the smallest band
 }
 
+// What windows spare is in the samples; the fit is of collectives as a run without them has them.
+TEST(ProfileFit, CollectivesInWindowsEnterNoFit) {
+  CollectiveCurve curve;
+  curve.latency = Seconds(7e-6);
+  curve.latency_per_rank = Seconds(2e-6);
+  curve.efficiency = 0.12;
+  std::vector<Sample> plain;
+  for (const WirePoint& p : wire_points(curve, {2, 4})) {
+    Sample s;
+    s.name = "all_gather " + std::to_string(plain.size());
+    s.point = CollectiveSample{Collective::all_gather, p.group, p.group, p.wire};
+    s.time = p.time;
+    plain.push_back(s);
+  }
+  std::vector<Sample> both = plain;
+  for (Sample s : plain) {
+    s.name += ", in windows";
+    std::get<CollectiveSample>(s.point).windows = true;
+    s.time = s.time / 3;
+    both.push_back(s);
+  }
+  const FittedProfile without = fit(plain, machine()), with = fit(both, machine());
+  EXPECT_EQ(with.profile.collectives, without.profile.collectives);
+  ASSERT_EQ(with.residuals.size(), 1u);
+  EXPECT_EQ(with.residuals[0].in_sample + with.residuals[0].held_out,
+            static_cast<int>(plain.size()));
+}
+
 TEST(ProfileFit, HeldOutPointsDoNotEnterTheFit) {
   std::vector<Sample> clean;
   const auto points = sweep();
