@@ -83,27 +83,20 @@ std::int64_t routed_width(const ModelSpec& m) {
   return m.moe->latent > 0 ? m.moe->latent : m.hidden;
 }
 
-// How the runtime runs the activation between the grouped products.
-// - Experts with biases (gpt-oss: clamped, quick GELU): a chain of kernels, two clamps, scale,
-//   sigmoid, two products, the shift, the probability in fp32 and back: 44 B an element of f, 90 B
-//   backward; one fused kernel moves 6 and 10 B. Then the bias of fc2 expert by expert in fp32, 28
-//   and 25 B. One graph for the iteration cannot split by expert: a fused activation, the biases as
-//   passes of their own (fc1's 8 and 4 B): the count of three that fits the published runs best.
-// - One graph for the iteration in MXFP8 or NVFP4: the grouped products of the cuteDSL kernels apply
-//   the activation and convert its result (fc1 forward, fc2 backward).
-Passes activation_passes(const LocalShape& s) {
-  const bool one_graph = s.plan.cuda_graph == CudaGraph::full_iteration;
-  const bool narrow = s.plan.precision == Precision::mxfp8 || s.plan.precision == Precision::nvfp4;
-  if (s.model.moe->mlp_bias) {
-    return one_graph ? Passes{42.0 / 6, 39.0 / 10} : Passes{72.0 / 6, 115.0 / 10};
-  }
-  return one_graph && narrow ? Passes{0, 0} : Passes{};
+// One kernel. Biases of experts are passes of their own over the rows of each product, counted here:
+// both outputs are read and written; backward du is read for fc1's, dy for fc2's and once more for
+// what that gives the probabilities. In elements a row, of u, a and y.
+Passes activation_passes(const LocalShape& s, std::int64_t f) {
+  if (!s.model.moe->mlp_bias) return {};
+  const auto a = static_cast<double>(f), u = s.model.gated_mlp ? 2 * a : a;
+  const auto y = static_cast<double>(routed_width(s.model));
+  return {1 + 2 * (u + y) / (u + a), 1 + (u + 2 * y) / (2 * u + a)};
 }
 
 // The activation times the router probability. Only SwiGLU, with clamps or without, has a kernel for it.
 TensorId expert_activation(LayerBuilder& b, TensorId u, TensorId probs, Dim n, std::int64_t f) {
   const LocalShape& s = b.shape();
-  const Passes passes = activation_passes(s);
+  const Passes passes = activation_passes(s, f);
   const bool clamped = s.model.activation == Activation::clamped_swiglu;
   if ((s.model.activation != Activation::silu && !clamped) || !s.model.gated_mlp) {
     return b.pointwise("experts.act", Module::moe_act, {u, probs}, {n, {f}}, passes,

@@ -43,4 +43,5 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/passes/sharding.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/split_backward.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/megatron_buffers.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/passes/megatron_kernels.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/pair.cpp)

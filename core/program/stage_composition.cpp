@@ -7,6 +7,7 @@
 
 #include "core/plan/layout.hpp"
 #include "core/program/passes/megatron_buffers.hpp"
+#include "core/program/passes/megatron_kernels.hpp"
 #include "core/program/passes/narrow_exchange.hpp"
 #include "core/program/passes/offload.hpp"
 #include "core/program/passes/overlap.hpp"
@@ -123,7 +124,10 @@ LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const Layer
     unit.push_back(build_decoder_layer(shape, next.moe, next.traits));
   }
   for (LayerProgram& layer : unit) {
-    if (runtime == Runtime::megatron) add_megatron_buffers(layer, shape.plan);
+    if (runtime == Runtime::megatron) {
+      set_megatron_kernels(layer, shape.model, shape.plan);
+      add_megatron_buffers(layer, shape.plan);
+    }
     apply_precision(layer, shape.plan, runtime);
     if (runtime != Runtime::pleat) continue;
     apply_ring(layer, shape.plan);
