@@ -28,7 +28,7 @@ packages=(
   python3 python3-jsonschema python3-pip python3-yaml shellcheck
   bible-kjv
 )
-test_packages=(chromium-headless-shell)  # opens the HTML reports
+test_packages=(chromium-headless-shell fish zsh)  # open the HTML reports, complete commands
 full_test_packages=(iproute2 munge slurm-client slurmctld slurmd)  # launchers and two hosts, in test --full
 
 # The charts of HTML reports: Plotly's script out of its Python package.

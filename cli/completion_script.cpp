@@ -30,7 +30,7 @@ struct Flag {
   std::string name, text;           // "--model"
   std::vector<std::string> shorts;  // "-m"
   std::vector<std::string> choices;
-  bool takes_value = false;
+  bool takes_value = false, takes_file = false;  // a file instead of a choice
 };
 
 // All that can follow a command.
@@ -69,8 +69,8 @@ void add_options(Command& known, CLI::App& command) {
     }
     if (option->get_group().empty()) continue;  // hidden
     for (const std::string& name : option->get_lnames()) {
-      Flag flag{"--" + name, one_line(option->get_description()), {}, choices_of(*option),
-                option->get_items_expected_max() > 0};
+      Flag flag{"--" + name,         one_line(option->get_description()),  {},
+                choices_of(*option), option->get_items_expected_max() > 0, takes_configs(*option)};
       for (const std::string& letter : option->get_snames()) flag.shorts.push_back("-" + letter);
       add_flag(known, std::move(flag));
     }
@@ -127,6 +127,10 @@ std::string bash_script(CLI::App& app) {
       "# bash completion for pleat\n_pleat() {\n"
       "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
       "  local command=\"${COMP_WORDS[1]}\" words='' before=''\n"
+      // Bash makes three words of --flag=value.
+      "  if [[ $current == = ]]; then current=''\n"
+      "  elif [[ $previous == = ]] && ((COMP_CWORD > 2)); then\n"
+      "    previous=\"${COMP_WORDS[COMP_CWORD-2]}\"\n  fi\n"
       "  COMPREPLY=()\n"
       "  if ((COMP_CWORD == 1)); then\n";
   text += fmt::format("    words='{}'\n  else\n    case \"$command\" in\n",
@@ -158,7 +162,11 @@ std::string bash_script(CLI::App& app) {
 std::string zsh_script(CLI::App& app) {
   std::string text =
       "#compdef pleat\n# zsh completion for pleat\n_pleat() {\n"
-      "  local -a commands flags values\n  commands=(\n";
+      "  local -a commands flags values\n"
+      "  local previous=\"${words[CURRENT-1]}\"\n"
+      "  if [[ ${words[CURRENT]} == --*=* ]]; then\n"
+      "    previous=\"${words[CURRENT]%%=*}\"; compset -P '*='\n  fi\n"
+      "  commands=(\n";
   for (const Word& c : commands_of(app)) text += fmt::format("    '{}:{}'\n", c.name, c.text);
   text +=
       "  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n  fi\n"
@@ -168,7 +176,7 @@ std::string zsh_script(CLI::App& app) {
     text += fmt::format("  {})\n    flags=(\n", command.name);
     for (const Flag& flag : command.flags)
       text += fmt::format("      '{}:{}'\n", flag.name, flag.text);
-    text += "    )\n    case \"${words[CURRENT-1]}\" in\n";
+    text += "    )\n    case \"$previous\" in\n";
     if (!command.words.empty())
       text += fmt::format("    {}) values=({}) ;;\n", command.name, fmt::join(command.words, " "));
     for (const Flag& flag : command.flags) {
@@ -180,8 +188,8 @@ std::string zsh_script(CLI::App& app) {
   }
   return text +
          "  esac\n"
-         "  if ((${#values})); then\n    compadd -a values\n"
-         "  elif [[ ${words[CURRENT]} == -* ]]; then\n    _describe flag flags\n"
+         "  if ((${#values})); then\n    compadd -a values || _files\n"
+         "  elif [[ $PREFIX == -* ]]; then\n    _describe flag flags\n"
          "  else\n    _files\n  fi\n}\n"
          "if [[ \"${funcstack[1]}\" == _pleat ]]; then _pleat \"$@\"; else compdef _pleat "
          "pleat; fi\n";
@@ -202,8 +210,9 @@ std::string fish_script(CLI::App& app) {
       text += fmt::format(" -d '{}'", flag.text);
       const std::string words = fmt::format("{}", fmt::join(flag.choices, " "));
       if (!words.empty()) {
-        text += fmt::format(
-            " -x -a '(__fish_complete_list , \"string split \\\" \\\" \\\"{}\\\"\")'", words);
+        text +=
+            fmt::format(" {} -a '(__fish_complete_list , \"string split \\\" \\\" \\\"{}\\\"\")'",
+                        flag.takes_file ? "-r -F" : "-x", words);
       } else if (flag.takes_value) {
         text += " -r";
       }

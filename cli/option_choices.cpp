@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 
 namespace pleat::cli {
@@ -43,6 +44,15 @@ void append(std::vector<std::string>& words, const CLI::Validator& v) {
   }
 }
 
+std::vector<const CLI::Validator*> validators_of(CLI::Option& option) {
+  std::vector<const CLI::Validator*> all;
+  try {  // an option does not say how many it has
+    for (int i = 0;; ++i) all.push_back(option.get_validator(i));
+  } catch (const CLI::OptionNotFound&) {
+    return all;
+  }
+}
+
 }  // namespace
 
 CLI::Validator one_of(const std::vector<std::string>& words) {
@@ -58,11 +68,16 @@ CLI::Validator offers_configs(ConfigKind kind) { return silent(name_of_configs(k
 
 std::vector<std::string> choices_of(CLI::Option& option) {
   std::vector<std::string> words;
-  try {  // an option does not say how many validators it has
-    for (int i = 0;; ++i) append(words, *option.get_validator(i));
-  } catch (const CLI::OptionNotFound&) {
-    return words;
-  }
+  for (const CLI::Validator* v : validators_of(option)) append(words, *v);
+  return words;
+}
+
+bool takes_configs(CLI::Option& option) {
+  const std::vector<const CLI::Validator*> all = validators_of(option);
+  return std::any_of(all.begin(), all.end(), [](const CLI::Validator* v) {
+    return std::any_of(kConfigs.begin(), kConfigs.end(),
+                       [&](ConfigKind kind) { return v->get_name() == name_of_configs(kind); });
+  });
 }
 
 }  // namespace pleat::cli

@@ -21,5 +21,7 @@ namespace pleat::cli {
 
 // Of the validators above and of CLI::IsMember; empty: any value.
 [[nodiscard]] std::vector<std::string> choices_of(CLI::Option&);
+// A name of shipped configurations, or a file of one's own.
+[[nodiscard]] bool takes_configs(CLI::Option&);
 
 }  // namespace pleat::cli
