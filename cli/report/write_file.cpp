@@ -64,8 +64,6 @@ void require_writable(const std::string& path) {
 
 void only_say_writes() { only_says = true; }
 
-bool writes_are_only_said() { return only_says; }
-
 void write_file(const std::string& path, const std::string& text) {
   require_writable(path);
   if (only_says) {
@@ -87,6 +85,11 @@ void write_file(const std::string& path, const std::string& text) {
     throw;
   }
   remove_on_interrupt(nullptr);
+}
+
+void write_and_say(const std::string& path, const std::string& text) {
+  write_file(path, text);
+  if (!only_says) note("wrote " + path);
 }
 
 void make_folder(const std::string& path) {

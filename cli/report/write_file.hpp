@@ -9,10 +9,11 @@ namespace pleat::cli {
 
 // Throws ConfigError (device_or_io) with the reason; then the target is as it was before.
 void write_file(const std::string& path, const std::string& text);
+// The same, and says on stderr that it did: of files that a flag asked for.
+void write_and_say(const std::string& path, const std::string& text);
 
 // From now on write_file only says on stderr what it would write.
 void only_say_writes();
-[[nodiscard]] bool writes_are_only_said();
 
 // Fails now rather than after minutes of work when `path` could not be written later.
 void require_writable(const std::string& path);

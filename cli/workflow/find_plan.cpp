@@ -88,8 +88,7 @@ void write_winner(const FindPlanOptions& o, const Target& t, const Candidate& wi
   PlanDocument document = document_of({t, winner.plan},
                                       fmt::format("pleat plan, profile {}", t.profile.name));
   document.predicted = PlanPrediction{winner.estimate.step.base(), winner.estimate.peak_bytes()};
-  write_file(o.out_file, write_plan_document(document));
-  if (!writes_are_only_said()) note(fmt::format("wrote {}", o.out_file));
+  write_and_say(o.out_file, write_plan_document(document));
 }
 
 // The winner's slots, without operations.

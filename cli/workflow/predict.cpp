@@ -41,23 +41,23 @@ void predict(const PredictOptions& o) {
   std::optional<Explanation> x;
   if (o.explain || !o.html_file.empty()) x = explain_plan(r, program, e, o.threads);
   if (!o.trace_file.empty()) {
-    write_file(o.trace_file, write_trace(predicted_trace(program, r.target.cluster,
-                                                         r.target.profile, o.trace_microbatches)));
+    write_and_say(o.trace_file, write_trace(predicted_trace(program, r.target.cluster,
+                                                            r.target.profile, o.trace_microbatches)));
   }
   if (!o.html_file.empty()) {
     const Trace slots = predicted_trace(program, r.target.cluster, r.target.profile, 0);
     write_page(o.html_file, predict_page(r, program, e, *x, slots));
   }
   if (!o.memory_file.empty()) {
-    write_file(o.memory_file,
-               memory_timeline_json(
-                   memory_timeline(program, r.target.cluster, r.target.profile), program));
+    write_and_say(o.memory_file,
+                  memory_timeline_json(
+                      memory_timeline(program, r.target.cluster, r.target.profile), program));
   }
   if (!o.out_file.empty()) {
     PlanDocument document =
         document_of(r, fmt::format("pleat predict, profile {}", r.target.profile.name));
     document.predicted = PlanPrediction{e.step.base(), e.peak_bytes()};
-    write_file(o.out_file, write_plan_document(document));
+    write_and_say(o.out_file, write_plan_document(document));
   }
   if (!o.explain) x.reset();
   if (o.json) {

@@ -168,7 +168,7 @@ void train_and_compare(const TrainOptions& o) {
   }
   // Spans are of the last step that was asked for.
   const bool traced = !o.trace_file.empty() && result.stop == Stop::none;
-  if (traced) write_file(o.trace_file, write_trace(result.trace));
+  if (traced) write_and_say(o.trace_file, write_trace(result.trace));
   print(o.json ? to_json(c, request, result) : "\n" + to_text(c));
   flush_output();
   end_early(result, o.steps, true);

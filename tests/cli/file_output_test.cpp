@@ -31,6 +31,23 @@ TEST(FileOutput, ReplacesWhatIsThere) {
   EXPECT_THAT(files_in(folder), ElementsAre("plan.json"));
 }
 
+TEST(FileOutput, EveryFileIsNamed) {
+  const std::string folder = made_folder("out");
+  std::vector<std::string> words = kSmall;
+  words.push_back(folder + "/plan.json");
+  for (const char* flag : {"--trace", "--memory-timeline", "--html"})
+    words.insert(words.end(), {flag, folder + "/" + (flag + 2)});
+  const Said run = run_pleat(words);
+  EXPECT_EQ(run.exit_code, 0);
+  for (const std::string& file : files_in(folder)) {
+    EXPECT_THAT(run.err, HasSubstr("wrote " + folder + "/" + file + "\n"));
+    EXPECT_THAT(run.out, ::testing::Not(HasSubstr("wrote")));
+  }
+  EXPECT_EQ(files_in(folder).size(), 4u);
+  words.insert(words.end(), {"--dry-run"});
+  EXPECT_THAT(run_pleat(words).err, ::testing::Not(HasSubstr("wrote")));
+}
+
 TEST(FileOutput, FollowsALink) {
   const std::string folder = made_folder("out");
   write_text(folder + "/real.json", "old");

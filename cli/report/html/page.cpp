@@ -130,8 +130,7 @@ std::string HtmlPage::finish(const ChartLibrary& library) const {
 void write_page(const std::string& path, const HtmlPage& page) {
   const ChartLibrary library = load_chart_library();
   if (!library.problem.empty()) note("note: " + library.problem);
-  write_file(path, page.finish(library));
-  if (!writes_are_only_said()) note("wrote " + path);
+  write_and_say(path, page.finish(library));
 }
 
 }  // namespace pleat::cli

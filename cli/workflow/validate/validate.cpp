@@ -92,7 +92,7 @@ void validate(const ValidateOptions& o) {
   note(fmt::format("{} rows in {:.2f} s", rows.size(), took.count()));
   if (!o.html_file.empty()) write_page(o.html_file, validation_page(rows, s));
   if (!o.out_file.empty()) {
-    write_file(o.out_file, validation_markdown(rows, s, notes_beside(o.out_file)));
+    write_and_say(o.out_file, validation_markdown(rows, s, notes_beside(o.out_file)));
   }
   print(o.json ? validation_json(rows, s) : validation_text(rows, s));
 }
