@@ -55,19 +55,34 @@ const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts, const Plan
     auto shape = std::make_unique<Shape>();
     const CountedLayers& counted = counted_of(parts, plan);
     shape->counted = &counted;
+    const auto present = [](const std::vector<int>& counts) {
+      Counts list;
+      for (std::size_t i = 0; i < counts.size(); ++i) {
+        if (counts[i] > 0) list.push_back({i, counts[i]});
+      }
+      return list;
+    };
     for (const StageComposition& stage : *parts.stages) {
-      auto& chunks = shape->counts.emplace_back();
+      auto& kind_of = shape->kind_of.emplace_back();
+      std::vector<int> all(counted.variants().size());
       bool whole = true;
       for (const auto& chunk : stage.chunks) {
-        auto& counts = chunks.emplace_back(counted.variants().size());
+        std::vector<int> counts(all.size());
         for (const PlacedLayer& placed : chunk) {
           const int layer =
               counted.index_of(stage.variants[static_cast<std::size_t>(placed.variant)]);
-          if (layer >= 0) ++counts[static_cast<std::size_t>(layer)];
           const auto index = static_cast<std::size_t>(layer);
           whole = whole && layer >= 0 && counted.stand_in(index) == index;
+          if (layer < 0) continue;
+          ++counts[index];
+          ++all[index];
         }
+        const Counts list = present(counts);
+        const auto known = std::ranges::find(shape->kinds, list);
+        kind_of.push_back(static_cast<std::size_t>(known - shape->kinds.begin()));
+        if (known == shape->kinds.end()) shape->kinds.push_back(list);
       }
+      shape->of_stage.push_back(present(all));
       shape->whole.push_back(whole);
     }
     return shape;
@@ -97,10 +112,10 @@ int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers
                               Seconds cutoff) const {
   const auto microbatches = static_cast<double>(plan.microbatches(workload_.global_batch));
   Seconds least;  // matrix time of a stage
-  for (std::size_t s = 0; s < shape.counts.size(); ++s) {
+  for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
     Seconds matrix;
-    for (const auto& chunk : shape.counts[s]) {
-      for (std::size_t i = 0; i < layers.size(); ++i) matrix += layers[i].matrix * chunk[i];
+    for (const std::size_t kind : shape.kind_of[s]) {
+      for (const auto& [i, count] : shape.kinds[kind]) matrix += layers[i].matrix * count;
     }
     if (s == 0 || matrix < least) least = matrix;
   }
@@ -112,22 +127,18 @@ int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers
 }
 
 // Multi-token prediction has beside its decoder layer a product [2h, h] and norms.
-StageWeights BoundTable::weights_of(const std::vector<std::vector<int>>& stage, bool whole,
-                                    const Layers& layers) const {
+StageWeights BoundTable::weights_of(const Counts& stage, bool whole, const Layers& layers) const {
   StageWeights sum{.weights = {}, .more = whole ? 0 : 4 * model_.hidden * model_.hidden};
   std::int64_t tables = 0;
-  for (const auto& chunk : stage) {
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      if (chunk[i] == 0) continue;
-      const LayerWeights& w = layers[i].weights;
-      for (std::size_t b = 0; b < w.of.size(); ++b) {
-        sum.weights.of[b] += chunk[i] * w.of[b];
-        sum.weights.replicated[b] += chunk[i] * w.replicated[b];
-      }
-      if (w.table == 0) continue;
-      sum.weights.table = w.table;
-      tables += chunk[i];
+  for (const auto& [i, count] : stage) {
+    const LayerWeights& w = layers[i].weights;
+    for (std::size_t b = 0; b < w.of.size(); ++b) {
+      sum.weights.of[b] += count * w.of[b];
+      sum.weights.replicated[b] += count * w.replicated[b];
     }
+    if (w.table == 0) continue;
+    sum.weights.table = w.table;
+    tables += count;
   }
   if (tables > 1) {  // they share one
     sum.weights.of[0] -= (tables - 1) * sum.weights.table;
@@ -150,8 +161,8 @@ const StepTail& BoundTable::tail_of(const Plan& plan, const PlanParts& parts, co
                            plan.optimizer_instances, plan.fsdp_group}};
   return tails_.get(key, [&] {
     std::vector<StageWeights> weights;
-    for (std::size_t s = 0; s < shape.counts.size(); ++s) {
-      weights.push_back(weights_of(shape.counts[s], shape.whole[s], layers));
+    for (std::size_t s = 0; s < shape.of_stage.size(); ++s) {
+      weights.push_back(weights_of(shape.of_stage[s], shape.whole[s], layers));
     }
     return std::make_unique<StepTail>(
         step_tail(weights, model_, plan, runtime_, cluster_, profile_));
@@ -165,15 +176,14 @@ const SplitOrder& BoundTable::order_of(Schedule schedule) {
   });
 }
 
-BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from) {
-  const Shape& shape = from.shape;
-  const Layers& layers = from.layers;
-  std::vector<ChunkBound> times;  // of one layer each
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const LayerBound& layer = layers[i];
+std::vector<ChunkBound> BoundTable::layer_times(const Sources& from) const {
+  std::vector<ChunkBound> times;
+  times.reserve(from.layers.size());
+  for (std::size_t i = 0; i < from.layers.size(); ++i) {
+    const LayerBound& layer = from.layers[i];
     const Seconds host = from.host == nullptr
                              ? Seconds(0)
-                             : host_time(shape.counted->variants()[i], *from.host, profile_);
+                             : host_time(from.shape.counted->variants()[i], *from.host, profile_);
     ChunkBound& time = times.emplace_back();
     for (std::size_t p = 0; p < 2; ++p) {
       time.pass[p] = (from.exchanges ? layer.exchanges[p] : layer.time[p]) +
@@ -183,25 +193,36 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
       time.half[p] = layer.half[p] + host * (1.0 / 3);
     }
   }
-  std::vector<ChunkBound> chunks;
-  std::vector<std::optional<StagePasses>> passes;
+  return times;
+}
+
+BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from) {
+  const Shape& shape = from.shape;
+  const std::vector<ChunkBound> times = layer_times(from);
+  std::vector<ChunkBound> kinds;
+  kinds.reserve(shape.kinds.size());
   Seconds transfer;
-  for (std::size_t s = 0; s < shape.counts.size(); ++s) {
-    StagePasses all;
-    for (const auto& counts : shape.counts[s]) {
-      ChunkBound& chunk = chunks.emplace_back();
-      for (std::size_t i = 0; i < layers.size(); ++i) {
-        if (counts[i] == 0) continue;
-        transfer = std::max(transfer, layers[i].send);
-        for (std::size_t p = 0; p < 2; ++p) {
-          chunk.pass[p] += times[i].pass[p] * counts[i];
-          chunk.alone[p] += times[i].alone[p] * counts[i];
-          chunk.half[p] += times[i].half[p] * counts[i];
-        }
+  for (const Counts& counts : shape.kinds) {
+    ChunkBound& chunk = kinds.emplace_back();
+    for (const auto& [i, count] : counts) {
+      transfer = std::max(transfer, from.layers[i].send);
+      for (std::size_t p = 0; p < 2; ++p) {
+        chunk.pass[p] += times[i].pass[p] * count;
+        chunk.alone[p] += times[i].alone[p] * count;
+        chunk.half[p] += times[i].half[p] * count;
       }
-      for (std::size_t p = 0; p < 2; ++p) all.pass[p] += chunk.pass[p] + chunk.alone[p];
     }
+  }
+  std::vector<ChunkBound> chunks;
+  chunks.reserve(shape.kind_of.size() * shape.kind_of.front().size());
+  std::vector<std::optional<StagePasses>> passes;
+  for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
+    for (const std::size_t kind : shape.kind_of[s]) chunks.push_back(kinds[kind]);
     if (!from.passes) continue;
+    StagePasses all;
+    for (const std::size_t kind : shape.kind_of[s]) {
+      for (std::size_t p = 0; p < 2; ++p) all.pass[p] += kinds[kind].pass[p] + kinds[kind].alone[p];
+    }
     // At the lowest clock everything takes no longer than so much more.
     const double slower = 1 / duty_clock(profile_.sustained_clock, 1.0);
     for (Seconds& pass : all.pass) pass *= slower;

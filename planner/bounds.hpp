@@ -63,10 +63,18 @@ class BoundTable {
   [[nodiscard]] Seconds family_by_reference(const Plan& reference, const Plan&, Seconds cutoff);
 
  private:
-  // How often each of the counted layers occurs, by virtual stage.
+  // Which of the counted layers there are, and how often each. Most chunks are alike.
+  struct LayerCount {
+    std::size_t layer;
+    int count;
+    bool operator==(const LayerCount&) const = default;
+  };
+  using Counts = std::vector<LayerCount>;  // by layer
   struct Shape {
     const CountedLayers* counted = nullptr;
-    std::vector<std::vector<std::vector<int>>> counts;  // [stage][chunk][layer]
+    std::vector<Counts> kinds;                       // of chunks that differ
+    std::vector<std::vector<std::size_t>> kind_of;   // [stage][chunk]
+    std::vector<Counts> of_stage;                    // all its chunks
     std::vector<bool> whole;  // by stage: nothing is left out, or counted as something smaller
   };
   using Layers = std::vector<LayerBound>;
@@ -85,6 +93,8 @@ class BoundTable {
     bool exchanges = false;           // of experts instead of time
     bool passes = false;              // `layers` are the plan's own: passes hide only what they take
   };
+  // A pass of one layer, by LayerCount::layer.
+  [[nodiscard]] std::vector<ChunkBound> layer_times(const Sources&) const;
   // When the stages are done, and what of their passes may hide exchanges.
   struct Pipeline {
     std::vector<Seconds> finish;
@@ -98,8 +108,7 @@ class BoundTable {
   [[nodiscard]] Seconds step(const Plan&, const PlanParts&, const Sources&, const Pipeline&);
   [[nodiscard]] Seconds least_step(Plan, const StateChoices&, const PlanParts&, const Sources&);
   const StepTail& tail_of(const Plan&, const PlanParts&, const Shape&, const Layers&);
-  [[nodiscard]] StageWeights weights_of(const std::vector<std::vector<int>>& stage, bool whole,
-                                        const Layers&) const;
+  [[nodiscard]] StageWeights weights_of(const Counts& stage, bool whole, const Layers&) const;
   [[nodiscard]] Seconds own_step(const Plan& layers_of, const PlanParts& of_those, const Plan&,
                                  Seconds cutoff, bool passes);
   [[nodiscard]] Seconds family_step(const Plan& ordered, const PlanParts& of_that, const Plan&,

@@ -84,27 +84,28 @@ std::vector<double> BoundTable::peaks(const Plan& plan, Sharding sharding, const
   resident.optimizer = plan.optimizer;
   resident.optimizer.state_offload = 0;
   std::vector<double> by_stage;
-  by_stage.reserve(shape.counts.size());
-  for (std::size_t s = 0; s < shape.counts.size(); ++s) {
-    const auto& stage = shape.counts[s];
-    double saved = 0;
-    std::vector<double> saved_by_chunk;
-    if (share_saved > 0) {
-      for (const auto& counts : stage) {
-        double& chunk = saved_by_chunk.emplace_back();
-        for (std::size_t i = 0; i < layers.size(); ++i) {
-          chunk += counts[i] * share_saved * static_cast<double>(layers[i].saved);
-        }
+  std::vector<double> saved_by_kind;  // of chunks
+  if (share_saved > 0) {
+    for (const Counts& counts : shape.kinds) {
+      double& chunk = saved_by_kind.emplace_back();
+      for (const auto& [i, count] : counts) {
+        chunk += count * share_saved * static_cast<double>(layers[i].saved);
       }
+    }
+  }
+  by_stage.reserve(shape.kind_of.size());
+  for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
+    double saved = 0;
+    if (share_saved > 0) {
       for (const std::vector<std::int64_t>& held : held_by_stage[s]) {
         double now = 0;
         for (std::size_t c = 0; c < held.size(); ++c) {
-          now += static_cast<double>(held[c]) * saved_by_chunk[c];
+          now += static_cast<double>(held[c]) * saved_by_kind[shape.kind_of[s][c]];
         }
         saved = std::max(saved, now);
       }
     }
-    const LayerWeights weights = weights_of(stage, true, layers).weights;
+    const LayerWeights weights = weights_of(shape.of_stage[s], true, layers).weights;
     const auto elements = [&](std::size_t bucket) {
       return static_cast<double>(weights.of[bucket] + weights.of[bucket + 2]);
     };

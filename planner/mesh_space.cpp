@@ -197,6 +197,7 @@ class Enumerator {
     for (const Constraint& rule : constraints()) {
       const bool about_layout = std::string_view(rule.name) == "layout" && !plan_.layout.empty();
       if (about_layout ? layout_holds(rule, context, layout) : rule.holds(context)) continue;
+      if (rule.of_mesh) return &rule;
       const bool never = std::ranges::none_of(settings_, [&](const Setting& s) {
         s.put_into(plan_);
         return rule.holds(context);

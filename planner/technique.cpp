@@ -92,12 +92,14 @@ std::vector<int> shard_domains(const ClusterSpec& cluster, const SearchConfig& c
   return chooses(c) ? std::vector<int>{0, domain} : std::vector<int>{0};
 }
 
-// The fewest sets of shards that each lie within `domain` ranks; 1 if there are none.
+// The fewest sets of shards that each lie within `domain` ranks; 1 if there are none. They are sought
+// by how many of the most sets there can be go into one: at most `domain`, however many GPUs there are.
 int sets_within(int domain, const AttentionMapping& a, const ExpertMapping& e) {
   const std::int64_t ranks = std::int64_t{a.dp} * a.cp;
   const std::int64_t most = std::gcd(ranks, std::int64_t{e.edp});
-  for (std::int64_t sets = (ranks * a.tp + domain - 1) / domain; sets <= most; ++sets) {
-    if (most % sets == 0) return static_cast<int>(sets);
+  const std::int64_t least = (ranks * a.tp + domain - 1) / domain;
+  for (std::int64_t share = most / least; share > 0; --share) {
+    if (most % share == 0) return static_cast<int>(most / share);
   }
   return 1;
 }

@@ -157,9 +157,15 @@ void add_copies(BucketState& bucket, const LayerProgram& layer, const Weight& w,
   }
   for (Copies& c : found) {
     c.first += slot.offset;
-    const bool shared = std::ranges::find(bucket.copies, c) != bucket.copies.end();
-    if (!shared) bucket.copies.push_back(c);
+    bucket.copies.push_back(c);
   }
+}
+
+// In order, and those of a table that several layers have once.
+void sort_copies(BucketState& bucket) {
+  std::ranges::sort(bucket.copies, {}, &Copies::first);
+  const auto repeated = std::ranges::unique(bucket.copies);
+  bucket.copies.erase(repeated.begin(), repeated.end());
 }
 
 std::int64_t share_of(double share, const BucketState& b) {
@@ -305,7 +311,7 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
     add_copies(bucket, layer, w, slot, plan);
   };
   for_each_weight(stage, plan, note_copies);
-  for (BucketState& bucket : stage.buckets) std::ranges::sort(bucket.copies, {}, &Copies::first);
+  for (BucketState& bucket : stage.buckets) sort_copies(bucket);
 
   cut_shards(stage, plan);
   for (bool loads : {false, true}) {
