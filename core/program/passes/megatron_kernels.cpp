@@ -13,8 +13,7 @@ namespace {
 //   and 25 B. One graph for the iteration cannot split by expert: a fused activation, the biases as
 //   passes of their own (fc1's 8 and 4 B): the count of three that fits the published runs best.
 // - One graph for the iteration in MXFP8 or NVFP4: the grouped products of the cuteDSL kernels
-// apply
-//   the activation and convert its result (fc1 forward, fc2 backward).
+//   apply the activation and convert its result (fc1 forward, fc2 backward).
 Passes activation_passes(const ModelSpec& model, const Plan& plan) {
   const bool one_graph = plan.cuda_graph == CudaGraph::full_iteration;
   const bool narrow = plan.precision == Precision::mxfp8 || plan.precision == Precision::nvfp4;
