@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/cuda_bench.hpp"
 
-#include <cublasLt.h>
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
@@ -12,11 +11,11 @@
 
 #include "calibration/cuda_points.hpp"
 #include "calibration/gpu_clocks.hpp"
-#include "calibration/library_versions.hpp"
 #include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
 #include "core/numerics/bf16.hpp"
 #include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/implementation.hpp"
 
 namespace pleat {
 namespace {
@@ -136,18 +135,14 @@ class CudaBench final : public Bench {
 
   std::vector<std::pair<std::string, std::string>> facts() override {
     cudaDeviceProp p{};
-    int driver = 0, runtime = 0;
     check_cuda(cudaGetDeviceProperties(&p, device_.index()), "cudaGetDeviceProperties");
-    check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-    check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-    return {{"device", p.name},
-            {"compute_capability", fmt::format("{}.{}", p.major, p.minor)},
-            {"multiprocessors", std::to_string(p.multiProcessorCount)},
-            {"memory_bytes", std::to_string(p.totalGlobalMem)},
-            {"cuda_driver", std::to_string(driver)},
-            {"cuda_runtime", std::to_string(runtime)},
-            {"cublaslt", std::to_string(cublasLtGetVersion())},
-            {"cudnn", cudnn_version()}};
+    std::vector<std::pair<std::string, std::string>> all{
+        {"device", p.name},
+        {"compute_capability", fmt::format("{}.{}", p.major, p.minor)},
+        {"multiprocessors", std::to_string(p.multiProcessorCount)},
+        {"memory_bytes", std::to_string(p.totalGlobalMem)}};
+    for (auto& fact : cuda_software_facts()) all.push_back(std::move(fact));
+    return all;
   }
   std::vector<std::pair<std::string, std::string>> state() override {
     char bus[32] = {};
@@ -170,6 +165,16 @@ class CudaBench final : public Bench {
 };
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> cuda_software_facts() {
+  int driver = 0, runtime = 0;
+  check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  std::vector<std::pair<std::string, std::string>> all{{"cuda_driver", std::to_string(driver)},
+                                                       {"cuda_runtime", std::to_string(runtime)}};
+  for (auto& fact : cuda::library_facts()) all.push_back(std::move(fact));
+  return all;
+}
 
 std::unique_ptr<Bench> cuda_bench(int device) {
   const int count = cuda::device_count();

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "calibration/microbench/bench.hpp"
 
@@ -11,5 +14,9 @@ namespace pleat {
 
 // ConfigError (device_or_io) without CUDA in this build, or without a GPU.
 [[nodiscard]] std::unique_ptr<Bench> cuda_bench(int device = 0);
+
+// Versions of the driver ("0": there is none) and of the runtime, and the kernels' libraries as
+// cuda::library_facts() has them. Needs no GPU; empty without CUDA in this build.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> cuda_software_facts();
 
 }  // namespace pleat

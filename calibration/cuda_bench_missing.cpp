@@ -10,4 +10,6 @@ std::unique_ptr<Bench> cuda_bench(int) {
                      "install the CUDA toolkit and run ./pleat.sh build");
 }
 
+std::vector<std::pair<std::string, std::string>> cuda_software_facts() { return {}; }
+
 }  // namespace pleat

@@ -12,7 +12,7 @@
 
 #include "backend/comm/mpi_job.hpp"
 #include "calibration/cuda_bench.hpp"
-#include "calibration/library_versions.hpp"
+#include "calibration/nccl_version.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/write_file.hpp"
 #include "cli/workflow/devices.hpp"

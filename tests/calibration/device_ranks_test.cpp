@@ -11,7 +11,7 @@
 
 #include "backend/comm/job_part.hpp"
 #include "calibration/calibrate.hpp"
-#include "calibration/library_versions.hpp"
+#include "calibration/nccl_version.hpp"
 #include "tests/backend/device/checking_device.hpp"
 #include "tests/calibration/fake_bench.hpp"
 
@@ -168,11 +168,10 @@ TEST(DeviceRanks, OneCommunicatorAGroup) {
   EXPECT_EQ(made, 12);
 }
 
-TEST(Libraries, SayTheirVersionOrAreNotThere) {
+TEST(NcclVersion, IsTheLibrarysOrItIsNotThere) {
   EXPECT_EQ(nccl_version(PLEAT_FAKE_NCCL), "22809");
   EXPECT_EQ(nccl_version("no-such-library.so"), "none");
-  EXPECT_EQ(cudnn_version("no-such-library.so"), "none");
-  EXPECT_EQ(cudnn_version(PLEAT_FAKE_NCCL), "none");  // a library, but not that one
+  EXPECT_EQ(nccl_version("libm.so.6"), "none");  // a library, but not that one
 }
 
 // A rank whose GPU fails ends the measurement for all.
