@@ -18,6 +18,8 @@ void norms(Bench& b, std::int64_t rows, std::int64_t cols) {
   const auto n = static_cast<double>(rows * cols);
   b.memory_bound("rms_norm", shape, 4 * n, "2B*(x+y)",
                  [&] { b.kernels().rms_norm(x, w, y, rstd, 1e-5); });
+  b.memory_bound("rms_norm_bwd", shape, 6 * n, "2B*(dy+x+dx)",
+                 [&] { b.kernels().rms_norm_bwd(dy, x, w, rstd, {}, dx, dw); });
   b.memory_bound("rms_norm_bwd+residual", shape, 8 * n, "2B*(dy+x+dresidual+dx)",
                  [&] { b.kernels().rms_norm_bwd(dy, x, w, rstd, more, dx, dw); });
   b.memory_bound("rms_norm+residual", shape, 8 * n, "2B*(x+residual+sum+y)", [&] {
