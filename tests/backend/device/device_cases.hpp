@@ -142,6 +142,9 @@ inline std::vector<DeviceCase> device_cases() {
       {"Mxfp8Attention", in_precision(Precision::mxfp8, changed(fp32_plan(2),
                                                                 [](Plan& p) { p.fp8_attention = true; })),
        small_oss(), small_workload(), true},
+      {"Mxfp8LatentAttention",
+       in_precision(Precision::mxfp8, changed(fp32_plan(2), [](Plan& p) { p.fp8_attention = true; })),
+       small_mla(), small_workload(), true},
       {"Fp8Block", in_precision(Precision::fp8_block, changed(fp32_plan(4, 2), [](Plan& p) {
                                   p.sharding = Sharding::zero3;
                                 })),
@@ -163,6 +166,10 @@ inline std::vector<DeviceCase> device_cases() {
   for (std::size_t i = 3; i < layouts.size(); i += 13) {
     const bool latent = layouts[i].architecture == Architecture::mla;
     all.push_back({layouts[i].name, layouts[i].plan, latent ? small_mla() : biased(small_moe())});
+    if (i % 2 == 0) continue;  // of 8 and 16 ranks, of all kinds
+    all.push_back(all.back());
+    all.back().name += "_bf16";
+    all.back().plan.precision = Precision::bf16;
   }
   return all;
 }

@@ -18,8 +18,9 @@ INSTANTIATE_TEST_SUITE_P(
                                           "Fp8Block", "Mxfp8", "Nvfp4", "TokensAsTheyAre",
                                           "Remainders", "RoundedGradients", "LambBf16",
                                           "MuonBf16", "Fp8Attention", "Mxfp8Attention",
-                                          "Oss", "ThreeDepths",
-                                          "TileLevel", "TileLevelOfAll"})),
+                                          "Mxfp8LatentAttention", "Oss", "ThreeDepths",
+                                          "TileLevel", "TileLevelOfAll",
+                                          "TP2_CP2_PP2_EP2_EDP2_p2p_unsharded_bf16"})),
     [](const auto& info) { return info.param.name; });
 
 TEST(EmulatedGpu, RepeatsGraphsOfExperts) { expect_graphs_repeat("Padded_full_iteration"); }
