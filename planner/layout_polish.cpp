@@ -8,6 +8,7 @@
 #include "core/plan/layout.hpp"
 #include "core/program/pipeline_order.hpp"
 #include "planner/bounds.hpp"
+#include "planner/chunk_layouts.hpp"
 #include "planner/different_plans.hpp"
 #include "planner/parallel_rounds.hpp"
 #include "planner/runtime_rules.hpp"
@@ -27,7 +28,9 @@ class LayoutPolish {
   LayoutPolish(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
                const Profile& profile, const SearchConfig& config)
       : model_(model),
+        cluster_(cluster),
         workload_(workload),
+        profile_(profile),
         config_(config),
         estimator_(model, workload, cluster, profile, config.runtime),
         bounds_(estimator_, model, workload, cluster, profile, config.runtime),
@@ -41,6 +44,12 @@ class LayoutPolish {
         best_layout(estimator_, model_, workload_, config_, limits_, std::move(from));
     if (!found.every) found.best = descend(std::move(found.best));
     return found;
+  }
+
+  // Dearer: of ranks with several chunks too.
+  FoundLayout best_of_all(Candidate from) const {
+    return best_chunk_layout(model_, cluster_, workload_, profile_, config_, limits_,
+                             std::move(from));
   }
 
  private:
@@ -137,7 +146,9 @@ class LayoutPolish {
   }
 
   const ModelSpec& model_;
+  const ClusterSpec& cluster_;
   const WorkloadSpec& workload_;
+  const Profile& profile_;
   const SearchConfig& config_;
   Estimator estimator_;
   mutable BoundTable bounds_;  // locks for itself
@@ -183,6 +194,11 @@ void polish_layouts(const ModelSpec& model, const ClusterSpec& cluster,
     const auto of = std::ranges::find_if(
         found, [&](const FoundLayout& f) { return f.best.plan == c.plan; });
     result.best_of_layouts.push_back(of->every);
+  }
+  if (config.layout.empty() && !result.best_of_layouts.front()) {
+    FoundLayout first = polish.best_of_all(std::move(result.best.front()));
+    result.best.front() = std::move(first.best);
+    result.best_of_layouts.front() = first.every;
   }
   result.bound = std::min(result.bound, value_of(result.best.front().estimate, config.robust));
 }

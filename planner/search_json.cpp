@@ -138,14 +138,15 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
   for (const NotTried& n : result.not_tried) {
     not_tried.push_back({{"what", n.what}, {"why", n.why}});
   }
-  Json layouts = nullptr;  // what no layout takes the best plan below
+  Json layouts = nullptr, layout_gap = nullptr;  // what no layout takes the best plan below
   if (!result.best.empty() && result.best.front().plan.attention.pp > 1) {
-    layouts = std::min(result.best.front().estimate.step,
-                       layout_bound(model, cluster, workload, profile, config,
-                                    result.best.front().plan))
-                  .base();
+    const LayoutBound bound = layout_bound(model, cluster, workload, profile, config,
+                                           result.best.front().plan);
+    layouts = bound.least.base();
+    layout_gap = bound.gap();
   }
   const bool layout_proven = !result.best_of_layouts.empty() && result.best_of_layouts.front();
+  if (layout_proven) layout_gap = 0.0;
   const Json gap = result.best.empty() ? Json() : Json(result.gap());
   const Json document = {
       {"schema_version", 1},
@@ -165,7 +166,8 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
       {"certificate",
        {{"objective", name_of(result.objective)}, {"optimal", result.optimal},
         {"bound_s", result.bound.base()}, {"gap", gap},
-        {"layout_bound_s", layouts}, {"best_of_layouts", layout_proven}}},
+        {"layout_bound_s", layouts}, {"layout_gap", layout_gap},
+        {"best_of_layouts", layout_proven}}},
       {"best", best},
       {"nearest", list_json(result.nearest)},
       {"changes_that_fit", fitting}};

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// All contiguous layouts of small pipelines, and plans of such to begin with.
+#pragma once
+
+#include "core/plan/constraints.hpp"
+#include "core/plan/layout.hpp"
+#include "planner/runtime_rules.hpp"
+#include "tests/planner/random_case.hpp"
+
+namespace pleat::test {
+
+// visit(plan): the plan with every layout that the rules allow, depths of prediction behind
+// the decoder layers, on any stage.
+template <class Visit>
+void for_each_layout(const RandomCase& c, const Plan& plan, const Visit& visit) {
+  std::vector<VirtualStage> stages = stage_layout(plan, c.model);
+  const auto place = [&](const auto& self, std::size_t s, std::int64_t first) -> void {
+    const std::int64_t left = c.model.layers - first;
+    const bool last = s + 1 == stages.size();
+    for (std::int64_t n = last ? left : 0; n <= left; ++n) {
+      stages[s].first_layer = first;
+      stages[s].layers = n;
+      if (!last) {
+        self(self, s + 1, first + n);
+        continue;
+      }
+      std::size_t end = 0;  // of the decoder layers
+      for (std::size_t v = 0; v < stages.size(); ++v) {
+        if (stages[v].layers > 0) end = v;
+      }
+      for (std::size_t m = end; m < stages.size(); ++m) {
+        if (c.model.mtp_layers == 0 && m > end) break;
+        for (std::size_t v = 0; v < stages.size(); ++v) {
+          stages[v].mtp = c.model.mtp_layers > 0 && v == m;
+        }
+        Plan tried = plan;
+        tried.layout = to_layout_string(stages);
+        if (!violations({c.model, c.workload, tried, c.config.gpus}).empty()) continue;
+        if (builds_layout(c.config.runtime, c.model, tried)) visit(tried);
+      }
+    }
+  };
+  place(place, 0, 0);
+}
+
+// A case whose plans have pipelines of pp ranks with vpp chunks, one recipe each.
+inline RandomCase pipeline_case(CaseMaker& maker, int i) {
+  RandomCase c = maker.make(800);
+  constexpr int kShapes[][2] = {{2, 2}, {2, 3}, {3, 2}, {3, 3}};
+  const auto [pp, vpp] = kShapes[i % 4];
+  c.config.pp = {pp};
+  c.config.vpp = {vpp};
+  c.config.gpus = pp * (i % 3 == 0 ? 2 : 1);
+  c.config.schedule = {PipelineSchedule::one_f_one_b};
+  c.config.layout.clear();
+  c.config.microbatch_group.clear();
+  c.config.tp = c.config.cp = c.config.etp = {1};
+  c.config.dp.clear();
+  c.config.ep.clear();
+  c.config.micro_batch.clear();
+  c.config.sharding.reset();
+  c.workload.global_batch = 24;
+  c.config.robust = false;
+  c.config.top = 1;
+  c.config.numerics.resize(1);
+  c.model.layers = pp * vpp == 9 ? 6 : 6 + i % 3;
+  c.model.vocab = 8192;
+  const bool moe = c.model.moe.has_value();
+  c.model.moe_layer.assign(static_cast<std::size_t>(c.model.layers), moe);
+  for (int l = 0; l < i % 3; ++l) c.model.moe_layer[static_cast<std::size_t>(l)] = false;
+  c.config.ep_overlap = moe && i % 2 == 0;
+  c.model.mtp_layers = moe && i % 5 == 0 ? 1 : 0;
+  c.cluster.gpu.memory = Bytes(1e15);
+  return c;
+}
+
+}  // namespace pleat::test

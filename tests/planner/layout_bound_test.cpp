@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Bounds of layouts: against every layout of small interleaved pipelines.
+#include "planner/layout_bound.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "planner/rank_loads.hpp"
+#include "simulator/estimator.hpp"
+#include "tests/planner/every_layout.hpp"
+
+namespace pleat {
+namespace {
+
+using test::CaseMaker;
+using test::RandomCase;
+
+TEST(LayoutBound, HoldsForEveryLayoutOfInterleavedPipelines) {
+  CaseMaker maker(5);
+  int pipelines = 0, paired = 0, prediction = 0, close = 0;
+  double tightest = 0;
+  for (int i = 0; i < 60; ++i) {
+    const RandomCase c = test::pipeline_case(maker, i);
+    SearchResult found;
+    try {
+      found = search(c.model, c.cluster, c.workload, c.profile, c.config);
+    } catch (const ConfigError&) {
+      continue;  // the case has no such pipeline
+    }
+    if (found.best.empty()) continue;
+    const Plan& plan = found.best.front().plan;
+    Profile burst = c.profile;
+    burst.sustained_clock.duty_slope = 0;
+    const Estimator estimator(c.model, c.workload, c.cluster, burst, c.config.runtime);
+    Seconds least(1e9);
+    test::for_each_layout(c, plan, [&](const Plan& tried) {
+      least = std::min(least, estimator(tried).step);
+    });
+    const LayoutBound bound =
+        layout_bound(c.model, c.cluster, c.workload, c.profile, c.config, plan);
+    EXPECT_EQ(bound.own.base(), estimator(plan).step.base());
+    EXPECT_LE(bound.least.base(), least.base() * (1 + 1e-9)) << summary(plan);
+    EXPECT_GE(bound.gap() + 1e-9, 1 - least / bound.own) << summary(plan);
+    tightest = std::max(tightest, bound.least / least);
+    ++pipelines;
+    paired += plan.overlap.expert_parallel;
+    prediction += c.model.mtp_layers > 0;
+    close += bound.least > 0.9 * least;
+  }
+  EXPECT_GT(pipelines, 20);
+  EXPECT_GT(paired, 3);
+  EXPECT_GT(prediction, 2);
+  EXPECT_GT(tightest, 0.97);
+  EXPECT_GT(3 * close, pipelines) << close << " of " << pipelines;
+}
+
+// The largest of the sums with so many layers of each kind on each rank.
+Seconds largest(const std::vector<LoadSum>& sums, const std::vector<std::vector<int>>& layers) {
+  Seconds most;
+  for (const LoadSum& s : sums) {
+    Seconds sum = s.fixed;
+    for (std::size_t r = 0; r < layers.size(); ++r) {
+      for (std::size_t k = 0; k < layers[r].size(); ++k) sum += s.weight[r][k] * layers[r][k];
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+TEST(RankLoads, AreTheBestOfAllWaysToDealOutLayers) {
+  std::mt19937 random(3);
+  const auto draw = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most)); };
+  for (int i = 0; i < 200; ++i) {
+    const int sets = 1 + i % 2;
+    std::vector<LoadSum> sums(static_cast<std::size_t>(3 * sets));
+    for (std::size_t s = 0; s < sums.size(); ++s) {
+      sums[s].fixed = Seconds(draw(10));
+      for (std::size_t r = 0; r < 3; ++r) {
+        const int own = s % 3 == r ? 20 : 0;
+        sums[s].weight.push_back({Seconds(own + draw(8)), Seconds(own / 2 + draw(4))});
+      }
+    }
+    const std::vector<int> counts{4 + draw(4), draw(3)};
+    Seconds best(1e9);
+    for (int a = 0; a <= counts[0]; ++a) {
+      for (int b = 0; a + b <= counts[0]; ++b) {
+        for (int d = 0; d <= counts[1]; ++d) {
+          for (int e = 0; d + e <= counts[1]; ++e) {
+            best = std::min(best, largest(sums, {{a, d}, {b, e}, {counts[0] - a - b, counts[1] - d - e}}));
+          }
+        }
+      }
+    }
+    EXPECT_EQ(least_loads(sums, counts, Seconds(0), Seconds(1e6)).base(), best.base());
+    EXPECT_EQ(least_loads(sums, counts, Seconds(0), best * 0.9).base(), best.base() * 0.9);
+    EXPECT_LE(least_loads(sums, counts, best * 0.99995, Seconds(1e6)), best);
+  }
+}
+
+}  // namespace
+}  // namespace pleat
