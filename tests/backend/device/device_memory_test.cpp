@@ -65,7 +65,7 @@ TEST(DeviceMemory, ContextIsTheMeasuredOne) {
   const Program program = compile(small_moe(), small_workload(), fp32_plan(), Runtime::pleat);
   const RoutedCount none = [](MicroBatch, LayerIndex) { return Binding{}; };
   const DeviceBytes assumed = predicted_device_bytes(program, Stage{0}, none, false);
-  const DeviceBytes measured = predicted_device_bytes(program, Stage{0}, none, false, 123456);
+  const DeviceBytes measured = predicted_device_bytes(program, Stage{0}, none, false, false, 123456);
   EXPECT_EQ(measured.context, 123456);
   EXPECT_EQ(assumed.total() - assumed.context, measured.total() - measured.context);
   EXPECT_GT(assumed.context, 0);
