@@ -5,42 +5,11 @@
 // what they quantise first, in memory of their own.
 #include <algorithm>
 
+#include "core/program/passes/quantize_fusion.hpp"
 #include "simulator/cost/op_work.hpp"
 
 namespace pleat {
 namespace {
-
-// What the CPU does one after the other.
-std::vector<Op> apart(const Op& op) {
-  const bool norm = op.kind == OpKind::rms_norm_quantize;
-  Op make, quantize;
-  make.out = {op.attr.source};
-  quantize.kind = OpKind::quantize;
-  quantize.in = {op.attr.source};
-  quantize.out = {op.out[0], op.out[1]};
-  std::vector<Op> all;
-  if (norm) {
-    make.kind = OpKind::rms_norm;
-    make.in = {op.in[0], op.in[1]};
-    make.out.push_back(op.out[2]);
-    if (op.in.size() > 2) {
-      Op sum;
-      sum.kind = OpKind::add;
-      sum.in = {op.in[0], op.in[2]};
-      sum.out = {op.out[3]};
-      all.push_back(sum);
-      make.in[0] = op.out[3];
-    }
-  } else {
-    const bool routed = op.in.size() > 1;
-    make.kind = routed ? OpKind::swiglu_prob : OpKind::swiglu;
-    make.in.assign(op.in.begin(), op.in.begin() + (routed ? 2 : 1));
-    if (routed) quantize.in.push_back(op.in[2]);
-  }
-  all.push_back(make);
-  all.push_back(quantize);
-  return all;
-}
 
 // A GPU's: both parts of a norm, the one kernel of SwiGLU. Every operand that is named is read or
 // written whole.
@@ -70,7 +39,7 @@ OpCost fused_quantize_cost(const Op& op, const std::vector<Tensor>& tensors, con
   cost.cls = CostClass::memory_bound;
   cost.source = SourceClass::measured;
   if (on_cpu(view)) {
-    for (const Op& part : apart(op)) {
+    for (const Op& part : taken_apart(op)) {  // one after the other
       const OpCost one = price_op(part, tensors, binding, view, profile);
       cost.time += one.time;
       cost.bytes += one.bytes;

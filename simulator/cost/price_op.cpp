@@ -3,6 +3,7 @@
 // The price of one operation: its work (op_work.hpp) on the profile's curve for its kind.
 #include <algorithm>
 
+#include "core/program/passes/quantize_fusion.hpp"
 #include "simulator/cost/op_work.hpp"
 
 namespace pleat {
@@ -240,9 +241,7 @@ OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding&
                 const ClusterView& view, const Profile& profile) {
   if (op.on_host && !on_cpu(view)) return host_cost(op, tensors, binding, view);
   if (op.kind == OpKind::newton_schulz) return newton_schulz_cost(op, view, profile);
-  if (op.kind == OpKind::rms_norm_quantize || op.kind == OpKind::swiglu_quantize) {
-    return fused_quantize_cost(op, tensors, binding, view, profile);
-  }
+  if (makes_codes(op)) return fused_quantize_cost(op, tensors, binding, view, profile);
   const CostClass cls = class_of(op);
   OpWork work;
   switch (op.on_host ? CostClass::optimizer : cls) {

@@ -157,7 +157,7 @@ TEST_F(MutationOfFusion, DeletingAnyFusedOperationIsNoticedByBoth) {
     for (std::size_t i = 0; i < program_.stages[0].layers[l]->forward.size(); ++i) {
       Program mutant = program_;
       LayerProgram& layer = mutant.stages[0].layers[l].own();
-      if (!test::makes_codes(layer.forward[i])) continue;
+      if (!makes_codes(layer.forward[i])) continue;
       const std::string name = layer.forward[i].name;
       layer.forward.erase(layer.forward.begin() + static_cast<std::ptrdiff_t>(i));
       compute_lifetimes(layer);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/program/passes/quantize_fusion.hpp"
 #include "core/program/program.hpp"
 #include "tests/support/small_models.hpp"
 
@@ -20,10 +21,6 @@ inline ModelSpec in_blocks(ModelSpec m, std::int64_t block = 128) {
   m.ffn = m.moe->ffn = m.moe->shared_ffn = 2 * block;
   if (m.attention.q_lora_rank > 0) m.attention.q_lora_rank = block;
   return m;
-}
-
-inline bool makes_codes(const Op& op) {
-  return op.kind == OpKind::rms_norm_quantize || op.kind == OpKind::swiglu_quantize;
 }
 
 inline std::set<std::string> fused_names(const std::vector<Op>& ops) {
@@ -42,39 +39,6 @@ inline int fused_ops(const Program& program) {
     }
   }
   return static_cast<int>(count);
-}
-
-// What the operation stands for, one after the other.
-inline std::vector<Op> taken_apart(const Op& op) {
-  Op make = op, quantize = op;
-  make.out = {op.attr.source};
-  quantize.kind = OpKind::quantize;
-  quantize.name += ".codes";
-  quantize.in = {op.attr.source};
-  quantize.out = {op.out[0], op.out[1]};
-  std::vector<Op> all;
-  if (op.kind == OpKind::rms_norm_quantize) {
-    make.kind = OpKind::rms_norm;
-    make.in = {op.in[0], op.in[1]};
-    make.out.push_back(op.out[2]);
-    if (op.in.size() > 2) {
-      Op sum = op;
-      sum.kind = OpKind::add;
-      sum.name += ".sum";
-      sum.in = {op.in[0], op.in[2]};
-      sum.out = {op.out[3]};
-      all.push_back(sum);
-      make.in[0] = op.out[3];
-    }
-  } else {
-    const bool routed = op.in.size() > 1;
-    make.kind = routed ? OpKind::swiglu_prob : OpKind::swiglu;
-    make.in.resize(routed ? 2 : 1);
-    if (routed) quantize.in.push_back(op.in[2]);
-  }
-  all.push_back(make);
-  all.push_back(quantize);
-  return all;
 }
 
 inline Program taken_apart(Program program) {

@@ -110,6 +110,42 @@ class Fuser {
 
 }  // namespace
 
+bool makes_codes(const Op& op) {
+  return op.kind == OpKind::rms_norm_quantize || op.kind == OpKind::swiglu_quantize;
+}
+
+std::vector<Op> taken_apart(const Op& op) {
+  Op make = op, quantize = op;
+  make.out = {op.attr.source};
+  quantize.kind = OpKind::quantize;
+  quantize.name += ".codes";
+  quantize.in = {op.attr.source};
+  quantize.out = {op.out[0], op.out[1]};
+  std::vector<Op> all;
+  if (op.kind == OpKind::rms_norm_quantize) {
+    make.kind = OpKind::rms_norm;
+    make.in = {op.in[0], op.in[1]};
+    make.out.push_back(op.out[2]);
+    if (op.in.size() > 2) {
+      Op sum = op;
+      sum.kind = OpKind::add;
+      sum.name += ".sum";
+      sum.in = {op.in[0], op.in[2]};
+      sum.out = {op.out[3]};
+      all.push_back(sum);
+      make.in[0] = op.out[3];
+    }
+  } else {
+    const bool routed = op.in.size() > 1;
+    make.kind = routed ? OpKind::swiglu_prob : OpKind::swiglu;
+    make.in.resize(routed ? 2 : 1);
+    if (routed) quantize.in.push_back(op.in[2]);
+  }
+  all.push_back(make);
+  all.push_back(quantize);
+  return all;
+}
+
 void fuse_quantization(LayerProgram& layer, const Plan& plan) {
   const std::optional<std::int64_t> block = block_length(plan.precision);
   if (!block) return;
