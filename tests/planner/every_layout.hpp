@@ -57,10 +57,11 @@ inline RandomCase pipeline_case(CaseMaker& maker, int i) {
   c.config.microbatch_group.clear();
   c.config.tp = c.config.cp = c.config.etp = {1};
   c.config.dp.clear();
-  c.config.ep.clear();
+  c.config.ep = {i % 3 == 0 && c.model.moe ? 2 : 1};  // what pairs hide
+  if (i % 3 == 0) c.cluster.tiers.front().bandwidth = BytesPerSecond(5e9);
   c.config.micro_batch.clear();
   c.config.sharding.reset();
-  c.workload.global_batch = 24;
+  c.workload.global_batch = 48;
   c.config.robust = false;
   c.config.top = 1;
   c.config.numerics.resize(1);

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 
+#include "planner/layout_pieces.hpp"
 #include "planner/rank_loads.hpp"
-#include "simulator/estimator.hpp"
+#include "simulator/layer_library.hpp"
+#include "simulator/summarise_step.hpp"
 #include "tests/planner/every_layout.hpp"
 
 namespace pleat {
@@ -54,6 +56,47 @@ TEST(LayoutBound, HoldsForEveryLayoutOfInterleavedPipelines) {
   EXPECT_GT(prediction, 2);
   EXPECT_GT(tightest, 0.97);
   EXPECT_GT(3 * close, pipelines) << close << " of " << pipelines;
+}
+
+TEST(LayoutPieces, GetNoMoreOfAPairThanItTakes) {
+  CaseMaker maker(11);
+  int pairs = 0, shorter = 0, exact = 0;
+  for (int i = 0; i < 60; ++i) {
+    const RandomCase c = test::pipeline_case(maker, 6 * i + i % 3 * 2);
+    SearchResult found;
+    try {
+      found = search(c.model, c.cluster, c.workload, c.profile, c.config);
+    } catch (const ConfigError&) {
+      continue;
+    }
+    if (found.best.empty() || !found.best.front().plan.overlap.expert_parallel) continue;
+    const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
+    const Plan plan = with_like_layers(found.best.front().plan);
+    const PlanParts parts = estimator.parts(plan);
+    const LayoutPieces pieces = pieces_of(c.model, plan, parts, c.profile);
+    const auto variant = [&](std::int64_t l) {
+      LayerVariant v{c.model.is_moe(l) ? LayerKind::moe : LayerKind::dense};
+      v.traits = c.model.traits(l);
+      return v;
+    };
+    const auto time = [&](std::int64_t l) {
+      return pieces.pieces.free[pieces.kinds[static_cast<std::size_t>(l)]].time;
+    };
+    for (std::int64_t f = 0; f < c.model.layers; ++f) {
+      for (std::int64_t b = 0; b < c.model.layers; ++b) {
+        const Seconds pair =
+            parts.library->pair(variant(f), variant(b), kClockSteps, c.profile).time;
+        const Seconds shared =
+            time(f)[PieceUse::pair_forward] + time(b)[PieceUse::pair_backward];
+        EXPECT_LE(shared.base(), pair.base() * (1 + 1e-9)) << summary(plan);
+        ++pairs;
+        shorter += pair < time(f)[PieceUse::forward] + time(b)[PieceUse::backward];
+        exact += shared >= pair * (1 - 1e-9);
+      }
+    }
+  }
+  EXPECT_GT(shorter, 0) << pairs;
+  EXPECT_GT(2 * exact, pairs) << exact << " of " << pairs;
 }
 
 // The largest of the sums with so many layers of each kind on each rank.
