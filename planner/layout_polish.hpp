@@ -17,8 +17,8 @@ namespace pleat {
                                         const Profile&, const SearchConfig&, Candidate);
 
 // All of the result's best plans and spares; of these the best again, different ones, in order of
-// their new values; the first of them then gets the best layout that chunk_layouts.hpp finds. They are outside of the space that was searched: its bound goes no higher than
-// the best of them.
+// their new values; the first of them then gets the best layout that chunk_layouts.hpp finds. They are
+// outside of the space that was searched: its bound goes no higher than the best of them.
 void polish_layouts(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const Profile&,
                     const SearchConfig&, SearchResult&);
 
