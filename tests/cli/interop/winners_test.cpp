@@ -44,10 +44,11 @@ TEST_P(Winners, AreTakenByMegatron) {
   ASSERT_FALSE(result.best.empty());
   for (const Candidate& best : result.best) {
     d.plan = best.plan;
-    EXPECT_NO_THROW(try { export_plan(Target::megatron, {d}, "plan"); } catch (const ConfigError& e) {
+    try {
+      static_cast<void>(export_plan(Target::megatron, {d}, "plan"));
+    } catch (const ConfigError& e) {
       ADD_FAILURE() << summary(d.plan) << ": " << e.diagnostics().front().message;
-      throw;
-    });
+    }
   }
 }
 
