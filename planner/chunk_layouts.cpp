@@ -16,7 +16,8 @@ namespace pleat {
 namespace {
 
 constexpr int kMostNodes = 50'000;
-constexpr int kMostPriced = 500;
+constexpr std::size_t kMostPriced = 500;
+constexpr std::size_t kMostSlots = 2'000'000;  // of all that are priced: long pipelines take longer
 constexpr std::size_t kPriced = 8;  // of the fastest at the burst clock: again, at their own
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -34,7 +35,9 @@ class ChunkLayouts {
         stages_(stage_layout(plan, model)) {
     const Plan like = with_like_layers(plan);
     const LayoutPieces pieces = pieces_of(model, like, burst_.parts(like), burst);
-    paths_ = bounding_paths(tabulate(schedule_of(plan, workload)), pieces.pieces, pieces.transfer);
+    const ScheduleTable table = tabulate(schedule_of(plan, workload));
+    most_priced_ = std::min(kMostPriced, kMostSlots / table.steps.size() + 1);
+    paths_ = bounding_paths(table, pieces.pieces, pieces.transfer);
     kinds_ = pieces.kinds;
     // All depths of prediction are one unit.
     units_ = static_cast<int>(model.layers) + (model.mtp_layers > 0 ? 1 : 0);
@@ -51,7 +54,7 @@ class ChunkLayouts {
     std::vector<Seconds> placed;
     for (const PathSum& p : paths_) placed.push_back(p.fixed);
     descend(0, 0, placed);
-    return nodes_ <= kMostNodes && priced_ <= kMostPriced;
+    return nodes_ <= kMostNodes && priced_ <= most_priced_;
   }
 
   [[nodiscard]] const std::vector<Plan>& found() const { return found_; }  // the fastest last
@@ -93,7 +96,7 @@ class ChunkLayouts {
   }
 
   void descend(std::size_t v, int first, const std::vector<Seconds>& placed) {
-    if (nodes_ > kMostNodes || priced_ > kMostPriced) return;
+    if (nodes_ > kMostNodes || priced_ > most_priced_) return;
     ++nodes_;
     if (v == stages_.size()) {
       price();
@@ -158,7 +161,8 @@ class ChunkLayouts {
   std::vector<std::vector<int>> left_;                    // [unit][kind], from it on
   Seconds best_;
   std::vector<Plan> found_;
-  int nodes_ = 0, priced_ = 0;
+  int nodes_ = 0;
+  std::size_t priced_ = 0, most_priced_ = kMostPriced;
 };
 
 }  // namespace
