@@ -51,6 +51,36 @@ void append_quantize(std::vector<KernelPoint>& points, const char* label, const 
                     }});
 }
 
+// Both copies of an operand as training makes them, in blocks within rows and within columns: of x, or
+// of what SwiGLU makes of it on the way, which is written nowhere (docs/MODEL.md section 7.4).
+void append_copies(std::vector<KernelPoint>& points, const Quantization& rows, bool swiglu,
+                   std::int64_t t, std::int64_t h) {
+  Quantization columns = rows;
+  std::swap(columns.block_rows, columns.block_cols);
+  const std::int64_t n = t * h, in = swiglu ? 2 * h : h;
+  points.push_back({.name = fmt::format("{} copies of {} {}x{}", swiglu ? "swiglu_quantize" : "quantize",
+                                        rows.block_cols, t, h),
+                    .kernel = KernelClass::quantize,
+                    .flops = 0,
+                    .bytes = point_bytes(PointSet::gpu, t * in) + 2 * static_cast<double>(n),
+                    .math = DType::fp8,
+                    .prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
+                      const Buffer u(bench, t, in, seed), x(bench, t, h, seed + 1);
+                      const Narrow by_rows(bench, x, {}, rows), by_columns(bench, x, {}, columns);
+                      View made = x.view();
+                      made.data = nullptr;
+                      return [=, &bench] {
+                        const QuantizedCopy both[] = {{by_rows.view(), rows},
+                                                      {by_columns.view(), columns}};
+                        if (swiglu) {
+                          bench.kernels().swiglu_quantize(u.view(), {}, {}, made, false, both);
+                        } else {
+                          bench.kernels().quantize_copies(u.view(), {}, both);
+                        }
+                      };
+                    }});
+}
+
 KernelPoint product(const char* label, GemmMath math, const Quantization& left,
                     const Quantization& right, std::int64_t t, std::int64_t out, std::int64_t in) {
   return {.name = fmt::format("gemm fp8 {} {}x{}x{}", label, t, out, in),
@@ -108,6 +138,9 @@ std::vector<KernelPoint> gpu_points() {
     append_quantize(points, "(1x128)", kRows, rows, 4096);
     append_quantize(points, "(128x128)", kSquares, rows, 4096);
     append_quantize(points, "(1x32)", kMicro, rows, 4096);
+    for (const Quantization& q : {kRows, kMicro}) {
+      for (const bool swiglu : {false, true}) append_copies(points, q, swiglu, rows, 4096);
+    }
   }
   for (const auto& [out, in] : {std::pair<std::int64_t, std::int64_t>{4096, 4096},
                                 {28672, 4096},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -84,6 +85,26 @@ TEST(Points, StateHoldsItsBuffers) {
     (void)p.prepare(bench, 1);
     EXPECT_EQ(bench.held, p.held) << p.name;
   }
+}
+
+// A GPU's points on the reference kernels: what each call reads and writes, and that it can be called.
+TEST(Points, BothCopiesOfAnOperandAndOfWhatSwigluMakes) {
+  const auto bench = cpu_bench();
+  constexpr double n = 64 * 4096;  // bf16 read, two copies of codes written
+  const std::map<std::string, double> bytes{{"quantize copies of 128 64x4096", 4 * n},
+                                            {"quantize copies of 32 64x4096", 4 * n},
+                                            {"swiglu_quantize copies of 128 64x4096", 6 * n},
+                                            {"swiglu_quantize copies of 32 64x4096", 6 * n}};
+  std::size_t seen = 0;
+  for (const KernelPoint& p : narrow_points(PointSet::gpu)) {
+    const auto want = bytes.find(p.name);
+    if (want == bytes.end()) continue;
+    ++seen;
+    EXPECT_EQ(p.bytes, want->second) << p.name;
+    EXPECT_EQ(p.kernel, KernelClass::quantize);
+    EXPECT_GT(time_alone(*bench, p, {.seconds = 0.001, .repeats = 1}).seconds.front(), 0) << p.name;
+  }
+  EXPECT_EQ(seen, bytes.size());
 }
 
 TEST(Points, NamesAreUniqueAndWorkIsPositive) {
