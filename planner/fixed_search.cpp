@@ -27,7 +27,6 @@ constexpr std::size_t kRound = 128;       // nodes opened per round
 constexpr std::size_t kMeshesAtOnce = 1024;  // bounded between two looks at the limits
 constexpr std::size_t kNearestRanked = 2048, kNearestTried = 16;  // meshes, when nothing fits
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
-constexpr double kPatience = 0.5;         // seconds without a plan
 
 // A node with the least value its plans can have.
 struct Open {
@@ -201,7 +200,7 @@ class FixedSearch::Search {
     if (config_.max_evaluations != 0 && result_.priced >= config_.max_evaluations) return true;
     if (config_.max_rounds > 0 && rounds_ >= config_.max_rounds) return true;
     if (!config_.progress) return false;
-    if (seconds() > kPatience && best_.empty()) fall_back();  // to have something to show
+    if (seconds() > config_.patience && best_.empty()) fall_back();  // to have something to show
     SearchProgress now{.priced = result_.priced, .seconds = seconds(), .best = {}, .bound = bound};
     if (!best_.empty()) {
       now.best = value_of(best_.best().estimate, config_.robust);

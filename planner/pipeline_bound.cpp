@@ -27,6 +27,17 @@ namespace pleat {
 namespace {
 
 constexpr std::size_t kForward = 0, kBackward = 1;
+constexpr std::int64_t kAll = -1;  // slots
+
+std::int64_t group_of(const Schedule& s) { return s.vpp == 1 ? 1 : s.group > 0 ? s.group : s.pp; }
+bool groups_are_full(const Schedule& s) { return s.microbatches % group_of(s) == 0; }
+
+// How many of the first slots of a stage are of the chunk, where groups are full.
+std::int64_t first_of_chunk(const Schedule& s, std::int64_t slots, int chunk) {
+  const std::int64_t group = group_of(s), round = group * s.vpp;
+  return slots / round * group +
+         std::clamp<std::int64_t>(slots % round - chunk * group, 0, group);
+}
 
 class OneForwardOneBackward {
  public:
@@ -95,39 +106,38 @@ class OneForwardOneBackward {
     const Seconds end =
         way(own + 1, virtual_, kForward) + way_alone(virtual_, kBackward) - transfer_;
     const std::int64_t warm = std::min<std::int64_t>(all, warmup_slots(s_, Stage{s}) + 1);
-    const std::vector<std::int64_t> first = first_chunks(s_, warm);
-    if (first.empty()) {
-      return std::max(turn, in + work(s, kForward, {}, false)) + work(s, kBackward, {}, false) +
-             out;
+    if (!groups_are_full(s_)) {
+      return std::max(turn, in + work(s, kForward, kAll, false)) +
+             work(s, kBackward, kAll, false) + out;
     }
 
-    const Seconds begins = in + work(s, kForward, first, false);
-    const Seconds drains = work(s, kBackward, first, false) + out;
+    const Seconds begins = in + work(s, kForward, warm, false);
+    const Seconds drains = work(s, kBackward, warm, false) + out;
     if (warm < all) {
-      const Seconds middle = work(s, kForward, first, true) + work(s, kBackward, first, true);
+      const Seconds middle = work(s, kForward, warm, true) + work(s, kBackward, warm, true);
       const Seconds bound = std::max(begins, turn) + middle + std::max(drains, end);
       return s_.vpp == 1 ? std::max(bound, cycles(s)) : bound;
     }
     const std::int64_t before = std::int64_t{s_.vpp - 1} * (s_.vpp == 1 ? 1 : group());
     const Seconds forward = std::max(
         begins, way_alone(own, kForward) +
-                    work(s, kForward, first_chunks(s_, std::min(before, all)), true, false));
+                    work(s, kForward, std::min(before, all), true, false));
     return std::max(std::max(forward, turn) + drains, forward + end);
   }
 
   [[nodiscard]] int group() const { return s_.group > 0 ? s_.group : s_.pp; }
 
-  // Passes of stage `s`: the counted ones (`rest` false; alone), else all others (by `pairs` as in
-  // a pair). No counts: all.
-  [[nodiscard]] Seconds work(int s, std::size_t pass, const std::vector<std::int64_t>& counted,
-                             bool rest, bool pairs = true) const {
+  // Passes of stage `s`: those of its first so many slots (`rest` false; alone), else all others (by
+  // `pairs` as in a pair).
+  [[nodiscard]] Seconds work(int s, std::size_t pass, std::int64_t slots, bool rest,
+                             bool pairs = true) const {
     Seconds sum;
     for (int c = 0; c < s_.vpp; ++c) {
       const std::int64_t count =
-          counted.empty() ? s_.microbatches : counted[static_cast<std::size_t>(c)];
+          slots == kAll ? s_.microbatches : first_of_chunk(s_, slots, c);
       const std::int64_t passes = rest ? s_.microbatches - count : count;
       const ChunkBound& chunk = at(s, c);
-      const bool shared = (rest && pairs) || counted.empty();
+      const bool shared = (rest && pairs) || slots == kAll;
       sum += (shared ? chunk.pass[pass] : alone(chunk, pass)) * static_cast<double>(passes);
     }
     return sum;
@@ -169,14 +179,9 @@ Seconds way_to(const Schedule& schedule, std::span<const ChunkBound> chunks, Sec
 }  // namespace
 
 std::vector<std::int64_t> first_chunks(const Schedule& s, std::int64_t slots) {
-  const std::int64_t group = s.vpp == 1 ? 1 : s.group > 0 ? s.group : s.pp;
-  if (s.microbatches % group != 0) return {};
-  const std::int64_t round = group * s.vpp;
+  if (!groups_are_full(s)) return {};
   std::vector<std::int64_t> count;
-  for (std::int64_t c = 0; c < s.vpp; ++c) {
-    count.push_back(slots / round * group +
-                    std::clamp<std::int64_t>(slots % round - c * group, 0, group));
-  }
+  for (int c = 0; c < s.vpp; ++c) count.push_back(first_of_chunk(s, slots, c));
   return count;
 }
 

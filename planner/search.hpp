@@ -121,6 +121,7 @@ struct SearchConfig {
   std::int64_t max_evaluations = 0;   // estimates; 0: no limit, below: none is left
   int max_rounds = 0;                 // of 64 nodes each; 0: none
   std::function<bool(const SearchProgress&)> progress;
+  double patience = 0.5;  // seconds without a plan after which progress is given some plan that fits
 };
 
 struct Candidate {

@@ -30,9 +30,13 @@ void note(const std::string& text) {
   std::fprintf(stderr, "%s\n", text.c_str());
 }
 
-void progress(const std::string& text) {
+bool shows_progress() {
   static const bool terminal = isatty(STDERR_FILENO) == 1;
-  if (!terminal) return;
+  return terminal;
+}
+
+void progress(const std::string& text) {
+  if (!shows_progress()) return;
   std::fprintf(stderr, "\r\033[K%s", text.c_str());
   std::fflush(stderr);
 }

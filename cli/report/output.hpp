@@ -21,6 +21,7 @@ class OutputError : public std::runtime_error {
 void print(const std::string& text);       // throws OutputError
 void flush_output();                       // throws OutputError
 void note(const std::string& text);        // a line on stderr, always: warnings, file names
+bool shows_progress();                     // whether stderr is a terminal
 void progress(const std::string& text);    // replaces the progress line; empty: removes it
 
 }  // namespace pleat::cli

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "cli/interrupt.hpp"
@@ -29,6 +30,11 @@ namespace {
 constexpr int kRanked = 100;
 constexpr std::size_t kPricedAgain = 20;  // plans, under each change of an input
 constexpr double kSensitivitySeconds = 30;  // of each search under a change
+
+// Seconds. A plan for the progress line costs as much as a tenth of a short search.
+double patience() {
+  return shows_progress() ? 2.0 : std::numeric_limits<double>::infinity();
+}
 
 // Told on the progress line; Ctrl-C ends the search.
 bool keep_searching(const SearchProgress& p) {
@@ -174,6 +180,7 @@ void find_plan(const FindPlanOptions& o) {
   SearchConfig config = search_config(o.search, t);
   const std::vector<RecipeDraft> drafts = read_recipes(t, config, o.compare);
   config.progress = keep_searching;
+  config.patience = patience();
   const bool ranks = !o.compare.empty() || !o.html_file.empty();
   if (ranks) config.top = std::max(o.search.top, kRanked);
   if (tells_sensitivity(o)) {
