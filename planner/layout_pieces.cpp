@@ -67,7 +67,14 @@ class PieceTimes {
 }  // namespace
 
 Plan with_like_layers(Plan plan) {
-  plan.stages.clear();
+  if (!plan.stages.empty()) {  // they choose for themselves: none gives up less than nothing
+    plan.stages.clear();
+    plan.recompute.clear();
+    plan.recompute_full = false;
+    plan.recompute_layers = 0;
+    plan.recompute_unit = 1;
+    plan.offload.clear();
+  }
   plan.offload_layers = 0;
   if (plan.recompute_full && (plan.recompute_layers > 0 || plan.recompute_unit > 1)) {
     plan.recompute_full = false;
