@@ -170,6 +170,18 @@ class Reader {
     site.sizes.assign(sizes.begin(), sizes.end());
   }
 
+  // Says --clusters where other commands have --cluster.
+  static Target target_of(const TargetOptions& t) {
+    try {
+      return resolve_target(t);
+    } catch (const ConfigError& e) {
+      std::vector<Diagnostic> list = e.diagnostics();
+      for (Diagnostic& d : list)
+        if (d.where == "--cluster") d.where = "--clusters";
+      throw ConfigError(std::move(list));
+    }
+  }
+
   void add_site(const std::string& name, const SizeRange& range) {
     CapacitySite site;
     TargetOptions t;
@@ -178,7 +190,7 @@ class Reader {
     t.gpus = 1;
     t.seq_len = o_.seq_len.value_or(kUsualSeqLen);
     t.global_batch = o_.global_batch.value_or(kUsualBatch);
-    site.target = resolve_target(t);
+    site.target = target_of(t);
     const std::vector<std::string>& said = site.target.assumed;
     request_.assumed.insert(request_.assumed.end(), said.begin(), said.end());
     site.precision = default_precision(site.target.runtime);

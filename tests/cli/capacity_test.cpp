@@ -116,7 +116,7 @@ TEST(Capacity, BadSizesAndClusters) {
   EXPECT_THAT(steps.err, HasSubstr("--gpu-step: makes more than 512 sizes"));
   const Said cluster = run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "h100-smx"} + job);
   EXPECT_EQ(cluster.exit_code, 2);
-  EXPECT_THAT(cluster.err, HasSubstr("no cluster named \"h100-smx\"; did you mean h100-sxm?"));
+  EXPECT_THAT(cluster.err, HasSubstr("error: --clusters: no cluster named \"h100-smx\"; did you mean h100-sxm?"));
 }
 
 TEST(Capacity, BadRates) {
