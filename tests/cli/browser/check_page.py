@@ -156,6 +156,7 @@ def check_page(browser, page, width, screenshots, charts_wanted, patience):
         problems.append(f"{wide} pixels wide")
     problems += browser.evaluate(session, EXERCISE)
     if screenshots:
+        screenshots.mkdir(parents=True, exist_ok=True)
         height = browser.evaluate(session, "document.documentElement.scrollHeight")
         shot = browser.call("Page.captureScreenshot", session, captureBeyondViewport=True,
                             clip={"x": 0, "y": 0, "width": width, "height": min(height, 8000), "scale": 1})
