@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "cli/interrupt.hpp"
 #include "cli/report/output.hpp"
@@ -21,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool only_says = false;
+std::set<std::string> said_folders;  // that would have been made
 
 [[noreturn]] void fail(const std::string& path, int error, const std::string& hint = {}) {
   throw_config_error(ExitCode::device_or_io, path, "",
@@ -56,6 +58,7 @@ void require_writable(const std::string& path) {
   if (fs::is_directory(path, ignored)) fail(path, EISDIR);
   std::string parent = fs::path(path).parent_path().string();
   if (parent.empty()) parent = ".";
+  if (said_folders.contains(parent)) return;
   if (!fs::is_directory(parent, ignored)) {
     fail(path, ENOENT, "the folder " + parent + " does not exist");
   }
@@ -63,6 +66,13 @@ void require_writable(const std::string& path) {
 }
 
 void only_say_writes() { only_says = true; }
+
+bool writes_are_only_said() { return only_says; }
+
+bool only_said(const std::string& what) {
+  if (only_says) note("would write " + what);
+  return only_says;
+}
 
 void write_file(const std::string& path, const std::string& text) {
   require_writable(path);
@@ -94,6 +104,10 @@ void write_and_say(const std::string& path, const std::string& text) {
 
 void make_folder(const std::string& path) {
   std::error_code error;
+  if (only_says) {
+    if (!fs::is_directory(path, error)) said_folders.insert(path);
+    return;
+  }
   fs::create_directories(path, error);
   if (error) fail(path, error.value());
 }

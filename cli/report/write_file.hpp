@@ -14,11 +14,15 @@ void write_and_say(const std::string& path, const std::string& text);
 
 // From now on write_file only says on stderr what it would write.
 void only_say_writes();
+[[nodiscard]] bool writes_are_only_said();
+// Of what is not one file with write_file: says it and returns true if writes are only said.
+[[nodiscard]] bool only_said(const std::string& what);
 
 // Fails now rather than after minutes of work when `path` could not be written later.
 void require_writable(const std::string& path);
 
-// Makes the folder and its parents; ConfigError (device_or_io) if that fails.
+// Makes the folder and its parents; ConfigError (device_or_io) if that fails. Where writes are only said
+// it makes none, and files may be said to lie in it.
 void make_folder(const std::string& path);
 
 }  // namespace pleat::cli

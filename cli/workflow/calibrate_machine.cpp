@@ -109,7 +109,8 @@ void calibrate_machine(const CalibrateOptions& o) {
   const ProcessFacts facts = process_facts(ProcessOptions{}.flags, environment_variable);
   std::unique_ptr<Bench> bench;
   int gpus = 0;
-  CalibrateConfig config{.ranks = o.ranks, .passes = kCpuPasses, .log_file = raw_file(file)};
+  CalibrateConfig config{.ranks = o.ranks, .passes = kCpuPasses};
+  if (!writes_are_only_said()) config.log_file = raw_file(file);
   if (o.device == "cuda") {
     gpus = usable_gpus();
     bench = cuda_bench(facts.process % gpus);

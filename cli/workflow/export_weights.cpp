@@ -11,6 +11,7 @@
 #include "backend/checkpoint/restore.hpp"
 #include "backend/init.hpp"
 #include "cli/report/output.hpp"
+#include "cli/report/write_file.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
@@ -25,16 +26,12 @@ ElementType type_of(const std::string& dtype) {
   return dtype == "fp16" ? ElementType::f16 : ElementType::f32;
 }
 
-void make_empty_folder(const std::string& folder) {
+void require_empty(const std::string& folder) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  const bool empty = !error && std::filesystem::is_empty(folder, error);
-  if (error) {
-    throw_config_error(ExitCode::device_or_io, folder, "", "cannot be made: " + error.message());
-  }
-  if (!empty) {
-    throw_config_error(ExitCode::refused, folder, "", "is not empty", "a new folder");
-  }
+  if (!std::filesystem::exists(folder, error)) return;
+  const bool empty = std::filesystem::is_empty(folder, error);
+  if (error) throw_config_error(ExitCode::device_or_io, folder, "", error.message());
+  if (!empty) throw_config_error(ExitCode::refused, folder, "", "is not empty", "a new folder");
 }
 
 // The weights that `pleat train` starts from.
@@ -69,13 +66,16 @@ void export_weights(const ExportWeightsOptions& o) {
     weights.emplace(o.from, model);
     read = [&weights](const std::string& name, std::span<float> out) { weights->read(name, out); };
   }
-  make_empty_folder(o.folder);
+  require_empty(o.folder);
+  const std::string what = fmt::format("{}: {} in {}", o.folder, model.name, o.dtype);
+  if (only_said(what)) return;
+  make_folder(o.folder);
   export_hf_weights(
       o.folder, model,
       {.type = type_of(o.dtype), .shard_bytes = static_cast<std::uint64_t>(o.shard_gb * 1e9)},
       read);
   write_text_file(o.folder + "/config.json", read_text_file(config));
-  note(fmt::format("wrote {}: {} in {}", o.folder, model.name, o.dtype));
+  note("wrote " + what);
 }
 
 }  // namespace pleat::cli

@@ -11,6 +11,7 @@
 #include "backend/rank_context.hpp"
 #include "backend/replica_check.hpp"
 #include "cli/report/output.hpp"
+#include "cli/report/write_file.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {
@@ -67,6 +68,10 @@ TrainCheckpoints::TrainCheckpoints(const CheckpointOptions& o, const Request& re
   check_replicas_ = o.check_replicas;
   config.after_step = [this, steps = config.steps](const StepBoundary& b) { after_step(b, steps); };
   if (o.save.empty()) return;
+  if (writes_are_only_said()) {
+    if (first_process) note("would write " + o.save + " (checkpoints)");
+    return;
+  }
   if (first_process) lock_.emplace(o.save);
   save_.folder = o.save;
   save_.every = o.every;

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "cli/report/write_file.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/json_value.hpp"
 
@@ -30,11 +31,12 @@ TrainLog::TrainLog(const LogOptions& o, const Request& r) : json_path_(o.json_fi
   const GpuSpec& gpu = r.target.cluster.gpu;
   const double peak = gpu.peak(math).base();  // none: what computes in fp32 computes bf16 as well
   peak_ = (peak > 0 ? peak : gpu.peak(DType::fp32).base()) * r.plan.world();
-  if (!json_path_.empty()) {
+  if (!json_path_.empty() && !only_said(json_path_ + " (a line a step)")) {
     json_.open(json_path_, std::ios::binary | std::ios::app);
     if (!json_) throw_config_error(ExitCode::device_or_io, json_path_, "", "cannot write");
   }
-  if (!o.tensorboard_folder.empty()) events_.emplace(o.tensorboard_folder);
+  if (!o.tensorboard_folder.empty() && !only_said(o.tensorboard_folder + " (TensorBoard events)"))
+    events_.emplace(o.tensorboard_folder);
 }
 
 double TrainLog::tokens_per_second(const StepRecord& s) const { return tokens_ / s.seconds; }

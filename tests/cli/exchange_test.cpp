@@ -107,6 +107,14 @@ TEST(Output, DryRunsWriteNothing) {
   EXPECT_THAT(files_in(folder), IsEmpty());
 }
 
+TEST(Output, ADryRunOfWeightsMakesNoFolder) {
+  const std::string folder = test_folder() + "/weights";
+  const Said run = run_pleat({"export-weights", "--model", "tiny-moe", "-o", folder, "--dry-run"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "would write " + folder + ": tiny-moe in fp32\n");
+  EXPECT_FALSE(fs::exists(folder));
+}
+
 TEST(Launch, WritesAJobFile) {
   const Said run = run_pleat({"launch", "--to", "slurm", kPlan, "--partition", "gpu", "--arg",
                               "--data-path", "--arg", "it's here"});
