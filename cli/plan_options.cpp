@@ -156,8 +156,8 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
            "localhost and megatron elsewhere)")
       ->check(offers(plan_names().runtime));
   describe("--profile", o.profile,
-           "Profile name or file (default: the newest of the cluster and runtime, else datasheet "
-           "efficiencies)")
+           "Profile name or file (default: NAME-RUNTIME.json beside the cluster's file, the newest of the "
+           "cluster and runtime, else datasheet efficiencies)")
       ->check(offers_configs(ConfigKind::profile));
   describe("--capacity-factor", o.capacity_factor,
            "Tokens an expert takes, over the balanced mean; the rest are dropped (default: none)")

@@ -40,8 +40,9 @@ void require_cluster_holds(const ClusterSpec& cluster, int gpus) {
                      fmt::format("{} GPUs asked for, {} has {}", gpus, cluster.name, cluster.max_gpus));
 }
 
-Profile usual_profile(const ClusterSpec& cluster, Runtime runtime) {
-  if (auto found = find_newest_profile(cluster.name, runtime)) return std::move(found->profile);
+Profile usual_profile(const std::string& name_or_path, const ClusterSpec& cluster,
+                      Runtime runtime) {
+  if (auto found = find_usual_profile(name_or_path, runtime)) return std::move(found->profile);
   return datasheet_profile(cluster.name, cluster.tiers.size(), runtime);
 }
 
@@ -50,7 +51,7 @@ void choose_profile(const TargetOptions& o, Target& target) {
   const Runtime usual = target.cluster.shared_cores > 0 ? Runtime::pleat : Runtime::megatron;
   if (o.profile.empty()) {
     target.runtime = o.runtime.empty() ? usual : parse_runtime(o.runtime, "--runtime");
-    target.profile = usual_profile(target.cluster, target.runtime);
+    target.profile = usual_profile(o.cluster, target.cluster, target.runtime);
     if (o.runtime.empty()) {
       target.assumed.push_back("--runtime " + name_of_runtime(target.runtime));
     }
@@ -246,7 +247,9 @@ Request resolve_request(const PlanOptions& o) {
   const PlanDocument document = read_plan_document(read_text_file(o.plan_file), o.plan_file);
   require_match(o, document);
   target.model = o.target.model.empty() ? document.model : load_model(o.target.model).model;
-  target.cluster = load_cluster(o.target.cluster.empty() ? document.cluster : o.target.cluster);
+  TargetOptions options = o.target;
+  if (options.cluster.empty()) options.cluster = document.cluster;
+  target.cluster = load_cluster(options.cluster);
   target.workload = document.workload;
   if (o.target.seq_len) target.workload.seq_len = *o.target.seq_len;
   if (o.target.global_batch) target.workload.global_batch = *o.target.global_batch;
@@ -257,7 +260,6 @@ Request resolve_request(const PlanOptions& o) {
     target.workload.straggler_slowdown = *o.target.straggler_slowdown;
   }
   target.gpus = o.target.gpus.value_or(document.gpus);
-  TargetOptions options = o.target;
   if (options.runtime.empty()) options.runtime = name_of_runtime(document.runtime);
   choose_profile(options, target);
   request.plan = document.plan;

@@ -47,7 +47,7 @@ void predict_log(const ImportOptions& o, LogReport& r) {
   Profile profile;
   if (!o.profile.empty()) {
     profile = load_profile(o.profile);
-  } else if (auto found = find_newest_profile(cluster.name, d.runtime)) {
+  } else if (auto found = find_usual_profile(o.cluster, d.runtime)) {
     profile = std::move(found->profile);
   } else {
     profile = datasheet_profile(cluster.name, cluster.tiers.size(), d.runtime);

@@ -150,6 +150,24 @@ std::optional<FoundProfile> find_newest_profile(const std::string& cluster, Runt
   return newest;
 }
 
+std::optional<FoundProfile> find_usual_profile(const std::string& cluster_name_or_path,
+                                               Runtime runtime) {
+  const std::string cluster = load_cluster(cluster_name_or_path).name;
+  const fs::path folder =
+      fs::path(config_path(ConfigKind::cluster, cluster_name_or_path)).parent_path();
+  const char* suffix = runtime == Runtime::megatron ? "-megatron.json" : "-pleat.json";
+  const std::string path = (folder / (cluster + suffix)).string();
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) {
+    FoundProfile found{path, read_profile(read_text_file(path), path)};
+    if (found.profile.cluster == cluster && found.profile.runtime == runtime) {
+      load_tables(found.profile, path);
+      return found;
+    }
+  }
+  return find_newest_profile(cluster, runtime);
+}
+
 std::string fitted_profile_path(const std::string& name) {
   const std::string cache = cache_directory();
   const fs::path base = cache.empty() ? fs::path(config_directory()) : fs::path(cache);

@@ -224,11 +224,10 @@ TEST(Import, MeasuredCollectivesMakeACluster) {
               HasSubstr("all_reduce      nvlink      8      1     18     368.4          82%"));
   EXPECT_THAT(run.out, HasSubstr("reduce_scatter  rail       16      2"));
   EXPECT_THAT(read_text(folder + "/tables/ours-collectives.csv"), HasSubstr("all_to_all,8,"));
-  // What was written is read: the cluster and its profile together, as any other.
+  // What was written is read: the cluster, and without --profile the profile beside it.
   const Said predicted =
-      run_pleat({"predict", "--model", "mixtral-8x7b", "--cluster", folder + "/ours.json",
-                 "--profile", folder + "/ours-megatron.json", "--gpus", "16", "--seq-len", "4096",
-                 "--global-batch", "64", "--ep", "8"});
+      run_pleat({"predict", "--model", "mixtral-8x7b", "--cluster", folder + "/ours.json", "--gpus",
+                 "16", "--seq-len", "4096", "--global-batch", "64", "--ep", "8"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
   EXPECT_THAT(predicted.out, HasSubstr("profile     ours-megatron (megatron)"));
   EXPECT_EQ(run_pleat({"import", "nccl-tests", data + "all_reduce_new.txt"}).exit_code, 2);
