@@ -88,19 +88,21 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
   return pins;
 }
 
-// Whether it is about a pin's field: its path, or the degree's name as a word of the message.
-bool mentions(const Violation& v, const Pin& pin) {
+// How much it is about a pin's field: 2 where its path is that and the pin one value, which then breaks
+// the rule by itself; 1 where it is one of several, or the degree's name a word of the message.
+int aboutness(const Violation& v, const Pin& pin) {
   std::string field = pin.name, degree = pin.name;
   std::ranges::replace(field, '-', '_');
   for (char& c : degree) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  if (v.path == field || v.path.ends_with("." + field)) return true;
+  if (v.path == field || v.path.ends_with("." + field))
+    return pin.text.find(',') == std::string::npos ? 2 : 1;
   const auto in_word = [&](std::size_t i) {
     return i < v.message.size() && std::isalnum(static_cast<unsigned char>(v.message[i])) != 0;
   };
   for (auto at = v.message.find(degree); at != std::string::npos; at = v.message.find(degree, at + 1)) {
-    if ((at == 0 || !in_word(at - 1)) && !in_word(at + degree.size())) return true;
+    if ((at == 0 || !in_word(at - 1)) && !in_word(at + degree.size())) return 1;
   }
-  return false;
+  return 0;
 }
 
 // Free degrees are tried in products that the GPUs do not make up, too: such a rule says why nothing is
@@ -110,12 +112,13 @@ bool of_trial(const std::string& rule, const SearchConfig& config) {
   return rule == "expert-grid" && config.ep.empty() && config.etp.empty();
 }
 
-// Of the broken rules one that is about one of the pins, else any; of those the one that rejects most.
+// Of the broken rules one that is most about one of the pins, else any; of those the one that rejects most.
 const Violation& why_empty(const MeshSpace& space, const SearchConfig& config,
                            const std::vector<Pin>& pins) {
   const auto rank = [&](const auto& rejected) {
     const Violation& v = space.example.at(rejected.first);
-    const bool about = std::ranges::any_of(pins, [&](const Pin& p) { return mentions(v, p); });
+    int about = 0;
+    for (const Pin& p : pins) about = std::max(about, aboutness(v, p));
     return std::tuple(!of_trial(rejected.first, config), about, rejected.second);
   };
   const auto worst =

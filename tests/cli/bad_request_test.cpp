@@ -50,6 +50,9 @@ TEST(BadRequest, PinsThatAreNoNumbersRangesOrLayouts) {
       {{"--dispatcher", "deepep,foo"}, "'foo' is not one of allgather, alltoall"},
       {{"--layout", "Et*8|t*x"}, "--layout: "},
       {{"--dp", "3"}, "--dp: attention.dp: dp 3 leaves no valid plan: DP is the rest: 16 GPUs over"},
+      // Not a grid of 64 * PP: the pin breaks this rule by itself.
+      {{"--ep", "16", "--cp", "1", "--vpp", "1"},
+       "--ep: expert.ep: ep 16 leaves no valid plan: 8 experts cannot be split over EP 16"},
       {{"--layout", "Et*16|t*16L", "--pp", "4"}, "no layout splits over PP 4"},
   };
   for (const auto& [pins, message] : cases) {
