@@ -51,10 +51,11 @@ std::string stages_table(const StepEstimate& e) {
   for (std::size_t s = 0; s < e.memory.size(); ++s) {
     const StageMemory& m = e.memory[s];
     auto size = [&](std::int64_t b) { return static_cast<double>(b) / bytes.size; };
+    const double idle = std::max(0.0, e.stages[s].bubble.base());  // of sums, so rounded to below 0
     text += fmt::format("  {:<6} {:>10.3f} {:>10.3f} {:>10.2f} {:>10.2f} {:>10.2f} {:>11.2f} "
                         "{:>10.2f} {:>10.2f}\n",
                         m.stage.value, e.stages[s].busy.base() / time.size,
-                        e.stages[s].bubble.base() / time.size, size(m.weights), size(m.gradients),
+                        idle / time.size, size(m.weights), size(m.gradients),
                         size(m.optimizer), size(m.activations), size(m.runtime), size(m.peak));
   }
   return text;

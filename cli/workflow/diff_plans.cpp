@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "cli/interop/field_paths.hpp"
@@ -79,9 +80,14 @@ const StageMemory& fullest(const StepEstimate& e) {
       [](const StageMemory& a, const StageMemory& b) { return a.peak < b.peak; });
 }
 
-std::string milliseconds(double seconds) { return fmt::format("{:.2f}", seconds * 1e3); }
+// Hundredths; the rounding of a sum is 0, not -0.
+double rounded_ms(double seconds) { return std::round(seconds * 1e5) / 1e2 + 0.0; }
 
-std::string signed_milliseconds(double seconds) { return fmt::format("{:+.2f}", seconds * 1e3); }
+std::string milliseconds(double seconds) { return fmt::format("{:.2f}", rounded_ms(seconds)); }
+
+std::string signed_milliseconds(double seconds) {
+  return fmt::format("{:+.2f}", rounded_ms(seconds));
+}
 
 std::string gibibytes(std::int64_t bytes) {
   return fmt::format("{:.2f}", static_cast<double>(bytes) / (1 << 30));

@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <sstream>
 
 #include "core/json/parse.hpp"
 #include "tests/cli/run_pleat.hpp"
@@ -44,6 +44,17 @@ TEST(HappyPath, Models) {
     EXPECT_THAT(run.out, HasSubstr(std::string("\n") + name + " "));
   }
   EXPECT_GE(json_of({"models", "--json"}).as_array()->size(), 10u);
+}
+
+// The only stage waits for nobody: sums of its times may miss the step by a rounding, below it too.
+TEST(HappyPath, NoBubbleBelowZero) {
+  const std::string file = test_folder() + "/plan.json";
+  const std::vector<std::string> request{"--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "64",
+                                         "--seq-len", "4096", "--global-batch", "256", "--ep", "8"};
+  const Said run = run_pleat(std::vector<std::string>{"predict", "--out", file} + request);
+  EXPECT_THAT(run.out, HasSubstr("  0.000 "));
+  EXPECT_THAT(run.out, ::testing::Not(HasSubstr("-0.0")));
+  EXPECT_THAT(run_pleat({"diff", file, file}).out, ::testing::Not(HasSubstr("-0.0")));
 }
 
 TEST(HappyPath, Clusters) {
@@ -122,6 +133,7 @@ TEST(HappyPath, ReportsArePagesOfTheirOwn) {
   }
   EXPECT_EQ(run_pleat(std::vector<std::string>{"plan", "--html", file} + kLocal).exit_code, 7);
   EXPECT_EQ(run_pleat(std::vector<std::string>{"plan", "--force", "--html", file} + kLocal).exit_code, 0);
+  EXPECT_THAT(read_text(file), HasSubstr("proven: no plan of the space is faster under the model"));
   EXPECT_THAT(read_text(file), HasSubstr("<h2>Time against memory</h2>"));
   const Said nowhere = run_pleat(std::vector<std::string>{"predict", "--html", test_folder() + "/no/page.html"} + kCluster);
   EXPECT_EQ(nowhere.exit_code, 5);
@@ -253,6 +265,19 @@ TEST(HappyPath, TrainAndCompare) {
   EXPECT_THAT(joined.out, HasSubstr("\nexperts.fc1.dgrad "));
   EXPECT_THAT(joined.out, HasSubstr("\nstep "));
   json_of({"compare", folder + "/measured.json", folder + "/predicted.json", "--json"});
+}
+
+TEST(HappyPath, ADryRunOfTrainingLeavesNoFile) {
+  const std::string out = test_folder() + "/out", folder = out + "/run";
+  std::filesystem::create_directories(out);
+  const Said run = run_pleat(std::vector<std::string>{"train", "--steps", "1", "--save", folder, "--log-json",
+                                                      folder + ".jsonl", "--tensorboard", folder + ".tb",
+                                                      "--dry-run"} +
+                             kLocal);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  for (const char* what : {" (checkpoints)", ".jsonl (a line a step)", ".tb (TensorBoard events)"})
+    EXPECT_THAT(run.err, HasSubstr("would write " + folder + what));
+  EXPECT_THAT(files_in(out), ::testing::IsEmpty());
 }
 
 TEST(HappyPath, TheLearningRateFollowsItsSchedule) {
