@@ -94,6 +94,7 @@ void add_capacity_command(CLI::App& app, Action& action) {
   command->add_flag("--csv", o->csv, "Print a line of CSV for every cluster and size")
       ->excludes(json);
   command->add_option("--html", o->html_file, "Write the report as a page with charts");
+  command->add_flag("--force", o->force, "Replace a file that is there");
   command->footer(
       "Examples:\n"
       "  pleat capacity --model deepseek-v3 --tokens 15T --deadline 60d \\\n"

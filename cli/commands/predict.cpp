@@ -29,6 +29,7 @@ void add_predict_command(CLI::App& app, Action& action) {
   command->add_option("--memory-timeline", o->memory_file,
                       "Write memory over the step as JSON: by stage, slot and kind");
   command->add_option("-o,--out", o->out_file, "Write the plan file, prediction included");
+  command->add_flag("--force", o->force, "Replace files that are there");
   command->add_flag("--json", o->json, "Print JSON");
   command->footer(
       "Examples:\n"

@@ -22,6 +22,7 @@ void add_validate_command(CLI::App& app, Action& action) {
   command->add_option("--html", o->html_file, "Write the report as a page with charts");
   command->add_option("-o,--out", o->out_file,
                       "Write the report as Markdown; validation-notes.md beside it is its end");
+  command->add_flag("--force", o->force, "Replace files that are there");
   command->add_flag("--recipes", o->recipes,
                     "Also search beside every row of tier A: is the recipe's place near the top?");
   command->add_option("--threads", o->threads, "Threads (default: all cores)")
@@ -34,7 +35,7 @@ void add_validate_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  pleat validate\n"
       "  pleat validate --rows runs.jsonl --tier A,B --json\n"
-      "  pleat validate --recipes --out docs/VALIDATION.md");
+      "  pleat validate --recipes --out docs/VALIDATION.md --force");
   command->callback([&action, o] { action = [o] { validate(*o); }; });
 }
 

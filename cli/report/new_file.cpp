@@ -32,6 +32,12 @@ void check_output(const OutputOptions& o) {
   if (!o.file.empty()) check_output(o, o.file);
 }
 
+void check_outputs(const std::vector<std::string>& files, bool force) {
+  for (const std::string& file : files) {
+    if (!file.empty()) check_output({.file = file, .force = force}, file);
+  }
+}
+
 void write_output(const OutputOptions& o, const std::string& file, const std::string& text) {
   const auto lines = std::count(text.begin(), text.end(), '\n');
   if (o.dry_run) {

@@ -6,6 +6,7 @@
 
 #include <CLI/App.hpp>
 #include <string>
+#include <vector>
 
 namespace pleat::cli {
 
@@ -20,6 +21,8 @@ void add_output_options(CLI::App&, OutputOptions&, const std::string& what);
 // could not be written. Nothing for stdout.
 void check_output(const OutputOptions&);
 void check_output(const OutputOptions&, const std::string& file);
+// The same of several files, of which some may not have been asked for (empty).
+void check_outputs(const std::vector<std::string>& files, bool force);
 
 // Writes the file and says so on stderr, or only says what would be written.
 void write_output(const OutputOptions&, const std::string& file, const std::string& text);

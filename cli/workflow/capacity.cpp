@@ -14,8 +14,8 @@
 #include "cli/interrupt.hpp"
 #include "cli/report/capacity_report.hpp"
 #include "cli/report/html/capacity_page.hpp"
+#include "cli/report/new_file.hpp"
 #include "cli/report/output.hpp"
-#include "cli/report/write_file.hpp"
 #include "cli/workflow/capacity_request.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/capacity/answer.hpp"
@@ -332,7 +332,7 @@ class Capacity {
 }  // namespace
 
 void capacity(const CapacityOptions& options) {
-  if (!options.html_file.empty()) require_writable(options.html_file);
+  check_outputs({options.html_file}, options.force);
   Capacity(options).run();
 }
 

@@ -22,6 +22,7 @@ struct CapacityOptions {
   std::string batch_rule = "constant", critical_batch;
   std::string confidence = "p90";
   std::string html_file;                            // the report as a page; empty: none
+  bool force = false;                               // that file may be there already
   int threads = 0;
   bool json = false, csv = false;
 };

@@ -169,9 +169,7 @@ std::string as_json(const std::string& search, const ObjectiveResult& found,
 }  // namespace
 
 void find_plan(const FindPlanOptions& o) {
-  for (const std::string& file : {o.out_file, o.html_file}) {
-    if (!file.empty()) check_output({.file = file, .force = o.force}, file);
-  }
+  check_outputs({o.out_file, o.html_file}, o.force);
   if (o.sensitivity == "search" && is_headroom(o)) {
     throw_config_error(ExitCode::bad_request, "", "--sensitivity search",
                        "compares step times, not memory", "--sensitivity plans");

@@ -8,6 +8,7 @@
 
 #include "cli/report/explain_report.hpp"
 #include "cli/report/html/predict_page.hpp"
+#include "cli/report/new_file.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/write_file.hpp"
 #include "cli/request.hpp"
@@ -32,9 +33,7 @@ std::string as_json(const std::string& estimate, const Request& r, const StepEst
 }  // namespace
 
 void predict(const PredictOptions& o) {
-  for (const std::string& file : {o.trace_file, o.memory_file, o.html_file, o.out_file}) {
-    if (!file.empty()) require_writable(file);
-  }
+  check_outputs({o.trace_file, o.memory_file, o.html_file, o.out_file}, o.force);
   const Request r = resolve_request(o.plan);
   const Program program = compile_request(r);
   const StepEstimate e = estimate(program, r.target.cluster, r.target.profile);

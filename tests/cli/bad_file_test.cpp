@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 std::string good_plan() {
   const std::string file = test_folder() + "/plan.json";
   const Said run = run_pleat({"predict", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "4",
-                             "--seq-len", "64", "--global-batch", "8", "--ep", "4", "--out", file});
+                             "--seq-len", "64", "--global-batch", "8", "--ep", "4", "--force", "--out", file});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   return file;
 }

@@ -194,7 +194,7 @@ TEST(Capacity, WritesAPageWhateverTheAnswer) {
   ASSERT_EQ(small({"--deadline", "90d", "--html", page}).exit_code, 0);
   EXPECT_THAT(read_text(page), HasSubstr("<h2>Cheapest that meets the deadline: "));
   EXPECT_THAT(read_text(page), HasSubstr("\"deadline, 90 days\""));
-  EXPECT_EQ(small({"--deadline", "1h", "--html", page}).exit_code, 4);
+  EXPECT_EQ(small({"--deadline", "1h", "--html", page, "--force"}).exit_code, 4);
   EXPECT_THAT(read_text(page), HasSubstr("nothing meets the goals"));
   const Said refused = small({"--deadline", "90d", "--html", other});
   EXPECT_NE(refused.exit_code, 0);

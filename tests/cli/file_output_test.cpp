@@ -23,10 +23,15 @@ std::string made_folder(const char* name) {
   return folder;
 }
 
-TEST(FileOutput, ReplacesWhatIsThere) {
+TEST(FileOutput, ReplacesWhatIsThereOnRequest) {
   const std::string folder = made_folder("out");
   write_text(folder + "/plan.json", "old");
-  EXPECT_EQ(run_pleat(kSmall + std::vector<std::string>{folder + "/plan.json"}).exit_code, 0);
+  const Said refused = run_pleat(kSmall + std::vector<std::string>{folder + "/plan.json"});
+  EXPECT_EQ(refused.exit_code, 7) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("is there already\n  hint: --force replaces it"));
+  EXPECT_EQ(read_text(folder + "/plan.json"), "old");
+  const std::vector<std::string> forced{folder + "/plan.json", "--force"};
+  EXPECT_EQ(run_pleat(kSmall + forced).exit_code, 0);
   EXPECT_THAT(read_text(folder + "/plan.json"), HasSubstr("\"schema_version\""));
   EXPECT_THAT(files_in(folder), ElementsAre("plan.json"));
 }
@@ -52,7 +57,7 @@ TEST(FileOutput, FollowsALink) {
   const std::string folder = made_folder("out");
   write_text(folder + "/real.json", "old");
   std::filesystem::create_symlink("real.json", folder + "/link.json");
-  EXPECT_EQ(run_pleat(kSmall + std::vector<std::string>{folder + "/link.json"}).exit_code, 0);
+  EXPECT_EQ(run_pleat(kSmall + std::vector<std::string>{folder + "/link.json", "--force"}).exit_code, 0);
   EXPECT_TRUE(std::filesystem::is_symlink(folder + "/link.json"));
   EXPECT_THAT(read_text(folder + "/real.json"), HasSubstr("\"schema_version\""));
 }
@@ -75,7 +80,7 @@ TEST(FileOutput, TargetIsAFolder) {
 TEST(FileOutput, AWrongRequestLeavesTheOldFile) {
   const std::string folder = made_folder("out");
   write_text(folder + "/plan.json", "old");
-  const Said run = run_pleat(kSmall + std::vector<std::string>{folder + "/plan.json", "--ep", "3"});
+  const Said run = run_pleat(kSmall + std::vector<std::string>{folder + "/plan.json", "--force", "--ep", "3"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(read_text(folder + "/plan.json"), "old");
   EXPECT_THAT(files_in(folder), ElementsAre("plan.json"));

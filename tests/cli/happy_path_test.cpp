@@ -143,7 +143,7 @@ TEST(HappyPath, ReportsArePagesOfTheirOwn) {
 TEST(HappyPath, TracesHaveTheOperationsOfSomeMicrobatches) {
   const std::string file = test_folder() + "/trace.json";
   const auto size = [&](const char* microbatches) {
-    EXPECT_EQ(run_pleat(std::vector<std::string>{"predict", "--trace", file, "--trace-microbatches", microbatches} + kCluster)
+    EXPECT_EQ(run_pleat(std::vector<std::string>{"predict", "--force", "--trace", file, "--trace-microbatches", microbatches} + kCluster)
                   .exit_code, 0);
     return read_text(file).size();
   };

@@ -18,7 +18,7 @@ const Words kMixtral{"predict", "--model", "mixtral-8x7b", "--cluster", "h100-sx
 
 PlanDocument written(const Words& flags) {
   const std::string file = test_folder() + "/plan.json";
-  const Said run = run_pleat(kMixtral + flags + Words{"--out", file});
+  const Said run = run_pleat(kMixtral + flags + Words{"--out", file, "--force"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   return read_plan_document(read_text(file), file);
 }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/report/new_file.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/write_file.hpp"
 #include "cli/workflow/validate/read_runs.hpp"
@@ -78,9 +79,7 @@ std::vector<ComparedRun> of_tier(const std::string& tier, std::vector<ComparedRu
 }  // namespace
 
 void validate(const ValidateOptions& o) {
-  for (const std::string& file : {o.html_file, o.out_file}) {
-    if (!file.empty()) require_writable(file);
-  }
+  check_outputs({o.html_file, o.out_file}, o.force);
   const auto start = std::chrono::steady_clock::now();
   std::vector<MeasuredRun> runs = read_all(o);
   keep_tiers(o.tiers, runs);

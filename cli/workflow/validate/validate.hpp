@@ -14,6 +14,7 @@ struct ValidateOptions {
   std::vector<std::string> profiles;  // files to use in place of the shipped profiles
   std::string profile_folder;         // every .json in it, likewise
   std::string html_file, out_file;    // empty: none
+  bool force = false;                 // these files may be there already
   bool recipes = false;               // rows of tier A against the best of a search
   int threads = 0;
   bool json = false;
