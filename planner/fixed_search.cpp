@@ -44,13 +44,16 @@ struct Later {
 class FixedSearch::Search {
  public:
   Search(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
-         const Profile& profile, const SearchConfig& config)
+         const Profile& profile, const SearchConfig& config, PlanPrices* known)
       : config_(config),
         workers_(thread_count(config.threads)),
         start_(std::chrono::steady_clock::now()),
         tree_(model, cluster, workload, profile, config),
         usable_(usable_bytes(cluster, config)),
-        opener_(tree_, cluster, profile, usable_),
+        own_(known != nullptr ? nullptr
+                              : std::make_unique<PlanPrices>(model, cluster, workload, profile,
+                                                             config.runtime)),
+        opener_(tree_, known != nullptr ? *known : *own_, cluster, usable_),
         best_(tree_, cluster.gpu.memory.base()) {}
 
   // False: a limit came first, and nothing is known of any mesh.
@@ -303,6 +306,7 @@ class FixedSearch::Search {
   std::chrono::steady_clock::time_point start_;
   PlanTree tree_;
   std::int64_t usable_;  // bytes of a GPU
+  std::unique_ptr<PlanPrices> own_;  // none: of other searches too
   NodeOpener opener_;
   BestList best_;
   std::priority_queue<Open, std::vector<Open>, Later> open_;
@@ -321,8 +325,8 @@ class FixedSearch::Search {
 
 FixedSearch::FixedSearch(const ModelSpec& model, const ClusterSpec& cluster,
                          const WorkloadSpec& workload, const Profile& profile,
-                         const SearchConfig& config)
-    : search_(std::make_unique<Search>(model, cluster, workload, profile, config)) {
+                         const SearchConfig& config, PlanPrices* known)
+    : search_(std::make_unique<Search>(model, cluster, workload, profile, config, known)) {
   PLEAT_ASSERT(config.numerics.size() == 1);
 }
 FixedSearch::~FixedSearch() = default;

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "planner/plan_prices.hpp"
 #include "planner/search.hpp"
 
 namespace pleat {
@@ -13,10 +14,10 @@ inline constexpr std::size_t kNearestKept = 3;  // plans, when nothing fits
 
 class FixedSearch {
  public:
-  // `config` must name one numerics, and all must outlive the search. ConfigError as
-  // non_empty_meshes.
+  // `config` must name one numerics, and all must outlive the search. `known`: of these numerics; none:
+  // its own. ConfigError as non_empty_meshes.
   FixedSearch(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const Profile&,
-              const SearchConfig& config);
+              const SearchConfig& config, PlanPrices* known = nullptr);
   ~FixedSearch();
 
   // Bounds all meshes, if that is not done yet; a limit may end it.

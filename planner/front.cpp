@@ -8,7 +8,7 @@ namespace pleat {
 
 Front pareto_front(const ModelSpec& model, const ClusterSpec& cluster,
                    const WorkloadSpec& workload, const Profile& profile, SearchConfig config,
-                   double slack, const SearchResult& fastest) {
+                   double slack, const SearchResult& fastest, KnownPrices& known) {
   const auto step_down = static_cast<std::int64_t>(kFrontResolution * cluster.gpu.memory.base());
   Front front{{}, fastest.optimal, fastest.priced, fastest.seconds};
   if (fastest.best.empty()) return front;
@@ -20,7 +20,7 @@ Front pareto_front(const ModelSpec& model, const ClusterSpec& cluster,
         front.plans.back().estimate.peak_bytes() - std::max<std::int64_t>(1, step_down);
     if (*config.most_bytes <= 0) break;
     SearchResult found = search(model, cluster, workload, profile,
-                                rest_of_limits(config, front.seconds, front.priced));
+                                rest_of_limits(config, front.seconds, front.priced), &known);
     front.priced += found.priced;
     front.seconds += found.seconds;
     front.optimal = found.optimal;

@@ -3,6 +3,7 @@
 // Step time against memory: the plans that are worth having.
 #pragma once
 
+#include "planner/plan_prices.hpp"
 #include "planner/search.hpp"
 
 namespace pleat {
@@ -21,9 +22,10 @@ struct Front {
 
 // One search for each plan, with the memory of the one before as its limit. `slack`: 0.1 for plans up
 // to 10% slower than the fastest. Limits of the config hold for all searches together. `fastest`: the
-// result of `search` with the same config, whose limits it has used in part.
+// result of `search` with the same config, whose limits it has used in part. `known`: what that one
+// found out, and what these do.
 [[nodiscard]] Front pareto_front(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
                                  const Profile&, SearchConfig, double slack,
-                                 const SearchResult& fastest);
+                                 const SearchResult& fastest, KnownPrices& known);
 
 }  // namespace pleat

@@ -11,11 +11,11 @@
 
 namespace pleat {
 
-NodeOpener::NodeOpener(const PlanTree& tree, const ClusterSpec& cluster, const Profile& profile,
+NodeOpener::NodeOpener(const PlanTree& tree, PlanPrices& prices, const ClusterSpec& cluster,
                        std::int64_t usable)
     : tree_(tree),
-      estimator_(tree.model, tree.workload, cluster, profile, tree.config.runtime),
-      bounds_(estimator_, tree.model, tree.workload, cluster, profile, tree.config.runtime),
+      estimator_(prices.estimator),
+      bounds_(prices.bounds),
       usable_(usable),
       host_(static_cast<std::int64_t>(cluster.host_memory.base())),
       gpus_per_node_(cluster.gpus_per_node) {}

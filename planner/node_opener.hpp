@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "planner/bounds.hpp"
+#include "planner/plan_prices.hpp"
 #include "planner/plan_tree.hpp"
 
 namespace pleat {
@@ -33,7 +33,7 @@ inline constexpr std::int64_t kNoPeak = std::numeric_limits<std::int64_t>::max()
 class NodeOpener {
  public:
   // The references must outlive it. `usable`: bytes of a GPU.
-  NodeOpener(const PlanTree&, const ClusterSpec&, const Profile&, std::int64_t usable);
+  NodeOpener(const PlanTree&, PlanPrices&, const ClusterSpec&, std::int64_t usable);
 
   // Of all plans of a mesh: time, and state alone.
   [[nodiscard]] PlanBounds mesh_bounds(std::int32_t mesh);
@@ -76,8 +76,8 @@ class NodeOpener {
   void for_each_setting(const Node& family, const Visit&) const;
 
   const PlanTree& tree_;
-  Estimator estimator_;
-  BoundTable bounds_;
+  Estimator& estimator_;
+  BoundTable& bounds_;
   std::int64_t usable_;
   std::int64_t host_;  // bytes of a node; 0: unknown
   int gpus_per_node_;

@@ -22,8 +22,13 @@ class SearchOverNumerics {
  public:
   SearchOverNumerics(const ModelSpec& model, const ClusterSpec& cluster,
                      const WorkloadSpec& workload, const Profile& profile,
-                     const SearchConfig& config)
-      : model_(model), cluster_(cluster), workload_(workload), profile_(profile), config_(config) {
+                     const SearchConfig& config, KnownPrices* known)
+      : model_(model),
+        cluster_(cluster),
+        workload_(workload),
+        profile_(profile),
+        config_(config),
+        known_(known) {
     all_.robust = config.robust;
     all_.most_bytes = config.most_bytes;
     all_.bound = config.not_above;
@@ -78,13 +83,20 @@ class SearchOverNumerics {
       };
     }
     try {
-      one.search = std::make_unique<FixedSearch>(model_, cluster_, workload_, profile_, one.config);
+      one.search = std::make_unique<FixedSearch>(model_, cluster_, workload_, profile_, one.config,
+                                                 prices(i));
     } catch (const ConfigError&) {
       why_ = std::current_exception();
       return;
     }
     const bool late = config_.time_limit > 0 && seconds() >= config_.time_limit;
     if (!stopped_ && !late) one.search->bound_meshes();
+  }
+
+  // Of the numerics; none: of this search alone.
+  PlanPrices* prices(std::size_t i) {
+    if (known_ == nullptr) return nullptr;
+    return &known_->of(i, model_, cluster_, workload_, profile_, config_.runtime);
   }
 
   void add(std::size_t i) {
@@ -200,6 +212,7 @@ class SearchOverNumerics {
   const WorkloadSpec& workload_;
   const Profile& profile_;
   const SearchConfig& config_;
+  KnownPrices* known_;
   SearchResult all_;  // but for its best
   std::vector<Entry> best_;
   std::vector<NotTried> left_out_;
@@ -232,12 +245,15 @@ Numerics numerics_of(const Plan& plan) {
 
 SearchResult search(const ModelSpec& model, const ClusterSpec& cluster,
                     const WorkloadSpec& workload, const Profile& profile,
-                    const SearchConfig& config) {
+                    const SearchConfig& config, KnownPrices* known) {
   PLEAT_ASSERT(!config.numerics.empty());
   if (config.numerics.size() == 1) {
-    return FixedSearch(model, cluster, workload, profile, config).run();
+    PlanPrices* prices =
+        known == nullptr ? nullptr
+                         : &known->of(0, model, cluster, workload, profile, config.runtime);
+    return FixedSearch(model, cluster, workload, profile, config, prices).run();
   }
-  return SearchOverNumerics(model, cluster, workload, profile, config).run();
+  return SearchOverNumerics(model, cluster, workload, profile, config, known).run();
 }
 
 }  // namespace pleat

@@ -198,8 +198,12 @@ inline double SearchResult::gap() const {
   return value > bound ? (value - bound) / value : 0;
 }
 
+class KnownPrices;  // plan_prices.hpp
+
+// `known`: what searches of the same job found out before this one; none: nothing.
 [[nodiscard]] SearchResult search(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
-                                  const Profile&, const SearchConfig&);
+                                  const Profile&, const SearchConfig&,
+                                  KnownPrices* known = nullptr);
 
 // Why `loser` is slower than `winner`: the rubrics where it loses most, in words.
 [[nodiscard]] std::string explain_difference(const Candidate& winner, const Candidate& loser);

@@ -126,7 +126,7 @@ double gpu_bytes(const Target& t) { return t.cluster.gpu.memory.base(); }
 // `result`: of the fastest plan, before. The plans with no more memory than the last of the front;
 // of a front cut short the last one alone, which is no proof.
 void choose_headroom(const ObjectiveOptions& o, const Target& t, Front& front,
-                     SearchConfig& config, SearchResult& result) {
+                     SearchConfig& config, SearchResult& result, KnownPrices& known) {
   const Candidate least = front.plans.back();
   const Seconds fastest = value_of(front.plans.front().estimate, config.robust);
   config.most_bytes = least.estimate.peak_bytes();
@@ -140,7 +140,7 @@ void choose_headroom(const ObjectiveOptions& o, const Target& t, Front& front,
   }
   SearchConfig c = rest_of_limits(config, front.seconds, front.priced);
   c.not_above = fastest * (1 + o.slack);
-  SearchResult found = search(t.model, t.cluster, t.workload, t.profile, c);
+  SearchResult found = search(t.model, t.cluster, t.workload, t.profile, c, &known);
   polish_layouts(t.model, t.cluster, t.workload, t.profile, c, found);
   // The front has proven that one, whatever is found beside it.
   put_into_list(least, static_cast<std::size_t>(config.top), config.robust, gpu_bytes(t), found);
@@ -151,9 +151,9 @@ void choose_headroom(const ObjectiveOptions& o, const Target& t, Front& front,
 
 // Of the polished list; the two agree.
 Front front_of(const ObjectiveOptions& o, const Target& t, const SearchConfig& config,
-               SearchResult& result) {
+               SearchResult& result, KnownPrices& known) {
   Front front =
-      pareto_front(t.model, t.cluster, t.workload, t.profile, config, o.slack, result);
+      pareto_front(t.model, t.cluster, t.workload, t.profile, config, o.slack, result, known);
   polish_front(t.model, t.cluster, t.workload, t.profile, config, front);
   put_into_front(result.best, config.robust, gpu_bytes(t), o.slack, front);
   put_into_list(front.plans.front(), result.best.size(), config.robust, gpu_bytes(t), result);
@@ -187,18 +187,19 @@ void hint_at_fewer(const Target& t, const SearchConfig& config, ObjectiveResult&
 
 ObjectiveResult search_objective(const ObjectiveOptions& o, Target& t, SearchConfig& config) {
   ObjectiveResult r;
+  KnownPrices known;
   const bool headroom = o.objective == "memory-headroom";
   if (o.objective == "cost" || o.objective == "time-to-train") {
     choose_size(o, t, config, r);
   } else {
     SearchConfig first = config;
     if (headroom) first.top = 1;
-    r.result = search(t.model, t.cluster, t.workload, t.profile, first);
+    r.result = search(t.model, t.cluster, t.workload, t.profile, first, &known);
     polish_layouts(t.model, t.cluster, t.workload, t.profile, config, r.result);
   }
   if ((headroom || o.pareto) && !r.result.best.empty()) {
-    Front front = front_of(o, t, config, r.result);
-    if (headroom) choose_headroom(o, t, front, config, r.result);
+    Front front = front_of(o, t, config, r.result, known);
+    if (headroom) choose_headroom(o, t, front, config, r.result, known);
     r.text += (r.text.empty() ? "" : "\n") + front_text(front, o.slack, config.robust);
     r.front = front_json(front);
     r.front_optimal = front.optimal;

@@ -17,8 +17,9 @@ namespace pleat {
 namespace {
 
 Front front_of(const test::RandomCase& c, const SearchConfig& config, double slack) {
-  return pareto_front(c.model, c.cluster, c.workload, c.profile, config, slack,
-                      search(c.model, c.cluster, c.workload, c.profile, config));
+  KnownPrices known;
+  const SearchResult fastest = search(c.model, c.cluster, c.workload, c.profile, config, &known);
+  return pareto_front(c.model, c.cluster, c.workload, c.profile, config, slack, fastest, known);
 }
 
 using test::CaseMaker;
