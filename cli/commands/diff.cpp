@@ -15,6 +15,8 @@ void add_diff_command(CLI::App& app, Action& action) {
   const auto o = std::make_shared<DiffOptions>();
   command->add_option("PLAN_A", o->first, "A plan file")->required();
   command->add_option("PLAN_B", o->second, "Another")->required();
+  command->add_option("--cluster", o->cluster, "Cluster of both (default: that of each plan)")
+      ->check(offers_configs(ConfigKind::cluster));
   command->add_option("--profile", o->profile, "Profile of both (default: each cluster's newest)")
       ->check(offers_configs(ConfigKind::profile));
   command->add_flag("--json", o->json, "Print JSON");

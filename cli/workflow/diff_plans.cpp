@@ -26,10 +26,11 @@ struct Side {
   std::string profile;
 };
 
-Side price(const std::string& file, const std::string& profile) {
+Side price(const std::string& file, const DiffOptions& o) {
   PlanOptions options;
   options.plan_file = file;
-  options.target.profile = profile;
+  options.target.cluster = o.cluster;
+  options.target.profile = o.profile;
   const Request request = resolve_request(options);
   Side side{load_plan_document(file), {}, request.target.profile.name};
   side.estimate =
@@ -153,7 +154,7 @@ std::string json_of(const Side& a, const Side& b) {
 }  // namespace
 
 void diff_plans(const DiffOptions& o) {
-  const Side a = price(o.first, o.profile), b = price(o.second, o.profile);
+  const Side a = price(o.first, o), b = price(o.second, o);
   print(o.json ? json_of(a, b) : text_of(a, b));
 }
 

@@ -8,7 +8,7 @@
 namespace pleat::cli {
 
 struct DiffOptions {
-  std::string first, second, profile;
+  std::string first, second, cluster, profile;  // the last two: empty for each plan's own
   bool json = false;
 };
 

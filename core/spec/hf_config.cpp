@@ -234,9 +234,12 @@ void report_unknown_family(ObjectReader& reader, const std::string& model_type) 
   (void)read_family(fields, near);
   std::vector<std::string> names;
   for (const HfFamily& family : hf_families()) names.emplace_back(family.model_type);
+  const auto unread = trial.unread();
   reader.problem("model_type",
-                 fmt::format("unknown family \"{}\"; nearest is {}, which would not read: {}",
-                             model_type, near.model_type, fmt::join(trial.unread(), ", ")),
+                 fmt::format("unknown family \"{}\"; nearest is {}, which would {}", model_type,
+                             near.model_type,
+                             unread.empty() ? std::string("read all of it")
+                                            : fmt::format("not read: {}", fmt::join(unread, ", "))),
                  fmt::format("known families: {}; if the model is one of them under another name, "
                              "set model_type to it",
                              fmt::join(names, ", ")));

@@ -253,6 +253,20 @@ TEST(Diff, FieldsTimeAndMemory) {
   EXPECT_NEAR(parts, a, 1e-9 * a);
 }
 
+TEST(Diff, PlansOfAClusterOfOnesOwn) {
+  const std::string cluster = test_folder() + "/mine.json", plan = test_folder() + "/plan.json";
+  std::string text = read_text(std::string(PLEAT_SOURCE_DIR) + "/configs/clusters/h100-sxm.json");
+  const std::string name = "\"name\": \"h100-sxm\"";
+  text.replace(text.find(name), name.size(), "\"name\": \"mine\"");
+  write_text(cluster, text);
+  EXPECT_EQ(run_pleat({"predict", "--model", "mixtral-8x7b", "--cluster", cluster, "--gpus", "8",
+                       "--seq-len", "2048", "--global-batch", "8", "--ep", "8", "-o", plan})
+                .exit_code,
+            0);
+  EXPECT_THAT(run_pleat({"diff", plan, plan}).err, HasSubstr("no cluster named \"mine\""));
+  EXPECT_EQ(run_pleat({"diff", plan, plan, "--cluster", cluster}).exit_code, 0);
+}
+
 TEST(Completion, ScriptsOfEveryShell) {
   for (const char* name : {"bash", "zsh", "fish"}) {
     const Said run = run_pleat({"completion", name});
