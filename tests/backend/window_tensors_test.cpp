@@ -78,6 +78,19 @@ TEST(WindowTensors, NothingThatOtherStagesOrRoutingDecide) {
   EXPECT_FALSE(groups_of(chosen_of(program_of(dual))).contains(Group::copies));
 }
 
+// What lies in host memory is none of the device's, whatever collective would run on it.
+TEST(WindowTensors, NothingThatLiesInHostMemory) {
+  Program program = program_of(fp32_plan(4, 2));
+  StageProgram& stage = program.stages.front();
+  const BucketState& b = stage.buckets.front();
+  Tensor& gradients = stage.state[b.gradients.index()];
+  const Tensor& weights = stage.state[b.weights.index()];
+  ASSERT_TRUE(chosen_of(program).tensors.contains(&gradients));
+  gradients.cls = TensorClass::host_state;
+  EXPECT_FALSE(chosen_of(program).tensors.contains(&gradients));
+  EXPECT_TRUE(chosen_of(program).tensors.contains(&weights));
+}
+
 // Gradients that travel in another type are rounded into memory of their own first.
 TEST(WindowTensors, NoGradientsThatAreRoundedForTheWay) {
   Plan plan = fp32_plan(2, 2);
