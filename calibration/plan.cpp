@@ -79,7 +79,9 @@ class Planner {
     for (int ranks = 2; ranks <= world; ranks *= 2) add_collectives(ranks);
     if (set_ == PointSet::gpu) {
       add_collectives(fmt::format("collectives side by side on {} ranks", world),
-                      concurrent_points(world, at_.limits.collective_bytes));
+                      concurrent_points(world, at_.limits.collective_bytes), at_.limits.collective);
+      add_collectives(fmt::format("both ways on {} ranks", world),
+                      both_ways_points(world, at_.limits.collective_bytes), brief());
     }
     return std::move(points_);
   }
@@ -87,8 +89,18 @@ class Planner {
  private:
   void add(std::string name, std::string family, std::function<Timing()> measure,
            std::function<Sample(const Timing&)> sample) {
-    points_.push_back(
-        {std::move(name), std::move(family), false, std::move(measure), std::move(sample)});
+    points_.push_back({std::move(name), std::move(family), false, at_.limits.kernel.seconds,
+                       std::move(measure), std::move(sample)});
+  }
+  // The last point is of all processes.
+  void of_all(const TimingLimits& limits) {
+    points_.back().all_processes = true;
+    points_.back().seconds = limits.seconds;
+  }
+  [[nodiscard]] TimingLimits brief() const {
+    TimingLimits limits = at_.limits.collective;
+    limits.seconds *= kJudgedShare;
+    return limits;
   }
   void add_alone(const KernelPoint& p) {
     add(
@@ -111,27 +123,34 @@ class Planner {
         name, kSustained,
         [at = at_, p] { return time_sustained(*at.bench, p, at.limits.sustained_seconds); },
         [name, p](const Timing& t) { return other(name, kSustained, p.bytes, t); });
+    points_.back().seconds = at_.limits.sustained_seconds;
   }
-  void add_collectives(const std::string& family, const std::vector<CollectivePoint>& points) {
+  void add_collectives(const std::string& family, const std::vector<CollectivePoint>& points,
+                       const TimingLimits& limits) {
     for (const CollectivePoint& p : points) {
       add(
           name_of(p), family,
-          [at = at_, p] { return time_collective(*at.runner, p, at.limits.collective); },
+          [at = at_, p, limits] { return time_collective(*at.runner, p, limits); },
           [p](const Timing& t) { return sample_of(p, t); });
-      points_.back().all_processes = true;
+      of_all(limits);
     }
   }
   void add_collectives(int ranks) {
     const std::string family = fmt::format("collectives of {} ranks", ranks);
     const auto points = collective_points(ranks, at_.limits.collective_bytes);
-    add_collectives(family, points);
-    if (at_.limits.windows) add_collectives(family + " in windows", in_windows(points));
+    const TimingLimits limits = at_.limits.collective;
+    add_collectives(family, points, limits);
+    if (at_.limits.windows) add_collectives(family + " in windows", in_windows(points), limits);
+    if (set_ == PointSet::gpu) {
+      add_collectives(family + ", judged", judged_points(ranks, at_.limits.collective_bytes),
+                      brief());
+    }
     const std::string name = barrier_point(ranks);
     add(
         name, family,
         [at = at_, ranks] { return time_barrier(*at.runner, ranks, at.limits.collective); },
         [name](const Timing& t) { return other(name, "barrier", 0, t); });
-    points_.back().all_processes = true;
+    of_all(limits);
   }
   Where at_;
   PointSet set_;

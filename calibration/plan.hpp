@@ -22,12 +22,15 @@ struct PlanLimits {
 struct PlannedPoint {
   std::string name, family;
   bool all_processes = false;  // of a job: a collective; else only rank 0's measures
+  double seconds = 0;          // it is measured for so long at most
   std::function<Timing()> measure;
   std::function<Sample(const Timing&)> sample;
 };
 
 // Kernels of the bench; on the CPU some of them on `runner`'s ranks at once too; then collectives
-// of 2, 4, … ranks, in blocks of calls.
+// of 2, 4, … ranks, in blocks of calls. On a GPU also what is judged and not fitted, kJudgedShare of
+// a point's time each.
+inline constexpr double kJudgedShare = 0.2;
 [[nodiscard]] std::vector<PlannedPoint> plan_points(Bench&, PointSet, RankRunner&,
                                                     const PlanLimits&);
 

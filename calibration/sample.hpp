@@ -23,13 +23,14 @@ struct ProductShape {
   bool operator==(const ProductShape&) const = default;
 };
 
-// Causal attention: rows of queries in all sequences of `seq` tokens.
+// Attention, causal if nothing else is said: rows of queries in all sequences of `seq` tokens.
 struct AttentionSize {
   double rows = 0, heads = 0, seq = 0;
   double value_head = 0;  // columns of one
   AttentionLayout layout = AttentionLayout::gqa;
   bool backward = false;
   bool pieces = false;  // a window or packed sequences; seq is twice the mean keys of a query
+  bool all_keys = false;  // every query sees every key, of which there are seq / 2
   bool operator==(const AttentionSize&) const = default;
 };
 
@@ -50,9 +51,12 @@ struct CollectiveSample {
   Collective collective = Collective::all_gather;
   int group = 2;  // members
   int ranks = 2;  // that took part in the measurement
-  Bytes wire;     // bytes one rank sends, as the simulator counts them
+  Bytes wire;     // bytes one rank sends, as the simulator counts them; of uneven rows the busiest
   int stride = 1;  // from a member's rank to the next one's
   bool windows = false;  // of buffers in symmetric windows
+  DType type = DType::fp32;  // of a reduction's elements
+  // No curve is fitted to it, and what the curves make of it is judged under this name; empty: fitted.
+  std::string judged = {};
   bool operator==(const CollectiveSample&) const = default;
 };
 

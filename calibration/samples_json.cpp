@@ -23,6 +23,8 @@ Json sample_json(const Sample& s) {
     j["group"] = c->group;
     if (c->stride > 1) j["stride"] = c->stride;
     if (c->windows) j["windows"] = true;
+    if (c->type != DType::fp32) j["type"] = name_of(c->type);
+    if (!c->judged.empty()) j["judged"] = c->judged;
     j["ranks"] = c->ranks;
     j["wire_bytes"] = c->wire.base();
   } else {

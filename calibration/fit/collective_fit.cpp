@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/fit/collective_fit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -97,6 +99,21 @@ CollectiveCurve fit_collective(const std::vector<WirePoint>& points, BytesPerSec
 Seconds predict(const CollectiveCurve& c, const WirePoint& p, BytesPerSecond bandwidth) {
   return c.latency + c.latency_per_rank * static_cast<double>(p.group - 1) +
          p.wire / (bandwidth * c.efficiency);
+}
+
+std::size_t tier_of(const CollectiveSample& s, const ClusterSpec& cluster) {
+  const int reach = (s.group - 1) * s.stride + 1;
+  std::size_t tier = 0;
+  while (tier + 1 < cluster.tiers.size() && cluster.tiers[tier].size > 0 &&
+         cluster.tiers[tier].size < reach) {
+    ++tier;
+  }
+  return tier;
+}
+
+std::string family_of(Collective kind, std::size_t tier, const ClusterSpec& cluster) {
+  return tier == 0 ? name_of(kind)
+                   : fmt::format("{} over {}", name_of(kind), cluster.tiers[tier].name);
 }
 
 }  // namespace pleat

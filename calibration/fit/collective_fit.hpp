@@ -7,9 +7,11 @@
 // negative.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "calibration/sample.hpp"
+#include "core/spec/cluster.hpp"
 
 namespace pleat {
 
@@ -22,6 +24,11 @@ struct WirePoint {
 // Needs at least one point. latency_per_rank stays 0 when all groups have one size.
 [[nodiscard]] CollectiveCurve fit_collective(const std::vector<WirePoint>&,
                                              BytesPerSecond bandwidth);
+
+// The first tier that holds all ranks of a group; the cluster has one.
+[[nodiscard]] std::size_t tier_of(const CollectiveSample&, const ClusterSpec&);
+// "all_gather", in tiers beyond the first "all_gather over rail".
+[[nodiscard]] std::string family_of(Collective, std::size_t tier, const ClusterSpec&);
 
 [[nodiscard]] Seconds predict(const CollectiveCurve&, const WirePoint&, BytesPerSecond bandwidth);
 

@@ -42,4 +42,16 @@ auto fit_family(const Family<Point>& family, Fit fit_points, Predict predict_poi
   return fitted;
 }
 
+// Of what is not fitted everything is held out.
+template <class Point, class Predict>
+void judge_unseen(const Family<Point>& family, Predict predict_point,
+                  std::vector<Residual>& residuals) {
+  std::vector<JudgedPoint> judged;
+  for (std::size_t i = 0; i < family.points.size(); ++i) {
+    const Point& p = family.points[i];
+    judged.push_back({family.names[i], true, relative_error(predict_point(p), p.time)});
+  }
+  if (!judged.empty()) append_residuals(family.name, judged, true, residuals);
+}
+
 }  // namespace pleat

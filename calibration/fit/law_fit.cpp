@@ -10,6 +10,7 @@
 #include "calibration/fit/family.hpp"
 #include "calibration/fit/gemm_corrections.hpp"
 #include "calibration/fit/gemm_fit.hpp"
+#include "calibration/fit/judged_fit.hpp"
 
 namespace pleat {
 namespace {
@@ -117,25 +118,15 @@ class LawFitter {
                           [](const ProductShape& s) {
                             return s.math == GemmMath::bf16 && !s.even;
                           }),
-                 [&](const ProductPoint& p) { return predict(profile_.gemm, p, gpu_); });
-  }
-
-  // Of what is not fitted everything is held out.
-  template <class Point, class Predict>
-  void judge_unseen(const Family<Point>& family, Predict predict_point) {
-    std::vector<JudgedPoint> judged;
-    for (std::size_t i = 0; i < family.points.size(); ++i) {
-      const Point& p = family.points[i];
-      judged.push_back({family.names[i], true, relative_error(predict_point(p), p.time)});
-    }
-    if (!judged.empty()) append_residuals(family.name, judged, true, residuals_);
+                 [&](const ProductPoint& p) { return predict(profile_.gemm, p, gpu_); },
+                 residuals_);
   }
 
   void fit_attention_of(KernelClass pass) {
     Family<AttentionPoint> family{name_of(pass)}, pieces{name_of(pass) + std::string(" of pieces")};
     for (const Sample& s : samples_) {
       const auto* k = std::get_if<KernelSample>(&s.point);
-      if (k == nullptr || k->kernel != pass || k->threads != 1) continue;
+      if (k == nullptr || k->kernel != pass || k->threads != 1 || sees_all_keys(*k)) continue;
       if (const auto* size = std::get_if<AttentionSize>(&k->shape))
         (size->pieces ? pieces : family).add(s.name, {*size, k->flops, k->bytes, s.time});
     }
@@ -151,7 +142,8 @@ class LawFitter {
     curve = fitted.curve;
     // The simulator prices a window, and sequences that are packed, by the mean keys of a query.
     if (!fitted.by_layout[0].empty())
-      judge_unseen(pieces, [&](const AttentionPoint& p) { return predict(fitted, p, gpu_); });
+      judge_unseen(
+          pieces, [&](const AttentionPoint& p) { return predict(fitted, p, gpu_); }, residuals_);
     const std::size_t way = pass == KernelClass::attention_bwd ? 1 : 0;
     for (std::size_t l = 0; l < fitted.by_layout.size(); ++l)
       profile_.attention[l][0][way] = fitted.by_layout[l];

@@ -11,6 +11,7 @@
 
 #include "calibration/fit/collective_fit.hpp"
 #include "calibration/fit/family.hpp"
+#include "calibration/fit/judged_fit.hpp"
 #include "calibration/fit/kernel_fit.hpp"
 #include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
@@ -45,6 +46,7 @@ class ProfileFitter {
       ++families;
     }
     result_.profile.relative_band = std::clamp(sum / std::max(1, families), kLeastBand, kMostBand);
+    judge(samples_, cluster_, result_.profile, result_.residuals);  // of no constant
     return std::move(result_);
   }
 
@@ -56,6 +58,7 @@ class ProfileFitter {
       const auto* k = std::get_if<KernelSample>(&s.point);
       if (k == nullptr || k->kernel != kernel || k->threads != 1) continue;
       if (counts_flops(kernel) && is_quantized(k->math) != narrow) continue;
+      if (sees_all_keys(*k)) continue;
       family.add(s.name, {k->flops, k->bytes, s.time, k->math});
     }
     return family;
@@ -139,26 +142,14 @@ class ProfileFitter {
     return static_cast<double>(ranks) / cores_ * result_.profile.sharing_penalty;
   }
 
-  // The first tier that holds all ranks of a group.
-  [[nodiscard]] std::size_t tier_of(const CollectiveSample& s) const {
-    const int reach = (s.group - 1) * s.stride + 1;
-    std::size_t tier = 0;
-    while (tier + 1 < cluster_.tiers.size() && cluster_.tiers[tier].size > 0 &&
-           cluster_.tiers[tier].size < reach) {
-      ++tier;
-    }
-    return tier;
-  }
-
   // Of groups that have the machine to themselves: what others side by side cost is the simulator's, and
   // what windows spare is to be looked at in the samples.
   [[nodiscard]] Family<WirePoint> collective_points_of(Collective kind, std::size_t tier) const {
-    Family<WirePoint> family{tier == 0 ? name_of(kind)
-                                       : fmt::format("{} over {}", name_of(kind),
-                                                     cluster_.tiers[tier].name)};
+    Family<WirePoint> family{family_of(kind, tier, cluster_)};
     for (const Sample& s : samples_) {
       const auto* sample = std::get_if<CollectiveSample>(&s.point);
-      if (sample == nullptr || sample->collective != kind || tier_of(*sample) != tier) continue;
+      if (sample == nullptr || sample->collective != kind) continue;
+      if (tier_of(*sample, cluster_) != tier || !sample->judged.empty()) continue;
       if (2 * sample->group <= sample->ranks && kind != Collective::send_recv) continue;
       if (sample->windows) continue;
       family.add(s.name, {sample->group, sample->wire, s.time / slowdown(sample->ranks)});

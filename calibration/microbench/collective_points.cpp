@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "calibration/microbench/expert_rows.hpp"
 #include "calibration/microbench/points.hpp"
 
 namespace pleat {
@@ -51,9 +52,27 @@ std::vector<CollectivePoint> in_windows(const std::vector<CollectivePoint>& poin
   return some;
 }
 
+namespace {
+
+std::string variant_of(const CollectivePoint& p) {
+  if (p.rows != RowShares::even) return fmt::format(" ({})", name_of(p.rows));
+  if (p.type != DType::fp32) return fmt::format(" ({})", name_of(p.type));
+  switch (p.messages) {
+    case Messages::ping_pong:
+      return "";
+    case Messages::both_ways:
+      return " (both ways)";
+    case Messages::in_one_call:
+      return " (in one call)";
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string name_of(const CollectivePoint& p) {
-  return fmt::format("{} {} B, {} of {} ranks{}{}", name_of(p.kind), p.bytes, p.group, p.ranks,
-                     p.stride > 1 ? fmt::format(", {} apart", p.stride) : "",
+  return fmt::format("{}{} {} B, {} of {} ranks{}{}", name_of(p.kind), variant_of(p), p.bytes,
+                     p.group, p.ranks, p.stride > 1 ? fmt::format(", {} apart", p.stride) : "",
                      p.windows ? kInWindows : "");
 }
 

@@ -26,7 +26,9 @@ enum class PointSet { cpu, gpu };
 [[nodiscard]] std::vector<KernelPoint> gemm_points(PointSet set = PointSet::cpu);
 [[nodiscard]] std::vector<KernelPoint> grouped_gemm_points(PointSet set = PointSet::cpu);
 [[nodiscard]] std::vector<KernelPoint> attention_points(PointSet set = PointSet::cpu);
-[[nodiscard]] std::vector<KernelPoint> attention_piece_points();  // a GPU's: windows, packed
+// A GPU's: windows, packed, every key, a chunk's queries with other chunks' keys. `part`: rows and keys
+// over so much.
+[[nodiscard]] std::vector<KernelPoint> attention_piece_points(std::int64_t part = 1);
 [[nodiscard]] KernelPoint sustained_product();                    // a GPU's
 [[nodiscard]] std::vector<KernelPoint> memory_bound_points(
     PointSet set = PointSet::cpu);  // norm, activation, a GPU's optimizer too
@@ -36,14 +38,24 @@ enum class PointSet { cpu, gpu };
 // Quantisation; on a CPU bf16 and codes to fp32 and back, on a GPU fp8 products.
 [[nodiscard]] std::vector<KernelPoint> narrow_points(PointSet set = PointSet::cpu);
 
+// Who gets a rank's rows in an exchange of experts: every rank as many, or the ranks of the experts
+// that each row draws (expert_rows.hpp).
+enum class RowShares { even, uniform, zipf, hot };
+// Messages of a pair: there and back; both ways at once, as stages of a pipeline send; both ways as
+// one call, which can be given to any stream.
+enum class Messages { ping_pong, both_ways, in_one_call };
+
 // One collective of groups of `group` ranks, `stride` apart, among `ranks`: all groups at once; the
-// larger side of a rank's call has `bytes` bytes.
+// larger side of a rank's call has `bytes` bytes, with uneven rows what it sends and keeps.
 struct CollectivePoint {
   Collective kind = Collective::all_gather;
   int group = 2, ranks = 2;
   std::int64_t bytes = 1024;
   int stride = 1;
   bool windows = false;  // buffers in symmetric windows
+  DType type = DType::fp32;             // of a reduction's elements, or bf16
+  RowShares rows = RowShares::even;     // of an all-to-all
+  Messages messages = Messages::ping_pong;  // of send_recv
 };
 inline constexpr std::int64_t kMostCollectiveBytes = std::int64_t{4} << 20U;
 // All ranks in one group, from 1 KB on.
@@ -54,6 +66,14 @@ inline constexpr std::int64_t kMostCollectiveBytes = std::int64_t{4} << 20U;
     int ranks, std::int64_t most_bytes = kMostCollectiveBytes);
 // Those of the points that windows can change, with them.
 [[nodiscard]] std::vector<CollectivePoint> in_windows(const std::vector<CollectivePoint>&);
+// What no curve is fitted to, of a GPU: messages below 1 KB, sums of bf16, exchanges of uneven rows
+// among `ranks` in one group.
+[[nodiscard]] std::vector<CollectivePoint> judged_points(
+    int ranks, std::int64_t most_bytes = kMostCollectiveBytes);
+// Both directions at once, likewise: of one pair, and of all pairs that are 1, 2, 4, … apart.
+[[nodiscard]] std::vector<CollectivePoint> both_ways_points(
+    int ranks, std::int64_t most_bytes = kMostCollectiveBytes);
+[[nodiscard]] std::string judged_as(const CollectivePoint&);  // CollectiveSample::judged
 [[nodiscard]] std::string name_of(const CollectivePoint&);
 inline constexpr std::string_view kInWindows = ", in windows";  // the end of such a point's name
 [[nodiscard]] Sample sample_of(const CollectivePoint&, const Timing&);

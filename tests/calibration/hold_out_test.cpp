@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 
+#include "calibration/fit/judged_fit.hpp"
 #include "calibration/fit/residual.hpp"
 #include "calibration/plan.hpp"
 #include "tests/calibration/fake_bench.hpp"
@@ -65,10 +66,11 @@ Counts counts_of(const std::vector<PlannedPoint>& points) {
   for (const PlannedPoint& p : points) {
     const Sample s = p.sample({.seconds = {1}, .repeats = 1});
     if (const auto* k = std::get_if<KernelSample>(&s.point)) {
-      if (k->threads > 1) continue;
+      if (k->threads > 1 || sees_all_keys(*k)) continue;
       const bool narrow = counts_flops(k->kernel) && is_quantized(k->math);
       names[name_of(k->kernel) + std::string(narrow ? " fp8" : "")].push_back(s.name);
     } else if (const auto* c = std::get_if<CollectiveSample>(&s.point)) {
+      if (!c->judged.empty()) continue;
       // Groups side by side are not fitted.
       if (2 * c->group <= c->ranks && c->collective != Collective::send_recv) continue;
       names[name_of(c->collective)].push_back(s.name);

@@ -107,6 +107,29 @@ TEST(Points, BothCopiesOfAnOperandAndOfWhatSwigluMakes) {
   EXPECT_EQ(seen, bytes.size());
 }
 
+// Pieces in which every query sees every key, on the reference kernels: queries and keys of as many
+// rows as the work says, of a chunk in buffers of their own.
+TEST(Points, AttentionOfAllKeysAndOfAChunk) {
+  const auto bench = cpu_bench();
+  constexpr double heads = 32, d = 128;
+  const std::map<std::string, double> pairs{{"full_attention", 64.0 * 64}, {"chunk_attention", 64.0 * 128}};
+  std::map<std::string, int> seen;
+  for (const KernelPoint& p : attention_piece_points(64)) {
+    const auto& size = std::get<AttentionSize>(p.shape);
+    EXPECT_NE(size.pieces, size.all_keys) << p.name;
+    if (!size.all_keys) continue;
+    const bool backward = p.kernel == KernelClass::attention_bwd;
+    const std::string kind = p.name.substr(0, p.name.find_first_of(". "));
+    const std::string keys = kind == "full_attention" ? " 1x64 of 64" : " 1x64 of 128";
+    if (p.name.find(keys + ",") == std::string::npos) continue;
+    ++seen[kind];
+    EXPECT_EQ(p.flops, 2 * pairs.at(kind) * heads * d * (backward ? 5 : 2)) << p.name;
+    EXPECT_EQ(size.seq, 2 * pairs.at(kind) / 64) << p.name;
+    EXPECT_GT(time_alone(*bench, p, {.seconds = 0.001, .repeats = 1}).seconds.front(), 0) << p.name;
+  }
+  EXPECT_EQ(seen, (std::map<std::string, int>{{"full_attention", 2}, {"chunk_attention", 2}}));
+}
+
 TEST(Points, NamesAreUniqueAndWorkIsPositive) {
   std::set<std::string> names;
   for (const auto& points :

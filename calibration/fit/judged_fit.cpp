@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/fit/judged_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+
+#include "calibration/fit/attention_fit.hpp"
+#include "calibration/fit/collective_fit.hpp"
+#include "calibration/fit/family.hpp"
+
+namespace pleat {
+namespace {
+
+struct OnTier {
+  WirePoint wire;
+  std::size_t tier = 0;
+  Collective kind = Collective::all_gather;
+  Seconds time;
+};
+
+// Of no threads that share cores: only GPUs' are judged.
+void judge_collectives(const std::vector<Sample>& samples, const ClusterSpec& cluster,
+                       const Profile& profile, std::vector<Residual>& residuals) {
+  std::map<std::string, Family<OnTier>> families;
+  for (const Sample& s : samples) {
+    const auto* c = std::get_if<CollectiveSample>(&s.point);
+    if (c == nullptr || c->judged.empty() || c->windows) continue;
+    const std::size_t tier = tier_of(*c, cluster);
+    // Without measurements of its own a tier has no curve, or a datasheet's.
+    if (tier >= profile.collectives.size()) continue;
+    const auto kind = static_cast<std::size_t>(c->collective);
+    if (profile.collectives[tier][kind].source != SourceClass::fitted) continue;
+    const std::string name =
+        fmt::format("{}, {}", family_of(c->collective, tier, cluster), c->judged);
+    Family<OnTier>& family = families.try_emplace(name, Family<OnTier>{name}).first->second;
+    family.add(s.name, {{c->group, c->wire, s.time}, tier, c->collective, s.time});
+  }
+  for (const auto& [name, family] : families) {
+    judge_unseen(
+        family,
+        [&](const OnTier& p) {
+          const auto& curve = profile.collectives[p.tier][static_cast<std::size_t>(p.kind)];
+          return predict(curve, p.wire, cluster.tiers[p.tier].bandwidth);
+        },
+        residuals);
+  }
+}
+
+void judge_attention(const std::vector<Sample>& samples, const GpuSpec& gpu, const Profile& profile,
+                     KernelClass pass, std::vector<Residual>& residuals) {
+  const std::size_t way = pass == KernelClass::attention_bwd ? 1 : 0;
+  AttentionFit fitted{.by_layout = {}, .curve = profile.kernel(pass)};
+  for (std::size_t l = 0; l < fitted.by_layout.size(); ++l)
+    fitted.by_layout[l] = profile.attention[l][0][way];
+  Family<AttentionPoint> family{name_of(pass) + std::string(" of all keys")};
+  for (const Sample& s : samples) {
+    const auto* k = std::get_if<KernelSample>(&s.point);
+    if (k == nullptr || k->kernel != pass || k->threads != 1 || !sees_all_keys(*k)) continue;
+    const auto& size = std::get<AttentionSize>(k->shape);
+    if (fitted.by_layout[static_cast<std::size_t>(size.layout)].empty()) continue;
+    family.add(s.name, {size, k->flops, k->bytes, s.time});
+  }
+  // The simulator prices it by the mean keys of a query.
+  judge_unseen(
+      family, [&](const AttentionPoint& p) { return predict(fitted, p, gpu); }, residuals);
+}
+
+}  // namespace
+
+bool sees_all_keys(const KernelSample& k) {
+  const auto* size = std::get_if<AttentionSize>(&k.shape);
+  return size != nullptr && size->all_keys;
+}
+
+void judge(const std::vector<Sample>& samples, const ClusterSpec& cluster, const Profile& profile,
+           std::vector<Residual>& residuals) {
+  judge_collectives(samples, cluster, profile, residuals);
+  for (const KernelClass pass : {KernelClass::attention_fwd, KernelClass::attention_bwd})
+    judge_attention(samples, cluster.gpu, profile, pass, residuals);
+}
+
+}  // namespace pleat

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What is judged changes no constant of a profile, and its families say how far the fit is off
+// there.
+#include "calibration/fit/judged_fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "calibration/calibrate.hpp"
+#include "core/spec/catalog.hpp"
+#include "tests/calibration/fake_bench.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr double kLatency = 1e-5, kRate = 1e11;
+
+// Two domains of two; a GPU with laws.
+ClusterSpec two_domains() {
+  ClusterSpec c = load_cluster("h200-sxm");
+  c.tiers.clear();
+  c.tiers.push_back({"nvlink", 2, BytesPerSecond(4e11), Seconds(1e-6)});
+  c.tiers.push_back({"rail", 0, BytesPerSecond(2e11), Seconds(3e-6)});
+  return c;
+}
+
+Sample collective(const CollectivePoint& p, double times) {
+  Sample s = sample_of(p, {.seconds = {1}, .repeats = 1});
+  const auto& c = std::get<CollectiveSample>(s.point);
+  s.time = Seconds(times * (kLatency + c.wire.base() / kRate));
+  return s;
+}
+
+std::vector<Sample> fitted_samples() {
+  FakeBench bench(0.1);
+  const auto ranks = thread_ranks(1);
+  CalibrateConfig config{.point_seconds = 1e-9, .bench = &bench, .runner = ranks.get()};
+  std::vector<Sample> samples = calibrate(two_domains(), config).samples;
+  std::erase_if(samples, [](const Sample& s) {
+    const auto* k = std::get_if<KernelSample>(&s.point);
+    return k != nullptr && sees_all_keys(*k);
+  });
+  for (const int n : {2, 4})
+    for (const CollectivePoint& p : collective_points(n)) samples.push_back(collective(p, 1));
+  for (const CollectivePoint& p : concurrent_points(4, 1 << 30U))
+    samples.push_back(collective(p, 1));
+  return samples;
+}
+
+Residual residual_of(const FittedProfile& f, const std::string& family) {
+  for (const Residual& r : f.residuals)
+    if (r.family == family && r.kind.empty()) return r;
+  ADD_FAILURE() << family << " is not judged";
+  return {};
+}
+
+TEST(JudgedFit, ChangesNoConstant) {
+  const std::vector<Sample> samples = fitted_samples();
+  const FittedProfile plain = fit(samples, two_domains());
+  std::vector<Sample> more = samples;
+  for (const int n : {2, 4}) {
+    for (const CollectivePoint& p : judged_points(n, 1 << 24U)) more.push_back(collective(p, 5));
+    for (const CollectivePoint& p : both_ways_points(n)) more.push_back(collective(p, 5));
+  }
+  std::size_t attention = 0;
+  for (const KernelPoint& p : attention_piece_points()) {
+    Sample s = sample_of(p, 1, {.seconds = {100}, .repeats = 1});
+    if (!sees_all_keys(std::get<KernelSample>(s.point))) continue;
+    more.push_back(s);
+    ++attention;
+  }
+  EXPECT_EQ(attention, 8U);
+  const FittedProfile f = fit(more, two_domains());
+  EXPECT_EQ(f.profile, plain.profile);
+  EXPECT_EQ(f.tables, plain.tables);
+  // What was judged before is judged as before.
+  for (const Residual& r : plain.residuals)
+    EXPECT_NE(std::find(f.residuals.begin(), f.residuals.end(), r), f.residuals.end()) << r.family;
+  EXPECT_EQ(residual_of(f, "attention_fwd of all keys").held_out, 4);
+  EXPECT_EQ(residual_of(f, "attention_bwd of all keys").in_sample, 0);
+}
+
+// The curve is exact, so that only what the judged samples take more is left.
+TEST(JudgedFit, FamiliesSayHowFarTheCurveIsOff) {
+  std::vector<Sample> samples = fitted_samples();
+  for (const int n : {2, 4}) {
+    for (const CollectivePoint& p : judged_points(n, 1 << 24U))
+      samples.push_back(collective(p, p.rows == RowShares::zipf ? 4 : 2));
+    for (const CollectivePoint& p : both_ways_points(n)) samples.push_back(collective(p, 1.25));
+  }
+  const FittedProfile f = fit(samples, two_domains());
+  for (const char* family : {"all_reduce, below 1 KB", "all_reduce over rail, below 1 KB",
+                             "reduce_scatter, bf16", "all_to_all over rail, uneven rows"}) {
+    const Residual r = residual_of(f, family);
+    EXPECT_EQ(r.in_sample, 0) << family;
+    EXPECT_NEAR(r.held_out_median.value(), 0.5, 0.01) << family;
+  }
+  EXPECT_NEAR(residual_of(f, "send_recv, both ways").held_out_median.value(), 0.2, 0.01);
+  EXPECT_NEAR(residual_of(f, "send_recv over rail, pairs both ways").held_out_median.value(), 0.2,
+              0.01);
+  const auto zipf = std::find_if(f.residuals.begin(), f.residuals.end(), [](const Residual& r) {
+    return r.kind == "all_to_all (zipf)" && r.family == "all_to_all, uneven rows";
+  });
+  ASSERT_NE(zipf, f.residuals.end());
+  EXPECT_NEAR(zipf->held_out_median.value(), 0.75, 0.01);
+}
+
+// A tier on which nothing was fitted has no curve to be judged by.
+TEST(JudgedFit, NotWhereNothingWasFitted) {
+  std::vector<Sample> samples = fitted_samples();
+  std::erase_if(samples,
+                [](const Sample& s) { return std::get_if<CollectiveSample>(&s.point) != nullptr; });
+  for (const CollectivePoint& p : judged_points(4, 1 << 20U)) samples.push_back(collective(p, 2));
+  for (const Residual& r : fit(samples, two_domains()).residuals)
+    EXPECT_EQ(r.family.find("all_"), std::string::npos) << r.family;
+}
+
+}  // namespace
+}  // namespace pleat
