@@ -128,8 +128,8 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
                             .sets = config.sets};
   const TimingLimits collective{.seconds = seconds, .repeats = kRepeats};
   const PointSet set = config.bench == nullptr ? PointSet::cpu : PointSet::gpu;
-  const PlanLimits limits{kernel, collective, config.collective_bytes, config.windows,
-                          config.sustained_seconds};
+  const PlanLimits limits{kernel,         collective,     config.collective_bytes,
+                          config.windows, config.overlap, config.sustained_seconds};
   const auto points = plan_points(bench, set, runner, limits);
   CalibrationResult result;
   result.facts = bench.facts();

@@ -82,6 +82,7 @@ class Planner {
                       concurrent_points(world, at_.limits.collective_bytes), at_.limits.collective);
       add_collectives(fmt::format("both ways on {} ranks", world),
                       both_ways_points(world, at_.limits.collective_bytes), brief());
+      add_overlap(world);
     }
     return std::move(points_);
   }
@@ -131,6 +132,17 @@ class Planner {
       add(
           name_of(p), family,
           [at = at_, p, limits] { return time_collective(*at.runner, p, limits); },
+          [p](const Timing& t) { return sample_of(p, t); });
+      of_all(limits);
+    }
+  }
+  void add_overlap(int world) {
+    const TimingLimits limits = brief();
+    for (const OverlapPoint& p :
+         overlap_points(world, at_.limits.overlap, at_.limits.collective_bytes)) {
+      add(
+          name_of(p), fmt::format("overlap on {} ranks", world),
+          [at = at_, p, limits] { return time_overlap(*at.runner, p, limits); },
           [p](const Timing& t) { return sample_of(p, t); });
       of_all(limits);
     }

@@ -89,6 +89,7 @@ TEST(GpuPlan, TakesTenMinutesAtMost) {
     const auto ranks = thread_ranks(world);
     PlanLimits limits{.kernel = {.seconds = 0.5}, .collective = {.seconds = 0.5}};
     limits.collective_bytes = std::int64_t{1} << 30U;
+    limits.overlap = {.n = 8192};
     double seconds = 0;
     std::set<std::string> names;
     for (const PlannedPoint& p : plan_points(bench, PointSet::gpu, *ranks, limits)) {
@@ -100,11 +101,14 @@ TEST(GpuPlan, TakesTenMinutesAtMost) {
     EXPECT_LT(seconds, most) << world;
     RecordProperty(std::to_string(world) + " GPUs", std::to_string(seconds));
     RecordProperty(std::to_string(world) + " GPUs, points", std::to_string(names.size()));
-    // Once in the plan: what is judged.
+    // Once in the plan: what is judged, and the product beside collectives.
     for (const char* name : {"all_reduce 8 B, 2 of 2 ranks", "all_reduce (bf16) 4096 B, 2 of 2 ranks",
                              "all_to_all (hot) 1048576 B, 2 of 2 ranks",
                              "send_recv (both ways) 65536 B, 2 of 2 ranks"})
       EXPECT_EQ(names.contains(name), world > 1) << name;
+    EXPECT_EQ(std::count_if(names.begin(), names.end(),
+                            [](const std::string& n) { return n.starts_with("overlap: "); }),
+              world > 1 ? 16 : 0);
   }
 }
 
