@@ -230,7 +230,8 @@ void add_shape_options(CLI::App& app, ShapeOptions& o) {
        "Keys and values of context parallelism: p2p, all_gather, a2a or a2a+p2p")
       ->check(offers(names.cp_comm));
   degree("--cp-a2a", o.cp_a2a, "With a2a+p2p: ranks of a group that exchanges heads");
-  word("--cuda-graph", o.cuda_graph, "none, router, partial (attention and router) or full_iteration")
+  word("--cuda-graph", o.cuda_graph,
+       "none, attention, router, partial (attention and router) or full_iteration")
       ->check(offers(names.cuda_graph));
   word("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16")
       ->check(offers({"fp32", "bf16"}));

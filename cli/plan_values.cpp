@@ -25,8 +25,8 @@ constexpr std::array kRecomputable{Module::layernorm,      Module::mla_up_proj, 
 constexpr std::array kOffloads{Offload::attn_norm, Offload::qkv_linear, Offload::core_attn,
                                Offload::attn_proj, Offload::mlp_norm,   Offload::expert_fc1,
                                Offload::moe_act};
-constexpr std::array kGraphs{CudaGraph::none, CudaGraph::router, CudaGraph::partial,
-                             CudaGraph::full_iteration};
+constexpr std::array kGraphs{CudaGraph::none, CudaGraph::attention, CudaGraph::router,
+                             CudaGraph::partial, CudaGraph::full_iteration};
 constexpr std::array kCpComms{CpComm::p2p, CpComm::all_gather, CpComm::all_to_all,
                               CpComm::a2a_p2p};
 constexpr std::array kSchedules{PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1,

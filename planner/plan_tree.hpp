@@ -15,7 +15,7 @@
 
 namespace pleat {
 
-inline constexpr std::size_t kGraphModes = 4;  // values of CudaGraph
+inline constexpr std::size_t kGraphModes = 5;  // values of CudaGraph
 
 // What a node stands for: all plans of its mesh, of its graph mode, of its family of settings; or of
 // its setting, with its memory choice and all below that.

@@ -41,7 +41,7 @@ namespace {
 
 // training/arguments.py:1925 and 1919.
 const char* refused_graph(const ModelSpec& model, const Plan& plan) {
-  if (!plan.overlap.delay_wgrad || plan.cuda_graph != CudaGraph::partial) return nullptr;
+  if (!plan.overlap.delay_wgrad || !captures_attention(plan.cuda_graph)) return nullptr;
   const bool bias = model.attention.qkv_bias || model.attention.out_bias || model.mlp_bias ||
                     (model.moe && model.moe->mlp_bias);
   if (bias) return "delayed-wgrad-biases-in-graph";

@@ -294,7 +294,7 @@ std::vector<Setting> least_work(const std::vector<Setting>& all) {
   CudaGraph graph = CudaGraph::none;
   bool tiles = false;
   for (const Setting& s : all) {
-    graph = std::max(graph, s.graph);
+    graph = both_of(graph, s.graph);
     tiles = tiles || s.overlap.tile_level;
     // Fused ones come first, and sort and copy less than it.
     const bool undercut = s.dispatcher == Dispatcher::alltoall && is_fused(all.front().dispatcher);

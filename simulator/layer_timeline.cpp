@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/program/graph_scope.hpp"
 #include "core/program/op_graph.hpp"
 #include "core/program/step_walk.hpp"
 #include "simulator/contention.hpp"
@@ -15,19 +16,8 @@ namespace {
 
 bool is_transfer(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::recv; }
 
-// Does the host launch the op on its own, or is it inside a captured graph? Partial graphs leave
-// out what lies between dispatch and combine, whose sizes the host must know.
-bool launched_by_host(const Op& op, CudaGraph graph) {
-  switch (graph) {
-    case CudaGraph::none: return true;
-    case CudaGraph::full_iteration: return false;
-    case CudaGraph::router: return op.module != Module::router;
-    case CudaGraph::partial:
-      return op.module == Module::dispatch || op.module == Module::experts ||
-             op.module == Module::moe_act || op.module == Module::combine;
-  }
-  return true;
-}
+// Does the host launch the op on its own, or is it inside a captured graph?
+bool launched_by_host(const Op& op, CudaGraph graph) { return !is_in_scope(graph, op); }
 
 // Weight tensors whose shards the ops of a pass gather or reduce, counted once an op: a runtime
 // that shards weights (Megatron-FSDP) handles each in Python. An expert has tensors of its own.

@@ -197,7 +197,8 @@ RuntimeBytes runtime_bytes(const Program& program, const StageProgram& stage) {
 // whole iteration holds what would be allocated anyway.
 std::vector<std::int64_t> graph_outputs(const Program& program, const StageProgram& stage) {
   if (program.runtime != Runtime::megatron || !captures_parts(program.plan.cuda_graph)) return {};
-  const bool attention = program.plan.cuda_graph == CudaGraph::partial;
+  const int attention = captures_attention(program.plan.cuda_graph) ? 1 : 0;
+  const int router = captures_router(program.plan.cuda_graph) ? 1 : 0;
   const bool sp = program.plan.attention.tp > 1 && program.plan.sequence_parallel;
   const auto tensor = static_cast<std::int64_t>(tokens_of(program) /
                                                 (sp ? program.plan.attention.tp : 1) *
@@ -209,7 +210,7 @@ std::vector<std::int64_t> graph_outputs(const Program& program, const StageProgr
       const LayerProgram& layer = stage.program(instance);
       const bool moe = layer.kind == LayerKind::moe || layer.kind == LayerKind::mtp;
       if (!moe && layer.kind != LayerKind::dense) continue;
-      parts += layer.layers * ((attention ? 1 : 0) + (moe ? 1 : 0));
+      parts += layer.layers * (attention + (moe ? router : 0));
     }
     chunks.push_back(parts * tensor);
   }

@@ -63,7 +63,7 @@ void add_pins(CLI::App& command, SearchOptions& o) {
   list("--sharding", o.sharding, "none, zero1, zero2 and zero3", names.sharding);
   list("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep and hierarchical",
        names.dispatcher);
-  list("--cuda-graph", o.cuda_graph, "none, router, partial and full_iteration",
+  list("--cuda-graph", o.cuda_graph, "none, attention, router, partial and full_iteration",
        names.cuda_graph);
   list("--cp-comm", o.cp_comm, "p2p, all_gather, all_to_all (or a2a) and a2a+p2p",
        names.cp_comm);

@@ -115,11 +115,11 @@ Violation explain_recompute_graph(const PlanContext&) {
 }
 
 bool recompute_moe_graph_holds(const PlanContext& c) {
-  return !c.plan.recompute.contains(Module::moe) || !captures_parts(c.plan.cuda_graph);
+  return !c.plan.recompute.contains(Module::moe) || !captures_router(c.plan.cuda_graph);
 }
 Violation explain_recompute_moe_graph(const PlanContext&) {
   return {"", "cuda_graph", "whole-moe recompute excludes partial CUDA graphs (the router's)",
-          "none or full_iteration"};
+          "none, attention or full_iteration"};
 }
 
 // --- sharding

@@ -45,6 +45,7 @@ std::string name_of(Dispatcher d) {
 std::string name_of(CudaGraph g) {
   switch (g) {
     case CudaGraph::none: return "none";
+    case CudaGraph::attention: return "attention";
     case CudaGraph::router: return "router";
     case CudaGraph::partial: return "partial";
     case CudaGraph::full_iteration: return "full_iteration";

@@ -34,11 +34,24 @@ enum class Precision { fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8, nvf
 enum class Sharding { none, zero1, zero2, zero3 };
 // hierarchical: an all-gather between nodes, then an all-to-all within them, and back the same way.
 enum class Dispatcher { allgather, alltoall, deepep, hybridep, hierarchical };
-// router: the router and what prepares the exchange; partial: attention too.
-enum class CudaGraph { none, router, partial, full_iteration };
+// attention: a layer's half; router: the router and what prepares the exchange; partial: both.
+enum class CudaGraph { none, attention, router, partial, full_iteration };
+[[nodiscard]] constexpr bool captures_attention(CudaGraph g) {
+  return g == CudaGraph::attention || g == CudaGraph::partial;
+}
+[[nodiscard]] constexpr bool captures_router(CudaGraph g) {
+  return g == CudaGraph::router || g == CudaGraph::partial;
+}
 // Some modules of a layer, not the whole iteration.
 [[nodiscard]] constexpr bool captures_parts(CudaGraph g) {
-  return g == CudaGraph::router || g == CudaGraph::partial;
+  return captures_attention(g) || captures_router(g);
+}
+// The least scope that holds both.
+[[nodiscard]] constexpr CudaGraph both_of(CudaGraph a, CudaGraph b) {
+  const bool apart = captures_attention(a) != captures_attention(b) &&
+                     captures_router(a) != captures_router(b) && captures_parts(a) &&
+                     captures_parts(b);
+  return apart ? CudaGraph::partial : a < b ? b : a;
 }
 // How context parallelism moves keys and values: a ring, a gather, heads against sequence; a2a_p2p:
 // heads against sequence in groups of Plan::cp_a2a ranks, a ring between the groups.

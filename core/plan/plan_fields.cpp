@@ -262,7 +262,7 @@ Plan read_plan(ObjectReader r) {
   read_choice(r, "precision", 8, p.precision);
   read_choice(r, "sharding", 4, p.sharding);
   read_choice(r, "dispatcher", 5, p.dispatcher);
-  read_choice(r, "cuda_graph", 4, p.cuda_graph);
+  read_choice(r, "cuda_graph", 5, p.cuda_graph);
   read_count(r, "dispatcher_sms", {0, 1024}, p.dispatcher_sms);
   read_flag(r, "fp8_dispatch", p.fp8_dispatch);
   read_flag(r, "fp8_combine", p.fp8_combine);

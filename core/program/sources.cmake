@@ -32,6 +32,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/pair_positions.cpp
   ${CMAKE_CURRENT_LIST_DIR}/print.cpp
   ${CMAKE_CURRENT_LIST_DIR}/op_graph.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/graph_scope.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/recompute.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/precision.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/quantize_fusion.cpp

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "core/quantity.hpp"
@@ -29,12 +30,19 @@ struct SustainedClock {
   return std::clamp(1.0 - c.duty_slope * (duty - c.duty_free), c.floor, 1.0);
 }
 
-// One value a graph mode, in the order of CudaGraph (core/plan/plan.hpp).
+// One value a graph mode.
 struct ByGraph {
   Seconds none, router, partial, full_iteration;
   bool operator==(const ByGraph&) const = default;
+  // No published run captures attention alone: it is taken to save what `partial` saves beside
+  // `router`.
+  [[nodiscard]] Seconds attention() const {
+    return std::clamp(none - (router - partial), std::min(none, partial), std::max(none, partial));
+  }
+  // In the order of CudaGraph (core/plan/plan.hpp).
   [[nodiscard]] Seconds at(std::size_t mode) const {
-    return mode == 0 ? none : mode == 1 ? router : mode == 2 ? partial : full_iteration;
+    const Seconds parts[] = {none, attention(), router, partial};
+    return mode < std::size(parts) ? parts[mode] : full_iteration;
   }
 };
 

@@ -129,7 +129,7 @@ TEST(PlanFlags, WrongWords) {
   EXPECT_THAT(stages("1=mla_up_proj"), HasSubstr("stages[0].recompute"));
   EXPECT_THAT(error({"--offload", "core_atn"}), HasSubstr("did you mean core_attn?"));
   EXPECT_THAT(error({"--cuda-graph", "all"}),
-              HasSubstr("'all' is not one of none, router, partial, full_iteration"));
+              HasSubstr("'all' is not one of none, attention, router, partial, full_iteration"));
   EXPECT_THAT(error({"--cp-comm", "ring"}), HasSubstr("p2p, all_gather, all_to_all"));
   EXPECT_THAT(error({"--exp-avg-dtype", "int8"}), HasSubstr("fp32, bf16, fp8"));
   EXPECT_THAT(error({"--tp-overlap"}), HasSubstr("needs TP > 1, TP is 1"));

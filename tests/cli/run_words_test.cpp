@@ -39,6 +39,7 @@ TEST(RunWords, GraphsAndDispatchers) {
   EXPECT_EQ(cuda_graph_of_word("none"), CudaGraph::none);
   EXPECT_EQ(cuda_graph_of_word("local:full_iteration"), CudaGraph::full_iteration);
   EXPECT_EQ(cuda_graph_of_word("transformer_engine:attn+moe_router"), CudaGraph::partial);
+  EXPECT_EQ(cuda_graph_of_word("transformer_engine:attn"), CudaGraph::attention);
   EXPECT_EQ(cuda_graph_of_word("local (enable_cuda_graph)"), CudaGraph::partial);
   EXPECT_EQ(cuda_graph_of_word("transformer_engine:moe_router+moe_preprocess"), CudaGraph::router);
   EXPECT_EQ(dispatcher_of_word("hybridep", problems), Dispatcher::hybridep);

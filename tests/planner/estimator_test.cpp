@@ -58,7 +58,7 @@ void mutate(Plan& plan, std::mt19937& random) {
     case 1: plan.precision = static_cast<Precision>(pick(8)); break;
     case 2: plan.sharding = static_cast<Sharding>(pick(4)); break;
     case 3: plan.dispatcher = static_cast<Dispatcher>(pick(5)); break;
-    case 4: plan.cuda_graph = static_cast<CudaGraph>(pick(4)); break;
+    case 4: plan.cuda_graph = static_cast<CudaGraph>(pick(5)); break;
     case 5: plan.dispatcher_sms = 8 * pick(4); break;
     case 6: plan.cp_comm = static_cast<CpComm>(pick(4)); break;
     case 7: plan.recompute = {static_cast<Module>(pick(7))}; break;

@@ -110,7 +110,7 @@ class CaseMaker {
     Profile p = small_profile();
     p.host_per_op = Seconds(one_of({0.0, 2e-6, 2e-5}));
     const double host = one_of({0.0, 1e-4});
-    p.host_per_moe_layer = {Seconds(host), Seconds(host), Seconds(host / 2), Seconds(0)};
+    p.host_per_moe_layer = {Seconds(host), Seconds(0.9 * host), Seconds(host / 2), Seconds(0)};
     p.host_per_dense_layer = p.host_per_moe_layer;
     p.host_busy_per_layer = Seconds(one_of({0.0, 3e-4}));
     p.overlap_efficiency = one_of({1.0, 0.7});
@@ -146,7 +146,10 @@ class CaseMaker {
     if (chance(0.7)) s.sharding = one_of({Sharding::zero1, Sharding::zero2, Sharding::zero3});
     if (chance(0.2)) s.sharding = some_of({Sharding::zero3, Sharding::zero1, Sharding::none});
     if (s.sharding && s.gpus == 1) s.sharding = Sharding::none;
-    if (chance(0.6)) s.cuda_graph = one_of({CudaGraph::none, CudaGraph::partial});
+    if (chance(0.6)) {
+      s.cuda_graph = one_of({CudaGraph::none, CudaGraph::attention, CudaGraph::partial});
+    }
+    if (chance(0.2)) s.cuda_graph = some_of({CudaGraph::attention, CudaGraph::router});
     if (chance(0.6)) {
       s.cp_comm = one_of({CpComm::p2p, CpComm::all_gather, CpComm::all_to_all, CpComm::a2a_p2p});
     }

@@ -105,13 +105,16 @@ TEST(RuntimeRules, MegatronsGraphsOfAttentionExcludeSomeDelayedGradients) {
   ModelSpec model = small_model();
   Plan plan;
   plan.overlap.delay_wgrad = true;
-  plan.cuda_graph = CudaGraph::partial;
-  EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
-  plan.sharding = Sharding::zero2;
-  EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "delayed-wgrad-shards-in-graph");
-  plan.sharding = Sharding::zero1;
-  model.attention.qkv_bias = true;
-  EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "delayed-wgrad-biases-in-graph");
+  for (const CudaGraph scope : {CudaGraph::partial, CudaGraph::attention}) {
+    plan.cuda_graph = scope;
+    model.attention.qkv_bias = false;
+    EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
+    plan.sharding = Sharding::zero2;
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "delayed-wgrad-shards-in-graph");
+    plan.sharding = Sharding::zero1;
+    model.attention.qkv_bias = true;
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "delayed-wgrad-biases-in-graph");
+  }
   plan.cuda_graph = CudaGraph::router;
   EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
 }

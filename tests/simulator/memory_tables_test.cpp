@@ -190,6 +190,8 @@ TEST(MegatronMemory, GraphsOfPartsKeepTheirOutputs) {
   EXPECT_EQ(outputs(), std::vector<std::int64_t>{});
   plan.cuda_graph = CudaGraph::router;
   EXPECT_EQ(outputs(), std::vector<std::int64_t>{part});
+  plan.cuda_graph = CudaGraph::attention;
+  EXPECT_EQ(outputs(), std::vector<std::int64_t>{part});
   plan.cuda_graph = CudaGraph::partial;
   EXPECT_EQ(outputs(), std::vector<std::int64_t>{2 * part});
   plan.cuda_graph = CudaGraph::full_iteration;

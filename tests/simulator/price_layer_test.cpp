@@ -140,6 +140,31 @@ TEST(PriceLayer, HostTimeThatTheGpuHides) {
   EXPECT_DOUBLE_EQ(forward(LayerKind::dense, 1, graph), 1e-3);
 }
 
+// Of the launches of one projection, one expert product and the router the host makes those that the
+// scope leaves out; beside them what the layer takes on top by scope.
+TEST(PriceLayer, GraphsOfPartsSaveTheirLaunches) {
+  const ClusterSpec cluster = round_cluster();
+  auto view = uniform_view(cluster, {});
+  LayerMaker m;
+  m.layer.kind = LayerKind::moe;
+  for (const auto& [name, module] : {std::pair{"qkv", Module::qkv}, std::pair{"fc1", Module::experts},
+                                     std::pair{"router", Module::router}}) {
+    m.gemm(Pass::forward, name, 0.001, {m.tensor(1)}, {m.tensor(1)});
+    m.layer.forward.back().module = module;
+  }
+  Profile profile = ideal_profile();
+  profile.host_per_op = Seconds(1e-3);
+  profile.host_per_moe_layer = {Seconds(60e-3), Seconds(48e-3), Seconds(42e-3), Seconds(0)};
+  const auto forward = [&](CudaGraph scope) {
+    view.cuda_graph = scope;
+    return price(m.layer, {}, {}, view, profile).forward.time.base();
+  };
+  EXPECT_NEAR(forward(CudaGraph::none), 3e-3 + 20e-3, 1e-12);
+  EXPECT_NEAR(forward(CudaGraph::attention), 2e-3 + 18e-3, 1e-12);  // 60 - (48 - 42)
+  EXPECT_NEAR(forward(CudaGraph::router), 2e-3 + 16e-3, 1e-12);
+  EXPECT_NEAR(forward(CudaGraph::partial), 1e-3 + 14e-3, 1e-12);
+}
+
 TEST(PriceLayer, RanksWaitForEachOtherAtTensorParallelExchanges) {
   const ClusterSpec cluster = round_cluster();
   const auto view = uniform_view(cluster, {.size = 2, .tier = 0, .inside = 2});

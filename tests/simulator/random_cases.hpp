@@ -119,7 +119,8 @@ inline Plan random_plan(Dice& dice, const ModelSpec& model, const GpuSpec& gpu, 
   if (gpu.peak_fp4 > FlopsPerSecond(0) && dice.chance(0.3)) p.precision = Precision::mxfp8;
   p.sharding = dice.of({Sharding::none, Sharding::zero1, Sharding::zero1, Sharding::zero3});
   p.dispatcher = dice.of({Dispatcher::alltoall, Dispatcher::allgather, Dispatcher::deepep});
-  p.cuda_graph = dice.of({CudaGraph::none, CudaGraph::partial, CudaGraph::full_iteration});
+  p.cuda_graph = dice.of(
+      {CudaGraph::none, CudaGraph::attention, CudaGraph::partial, CudaGraph::full_iteration});
   p.recompute_full = dice.chance(0.15);
   if (!p.recompute_full) {
     for (const Module module : {Module::layernorm, Module::core_attn, Module::mla_up_proj,

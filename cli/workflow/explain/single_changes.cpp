@@ -220,7 +220,8 @@ class Changes {
 
   void graphs() {
     for (const CudaGraph g :
-         {CudaGraph::none, CudaGraph::router, CudaGraph::partial, CudaGraph::full_iteration}) {
+         {CudaGraph::none, CudaGraph::attention, CudaGraph::router, CudaGraph::partial,
+          CudaGraph::full_iteration}) {
       Plan plan = plan_;
       plan.cuda_graph = g;
       add(fmt::format("CUDA graph {} -> {}", name_of(plan_.cuda_graph), name_of(g)), plan);

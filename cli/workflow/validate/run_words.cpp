@@ -92,6 +92,7 @@ Dispatcher dispatcher_of_word(const std::string& word, WordProblems& problems) {
 CudaGraph cuda_graph_of_word(const std::string& word) {
   if (word == "none") return CudaGraph::none;
   if (has(word, "full_iteration")) return CudaGraph::full_iteration;
+  if (word.ends_with(":attn")) return CudaGraph::attention;
   return has(word, "router") && !has(word, "attn") ? CudaGraph::router : CudaGraph::partial;
 }
 

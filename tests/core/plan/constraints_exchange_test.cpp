@@ -28,7 +28,12 @@ TEST(Constraints, PartialRecompute) {
         c.plan.cuda_graph = CudaGraph::partial;
       },
       "recompute-moe-graph", "cuda_graph",
-      "whole-moe recompute excludes partial CUDA graphs (the router's)", "none or full_iteration");
+      "whole-moe recompute excludes partial CUDA graphs (the router's)",
+      "none, attention or full_iteration");
+  Case attention;
+  attention.plan.recompute = {Module::moe};
+  attention.plan.cuda_graph = CudaGraph::attention;
+  EXPECT_TRUE(violations(attention.context()).empty());
 }
 
 TEST(Constraints, OffloadOfModules) {
@@ -96,7 +101,7 @@ TEST(Constraints, OffloadOfLayers) {
   expect_violation(
       [](Case& c) {
         one_stage(c);
-        c.plan.cuda_graph = CudaGraph::partial;
+        c.plan.cuda_graph = CudaGraph::attention;
       },
       "offload-layers-graph", "cuda_graph",
       "offload of whole layers excludes partial CUDA graphs", "none or full_iteration");

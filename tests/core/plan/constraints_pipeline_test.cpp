@@ -183,7 +183,7 @@ TEST(Constraints, Recompute) {
   expect_violation(
       [](Case& c) {
         c.plan.recompute_full = true;
-        c.plan.cuda_graph = CudaGraph::partial;
+        c.plan.cuda_graph = CudaGraph::attention;
       },
       "recompute-graph", "cuda_graph", "full recompute excludes partial CUDA graphs",
       "none or full_iteration");

@@ -108,6 +108,18 @@ TEST(Profile, MeasuredPartsRoundTrip) {
   EXPECT_EQ(read_profile(write_profile(p), "p.json"), p);
 }
 
+// Attention's graphs save what `partial` saves beside `router`, never more than `partial`.
+TEST(Profile, HostTimeOfAttentionsGraphs) {
+  const auto of = [](double none, double router, double partial) {
+    return ByGraph{Seconds(none), Seconds(router), Seconds(partial), Seconds(0)}.at(1).base();
+  };
+  EXPECT_DOUBLE_EQ(of(10, 8, 5), 7);
+  EXPECT_DOUBLE_EQ(of(10, 10, 4), 4);
+  EXPECT_DOUBLE_EQ(of(10, 0, 6), 10);  // the router's is not given
+  EXPECT_DOUBLE_EQ(of(3, 3, 3), 3);
+  EXPECT_DOUBLE_EQ((ByGraph{Seconds(1), Seconds(2), Seconds(3), Seconds(4)}.at(4).base()), 4);
+}
+
 TEST(Profile, ErasOverrideSomeConstants) {
   Profile p = datasheet_profile("c", 1, Runtime::megatron);
   Era era{.name = "old", .run = p};
