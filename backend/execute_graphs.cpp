@@ -6,15 +6,10 @@
 #include <algorithm>
 
 #include "backend/executor.hpp"
+#include "core/program/graph_scope.hpp"
 
 namespace pleat {
 namespace {
-
-// The modules whose sizes routing decides.
-bool is_routed(Module m) {
-  return m == Module::dispatch || m == Module::experts || m == Module::moe_act ||
-         m == Module::combine;
-}
 
 // Kernels with nothing beside operands and attributes.
 constexpr OpKind kPlain[] = {OpKind::rms_norm,
@@ -90,9 +85,7 @@ bool Executor::has_kernels_alone(const Op& op) const {
 
 bool Executor::in_graph(const Op& op, const OpSite* site) const {
   if (!graphs_ || site == nullptr || spans_ != nullptr || op.on_host || op.host_sync) return false;
-  const CudaGraph scope = program_.plan.cuda_graph;
-  if (scope == CudaGraph::router && op.module != Module::router) return false;
-  if (captures_parts(scope) && is_routed(op.module)) return false;
+  if (!is_in_scope(program_.plan.cuda_graph, op)) return false;
   // Products of codes read scales beside their operands, whose memory may be another every time.
   if (is_quantized(op.attr.math)) return false;
   const auto may_repeat = [&](TensorId id) {

@@ -3,6 +3,10 @@
 // Graphs of a device that repeats what it was given to the letter: the same bits as without them, so
 // nothing that changes from step to step is in one.
 #include "backend/runtime/graph_cache.hpp"
+
+#include <map>
+#include <set>
+
 #include "tests/backend/device/checking_device.hpp"
 #include "tests/backend/device/device_cases.hpp"
 #include "tests/backend/device/queue_cases.hpp"
@@ -37,6 +41,48 @@ TEST_P(InGraphs, TrainsWithTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Runs, InGraphs, testing::ValuesIn(graph_cases()), [](const auto& info) {
   return info.param.name();
 });
+
+// Operations of the last step that no call was made for: a graph ran in their place.
+std::set<std::string> replayed(const ModelSpec& model, CudaGraph scope) {
+  Plan plan = fp32_plan();
+  plan.cuda_graph = scope;
+  TrainConfig config = small_config(kSteps);
+  config.poison = config.measure_margin = false;
+  config.captures_graphs = true;
+  config.make_device = checking_device;
+  std::map<std::string, int> given, called;
+  config.before_op = [&](Rank, const Op& op, int step) {
+    if (step == kSteps - 1) ++given[op.name];
+  };
+  config.after_op = [&](Rank, const Op& op, std::span<const View>) {
+    if (!given.empty()) ++called[op.name];
+  };
+  run(model, plan, config);
+  std::set<std::string> names;
+  for (const auto& [name, times] : given) {
+    if (called[name] == 0) names.insert(name);
+    EXPECT_TRUE(called[name] == 0 || called[name] == times) << name;  // in all layers or in none
+  }
+  return names;
+}
+
+TEST(Graph, OfAttentionHoldsThatHalfOfALayer) {
+  const std::set<std::string> grouped{
+      "attn_norm", "qkv", "rope", "attn", "attn_proj", "attn_residual", "attn_proj.dgrad",
+      "attn_proj.wgrad", "attn.bwd", "rope.bwd", "qkv.dgrad", "qkv.wgrad", "attn_norm.bwd"};
+  EXPECT_EQ(replayed(small_moe(), CudaGraph::attention), grouped);
+  EXPECT_EQ(replayed(dense_model(), CudaGraph::attention), grouped);
+  const std::set<std::string> latent = replayed(small_mla(), CudaGraph::attention);
+  for (const char* name : {"attn_norm", "q_a_norm", "kv_a_norm.bwd", "kv_b", "q_b.wgrad", "attn"}) {
+    EXPECT_TRUE(latent.contains(name)) << name;
+  }
+  for (const char* name : {"mlp_norm", "router", "topk", "shared.fc1", "experts.fc1", "permute"}) {
+    EXPECT_FALSE(latent.contains(name)) << name;
+  }
+  const std::set<std::string> router = replayed(small_mla(), CudaGraph::router);
+  EXPECT_TRUE(router.contains("topk"));
+  EXPECT_FALSE(router.contains("attn"));
+}
 
 // What fails while a graph is captured ends the capture: the device does its work again.
 TEST(Graph, FailureWhileCapturingEndsTheCapture) {

@@ -89,7 +89,12 @@ inline std::vector<GraphCase> graph_cases() {
           {{"Sharded", changed(fp32_plan(4, 2), [](Plan& p) { p.sharding = Sharding::zero3; })},
            CudaGraph::partial,
            true},
-          {{"Ring", context_plan(CpComm::p2p, 4)}, CudaGraph::partial}};
+          {{"Ring", context_plan(CpComm::p2p, 4)}, CudaGraph::partial},
+          {{"Dense", tp_plan(2), dense_model()}, CudaGraph::attention},
+          {{"Experts", pair, small_mla()}, CudaGraph::attention, true},
+          {{"Folded", folded_plan({.tp = 2, .dp = 2, .pp = 2}, 2, 2)}, CudaGraph::attention},
+          {{"WholeMoe", changed(pair, [](Plan& p) { p.recompute = {Module::moe}; })},
+           CudaGraph::attention}};
 }
 
 }  // namespace pleat::test
