@@ -103,10 +103,12 @@ void write_graph(C c, Exported& e) {
   switch (c.plan().cuda_graph) {
     case CudaGraph::none:
       return;
+    case CudaGraph::attention:
+      return modules({"attn"});
     case CudaGraph::router:
       return modules({"moe_router", "moe_preprocess"});
     case CudaGraph::partial:
-      if (!is_moe(c)) return modules({"attn"});
+      if (!is_moe(c)) return modules({"attn", "mlp"});
       return modules({"attn", "moe_router", "moe_preprocess"});
     case CudaGraph::full_iteration:
       add(e, "--cuda-graph-impl", {"full_iteration"});

@@ -78,6 +78,7 @@ CudaGraph read_graph(const ArgumentReader& r) {
     return std::find(modules.begin(), modules.end(), name) != modules.end();
   };
   if (impl == "full_iteration" || has("full_iteration")) return CudaGraph::full_iteration;
+  if (modules == std::vector<std::string>{"attn"}) return CudaGraph::attention;
   return !modules.empty() && !has("attn") && !has("full") ? CudaGraph::router : CudaGraph::partial;
 }
 

@@ -117,7 +117,7 @@ std::vector<Refusal> make_refusals() {
        "excludes biases of attention where attention is in a CUDA graph", "",
        "training/arguments.py:1925",
        [](C c) {
-         return c.plan().overlap.delay_wgrad && c.plan().cuda_graph == CudaGraph::partial &&
+         return c.plan().overlap.delay_wgrad && captures_attention(c.plan().cuda_graph) &&
                 has_attention_bias(c.model());
        }},
       {"plan.overlap.delay_wgrad",
@@ -126,20 +126,20 @@ std::vector<Refusal> make_refusals() {
        "sharding none or zero1", "training/arguments.py:1919",
        [](C c) {
          return c.plan().overlap.delay_wgrad && c.plan().overlap.grad_reduce &&
-                c.plan().cuda_graph == CudaGraph::partial && is_fsdp(c);
+                captures_attention(c.plan().cuda_graph) && is_fsdp(c);
        }},
       {"plan.layout", "the prediction blocks are on the first rank", "on another rank",
        "core/transformer/pipeline_parallel_layer_layout.py:86", mtp_on_first_rank},
       {"plan.layout", "has not one m for each prediction layer", "as many as the model has",
        "core/transformer/pipeline_parallel_layer_layout.py:86", miscounts_mtp},
-      {"plan.cuda_graph", "router graphs need experts", "partial or none",
+      {"plan.cuda_graph", "router graphs need experts", "attention, partial or none",
        "core/transformer/transformer_config.py:2826",
        [](C c) { return c.plan().cuda_graph == CudaGraph::router && !is_moe(c); }},
       {"plan.cuda_graph",
        "the exchange's preparation cannot be in a graph where alltoall drops tokens unpadded",
        "pad_to_capacity, or another dispatcher", "core/transformer/transformer_config.py:2849",
        [](C c) {
-         return captures_parts(c.plan().cuda_graph) && is_moe(c) &&
+         return captures_router(c.plan().cuda_graph) && is_moe(c) &&
                 c.plan().dispatcher == Dispatcher::alltoall && c.workload().capacity_factor > 0 &&
                 !c.workload().pad_to_capacity;
        }},

@@ -24,6 +24,7 @@ TEST(ExportBridge, WritesOverridesWithoutSizes) {
   d.plan.precision = Precision::mxfp8;
   d.plan.recompute = {Module::layernorm, Module::moe_act};
   d.plan.vpp = 2;
+  d.plan.cuda_graph = CudaGraph::attention;
   d.plan.optimizer.exp_avg = DType::bf16;
   const Exported e = export_plan(Target::megatron_bridge, {d}, "plan");
   EXPECT_THAT(values_of(e, "model.tensor_model_parallel_size"), ElementsAre("2"));
@@ -31,6 +32,8 @@ TEST(ExportBridge, WritesOverridesWithoutSizes) {
   EXPECT_THAT(values_of(e, "model.recompute_modules"), ElementsAre("[layernorm,moe_act]"));
   EXPECT_THAT(values_of(e, "model.virtual_pipeline_model_parallel_size"), ElementsAre("2"));
   EXPECT_THAT(values_of(e, "ddp.overlap_grad_reduce"), ElementsAre("true"));
+  EXPECT_THAT(values_of(e, "model.cuda_graph_impl"), ElementsAre("transformer_engine"));
+  EXPECT_THAT(values_of(e, "model.cuda_graph_modules"), ElementsAre("[attn]"));
   EXPECT_THAT(values_of(e, "model.hidden_size"), ElementsAre("absent"));
   ASSERT_EQ(e.missing.size(), 1u);
   EXPECT_EQ(e.missing[0].text,

@@ -85,6 +85,22 @@ TEST(ExportMegatron, WritesAPlan) {
   EXPECT_THAT(export_plan(Target::megatron, {d, false}, "").environment, IsEmpty());  // Blackwell
 }
 
+TEST(ExportMegatron, NamesWhatGraphsCapture) {
+  const auto modules = [](const std::string& model, CudaGraph scope) {
+    PlanDocument d = sample(model);
+    if (!d.model.moe) d.plan.expert = {.etp = 1, .ep = 1, .edp = 16};
+    d.plan.cuda_graph = scope;
+    return values_of(export_plan(Target::megatron, {d}, "p"), "--cuda-graph-modules");
+  };
+  EXPECT_THAT(modules("mixtral-8x7b", CudaGraph::attention), ElementsAre("attn"));
+  EXPECT_THAT(modules("mixtral-8x7b", CudaGraph::router),
+              ElementsAre("moe_router", "moe_preprocess"));
+  EXPECT_THAT(modules("mixtral-8x7b", CudaGraph::partial),
+              ElementsAre("attn", "moe_router", "moe_preprocess"));
+  EXPECT_THAT(modules("llama3-8b", CudaGraph::attention), ElementsAre("attn"));
+  EXPECT_THAT(modules("llama3-8b", CudaGraph::partial), ElementsAre("attn", "mlp"));
+}
+
 TEST(ExportMegatron, SaysWhatHasNoCounterpart) {
   PlanDocument d = sample("mixtral-8x7b");
   d.plan.precision = Precision::fp8;

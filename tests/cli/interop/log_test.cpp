@@ -71,6 +71,24 @@ TEST(MegatronLog, ArgumentsBecomeAPlan) {
   EXPECT_TRUE(d.model == mixtral);
 }
 
+// Before --cuda-graph-modules it was --cuda-graph-scope.
+TEST(MegatronLog, GraphsByWhatTheyCapture) {
+  const auto imported = [](const char* member, std::vector<std::string> modules) {
+    auto arguments = mixtral().arguments;
+    arguments["cuda_graph_impl"] = {"transformer_engine"};
+    arguments.erase("cuda_graph_modules");
+    arguments[member] = std::move(modules);
+    return import_arguments(arguments, 0, "log").document.plan.cuda_graph;
+  };
+  for (const char* member : {"cuda_graph_modules", "cuda_graph_scope"}) {
+    EXPECT_EQ(imported(member, {"attn"}), CudaGraph::attention) << member;
+    EXPECT_EQ(imported(member, {"moe_router", "moe_preprocess"}), CudaGraph::router) << member;
+    EXPECT_EQ(imported(member, {"attn", "moe_router"}), CudaGraph::partial) << member;
+    EXPECT_EQ(imported(member, {"attn", "mlp"}), CudaGraph::partial) << member;
+    EXPECT_EQ(imported(member, {}), CudaGraph::partial) << member;  // whole layers
+  }
+}
+
 TEST(MegatronLog, OldAndOddLines) {
   const MegatronLog log = parse_megatron_log(
       " iteration        1/  317892 | consumed samples: 96 | elapsed time per iteration (ms): "

@@ -72,6 +72,8 @@ const std::vector<ArgumentRule>& graph_rules() {
       {"core/transformer/transformer_config.py:2826",
        [](C c) { return graphs_modules(c) && experts(c) <= 1; },
        [](C c) { return !captures(c, "moe_router") && !captures(c, "moe"); }},
+      {"core/transformer/transformer_config.py:2834", [](C c) { return captures(c, "mlp"); },
+       [](C c) { return experts(c) <= 1 || c.text("moe_layer_freq", "1") != "1"; }},
       {"core/transformer/transformer_config.py:2849",
        [](C c) {
          return captures(c, "moe_preprocess") && !c.on("moe_pad_expert_input_to_capacity");

@@ -135,7 +135,7 @@ void roll_rest(Dice& d, Plan& p) {
   p.precision = d.one_in(2) ? Precision::bf16 : d.pick<Precision>(8);
   p.dispatcher = d.pick<Dispatcher>(4);
   p.dispatcher_sms = d.one_in(3) ? 16 + 4 * d.below(5) : 0;
-  p.cuda_graph = d.one_in(2) ? CudaGraph::none : d.pick<CudaGraph>(4);
+  p.cuda_graph = d.one_in(2) ? CudaGraph::none : d.pick<CudaGraph>(5);
   p.cp_comm = d.pick<CpComm>(4);
   if (p.cp_comm == CpComm::a2a_p2p) p.cp_a2a = p.attention.cp / 2;
   p.flash_attention = !d.one_in(8);
