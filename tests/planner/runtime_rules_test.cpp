@@ -119,6 +119,21 @@ TEST(RuntimeRules, MegatronsGraphsOfAttentionExcludeSomeDelayedGradients) {
   EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
 }
 
+// Graphs of a part of a layer alone are the user's choice; what bounds both parts captures both.
+TEST(RuntimeRules, GraphsOfOnePartAreTriedIfAskedFor) {
+  const auto scopes = [](const SearchConfig& config) {
+    std::set<CudaGraph> found;
+    for (const Setting& s : settings(small_model(), small_cluster(), config)) found.insert(s.graph);
+    return found;
+  };
+  SearchConfig config = small_config(2);
+  EXPECT_EQ(scopes(config), (std::set<CudaGraph>{CudaGraph::none, CudaGraph::partial}));
+  config.cuda_graph = std::vector<CudaGraph>{CudaGraph::router, CudaGraph::attention};
+  EXPECT_EQ(scopes(config), (std::set<CudaGraph>{CudaGraph::attention, CudaGraph::router}));
+  const auto all = settings(small_model(), small_cluster(), config);
+  EXPECT_EQ(least_work(all).front().graph, CudaGraph::partial);
+}
+
 // core/transformer/pipeline_parallel_layer_layout.py:86.
 TEST(RuntimeRules, MegatronsFirstRankHasNoPredictionBlocks) {
   ModelSpec model = small_model();
