@@ -179,7 +179,7 @@ double least_saved(const RandomCase& c) {
 }
 
 TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
-  const int cases = some_of(110);
+  const int cases = some_of(240);
   CaseMaker maker(20261121);
   int overlapped = 0, interleaved = 0, given_up = 0, state_offloaded = 0;
   int hybrid = 0, head_groups = 0;
