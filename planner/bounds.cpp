@@ -95,7 +95,6 @@ const BoundTable::Layers& BoundTable::layers_of(const PlanParts& parts, const Pl
       {parts.layers, static_cast<int>(scope), clock, alike(plan) ? 0 : parts.layout}};
   return layers_.get(key, [&] {
     const bool burst = clock == 0;
-    recent_.used(*parts.library);
     return std::make_unique<Layers>(bound_layers(
         counted_of(parts, plan), *parts.library,
         {.paired = plan.overlap.expert_parallel, .split = splits_backward(plan.schedule)}, scope,

@@ -13,11 +13,8 @@
 #include "simulator/estimator.hpp"
 #include "simulator/known.hpp"
 #include "simulator/plan_key.hpp"
-#include "simulator/recent_layers.hpp"
 
 namespace pleat {
-
-inline constexpr std::size_t kRecentLayers = 48;  // memos of layers that keep their programs
 
 struct PlanBounds {
   Seconds step;
@@ -131,7 +128,6 @@ class BoundTable {
   const ClusterSpec& cluster_;
   const Profile& profile_;
   Runtime runtime_;
-  RecentLayers recent_{kRecentLayers};
   CountedLayers counted_;                                   // of plans whose layers are alike
   Known<int, CountedLayers, std::hash<int>> counted_apart_;  // of others, by PlanParts::layout
   Known<int, Shape, std::hash<int>> shapes_;                // by PlanParts::layout

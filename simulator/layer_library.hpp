@@ -31,7 +31,6 @@ class LayerLibrary {
   [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&, bool all);  // as LayerMemo's
   [[nodiscard]] LayerWeights weights(const LayerVariant&);
   void forget(bool all);  // as LayerMemo::forget
-  [[nodiscard]] const Memos& memos() const { return memos_; }
 
  private:
   LayerMemo& memo_of(const LayerVariant&);

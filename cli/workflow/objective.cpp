@@ -194,7 +194,8 @@ ObjectiveResult search_objective(const ObjectiveOptions& o, Target& t, SearchCon
   } else {
     SearchConfig first = config;
     if (headroom) first.top = 1;
-    r.result = search(t.model, t.cluster, t.workload, t.profile, first, &known);
+    KnownPrices* for_front = headroom || o.pareto ? &known : nullptr;
+    r.result = search(t.model, t.cluster, t.workload, t.profile, first, for_front);
     polish_layouts(t.model, t.cluster, t.workload, t.profile, config, r.result);
   }
   if ((headroom || o.pareto) && !r.result.best.empty()) {
