@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Operations of one layer on streams: when each starts and what all of them take.
+#include "simulator/streams.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/simulator/fixtures.hpp"
+
+namespace pleat {
+namespace {
+
+using test::part_of;
+
+StreamOp op(double seconds, CostClass cls, Stream stream, std::vector<int> after = {}) {
+  return {.duration = Seconds(seconds), .cls = cls, .stream = stream, .after = std::move(after)};
+}
+
+TEST(Streams, CommunicationHidesBehindCompute) {
+  const std::vector<StreamOp> ops = {
+      op(2, CostClass::gemm, Stream::compute),
+      op(3, CostClass::ep_comm, Stream::comm, {0}),       // 2..5
+      op(2, CostClass::gemm, Stream::compute),            // 2..4
+      op(1, CostClass::attention, Stream::compute, {1}),  // 5..6
+      op(2, CostClass::tp_comm, Stream::comm, {0})};      // 5..7
+  const StreamTimeline line = run_streams(ops);
+  EXPECT_EQ(line.start, (std::vector<Seconds>{Seconds(0), Seconds(2), Seconds(2), Seconds(5),
+                                              Seconds(5)}));
+  EXPECT_DOUBLE_EQ(line.end.base(), 7);
+  EXPECT_DOUBLE_EQ(part_of(line.parts, CostClass::gemm).base(), 4);
+  EXPECT_DOUBLE_EQ(part_of(line.parts, CostClass::attention).base(), 1);
+  EXPECT_DOUBLE_EQ(part_of(line.parts, CostClass::ep_comm).base(), 1);  // exposed 4..5
+  EXPECT_DOUBLE_EQ(part_of(line.parts, CostClass::tp_comm).base(), 1);  // exposed 6..7
+}
+
+// While both run, compute has 3/4 of the SMs and the exchange takes half as long again: of 6 s
+// beside each other compute does 4.5 s of work, the exchange all of its 4.
+TEST(Streams, ConcurrentOpsSlowEachOtherDown) {
+  std::vector<StreamOp> ops = {op(5, CostClass::gemm, Stream::compute),
+                               op(4, CostClass::ep_comm, Stream::comm)};
+  ops[1].sm_share = 0.25;
+  ops[1].slowdown = 1.5;
+  const StreamTimeline line = run_streams(ops);
+  EXPECT_DOUBLE_EQ(line.finish[1].base(), 6);
+  EXPECT_DOUBLE_EQ(line.end.base(), 6.5);
+  EXPECT_DOUBLE_EQ(part_of(line.parts, CostClass::gemm).base(), 5);
+  EXPECT_DOUBLE_EQ(part_of(line.parts, CostClass::ep_comm).base(), 1.5);
+}
+
+// A gather in pieces: the GEMM starts after a quarter of it; an op after both waits for both.
+TEST(Streams, GatherInPiecesLeadsItsConsumer) {
+  std::vector<StreamOp> ops = {op(4, CostClass::tp_comm, Stream::comm),
+                               op(5, CostClass::gemm, Stream::compute, {0}),
+                               op(1, CostClass::attention, Stream::compute, {1})};
+  ops[1].with = 0;
+  ops[1].lead = 0.25;
+  const StreamTimeline line = run_streams(ops);
+  EXPECT_DOUBLE_EQ(line.start[1].base(), 1);
+  EXPECT_DOUBLE_EQ(line.end.base(), 7);
+  ops[1].duration = Seconds(2);  // bound by the gather: the GEMM ends with it
+  const StreamTimeline bound = run_streams(ops);
+  EXPECT_DOUBLE_EQ(bound.finish[1].base(), 4);
+  EXPECT_DOUBLE_EQ(bound.end.base(), 5);
+  EXPECT_DOUBLE_EQ(part_of(bound.parts, CostClass::tp_comm).base(), 2);
+}
+
+// A reduction in pieces beside its GEMM: its last quarter comes after the GEMM.
+TEST(Streams, ReductionInPiecesTrailsItsProducer) {
+  std::vector<StreamOp> ops = {op(5, CostClass::gemm, Stream::compute),
+                               op(4, CostClass::tp_comm, Stream::comm, {0})};
+  ops[1].with = 0;
+  ops[1].tail = 0.25;
+  EXPECT_DOUBLE_EQ(run_streams(ops).end.base(), 6);
+  ops[0].duration = Seconds(1);  // bound by the reduction
+  EXPECT_DOUBLE_EQ(run_streams(ops).end.base(), 4);
+}
+
+TEST(Streams, EmptyTakesNoTime) {
+  EXPECT_DOUBLE_EQ(run_streams({}).end.base(), 0);
+}
+
+}  // namespace
+}  // namespace pleat
