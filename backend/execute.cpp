@@ -60,9 +60,8 @@ void Executor::dispatch(const Call& c) {
   };
   switch (c.op.kind) {
     case OpKind::load_tokens:
-      return load_tokens(c);
     case OpKind::load_labels:
-      return load_labels(c);
+      return upload(c);
     case OpKind::embedding:
       k.embedding(in[0], in[1], context_.attention().tp * in[1].rows, out[0]);
       return add_positions(c);

@@ -129,7 +129,7 @@ void Executor::read_labels(const Call& c) {
 
 // The token one position later is the label, one further on the next one's; behind a label that does
 // not count, and behind the sequence, is no token.
-void Executor::load_tokens(const Call& c) {
+void Executor::fill_tokens(const Call& c, View tokens) {
   if (const std::int64_t ahead = c.op.attr.ahead; ahead > 0) {
     read_labels(c);
     const std::int64_t seq = c.op.attr.seq;
@@ -143,37 +143,33 @@ void Executor::load_tokens(const Call& c) {
     labels_.resize(static_cast<std::size_t>(c.op.attr.batch * c.op.attr.seq));
     batches_->tokens(step_, c.site->microbatch.value, context_.attention().dp, labels_);
   }
-  write_on_host(device_, c.out[0], [&](View out) {
-    std::ranges::transform(own_tokens(c), out.i32(), [&](std::int32_t token) {
-      return labels_[static_cast<std::size_t>(token)];
-    });
+  std::ranges::transform(own_tokens(c), tokens.i32(), [&](std::int32_t token) {
+    return labels_[static_cast<std::size_t>(token)];
   });
 }
 
 // The labels; of every `depth_rows` the parts but the first are prediction depths': so many positions
 // later, on whichever rank that is, -1 where a sequence has no more.
-void Executor::load_labels(const Call& c) {
+void Executor::fill_labels(const Call& c, View labels) {
   const std::int64_t seq = c.op.attr.seq, every = c.op.attr.depth_rows;
   const std::int64_t part = every / (1 + c.op.attr.depths);
   read_labels(c);
   const std::vector<std::int32_t> own = own_tokens(c);
   const auto label = [&](std::int32_t token) { return labels_[static_cast<std::size_t>(token)]; };
-  write_on_host(device_, c.out[0], [&](View out) {
-    if (every == 0) {
-      std::ranges::transform(own, out.i32(), label);
-      return;
+  if (every == 0) {
+    std::ranges::transform(own, labels.i32(), label);
+    return;
+  }
+  for (std::int64_t i = 0; i < labels.elements(); ++i) {
+    const std::int64_t ahead = i % every / part;
+    const std::int32_t token = own[static_cast<std::size_t>(i / every * part + i % part)];
+    std::int32_t found = label(token);
+    for (std::int64_t d = 1; d <= ahead; ++d) {  // behind what does not count: another document
+      const bool none = found < 0 || token % seq + d >= seq;
+      found = none ? -1 : label(token + static_cast<std::int32_t>(d));
     }
-    for (std::int64_t i = 0; i < out.elements(); ++i) {
-      const std::int64_t ahead = i % every / part;
-      const std::int32_t token = own[static_cast<std::size_t>(i / every * part + i % part)];
-      std::int32_t found = label(token);
-      for (std::int64_t d = 1; d <= ahead; ++d) {  // behind what does not count: another document
-        const bool none = found < 0 || token % seq + d >= seq;
-        found = none ? -1 : label(token + static_cast<std::int32_t>(d));
-      }
-      out.i32()[i] = found;
-    }
-  });
+    labels.i32()[i] = found;
+  }
 }
 
 // A learned row for every token's place in its document, or its gradient: for runs of neighbours at

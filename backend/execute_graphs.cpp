@@ -6,12 +6,14 @@
 #include <algorithm>
 
 #include "backend/executor.hpp"
+#include "backend/runtime/host_access.hpp"
 #include "core/program/graph_scope.hpp"
 
 namespace pleat {
 namespace {
 
-// Kernels with nothing beside operands and attributes.
+// Kernels with nothing beside operands and attributes, and copies of the host's rows from memory
+// that it writes before the graph runs.
 constexpr OpKind kPlain[] = {OpKind::rms_norm,
                              OpKind::rms_norm_bwd,
                              OpKind::head_norm,
@@ -53,6 +55,10 @@ constexpr OpKind kPlain[] = {OpKind::rms_norm,
                              OpKind::local_counts,
                              OpKind::unpermute,
                              OpKind::unpermute_bwd,
+                             OpKind::drop_tokens,
+                             OpKind::expert_counts,
+                             OpKind::load_tokens,
+                             OpKind::load_labels,
                              OpKind::ce_stats,
                              OpKind::zero,
                              OpKind::copy,
@@ -63,6 +69,10 @@ constexpr std::pair<OpKind, std::size_t> kOfPositions[] = {
     {OpKind::attention, 1},         {OpKind::attention_bwd, 4}, {OpKind::mla_attention, 3},
     {OpKind::mla_attention_bwd, 6}, {OpKind::rope, 1},          {OpKind::rope_bwd, 1}};
 
+bool has_counts_to_read(const Op& op) {
+  return (op.kind == OpKind::drop_tokens || op.kind == OpKind::expert_counts) && !op.attr.padded;
+}
+
 bool is_one_of(OpKind kind, std::span<const OpKind> kinds) {
   return std::ranges::find(kinds, kind) != kinds.end();
 }
@@ -71,7 +81,8 @@ bool is_one_of(OpKind kind, std::span<const OpKind> kinds) {
 
 bool Executor::has_kernels_alone(const Op& op) const {
   if (op.kind == OpKind::router_topk) return !config_.forced_routing && !config_.measure_margin;
-  if (op.kind == OpKind::embedding) return op.in.size() == 2;  // without positions
+  if (op.kind == OpKind::ce_loss) return !batches_->rules().mask_loss;  // else a weight of the step
+  if (op.kind == OpKind::embedding) return op.in.size() == 2;           // without positions
   if (op.kind == OpKind::embedding_bwd) return op.out.size() == 1;
   for (const auto& [kind, operands] : kOfPositions) {
     if (op.kind != kind) continue;
@@ -96,10 +107,29 @@ bool Executor::in_graph(const Op& op, const OpSite* site) const {
          std::ranges::all_of(op.out, may_repeat);
 }
 
+// What the host has to read of a graph's results ends the graph.
+void Executor::add_to_graph(const Call& c) {
+  graphs_->add(*c.site, c.in, c.out, staged(c));
+  if (has_counts_to_read(c.op)) run_waiting();
+  learn_rows(c);
+}
+
+// The operation's rows of this microbatch, in memory of their own: a graph copies from there in
+// every step, the last one's copies are done by then.
+View Executor::staged(const Call& c) {
+  View rows = hosts_rows(c);
+  if (rows.data == nullptr) return {};
+  Block& block = staged_[{&c.op, c.site->instance, c.site->microbatch.value}];
+  if (block.bytes() < byte_count(rows)) block = pinned_.allocate(byte_count(rows));
+  rows.data = block.data();
+  fill_hosts_rows(c, rows);
+  return rows;
+}
+
 void Executor::run_waiting() {
   if (!graphs_) return;
   graphs_->flush([this](const GraphCache::Waiting& w) {
-    dispatch({*w.site.op, &w.site, w.in, w.out});
+    dispatch({*w.site.op, &w.site, w.in, w.out, w.staged});
     if (config_.after_op) config_.after_op(context_.rank(), *w.site.op, w.out);
   });
 }

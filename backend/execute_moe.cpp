@@ -32,12 +32,6 @@ std::span<std::int32_t> integers(View v) {
   return {v.i32(), static_cast<std::size_t>(v.elements())};
 }
 
-void set_all(Device& device, View counts, std::int64_t value) {
-  write_on_host(device, counts, [&](View v) {
-    std::ranges::fill(integers(v), static_cast<std::int32_t>(value));
-  });
-}
-
 }  // namespace
 
 int Executor::layer_of_result(const Call& c) {
@@ -116,23 +110,32 @@ void Executor::grouped_gemm(const Call& c) {
   if (c.out.size() > 1) kernels_.grouped_bias_probs(in[0], in[3], in[2], a.bias_scale, c.out[1]);
 }
 
+// Padded experts have their capacity, whatever is dropped.
 void Executor::drop_tokens(const Call& c) {
-  const OpAttributes& a = c.op.attr;
-  kernels_.drop_tokens(c.in[0], c.in[1], a.capacity, c.out[0], c.out[1]);
-  read_on_host(device_, c.out[1], [&](View counts) { bind_kept(c, integers(counts)); });
-  if (!a.padded) return;
-  set_all(device_, c.out[1], a.capacity);
-  Binding& rows = routed_[{c.site->microbatch.value, layer_of_result(c)}];
-  rows.routed = a.experts * a.capacity;
-  rows.gathered = rows.routed * program_.plan.expert.etp;
+  kernels_.drop_tokens(c.in[0], c.in[1], c.op.attr.capacity, c.out[0], c.out[1]);
+  if (c.op.attr.padded) upload(c);
 }
 
 void Executor::count_copies(const Call& c) {
-  if (c.op.attr.padded) return set_all(device_, c.out[0], c.op.attr.capacity);
+  if (c.op.attr.padded) return upload(c);
   kernels_.expert_counts(c.in[0], c.out[0]);
-  const Counts counts = counts_on_host(c, c.op.out[0], c.out[0]);
-  if (std::ssize(counts) == c.op.attr.experts) load_.add(layer_of_result(c), counts);
-  bind_kept(c, counts);
+}
+
+// The rows that the next operations have; the host waits for them unless all experts are padded.
+void Executor::learn_rows(const Call& c) {
+  const OpAttributes& a = c.op.attr;
+  if (c.op.kind == OpKind::drop_tokens) {
+    if (!a.padded) {
+      return read_on_host(device_, c.out[1], [&](View counts) { bind_kept(c, integers(counts)); });
+    }
+    Binding& rows = routed_[{c.site->microbatch.value, layer_of_result(c)}];
+    rows.kept = rows.routed = a.experts * a.capacity;
+    rows.gathered = rows.routed * program_.plan.expert.etp;
+  } else if (c.op.kind == OpKind::expert_counts && !a.padded) {
+    const Counts counts = counts_on_host(c, c.op.out[0], c.out[0]);
+    if (std::ssize(counts) == a.experts) load_.add(layer_of_result(c), counts);
+    bind_kept(c, counts);
+  }
 }
 
 // Counts of the local experts alone: rows for the others stay out.

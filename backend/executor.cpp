@@ -64,6 +64,7 @@ Executor::Executor(const Program& program, const TrainConfig& config, const Rank
       windows_(program, context, device),
       store_(stage_, device, config.poison, [this](const Tensor& t) { return windows_.memory_of(t); }),
       aside_(device.memory(), config.poison),
+      pinned_(device.host_memory(), false),
       undecayed_(undecayed_ranges(stage_, config.tables_decay)) {
   for (std::size_t i = 0; i < stage_.state.size(); ++i) {
     const TensorId id{static_cast<int>(i)};
@@ -288,14 +289,15 @@ void Executor::perform(const Op& op, const OpSite* site) {
   const bool waits = in_graph(op, site);
   if (!waits || !graphs_->belongs(*site)) run_waiting();
   begin_on_stream(op, site);
+  const Call call{op, site, in_, out_};
   if (waits) {
-    graphs_->add(*site, in_, out_);
+    add_to_graph(call);
     progress_.finished.fetch_add(1, kRelaxed);
     return;
   }
-  const Call call{op, site, in_, out_};
   const Device::Moment begin = spans_ != nullptr ? device_.moment() : nullptr;
   dispatch(call);
+  learn_rows(call);
   if (config_.after_op) config_.after_op(context_.rank(), op, out_);
   if (order_) order_->end();
   if (spans_ != nullptr) spans_->add(op, site, begin, device_.moment());

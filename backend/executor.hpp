@@ -108,6 +108,7 @@ class Executor final : private StepVisitor {
     const Op& op;
     const OpSite* site;
     std::span<const View> in, out;
+    View staged = {};  // the host's rows where they are in pinned memory already
   };
 
   void on_birth(const OpSite&, const InstanceKey&, const Tensor&) override;
@@ -133,6 +134,8 @@ class Executor final : private StepVisitor {
 
   [[nodiscard]] bool in_graph(const Op&, const OpSite*) const;  // execute_graphs.cpp
   [[nodiscard]] bool has_kernels_alone(const Op&) const;
+  void add_to_graph(const Call&);
+  [[nodiscard]] View staged(const Call&);
   void run_waiting();
   void finish_given();  // executor.cpp
   [[nodiscard]] int stream_of(const Op&, const OpSite*) const;  // execute_streams.cpp
@@ -151,8 +154,8 @@ class Executor final : private StepVisitor {
   [[nodiscard]] bool is_plain_attention(const Call&) const;
   [[nodiscard]] bool has_sinks(const Call&) const;
   [[nodiscard]] View sinks_of(const Call&, View all) const;
-  void load_tokens(const Call&);  // execute_context.cpp
-  void load_labels(const Call&);
+  void fill_tokens(const Call&, View tokens);  // execute_context.cpp; in host memory
+  void fill_labels(const Call&, View labels);
   void read_labels(const Call&);
   [[nodiscard]] std::vector<std::int32_t> own_tokens(const Call&) const;
   void add_positions(const Call&);
@@ -188,8 +191,12 @@ class Executor final : private StepVisitor {
   [[nodiscard]] View second_operand(const Call&);
   void permute_backward(const Call&);
   void reorder_chunks(const Call&, bool sort);
+  [[nodiscard]] View hosts_rows(const Call&) const;  // execute_host_rows.cpp
+  void fill_hosts_rows(const Call&, View rows);
+  void upload(const Call&);
   void drop_tokens(const Call&);
   void count_copies(const Call&);
+  void learn_rows(const Call&);
   void permute(const Call&);
   using Counts = std::span<const std::int32_t>;
   void bind_kept(const Call&, Counts);
@@ -331,6 +338,8 @@ class Executor final : private StepVisitor {
   TensorStore store_;
   Arena aside_;  // of the device, beside the program's tensors: tables, copies for one operation
   std::map<std::pair<std::int64_t, std::int64_t>, Block> equal_groups_;
+  Arena pinned_;  // of the host: what graphs copy from
+  std::map<std::tuple<const Op*, const LayerInstance*, int>, Block> staged_;  // by microbatch
   std::optional<GraphCache> graphs_;
   std::optional<StreamOrder> order_;  // where the device has several
   std::vector<View> in_, out_;  // operands of the running operation

@@ -30,8 +30,9 @@ bool GraphCache::belongs(const OpSite& site) const {
          site.microbatch.value == last.microbatch.value;
 }
 
-void GraphCache::add(const OpSite& site, std::span<const View> in, std::span<const View> out) {
-  waiting_.push_back({site, {in.begin(), in.end()}, {out.begin(), out.end()}});
+void GraphCache::add(const OpSite& site, std::span<const View> in, std::span<const View> out,
+                     View staged) {
+  waiting_.push_back({site, {in.begin(), in.end()}, {out.begin(), out.end()}, staged});
 }
 
 // A graph may still run on the device.
@@ -54,6 +55,7 @@ GraphCache::Graph* GraphCache::graph_of(const std::vector<Waiting>& scope) {
   for (const Waiting& w : scope) {
     key.push_back(reinterpret_cast<std::uintptr_t>(w.site.op));
     key.push_back(reinterpret_cast<std::uintptr_t>(w.site.instance));
+    key.push_back(reinterpret_cast<std::uintptr_t>(w.staged.data));
     for (const auto* views : {&w.in, &w.out}) {
       for (const View& v : *views) {
         key.push_back(reinterpret_cast<std::uintptr_t>(v.data));

@@ -26,6 +26,7 @@ class GraphCache {
   struct Waiting {
     OpSite site;
     std::vector<View> in, out;
+    View staged = {};  // pinned memory that it copies from
   };
 
   // A scope is a pass of one layer, or `whole_step`: all until something else has to run. `report`
@@ -35,7 +36,7 @@ class GraphCache {
 
   // Whether the operation continues the scope that waits.
   [[nodiscard]] bool belongs(const OpSite&) const;
-  void add(const OpSite&, std::span<const View> in, std::span<const View> out);
+  void add(const OpSite&, std::span<const View> in, std::span<const View> out, View staged = {});
   // run(Waiting) gives the device one operation's kernels and nothing else.
   template <class Run>
   void flush(Run run) {

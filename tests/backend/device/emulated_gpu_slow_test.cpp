@@ -24,6 +24,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(EmulatedGpu, RepeatsGraphsOfExperts) { expect_graphs_repeat("Padded_full_iteration"); }
+TEST(EmulatedGpu, RepeatsAWholeStepWithExperts) { expect_graphs_repeat("PaddedAlone_full_iteration"); }
+TEST(EmulatedGpu, RepeatsTheRouterWithItsCounts) { expect_graphs_repeat("Dropped_router"); }
 
 TEST(EmulatedGpu, UsesStreams) {
   for (const DeviceCase& c : stream_cases()) {

@@ -43,9 +43,12 @@ INSTANTIATE_TEST_SUITE_P(Runs, InGraphs, testing::ValuesIn(graph_cases()), [](co
 });
 
 // Operations of the last step that no call was made for: a graph ran in their place.
-std::set<std::string> replayed(const ModelSpec& model, CudaGraph scope) {
+std::set<std::string> replayed(const ModelSpec& model, CudaGraph scope,
+                               const WorkloadSpec& workload = small_workload()) {
   Plan plan = fp32_plan();
   plan.cuda_graph = scope;
+  auto& graphs = CheckingDevice::graphs();
+  graphs.captured = graphs.launched = 0;
   TrainConfig config = small_config(kSteps);
   config.poison = config.measure_margin = false;
   config.captures_graphs = true;
@@ -57,7 +60,7 @@ std::set<std::string> replayed(const ModelSpec& model, CudaGraph scope) {
   config.after_op = [&](Rank, const Op& op, std::span<const View>) {
     if (!given.empty()) ++called[op.name];
   };
-  run(model, plan, config);
+  run(model, plan, config, workload);
   std::set<std::string> names;
   for (const auto& [name, times] : given) {
     if (called[name] == 0) names.insert(name);
@@ -79,9 +82,61 @@ TEST(Graph, OfAttentionHoldsThatHalfOfALayer) {
   for (const char* name : {"mlp_norm", "router", "topk", "shared.fc1", "experts.fc1", "permute"}) {
     EXPECT_FALSE(latent.contains(name)) << name;
   }
-  const std::set<std::string> router = replayed(small_mla(), CudaGraph::router);
-  EXPECT_TRUE(router.contains("topk"));
-  EXPECT_FALSE(router.contains("attn"));
+}
+
+// The counts are the graph's last work: the host reads them right after it.
+TEST(Graph, OfTheRouterCountsTheRows) {
+  WorkloadSpec dropped = small_workload();
+  dropped.capacity_factor = 1.0;
+  for (const WorkloadSpec& workload : {small_workload(), dropped}) {
+    const std::set<std::string> router = replayed(small_mla(), CudaGraph::router, workload);
+    for (const char* name : {"router", "topk", "topk.bwd"}) {
+      EXPECT_TRUE(router.contains(name)) << name;
+    }
+    EXPECT_TRUE(router.contains(workload.capacity_factor > 0 ? "drop" : "counts"));
+    EXPECT_FALSE(router.contains("attn"));
+    EXPECT_FALSE(router.contains("permute"));
+  }
+}
+
+// All passes of all microbatches, where nothing is exchanged and no expert's rows are for routing to
+// decide. Before and after it is what a step does once.
+TEST(Graph, OfAStepIsOne) {
+  WorkloadSpec padded = small_workload();
+  padded.capacity_factor = 1.0;
+  padded.pad_to_capacity = true;
+  const auto& graphs = CheckingDevice::graphs();
+  const std::set<std::string> dense = replayed(dense_model(), CudaGraph::full_iteration);
+  EXPECT_EQ(graphs.captured, 1);
+  EXPECT_EQ(graphs.launched, kSteps - 2);  // memory is the step before's from the third one on
+  for (const char* name : {"tokens", "attn", "labels", "ce.loss", "embedding.bwd"}) {
+    EXPECT_TRUE(dense.contains(name)) << name;
+  }
+  for (const char* name : {"grad_norm", "clip"}) EXPECT_FALSE(dense.contains(name)) << name;
+  const std::set<std::string> experts =
+      replayed(small_mla(), CudaGraph::full_iteration, padded);
+  EXPECT_EQ(graphs.captured, 1);
+  for (const char* name : {"drop", "permute", "experts.fc1", "unpermute"}) {
+    EXPECT_TRUE(experts.contains(name)) << name;
+  }
+  replayed(small_mla(), CudaGraph::full_iteration);  // as routing decides
+  EXPECT_GT(graphs.captured, 1);
+}
+
+// Tokens that count are others in every step, and the loss is divided by their number.
+TEST(Graph, OfAMaskedLossLeavesItsWeightToTheHost) {
+  Plan plan = fp32_plan();
+  plan.cuda_graph = CudaGraph::full_iteration;
+  TrainConfig config = small_config(kSteps);
+  config.poison = config.measure_margin = false;
+  config.captures_graphs = true;
+  config.packing.end_of_document = config.text[3];
+  config.packing.mask_loss = true;
+  const TrainResult here = run(dense_model(), plan, config);
+  config.make_device = checking_device;
+  CheckingDevice::graphs().launched = 0;
+  expect_same(run(dense_model(), plan, config), here);
+  EXPECT_GT(CheckingDevice::graphs().launched, 0);
 }
 
 // What fails while a graph is captured ends the capture: the device does its work again.

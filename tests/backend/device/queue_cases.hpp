@@ -65,9 +65,10 @@ inline ModelSpec dense_model() {
 
 inline std::vector<GraphCase> graph_cases() {
   const Plan pair = fp32_plan(2, 2);
-  WorkloadSpec packed = small_workload(), padded = small_workload();
+  WorkloadSpec packed = small_workload(), dropped = small_workload();
   packed.documents = {5, 9, 7};
-  padded.capacity_factor = 1.0;
+  dropped.capacity_factor = 1.0;
+  WorkloadSpec padded = dropped;
   padded.pad_to_capacity = true;
   ModelSpec windows = dense_model();
   windows.layer_traits.assign(4, {.window = 5});
@@ -79,6 +80,8 @@ inline std::vector<GraphCase> graph_cases() {
           {{"Experts", pair, small_mla()}, CudaGraph::partial, true},
           {{"Experts", pair}, CudaGraph::full_iteration},
           {{"Padded", pair, small_moe(), padded}, CudaGraph::full_iteration},
+          {{"PaddedAlone", fp32_plan(), small_mla(), padded}, CudaGraph::full_iteration},
+          {{"Dropped", pair, small_moe(), dropped}, CudaGraph::router},
           {{"Pipelined", folded_plan({.tp = 2, .dp = 2, .pp = 2}, 2, 2), small_mla()},
            CudaGraph::partial,
            true},
