@@ -123,6 +123,24 @@ TEST(Graph, OfAStepIsOne) {
   EXPECT_GT(graphs.captured, 1);
 }
 
+// Gradients are summed after the graph.
+TEST(Graph, OfAStepIsOneOnEveryRankOfDataParallelism) {
+  for (const Sharding sharding : {Sharding::none, Sharding::zero1}) {
+    Plan plan = fp32_plan(2);
+    plan.sharding = sharding;
+    plan.cuda_graph = CudaGraph::full_iteration;
+    TrainConfig config = small_config(kSteps);
+    config.poison = config.measure_margin = false;
+    config.captures_graphs = true;
+    config.make_device = checking_device;
+    auto& graphs = CheckingDevice::graphs();
+    graphs.captured = graphs.launched = 0;
+    run(dense_model(), plan, config);
+    EXPECT_EQ(graphs.captured, 2);
+    EXPECT_EQ(graphs.launched, 2 * (kSteps - 2));
+  }
+}
+
 // Tokens that count are others in every step, and the loss is divided by their number.
 TEST(Graph, OfAMaskedLossLeavesItsWeightToTheHost) {
   Plan plan = fp32_plan();
