@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of the interface: cuDNN for bf16 where it can, our own kernels for the rest.
 #include "core/diagnostics.hpp"
+#include "kernels/cuda/attention_blocks.hpp"
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/flash.hpp"
 #include "kernels/cuda/fused_attention.hpp"
@@ -113,6 +114,8 @@ void CudaKernels::attention_piece(const AttentionPiece& p, HeadColumns o, View l
         is_quantized(p.math) ? cuda::Implementation::cudnn_codes : cuda::Implementation::cudnn;
     if (taken(done, library)) return;
   }
+  const bool blocks = fused_ != nullptr && !is_quantized(p.math);
+  if (blocks && taken(cuda::forward_blocks(*fused_, *resources_, p, o, lse, resume))) return;
   if (is_quantized(p.math)) {
     return attention_piece(cuda::NarrowHeads(*resources_, p).piece(), o, lse, resume);
   }
@@ -135,7 +138,11 @@ void CudaKernels::attention_piece_bwd(const AttentionPiece& p, HeadColumns d_o, 
     const cuda::NarrowHeads narrow(*resources_, p, d_o, one_scale);
     return attention_piece_bwd(narrow.piece(), narrow.d_o(), o, lse, g);
   }
-  if (taken(fused_ != nullptr && fused_->backward(p, d_o, o, lse, g))) return;
+  if (taken(fused_ != nullptr &&
+            (fused_->backward(p, d_o, o, lse, g) ||
+             cuda::backward_blocks(*fused_, *resources_, *this, p, d_o, o, lse, g)))) {
+    return;
+  }
   cuda::flash_backward(*resources_,
                        {.batch = p.batch,
                         .heads = p.heads,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuDNN's attention on our layouts: heads packed in rows, lse by rows.
 #include <algorithm>
+#include <optional>
 
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/cudnn_layout.hpp"
@@ -154,7 +155,77 @@ class CudnnAttention final : public FusedAttention {
     return true;
   }
 
+  bool forward(const AttentionBlock& b, HeadColumns o, View lse) override {
+    const auto shape = shape_of(b, o, false);
+    const std::int64_t bytes = shape ? library_.prepare(*shape) : -1;
+    if (bytes < 0) return false;
+    Scratch scratch(r_, Scratch::bytes<float>(lse.elements()) + Scratch::bytes<std::byte>(bytes));
+    SdpaPointers p = pointers(b, o);
+    p.stats = scratch.take<float>(lse.elements());
+    library_.run(*shape, p, scratch.take<std::byte>(bytes));
+    stats_to_lse(r_, p.stats, lse, shape->seq, {0, b.heads, b.heads});
+    return true;
+  }
+
+  bool backward(const AttentionBlock& b, HeadColumns d_o, HeadColumns o, View lse, View dq, View dk,
+                View dv) override {
+    const auto shape = shape_of(b, o, true);
+    if (!shape || !all_bf16(d_o.x, dq, dk, dv) || !same_columns(o, d_o)) return false;
+    const std::int64_t bytes = library_.prepare(*shape);
+    if (bytes < 0) return false;
+    Scratch scratch(r_, Scratch::bytes<float>(lse.elements()) + Scratch::bytes<std::byte>(bytes));
+    SdpaPointers p = pointers(b, o);
+    p.d_o = at(d_o.x, d_o.first);
+    p.dq = dq.data;
+    p.dk = dk.data;
+    p.dv = dv.data;
+    p.stats = scratch.take<float>(lse.elements());
+    lse_to_stats(r_, lse, p.stats, shape->seq, {0, b.heads, b.heads});
+    library_.run(*shape, p, scratch.take<std::byte>(bytes));
+    return true;
+  }
+
  private:
+  // One run of queries and one of keys, in matrices of their own; gradients without other columns.
+  static std::optional<SdpaShape> shape_of(const AttentionBlock& b, const HeadColumns& o,
+                                           bool backward) {
+    const HeadColumns &q = b.q, &k = b.k, &v = b.v;
+    if (!all_bf16(q.x, k.x, v.x, o.x) || q.share != 1 || o.share != 1 || k.share != v.share) {
+      return std::nullopt;
+    }
+    for (const std::int64_t n : {q.width, v.width, q.first, k.first, v.first, o.first, q.stride,
+                                 k.stride, v.stride, o.stride}) {
+      if (n % 8 != 0) return std::nullopt;
+    }
+    if (q.width > 256 || (b.causal && q.x.rows != k.x.rows)) return std::nullopt;
+    const std::int64_t groups = b.heads / k.share;
+    return SdpaShape{.batch = 1,
+                     .seq = q.x.rows,
+                     .heads = b.heads,
+                     .groups = groups,
+                     .width = q.width,
+                     .value_width = v.width,
+                     .q = {q.x.cols, q.stride},
+                     .k = {k.x.cols, k.stride},
+                     .v = {v.x.cols, v.stride},
+                     .o = {o.x.cols, o.stride},
+                     .dq = {b.heads * q.width, q.width},
+                     .dk = {groups * k.width, k.width},
+                     .dv = {groups * v.width, v.width},
+                     .scale = static_cast<float>(b.scale),
+                     .backward = backward,
+                     .keys = k.x.rows,
+                     .unmasked = !b.causal};
+  }
+  static SdpaPointers pointers(const AttentionBlock& b, const HeadColumns& o) {
+    SdpaPointers p;
+    p.q = at(b.q.x, b.q.first);
+    p.k = at(b.k.x, b.k.first);
+    p.v = at(b.v.x, b.v.first);
+    p.o = at(o.x, o.first);
+    return p;
+  }
+
   static bool same_columns(const HeadColumns& a, const HeadColumns& b) {
     return a.x.cols == b.x.cols && a.first == b.first && a.stride == b.stride &&
            a.width == b.width && a.share == b.share;

@@ -59,11 +59,17 @@ void check(cudnnStatus_t status, const char* call) {
 fe::graph::Tensor_attributes tensor(const char* name, std::int64_t uid, const SdpaShape& s,
                                     const SdpaOperand& at, std::int64_t heads,
                                     std::int64_t width) {
+  const bool of_keys = uid == kK || uid == kV || uid == kDk || uid == kDv;
+  const std::int64_t rows = of_keys ? s.key_count() : s.seq;
   return fe::graph::Tensor_attributes()
       .set_name(name)
       .set_uid(uid)
-      .set_dim({s.batch, heads, s.seq, width})
-      .set_stride({s.seq * at.ld, at.step, at.ld, 1});
+      .set_dim({s.batch, heads, rows, width})
+      .set_stride({rows * at.ld, at.step, at.ld, 1});
+}
+
+const SdpaOperand& gradient(const SdpaOperand& own, const SdpaOperand& value) {
+  return own.ld > 0 ? own : value;
 }
 
 fe::graph::Tensor_attributes stats_tensor(const SdpaShape& s) {
@@ -124,7 +130,7 @@ fe::graph::Tensor_attributes beginning(fe::graph::Tensor_attributes t, const Ten
 
 template <class Attributes>
 void set_mask(Attributes& a, const SdpaShape& s, const Ragged& ragged) {
-  a.set_causal_mask(true).set_attn_scale(s.scale);
+  a.set_causal_mask(!s.unmasked).set_attn_scale(s.scale);
   if (s.window > 0) a.set_diagonal_band_left_bound(static_cast<int>(s.window));
   if (s.ragged) a.set_padding_mask(true).set_seq_len_q(ragged.lengths).set_seq_len_kv(ragged.lengths);
 }
@@ -193,9 +199,9 @@ void add_backward(fe::graph::Graph& g, const SdpaShape& s, bool deterministic) {
   set_mask(options, s, first);
   const auto [dq, dk, dv] =
       g.sdpa_backward(g.tensor(q), g.tensor(k), g.tensor(v), o, d_o, stats, options);
-  set_output(dq, tensor("dq", kDq, s, s.q, s.heads, s.width));
-  set_output(dk, tensor("dk", kDk, s, s.k, s.groups, s.width));
-  set_output(dv, tensor("dv", kDv, s, s.v, s.groups, s.value_width));
+  set_output(dq, tensor("dq", kDq, s, gradient(s.dq, s.q), s.heads, s.width));
+  set_output(dk, tensor("dk", kDk, s, gradient(s.dk, s.k), s.groups, s.width));
+  set_output(dv, tensor("dv", kDv, s, gradient(s.dv, s.v), s.groups, s.value_width));
   set_first(dq, first.q);
   set_first(dk, first.k);
   set_first(dv, first.v);
@@ -219,9 +225,11 @@ void fill(fe::graph::Graph& g, const SdpaShape& s, bool deterministic) {
 std::string description(const SdpaShape& s) {
   const auto text = [](std::int64_t n) { return std::to_string(n); };
   return std::string(s.backward ? "backward" : "forward") + (s.codes ? " in codes, " : " in bf16, ") +
-         text(s.batch) + " x " + text(s.seq) + " tokens, " + text(s.heads) + "/" + text(s.groups) +
+         text(s.batch) + " x " + text(s.seq) + " tokens, " +
+         (s.key_count() != s.seq ? text(s.keys) + " keys, " : "") + text(s.heads) + "/" + text(s.groups) +
          " heads of " + text(s.width) + "/" + text(s.value_width) +
-         (s.window > 0 ? ", window " + text(s.window) : "") + (s.ragged ? ", packed documents" : "");
+         (s.window > 0 ? ", window " + text(s.window) : "") + (s.ragged ? ", packed documents" : "") +
+         (s.unmasked ? ", no mask" : "");
 }
 
 SdpaLibrary::SdpaLibrary(const Resources& r, bool deterministic)

@@ -20,7 +20,8 @@ struct SdpaOperand {
 
 struct SdpaShape {
   std::int64_t batch = 0, seq = 0, heads = 0, groups = 0, width = 0, value_width = 0;
-  SdpaOperand q, k, v, o;  // gradients lie like their values
+  SdpaOperand q, k, v, o;
+  SdpaOperand dq, dk, dv;  // rows of no elements: they lie like their values
   float scale = 1;
   bool backward = false;
   std::int64_t window = 0;  // keys a query sees at most; 0: all before it
@@ -29,6 +30,9 @@ struct SdpaShape {
   // q, k, v and o are codes of E4M3 with a scale each, probabilities are rounded to them between the
   // products. Forward alone.
   bool codes = false;
+  std::int64_t keys = 0;   // of a sequence; 0: as many as queries
+  bool unmasked = false;   // every query sees all keys
+  [[nodiscard]] std::int64_t key_count() const { return keys > 0 ? keys : seq; }
   auto operator<=>(const SdpaShape&) const = default;
 };
 

@@ -11,6 +11,14 @@
 
 namespace pleat::cuda {
 
+// Queries of one run that see all of these keys, or (causal) row i the first i + 1 of as many.
+struct AttentionBlock {
+  std::int64_t heads = 0;
+  double scale = 1;
+  HeadColumns q, k, v;
+  bool causal = false;
+};
+
 class FusedAttention {
  public:
   virtual ~FusedAttention() = default;
@@ -28,6 +36,10 @@ class FusedAttention {
   virtual bool takes_codes(const AttentionPiece&, HeadColumns o) = 0;
   virtual bool backward(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
                         const AttentionPieceGradient&) = 0;
+  virtual bool forward(const AttentionBlock&, HeadColumns o, View lse) = 0;
+  // Writes dq[queries, heads * width], dk[keys, groups * width], dv[keys, groups * v.width].
+  virtual bool backward(const AttentionBlock&, HeadColumns d_o, HeadColumns o, View lse, View dq,
+                        View dk, View dv) = 0;
 };
 
 // cuDNN's version, or why it is not used.

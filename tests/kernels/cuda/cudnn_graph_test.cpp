@@ -56,6 +56,25 @@ TEST(CudnnGraph, FrontEndAcceptsWindowsAndSequencesOfTheirOwnLengths) {
   }
 }
 
+// Half of the queries and all keys of another rank, all queries and half of its keys; gradients packed.
+TEST(CudnnGraph, FrontEndAcceptsBlocks) {
+  if (!SdpaLibrary::available()) GTEST_SKIP() << "no libcudnn.so.9";
+  for (const bool backward : {false, true}) {
+    for (SdpaShape s : {grouped_heads(32, 8, 128, backward), mla(backward)}) {
+      s.batch = 1;
+      s.dq = {s.heads * s.width, s.width};
+      s.dk = {s.groups * s.width, s.width};
+      s.dv = {s.groups * s.value_width, s.value_width};
+      s.unmasked = true;
+      for (const std::int64_t keys : {2048, 4096, 8192}) {
+        s.keys = keys;
+        EXPECT_EQ(SdpaLibrary::objection(s), "") << keys;
+        EXPECT_EQ(SdpaLibrary::objection(s, false), "") << keys;
+      }
+    }
+  }
+}
+
 TEST(CudnnGraph, FrontEndAcceptsCodes) {
   if (!SdpaLibrary::available()) GTEST_SKIP() << "no libcudnn.so.9";
   for (const std::int64_t width : {64, 128}) {

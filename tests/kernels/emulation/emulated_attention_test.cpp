@@ -4,37 +4,14 @@
 // MLA, sliding windows, and documents of their own lengths, forward and backward.
 #include <array>
 
-#include "core/numerics/bf16.hpp"
 #include "kernels/cuda/device_error.hpp"
-#include "tests/kernels/emulation/emulated_device.hpp"
-
-namespace pleat::cuda {
-extern bool emulated_cudnn;
-extern int emulated_attentions;
-}  // namespace pleat::cuda
+#include "tests/kernels/emulation/emulated_attention.hpp"
 
 namespace pleat::conformance {
 namespace {
 
 constexpr std::int64_t kBatch = 2, kSeq = 22, kRows = kBatch * kSeq, kHeads = 4;
 constexpr std::int64_t kNope = 16, kRope = 8, kValue = 24, kLora = 8, kHead = 16, kGroups = 2;
-
-struct Numbers {
-  std::vector<Bf16> values;
-  View view;
-  Numbers(std::int64_t rows, std::int64_t cols, int seed) {
-    for (const double v : random_matrix(rows, cols, seed).values) {
-      values.push_back(to_bf16(static_cast<float>(v)));
-    }
-    view = {values.data(), DType::bf16, rows, cols};
-  }
-  Numbers(const Numbers&) = delete;
-  [[nodiscard]] Matrix matrix() const {
-    Matrix m(view.rows, view.cols);
-    for (std::size_t i = 0; i < values.size(); ++i) m.values[i] = to_float(values[i]);
-    return m;
-  }
-};
 
 // What a query sees: all before it, `window` keys, or those from the last of `documents` on.
 std::vector<std::int32_t> ranges(std::int64_t window, const std::vector<std::int64_t>& documents) {
@@ -49,39 +26,6 @@ std::vector<std::int32_t> ranges(std::int64_t window, const std::vector<std::int
     all.insert(all.end(), {static_cast<std::int32_t>(first), static_cast<std::int32_t>(i + 1)});
   }
   return all;
-}
-
-struct Result {
-  std::vector<Matrix> tensors;
-  int calls = 0;  // of the library
-};
-
-// run(kernels) on a device whose attention is cuDNN's, or our own.
-template <class Run>
-Result result_of(bool cudnn, Run run) {
-  cuda::emulated_cudnn = cudnn;
-  EmulatedDevice device(false);
-  cuda::emulated_cudnn = false;
-  const int before = cuda::emulated_attentions;
-  Result r{run(device.kernels()), 0};
-  r.calls = cuda::emulated_attentions - before;
-  return r;
-}
-
-template <class Run>
-void expect_like_our_own(Run run, int calls) {
-  const Result got = result_of(true, run), want = result_of(false, run);
-  EXPECT_EQ(got.calls, calls);
-  EXPECT_EQ(want.calls, 0);
-  for (std::size_t i = 0; i < got.tensors.size(); ++i) {
-    expect_close(got.tensors[i], want.tensors[i], ("tensor " + std::to_string(i)).c_str(), 1.5e-2);
-  }
-}
-
-Matrix fp32(const std::vector<float>& values, std::int64_t cols) {
-  Matrix m(std::ssize(values) / cols, cols);
-  m.values.assign(values.begin(), values.end());
-  return m;
 }
 
 TEST(EmulatedAttention, HeadsInGroups) {

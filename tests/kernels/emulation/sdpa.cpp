@@ -35,9 +35,10 @@ struct Rows {
 };
 
 Rows rows_of(const void* data, const SdpaOperand& at, const SdpaShape& s, const void* beginnings,
-             std::int64_t sequence, std::int64_t head) {
+             std::int64_t sequence, std::int64_t head, bool of_keys = false) {
+  const std::int64_t length = of_keys ? s.key_count() : s.seq;
   const std::int64_t first = s.ragged ? static_cast<const std::int32_t*>(beginnings)[sequence]
-                                      : sequence * s.seq * at.ld;
+                                      : sequence * length * at.ld;
   return {data, at, first + head * at.step};
 }
 
@@ -55,6 +56,9 @@ double score(const SdpaShape& s, const Head& h, std::int64_t i, std::int64_t j) 
 
 std::int64_t first_seen(const SdpaShape& s, std::int64_t i) {
   return s.window > 0 ? std::max<std::int64_t>(0, i + 1 - s.window) : 0;
+}
+std::int64_t keys_seen(const SdpaShape& s, std::int64_t i) {  // up to here
+  return s.unmasked ? s.key_count() : i + 1;
 }
 
 // As cuDNN with codes: probabilities, at most 1, are codes between the products, o when it is written.
@@ -97,9 +101,10 @@ void forward_of_codes(const SdpaShape& s, const SdpaPointers& p, const Head& h, 
 void forward(const SdpaShape& s, const Head& h) {
   for (std::int64_t i = 0; i < h.length; ++i) {
     double most = -INFINITY, sum = 0;
-    for (std::int64_t j = first_seen(s, i); j <= i; ++j) most = std::max(most, score(s, h, i, j));
+    const std::int64_t first = first_seen(s, i), end = keys_seen(s, i);
+    for (std::int64_t j = first; j < end; ++j) most = std::max(most, score(s, h, i, j));
     std::vector<double> o(static_cast<std::size_t>(s.value_width));
-    for (std::int64_t j = first_seen(s, i); j <= i; ++j) {
+    for (std::int64_t j = first; j < end; ++j) {
       const double p = std::exp(score(s, h, i, j) - most);
       sum += p;
       for (std::int64_t c = 0; c < s.value_width; ++c) o[static_cast<std::size_t>(c)] += p * h.v.get(j, c);
@@ -111,13 +116,13 @@ void forward(const SdpaShape& s, const Head& h) {
 
 using Sums = std::vector<double>;
 
-// Adds to dk and dv, [length, width], of a group.
+// Adds to dk and dv, [keys, width], of a group.
 void backward(const SdpaShape& s, const Head& h, const Rows& d_o, const Rows& dq, Sums& dk, Sums& dv) {
   for (std::int64_t i = 0; i < h.length; ++i) {
     double delta = 0;
     for (std::int64_t c = 0; c < s.value_width; ++c) delta += double{d_o.get(i, c)} * h.o.get(i, c);
     Sums row(static_cast<std::size_t>(s.width));
-    for (std::int64_t j = first_seen(s, i); j <= i; ++j) {
+    for (std::int64_t j = first_seen(s, i); j < keys_seen(s, i); ++j) {
       const double p = std::exp(score(s, h, i, j) - h.stats[i]);
       double dp = 0;
       for (std::int64_t c = 0; c < s.value_width; ++c) {
@@ -156,22 +161,25 @@ void SdpaLibrary::run(const SdpaShape& s, const SdpaPointers& p, void*) {
   for (std::int64_t b = 0; b < s.batch; ++b) {
     const std::int64_t length =
         s.ragged ? static_cast<const std::int32_t*>(p.lengths)[b] : s.seq;
+    const std::int64_t keys = s.ragged ? length : s.key_count();
+    const SdpaOperand &to_q = s.dq.ld > 0 ? s.dq : s.q, &to_k = s.dk.ld > 0 ? s.dk : s.k,
+                      &to_v = s.dv.ld > 0 ? s.dv : s.v;
     for (std::int64_t g = 0; g < s.groups; ++g) {
-      Sums dk(static_cast<std::size_t>(length * s.width)), dv(static_cast<std::size_t>(length * s.value_width));
+      Sums dk(static_cast<std::size_t>(keys * s.width)), dv(static_cast<std::size_t>(keys * s.value_width));
       for (std::int64_t n = g * share; n < (g + 1) * share; ++n) {
-        const Head h{rows_of(p.q, s.q, s, p.q_first, b, n), rows_of(p.k, s.k, s, p.k_first, b, g),
-                     rows_of(p.v, s.v, s, p.v_first, b, g), rows_of(p.o, s.o, s, p.o_first, b, n),
+        const Head h{rows_of(p.q, s.q, s, p.q_first, b, n), rows_of(p.k, s.k, s, p.k_first, b, g, true),
+                     rows_of(p.v, s.v, s, p.v_first, b, g, true), rows_of(p.o, s.o, s, p.o_first, b, n),
                      p.stats + (b * s.heads + n) * s.seq, length};
         if (!s.backward) {
           s.codes ? forward_of_codes(s, p, h, (b * s.heads + n) * s.seq) : forward(s, h);
           continue;
         }
-        backward(s, h, rows_of(p.d_o, s.o, s, p.o_first, b, n), rows_of(p.dq, s.q, s, p.q_first, b, n),
+        backward(s, h, rows_of(p.d_o, s.o, s, p.o_first, b, n), rows_of(p.dq, to_q, s, p.q_first, b, n),
                  dk, dv);
       }
       if (!s.backward) continue;
-      write(rows_of(p.dk, s.k, s, p.k_first, b, g), dk, length, s.width);
-      write(rows_of(p.dv, s.v, s, p.v_first, b, g), dv, length, s.value_width);
+      write(rows_of(p.dk, to_k, s, p.k_first, b, g, true), dk, keys, s.width);
+      write(rows_of(p.dv, to_v, s, p.v_first, b, g, true), dv, keys, s.value_width);
     }
   }
 }

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What queries see, as one block of scores: rows with the same keys, or a triangle. So it is between
+// the chunks that context parallelism deals out, and without a mask.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace pleat::cuda {
+
+// Of every run of queries rows [first_row, + rows) see keys [first_key, + keys): all of them, or
+// (causal) row i of these the first i + 1. The other rows see none.
+struct VisibleBlock {
+  std::int64_t first_row = 0, rows = 0, first_key = 0, keys = 0;
+  bool causal = false;
+};
+
+// visible[r] as in AttentionPiece, of `batch` runs of `rows` queries. None where it is something else,
+// or nothing is seen.
+[[nodiscard]] std::optional<VisibleBlock> as_block(const std::int32_t (*visible)[2],
+                                                   std::int64_t batch, std::int64_t rows);
+
+}  // namespace pleat::cuda
