@@ -8,11 +8,14 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "cli/commands/commands.hpp"
 #include "cli/early_end.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/list_entries.hpp"
 #include "cli/report/output.hpp"
 #include "cli/report/write_file.hpp"
 #include "cli/suggestions.hpp"
@@ -115,6 +118,7 @@ int run_application(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
+    refuse_empty_entries(app, std::vector<std::string>(argv + 1, argv + argc));
   } catch (const CLI::Success& e) {  // --help, --version
     const bool version = e.get_name() == "CallForVersion";
     return run(app, [&] { print(version ? version_text() + "\n" : help_text(app, &selected(app))); });
