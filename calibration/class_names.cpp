@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What samples and tables call kernels and collectives.
+// What samples and tables call kernels.
 #include "calibration/sample.hpp"
 
 namespace pleat {
@@ -45,22 +45,6 @@ const char* name_of(KernelClass kernel) {
       return "router_bwd";
     case KernelClass::embedding:
       return "embedding";
-  }
-  return "?";
-}
-
-const char* name_of(Collective collective) {
-  switch (collective) {
-    case Collective::all_gather:
-      return "all_gather";
-    case Collective::reduce_scatter:
-      return "reduce_scatter";
-    case Collective::all_reduce:
-      return "all_reduce";
-    case Collective::all_to_all:
-      return "all_to_all";
-    case Collective::send_recv:
-      return "send_recv";
   }
   return "?";
 }

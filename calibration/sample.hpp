@@ -9,6 +9,7 @@
 
 #include "core/dtype.hpp"
 #include "core/quantity.hpp"
+#include "core/spec/collective_names.hpp"
 #include "core/spec/profile.hpp"
 
 namespace pleat {
@@ -77,6 +78,5 @@ struct Sample {
 };
 
 [[nodiscard]] const char* name_of(KernelClass);
-[[nodiscard]] const char* name_of(Collective);
 
 }  // namespace pleat

@@ -9,6 +9,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
+#include "core/spec/collective_names.hpp"
 
 namespace pleat::cli {
 
@@ -34,7 +35,7 @@ void add_import_command(CLI::App& app, Action& action) {
   command->add_option("--collective", o->collective,
                       "Of nccl-tests that do not print it: all_reduce, all_gather, reduce_scatter, "
                       "all_to_all or send_recv")
-      ->check(offers({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv"}));
+      ->check(offers({kCollectiveNames.begin(), kCollectiveNames.end()}));
   command->add_option("--ranks", o->ranks, "Of nccl-tests that do not list them")
       ->check(in_range(2, 1 << 20));
   add_output_options(*command, o->output,

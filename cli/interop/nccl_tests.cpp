@@ -14,27 +14,24 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "core/diagnostics.hpp"
+#include "core/spec/collective_names.hpp"
 
 namespace pleat::interop {
 namespace {
 
-struct Known {
-  const char* word;
-  Collective collective;
-};
-constexpr Known kKnown[] = {{"all_reduce", Collective::all_reduce},
-                            {"all_gather", Collective::all_gather},
-                            {"reduce_scatter", Collective::reduce_scatter},
-                            {"alltoall", Collective::all_to_all},
-                            {"all_to_all", Collective::all_to_all},
-                            {"sendrecv", Collective::send_recv},
-                            {"send_recv", Collective::send_recv}};
+// The words of nccl-tests, where they are not ours.
+constexpr std::pair<const char*, Collective> kTheirWords[] = {
+    {"alltoall", Collective::all_to_all}, {"sendrecv", Collective::send_recv}};
 
 std::optional<Collective> collective_in(const std::string& text) {
-  for (const Known& known : kKnown)
-    if (text.find(known.word) != std::string::npos) return known.collective;
+  const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
+  for (std::size_t i = 0; i < kCollectives; ++i)
+    if (says(kCollectiveNames[i])) return static_cast<Collective>(i);
+  for (const auto& [word, collective] : kTheirWords)
+    if (says(word)) return collective;
   return std::nullopt;
 }
 
@@ -190,27 +187,11 @@ double wire_share(Collective c, int ranks) {
   return 1;
 }
 
-const char* csv_name(Collective c) {
-  switch (c) {
-    case Collective::all_gather:
-      return "all_gather";
-    case Collective::reduce_scatter:
-      return "reduce_scatter";
-    case Collective::all_reduce:
-      return "all_reduce";
-    case Collective::all_to_all:
-      return "all_to_all";
-    case Collective::send_recv:
-      return "send_recv";
-  }
-  return "";
-}
-
 std::string collective_csv(const std::vector<NcclRun>& runs, const std::string& source) {
   std::map<std::pair<std::string, int>, std::map<std::int64_t, double>> table;
   for (const NcclRun& run : runs) {
     for (const NcclPoint& p : run.points)
-      table[{csv_name(run.collective), run.ranks}].emplace(p.bytes, p.seconds);
+      table[{name_of(run.collective), run.ranks}].emplace(p.bytes, p.seconds);
   }
   if (table.empty()) return {};
   std::string text = "# " + source + "\ncollective,ranks,bytes,us\n";

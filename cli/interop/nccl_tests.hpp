@@ -42,6 +42,4 @@ struct NcclRun {
 // small sizes, the rest by the least squared relative error.
 [[nodiscard]] CollectiveCurve fit_collective(const NcclRun&, BytesPerSecond bandwidth);
 
-[[nodiscard]] const char* csv_name(Collective);  // "all_reduce"
-
 }  // namespace pleat::interop

@@ -17,6 +17,7 @@
 #include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
+#include "core/spec/collective_names.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -75,7 +76,7 @@ std::string text_of(const std::vector<TierRun>& runs, const ClusterSpec& cluster
   for (const TierRun& r : runs) {
     const double rate = best_bus_rate(r.run);
     table.rows.push_back(
-        {interop::csv_name(r.run.collective), cluster.tiers[r.tier].name,
+        {name_of(r.run.collective), cluster.tiers[r.tier].name,
          std::to_string(r.run.ranks), std::to_string(r.run.nodes),
          std::to_string(r.run.points.size()), fmt::format("{:.1f}", rate / 1e9),
          fmt::format("{:.0f}%", 100 * rate / cluster.tiers[r.tier].bandwidth.base()),
@@ -152,7 +153,7 @@ std::string json_of(const std::vector<TierRun>& runs, const ClusterSpec& cluster
   for (const TierRun& r : runs) {
     list.push_back(JsonValue::object()
                        .set("file", r.file)
-                       .set("collective", interop::csv_name(r.run.collective))
+                       .set("collective", name_of(r.run.collective))
                        .set("tier", cluster.tiers[r.tier].name)
                        .set("ranks", r.run.ranks)
                        .set("nodes", r.run.nodes)

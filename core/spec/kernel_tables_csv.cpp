@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/diagnostics.hpp"
+#include "core/spec/collective_names.hpp"
 #include "core/spec/kernel_tables.hpp"
 
 namespace pleat {
@@ -122,17 +123,15 @@ GemmTable parse_gemm_table(const std::string& text, const std::string& file_name
 }
 
 CollectiveTable parse_collective_table(const std::string& text, const std::string& file_name) {
-  static constexpr std::array<std::string_view, 5> kNames = {
-      "all_gather", "reduce_scatter", "all_reduce", "all_to_all", "send_recv"};
   Lines lines(text, file_name);
   CollectiveTable t;
   if (lines.next() != std::vector<std::string_view>{"collective", "ranks", "bytes", "us"})
     lines.fail("expected collective,ranks,bytes,us");
   for (auto cells = lines.next(); !cells.empty(); cells = lines.next()) {
     if (cells.size() != 4) lines.fail("expected four cells");
-    const auto name = std::ranges::find(kNames, cells[0]);
-    if (name == kNames.end()) lines.fail(fmt::format("\"{}\" is no collective", cells[0]));
-    auto& series = t.series[static_cast<std::size_t>(name - kNames.begin())];
+    const auto name = std::ranges::find(kCollectiveNames, cells[0]);
+    if (name == kCollectiveNames.end()) lines.fail(fmt::format("\"{}\" is no collective", cells[0]));
+    auto& series = t.series[static_cast<std::size_t>(name - kCollectiveNames.begin())];
     const int ranks = static_cast<int>(lines.number(cells[1]));
     if (series.empty() || series.back().ranks != ranks) {
       if (!series.empty() && series.back().ranks > ranks) lines.fail("ranks do not ascend");

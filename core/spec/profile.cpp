@@ -12,6 +12,7 @@
 #include "core/json/object_reader.hpp"
 #include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
+#include "core/spec/collective_names.hpp"
 #include "core/spec/profile_sections.hpp"
 
 namespace pleat {
@@ -25,8 +26,6 @@ const std::vector<std::string> kKernelNames{
     "rope",       "head_norm",    "sweep",         "convert",       "dequantize",
     "router_bwd", "embedding"};
 constexpr std::size_t kRequiredKernels = 5;  // the others have a stand-in where absent
-const std::vector<std::string> kCollectiveNames{"all_gather", "reduce_scatter", "all_reduce",
-                                                "all_to_all", "send_recv"};
 
 template <class Enum>
 const std::string& name_in(const std::vector<std::string>& names, Enum value) {
