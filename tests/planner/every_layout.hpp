@@ -3,6 +3,9 @@
 // All contiguous layouts of small pipelines, and plans of such to begin with.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "core/plan/constraints.hpp"
 #include "core/plan/layout.hpp"
 #include "planner/runtime_rules.hpp"
@@ -10,38 +13,62 @@
 
 namespace pleat::test {
 
-// visit(plan): the plan with every layout that the rules allow, depths of prediction behind
-// the decoder layers, on any stage.
+// visit(): `stages` with every way to put `layers` decoder layers on them in order, some of them none.
 template <class Visit>
-void for_each_layout(const RandomCase& c, const Plan& plan, const Visit& visit) {
-  std::vector<VirtualStage> stages = stage_layout(plan, c.model);
+void for_each_split(std::vector<VirtualStage>& stages, std::int64_t layers, const Visit& visit) {
   const auto place = [&](const auto& self, std::size_t s, std::int64_t first) -> void {
-    const std::int64_t left = c.model.layers - first;
+    const std::int64_t left = layers - first;
     const bool last = s + 1 == stages.size();
     for (std::int64_t n = last ? left : 0; n <= left; ++n) {
       stages[s].first_layer = first;
       stages[s].layers = n;
-      if (!last) {
+      if (last) {
+        visit();
+      } else {
         self(self, s + 1, first + n);
-        continue;
-      }
-      std::size_t end = 0;  // of the decoder layers
-      for (std::size_t v = 0; v < stages.size(); ++v) {
-        if (stages[v].layers > 0) end = v;
-      }
-      for (std::size_t m = end; m < stages.size(); ++m) {
-        if (c.model.mtp_layers == 0 && m > end) break;
-        for (std::size_t v = 0; v < stages.size(); ++v) {
-          stages[v].mtp = c.model.mtp_layers > 0 && v == m;
-        }
-        Plan tried = plan;
-        tried.layout = to_layout_string(stages);
-        if (!violations({c.model, c.workload, tried, c.config.gpus}).empty()) continue;
-        if (builds_layout(c.config.runtime, c.model, tried)) visit(tried);
       }
     }
   };
   place(place, 0, 0);
+}
+
+// `plan` with the layout of `stages`, where the rules of plans allow it.
+inline std::optional<Plan> plan_with(const RandomCase& c, const Plan& plan,
+                                     const std::vector<VirtualStage>& stages) {
+  Plan tried = plan;
+  tried.layout = to_layout_string(stages);
+  if (!violations({c.model, c.workload, tried, c.config.gpus}).empty()) return std::nullopt;
+  return tried;
+}
+
+// visit(plan): the plan with every layout that the rules allow, all but decoder layers where it is.
+template <class Visit>
+void for_each_decoder_layout(const RandomCase& c, const Plan& plan, const Visit& visit) {
+  std::vector<VirtualStage> stages = stage_layout(plan, c.model);
+  for_each_split(stages, c.model.layers, [&] {
+    if (const auto tried = plan_with(c, plan, stages)) visit(*tried);
+  });
+}
+
+// The same with the depths of prediction behind the decoder layers, on any stage, as far as the
+// runtime builds it.
+template <class Visit>
+void for_each_layout(const RandomCase& c, const Plan& plan, const Visit& visit) {
+  std::vector<VirtualStage> stages = stage_layout(plan, c.model);
+  for_each_split(stages, c.model.layers, [&] {
+    std::size_t end = 0;  // of the decoder layers
+    for (std::size_t v = 0; v < stages.size(); ++v) {
+      if (stages[v].layers > 0) end = v;
+    }
+    for (std::size_t m = end; m < stages.size(); ++m) {
+      if (c.model.mtp_layers == 0 && m > end) break;
+      for (std::size_t v = 0; v < stages.size(); ++v) {
+        stages[v].mtp = c.model.mtp_layers > 0 && v == m;
+      }
+      const auto tried = plan_with(c, plan, stages);
+      if (tried && builds_layout(c.config.runtime, c.model, *tried)) visit(*tried);
+    }
+  });
 }
 
 // A case whose plans have pipelines of pp ranks with vpp chunks, one recipe each.

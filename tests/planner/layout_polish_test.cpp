@@ -7,10 +7,9 @@
 
 #include <algorithm>
 
-#include "core/plan/constraints.hpp"
-#include "core/plan/layout.hpp"
 #include "planner/layout_bound.hpp"
 #include "simulator/estimator.hpp"
+#include "tests/planner/every_layout.hpp"
 #include "tests/planner/random_case.hpp"
 
 namespace pleat {
@@ -19,30 +18,15 @@ namespace {
 using test::CaseMaker;
 using test::RandomCase;
 
-// The fastest of all ways to place the decoder layers that fit, embedding, heads where they are.
+// The fastest of all ways to place the decoder layers that fit.
 Seconds best_of_all_layouts(const RandomCase& c, const Plan& plan) {
   const std::int64_t usable = usable_bytes(c.cluster, c.config);
   const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
-  std::vector<VirtualStage> stages = stage_layout(plan, c.model);
   Seconds best{1e9};
-  const auto place = [&](const auto& self, std::size_t s, std::int64_t first) -> void {
-    const std::int64_t left = c.model.layers - first;
-    const bool last = s + 1 == stages.size();
-    for (std::int64_t n = last ? left : 0; n <= left; ++n) {
-      stages[s].first_layer = first;
-      stages[s].layers = n;
-      if (!last) {
-        self(self, s + 1, first + n);
-        continue;
-      }
-      Plan tried = plan;
-      tried.layout = to_layout_string(stages);
-      if (!violations({c.model, c.workload, tried, c.config.gpus}).empty()) continue;
-      const StepEstimate e = estimator(tried);
-      if (e.peak_bytes() <= usable) best = std::min(best, e.step);
-    }
-  };
-  place(place, 0, 0);
+  test::for_each_decoder_layout(c, plan, [&](const Plan& tried) {
+    const StepEstimate e = estimator(tried);
+    if (e.peak_bytes() <= usable) best = std::min(best, e.step);
+  });
   return best;
 }
 
