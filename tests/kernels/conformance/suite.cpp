@@ -124,7 +124,8 @@ Matrix KernelConformance::get(View v) {
   return m;
 }
 
-void KernelConformance::expect_same_in_bf16(const std::function<std::vector<View>()>& run) {
+void KernelConformance::expect_same_in_bf16(const std::function<std::vector<View>()>& run,
+                                            double inside) {
   std::vector<Matrix> wanted;
   set_floats(DType::fp32);
   for (const View v : run()) wanted.push_back(get(v));
@@ -139,7 +140,7 @@ void KernelConformance::expect_same_in_bf16(const std::function<std::vector<View
     for (const double v : want.values) largest = std::max(largest, std::abs(v));
     for (std::size_t i = 0; i < want.values.size(); ++i) {
       const double difference = std::abs(got.values[i] - want.values[i]);
-      ASSERT_LE(difference, 1.6e-2 * std::abs(want.values[i]) + 1e-5 * largest)
+      ASSERT_LE(difference, 1.6e-2 * std::abs(want.values[i]) + inside * largest)
           << "result " << n << " at " << i << " is " << got.values[i] << ", in fp32 "
           << want.values[i];
     }

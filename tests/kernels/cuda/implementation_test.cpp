@@ -3,6 +3,7 @@
 // On Hopper libraries take what is theirs: a wrong type, layout or version would be right and slow.
 #include "kernels/cuda/implementation.hpp"
 
+#include <array>
 #include <cmath>
 
 #include "kernels/cuda/narrow_layout.hpp"
@@ -62,6 +63,28 @@ TEST_F(CudaImplementation, LatentAttentionIsCudnns) {
   expect(Implementation::cudnn, "MLA");
   set_->mla_attention_bwd(o.view(), q.view(), kv.view(), kpe.view(), o.view(), lse.view(), dq.view(),
                           dkv.view(), dkpe.view(), s);
+  expect(Implementation::cudnn, "its backward pass");
+}
+
+// A chunk's queries and the keys of one before it, which all of them see; no mask.
+TEST_F(CudaImplementation, PiecesWithoutAMaskAreCudnns) {
+  const DeviceMatrix q = bf16(kRows, 8 * 128), kv = bf16(kRows, 2 * 2 * 128), o = bf16(kRows, 8 * 128);
+  const DeviceMatrix dq = bf16(kRows, q.view().cols), dkv = bf16(kRows, kv.view().cols);
+  const DeviceMatrix lse(DType::fp32, kRows, 8);
+  const std::vector<std::array<std::int32_t, 2>> visible(kRows, {0, kSeq / 2});
+  const auto heads = [](View x, std::int64_t first, std::int64_t share = 1) {
+    return HeadColumns{x, first, 128, 128, share};
+  };
+  const AttentionPiece p{.batch = kBatch, .heads = 8, .scale = 0.02, .q = {heads(q.view(), 0), {}},
+                         .k = {heads(kv.view(), 0, 4), {}}, .v = heads(kv.view(), 256, 4),
+                         .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data())};
+  for (const bool resume : {false, true}) {
+    set_->attention_piece(p, heads(o.view(), 0), lse.view(), resume);
+    expect(Implementation::cudnn, resume ? "a later piece" : "a first piece");
+  }
+  set_->attention_piece_bwd(p, heads(o.view(), 0), heads(o.view(), 0), lse.view(),
+                            {{heads(dq.view(), 0), {}}, {heads(dkv.view(), 0, 4), {}},
+                             heads(dkv.view(), 256, 4)});
   expect(Implementation::cudnn, "its backward pass");
 }
 

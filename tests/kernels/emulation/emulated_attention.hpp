@@ -7,7 +7,6 @@
 #include "tests/kernels/emulation/emulated_device.hpp"
 
 namespace pleat::cuda {
-extern bool emulated_cudnn;
 extern int emulated_attentions;
 }  // namespace pleat::cuda
 

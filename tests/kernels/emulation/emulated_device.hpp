@@ -7,6 +7,10 @@
 #include "tests/kernels/conformance/suite.hpp"
 #include "tests/kernels/emulation/block.hpp"
 
+namespace pleat::cuda {
+extern bool emulated_cudnn;
+}  // namespace pleat::cuda
+
 namespace pleat::conformance {
 
 class EmulatedDevice final : public Device {
@@ -29,6 +33,16 @@ class EmulatedDevice final : public Device {
 
 inline DeviceFactory emulated(const char* name, bool descending) {
   return {name, [descending] { return std::make_unique<EmulatedDevice>(descending); }};
+}
+
+// With loops in cuDNN's place.
+inline DeviceFactory emulated_library() {
+  return {"library", [] {
+            cuda::emulated_cudnn = true;
+            auto device = std::make_unique<EmulatedDevice>(false);
+            cuda::emulated_cudnn = false;
+            return device;
+          }};
 }
 
 }  // namespace pleat::conformance

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // In place of cuDNN, where a test asks for it: attention in loops, of operands as cudnn_sdpa.hpp says
-// they lie.
+// they lie. What tensor cores read is rounded: probabilities and the gradients of scores.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -19,6 +19,8 @@ struct SdpaLibrary::Graph {};
 struct SdpaLibrary::Handle {};
 
 namespace {
+
+double rounded(double v) { return to_float(to_bf16(static_cast<float>(v))); }
 
 // Where the rows of one sequence and head begin.
 struct Rows {
@@ -107,7 +109,8 @@ void forward(const SdpaShape& s, const Head& h) {
     for (std::int64_t j = first; j < end; ++j) {
       const double p = std::exp(score(s, h, i, j) - most);
       sum += p;
-      for (std::int64_t c = 0; c < s.value_width; ++c) o[static_cast<std::size_t>(c)] += p * h.v.get(j, c);
+      for (std::int64_t c = 0; c < s.value_width; ++c)
+        o[static_cast<std::size_t>(c)] += rounded(p) * h.v.get(j, c);
     }
     for (std::int64_t c = 0; c < s.value_width; ++c) h.o.set(i, c, o[static_cast<std::size_t>(c)] / sum);
     h.stats[i] = static_cast<float>(most + std::log(sum));
@@ -127,9 +130,9 @@ void backward(const SdpaShape& s, const Head& h, const Rows& d_o, const Rows& dq
       double dp = 0;
       for (std::int64_t c = 0; c < s.value_width; ++c) {
         dp += double{d_o.get(i, c)} * h.v.get(j, c);
-        dv[static_cast<std::size_t>(j * s.value_width + c)] += p * d_o.get(i, c);
+        dv[static_cast<std::size_t>(j * s.value_width + c)] += rounded(p) * d_o.get(i, c);
       }
-      const double ds = p * (dp - delta) * s.scale;
+      const double ds = rounded(p * (dp - delta)) * s.scale;
       for (std::int64_t c = 0; c < s.width; ++c) {
         row[static_cast<std::size_t>(c)] += ds * h.k.get(j, c);
         dk[static_cast<std::size_t>(j * s.width + c)] += ds * h.q.get(i, c);
