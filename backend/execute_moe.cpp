@@ -110,10 +110,15 @@ void Executor::grouped_gemm(const Call& c) {
   if (c.out.size() > 1) kernels_.grouped_bias_probs(in[0], in[3], in[2], a.bias_scale, c.out[1]);
 }
 
-// Padded experts have their capacity, whatever is dropped.
+// Padded experts have their capacity, whatever is dropped. How much is, is measured where no graph has
+// to stop for it.
 void Executor::drop_tokens(const Call& c) {
   kernels_.drop_tokens(c.in[0], c.in[1], c.op.attr.capacity, c.out[0], c.out[1]);
-  if (c.op.attr.padded) upload(c);
+  if (!c.op.attr.padded) return;
+  if (c.staged.data == nullptr) {
+    read_on_host(device_, c.out[1], [&](View counts) { bind_kept(c, integers(counts)); });
+  }
+  upload(c);
 }
 
 void Executor::count_copies(const Call& c) {
@@ -129,7 +134,7 @@ void Executor::learn_rows(const Call& c) {
       return read_on_host(device_, c.out[1], [&](View counts) { bind_kept(c, integers(counts)); });
     }
     Binding& rows = routed_[{c.site->microbatch.value, layer_of_result(c)}];
-    rows.kept = rows.routed = a.experts * a.capacity;
+    rows.routed = a.experts * a.capacity;
     rows.gathered = rows.routed * program_.plan.expert.etp;
   } else if (c.op.kind == OpKind::expert_counts && !a.padded) {
     const Counts counts = counts_on_host(c, c.op.out[0], c.out[0]);
