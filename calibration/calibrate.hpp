@@ -34,7 +34,7 @@ struct CalibrateConfig {
   std::int64_t collective_bytes = kMostCollectiveBytes;  // the largest of a collective's points
   std::string collectives = {};  // what the ranks' exchanges go through, a fact of the result
   bool windows = false;  // collectives of all ranks in symmetric windows beside those without
-  OverlapProduct overlap = {};   // a product beside collectives of a GPU's points; none by default
+  StreamWorkSizes overlap = {};  // beside collectives of a GPU's points; nothing by default
   std::string nccl = {};         // its version, where they go through it
   double sustained_seconds = 0;  // a GPU's clock under load, measured for so long; 0: not
   std::function<void(const CalibrationProgress&)> on_progress = {};  // may be empty

@@ -5,16 +5,17 @@
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <stdexcept>
 #include <string>
-#include <tuple>
+
+#include "calibration/microbench/stream_work.hpp"
 
 namespace pleat {
 namespace {
 
-constexpr int kCalls = 100;                            // of the host in one measurement
-constexpr std::int64_t kProduct = 8192;                // 1.1 TFLOP: longer than a copy's start
-constexpr std::size_t kBeside = std::size_t{1} << 28U;  // bytes copied beside it each way
+constexpr int kCalls = 100;  // of the host in one measurement
+constexpr std::int64_t kProduct = kCopyProduct;
 
 std::shared_ptr<void> pinned(std::size_t bytes) {
   void* memory = nullptr;
@@ -49,38 +50,58 @@ void CudaPoints::finish() {
   check_cuda(cudaStreamSynchronize(third_), "copy beside the stream");
 }
 
+std::function<void()> CudaPoints::beside(CopiesBeside work) {
+  switch (work) {
+    case CopiesBeside::nothing:
+      return {};
+    case CopiesBeside::product: {
+      const Buffer x(bench_, kProduct, kProduct, 1), w(bench_, kProduct, kProduct, 2),
+          y(bench_, kProduct, kProduct, 3);
+      return [=, this] { bench_.kernels().gemm(x.view(), false, w.view(), true, y.view(), false); };
+    }
+    case CopiesBeside::attention: {
+      const AttentionShape s{.batch = 1,
+                             .seq = kCopyAttention,
+                             .heads = kOverlapHeads,
+                             .kv_groups = kOverlapGroups,
+                             .head_dim = kOverlapHeadDim,
+                             .scale = 1 / std::sqrt(static_cast<double>(kOverlapHeadDim))};
+      const Buffer qkv(bench_, s.seq, s.columns(), 1), o(bench_, s.seq, s.heads * s.head_dim, 2),
+          sums(bench_, s.seq, s.heads, 3, DType::fp32);
+      return [=, this] { bench_.kernels().attention(qkv.view(), o.view(), sums.view(), s); };
+    }
+  }
+  return {};
+}
+
 // Alone: on the stream itself, so that the events around the call hold it. Both ways: down on
-// another stream, which waits for the begin and which the stream joins. Beside a product: both on
-// other streams, from the begin on; the product alone is timed, and finish() waits for the copies.
-std::function<void()> CudaPoints::copies(bool up, bool down, std::size_t bytes,
-                                         bool beside_product) {
-  const auto from_host = pinned(bytes), to_host = pinned(bytes);
+// another stream, which waits for the begin and which the stream joins. Beside work: both on
+// other streams, from the begin on; the work alone is timed, and finish() waits for the copies.
+std::function<void()> CudaPoints::copies(const CopyPoint& p) {
+  const auto from_host = pinned(p.bytes), to_host = pinned(p.bytes);
   const auto device = [&] {
-    return std::shared_ptr<void>(bench_.allocate(bytes), [this](void* m) { bench_.release(m); });
+    return std::shared_ptr<void>(bench_.allocate(p.bytes), [this](void* m) { bench_.release(m); });
   };
   const auto here = device(), there = device();
-  const auto product = [&]() -> std::function<void()> {
-    if (!beside_product) return {};
-    const Buffer x(bench_, kProduct, kProduct, 1), w(bench_, kProduct, kProduct, 2),
-        y(bench_, kProduct, kProduct, 3);
-    return [=, this] { bench_.kernels().gemm(x.view(), false, w.view(), true, y.view(), false); };
-  }();
+  const std::function<void()> work = beside(p.beside);
   return [=, this] {
-    const cudaStream_t up_on = beside_product ? third_ : stream_;
-    const cudaStream_t down_on = beside_product || up ? other_ : stream_;
+    const cudaStream_t up_on = work ? third_ : stream_;
+    const cudaStream_t down_on = work || p.up ? other_ : stream_;
     for (const cudaStream_t s : {up_on, down_on}) {
       if (s != stream_) check_cuda(cudaStreamWaitEvent(s, begin_, 0), "cudaStreamWaitEvent");
     }
-    if (down) {
-      check_cuda(cudaMemcpyAsync(to_host.get(), there.get(), bytes, cudaMemcpyDeviceToHost, down_on),
-                 "copy to the host");
+    if (p.down) {
+      check_cuda(
+          cudaMemcpyAsync(to_host.get(), there.get(), p.bytes, cudaMemcpyDeviceToHost, down_on),
+          "copy to the host");
     }
-    if (up) {
-      check_cuda(cudaMemcpyAsync(here.get(), from_host.get(), bytes, cudaMemcpyHostToDevice, up_on),
-                 "copy to the device");
+    if (p.up) {
+      check_cuda(
+          cudaMemcpyAsync(here.get(), from_host.get(), p.bytes, cudaMemcpyHostToDevice, up_on),
+          "copy to the device");
     }
-    if (product) {
-      product();
+    if (work) {
+      work();
     } else if (down_on != stream_) {
       check_cuda(cudaEventRecord(joined_, down_on), "cudaEventRecord");
       check_cuda(cudaStreamWaitEvent(stream_, joined_, 0), "cudaStreamWaitEvent");
@@ -113,8 +134,9 @@ std::function<void()> CudaPoints::graph_of_100() {
   const cudaError_t status = cudaGraphInstantiate(&ready, graph, 0);
   static_cast<void>(cudaGraphDestroy(graph));
   check_cuda(status, "cudaGraphInstantiate");
-  const std::shared_ptr<void> owned(
-      ready, [](void* g) { static_cast<void>(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(g))); });
+  const std::shared_ptr<void> owned(ready, [](void* g) {
+    static_cast<void>(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(g)));
+  });
   return [=, this] {
     check_cuda(cudaGraphLaunch(static_cast<cudaGraphExec_t>(owned.get()), stream_),
                "cudaGraphLaunch");
@@ -132,26 +154,12 @@ OtherPoint CudaPoints::by_host(const char* what, std::function<std::function<voi
 
 std::vector<OtherPoint> CudaPoints::points() {
   std::vector<OtherPoint> points;
-  for (std::size_t bytes = 65536; bytes <= (std::size_t{1} << 30U); bytes *= 8) {
-    const auto add = [&](const char* what, bool up, bool down) {
-      points.push_back({.name = fmt::format("{} {} B", what, bytes),
-                        .what = what,
-                        .bytes = static_cast<double>(bytes),
-                        .prepare = [=, this] { return copies(up, down, bytes, false); }});
-    };
-    add("host_to_device", true, false);
-    add("device_to_host", false, true);
-    add("both_ways", true, true);
-  }
-  for (const auto& [what, up, down] :
-       {std::tuple{"product alone", false, false},
-        {"product beside host_to_device", true, false},
-        {"product beside device_to_host", false, true},
-        {"product beside both_ways", true, true}}) {
-    points.push_back({.name = fmt::format("{} of {}x{}x{}", what, kProduct, kProduct, kProduct),
-                      .what = what,
-                      .bytes = static_cast<double>(kBeside),
-                      .prepare = [=, this] { return copies(up, down, kBeside, true); }});
+  for (const CopyPoint& p : copy_points()) {
+    points.push_back({.name = name_of(p),
+                      .what = what_of(p),
+                      .bytes = static_cast<double>(p.bytes),
+                      .prepare = [=, this] { return copies(p); },
+                      .share = share_of(p)});
   }
   points.push_back({.name = fmt::format("product of zeros of {0}x{0}x{0}", kProduct),
                     .what = "product of zeros",

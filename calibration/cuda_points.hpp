@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What a GPU's calibration measures beside kernels: copies between host and device, alone, in both
-// directions at once and beside a product; what the host pays to enqueue.
+// directions at once and beside a product or attention; what the host pays to enqueue.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "calibration/microbench/bench.hpp"
+#include "calibration/microbench/copy_points.hpp"
 
 // cudaStream_t and cudaEvent_t, without CUDA's headers.
 struct CUstream_st;
@@ -28,7 +29,8 @@ class CudaPoints {
   void finish();
 
  private:
-  std::function<void()> copies(bool up, bool down, std::size_t bytes, bool beside_product);
+  std::function<void()> copies(const CopyPoint&);
+  std::function<void()> beside(CopiesBeside);  // a call of it; nothing's is empty
   std::function<void()> product_of_zeros();
   std::function<void()> graph_of_100();
   OtherPoint by_host(const char* what, std::function<std::function<void()>()> prepare);

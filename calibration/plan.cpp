@@ -39,6 +39,11 @@ struct Where {
   PlanLimits limits;
 };
 
+TimingLimits part_of(TimingLimits limits, double share) {
+  limits.seconds *= share;
+  return limits;
+}
+
 Timing time_other(const Where& at, const OtherPoint& p) {
   const KernelPoint point{.name = p.name,
                           .kernel = KernelClass::memory_bound,
@@ -46,7 +51,7 @@ Timing time_other(const Where& at, const OtherPoint& p) {
                           .bytes = p.bytes,
                           .prepare = [&p](Bench&, unsigned) { return p.prepare(); },
                           .by_host = p.by_host};
-  return time_alone(*at.bench, point, at.limits.kernel);
+  return time_alone(*at.bench, point, part_of(at.limits.kernel, p.share));
 }
 
 class Planner {
@@ -73,6 +78,7 @@ class Planner {
       add(
           p.name, p.what, [at = at_, p] { return time_other(at, p); },
           [p](const Timing& t) { return other(p.name, p.what, p.bytes, t); });
+      points_.back().seconds *= p.share;
     }
     if (set_ == PointSet::gpu && at_.limits.sustained_seconds > 0) add_sustained();
     const int world = at_.runner->world();
@@ -99,9 +105,7 @@ class Planner {
     points_.back().seconds = limits.seconds;
   }
   [[nodiscard]] TimingLimits brief() const {
-    TimingLimits limits = at_.limits.collective;
-    limits.seconds *= kJudgedShare;
-    return limits;
+    return part_of(at_.limits.collective, kJudgedShare);
   }
   void add_alone(const KernelPoint& p) {
     add(

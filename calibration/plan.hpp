@@ -17,7 +17,7 @@ struct PlanLimits {
   TimingLimits kernel, collective;
   std::int64_t collective_bytes = kMostCollectiveBytes;
   bool windows = false;  // collectives of all ranks in symmetric windows, too
-  OverlapProduct overlap = {};  // beside collectives of all ranks of a GPU's points
+  StreamWorkSizes overlap = {};  // beside collectives of all ranks of a GPU's points
   double sustained_seconds = 0;  // of a product on a GPU, for its clock under load; 0: not measured
 };
 

@@ -21,6 +21,7 @@ struct OtherPoint {
   double bytes = 0;
   std::function<std::function<void()>()> prepare;
   bool by_host = false;  // the time that the host takes to enqueue it
+  double share = 1;      // of a point's time that it gets
 };
 
 class Bench {

@@ -27,7 +27,6 @@ namespace {
 constexpr double kGpuPointSeconds = 0.5, kGpuConfidence = 0.01;
 constexpr int kCpuPasses = 2;  // some seconds apart: a virtual machine's neighbours come and go
 constexpr std::int64_t kGpuCollectiveBytes = std::int64_t{1} << 30U;
-constexpr std::int64_t kGpuOverlapProduct = 8192;  // 1.1 TFLOP: longer than a collective's start
 
 std::string samples_file(const std::string& profile_file) {
   std::filesystem::path path(profile_file);
@@ -122,7 +121,7 @@ void calibrate_machine(const CalibrateOptions& o) {
     config.confidence = kGpuConfidence;
     config.collective_bytes = kGpuCollectiveBytes;
     config.sustained_seconds = o.sustained;
-    config.overlap = {.n = kGpuOverlapProduct, .type = DType::bf16};
+    config.overlap = gpu_overlap();
   }
   const std::unique_ptr<JobPart> part = job_of(o, facts, gpus);
   std::unique_ptr<RankRunner> ranks;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "calibration/microbench/copy_points.hpp"
 #include "calibration/microbench/expert_rows.hpp"
 #include "calibration/microbench/rank_work.hpp"
 #include "kernels/host_device.hpp"
@@ -75,6 +76,28 @@ TEST(JudgedPoints, AreNamedApartAndNoneIsFitted) {
     EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_FALSE(names.contains("all_gather 8 B, 8 of 8 ranks"));  // no element for each
   EXPECT_TRUE(both_ways_points(1).empty());
+}
+
+TEST(CopyPoints, EachWayAndBesideAProductAndAttention) {
+  std::set<std::string> names, whats;
+  for (const CopyPoint& p : copy_points()) {
+    EXPECT_TRUE(names.insert(name_of(p)).second) << name_of(p);
+    whats.insert(what_of(p));
+    if (p.beside != CopiesBeside::nothing) {
+      EXPECT_EQ(p.bytes, std::size_t{1} << 28U);
+      EXPECT_EQ(name_of(p).find("alone") != std::string::npos, !p.up && !p.down);
+    } else {
+      EXPECT_TRUE(p.up || p.down);
+    }
+  }
+  EXPECT_EQ(names.size(), 15U + 8);
+  EXPECT_EQ(whats.size(), 3U + 8);
+  for (const char* name :
+       {"host_to_device 65536 B", "device_to_host 268435456 B", "both_ways 65536 B",
+        "product alone of 8192x8192x8192", "product beside host_to_device of 8192x8192x8192",
+        "attention alone of 8192 tokens", "attention beside device_to_host of 8192 tokens",
+        "attention beside both_ways of 8192 tokens"})
+    EXPECT_TRUE(names.contains(name)) << name;
 }
 
 TEST(RankWork, UnevenRowsAreSentUnevenly) {

@@ -41,7 +41,7 @@ int main(int, char** argv) {
     config.bench = &bench;
     config.runner = ranks.get();
     config.log_file = log;
-    config.overlap = {.n = 16, .type = DType::fp32};
+    config.overlap = {.n = 16, .tokens = 4, .rows = 2, .copied = 4096, .type = DType::fp32};
     const CalibrationResult r = calibrate(cluster, config);
     if (ranks->first_here() != 0) {
       wrong += expect(r.samples.empty(), "only rank 0 has samples") +
@@ -64,7 +64,7 @@ int main(int, char** argv) {
     const auto beside = std::count_if(r.samples.begin(), r.samples.end(), [](const Sample& s) {
       return s.name.starts_with("overlap: ") && s.time.base() > 0;
     });
-    wrong += expect(beside == 1 + 3 * kCollectives, "a product beside every collective");
+    wrong += expect(beside == 4 * (1 + 2 * kCollectives) + kCollectives, "work beside every collective");
     wrong += expect((bench.calls() == 0) == again, "the second time nothing is measured");
     wrong +=
         expect(r.profile.collectives.size() == 1 && r.profile.collectives[0][0].efficiency <= 1,
