@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "calibration/microbench/host_links.hpp"
+
 namespace pleat {
 namespace {
 
@@ -89,6 +93,7 @@ class Planner {
       add_collectives(fmt::format("both ways on {} ranks", world),
                       both_ways_points(world, at_.limits.collective_bytes), brief());
       add_overlap(world);
+      add_host_links(world);
     }
     return std::move(points_);
   }
@@ -147,6 +152,17 @@ class Planner {
       add(
           name_of(p), fmt::format("overlap on {} ranks", world),
           [at = at_, p, limits] { return time_overlap(*at.runner, p, limits); },
+          [p](const Timing& t) { return sample_of(p, t); });
+      of_all(limits);
+    }
+  }
+  void add_host_links(int world) {
+    const TimingLimits limits = brief();
+    for (const HostLinkPoint& p :
+         host_link_points(world, std::min(kHostLinkBytes, at_.limits.collective_bytes))) {
+      add(
+          name_of(p), fmt::format("host links of {} ranks", world),
+          [at = at_, p, limits] { return time_host_link(*at.runner, p, limits); },
           [p](const Timing& t) { return sample_of(p, t); });
       of_all(limits);
     }

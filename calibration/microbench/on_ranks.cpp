@@ -48,6 +48,12 @@ Timing time_on_ranks(RankRunner& runner, const RankGroups& groups, const TimingL
       blocks.push_back((made.seconds ? made.seconds() : seconds_now() - start) / count);
       comm.barrier();
     }
+    if (made.each_rank) {
+      const double mine = median(blocks);
+      blocks.assign(static_cast<std::size_t>(comm.size()), 0);
+      comm.all_gather(std::as_bytes(std::span(&mine, 1)),
+                      std::as_writable_bytes(std::span(blocks)));
+    }
     if (rank == 0) result = {blocks, kBlocks * count};
   });
   return result;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// How a call that all ranks make together is timed: means of blocks of calls, rank 0's.
+// How a call that all ranks make together is timed: means of blocks of calls, rank 0's or
+// each rank's.
 #pragma once
 
 #include <functional>
@@ -15,6 +16,9 @@ struct RankCall {
   // Seconds of all calls since it was last asked; none: the clock's, with the device idle before
   // and after a block.
   std::function<double()> seconds = {};
+  // The result has a time for each rank in place of rank 0's blocks: the median of its own. Of all
+  // ranks in one group, and the same on each; rank 0's counts.
+  bool each_rank = false;
 };
 
 // `prepare` is called on every rank that is here. A first call warms up, three more tell how many

@@ -65,6 +65,11 @@ int main(int, char** argv) {
       return s.name.starts_with("overlap: ") && s.time.base() > 0;
     });
     wrong += expect(beside == 4 * (1 + 2 * kCollectives) + kCollectives, "work beside every collective");
+    const auto links = std::count_if(r.samples.begin(), r.samples.end(), [](const Sample& s) {
+      const bool all = s.name.ends_with(", 4 of 4 ranks");
+      return s.name.starts_with("host links: ") && s.raw.size() == (all ? 4U : 5U);
+    });
+    wrong += expect(links == 6, "copies of one rank and of all, a time for each");
     wrong += expect((bench.calls() == 0) == again, "the second time nothing is measured");
     wrong +=
         expect(r.profile.collectives.size() == 1 && r.profile.collectives[0][0].efficiency <= 1,

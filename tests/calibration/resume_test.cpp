@@ -116,6 +116,9 @@ TEST(GpuPlan, TakesTenMinutesAtMost) {
     EXPECT_EQ(std::count_if(names.begin(), names.end(),
                             [](const std::string& n) { return n.starts_with("overlap: "); }),
               world > 1 ? 49 : 0);
+    EXPECT_EQ(std::count_if(names.begin(), names.end(),
+                            [](const std::string& n) { return n.starts_with("host links: "); }),
+              world > 1 ? 6 : 0);
   }
 }
 
