@@ -92,6 +92,8 @@ class Planner {
                       concurrent_points(world, at_.limits.collective_bytes), at_.limits.collective);
       add_collectives(fmt::format("both ways on {} ranks", world),
                       both_ways_points(world, at_.limits.collective_bytes), brief());
+      add_collectives(fmt::format("groups of no power of two, {} ranks", world),
+                      odd_group_points(world, at_.limits.collective_bytes), brief());
       add_overlap(world);
       add_host_links(world);
     }

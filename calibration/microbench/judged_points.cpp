@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Collectives that no curve is fitted to: what the curves of the plain ones make of them is judged.
+#include <algorithm>
+#include <bit>
+
 #include "calibration/microbench/expert_rows.hpp"
 #include "calibration/microbench/points.hpp"
 
@@ -63,11 +66,24 @@ std::vector<CollectivePoint> both_ways_points(int ranks, std::int64_t most_bytes
   return points;
 }
 
+std::vector<CollectivePoint> odd_group_points(int ranks, std::int64_t most_bytes) {
+  std::vector<CollectivePoint> points;
+  for (int group = 3; group <= std::min(ranks, 6); group *= 2) {
+    for (const Collective kind : {Collective::all_gather, Collective::reduce_scatter,
+                                  Collective::all_reduce, Collective::all_to_all}) {
+      for (std::int64_t bytes = 65536; bytes <= most_bytes; bytes *= 32)
+        points.push_back({.kind = kind, .group = group, .ranks = group, .bytes = bytes});
+    }
+  }
+  return points;
+}
+
 std::string judged_as(const CollectivePoint& p) {
   if (p.rows != RowShares::even) return "uneven rows";
   if (p.type != DType::fp32) return "bf16";
   if (p.messages != Messages::ping_pong) return p.ranks > p.group ? "pairs both ways" : "both ways";
-  return p.bytes < kLeastFitted ? "below 1 KB" : "";
+  if (p.bytes < kLeastFitted) return "below 1 KB";
+  return std::has_single_bit(static_cast<unsigned>(p.group)) ? "" : "3 or 6 ranks";
 }
 
 }  // namespace pleat

@@ -73,6 +73,9 @@ inline constexpr std::int64_t kMostCollectiveBytes = std::int64_t{4} << 20U;
 // Both directions at once, likewise: of one pair, and of all pairs that are 1, 2, 4, … apart.
 [[nodiscard]] std::vector<CollectivePoint> both_ways_points(
     int ranks, std::int64_t most_bytes = kMostCollectiveBytes);
+// Of the first 3 and the first 6 of the ranks: all kinds but messages, 64 KB and larger.
+[[nodiscard]] std::vector<CollectivePoint> odd_group_points(
+    int ranks, std::int64_t most_bytes = kMostCollectiveBytes);
 [[nodiscard]] std::string judged_as(const CollectivePoint&);  // CollectiveSample::judged
 [[nodiscard]] std::string name_of(const CollectivePoint&);
 inline constexpr std::string_view kInWindows = ", in windows";  // the end of such a point's name

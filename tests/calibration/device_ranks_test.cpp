@@ -65,7 +65,8 @@ TEST(DeviceRanks, EveryCollectiveThroughNcclAndByTheHost) {
       EXPECT_GT(median(time_collective(*ranks, p, {.seconds = 0.001, .repeats = 2}).seconds), 0)
           << name_of(p);
     }
-    for (const auto& points : {judged_points(4, 1 << 20U), both_ways_points(4, 65536)}) {
+    for (const auto& points : {judged_points(4, 1 << 20U), both_ways_points(4, 65536),
+                               odd_group_points(4, 65536)}) {
       EXPECT_GT(points.size(), 2U);
       for (const CollectivePoint& p : points) {
         EXPECT_GT(median(time_collective(*ranks, p, {.seconds = 0.001, .repeats = 2}).seconds), 0)

@@ -63,6 +63,7 @@ TEST(JudgedFit, ChangesNoConstant) {
   for (const int n : {2, 4}) {
     for (const CollectivePoint& p : judged_points(n, 1 << 24U)) more.push_back(collective(p, 5));
     for (const CollectivePoint& p : both_ways_points(n)) more.push_back(collective(p, 5));
+    for (const CollectivePoint& p : odd_group_points(n)) more.push_back(collective(p, 5));
   }
   std::size_t attention = 0;
   for (const KernelPoint& p : attention_piece_points()) {
@@ -89,6 +90,7 @@ TEST(JudgedFit, FamiliesSayHowFarTheCurveIsOff) {
     for (const CollectivePoint& p : judged_points(n, 1 << 24U))
       samples.push_back(collective(p, p.rows == RowShares::zipf ? 4 : 2));
     for (const CollectivePoint& p : both_ways_points(n)) samples.push_back(collective(p, 1.25));
+    for (const CollectivePoint& p : odd_group_points(n)) samples.push_back(collective(p, 1.6));
   }
   const FittedProfile f = fit(samples, two_domains());
   for (const char* family : {"all_reduce, below 1 KB", "all_reduce over rail, below 1 KB",
@@ -100,6 +102,8 @@ TEST(JudgedFit, FamiliesSayHowFarTheCurveIsOff) {
   EXPECT_NEAR(residual_of(f, "send_recv, both ways").held_out_median.value(), 0.2, 0.01);
   EXPECT_NEAR(residual_of(f, "send_recv over rail, pairs both ways").held_out_median.value(), 0.2,
               0.01);
+  EXPECT_NEAR(residual_of(f, "all_gather over rail, 3 or 6 ranks").held_out_median.value(), 0.375,
+              0.02);
   const auto zipf = std::find_if(f.residuals.begin(), f.residuals.end(), [](const Residual& r) {
     return r.kind == "all_to_all (zipf)" && r.family == "all_to_all, uneven rows";
   });

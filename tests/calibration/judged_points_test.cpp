@@ -3,6 +3,7 @@
 // Collectives that are measured and not fitted: what each rank is asked for.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -55,7 +56,8 @@ TEST(JudgedPoints, AreNamedApartAndNoneIsFitted) {
   for (const int ranks : {2, 3, 4, 8}) {
     for (const CollectivePoint& p : collective_points(ranks)) {
       EXPECT_TRUE(names.insert(name_of(p)).second) << name_of(p);
-      EXPECT_EQ(judged_as(p), "") << name_of(p);
+      // 3 ranks are in no plan with others but as points of their own.
+      EXPECT_EQ(judged_as(p), ranks == 3 && p.group == 3 ? "3 or 6 ranks" : "") << name_of(p);
     }
     for (const CollectivePoint& p : judged_points(ranks, std::int64_t{1} << 30U)) {
       EXPECT_TRUE(names.insert(name_of(p)).second) << name_of(p);
@@ -76,6 +78,24 @@ TEST(JudgedPoints, AreNamedApartAndNoneIsFitted) {
     EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_FALSE(names.contains("all_gather 8 B, 8 of 8 ranks"));  // no element for each
   EXPECT_TRUE(both_ways_points(1).empty());
+}
+
+TEST(JudgedPoints, GroupsOfNoPowerOfTwo) {
+  EXPECT_TRUE(odd_group_points(2).empty());
+  std::map<int, std::set<Collective>> kinds;
+  std::set<std::string> names;
+  for (const CollectivePoint& p : odd_group_points(8, std::int64_t{1} << 30U)) {
+    EXPECT_TRUE(names.insert(name_of(p)).second) << name_of(p);
+    EXPECT_EQ(judged_as(p), "3 or 6 ranks") << name_of(p);
+    EXPECT_EQ(p.ranks, p.group);
+    kinds[p.group].insert(p.kind);
+  }
+  ASSERT_EQ(kinds.size(), 2U);
+  EXPECT_EQ(kinds[3].size(), 4U);
+  EXPECT_EQ(kinds[6].size(), 4U);
+  EXPECT_EQ(names.size(), 24U);
+  EXPECT_TRUE(names.contains("all_to_all 67108864 B, 6 of 6 ranks"));
+  for (const CollectivePoint& p : odd_group_points(5)) EXPECT_EQ(p.group, 3);
 }
 
 TEST(CopyPoints, EachWayAndBesideAProductAndAttention) {

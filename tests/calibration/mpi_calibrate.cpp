@@ -58,7 +58,7 @@ int main(int, char** argv) {
     const auto fitted = 2 * collective_points(2).size() + concurrent_points(kRanks).size();
     wrong += expect(fitted == 2 * kCollectives * 7 + 18, "the points");
     const auto all = fitted + judged_points(2).size() + judged_points(kRanks).size() +
-                     both_ways_points(kRanks).size();
+                     both_ways_points(kRanks).size() + odd_group_points(kRanks).size();
     wrong += expect(all > fitted + 50, "the points that are judged");
     wrong += expect(collectives == static_cast<int>(all), "every collective of 2 and of 4 ranks");
     const auto beside = std::count_if(r.samples.begin(), r.samples.end(), [](const Sample& s) {
