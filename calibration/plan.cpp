@@ -54,8 +54,9 @@ Timing time_other(const Where& at, const OtherPoint& p) {
                           .flops = 0,
                           .bytes = p.bytes,
                           .prepare = [&p](Bench&, unsigned) { return p.prepare(); },
-                          .by_host = p.by_host};
-  return time_alone(*at.bench, point, part_of(at.limits.kernel, p.share));
+                          .by_host = p.by_host,
+                          .share = p.share};
+  return time_alone(*at.bench, point, part_of(at.limits.kernel, point.share));
 }
 
 class Planner {
@@ -68,6 +69,7 @@ class Planner {
                                                  routing_points(set_)};
     sweeps.push_back(set_ == PointSet::cpu ? state_points() : attention_piece_points());
     sweeps.push_back(narrow_points(set_));
+    if (set_ == PointSet::gpu) sweeps.push_back(mla_piece_points());
     for (const auto& points : sweeps) {
       for (const KernelPoint& p : points) add_alone(p);
       if (set_ == PointSet::gpu || at_.runner->world() < 2) continue;
@@ -117,8 +119,9 @@ class Planner {
   void add_alone(const KernelPoint& p) {
     add(
         p.name, name_of(p.kernel),
-        [at = at_, p] { return time_alone(*at.bench, p, at.limits.kernel); },
+        [at = at_, p] { return time_alone(*at.bench, p, part_of(at.limits.kernel, p.share)); },
         [p](const Timing& t) { return sample_of(p, 1, t); });
+    points_.back().seconds *= p.share;
   }
   void add_shared(const KernelPoint& p) {
     const int threads = at_.runner->world();

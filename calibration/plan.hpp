@@ -32,7 +32,6 @@ struct PlannedPoint {
 // Kernels of the bench; on the CPU some of them on `runner`'s ranks at once too; then collectives
 // of 2, 4, … ranks, in blocks of calls. On a GPU also what is judged and not fitted, kJudgedShare of
 // a point's time each.
-inline constexpr double kJudgedShare = 0.2;
 [[nodiscard]] std::vector<PlannedPoint> plan_points(Bench&, PointSet, RankRunner&,
                                                     const PlanLimits&);
 

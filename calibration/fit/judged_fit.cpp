@@ -50,18 +50,20 @@ void judge_collectives(const std::vector<Sample>& samples, const ClusterSpec& cl
 }
 
 void judge_attention(const std::vector<Sample>& samples, const GpuSpec& gpu, const Profile& profile,
-                     KernelClass pass, std::vector<Residual>& residuals) {
+                     KernelClass pass, AttentionLayout layout,
+                     std::vector<Residual>& residuals) {
   const std::size_t way = pass == KernelClass::attention_bwd ? 1 : 0;
   AttentionFit fitted{.by_layout = {}, .curve = profile.kernel(pass)};
   for (std::size_t l = 0; l < fitted.by_layout.size(); ++l)
     fitted.by_layout[l] = profile.attention[l][0][way];
-  Family<AttentionPoint> family{name_of(pass) + std::string(" of all keys")};
+  if (fitted.by_layout[static_cast<std::size_t>(layout)].empty()) return;
+  const char* const suffix = layout == AttentionLayout::mla ? " of all keys, MLA" : " of all keys";
+  Family<AttentionPoint> family{name_of(pass) + std::string(suffix)};
   for (const Sample& s : samples) {
     const auto* k = std::get_if<KernelSample>(&s.point);
     if (k == nullptr || k->kernel != pass || k->threads != 1 || !sees_all_keys(*k)) continue;
     const auto& size = std::get<AttentionSize>(k->shape);
-    if (fitted.by_layout[static_cast<std::size_t>(size.layout)].empty()) continue;
-    family.add(s.name, {size, k->flops, k->bytes, s.time});
+    if (size.layout == layout) family.add(s.name, {size, k->flops, k->bytes, s.time});
   }
   // The simulator prices it by the mean keys of a query.
   judge_unseen(
@@ -78,8 +80,10 @@ bool sees_all_keys(const KernelSample& k) {
 void judge(const std::vector<Sample>& samples, const ClusterSpec& cluster, const Profile& profile,
            std::vector<Residual>& residuals) {
   judge_collectives(samples, cluster, profile, residuals);
-  for (const KernelClass pass : {KernelClass::attention_fwd, KernelClass::attention_bwd})
-    judge_attention(samples, cluster.gpu, profile, pass, residuals);
+  for (const KernelClass pass : {KernelClass::attention_fwd, KernelClass::attention_bwd}) {
+    for (const AttentionLayout layout : {AttentionLayout::gqa, AttentionLayout::mla})
+      judge_attention(samples, cluster.gpu, profile, pass, layout, residuals);
+  }
 }
 
 }  // namespace pleat

@@ -15,6 +15,9 @@
 
 namespace pleat {
 
+// What is judged and not fitted gets this part of a point's time.
+inline constexpr double kJudgedShare = 0.2;
+
 // Beside kernels: copies between host and device and the like. `prepare` makes a call.
 struct OtherPoint {
   std::string name, what;  // "host_to_device 1048576 B", "host_to_device"

@@ -23,6 +23,7 @@ struct KernelPoint {
   double held = 0;  // bytes of its buffers; 0: as many as are moved
   KernelShape shape = {};
   bool by_host = false;  // what is timed is the host
+  double share = 1;      // of a point's time that it gets
 };
 
 struct TimingLimits {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "calibration/microbench/bench.hpp"
+
 namespace pleat {
 namespace {
 
@@ -55,6 +57,8 @@ std::string name_of(const CopyPoint& p) {
   return "?";
 }
 
-double share_of(const CopyPoint& p) { return p.beside == CopiesBeside::attention ? 0.2 : 1; }
+double share_of(const CopyPoint& p) {
+  return p.beside == CopiesBeside::attention ? kJudgedShare : 1;
+}
 
 }  // namespace pleat

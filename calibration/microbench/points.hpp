@@ -29,6 +29,8 @@ enum class PointSet { cpu, gpu };
 // A GPU's: windows, packed, every key, a chunk's queries with other chunks' keys. `part`: rows and keys
 // over so much.
 [[nodiscard]] std::vector<KernelPoint> attention_piece_points(std::int64_t part = 1);
+// Of those, MLA's without a mask and of a chunk: judged, kJudgedShare of a point's time each.
+[[nodiscard]] std::vector<KernelPoint> mla_piece_points(std::int64_t part = 1);
 [[nodiscard]] KernelPoint sustained_product();                    // a GPU's
 [[nodiscard]] std::vector<KernelPoint> memory_bound_points(
     PointSet set = PointSet::cpu);  // norm, activation, a GPU's optimizer too

@@ -66,13 +66,15 @@ TEST(JudgedFit, ChangesNoConstant) {
     for (const CollectivePoint& p : odd_group_points(n)) more.push_back(collective(p, 5));
   }
   std::size_t attention = 0;
-  for (const KernelPoint& p : attention_piece_points()) {
+  std::vector<KernelPoint> pieces = attention_piece_points();
+  for (const KernelPoint& p : mla_piece_points()) pieces.push_back(p);
+  for (const KernelPoint& p : pieces) {
     Sample s = sample_of(p, 1, {.seconds = {100}, .repeats = 1});
     if (!sees_all_keys(std::get<KernelSample>(s.point))) continue;
     more.push_back(s);
     ++attention;
   }
-  EXPECT_EQ(attention, 8U);
+  EXPECT_EQ(attention, 16U);
   const FittedProfile f = fit(more, two_domains());
   EXPECT_EQ(f.profile, plain.profile);
   EXPECT_EQ(f.tables, plain.tables);
@@ -81,6 +83,8 @@ TEST(JudgedFit, ChangesNoConstant) {
     EXPECT_NE(std::find(f.residuals.begin(), f.residuals.end(), r), f.residuals.end()) << r.family;
   EXPECT_EQ(residual_of(f, "attention_fwd of all keys").held_out, 4);
   EXPECT_EQ(residual_of(f, "attention_bwd of all keys").in_sample, 0);
+  EXPECT_EQ(residual_of(f, "attention_fwd of all keys, MLA").held_out, 4);
+  EXPECT_EQ(residual_of(f, "attention_bwd of all keys, MLA").in_sample, 0);
 }
 
 // The curve is exact, so that only what the judged samples take more is left.

@@ -130,6 +130,34 @@ TEST(Points, AttentionOfAllKeysAndOfAChunk) {
   EXPECT_EQ(seen, (std::map<std::string, int>{{"full_attention", 2}, {"chunk_attention", 2}}));
 }
 
+// MLA's, whose keys have two parts, on the reference kernels: queries and keys of as many rows as the
+// work says.
+TEST(Points, MlaOfAllKeysAndOfAChunk) {
+  const auto bench = cpu_bench();
+  std::map<std::string, double> products;  // pairs of a row and a key
+  for (const KernelPoint& p : mla_piece_points(64)) {
+    const auto& size = std::get<AttentionSize>(p.shape);
+    EXPECT_TRUE(size.all_keys && !size.pieces && size.layout == AttentionLayout::mla) << p.name;
+    EXPECT_EQ(p.share, kJudgedShare);
+    const bool backward = p.kernel == KernelClass::attention_bwd;
+    products[p.name.substr(0, p.name.find(", "))] =
+        p.flops / (2 * 16 * (backward ? 3 * 192 + 2 * 128 : 192 + 128));
+    EXPECT_EQ(p.flops / (2 * 16 * (backward ? 3 * 192 + 2 * 128 : 192 + 128)),
+              size.rows * size.seq / 2)
+        << p.name;
+    EXPECT_GT(time_alone(*bench, p, {.seconds = 0.001, .repeats = 1}).seconds.front(), 0) << p.name;
+  }
+  EXPECT_EQ(products,
+            (std::map<std::string, double>{{"full_mla_attention 1x64 of 64", 64.0 * 64},
+                                           {"full_mla_attention 1x128 of 128", 128.0 * 128},
+                                           {"chunk_mla_attention 1x64 of 64", 64.0 * 64},
+                                           {"chunk_mla_attention 1x64 of 128", 64.0 * 128},
+                                           {"full_mla_attention.bwd 1x64 of 64", 64.0 * 64},
+                                           {"full_mla_attention.bwd 1x128 of 128", 128.0 * 128},
+                                           {"chunk_mla_attention.bwd 1x64 of 64", 64.0 * 64},
+                                           {"chunk_mla_attention.bwd 1x64 of 128", 64.0 * 128}}));
+}
+
 TEST(Points, NamesAreUniqueAndWorkIsPositive) {
   std::set<std::string> names;
   for (const auto& points :
