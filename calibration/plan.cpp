@@ -69,7 +69,10 @@ class Planner {
                                                  routing_points(set_)};
     sweeps.push_back(set_ == PointSet::cpu ? state_points() : attention_piece_points());
     sweeps.push_back(narrow_points(set_));
-    if (set_ == PointSet::gpu) sweeps.push_back(mla_piece_points());
+    if (set_ == PointSet::gpu) {
+      sweeps.push_back(mla_piece_points());
+      sweeps.push_back(judged_kernel_points());
+    }
     for (const auto& points : sweeps) {
       for (const KernelPoint& p : points) add_alone(p);
       if (set_ == PointSet::gpu || at_.runner->world() < 2) continue;

@@ -45,6 +45,10 @@ struct KernelSample {
   int threads = 1;  // that ran the same kernel at the same time, each on its own data
   DType math = DType::fp32;  // of the arithmetic: which peak the flops are held against
   KernelShape shape = {};
+  // Nothing is fitted to it, and what curves and laws make of it is judged under this name; empty:
+  // fitted.
+  std::string judged = {};
+  Bytes norm_bytes = {};  // beside `bytes`, at the rate of norms
   bool operator==(const KernelSample&) const = default;
 };
 

@@ -18,6 +18,8 @@ Json sample_json(const Sample& s) {
     j["bytes"] = k->bytes.base();
     j["threads"] = k->threads;
     if (k->math != DType::fp32) j["math"] = name_of(k->math);
+    if (!k->judged.empty()) j["judged"] = k->judged;
+    if (k->norm_bytes > Bytes(0)) j["norm_bytes"] = k->norm_bytes.base();
   } else if (const auto* c = std::get_if<CollectiveSample>(&s.point)) {
     j["collective"] = name_of(c->collective);
     j["group"] = c->group;

@@ -10,6 +10,8 @@
 #include "calibration/fit/attention_fit.hpp"
 #include "calibration/fit/collective_fit.hpp"
 #include "calibration/fit/family.hpp"
+#include "calibration/fit/gemm_fit.hpp"
+#include "calibration/fit/kernel_fit.hpp"
 
 namespace pleat {
 namespace {
@@ -70,6 +72,43 @@ void judge_attention(const std::vector<Sample>& samples, const GpuSpec& gpu, con
       family, [&](const AttentionPoint& p) { return predict(fitted, p, gpu); }, residuals);
 }
 
+struct JudgedKernel {
+  KernelSample sample;
+  Seconds time;
+};
+
+// As the simulator prices them: products by the law, a norm that quantises as both.
+Seconds predict(const KernelSample& k, const Profile& profile, const GpuSpec& gpu) {
+  if (const auto* shape = std::get_if<ProductShape>(&k.shape))
+    return predict(profile.gemm, ProductPoint{*shape, k.bytes, {}}, gpu);
+  const auto by_curve = [&](KernelClass kernel, Bytes bytes) {
+    return predict(profile.kernel(kernel), WorkPoint{k.flops, bytes, {}, k.math}, gpu);
+  };
+  Seconds time = by_curve(k.kernel, k.bytes);
+  if (k.norm_bytes > Bytes(0)) time += by_curve(KernelClass::norm, k.norm_bytes);
+  return time;
+}
+
+void judge_kernels(const std::vector<Sample>& samples, const GpuSpec& gpu, const Profile& profile,
+                   std::vector<Residual>& residuals) {
+  std::map<std::string, Family<JudgedKernel>> families;
+  for (const Sample& s : samples) {
+    const auto* k = std::get_if<KernelSample>(&s.point);
+    if (k == nullptr || k->judged.empty()) continue;
+    const auto* shape = std::get_if<ProductShape>(&k->shape);
+    // A product of types for which no law was fitted.
+    if (shape != nullptr && profile.gemm.by_math[static_cast<std::size_t>(shape->math)].rate <=
+                                FlopsPerSecond(0))
+      continue;
+    const std::string name = fmt::format("{}, {}", name_of(k->kernel), k->judged);
+    families.try_emplace(name, Family<JudgedKernel>{name}).first->second.add(s.name, {*k, s.time});
+  }
+  for (const auto& [name, family] : families) {
+    judge_unseen(
+        family, [&](const JudgedKernel& p) { return predict(p.sample, profile, gpu); }, residuals);
+  }
+}
+
 }  // namespace
 
 bool sees_all_keys(const KernelSample& k) {
@@ -80,6 +119,7 @@ bool sees_all_keys(const KernelSample& k) {
 void judge(const std::vector<Sample>& samples, const ClusterSpec& cluster, const Profile& profile,
            std::vector<Residual>& residuals) {
   judge_collectives(samples, cluster, profile, residuals);
+  judge_kernels(samples, cluster.gpu, profile, residuals);
   for (const KernelClass pass : {KernelClass::attention_fwd, KernelClass::attention_bwd}) {
     for (const AttentionLayout layout : {AttentionLayout::gqa, AttentionLayout::mla})
       judge_attention(samples, cluster.gpu, profile, pass, layout, residuals);

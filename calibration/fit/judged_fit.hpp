@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What is measured and no constant follows from: how far the profile's constants are off there.
-// Collectives in families beside the plain ones' ("all_to_all, uneven rows"), and attention in
-// which every query sees every key.
+// Collectives and kernels in families beside the plain ones' ("all_to_all, uneven rows", "quantize,
+// columns"), and attention in which every query sees every key.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ namespace pleat {
 [[nodiscard]] bool sees_all_keys(const KernelSample&);
 
 // Against the fitted profile, which stays as it is: collectives by the curve of their tier, with
-// uneven rows by the bytes of the busiest rank; attention where its rates were fitted. All is held
+// uneven rows by the bytes of the busiest rank; kernels by their curve or law; attention where its rates were fitted. All is held
 // out.
 void judge(const std::vector<Sample>&, const ClusterSpec&, const Profile&, std::vector<Residual>&);
 

@@ -30,7 +30,7 @@ constexpr Recipe kRecipes[] = {{GemmMath::bf16, DType::bf16, "gemm", "gemm-bf16.
 
 const ProductShape* product_of(const Sample& s, KernelClass kernel) {
   const auto* k = std::get_if<KernelSample>(&s.point);
-  if (k == nullptr || k->kernel != kernel || k->threads != 1) return nullptr;
+  if (k == nullptr || k->kernel != kernel || k->threads != 1 || !k->judged.empty()) return nullptr;
   return std::get_if<ProductShape>(&k->shape);
 }
 

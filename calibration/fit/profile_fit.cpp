@@ -58,7 +58,7 @@ class ProfileFitter {
       const auto* k = std::get_if<KernelSample>(&s.point);
       if (k == nullptr || k->kernel != kernel || k->threads != 1) continue;
       if (counts_flops(kernel) && is_quantized(k->math) != narrow) continue;
-      if (sees_all_keys(*k)) continue;
+      if (sees_all_keys(*k) || !k->judged.empty()) continue;
       family.add(s.name, {k->flops, k->bytes, s.time, k->math});
     }
     return family;

@@ -50,7 +50,7 @@ double relative_confidence(const std::vector<double>& seconds) {
 Sample sample_of(const KernelPoint& point, int threads, const Timing& t) {
   return {.name = point.name,
           .point = KernelSample{point.kernel, Flops(point.flops), Bytes(point.bytes), threads,
-                                point.math, point.shape},
+                                point.math, point.shape, point.judged, Bytes(point.norm_bytes)},
           .time = Seconds(median(t.seconds)),
           .repeats = t.repeats,
           .raw = t.seconds};

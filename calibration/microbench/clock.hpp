@@ -24,6 +24,8 @@ struct KernelPoint {
   KernelShape shape = {};
   bool by_host = false;  // what is timed is the host
   double share = 1;      // of a point's time that it gets
+  std::string judged = {};  // KernelSample::judged
+  double norm_bytes = 0;    // KernelSample::norm_bytes
 };
 
 struct TimingLimits {

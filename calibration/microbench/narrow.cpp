@@ -5,34 +5,14 @@
 // codes.
 #include <fmt/format.h>
 
+#include "calibration/microbench/narrow_buffer.hpp"
 #include "calibration/microbench/points.hpp"
 
 namespace pleat {
 namespace {
 
-constexpr Quantization kTensor{};
-constexpr Quantization kRows{.rule = ScaleRule::power_of_two, .block_rows = 1, .block_cols = 128};
 constexpr Quantization kSquares{
     .rule = ScaleRule::power_of_two, .block_rows = 128, .block_cols = 128};
-constexpr Quantization kMicro{.rule = ScaleRule::e8m0, .block_rows = 1, .block_cols = 32};
-
-// Codes with scales of their own, a byte a code.
-struct Narrow {
-  Buffer codes;
-  DType type;
-  std::shared_ptr<BlockScales> scales = std::make_shared<BlockScales>();
-  Narrow(Bench& bench, const Buffer& x, View counts, const Quantization& q,
-         DType of_codes = DType::fp8)
-      : codes(bench, x.view().rows, x.view().cols, 0, DType::fp8), type(of_codes) {
-    bench.kernels().quantize(x.view(), counts, view(), q);
-  }
-  [[nodiscard]] View view() const {
-    View v = codes.view();
-    v.dtype = type;
-    v.scales = scales.get();
-    return v;
-  }
-};
 
 void append_quantize(std::vector<KernelPoint>& points, const char* label, const Quantization& q,
                      std::int64_t t, std::int64_t h) {
@@ -46,7 +26,7 @@ void append_quantize(std::vector<KernelPoint>& points, const char* label, const 
                     .math = DType::fp8,
                     .prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
                       const Buffer x(bench, t, h, seed);
-                      const Narrow y(bench, x, {}, q);
+                      const NarrowBuffer y(bench, x, {}, q);
                       return [=, &bench] { bench.kernels().quantize(x.view(), {}, y.view(), q); };
                     }});
 }
@@ -66,7 +46,7 @@ void append_copies(std::vector<KernelPoint>& points, const Quantization& rows, b
                     .math = DType::fp8,
                     .prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
                       const Buffer u(bench, t, in, seed), x(bench, t, h, seed + 1);
-                      const Narrow by_rows(bench, x, {}, rows), by_columns(bench, x, {}, columns);
+                      const NarrowBuffer by_rows(bench, x, {}, rows), by_columns(bench, x, {}, columns);
                       View made = x.view();
                       made.data = nullptr;
                       return [=, &bench] {
@@ -91,7 +71,7 @@ KernelPoint product(const char* label, GemmMath math, const Quantization& left,
           .prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
             const Buffer x(bench, t, in, seed), w(bench, out, in, seed + 1),
                 y(bench, t, out, seed + 2);
-            const Narrow a(bench, x, {}, left), b(bench, w, {}, right);
+            const NarrowBuffer a(bench, x, {}, left), b(bench, w, {}, right);
             return [=, &bench] {
               bench.kernels().gemm(a.view(), false, b.view(), true, y.view(), false);
             };
@@ -119,7 +99,7 @@ KernelPoint grouped(std::int64_t each, std::int64_t experts, std::int64_t out, s
             bench, std::vector<std::int32_t>(count, static_cast<std::int32_t>(out)));
         const Buffer x(bench, rows, in, seed), w(bench, experts * out, in, seed + 1);
         const Buffer y(bench, rows, out, seed + 2);
-        const Narrow a(bench, x, counts.view(), kTensor), b(bench, w, each_weight.view(), kTensor);
+        const NarrowBuffer a(bench, x, counts.view(), kTensorCodes), b(bench, w, each_weight.view(), kTensorCodes);
         return [=, &bench] {
           bench.kernels().grouped_gemm(a.view(), b.view(), true, counts.view(), y.view());
         };
@@ -134,11 +114,11 @@ KernelPoint grouped(std::int64_t each, std::int64_t experts, std::int64_t out, s
 std::vector<KernelPoint> gpu_points() {
   std::vector<KernelPoint> points;
   for (std::int64_t rows : {64, 1024, 8192, 65536}) {
-    append_quantize(points, "tensor", kTensor, rows, 4096);
-    append_quantize(points, "(1x128)", kRows, rows, 4096);
+    append_quantize(points, "tensor", kTensorCodes, rows, 4096);
+    append_quantize(points, "(1x128)", kRowCodes, rows, 4096);
     append_quantize(points, "(128x128)", kSquares, rows, 4096);
-    append_quantize(points, "(1x32)", kMicro, rows, 4096);
-    for (const Quantization& q : {kRows, kMicro}) {
+    append_quantize(points, "(1x32)", kMicroCodes, rows, 4096);
+    for (const Quantization& q : {kRowCodes, kMicroCodes}) {
       for (const bool swiglu : {false, true}) append_copies(points, q, swiglu, rows, 4096);
     }
   }
@@ -148,8 +128,8 @@ std::vector<KernelPoint> gpu_points() {
                                 {7168, 16384},
                                 {24576, 1536}}) {
     for (std::int64_t tokens = 512; tokens <= 32768; tokens *= 4) {
-      points.push_back(product("tensor", GemmMath::fp8, kTensor, kTensor, tokens, out, in));
-      points.push_back(product("blocks", GemmMath::fp8_block, kRows, kSquares, tokens, out, in));
+      points.push_back(product("tensor", GemmMath::fp8, kTensorCodes, kTensorCodes, tokens, out, in));
+      points.push_back(product("blocks", GemmMath::fp8_block, kRowCodes, kSquares, tokens, out, in));
     }
   }
   for (const auto& [out, in] :
@@ -187,9 +167,9 @@ struct Recipe {
 
 std::vector<Recipe> recipes() {
   return {
-      {"fp8", DType::fp8, kTensor},
-      {"fp8 in blocks", DType::fp8, kRows},
-      {"mxfp8", DType::mxfp8, kMicro},
+      {"fp8", DType::fp8, kTensorCodes},
+      {"fp8 in blocks", DType::fp8, kRowCodes},
+      {"mxfp8", DType::mxfp8, kMicroCodes},
       {"nvfp4",
        DType::nvfp4,
        {.format = SmallFloat::e2m1, .rule = ScaleRule::nvfp4, .block_rows = 1, .block_cols = 16}}};
@@ -200,7 +180,7 @@ void append_codes(std::vector<KernelPoint>& points, const Recipe& r, std::int64_
   points.push_back(converted(KernelClass::quantize, fmt::format("{} codes of", r.name), t, h, 5,
                              [=](Bench& bench, unsigned seed) -> std::function<void()> {
                                const Buffer x(bench, t, h, seed);
-                               const Narrow y(bench, x, {}, r.how, r.type);
+                               const NarrowBuffer y(bench, x, {}, r.how, r.type);
                                return [=, &bench] {
                                  bench.kernels().quantize(x.view(), {}, y.view(), r.how);
                                };
@@ -210,7 +190,7 @@ void append_codes(std::vector<KernelPoint>& points, const Recipe& r, std::int64_
       KernelClass::dequantize, fmt::format("{} codes read of", r.name), t, h, 5,
       [=](Bench& bench, unsigned seed) -> std::function<void()> {
         const Buffer x(bench, t, h, seed), one(bench, 1, h, seed + 1), y(bench, 1, t, seed + 2);
-        const Narrow codes(bench, x, {}, r.how, r.type);
+        const NarrowBuffer codes(bench, x, {}, r.how, r.type);
         return [=, &bench] {
           bench.kernels().gemm(one.view(), false, codes.view(), true, y.view(), false);
         };

@@ -31,6 +31,9 @@ enum class PointSet { cpu, gpu };
 [[nodiscard]] std::vector<KernelPoint> attention_piece_points(std::int64_t part = 1);
 // Of those, MLA's without a mask and of a chunk: judged, kJudgedShare of a point's time each.
 [[nodiscard]] std::vector<KernelPoint> mla_piece_points(std::int64_t part = 1);
+// Of a GPU: quantised columns alone, norms that quantise, products that transpose codes, the router's
+// statistics and losses; likewise.
+[[nodiscard]] std::vector<KernelPoint> judged_kernel_points();
 [[nodiscard]] KernelPoint sustained_product();                    // a GPU's
 [[nodiscard]] std::vector<KernelPoint> memory_bound_points(
     PointSet set = PointSet::cpu);  // norm, activation, a GPU's optimizer too

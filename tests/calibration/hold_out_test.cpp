@@ -66,7 +66,7 @@ Counts counts_of(const std::vector<PlannedPoint>& points) {
   for (const PlannedPoint& p : points) {
     const Sample s = p.sample({.seconds = {1}, .repeats = 1});
     if (const auto* k = std::get_if<KernelSample>(&s.point)) {
-      if (k->threads > 1 || sees_all_keys(*k)) continue;
+      if (k->threads > 1 || sees_all_keys(*k) || !k->judged.empty()) continue;
       const bool narrow = counts_flops(k->kernel) && is_quantized(k->math);
       names[name_of(k->kernel) + std::string(narrow ? " fp8" : "")].push_back(s.name);
     } else if (const auto* c = std::get_if<CollectiveSample>(&s.point)) {

@@ -9,6 +9,8 @@
 #include <algorithm>
 
 #include "calibration/calibrate.hpp"
+#include "calibration/fit/gemm_fit.hpp"
+#include "calibration/fit/kernel_fit.hpp"
 #include "core/spec/catalog.hpp"
 #include "tests/calibration/fake_bench.hpp"
 
@@ -40,7 +42,7 @@ std::vector<Sample> fitted_samples() {
   std::vector<Sample> samples = calibrate(two_domains(), config).samples;
   std::erase_if(samples, [](const Sample& s) {
     const auto* k = std::get_if<KernelSample>(&s.point);
-    return k != nullptr && sees_all_keys(*k);
+    return k != nullptr && (sees_all_keys(*k) || !k->judged.empty());
   });
   for (const int n : {2, 4})
     for (const CollectivePoint& p : collective_points(n)) samples.push_back(collective(p, 1));
@@ -75,6 +77,8 @@ TEST(JudgedFit, ChangesNoConstant) {
     ++attention;
   }
   EXPECT_EQ(attention, 16U);
+  for (const KernelPoint& p : judged_kernel_points())
+    more.push_back(sample_of(p, 1, {.seconds = {100}, .repeats = 1}));
   const FittedProfile f = fit(more, two_domains());
   EXPECT_EQ(f.profile, plain.profile);
   EXPECT_EQ(f.tables, plain.tables);
@@ -85,6 +89,13 @@ TEST(JudgedFit, ChangesNoConstant) {
   EXPECT_EQ(residual_of(f, "attention_bwd of all keys").in_sample, 0);
   EXPECT_EQ(residual_of(f, "attention_fwd of all keys, MLA").held_out, 4);
   EXPECT_EQ(residual_of(f, "attention_bwd of all keys, MLA").in_sample, 0);
+  for (const auto& [family, points] : {std::pair{"quantize, columns", 6},
+                                       {"quantize, with norms", 12},
+                                       {"gemm, transposed codes", 4},
+                                       {"router, statistics and losses", 10}}) {
+    EXPECT_EQ(residual_of(f, family).held_out, points) << family;
+    EXPECT_EQ(residual_of(f, family).in_sample, 0) << family;
+  }
 }
 
 // The curve is exact, so that only what the judged samples take more is left.
@@ -113,6 +124,35 @@ TEST(JudgedFit, FamiliesSayHowFarTheCurveIsOff) {
   });
   ASSERT_NE(zipf, f.residuals.end());
   EXPECT_NEAR(zipf->held_out_median.value(), 0.75, 0.01);
+}
+
+// Against the profile's own curves: a norm that quantises by both, and a product by its law.
+TEST(JudgedFit, KernelsAreOffByWhatTheyTakeMore) {
+  std::vector<Sample> samples = fitted_samples();
+  const ClusterSpec cluster = two_domains();
+  const Profile plain = fit(samples, cluster).profile;
+  const auto time = [&](KernelClass kernel, double bytes) {
+    return predict(plain.kernel(kernel), WorkPoint{Flops(0), Bytes(bytes), {}}, cluster.gpu);
+  };
+  for (const KernelPoint& p : judged_kernel_points()) {
+    Sample s = sample_of(p, 1, {.seconds = {1}, .repeats = 1});
+    if (p.kernel == KernelClass::gemm) {
+      s.time = 2 * predict(plain.gemm,
+                           ProductPoint{std::get<ProductShape>(p.shape), Bytes(p.bytes), {}},
+                           cluster.gpu);
+    } else {
+      s.time = time(p.kernel, p.bytes);
+      if (p.judged == "with norms") s.time += time(KernelClass::norm, p.norm_bytes);
+      if (p.judged == "columns") s.time = 4 * s.time;
+    }
+    samples.push_back(s);
+  }
+  const FittedProfile f = fit(samples, cluster);
+  for (const auto& [family, error] : {std::pair{"quantize, columns", 0.75},
+                                      {"quantize, with norms", 0.0},
+                                      {"gemm, transposed codes", 0.5},
+                                      {"router, statistics and losses", 0.0}})
+    EXPECT_NEAR(residual_of(f, family).held_out_worst.value(), error, 1e-9) << family;
 }
 
 // A tier on which nothing was fitted has no curve to be judged by.

@@ -158,6 +158,38 @@ TEST(Points, MlaOfAllKeysAndOfAChunk) {
                                            {"chunk_mla_attention.bwd 1x64 of 128", 64.0 * 128}}));
 }
 
+// Of 64 rows on the reference kernels: what each moves, and that it can be called.
+TEST(Points, KernelsThatAreJudged) {
+  const auto bench = cpu_bench();
+  constexpr double n = 64 * 4096, sums = 4 * 64, weights = 2 * 4096;
+  const std::map<std::string, std::pair<double, double>> bytes{  // and those of the norm
+      {"quantize columns of 128 64x4096", {3 * n, 0}},
+      {"quantize columns of 32 64x4096", {3 * n, 0}},
+      {"rms_norm_quantize copies of 128 64x4096", {4 * n + sums + weights, 2 * n + sums}},
+      {"add_rms_norm_quantize copies of 32 64x4096", {4 * n + sums + weights, 6 * n + sums}},
+      {"router_stats 4096 tokens, 8 of 128", {4 * (4096.0 * 136 + 257), 0}},
+      {"router_losses 4096 tokens, 8 of 128", {4 * 260, 0}},
+      {"router_losses_bwd 4096 tokens, 8 of 128", {4 * (2 * 4096.0 * 128 + 257), 0}}};
+  std::size_t seen = 0;
+  std::set<std::string> names;
+  for (const KernelPoint& p : judged_kernel_points()) {
+    EXPECT_TRUE(names.insert(p.name).second) << p.name;
+    EXPECT_FALSE(p.judged.empty()) << p.name;
+    EXPECT_EQ(p.share, kJudgedShare) << p.name;
+    if (p.name == "gemm.dgrad fp8 tensor 512x4096x4096") {
+      EXPECT_EQ(p.flops, 2.0 * 512 * 4096 * 4096);
+      EXPECT_EQ(p.bytes, 2.0 * 512 * 4096 + (512 + 4096) * 4096.0);
+    }
+    const auto want = bytes.find(p.name);
+    if (want == bytes.end()) continue;
+    ++seen;
+    EXPECT_EQ(std::pair(p.bytes, p.norm_bytes), want->second) << p.name;
+    EXPECT_GT(time_alone(*bench, p, {.seconds = 0.001, .repeats = 1}).seconds.front(), 0) << p.name;
+  }
+  EXPECT_EQ(seen, bytes.size());
+  EXPECT_EQ(names.size(), 32U);
+}
+
 TEST(Points, NamesAreUniqueAndWorkIsPositive) {
   std::set<std::string> names;
   for (const auto& points :
