@@ -78,6 +78,9 @@ class Planner {
       if (set_ == PointSet::gpu || at_.runner->world() < 2) continue;
       for (std::size_t i = 0; i < points.size(); i += kSharedEvery) add_shared(points[i]);
     }
+    // Attention first: while copies and launches are measured the GPU cools down for the product.
+    const bool sustained = set_ == PointSet::gpu && at_.limits.sustained_seconds > 0;
+    if (sustained) add_sustained(sustained_attention(), kSustainedAttention);
     const KernelPoint launch = launch_point();
     add(
         launch.name, "launch",
@@ -89,7 +92,7 @@ class Planner {
           [p](const Timing& t) { return other(p.name, p.what, p.bytes, t); });
       points_.back().seconds *= p.share;
     }
-    if (set_ == PointSet::gpu && at_.limits.sustained_seconds > 0) add_sustained();
+    if (sustained) add_sustained(sustained_product(), kSustained);
     const int world = at_.runner->world();
     for (int ranks = 2; ranks <= world; ranks *= 2) add_collectives(ranks);
     if (set_ == PointSet::gpu) {
@@ -134,13 +137,12 @@ class Planner {
         [at = at_, p, threads] { return time_shared(p, threads, at.limits.kernel); },
         [p, threads](const Timing& t) { return sample_of(p, threads, t); });
   }
-  void add_sustained() {
-    const KernelPoint p = sustained_product();
+  void add_sustained(const KernelPoint& p, const char* what) {
     const std::string name = fmt::format("{}, {:g} s", p.name, at_.limits.sustained_seconds);
     add(
-        name, kSustained,
+        name, what,
         [at = at_, p] { return time_sustained(*at.bench, p, at.limits.sustained_seconds); },
-        [name, p](const Timing& t) { return other(name, kSustained, p.bytes, t); });
+        [=](const Timing& t) { return other(name, what, p.bytes, t); });
     points_.back().seconds = at_.limits.sustained_seconds;
   }
   void add_collectives(const std::string& family, const std::vector<CollectivePoint>& points,

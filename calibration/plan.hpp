@@ -18,7 +18,8 @@ struct PlanLimits {
   std::int64_t collective_bytes = kMostCollectiveBytes;
   bool windows = false;  // collectives of all ranks in symmetric windows, too
   StreamWorkSizes overlap = {};  // beside collectives of all ranks of a GPU's points
-  double sustained_seconds = 0;  // of a product on a GPU, for its clock under load; 0: not measured
+  // Of a product and of attention on a GPU each, for the clock under load; 0: not measured.
+  double sustained_seconds = 0;
 };
 
 struct PlannedPoint {
@@ -41,6 +42,8 @@ struct PlannedPoint {
 // Names of points that profiles take constants from.
 inline constexpr const char* kLaunchPoint = "launch, 100 calls";
 inline constexpr const char* kSustained = "sustained";  // OtherSample::what
+// Of attention: a sample, no constant.
+inline constexpr const char* kSustainedAttention = "sustained attention";
 [[nodiscard]] std::string barrier_point(int ranks);
 
 }  // namespace pleat

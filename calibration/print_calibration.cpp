@@ -44,6 +44,19 @@ std::string print_laws(const Profile& profile) {
   return text;
 }
 
+// "attention 1x8192 …, 20 s": how fast its last quarter is, over its first runs.
+std::string print_sustained(const std::vector<Sample>& samples) {
+  std::string text;
+  for (const Sample& s : samples) {
+    const auto* o = std::get_if<OtherSample>(&s.point);
+    if (o == nullptr || (o->what != kSustained && o->what != kSustainedAttention)) continue;
+    text += fmt::format("under load: {} at {:.3f} of its first runs' rate{}\n", s.name,
+                        sustained_share(s.raw),
+                        o->what == kSustained ? "" : " (no constant of the profile)");
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 }  // namespace
 
 std::string print_residuals(const CalibrationResult& result) {
@@ -68,6 +81,7 @@ std::string print_residuals(const CalibrationResult& result) {
                         c.contention);
   }
   text += print_laws(result.profile);
+  text += print_sustained(result.samples);
   if (!result.profile.collectives.empty()) {
     text +=
         fmt::format("\n{:<22}{:>12}{:>14}{:>12}\n", "collective", "of link", "latency", "per rank");

@@ -129,6 +129,16 @@ std::vector<KernelPoint> gpu_points() {
 
 }  // namespace
 
+KernelPoint sustained_attention() {
+  return point(PointSet::gpu, false,
+               {.batch = 1,
+                .seq = 8192,
+                .heads = 32,
+                .kv_groups = 8,
+                .head_dim = 128,
+                .scale = 1 / std::sqrt(128.0)});
+}
+
 std::vector<KernelPoint> attention_points(PointSet set) {
   if (set == PointSet::gpu) return gpu_points();
   std::vector<KernelPoint> points;

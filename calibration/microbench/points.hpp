@@ -35,6 +35,7 @@ enum class PointSet { cpu, gpu };
 // statistics and losses; likewise.
 [[nodiscard]] std::vector<KernelPoint> judged_kernel_points();
 [[nodiscard]] KernelPoint sustained_product();                    // a GPU's
+[[nodiscard]] KernelPoint sustained_attention();                  // likewise
 [[nodiscard]] std::vector<KernelPoint> memory_bound_points(
     PointSet set = PointSet::cpu);  // norm, activation, a GPU's optimizer too
 [[nodiscard]] std::vector<KernelPoint> routing_points(

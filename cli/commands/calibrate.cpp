@@ -34,8 +34,8 @@ void add_calibrate_command(CLI::App& app, Action& action) {
                     "With nccl: measure collectives in symmetric windows, too (NCCL 2.27)");
   command
       ->add_option("--sustained", o->sustained,
-                   "With --device cuda, seconds of one product after another, for the clock under load (20 to 60; "
-                   "0: not measured)")
+                   "With --device cuda, seconds of one product after another, and of attention, for the clock under "
+                   "load (20 to 60; 0: not measured)")
       ->capture_default_str()
       ->check(in_range(0.0, 600.0));
   command->add_option("-o,--out", o->out_file,

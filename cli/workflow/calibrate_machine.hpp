@@ -16,7 +16,7 @@ struct CalibrateOptions {
   std::string collectives = "nccl";  // between GPUs: nccl, or direct
   bool symmetric_windows = false;    // collectives in symmetric windows, too
   int ranks = 4;
-  double sustained = 0;  // seconds of a product on a GPU; 0: its clock under load is not measured
+  double sustained = 0;  // seconds of a product and of attention on a GPU; 0: no clock under load
   bool json = false;
 };
 
