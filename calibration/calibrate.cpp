@@ -9,6 +9,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "calibration/microbench/communicator_bytes.hpp"
 #include "calibration/sample_log.hpp"
 #include "core/diagnostics.hpp"
 
@@ -143,6 +144,12 @@ CalibrationResult calibrate(const ClusterSpec& cluster, const CalibrateConfig& c
     log = std::make_unique<SampleLog>(config.log_file, result.facts);
   }
   Run(config, bench, runner).measure(points, log.get(), result);
+  // Not a point: of memory, and of what is made anew each time.
+  for (int n = 2; set == PointSet::gpu && n <= runner.world(); n *= 2) {
+    const std::int64_t bytes = communicator_bytes(runner, n);
+    const std::string name = fmt::format("communicator_bytes_{}_ranks", n);
+    if (bytes > 0) result.facts.emplace_back(name, std::to_string(bytes));
+  }
   result.seconds = seconds_now() - start;
   if (!runner.has_first()) return result;
   for (auto& fact : bench.state()) result.facts.push_back(std::move(fact));
