@@ -187,13 +187,24 @@ OpLists lists_of(const LayerProgram& layer, Pass pass) {
 // A third of the layer's host time forward, two thirds backward.
 double share_of(Pass pass) { return pass == Pass::forward ? 1.0 / 3 : 2.0 / 3; }
 
-// What the host does for an eager layer that its operations do not show.
+// Of a pass's operations those that no graph holds; 1 without graphs.
+double launched_share(const std::vector<Op>& ops, CudaGraph graph) {
+  if (graph == CudaGraph::none) return 1;
+  if (ops.empty()) return 0;
+  const auto launched =
+      std::ranges::count_if(ops, [&](const Op& op) { return launched_by_host(op, graph); });
+  return static_cast<double>(launched) / static_cast<double>(ops.size());
+}
+
+// What the host does for a layer that its operations do not show, shared out evenly among them: of
+// operations in a graph it does nothing.
 Seconds busy_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& view,
                      const Profile& profile) {
   const bool decoder = layer.kind == LayerKind::moe || layer.kind == LayerKind::mtp ||
                        layer.kind == LayerKind::dense;
-  if (!decoder || view.cuda_graph != CudaGraph::none) return Seconds(0);
-  return profile.host_busy_per_layer * (share_of(pass) * layer.layers);
+  if (!decoder) return Seconds(0);
+  return profile.host_busy_per_layer *
+         (share_of(pass) * layer.layers * launched_share(layer.ops(pass), view.cuda_graph));
 }
 
 }  // namespace
