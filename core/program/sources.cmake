@@ -21,9 +21,11 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/weight_cut.cpp
   ${CMAKE_CURRENT_LIST_DIR}/bucket_sync.cpp
   ${CMAKE_CURRENT_LIST_DIR}/buckets.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/lamb_step.cpp
   ${CMAKE_CURRENT_LIST_DIR}/losses.cpp
   ${CMAKE_CURRENT_LIST_DIR}/merge_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/muon.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/muon_step.cpp
   ${CMAKE_CURRENT_LIST_DIR}/optimizer_step.cpp
   ${CMAKE_CURRENT_LIST_DIR}/parameter_ranges.cpp
   ${CMAKE_CURRENT_LIST_DIR}/shard_parts.cpp
