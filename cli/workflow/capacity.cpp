@@ -17,18 +17,15 @@
 #include "cli/report/new_file.hpp"
 #include "cli/report/output.hpp"
 #include "cli/workflow/capacity_request.hpp"
+#include "cli/workflow/find_offer.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/capacity/answer.hpp"
-#include "planner/capacity/placement.hpp"
-#include "planner/layout_polish.hpp"
 #include "planner/parallel_rounds.hpp"
 #include "planner/search.hpp"
-#include "simulator/cost/used_domain.hpp"
 
 namespace pleat::cli {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kQuiet = 1.0;       // seconds of a search before a word of it
 constexpr int kDoublingsBeyond = 3;  // of the largest size, when the deadline is missed
 
@@ -69,28 +66,6 @@ class Capacity {
   }
 
  private:
-  // B0 doubled as the GPUs are, up to the critical batch.
-  [[nodiscard]] std::int64_t batch_of(const CapacitySite& site, int gpus) const {
-    std::int64_t batch = site.target.workload.global_batch;
-    if (!request_.critical_batch) return batch;
-    for (std::int64_t n = 2 * std::int64_t{site.sizes.front()}; n <= gpus; n *= 2) {
-      const double tokens = 2.0 * static_cast<double>(batch * site.target.workload.seq_len);
-      if (tokens > *request_.critical_batch) break;
-      batch *= 2;
-    }
-    return batch;
-  }
-
-  // McCandlish et al., arXiv:1812.06162: tokens grow as 1 + batch / critical batch.
-  [[nodiscard]] double tokens_with(const CapacitySite& site, std::int64_t batch) const {
-    if (!request_.critical_batch) return request_.tokens;
-    const double seq = static_cast<double>(site.target.workload.seq_len);
-    const auto price = [&](std::int64_t b) {
-      return 1 + static_cast<double>(b) * seq / *request_.critical_batch;
-    };
-    return request_.tokens * price(batch) / price(site.target.workload.global_batch);
-  }
-
   // The smallest of every cluster, so that there is something to show, then the largest first: they
   // take longest, and the threads end together.
   [[nodiscard]] std::vector<Task> tasks() const {
@@ -148,99 +123,9 @@ class Capacity {
 
   // Nothing: interrupted.
   std::optional<Offer> offer(const CapacitySite& site, int gpus, int threads) const {
-    Offer o;
-    o.cluster = site.target.cluster.name;
-    o.gpus = gpus;
-    o.rates = site.rates;
-    const ClusterSpec& cluster = site.target.cluster;
-    if (cluster.max_gpus > 0 && gpus > cluster.max_gpus) {
-      o.problem = fmt::format("{} has {} GPUs", o.cluster, cluster.max_gpus);
-      return o;
-    }
-    WorkloadSpec workload = site.target.workload;
-    workload.global_batch = batch_of(site, gpus);
-    o.tokens = tokens_with(site, workload.global_batch);
-    const auto with_stages = [&](std::vector<int> pp) -> std::optional<Offer> {
-      const Found found = best_plan(site, workload, gpus, threads, std::move(pp));
-      if (!found.candidate && found.problem.empty()) return std::nullopt;
-      Offer offer = o;
-      offer.problem = found.problem;
-      if (!found.candidate) return offer;
-      offer.job = job_of(site, workload, gpus, *found.candidate);
-      offer.booking = book(offer.job, offer.rates, offer.tokens);
-      offer.problem = offer.booking.problem;
-      return offer;
-    };
-    std::optional<Offer> fastest = with_stages({});
-    if (!fastest || fastest->job.cluster.empty()) return fastest;  // no plan
-    const std::vector<int> filling =
-        stages_that_fill(gpus, fastest->job.domain, fastest->job.used_in_domain);
-    if (filling.empty()) return fastest;
-    std::optional<Offer> filled = with_stages(filling);
-    if (!filled) return std::nullopt;
-    return better_of(std::move(*fastest), std::move(*filled), answer_.goal);
-  }
-
-  struct Found {  // neither: interrupted
-    std::optional<Candidate> candidate;
-    std::string problem;
-  };
-  [[nodiscard]] Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus,
-                                int threads, std::vector<int> pp) const {
-    SearchConfig config;
-    config.pp = std::move(pp);
-    config.gpus = gpus;
-    config.runtime = site.target.runtime;
-    config.numerics.front().precision = site.precision;
-    config.top = 1;
-    config.threads = threads;
-    config.progress = [&](const SearchProgress& p) { return keep_searching(site, gpus, p); };
-    try {
-      SearchResult result = search(site.target.model, site.target.cluster, workload,
-                                   site.target.profile, config);
-      if (!interrupt_pending()) {
-        polish_layouts(site.target.model, site.target.cluster, workload, site.target.profile,
-                       config, result);
-      }
-      // Interrupted, the best so far is better than nothing.
-      if (!result.best.empty()) return {std::move(result.best.front()), {}};
-      if (!result.optimal) return {};
-      const double usable = site.target.cluster.gpu.memory.base() * (1 - config.memory_margin);
-      const double missing =
-          static_cast<double>(result.nearest.front().estimate.peak_bytes()) - usable;
-      return {{}, fmt::format("no plan fits in memory: {:.1f} GiB a GPU too much",
-                              std::max(missing, 0.0) / kGiB)};
-    } catch (const ConfigError& e) {
-      return {{}, "no valid plan: " + e.diagnostics().front().message};
-    }
-  }
-
-  [[nodiscard]] static Job job_of(const CapacitySite& site, const WorkloadSpec& workload, int gpus,
-                                  const Candidate& found) {
-    const ClusterSpec& cluster = site.target.cluster;
-    NetworkTier inner = cluster.tiers.front();
-    if (inner.size == 0) inner.size = cluster.gpus_per_node;
-    Job job;
-    job.cluster = cluster.name;
-    job.gpus = gpus;
-    job.domain = inner.size;
-    job.used_in_domain = used_domain(inner, gpus, gpus / found.plan.attention.pp);
-    job.gpus_per_node = cluster.gpus_per_node;
-    job.stage_gpus = gpus / found.plan.attention.pp;
-    job.plan = found.plan;
-    job.step = found.estimate.step;
-    job.band = found.estimate.relative_band;
-    job.mfu = found.estimate.mfu;
-    job.global_batch = workload.global_batch;
-    job.step_tokens = workload.global_batch * workload.seq_len;
-    const ParameterCount count = count_parameters(site.target.model);
-    job.parameters = count.total + count.mtp;
-    job.peak_bytes = found.estimate.peak_bytes();
-    job.host_bytes = found.estimate.host_bytes;
-    job.host_memory = cluster.host_memory;
-    job.host_link = cluster.gpu.host_link;
-    job.gpu_power = cluster.gpu.tdp;
-    return job;
+    return find_offer(request_, site, gpus, threads, [&](const SearchProgress& p) {
+      return keep_searching(site, gpus, p);
+    });
   }
 
   [[nodiscard]] std::string best_so_far() const {
