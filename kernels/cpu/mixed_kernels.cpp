@@ -6,44 +6,12 @@
 
 #include "core/diagnostics.hpp"
 #include "core/numerics/bf16.hpp"
-#include "kernels/cpu/narrow_attention.hpp"
 #include "kernels/cpu/quantize.hpp"
 #include "kernels/cpu/vector_math.hpp"
 
 namespace pleat {
 
 using Operands = cpu::MixedOperands;
-
-namespace {
-
-constexpr std::int64_t kAtATime = 1 << 16;  // elements of a bucket that are widened at a time
-
-View part(View v, std::int64_t first, std::int64_t n) { return {v.at(first), v.dtype, 1, n}; }
-
-AttentionPiece widened(Operands& o, AttentionPiece p) {
-  PLEAT_ASSERT(!is_quantized(p.math) || p.q[0].x.dtype == DType::bf16);
-  for (std::size_t i = 0; i < 2; ++i) {
-    p.q[i] = o.in(p.q[i]);
-    p.k[i] = o.in(p.k[i]);
-  }
-  p.v = o.in(p.v);
-  if (!is_quantized(p.math)) return p;
-  for (const HeadColumns& c : {p.q[0], p.q[1], p.k[0], p.k[1], p.v}) {  // the copies made here
-    cpu::round_heads(c, p.batch, p.heads, p.math, false);
-  }
-  return p;
-}
-
-AttentionPieceGradient widened(Operands& o, AttentionPieceGradient g) {
-  for (std::size_t i = 0; i < 2; ++i) {
-    g.dq[i] = o.inout(g.dq[i]);
-    g.dk[i] = o.inout(g.dk[i]);
-  }
-  g.dv = o.inout(g.dv);
-  return g;
-}
-
-}  // namespace
 
 void MixedKernels::embedding_bwd(View dx, View tokens, std::int64_t first, View dw) {
   Operands o(scratch_);
@@ -148,58 +116,6 @@ void MixedKernels::grouped_bias_bwd(View dy, View counts, View p, View db) {
 void MixedKernels::grouped_bias_probs(View dy, View b, View counts, double scale, View dp) {
   Operands o(scratch_);
   CpuKernels::grouped_bias_probs(o.in(dy), o.in(b), counts, scale, dp);
-}
-
-void MixedKernels::start_at_sinks(View sinks, View out, View lse) {
-  Operands o(scratch_);
-  CpuKernels::start_at_sinks(o.in(sinks), o.out(out), lse);
-}
-
-void MixedKernels::sinks_bwd(View d_o, View out, View lse, View sinks, View dsinks) {
-  Operands o(scratch_);
-  CpuKernels::sinks_bwd(o.in(d_o), o.in(out), lse, o.in(sinks), o.inout(dsinks));
-}
-
-void MixedKernels::rope(View x, const RopeShape& s, bool inverse) {
-  Operands o(scratch_);
-  CpuKernels::rope(o.inout(x), s, inverse);
-}
-
-void MixedKernels::attention(View qkv, View out, View lse, const AttentionShape& s) {
-  Operands o(scratch_);
-  CpuKernels::attention(o.in(qkv), o.out(out), lse, s);
-}
-
-void MixedKernels::attention_bwd(View d_o, View qkv, View out, View lse, View dqkv,
-                                 const AttentionShape& s) {
-  Operands o(scratch_);
-  CpuKernels::attention_bwd(o.in(d_o), o.in(qkv), o.in(out), lse, o.out(dqkv), s);
-}
-
-void MixedKernels::mla_attention(View q, View kv, View kpe, View out, View lse, const MlaShape& s) {
-  Operands o(scratch_);
-  CpuKernels::mla_attention(o.in(q), o.in(kv), o.in(kpe), o.out(out), lse, s);
-}
-
-void MixedKernels::mla_attention_bwd(View d_o, View q, View kv, View kpe, View out, View lse,
-                                     View dq, View dkv, View dkpe, const MlaShape& s) {
-  Operands o(scratch_);  // dkpe keeps its other columns
-  CpuKernels::mla_attention_bwd(o.in(d_o), o.in(q), o.in(kv), o.in(kpe), o.in(out), lse, o.out(dq),
-                                o.out(dkv), o.inout(dkpe), s);
-}
-
-void MixedKernels::attention_piece(const AttentionPiece& p, HeadColumns out, View lse,
-                                   bool resume) {
-  Operands o(scratch_);
-  CpuKernels::attention_piece(widened(o, p), o.inout(out), lse, resume);
-}
-
-void MixedKernels::attention_piece_bwd(const AttentionPiece& p, HeadColumns d_o, HeadColumns out,
-                                       View lse, const AttentionPieceGradient& g) {
-  Operands o(scratch_);
-  const HeadColumns from = o.in(d_o);
-  if (is_quantized(p.math)) cpu::round_heads(from, p.batch, p.heads, p.math, true);
-  CpuKernels::attention_piece_bwd(widened(o, p), from, o.in(out), lse, widened(o, g));
 }
 
 void MixedKernels::copy_columns(View from, View to, const ColumnBlocks& c) {
@@ -325,55 +241,6 @@ double MixedKernels::sum_of_squares(View x) {
     const auto value = static_cast<double>(to_float(in[i]));
     return value * value;
   });
-}
-
-// Each element by itself: a bucket is never widened as a whole.
-void MixedKernels::adamw(View g, View m, View v, View w, double grad_scale, const AdamW& a) {
-  if (g.dtype == DType::fp32) return CpuKernels::adamw(g, m, v, w, grad_scale, a);
-  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
-    const std::int64_t n = std::min(kAtATime, g.elements() - first);
-    Operands o(scratch_);
-    CpuKernels::adamw(o.in(part(g, first, n)), part(m, first, n), part(v, first, n),
-                      part(w, first, n), grad_scale, a);
-  }
-}
-
-void MixedKernels::sgd(View g, View m, View w, double grad_scale, const Sgd& s) {
-  if (g.dtype == DType::fp32) return CpuKernels::sgd(g, m, w, grad_scale, s);
-  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
-    const std::int64_t n = std::min(kAtATime, g.elements() - first);
-    Operands o(scratch_);
-    CpuKernels::sgd(o.in(part(g, first, n)), part(m, first, n), part(w, first, n), grad_scale, s);
-  }
-}
-
-void MixedKernels::lamb(View g, View m, View v, View w, double grad_scale, const AdamW& a) {
-  if (g.dtype == DType::fp32) return CpuKernels::lamb(g, m, v, w, grad_scale, a);
-  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
-    const std::int64_t n = std::min(kAtATime, g.elements() - first);
-    Operands o(scratch_);
-    CpuKernels::lamb(o.inout(part(g, first, n)), part(m, first, n), part(v, first, n),
-                     part(w, first, n), grad_scale, a);
-  }
-}
-
-void MixedKernels::muon_momentum(View g, View m, double grad_scale, double beta, bool nesterov) {
-  if (g.dtype == DType::fp32) return CpuKernels::muon_momentum(g, m, grad_scale, beta, nesterov);
-  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
-    const std::int64_t n = std::min(kAtATime, g.elements() - first);
-    Operands o(scratch_);
-    CpuKernels::muon_momentum(o.inout(part(g, first, n)), part(m, first, n), grad_scale, beta,
-                              nesterov);
-  }
-}
-
-void MixedKernels::scaled_step(View u, View w, double keep, double rate) {
-  if (u.dtype == DType::fp32) return CpuKernels::scaled_step(u, w, keep, rate);
-  for (std::int64_t first = 0; first < u.elements(); first += kAtATime) {
-    const std::int64_t n = std::min(kAtATime, u.elements() - first);
-    Operands o(scratch_);
-    CpuKernels::scaled_step(o.in(part(u, first, n)), part(w, first, n), keep, rate);
-  }
 }
 
 std::unique_ptr<KernelSet> cpu_kernels() { return std::make_unique<MixedKernels>(); }
