@@ -233,9 +233,10 @@ def run_constants(p):
         "comm_slowdown_of_compute": 1.0, "grouped_launches": 1.0,
         "nccl_sms": 16, "deepep_sms": 20, "hybridep_sms": 32,
         "host_per_moe_layer": {"none": "1.5 ms" if blackwell else "1.1 ms",
+                               "router": "1.5 ms" if blackwell else "1.1 ms",
                                "partial": "1.5 ms" if blackwell else "1.1 ms",
                                "full_iteration": "0.5 ms"},
-        "host_per_dense_layer": {"none": "0.25 ms", "partial": "0.25 ms",
+        "host_per_dense_layer": {"none": "0.25 ms", "router": "0.25 ms", "partial": "0.25 ms",
                                  "full_iteration": "0.1 ms"},
         "sharing_penalty": 1.0, "relative_band": 0.2}
 

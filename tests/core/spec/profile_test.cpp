@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/diagnostics.hpp"
+#include "core/spec/catalog.hpp"
 
 namespace pleat {
 namespace {
@@ -118,6 +119,21 @@ TEST(Profile, HostTimeOfAttentionsGraphs) {
   EXPECT_DOUBLE_EQ(of(10, 0, 6), 10);  // the router's is not given
   EXPECT_DOUBLE_EQ(of(3, 3, 3), 3);
   EXPECT_DOUBLE_EQ((ByGraph{Seconds(1), Seconds(2), Seconds(3), Seconds(4)}.at(4).base()), 4);
+}
+
+// A scope without a time would have none at all. The executor's own profiles count launches alone.
+TEST(Profile, ShippedOnesForMegatronHaveHostTimesOfEveryScope) {
+  int seen = 0;
+  for (const std::string& name : config_names(ConfigKind::profile)) {
+    const Profile p = load_profile(name);
+    if (p.runtime != Runtime::megatron) continue;
+    ++seen;
+    for (std::size_t scope = 0; scope < 5; ++scope) {
+      EXPECT_GT(p.host_per_moe_layer.at(scope), Seconds(0)) << name << " " << scope;
+      EXPECT_GT(p.host_per_dense_layer.at(scope), Seconds(0)) << name << " " << scope;
+    }
+  }
+  EXPECT_GE(seen, 8);
 }
 
 TEST(Profile, ErasOverrideSomeConstants) {
