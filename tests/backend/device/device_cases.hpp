@@ -145,6 +145,9 @@ inline std::vector<DeviceCase> device_cases() {
       {"Mxfp8LatentAttention",
        in_precision(Precision::mxfp8, changed(fp32_plan(2), [](Plan& p) { p.fp8_attention = true; })),
        small_mla(), small_workload(), true},
+      {"Mxfp8LatentAttentionOnShares",
+       in_precision(Precision::mxfp8, changed(tp_plan(2), [](Plan& p) { p.fp8_attention = true; })),
+       small_mla(), small_workload(), true},
       {"Fp8Block", in_precision(Precision::fp8_block, changed(fp32_plan(4, 2), [](Plan& p) {
                                   p.sharding = Sharding::zero3;
                                 })),

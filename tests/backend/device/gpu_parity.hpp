@@ -40,12 +40,27 @@ inline bool rounds_codes(const DeviceCase& c) {
   return c.plan.fp8_attention && c.plan.precision == Precision::fp8;
 }
 
-// What orthogonalises makes small directions as long as large ones, their rounding too.
-inline double tolerance_of(const DeviceCase& c) {
-  if (rounds_codes(c)) return 0.05;
-  if (has_codes(c)) return 0.01;
-  if (c.plan.precision != Precision::fp32) return 0.05;
-  return c.plan.optimizer.kind == OptimizerKind::muon ? 1e-3 : 1e-5;
+// Who computes: kernels that round where the CPU's do, or libraries too, whose attention rounds
+// probabilities and their gradients to bf16 between two products.
+enum class Arithmetic { own, libraries };
+
+struct Bounds {
+  double results;    // losses, norms and weights
+  double gradients;  // ‖difference‖ / ‖gradient‖ of each tensor
+};
+
+// A sum in another order takes a few numbers to the next bf16, one of them a code to the next, which is
+// an eighth of its size away, and the backward pass carries that on to every layer before: 5% from one
+// step of one weight on the CPU alone (emulated_gpu_slow_test). Probabilities that a library rounds do
+// this to many codes: gradients are then as far apart as those of codes and of bf16 (quantized_test).
+inline Bounds bounds_of(const DeviceCase& c, Arithmetic by) {
+  const bool libraries = by == Arithmetic::libraries;
+  if (has_codes(c) && libraries) return {0.05, c.plan.precision == Precision::nvfp4 ? 0.5 : 0.3};
+  if (rounds_codes(c)) return {0.05, 0.3};
+  if (has_codes(c)) return {0.01, c.plan.fp8_attention ? 0.05 : 0.01};
+  if (c.plan.precision != Precision::fp32) return libraries ? Bounds{0.1, 0.1} : Bounds{0.05, 0.05};
+  // What orthogonalises makes small directions as long as large ones, their rounding too.
+  return c.plan.optimizer.kind == OptimizerKind::muon ? Bounds{1e-3, 1e-3} : Bounds{1e-5, 1e-5};
 }
 
 inline DeviceCase in_graphs(const GraphCase& c) {
@@ -54,10 +69,10 @@ inline DeviceCase in_graphs(const GraphCase& c) {
   return changed;
 }
 
-// Losses, gradients and weights within `tolerance`, the same peak of memory.
+// Losses, gradients and weights within their bounds, the same peak of memory.
 inline void expect_parity(const DeviceCase& c, const MakeDevice& make_device, int steps = 2,
-                          bool poison = true) {
-  const double tolerance = tolerance_of(c);
+                          bool poison = true, Arithmetic by = Arithmetic::own) {
+  const auto [tolerance, of_gradients] = bounds_of(c, by);
   TrainConfig config = parity_config(c, has_codes(c) ? 1 : steps);
   config.poison = config.measure_margin = poison;  // without them streams and graphs are used
   config.captures_graphs = true;
@@ -70,7 +85,7 @@ inline void expect_parity(const DeviceCase& c, const MakeDevice& make_device, in
                 tolerance * here.steps[s].grad_norm)
         << s;
   }
-  expect_close(there.gradients, here.gradients, rounds_codes(c) ? 0.3 : tolerance);
+  expect_close(there.gradients, here.gradients, of_gradients);
   expect_close(there.weights, here.weights, tolerance);
   for (std::size_t r = 0; r < here.ranks.size(); ++r) {
     EXPECT_EQ(there.ranks[r].peak_live_bytes, here.ranks[r].peak_live_bytes) << r;
