@@ -102,6 +102,10 @@ struct DenseGemm::Library {
                                        preference, most, found.data(), &count);
     cublasLtMatmulPreferenceDestroy(preference);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
+    if (status == CUBLAS_STATUS_INVALID_VALUE) {  // of scales or sizes that it does not take
+      note_refusal("cuBLASLt declines a product", "CUBLAS_STATUS_INVALID_VALUE from its heuristic");
+      return {};
+    }
     PLEAT_CUBLAS_CHECK(status);
     std::vector<cublasLtMatmulAlgo_t> all;
     for (int i = 0; i < count; ++i) {

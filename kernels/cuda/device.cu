@@ -23,8 +23,18 @@ void synchronize(StreamRef stream) {
   PLEAT_CUDA_CHECK(cudaStreamSynchronize(static_cast<cudaStream_t>(stream.handle)));
 }
 
+namespace {
+
+// "Out of memory" stays behind as the last error, which CUTLASS and CUB would take for their own.
+cudaError_t without_trace(cudaError_t status) {
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+  return status;
+}
+
+}  // namespace
+
 DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
-  if (bytes_ > 0) PLEAT_CUDA_CHECK(cudaMalloc(&data_, bytes_));
+  if (bytes_ > 0) PLEAT_CUDA_CHECK(without_trace(cudaMalloc(&data_, bytes_)));
 }
 
 DeviceBuffer::~DeviceBuffer() {
@@ -53,7 +63,8 @@ void DeviceBuffer::download(void* host) const {
 
 StreamBuffer::StreamBuffer(StreamRef stream, std::size_t bytes) : stream_(stream), bytes_(bytes) {
   if (bytes_ == 0) return;
-  PLEAT_CUDA_CHECK(cudaMallocAsync(&data_, bytes_, static_cast<cudaStream_t>(stream_.handle)));
+  PLEAT_CUDA_CHECK(without_trace(
+      cudaMallocAsync(&data_, bytes_, static_cast<cudaStream_t>(stream_.handle))));
 }
 
 StreamBuffer::~StreamBuffer() {
@@ -134,7 +145,7 @@ void CudaDevice::make_current() const { PLEAT_CUDA_CHECK(cudaSetDevice(index_));
 void* CudaDevice::allocate(std::size_t bytes) const {
   make_current();
   void* data = nullptr;
-  if (bytes > 0) PLEAT_CUDA_CHECK(cudaMalloc(&data, bytes));
+  if (bytes > 0) PLEAT_CUDA_CHECK(without_trace(cudaMalloc(&data, bytes)));
   return data;
 }
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/cuda/device.hpp"
 #include "kernels/cuda/device_error.hpp"
 #include "tests/kernels/emulation/include/cuda_runtime.h"
 
@@ -45,6 +46,18 @@ TEST(GpuDevice, LeavesNoErrorBehindWhenItPolls) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   emulated_events_pending = false;
   EXPECT_TRUE(device->is_done(0, mark));
+}
+
+// Nor is memory that there is not.
+TEST(GpuDevice, LeavesNoErrorBehindWithoutMemory) {
+  const auto device = gpu_device(0, {.scratch_bytes = 256});
+  const std::size_t much = emulated_memory + 1;
+  EXPECT_THROW(static_cast<void>(device->memory().allocate(static_cast<std::int64_t>(much))), DeviceError);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_THROW(cuda::DeviceBuffer{much}, DeviceError);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_THROW(cuda::StreamBuffer({}, much), DeviceError);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
 // Its own clock tells the times: the host waits at the end alone.

@@ -251,7 +251,9 @@ inline cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t
   return *ms = std::chrono::duration<float, std::milli>(passed).count(), cudaSuccess;
 }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) { return cudaSuccess; }
+inline constexpr std::size_t emulated_memory = std::size_t{1} << 40U;  // more is refused
 inline cudaError_t cudaMalloc(void** p, std::size_t n) {
+  if (n > emulated_memory) return emulated_last_error = 2;  // cudaErrorMemoryAllocation
   return *p = std::aligned_alloc(256, (n + 255) / 256 * 256), cudaSuccess;
 }
 inline std::atomic<int> emulated_frees = 0;  // that a GPU would wait for
