@@ -39,20 +39,27 @@ class CudnnAttention final : public FusedAttention {
 
   bool backward(View d_o, View qkv, View o, View lse, View dqkv, const AttentionShape& s) override {
     if (!all_bf16(d_o, qkv, o, dqkv) || !fits(s)) return false;
-    const SdpaShape shape = shape_of(s, true);
+    const SdpaShape shape = some_heads(shape_of(s, true));
     const std::int64_t bytes = library_.prepare(shape);
     if (bytes < 0) return false;
-    Scratch scratch(r_, Scratch::bytes<float>(lse.elements()) + Scratch::bytes<std::byte>(bytes));
-    SdpaPointers p = pointers(qkv, s);
-    const SdpaPointers to = pointers(dqkv, s);
-    p.o = o.data;
-    p.d_o = d_o.data;
-    p.dq = const_cast<void*>(to.q);
-    p.dk = const_cast<void*>(to.k);
-    p.dv = const_cast<void*>(to.v);
-    p.stats = scratch.take<float>(lse.elements());
-    lse_to_stats(r_, lse, p.stats, s.seq, {0, s.heads, s.heads});
-    library_.run(shape, p, scratch.take<std::byte>(bytes));
+    const std::int64_t stats = shape.batch * shape.heads * shape.seq;
+    Scratch scratch(r_, Scratch::bytes<float>(stats) + Scratch::bytes<std::byte>(bytes));
+    SdpaPointers p;
+    p.stats = scratch.take<float>(stats);
+    void* const workspace = scratch.take<std::byte>(bytes);
+    for (std::int64_t first = 0; first < s.heads; first += shape.heads) {
+      const SdpaPointers from = pointers(qkv, s, first), to = pointers(dqkv, s, first);
+      p.q = from.q;
+      p.k = from.k;
+      p.v = from.v;
+      p.o = at(o, first * s.value_dim());
+      p.d_o = at(d_o, first * s.value_dim());
+      p.dq = const_cast<void*>(to.q);
+      p.dk = const_cast<void*>(to.k);
+      p.dv = const_cast<void*>(to.v);
+      lse_to_stats(r_, lse, p.stats, s.seq, {first, shape.heads, s.heads});
+      library_.run(shape, p, workspace);
+    }
     return true;
   }
 
@@ -127,9 +134,10 @@ class CudnnAttention final : public FusedAttention {
         !same_columns(p.v, g.dv))
       return false;
     if (g.dk[0].x.data != g.dq[0].x.data || g.dv.x.data != g.dq[0].x.data) return false;
-    const std::int64_t bytes = library_.prepare(run.shape);
+    const SdpaShape shape = some_heads(run.shape);
+    const std::int64_t bytes = library_.prepare(shape);
     if (bytes < 0) return false;
-    const std::int64_t stats = run.shape.batch * run.shape.heads * run.shape.seq;
+    const std::int64_t stats = shape.batch * shape.heads * shape.seq;
     const View sums = g.dq[0].x;
     Scratch scratch(r_, Scratch::bytes<float>(stats) +
                             Scratch::bytes<std::uint16_t>(sums.elements()) + run.sequences.bytes() +
@@ -137,20 +145,26 @@ class CudnnAttention final : public FusedAttention {
     SdpaPointers to = run.pointers(p);
     const View gradient{scratch.take<std::uint16_t>(sums.elements()), DType::bf16, sums.rows,
                         sums.cols};
-    to.o = at(o.x, o.first);
-    to.d_o = at(d_o.x, d_o.first);
-    to.dq = at(gradient, p.q[0].first);
-    to.dk = at(gradient, p.k[0].first);
-    to.dv = at(gradient, p.v.first);
     to.stats = scratch.take<float>(stats);
-    const Sequences::OnDevice there = run.sequences.upload(r_, scratch, run.shape, to);
-    if (run.shape.ragged) {
-      lse_to_ragged_stats(r_, lse, to.stats, run.shape.seq, {0, p.heads, p.heads},
-                          there);
-    } else {
-      lse_to_stats(r_, lse, to.stats, run.shape.seq, {0, p.heads, p.heads});
+    const Sequences::OnDevice there = run.sequences.upload(r_, scratch, shape, to);
+    void* const workspace = scratch.take<std::byte>(bytes);
+    for (std::int64_t first = 0; first < p.heads; first += shape.heads) {
+      const HeadRange heads{first, shape.heads, p.heads};
+      to.q = at(p.q[0].x, begin(p.q[0], first));
+      to.k = at(p.k[0].x, begin(p.k[0], first));
+      to.v = at(p.v.x, begin(p.v, first));
+      to.o = at(o.x, begin(o, first));
+      to.d_o = at(d_o.x, begin(d_o, first));
+      to.dq = at(gradient, begin(p.q[0], first));
+      to.dk = at(gradient, begin(p.k[0], first));
+      to.dv = at(gradient, begin(p.v, first));
+      if (shape.ragged) {
+        lse_to_ragged_stats(r_, lse, to.stats, shape.seq, heads, there);
+      } else {
+        lse_to_stats(r_, lse, to.stats, shape.seq, heads);
+      }
+      library_.run(shape, to, workspace);
     }
-    library_.run(run.shape, to, scratch.take<std::byte>(bytes));
     add_bf16(r_, gradient, sums);
     return true;
   }
@@ -169,19 +183,26 @@ class CudnnAttention final : public FusedAttention {
 
   bool backward(const AttentionBlock& b, HeadColumns d_o, HeadColumns o, View lse, View dq, View dk,
                 View dv) override {
-    const auto shape = shape_of(b, o, true);
-    if (!shape || !all_bf16(d_o.x, dq, dk, dv) || !same_columns(o, d_o)) return false;
-    const std::int64_t bytes = library_.prepare(*shape);
+    const auto all = shape_of(b, o, true);
+    if (!all || !all_bf16(d_o.x, dq, dk, dv) || !same_columns(o, d_o)) return false;
+    const SdpaShape shape = some_heads(*all);
+    const std::int64_t bytes = library_.prepare(shape);
     if (bytes < 0) return false;
-    Scratch scratch(r_, Scratch::bytes<float>(lse.elements()) + Scratch::bytes<std::byte>(bytes));
-    SdpaPointers p = pointers(b, o);
-    p.d_o = at(d_o.x, d_o.first);
-    p.dq = dq.data;
-    p.dk = dk.data;
-    p.dv = dv.data;
-    p.stats = scratch.take<float>(lse.elements());
-    lse_to_stats(r_, lse, p.stats, shape->seq, {0, b.heads, b.heads});
-    library_.run(*shape, p, scratch.take<std::byte>(bytes));
+    const std::int64_t stats = shape.heads * shape.seq;
+    Scratch scratch(r_, Scratch::bytes<float>(stats) + Scratch::bytes<std::byte>(bytes));
+    auto* const sums = scratch.take<float>(stats);
+    void* const workspace = scratch.take<std::byte>(bytes);
+    for (std::int64_t first = 0; first < b.heads; first += shape.heads) {
+      const std::int64_t group = first / b.k.share;
+      SdpaPointers p = pointers(b, o, first);
+      p.d_o = at(d_o.x, begin(d_o, first));
+      p.dq = at(dq, first * b.q.width);
+      p.dk = at(dk, group * b.k.width);
+      p.dv = at(dv, group * b.v.width);
+      p.stats = sums;
+      lse_to_stats(r_, lse, sums, shape.seq, {first, shape.heads, b.heads});
+      library_.run(shape, p, workspace);
+    }
     return true;
   }
 
@@ -217,13 +238,18 @@ class CudnnAttention final : public FusedAttention {
                      .keys = k.x.rows,
                      .unmasked = !b.causal};
   }
-  static SdpaPointers pointers(const AttentionBlock& b, const HeadColumns& o) {
+  // From head `first` on, a multiple of those that share keys.
+  static SdpaPointers pointers(const AttentionBlock& b, const HeadColumns& o,
+                               std::int64_t first = 0) {
     SdpaPointers p;
-    p.q = at(b.q.x, b.q.first);
-    p.k = at(b.k.x, b.k.first);
-    p.v = at(b.v.x, b.v.first);
-    p.o = at(o.x, o.first);
+    p.q = at(b.q.x, begin(b.q, first));
+    p.k = at(b.k.x, begin(b.k, first));
+    p.v = at(b.v.x, begin(b.v, first));
+    p.o = at(o.x, begin(o, first));
     return p;
+  }
+  static std::int64_t begin(const HeadColumns& c, std::int64_t head) {
+    return c.first + head / c.share * c.stride;
   }
 
   static bool same_columns(const HeadColumns& a, const HeadColumns& b) {
@@ -308,12 +334,20 @@ class CudnnAttention final : public FusedAttention {
             .scale = static_cast<float>(s.scale),
             .backward = backward};
   }
-  static SdpaPointers pointers(View qkv, const AttentionShape& s) {
+  // From head `first` on, a multiple of those that share keys.
+  static SdpaPointers pointers(View qkv, const AttentionShape& s, std::int64_t first = 0) {
+    const std::int64_t group = first / (s.heads / s.kv_groups);
     SdpaPointers p;
-    p.q = at(qkv, 0);
-    p.k = at(qkv, s.heads * s.head_dim);
-    p.v = at(qkv, (s.heads + s.kv_groups) * s.head_dim);
+    p.q = at(qkv, first * s.head_dim);
+    p.k = at(qkv, (s.heads + group) * s.head_dim);
+    p.v = at(qkv, (s.heads + s.kv_groups) * s.head_dim + group * s.value_dim());
     return p;
+  }
+  [[nodiscard]] SdpaShape some_heads(SdpaShape s) const {
+    const std::int64_t share = s.heads / s.groups;
+    s.heads = heads_at_once(s, library_.deterministic());
+    s.groups = s.heads / share;
+    return s;
   }
 
   Resources& r_;

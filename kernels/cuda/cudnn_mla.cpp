@@ -29,8 +29,15 @@ struct Run {
   SdpaShape shape;
   Sequences sequences;
 
-  Run(const MlaShape& s, const VisibleSequences* seen, bool backward)
+  Run(const MlaShape& s, const VisibleSequences* seen, bool backward, bool deterministic)
       : rows(s.batch * s.seq), count(heads_at_a_time(s)) {
+    describe(s, seen, backward);
+    const std::int64_t fewer = heads_at_once(shape, deterministic);
+    if (fewer == count) return;
+    count = fewer;
+    describe(s, seen, backward);
+  }
+  void describe(const MlaShape& s, const VisibleSequences* seen, bool backward) {
     const std::int64_t width = s.nope + s.rope;
     shape = {.batch = s.batch,
              .seq = s.seq,
@@ -98,7 +105,7 @@ std::optional<Piece> as_mla(const AttentionPiece& p, const HeadColumns& o) {
 bool CudnnMla::forward(const MlaOperands& x, View o, View lse, const MlaShape& s,
                        const VisibleSequences* seen) {
   if (!all_bf16(x.q, x.kv, x.kpe, o) || !fits(s)) return false;
-  const Run run(s, seen, false);
+  const Run run(s, seen, false, library_.deterministic());
   const std::int64_t bytes = library_.prepare(run.shape);
   if (bytes < 0) return false;
   Scratch scratch(r_, Scratch::bytes<std::uint16_t>(run.keys()) +
@@ -129,7 +136,7 @@ bool CudnnMla::forward(const MlaOperands& x, View o, View lse, const MlaShape& s
 bool CudnnMla::backward(View d_o, const MlaOperands& x, View o, View lse, const MlaOperands& to,
                         const MlaShape& s, const VisibleSequences* seen, bool add) {
   if (!all_bf16(d_o, x.q, x.kv, x.kpe, o, to.q, to.kv, to.kpe) || !fits(s)) return false;
-  const Run run(s, seen, true);
+  const Run run(s, seen, true, library_.deterministic());
   const std::int64_t bytes = library_.prepare(run.shape);
   if (bytes < 0) return false;
   const auto room = [&](View v) {

@@ -45,6 +45,8 @@ namespace {
 namespace fe = cudnn_frontend;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
+constexpr std::int64_t kMostWorkspace = std::int64_t{16} << 30U;
+
 enum Uid : std::int64_t {
   kQ = 1, kK, kV, kO, kStats, kDo, kDq, kDk, kDv, kLengths, kQFirst, kKFirst, kVFirst, kOFirst,
   kFactors  // CodeFactor's numbers follow
@@ -279,6 +281,7 @@ std::int64_t SdpaLibrary::prepare(const SdpaShape& s) {
     why = e.what();
   }
   if (why.empty() && bytes < 0) why = "no workspace size";
+  if (bytes > kMostWorkspace) why = "its workspace is " + std::to_string(bytes) + " bytes";
   if (why.empty()) {
     made->workspace = bytes;
   } else {

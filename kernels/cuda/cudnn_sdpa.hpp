@@ -46,6 +46,12 @@ inline constexpr std::int64_t kFactorStep = 4;  // floats
 // "backward in bf16, 2 x 4096 tokens, 32/8 heads of 128/128, window 1024, packed documents"
 [[nodiscard]] std::string description(const SdpaShape&);
 
+// Heads of a deterministic backward pass to take at once: on Hopper cuDNN keeps the gradients of all
+// scores, two bytes each, in its workspace then (b h s² of them; cudnn-frontend's PR 398). So many that
+// they have most_score_bytes, 1 GiB unless a test asks for less, but those that share a key together.
+extern std::int64_t most_score_bytes;
+[[nodiscard]] std::int64_t heads_at_once(const SdpaShape&, bool deterministic);
+
 struct SdpaPointers {
   const void *q = nullptr, *k = nullptr, *v = nullptr;
   void* o = nullptr;      // backward: read
@@ -67,8 +73,9 @@ class SdpaLibrary {
   SdpaLibrary(const SdpaLibrary&) = delete;
   SdpaLibrary& operator=(const SdpaLibrary&) = delete;
 
+  [[nodiscard]] bool deterministic() const { return deterministic_; }
   // Bytes of workspace, or -1 where cuDNN has no kernel for the shape, which is said once with cuDNN's
-  // words.
+  // words, or one that wants more than 16 GiB.
   [[nodiscard]] std::int64_t prepare(const SdpaShape&);
   // What the front end has against the graph of a shape on sm_90; empty: nothing. Needs no GPU.
   [[nodiscard]] static std::string objection(const SdpaShape&, bool deterministic = true);

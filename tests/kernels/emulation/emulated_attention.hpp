@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/numerics/bf16.hpp"
+#include "kernels/cuda/cudnn_sdpa.hpp"
 #include "tests/kernels/emulation/emulated_device.hpp"
 
 namespace pleat::cuda {
@@ -61,5 +62,18 @@ inline Matrix fp32(const std::vector<float>& values, std::int64_t cols) {
   m.values.assign(values.begin(), values.end());
   return m;
 }
+
+// All heads at once; or, in deterministic backward passes, as few as can be: a call for those that share
+// a key.
+class EmulatedHeads : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam()) cuda::most_score_bytes = 1;
+  }
+  void TearDown() override { cuda::most_score_bytes = before_; }
+
+ private:
+  std::int64_t before_ = cuda::most_score_bytes;
+};
 
 }  // namespace pleat::conformance

@@ -46,10 +46,10 @@ struct Layout {
   [[nodiscard]] HeadColumns o(View x) const { return {x, 0, value, value}; }
 };
 
-TEST(EmulatedAttention, PiecesOfAContextParallelRank) {
-  const std::int64_t calls = 2 * kBatch * std::ssize(pieces());  // both passes of every run
+TEST_P(EmulatedHeads, PiecesOfAContextParallelRank) {
   for (const Layout& l : {Layout{2, 16, 16, 48}, Layout{kHeads, 24, 16, 0}}) {
     SCOPED_TRACE(l.width);
+    const std::int64_t passes = 1 + (GetParam() ? l.groups : 1), runs = kBatch * std::ssize(pieces());
     expect_like_our_own(
         [&](KernelSet& k) {
           Numbers q(kRows, l.q_cols(), 1), o(kRows, kHeads * l.value, 2), d_o(kRows, kHeads * l.value, 3);
@@ -75,7 +75,7 @@ TEST(EmulatedAttention, PiecesOfAContextParallelRank) {
           all.insert(all.end(), {o.matrix(), fp32(lse, kHeads), dq.matrix()});
           return all;
         },
-        static_cast<int>(calls));
+        static_cast<int>(passes * runs));
   }
 }
 

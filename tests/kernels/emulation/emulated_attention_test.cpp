@@ -4,6 +4,7 @@
 // MLA, sliding windows, and documents of their own lengths, forward and backward.
 #include <array>
 
+#include "kernels/cuda/cudnn_sdpa.hpp"
 #include "kernels/cuda/device_error.hpp"
 #include "tests/kernels/emulation/emulated_attention.hpp"
 
@@ -28,7 +29,27 @@ std::vector<std::int32_t> ranges(std::int64_t window, const std::vector<std::int
   return all;
 }
 
-TEST(EmulatedAttention, HeadsInGroups) {
+INSTANTIATE_TEST_SUITE_P(Emulated, EmulatedHeads, testing::Bool(),
+                         [](const auto& info) { return info.param ? "few" : "all"; });
+
+TEST(EmulatedAttention, FewHeadsWhereScoresFillTheWorkspace) {
+  cuda::SdpaShape s;
+  s.batch = 4;
+  s.seq = 4096;
+  s.heads = 32;
+  s.groups = 8;
+  s.backward = true;
+  EXPECT_EQ(cuda::heads_at_once(s, true), 8);  // 2^30 bytes
+  EXPECT_EQ(cuda::heads_at_once(s, false), 32);
+  s.seq = 4097;  // of rows in sixty-fours
+  EXPECT_EQ(cuda::heads_at_once(s, true), 4);
+  s.seq = 1 << 17;
+  EXPECT_EQ(cuda::heads_at_once(s, true), 4);  // those that share a key
+  s.backward = false;
+  EXPECT_EQ(cuda::heads_at_once(s, true), 32);
+}
+
+TEST_P(EmulatedHeads, HeadsInGroups) {
   const AttentionShape s{kBatch, kSeq, kHeads, kGroups, kHead, 0.3};
   expect_like_our_own(
       [&](KernelSet& k) {
@@ -40,10 +61,10 @@ TEST(EmulatedAttention, HeadsInGroups) {
         k.attention_bwd(d_o.view, qkv.view, o.view, stats, dqkv.view, s);
         return std::vector{o.matrix(), fp32(lse, kHeads), dqkv.matrix()};
       },
-      2);
+      1 + (GetParam() ? kGroups : 1));
 }
 
-TEST(EmulatedAttention, Mla) {
+TEST_P(EmulatedHeads, Mla) {
   const MlaShape s{.batch = kBatch, .seq = kSeq, .heads = kHeads, .nope = kNope, .rope = kRope,
                    .v = kValue, .kv_lora = kLora, .scale = 0.25};
   expect_like_our_own(
@@ -58,7 +79,7 @@ TEST(EmulatedAttention, Mla) {
                             dkpe.view, s);
         return std::vector{o.matrix(), fp32(lse, kHeads), dq.matrix(), dkv.matrix(), dkpe.matrix()};
       },
-      2);
+      1 + (GetParam() ? kHeads : 1));
 }
 
 struct Seen {
@@ -71,7 +92,7 @@ const std::vector<Seen>& all_seen() {
 }
 
 // A gradient's numbers are added to.
-TEST(EmulatedAttention, PiecesOfPackedHeads) {
+TEST_P(EmulatedHeads, PiecesOfPackedHeads) {
   const std::int64_t cols = (kHeads + 2 * kGroups) * kHead;
   for (const Seen& seen : all_seen()) {
     SCOPED_TRACE(testing::Message() << "window " << seen.window << ", " << seen.documents.size());
@@ -97,7 +118,7 @@ TEST(EmulatedAttention, PiecesOfPackedHeads) {
           k.attention_piece_bwd(p, from, to, stats, {{g[0], {}}, {g[1], {}}, g[2]});
           return std::vector{o.matrix(), fp32(lse, kHeads), gradient.matrix()};
         },
-        2);
+        1 + (GetParam() ? kGroups : 1));
   }
 }
 
@@ -174,7 +195,7 @@ TEST(EmulatedAttention, CodesOfPackedHeads) {
   }
 }
 
-TEST(EmulatedAttention, PiecesOfMla) {
+TEST_P(EmulatedHeads, PiecesOfMla) {
   constexpr std::int64_t kWidth = kNope + kRope, kOwn = kNope + kValue;
   for (const Seen& seen : all_seen()) {
     SCOPED_TRACE(testing::Message() << "window " << seen.window << ", " << seen.documents.size());
@@ -203,7 +224,7 @@ TEST(EmulatedAttention, PiecesOfMla) {
                {dkv.view, kNope, kOwn, kValue}});
           return std::vector{o.matrix(), fp32(lse, kHeads), dq.matrix(), dkv.matrix(), dkpe.matrix()};
         },
-        2);
+        1 + (GetParam() ? kHeads : 1));
   }
 }
 
