@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/device_memory.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "backend/rehearsal.hpp"
 #include "backend/window_tensors.hpp"
 #include "core/plan/rank_map.hpp"
+#include "core/program/layer_builder.hpp"
+#include "kernels/score_gradients.hpp"
 
 namespace pleat {
 namespace {
@@ -40,21 +43,40 @@ std::int64_t communicators(const Program& program, const StageProgram& stage) {
   return count + (stages > 2 ? 4 : stages > 1 ? 2 : 0);
 }
 
+// The largest workspace of a backward pass of attention in bf16. With context parallelism a rank's
+// queries meet as many keys at a time.
+std::int64_t scores(const Program& program, const StageProgram& stage) {
+  if (program.plan.precision == Precision::fp32) return 0;
+  const std::int64_t ring = ContextShares(program.plan).ring;
+  std::int64_t most = 0;
+  for (const LayerProgram& layer : stage.layers) {
+    for (const Op& op : layer.backward) {
+      const bool mla = op.kind == OpKind::mla_attention_bwd;
+      if (op.kind != OpKind::attention_bwd && !mla) continue;
+      const OpAttributes& a = op.attr;
+      const std::int64_t rows = program.workload.seq_len / ring;
+      const ScoreGradients s{a.batch, a.heads, mla ? a.heads : a.kv_groups, rows, rows};
+      most = std::max(most, score_bytes(s, heads_at_once(s)));
+    }
+  }
+  return most;
+}
+
 }  // namespace
 
 DeviceBytes predicted_device_bytes(const Program& program, Stage stage, const RoutedCount& routed,
-                                   bool nccl, bool windows, std::int64_t context) {
+                                   const DeviceUse& use) {
   const StageProgram& of_rank = program.stages[static_cast<std::size_t>(stage.value)];
   const WindowTensors chosen =
-      windows ? window_tensors(program.plan, stage, of_rank) : WindowTensors{};
+      use.windows ? window_tensors(program.plan, stage, of_rank) : WindowTensors{};
   const auto in_window = [&](const Tensor& t) { return chosen.tensors.contains(&t); };
   const Rehearsed rest = rehearse(of_rank, routed, std::not_fn(in_window));
   const Rehearsed slab = rehearse(of_rank, routed, in_window);
   return {.blocks = rest.blocks + slab.blocks,
           .rounding = rest.in_pages - rest.blocks + (slab.slab + kPage - 1) / kPage * kPage - slab.blocks,
-          .kernels = kScratch,
-          .context = context > 0 ? context : kContext,
-          .nccl = nccl ? kCommunicator * communicators(program, of_rank) : 0};
+          .kernels = std::max(kScratch, use.deterministic_attention ? scores(program, of_rank) : 0),
+          .context = use.context > 0 ? use.context : kContext,
+          .nccl = use.nccl ? kCommunicator * communicators(program, of_rank) : 0};
 }
 
 }  // namespace pleat

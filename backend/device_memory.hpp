@@ -13,17 +13,21 @@ namespace pleat {
 struct DeviceBytes {
   std::int64_t blocks = 0;    // of the arena, from which tensors are never given back to the device
   std::int64_t rounding = 0;  // the allocator's, in pages
-  std::int64_t kernels = 0;   // scratch of the kernel set
+  std::int64_t kernels = 0;   // scratch of the kernel set, as large as attention makes it
   std::int64_t context = 0;   // CUDA's own, with its libraries and loaded kernels
   std::int64_t nccl = 0;      // buffers of its communicators
   [[nodiscard]] std::int64_t total() const { return blocks + rounding + kernels + context + nccl; }
 };
 
-// Of a rank of the stage. `routed` as of peak_live_bytes; `nccl`: ranks meet through it; `windows`: with
-// tensors of collectives in a slab (step_windows.hpp). `context`: as a calibration measured it
-// (Profile::device_context); 0: an assumption.
+struct DeviceUse {
+  bool nccl = false;         // ranks meet through it
+  bool windows = false;      // with tensors of collectives in a slab (step_windows.hpp)
+  std::int64_t context = 0;  // as a calibration measured it (Profile::device_context); 0: an assumption
+  bool deterministic_attention = false;  // through cuDNN, whose workspace has gradients of scores
+};
+
+// Of a rank of the stage. `routed` as of peak_live_bytes.
 [[nodiscard]] DeviceBytes predicted_device_bytes(const Program&, Stage, const RoutedCount& routed,
-                                                 bool nccl, bool windows = false,
-                                                 std::int64_t context = 0);
+                                                 const DeviceUse& = {});
 
 }  // namespace pleat

@@ -42,8 +42,11 @@ void set_device_bytes(RunComparison& c, const Program& program, const TrainResul
     const Stage stage{attention_coordinates(program.plan, Rank{static_cast<int>(r)}).pp};
     c.device_bytes = rank.device_bytes;
     c.recorded_device_bytes =
-        predicted_device_bytes(program, stage, recorded_routing(rank), nccl, o.symmetric_windows,
-                               held)
+        predicted_device_bytes(program, stage, recorded_routing(rank),
+                               {.nccl = nccl,
+                                .windows = o.symmetric_windows,
+                                .context = held,
+                                .deterministic_attention = !o.any_order_attention})
             .total();
   }
 }

@@ -46,9 +46,8 @@ inline constexpr std::int64_t kFactorStep = 4;  // floats
 // "backward in bf16, 2 x 4096 tokens, 32/8 heads of 128/128, window 1024, packed documents"
 [[nodiscard]] std::string description(const SdpaShape&);
 
-// Heads of a deterministic backward pass to take at once: on Hopper cuDNN keeps the gradients of all
-// scores, two bytes each, in its workspace then (b h s² of them; cudnn-frontend's PR 398). So many that
-// they have most_score_bytes, 1 GiB unless a test asks for less, but those that share a key together.
+// Heads that a pass takes at once: all but of a deterministic backward one (kernels/score_gradients.hpp),
+// with kMostScoreBytes unless a test asks for less.
 extern std::int64_t most_score_bytes;
 [[nodiscard]] std::int64_t heads_at_once(const SdpaShape&, bool deterministic);
 

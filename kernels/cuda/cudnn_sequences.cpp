@@ -2,19 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/cudnn_sequences.hpp"
 
+#include "kernels/score_gradients.hpp"
+
 namespace pleat::cuda {
 
-std::int64_t most_score_bytes = std::int64_t{1} << 30U;
+std::int64_t most_score_bytes = kMostScoreBytes;
 
 std::int64_t heads_at_once(const SdpaShape& s, bool deterministic) {
   if (!deterministic || !s.backward) return s.heads;
-  const auto in_64s = [](std::int64_t rows) { return (rows + 63) / 64 * 64; };
-  const std::int64_t share = s.heads / s.groups;
-  std::int64_t groups = s.groups;
-  const std::int64_t each =  // bytes of a group
-      s.batch * share * in_64s(s.seq) * in_64s(s.key_count()) * 2;
-  while (groups % 2 == 0 && groups * each > most_score_bytes) groups /= 2;
-  return groups * share;
+  return pleat::heads_at_once({s.batch, s.heads, s.groups, s.seq, s.key_count()}, most_score_bytes);
 }
 
 // Graphs are kept by the number of sequences: a power of two, the last ones empty.

@@ -26,7 +26,7 @@ TEST(DeviceMemory, BlocksArePredictedToTheByte) {
           return rank.routed.at({m.value, l.value});
         };
         const Stage stage{attention_coordinates(c.plan, Rank{r}).pp};
-        const DeviceBytes bytes = predicted_device_bytes(program, stage, routed, false);
+        const DeviceBytes bytes = predicted_device_bytes(program, stage, routed);
         EXPECT_LE(bytes.blocks, rank.block_bytes) << c.name << r;
         // Routing of the first step may have needed other blocks than that of the last.
         if (!c.model.moe || c.workload.pad_to_capacity) {
@@ -54,7 +54,7 @@ TEST(DeviceMemory, OfOneStepWithExperts) {
         return rank.routed.at({m.value, l.value});
       };
       const Stage stage{attention_coordinates(plan, Rank{r}).pp};
-      EXPECT_EQ(predicted_device_bytes(program, stage, routed, false).blocks, rank.block_bytes)
+      EXPECT_EQ(predicted_device_bytes(program, stage, routed).blocks, rank.block_bytes)
           << summary(plan) << " rank " << r;
     }
   }
@@ -64,11 +64,29 @@ TEST(DeviceMemory, OfOneStepWithExperts) {
 TEST(DeviceMemory, ContextIsTheMeasuredOne) {
   const Program program = compile(small_moe(), small_workload(), fp32_plan(), Runtime::pleat);
   const RoutedCount none = [](MicroBatch, LayerIndex) { return Binding{}; };
-  const DeviceBytes assumed = predicted_device_bytes(program, Stage{0}, none, false);
-  const DeviceBytes measured = predicted_device_bytes(program, Stage{0}, none, false, false, 123456);
+  const DeviceBytes assumed = predicted_device_bytes(program, Stage{0}, none);
+  const DeviceBytes measured = predicted_device_bytes(program, Stage{0}, none, {.context = 123456});
   EXPECT_EQ(measured.context, 123456);
   EXPECT_EQ(assumed.total() - assumed.context, measured.total() - measured.context);
   EXPECT_GT(assumed.context, 0);
+}
+
+// Two bytes for every score of the heads that go at a time: all of two groups of two, then one group.
+TEST(DeviceMemory, DeterministicAttentionKeepsGradientsOfScores) {
+  const RoutedCount none = [](MicroBatch, LayerIndex) { return Binding{}; };
+  const auto scratch = [&](std::int64_t tokens, Plan plan, Precision precision, bool deterministic) {
+    plan.precision = precision;
+    const Program program = compile(small_moe(), {.seq_len = tokens, .global_batch = 8}, plan, Runtime::pleat);
+    return predicted_device_bytes(program, Stage{0}, none, {.deterministic_attention = deterministic}).kernels;
+  };
+  const std::int64_t least = std::int64_t{64} << 20U, k = 1024;
+  EXPECT_EQ(scratch(8 * k, fp32_plan(), Precision::bf16, true), 4 * 8 * k * 8 * k * 2);
+  EXPECT_EQ(scratch(16 * k, fp32_plan(), Precision::bf16, true), 2 * 16 * k * 16 * k * 2);
+  EXPECT_EQ(scratch(16 * k, context_plan(CpComm::p2p, 2), Precision::bf16, true), 4 * 8 * k * 8 * k * 2);
+  EXPECT_EQ(scratch(16 * k, context_plan(CpComm::all_to_all, 2), Precision::bf16, true), 2 * 16 * k * 16 * k * 2);
+  EXPECT_EQ(scratch(k, fp32_plan(), Precision::bf16, true), least);
+  EXPECT_EQ(scratch(16 * k, fp32_plan(), Precision::bf16, false), least);
+  EXPECT_EQ(scratch(16 * k, fp32_plan(), Precision::fp32, true), least);
 }
 
 TEST(DeviceMemory, NcclHasBuffersForEveryGroupThatMeets) {
@@ -78,7 +96,7 @@ TEST(DeviceMemory, NcclHasBuffersForEveryGroupThatMeets) {
     dense.moe.reset();
     dense.moe_layer.assign(4, false);
     const Program program = compile(dense, small_workload(), plan, Runtime::pleat);
-    return predicted_device_bytes(program, Stage{0}, none, true).nccl;
+    return predicted_device_bytes(program, Stage{0}, none, {.nccl = true}).nccl;
   };
   EXPECT_EQ(buffers(fp32_plan()), 0);
   // Messages each way to every neighbour, and all ranks for the norm of the gradients.

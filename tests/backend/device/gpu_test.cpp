@@ -74,7 +74,8 @@ TEST_F(Gpu, MemoryIsPredictedWithinOnePercent) {
   const Program program = compile(model, workload, plan, Runtime::pleat);
   const TrainResult result = train(program, config);
   const RoutedCount none = [](MicroBatch, LayerIndex) { return Binding{}; };
-  const DeviceBytes predicted = predicted_device_bytes(program, Stage{0}, none, false);
+  const DeviceBytes predicted = 
+      predicted_device_bytes(program, Stage{0}, none, {.deterministic_attention = true});
   const RankMeasurement& rank = result.ranks.front();
   EXPECT_EQ(predicted.blocks, rank.block_bytes);
   const auto whole = static_cast<double>(predicted.total());

@@ -139,7 +139,8 @@ void expect_blocks(const DeviceCase& c, const TrainResult& result) {
       return rank.routed.at({m.value, l.value});
     };
     const Stage stage{attention_coordinates(c.plan, Rank{r}).pp};
-    const DeviceBytes bytes = predicted_device_bytes(program, stage, routed, true, true);
+    const DeviceBytes bytes = predicted_device_bytes(
+        program, stage, routed, {.nccl = true, .windows = true});
     EXPECT_LE(bytes.blocks, rank.block_bytes)
         << r;  // routing of the first step may have needed others
     if (!c.model.moe) {
