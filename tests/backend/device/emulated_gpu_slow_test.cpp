@@ -48,7 +48,7 @@ TEST(EmulatedGpu, GivesContextParallelPiecesToTheLibrary) {
     c.plan.precision = Precision::bf16;
     cuda::emulated_cudnn = true;
     const int before = cuda::emulated_attentions;
-    expect_parity(c, emulated_gpu, 1);
+    expect_parity(c, emulated_gpu, 1, true, Arithmetic::libraries);
     cuda::emulated_cudnn = false;
     EXPECT_GT(cuda::emulated_attentions, before);
   }
