@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Which operations Plan::cuda_graph puts into graphs of the device. A graph repeats its kernels
-// with the addresses and numbers they were given: what the host reads, sends, or makes anew for a
-// step stays out.
+// with the addresses and numbers they were given: what the host sends or makes anew for a step stays
+// out, but for rows that a graph copies from where the host writes them before (execute_host_rows.cpp).
 #include <algorithm>
 
 #include "backend/executor.hpp"

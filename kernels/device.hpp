@@ -65,7 +65,7 @@ class Device {
   [[nodiscard]] virtual KernelSet& kernels() = 0;
   // Work that is given between begin and end is kept and not done; launch gives all of it at once.
   // Only kernels of the first stream may be given in between, which have run with the same shapes
-  // before. For devices that can.
+  // before, and enqueue_copy(), which reads what is there when the work is done. For devices that can.
   [[nodiscard]] virtual bool captures() const { return false; }
   virtual void begin_capture() {}
   // Ends it in any case, also where it throws.

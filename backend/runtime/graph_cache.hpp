@@ -37,7 +37,7 @@ class GraphCache {
   // Whether the operation continues the scope that waits.
   [[nodiscard]] bool belongs(const OpSite&) const;
   void add(const OpSite&, std::span<const View> in, std::span<const View> out, View staged = {});
-  // run(Waiting) gives the device one operation's kernels and nothing else.
+  // run(Waiting) gives the device one operation's kernels and copies, and waits for nothing.
   template <class Run>
   void flush(Run run) {
     if (waiting_.empty()) return;

@@ -16,8 +16,8 @@ namespace pleat {
 [[nodiscard]] bool sees_all_keys(const KernelSample&);
 
 // Against the fitted profile, which stays as it is: collectives by the curve of their tier, with
-// uneven rows by the bytes of the busiest rank; kernels by their curve or law; attention where its rates were fitted. All is held
-// out.
+// uneven rows by the bytes of the busiest rank; kernels by their curve or law; attention where its
+// rates were fitted. All is held out.
 void judge(const std::vector<Sample>&, const ClusterSpec&, const Profile&, std::vector<Residual>&);
 
 }  // namespace pleat
