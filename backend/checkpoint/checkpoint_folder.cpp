@@ -155,14 +155,18 @@ std::string begin_checkpoint(const std::string& root, std::int64_t step) {
   return folder;
 }
 
-void commit_checkpoint(const std::string& root, const std::string& written, const Manifest& m,
-                       int keep) {
+void complete_checkpoint(const std::string& written, const Manifest& m) {
   const int step = static_cast<int>(m.state.step);
-  const std::string name = checkpoint_name(m.state.step), final_path = root + "/" + name;
   failpoint("ckpt.before_manifest", 0, step);
   write_durably(written + "/" + kManifest, write_manifest(m));
   sync_folder(written);
   failpoint("ckpt.after_manifest", 0, step);
+}
+
+void commit_checkpoint(const std::string& root, const std::string& written, std::int64_t of_step,
+                       int keep) {
+  const int step = static_cast<int>(of_step);
+  const std::string name = checkpoint_name(of_step), final_path = root + "/" + name;
   failpoint("ckpt.before_rename", 0, step);
   // It may be there: this run repeats steps after an older checkpoint. Then the two change places.
   const bool replaces = fs::exists(final_path);

@@ -31,10 +31,12 @@ void verify_file(const std::string& folder, const SavedFile&);
 // Makes a folder to write the checkpoint of a step into.
 [[nodiscard]] std::string begin_checkpoint(const std::string& root, std::int64_t step);
 
-// The files are written: writes manifest.json, gives the folder its name, points LATEST to it and
-// then removes all but the `keep` newest. All is on the disk when this returns; if it throws, the
-// checkpoints before are as they were.
-void commit_checkpoint(const std::string& root, const std::string& written, const Manifest&,
+// The shards are written: writes manifest.json beside them, all on the disk when this returns.
+void complete_checkpoint(const std::string& written, const Manifest&);
+
+// Gives a complete folder its name, points LATEST to it and then removes all but the `keep` newest.
+// All is on the disk when this returns; if it throws, the checkpoints before are as they were.
+void commit_checkpoint(const std::string& root, const std::string& written, std::int64_t step,
                        int keep);
 
 // Removes a folder of begin_checkpoint. Never throws.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "backend/init.hpp"
 #include "core/diagnostics.hpp"
@@ -32,12 +33,14 @@ std::vector<KeptTensor> kept_state(Executor& executor, Kept which) {
   const WeightRank rank = weight_rank(executor.program().plan, executor.context().rank());
   const std::vector<KeptRange> ranges = executor.kept_ranges(which == Kept::saved_here);
   std::vector<KeptTensor> tensors;
+  std::set<std::pair<Bucket, std::int64_t>> seen;  // a table that several layers read lies here once
   for (const ChunkProgram& chunk : stage.chunks) {
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = stage.program(instance);
       for (std::size_t w = 0; w < layer.weights.size(); ++w) {
         const Weight& weight = layer.weights[w];
         const WeightSlot& slot = instance.slots[w];
+        if (!seen.insert({slot.bucket, slot.offset}).second) continue;
         for (const NamedPart& part : named_parts(layer, instance, weight, rank)) {
           std::map<std::string, KeptTensor> found;  // by kind
           for (const KeptRange& range : ranges) {

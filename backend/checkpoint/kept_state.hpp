@@ -31,7 +31,7 @@ enum class Kept {
   all,         // every element that this rank needs to go on
 };
 
-// The memory stays the executor's: valid until its next step.
+// Each name once. The memory stays the executor's: valid until its next step.
 [[nodiscard]] std::vector<KeptTensor> kept_state(Executor&, Kept);
 
 }  // namespace pleat

@@ -84,26 +84,37 @@ void read(ShardReader& reader, KeptTensor tensor, const std::string& from, Devic
   }
 }
 
+// The saved tensor that this one goes on from. With another precision weights and main parameters
+// stand for each other: the main parameters are what fp32 weights go on from.
+std::string source_of(const KeptTensor& tensor, const ShardReader& reader) {
+  const std::string weight = "weight/", main = "main/";
+  if (tensor.name.starts_with(main) && !reader.has(tensor.name)) {
+    return weight + tensor.name.substr(main.size());
+  }
+  if (tensor.name.starts_with(weight)) {
+    const std::string precise = main + tensor.name.substr(weight.size());
+    const bool wanted = tensor.type == ElementType::f32 || !reader.has(tensor.name);
+    if (wanted && reader.has(precise)) return precise;
+  }
+  return tensor.name;
+}
+
 void load(const std::string& folder, const Manifest& manifest, Executor& executor) {
   ShardReader reader(folder, manifest);
   for (const KeptTensor& tensor : kept_state(executor, Kept::all)) {
-    // With another precision weights and main parameters stand for each other: the main parameters
-    // are what fp32 weights go on from.
-    std::string from = tensor.name;
-    const std::string weight = "weight/", main = "main/";
-    if (tensor.name.starts_with(main) && !reader.has(from)) {
-      from = weight + tensor.name.substr(main.size());
-    } else if (tensor.name.starts_with(weight)) {
-      const std::string precise = main + tensor.name.substr(weight.size());
-      const bool wanted = tensor.type == ElementType::f32 || !reader.has(from);
-      if (wanted && reader.has(precise)) from = precise;
-    }
-    read(reader, tensor, from, executor.device());
+    read(reader, tensor, source_of(tensor, reader), executor.device());
   }
   executor.restored(manifest.state.updates);
 }
 
 }  // namespace
+
+void require_complete(const std::string& folder, const Manifest& manifest, Executor& executor) {
+  ShardReader reader(folder, manifest);
+  for (const KeptTensor& tensor : kept_state(executor, Kept::all)) {
+    reader.require(tensor, source_of(tensor, reader));
+  }
+}
 
 int restore(const StepBoundary& b, const RestoreConfig& config) {
   const auto say = [&](const std::string& text) {

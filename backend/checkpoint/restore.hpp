@@ -26,6 +26,11 @@ struct RestoreConfig {
 // of the batch are others; bad_file or device_or_io where one that was named cannot be read.
 [[nodiscard]] int restore(const StepBoundary&, const RestoreConfig&);
 
+// Whether this rank could go on from a checkpoint with this manifest: each element of its state is
+// there, by name, size and type. Reads the shards' headers, not their data. Throws ConfigError:
+// bad_file for a broken shard, verification naming the tensor that is not whole.
+void require_complete(const std::string& folder, const Manifest&, Executor&);
+
 // Whole weights by name out of a checkpoint, for export. Throws like open_checkpoint.
 class SavedWeights {
  public:

@@ -13,8 +13,11 @@
 #include "backend/checkpoint/durable_file.hpp"
 #include "backend/checkpoint/failpoint.hpp"
 #include "backend/checkpoint/kept_state.hpp"
+#include "backend/checkpoint/restore.hpp"
 #include "backend/checkpoint/safetensors.hpp"
 #include "core/diagnostics.hpp"
+#include "core/json/text_file.hpp"
+#include "core/plan/plan_document.hpp"
 
 namespace pleat {
 namespace {
@@ -107,6 +110,9 @@ void Saver::begin(const StepBoundary& b) {
                                              bytes = std::move(bytes)]() mutable {
     try {
       write(written, bytes, rank);
+    } catch (const ConfigError& e) {
+      const bool differs = e.exit_code() == ExitCode::verification;
+      (differs ? written.unreadable : written.error) = what_of(e);
     } catch (const std::exception& e) {
       written.error = what_of(e);
     }
@@ -127,6 +133,7 @@ void Saver::write(Written& written, const std::vector<std::byte>& bytes, int ran
   failpoint("ckpt.before_sync", rank, step);
   shard.commit();
   failpoint("ckpt.after_shard", rank, step);
+  verify_file(written_to_, file);
 }
 
 // Ends the save under way once every rank has written, which all ranks learn here.
@@ -136,22 +143,42 @@ void Saver::finish(const StepBoundary& b, bool wait) {
   const std::string running = "running";
   if (!wait && !first_problem(b.world, ready ? "" : running).empty()) return;
   const Written written = writing_.get();
+  const bool first = b.context.rank().value == 0;
+  // What a step of the save throws here ends it on all ranks.
   std::string error = first_problem(b.world, written.error);
-  std::vector<std::string> records;
-  if (error.empty()) records = gather_texts(b.world, write_record(written.record));
-  if (b.context.rank().value == 0) {
+  const auto attempt = [&](auto step_of_save) {
+    if (!error.empty()) return;
+    std::string mine;
     try {
-      if (error.empty()) commit(b, records);
+      step_of_save();
     } catch (const std::exception& e) {
-      error = what_of(e);
+      mine = what_of(e);
     }
-    if (!error.empty()) abandon_checkpoint(written_to_);
+    error = first_problem(b.world, mine);
+  };
+  std::string unreadable = first_problem(b.world, written.unreadable);
+  if (error.empty() && unreadable.empty()) {
+    const std::vector<std::string> records = gather_texts(b.world, write_record(written.record));
+    attempt([&] { if (first) complete(b, records); });
+    if (error.empty()) unreadable = first_problem(b.world, read_back(b));
+    attempt([&] {
+      if (!first || !unreadable.empty()) return;
+      commit_checkpoint(config_.folder, written_to_, state_.step, config_.keep);
+    });
   }
+  if (first && !(error.empty() && unreadable.empty())) abandon_checkpoint(written_to_);
   written_to_.clear();
-  count(first_problem(b.world, error), b);
+  if (!unreadable.empty()) {
+    throw_config_error(ExitCode::verification, config_.folder, "",
+                       fmt::format("the checkpoint of step {} cannot be read back, so training "
+                                   "stops: {}",
+                                   state_.step, unreadable),
+                       "the checkpoints before it are as they were");
+  }
+  count(error, b);
 }
 
-void Saver::commit(const StepBoundary& b, const std::vector<std::string>& records) {
+void Saver::complete(const StepBoundary& b, const std::vector<std::string>& records) {
   Manifest manifest;
   manifest.state = state_;
   manifest.world = b.world.size();
@@ -159,7 +186,23 @@ void Saver::commit(const StepBoundary& b, const std::vector<std::string>& record
   const std::span<const std::byte> plan = std::as_bytes(std::span(config_.plan_document));
   manifest.files.push_back({kPlanFile, plan.size(), digest_of(plan)});
   for (const std::string& record : records) add_record(manifest, record);
-  commit_checkpoint(config_.folder, written_to_, manifest, config_.keep);
+  complete_checkpoint(written_to_, manifest);
+}
+
+// Why this rank could not go on from what was written; empty: it could. The bytes of its own shard
+// have been compared when they were written.
+std::string Saver::read_back(const StepBoundary& b) {
+  try {
+    const Manifest manifest = open_checkpoint(written_to_);
+    if (b.context.rank().value == 0) {
+      verify_file(written_to_, manifest.files.front());
+      (void)read_plan_document(read_text_file(written_to_ + "/" + kPlanFile), kPlanFile);
+    }
+    require_complete(written_to_, manifest, b.executor);
+  } catch (const std::exception& e) {
+    return what_of(e);
+  }
+  return "";
 }
 
 // The outcome of a save, the same on every rank; no error: it succeeded.

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Saves one rank's share of a checkpoint, in step with the other ranks: a snapshot in host memory,
-// written by a thread of its own, and a commit that all ranks agree on between two steps.
+// written by a thread of its own, and a commit that all ranks agree on between two steps. Before the
+// commit every rank reads the checkpoint back as a resume would.
 #pragma once
 
 #include <cstdint>
@@ -34,19 +35,22 @@ class Saver {
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
-  // Between two steps, by every rank. Throws ConfigError (device_or_io) on every rank after
-  // max_failures saves in a row have failed, or when the last save of a run has.
+  // Between two steps, by every rank. Throws ConfigError on every rank: device_or_io after
+  // max_failures saves in a row have failed, or when the last save of a run has; verification at
+  // once when what was written cannot be read back. The checkpoints before stay as they were.
   void after_step(const StepBoundary&, bool last);
 
  private:
   struct Written {
     ShardRecord record;
-    std::string error;  // empty: all of it is on the disk
+    std::string error;      // empty: all of it is on the disk
+    std::string unreadable;  // why it is there, but not what was written; empty: it is
   };
   void begin(const StepBoundary&);
   void write(Written& written, const std::vector<std::byte>& bytes, int rank);
   void finish(const StepBoundary&, bool wait);
-  void commit(const StepBoundary&, const std::vector<std::string>& records);
+  void complete(const StepBoundary&, const std::vector<std::string>& records);
+  std::string read_back(const StepBoundary&);
   void count(const std::string& error, const StepBoundary&);
 
   const SaveConfig& config_;

@@ -64,7 +64,8 @@ std::vector<ShardReader::Piece> ShardReader::pieces_of(const std::string& name,
   return pieces;
 }
 
-void ShardReader::read(const KeptTensor& wanted, const std::string& from) {
+template <class Take>
+void ShardReader::for_each_piece(const KeptTensor& wanted, const std::string& from, Take take) {
   const auto fail = [&](const std::string& what) {
     throw_config_error(ExitCode::verification, folder_, from, what);
   };
@@ -79,7 +80,7 @@ void ShardReader::read(const KeptTensor& wanted, const std::string& from) {
                      name_of(wanted.type)));
   }
   const std::vector<Piece> pieces = pieces_of(from, tensor);
-  const std::int64_t width = bits_of(tensor.type) / 8, out_width = bits_of(wanted.type) / 8;
+  const std::int64_t width = bits_of(tensor.type) / 8;
   for (const KeptRun& run : wanted.runs) {
     std::int64_t next = run.whole;
     const std::int64_t end = run.whole + run.elements;
@@ -94,11 +95,23 @@ void ShardReader::read(const KeptTensor& wanted, const std::string& from) {
         fail(fmt::format("element {} is in no shard", next));
       }
       const std::int64_t count = std::min(end, piece->whole + piece->elements) - next;
-      convert(tensor.type, wanted.type, piece->data + (next - piece->whole) * width, count,
-              run.data + (next - run.whole) * out_width);
+      take(tensor.type, run, next, count, piece->data + (next - piece->whole) * width);
       next += count;
     }
   }
+}
+
+void ShardReader::read(const KeptTensor& wanted, const std::string& from) {
+  const std::int64_t width = bits_of(wanted.type) / 8;
+  for_each_piece(wanted, from, [&](ElementType type, const KeptRun& run, std::int64_t first,
+                                   std::int64_t count, const std::byte* bytes) {
+    convert(type, wanted.type, bytes, count, run.data + (first - run.whole) * width);
+  });
+}
+
+void ShardReader::require(const KeptTensor& wanted, const std::string& from) {
+  for_each_piece(wanted, from, [](ElementType, const KeptRun&, std::int64_t, std::int64_t,
+                                  const std::byte*) {});
 }
 
 }  // namespace pleat

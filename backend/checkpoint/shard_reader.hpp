@@ -25,6 +25,8 @@ class ShardReader {
   // Throws ConfigError (verification) naming the tensor when an element of it is nowhere, or its
   // size or type do not agree.
   void read(const KeptTensor&, const std::string& from);
+  // Throws as `read` would, and reads no more than headers.
+  void require(const KeptTensor&, const std::string& from);
 
  private:
   struct Piece {  // of the whole tensor, and where its bytes are
@@ -33,6 +35,10 @@ class ShardReader {
   };
   const Safetensors& shard(int rank);
   [[nodiscard]] std::vector<Piece> pieces_of(const std::string& name, const SavedTensor&);
+  // Calls take(type, run, first, count, bytes) for each stretch of a wanted run that lies in one
+  // piece: `count` elements of that saved type, from element `first` of the whole tensor.
+  template <class Take>
+  void for_each_piece(const KeptTensor&, const std::string& from, Take take);
 
   const std::string& folder_;
   const Manifest& manifest_;
