@@ -96,8 +96,7 @@ void Executor::all_reduce(const Call& c) {
     throw ExecutionError(fmt::format("operation '{}': elements [{}, {}) of {}", c.op.name,
                                      attr.first, attr.first + elements, to.elements()));
   }
-  Communicator& comm =
-      attr.run > 0 ? context_.tp_run(static_cast<int>(attr.run)) : context_.comm(c.op.group);
+  Communicator& comm = context_.comm(c.op.group, attr.run);
   sum_gradients(c.op, comm, elements_of(to, attr.first, elements));
 }
 
@@ -105,8 +104,7 @@ void Executor::all_reduce(const Call& c) {
 // of tp have the same.
 void Executor::all_reduce_pieces(const Call& c) {
   const OpAttributes& attr = c.op.attr;
-  Communicator& comm =
-      attr.run > 0 ? context_.tp_run(static_cast<int>(attr.run)) : context_.comm(c.op.group);
+  Communicator& comm = context_.comm(c.op.group, attr.run);
   for (const Piece& p : pieces(bucket_of(c.op, c.op.in[0]))) {
     const std::int64_t first = std::max(attr.first, p.whole);
     const std::int64_t last = std::min(attr.first + attr.n.n, p.whole + p.elements);

@@ -137,7 +137,7 @@ void Executor::grad_norm(const Call& c) {
   device_.copy(c.out[0].data, &norm_part_, sizeof norm_part_);
 }
 
-// An earlier rank of tp (etp) has it too, or the first stage a table that the last one has.
+// An earlier rank of tp (etp) has it too, or the stage that embeds the input has the table of this one.
 std::vector<Executor::Elsewhere> Executor::counted_elsewhere(Bucket which) const {
   std::vector<Elsewhere> found;
   for (const Copies& c : stage_.buckets[static_cast<std::size_t>(which)].copies) {

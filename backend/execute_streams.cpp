@@ -39,10 +39,9 @@ void Executor::begin_on_stream(const Op& op, const OpSite* site) {
   if (site == nullptr) return order_->join();
   const bool exchanges = op.group != Group::none && is_collective(op.kind);
   const bool neighbours = op.kind == OpKind::send || op.kind == OpKind::recv;
-  const Communicator* shared = !exchanges        ? nullptr
-                               : neighbours      ? &context_.pipeline()
-                               : op.attr.run > 0 ? &context_.tp_run(static_cast<int>(op.attr.run))
-                                                 : &context_.comm(op.group);
+  const Communicator* shared = !exchanges   ? nullptr
+                               : neighbours ? &context_.pipeline()
+                                            : &context_.comm(op.group, op.attr.run);
   order_->begin(stream_of(op, site), in_, out_, shared);
 }
 

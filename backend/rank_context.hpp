@@ -7,7 +7,6 @@
 #include <array>
 #include <map>
 #include <memory>
-#include <set>
 
 #include "backend/comm/communicator.hpp"
 #include "core/plan/rank_map.hpp"
@@ -17,32 +16,30 @@ namespace pleat {
 
 class RankContext {
  public:
-  // `tp_runs`: lengths of the runs of tp members that the program sums over (tp_runs).
-  // The groups work on memory of `device`, which must outlive them, and of the host; none: of the
-  // host.
-  RankContext(const Plan&, Transport&, const std::set<int>& tp_runs = {},
-              Device* device = nullptr);
+  // All groups that the program's collectives need. They work on memory of `device`, which must
+  // outlive them, and of the host; none: of the host.
+  RankContext(const Program&, Transport&, Device* device = nullptr);
 
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] const AttentionCoordinates& attention() const { return attention_; }
   [[nodiscard]] const ExpertCoordinates& expert() const { return expert_; }
   // Throws ExecutionError where this rank has no such group.
   [[nodiscard]] Communicator& comm(Group) const;
-  // The run of `length` consecutive members of tp that this rank is in.
-  [[nodiscard]] Communicator& tp_run(int length) const;
+  // Of an operation's group and OpAttributes::run: the group, or the run of consecutive members of tp
+  // that this rank is in.
+  [[nodiscard]] Communicator& comm(Group, std::int64_t run) const;
   // This rank's place in every stage, by stage: what neighbouring stages exchange goes here.
   [[nodiscard]] Communicator& pipeline() const { return *pipeline_; }
 
  private:
+  [[nodiscard]] Communicator& tp_run(int length) const;
+
   Rank rank_;
   AttentionCoordinates attention_;
   ExpertCoordinates expert_;
   std::array<std::unique_ptr<Communicator>, kGroups> groups_;  // by Group
   std::unique_ptr<Communicator> pipeline_;
-  std::map<int, std::unique_ptr<Communicator>> tp_runs_;
+  std::map<int, std::unique_ptr<Communicator>> tp_runs_;  // by length
 };
-
-// OpAttributes::run of the step's reductions over tp.
-[[nodiscard]] std::set<int> tp_runs(const Program&);
 
 }  // namespace pleat

@@ -58,7 +58,7 @@ RankRun::RankRun(const Program& program, const TrainConfig& config, const Batche
 TrainResult RankRun::run() {
   device_ = config_.make_device ? config_.make_device(transport_.rank()) : host_device();
   context_ =
-      std::make_unique<RankContext>(program_.plan, transport_, tp_runs(program_), device_.get());
+      std::make_unique<RankContext>(program_, transport_, device_.get());
   world_ = transport_.group(group_members(program_.plan, context_->rank(), Group::world));
   executor_ =
       std::make_unique<Executor>(program_, config_, *context_, batches_, *device_, progress_);

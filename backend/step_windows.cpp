@@ -28,7 +28,7 @@ Memory* StepWindows::memory_of(const Tensor& tensor) const {
 void StepWindows::open(const RankContext& context) {
   if (slab_ == nullptr) return;
   for (const auto& [group, run] : chosen_.groups) {
-    Communicator& comm = run > 0 ? context.tp_run(static_cast<int>(run)) : context.comm(group);
+    Communicator& comm = context.comm(group, run);
     const std::string name =
         run > 0 ? fmt::format("runs of {} of {}", run, name_of(group)) : name_of(group);
     if (auto window = comm.register_window({slab_->whole(), layout_, name})) {

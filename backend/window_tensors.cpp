@@ -33,7 +33,7 @@ class Chooser {
   [[nodiscard]] bool qualifies(const Op& op) const {
     const bool kind = op.kind == OpKind::all_gather || op.kind == OpKind::reduce_scatter ||
                       op.kind == OpKind::all_reduce;
-    if (!kind || op.attr.wire < 1) return false;
+    if (!kind || op.attr.wire < 1 || op.group == Group::embedding) return false;
     const std::vector<Rank> members = group_members(plan_, rank_, op.group);
     const int stage = attention_coordinates(plan_, rank_).pp;
     return members.size() > 1 && std::ranges::all_of(members, [&](Rank r) {

@@ -96,12 +96,7 @@ std::vector<Rank> group_members(const Plan& plan, Rank rank, Group kind) {
     return rank.value < other.value ? std::vector<Rank>{rank, other}
                                     : std::vector<Rank>{other, rank};
   }
-  if (kind == Group::embedding) {  // the stages between first and last hold no embedding
-    const int within = rank.value % block;
-    const int stage = rank.value / block;
-    if (ax.size == 1 || (stage > 0 && stage < plan.attention.pp - 1)) return {rank};
-    return {Rank{within}, Rank{within + ax.stride}};
-  }
+  PLEAT_ASSERT(kind != Group::embedding);  // the program knows its stages
   if (ax.size == 1) return {rank};
   const int within = kind == Group::world ? rank.value : rank.value % block;
   const int coordinate = within / ax.stride % ax.size;
@@ -110,6 +105,14 @@ std::vector<Rank> group_members(const Plan& plan, Rank rank, Group kind) {
   for (int i = 0; i < ax.size; ++i) {
     members.push_back(Rank{rank.value + (i - coordinate) * ax.stride});
   }
+  return members;
+}
+
+std::vector<Rank> stage_members(const Plan& plan, Rank rank, std::span<const Stage> stages) {
+  check(plan, rank);
+  const int block = stage_block(plan);
+  std::vector<Rank> members;
+  for (const Stage s : stages) members.push_back(Rank{rank.value % block + s.value * block});
   return members;
 }
 

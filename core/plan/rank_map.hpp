@@ -4,6 +4,7 @@
 // grid is (tp, cp, dp, pp), the expert grid (etp, ep, edp, pp); both share pp.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -20,8 +21,11 @@ struct ExpertCoordinates { int etp = 0, ep = 0, edp = 0, pp = 0; bool operator==
 
 // Ordered members of the group of `kind` that contains `rank`. pp_next/pp_prev: [rank, neighbour],
 // cyclic; [rank] when pp is 1. copies: with DualPipe the same rank of the mirrored stage.
-// embedding: the first and the last stage's rank; [rank] in between.
+// Not embedding, whose stages depend on the model: stage_members of SharedTable::stages.
 [[nodiscard]] std::vector<Rank> group_members(const Plan&, Rank, Group kind);
+// The ranks at this rank's place in the given stages, in their order.
+[[nodiscard]] std::vector<Rank> stage_members(const Plan&, Rank, std::span<const Stage>);
+// embedding: of the first and the last stage, which mostly are the two that hold a table.
 [[nodiscard]] int group_size(const Plan&, Group kind);
 
 // The ranks that one set of gradient and optimizer shards lies on, and those that hold the same

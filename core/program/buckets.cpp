@@ -265,13 +265,13 @@ bool is_load(const LayerProgram& layer, const Weight& w) {
 }
 
 void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& plan,
-                     Runtime runtime, bool table_twin) {
+                     Runtime runtime, bool shares_table) {
   stage.buckets.assign(bucket_count(plan.optimizer.kind), {});
   const WeightTypes types = weight_types(plan, runtime);
   const bool narrow_copies = types.narrow || types.in_place;
   std::optional<WeightSlot> table;  // shared
   const OptimizerPlan& o = plan.optimizer;
-  const bool twin_blocks = table_twin && runtime == Runtime::pleat &&
+  const bool twin_blocks = shares_table && runtime == Runtime::pleat &&
                            (scaled_moment(o.exp_avg) || scaled_moment(o.exp_avg_sq));
   auto place = [&](auto wanted) {
     for_each_weight(stage, plan, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
@@ -332,7 +332,7 @@ StageProgram stage_of_buckets(std::vector<BucketState> buckets, const ModelSpec&
   stage.buckets = std::move(buckets);
   cut_shards(stage, plan);
   add_buckets_state(stage, model, plan, runtime);
-  add_step_ops(stage, model, plan, runtime, false);
+  add_step_ops(stage, model, plan, runtime, {});
   return stage;
 }
 

@@ -62,10 +62,10 @@ StageProgram assemble_stage(const ModelSpec& model, const Plan& plan, Runtime ru
   }
   stage.delay_wgrad = plan.overlap.delay_wgrad;
   // FSDP shards every table by itself.
-  const bool twin = composition.table_twin &&
-                    plan.sharding != Sharding::zero2 && plan.sharding != Sharding::zero3;
-  lay_out_buckets(stage, model, plan, runtime, twin);
-  add_step_ops(stage, model, plan, runtime, twin);
+  const bool apart = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
+  const std::vector<Stage> table_stages = apart ? std::vector<Stage>{} : composition.table_stages;
+  lay_out_buckets(stage, model, plan, runtime, !table_stages.empty());
+  add_step_ops(stage, model, plan, runtime, table_stages);
   return stage;
 }
 

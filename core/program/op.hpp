@@ -175,7 +175,9 @@ struct OpAttributes {
   bool padded = false;        // and has, whatever routing decides
   std::int64_t groups = 1, top_groups = 1;  // group-limited routing
   std::int64_t first = 0;     // step: first of the n elements it works on; Muon: number of the matrix
-  std::int64_t run = 0;       // all_reduce: each run of so many consecutive members by itself; 0: all
+  // all_reduce: 0: among all members of the group. tp: each run of so many consecutive members by
+  // itself. embedding: among the so many stages that hold a table (SharedTable).
+  std::int64_t run = 0;
   double score_passes = 0;    // attention that stores its scores: times they pass through memory
   double passes = 1;          // element-wise: times its operands' bytes, of a chain that is not fused;
                               // 0: done inside a neighbouring kernel (exchanges too)

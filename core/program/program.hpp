@@ -104,10 +104,13 @@ struct BucketState {
   bool has_second_moment = true;
 };
 
+// A copy of the embedding table that other stages have too: the first one, that of a prediction
+// block, that of a tied head.
 struct SharedTable {
-  WeightSlot slot;
+  WeightSlot slot;  // where it lies here
   std::int64_t elements = 0;
-  bool counted = true;
+  bool counted = true;        // its gradient counts here for the norm
+  std::vector<Stage> stages;  // that add up their gradients, in order, this one among them
 };
 
 struct StageProgram {
@@ -120,8 +123,6 @@ struct StageProgram {
   std::vector<Tensor> state;
   std::vector<BucketState> buckets;   // indexed by Bucket; with Muon two more, of their matrices
   TensorId loss;                      // f32, this stage's summed losses (core/program/losses.hpp)
-  // A table that the first and the last stage both hold: where it lies, and whether its gradient
-  // counts here for the norm.
   std::optional<SharedTable> table;
   std::vector<Op> prologue, epilogue; // operate on `state`
   std::vector<StepLifetime> step_lives;

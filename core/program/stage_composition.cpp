@@ -47,9 +47,25 @@ void place(StageComposition& stage, const LayerVariant& variant, std::int64_t la
   stage.chunks.back().push_back({index, LayerIndex{static_cast<int>(layer)}});
 }
 
-// For a tied head, or for a prediction block's input.
+// For the model's input, a prediction block's input or a tied head.
 bool reads_table(const VirtualStage& v, const ModelSpec& model) {
-  return v.mtp || (v.loss && model.tied_embeddings);
+  return v.embedding || v.mtp || (v.loss && model.tied_embeddings);
+}
+
+// Stages that hold the table are told of each other. With DualPipe every copy of a stage has its
+// mirror in the other half of the pipeline, with which all of its gradients are added up anyway: so
+// the halves are apart here.
+void link_tables(std::vector<StageComposition>& stages, const std::vector<bool>& holds_table,
+                 PipelineSchedule schedule) {
+  const std::size_t half = schedule == PipelineSchedule::dualpipe ? stages.size() / 2 : stages.size();
+  for (std::size_t first = 0; first < stages.size(); first += half) {
+    std::vector<Stage> holders;
+    for (std::size_t s = first; s < first + half; ++s) {
+      if (holds_table[s]) holders.push_back(Stage{static_cast<int>(s)});
+    }
+    if (holders.size() < 2) continue;
+    for (const Stage s : holders) stages[s.index()].table_stages = holders;
+  }
 }
 
 }  // namespace
@@ -61,7 +77,7 @@ std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan&
   const Schedule order{.pp = plan.attention.pp, .vpp = plan.vpp, .kind = plan.schedule};
   const int chunks = chunks_of_stage(order);
   std::vector<StageComposition> stages(static_cast<std::size_t>(order.pp));
-  bool first_reads = false, last_reads = false;  // the table, not to embed the model's input
+  std::vector<bool> holds_table(stages.size());
   std::size_t first_mtp = layout.size();  // of the virtual stages
   for (std::size_t i = layout.size(); i-- > 0;) {
     if (layout[i].mtp) first_mtp = i;
@@ -98,12 +114,9 @@ std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan&
     }
     if (v.loss) place(stage, {LayerKind::head, false, mtp_before}, L);
     if (i + 1 < layout.size()) place(stage, {LayerKind::send, false, mtp_before}, received + 1);
-    if (id.value == 0) first_reads = first_reads || reads_table(v, model);
-    if (id.value == order.pp - 1) last_reads = last_reads || reads_table(v, model);
+    if (reads_table(v, model)) holds_table[id.index()] = true;
   }
-  if (order.pp > 1 && last_reads && !first_reads) {
-    stages.front().table_twin = stages.back().table_twin = true;
-  }
+  link_tables(stages, holds_table, plan.schedule);
   return stages;
 }
 
@@ -111,7 +124,7 @@ bool same_layers(const StageComposition& a, const StageComposition& b) {
   const auto same = [](const PlacedLayer& x, const PlacedLayer& y) {
     return x.variant == y.variant;
   };
-  return a.variants == b.variants && a.table_twin == b.table_twin &&
+  return a.variants == b.variants && a.table_stages.size() == b.table_stages.size() &&
          std::ranges::equal(a.chunks, b.chunks, [&](const auto& x, const auto& y) {
            return std::ranges::equal(x, y, same);
          });

@@ -39,7 +39,9 @@ struct PlacedLayer {
 struct StageComposition {
   std::vector<LayerVariant> variants;            // distinct, in order of first use
   std::vector<std::vector<PlacedLayer>> chunks;  // of the stage, each in forward order
-  bool table_twin = false;  // another stage holds a copy of this one's embedding table
+  // The stages that hold a copy of the embedding table whose gradients are added up with this
+  // one's, this one among them, in order; none: no other stage does.
+  std::vector<Stage> table_stages;
 };
 
 // Of every stage. The layout must be valid.

@@ -36,7 +36,7 @@ std::optional<SharedTable> table_of(const StageProgram& stage) {
       const LayerProgram& layer = stage.program(instance);
       for (std::size_t i = 0; i < layer.weights.size(); ++i) {
         const Weight& w = layer.weights[i];
-        if (is_table(layer, w)) return SharedTable{instance.slots[i], w.elements, true};
+        if (is_table(layer, w)) return SharedTable{instance.slots[i], w.elements, true, {}};
       }
     }
   }
@@ -49,7 +49,16 @@ Op sum_of_table(const StageProgram& stage) {
                   Group::embedding);
   op.attr.first = stage.table->slot.offset;
   op.attr.n = {stage.table->elements};
+  op.attr.run = static_cast<std::int64_t>(stage.table->stages.size());
   return op;
+}
+
+bool holds_input_layer(const StageProgram& stage) {
+  return std::ranges::any_of(stage.chunks, [&stage](const ChunkProgram& chunk) {
+    return std::ranges::any_of(chunk.instances, [&stage](const LayerInstance& instance) {
+      return stage.program(instance).kind == LayerKind::embedding;
+    });
+  });
 }
 
 // Tokens of all ranks of the stage, then the biases (DeepSeek-V3, arXiv:2412.19437 section 2.1.2).
@@ -80,9 +89,13 @@ void update_biases(StageProgram& stage, const ModelSpec& model, const Plan& plan
 }  // namespace
 
 void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan, Runtime runtime,
-                  bool table_twin) {
-  if (table_twin) stage.table = table_of(stage);
-  if (stage.table) stage.table->counted = stage.stage.value == 0;
+                  const std::vector<Stage>& table_stages) {
+  if (!table_stages.empty()) {
+    stage.table = table_of(stage);
+    PLEAT_ASSERT(stage.table.has_value());
+    stage.table->counted = holds_input_layer(stage);
+    stage.table->stages = table_stages;
+  }
   stage.prologue.push_back(
       step_op(OpKind::zero, "zero.loss", Module::optimizer, {}, {stage.loss}));
   std::vector<TensorId> gradients;
@@ -99,7 +112,7 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     }
     stage.prologue.push_back(
         step_op(OpKind::zero, name + ".zero_grad", Module::optimizer, {}, {b.gradients}));
-    // Before the sums over data parallelism, whose shards need not be the same in both stages.
+    // Before the sums over data parallelism, whose shards need not be the same in these stages.
     if (i == 0 && stage.table && runtime == Runtime::pleat) {
       stage.epilogue.push_back(sum_of_table(stage));
     }

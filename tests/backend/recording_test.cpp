@@ -35,7 +35,7 @@ std::vector<std::string> executed(const Program& program, Rank rank) {
   const Batches batches(std::make_shared<ConsecutiveBytes>(config.text, program.workload.seq_len),
                         program.workload, program.model.vocab, program.plan.attention.dp,
                         program.plan.micro_batch);
-  const RankContext context(program.plan, *transport);
+  const RankContext context(program, *transport);
   const auto device = host_device();
   RankProgress progress;
   Executor executor(program, config, context, batches, *device, progress);

@@ -69,13 +69,13 @@ TEST(RankMap, PipelineNeighboursAreCyclic) {
   EXPECT_EQ(members(plan_of({.dp = 4}, {}), 2, Group::pp_next), (Ranks{2}));
 }
 
-TEST(RankMap, EmbeddingGroupIsFirstAndLastStage) {
+TEST(RankMap, StageMembersAreAtTheSamePlaceOfTheirStages) {
   const Plan plan = plan_of({.tp = 2, .pp = 3}, {.ep = 2});
-  EXPECT_EQ(members(plan, 1, Group::embedding), (Ranks{1, 5}));
-  EXPECT_EQ(members(plan, 5, Group::embedding), (Ranks{1, 5}));
-  EXPECT_EQ(members(plan, 3, Group::embedding), (Ranks{3}));
+  const std::vector<Stage> ends{Stage{0}, Stage{2}}, all{Stage{0}, Stage{1}, Stage{2}};
+  EXPECT_EQ(stage_members(plan, Rank{1}, ends), (std::vector{Rank{1}, Rank{5}}));
+  EXPECT_EQ(stage_members(plan, Rank{5}, ends), (std::vector{Rank{1}, Rank{5}}));
+  EXPECT_EQ(stage_members(plan, Rank{2}, all), (std::vector{Rank{0}, Rank{2}, Rank{4}}));
   EXPECT_EQ(group_stride(plan, Group::embedding), 4);
-  EXPECT_EQ(members(plan_of({.dp = 2}, {.edp = 2}), 1, Group::embedding), (Ranks{1}));
 }
 
 // Two instances of the shards: ranks 1, 3 | 5, 7 of the eight that share TP rank 1; experts 2 x 1.
@@ -135,7 +135,7 @@ std::vector<Plan> many_plans() {
 
 constexpr Group kPartitions[] = {Group::none,      Group::tp,   Group::cp,  Group::dp,
                                  Group::dp_cp,     Group::ep,   Group::etp, Group::edp,
-                                 Group::embedding, Group::world};
+                                 Group::world};
 
 TEST(RankMap, EveryGroupPartitionsTheWorld) {
   for (const Plan& plan : many_plans()) {
@@ -146,11 +146,9 @@ TEST(RankMap, EveryGroupPartitionsTheWorld) {
         ASSERT_TRUE(std::find(group.begin(), group.end(), rank) != group.end()) << summary(plan);
         ASSERT_TRUE(std::is_sorted(group.begin(), group.end()));
         for (const int other : group) ASSERT_EQ(members(plan, other, kind), group) << summary(plan);
-        if (kind != Group::embedding) {
-          ASSERT_EQ(group.size(), static_cast<std::size_t>(group_size(plan, kind)));
-          for (std::size_t i = 1; i < group.size(); ++i) {
-            ASSERT_EQ(group[i] - group[i - 1], group_stride(plan, kind));
-          }
+        ASSERT_EQ(group.size(), static_cast<std::size_t>(group_size(plan, kind)));
+        for (std::size_t i = 1; i < group.size(); ++i) {
+          ASSERT_EQ(group[i] - group[i - 1], group_stride(plan, kind));
         }
         if (group.front() == rank) seen.insert(group.begin(), group.end());
       }

@@ -156,8 +156,35 @@ TEST(Compile, StagesThatShareATableSumItsGradients) {
   model.tied_embeddings = false;
   model.mtp_layers = 1;  // the last stage embeds tokens for it
   EXPECT_EQ(sums(plan, Runtime::megatron), (Sums{32 * 32, 0, 0, 32 * 32}));
+  plan.layout = "Et|tm|t|tL";  // a stage between the ends does
+  EXPECT_EQ(sums(plan, Runtime::pleat), (Sums{32 * 32, 32 * 32, 0, 0}));
+  model.tied_embeddings = true;
+  EXPECT_EQ(sums(plan, Runtime::pleat), (Sums{32 * 32, 32 * 32, 0, 32 * 32}));
   plan.sharding = Sharding::zero3;
   EXPECT_EQ(sums(plan, Runtime::megatron), (Sums{0, 0, 0, 0}));
+}
+
+std::vector<Stage> table_stages(const ModelSpec& model, const Plan& plan, int stage) {
+  const Program program = compile(model, small_workload(), plan, Runtime::pleat);
+  const auto& table = program.stages[static_cast<std::size_t>(stage)].table;
+  return table ? table->stages : std::vector<Stage>{};
+}
+
+TEST(Compile, StagesKnowWhichOthersHoldTheTable) {
+  using Stages = std::vector<Stage>;
+  ModelSpec model = small_moe();
+  model.mtp_layers = 1;
+  model.tied_embeddings = true;
+  Plan plan = fp32_plan(1, 1, 4);
+  plan.layout = "Et|t|tm|tL";
+  for (const int stage : {0, 2, 3}) {
+    EXPECT_EQ(table_stages(model, plan, stage), (Stages{Stage{0}, Stage{2}, Stage{3}}));
+  }
+  EXPECT_EQ(table_stages(model, plan, 1), Stages{});
+  // DualPipe's stages 0 and 3 embed the input and have the head, 1 and 2 the prediction block.
+  plan.schedule = PipelineSchedule::dualpipe;
+  EXPECT_EQ(table_stages(model, plan, 0), (Stages{Stage{0}, Stage{1}}));
+  EXPECT_EQ(table_stages(model, plan, 3), (Stages{Stage{2}, Stage{3}}));
 }
 
 }  // namespace
