@@ -3,31 +3,12 @@
 #include "backend/collect.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "core/program/step_state.hpp"
 
 namespace pleat {
-namespace {
-
-// Copies what a rank holds of a part that begins at `begin` of the bucket.
-void add_ranges(const std::vector<BucketRange>& ranges, std::int64_t begin, const NamedPart& part,
-                std::vector<float>& to) {
-  to.resize(static_cast<std::size_t>(part.whole));
-  for (const BucketRange& range : ranges) {
-    const auto size = static_cast<std::int64_t>(range.values.size());
-    for (const WeightRun& run : part.runs) {
-      const std::int64_t at = begin + run.local;
-      const std::int64_t first = std::max(at, range.offset);
-      const std::int64_t last = std::min(at + run.elements, range.offset + size);
-      if (first >= last) continue;
-      std::copy_n(range.values.begin() + (first - range.offset), last - first,
-                  to.begin() + run.whole + (first - at));
-    }
-  }
-}
-
-}  // namespace
-
 RankTensors rank_tensors(Executor& executor) {
   RankTensors mine;
   for (std::size_t i = 0; i < executor.stage().buckets.size(); ++i) {
@@ -39,8 +20,34 @@ RankTensors rank_tensors(Executor& executor) {
   return mine;
 }
 
-void collect_tensors(const StageProgram& stage, const WeightRank& rank, const RankTensors& mine,
-                     TrainResult& result) {
+// Copies what a rank holds of a part, and compares it where another rank had it before.
+void TensorCollector::add_part(const char* kind, const Place& place, const NamedPart& part,
+                               std::map<std::string, std::vector<float>>& to) {
+  std::vector<float>& whole = to[part.name];
+  const std::string name = std::string(kind) + "/" + part.name;
+  std::vector<bool>& known = known_[name];
+  whole.resize(static_cast<std::size_t>(part.whole));
+  known.resize(whole.size());
+  for (const BucketRange& range : place.from) {
+    const auto size = static_cast<std::int64_t>(range.values.size());
+    for (const WeightRun& run : part.runs) {
+      const std::int64_t at = place.begin + run.local;
+      const std::int64_t first = std::max(at, range.offset);
+      const std::int64_t last = std::min(at + run.elements, range.offset + size);
+      for (std::int64_t e = first; e < last; ++e) {
+        const float value = range.values[static_cast<std::size_t>(e - range.offset)];
+        const auto i = static_cast<std::size_t>(run.whole + (e - at));
+        const bool same = std::bit_cast<std::uint32_t>(whole[i]) == std::bit_cast<std::uint32_t>(value);
+        if (known[i] && !same) result_.unequal_copies.insert(name);
+        known[i] = true;
+        whole[i] = value;
+      }
+    }
+  }
+}
+
+void TensorCollector::add(const StageProgram& stage, const WeightRank& rank,
+                          const RankTensors& mine) {
   for (const ChunkProgram& chunk : stage.chunks) {
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = stage.program(instance);
@@ -55,12 +62,12 @@ void collect_tensors(const StageProgram& stage, const WeightRank& rank, const Ra
           const bool buffer = layer.weights[w].buffer;
           if (buffer) {
             const std::vector<BucketRange> behind{{padded, mine.buffers.at(slot.bucket)}};
-            add_ranges(behind, begin, p, result.weights[p.name]);
+            add_part("weight", {behind, begin}, p, result_.weights);
             continue;
           }
-          add_ranges(mine.weights.at(slot.bucket), begin, p, result.weights[p.name]);
+          add_part("weight", {mine.weights.at(slot.bucket), begin}, p, result_.weights);
           if (gradients == mine.gradients.end()) continue;
-          add_ranges(gradients->second, begin, p, result.gradients[p.name]);
+          add_part("gradient", {gradients->second, begin}, p, result_.gradients);
         }
       }
     }

@@ -18,8 +18,24 @@ struct RankTensors {
 };
 [[nodiscard]] RankTensors rank_tensors(Executor&);
 
-// Adds one rank's weights and its shards of the gradients to the result. After every rank was added
-// each tensor is complete; replicas add the same values.
-void collect_tensors(const StageProgram&, const WeightRank&, const RankTensors&, TrainResult&);
+// Fills weights, gradients and unequal_copies of a result. After every rank was added each tensor is
+// complete.
+class TensorCollector {
+ public:
+  explicit TensorCollector(TrainResult& result) : result_(result) {}
+  // One rank's weights and its shards of the gradients.
+  void add(const StageProgram&, const WeightRank&, const RankTensors&);
+
+ private:
+  struct Place {
+    const std::vector<BucketRange>& from;
+    std::int64_t begin;  // of the part, in the bucket
+  };
+  void add_part(const char* kind, const Place&, const NamedPart&,
+                std::map<std::string, std::vector<float>>& to);
+
+  TrainResult& result_;
+  std::map<std::string, std::vector<bool>> known_;  // elements that some rank had, by kind/name
+};
 
 }  // namespace pleat

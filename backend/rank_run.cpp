@@ -213,8 +213,7 @@ void RankRun::add(Rank rank, RankReport report) {
   result_.ranks.push_back(std::move(report.measured));
   if (!config_.keep_gradients) return;
   const auto stage = static_cast<std::size_t>(attention_coordinates(program_.plan, rank).pp);
-  collect_tensors(program_.stages[stage], weight_rank(program_.plan, rank), report.tensors,
-                  result_);
+  collector_.add(program_.stages[stage], weight_rank(program_.plan, rank), report.tensors);
 }
 
 }  // namespace pleat

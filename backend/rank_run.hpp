@@ -44,6 +44,7 @@ class RankRun {
   std::optional<StageProgram> forward_;  // where there is held-out data
   std::vector<Span> spans_;
   TrainResult result_;
+  TensorCollector collector_{result_};
   int skipped_ = 0;  // steps in a row
   double margin_ = std::numeric_limits<double>::infinity();
 };

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -130,6 +131,8 @@ struct TrainResult {
   Trace trace;
   // Full (unsharded) tensors by global name, e.g. "layers.3.experts.5.fc1"; only if asked for.
   std::map<std::string, std::vector<float>> weights, gradients;
+  // Of them, "weight/NAME" and "gradient/NAME" of which two ranks hold different bits: a bug.
+  std::set<std::string> unequal_copies;
   // Smallest gap between the k-th and (k+1)-th score seen; 0 if no router decided anything.
   double min_router_margin = 0;
 };

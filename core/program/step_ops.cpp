@@ -79,6 +79,7 @@ void update_biases(StageProgram& stage, const ModelSpec& model, const Plan& plan
   };
   if (plan.attention.tp > 1 && plan.sequence_parallel) add_up("load.tp", Group::tp);
   if (group_size(plan, Group::dp_cp) > 1) add_up("load.dp_cp", Group::dp_cp);
+  if (group_size(plan, Group::copies) > 1) add_up("load.copies", Group::copies);
   Op op = step_op(OpKind::update_bias, "update_bias", Module::router, {b.buffers}, {b.buffers});
   op.attr.n = {biases};
   op.attr.experts = model.moe->experts;

@@ -49,7 +49,11 @@ inline ModelSpec biased(ModelSpec model) {
 
 inline TrainResult run(const ModelSpec& model, const Plan& plan, const TrainConfig& config,
                        const WorkloadSpec& workload = small_workload()) {
-  return train(compile(model, workload, plan, Runtime::pleat), config);
+  TrainResult result = train(compile(model, workload, plan, Runtime::pleat), config);
+  for (const std::string& name : result.unequal_copies) {
+    ADD_FAILURE() << name << ": ranks hold different bits";
+  }
+  return result;
 }
 
 // ‖a - b‖ / ‖b‖; infinity when b is zero and a is not.
