@@ -216,7 +216,9 @@ void commit_checkpoint(const std::string& root, const std::string& written, std:
   // It may be there: this run repeats steps after an older checkpoint. Then the two change places.
   const bool replaces = is_there(final_path, files);
   if (files.rename(written, final_path, replaces ? RenameHow::exchange : RenameHow::fresh) != 0) {
-    fail(written, "cannot rename", errno);
+    const int error = errno;
+    abandon_checkpoint(written, files);
+    fail(written, "cannot rename", error);
   }
   failpoint("ckpt.after_rename", 0, step);
   sync_folder(root, files);
@@ -247,6 +249,7 @@ void abandon_checkpoint(const std::string& written, FileSystem& files) noexcept 
 
 void prepare_root(const std::string& root, FileSystem& files) {
   make_root(root, files);
+  sync_folder(root, files);  // what is unfinished by name may be what a lost rename brings back
   remove_torn(root, files);
 }
 
@@ -270,7 +273,7 @@ SaveLock::SaveLock(const std::string& root) {
   if (::ftruncate(fd_, 0) == 0 && ::write(fd_, text.data(), text.size()) < 0) {
     // Who holds it is only said in a message.
   }
-  remove_torn(root, real_files());
+  prepare_root(root, real_files());
 }
 
 SaveLock::~SaveLock() { ::close(fd_); }

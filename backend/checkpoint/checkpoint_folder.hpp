@@ -40,7 +40,8 @@ void verify_file(const std::string& folder, const SavedFile&, FileSystem& files 
 void complete_checkpoint(const std::string& written, const Manifest&, FileSystem&);
 
 // Gives a complete folder its name, points LATEST to it and then removes all but the `keep` newest.
-// All is on the disk when this returns; if it throws, the checkpoints before are as they were.
+// All is on the disk when this returns. If it throws, the checkpoints before are as they were, and
+// the folder is gone, or stays for the next save to remove where a replaced checkpoint may be in it.
 void commit_checkpoint(const std::string& root, const std::string& written, std::int64_t step,
                        int keep, FileSystem&);
 

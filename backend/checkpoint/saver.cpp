@@ -157,16 +157,18 @@ void Saver::finish(const StepBoundary& b, bool wait) {
     error = first_problem(b.world, mine);
   };
   std::string unreadable = first_problem(b.world, written.unreadable);
+  bool committing = false;  // then the folder is no longer ours to remove
   if (error.empty() && unreadable.empty()) {
     const std::vector<std::string> records = gather_texts(b.world, write_record(written.record));
     attempt([&] { if (first) complete(b, records); });
     if (error.empty()) unreadable = first_problem(b.world, read_back(b));
     attempt([&] {
       if (!first || !unreadable.empty()) return;
+      committing = true;
       commit_checkpoint(config_.folder, written_to_, state_.step, config_.keep, *config_.files);
     });
   }
-  if (first && !(error.empty() && unreadable.empty())) abandon_checkpoint(written_to_, *config_.files);
+  if (first && !committing && !(error.empty() && unreadable.empty())) abandon_checkpoint(written_to_, *config_.files);
   written_to_.clear();
   if (!unreadable.empty()) {
     throw_config_error(ExitCode::verification, config_.folder, "",
