@@ -71,7 +71,9 @@ class Job {
   std::string why;
 
  private:
-  static float value(int step, std::size_t i) { return static_cast<float>(step * 1000 + static_cast<int>(i % 997)); }
+  static float value(int step, std::size_t i) {
+    return static_cast<float>(step * 1000 + static_cast<int>(i % 997));
+  }
   template <class F>
   void each(F f) {
     std::size_t i = 0;
@@ -262,6 +264,24 @@ TEST(ReadBack, AnAlteredShardStopsTheRun) {
     EXPECT_THAT(job.save(2, 1, disk), HasSubstr("cannot be read back, so training stops"));
     disk.before = {};
     EXPECT_EQ(job.restored(disk), 1);
+  });
+}
+
+TEST(ReadBack, ASaveThatLacksATensorStopsTheRun) {
+  in_a_job([](Job& job) {
+    SimulatedFiles disk;
+    prepare_root(kRoot, disk);
+    ASSERT_EQ(job.save(1, 1, disk), "");
+    disk.alter = [](const std::string& path, std::string& bytes) {
+      if (path.find("manifest") == std::string::npos) return;
+      bytes.replace(bytes.find("exp_avg/"), 8, "another/");
+    };
+    const std::string said = job.save(2, 1, disk);
+    EXPECT_THAT(said, HasSubstr("cannot be read back, so training stops"));
+    EXPECT_THAT(said, HasSubstr("exp_avg/"));
+    disk.alter = {};
+    EXPECT_EQ(job.restored(disk), 1);
+    EXPECT_EQ(job.save(3, 1, disk), "");
   });
 }
 

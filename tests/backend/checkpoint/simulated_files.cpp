@@ -145,8 +145,9 @@ ssize_t SimulatedFiles::write(int file, std::span<const std::byte> bytes) {
   const std::size_t whole = bytes.size();
   if (error != 0) bytes = bytes.first(whole / 2);
   Node& node = nodes_[static_cast<std::size_t>(at)];
-  node.data = std::make_shared<const std::string>(
-      *node.data + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  std::string put(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (alter) alter(path, put);
+  node.data = std::make_shared<const std::string>(*node.data + put);
   return static_cast<ssize_t>(error == kNothing ? whole : bytes.size());
 }
 

@@ -33,6 +33,8 @@ class SimulatedFiles final : public FileSystem {
   // fails with this error (kShort: a write puts half; kNothing: it says it is done, and is not).
   static constexpr int kShort = -1, kNothing = -2;
   std::function<int(const std::string& kind, const std::string& path)> before;
+  // May change what a write puts.
+  std::function<void(const std::string& path, std::string& bytes)> alter;
 
   explicit SimulatedFiles(const Tree& tree = {{"/", nullptr}});
   [[nodiscard]] const Nodes& nodes() const { return nodes_; }
