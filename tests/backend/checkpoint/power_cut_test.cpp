@@ -10,6 +10,7 @@
 
 #include "backend/checkpoint/kept_state.hpp"
 #include "backend/checkpoint/read_file.hpp"
+#include "backend/checkpoint/safetensors.hpp"
 #include "core/diagnostics.hpp"
 #include "tests/backend/checkpoint/saved_runs.hpp"
 #include "tests/backend/checkpoint/simulated_files.hpp"
@@ -52,8 +53,9 @@ class Job {
                             [&](const std::string& text) { said = text; }, &files};
     try {
       Saver(config).after_step({step, Stop::none, b_.context, b_.executor, b_.world}, false);
-    } catch (const std::exception& e) {
+    } catch (const ConfigError& e) {
       said = e.what();
+      code = e.exit_code();
     }
     return said;
   }
@@ -69,6 +71,7 @@ class Job {
     }
   }
   std::string why;
+  ExitCode code = ExitCode::done;  // of the last save that ended the run
 
  private:
   static float value(int step, std::size_t i) {
@@ -262,6 +265,7 @@ TEST(ReadBack, AnAlteredShardStopsTheRun) {
       return shard ? SimulatedFiles::kNothing : 0;
     };
     EXPECT_THAT(job.save(2, 1, disk), HasSubstr("cannot be read back, so training stops"));
+    EXPECT_EQ(job.code, ExitCode::verification);
     disk.before = {};
     EXPECT_EQ(job.restored(disk), 1);
   });
@@ -278,6 +282,7 @@ TEST(ReadBack, ASaveThatLacksATensorStopsTheRun) {
     };
     const std::string said = job.save(2, 1, disk);
     EXPECT_THAT(said, HasSubstr("cannot be read back, so training stops"));
+    EXPECT_EQ(job.code, ExitCode::verification);
     EXPECT_THAT(said, HasSubstr("exp_avg/"));
     disk.alter = {};
     EXPECT_EQ(job.restored(disk), 1);
@@ -290,14 +295,23 @@ TEST(ReadFile, AFileThatShrinksIsAnError) {
   test::write_bytes(folder / "f", std::string(100, 'x'));
   const ReadFile file(folder / "f");
   std::filesystem::resize_file(folder / "f", 50);
-  try {
-    (void)file.all();
-    FAIL();
-  } catch (const ConfigError& e) {
-    EXPECT_EQ(e.exit_code(), ExitCode::device_or_io);
-    EXPECT_THAT(e.what(), HasSubstr(folder / "f"));
-    EXPECT_THAT(e.what(), HasSubstr("the file shrank while it was read"));
-  }
+  std::vector<TensorEntry> tensors{{"t", ElementType::u8, {8000}, 0, 0}};
+  const std::string header = make_safetensors_header(tensors, {});
+  test::write_bytes(folder / "w", header + std::string(8000, 'x'));
+  const Safetensors weights(folder / "w");
+  std::filesystem::resize_file(folder / "w", header.size() + 100);
+  const auto expect_shrunk = [&](const std::string& name, auto read) {
+    try {
+      read();
+      FAIL() << name;
+    } catch (const ConfigError& e) {
+      EXPECT_EQ(e.exit_code(), ExitCode::device_or_io);
+      EXPECT_THAT(e.what(), HasSubstr(folder / name));
+      EXPECT_THAT(e.what(), HasSubstr("the file shrank while it was read"));
+    }
+  };
+  expect_shrunk("f", [&] { (void)file.all(); });
+  expect_shrunk("w", [&] { (void)weights.bytes(weights.tensors().front()); });
 }
 
 }  // namespace
