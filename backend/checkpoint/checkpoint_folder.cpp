@@ -9,14 +9,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 
 #include "backend/checkpoint/digest.hpp"
 #include "backend/checkpoint/durable_file.hpp"
 #include "backend/checkpoint/failpoint.hpp"
-#include "backend/checkpoint/mapped_file.hpp"
+#include "backend/checkpoint/read_file.hpp"
 #include "backend/checkpoint/safetensors.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
@@ -24,12 +22,11 @@
 namespace pleat {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kLatest = "LATEST";
 constexpr std::string_view kPrefix = "step_";
 constexpr std::string_view kUnfinished = ".tmp.";
+constexpr std::uint64_t kReadBytes = std::uint64_t{1} << 20;  // at once
 constexpr std::size_t kDigits = 8, kMaxDigits = 12;
 
 [[noreturn]] void fail(const std::string& path, const std::string& what, int error) {
@@ -55,38 +52,41 @@ bool is_file_name(const std::string& name) {
          name.find('\0') == std::string::npos;
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
+std::vector<std::string> names_in(const std::string& folder, FileSystem& files) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    names.push_back(it->path().filename().string());
-  }
+  if (files.list(folder, names) < 0 && errno != ENOENT) fail(folder, "cannot list", errno);
   return names;
+}
+
+bool is_there(const std::string& path, FileSystem& files) {
+  FileStatus status;
+  if (files.look(path, status) == 0) return true;
+  if (errno != ENOENT) fail(path, "cannot look", errno);
+  return false;
 }
 
 std::int64_t step_of(const std::string& name) { return std::stoll(name.substr(kPrefix.size())); }
 
-void write_durably(const std::string& path, const std::string& text) {
-  DurableFile file(path);
+void write_durably(const std::string& path, const std::string& text, FileSystem& files) {
+  DurableFile file(path, files);
   file.append(std::as_bytes(std::span(text)));
   file.commit();
 }
 
 // What broken saves left behind.
-void remove_torn(const std::string& root) {
-  for (const std::string& name : names_in(root)) {
+void remove_torn(const std::string& root, FileSystem& files) {
+  for (const std::string& name : names_in(root, files)) {
     const bool torn = is_unfinished_name(name) || name.starts_with(std::string(kLatest) + ".");
-    if (torn) abandon_checkpoint(root + "/" + name);
+    if (torn) abandon_checkpoint(root + "/" + name, files);
   }
 }
 
 // What stands in LATEST, or nothing with a remark.
-std::string latest_name(const std::string& root, std::string& remark) {
-  std::error_code ignored;
+std::string latest_name(const std::string& root, std::string& remark, FileSystem& files) {
   const std::string path = root + "/" + kLatest;
-  if (!fs::exists(path, ignored)) return "";
   try {
-    std::string text = read_text_file(path, 256);
+    if (!is_there(path, files)) return "";
+    std::string text = read_text(path, 256, files);
     while (!text.empty() && text.back() == '\n') text.pop_back();
     if (is_checkpoint_name(text)) return text;
     remark = fmt::format("{}: names no checkpoint", path);
@@ -96,13 +96,45 @@ std::string latest_name(const std::string& root, std::string& remark) {
   return "";
 }
 
+void make_root(const std::string& root, FileSystem& files) {
+  std::vector<std::string> missing;  // innermost first
+  std::string folder = root;
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  while (!folder.empty() && !is_there(folder, files)) {
+    missing.push_back(folder);
+    const std::size_t slash = folder.rfind('/');
+    folder = slash == std::string::npos ? "" : folder.substr(0, slash);
+  }
+  for (auto it = missing.rbegin(); it != missing.rend(); ++it) {
+    if (files.make_folder(*it) != 0 && errno != EEXIST) fail(*it, "cannot be made", errno);
+    const std::size_t slash = it->rfind('/');
+    // A new folder's name lasts once the folder around it is synchronised.
+    sync_folder(slash == std::string::npos ? "." : slash == 0 ? "/" : it->substr(0, slash), files);
+  }
+}
+
+// All but the `keep` newest. Under its name a checkpoint is whole, also while it is being removed:
+// so the new names last before anything of the old ones goes.
+void remove_old(const std::string& root, int keep, int step, FileSystem& files) {
+  std::string ignored;
+  const std::vector<std::string> all = checkpoints_in(root, ignored, files);
+  bool any = false;
+  for (std::size_t i = static_cast<std::size_t>(keep); i < all.size(); ++i) {
+    const std::string old = root + "/" + all[i];
+    any |= files.rename(old, old + std::string(kUnfinished) + "old", RenameHow::replace) == 0;
+  }
+  if (any) sync_folder(root, files);
+  if (any) failpoint("ckpt.removing", 0, step);
+  remove_torn(root, files);
+}
+
 }  // namespace
 
 std::string checkpoint_name(std::int64_t step) { return fmt::format("{}{:08}", kPrefix, step); }
 
-Manifest open_checkpoint(const std::string& folder) {
+Manifest open_checkpoint(const std::string& folder, FileSystem& files) {
   const std::string path = folder + "/" + kManifest;
-  Manifest manifest = read_manifest(read_text_file(path, kMaxSafetensorsHeader), path);
+  Manifest manifest = read_manifest(read_text(path, kMaxSafetensorsHeader, files), path);
   for (const SavedFile& file : manifest.files) {
     if (is_file_name(file.name)) continue;
     throw_config_error(ExitCode::bad_file, path, "files", "a file outside of the checkpoint");
@@ -110,31 +142,40 @@ Manifest open_checkpoint(const std::string& folder) {
   return manifest;
 }
 
-void verify_file(const std::string& folder, const SavedFile& expected) {
+void verify_file(const std::string& folder, const SavedFile& expected, FileSystem& files) {
   const std::string path = folder + "/" + expected.name;
   const auto fail_verification = [&](const std::string& what) {
     throw_config_error(ExitCode::verification, path, "", what);
   };
-  std::error_code error;
-  if (fs::is_symlink(path, error) || !fs::is_regular_file(path, error)) {
+  FileStatus status;
+  const bool there = files.look(path, status) == 0;
+  if (!there && errno != ENOENT) fail(path, "cannot look", errno);
+  if (!there || status.kind != FileStatus::Kind::regular) {
     fail_verification("is missing, or no regular file");
   }
-  const MappedFile file(path);
-  if (file.bytes().size() != expected.bytes) {
-    fail_verification(
-        fmt::format("has {} bytes, {} were saved", file.bytes().size(), expected.bytes));
+  const ReadFile file(path, files);
+  if (file.size() != expected.bytes) {
+    fail_verification(fmt::format("has {} bytes, {} were saved", file.size(), expected.bytes));
   }
-  if (digest_of(file.bytes()) != expected.digest) {
+  Digest digest;
+  std::vector<std::byte> room(std::min(file.size(), kReadBytes));
+  for (std::uint64_t at = 0; at < file.size(); at += room.size()) {
+    const auto part = std::span(room).first(std::min<std::uint64_t>(room.size(), file.size() - at));
+    file.read(at, part);
+    digest.add(part);
+  }
+  if (digest.hex() != expected.digest) {
     fail_verification("its bytes are not those that were saved");
   }
 }
 
-std::vector<std::string> checkpoints_in(const std::string& root, std::string& remark) {
-  std::vector<std::string> names = names_in(root);
+std::vector<std::string> checkpoints_in(const std::string& root, std::string& remark,
+                                        FileSystem& files) {
+  std::vector<std::string> names = names_in(root, files);
   std::erase_if(names, [](const std::string& name) { return !is_checkpoint_name(name); });
   std::sort(names.begin(), names.end(),
             [](const std::string& a, const std::string& b) { return step_of(a) > step_of(b); });
-  const std::string latest = latest_name(root, remark);
+  const std::string latest = latest_name(root, remark, files);
   const auto found = std::find(names.begin(), names.end(), latest);
   if (found != names.end()) {
     std::rotate(names.begin(), found, found + 1);
@@ -146,64 +187,74 @@ std::vector<std::string> checkpoints_in(const std::string& root, std::string& re
   return names;
 }
 
-std::string begin_checkpoint(const std::string& root, std::int64_t step) {
-  std::string folder = fmt::format("{}/{}{}XXXXXX", root, checkpoint_name(step), kUnfinished);
+std::string begin_checkpoint(const std::string& root, std::int64_t step, FileSystem& files) {
+  constexpr int kAttempts = 1000;  // names of folders that could not be removed are passed over
   failpoint("ckpt.before_folder", 0, static_cast<int>(step));
-  if (::mkdtemp(folder.data()) == nullptr) fail(folder, "cannot make the folder", errno);
-  fs::permissions(folder, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec);
+  std::string folder;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    folder = fmt::format("{}/{}{}{}", root, checkpoint_name(step), kUnfinished, attempt);
+    if (files.make_folder(folder) == 0) break;
+    if (errno != EEXIST || attempt + 1 == kAttempts) fail(folder, "cannot make the folder", errno);
+  }
   failpoint("ckpt.after_folder", 0, static_cast<int>(step));
   return folder;
 }
 
-void complete_checkpoint(const std::string& written, const Manifest& m) {
+void complete_checkpoint(const std::string& written, const Manifest& m, FileSystem& files) {
   const int step = static_cast<int>(m.state.step);
   failpoint("ckpt.before_manifest", 0, step);
-  write_durably(written + "/" + kManifest, write_manifest(m));
-  sync_folder(written);
+  write_durably(written + "/" + kManifest, write_manifest(m), files);
+  sync_folder(written, files);
   failpoint("ckpt.after_manifest", 0, step);
 }
 
 void commit_checkpoint(const std::string& root, const std::string& written, std::int64_t of_step,
-                       int keep) {
+                       int keep, FileSystem& files) {
   const int step = static_cast<int>(of_step);
   const std::string name = checkpoint_name(of_step), final_path = root + "/" + name;
   failpoint("ckpt.before_rename", 0, step);
   // It may be there: this run repeats steps after an older checkpoint. Then the two change places.
-  const bool replaces = fs::exists(final_path);
-  if (::renameat2(AT_FDCWD, written.c_str(), AT_FDCWD, final_path.c_str(),
-                  replaces ? RENAME_EXCHANGE : RENAME_NOREPLACE) != 0) {
-    fail(written, "cannot rename", errno);
+  const bool replaces = is_there(final_path, files);
+  if (files.rename(written, final_path, replaces ? RenameHow::exchange : RenameHow::fresh) != 0) {
+    const int error = errno;
+    abandon_checkpoint(written, files);
+    fail(written, "cannot rename", error);
   }
   failpoint("ckpt.after_rename", 0, step);
-  sync_folder(root);
+  sync_folder(root, files);
   failpoint("ckpt.before_latest", 0, step);
-  write_durably(root + "/" + kLatest, name + "\n");
-  sync_folder(root);
+  write_durably(root + "/" + kLatest, name + "\n", files);
+  sync_folder(root, files);
   failpoint("ckpt.after_latest", 0, step);
-  std::string ignored;
-  const std::vector<std::string> all = checkpoints_in(root, ignored);
-  for (std::size_t i = static_cast<std::size_t>(keep); i < all.size(); ++i) {
-    // Under its name a checkpoint is whole, also while it is being removed.
-    const std::string old = root + "/" + all[i], removed = old + std::string(kUnfinished) + "old";
-    if (::rename(old.c_str(), removed.c_str()) == 0) {
-      failpoint("ckpt.removing", 0, step);
-      abandon_checkpoint(removed);
-    }
-  }
-  remove_torn(root);
+  remove_old(root, keep, step, files);
   failpoint("ckpt.done", 0, step);
 }
 
-void abandon_checkpoint(const std::string& written) noexcept {
-  std::error_code ignored;
-  fs::remove_all(written, ignored);
+void abandon_checkpoint(const std::string& written, FileSystem& files) noexcept {
+  try {
+    FileStatus status;
+    if (files.look(written, status) < 0) return;
+    if (status.kind != FileStatus::Kind::folder) {
+      files.remove_file(written);
+      return;
+    }
+    for (const std::string& name : names_in(written, files)) {
+      abandon_checkpoint(written + "/" + name, files);
+    }
+    files.remove_folder(written);
+  } catch (const std::exception&) {
+    // The next save or the next job tries again.
+  }
+}
+
+void prepare_root(const std::string& root, FileSystem& files) {
+  make_root(root, files);
+  sync_folder(root, files);  // what is unfinished by name may be what a lost rename brings back
+  remove_torn(root, files);
 }
 
 SaveLock::SaveLock(const std::string& root) {
-  std::error_code error;
-  fs::create_directories(root, error);
-  if (error)
-    throw_config_error(ExitCode::device_or_io, root, "", "cannot be made: " + error.message());
+  make_root(root, real_files());
   const std::string path = root + "/lock";
   fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd_ < 0) fail(path, "cannot open", errno);
@@ -222,7 +273,7 @@ SaveLock::SaveLock(const std::string& root) {
   if (::ftruncate(fd_, 0) == 0 && ::write(fd_, text.data(), text.size()) < 0) {
     // Who holds it is only said in a message.
   }
-  remove_torn(root);
+  prepare_root(root, real_files());
 }
 
 SaveLock::~SaveLock() { ::close(fd_); }

@@ -2,33 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/checkpoint/durable_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "core/diagnostics.hpp"
 
 namespace pleat {
-namespace {
-
-constexpr std::size_t kMaxWrite = std::size_t{1} << 30;  // Linux writes at most 2 GiB at a time
-
-}  // namespace
-
-DurableFile::DurableFile(std::string path)
-    : path_(std::move(path)), partial_(fmt::format("{}.partial.{}", path_, ::getpid())) {
-  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+DurableFile::DurableFile(std::string path, FileSystem& files)
+    : files_(files), path_(std::move(path)), partial_(fmt::format("{}.partial.{}", path_, ::getpid())) {
+  fd_ = files_.create(partial_);
   if (fd_ < 0) fail("cannot create");
 }
 
 DurableFile::~DurableFile() {
   if (fd_ < 0) return;
-  ::close(fd_);
-  ::unlink(partial_.c_str());
+  files_.close(fd_);
+  files_.remove_file(partial_);
 }
 
 void DurableFile::fail(const char* what) const {
@@ -38,35 +30,38 @@ void DurableFile::fail(const char* what) const {
 
 void DurableFile::append(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t put = ::write(fd_, bytes.data(), std::min(bytes.size(), kMaxWrite));
+    const ssize_t put = files_.write(fd_, bytes);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail("cannot write");
+    if (put == 0) errno = ENOSPC;  // no end of a loop that gets nowhere
+    if (put <= 0) fail("cannot write");
     bytes = bytes.subspan(static_cast<std::size_t>(put));
     size_ += static_cast<std::uint64_t>(put);
   }
 }
 
 void DurableFile::commit() {
-  if (::fsync(fd_) != 0) fail("cannot synchronise");
-  if (::close(fd_) != 0) {
+  if (files_.synchronise(fd_) != 0) fail("cannot synchronise");
+  if (files_.close(fd_) != 0) {
+    const int error = errno;
     fd_ = -1;
-    ::unlink(partial_.c_str());
+    files_.remove_file(partial_);
+    errno = error;
     fail("cannot close");
   }
   fd_ = -1;
-  if (::rename(partial_.c_str(), path_.c_str()) != 0) {
+  if (files_.rename(partial_, path_, RenameHow::replace) != 0) {
     const int error = errno;
-    ::unlink(partial_.c_str());
+    files_.remove_file(partial_);
     errno = error;
     fail("cannot rename");
   }
 }
 
-void sync_folder(const std::string& folder) {
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool done = fd >= 0 && ::fsync(fd) == 0;
+void sync_folder(const std::string& folder, FileSystem& files) {
+  const int fd = files.open(folder);
+  const bool done = fd >= 0 && files.synchronise(fd) == 0;
   const int error = errno;
-  if (fd >= 0) ::close(fd);
+  if (fd >= 0) files.close(fd);
   if (!done) {
     throw_config_error(ExitCode::device_or_io, folder, "",
                        fmt::format("cannot synchronise the folder: {}", std::strerror(error)));

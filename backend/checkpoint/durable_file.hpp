@@ -9,12 +9,14 @@
 #include <span>
 #include <string>
 
+#include "backend/checkpoint/file_system.hpp"
+
 namespace pleat {
 
 // Every failure is a ConfigError (device_or_io) with the path and the system's reason.
 class DurableFile {
  public:
-  explicit DurableFile(std::string path);
+  explicit DurableFile(std::string path, FileSystem& files = real_files());
   // What was not committed is removed.
   ~DurableFile();
   DurableFile(const DurableFile&) = delete;
@@ -28,12 +30,13 @@ class DurableFile {
  private:
   [[noreturn]] void fail(const char* what) const;
 
+  FileSystem& files_;
   std::string path_, partial_;
   int fd_ = -1;
   std::uint64_t size_ = 0;
 };
 
 // Makes the names in a folder durable: those of new and renamed files.
-void sync_folder(const std::string& folder);
+void sync_folder(const std::string& folder, FileSystem& files = real_files());
 
 }  // namespace pleat

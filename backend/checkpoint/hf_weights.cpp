@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kScaleBlock = 128;  // DeepSeek-V3: README_WEIGHTS.md
 constexpr const char* kScaleSuffix = "_scale_inv";
+constexpr std::size_t kReadBytes = std::size_t{4} << 20;  // at once
 constexpr std::size_t kNamed = 8;  // tensors named in a message
 
 // Tensors that carry nothing we need: tables that are computed, prediction depths that the model
@@ -122,7 +123,11 @@ void HfWeights::read(const std::string& name, std::span<float> out) const {
 void HfWeights::read_part(const Part& part, std::int64_t columns, std::span<float> out) const {
   const ElementType type = part.found.entry->type;
   const auto size = static_cast<std::size_t>(bits_of(type) / 8);
-  const std::span<const std::byte> bytes = part.found.bytes();
+  const auto row_bytes = static_cast<std::size_t>(columns) * size;
+  const auto all_rows = static_cast<std::size_t>(part.rows.rows);
+  const std::size_t at_once =
+      std::min(all_rows, std::max<std::size_t>(1, kReadBytes / std::max<std::size_t>(1, row_bytes)));
+  std::vector<std::byte> bytes(at_once * row_bytes);
   std::vector<float> scales;
   if (part.scales.entry != nullptr) {
     scales.resize(static_cast<std::size_t>(part.scales.entry->elements()));
@@ -130,10 +135,16 @@ void HfWeights::read_part(const Part& part, std::int64_t columns, std::span<floa
   }
   const std::int64_t blocks = (columns + kScaleBlock - 1) / kScaleBlock;
   for (std::int64_t r = 0; r < part.rows.rows; ++r) {
-    const auto first = static_cast<std::size_t>(part.place.first + r * columns);
+    const std::size_t in_room = static_cast<std::size_t>(r) % at_once;
+    if (in_room == 0) {
+      const std::size_t rows = std::min(at_once, all_rows - static_cast<std::size_t>(r));
+      part.found.file->read(*part.found.entry,
+                            static_cast<std::uint64_t>(part.place.first + r * columns) * size,
+                            std::span(bytes).first(rows * row_bytes));
+    }
     const std::span<float> row =
         out.subspan(static_cast<std::size_t>(r * columns), static_cast<std::size_t>(columns));
-    to_f32(type, bytes.subspan(first * size, row.size() * size), row);
+    to_f32(type, std::span(bytes).subspan(in_room * row_bytes, row_bytes), row);
     if (scales.empty()) continue;
     for (std::int64_t c = 0; c < columns; ++c) {
       row[static_cast<std::size_t>(c)] *=

@@ -4,13 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "backend/checkpoint/agreement.hpp"
 #include "backend/checkpoint/checkpoint_folder.hpp"
 #include "backend/checkpoint/shard_reader.hpp"
 #include "core/diagnostics.hpp"
-#include "core/json/text_file.hpp"
+#include "core/json/parse.hpp"
 #include "core/plan/plan_document.hpp"
 
 namespace pleat {
@@ -23,20 +21,21 @@ std::string first_line(const std::exception& e) {
   return line.starts_with(prefix) ? line.substr(prefix.size()) : line;
 }
 
-bool is_checkpoint(const std::string& folder) {
-  std::error_code ignored;
-  return std::filesystem::exists(folder + "/manifest.json", ignored);
+bool is_checkpoint(const std::string& folder, FileSystem& files) {
+  FileStatus status;
+  return files.look(folder + "/manifest.json", status) == 0;
 }
 
 // What is wrong with a checkpoint, found by all ranks together; empty: every file is whole.
-std::string damage_of(const std::string& folder, Communicator& world, Manifest& manifest) {
+std::string damage_of(const std::string& folder, Communicator& world, Manifest& manifest,
+                      FileSystem& files) {
   std::string problem;
   try {
-    manifest = open_checkpoint(folder);
+    manifest = open_checkpoint(folder, files);
     const auto ranks = static_cast<std::size_t>(world.size());
     for (std::size_t i = static_cast<std::size_t>(world.rank()); i < manifest.files.size();
          i += ranks) {
-      verify_file(folder, manifest.files[i]);
+      verify_file(folder, manifest.files[i], files);
     }
   } catch (const std::exception& e) {
     problem = first_line(e);
@@ -60,7 +59,7 @@ void require_same_run(const std::string& folder, const Manifest& m, const Restor
           number(now.global_batch));
   require(saved.data == now.data, "data", "other data", "the same --data, --split, --seed and --order-samples (else --steps) go on");
   const std::string path = folder + "/plan.json";
-  PlanDocument document = read_plan_document(read_text_file(path), path);
+  PlanDocument document = read_plan_document(read_text(path, kMaxFileBytes, *config.files), path);
   document.model.name = config.model.name;
   require(document.model == config.model, "model", "another model", config.model.name);
   problems.throw_if_errors();
@@ -99,8 +98,9 @@ std::string source_of(const KeptTensor& tensor, const ShardReader& reader) {
   return tensor.name;
 }
 
-void load(const std::string& folder, const Manifest& manifest, Executor& executor) {
-  ShardReader reader(folder, manifest);
+void load(const std::string& folder, const Manifest& manifest, Executor& executor,
+          FileSystem& files) {
+  ShardReader reader(folder, manifest, files);
   for (const KeptTensor& tensor : kept_state(executor, Kept::all)) {
     read(reader, tensor, source_of(tensor, reader), executor.device());
   }
@@ -109,8 +109,9 @@ void load(const std::string& folder, const Manifest& manifest, Executor& executo
 
 }  // namespace
 
-void require_complete(const std::string& folder, const Manifest& manifest, Executor& executor) {
-  ShardReader reader(folder, manifest);
+void require_complete(const std::string& folder, const Manifest& manifest, Executor& executor,
+                      FileSystem& files) {
+  ShardReader reader(folder, manifest, files);
   for (const KeptTensor& tensor : kept_state(executor, Kept::all)) {
     reader.require(tensor, source_of(tensor, reader));
   }
@@ -121,11 +122,11 @@ int restore(const StepBoundary& b, const RestoreConfig& config) {
     if (b.context.rank().value == 0 && config.on_message) config.on_message(text);
   };
   std::vector<std::string> folders;
-  if (is_checkpoint(config.folder)) {
+  if (is_checkpoint(config.folder, *config.files)) {
     folders.push_back(config.folder);
   } else {
     std::string remark;
-    for (const std::string& name : checkpoints_in(config.folder, remark)) {
+    for (const std::string& name : checkpoints_in(config.folder, remark, *config.files)) {
       folders.push_back(config.folder + "/" + name);
     }
     if (!remark.empty()) say(remark);
@@ -140,14 +141,14 @@ int restore(const StepBoundary& b, const RestoreConfig& config) {
     const std::string folder = list.substr(at, end - at);
     at = end + 1;
     Manifest manifest;
-    const std::string damage = damage_of(folder, b.world, manifest);
+    const std::string damage = damage_of(folder, b.world, manifest, *config.files);
     if (!damage.empty()) {
       say(fmt::format("damaged checkpoint: {}", damage));
       damaged.push_back(damage);
       continue;
     }
     require_same_run(folder, manifest, config);
-    load(folder, manifest, b.executor);
+    load(folder, manifest, b.executor, *config.files);
     const std::string plan = summary(b.executor.program().plan);
     std::string how = fmt::format("going on after step {}, from {}", manifest.state.step, folder);
     if (manifest.plan != plan || manifest.world != b.world.size()) {

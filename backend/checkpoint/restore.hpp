@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "backend/checkpoint/file_system.hpp"
 #include "backend/checkpoint/manifest.hpp"
 #include "backend/trainer.hpp"
 
@@ -18,6 +19,7 @@ struct RestoreConfig {
   TrainingState state;    // what the run has: sizes and data must agree
   ModelSpec model;        // so must this
   std::function<void(const std::string&)> on_message;  // on rank 0: what is damaged, what is taken
+  FileSystem* files = &real_files();
 };
 
 // Loads the state of this rank, and says how many steps are done. Called by every rank before the
@@ -29,7 +31,8 @@ struct RestoreConfig {
 // Whether this rank could go on from a checkpoint with this manifest: each element of its state is
 // there, by name, size and type. Reads the shards' headers, not their data. Throws ConfigError:
 // bad_file for a broken shard, verification naming the tensor that is not whole.
-void require_complete(const std::string& folder, const Manifest&, Executor&);
+void require_complete(const std::string& folder, const Manifest&, Executor&,
+                      FileSystem& files = real_files());
 
 // Whole weights by name out of a checkpoint, for export. Throws like open_checkpoint.
 class SavedWeights {

@@ -125,23 +125,24 @@ void require_covered(const std::vector<TensorEntry>& tensors, std::uint64_t data
   }
 }
 
-std::size_t header_bytes(std::span<const std::byte> file, const std::string& path) {
-  if (file.size() < kLengthBytes) {
+std::size_t header_bytes(std::span<const std::byte> head, std::uint64_t file_bytes,
+                         const std::string& path) {
+  if (file_bytes < kLengthBytes) {
     throw_config_error(ExitCode::bad_file, path, "",
-                       fmt::format("{} bytes are too few for a safetensors file", file.size()));
+                       fmt::format("{} bytes are too few for a safetensors file", file_bytes));
   }
   std::uint64_t length = 0;
-  std::memcpy(&length, file.data(), kLengthBytes);
+  std::memcpy(&length, head.data(), kLengthBytes);
   if (length > kMaxSafetensorsHeader) {
     throw_config_error(
         ExitCode::bad_file, path, "",
         fmt::format("a header of {} bytes; at most {} are allowed", length, kMaxSafetensorsHeader),
         "a safetensors file");
   }
-  if (length > file.size() - kLengthBytes) {
+  if (length > file_bytes - kLengthBytes) {
     throw_config_error(
         ExitCode::bad_file, path, "",
-        fmt::format("truncated: a header of {} bytes in a file of {}", length, file.size()));
+        fmt::format("truncated: a header of {} bytes in a file of {}", length, file_bytes));
   }
   return static_cast<std::size_t>(length);
 }
@@ -156,15 +157,20 @@ std::int64_t TensorEntry::elements() const {
 
 SafetensorsHeader read_safetensors_header(std::span<const std::byte> file,
                                           const std::string& path) {
-  const std::size_t length = header_bytes(file, path);
-  const auto* begin = reinterpret_cast<const char*>(file.data() + kLengthBytes);
+  return read_safetensors_header(file, file.size(), path);
+}
+
+SafetensorsHeader read_safetensors_header(std::span<const std::byte> head,
+                                          std::uint64_t file_bytes, const std::string& path) {
+  const std::size_t length = header_bytes(head, file_bytes, path);
+  const auto* begin = reinterpret_cast<const char*>(head.data() + kLengthBytes);
   const std::string text(begin, length);
   if (!text.starts_with('{')) {
     throw_config_error(ExitCode::bad_file, path, "", "the header is no JSON object",
                        "a safetensors file");
   }
   const JsonValue root = parse_json(text, path, {.max_bytes = kMaxSafetensorsHeader});
-  const std::uint64_t data_bytes = file.size() - kLengthBytes - length;
+  const std::uint64_t data_bytes = file_bytes - kLengthBytes - length;
   SafetensorsHeader header;
   for (const JsonMember& member : *root.as_object()) {
     if (member.key == kMetadata) {
@@ -211,9 +217,14 @@ std::string make_safetensors_header(std::vector<TensorEntry>& tensors,
   return bytes + text;
 }
 
-Safetensors::Safetensors(const std::string& path)
-    : path_(path), file_(path), header_(read_safetensors_header(file_.bytes(), path)) {
-  data_offset_ = kLengthBytes + header_bytes(file_.bytes(), path);
+Safetensors::Safetensors(const std::string& path, FileSystem& files) : file_(path, files) {
+  std::vector<std::byte> head(std::min(kLengthBytes, file_.size()));
+  file_.read(0, head);
+  const std::size_t length = header_bytes(head, file_.size(), path);
+  data_offset_ = kLengthBytes + length;
+  head.resize(data_offset_);
+  file_.read(kLengthBytes, std::span(head).subspan(kLengthBytes));
+  header_ = read_safetensors_header(head, file_.size(), path);
   for (const TensorEntry& t : header_.tensors) by_name_[t.name] = &t;
 }
 
@@ -222,8 +233,16 @@ const TensorEntry* Safetensors::find(std::string_view name) const {
   return found == by_name_.end() ? nullptr : found->second;
 }
 
-std::span<const std::byte> Safetensors::bytes(const TensorEntry& t) const {
-  return file_.bytes().subspan(data_offset_ + t.begin, t.end - t.begin);
+std::vector<std::byte> Safetensors::bytes(const TensorEntry& t) const {
+  std::vector<std::byte> bytes(t.end - t.begin);
+  read(t, 0, bytes);
+  return bytes;
+}
+
+void Safetensors::read(const TensorEntry& t, std::uint64_t offset,
+                       std::span<std::byte> out) const {
+  PLEAT_ASSERT(offset + out.size() <= t.end - t.begin);
+  file_.read(data_offset_ + t.begin + offset, out);
 }
 
 }  // namespace pleat

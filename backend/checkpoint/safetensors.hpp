@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/checkpoint/element_type.hpp"
-#include "backend/checkpoint/mapped_file.hpp"
+#include "backend/checkpoint/read_file.hpp"
 
 namespace pleat {
 
@@ -36,6 +36,10 @@ struct SafetensorsHeader {
 // of the format holds: known types, sizes that match the shapes, offsets that cover the data once.
 [[nodiscard]] SafetensorsHeader read_safetensors_header(std::span<const std::byte> file,
                                                         const std::string& path);
+// The same of a file of that many bytes, whose first ones hold the header.
+[[nodiscard]] SafetensorsHeader read_safetensors_header(std::span<const std::byte> head,
+                                                        std::uint64_t file_bytes,
+                                                        const std::string& path);
 
 // The bytes before the first tensor: length, header, padding to eight bytes. Fills in the offsets
 // of `tensors`, in their order. Sub-byte types must come in whole bytes.
@@ -46,21 +50,22 @@ struct SafetensorsHeader {
 class Safetensors {
  public:
   // Throws ConfigError: device_or_io where it cannot be read, bad_file where it is broken.
-  explicit Safetensors(const std::string& path);
+  explicit Safetensors(const std::string& path, FileSystem& files = real_files());
 
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& path() const { return file_.path(); }
   [[nodiscard]] const std::vector<TensorEntry>& tensors() const { return header_.tensors; }
   [[nodiscard]] const std::map<std::string, std::string>& metadata() const {
     return header_.metadata;
   }
   [[nodiscard]] const TensorEntry* find(std::string_view name) const;  // nullptr: not in the file
-  [[nodiscard]] std::span<const std::byte> bytes(const TensorEntry&) const;
+  // A tensor's bytes, or those from `offset` on that fill `out`. Throws ConfigError (device_or_io).
+  [[nodiscard]] std::vector<std::byte> bytes(const TensorEntry&) const;
+  void read(const TensorEntry&, std::uint64_t offset, std::span<std::byte> out) const;
 
  private:
-  std::string path_;
-  MappedFile file_;
+  ReadFile file_;
+  std::uint64_t data_offset_ = 0;
   SafetensorsHeader header_;
-  std::size_t data_offset_ = 0;
   std::map<std::string_view, const TensorEntry*> by_name_;
 };
 

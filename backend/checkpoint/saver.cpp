@@ -16,7 +16,7 @@
 #include "backend/checkpoint/restore.hpp"
 #include "backend/checkpoint/safetensors.hpp"
 #include "core/diagnostics.hpp"
-#include "core/json/text_file.hpp"
+#include "core/json/parse.hpp"
 #include "core/plan/plan_document.hpp"
 
 namespace pleat {
@@ -92,13 +92,13 @@ void Saver::begin(const StepBoundary& b) {
   std::string folder, error;
   if (rank == 0) {
     try {
-      folder = begin_checkpoint(config_.folder, state_.step);
-      DurableFile plan(folder + "/" + kPlanFile);
+      folder = begin_checkpoint(config_.folder, state_.step, *config_.files);
+      DurableFile plan(folder + "/" + kPlanFile, *config_.files);
       plan.append(std::as_bytes(std::span(config_.plan_document)));
       plan.commit();
     } catch (const std::exception& e) {
       error = what_of(e);
-      if (!folder.empty()) abandon_checkpoint(folder);
+      if (!folder.empty()) abandon_checkpoint(folder, *config_.files);
     }
   }
   error = first_problem(b.world, error);
@@ -125,7 +125,7 @@ void Saver::write(Written& written, const std::vector<std::byte>& bytes, int ran
   SavedFile& file = written.record.file;
   file = {shard_name(rank), bytes.size(), digest_of(bytes)};
   failpoint("ckpt.before_shard", rank, step);
-  DurableFile shard(written_to_ + "/" + file.name);
+  DurableFile shard(written_to_ + "/" + file.name, *config_.files);
   const std::size_t half = bytes.size() / 2;
   shard.append(std::span(bytes).first(half));
   failpoint("ckpt.half_shard", rank, step);
@@ -133,7 +133,7 @@ void Saver::write(Written& written, const std::vector<std::byte>& bytes, int ran
   failpoint("ckpt.before_sync", rank, step);
   shard.commit();
   failpoint("ckpt.after_shard", rank, step);
-  verify_file(written_to_, file);
+  verify_file(written_to_, file, *config_.files);
 }
 
 // Ends the save under way once every rank has written, which all ranks learn here.
@@ -157,16 +157,18 @@ void Saver::finish(const StepBoundary& b, bool wait) {
     error = first_problem(b.world, mine);
   };
   std::string unreadable = first_problem(b.world, written.unreadable);
+  bool committing = false;  // then the folder is no longer ours to remove
   if (error.empty() && unreadable.empty()) {
     const std::vector<std::string> records = gather_texts(b.world, write_record(written.record));
     attempt([&] { if (first) complete(b, records); });
     if (error.empty()) unreadable = first_problem(b.world, read_back(b));
     attempt([&] {
       if (!first || !unreadable.empty()) return;
-      commit_checkpoint(config_.folder, written_to_, state_.step, config_.keep);
+      committing = true;
+      commit_checkpoint(config_.folder, written_to_, state_.step, config_.keep, *config_.files);
     });
   }
-  if (first && !(error.empty() && unreadable.empty())) abandon_checkpoint(written_to_);
+  if (first && !committing && !(error.empty() && unreadable.empty())) abandon_checkpoint(written_to_, *config_.files);
   written_to_.clear();
   if (!unreadable.empty()) {
     throw_config_error(ExitCode::verification, config_.folder, "",
@@ -186,19 +188,20 @@ void Saver::complete(const StepBoundary& b, const std::vector<std::string>& reco
   const std::span<const std::byte> plan = std::as_bytes(std::span(config_.plan_document));
   manifest.files.push_back({kPlanFile, plan.size(), digest_of(plan)});
   for (const std::string& record : records) add_record(manifest, record);
-  complete_checkpoint(written_to_, manifest);
+  complete_checkpoint(written_to_, manifest, *config_.files);
 }
 
 // Why this rank could not go on from what was written; empty: it could. The bytes of its own shard
 // have been compared when they were written.
 std::string Saver::read_back(const StepBoundary& b) {
   try {
-    const Manifest manifest = open_checkpoint(written_to_);
+    const Manifest manifest = open_checkpoint(written_to_, *config_.files);
     if (b.context.rank().value == 0) {
-      verify_file(written_to_, manifest.files.front());
-      (void)read_plan_document(read_text_file(written_to_ + "/" + kPlanFile), kPlanFile);
+      verify_file(written_to_, manifest.files.front(), *config_.files);
+      const std::string plan = written_to_ + "/" + kPlanFile;
+      (void)read_plan_document(read_text(plan, kMaxFileBytes, *config_.files), kPlanFile);
     }
-    require_complete(written_to_, manifest, b.executor);
+    require_complete(written_to_, manifest, b.executor, *config_.files);
   } catch (const std::exception& e) {
     return what_of(e);
   }

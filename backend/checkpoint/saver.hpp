@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "backend/checkpoint/file_system.hpp"
 #include "backend/checkpoint/manifest.hpp"
 #include "backend/trainer.hpp"
 
@@ -26,6 +27,7 @@ struct SaveConfig {
   TrainingState state;        // sizes, seed and digest of the data; the rest is filled in
   // One line about a save that failed, on rank 0.
   std::function<void(const std::string&)> on_message;
+  FileSystem* files = &real_files();
 };
 
 class Saver {

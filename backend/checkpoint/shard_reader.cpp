@@ -12,18 +12,14 @@
 namespace pleat {
 namespace {
 
-void convert(ElementType from, ElementType to, const std::byte* source, std::int64_t elements,
+constexpr std::int64_t kReadBytes = std::int64_t{4} << 20;  // at once
+
+void convert(ElementType from, ElementType to, std::span<const std::byte> source,
              std::byte* target) {
-  const auto n = static_cast<std::size_t>(elements);
-  const auto from_bytes = n * static_cast<std::size_t>(bits_of(from)) / 8;
-  const auto to_bytes = n * static_cast<std::size_t>(bits_of(to)) / 8;
-  if (from == to) {
-    std::memcpy(target, source, from_bytes);
-    return;
-  }
+  const std::size_t n = source.size() * 8 / static_cast<std::size_t>(bits_of(from));
   std::vector<float> values(n);
-  to_f32(from, {source, from_bytes}, values);
-  from_f32(to, values, {target, to_bytes});
+  to_f32(from, source, values);
+  from_f32(to, values, {target, n * static_cast<std::size_t>(bits_of(to)) / 8});
 }
 
 bool converts(ElementType from, ElementType to) {
@@ -35,7 +31,7 @@ bool converts(ElementType from, ElementType to) {
 
 const Safetensors& ShardReader::shard(int rank) {
   std::unique_ptr<Safetensors>& file = shards_[rank];
-  if (!file) file = std::make_unique<Safetensors>(folder_ + "/" + shard_name(rank));
+  if (!file) file = std::make_unique<Safetensors>(folder_ + "/" + shard_name(rank), files_);
   return *file;
 }
 
@@ -51,11 +47,11 @@ std::vector<ShardReader::Piece> ShardReader::pieces_of(const std::string& name,
       throw_config_error(ExitCode::verification, file.path(), name,
                          "is not there as the manifest says");
     }
-    const std::byte* data = file.bytes(*entry).data();
+    std::uint64_t offset = 0;
     for (const RunPattern& run : part.runs) {
       for (std::int64_t i = 0; i < run.count; ++i) {
-        pieces.push_back({run.whole + i * run.step, run.elements, data});
-        data += run.elements * bits_of(tensor.type) / 8;
+        pieces.push_back({run.whole + i * run.step, run.elements, &file, entry, offset});
+        offset += static_cast<std::uint64_t>(run.elements * bits_of(tensor.type) / 8);
       }
     }
   }
@@ -80,7 +76,6 @@ void ShardReader::for_each_piece(const KeptTensor& wanted, const std::string& fr
                      name_of(wanted.type)));
   }
   const std::vector<Piece> pieces = pieces_of(from, tensor);
-  const std::int64_t width = bits_of(tensor.type) / 8;
   for (const KeptRun& run : wanted.runs) {
     std::int64_t next = run.whole;
     const std::int64_t end = run.whole + run.elements;
@@ -95,7 +90,7 @@ void ShardReader::for_each_piece(const KeptTensor& wanted, const std::string& fr
         fail(fmt::format("element {} is in no shard", next));
       }
       const std::int64_t count = std::min(end, piece->whole + piece->elements) - next;
-      take(tensor.type, run, next, count, piece->data + (next - piece->whole) * width);
+      take(tensor.type, run, next, count, *piece);
       next += count;
     }
   }
@@ -103,15 +98,31 @@ void ShardReader::for_each_piece(const KeptTensor& wanted, const std::string& fr
 
 void ShardReader::read(const KeptTensor& wanted, const std::string& from) {
   const std::int64_t width = bits_of(wanted.type) / 8;
+  std::vector<std::byte> room;
   for_each_piece(wanted, from, [&](ElementType type, const KeptRun& run, std::int64_t first,
-                                   std::int64_t count, const std::byte* bytes) {
-    convert(type, wanted.type, bytes, count, run.data + (first - run.whole) * width);
+                                   std::int64_t count, const Piece& piece) {
+    const std::int64_t from_width = bits_of(type) / 8;
+    const std::int64_t most = std::max<std::int64_t>(1, kReadBytes / from_width);
+    for (std::int64_t done = 0; done < count; done += most) {
+      const std::int64_t n = std::min(most, count - done);
+      const auto offset =
+          piece.offset + static_cast<std::uint64_t>((first + done - piece.whole) * from_width);
+      std::byte* target = run.data + (first + done - run.whole) * width;
+      const auto bytes = static_cast<std::size_t>(n * from_width);
+      if (type == wanted.type) {
+        piece.file->read(*piece.entry, offset, {target, bytes});
+        continue;
+      }
+      room.resize(bytes);
+      piece.file->read(*piece.entry, offset, room);
+      convert(type, wanted.type, room, target);
+    }
   });
 }
 
 void ShardReader::require(const KeptTensor& wanted, const std::string& from) {
   for_each_piece(wanted, from, [](ElementType, const KeptRun&, std::int64_t, std::int64_t,
-                                  const std::byte*) {});
+                                  const Piece&) {});
 }
 
 }  // namespace pleat

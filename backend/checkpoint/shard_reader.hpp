@@ -17,8 +17,9 @@ namespace pleat {
 class ShardReader {
  public:
   // Both must outlive the reader. Shards are opened when they are first needed.
-  ShardReader(const std::string& folder, const Manifest& manifest)
-      : folder_(folder), manifest_(manifest) {}
+  ShardReader(const std::string& folder, const Manifest& manifest,
+              FileSystem& files = real_files())
+      : folder_(folder), manifest_(manifest), files_(files) {}
 
   [[nodiscard]] bool has(const std::string& name) const { return manifest_.tensors.contains(name); }
   // Fills the runs of a tensor, from the tensor of that name (or `from`), converting its type.
@@ -31,17 +32,20 @@ class ShardReader {
  private:
   struct Piece {  // of the whole tensor, and where its bytes are
     std::int64_t whole = 0, elements = 0;
-    const std::byte* data = nullptr;
+    const Safetensors* file = nullptr;
+    const TensorEntry* entry = nullptr;
+    std::uint64_t offset = 0;  // bytes into the entry
   };
   const Safetensors& shard(int rank);
   [[nodiscard]] std::vector<Piece> pieces_of(const std::string& name, const SavedTensor&);
-  // Calls take(type, run, first, count, bytes) for each stretch of a wanted run that lies in one
+  // Calls take(type, run, first, count, piece) for each stretch of a wanted run that lies in one
   // piece: `count` elements of that saved type, from element `first` of the whole tensor.
   template <class Take>
   void for_each_piece(const KeptTensor&, const std::string& from, Take take);
 
   const std::string& folder_;
   const Manifest& manifest_;
+  FileSystem& files_;
   std::map<int, std::unique_ptr<Safetensors>> shards_;
 };
 

@@ -25,7 +25,7 @@ class WeightFolder {
   struct Found {
     const Safetensors* file = nullptr;
     const TensorEntry* entry = nullptr;
-    [[nodiscard]] std::span<const std::byte> bytes() const { return file->bytes(*entry); }
+    [[nodiscard]] std::vector<std::byte> bytes() const { return file->bytes(*entry); }
   };
   [[nodiscard]] Found find(std::string_view name) const;
   [[nodiscard]] const std::map<std::string, Found, std::less<>>& tensors() const {

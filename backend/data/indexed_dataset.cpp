@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -46,12 +47,14 @@ void convert(const std::byte* from, std::span<std::int32_t> tokens) {
 }  // namespace
 
 IndexedDataset::IndexedDataset(const std::string& prefix)
-    : prefix_(prefix), index_(prefix + ".idx"), bin_(prefix + ".bin") {
-  read_index(index_.bytes());
+    : prefix_(prefix), bin_(prefix + ".bin") {
+  read_index(ReadFile(prefix + ".idx"));
   check_sequences();
 }
 
-void IndexedDataset::read_index(std::span<const std::byte> index) {
+void IndexedDataset::read_index(const ReadFile& file) {
+  std::vector<std::byte> index(std::min<std::uint64_t>(file.size(), kIndexHeaderBytes));
+  file.read(0, index);
   if (index.size() < kIndexHeaderBytes ||
       std::memcmp(index.data(), kIndexMagic.data(), kIndexMagic.size()) != 0) {
     bad(prefix_ + ".idx", "", "is no index of Megatron-LM: it does not begin with MMIDIDX");
@@ -70,12 +73,12 @@ void IndexedDataset::read_index(std::span<const std::byte> index) {
   const auto sequences = value_at<std::uint64_t>(index, 18);
   const auto boundaries = value_at<std::uint64_t>(index, 26);
   // Counts that could not be in the file would overflow what follows.
-  const std::uint64_t rest = index.size() - kIndexHeaderBytes;
+  const std::uint64_t rest = file.size() - kIndexHeaderBytes;
   const bool possible = sequences <= rest / 12 && boundaries <= rest / 8;
   const std::uint64_t expected = possible ? 12 * sequences + 8 * boundaries : 0;
   if (!possible || rest < expected) {
     bad(prefix_ + ".idx", "",
-        fmt::format("has {} bytes; {} sequences and {} document boundaries need more", index.size(),
+        fmt::format("has {} bytes; {} sequences and {} document boundaries need more", file.size(),
                     sequences, boundaries));
   }
   if (sequences > 0 && rest == expected + sequences) {
@@ -88,15 +91,15 @@ void IndexedDataset::read_index(std::span<const std::byte> index) {
         fmt::format("has {} bytes more than {} sequences and {} document boundaries take",
                     rest - expected, sequences, boundaries));
   }
-  std::size_t at = kIndexHeaderBytes;
+  std::uint64_t at = kIndexHeaderBytes;
   lengths_.resize(sequences);
   pointers_.resize(sequences);
-  if (sequences > 0) {
-    std::memcpy(lengths_.data(), index.data() + at, 4 * sequences);
-    std::memcpy(pointers_.data(), index.data() + at + 4 * sequences, 8 * sequences);
-  }
+  file.read(at, std::as_writable_bytes(std::span(lengths_)));
+  file.read(at + 4 * sequences, std::as_writable_bytes(std::span(pointers_)));
   at += 12 * sequences;
-  check_documents(index.subspan(at, 8 * boundaries));
+  std::vector<std::byte> documents(8 * boundaries);
+  file.read(at, documents);
+  check_documents(documents);
 }
 
 void IndexedDataset::check_documents(std::span<const std::byte> numbers) {
@@ -119,7 +122,7 @@ void IndexedDataset::check_documents(std::span<const std::byte> numbers) {
 
 void IndexedDataset::check_sequences() {
   const auto width = static_cast<std::int64_t>(bytes_of(type_));
-  const auto size = static_cast<std::int64_t>(bin_.bytes().size());
+  const auto size = static_cast<std::int64_t>(bin_.size());
   for (std::size_t i = 0; i < lengths_.size(); ++i) {
     const std::int64_t length = lengths_[i], begin = pointers_[i];
     if (length < 0)
@@ -142,8 +145,10 @@ void IndexedDataset::read(std::int64_t sequence, std::int64_t offset,
                           std::span<std::int32_t> tokens) const {
   const auto s = static_cast<std::size_t>(sequence);
   PLEAT_ASSERT(offset + static_cast<std::int64_t>(tokens.size()) <= lengths_[s]);
-  const std::byte* const from =
-      bin_.bytes().data() + pointers_[s] + offset * static_cast<std::int64_t>(bytes_of(type_));
+  const auto width = static_cast<std::int64_t>(bytes_of(type_));
+  std::vector<std::byte> bytes(tokens.size() * static_cast<std::size_t>(width));
+  bin_.read(static_cast<std::uint64_t>(pointers_[s] + offset * width), bytes);
+  const std::byte* const from = bytes.data();
   switch (type_) {
     case TokenType::u8:
       return convert<std::uint8_t>(from, tokens);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/checkpoint/mapped_file.hpp"
+#include "backend/checkpoint/read_file.hpp"
 #include "backend/data/documents.hpp"
 #include "backend/data/indexed_format.hpp"
 
@@ -32,12 +32,12 @@ class IndexedDataset final : public Documents {
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
  private:
-  void read_index(std::span<const std::byte> index);
+  void read_index(const ReadFile& file);
   void check_sequences();
   void check_documents(std::span<const std::byte> numbers);
 
   std::string prefix_;
-  MappedFile index_, bin_;
+  ReadFile bin_;
   TokenType type_ = TokenType::i32;
   std::vector<std::int32_t> lengths_;
   std::vector<std::int64_t> pointers_;

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What checkpoints ask of a file system, so that tests can put one under them that loses what was
+// not synchronised. Every call does what POSIX's does: below zero it failed and errno says why.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pleat {
+
+struct FileStatus {
+  enum class Kind { regular, folder, other } kind = Kind::other;
+  std::uint64_t bytes = 0;
+};
+
+enum class RenameHow {
+  replace,   // what has the new name goes
+  exchange,  // the two change places
+  fresh,     // nothing may have the new name
+};
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  virtual int create(const std::string& path) = 0;  // for writing, empty
+  virtual int open(const std::string& path) = 0;    // for reading; also a folder
+  virtual ssize_t write(int file, std::span<const std::byte>) = 0;
+  virtual ssize_t read(int file, std::span<std::byte>, std::uint64_t offset) = 0;
+  virtual int status(int file, FileStatus&) = 0;
+  virtual int synchronise(int file) = 0;
+  virtual int close(int file) = 0;
+  virtual int look(const std::string& path, FileStatus&) = 0;  // follows no link
+  virtual int rename(const std::string& from, const std::string& to, RenameHow) = 0;
+  virtual int remove_file(const std::string& path) = 0;
+  virtual int make_folder(const std::string& path) = 0;
+  virtual int remove_folder(const std::string& path) = 0;  // an empty one
+  virtual int list(const std::string& path, std::vector<std::string>& names) = 0;
+};
+
+[[nodiscard]] FileSystem& real_files();
+
+}  // namespace pleat

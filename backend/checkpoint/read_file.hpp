@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// A regular file open for reading. Read, not mapped: where another process cuts it short, that is an
+// error and no signal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/checkpoint/file_system.hpp"
+
+namespace pleat {
+
+class ReadFile {
+ public:
+  // Throws ConfigError (device_or_io) with the system's reason; also for what is no regular file.
+  explicit ReadFile(const std::string& path, FileSystem& files = real_files());
+  ~ReadFile();
+  ReadFile(ReadFile&& other) noexcept;
+  ReadFile& operator=(ReadFile&&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::uint64_t size() const { return size_; }  // when it was opened
+  // Fills `out` from an offset on. Throws ConfigError (device_or_io), also where the file has become
+  // shorter. May be called by several threads.
+  void read(std::uint64_t offset, std::span<std::byte> out) const;
+  [[nodiscard]] std::vector<std::byte> all() const;
+
+ private:
+  FileSystem* files_;
+  std::string path_;
+  int file_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+// A whole text. Throws ConfigError: device_or_io, bad_file where it is larger than `limit`.
+[[nodiscard]] std::string read_text(const std::string& path, std::uint64_t limit, FileSystem&);
+
+}  // namespace pleat
