@@ -29,18 +29,24 @@ class JsonValue {
   using Object = std::vector<JsonMember>;
   using Data = std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object>;
 
-  JsonValue() = default;  // null
-  JsonValue(bool value) : data_(value) {}
+  // Whatever makes or destroys data_ is defined below, where JsonMember is complete.
+  JsonValue();  // null
+  JsonValue(const JsonValue& other);
+  JsonValue(JsonValue&& other) noexcept;
+  JsonValue& operator=(const JsonValue& other);
+  JsonValue& operator=(JsonValue&& other) noexcept;
+  ~JsonValue();
+  JsonValue(bool value);
   template <class T>
   requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) JsonValue(T value)
-      : data_(static_cast<std::int64_t>(value)) {}
-  JsonValue(double value) : data_(value) {}
-  JsonValue(std::string value) : data_(std::move(value)) {}
-  JsonValue(std::string_view value) : data_(std::string(value)) {}
-  JsonValue(const char* value) : data_(std::string(value)) {}
+      : JsonValue(Integer{static_cast<std::int64_t>(value)}) {}
+  JsonValue(double value);
+  JsonValue(std::string value);
+  JsonValue(std::string_view value) : JsonValue(std::string(value)) {}
+  JsonValue(const char* value) : JsonValue(std::string(value)) {}
 
-  [[nodiscard]] static JsonValue array() { return JsonValue(Data(Array{})); }
-  [[nodiscard]] static JsonValue object() { return JsonValue(Data(Object{})); }
+  [[nodiscard]] static JsonValue array();
+  [[nodiscard]] static JsonValue object();
 
   // Builders. `set` replaces the value of an existing key; both return *this for chaining.
   JsonValue& set(std::string key, JsonValue value);
@@ -73,10 +79,14 @@ class JsonValue {
   void set_position(Position position) { position_ = position; }
 
   // Equal content; positions are not compared.
-  bool operator==(const JsonValue& other) const { return data_ == other.data_; }
+  bool operator==(const JsonValue& other) const;
 
  private:
-  explicit JsonValue(Data data) : data_(std::move(data)) {}
+  struct Integer {
+    std::int64_t value;
+  };
+  explicit JsonValue(Integer integer);
+  explicit JsonValue(Data data);
 
   Data data_;
   Position position_;
@@ -88,5 +98,20 @@ struct JsonMember {
   JsonValue value;
   bool operator==(const JsonMember& o) const { return key == o.key && value == o.value; }
 };
+
+inline JsonValue::JsonValue() = default;
+inline JsonValue::JsonValue(const JsonValue& other) = default;
+inline JsonValue::JsonValue(JsonValue&& other) noexcept = default;
+inline JsonValue& JsonValue::operator=(const JsonValue& other) = default;
+inline JsonValue& JsonValue::operator=(JsonValue&& other) noexcept = default;
+inline JsonValue::~JsonValue() = default;
+inline JsonValue::JsonValue(bool value) : data_(value) {}
+inline JsonValue::JsonValue(double value) : data_(value) {}
+inline JsonValue::JsonValue(std::string value) : data_(std::move(value)) {}
+inline JsonValue::JsonValue(Integer integer) : data_(integer.value) {}
+inline JsonValue::JsonValue(Data data) : data_(std::move(data)) {}
+inline JsonValue JsonValue::array() { return JsonValue(Data(Array{})); }
+inline JsonValue JsonValue::object() { return JsonValue(Data(Object{})); }
+inline bool JsonValue::operator==(const JsonValue& other) const { return data_ == other.data_; }
 
 }  // namespace pleat

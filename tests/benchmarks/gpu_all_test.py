@@ -43,7 +43,8 @@ class GpuAll(unittest.TestCase):
         self.prebuilt = os.path.join(self.folder.name, "prebuilt")
         self.calls = os.path.join(self.folder.name, "calls")
         self.out = os.path.join(self.root, "build-gpu", "out")
-        shutil.copytree(HERE, os.path.join(self.root, "tests", "benchmarks"))
+        # A test beside this one may be writing its bytecode.
+        shutil.copytree(HERE, os.path.join(self.root, "tests", "benchmarks"), ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copytree(os.path.join(ROOT, "configs", "models"), os.path.join(self.root, "configs", "models"))
         self.write(os.path.join(self.root, "README.md"), "text", 0o644)
         self.write(os.path.join(self.root, "docs", "a.md"), "text", 0o644)
