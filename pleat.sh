@@ -29,7 +29,7 @@ packages=(
   bible-kjv
 )
 test_packages=(chromium-headless-shell fish zsh)  # open the HTML reports, complete commands
-full_test_packages=(iproute2 munge slurm-client slurmctld slurmd)  # launchers and two hosts, in test --full
+full_test_packages=(iproute2 munge slurm-client slurmctld slurmd clang-19 libclang-rt-19-dev)  # launchers, two hosts, fuzzers: test --full
 
 # The charts of HTML reports: Plotly's script out of its Python package.
 plotly_version=6.3.0
@@ -219,6 +219,14 @@ run_sanitized() {  # preset, folders
   return "$status"
 }
 
+# Ten minutes of each fuzzer: docs/FUZZING.md.
+run_fuzzers() {
+  say "fuzzers: ten minutes each"
+  configure "$root/build-fuzz" fuzz
+  cmake --build "$root/build-fuzz" --target fuzz_targets >&2 &&
+    "$root/tests/fuzz/run_all.sh" --build "$root/build-fuzz" --seconds 600
+}
+
 run_cuda_arch() {  # architecture
   say "CUDA architecture: sm_$1"
   configure "$root/build-cuda-$1" cuda "-DPLEAT_CUDA_ARCHS=$1" -DPLEAT_TESTS=OFF
@@ -249,6 +257,7 @@ run_tests() {
     install_packages "${full_test_packages[@]}"
     (run_sanitized asan core simulator planner kernels backend calibration) || failed+=(asan)
     (run_sanitized tsan simulator planner backend) || failed+=(tsan)
+    (run_fuzzers) || failed+=(fuzzers)
     if install_reference; then
       export PLEAT_REFERENCE_PYTHON="$build/reference/bin/python"
     else

@@ -1,0 +1,7 @@
+--num-layers 61 --hidden-size 7168 --ffn-hidden-size 18432 --num-attention-heads 128 --multi-latent-attention
+--q-lora-rank 1536 --kv-lora-rank 512 --qk-head-dim 128 --qk-pos-emb-head-dim 64 --v-head-dim 128 --swiglu
+--num-experts 256 --moe-ffn-hidden-size 2048 --moe-shared-expert-intermediate-size 2048 --moe-router-topk 8
+--moe-layer-freq ([0]*3+[1]*58) --moe-router-num-groups 8 --moe-router-group-topk 4 --moe-router-score-function sigmoid
+--moe-router-enable-expert-bias --mtp-num-layers 1 --vocab-size 129280 --untie-embeddings-and-output-weights
+--pipeline-model-parallel-size 16 --pipeline-model-parallel-layout 'Et*3|(tt|)*29m|L' --num-layers-per-virtual-pipeline-stage 2
+--expert-model-parallel-size 64 --seq-length 4096 --micro-batch-size 1 --global-batch-size 8192 --fp8-format e4m3 --bf16

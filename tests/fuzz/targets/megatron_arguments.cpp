@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Launch scripts with Megatron's arguments, read into a plan.
+#include "cli/interop/flag_table.hpp"
+#include "cli/interop/megatron_import.hpp"
+#include "core/plan/constraints.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
+
+namespace pleat::fuzz {
+
+const Form kForm = Form::bytes;
+
+void run(std::string_view input) {
+  static const interop::FlagTable table = interop::load_flag_table();
+  const auto words = interop::shell_words(std::string(input));
+  const interop::ReadArguments read = interop::read_arguments(words, table);
+  const PlanDocument plan = interop::import_arguments(read.values, 64, "run.sh").document;
+  (void)violations({plan.model, plan.workload, plan.plan, plan.gpus});
+}
+
+}  // namespace pleat::fuzz
