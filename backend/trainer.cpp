@@ -11,6 +11,9 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <thread>
 
 #include "backend/rank_run.hpp"
@@ -56,12 +59,17 @@ class Share {
   TrainResult run() {
     if (peers_ != nullptr)
       peers_->watch({[this] { return progress(); }, [this] { return where(); }});
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;
     for (std::size_t r = 0; r < runs_.size(); ++r) {
-      threads.emplace_back([this, r] { run_guarded(r); });
+      try {
+        threads.emplace_back([this, r] { run_guarded(r); });
+      } catch (const std::system_error& e) {  // the system has no more threads
+        not_started(r, e.what());
+        break;
+      }
     }
     watch();
-    for (std::thread& t : threads) t.join();
+    for (std::jthread& t : threads) t.join();
     if (peers_ != nullptr) peers_->watch({});
     if (error_) std::rethrow_exception(error_);
     return std::move(result_);
@@ -79,6 +87,14 @@ class Share {
     }
     const std::lock_guard lock(mutex_);
     ++finished_;
+    changed_.notify_all();
+  }
+
+  void not_started(std::size_t first, const std::string& reason) {
+    const std::string message = fmt::format("no thread for rank {} of {}: {}", first, runs_.size(), reason);
+    fail(first, std::make_exception_ptr(std::runtime_error(message)), message);
+    const std::lock_guard lock(mutex_);
+    finished_ += runs_.size() - first;
     changed_.notify_all();
   }
 

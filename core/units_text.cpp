@@ -47,47 +47,56 @@ constexpr Unit kFlopsPerSecond[] = {{"FLOP/s", 0, 1},   {"MFLOP/s", 6, 1},  {"GF
 constexpr Unit kDollars[] = {{"USD", 0, 1}};
 constexpr Unit kWatts[] = {{"W", 0, 1}, {"kW", 3, 1}, {"MW", 6, 1}};
 
+// min and max: what hardware of any kind has. A rate below them is a slip of the pen, and a step that
+// is priced with it has no end.
 template <class Q>
 struct Kind;
 template <>
 struct Kind<Bytes> {
   static constexpr std::span<const Unit> units{kBytes};
+  static constexpr double min = 0;
   static constexpr double max = 1024.0 * kKi * kKi * kKi * kKi;  // 1024 TiB
   static constexpr std::string_view example = "80 GiB";
 };
 template <>
 struct Kind<Seconds> {
   static constexpr std::span<const Unit> units{kSeconds};
+  static constexpr double min = 0;
   static constexpr double max = 1e6;
   static constexpr std::string_view example = "5 us";
 };
 template <>
 struct Kind<Flops> {
   static constexpr std::span<const Unit> units{kFlops};
+  static constexpr double min = 0;
   static constexpr double max = 1e24;
   static constexpr std::string_view example = "2.5 GFLOP";
 };
 template <>
 struct Kind<BytesPerSecond> {
   static constexpr std::span<const Unit> units{kBytesPerSecond};
+  static constexpr double min = 1e6;
   static constexpr double max = 1e15;
   static constexpr std::string_view example = "3.35 TB/s";
 };
 template <>
 struct Kind<FlopsPerSecond> {
   static constexpr std::span<const Unit> units{kFlopsPerSecond};
+  static constexpr double min = 1e6;
   static constexpr double max = 1e18;
   static constexpr std::string_view example = "989 TFLOP/s";
 };
 template <>
 struct Kind<Dollars> {
   static constexpr std::span<const Unit> units{kDollars};
+  static constexpr double min = 0;
   static constexpr double max = 1e12;
   static constexpr std::string_view example = "2.95 USD";
 };
 template <>
 struct Kind<Watts> {
   static constexpr std::span<const Unit> units{kWatts};
+  static constexpr double min = 0;
   static constexpr double max = 1e5;
   static constexpr std::string_view example = "700 W";
 };
@@ -174,7 +183,7 @@ std::string range_text(QuantityRange<Q> range) {
 
 template <class Q>
 QuantityRange<Q> plausible_range() {
-  return {Q(0), Q(Kind<Q>::max), true};
+  return {Q(Kind<Q>::min), Q(Kind<Q>::max), Kind<Q>::min == 0};
 }
 
 template <class Q>

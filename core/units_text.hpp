@@ -20,7 +20,7 @@ struct QuantityRange {
   bool above_min = true;  // the minimum itself is not allowed
 };
 
-// What is plausible for a quantity of this kind: positive, and below what any hardware or step has.
+// What is plausible for a quantity of this kind: positive, and what hardware or a step can have.
 template <class Q>
 [[nodiscard]] QuantityRange<Q> plausible_range();
 // The same, zero allowed.

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -32,6 +33,15 @@ bool is_ignorable(const std::string& name, const ModelSpec& m) {
       !number.empty() && number.size() < 10 &&
       std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
   return digits && std::stoll(number) >= m.layers;
+}
+
+// Weights that are no numbers would only be seen as a loss that is none, if at all.
+void require_finite(std::span<const float> row, const WeightFolder::Found& from, std::int64_t r) {
+  const auto bad = std::ranges::find_if(row, [](float x) { return !std::isfinite(x); });
+  if (bad == row.end()) return;
+  throw_config_error(ExitCode::bad_file, from.file->path(), from.entry->name,
+                     fmt::format("row {}, column {} is {}", r, bad - row.begin(), *bad),
+                     "weights that are finite numbers");
 }
 
 std::string first_of(const std::vector<std::string>& names) {
@@ -145,11 +155,11 @@ void HfWeights::read_part(const Part& part, std::int64_t columns, std::span<floa
     const std::span<float> row =
         out.subspan(static_cast<std::size_t>(r * columns), static_cast<std::size_t>(columns));
     to_f32(type, std::span(bytes).subspan(in_room * row_bytes, row_bytes), row);
-    if (scales.empty()) continue;
-    for (std::int64_t c = 0; c < columns; ++c) {
+    for (std::int64_t c = 0; !scales.empty() && c < columns; ++c) {
       row[static_cast<std::size_t>(c)] *=
           scales[static_cast<std::size_t>(r / kScaleBlock * blocks + c / kScaleBlock)];
     }
+    require_finite(row, part.found, r);
   }
 }
 

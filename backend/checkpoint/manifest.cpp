@@ -62,12 +62,12 @@ TensorPart read_part(const JsonValue& value, std::int64_t elements, ObjectReader
     reader.problem("parts", "a part is a rank and runs of four numbers inside the tensor");
     return TensorPart{};
   };
-  const JsonValue::Array* numbers = value.as_array();
-  if (numbers == nullptr || numbers->size() % 4 != 1) return bad();
+  if (value.items().size() % 4 != 1) return bad();
   std::vector<std::int64_t> n;
-  for (const JsonValue& number : *numbers) {
-    if (number.as_integer() == nullptr || *number.as_integer() < 0) return bad();
-    n.push_back(*number.as_integer());
+  for (const JsonValue& item : value.items()) {
+    const std::int64_t* const number = item.as_integer();
+    if (number == nullptr || *number < 0) return bad();
+    n.push_back(*number);
   }
   if (n[0] > kRanks.max) return bad();
   part.rank = static_cast<int>(n[0]);

@@ -31,7 +31,7 @@ class EntryReader {
     const JsonValue* shape = value.find("shape");
     const JsonValue* offsets = value.find("data_offsets");
     if (type == nullptr || shape == nullptr || offsets == nullptr ||
-        value.as_object()->size() != 3) {
+        value.members().size() != 3) {
       fail("a tensor has exactly dtype, shape and data_offsets");
     }
     TensorEntry entry;
@@ -64,8 +64,8 @@ class EntryReader {
   }
 
   [[nodiscard]] const JsonValue::Array& items(const JsonValue& value, const char* key) const {
-    if (value.as_array() == nullptr) fail(fmt::format("{} is no array", key));
-    return *value.as_array();
+    if (!value.is_array()) fail(fmt::format("{} is no array", key));
+    return value.items();
   }
 
   [[nodiscard]] std::int64_t natural(const JsonValue& value, const char* key) const {
@@ -99,10 +99,11 @@ std::map<std::string, std::string> read_metadata(const JsonValue& value, const s
   const auto fail = [&path](const std::string& key) {
     throw_config_error(ExitCode::bad_file, path, key, "metadata maps strings to strings");
   };
-  if (value.as_object() == nullptr) fail(std::string(kMetadata));
-  for (const JsonMember& m : *value.as_object()) {
-    if (m.value.as_string() == nullptr) fail(fmt::format("{}.{}", kMetadata, m.key));
-    metadata[m.key] = *m.value.as_string();
+  if (!value.is_object()) fail(std::string(kMetadata));
+  for (const JsonMember& m : value.members()) {
+    const std::string* const word = m.value.as_string();
+    if (word == nullptr) fail(fmt::format("{}.{}", kMetadata, m.key));
+    metadata[m.key] = *word;
   }
   return metadata;
 }
@@ -172,10 +173,10 @@ SafetensorsHeader read_safetensors_header(std::span<const std::byte> head,
   const JsonValue root = parse_json(text, path, {.max_bytes = kMaxSafetensorsHeader});
   const std::uint64_t data_bytes = file_bytes - kLengthBytes - length;
   SafetensorsHeader header;
-  for (const JsonMember& member : *root.as_object()) {
+  for (const JsonMember& member : root.members()) {
     if (member.key == kMetadata) {
       header.metadata = read_metadata(member.value, path);
-    } else if (member.value.as_object() == nullptr) {
+    } else if (!member.value.is_object()) {
       throw_config_error(ExitCode::bad_file, path, member.key, "is no object");
     } else {
       header.tensors.push_back(EntryReader(member, path).read(data_bytes));
@@ -207,7 +208,7 @@ std::string make_safetensors_header(std::vector<TensorEntry>& tensors,
     for (std::int64_t dim : t.shape) shape.push_back(dim);
     offsets.push_back(t.begin).push_back(t.end);
     entry.set("dtype", name_of(t.type)).set("shape", shape).set("data_offsets", offsets);
-    root.as_object()->push_back({t.name, {}, std::move(entry)});
+    root.mutable_members().push_back({t.name, {}, std::move(entry)});
   }
   std::string text = root.dump(0);
   text.resize((text.size() + 7) / 8 * 8, ' ');

@@ -44,11 +44,11 @@ void WeightFolder::open_shards() {
   const JsonValue root = parse_json(read_text_file(path, kMaxSafetensorsHeader), path,
                                     {.max_bytes = kMaxSafetensorsHeader});
   const JsonValue* map = root.find("weight_map");
-  if (map == nullptr || map->as_object() == nullptr) {
+  if (map == nullptr || !map->is_object()) {
     throw_config_error(ExitCode::bad_file, path, "weight_map", "missing, or no object");
   }
   std::map<std::string, const Safetensors*> opened;
-  for (const JsonMember& m : *map->as_object()) {
+  for (const JsonMember& m : map->members()) {
     const std::string* file = m.value.as_string();
     const auto fail = [&](const std::string& message) {
       throw_config_error(ExitCode::bad_file, where_of(path, m.position), "weight_map." + m.key,
@@ -105,7 +105,7 @@ void write_weight_folder(
       buffer.resize(t.end - t.begin);
       fill(t, buffer);
       file.append(buffer);
-      map.as_object()->push_back({t.name, {}, JsonValue(name)});
+      map.mutable_members().push_back({t.name, {}, JsonValue(name)});
     }
     file.commit();
   }

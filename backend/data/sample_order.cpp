@@ -3,6 +3,7 @@
 #include "backend/data/sample_order.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -21,6 +22,20 @@ constexpr double kFullEnough = 0.80;
   throw_config_error(ExitCode::bad_file, name, "", what, hint);
 }
 
+// Indices are kept in memory: refused at once where there is not enough, not after minutes.
+void require_memory(const std::string& name, std::int64_t samples, std::int64_t documents) {
+  const double bytes =
+      static_cast<double>(samples) * (sizeof(std::int64_t) + sizeof(std::int32_t) + sizeof(std::uint32_t)) +
+      static_cast<double>(documents) * sizeof(std::int32_t);
+  const double memory =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (bytes <= 0.8 * memory) return;
+  bad(name,
+      fmt::format("the order of {} samples takes {:.0f} GB, this machine has {:.0f} GB", samples,
+                  bytes / 1e9, memory / 1e9),
+      "fewer samples in one run");
+}
+
 }  // namespace
 
 SampleOrder::SampleOrder(std::span<const std::int32_t> lengths, const OrderRequest& r,
@@ -31,7 +46,12 @@ SampleOrder::SampleOrder(std::span<const std::int32_t> lengths, const OrderReque
   std::int64_t epoch_tokens = 0;
   for (std::int64_t d = r.documents.begin; d < r.documents.end; ++d)
     epoch_tokens += lengths[static_cast<std::size_t>(d)];
-  const std::int64_t wanted = r.samples * seq_len_ + 1;
+  std::int64_t wanted = 0;
+  if (__builtin_mul_overflow(r.samples, seq_len_, &wanted) || wanted == std::numeric_limits<std::int64_t>::max()) {
+    bad(name, fmt::format("{} samples of {} tokens are more than 64-bit numbers count", r.samples, seq_len_),
+        "fewer samples in one run");
+  }
+  ++wanted;
   if (epoch_tokens < 2) {
     bad(name,
         fmt::format("documents {} to {} have {} tokens", r.documents.begin, r.documents.end,
@@ -48,6 +68,7 @@ SampleOrder::SampleOrder(std::span<const std::int32_t> lengths, const OrderReque
                     documents, total),
         "fewer samples in one run");
   }
+  require_memory(name, total, documents * epochs);
   epochs_ = static_cast<int>(epochs);
   const std::int64_t before_last = ((epochs - 1) * epoch_tokens - 1) / seq_len_;
   const std::int64_t each = (epoch_tokens - 1) / seq_len_;

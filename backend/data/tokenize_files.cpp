@@ -32,7 +32,7 @@ class Batch {
     tokens_.resize(texts_.size());
     next_ = 0;
     std::vector<std::exception_ptr> errors(encoders_.size());
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;
     const auto work = [&](std::size_t job) {
       try {
         encode_some(*encoders_[job]);
@@ -43,7 +43,7 @@ class Batch {
     for (std::size_t job = 1; job < std::min(encoders_.size(), texts_.size()); ++job)
       threads.emplace_back(work, job);
     work(0);
-    for (std::thread& t : threads) t.join();
+    for (std::jthread& t : threads) t.join();
     for (const std::exception_ptr& e : errors) {
       if (e) std::rethrow_exception(e);
     }

@@ -7,6 +7,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/report/write_file.hpp"
 #include "cli/workflow/train_and_compare.hpp"
 
 namespace pleat::cli {
@@ -79,6 +80,8 @@ void add_train_command(CLI::App& app, Action& action) {
   add_device_options(*command, o->device);
   command->add_option("--trace", o->trace_file, "Write the last step's measured trace (Perfetto)");
   command->add_flag("--json", o->json, "Print JSON");
+  command->add_flag_callback("--dry-run", only_say_writes,
+                             "Read every input, say what would run and be written, and train nothing");
   add_process_options(*command, o->processes);
   command->footer(
       "Examples:\n"

@@ -8,11 +8,10 @@ namespace pleat::interop {
 
 FlatFields flat_fields(const JsonValue& object, const std::string& prefix) {
   FlatFields fields;
-  const JsonValue::Object* members = object.as_object();
-  PLEAT_ASSERT(members != nullptr);
-  for (const JsonMember& member : *members) {
+  PLEAT_ASSERT(object.is_object());
+  for (const JsonMember& member : object.members()) {
     const std::string path = prefix.empty() ? member.key : prefix + "." + member.key;
-    if (member.value.as_object() == nullptr) {
+    if (!member.value.is_object()) {
       fields.emplace_back(path, member.value);
       continue;
     }

@@ -83,10 +83,8 @@ FlagTable load_flag_table() {
   r.text("source");
   r.optional_array("changes");
   ObjectReader flags = r.object("flags");
-  if (const JsonValue::Object* members = flags.value().as_object()) {
-    for (const JsonMember& member : *members)
-      table.flags.emplace(member.key, read_flag(member.key, flags.object(member.key)));
-  }
+  for (const JsonMember& member : flags.members())
+    table.flags.emplace(member.key, read_flag(member.key, flags.object(member.key)));
   r.finish();
   problems.throw_if_errors();
   return table;

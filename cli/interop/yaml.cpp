@@ -17,18 +17,17 @@ bool is_plain_key(const std::string& key) {
 }
 
 bool is_empty(const JsonValue& v) {
-  const bool no_members = v.as_object() != nullptr && v.as_object()->empty();
-  return no_members || (v.as_array() != nullptr && v.as_array()->empty());
+  return (v.is_object() || v.is_array()) && v.members().empty() && v.items().empty();
 }
 
 void write(const JsonValue& value, std::size_t depth, std::string& out);
 
 // After "key:" or "-": a scalar on the same line, anything else below.
 void write_after(const JsonValue& value, std::size_t depth, bool in_list, std::string& out) {
-  const bool nested = value.as_object() != nullptr || value.as_array() != nullptr;
+  const bool nested = value.is_object() || value.is_array();
   if (!nested || is_empty(value)) {
     out += " " + value.dump(0) + "\n";
-  } else if (in_list && value.as_object() != nullptr) {
+  } else if (in_list && value.is_object()) {
     std::string inner;
     write(value, depth + 1, inner);
     out += " " + inner.substr(2 * (depth + 1));  // the first member on the line of the dash
@@ -40,23 +39,20 @@ void write_after(const JsonValue& value, std::size_t depth, bool in_list, std::s
 
 void write(const JsonValue& value, std::size_t depth, std::string& out) {
   const std::string indent(2 * depth, ' ');
-  if (const JsonValue::Object* members = value.as_object()) {
-    for (const JsonMember& m : *members) {
-      out += indent + (is_plain_key(m.key) ? m.key : json_string(m.key)) + ":";
-      write_after(m.value, depth, false, out);
-    }
-  } else if (const JsonValue::Array* items = value.as_array()) {
-    for (const JsonValue& item : *items) {
-      out += indent + "-";
-      write_after(item, depth, true, out);
-    }
+  for (const JsonMember& m : value.members()) {
+    out += indent + (is_plain_key(m.key) ? m.key : json_string(m.key)) + ":";
+    write_after(m.value, depth, false, out);
+  }
+  for (const JsonValue& item : value.items()) {
+    out += indent + "-";
+    write_after(item, depth, true, out);
   }
 }
 
 }  // namespace
 
 std::string to_yaml(const JsonValue& value) {
-  PLEAT_ASSERT(value.as_object() != nullptr);
+  PLEAT_ASSERT(value.is_object());
   std::string out;
   write(value, 0, out);
   return out;

@@ -20,6 +20,7 @@
 #include "cli/workflow/training_inputs.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
+#include "core/json/json_value.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -85,6 +86,37 @@ void end_early(const TrainResult& result, int steps, bool speaks) {
                                        interrupt ? "SIGINT" : "SIGTERM", result.steps.size(), steps));
 }
 
+std::string heading(const Request& request, const ProcessChoice& choice, Seconds predicted_step) {
+  return fmt::format("{} on {}, {}\n{}{}\npredicted step {}\n\n", request.target.model.name,
+                     request.target.cluster.name, summary(request.plan),
+                     assumed_text(request.target.assumed), to_text(choice),
+                     format_seconds(predicted_step));
+}
+
+// --dry-run: every input has been read and nothing is allocated.
+void say_what_would_run(const TrainOptions& o, const Request& request, const StepEstimate& predicted,
+                        const ProcessChoice& choice, TrainConfig& config) {
+  const TrainCheckpoints checked(o.checkpoints, request, choice.facts.process == 0, config);
+  for (const std::string& path : {o.log.json_file, o.log.tensorboard_folder, o.trace_file}) {
+    if (!path.empty()) (void)only_said(path);
+  }
+  const int world = request.plan.world();
+  if (o.json) {
+    print(JsonValue::object()
+              .set("dry_run", true)
+              .set("steps", o.steps)
+              .set("ranks", world)
+              .set("step_s", predicted.step.base())
+              .set("peak_bytes", predicted.peak_bytes())
+              .dump() +
+          "\n");
+    return;
+  }
+  print(heading(request, choice, predicted.step));
+  print(fmt::format("would train {} steps on {} ranks, each with up to {}\n", o.steps, world,
+                    format_bytes(predicted.peak_bytes())));
+}
+
 // Joins the job and trains. What goes wrong says which ranks it happened to.
 TrainResult train_here(const Program& program, const TrainConfig& config,
                        const ProcessChoice& choice, const TrainOptions& o,
@@ -135,16 +167,14 @@ void train_and_compare(const TrainOptions& o) {
   const ProcessChoice choice =
       choose_processes(o.processes, process_facts(o.processes.flags, environment_variable),
                        program.plan.world(), has_mpi());
+  if (writes_are_only_said()) return say_what_would_run(o, request, predicted, choice, config);
   if (choice.spread == Spread::spawn) {
     if (const int code = spawn_processes(choice.processes); code != 0) throw EarlyEnd(code, "");
     return;
   }
   const bool speaks = choice.facts.process == 0;
   if (!o.json && speaks) {
-    print(fmt::format("{} on {}, {}\n{}{}\npredicted step {}\n\n", request.target.model.name,
-                      request.target.cluster.name, summary(request.plan),
-                      assumed_text(request.target.assumed), to_text(choice),
-                      format_seconds(predicted.step)));
+    print(heading(request, choice, predicted.step));
   }
   std::optional<TrainLog> log;
   if (speaks) log.emplace(o.log, request);

@@ -39,10 +39,10 @@ class Writer {
       out += number_text(*number);
     } else if (const std::string* text = value.as_string()) {
       out += quoted(*text);
-    } else if (const JsonValue::Array* items = value.as_array()) {
-      write_array(*items, depth);
+    } else if (value.is_array()) {
+      write_array(value.items(), depth);
     } else {
-      write_object(*value.as_object(), depth);
+      write_object(value.members(), depth);
     }
   }
 
@@ -50,7 +50,7 @@ class Writer {
 
  private:
   static bool is_scalar(const JsonValue& v) {
-    return v.as_array() == nullptr && v.as_object() == nullptr;
+    return !v.is_array() && !v.is_object();
   }
 
   void new_line(int depth) {

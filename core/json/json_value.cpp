@@ -15,32 +15,47 @@ constexpr std::size_t kBriefString = 60;
 
 }  // namespace
 
+const JsonValue::Array& JsonValue::items() const {
+  static const Array none;
+  const Array* const items = std::get_if<Array>(&data_);
+  return items == nullptr ? none : *items;
+}
+
+const JsonValue::Object& JsonValue::members() const {
+  static const Object none;
+  const Object* const members = std::get_if<Object>(&data_);
+  return members == nullptr ? none : *members;
+}
+
+JsonValue::Array& JsonValue::mutable_items() {
+  PLEAT_ASSERT(is_array());
+  return *std::get_if<Array>(&data_);
+}
+
+JsonValue::Object& JsonValue::mutable_members() {
+  PLEAT_ASSERT(is_object());
+  return *std::get_if<Object>(&data_);
+}
+
 JsonValue& JsonValue::set(std::string key, JsonValue value) {
-  Object* members = as_object();
-  PLEAT_ASSERT(members != nullptr);
-  const auto found = std::find_if(members->begin(), members->end(),
-                                  [&](const JsonMember& m) { return m.key == key; });
-  if (found != members->end()) {
+  Object& members = mutable_members();
+  const auto found = std::ranges::find(members, key, &JsonMember::key);
+  if (found != members.end()) {
     found->value = std::move(value);
   } else {
-    members->push_back({std::move(key), {}, std::move(value)});
+    members.push_back({std::move(key), {}, std::move(value)});
   }
   return *this;
 }
 
 JsonValue& JsonValue::push_back(JsonValue value) {
-  Array* items = as_array();
-  PLEAT_ASSERT(items != nullptr);
-  items->push_back(std::move(value));
+  mutable_items().push_back(std::move(value));
   return *this;
 }
 
 const JsonValue* JsonValue::find(std::string_view key) const {
-  const Object* members = as_object();
-  if (members == nullptr) return nullptr;
-  const auto found = std::find_if(members->begin(), members->end(),
-                                  [&](const JsonMember& m) { return m.key == key; });
-  return found == members->end() ? nullptr : &found->value;
+  const auto found = std::ranges::find(members(), key, &JsonMember::key);
+  return found == members().end() ? nullptr : &found->value;
 }
 
 std::string_view JsonValue::type_name() const {
@@ -49,13 +64,13 @@ std::string_view JsonValue::type_name() const {
   if (as_integer() != nullptr) return "integer";
   if (as_double() != nullptr) return "number";
   if (as_string() != nullptr) return "string";
-  if (as_array() != nullptr) return "array";
+  if (is_array()) return "array";
   return "object";
 }
 
 std::string JsonValue::brief() const {
-  if (as_array() != nullptr) return "an array";
-  if (as_object() != nullptr) return "an object";
+  if (is_array()) return "an array";
+  if (is_object()) return "an object";
   if (const std::string* text = as_string(); text != nullptr && text->size() > kBriefString) {
     return JsonValue(text->substr(0, kBriefString) + "...").dump(0);
   }

@@ -58,10 +58,15 @@ class JsonValue {
   [[nodiscard]] const std::int64_t* as_integer() const { return std::get_if<std::int64_t>(&data_); }
   [[nodiscard]] const double* as_double() const { return std::get_if<double>(&data_); }
   [[nodiscard]] const std::string* as_string() const { return std::get_if<std::string>(&data_); }
-  [[nodiscard]] const Array* as_array() const { return std::get_if<Array>(&data_); }
-  [[nodiscard]] const Object* as_object() const { return std::get_if<Object>(&data_); }
-  [[nodiscard]] Array* as_array() { return std::get_if<Array>(&data_); }
-  [[nodiscard]] Object* as_object() { return std::get_if<Object>(&data_); }
+
+  [[nodiscard]] bool is_array() const { return std::holds_alternative<Array>(data_); }
+  [[nodiscard]] bool is_object() const { return std::holds_alternative<Object>(data_); }
+  // Nothing when this is no array or no object: a value of the wrong type is safe to walk over.
+  [[nodiscard]] const Array& items() const;
+  [[nodiscard]] const Object& members() const;
+  // To change them. Asserts the type: for values that this program has made.
+  [[nodiscard]] Array& mutable_items();
+  [[nodiscard]] Object& mutable_members();
 
   // The member of that name, or nullptr (also when this is no object).
   [[nodiscard]] const JsonValue* find(std::string_view key) const;

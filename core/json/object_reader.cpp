@@ -179,8 +179,9 @@ std::optional<ObjectReader> ObjectReader::optional_object(const std::string& key
 const JsonValue::Array* ObjectReader::optional_array(const std::string& key) {
   const JsonValue* found = optional(key);
   if (found == nullptr) return nullptr;
-  if (found->as_array() == nullptr) wrong_type(key, *found, "an array");
-  return found->as_array();
+  if (found->is_array()) return &found->items();
+  wrong_type(key, *found, "an array");
+  return nullptr;
 }
 
 // --- required twins
@@ -248,8 +249,7 @@ void ObjectReader::schema_version(std::int64_t version) {
 
 std::vector<std::string> ObjectReader::unread() const {
   std::vector<std::string> keys;
-  if (!is_object()) return keys;
-  for (const JsonMember& member : *value_.as_object()) {
+  for (const JsonMember& member : members()) {
     if (std::find(known_.begin(), known_.end(), member.key) == known_.end()) {
       keys.push_back(member.key);
     }
@@ -270,9 +270,7 @@ void ObjectReader::finish() {
     }
     std::string near = nearest_name(unknown[i], free);
     if (near.empty()) near = nearest_name(unknown[i], known_);
-    const auto& members = *value_.as_object();
-    const auto member = std::find_if(members.begin(), members.end(),
-                                     [&](const JsonMember& m) { return m.key == unknown[i]; });
+    const auto member = std::ranges::find(members(), unknown[i], &JsonMember::key);
     problems_.error(
         ExitCode::bad_file, where_of(file_name_, member->position), path_of(unknown[i]),
         near.empty() ? "unknown field" : fmt::format("unknown field; did you mean {}?", near),

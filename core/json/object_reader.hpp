@@ -28,8 +28,8 @@ struct DoubleRange {
   double max = std::numeric_limits<double>::max();
   bool above_min = false;  // the minimum itself is not allowed
 };
-// Efficiencies and other fractions: in (0, 1].
-inline constexpr DoubleRange kFraction{0.0, 1.0, true};
+// Efficiencies and other factors of a rate. Nothing that runs is slower than the lowest.
+inline constexpr DoubleRange kFraction{1e-4, 1.0};
 
 struct ReaderContext {
   const std::string& file_name;
@@ -86,7 +86,9 @@ class ObjectReader {
   [[nodiscard]] std::string path_of(const std::string& key) const;
   [[nodiscard]] const JsonValue& value() const { return value_; }
   [[nodiscard]] ReaderContext context() const { return {file_name_, problems_}; }
-  [[nodiscard]] bool is_object() const { return value_.as_object() != nullptr; }
+  [[nodiscard]] bool is_object() const { return value_.is_object(); }
+  // For objects whose keys are names: nothing where this is no object. Each is read by its key.
+  [[nodiscard]] const JsonValue::Object& members() const { return value_.members(); }
 
  private:
   const JsonValue* required(const std::string& key);

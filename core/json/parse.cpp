@@ -170,8 +170,8 @@ class TreeBuilder {
   std::string path(const std::string& name) const {
     std::string text;
     for (const Frame& frame : frames_) {
-      if (const JsonValue::Array* items = frame.value.as_array()) {
-        text += fmt::format("[{}]", items->size());
+      if (frame.value.is_array()) {
+        text += fmt::format("[{}]", frame.value.items().size());
       } else {
         const bool last = &frame == &frames_.back();
         const std::string& key = last && !name.empty() ? name : frame.key;
@@ -216,14 +216,15 @@ class TreeBuilder {
     }
     Frame& frame = frames_.back();
     std::size_t size = 0;
-    if (JsonValue::Array* items = frame.value.as_array()) {
-      items->push_back(std::move(value));
-      size = items->size();
+    if (frame.value.is_array()) {
+      JsonValue::Array& items = frame.value.mutable_items();
+      items.push_back(std::move(value));
+      size = items.size();
     } else {
-      JsonValue::Object* members = frame.value.as_object();
-      members->push_back({std::move(frame.key), frame.key_position, std::move(value)});
+      JsonValue::Object& members = frame.value.mutable_members();
+      members.push_back({std::move(frame.key), frame.key_position, std::move(value)});
       frame.key.clear();
-      size = members->size();
+      size = members.size();
     }
     if (size <= kMaxJsonItems) return true;
     error(frame.value.position(),

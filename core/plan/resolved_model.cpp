@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/json/parse.hpp"
 #include "core/plan/resolved_layers.hpp"
 #include "core/plan/resolved_rope.hpp"
@@ -268,6 +270,9 @@ ModelSpec read_model(ObjectReader r) {
   m.attention = read_attention(r.object("attention"));
   m.moe_layer.assign(static_cast<std::size_t>(m.layers), false);
   if (auto moe = r.optional_object("moe")) m.moe = read_moe(*moe, m.moe_layer);
+  const auto dense = std::ranges::find(m.moe_layer, false);
+  if (m.ffn == 0 && dense != m.moe_layer.end())
+    r.problem("ffn", fmt::format("0, but layer {} is dense", dense - m.moe_layer.begin()));
   if (const auto name = r.optional_choice("activation", kActivationNames))
     m.activation = static_cast<Activation>(*name);
   if (m.activation == Activation::clamped_swiglu && !m.gated_mlp) {

@@ -18,7 +18,7 @@ constexpr IntRange kTierSize{0, 16'777'216};
 
 GpuSpec read_cluster_gpu(ObjectReader& reader) {
   const JsonValue* gpu = reader.find("gpu");
-  if (gpu != nullptr && gpu->as_object() != nullptr) {
+  if (gpu != nullptr && gpu->is_object()) {
     ObjectReader inlined = reader.object("gpu");
     return read_gpu_object(inlined);
   }

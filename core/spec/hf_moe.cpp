@@ -156,7 +156,7 @@ MoeSpec read_hf_moe(HfFields& fields, const HfFamily& family) {
 
 std::vector<bool> read_hf_moe_layers(HfFields& fields, std::int64_t layers) {
   const JsonValue* frequency = fields.reader().find("moe_layer_freq");
-  if (frequency != nullptr && frequency->as_array() != nullptr) {
+  if (frequency != nullptr && frequency->is_array()) {
     return read_frequency_list(fields, layers);
   }
   if (fields.has("mlp_layer_types")) return read_type_list(fields, layers);

@@ -16,6 +16,10 @@ namespace pleat {
 namespace {
 
 constexpr double kThousandths = 1e-3;
+// What a cell may be. The logarithm of a correction: a factor of 22,000 either way.
+constexpr double kMaxCorrection = 10'000;  // thousandths
+constexpr double kMaxNode = 1e12;          // rows, columns, ranks, bytes
+constexpr double kMinTime = 1e-3, kMaxTime = 1e9;  // us
 
 class Lines {
  public:
@@ -45,11 +49,12 @@ class Lines {
                        "a table of a profile; write it anew with calibration/tables");
   }
 
-  double number(std::string_view cell) const {
+  double number(std::string_view cell, double min, double max) const {
     double value = 0;
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
     if (error != std::errc{} || end != cell.data() + cell.size() || !std::isfinite(value))
       fail(fmt::format("\"{}\" is no number", cell));
+    if (value < min || value > max) fail(fmt::format("{} is outside {:g} to {:g}", cell, min, max));
     return value;
   }
 
@@ -63,8 +68,7 @@ class Lines {
 
   // Adds ln(cell) unless it is the last node already.
   void add_node(std::vector<double>& nodes, std::string_view cell) const {
-    const double value = number(cell);
-    if (value <= 0) fail(fmt::format("{} is not positive", value));
+    const double value = number(cell, 1, kMaxNode);
     const double x = std::log(value);
     if (!nodes.empty() && x == nodes.back()) return;
     if (!nodes.empty() && x < nodes.back()) fail(fmt::format("{} does not ascend", cell));
@@ -82,7 +86,7 @@ void append(std::vector<float>& values, const std::vector<std::string_view>& cel
   if (cells.size() != from + count)
     lines.fail(fmt::format("{} values, not {}", cells.size() - std::min(from, cells.size()), count));
   for (std::size_t i = from; i < cells.size(); ++i)
-    values.push_back(static_cast<float>(lines.number(cells[i]) * kThousandths));
+    values.push_back(static_cast<float>(lines.number(cells[i], -kMaxCorrection, kMaxCorrection) * kThousandths));
 }
 
 }  // namespace
@@ -92,8 +96,8 @@ GemmTable parse_gemm_table(const std::string& text, const std::string& file_name
   GemmTable t;
   std::vector<std::string_view> cells = lines.next();
   if (cells.size() == 3 && cells[0] == "extra") {
-    t.extra_fixed = Seconds(lines.number(cells[1]));
-    t.extra_per_element = Seconds(lines.number(cells[2]));
+    t.extra_fixed = Seconds(lines.number(cells[1], 0, 1));
+    t.extra_per_element = Seconds(lines.number(cells[2], 0, 1));
     cells = lines.next();
   }
   if (cells.size() < 3 || cells[0] != "m" || cells[1] != "n") lines.fail("expected m,n,k1,k2,...");
@@ -132,15 +136,14 @@ CollectiveTable parse_collective_table(const std::string& text, const std::strin
     const auto name = std::ranges::find(kCollectiveNames, cells[0]);
     if (name == kCollectiveNames.end()) lines.fail(fmt::format("\"{}\" is no collective", cells[0]));
     auto& series = t.series[static_cast<std::size_t>(name - kCollectiveNames.begin())];
-    const int ranks = static_cast<int>(lines.number(cells[1]));
+    const int ranks = static_cast<int>(lines.number(cells[1], 1, 1 << 24));
     if (series.empty() || series.back().ranks != ranks) {
       if (!series.empty() && series.back().ranks > ranks) lines.fail("ranks do not ascend");
       series.push_back({.ranks = ranks, .bytes = {}, .seconds = {}});
     }
     CollectiveSeries& s = series.back();
-    s.bytes.push_back(lines.number(cells[2]));
-    s.seconds.push_back(lines.number(cells[3]) * 1e-6);
-    if (s.bytes.back() <= 0 || s.seconds.back() <= 0) lines.fail("a value is not positive");
+    s.bytes.push_back(lines.number(cells[2], 1, kMaxNode));
+    s.seconds.push_back(lines.number(cells[3], kMinTime, kMaxTime) * 1e-6);
     if (s.bytes.size() > 1 && s.bytes.back() <= s.bytes[s.bytes.size() - 2])
       lines.fail("bytes do not ascend");
   }

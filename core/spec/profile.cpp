@@ -85,7 +85,7 @@ std::vector<Era> read_eras(ObjectReader& profile, const RunConstants& base) {
   std::vector<Era> eras;
   auto reader = profile.optional_object("eras");
   if (!reader) return eras;
-  for (const JsonMember& member : *reader->value().as_object()) {
+  for (const JsonMember& member : reader->members()) {
     Era& era = eras.emplace_back(Era{.name = member.key, .run = base});
     ObjectReader overrides = reader->object(member.key);
     read_run_constants(overrides, era.run, false);
@@ -185,7 +185,7 @@ std::string write_profile(const Profile& profile) {
                        .set("kernels", std::move(kernels));
   if (!profile.gemm.tiles.empty()) root.set("gemm", write_gemm_laws(profile.gemm));
   JsonValue attention = write_attention_rates(profile.attention);
-  if (!attention.as_array()->empty()) root.set("attention", std::move(attention));
+  if (!attention.items().empty()) root.set("attention", std::move(attention));
   root.set("collectives", std::move(tiers));
   if (!profile.collective_table.empty()) root.set("collective_table", profile.collective_table);
   if (!profile.dispatch.empty()) root.set("dispatch", write_dispatch_rates(profile.dispatch));

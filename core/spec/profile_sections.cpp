@@ -53,9 +53,9 @@ JsonValue write_law(const GemmLaw& law) {
 }
 
 GemmTile read_tile(const JsonValue& value, std::size_t i, ObjectReader& reader) {
-  const JsonValue::Array* sides = value.as_array();
-  const std::int64_t* m = sides && sides->size() == 2 ? (*sides)[0].as_integer() : nullptr;
-  const std::int64_t* n = sides && sides->size() == 2 ? (*sides)[1].as_integer() : nullptr;
+  const JsonValue::Array& sides = value.items();
+  const std::int64_t* m = sides.size() == 2 ? sides[0].as_integer() : nullptr;
+  const std::int64_t* n = sides.size() == 2 ? sides[1].as_integer() : nullptr;
   if (m == nullptr || n == nullptr || *m < 1 || *n < 1 || *m > 4096 || *n > 4096) {
     reader.problem("tiles", fmt::format("tile {}: expected [rows, columns]", i));
     return {};
@@ -68,9 +68,9 @@ void read_rates(ObjectReader& reader, AttentionRate& rate) {
   const JsonValue::Array& points = reader.array("rates");
   if (points.empty()) reader.problem("rates", "needs at least one point");
   for (const JsonValue& point : points) {
-    const JsonValue::Array* pair = point.as_array();
-    const std::int64_t* seq = pair && pair->size() == 2 ? (*pair)[0].as_integer() : nullptr;
-    const std::string* text = pair && pair->size() == 2 ? (*pair)[1].as_string() : nullptr;
+    const JsonValue::Array& pair = point.items();
+    const std::int64_t* seq = pair.size() == 2 ? pair[0].as_integer() : nullptr;
+    const std::string* text = pair.size() == 2 ? pair[1].as_string() : nullptr;
     if (seq == nullptr || text == nullptr || *seq < 1) {
       reader.problem("rates", "expected [tokens, \"... TFLOP/s\"]");
       return;

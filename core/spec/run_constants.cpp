@@ -30,7 +30,7 @@ void read_count(ObjectReader& reader, const char* key, int& value) {
 void read_clock(ObjectReader& reader, SustainedClock& clock, bool required) {
   const JsonValue* found = reader.find("sustained_clock");
   if (found == nullptr && !required) return;
-  if (found == nullptr || found->as_object() == nullptr) {
+  if (found == nullptr || !found->is_object()) {
     clock.gemm_bf16 = clock.gemm_fp8 = clock.gemm_fp4 = clock.attention =
         reader.number("sustained_clock", kFraction);
     return;

@@ -14,7 +14,7 @@ namespace pleat {
 template <class Read>
 auto read_sourced(ObjectReader& parent, const std::string& key, Read read) {
   const JsonValue* found = parent.find(key);
-  if (found == nullptr || found->as_object() == nullptr) return read(parent, key);
+  if (found == nullptr || !found->is_object()) return read(parent, key);
   ObjectReader field = parent.object(key);
   auto value = read(field, std::string("value"));
   field.text("source");

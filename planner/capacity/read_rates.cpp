@@ -12,7 +12,7 @@ RateValue read_value(ObjectReader& parent, const std::string& key, Rate rate,
                      const std::string& file_name) {
   RateValue value;
   const JsonValue* found = parent.find(key);
-  const bool object = found != nullptr && found->as_object() != nullptr;
+  const bool object = found != nullptr && found->is_object();
   if (object) {
     ObjectReader reader = parent.object(key);
     value.value = reader.number("value");
@@ -54,7 +54,7 @@ RateFile read_rates(const std::string& text, const std::string& file_name) {
     file.defaults = read_set(*defaults, file_name);
   }
   if (auto clusters = reader.optional_object("clusters")) {
-    for (const JsonMember& member : *clusters->value().as_object()) {
+    for (const JsonMember& member : clusters->members()) {
       ObjectReader cluster = clusters->object(member.key);
       file.clusters.emplace_back(member.key, read_set(cluster, file_name));
     }

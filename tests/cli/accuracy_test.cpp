@@ -26,7 +26,7 @@ double number(const JsonValue& errors, const char* key) {
 
 // Errors of one line of the summary: by "goal" or "tier".
 const JsonValue& errors_of(const JsonValue& summary, const char* by, const std::string& name) {
-  for (const JsonValue& g : *summary.find("by")->find(by)->as_array()) {
+  for (const JsonValue& g : summary.find("by")->find(by)->items()) {
     if (*g.find("value")->as_string() == name) return *g.find("error");
   }
   throw std::runtime_error("no " + name);

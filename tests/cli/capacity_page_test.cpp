@@ -57,7 +57,7 @@ JsonValue figure(const std::string& page, int index) {
 }
 
 const JsonValue* trace(const JsonValue& figure, const std::string& name) {
-  for (const JsonValue& t : *figure.find("data")->as_array()) {
+  for (const JsonValue& t : figure.find("data")->items()) {
     if (*t.find("name")->as_string() == name) return &t;
   }
   return nullptr;
@@ -65,7 +65,7 @@ const JsonValue* trace(const JsonValue& figure, const std::string& name) {
 
 std::vector<double> numbers(const JsonValue* trace, const char* key) {
   std::vector<double> list;
-  for (const JsonValue& v : *trace->find(key)->as_array()) {
+  for (const JsonValue& v : trace->find(key)->items()) {
     list.push_back(v.as_double() != nullptr ? *v.as_double()
                                             : static_cast<double>(*v.as_integer()));
   }
@@ -95,7 +95,7 @@ TEST(CapacityPage, TornadosLeaveOutWhatDoesNotMoveAndSayWhatCannotBeRun) {
   const JsonValue days = figure(page, 1), dollars = figure(page, 2);
   const auto names = [](const JsonValue& chart) {
     std::vector<std::string> list;
-    for (const JsonValue& v : *chart.find("data")->as_array()->front().find("y")->as_array()) {
+    for (const JsonValue& v : chart.find("data")->items().front().find("y")->items()) {
       list.push_back(*v.as_string());
     }
     return list;

@@ -52,7 +52,7 @@ TEST(Capacity, TheLastNodeMayBeUsedInPart) {
                               "--global-batch", "480", "--json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const JsonValue json = parse_json(run.out, "stdout");
-  const JsonValue& booking = *json.find("offers")->as_array()->front().find("booking");
+  const JsonValue& booking = *json.find("offers")->items().front().find("booking");
   const JsonValue& booked = *booking.find("placement");
   EXPECT_EQ(number(booked, "domains"), 3);  // not 4 with 5 of each
   EXPECT_EQ(number(booked, "used_of_each_domain"), 8);
@@ -64,7 +64,7 @@ TEST(Capacity, TheLastNodeMayBeUsedInPart) {
                                "1", "--json"});
   const JsonValue found = parse_json(plan.out, "stdout");
   EXPECT_EQ(number(booking, "step_s"),
-            number(found.find("best")->as_array()->front(), "step_s"));
+            number(found.find("best")->items().front(), "step_s"));
   EXPECT_THAT(run_pleat({"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus", "20",
                          "--tokens", "100B", "--deadline", "900d", "--seq-len", "2048",
                          "--global-batch", "480"})
@@ -80,7 +80,7 @@ TEST(Capacity, ANamedSizeThatSuitsTheBatchBadlyComesWithASmallerOne) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const JsonValue json = parse_json(run.out, "stdout");
   std::vector<double> gpus;
-  for (const JsonValue& o : *json.find("offers")->as_array()) gpus.push_back(number(o, "gpus"));
+  for (const JsonValue& o : json.find("offers")->items()) gpus.push_back(number(o, "gpus"));
   EXPECT_EQ(gpus, (std::vector<double>{8, 12}));
 }
 
@@ -155,7 +155,7 @@ TEST(Capacity, JsonAddsUpAndAnswers) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const JsonValue json = parse_json(run.out, "stdout");
   EXPECT_EQ(*json.find("complete")->as_bool(), true);
-  const JsonValue::Array& offers = *json.find("offers")->as_array();
+  const JsonValue::Array& offers = json.find("offers")->items();
   ASSERT_EQ(offers.size(), 2u);
   for (const JsonValue& offer : offers) {
     ASSERT_TRUE(offer.find("problem")->is_null()) << run.out;
@@ -171,7 +171,7 @@ TEST(Capacity, JsonAddsUpAndAnswers) {
     EXPECT_LT(number(*booking.find("days"), "p50"), number(*booking.find("days"), "p90"));
   }
   EXPECT_EQ(number(json, "fastest"), 1);
-  EXPECT_GE(json.find("sensitivity")->find("inputs")->as_array()->size(), 8u);
+  EXPECT_GE(json.find("sensitivity")->find("inputs")->items().size(), 8u);
   EXPECT_EQ(run.out, small({"--deadline", "90d", "--budget", "1M", "--json", "--price", "2$", "--threads",
                             "1"}).out);
 }
@@ -212,7 +212,7 @@ TEST(Capacity, NothingMeetsTheGoals) {
   EXPECT_EQ(dear.exit_code, 4);
   const JsonValue json = parse_json(dear.out, "stdout");
   EXPECT_TRUE(json.find("cheapest")->is_null());
-  EXPECT_EQ(json.find("misses")->as_array()->size(), 1u);
+  EXPECT_EQ(json.find("misses")->items().size(), 1u);
   EXPECT_THAT(dear.err, HasSubstr("a price of "));
 }
 
@@ -229,7 +229,7 @@ TEST(Capacity, CriticalBatchGrowsWithTheGpus) {
                           "4M"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const JsonValue json = parse_json(run.out, "stdout");
-  const JsonValue::Array& offers = *json.find("offers")->as_array();
+  const JsonValue::Array& offers = json.find("offers")->items();
   const JsonValue &eight = *offers[0].find("booking"), &sixteen = *offers[1].find("booking");
   EXPECT_EQ(number(eight, "global_batch"), 512);
   EXPECT_EQ(number(sixteen, "global_batch"), 1024);

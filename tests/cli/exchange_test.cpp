@@ -47,8 +47,8 @@ TEST(Export, JsonListsSettingsAndWhatIsMissing) {
   const Said run = run_pleat({"export", "--to", "megatron-bridge", kPlan, "--json"});
   const JsonValue root = parse_json(run.out, "out");
   EXPECT_EQ(*root.find("framework")->as_string(), "Megatron-Bridge");
-  EXPECT_GE(root.find("settings")->as_array()->size(), 20u);
-  EXPECT_GE(root.find("missing")->as_array()->size(), 1u);
+  EXPECT_GE(root.find("settings")->items().size(), 20u);
+  EXPECT_GE(root.find("missing")->items().size(), 1u);
 }
 
 TEST(Export, RefusesWithExitCode2AndNoFile) {
@@ -245,10 +245,10 @@ TEST(Diff, FieldsTimeAndMemory) {
   EXPECT_THAT(run.out, HasSubstr("plan.recompute  []    [\"moe_act\"]\n"));
   EXPECT_THAT(run.out, HasSubstr("activations"));
   const JsonValue root = parse_json(run_pleat({"diff", kPlan, other, "--json"}).out, "out");
-  EXPECT_EQ(root.find("fields")->as_array()->size(), 2u);
+  EXPECT_EQ(root.find("fields")->items().size(), 2u);
   const double a = *root.find("a")->find("step_seconds")->as_double();
   double parts = 0;
-  for (const JsonMember& m : *root.find("a")->find("parts_seconds")->as_object())
+  for (const JsonMember& m : root.find("a")->find("parts_seconds")->members())
     parts += *m.value.as_double();
   EXPECT_NEAR(parts, a, 1e-9 * a);
 }

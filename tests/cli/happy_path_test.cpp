@@ -43,7 +43,7 @@ TEST(HappyPath, Models) {
   for (const char* name : {"deepseek-v3", "qwen3-235b-a22b", "mixtral-8x7b", "llama3-8b", "tiny-moe"}) {
     EXPECT_THAT(run.out, HasSubstr(std::string("\n") + name + " "));
   }
-  EXPECT_GE(json_of({"models", "--json"}).as_array()->size(), 10u);
+  EXPECT_GE(json_of({"models", "--json"}).items().size(), 10u);
 }
 
 // The only stage waits for nobody: sums of its times may miss the step by a rounding, below it too.
@@ -59,7 +59,7 @@ TEST(HappyPath, NoBubbleBelowZero) {
 
 TEST(HappyPath, Clusters) {
   EXPECT_THAT(run_pleat({"clusters"}).out, HasSubstr("\ngb300-nvl72 "));
-  EXPECT_GE(json_of({"clusters", "--json"}).as_array()->size(), 6u);
+  EXPECT_GE(json_of({"clusters", "--json"}).items().size(), 6u);
 }
 
 TEST(HappyPath, ModelDeepSeek) {
@@ -100,7 +100,7 @@ TEST(HappyPath, PredictExplains) {
 TEST(HappyPath, ChangesThatPredictListsComeTrue) {
   const std::string file = test_folder() + "/plan.json";
   const JsonValue base = json_of(std::vector<std::string>{"predict", "--explain", "--json", "--out", file} + kCluster);
-  const auto& changes = *base.find("explain")->find("changes")->as_array();
+  const auto& changes = base.find("explain")->find("changes")->items();
   ASSERT_GE(changes.size(), 15u);
   const JsonValue document = parse_json(read_text(file), file);
   const JsonValue* best = base.find("explain")->find("best_change");
@@ -167,8 +167,8 @@ TEST(HappyPath, PlanLocalhost) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("against #1:"));
   const JsonValue json = json_of(request + std::vector<std::string>{"--json"});
-  ASSERT_EQ(json.find("best")->as_array()->size(), 3u);
-  const JsonValue& best = json.find("best")->as_array()->front();
+  ASSERT_EQ(json.find("best")->items().size(), 3u);
+  const JsonValue& best = json.find("best")->items().front();
   EXPECT_EQ(run_pleat(request + std::vector<std::string>{"--out", file}).exit_code, 0);
   EXPECT_EQ(number(json_of({"predict", "--plan", file, "--json"}), "step_s"), number(best, "step_s"));
 }
@@ -176,8 +176,8 @@ TEST(HappyPath, PlanLocalhost) {
 TEST(HappyPath, PlanPlacesARecipeAmongTheBest) {
   const std::vector<std::string> request = std::vector<std::string>{"plan", "--json"} + kLocal;
   const JsonValue searched = json_of(request + std::vector<std::string>{"--compare", "ep=1,micro-batch=1,sharding=none"});
-  const JsonValue& recipe = searched.find("compared")->as_array()->front();
-  const double best = number(searched.find("best")->as_array()->front(), "step_s");
+  const JsonValue& recipe = searched.find("compared")->items().front();
+  const double best = number(searched.find("best")->items().front(), "step_s");
   EXPECT_GE(number(recipe, "step_s"), best);
 }
 
@@ -185,14 +185,14 @@ TEST(HappyPath, PlanByObjective) {
   const std::vector<std::string> request = std::vector<std::string>{"plan", "--json"} + kLocal;
   const auto plan = [&](const std::vector<std::string>& flags) { return json_of(request + flags); };
   const JsonValue plain = plan({});
-  const JsonValue fastest = plain.find("best")->as_array()->front();
+  const JsonValue fastest = plain.find("best")->items().front();
 
   const JsonValue lean = plan({"--objective", "memory-headroom", "--slack", "0.5"});
-  const JsonValue& leanest = lean.find("best")->as_array()->front();
+  const JsonValue& leanest = lean.find("best")->items().front();
   const auto peak = [](const JsonValue& plan) { return integer(plan, "peak_bytes"); };
   EXPECT_LE(peak(leanest), peak(fastest));
   EXPECT_LE(number(leanest, "step_s"), 1.5 * number(fastest, "step_s"));
-  const auto& front = *lean.find("front")->as_array();
+  const auto& front = lean.find("front")->items();
   // The front is of the space that is searched; layouts beyond it may be a little faster.
   const double bound = number(*plain.find("certificate"), "bound_s");
   EXPECT_LE(bound, number(fastest, "step_s"));
@@ -203,13 +203,13 @@ TEST(HappyPath, PlanByObjective) {
 
   const JsonValue cheap = plan({"--objective", "cost", "--min-gpus", "1"});
   double fewest = std::numeric_limits<double>::infinity();
-  for (const JsonValue& size : *cheap.find("sizes")->as_array()) {
+  for (const JsonValue& size : cheap.find("sizes")->items()) {
     if (size.find("problem") == nullptr) {
       fewest = std::min(fewest, number(size, "gpu_hours_per_1t_tokens"));
     }
   }
   const double tokens = 64 * 8;  // of a step
-  const double hours = 1e12 / tokens * number(cheap.find("best")->as_array()->front(), "step_s") / 3600;
+  const double hours = 1e12 / tokens * number(cheap.find("best")->items().front(), "step_s") / 3600;
   EXPECT_NEAR(hours * static_cast<double>(integer(cheap, "gpus")), fewest, 1e-6 * fewest);
 }
 
@@ -224,14 +224,14 @@ TEST(HappyPath, NumbersFormatsAreAChoice) {
                                   "--seq-len", "4096", "--global-batch", "64", "--precision", "bf16,fp8", "--top", "1",
                                   "--main-grads-dtype", "fp32,bf16", "--exp-avg-dtype", "bf16"});
   EXPECT_EQ(*json.find("precision")->as_string(), "bf16 or fp8");
-  const JsonValue& plan = *json.find("best")->as_array()->front().find("plan");
+  const JsonValue& plan = *json.find("best")->items().front().find("plan");
   EXPECT_EQ(*plan.find("precision")->as_string(), "fp8");
 }
 
 TEST(HappyPath, PinsAreKept) {
   const JsonValue json =
       json_of(std::vector<std::string>{"plan", "--json", "--ep", "2", "--pp", "1"} + kLocal);
-  for (const JsonValue& c : *json.find("best")->as_array()) {
+  for (const JsonValue& c : json.find("best")->items()) {
     EXPECT_EQ(integer(*c.find("plan")->find("expert"), "ep"), 2);
     EXPECT_EQ(integer(*c.find("plan")->find("attention"), "pp"), 1);
   }
@@ -242,7 +242,7 @@ TEST(HappyPath, ProgramOfALayer) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   for (const char* op : {"router", "grouped_gemm", "all_to_all", "swiglu"}) EXPECT_THAT(run.out, HasSubstr(op));
   const JsonValue json = json_of({"program", "--model", "tiny-moe", "--ep", "4", "--layer", "1", "--json"});
-  EXPECT_EQ(json.find("layers")->as_array()->size(), 1u);
+  EXPECT_EQ(json.find("layers")->items().size(), 1u);
   const Said absent = run_pleat({"program", "--model", "tiny-moe", "--layer", "4"});
   EXPECT_EQ(absent.exit_code, 2);
   EXPECT_THAT(absent.err, HasSubstr("tiny-moe has layers 0 to 3"));
@@ -255,7 +255,7 @@ TEST(HappyPath, TrainAndCompare) {
   const std::vector<std::string> train{"train", "--json", "--steps", "3", "--data", folder + "/text",
                                        "--trace", folder + "/measured.json"};
   const JsonValue json = json_of(train + plan);
-  const auto& steps = *json.find("steps")->as_array();
+  const auto& steps = json.find("steps")->items();
   ASSERT_EQ(steps.size(), 3u);
   EXPECT_LT(number(steps[2], "loss"), number(steps[0], "loss"));
   EXPECT_GT(integer(*json.find("measured"), "peak_bytes"), 0);
@@ -322,7 +322,7 @@ TEST(HappyPath, RouterLossesAreTrainedAndReported) {
   const JsonValue json = json_of(
       std::vector<std::string>{"train", "--json", "--steps", "1", "--ep", "2", "--data", test_folder() + "/text",
                                "--aux-loss", "0.01", "--z-loss", "0.001"} + kLocal);
-  const JsonValue& step = (*json.find("steps")->as_array())[0];
+  const JsonValue& step = json.find("steps")->items()[0];
   EXPECT_GT(number(step, "aux_loss"), 0.03 * 0.99);  // three layers, least where all loads are even
   EXPECT_GT(number(step, "z_loss"), 3 * 0.001 * 4);  // log(8)² a layer where all logits are zero
   EXPECT_EQ(step.find("seq_aux_loss"), nullptr);

@@ -69,7 +69,7 @@ TEST(HtmlPage, EscapesWhatItIsGiven) {
   // The figure survives its way through the page.
   const std::string figure = between(page, "id=\"chart0-figure\">", "</script>");
   const JsonValue json = parse_json(figure, "figure");
-  EXPECT_EQ(*json.find("data")->as_array()->front().find("x")->as_array()->front().as_string(),
+  EXPECT_EQ(*json.find("data")->items().front().find("x")->items().front().as_string(),
             "</script>");
 }
 
@@ -102,7 +102,7 @@ TEST(Charts, HistogramBinsHaveAnEdgeAtZeroAndHoldEveryValue) {
   chart.groups = {{"a", {-3.1, 0.4}}, {"b", {7.9}}};
   chart.bin = 2.5;
   const JsonValue figure = histogram(chart);
-  for (const JsonValue& trace : *figure.find("data")->as_array()) {
+  for (const JsonValue& trace : figure.find("data")->items()) {
     const JsonValue& bins = *trace.find("xbins");
     const double start = *bins.find("start")->as_double(), end = *bins.find("end")->as_double();
     EXPECT_EQ(start, -5.0);
@@ -116,7 +116,7 @@ TEST(Charts, LogarithmicAxesAreLabelledWhereTheyAreShortAndLinearWhereValuesAreA
   const JsonValue& x = *figure.find("layout")->find("xaxis");
   EXPECT_EQ(*x.find("type")->as_string(), "log");
   std::vector<double> ticks;
-  for (const JsonValue& t : *x.find("tickvals")->as_array()) ticks.push_back(*t.as_double());
+  for (const JsonValue& t : x.find("tickvals")->items()) ticks.push_back(*t.as_double());
   EXPECT_EQ(ticks, (std::vector<double>{10, 20, 30, 50, 70}));
   EXPECT_EQ(figure.find("layout")->find("yaxis")->find("type"), nullptr);
   chart.diagonal = true;
@@ -130,11 +130,11 @@ TEST(Charts, TornadoBarsStartAtTheBase) {
   chart.inputs = {{"bandwidth", 9, 12}};
   chart.base = 10;
   const JsonValue figure = tornado(chart);
-  const auto& data = *figure.find("data")->as_array();
+  const auto& data = figure.find("data")->items();
   ASSERT_EQ(data.size(), 2u);
   EXPECT_EQ(*data[0].find("base")->as_double(), 10);
-  EXPECT_EQ(*data[0].find("x")->as_array()->front().as_double(), -1);
-  EXPECT_EQ(*data[1].find("x")->as_array()->front().as_double(), 2);
+  EXPECT_EQ(*data[0].find("x")->items().front().as_double(), -1);
+  EXPECT_EQ(*data[1].find("x")->items().front().as_double(), 2);
 }
 
 TEST(Charts, TimelineLeavesOutKindsWithoutSlices) {
@@ -142,11 +142,11 @@ TEST(Charts, TimelineLeavesOutKindsWithoutSlices) {
   chart.rows = {"stage 0", "stage 1"};
   chart.kinds = {{"forward", "#000000", {{1, 0.5, 0.25, "F m0"}}}, {"backward", "", {}}};
   const JsonValue figure = timeline(chart);
-  const auto& data = *figure.find("data")->as_array();
+  const auto& data = figure.find("data")->items();
   ASSERT_EQ(data.size(), 1u);
-  EXPECT_EQ(*data[0].find("y")->as_array()->front().as_string(), "stage 1");
-  EXPECT_EQ(*data[0].find("base")->as_array()->front().as_double(), 0.5);
-  EXPECT_EQ(*data[0].find("x")->as_array()->front().as_double(), 0.25);
+  EXPECT_EQ(*data[0].find("y")->items().front().as_string(), "stage 1");
+  EXPECT_EQ(*data[0].find("base")->items().front().as_double(), 0.5);
+  EXPECT_EQ(*data[0].find("x")->items().front().as_double(), 0.25);
 }
 
 }  // namespace

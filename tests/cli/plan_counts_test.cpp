@@ -28,8 +28,8 @@ JsonValue plan(const Words& more) {
 // enumerated - best - sum(rejected)
 std::int64_t uncounted(const JsonValue& found) {
   std::int64_t left = *found.find("enumerated")->as_integer() -
-                      static_cast<std::int64_t>(found.find("best")->as_array()->size());
-  for (const JsonMember& rule : *found.find("rejected")->as_object()) left -= *rule.value.as_integer();
+                      static_cast<std::int64_t>(found.find("best")->items().size());
+  for (const JsonMember& rule : found.find("rejected")->members()) left -= *rule.value.as_integer();
   return left;
 }
 
@@ -49,7 +49,7 @@ TEST(PlanCounts, EveryPlanIsCountedOnceWithEveryOption) {
     SCOPED_TRACE(more.empty() ? "" : more.front() + " " + more.back());
     const JsonValue found = plan(more);
     EXPECT_EQ(uncounted(found), 0);
-    EXPECT_LE(found.find("best")->as_array()->size(), 5u);
+    EXPECT_LE(found.find("best")->items().size(), 5u);
   }
 }
 

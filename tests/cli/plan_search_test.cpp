@@ -33,8 +33,8 @@ TEST(PlanSearch, HeadroomUnderALimitClaimsNothing) {
   const JsonValue json = parse_json(run.out, "stdout");
   EXPECT_FALSE(*json.find("certificate")->find("optimal")->as_bool());
   EXPECT_FALSE(*json.find("front_optimal")->as_bool());
-  const JsonValue::Array& front = *json.find("front")->as_array();
-  EXPECT_LE(*json.find("best")->as_array()->front().find("peak_bytes")->as_integer(),
+  const JsonValue::Array& front = json.find("front")->items();
+  EXPECT_LE(*json.find("best")->items().front().find("peak_bytes")->as_integer(),
             *front.back().find("peak_bytes")->as_integer());
   EXPECT_GE(*json.find("front_priced")->as_integer(), 40);
 }
@@ -47,7 +47,7 @@ TEST(PlanSearch, ALimitBeforeAnyBoundStillGivesAGoodPlan) {
                                      "4096", "--precision", "mxfp8", "--json"} +
                                more);
     const JsonValue json = parse_json(run.out, run.err);
-    return std::pair(step_of(json.find("best")->as_array()->front()),
+    return std::pair(step_of(json.find("best")->items().front()),
                      *json.find("priced")->as_integer());
   };
   const auto [soon, priced] = best({"--time-limit", "0.001"});
@@ -63,8 +63,8 @@ TEST(PlanSearch, NoPlanOfHeadroomIsSlowerThanTheSlack) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const JsonValue json = parse_json(run.out, "stdout");
   EXPECT_TRUE(*json.find("front_optimal")->as_bool());
-  const double fastest = step_of(json.find("front")->as_array()->front());
-  for (const JsonValue& c : *json.find("best")->as_array()) EXPECT_LE(step_of(c), 1.02 * fastest);
+  const double fastest = step_of(json.find("front")->items().front());
+  for (const JsonValue& c : json.find("best")->items()) EXPECT_LE(step_of(c), 1.02 * fastest);
 }
 
 TEST(PlanSearch, SignalsPrintWhatIsKnown) {
@@ -138,9 +138,9 @@ TEST(PlanSearch, FewerGpusThatSuitTheBatchAreHintedAt) {
   const JsonValue* hint = found.find("hint");
   ASSERT_NE(hint, nullptr);
   const double step = *hint->find("step_s")->as_double();
-  EXPECT_LT(step, step_of(found.find("best")->as_array()->front()));
+  EXPECT_LT(step, step_of(found.find("best")->items().front()));
   const JsonValue fewer = parse_json(on("24", {"--json"}).out, "search");
-  EXPECT_GE(step, step_of(fewer.find("best")->as_array()->front()));  // layouts only improve
+  EXPECT_GE(step, step_of(fewer.find("best")->items().front()));  // layouts only improve
   EXPECT_EQ(fewer.find("hint"), nullptr);
 }
 

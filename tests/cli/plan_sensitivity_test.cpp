@@ -47,13 +47,13 @@ TEST(PlanSensitivity, JsonOfListAndSearch) {
   EXPECT_EQ(*s.find("plans")->as_integer(), 20);
   EXPECT_EQ(*s.find("searched")->as_bool(), false);
   EXPECT_EQ(json.find("explain"), nullptr);
-  const JsonValue::Array& inputs = *s.find("inputs")->as_array();
+  const JsonValue::Array& inputs = s.find("inputs")->items();
   ASSERT_EQ(inputs.size(), 7u);
   EXPECT_EQ(listed.out, plan({"--sensitivity", "plans", "--json", "--threads", "1"}).out);
   const Said searched = plan({"--sensitivity", "search", "--json"});
   ASSERT_EQ(searched.exit_code, 0) << searched.err;
   const JsonValue other = parse_json(searched.out, "stdout");
-  const JsonValue::Array& again = *other.find("sensitivity")->find("inputs")->as_array();
+  const JsonValue::Array& again = other.find("sensitivity")->find("inputs")->items();
   ASSERT_EQ(again.size(), inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     for (const char* side : {"less", "more"}) {

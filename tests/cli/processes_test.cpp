@@ -37,7 +37,7 @@ Words training(const std::string& steps) {
 std::vector<std::pair<double, double>> losses_and_norms(const std::string& json) {
   std::vector<std::pair<double, double>> all;
   const JsonValue document = parse_json(json, "train");
-  for (const JsonValue& step : *document.find("steps")->as_array()) {
+  for (const JsonValue& step : document.find("steps")->items()) {
     all.emplace_back(*step.find("loss")->as_double(), *step.find("grad_norm")->as_double());
   }
   return all;

@@ -18,7 +18,7 @@ TEST(StepTime, MedianErrorWithin15PercentAndNineOfTenDistantPairsRanked) {
                               "5", "--out", test_folder() + "/tune", "--json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const JsonValue json = parse_json(run.out, "stdout");
-  ASSERT_EQ(json.find("contenders")->as_array()->size(), 12u);
+  ASSERT_EQ(json.find("contenders")->items().size(), 12u);
   const JsonValue& accuracy = *json.find("accuracy");
   const double others = *accuracy.find("cores_of_others")->as_double();
   if (others > kDisturbed) {

@@ -29,15 +29,15 @@ TEST(Tune, TheLoopClosesAndReusesItsProfile) {
   const Said run = run_pleat(request + std::vector<std::string>{"--json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const JsonValue json = parse_json(run.out, "stdout");
-  const auto& losses = *json.find("losses")->as_array();
+  const auto& losses = json.find("losses")->items();
   ASSERT_EQ(losses.size(), 6u);
   EXPECT_LT(*losses.back().as_double(), *losses.front().as_double());
-  const auto& contenders = *json.find("contenders")->as_array();
+  const auto& contenders = json.find("contenders")->items();
   ASSERT_EQ(contenders.size(), 3u);
   const double winner = number(contenders.front(), "predicted_step_s");
   EXPECT_GT(number(contenders.back(), "predicted_step_s"), 1.2 * winner);
   for (const JsonValue& c : contenders) {
-    EXPECT_EQ(c.find("medians_s")->as_array()->size(), 2u);
+    EXPECT_EQ(c.find("medians_s")->items().size(), 2u);
     EXPECT_GT(number(c, "measured_step_s"), 0);
     EXPECT_EQ(number(c, "predicted_peak_bytes"), number(c, "measured_peak_bytes"));
   }

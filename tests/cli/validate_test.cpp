@@ -50,7 +50,7 @@ double number(const JsonValue& value) {
 }
 
 const JsonValue& row_of(const JsonValue& document, std::size_t i) {
-  return at(document, "rows").as_array()->at(i);
+  return at(document, "rows").items().at(i);
 }
 
 TEST(Validate, ErrorIsPredictedOverMeasured) {
@@ -63,7 +63,7 @@ TEST(Validate, ErrorIsPredictedOverMeasured) {
   EXPECT_LT(number(at(row, "low")), predicted);
   EXPECT_GT(number(at(row, "high")), predicted);
   double parts = 0;
-  for (const JsonMember& part : *at(row, "parts_s").as_object()) parts += number(part.value);
+  for (const JsonMember& part : at(row, "parts_s").members()) parts += number(part.value);
   EXPECT_NEAR(parts, predicted, 1e-6 * predicted);
   EXPECT_EQ(number(at(at(d, "summary"), "predicted")), 1);
 }
@@ -159,7 +159,7 @@ TEST(Validate, MissesAreCountedWithTheirReason) {
 TEST(Validate, ARunMayBreakARuleOfOurs) {
   const JsonValue d = validated(
       {{.id = "a", .plan = "\"tp\": 1, \"pp\": 2, \"ep\": 8, \"ep_overlap\": true"}});
-  const auto& broken = *at(row_of(d, 0), "broken_rules").as_array();
+  const auto& broken = at(row_of(d, 0), "broken_rules").items();
   ASSERT_EQ(broken.size(), 1u);
   EXPECT_THAT(*broken[0].as_string(), HasSubstr("ep-overlap-needs-interleaving"));
   EXPECT_FALSE(at(row_of(d, 0), "predicted_step_s").is_null());
@@ -190,11 +190,11 @@ TEST(Validate, PeersAndChoosing) {
                .more = std::string("\"group\": \"g\", \"peers_predicted_s\": {\"other\": ") + peer + "}"};
   };
   const JsonValue d = validated({row("a", "1", "8", "10"), row("b", "2", "10", "9")});
-  const auto& tables = *at(at(d, "summary"), "peers").as_array();
+  const auto& tables = at(at(d, "summary"), "peers").items();
   ASSERT_EQ(tables.size(), 1u);
   EXPECT_EQ(number(at(tables[0], "choice_groups")), 1);
   EXPECT_EQ(number(at(tables[0], "choice_pairs")), 1);
-  const auto& peers = *at(tables[0], "predictors").as_array();
+  const auto& peers = at(tables[0], "predictors").items();
   ASSERT_EQ(peers.size(), 2u);
   EXPECT_EQ(*at(peers[0], "name").as_string(), "pleat");
   const JsonValue& other = peers[1];

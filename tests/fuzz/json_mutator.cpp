@@ -33,13 +33,11 @@ class Mutator {
 
   void list(JsonValue& v) {
     values_.push_back(&v);
-    if (auto* const items = v.as_array()) {
-      if (!items->empty()) parents_.push_back(&v);
-      for (JsonValue& item : *items) list(item);
-    } else if (auto* const members = v.as_object()) {
-      if (!members->empty()) parents_.push_back(&v);
-      for (JsonMember& member : *members) list(member.value);
-    }
+    if (!v.items().empty() || !v.members().empty()) parents_.push_back(&v);
+    if (v.is_array())
+      for (JsonValue& item : v.mutable_items()) list(item);
+    if (v.is_object())
+      for (JsonMember& member : v.mutable_members()) list(member.value);
   }
 
   void change_one() {
@@ -66,17 +64,17 @@ class Mutator {
   void change_members() {
     if (parents_.empty()) return;
     JsonValue& parent = *parents_[below(parents_.size())];
-    if (auto* const items = parent.as_array()) {
-      const std::size_t at = below(items->size());
-      const auto place = items->begin() + static_cast<std::ptrdiff_t>(at);
+    if (parent.is_array()) {
+      JsonValue::Array& items = parent.mutable_items();
+      const auto place = items.begin() + static_cast<std::ptrdiff_t>(below(items.size()));
       const JsonValue copy = *place;
       if (below(2) == 0)
-        items->erase(place);
+        items.erase(place);
       else
-        items->insert(place, 1 + below(4), copy);
+        items.insert(place, 1 + below(4), copy);
       return;
     }
-    auto& members = *parent.as_object();
+    auto& members = parent.mutable_members();
     const std::size_t at = below(members.size());
     const auto place = members.begin() + static_cast<std::ptrdiff_t>(at);
     switch (below(4)) {

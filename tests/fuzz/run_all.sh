@@ -42,7 +42,7 @@ printf '%s\0' "${names[@]}" | xargs -0 -n1 -P"$(nproc)" bash -c 'run_one "$1"' r
 printf '%-20s %12s %10s %9s %s\n' target executions 'per second' peak_MB outcome
 for name in "${names[@]}"; do
   value() { sed -n "s/^stat::$1: *//p" "$work/logs/$name" | tail -1; }
-  outcome="$(grep -m1 -E 'ERROR: |runtime error|terminate called|what\(\)' "$work/logs/$name" || true)"
+  outcome="$(grep -m1 -E '^==.*ERROR: |runtime error:|^terminate called' "$work/logs/$name" || true)"
   printf '%-20s %12s %10s %9s %s\n' "$name" "$(value number_of_executed_units)" \
     "$(value average_exec_per_sec)" "$(value peak_rss_mb)" "${outcome:-none found}"
 done

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "backend/data/tokenizer/byte_alphabet.hpp"
+#include "backend/data/tokenizer/growth.hpp"
 #include "backend/data/tokenizer/unicode.hpp"
 
 namespace pleat {
@@ -19,17 +20,28 @@ std::string joined(const Tokens& tokens) {
   return text;
 }
 
+std::size_t bytes_of(const Tokens& tokens) {
+  std::size_t bytes = 0;
+  for (const std::string& t : tokens) bytes += t.size();
+  return bytes;
+}
+
 std::string repaired(const std::string& text) {
   std::string storage;
   return std::string(valid_utf8(text, storage));
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  if (from.empty()) return;
-  for (std::size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
+  if (from.empty() || text.find(from) == std::string::npos) return;
+  const std::size_t most = most_bytes_of(text.size());
+  std::string result;
+  std::size_t kept = 0;
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, kept)) {
+    result.append(text, kept, at - kept).append(to);
+    require_growth(result.size(), most, "decoder");
+    kept = at + from.size();
   }
+  text = result.append(text, kept);
 }
 
 std::optional<char> fallback_byte(const std::string& token) {
@@ -101,8 +113,10 @@ std::string decode_tokens(const std::vector<DecodeStep>& steps, Tokens tokens) {
   if (steps.empty()) {
     for (std::size_t i = 1; i < tokens.size(); ++i) tokens[i].insert(0, " ");
   }
+  const std::size_t most = most_bytes_of(bytes_of(tokens));
   for (const DecodeStep& step : steps) {
     std::visit([&tokens](const auto& s) { apply(s, tokens); }, step);
+    require_growth(bytes_of(tokens), most, "decoder");
   }
   return repaired(joined(tokens));
 }

@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/data/tokenizer/normalizer.hpp"
 
+#include "backend/data/tokenizer/growth.hpp"
+
 namespace pleat {
 namespace {
 
-void apply(NormalForm form, std::string& text) { normalize(form, text); }
+void apply(NormalForm form, std::string& text, std::size_t) { normalize(form, text); }
 
-void apply(LowerCase, std::string& text) { text = lower_case(text); }
+void apply(LowerCase, std::string& text, std::size_t) { text = lower_case(text); }
 
-void apply(StripAccents, std::string& text) {
+void apply(StripAccents, std::string& text, std::size_t) {
   if (is_ascii(text)) return;
   std::string kept;
   for (std::size_t at = 0; at < text.size();) {
@@ -20,7 +22,7 @@ void apply(StripAccents, std::string& text) {
   text = std::move(kept);
 }
 
-void apply(StripEnds ends, std::string& text) {
+void apply(StripEnds ends, std::string& text, std::size_t) {
   std::size_t begin = 0, end = text.size();
   while (ends.left && begin < end) {
     const CodePoint c = decode_utf8(text, begin);
@@ -35,7 +37,7 @@ void apply(StripEnds ends, std::string& text) {
   text = text.substr(begin, end - begin);
 }
 
-void apply(const Replace& replace, std::string& text) {
+void apply(const Replace& replace, std::string& text, std::size_t most) {
   std::optional<Match> match = replace.pattern.find(text, 0);
   if (!match) return;
   std::string result;
@@ -43,6 +45,7 @@ void apply(const Replace& replace, std::string& text) {
   while (match) {
     result.append(text, kept, match->begin - kept);
     result += replace.content;
+    require_growth(result.size(), most, "normalizer");
     kept = match->end;
     std::size_t from = match->end;
     if (match->begin == match->end) from += from < text.size() ? decode_utf8(text, from).bytes : 1;
@@ -52,15 +55,17 @@ void apply(const Replace& replace, std::string& text) {
   text = result.append(text, kept);
 }
 
-void apply(const Prepend& prepend, std::string& text) {
+void apply(const Prepend& prepend, std::string& text, std::size_t) {
   if (!text.empty()) text.insert(0, prepend.text);
 }
 
 }  // namespace
 
 void apply_normalizer(const std::vector<NormalizeStep>& steps, std::string& text) {
+  const std::size_t most = most_bytes_of(text.size());
   for (const NormalizeStep& step : steps) {
-    std::visit([&text](const auto& s) { apply(s, text); }, step);
+    std::visit([&](const auto& s) { apply(s, text, most); }, step);
+    require_growth(text.size(), most, "normalizer");
   }
 }
 

@@ -165,11 +165,11 @@ void read_post_processor(const JsonValue& value, const std::string& path, Reader
       const std::string token = step.object("SpecialToken").text("id");
       const JsonValue* const known = specials.find(token);
       const JsonValue* const ids = known == nullptr ? nullptr : known->find("ids");
-      if (ids == nullptr || ids->as_array() == nullptr) {
+      if (ids == nullptr || !ids->is_array()) {
         specials.problem(token, "is used in the template and not defined");
         continue;
       }
-      for (const JsonValue& id : *ids->as_array()) {
+      for (const JsonValue& id : ids->items()) {
         if (const std::int64_t* n = id.as_integer()) {
           (seen_text ? spec.after : spec.before).push_back(static_cast<std::int32_t>(*n));
         }

@@ -32,12 +32,13 @@ void read_merges(ObjectReader& model, BpeSpec& spec) {
       spec.merges.emplace_back(text->substr(0, space), text->substr(space + 1));
       continue;
     }
-    const JsonValue::Array* pair = item.as_array();
-    if (pair == nullptr || pair->size() != 2 || (*pair)[0].as_string() == nullptr ||
-        (*pair)[1].as_string() == nullptr) {
+    const JsonValue::Array& pair = item.items();
+    const std::string* const left = pair.size() == 2 ? pair[0].as_string() : nullptr;
+    const std::string* const right = pair.size() == 2 ? pair[1].as_string() : nullptr;
+    if (left == nullptr || right == nullptr) {
       return model.problem(here, "must be two tokens", R"("a b" or ["a", "b"])");
     }
-    spec.merges.emplace_back(*(*pair)[0].as_string(), *(*pair)[1].as_string());
+    spec.merges.emplace_back(*left, *right);
   }
 }
 
@@ -59,8 +60,7 @@ void read_model(ObjectReader model, BpeSpec& spec) {
   spec.byte_fallback = model.optional_boolean("byte_fallback").value_or(false);
   spec.ignore_merges = model.optional_boolean("ignore_merges").value_or(false);
   ObjectReader vocab = model.object("vocab");
-  if (!vocab.is_object()) return;
-  for (const JsonMember& m : *vocab.value().as_object()) {
+  for (const JsonMember& m : vocab.members()) {
     const std::int64_t* const id = m.value.as_integer();
     if (id == nullptr || *id < kIds.min || *id > kIds.max) {
       return vocab.problem(m.key,
@@ -97,9 +97,9 @@ std::optional<std::string> read_end_of_document(const fs::path& tokenizer) {
   const JsonValue config =
       parse_json(read_text_file(path.string()), path.string(), {.allow_non_finite = true});
   const JsonValue* token = config.find("eos_token");
-  if (token != nullptr && token->as_object() != nullptr) token = token->find("content");
-  if (token == nullptr || token->as_string() == nullptr) return std::nullopt;
-  return *token->as_string();
+  if (token != nullptr && token->is_object()) token = token->find("content");
+  const std::string* const text = token == nullptr ? nullptr : token->as_string();
+  return text == nullptr ? std::nullopt : std::optional(*text);
 }
 
 BpeTokenizerSpec read_tokenizer(const fs::path& path) {

@@ -17,6 +17,9 @@
 namespace pleat::cli {
 namespace {
 
+// Samples whose order takes long enough to say so, and how many a second one core orders.
+constexpr std::int64_t kMany = 100'000'000, kOrderedPerSecond = 15'000'000;
+
 struct Counts {
   std::string name, type = "in memory";
   std::int64_t sequences = 0, documents = 0, tokens = 0, shortest = 0, longest = 0;
@@ -169,6 +172,9 @@ void inspect_data(const InspectDataOptions& o) {
   if (o.seq_len == 0) {
     show_beginning(o, *list.front().documents, words, json, text);
   } else {
+    if (o.samples > kMany)
+      note(fmt::format("ordering {} samples: that takes about {} s", format_count(o.samples),
+                       o.samples / kOrderedPerSecond));
     const auto source = order_samples(
         list, {parse_split(o.split), split_of(o.part), o.seq_len,
                std::max<std::int64_t>(1, o.samples), static_cast<std::uint32_t>(o.seed)});

@@ -32,10 +32,9 @@ std::vector<std::string> words_of(ObjectReader& r, const char* key) {
   const JsonValue* value = r.find(key);
   if (value == nullptr || value->is_null()) return words;
   if (const std::string* word = value->as_string()) return {*word};
-  const JsonValue::Array* items = value->as_array();
-  if (items == nullptr) r.problem(key, "must be a string or an array of strings");
-  for (std::size_t i = 0; items != nullptr && i < items->size(); ++i) {
-    if (const std::string* word = (*items)[i].as_string()) words.push_back(*word);
+  if (!value->is_array()) r.problem(key, "must be a string or an array of strings");
+  for (std::size_t i = 0; i < value->items().size(); ++i) {
+    if (const std::string* word = value->items()[i].as_string()) words.push_back(*word);
     else r.problem(fmt::format("{}[{}]", key, i), "must be a string");
   }
   return words;
@@ -114,8 +113,8 @@ std::vector<std::pair<std::string, double>> read_peers(ObjectReader& r, const ch
                                                        double unit) {
   std::vector<std::pair<std::string, double>> peers;
   auto object = r.optional_object(key);
-  if (!object || !object->is_object()) return peers;
-  for (const JsonMember& member : *object->value().as_object()) {
+  if (!object) return peers;
+  for (const JsonMember& member : object->members()) {
     if (const auto value = object->optional_number(member.key, kPositive)) {
       peers.emplace_back(member.key, *value * unit);
     }
@@ -128,7 +127,8 @@ std::string name_of_config(const JsonValue& config) {
   const auto text = [&](const char* key) {
     const JsonValue* value = config.find(key);
     if (value == nullptr) return std::string();
-    return value->as_string() != nullptr ? *value->as_string() : value->dump(0);
+    const std::string* const word = value->as_string();
+    return word != nullptr ? *word : value->dump(0);
   };
   const std::string name = text("name");
   if (!name.empty()) return name;
@@ -141,7 +141,7 @@ void read_model(ObjectReader& r, MeasuredRun& run) {
   if (model == nullptr || model->is_null()) return r.problem("model", "missing");
   if (const std::string* name = model->as_string()) {
     run.model_name = *name;
-  } else if (model->as_object() != nullptr) {
+  } else if (model->is_object()) {
     run.model = *model;
     run.model_name = name_of_config(*model);
   } else {

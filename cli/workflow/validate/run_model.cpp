@@ -34,8 +34,7 @@ ModelSpec read_inline(const MeasuredRun& run) {
   JsonValue config = run.model;
   // A learned position table is as long as the sequence where its length is left out.
   const JsonValue* type = config.find("model_type");
-  if (type != nullptr && type->as_string() != nullptr && *type->as_string() == "gpt2" &&
-      config.find("n_positions") == nullptr) {
+  if (type != nullptr && *type == JsonValue("gpt2") && config.find("n_positions") == nullptr) {
     const JsonValue* longest = config.find("max_position_embeddings");
     config.set("n_positions", longest != nullptr ? *longest : JsonValue(run.seq_len));
   }

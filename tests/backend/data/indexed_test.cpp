@@ -77,17 +77,17 @@ class IndexedFiles : public testing::Test {
 TEST_F(IndexedFiles, WhatNumpyWritesIsRead) {
   const std::string path = std::string(PLEAT_SOURCE_DIR) + "/tests/backend/data/orders.json";
   const JsonValue json = parse_json(read_text_file(path), path);
-  const auto& datasets = *json.find("datasets")->as_array();
+  const auto& datasets = json.find("datasets")->items();
   ASSERT_EQ(datasets.size(), 6U);
   for (const JsonValue& d : datasets) {
     write(".idx", from_hex(*d.find("idx")->as_string()));
     write(".bin", from_hex(*d.find("bin")->as_string()));
     const IndexedDataset dataset(prefix_);
-    const auto& sequences = *d.find("sequences")->as_array();
+    const auto& sequences = d.find("sequences")->items();
     ASSERT_EQ(dataset.lengths().size(), sequences.size());
     EXPECT_EQ(dataset.documents(), *d.find("documents")->as_integer());
     for (std::size_t s = 0; s < sequences.size(); ++s) {
-      const auto& expected = *sequences[s].as_array();
+      const auto& expected = sequences[s].items();
       ASSERT_EQ(dataset.lengths()[s], static_cast<std::int32_t>(expected.size()));
       std::vector<std::int32_t> tokens(expected.size());
       dataset.read(static_cast<std::int64_t>(s), 0, tokens);

@@ -20,7 +20,7 @@ namespace {
 const JsonValue::Array& golden(const char* section) {
   static const std::string path = std::string(PLEAT_SOURCE_DIR) + "/tests/backend/data/orders.json";
   static const JsonValue json = parse_json(read_text_file(path), path);
-  return *json.find(section)->as_array();
+  return json.find(section)->items();
 }
 
 std::int64_t integer(const JsonValue& object, const char* key) {
@@ -35,7 +35,7 @@ double real(const JsonValue& value) {
 template <class T>
 std::vector<T> integers(const JsonValue& list) {
   std::vector<T> values;
-  for (const JsonValue& v : *list.as_array()) values.push_back(static_cast<T>(*v.as_integer()));
+  for (const JsonValue& v : list.items()) values.push_back(static_cast<T>(*v.as_integer()));
   return values;
 }
 
@@ -72,7 +72,7 @@ TEST_P(Orders, IndicesAreThoseOfNumpy) {
   EXPECT_EQ(order_.last_epoch_apart(), *c_.find("apart")->as_bool());
   EXPECT_EQ(order_.document_index(), integers<std::int32_t>(*c_.find("documents")));
   EXPECT_EQ(order_.shuffle_index(), integers<std::uint32_t>(*c_.find("shuffle")));
-  const auto& starts = *c_.find("starts")->as_array();
+  const auto& starts = c_.find("starts")->items();
   ASSERT_EQ(static_cast<std::int64_t>(starts.size()), order_.size() + 1);
   for (std::size_t s = 0; s < starts.size(); ++s) {
     const auto [position, offset] = order_.sample_start(static_cast<std::int64_t>(s));
@@ -111,14 +111,14 @@ TEST(SampleOrder, RefusesDocumentsWithoutTokens) {
 TEST(Blend, PartsComeInTheGreedyOrder) {
   for (const JsonValue& c : golden("blends")) {
     std::vector<double> weights;
-    for (const JsonValue& w : *c.find("weights")->as_array()) weights.push_back(real(w));
+    for (const JsonValue& w : c.find("weights")->items()) weights.push_back(real(w));
     weights = normalized(weights);
     std::int64_t samples = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
       EXPECT_EQ(share_of(integer(c, "samples"), weights[i]),
-                *(*c.find("target")->as_array())[i].as_integer());
+                *c.find("target")->items()[i].as_integer());
       EXPECT_EQ(prepared_for(integer(c, "samples"), weights[i]),
-                *(*c.find("prepared")->as_array())[i].as_integer());
+                *c.find("prepared")->items()[i].as_integer());
       samples += share_of(integer(c, "samples"), weights[i]);
     }
     const BlendOrder order(normalized(weights), samples);
@@ -138,7 +138,7 @@ TEST(Split, DocumentsAreSharedAsPythonRounds) {
     const SplitShares shares = parse_split(*c.find("text")->as_string());
     for (const DataSplit split : {DataSplit::train, DataSplit::valid, DataSplit::test}) {
       const auto expected =
-          integers<std::int64_t>((*c.find("ranges")->as_array())[static_cast<std::size_t>(split)]);
+          integers<std::int64_t>(c.find("ranges")->items()[static_cast<std::size_t>(split)]);
       EXPECT_EQ(documents_of(shares, split, integer(c, "documents")),
                 (DocumentRange{expected[0], expected[1]}))
           << *c.find("text")->as_string() << " " << name_of(split);

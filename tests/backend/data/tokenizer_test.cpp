@@ -44,7 +44,7 @@ std::string in_short(const std::vector<std::int32_t>& ids) {
 
 std::vector<std::int32_t> listed(const JsonValue& ids) {
   std::vector<std::int32_t> list;
-  for (const JsonValue& id : *ids.as_array())
+  for (const JsonValue& id : ids.items())
     list.push_back(static_cast<std::int32_t>(*id.as_integer()));
   return list;
 }
@@ -55,8 +55,8 @@ class Goldens : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(Goldens, IdsAreThoseOfThePackage) {
-  const auto& texts = *golden().find("texts")->as_array();
-  const auto& ids = *golden().find("ids")->find(GetParam())->as_array();
+  const auto& texts = golden().find("texts")->items();
+  const auto& ids = golden().find("ids")->find(GetParam())->items();
   ASSERT_EQ(texts.size(), ids.size());
   ASSERT_GE(texts.size(), 60U);
   const auto encoder = tokenizer_->encoder();
@@ -75,8 +75,8 @@ TEST_P(Goldens, IdsAreThoseOfThePackage) {
 }
 
 TEST_P(Goldens, TokensDecodeAsThePackageDecodesThem) {
-  const auto& texts = *golden().find("texts")->as_array();
-  const auto& decoded = *golden().find("decoded")->find(GetParam())->as_array();
+  const auto& texts = golden().find("texts")->items();
+  const auto& decoded = golden().find("decoded")->find(GetParam())->items();
   const auto encoder = tokenizer_->encoder();
   std::size_t which = 0;
   for (const std::size_t i : {2, 14, 15}) {
@@ -99,7 +99,7 @@ TEST(TokenizerGoldens, EveryFileIsTested) {
     ++files;
     EXPECT_NE(golden().find("ids")->find(entry.path().stem().string()), nullptr) << entry.path();
   }
-  EXPECT_EQ(files, golden().find("ids")->as_object()->size());
+  EXPECT_EQ(files, golden().find("ids")->members().size());
   EXPECT_EQ(files, 14U);
 }
 

@@ -38,7 +38,7 @@ inline double number_in(const JsonValue* object, const std::string& key) {
 inline Signature signature_in(const JsonValue& list) {
   Signature s{};
   for (std::size_t i = 0; i < s.size(); ++i) {
-    const JsonValue& v = list.as_array()->at(i);
+    const JsonValue& v = list.items().at(i);
     s[i] = v.as_double() != nullptr ? *v.as_double() : static_cast<double>(*v.as_integer());
   }
   return s;
@@ -68,13 +68,13 @@ struct ReferenceCase {
       model.moe->z_loss = number_in(extra, "z_loss");
     }
     const JsonValue golden = parse_json(text_of(kReferenceFolder / "golden" / (n + ".json")), n);
-    for (const JsonMember& m : *golden.find("shapes")->as_object()) {
-      for (const JsonValue& dim : *m.value.as_array()) shapes[m.key].push_back(*dim.as_integer());
+    for (const JsonMember& m : golden.find("shapes")->members()) {
+      for (const JsonValue& dim : m.value.items()) shapes[m.key].push_back(*dim.as_integer());
     }
-    for (const JsonMember& m : *golden.find("gradients")->as_object()) {
+    for (const JsonMember& m : golden.find("gradients")->members()) {
       gradients[m.key] = signature_in(m.value);
     }
-    for (const JsonMember& m : *golden.find("losses")->as_object()) {
+    for (const JsonMember& m : golden.find("losses")->members()) {
       losses[m.key] = number_in(golden.find("losses"), m.key);
     }
     logits = signature_in(*golden.find("logits"));

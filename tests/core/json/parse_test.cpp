@@ -21,11 +21,11 @@ std::string error_of(const std::string& text) {
 TEST(ParseJson, KeepsOrderTypesAndPositions) {
   const JsonValue root = parse_json(
       "{\n  \"b\": [1, -2.5, \"x\\\"y\", true, null],\n  \"a\": {\"é\": 1, \"z\" : {}}\n}", "f");
-  const JsonValue::Object& members = *root.as_object();
+  const JsonValue::Object& members = root.members();
   ASSERT_EQ(members.size(), 2U);
   EXPECT_EQ(members[0].key, "b");
   EXPECT_EQ(members[0].position, (Position{2, 3}));
-  const JsonValue::Array& items = *members[0].value.as_array();
+  const JsonValue::Array& items = members[0].value.items();
   ASSERT_EQ(items.size(), 5U);
   EXPECT_EQ(*items[0].as_integer(), 1);
   EXPECT_EQ(*items[1].as_double(), -2.5);
@@ -60,7 +60,7 @@ TEST(ParseJson, NotANumber) {
 TEST(ParseJson, NonFiniteOnlyWhereAllowed) {
   const JsonValue root = parse_json("{\"limit\": [0.0, Infinity], \"s\": \"NaN\", \"n\": 1}", "f",
                                     {.allow_non_finite = true});
-  EXPECT_GT(*(*root.find("limit")->as_array())[1].as_double(), 1e308);
+  EXPECT_GT(*root.find("limit")->items()[1].as_double(), 1e308);
   EXPECT_EQ(*root.find("s")->as_string(), "NaN");
   EXPECT_EQ(*root.find("n")->as_integer(), 1);
   EXPECT_EQ(root.find("n")->position(), (Position{1, 45}));

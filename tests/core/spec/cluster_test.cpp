@@ -70,17 +70,14 @@ TEST(Cluster, TiersMustGrowAndEndUnbounded) {
 
 // Every number and quantity of a shipped file says where it comes from.
 void expect_sourced(const JsonValue& value, const std::string& path) {
-  if (const JsonValue::Array* items = value.as_array()) {
-    for (const JsonValue& item : *items) expect_sourced(item, path + "[]");
-    return;
-  }
-  for (const JsonMember& m : *value.as_object()) {
+  for (const JsonValue& item : value.items()) expect_sourced(item, path + "[]");
+  for (const JsonMember& m : value.members()) {
     if (m.key == "schema_version" || m.key == "name" || m.key == "gpu" || m.key == "notes")
       continue;
     if (m.value.find("value") != nullptr) {
       EXPECT_GT(m.value.find("source")->as_string()->size(), 5U) << path << "." << m.key;
     } else {
-      ASSERT_TRUE(m.value.as_array() != nullptr) << path << "." << m.key << " has no source";
+      ASSERT_TRUE(m.value.is_array()) << path << "." << m.key << " has no source";
       expect_sourced(m.value, path + "." + m.key);
     }
   }
