@@ -59,7 +59,8 @@ Metaspace read_metaspace(ObjectReader& r) {
     m.prepend = Metaspace::Prepend::never;
   }
   m.split = r.optional_boolean("split").value_or(true);
-  if (m.replacement.empty()) r.problem("replacement", "is empty");
+  if (m.replacement.empty() || decode_utf8(m.replacement, 0).bytes != m.replacement.size())
+    r.problem("replacement", "must be one character");
   return m;
 }
 
