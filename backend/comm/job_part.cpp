@@ -29,13 +29,14 @@ JobPart JobPart::over_tcp(Meeting m, MeshTimes times) {
 
 JobPart JobPart::over_wire(Meeting m, MakeWire make_wire, MeshTimes times) {
   const int process = m.process, world = m.world;
+  const JobSecret secret = m.secret;
   Met met = meet(std::move(m));
   JobPart part;
   part.server_ = std::move(met.server);
   const RosterEntry& mine = met.roster.processes[static_cast<std::size_t>(process)];
   part.hub_ = std::make_shared<MessageHub>(Rank{mine.first_rank}, mine.ranks);
-  part.mesh_ =
-      std::make_unique<Mesh>(met.roster, process, std::move(met.mesh_listener), *part.hub_, times);
+  part.mesh_ = std::make_unique<Mesh>(met.roster, process, std::move(met.mesh_listener), secret,
+                                      *part.hub_, times);
   if (make_wire != nullptr) part.wire_ = make_wire(*part.hub_, met.roster, *part.mesh_);
   part.hub_->attach(part.wire_ != nullptr ? part.wire_.get() : part.mesh_.get());
   part.server_.reset();  // all have met

@@ -5,6 +5,7 @@
 #include "backend/comm/mesh.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
 
 #include "backend/comm/mesh_peer.hpp"
@@ -20,7 +22,8 @@
 
 namespace pleat {
 
-Mesh::Mesh(const Roster& roster, int process, Socket listener, MessageHub& hub, MeshTimes times)
+Mesh::Mesh(const Roster& roster, int process, Socket listener, const JobSecret& secret,
+           MessageHub& hub, MeshTimes times)
     : roster_(roster),
       process_(process),
       hub_(hub),
@@ -37,46 +40,64 @@ Mesh::Mesh(const Roster& roster, int process, Socket listener, MessageHub& hub, 
     owners_.insert(owners_.end(), static_cast<std::size_t>(roster.processes[p].ranks),
                    peers_[p].get());
   }
-  connect_all(std::move(listener));
+  connect_all(Lobby(std::move(listener), secret, Purpose::mesh, process, roster.epoch), secret);
   thread_ = std::thread([this] { run(); });
 }
 
-// Every process calls those before it; who calls says who it is and shows the job's token.
-void Mesh::connect_all(Socket listener) {
+// Every process calls those before it, and meanwhile lets in those after it.
+void Mesh::connect_all(Lobby lobby, const JobSecret& secret) {
   const Deadline deadline = after(times_.meet_s);
-  Header hello;
-  hello.kind = Kind::hello;
-  hello.from = process_;
-  hello.label.group = roster_.token;
-  for (int p = 0; p < process_; ++p) {
-    Peer& peer = *peers_[static_cast<std::size_t>(p)];
-    hello.to = p;
+  std::exception_ptr problem;
+  std::jthread calls([&] {
     try {
-      peer.socket = connect_until(peer.who.address, deadline);
-      peer.socket.send_exact(std::as_bytes(std::span(&hello, 1)), deadline);
-    } catch (const std::runtime_error& e) {
-      throw std::runtime_error(fmt::format("{}: {}", ranks_text(peer.who), e.what()));
+      call_those_before(secret, deadline);
+    } catch (...) {
+      problem = std::current_exception();
     }
-  }
+  });
   const auto missing = [&] {
     return std::find_if(peers_.begin() + process_, peers_.end(), [](const auto& peer) {
       return peer != nullptr && !peer->socket.is_open();
     });
   };
-  while (missing() != peers_.end()) {
-    Socket s = accept_until(listener, deadline);
-    if (!s.is_open()) {
-      throw std::runtime_error(fmt::format("{} did not connect within {} s",
-                                           ranks_text((*missing())->who), times_.meet_s));
+  while (missing() != peers_.end() && std::chrono::steady_clock::now() < deadline) {
+    std::vector<pollfd> entries;
+    lobby.add_to(entries);
+    const Deadline next = std::min(deadline, lobby.next_deadline().value_or(deadline));
+    static_cast<void>(::poll(entries.data(), entries.size(), milliseconds_until(next)));
+    for (Lobby::Arrival& a : lobby.admit()) {
+      if (a.from <= process_ || a.from >= static_cast<int>(peers_.size())) continue;
+      Peer& peer = *peers_[static_cast<std::size_t>(a.from)];
+      if (peer.socket.is_open()) continue;  // it is here already
+      peer.socket = std::move(a.socket);
+      peer.sends = a.session.sends;
+      peer.receives = a.session.receives;
     }
+  }
+  calls.join();
+  if (problem) std::rethrow_exception(problem);
+  if (missing() != peers_.end()) {
+    throw std::runtime_error(fmt::format("{} did not connect within {} s{}",
+                                         ranks_text((*missing())->who), times_.meet_s,
+                                         lobby.refused_text()));
+  }
+}
+
+void Mesh::call_those_before(const JobSecret& secret, Deadline deadline) {
+  Hello hello;
+  hello.purpose = Purpose::mesh;
+  hello.from = process_;
+  hello.epoch = roster_.epoch;
+  for (int p = 0; p < process_; ++p) {
+    Peer& peer = *peers_[static_cast<std::size_t>(p)];
+    hello.to = p;
     try {
-      Header h;
-      s.recv_exact(std::as_writable_bytes(std::span(&h, 1)), std::min(deadline, after(5)));
-      const bool known = h.magic == kMeshMagic && h.kind == Kind::hello &&
-                         h.label.group == roster_.token && h.to == process_ && h.from > process_ &&
-                         h.from < static_cast<int>(peers_.size());
-      if (known) peers_[static_cast<std::size_t>(h.from)]->socket = std::move(s);
-    } catch (const std::runtime_error&) {  // a stranger, or a peer that will be missed
+      Greeted greeted = call(peer.who.address, secret, hello, deadline);
+      peer.socket = std::move(greeted.socket);
+      peer.sends = greeted.session.sends;
+      peer.receives = greeted.session.receives;
+    } catch (const std::runtime_error& e) {
+      throw std::runtime_error(fmt::format("{}: {}", ranks_text(peer.who), e.what()));
     }
   }
 }
@@ -108,18 +129,21 @@ void Mesh::send_abort(const std::string& message) {
 }
 
 void Mesh::post(Peer& peer, Kind kind, const Envelope& e, std::span<const std::byte> data) {
-  Header header;
+  Opening opening;
+  Header& header = opening.header;
   header.kind = kind;
   header.from = e.from.value;
   header.to = e.to.value;
   header.label = e.label;
   header.bytes = data.size();
-  const std::size_t all = sizeof header + data.size();
-  const std::lock_guard lock(peer.mutex);
+  const std::size_t all = sizeof opening + data.size();
+  const std::lock_guard lock(peer.mutex);  // tags are made in the order of the messages
   if (peer.broken) return;
+  opening.tags = peer.sends.make(std::as_bytes(std::span(&header, 1)), data);
   std::size_t sent = 0;
   if (peer.waiting.empty()) {
-    iovec parts[2] = {{&header, sizeof header}, {const_cast<std::byte*>(data.data()), data.size()}};
+    iovec parts[2] = {{&opening, sizeof opening},
+                      {const_cast<std::byte*>(data.data()), data.size()}};
     msghdr message{};
     message.msg_iov = parts;
     message.msg_iovlen = data.empty() ? 1 : 2;
@@ -133,11 +157,11 @@ void Mesh::post(Peer& peer, Kind kind, const Envelope& e, std::span<const std::b
   }
   Message rest = make_message(all - sent);
   std::byte* to = rest.data.get();
-  if (sent < sizeof header) {
-    std::memcpy(to, reinterpret_cast<const std::byte*>(&header) + sent, sizeof header - sent);
-    to += sizeof header - sent;
+  if (sent < sizeof opening) {
+    std::memcpy(to, reinterpret_cast<const std::byte*>(&opening) + sent, sizeof opening - sent);
+    to += sizeof opening - sent;
   }
-  const std::size_t from = sent > sizeof header ? sent - sizeof header : 0;
+  const std::size_t from = sent > sizeof opening ? sent - sizeof opening : 0;
   if (data.size() > from) std::memcpy(to, data.data() + from, data.size() - from);
   peer.waiting.push_back(std::move(rest));
   wake();

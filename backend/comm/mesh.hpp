@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "backend/comm/lobby.hpp"
 #include "backend/comm/message_hub.hpp"
 #include "backend/comm/peers.hpp"
 #include "backend/comm/rendezvous.hpp"
@@ -28,8 +29,8 @@ struct MeshTimes {
 class Mesh final : public Wire, public Peers {
  public:
   // Connects to every other process; std::runtime_error naming those that it cannot reach. The
-  // hub must outlive it.
-  Mesh(const Roster&, int process, Socket listener, MessageHub&, MeshTimes);
+  // hub must outlive it. Every connection begins with the handshake, every message has its tags.
+  Mesh(const Roster&, int process, Socket listener, const JobSecret&, MessageHub&, MeshTimes);
   // Says good-bye and waits a moment for the others to do so: what was sent arrives.
   ~Mesh() override;
 
@@ -42,10 +43,12 @@ class Mesh final : public Wire, public Peers {
 
  private:
   struct Header;
+  struct Opening;
   struct Peer;
   enum class Kind : std::uint32_t;
 
-  void connect_all(Socket listener);
+  void connect_all(Lobby, const JobSecret&);
+  void call_those_before(const JobSecret&, Deadline);
   void run();
   void read(Peer&);
   void handle(Peer&);

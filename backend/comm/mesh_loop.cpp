@@ -18,6 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
+constexpr const char* kBroken = "what it sends is broken";
 constexpr int kReadsInTurn = 64;  // of one peer before the others get theirs
 
 double seconds_since(Clock::time_point t) {
@@ -91,10 +92,10 @@ void Mesh::beat() {
 
 void Mesh::read(Peer& peer) {
   for (int turn = 0; turn < kReadsInTurn && !peer.gone; ++turn) {
-    const bool in_header = peer.header_read < sizeof(Header);
+    const bool opens = peer.opening_read < sizeof(Opening);
     const std::span<std::byte> to =
-        in_header ? std::as_writable_bytes(std::span(&peer.header, 1)).subspan(peer.header_read)
-                  : peer.payload.bytes().subspan(peer.payload_read);
+        opens ? std::as_writable_bytes(std::span(&peer.opening, 1)).subspan(peer.opening_read)
+              : peer.payload.bytes().subspan(peer.payload_read);
     const ssize_t n = recv(peer.socket.fd(), to.data(), to.size(), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) {
@@ -105,22 +106,27 @@ void Mesh::read(Peer& peer) {
       return;
     }
     peer.heard = Clock::now();
-    (in_header ? peer.header_read : peer.payload_read) += static_cast<std::size_t>(n);
-    if (peer.header_read < sizeof(Header)) continue;
-    if (in_header) {
-      if (peer.header.magic != kMeshMagic || peer.header.bytes > kMaxBytes) {
-        return lose(peer, "what it sends is broken");
-      }
-      peer.payload = make_message(peer.header.bytes);
+    (opens ? peer.opening_read : peer.payload_read) += static_cast<std::size_t>(n);
+    if (peer.opening_read < sizeof(Opening)) continue;
+    const Header& header = peer.opening.header;
+    if (opens) {
+      // The size is believed, and room made for it, once its tag has been checked.
+      const bool fits =
+          peer.receives.fits_header(std::as_bytes(std::span(&header, 1)), peer.opening.tags);
+      if (!fits || header.bytes > kMaxBytes) return lose(peer, kBroken);
+      peer.payload = make_message(header.bytes);
     }
     if (peer.payload_read < peer.payload.size) continue;
+    if (!peer.receives.fits_payload(peer.payload.bytes(), peer.opening.tags)) {
+      return lose(peer, kBroken);
+    }
     handle(peer);
-    peer.header_read = peer.payload_read = 0;
+    peer.opening_read = peer.payload_read = 0;
   }
 }
 
 void Mesh::handle(Peer& peer) {
-  const Header& h = peer.header;
+  const Header& h = peer.opening.header;
   const auto text = [&] {
     return std::string(reinterpret_cast<const char*>(peer.payload.data.get()), peer.payload.size);
   };
@@ -129,7 +135,7 @@ void Mesh::handle(Peer& peer) {
       const bool fits = h.from >= peer.who.first_rank &&
                         h.from < peer.who.first_rank + peer.who.ranks &&
                         h.to >= hub_.first().value && h.to < hub_.first().value + hub_.count();
-      if (!fits) return lose(peer, "what it sends is broken");
+      if (!fits) return lose(peer, kBroken);
       return hub_.deliver({Rank{h.from}, Rank{h.to}, h.label}, std::move(peer.payload));
     }
     case Kind::beat:
@@ -160,10 +166,8 @@ void Mesh::handle(Peer& peer) {
     case Kind::bye:
       peer.left = true;
       return;
-    case Kind::hello:
-      break;
   }
-  lose(peer, "what it sends is broken");
+  lose(peer, kBroken);
 }
 
 void Mesh::lose(Peer& peer, const std::string& why) {

@@ -72,6 +72,17 @@ std::vector<Address> tell_addresses(int process, const Socket& listener, bool on
   return all;
 }
 
+// Made by process 0 for this job. MPI's own connections are as trusted as its launcher makes them.
+JobSecret tell_secret(int process) {
+  std::array<char, 65> told{};
+  if (process == 0) {
+    const std::string text = new_secret_text();
+    std::copy_n(text.begin(), std::min(text.size(), told.size() - 1), told.begin());
+  }
+  MPI_Bcast(told.data(), static_cast<int>(told.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  return JobSecret(told.data());
+}
+
 }  // namespace
 
 bool has_mpi() { return true; }
@@ -99,6 +110,7 @@ JobPart join_over_mpi(const MpiMeeting& m, MeshTimes times) {
       std::all_of(names.begin(), names.end(), [&](const Name& n) { return n == names.front(); });
   if (meeting.process == 0) meeting.listener = listen_at({one_host ? "127.0.0.1" : "0.0.0.0", 0});
   meeting.at = tell_addresses(meeting.process, meeting.listener, one_host);
+  meeting.secret = tell_secret(meeting.process);
   meeting.ranks = m.ranks;
   meeting.world = m.world;
   meeting.fingerprint = m.fingerprint;

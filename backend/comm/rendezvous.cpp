@@ -34,7 +34,7 @@ Said read_line(const std::string& line) {
 }
 
 std::string to_text(const Roster& r) {
-  std::string text = fmt::format("{}", r.token);
+  std::string text = fmt::format("{}", r.epoch);
   for (const RosterEntry& e : r.processes) {
     text += fmt::format(" {} {} {} {}", e.first_rank, e.ranks, e.address.host, e.address.port);
   }
@@ -44,14 +44,14 @@ std::string to_text(const Roster& r) {
 Roster read_roster(const std::string& text) {
   Roster r;
   std::istringstream in(text);
-  in >> r.token;
+  in >> r.epoch;
   for (RosterEntry e; in >> e.first_rank >> e.ranks >> e.address.host >> e.address.port;) {
     r.processes.push_back(e);
   }
   return r;
 }
 
-std::uint64_t new_token() {
+std::uint64_t new_epoch() {
   std::random_device random;
   return (std::uint64_t{random()} << 32) | random();
 }
@@ -61,17 +61,18 @@ StoreClient reach(const Meeting& m, Deadline deadline) {
   const std::string name = fmt::format("process {} on {}", m.process, host_name());
   for (std::size_t i = 0; i + 1 < m.at.size(); ++i) {
     try {
-      return StoreClient(m.at[i], name, std::min(deadline, after(2)));
+      return StoreClient(m.at[i], m.secret, m.process, name, std::min(deadline, after(2)));
     } catch (const std::runtime_error&) {  // the last one says why
     }
   }
-  return StoreClient(m.at.back(), name, deadline);
+  return StoreClient(m.at.back(), m.secret, m.process, name, deadline);
 }
 
 // Process 0: waits for everyone and makes the roster. Throws what all are to be told.
-Roster take_roll(StoreClient& store, const Meeting& m, Deadline deadline) {
+Roster take_roll(StoreClient& store, const StoreServer& server, const Meeting& m,
+                 Deadline deadline) {
   Roster roster;
-  roster.token = new_token();
+  roster.epoch = new_epoch();
   std::vector<int> missing;
   int first_rank = 0;
   std::optional<Said> here;
@@ -97,9 +98,10 @@ Roster take_roll(StoreClient& store, const Meeting& m, Deadline deadline) {
     first_rank += said.ranks;
   }
   if (!missing.empty()) {
-    throw std::runtime_error(fmt::format("process{} {} of {} did not come to {} within {} s",
-                                         missing.size() > 1 ? "es" : "", fmt::join(missing, ", "),
-                                         m.processes, to_text(m.at.front()), m.timeout_s));
+    throw std::runtime_error(fmt::format(
+        "process{} {} of {} did not come to {} within {} s{}", missing.size() > 1 ? "es" : "",
+        fmt::join(missing, ", "), m.processes, to_text(m.at.front()), m.timeout_s,
+        server.refused_text()));
   }
   if (first_rank != m.world) {
     throw std::runtime_error(
@@ -120,7 +122,7 @@ Met meet(Meeting m) {
   Met met;
   if (m.process == 0) {
     if (!m.listener.is_open()) m.listener = listen_at(m.at.front());
-    met.server = std::make_unique<StoreServer>(std::move(m.listener));
+    met.server = std::make_unique<StoreServer>(std::move(m.listener), m.secret);
   }
   StoreClient store = reach(m, deadline);
   met.mesh_listener = listen_at({store.local().host, 0});
@@ -134,7 +136,7 @@ Met meet(Meeting m) {
   }
   if (m.process == 0) {
     try {
-      met.roster = take_roll(store, m, deadline);
+      met.roster = take_roll(store, *met.server, m, deadline);
     } catch (const std::runtime_error& e) {
       // The others ask a little longer than this process waits, so that they hear of it.
       store.fail(e.what(), after(5));

@@ -22,6 +22,7 @@ struct Meeting {
   int world = 1;            // of the job
   std::string fingerprint;  // of what is to be run; processes that differ are refused
   double timeout_s = 60;
+  JobSecret secret;  // none: all addresses must be this host's loopback
   Socket listener;  // process 0: given if it listens already, else it does at at[0]
 };
 
@@ -30,7 +31,7 @@ struct RosterEntry {
   Address address;  // where its mesh listens
 };
 struct Roster {
-  std::uint64_t token = 0;  // of this job: strangers do not know it
+  std::uint64_t epoch = 0;  // of this forming of the job: another one has another number
   std::vector<RosterEntry> processes;
 };
 
@@ -41,7 +42,8 @@ struct Met {
 };
 
 // Throws std::runtime_error, on every process that can be reached with the same text: processes
-// that did not come, came twice, run something else, or whose ranks do not add up.
+// that did not come, came twice, run something else, do not know the job's secret, or whose ranks
+// do not add up. ConfigError (bad_request) for an address beyond this host without a secret.
 [[nodiscard]] Met meet(Meeting);
 
 // "rank 3", "ranks 4-7"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A question is: magic, op, length and bytes of the key, of the value; an answer: status, length
-// and bytes. The value of a get is how many milliseconds it waits. Lengths are 32 bits in this
-// machine's order, as everything the job exchanges.
+// After the handshake a question is: op, lengths of key and value, tags, bytes of both; an answer:
+// status, length, tags, bytes. The value of a get is how many milliseconds it waits. Lengths are 32
+// bits in this machine's order, as everything the job exchanges.
 #include "backend/comm/store.hpp"
 
 #include <poll.h>
@@ -22,28 +22,40 @@
 namespace pleat {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x504c5354;
-constexpr std::uint32_t kMaxKey = 256, kMaxValue = 64U << 20;
+constexpr std::uint32_t kMaxKey = 256, kMaxValue = 4U << 20;
 constexpr char kHello = 'h', kSet = 's', kGet = 'g', kFail = 'f', kSeal = 'e';
 constexpr char kOk = '+', kTaken = '=', kFailed = '-', kTimeout = 't';
 
 struct Question {
-  std::uint32_t magic, op, key, value;  // op: a character; sizes
+  std::uint32_t op, key, value;  // op: a character; sizes
 };
 struct Answer {
   std::uint32_t status, value;
 };
 
-template <class T>
-std::string raw(const T& header) {
-  return {reinterpret_cast<const char*>(&header), sizeof header};
-}
 std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+template <class T>
+std::span<const std::byte> raw(const T& header) {
+  return std::as_bytes(std::span(&header, 1));
+}
+
+// A message as it travels.
+template <class Header>
+std::string with_tags(const Header& header, const std::string& payload, MessageTags& tags) {
+  const Tags made = tags.make(raw(header), bytes(payload));
+  std::string all;
+  all.reserve(sizeof header + sizeof made + payload.size());
+  all.append(reinterpret_cast<const char*>(&header), sizeof header);
+  all.append(reinterpret_cast<const char*>(&made), sizeof made);
+  return all + payload;
+}
 
 }  // namespace
 
-StoreServer::StoreServer(Socket listener)
-    : listener_(std::move(listener)), wake_(eventfd(0, EFD_CLOEXEC)) {
+StoreServer::StoreServer(Socket listener, const JobSecret& secret, LobbyLimits limits)
+    : lobby_(std::move(listener), secret, Purpose::store, 0, 0, limits),
+      wake_(eventfd(0, EFD_CLOEXEC)) {
   PLEAT_ASSERT(wake_.is_open());
   thread_ = std::thread([this] { serve(); });
 }
@@ -52,6 +64,11 @@ StoreServer::~StoreServer() {
   const std::uint64_t one = 1;
   static_cast<void>(!write(wake_.fd(), &one, sizeof one));
   thread_.join();
+}
+
+std::string StoreServer::refused_text() const {
+  const std::lock_guard lock(refused_mutex_);
+  return refused_;
 }
 
 bool StoreServer::must_tell() const {
@@ -63,10 +80,11 @@ bool StoreServer::must_tell() const {
 void StoreServer::serve() {
   std::optional<Deadline> leaves;  // asked to stop: at the latest then
   while (!leaves || (must_tell() && std::chrono::steady_clock::now() < *leaves)) {
-    std::vector<pollfd> entries{{leaves ? -1 : wake_.fd(), POLLIN, 0},
-                                {listener_.fd(), POLLIN, 0}};
+    std::vector<pollfd> entries{{leaves ? -1 : wake_.fd(), POLLIN, 0}};
     for (const Client& c : clients_) entries.push_back({c.socket.fd(), POLLIN, 0});
+    lobby_.add_to(entries);
     Deadline first = leaves.value_or(after(60));
+    if (const auto next = lobby_.next_deadline()) first = std::min(first, *next);
     for (const Client& c : clients_) {
       if (!c.waits_for.empty()) first = std::min(first, c.waits_until);
     }
@@ -75,16 +93,29 @@ void StoreServer::serve() {
     if (entries[0].revents != 0) leaves = after(1);
     for (std::size_t i = 0; i < clients_.size(); ++i) {
       Client& client = clients_[i];
-      if (entries[i + 2].revents == 0 || read(client)) continue;
+      if (entries[i + 1].revents == 0 || read(client)) continue;
       client.socket.close();
       if (!sealed_ && !client.name.empty()) fail(client.name + " left while the job was forming");
     }
     std::erase_if(clients_, [](const Client& c) { return !c.socket.is_open(); });
-    if (entries[1].revents != 0) {
-      Socket s = accept_until(listener_, after(0));
-      if (s.is_open()) clients_.emplace_back().socket = std::move(s);
-    }
+    let_in();
   }
+}
+
+void StoreServer::let_in() {
+  for (Lobby::Arrival& a : lobby_.admit()) {
+    Client& c = clients_.emplace_back();
+    c.process = a.from;
+    c.socket = std::move(a.socket);
+    c.session = a.session;
+  }
+  const std::lock_guard lock(refused_mutex_);
+  refused_ = lobby_.refused_text();
+}
+
+// Process 0 makes the roster; nobody speaks for another.
+bool StoreServer::may_set(const Client& c, const std::string& key) {
+  return c.process == 0 || key == "process/" + std::to_string(c.process);
 }
 
 // Answers those that have waited for as long as they wanted.
@@ -107,17 +138,22 @@ bool StoreServer::read(Client& client) {
   }
 }
 
-// Answers what has been read whole. False for a stranger, who is not talked to.
+// Answers what has been read whole. False for a question that is not as a client asks it: it is not
+// talked to any more.
 bool StoreServer::answer(Client& client) {
   std::string& in = client.received;
-  while (in.size() >= sizeof(Question)) {
+  while (in.size() >= sizeof(Question) + sizeof(Tags)) {
     Question q;
+    Tags tags;
     std::memcpy(&q, in.data(), sizeof q);
-    if (q.magic != kMagic || q.key > kMaxKey || q.value > kMaxValue) return false;
-    const std::size_t size = sizeof q + q.key + q.value;
+    std::memcpy(&tags, in.data() + sizeof q, sizeof tags);
+    if (!client.session.receives.fits_header(raw(q), tags)) return false;
+    if (q.key > kMaxKey || q.value > kMaxValue) return false;
+    const std::size_t begin = sizeof q + sizeof tags, size = begin + q.key + q.value;
     if (in.size() < size) return true;
-    const std::string key = in.substr(sizeof q, q.key);
-    const std::string value = in.substr(sizeof q + q.key, q.value);
+    const std::string key = in.substr(begin, q.key);
+    const std::string value = in.substr(begin + q.key, q.value);
+    if (!client.session.receives.fits_payload(bytes(key + value), tags)) return false;
     in.erase(0, size);
     bool sent = true;
     switch (static_cast<char>(q.op)) {
@@ -126,6 +162,7 @@ bool StoreServer::answer(Client& client) {
         sent = reply(client, kOk, "");
         break;
       case kSet: {
+        if (!may_set(client, key)) return false;
         const auto [entry, is_new] = values_.try_emplace(key, value);
         sent = reply(client, is_new || entry->second == value ? kOk : kTaken, entry->second);
         for (Client& other : clients_) {
@@ -153,6 +190,7 @@ bool StoreServer::answer(Client& client) {
         sent = reply(client, kOk, "");
         break;
       case kSeal:
+        if (client.process != 0) return false;
         sealed_ = true;
         sent = reply(client, kOk, "");
         break;
@@ -168,7 +206,7 @@ bool StoreServer::reply(Client& client, char status, const std::string& value) {
   try {
     const Answer header{static_cast<std::uint32_t>(status),
                         static_cast<std::uint32_t>(value.size())};
-    client.socket.send_exact(bytes(raw(header) + value), after(5));
+    client.socket.send_exact(bytes(with_tags(header, value, client.session.sends)), after(5));
     return true;
   } catch (const std::runtime_error&) {
     return false;  // poll() will see that it is gone
@@ -186,8 +224,14 @@ void StoreServer::fail(const std::string& message) {
   }
 }
 
-StoreClient::StoreClient(const Address& server, const std::string& name, Deadline deadline)
-    : socket_(connect_until(server, deadline)) {
+StoreClient::StoreClient(const Address& server, const JobSecret& secret, int process,
+                         const std::string& name, Deadline deadline) {
+  Hello hello;
+  hello.purpose = Purpose::store;
+  hello.from = process;
+  Greeted greeted = call(server, secret, hello, deadline);
+  socket_ = std::move(greeted.socket);
+  session_ = greeted.session;
   char status = 0;
   static_cast<void>(ask(kHello, name, "", deadline, status));
 }
@@ -195,15 +239,21 @@ StoreClient::StoreClient(const Address& server, const std::string& name, Deadlin
 std::string StoreClient::ask(char op, const std::string& key, const std::string& value,
                              Deadline deadline, char& status) {
   PLEAT_ASSERT(key.size() <= kMaxKey && value.size() <= kMaxValue);
-  const Question header{kMagic, static_cast<std::uint32_t>(op),
-                        static_cast<std::uint32_t>(key.size()),
+  const Question header{static_cast<std::uint32_t>(op), static_cast<std::uint32_t>(key.size()),
                         static_cast<std::uint32_t>(value.size())};
-  socket_.send_exact(bytes(raw(header) + key + value), deadline);
+  socket_.send_exact(bytes(with_tags(header, key + value, session_.sends)), deadline);
   Answer answer{};
+  Tags tags;
   socket_.recv_exact(std::as_writable_bytes(std::span(&answer, 1)), deadline);
-  if (answer.value > kMaxValue) throw std::runtime_error("the store's answer is broken");
+  socket_.recv_exact(std::as_writable_bytes(std::span(&tags, 1)), deadline);
+  if (!session_.receives.fits_header(raw(answer), tags) || answer.value > kMaxValue) {
+    throw std::runtime_error("the store's answer is broken");
+  }
   std::string text(answer.value, '\0');
   socket_.recv_exact(std::as_writable_bytes(std::span(text)), deadline);
+  if (!session_.receives.fits_payload(bytes(text), tags)) {
+    throw std::runtime_error("the store's answer is broken");
+  }
   status = static_cast<char>(answer.status);
   return text;
 }

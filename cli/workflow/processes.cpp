@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "backend/comm/mpi_job.hpp"
+#include "backend/launch/find_job_secret.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "core/diagnostics.hpp"
@@ -173,6 +174,7 @@ JobPart join(const ProcessChoice& c, const ProcessOptions& o, int world,
       m.world = world;
       m.fingerprint = fingerprint;
       m.timeout_s = o.meeting_seconds;
+      m.secret = find_job_secret(environment_variable);
       if (m.process == 0) m.listener = inherited_listener();
       return JobPart::over_tcp(std::move(m), times);
     }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // A small launcher for one host. The processes die with it, and are told by the variables that
-// torchrun sets who they are.
+// torchrun sets who they are. A new secret in their environment lets them join, and nobody else.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "backend/launch/find_job_secret.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/report/output.hpp"
 #include "cli/workflow/processes.hpp"
@@ -55,14 +56,16 @@ Words own_arguments() {
   return words;
 }
 
-Words environment_of(int process, int processes, const Address& at, int listener) {
+Words environment_of(int process, int processes, const Address& at, int listener,
+                     const std::string& secret) {
   std::vector<std::pair<std::string, std::string>> own = {
       {"RANK", std::to_string(process)},
       {"WORLD_SIZE", std::to_string(processes)},
       {"LOCAL_RANK", std::to_string(process)},
       {"LOCAL_WORLD_SIZE", std::to_string(processes)},
       {"MASTER_ADDR", at.host},
-      {"MASTER_PORT", std::to_string(at.port)}};
+      {"MASTER_PORT", std::to_string(at.port)},
+      {kJobSecretVariable, secret}};
   if (process == 0) own.emplace_back("PLEAT_LISTENER", std::to_string(listener));
   Words words;
   for (char** entry = inherited_environment(); *entry != nullptr; ++entry) {
@@ -70,15 +73,15 @@ Words environment_of(int process, int processes, const Address& at, int listener
     const bool ours = std::any_of(own.begin(), own.end(), [&](const auto& variable) {
       return text.starts_with(variable.first + "=");
     });
-    if (!ours) words.texts.push_back(text);
+    if (!ours && !text.starts_with(std::string(kJobSecretFileVariable) + "=")) words.texts.push_back(text);
   }
   for (const auto& [name, value] : own) words.texts.push_back(name + "=" + value);
   return words;
 }
 
-pid_t start(int process, int processes, const Socket& listener) {
+pid_t start(int process, int processes, const Socket& listener, const std::string& secret) {
   Words arguments = own_arguments();
-  Words environment = environment_of(process, processes, listener.local(), listener.fd());
+  Words environment = environment_of(process, processes, listener.local(), listener.fd(), secret);
   char** const argv = arguments.get();
   char** const envp = environment.get();
   const pid_t parent = getpid();
@@ -99,8 +102,9 @@ pid_t start(int process, int processes, const Socket& listener) {
 
 int spawn_processes(int processes) {
   const Socket listener = listen_at({"127.0.0.1", 0});
+  const std::string secret = new_secret_text();
   std::vector<pid_t> children;
-  for (int p = 0; p < processes; ++p) children.push_back(start(p, processes, listener));
+  for (int p = 0; p < processes; ++p) children.push_back(start(p, processes, listener, secret));
   catch_stop_signals();
   int first_failure = 0, handed_on = 0;
   Deadline grace{};  // unset: none has failed

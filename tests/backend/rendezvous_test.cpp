@@ -68,7 +68,7 @@ TEST(Rendezvous, EveryoneGetsTheSameRoster) {
   const Told told = meet_all(3, 6, {{0, 1}, {1, 3}, {2, 2}}, 10);
   EXPECT_EQ(told.problems, all(3, ""));
   for (const Roster& r : told.rosters) {
-    EXPECT_EQ(r.token, told.rosters[0].token);
+    EXPECT_EQ(r.epoch, told.rosters[0].epoch);
     ASSERT_EQ(r.processes.size(), 3U);
     EXPECT_EQ(r.processes[1].first_rank, 1);
     EXPECT_EQ(r.processes[2].first_rank, 4);
@@ -107,9 +107,9 @@ TEST(Rendezvous, RanksMustAddUp) {
 TEST(Rendezvous, NobodyWaitsForOneThatLeft) {
   Socket listener = listen_at({"127.0.0.1", 0});
   const Address at = listener.local();
-  const StoreServer server(std::move(listener));
-  StoreClient waits(at, "process 0", after(5));
-  auto leaves = std::make_unique<StoreClient>(at, "process 1 on n1", after(5));
+  const StoreServer server(std::move(listener), JobSecret());
+  StoreClient waits(at, JobSecret(), 0, "process 0", after(5));
+  auto leaves = std::make_unique<StoreClient>(at, JobSecret(), 1, "process 1 on n1", after(5));
   std::jthread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     leaves.reset();
@@ -153,8 +153,8 @@ TEST(Rendezvous, APortThatIsTakenIsNamed) {
 TEST(Store, SetsGetsAndWaits) {
   Socket listener = listen_at({"127.0.0.1", 0});
   const Address at = listener.local();
-  const StoreServer server(std::move(listener));
-  StoreClient a(at, "a", after(5)), b(at, "b", after(5));
+  const StoreServer server(std::move(listener), JobSecret());
+  StoreClient a(at, JobSecret(), 0, "a", after(5)), b(at, JobSecret(), 0, "b", after(5));
   EXPECT_TRUE(a.set("key", "value", after(5)));
   EXPECT_EQ(b.get("key", after(5)), "value");
   EXPECT_TRUE(b.set("key", "value", after(5)));  // nothing new
@@ -171,8 +171,8 @@ TEST(Store, SetsGetsAndWaits) {
 TEST(Store, StrangersAreNotTalkedTo) {
   Socket listener = listen_at({"127.0.0.1", 0});
   const Address at = listener.local();
-  const StoreServer server(std::move(listener));
-  StoreClient known(at, "known", after(5));
+  const StoreServer server(std::move(listener), JobSecret());
+  StoreClient known(at, JobSecret(), 0, "known", after(5));
   const Socket stranger = connect_until(at, after(5));
   const std::string request = "GET / HTTP/1.1\r\nHost: somewhere\r\n\r\n";
   stranger.send_exact(std::as_bytes(std::span(request)), after(5));
@@ -190,10 +190,10 @@ TEST(Mesh, StrangersDoNotTakeAPeersPlace) {
   stranger.send_exact(std::as_bytes(std::span(junk)), after(5));
   MessageHub hub0(Rank{0}, 1), hub1(Rank{1}, 1);
   std::jthread other([&] {
-    Mesh mesh(roster, 1, std::move(second), hub1, {});
+    Mesh mesh(roster, 1, std::move(second), JobSecret(), hub1, {});
     mesh.send({Rank{1}, Rank{0}, {7, 0, 1}}, std::as_bytes(std::span("hello", 5)));
   });
-  const Mesh mesh(roster, 0, std::move(first), hub0, {});
+  const Mesh mesh(roster, 0, std::move(first), JobSecret(), hub0, {});
   EXPECT_EQ(hub0.take({Rank{1}, Rank{0}, {7, 0, 1}}).size, 5U);
 }
 
@@ -202,7 +202,7 @@ TEST(Mesh, APeerThatDoesNotConnectIsNamed) {
   const Roster roster{42, {{0, 2, first.local()}, {2, 2, {"127.0.0.1", 1}}}};
   MessageHub hub(Rank{0}, 2);
   try {
-    const Mesh mesh(roster, 0, std::move(first), hub, {.meet_s = 0.2});
+    const Mesh mesh(roster, 0, std::move(first), JobSecret(), hub, {.meet_s = 0.2});
     FAIL();
   } catch (const std::runtime_error& e) {
     EXPECT_STREQ(e.what(), "ranks 2-3 did not connect within 0.2 s");
