@@ -16,6 +16,12 @@ namespace {
 constexpr int kAcceptsInTurn = 64;
 constexpr double kPauseSeconds = 0.1;  // when no file descriptor is left
 
+// Who speaks another language is not waited for.
+bool begins_as_hello(std::span<const std::byte> in, std::size_t received) {
+  const Hello expected;
+  return std::memcmp(in.data(), &expected.magic, std::min(received, sizeof expected.magic)) == 0;
+}
+
 }  // namespace
 
 Lobby::Lobby(Socket listener, const JobSecret& secret, Purpose purpose, int to, std::uint64_t epoch,
@@ -82,8 +88,7 @@ void Lobby::accept_all() {
 }
 
 bool Lobby::is_wanted(const Hello& h) const {
-  return h.magic == Hello{}.magic && h.purpose == purpose_ && h.to == to_ && h.from >= 0 &&
-         h.epoch == epoch_;
+  return h.purpose == purpose_ && h.to == to_ && h.from >= 0 && h.epoch == epoch_;
 }
 
 // Takes no byte more than the handshake's: what follows is for whoever gets the connection.
@@ -95,6 +100,7 @@ Lobby::State Lobby::advance(Caller& c) {
     if (n < 0) return errno == EAGAIN || errno == EINTR ? State::waits : State::refused;
     if (n == 0) return State::refused;
     c.received += static_cast<std::size_t>(n);
+    if (!begins_as_hello(c.in, c.received)) return State::refused;
     if (c.received < wanted) continue;
     if (!c.challenged) {
       std::memcpy(&c.hello, c.in.data(), sizeof c.hello);

@@ -95,7 +95,9 @@ void add_train_command(CLI::App& app, Action& action) {
       "  pleat train --plan plan.json --device cuda               # ranks share this machine's GPUs\n"
       "  pleat train --plan plan.json --transport tcp             # a process for each rank, here\n"
       "  mpirun -n 4 pleat train --plan plan.json                 # or torchrun, srun\n"
-      "  pleat train --plan plan.json --process 1/2 --rendezvous node1:29500\n"
+      "  PLEAT_JOB_SECRET_FILE=~/secret pleat train --plan plan.json --process 1/2 --rendezvous node1:29500\n"
+      "Processes on several hosts show each other a secret: PLEAT_JOB_SECRET, or a file of mode 600 named by\n"
+      "PLEAT_JOB_SECRET_FILE, the same for all (openssl rand -hex 32). Under MPI it is made by itself.\n"
       "SIGTERM ends after the running step with exit code 75, Ctrl-C with 130; a second one at once.");
   command->callback([&action, o] { action = [o] { train_and_compare(*o); }; });
 }

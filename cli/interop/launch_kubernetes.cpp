@@ -50,8 +50,24 @@ std::vector<std::string> pleat_words(const Launch& l, const std::vector<std::str
   return words;
 }
 
+// Of the object that holds the job's secret.
+std::string secret_name(const Launch& l) { return dns_label(l.slots.name + "-secret"); }
+
+// MPI hands the secret on itself.
+bool needs_secret(const Launch& l) {
+  return l.trainer == Trainer::pleat && l.slots.kind != JobKind::mpi_job && l.nodes() > 1;
+}
+
 JsonValue environment(const Launch& l) {
   JsonValue out = JsonValue::array();
+  if (needs_secret(l)) {
+    out.push_back(object()
+                      .set("name", "PLEAT_JOB_SECRET")
+                      .set("valueFrom",
+                           object().set("secretKeyRef", object()
+                                                            .set("name", secret_name(l))
+                                                            .set("key", "secret"))));
+  }
   for (const auto& [name, value] : job_environment(l))
     out.push_back(object().set("name", name).set("value", literal(value)));
   return out;
@@ -258,6 +274,14 @@ std::string kubernetes_text(const Launch& l) {
   for (const Remark& r : l.exported.missing) {
     text += "# no counterpart: " + one_line(fmt::format("{} = {}: {}", r.field, r.value, r.text)) +
             "\n";
+  }
+  if (needs_secret(l)) {
+    text += fmt::format(
+        "# Once before the job, a secret by which its processes know each other:\n"
+        "#   openssl rand -hex 32 | kubectl {}create secret generic {} "
+        "--from-file=secret=/dev/stdin\n",
+        l.slots.k8s_namespace.empty() ? "" : fmt::format("-n {} ", l.slots.k8s_namespace),
+        secret_name(l));
   }
   return text + to_yaml(job(l));
 }

@@ -53,6 +53,13 @@ exit "$status"
 constexpr const char* kRank =
     R"(bash -c 'export RANK="$SLURM_PROCID" LOCAL_RANK="$SLURM_LOCALID" WORLD_SIZE="$SLURM_NTASKS"; exec python3 -u "$@"' rank)";
 
+// For `pleat train`: srun hands it to the ranks in their environment.
+constexpr const char* kSecret = R"(
+# Who may join: a new secret for every start of this job.
+PLEAT_JOB_SECRET="$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')"
+export PLEAT_JOB_SECRET
+)";
+
 std::string directives(const Launch& l) {
   const LaunchSlots& s = l.slots;
   std::string text;
@@ -88,7 +95,7 @@ std::string slurm_text(const Launch& l) {
   text +=
       "MASTER_ADDR=\"$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\"\n"
       "export MASTER_ADDR MASTER_PORT=29500\n";
-  if (!pleat) text += kCheck;
+  text += pleat ? kSecret : kCheck;
   text += kTrap;
   // Pleat's ranks end together by themselves, and say why; 75 after SIGTERM is no reason to kill.
   std::string srun =

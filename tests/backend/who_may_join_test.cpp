@@ -156,30 +156,34 @@ TEST(WhoMayJoin, AnotherJobsProcessDoesNot) {
   EXPECT_TRUE(known.set("key", "value", after(5)));
 }
 
-// The one that cannot check the server's proof can show its own to nobody: it never sends it.
-TEST(WhoMayJoin, AStrangerAtTheAddressGetsNothingOfTheSecret) {
+// A caller that sees no proof of the other side never sends its own.
+TEST(WhoMayJoin, AStrangerAtTheAddressIsShownNothing) {
   Socket listener = listen_at({"127.0.0.1", 0});
   const Address at = listener.local();
-  std::size_t received = 0;
-  std::jthread stranger([&] {
-    for (int i = 0; i < 2; ++i) {
-      const Socket s = accept_until(listener, after(5));
-      Hello hello;
-      s.recv_exact(std::as_writable_bytes(std::span(&hello, 1)), after(5));
-      send_raw(s, Challenge{});  // no proof
+  std::atomic<int> called = 0, shown = 0;
+  std::jthread stranger([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const Socket s = accept_until(listener, after(0.05));
+      if (!s.is_open()) continue;
+      ++called;
       std::byte more;
-      if (problem_of([&] { s.recv_exact({&more, 1}, after(5)); }).empty()) ++received;
+      const std::string problem = problem_of([&] {
+        Hello hello;
+        s.recv_exact(std::as_writable_bytes(std::span(&hello, 1)), after(5));
+        send_raw(s, Challenge{});  // without a proof
+        s.recv_exact({&more, 1}, after(5));
+      });
+      if (problem.empty()) ++shown;
     }
   });
-  EXPECT_EQ(problem_of([&] { StoreClient(at, kSecret, 1, "x", after(0.015)); }),
+  EXPECT_EQ(problem_of([&] { StoreClient(at, kSecret, 1, "x", after(1)); }),
             "who answers at " + to_text(at) + " does not know this job's secret");
-  static_cast<void>(connect_until(at, after(5)).local());  // ends the stranger's second wait
-  stranger.join();
-  EXPECT_EQ(received, 0U);
+  EXPECT_GE(called.load(), 1);
+  EXPECT_EQ(shown.load(), 0);
 }
 
 TEST(WhoMayJoin, StrangersAtEveryStepAreSentAway) {
-  const Store store(kSecret, {.callers = 8, .seconds = 0.3});
+  const Store store(kSecret, {.callers = 8, .seconds = 2});
   const auto connected = [&] { return connect_until(store.at, after(5)); };
   const auto greeted = [&](const Hello& hello) {
     Socket s = connected();
@@ -188,13 +192,13 @@ TEST(WhoMayJoin, StrangersAtEveryStepAreSentAway) {
   };
   const Socket silent = connected();
   const Socket half = connected();
-  half.send_exact(std::as_bytes(std::span("PLE", 3)), after(5));
+  half.send_exact(std::as_bytes(std::span("1ELP then", 9)), after(5));
   const Socket unproved = greeted(to_store());
   const Socket wrong = greeted(to_store());
   Challenge challenge;
   wrong.recv_exact(std::as_writable_bytes(std::span(&challenge, 1)), after(5));
   send_raw(wrong, Proof{});
-  EXPECT_TRUE(hangs_up(wrong, 0.2));
+  EXPECT_TRUE(hangs_up(wrong, 1.5));
   Hello other_purpose = to_store(), other_epoch = to_store(), other_process = to_store(),
         other_magic = to_store(), negative = to_store(-1);
   other_purpose.purpose = Purpose::mesh;
@@ -202,11 +206,11 @@ TEST(WhoMayJoin, StrangersAtEveryStepAreSentAway) {
   other_process.to = 1;
   other_magic.magic = 1;
   for (const Hello& h : {other_purpose, other_epoch, other_process, other_magic, negative}) {
-    EXPECT_TRUE(hangs_up(greeted(h), 0.2));
+    EXPECT_TRUE(hangs_up(greeted(h), 1.5));
   }
-  EXPECT_TRUE(hangs_up(silent, 2));
-  EXPECT_TRUE(hangs_up(half, 2));
-  EXPECT_TRUE(hangs_up(unproved, 2));
+  EXPECT_TRUE(hangs_up(silent, 10));
+  EXPECT_TRUE(hangs_up(half, 10));
+  EXPECT_TRUE(hangs_up(unproved, 10));
   StoreClient known(store.at, kSecret, 0, "known", after(5));
   EXPECT_TRUE(known.set("key", "value", after(5)));
   EXPECT_EQ(store.server.refused_text(),

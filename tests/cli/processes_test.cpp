@@ -162,6 +162,50 @@ TEST(Processes, AMissingOneIsNamedInBoundedTime) {
             "error: process 0: process 1 of 2 did not come to 127.0.0.1:" + at + " within 1 s\n");
 }
 
+TEST(Processes, WithoutASecretNoOtherHostIsServed) {
+  const Variable rank("RANK", "0"), size("WORLD_SIZE", "2"), host("MASTER_ADDR", "0.0.0.0"),
+      port("MASTER_PORT", free_port().c_str());
+  const Said said = run_pleat(training("1"));
+  EXPECT_EQ(said.exit_code, 2);
+  EXPECT_NE(said.err.find("error: PLEAT_JOB_SECRET: is not set: without a secret of the job only "
+                          "this host's loopback is served"),
+            std::string::npos)
+      << said.err;
+  EXPECT_NE(said.err.find("openssl rand -hex 32"), std::string::npos) << said.err;
+}
+
+// Process 1 of another job: neither joins, both say why, nobody prints a secret.
+TEST(Processes, AnotherJobsProcessIsNotLetIn) {
+  const std::string at = "127.0.0.1:" + free_port();
+  const std::string ours(64, 'a'), others(64, 'b');
+  Said joins[2];
+  const auto run = [&](int process, const std::string& secret) {
+    std::string line = "PLEAT_JOB_SECRET=" + secret + " timeout 100 " PLEAT_BINARY;
+    for (const std::string& word : training("1")) line += " '" + word + "'";
+    const std::string name = test_folder() + "/process" + std::to_string(process);
+    line += " --process " + std::to_string(process) + "/2 --rendezvous-timeout 2 --rendezvous " + at;
+    const int status =
+        std::system((line + " >" + name + ".out 2>" + name + ".err </dev/null").c_str());
+    joins[process] = {WEXITSTATUS(status), read_text(name + ".out"), read_text(name + ".err")};
+  };
+  static_cast<void>(training("1"));  // makes the folder, which both write to
+  std::jthread other([&] { run(1, others); });
+  run(0, ours);
+  other.join();
+  EXPECT_EQ(joins[0].exit_code, 5);
+  EXPECT_NE(joins[0].err.find("process 1 of 2 did not come to " + at + " within 2 s; "),
+            std::string::npos)
+      << joins[0].err;
+  EXPECT_NE(joins[0].err.find("did not show that"), std::string::npos) << joins[0].err;
+  EXPECT_EQ(joins[1].exit_code, 5);
+  EXPECT_NE(joins[1].err.find("does not know this job's secret"), std::string::npos)
+      << joins[1].err;
+  for (const Said& said : joins) {
+    EXPECT_EQ((said.out + said.err).find("aaaa"), std::string::npos);
+    EXPECT_EQ((said.out + said.err).find("bbbb"), std::string::npos);
+  }
+}
+
 // Open MPI ends everyone itself once a process is gone, so what the others say may be cut off.
 class UnderMpirun : public ::testing::Test {
  protected:
