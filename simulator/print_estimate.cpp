@@ -51,7 +51,7 @@ std::string stages_table(const StepEstimate& e) {
   for (std::size_t s = 0; s < e.memory.size(); ++s) {
     const StageMemory& m = e.memory[s];
     auto size = [&](std::int64_t b) { return static_cast<double>(b) / bytes.size; };
-    const double idle = std::max(0.0, e.stages[s].bubble.base());  // of sums, so rounded to below 0
+    const double idle = e.stages[s].bubble.base();
     text += fmt::format("  {:<6} {:>10.3f} {:>10.3f} {:>10.2f} {:>10.2f} {:>10.2f} {:>11.2f} "
                         "{:>10.2f} {:>10.2f}\n",
                         m.stage.value, e.stages[s].busy.base() / time.size,

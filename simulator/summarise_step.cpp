@@ -57,6 +57,12 @@ void share_cores(StepEstimate& e, const CoreSharing& sharing) {
   }
 }
 
+// Idle time is a difference of sums of many slots; rounded to just below zero it is none.
+Seconds without_rounding(Seconds idle, Seconds step) {
+  PLEAT_ASSERT(idle >= -1e-9 * step);
+  return std::max(Seconds(0), idle);
+}
+
 double matrix_duty(const StepEstimate& e) {
   Seconds busy;
   for (CostClass cls : {CostClass::gemm, CostClass::grouped_gemm, CostClass::attention}) {
@@ -104,9 +110,10 @@ StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
     CostVector parts = busy_parts(stage, table.times[s]);
     part(parts, CostClass::host) += profile.step_overhead;
     // Idle time, read off the timeline and not as a remainder: the check below can fail.
-    const Seconds bubble =
+    const Seconds bubble = without_rounding(
         (step.pipeline.finish[s] - step.prologue[s] - step.pipeline.busy[s]) +
-        step.step_end.waited[s] + (end - step.step_end.end[s]) + straggling;
+            step.step_end.waited[s] + (end - step.step_end.end[s]) + straggling,
+        e.step);
     const Seconds total = sum(parts) + bubble;
     PLEAT_ASSERT(std::abs((total - e.step).base()) <= 1e-9 * e.step.base());
     e.stages.push_back({id, e.step - bubble, bubble});
@@ -114,8 +121,8 @@ StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
       least_bubble = bubble;
       e.parts = parts;
       // What the pipeline waits for transfers, the rest being its shape and unequal stages.
-      const Seconds exposed = std::clamp(step.pipeline.end - step.end_without_transfer, Seconds(0),
-                                         std::max(Seconds(0), bubble));
+      const Seconds exposed =
+          std::clamp(step.pipeline.end - step.end_without_transfer, Seconds(0), bubble);
       part(e.parts, CostClass::pp_comm) += exposed;
       part(e.parts, CostClass::bubble) = bubble - exposed;
     }

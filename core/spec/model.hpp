@@ -172,9 +172,10 @@ struct ParameterCount {
 enum class FlopsConvention { megatron, bridge, full_attention };
 
 // Model FLOPs per token, forward and backward; recompute, router and norms left out
-// (docs/MODEL.md section 2).
+// (docs/MODEL.md section 2). What we print ourselves, MFU too, counts windows as they are: with all
+// keys counted, a long sequence of a windowed model would use more than the GPU has.
 [[nodiscard]] Flops model_flops_per_token(const ModelSpec&, std::int64_t seq_len,
-                                          FlopsConvention = FlopsConvention::megatron);
+                                          FlopsConvention = FlopsConvention::bridge);
 
 // Mean number of keys that a query of a causal layer sees, its own included only in windows (the
 // halving of Megatron: s/2 of s).

@@ -191,6 +191,8 @@ TEST(Launch, KubernetesStartsPleat) {
     const std::string text = kubernetes_text(job.launch);
     EXPECT_THAT(text, HasSubstr(place));
     EXPECT_THAT(text, HasSubstr("plans/it's mine.json"));
+    // MPI hands the secret on by itself.
+    EXPECT_EQ(text.find("secretKeyRef") != std::string::npos, kind != JobKind::mpi_job) << text;
     EXPECT_THAT(text, Not(HasSubstr("nvidia.com")));
     EXPECT_THAT(text, Not(HasSubstr("torchrun")));
     EXPECT_THAT(text, Not(HasSubstr("python3")));
