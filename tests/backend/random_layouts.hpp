@@ -49,17 +49,32 @@ class LayoutMaker {
                      .reset_attention = chance(0.5),
                      .mask_loss = chance(0.5)};
       }
-      if (!violations({c.model, c.workload, c.plan, c.plan.world()}).empty()) continue;
-      // Which tokens are dropped depends on how a microbatch lies on ranks.
-      const bool together = c.plan.attention.tp * c.plan.attention.cp == 1;
-      if (c.workload.capacity_factor > 0 && !together) continue;
-      try {
-        require_supported(compile(c.model, c.workload, c.plan, Runtime::pleat), false);
-      } catch (const ConfigError&) {
-        continue;
-      }
-      return c;
+      if (is_legal(c)) return c;
     }
+  }
+
+  // Another layout of the same model and batch, in the same precision.
+  RandomLayout another(const RandomLayout& of) {
+    for (;;) {
+      RandomLayout c = of;
+      c.plan = plan(c);
+      c.plan.precision = of.plan.precision;
+      c.plan.micro_batch = of.plan.micro_batch;
+      if (is_legal(c)) return c;
+    }
+  }
+
+  static bool is_legal(const RandomLayout& c) {
+    if (!violations({c.model, c.workload, c.plan, c.plan.world()}).empty()) return false;
+    // Which tokens are dropped depends on how a microbatch lies on ranks.
+    const bool together = c.plan.attention.tp * c.plan.attention.cp == 1;
+    if (c.workload.capacity_factor > 0 && !together) return false;
+    try {
+      require_supported(compile(c.model, c.workload, c.plan, Runtime::pleat), false);
+    } catch (const ConfigError&) {
+      return false;
+    }
+    return true;
   }
 
  private:

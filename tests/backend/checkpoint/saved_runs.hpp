@@ -27,11 +27,13 @@ struct SavedRun {
   bool background = false;
   TrainConfig config = small_config();
   std::vector<std::string> messages = {};
+  WorkloadSpec workload = small_workload();
 
   TrainResult run() {
-    const Program program = compile(model, small_workload(), plan, Runtime::pleat);
+    const Program program = compile(model, workload, plan, Runtime::pleat);
     config.steps = steps;
-    const TrainingState state{0, 0, 0, 16, 8, config.seed, "data"};
+    const TrainingState state{0,          0, 0, workload.seq_len, workload.global_batch, config.seed,
+                              "data"};
     const auto say = [this](const std::string& text) { messages.push_back(text); };
     PlanDocument document;
     document.model_name = model.name;

@@ -129,7 +129,7 @@ std::string edited(const std::vector<std::string>& parent, const std::string& ke
   JsonValue root = parse_json(write_plan_document(full_document()), "plan.json");
   JsonValue* at = &root;
   for (const std::string& step : parent) {
-    for (JsonMember& member : at->members()) {
+    for (JsonMember& member : at->mutable_members()) {
       if (member.key == step) {
         at = &member.value;
         break;
