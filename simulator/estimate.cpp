@@ -43,7 +43,8 @@ StepEstimate estimate_at_clock(const Program& program, const ScheduleTable& tabl
                                const ClusterSpec& cluster, const Profile& profile) {
   const ClusterView view = view_cluster(cluster, program.plan);
   const StageRecords stages = record_stages(program, view, profile);
-  const Flops per_token = model_flops_per_token(program.model, attended_length(program.workload));
+  const Flops per_token = model_flops_per_token(program.model, attended_length(program.workload),
+                                                FlopsConvention::bridge);
   const StepWork work = step_work(per_token, program.workload, program.plan, cluster);
   const bool starts = frees_cores(cluster, work.ranks, stages.size());
   StepEstimate e =

@@ -52,7 +52,8 @@ class Estimator::Memory {
         cluster_(std::move(cluster)),
         burst_(std::move(profile)),
         runtime_(runtime),
-        per_token_(model_flops_per_token(model_, attended_length(workload_))) {}
+        per_token_(model_flops_per_token(model_, attended_length(workload_),
+                                         FlopsConvention::bridge)) {}
 
   StepEstimate estimate(const Plan& plan) {
     const ClusterView view = view_cluster(cluster_, plan);

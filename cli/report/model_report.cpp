@@ -61,7 +61,7 @@ std::string model_text(const HfImport& import, std::int64_t seq_len) {
   if (m.moe) row("MoE, each layer", p.moe_per_layer);
   if (p.mtp > 0) row("multi-token prediction (not in the total)", p.mtp);
   text += to_text(table);
-  const double flops = model_flops_per_token(m, seq_len).base();
+  const double flops = model_flops_per_token(m, seq_len, FlopsConvention::bridge).base();
   text += fmt::format("\nmodel FLOPs of a token at {} tokens a sequence: {:.2f} GFLOP\n",
                       seq_len, flops / 1e9);
   text += list_words("assumed, not in the file:", import.assumptions);
@@ -91,7 +91,7 @@ std::string model_json(const HfImport& import, std::int64_t seq_len) {
       .set("top_k", m.moe ? m.moe->top_k : 0)
       .set("parameters", parameters)
       .set("seq_len", seq_len)
-      .set("model_flops_per_token", model_flops_per_token(m, seq_len).base())
+      .set("model_flops_per_token", model_flops_per_token(m, seq_len, FlopsConvention::bridge).base())
       .set("assumptions", json_list(import.assumptions))
       .set("unused_fields", json_list(import.unused_fields));
   return json.dump() + "\n";

@@ -26,7 +26,7 @@ std::string step_line(int step, const StepRecord& done) {
 TrainLog::TrainLog(const LogOptions& o, const Request& r) : json_path_(o.json_file) {
   const WorkloadSpec& w = r.target.workload;
   tokens_ = static_cast<double>(w.global_batch) * static_cast<double>(w.seq_len);
-  flops_ = model_flops_per_token(r.target.model, w.seq_len).base();
+  flops_ = model_flops_per_token(r.target.model, w.seq_len, FlopsConvention::bridge).base();
   const DType math = r.plan.precision == Precision::fp32 ? DType::fp32 : DType::bf16;
   const GpuSpec& gpu = r.target.cluster.gpu;
   const double peak = gpu.peak(math).base();  // none: what computes in fp32 computes bf16 as well

@@ -172,10 +172,9 @@ struct ParameterCount {
 enum class FlopsConvention { megatron, bridge, full_attention };
 
 // Model FLOPs per token, forward and backward; recompute, router and norms left out
-// (docs/MODEL.md section 2). What we print ourselves, MFU too, counts windows as they are: with all
-// keys counted, a long sequence of a windowed model would use more than the GPU has.
+// (docs/MODEL.md section 2).
 [[nodiscard]] Flops model_flops_per_token(const ModelSpec&, std::int64_t seq_len,
-                                          FlopsConvention = FlopsConvention::bridge);
+                                          FlopsConvention = FlopsConvention::megatron);
 
 // Mean number of keys that a query of a causal layer sees, its own included only in windows (the
 // halving of Megatron: s/2 of s).
