@@ -54,11 +54,11 @@ constexpr const char* kRank =
     R"(bash -c 'export RANK="$SLURM_PROCID" LOCAL_RANK="$SLURM_LOCALID" WORLD_SIZE="$SLURM_NTASKS"; exec python3 -u "$@"' rank)";
 
 // For `pleat train`: srun hands it to the ranks in their environment.
-constexpr const char* kSecret = R"(
+constexpr const char* kSecret = R"sh(
 # Who may join: a new secret for every start of this job.
 PLEAT_JOB_SECRET="$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')"
 export PLEAT_JOB_SECRET
-)";
+)sh";
 
 std::string directives(const Launch& l) {
   const LaunchSlots& s = l.slots;
