@@ -230,6 +230,18 @@ void commit_checkpoint(const std::string& root, const std::string& written, std:
   failpoint("ckpt.done", 0, step);
 }
 
+void replace_checkpoint(const std::string& root, const std::string& written, std::int64_t step,
+                        FileSystem& files) {
+  const std::string final_path = root + "/" + checkpoint_name(step);
+  if (files.rename(written, final_path, RenameHow::exchange) != 0) {
+    const int error = errno;
+    abandon_checkpoint(written, files);
+    fail(written, "cannot rename", error);
+  }
+  sync_folder(root, files);
+  abandon_checkpoint(written, files);
+}
+
 void abandon_checkpoint(const std::string& written, FileSystem& files) noexcept {
   try {
     FileStatus status;

@@ -45,6 +45,11 @@ void complete_checkpoint(const std::string& written, const Manifest&, FileSystem
 void commit_checkpoint(const std::string& root, const std::string& written, std::int64_t step,
                        int keep, FileSystem&);
 
+// Gives a complete folder the name of a checkpoint that is there, which then goes; LATEST stays. On
+// the disk when this returns. If it throws, one of the two has the name.
+void replace_checkpoint(const std::string& root, const std::string& written, std::int64_t step,
+                        FileSystem&);
+
 // Removes a folder of begin_checkpoint. Never throws.
 void abandon_checkpoint(const std::string& written, FileSystem&) noexcept;
 

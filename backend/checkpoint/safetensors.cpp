@@ -162,7 +162,8 @@ SafetensorsHeader read_safetensors_header(std::span<const std::byte> file,
 }
 
 SafetensorsHeader read_safetensors_header(std::span<const std::byte> head,
-                                          std::uint64_t file_bytes, const std::string& path) {
+                                          std::uint64_t file_bytes, const std::string& path,
+                                          DuplicateNames duplicates) {
   const std::size_t length = header_bytes(head, file_bytes, path);
   const auto* begin = reinterpret_cast<const char*>(head.data() + kLengthBytes);
   const std::string text(begin, length);
@@ -170,7 +171,10 @@ SafetensorsHeader read_safetensors_header(std::span<const std::byte> head,
     throw_config_error(ExitCode::bad_file, path, "", "the header is no JSON object",
                        "a safetensors file");
   }
-  const JsonValue root = parse_json(text, path, {.max_bytes = kMaxSafetensorsHeader});
+  const JsonValue root =
+      parse_json(text, path,
+                 {.allow_duplicate_keys = duplicates == DuplicateNames::kept,
+                  .max_bytes = kMaxSafetensorsHeader});
   const std::uint64_t data_bytes = file_bytes - kLengthBytes - length;
   SafetensorsHeader header;
   for (const JsonMember& member : root.members()) {
@@ -218,14 +222,15 @@ std::string make_safetensors_header(std::vector<TensorEntry>& tensors,
   return bytes + text;
 }
 
-Safetensors::Safetensors(const std::string& path, FileSystem& files) : file_(path, files) {
+Safetensors::Safetensors(const std::string& path, FileSystem& files, DuplicateNames duplicates)
+    : file_(path, files) {
   std::vector<std::byte> head(std::min(kLengthBytes, file_.size()));
   file_.read(0, head);
   const std::size_t length = header_bytes(head, file_.size(), path);
   data_offset_ = kLengthBytes + length;
   head.resize(data_offset_);
   file_.read(kLengthBytes, std::span(head).subspan(kLengthBytes));
-  header_ = read_safetensors_header(head, file_.size(), path);
+  header_ = read_safetensors_header(head, file_.size(), path, duplicates);
   for (const TensorEntry& t : header_.tensors) by_name_[t.name] = &t;
 }
 

@@ -37,9 +37,10 @@ struct SafetensorsHeader {
 [[nodiscard]] SafetensorsHeader read_safetensors_header(std::span<const std::byte> file,
                                                         const std::string& path);
 // The same of a file of that many bytes, whose first ones hold the header.
-[[nodiscard]] SafetensorsHeader read_safetensors_header(std::span<const std::byte> head,
-                                                        std::uint64_t file_bytes,
-                                                        const std::string& path);
+enum class DuplicateNames { refused, kept };  // kept: to mend files that should not have them
+[[nodiscard]] SafetensorsHeader read_safetensors_header(
+    std::span<const std::byte> head, std::uint64_t file_bytes, const std::string& path,
+    DuplicateNames = DuplicateNames::refused);
 
 // The bytes before the first tensor: length, header, padding to eight bytes. Fills in the offsets
 // of `tensors`, in their order. Sub-byte types must come in whole bytes.
@@ -50,7 +51,8 @@ struct SafetensorsHeader {
 class Safetensors {
  public:
   // Throws ConfigError: device_or_io where it cannot be read, bad_file where it is broken.
-  explicit Safetensors(const std::string& path, FileSystem& files = real_files());
+  explicit Safetensors(const std::string& path, FileSystem& files = real_files(),
+                       DuplicateNames = DuplicateNames::refused);
 
   [[nodiscard]] const std::string& path() const { return file_.path(); }
   [[nodiscard]] const std::vector<TensorEntry>& tensors() const { return header_.tensors; }

@@ -70,11 +70,13 @@ class TreeBuilder {
   using binary_t = nlohmann::json::binary_t;
 
   TreeBuilder(const std::string& text, const std::string& file,
-              std::map<std::size_t, NonFinite> non_finite, Diagnostics& problems)
+              std::map<std::size_t, NonFinite> non_finite, bool allow_duplicate_keys,
+              Diagnostics& problems)
       : text_(text),
         cursor_(text),
         file_(file),
         non_finite_(std::move(non_finite)),
+        allow_duplicate_keys_(allow_duplicate_keys),
         problems_(problems) {}
 
   // --- events of nlohmann's parser; false stops it
@@ -114,7 +116,7 @@ class TreeBuilder {
     cursor_.skip_string();
     if (!check_length(name, position)) return false;
     const auto [first, fresh] = frames_.back().keys.emplace(name, position);
-    if (!fresh) {
+    if (!fresh && !allow_duplicate_keys_) {
       problems_.error(ExitCode::bad_file, where_of(file_, position), path(name),
                       fmt::format("duplicate key; first at line {}, column {}", first->second.line,
                                   first->second.column),
@@ -258,6 +260,7 @@ class TreeBuilder {
   TextCursor cursor_;
   const std::string& file_;
   std::map<std::size_t, NonFinite> non_finite_;
+  bool allow_duplicate_keys_;
   Diagnostics& problems_;
   std::vector<Frame> frames_;
   std::size_t values_ = 0;
@@ -284,7 +287,7 @@ JsonValue parse_json(const std::string& text, const std::string& file_name, Json
                      number.word + " is not a JSON number", "write a finite number");
     }
   }
-  TreeBuilder builder(clean, file_name, std::move(non_finite), problems);
+  TreeBuilder builder(clean, file_name, std::move(non_finite), options.allow_duplicate_keys, problems);
   const bool complete = nlohmann::json::sax_parse(clean, &builder);
   problems.throw_if_errors();
   PLEAT_ASSERT(complete);

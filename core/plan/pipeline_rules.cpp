@@ -70,6 +70,25 @@ Violation explain_batch(const PlanContext& c) {
           "nearest " + nearest_multiples(batch, batch_step(c))};
 }
 
+// A step's timeline has an entry for each microbatch and chunk. Published runs have some ten
+// thousand; beyond this one prediction would take seconds and gigabytes.
+constexpr std::int64_t kMostPasses = std::int64_t{1} << 24;
+
+std::int64_t microbatches(const PlanContext& c) { return c.workload.global_batch / batch_step(c); }
+
+std::int64_t passes(const PlanContext& c) { return product(microbatches(c), virtual_stages(c)); }
+
+bool length_holds(const PlanContext& c) {
+  return !degrees_positive(c) || passes(c) <= kMostPasses;
+}
+
+Violation explain_length(const PlanContext& c) {
+  return {"", "workload.global_batch",
+          fmt::format("{} microbatches through {} stages: a step has at most {} passes",
+                      microbatches(c), virtual_stages(c), kMostPasses),
+          "a smaller global batch, or a larger micro batch or DP"};
+}
+
 bool interleaving_holds(const PlanContext& c) {
   return !degrees_positive(c) || c.plan.vpp == 1 || c.plan.attention.pp > 1;
 }
@@ -83,8 +102,6 @@ bool is_interleaved(const PlanContext& c) {
   return degrees_positive(c) && c.plan.vpp > 1 && c.plan.attention.pp > 1 &&
          c.plan.schedule == PipelineSchedule::one_f_one_b && batch_holds(c);
 }
-
-std::int64_t microbatches(const PlanContext& c) { return c.workload.global_batch / batch_step(c); }
 
 bool fill_holds(const PlanContext& c) {
   return !is_interleaved(c) || microbatches(c) >= c.plan.attention.pp;
@@ -135,6 +152,7 @@ void append_pipeline_rules(std::vector<Constraint>& list) {
   list.push_back({"layers-per-stage", layers_hold, explain_layers});
   list.push_back({"layout", layout_holds, explain_layout});
   list.push_back({"batch-divisible", batch_holds, explain_batch});
+  list.push_back({"passes-of-a-step", length_holds, explain_length});
   list.push_back({"interleaving-needs-pipeline", interleaving_holds, explain_interleaving});
   list.push_back({"interleaving-microbatches", fill_holds, explain_fill});
   list.push_back({"microbatch-group", group_holds, explain_group});

@@ -40,6 +40,10 @@ TEST(Architecture, TheEnvironmentIsReadInOnePlace) {
   EXPECT_EQ(to_text(check_environment(kRoot)), "");
 }
 
+TEST(Architecture, TypesOfJsonValuesAreLookedAt) {
+  EXPECT_EQ(to_text(check_json_access(kRoot)), "");
+}
+
 TEST(Architecture, EveryKnownBugHasItsTests) { EXPECT_EQ(to_text(check_bug_table(kRoot, 30)), ""); }
 
 }  // namespace

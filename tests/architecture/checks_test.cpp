@@ -163,5 +163,17 @@ TEST(EnvironmentCheck, FindsASecondReaderAndAMissingOne) {
             "cli/main.cpp:2: environment variables are read in core/environment.cpp\n");
 }
 
+TEST(JsonAccessCheck, FindsValuesWhoseTypeNobodyLookedAt) {
+  const FakeTree tree;
+  tree.write("planner/a.cpp",
+             "const auto* s = v.as_string();\n"
+             "use(*v.find(\"a\")->as_string());\n"
+             "n = v.as_string()->size();\n");
+  tree.write("tests/b.cpp", "use(*v.as_string());\n");
+  EXPECT_EQ(to_text(check_json_access(tree.root())),
+            "planner/a.cpp:2: looks at no type before *v.find(\"a\")->as_string()\n"
+            "planner/a.cpp:3: looks at no type before as_string()->\n");
+}
+
 }  // namespace
 }  // namespace pleat::architecture

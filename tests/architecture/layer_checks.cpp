@@ -75,6 +75,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"MPI", {"mpi.h"}},
       {"ICU", {"unicode/"}},
       {"PCRE2", {"pcre2.h"}},
+      {"libsodium", {"sodium"}},
   };
   return list;
 }

@@ -88,4 +88,20 @@ Findings check_environment(const fs::path& root) {
   return findings;
 }
 
+Findings check_json_access(const fs::path& root) {
+  static const std::regex unseen(R"((\*[\w.>()"\[\]-]*as_[a-z]+\(\)|as_[a-z]+\(\)->))");
+  Findings findings;
+  for (const TextFile& file : read_tree(root, Kind::cxx)) {
+    if (file.path.starts_with("tests/") || file.path.starts_with("core/json/")) continue;
+    int number = 0;
+    for (const std::string& line : file.lines) {
+      ++number;
+      std::smatch match;
+      if (std::regex_search(line, match, unseen))
+        findings.push_back({file.path, number, "looks at no type before " + match[0].str()});
+    }
+  }
+  return findings;
+}
+
 }  // namespace pleat::architecture

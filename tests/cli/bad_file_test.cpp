@@ -86,6 +86,63 @@ TEST(BadFile, NegativeBandwidth) {
   }
 }
 
+// A shipped file with what stands after `key` replaced; where the value ends is counted.
+std::string shipped_with(const std::string& name, const std::string& key, const std::string& value) {
+  std::string text = read_text(std::string(PLEAT_SOURCE_DIR) + "/configs/" + name);
+  const std::size_t at = text.find("\"" + key + "\": ");
+  EXPECT_NE(at, std::string::npos) << key;
+  const std::size_t begin = at + key.size() + 4;
+  std::size_t end = begin;
+  for (int depth = 0; end < text.size(); ++end) {
+    if (text[end] == '{' || text[end] == '[') ++depth;
+    if (depth == 0 && (text[end] == ',' || text[end] == '\n')) break;
+    if ((text[end] == '}' || text[end] == ']') && --depth == 0) {
+      ++end;
+      break;
+    }
+  }
+  const std::string file = test_folder() + "/edited.json";
+  write_text(file, text.replace(begin, end - begin, value));
+  return file;
+}
+
+TEST(BadFile, AValueWhereAnObjectBelongs) {
+  for (const char* value : {"7", "\"text\"", "[1]", "true"}) {
+    const Said rates = run_pleat({"capacity", "--rates", shipped_with("rates/default.json", "clusters", value),
+                                  "--model", "tiny-moe", "--tokens", "1e9", "--seq-len", "64",
+                                  "--global-batch", "8", "--gpus", "8"});
+    EXPECT_EQ(rates.exit_code, 3) << value << rates.err;
+    EXPECT_THAT(rates.err, HasSubstr("clusters")) << value;
+    const Said eras =
+        run_pleat({"predict", "--model", "mixtral-8x7b", "--cluster", "b200", "--gpus", "8", "--profile",
+                   shipped_with("profiles/b200-megatron.json", "eras", value), "--seq-len", "4096",
+                   "--global-batch", "8"});
+    EXPECT_EQ(eras.exit_code, 3) << value << eras.err;
+    EXPECT_THAT(eras.err, HasSubstr("eras")) << value;
+  }
+}
+
+TEST(BadFile, RatesThatNoMachineHas) {
+  for (const char* rate : {"\"1e-320 TFLOP/s\"", "\"1e-30 TFLOP/s\"", "\"1e30 TFLOP/s\""}) {
+    const Said run = run_pleat({"predict", "--model", "mixtral-8x7b", "--cluster", "b200", "--profile",
+                                shipped_with("profiles/b200-megatron.json", "rate", rate), "--gpus", "8",
+                                "--seq-len", "4096", "--global-batch", "8"});
+    EXPECT_EQ(run.exit_code, 3) << rate << run.err;
+    EXPECT_THAT(run.err, HasSubstr("rate")) << rate;
+  }
+}
+
+TEST(BadFile, AModelWithoutTheWidthOfItsLayers) {
+  const std::string file = good_plan();
+  std::string text = read_text(file);
+  const std::size_t at = text.find("\"ffn\": ", text.find("\"resolved\""));
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t begin = at + 7, end = text.find_first_of(",\n", begin);
+  write_text(file, text.replace(begin, end - begin, "0"));
+  const Said run = run_pleat({"predict", "--plan", file, "--memory-timeline", test_folder() + "/memory.json"});
+  EXPECT_TRUE(run.exit_code == 0 || run.exit_code == 3) << run.exit_code << run.err;
+}
+
 TEST(BadFile, TruncatedEmptyAndForeign) {
   const std::string file = test_folder() + "/x.json";
   for (const char* text : {"", "{", "{\"a\": 1", "[]", "hello"}) {

@@ -26,7 +26,7 @@ TEST(CommandLine, UnknownCommandLikeNoOther) {
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.err,
             "error: unknown command 'xyzzyplugh'\n  hint: commands are models, clusters, model, program, "
-            "predict, plan, capacity, train, data, calibrate, compare, tune, validate, export, export-weights, launch, import, "
+            "predict, plan, capacity, train, checkpoint, data, calibrate, compare, tune, validate, export, export-weights, launch, import, "
              "diff, completion, version, help\n");
 }
 

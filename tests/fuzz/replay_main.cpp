@@ -1,16 +1,38 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Runs a target on every file of the given folders, without a fuzzer: what was found once stays found.
+// Runs a target on every file of the given folders, and JSON also with a few thousand of the fuzzer's
+// changes, the same ones every time: what was found once stays found.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include "tests/fuzz/fuzz_target.hpp"
+#include "tests/fuzz/json_mutator.hpp"
+
+namespace {
+
+constexpr unsigned kChanges = 3000;  // over all files
+
+void run_changed(const std::vector<std::string>& inputs) {
+  using namespace pleat::fuzz;
+  for (unsigned seed = 0; seed < kChanges; ++seed) {
+    std::string changed = inputs[seed % inputs.size()];
+    for (unsigned i = 0; i <= seed % 3; ++i) {
+      const std::string next = mutate(changed, kForm, 3 * seed + i);
+      if (!next.empty()) changed = next;
+    }
+    (void)run_checked(changed);
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;
-  int inputs = 0, accepted = 0;
+  std::vector<std::string> inputs;
+  int accepted = 0;
   for (int i = 1; i < argc; ++i) {
     for (const auto& entry : fs::recursive_directory_iterator(argv[i])) {
       if (!entry.is_regular_file()) continue;
@@ -19,9 +41,11 @@ int main(int argc, char** argv) {
       std::printf("%s\n", entry.path().c_str());
       std::fflush(stdout);
       if (pleat::fuzz::run_checked(text.str())) ++accepted;
-      ++inputs;
+      inputs.push_back(text.str());
     }
   }
-  std::printf("%d inputs, %d accepted\n", inputs, accepted);
-  return accepted > 0 ? 0 : 1;  // a corpus without an input that is read tries nothing
+  std::printf("%zu inputs, %d accepted\n", inputs.size(), accepted);
+  if (accepted == 0) return 1;  // a corpus without an input that is read tries nothing
+  if (pleat::fuzz::kForm != pleat::fuzz::Form::bytes) run_changed(inputs);
+  return 0;
 }

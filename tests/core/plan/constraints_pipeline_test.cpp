@@ -66,6 +66,16 @@ TEST(Constraints, GlobalBatch) {
                    "nearest 16");
 }
 
+TEST(Constraints, PassesOfAStep) {
+  expect_violation([](Case& c) { c.workload.global_batch = std::int64_t{16} << 24; },
+                   "passes-of-a-step", "workload.global_batch",
+                   "16777216 microbatches through 16 stages: a step has at most 16777216 passes",
+                   "a smaller global batch, or a larger micro batch or DP");
+  Case c;
+  c.workload.global_batch = std::int64_t{16} << 20;
+  EXPECT_TRUE(violations(c.context()).empty());
+}
+
 TEST(Constraints, Interleaving) {
   expect_violation(
       [](Case& c) {
