@@ -4,6 +4,8 @@
 // groups of the interleaved order (Megatron raises on the same ones, schedules.py).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/plan/constraint_rules.hpp"
 #include "core/plan/layout.hpp"
 #include "core/plan/layout_text.hpp"
@@ -89,6 +91,22 @@ Violation explain_length(const PlanContext& c) {
           "a smaller global batch, or a larger micro batch or DP"};
 }
 
+// More chunks than layers only wait. Layouts may leave some without a layer, never thousands.
+std::int64_t most_stages(const PlanContext& c) {
+  return std::max<std::int64_t>(1024, c.model.layers + 2);
+}
+
+bool depth_holds(const PlanContext& c) {
+  return !degrees_positive(c) || virtual_stages(c) <= most_stages(c);
+}
+
+Violation explain_depth(const PlanContext& c) {
+  return {"", "vpp",
+          fmt::format("PP*VPP = {}*{} = {} stages for {} layers", c.plan.attention.pp, c.plan.vpp,
+                      virtual_stages(c), c.model.layers),
+          fmt::format("at most {} stages", most_stages(c))};
+}
+
 bool interleaving_holds(const PlanContext& c) {
   return !degrees_positive(c) || c.plan.vpp == 1 || c.plan.attention.pp > 1;
 }
@@ -152,6 +170,7 @@ void append_pipeline_rules(std::vector<Constraint>& list) {
   list.push_back({"layers-per-stage", layers_hold, explain_layers});
   list.push_back({"layout", layout_holds, explain_layout});
   list.push_back({"batch-divisible", batch_holds, explain_batch});
+  list.push_back({"pipeline-depth", depth_holds, explain_depth});
   list.push_back({"passes-of-a-step", length_holds, explain_length});
   list.push_back({"interleaving-needs-pipeline", interleaving_holds, explain_interleaving});
   list.push_back({"interleaving-microbatches", fill_holds, explain_fill});

@@ -175,7 +175,7 @@ const std::vector<std::string>& rules_of_programs() {
       "ffn-divisible",      "shared-ffn-divisible",
       "expert-ffn-divisible", "context-divisible",
       "sequence-divisible", "layout",
-      "batch-divisible",    "passes-of-a-step",
+      "batch-divisible",    "pipeline-depth", "passes-of-a-step",
       "interleaving-needs-pipeline",
       "interleaving-microbatches", "microbatch-group",
       "fsdp-group",         "cp-heads",

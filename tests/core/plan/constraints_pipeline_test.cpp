@@ -3,6 +3,8 @@
 // Golden messages of the rules about pipelines and techniques.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/core/plan/constraint_case.hpp"
 
 namespace pleat {
@@ -64,6 +66,16 @@ TEST(Constraints, GlobalBatch) {
   expect_violation([](Case& c) { c.workload.global_batch = 8; }, "batch-divisible",
                    "workload.global_batch", "8 is not a multiple of 16 (DP 16 * micro batch 1)",
                    "nearest 16");
+}
+
+TEST(Constraints, PipelineDepth) {
+  Case c;
+  c.plan.vpp = 5000;
+  const std::vector<Violation> found = violations(c.context());
+  const auto depth = std::ranges::find(found, "pipeline-depth", &Violation::rule);
+  ASSERT_NE(depth, found.end());
+  EXPECT_EQ(depth->path, "vpp");
+  EXPECT_EQ(depth->hint, "at most 1024 stages");
 }
 
 TEST(Constraints, PassesOfAStep) {
