@@ -97,9 +97,8 @@ std::string heading(const Request& request, const ProcessChoice& choice, Seconds
 void say_what_would_run(const TrainOptions& o, const Request& request, const StepEstimate& predicted,
                         const ProcessChoice& choice, TrainConfig& config) {
   const TrainCheckpoints checked(o.checkpoints, request, choice.facts.process == 0, config);
-  for (const std::string& path : {o.log.json_file, o.log.tensorboard_folder, o.trace_file}) {
-    if (!path.empty()) (void)only_said(path);
-  }
+  if (choice.facts.process == 0) (void)TrainLog(o.log, request);
+  if (!o.trace_file.empty()) (void)only_said(o.trace_file);
   const int world = request.plan.world();
   if (o.json) {
     print(JsonValue::object()

@@ -110,7 +110,8 @@ TEST(BadFile, AValueWhereAnObjectBelongs) {
   for (const char* value : {"7", "\"text\"", "[1]", "true"}) {
     const Said rates = run_pleat({"capacity", "--rates", shipped_with("rates/default.json", "clusters", value),
                                   "--model", "tiny-moe", "--tokens", "1e9", "--seq-len", "64",
-                                  "--global-batch", "8", "--gpus", "8"});
+                                  "--global-batch", "8", "--clusters", "h100-sxm", "--deadline",
+                                  "60d"});
     EXPECT_EQ(rates.exit_code, 3) << value << rates.err;
     EXPECT_THAT(rates.err, HasSubstr("clusters")) << value;
     const Said eras =

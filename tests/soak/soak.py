@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 
-STEPS = 12
+STEPS = 40
 MODEL = {"model_type": "mixtral", "hidden_size": 32, "vocab_size": 128, "num_hidden_layers": 4,
          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "intermediate_size": 48,
          "num_local_experts": 4, "num_experts_per_tok": 2, "rms_norm_eps": 1e-6, "tie_word_embeddings": False,
@@ -63,6 +63,7 @@ class Soak:
         self.pleat, self.folder, self.random = options.pleat, folder, random.Random(options.seed)
         self.mpirun = shutil.which("mpirun")
         self.counts = collections.Counter()
+        self.now = "undisturbed"
         (folder / "config.json").write_text(json.dumps(MODEL))
         (folder / "text").write_text("".join(chr(ord("a") + i * i % 23) for i in range(4000)))
         os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -95,6 +96,9 @@ class Soak:
         try:
             return process.wait(timeout=120)
         except subprocess.TimeoutExpired:
+            for victim in self.victims(process):
+                print(victim, pathlib.Path(f"/proc/{victim}/cmdline").read_bytes()[:40],
+                      pathlib.Path(f"/proc/{victim}/stat").read_text().split()[2])
             os.killpg(process.pid, signal.SIGKILL)
             raise Lost("a run that does not end: " + self.said(save))
 
@@ -182,11 +186,14 @@ class Soak:
             ["kill one", "kill one", "kill all", "terminate", "interrupt", "kill at", "kill at", "error at", "full disk"])
         transports = ["threads", "tcp"] + (["mpi"] if self.mpirun else [])
         transport = self.random.choice(transports)
+        if kind == "full disk" and transport == "mpi":
+            transport = "tcp"  # Open MPI's own files would be limited too, and mpirun then never ends
         background = self.random.random() < 0.3
         point = None
         if kind.endswith(" at"):
             step = self.latest(save) + 1 + self.random.randrange(3)
             point = self.random.choice(POINTS) + f":step={step}" + (":error" if kind == "error at" else "")
+        self.now = f"{kind}, {layout}, {transport}{', ' + point if point else ''}"
         process = self.start(save, layout, transport, point, kind == "full disk", background)
         if point is None and kind != "full disk":
             time.sleep(self.random.uniform(0.02, 0.9 if transport == "threads" else 1.6))
@@ -206,7 +213,7 @@ class Soak:
         self.settle(process)
         self.counts[f"{kind}, {transport}"] += 1
         if code not in ENDINGS:
-            raise Lost(f"{kind}, {layout}, {transport}: exit {code}: {self.said(save)}")
+            raise Lost(f"exit {code}: {self.said(save)}")
         return code
 
     def settle(self, process):
@@ -271,7 +278,7 @@ def main():
             campaigns += 1
             print(f"{done} disturbances, {campaigns} campaigns, {time.time() - begin:.0f} s", flush=True)
     except Lost as lost:
-        print(f"LOST after {sum(soak.counts.values())} disturbances in campaign {campaigns}: {lost}")
+        print(f"LOST after {sum(soak.counts.values())} disturbances in campaign {campaigns}, {soak.now}: {lost}")
         print(f"its files are in {folder}")
         return 1
     for kind, count in sorted(soak.counts.items()):

@@ -32,7 +32,7 @@ std::string shard_of(const std::string& checkpoint) { return checkpoint + "/shar
 // digest of the whole file in the manifest.
 void double_tensor(const std::string& checkpoint, const std::string& name,
                    std::ptrdiff_t changed_byte = -1) {
-  const Safetensors shard(shard_of(checkpoint));
+  const Safetensors shard(shard_of(checkpoint), real_files(), DuplicateNames::kept);
   std::vector<TensorEntry> entries;
   std::vector<std::byte> data;
   for (const TensorEntry& t : shard.tensors()) {

@@ -66,13 +66,13 @@ TEST(BadInput, Row11Bandwidth) {
   const std::string hint =
       "\n  hint: like \"3.35 TB/s\"; units: B/s, kB/s, MB/s, GB/s, TB/s, PB/s, Mbit/s, Gbit/s, "
       "Tbit/s; "
-      "range: above 0 B/s, at most 1 PB/s";
+      "range: at least 1 MB/s, at most 1 PB/s";
   EXPECT_EQ(cluster_error("\"50 GB/s\"", "-5"),
             "error: c.json:4:42: tiers[1].bandwidth: must be a string with a unit, not -5" + hint);
   for (const char* value : {"-5 GB/s", "0 GB/s", "1e30 GB/s"}) {
     EXPECT_EQ(cluster_error("\"50 GB/s\"", std::string("\"") + value + "\""),
               std::string("error: c.json:4:42: tiers[1].bandwidth: \"") + value +
-                  "\" is out of range: above 0 B/s, at most 1 PB/s" + hint);
+                  "\" is out of range: at least 1 MB/s, at most 1 PB/s" + hint);
   }
 }
 
@@ -80,10 +80,10 @@ TEST(BadInput, Row11Efficiency) {
   const std::string text = write_profile(datasheet_profile("c", 1, Runtime::megatron));
   EXPECT_EQ(error_of([&] { return read_profile(replaced(text, "0.7", "1.7"), "p.json"); }),
             "error: p.json:10:25: kernels.gemm.max_efficiency: 1.7 is out of range\n"
-            "  hint: allowed: above 0, at most 1");
+            "  hint: allowed: at least 0.0001, at most 1");
   EXPECT_EQ(error_of([&] { return read_profile(replaced(text, "0.75", "0"), "p.json"); }),
             "error: p.json:148:23: collectives[0].all_gather.efficiency: 0 is out of range\n"
-            "  hint: allowed: above 0, at most 1");
+            "  hint: allowed: at least 0.0001, at most 1");
 }
 
 std::string model_error(const std::string& name, const std::string& from, const std::string& to) {
