@@ -263,7 +263,7 @@ def main():
     parser.add_argument("--pleat", required=True)
     parser.add_argument("--disturbances", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", type=pathlib.Path)
+    parser.add_argument("--folder", type=pathlib.Path, help="for its files (default: a new one, removed at the end)")
     options = parser.parse_args()
     options.pleat = os.path.abspath(options.pleat)
     folder = options.folder or pathlib.Path(tempfile.mkdtemp(prefix="pleat-soak-"))
