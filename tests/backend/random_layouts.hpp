@@ -53,13 +53,15 @@ class LayoutMaker {
     }
   }
 
-  // Another layout of the same model and batch, in the same precision.
+  // Another layout of the same model and batch, in the same precision, with the same optimizer.
   RandomLayout another(const RandomLayout& of) {
     for (;;) {
       RandomLayout c = of;
       c.plan = plan(c);
       c.plan.precision = of.plan.precision;
       c.plan.micro_batch = of.plan.micro_batch;
+      c.plan.optimizer.kind = of.plan.optimizer.kind;
+      c.plan.optimizer.main_params = of.plan.optimizer.main_params;
       if (is_legal(c)) return c;
     }
   }

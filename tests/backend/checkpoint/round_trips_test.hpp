@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a run saves is what comes back, for random models, layouts and precisions: into the same run,
+// What a run saves is what comes back, for random models, layouts, optimizers and precisions: into the same run,
 // into another layout, into a Hugging Face folder and out of it again.
 #pragma once
 
@@ -37,6 +37,13 @@ inline RoundTrip round_trip_of(unsigned seed) {
   RandomLayout narrow = t.first;
   narrow.plan.precision = Precision::bf16;
   if (seed % 3 == 0 && LayoutMaker::is_legal(narrow)) t.first = narrow;
+  narrow.plan.optimizer.main_params = DType::remainder16;
+  if (seed % 6 == 0 && LayoutMaker::is_legal(narrow)) t.first = narrow;
+  RandomLayout other = t.first;
+  constexpr OptimizerKind kKinds[] = {OptimizerKind::adamw, OptimizerKind::lamb, OptimizerKind::sgd,
+                                      OptimizerKind::muon};
+  other.plan.optimizer.kind = kKinds[seed / 2 % 4];
+  if (LayoutMaker::is_legal(other)) t.first = other;
   t.second = maker.another(t.first);
   t.family = family_of(t.first.model);
   return t;
@@ -78,7 +85,7 @@ inline void expect_resumes(const RandomLayout& c, const std::string& from) {
   expect_same_bits(actual.weights, expected.weights);
 }
 
-// In another layout every bit of the weights stays where nothing is learnt, and AdamW's averages
+// In another layout every bit of the weights stays where nothing is learnt, and the averages
 // move as in the first.
 inline void expect_resumes_elsewhere(const RoundTrip& t, const std::string& from, const Tensors& weights) {
   const TemporaryFolder kept, moved;
