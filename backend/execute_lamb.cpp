@@ -55,7 +55,6 @@ void Executor::lamb_norms(const Call& c) {
       others.push_back({copies.first, copies.elements});
   }
   std::vector<double> sums(static_cast<std::size_t>(c.out[0].elements()));
-  const std::size_t parameters = sums.size() / 2;
   Op part = c.op;  // of the shard, with main parameters of its own
   part.attr.first = 0;
   for (const View& main : c.in.subspan(1)) {
@@ -67,8 +66,8 @@ void Executor::lamb_norms(const Call& c) {
                      const std::int64_t moved = first - run.whole;
                      const OptimizerRun own{first, run.shard + moved, run.state + moved, elements,
                                             run.decays};
-                     sums[number] += kernels_.sum_of_squares(weights_of(part, own, main, b));
-                     sums[parameters + number] +=
+                     sums[2 * number] += kernels_.sum_of_squares(weights_of(part, own, main, b));
+                     sums[2 * number + 1] +=
                          kernels_.sum_of_squares(gradients_of(part, own, c.in[0]));
                    });
     });
@@ -84,10 +83,9 @@ void Executor::lamb_step(const Call& c) {
   const Bucket which = bucket_of(c.op, c.op.in[0]);
   const BucketState& b = stage_.buckets[static_cast<std::size_t>(which)];
   const std::vector<float> squares = values_of(device_, c.in[2]);
-  const auto parameters = static_cast<std::size_t>(c.in[2].elements() / 2);
   for_each_parameter(c.op, which, [&](std::size_t number, const OptimizerRun& run) {
-    const auto weight = static_cast<double>(squares[number]);
-    const auto step = static_cast<double>(squares[parameters + number]);
+    const auto weight = static_cast<double>(squares[2 * number]);
+    const auto step = static_cast<double>(squares[2 * number + 1]);
     const double trust = weight > 0 && step > 0 ? std::sqrt(weight / step) : 1;
     kernels_.scaled_step(gradients_of(c.op, run, c.in[0]), weights_of(c.op, run, c.in[1], b), 1,
                          lr_ * trust);

@@ -64,6 +64,7 @@ class OptimizerStep {
 
   // The direction where the gradients were, norms of whole parameters, the step.
   void lamb(const std::vector<BucketSegment>& parts);
+  void share_table_norms(TensorId norms);
   void cast(const BucketSegment& s);
 
   // Momentum in shards, put together where the gradients were; then one matrix after the other: its

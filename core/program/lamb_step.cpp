@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // LAMB in Pleat's dialect: trust ratios are of whole parameters.
+#include <algorithm>
+
+#include "core/diagnostics.hpp"
 #include "core/plan/rank_map.hpp"
 #include "core/program/bucket_step.hpp"
 #include "core/program/bucket_sync.hpp"
@@ -37,7 +40,7 @@ void OptimizerStep::lamb(const std::vector<BucketSegment>& parts) {
   b.parameters = parameters_of(stage_, index_);
   const auto count = static_cast<std::int64_t>(b.parameters.size());
   const TensorId norms = add_state(stage_, name_ + ".norms", TensorClass::step_scratch,
-                                   DType::fp32, {{2}, {count}});
+                                   DType::fp32, {{count}, {2}});  // of the weight, of the step
   const auto on_part = [](Op& op, const BucketSegment& s) {
     op.attr.first = s.first;
     op.attr.n = {s.elements};
@@ -62,6 +65,7 @@ void OptimizerStep::lamb(const std::vector<BucketSegment>& parts) {
     add_up(".norms.copies", Group::copies);
   }
   add_up(".norms.parts", experts ? Group::etp : Group::tp);
+  if (index_ == 0 && stage_.table) share_table_norms(norms);
   for (const BucketSegment& s : parts) {
     on_part(push(OpKind::lamb_step, s.suffix + ".apply", {b.gradients, s.main_params, norms},
                  {s.main_params}),
@@ -69,6 +73,19 @@ void OptimizerStep::lamb(const std::vector<BucketSegment>& parts) {
   }
   stage_.step_lives.push_back({norms, first, last_op()});
   for (const BucketSegment& s : parts) cast(s);
+}
+
+// Stages that hold the table cut it into other shards, so that sums of its squares differ in their last
+// bits, and with them the copies. All step by the ratio of both sums over all stages.
+void OptimizerStep::share_table_norms(TensorId norms) {
+  const std::vector<ParameterRange>& all = bucket().parameters;
+  const auto table = std::ranges::find(all, stage_.table->slot.offset, &ParameterRange::first);
+  PLEAT_ASSERT(table != all.end());
+  Op& op = push(OpKind::all_reduce, ".norms.table", {norms}, {norms});
+  op.group = Group::embedding;
+  op.attr.first = 2 * (table - all.begin());
+  op.attr.n = {2};
+  op.attr.run = static_cast<std::int64_t>(stage_.table->stages.size());
 }
 
 }  // namespace pleat

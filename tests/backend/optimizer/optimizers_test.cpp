@@ -48,6 +48,23 @@ TEST(MuonBits, ShardingChangesNothing) {
   expect_same_bits(sharded.weights, whole.weights);
 }
 
+// Stages cut a tied table into other shards, so sums of its squares differ in their last bits; the copies
+// must not.
+TEST(LambBits, CopiesOfATiedTableStayEqual) {
+  ModelSpec model = small_moe();
+  model.tied_embeddings = true;
+  for (const char* layout : {"Ettt|tL", "Et|tttL", "Etttt|L"}) {
+    for (const int dp : {2, 4}) {
+      Plan plan = fp32_plan(dp, 2, 2);
+      plan.optimizer.kind = OptimizerKind::lamb;
+      plan.sharding = Sharding::zero1;
+      plan.layout = layout;
+      const TrainResult result = run(model, plan, settings(plan, 4));  // compares the copies
+      EXPECT_EQ(result.unequal_copies, std::set<std::string>()) << layout << dp;
+    }
+  }
+}
+
 // --- Muon
 
 // The step of a matrix has singular values near the rate times its scale, whatever the gradient's
