@@ -168,7 +168,8 @@ void Saver::finish(const StepBoundary& b, bool wait) {
       commit_checkpoint(config_.folder, written_to_, state_.step, config_.keep, *config_.files);
     });
   }
-  if (first && !committing && !(error.empty() && unreadable.empty())) abandon_checkpoint(written_to_, *config_.files);
+  const bool failed = !(error.empty() && unreadable.empty());
+  if (first && failed && !committing) abandon_checkpoint(written_to_, *config_.files);
   written_to_.clear();
   if (!unreadable.empty()) {
     throw_config_error(ExitCode::verification, config_.folder, "",

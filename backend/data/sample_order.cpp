@@ -24,9 +24,10 @@ constexpr double kFullEnough = 0.80;
 
 // Indices are kept in memory: refused at once where there is not enough, not after minutes.
 void require_memory(const std::string& name, std::int64_t samples, std::int64_t documents) {
-  const double bytes =
-      static_cast<double>(samples) * (sizeof(std::int64_t) + sizeof(std::int32_t) + sizeof(std::uint32_t)) +
-      static_cast<double>(documents) * sizeof(std::int32_t);
+  constexpr std::size_t kOfSample =
+      sizeof(std::int64_t) + sizeof(std::int32_t) + sizeof(std::uint32_t);
+  const double bytes = static_cast<double>(samples) * kOfSample +
+                       static_cast<double>(documents) * sizeof(std::int32_t);
   const double memory =
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   if (bytes <= 0.8 * memory) return;
@@ -47,8 +48,11 @@ SampleOrder::SampleOrder(std::span<const std::int32_t> lengths, const OrderReque
   for (std::int64_t d = r.documents.begin; d < r.documents.end; ++d)
     epoch_tokens += lengths[static_cast<std::size_t>(d)];
   std::int64_t wanted = 0;
-  if (__builtin_mul_overflow(r.samples, seq_len_, &wanted) || wanted == std::numeric_limits<std::int64_t>::max()) {
-    bad(name, fmt::format("{} samples of {} tokens are more than 64-bit numbers count", r.samples, seq_len_),
+  if (__builtin_mul_overflow(r.samples, seq_len_, &wanted) ||
+      wanted == std::numeric_limits<std::int64_t>::max()) {
+    bad(name,
+        fmt::format("{} samples of {} tokens are more than 64-bit numbers count", r.samples,
+                    seq_len_),
         "fewer samples in one run");
   }
   ++wanted;

@@ -218,6 +218,27 @@ TEST_F(TrainCheckpoint, WeightsGoOutAndComeBack) {
   EXPECT_THAT(read_text(log), HasSubstr("\"expert_load\":"));
 }
 
+TEST_F(TrainCheckpoint, VerifyFindsWhatAResumeWouldNotRead) {
+  ASSERT_EQ(train("own", 4).exit_code, 0);
+  const std::string root = folder_ + "/own", newer = root + "/step_00000004";
+  const Said whole = run_pleat({"checkpoint", "verify", root});
+  EXPECT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_EQ(whole.out, root + "/step_00000002: whole\n" + newer + ": whole\n");
+  EXPECT_EQ(run_pleat({"checkpoint", "repair", root, "--write"}).out, whole.out);
+  const std::string shard = newer + "/shard_00001.safetensors";
+  std::string bytes = read_text(shard);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  write_text(shard, bytes);
+  const Said broken = run_pleat({"checkpoint", "verify", root});
+  EXPECT_EQ(broken.exit_code, 6);
+  EXPECT_THAT(broken.out, HasSubstr(newer + ": broken\n  " + shard + ": its bytes are not those that were saved\n"));
+  EXPECT_THAT(broken.err, HasSubstr("1 of 2 cannot be gone on from"));
+  const Said hopeless = run_pleat({"checkpoint", "repair", newer, "--json"});
+  EXPECT_EQ(hopeless.exit_code, 6);
+  EXPECT_THAT(hopeless.out, HasSubstr("cannot be mended"));
+  EXPECT_EQ(run_pleat({"checkpoint", "verify", folder_ + "/nothing"}).exit_code, 2);
+}
+
 TEST_F(TrainCheckpoint, OptionsGoTogether) {
   const std::vector<std::string> base{
       "train",          "--model", folder_ + "/config.json", "--gpus", "1",

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <random>
+#include <vector>
 
 #include "backend/checkpoint/hf_weights.hpp"
 #include "core/diagnostics.hpp"
@@ -13,16 +14,35 @@
 
 namespace pleat::test {
 
-// The family whose names an export takes; empty: no family has such models.
-inline std::string family_of(ModelSpec m) {
+// A family whose names an export takes, another one for another seed; empty: none has such models.
+inline std::string family_of(ModelSpec m, unsigned seed) {
   if (m.norm != NormKind::rms_norm) return "";
-  m.model_type = m.attention.kind == AttentionKind::mla ? "deepseek_v3" : m.moe ? "qwen2_moe" : "llama";
-  try {
-    static_cast<void>(hf_weight_map(m));
-    return m.model_type;
-  } catch (const ConfigError&) {
-    return "";
+  const std::vector<std::string> families =
+      m.attention.kind == AttentionKind::mla
+          ? std::vector<std::string>{"deepseek_v3", "deepseek_v2", "kimi_k2"}
+      : m.moe ? std::vector<std::string>{"qwen2_moe", "qwen3_moe", "mixtral"}
+              : std::vector<std::string>{"llama", "mistral", "qwen2", "qwen3"};
+  for (std::size_t i = 0; i < families.size(); ++i) {
+    m.model_type = families[(seed + i) % families.size()];
+    if (m.model_type == "mixtral" && m.moe->shared_ffn > 0) continue;
+    try {
+      static_cast<void>(hf_weight_map(m));
+      return m.model_type;
+    } catch (const ConfigError&) {  // another one may have such models
+    }
   }
+  return "";
+}
+
+// Biases, norms of heads and a gate of the shared expert, on some models.
+inline void vary(ModelSpec& m, std::mt19937& random) {
+  const auto chance = [&] { return random() % 3 == 0; };
+  if (m.attention.kind != AttentionKind::mla && m.norm == NormKind::rms_norm) {
+    m.attention.qkv_bias = chance();
+    m.attention.out_bias = m.attention.qkv_bias && chance();
+    m.attention.qk_norm = chance();
+  }
+  if (m.moe && m.moe->shared_ffn > 0) m.moe->shared_gate = chance();
 }
 
 struct RoundTrip {
@@ -34,6 +54,10 @@ inline RoundTrip round_trip_of(unsigned seed) {
   LayoutMaker maker(seed);
   RoundTrip t{maker.make(), {}, ""};
   t.first.packing = {};
+  RandomLayout varied = t.first;
+  std::mt19937 random(seed);
+  vary(varied.model, random);
+  if (LayoutMaker::is_legal(varied)) t.first = varied;
   RandomLayout narrow = t.first;
   narrow.plan.precision = Precision::bf16;
   if (seed % 3 == 0 && LayoutMaker::is_legal(narrow)) t.first = narrow;
@@ -45,7 +69,7 @@ inline RoundTrip round_trip_of(unsigned seed) {
   other.plan.optimizer.kind = kKinds[seed / 2 % 4];
   if (LayoutMaker::is_legal(other)) t.first = other;
   t.second = maker.another(t.first);
-  t.family = family_of(t.first.model);
+  t.family = family_of(t.first.model, seed);
   return t;
 }
 
