@@ -14,8 +14,6 @@
 namespace pleat {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
-constexpr std::int64_t kPage = 2 * kMiB;  // of the slab
 // Assumptions, until they are measured (docs/validation-notes.md): context, loaded kernels,
 // cuBLASLt and cuDNN of CUDA 13 on Hopper; NCCL's rings of a communicator, as the simulator has
 // them.

@@ -10,6 +10,10 @@
 
 namespace pleat {
 
+inline constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
+// cudaMalloc: pages of 2 MiB for what is larger than one MiB; smaller pieces share pages.
+inline constexpr std::int64_t kPage = 2 * kMiB;
+
 struct DeviceBytes {
   std::int64_t blocks = 0;    // of the arena, from which tensors are never given back to the device
   std::int64_t rounding = 0;  // the allocator's, in pages

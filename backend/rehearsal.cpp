@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "backend/device_memory.hpp"
 #include "backend/runtime/arena.hpp"
 #include "backend/runtime/slab.hpp"
 #include "core/program/paged_stash.hpp"
@@ -13,9 +14,6 @@
 namespace pleat {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
-// cudaMalloc: pages of 2 MiB for what is larger than one MiB; smaller pieces share pages.
-constexpr std::int64_t kPage = 2 * kMiB;
 
 // Addresses that nobody looks at, apart from each other as those of a Slab.
 class NoMemory final : public Memory {

@@ -12,18 +12,18 @@ namespace pleat {
 namespace {
 
 constexpr std::size_t kSharedEvery = 3;  // points measured again with the cores shared
-constexpr int kLaunches = 100;
+constexpr int kHostLaunches = 100;
 
 // The call through the kernel set on one element, again and again.
 KernelPoint launch_point() {
   return {.name = kLaunchPoint,
           .kernel = KernelClass::memory_bound,
           .flops = 0,
-          .bytes = 4.0 * kLaunches,
+          .bytes = 4.0 * kHostLaunches,
           .prepare = [](Bench& bench, unsigned seed) -> std::function<void()> {
             const Buffer x(bench, 1, 1, seed);
             return [=, &bench] {
-              for (int i = 0; i < kLaunches; ++i) bench.kernels().zero(x.view());
+              for (int i = 0; i < kHostLaunches; ++i) bench.kernels().zero(x.view());
             };
           }};
 }

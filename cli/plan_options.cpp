@@ -17,7 +17,7 @@
 namespace pleat::cli {
 namespace {
 
-constexpr int kMaxWorld = 16'777'216;
+constexpr int kMaxDegree = 16'777'216;
 constexpr int kMaxFactor = 1'000'000;
 constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
 
@@ -102,8 +102,8 @@ std::string assign(ShapeOptions& shape, const std::string& key, const std::strin
     int number = 0;
     const char* const end = value.data() + value.size();
     const auto parsed = std::from_chars(value.data(), end, number);
-    if (parsed.ec != std::errc() || parsed.ptr != end || number < 1 || number > kMaxWorld) {
-      return key + ": '" + value + "' is not a whole number from 1 to " + std::to_string(kMaxWorld);
+    if (parsed.ec != std::errc() || parsed.ptr != end || number < 1 || number > kMaxDegree) {
+      return key + ": '" + value + "' is not a whole number from 1 to " + std::to_string(kMaxDegree);
     }
     *field = number;
     return {};
@@ -147,7 +147,7 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
       ->check(offers_configs(ConfigKind::model));
   describe("-c,--cluster", o.cluster, "Name of a shipped cluster (`pleat clusters`) or a cluster file")
       ->check(offers_configs(ConfigKind::cluster));
-  describe("-n,--gpus", o.gpus, "GPUs in the job")->check(in_range(1, kMaxWorld));
+  describe("-n,--gpus", o.gpus, "GPUs in the job")->check(in_range(1, kMaxDegree));
   describe("-s,--seq-len", o.seq_len, "Tokens of a sequence")->check(in_range(std::int64_t{1}, kMaxTokens));
   describe("-b,--global-batch", o.global_batch, "Sequences of a step, over all GPUs")
       ->check(in_range(std::int64_t{1}, kMaxTokens));
@@ -179,7 +179,7 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
 
 void add_shape_options(CLI::App& app, ShapeOptions& o) {
   const auto degree = [&](const char* name, std::optional<int>& value, const char* text) {
-    app.add_option(name, value, text)->check(in_range(1, kMaxWorld))->group(kShape);
+    app.add_option(name, value, text)->check(in_range(1, kMaxDegree))->group(kShape);
   };
   const auto word = [&](const char* name, std::optional<std::string>& value, const char* text) {
     return app.add_option(name, value, text)->group(kShape);

@@ -19,12 +19,6 @@ constexpr std::array kPrecisions{Precision::fp32,        Precision::fp16,      P
 constexpr std::array kShardings{Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3};
 constexpr std::array kDispatchers{Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep,
                                   Dispatcher::hybridep, Dispatcher::hierarchical};
-constexpr std::array kRecomputable{Module::layernorm,      Module::mla_up_proj, Module::core_attn,
-                                   Module::mlp,            Module::moe_act,
-                                   Module::shared_experts, Module::moe};
-constexpr std::array kOffloads{Offload::attn_norm, Offload::qkv_linear, Offload::core_attn,
-                               Offload::attn_proj, Offload::mlp_norm,   Offload::expert_fc1,
-                               Offload::moe_act};
 constexpr std::array kGraphs{CudaGraph::none, CudaGraph::attention, CudaGraph::router,
                              CudaGraph::partial, CudaGraph::full_iteration};
 constexpr std::array kCpComms{CpComm::p2p, CpComm::all_gather, CpComm::all_to_all,

@@ -86,6 +86,13 @@ ExitCode ConfigError::exit_code() const {
   return first == list_.end() ? ExitCode::bad_request : first->code;
 }
 
+std::string one_line(const std::exception& e) {
+  std::string text = e.what();
+  for (char& c : text) c = c == '\n' ? ' ' : c;
+  const std::string prefix = "error: ";
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
 void throw_config_error(ExitCode code, std::string where, std::string path, std::string message,
                         std::string hint) {
   throw ConfigError({{Severity::error, code, std::move(where), std::move(path),

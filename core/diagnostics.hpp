@@ -69,6 +69,9 @@ class ConfigError : public std::exception {
   std::string text_;
 };
 
+// The text of an exception on one line, without "error: ".
+[[nodiscard]] std::string one_line(const std::exception&);
+
 // Shorthand for a single problem.
 [[noreturn]] void throw_config_error(ExitCode code, std::string where, std::string path,
                                      std::string message, std::string hint = {});

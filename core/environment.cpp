@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/environment.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
-
-extern char** environ;
 
 namespace pleat {
 namespace {

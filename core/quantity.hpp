@@ -55,4 +55,8 @@ using FlopsPerSecond = Quantity<0, -1, 1, 0, 0>;
 using Dollars = Quantity<0, 0, 0, 1, 0>;
 using Watts = Quantity<0, -1, 0, 0, 1>;
 
+// What larger units have of base units.
+inline constexpr double kGiB = 1024.0 * 1024 * 1024;  // bytes
+inline constexpr double kHour = 3600, kDay = 86'400;  // seconds
+
 }  // namespace pleat

@@ -10,7 +10,7 @@
 namespace pleat {
 namespace {
 
-constexpr std::size_t kSample = 512;    // meshes
+constexpr std::size_t kMeshesTried = 512;    // meshes
 constexpr std::size_t kTogether = 8;    // tried before it is asked whether one fits
 constexpr std::size_t kTries = 64;      // meshes tried at most
 
@@ -22,7 +22,7 @@ struct Sampled {
 // In the order in which they are tried.
 std::vector<Sampled> sample(const PlanTree& tree, NodeOpener& opener, Workers& workers,
                             std::int64_t usable) {
-  const std::size_t all = tree.space.meshes.size(), count = std::min(kSample, all);
+  const std::size_t all = tree.space.meshes.size(), count = std::min(kMeshesTried, all);
   std::vector<Sampled> list(count);
   workers.for_each(count, [&](std::size_t i) {
     const auto mesh = static_cast<std::int32_t>(i * all / count);

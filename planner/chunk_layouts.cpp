@@ -15,7 +15,7 @@
 namespace pleat {
 namespace {
 
-constexpr int kMostNodes = 50'000;
+constexpr int kMostLayoutNodes = 50'000;
 constexpr std::size_t kMostPriced = 500;
 constexpr std::size_t kMostSlots = 2'000'000;  // of all that are priced: long pipelines take longer
 constexpr std::size_t kPriced = 8;  // of the fastest at the burst clock: again, at their own
@@ -54,7 +54,7 @@ class ChunkLayouts {
     std::vector<Seconds> placed;
     for (const PathSum& p : paths_) placed.push_back(p.fixed);
     descend(0, 0, placed);
-    return nodes_ <= kMostNodes && priced_ <= most_priced_;
+    return nodes_ <= kMostLayoutNodes && priced_ <= most_priced_;
   }
 
   [[nodiscard]] const std::vector<Plan>& found() const { return found_; }  // the fastest last
@@ -96,7 +96,7 @@ class ChunkLayouts {
   }
 
   void descend(std::size_t v, int first, const std::vector<Seconds>& placed) {
-    if (nodes_ > kMostNodes || priced_ > most_priced_) return;
+    if (nodes_ > kMostLayoutNodes || priced_ > most_priced_) return;
     ++nodes_;
     if (v == stages_.size()) {
       price();

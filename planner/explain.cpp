@@ -23,7 +23,7 @@ struct Difference {
 
 std::string milliseconds(Seconds s) { return fmt::format("{:.2f} ms", s.base() * 1e3); }
 
-double gib(std::int64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024 * 1024); }
+double gib_of(std::int64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024 * 1024); }
 
 std::string name_with_numbers(const Difference& d) {
   // A residue of rounding is printed as 0.00, not -0.00.
@@ -101,7 +101,7 @@ std::string proof(const SearchResult& result) {
                          robust ? " at the end of its band" : "");
   }
   const std::string memory =
-      result.most_bytes ? fmt::format(" with at most {:.2f} GiB a GPU", gib(*result.most_bytes)) : "";
+      result.most_bytes ? fmt::format(" with at most {:.2f} GiB a GPU", gib_of(*result.most_bytes)) : "";
   return fmt::format("no plan of the space{} {}", memory,
                      robust ? "has a band that ends lower" : "is faster");
 }
@@ -164,7 +164,7 @@ std::string print_search(const SearchResult& result, const ModelSpec& model,
     const StepEstimate& e = c.estimate;
     text += fmt::format("{:>3}  {:<{}}  {:>12.2f}  {:>13.1f}  {:>5.1f}%  {:>9.2f}\n", ++place,
                         summary(c.plan), width, e.step.base() * 1e3, e.tokens_per_second_per_gpu,
-                        100 * e.mfu, gib(e.peak_bytes()));
+                        100 * e.mfu, gib_of(e.peak_bytes()));
   }
   for (std::size_t i = 1; i < result.best.size(); ++i) {
     if (i == 1) text += "\nagainst #1:\n";

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kSample = 1024;  // meshes
 constexpr std::size_t kMeshes = 48;    // of them, with all memory choices
-constexpr std::size_t kPriced = 32;    // plans, of either step
+constexpr std::size_t kPlansPriced = 32;    // plans, of either step
 constexpr Seconds kAny{std::numeric_limits<double>::infinity()};
 
 struct Bounded {
@@ -111,7 +111,7 @@ class GoodPlan {
 
   // Prices the first ones; the best of all that fit stays.
   void price(const std::vector<Bounded>& list) {
-    std::vector<Opened> opened(std::min(kPriced, list.size()));
+    std::vector<Opened> opened(std::min(kPlansPriced, list.size()));
     workers_.for_each(opened.size(),
                       [&](std::size_t i) { opened[i] = opener_.open(list[i].node, kAny); });
     priced_ += static_cast<std::int64_t>(opened.size());

@@ -12,7 +12,7 @@
 namespace pleat {
 namespace {
 
-bool is_decoder(const LayerVariant& v) {
+bool is_decoder_layer(const LayerVariant& v) {
   return v.kind == LayerKind::dense || v.kind == LayerKind::moe;
 }
 
@@ -31,7 +31,7 @@ class PieceTimes {
     if (!paired) return;
     share(counted.most_frequent());
     for (std::size_t i = 0; i < times_.size(); ++i) {
-      if (i != counted.most_frequent() && is_decoder(counted.variants()[i])) share(i);
+      if (i != counted.most_frequent() && is_decoder_layer(counted.variants()[i])) share(i);
     }
   }
   [[nodiscard]] const PieceTime& operator[](std::size_t i) const { return times_[i]; }

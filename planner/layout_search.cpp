@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostLayouts = 20'000;  // that are timed for one plan
 // Layouts that take so much longer at the burst clock may sustain a higher one: so many are priced.
 constexpr double kSlack = 0.04;
-constexpr std::size_t kPriced = 16;
+constexpr std::size_t kLayoutsPriced = 16;
 
 struct Timed {
   Seconds step;
@@ -141,11 +141,11 @@ class LayoutSearch {
 
   void take(Seconds step) {
     if (step > best_ * (1 + kSlack)) return;
-    if (found_.size() == kPriced && step >= found_.back().step) return;
+    if (found_.size() == kLayoutsPriced && step >= found_.back().step) return;
     if (!allowed()) return;
     best_ = std::min(best_, step);
     found_.insert(std::ranges::upper_bound(found_, step, {}, &Timed::step), {step, cuts_});
-    if (found_.size() > kPriced) found_.pop_back();
+    if (found_.size() > kLayoutsPriced) found_.pop_back();
   }
 
   // The layout at hand, by the rules and by host memory.

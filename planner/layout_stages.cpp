@@ -12,7 +12,7 @@
 namespace pleat {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t key(int stage, int first, int end) {
   return (std::int64_t{stage} << 40) | (std::int64_t{first} << 20) | end;
@@ -47,11 +47,11 @@ std::vector<VirtualStage> LayoutStages::stages_of(const Cuts& cuts) const {
   const bool mtp = pieces_ > layers_ + 1;
   std::vector<VirtualStage> stages;
   for (int s = 0; s < stages_; ++s) {
-    const int first = std::min(cuts[at(s)], layers_), end = std::min(cuts[at(s + 1)], layers_);
+    const int first = std::min(cuts[index(s)], layers_), end = std::min(cuts[index(s + 1)], layers_);
     stages.push_back({.embedding = s == 0,
                       .first_layer = first,
                       .layers = end - first,
-                      .mtp = mtp && cuts[at(s)] <= layers_ && cuts[at(s + 1)] > layers_,
+                      .mtp = mtp && cuts[index(s)] <= layers_ && cuts[index(s + 1)] > layers_,
                       .loss = s + 1 == stages_});
   }
   return stages;
@@ -70,11 +70,11 @@ bool LayoutStages::valid(const Cuts& cuts) const {
 }
 
 Cuts LayoutStages::around(int stage, int first, int end) const {
-  Cuts cuts(at(stages_ + 1));
-  for (int s = 0; s <= stage; ++s) cuts[at(s)] = stage == 0 ? 0 : first * s / stage;
+  Cuts cuts(index(stages_ + 1));
+  for (int s = 0; s <= stage; ++s) cuts[index(s)] = stage == 0 ? 0 : first * s / stage;
   const int after = stages_ - 1 - stage;
   for (int s = 0; s <= after; ++s) {
-    cuts[at(stage + 1 + s)] = after == 0 ? end : end + (pieces_ - end) * s / after;
+    cuts[index(stage + 1 + s)] = after == 0 ? end : end + (pieces_ - end) * s / after;
   }
   return cuts;
 }
@@ -83,7 +83,7 @@ bool LayoutStages::price(const Cuts& cuts) {
   const Plan plan = with(cuts);
   if (!violations({model_, workload_, plan, config_.gpus}).empty()) return false;
   for (int s = 0; s < stages_; ++s) {
-    const auto [entry, fresh] = options_.try_emplace(key(s, cuts[at(s)], cuts[at(s + 1)]));
+    const auto [entry, fresh] = options_.try_emplace(key(s, cuts[index(s)], cuts[index(s + 1)]));
     if (!fresh && entry->second.fits) continue;
     const PlanStages known =
         estimator_.stages(plan.stages.empty() ? plan : plan_of_stage(plan, Stage{s}));
@@ -91,17 +91,17 @@ bool LayoutStages::price(const Cuts& cuts) {
       table_ = known.table;
       timer_.emplace(known.table, workload_.straggler_slowdown);
     }
-    entry->second = priced(s, *(*known.records)[at(s)]);
+    entry->second = priced(s, *(*known.records)[index(s)]);
   }
   return true;
 }
 
 StageOption LayoutStages::priced(int stage, const StageRecord& record) const {
   StageOption o{.fits = false, .busy = {}, .row = stage_row(record, *table_),
-                .memory = stage_memory(Stage{stage}, record, table_->work[at(stage)])};
+                .memory = stage_memory(Stage{stage}, record, table_->work[index(stage)])};
   o.busy = o.row.prologue;
   for (std::size_t i = 0; i < o.row.slots.size(); ++i) {
-    o.busy += o.row.slots[i] * table_->times[at(stage)][i];
+    o.busy += o.row.slots[i] * table_->times[index(stage)][i];
   }
   for (const StepOpCost& op : o.row.epilogue) o.busy += op.exposed;
   o.fits = o.memory.peak <= usable_;

@@ -17,7 +17,7 @@ constexpr int kMixRounds = 200;  // of the game among them
 constexpr int kLastRounds = 2000;
 constexpr double kWays = 1.0 / 3;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t index_of(int i) { return static_cast<std::size_t>(i); }
 
 class PathBound {
  public:
@@ -50,7 +50,7 @@ class PathBound {
 
   PathMix play(Seconds enough) {
     const std::vector<std::vector<double>> even(
-        at(virtual_), std::vector<double>(counts_.size(), 1.0 / virtual_));
+        index_of(virtual_), std::vector<double>(counts_.size(), 1.0 / virtual_));
     add_round(paths_.along_stages(durations(even), transfer_, 0));
     for (int round = 1; round < kRounds; ++round) {
       PathMix mix = best_mix(means_, counts_, kMixRounds);
@@ -62,13 +62,13 @@ class PathBound {
 
   void list_uses() {
     const SlotWork work = table_.slot_work();
-    uses_.resize(at(table_.shape.pp * table_.kinds()));
+    uses_.resize(index_of(table_.shape.pp * table_.kinds()));
     for (int s = 0; s < table_.shape.pp; ++s) {
       const auto place = [&](int c) {
-        return at(virtual_stage(table_.shape, Stage{s}, ChunkId{c}));
+        return index_of(virtual_stage(table_.shape, Stage{s}, ChunkId{c}));
       };
       const auto list = [&](int kind) -> std::vector<Use>& {
-        return uses_[at(s * table_.kinds() + kind)];
+        return uses_[index_of(s * table_.kinds() + kind)];
       };
       for (int c = 0; c < work.chunks; ++c) {
         const int passes = work.split ? 4 : 2;
@@ -86,7 +86,7 @@ class PathBound {
   // Of slots when layers are placed so.
   [[nodiscard]] std::vector<Seconds> durations(
       const std::vector<std::vector<double>>& layers) const {
-    std::vector<PieceTime> held(at(virtual_));
+    std::vector<PieceTime> held(index_of(virtual_));
     for (std::size_t u = 0; u < kPieceUses; ++u) {
       held.front().of[u] += pieces_.first.of[u];
       held.back().of[u] += pieces_.last.of[u];
@@ -117,7 +117,7 @@ class PathBound {
 
   [[nodiscard]] PathSum sum_of(const SlotPath& path) const {
     PathSum sum{transfer_ * path.transfers, {}};
-    sum.weight.assign(at(virtual_), std::vector<Seconds>(counts_.size()));
+    sum.weight.assign(index_of(virtual_), std::vector<Seconds>(counts_.size()));
     for (std::size_t i = 0; i < path.times.size(); ++i) {
       if (path.times[i] == 0) continue;
       for (const Use& use : uses_[i]) {
@@ -125,7 +125,7 @@ class PathBound {
           sum.weight[use.stage][k] += pieces_.free[k].time[use.use] * path.times[i];
         }
         if (use.stage == 0) sum.fixed += pieces_.first[use.use] * path.times[i];
-        if (use.stage + 1 == at(virtual_)) sum.fixed += pieces_.last[use.use] * path.times[i];
+        if (use.stage + 1 == index_of(virtual_)) sum.fixed += pieces_.last[use.use] * path.times[i];
       }
     }
     return sum;
@@ -145,7 +145,7 @@ class PathBound {
 
   // Of each stage's paths, weighted by round.
   [[nodiscard]] std::vector<PathSum> stage_means(const std::vector<double>& weight) const {
-    std::vector<PathSum> means(at(table_.shape.pp));
+    std::vector<PathSum> means(index_of(table_.shape.pp));
     for (std::size_t s = 0; s < means.size(); ++s) {
       for (std::size_t i = 0; i < rounds_.size(); ++i) add(rounds_[i][s], weight[i], means[s]);
     }
@@ -160,7 +160,7 @@ class PathBound {
         std::vector<Seconds>& least = load.weight.emplace_back(
             counts_.size(), Seconds(std::numeric_limits<double>::infinity()));
         for (int c = 0; c < chunks_of_stage(table_.shape); ++c) {
-          const auto v = at(virtual_stage(table_.shape, Stage{r}, ChunkId{c}));
+          const auto v = index_of(virtual_stage(table_.shape, Stage{r}, ChunkId{c}));
           for (std::size_t k = 0; k < counts_.size(); ++k) {
             least[k] = std::min(least[k], mean.weight[v][k]);
           }

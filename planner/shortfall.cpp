@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/shortfall.hpp"
 
+#include "core/quantity.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 namespace pleat {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr std::int64_t kMostGpusFactor = 1024, kMostGpus = 131072;
 constexpr std::int64_t kShortestSequenceFactor = 64;
 constexpr int kRoundsOfAChange = 100;  // of a search: the first plan that fits is enough

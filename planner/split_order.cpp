@@ -10,7 +10,7 @@ namespace {
 
 using Begin = OrderSegment::Begin;
 
-constexpr std::size_t kForward = 0, kBackward = 1;
+constexpr std::size_t kForwardPass = 0, kBackwardPass = 1;
 
 std::vector<OrderSegment> segments_of(const std::vector<Slot>& order, int chunks) {
   std::vector<OrderSegment> list;
@@ -56,7 +56,7 @@ Seconds work(const OrderSegment& segment, const ChunkBound* chunks) {
   for (std::size_t c = 0; c < segment.count.size(); ++c) {
     const OrderSegment::Count& n = segment.count[c];
     const int both = std::min(n.input, n.weight);  // of different microbatches, perhaps
-    sum += chunks[c].pass[kForward] * n.forward + chunks[c].pass[kBackward] * (n.whole + both) +
+    sum += chunks[c].pass[kForwardPass] * n.forward + chunks[c].pass[kBackwardPass] * (n.whole + both) +
            chunks[c].half[0] * (n.input - both) + chunks[c].half[1] * (n.weight - both);
   }
   return sum;
@@ -88,7 +88,7 @@ std::vector<Seconds> earliest_finish(const SplitOrder& order, std::span<const Ch
     Seconds time;
     for (std::size_t v = 0; v < way.size(); ++v) {
       there[chunk(v)] = time;
-      time += chunks[chunk(v)].pass[kForward];
+      time += chunks[chunk(v)].pass[kForwardPass];
       if (v + 1 < way.size()) time += hop(v);
     }
     Seconds later;
@@ -97,9 +97,9 @@ std::vector<Seconds> earliest_finish(const SplitOrder& order, std::span<const Ch
       round[chunk(v)] = later;
       if (v == 0) break;
       const ChunkBound& c = chunks[chunk(v)];
-      const Seconds gradient = std::min(c.half[0], c.pass[kBackward]);
+      const Seconds gradient = std::min(c.half[0], c.pass[kBackwardPass]);
       time += gradient + hop(v - 1);
-      later += gradient + c.pass[kForward] + 2 * hop(v - 1);
+      later += gradient + c.pass[kForwardPass] + 2 * hop(v - 1);
     }
   }
 
@@ -114,7 +114,7 @@ std::vector<Seconds> earliest_finish(const SplitOrder& order, std::span<const Ch
         case Begin::first_forward: now = std::max(now, there[first + c]); break;
         case Begin::first_backward: now = std::max(now, back[first + c]); break;
         case Begin::last_forward:
-          last_forward[c] = now + chunks[first + c].pass[kForward];
+          last_forward[c] = now + chunks[first + c].pass[kForwardPass];
           break;
         case Begin::last_backward:
           now = std::max(now, last_forward[c] + round[first + c]);

@@ -13,6 +13,9 @@
 
 namespace pleat {
 
+const StageMemory& StepEstimate::fullest_stage() const {
+  return *std::ranges::max_element(memory, {}, &StageMemory::peak);
+}
 std::int64_t StepEstimate::peak_bytes() const {
   std::int64_t peak = 0;
   for (const StageMemory& m : memory) peak = std::max(peak, m.peak);

@@ -50,6 +50,7 @@ struct StepEstimate {
   FlopsPerSecond model_flops_per_gpu;
   double mfu = 0;                // against the dense bf16 peak (fp32 peak for fp32 plans)
   SourceClass source = SourceClass::datasheet;  // worst source class that was used
+  const StageMemory& fullest_stage() const;
   std::int64_t peak_bytes() const;            // of the fullest device
   std::int64_t peak_allocated_bytes() const;  // of its tensor allocator
   // What torch's allocator holds for those, and that with all that lies outside it.

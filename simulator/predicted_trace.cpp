@@ -14,7 +14,7 @@
 namespace pleat {
 namespace {
 
-bool is_transfer(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::recv; }
+bool moves_between_stages(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::recv; }
 
 std::string layer_name(const LayerProgram& program, int layer) {
   switch (program.kind) {
@@ -175,7 +175,7 @@ class StageTrace {
               .duration_s = (line.streams.finish[i] - line.streams.start[i]).base(),
               .category = name_of(op.module),
               .bytes = static_cast<std::int64_t>(cost.bytes.base())};
-    if (is_transfer(op)) place_transfer(op, slot, cost, span);
+    if (moves_between_stages(op)) place_transfer(op, slot, cost, span);
     trace_.spans.push_back(std::move(span));
   }
 

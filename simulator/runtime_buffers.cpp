@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "core/plan/rank_map.hpp"
+#include "core/quantity.hpp"
 #include "simulator/stage_memory.hpp"
 
 namespace pleat {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr double kCudaContext = 0.9 * kGiB;       // context and modules
 constexpr double kCommunicator = 0.39 * kGiB;     // NCCL ring buffers of one communicator
 constexpr double kCublasWorkspace = kGiB / 32;    // 32 MiB on Hopper and Blackwell

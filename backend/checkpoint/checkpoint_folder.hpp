@@ -15,6 +15,8 @@
 
 namespace pleat {
 
+inline constexpr const char* kPlanFile = "plan.json";  // of a checkpoint, beside its manifest and shards
+
 [[nodiscard]] std::string checkpoint_name(std::int64_t step);  // "step_00000010"
 
 // A checkpoint's files: manifest.json, plan.json, the shards. Throws ConfigError: bad_file for a

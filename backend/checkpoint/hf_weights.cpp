@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kScaleBlock = 128;  // DeepSeek-V3: README_WEIGHTS.md
 constexpr const char* kScaleSuffix = "_scale_inv";
-constexpr std::size_t kReadBytes = std::size_t{4} << 20;  // at once
+constexpr std::size_t kWeightBytes = std::size_t{4} << 20;  // at once
 constexpr std::size_t kNamed = 8;  // tensors named in a message
 
 // Tensors that carry nothing we need: tables that are computed, prediction depths that the model
@@ -136,7 +136,7 @@ void HfWeights::read_part(const Part& part, std::int64_t columns, std::span<floa
   const auto row_bytes = static_cast<std::size_t>(columns) * size;
   const auto all_rows = static_cast<std::size_t>(part.rows.rows);
   const std::size_t at_once =
-      std::min(all_rows, std::max<std::size_t>(1, kReadBytes / std::max<std::size_t>(1, row_bytes)));
+      std::min(all_rows, std::max<std::size_t>(1, kWeightBytes / std::max<std::size_t>(1, row_bytes)));
   std::vector<std::byte> bytes(at_once * row_bytes);
   std::vector<float> scales;
   if (part.scales.entry != nullptr) {

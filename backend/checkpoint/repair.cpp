@@ -20,17 +20,9 @@
 namespace pleat {
 namespace {
 
-constexpr const char* kPlanFile = "plan.json";
-constexpr std::uint64_t kReadBytes = std::uint64_t{4} << 20;  // at once
+constexpr std::uint64_t kCompareBytes = std::uint64_t{4} << 20;  // at once
 
 // The text of an error, on one line and without the word.
-std::string what_of(const std::exception& e) {
-  std::string text = e.what();
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  const std::string prefix = "error: ";
-  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
-}
-
 bool is_shard(const SavedFile& file) { return file.name.ends_with(".safetensors"); }
 
 // Runs a check; what it throws is a fault.
@@ -38,7 +30,7 @@ void note_fault(std::vector<std::string>& faults, const std::function<void()>& c
   try {
     check();
   } catch (const ConfigError& e) {
-    faults.push_back(what_of(e));
+    faults.push_back(one_line(e));
   }
 }
 
@@ -95,7 +87,7 @@ struct Shard {
   [[nodiscard]] std::string difference_of(const TensorEntry& a, const TensorEntry& b) const {
     if (a.type != b.type || a.shape != b.shape) return "two copies of different shapes or types";
     const std::uint64_t bytes = a.end - a.begin;
-    std::vector<std::byte> first(std::min(bytes, kReadBytes)), second(first.size());
+    std::vector<std::byte> first(std::min(bytes, kCompareBytes)), second(first.size());
     for (std::uint64_t at = 0; at < bytes; at += first.size()) {
       const std::uint64_t n = std::min<std::uint64_t>(first.size(), bytes - at);
       file.read(a, at, std::span(first).first(n));
@@ -133,7 +125,7 @@ SavedFile copy_file(const std::string& from, const std::string& to, const std::s
                     FileSystem& files) {
   const ReadFile source(from, files);
   CountedFile copy(to, files);
-  std::vector<std::byte> room(std::min(source.size(), kReadBytes));
+  std::vector<std::byte> room(std::min(source.size(), kCompareBytes));
   for (std::uint64_t at = 0; at < source.size(); at += room.size()) {
     const auto part =
         std::span(room).first(std::min<std::uint64_t>(room.size(), source.size() - at));
@@ -153,7 +145,7 @@ SavedFile write_shard(const Shard& shard, const std::string& to, const std::stri
   for (const TensorEntry& old : shard.kept) {
     const std::uint64_t bytes = old.end - old.begin;
     for (std::uint64_t at = 0; at < bytes; at += room.size()) {
-      room.resize(std::min(kReadBytes, bytes - at));
+      room.resize(std::min(kCompareBytes, bytes - at));
       shard.file.read(old, at, room);
       copy.append(room);
     }

@@ -22,15 +22,6 @@
 namespace pleat {
 namespace {
 
-constexpr const char* kPlanFile = "plan.json";
-
-// The text of an exception, on one line.
-std::string what_of(const std::exception& e) {
-  std::string text = e.what();
-  for (char& c : text) c = c == '\n' ? ' ' : c;
-  const std::string prefix = "error: ";
-  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
-}
 
 // A rank's shard as the bytes of its file, and what it holds.
 std::vector<std::byte> snapshot(Executor& executor, int rank, ShardRecord& record) {
@@ -97,7 +88,7 @@ void Saver::begin(const StepBoundary& b) {
       plan.append(std::as_bytes(std::span(config_.plan_document)));
       plan.commit();
     } catch (const std::exception& e) {
-      error = what_of(e);
+      error = one_line(e);
       if (!folder.empty()) abandon_checkpoint(folder, *config_.files);
     }
   }
@@ -112,9 +103,9 @@ void Saver::begin(const StepBoundary& b) {
       write(written, bytes, rank);
     } catch (const ConfigError& e) {
       const bool differs = e.exit_code() == ExitCode::verification;
-      (differs ? written.unreadable : written.error) = what_of(e);
+      (differs ? written.unreadable : written.error) = one_line(e);
     } catch (const std::exception& e) {
-      written.error = what_of(e);
+      written.error = one_line(e);
     }
     return std::move(written);
   });
@@ -152,7 +143,7 @@ void Saver::finish(const StepBoundary& b, bool wait) {
     try {
       step_of_save();
     } catch (const std::exception& e) {
-      mine = what_of(e);
+      mine = one_line(e);
     }
     error = first_problem(b.world, mine);
   };
@@ -204,7 +195,7 @@ std::string Saver::read_back(const StepBoundary& b) {
     }
     require_complete(written_to_, manifest, b.executor, *config_.files);
   } catch (const std::exception& e) {
-    return what_of(e);
+    return one_line(e);
   }
   return "";
 }

@@ -12,7 +12,7 @@
 namespace pleat {
 namespace {
 
-constexpr std::int64_t kReadBytes = std::int64_t{4} << 20;  // at once
+constexpr std::int64_t kShardBytes = std::int64_t{4} << 20;  // at once
 
 void convert(ElementType from, ElementType to, std::span<const std::byte> source,
              std::byte* target) {
@@ -102,7 +102,7 @@ void ShardReader::read(const KeptTensor& wanted, const std::string& from) {
   for_each_piece(wanted, from, [&](ElementType type, const KeptRun& run, std::int64_t first,
                                    std::int64_t count, const Piece& piece) {
     const std::int64_t from_width = bits_of(type) / 8;
-    const std::int64_t most = std::max<std::int64_t>(1, kReadBytes / from_width);
+    const std::int64_t most = std::max<std::int64_t>(1, kShardBytes / from_width);
     for (std::int64_t done = 0; done < count; done += most) {
       const std::int64_t n = std::min(most, count - done);
       const auto offset =

@@ -35,7 +35,7 @@ JobPart JobPart::over_wire(Meeting m, MakeWire make_wire, MeshTimes times) {
   part.server_ = std::move(met.server);
   const RosterEntry& mine = met.roster.processes[static_cast<std::size_t>(process)];
   part.hub_ = std::make_shared<MessageHub>(Rank{mine.first_rank}, mine.ranks);
-  part.mesh_ = std::make_unique<Mesh>(met.roster, process, std::move(met.mesh_listener), secret,
+  part.mesh_ = std::make_unique<TcpMesh>(met.roster, process, std::move(met.mesh_listener), secret,
                                       *part.hub_, times);
   if (make_wire != nullptr) part.wire_ = make_wire(*part.hub_, met.roster, *part.mesh_);
   part.hub_->attach(part.wire_ != nullptr ? part.wire_.get() : part.mesh_.get());

@@ -23,7 +23,7 @@ class JobPart {
   [[nodiscard]] static JobPart over_tcp(Meeting, MeshTimes = {});
   // Messages over a wire of the caller's, which may be attached to the hub only by this; the mesh
   // stays beside it and tells who is lost.
-  using MakeWire = std::unique_ptr<Wire> (*)(MessageHub&, const Roster&, Mesh&);
+  using MakeWire = std::unique_ptr<Wire> (*)(MessageHub&, const Roster&, TcpMesh&);
   [[nodiscard]] static JobPart over_wire(Meeting, MakeWire, MeshTimes = {});
 
   // The same ranks, with NCCL between their devices; each needs one of its own.
@@ -40,7 +40,7 @@ class JobPart {
   std::unique_ptr<StoreServer> server_;
   std::shared_ptr<MessageHub> hub_;
   std::unique_ptr<Wire> wire_;
-  std::unique_ptr<Mesh> mesh_;  // its thread uses the wire
+  std::unique_ptr<TcpMesh> mesh_;  // its thread uses the wire
   std::vector<std::unique_ptr<Transport>> ranks_;
 };
 

@@ -4,6 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "core/diagnostics.hpp"
@@ -20,6 +25,16 @@ namespace pleat {
   const auto place = std::find(members.begin(), members.end(), rank);
   PLEAT_ASSERT(place != members.end());
   return static_cast<int>(place - members.begin());
+}
+
+// Bytes or elements of all pieces together.
+[[nodiscard]] inline std::int64_t total(std::span<const std::int64_t> pieces) {
+  return std::accumulate(pieces.begin(), pieces.end(), std::int64_t{0});
+}
+
+// Nothing to move may come with no address; and a member's own piece may already be in place.
+inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes > 0 && to != from) std::memmove(to, from, bytes);
 }
 
 }  // namespace pleat

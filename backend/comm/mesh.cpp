@@ -22,7 +22,7 @@
 
 namespace pleat {
 
-Mesh::Mesh(const Roster& roster, int process, Socket listener, const JobSecret& secret,
+TcpMesh::TcpMesh(const Roster& roster, int process, Socket listener, const JobSecret& secret,
            MessageHub& hub, MeshTimes times)
     : roster_(roster),
       process_(process),
@@ -45,7 +45,7 @@ Mesh::Mesh(const Roster& roster, int process, Socket listener, const JobSecret& 
 }
 
 // Every process calls those before it, and meanwhile lets in those after it.
-void Mesh::connect_all(Lobby lobby, const JobSecret& secret) {
+void TcpMesh::connect_all(Lobby lobby, const JobSecret& secret) {
   const Deadline deadline = after(times_.meet_s);
   std::exception_ptr problem;
   std::jthread calls([&] {
@@ -83,7 +83,7 @@ void Mesh::connect_all(Lobby lobby, const JobSecret& secret) {
   }
 }
 
-void Mesh::call_those_before(const JobSecret& secret, Deadline deadline) {
+void TcpMesh::call_those_before(const JobSecret& secret, Deadline deadline) {
   Hello hello;
   hello.purpose = Purpose::mesh;
   hello.from = process_;
@@ -102,7 +102,7 @@ void Mesh::call_those_before(const JobSecret& secret, Deadline deadline) {
   }
 }
 
-Mesh::~Mesh() {
+TcpMesh::~TcpMesh() {
   for (const auto& peer : peers_) {
     if (peer != nullptr) post(*peer, Kind::bye, {}, {});
   }
@@ -111,24 +111,24 @@ Mesh::~Mesh() {
   thread_.join();
 }
 
-void Mesh::wake() {
+void TcpMesh::wake() {
   const std::uint64_t one = 1;
   static_cast<void>(!write(wake_.fd(), &one, sizeof one));
 }
 
-void Mesh::send(const Envelope& e, std::span<const std::byte> data) {
+void TcpMesh::send(const Envelope& e, std::span<const std::byte> data) {
   Peer* owner = owners_.at(e.to.index());
   PLEAT_ASSERT(owner != nullptr);
   post(*owner, Kind::message, e, data);
 }
 
-void Mesh::send_abort(const std::string& message) {
+void TcpMesh::send_abort(const std::string& message) {
   for (const auto& peer : peers_) {
     if (peer != nullptr) post(*peer, Kind::abort, {}, std::as_bytes(std::span(message)));
   }
 }
 
-void Mesh::post(Peer& peer, Kind kind, const Envelope& e, std::span<const std::byte> data) {
+void TcpMesh::post(Peer& peer, Kind kind, const Envelope& e, std::span<const std::byte> data) {
   Opening opening;
   Header& header = opening.header;
   header.kind = kind;
@@ -168,7 +168,7 @@ void Mesh::post(Peer& peer, Kind kind, const Envelope& e, std::span<const std::b
 }
 
 // Writes what waits, as far as the socket takes it. Called with the peer's mutex held.
-void Mesh::flush(Peer& peer) {
+void TcpMesh::flush(Peer& peer) {
   while (!peer.waiting.empty() && !peer.broken) {
     const auto left = peer.waiting.front().bytes().subspan(peer.first_sent);
     const ssize_t n =

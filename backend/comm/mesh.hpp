@@ -26,13 +26,13 @@ struct MeshTimes {
   double meet_s = 60;  // for the connections to be made
 };
 
-class Mesh final : public Wire, public Peers {
+class TcpMesh final : public Wire, public Peers {
  public:
   // Connects to every other process; std::runtime_error naming those that it cannot reach. The
   // hub must outlive it. Every connection begins with the handshake, every message has its tags.
-  Mesh(const Roster&, int process, Socket listener, const JobSecret&, MessageHub&, MeshTimes);
+  TcpMesh(const Roster&, int process, Socket listener, const JobSecret&, MessageHub&, MeshTimes);
   // Says good-bye and waits a moment for the others to do so: what was sent arrives.
-  ~Mesh() override;
+  ~TcpMesh() override;
 
   void send(const Envelope&, std::span<const std::byte> data) override;
   void send_abort(const std::string& message) override;

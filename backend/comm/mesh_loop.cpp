@@ -27,12 +27,12 @@ double seconds_since(Clock::time_point t) {
 
 }  // namespace
 
-bool Mesh::all_left() const {
+bool TcpMesh::all_left() const {
   return std::all_of(peers_.begin(), peers_.end(),
                      [](const auto& peer) { return peer == nullptr || peer->gone; });
 }
 
-void Mesh::run() {
+void TcpMesh::run() {
   constexpr double kFarewell = 3;  // seconds for others to leave
   Clock::time_point last_beat = Clock::now(), leaves;
   bool shut = false;
@@ -76,7 +76,7 @@ void Mesh::run() {
 }
 
 // Only after everything that has come was read: this process may have slept itself.
-void Mesh::beat() {
+void TcpMesh::beat() {
   std::int64_t progress = 0;
   {
     const std::lock_guard lock(watch_mutex_);
@@ -90,7 +90,7 @@ void Mesh::beat() {
   }
 }
 
-void Mesh::read(Peer& peer) {
+void TcpMesh::read(Peer& peer) {
   for (int turn = 0; turn < kReadsInTurn && !peer.gone; ++turn) {
     const bool opens = peer.opening_read < sizeof(Opening);
     const std::span<std::byte> to =
@@ -125,7 +125,7 @@ void Mesh::read(Peer& peer) {
   }
 }
 
-void Mesh::handle(Peer& peer) {
+void TcpMesh::handle(Peer& peer) {
   const Header& h = peer.opening.header;
   const auto text = [&] {
     return std::string(reinterpret_cast<const char*>(peer.payload.data.get()), peer.payload.size);
@@ -170,7 +170,7 @@ void Mesh::handle(Peer& peer) {
   lose(peer, kBroken);
 }
 
-void Mesh::lose(Peer& peer, const std::string& why) {
+void TcpMesh::lose(Peer& peer, const std::string& why) {
   peer.gone = true;
   {
     const std::lock_guard lock(peer.mutex);

@@ -12,9 +12,9 @@
 
 namespace pleat {
 
-enum class Mesh::Kind : std::uint32_t { message = 1, beat, abort, ask, answer, bye };
+enum class TcpMesh::Kind : std::uint32_t { message = 1, beat, abort, ask, answer, bye };
 
-struct Mesh::Header {
+struct TcpMesh::Header {
   Kind kind = Kind::beat;
   std::int32_t from = 0, to = 0;  // ranks
   std::uint32_t reserved = 0;     // so that no byte is padding: the tags cover them all
@@ -24,12 +24,12 @@ struct Mesh::Header {
 static_assert(std::has_unique_object_representations_v<Label>);
 
 // What goes before a payload.
-struct Mesh::Opening {
+struct TcpMesh::Opening {
   Header header;
   Tags tags;
 };
 
-struct Mesh::Peer {
+struct TcpMesh::Peer {
   RosterEntry who;
   Socket socket;
   MessageTags receives;  // the mesh's thread's

@@ -25,12 +25,12 @@ void read_lines(const std::string& text, std::vector<RankWhere>& to) {
   }
 }
 
-void Mesh::watch(Watched watched) {
+void TcpMesh::watch(Watched watched) {
   const std::lock_guard lock(watch_mutex_);
   watched_ = std::move(watched);
 }
 
-std::int64_t Mesh::progress() const {
+std::int64_t TcpMesh::progress() const {
   std::int64_t sum = 0;
   for (const auto& peer : peers_) {
     if (peer != nullptr) sum += peer->progress.load();
@@ -38,7 +38,7 @@ std::int64_t Mesh::progress() const {
   return sum;
 }
 
-std::vector<RankWhere> Mesh::where(double seconds) {
+std::vector<RankWhere> TcpMesh::where(double seconds) {
   std::unique_lock lock(watch_mutex_);
   answers_.clear();
   answers_missing_ = peers_.size() - 1;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "backend/comm/members.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {
@@ -13,15 +14,6 @@ namespace {
 
 // Below this an all_reduce takes one round instead of two.
 constexpr std::size_t kSmallReduce = 1024;  // elements
-
-std::size_t sum(std::span<const std::int64_t> values) {
-  return static_cast<std::size_t>(std::accumulate(values.begin(), values.end(), std::int64_t{0}));
-}
-
-// Nothing to move may come with no address; and a member's own piece may already be in place.
-void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes > 0 && to != from) std::memmove(to, from, bytes);
-}
 
 // sums = values for the first member, then sums += values.
 template <class T>
@@ -183,10 +175,10 @@ void MessageCommunicator::all_to_all(std::span<const std::byte> send,
                                      std::span<const std::int64_t> recv_bytes) {
   const std::size_t count = members_.size(), me = static_cast<std::size_t>(rank_);
   PLEAT_ASSERT(send_bytes.size() == count && recv_bytes.size() == count);
-  PLEAT_ASSERT(sum(send_bytes) == send.size() && sum(recv_bytes) == recv.size());
+  PLEAT_ASSERT(total(send_bytes) == std::ssize(send) && total(recv_bytes) == std::ssize(recv));
   PLEAT_ASSERT(send_bytes[me] == recv_bytes[me]);
   const auto piece_for = [&](std::size_t r) {
-    return send.subspan(sum(send_bytes.first(r)), static_cast<std::size_t>(send_bytes[r]));
+    return send.subspan(total(send_bytes.first(r)), static_cast<std::size_t>(send_bytes[r]));
   };
   for (int turn = 1; turn < size(); ++turn) {
     send_all(peer(turn), collective(), piece_for(static_cast<std::size_t>(peer(turn))));

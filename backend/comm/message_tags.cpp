@@ -9,20 +9,20 @@
 namespace pleat {
 namespace {
 
-const unsigned char* raw(const std::byte* bytes) {
+const unsigned char* unsigned_bytes(const std::byte* bytes) {
   return reinterpret_cast<const unsigned char*>(bytes);
 }
-unsigned char* raw(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
+unsigned char* unsigned_bytes(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
 
 Tag tag_of(std::span<const std::byte> first, std::span<const std::byte> second,
            const std::array<std::byte, 32>& key) {
   static_assert(sizeof(Tag) == crypto_onetimeauth_BYTES);
   crypto_onetimeauth_state state;
-  crypto_onetimeauth_init(&state, raw(key.data()));
-  crypto_onetimeauth_update(&state, raw(first.data()), first.size());
-  crypto_onetimeauth_update(&state, raw(second.data()), second.size());
+  crypto_onetimeauth_init(&state, unsigned_bytes(key.data()));
+  crypto_onetimeauth_update(&state, unsigned_bytes(first.data()), first.size());
+  crypto_onetimeauth_update(&state, unsigned_bytes(second.data()), second.size());
   Tag tag;
-  crypto_onetimeauth_final(&state, raw(tag.data()));
+  crypto_onetimeauth_final(&state, unsigned_bytes(tag.data()));
   return tag;
 }
 
@@ -35,7 +35,7 @@ MessageTags::Keys MessageTags::keys() const {
   std::array<unsigned char, crypto_stream_chacha20_ietf_NONCEBYTES> nonce{};
   std::memcpy(nonce.data(), &messages_, sizeof messages_);
   Keys keys;
-  crypto_stream_chacha20_ietf(raw(keys.header.data()), sizeof keys, nonce.data(), raw(key_.data()));
+  crypto_stream_chacha20_ietf(unsigned_bytes(keys.header.data()), sizeof keys, nonce.data(), unsigned_bytes(key_.data()));
   return keys;
 }
 

@@ -36,7 +36,7 @@ void check(int error, const char* what) {
 
 class MpiWire final : public Wire {
  public:
-  MpiWire(MessageHub& hub, const Roster& roster, Mesh& mesh) : hub_(hub), mesh_(mesh) {
+  MpiWire(MessageHub& hub, const Roster& roster, TcpMesh& mesh) : hub_(hub), mesh_(mesh) {
     for (std::size_t p = 0; p < roster.processes.size(); ++p) {
       for (int r = 0; r < roster.processes[p].ranks; ++r) {
         process_of_.push_back(static_cast<int>(p));
@@ -150,7 +150,7 @@ class MpiWire final : public Wire {
   }
 
   MessageHub& hub_;
-  Mesh& mesh_;
+  TcpMesh& mesh_;
   std::vector<int> process_of_;  // by rank
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::mutex mutex_;  // MPI is asked for MPI_THREAD_SERIALIZED
@@ -160,7 +160,7 @@ class MpiWire final : public Wire {
 
 }  // namespace
 
-std::unique_ptr<Wire> make_mpi_wire(MessageHub& hub, const Roster& roster, Mesh& mesh) {
+std::unique_ptr<Wire> make_mpi_wire(MessageHub& hub, const Roster& roster, TcpMesh& mesh) {
   return std::make_unique<MpiWire>(hub, roster, mesh);
 }
 

@@ -13,6 +13,6 @@ namespace pleat {
 
 // MPI must have been initialised with processes in the roster's order. The wire finalises it,
 // unless the job was aborted: the others may not be there any more.
-[[nodiscard]] std::unique_ptr<Wire> make_mpi_wire(MessageHub&, const Roster&, Mesh&);
+[[nodiscard]] std::unique_ptr<Wire> make_mpi_wire(MessageHub&, const Roster&, TcpMesh&);
 
 }  // namespace pleat

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "backend/comm/members.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {
@@ -18,10 +19,6 @@ namespace {
 constexpr std::chrono::seconds kNameSeconds{5};
 
 int type_of(DType type) { return type == DType::bf16 ? kNcclBf16 : kNcclFp32; }
-
-std::int64_t sum(std::span<const std::int64_t> values) {
-  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
-}
 
 }  // namespace
 
@@ -200,10 +197,10 @@ void NcclCommunicator::add_parts(std::span<const T> all, std::span<T> mine,
 void NcclCommunicator::exchange(std::span<const std::byte> send,
                                 std::span<const std::int64_t> send_bytes, std::span<std::byte> recv,
                                 std::span<const std::int64_t> recv_bytes) {
-  PLEAT_ASSERT(sum(send_bytes) == std::ssize(send) && sum(recv_bytes) == std::ssize(recv));
+  PLEAT_ASSERT(total(send_bytes) == std::ssize(send) && total(recv_bytes) == std::ssize(recv));
   const auto me = static_cast<std::size_t>(rank());
   const auto place = [](auto all, std::span<const std::int64_t> bytes, std::size_t r) {
-    return all.subspan(static_cast<std::size_t>(sum(bytes.first(r))),
+    return all.subspan(static_cast<std::size_t>(total(bytes.first(r))),
                        static_cast<std::size_t>(bytes[r]));
   };
   const auto own = place(send, send_bytes, me);
@@ -240,8 +237,8 @@ void NcclCommunicator::all_to_all(std::span<const std::byte> send,
 void NcclCommunicator::all_gather_ragged(std::span<const std::byte> mine, std::span<std::byte> all,
                                          std::span<const std::int64_t> bytes) {
   const auto me = static_cast<std::size_t>(rank());
-  PLEAT_ASSERT(sum(bytes) == std::ssize(all) && bytes[me] == std::ssize(mine));
-  std::byte* const own = all.data() + sum(bytes.first(me));
+  PLEAT_ASSERT(total(bytes) == std::ssize(all) && bytes[me] == std::ssize(mine));
+  std::byte* const own = all.data() + total(bytes.first(me));
   if (!mine.empty() && own != mine.data()) device_.enqueue_copy(own, mine.data(), std::ssize(mine));
   if (size() == 1) return;
   meet();

@@ -36,14 +36,14 @@ struct Answer {
 std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 template <class T>
-std::span<const std::byte> raw(const T& header) {
+std::span<const std::byte> bytes_of_header(const T& header) {
   return std::as_bytes(std::span(&header, 1));
 }
 
 // A message as it travels.
 template <class Header>
 std::string with_tags(const Header& header, const std::string& payload, MessageTags& tags) {
-  const Tags made = tags.make(raw(header), bytes(payload));
+  const Tags made = tags.make(bytes_of_header(header), bytes(payload));
   std::string all;
   all.reserve(sizeof header + sizeof made + payload.size());
   all.append(reinterpret_cast<const char*>(&header), sizeof header);
@@ -147,7 +147,7 @@ bool StoreServer::answer(Client& client) {
     Tags tags;
     std::memcpy(&q, in.data(), sizeof q);
     std::memcpy(&tags, in.data() + sizeof q, sizeof tags);
-    if (!client.session.receives.fits_header(raw(q), tags)) return false;
+    if (!client.session.receives.fits_header(bytes_of_header(q), tags)) return false;
     if (q.key > kMaxKey || q.value > kMaxValue) return false;
     const std::size_t begin = sizeof q + sizeof tags, size = begin + q.key + q.value;
     if (in.size() < size) return true;
@@ -246,7 +246,7 @@ std::string StoreClient::ask(char op, const std::string& key, const std::string&
   Tags tags;
   socket_.recv_exact(std::as_writable_bytes(std::span(&answer, 1)), deadline);
   socket_.recv_exact(std::as_writable_bytes(std::span(&tags, 1)), deadline);
-  if (!session_.receives.fits_header(raw(answer), tags) || answer.value > kMaxValue) {
+  if (!session_.receives.fits_header(bytes_of_header(answer), tags) || answer.value > kMaxValue) {
     throw std::runtime_error("the store's answer is broken");
   }
   std::string text(answer.value, '\0');

@@ -6,19 +6,11 @@
 #include <cstring>
 #include <numeric>
 
+#include "backend/comm/members.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {
 namespace {
-
-// Nothing to move may come with no address; and a member's own piece may already be in place.
-void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
-}
-
-std::int64_t sum(std::span<const std::int64_t> values) {
-  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
-}
 
 // The sums over the members of elements [begin, end) of what `elements_of` a member finds, to
 // write(i, sum) each: some at a time, in member order.
@@ -100,8 +92,8 @@ void ThreadCommunicator::all_to_all(std::span<const std::byte> send,
                                     std::span<const std::int64_t> recv_bytes) {
   const auto count = static_cast<std::size_t>(size());
   PLEAT_ASSERT(send_bytes.size() == count && recv_bytes.size() == count);
-  PLEAT_ASSERT(sum(send_bytes) == static_cast<std::int64_t>(send.size()));
-  PLEAT_ASSERT(sum(recv_bytes) == static_cast<std::int64_t>(recv.size()));
+  PLEAT_ASSERT(total(send_bytes) == static_cast<std::int64_t>(send.size()));
+  PLEAT_ASSERT(total(recv_bytes) == static_cast<std::int64_t>(recv.size()));
   const auto& members = group_->enter(rank_, {.input = send, .data = {}, .bytes_to = send_bytes});
   const auto me = static_cast<std::size_t>(rank_);
   std::byte* to = recv.data();
@@ -109,7 +101,7 @@ void ThreadCommunicator::all_to_all(std::span<const std::byte> send,
     const Published& from = members[r];
     PLEAT_ASSERT(from.bytes_to[me] == recv_bytes[r]);
     const auto bytes = static_cast<std::size_t>(recv_bytes[r]);
-    copy_bytes(to, from.input.data() + sum(from.bytes_to.first(me)), bytes);
+    copy_bytes(to, from.input.data() + total(from.bytes_to.first(me)), bytes);
     to += bytes;
   }
   group_->leave();

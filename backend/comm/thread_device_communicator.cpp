@@ -4,14 +4,11 @@
 
 #include <numeric>
 
+#include "backend/comm/members.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {
 namespace {
-
-std::int64_t sum(std::span<const std::int64_t> values) {
-  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
-}
 
 View view_of(std::byte* data, std::size_t elements, DType type) {
   return {data, type, 1, static_cast<std::int64_t>(elements)};
@@ -105,19 +102,19 @@ void ThreadDeviceCommunicator::reduce_scatter_ragged(std::span<const float> all,
                                                      std::span<float> mine,
                                                      std::span<const std::int64_t> elements) {
   const auto before = elements.first(static_cast<std::size_t>(rank_));
-  add_from(all, static_cast<std::size_t>(sum(before)), mine, DType::fp32);
+  add_from(all, static_cast<std::size_t>(total(before)), mine, DType::fp32);
 }
 void ThreadDeviceCommunicator::reduce_scatter_ragged(std::span<const Bf16> all,
                                                      std::span<Bf16> mine,
                                                      std::span<const std::int64_t> elements) {
   const auto before = elements.first(static_cast<std::size_t>(rank_));
-  add_from(all, static_cast<std::size_t>(sum(before)), mine, DType::bf16);
+  add_from(all, static_cast<std::size_t>(total(before)), mine, DType::bf16);
 }
 
 void ThreadDeviceCommunicator::all_gather_ragged(std::span<const std::byte> mine,
                                                  std::span<std::byte> all,
                                                  std::span<const std::int64_t> bytes) {
-  PLEAT_ASSERT(sum(bytes) == std::ssize(all));
+  PLEAT_ASSERT(total(bytes) == std::ssize(all));
   const Visit visit(*this, {.input = mine, .data = {}, .bytes_to = {}});
   std::byte* to = all.data();
   for (std::size_t r = 0; r < visit.members().size(); ++r) {
@@ -132,14 +129,14 @@ void ThreadDeviceCommunicator::all_to_all(std::span<const std::byte> send,
                                           std::span<const std::int64_t> send_bytes,
                                           std::span<std::byte> recv,
                                           std::span<const std::int64_t> recv_bytes) {
-  PLEAT_ASSERT(sum(send_bytes) == std::ssize(send) && sum(recv_bytes) == std::ssize(recv));
+  PLEAT_ASSERT(total(send_bytes) == std::ssize(send) && total(recv_bytes) == std::ssize(recv));
   const Visit visit(*this, {.input = send, .data = {}, .bytes_to = send_bytes});
   const auto me = static_cast<std::size_t>(rank_);
   std::byte* to = recv.data();
   for (std::size_t r = 0; r < visit.members().size(); ++r) {
     const Published& from = visit.members()[r];
     PLEAT_ASSERT(from.bytes_to[me] == recv_bytes[r]);
-    copy(to, from.input.data() + sum(from.bytes_to.first(me)), recv_bytes[r]);
+    copy(to, from.input.data() + total(from.bytes_to.first(me)), recv_bytes[r]);
     to += recv_bytes[r];
   }
   device_.synchronize();

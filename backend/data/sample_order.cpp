@@ -18,7 +18,7 @@ namespace {
 // Of a full epoch's samples: with fewer in the last epoch, it is shuffled by itself.
 constexpr double kFullEnough = 0.80;
 
-[[noreturn]] void bad(const std::string& name, const std::string& what, const std::string& hint) {
+[[noreturn]] void bad_setting(const std::string& name, const std::string& what, const std::string& hint) {
   throw_config_error(ExitCode::bad_file, name, "", what, hint);
 }
 
@@ -31,7 +31,7 @@ void require_memory(const std::string& name, std::int64_t samples, std::int64_t 
   const double memory =
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   if (bytes <= 0.8 * memory) return;
-  bad(name,
+  bad_setting(name,
       fmt::format("the order of {} samples takes {:.0f} GB, this machine has {:.0f} GB", samples,
                   bytes / 1e9, memory / 1e9),
       "fewer samples in one run");
@@ -50,14 +50,14 @@ SampleOrder::SampleOrder(std::span<const std::int32_t> lengths, const OrderReque
   std::int64_t wanted = 0;
   if (__builtin_mul_overflow(r.samples, seq_len_, &wanted) ||
       wanted == std::numeric_limits<std::int64_t>::max()) {
-    bad(name,
+    bad_setting(name,
         fmt::format("{} samples of {} tokens are more than 64-bit numbers count", r.samples,
                     seq_len_),
         "fewer samples in one run");
   }
   ++wanted;
   if (epoch_tokens < 2) {
-    bad(name,
+    bad_setting(name,
         fmt::format("documents {} to {} have {} tokens", r.documents.begin, r.documents.end,
                     epoch_tokens),
         "more data, or another --split");
@@ -67,7 +67,7 @@ SampleOrder::SampleOrder(std::span<const std::int32_t> lengths, const OrderReque
   const std::int64_t total = (epochs * epoch_tokens - 1) / seq_len_;
   if (documents > std::numeric_limits<std::int32_t>::max() / epochs ||
       total >= std::numeric_limits<std::uint32_t>::max() - 1) {
-    bad(name,
+    bad_setting(name,
         fmt::format("{} epochs of {} documents, {} samples: too many for one order", epochs,
                     documents, total),
         "fewer samples in one run");

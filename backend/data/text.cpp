@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kBibleHint = "install Debian's bible-kjv package, or give --data FILE";
 
-[[noreturn]] void fail(const std::string& program, const std::string& why) {
+[[noreturn]] void fail_program(const std::string& program, const std::string& why) {
   throw_config_error(ExitCode::device_or_io, program, "", why, kBibleHint);
 }
 
@@ -60,7 +60,7 @@ std::vector<std::uint8_t> output_of(const std::vector<std::string>& command) {
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) fail(command[0], "cannot make a pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail_program(command[0], "cannot make a pipe");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -73,11 +73,11 @@ std::vector<std::uint8_t> output_of(const std::vector<std::string>& command) {
   std::vector<std::uint8_t> bytes;
   if (error == 0) bytes = read_all(ends[0]);
   ::close(ends[0]);
-  if (error != 0) fail(command[0], fmt::format("cannot run: {}", std::strerror(error)));
+  if (error != 0) fail_program(command[0], fmt::format("cannot run: {}", std::strerror(error)));
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail(command[0], "failed");
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_program(command[0], "failed");
   return bytes;
 }
 
@@ -86,7 +86,7 @@ std::vector<std::uint8_t> default_text(const std::filesystem::path& cache_direct
   std::error_code ignored;
   if (std::filesystem::file_size(cached, ignored) > 0 && !ignored) return load_text(cached);
   std::vector<std::uint8_t> text = output_of({"bible", "gen1:1-rev22:21"});
-  if (text.empty()) fail("bible", "printed nothing");
+  if (text.empty()) fail_program("bible", "printed nothing");
   // The cache only saves time: a directory that cannot be written is not an error. Renaming makes a
   // half-written file impossible.
   std::filesystem::create_directories(cache_directory, ignored);

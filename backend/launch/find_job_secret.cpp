@@ -71,7 +71,7 @@ std::string read_secret_file(const std::string& path) {
   }
   std::array<char, kMostBytes + 1> text{};
   std::size_t size = 0;
-  for (ssize_t n; (n = read(file.fd(), text.data() + size, text.size() - size)) != 0;) {
+  for (ssize_t n; (n = ::read(file.fd(), text.data() + size, text.size() - size)) != 0;) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail(std::strerror(errno), "a file that can be read");
     size += static_cast<std::size_t>(n);

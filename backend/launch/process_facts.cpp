@@ -62,12 +62,12 @@ class Reader {
   const Variables& variables_;
 };
 
-struct Said {
+struct SaidFacts {
   ProcessFacts facts;
   std::string process_word, processes_word;  // as they are typed, for messages
 };
 
-void check_place(const Said& s, const std::string& local_word, const std::string& locals_word) {
+void check_place(const SaidFacts& s, const std::string& local_word, const std::string& locals_word) {
   const ProcessFacts& f = s.facts;
   if (f.processes < 1 || f.process >= f.processes) {
     refuse(s.process_word,
@@ -90,7 +90,7 @@ void check_place(const Said& s, const std::string& local_word, const std::string
 }
 
 // What one launcher says; nullopt if it says nothing.
-std::optional<Said> ask(const Words& w, const Reader& read) {
+std::optional<SaidFacts> ask(const Words& w, const Reader& read) {
   const std::optional<int> process = read.number(w.process);
   // Outside of a step (in a batch script, say) Slurm's variables speak of the allocation.
   if (w.launcher == Launcher::slurm && !read.text("SLURM_STEP_ID")) return std::nullopt;
@@ -114,7 +114,7 @@ std::optional<Said> ask(const Words& w, const Reader& read) {
     refuse(missing, fmt::format("{} is set, but {} is not", there, missing),
            "a launcher sets both; unset the one, or set the other");
   }
-  Said s;
+  SaidFacts s;
   s.facts.launcher = w.launcher;
   s.facts.process = *process;
   s.facts.processes = *processes;
@@ -128,7 +128,7 @@ std::optional<Said> ask(const Words& w, const Reader& read) {
   return s;
 }
 
-std::optional<Said> ask_flags(const ProcessFlags& flags) {
+std::optional<SaidFacts> ask_flags(const ProcessFlags& flags) {
   if (flags.process.empty()) return std::nullopt;
   const std::size_t slash = flags.process.find('/');
   const auto part = [&](std::size_t from, std::size_t to) -> std::optional<int> {
@@ -144,7 +144,7 @@ std::optional<Said> ask_flags(const ProcessFlags& flags) {
     refuse("--process", fmt::format("'{}' is no place among processes", flags.process),
            "--process 2/4 is the third of four");
   }
-  Said s;
+  SaidFacts s;
   s.facts.launcher = Launcher::flags;
   s.facts.process = *process;
   s.facts.processes = *processes;
@@ -155,7 +155,7 @@ std::optional<Said> ask_flags(const ProcessFlags& flags) {
 
 // A launcher starts at least one process for each that started it, so an inner job that is smaller
 // than an outer one has several processes in one place: a variable is left over from elsewhere.
-void check_nesting(const Said& inner, const Said& outer, const Reader& read) {
+void check_nesting(const SaidFacts& inner, const SaidFacts& outer, const Reader& read) {
   const ProcessFacts &i = inner.facts, &o = outer.facts;
   const char* const hint = "one of them is left over from elsewhere: unset it";
   if (i.processes < o.processes) {
@@ -251,7 +251,7 @@ std::string first_host(const std::string& node_list) {
 
 ProcessFacts process_facts(const ProcessFlags& flags, const Variables& variables) {
   const Reader read(variables);
-  std::vector<Said> said;  // innermost first
+  std::vector<SaidFacts> said;  // innermost first
   if (auto s = ask_flags(flags)) said.push_back(std::move(*s));
   bool open_mpi = false;
   for (const Words& w : kWords) {
@@ -261,7 +261,7 @@ ProcessFacts process_facts(const ProcessFlags& flags, const Variables& variables
     open_mpi = open_mpi || w.launcher == Launcher::open_mpi;
     said.push_back(std::move(*s));
   }
-  const auto mpi = std::find_if(said.begin(), said.end(), [](const Said& s) {
+  const auto mpi = std::find_if(said.begin(), said.end(), [](const SaidFacts& s) {
     return s.facts.launcher == Launcher::open_mpi;
   });
   // Slurm may be anywhere outside, with numbers of its own: of nodes, of another step.

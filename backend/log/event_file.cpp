@@ -31,7 +31,7 @@ constexpr std::array<std::uint32_t, 256> make_table() {
 constexpr std::array<std::uint32_t, 256> kTable = make_table();
 
 template <class T>
-std::string raw(T value) {
+std::string raw_text(T value) {
   std::string bytes(sizeof value, '\0');
   std::memcpy(bytes.data(), &value, sizeof value);
   return bytes;
@@ -47,8 +47,8 @@ std::string varint(std::uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 std::string key(unsigned field, WireType type) { return varint(field << 3 | type); }
-std::string field(unsigned number, double v) { return key(number, kFixed64) + raw(v); }
-std::string field(unsigned number, float v) { return key(number, kFixed32) + raw(v); }
+std::string field(unsigned number, double v) { return key(number, kFixed64) + raw_text(v); }
+std::string field(unsigned number, float v) { return key(number, kFixed32) + raw_text(v); }
 std::string field(unsigned number, std::int64_t v) {
   return key(number, kVarint) + varint(static_cast<std::uint64_t>(v));
 }
@@ -79,8 +79,8 @@ std::uint32_t masked_crc32c(std::string_view bytes) {
 }
 
 std::string event_record(std::string_view data) {
-  const std::string length = raw(static_cast<std::uint64_t>(data.size()));
-  return length + raw(masked_crc32c(length)) + std::string(data) + raw(masked_crc32c(data));
+  const std::string length = raw_text(static_cast<std::uint64_t>(data.size()));
+  return length + raw_text(masked_crc32c(length)) + std::string(data) + raw_text(masked_crc32c(data));
 }
 
 std::string scalar_event(double wall_time, std::int64_t step,

@@ -15,7 +15,7 @@ namespace pleat {
 namespace {
 
 constexpr double kLeastShare = 0.1;  // of a time that is not fixed
-constexpr double kMostOfPeak = 1.2;  // a rate above is of no kernel
+constexpr double kMostOfAttentionPeak = 1.2;  // a rate above is of no kernel
 // Fixed times that are tried: none, and these shares of the shortest time, each 0.85 of the last.
 constexpr double kMostFixed = 0.9, kNextFixed = 0.85;
 constexpr int kTrials = 30;
@@ -46,7 +46,7 @@ AttentionFit fit_with(const std::vector<AttentionPoint>& points, const GpuSpec& 
     for (const auto& [seq, some] : rates[l]) {
       fit.by_layout[l].log_seq.push_back(std::log(seq));
       fit.by_layout[l].rate.push_back(
-          std::min(median(some), kMostOfPeak * gpu.peak(DType::bf16).base()));
+          std::min(median(some), kMostOfAttentionPeak * gpu.peak(DType::bf16).base()));
     }
   }
   return fit;

@@ -96,7 +96,7 @@ KernelPoint mla_point(bool backward, const MlaShape& s) {
   return p;
 }
 
-std::vector<KernelPoint> gpu_points() {
+std::vector<KernelPoint> gpu_attention_points() {
   std::vector<KernelPoint> points;
   for (const bool backward : {false, true}) {
     for (std::int64_t seq = 1024; seq <= 131072; seq *= 2) {
@@ -140,7 +140,7 @@ KernelPoint sustained_attention() {
 }
 
 std::vector<KernelPoint> attention_points(PointSet set) {
-  if (set == PointSet::gpu) return gpu_points();
+  if (set == PointSet::gpu) return gpu_attention_points();
   std::vector<KernelPoint> points;
   for (const bool backward : {false, true}) {
     for (const auto& [batch, seq, heads, dim] : {std::array<std::int64_t, 4>{8, 128, 4, 32},

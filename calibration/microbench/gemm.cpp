@@ -58,7 +58,7 @@ KernelPoint point(PointSet set, Form form, std::int64_t tokens, std::int64_t out
   return p;
 }
 
-std::vector<KernelPoint> gpu_points() {
+std::vector<KernelPoint> gpu_gemm_points() {
   std::vector<KernelPoint> points;
   const auto add = [&](Form form, std::int64_t tokens, std::int64_t out, std::int64_t in) {
     points.push_back(point(PointSet::gpu, form, tokens, out, in));
@@ -89,7 +89,7 @@ KernelPoint sustained_product() {
 }
 
 std::vector<KernelPoint> gemm_points(PointSet set) {
-  if (set == PointSet::gpu) return gpu_points();
+  if (set == PointSet::gpu) return gpu_gemm_points();
   std::vector<KernelPoint> points;
   for (std::int64_t tokens : {64, 256, 1024}) {
     for (const auto& [out, in] : {std::pair<std::int64_t, std::int64_t>{16, 128},

@@ -9,7 +9,7 @@
 namespace pleat {
 namespace {
 
-enum class Form { forward, dgrad, wgrad };
+enum class GroupedForm { forward, dgrad, wgrad };
 enum class Spread { uneven, even, zipf, one };
 
 const char* name_of(Spread spread) {
@@ -62,30 +62,30 @@ std::vector<std::int32_t> counts_of(Spread spread, std::int64_t rows, std::int64
   return counts;
 }
 
-ProductShape shape_of(Form form, Spread spread, std::int64_t rows, std::int64_t experts,
+ProductShape shape_of(GroupedForm form, Spread spread, std::int64_t rows, std::int64_t experts,
                       std::int64_t out, std::int64_t in) {
   const auto t = static_cast<double>(rows), n = static_cast<double>(out),
              k = static_cast<double>(in);
-  const bool wgrad = form == Form::wgrad;
+  const bool wgrad = form == GroupedForm::wgrad;
   return {.m = wgrad ? n : t,
-          .n = form == Form::forward ? n : k,
-          .k = form == Form::forward ? k : wgrad ? t : n,
+          .n = form == GroupedForm::forward ? n : k,
+          .k = form == GroupedForm::forward ? k : wgrad ? t : n,
           .groups = static_cast<double>(experts),
           .weight_gradient = wgrad,
-          .backward = form != Form::forward,
+          .backward = form != GroupedForm::forward,
           .even = spread == Spread::even};
 }
 
-KernelPoint point(PointSet set, Form form, Spread spread, std::int64_t rows, std::int64_t experts,
+KernelPoint point(PointSet set, GroupedForm form, Spread spread, std::int64_t rows, std::int64_t experts,
                   std::int64_t out, std::int64_t in) {
-  const char* label = form == Form::forward ? "" : form == Form::dgrad ? ".dgrad" : ".wgrad";
+  const char* label = form == GroupedForm::forward ? "" : form == GroupedForm::dgrad ? ".dgrad" : ".wgrad";
   const std::int64_t activations = rows * (out + in), weights = experts * out * in;
   KernelPoint p{
       .name = fmt::format("grouped_gemm{} {}x{}x{} {} experts{}", label, rows, out, in, experts,
                           name_of(spread)),
       .kernel = KernelClass::grouped_gemm,
       .flops = 2 * static_cast<double>(rows) * static_cast<double>(out) * static_cast<double>(in),
-      .bytes = form == Form::wgrad ? point_bytes(set, activations, 2 * weights + experts)
+      .bytes = form == GroupedForm::wgrad ? point_bytes(set, activations, 2 * weights + experts)
                                    : point_bytes(set, activations + weights, experts),
       .math = floats_of(set),
       .prepare = {},
@@ -93,18 +93,18 @@ KernelPoint point(PointSet set, Form form, Spread spread, std::int64_t rows, std
   p.prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
     const Buffer x(bench, rows, in, seed), y(bench, rows, out, seed + 1);
     const Buffer w(bench, experts * out, in, seed + 2,
-                   form == Form::wgrad ? DType::fp32 : bench.floats());
+                   form == GroupedForm::wgrad ? DType::fp32 : bench.floats());
     const IndexBuffer counts(bench, counts_of(spread, rows, experts));
     switch (form) {
-      case Form::forward:
+      case GroupedForm::forward:
         return [=, &bench] {
           bench.kernels().grouped_gemm(x.view(), w.view(), true, counts.view(), y.view());
         };
-      case Form::dgrad:
+      case GroupedForm::dgrad:
         return [=, &bench] {
           bench.kernels().grouped_gemm(y.view(), w.view(), false, counts.view(), x.view());
         };
-      case Form::wgrad:
+      case GroupedForm::wgrad:
         return [=, &bench] {
           bench.kernels().grouped_wgrad(y.view(), x.view(), counts.view(), w.view(), true);
         };
@@ -114,10 +114,10 @@ KernelPoint point(PointSet set, Form form, Spread spread, std::int64_t rows, std
   return p;
 }
 
-std::vector<KernelPoint> gpu_points() {
+std::vector<KernelPoint> gpu_grouped_points() {
   std::vector<KernelPoint> points;
   constexpr double kMost = 24e9;  // bytes of one point
-  const auto add = [&](Form form, Spread spread, std::int64_t rows, std::int64_t experts,
+  const auto add = [&](GroupedForm form, Spread spread, std::int64_t rows, std::int64_t experts,
                        std::int64_t out, std::int64_t in) {
     KernelPoint p = point(PointSet::gpu, form, spread, rows, experts, out, in);
     if (p.bytes <= kMost) points.push_back(std::move(p));
@@ -129,11 +129,11 @@ std::vector<KernelPoint> gpu_points() {
   for (const auto& [out, in] : kWeights) {
     for (std::int64_t experts = 1; experts <= 64; experts *= 2) {
       for (std::int64_t each = 16; each <= 8192 && each * experts <= 65536; each *= 4) {
-        add(static_cast<Form>(turn++ % 3), Spread::even, each * experts, experts, out, in);
+        add(static_cast<GroupedForm>(turn++ % 3), Spread::even, each * experts, experts, out, in);
       }
     }
     for (const Spread spread : {Spread::uneven, Spread::zipf, Spread::one}) {
-      for (const Form form : {Form::forward, Form::dgrad, Form::wgrad}) {
+      for (const GroupedForm form : {GroupedForm::forward, GroupedForm::dgrad, GroupedForm::wgrad}) {
         add(form, spread, 8192, 16, out, in);
       }
     }
@@ -144,19 +144,19 @@ std::vector<KernelPoint> gpu_points() {
 }  // namespace
 
 std::vector<KernelPoint> grouped_gemm_points(PointSet set) {
-  if (set == PointSet::gpu) return gpu_points();
+  if (set == PointSet::gpu) return gpu_grouped_points();
   std::vector<KernelPoint> points;
   for (std::int64_t experts : {2, 4, 8}) {
     for (std::int64_t rows : {64, 256, 1024}) {
-      points.push_back(point(set, Form::forward, Spread::uneven, rows, experts, 256, 128));
-      points.push_back(point(set, Form::forward, Spread::uneven, rows, experts, 128, 64));
-      points.push_back(point(set, Form::wgrad, Spread::uneven, rows, experts, 256, 128));
+      points.push_back(point(set, GroupedForm::forward, Spread::uneven, rows, experts, 256, 128));
+      points.push_back(point(set, GroupedForm::forward, Spread::uneven, rows, experts, 128, 64));
+      points.push_back(point(set, GroupedForm::wgrad, Spread::uneven, rows, experts, 256, 128));
     }
   }
   for (std::int64_t rows : {1024, 4096}) {
-    points.push_back(point(set, Form::forward, Spread::uneven, rows, 16, 1024, 512));
-    points.push_back(point(set, Form::forward, Spread::uneven, rows, 16, 512, 512));
-    points.push_back(point(set, Form::wgrad, Spread::uneven, rows, 16, 1024, 512));
+    points.push_back(point(set, GroupedForm::forward, Spread::uneven, rows, 16, 1024, 512));
+    points.push_back(point(set, GroupedForm::forward, Spread::uneven, rows, 16, 512, 512));
+    points.push_back(point(set, GroupedForm::wgrad, Spread::uneven, rows, 16, 1024, 512));
   }
   return points;
 }

@@ -111,7 +111,7 @@ KernelPoint grouped(std::int64_t each, std::int64_t experts, std::int64_t out, s
                             .math = GemmMath::fp8}};
 }
 
-std::vector<KernelPoint> gpu_points() {
+std::vector<KernelPoint> gpu_narrow_points() {
   std::vector<KernelPoint> points;
   for (std::int64_t rows : {64, 1024, 8192, 65536}) {
     append_quantize(points, "tensor", kTensorCodes, rows, 4096);
@@ -159,13 +159,13 @@ KernelPoint cast(DType from, DType to, std::int64_t t, std::int64_t h) {
                    });
 }
 
-struct Recipe {
+struct NarrowRecipe {
   const char* name;
   DType type;
   Quantization how;
 };
 
-std::vector<Recipe> recipes() {
+std::vector<NarrowRecipe> recipes() {
   return {
       {"fp8", DType::fp8, kTensorCodes},
       {"fp8 in blocks", DType::fp8, kRowCodes},
@@ -175,7 +175,7 @@ std::vector<Recipe> recipes() {
        {.format = SmallFloat::e2m1, .rule = ScaleRule::nvfp4, .block_rows = 1, .block_cols = 16}}};
 }
 
-void append_codes(std::vector<KernelPoint>& points, const Recipe& r, std::int64_t t,
+void append_codes(std::vector<KernelPoint>& points, const NarrowRecipe& r, std::int64_t t,
                   std::int64_t h) {
   points.push_back(converted(KernelClass::quantize, fmt::format("{} codes of", r.name), t, h, 5,
                              [=](Bench& bench, unsigned seed) -> std::function<void()> {
@@ -208,7 +208,7 @@ std::vector<KernelPoint> cpu_points() {
     points.push_back(cast(DType::fp32, DType::bf16, t, h));
   }
   for (const auto& [t, h] : {std::pair<std::int64_t, std::int64_t>{256, 128}, {1024, 512}}) {
-    for (const Recipe& r : recipes()) append_codes(points, r, t, h);
+    for (const NarrowRecipe& r : recipes()) append_codes(points, r, t, h);
   }
   return points;
 }
@@ -216,7 +216,7 @@ std::vector<KernelPoint> cpu_points() {
 }  // namespace
 
 std::vector<KernelPoint> narrow_points(PointSet set) {
-  return set == PointSet::gpu ? gpu_points() : cpu_points();
+  return set == PointSet::gpu ? gpu_narrow_points() : cpu_points();
 }
 
 }  // namespace pleat

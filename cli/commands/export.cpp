@@ -15,13 +15,13 @@
 namespace pleat::cli {
 namespace {
 
-struct Options {
+struct ExportOptions {
   std::string target, plan_file;
   OutputOptions output;
   bool json = false;
 };
 
-std::string to_json(const interop::Exported& e, const Options& o) {
+std::string to_json(const interop::Exported& e, const ExportOptions& o) {
   JsonValue settings = JsonValue::array();
   for (const interop::Setting& s : e.settings) {
     JsonValue values = JsonValue::array();
@@ -48,7 +48,7 @@ std::string to_json(const interop::Exported& e, const Options& o) {
   return root.dump() + "\n";
 }
 
-void run(const Options& o) {
+void run_export(const ExportOptions& o) {
   check_output(o.output);
   const PlanDocument document = load_plan_document(o.plan_file);
   const interop::Target target = parse_target(o.target);
@@ -68,7 +68,7 @@ void run(const Options& o) {
 
 void add_export_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("export", "A plan in the words of another framework");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ExportOptions>();
   command->add_option("--to", o->target, "megatron, megatron-bridge, torchtitan or deepspeed")
       ->required()
       ->check(one_of(target_names()));
@@ -82,8 +82,8 @@ void add_export_command(CLI::App& app, Action& action) {
       "  pleat export --to torchtitan plan.json\n"
       "What a framework cannot be told is listed on stderr and in the file's header; what it "
       "cannot\n"
-      "run is refused.");
-  command->callback([&action, o] { action = [o] { run(*o); }; });
+      "run_export is refused.");
+  command->callback([&action, o] { action = [o] { run_export(*o); }; });
 }
 
 }  // namespace pleat::cli

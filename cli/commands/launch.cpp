@@ -22,14 +22,14 @@ namespace {
 const std::vector<std::string> kLaunchers{"slurm", "kubernetes", "mpirun"};
 const std::vector<std::string> kKinds{"trainjob", "pytorchjob", "jobset", "mpijob"};
 
-struct Options {
+struct LaunchOptions {
   std::string launcher, plan_file, cluster, trainer, kind = "trainjob";
   int gpus_per_node = 0;
   interop::LaunchSlots slots;
   OutputOptions output;
 };
 
-void run(Options o) {
+void run_launch(LaunchOptions o) {
   check_output(o.output);
   const PlanDocument document = load_plan_document(o.plan_file);
   const ClusterSpec cluster = load_cluster(o.cluster.empty() ? document.cluster : o.cluster);
@@ -116,7 +116,7 @@ void add_slots(CLI::App& command, interop::LaunchSlots& s) {
 void add_launch_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("launch", "A job file that runs a plan with Megatron-LM or Pleat; starts nothing");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<LaunchOptions>();
   command->add_option("--to", o->launcher, "slurm, kubernetes or mpirun")
       ->required()
       ->check(one_of(kLaunchers));
@@ -144,7 +144,7 @@ void add_launch_command(CLI::App& app, Action& action) {
   command->callback([&action, o, command] {
     action = [o, command] {
       refuse_idle_options(*command, o->launcher);
-      run(*o);
+      run_launch(*o);
     };
   });
 }

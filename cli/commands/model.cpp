@@ -14,13 +14,13 @@
 namespace pleat::cli {
 namespace {
 
-struct Options {
+struct ModelOptions {
   std::string model;
   std::int64_t seq_len = 4096;
   bool json = false;
 };
 
-void run(const Options& o) {
+void run_model(const ModelOptions& o) {
   const HfImport import = load_model(o.model);
   print(o.json ? model_json(import, o.seq_len) : model_text(import, o.seq_len));
 }
@@ -29,7 +29,7 @@ void run(const Options& o) {
 
 void add_model_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("model", "Parameters and FLOPs of a model");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ModelOptions>();
   command->add_option("MODEL", o->model, "Name of a shipped model or a Hugging Face config.json")
       ->check(offers_configs(ConfigKind::model))
       ->required();
@@ -40,7 +40,7 @@ void add_model_command(CLI::App& app, Action& action) {
                   "  pleat model deepseek-v3\n"
                   "  pleat model mixtral-8x7b --seq-len 32768 --json\n"
                   "  pleat model ./config.json");
-  command->callback([&action, o] { action = [o] { run(*o); }; });
+  command->callback([&action, o] { action = [o] { run_model(*o); }; });
 }
 
 }  // namespace pleat::cli

@@ -22,7 +22,7 @@ void write_batch(C c, Exported& e) {
   add(e, "gradient_accumulation_steps", c.plan().microbatches(c.workload().global_batch));
 }
 
-void write_precision(C c, Exported& e) {
+void write_deepspeed_precision(C c, Exported& e) {
   if (c.plan().precision == Precision::bf16) yes(e, "bf16.enabled");
   if (c.plan().precision == Precision::fp16) yes(e, "fp16.enabled");
 }
@@ -33,14 +33,14 @@ void write_experts(C c, Exported& e) {
   add(e, "expert_parallel.autoep_size", std::int64_t{c.plan().expert.ep});
 }
 
-void write_cpu_offload(C c, Exported& e) {
+void write_deepspeed_cpu_offload(C c, Exported& e) {
   const double share = c.plan().optimizer.cpu_offload;
   if (share <= 0) return;
   add(e, "zero_optimization.offload_optimizer.device", {json_string("cpu")});
   if (share < 1) add(e, "zero_optimization.offload_optimizer.ratio", share);
 }
 
-void write_recompute(C c, Exported& e) {
+void write_deepspeed_recompute(C c, Exported& e) {
   if (!c.plan().recompute_full && c.plan().recompute.empty()) return;
   std::string what = c.plan().recompute_full ? "whole layers" : "";
   for (const Module m : c.plan().recompute) what += (what.empty() ? "" : ",") + name_of(m);
@@ -57,7 +57,7 @@ void miss_if(Exported& e, const Unsaid& u) {
   if (u.differs) miss(e, u.field, u.value, "no key");
 }
 
-std::vector<FieldRule> make_fields() {
+std::vector<FieldRule> make_deepspeed_fields() {
   return {
       {"plan.attention.tp",
        [](C c, Exported& e) {
@@ -82,7 +82,7 @@ std::vector<FieldRule> make_fields() {
                      "plan.sequence_parallel", "true"});
        },
        nullptr},
-      {"plan.precision", write_precision, nullptr},
+      {"plan.precision", write_deepspeed_precision, nullptr},
       {"plan.sharding",
        [](C c, Exported& e) {
          add(e, "zero_optimization.stage", std::int64_t{static_cast<int>(c.plan().sharding)});
@@ -107,7 +107,7 @@ std::vector<FieldRule> make_fields() {
       {"plan.cp_comm", nullptr, "of context parallelism"},
       {"plan.cp_a2a", nullptr, "of context parallelism"},
       {"plan.optimizer_instances", nullptr, "1, anything else is refused"},
-      {"plan.recompute", write_recompute, nullptr},
+      {"plan.recompute", write_deepspeed_recompute, nullptr},
       {"plan.recompute_full", nullptr, "reported with plan.recompute"},
       {"plan.recompute_layers", nullptr, "all, anything else is refused"},
       {"plan.recompute_unit", nullptr, "1, anything else is refused"},
@@ -181,7 +181,7 @@ std::vector<FieldRule> make_fields() {
          }
        },
        nullptr},
-      {"plan.optimizer.cpu_offload", write_cpu_offload, nullptr},
+      {"plan.optimizer.cpu_offload", write_deepspeed_cpu_offload, nullptr},
       {"plan.optimizer.cpu_offload_overlapped",
        [](C c, Exported& e) {
          miss_if(e, {c.plan().optimizer.cpu_offload_overlapped,
@@ -236,7 +236,7 @@ std::vector<FieldRule> make_fields() {
   };
 }
 
-std::vector<Refusal> make_refusals() {
+std::vector<Refusal> make_deepspeed_refusals() {
   const char* const kDocs = "docs/_pages/config-json.md";
   return {
       {"plan.attention.pp", "pipelines are code (PipelineModule), not configuration", "PP 1", kDocs,
@@ -287,12 +287,12 @@ std::vector<Refusal> make_refusals() {
 }  // namespace
 
 const std::vector<FieldRule>& deepspeed_fields() {
-  static const std::vector<FieldRule> rules = make_fields();
+  static const std::vector<FieldRule> rules = make_deepspeed_fields();
   return rules;
 }
 
 const std::vector<Refusal>& deepspeed_refusals() {
-  static const std::vector<Refusal> list = make_refusals();
+  static const std::vector<Refusal> list = make_deepspeed_refusals();
   return list;
 }
 

@@ -16,12 +16,12 @@
 namespace pleat::interop {
 namespace {
 
-const std::vector<std::string> kTypes{"on",     "off",  "on_or_off", "integer",
+const std::vector<std::string> kValueTypes{"on",     "off",  "on_or_off", "integer",
                                       "number", "text", "list"};
 
 Flag read_flag(const std::string& name, ObjectReader r) {
   Flag flag;
-  flag.type = static_cast<FlagType>(r.choice("type", kTypes));
+  flag.type = static_cast<FlagType>(r.choice("type", kValueTypes));
   std::string dest = name.substr(2);
   std::replace(dest.begin(), dest.end(), '-', '_');
   flag.dest = r.optional_text("dest").value_or(dest);

@@ -33,7 +33,7 @@ std::string with_prediction_layers(C c) {
   return layout.insert(layout.find('m'), more, 'm');
 }
 
-void write_layout(C c, Exported& e) {
+void write_megatron_layout(C c, Exported& e) {
   if (c.plan().attention.pp == 1) return;
   if (!c.plan().layout.empty()) {
     add(e, "--pipeline-model-parallel-layout", {with_prediction_layers(c)});
@@ -43,7 +43,7 @@ void write_layout(C c, Exported& e) {
   }
 }
 
-void write_vpp(C c, Exported& e) {
+void write_megatron_vpp(C c, Exported& e) {
   // With a layout Megatron-LM counts the virtual stages in it.
   if (c.plan().vpp > 1 && c.plan().layout.empty())
     add(e, "--num-virtual-stages-per-pipeline-rank", std::int64_t{c.plan().vpp});
@@ -56,7 +56,7 @@ void write_group(C c, Exported& e) {
   }
 }
 
-void write_precision(C c, Exported& e) {
+void write_megatron_precision(C c, Exported& e) {
   const auto fp8 = [&](const char* format, const char* recipe) {
     add(e, "--bf16");
     add(e, "--fp8-format", {format});
@@ -119,7 +119,7 @@ void write_graph(C c, Exported& e) {
   }
 }
 
-void write_recompute(C c, Exported& e) {
+void write_megatron_recompute(C c, Exported& e) {
   if (c.plan().recompute.empty()) return;
   add(e, "--recompute-granularity", {"selective"});
   add(e, "--recompute-modules", names(c.plan().recompute));
@@ -201,7 +201,7 @@ void write_connections(C c, Exported& e) {
   if (captures_parts(p.cuda_graph)) e.environment.emplace_back("NCCL_GRAPH_REGISTER", "0");
 }
 
-std::vector<FieldRule> make_fields() {
+std::vector<FieldRule> make_megatron_fields() {
   return {
       {"plan.attention.tp",
        [](C c, Exported& e) {
@@ -230,10 +230,10 @@ std::vector<FieldRule> make_fields() {
        },
        nullptr},
       {"plan.expert.edp", nullptr, "world size over ETP, EP and PP"},
-      {"plan.vpp", write_vpp, nullptr},
+      {"plan.vpp", write_megatron_vpp, nullptr},
       {"plan.schedule", nullptr, "1f1b, anything else is refused"},
       {"plan.microbatch_group", write_group, nullptr},
-      {"plan.layout", write_layout, nullptr},
+      {"plan.layout", write_megatron_layout, nullptr},
       {"plan.micro_batch",
        [](C c, Exported& e) { add(e, "--micro-batch-size", std::int64_t{c.plan().micro_batch}); },
        nullptr},
@@ -245,7 +245,7 @@ std::vector<FieldRule> make_fields() {
          if (c.plan().sequence_parallel && c.plan().attention.tp > 1) add(e, "--sequence-parallel");
        },
        nullptr},
-      {"plan.precision", write_precision, nullptr},
+      {"plan.precision", write_megatron_precision, nullptr},
       {"plan.fp8_params", write_fp8_params, nullptr},
       {"plan.fp8_attention", write_fp8_attention, nullptr},
       {"plan.fp8_head",
@@ -254,7 +254,7 @@ std::vector<FieldRule> make_fields() {
        },
        nullptr},
       {"plan.cuda_graph", write_graph, nullptr},
-      {"plan.recompute", write_recompute, nullptr},
+      {"plan.recompute", write_megatron_recompute, nullptr},
       {"plan.recompute_full", write_recompute_full, nullptr},
       {"plan.recompute_layers", nullptr, "--recompute-num-layers of full recompute"},
       {"plan.recompute_unit", nullptr, "--recompute-num-layers of full recompute"},
@@ -298,7 +298,7 @@ std::vector<FieldRule> make_fields() {
 
 const std::vector<FieldRule>& megatron_fields() {
   static const std::vector<FieldRule> rules = [] {
-    std::vector<FieldRule> list = make_fields();
+    std::vector<FieldRule> list = make_megatron_fields();
     append_exchange_fields(list);
     append_state_fields(list);
     return list;

@@ -223,7 +223,7 @@ bool has_uneven_biases(C c) {
          (has_dense_layer(c.model()) && c.model().moe && c.model().moe->mlp_bias != b.mlp);
 }
 
-std::vector<Refusal> make_refusals() {
+std::vector<Refusal> make_megatron_model_refusals() {
   return {
       {"model.layer_traits", "has layers that are Mamba, Kimi delta attention or an MLP alone",
        "pretrain_gpt.py mixes attention and gated delta networks only",
@@ -316,7 +316,7 @@ void write_megatron_model(const ExportContext& c, Exported& e) {
 }
 
 const std::vector<Refusal>& megatron_model_refusals() {
-  static const std::vector<Refusal> list = make_refusals();
+  static const std::vector<Refusal> list = make_megatron_model_refusals();
   return list;
 }
 

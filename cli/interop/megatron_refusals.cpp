@@ -44,7 +44,7 @@ bool has_attention_bias(const ModelSpec& m) {
   return m.attention.qkv_bias || m.attention.out_bias || m.mlp_bias || (m.moe && m.moe->mlp_bias);
 }
 
-std::vector<Refusal> make_refusals() {
+std::vector<Refusal> make_megatron_refusals() {
   return {
       {"plan.optimizer.main_params", "main parameters are fp32, fp16 or remainders there", "fp32",
        "training/arguments.py:3673",
@@ -186,7 +186,7 @@ std::vector<Refusal> make_refusals() {
 }  // namespace
 
 const std::vector<Refusal>& megatron_plan_refusals() {
-  static const std::vector<Refusal> list = make_refusals();
+  static const std::vector<Refusal> list = make_megatron_refusals();
   return list;
 }
 

@@ -72,7 +72,7 @@ void write_main_params(C c, Exported& e) {
   if (c.plan().optimizer.main_params == DType::fp16) add(e, "--main-params-dtype", {"fp16"});
 }
 
-void write_cpu_offload(C c, Exported& e) {
+void write_megatron_cpu_offload(C c, Exported& e) {
   if (c.plan().optimizer.cpu_offload <= 0) return;
   add(e, "--optimizer-cpu-offload");
   add(e, "--optimizer-offload-fraction", c.plan().optimizer.cpu_offload);
@@ -105,7 +105,7 @@ void append_state_fields(std::vector<FieldRule>& list) {
       {"plan.overlap.param_gather", write_param_gather, nullptr},
       {"plan.optimizer.kind", write_kind, nullptr},
       {"plan.optimizer.state_offload", nullptr, "0, anything else is refused"},
-      {"plan.optimizer.cpu_offload", write_cpu_offload, nullptr},
+      {"plan.optimizer.cpu_offload", write_megatron_cpu_offload, nullptr},
       {"plan.optimizer.cpu_offload_overlapped",
        [](C c, Exported& e) {
          if (c.plan().optimizer.cpu_offload_overlapped) add(e, "--overlap-cpu-optimizer-d2h-h2d");

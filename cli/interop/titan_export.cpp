@@ -49,14 +49,14 @@ void write_pp(C c, Exported& e) {
 // Embedding and loss each take the place of so many layers of their stage.
 std::int64_t less_layers(C c) { return splits_evenly(c) ? 0 : 1; }
 
-void write_vpp(C c, Exported& e) {
+void write_titan_vpp(C c, Exported& e) {
   if (c.plan().vpp == 1) return;
   const std::int64_t stages = std::int64_t{c.plan().attention.pp} * c.plan().vpp;
   const std::int64_t counted = c.model().layers + 2 * less_layers(c);
   add(e, "parallelism.pipeline_parallel_layers_per_stage", (counted + stages - 1) / stages);
 }
 
-void write_layout(C c, Exported& e) {
+void write_titan_layout(C c, Exported& e) {
   if (c.plan().attention.pp == 1) return;
   if (c.plan().layout.empty()) {
     add(e, "parallelism.pipeline_parallel_first_stage_less_layers", less_layers(c));
@@ -79,7 +79,7 @@ void convert(C c, Exported& e, const std::string& kind, const char* recipe) {
   add(e, "model.converters", {"[" + converters + "]"});
 }
 
-void write_precision(C c, Exported& e) {
+void write_titan_precision(C c, Exported& e) {
   switch (c.plan().precision) {
     case Precision::fp32:
       return text(e, "training.mixed_precision_param", "float32");
@@ -104,13 +104,13 @@ void write_reshard(C c, Exported& e) {
   }
 }
 
-void write_cp_comm(C c, Exported& e) {
+void write_titan_cp_comm(C c, Exported& e) {
   if (c.plan().attention.cp == 1) return;
   text(e, "parallelism.context_parallel_rotate_method",
        c.plan().cp_comm == CpComm::all_gather ? "allgather" : "alltoall");
 }
 
-void write_recompute(C c, Exported& e) {
+void write_titan_recompute(C c, Exported& e) {
   const Plan& p = c.plan();
   text(e, "activation_checkpoint.mode",
        p.recompute_full      ? "full"
@@ -131,7 +131,7 @@ void miss_if(Exported& e, bool differs, const char* field, const std::string& va
 
 const char* const kOwnWay = "torchtitan decides itself";
 
-std::vector<FieldRule> make_fields() {
+std::vector<FieldRule> make_titan_fields() {
   return {
       {"plan.attention.tp",
        [](C c, Exported& e) {
@@ -158,7 +158,7 @@ std::vector<FieldRule> make_fields() {
        },
        nullptr},
       {"plan.expert.edp", nullptr, "dp_shard CP TP = EDP ETP EP"},
-      {"plan.vpp", write_vpp, nullptr},
+      {"plan.vpp", write_titan_vpp, nullptr},
       {"plan.schedule", nullptr, "pipeline_parallel_schedule, beside the degree"},
       {"plan.microbatch_group",
        [](C c, Exported& e) {
@@ -166,7 +166,7 @@ std::vector<FieldRule> make_fields() {
                  std::to_string(c.plan().microbatch_group), kOwnWay);
        },
        nullptr},
-      {"plan.layout", write_layout, nullptr},
+      {"plan.layout", write_titan_layout, nullptr},
       {"plan.micro_batch",
        [](C c, Exported& e) {
          // Of a data-parallel rank: with a pipeline all its microbatches, else one.
@@ -177,7 +177,7 @@ std::vector<FieldRule> make_fields() {
        },
        nullptr},
       {"plan.sequence_parallel", nullptr, "always with tensor parallelism; false is refused"},
-      {"plan.precision", write_precision, nullptr},
+      {"plan.precision", write_titan_precision, nullptr},
       {"plan.sharding", write_reshard, nullptr},
       {"plan.dispatcher", nullptr, "all-to-all; anything else is refused"},
       {"plan.cuda_graph",
@@ -189,9 +189,9 @@ std::vector<FieldRule> make_fields() {
       {"plan.dispatcher_sms", nullptr, "of dispatchers that are refused"},
       {"plan.fp8_dispatch", nullptr, "rows travel in bf16; fp8 is refused"},
       {"plan.fp8_combine", nullptr, "rows travel in bf16; fp8 is refused"},
-      {"plan.cp_comm", write_cp_comm, nullptr},
+      {"plan.cp_comm", write_titan_cp_comm, nullptr},
       {"plan.cp_a2a", nullptr, "of a2a+p2p, which is refused"},
-      {"plan.recompute", write_recompute, nullptr},
+      {"plan.recompute", write_titan_recompute, nullptr},
       {"plan.recompute_full", nullptr, "activation_checkpoint.mode"},
       {"plan.recompute_layers", nullptr, "all, anything else is refused"},
       {"plan.recompute_unit", nullptr, "1, anything else is refused"},
@@ -314,7 +314,7 @@ const char* titan_schedule(const Plan& p) {
 }
 
 const std::vector<FieldRule>& titan_fields() {
-  static const std::vector<FieldRule> rules = make_fields();
+  static const std::vector<FieldRule> rules = make_titan_fields();
   return rules;
 }
 

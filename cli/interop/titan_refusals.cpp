@@ -10,7 +10,7 @@ namespace {
 
 using C = const ExportContext&;
 
-std::vector<Refusal> make_refusals() {
+std::vector<Refusal> make_titan_refusals() {
   const char* const kConfig = "torchtitan/config/job_config.py";
   return {
       {"plan.precision", "has fp32, bf16, fp8 and mxfp8 only", "one of them", kConfig,
@@ -88,7 +88,7 @@ std::vector<Refusal> make_refusals() {
 }  // namespace
 
 const std::vector<Refusal>& titan_refusals() {
-  static const std::vector<Refusal> list = make_refusals();
+  static const std::vector<Refusal> list = make_titan_refusals();
   return list;
 }
 

@@ -8,18 +8,18 @@
 #include <cmath>
 
 #include "cli/report/tables.hpp"
+#include "core/quantity.hpp"
 #include "planner/capacity/amounts.hpp"
 
 namespace pleat::cli {
 namespace {
 
-constexpr double kHour = 3600, kDay = 86'400;
 constexpr std::size_t kSwingsShown = 3;
 constexpr double kFirstOrder = 0.25;  // recovery pressure up to which they hold (MODEL.md section 12)
 
 std::string days(Seconds t) { return fmt::format("{:.1f}", t.base() / kDay); }
 std::string million(double dollars) { return three_digits(dollars / 1e6); }
-std::string percent(double share) { return fmt::format("{:.1f}%", share * 100); }
+std::string percent_of(double share) { return fmt::format("{:.1f}%", share * 100); }
 
 std::vector<std::string> row(const Offer& o, bool front) {
   const Booking& b = o.booking;
@@ -28,8 +28,8 @@ std::vector<std::string> row(const Offer& o, bool front) {
           std::to_string(o.gpus),
           std::to_string(b.placement.paid_gpus),
           fmt::format("{:.2f}", o.job.step.base()),
-          percent(o.job.mfu),
-          percent(b.goodput),
+          percent_of(o.job.mfu),
+          percent_of(b.goodput),
           days(b.finish.p50),
           days(b.finish.p90),
           three_digits(b.gpu_hours_p50 / 1e6),
@@ -78,7 +78,7 @@ std::string offers_text(const CapacityAnswer& a) {
 
 std::string shares(const Offer& o) {
   const PaidTime& t = o.booking.paid;
-  const auto share = [&](double part) { return percent(part / t.paid); };
+  const auto share = [&](double part) { return percent_of(part / t.paid); };
   return fmt::format("useful {}, saves {}, lost work {}, restarts {}, waiting for repairs {}, idle "
                      "spares {}",
                      share(t.useful), share(t.checkpoint), share(t.lost), share(t.restart),

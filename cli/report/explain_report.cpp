@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/plan/plan_fields.hpp"
+#include "core/quantity.hpp"
 #include "simulator/report_names.hpp"
 
 namespace pleat::cli {
@@ -14,10 +15,6 @@ namespace {
 
 constexpr std::size_t kOpsShown = 12, kChangesShown = 10;
 constexpr double kLeastShare = 1e-3;
-
-const StageMemory& fullest(const StepEstimate& e) {
-  return *std::ranges::max_element(e.memory, {}, &StageMemory::peak);
-}
 
 std::string more_or_less(std::int64_t bytes) {
   if (bytes == 0) return "the same memory";
@@ -45,7 +42,7 @@ std::string op_key(const OpTotal& op) {
 }
 
 std::string memory_sentence(const StepEstimate& e, const ClusterSpec& cluster) {
-  const StageMemory& m = fullest(e);
+  const StageMemory& m = e.fullest_stage();
   const auto capacity = static_cast<std::int64_t>(cluster.gpu.memory.base());
   const std::pair<const char*, std::int64_t> parts[] = {{"weights", m.weights},
                                                         {"gradients", m.gradients},
@@ -208,7 +205,6 @@ Table changes_table(const StepEstimate& e, const std::vector<PricedChange>& chan
                {"more GiB"},
                {"", Align::left}},
               {}};
-  constexpr double kGiB = 1024.0 * 1024 * 1024;
   for (const PricedChange& c : changes) {
     table.rows.push_back(
         {c.change.text, fmt::format("{:.4f}", c.step.base()), fmt::format("{:+.4f}", c.gain.base()),

@@ -22,7 +22,7 @@ std::string best_words(const ChangedAnswer& a) {
                      100 * (1 - a.best->value / a.own_value));
 }
 
-std::string milliseconds(Seconds t) { return fmt::format("{:.2f}", t.base() * 1e3); }
+std::string milliseconds_text(Seconds t) { return fmt::format("{:.2f}", t.base() * 1e3); }
 
 void add_sentence(std::string& text, const char* change, const PlanSwing& s, const ChangedAnswer& a,
                   bool searched) {
@@ -34,8 +34,8 @@ void add_sentence(std::string& text, const char* change, const PlanSwing& s, con
     return;
   }
   text += fmt::format(
-      "{} is best, {} ms against {}: {}", name_of(*a.best), milliseconds(a.best->step),
-      a.fits ? milliseconds(a.own) + " ms" : "#1, which does not fit", summary(a.best->plan));
+      "{} is best, {} ms against {}: {}", name_of(*a.best), milliseconds_text(a.best->step),
+      a.fits ? milliseconds_text(a.own) + " ms" : "#1, which does not fit", summary(a.best->plan));
 }
 
 JsonValue answer_json(const ChangedAnswer& a) {
@@ -59,7 +59,7 @@ Table sensitivity_table(const SensitivityAnswer& answer) {
                {"+20%", Align::left}},
               {}};
   for (const PlanSwing& s : answer.swings) {
-    table.rows.push_back({s.input, milliseconds(s.less.own), milliseconds(s.more.own),
+    table.rows.push_back({s.input, milliseconds_text(s.less.own), milliseconds_text(s.more.own),
                           best_words(s.less), best_words(s.more)});
   }
   return table;

@@ -10,6 +10,7 @@
 
 #include "cli/interrupt.hpp"
 #include "core/diagnostics.hpp"
+#include "core/quantity.hpp"
 #include "planner/capacity/answer.hpp"
 #include "planner/capacity/placement.hpp"
 #include "planner/layout_polish.hpp"
@@ -18,7 +19,6 @@
 namespace pleat::cli {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 // B0 doubled as the GPUs are, up to the critical batch.
 std::int64_t batch_of(const CapacityRequest& request, const CapacitySite& site, int gpus) {

@@ -58,7 +58,7 @@ void predict_log(const ImportOptions& o, LogReport& r) {
   d.predicted = PlanPrediction{r.predicted->step.base(), r.predicted->peak_bytes()};
 }
 
-std::string percent(double predicted, double measured) {
+std::string percent_off(double predicted, double measured) {
   return format_percent(predicted / measured - 1);
 }
 
@@ -82,16 +82,16 @@ std::string text_of(const LogReport& r) {
   const bool known = r.predicted.has_value();
   row("step (median)", format_seconds(Seconds(t.median_seconds)),
       known ? format_seconds(r.predicted->step) : "-",
-      known ? percent(r.predicted->step.base(), t.median_seconds) : "-");
+      known ? percent_off(r.predicted->step.base(), t.median_seconds) : "-");
   if (t.median_tflops) {
     row("model TFLOP/s/GPU", fmt::format("{:.1f}", *t.median_tflops),
         known ? fmt::format("{:.1f}", r.predicted->model_flops_per_gpu.base() / 1e12) : "-",
-        known ? percent(r.predicted->model_flops_per_gpu.base() / 1e12, *t.median_tflops) : "-");
+        known ? percent_off(r.predicted->model_flops_per_gpu.base() / 1e12, *t.median_tflops) : "-");
   }
   if (const std::int64_t peak = measured_peak(r.log); peak > 0) {
     const auto told = known ? r.predicted->peak_allocated_bytes() : 0;
     row("peak allocated", format_bytes(peak), known ? format_bytes(told) : "-",
-        known ? percent(static_cast<double>(told), static_cast<double>(peak)) : "-");
+        known ? percent_off(static_cast<double>(told), static_cast<double>(peak)) : "-");
   }
   text += to_text(table);
   if (known) {

@@ -40,7 +40,7 @@ std::size_t tier_of(const interop::NcclRun& run, const ClusterSpec& cluster) {
   return cluster.tiers.size() - 1;
 }
 
-std::vector<TierRun> read_runs(const ImportOptions& o, const ClusterSpec& cluster) {
+std::vector<TierRun> read_nccl_runs(const ImportOptions& o, const ClusterSpec& cluster) {
   std::vector<TierRun> runs;
   for (const std::string& file : o.files) {
     const std::string name =
@@ -175,7 +175,7 @@ void import_nccl_tests(const ImportOptions& o) {
                        "the shipped cluster that is most like the measured one");
   }
   const ClusterSpec cluster = load_cluster(o.cluster);
-  const std::vector<TierRun> runs = read_runs(o, cluster);
+  const std::vector<TierRun> runs = read_nccl_runs(o, cluster);
   print(o.json ? json_of(runs, cluster) : text_of(runs, cluster));
   if (o.output.file.empty()) return;
   if (!interop::is_plain_name(o.name) || o.name == cluster.name) {

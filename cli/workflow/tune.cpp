@@ -33,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kTrainSeconds = 40, kSecondsAPlan = 15;
-constexpr int kRanked = 1000;
+constexpr int kContendersRanked = 1000;
 constexpr std::size_t kRows = 16;  // operations in the closing table
 constexpr auto kProfileLife = std::chrono::hours(24);
 
@@ -94,7 +94,7 @@ class Tune {
     config.gpus = o_.ranks;
     config.runtime = Runtime::pleat;
     config.numerics.front().precision = Precision::fp32;
-    config.top = kRanked;
+    config.top = kContendersRanked;
     SearchResult result = search(target_.model, target_.cluster, target_.workload, target_.profile, config);
     if (result.best.empty()) {
       throw_config_error(ExitCode::nothing_fits, "", "memory",

@@ -103,4 +103,10 @@ class ObjectReader {
   std::vector<std::string> known_;  // every key asked for
 };
 
+// The word of an enum's value, where `names` stand in the enum's order.
+template <class Enum>
+[[nodiscard]] const std::string& name_in(const std::vector<std::string>& names, Enum value) {
+  return names[static_cast<std::size_t>(value)];
+}
+
 }  // namespace pleat

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -71,6 +72,10 @@ enum class Offload : std::uint8_t {
   attn_norm, qkv_linear, core_attn, attn_proj, mlp_norm, expert_fc1, moe_act
 };
 
+inline constexpr std::array kOffloads{Offload::attn_norm, Offload::qkv_linear, Offload::core_attn,
+                                      Offload::attn_proj, Offload::mlp_norm,   Offload::expert_fc1,
+                                      Offload::moe_act};
+
 // Unit of recompute, offload and graph capture, and the rubric costs are summed under.
 // The first seven can be recomputed (Megatron's --recompute-modules names).
 enum class Module : std::uint8_t {
@@ -78,6 +83,9 @@ enum class Module : std::uint8_t {
   embedding, qkv, attn_proj, router, dispatch, experts, combine, residual, head,
   grad_sync, optimizer, pipeline
 };
+inline constexpr std::array kRecomputable{Module::layernorm,      Module::mla_up_proj, Module::core_attn,
+                                          Module::mlp,            Module::moe_act,
+                                          Module::shared_experts, Module::moe};
 
 struct OverlapFlags {
   bool expert_parallel = false;  // pair pass: forward of one microbatch with backward of another

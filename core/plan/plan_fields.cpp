@@ -18,7 +18,6 @@ constexpr IntRange kDegree{1, 1 << 20};
 constexpr IntRange kDegreeOrNone{0, 1 << 20};
 constexpr IntRange kStage{0, (1 << 20) - 1};
 constexpr IntRange kLayersOrAll{0, 1 << 16};
-constexpr std::size_t kRecomputable = 7;  // the first modules of the enum
 constexpr std::size_t kOffloadable = 7;
 constexpr std::size_t kReducible = 2;     // fp32, bf16
 
@@ -181,7 +180,7 @@ void read_stages(ObjectReader& r, Plan& p) {
     StageOverride s = override_of(p, Stage{static_cast<int>(one.integer("stage", kStage))});
     if (one.has("recompute")) s.recompute.clear();
     if (one.has("offload")) s.offload.clear();
-    read_set(one, "recompute", kRecomputable, s.recompute);
+    read_set(one, "recompute", kRecomputable.size(), s.recompute);
     read_flag(one, "recompute_full", s.recompute_full);
     read_count(one, "recompute_layers", kLayersOrAll, s.recompute_layers);
     read_count(one, "recompute_unit", {1, 1 << 16}, s.recompute_unit);
@@ -268,7 +267,7 @@ Plan read_plan(ObjectReader r) {
   read_flag(r, "fp8_combine", p.fp8_combine);
   read_choice(r, "cp_comm", 4, p.cp_comm);
   read_count(r, "cp_a2a", kDegreeOrNone, p.cp_a2a);
-  read_set(r, "recompute", kRecomputable, p.recompute);
+  read_set(r, "recompute", kRecomputable.size(), p.recompute);
   read_flag(r, "recompute_full", p.recompute_full);
   read_count(r, "recompute_layers", kLayersOrAll, p.recompute_layers);
   read_count(r, "recompute_unit", {1, 1 << 16}, p.recompute_unit);

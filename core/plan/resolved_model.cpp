@@ -21,15 +21,10 @@ const std::vector<std::string> kActivationNames{"silu", "gelu", "squared_relu",
 const std::vector<std::string> kNormNames{"rms_norm", "layer_norm"};
 const std::vector<std::string> kScoreNames{"softmax", "sigmoid"};
 
-template <class Enum>
-const std::string& name_in(const std::vector<std::string>& names, Enum value) {
-  return names[static_cast<std::size_t>(value)];
-}
-
 constexpr IntRange kWidth{1, 1 << 24};
 constexpr IntRange kWidthOrNone{0, 1 << 24};
 constexpr IntRange kCount{1, 1 << 16};
-constexpr DoubleRange kPositive{0.0, 1e12, true};
+constexpr DoubleRange kPositiveNumber{0.0, 1e12, true};
 constexpr DoubleRange kLossFactor{0.0, 1000.0};
 
 // What few models have is written only where they have it, and read as its default elsewhere.
@@ -86,7 +81,7 @@ AttentionSpec read_attention(ObjectReader r) {
   a.qk_norm = r.boolean("qk_norm");
   a.qkv_bias = r.boolean("qkv_bias");
   a.out_bias = r.boolean("out_bias");
-  a.rope_theta = r.number("rope_theta", kPositive);
+  a.rope_theta = r.number("rope_theta", kPositiveNumber);
   a.q_lora_rank = r.integer("q_lora_rank", kWidthOrNone);
   a.kv_lora_rank = r.integer("kv_lora_rank", kWidthOrNone);
   a.qk_nope_head_dim = r.integer("qk_nope_head_dim", kWidthOrNone);
@@ -187,7 +182,7 @@ MoeSpec read_moe(ObjectReader r, std::vector<bool>& moe_layer) {
   m.top_groups = r.integer("top_groups", kCount);
   m.expert_bias = r.boolean("expert_bias");
   m.normalize_top_k = r.boolean("normalize_top_k");
-  m.scaling_factor = r.number("scaling_factor", kPositive);
+  m.scaling_factor = r.number("scaling_factor", kPositiveNumber);
   m.latent = optional_width(r, "latent");
   m.latent_norm = optional_flag(r, "latent_norm");
   m.router_bias = optional_flag(r, "router_bias");
@@ -263,7 +258,7 @@ ModelSpec read_model(ObjectReader r) {
   m.gated_mlp = r.boolean("gated_mlp");
   m.mlp_bias = r.boolean("mlp_bias");
   m.norm = static_cast<NormKind>(r.choice("norm", kNormNames));
-  m.norm_eps = r.number("norm_eps", kPositive);
+  m.norm_eps = r.number("norm_eps", kPositiveNumber);
   m.tied_embeddings = r.boolean("tied_embeddings");
   m.learned_positions = r.integer("learned_positions", {0, 1 << 28});
   m.mtp_layers = r.integer("mtp_layers", {0, 64});

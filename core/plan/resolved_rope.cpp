@@ -6,7 +6,7 @@ namespace pleat {
 namespace {
 
 const std::vector<std::string> kRules{"plain", "linear", "llama3", "yarn", "unknown"};
-constexpr DoubleRange kPositive{0.0, 1e12, true};
+constexpr DoubleRange kRopeFactor{0.0, 1e12, true};
 constexpr DoubleRange kAny{0.0, 1e12};
 
 }  // namespace
@@ -29,15 +29,15 @@ JsonValue write_rope_scaling(const RopeScaling& s) {
 RopeScaling read_rope_scaling(ObjectReader r) {
   RopeScaling s;
   s.rule = static_cast<RopeRule>(r.choice("rule", kRules));
-  s.factor = r.number("factor", kPositive);
+  s.factor = r.number("factor", kRopeFactor);
   s.original_positions = r.number("original_positions", kAny);
-  s.low_freq_factor = r.number("low_freq_factor", kPositive);
-  s.high_freq_factor = r.number("high_freq_factor", kPositive);
-  s.beta_fast = r.number("beta_fast", kPositive);
-  s.beta_slow = r.number("beta_slow", kPositive);
+  s.low_freq_factor = r.number("low_freq_factor", kRopeFactor);
+  s.high_freq_factor = r.number("high_freq_factor", kRopeFactor);
+  s.beta_fast = r.number("beta_fast", kRopeFactor);
+  s.beta_slow = r.number("beta_slow", kRopeFactor);
   s.truncate = r.boolean("truncate");
-  s.magnitude = r.number("magnitude", kPositive);
-  s.scores = r.number("scores", kPositive);
+  s.magnitude = r.number("magnitude", kRopeFactor);
+  s.scores = r.number("scores", kRopeFactor);
   if ((s.rule == RopeRule::llama3 || s.rule == RopeRule::yarn) && s.original_positions <= 0) {
     r.problem("original_positions", "must be above 0 for this rule");
   }

@@ -34,11 +34,11 @@ Violation explain_chunks(const PlanContext& c) {
               : ""};
 }
 
-bool stages_hold(const PlanContext& c) {
+bool stages_pair(const PlanContext& c) {
   return !other_order(c) || c.plan.schedule != PipelineSchedule::dualpipe ||
          c.plan.attention.pp % 2 == 0;
 }
-Violation explain_stages(const PlanContext& c) {
+Violation explain_pairs(const PlanContext& c) {
   return {"", "attention.pp",
           fmt::format("dualpipe pairs stages from both ends, PP {} is odd", c.plan.attention.pp),
           "an even PP"};
@@ -67,8 +67,8 @@ Violation explain_microbatches(const PlanContext& c) {
           "a smaller DP, PP or micro batch, or a larger global batch"};
 }
 
-bool group_holds(const PlanContext& c) { return !other_order(c) || c.plan.microbatch_group == 0; }
-Violation explain_group(const PlanContext& c) {
+bool no_group(const PlanContext& c) { return !other_order(c) || c.plan.microbatch_group == 0; }
+Violation explain_no_group(const PlanContext& c) {
   return {"", "microbatch_group",
           fmt::format("groups of microbatches belong to interleaved 1f1b, not to {}",
                       name_of(c.plan.schedule)),
@@ -91,9 +91,9 @@ Violation explain_overlap(const PlanContext& c) {
 void append_schedule_rules(std::vector<Constraint>& list) {
   list.push_back({"schedule-needs-pipeline", pipeline_holds, explain_pipeline});
   list.push_back({"schedule-chunks", chunks_hold, explain_chunks});
-  list.push_back({"schedule-stages", stages_hold, explain_stages});
+  list.push_back({"schedule-stages", stages_pair, explain_pairs});
   list.push_back({"schedule-microbatches", microbatches_hold, explain_microbatches});
-  list.push_back({"schedule-group", group_holds, explain_group});
+  list.push_back({"schedule-group", no_group, explain_no_group});
   list.push_back({"schedule-ep-overlap", overlap_holds, explain_overlap});
 }
 

@@ -19,9 +19,9 @@ namespace pleat {
 namespace {
 
 // Writes slots down; microbatches of a chunk count up by themselves.
-class Writer {
+class OrderWriter {
  public:
-  explicit Writer(bool pairs) : pairs_(pairs) {}
+  explicit OrderWriter(bool pairs) : pairs_(pairs) {}
 
   void forward(int chunk) { put(Pass::forward, SlotPart::whole, chunk, next_[0]); }
   void backward(int chunk) { put(Pass::backward, SlotPart::whole, chunk, next_[1]); }
@@ -68,7 +68,7 @@ class Writer {
 };
 
 std::vector<Slot> zb_h1(const Schedule& s, int r) {
-  Writer out(false);
+  OrderWriter out(false);
   const int warmup = std::min(s.pp - r - 1, s.microbatches);
   for (int k = 0; k < warmup; ++k) out.forward(0);
   for (int k = 0; k < s.microbatches; ++k) {
@@ -83,7 +83,7 @@ std::vector<Slot> zb_h1(const Schedule& s, int r) {
 
 // Made for at least 2p - 1 microbatches; with fewer the slots of those that are not there drop out.
 std::vector<Slot> zb_v(const Schedule& s, int r) {
-  Writer out(false);
+  OrderWriter out(false);
   const int p = s.pp, m = std::max(s.microbatches, 2 * p - 1);
   const auto back = [&out](int chunk) {
     out.input(chunk);
@@ -124,7 +124,7 @@ std::vector<Slot> zb_v(const Schedule& s, int r) {
 // Stage `i` from its end of `half` stages, `n` microbatches on each of two chunks: chunk 0 carries
 // those that start at this end, chunk 1 those that come from the other one.
 std::vector<Slot> dual(int half, int i, int n, bool pairs) {
-  Writer out(pairs);
+  OrderWriter out(pairs);
   const int rest = half - i - 1;
   for (int k = 0; k < 2 * rest; ++k) out.forward(0);
   for (int k = 0; k <= i; ++k) {

@@ -7,13 +7,13 @@
 namespace pleat {
 namespace {
 
-constexpr IntRange kHeadRange{1, 65'536};
+constexpr IntRange kRopeRange{1, 65'536};
 constexpr DoubleRange kPositive{0, 1e12, true};
 
 // Part of a head's columns may rotate: rotary_dim, or partial_rotary_factor of them.
 void read_rotary_dim(HfFields& fields, AttentionSpec& a) {
   if (a.kind != AttentionKind::gqa) return;
-  const auto columns = fields.optional_integer({"rotary_dim"}, kHeadRange);
+  const auto columns = fields.optional_integer({"rotary_dim"}, kRopeRange);
   const auto part = fields.reader().optional_number("partial_rotary_factor", {0, 1});
   if (columns) {
     a.rotary_dim = *columns;

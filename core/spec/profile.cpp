@@ -27,15 +27,6 @@ const std::vector<std::string> kKernelNames{
     "router_bwd", "embedding"};
 constexpr std::size_t kRequiredKernels = 5;  // the others have a stand-in where absent
 
-template <class Enum>
-const std::string& name_in(const std::vector<std::string>& names, Enum value) {
-  return names[static_cast<std::size_t>(value)];
-}
-
-Seconds read_delay(ObjectReader& reader, const std::string& key) {
-  return reader.quantity<Seconds>(key, plausible_range_or_zero<Seconds>());
-}
-
 EfficiencyCurve read_kernel(ObjectReader reader) {
   EfficiencyCurve curve;
   curve.max_efficiency = reader.number("max_efficiency", kFraction);

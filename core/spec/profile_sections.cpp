@@ -21,10 +21,6 @@ const std::vector<std::string> kDispatchNames{"deepep", "hybridep"};
 constexpr std::size_t kAttentionMaths = 3;  // the first of these names of kAttentionMathNames
 const std::vector<std::string> kAttentionMathNames{"bf16", "fp8", "mxfp8"};
 
-Seconds read_delay(ObjectReader& reader, const std::string& key) {
-  return reader.quantity<Seconds>(key, plausible_range_or_zero<Seconds>());
-}
-
 GemmLaw read_law(ObjectReader reader) {
   GemmLaw law;
   law.rate = reader.quantity<FlopsPerSecond>("rate");
@@ -91,6 +87,10 @@ void read_rates(ObjectReader& reader, AttentionRate& rate) {
 }
 
 }  // namespace
+
+Seconds read_delay(ObjectReader& reader, const std::string& key) {
+  return reader.quantity<Seconds>(key, plausible_range_or_zero<Seconds>());
+}
 
 SourceClass read_source(ObjectReader& reader) {
   return static_cast<SourceClass>(reader.choice("source", kSourceNames));

@@ -14,6 +14,9 @@ extern const std::vector<std::string> kSourceNames;  // in the order of SourceCl
 [[nodiscard]] SourceClass read_source(ObjectReader&);
 [[nodiscard]] std::string source_name(SourceClass);
 
+// A plausible time, or zero.
+[[nodiscard]] Seconds read_delay(ObjectReader&, const std::string& key);
+
 [[nodiscard]] GemmLaws read_gemm_laws(ObjectReader);
 [[nodiscard]] JsonValue write_gemm_laws(const GemmLaws&);
 

@@ -16,7 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kMicro = 1e6;
 constexpr const char* kDrawing = "schedule";  // category of slices that are no operation
 
 class TraceReader {

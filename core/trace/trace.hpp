@@ -13,6 +13,8 @@
 
 namespace pleat {
 
+inline constexpr double kMicro = 1e6;  // the file counts microseconds
+
 // Structural key of an operation: the same in a predicted and a measured trace.
 struct OpKey {
   int stage = 0;

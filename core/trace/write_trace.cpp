@@ -19,7 +19,6 @@
 namespace pleat {
 namespace {
 
-constexpr double kMicro = 1e6;
 constexpr int kTracks = static_cast<int>(kStreams);
 
 using Buffer = fmt::basic_memory_buffer<char, 65536>;

@@ -13,14 +13,14 @@
 namespace pleat {
 namespace {
 
-constexpr std::int64_t kMaxExperts = 4096;  // of the rows held on the stack
+constexpr std::int64_t kMostExperts = 4096;  // of the rows held on the stack
 
 // One token's scores over all experts, adding up to 1, and the logits' log-sum-exp. Their
 // derivatives by the logits are p_e (g_e - sum g p) for softmax and, with sigmoids a that add up to
 // `sum`, (g_e - sum g p) / sum * a_e (1 - a_e).
 struct Scores {
-  float p[kMaxExperts];
-  float softmax[kMaxExperts];
+  float p[kMostExperts];
+  float softmax[kMostExperts];
   float log_sum_exp = 0, sum = 1;
   bool sigmoid = false;
 
@@ -45,7 +45,7 @@ struct Scores {
 };
 
 void check(View logits, View stats, const RouterShape& s, const RouterRows& at) {
-  PLEAT_ASSERT(s.experts > 0 && s.experts <= kMaxExperts && logits.cols == s.experts);
+  PLEAT_ASSERT(s.experts > 0 && s.experts <= kMostExperts && logits.cols == s.experts);
   PLEAT_ASSERT(stats.cols == 2 * s.experts + 1 && at.rows > 0 && at.first >= 0);
   PLEAT_ASSERT(at.first + logits.rows <= at.rows * stats.rows);
 }
@@ -93,7 +93,7 @@ void CpuKernels::router_losses_bwd(View logits, View stats, View dlogits, const 
   check(logits, stats, s, at);
   PLEAT_ASSERT(dlogits.rows == logits.rows && dlogits.cols == logits.cols);
   Scores scores;
-  float all[kMaxExperts], g[kMaxExperts];
+  float all[kMostExperts], g[kMostExperts];
   for (std::int64_t e = 0; e < s.experts; ++e) {
     all[e] = 0;
     for (std::int64_t b = 0; b < stats.rows; ++b) all[e] += stats.f32()[b * stats.cols + e];

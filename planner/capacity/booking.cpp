@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/quantity.hpp"
 #include "planner/capacity/placement.hpp"
 #include "planner/reliability/checkpoint.hpp"
 #include "planner/reliability/save_interval.hpp"
@@ -14,7 +15,6 @@
 namespace pleat {
 namespace {
 
-constexpr double kHour = 3600;
 constexpr double kLeastGoodput = 0.01;
 
 BytesPerSecond storage_of(const Job& job, const Rates& rates) {

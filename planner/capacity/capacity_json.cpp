@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "core/json/json_value.hpp"
+#include "core/quantity.hpp"
 #include "planner/capacity/answer.hpp"
 
 namespace pleat {
 namespace {
 
-constexpr double kDay = 86'400, kHour = 3600;
 
 JsonValue object(std::initializer_list<std::pair<const char*, JsonValue>> members) {
   JsonValue value = JsonValue::object();

@@ -182,7 +182,7 @@ TEST(Store, StrangersAreNotTalkedTo) {
 }
 
 // Something else calls at a mesh's port before its peer does.
-TEST(Mesh, StrangersDoNotTakeAPeersPlace) {
+TEST(TcpMesh, StrangersDoNotTakeAPeersPlace) {
   Socket first = listen_at({"127.0.0.1", 0}), second = listen_at({"127.0.0.1", 0});
   const Roster roster{42, {{0, 1, first.local()}, {1, 1, second.local()}}};
   const Socket stranger = connect_until(first.local(), after(5));
@@ -190,19 +190,19 @@ TEST(Mesh, StrangersDoNotTakeAPeersPlace) {
   stranger.send_exact(std::as_bytes(std::span(junk)), after(5));
   MessageHub hub0(Rank{0}, 1), hub1(Rank{1}, 1);
   std::jthread other([&] {
-    Mesh mesh(roster, 1, std::move(second), JobSecret(), hub1, {});
+    TcpMesh mesh(roster, 1, std::move(second), JobSecret(), hub1, {});
     mesh.send({Rank{1}, Rank{0}, {7, 0, 1}}, std::as_bytes(std::span("hello", 5)));
   });
-  const Mesh mesh(roster, 0, std::move(first), JobSecret(), hub0, {});
+  const TcpMesh mesh(roster, 0, std::move(first), JobSecret(), hub0, {});
   EXPECT_EQ(hub0.take({Rank{1}, Rank{0}, {7, 0, 1}}).size, 5U);
 }
 
-TEST(Mesh, APeerThatDoesNotConnectIsNamed) {
+TEST(TcpMesh, APeerThatDoesNotConnectIsNamed) {
   Socket first = listen_at({"127.0.0.1", 0});
   const Roster roster{42, {{0, 2, first.local()}, {2, 2, {"127.0.0.1", 1}}}};
   MessageHub hub(Rank{0}, 2);
   try {
-    const Mesh mesh(roster, 0, std::move(first), JobSecret(), hub, {.meet_s = 0.2});
+    const TcpMesh mesh(roster, 0, std::move(first), JobSecret(), hub, {.meet_s = 0.2});
     FAIL();
   } catch (const std::runtime_error& e) {
     EXPECT_STREQ(e.what(), "ranks 2-3 did not connect within 0.2 s");

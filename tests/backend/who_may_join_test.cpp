@@ -410,13 +410,13 @@ TwoMeshes two_meshes(Between::Edit edit, const JobSecret& second_secret, double 
   MessageHub hub0(Rank{0}, 1), hub1(Rank{1}, 1);
   std::jthread other([&] {
     said.problems[1] = problem_of([&] {
-      Mesh mesh(by_way, 1, std::move(second), second_secret, hub1, {.beat_s = 60, .meet_s = meet_s});
+      TcpMesh mesh(by_way, 1, std::move(second), second_secret, hub1, {.beat_s = 60, .meet_s = meet_s});
       mesh.send({Rank{1}, Rank{0}, {7, 0, 1}}, std::as_bytes(std::span("hello", 5)));
       static_cast<void>(hub1.take({Rank{0}, Rank{1}, {8, 0, 1}}));
     });
   });
   said.problems[0] = problem_of([&] {
-    Mesh mesh(roster, 0, std::move(first), kSecret, hub0, {.beat_s = 60, .meet_s = meet_s});
+    TcpMesh mesh(roster, 0, std::move(first), kSecret, hub0, {.beat_s = 60, .meet_s = meet_s});
     const std::string taken = problem_of([&] {
       const Message m = hub0.take({Rank{1}, Rank{0}, {7, 0, 1}});
       EXPECT_EQ(m.size, 5U);

@@ -13,7 +13,6 @@
 namespace pleat {
 namespace {
 
-constexpr std::string_view kMark = "\xE2\x96\x81";  // U+2581
 constexpr std::int32_t kMostTokens = 16'777'216;    // ids are an index into a list
 
 }  // namespace

@@ -15,6 +15,8 @@
 
 namespace pleat {
 
+inline constexpr std::string_view kMark = "\xE2\x96\x81";  // U+2581, for a space before a word
+
 struct StringHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const {

@@ -9,7 +9,6 @@
 namespace pleat {
 namespace {
 
-constexpr std::string_view kMark = "\xE2\x96\x81";  // U+2581
 
 AddedTokens tokens_where(const BpeTokenizerSpec& spec, bool normalized) {
   std::vector<AddedToken> tokens;

@@ -40,13 +40,13 @@ Lead lead_of(std::uint8_t b) {
   return {};
 }
 
-struct Part {
+struct Range {
   std::size_t bytes;
   bool valid;
 };
 
 // The well-formed sequence at `at`, or the maximal part of an ill-formed one (at least one byte).
-Part part_at(std::string_view text, std::size_t at) {
+Range part_at(std::string_view text, std::size_t at) {
   const std::uint8_t first = byte_at(text, at);
   if (first < 0x80) return {1, true};
   const Lead lead = lead_of(first);
@@ -131,7 +131,7 @@ std::string_view valid_utf8(std::string_view text, std::string& storage) {
   std::size_t kept = 0;  // what `storage` has of the text
   bool changed = false;
   for (std::size_t at = ascii_prefix(text, 0); at < text.size(); at = ascii_prefix(text, at)) {
-    const Part part = part_at(text, at);
+    const Range part = part_at(text, at);
     if (!part.valid) {
       if (!changed) storage.clear();
       changed = true;

@@ -13,12 +13,12 @@
 #include "cli/report/capacity_report.hpp"
 #include "cli/report/html/capacity_tables.hpp"
 #include "cli/report/html/charts.hpp"
+#include "core/quantity.hpp"
 #include "planner/capacity/amounts.hpp"
 
 namespace pleat::cli {
 namespace {
 
-constexpr double kDay = 86'400;
 constexpr double kLeastDrawn = 1e-3;  // of days or dollars: what changes less is no bar
 
 const char* const kColours[] = {"#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756",

@@ -7,11 +7,11 @@
 #include <algorithm>
 
 #include "cli/report/capacity_report.hpp"
+#include "core/quantity.hpp"
 
 namespace pleat::cli {
 namespace {
 
-constexpr double kHour = 3600, kDay = 86'400;
 
 }  // namespace
 

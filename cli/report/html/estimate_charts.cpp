@@ -9,12 +9,12 @@
 
 #include "cli/report/html/charts.hpp"
 #include "cli/report/tables.hpp"
+#include "core/quantity.hpp"
 #include "simulator/trace_drawing.hpp"
 
 namespace pleat::cli {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr std::size_t kMostSlices = 12'000;
 
 const char* colour_of(CostClass cls) {

@@ -16,7 +16,7 @@ namespace pleat::cli {
 namespace {
 
 constexpr std::size_t kChangesDrawn = 20;
-constexpr double kLeastDrawn = 1e-3;  // of the step
+constexpr double kLeastPart = 1e-3;  // of the step
 
 // What single changes gain and lose: the strongest, as bars from the plan's own step.
 void add_changes_chart(HtmlPage& page, const StepEstimate& e, const Explanation& x) {
@@ -27,7 +27,7 @@ void add_changes_chart(HtmlPage& page, const StepEstimate& e, const Explanation&
   for (const PricedChange& c : x.changes) {
     if (!c.fits || chart.inputs.size() == kChangesDrawn) break;
     const double step = c.step.base();
-    if (std::abs(step - chart.base) < kLeastDrawn * chart.base) continue;
+    if (std::abs(step - chart.base) < kLeastPart * chart.base) continue;
     chart.inputs.push_back({c.change.text, std::min(step, chart.base), std::max(step, chart.base)});
   }
   if (chart.inputs.empty()) return;

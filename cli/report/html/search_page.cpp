@@ -9,12 +9,12 @@
 
 #include "cli/report/html/charts.hpp"
 #include "cli/report/html/estimate_charts.hpp"
+#include "core/quantity.hpp"
 #include "planner/explain.hpp"
 
 namespace pleat::cli {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr std::size_t kBars = 8;  // plans whose time is broken down
 
 double gib(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }

@@ -11,6 +11,7 @@
 #include "core/environment.hpp"
 #include "core/json/object_reader.hpp"
 #include "core/json/parse.hpp"
+#include "core/quantity.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -19,7 +20,6 @@ constexpr IntRange kDegree{1, 1 << 24};
 constexpr IntRange kBatch{1, 1 << 28};
 constexpr IntRange kLayers{0, 1 << 16};
 constexpr DoubleRange kPositive{0.0, 1e30, true};
-constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 std::optional<int> degree(ObjectReader& r, const char* key) {
   if (const auto found = r.optional_integer(key, kDegree)) return static_cast<int>(*found);

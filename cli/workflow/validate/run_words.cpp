@@ -14,12 +14,6 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-constexpr std::array kRecomputable{Module::layernorm,      Module::mla_up_proj, Module::core_attn,
-                                   Module::mlp,            Module::moe_act,
-                                   Module::shared_experts, Module::moe};
-constexpr std::array kOffloads{Offload::attn_norm, Offload::qkv_linear, Offload::core_attn,
-                               Offload::attn_proj, Offload::mlp_norm,   Offload::expert_fc1,
-                               Offload::moe_act};
 
 // Names of other runtimes for the same module.
 std::string module_word(const std::string& word) {

@@ -9,6 +9,7 @@
 #include "cli/report/html/charts.hpp"
 #include "cli/workflow/validate/validation_report.hpp"
 #include "cli/workflow/validate/validation_sections.hpp"
+#include "core/quantity.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -63,7 +64,6 @@ void add_error_chart(HtmlPage& page, const std::vector<ComparedRun>& rows) {
 }
 
 void add_memory_chart(HtmlPage& page, const std::vector<ComparedRun>& rows) {
-  constexpr double kGiB = 1024.0 * 1024 * 1024;
   std::map<std::string, Scatter::Group> tiers;
   for (const ComparedRun& row : rows) {
     if (!row.prediction || !row.memory_error || !row.run.measured.peak_bytes) continue;

@@ -21,9 +21,9 @@ void run(std::string_view input) {
   const Address at = listener.local();
   const Roster roster{7, {{0, 2, at}, {2, 2, {"127.0.0.1", 1}}}};
   MessageHub hub(Rank{0}, 2);
-  std::unique_ptr<Mesh> mesh;
+  std::unique_ptr<TcpMesh> mesh;
   std::jthread joins([&] {
-    mesh = std::make_unique<Mesh>(roster, 0, std::move(listener), secret, hub,
+    mesh = std::make_unique<TcpMesh>(roster, 0, std::move(listener), secret, hub,
                                   MeshTimes{.beat_s = 5, .meet_s = 10});
   });
   Hello hello;
