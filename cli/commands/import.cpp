@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pleat import
 #include "cli/option_choices.hpp"
-#include "cli/workflow/import.hpp"
+#include "application/exchange/import.hpp"
 
 #include <CLI/CLI.hpp>
 #include <memory>

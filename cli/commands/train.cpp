@@ -7,8 +7,8 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
-#include "cli/report/write_file.hpp"
-#include "cli/workflow/train_and_compare.hpp"
+#include "console/write_file.hpp"
+#include "application/training/train_and_compare.hpp"
 
 namespace pleat::cli {
 

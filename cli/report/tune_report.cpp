@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "calibration/microbench/clock.hpp"
-#include "cli/report/tables.hpp"
+#include "console/tables.hpp"
 
 namespace pleat::cli {
 namespace {

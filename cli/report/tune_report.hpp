@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/workflow/contest.hpp"
+#include "application/tune/contest.hpp"
 #include "core/json/json_value.hpp"
 
 namespace pleat::cli {

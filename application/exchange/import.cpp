@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The kinds that need no simulator: a model's config, a command line.
+#include "application/exchange/import.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "interop/flag_table.hpp"
+#include "interop/megatron_import.hpp"
+#include "cli/report/model_report.hpp"
+#include "console/output.hpp"
+#include "core/diagnostics.hpp"
+#include "core/json/parse.hpp"
+#include "core/json/text_file.hpp"
+#include "core/plan/constraints.hpp"
+#include "core/spec/catalog.hpp"
+
+namespace pleat::cli {
+namespace {
+
+const std::string& only_file(const ImportOptions& o) {
+  if (o.files.size() != 1) {
+    throw_config_error(ExitCode::bad_request, o.kind, "",
+                       fmt::format("{} files given, one is read", o.files.size()), "one file");
+  }
+  return o.files.front();
+}
+
+}  // namespace
+
+const std::vector<std::string>& import_kinds() {
+  static const std::vector<std::string> kinds{"megatron-log", "megatron-args", "hf", "nccl-tests"};
+  return kinds;
+}
+
+void import_files(const ImportOptions& o) {
+  if (o.kind == "megatron-log")
+    import_megatron_log(o);
+  else if (o.kind == "megatron-args")
+    import_megatron_arguments(o);
+  else if (o.kind == "hf")
+    import_hugging_face(o);
+  else
+    import_nccl_tests(o);
+}
+
+void import_hugging_face(const ImportOptions& o) {
+  check_output(o.output);
+  std::string path = only_file(o);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) path += "/config.json";
+  const HfImport import = load_model(path.find('/') == std::string::npos ? "./" + path : path);
+  for (const std::string& assumption : import.assumptions) note("assumed: " + assumption);
+  if (!import.unused_fields.empty())
+    note(fmt::format("not read: {}", fmt::join(import.unused_fields, ", ")));
+  // The file itself is the model file: what was read is printed, the text is kept as it is.
+  if (!o.output.file.empty()) write_output(o.output, o.output.file, read_text_file(path));
+  print(o.json ? model_json(import, 4096) : model_text(import, 4096));
+}
+
+void import_megatron_arguments(const ImportOptions& o) {
+  check_output(o.output);
+  const std::string& path = only_file(o);
+  const interop::ReadArguments read = interop::read_arguments(
+      interop::shell_words(read_text_file(path)), interop::load_flag_table());
+  for (const std::string& problem : read.problems) note("not read: " + problem);
+  interop::ImportedRun run = interop::import_arguments(read.values, o.gpus, path);
+  PlanDocument& d = run.document;
+  if (!o.model.empty()) d.model = load_model(o.model).model;
+  d.model_name = o.model.empty() ? (o.name.empty() ? d.model_name : o.name) : d.model.name;
+  d.cluster = o.cluster.empty() ? "h100-sxm" : o.cluster;
+  if (o.cluster.empty()) run.assumed.push_back("--cluster h100-sxm");
+  d.provenance = "pleat import megatron-args " + path;
+  require_valid({d.model, d.workload, d.plan, d.gpus}, path);
+  for (const std::string& assumption : run.assumed) note("assumed: " + assumption);
+  for (const std::string& argument : run.ignored) note("no counterpart: " + argument);
+  const std::string text = write_plan_document(d);
+  if (o.output.file.empty())
+    print(text);
+  else
+    write_output(o.output, o.output.file, text);
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "application/processes/devices.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+
+#include "backend/supported.hpp"
+#include "core/diagnostics.hpp"
+#include "core/environment.hpp"
+#ifdef PLEAT_WITH_CUDA
+#include "kernels/cuda/device.hpp"
+#include "kernels/cuda/device_error.hpp"
+#include "kernels/cuda/gpu_device.hpp"
+#include "kernels/cuda/implementation.hpp"
+#endif
+
+namespace pleat::cli {
+namespace {
+
+// What the drivers of GPUs read, where the user has set nothing. More streams than hardware queues
+// share one, and work would stand behind a receive that it does not need; NCCL's communicators of a
+// GPU are launched in the host's order.
+struct Variable {
+  const char *name, *value;
+};
+constexpr Variable kGpuVariables[] = {{"CUDA_DEVICE_MAX_CONNECTIONS", "32"},
+                                      {"NCCL_LAUNCH_ORDER_IMPLICIT", "1"}};
+
+// Groups of the same kind have the same to say.
+void print_once(const std::string& line) {
+  static std::mutex mutex;
+  static std::set<std::string> printed;
+  const std::lock_guard lock(mutex);
+  if (printed.insert(line).second) fmt::print(stderr, "{}\n", line);
+}
+
+#ifdef PLEAT_WITH_CUDA
+std::unique_ptr<Device> gpu_of(Rank rank, int gpus, const DeviceOptions& o) {
+  CudaOptions options;
+  options.deterministic_attention = !o.any_order_attention;
+  return gpu_device(rank.value % gpus, options);
+}
+void say_libraries() { fmt::print(stderr, "{}\n", cuda::library_line()); }
+#else
+std::unique_ptr<Device> gpu_of(Rank, int, const DeviceOptions&) { return nullptr; }
+void say_libraries() {}
+#endif
+
+}  // namespace
+
+#ifdef PLEAT_WITH_CUDA
+int usable_gpus() {
+  for (const auto& [name, value] : kGpuVariables) set_default_variable(name, value);
+  int gpus = 0;
+  try {
+    gpus = cuda::device_count();
+  } catch (const DeviceError& e) {
+    throw_config_error(ExitCode::device_or_io, "--device", "", e.what());
+  }
+  if (gpus == 0) {
+    throw_config_error(ExitCode::device_or_io, "--device", "",
+                       "no NVIDIA GPU can be used here: there is none, or no driver for it",
+                       "`nvidia-smi` shows what the driver finds; --device cpu uses the CPU");
+  }
+  return gpus;
+}
+#else
+int usable_gpus() {
+  throw_config_error(ExitCode::bad_request, "--device", "",
+                     "this build has no CUDA kernels: it was configured without nvcc",
+                     "install the CUDA toolkit and build again, or --device cpu");
+}
+#endif
+
+std::vector<std::unique_ptr<Device>> gpus_of(const JobPart& part) {
+  const int gpus = usable_gpus();
+  std::vector<std::unique_ptr<Device>> all;
+  for (const auto& transport : part.ranks()) all.push_back(gpu_of(transport->rank(), gpus, {}));
+  return all;
+}
+
+void add_device_options(CLI::App& command, DeviceOptions& o) {
+  command.add_option("--device", o.device, "What ranks compute on: cpu, or cuda for NVIDIA GPUs")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  command
+      .add_option("--collectives", o.collectives,
+                  "Between GPUs: direct (threads by their GPUs' memory, processes by the host), or nccl, "
+                  "which needs a GPU for each rank")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"direct", "nccl"}));
+  command.add_flag("--ordered-sums", o.ordered_sums,
+                   "With nccl: add in the order of ranks, for the same bits as direct");
+  command.add_flag("--symmetric-windows", o.symmetric_windows,
+                   "With nccl: what collectives run on again and again lies in symmetric windows (NCCL 2.27)");
+  command.add_flag("--any-order-attention", o.any_order_attention,
+                   "With cuda: attention's backward pass may add in any order, which is faster and gives "
+                   "other bits every time");
+}
+
+void require_nccl_for_windows(const DeviceOptions& o) {
+  if (!o.symmetric_windows || (o.device == "cuda" && o.collectives == "nccl")) return;
+  throw_config_error(ExitCode::bad_request, "--symmetric-windows", "",
+                     "windows are NCCL's, between GPUs", "--device cuda --collectives nccl");
+}
+
+std::string joined_text(const DeviceOptions& o) {
+  return fmt::format("{},{},{},{},{}", o.device, o.collectives, o.ordered_sums, o.symmetric_windows,
+                     o.any_order_attention);
+}
+
+void set_device(const DeviceOptions& o, const Program& program, TrainConfig& config) {
+  require_nccl_for_windows(o);
+  if (o.device == "cuda") {
+    require_supported(program, true);  // before it is said that there is no GPU
+    config.measure_margin = false;  // it would read every router's logits
+    config.captures_graphs = true;
+    config.on_message = [](Rank rank, const std::string& text) {
+      fmt::print(stderr, "rank {}: {}\n", rank.value, text);
+    };
+    config.make_device = [gpus = usable_gpus(), o](Rank rank) { return gpu_of(rank, gpus, o); };
+    return;
+  }
+  if (o.any_order_attention) {
+    throw_config_error(ExitCode::bad_request, "--any-order-attention", "",
+                       "the CPU's kernels have one order of sums", "--device cuda");
+  }
+  if (o.collectives == "direct" && !o.ordered_sums) return;
+  throw_config_error(ExitCode::bad_request, o.ordered_sums ? "--ordered-sums" : "--collectives", "",
+                     "NCCL joins GPUs", "--device cuda");
+}
+
+void connect_devices(const DeviceOptions& o, JobPart& part) {
+  if (o.device == "cuda" && part.ranks().front()->rank().value == 0) {
+    for (const auto& [name, unused] : kGpuVariables) {
+      fmt::print(stderr, "{}={}\n", name, environment_variable(name).value_or("(not set)"));
+    }
+    say_libraries();
+  }
+  if (o.collectives != "nccl") return;
+  try {
+    part.use_nccl(load_nccl(), {.ordered_sums = o.ordered_sums,
+                                .windows = o.symmetric_windows,
+                                .say = print_once});
+  } catch (const std::runtime_error& e) {
+    throw_config_error(ExitCode::device_or_io, "--collectives", "", e.what(),
+                       "install NCCL (libnccl2), or --collectives direct");
+  }
+}
+
+}  // namespace pleat::cli

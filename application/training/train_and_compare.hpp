@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Runs a plan on the bundled backend and sets what was measured beside what was predicted.
+#pragma once
+
+#include "application/training/train_options.hpp"
+
+namespace pleat::cli {
+
+// `pleat train`.
+void train_and_compare(const TrainOptions&);
+
+}  // namespace pleat::cli
