@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace pleat::cli {
+namespace pleat {
 
 class EarlyEnd : public std::runtime_error {
  public:
@@ -18,4 +18,4 @@ class EarlyEnd : public std::runtime_error {
   int exit_code_;
 };
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -9,7 +9,7 @@
 
 #include "core/diagnostics.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 std::atomic<const char*> pending_file{nullptr};
@@ -67,4 +67,4 @@ void leave_interrupted() { _exit(code_of(pending.load())); }
 
 void remove_on_interrupt(const char* path) { pending_file.store(path); }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -3,7 +3,7 @@
 // Ctrl-C ends with 130 and leaves no half-written file; a closed pipe is an error value, not a signal.
 #pragma once
 
-namespace pleat::cli {
+namespace pleat {
 
 void handle_signals();
 
@@ -24,4 +24,4 @@ void catch_stop_signals();
 // Ends with 130, after SIGTERM with 75, without waiting for threads that still work. Output must be flushed.
 [[noreturn]] void leave_interrupted();
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 
@@ -12,13 +11,7 @@
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
 
-namespace pleat::cli {
-
-void add_output_options(CLI::App& command, OutputOptions& o, const std::string& what) {
-  command.add_option("-o,--out", o.file, "Write " + what + " to this file (default: stdout)");
-  command.add_flag("--force", o.force, "Replace a file that is there");
-  command.add_flag("--dry-run", o.dry_run, "Write nothing, say what would be written");
-}
+namespace pleat {
 
 void check_output(const OutputOptions& o, const std::string& file) {
   std::error_code ignored;
@@ -48,4 +41,4 @@ void write_output(const OutputOptions& o, const std::string& file, const std::st
   note(fmt::format("wrote {} ({} lines)", file, lines));
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

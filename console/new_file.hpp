@@ -4,18 +4,15 @@
 // is given, and --dry-run says what would be written.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 #include <vector>
 
-namespace pleat::cli {
+namespace pleat {
 
 struct OutputOptions {
   std::string file;
   bool force = false, dry_run = false;
 };
-
-void add_output_options(CLI::App&, OutputOptions&, const std::string& what);
 
 // Before any work: ConfigError (refused) for a file that is there, (device_or_io) for one that
 // could not be written. Nothing for stdout.
@@ -27,4 +24,4 @@ void check_outputs(const std::vector<std::string>& files, bool force);
 // Writes the file and says so on stderr, or only says what would be written.
 void write_output(const OutputOptions&, const std::string& file, const std::string& text);
 
-}  // namespace pleat::cli
+}  // namespace pleat

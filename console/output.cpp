@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace pleat::cli {
+namespace pleat {
 
 OutputError::OutputError(int error_number)
     : std::runtime_error(std::string("cannot write to stdout: ") + std::strerror(error_number)),
@@ -41,4 +41,4 @@ void progress(const std::string& text) {
   std::fflush(stderr);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

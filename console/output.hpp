@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace pleat::cli {
+namespace pleat {
 
 // stdout cannot be written; error_number is errno's.
 class OutputError : public std::runtime_error {
@@ -24,4 +24,4 @@ void note(const std::string& text);        // a line on stderr, always: warnings
 bool shows_progress();                     // whether stderr is a terminal
 void progress(const std::string& text);    // replaces the progress line; empty: removes it
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -9,7 +9,7 @@
 
 #include "core/diagnostics.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // Characters on screen: UTF-8 continuation bytes take no room.
@@ -81,4 +81,4 @@ std::string three_digits(double value) {
   return fmt::format("{:.{}f}", value, static_cast<int>(std::clamp(2 - magnitude, 0.0, 12.0)));
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

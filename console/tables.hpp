@@ -9,7 +9,7 @@
 
 #include "core/quantity.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 enum class Align { left, right };
 
@@ -36,4 +36,4 @@ struct Table {
 // "2.88", "12.3", "1234".
 [[nodiscard]] std::string three_digits(double value);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -16,7 +16,7 @@
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,4 +112,4 @@ void make_folder(const std::string& path) {
   if (error) fail(path, error.value());
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace pleat::cli {
+namespace pleat {
 
 // Throws ConfigError (device_or_io) with the reason; then the target is as it was before.
 void write_file(const std::string& path, const std::string& text);
@@ -25,4 +25,4 @@ void require_writable(const std::string& path);
 // it makes none, and files may be said to lie in it.
 void make_folder(const std::string& path);
 
-}  // namespace pleat::cli
+}  // namespace pleat

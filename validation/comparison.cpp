@@ -7,7 +7,7 @@
 #include "console/output.hpp"
 #include "planner/search/parallel_rounds.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 std::int64_t peak_of(const StepEstimate& e, PeakKind kind) {
@@ -71,4 +71,4 @@ std::vector<std::pair<std::string, double>> largest_terms(const StepEstimate& e)
   return terms;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -12,7 +12,7 @@
 #include "validation/recipe_places.hpp"
 #include "validation/statistics.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct ComparedRun {
   MeasuredRun run;
@@ -88,4 +88,4 @@ struct Summary {
 // The parts of the step, largest first, those above nothing.
 [[nodiscard]] std::vector<std::pair<std::string, double>> largest_terms(const StepEstimate&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

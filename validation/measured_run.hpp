@@ -12,7 +12,7 @@
 
 #include "core/json/json_value.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct RecomputeWords {
   std::string granularity;  // none, selective, full
@@ -64,4 +64,4 @@ struct MeasuredRun {
   std::vector<std::pair<std::string, double>> peers_peak_bytes;   // and memory
 };
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -9,7 +9,7 @@
 #include "core/program/program.hpp"
 #include "planner/space/search_space.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 PlanContext context_of(const RunRequest& r, const Plan& plan) {
@@ -224,4 +224,4 @@ std::optional<MeasuredStep> measured_step(const MeasuredRun& run, const RunReque
   return std::nullopt;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -10,7 +10,7 @@
 #include "validation/run_request.hpp"
 #include "simulator/estimate.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct RunPrediction {
   Plan plan;  // as it was predicted
@@ -36,4 +36,4 @@ struct MeasuredStep {
 };
 [[nodiscard]] std::optional<MeasuredStep> measured_step(const MeasuredRun&, const RunRequest&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

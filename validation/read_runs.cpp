@@ -13,7 +13,7 @@
 #include "core/json/parse.hpp"
 #include "core/quantity.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 constexpr IntRange kDegree{1, 1 << 24};
@@ -242,4 +242,4 @@ std::vector<std::string> shipped_run_files() {
   return files;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

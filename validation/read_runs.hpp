@@ -8,7 +8,7 @@
 
 #include "validation/measured_run.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 // ConfigError (bad_file) with every problem of the file. Fields it does not know are left alone:
 // sources say more than what a prediction needs.
@@ -18,4 +18,4 @@ namespace pleat::cli {
 // The files of configs/validation, in order of their names.
 [[nodiscard]] std::vector<std::string> shipped_run_files();
 
-}  // namespace pleat::cli
+}  // namespace pleat

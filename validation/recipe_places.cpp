@@ -13,7 +13,7 @@
 #include "core/diagnostics.hpp"
 #include "planner/search/search.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 SearchConfig config_for(const RunRequest& r, const Plan& recipe, int threads) {
@@ -142,4 +142,4 @@ std::vector<RecipePlace> place_recipes(const std::vector<ComparedRun>& rows, Run
   return places;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

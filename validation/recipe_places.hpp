@@ -10,7 +10,7 @@
 
 #include "validation/predict_run.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct ComparedRun;
 
@@ -38,4 +38,4 @@ struct RecipePlace {
 // "TP 2 -> 1, recompute moe_act -> none"; empty: they do not differ in what a search chooses.
 [[nodiscard]] std::string plan_differences(const Plan& from, const Plan& to);
 
-}  // namespace pleat::cli
+}  // namespace pleat

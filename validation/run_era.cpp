@@ -6,7 +6,7 @@
 #include <charconv>
 #include <regex>
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // "25.11" or "2026-07": year, separator, month.
@@ -51,4 +51,4 @@ Profile profile_of_era(const Profile& profile, const std::string& era) {
   return last == nullptr ? profile : for_era(profile, last->name);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

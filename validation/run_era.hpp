@@ -8,7 +8,7 @@
 
 #include "core/spec/profile.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 // Months of a release "nemo-25.11", "nemo-26.02.01", a commit's date "main-2026-07" or an arXiv
 // number "… (2504.14960)", counted from 2000; nothing for other words.
@@ -18,4 +18,4 @@ namespace pleat::cli {
 // it, else those of the profile itself.
 [[nodiscard]] Profile profile_of_era(const Profile&, const std::string& era);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -7,7 +7,7 @@
 
 #include "core/spec/catalog.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // "llama-3.1-405b" and "llama3.1-405b" are one name.
@@ -67,4 +67,4 @@ ModelSpec model_of_run(const MeasuredRun& run) {
   return m;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

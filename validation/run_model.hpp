@@ -6,7 +6,7 @@
 #include "validation/measured_run.hpp"
 #include "core/spec/model.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 // Throws ConfigError for a model that does not ship or cannot be read.
 [[nodiscard]] ModelSpec model_of_run(const MeasuredRun&);
@@ -14,4 +14,4 @@ namespace pleat::cli {
 // The first `layers` decoder layers; further ones repeat the last.
 void cut_depth(ModelSpec&, std::int64_t layers);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -14,7 +14,7 @@
 #include "core/plan/layout_text.hpp"
 #include "core/spec/catalog.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // What a runtime does when a run does not say.
@@ -226,4 +226,4 @@ PreparedRun RunCatalog::prepare(const MeasuredRun& run) {
   return {std::move(r), ""};
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -16,7 +16,7 @@
 #include "core/spec/profile.hpp"
 #include "core/spec/workload.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 // What the row does not state and no default covers: chosen as the best under the model.
 struct OpenChoices {
@@ -65,4 +65,4 @@ class RunCatalog {
 // DP and EDP that use all of `gpus`; at least 1 (the rules say what does not divide).
 void fill_data_parallel(RunRequest&, Plan&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <string_view>
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 bool has(std::string_view text, std::string_view part) {
@@ -187,4 +187,4 @@ void apply_optimizer_words(const OptimizerWords& words, const RecipeTypes& recip
   if (words.exp_avg_sq) plan.optimizer.exp_avg_sq = state_type(*words.exp_avg_sq);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -12,7 +12,7 @@
 #include "core/plan/plan.hpp"
 #include "core/spec/workload.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct WordProblems {
   std::vector<std::string> notes;        // left out of the prediction
@@ -34,4 +34,4 @@ struct RecipeTypes {
 };
 void apply_optimizer_words(const OptimizerWords&, const RecipeTypes&, Plan&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -7,7 +7,7 @@
 
 #include "core/diagnostics.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 double quantile(std::vector<double> values, double fraction) {
   if (values.empty()) return 0;
@@ -35,18 +35,18 @@ ErrorSummary summarise(const std::vector<double>& signed_errors) {
           .bias = quantile(signed_errors, 0.5)};
 }
 
-double regret(const std::vector<Choice>& choices) {
+double regret(const std::vector<TimedLayout>& choices) {
   PLEAT_ASSERT(!choices.empty());
   const auto taken =
       std::min_element(choices.begin(), choices.end(),
-                       [](const Choice& a, const Choice& b) { return a.predicted < b.predicted; });
+                       [](const TimedLayout& a, const TimedLayout& b) { return a.predicted < b.predicted; });
   const auto best =
       std::min_element(choices.begin(), choices.end(),
-                       [](const Choice& a, const Choice& b) { return a.measured < b.measured; });
+                       [](const TimedLayout& a, const TimedLayout& b) { return a.measured < b.measured; });
   return taken->measured / best->measured - 1.0;
 }
 
-PairCount concordance(const std::vector<Choice>& choices) {
+PairCount concordance(const std::vector<TimedLayout>& choices) {
   PairCount count;
   for (std::size_t i = 0; i < choices.size(); ++i) {
     for (std::size_t j = i + 1; j < choices.size(); ++j) {
@@ -61,4 +61,4 @@ PairCount concordance(const std::vector<Choice>& choices) {
   return count;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace pleat::cli {
+namespace pleat {
 
 // Linear between the two nearest values (NumPy's default); 0 of nothing. fraction in [0, 1].
 [[nodiscard]] double quantile(std::vector<double> values, double fraction);
@@ -20,13 +20,13 @@ struct ErrorSummary {
 };
 [[nodiscard]] ErrorSummary summarise(const std::vector<double>& signed_errors);
 
-// Several layouts of one run: what each took and what was predicted.
-struct Choice {
+// One of several layouts of a run: what it took and what was predicted.
+struct TimedLayout {
   double measured = 0, predicted = 0;
 };
 
 // Time lost by taking the layout predicted best, over the best one's time. Needs one choice.
-[[nodiscard]] double regret(const std::vector<Choice>&);
+[[nodiscard]] double regret(const std::vector<TimedLayout>&);
 
 // Pairs whose measured times differ, and how many of them are predicted in the same order; equal
 // predictions count half.
@@ -34,6 +34,6 @@ struct PairCount {
   double same_order = 0;
   std::size_t pairs = 0;
 };
-[[nodiscard]] PairCount concordance(const std::vector<Choice>&);
+[[nodiscard]] PairCount concordance(const std::vector<TimedLayout>&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

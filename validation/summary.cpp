@@ -12,7 +12,7 @@
 #include "validation/comparison.hpp"
 #include "validation/run_era.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 using Rows = std::vector<const ComparedRun*>;
@@ -164,7 +164,7 @@ std::vector<Predictor> predictors(const Rows& rows) {
 
 // Over the groups that `key` makes; rows without a group or a time are left out.
 Choosing choosing_of(const Predictor& p, const Rows& rows, const Key& key) {
-  std::map<std::string, std::vector<Choice>> groups;
+  std::map<std::string, std::vector<TimedLayout>> groups;
   for (const ComparedRun* row : rows) {
     const auto seconds = p.seconds(*row);
     if (!seconds || !row->step || row->run.group.empty()) continue;
@@ -266,4 +266,4 @@ Summary summarise_runs(const std::vector<ComparedRun>& rows) {
   return s;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -12,18 +12,14 @@
 #include <utility>
 
 #include "console/interrupt.hpp"
-#include "cli/report/capacity_report.hpp"
-#include "cli/report/html/capacity_page.hpp"
-#include "console/new_file.hpp"
 #include "console/output.hpp"
-#include "cli/options/capacity_request.hpp"
 #include "application/capacity/find_offer.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/capacity/answer.hpp"
 #include "planner/search/parallel_rounds.hpp"
 #include "planner/search/search.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 constexpr double kQuiet = 1.0;       // seconds of a search before a word of it
@@ -37,32 +33,24 @@ struct Task {
 
 class Capacity {
  public:
-  explicit Capacity(const CapacityOptions& o) : o_(o), request_(read_capacity_request(o)) {
-    answer_.model = request_.sites.front().target.model.name;
-    answer_.tokens = request_.tokens;
-    answer_.seq_len = request_.sites.front().target.workload.seq_len;
-    answer_.global_batch = request_.sites.front().target.workload.global_batch;
-    answer_.critical_batch = request_.critical_batch;
-    answer_.goal = request_.goal;
+  Capacity(const CapacityQuestion& question, int threads) : question_(question), threads_(threads) {
+    answer_.model = question_.sites.front().target.model.name;
+    answer_.tokens = question_.tokens;
+    answer_.seq_len = question_.sites.front().target.workload.seq_len;
+    answer_.global_batch = question_.sites.front().target.workload.global_batch;
+    answer_.critical_batch = question_.critical_batch;
+    answer_.goal = question_.goal;
   }
 
-  void run() {
-    catch_interrupts();
+  CapacityAnswer run() {
     find_offers();
     if (!interrupt_pending()) conclude();
     progress("");
     if (interrupt_pending()) {
       answer_.complete = false;
       answer_.choice = choose(answer_.offers, answer_.goal);
-      show();
-      flush_output();
-      note("interrupted: the rest was not looked at; plans are the best so far");
-      leave_interrupted();
     }
-    show();
-    if (!answer_.choice.cheapest) {
-      throw_config_error(ExitCode::nothing_fits, "", "", misses_text(answer_));
-    }
+    return std::move(answer_);
   }
 
  private:
@@ -70,7 +58,7 @@ class Capacity {
   // take longest, and the threads end together.
   [[nodiscard]] std::vector<Task> tasks() const {
     std::vector<Task> first, rest;
-    for (const CapacitySite& site : request_.sites) {
+    for (const CapacitySite& site : question_.sites) {
       for (const int gpus : site.sizes) {
         (gpus == site.sizes.front() ? first : rest).push_back({&site, gpus});
       }
@@ -84,7 +72,7 @@ class Capacity {
   // depend on it, nor does their order.
   void find_offers() {
     const std::vector<Task> all = tasks();
-    const int threads = thread_count(o_.threads);
+    const int threads = thread_count(threads_);
     const int inside = std::max(1, threads / static_cast<int>(all.size()));
     all_ = all.size();
     say_progress("");
@@ -97,7 +85,7 @@ class Capacity {
       say_progress("");
     });
     std::ranges::sort(answer_.offers, std::less{}, [&](const Offer& o) {
-      return std::pair(&site_of(o) - request_.sites.data(), o.gpus);
+      return std::pair(&site_of(o) - question_.sites.data(), o.gpus);
     });
   }
 
@@ -123,7 +111,7 @@ class Capacity {
 
   // Nothing: interrupted.
   std::optional<Offer> offer(const CapacitySite& site, int gpus, int threads) const {
-    return find_offer(request_, site, gpus, threads, [&](const SearchProgress& p) {
+    return find_offer(question_, site, gpus, threads, [&](const SearchProgress& p) {
       return keep_searching(site, gpus, p);
     });
   }
@@ -150,7 +138,7 @@ class Capacity {
   }
 
   [[nodiscard]] const CapacitySite& site_of(const Offer& o) const {
-    return *std::ranges::find_if(request_.sites, [&](const CapacitySite& s) {
+    return *std::ranges::find_if(question_.sites, [&](const CapacitySite& s) {
       return s.target.cluster.name == o.cluster;
     });
   }
@@ -159,13 +147,13 @@ class Capacity {
   std::vector<Offer> larger_offers() {
     std::vector<Offer> larger;
     const auto fastest = fastest_of(answer_.offers, answer_.goal.confidence);
-    if (!fastest || request_.largest_asked == 0 || !answer_.goal.deadline) return larger;
+    if (!fastest || question_.largest_asked == 0 || !answer_.goal.deadline) return larger;
     if (meets_deadline(answer_.offers[*fastest], answer_.goal)) return larger;
     const CapacitySite& site = site_of(answer_.offers[*fastest]);
     std::int64_t gpus = site.sizes.back();
     for (int i = 0; i < kDoublingsBeyond && (gpus *= 2) <= 16'777'216; ++i) {
       progress(fmt::format("nothing is in time; {} x {}", gpus, site.target.cluster.name));
-      auto found = offer(site, static_cast<int>(gpus), o_.threads);
+      auto found = offer(site, static_cast<int>(gpus), threads_);
       if (!found) break;
       larger.push_back(std::move(*found));
       const Offer& last = larger.back();
@@ -194,20 +182,8 @@ class Capacity {
     return estimate(program, ground.cluster, ground.profile).step;
   }
 
-  void show() const {
-    const std::string assumed = assumed_text(request_.assumed);
-    if (!o_.html_file.empty()) write_page(o_.html_file, capacity_page(answer_, assumed));
-    if (o_.json) {
-      print(capacity_json(answer_, request_.assumed));
-    } else if (o_.csv) {
-      print(capacity_csv(answer_));
-    } else {
-      print(capacity_text(answer_) + "\n" + assumed);
-    }
-  }
-
-  const CapacityOptions& o_;
-  CapacityRequest request_;
+  const CapacityQuestion& question_;
+  int threads_;
   CapacityAnswer answer_;
   std::size_t all_ = 0;         // offers to be found
   mutable std::mutex mutex_;    // of the offers and the progress line while they are searched
@@ -216,9 +192,8 @@ class Capacity {
 
 }  // namespace
 
-void capacity(const CapacityOptions& options) {
-  check_outputs({options.html_file}, options.force);
-  Capacity(options).run();
+CapacityAnswer find_capacity(const CapacityQuestion& question, int threads) {
+  return Capacity(question, threads).run();
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

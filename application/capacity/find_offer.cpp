@@ -16,12 +16,12 @@
 #include "planner/layout/layout_polish.hpp"
 #include "simulator/cost/used_domain.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 
 // B0 doubled as the GPUs are, up to the critical batch.
-std::int64_t batch_of(const CapacityRequest& request, const CapacitySite& site, int gpus) {
+std::int64_t batch_of(const CapacityQuestion& request, const CapacitySite& site, int gpus) {
   std::int64_t batch = site.target.workload.global_batch;
   if (!request.critical_batch) return batch;
   for (std::int64_t n = 2 * std::int64_t{site.sizes.front()}; n <= gpus; n *= 2) {
@@ -33,7 +33,7 @@ std::int64_t batch_of(const CapacityRequest& request, const CapacitySite& site, 
 }
 
 // McCandlish et al., arXiv:1812.06162: tokens grow as 1 + batch / critical batch.
-double tokens_with(const CapacityRequest& request, const CapacitySite& site, std::int64_t batch) {
+double tokens_with(const CapacityQuestion& request, const CapacitySite& site, std::int64_t batch) {
   if (!request.critical_batch) return request.tokens;
   const double seq = static_cast<double>(site.target.workload.seq_len);
   const auto price = [&](std::int64_t b) {
@@ -107,7 +107,7 @@ Job job_of(const CapacitySite& site, const WorkloadSpec& workload, int gpus,
 
 }  // namespace
 
-std::optional<Offer> find_offer(const CapacityRequest& request, const CapacitySite& site, int gpus,
+std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacitySite& site, int gpus,
                                 int threads, const KeepSearching& keep_searching) {
   Offer o;
   o.cluster = site.target.cluster.name;
@@ -142,4 +142,4 @@ std::optional<Offer> find_offer(const CapacityRequest& request, const CapacitySi
   return better_of(std::move(*fastest), std::move(*filled), request.goal);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

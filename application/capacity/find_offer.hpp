@@ -6,16 +6,16 @@
 #include <functional>
 #include <optional>
 
-#include "cli/options/capacity_request.hpp"
+#include "application/capacity/capacity_question.hpp"
 #include "planner/capacity/answer.hpp"
 #include "planner/search/search.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 using KeepSearching = std::function<bool(const SearchProgress&)>;  // false ends the search
 
 // Nothing if it was interrupted before there was a plan; an offer that cannot be has a `problem`.
-[[nodiscard]] std::optional<Offer> find_offer(const CapacityRequest&, const CapacitySite&, int gpus,
+[[nodiscard]] std::optional<Offer> find_offer(const CapacityQuestion&, const CapacitySite&, int gpus,
                                               int threads, const KeepSearching&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace pleat::cli {
+namespace pleat {
 
 struct MakeDataOptions {
   std::vector<std::string> files;
@@ -37,4 +37,4 @@ struct TokenizeOptions {
 // Prints the ids.
 void tokenize_text(const TokenizeOptions&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -14,7 +14,7 @@
 #include "core/environment.hpp"
 #include "core/json/json_value.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // Samples whose order takes long enough to say so, and how many a second one core orders.
@@ -183,4 +183,4 @@ void inspect_data(const InspectDataOptions& o) {
   print(o.json ? json.dump() + "\n" : text);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

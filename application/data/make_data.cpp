@@ -15,7 +15,7 @@
 #include "application/data/data_commands.hpp"
 #include "core/diagnostics.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,4 +120,4 @@ void make_data(const MakeDataOptions& o) {
                                : ""));
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -13,7 +13,7 @@
 #include "application/data/data_commands.hpp"
 #include "core/diagnostics.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 std::string standard_input() {
@@ -63,4 +63,4 @@ void tokenize_text(const TokenizeOptions& o) {
   print(o.pieces ? out : out + "\n");
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -9,7 +9,7 @@
 
 #include "console/new_file.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct ImportOptions {
   std::string kind;  // "megatron-log", "megatron-args", "hf", "nccl-tests"
@@ -21,15 +21,12 @@ struct ImportOptions {
   bool json = false;
 };
 
-[[nodiscard]] const std::vector<std::string>& import_kinds();
+// ConfigError (bad_request) unless one file is given.
+[[nodiscard]] const std::string& only_file(const ImportOptions&);
 
-// `pleat import`. ConfigError for what cannot be read or said.
-void import_files(const ImportOptions&);
-
-// One kind each.
+// One kind each. ConfigError for what cannot be read or said.
 void import_megatron_log(const ImportOptions&);
 void import_megatron_arguments(const ImportOptions&);
-void import_hugging_face(const ImportOptions&);
 void import_nccl_tests(const ImportOptions&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -19,7 +19,7 @@
 #include "core/spec/catalog.hpp"
 #include "simulator/estimate.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 constexpr std::size_t kMaxLogBytes = std::size_t{1} << 30;
@@ -176,4 +176,4 @@ void import_megatron_log(const ImportOptions& o) {
   print(o.json ? json_of(r) : text_of(r));
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

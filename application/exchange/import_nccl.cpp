@@ -19,7 +19,7 @@
 #include "core/spec/catalog.hpp"
 #include "core/spec/collective_names.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 namespace fs = std::filesystem;
@@ -193,4 +193,4 @@ void import_nccl_tests(const ImportOptions& o) {
   for (const auto& [file, text] : files) write_output(o.output, (folder / file).string(), text);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

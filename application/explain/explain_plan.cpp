@@ -10,7 +10,7 @@
 #include "simulator/estimator.hpp"
 #include "simulator/stage_record.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // Below a thousandth of the step a gain is noise beside the band of any profile.
@@ -133,4 +133,4 @@ Explanation explain_plan(const Request& r, const Program& program, const StepEst
   return explanation;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

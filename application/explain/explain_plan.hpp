@@ -11,7 +11,7 @@
 #include "core/program/program.hpp"
 #include "simulator/estimate.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 // One operation of one kind of layer over the whole step of a stage.
 struct OpTotal {
@@ -46,4 +46,4 @@ struct Explanation {
 [[nodiscard]] Explanation explain_plan(const Request&, const Program&, const StepEstimate&,
                                        int threads);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -9,7 +9,7 @@
 #include "core/plan/constraints.hpp"
 #include "planner/space/search_space.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 class Changes {
@@ -299,4 +299,4 @@ std::vector<PlanChange> single_changes(const Target& target, const Plan& plan) {
   return Changes(target, plan).run();
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/request.hpp"
+#include "application/target.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct PlanChange {
   std::string text;         // "micro-batch 1 -> 2"
@@ -23,4 +23,4 @@ struct PlanChange {
 // computes in.
 [[nodiscard]] std::vector<PlanChange> single_changes(const Target&, const Plan&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -12,7 +12,7 @@
 #include "planner/layout/layout_polish.hpp"
 #include "planner/search/sizes_search.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 constexpr double kTokens = 1e12;  // what GPU-hours and days are given for
@@ -211,4 +211,4 @@ ObjectiveResult search_objective(const ObjectiveOptions& o, Target& t, SearchCon
   return r;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

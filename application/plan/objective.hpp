@@ -5,11 +5,11 @@
 
 #include <string>
 
-#include "cli/request.hpp"
+#include "application/target.hpp"
 #include "core/json/json_value.hpp"
 #include "planner/search/search.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct ObjectiveOptions {
   // throughput: the shortest step on all GPUs; time-to-train: on as many as help; cost: fewest
@@ -35,4 +35,4 @@ struct ObjectiveResult {
 // May set the GPUs of target and config to those of the best plan. ConfigError as search.
 [[nodiscard]] ObjectiveResult search_objective(const ObjectiveOptions&, Target&, SearchConfig&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -3,21 +3,19 @@
 #include "application/plan/recipes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "console/output.hpp"
-#include "console/tables.hpp"
-#include "cli/options/search_numerics.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
 #include "planner/report/explain.hpp"
-#include "planner/space/mesh_space.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 namespace fs = std::filesystem;
@@ -50,6 +48,41 @@ std::vector<Shipped> shipped_for(const Target& t) {
   return found;
 }
 
+std::vector<std::string> numerics_differences(const Numerics& own, const Numerics& searched) {
+  std::vector<std::string> parts;
+  const auto compare = [&](const char* name, const auto& a, const auto& b, const auto& words) {
+    if (a != b) parts.push_back(fmt::format("{} {} (searched: {})", name, words(a), words(b)));
+  };
+  const auto on = [](bool b) { return std::string(b ? "on" : "off"); };
+  const auto type = [](DType t) { return std::string(name_of(t)); };
+  compare("precision", own.precision, searched.precision, [](Precision p) { return name_of(p); });
+  compare("fp8-attention", own.fp8_attention, searched.fp8_attention, on);
+  compare("fp8-head", own.fp8_head, searched.fp8_head, on);
+  compare("fp8-dispatch", own.fp8_dispatch, searched.fp8_dispatch, on);
+  compare("fp8-combine", own.fp8_combine, searched.fp8_combine, on);
+  compare("fp8-params", own.fp8_params, searched.fp8_params, on);
+  const OptimizerPlan &a = own.optimizer, &b = searched.optimizer;
+  compare("optimizer", a.kind, b.kind, [](OptimizerKind k) { return name_of(k); });
+  compare("main-grads", a.main_grads, b.main_grads, type);
+  compare("main-params", a.main_params, b.main_params, type);
+  compare("exp-avg", a.exp_avg, b.exp_avg, type);
+  compare("exp-avg-sq", a.exp_avg_sq, b.exp_avg_sq, type);
+  compare("grad-reduce", a.grad_reduce.value_or(a.main_grads),
+          b.grad_reduce.value_or(b.main_grads), type);
+  return parts;
+}
+
+// What of a plan's numerics is not what the search chose from, against the choice that is closest:
+// "fp8-attention on (searched: off), exp-avg bf16 (searched: fp32)"; empty: nothing.
+std::string other_numerics(const Plan& plan, const SearchConfig& config) {
+  std::vector<std::string> fewest;
+  for (std::size_t i = 0; i < config.numerics.size(); ++i) {
+    auto parts = numerics_differences(numerics_of(plan), config.numerics[i]);
+    if (i == 0 || parts.size() < fewest.size()) fewest = std::move(parts);
+  }
+  return fmt::format("{}", fmt::join(fewest, ", "));
+}
+
 Recipe price_recipe(const Target& t, std::string name, std::string source, const Plan& plan,
                     const SearchConfig& config, const SearchResult& result) {
   const Program program = compile(t.model, t.workload, plan, t.runtime);
@@ -57,15 +90,6 @@ Recipe price_recipe(const Target& t, std::string name, std::string source, const
                 other_numerics(plan, config), {}};
   recipe.place = place_of(recipe.candidate.estimate, result);
   return recipe;
-}
-
-// Layers that do not divide over the virtual stages are laid out with balanced work.
-void give_layout(const Target& t, ShapeOptions& shape) {
-  const int pp = shape.pp.value_or(1), vpp = shape.vpp.value_or(1);
-  if (pp < 1 || vpp < 1 || pp > t.gpus || vpp > t.model.layers) return;  // is refused with a reason
-  const std::vector<std::string> layouts =
-      layout_choices(t.model, t.workload.seq_len, pp, vpp);
-  if (!layouts.empty() && !layouts.front().empty()) shape.layout = layouts.back();
 }
 
 void with_numerics(const Numerics& numerics, const Target& t, Plan& plan) {
@@ -77,16 +101,9 @@ void with_numerics(const Numerics& numerics, const Target& t, Plan& plan) {
   if (violations({t.model, t.workload, changed, t.gpus}).empty()) plan = changed;
 }
 
-std::string place_words(const Recipe& r, const SearchResult& result) {
-  if (!r.candidate.estimate.fits) return "does not fit in memory";
-  if (r.place) return fmt::format("would be number {}", *r.place);
-  return fmt::format("slower than the best {}", result.best.size());
-}
-
 }  // namespace
 
-std::vector<RecipeDraft> read_recipes(const Target& t, const SearchConfig& config,
-                                      const std::vector<std::string>& given) {
+std::vector<RecipeDraft> shipped_recipes(const Target& t) {
   std::vector<RecipeDraft> drafts;
   for (const Shipped& s : shipped_for(t)) {
     const std::vector<Violation> broken = violations({t.model, t.workload, s.document.plan, t.gpus});
@@ -96,15 +113,6 @@ std::vector<RecipeDraft> read_recipes(const Target& t, const SearchConfig& confi
       note(fmt::format("note: the shipped plan {} does not go with this workload: {}", s.name,
                        broken.front().message));
     }
-  }
-  for (const std::string& text : given) {
-    ShapeOptions shape = parse_shape(text, "--compare");
-    const bool names_precision = shape.precision.has_value();
-    if (!names_precision) shape.precision = name_of(config.numerics.front().precision);
-    if (!shape.layout) give_layout(t, shape);
-    std::vector<std::string> assumed;
-    drafts.push_back(
-        {text, "given", resolve_shape(shape, t, "--compare", assumed), true, names_precision});
   }
   return drafts;
 }
@@ -123,39 +131,4 @@ std::vector<Recipe> price_recipes(const Target& t, const SearchConfig& config,
   return recipes;
 }
 
-std::string recipes_text(const std::vector<Recipe>& recipes, const SearchResult& result) {
-  if (recipes.empty()) return {};
-  std::string text = "\nbeside the winner:\n";
-  for (const Recipe& r : recipes) {
-    const StepEstimate& e = r.candidate.estimate;
-    text += fmt::format("  {} ({})\n    {}\n    step {}, {:.1f} tokens/s/GPU, MFU {:.1f}%, peak {}: {}\n",
-                        r.name, r.source, summary(r.candidate.plan), format_seconds(e.step),
-                        e.tokens_per_second_per_gpu, 100 * e.mfu, format_bytes(e.peak_bytes()),
-                        place_words(r, result));
-    if (!r.numerics.empty()) text += fmt::format("    other numerics: {}\n", r.numerics);
-    if (!result.best.empty()) {
-      text += fmt::format("    {}\n", explain_difference(result.best.front(), r.candidate));
-    }
-  }
-  return text;
-}
-
-JsonValue recipes_json(const std::vector<Recipe>& recipes) {
-  JsonValue list = JsonValue::array();
-  for (const Recipe& r : recipes) {
-    const StepEstimate& e = r.candidate.estimate;
-    JsonValue json = JsonValue::object();
-    json.set("name", r.name)
-        .set("source", r.source)
-        .set("plan", summary(r.candidate.plan))
-        .set("step_s", e.step.base())
-        .set("peak_bytes", e.peak_bytes())
-        .set("fits", e.fits)
-        .set("other_numerics", r.numerics)
-        .set("place", r.place ? JsonValue(*r.place) : JsonValue());
-    list.push_back(json);
-  }
-  return list;
-}
-
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -1,18 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Recipes to compare a search with: shipped ones for the same model, cluster and size, and those
-// given on the command line.
+// Recipes to compare a search with: shipped ones for the same model, cluster and size, and given ones.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/request.hpp"
-#include "core/json/json_value.hpp"
+#include "application/target.hpp"
 #include "planner/search/search.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct Recipe {
   std::string name;  // file name or the text given
@@ -30,11 +28,9 @@ struct RecipeDraft {
   bool names_precision = true;
 };
 
-// Before a search. Layers that do not divide get the balanced layout where a given recipe names none.
-// A shipped recipe that cannot be read or that this workload does not allow is left out with a note; a
-// given one is a ConfigError.
-[[nodiscard]] std::vector<RecipeDraft> read_recipes(const Target&, const SearchConfig&,
-                                                    const std::vector<std::string>& given);
+// Those that ship for the target's model, cluster and size. One that cannot be read or that the workload
+// does not allow is left out with a note.
+[[nodiscard]] std::vector<RecipeDraft> shipped_recipes(const Target&);
 
 // Prices the recipes and places them among result.best. Given ones that name no precision get the
 // number formats of the best plan, where they are valid with those.
@@ -42,7 +38,4 @@ struct RecipeDraft {
                                                 const std::vector<RecipeDraft>&,
                                                 const SearchResult&);
 
-[[nodiscard]] std::string recipes_text(const std::vector<Recipe>&, const SearchResult&);
-[[nodiscard]] JsonValue recipes_json(const std::vector<Recipe>&);
-
-}  // namespace pleat::cli
+}  // namespace pleat

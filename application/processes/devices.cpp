@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -19,7 +18,7 @@
 #include "kernels/cuda/implementation.hpp"
 #endif
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // What the drivers of GPUs read, where the user has set nothing. More streams than hardware queues
@@ -84,25 +83,6 @@ std::vector<std::unique_ptr<Device>> gpus_of(const JobPart& part) {
   return all;
 }
 
-void add_device_options(CLI::App& command, DeviceOptions& o) {
-  command.add_option("--device", o.device, "What ranks compute on: cpu, or cuda for NVIDIA GPUs")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  command
-      .add_option("--collectives", o.collectives,
-                  "Between GPUs: direct (threads by their GPUs' memory, processes by the host), or nccl, "
-                  "which needs a GPU for each rank")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"direct", "nccl"}));
-  command.add_flag("--ordered-sums", o.ordered_sums,
-                   "With nccl: add in the order of ranks, for the same bits as direct");
-  command.add_flag("--symmetric-windows", o.symmetric_windows,
-                   "With nccl: what collectives run on again and again lies in symmetric windows (NCCL 2.27)");
-  command.add_flag("--any-order-attention", o.any_order_attention,
-                   "With cuda: attention's backward pass may add in any order, which is faster and gives "
-                   "other bits every time");
-}
-
 void require_nccl_for_windows(const DeviceOptions& o) {
   if (!o.symmetric_windows || (o.device == "cuda" && o.collectives == "nccl")) return;
   throw_config_error(ExitCode::bad_request, "--symmetric-windows", "",
@@ -153,4 +133,4 @@ void connect_devices(const DeviceOptions& o, JobPart& part) {
   }
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -3,14 +3,13 @@
 // What ranks compute on: this machine's CPU, or NVIDIA GPUs in builds that have their kernels.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "backend/trainer.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct DeviceOptions {
   std::string device = "cpu";          // or "cuda"
@@ -19,7 +18,6 @@ struct DeviceOptions {
   bool symmetric_windows = false;      // NcclSettings::windows
   bool any_order_attention = false;    // not CudaOptions::deterministic_attention
 };
-void add_device_options(CLI::App&, DeviceOptions&);
 
 // ConfigError (bad_request) for windows without NCCL between GPUs.
 void require_nccl_for_windows(const DeviceOptions&);
@@ -45,4 +43,4 @@ void set_device(const DeviceOptions&, const Program&, TrainConfig&);
 // (device_or_io) where NCCL is not found.
 void connect_devices(const DeviceOptions&, JobPart&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

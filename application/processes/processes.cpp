@@ -4,17 +4,14 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 
 #include "backend/comm/mpi_job.hpp"
 #include "backend/launch/find_job_secret.hpp"
-#include "cli/option_checks.hpp"
-#include "cli/option_choices.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 [[noreturn]] void refuse(const char* where, const std::string& message, const std::string& hint) {
@@ -65,32 +62,6 @@ Socket inherited_listener() {
 }
 
 }  // namespace
-
-void add_process_options(CLI::App& command, ProcessOptions& o) {
-  const auto add = [&](const char* name, auto& value, const char* what) {
-    return command.add_option(name, value, what)->group("Processes");
-  };
-  add("--transport", o.transport,
-      "threads: all ranks in this process; mpi: one of mpirun's processes; tcp: one of a "
-      "launcher's, or processes started here; auto: as the launcher says, else threads")
-      ->capture_default_str()
-      ->check(one_of({"auto", "threads", "mpi", "tcp"}));
-  add("--ranks", o.ranks, "Ranks of each process (default: all processes share them evenly)")
-      ->check(in_range(1, 1 << 20));
-  add("--process", o.flags.process, "I/N: this is process I of N, counted from 0");
-  add("--rendezvous", o.flags.rendezvous,
-      "HOST:PORT where process 0 listens (default: MASTER_ADDR, MASTER_PORT)");
-  add("--rendezvous-timeout", o.meeting_seconds, "Seconds for all processes to come")
-      ->capture_default_str()
-      ->check(in_range(1.0, 86'400.0));
-  add("--lost-timeout", o.lost_seconds, "Seconds of silence after which a process is lost")
-      ->capture_default_str()
-      ->check(in_range(2.0, 86'400.0));
-  add("--stall-timeout", o.stall_seconds,
-      "Seconds without any progress after which all ranks end and say where they wait")
-      ->capture_default_str()
-      ->check(in_range(5.0, 86'400.0));
-}
 
 ProcessChoice choose_processes(const ProcessOptions& o, const ProcessFacts& facts, int world,
                                bool has_mpi) {
@@ -182,4 +153,4 @@ JobPart join(const ProcessChoice& c, const ProcessOptions& o, int world,
   return JobPart::of_threads(world);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -3,13 +3,12 @@
 // How the ranks of a run are spread over processes, from flags and from what launchers say.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 
 #include "backend/comm/job_part.hpp"
 #include "backend/launch/process_facts.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct ProcessOptions {
   std::string transport = "auto";  // auto, threads, mpi, tcp
@@ -17,7 +16,6 @@ struct ProcessOptions {
   ProcessFlags flags;
   double meeting_seconds = 60, stall_seconds = 600, lost_seconds = 30;
 };
-void add_process_options(CLI::App&, ProcessOptions&);
 
 enum class Spread {
   threads,  // all ranks here
@@ -47,4 +45,4 @@ struct ProcessChoice {
 // signal killed it).
 [[nodiscard]] int spawn_processes(int processes);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -26,7 +26,7 @@
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 constexpr double kGraceSeconds = 20;  // for the others, after one has failed
@@ -145,4 +145,4 @@ int spawn_processes(int processes) {
   return first_failure;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

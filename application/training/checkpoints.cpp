@@ -14,7 +14,7 @@
 #include "core/diagnostics.hpp"
 #include "core/json/json_value.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // The checkpoints that the paths name, the oldest of a folder first.
@@ -109,4 +109,4 @@ void repair_checkpoints(const CheckpointsOptions& o) {
   if (hopeless > 0) fail(hopeless, all.size(), "cannot be mended", "resume from an older one");
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

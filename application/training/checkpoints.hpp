@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace pleat::cli {
+namespace pleat {
 
 struct CheckpointsOptions {
   std::vector<std::string> paths;  // checkpoints, or folders of them
@@ -19,4 +19,4 @@ struct CheckpointsOptions {
 void verify_checkpoints(const CheckpointsOptions&);
 void repair_checkpoints(const CheckpointsOptions&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

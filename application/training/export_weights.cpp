@@ -16,7 +16,7 @@
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 using ReadWeight = std::function<void(const std::string&, std::span<float>)>;
@@ -78,4 +78,4 @@ void export_weights(const ExportWeightsOptions& o) {
   note("wrote " + what);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace pleat::cli {
+namespace pleat {
 
 struct ExportWeightsOptions {
   std::string model;           // name or config.json
@@ -21,4 +21,4 @@ struct ExportWeightsOptions {
 // `pleat export-weights`.
 void export_weights(const ExportWeightsOptions&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

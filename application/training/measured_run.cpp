@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "core/diagnostics.hpp"
+#include "calibration/microbench/clock.hpp"
 #include "core/plan/rank_map.hpp"
 #include "simulator/estimate.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 std::int64_t measured_peak(const TrainResult& result) {
   std::int64_t most = 0;
@@ -40,13 +40,6 @@ std::int64_t recorded_peak(const Program& program, const TrainResult& result, bo
   return most;
 }
 
-double median(std::vector<double> values) {
-  PLEAT_ASSERT(!values.empty());
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 Seconds median_step(const std::vector<StepRecord>& steps) {
   std::vector<double> seconds;
   for (std::size_t i = steps.size() > 1 ? 1 : 0; i < steps.size(); ++i) {
@@ -55,4 +48,4 @@ Seconds median_step(const std::vector<StepRecord>& steps) {
   return Seconds(median(std::move(seconds)));
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

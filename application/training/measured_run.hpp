@@ -8,7 +8,7 @@
 
 #include "backend/trainer.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 // The most bytes that any rank held, of its device and of its host.
 [[nodiscard]] std::int64_t measured_peak(const TrainResult&);
@@ -24,6 +24,5 @@ namespace pleat::cli {
 
 // Median of the steps' times; the first step warms up and is left out if there are more.
 [[nodiscard]] Seconds median_step(const std::vector<StepRecord>&);
-[[nodiscard]] double median(std::vector<double> values);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -4,14 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 
-#include "cli/option_checks.hpp"
-#include "cli/option_choices.hpp"
 #include "core/diagnostics.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 constexpr std::array kDecays{LrDecay::constant, LrDecay::linear, LrDecay::cosine,
@@ -37,51 +34,6 @@ void require(bool holds, const char* option, const std::string& message, const s
 }
 
 }  // namespace
-
-void add_optimizer_options(CLI::App& command, OptimizerOptions& o) {
-  const auto number = [&](const char* name, double& value, const char* what, double most) {
-    command.add_option(name, value, what)->capture_default_str()->check(in_range(0.0, most));
-  };
-  const auto count = [&](const char* name, auto& value, const char* what) {
-    return command.add_option(name, value, what)
-        ->check(in_range(std::int64_t{0}, std::int64_t{1'000'000'000}));
-  };
-  number("--lr", o.lr, "Learning rate, the highest of its schedule", 1);
-  number("--min-lr", o.min_lr, "The lowest, at the end of its decay", 1);
-  command
-      .add_option("--lr-decay-style", o.decay_style,
-                  "constant, linear, cosine, inverse-square-root or WSD (warm-up, stable, decay)")
-      ->check(offers({"constant", "linear", "cosine", "inverse-square-root", "WSD"}))
-      ->capture_default_str();
-  count("--lr-decay-iters", o.decay_iters,
-        "Steps until --min-lr, the warm-up's too (default: --steps)");
-  count("--lr-warmup-iters", o.warmup_iters, "Steps from --lr-warmup-init up to --lr")
-      ->capture_default_str();
-  number("--lr-warmup-init", o.warmup_init, "Learning rate of the first step of a warm-up", 1);
-  count("--lr-wsd-decay-iters", o.wsd_decay_iters, "WSD: the last steps, in which it goes down");
-  command
-      .add_option("--lr-wsd-decay-style", o.wsd_decay_style,
-                  "WSD: exponential, linear, cosine or minus_sqrt")
-      ->check(offers({"exponential", "linear", "cosine", "minus_sqrt"}))
-      ->capture_default_str();
-  number("--weight-decay", o.weight_decay, "Weight decay; norms and biases have none", 10);
-  command.add_flag("--no-weight-decay-embeddings", o.tables_without_decay,
-                   "Embeddings have none either");
-  number("--clip-grad", o.clip_grad, "Norm that gradients are clipped to; 0: they are not", 1e9);
-  number("--adam-beta1", o.beta1, "AdamW: decay of the mean", 1);
-  number("--adam-beta2", o.beta2, "AdamW: decay of the mean square", 1);
-  number("--adam-eps", o.eps, "AdamW: added to the root", 1);
-  number("--sgd-momentum", o.sgd_momentum, "SGD: share of the last step", 1);
-  number("--muon-momentum", o.muon_momentum, "Muon: decay of the mean", 1);
-  command.add_flag("--muon-nesterov", o.muon_nesterov, "Muon: Nesterov's momentum");
-  command
-      .add_option("--muon-scale-mode", o.muon_scale,
-                  "Muon: steps times sqrt(max(rows, columns)) (spectral), sqrt(rows / columns) "
-                  "(unit_rms_norm), or that and at least 1 (shape_scaling)")
-      ->check(offers({"spectral", "unit_rms_norm", "shape_scaling"}))
-      ->capture_default_str();
-  number("--muon-extra-scale-factor", o.muon_extra_scale, "Muon: times this", 1e6);
-}
 
 void set_optimizer(const OptimizerOptions& o, int steps, TrainConfig& config) {
   LrSchedule s;
@@ -128,4 +80,4 @@ std::string optimizer_text(const TrainConfig& c) {
                      name_of(c.muon.scale), c.muon.extra_scale);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -3,14 +3,13 @@
 // The optimizer's numbers and the schedule of its learning rate, under Megatron's names.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "backend/trainer.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct OptimizerOptions {
   double lr = 1e-3, min_lr = 0, warmup_init = 0;
@@ -26,12 +25,10 @@ struct OptimizerOptions {
   std::string muon_scale = "spectral";
 };
 
-void add_optimizer_options(CLI::App& command, OptimizerOptions&);
-
 // Throws ConfigError (bad_request) where the numbers are no schedule.
 void set_optimizer(const OptimizerOptions&, int steps, TrainConfig&);
 
 // All numbers, for what tells two runs apart.
 [[nodiscard]] std::string optimizer_text(const TrainConfig&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -8,7 +8,7 @@
 
 #include "core/plan/rank_map.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 double recorded_imbalance(const Program& program, const TrainResult& result) {
   const std::int64_t mean = balanced_routed_tokens(program.model, program.workload, program.plan);
@@ -29,4 +29,4 @@ double recorded_imbalance(const Program& program, const TrainResult& result) {
   return std::max(1.0, sum / static_cast<double>(busiest.size()) / static_cast<double>(mean));
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

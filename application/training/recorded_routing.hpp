@@ -7,11 +7,11 @@
 #include "backend/trainer.hpp"
 #include "core/program/program.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 // Routed rows of the busiest rank of an expert-parallel group over the mean, averaged over groups,
 // layers and microbatches of the last step: WorkloadSpec::imbalance of what was measured. At least
 // 1; 1 where nothing was routed.
 [[nodiscard]] double recorded_imbalance(const Program&, const TrainResult&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

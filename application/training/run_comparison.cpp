@@ -10,7 +10,7 @@
 #include "core/json/json_value.hpp"
 #include "core/plan/rank_map.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 std::string relative(double measured, double predicted) {
@@ -114,4 +114,4 @@ std::string to_json(const RunComparison& c, const Request& r, const TrainResult&
   return json.dump() + "\n";
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -7,11 +7,11 @@
 #include <string>
 
 #include "backend/trainer.hpp"
-#include "cli/request.hpp"
+#include "application/target.hpp"
 #include "application/processes/devices.hpp"
 #include "simulator/estimate.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 // Bytes of the fullest rank; recorded: predicted for the routing that the run recorded.
 struct RunComparison {
@@ -32,4 +32,4 @@ void set_device_bytes(RunComparison&, const Program&, const TrainResult&, const 
 [[nodiscard]] std::string to_text(const RunComparison&);
 [[nodiscard]] std::string to_json(const RunComparison&, const Request&, const TrainResult&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -22,24 +22,8 @@
 #include "core/environment.hpp"
 #include "core/json/json_value.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
-
-// The bundled backend's machine is the default place, its dialect the only one it runs.
-PlanOptions for_this_machine(PlanOptions o) {
-  if (o.plan_file.empty() && o.target.cluster.empty()) o.target.cluster = "localhost";
-  if (o.target.runtime.empty() && o.target.profile.empty()) o.target.runtime = "pleat";
-  return o;
-}
-
-// The default place is this machine's CPU.
-void require_cluster(const TrainOptions& o) {
-  if (o.device.device == "cpu" || !o.plan.plan_file.empty() || !o.plan.target.cluster.empty()) return;
-  throw_config_error(ExitCode::bad_request, "--cluster", "",
-                     fmt::format("with --device {} it is not said which GPUs these are",
-                                 o.device.device),
-                     "--cluster h200-sxm, or another of `pleat clusters`");
-}
 
 void require_fits(const StepEstimate& e, const ClusterSpec& cluster) {
   if (e.fits) return;
@@ -133,14 +117,7 @@ TrainResult train_here(const Program& program, const TrainConfig& config,
 
 }  // namespace
 
-void train_and_compare(const TrainOptions& o) {
-  if (!o.trace_file.empty()) require_writable(o.trace_file);
-  require_cluster(o);
-  PlanOptions asked = for_this_machine(o.plan);
-  if (!o.from.empty() && asked.target.model.empty() && asked.plan_file.empty()) {
-    asked.target.model = o.from + "/config.json";
-  }
-  Request request = resolve_request(asked);
+void train_and_compare(const TrainOptions& o, Request request) {
   set_losses(o, request.target.model);
   const Program program = compile_request(request);
   const StepEstimate predicted =
@@ -203,4 +180,4 @@ void train_and_compare(const TrainOptions& o) {
   end_early(result, o.steps, true);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -14,7 +14,7 @@
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 void require_together(const CheckpointOptions& o) {
@@ -91,4 +91,4 @@ void TrainCheckpoints::after_step(const StepBoundary& b, int steps) {
   savers_[static_cast<std::size_t>(b.context.rank().value)]->after_step(b, last);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

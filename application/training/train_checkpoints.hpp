@@ -11,9 +11,9 @@
 #include "backend/checkpoint/checkpoint_folder.hpp"
 #include "backend/checkpoint/restore.hpp"
 #include "backend/checkpoint/saver.hpp"
-#include "cli/request.hpp"
+#include "application/target.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct CheckpointOptions {
   std::string save, load;                       // folders; empty: none
@@ -40,4 +40,4 @@ class TrainCheckpoints {
   std::vector<std::unique_ptr<Saver>> savers_;  // by rank
 };
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -10,7 +10,7 @@
 #include "core/diagnostics.hpp"
 #include "core/json/json_value.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // JSON has no NaN.
@@ -80,4 +80,4 @@ void TrainLog::add(int step, const StepRecord& s) {
                       {"skipped_steps", f(skipped_)}});
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

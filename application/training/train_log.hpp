@@ -9,9 +9,9 @@
 
 #include "backend/log/event_file.hpp"
 #include "backend/trainer.hpp"
-#include "cli/request.hpp"
+#include "application/target.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct LogOptions {
   std::string json_file, tensorboard_folder;  // empty: none
@@ -43,4 +43,4 @@ class TrainLog {
   std::optional<EventFile> events_;
 };
 
-}  // namespace pleat::cli
+}  // namespace pleat

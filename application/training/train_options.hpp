@@ -7,17 +7,15 @@
 #include <optional>
 #include <string>
 
-#include "cli/plan_options.hpp"
 #include "application/processes/devices.hpp"
 #include "application/training/optimizer_options.hpp"
 #include "application/processes/processes.hpp"
 #include "application/training/train_checkpoints.hpp"
 #include "application/training/train_log.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct TrainOptions {
-  PlanOptions plan;
   std::string data = "bible";  // DataRequest's words
   std::string tokenizer = "byte", split = "1", eod;
   std::int64_t order_samples = 0;  // 0: as many as the steps take
@@ -41,4 +39,4 @@ struct TrainOptions {
   ProcessOptions processes;
 };
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -8,7 +8,7 @@
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // Samples of the validation share, or all of --valid-data.
@@ -75,4 +75,4 @@ void set_losses(const TrainOptions& o, ModelSpec& m) {
   if (m.moe->expert_bias) m.moe->bias_update = o.bias_update;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -6,7 +6,7 @@
 #include "backend/trainer.hpp"
 #include "application/training/train_options.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 // Samples, those held out, and what a document's end does. ConfigError where options contradict the
 // data or each other.
@@ -15,4 +15,4 @@ void set_data(const TrainOptions&, const Program&, TrainConfig&);
 // Weights of the further losses. ConfigError where a model has no router that they could be of.
 void set_losses(const TrainOptions&, ModelSpec&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -21,7 +21,7 @@
 #include "core/json/parse.hpp"
 #include "core/spec/catalog.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 constexpr double kGpuPointSeconds = 0.5, kGpuConfidence = 0.01;
@@ -143,4 +143,4 @@ void calibrate_machine(const CalibrateOptions& o) {
   print(o.json ? write_profile(result.profile) : print_residuals(result) + print_windows(result));
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

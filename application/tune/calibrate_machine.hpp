@@ -7,7 +7,7 @@
 
 #include "calibration/calibrate.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct CalibrateOptions {
   std::string cluster = "localhost";
@@ -29,4 +29,4 @@ void calibrate_machine(const CalibrateOptions&);
 [[nodiscard]] CalibrationResult calibrate_to(const ClusterSpec&, CalibrateConfig,
                                              const std::string& profile_file);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -9,7 +9,7 @@
 #include "application/tune/contest.hpp"
 #include "core/diagnostics.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // What makes two plans different runs, not shades of one.
@@ -70,4 +70,4 @@ std::vector<Contender> choose_contenders(const std::vector<Candidate>& candidate
   return contenders;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

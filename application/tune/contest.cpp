@@ -13,7 +13,7 @@
 #include "core/diagnostics.hpp"
 #include "simulator/estimate.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 struct Run {
@@ -74,4 +74,4 @@ void run_contest(const Target& target, const ContestConfig& config,
   for (Contender& c : contenders) c.recorded_step = step_with_imbalance(target, c);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

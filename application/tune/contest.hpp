@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "backend/trainer.hpp"
-#include "cli/request.hpp"
+#include "application/target.hpp"
 #include "planner/search/search.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 struct Contender {
   std::string label;  // "winner", "loser 1"
@@ -74,4 +74,4 @@ enum class Foresight { before, recorded_routing };
 // (largest - smallest median) / median of the rounds.
 [[nodiscard]] double round_spread(const Contender&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -7,7 +7,7 @@
 #include "calibration/microbench/clock.hpp"
 #include "application/tune/contest.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 Seconds predicted_step(const Contender& c, Foresight known) {
   return known == Foresight::before ? c.predicted.step : c.recorded_step;
@@ -40,4 +40,4 @@ double round_spread(const Contender& c) {
   return (*high - *low) / pleat::median(c.medians);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 struct CoreTimes {
@@ -54,4 +54,4 @@ double MachineLoad::of_others() const {
   return std::clamp((now.busy - busy_ - (process_seconds() - own_)) / all, 0.0, 1.0);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -3,7 +3,7 @@
 // What else a machine does while something is timed.
 #pragma once
 
-namespace pleat::cli {
+namespace pleat {
 
 // From its construction on.
 class MachineLoad {
@@ -19,4 +19,4 @@ class MachineLoad {
 // Core-seconds that this process has run.
 [[nodiscard]] double process_seconds();
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -12,7 +12,7 @@
 #include "core/plan/constraints.hpp"
 #include "core/program/compile_stage.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // What a search folds into other plans, or does not choose.
@@ -96,4 +96,4 @@ std::vector<Contender> spread_contenders(const Target& target,
   return chosen;
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

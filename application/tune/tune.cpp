@@ -12,9 +12,9 @@
 #include "calibration/compare.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
-#include "cli/report/tune_report.hpp"
+#include "application/tune/contest_report.hpp"
 #include "console/write_file.hpp"
-#include "cli/request.hpp"
+#include "application/target.hpp"
 #include "application/tune/calibrate_machine.hpp"
 #include "application/tune/contest.hpp"
 #include "application/tune/machine_load.hpp"
@@ -27,7 +27,7 @@
 #include "planner/search/search.hpp"
 #include "planner/report/shortfall.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 namespace fs = std::filesystem;
@@ -213,4 +213,4 @@ class Tune {
 
 void tune(const TuneOptions& o) { Tune(o).run(); }
 
-}  // namespace pleat::cli
+}  // namespace pleat

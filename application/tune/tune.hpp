@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace pleat::cli {
+namespace pleat {
 
 struct TuneOptions {
   std::string model = "tiny-moe";
@@ -28,4 +28,4 @@ struct TuneOptions {
 // `pleat tune`.
 void tune(const TuneOptions&);
 
-}  // namespace pleat::cli
+}  // namespace pleat

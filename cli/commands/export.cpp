@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/options/output_options.hpp"
 #include "interop/exported.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/option_choices.hpp"

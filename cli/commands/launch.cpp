@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/options/output_options.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"

@@ -9,7 +9,7 @@
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/plan_values.hpp"
-#include "application/plan/find_plan.hpp"
+#include "cli/commands/find_plan.hpp"
 #include "cli/options/idle_options.hpp"
 
 namespace pleat::cli {

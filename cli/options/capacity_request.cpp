@@ -37,7 +37,7 @@ class Reader {
  public:
   explicit Reader(const CapacityOptions& o) : o_(o) {}
 
-  CapacityRequest read() {
+  CapacityQuestion read() {
     amounts();
     SizeRange range = sizes();
     problems_.throw_if_errors();
@@ -301,14 +301,14 @@ class Reader {
   }
 
   const CapacityOptions& o_;
-  CapacityRequest request_;
+  CapacityQuestion request_;
   Diagnostics problems_;
 };
 
 }  // namespace
 
-CapacityRequest read_capacity_request(const CapacityOptions& options) {
-  CapacityRequest request = Reader(options).read();
+CapacityQuestion read_capacity_request(const CapacityOptions& options) {
+  CapacityQuestion request = Reader(options).read();
   std::vector<std::string> once;
   for (const std::string& text : request.assumed) {
     if (std::ranges::find(once, text) == once.end()) once.push_back(text);

@@ -7,31 +7,29 @@
 #include <string>
 #include <vector>
 
-#include "cli/request.hpp"
 #include "application/capacity/capacity.hpp"
-#include "planner/capacity/offers.hpp"
-#include "planner/capacity/sizes.hpp"
 
 namespace pleat::cli {
 
-// One cluster of the question.
-struct CapacitySite {
-  Target target;  // its gpus and global batch are set for each size
-  Precision precision = Precision::bf16;
-  Rates rates{RateSet{}};
-  std::vector<int> sizes;
-};
-
-struct CapacityRequest {
-  double tokens = 0;
-  Goal goal;
-  std::optional<double> critical_batch;  // tokens
-  std::vector<CapacitySite> sites;
-  int largest_asked = 0;                 // GPUs; 0: sizes were listed one by one
-  std::vector<std::string> assumed;
+// As typed.
+struct CapacityOptions {
+  std::string model, tokens, deadline, budget;
+  std::vector<std::string> clusters;
+  std::string gpus;
+  std::optional<int> gpu_step;
+  std::vector<std::string> price, mtbf, precision;  // "2.5$" or "h100-sxm=2.5$"
+  std::vector<std::string> rates;                   // "restart_minutes=15", "h100-sxm:pue=1.3"
+  std::string rates_file;
+  std::optional<std::int64_t> seq_len, global_batch;
+  std::string batch_rule = "constant", critical_batch;
+  std::string confidence = "p90";
+  std::string html_file;                            // the report as a page; empty: none
+  bool force = false;                               // that file may be there already
+  int threads = 0;
+  bool json = false, csv = false;
 };
 
 // ConfigError names every wrong option (bad_request) or the wrong fields of a rates file.
-[[nodiscard]] CapacityRequest read_capacity_request(const CapacityOptions&);
+[[nodiscard]] CapacityQuestion read_capacity_request(const CapacityOptions&);
 
 }  // namespace pleat::cli

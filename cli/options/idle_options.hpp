@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "application/plan/find_plan.hpp"
+#include "cli/commands/find_plan.hpp"
 
 namespace pleat::cli {
 

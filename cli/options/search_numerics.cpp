@@ -48,30 +48,6 @@ void combine(std::vector<Numerics>& all, const std::vector<std::string>& words, 
   all = std::move(combined);
 }
 
-std::vector<std::string> differences(const Numerics& own, const Numerics& searched) {
-  std::vector<std::string> parts;
-  const auto compare = [&](const char* name, const auto& a, const auto& b, const auto& words) {
-    if (a != b) parts.push_back(fmt::format("{} {} (searched: {})", name, words(a), words(b)));
-  };
-  const auto on = [](bool b) { return std::string(b ? "on" : "off"); };
-  const auto type = [](DType t) { return std::string(name_of(t)); };
-  compare("precision", own.precision, searched.precision, [](Precision p) { return name_of(p); });
-  compare("fp8-attention", own.fp8_attention, searched.fp8_attention, on);
-  compare("fp8-head", own.fp8_head, searched.fp8_head, on);
-  compare("fp8-dispatch", own.fp8_dispatch, searched.fp8_dispatch, on);
-  compare("fp8-combine", own.fp8_combine, searched.fp8_combine, on);
-  compare("fp8-params", own.fp8_params, searched.fp8_params, on);
-  const OptimizerPlan &a = own.optimizer, &b = searched.optimizer;
-  compare("optimizer", a.kind, b.kind, [](OptimizerKind k) { return name_of(k); });
-  compare("main-grads", a.main_grads, b.main_grads, type);
-  compare("main-params", a.main_params, b.main_params, type);
-  compare("exp-avg", a.exp_avg, b.exp_avg, type);
-  compare("exp-avg-sq", a.exp_avg_sq, b.exp_avg_sq, type);
-  compare("grad-reduce", a.grad_reduce.value_or(a.main_grads),
-          b.grad_reduce.value_or(b.main_grads), type);
-  return parts;
-}
-
 }  // namespace
 
 std::vector<Numerics> numerics_choices(const SearchOptions& o, Target& target) {
@@ -132,15 +108,6 @@ std::vector<Numerics> numerics_choices(const SearchOptions& o, Target& target) {
                        fmt::format("name fewer values: at most {} combinations", kMostNumerics));
   }
   return all;
-}
-
-std::string other_numerics(const Plan& plan, const SearchConfig& config) {
-  std::vector<std::string> fewest;
-  for (std::size_t i = 0; i < config.numerics.size(); ++i) {
-    auto parts = differences(numerics_of(plan), config.numerics[i]);
-    if (i == 0 || parts.size() < fewest.size()) fewest = std::move(parts);
-  }
-  return fmt::format("{}", fmt::join(fewest, ", "));
 }
 
 }  // namespace pleat::cli

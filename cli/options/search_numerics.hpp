@@ -13,8 +13,4 @@ namespace pleat::cli {
 inline constexpr std::size_t kMostNumerics = 64;
 [[nodiscard]] std::vector<Numerics> numerics_choices(const SearchOptions&, Target&);
 
-// What of a plan's numerics is not what the search chose from, against the choice that is closest:
-// "fp8-attention on (searched: off), exp-avg bf16 (searched: fp32)"; empty: nothing.
-[[nodiscard]] std::string other_numerics(const Plan&, const SearchConfig&);
-
 }  // namespace pleat::cli

@@ -6,7 +6,7 @@
 #include "application/processes/processes.hpp"
 #include "core/diagnostics.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 ProcessFacts launched(int process, int processes, bool open_mpi = false) {
@@ -92,4 +92,4 @@ TEST(Processes, WhatDoesNotGoTogether) {
 }
 
 }  // namespace
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -8,7 +8,7 @@
 
 #include "application/tune/contest.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 Candidate candidate(int pp, int ep, int micro_batch, double seconds) {
@@ -142,4 +142,4 @@ TEST(Contenders, SpreadTakesDistinctPlansThatRunHere) {
 }
 
 }  // namespace
-}  // namespace pleat::cli
+}  // namespace pleat

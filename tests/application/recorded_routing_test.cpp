@@ -6,7 +6,7 @@
 
 #include "core/spec/catalog.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 // Two ranks of an expert group in each of two replicas, one layer, one microbatch.
@@ -51,4 +51,4 @@ TEST(RecordedRouting, IsOneWithoutExpertsAndWhereNothingWasRouted) {
 }
 
 }  // namespace
-}  // namespace pleat::cli
+}  // namespace pleat

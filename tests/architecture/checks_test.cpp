@@ -49,7 +49,7 @@ TEST(LayerCheck, KnowsEveryArrow) {
       "x.....x.....",  // interop
       "x......x....",  // console
       "xxx....xx...",  // validation
-      "xxxxxxxxxxx.",  // application
+      "xxxxxxxxxx..",  // application
       "xxxxxxxxxxx.",  // cli
       "xxxxxxxxxxxx",  // tests
   };

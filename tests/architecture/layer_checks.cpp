@@ -30,7 +30,7 @@ const std::vector<Layer>& layers() {
       {"validation", {"core", "simulator", "planner", "console"}},
       {"application",
        {"core", "simulator", "planner", "kernels", "backend", "calibration", "interop", "console",
-        "validation", "cli"}},
+        "validation"}},
       {"cli",
        {"core", "simulator", "planner", "kernels", "backend", "calibration", "interop", "console",
         "validation", "application"}},

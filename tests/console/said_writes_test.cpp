@@ -9,7 +9,7 @@
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 TEST(SaidWrites, LeaveNoFolder) {
@@ -27,4 +27,4 @@ TEST(SaidWrites, LeaveNoFolder) {
 }
 
 }  // namespace
-}  // namespace pleat::cli
+}  // namespace pleat

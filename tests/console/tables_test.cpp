@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 TEST(Tables, AlignsColumnsAndDropsTrailingBlanks) {
@@ -54,4 +54,4 @@ TEST(Tables, ThreeDigitsThatCount) {
 }
 
 }  // namespace
-}  // namespace pleat::cli
+}  // namespace pleat

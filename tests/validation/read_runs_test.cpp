@@ -10,7 +10,7 @@
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 const char* const kRow =
@@ -138,4 +138,4 @@ TEST(RunModel, CutKeepsTheFirstLayers) {
 }
 
 }  // namespace
-}  // namespace pleat::cli
+}  // namespace pleat

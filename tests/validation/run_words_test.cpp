@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 TEST(RunWords, Precisions) {
@@ -120,4 +120,4 @@ TEST(RunWords, OptimizerTypes) {
 }
 
 }  // namespace
-}  // namespace pleat::cli
+}  // namespace pleat

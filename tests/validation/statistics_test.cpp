@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 TEST(Statistics, QuantilesAreLinearBetweenValues) {
@@ -47,4 +47,4 @@ TEST(Statistics, ConcordanceCountsPairs) {
 }
 
 }  // namespace
-}  // namespace pleat::cli
+}  // namespace pleat

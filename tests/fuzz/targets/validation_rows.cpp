@@ -8,6 +8,6 @@ namespace pleat::fuzz {
 
 const Form kForm = Form::json_lines;
 
-void run(std::string_view input) { (void)cli::read_runs(std::string(input), "runs.jsonl"); }
+void run(std::string_view input) { (void)read_runs(std::string(input), "runs.jsonl"); }
 
 }  // namespace pleat::fuzz

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "application/validation/validate.hpp"
+#include "cli/commands/validate_runs.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "application/plan/diff_plans.hpp"
+#include "cli/commands/diff_plans.hpp"
 
 #include <fmt/format.h>
 

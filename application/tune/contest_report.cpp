@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/report/tune_report.hpp"
+#include "application/tune/contest_report.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "calibration/microbench/clock.hpp"
 #include "console/tables.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 namespace {
 
 double over(Seconds a, Seconds b) { return a / b; }
@@ -99,4 +99,4 @@ JsonValue accuracy_json(const std::vector<Contender>& contenders, double others)
       .set("recorded_routing", json(Foresight::recorded_routing));
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "application/plan/predict.hpp"
+#include "cli/commands/predict_plan.hpp"
 
 #include <fmt/format.h>
 

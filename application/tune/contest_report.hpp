@@ -9,7 +9,7 @@
 #include "application/tune/contest.hpp"
 #include "core/json/json_value.hpp"
 
-namespace pleat::cli {
+namespace pleat {
 
 // `cores`: that the ranks share.
 [[nodiscard]] std::string contest_text(const std::vector<Contender>&, int cores);
@@ -19,4 +19,4 @@ namespace pleat::cli {
 [[nodiscard]] std::string accuracy_text(const std::vector<Contender>&, double others);
 [[nodiscard]] JsonValue accuracy_json(const std::vector<Contender>&, double others);
 
-}  // namespace pleat::cli
+}  // namespace pleat

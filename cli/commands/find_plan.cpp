@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "application/plan/find_plan.hpp"
+#include "cli/commands/find_plan.hpp"
 
 #include <fmt/format.h>
 
@@ -13,8 +13,10 @@
 #include "cli/report/html/search_page.hpp"
 #include "console/new_file.hpp"
 #include "console/output.hpp"
+#include "cli/report/recipes_report.hpp"
 #include "cli/report/sensitivity_report.hpp"
 #include "console/write_file.hpp"
+#include "cli/options/given_recipes.hpp"
 #include "cli/request.hpp"
 #include "application/explain/explain_plan.hpp"
 #include "application/plan/recipes.hpp"
@@ -176,7 +178,8 @@ void find_plan(const FindPlanOptions& o) {
   }
   Target t = resolve_target(o.target);
   SearchConfig config = search_config(o.search, t);
-  const std::vector<RecipeDraft> drafts = read_recipes(t, config, o.compare);
+  std::vector<RecipeDraft> drafts = shipped_recipes(t);
+  std::ranges::move(given_recipes(t, config, o.compare), std::back_inserter(drafts));
   config.progress = keep_searching;
   config.patience = patience();
   const bool ranks = !o.compare.empty() || !o.html_file.empty();

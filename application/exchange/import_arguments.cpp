@@ -1,64 +1,25 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The kinds that need no simulator: a model's config, a command line.
+// A Megatron command line: the plan that it means.
 #include "application/exchange/import.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <filesystem>
 
 #include "interop/flag_table.hpp"
 #include "interop/megatron_import.hpp"
-#include "cli/report/model_report.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
-#include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
 #include "core/spec/catalog.hpp"
 
-namespace pleat::cli {
-namespace {
-
+namespace pleat {
 const std::string& only_file(const ImportOptions& o) {
   if (o.files.size() != 1) {
     throw_config_error(ExitCode::bad_request, o.kind, "",
                        fmt::format("{} files given, one is read", o.files.size()), "one file");
   }
   return o.files.front();
-}
-
-}  // namespace
-
-const std::vector<std::string>& import_kinds() {
-  static const std::vector<std::string> kinds{"megatron-log", "megatron-args", "hf", "nccl-tests"};
-  return kinds;
-}
-
-void import_files(const ImportOptions& o) {
-  if (o.kind == "megatron-log")
-    import_megatron_log(o);
-  else if (o.kind == "megatron-args")
-    import_megatron_arguments(o);
-  else if (o.kind == "hf")
-    import_hugging_face(o);
-  else
-    import_nccl_tests(o);
-}
-
-void import_hugging_face(const ImportOptions& o) {
-  check_output(o.output);
-  std::string path = only_file(o);
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) path += "/config.json";
-  const HfImport import = load_model(path.find('/') == std::string::npos ? "./" + path : path);
-  for (const std::string& assumption : import.assumptions) note("assumed: " + assumption);
-  if (!import.unused_fields.empty())
-    note(fmt::format("not read: {}", fmt::join(import.unused_fields, ", ")));
-  // The file itself is the model file: what was read is printed, the text is kept as it is.
-  if (!o.output.file.empty()) write_output(o.output, o.output.file, read_text_file(path));
-  print(o.json ? model_json(import, 4096) : model_text(import, 4096));
 }
 
 void import_megatron_arguments(const ImportOptions& o) {
@@ -84,4 +45,4 @@ void import_megatron_arguments(const ImportOptions& o) {
     write_output(o.output, o.output.file, text);
 }
 
-}  // namespace pleat::cli
+}  // namespace pleat
