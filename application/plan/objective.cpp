@@ -104,11 +104,11 @@ void choose_size(const ObjectiveOptions& o, Target& t, SearchConfig& config, Obj
   }
   const int smallest = o.min_gpus > 0 ? o.min_gpus : config.gpus / 16;
   std::vector<SizeResult> sizes =
-      search_sizes(t.model, t.cluster, t.workload, t.profile, config, smallest);
+      search_sizes(t, config, smallest);
   for (SizeResult& s : sizes) {
     SearchConfig own = config;
     own.gpus = s.gpus;
-    polish_layouts(t.model, t.cluster, t.workload, t.profile, own, s.result);
+    polish_layouts(t, own, s.result);
   }
   const SizeResult* best = o.objective == "cost" ? cheapest_size(sizes, config.robust)
                                                  : fastest_size(sizes, config.robust);
@@ -140,8 +140,8 @@ void choose_headroom(const ObjectiveOptions& o, const Target& t, Front& front,
   }
   SearchConfig c = rest_of_limits(config, front.seconds, front.priced);
   c.not_above = fastest * (1 + o.slack);
-  SearchResult found = search(t.model, t.cluster, t.workload, t.profile, c, &known);
-  polish_layouts(t.model, t.cluster, t.workload, t.profile, c, found);
+  SearchResult found = search(t, c, &known);
+  polish_layouts(t, c, found);
   // The front has proven that one, whatever is found beside it.
   put_into_list(least, static_cast<std::size_t>(config.top), config.robust, gpu_bytes(t), found);
   if (!found.optimal) found.bound = value_of(found.best.front().estimate, config.robust);
@@ -153,8 +153,8 @@ void choose_headroom(const ObjectiveOptions& o, const Target& t, Front& front,
 Front front_of(const ObjectiveOptions& o, const Target& t, const SearchConfig& config,
                SearchResult& result, KnownPrices& known) {
   Front front =
-      pareto_front(t.model, t.cluster, t.workload, t.profile, config, o.slack, result, known);
-  polish_front(t.model, t.cluster, t.workload, t.profile, config, front);
+      pareto_front(t, config, o.slack, result, known);
+  polish_front(t, config, front);
   put_into_front(result.best, config.robust, gpu_bytes(t), o.slack, front);
   put_into_list(front.plans.front(), result.best.size(), config.robust, gpu_bytes(t), result);
   return front;
@@ -165,7 +165,7 @@ void hint_at_fewer(const Target& t, const SearchConfig& config, ObjectiveResult&
   if (r.result.best.empty() || !r.result.optimal) return;
   const Seconds own = value_of(r.result.best.front().estimate, config.robust);
   const auto fewer =
-      faster_on_fewer(t.model, t.cluster, t.workload, t.profile,
+      faster_on_fewer(t,
                       rest_of_limits(config, std::max(r.front_seconds, r.result.seconds),
                                      std::max(r.front_priced, r.result.priced)),
                       own);
@@ -195,8 +195,8 @@ ObjectiveResult search_objective(const ObjectiveOptions& o, Target& t, SearchCon
     SearchConfig first = config;
     if (headroom) first.top = 1;
     KnownPrices* for_front = headroom || o.pareto ? &known : nullptr;
-    r.result = search(t.model, t.cluster, t.workload, t.profile, first, for_front);
-    polish_layouts(t.model, t.cluster, t.workload, t.profile, config, r.result);
+    r.result = search(t, first, for_front);
+    polish_layouts(t, config, r.result);
   }
   if ((headroom || o.pareto) && !r.result.best.empty()) {
     Front front = front_of(o, t, config, r.result, known);

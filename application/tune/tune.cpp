@@ -95,7 +95,7 @@ class Tune {
     config.runtime = Runtime::pleat;
     config.numerics.front().precision = Precision::fp32;
     config.top = kContendersRanked;
-    SearchResult result = search(target_.model, target_.cluster, target_.workload, target_.profile, config);
+    SearchResult result = search(target_, config);
     if (result.best.empty()) {
       throw_config_error(ExitCode::nothing_fits, "", "memory",
                          print_shortfall(result, target_.cluster, config, {}));

@@ -56,8 +56,8 @@ bool keep_searching(const SearchProgress& p) {
 void print_result(const FindPlanOptions& o, const Target& t, const SearchConfig& config,
                   const SearchResult& result, const std::vector<FittingChange>& changes = {}) {
   print(o.json
-            ? search_json(result, t.model, t.cluster, t.workload, t.profile, config, changes)
-            : print_search(result, t.model, t.cluster, t.workload, t.profile, config));
+            ? search_json(result, t, config, changes)
+            : print_search(result, t, config));
 }
 
 [[noreturn]] void leave_with_note() {
@@ -80,7 +80,7 @@ void print_result(const FindPlanOptions& o, const Target& t, const SearchConfig&
 [[noreturn]] void nothing_fits(const FindPlanOptions& o, const Target& t, const SearchConfig& config,
                                const SearchResult& result) {
   progress("nothing fits; looking for what would");
-  const auto changes = changes_that_fit(t.model, t.cluster, t.workload, t.profile,
+  const auto changes = changes_that_fit(t,
                                         rest_of_limits(config, result.seconds, result.priced));
   progress("");
   if (o.json) print_result(o, t, config, result, changes);
@@ -118,12 +118,11 @@ std::optional<SensitivityAnswer> sensitivity_of(const FindPlanOptions& o, const 
   // Headroom is no matter of step times: there the best plan alone is priced again.
   plans.resize(is_headroom(o) ? 1 : std::min(plans.size(), kPricedAgain));
   if (config.time_limit <= 0) config.time_limit = kSensitivitySeconds;
-  const StepGround ground{t.cluster, t.workload, t.profile};
   SensitivityAnswer answer{{}, plans.size(), o.sensitivity == "search"};
   answer.swings =
       answer.searched
-          ? search_sensitivity(t.model, ground, plans, config)
-          : plan_sensitivity(t.model, ground, plans,
+          ? search_sensitivity(t, plans, config)
+          : plan_sensitivity(t, plans,
                              {config.runtime, config.robust, config.memory_margin, config.threads});
   progress("");
   return answer;
@@ -214,10 +213,10 @@ void find_plan(const FindPlanOptions& o) {
   if (o.json) {
     const JsonValue reasons =
         why ? explanation_json(winner.estimate, t.cluster, *why) : JsonValue();
-    print(as_json(search_json(result, t.model, t.cluster, t.workload, t.profile, config), found,
+    print(as_json(search_json(result, t, config), found,
                   recipes, changes, reasons, t.assumed));
   } else {
-    print(print_search(result, t.model, t.cluster, t.workload, t.profile, config) + alternatives +
+    print(print_search(result, t, config) + alternatives +
           beside + (why ? winner_text(t, winner, *why) : "") +
           (changes ? sensitivity_text(*changes) : "") + "\n" + assumed_text(t.assumed));
   }

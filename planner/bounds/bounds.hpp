@@ -31,8 +31,7 @@ struct PlanBounds {
 class BoundTable {
  public:
   // The references must outlive the table.
-  BoundTable(const Estimator&, const ModelSpec&, const WorkloadSpec&, const ClusterSpec&,
-             const Profile&, Runtime);
+  BoundTable(const Estimator&, const Problem&, Runtime);
 
   // Of the plan as it is. A pair of layers under expert-parallel overlap counts to both (share_pairs).
   // A plan that takes no longer than `cutoff` keeps the matrix units so busy that they clock lower:
@@ -123,10 +122,7 @@ class BoundTable {
   [[nodiscard]] std::int64_t outside(const Plan&) const;  // bytes the runtime holds beside
 
   const Estimator& estimator_;
-  const ModelSpec& model_;
-  const WorkloadSpec& workload_;
-  const ClusterSpec& cluster_;
-  const Profile& profile_;
+  const Problem& problem_;
   Runtime runtime_;
   CountedLayers counted_;                                   // of plans whose layers are alike
   Known<int, CountedLayers, std::hash<int>> counted_apart_;  // of others, by PlanParts::layout

@@ -77,7 +77,7 @@ std::vector<std::int64_t> BoundTable::peaks_of_family(const Plan& plan) {
 std::vector<double> BoundTable::peaks(const Plan& plan, Sharding sharding, const Shape& shape,
                                       const Layers& layers, double share_saved) {
   const HeldChunks none;
-  const HeldChunks& held_by_stage = share_saved > 0 ? held_of(schedule_of(plan, workload_)) : none;
+  const HeldChunks& held_by_stage = share_saved > 0 ? held_of(schedule_of(plan, problem_.workload)) : none;
   // State that is in host memory between steps is back for the step, one bucket at a time.
   Plan resident;
   resident.precision = plan.precision;
@@ -126,7 +126,7 @@ std::vector<double> BoundTable::peaks(const Plan& plan, Sharding sharding, const
 }
 
 std::int64_t BoundTable::outside(const Plan& plan) const {
-  return outside_bytes(model_, workload_, plan, runtime_);
+  return outside_bytes(problem_.model, problem_.workload, plan, runtime_);
 }
 
 }  // namespace pleat

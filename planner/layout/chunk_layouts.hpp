@@ -15,8 +15,7 @@ namespace pleat {
 // 1F1B of several stages. `from` must be valid and fit; `every`: no layout of the plan that the rules
 // allow and that fits is faster at the burst clock, and none was left out: else it stopped after so
 // many nodes or estimates.
-[[nodiscard]] FoundLayout best_chunk_layout(const ModelSpec&, const ClusterSpec&,
-                                            const WorkloadSpec&, const Profile&,
+[[nodiscard]] FoundLayout best_chunk_layout(const Problem&,
                                             const SearchConfig&, const MemoryLimits&, Candidate from);
 
 }  // namespace pleat

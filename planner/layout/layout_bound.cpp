@@ -36,26 +36,25 @@ Seconds least_pipeline(const std::vector<Seconds>& layers, int stages, double mi
 
 }  // namespace
 
-LayoutBound layout_bound(const ModelSpec& model, const ClusterSpec& cluster,
-                         const WorkloadSpec& workload, const Profile& profile,
+LayoutBound layout_bound(const Problem& problem,
                          const SearchConfig& config, const Plan& plan) {
-  Profile burst = profile;
+  Profile burst = problem.profile;
   burst.sustained_clock.duty_slope = 0;
-  const Estimator estimator(model, workload, cluster, burst, config.runtime);
+  const Estimator estimator(problem.model, problem.workload, problem.cluster, burst, config.runtime);
   const Seconds own = estimator(plan).step;
   const Plan like = with_like_layers(plan);
-  const LayoutPieces all = pieces_of(model, like, estimator.parts(like), burst);
+  const LayoutPieces all = pieces_of(problem.model, like, estimator.parts(like), burst);
   const auto stages = static_cast<std::size_t>(plan.attention.pp);
   const double stretch =
-      (1 + workload.straggler_slowdown) * least_share(cluster, plan.world(), stages);
-  const Schedule order = schedule_of(plan, workload);
+      (1 + problem.workload.straggler_slowdown) * least_share(problem.cluster, plan.world(), stages);
+  const Schedule order = schedule_of(plan, problem.workload);
   Seconds pipeline;
   if (plan.vpp == 1 && plan.schedule == PipelineSchedule::one_f_one_b) {
     pipeline = least_pipeline(all.in_order(), plan.attention.pp, order.microbatches);
   }
-  const Seconds enough = (own - profile.step_overhead) / stretch;
+  const Seconds enough = (own - problem.profile.step_overhead) / stretch;
   pipeline = std::max(pipeline, path_bound(tabulate(order), all.pieces, all.transfer, enough));
-  return {.least = std::min(own, pipeline * stretch + profile.step_overhead), .own = own};
+  return {.least = std::min(own, pipeline * stretch + problem.profile.step_overhead), .own = own};
 }
 
 }  // namespace pleat

@@ -22,7 +22,6 @@ struct LayoutBound {
 // sum(W_0 … W_{s-1}) + m W_s, and a dynamic programme over the stages finds the partition whose largest
 // such sum is least. Step operations are not counted; a plan that recomputes only some layers counts as
 // one that recomputes none.
-[[nodiscard]] LayoutBound layout_bound(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
-                                       const Profile&, const SearchConfig&, const Plan&);
+[[nodiscard]] LayoutBound layout_bound(const Problem&, const SearchConfig&, const Plan&);
 
 }  // namespace pleat

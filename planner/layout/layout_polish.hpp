@@ -13,13 +13,12 @@ namespace pleat {
 // many, steepest descent: the layer whose move off the busiest pipeline rank lowers the value (value_of)
 // most, or if none does and there are few stages, between any two of them. The plan stays valid and within
 // the memory that the search allowed.
-[[nodiscard]] FoundLayout polish_layout(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
-                                        const Profile&, const SearchConfig&, Candidate);
+[[nodiscard]] FoundLayout polish_layout(const Problem&, const SearchConfig&, Candidate);
 
 // All of the result's best plans and spares; of these the best again, different ones, in order of
 // their new values; the first of them then gets the best layout that chunk_layouts.hpp finds. They are
 // outside of the space that was searched: its bound goes no higher than the best of them.
-void polish_layouts(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const Profile&,
+void polish_layouts(const Problem&,
                     const SearchConfig&, SearchResult&);
 
 }  // namespace pleat

@@ -173,12 +173,11 @@ class LayoutSearch {
 
 }  // namespace
 
-FoundLayout best_layout(const Estimator& estimator, const ModelSpec& model,
-                        const WorkloadSpec& workload, const SearchConfig& config,
-                        const MemoryLimits& limits, Candidate from) {
-  const Schedule order = schedule_of(from.plan, workload);
+FoundLayout best_layout(const Estimator& estimator, const Problem& problem,
+                        const SearchConfig& config, const MemoryLimits& limits, Candidate from) {
+  const Schedule order = schedule_of(from.plan, problem.workload);
   if (from.plan.attention.pp == 1 || chunks_of_stage(order) > 1) return {std::move(from), false};
-  LayoutStages stages(estimator, model, workload, config, limits.usable, from.plan);
+  LayoutStages stages(estimator, problem, config, limits.usable, from.plan);
   LayoutSearch layouts(stages, limits, from.plan);
   FoundLayout result{.best = from, .every = layouts.run()};
   for (const Cuts& cuts : layouts.found()) {

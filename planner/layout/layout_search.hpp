@@ -28,7 +28,7 @@ struct MemoryLimits {
 
 // `from` must be valid and fit. Other plans than of one chunk a rank come back as they are, with
 // `every` false. The references must be those of the estimator.
-[[nodiscard]] FoundLayout best_layout(const Estimator&, const ModelSpec&, const WorkloadSpec&,
+[[nodiscard]] FoundLayout best_layout(const Estimator&, const Problem&,
                                       const SearchConfig&, const MemoryLimits&, Candidate from);
 
 }  // namespace pleat

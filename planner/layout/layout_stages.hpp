@@ -27,7 +27,7 @@ struct StageOption {
 class LayoutStages {
  public:
   // The references must outlive it.
-  LayoutStages(const Estimator&, const ModelSpec&, const WorkloadSpec&, const SearchConfig&,
+  LayoutStages(const Estimator&, const Problem&, const SearchConfig&,
                std::int64_t usable, const Plan&);
 
   [[nodiscard]] int stages() const { return stages_; }
@@ -53,8 +53,7 @@ class LayoutStages {
   [[nodiscard]] StageOption priced(int stage, const StageRecord&) const;
 
   const Estimator& estimator_;
-  const ModelSpec& model_;
-  const WorkloadSpec& workload_;
+  const Problem& problem_;
   const SearchConfig& config_;
   std::int64_t usable_;  // bytes of a GPU
   const Plan& plan_;

@@ -18,13 +18,11 @@ namespace pleat {
 // The precisions that a search chooses from: "bf16 or mxfp8".
 [[nodiscard]] std::string precisions_text(const SearchConfig&);
 
-[[nodiscard]] std::string print_search(const SearchResult&, const ModelSpec&, const ClusterSpec&,
-                                       const WorkloadSpec&, const Profile&, const SearchConfig&);
+[[nodiscard]] std::string print_search(const SearchResult&, const Problem&, const SearchConfig&);
 
 // The same facts; `changes` are those of a search in which nothing fits. Does not contain the
 // seconds the search took: equal requests give equal bytes.
-[[nodiscard]] std::string search_json(const SearchResult&, const ModelSpec&, const ClusterSpec&,
-                                      const WorkloadSpec&, const Profile&, const SearchConfig&,
+[[nodiscard]] std::string search_json(const SearchResult&, const Problem&, const SearchConfig&,
                                       const std::vector<FittingChange>& changes = {});
 
 // 1 for a plan at least as fast as the winner; empty when it is slower than all that were kept.

@@ -122,9 +122,7 @@ Json list_json(const std::vector<Candidate>& list) {
 
 }  // namespace
 
-std::string search_json(const SearchResult& result, const ModelSpec& model,
-                        const ClusterSpec& cluster, const WorkloadSpec& workload,
-                        const Profile& profile, const SearchConfig& config,
+std::string search_json(const SearchResult& result, const Problem& problem, const SearchConfig& config,
                         const std::vector<FittingChange>& changes) {
   Json best = list_json(result.best);
   for (std::size_t i = 1; i < result.best.size(); ++i) {
@@ -140,7 +138,7 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
   }
   Json layouts = nullptr, layout_gap = nullptr;  // what no layout takes the best plan below
   if (!result.best.empty() && result.best.front().plan.attention.pp > 1) {
-    const LayoutBound bound = layout_bound(model, cluster, workload, profile, config,
+    const LayoutBound bound = layout_bound(problem, config,
                                            result.best.front().plan);
     layouts = bound.least.base();
     layout_gap = bound.gap();
@@ -150,11 +148,11 @@ std::string search_json(const SearchResult& result, const ModelSpec& model,
   const Json gap = result.best.empty() ? Json() : Json(result.gap());
   const Json document = {
       {"schema_version", 1},
-      {"model", model.name},
-      {"cluster", cluster.name},
+      {"model", problem.model.name},
+      {"cluster", problem.cluster.name},
       {"gpus", config.gpus},
-      {"profile", profile.name},
-      {"workload", {{"seq_len", workload.seq_len}, {"global_batch", workload.global_batch}}},
+      {"profile", problem.profile.name},
+      {"workload", {{"seq_len", problem.workload.seq_len}, {"global_batch", problem.workload.global_batch}}},
       {"precision", precisions_text(config)},
       {"robust", config.robust},
       {"enumerated", result.enumerated},

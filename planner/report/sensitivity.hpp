@@ -42,13 +42,13 @@ struct SensitivityConfig {
 // `plans`, fastest first and not empty: each is priced under each change. The largest effect first;
 // the first plan stays the winner where another is only as good, rounding apart. The same at any
 // number of threads.
-[[nodiscard]] std::vector<PlanSwing> plan_sensitivity(const ModelSpec&, const StepGround&,
+[[nodiscard]] std::vector<PlanSwing> plan_sensitivity(const Problem&,
                                                       const std::vector<Candidate>& plans,
                                                       const SensitivityConfig&);
 
 // The same with a search of its own under each change, which finds plans that are not in the list.
 // `search_config` says what is searched; its time limit holds for each search.
-[[nodiscard]] std::vector<PlanSwing> search_sensitivity(const ModelSpec&, const StepGround&,
+[[nodiscard]] std::vector<PlanSwing> search_sensitivity(const Problem&,
                                                         const std::vector<Candidate>& plans,
                                                         const SearchConfig& search_config);
 

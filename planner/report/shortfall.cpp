@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace pleat {
 namespace {
@@ -17,41 +18,39 @@ constexpr int kRoundsOfAChange = 100;  // of a search: the first plan that fits 
 
 double gib(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }
 
-struct Request {
-  WorkloadSpec workload;
+struct Asked {
+  Problem problem;
   SearchConfig config;
 };
 
 class ChangeFinder {
  public:
-  ChangeFinder(const ModelSpec& model, const ClusterSpec& cluster, const Profile& profile,
-               const Request& request, std::size_t count)
-      : model_(model), cluster_(cluster), profile_(profile), request_(request), count_(count) {}
+  ChangeFinder(Asked asked, std::size_t count) : asked_(std::move(asked)), count_(count) {}
 
   std::vector<FittingChange> run() {
     allow_recompute();
     allow_host_memory();
     drop_pins();
     narrow_state();
-    shorter_sequences(request_.config.gpus);
+    shorter_sequences(asked_.config.gpus);
     more_gpus();
     return std::move(found_);
   }
 
  private:
-  bool try_change(const Request& changed, const std::string& text) {
+  bool try_change(const Asked& changed, const std::string& text) {
     if (found_.size() >= count_ || stopped_) return true;
     SearchConfig config = rest_of_limits(changed.config, seconds_, priced_);
     config.top = 1;
     config.max_rounds = kRoundsOfAChange;
     if (config.progress) {
       config.progress = [&](const SearchProgress& p) {
-        stopped_ = stopped_ || !request_.config.progress(p);
+        stopped_ = stopped_ || !asked_.config.progress(p);
         return !stopped_;
       };
     }
     try {
-      SearchResult result = search(model_, cluster_, changed.workload, profile_, config);
+      SearchResult result = search(changed.problem, config);
       seconds_ += result.seconds;
       priced_ += result.priced;
       if (result.best.empty()) return false;
@@ -63,30 +62,30 @@ class ChangeFinder {
   }
 
   void allow_recompute() {
-    if (request_.config.recompute) return;
-    Request changed = request_;
+    if (asked_.config.recompute) return;
+    Asked changed = asked_;
     changed.config.recompute = true;
     try_change(changed, "recompute allowed");
   }
 
   void allow_host_memory() {
-    if (!request_.config.offload) {
-      Request changed = request_;
+    if (!asked_.config.offload) {
+      Asked changed = asked_;
       changed.config.offload = true;
       try_change(changed, "offload to host memory allowed");
     }
-    if (!request_.config.cpu_optimizer.value_or(true)) {
-      Request changed = request_;
+    if (!asked_.config.cpu_optimizer.value_or(true)) {
+      Asked changed = asked_;
       changed.config.cpu_optimizer.reset();
       try_change(changed, "the optimizer's step on the CPU allowed");
     }
   }
 
   void drop_pins() {
-    const SearchConfig& c = request_.config;
+    const SearchConfig& c = asked_.config;
     const auto drop = [&](const char* name, std::vector<int> SearchConfig::*field) {
       if ((c.*field).empty()) return;
-      Request changed = request_;
+      Asked changed = asked_;
       (changed.config.*field).clear();
       try_change(changed, fmt::format("{} {} no longer pinned", name, fmt::join(c.*field, ",")));
     };
@@ -98,34 +97,36 @@ class ChangeFinder {
     drop("cp", &SearchConfig::cp);
     drop("tp", &SearchConfig::tp);
     if (c.sharding.only(Sharding::none)) {
-      Request changed = request_;
+      Asked changed = asked_;
       changed.config.sharding = Sharding::zero1;
       try_change(changed, "zero1 sharding instead of none");
     }
   }
 
   void narrow_state() {
-    Request changed = request_;
+    Asked changed = asked_;
     for (Numerics& n : changed.config.numerics) {
       n.optimizer.main_grads = n.optimizer.exp_avg = n.optimizer.exp_avg_sq = DType::bf16;
     }
-    if (changed.config.numerics == request_.config.numerics) return;
+    if (changed.config.numerics == asked_.config.numerics) return;
     try_change(changed, "gradients and the optimizer's moments in bf16");
   }
 
+  [[nodiscard]] const ClusterSpec& cluster() const { return asked_.problem.cluster; }
+
   [[nodiscard]] bool can_have(std::int64_t gpus) const {
-    return gpus <= kMostGpus && (cluster_.max_gpus == 0 || gpus <= cluster_.max_gpus);
+    return gpus <= kMostGpus && (cluster().max_gpus == 0 || gpus <= cluster().max_gpus);
   }
 
   // The fewest that do, then twice as many: there it is less tight.
   void more_gpus() {
     bool fits = false;
     for (std::int64_t factor = 2; factor <= kMostGpusFactor; factor *= 2) {
-      const std::int64_t gpus = request_.config.gpus * factor;
+      const std::int64_t gpus = asked_.config.gpus * factor;
       if (!can_have(gpus)) return;
-      Request changed = request_;
+      Asked changed = asked_;
       changed.config.gpus = static_cast<int>(gpus);
-      if (!try_change(changed, fmt::format("{} GPUs instead of {}", gpus, request_.config.gpus)))
+      if (!try_change(changed, fmt::format("{} GPUs instead of {}", gpus, asked_.config.gpus)))
         continue;
       if (fits) return;
       fits = true;
@@ -136,23 +137,20 @@ class ChangeFinder {
 
   void shorter_sequences(int gpus) {
     for (std::int64_t factor = 2; factor <= kShortestSequenceFactor; factor *= 2) {
-      if (request_.workload.seq_len % factor != 0) return;
-      Request changed = request_;
+      if (asked_.problem.workload.seq_len % factor != 0) return;
+      Asked changed = asked_;
       changed.config.gpus = gpus;
-      changed.workload.seq_len /= factor;
+      changed.problem.workload.seq_len /= factor;
       std::string text = fmt::format("sequences of {} tokens instead of {}",
-                                     changed.workload.seq_len, request_.workload.seq_len);
-      if (gpus != request_.config.gpus) {
-        text = fmt::format("{} GPUs instead of {} and {}", gpus, request_.config.gpus, text);
+                                     changed.problem.workload.seq_len, asked_.problem.workload.seq_len);
+      if (gpus != asked_.config.gpus) {
+        text = fmt::format("{} GPUs instead of {} and {}", gpus, asked_.config.gpus, text);
       }
       if (try_change(changed, text)) return;
     }
   }
 
-  const ModelSpec& model_;
-  const ClusterSpec& cluster_;
-  const Profile& profile_;
-  const Request& request_;
+  const Asked asked_;
   std::size_t count_;
   std::vector<FittingChange> found_;
   double seconds_ = 0;  // of all searches
@@ -168,11 +166,9 @@ const StageMemory& fullest(const StepEstimate& e) {
 
 }  // namespace
 
-std::vector<FittingChange> changes_that_fit(const ModelSpec& model, const ClusterSpec& cluster,
-                                            const WorkloadSpec& workload, const Profile& profile,
-                                            const SearchConfig& config, std::size_t count) {
-  const Request request{workload, config};
-  return ChangeFinder(model, cluster, profile, request, count).run();
+std::vector<FittingChange> changes_that_fit(const Problem& problem, const SearchConfig& config,
+                                            std::size_t count) {
+  return ChangeFinder({problem, config}, count).run();
 }
 
 std::string print_shortfall(const SearchResult& result, const ClusterSpec& cluster,

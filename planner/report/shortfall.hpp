@@ -20,8 +20,7 @@ struct FittingChange {
 // then gradients and moments in bf16, shorter sequences (down to 1/64), more GPUs (powers of two up to
 // 1024 times, within the cluster), half of those with shorter sequences, and twice those. The config's
 // limits hold for all together.
-[[nodiscard]] std::vector<FittingChange> changes_that_fit(const ModelSpec&, const ClusterSpec&,
-                                                          const WorkloadSpec&, const Profile&,
+[[nodiscard]] std::vector<FittingChange> changes_that_fit(const Problem&,
                                                           const SearchConfig&,
                                                           std::size_t count = 3);
 

@@ -8,25 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "core/spec/cluster.hpp"
-#include "core/spec/model.hpp"
-#include "core/spec/profile.hpp"
-#include "core/spec/workload.hpp"
+#include "planner/problem.hpp"
 
 namespace pleat {
 
 inline constexpr double kSwing = 0.2;
 
-// What a step is predicted from beside model and plan.
-struct StepGround {
-  ClusterSpec cluster;
-  WorkloadSpec workload;
-  Profile profile;
-};
-
 struct StepInput {
   std::string name;  // "nvlink bandwidth"
-  std::function<void(StepGround&, double factor)> scale;
+  std::function<void(Problem&, double factor)> scale;
   bool takes_time = true;  // false: it decides what fits, not how long a step takes
 };
 

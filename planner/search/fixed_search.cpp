@@ -43,18 +43,16 @@ struct Later {
 
 class FixedSearch::Search {
  public:
-  Search(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
-         const Profile& profile, const SearchConfig& config, PlanPrices* known)
+  Search(const Problem& problem, const SearchConfig& config, PlanPrices* known)
       : config_(config),
         workers_(thread_count(config.threads)),
         start_(std::chrono::steady_clock::now()),
-        tree_(model, cluster, workload, profile, config),
-        usable_(usable_bytes(cluster, config)),
+        tree_(problem, config),
+        usable_(usable_bytes(problem.cluster, config)),
         own_(known != nullptr ? nullptr
-                              : std::make_unique<PlanPrices>(model, cluster, workload, profile,
-                                                             config.runtime)),
-        opener_(tree_, known != nullptr ? *known : *own_, cluster, usable_),
-        best_(tree_, cluster.gpu.memory.base()) {}
+                              : std::make_unique<PlanPrices>(problem, config.runtime)),
+        opener_(tree_, known != nullptr ? *known : *own_, problem.cluster, usable_),
+        best_(tree_, problem.cluster.gpu.memory.base()) {}
 
   // False: a limit came first, and nothing is known of any mesh.
   bool bound_meshes() {
@@ -107,7 +105,7 @@ class FixedSearch::Search {
       --result_.rejected["not-reached"];
     }
     result_.robust = config_.robust;
-    result_.not_tried = not_tried(tree_.model, config_);
+    result_.not_tried = not_tried(tree_.problem.model, config_);
     result_.most_bytes = config_.most_bytes;
     if (!result_.best.empty()) {
       const Seconds value = value_of(result_.best.front().estimate, config_.robust);
@@ -323,10 +321,8 @@ class FixedSearch::Search {
   SearchResult result_;
 };
 
-FixedSearch::FixedSearch(const ModelSpec& model, const ClusterSpec& cluster,
-                         const WorkloadSpec& workload, const Profile& profile,
-                         const SearchConfig& config, PlanPrices* known)
-    : search_(std::make_unique<Search>(model, cluster, workload, profile, config, known)) {
+FixedSearch::FixedSearch(const Problem& problem, const SearchConfig& config, PlanPrices* known)
+    : search_(std::make_unique<Search>(problem, config, known)) {
   PLEAT_ASSERT(config.numerics.size() == 1);
 }
 FixedSearch::~FixedSearch() = default;

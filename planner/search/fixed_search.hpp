@@ -16,7 +16,7 @@ class FixedSearch {
  public:
   // `config` must name one numerics, and all must outlive the search. `known`: of these numerics; none:
   // its own. ConfigError as non_empty_meshes.
-  FixedSearch(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const Profile&,
+  FixedSearch(const Problem&,
               const SearchConfig& config, PlanPrices* known = nullptr);
   ~FixedSearch();
 

@@ -6,10 +6,9 @@
 
 namespace pleat {
 
-Front pareto_front(const ModelSpec& model, const ClusterSpec& cluster,
-                   const WorkloadSpec& workload, const Profile& profile, SearchConfig config,
+Front pareto_front(const Problem& problem, SearchConfig config,
                    double slack, const SearchResult& fastest, KnownPrices& known) {
-  const auto step_down = static_cast<std::int64_t>(kFrontResolution * cluster.gpu.memory.base());
+  const auto step_down = static_cast<std::int64_t>(kFrontResolution * problem.cluster.gpu.memory.base());
   Front front{{}, fastest.optimal, fastest.priced, fastest.seconds};
   if (fastest.best.empty()) return front;
   front.plans.push_back(fastest.best.front());
@@ -19,7 +18,7 @@ Front pareto_front(const ModelSpec& model, const ClusterSpec& cluster,
     config.most_bytes =
         front.plans.back().estimate.peak_bytes() - std::max<std::int64_t>(1, step_down);
     if (*config.most_bytes <= 0) break;
-    SearchResult found = search(model, cluster, workload, profile,
+    SearchResult found = search(problem,
                                 rest_of_limits(config, front.seconds, front.priced), &known);
     front.priced += found.priced;
     front.seconds += found.seconds;

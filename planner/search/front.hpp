@@ -24,8 +24,7 @@ struct Front {
 // to 10% slower than the fastest. Limits of the config hold for all searches together. `fastest`: the
 // result of `search` with the same config, whose limits it has used in part. `known`: what that one
 // found out, and what these do.
-[[nodiscard]] Front pareto_front(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
-                                 const Profile&, SearchConfig, double slack,
+[[nodiscard]] Front pareto_front(const Problem&, SearchConfig, double slack,
                                  const SearchResult& fastest, KnownPrices& known);
 
 }  // namespace pleat

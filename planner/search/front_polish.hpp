@@ -9,7 +9,7 @@ namespace pleat {
 
 // Each of its plans gets a better layout with no more memory than it needs (layout_polish.hpp). `config`:
 // of the front. Call put_into_front after.
-void polish_front(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const Profile&,
+void polish_front(const Problem&,
                   const SearchConfig&, Front&);
 
 // The front of its own plans and of those listed: fastest first, each with less memory than the one before

@@ -13,10 +13,9 @@ namespace pleat {
 
 // Of plans with the same number formats. The references must outlive it; threads may share it.
 struct PlanPrices {
-  PlanPrices(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
-             const Profile& profile, Runtime runtime)
-      : estimator(model, workload, cluster, profile, runtime),
-        bounds(estimator, model, workload, cluster, profile, runtime) {}
+  PlanPrices(const Problem& p, Runtime runtime)
+      : estimator(p.model, p.workload, p.cluster, p.profile, runtime),
+        bounds(estimator, p, runtime) {}
 
   Estimator estimator;
   BoundTable bounds;
@@ -26,13 +25,10 @@ struct PlanPrices {
 // `not_above`, `most_bytes`, `robust`, limits, threads and progress alone, one after the other.
 class KnownPrices {
  public:
-  // The same references each time.
-  PlanPrices& of(std::size_t numerics, const ModelSpec& model, const ClusterSpec& cluster,
-                 const WorkloadSpec& workload, const Profile& profile, Runtime runtime) {
+  // The same problem each time.
+  PlanPrices& of(std::size_t numerics, const Problem& problem, Runtime runtime) {
     auto& known = of_[numerics];
-    if (!known) {
-      known = std::make_unique<PlanPrices>(model, cluster, workload, profile, runtime);
-    }
+    if (!known) known = std::make_unique<PlanPrices>(problem, runtime);
     return *known;
   }
 

@@ -20,15 +20,8 @@ namespace {
 
 class SearchOverNumerics {
  public:
-  SearchOverNumerics(const ModelSpec& model, const ClusterSpec& cluster,
-                     const WorkloadSpec& workload, const Profile& profile,
-                     const SearchConfig& config, KnownPrices* known)
-      : model_(model),
-        cluster_(cluster),
-        workload_(workload),
-        profile_(profile),
-        config_(config),
-        known_(known) {
+  SearchOverNumerics(const Problem& problem, const SearchConfig& config, KnownPrices* known)
+      : problem_(problem), config_(config), known_(known) {
     all_.robust = config.robust;
     all_.most_bytes = config.most_bytes;
     all_.bound = config.not_above;
@@ -83,8 +76,7 @@ class SearchOverNumerics {
       };
     }
     try {
-      one.search = std::make_unique<FixedSearch>(model_, cluster_, workload_, profile_, one.config,
-                                                 prices(i));
+      one.search = std::make_unique<FixedSearch>(problem_, one.config, prices(i));
     } catch (const ConfigError&) {
       why_ = std::current_exception();
       return;
@@ -96,7 +88,7 @@ class SearchOverNumerics {
   // Of the numerics; none: of this search alone.
   PlanPrices* prices(std::size_t i) {
     if (known_ == nullptr) return nullptr;
-    return &known_->of(i, model_, cluster_, workload_, profile_, config_.runtime);
+    return &known_->of(i, problem_, config_.runtime);
   }
 
   void add(std::size_t i) {
@@ -207,10 +199,7 @@ class SearchOverNumerics {
     ++all_.rejected[rule];
   }
 
-  const ModelSpec& model_;
-  const ClusterSpec& cluster_;
-  const WorkloadSpec& workload_;
-  const Profile& profile_;
+  const Problem& problem_;
   const SearchConfig& config_;
   KnownPrices* known_;
   SearchResult all_;  // but for its best
@@ -243,17 +232,13 @@ Numerics numerics_of(const Plan& plan) {
   return numerics;
 }
 
-SearchResult search(const ModelSpec& model, const ClusterSpec& cluster,
-                    const WorkloadSpec& workload, const Profile& profile,
-                    const SearchConfig& config, KnownPrices* known) {
+SearchResult search(const Problem& problem, const SearchConfig& config, KnownPrices* known) {
   PLEAT_ASSERT(!config.numerics.empty());
   if (config.numerics.size() == 1) {
-    PlanPrices* prices =
-        known == nullptr ? nullptr
-                         : &known->of(0, model, cluster, workload, profile, config.runtime);
-    return FixedSearch(model, cluster, workload, profile, config, prices).run();
+    PlanPrices* prices = known == nullptr ? nullptr : &known->of(0, problem, config.runtime);
+    return FixedSearch(problem, config, prices).run();
   }
-  return SearchOverNumerics(model, cluster, workload, profile, config, known).run();
+  return SearchOverNumerics(problem, config, known).run();
 }
 
 }  // namespace pleat

@@ -14,10 +14,7 @@
 #include <vector>
 
 #include "core/plan/plan.hpp"
-#include "core/spec/cluster.hpp"
-#include "core/spec/model.hpp"
-#include "core/spec/profile.hpp"
-#include "core/spec/workload.hpp"
+#include "planner/problem.hpp"
 #include "simulator/estimate.hpp"
 
 namespace pleat {
@@ -201,8 +198,7 @@ inline double SearchResult::gap() const {
 class KnownPrices;  // plan_prices.hpp
 
 // `known`: what searches of the same job found out before this one; none: nothing.
-[[nodiscard]] SearchResult search(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
-                                  const Profile&, const SearchConfig&,
+[[nodiscard]] SearchResult search(const Problem&, const SearchConfig&,
                                   KnownPrices* known = nullptr);
 
 // Why `loser` is slower than `winner`: the rubrics where it loses most, in words.

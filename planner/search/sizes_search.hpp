@@ -25,14 +25,12 @@ struct SizeResult {
 // One search for each of sizes_down(config.gpus, …).
 // Limits hold for all together: sizes behind one that a limit ended are "not reached", with no bound.
 // ConfigError as search for the first size.
-[[nodiscard]] std::vector<SizeResult> search_sizes(const ModelSpec&, const ClusterSpec&,
-                                                   const WorkloadSpec&, const Profile&,
+[[nodiscard]] std::vector<SizeResult> search_sizes(const Problem&,
                                                    SearchConfig, int smallest);
 
 // The next smaller size that suits the batch (sizes_down), where config.gpus does not divide it and the
 // best plan there has a smaller value (value_of) than `value`: the search is for such plans alone.
-[[nodiscard]] std::optional<SizeResult> faster_on_fewer(const ModelSpec&, const ClusterSpec&,
-                                                        const WorkloadSpec&, const Profile&,
+[[nodiscard]] std::optional<SizeResult> faster_on_fewer(const Problem&,
                                                         SearchConfig, Seconds value);
 
 // The certificate of `best`, the result of the size with so many GPUs, over all sizes. The bound of GPU

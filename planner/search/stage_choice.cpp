@@ -78,7 +78,7 @@ class Chooser {
     if (valid(choice)) {
       const PlanStages known = estimator_.stages(plan_);
       estimator_.parts(plan_).library->forget(true);  // its records are what counts
-      timer_.emplace(known.table, tree_.workload.straggler_slowdown);
+      timer_.emplace(known.table, tree_.problem.workload.straggler_slowdown);
       for (const std::size_t s : stages) {
         const StageRecord& record = *(*known.records)[s];
         const StageMemory memory =

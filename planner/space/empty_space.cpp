@@ -135,9 +135,8 @@ std::string words(const Violation& v) { return fmt::format("{} ({})", v.message,
 
 }  // namespace
 
-MeshSpace non_empty_meshes(const ModelSpec& model, const ClusterSpec& cluster,
-                           const WorkloadSpec& workload, const SearchConfig& config) {
-  MeshSpace space = enumerate_meshes(model, cluster, workload, config);
+MeshSpace non_empty_meshes(const Problem& problem, const SearchConfig& config) {
+  MeshSpace space = enumerate_meshes(problem, config);
   if (!space.meshes.empty()) return space;
 
   const std::vector<Pin> pins = pins_of(config);
@@ -151,7 +150,7 @@ MeshSpace non_empty_meshes(const ModelSpec& model, const ClusterSpec& cluster,
   for (const Pin& pin : pins) {
     SearchConfig relaxed = config;
     pin.drop(relaxed);
-    const MeshSpace without = enumerate_meshes(model, cluster, workload, relaxed);
+    const MeshSpace without = enumerate_meshes(problem, relaxed);
     if (without.meshes.empty()) continue;
     const Violation& own = why_empty(space, config, {pin});
     problems.error(ExitCode::bad_request, "--" + std::string(pin.name), own.path,

@@ -32,22 +32,19 @@ const std::vector<int>& pinned_or(const std::vector<int>& pins, const std::vecto
 
 class Enumerator {
  public:
-  Enumerator(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
-             const SearchConfig& config)
-      : model_(model),
-        cluster_(cluster),
-        workload_(workload),
+  Enumerator(const Problem& problem, const SearchConfig& config)
+      : problem_(problem),
         config_(config),
-        settings_(settings(model, cluster, config)),
+        settings_(settings(problem.model, problem.cluster, config)),
         schedules_(schedules_of(config)) {}
 
   MeshSpace run() {
-    const int domain = cluster_.tiers.empty() || cluster_.tiers.front().size == 0
+    const int domain = problem_.cluster.tiers.empty() || problem_.cluster.tiers.front().size == 0
                            ? config_.gpus
-                           : cluster_.tiers.front().size;
+                           : problem_.cluster.tiers.front().size;
     const std::vector<int> all_tp = divisors(config_.gpus, domain);
     const std::vector<int> all_cp = divisors(config_.gpus, 16);
-    const std::vector<int> all_pp = divisors(config_.gpus, model_.layers + 2);
+    const std::vector<int> all_pp = divisors(config_.gpus, problem_.model.layers + 2);
     for (int tp : pinned_or(config_.tp, all_tp)) {
       for (int cp : pinned_or(config_.cp, all_cp)) {
         for (int pp : pinned_or(config_.pp, all_pp)) {
@@ -77,7 +74,7 @@ class Enumerator {
 
   // With pinned layouts, those that they have; else all.
   [[nodiscard]] std::vector<int> chunks_for(int pp) {
-    if (config_.layout.empty()) return chunk_counts(model_, pp);
+    if (config_.layout.empty()) return chunk_counts(problem_.model, pp);
     std::vector<int> list = chunks_of_layouts(config_.layout, pp);
     if (list.empty()) leave_out("layout", fmt::format("no layout splits over PP {}", pp));
     return list;
@@ -95,8 +92,8 @@ class Enumerator {
     if (dp_is_pinned_out(mesh.attention)) return;
     const std::int64_t stage_ranks = config_.gpus / a.pp;
     const std::vector<int> one{1}, all_vpp = chunks_for(a.pp);
-    const std::vector<int> all_ep = model_.moe ? divisors(model_.moe->experts, stage_ranks) : one;
-    const std::vector<int> all_etp = model_.moe ? divisors(a.tp, stage_ranks) : one;
+    const std::vector<int> all_ep = problem_.model.moe ? divisors(problem_.model.moe->experts, stage_ranks) : one;
+    const std::vector<int> all_etp = problem_.model.moe ? divisors(a.tp, stage_ranks) : one;
     for (int etp : pinned_or(config_.etp, all_etp)) {
       for (int ep : pinned_or(config_.ep, all_ep)) {
         const std::int64_t expert_ranks = std::int64_t{etp} * ep;
@@ -131,7 +128,7 @@ class Enumerator {
       for (int micro_batch : tried) {
         const std::int64_t multiple = std::int64_t{mesh.attention.dp} * micro_batch;
         // Larger microbatches that do not divide are no alternatives; the smallest one explains.
-        if (micro_batch > tried.front() && workload_.global_batch % multiple != 0) continue;
+        if (micro_batch > tried.front() && problem_.workload.global_batch % multiple != 0) continue;
         mesh.micro_batch = micro_batch;
         take_groups(mesh, space_.layouts[static_cast<std::size_t>(layout)]);
       }
@@ -151,7 +148,7 @@ class Enumerator {
     }
     const Constraint* const rule = take(mesh, layout);
     const std::int64_t replica = std::int64_t{mesh.attention.dp} * mesh.micro_batch;
-    for (const int group : larger_groups(mesh, workload_.global_batch / replica)) {
+    for (const int group : larger_groups(mesh, problem_.workload.global_batch / replica)) {
       ++space_.tried;
       mesh.group = group;
       if (rule == nullptr) space_.meshes.push_back(mesh);
@@ -173,7 +170,7 @@ class Enumerator {
     const Constraint* const rule = broken_rule(mesh.layout);
     if (rule != nullptr) {
       if (++space_.rejected[rule->name] == 1) {
-        space_.example[rule->name] = rule->explain({model_, workload_, plan_, config_.gpus});
+        space_.example[rule->name] = rule->explain({problem_.model, problem_.workload, plan_, config_.gpus});
         space_.example[rule->name].rule = rule->name;
       }
     } else {
@@ -186,13 +183,13 @@ class Enumerator {
 
   [[nodiscard]] int largest_stage() const {
     std::int64_t most = 0;
-    for (const VirtualStage& s : stage_layout(plan_, model_)) most = std::max(most, s.layers);
+    for (const VirtualStage& s : stage_layout(plan_, problem_.model)) most = std::max(most, s.layers);
     return static_cast<int>(most);
   }
 
   // The first rule that no setting satisfies.
   const Constraint* broken_rule(int layout) {
-    const PlanContext context{model_, workload_, plan_, config_.gpus};
+    const PlanContext context{problem_.model, problem_.workload, plan_, config_.gpus};
     settings_.front().put_into(plan_);
     for (const Constraint& rule : constraints()) {
       const bool about_layout = std::string_view(rule.name) == "layout" && !plan_.layout.empty();
@@ -220,12 +217,12 @@ class Enumerator {
     plan.attention.pp = pp;
     plan.vpp = vpp;
     plan.layout = layout;
-    return builds_layout(config_.runtime, model_, plan);
+    return builds_layout(config_.runtime, problem_.model, plan);
   }
 
   std::vector<std::string> layout_texts(int pp, int vpp) {
     if (config_.layout.empty()) {
-      std::vector<std::string> built = layout_choices(model_, workload_.seq_len, pp, vpp);
+      std::vector<std::string> built = layout_choices(problem_.model, problem_.workload.seq_len, pp, vpp);
       if (built.size() > 1) {
         std::erase_if(built, [&](const std::string& text) { return !builds(text, pp, vpp); });
       }
@@ -256,9 +253,7 @@ class Enumerator {
     return entry->second;
   }
 
-  const ModelSpec& model_;
-  const ClusterSpec& cluster_;
-  const WorkloadSpec& workload_;
+  const Problem& problem_;
   const SearchConfig& config_;
   std::vector<Setting> settings_;
   std::vector<PipelineSchedule> schedules_;
@@ -307,9 +302,8 @@ std::vector<std::string> layout_choices(const ModelSpec& model, std::int64_t seq
   return choices;
 }
 
-MeshSpace enumerate_meshes(const ModelSpec& model, const ClusterSpec& cluster,
-                           const WorkloadSpec& workload, const SearchConfig& config) {
-  return Enumerator(model, cluster, workload, config).run();
+MeshSpace enumerate_meshes(const Problem& problem, const SearchConfig& config) {
+  return Enumerator(problem, config).run();
 }
 
 }  // namespace pleat

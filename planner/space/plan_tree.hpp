@@ -36,7 +36,7 @@ inline constexpr std::int8_t kBounded = 3;  // stage of a node whose own bound i
 
 struct PlanTree {
   // The references must outlive the tree. ConfigError as non_empty_meshes.
-  PlanTree(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const Profile&,
+  PlanTree(const Problem&,
            const SearchConfig&);
 
   [[nodiscard]] std::int64_t plans_of_mesh() const;
@@ -67,9 +67,7 @@ struct PlanTree {
   // Value (value_of) over step, of every plan of the node at least: 1 unless the search is robust.
   [[nodiscard]] double weight(const Node&) const;
 
-  const ModelSpec& model;
-  const WorkloadSpec& workload;
-  const Profile& profile;
+  const Problem& problem;
   const SearchConfig& config;
   MeshSpace space;
   std::vector<Setting> settings;

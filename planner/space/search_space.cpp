@@ -8,11 +8,10 @@
 
 namespace pleat {
 
-std::vector<SpacePlan> enumerate_plans(const ModelSpec& model, const ClusterSpec& cluster,
-                                       const WorkloadSpec& workload, const SearchConfig& config) {
-  const MeshSpace space = enumerate_meshes(model, cluster, workload, config);
-  const std::vector<Setting> all_settings = settings(model, cluster, config);
-  const std::vector<MemoryChoice> choices = memory_choices(model, cluster, config);
+std::vector<SpacePlan> enumerate_plans(const Problem& problem, const SearchConfig& config) {
+  const MeshSpace space = enumerate_meshes(problem, config);
+  const std::vector<Setting> all_settings = settings(problem.model, problem.cluster, config);
+  const std::vector<MemoryChoice> choices = memory_choices(problem.model, problem.cluster, config);
   std::vector<SpacePlan> plans;
   for (std::size_t i = 0; i < space.meshes.size(); ++i) {
     Plan plan = space.plan(space.meshes[i], config);
@@ -24,9 +23,9 @@ std::vector<SpacePlan> enumerate_plans(const ModelSpec& model, const ClusterSpec
         if (choices[m].by_stage) continue;  // one of very many
         if (choices[m].moot(space.most_layers[layout], plan.attention.pp)) continue;
         choices[m].put_into(plan);
-        const PlanContext context{model, workload, plan, config.gpus};
+        const PlanContext context{problem.model, problem.workload, plan, config.gpus};
         const bool valid =
-            refused_by(config.runtime, model, plan) == nullptr &&
+            refused_by(config.runtime, problem.model, plan) == nullptr &&
             std::ranges::all_of(constraints(),
                                 [&](const Constraint& rule) { return rule.holds(context); });
         if (valid) plans.push_back({i, s, m, plan});

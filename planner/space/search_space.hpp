@@ -18,7 +18,6 @@ struct SpacePlan {
 };
 
 // All valid combinations of mesh, setting and memory choice, in plan order, but for choices by stage.
-[[nodiscard]] std::vector<SpacePlan> enumerate_plans(const ModelSpec&, const ClusterSpec&,
-                                                     const WorkloadSpec&, const SearchConfig&);
+[[nodiscard]] std::vector<SpacePlan> enumerate_plans(const Problem&, const SearchConfig&);
 
 }  // namespace pleat

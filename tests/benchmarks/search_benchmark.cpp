@@ -38,7 +38,7 @@ struct SearchCase {
 void run(benchmark::State& state, const SearchCase& c) {
   SearchResult result;
   for (auto _ : state) {
-    result = search(c.model, c.cluster, c.workload, c.profile, c.config);
+    result = search(c, c.config);
     if (!result.optimal || result.best.empty()) state.SkipWithError("not solved");
   }
   const auto plans = static_cast<double>(result.enumerated);
@@ -135,7 +135,7 @@ SearchCase small_space() {
 
 void small_space_priced(benchmark::State& state) {
   const SearchCase c = small_space();
-  const auto plans = enumerate_plans(c.model, c.cluster, c.workload, c.config);
+  const auto plans = enumerate_plans(c, c.config);
   for (auto _ : state) {
     const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
     for (const SpacePlan& p : plans) benchmark::DoNotOptimize(estimator(p.plan));

@@ -27,7 +27,7 @@ TEST(LayoutBound, HoldsForEveryLayoutOfInterleavedPipelines) {
     const RandomCase c = test::pipeline_case(maker, i);
     SearchResult found;
     try {
-      found = search(c.model, c.cluster, c.workload, c.profile, c.config);
+      found = search(c, c.config);
     } catch (const ConfigError&) {
       continue;  // the case has no such pipeline
     }
@@ -41,7 +41,7 @@ TEST(LayoutBound, HoldsForEveryLayoutOfInterleavedPipelines) {
       least = std::min(least, estimator(tried).step);
     });
     const LayoutBound bound =
-        layout_bound(c.model, c.cluster, c.workload, c.profile, c.config, plan);
+        layout_bound(c, c.config, plan);
     EXPECT_EQ(bound.own.base(), estimator(plan).step.base());
     EXPECT_LE(bound.least.base(), least.base() * (1 + 1e-9)) << summary(plan);
     EXPECT_GE(bound.gap() + 1e-9, 1 - least / bound.own) << summary(plan);
@@ -65,7 +65,7 @@ TEST(LayoutPieces, GetNoMoreOfAPairThanItTakes) {
     const RandomCase c = test::pipeline_case(maker, 6 * i + i % 3 * 2);
     SearchResult found;
     try {
-      found = search(c.model, c.cluster, c.workload, c.profile, c.config);
+      found = search(c, c.config);
     } catch (const ConfigError&) {
       continue;
     }
