@@ -17,7 +17,9 @@
 #include "core/diagnostics.hpp"
 #include "planner/capacity/answer.hpp"
 #include "planner/search/parallel_rounds.hpp"
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "simulator/estimate.hpp"
 
 namespace pleat {
 namespace {

@@ -15,6 +15,7 @@
 #include "planner/capacity/placement.hpp"
 #include "planner/layout/layout_polish.hpp"
 #include "simulator/cost/used_domain.hpp"
+#include "planner/search/search.hpp"
 
 namespace pleat {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "application/capacity/capacity_question.hpp"
 #include "planner/capacity/answer.hpp"
-#include "planner/search/search.hpp"
+#include "planner/search_config.hpp"
 
 namespace pleat {
 

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "application/target.hpp"
-#include "planner/search/search.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 

@@ -21,7 +21,6 @@
 #include "application/training/train_log.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
-#include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
 #include "planner/search/search.hpp"
@@ -192,7 +191,7 @@ class Tune {
         .set("losses", losses)
         .set("contenders", contest_json(contenders_))
         .set("accuracy", accuracy_json(contenders_, others_))
-        .set("operations", parse_json(comparison_json(compare(trained_.trace, predicted_)), "compare"));
+        .set("operations", comparison_json(compare(trained_.trace, predicted_)));
     return document.dump() + "\n";
   }
 

@@ -7,7 +7,7 @@
 #include "planner/bounds/layer_bounds.hpp"
 #include "planner/bounds/pipeline_bound.hpp"
 #include "planner/bounds/split_order.hpp"
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
 #include "planner/bounds/step_tail.hpp"
 #include "planner/space/technique.hpp"
 #include "simulator/estimator.hpp"

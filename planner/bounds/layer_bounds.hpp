@@ -8,6 +8,7 @@
 #include "core/spec/profile.hpp"
 #include "core/spec/workload.hpp"
 #include "simulator/layer_library.hpp"
+#include "core/spec/model.hpp"
 
 namespace pleat {
 

@@ -4,7 +4,8 @@
 // and layout_polish improves those of found plans.
 #pragma once
 
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
 
 namespace pleat {
 

@@ -10,7 +10,9 @@
 
 #include <cstdint>
 
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 #include "simulator/estimator.hpp"
 
 namespace pleat {

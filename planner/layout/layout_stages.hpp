@@ -8,7 +8,8 @@
 #include <unordered_map>
 
 #include "core/plan/layout.hpp"
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
 #include "planner/bounds/stage_rows.hpp"
 #include "simulator/estimator.hpp"
 

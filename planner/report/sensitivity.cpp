@@ -9,6 +9,7 @@
 #include "core/diagnostics.hpp"
 #include "planner/search/parallel_rounds.hpp"
 #include "simulator/estimator.hpp"
+#include "planner/search/search.hpp"
 
 namespace pleat {
 namespace {

@@ -3,6 +3,7 @@
 #include "planner/report/shortfall.hpp"
 
 #include "core/quantity.hpp"
+#include "planner/search/search.hpp"
 
 #include <fmt/format.h>
 

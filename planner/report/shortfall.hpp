@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 

@@ -7,6 +7,7 @@
 
 #include "planner/search/node_opener.hpp"
 #include "planner/search/parallel_rounds.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 

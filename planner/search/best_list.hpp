@@ -5,6 +5,7 @@
 
 #include "planner/search/different_plans.hpp"
 #include "planner/space/plan_tree.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 

@@ -3,7 +3,7 @@
 // Which plans are listed beside one another.
 #pragma once
 
-#include "planner/search/search.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 

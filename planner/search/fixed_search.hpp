@@ -6,7 +6,9 @@
 #include <memory>
 
 #include "planner/search/plan_prices.hpp"
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 

@@ -4,6 +4,9 @@
 #pragma once
 
 #include "planner/search/front.hpp"
+#include "planner/search_result.hpp"
+#include "planner/search_config.hpp"
+#include "planner/problem.hpp"
 
 namespace pleat {
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/search/good_plan.hpp"
+#include "planner/search/search.hpp"
 
 #include <algorithm>
 #include <limits>

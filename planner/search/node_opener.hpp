@@ -9,6 +9,8 @@
 
 #include "planner/search/plan_prices.hpp"
 #include "planner/space/plan_tree.hpp"
+#include "planner/search_result.hpp"
+#include "core/spec/cluster.hpp"
 
 namespace pleat {
 

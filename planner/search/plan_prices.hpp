@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "planner/bounds/bounds.hpp"
+#include "planner/problem.hpp"
 
 namespace pleat {
 

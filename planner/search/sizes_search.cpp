@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/diagnostics.hpp"
+#include "planner/search/search.hpp"
 
 namespace pleat {
 namespace {

@@ -7,7 +7,9 @@
 #include <set>
 #include <vector>
 
-#include "planner/search/search.hpp"
+#include "planner/search_config.hpp"
+#include "core/spec/model.hpp"
+#include "core/spec/cluster.hpp"
 
 namespace pleat {
 

@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "core/plan/constraints.hpp"
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
 
 namespace pleat {
 

@@ -12,6 +12,8 @@
 #include "planner/space/memory_tree.hpp"
 #include "planner/space/mesh_space.hpp"
 #include "planner/space/technique.hpp"
+#include "planner/search_config.hpp"
+#include "planner/problem.hpp"
 
 namespace pleat {
 

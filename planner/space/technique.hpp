@@ -8,6 +8,10 @@
 
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
+#include "planner/search_result.hpp"
+#include "planner/search_config.hpp"
+#include "core/spec/model.hpp"
+#include "core/spec/cluster.hpp"
 
 namespace pleat {
 

@@ -16,19 +16,14 @@
 namespace pleat {
 namespace {
 
-struct SearchCase {
-  ModelSpec model;
-  ClusterSpec cluster;
-  Profile profile;
-  WorkloadSpec workload;
+struct SearchCase : Problem {
   SearchConfig config;
 
   SearchCase(const char* model_name, const char* cluster_name, int gpus, std::int64_t global_batch,
              std::int64_t seq_len, Precision precision = Precision::bf16)
-      : model(load_model(model_name).model),
-        cluster(load_cluster(cluster_name)),
-        profile(load_profile(std::string(cluster_name) + "-megatron")),
-        workload{.seq_len = seq_len, .global_batch = global_batch} {
+      : Problem{load_model(model_name).model, load_cluster(cluster_name),
+                {.seq_len = seq_len, .global_batch = global_batch},
+                load_profile(std::string(cluster_name) + "-megatron")} {
     config.gpus = gpus;
     config.threads = 1;
     config.numerics.front().precision = precision;

@@ -294,8 +294,7 @@ TEST(SearchOracle, SameBytesAtAnyThreadCount) {
     for (const int threads : {1, 2, 3}) {
       c.config.threads = threads;
       const SearchResult r = search(c, c.config);
-      const std::string text =
-          search_json(r, c, c.config);
+      const std::string text = search_json(r, c, c.config).dump();
       if (threads == 1) first = text;
       EXPECT_EQ(text, first) << i << " " << threads;
     }
