@@ -12,9 +12,10 @@ struct Numerics {
   OptimizerPlan optimizer;
   bool fp8_attention = false, fp8_head = false;
   bool fp8_dispatch = false, fp8_combine = false, fp8_params = true;
-  void put_into(Plan&) const;
+  void put_into(Plan&) const;  // the optimizer state of the plan goes back to the GPU
   bool operator==(const Numerics&) const = default;
 };
+// Without where the optimizer state lies, which is a memory choice.
 [[nodiscard]] Numerics numerics_of(const Plan&);
 
 }  // namespace pleat

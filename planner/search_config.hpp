@@ -26,7 +26,7 @@ struct SearchProgress {
   Seconds bound;                // no plan is faster; 0: not known yet
 };
 
-// The only values that a search may choose; none: all that it has.
+// The values that a search may choose for a field. Empty: the field is free.
 template <class T>
 struct Pinned {
   std::vector<T> values;
@@ -47,8 +47,8 @@ struct Pinned {
 struct RecomputeChoice {
   std::set<Module> modules;
   bool full = false;
-  int layers = 0;  // full: the first so many of each chunk; 0: all
-  int unit = 1;    // full: layers that keep one input together
+  int layers = 0;  // with `full`: how many layers of each chunk, the first ones; 0: all
+  int unit = 1;    // with `full`: consecutive layers that are recomputed from one saved input
   bool operator==(const RecomputeChoice&) const = default;
 };
 
@@ -57,65 +57,68 @@ struct SearchConfig {
   Runtime runtime = Runtime::megatron;
   int top = 5;
   bool robust = false;  // ranked by the upper end of the prediction band instead of its middle
-  // What other searches have found: plans whose value (value_of) is above this are of no interest.
+  // Plans whose value (value_of) is above this are of no interest: other searches have found better ones.
   Seconds not_above{std::numeric_limits<double>::infinity()};
   double memory_margin = 0.05;  // part of the GPU's memory kept free
-  std::optional<std::int64_t> most_bytes;  // of a GPU that a plan may need, whatever the margin
-  // The number formats to choose from, at least one; of equally good plans the first one's is taken.
-  // Plans that differ only in what the optimizer, attention or head use are variants of one another,
-  // plans of different precision are not.
+  std::optional<std::int64_t> most_bytes;  // a plan may need on a GPU; replaces the margin
+  // The number formats to choose from, at least one. Of equally good plans the one with the earlier format
+  // wins. Plans that differ only in the formats of optimizer, attention or head are variants of one another
+  // (one is listed); plans of different precision are not.
   std::vector<Numerics> numerics{1};
   // Pins: only these values are tried; empty means all valid ones.
   std::vector<int> tp, cp, dp, pp, vpp, ep, etp, micro_batch;
-  std::vector<int> microbatch_group;  // of interleaved orders; 0: PP
-  std::vector<std::string> layout;    // well-formed; for as many virtual stages as each has
+  std::vector<int> microbatch_group;  // of interleaved schedules; 0: PP
+  std::vector<std::string> layout;    // each fixes the number of virtual stages that it has
   std::vector<PipelineSchedule> schedule;
   Pinned<Sharding> sharding;
   Pinned<Dispatcher> dispatcher;
   Pinned<CudaGraph> cuda_graph;
   Pinned<CpComm> cp_comm;
-  std::vector<int> cp_a2a;             // with a2a+p2p: ranks of a group that exchanges heads
-  std::optional<bool> hybrid_sharding;  // shards within the innermost network domain, copies across
+  std::vector<int> cp_a2a;             // with a2a+p2p: size of the groups that exchange heads
+  std::optional<bool> hybrid_sharding;  // shards within the innermost network domain, replicas across
   std::optional<bool> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;
   std::vector<bool> tile_overlap;  // empty: off, no runtime has it
-  // SMs that an exchange by DeepEP or HybridEP takes; 0 is the profile's number, which empty means
-  // too. Beside 0, others are DeepEP's where its exchange stays within the innermost domain.
+  // SMs that DeepEP or HybridEP use for an exchange. 0, and an empty list: the number of the profile. Other
+  // numbers are tried for DeepEP alone, where its exchange stays within the innermost network domain.
   std::vector<int> dispatcher_sms;
-  // Of every plan. A choice it is not: a stash that holds what routing sends takes as long as none and
-  // holds no less (paged_stash_test.cpp).
+  // The same for every plan. It is not searched: a stash that has room for what routing sends takes as long
+  // as no stash and needs no less memory (paged_stash_test.cpp).
   PagedStash paged_stash;
   bool recompute = true;        // may choose recompute modules
   bool offload = true;          // may keep activations and optimizer state in host memory
-  // The state in host memory between steps of the GPU; empty: not. Megatron-LM's main branch does not do
-  // that, its dev branch does (pull requests 2760 and 2811).
+  // Whether the optimizer state may lie in host memory while the GPU makes the step; empty: no. Megatron-LM
+  // does this on its dev branch, not on main (pull requests 2760 and 2811).
   Pinned<bool> optimizer_offload;
-  std::optional<bool> cpu_optimizer;      // there, and the CPU makes the step; not both on
-  // Sets to recompute and to offload, the empty one where it may be that; whole layers are offloaded
-  // beside pinned sets only where their numbers are pinned too.
+  // Whether the state lies there and the CPU makes the step. Not both.
+  std::optional<bool> cpu_optimizer;
+  // Sets of modules to recompute and to offload; the empty set stands for none. With pinned sets, whole
+  // layers are offloaded only if `offload_layers` is pinned too.
   std::vector<RecomputeChoice> recompute_sets;
   std::vector<std::set<Offload>> offload_sets;
-  // Layers of a chunk to recompute whole (0: all), in units of so many; to offload whole (0: none).
+  // How many whole layers of a chunk to recompute (0: all), in units of how many layers, and how many to
+  // offload (0: none).
   std::vector<int> recompute_layers, recompute_unit, offload_layers;
   // Whether the stages of a pipeline choose for themselves what they recompute and offload; absent:
   // where the runtime can run it.
   std::optional<bool> by_stage;
   int threads = 0;              // 0: all cores
-  // Limits: the search stops at the end of the round in which one is passed, of estimates at the last of
-  // them. Without a plan by then it tries some that are likely to fit (SearchResult::fallback_priced).
+  // Limits. The search ends with the round in which time or rounds run out, and exactly at the last allowed
+  // estimate. If it has no plan by then, it tries a few that are likely to fit
+  // (SearchResult::fallback_priced).
   double time_limit = 0;              // seconds; 0: none
-  std::int64_t max_evaluations = 0;   // estimates; 0: no limit, below: none is left
+  std::int64_t max_evaluations = 0;   // estimates; 0: no limit, negative: none is left
   int max_rounds = 0;                 // of 128 nodes each; 0: none
   std::function<bool(const SearchProgress&)> progress;
-  double patience = 0.5;  // seconds without a plan after which progress is given some plan that fits
+  double patience = 0.5;  // seconds without a plan after which `progress` is shown some plan that fits
 };
 
-// Of a GPU, for a plan.
+// Bytes of a GPU that a plan may use.
 [[nodiscard]] inline std::int64_t usable_bytes(const ClusterSpec& cluster, const SearchConfig& c) {
   return c.most_bytes.value_or(
       static_cast<std::int64_t>(cluster.gpu.memory.base() * (1 - c.memory_margin)));
 }
 
-// For a further search, where limits hold for all together.
+// The config of a further search, when the limits hold for all searches together and this much is used up.
 [[nodiscard]] inline SearchConfig rest_of_limits(SearchConfig c, double seconds,
                                                  std::int64_t priced) {
   if (c.time_limit > 0) c.time_limit = std::max(1e-9, c.time_limit - seconds);

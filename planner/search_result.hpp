@@ -19,53 +19,58 @@ struct Candidate {
   StepEstimate estimate;
 };
 
-// A technique that the space leaves out, and why.
+// A technique that the search does not try, and why.
 struct NotTried {
   std::string what;
   std::string why;
 };
 
-// What a certificate is of: the step on all GPUs, on as many as help (sizes_search.hpp), or GPU time on
-// as many as are cheapest.
+// What the certificate is about: the step on all GPUs, the step on the best number of GPUs
+// (sizes_search.hpp), or the GPU time on the cheapest number.
 enum class Objective : std::uint8_t { step, step_of_sizes, gpu_time };
 
 struct SearchResult {
-  std::vector<Candidate> best;     // least value first, at most `top`, different but for flags
-  // Slower ones of several stages that another layout may bring among them (layout_polish.hpp): at most
-  // as many, least value first, counted as "slower".
+  std::vector<Candidate> best;  // smallest value (value_of) first, at most `top`, really different plans
+  // Slower pipelines that may become some of the best with another layout (layout_polish.hpp): smallest value
+  // first, at most `top`, counted as "slower".
   std::vector<Candidate> spares;
-  std::vector<Candidate> nearest;  // when nothing fits: least memory missing first
-  // enumerated = best + sum of rejected. Besides named rules: "memory" does not fit, "host-memory" offloads
-  // more than a node holds, "time-bound" cannot be faster than the slowest of `best`, "moot" differs
-  // in flags that do nothing here, "needless" gives up what the same setting fits without, or more than another plan of its mesh that
-  // is as fast, "variant" is a listed plan with other flags or layout, "near" one of a listed plan's mesh
-  // and microbatch with nearly its time and memory (best_list.hpp), "slower" was priced,
-  // "not-reached" a limit came first.
+  std::vector<Candidate> nearest;  // when nothing fits: those that miss the least memory first
+  // How many plans the space has, and how many of them were priced. Every plan is counted once, in `best` or
+  // in `rejected`, there under the name of the rule of plans that it breaks, or one of these:
+  //   memory       does not fit on the GPU          host-memory  offloads more than a node holds
+  //   time-bound   its bound is above the slowest of `best`
+  //   moot         repeats another plan: it differs only in flags without effect here
+  //   needless     saves memory where the same setting fits without, or where another plan of its mesh that
+  //                saves less is as fast
+  //   variant      a listed plan with other flags or another layout
+  //   near         has almost the time and memory of a listed plan of its mesh (different_plans.hpp)
+  //   slower       was priced                       not-reached  a limit came first
   std::int64_t enumerated = 0, priced = 0;
   std::map<std::string, std::int64_t> rejected;
-  // Estimates beside `priced`, which gave `best` where a limit came before any plan.
+  // Estimates made in addition, to have a plan when a limit came before any was found.
   std::int64_t fallback_priced = 0;
-  // Ways of stages to choose for themselves that the plans by stage among `enumerated` stand for.
+  // A plan whose stages choose their own recompute and offload counts as one of `enumerated`. This is how many
+  // combinations all of them stand for.
   double stage_ways = 0;
-  // Of `best`, once layouts were polished: whether no layout of the plan is faster. Else they may be.
+  // For each of `best`, after layouts were polished: whether its layout is proven to be the fastest.
   std::vector<bool> best_of_layouts;
   std::vector<NotTried> not_tried;
-  // Certificate: `best` holds the best plans of the whole space; else no plan's value is below `bound`.
+  // The certificate. `optimal`: `best` holds the best plans of the whole space. In any case no plan of the
+  // space has a value below `bound`.
   bool optimal = true;
   Objective objective = Objective::step;
   bool robust = false;                     // as asked for
   std::optional<std::int64_t> most_bytes;  // likewise
   Seconds bound;
   double seconds = 0;
-  // By how much of its value the first of `best` may be off the optimum; 0 without any.
+  // By what part of its value the first of `best` may be above the optimum; 0 if there is none.
   [[nodiscard]] double gap() const;
 };
 
-// Lists the first so many plans alone: the others count as slower, as they would have been of a search for
-// so few.
+// Shortens the list to `most` plans. The others count as slower, as in a search with `top` = `most`.
 void keep_first(std::size_t most, SearchResult&);
 
-// What a search makes least: the step, or the upper end of its band.
+// What a search minimises: the predicted step, or (robust) the upper end of its band.
 [[nodiscard]] inline Seconds value_of(const StepEstimate& e, bool robust) {
   return robust ? e.high : e.step;
 }

@@ -24,7 +24,7 @@
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
 #include "planner/search/search.hpp"
-#include "planner/report/shortfall.hpp"
+#include "planner/report/what_would_fit.hpp"
 
 namespace pleat {
 namespace {
@@ -97,7 +97,7 @@ class Tune {
     SearchResult result = search(target_, config);
     if (result.best.empty()) {
       throw_config_error(ExitCode::nothing_fits, "", "memory",
-                         print_shortfall(result, target_.cluster, config, {}));
+                         print_what_would_fit(result, target_.cluster, config, {}));
     }
     const auto runs = [&](const Candidate& c) { return runs_here(target_, c.plan); };
     std::erase_if(result.best, [&](const Candidate& c) { return !runs(c); });

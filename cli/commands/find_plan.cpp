@@ -24,7 +24,7 @@
 #include "core/diagnostics.hpp"
 #include "planner/plan.hpp"
 #include "planner/report/explain.hpp"
-#include "planner/report/shortfall.hpp"
+#include "planner/report/what_would_fit.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -86,7 +86,7 @@ void print_result(const FindPlanOptions& o, const Target& t, const SearchConfig&
                                         rest_of_limits(config, result.seconds, result.priced));
   progress("");
   if (o.json) print_result(o, t, config, result, changes);
-  const std::string text = print_shortfall(result, t.cluster, config, changes, !interrupt_pending());
+  const std::string text = print_what_would_fit(result, t.cluster, config, changes, !interrupt_pending());
   if (interrupt_pending()) {
     if (!o.json) print(text);
     leave_with_note();

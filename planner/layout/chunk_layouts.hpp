@@ -3,7 +3,7 @@
 // The fastest of all contiguous layouts of a plan whose pipeline ranks hold several chunks each.
 //
 // Depth first over the virtual stages, each with the numbers of layers next to the given plan's first.
-// Of a layout that is begun the paths that bound every placement (path_bound.hpp) count what is placed,
+// Of a layout that is begun the paths that bound every placement (critical_path_bound.hpp) count what is placed,
 // and the rest where it counts least on the stages to come; only what stays below the best step known
 // is priced.
 #pragma once

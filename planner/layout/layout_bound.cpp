@@ -53,7 +53,7 @@ LayoutBound layout_bound(const Problem& problem,
     pipeline = least_pipeline(all.in_order(), plan.attention.pp, order.microbatches);
   }
   const Seconds enough = (own - problem.profile.step_overhead) / stretch;
-  pipeline = std::max(pipeline, path_bound(tabulate(order), all.pieces, all.transfer, enough));
+  pipeline = std::max(pipeline, critical_path_bound(tabulate(order), all.pieces, all.transfer, enough));
   return {.least = std::min(own, pipeline * stretch + problem.profile.step_overhead), .own = own};
 }
 

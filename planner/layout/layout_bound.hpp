@@ -17,7 +17,7 @@ struct LayoutBound {
   [[nodiscard]] double gap() const { return own > least ? (own - least) / own : 0; }
 };
 
-// Paths through the slots of the pipeline bound every layout (path_bound.hpp), from what layers take
+// Paths through the slots of the pipeline bound every layout (critical_path_bound.hpp), from what layers take
 // at least. Stage s of 1F1B without chunks has the first microbatch come through the stages before it,
 // runs all microbatches, and lets the last one go back: with W the time of a stage's layers, at least
 // sum(W_0 … W_{s-1}) + m W_s, and a dynamic programme over the stages finds the partition whose largest

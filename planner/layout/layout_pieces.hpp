@@ -7,7 +7,7 @@
 
 #include "core/spec/model.hpp"
 #include "core/spec/profile.hpp"
-#include "planner/layout/path_bound.hpp"
+#include "planner/layout/critical_path_bound.hpp"
 #include "simulator/estimator.hpp"
 
 namespace pleat {

@@ -114,11 +114,11 @@ class LayoutSearch {
       return;
     }
     const int low = std::max(low_[at(stage + 1)], stage == 0 ? 0 : first + 1);
-    const int high = high_[at(stage + 1)], near = own_[at(stage + 1)];
-    const int furthest = std::max(std::abs(near - low), std::abs(near - high));
+    const int high = high_[at(stage + 1)], own = own_[at(stage + 1)];
+    const int furthest = std::max(std::abs(own - low), std::abs(own - high));
     for (int away = 0; away <= furthest; ++away) {
-      if (near + away >= low && near + away <= high) visit(near + away);
-      if (away > 0 && near - away >= low && near - away <= high) visit(near - away);
+      if (own + away >= low && own + away <= high) visit(own + away);
+      if (away > 0 && own - away >= low && own - away <= high) visit(own - away);
     }
   }
 

@@ -10,7 +10,7 @@
 #include "planner/problem.hpp"
 #include "planner/search_config.hpp"
 #include "planner/search_result.hpp"
-#include "planner/report/shortfall.hpp"
+#include "planner/report/what_would_fit.hpp"
 
 namespace pleat {
 

@@ -20,7 +20,7 @@ std::size_t BestList::most() const {
 Seconds BestList::cutoff() const {
   std::size_t listed = 0;
   for (const Known& k : known_) {
-    if (!k.near && ++listed == most()) return std::min(tree_.config.not_above, value(k));
+    if (!k.close_to_listed && ++listed == most()) return std::min(tree_.config.not_above, value(k));
   }
   return tree_.config.not_above;
 }
@@ -74,12 +74,12 @@ void BestList::mark_near(int mesh) {
   std::vector<const Known*> listed;
   for (Known& k : known_) {
     if (k.mesh != mesh) continue;
-    k.near = std::ranges::any_of(listed, [&](const Known* l) {
+    k.close_to_listed = std::ranges::any_of(listed, [&](const Known* l) {
       const auto apart =
           static_cast<double>(l->plan.estimate.peak_bytes() - k.plan.estimate.peak_bytes());
-      return value(k) <= value(*l) * (1 + kNearValue) && std::abs(apart) < near_bytes_;
+      return value(k) <= value(*l) * (1 + kCloseValue) && std::abs(apart) < close_bytes_;
     });
-    if (!k.near) listed.push_back(&k);
+    if (!k.close_to_listed) listed.push_back(&k);
   }
 }
 
@@ -113,7 +113,7 @@ BestList::Taken BestList::take() {
   std::vector<int> listed;  // meshes
   std::vector<Known> slower;
   for (Known& k : known_) {
-    if (k.near) {
+    if (k.close_to_listed) {
       taken.others.push_back("near");
     } else if (taken.best.size() == most()) {
       taken.others.push_back("slower");

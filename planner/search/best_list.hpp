@@ -13,7 +13,7 @@ class BestList {
  public:
   // `gpu_bytes`: of a GPU's memory.
   BestList(const PlanTree& tree, double gpu_bytes)
-      : tree_(tree), near_bytes_(kNearMemory * gpu_bytes) {}
+      : tree_(tree), close_bytes_(kCloseMemory * gpu_bytes) {}
 
   // The value (value_of) that a plan must not exceed to be listed; what the search was told while
   // there is room. It rises where one plan takes the place of several.
@@ -43,7 +43,7 @@ class BestList {
   struct Known {
     Node node;
     int mesh = 0;       // the same number for all that are same_mesh
-    bool near = false;  // a listed one
+    bool close_to_listed = false;
     Candidate plan;
   };
   [[nodiscard]] std::size_t most() const;
@@ -57,7 +57,7 @@ class BestList {
   [[nodiscard]] std::size_t end_of_hopeful() const;
 
   const PlanTree& tree_;
-  double near_bytes_;
+  double close_bytes_;
   std::vector<Known> known_;  // best first
   std::vector<Known> spares_;
   int meshes_ = 0;            // numbered so far

@@ -9,7 +9,7 @@ namespace pleat {
 
 // A plan is not listed beside a faster one of its mesh and microbatch that takes at most so much
 // less time and whose memory differs by less than so much of a GPU's.
-inline constexpr double kNearValue = 0.005, kNearMemory = 0.05;
+inline constexpr double kCloseValue = 0.005, kCloseMemory = 0.05;
 
 // Differ in the optimizer's numbers, flags and layout alone.
 [[nodiscard]] bool variants(const Plan&, const Plan&);

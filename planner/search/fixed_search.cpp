@@ -13,9 +13,9 @@
 #include <queue>
 #include <unordered_map>
 
-#include "planner/search/any_plan.hpp"
+#include "planner/search/fallback_by_memory.hpp"
 #include "planner/search/best_list.hpp"
-#include "planner/search/good_plan.hpp"
+#include "planner/search/fallback_by_time.hpp"
 #include "planner/search/node_opener.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/search/parallel_rounds.hpp"
@@ -253,16 +253,16 @@ class FixedSearch::Search {
   void fall_back() {
     if (looked_for_any_) return;
     looked_for_any_ = true;
-    any_ = good_plan(tree_, opener_, workers_, usable_, any_priced_);
-    if (!any_) any_ = any_plan(tree_, opener_, workers_, usable_, any_priced_);
+    any_ = fallback_by_time(tree_, opener_, workers_, usable_, any_priced_);
+    if (!any_) any_ = fallback_by_memory(tree_, opener_, workers_, usable_, any_priced_);
     if (any_ && value_of(any_->estimate, config_.robust) > config_.not_above) any_.reset();
   }
 
   // What a plan of the mesh needs at least, for when nothing fits.
   void remember_near(const Node& node, std::int64_t peak) {
     if (!best_.empty()) return;
-    near_.resize(tree_.space.meshes.size(), kNoPeak);
-    std::int64_t& least = near_[static_cast<std::size_t>(node.mesh)];
+    least_bytes_.resize(tree_.space.meshes.size(), kNoPeak);
+    std::int64_t& least = least_bytes_[static_cast<std::size_t>(node.mesh)];
     least = std::min(least, peak);
   }
 
@@ -273,22 +273,22 @@ class FixedSearch::Search {
     if (meshes.size() > count) meshes.resize(count);
   }
 
-  // Nothing fits: the bounds of meshes are of state alone, in the leanest place and sharding, valid
-  // together or not. So many are ranked anew by about what their leanest plan needs, and the first of
+  // Nothing fits: the bounds of meshes are of state alone, in the least_memory_plan place and sharding, valid
+  // together or not. So many are ranked anew by about what their least_memory_plan plan needs, and the first of
   // these are looked into.
   void find_nearest() {
     std::vector<std::pair<std::int64_t, std::int32_t>> meshes;
-    for (std::size_t i = 0; i < near_.size(); ++i) {
-      if (near_[i] < kNoPeak) meshes.emplace_back(near_[i], static_cast<std::int32_t>(i));
+    for (std::size_t i = 0; i < least_bytes_.size(); ++i) {
+      if (least_bytes_[i] < kNoPeak) meshes.emplace_back(least_bytes_[i], static_cast<std::int32_t>(i));
     }
     keep_least(meshes, kNearestRanked);
     workers_.for_each(meshes.size(), [&](std::size_t i) {
-      meshes[i].first = opener_.lean_bound(meshes[i].second);
+      meshes[i].first = opener_.least_memory_bound(meshes[i].second);
     });
     keep_least(meshes, kNearestTried);
     std::vector<std::optional<Candidate>> tried(meshes.size());
     workers_.for_each(meshes.size(),
-                      [&](std::size_t i) { tried[i] = opener_.leanest(meshes[i].second); });
+                      [&](std::size_t i) { tried[i] = opener_.least_memory_plan(meshes[i].second); });
     for (auto& one : tried) {
       if (one) result_.nearest.push_back(std::move(*one));
     }
@@ -311,7 +311,7 @@ class FixedSearch::Search {
   std::vector<Open> beyond_;  // above the cutoff
   Seconds least_beyond_ = kNever;  // of them
   std::unordered_map<const char*, std::int64_t> counted_;  // by rule; one may have several addresses
-  std::vector<std::int64_t> near_;  // by mesh, bytes; empty: none was too large
+  std::vector<std::int64_t> least_bytes_;  // by mesh, bytes; empty: none was too large
   int rounds_ = 0;
   bool bounded_ = false;  // the meshes are
   Seconds least_ = kNever;  // of their bounds

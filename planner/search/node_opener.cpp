@@ -130,7 +130,7 @@ Opened NodeOpener::open_graph(const Node& node) {
     end = tree_.end_of_family(first);
     if (static_cast<std::int8_t>(tree_.settings[first].graph) != node.graph) continue;
     const auto count = static_cast<std::int64_t>(end - first);
-    if (tree_.settings[first].moot(mesh, tree_.settings)) {
+    if (tree_.settings[first].repeats_another(mesh, tree_.settings)) {
       opened.rejected.push_back({"moot", count * all});
       continue;
     }
@@ -244,8 +244,8 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
   Node refined = node;
   ++refined.stage;
   if (node.stage == 0) {
-    const char* const moot = tree_.moot_memory(node) ? "moot" : nullptr;
-    if (const char* rule = moot ? moot : tree_.broken_rule(plan)) {  // of this memory choice, perhaps not of those below
+    const char* const repeated = tree_.memory_repeats_another(node) ? "moot" : nullptr;
+    if (const char* rule = repeated ? repeated : tree_.broken_rule(plan)) {  // of this memory choice, perhaps not of those below
       opened.rejected.push_back({rule, 1});
       open_below(node, opened);
       return opened;

@@ -104,7 +104,7 @@ class Chooser {
   bool valid(std::int16_t choice) {
     Node uniform = node_;
     uniform.memory = choice;
-    if (tree_.moot_memory(uniform)) return false;
+    if (tree_.memory_repeats_another(uniform)) return false;
     tree_.choices[static_cast<std::size_t>(choice)].put_into(plan_);
     return tree_.broken_rule(plan_) == nullptr;
   }

@@ -113,7 +113,7 @@ void MemoryChoice::put_into(Plan& plan) const {
   put_state(state, plan);
 }
 
-bool MemoryChoice::moot(int most_layers, int stages) const {
+bool MemoryChoice::repeats_another(int most_layers, int stages) const {
   return only_bounds || (by_stage && stages == 1) || recompute.layers >= most_layers ||
          (recompute.unit > 1 && recompute.unit / 2 >= most_layers);
 }

@@ -10,7 +10,7 @@
 #include "planner/space/mesh_sizes.hpp"
 #include "planner/space/runtime_rules.hpp"
 #include "planner/layout/stage_balance.hpp"
-#include "planner/space/technique.hpp"
+#include "planner/space/run_settings.hpp"
 
 namespace pleat {
 namespace {

@@ -96,9 +96,9 @@ StatePlace PlanTree::least_place() const {
   return std::ranges::max_element(choices, {}, &MemoryChoice::state)->state;
 }
 
-bool PlanTree::moot_memory(const Node& node) const {
+bool PlanTree::memory_repeats_another(const Node& node) const {
   const auto layout = static_cast<std::size_t>(mesh_of(node).layout);
-  return choices[static_cast<std::size_t>(node.memory)].moot(space.most_layers[layout],
+  return choices[static_cast<std::size_t>(node.memory)].repeats_another(space.most_layers[layout],
                                                              mesh_of(node).attention.pp);
 }
 

@@ -13,7 +13,7 @@
 #include "core/diagnostics.hpp"
 #include "core/plan/executed_formats.hpp"
 #include "planner/space/runtime_rules.hpp"
-#include "planner/space/search_space.hpp"
+#include "tests/planner/space/every_plan.hpp"
 #include "tests/planner/search/small_case.hpp"
 
 namespace pleat {

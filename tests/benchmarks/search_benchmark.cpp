@@ -10,7 +10,7 @@
 
 #include "core/spec/catalog.hpp"
 #include "planner/search/search.hpp"
-#include "planner/space/search_space.hpp"
+#include "tests/planner/space/every_plan.hpp"
 #include "simulator/estimator.hpp"
 
 namespace pleat {

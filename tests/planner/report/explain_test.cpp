@@ -90,7 +90,7 @@ TEST(Shortfall, ChangesFitAndTheMissingMemoryIsTold) {
     EXPECT_TRUE(c.candidate.estimate.fits) << c.change;
     EXPECT_LE(static_cast<double>(c.candidate.estimate.peak_bytes()), 5e7 * 0.95) << c.change;
   }
-  const std::string text = print_shortfall(r, cluster, config, changes);
+  const std::string text = print_what_would_fit(r, cluster, config, changes);
   EXPECT_NE(text.find("nothing fits: the closest plan needs"), std::string::npos);
   EXPECT_NE(text.find("optimizer"), std::string::npos);
   EXPECT_NE(text.find(changes[0].change), std::string::npos);

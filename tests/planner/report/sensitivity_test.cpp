@@ -165,9 +165,9 @@ const PlanSwing& of(const std::vector<PlanSwing>& swings, const std::string& inp
 TEST(PlanSensitivity, LessMemoryDropsWhatDoesNotFit) {
   Problem g = small_problem();
   std::vector<Candidate> plans = found(8, 40, g);
-  const auto leanest = std::ranges::min_element(
+  const auto least_memory_plan = std::ranges::min_element(
       plans, {}, [](const Candidate& c) { return c.estimate.peak_bytes(); });
-  const Candidate lean = *leanest;
+  const Candidate lean = *least_memory_plan;
   const auto fat = std::ranges::find_if(plans, [&](const Candidate& c) {
     return static_cast<double>(c.estimate.peak_bytes()) >
            1.3 * static_cast<double>(lean.estimate.peak_bytes());

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "core/spec/catalog.hpp"
-#include "planner/space/search_space.hpp"
+#include "tests/planner/space/every_plan.hpp"
 #include "simulator/estimator.hpp"
 #include "tests/planner/search/small_case.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "planner/space/search_space.hpp"
+#include "tests/planner/space/every_plan.hpp"
 #include "tests/planner/search/small_case.hpp"
 
 namespace pleat::test {

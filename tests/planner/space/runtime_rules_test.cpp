@@ -9,7 +9,7 @@
 
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
-#include "planner/space/technique.hpp"
+#include "planner/space/run_settings.hpp"
 #include "tests/planner/search/small_case.hpp"
 
 namespace pleat {

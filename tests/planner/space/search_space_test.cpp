@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What is enumerated, how rejections are counted, and what an empty space says.
-#include "planner/space/search_space.hpp"
+#include "tests/planner/space/every_plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -157,9 +157,9 @@ TEST(SearchSpace, ShardsWithinADomain) {
     return Mesh{.attention = {.tp = tp, .cp = 1, .dp = dp, .pp = pp},
                 .expert = {.etp = 1, .ep = ep, .edp = 32 / pp / ep}};
   };
-  EXPECT_FALSE(within.moot(mesh(2, 16, 1, 4), both));
-  EXPECT_TRUE(within.moot(mesh(2, 4, 4, 4), both));
-  EXPECT_TRUE(within.moot(mesh(2, 16, 1, 16), both));
+  EXPECT_FALSE(within.repeats_another(mesh(2, 16, 1, 4), both));
+  EXPECT_TRUE(within.repeats_another(mesh(2, 4, 4, 4), both));
+  EXPECT_TRUE(within.repeats_another(mesh(2, 16, 1, 16), both));
 }
 
 // State that is not sharded is kept in another way on one rank too: it stands for no sharded one.
@@ -177,8 +177,8 @@ TEST(SearchSpace, WhatIsNotShardedIsASettingOfItsOwn) {
   int tried = 0;
   for (Setting s : all) {
     if (s.dispatcher != all.front().dispatcher || s.cp_comm != all.front().cp_comm) continue;
-    EXPECT_EQ(s.moot(one_rank, all), s.sharding == Sharding::zero3);
-    EXPECT_FALSE(s.moot(many_ranks, all));
+    EXPECT_EQ(s.repeats_another(one_rank, all), s.sharding == Sharding::zero3);
+    EXPECT_FALSE(s.repeats_another(many_ranks, all));
     ++tried;
   }
   EXPECT_GT(tried, 3);

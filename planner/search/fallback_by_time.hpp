@@ -14,7 +14,7 @@ namespace pleat {
 // Of a sample of the meshes those with the smallest bounds, with the memory choices that fit them
 // and usual techniques; then the best one's techniques, by bounds. Nothing where none of what it
 // prices fits; the same at any number of threads. `usable`: bytes of a GPU. Adds to `priced` what it prices.
-[[nodiscard]] std::optional<Candidate> good_plan(const PlanTree&, NodeOpener&, Workers&,
+[[nodiscard]] std::optional<Candidate> fallback_by_time(const PlanTree&, NodeOpener&, Workers&,
                                                  std::int64_t usable, std::int64_t& priced);
 
 // The first setting of the node's mesh that is sharded, valid and no other's repetition; where no

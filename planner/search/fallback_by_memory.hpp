@@ -15,7 +15,7 @@ namespace pleat {
 // with the optimizer's state in host memory) of a sample of the meshes: first of those whose state
 // leaves half of `usable` (bytes) free the ones with the smallest bounds, then those with the least
 // state. The best of the first few that fit; the same at any number of threads.
-[[nodiscard]] std::optional<Candidate> any_plan(const PlanTree&, NodeOpener&, Workers&,
+[[nodiscard]] std::optional<Candidate> fallback_by_memory(const PlanTree&, NodeOpener&, Workers&,
                                                 std::int64_t usable, std::int64_t& priced);
 
 }  // namespace pleat

@@ -1,14 +1,27 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/space/search_space.hpp"
+// Every plan of a search's space written out, for small spaces. The search itself opens meshes one by one.
+#pragma once
 
 #include <algorithm>
+#include <vector>
 
+#include "core/plan/constraints.hpp"
+#include "planner/space/memory_choice.hpp"
+#include "planner/space/mesh_space.hpp"
+#include "planner/space/run_settings.hpp"
 #include "planner/space/runtime_rules.hpp"
 
 namespace pleat {
 
-std::vector<SpacePlan> enumerate_plans(const Problem& problem, const SearchConfig& config) {
+// A plan and where it stands in the plan order.
+struct SpacePlan {
+  std::size_t mesh = 0, setting = 0, memory = 0;
+  Plan plan;
+};
+
+// All valid combinations of mesh, setting and memory choice, in plan order, but for choices by stage.
+inline std::vector<SpacePlan> enumerate_plans(const Problem& problem, const SearchConfig& config) {
   const MeshSpace space = enumerate_meshes(problem, config);
   const std::vector<Setting> all_settings = settings(problem.model, problem.cluster, config);
   const std::vector<MemoryChoice> choices = memory_choices(problem.model, problem.cluster, config);
@@ -21,7 +34,7 @@ std::vector<SpacePlan> enumerate_plans(const Problem& problem, const SearchConfi
       for (std::size_t m = 0; m < choices.size(); ++m) {
         const auto layout = static_cast<std::size_t>(space.meshes[i].layout);
         if (choices[m].by_stage) continue;  // one of very many
-        if (choices[m].moot(space.most_layers[layout], plan.attention.pp)) continue;
+        if (choices[m].repeats_another(space.most_layers[layout], plan.attention.pp)) continue;
         choices[m].put_into(plan);
         const PlanContext context{problem.model, problem.workload, plan, config.gpus};
         const bool valid =

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/options/idle_options.hpp"
+#include "cli/options/ineffective_options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -70,7 +70,7 @@ void check_exchanges(const SearchOptions& o, Diagnostics& problems) {
 
 }  // namespace
 
-void refuse_idle_options(const FindPlanOptions& o,
+void refuse_ineffective_options(const FindPlanOptions& o,
                          const std::function<bool(const std::string&)>& is_given) {
   Diagnostics problems;
   check_memory(o.search, problems);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/layout/mean_path.hpp"
+#include "planner/layout/path_weights.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -38,13 +38,13 @@ class MixGame {
     }
   }
 
-  PathMix run(int rounds) {
+  PathWeights run(int rounds) {
     const std::size_t n = paths_.size();
     std::vector<double> path(n, 1.0 / static_cast<double>(n));
     std::vector<double> cell(cells_, 1.0 / static_cast<double>(stages_));
     std::vector<double> path_gain(n), cell_gain(cells_), path_sum(n), cell_sum(cells_);
     std::vector<double> path_guess(n), cell_guess(cells_);
-    PathMix best = best_pure();
+    PathWeights best = best_pure();
     // Each leans the less the more what it was told has changed so far.
     std::vector<double> told_path(n), told_cell(cells_), last_path(n), last_cell(cells_);
     std::vector<double> changed(counts_.size());
@@ -72,7 +72,7 @@ class MixGame {
         cell_guess[c] = cell_gain[c] + told_cell[c];
       }
       if (round % kLook == 0 || round == rounds) {
-        PathMix mean = mix_of(path_sum, 1.0 / round);
+        PathWeights mean = mix_of(path_sum, 1.0 / round);
         if (mean.bound > best.bound) best = std::move(mean);
       }
       lean(path_guess, 0, n, rate(path_changed, n), path);
@@ -108,19 +108,19 @@ class MixGame {
   }
 
   // The best one by itself.
-  [[nodiscard]] PathMix best_pure() const {
-    PathMix best;
+  [[nodiscard]] PathWeights best_pure() const {
+    PathWeights best;
     for (std::size_t p = 0; p < paths_.size(); ++p) {
       std::vector<double> weight(paths_.size());
       weight[p] = 1;
-      PathMix one = mix_of(weight, 1);
+      PathWeights one = mix_of(weight, 1);
       if (p == 0 || one.bound > best.bound) best = std::move(one);
     }
     return best;
   }
 
-  [[nodiscard]] PathMix mix_of(const std::vector<double>& weight, double share) const {
-    PathMix mix{{}, weight, {}};
+  [[nodiscard]] PathWeights mix_of(const std::vector<double>& weight, double share) const {
+    PathWeights mix{{}, weight, {}};
     std::vector<double> mean(cells_);
     double bound = 0;
     for (std::size_t p = 0; p < weight.size(); ++p) {
@@ -155,7 +155,7 @@ void add(const PathSum& one, double times, PathSum& sum) {
   }
 }
 
-PathMix best_mix(const std::vector<PathSum>& paths, const std::vector<int>& counts, int rounds) {
+PathWeights best_path_weights(const std::vector<PathSum>& paths, const std::vector<int>& counts, int rounds) {
   return MixGame(paths, counts).run(rounds);
 }
 

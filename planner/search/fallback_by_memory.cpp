@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/search/any_plan.hpp"
+#include "planner/search/fallback_by_memory.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "planner/search/good_plan.hpp"
+#include "planner/search/fallback_by_time.hpp"
 
 namespace pleat {
 namespace {
@@ -79,7 +79,7 @@ Tried try_mesh(const PlanTree& tree, NodeOpener& opener, std::int32_t mesh,
   for (const std::int16_t choice : choices) {
     node.memory = choice;
     Plan plan = tree.plan_of(node);
-    if (tree.moot_memory(node) || tree.broken_rule(plan) != nullptr) continue;
+    if (tree.memory_repeats_another(node) || tree.broken_rule(plan) != nullptr) continue;
     Opened opened = opener.open(node, Seconds(std::numeric_limits<double>::infinity()));
     ++tried.priced;
     if (!opened.fits) continue;
@@ -91,7 +91,7 @@ Tried try_mesh(const PlanTree& tree, NodeOpener& opener, std::int32_t mesh,
 
 }  // namespace
 
-std::optional<Candidate> any_plan(const PlanTree& tree, NodeOpener& opener, Workers& workers,
+std::optional<Candidate> fallback_by_memory(const PlanTree& tree, NodeOpener& opener, Workers& workers,
                                   std::int64_t usable, std::int64_t& priced) {
   const std::vector<Sampled> list = sample(tree, opener, workers, usable);
   const std::vector<std::int16_t> choices = few_choices(tree);

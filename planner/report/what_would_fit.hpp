@@ -28,7 +28,7 @@ struct FittingChange {
 
 // The closest plan with its memory by component, the missing GiB and the changes, as text.
 // `all_tried`: nothing stopped the search for changes.
-[[nodiscard]] std::string print_shortfall(const SearchResult&, const ClusterSpec&,
+[[nodiscard]] std::string print_what_would_fit(const SearchResult&, const ClusterSpec&,
                                           const SearchConfig&, const std::vector<FittingChange>&,
                                           bool all_tried = true);
 

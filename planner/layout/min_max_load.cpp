@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/layout/rank_loads.hpp"
+#include "planner/layout/min_max_load.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -14,11 +14,11 @@ constexpr double kClose = 1e-4;  // of the bound known before: no more is looked
 // Depth first: ranks in order, of each rank one kind after the other.
 class RankLoads {
  public:
-  RankLoads(const std::vector<LoadSum>& sums, const std::vector<int>& counts, Seconds least,
+  RankLoads(const std::vector<RankLoad>& sums, const std::vector<int>& counts, Seconds least,
             Seconds enough)
       : sums_(sums), left_(counts), kinds_(counts.size()), ranks_(sums.front().weight.size()),
         least_(least), best_(enough) {
-    for (const LoadSum& s : sums) known_.push_back(s.fixed);
+    for (const RankLoad& s : sums) known_.push_back(s.fixed);
     sum_tails();
   }
 
@@ -51,7 +51,7 @@ class RankLoads {
           }
           of_mean_[q].push_back(mean);
         }
-        for (const LoadSum& s : sums_) {
+        for (const RankLoad& s : sums_) {
           Seconds one = none;
           for (std::size_t r = q; r < ranks_; ++r) one = std::min(one, s.weight[r][k]);
           of_each_[q].push_back(one);
@@ -114,7 +114,7 @@ class RankLoads {
     }
   }
 
-  const std::vector<LoadSum>& sums_;
+  const std::vector<RankLoad>& sums_;
   std::vector<int> left_;
   std::size_t kinds_, ranks_;
   Seconds least_, best_;
@@ -125,7 +125,7 @@ class RankLoads {
 
 }  // namespace
 
-Seconds least_loads(const std::vector<LoadSum>& sums, const std::vector<int>& counts,
+Seconds min_max_load(const std::vector<RankLoad>& sums, const std::vector<int>& counts,
                     Seconds least, Seconds enough) {
   if (least >= enough) return enough;
   return RankLoads(sums, counts, least, enough).run();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a search chooses beside the mesh and memory: how exchanges and launches run.
+// What a search chooses besides the mesh and memory: sharding, exchanges, overlap and CUDA graphs.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace pleat {
 
-// Flags that change how a mesh runs, not what it keeps in memory for the sake of it.
+// The settings of a plan that are neither its mesh nor a way to save memory.
 struct Setting {
   Sharding sharding = Sharding::zero1;
   Dispatcher dispatcher = Dispatcher::alltoall;
@@ -24,23 +24,24 @@ struct Setting {
   int cp_a2a = 0;        // a2a_p2p: ranks of a group that exchanges heads
   int shard_domain = 0;  // ranks that one set of shards lies within; 0: all
   int sms = 0;           // Plan::dispatcher_sms
-  int sms_within = 0;    // the most ranks of an exchange that may take other SMs than the profile's
+  int sms_within = 0;    // largest expert exchange, in ranks, that `sms` was measured for
   OverlapFlags overlap;
   PagedStash stash;
   void put_into(Plan&) const;  // which must have its mesh
-  // Whether it says something about exchanges that the mesh does not make: another setting says the
-  // same, the first one of `all` (plan order) that keeps state in the same way.
-  [[nodiscard]] bool moot(const Mesh&, const std::vector<Setting>& all) const;
-  // Whether its exchanges leave the ranks that rates for so many SMs were measured of: there fewer
-  // SMs would seem to cost nothing.
+  // Whether the mesh makes no use of one of these settings (for example of the dispatcher, without expert
+  // parallelism), so that an earlier one of `all` means the same plan.
+  [[nodiscard]] bool repeats_another(const Mesh&, const std::vector<Setting>& all) const;
+  // Whether an exchange spans more ranks than rates for this number of SMs were measured for. Without such
+  // rates, fewer SMs would seem to cost nothing.
   [[nodiscard]] bool unmeasured_on(const Mesh&) const;
-  // The rule that every setting of this family breaks on the mesh; null: none of those looked at.
+  // A rule that every setting of this family breaks on the mesh; null: none is known.
   [[nodiscard]] const char* void_on(const Mesh&) const;
-  // Whether they differ in the overlap of expert exchanges and of the shared expert alone.
+  // Whether the two differ at most in the overlap of expert exchanges and of the shared expert.
   [[nodiscard]] bool same_family(const Setting&) const;
 };
 
-// The settings a search considers, in plan order, families together, free or as pinned:
+// The settings that a search tries, free or as pinned, in the order that breaks ties; those of a family are
+// neighbours:
 //   sharding      zero1, zero2, zero3 (without data parallelism: none), over all ranks or within the
 //                 innermost network domain, in which case several domains hold copies
 //   dispatcher    all-to-all, and DeepEP or HybridEP where the hardware has it (dispatcher_for), with
@@ -50,27 +51,27 @@ struct Setting {
 //   CP            ring, gather, heads, heads in groups of 2, 4 or 8 with a ring between them
 //   overlap       of expert exchanges (with and without split weight gradients), of tensor-parallel
 //                 exchanges, of the shared expert, tile by tile
-// Not searched, as a Plan has them by default: sequence parallelism (always on: without it everything
-// is held and moved t times), attention that stores its scores, other numbers of shard sets.
+// Not searched, but as a Plan has them by default: sequence parallelism (always on; without it each of the
+// TP ranks stores and sends all of it), attention that stores its scores, other numbers of shard sets.
 [[nodiscard]] std::vector<Setting> settings(const ModelSpec&, const ClusterSpec&,
                                             const SearchConfig&);
 
-// What the search could choose but does not, for want of the runtime or the hardware.
+// What a search leaves out because the runtime or the hardware does not have it.
 [[nodiscard]] std::vector<NotTried> not_tried(const ModelSpec&, const SearchConfig&);
 
-// The settings of which one is undercut by no other in arithmetic and memory-bound work: the whole
-// iteration captured, nothing overlapped or sharded; fused dispatch, but where others than the
-// hardware's and all-to-all are pinned, one of each dispatcher.
+// Settings with the least arithmetic and memory-bound work: on every mesh, one of them has no more of it than
+// any setting. They capture the whole iteration, overlap and shard nothing, and use fused dispatch; where
+// other dispatchers are pinned, there is one for each.
 [[nodiscard]] std::vector<Setting> least_work(const std::vector<Setting>&);
 
-// Shards of the plan's mesh, within `domain` ranks or (0) over all.
+// Sets how the plan's state is sharded: within `domain` ranks, or (0) over all.
 void put_shards(Sharding, int domain, Plan&);
 
-// Where a mesh may keep its state.
+// How and where the plans of a mesh may keep their optimizer state.
 struct StateChoices {
-  std::vector<Sharding> shardings;  // the one with the least state last
+  std::vector<Sharding> shardings;  // the one that leaves the least on a rank comes last
   std::vector<int> domains{0};      // of shards, as Setting::shard_domain
-  StatePlace place = StatePlace::device;  // of the optimizer's state, the one that leaves least
+  StatePlace place = StatePlace::device;  // the allowed one that leaves the least on the GPU
 };
 
 // The dispatcher a runtime would use on this hardware: HybridEP where more than 8 GPUs share an

@@ -8,9 +8,9 @@
 
 namespace pleat {
 
-class EarlyEnd : public std::runtime_error {
+class ExitRequest : public std::runtime_error {
  public:
-  EarlyEnd(int exit_code, const std::string& message)  // empty: nothing is said
+  ExitRequest(int exit_code, const std::string& message)  // empty: nothing is said
       : std::runtime_error(message), exit_code_(exit_code) {}
   [[nodiscard]] int exit_code() const { return exit_code_; }
 

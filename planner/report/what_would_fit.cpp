@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/report/shortfall.hpp"
+#include "planner/report/what_would_fit.hpp"
 
 #include "core/quantity.hpp"
 #include "planner/search/search.hpp"
@@ -172,7 +172,7 @@ std::vector<FittingChange> changes_that_fit(const Problem& problem, const Search
   return ChangeFinder({problem, config}, count).run();
 }
 
-std::string print_shortfall(const SearchResult& result, const ClusterSpec& cluster,
+std::string print_what_would_fit(const SearchResult& result, const ClusterSpec& cluster,
                             const SearchConfig& config, const std::vector<FittingChange>& changes,
                             bool all_tried) {
   if (result.nearest.empty()) return "";

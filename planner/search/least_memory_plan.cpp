@@ -21,7 +21,7 @@ std::vector<std::int16_t> NodeOpener::first_settings(std::int32_t mesh) const {
   for (std::size_t begin = 0; begin < tree_.settings.size(); begin = tree_.end_of_family(begin)) {
     for (std::size_t s = begin; s < tree_.end_of_family(begin); ++s) {
       const Setting& setting = tree_.settings[s];
-      if (setting.moot(of, tree_.settings) || setting.void_on(of) != nullptr) continue;
+      if (setting.repeats_another(of, tree_.settings) || setting.void_on(of) != nullptr) continue;
       Plan plan = tree_.mesh_plan(node);
       setting.put_into(plan);
       if (tree_.broken_rule(plan) != nullptr) continue;
@@ -32,7 +32,7 @@ std::vector<std::int16_t> NodeOpener::first_settings(std::int32_t mesh) const {
   return first;
 }
 
-std::int64_t NodeOpener::lean_bound(std::int32_t mesh) {
+std::int64_t NodeOpener::least_memory_bound(std::int32_t mesh) {
   std::int64_t least = kNoPeak;
   Node node{.bound = {}, .mesh = mesh};
   std::vector<std::pair<Sharding, int>> seen;
@@ -50,7 +50,7 @@ std::int64_t NodeOpener::lean_bound(std::int32_t mesh) {
       if (!ends) continue;
       node.memory = static_cast<std::int16_t>(m);
       const Plan plan = tree_.plan_of(node);
-      if (tree_.moot_memory(node) || tree_.broken_rule(plan) != nullptr) continue;
+      if (tree_.memory_repeats_another(node) || tree_.broken_rule(plan) != nullptr) continue;
       valid = true;
       least = std::min(least, bounds_.peak_of_family(plan));
     }
@@ -59,7 +59,7 @@ std::int64_t NodeOpener::lean_bound(std::int32_t mesh) {
   return least;
 }
 
-std::optional<Candidate> NodeOpener::leanest(std::int32_t mesh) {
+std::optional<Candidate> NodeOpener::least_memory_plan(std::int32_t mesh) {
   struct Bounded {
     std::int64_t peak;
     Node node;
@@ -69,7 +69,7 @@ std::optional<Candidate> NodeOpener::leanest(std::int32_t mesh) {
   const std::vector<std::int16_t> settings = first_settings(mesh);
   for (std::size_t m = 0; m < tree_.choices.size(); ++m) {
     node.memory = static_cast<std::int16_t>(m);
-    if (tree_.by_stage(node) || tree_.moot_memory(node)) continue;
+    if (tree_.by_stage(node) || tree_.memory_repeats_another(node)) continue;
     for (const std::int16_t s : settings) {
       node.setting = s;
       const Plan plan = tree_.plan_of(node);

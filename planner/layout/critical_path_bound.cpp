@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/layout/path_bound.hpp"
+#include "planner/layout/critical_path_bound.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
 
-#include "planner/layout/rank_loads.hpp"
+#include "planner/layout/min_max_load.hpp"
 #include "planner/layout/slot_paths.hpp"
 
 namespace pleat {
@@ -29,12 +29,12 @@ class PathBound {
   }
 
   Seconds run(Seconds enough) {
-    const PathMix mix = play(enough);
+    const PathWeights mix = play(enough);
     return mix.bound >= enough ? enough : whole(mix, enough);
   }
 
   std::vector<PathSum> sums() {
-    const PathMix mix = play(Seconds(std::numeric_limits<double>::infinity()));
+    const PathWeights mix = play(Seconds(std::numeric_limits<double>::infinity()));
     std::vector<PathSum> sums = rounds_.front();
     std::ranges::move(stage_means(mix.weight), std::back_inserter(sums));
     PathSum& mean = sums.emplace_back();
@@ -48,16 +48,16 @@ class PathBound {
     PieceUse use;
   };
 
-  PathMix play(Seconds enough) {
+  PathWeights play(Seconds enough) {
     const std::vector<std::vector<double>> even(
         index_of(virtual_), std::vector<double>(counts_.size(), 1.0 / virtual_));
     add_round(paths_.along_stages(durations(even), transfer_, 0));
     for (int round = 1; round < kRounds; ++round) {
-      PathMix mix = best_mix(means_, counts_, kMixRounds);
+      PathWeights mix = best_path_weights(means_, counts_, kMixRounds);
       if (mix.bound >= enough) return mix;
       add_round(paths_.along_stages(durations(mix.layers), transfer_, kWays));
     }
-    return best_mix(means_, counts_, kLastRounds);
+    return best_path_weights(means_, counts_, kLastRounds);
   }
 
   void list_uses() {
@@ -132,15 +132,15 @@ class PathBound {
   }
 
   // By the mean path of each pipeline stage, with whole layers.
-  [[nodiscard]] Seconds whole(const PathMix& mix, Seconds enough) const {
+  [[nodiscard]] Seconds whole(const PathWeights& mix, Seconds enough) const {
     if (table_.shape.kind == PipelineSchedule::dualpipe) {
       return std::min(mix.bound, enough);  // two ranks hold a layer
     }
     std::vector<double> first(rounds_.size());  // all of each stage's slots: tells loads apart best
     first.front() = 1;
-    std::vector<LoadSum> loads = loads_of(first);
+    std::vector<RankLoad> loads = loads_of(first);
     std::ranges::move(loads_of(mix.weight), std::back_inserter(loads));
-    return least_loads(loads, counts_, mix.bound, enough);
+    return min_max_load(loads, counts_, mix.bound, enough);
   }
 
   // Of each stage's paths, weighted by round.
@@ -152,10 +152,10 @@ class PathBound {
     return means;
   }
 
-  [[nodiscard]] std::vector<LoadSum> loads_of(const std::vector<double>& weight) const {
-    std::vector<LoadSum> loads;
+  [[nodiscard]] std::vector<RankLoad> loads_of(const std::vector<double>& weight) const {
+    std::vector<RankLoad> loads;
     for (const PathSum& mean : stage_means(weight)) {
-      LoadSum& load = loads.emplace_back(LoadSum{mean.fixed, {}});
+      RankLoad& load = loads.emplace_back(RankLoad{mean.fixed, {}});
       for (int r = 0; r < table_.shape.pp; ++r) {
         std::vector<Seconds>& least = load.weight.emplace_back(
             counts_.size(), Seconds(std::numeric_limits<double>::infinity()));
@@ -188,7 +188,7 @@ std::vector<PathSum> bounding_paths(const ScheduleTable& table, const PlacedPiec
   return PathBound(table, pieces, transfer).sums();
 }
 
-Seconds path_bound(const ScheduleTable& table, const PlacedPieces& pieces, Seconds transfer,
+Seconds critical_path_bound(const ScheduleTable& table, const PlacedPieces& pieces, Seconds transfer,
                    Seconds enough) {
   return PathBound(table, pieces, transfer).run(enough);
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/search/good_plan.hpp"
+#include "planner/search/fallback_by_time.hpp"
 #include "planner/search/search.hpp"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class GoodPlan {
   }
 
   [[nodiscard]] bool valid(const Node& node) const {
-    return !tree_.by_stage(node) && !tree_.moot_memory(node) &&
+    return !tree_.by_stage(node) && !tree_.memory_repeats_another(node) &&
            tree_.broken_rule(tree_.plan_of(node)) == nullptr;
   }
 
@@ -103,7 +103,7 @@ class GoodPlan {
     const Mesh& mesh = tree_.mesh_of(of);
     for (std::size_t s = 0; s < tree_.settings.size(); ++s) {
       const Setting& setting = tree_.settings[s];
-      if (setting.moot(mesh, tree_.settings) || setting.void_on(mesh) != nullptr) continue;
+      if (setting.repeats_another(mesh, tree_.settings) || setting.void_on(mesh) != nullptr) continue;
       const Node node = node_of(of.mesh, static_cast<std::int16_t>(s), of.memory);
       if (valid(node)) nodes.push_back(node);
     }
@@ -138,7 +138,7 @@ class GoodPlan {
 
 }  // namespace
 
-std::optional<Candidate> good_plan(const PlanTree& tree, NodeOpener& opener, Workers& workers,
+std::optional<Candidate> fallback_by_time(const PlanTree& tree, NodeOpener& opener, Workers& workers,
                                    std::int64_t usable, std::int64_t& priced) {
   GoodPlan search(tree, opener, workers, usable);
   std::optional<Candidate> found = search.find();
@@ -151,7 +151,7 @@ std::int16_t usual_setting(const PlanTree& tree, Node node) {
   for (std::size_t s = 0; s < tree.settings.size(); ++s) {
     const Setting& setting = tree.settings[s];
     const Mesh& mesh = tree.mesh_of(node);
-    if (setting.moot(mesh, tree.settings) || setting.void_on(mesh) != nullptr) continue;
+    if (setting.repeats_another(mesh, tree.settings) || setting.void_on(mesh) != nullptr) continue;
     node.setting = static_cast<std::int16_t>(s);
     if (tree.broken_rule(tree.plan_of(node)) != nullptr) continue;
     if (setting.sharding >= Sharding::zero1) return node.setting;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/space/technique.hpp"
+#include "planner/space/run_settings.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -170,7 +170,7 @@ void Setting::put_into(Plan& plan) const {
 }
 
 // One rank keeps state that is not sharded in another way than all shards of it.
-bool Setting::moot(const Mesh& mesh, const std::vector<Setting>& all) const {
+bool Setting::repeats_another(const Mesh& mesh, const std::vector<Setting>& all) const {
   const bool whole = sharding == Sharding::none;
   const Setting& first = *std::ranges::find_if(
       all, [&](const Setting& s) { return (s.sharding == Sharding::none) == whole; });
