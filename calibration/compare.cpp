@@ -91,13 +91,14 @@ std::string ratio_text(double predicted, double measured) {
 JsonValue rows_json(const std::vector<ComparedRow>& rows) {
   JsonValue list = JsonValue::array();
   for (const ComparedRow& r : rows) {
-    list.push_back(JsonValue::object()
-                       .set("name", r.name)
-                       .set("category", r.category)
-                       .set("keys", r.keys)
-                       .set("measured_s", JsonValue::finite(r.measured_s))
-                       .set("predicted_s", JsonValue::finite(r.predicted_s))
-                       .set("ratio", r.measured_s > 0 ? JsonValue::finite(r.ratio()) : JsonValue()));
+    list.push_back(
+        JsonValue::object()
+            .set("name", r.name)
+            .set("category", r.category)
+            .set("keys", r.keys)
+            .set("measured_s", JsonValue::finite(r.measured_s))
+            .set("predicted_s", JsonValue::finite(r.predicted_s))
+            .set("ratio", r.measured_s > 0 ? JsonValue::finite(r.ratio()) : JsonValue()));
   }
   return list;
 }

@@ -63,7 +63,7 @@ class Planning {
                   answer_.result);
   }
 
-  // It and the polished list say the same.
+  // Finds the front, and makes it and the list of best plans agree.
   void find_front() {
     SearchResult& result = answer_.result;
     const SearchConfig& config = answer_.search;
@@ -74,8 +74,8 @@ class Planning {
     answer_.front = std::move(front);
   }
 
-  // The plans with no more memory than the last of the front; of a front cut short that one alone, which
-  // is no proof.
+  // Lists the plans that need no more memory than the last of the front. If a limit cut the front
+  // short, that plan alone, without proof.
   void choose_headroom() {
     Front& front = *answer_.front;
     SearchConfig& config = answer_.search;
@@ -95,7 +95,7 @@ class Planning {
     rest.not_above = fastest * (1 + request_.slack);
     SearchResult found = search(problem_, rest, &known_);
     polish_layouts(problem_, rest, found);
-    // The front has proven that one, whatever is found beside it.
+    // The front has proven that plan, whatever else is found.
     put_into_list(least, static_cast<std::size_t>(config.top), config.robust, gpu_bytes_, found);
     if (!found.optimal) found.bound = value_of(found.best.front().estimate, config.robust);
     put_into_front({found.best.front()}, config.robust, gpu_bytes_, request_.slack, front);

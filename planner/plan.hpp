@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The planner's door: a problem and what is asked of it in, the best plans and what is proven of them out.
-// Behind it: the search (search/search.hpp), better layouts for what it finds (layout/layout_polish.hpp),
-// smaller sizes (search/sizes_search.hpp), and step time against memory (search/front.hpp).
+// The planner's door: a problem and what is asked of it in, the best plans and what is proven of
+// them out. Behind it: the search (search/search.hpp), better layouts for what it finds
+// (layout/layout_polish.hpp), smaller sizes (search/sizes_search.hpp), and step time against memory
+// (search/front.hpp).
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ struct PlanRequest {
 };
 
 struct PlanAnswer {
-  // The best plans first, with the certificate (optimal, bound), what became of all others (rejected) and
-  // what was not tried. No plan: `nearest` are those that miss least.
+  // The best plans first, with the certificate (optimal, bound), what became of all others
+  // (rejected) and what was not tried. No plan: `nearest` are those that miss least.
   SearchResult result;
   // The request's search with the GPUs and the memory that `result` is for.
   SearchConfig search;
@@ -45,8 +46,9 @@ struct PlanAnswer {
   std::optional<SizeResult> faster_on_fewer;
 };
 
-// ConfigError if the pins leave no valid plan. A limit, or a progress function that returns false, ends it
-// with the best so far. The same bytes at any number of threads where no limit of time ends it.
+// ConfigError if the pins leave no valid plan. A limit, or a progress function that returns false,
+// ends it with the best so far. The same bytes at any number of threads where no limit of time ends
+// it.
 [[nodiscard]] PlanAnswer plan(const Problem&, const PlanRequest&);
 
 }  // namespace pleat

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a plan is for: a model, the cluster that it trains on, the batch of a step, and what is known of
-// how long things take there.
+// What a plan is for: a model, the cluster that it trains on, the batch of a step, and what is
+// known of how long things take there.
 #pragma once
 
 #include "core/spec/cluster.hpp"

@@ -30,33 +30,38 @@ struct NotTried {
 enum class Objective : std::uint8_t { step, step_of_sizes, gpu_time };
 
 struct SearchResult {
-  std::vector<Candidate> best;  // smallest value (value_of) first, at most `top`, really different plans
-  // Slower pipelines that may become some of the best with another layout (layout_polish.hpp): smallest value
-  // first, at most `top`, counted as "slower".
+  // Smallest value (value_of) first, at most `top`, plans that are really different.
+  std::vector<Candidate> best;
+  // Slower pipelines that may become some of the best with another layout (layout_polish.hpp):
+  // smallest value first, at most `top`, counted as "slower".
   std::vector<Candidate> spares;
   std::vector<Candidate> nearest;  // when nothing fits: those that miss the least memory first
-  // How many plans the space has, and how many of them were priced. Every plan is counted once, in `best` or
-  // in `rejected`, there under the name of the rule of plans that it breaks, or one of these:
-  //   memory       does not fit on the GPU          host-memory  offloads more than a node holds
+  // How many plans the space has, and how many of them were priced. Every plan is counted once: in
+  // `best`, or in `rejected` under the name of the rule of plans that it breaks, or one of these:
+  //   memory       it does not fit on the GPU
+  //   host-memory  it offloads more than a node holds
   //   time-bound   its bound is above the slowest of `best`
-  //   moot         repeats another plan: it differs only in flags without effect here
-  //   needless     saves memory where the same setting fits without, or where another plan of its mesh that
-  //                saves less is as fast
-  //   variant      a listed plan with other flags or another layout
-  //   near         has almost the time and memory of a listed plan of its mesh (different_plans.hpp)
-  //   slower       was priced                       not-reached  a limit came first
+  //   moot         it differs from another plan only in flags that have no effect here
+  //   needless     it saves memory although the setting fits without, or although a plan of its
+  //                mesh that saves less is as fast
+  //   variant      it is a listed plan with other flags or another layout
+  //   near         it has almost the time and memory of a listed plan of its mesh
+  //                (different_plans.hpp)
+  //   slower       it was priced
+  //   not-reached  a limit came first
   std::int64_t enumerated = 0, priced = 0;
   std::map<std::string, std::int64_t> rejected;
   // Estimates made in addition, to have a plan when a limit came before any was found.
   std::int64_t fallback_priced = 0;
-  // A plan whose stages choose their own recompute and offload counts as one of `enumerated`. This is how many
-  // combinations all of them stand for.
+  // A plan whose stages choose their own recompute and offload counts as one of `enumerated`. This
+  // is how many combinations all of them stand for.
   double stage_ways = 0;
-  // For each of `best`, after layouts were polished: whether its layout is proven to be the fastest.
+  // For each of `best`, after layouts were polished: whether its layout is proven to be the
+  // fastest.
   std::vector<bool> best_of_layouts;
   std::vector<NotTried> not_tried;
-  // The certificate. `optimal`: `best` holds the best plans of the whole space. In any case no plan of the
-  // space has a value below `bound`.
+  // The certificate. `optimal`: `best` holds the best plans of the whole space. In any case no plan
+  // of the space has a value below `bound`.
   bool optimal = true;
   Objective objective = Objective::step;
   bool robust = false;                     // as asked for
@@ -67,7 +72,8 @@ struct SearchResult {
   [[nodiscard]] double gap() const;
 };
 
-// Shortens the list to `most` plans. The others count as slower, as in a search with `top` = `most`.
+// Shortens the list to `most` plans. The others count as slower, as in a search with `top` =
+// `most`.
 void keep_first(std::size_t most, SearchResult&);
 
 // What a search minimises: the predicted step, or (robust) the upper end of its band.

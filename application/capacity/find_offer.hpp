@@ -15,7 +15,7 @@ namespace pleat {
 using KeepSearching = std::function<bool(const SearchProgress&)>;  // false ends the search
 
 // Nothing if it was interrupted before there was a plan; an offer that cannot be has a `problem`.
-[[nodiscard]] std::optional<Offer> find_offer(const CapacityQuestion&, const CapacitySite&, int gpus,
-                                              int threads, const KeepSearching&);
+[[nodiscard]] std::optional<Offer> find_offer(const CapacityQuestion&, const CapacitySite&,
+                                              int gpus, int threads, const KeepSearching&);
 
 }  // namespace pleat

@@ -67,7 +67,9 @@ std::vector<Difference> differences(const PlanDocument& a, const PlanDocument& b
   return list;
 }
 
-std::string field_text(const std::optional<JsonValue>& value) { return value ? value->dump(0) : "-"; }
+std::string field_text(const std::optional<JsonValue>& value) {
+  return value ? value->dump(0) : "-";
+}
 
 struct MemoryPart {
   const char* name;

@@ -86,7 +86,8 @@ void print_result(const FindPlanOptions& o, const Target& t, const SearchConfig&
                                         rest_of_limits(config, result.seconds, result.priced));
   progress("");
   if (o.json) print_result(o, t, config, result, changes);
-  const std::string text = print_what_would_fit(result, t.cluster, config, changes, !interrupt_pending());
+  const std::string text =
+      print_what_would_fit(result, t.cluster, config, changes, !interrupt_pending());
   if (interrupt_pending()) {
     if (!o.json) print(text);
     leave_with_note();
@@ -147,8 +148,8 @@ PlanGoal goal_of(const ObjectiveOptions& o) {
   return PlanGoal::throughput;
 }
 
-// More plans are ranked than shown where a recipe's place, a page or what would change the answer asks
-// for it.
+// More plans are ranked than shown where a recipe's place, a page or what would change the answer
+// asks for it.
 int plans_to_rank(const FindPlanOptions& o) {
   int plans = o.search.top;
   if (!o.compare.empty() || !o.html_file.empty()) plans = std::max(plans, kRanked);

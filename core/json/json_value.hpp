@@ -79,8 +79,8 @@ class JsonValue {
   [[nodiscard]] std::string brief() const;
 
   // JSON text: members in order, numbers with the fewest digits that read back exactly. indent 0:
-  // one line. With an indent, arrays of scalars stay on one line, or have a line for each item. No final
-  // newline.
+  // one line. With an indent, arrays of scalars stay on one line, or have a line for each item. No
+  // final newline.
   enum class ScalarArrays : std::uint8_t { one_line, line_each };
   [[nodiscard]] std::string dump(int indent = 2, ScalarArrays = ScalarArrays::one_line) const;
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What the bounds of many plans share: shapes of layouts, bounds of layers, step operations, orders.
+// The parts of bounds that many plans share: layouts, bounds of layers, step operations, schedules.
 #include <algorithm>
 
 #include "planner/bounds/bounds.hpp"
@@ -9,7 +9,7 @@
 namespace pleat {
 namespace {
 
-// Whether all decoder layers of a kind are treated the same, one by one.
+// Whether the plan treats all decoder layers of a kind alike, each by itself.
 bool alike(const Plan& plan) {
   return plan.offload_layers == 0 &&
          (!plan.recompute_full || (plan.recompute_layers == 0 && plan.recompute_unit == 1));
@@ -82,9 +82,10 @@ const Profile& BoundTable::profile_at(int clock) {
   });
 }
 
-// Multi-token prediction has beside its decoder layer a product [2h, h] and norms.
+// Besides its decoder layer, multi-token prediction has a product [2h, h] and norms.
 StageWeights BoundTable::weights_of(const Counts& stage, bool whole, const Layers& layers) const {
-  StageWeights sum{.weights = {}, .more = whole ? 0 : 4 * problem_.model.hidden * problem_.model.hidden};
+  StageWeights sum{.weights = {},
+                   .more = whole ? 0 : 4 * problem_.model.hidden * problem_.model.hidden};
   std::int64_t tables = 0;
   for (const auto& [i, count] : stage) {
     const LayerWeights& w = layers[i].weights;

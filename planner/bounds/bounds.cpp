@@ -13,7 +13,7 @@
 namespace pleat {
 namespace {
 
-// Clocks bounds are worked out for: so many steps of kClockSteps apart.
+// Bounds are computed for a grid of clocks, this many of kClockSteps apart.
 constexpr int kClockGrid = 8;
 
 }  // namespace
@@ -55,9 +55,9 @@ std::vector<ChunkBound> BoundTable::layer_times(const Sources& from) const {
   times.reserve(from.layers.size());
   for (std::size_t i = 0; i < from.layers.size(); ++i) {
     const LayerBound& layer = from.layers[i];
-    const Seconds host = from.host == nullptr
-                             ? Seconds(0)
-                             : host_time(from.shape.counted->variants()[i], *from.host, problem_.profile);
+    const Seconds host = from.host == nullptr ? Seconds(0)
+                                              : host_time(from.shape.counted->variants()[i],
+                                                          *from.host, problem_.profile);
     ChunkBound& time = times.emplace_back();
     for (std::size_t p = 0; p < 2; ++p) {
       time.pass[p] = (from.exchanges ? layer.exchanges[p] : layer.time[p]) +
@@ -97,12 +97,12 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
     for (const std::size_t kind : shape.kind_of[s]) {
       for (std::size_t p = 0; p < 2; ++p) all.pass[p] += kinds[kind].pass[p] + kinds[kind].alone[p];
     }
-    // At the lowest clock everything takes no longer than so much more.
+    // Even at the lowest clock nothing takes longer by more than this factor.
     const double slower = 1 / duty_clock(problem_.profile.sustained_clock, 1.0);
     for (Seconds& pass : all.pass) pass *= slower;
     passes.push_back(shape.whole[s] ? std::optional(all) : std::nullopt);
   }
-  // A tensor that is sent in shares and gathered is cheaper than in one piece.
+  // A tensor may be sent in shares and gathered, which is cheaper than in one piece.
   if (plan.attention.tp > 1 && !plan.sequence_parallel) transfer = Seconds(0);
   const Schedule schedule = schedule_of(plan, problem_.workload);
   const SplitOrder* const order =
@@ -110,7 +110,7 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
   return {earliest_finish(schedule, chunks, transfer, order), std::move(passes)};
 }
 
-// With stragglers, and what the host does beside; ranks that wait may leave their cores to others.
+// The step outside of the pipeline model: stragglers, and cores of the host that ranks share.
 Seconds BoundTable::outside_pipeline(const Plan& plan, Seconds end_of_stages,
                                      const Pipeline& pipeline) const {
   return (end_of_stages +
@@ -128,8 +128,8 @@ Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources
   const StepTail& tail = tail_of(plan, parts, from.shape, from.layers);
   return outside_pipeline(
       plan,
-      step_end(tail, plan, runtime_, problem_.profile, plan.microbatches(problem_.workload.global_batch),
-               pipeline.finish, pipeline.passes),
+      step_end(tail, plan, runtime_, problem_.profile,
+               plan.microbatches(problem_.workload.global_batch), pipeline.finish, pipeline.passes),
       pipeline);
 }
 
@@ -153,7 +153,8 @@ Seconds BoundTable::own_step(const Plan& of_layers, const PlanParts& parts, cons
   const Layers& layers = layers_of(parts, of_layers, BoundScope::setting);
   const Seconds bound = step(plan, parts, {.shape = shape, .layers = layers, .passes = passes});
   const double limit = cutoff.base();
-  if (problem_.profile.sustained_clock.duty_slope <= 0 || std::isinf(limit) || bound > cutoff) return bound;
+  if (problem_.profile.sustained_clock.duty_slope <= 0 || std::isinf(limit) || bound > cutoff)
+    return bound;
   const int clock = highest_clock(plan, shape, layers, cutoff);
   if (clock >= kClockSteps) return bound;
   const Layers& slower = layers_of(parts, of_layers, BoundScope::setting, clock);

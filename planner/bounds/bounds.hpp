@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Lower bounds of step time and memory: the estimate of a plan is never below them. They add up prices of
-// the plan's layers and of the step's own operations, and leave out only what would add to them.
+// Lower bounds of step time and memory: the estimate of a plan is never below them. They add up
+// prices of the plan's layers and of the step's own operations, and leave out only what would add
+// to them.
 #pragma once
 
 #include "planner/bounds/layer_bounds.hpp"
@@ -21,42 +22,44 @@ struct PlanBounds {
   std::int64_t peak_bytes = 0;  // of the largest stage
 };
 
-// The plan with all overlap switched off except that of tensor-parallel exchanges and of tiles: it has the
-// layers that all plans of its family share.
+// The plan with all overlap switched off except that of tensor-parallel exchanges and of tiles: it
+// has the layers that all plans of its family share.
 [[nodiscard]] Plan in_order(Plan);
 
-// Time: the pipeline (pipeline_bound.hpp) with the least time of each chunk's layers, then the step's own
-// operations (step_tail.hpp), with as much of their exchanges hidden behind compute as possible.
-// Memory: a stage's weights, gradients and optimizer state, the activations that are saved before its first
-// backward pass, and what the runtime allocates outside of the program.
+// Time: the pipeline (pipeline_bound.hpp) with the least time of each chunk's layers, then the
+// step's own operations (step_tail.hpp), with as much of their exchanges hidden behind compute as
+// possible. Memory: a stage's weights, gradients and optimizer state, the activations that are
+// saved before its first backward pass, and what the runtime allocates outside of the program.
 class BoundTable {
  public:
   // The references must outlive the table.
   BoundTable(const Estimator&, const Problem&, Runtime);
 
   // Of exactly this plan. The time of two layers that overlap is shared between them (share_pairs).
-  // GPUs clock lower when their matrix units are busy, and a plan that takes at most `cutoff` keeps them busy
-  // at least to some degree. So the time is first computed at the clock that such a plan can have: if that
-  // is above `cutoff`, so is the plan, and a value just above `cutoff` is returned, without bytes.
+  // GPUs clock lower when their matrix units are busy, and a plan that takes at most `cutoff` keeps
+  // them busy at least to some degree. So the time is first computed at the clock that such a plan
+  // can have: if that is above `cutoff`, so is the plan, and a value just above `cutoff` is
+  // returned, without bytes.
   [[nodiscard]] PlanBounds own(const Plan&, Seconds cutoff);
-  // The same with the layers of `reference`, which must take no longer than the plan's own. Many plans share
-  // a reference, so this is cheaper and less tight.
+  // The same with the layers of `reference`, which must take no longer than the plan's own. Many
+  // plans share a reference, so this is cheaper and less tight.
   [[nodiscard]] Seconds by_reference(const Plan& reference, const Plan&, Seconds cutoff);
-  // Of all plans with this one's mesh, whatever their settings and memory choices. Time: the pipeline alone,
-  // with arithmetic and memory-bound work, which overlap cannot hide; `plan` must have the settings with the
-  // least of it. Memory: weights, gradients and optimizer state alone.
+  // Of all plans with this one's mesh, whatever their settings and memory choices. Time: the
+  // pipeline alone, with arithmetic and memory-bound work, which overlap cannot hide; `plan` must
+  // have the settings with the least of it. Memory: weights, gradients and optimizer state alone.
   [[nodiscard]] PlanBounds mesh(const Plan&, const StateChoices&);
   // The time of the same plans, with the step's own operations added.
   [[nodiscard]] Seconds whole_mesh(const Plan&, const StateChoices&);
-  // Bytes of all plans of the mesh. `plan` recomputes every layer in full; `share` is the part of its saved
-  // activations that every other plan saves at least.
+  // Bytes of all plans of the mesh. `plan` recomputes every layer in full; `share` is the part of
+  // its saved activations that every other plan saves at least.
   [[nodiscard]] std::int64_t least_peak(const Plan&, Sharding least, double share);
-  // Bytes of all plans with this one's mesh and settings: weights, gradients and optimizer state alone.
+  // Bytes of all plans with this one's mesh and settings: weights, gradients and optimizer state
+  // alone.
   [[nodiscard]] std::int64_t least_state(Plan, StatePlace least);
   // The time of all plans of the mesh with this CUDA graph mode: the host's launches are added.
   [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const StateChoices&);
-  // Of all plans that differ from this one only in how expert exchanges and the shared expert overlap. Once
-  // the time is above `cutoff` it is not made tighter, and the bytes are left out.
+  // Of all plans that differ from this one only in how expert exchanges and the shared expert
+  // overlap. Once the time is above `cutoff` it is not made tighter, and the bytes are left out.
   [[nodiscard]] PlanBounds family(const Plan&, Seconds cutoff);
   [[nodiscard]] std::int64_t peak_of_family(const Plan&);
   [[nodiscard]] std::vector<std::int64_t> peaks_of_family(const Plan&);  // the bytes, by stage

@@ -17,8 +17,10 @@ namespace {
 
 constexpr int kMostLayoutNodes = 50'000;
 constexpr std::size_t kMostPriced = 500;
-constexpr std::size_t kMostSlots = 2'000'000;  // of all that are priced: long pipelines take longer
-constexpr std::size_t kPriced = 8;  // of the fastest at the burst clock: again, at their own
+constexpr std::size_t kMostSlots =
+    2'000'000;                      // over all priced layouts: long pipelines take longer
+constexpr std::size_t kPriced =
+    8;  // how many of the fastest at the burst clock are priced at their own clock
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -38,7 +40,7 @@ class ChunkLayouts {
     most_priced_ = std::min(kMostPriced, kMostSlots / table.steps.size() + 1);
     paths_ = bounding_paths(table, pieces.pieces, pieces.transfer);
     kinds_ = pieces.kinds;
-    // All depths of prediction are one unit.
+    // All prediction depths together are one unit.
     units_ = static_cast<int>(p.model.layers) + (p.model.mtp_layers > 0 ? 1 : 0);
     for (const VirtualStage& s : stages_) {
       own_.push_back(static_cast<int>(s.layers) + (s.mtp ? 1 : 0));
@@ -59,7 +61,7 @@ class ChunkLayouts {
   [[nodiscard]] const std::vector<Plan>& found() const { return found_; }  // the fastest last
 
  private:
-  // Of each path, the least that a piece of each kind adds on the stages from v on.
+  // For each path: the least that a piece of each kind adds on any of the virtual stages from v on.
   void sum_rests(std::size_t kinds) {
     for (const PathSum& p : paths_) {
       auto& rest = rests_.emplace_back(p.weight);
@@ -80,8 +82,8 @@ class ChunkLayouts {
     for (std::size_t i = at(unit); i < end; ++i) visit(kinds_[i]);
   }
 
-  // Whether the layouts that begin so may be faster than the best, with units from `unit` on for the
-  // stages from v on.
+  // Whether a layout that starts like this one, with the units from `unit` on for the stages from v
+  // on, can be faster than the best.
   [[nodiscard]] bool promising(std::size_t v, int unit, const std::vector<Seconds>& placed) const {
     const Seconds most = (best_ - overhead_) / stretch_ * (1 - 1e-9);
     for (std::size_t p = 0; p < paths_.size(); ++p) {

@@ -12,8 +12,8 @@
 namespace pleat {
 namespace {
 
-constexpr int kRounds = 24;      // of new paths
-constexpr int kMixRounds = 200;  // of the game among them
+constexpr int kRounds = 24;      // in which paths are added
+constexpr int kMixRounds = 200;  // of best_path_weights
 constexpr int kLastRounds = 2000;
 constexpr double kWays = 1.0 / 3;
 
@@ -83,7 +83,7 @@ class PathBound {
     }
   }
 
-  // Of slots when layers are placed so.
+  // The durations of slots when the layers are placed like this.
   [[nodiscard]] std::vector<Seconds> durations(
       const std::vector<std::vector<double>>& layers) const {
     std::vector<PieceTime> held(index_of(virtual_));
@@ -131,7 +131,7 @@ class PathBound {
     return sum;
   }
 
-  // By the mean path of each pipeline stage, with whole layers.
+  // The bound for whole layers, from the mean path of each pipeline stage.
   [[nodiscard]] Seconds whole(const PathWeights& mix, Seconds enough) const {
     if (table_.shape.kind == PipelineSchedule::dualpipe) {
       return std::min(mix.bound, enough);  // two ranks hold a layer
@@ -143,7 +143,7 @@ class PathBound {
     return min_max_load(loads, counts_, mix.bound, enough);
   }
 
-  // Of each stage's paths, weighted by round.
+  // The mean of each stage's paths, with a weight for each round.
   [[nodiscard]] std::vector<PathSum> stage_means(const std::vector<double>& weight) const {
     std::vector<PathSum> means(index_of(table_.shape.pp));
     for (std::size_t s = 0; s < means.size(); ++s) {
@@ -188,8 +188,8 @@ std::vector<PathSum> bounding_paths(const ScheduleTable& table, const PlacedPiec
   return PathBound(table, pieces, transfer).sums();
 }
 
-Seconds critical_path_bound(const ScheduleTable& table, const PlacedPieces& pieces, Seconds transfer,
-                   Seconds enough) {
+Seconds critical_path_bound(const ScheduleTable& table, const PlacedPieces& pieces,
+                            Seconds transfer, Seconds enough) {
   return PathBound(table, pieces, transfer).run(enough);
 }
 

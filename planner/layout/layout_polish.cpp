@@ -18,8 +18,8 @@ namespace pleat {
 namespace {
 
 constexpr int kMostMoves = 64;
-constexpr int kFewStages = 16;  // every pair of them may exchange a layer
-constexpr int kVeryFew = 6;     // any two pairs may at once
+constexpr int kFewStages = 16;  // up to here a layer may move between any two stages
+constexpr int kVeryFew = 6;     // up to here two layers may move at once
 
 int stages_of(const Plan& plan) { return plan.attention.pp * plan.vpp; }
 
@@ -41,7 +41,7 @@ class LayoutPolish {
     return found;
   }
 
-  // Dearer: of ranks with several chunks too.
+  // Takes longer, and also handles ranks with several chunks.
   FoundLayout best_of_all(Candidate from) const {
     return best_chunk_layout(problem_, config_, limits_, std::move(from));
   }
@@ -49,7 +49,8 @@ class LayoutPolish {
  private:
   [[nodiscard]] Candidate descend(Candidate best) const {
     for (int move = 0; move < kMostMoves; ++move) {
-      std::optional<Candidate> better = best_move(best, stage_layout(best.plan, problem_.model), true);
+      std::optional<Candidate> better =
+          best_move(best, stage_layout(best.plan, problem_.model), true);
       const int stages = stages_of(best.plan);
       if (!better && stages <= kFewStages) {
         better = best_move(best, stage_layout(best.plan, problem_.model), false);
@@ -101,9 +102,11 @@ class LayoutPolish {
                                                    const StepEstimate& than) const {
     Candidate moved{plan, {}};
     moved.plan.layout = to_layout_string(stages);
-    if (!violations({problem_.model, problem_.workload, moved.plan, config_.gpus}).empty()) return std::nullopt;
+    if (!violations({problem_.model, problem_.workload, moved.plan, config_.gpus}).empty())
+      return std::nullopt;
     if (!builds_layout(config_.runtime, problem_.model, moved.plan)) return std::nullopt;
-    // Most moves burden another rank as much: their bound tells, and costs less than the price.
+    // Most moves only make another rank the busiest. Their bound shows that and is cheaper than a
+    // price.
     if (bounds_.own(moved.plan, than.step).step > than.step) return std::nullopt;
     moved.estimate = estimator_(moved.plan);
     if (moved.estimate.peak_bytes() > limits_.usable) return std::nullopt;
@@ -142,7 +145,7 @@ class LayoutPolish {
   const Problem& problem_;
   const SearchConfig& config_;
   Estimator estimator_;
-  mutable BoundTable bounds_;  // locks for itself
+  mutable BoundTable bounds_;  // is safe to use from several threads
   MemoryLimits limits_;
 };
 
@@ -174,8 +177,8 @@ void polish_layouts(const Problem& problem, const SearchConfig& asked, SearchRes
   });
   plans.clear();
   for (const FoundLayout& f : found) plans.push_back(f.best);
-  result.best = different_plans(std::move(plans), most, config.robust, problem.cluster.gpu.memory.base(),
-                                result.rejected);
+  result.best = different_plans(std::move(plans), most, config.robust,
+                                problem.cluster.gpu.memory.base(), result.rejected);
   result.best_of_layouts.clear();
   for (const Candidate& c : result.best) {
     const auto of = std::ranges::find_if(

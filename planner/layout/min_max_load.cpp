@@ -9,9 +9,9 @@ namespace pleat {
 namespace {
 
 constexpr int kMostNodes = 20'000;
-constexpr double kClose = 1e-4;  // of the bound known before: no more is looked for
+constexpr double kClose = 1e-4;  // relative; stop when the answer is this close to the known bound
 
-// Depth first: ranks in order, of each rank one kind after the other.
+// Depth first over the ranks in order, and for each rank over the kinds of layers.
 class RankLoads {
  public:
   RankLoads(const std::vector<RankLoad>& sums, const std::vector<int>& counts, Seconds least,
@@ -24,7 +24,7 @@ class RankLoads {
 
   Seconds run() {
     descend(0, 0);
-    // Where it stopped early there may be a better way than the best found.
+    // If it stopped early, a distribution better than the best found may exist.
     return stopped() ? least_ : best_;
   }
 
@@ -33,8 +33,8 @@ class RankLoads {
     return nodes_ > kMostNodes || best_ <= least_ * (1 + kClose);
   }
 
-  // By first rank q that is open: of every sum, and of the mean of the open ranks' sums, the least
-  // that a layer of the kind adds on one of the open ranks.
+  // For each first open rank q: the least that a layer of each kind adds on any open rank, to every
+  // load and to the mean of the open ranks' loads.
   void sum_tails() {
     const std::size_t n = sums_.size();
     const Seconds none(std::numeric_limits<double>::infinity());
@@ -60,7 +60,7 @@ class RankLoads {
     }
   }
 
-  // At least, with the layers that are left on ranks from `rank` on.
+  // A lower bound of the largest load, with the remaining layers on the ranks from `rank` on.
   [[nodiscard]] Seconds bound(std::size_t rank) const {
     const std::size_t n = sums_.size(), sets = n / ranks_;
     if (rank == ranks_) return *std::ranges::max_element(known_);

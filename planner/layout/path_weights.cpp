@@ -10,7 +10,7 @@ namespace {
 
 using Table = std::vector<std::vector<double>>;  // [path][kind * stages + virtual stage]
 
-// By how much of a mix, from what each has gained so far.
+// Weights from what each option has gained so far.
 void lean(const std::vector<double>& gained, std::size_t first, std::size_t count, double rate,
           std::vector<double>& part) {
   const auto begin = gained.begin() + static_cast<std::ptrdiff_t>(first);
@@ -45,7 +45,7 @@ class MixGame {
     std::vector<double> path_gain(n), cell_gain(cells_), path_sum(n), cell_sum(cells_);
     std::vector<double> path_guess(n), cell_guess(cells_);
     PathWeights best = best_pure();
-    // Each leans the less the more what it was told has changed so far.
+    // The learning rate falls with the changes that each player has seen so far.
     std::vector<double> told_path(n), told_cell(cells_), last_path(n), last_cell(cells_);
     std::vector<double> changed(counts_.size());
     double path_changed = 0;
@@ -89,14 +89,14 @@ class MixGame {
   }
 
  private:
-  static constexpr int kLook = 16;  // rounds between bounds
+  static constexpr int kLook = 16;  // rounds between two computations of the bound
 
   static double rate(double changed, std::size_t options) {
     const double most = std::log(static_cast<double>(options) + 1);
     return changed > 0 ? std::sqrt(most / changed) : 0;
   }
 
-  // The square of the largest change, but for what all share.
+  // The square of the largest change, apart from what is common to all options.
   static double change(const std::vector<double>& now, const std::vector<double>& before,
                        std::size_t first, std::size_t count) {
     double low = now[first] - before[first], high = low;
@@ -107,7 +107,7 @@ class MixGame {
     return (high - low) * (high - low);
   }
 
-  // The best one by itself.
+  // The best single path.
   [[nodiscard]] PathWeights best_pure() const {
     PathWeights best;
     for (std::size_t p = 0; p < paths_.size(); ++p) {
@@ -155,7 +155,8 @@ void add(const PathSum& one, double times, PathSum& sum) {
   }
 }
 
-PathWeights best_path_weights(const std::vector<PathSum>& paths, const std::vector<int>& counts, int rounds) {
+PathWeights best_path_weights(const std::vector<PathSum>& paths, const std::vector<int>& counts,
+                              int rounds) {
   return MixGame(paths, counts).run(rounds);
 }
 

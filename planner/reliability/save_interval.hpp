@@ -20,8 +20,8 @@ namespace pleat {
 // do not move it. Infinite for an infinite mtbf, 0 for a stall of 0.
 [[nodiscard]] Seconds renewal_interval(Seconds stall, Seconds mtbf);
 
-// Share of time that failures cost to first order: (restart + interval / 2) / mtbf. First-order formulas of
-// the whole time are good to 1.4% up to about 0.25 and wrong by 30% beyond.
+// Share of time that failures cost to first order: (restart + interval / 2) / mtbf. First-order
+// formulas of the whole time are good to 1.4% up to about 0.25 and wrong by 30% beyond.
 [[nodiscard]] double recovery_pressure(Seconds mtbf, Seconds restart, Seconds interval);
 
 }  // namespace pleat

@@ -23,15 +23,16 @@ namespace pleat {
 // The best plans, where each loses against the first, and what was rejected by which rule.
 [[nodiscard]] std::string print_search(const SearchResult&, const Problem&, const SearchConfig&);
 
-// The same facts; `changes` are those of a search in which nothing fits. Does not contain the
-// seconds the search took: equal requests give equal bytes.
+// The same as JSON. `changes`: what would make a plan fit, where nothing does. The time that the
+// search took is left out, so that equal requests give equal bytes.
 [[nodiscard]] JsonValue search_json(const SearchResult&, const Problem&, const SearchConfig&,
                                     const std::vector<FittingChange>& changes = {});
 
-// Why `loser` is slower than `winner`: the rubrics where it loses most, in words.
+// Why `loser` is slower than `winner`, in words: the kinds of cost in which it loses the most time.
 [[nodiscard]] std::string explain_difference(const Candidate& winner, const Candidate& loser);
 
-// 1 for a plan at least as fast as the winner; empty when it is slower than all that were kept.
+// The plan's place in the list: 1 if it is at least as fast as the winner, empty if it is slower
+// than all.
 [[nodiscard]] std::optional<int> place_of(const StepEstimate&, const SearchResult&);
 
 }  // namespace pleat

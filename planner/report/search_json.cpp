@@ -173,8 +173,8 @@ JsonValue certificate_json(const SearchResult& result, const Problem& problem,
 
 }  // namespace
 
-JsonValue search_json(const SearchResult& result, const Problem& problem, const SearchConfig& config,
-                      const std::vector<FittingChange>& changes) {
+JsonValue search_json(const SearchResult& result, const Problem& problem,
+                      const SearchConfig& config, const std::vector<FittingChange>& changes) {
   return JsonValue::object()
       .set("schema_version", 1)
       .set("model", problem.model.name)

@@ -32,7 +32,8 @@ Problem scaled(const Problem& problem, const StepInput& input, double factor) {
 
 ChangedAnswer price(const Problem& problem,
                     const std::vector<Candidate>& plans, const SensitivityConfig& config) {
-  const Estimator estimate(problem.model, problem.workload, problem.cluster, problem.profile, config.runtime);
+  const Estimator estimate(problem.model, problem.workload, problem.cluster, problem.profile,
+                           config.runtime);
   ChangedAnswer answer;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const StepEstimate e = estimate(plans[i].plan);

@@ -142,8 +142,9 @@ class ChangeFinder {
       Asked changed = asked_;
       changed.config.gpus = gpus;
       changed.problem.workload.seq_len /= factor;
-      std::string text = fmt::format("sequences of {} tokens instead of {}",
-                                     changed.problem.workload.seq_len, asked_.problem.workload.seq_len);
+      std::string text =
+          fmt::format("sequences of {} tokens instead of {}", changed.problem.workload.seq_len,
+                      asked_.problem.workload.seq_len);
       if (gpus != asked_.config.gpus) {
         text = fmt::format("{} GPUs instead of {} and {}", gpus, asked_.config.gpus, text);
       }

@@ -8,7 +8,7 @@
 namespace pleat {
 namespace {
 
-// Another layout of the same stages may take off so much of a plan's value.
+// By how much, at most, another layout is expected to lower a plan's value.
 constexpr double kSpareValue = 0.02;
 
 }  // namespace
@@ -83,7 +83,7 @@ void BestList::mark_near(int mesh) {
   }
 }
 
-// Of one mesh the best.
+// The best plan of each mesh.
 void BestList::spare(Known plan) {
   if (plan.plan.plan.attention.pp == 1 || value(plan) > cutoff() * (1 + kSpareValue)) return;
   const auto same = std::ranges::find(spares_, plan.mesh, &Known::mesh);
@@ -91,8 +91,8 @@ void BestList::spare(Known plan) {
   else if (value(plan) < value(*same)) *same = std::move(plan);
 }
 
-// The best of each mesh is always listed, and what takes its place is no slower: none that is
-// slower than the best of K meshes will be.
+// The best plan of a mesh is always listed, and only a plan that is no slower can replace it. So a
+// plan that is slower than the best ones of K meshes will never be listed.
 std::size_t BestList::end_of_hopeful() const {
   std::vector<bool> seen(static_cast<std::size_t>(meshes_));
   std::size_t meshes = 0;

@@ -11,7 +11,7 @@ namespace pleat {
 namespace {
 
 constexpr std::size_t kMeshesTried = 512;    // meshes
-constexpr std::size_t kTogether = 8;    // tried before it is asked whether one fits
+constexpr std::size_t kTogether = 8;    // priced together before looking whether one fits
 constexpr std::size_t kTries = 64;      // meshes tried at most
 
 struct Sampled {
@@ -38,7 +38,8 @@ std::vector<Sampled> sample(const PlanTree& tree, NodeOpener& opener, Workers& w
     }
     return a.mesh < b.mesh;
   });
-  // Half of the tries go to those with least state: the others may have no room for all else.
+  // Half of the tries go to the meshes with the least state: the fast ones may have no room for
+  // activations.
   if (list.size() > kTries / 2) {
     std::ranges::stable_sort(list.begin() + kTries / 2, list.end(), {},
                              [](const Sampled& s) { return s.bounds.peak_bytes; });
@@ -47,7 +48,7 @@ std::vector<Sampled> sample(const PlanTree& tree, NodeOpener& opener, Workers& w
   return list;
 }
 
-// From nothing given up to what leaves most free.
+// From nothing saved to the most.
 std::vector<std::int16_t> few_choices(const PlanTree& tree) {
   std::vector<std::int16_t> few{0};
   if (tree.least_memory == 0) return few;
@@ -91,8 +92,9 @@ Tried try_mesh(const PlanTree& tree, NodeOpener& opener, std::int32_t mesh,
 
 }  // namespace
 
-std::optional<Candidate> fallback_by_memory(const PlanTree& tree, NodeOpener& opener, Workers& workers,
-                                  std::int64_t usable, std::int64_t& priced) {
+std::optional<Candidate> fallback_by_memory(const PlanTree& tree, NodeOpener& opener,
+                                            Workers& workers, std::int64_t usable,
+                                            std::int64_t& priced) {
   const std::vector<Sampled> list = sample(tree, opener, workers, usable);
   const std::vector<std::int16_t> choices = few_choices(tree);
   std::optional<Candidate> best;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Some plan that fits, soon: best-first search has none for long where little fits.
+// A plan for searches that are cut off where little fits: looks for plans that use little memory.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,11 @@
 
 namespace pleat {
 
-// Tries a setting and up to three memory choices (nothing given up, all recomputed, all recomputed
-// with the optimizer's state in host memory) of a sample of the meshes: first of those whose state
-// leaves half of `usable` (bytes) free the ones with the smallest bounds, then those with the least
-// state. The best of the first few that fit; the same at any number of threads.
+// Tries a sample of the meshes, each with one setting and up to three memory choices: nothing
+// saved, everything recomputed, and also the optimizer state in host memory. Meshes whose weights,
+// gradients and optimizer state fill less than half of `usable` bytes come first, by their bounds
+// of time; then the others, by the size of that state. Returns the best of the first few plans that
+// fit; the same at any number of threads.
 [[nodiscard]] std::optional<Candidate> fallback_by_memory(const PlanTree&, NodeOpener&, Workers&,
                                                 std::int64_t usable, std::int64_t& priced);
 

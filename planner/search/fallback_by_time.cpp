@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kSample = 1024;  // meshes
 constexpr std::size_t kMeshes = 48;    // of them, with all memory choices
-constexpr std::size_t kPlansPriced = 32;    // plans, of either step
+constexpr std::size_t kPlansPriced = 32;    // in each of the two steps
 constexpr Seconds kAny{std::numeric_limits<double>::infinity()};
 
 struct Bounded {
@@ -56,8 +56,8 @@ class GoodPlan {
            tree_.broken_rule(tree_.plan_of(node)) == nullptr;
   }
 
-  // The nodes with their bounds, fastest first. `must_fit`: without those that need more memory than
-  // there is.
+  // The nodes by their bounds, fastest first. `must_fit`: leaves out those whose memory bound does
+  // not fit.
   std::vector<Bounded> bounded(const std::vector<Node>& nodes, bool must_fit) {
     std::vector<Bounded> list(nodes.size());
     workers_.for_each(nodes.size(), [&](std::size_t i) {
@@ -70,7 +70,7 @@ class GoodPlan {
     return list;
   }
 
-  // Meshes whose state fits, with their usual setting, those with the smallest bounds.
+  // The meshes with the smallest bounds whose state fits, each with its usual setting.
   std::vector<Bounded> meshes() {
     const std::size_t all = tree_.space.meshes.size(), count = std::min(kSample, all);
     std::vector<Node> nodes(count);
@@ -103,14 +103,15 @@ class GoodPlan {
     const Mesh& mesh = tree_.mesh_of(of);
     for (std::size_t s = 0; s < tree_.settings.size(); ++s) {
       const Setting& setting = tree_.settings[s];
-      if (setting.repeats_another(mesh, tree_.settings) || setting.void_on(mesh) != nullptr) continue;
+      if (setting.repeats_another(mesh, tree_.settings) || setting.void_on(mesh) != nullptr)
+        continue;
       const Node node = node_of(of.mesh, static_cast<std::int16_t>(s), of.memory);
       if (valid(node)) nodes.push_back(node);
     }
     return bounded(nodes, true);
   }
 
-  // Prices the first ones; the best of all that fit stays.
+  // Prices the first nodes and keeps the best plan that fits.
   void price(const std::vector<Bounded>& list) {
     std::vector<Opened> opened(std::min(kPlansPriced, list.size()));
     workers_.for_each(opened.size(),
@@ -138,8 +139,9 @@ class GoodPlan {
 
 }  // namespace
 
-std::optional<Candidate> fallback_by_time(const PlanTree& tree, NodeOpener& opener, Workers& workers,
-                                   std::int64_t usable, std::int64_t& priced) {
+std::optional<Candidate> fallback_by_time(const PlanTree& tree, NodeOpener& opener,
+                                          Workers& workers, std::int64_t usable,
+                                          std::int64_t& priced) {
   GoodPlan search(tree, opener, workers, usable);
   std::optional<Candidate> found = search.find();
   priced += search.priced();

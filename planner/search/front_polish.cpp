@@ -12,7 +12,7 @@
 namespace pleat {
 namespace {
 
-// Of a plan that a search found elsewhere nothing says where this one had counted it.
+// Takes one plan out of the counts. Under which name the search counted it is not known.
 void uncount_one(std::map<std::string, std::int64_t>& rejected) {
   for (const char* rule :
        {"slower", "variant", "near", "needless", "not-reached", "time-bound", "memory"}) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a mesh that needs least memory, for when nothing fits.
+// NodeOpener's search for the plan of a mesh that needs the least memory, for when nothing fits.
 #include <algorithm>
 #include <map>
 #include <utility>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Opens nodes of the search tree: computes bounds, prices plans, and makes the nodes below. A mesh opens into
-// its CUDA graph modes, a graph mode into families of settings, a family into its settings. A setting that
-// does not fit in memory opens into memory choices.
+// Opens nodes of the search tree: computes bounds, prices plans, and makes the nodes below. A mesh
+// opens into its CUDA graph modes, a graph mode into families of settings, a family into its
+// settings. A setting that does not fit in memory opens into memory choices.
 #pragma once
 
 #include <limits>
@@ -46,13 +46,13 @@ class NodeOpener {
   }
   // May be called from several threads. Plans that take longer than `cutoff` are of no interest.
   [[nodiscard]] Opened open(const Node&, Seconds cutoff);
-  // Roughly the memory of the mesh's smallest plan, in bytes: tries every sharding and every place of the
-  // optimizer's state, each with no memory saved otherwise and with as much as possible. kNoPeak: no plan of
-  // the mesh is valid.
+  // Roughly the memory of the mesh's smallest plan, in bytes: tries every sharding and every place
+  // of the optimizer's state, each with no memory saved otherwise and with as much as possible.
+  // kNoPeak: no plan of the mesh is valid.
   [[nodiscard]] std::int64_t least_memory_bound(std::int32_t mesh);
-  // The mesh's plan that needs the least memory. Only the plans with the smallest memory bounds are priced,
-  // some for each place of the optimizer's state, because the bounds of different places do not compare
-  // well. Nothing if no plan is valid.
+  // The mesh's plan that needs the least memory. Only the plans with the smallest memory bounds are
+  // priced, some for each place of the optimizer's state, because the bounds of different places do
+  // not compare well. Nothing if no plan is valid.
   [[nodiscard]] std::optional<Candidate> least_memory_plan(std::int32_t mesh);
 
  private:
@@ -65,8 +65,9 @@ class NodeOpener {
   Opened price(const Node&);
   Opened price_by_stage(const Node&);
 
-  // The plan with ZeRO-1 at most and the CUDA graphs that launch least: the exchanges of more sharding and
-  // more launches only add time, so its bound holds for the given plan too. Many families have the same one.
+  // The plan with ZeRO-1 at most and the CUDA graphs that launch least: the exchanges of more
+  // sharding and more launches only add time, so its bound holds for the given plan too. Many
+  // families have the same one.
   [[nodiscard]] Plan reference_of(Plan) const;
   // The first setting of each family that is valid on the mesh and does not repeat another.
   [[nodiscard]] std::vector<std::int16_t> first_settings(std::int32_t mesh) const;

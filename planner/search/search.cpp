@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One search for each of the numerics and one list of the best: what one search has found cuts the
-// next ones short.
+// A search for each number format, and one list of the best plans: a plan found with one format
+// lets the searches for the others stop earlier.
 #include "planner/search/search.hpp"
 
 #include <fmt/format.h>
@@ -27,8 +27,9 @@ class SearchOverNumerics {
     all_.bound = config.not_above;
   }
 
-  // All meshes are bounded first, so that a search that is stopped can say what no plan is below.
-  // Later ones first: number formats are mostly listed from slow to fast.
+  // The meshes of all formats are bounded first, so that an interrupted search has a bound for all.
+  // Formats are searched from the last to the first, because they are mostly listed from slow to
+  // fast.
   SearchResult run() {
     for (std::size_t i = config_.numerics.size(); i-- > 0;) prepare(i);
     for (std::size_t i = config_.numerics.size(); i-- > 0;) {
@@ -85,7 +86,7 @@ class SearchOverNumerics {
     if (!stopped_ && !late) one.search->bound_meshes();
   }
 
-  // Of the numerics; none: of this search alone.
+  // The shared prices for these formats; null: none are shared.
   PlanPrices* prices(std::size_t i) {
     if (known_ == nullptr) return nullptr;
     return &known_->of(i, problem_, config_.runtime);
@@ -96,7 +97,7 @@ class SearchOverNumerics {
     const SearchConfig rest = rest_of_limits(config_, seconds(), all_.priced);
     c.time_limit = rest.time_limit;
     c.max_evaluations = spent() ? -1 : rest.max_evaluations;
-    // Its first `most` plans that are no variants of listed ones are among so many.
+    // Enough that `most` of them are no variants of listed plans.
     c.top = static_cast<int>(most() + best_.size());
     if (best_.size() == most()) c.not_above = std::min(c.not_above, value(best_.back()));
     if (config_.progress) {
@@ -109,7 +110,7 @@ class SearchOverNumerics {
     of_[i].search.reset();
   }
 
-  // Of all numerics.
+  // Reports progress over all formats.
   bool tell(SearchProgress p, std::size_t at, double began) {
     p.priced += all_.priced;
     p.seconds += began;
@@ -124,13 +125,13 @@ class SearchOverNumerics {
     return !stopped_;
   }
 
-  // No plan with these numerics is below.
+  // A lower bound for all plans with these formats.
   [[nodiscard]] Seconds least_of(std::size_t i) const {
     return of_[i].search ? of_[i].search->least()
                          : Seconds(std::numeric_limits<double>::infinity());
   }
 
-  // Past the time, the others are looked into for as long as nothing is found.
+  // After the time limit the next format is still searched if nothing is found so far.
   [[nodiscard]] bool stop_now() const {
     if (!any_) return false;
     const bool late = config_.time_limit > 0 && seconds() >= config_.time_limit;

@@ -21,8 +21,8 @@ const SizeResult* least(const std::vector<SizeResult>& sizes, const Key& key) {
   return best;
 }
 
-// Whether the data-parallel groups of some such plan share out the batch: its odd factors cannot all
-// go to other degrees.
+// Whether the batch divides over the data-parallel groups of some plan of that size: the odd
+// factors of the size must divide the batch, because other degrees cannot take them all.
 bool divides(int gpus, std::int64_t batch) {
   while (gpus % 2 == 0) gpus /= 2;
   return batch % gpus == 0;
@@ -51,8 +51,8 @@ std::vector<SizeResult> search_sizes(const Problem& problem,
                                      SearchConfig config, int smallest) {
   std::vector<SizeResult> sizes;
   bool stopped = false;
-  for (const int gpus :
-       sizes_down(config.gpus, smallest, problem.workload.global_batch, problem.cluster.gpus_per_node)) {
+  for (const int gpus : sizes_down(config.gpus, smallest, problem.workload.global_batch,
+                                   problem.cluster.gpus_per_node)) {
     SizeResult& size = sizes.emplace_back();
     size.gpus = config.gpus = gpus;
     if (stopped) {
@@ -77,8 +77,9 @@ std::vector<SizeResult> search_sizes(const Problem& problem,
 
 std::optional<SizeResult> faster_on_fewer(const Problem& problem,
                                           SearchConfig config, Seconds value) {
-  const std::vector<int> sizes = sizes_down(config.gpus, config.gpus / 2 + 1,
-                                            problem.workload.global_batch, problem.cluster.gpus_per_node);
+  const std::vector<int> sizes =
+      sizes_down(config.gpus, config.gpus / 2 + 1, problem.workload.global_batch,
+                 problem.cluster.gpus_per_node);
   if (sizes.size() < 2) return {};
   SizeResult fewer;
   fewer.gpus = config.gpus = sizes[1];

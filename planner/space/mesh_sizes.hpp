@@ -16,13 +16,14 @@ namespace pleat {
 [[nodiscard]] std::vector<int> divisors(std::int64_t n, std::int64_t limit);
 [[nodiscard]] std::vector<int> powers_of_two(std::int64_t limit);
 
-// Numbers of chunks per stage that are worth trying: powers of two, and those that divide the layers evenly,
-// with or without embedding and loss counted as one layer each.
+// Numbers of chunks per stage that are worth trying: powers of two, and those that divide the
+// layers evenly, with or without embedding and loss counted as one layer each.
 [[nodiscard]] std::vector<int> chunk_counts(const ModelSpec&, int pp);
 // The number of chunks per stage that a schedule other than 1F1B is made for.
 [[nodiscard]] int chunks_of(PipelineSchedule);
 
-// How many virtual stages a layout has, and how many chunks the pinned layouts put on each of `pp` ranks.
+// How many virtual stages a layout has, and how many chunks the pinned layouts put on each of `pp`
+// ranks.
 [[nodiscard]] std::int64_t stages_of_layout(const std::string& layout);
 [[nodiscard]] std::vector<int> chunks_of_layouts(const std::vector<std::string>&, int pp);
 

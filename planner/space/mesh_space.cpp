@@ -15,8 +15,8 @@
 namespace pleat {
 namespace {
 
-// Microbatches of a group, beside PP: more leave a tensor more time to get around, and a stage more to
-// hold.
+// Further sizes of a group of microbatches, as multiples of PP. Larger groups give transfers more
+// time to hide and make stages hold more.
 std::vector<int> larger_groups(const Mesh& mesh, std::int64_t microbatches) {
   std::vector<int> list;
   if (mesh.vpp == 1 || mesh.schedule != PipelineSchedule::one_f_one_b) return list;
@@ -72,7 +72,7 @@ class Enumerator {
     return true;
   }
 
-  // With pinned layouts, those that they have; else all.
+  // The numbers of chunks that pinned layouts have, or all.
   [[nodiscard]] std::vector<int> chunks_for(int pp) {
     if (config_.layout.empty()) return chunk_counts(problem_.model, pp);
     std::vector<int> list = chunks_of_layouts(config_.layout, pp);
@@ -84,7 +84,7 @@ class Enumerator {
     const AttentionMapping& a = mesh.attention;
     const std::int64_t model_ranks = std::int64_t{a.tp} * a.cp * a.pp;
     mesh.attention.dp = static_cast<int>(std::max<std::int64_t>(1, config_.gpus / model_ranks));
-    if (model_ranks * mesh.attention.dp != config_.gpus) {  // the whole sub-tree is void
+    if (model_ranks * mesh.attention.dp != config_.gpus) {  // nothing below is valid
       mesh.expert = {.etp = 1, .ep = 1, .edp = std::max(1, config_.gpus / a.pp)};
       take(mesh, "");
       return;
@@ -92,7 +92,8 @@ class Enumerator {
     if (dp_is_pinned_out(mesh.attention)) return;
     const std::int64_t stage_ranks = config_.gpus / a.pp;
     const std::vector<int> one{1}, all_vpp = chunks_for(a.pp);
-    const std::vector<int> all_ep = problem_.model.moe ? divisors(problem_.model.moe->experts, stage_ranks) : one;
+    const std::vector<int> all_ep =
+        problem_.model.moe ? divisors(problem_.model.moe->experts, stage_ranks) : one;
     const std::vector<int> all_etp = problem_.model.moe ? divisors(a.tp, stage_ranks) : one;
     for (int etp : pinned_or(config_.etp, all_etp)) {
       for (int ep : pinned_or(config_.ep, all_ep)) {
@@ -107,7 +108,7 @@ class Enumerator {
         }
         for (const PipelineSchedule schedule : schedules_) {
           const bool plain = schedule == PipelineSchedule::one_f_one_b;
-          // One stage has no order; the first one tried says so.
+          // With one stage all schedules are the same; the first one stands for them.
           if (a.pp == 1 && !plain && schedule != schedules_.front()) continue;
           mesh.schedule = schedule;
           const std::vector<int> own{chunks_of(schedule)};
@@ -127,7 +128,7 @@ class Enumerator {
       mesh.layout = layout;
       for (int micro_batch : tried) {
         const std::int64_t multiple = std::int64_t{mesh.attention.dp} * micro_batch;
-        // Larger microbatches that do not divide are no alternatives; the smallest one explains.
+        // Larger microbatches do not divide the batch either; the smallest one gives the reason.
         if (micro_batch > tried.front() && problem_.workload.global_batch % multiple != 0) continue;
         mesh.micro_batch = micro_batch;
         take_groups(mesh, space_.layouts[static_cast<std::size_t>(layout)]);
@@ -135,8 +136,8 @@ class Enumerator {
     }
   }
 
-  // Pinned groups are of interleaved orders alone. Free ones are full, so that the rules hold for all
-  // or none of them.
+  // Groups are pinned for interleaved schedules only. Free ones divide the microbatches, so that
+  // the rules hold for all of them or for none.
   void take_groups(Mesh mesh, const std::string& layout) {
     const bool interleaved = mesh.vpp > 1 && mesh.schedule == PipelineSchedule::one_f_one_b;
     if (interleaved && !config_.microbatch_group.empty()) {
@@ -156,7 +157,7 @@ class Enumerator {
     }
   }
 
-  // The rule that it breaks.
+  // Counts the mesh under the rule that it breaks.
   const Constraint* take(const Mesh& mesh, const std::string& layout) {
     ++space_.tried;
     plan_.attention = mesh.attention;
@@ -170,7 +171,8 @@ class Enumerator {
     const Constraint* const rule = broken_rule(mesh.layout);
     if (rule != nullptr) {
       if (++space_.rejected[rule->name] == 1) {
-        space_.example[rule->name] = rule->explain({problem_.model, problem_.workload, plan_, config_.gpus});
+        space_.example[rule->name] =
+            rule->explain({problem_.model, problem_.workload, plan_, config_.gpus});
         space_.example[rule->name].rule = rule->name;
       }
     } else {
@@ -183,11 +185,12 @@ class Enumerator {
 
   [[nodiscard]] int largest_stage() const {
     std::int64_t most = 0;
-    for (const VirtualStage& s : stage_layout(plan_, problem_.model)) most = std::max(most, s.layers);
+    for (const VirtualStage& s : stage_layout(plan_, problem_.model))
+      most = std::max(most, s.layers);
     return static_cast<int>(most);
   }
 
-  // The first rule that no setting satisfies.
+  // The first rule that every setting breaks.
   const Constraint* broken_rule(int layout) {
     const PlanContext context{problem_.model, problem_.workload, plan_, config_.gpus};
     settings_.front().put_into(plan_);
@@ -205,7 +208,8 @@ class Enumerator {
     return nullptr;
   }
 
-  // What the rule about layouts says depends on the layout and its number of stages alone.
+  // The rule about layouts depends on nothing but the layout and the number of stages: remembered
+  // for each.
   bool layout_holds(const Constraint& rule, const PlanContext& context, int layout) {
     const auto [known, fresh] = layout_holds_.try_emplace(layout, false);
     if (fresh) known->second = rule.holds(context);
@@ -222,7 +226,8 @@ class Enumerator {
 
   std::vector<std::string> layout_texts(int pp, int vpp) {
     if (config_.layout.empty()) {
-      std::vector<std::string> built = layout_choices(problem_.model, problem_.workload.seq_len, pp, vpp);
+      std::vector<std::string> built =
+          layout_choices(problem_.model, problem_.workload.seq_len, pp, vpp);
       if (built.size() > 1) {
         std::erase_if(built, [&](const std::string& text) { return !builds(text, pp, vpp); });
       }
@@ -289,7 +294,7 @@ std::vector<PipelineSchedule> schedules_of(const SearchConfig& config) {
 std::vector<std::string> layout_choices(const ModelSpec& model, std::int64_t seq_len, int pp,
                                         int vpp) {
   const std::int64_t stages = std::int64_t{pp} * vpp;
-  // Where nothing can be balanced, the even split stands and its rule says what is wrong.
+  // Where no layout is possible, the even one is kept, whose rule then says what is wrong.
   if (pp < 1 || vpp < 1 || stages == 1 || stages > model.layers) return {""};
   const ForwardFlops flops = forward_flops(model, seq_len);
   const auto even = even_layout(model.layers, model.mtp_layers > 0, pp, vpp);

@@ -23,7 +23,7 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
     const RecomputeChoice& r = choice.recompute;
     choices_by_stage = choices_by_stage || choice.by_stage;
     if (r.full && r.layers == 0 && r.unit == 1) least_memory = static_cast<std::int16_t>(i);
-    // Of units one layer's input is left, of layers offloaded nothing.
+    // A unit of layers keeps the input of one layer; an offloaded layer keeps nothing.
     const auto all = static_cast<double>(p.model.layers);
     least_saved = std::min({least_saved, 1.0 / r.unit, (all - choice.offload_layers) / all});
   }
@@ -40,7 +40,7 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
   }
   state_ = find_state_choices(false);
   state_of_pipelines_ = find_state_choices(true);
-  // Without exchange of tokens or sharded weights nothing widens the band.
+  // A plan without token exchange and sharded weights has the narrowest band.
   if (config.robust) least_weight_ = 1 + relative_band(problem.model, Plan{}, problem.profile);
 }
 
@@ -112,7 +112,8 @@ const char* PlanTree::broken_rule(const Plan& plan) const {
 
 double PlanTree::weight(const Node& node) const {
   if (!config.robust || node.setting < 0) return least_weight_;
-  return 1 + relative_band(problem.model, plan_of(node), problem.profile);  // a family shares what it depends on
+  return 1 + relative_band(problem.model, plan_of(node),
+                           problem.profile);  // a family shares what it depends on
 }
 
 StateChoices PlanTree::find_state_choices(bool pipeline) const {

@@ -19,8 +19,9 @@ namespace pleat {
 
 inline constexpr std::size_t kGraphModes = 5;  // values of CudaGraph
 
-// What a node stands for: all plans of a mesh, those with one CUDA graph mode, those of one family of settings,
-// or those of one setting with one memory choice and all choices below it (memory_tree.hpp).
+// What a node stands for: all plans of a mesh, those with one CUDA graph mode, those of one family
+// of settings, or those of one setting with one memory choice and all choices below it
+// (memory_tree.hpp).
 enum class Level : std::int8_t { mesh, graph, family, setting };
 struct Node {
   Seconds bound;  // no plan of the node has a shorter step
@@ -29,7 +30,8 @@ struct Node {
   std::int16_t settings = 1;               // for a family: how many of its settings are valid
   std::int8_t graph = -1;
   Level level = Level::mesh;
-  std::int8_t stage = 0;  // how many of the ever tighter bounds have been computed (not for graph modes)
+  std::int8_t stage =
+      0;  // how many of the ever tighter bounds have been computed (not for graph modes)
   [[nodiscard]] auto place() const {  // breaks ties
     return std::tuple(mesh, graph, setting, memory, level);
   }
@@ -58,7 +60,8 @@ struct PlanTree {
   [[nodiscard]] bool by_stage(const Node& node) const {
     return node.memory >= 0 && choices[static_cast<std::size_t>(node.memory)].by_stage;
   }
-  // The first rule that the plan breaks; null: none. Rules about the mesh alone are not checked again.
+  // The first rule that the plan breaks; null: none. Rules about the mesh alone are not checked
+  // again.
   [[nodiscard]] const char* broken_rule(const Plan&) const;
   // One past the index of the last setting of the family that begins at `first`.
   [[nodiscard]] std::size_t end_of_family(std::size_t first) const { return end_of_family_[first]; }
@@ -66,8 +69,8 @@ struct PlanTree {
   [[nodiscard]] const StateChoices& state_choices(const Plan& plan) const {
     return plan.attention.pp > 1 ? state_of_pipelines_ : state_;
   }
-  // A lower bound of value (value_of) divided by step, for all plans of the node: 1 unless the search is
-  // robust.
+  // A lower bound of value (value_of) divided by step, for all plans of the node: 1 unless the
+  // search is robust.
   [[nodiscard]] double weight(const Node&) const;
 
   const Problem& problem;
@@ -76,8 +79,10 @@ struct PlanTree {
   std::vector<Setting> settings;
   std::vector<MemoryChoice> choices;
   MemoryTree memory;
-  std::int16_t least_memory = 0;  // the choice that recomputes every layer by itself; 0: there is none
-  double least_saved = 1;  // every choice keeps at least this part of the activations which that one keeps
+  std::int16_t least_memory =
+      0;                   // the choice that recomputes every layer by itself; 0: there is none
+  double least_saved =
+      1;  // every choice keeps at least this part of the activations which that one keeps
   bool choices_by_stage = false;  // some memory choice is by stage
   std::vector<Setting> least_work;
   std::array<std::int64_t, kGraphModes> plans_of_graph{};

@@ -10,7 +10,7 @@
 namespace pleat {
 namespace {
 
-// Whether the runtime is one whose techniques the search may choose.
+// Whether the search may choose settings that this runtime has.
 bool chooses(const SearchConfig& config) { return config.runtime == Runtime::megatron; }
 
 template <class T>
@@ -25,7 +25,7 @@ std::vector<T> sorted(std::vector<T> values) {
   return values;
 }
 
-// In the order of the enumeration, whatever the order of the pins.
+// The pinned values in the order of `all`.
 template <class T>
 std::vector<T> pinned_or(const Pinned<T>& pin, std::vector<T> all) {
   return pin ? sorted(pin.values) : all;
@@ -38,7 +38,7 @@ std::vector<Sharding> shardings(const SearchConfig& c) {
   return {Sharding::zero1, Sharding::zero2, Sharding::zero3};
 }
 
-// Its kernels do the permutation.
+// Whether the dispatcher's own kernels permute the tokens.
 bool is_fused(Dispatcher d) { return d == Dispatcher::deepep || d == Dispatcher::hybridep; }
 
 std::vector<Dispatcher> dispatchers(const ModelSpec& model, const ClusterSpec& cluster,
@@ -47,7 +47,7 @@ std::vector<Dispatcher> dispatchers(const ModelSpec& model, const ClusterSpec& c
   std::vector<Dispatcher> all{best};
   if (best != Dispatcher::alltoall) all.push_back(Dispatcher::alltoall);
   if (!c.dispatcher) return all;
-  // Those whose kernels do the permutation first: least_work counts on it.
+  // Fused ones (whose kernels permute the tokens) first: least_work relies on that.
   std::vector<Dispatcher> pinned = pinned_or(c.dispatcher, {});
   std::ranges::stable_partition(pinned, is_fused);
   return pinned;
@@ -92,8 +92,9 @@ std::vector<int> shard_domains(const ClusterSpec& cluster, const SearchConfig& c
   return chooses(c) ? std::vector<int>{0, domain} : std::vector<int>{0};
 }
 
-// The fewest sets of shards that each lie within `domain` ranks; 1 if there are none. They are sought
-// by how many of the most sets there can be go into one: at most `domain`, however many GPUs there are.
+// The smallest number of shard sets such that each lies within `domain` ranks; 1 if there is none.
+// Found by trying how many of the smallest possible sets make one: at most `domain`, whatever the
+// number of GPUs.
 int sets_within(int domain, const AttentionMapping& a, const ExpertMapping& e) {
   const std::int64_t ranks = std::int64_t{a.dp} * a.cp;
   const std::int64_t most = std::gcd(ranks, std::int64_t{e.edp});
@@ -104,7 +105,8 @@ int sets_within(int domain, const AttentionMapping& a, const ExpertMapping& e) {
   return 1;
 }
 
-// NCCL's exchanges take what NCCL takes; HybridEP's was measured with one number alone.
+// The number of SMs is a choice for DeepEP only: NCCL takes what it takes, and HybridEP was
+// measured with one.
 std::vector<int> sms_choices(const SearchConfig& c, Dispatcher dispatcher) {
   const bool pinned = std::ranges::find(c.dispatcher_sms, 0) == c.dispatcher_sms.end();
   const bool chooses = dispatcher == Dispatcher::deepep ||
@@ -169,7 +171,7 @@ void Setting::put_into(Plan& plan) const {
   plan.overlap = overlap;
 }
 
-// One rank keeps state that is not sharded in another way than all shards of it.
+// Unsharded state on one rank is kept differently from a single shard.
 bool Setting::repeats_another(const Mesh& mesh, const std::vector<Setting>& all) const {
   const bool whole = sharding == Sharding::none;
   const Setting& first = *std::ranges::find_if(
@@ -296,7 +298,7 @@ std::vector<Setting> least_work(const std::vector<Setting>& all) {
   for (const Setting& s : all) {
     graph = both_of(graph, s.graph);
     tiles = tiles || s.overlap.tile_level;
-    // Fused ones come first, and sort and copy less than it.
+    // Fused dispatchers come first; they sort and copy less.
     const bool undercut = s.dispatcher == Dispatcher::alltoall && is_fused(all.front().dispatcher);
     const bool known = std::ranges::find(least, s.dispatcher, &Setting::dispatcher) != least.end();
     if (least.empty() || (!known && !undercut)) least.push_back(s);

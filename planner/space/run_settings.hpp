@@ -28,11 +28,11 @@ struct Setting {
   OverlapFlags overlap;
   PagedStash stash;
   void put_into(Plan&) const;  // which must have its mesh
-  // Whether the mesh makes no use of one of these settings (for example of the dispatcher, without expert
-  // parallelism), so that an earlier one of `all` means the same plan.
+  // Whether the mesh makes no use of one of these settings (for example of the dispatcher, without
+  // expert parallelism), so that an earlier one of `all` means the same plan.
   [[nodiscard]] bool repeats_another(const Mesh&, const std::vector<Setting>& all) const;
-  // Whether an exchange spans more ranks than rates for this number of SMs were measured for. Without such
-  // rates, fewer SMs would seem to cost nothing.
+  // Whether an exchange spans more ranks than rates for this number of SMs were measured for.
+  // Without such rates, fewer SMs would seem to cost nothing.
   [[nodiscard]] bool unmeasured_on(const Mesh&) const;
   // A rule that every setting of this family breaks on the mesh; null: none is known.
   [[nodiscard]] const char* void_on(const Mesh&) const;
@@ -40,28 +40,32 @@ struct Setting {
   [[nodiscard]] bool same_family(const Setting&) const;
 };
 
-// The settings that a search tries, free or as pinned, in the order that breaks ties; those of a family are
-// neighbours:
-//   sharding      zero1, zero2, zero3 (without data parallelism: none), over all ranks or within the
+// The settings that a search tries, free or as pinned, in the order that breaks ties; those of a
+// family are neighbours:
+//   sharding      zero1, zero2, zero3 (without data parallelism: none), over all ranks or within
+//   the
 //                 innermost network domain, in which case several domains hold copies
-//   dispatcher    all-to-all, and DeepEP or HybridEP where the hardware has it (dispatcher_for), with
+//   dispatcher    all-to-all, and DeepEP or HybridEP where the hardware has it (dispatcher_for),
+//   with
 //                 each number of SMs of the config
-//   CUDA graphs   none, partial, and the whole iteration where nothing in a layer waits for the host:
+//   CUDA graphs   none, partial, and the whole iteration where nothing in a layer waits for the
+//   host:
 //                 dense models, and MoE with HybridEP
 //   CP            ring, gather, heads, heads in groups of 2, 4 or 8 with a ring between them
 //   overlap       of expert exchanges (with and without split weight gradients), of tensor-parallel
 //                 exchanges, of the shared expert, tile by tile
-// Not searched, but as a Plan has them by default: sequence parallelism (always on; without it each of the
-// TP ranks stores and sends all of it), attention that stores its scores, other numbers of shard sets.
+// Not searched, but as a Plan has them by default: sequence parallelism (always on; without it each
+// of the TP ranks stores and sends all of it), attention that stores its scores, other numbers of
+// shard sets.
 [[nodiscard]] std::vector<Setting> settings(const ModelSpec&, const ClusterSpec&,
                                             const SearchConfig&);
 
 // What a search leaves out because the runtime or the hardware does not have it.
 [[nodiscard]] std::vector<NotTried> not_tried(const ModelSpec&, const SearchConfig&);
 
-// Settings with the least arithmetic and memory-bound work: on every mesh, one of them has no more of it than
-// any setting. They capture the whole iteration, overlap and shard nothing, and use fused dispatch; where
-// other dispatchers are pinned, there is one for each.
+// Settings with the least arithmetic and memory-bound work: on every mesh, one of them has no more
+// of it than any setting. They capture the whole iteration, overlap and shard nothing, and use
+// fused dispatch; where other dispatchers are pinned, there is one for each.
 [[nodiscard]] std::vector<Setting> least_work(const std::vector<Setting>&);
 
 // Sets how the plan's state is sharded: within `domain` ranks, or (0) over all.

@@ -80,7 +80,8 @@ TEST(Shortfall, ChangesFitAndTheMissingMemoryIsTold) {
   config.runtime = Runtime::pleat;  // no buffers beside the program
   config.micro_batch = {8};
   config.recompute = false;
-  const SearchResult r = search({small_model(), cluster, small_workload(), small_profile()}, config);
+  const SearchResult r =
+      search({small_model(), cluster, small_workload(), small_profile()}, config);
   ASSERT_TRUE(r.best.empty());
   const auto changes =
       changes_that_fit({small_model(), cluster, small_workload(), small_profile()}, config);

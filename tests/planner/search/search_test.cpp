@@ -15,7 +15,8 @@ namespace {
 using namespace test;
 
 SearchResult search_small(const SearchConfig& config, double gpu_bytes = 80e9) {
-  return search({small_model(), small_cluster(gpu_bytes), small_workload(), small_profile()}, config);
+  return search({small_model(), small_cluster(gpu_bytes), small_workload(), small_profile()},
+                config);
 }
 
 std::int64_t counted(const SearchResult& r) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Every plan of a search's space written out, for small spaces. The search itself opens meshes one by one.
+// Every plan of a search's space written out, for small spaces. The search itself opens meshes one
+// by one.
 #pragma once
 
 #include <algorithm>

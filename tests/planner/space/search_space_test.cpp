@@ -21,7 +21,8 @@ TEST(SearchSpace, EveryPlanIsValidAndDistinct) {
   SearchConfig config = small_config(4);
   config.micro_batch = {1, 2};
   config.cp = {1, 2};
-  const auto plans = enumerate_plans({small_model(), small_cluster(), small_workload(), {}}, config);
+  const auto plans =
+      enumerate_plans({small_model(), small_cluster(), small_workload(), {}}, config);
   ASSERT_GT(plans.size(), 1000u);
   std::vector<const SpacePlan*> some;
   for (std::size_t i = 0; i < plans.size(); i += plans.size() / 300) some.push_back(&plans[i]);
@@ -47,7 +48,8 @@ TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
   config.cuda_graph = CudaGraph::none;
   config.cp_comm = CpComm::p2p;
   config.ep_overlap = config.tp_overlap = config.shared_overlap = false;
-  const auto plans = enumerate_plans({small_model(), small_cluster(), small_workload(), {}}, config);
+  const auto plans =
+      enumerate_plans({small_model(), small_cluster(), small_workload(), {}}, config);
   ASSERT_EQ(plans.size(), 4u);
   EXPECT_EQ(plans[0].plan.micro_batch, 1);
   EXPECT_EQ(plans[3].plan.micro_batch, 8);
@@ -236,7 +238,8 @@ TEST(SearchSpace, RecomputeSetsFitTheModel) {
 
 std::string error_of(const SearchConfig& config) {
   try {
-    static_cast<void>(non_empty_meshes({small_model(), small_cluster(), small_workload(), {}}, config));
+    static_cast<void>(
+        non_empty_meshes({small_model(), small_cluster(), small_workload(), {}}, config));
   } catch (const ConfigError& e) {
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
     return e.what();
