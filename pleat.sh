@@ -44,7 +44,7 @@ cudnn_frontend_version=1.19.0
 cudnn_frontend_wheel=735c62e35b88943b83bbf03e364aa62d1cfa36f204a28b206163008a89cecbf6
 # A change here can change a build; data and documents cannot.
 sources=(
-  core simulator planner kernels backend calibration cli tests cmake
+  core simulator planner kernels backend calibration console interop validation application cli tests cmake
   CMakeLists.txt CMakePresets.json pleat.sh
 )
 

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/early_end.hpp"
-#include "cli/interrupt.hpp"
+#include "console/early_end.hpp"
+#include "console/interrupt.hpp"
 #include "cli/list_entries.hpp"
-#include "cli/report/output.hpp"
-#include "cli/report/write_file.hpp"
+#include "console/output.hpp"
+#include "console/write_file.hpp"
 #include "cli/suggestions.hpp"
 #include "core/diagnostics.hpp"
 

@@ -7,7 +7,7 @@
 #include "calibration/compare.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
-#include "cli/report/output.hpp"
+#include "console/output.hpp"
 #include "core/json/text_file.hpp"
 
 namespace pleat::cli {

@@ -9,8 +9,8 @@
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/plan_values.hpp"
-#include "cli/workflow/find_plan.hpp"
-#include "cli/workflow/idle_options.hpp"
+#include "cli/commands/find_plan.hpp"
+#include "cli/options/idle_options.hpp"
 
 namespace pleat::cli {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat validate
-#include "cli/workflow/validate/validate.hpp"
+#include "cli/commands/validate_runs.hpp"
 
 #include <CLI/CLI.hpp>
 #include <memory>

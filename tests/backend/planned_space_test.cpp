@@ -12,9 +12,9 @@
 #include "backend/supported.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/executed_formats.hpp"
-#include "planner/runtime_rules.hpp"
-#include "planner/search_space.hpp"
-#include "tests/planner/small_case.hpp"
+#include "planner/space/runtime_rules.hpp"
+#include "planner/space/search_space.hpp"
+#include "tests/planner/search/small_case.hpp"
 
 namespace pleat {
 namespace {

@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "core/spec/catalog.hpp"
-#include "planner/search.hpp"
-#include "planner/search_space.hpp"
+#include "planner/search/search.hpp"
+#include "planner/space/search_space.hpp"
 #include "simulator/estimator.hpp"
 
 namespace pleat {

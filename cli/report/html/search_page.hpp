@@ -5,9 +5,9 @@
 
 #include "cli/report/html/page.hpp"
 #include "cli/report/sensitivity_report.hpp"
-#include "cli/workflow/recipes.hpp"
+#include "application/plan/recipes.hpp"
 #include "core/trace/trace.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 namespace pleat::cli {
 

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One search for each of the numerics and one list of the best: what one search has found cuts the
+// next ones short.
+#include "planner/search/search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <memory>
+
+#include "core/diagnostics.hpp"
+#include "planner/search/different_plans.hpp"
+#include "planner/search/fixed_search.hpp"
+
+namespace pleat {
+namespace {
+
+class SearchOverNumerics {
+ public:
+  SearchOverNumerics(const ModelSpec& model, const ClusterSpec& cluster,
+                     const WorkloadSpec& workload, const Profile& profile,
+                     const SearchConfig& config, KnownPrices* known)
+      : model_(model),
+        cluster_(cluster),
+        workload_(workload),
+        profile_(profile),
+        config_(config),
+        known_(known) {
+    all_.robust = config.robust;
+    all_.most_bytes = config.most_bytes;
+    all_.bound = config.not_above;
+  }
+
+  // All meshes are bounded first, so that a search that is stopped can say what no plan is below.
+  // Later ones first: number formats are mostly listed from slow to fast.
+  SearchResult run() {
+    for (std::size_t i = config_.numerics.size(); i-- > 0;) prepare(i);
+    for (std::size_t i = config_.numerics.size(); i-- > 0;) {
+      if (!of_[i].search) continue;  // no valid plan with these numerics
+      if (stop_now()) leave_out(i);
+      else add(i);
+    }
+    if (!any_) std::rethrow_exception(why_);
+    for (Entry& e : best_) all_.best.push_back(std::move(e.candidate));
+    choose_spares();
+    if (!all_.best.empty()) {
+      all_.nearest.clear();
+      const Seconds best = value_of(all_.best.front().estimate, config_.robust);
+      all_.bound = all_.optimal ? best : std::min(all_.bound, best);
+    }
+    all_.seconds = seconds();
+    std::ranges::move(left_out_, std::back_inserter(all_.not_tried));
+    return std::move(all_);
+  }
+
+ private:
+  struct Entry {
+    std::size_t numerics;
+    Candidate candidate;
+  };
+  struct OfNumerics {
+    SearchConfig config;
+    std::unique_ptr<FixedSearch> search;
+  };
+
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  void prepare(std::size_t i) {
+    OfNumerics& one = of_[i];
+    one.config = rest_of_limits(config_, seconds(), 0);
+    one.config.numerics = {config_.numerics[i]};
+    if (config_.progress) {
+      one.config.progress = [this, began = seconds()](SearchProgress p) {
+        p.seconds += began;
+        p.bound = {};
+        stopped_ = stopped_ || !config_.progress(p);
+        return !stopped_;
+      };
+    }
+    try {
+      one.search = std::make_unique<FixedSearch>(model_, cluster_, workload_, profile_, one.config,
+                                                 prices(i));
+    } catch (const ConfigError&) {
+      why_ = std::current_exception();
+      return;
+    }
+    const bool late = config_.time_limit > 0 && seconds() >= config_.time_limit;
+    if (!stopped_ && !late) one.search->bound_meshes();
+  }
+
+  // Of the numerics; none: of this search alone.
+  PlanPrices* prices(std::size_t i) {
+    if (known_ == nullptr) return nullptr;
+    return &known_->of(i, model_, cluster_, workload_, profile_, config_.runtime);
+  }
+
+  void add(std::size_t i) {
+    SearchConfig& c = of_[i].config;
+    const SearchConfig rest = rest_of_limits(config_, seconds(), all_.priced);
+    c.time_limit = rest.time_limit;
+    c.max_evaluations = spent() ? -1 : rest.max_evaluations;
+    // Its first `most` plans that are no variants of listed ones are among so many.
+    c.top = static_cast<int>(most() + best_.size());
+    if (best_.size() == most()) c.not_above = std::min(c.not_above, value(best_.back()));
+    if (config_.progress) {
+      c.progress = [this, i, began = seconds()](const SearchProgress& p) {
+        return tell(p, i, began);
+      };
+    }
+    any_ = true;
+    merge(i, of_[i].search->run());
+    of_[i].search.reset();
+  }
+
+  // Of all numerics.
+  bool tell(SearchProgress p, std::size_t at, double began) {
+    p.priced += all_.priced;
+    p.seconds += began;
+    if (!best_.empty()) {
+      const Seconds before = value(best_.front());
+      p.best = std::min(p.best.value_or(before), before);
+    }
+    if (p.best) p.bound = std::min(p.bound, *p.best);
+    if (!all_.optimal) p.bound = std::min(p.bound, all_.bound);
+    for (std::size_t i = 0; i < at; ++i) p.bound = std::min(p.bound, least_of(i));
+    stopped_ = stopped_ || !config_.progress(p);
+    return !stopped_;
+  }
+
+  // No plan with these numerics is below.
+  [[nodiscard]] Seconds least_of(std::size_t i) const {
+    return of_[i].search ? of_[i].search->least()
+                         : Seconds(std::numeric_limits<double>::infinity());
+  }
+
+  // Past the time, the others are looked into for as long as nothing is found.
+  [[nodiscard]] bool stop_now() const {
+    if (!any_) return false;
+    const bool late = config_.time_limit > 0 && seconds() >= config_.time_limit;
+    return stopped_ || ((late || spent()) && !best_.empty());
+  }
+
+  [[nodiscard]] bool spent() const {
+    return config_.max_evaluations > 0 && all_.priced >= config_.max_evaluations;
+  }
+
+  void leave_out(std::size_t i) {
+    all_.optimal = false;
+    all_.bound = std::min(all_.bound, least_of(i));
+    left_out_.push_back({fmt::format("choice {} of the number formats, {}", i + 1,
+                                     name_of(config_.numerics[i].precision)),
+                         "a limit or an interruption came first"});
+  }
+
+  [[nodiscard]] std::size_t most() const {
+    return static_cast<std::size_t>(std::max(1, config_.top));
+  }
+
+  [[nodiscard]] Seconds value(const Entry& e) const {
+    return value_of(e.candidate.estimate, config_.robust);
+  }
+
+  void merge(std::size_t numerics, SearchResult one) {
+    all_.optimal = all_.optimal && one.optimal;
+    all_.enumerated += one.enumerated;
+    all_.priced += one.priced;
+    all_.fallback_priced += one.fallback_priced;
+    all_.stage_ways += one.stage_ways;
+    all_.not_tried = one.not_tried;  // the same of all numerics
+    if (!one.optimal) all_.bound = std::min(all_.bound, one.bound);
+    for (const auto& [rule, plans] : one.rejected) all_.rejected[rule] += plans;
+    for (Candidate& c : one.best) best_.push_back({numerics, std::move(c)});
+    std::ranges::stable_sort(best_, [&](const Entry& a, const Entry& b) {
+      return value(a) != value(b) ? value(a) < value(b) : a.numerics < b.numerics;
+    });
+    for (std::size_t i = 0; i < best_.size();) {
+      const auto end = best_.begin() + static_cast<std::ptrdiff_t>(i);
+      const bool variant = std::any_of(best_.begin(), end, [&](const Entry& e) {
+        return variants(e.candidate.plan, best_[i].candidate.plan);
+      });
+      if (variant) drop(i, "variant");
+      else ++i;
+    }
+    while (best_.size() > most()) drop(best_.size() - 1, "slower");
+    std::ranges::move(one.spares, std::back_inserter(all_.spares));
+    std::ranges::move(one.nearest, std::back_inserter(all_.nearest));
+    std::ranges::stable_sort(all_.nearest, {},
+                             [](const Candidate& c) { return c.estimate.peak_bytes(); });
+    if (all_.nearest.size() > kNearestKept) all_.nearest.resize(kNearestKept);
+  }
+
+  // Of all numerics.
+  void choose_spares() {
+    std::ranges::stable_sort(all_.spares, {}, [&](const Candidate& c) {
+      return value_of(c.estimate, config_.robust);
+    });
+    if (all_.spares.size() > most()) all_.spares.resize(most());
+  }
+
+  void drop(std::size_t i, const char* rule) {
+    best_.erase(best_.begin() + static_cast<std::ptrdiff_t>(i));
+    ++all_.rejected[rule];
+  }
+
+  const ModelSpec& model_;
+  const ClusterSpec& cluster_;
+  const WorkloadSpec& workload_;
+  const Profile& profile_;
+  const SearchConfig& config_;
+  KnownPrices* known_;
+  SearchResult all_;  // but for its best
+  std::vector<Entry> best_;
+  std::vector<NotTried> left_out_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<OfNumerics> of_{config_.numerics.size()};
+  bool any_ = false, stopped_ = false;
+  std::exception_ptr why_;
+};
+
+}  // namespace
+
+void Numerics::put_into(Plan& plan) const {
+  plan.precision = precision;
+  plan.optimizer = optimizer;
+  plan.fp8_attention = fp8_attention;
+  plan.fp8_head = fp8_head;
+  plan.fp8_dispatch = fp8_dispatch;
+  plan.fp8_combine = fp8_combine;
+  plan.fp8_params = fp8_params;
+}
+
+Numerics numerics_of(const Plan& plan) {
+  Numerics numerics{plan.precision,    plan.optimizer,    plan.fp8_attention, plan.fp8_head,
+                    plan.fp8_dispatch, plan.fp8_combine, plan.fp8_params};
+  // Where the state lies is a memory choice.
+  numerics.optimizer.state_offload = numerics.optimizer.cpu_offload = 0;
+  numerics.optimizer.cpu_offload_overlapped = false;
+  return numerics;
+}
+
+SearchResult search(const ModelSpec& model, const ClusterSpec& cluster,
+                    const WorkloadSpec& workload, const Profile& profile,
+                    const SearchConfig& config, KnownPrices* known) {
+  PLEAT_ASSERT(!config.numerics.empty());
+  if (config.numerics.size() == 1) {
+    PlanPrices* prices =
+        known == nullptr ? nullptr
+                         : &known->of(0, model, cluster, workload, profile, config.runtime);
+    return FixedSearch(model, cluster, workload, profile, config, prices).run();
+  }
+  return SearchOverNumerics(model, cluster, workload, profile, config, known).run();
+}
+
+}  // namespace pleat
