@@ -11,12 +11,8 @@
 #include "backend/supported.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
-#ifdef PLEAT_WITH_CUDA
-#include "kernels/cuda/device.hpp"
 #include "kernels/cuda/device_error.hpp"
-#include "kernels/cuda/gpu_device.hpp"
-#include "kernels/cuda/implementation.hpp"
-#endif
+#include "kernels/gpu_library.hpp"
 
 namespace pleat {
 namespace {
@@ -38,26 +34,19 @@ void print_once(const std::string& line) {
   if (printed.insert(line).second) fmt::print(stderr, "{}\n", line);
 }
 
-#ifdef PLEAT_WITH_CUDA
 std::unique_ptr<Device> gpu_of(Rank rank, int gpus, const DeviceOptions& o) {
   CudaOptions options;
   options.deterministic_attention = !o.any_order_attention;
-  return gpu_device(rank.value % gpus, options);
+  return gpu_library().device(rank.value % gpus, options);
 }
-void say_libraries() { fmt::print(stderr, "{}\n", cuda::library_line()); }
-#else
-std::unique_ptr<Device> gpu_of(Rank, int, const DeviceOptions&) { return nullptr; }
-void say_libraries() {}
-#endif
 
 }  // namespace
 
-#ifdef PLEAT_WITH_CUDA
 int usable_gpus() {
   for (const auto& [name, value] : kGpuVariables) set_default_variable(name, value);
   int gpus = 0;
   try {
-    gpus = cuda::device_count();
+    gpus = gpu_library().device_count();
   } catch (const DeviceError& e) {
     throw_config_error(ExitCode::device_or_io, "--device", "", e.what());
   }
@@ -68,13 +57,6 @@ int usable_gpus() {
   }
   return gpus;
 }
-#else
-int usable_gpus() {
-  throw_config_error(ExitCode::bad_request, "--device", "",
-                     "this build has no CUDA kernels: it was configured without nvcc",
-                     "install the CUDA toolkit and build again, or --device cpu");
-}
-#endif
 
 std::vector<std::unique_ptr<Device>> gpus_of(const JobPart& part) {
   const int gpus = usable_gpus();
@@ -120,7 +102,7 @@ void connect_devices(const DeviceOptions& o, JobPart& part) {
     for (const auto& [name, unused] : kGpuVariables) {
       fmt::print(stderr, "{}={}\n", name, environment_variable(name).value_or("(not set)"));
     }
-    say_libraries();
+    fmt::print(stderr, "{}\n", gpu_library().library_line());
   }
   if (o.collectives != "nccl") return;
   try {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What ranks compute on: this machine's CPU, or NVIDIA GPUs in builds that have their kernels.
+// What ranks compute on: this machine's CPU, or NVIDIA GPUs where the CUDA kernels are built.
 #pragma once
 
 #include <memory>
@@ -23,11 +23,11 @@ struct DeviceOptions {
 void require_nccl_for_windows(const DeviceOptions&);
 
 // With "cuda" rank r takes GPU r, over again where there are more ranks than GPUs. ConfigError:
-// bad_request in a build without CUDA, for what the device has not, for NCCL on a CPU and windows without it,
+// bad_request without the CUDA kernels, for what the device has not, for NCCL on a CPU and windows without it,
 // device_or_io where no GPU can be used.
 void set_device(const DeviceOptions&, const Program&, TrainConfig&);
 
-// The GPUs that this process can use. ConfigError: bad_request in a build without CUDA, device_or_io
+// The GPUs that this process can use. ConfigError: bad_request without the CUDA kernels, device_or_io
 // where there is none.
 [[nodiscard]] int usable_gpus();
 // A device for each rank of `part`, as training gives them.

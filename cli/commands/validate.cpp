@@ -21,7 +21,7 @@ void add_validate_command(CLI::App& app, Action& action) {
       ->delimiter(',');
   command->add_option("--html", o->html_file, "Write the report as a page with charts");
   command->add_option("-o,--out", o->out_file,
-                      "Write the report as Markdown; validation-notes.md beside it is its end");
+                      "Write the summary as Markdown; the rows are printed");
   command->add_flag("--force", o->force, "Replace files that are there");
   command->add_flag("--recipes", o->recipes,
                     "Also search beside every row of tier A: is the recipe's place near the top?");

@@ -64,13 +64,6 @@ std::vector<std::string> profile_files(const ValidateOptions& o) {
   return files;
 }
 
-// What a page of figures cannot say of itself stands beside it, written by hand.
-std::string notes_beside(const std::string& out_file) {
-  const fs::path notes = fs::path(out_file).parent_path() / "validation-notes.md";
-  std::error_code none;
-  return fs::exists(notes, none) ? read_text_file(notes.string()) : std::string();
-}
-
 std::vector<ComparedRun> of_tier(const std::string& tier, std::vector<ComparedRun> rows) {
   std::erase_if(rows, [&](const ComparedRun& row) { return row.run.tier != tier; });
   return rows;
@@ -91,7 +84,7 @@ void validate(const ValidateOptions& o) {
   note(fmt::format("{} rows in {:.2f} s", rows.size(), took.count()));
   if (!o.html_file.empty()) write_page(o.html_file, validation_page(rows, s));
   if (!o.out_file.empty()) {
-    write_and_say(o.out_file, validation_markdown(rows, s, notes_beside(o.out_file)));
+    write_and_say(o.out_file, validation_markdown(rows, s));
   }
   print(o.json ? validation_json(rows, s) : validation_text(rows, s));
 }

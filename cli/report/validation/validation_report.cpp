@@ -9,8 +9,6 @@
 namespace pleat::cli {
 namespace {
 
-constexpr std::size_t kLongestList = 400;  // rows of a table in Markdown
-
 std::string replaced(std::string text, char from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos;
        at = text.find(from, at + to.size())) {
@@ -56,22 +54,15 @@ std::string validation_text(const std::vector<ComparedRun>& rows, const Summary&
   return text;
 }
 
-std::string validation_markdown(const std::vector<ComparedRun>& rows, const Summary& s,
-                                const std::string& notes) {
+std::string validation_markdown(const std::vector<ComparedRun>& rows, const Summary& s) {
   std::string text =
       "# Predicted against published\n\n"
-      "Written by `pleat validate --recipes --out docs/VALIDATION.md`; the rows and their sources are in "
-      "`configs/validation/`.\n\n";
+      "Written by `pleat validate --recipes --out docs/VALIDATION.md`. The rows with their sources are in "
+      "`configs/validation/`; `pleat validate` prints each with its error. Nothing on this page was run on a GPU by this "
+      "project. What the figures do not cover, and what has not been measured for want of a GPU, is in "
+      "[validation-notes.md](validation-notes.md).\n\n";
   for (const Section& section : summary_sections(rows, s)) text += as_markdown(section);
-  for (Section& section : row_sections(rows)) {
-    if (section.table.rows.size() > kLongestList) {
-      section.text = fmt::format("{} rows, too many for this page; `pleat validate` prints them.",
-                                 section.table.rows.size());
-      section.table = {};
-    }
-    text += as_markdown(section);
-  }
-  return text + notes;
+  return text;
 }
 
 }  // namespace pleat::cli

@@ -13,9 +13,8 @@ namespace pleat::cli {
 
 [[nodiscard]] std::string validation_text(const std::vector<ComparedRun>&, const Summary&);
 [[nodiscard]] std::string validation_json(const std::vector<ComparedRun>&, const Summary&);
-// `notes`: Markdown written by hand, put at the end; may be empty.
-[[nodiscard]] std::string validation_markdown(const std::vector<ComparedRun>&, const Summary&,
-                                              const std::string& notes);
+// The summary; rows are printed by validation_text.
+[[nodiscard]] std::string validation_markdown(const std::vector<ComparedRun>&, const Summary&);
 [[nodiscard]] HtmlPage validation_page(const std::vector<ComparedRun>&, const Summary&);
 
 }  // namespace pleat::cli
