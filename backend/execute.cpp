@@ -16,9 +16,6 @@ View optional_view(std::span<const View> views, std::size_t index) {
   return index < views.size() ? views[index] : View{};
 }
 
-// Is w a LayerNorm's scale and shift, rather than an RMSNorm's scale?
-bool shifts(View w, View x) { return w.elements() == 2 * x.cols; }
-
 }  // namespace
 
 // The bias of the forward product, or its gradient beside the weight's.
@@ -69,15 +66,15 @@ void Executor::dispatch(const Call& c) {
       k.embedding_bwd(in[0], in[1], context_.attention().tp * out[0].rows, out[0]);
       return add_positions(c);
     case OpKind::rms_norm:
-      if (shifts(in[1], in[0])) return k.layer_norm(in[0], in[1], out[0], out[1], attr.eps);
       return k.rms_norm(in[0], in[1], out[0], out[1], attr.eps);
+    case OpKind::layer_norm:
+      return k.layer_norm(in[0], in[1], out[0], out[1], attr.eps);
     case OpKind::rms_norm_quantize:
       return rms_norm_quantize(c);
     case OpKind::rms_norm_bwd:
-      if (shifts(in[2], in[1])) {
-        return k.layer_norm_bwd(in[0], in[1], in[2], in[3], optional_view(in, 4), out[0], out[1]);
-      }
       return k.rms_norm_bwd(in[0], in[1], in[2], in[3], optional_view(in, 4), out[0], out[1]);
+    case OpKind::layer_norm_bwd:
+      return k.layer_norm_bwd(in[0], in[1], in[2], in[3], optional_view(in, 4), out[0], out[1]);
     case OpKind::head_norm:
       return k.head_norm(in[0], in[1], in[2], out[0], out[1], heads, attr.eps);
     case OpKind::head_norm_bwd:
@@ -196,29 +193,56 @@ void Executor::dispatch(const Call& c) {
                         .seq = attr.seq},
                        out[1]);
     case OpKind::all_gather:
+    case OpKind::gather_keys:
+    case OpKind::gather_counts:
+    case OpKind::gather_peer_rows:
+    case OpKind::gather_picked_rows:
+    case OpKind::gather_weights:
+    case OpKind::gather_bucket:
+    case OpKind::gather_matrix:
     case OpKind::reduce_scatter:
+    case OpKind::reduce_key_gradients:
+    case OpKind::reduce_peer_rows:
+    case OpKind::reduce_picked_rows:
+    case OpKind::reduce_gradients:
+    case OpKind::reduce_bucket:
     case OpKind::all_reduce:
+    case OpKind::all_reduce_bucket:
+    case OpKind::all_reduce_replicated:
       return collective(c);
     case OpKind::all_to_all:
+    case OpKind::exchange_rows:
+    case OpKind::exchange_sorted:
+    case OpKind::exchange_tokens:
       return exchange_rows(c, false);
     case OpKind::all_to_all_back:
+    case OpKind::exchange_rows_back:
+    case OpKind::exchange_sorted_back:
+    case OpKind::exchange_tokens_back:
       return exchange_rows(c, true);
     case OpKind::send:
     case OpKind::recv:
       return send_or_recv(c);
     case OpKind::offload:
+    case OpKind::offload_state:
+    case OpKind::offload_gradients:
       return offload(c);
     case OpKind::reload:
+    case OpKind::reload_state:
+    case OpKind::reload_weights:
       return reload(c);
     case OpKind::release:
       return;  // its tensor dies after it
     case OpKind::zero:
       return kernels_at(out[0]).zero(named_part(c.op, out[0]));
     case OpKind::copy:
-      if (c.site == nullptr) return cast_weights(c);
-      return k.copy(in[0], out[0]);
+    case OpKind::cast_weights:
+      return cast_weights(c);
+    case OpKind::quantize_weights:
+      return quantize_weights(c);
     case OpKind::quantize:
-      if (c.site == nullptr) return quantize_weights(c);
+    case OpKind::quantize_weight:
+    case OpKind::transpose_codes:
       return quantize(c);
     case OpKind::grad_norm:
       return grad_norm(c);
@@ -233,13 +257,15 @@ void Executor::dispatch(const Call& c) {
     case OpKind::lamb_step:
       return lamb_step(c);
     case OpKind::momentum:
+    case OpKind::muon_momentum:
       return momentum(c);
     case OpKind::newton_schulz:
       return newton_schulz(c);
     case OpKind::step_matrix:
       return step_matrix(c);
+    case OpKind::wire_conversion:
+      return;  // the exchange beside it makes it
     case OpKind::pointwise:
-      if (out.empty()) return;  // a conversion that the exchange beside it makes
       if (attr.function == Elementwise::none) break;
       return k.pointwise(attr.function, in[0], optional_view(in, 1), out[0]);
     case OpKind::pointwise_bwd:

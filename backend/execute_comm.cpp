@@ -20,13 +20,13 @@ void Executor::collective(const Call& c) {
     if (!of_parts) return bucket_collective(c);
     return gradients_in_shards() ? all_reduce_pieces(c) : all_reduce(c);
   }
-  if (c.op.kind == OpKind::all_reduce) return all_reduce(c);
+  if (family_of(c.op.kind) == OpKind::all_reduce) return all_reduce(c);
   if (c.op.module == Module::optimizer) return gather_matrix(c);
   Communicator& comm = context_.comm(c.op.group);
   const View to = c.out[0];
   if (c.op.group == Group::etp && c.in.size() > 1) return exchange_of_peers(c, comm);
   if (c.op.group == Group::cp || c.op.group == Group::cp_ring) {
-    return c.op.kind == OpKind::all_gather ? gather_keys(c) : scatter_key_gradients(c);
+    return family_of(c.op.kind) == OpKind::all_gather ? gather_keys(c) : scatter_key_gradients(c);
   }
   if (c.op.group == Group::etp_ep && c.in.size() > 1) return share_picked_rows(c, comm);
   share_rows(c, comm);
@@ -42,7 +42,7 @@ void Executor::share_rows(const Call& c, Communicator& comm) {
     throw ExecutionError(fmt::format("operation '{}': {} elements to {} over {} ranks", c.op.name,
                                      from.elements(), to.elements(), comm.size()));
   };
-  if (c.op.kind == OpKind::all_gather) {
+  if (family_of(c.op.kind) == OpKind::all_gather) {
     require(from.elements() * comm.size() == to.elements());
     if (is_quantized(from.dtype)) return gather_quantized(c, comm);
     comm.all_gather(bytes(from), bytes(to));
@@ -70,7 +70,7 @@ void Executor::share_narrow_rows(const Call& c, Communicator& comm) {
   const std::vector<std::byte> sent = read_on_host(device_, from, pack_rows);
   const std::int64_t rows = std::max(from.rows, to.rows);  // of the gathered side
   std::vector<std::byte> received(static_cast<std::size_t>(rows * packed_row_bytes(to.cols)));
-  if (c.op.kind == OpKind::all_gather) {
+  if (family_of(c.op.kind) == OpKind::all_gather) {
     hosts.all_gather(sent, received);
     return write_on_host(device_, to, [&](View rows_here) { unpack_rows(received, rows_here); });
   }
@@ -118,7 +118,7 @@ void Executor::exchange_of_peers(const Call& c, Communicator& comm) {
   const View from = c.in[0], to = c.out[0];
   const Tensor& tensor = c.site->program->tensor(c.op.in[0]);
   const std::int64_t columns = tensor.shape.size() == 1 ? 1 : from.cols;
-  const bool gather = c.op.kind == OpKind::all_gather;
+  const bool gather = family_of(c.op.kind) == OpKind::all_gather;
   const Counts counts = counts_on_host(c, c.op.in[1], c.in[1]);
   send_bytes_.resize(static_cast<std::size_t>(comm.size()));  // or elements
   for (int p = 0; p < comm.size(); ++p) {

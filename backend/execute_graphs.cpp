@@ -15,6 +15,8 @@ namespace {
 // Kernels with nothing beside operands and attributes, and copies of the host's rows from memory
 // that it writes before the graph runs.
 constexpr OpKind kPlain[] = {OpKind::rms_norm,
+                             OpKind::layer_norm,
+                             OpKind::layer_norm_bwd,
                              OpKind::rms_norm_bwd,
                              OpKind::head_norm,
                              OpKind::head_norm_bwd,
@@ -42,6 +44,7 @@ constexpr OpKind kPlain[] = {OpKind::rms_norm,
                              OpKind::sigmoid_gate,
                              OpKind::sigmoid_gate_bwd,
                              OpKind::pointwise,
+                             OpKind::wire_conversion,
                              OpKind::pointwise_bwd,
                              OpKind::router_topk_bwd,
                              OpKind::router_stats,

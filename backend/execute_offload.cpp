@@ -60,7 +60,7 @@ void Executor::widen_weights() {
 // As the step's end does. `narrow_only`: where codes had taken their place.
 void Executor::gather_weights(bool narrow_only) {
   for (const Op& op : stage_.epilogue) {
-    if (op.kind != OpKind::all_gather || op.module != Module::grad_sync) continue;
+    if (op.kind != OpKind::gather_bucket || op.module != Module::grad_sync) continue;
     const auto of_bucket = [&](const BucketState& b) {
       const bool wanted = !narrow_only || b.narrow_in_place;
       return b.elements > 0 && wanted && op.in.front() == b.weights;

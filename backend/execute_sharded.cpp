@@ -60,7 +60,7 @@ View Executor::sharded_operand(const Op& op, const OpSite& site, std::size_t wei
 // Gathers a layer's weights, or reduces its gradients and adds this rank's share to its shard.
 void Executor::sharded_collective(const Call& c) {
   Communicator& comm = context_.comm(c.op.group);
-  const bool gather = c.op.kind == OpKind::all_gather;
+  const bool gather = family_of(c.op.kind) == OpKind::all_gather;
   const TensorId id = gather ? c.op.out[0] : c.op.in[0];
   const auto& list = c.site->program->sharded;
   const auto found = std::ranges::find_if(list, [&](const ShardedWeights& s) {

@@ -99,7 +99,7 @@ void Executor::bucket_collective(const Call& c) {
     const std::int64_t part = unit.elements / place.parts;
     const View range = outer ? elements_of(tensor, unit.begin, unit.elements)
                              : elements_of(tensor, unit.begin + place.part * part, part);
-    if (c.op.kind == OpKind::all_reduce) {
+    if (family_of(c.op.kind) == OpKind::all_reduce) {
       sum_gradients(c.op, comm, range);
       continue;
     }
@@ -109,7 +109,7 @@ void Executor::bucket_collective(const Call& c) {
     }
     const std::int64_t each = range.elements() / comm.size();
     const View mine = elements_of(range, each * comm.rank(), each);
-    if (c.op.kind == OpKind::all_gather) {
+    if (family_of(c.op.kind) == OpKind::all_gather) {
       comm.all_gather(bytes(mine), bytes(range));
     } else {
       sum_gradients(c.op, comm, range, mine);

@@ -28,7 +28,7 @@ void Executor::exchange_sorted_rows(const Call& c, std::int64_t columns, bool ba
 // All ranks' tokens gathered and the local experts' picked, or what they computed added up by token
 // and scattered.
 void Executor::share_picked_rows(const Call& c, Communicator& comm) {
-  const bool gather = c.op.kind == OpKind::all_gather;
+  const bool gather = family_of(c.op.kind) == OpKind::all_gather;
   const View choice = c.in[1], counts = c.in[2], picked = gather ? c.out[0] : c.in[0];
   const LayerProgram& layer = *c.site->program;
   const bool probs = layer.tensor(gather ? c.op.out[0] : c.op.in[0]).shape.size() == 1;
