@@ -6,7 +6,7 @@
 
 #include "backend/comm/recording_transport.hpp"
 #include "backend/data/sample_source.hpp"
-#include "backend/executor.hpp"
+#include "backend/execute/executor.hpp"
 #include "kernels/host_device.hpp"
 #include "tests/backend/train_runs.hpp"
 
