@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/plan/numerics.hpp"
 #include "core/plan/plan.hpp"
 #include "core/spec/cluster.hpp"
 #include "core/spec/model.hpp"
@@ -29,17 +30,6 @@ struct SearchProgress {
   std::optional<Seconds> best;  // the fastest plan so far
   Seconds bound;                // no plan is faster; 0: not known yet
 };
-
-// The number formats a plan computes, exchanges and keeps state in.
-struct Numerics {
-  Precision precision = Precision::bf16;
-  OptimizerPlan optimizer;
-  bool fp8_attention = false, fp8_head = false;
-  bool fp8_dispatch = false, fp8_combine = false, fp8_params = true;
-  void put_into(Plan&) const;
-  bool operator==(const Numerics&) const = default;
-};
-[[nodiscard]] Numerics numerics_of(const Plan&);
 
 // The only values that a search may choose; none: all that it has.
 template <class T>
