@@ -61,19 +61,17 @@ Recipe price_recipe(const Target& t, std::string name, std::string source, const
 
 // Layers that do not divide over the virtual stages are laid out with balanced work.
 void give_layout(const Target& t, ShapeOptions& shape) {
-  const int pp = shape.pp.value_or(1), vpp = shape.vpp.value_or(1);
+  const int pp = shape.of<&Plan::attention, &AttentionMapping::pp>().value_or(1);
+  const int vpp = shape.of<&Plan::vpp>().value_or(1);
   if (pp < 1 || vpp < 1 || pp > t.gpus || vpp > t.model.layers) return;  // is refused with a reason
   const std::vector<std::string> layouts =
       layout_choices(t.model, t.workload.seq_len, pp, vpp);
-  if (!layouts.empty() && !layouts.front().empty()) shape.layout = layouts.back();
+  if (!layouts.empty() && !layouts.front().empty()) shape.of<&Plan::layout>() = layouts.back();
 }
 
 void with_numerics(const Numerics& numerics, const Target& t, Plan& plan) {
   Plan changed = plan;
   numerics.put_into(changed);
-  changed.optimizer.state_offload = plan.optimizer.state_offload;
-  changed.optimizer.cpu_offload = plan.optimizer.cpu_offload;
-  changed.optimizer.cpu_offload_overlapped = plan.optimizer.cpu_offload_overlapped;
   if (violations({t.model, t.workload, changed, t.gpus}).empty()) plan = changed;
 }
 
@@ -99,9 +97,10 @@ std::vector<RecipeDraft> read_recipes(const Target& t, const SearchConfig& confi
   }
   for (const std::string& text : given) {
     ShapeOptions shape = parse_shape(text, "--compare");
-    const bool names_precision = shape.precision.has_value();
-    if (!names_precision) shape.precision = name_of(config.numerics.front().precision);
-    if (!shape.layout) give_layout(t, shape);
+    auto& precision = shape.of<&Plan::precision>();
+    const bool names_precision = precision.has_value();
+    if (!names_precision) precision = name_of(config.numerics.front().precision);
+    if (!shape.of<&Plan::layout>()) give_layout(t, shape);
     std::vector<std::string> assumed;
     drafts.push_back(
         {text, "given", resolve_shape(shape, t, "--compare", assumed), true, names_precision});
