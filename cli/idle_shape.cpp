@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/diagnostics.hpp"
+#include "core/plan/dispatcher_traits.hpp"
 
 namespace pleat::cli {
 
@@ -22,17 +23,6 @@ bool has_narrow_operands(Precision precision) {
   return true;
 }
 
-bool takes_sms(Dispatcher dispatcher) {
-  switch (dispatcher) {
-    case Dispatcher::allgather:
-    case Dispatcher::alltoall:
-    case Dispatcher::hierarchical: return false;
-    case Dispatcher::deepep:
-    case Dispatcher::hybridep: return true;
-  }
-  return true;
-}
-
 void refuse_idle_shape(const ShapeOptions& o, const Plan& plan, const std::string& where) {
   Diagnostics problems;
   const auto refuse = [&](bool given, const char* option, const std::string& to, const char* hint) {
@@ -42,11 +32,11 @@ void refuse_idle_shape(const ShapeOptions& o, const Plan& plan, const std::strin
   if (!has_narrow_operands(plan.precision)) {
     const std::string to = "--precision " + name_of(plan.precision);
     const char* const hint = "leave it out, or --precision fp8, mxfp8, ...";
-    refuse(o.fp8_attention, "--fp8-attention", to, hint);
-    refuse(o.fp8_head, "--fp8-head", to, hint);
+    refuse(o.of<&Plan::fp8_attention>(), "--fp8-attention", to, hint);
+    refuse(o.of<&Plan::fp8_head>(), "--fp8-head", to, hint);
   }
-  if (!takes_sms(plan.dispatcher)) {
-    refuse(o.dispatcher_sms.has_value(), "--dispatcher-sms",
+  if (!is_fused(plan.dispatcher)) {
+    refuse(o.of<&Plan::dispatcher_sms>().has_value(), "--dispatcher-sms",
            "--dispatcher " + name_of(plan.dispatcher), "--dispatcher deepep or hybridep");
   }
   problems.throw_if_errors();

@@ -12,8 +12,6 @@ namespace pleat::cli {
 
 // Precisions with narrow operands: those that --fp8-attention and --fp8-head say something to.
 [[nodiscard]] bool has_narrow_operands(Precision);
-// Dispatchers whose exchange takes --dispatcher-sms.
-[[nodiscard]] bool takes_sms(Dispatcher);
 
 // ConfigError (bad_request) with all of them; `where` as for resolve_shape.
 void refuse_idle_shape(const ShapeOptions&, const Plan&, const std::string& where);

@@ -4,14 +4,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <set>
-#include <utility>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/plan_values.hpp"
+#include "cli/typed_fields.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {
@@ -24,117 +27,125 @@ constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
 const char* const kWorkload = "Workload";
 const char* const kShape = "Plan";
 
-// The integer fields of a shape with the names they are typed under.
-std::vector<std::pair<std::string, std::optional<int>*>> degrees(ShapeOptions& s) {
-  return {{"tp", &s.tp},
-          {"cp", &s.cp},
-          {"pp", &s.pp},
-          {"vpp", &s.vpp},
-          {"ep", &s.ep},
-          {"etp", &s.etp},
-          {"micro-batch", &s.micro_batch},
-          {"microbatch-group", &s.microbatch_group},
-          {"dispatcher-sms", &s.dispatcher_sms},
-          {"offload-layers", &s.offload_layers},
-          {"recompute-unit", &s.recompute_unit},
-          {"fsdp-group", &s.fsdp_group},
-          {"cp-a2a", &s.cp_a2a},
-          {"optimizer-instances", &s.optimizer_instances}};
-}
+// Options in the order of the help. Those that are not here come last.
+constexpr std::array<std::string_view, 50> kHelpOrder{
+    "tp", "cp", "pp", "vpp", "schedule", "ep", "etp", "micro-batch", "layout", "precision",
+    "recompute", "recompute-unit", "offload", "recompute-stages", "offload-stages",
+    "offload-layers", "sharding", "fsdp-group", "optimizer-instances", "dispatcher",
+    "dispatcher-sms", "microbatch-group", "cp-comm", "cp-a2a", "cuda-graph", "main-grads-dtype",
+    "main-params-dtype", "exp-avg-dtype", "exp-avg-sq-dtype", "grad-reduce-dtype", "optimizer",
+    "state-offload", "cpu-optimizer", "paged-stash", "stash-capacity", "ep-overlap",
+    "delay-wgrad", "tp-overlap", "shared-expert-overlap", "tile-overlap", "fp8-dispatch",
+    "fp8-combine", "no-grad-overlap", "no-param-overlap", "no-sequence-parallel", "no-fp8-params",
+    "no-flash-attention", "overlap-cpu-optimizer", "fp8-attention",
+    "fp8-head"};
 
-std::vector<std::pair<std::string, std::optional<double>*>> shares(ShapeOptions& s) {
-  return {{"state-offload", &s.state_offload},
-          {"cpu-optimizer", &s.cpu_optimizer},
-          {"paged-stash", &s.paged_stash},
-          {"stash-capacity", &s.stash_capacity}};
-}
+// One option of a plan, wherever its value is kept.
+struct ShapeOption {
+  std::string name, help;
+  std::variant<std::optional<int>*, std::optional<double>*, std::optional<std::string>*, bool*>
+      value;
+  double most = 0;                    // of a share
+  std::vector<std::string> words = {};  // that completion offers
+};
+// Names are looked for and told by the type of their values: numbers, shares, words, switches.
+enum class OptionKind : std::uint8_t { number, share, words, on };
+constexpr std::array kOptionKinds{OptionKind::number, OptionKind::share, OptionKind::words,
+                                  OptionKind::on};
+OptionKind kind_of(const ShapeOption& o) { return static_cast<OptionKind>(o.value.index()); }
 
-std::vector<std::pair<std::string, std::optional<std::string>*>> words(ShapeOptions& s) {
-  return {{"layout", &s.layout},
-          {"precision", &s.precision},
-          {"recompute", &s.recompute},
-          {"recompute-stages", &s.recompute_stages},
-          {"offload-stages", &s.offload_stages},
-          {"sharding", &s.sharding},
-          {"dispatcher", &s.dispatcher},
-          {"cp-comm", &s.cp_comm},
-          {"offload", &s.offload},
-          {"cuda-graph", &s.cuda_graph},
-          {"main-grads-dtype", &s.main_grads},
-          {"main-params-dtype", &s.main_params},
-          {"exp-avg-dtype", &s.exp_avg},
-          {"exp-avg-sq-dtype", &s.exp_avg_sq},
-          {"grad-reduce-dtype", &s.grad_reduce},
-          {"schedule", &s.schedule},
-          {"optimizer", &s.optimizer}};
-}
-
-std::vector<std::pair<std::string, bool*>> switches(ShapeOptions& s) {
-  return {{"ep-overlap", &s.ep_overlap},
-          {"delay-wgrad", &s.delay_wgrad},
-          {"tp-overlap", &s.tp_overlap},
-          {"shared-expert-overlap", &s.shared_expert_overlap},
-          {"tile-overlap", &s.tile_overlap},
-          {"fp8-dispatch", &s.fp8_dispatch},
-          {"fp8-combine", &s.fp8_combine},
-          {"no-grad-overlap", &s.no_grad_overlap},
-          {"no-param-overlap", &s.no_param_overlap},
-          {"no-sequence-parallel", &s.no_sequence_parallel},
-          {"no-fp8-params", &s.no_fp8_params},
-          {"overlap-cpu-optimizer", &s.overlap_cpu_optimizer},
-          {"no-flash-attention", &s.no_flash_attention},
-          {"fp8-attention", &s.fp8_attention},
-          {"fp8-head", &s.fp8_head}};
+std::vector<ShapeOption> shape_options(ShapeOptions& s) {
+  std::vector<ShapeOption> all;
+  for_each_plan_field([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    if constexpr (!field.typed.flag.empty()) {
+      ShapeOption& o = all.emplace_back(
+          ShapeOption{.name = field.typed_name(),
+                      .help = help_text(field, field.typed.help),
+                      .value = &std::get<i>(s.given)});
+      o.words = offered_words(field);
+      if constexpr (requires { field.domain.above_min; }) o.most = field.domain.max;
+    }
+  });
+  all.push_back({"recompute-stages",
+                 "What single pipeline stages recompute instead: 0=full/1-2=moe_act+layernorm/3=none",
+                 &s.recompute_stages});
+  all.push_back({"offload-stages",
+                 "What single pipeline stages offload instead: 0-1=core_attn+attn_proj/2=none",
+                 &s.offload_stages});
+  const auto place = [](const ShapeOption& o) { return std::ranges::find(kHelpOrder, o.name); };
+  std::ranges::stable_sort(all, {}, place);
+  return all;
 }
 
 bool is_switch(const std::string& key) {
   ShapeOptions any;
-  const auto all = switches(any);
-  return std::any_of(all.begin(), all.end(), [&](const auto& s) { return s.first == key; });
+  return std::ranges::any_of(shape_options(any), [&](const ShapeOption& o) {
+    return o.name == key && kind_of(o) == OptionKind::on;
+  });
 }
 
-// Empty when fine, else what is wrong.
+template <class Number>
+bool parse_number(const std::string& text, Number& number) {
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+// Each returns what is wrong; empty when fine.
+std::string put(const std::string& key, const std::string& value, std::optional<int>& field) {
+  int number = 0;
+  if (!parse_number(value, number) || number < 1 || number > kMaxDegree) {
+    return key + ": '" + value + "' is not a whole number from 1 to " + std::to_string(kMaxDegree);
+  }
+  field = number;
+  return {};
+}
+std::string put(const std::string& key, const std::string& value, std::optional<double>& field) {
+  double number = 0;
+  if (!parse_number(value, number) || !(number >= 0 && number <= kMaxFactor)) {
+    return key + ": '" + value + "' is not a number from 0 to " + std::to_string(kMaxFactor);
+  }
+  field = number;
+  return {};
+}
+std::string put(const std::string&, const std::string& value, std::optional<std::string>& field) {
+  field = value;
+  return {};
+}
+std::string put(const std::string& key, const std::string& value, bool& field) {
+  if (!value.empty()) return key + " takes no value";
+  field = true;
+  return {};
+}
+
 std::string assign(ShapeOptions& shape, const std::string& key, const std::string& value) {
+  const std::vector<ShapeOption> options = shape_options(shape);
   std::vector<std::string> names;
-  for (const auto& [name, field] : degrees(shape)) {
-    names.push_back(name);
-    if (name != key) continue;
-    int number = 0;
-    const char* const end = value.data() + value.size();
-    const auto parsed = std::from_chars(value.data(), end, number);
-    if (parsed.ec != std::errc() || parsed.ptr != end || number < 1 || number > kMaxDegree) {
-      return key + ": '" + value + "' is not a whole number from 1 to " + std::to_string(kMaxDegree);
+  for (const OptionKind kind : kOptionKinds) {
+    for (const ShapeOption& o : options) {
+      if (kind_of(o) != kind) continue;
+      names.push_back(o.name);
+      if (o.name != key) continue;
+      return std::visit([&](auto* field) { return put(key, value, *field); }, o.value);
     }
-    *field = number;
-    return {};
-  }
-  for (const auto& [name, field] : shares(shape)) {
-    names.push_back(name);
-    if (name != key) continue;
-    double number = 0;
-    const char* const end = value.data() + value.size();
-    const auto parsed = std::from_chars(value.data(), end, number);
-    if (parsed.ec != std::errc() || parsed.ptr != end || !(number >= 0 && number <= kMaxFactor)) {
-      return key + ": '" + value + "' is not a number from 0 to " + std::to_string(kMaxFactor);
-    }
-    *field = number;
-    return {};
-  }
-  for (const auto& [name, field] : words(shape)) {
-    names.push_back(name);
-    if (name != key) continue;
-    *field = value;
-    return {};
-  }
-  for (const auto& [name, field] : switches(shape)) {
-    names.push_back(name);
-    if (name != key) continue;
-    if (!value.empty()) return key + " takes no value";
-    *field = true;
-    return {};
   }
   const std::string near = nearest_name(key, names);
   return "unknown plan field '" + key + "'" + (near.empty() ? "" : "; did you mean " + near + "?");
+}
+
+void add_option(CLI::App& app, const ShapeOption& o, std::optional<int>& value) {
+  app.add_option("--" + o.name, value, o.help)->check(in_range(1, kMaxDegree))->group(kShape);
+}
+void add_option(CLI::App& app, const ShapeOption& o, std::optional<double>& value) {
+  app.add_option("--" + o.name, value, o.help)->check(in_range(0.0, o.most))->group(kShape);
+}
+void add_option(CLI::App& app, const ShapeOption& o, std::optional<std::string>& value) {
+  CLI::Option* const option = app.add_option("--" + o.name, value, o.help)->group(kShape);
+  if (!o.words.empty()) option->check(offers(o.words));
+}
+void add_option(CLI::App& app, const ShapeOption& o, bool& value) {
+  app.add_flag("--" + o.name, value, o.help)->group(kShape);
 }
 
 }  // namespace
@@ -154,7 +165,7 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
   describe("--runtime", o.runtime,
            "Dialect to compile for: megatron or pleat (default: the profile's, else pleat on "
            "localhost and megatron elsewhere)")
-      ->check(offers(plan_names().runtime));
+      ->check(offers(runtime_words()));
   describe("--profile", o.profile,
            "Profile name or file (default: NAME-RUNTIME.json beside the cluster's file, the newest of the "
            "cluster and runtime, else datasheet efficiencies)")
@@ -177,111 +188,10 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
       ->group(kWorkload);
 }
 
-void add_shape_options(CLI::App& app, ShapeOptions& o) {
-  const auto degree = [&](const char* name, std::optional<int>& value, const char* text) {
-    app.add_option(name, value, text)->check(in_range(1, kMaxDegree))->group(kShape);
-  };
-  const auto word = [&](const char* name, std::optional<std::string>& value, const char* text) {
-    return app.add_option(name, value, text)->group(kShape);
-  };
-  const PlanNames names = plan_names();
-  const std::vector<std::string> moments{"fp32", "bf16", "fp16", "fp8"};
-  degree("--tp", o.tp, "Tensor parallel size of attention and dense layers");
-  degree("--cp", o.cp, "Context parallel size");
-  degree("--pp", o.pp, "Pipeline stages (data parallel size follows from --gpus)");
-  degree("--vpp", o.vpp, "Virtual pipeline stages on each pipeline rank");
-  word("--schedule", o.schedule,
-       "Order of the pipeline: 1f1b (interleaved with --vpp), zb-h1, zb-v, dualpipe or dualpipe-v")
-      ->check(offers(names.schedule));
-  degree("--ep", o.ep, "Expert parallel size (expert data parallel size follows from --gpus)");
-  degree("--etp", o.etp, "Tensor parallel size inside an expert");
-  degree("--micro-batch", o.micro_batch, "Sequences of a microbatch");
-  word("--layout", o.layout, "Layers of each virtual stage, \"Et*3|(tt|)*29m|L\" (default: even)");
-  word("--precision", o.precision,
-       "fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8 or nvfp4")
-      ->check(offers(names.precision));
-  word("--recompute", o.recompute,
-       "none, full, full:N (the first N layers of each chunk), or modules with commas: layernorm, "
-       "mla_up_proj, core_attn, mlp, moe_act, shared_experts, moe")
-      ->check(offers(names.recompute));
-  degree("--recompute-unit", o.recompute_unit,
-         "With full recompute: layers that keep one input together (default: 1)");
-  word("--offload", o.offload,
-       "Activations kept in host memory, with commas: attn_norm, qkv_linear, core_attn, attn_proj, "
-       "mlp_norm, expert_fc1, moe_act")
-      ->check(offers(names.offload));
-  word("--recompute-stages", o.recompute_stages,
-       "What single pipeline stages recompute instead: 0=full/1-2=moe_act+layernorm/3=none");
-  word("--offload-stages", o.offload_stages,
-       "What single pipeline stages offload instead: 0-1=core_attn+attn_proj/2=none");
-  degree("--offload-layers", o.offload_layers, "Layers whose activations are kept in host memory");
-  word("--sharding", o.sharding, "none, zero1, zero2 or zero3")
-      ->check(offers(names.sharding));
-  degree("--fsdp-group", o.fsdp_group,
-         "Ranks of one shard group of zero2 or zero3 (default: all)");
-  degree("--optimizer-instances", o.optimizer_instances,
-         "Copies of the optimizer state that zero1 shards; gradients are summed across them");
-  word("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep or hierarchical")
-      ->check(offers(names.dispatcher));
-  degree("--dispatcher-sms", o.dispatcher_sms, "SMs that a deepep or hybridep exchange takes");
-  degree("--microbatch-group", o.microbatch_group,
-         "Microbatches of a group of the interleaved order (default: PP)");
-  word("--cp-comm", o.cp_comm,
-       "Keys and values of context parallelism: p2p, all_gather, a2a or a2a+p2p")
-      ->check(offers(names.cp_comm));
-  degree("--cp-a2a", o.cp_a2a, "With a2a+p2p: ranks of a group that exchanges heads");
-  word("--cuda-graph", o.cuda_graph,
-       "none, attention, router, partial (attention and router) or full_iteration")
-      ->check(offers(names.cuda_graph));
-  word("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16")
-      ->check(offers({"fp32", "bf16"}));
-  word("--main-params-dtype", o.main_params,
-       "Of the optimizer's copy of the weights: fp32, bf16, fp16, fp8, or remainder16 (what the bf16 "
-       "weights lack of fp32)")
-      ->check(offers(names.state_type));
-  word("--exp-avg-dtype", o.exp_avg, "Of the first moment: fp32, bf16, fp16 or fp8")
-      ->check(offers(moments));
-  word("--exp-avg-sq-dtype", o.exp_avg_sq, "Of the second moment: fp32, bf16, fp16 or fp8")
-      ->check(offers(moments));
-  word("--grad-reduce-dtype", o.grad_reduce,
-       "Of gradients while they are reduced: fp32 or bf16 (default: as they are kept)")
-      ->check(offers({"fp32", "bf16"}));
-  word("--optimizer", o.optimizer, "adamw, lamb, sgd (with momentum) or muon")
-      ->check(offers(names.optimizer));
-  const auto share = [&](const char* name, std::optional<double>& value, double most,
-                         const char* text) {
-    app.add_option(name, value, text)->check(in_range(0.0, most))->group(kShape);
-  };
-  share("--state-offload", o.state_offload, 1.0,
-        "Share of the optimizer's state that is in host memory between steps");
-  share("--cpu-optimizer", o.cpu_optimizer, 1.0,
-        "Share of the optimizer's state that stays in host memory, the CPU making its step");
-  share("--paged-stash", o.paged_stash, kMaxFactor,
-        "Paged stash of what experts save: its size over the balanced mean, for example 1.1");
-  share("--stash-capacity", o.stash_capacity, kMaxFactor,
-        "With --paged-stash: rows a rank's experts compute with, over the balanced mean");
-  const auto flag = [&](const char* name, bool& value, const char* text) {
-    app.add_flag(name, value, text)->group(kShape);
-  };
-  flag("--ep-overlap", o.ep_overlap,
-       "Hide expert communication of one microbatch behind the compute of another");
-  flag("--delay-wgrad", o.delay_wgrad, "With --ep-overlap: weight gradients apart and later");
-  flag("--tp-overlap", o.tp_overlap, "Tensor-parallel communication in pieces beside its GEMMs");
-  flag("--shared-expert-overlap", o.shared_expert_overlap,
-       "The shared expert beside the token exchange");
-  flag("--tile-overlap", o.tile_overlap,
-       "Expert exchanges inside the grouped GEMMs, tile by tile");
-  flag("--fp8-dispatch", o.fp8_dispatch, "Rows travel to the experts in fp8");
-  flag("--fp8-combine", o.fp8_combine, "Rows travel back from the experts in fp8");
-  flag("--no-grad-overlap", o.no_grad_overlap, "Reduce gradients after the backward pass");
-  flag("--no-param-overlap", o.no_param_overlap, "Gather weights before the forward pass");
-  flag("--no-sequence-parallel", o.no_sequence_parallel, "Tensor parallelism without sequence's");
-  flag("--no-fp8-params", o.no_fp8_params, "fp8 plans keep and gather their weights in bf16");
-  flag("--no-flash-attention", o.no_flash_attention, "Attention that stores its score matrix");
-  flag("--overlap-cpu-optimizer", o.overlap_cpu_optimizer,
-       "With --cpu-optimizer: transfers beside the CPU's step");
-  flag("--fp8-attention", o.fp8_attention, "Scores and values in the narrow precision too");
-  flag("--fp8-head", o.fp8_head, "The output projection in the narrow precision too");
+void add_shape_options(CLI::App& app, ShapeOptions& shape) {
+  for (const ShapeOption& o : shape_options(shape)) {
+    std::visit([&](auto* value) { add_option(app, o, *value); }, o.value);
+  }
 }
 
 void add_plan_options(CLI::App& app, PlanOptions& o) {
@@ -314,17 +224,12 @@ ShapeOptions parse_shape(const std::string& text, const std::string& flag) {
 
 std::string first_shape_flag(const ShapeOptions& given) {
   ShapeOptions shape = given;
-  for (const auto& [name, field] : degrees(shape)) {
-    if (*field) return "--" + name;
-  }
-  for (const auto& [name, field] : words(shape)) {
-    if (*field) return "--" + name;
-  }
-  for (const auto& [name, field] : shares(shape)) {
-    if (*field) return "--" + name;
-  }
-  for (const auto& [name, field] : switches(shape)) {
-    if (*field) return "--" + name;
+  for (const OptionKind kind : {OptionKind::number, OptionKind::words, OptionKind::share,
+                                OptionKind::on}) {
+    for (const ShapeOption& o : shape_options(shape)) {
+      const bool is_given = std::visit([](const auto* value) { return bool(*value); }, o.value);
+      if (kind_of(o) == kind && is_given) return "--" + o.name;
+    }
   }
   return "";
 }

@@ -8,7 +8,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <vector>
+
+#include "core/plan/plan_table.hpp"
 
 namespace pleat::cli {
 
@@ -23,19 +27,33 @@ struct TargetOptions {
   bool accept_mismatch = false;
 };
 
-// How: one field a flag; absent is the runtime's default.
+// How the value of a field is kept until it is read: numbers as such, of a switch whether it was
+// given, all others as words.
+template <class Value>
+struct GivenAs { using Type = std::optional<std::string>; };
+template <>
+struct GivenAs<int> { using Type = std::optional<int>; };
+template <>
+struct GivenAs<double> { using Type = std::optional<double>; };
+template <>
+struct GivenAs<bool> { using Type = bool; };
+
+template <class... Fields>
+using GivenFields =
+    std::tuple<typename GivenAs<typename std::remove_cvref_t<Fields>::Value>::Type...>;
+template <class... Fields>
+GivenFields<Fields...> given_fields(const std::tuple<Fields...>&);
+
+// How: one entry a row of the table of a plan's fields; absent is the runtime's default.
 struct ShapeOptions {
-  std::optional<int> tp, cp, pp, vpp, ep, etp, micro_batch;
-  std::optional<int> microbatch_group, dispatcher_sms, offload_layers, fsdp_group,
-      cp_a2a, optimizer_instances, recompute_unit;
-  std::optional<std::string> layout, precision, recompute, sharding, dispatcher, cp_comm, offload,
-      recompute_stages, offload_stages, cuda_graph, main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce, schedule, optimizer;
-  std::optional<double> state_offload, cpu_optimizer, paged_stash, stash_capacity;
-  bool ep_overlap = false, delay_wgrad = false, tp_overlap = false, shared_expert_overlap = false;
-  bool no_grad_overlap = false, no_param_overlap = false, no_sequence_parallel = false;
-  bool no_fp8_params = false, fp8_attention = false, fp8_head = false;
-  bool no_flash_attention = false, overlap_cpu_optimizer = false;
-  bool tile_overlap = false, fp8_dispatch = false, fp8_combine = false;
+  decltype(given_fields(kPlanFields)) given{};
+  std::optional<std::string> recompute_stages, offload_stages;
+
+  // of<&Plan::optimizer, &OptimizerPlan::kind>()
+  template <auto... Members>
+  [[nodiscard]] auto& of() { return std::get<kPlanRow<Members...>>(given); }
+  template <auto... Members>
+  [[nodiscard]] const auto& of() const { return std::get<kPlanRow<Members...>>(given); }
 };
 
 struct PlanOptions {

@@ -5,10 +5,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "cli/gpu_formats.hpp"
 #include "cli/idle_shape.hpp"
 #include "cli/plan_values.hpp"
 #include "cli/stage_values.hpp"
+#include "cli/typed_fields.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
@@ -84,47 +89,62 @@ void require_valid_plan(const Target& target, const Plan& plan, const std::strin
   require_valid({target.model, target.workload, plan, target.gpus}, where);
 }
 
-// The fields whose default is to do nothing; they are not listed when they are not given.
-void set_memory_and_exchange(const ShapeOptions& o, Plan& plan) {
-  plan.microbatch_group = o.microbatch_group.value_or(0);
-  plan.dispatcher_sms = o.dispatcher_sms.value_or(0);
-  plan.offload_layers = o.offload_layers.value_or(0);
-  plan.fsdp_group = o.fsdp_group.value_or(0);
-  if (o.offload) plan.offload = parse_offload(*o.offload, "--offload");
-  plan.cp_a2a = o.cp_a2a.value_or(0);
-  plan.optimizer_instances = o.optimizer_instances.value_or(1);
-  plan.fp8_dispatch = o.fp8_dispatch;
-  plan.fp8_combine = o.fp8_combine;
-  if (o.schedule) plan.schedule = parse_schedule(*o.schedule, "--schedule");
-  if (o.cp_comm) plan.cp_comm = parse_cp_comm(*o.cp_comm, "--cp-comm");
-  const auto type = [](const std::optional<std::string>& given, const char* flag, DType& value) {
-    if (given) value = parse_state_type(*given, flag);
-  };
-  type(o.main_grads, "--main-grads-dtype", plan.optimizer.main_grads);
-  type(o.main_params, "--main-params-dtype", plan.optimizer.main_params);
-  type(o.exp_avg, "--exp-avg-dtype", plan.optimizer.exp_avg);
-  type(o.exp_avg_sq, "--exp-avg-sq-dtype", plan.optimizer.exp_avg_sq);
-  if (o.grad_reduce) {
-    plan.optimizer.grad_reduce = parse_state_type(*o.grad_reduce, "--grad-reduce-dtype");
+// Fields that are told where they are not given, in this order.
+constexpr std::array<std::string_view, 13> kTold{
+    "tp", "cp", "pp", "vpp", "ep", "etp", "micro-batch", "precision", "sharding", "dispatcher",
+    "recompute", "layout", "cuda-graph"};
+
+std::string told(int value) { return std::to_string(value); }
+std::string told(const std::string& layout) { return layout.empty() ? "even" : layout; }
+std::string told(const std::set<Module>& modules) { return modules.empty() ? "none" : "some"; }
+template <class Enum>
+requires std::is_enum_v<Enum> std::string told(Enum value) { return std::string(name_of(value)); }
+
+// One field as it was given; false where it was not.
+template <std::size_t I>
+bool put_given(const ShapeOptions& o, Plan& plan) {
+  constexpr const auto& field = kPlanField<I>;
+  using Value = typename std::remove_cvref_t<decltype(field)>::Value;
+  const auto& given = std::get<I>(o.given);
+  if (!given) return false;
+  const std::string flag = "--" + std::string(field.typed.flag);
+  if constexpr (std::is_same_v<Value, bool>) {
+    field.in(plan) = !field.in(plan);
+  } else if constexpr (std::is_same_v<Value, std::set<Module>>) {
+    Recompute recompute = parse_recompute(*given, flag);
+    plan.recompute = std::move(recompute.modules);
+    plan.recompute_full = recompute.full;
+    plan.recompute_layers = recompute.layers;
+  } else if constexpr (std::is_arithmetic_v<Value>) {
+    field.in(plan) = *given;
+  } else if constexpr (!std::is_same_v<Value, std::vector<StageOverride>>) {
+    parse_value(*given, flag, field.in(plan));
   }
-  if (o.optimizer) plan.optimizer.kind = parse_optimizer(*o.optimizer, "--optimizer");
-  plan.optimizer.state_offload = o.state_offload.value_or(0);
-  plan.optimizer.cpu_offload = o.cpu_optimizer.value_or(0);
-  plan.optimizer.cpu_offload_overlapped = o.overlap_cpu_optimizer;
-  plan.recompute_unit = o.recompute_unit.value_or(1);
-  plan.paged_stash = {.buffer = o.paged_stash.value_or(0), .capacity = o.stash_capacity.value_or(0)};
-  plan.sequence_parallel = !o.no_sequence_parallel && plan.attention.tp > 1;
-  plan.fp8_params = !o.no_fp8_params;
-  plan.flash_attention = !o.no_flash_attention;
-  plan.fp8_attention = o.fp8_attention;
-  plan.fp8_head = o.fp8_head;
-  plan.overlap = {.expert_parallel = o.ep_overlap,
-                  .delay_wgrad = o.delay_wgrad,
-                  .grad_reduce = !o.no_grad_overlap,
-                  .param_gather = !o.no_param_overlap,
-                  .tensor_parallel = o.tp_overlap,
-                  .shared_expert = o.shared_expert_overlap,
-                  .tile_level = o.tile_overlap};
+  return true;
+}
+
+// Those that are told first.
+void put_all_given(const ShapeOptions& o, const Target& target, const std::string& where,
+                   Plan& plan, std::vector<std::string>& assumed) {
+  for (const std::string_view name : kTold) {
+    for_each_plan_field([&](auto i) {
+      constexpr const auto& field = kPlanField<i>;
+      if (field.typed.flag != name) return;
+      if (!put_given<i>(o, plan)) {
+        if constexpr (requires { told(field.in(plan)); }) {
+          assumed.push_back(fmt::format("--{} {}", name, told(field.in(plan))));
+        }
+      }
+      if (name == "precision") {
+        require_format(target, plan.precision, where.empty() ? "--precision" : where);
+      }
+    });
+  }
+  for_each_plan_field([&](auto i) {
+    if (std::ranges::find(kTold, kPlanField<i>.typed.flag) == kTold.end()) put_given<i>(o, plan);
+  });
+  if (o.recompute_stages) put_stage_recompute(*o.recompute_stages, "--recompute-stages", plan);
+  if (o.offload_stages) put_stage_offload(*o.offload_stages, "--offload-stages", plan);
 }
 
 void reject_shape_beside_plan(const PlanOptions& o) {
@@ -192,41 +212,9 @@ Target resolve_target(const TargetOptions& o) {
 Plan resolve_shape(const ShapeOptions& o, const Target& target, const std::string& where,
                    std::vector<std::string>& assumed) {
   Plan plan;
-  const auto degree = [&](const char* flag, const std::optional<int>& given, int& value) {
-    if (given) value = *given;
-    else assumed.push_back(fmt::format("--{} {}", flag, value));
-  };
-  const auto word = [&](const char* flag, const std::optional<std::string>& given, auto& value,
-                        auto parse) {
-    if (given) value = parse(*given, std::string("--") + flag);
-    else assumed.push_back(fmt::format("--{} {}", flag, name_of(value)));
-  };
-  degree("tp", o.tp, plan.attention.tp);
-  degree("cp", o.cp, plan.attention.cp);
-  degree("pp", o.pp, plan.attention.pp);
-  degree("vpp", o.vpp, plan.vpp);
-  degree("ep", o.ep, plan.expert.ep);
-  degree("etp", o.etp, plan.expert.etp);
-  degree("micro-batch", o.micro_batch, plan.micro_batch);
   plan.precision = default_precision(target.runtime);
-  word("precision", o.precision, plan.precision, parse_precision);
-  require_format(target, plan.precision, where.empty() ? "--precision" : where);
-  word("sharding", o.sharding, plan.sharding, parse_sharding);
-  word("dispatcher", o.dispatcher, plan.dispatcher, parse_dispatcher);
-  if (o.recompute) {
-    const Recompute recompute = parse_recompute(*o.recompute, "--recompute");
-    plan.recompute = recompute.modules;
-    plan.recompute_full = recompute.full;
-    plan.recompute_layers = recompute.layers;
-  } else {
-    assumed.push_back("--recompute none");
-  }
-  if (o.layout) plan.layout = *o.layout;
-  else assumed.push_back("--layout even");
-  set_memory_and_exchange(o, plan);
-  if (o.recompute_stages) put_stage_recompute(*o.recompute_stages, "--recompute-stages", plan);
-  if (o.offload_stages) put_stage_offload(*o.offload_stages, "--offload-stages", plan);
-  word("cuda-graph", o.cuda_graph, plan.cuda_graph, parse_cuda_graph);
+  put_all_given(o, target, where, plan, assumed);
+  plan.sequence_parallel = plan.sequence_parallel && plan.attention.tp > 1;
   const auto& [tp, cp, dp, pp] = plan.attention;
   plan.attention.dp = remaining(target.gpus, {tp, cp, pp});
   plan.expert.edp = remaining(target.gpus, {plan.expert.etp, plan.expert.ep, pp});

@@ -53,11 +53,15 @@ void refuse(Target target, const ExportContext& c, const std::string& where) {
                                r.source, framework.version),
                    r.hint);
   }
-  for (const auto& [path, value] : exported_fields(c.document)) {
+  // A field that no rule handles says nothing as long as it has its default.
+  const FlatFields usual = exported_fields(PlanDocument());
+  for (const auto& field : exported_fields(c.document)) {
     const auto& rules = field_rules(target);
-    if (std::any_of(rules.begin(), rules.end(), [&](const FieldRule& r) { return path == r.path; }))
+    const auto handles = [&](const FieldRule& r) { return field.first == r.path; };
+    if (std::ranges::any_of(rules, handles) || std::ranges::find(usual, field) != usual.end()) {
       continue;
-    problems.error(ExitCode::bad_request, where, path,
+    }
+    problems.error(ExitCode::bad_request, where, field.first,
                    fmt::format("the export to {} does not know this field yet", framework.name),
                    "leave it at its default");
   }

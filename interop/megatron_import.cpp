@@ -12,6 +12,7 @@
 #include "interop/argument_reader.hpp"
 #include "interop/megatron_import_model.hpp"
 #include "core/diagnostics.hpp"
+#include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/layout_text.hpp"
 
 namespace pleat::interop {
@@ -289,7 +290,7 @@ void read_rest(const ArgumentReader& r, ImportedRun& out) {
   p.precision = read_precision(r);
   p.sharding = read_sharding(r);
   p.dispatcher = moe ? read_dispatcher(r) : Dispatcher::alltoall;
-  const bool flex = p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep;
+  const bool flex = is_fused(p.dispatcher);
   const auto sms = [&](const char* member) { return r.integer(member).value_or(0); };
   if (flex) {
     const std::int64_t own =

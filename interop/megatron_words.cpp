@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/plan/dispatcher_traits.hpp"
 #include "interop/megatron_export.hpp"
 
 namespace pleat::interop {
@@ -30,7 +31,7 @@ bool is_moe(const ExportContext& c) { return c.model().moe.has_value(); }
 
 bool uses_flex(const ExportContext& c) {
   return is_moe(c) &&
-         (c.plan().dispatcher == Dispatcher::deepep || c.plan().dispatcher == Dispatcher::hybridep);
+         is_fused(c.plan().dispatcher);
 }
 
 bool is_fsdp(const ExportContext& c) {

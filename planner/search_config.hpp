@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/plan/numerics.hpp"
 #include "core/spec/cluster.hpp"
-#include "planner/numerics.hpp"
 
 namespace pleat {
 

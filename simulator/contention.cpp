@@ -4,17 +4,16 @@
 
 #include <algorithm>
 
+#include "core/plan/dispatcher_traits.hpp"
+
 namespace pleat {
 namespace {
 
 // SMs that an exchange of expert tokens, or any other, holds while it runs.
 double sms_of(bool expert, const ClusterView& view, const RunConstants& run) {
-  if (!expert || view.dispatcher == Dispatcher::alltoall ||
-      view.dispatcher == Dispatcher::allgather) {
-    return run.nccl_sms;
-  }
-  if (view.dispatcher_sms > 0) return view.dispatcher_sms;
-  return view.dispatcher == Dispatcher::deepep ? run.deepep_sms : run.hybridep_sms;
+  const auto sms = expert ? traits_of(view.dispatcher).sms : &RunConstants::nccl_sms;
+  const bool own = sms != &RunConstants::nccl_sms;
+  return own && view.dispatcher_sms > 0 ? view.dispatcher_sms : run.*sms;
 }
 
 double sm_share(bool expert, const ClusterView& view, const RunConstants& run) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/plan/dispatcher_traits.hpp"
 #include "core/program/graph_scope.hpp"
 #include "core/program/op_graph.hpp"
 #include "core/program/step_walk.hpp"
@@ -272,9 +273,8 @@ LayerTimeline pair_timeline(const LayerProgram& forward, const LayerProgram& bac
     alone = pass_timeline(forward, Pass::forward, binding, view, profile).streams.end +
             pass_timeline(backward, Pass::backward, binding, view, profile).streams.end;
   }
-  const double eta = view.dispatcher == Dispatcher::deepep || view.dispatcher == Dispatcher::hybridep
-                         ? profile.overlap_efficiency
-                         : profile.overlap_efficiency_nccl;
+  const double eta = is_fused(view.dispatcher) ? profile.overlap_efficiency
+                                               : profile.overlap_efficiency_nccl;
   line.lost_overlap = std::max(Seconds(0), *alone - line.streams.end) * (1.0 - eta);
   return line;
 }

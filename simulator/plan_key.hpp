@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/plan/plan_table.hpp"
 #include "core/program/pipeline_order.hpp"
 #include "core/program/stage_composition.hpp"
 #include "core/spec/workload.hpp"
@@ -37,19 +38,38 @@ enum class LayerGroup : std::uint8_t { boundary, dense, moe };
 inline constexpr std::size_t kLayerGroups = 3;
 [[nodiscard]] LayerGroup group_of(const LayerVariant&);
 
-// Everything that the programs and prices of layers depend on: degrees, techniques, and where the
+[[nodiscard]] constexpr bool is_of_layers(MemoParts parts) {
+  return parts.has(MemoPart::layers) || parts.has(MemoPart::decoder_layers) ||
+         parts.has(MemoPart::moe_layers) || parts.has(MemoPart::sharded_layers) ||
+         parts.has(MemoPart::pairs);
+}
+
+// Numbers of the fields of which `holds` is true of their parts.
+template <class Holds>
+consteval std::size_t numbers_of_fields(Holds holds) {
+  std::size_t count = 0;
+  for_each_plan_field([&](auto i) {
+    using Value = typename std::remove_cvref_t<decltype(kPlanField<i>)>::Value;
+    if (holds(kPlanField<i>.parts)) count += std::is_same_v<Value, double> ? 2 : 1;
+  });
+  return count;
+}
+
+// Everything that the programs and prices of layers depend on: fields of the plan, and where the
 // groups lie that layers talk over. Of all layers, or of one group.
-using LayerKey = NumberKey<64>;
+using LayerKey = NumberKey<numbers_of_fields(is_of_layers) + 30>;
 [[nodiscard]] LayerKey layer_key(const Plan&, const WorkloadSpec&, const ClusterView&,
                                  std::optional<LayerGroup> group = {});
 
 // What the composition of stages takes from the plan; `text`: a number that stands for the layout.
-using LayoutKey = NumberKey<8>;
+using LayoutKey = NumberKey<numbers_of_fields(
+    [](MemoParts parts) { return parts.has(MemoPart::composition); })>;
 [[nodiscard]] LayoutKey layout_key(const Plan&, int text);
 
 // What the records of all stages of a plan depend on. `layers` and `layout` stand for a LayerKey and
 // a composition.
-using RecordKey = NumberKey<18>;
+using RecordKey = NumberKey<numbers_of_fields(
+    [](MemoParts parts) { return parts.has(MemoPart::records); }) + 3>;
 [[nodiscard]] RecordKey record_key(int layers, int layout, int clock, const Plan&);
 
 // All there is to the order of slots.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/plan/dispatcher_traits.hpp"
+
 namespace pleat {
 namespace {
 
@@ -23,8 +25,7 @@ double relative_band(const ModelSpec& model, const Plan& plan, const Profile& pr
   const auto add = [&](bool applies, double term) {
     if (applies) variance += term * term;
   };
-  const bool nccl =
-      plan.dispatcher == Dispatcher::alltoall || plan.dispatcher == Dispatcher::allgather;
+  const bool nccl = traits_of(plan.dispatcher).in_nccl_band;
   add(true, terms.era);
   add(model.moe.has_value(), terms.experts);
   add(model.moe && plan.expert.ep > 1 && nccl, terms.nccl_exchange);

@@ -11,6 +11,7 @@
 #include "validation/run_model.hpp"
 #include "validation/run_words.hpp"
 #include "core/diagnostics.hpp"
+#include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/layout_text.hpp"
 #include "core/spec/catalog.hpp"
 
@@ -113,7 +114,7 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
   if (words.schedule) p.schedule = schedule_of_word(*words.schedule, problems);
   p.fp8_dispatch = words.fp8_dispatch.value_or(false);
   p.fp8_combine = words.fp8_combine.value_or(false);
-  if (p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep) {
+  if (is_fused(p.dispatcher)) {
     p.dispatcher_sms = words.dispatcher_sms.value_or(0);
   }
   r.open.recompute = !words.recompute;

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "core/plan/plan_words.hpp"
+
 namespace pleat {
 namespace {
 
@@ -73,8 +75,7 @@ Sharding sharding_of_word(const std::string& word, WordProblems& problems) {
 }
 
 Dispatcher dispatcher_of_word(const std::string& word, WordProblems& problems) {
-  for (const Dispatcher d : {Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep,
-                             Dispatcher::hybridep, Dispatcher::hierarchical}) {
+  for (const Dispatcher d : kAll<Dispatcher>) {
     if (name_of(d) == word) return d;
   }
   if (word == "flex") return Dispatcher::deepep;

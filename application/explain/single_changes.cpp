@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/plan/constraints.hpp"
+#include "core/plan/plan_words.hpp"
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
 #include "planner/space/run_settings.hpp"
@@ -106,9 +107,7 @@ class Changes {
 
   // Other orders of the slots; those that fold chunks into a V have two of them.
   void schedules() {
-    for (const PipelineSchedule schedule :
-         {PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1, PipelineSchedule::zb_v,
-          PipelineSchedule::dualpipe, PipelineSchedule::dualpipe_v}) {
+    for (const PipelineSchedule schedule : kAll<PipelineSchedule>) {
       const bool folds =
           schedule == PipelineSchedule::zb_v || schedule == PipelineSchedule::dualpipe_v;
       Plan plan = plan_;
@@ -169,8 +168,7 @@ class Changes {
   void exchanges() {
     const std::int64_t peers = std::int64_t{plan_.expert.ep} * plan_.expert.etp;
     if (target_.model.moe && peers > 1) {
-      for (const Dispatcher d : {Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep,
-                                 Dispatcher::hybridep, Dispatcher::hierarchical}) {
+      for (const Dispatcher d : kAll<Dispatcher>) {
         Plan plan = plan_;
         plan.dispatcher = d;
         plan.dispatcher_sms = 0;
@@ -195,8 +193,7 @@ class Changes {
       flip("weight-gather overlap", [](Plan& p) -> bool& { return p.overlap.param_gather; });
     }
     if (plan_.attention.cp == 1) return;
-    for (const CpComm kind :
-         {CpComm::p2p, CpComm::all_gather, CpComm::all_to_all, CpComm::a2a_p2p}) {
+    for (const CpComm kind : kAll<CpComm>) {
       Plan plan = plan_;
       plan.cp_comm = kind;
       plan.cp_a2a = kind == CpComm::a2a_p2p ? std::max(2, plan_.cp_a2a) : 0;
@@ -204,26 +201,21 @@ class Changes {
     }
   }
 
-  // HybridEP is for NVLink racks, DeepEP for GPUs since Hopper.
   [[nodiscard]] bool has_dispatcher(Dispatcher d) const {
     const auto& tiers = target_.cluster.tiers;
-    switch (d) {
-      case Dispatcher::allgather:
-      case Dispatcher::alltoall:
-      case Dispatcher::hierarchical:
+    switch (traits_of(d).needs) {
+      case DispatcherNeeds::nothing:
         return true;
-      case Dispatcher::deepep:
+      case DispatcherNeeds::fp8:
         return target_.cluster.gpu.peak_fp8 > FlopsPerSecond(0);
-      case Dispatcher::hybridep:
+      case DispatcherNeeds::rack:
         return !tiers.empty() && tiers.front().size > 8;
     }
     return false;
   }
 
   void graphs() {
-    for (const CudaGraph g :
-         {CudaGraph::none, CudaGraph::attention, CudaGraph::router, CudaGraph::partial,
-          CudaGraph::full_iteration}) {
+    for (const CudaGraph g : kAll<CudaGraph>) {
       Plan plan = plan_;
       plan.cuda_graph = g;
       add(fmt::format("CUDA graph {} -> {}", name_of(plan_.cuda_graph), name_of(g)), plan);
@@ -231,7 +223,7 @@ class Changes {
   }
 
   void sharding() {
-    for (const Sharding s : {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
+    for (const Sharding s : kAll<Sharding>) {
       Plan plan = plan_;
       plan.sharding = s;
       if (s == Sharding::none || s == Sharding::zero1) plan.fsdp_group = 0;

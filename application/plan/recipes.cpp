@@ -13,6 +13,7 @@
 #include "core/environment.hpp"
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
+#include "core/plan/numerics_rows.hpp"
 #include "planner/report/explain.hpp"
 
 namespace pleat {
@@ -48,28 +49,40 @@ std::vector<Shipped> shipped_for(const Target& t) {
   return found;
 }
 
+std::string told_value(bool on) { return on ? "on" : "off"; }
+std::string told_value(DType type) { return std::string(name_of(type)); }
+template <class Enum>
+requires std::is_enum_v<Enum> std::string told_value(Enum value) { return name_of(value); }
+
+// "fp8-attention on (searched: off)", precision first, then switches, then the optimizer's.
 std::vector<std::string> numerics_differences(const Numerics& own, const Numerics& searched) {
-  std::vector<std::string> parts;
-  const auto compare = [&](const char* name, const auto& a, const auto& b, const auto& words) {
-    if (a != b) parts.push_back(fmt::format("{} {} (searched: {})", name, words(a), words(b)));
+  std::vector<std::string> first, switches, last;
+  const auto compare = [&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    auto a = field.in_numerics(own), b = field.in_numerics(searched);
+    if constexpr (requires { a.has_value(); }) {  // as they are kept
+      a = a.value_or(own.optimizer.main_grads);
+      b = b.value_or(searched.optimizer.main_grads);
+    }
+    if (a == b) return;
+    std::string name(field.typed.flag);
+    if (name.ends_with("-dtype")) name.resize(name.size() - 6);
+    const auto text = [](const auto& value) {
+      if constexpr (requires { value.has_value(); }) return told_value(*value);
+      else return told_value(value);
+    };
+    auto& list = kIsSwitch<decltype(field)> ? switches : field.path == "precision" ? first : last;
+    list.push_back(fmt::format("{} {} (searched: {})", name, text(a), text(b)));
   };
-  const auto on = [](bool b) { return std::string(b ? "on" : "off"); };
-  const auto type = [](DType t) { return std::string(name_of(t)); };
-  compare("precision", own.precision, searched.precision, [](Precision p) { return name_of(p); });
-  compare("fp8-attention", own.fp8_attention, searched.fp8_attention, on);
-  compare("fp8-head", own.fp8_head, searched.fp8_head, on);
-  compare("fp8-dispatch", own.fp8_dispatch, searched.fp8_dispatch, on);
-  compare("fp8-combine", own.fp8_combine, searched.fp8_combine, on);
-  compare("fp8-params", own.fp8_params, searched.fp8_params, on);
-  const OptimizerPlan &a = own.optimizer, &b = searched.optimizer;
-  compare("optimizer", a.kind, b.kind, [](OptimizerKind k) { return name_of(k); });
-  compare("main-grads", a.main_grads, b.main_grads, type);
-  compare("main-params", a.main_params, b.main_params, type);
-  compare("exp-avg", a.exp_avg, b.exp_avg, type);
-  compare("exp-avg-sq", a.exp_avg_sq, b.exp_avg_sq, type);
-  compare("grad-reduce", a.grad_reduce.value_or(a.main_grads),
-          b.grad_reduce.value_or(b.main_grads), type);
-  return parts;
+  for_each_numerics_field([&](auto i) {
+    if constexpr (kIsSwitch<decltype(kPlanField<i>)>) compare(i);
+  });
+  for_each_plan_field([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    if constexpr (field.chosen_by == ChosenBy::numerics && !kIsSwitch<decltype(field)>) compare(i);
+  });
+  for (const auto* more : {&switches, &last}) first.insert(first.end(), more->begin(), more->end());
+  return first;
 }
 
 // What of a plan's numerics is not what the search chose from, against the choice that is closest:
@@ -95,9 +108,6 @@ Recipe price_recipe(const Target& t, std::string name, std::string source, const
 void with_numerics(const Numerics& numerics, const Target& t, Plan& plan) {
   Plan changed = plan;
   numerics.put_into(changed);
-  changed.optimizer.state_offload = plan.optimizer.state_offload;
-  changed.optimizer.cpu_offload = plan.optimizer.cpu_offload;
-  changed.optimizer.cpu_offload_overlapped = plan.optimizer.cpu_offload_overlapped;
   if (violations({t.model, t.workload, changed, t.gpus}).empty()) plan = changed;
 }
 

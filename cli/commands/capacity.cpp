@@ -42,7 +42,7 @@ void add_training(CLI::App& command, CapacityOptions& o) {
                      "bf16, fp8_block, mxfp8 …, or CLUSTER=PRECISION, with commas between (default: "
                      "bf16)")
       ->delimiter(',')
-      ->check(offers(plan_names().precision))
+      ->check(offers(words_of<Precision>()))
       ->group(group);
   command.add_option("-s,--seq-len", o.seq_len, "Tokens of a sequence (default: 4096)")
       ->check(in_range(std::int64_t{1}, std::int64_t{1} << 40))

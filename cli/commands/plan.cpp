@@ -5,12 +5,14 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/numerics_options.hpp"
 #include "cli/pin_values.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/plan_values.hpp"
 #include "cli/commands/find_plan.hpp"
 #include "cli/options/ineffective_options.hpp"
+#include "cli/typed_fields.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -52,21 +54,18 @@ void add_pins(CLI::App& command, SearchOptions& o) {
         ->check(offers({"on", "off"}))
         ->group("Pins");
   };
-  const PlanNames names = plan_names();
-  const auto list = [&](const char* name, std::vector<std::string>& values, const char* what,
-                        const std::vector<std::string>& choices) {
-    command.add_option(name, values, std::string("Only these of ") + what + ", commas between")
+  const auto list = [&](const char* name, std::vector<std::string>& values,
+                        const std::string& what, const std::vector<std::string>& choices) {
+    command.add_option(name, values, "Only these of " + what + ", commas between")
         ->delimiter(',')
         ->check(offers(choices))
         ->group("Pins");
   };
-  list("--sharding", o.sharding, "none, zero1, zero2 and zero3", names.sharding);
-  list("--dispatcher", o.dispatcher, "allgather, alltoall, deepep, hybridep and hierarchical",
-       names.dispatcher);
-  list("--cuda-graph", o.cuda_graph, "none, attention, router, partial and full_iteration",
-       names.cuda_graph);
+  list("--sharding", o.sharding, all_listed<Sharding>("and"), words_of<Sharding>());
+  list("--dispatcher", o.dispatcher, all_listed<Dispatcher>("and"), words_of<Dispatcher>());
+  list("--cuda-graph", o.cuda_graph, all_listed<CudaGraph>("and"), words_of<CudaGraph>());
   list("--cp-comm", o.cp_comm, "p2p, all_gather, all_to_all (or a2a) and a2a+p2p",
-       names.cp_comm);
+       words_of<CpComm>());
   add_numbers(command, "--cp-a2a", o.cp_a2a, 2, kMostSize,
               "With a2a+p2p: only groups of so many ranks exchange heads (default: 2,4,8)");
   command
@@ -83,7 +82,7 @@ void add_pins(CLI::App& command, SearchOptions& o) {
                   "Only these orders of the pipeline, with commas between: 1f1b, zb-h1, zb-v, dualpipe "
                   "and dualpipe-v (default: those that the runtime has; Megatron's is 1f1b)")
       ->delimiter(',')
-      ->check(offers(names.schedule))
+      ->check(offers(words_of<PipelineSchedule>()))
       ->group("Pins");
   word("--ep-overlap", o.ep_overlap,
        "on and off: expert communication behind the compute of another microbatch");
@@ -131,61 +130,13 @@ void add_pins(CLI::App& command, SearchOptions& o) {
           "0,1,2,4 ...)");
   list("--recompute", o.recompute,
        "the sets none, full, full:4 (layers of each chunk) and modules, moe_act+layernorm",
-       names.recompute);
+       recompute_words());
   list("--offload", o.offload, "the sets none and activations, core_attn+attn_proj",
-       names.offload);
+       offload_words());
   command.add_flag("--no-recompute", o.no_recompute, "Keep all activations")->group("Pins");
   command
       .add_flag("--no-offload", o.no_offload, "Keep them and the optimizer's state on the GPU")
       ->group("Pins");
-}
-
-// Several values are a choice.
-void add_numerics(CLI::App& command, SearchOptions& o) {
-  const auto words = [&](const char* name, std::vector<std::string>& values, const char* what,
-                         const std::vector<std::string>& choices) {
-    command.add_option(name, values, what)
-        ->delimiter(',')
-        ->check(offers(choices))
-        ->group("Numerics (commas: a choice)");
-  };
-  const PlanNames names = plan_names();
-  const std::vector<std::string> moments{"fp32", "bf16", "fp16", "fp8"};
-  std::vector<std::string> precisions = names.precision;
-  precisions.emplace_back("any");
-  words("--precision", o.precision,
-        "fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8 or nvfp4; any: all from bf16 that the GPU "
-        "computes (default: bf16 for megatron, fp32 for pleat)",
-        precisions);
-  words("--main-grads-dtype", o.main_grads, "Of the gradients: fp32 or bf16",
-        {"fp32", "bf16"});
-  words("--main-params-dtype", o.main_params,
-        "Of the optimizer's copy of the weights: fp32, bf16, fp16, fp8 or remainder16",
-        names.state_type);
-  words("--exp-avg-dtype", o.exp_avg, "Of Adam's first moment: fp32, bf16, fp16 or fp8",
-        moments);
-  words("--exp-avg-sq-dtype", o.exp_avg_sq, "Of Adam's second moment: fp32, bf16, fp16 or fp8",
-        moments);
-  words("--grad-reduce-dtype", o.grad_reduce,
-        "Of gradients while they are reduced: fp32 or bf16 (default: as they are kept)",
-        {"fp32", "bf16"});
-  words("--optimizer", o.optimizer, "adamw, lamb, sgd (with momentum) or muon",
-        names.optimizer);
-  // A bare flag means on, and takes no word from behind it that is none of these.
-  const auto onoff = [&](const char* name, std::vector<std::string>& values, const char* what) {
-    command.add_option(name, values, std::string(what) + ": on (also without a value), off or any")
-        ->delimiter(',')
-        ->expected(0, 1)
-        ->check(offers({"on", "off", "any"}))
-        ->type_name("TEXT")
-        ->group("Numerics (commas: a choice)");
-  };
-  onoff("--fp8-attention", o.fp8_attention, "Scores and values in fp8 (default: off)");
-  onoff("--fp8-head", o.fp8_head, "The output projection in fp8 (default: off)");
-  onoff("--fp8-dispatch", o.fp8_dispatch, "Rows travel to the experts in fp8 (default: off)");
-  onoff("--fp8-combine", o.fp8_combine, "Rows travel back from the experts in fp8 (default: off)");
-  onoff("--fp8-params", o.fp8_params,
-        "In fp8 and mxfp8: weights are kept and gathered in it (default: on)");
 }
 
 void add_objective(CLI::App& command, ObjectiveOptions& o) {
@@ -265,7 +216,7 @@ void add_plan_command(CLI::App& app, Action& action) {
                    "are priced again; search, a new search too, each at most --time-limit or 30 s")
       ->check(CLI::IsMember({"plans", "search"}));
   command->add_flag("--json", o->json, "Print JSON");
-  add_numerics(*command, o->search);
+  add_numerics_options(*command, o->search.numerics);
   add_pins(*command, o->search);
   add_limits(*command, o->search);
   command->footer(

@@ -10,11 +10,12 @@ namespace {
 
 // Layers that do not divide over the virtual stages are laid out with balanced work.
 void give_layout(const Target& t, ShapeOptions& shape) {
-  const int pp = shape.pp.value_or(1), vpp = shape.vpp.value_or(1);
+  const int pp = shape.of<&Plan::attention, &AttentionMapping::pp>().value_or(1);
+  const int vpp = shape.of<&Plan::vpp>().value_or(1);
   if (pp < 1 || vpp < 1 || pp > t.gpus || vpp > t.model.layers) return;  // is refused with a reason
   const std::vector<std::string> layouts =
       layout_choices(t.model, t.workload.seq_len, pp, vpp);
-  if (!layouts.empty() && !layouts.front().empty()) shape.layout = layouts.back();
+  if (!layouts.empty() && !layouts.front().empty()) shape.of<&Plan::layout>() = layouts.back();
 }
 
 }  // namespace
@@ -24,9 +25,10 @@ std::vector<RecipeDraft> given_recipes(const Target& t, const SearchConfig& conf
   std::vector<RecipeDraft> drafts;
   for (const std::string& text : given) {
     ShapeOptions shape = parse_shape(text, "--compare");
-    const bool names_precision = shape.precision.has_value();
-    if (!names_precision) shape.precision = name_of(config.numerics.front().precision);
-    if (!shape.layout) give_layout(t, shape);
+    auto& precision = shape.of<&Plan::precision>();
+    const bool names_precision = precision.has_value();
+    if (!names_precision) precision = name_of(config.numerics.front().precision);
+    if (!shape.of<&Plan::layout>()) give_layout(t, shape);
     std::vector<std::string> assumed;
     drafts.push_back(
         {text, "given", resolve_shape(shape, t, "--compare", assumed), true, names_precision});

@@ -10,6 +10,7 @@
 #include "cli/idle_shape.hpp"
 #include "cli/plan_values.hpp"
 #include "core/diagnostics.hpp"
+#include "core/plan/dispatcher_traits.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -59,7 +60,7 @@ void check_exchanges(const SearchOptions& o, Diagnostics& problems) {
   }
   const bool sms = o.dispatcher.empty() ||
                    std::ranges::any_of(o.dispatcher, [](const std::string& word) {
-                     return takes_sms(parse_dispatcher(word, "--dispatcher"));
+                     return is_fused(parse_dispatcher(word, "--dispatcher"));
                    });
   if (!o.dispatcher_sms.empty() && !sms) {
     refuse(problems, "--dispatcher-sms",

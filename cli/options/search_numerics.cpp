@@ -8,7 +8,7 @@
 
 #include "cli/gpu_formats.hpp"
 #include "cli/idle_shape.hpp"
-#include "cli/plan_values.hpp"
+#include "cli/typed_fields.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/space/runtime_rules.hpp"
 
@@ -16,13 +16,14 @@ namespace pleat::cli {
 namespace {
 
 std::vector<Precision> precisions(const SearchOptions& o, Target& target) {
-  if (o.precision.empty()) {
+  const std::vector<std::string>& words = o.numerics.of<&Plan::precision>();
+  if (words.empty()) {
     const Precision assumed = default_precision(target.runtime);
     target.assumed.push_back("--precision " + name_of(assumed));
     return {assumed};
   }
   std::vector<Precision> list;
-  for (const std::string& word : o.precision) {
+  for (const std::string& word : words) {
     if (word == "any") {
       for (const Precision p : supported_precisions(target.cluster)) list.push_back(p);
     } else {
@@ -33,16 +34,29 @@ std::vector<Precision> precisions(const SearchOptions& o, Target& target) {
   return list;
 }
 
+// The values of one row that words stand for, in their order.
+template <std::size_t I>
+auto values_of(const std::vector<std::string>& words) {
+  constexpr const auto& field = kPlanField<I>;
+  using Value = typename std::remove_cvref_t<decltype(field)>::Value;
+  const std::string flag = "--" + std::string(field.typed.flag);
+  std::vector<Value> values;
+  if constexpr (std::is_same_v<Value, bool>) {
+    values = parse_switches(words, flag.c_str());
+  } else {
+    for (const std::string& word : words) parse_value(word, flag, values.emplace_back());
+  }
+  return values;
+}
+
 // Each of the numerics so far with each of the values.
-template <class Parse, class Put>
-void combine(std::vector<Numerics>& all, const std::vector<std::string>& words, const char* flag,
-             Parse parse, Put put) {
+template <std::size_t I>
+void combine(std::vector<Numerics>& all, const std::vector<std::string>& words) {
   if (words.empty()) return;
   std::vector<Numerics> combined;
   for (const Numerics& n : all) {
-    for (const std::string& word : words) {
-      combined.push_back(n);
-      put(combined.back(), parse(word, flag));
+    for (const auto& value : values_of<I>(words)) {
+      kPlanField<I>.in_numerics(combined.emplace_back(n)) = value;
     }
   }
   all = std::move(combined);
@@ -56,41 +70,25 @@ std::vector<Numerics> numerics_choices(const SearchOptions& o, Target& target) {
     Numerics& n = all.emplace_back();
     n.precision = p;
   }
-  const auto onoff = [&](const std::vector<std::string>& words, const char* flag,
-                         bool Numerics::*field) {
-    if (words.empty()) return;
-    std::vector<Numerics> combined;
-    for (const Numerics& n : all) {
-      for (const bool value : parse_switches(words, flag)) combined.emplace_back(n).*field = value;
-    }
-    all = std::move(combined);
-  };
   const bool narrow = std::ranges::any_of(
       all, [](const Numerics& n) { return has_narrow_operands(n.precision); });
-  for (const auto& [words, flag] : {std::pair{&o.fp8_attention, "--fp8-attention"},
-                                    std::pair{&o.fp8_head, "--fp8-head"}}) {
+  for (const auto& [words, flag] :
+       {std::pair{&o.numerics.of<&Plan::fp8_attention>(), "--fp8-attention"},
+        std::pair{&o.numerics.of<&Plan::fp8_head>(), "--fp8-head"}}) {
     const std::vector<bool> values = parse_switches(*words, flag);
     if (narrow || std::ranges::find(values, true) == values.end()) continue;
     throw_config_error(ExitCode::bad_request, "", flag,
                        "says nothing to --precision " + name_of(all.front().precision),
                        "leave it out, or --precision fp8, mxfp8, ...");
   }
-  onoff(o.fp8_attention, "--fp8-attention", &Numerics::fp8_attention);
-  onoff(o.fp8_head, "--fp8-head", &Numerics::fp8_head);
-  onoff(o.fp8_dispatch, "--fp8-dispatch", &Numerics::fp8_dispatch);
-  onoff(o.fp8_combine, "--fp8-combine", &Numerics::fp8_combine);
-  onoff(o.fp8_params, "--fp8-params", &Numerics::fp8_params);
-  const auto state = [&](const std::vector<std::string>& words, const char* flag, auto field) {
-    combine(all, words, flag, parse_state_type,
-            [field](Numerics& n, DType t) { n.optimizer.*field = t; });
-  };
-  state(o.main_grads, "--main-grads-dtype", &OptimizerPlan::main_grads);
-  state(o.main_params, "--main-params-dtype", &OptimizerPlan::main_params);
-  state(o.exp_avg, "--exp-avg-dtype", &OptimizerPlan::exp_avg);
-  state(o.exp_avg_sq, "--exp-avg-sq-dtype", &OptimizerPlan::exp_avg_sq);
-  state(o.grad_reduce, "--grad-reduce-dtype", &OptimizerPlan::grad_reduce);
-  combine(all, o.optimizer, "--optimizer", parse_optimizer,
-          [](Numerics& n, OptimizerKind k) { n.optimizer.kind = k; });
+  // Of equally good plans the first one's numerics are taken: switches vary slowest.
+  for (const bool switches : {true, false}) {
+    for_each_numerics_field([&](auto i) {
+      constexpr const auto& field = kPlanField<i>;
+      if (kIsSwitch<decltype(field)> != switches || field.path == "precision") return;
+      combine<i>(all, o.numerics.by_row[i]);
+    });
+  }
   // Weights that are not kept in 8 bits anyway are one choice, and so is what only narrow operands have.
   std::vector<Numerics> distinct;
   for (Numerics& n : all) {

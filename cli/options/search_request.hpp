@@ -7,18 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "cli/numerics_options.hpp"
 #include "cli/request.hpp"
 #include "planner/search_config.hpp"
 
 namespace pleat::cli {
 
 struct SearchOptions {
-  // Numerics, each of several values a choice; empty: the runtime's precision, fp32 states, bf16
-  // attention and head.
-  std::vector<std::string> precision;  // "any": all that the GPU computes
-  std::vector<std::string> main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce, optimizer;
-  // on, off, any
-  std::vector<std::string> fp8_attention, fp8_head, fp8_dispatch, fp8_combine, fp8_params;
+  // Each of several values a choice; where none are given: the runtime's precision, fp32 states, bf16
+  // attention and head. A precision may be "any": all that the GPU computes.
+  NumericsWords numerics;
   // Pins; absent or empty: the search's choice.
   std::vector<int> tp, cp, dp, pp, vpp, ep, etp, micro_batch, microbatch_group, dispatcher_sms;
   std::vector<std::string> layout;

@@ -29,9 +29,13 @@ std::vector<std::string> fill_defaults(PlanOptions& o) {
     t.cluster = t.runtime == "pleat" ? "localhost" : "h100-sxm";
     assumed.push_back("--cluster " + t.cluster);
   }
-  const std::int64_t pp = s.pp.value_or(1);
-  const std::int64_t dense = std::int64_t{s.tp.value_or(1)} * s.cp.value_or(1) * pp;
-  const std::int64_t expert = std::int64_t{s.etp.value_or(1)} * s.ep.value_or(1) * pp;
+  const auto tp = s.of<&Plan::attention, &AttentionMapping::tp>().value_or(1);
+  const auto cp = s.of<&Plan::attention, &AttentionMapping::cp>().value_or(1);
+  const std::int64_t pp = s.of<&Plan::attention, &AttentionMapping::pp>().value_or(1);
+  const auto etp = s.of<&Plan::expert, &ExpertMapping::etp>().value_or(1);
+  const auto ep = s.of<&Plan::expert, &ExpertMapping::ep>().value_or(1);
+  const std::int64_t dense = std::int64_t{tp} * cp * pp;
+  const std::int64_t expert = std::int64_t{etp} * ep * pp;
   if (!t.gpus) {
     t.gpus = static_cast<int>(std::min<std::int64_t>(std::lcm(dense, expert), 16'777'216));
     assumed.push_back(fmt::format("--gpus {}", *t.gpus));
@@ -41,7 +45,7 @@ std::vector<std::string> fill_defaults(PlanOptions& o) {
     assumed.push_back(fmt::format("--seq-len {}", kSeqLen));
   }
   if (!t.global_batch) {
-    t.global_batch = std::max<std::int64_t>(1, *t.gpus / dense) * s.micro_batch.value_or(1) * pp;
+    t.global_batch = std::max<std::int64_t>(1, *t.gpus / dense) * s.of<&Plan::micro_batch>().value_or(1) * pp;
     assumed.push_back(fmt::format("--global-batch {}", *t.global_batch));
   }
   return assumed;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/plan/constraint_rules.hpp"
+#include "core/plan/dispatcher_traits.hpp"
 
 namespace pleat::rules {
 namespace {
@@ -135,8 +136,7 @@ Violation explain_tile_alone(const PlanContext& c) {
 }
 
 bool tile_dispatcher_holds(const PlanContext& c) {
-  return !c.plan.overlap.tile_level || c.plan.dispatcher == Dispatcher::alltoall ||
-         c.plan.dispatcher == Dispatcher::allgather;
+  return !c.plan.overlap.tile_level || traits_of(c.plan.dispatcher).has_tile_kernels;
 }
 Violation explain_tile_dispatcher(const PlanContext& c) {
   return {"", "dispatcher",
@@ -147,7 +147,7 @@ Violation explain_tile_dispatcher(const PlanContext& c) {
 
 bool tile_etp_holds(const PlanContext& c) {
   return !c.plan.overlap.tile_level || c.plan.expert.etp <= 1 ||
-         c.plan.dispatcher == Dispatcher::allgather;
+         traits_of(c.plan.dispatcher).gathers_tokens;
 }
 Violation explain_tile_etp(const PlanContext& c) {
   return {"", "overlap.tile_level",

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/plan/constraint_rules.hpp"
+#include "core/plan/dispatcher_traits.hpp"
 
 namespace pleat::rules {
 namespace {
@@ -36,7 +37,7 @@ Violation explain_shared_present(const PlanContext& c) {
 }
 
 bool shared_dispatcher_holds(const PlanContext& c) {
-  return !c.plan.overlap.shared_expert || c.plan.dispatcher != Dispatcher::allgather;
+  return !c.plan.overlap.shared_expert || traits_of(c.plan.dispatcher).overlaps;
 }
 Violation explain_shared_dispatcher(const PlanContext&) {
   return {"", "dispatcher", "overlap of the shared expert excludes the allgather dispatcher",
@@ -122,7 +123,7 @@ Violation explain_capacity_pad(const PlanContext&) {
 }
 
 bool capacity_dispatcher_holds(const PlanContext& c) {
-  return !c.workload.pad_to_capacity || c.plan.dispatcher != Dispatcher::deepep;
+  return !c.workload.pad_to_capacity || traits_of(c.plan.dispatcher).pads_to_capacity;
 }
 Violation explain_capacity_dispatcher(const PlanContext&) {
   return {"", "dispatcher", "deepep does not pad experts to a capacity", "alltoall or hybridep"};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/plan/constraint_rules.hpp"
+#include "core/plan/dispatcher_traits.hpp"
 
 namespace pleat::rules {
 namespace {
@@ -53,7 +54,7 @@ Violation explain_overlap_recompute(const PlanContext& c) {
 }
 
 bool overlap_dispatcher_holds(const PlanContext& c) {
-  return !c.plan.overlap.expert_parallel || c.plan.dispatcher != Dispatcher::allgather;
+  return !c.plan.overlap.expert_parallel || traits_of(c.plan.dispatcher).overlaps;
 }
 Violation explain_overlap_dispatcher(const PlanContext&) {
   return {"", "dispatcher",

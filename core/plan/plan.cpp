@@ -5,122 +5,20 @@
 
 #include <fmt/format.h>
 
+#include "core/plan/plan_table.hpp"
+#include "core/plan/plan_words.hpp"
+
 namespace pleat {
 
-std::string name_of(Precision p) {
-  switch (p) {
-    case Precision::fp32: return "fp32";
-    case Precision::fp16: return "fp16";
-    case Precision::bf16: return "bf16";
-    case Precision::fp8: return "fp8";
-    case Precision::fp8_delayed: return "fp8_delayed";
-    case Precision::fp8_block: return "fp8_block";
-    case Precision::mxfp8: return "mxfp8";
-    case Precision::nvfp4: return "nvfp4";
-  }
-  return "?";
-}
-
-std::string name_of(Sharding s) {
-  switch (s) {
-    case Sharding::none: return "none";
-    case Sharding::zero1: return "zero1";
-    case Sharding::zero2: return "zero2";
-    case Sharding::zero3: return "zero3";
-  }
-  return "?";
-}
-
-std::string name_of(Dispatcher d) {
-  switch (d) {
-    case Dispatcher::allgather: return "allgather";
-    case Dispatcher::alltoall: return "alltoall";
-    case Dispatcher::deepep: return "deepep";
-    case Dispatcher::hybridep: return "hybridep";
-    case Dispatcher::hierarchical: return "hierarchical";
-  }
-  return "?";
-}
-
-std::string name_of(CudaGraph g) {
-  switch (g) {
-    case CudaGraph::none: return "none";
-    case CudaGraph::attention: return "attention";
-    case CudaGraph::router: return "router";
-    case CudaGraph::partial: return "partial";
-    case CudaGraph::full_iteration: return "full_iteration";
-  }
-  return "?";
-}
-
-std::string name_of(CpComm c) {
-  switch (c) {
-    case CpComm::p2p: return "p2p";
-    case CpComm::all_gather: return "all_gather";
-    case CpComm::all_to_all: return "all_to_all";
-    case CpComm::a2a_p2p: return "a2a+p2p";
-  }
-  return "?";
-}
-
-std::string name_of(PipelineSchedule s) {
-  switch (s) {
-    case PipelineSchedule::one_f_one_b: return "1f1b";
-    case PipelineSchedule::zb_h1: return "zb-h1";
-    case PipelineSchedule::zb_v: return "zb-v";
-    case PipelineSchedule::dualpipe: return "dualpipe";
-    case PipelineSchedule::dualpipe_v: return "dualpipe-v";
-  }
-  return "?";
-}
-
-std::string name_of(OptimizerKind k) {
-  switch (k) {
-    case OptimizerKind::adamw: return "adamw";
-    case OptimizerKind::lamb: return "lamb";
-    case OptimizerKind::sgd: return "sgd";
-    case OptimizerKind::muon: return "muon";
-  }
-  return "?";
-}
-
-std::string name_of(Offload o) {
-  switch (o) {
-    case Offload::attn_norm: return "attn_norm";
-    case Offload::qkv_linear: return "qkv_linear";
-    case Offload::core_attn: return "core_attn";
-    case Offload::attn_proj: return "attn_proj";
-    case Offload::mlp_norm: return "mlp_norm";
-    case Offload::expert_fc1: return "expert_fc1";
-    case Offload::moe_act: return "moe_act";
-  }
-  return "?";
-}
-
-std::string name_of(Module m) {
-  switch (m) {
-    case Module::layernorm: return "layernorm";
-    case Module::mla_up_proj: return "mla_up_proj";
-    case Module::core_attn: return "core_attn";
-    case Module::mlp: return "mlp";
-    case Module::moe_act: return "moe_act";
-    case Module::shared_experts: return "shared_experts";
-    case Module::moe: return "moe";
-    case Module::embedding: return "embedding";
-    case Module::qkv: return "qkv";
-    case Module::attn_proj: return "attn_proj";
-    case Module::router: return "router";
-    case Module::dispatch: return "dispatch";
-    case Module::experts: return "experts";
-    case Module::combine: return "combine";
-    case Module::residual: return "residual";
-    case Module::head: return "head";
-    case Module::grad_sync: return "grad_sync";
-    case Module::optimizer: return "optimizer";
-    case Module::pipeline: return "pipeline";
-  }
-  return "?";
-}
+std::string name_of(Precision p) { return std::string(word_of(p)); }
+std::string name_of(Sharding s) { return std::string(word_of(s)); }
+std::string name_of(Dispatcher d) { return std::string(word_of(d)); }
+std::string name_of(CudaGraph g) { return std::string(word_of(g)); }
+std::string name_of(CpComm c) { return std::string(word_of(c)); }
+std::string name_of(PipelineSchedule s) { return std::string(word_of(s)); }
+std::string name_of(OptimizerKind k) { return std::string(word_of(k)); }
+std::string name_of(Offload o) { return std::string(word_of(o)); }
+std::string name_of(Module m) { return std::string(word_of(m)); }
 
 namespace {
 
@@ -143,8 +41,6 @@ std::string overlap_text(const OverlapFlags& f) {
   if (f.tensor_parallel) text += " tp-overlap";
   if (f.shared_expert) text += " shared-overlap";
   if (f.tile_level) text += " tile-overlap";
-  if (!f.grad_reduce) text += " no-grad-overlap";
-  if (!f.param_gather) text += " no-param-overlap";
   return text;
 }
 
@@ -224,6 +120,12 @@ std::string summary(const Plan& plan) {
   if (plan.fp8_attention) text += " fp8-attention";
   if (plan.fp8_head) text += " fp8-head";
   text += overlap_text(plan.overlap);
+  for_each_plan_field([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    if constexpr (field.in_summary) {
+      if (field.in(plan) != field.in(Plan())) text += " " + field.typed_name();
+    }
+  });
   if (plan.cuda_graph != CudaGraph::none) text += " graph=" + name_of(plan.cuda_graph);
   if (plan.paged_stash.buffer > 0) {
     text += fmt::format(" stash={:g}/{:g}", plan.paged_stash.buffer, plan.paged_stash.capacity);

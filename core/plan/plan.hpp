@@ -19,6 +19,7 @@
 
 namespace pleat {
 
+// Each field of the structs below has a row in plan_table.hpp, without which nothing compiles.
 struct AttentionMapping {
   int tp = 1, cp = 1, dp = 1, pp = 1;
   bool operator==(const AttentionMapping&) const = default;
@@ -31,12 +32,15 @@ struct ExpertMapping {
 
 // fp8: one scale per tensor, from the current amax; fp8_delayed: from past ones; fp8_block: 1x128 and
 // 128x128 blocks.
-enum class Precision { fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8, nvfp4 };
-enum class Sharding { none, zero1, zero2, zero3 };
+enum class Precision : std::uint8_t {
+  fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8, nvfp4
+};
+enum class Sharding : std::uint8_t { none, zero1, zero2, zero3 };
 // hierarchical: an all-gather between nodes, then an all-to-all within them, and back the same way.
-enum class Dispatcher { allgather, alltoall, deepep, hybridep, hierarchical };
+// What the rest of the code asks about one is in dispatcher_traits.hpp.
+enum class Dispatcher : std::uint8_t { allgather, alltoall, deepep, hybridep, hierarchical };
 // attention: a layer's half; router: the router and what prepares the exchange; partial: both.
-enum class CudaGraph { none, attention, router, partial, full_iteration };
+enum class CudaGraph : std::uint8_t { none, attention, router, partial, full_iteration };
 [[nodiscard]] constexpr bool captures_attention(CudaGraph g) {
   return g == CudaGraph::attention || g == CudaGraph::partial;
 }
@@ -56,7 +60,7 @@ enum class CudaGraph { none, attention, router, partial, full_iteration };
 }
 // How context parallelism moves keys and values: a ring, a gather, heads against sequence; a2a_p2p:
 // heads against sequence in groups of Plan::cp_a2a ranks, a ring between the groups.
-enum class CpComm { p2p, all_gather, all_to_all, a2a_p2p };
+enum class CpComm : std::uint8_t { p2p, all_gather, all_to_all, a2a_p2p };
 // Order of the pipeline's slots. one_f_one_b: interleaved with vpp > 1. The others split backward
 // passes into input and weight gradients. zb_v, dualpipe_v: the chunks of a stage form a V (vpp 2).
 // dualpipe: microbatches enter at both ends, every stage holds two stages' layers.
@@ -100,7 +104,7 @@ struct OverlapFlags {
 
 // muon: momentum and Newton-Schulz for matrices, AdamW for tables, head, norms and biases.
 // sgd: with momentum. lamb: AdamW with a trust ratio for each parameter.
-enum class OptimizerKind { adamw, lamb, sgd, muon };
+enum class OptimizerKind : std::uint8_t { adamw, lamb, sgd, muon };
 
 struct OptimizerPlan {
   OptimizerKind kind = OptimizerKind::adamw;

@@ -4,15 +4,17 @@
 
 #include <algorithm>
 
+#include "core/plan/plan_table.hpp"
+
 namespace pleat {
 
 StageOverride override_of(const Plan& plan, Stage stage) {
-  return {.stage = stage.value,
-          .recompute = plan.recompute,
-          .recompute_full = plan.recompute_full,
-          .recompute_layers = plan.recompute_layers,
-          .recompute_unit = plan.recompute_unit,
-          .offload = plan.offload};
+  StageOverride own{.stage = stage.value, .recompute = {}, .offload = {}};
+  for_each_plan_field([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    if constexpr (field.by_stage != nullptr) own.*field.by_stage = field.in(plan);
+  });
+  return own;
 }
 
 Plan plan_of_stage(const Plan& plan, Stage stage) {
@@ -20,11 +22,10 @@ Plan plan_of_stage(const Plan& plan, Stage stage) {
   own.stages.clear();
   const auto found = std::ranges::find(plan.stages, stage.value, &StageOverride::stage);
   if (found == plan.stages.end()) return own;
-  own.recompute = found->recompute;
-  own.recompute_full = found->recompute_full;
-  own.recompute_layers = found->recompute_layers;
-  own.recompute_unit = found->recompute_unit;
-  own.offload = found->offload;
+  for_each_plan_field([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    if constexpr (field.by_stage != nullptr) field.in(own) = (*found).*field.by_stage;
+  });
   return own;
 }
 

@@ -9,6 +9,7 @@
 // the way.
 #include <algorithm>
 
+#include "core/plan/dispatcher_traits.hpp"
 #include "core/program/moe_routing.hpp"
 
 namespace pleat {
@@ -279,9 +280,8 @@ TensorId gathered_experts(LayerBuilder& b, TensorId sent_from, const Routed& r, 
 TensorId build_moe(LayerBuilder& b, TensorId x) {
   const LocalShape& s = b.shape();
   const MoeSpec& moe = *s.model.moe;
-  const bool gathers_tokens = s.ep > 1 && s.plan.dispatcher == Dispatcher::allgather;
-  const bool takes_tokens = s.ep > 1 && (s.plan.dispatcher == Dispatcher::deepep ||
-                                         s.plan.dispatcher == Dispatcher::hybridep);
+  const bool gathers_tokens = s.ep > 1 && traits_of(s.plan.dispatcher).gathers_tokens;
+  const bool takes_tokens = s.ep > 1 && is_fused(s.plan.dispatcher);
   const Dim copies{s.T * moe.top_k, s.capacity > 0 ? Symbol::kept : Symbol::one};
   const Dim sent = s.padded ? Dim{moe.experts * s.capacity} : copies;
   const Dim received = s.ep == 1 || s.padded ? sent : Dim{1, Symbol::routed};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/plan/dispatcher_traits.hpp"
 #include "planner/space/runtime_rules.hpp"
 
 namespace pleat {
@@ -37,9 +38,6 @@ std::vector<Sharding> shardings(const SearchConfig& c) {
   if (!chooses(c)) return {Sharding::zero1};
   return {Sharding::zero1, Sharding::zero2, Sharding::zero3};
 }
-
-// Whether the dispatcher's own kernels permute the tokens.
-bool is_fused(Dispatcher d) { return d == Dispatcher::deepep || d == Dispatcher::hybridep; }
 
 std::vector<Dispatcher> dispatchers(const ModelSpec& model, const ClusterSpec& cluster,
                                     const SearchConfig& c) {

@@ -4,21 +4,11 @@
 // (docs/MODEL.md sections 5 and 6).
 #include <algorithm>
 
+#include "core/plan/dispatcher_traits.hpp"
 #include "simulator/cost/collective_links.hpp"
 
 namespace pleat {
 namespace {
-
-std::optional<DispatchKernel> dispatch_kernel(Dispatcher dispatcher) {
-  switch (dispatcher) {
-    case Dispatcher::deepep: return DispatchKernel::deepep;
-    case Dispatcher::hybridep: return DispatchKernel::hybridep;
-    case Dispatcher::allgather:
-    case Dispatcher::hierarchical:
-    case Dispatcher::alltoall: break;
-  }
-  return std::nullopt;
-}
 
 // Bytes one rank puts on the inner (within a domain) and outer links.
 struct Split {
@@ -57,7 +47,8 @@ OpCost all_to_all_cost(const Op& op, Bytes payload, Bytes row, const GroupPlace&
                        const CollectiveLinks& links, const ClusterView& view,
                        const Profile& profile) {
   const int inside = place.tier == 0 ? place.size : place.inside;
-  const auto kernel = dispatch_kernel(view.dispatcher);
+  const DispatcherTraits dispatcher = traits_of(view.dispatcher);
+  const auto kernel = dispatcher.fused;
   const bool deduplicates = kernel && op.attr.experts > 0 && op.attr.top_k > 0;
   OpCost cost;
   cost.source = std::max(links.outer.curve.source, links.inner.curve.source);
@@ -74,8 +65,8 @@ OpCost all_to_all_cost(const Op& op, Bytes payload, Bytes row, const GroupPlace&
               .source = price->source};
     }
   }
-  const bool two_steps = view.dispatcher == Dispatcher::hierarchical && op.group == Group::ep &&
-                         place.tier > 0 && op.attr.top_k > 0;
+  const bool two_steps = dispatcher.in_two_steps && op.group == Group::ep && place.tier > 0 &&
+                         op.attr.top_k > 0;
   if (two_steps) {
     split = gather_then_copy(payload.base(), static_cast<double>(op.attr.top_k),
                              static_cast<double>(place.size) / inside, inside);

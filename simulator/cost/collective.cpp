@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/plan/dispatcher_traits.hpp"
 #include "simulator/cost/collective_links.hpp"
 
 namespace pleat {
@@ -43,8 +44,7 @@ Bytes whole_bytes(const Op& op, const std::vector<Tensor>& tensors, const Bindin
 
 // Over the rate of the kernel alone.
 double exchange_rate(Dispatcher dispatcher, const RunConstants& run) {
-  const bool own_kernel = dispatcher == Dispatcher::deepep || dispatcher == Dispatcher::hybridep;
-  return own_kernel ? run.exchange_rate : run.exchange_rate_nccl;
+  return is_fused(dispatcher) ? run.exchange_rate : run.exchange_rate_nccl;
 }
 
 constexpr double kTreeRate = 0.92;  // of a ring's (NCCL's tuning table)

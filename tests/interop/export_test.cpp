@@ -30,6 +30,9 @@ using ::testing::IsEmpty;
 constexpr Target kTargets[] = {Target::megatron, Target::megatron_bridge, Target::torchtitan,
                                Target::deepspeed};
 
+// Fields of which no target has a word: their default says nothing, all else is refused.
+const std::set<std::string> kOnlyHere{};
+
 TEST(ExportTables, EveryFieldOfAPlanIsHandledOnceByEveryTarget) {
   PlanDocument d = sample("mixtral-8x7b");
   d.plan.optimizer.grad_reduce = DType::bf16;  // written where it is given
@@ -44,7 +47,7 @@ TEST(ExportTables, EveryFieldOfAPlanIsHandledOnceByEveryTarget) {
       EXPECT_TRUE(fields.count(rule.path)) << rule.path << " is no field of a plan";
     }
     for (const std::string& path : fields)
-      EXPECT_EQ(handled.count(path), 1u) << path << ", target " << static_cast<int>(target);
+      EXPECT_EQ(handled.count(path), kOnlyHere.count(path) == 0 ? 1u : 0u) << path << ", target " << static_cast<int>(target);
   }
 }
 

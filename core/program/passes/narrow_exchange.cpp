@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/program/passes/narrow_exchange.hpp"
 
+#include "core/plan/dispatcher_traits.hpp"
+
 namespace pleat {
 namespace {
 
@@ -19,11 +21,6 @@ bool moves_rows(const LayerProgram& layer, const Op& op) {
   return exchange && is_collective(op.kind) &&
          (op.group == Group::ep || op.group == Group::etp_ep) &&
          layer.tensor(op.in.front()).dtype == DType::bf16;
-}
-
-// Rows are copied before they are sent, once for each of the top k.
-bool sends_copies(Dispatcher d) {
-  return d == Dispatcher::alltoall || d == Dispatcher::hierarchical;
 }
 
 Op conversion(const Op& exchange, const char* suffix, TensorId rows) {
@@ -55,7 +52,7 @@ void apply_narrow_exchange(LayerProgram& layer, const Plan& plan) {
       const bool eight_bits = computes_in_8_bits(plan.precision);
       if (!to_experts || !eight_bits) {
         result.push_back(conversion(exchange, ".narrow", exchange.in.front()));
-        if (to_experts && sends_copies(plan.dispatcher)) {
+        if (to_experts && traits_of(plan.dispatcher).sends_copies) {
           result.back().attr.passes /= static_cast<double>(exchange.attr.top_k);
         }
       }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/plan/dispatcher_traits.hpp"
+
 namespace pleat {
 namespace {
 
@@ -42,9 +44,8 @@ std::optional<OpKind> of_picked_rows(const Op& op) {
 }  // namespace
 
 void apply_token_exchange(LayerProgram& layer, const Plan& plan) {
-  const bool tokens =
-      plan.dispatcher == Dispatcher::deepep || plan.dispatcher == Dispatcher::hybridep;
-  const bool picks = plan.overlap.tile_level && plan.dispatcher == Dispatcher::allgather;
+  const bool tokens = is_fused(plan.dispatcher);
+  const bool picks = plan.overlap.tile_level && traits_of(plan.dispatcher).gathers_tokens;
   const auto [experts, group_counts] = choice_of(layer);
   if (!experts || plan.expert.ep == 1) return;
   for (std::vector<Op>* ops : {&layer.forward, &layer.backward}) {

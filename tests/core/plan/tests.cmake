@@ -8,6 +8,7 @@ pleat_test(core_plan
           ${CMAKE_CURRENT_LIST_DIR}/pipeline_order_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/split_orders_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/plan_document_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/plan_table_test.cpp
   LINKS pleat::core)
 pleat_test(core_constraints
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/constraints_test.cpp

@@ -1,21 +1,22 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The number formats that a plan computes, exchanges and keeps state in.
+// The number formats a plan computes, exchanges and keeps state in: what changes the numbers that
+// training gives, and is therefore never the planner's to choose.
 #pragma once
 
 #include "core/plan/plan.hpp"
 
 namespace pleat {
 
+// Fields of a plan by the same names; rows of plan_table.hpp tell which.
 struct Numerics {
   Precision precision = Precision::bf16;
-  OptimizerPlan optimizer;
+  OptimizerPlan optimizer;  // but where its state lies, which changes no numbers
   bool fp8_attention = false, fp8_head = false;
   bool fp8_dispatch = false, fp8_combine = false, fp8_params = true;
-  void put_into(Plan&) const;  // the optimizer state of the plan goes back to the GPU
+  void put_into(Plan&) const;
   bool operator==(const Numerics&) const = default;
 };
-// Without where the optimizer state lies, which is a memory choice.
 [[nodiscard]] Numerics numerics_of(const Plan&);
 
 }  // namespace pleat

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What each way of exchanging tokens with the experts' ranks is, in one table. Rules, passes, costs
+// and exports ask it; only the program and the price of an exchange itself are elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/plan/plan.hpp"
+#include "core/spec/profile.hpp"
+
+namespace pleat {
+
+// fp8: kernels for GPUs since Hopper; rack: for NVLink domains of more than 8 GPUs.
+enum class DispatcherNeeds : std::uint8_t { nothing, fp8, rack };
+
+struct DispatcherTraits {
+  std::string_view word = {};
+  // One kernel that sorts, sends and copies, a token once to each destination: priced by the
+  // profile's rates of it. Without one, collectives of the network library (NCCL).
+  std::optional<DispatchKernel> fused = {};
+  // Every rank gathers the tokens of all and computes its own experts' (no exchange of copies).
+  bool gathers_tokens = false;
+  // Rows are copied before they are sent, once for each of the top k.
+  bool sends_copies = false;
+  // All-gather between network domains, then all-to-all within them.
+  bool in_two_steps = false;
+  // SMs that its exchange holds while other kernels run; of those with a number of their own,
+  // Plan::dispatcher_sms takes its place.
+  int RunConstants::*sms = nullptr;
+  // Its exchange has the further uncertainty of one by NCCL (BandTerms::nccl_exchange).
+  bool in_nccl_band = false;
+  // Experts' tokens may be padded to their capacity.
+  bool pads_to_capacity = false;
+  // Hides behind the compute of another microbatch, or of the shared expert.
+  bool overlaps = false;
+  // Kernels that exchange tile by tile inside the grouped products take its place.
+  bool has_tile_kernels = false;
+  DispatcherNeeds needs = DispatcherNeeds::nothing;
+};
+
+[[nodiscard]] constexpr DispatcherTraits traits_of(Dispatcher d) {
+  switch (d) {
+    case Dispatcher::allgather:
+      return {.word = "allgather",
+              .gathers_tokens = true,
+              .sms = &RunConstants::nccl_sms,
+              .in_nccl_band = true,
+              .pads_to_capacity = true,
+              .has_tile_kernels = true};
+    case Dispatcher::alltoall:
+      return {.word = "alltoall",
+              .sends_copies = true,
+              .sms = &RunConstants::nccl_sms,
+              .in_nccl_band = true,
+              .pads_to_capacity = true,
+              .overlaps = true,
+              .has_tile_kernels = true};
+    case Dispatcher::deepep:
+      return {.word = "deepep",
+              .fused = DispatchKernel::deepep,
+              .sms = &RunConstants::deepep_sms,
+              .overlaps = true,
+              .needs = DispatcherNeeds::fp8};
+    case Dispatcher::hybridep:
+      return {.word = "hybridep",
+              .fused = DispatchKernel::hybridep,
+              .sms = &RunConstants::hybridep_sms,
+              .pads_to_capacity = true,
+              .overlaps = true,
+              .needs = DispatcherNeeds::rack};
+    case Dispatcher::hierarchical:
+      return {.word = "hierarchical",
+              .sends_copies = true,
+              .in_two_steps = true,
+              .sms = &RunConstants::hybridep_sms,
+              .pads_to_capacity = true,
+              .overlaps = true};
+  }
+  return {};  // none: without a word
+}
+[[nodiscard]] constexpr bool is_fused(Dispatcher d) { return traits_of(d).fused.has_value(); }
+
+}  // namespace pleat

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan/numerics.hpp"
+
+#include "core/plan/plan_table.hpp"
+
+namespace pleat {
+
+void Numerics::put_into(Plan& plan) const {
+  for_each_plan_field([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    if constexpr (field.chosen_by == ChosenBy::numerics) field.in(plan) = field.in_numerics(*this);
+  });
+}
+
+Numerics numerics_of(const Plan& plan) {
+  Numerics numerics;
+  for_each_plan_field([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    if constexpr (field.chosen_by == ChosenBy::numerics) {
+      field.in_numerics(numerics) = field.in(plan);
+    }
+  });
+  return numerics;
+}
+
+}  // namespace pleat
