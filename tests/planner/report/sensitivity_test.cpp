@@ -17,10 +17,6 @@ namespace {
 using namespace test;
 using ::testing::ElementsAre;
 
-Problem small_problem() {
-  return {small_model(), small_cluster(), small_workload(), small_profile()};
-}
-
 void scale(Problem& ground, const std::string& name, double factor) {
   const auto inputs = step_inputs(small_model(), ground.cluster);
   const auto input = std::ranges::find(inputs, name, &StepInput::name);
