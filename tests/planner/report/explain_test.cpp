@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Golden sentences, and changes that really make a plan fit.
 #include "planner/report/explain.hpp"
+#include "planner/search/search.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs of a step scaled one by one, and plans priced again under each.
 #include "planner/report/sensitivity.hpp"
+#include "planner/search/search.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

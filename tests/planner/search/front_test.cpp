@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "planner/search/sizes_search.hpp"
+#include "planner/search/search.hpp"
 #include "tests/planner/search/priced_space.hpp"
 
 namespace pleat {

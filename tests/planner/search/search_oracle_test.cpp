@@ -15,6 +15,7 @@
 #include "planner/report/explain.hpp"
 #include "planner/space/memory_tree.hpp"
 #include "planner/space/plan_tree.hpp"
+#include "planner/search/search.hpp"
 #include "tests/planner/search/priced_space.hpp"
 
 namespace pleat {
