@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interop/argument_reader.hpp"
-#include "interop/megatron_import_model.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/layout_text.hpp"
+#include "interop/argument_reader.hpp"
+#include "interop/megatron_import_model.hpp"
 
 namespace pleat::interop {
 namespace {

@@ -1,21 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat launch
-#include "interop/launch.hpp"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
-#include "cli/options/output_options.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
+#include "cli/options/output_options.hpp"
 #include "console/new_file.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "core/spec/catalog.hpp"
+#include "interop/launch.hpp"
 
 namespace pleat::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include <cmath>
 #include <limits>
 
-#include "planner/search/sizes_search.hpp"
 #include "planner/search/search.hpp"
+#include "planner/search/sizes_search.hpp"
 #include "tests/planner/search/priced_space.hpp"
 
 namespace pleat {
