@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "cli/gpu_formats.hpp"
-#include "cli/idle_shape.hpp"
+#include "cli/options/ineffective_plan_options.hpp"
 #include "cli/plan_values.hpp"
 #include "cli/stage_values.hpp"
 #include "cli/typed_fields.hpp"
@@ -218,7 +218,7 @@ Plan resolve_shape(const ShapeOptions& o, const Target& target, const std::strin
   const auto& [tp, cp, dp, pp] = plan.attention;
   plan.attention.dp = remaining(target.gpus, {tp, cp, pp});
   plan.expert.edp = remaining(target.gpus, {plan.expert.etp, plan.expert.ep, pp});
-  refuse_idle_shape(o, plan, where);
+  refuse_ineffective_plan_options(o, plan, where);
   require_valid_plan(target, plan, where);
   return plan;
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A command that ends in good order before it is done, or with another program's exit code.
+// Thrown to end the program with a certain exit code: a command that was stopped in good order, or
+// one that passes on the exit code of a program that it ran.
 #pragma once
 
 #include <stdexcept>

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "interop/flag_table.hpp"
 #include "core/diagnostics.hpp"
+#include "interop/flag_table.hpp"
 
 namespace pleat::interop {
 

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "interop/megatron_export.hpp"
 #include "core/diagnostics.hpp"
+#include "interop/megatron_export.hpp"
 
 namespace pleat::interop {
 namespace {

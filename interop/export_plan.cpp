@@ -5,14 +5,14 @@
 
 #include <algorithm>
 
+#include "core/diagnostics.hpp"
+#include "core/plan/constraints.hpp"
 #include "interop/bridge_export.hpp"
 #include "interop/deepspeed_export.hpp"
 #include "interop/exported.hpp"
 #include "interop/field_paths.hpp"
 #include "interop/megatron_export.hpp"
 #include "interop/titan_export.hpp"
-#include "core/diagnostics.hpp"
-#include "core/plan/constraints.hpp"
 
 namespace pleat::interop {
 namespace {

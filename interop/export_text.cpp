@@ -6,9 +6,9 @@
 
 #include <map>
 
+#include "core/json/parse.hpp"
 #include "interop/exported.hpp"
 #include "interop/quoting.hpp"
-#include "core/json/parse.hpp"
 
 namespace pleat::interop {
 namespace {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interop/field_paths.hpp"
 
-#include "core/json/parse.hpp"
 
 namespace pleat::interop {
 
@@ -22,7 +21,7 @@ FlatFields flat_fields(const JsonValue& object, const std::string& prefix) {
 }
 
 FlatFields exported_fields(const PlanDocument& document) {
-  const JsonValue root = parse_json(write_plan_document(document), "plan");
+  const JsonValue root = plan_document_json(document);
   FlatFields fields;
   for (const char* part : {"plan", "workload", "cluster"}) {
     const FlatFields inner = flat_fields(*root.find(part), part);

@@ -5,10 +5,10 @@
 // them.
 #include <fmt/format.h>
 
+#include "core/diagnostics.hpp"
 #include "interop/launch.hpp"
 #include "interop/quoting.hpp"
 #include "interop/yaml.hpp"
-#include "core/diagnostics.hpp"
 
 namespace pleat::interop {
 namespace {

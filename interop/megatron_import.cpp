@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interop/argument_reader.hpp"
-#include "interop/megatron_import_model.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/layout_text.hpp"
+#include "interop/argument_reader.hpp"
+#include "interop/megatron_import_model.hpp"
 
 namespace pleat::interop {
 namespace {

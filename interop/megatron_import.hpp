@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "interop/flag_table.hpp"
 #include "core/plan/plan_document.hpp"
+#include "interop/flag_table.hpp"
 
 namespace pleat::interop {
 

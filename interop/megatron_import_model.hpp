@@ -3,9 +3,9 @@
 // The model that Megatron-LM's architecture arguments describe.
 #pragma once
 
+#include "core/spec/model.hpp"
 #include "interop/argument_reader.hpp"
 #include "interop/megatron_import.hpp"
-#include "core/spec/model.hpp"
 
 namespace pleat::interop {
 

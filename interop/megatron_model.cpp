@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interop/megatron_export.hpp"
 #include "core/elementwise.hpp"
+#include "interop/megatron_export.hpp"
 
 namespace pleat::interop {
 namespace {

@@ -4,9 +4,9 @@
 // megatron_export.hpp). Rules that both have are in core/plan/*_rules.cpp.
 #include <algorithm>
 
-#include "interop/megatron_export.hpp"
 #include "core/plan/layout.hpp"
 #include "core/plan/layout_text.hpp"
+#include "interop/megatron_export.hpp"
 
 namespace pleat::interop {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "interop/quoting.hpp"
 #include "core/diagnostics.hpp"
+#include "interop/quoting.hpp"
 
 namespace pleat::interop {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that a device offers. CUDA-free: the CPU reference (kernels/cpu) and the CUDA set implement
-// the same interface and pass the same conformance suite. What each kernel computes, and its signature,
-// stands in kernel_functions.inc.
-// Contract: inputs and outputs do not alias unless the function says so; kernels allocate nothing;
-// calls are enqueued on the set's stream (the CPU runs them at once); results are deterministic.
-// Types: activations, weights and their gradients are fp32 or bf16, each operand by itself; a
-// kernel computes and sums in fp32 and rounds a bf16 result once, to nearest even. Statistics
-// (rstd, lse, stats), router logits and probabilities, losses and the loads of experts are fp32.
+// The kernels that a device offers. CUDA-free: the CPU reference (kernels/cpu) and the CUDA set
+// implement the same interface and pass the same conformance suite. What each kernel computes, and
+// its signature, stands in kernel_functions.inc. Contract: inputs and outputs do not alias unless
+// the function says so; kernels allocate nothing; calls are enqueued on the set's stream (the CPU
+// runs them at once); results are deterministic. Types: activations, weights and their gradients
+// are fp32 or bf16, each operand by itself; a kernel computes and sums in fp32 and rounds a bf16
+// result once, to nearest even. Statistics (rstd, lse, stats), router logits and probabilities,
+// losses and the loads of experts are fp32.
 #pragma once
 
 #include <cstddef>

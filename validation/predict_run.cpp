@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "validation/run_era.hpp"
 #include "core/plan/constraints.hpp"
 #include "core/program/program.hpp"
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
 #include "planner/space/run_settings.hpp"
+#include "validation/run_era.hpp"
 
 namespace pleat {
 namespace {

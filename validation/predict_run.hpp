@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "validation/run_request.hpp"
 #include "simulator/estimate.hpp"
+#include "validation/run_request.hpp"
 
 namespace pleat {
 

@@ -9,9 +9,9 @@
 #include <map>
 
 #include "console/output.hpp"
-#include "validation/comparison.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/search/search.hpp"
+#include "validation/comparison.hpp"
 
 namespace pleat {
 namespace {

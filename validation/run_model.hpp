@@ -3,8 +3,8 @@
 // The model of a published run: a shipped one or a Hugging Face object, cut to the depth that ran.
 #pragma once
 
-#include "validation/measured_run.hpp"
 #include "core/spec/model.hpp"
+#include "validation/measured_run.hpp"
 
 namespace pleat {
 

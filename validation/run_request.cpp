@@ -7,13 +7,13 @@
 
 #include <algorithm>
 
-#include "validation/run_era.hpp"
-#include "validation/run_model.hpp"
-#include "validation/run_words.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/layout_text.hpp"
 #include "core/spec/catalog.hpp"
+#include "validation/run_era.hpp"
+#include "validation/run_model.hpp"
+#include "validation/run_words.hpp"
 
 namespace pleat {
 namespace {

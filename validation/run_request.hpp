@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "validation/measured_run.hpp"
 #include "core/plan/plan.hpp"
 #include "core/spec/cluster.hpp"
 #include "core/spec/model.hpp"
 #include "core/spec/profile.hpp"
 #include "core/spec/workload.hpp"
+#include "validation/measured_run.hpp"
 
 namespace pleat {
 

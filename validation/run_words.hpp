@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "validation/measured_run.hpp"
 #include "core/plan/plan.hpp"
 #include "core/spec/workload.hpp"
+#include "validation/measured_run.hpp"
 
 namespace pleat {
 

@@ -11,13 +11,13 @@
 #include <optional>
 #include <utility>
 
+#include "application/capacity/find_offer.hpp"
 #include "console/interrupt.hpp"
 #include "console/output.hpp"
-#include "application/capacity/find_offer.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/capacity/answer.hpp"
-#include "planner/search/parallel_rounds.hpp"
 #include "planner/problem.hpp"
+#include "planner/search/parallel_rounds.hpp"
 #include "planner/search_config.hpp"
 #include "simulator/estimate.hpp"
 

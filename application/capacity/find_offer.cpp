@@ -14,8 +14,8 @@
 #include "planner/capacity/answer.hpp"
 #include "planner/capacity/placement.hpp"
 #include "planner/layout/layout_polish.hpp"
-#include "simulator/cost/used_domain.hpp"
 #include "planner/search/search.hpp"
+#include "simulator/cost/used_domain.hpp"
 
 namespace pleat {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "application/data/data_commands.hpp"
 #include "backend/data/indexed_dataset.hpp"
 #include "backend/data/training_data.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
-#include "application/data/data_commands.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 #include "core/json/json_value.hpp"

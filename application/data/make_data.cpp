@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "application/data/data_commands.hpp"
 #include "backend/data/indexed_writer.hpp"
 #include "backend/data/tokenize_files.hpp"
 #include "backend/data/training_data.hpp"
@@ -12,7 +13,6 @@
 #include "console/output.hpp"
 #include "console/tables.hpp"
 #include "console/write_file.hpp"
-#include "application/data/data_commands.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {

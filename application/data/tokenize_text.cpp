@@ -7,10 +7,10 @@
 #include <chrono>
 #include <cstring>
 
+#include "application/data/data_commands.hpp"
 #include "backend/data/document_reader.hpp"
 #include "backend/data/tokenizer/tokenizer.hpp"
 #include "console/output.hpp"
-#include "application/data/data_commands.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {

@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "interop/flag_table.hpp"
-#include "interop/megatron_import.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
 #include "core/spec/catalog.hpp"
+#include "interop/flag_table.hpp"
+#include "interop/megatron_import.hpp"
 
 namespace pleat {
 const std::string& only_file(const ImportOptions& o) {

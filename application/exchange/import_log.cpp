@@ -6,17 +6,17 @@
 #include <algorithm>
 #include <optional>
 
-#include "interop/megatron_import.hpp"
-#include "interop/megatron_log.hpp"
+#include "application/exchange/import.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
-#include "application/exchange/import.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/json_value.hpp"
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
 #include "core/program/program.hpp"
 #include "core/spec/catalog.hpp"
+#include "interop/megatron_import.hpp"
+#include "interop/megatron_log.hpp"
 #include "simulator/estimate.hpp"
 
 namespace pleat {

@@ -7,17 +7,17 @@
 #include <chrono>
 #include <filesystem>
 
-#include "interop/nccl_tests.hpp"
-#include "interop/quoting.hpp"
+#include "application/exchange/import.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
 #include "console/write_file.hpp"
-#include "application/exchange/import.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
 #include "core/spec/collective_names.hpp"
+#include "interop/nccl_tests.hpp"
+#include "interop/quoting.hpp"
 
 namespace pleat {
 namespace {

@@ -23,12 +23,12 @@ struct DeviceOptions {
 void require_nccl_for_windows(const DeviceOptions&);
 
 // With "cuda" rank r takes GPU r, over again where there are more ranks than GPUs. ConfigError:
-// bad_request without the CUDA kernels, for what the device has not, for NCCL on a CPU and windows without it,
-// device_or_io where no GPU can be used.
+// bad_request without the CUDA kernels, for what the device has not, for NCCL on a CPU and windows
+// without it, device_or_io where no GPU can be used.
 void set_device(const DeviceOptions&, const Program&, TrainConfig&);
 
-// The GPUs that this process can use. ConfigError: bad_request without the CUDA kernels, device_or_io
-// where there is none.
+// The GPUs that this process can use. ConfigError: bad_request without the CUDA kernels,
+// device_or_io where there is none.
 [[nodiscard]] int usable_gpus();
 // A device for each rank of `part`, as training gives them.
 [[nodiscard]] std::vector<std::unique_ptr<Device>> gpus_of(const JobPart& part);

@@ -19,10 +19,10 @@
 #include <thread>
 #include <vector>
 
+#include "application/processes/processes.hpp"
 #include "backend/launch/find_job_secret.hpp"
 #include "console/interrupt.hpp"
 #include "console/output.hpp"
-#include "application/processes/processes.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 

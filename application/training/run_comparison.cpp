@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "application/training/measured_run.hpp"
 #include "backend/device_memory.hpp"
 #include "console/tables.hpp"
-#include "application/training/measured_run.hpp"
 #include "core/json/json_value.hpp"
 #include "core/plan/rank_map.hpp"
 

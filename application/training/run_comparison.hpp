@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include "backend/trainer.hpp"
-#include "application/target.hpp"
 #include "application/processes/devices.hpp"
+#include "application/target.hpp"
+#include "backend/trainer.hpp"
 #include "simulator/estimate.hpp"
 
 namespace pleat {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "application/training/run_comparison.hpp"
+#include "application/training/training_inputs.hpp"
 #include "backend/checkpoint/hf_weights.hpp"
 #include "backend/comm/mpi_job.hpp"
 #include "console/exit_request.hpp"
@@ -16,8 +18,6 @@
 #include "console/output.hpp"
 #include "console/tables.hpp"
 #include "console/write_file.hpp"
-#include "application/training/run_comparison.hpp"
-#include "application/training/training_inputs.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 #include "core/json/json_value.hpp"

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "application/target.hpp"
 #include "backend/checkpoint/checkpoint_folder.hpp"
 #include "backend/checkpoint/restore.hpp"
 #include "backend/checkpoint/saver.hpp"
-#include "application/target.hpp"
 
 namespace pleat {
 

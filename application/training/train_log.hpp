@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "application/target.hpp"
 #include "backend/log/event_file.hpp"
 #include "backend/trainer.hpp"
-#include "application/target.hpp"
 
 namespace pleat {
 

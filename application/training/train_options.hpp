@@ -8,8 +8,8 @@
 #include <string>
 
 #include "application/processes/devices.hpp"
-#include "application/training/optimizer_options.hpp"
 #include "application/processes/processes.hpp"
+#include "application/training/optimizer_options.hpp"
 #include "application/training/train_checkpoints.hpp"
 #include "application/training/train_log.hpp"
 

@@ -3,8 +3,8 @@
 // What a training run reads, and which losses it has, from the options of `pleat train`.
 #pragma once
 
-#include "backend/trainer.hpp"
 #include "application/training/train_options.hpp"
+#include "backend/trainer.hpp"
 
 namespace pleat {
 

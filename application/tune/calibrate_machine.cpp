@@ -10,13 +10,13 @@
 #include <filesystem>
 #include <memory>
 
+#include "application/processes/devices.hpp"
+#include "application/processes/processes.hpp"
 #include "backend/comm/mpi_job.hpp"
 #include "calibration/cuda_bench.hpp"
 #include "calibration/nccl_version.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"
-#include "application/processes/devices.hpp"
-#include "application/processes/processes.hpp"
 #include "core/environment.hpp"
 #include "core/json/parse.hpp"
 #include "core/spec/catalog.hpp"

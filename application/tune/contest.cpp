@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "console/output.hpp"
-#include "application/tune/machine_load.hpp"
 #include "application/training/measured_run.hpp"
 #include "application/training/recorded_routing.hpp"
+#include "application/tune/machine_load.hpp"
+#include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "simulator/estimate.hpp"
 

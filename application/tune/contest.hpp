@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/trainer.hpp"
 #include "application/target.hpp"
+#include "backend/trainer.hpp"
 #include "planner/search_result.hpp"
 
 namespace pleat {

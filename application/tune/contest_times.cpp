@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibration/microbench/clock.hpp"
 #include "application/tune/contest.hpp"
+#include "calibration/microbench/clock.hpp"
 
 namespace pleat {
 

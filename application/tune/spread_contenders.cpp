@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/supported.hpp"
 #include "application/tune/contest.hpp"
+#include "backend/supported.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/constraints.hpp"
 #include "core/program/compile_stage.hpp"

@@ -8,23 +8,23 @@
 #include <chrono>
 #include <filesystem>
 
+#include "application/target.hpp"
+#include "application/training/train_log.hpp"
+#include "application/tune/calibrate_machine.hpp"
+#include "application/tune/contest.hpp"
+#include "application/tune/contest_report.hpp"
+#include "application/tune/machine_load.hpp"
 #include "backend/data/training_data.hpp"
 #include "calibration/compare.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
-#include "application/tune/contest_report.hpp"
 #include "console/write_file.hpp"
-#include "application/target.hpp"
-#include "application/tune/calibrate_machine.hpp"
-#include "application/tune/contest.hpp"
-#include "application/tune/machine_load.hpp"
-#include "application/training/train_log.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
-#include "planner/search/search.hpp"
 #include "planner/report/what_would_fit.hpp"
+#include "planner/search/search.hpp"
 
 namespace pleat {
 namespace {

@@ -14,8 +14,8 @@ namespace pleat::execute {
 namespace {
 
 // `back`: from the experts to the tokens. The operation moves rows, or probabilities: those are a
-// vector, an element for each copy. permute makes copies of both at once; what the operation does not
-// move is empty (none), or zeros that nothing reads (given, placed).
+// vector, an element for each copy. permute makes copies of both at once; what the operation does
+// not move is empty (none), or zeros that nothing reads (given, placed).
 void exchange_of_tokens(const Call& c, Execution& run, bool back) {
   const OpAttributes& a = c.op.attr;
   const View choice = c.in[2];

@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "application/tune/calibrate_machine.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "application/tune/calibrate_machine.hpp"
 
 namespace pleat::cli {
 

@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat capacity
-#include "cli/option_choices.hpp"
-#include "cli/plan_values.hpp"
-#include "cli/commands/find_capacity.hpp"
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/find_capacity.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
+#include "cli/plan_values.hpp"
 
 namespace pleat::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "cli/commands/commands.hpp"
 #include "application/training/checkpoints.hpp"
+#include "cli/commands/commands.hpp"
 
 namespace pleat::cli {
 namespace {

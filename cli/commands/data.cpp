@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "application/data/data_commands.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "application/data/data_commands.hpp"
 
 namespace pleat::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
-#include "cli/option_choices.hpp"
 #include "cli/commands/diff_plans.hpp"
+#include "cli/option_choices.hpp"
 
 namespace pleat::cli {
 

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "interop/field_paths.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/plan_options.hpp"
+#include "cli/request.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
-#include "cli/request.hpp"
+#include "interop/field_paths.hpp"
 #include "simulator/estimate.hpp"
 
 namespace pleat::cli {

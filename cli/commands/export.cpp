@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
-#include "cli/options/output_options.hpp"
-#include "interop/exported.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/option_choices.hpp"
+#include "cli/options/output_options.hpp"
 #include "console/new_file.hpp"
 #include "console/output.hpp"
 #include "core/json/json_value.hpp"
+#include "interop/exported.hpp"
 
 namespace pleat::cli {
 namespace {

@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat export-weights
-#include "cli/option_choices.hpp"
-#include "application/training/export_weights.hpp"
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "application/training/export_weights.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
 
 namespace pleat::cli {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/plan_options.hpp"
 #include "cli/options/search_request.hpp"
+#include "cli/plan_options.hpp"
 
 namespace pleat::cli {
 

@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat import
-#include "cli/option_choices.hpp"
-#include "cli/commands/import_files.hpp"
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
-#include "cli/options/output_options.hpp"
+#include "cli/commands/import_files.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
+#include "cli/options/output_options.hpp"
 #include "core/spec/collective_names.hpp"
 
 namespace pleat::cli {

@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/find_plan.hpp"
 #include "cli/numerics_options.hpp"
-#include "cli/pin_values.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
+#include "cli/options/ineffective_search_options.hpp"
+#include "cli/pin_values.hpp"
 #include "cli/plan_values.hpp"
-#include "cli/commands/find_plan.hpp"
-#include "cli/options/ineffective_options.hpp"
 #include "cli/typed_fields.hpp"
 
 namespace pleat::cli {
@@ -233,7 +233,7 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->callback([&action, o, command] {
     const auto is_given = [command](const std::string& name) { return command->count(name) > 0; };
     action = [o, is_given] {
-      refuse_ineffective_options(*o, is_given);
+      refuse_ineffective_search_options(*o, is_given);
       find_plan(*o);
     };
   });

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
-#include "cli/option_checks.hpp"
 #include "cli/commands/predict_plan.hpp"
+#include "cli/option_checks.hpp"
 
 namespace pleat::cli {
 

@@ -7,12 +7,12 @@
 #include <memory>
 #include <tuple>
 
+#include "application/training/train_and_compare.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/options/run_options.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/options/run_options.hpp"
 #include "cli/request.hpp"
 #include "console/write_file.hpp"
-#include "application/training/train_and_compare.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {

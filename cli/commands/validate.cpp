@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat validate
-#include "cli/commands/validate_runs.hpp"
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/validate_runs.hpp"
 #include "cli/option_checks.hpp"
 
 namespace pleat::cli {

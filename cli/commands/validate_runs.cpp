@@ -10,13 +10,13 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/report/validation/validation_report.hpp"
 #include "console/new_file.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"
-#include "validation/read_runs.hpp"
-#include "cli/report/validation/validation_report.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
+#include "validation/read_runs.hpp"
 
 namespace pleat::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "console/output.hpp"
 #include "cli/suggestions.hpp"
+#include "console/output.hpp"
 
 namespace pleat::cli {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "cli/gpu_formats.hpp"
-#include "cli/idle_shape.hpp"
+#include "cli/options/ineffective_plan_options.hpp"
 #include "cli/typed_fields.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/space/runtime_rules.hpp"

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include "cli/options/search_numerics.hpp"
 #include "cli/pin_values.hpp"
 #include "cli/plan_values.hpp"
-#include "cli/options/search_numerics.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/executed_formats.hpp"
 #include "planner/space/memory_choice.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "console/tables.hpp"
 #include "application/explain/explain_plan.hpp"
+#include "console/tables.hpp"
 #include "core/json/json_value.hpp"
 
 namespace pleat::cli {

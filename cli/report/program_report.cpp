@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "cli/plan_values.hpp"
-#include "console/output.hpp"
 #include "cli/request.hpp"
+#include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/json_value.hpp"
 

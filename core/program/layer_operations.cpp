@@ -91,8 +91,8 @@ TensorId LayerBuilder::rms_norm(const std::string& name, TensorId x, std::int64_
   if (of_heads) sum_over_tp(w);
   const TensorId y = activation(name, layer_.tensor(x).shape, shape_.act);
   const TensorId rstd = activation(name + ".rstd", {rows}, DType::fp32);
-  push(shifts ? OpKind::layer_norm : OpKind::rms_norm, name, Module::layernorm, {x, w}, {y, rstd}).attr.eps =
-      shape_.model.norm_eps;
+  push(shifts ? OpKind::layer_norm : OpKind::rms_norm, name, Module::layernorm, {x, w}, {y, rstd})
+      .attr.eps = shape_.model.norm_eps;
   on_backward([=, this] {
     const TensorId dy = gradient(y);
     std::vector<TensorId> in{dy, x, w, rstd};

@@ -13,7 +13,8 @@ void OptimizerStep::muon_of_parts(const BucketSegment& s) {
   const BucketState& b = bucket();
   const int split = index_ % 2 == 0 ? plan_.attention.tp : plan_.expert.etp;
   const Group peers = index_ % 2 == 0 ? Group::tp : Group::etp;
-  push(OpKind::muon_momentum, ".momentum", {b.gradients, s.exp_avg, scale_}, {s.exp_avg, b.gradients})
+  push(OpKind::muon_momentum, ".momentum", {b.gradients, s.exp_avg, scale_},
+       {s.exp_avg, b.gradients})
       .attr.n = {s.elements};
   BucketSync(plan_, b, index_, name_).gather(stage_.epilogue, b.gradients, ".momentum_gather");
   std::vector<const MatrixPart*> most;
@@ -32,7 +33,8 @@ void OptimizerStep::muon_of_parts(const BucketSegment& s) {
     const auto at = static_cast<std::int64_t>(i);
     const MatrixShape whole = whole_shape(*most[i]);
     if (split > 1) {
-      Op& gather = push(OpKind::gather_matrix, ".gather_matrix" + number, {b.gradients}, {workspace});
+      Op& gather =
+          push(OpKind::gather_matrix, ".gather_matrix" + number, {b.gradients}, {workspace});
       gather.group = peers;
       gather.attr.first = at;
       gather.attr.n = {split * most[i]->elements()};

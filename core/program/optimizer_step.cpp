@@ -139,7 +139,8 @@ void OptimizerStep::step_on_host(std::int64_t elements) {
   if (!bucket().has_main_params) s.main_params = weights;
   keep(s);
   const Stream stream = plan_.optimizer.cpu_offload_overlapped ? Stream::copy : Stream::compute;
-  Op& out = push(OpKind::offload_gradients, ".host.gradients", {bucket().gradients}, {host_gradients_});
+  Op& out =
+      push(OpKind::offload_gradients, ".host.gradients", {bucket().gradients}, {host_gradients_});
   out.stream = stream;
   out.attr.first = s.first;
   out.attr.n = {elements};

@@ -20,8 +20,8 @@ namespace {
 void sum_shared_heads(StageProgram& stage, const BucketState& b, const std::string& name) {
   for (const Copies& c : b.copies) {
     if (!c.heads) continue;
-    Op op = step_op(OpKind::all_reduce_replicated, name + ".kv_sync", Module::grad_sync, {b.gradients},
-                    {b.gradients}, Group::tp);
+    Op op = step_op(OpKind::all_reduce_replicated, name + ".kv_sync", Module::grad_sync,
+                    {b.gradients}, {b.gradients}, Group::tp);
     op.attr.first = c.first;
     op.attr.n = {c.elements};
     op.attr.run = c.ranks;
@@ -45,8 +45,8 @@ std::optional<SharedTable> table_of(const StageProgram& stage) {
 
 Op sum_of_table(const StageProgram& stage) {
   const TensorId sums = stage.buckets[0].gradients;
-  Op op = step_op(OpKind::all_reduce_replicated, "table.grad_sync", Module::grad_sync, {sums}, {sums},
-                  Group::embedding);
+  Op op = step_op(OpKind::all_reduce_replicated, "table.grad_sync", Module::grad_sync, {sums},
+                  {sums}, Group::embedding);
   op.attr.first = stage.table->slot.offset;
   op.attr.n = {stage.table->elements};
   op.attr.run = static_cast<std::int64_t>(stage.table->stages.size());

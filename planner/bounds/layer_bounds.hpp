@@ -5,10 +5,10 @@
 
 #include <vector>
 
+#include "core/spec/model.hpp"
 #include "core/spec/profile.hpp"
 #include "core/spec/workload.hpp"
 #include "simulator/layer_library.hpp"
-#include "core/spec/model.hpp"
 
 namespace pleat {
 

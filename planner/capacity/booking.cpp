@@ -39,8 +39,8 @@ std::int64_t best_interval(const SaveCycle& cycle, Seconds step, double steps) {
   return cost(above) < cost(below) ? above : below;
 }
 
-// Whether a node has room for its share of a checkpoint on the way out beside what the plan keeps
-// there. That the plan's own part fits is the estimate's business.
+// Whether a node's host memory has room for its share of a checkpoint that is being written,
+// besides what the plan keeps there. (That the plan's own part fits was checked by the estimate.)
 bool holds_a_checkpoint(const Job& job, const Rates& rates, Bytes checkpoint) {
   if (job.host_memory <= Bytes(0)) return true;  // not said
   const double share = static_cast<double>(std::min(job.gpus_per_node, job.gpus)) / job.gpus;

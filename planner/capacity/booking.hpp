@@ -18,9 +18,9 @@ struct Job {
   std::string cluster;
   int gpus = 1;                 // that run the plan
   int domain = 8;               // GPUs of the innermost network domain: node or NVL72 rack
-  int used_in_domain = 8;       // of them, those the plan uses; of the last domain what is left
+  int used_in_domain = 8;       // how many of these the plan uses; in the last domain what is left
   int gpus_per_node = 8;
-  int stage_gpus = 0;           // of a pipeline stage; 0: not said, domains are filled as above
+  int stage_gpus = 0;           // of a pipeline stage; 0: unknown, domains are filled as above
   Plan plan;
   Seconds step;
   double band = 0;              // relative, P90 over median less 1
@@ -55,7 +55,7 @@ struct SavePlan {
   double recovery_pressure = 0;
 };
 
-// GPU-seconds by what they are paid for; they add up to `paid`.
+// GPU-seconds by purpose; they add up to `paid`.
 struct PaidTime {
   double useful = 0, checkpoint = 0, lost = 0, restart = 0, waiting = 0, idle = 0;
   double paid = 0;
@@ -77,8 +77,8 @@ struct Booking {
   std::string problem;         // not empty: it cannot be run, and why
 };
 
-// Rates must be complete. A booking that breaks a feasibility rule has a problem and nothing else
-// that may be read.
+// Rates must be complete. If a feasibility rule is broken, `problem` says so and the other fields
+// mean nothing.
 [[nodiscard]] Booking book(const Job&, const Rates&, double tokens);
 
 }  // namespace pleat

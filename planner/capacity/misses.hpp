@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// When no offer meets the goals: by how much, and the smallest change of each kind that would.
+// When no offer meets the goals: by how much they are missed, and the smallest change of each kind
+// that would do.
 #pragma once
 
 #include <string>

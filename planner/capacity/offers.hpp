@@ -42,13 +42,13 @@ struct Choice {
   std::vector<std::size_t> front;       // fastest first; no other is at least as good in both
 };
 
-// Of one size: `filled` instead of the one with the shorter step, where it is cheaper and in time, or
-// within a budget that the other exceeds, or the other cannot be booked.
+// The better of two offers of one size: `filled` instead of the one with the shorter step if it is
+// cheaper and in time, or within a budget that the other exceeds, or if the other cannot be booked.
 [[nodiscard]] Offer better_of(Offer fastest, Offer filled, const Goal&);
 
 [[nodiscard]] Choice choose(const std::vector<Offer>&, const Goal&);
 
-// Without the goals: what is reachable at all. Empty when no offer can be run.
+// Regardless of the goals: the best that is reachable. Empty when no offer can be run.
 [[nodiscard]] std::optional<std::size_t> fastest_of(const std::vector<Offer>&, Confidence);
 [[nodiscard]] std::optional<std::size_t> cheapest_of(const std::vector<Offer>&, Confidence);
 

@@ -14,12 +14,13 @@ namespace {
 
 int up_to_multiple(int count, int unit) { return (count + unit - 1) / unit * unit; }
 
-// GPUs of a domain to pay for when `used` of them work, in units of `booked` that are no larger.
+// How many GPUs of a domain are paid for when `used` of them work; they are booked in units of at
+// most `booked`.
 int paid_of_domain(int used, int domain, int booked) {
   return std::min(up_to_multiple(used, booked), std::max(domain, used));
 }
 
-// GPUs to pay for when each domain has `spare` idle GPUs beside those that work.
+// How many GPUs are paid for when each domain has `spare` idle GPUs besides those that work.
 int paid_gpus(const Placement& p, int spare, int domain, int booked) {
   if (booked > domain) return up_to_multiple(p.domains * domain, booked);
   return (p.domains - 1) * paid_of_domain(p.used_in_domain + spare, domain, booked) +
@@ -37,7 +38,8 @@ Placement placed(const Job& job, const Rates& rates, int used, int spare) {
   const double away = job.gpus / rates.at(Rate::gpu_mtbf) * rates.at(Rate::replaced_share) *
                       rates.at(Rate::repair);  // nodes, on average
   const double target = rates.at(Rate::spare_target);
-  // Idle nodes of a domain with so many GPUs that work; they serve no stage of another domain.
+  // The idle nodes of a domain in which so many GPUs work. They are no spares for stages of other
+  // domains.
   const auto slack_of = [&](int working) {
     const int paid = booked > job.domain ? p.paid_gpus / p.domains
                                          : paid_of_domain(working + spare, job.domain, booked);

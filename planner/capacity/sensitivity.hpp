@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a fifth more or less of each input does to days and dollars.
+// How days and dollars change with 20% more or less of each input.
 #pragma once
 
 #include <functional>

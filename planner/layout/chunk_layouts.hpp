@@ -9,9 +9,9 @@
 #pragma once
 
 #include "planner/layout/layout_search.hpp"
-#include "planner/search_result.hpp"
-#include "planner/search_config.hpp"
 #include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 

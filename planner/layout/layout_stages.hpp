@@ -8,9 +8,9 @@
 #include <unordered_map>
 
 #include "core/plan/layout.hpp"
+#include "planner/bounds/stage_rows.hpp"
 #include "planner/problem.hpp"
 #include "planner/search_config.hpp"
-#include "planner/bounds/stage_rows.hpp"
 #include "simulator/estimator.hpp"
 
 namespace pleat {

@@ -29,7 +29,7 @@ struct CycleTime {
   [[nodiscard]] double goodput() const { return work / total(); }
 };
 
-// Infinite times where failures come too often to get on (exponents beyond 700).
+// Times are infinite where failures are too frequent to make progress (exponents beyond 700).
 [[nodiscard]] CycleTime expected_cycle(const SaveCycle&);
 
 // Time of one restart that failures may interrupt: (exp(restart / mtbf) - 1) mtbf.

@@ -8,9 +8,9 @@
 
 #include "core/json/json_value.hpp"
 #include "planner/problem.hpp"
+#include "planner/report/what_would_fit.hpp"
 #include "planner/search_config.hpp"
 #include "planner/search_result.hpp"
-#include "planner/report/what_would_fit.hpp"
 
 namespace pleat {
 

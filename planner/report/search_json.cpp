@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "planner/report/explain.hpp"
 #include "planner/layout/layout_bound.hpp"
+#include "planner/report/explain.hpp"
 
 namespace pleat {
 namespace {

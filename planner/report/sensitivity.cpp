@@ -8,8 +8,8 @@
 
 #include "core/diagnostics.hpp"
 #include "planner/search/parallel_rounds.hpp"
-#include "simulator/estimator.hpp"
 #include "planner/search/search.hpp"
+#include "simulator/estimator.hpp"
 
 namespace pleat {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "planner/problem.hpp"
+#include "planner/report/step_inputs.hpp"
 #include "planner/search_config.hpp"
 #include "planner/search_result.hpp"
-#include "planner/report/step_inputs.hpp"
 
 namespace pleat {
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "planner/search/different_plans.hpp"
-#include "planner/space/plan_tree.hpp"
 #include "planner/search_result.hpp"
+#include "planner/space/plan_tree.hpp"
 
 namespace pleat {
 

@@ -13,11 +13,11 @@
 #include <queue>
 #include <unordered_map>
 
-#include "planner/search/fallback_by_memory.hpp"
+#include "core/diagnostics.hpp"
 #include "planner/search/best_list.hpp"
+#include "planner/search/fallback_by_memory.hpp"
 #include "planner/search/fallback_by_time.hpp"
 #include "planner/search/node_opener.hpp"
-#include "core/diagnostics.hpp"
 #include "planner/search/parallel_rounds.hpp"
 
 namespace pleat {

@@ -6,8 +6,8 @@
 
 #include <memory>
 
-#include "planner/search/plan_prices.hpp"
 #include "planner/problem.hpp"
+#include "planner/search/plan_prices.hpp"
 #include "planner/search_config.hpp"
 #include "planner/search_result.hpp"
 

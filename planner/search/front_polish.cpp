@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "planner/search/different_plans.hpp"
 #include "planner/layout/layout_polish.hpp"
+#include "planner/search/different_plans.hpp"
 #include "planner/search/parallel_rounds.hpp"
 
 namespace pleat {

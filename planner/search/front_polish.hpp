@@ -4,10 +4,10 @@
 // plans.
 #pragma once
 
-#include "planner/search/front.hpp"
-#include "planner/search_result.hpp"
-#include "planner/search_config.hpp"
 #include "planner/problem.hpp"
+#include "planner/search/front.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 

@@ -8,10 +8,10 @@
 #include <limits>
 #include <optional>
 
-#include "planner/search/plan_prices.hpp"
-#include "planner/space/plan_tree.hpp"
-#include "planner/search_result.hpp"
 #include "core/spec/cluster.hpp"
+#include "planner/search/plan_prices.hpp"
+#include "planner/search_result.hpp"
+#include "planner/space/plan_tree.hpp"
 
 namespace pleat {
 

@@ -8,9 +8,9 @@
 #include <set>
 #include <vector>
 
-#include "planner/search_config.hpp"
-#include "core/spec/model.hpp"
 #include "core/spec/cluster.hpp"
+#include "core/spec/model.hpp"
+#include "planner/search_config.hpp"
 
 namespace pleat {
 

@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "core/plan/layout.hpp"
-#include "planner/space/mesh_sizes.hpp"
-#include "planner/space/runtime_rules.hpp"
 #include "planner/layout/stage_balance.hpp"
+#include "planner/space/mesh_sizes.hpp"
 #include "planner/space/run_settings.hpp"
+#include "planner/space/runtime_rules.hpp"
 
 namespace pleat {
 namespace {

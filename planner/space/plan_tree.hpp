@@ -9,11 +9,11 @@
 #include <tuple>
 #include <vector>
 
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
 #include "planner/space/memory_tree.hpp"
 #include "planner/space/mesh_space.hpp"
 #include "planner/space/run_settings.hpp"
-#include "planner/search_config.hpp"
-#include "planner/problem.hpp"
 
 namespace pleat {
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "core/spec/cluster.hpp"
+#include "core/spec/model.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
-#include "planner/search_result.hpp"
-#include "planner/search_config.hpp"
-#include "core/spec/model.hpp"
-#include "core/spec/cluster.hpp"
 
 namespace pleat {
 

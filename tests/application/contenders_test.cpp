@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "application/tune/contest.hpp"
+#include "planner/search/search.hpp"
 
 namespace pleat {
 namespace {

@@ -13,8 +13,8 @@
 #include "core/diagnostics.hpp"
 #include "core/plan/executed_formats.hpp"
 #include "planner/space/runtime_rules.hpp"
-#include "tests/planner/space/every_plan.hpp"
 #include "tests/planner/search/small_case.hpp"
+#include "tests/planner/space/every_plan.hpp"
 
 namespace pleat {
 namespace {

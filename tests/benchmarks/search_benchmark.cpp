@@ -10,8 +10,8 @@
 
 #include "core/spec/catalog.hpp"
 #include "planner/search/search.hpp"
-#include "tests/planner/space/every_plan.hpp"
 #include "simulator/estimator.hpp"
+#include "tests/planner/space/every_plan.hpp"
 
 namespace pleat {
 namespace {

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "interop/flag_table.hpp"
 #include "core/diagnostics.hpp"
+#include "interop/flag_table.hpp"
 
 namespace pleat::interop_test {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <random>
 
+#include "core/diagnostics.hpp"
+#include "core/json/text_file.hpp"
 #include "interop/megatron_import.hpp"
 #include "interop/megatron_log.hpp"
 #include "interop/nccl_tests.hpp"
-#include "core/diagnostics.hpp"
-#include "core/json/text_file.hpp"
 #include "tests/interop/export_samples.hpp"
 
 namespace pleat::interop_test {

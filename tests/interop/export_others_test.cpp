@@ -6,9 +6,9 @@
 
 #include <map>
 
-#include "interop/exported.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"
+#include "interop/exported.hpp"
 #include "tests/interop/export_samples.hpp"
 #include "tests/interop/random_plans.hpp"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/spec/catalog.hpp"
 #include "interop/exported.hpp"
 #include "interop/flag_table.hpp"
-#include "core/spec/catalog.hpp"
 
 namespace pleat::interop_test {
 

@@ -11,11 +11,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/diagnostics.hpp"
+#include "core/spec/catalog.hpp"
 #include "interop/flag_table.hpp"
 #include "interop/quoting.hpp"
 #include "interop/yaml.hpp"
-#include "core/diagnostics.hpp"
-#include "core/spec/catalog.hpp"
 
 namespace pleat::interop_test {
 namespace {

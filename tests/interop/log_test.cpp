@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "interop/megatron_import.hpp"
-#include "interop/megatron_log.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
 #include "core/spec/catalog.hpp"
+#include "interop/megatron_import.hpp"
+#include "interop/megatron_log.hpp"
 
 namespace pleat::interop_test {
 namespace {

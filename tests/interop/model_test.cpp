@@ -6,9 +6,9 @@
 
 #include <set>
 
-#include "interop/megatron_import.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/resolved_model.hpp"
+#include "interop/megatron_import.hpp"
 #include "tests/interop/export_samples.hpp"
 
 namespace pleat::interop_test {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "interop/nccl_tests.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
+#include "interop/nccl_tests.hpp"
 
 namespace pleat::interop_test {
 namespace {

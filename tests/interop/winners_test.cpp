@@ -3,9 +3,9 @@
 // What a search for Megatron lists can be handed to Megatron-LM.
 #include <gtest/gtest.h>
 
-#include "interop/exported.hpp"
 #include "core/diagnostics.hpp"
 #include "core/spec/catalog.hpp"
+#include "interop/exported.hpp"
 #include "planner/layout/layout_polish.hpp"
 #include "planner/search/search.hpp"
 

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "validation/run_era.hpp"
-#include "validation/run_model.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
+#include "validation/run_era.hpp"
+#include "validation/run_model.hpp"
 
 namespace pleat {
 namespace {

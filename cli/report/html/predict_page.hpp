@@ -3,8 +3,8 @@
 // `pleat predict --html`: one plan.
 #pragma once
 
-#include "cli/report/html/page.hpp"
 #include "application/explain/explain_plan.hpp"
+#include "cli/report/html/page.hpp"
 #include "core/trace/trace.hpp"
 
 namespace pleat::cli {

@@ -3,9 +3,9 @@
 // `pleat plan --html`: the best plans and the search behind them.
 #pragma once
 
+#include "application/plan/recipes.hpp"
 #include "cli/report/html/page.hpp"
 #include "cli/report/sensitivity_report.hpp"
-#include "application/plan/recipes.hpp"
 #include "core/trace/trace.hpp"
 #include "planner/search_config.hpp"
 #include "planner/search_result.hpp"

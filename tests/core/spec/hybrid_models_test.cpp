@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "core/json/parse.hpp"
-#include "core/plan/resolved_model.hpp"
 #include "core/diagnostics.hpp"
+#include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
+#include "core/plan/resolved_model.hpp"
 #include "core/spec/catalog.hpp"
 
 namespace pleat {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Launch scripts with Megatron's arguments, read into a plan.
+#include "core/plan/constraints.hpp"
 #include "interop/flag_table.hpp"
 #include "interop/megatron_import.hpp"
-#include "core/plan/constraints.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 namespace pleat::fuzz {

@@ -5,8 +5,8 @@
 #include "core/numerics/small_float.hpp"
 #include "kernels/cuda/grouped_gemm.hpp"
 #include "kernels/cuda/narrow_groups.hpp"
-#include "tests/kernels/emulation/include/cuda_runtime.h"
 #include "tests/kernels/emulation/include/cuda_bf16.h"
+#include "tests/kernels/emulation/include/cuda_runtime.h"
 
 namespace pleat::cuda {
 namespace {

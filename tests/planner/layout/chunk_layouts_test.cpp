@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The best layout of interleaved pipelines: against every layout of small ones.
 #include "planner/layout/chunk_layouts.hpp"
+#include "planner/search/search.hpp"
 
 #include <gtest/gtest.h>
 

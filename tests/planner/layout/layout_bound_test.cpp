@@ -9,6 +9,7 @@
 
 #include "planner/layout/layout_pieces.hpp"
 #include "planner/layout/min_max_load.hpp"
+#include "planner/search/search.hpp"
 #include "simulator/layer_library.hpp"
 #include "simulator/summarise_step.hpp"
 #include "tests/planner/layout/every_layout.hpp"

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "planner/layout/layout_bound.hpp"
+#include "planner/search/search.hpp"
 #include "simulator/estimator.hpp"
 #include "tests/planner/layout/every_layout.hpp"
 #include "tests/planner/search/random_case.hpp"

@@ -8,8 +8,8 @@
 
 #include "planner/reliability/finish_time.hpp"
 #include "planner/reliability/save_interval.hpp"
-#include "tests/planner/reliability/simulated_run.hpp"
 #include "tests/planner/reliability/published_formulas.hpp"
+#include "tests/planner/reliability/simulated_run.hpp"
 
 namespace pleat {
 namespace {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Golden sentences, and changes that really make a plan fit.
 #include "planner/report/explain.hpp"
+#include "planner/search/search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -65,9 +66,9 @@ TEST(PlaceOf, CountsThePlansThatAreFaster) {
 TEST(PrintSearch, ShowsPlansReasonsAndRejections) {
   const SearchConfig config = small_config(4);
   const SearchResult r =
-      search({small_model(), small_cluster(), small_workload(), small_profile()}, config);
+      search(small_problem(), config);
   const std::string text =
-      print_search(r, {small_model(), small_cluster(), small_workload(), small_profile()}, config);
+      print_search(r, small_problem(), config);
   EXPECT_NE(text.find(summary(r.best[0].plan)), std::string::npos);
   EXPECT_NE(text.find("against #1:"), std::string::npos);
   EXPECT_NE(text.find("time-bound"), std::string::npos) << text;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs of a step scaled one by one, and plans priced again under each.
 #include "planner/report/sensitivity.hpp"
+#include "planner/search/search.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,10 +17,6 @@ namespace {
 
 using namespace test;
 using ::testing::ElementsAre;
-
-Problem small_problem() {
-  return {small_model(), small_cluster(), small_workload(), small_profile()};
-}
 
 void scale(Problem& ground, const std::string& name, double factor) {
   const auto inputs = step_inputs(small_model(), ground.cluster);

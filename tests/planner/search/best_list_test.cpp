@@ -25,7 +25,7 @@ using Reasons = std::vector<std::string>;
 // Two meshes of a small space, and memory choices of which `whole` gives up all that others do.
 class BestListTest : public testing::Test {
  protected:
-  BestListTest() : tree_(model_, cluster_, workload_, profile_, config_) {
+  BestListTest() : tree_(problem_, config_) {
     while (tree_.same_mesh(node(0, 0), node(other_, 0))) ++other_;
     act_ = choice({.modules = {Module::moe_act}});
     attention_ = choice({.modules = {Module::core_attn}});
@@ -65,10 +65,7 @@ class BestListTest : public testing::Test {
     return c;
   }
 
-  ModelSpec model_ = small_model();
-  ClusterSpec cluster_ = small_cluster(kGpu);
-  WorkloadSpec workload_ = small_workload();
-  Profile profile_ = small_profile();
+  Problem problem_{small_model(), small_cluster(kGpu), small_workload(), small_profile()};
   SearchConfig config_ = listing(3);
   PlanTree tree_;
   BestList list_{tree_, kGpu};

@@ -10,9 +10,9 @@
 #include <random>
 
 #include "core/spec/catalog.hpp"
-#include "tests/planner/space/every_plan.hpp"
 #include "simulator/estimator.hpp"
 #include "tests/planner/search/small_case.hpp"
+#include "tests/planner/space/every_plan.hpp"
 #include "tests/support/plan_mutation.hpp"
 
 namespace pleat {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "planner/search/search.hpp"
 #include "planner/search/sizes_search.hpp"
 #include "tests/planner/search/priced_space.hpp"
 
@@ -120,7 +121,7 @@ TEST(SizesSearch, HalvesDownToTheSmallest) {
   SearchConfig config = test::small_config(16);
   const auto run = [&](int smallest) {
     return search_sizes(
-        {test::small_model(), test::small_cluster(), test::small_workload(), test::small_profile()},
+        test::small_problem(),
         config, smallest);
   };
   std::vector<int> sizes;
@@ -130,7 +131,7 @@ TEST(SizesSearch, HalvesDownToTheSmallest) {
   for (const SizeResult& s : all) {
     config.gpus = s.gpus;
     const SearchResult alone = search(
-        {test::small_model(), test::small_cluster(), test::small_workload(), test::small_profile()},
+        test::small_problem(),
         config);
     ASSERT_EQ(s.result.best.empty(), alone.best.empty());
     if (alone.best.empty()) continue;

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "core/diagnostics.hpp"
-#include "planner/space/mesh_space.hpp"
 #include "planner/search/search.hpp"
+#include "planner/space/mesh_space.hpp"
 #include "tests/planner/search/random_case.hpp"
 
 namespace pleat {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <random>
 
-#include "tests/planner/space/every_plan.hpp"
 #include "tests/planner/search/small_case.hpp"
+#include "tests/planner/space/every_plan.hpp"
 
 namespace pleat::test {
 

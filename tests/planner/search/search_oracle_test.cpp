@@ -13,6 +13,7 @@
 #include "core/environment.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/report/explain.hpp"
+#include "planner/search/search.hpp"
 #include "planner/space/memory_tree.hpp"
 #include "planner/space/plan_tree.hpp"
 #include "tests/planner/search/priced_space.hpp"

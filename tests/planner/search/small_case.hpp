@@ -3,6 +3,7 @@
 // A small MoE model on a made-up cluster of two-GPU nodes, so that every plan can be priced.
 #pragma once
 
+#include "planner/problem.hpp"
 #include "planner/search_config.hpp"
 
 namespace pleat::test {
@@ -49,6 +50,10 @@ inline WorkloadSpec small_workload() {
 }
 
 inline Profile small_profile() { return datasheet_profile("twos", 2, Runtime::megatron); }
+
+inline Problem small_problem() {
+  return {small_model(), small_cluster(), small_workload(), small_profile()};
+}
 
 inline SearchConfig small_config(int gpus) {
   SearchConfig config;

@@ -22,7 +22,7 @@ TEST(SearchSpace, EveryPlanIsValidAndDistinct) {
   config.micro_batch = {1, 2};
   config.cp = {1, 2};
   const auto plans =
-      enumerate_plans({small_model(), small_cluster(), small_workload(), {}}, config);
+      enumerate_plans(small_problem(), config);
   ASSERT_GT(plans.size(), 1000u);
   std::vector<const SpacePlan*> some;
   for (std::size_t i = 0; i < plans.size(); i += plans.size() / 300) some.push_back(&plans[i]);
@@ -36,7 +36,7 @@ TEST(SearchSpace, EveryPlanIsValidAndDistinct) {
 
 TEST(SearchSpace, MeshesAreCounted) {
   const MeshSpace space =
-      enumerate_meshes({small_model(), small_cluster(), small_workload(), {}}, small_config(8));
+      enumerate_meshes(small_problem(), small_config(8));
   std::int64_t rejected = 0;
   for (const auto& [rule, count] : space.rejected) rejected += count;
   EXPECT_EQ(space.tried, rejected + static_cast<std::int64_t>(space.meshes.size()));
@@ -49,7 +49,7 @@ TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
   config.cp_comm = CpComm::p2p;
   config.ep_overlap = config.tp_overlap = config.shared_overlap = false;
   const auto plans =
-      enumerate_plans({small_model(), small_cluster(), small_workload(), {}}, config);
+      enumerate_plans(small_problem(), config);
   ASSERT_EQ(plans.size(), 4u);
   EXPECT_EQ(plans[0].plan.micro_batch, 1);
   EXPECT_EQ(plans[3].plan.micro_batch, 8);
@@ -104,7 +104,7 @@ TEST(SearchSpace, APinnedOrderThatLeavesNothingIsNamed) {
   config.schedule = {PipelineSchedule::zb_h1};
   try {
     static_cast<void>(
-        non_empty_meshes({small_model(), small_cluster(), small_workload(), {}}, config));
+        non_empty_meshes(small_problem(), config));
     FAIL();
   } catch (const ConfigError& e) {
     EXPECT_NE(std::string(e.what()).find("schedule zb-h1 leaves no valid plan"), std::string::npos)
@@ -239,7 +239,7 @@ TEST(SearchSpace, RecomputeSetsFitTheModel) {
 std::string error_of(const SearchConfig& config) {
   try {
     static_cast<void>(
-        non_empty_meshes({small_model(), small_cluster(), small_workload(), {}}, config));
+        non_empty_meshes(small_problem(), config));
   } catch (const ConfigError& e) {
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
     return e.what();

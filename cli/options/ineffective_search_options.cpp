@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/options/ineffective_options.hpp"
+#include "cli/options/ineffective_search_options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "cli/idle_shape.hpp"
+#include "cli/options/ineffective_plan_options.hpp"
 #include "cli/plan_values.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/dispatcher_traits.hpp"
@@ -53,15 +53,15 @@ void check_memory(const SearchOptions& o, Diagnostics& problems) {
 }
 
 void check_exchanges(const SearchOptions& o, Diagnostics& problems) {
-  const bool groups = o.cp_comm.empty() ||
-                      std::ranges::find(o.cp_comm, std::string("a2a+p2p")) != o.cp_comm.end();
+  const bool groups =
+      o.cp_comm.empty() || std::ranges::find(o.cp_comm, std::string("a2a+p2p")) != o.cp_comm.end();
   if (!o.cp_a2a.empty() && !groups) {
     refuse(problems, "--cp-a2a", "says nothing: --cp-comm has no a2a+p2p", "--cp-comm a2a+p2p");
   }
-  const bool sms = o.dispatcher.empty() ||
-                   std::ranges::any_of(o.dispatcher, [](const std::string& word) {
-                     return is_fused(parse_dispatcher(word, "--dispatcher"));
-                   });
+  const bool sms =
+      o.dispatcher.empty() || std::ranges::any_of(o.dispatcher, [](const std::string& word) {
+        return is_fused(parse_dispatcher(word, "--dispatcher"));
+      });
   if (!o.dispatcher_sms.empty() && !sms) {
     refuse(problems, "--dispatcher-sms",
            fmt::format("says nothing to --dispatcher {}", fmt::join(o.dispatcher, ",")),
@@ -71,8 +71,8 @@ void check_exchanges(const SearchOptions& o, Diagnostics& problems) {
 
 }  // namespace
 
-void refuse_ineffective_options(const FindPlanOptions& o,
-                         const std::function<bool(const std::string&)>& is_given) {
+void refuse_ineffective_search_options(const FindPlanOptions& o,
+                                       const std::function<bool(const std::string&)>& is_given) {
   Diagnostics problems;
   check_memory(o.search, problems);
   check_exchanges(o.search, problems);

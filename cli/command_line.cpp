@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/application.hpp"
+#include "cli/command_line.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/list_entries.hpp"
+#include "cli/suggestions.hpp"
 #include "console/exit_request.hpp"
 #include "console/interrupt.hpp"
-#include "cli/list_entries.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"
-#include "cli/suggestions.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {
@@ -31,7 +31,9 @@ void complain(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str
 // Every command that writes files can say what it would write instead.
 void add_dry_runs(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands({})) {
-    const auto has = [&](const char* name) { return command->get_option_no_throw(name) != nullptr; };
+    const auto has = [&](const char* name) {
+      return command->get_option_no_throw(name) != nullptr;
+    };
     if (has("--dry-run") || !(has("--out") || has("--trace") || has("--html"))) continue;
     command->add_flag_callback("--dry-run", only_say_writes,
                                "Write nothing, say what would be written");
@@ -65,8 +67,8 @@ void add_commands(CLI::App& app, Action& action) {
 }
 
 int report_parse_error(const CLI::App& app, const CLI::ParseError& e) {
-  const Diagnostic problem{Severity::error, ExitCode::bad_request, "", "", parse_problem(app, e),
-                           parse_hint(app, e)};
+  const Diagnostic problem{Severity::error,       ExitCode::bad_request, "", "",
+                           parse_problem(app, e), parse_hint(app, e)};
   complain(to_text(problem));
   return code(ExitCode::bad_request);
 }
@@ -103,14 +105,15 @@ int run(CLI::App& app, const Action& action) {
 
 }  // namespace
 
-int run_application(int argc, char** argv) {
+int run_command_line(int argc, char** argv) {
   handle_signals();
   CLI::App app("Pleat plans, predicts and runs Mixture-of-Experts training.", "pleat");
   app.require_subcommand(1);
-  app.footer("`pleat help COMMAND` describes one command and gives examples of it.\n"
-             "Exit codes: 0 done, 2 the request is wrong, 3 a file is wrong, 4 nothing fits,\n"
-             "5 input, output or device, 6 verification or mismatch, 7 refused for safety,\n"
-             "75 stopped by SIGTERM, 130 interrupted.");
+  app.footer(
+      "`pleat help COMMAND` describes one command and gives examples of it.\n"
+      "Exit codes: 0 done, 2 the request is wrong, 3 a file is wrong, 4 nothing fits,\n"
+      "5 input, output or device, 6 verification or mismatch, 7 refused for safety,\n"
+      "75 stopped by SIGTERM, 130 interrupted.");
   Action action;
   app.set_version_flag("--version", version_text());
   add_commands(app, action);
@@ -122,7 +125,8 @@ int run_application(int argc, char** argv) {
     refuse_empty_entries(app, std::vector<std::string>(argv + 1, argv + argc));
   } catch (const CLI::Success& e) {  // --help, --version
     const bool version = e.get_name() == "CallForVersion";
-    return run(app, [&] { print(version ? version_text() + "\n" : help_text(app, &selected(app))); });
+    return run(app,
+               [&] { print(version ? version_text() + "\n" : help_text(app, &selected(app))); });
   } catch (const CLI::ParseError& e) {
     return report_parse_error(app, e);
   }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Options of a plan that would change nothing but its name.
+// Options of a plan that have no effect beside its other options.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace pleat::cli {
 
-// Precisions with narrow operands: those that --fp8-attention and --fp8-head say something to.
+// Whether the precision has narrow operands, so that --fp8-attention and --fp8-head have an effect.
 [[nodiscard]] bool has_narrow_operands(Precision);
 
 // ConfigError (bad_request) with all of them; `where` as for resolve_shape.
-void refuse_idle_shape(const ShapeOptions&, const Plan&, const std::string& where);
+void refuse_ineffective_plan_options(const ShapeOptions&, const Plan&, const std::string& where);
 
 }  // namespace pleat::cli

@@ -12,7 +12,7 @@ namespace pleat::cli {
 
 // ConfigError (bad_request) with all of them. `is_given` knows whether an option of the command was
 // typed, "--slack".
-void refuse_ineffective_options(const FindPlanOptions&,
-                         const std::function<bool(const std::string&)>& is_given);
+void refuse_ineffective_search_options(const FindPlanOptions&,
+                                       const std::function<bool(const std::string&)>& is_given);
 
 }  // namespace pleat::cli

@@ -6,6 +6,6 @@
 
 namespace pleat::cli {
 
-[[nodiscard]] int run_application(int argc, char** argv);
+[[nodiscard]] int run_command_line(int argc, char** argv);
 
 }  // namespace pleat::cli

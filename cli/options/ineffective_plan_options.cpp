@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/idle_shape.hpp"
+#include "cli/options/ineffective_plan_options.hpp"
 
 #include <fmt/format.h>
 
@@ -13,17 +13,20 @@ bool has_narrow_operands(Precision precision) {
   switch (precision) {
     case Precision::fp32:
     case Precision::fp16:
-    case Precision::bf16: return false;
+    case Precision::bf16:
+      return false;
     case Precision::fp8:
     case Precision::fp8_delayed:
     case Precision::fp8_block:
     case Precision::mxfp8:
-    case Precision::nvfp4: return true;
+    case Precision::nvfp4:
+      return true;
   }
   return true;
 }
 
-void refuse_idle_shape(const ShapeOptions& o, const Plan& plan, const std::string& where) {
+void refuse_ineffective_plan_options(const ShapeOptions& o, const Plan& plan,
+                                     const std::string& where) {
   Diagnostics problems;
   const auto refuse = [&](bool given, const char* option, const std::string& to, const char* hint) {
     if (!given) return;

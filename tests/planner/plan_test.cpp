@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The planner's door: each goal is what its parts find.
+#include "planner/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "planner/layout/layout_polish.hpp"
+#include "planner/search/search.hpp"
+#include "tests/planner/search/small_case.hpp"
+
+namespace pleat::test {
+namespace {
+
+TEST(Plan, ThroughputIsTheSearchWithBetterLayouts) {
+  const Problem problem = small_problem();
+  const PlanRequest request{.search = small_config(8)};
+  const PlanAnswer answer = plan(problem, request);
+  SearchResult expected = search(problem, request.search);
+  polish_layouts(problem, request.search, expected);
+  ASSERT_EQ(answer.result.best.size(), expected.best.size());
+  for (std::size_t i = 0; i < expected.best.size(); ++i) {
+    EXPECT_EQ(answer.result.best[i].plan, expected.best[i].plan) << i;
+  }
+  EXPECT_EQ(answer.result.rejected, expected.rejected);
+  EXPECT_EQ(answer.result.bound, expected.bound);
+  EXPECT_TRUE(answer.result.optimal);
+  EXPECT_TRUE(answer.sizes.empty());
+  EXPECT_FALSE(answer.front.has_value());
+}
+
+TEST(Plan, CostIsOfTheCheapestSizeAndProvenOverAll) {
+  const PlanRequest request{.search = small_config(8), .goal = PlanGoal::cost, .fewest_gpus = 2};
+  const PlanAnswer answer = plan(small_problem(), request);
+  ASSERT_EQ(answer.sizes.size(), 3U);  // 8, 4, 2
+  const SizeResult* cheapest = cheapest_size(answer.sizes, false);
+  ASSERT_NE(cheapest, nullptr);
+  EXPECT_EQ(answer.search.gpus, cheapest->gpus);
+  EXPECT_EQ(answer.result.best.front().plan, cheapest->result.best.front().plan);
+  EXPECT_EQ(answer.result.objective, Objective::gpu_time);
+}
+
+TEST(Plan, HeadroomIsTheEndOfTheFront) {
+  const PlanRequest request{
+      .search = small_config(8), .goal = PlanGoal::memory_headroom, .slack = 0.5};
+  const PlanAnswer answer = plan(small_problem(), request);
+  ASSERT_TRUE(answer.front.has_value());
+  const Candidate& last = answer.front->plans.back();
+  EXPECT_LE(answer.result.best.front().estimate.peak_bytes(), last.estimate.peak_bytes());
+  ASSERT_TRUE(answer.search.most_bytes.has_value());
+  for (const Candidate& c : answer.result.best) {
+    EXPECT_LE(c.estimate.peak_bytes(), *answer.search.most_bytes);
+  }
+  EXPECT_LE(last.estimate.step, answer.front->plans.front().estimate.step * 1.5);
+}
+
+TEST(Plan, AFrontIsThereWhereItIsAskedFor) {
+  const PlanRequest request{.search = small_config(8), .front = true};
+  const PlanAnswer answer = plan(small_problem(), request);
+  ASSERT_TRUE(answer.front.has_value());
+  EXPECT_EQ(answer.front->plans.front().plan, answer.result.best.front().plan);
+}
+
+TEST(SearchResult, ThoseBeyondTheListCountAsSlower) {
+  SearchResult result = search(small_problem(), small_config(8));
+  const auto listed = static_cast<std::int64_t>(result.best.size());
+  ASSERT_GT(listed, 1);
+  const std::int64_t slower = result.rejected["slower"];
+  keep_first(1, result);
+  EXPECT_EQ(result.best.size(), 1U);
+  EXPECT_EQ(result.rejected["slower"], slower + listed - 1);
+}
+
+}  // namespace
+}  // namespace pleat::test
