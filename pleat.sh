@@ -5,8 +5,10 @@
 # then runs `pleat` with the arguments given, or the tests:
 #
 #   ./pleat.sh tune                 any command of pleat
-#   ./pleat.sh setup                only what a build needs: packages, and headers for the CUDA kernels where
-#                                   there is an nvcc; what cannot be had is said, and the exit status is 5
+#   ./pleat.sh setup                only what a build needs: packages, and headers for the CUDA kernels where there
+#                                   is a GPU; what cannot be had is said, and the exit status is 5
+#   ./pleat.sh setup --cuda         also the CUDA kernels, from now on in every build; needs nvcc and takes minutes.
+#                                   Where there is a GPU they are built unasked
 #   ./pleat.sh test [ctest flags]   the tests, without those labelled slow
 #   ./pleat.sh test --full          also the slow ones, the sanitizers, every CUDA architecture, Slurm, and PyTorch
 #                                   with transformers as an independent reference (6 GB in build/reference)
@@ -42,7 +44,7 @@ cudnn_frontend_version=1.19.0
 cudnn_frontend_wheel=735c62e35b88943b83bbf03e364aa62d1cfa36f204a28b206163008a89cecbf6
 # A change here can change a build; data and documents cannot.
 sources=(
-  core simulator planner kernels backend calibration cli tests cmake
+  core simulator planner kernels backend calibration console interop validation application cli tests cmake
   CMakeLists.txt CMakePresets.json pleat.sh
 )
 
@@ -158,7 +160,10 @@ install_cuda_headers() {
 
 has_nvcc() { command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; }
 
-preset() { if has_nvcc; then echo cuda; else echo cpu; fi; }
+# A build has the CUDA kernels where there is a GPU, where somebody asked for them, and for the tests.
+wants_cuda() { has_nvcc && [[ -e /dev/nvidiactl || -e "$build/.cuda" || "${1:-}" == all ]]; }
+
+preset() { if wants_cuda "${1:-}"; then echo cuda; else echo cpu; fi; }
 
 configure() {  # build folder, preset, further cmake flags
   local dir="$1" name="$2" fresh=() cache="$1/CMakeCache.txt"
@@ -174,7 +179,7 @@ configure() {  # build folder, preset, further cmake flags
 # old as the start of that build, so that an edit made during it counts as new.
 up_to_date() {
   local stamp="$build/.built-$1"
-  [[ -e "$stamp" && "$(<"$stamp")" == "$(preset) $root" ]] || return 1
+  [[ -e "$stamp" && "$(<"$stamp")" == "$(preset "$1") $root" ]] || return 1
   [[ "$1" != pleat || -x "$build/cli/pleat" ]] || return 1
   local paths=("${sources[@]/#/$root/}") newer
   newer="$(find "${paths[@]}" -newer "$stamp" -print -quit 2>/dev/null || true)"
@@ -189,11 +194,21 @@ ensure_built() {
     flock -n 9 || { say "waiting for another build" && flock 9; }
     if up_to_date "$target"; then exit 0; fi
     say "building"
-    printf '%s %s\n' "$(preset)" "$root" >"$build/.building"
+    printf '%s %s\n' "$(preset "$target")" "$root" >"$build/.building"
+    local targets=("$target")
     # AUTO: an nvcc that does not work costs the CUDA targets, not the build.
-    if has_nvcc; then configure "$build" cuda -DPLEAT_CUDA=AUTO; else configure "$build" cpu; fi
-    cmake --build "$build" --target "$target" >&2 || die "the build failed"
-    if [[ "$target" == all ]]; then cp -p "$build/.building" "$build/.built-pleat"; fi
+    if wants_cuda "$target"; then
+      install_cuda_headers
+      configure "$build" cuda -DPLEAT_CUDA=AUTO
+      if [[ "$target" == pleat ]] && grep -q '^CMAKE_CUDA_COMPILER:' "$build/CMakeCache.txt"; then targets+=(pleat_cuda); fi
+    else
+      configure "$build" cpu
+    fi
+    cmake --build "$build" --target "${targets[@]}" >&2 || die "the build failed"
+    if [[ "$target" == all ]]; then
+      printf '%s %s\n' "$(preset pleat)" "$root" >"$build/.built-pleat"
+      touch -r "$build/.building" "$build/.built-pleat"
+    fi
     mv "$build/.building" "$build/.built-$target"
   ) 9>"$build/.lock"
 }
@@ -283,24 +298,30 @@ run_tests() {
 if [[ ! -w "${HOME:-}" && -z "${CCACHE_DIR:-}" ]]; then export CCACHE_DIR="$build/ccache"; fi
 
 # Everything that can be had, also after a failure, and at once what failed within the hour.
-run_setup() {
+run_setup() {  # [--cuda]
   local status=0 name
+  [[ $# -eq 0 || "$*" == --cuda ]] || { say "setup: unknown: $*; it takes --cuda or nothing"; exit 2; }
   (install_packages "${packages[@]}") || status="$exit_setup"
   rm -f "$build"/share/.*-failed
   install_plotly
-  if has_nvcc; then
+  if [[ "${1:-}" == --cuda ]]; then
+    has_nvcc || die "setup --cuda needs nvcc: install NVIDIA's CUDA toolkit (PATH, or /usr/local/cuda)"
+    mkdir -p "$build"
+    touch "$build/.cuda"
+  fi
+  if wants_cuda; then
     install_cuda_headers
     for name in cutlass cudnn-frontend; do
       [[ -d "$build/share/$name/include" ]] || status="$exit_setup"
     done
   fi
+  if [[ "${1:-}" == --cuda ]] && ((status == 0)); then ensure_built pleat; fi
   exit "$status"
 }
 
-if [[ "${1:-}" == setup ]]; then run_setup; fi
+if [[ "${1:-}" == setup ]]; then run_setup "${@:2}"; fi
 install_packages "${packages[@]}"
 install_plotly
-if has_nvcc; then install_cuda_headers; fi
 if [[ "${1:-}" == test ]]; then
   shift
   install_packages "${test_packages[@]}"

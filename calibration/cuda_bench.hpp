@@ -12,11 +12,17 @@
 
 namespace pleat {
 
-// ConfigError (device_or_io) without CUDA in this build, or without a GPU.
+// ConfigError (device_or_io) without a GPU, and as gpu_library throws.
 [[nodiscard]] std::unique_ptr<Bench> cuda_bench(int device = 0);
 
 // Versions of the driver ("0": there is none) and of the runtime, and the kernels' libraries as
-// cuda::library_facts() has them. Needs no GPU; empty without CUDA in this build.
+// cuda::library_facts() has them. Needs no GPU. ConfigError as gpu_library throws.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> cuda_software_facts();
+
+// The two in the library of CUDA kernels.
+struct CudaBenchLibrary {
+  std::unique_ptr<Bench> (*bench)(int device);
+  std::vector<std::pair<std::string, std::string>> (*software_facts)();
+};
 
 }  // namespace pleat

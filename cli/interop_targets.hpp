@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/interop/exported.hpp"
+#include "interop/exported.hpp"
 
 namespace pleat::cli {
 

@@ -7,33 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "application/target.hpp"
 #include "cli/plan_options.hpp"
-#include "core/plan/plan.hpp"
-#include "core/plan/plan_document.hpp"
-#include "core/program/program.hpp"
-#include "core/spec/cluster.hpp"
-#include "core/spec/model.hpp"
-#include "core/spec/profile.hpp"
-#include "core/spec/workload.hpp"
 
 namespace pleat::cli {
-
-// What is to be planned, without a plan.
-struct Target {
-  ModelSpec model;
-  ClusterSpec cluster;
-  Profile profile;
-  WorkloadSpec workload;
-  Runtime runtime = Runtime::megatron;
-  int gpus = 1;
-  bool accept_mismatch = false;
-  std::vector<std::string> assumed;  // "--tp 1"
-};
-
-struct Request {
-  Target target;
-  Plan plan;
-};
 
 // ConfigError names every missing or wrong option. Each of model, cluster, gpus, seq_len and
 // global_batch must be given.
@@ -48,11 +25,5 @@ struct Request {
                                  std::vector<std::string>& assumed);
 
 [[nodiscard]] Precision default_precision(Runtime);
-[[nodiscard]] Program compile_request(const Request&);
-// What `--out` writes; without a prediction.
-[[nodiscard]] PlanDocument document_of(const Request&, const std::string& provenance);
-
-// "assumed: --tp 1, --cp 1 …" and a newline; empty when nothing was.
-[[nodiscard]] std::string assumed_text(const std::vector<std::string>&);
 
 }  // namespace pleat::cli

@@ -6,7 +6,9 @@ mark_as_advanced(PLEAT_CCACHE)
 if(PLEAT_CCACHE)
   foreach(language IN ITEMS CXX CUDA)
     if(NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
-      set(CMAKE_${language}_COMPILER_LAUNCHER ${PLEAT_CCACHE})
+      # Without these it does not cache what includes a precompiled header.
+      set(CMAKE_${language}_COMPILER_LAUNCHER
+          ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${PLEAT_CCACHE})
     endif()
   endforeach()
 endif()

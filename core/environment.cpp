@@ -15,22 +15,27 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// PREFIX/share/pleat/configs of the program at PREFIX/bin; empty where there is no such folder.
-std::string installed_configs() {
+// PREFIX/`inside` of the program at PREFIX/bin; empty where there is no such file or folder.
+std::string installed(const char* inside) {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return {};
-  const std::filesystem::path folder =
-      program.parent_path().parent_path() / "share" / "pleat" / "configs";
-  return std::filesystem::is_directory(folder, error) ? folder.string() : std::string();
+  const std::filesystem::path path = program.parent_path().parent_path() / inside;
+  return std::filesystem::exists(path, error) ? path.string() : std::string();
 }
 
 }  // namespace
 
 std::string config_directory() {
   if (const std::string chosen = variable("PLEAT_CONFIG_DIR"); !chosen.empty()) return chosen;
-  static const std::string installed = installed_configs();
-  return installed.empty() ? PLEAT_CONFIG_DIR : installed;
+  static const std::string folder = installed("share/pleat/configs");
+  return folder.empty() ? PLEAT_CONFIG_DIR : folder;
+}
+
+std::string gpu_library_path() {
+  if (const std::string chosen = variable("PLEAT_CUDA_LIBRARY"); !chosen.empty()) return chosen;
+  const std::string file = installed("lib/pleat/libpleat_cuda.so");
+  return file.empty() ? PLEAT_CUDA_LIBRARY : file;
 }
 
 std::string cache_directory() {

@@ -16,6 +16,10 @@ namespace pleat {
 // this machine produced: fitted profiles (in profiles/), downloaded or generated data.
 [[nodiscard]] std::string cache_directory();
 
+// PLEAT_CUDA_LIBRARY, else lib/pleat/libpleat_cuda.so beside the bin folder of the program, else where the build puts
+// it. It may not be there.
+[[nodiscard]] std::string gpu_library_path();
+
 // PLEAT_PLOTLY, else where the set-up (pleat.sh) puts Plotly's minified script.
 [[nodiscard]] std::string chart_library_path();
 

@@ -7,7 +7,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/workflow/calibrate_machine.hpp"
+#include "application/tune/calibrate_machine.hpp"
 
 namespace pleat::cli {
 

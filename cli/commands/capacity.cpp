@@ -3,7 +3,7 @@
 // pleat capacity
 #include "cli/option_choices.hpp"
 #include "cli/plan_values.hpp"
-#include "cli/workflow/capacity.hpp"
+#include "cli/commands/find_capacity.hpp"
 
 #include <CLI/CLI.hpp>
 #include <memory>

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
-#include "cli/workflow/checkpoints.hpp"
+#include "application/training/checkpoints.hpp"
 
 namespace pleat::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/report/catalog_report.hpp"
-#include "cli/report/output.hpp"
+#include "console/output.hpp"
 
 namespace pleat::cli {
 

@@ -7,7 +7,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/completion_script.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/report/output.hpp"
+#include "console/output.hpp"
 
 namespace pleat::cli {
 

@@ -7,7 +7,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/workflow/data/data_commands.hpp"
+#include "application/data/data_commands.hpp"
 
 namespace pleat::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/workflow/diff_plans.hpp"
+#include "cli/commands/diff_plans.hpp"
 
 namespace pleat::cli {
 

@@ -5,11 +5,12 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
-#include "cli/interop/exported.hpp"
+#include "cli/options/output_options.hpp"
+#include "interop/exported.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/report/new_file.hpp"
-#include "cli/report/output.hpp"
+#include "console/new_file.hpp"
+#include "console/output.hpp"
 #include "core/json/json_value.hpp"
 
 namespace pleat::cli {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pleat export-weights
 #include "cli/option_choices.hpp"
-#include "cli/workflow/export_weights.hpp"
+#include "application/training/export_weights.hpp"
 
 #include <CLI/CLI.hpp>
 #include <memory>

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // pleat import
 #include "cli/option_choices.hpp"
-#include "cli/workflow/import.hpp"
+#include "cli/commands/import_files.hpp"
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/options/output_options.hpp"
 #include "cli/option_checks.hpp"
 #include "core/spec/collective_names.hpp"
 

@@ -1,18 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat launch
-#include "cli/interop/launch.hpp"
+#include "interop/launch.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/options/output_options.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/report/new_file.hpp"
-#include "cli/report/output.hpp"
+#include "console/new_file.hpp"
+#include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "core/spec/catalog.hpp"
 
@@ -64,7 +65,7 @@ void run_launch(LaunchOptions o) {
 }
 
 // What only another launcher reads would be lost without a word.
-void refuse_idle_options(const CLI::App& command, const std::string& launcher) {
+void refuse_ineffective_options(const CLI::App& command, const std::string& launcher) {
   static const std::vector<std::pair<std::string, std::string>> kGroups{
       {"Slurm", "slurm"}, {"Kubernetes", "kubernetes"}, {"mpirun", "mpirun"}};
   Diagnostics problems;
@@ -143,7 +144,7 @@ void add_launch_command(CLI::App& app, Action& action) {
       "Data, tokenizer and checkpoint arguments are the script's: --arg, or behind sbatch job.sh.");
   command->callback([&action, o, command] {
     action = [o, command] {
-      refuse_idle_options(*command, o->launcher);
+      refuse_ineffective_options(*command, o->launcher);
       run_launch(*o);
     };
   });

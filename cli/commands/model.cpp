@@ -8,7 +8,7 @@
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/report/model_report.hpp"
-#include "cli/report/output.hpp"
+#include "console/output.hpp"
 #include "core/spec/catalog.hpp"
 
 namespace pleat::cli {

@@ -6,7 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
-#include "cli/workflow/predict.hpp"
+#include "cli/commands/predict_plan.hpp"
 
 namespace pleat::cli {
 

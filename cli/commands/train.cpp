@@ -1,22 +1,57 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat train
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <tuple>
 
 #include "cli/commands/commands.hpp"
+#include "cli/options/run_options.hpp"
 #include "cli/option_checks.hpp"
-#include "cli/report/write_file.hpp"
-#include "cli/workflow/train_and_compare.hpp"
+#include "cli/request.hpp"
+#include "console/write_file.hpp"
+#include "application/training/train_and_compare.hpp"
+#include "core/diagnostics.hpp"
 
 namespace pleat::cli {
+namespace {
+
+// The bundled backend's machine is the default place, its dialect the only one it runs.
+PlanOptions for_this_machine(PlanOptions o) {
+  if (o.plan_file.empty() && o.target.cluster.empty()) o.target.cluster = "localhost";
+  if (o.target.runtime.empty() && o.target.profile.empty()) o.target.runtime = "pleat";
+  return o;
+}
+
+// The default place is this machine's CPU.
+void require_cluster(const TrainOptions& o, const PlanOptions& plan) {
+  if (o.device.device == "cpu" || !plan.plan_file.empty() || !plan.target.cluster.empty()) return;
+  throw_config_error(ExitCode::bad_request, "--cluster", "",
+                     fmt::format("with --device {} it is not said which GPUs these are",
+                                 o.device.device),
+                     "--cluster h200-sxm, or another of `pleat clusters`");
+}
+
+void run_training(const TrainOptions& o, const PlanOptions& plan) {
+  if (!o.trace_file.empty()) require_writable(o.trace_file);
+  require_cluster(o, plan);
+  PlanOptions asked = for_this_machine(plan);
+  if (!o.from.empty() && asked.target.model.empty() && asked.plan_file.empty()) {
+    asked.target.model = o.from + "/config.json";
+  }
+  train_and_compare(o, resolve_request(asked));
+}
+
+}  // namespace
 
 void add_train_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("train", "Run a plan on this machine, predicted against measured");
   const auto o = std::make_shared<TrainOptions>();
-  add_plan_options(*command, o->plan);
+  const auto plan = std::make_shared<PlanOptions>();
+  add_plan_options(*command, *plan);
   command->add_option("-d,--data", o->data,
                       "A text file, the prefix of a .bin and .idx, 'bible' (Debian's bible-kjv), or a "
                       "blend: \"0.3 A 0.7 B\"")
@@ -99,7 +134,7 @@ void add_train_command(CLI::App& app, Action& action) {
       "Processes on several hosts show each other a secret: PLEAT_JOB_SECRET, or a file of mode 600 named by\n"
       "PLEAT_JOB_SECRET_FILE, the same for all (openssl rand -hex 32). Under MPI it is made by itself.\n"
       "SIGTERM ends after the running step with exit code 75, Ctrl-C with 130; a second one at once.");
-  command->callback([&action, o] { action = [o] { train_and_compare(*o); }; });
+  command->callback([&action, o, plan] { action = [o, plan] { run_training(*o, *plan); }; });
 }
 
 }  // namespace pleat::cli

@@ -7,7 +7,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/workflow/tune.hpp"
+#include "application/tune/tune.hpp"
 
 namespace pleat::cli {
 

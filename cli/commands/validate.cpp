@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat validate
-#include "cli/workflow/validate/validate.hpp"
+#include "cli/commands/validate_runs.hpp"
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -21,7 +21,7 @@ void add_validate_command(CLI::App& app, Action& action) {
       ->delimiter(',');
   command->add_option("--html", o->html_file, "Write the report as a page with charts");
   command->add_option("-o,--out", o->out_file,
-                      "Write the report as Markdown; validation-notes.md beside it is its end");
+                      "Write the summary as Markdown; the rows are printed");
   command->add_flag("--force", o->force, "Replace files that are there");
   command->add_flag("--recipes", o->recipes,
                     "Also search beside every row of tier A: is the recipe's place near the top?");

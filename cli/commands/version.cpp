@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/report/output.hpp"
+#include "console/output.hpp"
 #include "cli/suggestions.hpp"
 
 namespace pleat::cli {

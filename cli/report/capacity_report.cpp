@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/report/tables.hpp"
+#include "console/tables.hpp"
 #include "core/quantity.hpp"
 #include "planner/capacity/amounts.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "cli/report/tables.hpp"
+#include "console/tables.hpp"
 #include "core/json/json_value.hpp"
 #include "core/spec/catalog.hpp"
 #include "core/units_text.hpp"

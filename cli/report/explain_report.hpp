@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/report/tables.hpp"
-#include "cli/workflow/explain/explain_plan.hpp"
+#include "console/tables.hpp"
+#include "application/explain/explain_plan.hpp"
 #include "core/json/json_value.hpp"
 
 namespace pleat::cli {

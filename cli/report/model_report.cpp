@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/report/tables.hpp"
+#include "console/tables.hpp"
 #include "core/json/json_value.hpp"
 
 namespace pleat::cli {

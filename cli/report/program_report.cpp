@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "cli/plan_values.hpp"
-#include "cli/report/output.hpp"
+#include "console/output.hpp"
 #include "cli/request.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/json_value.hpp"

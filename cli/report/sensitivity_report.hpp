@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/report/tables.hpp"
+#include "console/tables.hpp"
 #include "core/json/json_value.hpp"
-#include "planner/sensitivity.hpp"
+#include "planner/report/sensitivity.hpp"
 
 namespace pleat::cli {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "planner/capacity/offers.hpp"
-#include "planner/step_inputs.hpp"
+#include "planner/report/step_inputs.hpp"
 
 namespace pleat {
 

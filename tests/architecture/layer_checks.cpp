@@ -17,7 +17,6 @@ struct Layer {
   std::vector<std::string> may_include;  // besides itself
 };
 
-// The first entry that holds a file is its layer, so inner folders come first.
 const std::vector<Layer>& layers() {
   static const std::vector<Layer> list = {
       {"core", {}},
@@ -26,9 +25,18 @@ const std::vector<Layer>& layers() {
       {"kernels", {"core"}},
       {"backend", {"core", "kernels"}},
       {"calibration", {"core", "simulator", "kernels", "backend"}},
-      {"cli/interop", {"core"}},
-      {"cli", {"core", "simulator", "planner", "kernels", "backend", "calibration"}},
-      {"tests", {"core", "simulator", "planner", "kernels", "backend", "calibration", "cli"}},
+      {"interop", {"core"}},
+      {"console", {"core"}},
+      {"validation", {"core", "simulator", "planner", "console"}},
+      {"application",
+       {"core", "simulator", "planner", "kernels", "backend", "calibration", "interop", "console",
+        "validation"}},
+      {"cli",
+       {"core", "simulator", "planner", "kernels", "backend", "calibration", "interop", "console",
+        "validation", "application"}},
+      {"tests",
+       {"core", "simulator", "planner", "kernels", "backend", "calibration", "interop", "console",
+        "validation", "application", "cli"}},
   };
   return list;
 }

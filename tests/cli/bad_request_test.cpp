@@ -360,7 +360,7 @@ TEST(BadRequest, DevicesThatAreNotThere) {
   if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "there is a GPU";
   const Said none = said(gpu);
   if (none.exit_code == 2) {
-    EXPECT_THAT(none.err, HasSubstr("--device: this build has no CUDA kernels"));
+    EXPECT_THAT(none.err, HasSubstr("--device: the CUDA kernels are not built"));
   } else {
     EXPECT_EQ(none.exit_code, 5);
     EXPECT_THAT(none.err, HasSubstr("--device: no NVIDIA GPU can be used here"));

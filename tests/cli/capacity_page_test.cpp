@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "core/json/parse.hpp"
-#include "tests/planner/capacity_case.hpp"
+#include "tests/planner/capacity/capacity_case.hpp"
 
 namespace pleat::cli {
 namespace {

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 std::string source(const std::string& path) { return std::string(PLEAT_SOURCE_DIR) + "/" + path; }
 const std::string kPlan = source("configs/plans/deepseek-v3-gb300-256.json");
-const std::string kLog = source("tests/cli/interop/data/megatron_mixtral.log");
+const std::string kLog = source("tests/interop/data/megatron_mixtral.log");
 
 int shell(const std::string& command) {
   const int status = std::system(command.c_str());
@@ -215,7 +215,7 @@ TEST(Import, HuggingFaceFolders) {
 
 TEST(Import, MeasuredCollectivesMakeACluster) {
   const std::string folder = test_folder() + "/ours";
-  const std::string data = source("tests/cli/interop/data/");
+  const std::string data = source("tests/interop/data/");
   const Said run = run_pleat({"import", "nccl-tests", data + "all_reduce_new.txt",
                               data + "alltoall_new.txt", data + "reduce_scatter_old.txt",
                               "--cluster", "h100-sxm", "--name", "ours", "-o", folder});

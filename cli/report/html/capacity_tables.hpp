@@ -3,7 +3,7 @@
 // The tables of a capacity page: every figure of every offer, and every input.
 #pragma once
 
-#include "cli/report/tables.hpp"
+#include "console/tables.hpp"
 #include "planner/capacity/answer.hpp"
 
 namespace pleat::cli {

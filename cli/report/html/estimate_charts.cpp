@@ -8,7 +8,7 @@
 #include <map>
 
 #include "cli/report/html/charts.hpp"
-#include "cli/report/tables.hpp"
+#include "console/tables.hpp"
 #include "core/quantity.hpp"
 #include "simulator/trace_drawing.hpp"
 

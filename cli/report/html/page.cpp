@@ -8,8 +8,8 @@
 
 #include "cli/report/html/page_assets.hpp"
 #include "cli/report/html/sha256.hpp"
-#include "cli/report/output.hpp"
-#include "cli/report/write_file.hpp"
+#include "console/output.hpp"
+#include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 #include "core/json/text_file.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/report/tables.hpp"
+#include "console/tables.hpp"
 #include "core/json/json_value.hpp"
 
 namespace pleat::cli {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cli/report/html/page.hpp"
-#include "cli/workflow/explain/explain_plan.hpp"
+#include "application/explain/explain_plan.hpp"
 #include "core/trace/trace.hpp"
 
 namespace pleat::cli {

@@ -10,7 +10,7 @@
 #include "cli/report/html/charts.hpp"
 #include "cli/report/html/estimate_charts.hpp"
 #include "core/quantity.hpp"
-#include "planner/explain.hpp"
+#include "planner/report/explain.hpp"
 
 namespace pleat::cli {
 namespace {

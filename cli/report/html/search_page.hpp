@@ -5,9 +5,10 @@
 
 #include "cli/report/html/page.hpp"
 #include "cli/report/sensitivity_report.hpp"
-#include "cli/workflow/recipes.hpp"
+#include "application/plan/recipes.hpp"
 #include "core/trace/trace.hpp"
-#include "planner/search.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat::cli {
 

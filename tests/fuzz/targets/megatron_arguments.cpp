@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Launch scripts with Megatron's arguments, read into a plan.
-#include "cli/interop/flag_table.hpp"
-#include "cli/interop/megatron_import.hpp"
+#include "interop/flag_table.hpp"
+#include "interop/megatron_import.hpp"
 #include "core/plan/constraints.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 

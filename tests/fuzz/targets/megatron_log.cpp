@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Logs of Megatron runs: times, memory, and the arguments they print, read into a plan.
-#include "cli/interop/megatron_import.hpp"
-#include "cli/interop/megatron_log.hpp"
+#include "interop/megatron_import.hpp"
+#include "interop/megatron_log.hpp"
 #include "core/plan/constraints.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Output of nccl-tests.
-#include "cli/interop/nccl_tests.hpp"
+#include "interop/nccl_tests.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 namespace pleat::fuzz {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Rows of published runs.
-#include "cli/workflow/validate/read_runs.hpp"
+#include "validation/read_runs.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 namespace pleat::fuzz {
 
 const Form kForm = Form::json_lines;
 
-void run(std::string_view input) { (void)cli::read_runs(std::string(input), "runs.jsonl"); }
+void run(std::string_view input) { (void)read_runs(std::string(input), "runs.jsonl"); }
 
 }  // namespace pleat::fuzz

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What is to be booked: for how many tokens, by when, for how much, on which clusters.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "application/target.hpp"
+#include "planner/capacity/offers.hpp"
+#include "planner/capacity/sizes.hpp"
+
+namespace pleat {
+
+// One cluster of the question.
+struct CapacitySite {
+  Target target;  // its gpus and global batch are set for each size
+  Precision precision = Precision::bf16;
+  Rates rates{RateSet{}};
+  std::vector<int> sizes;
+};
+
+struct CapacityQuestion {
+  double tokens = 0;
+  Goal goal;
+  std::optional<double> critical_batch;  // tokens
+  std::vector<CapacitySite> sites;
+  int largest_asked = 0;                 // GPUs; 0: sizes were listed one by one
+  std::vector<std::string> assumed;
+};
+
+}  // namespace pleat

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "application/capacity/find_offer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "console/interrupt.hpp"
+#include "core/diagnostics.hpp"
+#include "core/quantity.hpp"
+#include "planner/capacity/answer.hpp"
+#include "planner/capacity/placement.hpp"
+#include "planner/layout/layout_polish.hpp"
+#include "simulator/cost/used_domain.hpp"
+#include "planner/search/search.hpp"
+
+namespace pleat {
+namespace {
+
+
+// B0 doubled as the GPUs are, up to the critical batch.
+std::int64_t batch_of(const CapacityQuestion& request, const CapacitySite& site, int gpus) {
+  std::int64_t batch = site.target.workload.global_batch;
+  if (!request.critical_batch) return batch;
+  for (std::int64_t n = 2 * std::int64_t{site.sizes.front()}; n <= gpus; n *= 2) {
+    const double tokens = 2.0 * static_cast<double>(batch * site.target.workload.seq_len);
+    if (tokens > *request.critical_batch) break;
+    batch *= 2;
+  }
+  return batch;
+}
+
+// McCandlish et al., arXiv:1812.06162: tokens grow as 1 + batch / critical batch.
+double tokens_with(const CapacityQuestion& request, const CapacitySite& site, std::int64_t batch) {
+  if (!request.critical_batch) return request.tokens;
+  const double seq = static_cast<double>(site.target.workload.seq_len);
+  const auto price = [&](std::int64_t b) {
+    return 1 + static_cast<double>(b) * seq / *request.critical_batch;
+  };
+  return request.tokens * price(batch) / price(site.target.workload.global_batch);
+}
+
+struct Found {  // neither: interrupted
+  std::optional<Candidate> candidate;
+  std::string problem;
+};
+
+Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus, int threads,
+                std::vector<int> pp, const KeepSearching& keep_searching) {
+  Problem problem = site.target;
+  problem.workload = workload;
+  SearchConfig config;
+  config.pp = std::move(pp);
+  config.gpus = gpus;
+  config.runtime = site.target.runtime;
+  config.numerics.front().precision = site.precision;
+  config.top = 1;
+  config.threads = threads;
+  config.progress = keep_searching;
+  try {
+    SearchResult result = search(problem, config);
+    if (!interrupt_pending()) polish_layouts(problem, config, result);
+    // Interrupted, the best so far is better than nothing.
+    if (!result.best.empty()) return {std::move(result.best.front()), {}};
+    if (!result.optimal) return {};
+    const double usable = site.target.cluster.gpu.memory.base() * (1 - config.memory_margin);
+    const double missing =
+        static_cast<double>(result.nearest.front().estimate.peak_bytes()) - usable;
+    return {{}, fmt::format("no plan fits in memory: {:.1f} GiB a GPU too much",
+                            std::max(missing, 0.0) / kGiB)};
+  } catch (const ConfigError& e) {
+    return {{}, "no valid plan: " + e.diagnostics().front().message};
+  }
+}
+
+Job job_of(const CapacitySite& site, const WorkloadSpec& workload, int gpus,
+           const Candidate& found) {
+  const ClusterSpec& cluster = site.target.cluster;
+  NetworkTier inner = cluster.tiers.front();
+  if (inner.size == 0) inner.size = cluster.gpus_per_node;
+  Job job;
+  job.cluster = cluster.name;
+  job.gpus = gpus;
+  job.domain = inner.size;
+  job.used_in_domain = used_domain(inner, gpus, gpus / found.plan.attention.pp);
+  job.gpus_per_node = cluster.gpus_per_node;
+  job.stage_gpus = gpus / found.plan.attention.pp;
+  job.plan = found.plan;
+  job.step = found.estimate.step;
+  job.band = found.estimate.relative_band;
+  job.mfu = found.estimate.mfu;
+  job.global_batch = workload.global_batch;
+  job.step_tokens = workload.global_batch * workload.seq_len;
+  const ParameterCount count = count_parameters(site.target.model);
+  job.parameters = count.total + count.mtp;
+  job.peak_bytes = found.estimate.peak_bytes();
+  job.host_bytes = found.estimate.host_bytes;
+  job.host_memory = cluster.host_memory;
+  job.host_link = cluster.gpu.host_link;
+  job.gpu_power = cluster.gpu.tdp;
+  return job;
+}
+
+}  // namespace
+
+std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacitySite& site, int gpus,
+                                int threads, const KeepSearching& keep_searching) {
+  Offer o;
+  o.cluster = site.target.cluster.name;
+  o.gpus = gpus;
+  o.rates = site.rates;
+  const ClusterSpec& cluster = site.target.cluster;
+  if (cluster.max_gpus > 0 && gpus > cluster.max_gpus) {
+    o.problem = fmt::format("{} has {} GPUs", o.cluster, cluster.max_gpus);
+    return o;
+  }
+  WorkloadSpec workload = site.target.workload;
+  workload.global_batch = batch_of(request, site, gpus);
+  o.tokens = tokens_with(request, site, workload.global_batch);
+  const auto with_stages = [&](std::vector<int> pp) -> std::optional<Offer> {
+    const Found found = best_plan(site, workload, gpus, threads, std::move(pp), keep_searching);
+    if (!found.candidate && found.problem.empty()) return std::nullopt;
+    Offer offer = o;
+    offer.problem = found.problem;
+    if (!found.candidate) return offer;
+    offer.job = job_of(site, workload, gpus, *found.candidate);
+    offer.booking = book(offer.job, offer.rates, offer.tokens);
+    offer.problem = offer.booking.problem;
+    return offer;
+  };
+  std::optional<Offer> fastest = with_stages({});
+  if (!fastest || fastest->job.cluster.empty()) return fastest;  // no plan
+  const std::vector<int> filling =
+      stages_that_fill(gpus, fastest->job.domain, fastest->job.used_in_domain);
+  if (filling.empty()) return fastest;
+  std::optional<Offer> filled = with_stages(filling);
+  if (!filled) return std::nullopt;
+  return better_of(std::move(*fastest), std::move(*filled), request.goal);
+}
+
+}  // namespace pleat

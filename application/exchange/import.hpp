@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What other programs wrote, read into files of ours.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "console/new_file.hpp"
+
+namespace pleat {
+
+struct ImportOptions {
+  std::string kind;  // "megatron-log", "megatron-args", "hf", "nccl-tests"
+  std::vector<std::string> files;
+  std::string model, cluster, profile, name, collective;
+  int gpus = 0, ranks = 0;
+  int warmup = -1;  // -1: three lines, fewer when there are few
+  OutputOptions output;
+  bool json = false;
+};
+
+// ConfigError (bad_request) unless one file is given.
+[[nodiscard]] const std::string& only_file(const ImportOptions&);
+
+// One kind each. ConfigError for what cannot be read or said.
+void import_megatron_log(const ImportOptions&);
+void import_megatron_arguments(const ImportOptions&);
+void import_nccl_tests(const ImportOptions&);
+
+}  // namespace pleat

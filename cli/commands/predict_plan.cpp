@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands/predict_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "cli/report/explain_report.hpp"
+#include "cli/report/html/predict_page.hpp"
+#include "console/new_file.hpp"
+#include "console/output.hpp"
+#include "console/write_file.hpp"
+#include "cli/request.hpp"
+#include "simulator/estimate.hpp"
+#include "simulator/memory_timeline.hpp"
+
+namespace pleat::cli {
+namespace {
+
+// The simulator's report with what the command line left open.
+std::string as_json(JsonValue document, const Request& r, const StepEstimate& e,
+                    const std::optional<Explanation>& x) {
+  JsonValue list = JsonValue::array();
+  for (const std::string& flag : r.target.assumed) list.push_back(flag);
+  document.set("assumed", list);
+  if (x) document.set("explain", explanation_json(e, r.target.cluster, *x));
+  return document.dump() + "\n";
+}
+
+}  // namespace
+
+void predict(const PredictOptions& o) {
+  check_outputs({o.trace_file, o.memory_file, o.html_file, o.out_file}, o.force);
+  const Request r = resolve_request(o.plan);
+  const Program program = compile_request(r);
+  const StepEstimate e = estimate(program, r.target.cluster, r.target.profile);
+  std::optional<Explanation> x;
+  if (o.explain || !o.html_file.empty()) x = explain_plan(r, program, e, o.threads);
+  if (!o.trace_file.empty()) {
+    write_and_say(o.trace_file, write_trace(predicted_trace(program, r.target.cluster,
+                                                            r.target.profile, o.trace_microbatches)));
+  }
+  if (!o.html_file.empty()) {
+    const Trace slots = predicted_trace(program, r.target.cluster, r.target.profile, 0);
+    write_page(o.html_file, predict_page(r, program, e, *x, slots));
+  }
+  if (!o.memory_file.empty()) {
+    write_and_say(o.memory_file,
+                  memory_timeline_json(
+                      memory_timeline(program, r.target.cluster, r.target.profile), program));
+  }
+  if (!o.out_file.empty()) {
+    PlanDocument document =
+        document_of(r, fmt::format("pleat predict, profile {}", r.target.profile.name));
+    document.predicted = PlanPrediction{e.step.base(), e.peak_bytes()};
+    write_and_say(o.out_file, write_plan_document(document));
+  }
+  if (!o.explain) x.reset();
+  if (o.json) {
+    print(as_json(estimate_json(e, program, r.target.cluster, r.target.profile), r, e, x));
+    return;
+  }
+  print(print_estimate(e, program, r.target.cluster, r.target.profile) +
+        (x ? explanation_text(e, r.target.cluster, *x) : "") + assumed_text(r.target.assumed));
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options/search_request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/pin_values.hpp"
+#include "cli/plan_values.hpp"
+#include "cli/options/search_numerics.hpp"
+#include "core/diagnostics.hpp"
+#include "core/plan/executed_formats.hpp"
+#include "planner/space/memory_choice.hpp"
+#include "planner/space/runtime_rules.hpp"
+
+namespace pleat::cli {
+namespace {
+
+template <class T, class Parse>
+void take(const std::optional<std::string>& word, const char* flag, Parse parse, T& value) {
+  if (word) value = parse(*word, flag);
+}
+
+template <class T, class Parse>
+void take(const std::vector<std::string>& words, const char* flag, Parse parse, Pinned<T>& pin) {
+  for (const std::string& word : words) pin.values.push_back(parse(word, flag));
+}
+
+bool parse_switch(const std::string& word, const std::string& flag) {
+  if (word == "on" || word.empty()) return true;  // a bare flag
+  if (word == "off") return false;
+  throw_config_error(ExitCode::bad_request, "", flag, "'" + word + "' is neither on nor off",
+                     "`pleat plan --help` says what is tried without the flag");
+}
+
+// Of DeepEP: the profile's number, and the next fewer and the next more that it has rates of within a
+// domain.
+std::vector<int> measured_sms(const Profile& profile) {
+  const auto usual = static_cast<int>(profile.deepep_sms);
+  int fewer = 0, more = 0;
+  for (const DispatchRate& r : profile.dispatch) {
+    if (r.kernel != DispatchKernel::deepep || r.tier != 0) continue;
+    if (r.sms < usual) fewer = std::max(fewer, r.sms);
+    if (r.sms > usual && (more == 0 || r.sms < more)) more = r.sms;
+  }
+  std::vector<int> list{0};
+  if (fewer > 0) list.push_back(fewer);
+  if (more > 0) list.push_back(more);
+  return list;
+}
+
+PagedStash stash_of(const SearchOptions& o) {
+  const PagedStash stash{o.paged_stash, o.stash_capacity};
+  if ((stash.buffer > 0) == (stash.capacity >= 1)) return stash;
+  throw_config_error(ExitCode::bad_request, "", "--paged-stash, --stash-capacity",
+                     "a stash has a buffer above 0 and a capacity of at least 1",
+                     "both, for example --paged-stash 1.1 --stash-capacity 1.5");
+}
+
+// What Pleat's executor does not compute in is no plan of its runtime (`pleat predict` prices it).
+void check_formats(const SearchConfig& c, const ModelSpec& model) {
+  if (c.runtime != Runtime::pleat) return;
+  for (const Numerics& n : c.numerics) {
+    Plan plan;
+    n.put_into(plan);
+    const std::vector<FormatRefusal> refused = refused_formats(model, plan);
+    if (refused.empty()) continue;
+    const FormatRefusal& first = refused.front();
+    throw_config_error(ExitCode::bad_request, "", first.path, first.message, first.hint);
+  }
+}
+
+// A pinned step on the CPU needs formats and a sharding that the runtime steps there.
+void check_cpu_step(const SearchConfig& c, const ModelSpec& model) {
+  if (!c.cpu_optimizer.value_or(false)) return;
+  Plan plan;
+  put_state(StatePlace::host_stepped, plan);
+  plan.sharding = c.sharding ? std::ranges::min(c.sharding.values) : Sharding::zero1;
+  for (const Numerics& n : c.numerics) {
+    Plan one = plan;
+    one.precision = n.precision;
+    one.fp8_params = n.fp8_params;
+    const char* const rule = refused_by(c.runtime, model, one);
+    if (rule == nullptr) continue;
+    const bool weights = !cpu_may_step(c.runtime, one);
+    throw_config_error(
+        ExitCode::bad_request, "", "--cpu-optimizer",
+        fmt::format("Megatron's step on the CPU excludes {} ({})",
+                    weights ? "weights that are kept in fp8" : "sharded weights and gradients", rule),
+        weights ? "--fp8-params off" : "--sharding zero1");
+  }
+}
+
+// More would leave no plan, and say nothing of why.
+void check_layers(const std::vector<int>& pin, const char* flag, const ModelSpec& model) {
+  for (const int layers : pin) {
+    if (layers <= model.layers) continue;
+    throw_config_error(ExitCode::bad_request, "", flag,
+                       fmt::format("{} are more than the {} layers of {}", layers, model.layers,
+                                   model.name),
+                       "layers of a chunk, at most those of the model");
+  }
+}
+
+}  // namespace
+
+std::vector<bool> parse_switches(const std::vector<std::string>& words, const char* flag) {
+  std::vector<bool> values;
+  const auto add = [&](bool value) {
+    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+  };
+  for (const std::string& word : words) {
+    if (word == "any") {
+      add(false);
+      add(true);
+    } else {
+      add(parse_switch(word, flag));
+    }
+  }
+  return values;
+}
+
+SearchConfig search_config(const SearchOptions& o, Target& target) {
+  SearchConfig c;
+  c.gpus = target.gpus;
+  c.runtime = target.runtime;
+  c.numerics = numerics_choices(o, target);
+  c.tp = o.tp;
+  c.cp = o.cp;
+  c.dp = o.dp;
+  c.pp = o.pp;
+  c.vpp = o.vpp;
+  c.ep = o.ep;
+  c.etp = o.etp;
+  c.micro_batch = o.micro_batch;
+  require_layouts(o.layout);
+  c.layout = o.layout;
+  c.microbatch_group = o.microbatch_group;
+  c.dispatcher_sms = o.dispatcher_sms.empty() && c.runtime == Runtime::megatron
+                         ? measured_sms(target.profile)
+                         : o.dispatcher_sms;
+  for (const std::string& word : o.schedule) {
+    c.schedule.push_back(parse_schedule(word, "--schedule"));
+  }
+  take(o.sharding, "--sharding", parse_sharding, c.sharding);
+  take(o.dispatcher, "--dispatcher", parse_dispatcher, c.dispatcher);
+  take(o.cuda_graph, "--cuda-graph", parse_cuda_graph, c.cuda_graph);
+  if (c.runtime == Runtime::pleat && c.cuda_graph && !c.cuda_graph.only(CudaGraph::none)) {
+    throw_config_error(ExitCode::bad_request, "", "--cuda-graph",
+                       "a search for the Pleat runtime tries none, whose launches have no price yet",
+                       "leave it out here; `pleat train --device cuda` takes it");
+  }
+  take(o.cp_comm, "--cp-comm", parse_cp_comm, c.cp_comm);
+  c.cp_a2a = o.cp_a2a;
+  take(o.hybrid_sharding, "--hybrid-sharding", parse_switch, c.hybrid_sharding);
+  take(o.ep_overlap, "--ep-overlap", parse_switch, c.ep_overlap);
+  take(o.delay_wgrad, "--delay-wgrad", parse_switch, c.delay_wgrad);
+  take(o.tp_overlap, "--tp-overlap", parse_switch, c.tp_overlap);
+  take(o.shared_overlap, "--shared-expert-overlap", parse_switch, c.shared_overlap);
+  c.tile_overlap = parse_switches(o.tile_overlap, "--tile-overlap");
+  c.paged_stash = stash_of(o);
+  c.robust = o.robust;
+  if (o.optimizer_offload) {
+    c.optimizer_offload = parse_switches({*o.optimizer_offload}, "--optimizer-offload");
+  }
+  take(o.cpu_optimizer, "--cpu-optimizer", parse_switch, c.cpu_optimizer);
+  if (c.optimizer_offload.only(true) && c.cpu_optimizer.value_or(false)) {
+    throw_config_error(ExitCode::bad_request, "", "--cpu-optimizer",
+                       "the state cannot both come back for the step and stay",
+                       "--optimizer-offload or --cpu-optimizer on, not both");
+  }
+  take(o.by_stage, "--by-stage", parse_switch, c.by_stage);
+  c.recompute_sets = parse_recompute_sets(o.recompute, o.recompute_layers, o.recompute_unit);
+  c.offload_sets = parse_offload_sets(o.offload);
+  check_formats(c, target.model);
+  check_cpu_step(c, target.model);
+  check_layers(o.recompute_layers, "--recompute-layers", target.model);
+  check_layers(o.recompute_unit, "--recompute-unit", target.model);
+  check_layers(o.offload_layers, "--offload-layers", target.model);
+  c.recompute_layers = o.recompute_layers;
+  c.recompute_unit = o.recompute_unit;
+  c.offload_layers = o.offload_layers;
+  c.recompute = !o.no_recompute;
+  c.offload = !o.no_offload;
+  c.top = o.top;
+  c.threads = o.threads;
+  c.time_limit = o.time_limit;
+  c.max_evaluations = o.max_evaluations;
+  c.memory_margin = o.memory_margin;
+  return c;
+}
+
+}  // namespace pleat::cli

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What a search is asked for on the command line: numerics, pins, limits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/request.hpp"
+#include "planner/search_config.hpp"
+
+namespace pleat::cli {
+
+struct SearchOptions {
+  // Numerics, each of several values a choice; empty: the runtime's precision, fp32 states, bf16
+  // attention and head.
+  std::vector<std::string> precision;  // "any": all that the GPU computes
+  std::vector<std::string> main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce, optimizer;
+  // on, off, any
+  std::vector<std::string> fp8_attention, fp8_head, fp8_dispatch, fp8_combine, fp8_params;
+  // Pins; absent or empty: the search's choice.
+  std::vector<int> tp, cp, dp, pp, vpp, ep, etp, micro_batch, microbatch_group, dispatcher_sms;
+  std::vector<std::string> layout;
+  std::vector<std::string> schedule;
+  std::vector<std::string> sharding, dispatcher, cuda_graph, cp_comm;
+  std::optional<std::string> hybrid_sharding;  // on, off
+  std::vector<int> cp_a2a;
+  std::optional<std::string> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;  // on, off
+  std::vector<std::string> tile_overlap;  // on, off, any
+  double paged_stash = 0, stash_capacity = 0;  // over the balanced mean; 0: no stash
+  std::optional<std::string> optimizer_offload, cpu_optimizer;                     // on, off; any
+  std::optional<std::string> by_stage;  // on, off
+  std::vector<std::string> recompute, offload;  // sets, plus signs inside
+  std::vector<int> recompute_layers, recompute_unit, offload_layers;
+  bool robust = false;
+  bool no_recompute = false, no_offload = false;
+  int top = 5;
+  int threads = 0;
+  double time_limit = 0;             // seconds; 0: none
+  std::int64_t max_evaluations = 0;  // 0: none
+  double memory_margin = 0.05;
+};
+
+// The values that words stand for, each once: on, off, or any for both. ConfigError for others.
+[[nodiscard]] std::vector<bool> parse_switches(const std::vector<std::string>&, const char* flag);
+
+// ConfigError (bad_request) for words that name nothing. A precision that was not given is noted in
+// `target.assumed`.
+[[nodiscard]] SearchConfig search_config(const SearchOptions&, Target& target);
+
+}  // namespace pleat::cli

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/validation/validation_report.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/report/validation/validation_sections.hpp"
+
+namespace pleat::cli {
+namespace {
+
+std::string replaced(std::string text, char from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, 1, to);
+  }
+  return text;
+}
+
+std::string as_text(const Section& s) {
+  std::string text = s.title + "\n";
+  if (!s.text.empty()) text += s.text + "\n";
+  if (!s.table.columns.empty()) text += to_text(s.table);
+  return text + "\n";
+}
+
+std::string markdown_line(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) line += " " + replaced(cell, '|', "\\|") + " |";
+  return line + "\n";
+}
+
+std::string as_markdown(const Section& s) {
+  std::string text = "## " + s.title + "\n\n";
+  if (!s.text.empty()) text += s.text + "\n\n";
+  if (s.table.columns.empty()) return text;
+  std::vector<std::string> titles;
+  std::string rule = "|";
+  for (const Column& column : s.table.columns) {
+    titles.push_back(column.title);
+    rule += column.align == Align::left ? "---|" : "---:|";
+  }
+  text += markdown_line(titles) + rule + "\n";
+  for (const auto& row : s.table.rows) text += markdown_line(row);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string validation_text(const std::vector<ComparedRun>& rows, const Summary& s) {
+  std::string text;
+  for (const Section& section : row_sections(rows)) text += as_text(section);
+  for (const Section& section : summary_sections(rows, s)) text += as_text(section);
+  return text;
+}
+
+std::string validation_markdown(const std::vector<ComparedRun>& rows, const Summary& s) {
+  std::string text =
+      "# Predicted against published\n\n"
+      "Written by `pleat validate --recipes --out docs/VALIDATION.md`. The rows with their sources are in "
+      "`configs/validation/`; `pleat validate` prints each with its error. Nothing on this page was run on a GPU by this "
+      "project. What the figures do not cover, and what has not been measured for want of a GPU, is in "
+      "[validation-notes.md](validation-notes.md).\n\n";
+  for (const Section& section : summary_sections(rows, s)) text += as_markdown(section);
+  return text;
+}
+
+}  // namespace pleat::cli

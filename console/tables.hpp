@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Text tables for terminals, and numbers as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/quantity.hpp"
+
+namespace pleat {
+
+enum class Align { left, right };
+
+struct Column {
+  std::string title;
+  Align align = Align::right;
+};
+
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;  // each as long as `columns`
+};
+
+// Columns two spaces apart, a line of titles, no trailing blanks; ends with a newline.
+[[nodiscard]] std::string to_text(const Table&);
+
+[[nodiscard]] std::string format_count(std::int64_t);      // 671,026,419,200
+[[nodiscard]] std::string format_billions(std::int64_t);   // 671.026 B
+[[nodiscard]] std::string format_bytes(std::int64_t);      // 3.21 GiB
+[[nodiscard]] std::string format_seconds(Seconds);         // 12.3 ms
+[[nodiscard]] std::string format_percent(double fraction); // +12.3 %
+
+// Three significant digits, and all of those before the point: "0.0912",
+// "2.88", "12.3", "1234".
+[[nodiscard]] std::string three_digits(double value);
+
+}  // namespace pleat

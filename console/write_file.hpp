@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Output files appear whole or not at all: a temporary file beside the target, then a rename.
+#pragma once
+
+#include <string>
+
+namespace pleat {
+
+// Throws ConfigError (device_or_io) with the reason; then the target is as it was before.
+void write_file(const std::string& path, const std::string& text);
+// The same, and says on stderr that it did: of files that a flag asked for.
+void write_and_say(const std::string& path, const std::string& text);
+
+// From now on write_file only says on stderr what it would write.
+void only_say_writes();
+[[nodiscard]] bool writes_are_only_said();
+// Of what is not one file with write_file: says it and returns true if writes are only said.
+[[nodiscard]] bool only_said(const std::string& what);
+
+// Fails now rather than after minutes of work when `path` could not be written later.
+void require_writable(const std::string& path);
+
+// Makes the folder and its parents; ConfigError (device_or_io) if that fails. Where writes are only said
+// it makes none, and files may be said to lie in it.
+void make_folder(const std::string& path);
+
+}  // namespace pleat

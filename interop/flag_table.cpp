@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/flag_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/environment.hpp"
+#include "core/json/object_reader.hpp"
+#include "core/json/parse.hpp"
+#include "core/json/text_file.hpp"
+
+namespace pleat::interop {
+namespace {
+
+const std::vector<std::string> kValueTypes{"on",     "off",  "on_or_off", "integer",
+                                      "number", "text", "list"};
+
+Flag read_flag(const std::string& name, ObjectReader r) {
+  Flag flag;
+  flag.type = static_cast<FlagType>(r.choice("type", kValueTypes));
+  std::string dest = name.substr(2);
+  std::replace(dest.begin(), dest.end(), '-', '_');
+  flag.dest = r.optional_text("dest").value_or(dest);
+  if (const JsonValue::Array* choices = r.optional_array("choices")) {
+    for (const JsonValue& choice : *choices)
+      if (const std::string* word = choice.as_string()) flag.choices.push_back(*word);
+  }
+  flag.at = r.text("at");
+  r.finish();
+  return flag;
+}
+
+bool is_integer(const std::string& text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+bool is_number(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+// Empty when the values fit the flag.
+std::string misfit(const std::string& name, const Flag& flag,
+                   const std::vector<std::string>& values) {
+  for (const std::string& value : values) {
+    if (!flag.choices.empty() &&
+        std::find(flag.choices.begin(), flag.choices.end(), value) == flag.choices.end()) {
+      return fmt::format("{}: '{}' is none of {}", name, value, fmt::join(flag.choices, ", "));
+    }
+    if (flag.type == FlagType::integer && !is_integer(value))
+      return fmt::format("{}: '{}' is not a whole number", name, value);
+    if (flag.type == FlagType::number && !is_number(value))
+      return fmt::format("{}: '{}' is not a number", name, value);
+  }
+  return {};
+}
+
+bool is_flag(const std::string& word) {
+  return word.size() > 2 && word.starts_with("--") &&
+         ((word[2] >= 'a' && word[2] <= 'z') || (word[2] >= 'A' && word[2] <= 'Z'));
+}
+
+}  // namespace
+
+FlagTable load_flag_table() {
+  const std::string path = config_directory() + "/interop/megatron-lm.json";
+  const JsonValue root = parse_json(read_text_file(path), path);
+  Diagnostics problems;
+  ObjectReader r(root, "", {path, problems});
+  FlagTable table;
+  r.schema_version(1);
+  r.text("framework");
+  table.version = r.text("version") + " (" + r.text("date") + ")";
+  r.text("source");
+  r.optional_array("changes");
+  ObjectReader flags = r.object("flags");
+  for (const JsonMember& member : flags.members())
+    table.flags.emplace(member.key, read_flag(member.key, flags.object(member.key)));
+  r.finish();
+  problems.throw_if_errors();
+  return table;
+}
+
+ReadArguments read_arguments(const std::vector<std::string>& words, const FlagTable& table) {
+  ReadArguments out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!is_flag(words[i])) continue;  // a program, a path, an array's name
+    const std::size_t equals = words[i].find('=');
+    const std::string name = words[i].substr(0, equals);
+    std::vector<std::string> values;
+    if (equals != std::string::npos) values.push_back(words[i].substr(equals + 1));
+    const auto found = table.flags.find(name);
+    if (found == table.flags.end()) {
+      out.problems.push_back(name + ": unknown flag");
+      continue;
+    }
+    const Flag& flag = found->second;
+    const bool many = flag.type == FlagType::list;
+    const bool one =
+        flag.type != FlagType::on && flag.type != FlagType::off && flag.type != FlagType::on_or_off;
+    while (one && i + 1 < words.size() && !is_flag(words[i + 1]) && words[i + 1] != ")" &&
+           (many || values.empty())) {
+      values.push_back(words[++i]);
+    }
+    if (one && values.empty()) {
+      out.problems.push_back(name + ": needs a value");
+      continue;
+    }
+    if (!one)
+      values = {flag.type == FlagType::off ? "False" : "True"};
+    else if (const std::string problem = misfit(name, flag, values); !problem.empty())
+      out.problems.push_back(problem);
+    out.values[flag.dest] = std::move(values);
+  }
+  return out;
+}
+
+std::vector<int> parse_pattern(const std::string& text, std::size_t limit,
+                               const std::string& path) {
+  const auto fail = [&](const std::string& why) {
+    throw_config_error(ExitCode::bad_file, "", path, fmt::format("'{}': {}", text, why),
+                       "for example ([0]*3+[1]*58)");
+  };
+  std::size_t at = 0;
+  const auto skip = [&] {
+    while (at < text.size() && text[at] == ' ') ++at;
+    return at < text.size() ? text[at] : '\0';
+  };
+  const auto number = [&]() -> int {
+    int value = 0;
+    skip();
+    const auto parsed = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (parsed.ec != std::errc() || value < 0) fail("a whole number is expected");
+    at = static_cast<std::size_t>(parsed.ptr - text.data());
+    return value;
+  };
+  const auto sum = [&](const auto& self, int depth) -> std::vector<int> {
+    if (depth > 8) fail("is nested too deeply");
+    std::vector<int> all;
+    do {
+      if (skip() == '+') ++at;
+      std::vector<int> term;
+      if (skip() == '(') {
+        ++at;
+        term = self(self, depth + 1);
+        if (skip() != ')') fail("a parenthesis is open");
+        ++at;
+      } else if (skip() == '[') {
+        ++at;
+        for (;;) {
+          term.push_back(number());
+          if (skip() == ',')
+            ++at;
+          else
+            break;
+        }
+        if (skip() != ']') fail("a bracket is open");
+        ++at;
+      } else {
+        fail("a list is expected");
+      }
+      const int times = skip() == '*' ? (++at, number()) : 1;
+      if (all.size() + term.size() * static_cast<std::size_t>(times) > limit)
+        fail(fmt::format("has more than {} numbers", limit));
+      for (int i = 0; i < times; ++i) all.insert(all.end(), term.begin(), term.end());
+    } while (skip() == '+');
+    return all;
+  };
+  const std::vector<int> values = sum(sum, 0);
+  if (skip() != '\0') fail("has something after its end");
+  return values;
+}
+
+}  // namespace pleat::interop

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Job files that run a plan with Megatron-LM or with `pleat train`: text only, nothing is started.
+// Everything foreign is quoted or refused.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "interop/exported.hpp"
+
+namespace pleat::interop {
+
+enum class Trainer { megatron, pleat };
+enum class JobKind { train_job, pytorch_job, job_set, mpi_job };  // of Kubernetes
+
+// What the person gives at launch time; empty: left out.
+struct LaunchSlots {
+  std::string name = "pleat";                        // of the job: a plain name
+  std::string script = "pretrain_gpt.py";            // Megatron-LM's
+  std::vector<std::string> extra;                    // further arguments of the script
+  std::string time = "24:00:00";                     // Slurm
+  std::string partition, account, qos, reservation;  // Slurm: plain names
+  int segment = 0;                                   // Slurm: nodes of one block (NVLink domain)
+  std::string image, mounts;                         // container; mounts as pyxis takes them
+  std::string hostfile;                              // mpirun
+  std::string k8s_namespace, queue;                  // Kubernetes: plain names
+  std::string claim;  // Kubernetes: a volume claim, mounted at /workspace
+  JobKind kind = JobKind::train_job;
+  int grace_seconds = 300;  // for the checkpoint before the end
+};
+
+struct Launch {
+  const Exported& exported;  // for Megatron-LM, or pleat_arguments()
+  Trainer trainer = Trainer::megatron;
+  std::string title;
+  int gpus = 1, gpus_per_node = 8;
+  int nvlink_domain = 8;  // ranks of the innermost network tier
+  int expert_parallel = 1;
+  bool hybridep = false;
+  LaunchSlots slots;
+  [[nodiscard]] int nodes() const { return gpus / gpus_per_node; }
+  [[nodiscard]] int ranks_per_node() const { return gpus < gpus_per_node ? gpus : gpus_per_node; }
+};
+
+// ConfigError (bad_request) at the option for a name that is not plain, a line break, or GPUs that
+// do not fill whole nodes.
+void check_launch(const Launch&);
+
+// What `pleat train` is told: the plan file.
+[[nodiscard]] Exported pleat_arguments(const std::string& plan_file, const std::string& version);
+
+[[nodiscard]] std::string slurm_text(const Launch&);
+[[nodiscard]] std::string mpirun_text(const Launch&);
+[[nodiscard]] std::string kubernetes_text(const Launch&);
+
+// Shared by the three: environment of the job, by name.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> job_environment(const Launch&);
+// The script's arguments: the export's, what a clean stop needs, the person's.
+[[nodiscard]] std::vector<std::string> script_arguments(const Launch&);
+// "MEGATRON_ARGS=( … )" or "PLEAT_ARGS=( … )" and comments, for shells.
+[[nodiscard]] std::string arguments_text(const Launch&);
+
+}  // namespace pleat::interop

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One task a rank, so that signals reach the ranks themselves. Near the end of its time the job
+// asks its ranks for a checkpoint and queues again.
+#include <fmt/format.h>
+
+#include "interop/launch.hpp"
+#include "interop/quoting.hpp"
+
+namespace pleat::interop {
+namespace {
+
+constexpr const char* kCheck = R"sh(
+# Every node has to have its GPUs before anything starts. The shell of each node calls this.
+# shellcheck disable=SC2317
+node_check() {
+  local found
+  found="$(nvidia-smi --list-gpus | wc -l)"
+  if ((found < PLEAT_GPUS_PER_NODE)); then
+    echo "$(hostname): $found GPUs of $PLEAT_GPUS_PER_NODE" >&2
+    return 1
+  fi
+}
+export -f node_check
+srun --ntasks-per-node=1 --ntasks="$SLURM_JOB_NUM_NODES" --kill-on-bad-exit=1 bash -c node_check
+)sh";
+
+constexpr const char* kTrap = R"(
+timed_out=0
+# shellcheck disable=SC2317 # the trap calls it
+on_time() {
+  timed_out=1
+  scancel --signal=TERM "$SLURM_JOB_ID"
+}
+trap on_time USR1
+)";
+
+constexpr const char* kEnd = R"(
+step=$!
+status=0
+wait "$step" || status=$?
+while kill -0 "$step" 2>/dev/null; do # the trap ends a wait early
+  status=0
+  wait "$step" || status=$?
+done
+if ((timed_out)); then
+  scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "$status"
+)";
+
+// The values are expanded by the shell of each rank, not by this one.
+constexpr const char* kRank =
+    R"(bash -c 'export RANK="$SLURM_PROCID" LOCAL_RANK="$SLURM_LOCALID" WORLD_SIZE="$SLURM_NTASKS"; exec python3 -u "$@"' rank)";
+
+// For `pleat train`: srun hands it to the ranks in their environment.
+constexpr const char* kSecret = R"sh(
+# Who may join: a new secret for every start of this job.
+PLEAT_JOB_SECRET="$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')"
+export PLEAT_JOB_SECRET
+)sh";
+
+std::string directives(const Launch& l) {
+  const LaunchSlots& s = l.slots;
+  std::string text;
+  const auto line = [&](const std::string& option) { text += "#SBATCH --" + option + "\n"; };
+  const auto named = [&](const char* option, const std::string& value) {
+    if (!value.empty()) line(fmt::format("{}={}", option, value));
+  };
+  named("job-name", s.name);
+  named("partition", s.partition);
+  named("account", s.account);
+  named("qos", s.qos);
+  named("reservation", s.reservation);
+  line(fmt::format("nodes={}", std::max(1, l.nodes())));
+  line(fmt::format("ntasks-per-node={}", l.ranks_per_node()));
+  if (l.trainer == Trainer::megatron) line(fmt::format("gpus-per-node={}", l.ranks_per_node()));
+  if (s.segment > 0) line(fmt::format("segment={}", s.segment));
+  line("exclusive");
+  named("time", s.time);
+  line(fmt::format("signal=B:USR1@{}", s.grace_seconds));
+  line("requeue");
+  line("open-mode=append");
+  line("output=%x-%j.out");
+  return text;
+}
+
+}  // namespace
+
+std::string slurm_text(const Launch& l) {
+  const LaunchSlots& s = l.slots;
+  std::string text = "#!/bin/bash\n" + directives(l) + "set -euo pipefail\n\n" + arguments_text(l);
+  const bool pleat = l.trainer == Trainer::pleat;
+  if (!pleat) text += fmt::format("export PLEAT_GPUS_PER_NODE={}\n", l.ranks_per_node());
+  text +=
+      "MASTER_ADDR=\"$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\"\n"
+      "export MASTER_ADDR MASTER_PORT=29500\n";
+  text += pleat ? kSecret : kCheck;
+  text += kTrap;
+  // Pleat's ranks end together by themselves, and say why; 75 after SIGTERM is no reason to kill.
+  std::string srun =
+      fmt::format("srun --kill-on-bad-exit={} --label --cpu-bind=none", pleat ? 0 : 1);
+  if (!s.image.empty()) {
+    srun += " \\\n  --mpi=pmix --container-image=" + shell_word(s.image, "--image");
+    if (!s.mounts.empty()) srun += " --container-mounts=" + shell_word(s.mounts, "--mounts");
+  }
+  if (pleat) {
+    // The ranks learn from srun who they are.
+    text += "\n# Further arguments of sbatch go to `pleat train`: data, steps, learning rate.\n" +
+            srun + " \\\n  pleat train \"${PLEAT_ARGS[@]}\" \"$@\" &\n";
+    return text + std::string(kEnd).substr(1);
+  }
+  text +=
+      "\n# Further arguments of sbatch go to the script: data, tokenizer, checkpoints.\n"
+      "# shellcheck disable=SC2016\n" +
+      srun + " \\\n  " + kRank + " \\\n  " + shell_word(s.script, "--script") +
+      " \"${MEGATRON_ARGS[@]}\" \"$@\" &\n";
+  return text + std::string(kEnd).substr(1);
+}
+
+}  // namespace pleat::interop

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the Megatron-LM export that more than one file needs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interop/exported.hpp"
+
+namespace pleat::interop {
+
+inline constexpr const char* kMegatronVersion = "d98e8a64dd (2026-08-22)";
+
+// Adds a setting; integers and numbers as text that reads back exactly.
+void add(Exported&, std::string name, std::vector<std::string> values = {});
+void add(Exported&, std::string name, std::int64_t value);
+void add(Exported&, std::string name, double value);
+// Adds a remark about a field that has no counterpart.
+void miss(Exported&, std::string field, std::string value, std::string text);
+
+// Architecture flags of pretrain_gpt.py; remarks for what has none.
+void write_megatron_model(const ExportContext&, Exported&);
+[[nodiscard]] const std::vector<Refusal>& megatron_model_refusals();
+[[nodiscard]] const std::vector<Refusal>& megatron_plan_refusals();
+[[nodiscard]] const std::vector<FieldRule>& megatron_fields();
+// Parts of those rows: what ranks exchange; gradients and optimizer states.
+void append_exchange_fields(std::vector<FieldRule>&);
+void append_state_fields(std::vector<FieldRule>&);
+
+// "([0]*3+[1]*58)": a list of small integers as Megatron's frequency flags take it.
+[[nodiscard]] std::string pattern_text(const std::vector<int>& values);
+
+// "[512, 4096]".
+[[nodiscard]] std::string documents_text(const ExportContext&);
+
+// What several files ask about a plan or model.
+[[nodiscard]] bool is_moe(const ExportContext&);
+[[nodiscard]] bool uses_flex(const ExportContext&);  // deepep or hybridep
+[[nodiscard]] bool is_fsdp(const ExportContext&);    // zero2 or zero3
+[[nodiscard]] bool is_fp8(Precision);
+[[nodiscard]] bool keeps_fp8_weights(const ExportContext&);
+[[nodiscard]] bool narrow_optimizer(const ExportContext&);  // any state type but fp32
+[[nodiscard]] bool precision_aware(const ExportContext&);   // states narrow or on the host
+[[nodiscard]] bool has_stash(const ExportContext&);
+[[nodiscard]] bool narrow_reduction(const ExportContext&);  // gradients narrower on the wire
+[[nodiscard]] bool has_dense_layer(const ModelSpec&);
+[[nodiscard]] bool splits_evenly(const ExportContext&);
+
+}  // namespace pleat::interop

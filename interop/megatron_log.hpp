@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Megatron-LM's training log: the printed arguments, the iteration lines, the memory lines. Lines
+// may carry a prefix (srun --label, torchrun, a time stamp); lines of several ranks count once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "interop/flag_table.hpp"
+
+namespace pleat::interop {
+
+struct LogIteration {
+  std::int64_t iteration = 0;
+  double milliseconds = 0;               // elapsed time per iteration
+  std::optional<double> tflops_per_gpu;  // throughput as the run counts it
+};
+
+struct LogMemory {  // bytes; of one rank, the largest seen
+  std::int64_t max_allocated = 0, max_reserved = 0;
+};
+
+struct MegatronLog {
+  Arguments arguments;                   // empty when the log does not print them
+  std::vector<LogIteration> iterations;  // by number, each once
+  std::map<int, LogMemory> memory;       // by rank
+};
+
+[[nodiscard]] MegatronLog parse_megatron_log(const std::string& text);
+
+// The median of the iterations after the first `warmup` lines.
+struct LogTimes {
+  std::size_t dropped = 0, used = 0;
+  double median_seconds = 0, fastest_seconds = 0, slowest_seconds = 0;
+  std::optional<double> median_tflops;
+};
+// ConfigError (bad_file) at `where` when nothing is left.
+[[nodiscard]] LogTimes log_times(const MegatronLog&, std::size_t warmup, const std::string& where);
+
+}  // namespace pleat::interop

@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/bounds/bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/program/compile_stage.hpp"
+#include "simulator/core_sharing.hpp"
+#include "simulator/summarise_step.hpp"
+
+namespace pleat {
+namespace {
+
+// Bounds are computed for a grid of clocks, this many of kClockSteps apart.
+constexpr int kClockGrid = 8;
+
+}  // namespace
+
+Plan in_order(Plan plan) {
+  const OverlapFlags family = plan.overlap;
+  plan.overlap = {};
+  plan.overlap.tensor_parallel = family.tensor_parallel;
+  plan.overlap.tile_level = family.tile_level;
+  return plan;
+}
+
+BoundTable::BoundTable(const Estimator& estimator, const Problem& problem, Runtime runtime)
+    : estimator_(estimator),
+      problem_(problem),
+      runtime_(runtime),
+      counted_(problem.model) {}
+
+int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers& layers,
+                              Seconds cutoff) const {
+  const auto microbatches = static_cast<double>(plan.microbatches(problem_.workload.global_batch));
+  Seconds least;  // matrix time of a stage
+  for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
+    Seconds matrix;
+    for (const std::size_t kind : shape.kind_of[s]) {
+      for (const auto& [i, count] : shape.kinds[kind]) matrix += layers[i].matrix * count;
+    }
+    if (s == 0 || matrix < least) least = matrix;
+  }
+  StepEstimate e;
+  e.step = cutoff;
+  e.parts[static_cast<std::size_t>(CostClass::gemm)] = std::min(cutoff, microbatches * least);
+  const int clock = sustained_clock(problem_.profile.sustained_clock, e);
+  return std::min(kClockSteps, (clock + kClockGrid - 1) / kClockGrid * kClockGrid);
+}
+
+std::vector<ChunkBound> BoundTable::layer_times(const Sources& from) const {
+  std::vector<ChunkBound> times;
+  times.reserve(from.layers.size());
+  for (std::size_t i = 0; i < from.layers.size(); ++i) {
+    const LayerBound& layer = from.layers[i];
+    const Seconds host = from.host == nullptr ? Seconds(0)
+                                              : host_time(from.shape.counted->variants()[i],
+                                                          *from.host, problem_.profile);
+    ChunkBound& time = times.emplace_back();
+    for (std::size_t p = 0; p < 2; ++p) {
+      time.pass[p] = (from.exchanges ? layer.exchanges[p] : layer.time[p]) +
+                     host * (p == 0 ? 1.0 / 3 : 2.0 / 3);
+      if (from.exchanges) continue;
+      time.alone[p] = layer.alone[p];
+      time.half[p] = layer.half[p] + host * (1.0 / 3);
+    }
+  }
+  return times;
+}
+
+BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from) {
+  const Shape& shape = from.shape;
+  const std::vector<ChunkBound> times = layer_times(from);
+  std::vector<ChunkBound> kinds;
+  kinds.reserve(shape.kinds.size());
+  Seconds transfer;
+  for (const Counts& counts : shape.kinds) {
+    ChunkBound& chunk = kinds.emplace_back();
+    for (const auto& [i, count] : counts) {
+      transfer = std::max(transfer, from.layers[i].send);
+      for (std::size_t p = 0; p < 2; ++p) {
+        chunk.pass[p] += times[i].pass[p] * count;
+        chunk.alone[p] += times[i].alone[p] * count;
+        chunk.half[p] += times[i].half[p] * count;
+      }
+    }
+  }
+  std::vector<ChunkBound> chunks;
+  chunks.reserve(shape.kind_of.size() * shape.kind_of.front().size());
+  std::vector<std::optional<StagePasses>> passes;
+  for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
+    for (const std::size_t kind : shape.kind_of[s]) chunks.push_back(kinds[kind]);
+    if (!from.passes) continue;
+    StagePasses all;
+    for (const std::size_t kind : shape.kind_of[s]) {
+      for (std::size_t p = 0; p < 2; ++p) all.pass[p] += kinds[kind].pass[p] + kinds[kind].alone[p];
+    }
+    // Even at the lowest clock nothing takes longer by more than this factor.
+    const double slower = 1 / duty_clock(problem_.profile.sustained_clock, 1.0);
+    for (Seconds& pass : all.pass) pass *= slower;
+    passes.push_back(shape.whole[s] ? std::optional(all) : std::nullopt);
+  }
+  // A tensor may be sent in shares and gathered, which is cheaper than in one piece.
+  if (plan.attention.tp > 1 && !plan.sequence_parallel) transfer = Seconds(0);
+  const Schedule schedule = schedule_of(plan, problem_.workload);
+  const SplitOrder* const order =
+      splits_backward(plan.schedule) ? &order_of(schedule) : nullptr;
+  return {earliest_finish(schedule, chunks, transfer, order), std::move(passes)};
+}
+
+// The step outside of the pipeline model: stragglers, and cores of the host that ranks share.
+Seconds BoundTable::outside_pipeline(const Plan& plan, Seconds end_of_stages,
+                                     const Pipeline& pipeline) const {
+  return (end_of_stages +
+          *std::ranges::max_element(pipeline.finish) * problem_.workload.straggler_slowdown) *
+             least_share(problem_.cluster, plan.world(), pipeline.finish.size()) +
+         problem_.profile.step_overhead;
+}
+
+Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources& from) {
+  return step(plan, parts, from, pipeline(plan, from));
+}
+
+Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources& from,
+                         const Pipeline& pipeline) {
+  const StepTail& tail = tail_of(plan, parts, from.shape, from.layers);
+  return outside_pipeline(
+      plan,
+      step_end(tail, plan, runtime_, problem_.profile,
+               plan.microbatches(problem_.workload.global_batch), pipeline.finish, pipeline.passes),
+      pipeline);
+}
+
+PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
+  const PlanParts parts = estimator_.parts(plan);
+  PlanBounds bounds{own_step(plan, parts, plan, cutoff, true)};
+  if (bounds.step > cutoff) return bounds;
+  const Layers& layers = layers_of(parts, plan, BoundScope::setting);
+  bounds.peak_bytes =
+      peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan);
+  return bounds;
+}
+
+Seconds BoundTable::by_reference(const Plan& reference, const Plan& plan, Seconds cutoff) {
+  return own_step(reference, estimator_.parts(reference), plan, cutoff, false);
+}
+
+Seconds BoundTable::own_step(const Plan& of_layers, const PlanParts& parts, const Plan& plan,
+                             Seconds cutoff, bool passes) {
+  const Shape& shape = shape_of(parts, of_layers);
+  const Layers& layers = layers_of(parts, of_layers, BoundScope::setting);
+  const Seconds bound = step(plan, parts, {.shape = shape, .layers = layers, .passes = passes});
+  const double limit = cutoff.base();
+  if (problem_.profile.sustained_clock.duty_slope <= 0 || std::isinf(limit) || bound > cutoff)
+    return bound;
+  const int clock = highest_clock(plan, shape, layers, cutoff);
+  if (clock >= kClockSteps) return bound;
+  const Layers& slower = layers_of(parts, of_layers, BoundScope::setting, clock);
+  const Seconds excluded(std::nextafter(limit, 2 * limit));
+  return std::max(bound, std::min(excluded, step(plan, parts, {.shape = shape, .layers = slower,
+                                                               .passes = passes})));
+}
+
+PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state) {
+  const PlanParts parts = estimator_.parts(plan);
+  const Shape& shape = shape_of(parts, plan);
+  const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
+  Plan lean = plan;
+  put_state(state.place, lean);
+  put_shards(lean.sharding, 0, lean);
+  const Pipeline stages = pipeline(plan, {.shape = shape, .layers = layers});
+  return {outside_pipeline(plan, *std::ranges::max_element(stages.finish), stages),
+          peak(lean, state.shardings.back(), shape, layers, 0)};
+}
+
+Seconds BoundTable::whole_mesh(const Plan& plan, const StateChoices& state) {
+  const PlanParts parts = estimator_.parts(plan);
+  return least_step(plan, state, parts,
+                    {.shape = shape_of(parts, plan),
+                     .layers = layers_of(parts, plan, BoundScope::mesh)});
+}
+
+Seconds BoundTable::least_step(Plan plan, const StateChoices& state, const PlanParts& parts,
+                               const Sources& from) {
+  Seconds least(std::numeric_limits<double>::infinity());
+  const Pipeline stages = pipeline(plan, from);
+  for (const Sharding sharding : state.shardings) {
+    for (const int domain : state.domains) {
+      put_shards(sharding, domain, plan);
+      least = std::min(least, step(plan, parts, from, stages));
+    }
+  }
+  return least;
+}
+
+std::int64_t BoundTable::least_peak(const Plan& plan, Sharding least, double share) {
+  const PlanParts parts = estimator_.parts(plan);
+  return peak(plan, least, shape_of(parts, plan), layers_of(parts, plan, BoundScope::family),
+              share);
+}
+
+std::int64_t BoundTable::least_state(Plan plan, StatePlace least) {
+  put_state(least, plan);
+  plan = in_order(plan);
+  const PlanParts parts = estimator_.parts(plan);
+  return peak(plan, plan.sharding, shape_of(parts, plan),
+              layers_of(parts, plan, BoundScope::family), 0);
+}
+
+Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const StateChoices& state) {
+  const PlanParts parts = estimator_.parts(plan);
+  const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
+  return least_step(plan, state, parts,
+                    {.shape = shape_of(parts, plan), .layers = layers, .host = &graph});
+}
+
+PlanBounds BoundTable::family(const Plan& plan, Seconds cutoff) {
+  const Plan ordered = in_order(plan);
+  const PlanParts parts = estimator_.parts(ordered);
+  PlanBounds bounds{family_step(ordered, parts, plan, cutoff)};
+  if (bounds.step > cutoff) return bounds;
+  const Layers& layers = layers_of(parts, ordered, BoundScope::family);
+  bounds.peak_bytes =
+      peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan);
+  return bounds;
+}
+
+std::int64_t BoundTable::peak_of_family(const Plan& plan) {
+  const Plan ordered = in_order(plan);
+  const PlanParts parts = estimator_.parts(ordered);
+  return peak(plan, plan.sharding, shape_of(parts, plan),
+              layers_of(parts, ordered, BoundScope::family), 1) +
+         outside(plan);
+}
+
+Seconds BoundTable::family_by_reference(const Plan& reference, const Plan& plan, Seconds cutoff) {
+  const Plan ordered = in_order(reference);
+  return family_step(ordered, estimator_.parts(ordered), plan, cutoff);
+}
+
+Seconds BoundTable::family_step(const Plan& ordered, const PlanParts& parts, const Plan& plan,
+                                Seconds cutoff) {
+  const Shape& shape = shape_of(parts, ordered);
+  const Layers& layers = layers_of(parts, ordered, BoundScope::family);
+  const CudaGraph* host = &ordered.cuda_graph;
+  const Seconds time = step(plan, parts, {.shape = shape, .layers = layers, .host = host});
+  if (time > cutoff) return time;
+  return std::max(time, step(plan, parts, {.shape = shape, .layers = layers, .host = host,
+                                           .exchanges = true}));
+}
+
+}  // namespace pleat

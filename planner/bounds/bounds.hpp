@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Lower bounds of step time and memory: the estimate of a plan is never below them. They add up
+// prices of the plan's layers and of the step's own operations, and leave out only what would add
+// to them.
+#pragma once
+
+#include "planner/bounds/layer_bounds.hpp"
+#include "planner/bounds/pipeline_bound.hpp"
+#include "planner/bounds/split_order.hpp"
+#include "planner/problem.hpp"
+#include "planner/bounds/step_tail.hpp"
+#include "planner/space/run_settings.hpp"
+#include "simulator/estimator.hpp"
+#include "simulator/known.hpp"
+#include "simulator/plan_key.hpp"
+
+namespace pleat {
+
+struct PlanBounds {
+  Seconds step;
+  std::int64_t peak_bytes = 0;  // of the largest stage
+};
+
+// The plan with all overlap switched off except that of tensor-parallel exchanges and of tiles: it
+// has the layers that all plans of its family share.
+[[nodiscard]] Plan in_order(Plan);
+
+// Time: the pipeline (pipeline_bound.hpp) with the least time of each chunk's layers, then the
+// step's own operations (step_tail.hpp), with as much of their exchanges hidden behind compute as
+// possible. Memory: a stage's weights, gradients and optimizer state, the activations that are
+// saved before its first backward pass, and what the runtime allocates outside of the program.
+class BoundTable {
+ public:
+  // The references must outlive the table.
+  BoundTable(const Estimator&, const Problem&, Runtime);
+
+  // Of exactly this plan. The time of two layers that overlap is shared between them (share_pairs).
+  // GPUs clock lower when their matrix units are busy, and a plan that takes at most `cutoff` keeps
+  // them busy at least to some degree. So the time is first computed at the clock that such a plan
+  // can have: if that is above `cutoff`, so is the plan, and a value just above `cutoff` is
+  // returned, without bytes.
+  [[nodiscard]] PlanBounds own(const Plan&, Seconds cutoff);
+  // The same with the layers of `reference`, which must take no longer than the plan's own. Many
+  // plans share a reference, so this is cheaper and less tight.
+  [[nodiscard]] Seconds by_reference(const Plan& reference, const Plan&, Seconds cutoff);
+  // Of all plans with this one's mesh, whatever their settings and memory choices. Time: the
+  // pipeline alone, with arithmetic and memory-bound work, which overlap cannot hide; `plan` must
+  // have the settings with the least of it. Memory: weights, gradients and optimizer state alone.
+  [[nodiscard]] PlanBounds mesh(const Plan&, const StateChoices&);
+  // The time of the same plans, with the step's own operations added.
+  [[nodiscard]] Seconds whole_mesh(const Plan&, const StateChoices&);
+  // Bytes of all plans of the mesh. `plan` recomputes every layer in full; `share` is the part of
+  // its saved activations that every other plan saves at least.
+  [[nodiscard]] std::int64_t least_peak(const Plan&, Sharding least, double share);
+  // Bytes of all plans with this one's mesh and settings: weights, gradients and optimizer state
+  // alone.
+  [[nodiscard]] std::int64_t least_state(Plan, StatePlace least);
+  // The time of all plans of the mesh with this CUDA graph mode: the host's launches are added.
+  [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const StateChoices&);
+  // Of all plans that differ from this one only in how expert exchanges and the shared expert
+  // overlap. Once the time is above `cutoff` it is not made tighter, and the bytes are left out.
+  [[nodiscard]] PlanBounds family(const Plan&, Seconds cutoff);
+  [[nodiscard]] std::int64_t peak_of_family(const Plan&);
+  [[nodiscard]] std::vector<std::int64_t> peaks_of_family(const Plan&);  // the bytes, by stage
+  // The time alone, with the layers of `reference`, which must take no longer.
+  [[nodiscard]] Seconds family_by_reference(const Plan& reference, const Plan&, Seconds cutoff);
+
+ private:
+  // Which of the counted layers there are, and how often each. Most chunks are alike.
+  struct LayerCount {
+    std::size_t layer;
+    int count;
+    bool operator==(const LayerCount&) const = default;
+  };
+  using Counts = std::vector<LayerCount>;  // by layer
+  struct Shape {
+    const CountedLayers* counted = nullptr;
+    std::vector<Counts> kinds;                       // of chunks that differ
+    std::vector<std::vector<std::size_t>> kind_of;   // [stage][chunk]
+    std::vector<Counts> of_stage;                    // all its chunks
+    std::vector<bool> whole;  // by stage: nothing is left out, or counted as something smaller
+  };
+  using Layers = std::vector<LayerBound>;
+
+  const Shape& shape_of(const PlanParts&, const Plan&);
+  const CountedLayers& counted_of(const PlanParts&, const Plan&);
+  const Layers& layers_of(const PlanParts&, const Plan&, BoundScope, int clock = 0);  // 0: burst
+  const Profile& profile_at(int clock);
+  // The highest clock of a plan that takes no longer than `cutoff`.
+  [[nodiscard]] int highest_clock(const Plan&, const Shape&, const Layers&, Seconds cutoff) const;
+  // What a bound takes the time from.
+  struct Sources {
+    const Shape& shape;
+    const Layers& layers;
+    const CudaGraph* host = nullptr;  // added
+    bool exchanges = false;           // of experts instead of time
+    bool passes = false;              // `layers` are the plan's own: passes hide only what they take
+  };
+  // A pass of one layer, by LayerCount::layer.
+  [[nodiscard]] std::vector<ChunkBound> layer_times(const Sources&) const;
+  // When the stages are done, and what of their passes may hide exchanges.
+  struct Pipeline {
+    std::vector<Seconds> finish;
+    std::vector<std::optional<StagePasses>> passes;
+  };
+  [[nodiscard]] Pipeline pipeline(const Plan&, const Sources&);
+  const SplitOrder& order_of(Schedule);
+  [[nodiscard]] Seconds outside_pipeline(const Plan&, Seconds end_of_stages,
+                                         const Pipeline&) const;
+  [[nodiscard]] Seconds step(const Plan&, const PlanParts&, const Sources&);
+  [[nodiscard]] Seconds step(const Plan&, const PlanParts&, const Sources&, const Pipeline&);
+  [[nodiscard]] Seconds least_step(Plan, const StateChoices&, const PlanParts&, const Sources&);
+  const StepTail& tail_of(const Plan&, const PlanParts&, const Shape&, const Layers&);
+  [[nodiscard]] StageWeights weights_of(const Counts& stage, bool whole, const Layers&) const;
+  [[nodiscard]] Seconds own_step(const Plan& layers_of, const PlanParts& of_those, const Plan&,
+                                 Seconds cutoff, bool passes);
+  [[nodiscard]] Seconds family_step(const Plan& ordered, const PlanParts& of_that, const Plan&,
+                                    Seconds cutoff);
+  // So much of what is saved beside state; of each stage, or of the largest.
+  [[nodiscard]] std::vector<double> peaks(const Plan&, Sharding, const Shape&, const Layers&,
+                                          double saved);
+  [[nodiscard]] std::int64_t peak(const Plan&, Sharding, const Shape&, const Layers&,
+                                  double saved);
+  const HeldChunks& held_of(const Schedule&);
+
+  [[nodiscard]] std::int64_t outside(const Plan&) const;  // bytes the runtime holds beside
+
+  const Estimator& estimator_;
+  const Problem& problem_;
+  Runtime runtime_;
+  CountedLayers counted_;                                   // of plans whose layers are alike
+  Known<int, CountedLayers, std::hash<int>> counted_apart_;  // of others, by PlanParts::layout
+  Known<int, Shape, std::hash<int>> shapes_;                // by PlanParts::layout
+  // By PlanParts::layers, scope, clock, and layout if its layers are not alike.
+  Known<NumberKey<4>, Layers, KeyHash> layers_;
+  Known<int, Profile, std::hash<int>> profiles_;            // by clock
+  Known<NumberKey<24>, StepTail, KeyHash> tails_;
+  Known<ScheduleKey, HeldChunks, KeyHash> held_;
+  Known<ScheduleKey, SplitOrder, KeyHash> orders_;
+};
+
+}  // namespace pleat

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Lower bounds for single layers: the least that each adds to its chunk.
+#pragma once
+
+#include <vector>
+
+#include "core/spec/profile.hpp"
+#include "core/spec/workload.hpp"
+#include "simulator/layer_library.hpp"
+#include "core/spec/model.hpp"
+
+namespace pleat {
+
+// For which plans the bound of a layer holds.
+enum class BoundScope {
+  mesh,    // for every setting and memory choice: counts arithmetic and memory-bound work alone
+  family,  // for every overlap of expert exchanges: counts what no overlap can hide
+  setting  // for exactly this plan
+};
+
+// One layer for one microbatch. Arrays are indexed by Pass.
+struct LayerBound {
+  Seconds time[2];
+  Seconds exchanges[2];    // expert exchanges, which may run beside all the rest; for a family
+  // How much more a pass takes in a slot that is not paired and whose backward pass is not split.
+  Seconds alone[2];
+  Seconds half[2];         // input gradients and weight gradients of a split backward pass
+  Seconds matrix;          // matrix products and attention of both passes; for a setting
+  Seconds send;            // of its output to the next stage
+  std::int64_t saved = 0;  // bytes of activations that the forward pass saves
+  LayerWeights weights;
+};
+
+// The different layers of a model, each bounded once.
+class CountedLayers {
+ public:
+  explicit CountedLayers(const ModelSpec&);
+  // For plans that treat decoder layers of a kind differently: those of the plan's stages.
+  CountedLayers(const ModelSpec&, const std::vector<StageComposition>&);
+  [[nodiscard]] const std::vector<LayerVariant>& variants() const { return variants_; }
+  [[nodiscard]] int index_of(const LayerVariant&) const;  // -1: it is not among them
+  // The decoder layer that occurs most often.
+  [[nodiscard]] std::size_t most_frequent() const { return most_frequent_; }
+  // The layer whose bound is used for this one: for multi-token prediction its decoder layer, else
+  // itself.
+  [[nodiscard]] std::size_t stand_in(std::size_t layer) const;
+
+ private:
+  void add(const LayerVariant&);
+  void finish(const ModelSpec&);  // call after all decoder layers are added
+
+  std::vector<LayerVariant> variants_;
+  std::vector<std::int64_t> occur_;  // of each
+  std::size_t most_frequent_ = 0, mtp_inner_ = 0;
+};
+
+// How the passes of a plan may run.
+struct PassKinds {
+  // In pairs (expert-parallel overlap), which take no less than the sum of both shares.
+  bool paired = false;
+  bool split = false;   // backward passes whole or in halves: the bound holds for both
+};
+
+// For each of CountedLayers::variants. `clock` is that of the profile; only settings have other
+// than the burst clock.
+[[nodiscard]] std::vector<LayerBound> bound_layers(const CountedLayers&, LayerLibrary&,
+                                                   const PassKinds&, BoundScope, int clock,
+                                                   const Profile&);
+
+// The host's time to launch a layer for one microbatch, both passes; a third of it is the forward
+// pass. It depends on no setting but the CUDA graph mode.
+[[nodiscard]] Seconds host_time(const LayerVariant&, CudaGraph, const Profile&);
+
+}  // namespace pleat

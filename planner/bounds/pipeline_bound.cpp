@@ -1,0 +1,258 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// With m microbatches and v chunks a stage's slots in 1F1B are F_0 … F_W B_0 F_{W+1} B_1 … F_{mv-1}
+// …, then the backward passes that are left (W: the warm-up, pipeline_order.cpp; paired, F_W runs
+// beside B_0). So no slot between B_0 and the end of F_{mv-1} overlaps what must precede B_0 or
+// follow F_{mv-1}, and a stage's last pass is followed by those of its microbatch on the stages
+// before:
+//
+//   finish >= lead + middle + drain
+//   lead   = max(way to the stage + F_0 … F_W, way of microbatch 0 forward and back to the stage)
+//   middle = F_{W+1} … F_{mv-1}, B_0 … B_{mv-W-2}
+//   drain  = max(the last W + 1 backward passes + way back from the stage,
+//                way of the last microbatch forward and back from its last chunk on this stage)
+//
+// Ways pass every virtual stage between, with a transfer each. Where W + 2 > mv, all forward passes
+// precede all backward ones and there is no middle. Without interleaving F_{j+W+1} also waits for
+// B_j, which follows F_j a whole way through the later stages and back later.
+#include "planner/bounds/pipeline_bound.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "planner/bounds/split_order.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr std::size_t kForward = 0, kBackward = 1;
+constexpr std::int64_t kAll = -1;  // slots
+
+std::int64_t group_of(const Schedule& s) { return s.vpp == 1 ? 1 : s.group > 0 ? s.group : s.pp; }
+bool groups_are_full(const Schedule& s) { return s.microbatches % group_of(s) == 0; }
+
+// How many of the first slots of a stage are of the chunk, where groups are full.
+std::int64_t first_of_chunk(const Schedule& s, std::int64_t slots, int chunk) {
+  const std::int64_t group = group_of(s), round = group * s.vpp;
+  return slots / round * group +
+         std::clamp<std::int64_t>(slots % round - chunk * group, 0, group);
+}
+
+class OneForwardOneBackward {
+ public:
+  OneForwardOneBackward(const Schedule& schedule, std::span<const ChunkBound> chunks,
+                        Seconds transfer)
+      : s_(schedule),
+        chunks_(chunks),
+        transfer_(transfer),
+        stages_(schedule.pp),
+        virtual_(schedule.pp * schedule.vpp) {
+    sum_ways();
+  }
+
+  std::vector<Seconds> run() {
+    std::vector<Seconds> finish(static_cast<std::size_t>(stages_));
+    Seconds latest;  // of the first stage, after the stages from here on
+    for (int s = stages_ - 1; s >= 0; --s) {
+      latest = std::max(latest, first_stage_after(s));
+      finish[static_cast<std::size_t>(s)] = latest - chunk0_way(s, kBackward);
+    }
+    return finish;
+  }
+
+ private:
+  [[nodiscard]] const ChunkBound& at(int stage, int chunk) const {
+    return chunks_[static_cast<std::size_t>(stage * s_.vpp + chunk)];
+  }
+  [[nodiscard]] const ChunkBound& at(int virtual_stage) const {
+    return at(virtual_stage % stages_, virtual_stage / stages_);
+  }
+  static Seconds alone(const ChunkBound& c, std::size_t pass) {
+    return c.pass[pass] + c.alone[pass];
+  }
+
+  void sum_ways() {
+    const auto count = static_cast<std::size_t>(virtual_) + 1;
+    for (std::size_t pass : {kForward, kBackward}) {
+      ways_[pass].assign(count, Seconds(0));
+      ways_alone_[pass].assign(count, Seconds(0));
+      for (int v = 0; v < virtual_; ++v) {
+        const auto i = static_cast<std::size_t>(v);
+        ways_[pass][i + 1] = ways_[pass][i] + at(v).pass[pass] + transfer_;
+        ways_alone_[pass][i + 1] = ways_alone_[pass][i] + alone(at(v), pass) + transfer_;
+      }
+    }
+  }
+  // A pass each of virtual stages [from, to) with a transfer after each.
+  [[nodiscard]] Seconds way(int from, int to, std::size_t pass) const {
+    return ways_[pass][static_cast<std::size_t>(to)] - ways_[pass][static_cast<std::size_t>(from)];
+  }
+  // Of the first microbatch forward and of the last one backward, which never run in pairs.
+  [[nodiscard]] Seconds way_alone(int to, std::size_t pass) const {
+    return ways_alone_[pass][static_cast<std::size_t>(to)];
+  }
+  [[nodiscard]] Seconds chunk0_way(int stage, std::size_t pass) const {
+    return way_alone(stage, pass);  // chunk 0 of stage i is virtual stage i
+  }
+
+  // When the first stage is done, at the earliest, for what stage `s` has to do.
+  [[nodiscard]] Seconds first_stage_after(int s) const {
+    const std::int64_t all = std::int64_t{s_.microbatches} * s_.vpp;
+    const Seconds in = chunk0_way(s, kForward), out = chunk0_way(s, kBackward);
+    const int last = virtual_ - 1, own = (s_.vpp - 1) * stages_ + s;  // of its last chunk
+    const Seconds turn =
+        way_alone(last, kForward) + alone(at(last), kForward) + way(own + 1, virtual_, kBackward);
+    const Seconds end =
+        way(own + 1, virtual_, kForward) + way_alone(virtual_, kBackward) - transfer_;
+    const std::int64_t warm = std::min<std::int64_t>(all, warmup_slots(s_, Stage{s}) + 1);
+    if (!groups_are_full(s_)) {
+      return std::max(turn, in + work(s, kForward, kAll, false)) +
+             work(s, kBackward, kAll, false) + out;
+    }
+
+    const Seconds begins = in + work(s, kForward, warm, false);
+    const Seconds drains = work(s, kBackward, warm, false) + out;
+    if (warm < all) {
+      const Seconds middle = work(s, kForward, warm, true) + work(s, kBackward, warm, true);
+      const Seconds bound = std::max(begins, turn) + middle + std::max(drains, end);
+      return s_.vpp == 1 ? std::max(bound, cycles(s)) : bound;
+    }
+    const std::int64_t before = std::int64_t{s_.vpp - 1} * (s_.vpp == 1 ? 1 : group());
+    const Seconds forward = std::max(
+        begins, way_alone(own, kForward) +
+                    work(s, kForward, std::min(before, all), true, false));
+    return std::max(std::max(forward, turn) + drains, forward + end);
+  }
+
+  [[nodiscard]] int group() const { return s_.group > 0 ? s_.group : s_.pp; }
+
+  // Passes of stage `s`: those of its first so many slots (`rest` false; alone), else all others (by
+  // `pairs` as in a pair).
+  [[nodiscard]] Seconds work(int s, std::size_t pass, std::int64_t slots, bool rest,
+                             bool pairs = true) const {
+    Seconds sum;
+    for (int c = 0; c < s_.vpp; ++c) {
+      const std::int64_t count =
+          slots == kAll ? s_.microbatches : first_of_chunk(s_, slots, c);
+      const std::int64_t passes = rest ? s_.microbatches - count : count;
+      const ChunkBound& chunk = at(s, c);
+      const bool shared = (rest && pairs) || slots == kAll;
+      sum += (shared ? chunk.pass[pass] : alone(chunk, pass)) * static_cast<double>(passes);
+    }
+    return sum;
+  }
+
+  // Without interleaving: W + 1 microbatches are under way at most.
+  [[nodiscard]] Seconds cycles(int s) const {
+    const int under_way = stages_ - s;
+    const int whole = (s_.microbatches - 1) / under_way;
+    const Seconds cycle = way(s, stages_, kForward) + way(s, stages_, kBackward) - 2 * transfer_;
+    const auto left = static_cast<double>(s_.microbatches - 1 - whole * under_way);
+    return chunk0_way(s, kForward) + cycle * (whole + 1) + at(s, 0).pass[kBackward] * left +
+           chunk0_way(s, kBackward);
+  }
+
+  const Schedule& s_;
+  std::span<const ChunkBound> chunks_;
+  Seconds transfer_;
+  int stages_, virtual_;
+  std::vector<Seconds> ways_[2], ways_alone_[2];  // of the virtual stages before
+};
+
+// When the first microbatch can be at the chunk, on its way forward.
+Seconds way_to(const Schedule& schedule, std::span<const ChunkBound> chunks, Seconds transfer,
+               Stage stage, ChunkId chunk) {
+  Seconds way;
+  for (int v = virtual_stage(schedule, stage, chunk); v > 0; --v) {
+    const StagePlace before = neighbour(schedule, stage, chunk, -1);
+    const auto i = static_cast<std::size_t>(before.stage.value * chunks_of_stage(schedule) +
+                                            before.chunk.value);
+    way += chunks[i].pass[kForward];
+    if (before.stage != stage) way += transfer;
+    stage = before.stage;
+    chunk = before.chunk;
+  }
+  return way;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> first_chunks(const Schedule& s, std::int64_t slots) {
+  if (!groups_are_full(s)) return {};
+  std::vector<std::int64_t> count;
+  for (int c = 0; c < s.vpp; ++c) count.push_back(first_of_chunk(s, slots, c));
+  return count;
+}
+
+std::vector<Seconds> earliest_finish(Schedule schedule, std::span<const ChunkBound> chunks,
+                                     Seconds transfer, const SplitOrder* order) {
+  schedule.paired = false;
+  if (schedule.kind == PipelineSchedule::one_f_one_b) {
+    return OneForwardOneBackward(schedule, chunks, schedule.pp > 1 ? transfer : Seconds(0)).run();
+  }
+  // DualPipe's two chunks share the microbatches.
+  const int own = chunks_of_stage(schedule);
+  const int passes = schedule.kind == PipelineSchedule::dualpipe ? schedule.microbatches / 2
+                                                                 : schedule.microbatches;
+  std::vector<Seconds> finish = order != nullptr
+                                    ? earliest_finish(*order, chunks, transfer)
+                                    : earliest_finish(split_order(schedule), chunks, transfer);
+  for (int s = 0; s < schedule.pp; ++s) {
+    Seconds way(std::numeric_limits<double>::infinity()), work;
+    for (int c = 0; c < own; ++c) {
+      way = std::min(way, way_to(schedule, chunks, transfer, Stage{s}, ChunkId{c}));
+      const ChunkBound& chunk = chunks[static_cast<std::size_t>(s * own + c)];
+      work += (chunk.pass[kForward] + chunk.pass[kBackward]) * passes;
+    }
+    Seconds& least = finish[static_cast<std::size_t>(s)];
+    least = std::max(least, way + work);
+  }
+  return finish;
+}
+
+namespace {
+
+// Those that no other moment exceeds in every chunk.
+void add_moment(std::vector<std::vector<std::int64_t>>& moments,
+                const std::vector<std::int64_t>& held) {
+  const auto covers = [](const auto& a, const auto& b) {
+    return std::ranges::equal(a, b, std::ranges::greater_equal{});
+  };
+  if (std::ranges::any_of(moments, [&](const auto& m) { return covers(m, held); })) return;
+  std::erase_if(moments, [&](const auto& m) { return covers(held, m); });
+  moments.push_back(held);
+}
+
+// Of an order that splits backward passes: a half begun counts as a pass done.
+std::vector<std::vector<std::int64_t>> held_by_order(const Schedule& s, Stage stage) {
+  std::vector<std::vector<std::int64_t>> moments;
+  std::vector<std::int64_t> held(static_cast<std::size_t>(chunks_of_stage(s)));
+  for (const Slot& slot : pipeline_order(s, stage)) {
+    if (slot.part == SlotPart::weight_gradients) continue;
+    held[slot.chunk.index()] += slot.pass == Pass::forward ? 1 : -1;
+    if (!slot.with_next && slot.pass == Pass::forward) add_moment(moments, held);
+  }
+  return moments;
+}
+
+}  // namespace
+
+HeldChunks held_chunks(const Schedule& schedule) {
+  HeldChunks stages;
+  for (int s = 0; s < schedule.pp; ++s) {
+    if (splits_backward(schedule.kind)) {
+      stages.push_back(held_by_order(schedule, Stage{s}));
+      continue;
+    }
+    Schedule alone = schedule;  // before the first backward pass
+    alone.paired = false;
+    const int slots = std::min(warmup_slots(alone, Stage{s}) + 1, alone.microbatches * alone.vpp);
+    std::vector<std::int64_t> held = first_chunks(alone, slots);
+    stages.emplace_back();
+    if (!held.empty()) stages.back().push_back(std::move(held));
+  }
+  return stages;
+}
+
+}  // namespace pleat

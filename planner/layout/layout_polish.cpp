@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/layout/layout_polish.hpp"
+
+#include <algorithm>
+
+#include "core/plan/constraints.hpp"
+#include "core/plan/layout.hpp"
+#include "core/program/pipeline_order.hpp"
+#include "planner/bounds/bounds.hpp"
+#include "planner/layout/chunk_layouts.hpp"
+#include "planner/search/different_plans.hpp"
+#include "planner/search/parallel_rounds.hpp"
+#include "planner/space/runtime_rules.hpp"
+#include "simulator/estimator.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr int kMostMoves = 64;
+constexpr int kFewStages = 16;  // up to here a layer may move between any two stages
+constexpr int kVeryFew = 6;     // up to here two layers may move at once
+
+int stages_of(const Plan& plan) { return plan.attention.pp * plan.vpp; }
+
+class LayoutPolish {
+ public:
+  LayoutPolish(const Problem& p, const SearchConfig& config)
+      : problem_(p),
+        config_(config),
+        estimator_(p.model, p.workload, p.cluster, p.profile, config.runtime),
+        bounds_(estimator_, p, config.runtime),
+        limits_{.usable = usable_bytes(p.cluster, config),
+                .host = static_cast<std::int64_t>(p.cluster.host_memory.base()),
+                .gpus_per_node = p.cluster.gpus_per_node} {}
+
+  FoundLayout run(Candidate from) const {
+    if (from.plan.attention.pp == 1 || !config_.layout.empty()) return {std::move(from), true};
+    FoundLayout found = best_layout(estimator_, problem_, config_, limits_, std::move(from));
+    if (!found.every) found.best = descend(std::move(found.best));
+    return found;
+  }
+
+  // Takes longer, and also handles ranks with several chunks.
+  FoundLayout best_of_all(Candidate from) const {
+    return best_chunk_layout(problem_, config_, limits_, std::move(from));
+  }
+
+ private:
+  [[nodiscard]] Candidate descend(Candidate best) const {
+    for (int move = 0; move < kMostMoves; ++move) {
+      std::optional<Candidate> better =
+          best_move(best, stage_layout(best.plan, problem_.model), true);
+      const int stages = stages_of(best.plan);
+      if (!better && stages <= kFewStages) {
+        better = best_move(best, stage_layout(best.plan, problem_.model), false);
+      }
+      if (!better && stages <= kVeryFew) better = best_two_moves(best);
+      if (!better) break;
+      best = std::move(*better);
+    }
+    return best;
+  }
+
+  // The best layout one move away from `stages`, if that is better than `from`.
+  [[nodiscard]] std::optional<Candidate> best_move(const Candidate& from,
+                                                   const std::vector<VirtualStage>& stages,
+                                                   bool off_busiest) const {
+    const Schedule order{.pp = from.plan.attention.pp,
+                         .vpp = from.plan.vpp,
+                         .kind = from.plan.schedule};
+    const std::vector<bool> busy = stages_on(order, busiest_rank(from.estimate));
+    std::optional<Candidate> best;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      if ((off_busiest && !busy[i]) || stages[i].layers == 0) continue;
+      for (std::size_t j = 0; j < stages.size(); ++j) {
+        if (j == i || (off_busiest && busy[j])) continue;
+        const Candidate& so_far = best ? *best : from;
+        auto better = if_better(from.plan, with_move(stages, i, j), so_far.estimate);
+        if (better) best = std::move(better);
+      }
+    }
+    return best;
+  }
+
+  [[nodiscard]] std::optional<Candidate> best_two_moves(const Candidate& from) const {
+    const std::vector<VirtualStage> stages = stage_layout(from.plan, problem_.model);
+    std::optional<Candidate> best;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      for (std::size_t j = 0; j < stages.size(); ++j) {
+        if (j == i || stages[i].layers == 0) continue;
+        auto better = best_move(best ? *best : from, with_move(stages, i, j), false);
+        if (better) best = std::move(better);
+      }
+    }
+    return best;
+  }
+
+  // The plan with that layout, if it is valid and its value lower.
+  [[nodiscard]] std::optional<Candidate> if_better(const Plan& plan,
+                                                   const std::vector<VirtualStage>& stages,
+                                                   const StepEstimate& than) const {
+    Candidate moved{plan, {}};
+    moved.plan.layout = to_layout_string(stages);
+    if (!violations({problem_.model, problem_.workload, moved.plan, config_.gpus}).empty())
+      return std::nullopt;
+    if (!builds_layout(config_.runtime, problem_.model, moved.plan)) return std::nullopt;
+    // Most moves only make another rank the busiest. Their bound shows that and is cheaper than a
+    // price.
+    if (bounds_.own(moved.plan, than.step).step > than.step) return std::nullopt;
+    moved.estimate = estimator_(moved.plan);
+    if (moved.estimate.peak_bytes() > limits_.usable) return std::nullopt;
+    if (limits_.host > 0 && moved.estimate.host_bytes > limits_.host) return std::nullopt;
+    if (value_of(moved.estimate, config_.robust) >= value_of(than, config_.robust)) {
+      return std::nullopt;
+    }
+    return moved;
+  }
+
+  [[nodiscard]] static Stage busiest_rank(const StepEstimate& e) {
+    return std::ranges::max_element(e.stages, {}, &StageTime::busy)->stage;
+  }
+
+  // Which virtual stages the rank holds.
+  static std::vector<bool> stages_on(const Schedule& order, Stage rank) {
+    std::vector<bool> held(static_cast<std::size_t>(virtual_stages(order)));
+    for (int c = 0; c < chunks_of_stage(order); ++c) {
+      held[static_cast<std::size_t>(virtual_stage(order, rank, ChunkId{c}))] = true;
+    }
+    return held;
+  }
+
+  static std::vector<VirtualStage> with_move(std::vector<VirtualStage> stages, std::size_t from,
+                                             std::size_t to) {
+    --stages[from].layers;
+    ++stages[to].layers;
+    std::int64_t first = 0;
+    for (VirtualStage& s : stages) {
+      s.first_layer = first;
+      first += s.layers;
+    }
+    return stages;
+  }
+
+  const Problem& problem_;
+  const SearchConfig& config_;
+  Estimator estimator_;
+  mutable BoundTable bounds_;  // is safe to use from several threads
+  MemoryLimits limits_;
+};
+
+}  // namespace
+
+FoundLayout polish_layout(const Problem& problem, const SearchConfig& config, Candidate plan) {
+  return LayoutPolish(problem, config).run(std::move(plan));
+}
+
+void polish_layouts(const Problem& problem, const SearchConfig& asked, SearchResult& result) {
+  if (result.best.empty()) return;
+  SearchConfig config = asked;
+  config.most_bytes = result.most_bytes;
+  const std::size_t most = result.best.size();
+  std::vector<Candidate> plans = std::move(result.best);
+  if (config.layout.empty()) {
+    const auto spares = static_cast<std::int64_t>(result.spares.size());
+    if ((result.rejected["slower"] -= spares) == 0) result.rejected.erase("slower");
+    std::ranges::move(result.spares, std::back_inserter(plans));
+  }
+  result.spares.clear();
+  std::vector<FoundLayout> found(plans.size());
+  const LayoutPolish polish(problem, config);
+  for_each_in_parallel(plans.size(), thread_count(config.threads), [&](std::size_t i) {
+    found[i] = polish.run(std::move(plans[i]));
+  });
+  std::ranges::stable_sort(found, {}, [&](const FoundLayout& f) {
+    return value_of(f.best.estimate, config.robust);
+  });
+  plans.clear();
+  for (const FoundLayout& f : found) plans.push_back(f.best);
+  result.best = different_plans(std::move(plans), most, config.robust,
+                                problem.cluster.gpu.memory.base(), result.rejected);
+  result.best_of_layouts.clear();
+  for (const Candidate& c : result.best) {
+    const auto of = std::ranges::find_if(
+        found, [&](const FoundLayout& f) { return f.best.plan == c.plan; });
+    result.best_of_layouts.push_back(of->every);
+  }
+  if (config.layout.empty() && !result.best_of_layouts.front()) {
+    FoundLayout first = polish.best_of_all(std::move(result.best.front()));
+    result.best.front() = std::move(first.best);
+    result.best_of_layouts.front() = first.every;
+  }
+  result.bound = std::min(result.bound, value_of(result.best.front().estimate, config.robust));
+}
+
+}  // namespace pleat

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/report/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "planner/layout/layout_bound.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr std::size_t kRubricsNamed = 4;
+
+struct Difference {
+  CostClass cls;
+  Seconds winner, loser;
+  [[nodiscard]] Seconds lost() const { return loser - winner; }
+};
+
+std::string milliseconds(Seconds s) { return fmt::format("{:.2f} ms", s.base() * 1e3); }
+
+double gib_of(std::int64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024 * 1024); }
+
+std::string name_with_numbers(const Difference& d) {
+  // A residue of rounding is printed as 0.00, not -0.00.
+  const auto shown = [](Seconds s) { return std::round(s.base() * 1e5) / 1e2 + 0.0; };
+  return fmt::format("{} {:+.2f} ms ({:.2f} -> {:.2f})", name_of(d.cls), shown(d.lost()),
+                     shown(d.winner), shown(d.loser));
+}
+
+}  // namespace
+
+std::string explain_difference(const Candidate& winner, const Candidate& loser) {
+  const Seconds total = loser.estimate.step - winner.estimate.step;
+  std::vector<Difference> all;
+  for (std::size_t c = 0; c < kCostClasses; ++c) {
+    all.push_back({static_cast<CostClass>(c), winner.estimate.parts[c], loser.estimate.parts[c]});
+  }
+  std::ranges::stable_sort(all, std::greater{}, [](const Difference& d) {
+    return std::abs(d.lost().base());
+  });
+
+  // Costs below a thousandth of the step are rounding, not a reason.
+  const Seconds least = winner.estimate.step * 1e-3;
+  std::string losses, gains;
+  Seconds other = total;
+  for (std::size_t i = 0; i < kRubricsNamed && std::abs(all[i].lost().base()) > least.base(); ++i) {
+    std::string& list = all[i].lost() > Seconds{} ? losses : gains;
+    list += (list.empty() ? "" : ", ") + name_with_numbers(all[i]);
+    other = other - all[i].lost();
+  }
+  std::string text;
+  if (std::abs(total.base()) <= least.base()) {
+    text = "as fast within 0.1%";
+  } else if (total > Seconds{}) {
+    text = fmt::format("{:.1f}% slower ({} more)", 100 * (total / winner.estimate.step),
+                       milliseconds(total));
+  } else {
+    text = fmt::format("{:.1f}% faster ({} less)", -100 * (total / winner.estimate.step),
+                       milliseconds(-total));
+  }
+  if (!losses.empty()) text += ": loses " + losses;
+  if (!gains.empty()) text += "; gains " + gains;
+  if (std::abs(other.base()) > least.base() && !(losses + gains).empty()) {
+    text += fmt::format("; other {:+.2f} ms", other.base() * 1e3);
+  }
+  return text;
+}
+
+std::optional<int> place_of(const StepEstimate& estimate, const SearchResult& result) {
+  for (std::size_t i = 0; i < result.best.size(); ++i) {
+    if (estimate.step <= result.best[i].estimate.step) return static_cast<int>(i) + 1;
+  }
+  return std::nullopt;
+}
+
+std::string precisions_text(const SearchConfig& config) {
+  std::vector<std::string> names;
+  for (const Numerics& n : config.numerics) {
+    const std::string name = name_of(n.precision);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
+namespace {
+
+std::string proof(const SearchResult& result) {
+  const bool robust = result.robust;
+  switch (result.objective) {
+    case Objective::step: break;
+    case Objective::step_of_sizes:
+      return fmt::format("no plan on any of the sizes {}",
+                         robust ? "has a band that ends lower" : "is faster");
+    case Objective::gpu_time:
+      return fmt::format("no plan on any of the sizes takes fewer GPU-hours{}",
+                         robust ? " at the end of its band" : "");
+  }
+  const std::string memory =
+      result.most_bytes ? fmt::format(" with at most {:.2f} GiB a GPU", gib_of(*result.most_bytes)) : "";
+  return fmt::format("no plan of the space{} {}", memory,
+                     robust ? "has a band that ends lower" : "is faster");
+}
+
+std::string shown_bound(const SearchResult& result) {
+  if (result.objective == Objective::gpu_time && !result.best.empty()) {
+    return fmt::format("no plan on any of the sizes takes less than {:.1f}% of its GPU-hours",
+                       100 * (1 - result.gap()));
+  }
+  return fmt::format("no plan is faster than {:.2f} ms", result.bound.base() * 1e3);
+}
+
+}  // namespace
+
+std::string certificate(const SearchResult& result) {
+  if (result.optimal && result.best.empty()) return "proven: no plan of the space fits";
+  if (result.optimal) return fmt::format("proven: {} under the model", proof(result));
+  if (result.bound == Seconds{}) {
+    if (result.best.empty()) {
+      return "stopped before a plan was found that fits, and before any bound";
+    }
+    return result.objective == Objective::step
+               ? "stopped early, before any bound was known"
+               : "stopped early, before any bound was known for all sizes";
+  }
+  const std::string bound = shown_bound(result);
+  if (result.best.empty()) return "stopped before a plan was found that fits; " + bound;
+  return fmt::format("stopped early: {}, {:.1f}% below the best found", bound, 100 * result.gap());
+}
+
+// How far the best plan's layout may be from the best layout, which the certificate does not cover.
+std::string layouts_text(const SearchResult& result, const Problem& problem,
+                         const SearchConfig& config) {
+  if (result.best.empty() || result.best.front().plan.attention.pp == 1) return {};
+  if (!result.best_of_layouts.empty() && result.best_of_layouts.front()) {
+    return "layout of #1: the best of all contiguous ones that fit\n";
+  }
+  const Plan& plan = result.best.front().plan;
+  const double gap = layout_bound(problem, config, plan).gap();
+  return fmt::format("layout of #1: within {:.1f}% of what any contiguous one could reach\n",
+                     std::ceil(1000 * gap) / 10);
+}
+
+std::string print_search(const SearchResult& result, const Problem& problem,
+                         const SearchConfig& config) {
+  std::string text = fmt::format(
+      "{} on {} x {}, {} sequences of {} tokens a step, {}, profile {}\n", problem.model.name,
+      config.gpus, problem.cluster.name, problem.workload.global_batch, problem.workload.seq_len,
+      precisions_text(config), problem.profile.name);
+  std::size_t width = 4;
+  for (const Candidate& c : result.best) width = std::max(width, summary(c.plan).size());
+  if (!result.best.empty()) {
+    text += fmt::format("\n{:>3}  {:<{}}  {:>12}  {:>13}  {:>6}  {:>9}\n", "#", "plan", width,
+                        "step ms", "tokens/s/GPU", "MFU", "peak GiB");
+  }
+  int place = 0;
+  for (const Candidate& c : result.best) {
+    const StepEstimate& e = c.estimate;
+    text += fmt::format("{:>3}  {:<{}}  {:>12.2f}  {:>13.1f}  {:>5.1f}%  {:>9.2f}\n", ++place,
+                        summary(c.plan), width, e.step.base() * 1e3, e.tokens_per_second_per_gpu,
+                        100 * e.mfu, gib_of(e.peak_bytes()));
+  }
+  for (std::size_t i = 1; i < result.best.size(); ++i) {
+    if (i == 1) text += "\nagainst #1:\n";
+    text +=
+        fmt::format("{:>3}  {}\n", i + 1, explain_difference(result.best.front(), result.best[i]));
+  }
+  std::string ways;
+  if (result.stage_ways > 0) {
+    ways = fmt::format(" (stages choose for themselves in {:.2g} ways)", result.stage_ways);
+  }
+  std::string fallback;
+  if (result.fallback_priced > 0) {
+    fallback = fmt::format(" and {} more, to have one when the limit came", result.fallback_priced);
+  }
+  text += fmt::format("\n{}\n{} plans enumerated{}, {} priced{}, {:.2f} s\n", certificate(result),
+                      result.enumerated, ways, result.priced, fallback, result.seconds);
+  text += layouts_text(result, problem, config);
+  for (const auto& [rule, count] : result.rejected) {
+    text += fmt::format("  {:<32} {:>9}\n", rule, count);
+  }
+  for (const NotTried& n : result.not_tried) {
+    text += fmt::format("not tried: {}: {}\n", n.what, n.why);
+  }
+  return text;
+}
+
+}  // namespace pleat

@@ -1,0 +1,339 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Best-first branch and bound over the plan tree: always the nodes with the smallest bounds first, in
+// rounds of a fixed size. The search ends when no bound is below the K-th best estimate, so the answer
+// is that of pricing every plan. Rounds are merged in order: the number of threads changes nothing.
+#include "planner/search/fixed_search.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <queue>
+#include <unordered_map>
+
+#include "planner/search/fallback_by_memory.hpp"
+#include "planner/search/best_list.hpp"
+#include "planner/search/fallback_by_time.hpp"
+#include "planner/search/node_opener.hpp"
+#include "core/diagnostics.hpp"
+#include "planner/search/parallel_rounds.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr std::size_t kRound = 128;       // nodes opened per round
+constexpr std::size_t kMeshesAtOnce = 1024;  // bounded between two checks of the limits
+constexpr std::size_t kNearestRanked = 2048, kNearestTried = 16;  // meshes, when nothing fits
+constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
+
+// A node to be opened, with a lower bound of its plans' values.
+struct Open {
+  Seconds least;
+  Node node;
+};
+struct Later {
+  bool operator()(const Open& a, const Open& b) const {
+    return a.least != b.least ? a.least > b.least : a.node.place() > b.node.place();
+  }
+};
+
+}  // namespace
+
+class FixedSearch::Search {
+ public:
+  Search(const Problem& problem, const SearchConfig& config, PlanPrices* known)
+      : config_(config),
+        workers_(thread_count(config.threads)),
+        start_(std::chrono::steady_clock::now()),
+        tree_(problem, config),
+        usable_(usable_bytes(problem.cluster, config)),
+        own_(known != nullptr ? nullptr
+                              : std::make_unique<PlanPrices>(problem, config.runtime)),
+        opener_(tree_, known != nullptr ? *known : *own_, problem.cluster, usable_),
+        best_(tree_, problem.cluster.gpu.memory.base()) {}
+
+  // Returns false if a limit came first; then no mesh counts as bounded.
+  bool bound_meshes() {
+    if (!bounded_) {
+      start_ = std::chrono::steady_clock::now();
+      bounded_ = bound_all();
+    }
+    return bounded_;
+  }
+
+  [[nodiscard]] Seconds least() const { return bounded_ ? least_ : Seconds{}; }
+
+  SearchResult run() {
+    start_ = std::chrono::steady_clock::now();
+    for (const auto& [rule, meshes] : tree_.space.rejected) {
+      result_.rejected[rule] += meshes * tree_.plans_of_mesh();
+    }
+    result_.enumerated = tree_.space.tried * tree_.plans_of_mesh();
+    if (!bounded_ && !(bounded_ = bound_all())) {
+      result_.optimal = false;
+      count("not-reached",
+            static_cast<std::int64_t>(tree_.space.meshes.size()) * tree_.plans_of_mesh());
+    }
+    while (bounded_) {
+      const std::vector<Open> round = next_round();
+      if (round.empty()) break;
+      if (limit_passed(round.front().least)) {
+        leave(round.front().least);
+        for (const Open& open : round) count("not-reached", tree_.plans_of(open.node));
+        break;
+      }
+      open_round(round);
+      ++rounds_;
+    }
+    if (!result_.optimal && best_.empty()) fall_back();
+    for (; !open_.empty(); open_.pop()) beyond_.push_back(open_.top());
+    const Seconds cutoff = best_.cutoff();
+    for (const Open& open : beyond_) {
+      count(open.least > cutoff ? "time-bound" : "not-reached", tree_.plans_of(open.node));
+    }
+    BestList::Taken taken = best_.take();
+    for (const char* reason : taken.others) count(reason, 1);
+    for (const auto& [rule, plans] : counted_) result_.rejected[rule] += plans;
+    result_.best = std::move(taken.best);
+    result_.spares = std::move(taken.spares);
+    result_.stage_ways = tree_.stage_ways();
+    if (result_.best.empty() && any_) {
+      result_.best.push_back(std::move(*any_));
+      result_.fallback_priced = any_priced_;
+      --result_.rejected["not-reached"];
+    }
+    result_.robust = config_.robust;
+    result_.not_tried = not_tried(tree_.problem.model, config_);
+    result_.most_bytes = config_.most_bytes;
+    if (!result_.best.empty()) {
+      const Seconds value = value_of(result_.best.front().estimate, config_.robust);
+      result_.bound = result_.optimal ? value : std::min(value, result_.bound);
+    } else if (result_.optimal && std::isinf(config_.not_above.base())) {
+      find_nearest();
+    }
+    result_.seconds = seconds();
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  bool bound_all() {
+    std::vector<PlanBounds> bounds(tree_.space.meshes.size());
+    // Meshes that differ in the group of microbatches follow one another: the largest group's bound
+    // holds for all of them (pipeline_bound.hpp).
+    const bool shared = config_.microbatch_group.empty();
+    const auto stand_in = [&](std::size_t i) {
+      const auto& m = tree_.space.meshes;
+      while (shared && i + 1 < m.size() && m[i + 1].group > m[i].group) ++i;
+      return i;
+    };
+    for (std::size_t done = 0; done < bounds.size(); done += kMeshesAtOnce) {
+      if (limit_passed({})) return false;
+      workers_.for_each(std::min(kMeshesAtOnce, bounds.size() - done), [&](std::size_t i) {
+        const std::size_t mesh = done + i;
+        if (stand_in(mesh) == mesh) {
+          bounds[mesh] = opener_.mesh_bounds(static_cast<std::int32_t>(mesh));
+        }
+      });
+    }
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+      bounds[i] = bounds[stand_in(i)];
+      const Node node{.bound = bounds[i].step, .mesh = static_cast<std::int32_t>(i)};
+      if (bounds[i].peak_bytes > usable_) {
+        count("memory", tree_.plans_of_mesh());
+        remember_near(node, bounds[i].peak_bytes);
+      } else {
+        push(node, best_.cutoff());
+      }
+    }
+    least_ = open_.empty() ? least_beyond_ : std::min(least_beyond_, open_.top().least);
+    return true;
+  }
+
+  // Takes the nodes with the smallest bounds that can still enter the list, for one round.
+  std::vector<Open> next_round() {
+    std::vector<Open> round;
+    const Seconds cutoff = best_.cutoff();
+    if (!beyond_.empty() && least_beyond_ <= cutoff) take_back(cutoff);
+    std::int64_t left = evaluations_left();
+    while (!open_.empty() && open_.top().least <= cutoff && round.size() < kRound) {
+      const Open next = open_.top();
+      const bool prices = next.node.level == Level::setting && next.node.stage == kBounded;
+      if (prices && left == 0) break;
+      open_.pop();
+      if (const char* reason = best_.superseded(next.node, next.least)) {
+        count(reason, tree_.plans_of(next.node));
+      } else {
+        round.push_back(next);
+        if (prices) --left;
+      }
+    }
+    return round;
+  }
+
+  // At least one node, because limits are checked after a round.
+  [[nodiscard]] std::int64_t evaluations_left() const {
+    if (config_.max_evaluations == 0) return std::numeric_limits<std::int64_t>::max();
+    return std::max<std::int64_t>(1, config_.max_evaluations - result_.priced);
+  }
+
+  void push(const Node& node, Seconds cutoff) {
+    const Open open{node.bound * tree_.weight(node), node};
+    if (open.least <= cutoff) return open_.push(open);
+    least_beyond_ = std::min(least_beyond_, open.least);
+    beyond_.push_back(open);
+  }
+
+  // After the cutoff rose, because one plan replaced several of the list.
+  void take_back(Seconds cutoff) {
+    std::vector<Open> kept;
+    kept.swap(beyond_);
+    least_beyond_ = kNever;
+    for (const Open& open : kept) push(open.node, cutoff);
+  }
+
+  bool limit_passed(Seconds bound) {
+    if (config_.time_limit > 0 && seconds() > config_.time_limit) return true;
+    if (config_.max_evaluations != 0 && result_.priced >= config_.max_evaluations) return true;
+    if (config_.max_rounds > 0 && rounds_ >= config_.max_rounds) return true;
+    if (!config_.progress) return false;
+    if (seconds() > config_.patience && best_.empty())
+      fall_back();  // so that there is something to show
+    SearchProgress now{.priced = result_.priced, .seconds = seconds(), .best = {}, .bound = bound};
+    if (!best_.empty()) {
+      now.best = value_of(best_.best().estimate, config_.robust);
+    } else if (any_) {
+      now.best = value_of(any_->estimate, config_.robust);
+    }
+    return !config_.progress(now);
+  }
+
+  void open_round(const std::vector<Open>& round) {
+    std::vector<Opened> opened(round.size());
+    const Seconds cutoff = best_.cutoff();
+    // Nodes of one mesh share layers: sorted so that one thread prices these for all.
+    std::vector<std::size_t> order(round.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return round[i].node.mesh; });
+    workers_.for_each(round.size(), [&](std::size_t at) {
+      const std::size_t i = order[at];
+      const Node& node = round[i].node;
+      // Rounded up, so that a plan as good as the cutoff is kept.
+      const double weight = tree_.weight(node);
+      opened[i] = opener_.open(node, weight == 1 ? cutoff : cutoff / weight * (1 + 1e-12));
+    });
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      Opened& o = opened[i];
+      const Node& node = round[i].node;
+      for (const Rejection& r : o.rejected) count(r.rule, r.plans);
+      for (const Node& child : o.children) push(child, cutoff);
+      if (o.cut) leave(node.bound * tree_.weight(node));
+      if (o.least_peak > 0) remember_near(node, o.least_peak);
+      if (!o.estimate) continue;
+      ++result_.priced;
+      if (!o.fits) continue;
+      for (const char* reason :
+           best_.enter(node, std::move(o.stages), std::move(*o.estimate))) {
+        count(reason, 1);
+      }
+    }
+  }
+
+  // A plan with this value may have been left out: the certificate goes no higher.
+  void leave(Seconds bound) {
+    result_.bound = result_.optimal ? bound : std::min(result_.bound, bound);
+    result_.optimal = false;
+  }
+
+  // Finds some plan that fits, for when a limit comes before the search has one. Its plan does not
+  // depend on what the search has done, and the search does not use it.
+  void fall_back() {
+    if (looked_for_any_) return;
+    looked_for_any_ = true;
+    any_ = fallback_by_time(tree_, opener_, workers_, usable_, any_priced_);
+    if (!any_) any_ = fallback_by_memory(tree_, opener_, workers_, usable_, any_priced_);
+    if (any_ && value_of(any_->estimate, config_.robust) > config_.not_above) any_.reset();
+  }
+
+  // Remembers the least memory that plans of the mesh need, for when nothing fits.
+  void remember_near(const Node& node, std::int64_t peak) {
+    if (!best_.empty()) return;
+    least_bytes_.resize(tree_.space.meshes.size(), kNoPeak);
+    std::int64_t& least = least_bytes_[static_cast<std::size_t>(node.mesh)];
+    least = std::min(least, peak);
+  }
+
+  // The `count` meshes with the smallest values.
+  static void keep_least(std::vector<std::pair<std::int64_t, std::int32_t>>& meshes,
+                         std::size_t count) {
+    std::ranges::sort(meshes);
+    if (meshes.size() > count) meshes.resize(count);
+  }
+
+  // The plans that miss the least, when nothing fits. The bounds of meshes count only the smallest
+  // state, so the first kNearestRanked are ranked anew by roughly what their smallest plan needs;
+  // of the first kNearestTried of these, that plan is priced.
+  void find_nearest() {
+    std::vector<std::pair<std::int64_t, std::int32_t>> meshes;
+    for (std::size_t i = 0; i < least_bytes_.size(); ++i) {
+      if (least_bytes_[i] < kNoPeak)
+        meshes.emplace_back(least_bytes_[i], static_cast<std::int32_t>(i));
+    }
+    keep_least(meshes, kNearestRanked);
+    workers_.for_each(meshes.size(), [&](std::size_t i) {
+      meshes[i].first = opener_.least_memory_bound(meshes[i].second);
+    });
+    keep_least(meshes, kNearestTried);
+    std::vector<std::optional<Candidate>> tried(meshes.size());
+    workers_.for_each(meshes.size(), [&](std::size_t i) {
+      tried[i] = opener_.least_memory_plan(meshes[i].second);
+    });
+    for (auto& one : tried) {
+      if (one) result_.nearest.push_back(std::move(*one));
+    }
+    std::ranges::stable_sort(result_.nearest, {},
+                             [](const Candidate& c) { return c.estimate.peak_bytes(); });
+    if (result_.nearest.size() > kNearestKept) result_.nearest.resize(kNearestKept);
+  }
+
+  void count(const char* rule, std::int64_t plans) { counted_[rule] += plans; }
+
+  const SearchConfig& config_;
+  Workers workers_;
+  std::chrono::steady_clock::time_point start_;
+  PlanTree tree_;
+  std::int64_t usable_;  // bytes of a GPU
+  std::unique_ptr<PlanPrices> own_;  // null: shared with other searches
+  NodeOpener opener_;
+  BestList best_;
+  std::priority_queue<Open, std::vector<Open>, Later> open_;
+  std::vector<Open> beyond_;  // above the cutoff
+  Seconds least_beyond_ = kNever;  // the smallest bound among them
+  std::unordered_map<const char*, std::int64_t>
+      counted_;                            // by rule; equal names may have several addresses
+  std::vector<std::int64_t> least_bytes_;  // by mesh; empty: everything fitted so far
+  int rounds_ = 0;
+  bool bounded_ = false;  // the meshes have bounds
+  Seconds least_ = kNever;  // the smallest of these
+  std::optional<Candidate> any_;  // for when a limit comes before any plan
+  bool looked_for_any_ = false;
+  std::int64_t any_priced_ = 0;
+  SearchResult result_;
+};
+
+FixedSearch::FixedSearch(const Problem& problem, const SearchConfig& config, PlanPrices* known)
+    : search_(std::make_unique<Search>(problem, config, known)) {
+  PLEAT_ASSERT(config.numerics.size() == 1);
+}
+FixedSearch::~FixedSearch() = default;
+
+void FixedSearch::bound_meshes() { static_cast<void>(search_->bound_meshes()); }
+Seconds FixedSearch::least() const { return search_->least(); }
+SearchResult FixedSearch::run() { return search_->run(); }
+
+}  // namespace pleat

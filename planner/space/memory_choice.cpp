@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/space/memory_choice.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/diagnostics.hpp"
+#include "planner/space/runtime_rules.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr int kUnits = 5;  // units of recompute are the powers of two below
+
+bool has_host_memory(const SearchConfig& config) {
+  return config.offload && config.runtime == Runtime::megatron;
+}
+
+// The pinned numbers without 0, or else 1, 2, 4 … below `end`.
+std::vector<int> numbers(const std::vector<int>& pins, std::int64_t end) {
+  std::vector<int> list;
+  if (pins.empty()) {
+    for (int n = 1; n < end; n *= 2) list.push_back(n);
+  } else {
+    std::ranges::copy_if(pins, std::back_inserter(list), [](int n) { return n > 0; });
+    std::ranges::sort(list);
+  }
+  return list;
+}
+
+// The sets of modules, then whole layers: the first few of each chunk, all, and all in units.
+std::vector<RecomputeChoice> all_recompute_choices(const ModelSpec& model,
+                                                   const SearchConfig& config) {
+  if (!config.recompute_sets.empty()) return config.recompute_sets;
+  std::vector<RecomputeChoice> choices = recompute_choices(model, config.recompute);
+  if (!config.recompute) return choices;
+  choices.pop_back();  // all layers
+  RecomputeChoice whole{.modules = {}, .full = true};
+  for (const int n : numbers(config.recompute_layers, model.layers)) {
+    whole.layers = n;
+    choices.push_back(whole);
+  }
+  whole.layers = 0;
+  const auto& pins = config.recompute_layers;
+  if (!pins.empty() && std::ranges::find(pins, 0) == pins.end()) return choices;
+  for (const int unit : numbers(config.recompute_unit, kUnits)) {
+    whole.unit = unit;
+    choices.push_back(whole);
+  }
+  return choices;
+}
+
+// Whether whole layers may be offloaded although sets of modules are pinned.
+bool takes_layers(const SearchConfig& c) {
+  const bool plain = c.recompute_sets.empty() ||
+                     std::ranges::find(c.recompute_sets, RecomputeChoice{}) != c.recompute_sets.end();
+  return plain && (c.offload_sets.empty() || !c.offload_layers.empty());
+}
+
+// A step on the CPU is taken to be slower than any on the GPU if the CPU's memory is slower.
+bool host_steps_slower(const ClusterSpec& cluster) {
+  const BytesPerSecond host = cluster.host_memory_bandwidth > BytesPerSecond(0)
+                                  ? cluster.host_memory_bandwidth / cluster.gpus_per_node
+                                  : cluster.gpu.host_link;
+  return host < cluster.gpu.memory_bandwidth;
+}
+
+// Whether the CPU may step any of the number formats. This place comes last, so that leaving it out
+// does not change the order of the others.
+bool cpu_may_step(const SearchConfig& config) {
+  return std::ranges::any_of(config.numerics, [&](const Numerics& n) {
+    Plan plan;
+    n.put_into(plan);
+    return cpu_may_step(config.runtime, plan);
+  });
+}
+
+std::vector<StatePlace> places(const ClusterSpec& cluster, const SearchConfig& config) {
+  const bool host = config.optimizer_offload.only(true);
+  const bool stepped = config.cpu_optimizer.value_or(false);
+  PLEAT_ASSERT(!host || !stepped);
+  if (host) return {StatePlace::host};
+  if (stepped) return {StatePlace::host_stepped};
+  std::vector<StatePlace> all{StatePlace::device};
+  if (config.optimizer_offload.values.size() > 1) all.push_back(StatePlace::host);
+  if (!has_host_memory(config)) return all;
+  if (!config.cpu_optimizer && cpu_may_step(config) && host_steps_slower(cluster)) {
+    all.push_back(StatePlace::host_stepped);
+  }
+  return all;
+}
+
+}  // namespace
+
+bool by_stage(const SearchConfig& config) {
+  return config.by_stage.value_or(config.runtime == Runtime::pleat);
+}
+
+void put_state(StatePlace place, Plan& plan) {
+  plan.optimizer.state_offload = place == StatePlace::host ? 1 : 0;
+  plan.optimizer.cpu_offload = place == StatePlace::host_stepped ? 1 : 0;
+  plan.optimizer.cpu_offload_overlapped = place == StatePlace::host_stepped;
+}
+
+void MemoryChoice::put_into(Plan& plan) const {
+  plan.recompute = recompute.modules;
+  plan.recompute_full = recompute.full;
+  plan.recompute_layers = recompute.layers;
+  plan.recompute_unit = recompute.unit;
+  plan.offload = offload;
+  plan.offload_layers = offload_layers;
+  plan.stages.clear();
+  put_state(state, plan);
+}
+
+bool MemoryChoice::repeats_another(int most_layers, int stages) const {
+  return only_bounds || (by_stage && stages == 1) || recompute.layers >= most_layers ||
+         (recompute.unit > 1 && recompute.unit / 2 >= most_layers);
+}
+
+std::vector<RecomputeChoice> recompute_choices(const ModelSpec& model, bool allowed) {
+  std::vector<RecomputeChoice> choices{{}};
+  if (!allowed) return choices;
+  const auto add = [&](std::set<Module> modules) {
+    choices.emplace_back().modules = std::move(modules);
+  };
+  std::set<Module> light;
+  if (model.moe) {
+    add({Module::moe_act});
+    light.insert(Module::moe_act);
+  }
+  light.insert(Module::layernorm);
+  add(light);
+  if (model.attention.kind == AttentionKind::mla) {
+    light.insert(Module::mla_up_proj);
+    add(light);
+  }
+  add({Module::core_attn});
+  choices.emplace_back().full = true;
+  return choices;
+}
+
+std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSpec& cluster,
+                                         const SearchConfig& config) {
+  std::vector<std::set<Offload>> offloads{{}};
+  const bool pinned = !config.offload_sets.empty();
+  if (pinned) {
+    offloads = config.offload_sets;
+  } else if (has_host_memory(config)) {
+    if (model.moe) offloads.push_back({Offload::expert_fc1, Offload::moe_act});
+    offloads.push_back({Offload::core_attn, Offload::attn_proj});
+  }
+  std::vector<MemoryChoice> choices;
+  for (const StatePlace state : places(cluster, config)) {
+    for (const auto& offload : offloads) {
+      for (const RecomputeChoice& recompute : all_recompute_choices(model, config)) {
+        // With all modules recomputed little is left to offload.
+        if (recompute.full && !offload.empty() && !pinned) continue;
+        choices.push_back({recompute, offload, 0, state});
+      }
+    }
+    // Pinned sets hold for all stages alike.
+    const bool free = !pinned && config.recompute_sets.empty();
+    const bool alone = offloads.size() == 1 && !config.recompute;
+    if (by_stage(config) && free && !alone) {
+      choices.push_back({{}, {}, 0, state, true});
+    }
+    if (!has_host_memory(config) || !takes_layers(config)) continue;
+    for (const int layers : numbers(config.offload_layers, model.layers)) {
+      choices.push_back({{}, {}, layers, state});
+    }
+  }
+  const MemoryChoice least{.recompute = {}, .offload = {}, .state = choices.front().state};
+  const auto first = std::ranges::find(choices, least);
+  if (first != choices.end()) {
+    std::rotate(choices.begin(), first, std::next(first));
+  } else {
+    choices.insert(choices.begin(), least);
+    choices.front().only_bounds = true;
+  }
+  return choices;
+}
+
+}  // namespace pleat

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The meshes a search considers: degrees, chunks, layout and microbatch. The space is finite:
+//   TP up to the innermost network domain, CP up to 16, PP, VPP, EP, ETP <= TP: divisors (EP: of
+//   the experts), microbatches of 1 2 4 8 sequences, both layouts of layout_choices,
+//   orders of the pipeline that the runtime has (schedules_of), of interleaved ones groups of PP, 2 PP
+//   or 4 PP microbatches where these are full.
+// Pinned values are taken as they are. The named constraints decide which meshes are valid.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/plan/constraints.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+
+namespace pleat {
+
+struct Mesh {
+  AttentionMapping attention;
+  ExpertMapping expert;
+  int vpp = 1, micro_batch = 1;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  int group = 0;   // Plan::microbatch_group
+  int layout = 0;  // index into MeshSpace::layouts
+};
+
+// In MeshSpace::example, with no count in `rejected`: what a pin of DP or of layouts leaves out.
+constexpr const char* kLeftOut = "pin";
+
+struct MeshSpace {
+  std::vector<Mesh> meshes;  // valid ones, in plan order: the order that breaks ties
+  std::vector<std::string> layouts;
+  std::vector<int> most_layers;  // by layout: decoder layers of the largest virtual stage
+  std::int64_t tried = 0;                        // valid or not
+  std::map<std::string, std::int64_t> rejected;  // by rule
+  std::map<std::string, Violation> example;      // the first violation of each rule
+  [[nodiscard]] Plan plan(const Mesh&, const SearchConfig&) const;  // first numerics and mesh
+};
+
+// Orders of the pipeline to try: of Megatron 1F1B, which is all that its pipelines run; of Pleat's
+// own runtime all. Pinned ones whatever the runtime.
+[[nodiscard]] std::vector<PipelineSchedule> schedules_of(const SearchConfig&);
+
+// Layouts for pp * vpp virtual stages: the even one ("" where the layers divide, else written out)
+// and, if it has the smaller bottleneck, the balanced one.
+[[nodiscard]] std::vector<std::string> layout_choices(const ModelSpec&, std::int64_t seq_len,
+                                                      int pp, int vpp);
+
+// With the first numerics of the config.
+[[nodiscard]] MeshSpace enumerate_meshes(const Problem&,
+                                         const SearchConfig&);
+
+// As above; throws ConfigError naming the pin at fault when pins leave nothing, with a rule about it if
+// one is broken, or the rule that rejects most when the space is empty without pins.
+[[nodiscard]] MeshSpace non_empty_meshes(const Problem&,
+                                         const SearchConfig&);
+
+}  // namespace pleat

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/space/plan_tree.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/space/runtime_rules.hpp"
+#include "simulator/uncertainty.hpp"
+
+namespace pleat {
+
+PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
+    : problem(p),
+      config(c),
+      space(non_empty_meshes(p, c)),
+      settings(pleat::settings(p.model, p.cluster, c)),
+      choices(memory_choices(p.model, p.cluster, c)),
+      memory(choices),
+      least_work(pleat::least_work(settings)) {
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const MemoryChoice& choice = choices[i];
+    const RecomputeChoice& r = choice.recompute;
+    choices_by_stage = choices_by_stage || choice.by_stage;
+    if (r.full && r.layers == 0 && r.unit == 1) least_memory = static_cast<std::int16_t>(i);
+    // A unit of layers keeps the input of one layer; an offloaded layer keeps nothing.
+    const auto all = static_cast<double>(p.model.layers);
+    least_saved = std::min({least_saved, 1.0 / r.unit, (all - choice.offload_layers) / all});
+  }
+  for (const Constraint& rule : constraints()) {
+    if (!rule.of_mesh) rules_.push_back(&rule);
+  }
+  for (const Setting& s : settings) {
+    plans_of_graph[static_cast<std::size_t>(s.graph)] += static_cast<std::int64_t>(choices.size());
+  }
+  end_of_family_.assign(settings.size(), settings.size());
+  for (std::size_t i = settings.size(); i-- > 1;) {
+    const bool same = settings[i].same_family(settings[i - 1]);
+    end_of_family_[i - 1] = same ? end_of_family_[i] : i;
+  }
+  state_ = find_state_choices(false);
+  state_of_pipelines_ = find_state_choices(true);
+  // A plan without token exchange and sharded weights has the narrowest band.
+  if (config.robust) least_weight_ = 1 + relative_band(problem.model, Plan{}, problem.profile);
+}
+
+std::int64_t PlanTree::plans_of_mesh() const {
+  return static_cast<std::int64_t>(settings.size() * choices.size());
+}
+
+std::int64_t PlanTree::plans_of(const Node& node) const {
+  switch (node.level) {
+    case Level::mesh: return plans_of_mesh();
+    case Level::graph: return plans_of_graph[static_cast<std::size_t>(node.graph)];
+    case Level::family: return node.settings * static_cast<std::int64_t>(choices.size());
+    case Level::setting: return memory.plans_below(node.memory);
+  }
+  return 0;
+}
+
+double PlanTree::stage_ways() const {
+  double ways = 0;
+  for (const MemoryChoice& all : choices) {
+    if (!all.by_stage) continue;
+    const auto of_stage = static_cast<double>(std::ranges::count_if(choices, [&](const auto& c) {
+      return c.state == all.state && !c.by_stage && c.offload_layers == 0;
+    }));
+    for (const Mesh& mesh : space.meshes) {
+      if (mesh.attention.pp == 1) continue;
+      ways += static_cast<double>(settings.size()) * std::pow(of_stage, mesh.attention.pp);
+    }
+  }
+  return ways;
+}
+
+const Mesh& PlanTree::mesh_of(const Node& node) const {
+  return space.meshes[static_cast<std::size_t>(node.mesh)];
+}
+
+Plan PlanTree::mesh_plan(const Node& node) const { return space.plan(mesh_of(node), config); }
+
+Plan PlanTree::plan_of(const Node& node) const {
+  Plan plan = mesh_plan(node);
+  settings[static_cast<std::size_t>(node.setting)].put_into(plan);
+  choices[static_cast<std::size_t>(node.memory)].put_into(plan);
+  return plan;
+}
+
+bool PlanTree::same_mesh(const Node& a, const Node& b) const {
+  const Mesh &x = mesh_of(a), &y = mesh_of(b);
+  return x.attention == y.attention && x.expert == y.expert && x.vpp == y.vpp &&
+         x.schedule == y.schedule && x.micro_batch == y.micro_batch;
+}
+
+StatePlace PlanTree::least_place() const {
+  return std::ranges::max_element(choices, {}, &MemoryChoice::state)->state;
+}
+
+bool PlanTree::memory_repeats_another(const Node& node) const {
+  const auto layout = static_cast<std::size_t>(mesh_of(node).layout);
+  return choices[static_cast<std::size_t>(node.memory)].repeats_another(space.most_layers[layout],
+                                                             mesh_of(node).attention.pp);
+}
+
+const char* PlanTree::broken_rule(const Plan& plan) const {
+  const PlanContext context{problem.model, problem.workload, plan, config.gpus};
+  for (const Constraint* rule : rules_) {
+    if (!rule->holds(context)) return rule->name;
+  }
+  return refused_by(config.runtime, problem.model, plan);
+}
+
+double PlanTree::weight(const Node& node) const {
+  if (!config.robust || node.setting < 0) return least_weight_;
+  return 1 + relative_band(problem.model, plan_of(node),
+                           problem.profile);  // a family shares what it depends on
+}
+
+StateChoices PlanTree::find_state_choices(bool pipeline) const {
+  StateChoices state{{}, {}, least_place()};
+  const auto add = [](auto& list, auto value) {
+    if (std::ranges::find(list, value) == list.end()) list.push_back(value);
+  };
+  for (const Setting& s : settings) {
+    if (s.sharding > Sharding::zero1 && pipeline) continue;
+    add(state.shardings, s.sharding);
+    add(state.domains, s.shard_domain);
+  }
+  if (state.shardings.empty()) state.shardings.push_back(settings.front().sharding);
+  if (state.domains.empty()) state.domains.push_back(settings.front().shard_domain);
+  std::ranges::sort(state.shardings);
+  return state;
+}
+
+}  // namespace pleat

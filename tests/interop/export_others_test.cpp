@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Exports to Megatron-Bridge, torchtitan and DeepSpeed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "interop/exported.hpp"
+#include "core/diagnostics.hpp"
+#include "core/json/parse.hpp"
+#include "tests/interop/export_samples.hpp"
+#include "tests/interop/random_plans.hpp"
+
+namespace pleat::interop_test {
+namespace {
+
+using namespace interop;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(ExportBridge, WritesOverridesWithoutSizes) {
+  PlanDocument d = sample("mixtral-8x7b");
+  d.plan.precision = Precision::mxfp8;
+  d.plan.recompute = {Module::layernorm, Module::moe_act};
+  d.plan.vpp = 2;
+  d.plan.cuda_graph = CudaGraph::attention;
+  d.plan.optimizer.exp_avg = DType::bf16;
+  const Exported e = export_plan(Target::megatron_bridge, {d}, "plan");
+  EXPECT_THAT(values_of(e, "model.tensor_model_parallel_size"), ElementsAre("2"));
+  EXPECT_THAT(values_of(e, "mixed_precision"), ElementsAre("bf16_with_mxfp8_mixed"));
+  EXPECT_THAT(values_of(e, "model.recompute_modules"), ElementsAre("[layernorm,moe_act]"));
+  EXPECT_THAT(values_of(e, "model.virtual_pipeline_model_parallel_size"), ElementsAre("2"));
+  EXPECT_THAT(values_of(e, "ddp.overlap_grad_reduce"), ElementsAre("true"));
+  EXPECT_THAT(values_of(e, "model.cuda_graph_impl"), ElementsAre("transformer_engine"));
+  EXPECT_THAT(values_of(e, "model.cuda_graph_modules"), ElementsAre("[attn]"));
+  EXPECT_THAT(values_of(e, "model.hidden_size"), ElementsAre("absent"));
+  ASSERT_EQ(e.missing.size(), 1u);
+  EXPECT_EQ(e.missing[0].text,
+            "a torch.dtype; in Python: cfg.optimizer.exp_avg_dtype = torch.bfloat16");
+}
+
+// The set-up of comm_overlap would write its defaults over model.* and ddp.*.
+TEST(ExportBridge, OverlapsReachTheRunOnAndOff) {
+  PlanDocument d = sample("mixtral-8x7b");
+  d.plan.attention = {.tp = 1, .cp = 1, .dp = 64, .pp = 1};
+  d.plan.expert = {.etp = 1, .ep = 8, .edp = 8};
+  d.plan.sequence_parallel = false;
+  d.plan.layout.clear();
+  d.plan.vpp = 1;
+  d.plan.overlap.expert_parallel = d.plan.overlap.delay_wgrad = true;
+  d.plan.overlap.tensor_parallel = d.plan.overlap.shared_expert = false;
+  Exported e = export_plan(Target::megatron_bridge, {d}, "plan");
+  EXPECT_THAT(values_of(e, "comm_overlap.overlap_moe_expert_parallel_comm"), ElementsAre("true"));
+  EXPECT_THAT(values_of(e, "comm_overlap.delay_wgrad_compute"), ElementsAre("true"));
+  EXPECT_THAT(values_of(e, "model.overlap_moe_expert_parallel_comm"), ElementsAre("absent"));
+  EXPECT_THAT(values_of(e, "comm_overlap.tp_comm_overlap"), ElementsAre("false"));
+  EXPECT_THAT(values_of(e, "comm_overlap.overlap_grad_reduce"), ElementsAre("true"));
+  d.plan.overlap = {};
+  d.plan.overlap.grad_reduce = d.plan.overlap.param_gather = false;
+  e = export_plan(Target::megatron_bridge, {d}, "plan");
+  EXPECT_THAT(values_of(e, "comm_overlap.overlap_moe_expert_parallel_comm"), ElementsAre("false"));
+  for (const char* object : {"comm_overlap.", "ddp."}) {
+    EXPECT_THAT(values_of(e, std::string(object) + "overlap_grad_reduce"), ElementsAre("false"));
+    EXPECT_THAT(values_of(e, std::string(object) + "overlap_param_gather"), ElementsAre("false"));
+  }
+}
+
+TEST(ExportBridge, TheDatasetIsAsLongAsTheModel) {
+  const PlanDocument d = sample("mixtral-8x7b");
+  const Exported e = export_plan(Target::megatron_bridge, {d}, "plan");
+  EXPECT_THAT(values_of(e, "dataset.sequence_length"),
+              ElementsAre(std::to_string(d.workload.seq_len)));
+  EXPECT_EQ(values_of(e, "model.seq_length"), values_of(e, "dataset.sequence_length"));
+}
+
+// A flag without an entry in the table of members would abort.
+TEST(ExportBridge, EveryFlagHasAMember) {
+  int exported = 0;
+  for (const PlanDocument& d : random_documents(12, 23)) {
+    try {
+      const Exported e = export_plan(Target::megatron_bridge, {d}, "plan");
+      for (const Setting& s : e.settings) EXPECT_EQ(s.values.size(), 1u) << s.name;
+      ++exported;
+    } catch (const ConfigError&) {
+    }
+  }
+  EXPECT_GT(exported, 200);
+}
+
+TEST(ExportTitan, WritesToml) {
+  PlanDocument d = sample("llama3-8b");
+  d.plan.attention = {.tp = 2, .cp = 2, .dp = 16, .pp = 1};
+  d.plan.expert = {1, 1, 64};
+  d.plan.sharding = Sharding::zero3;
+  d.plan.fsdp_group = 8;
+  d.plan.recompute_full = true;
+  const Exported e = export_plan(Target::torchtitan, {d}, "plan");
+  EXPECT_THAT(values_of(e, "parallelism.data_parallel_shard_degree"), ElementsAre("4"));
+  EXPECT_THAT(values_of(e, "parallelism.data_parallel_replicate_degree"), ElementsAre("4"));
+  const std::string text = export_text(Target::torchtitan, e, "t");
+  EXPECT_THAT(text, HasSubstr("[activation_checkpoint]\nmode = \"full\"\n"));
+  EXPECT_THAT(text, HasSubstr("[training]\nlocal_batch_size = 1\n"));
+  EXPECT_THAT(text, HasSubstr("# for torchtitan v0.2.2"));
+}
+
+// Run as exported, they would take other time and memory than the plan says.
+TEST(ExportOthers, RecomputeOfSomeLayersIsRefused) {
+  PlanDocument d = sample("llama3-8b");
+  d.plan.attention = {.tp = 1, .cp = 1, .dp = 64, .pp = 1};
+  d.plan.expert = {1, 1, 64};
+  d.plan.sharding = Sharding::zero3;
+  d.plan.sequence_parallel = false;
+  d.plan.recompute_full = true;
+  for (const Target target : {Target::torchtitan, Target::deepspeed}) {
+    PlanDocument part = d, unit = d;
+    part.plan.recompute_layers = 16;
+    unit.plan.recompute_unit = 2;
+    EXPECT_NO_THROW((void)export_plan(target, {d}, "plan"));
+    EXPECT_THROW((void)export_plan(target, {part}, "plan"), ConfigError);
+    EXPECT_THROW((void)export_plan(target, {unit}, "plan"), ConfigError);
+  }
+}
+
+TEST(ExportTitan, SplitsLayersAsThePlanDoes) {
+  PlanDocument d = sample("llama3-8b");  // 32 layers
+  d.plan.expert = {1, 1, 16};
+  d.plan.sharding = Sharding::none;
+  d.plan.vpp = 2;
+  Exported e = export_plan(Target::torchtitan, {d}, "plan");
+  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_layers_per_stage"), ElementsAre("4"));
+  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_first_stage_less_layers"),
+              ElementsAre("0"));
+  d.model.layers = 38;  // 40 places with embedding and loss
+  d.model.moe_layer.assign(38, false);
+  e = export_plan(Target::torchtitan, {d}, "plan");
+  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_layers_per_stage"), ElementsAre("5"));
+  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_first_stage_less_layers"),
+              ElementsAre("1"));
+}
+
+TEST(ExportTitan, NamesSchedules) {
+  PlanDocument d = sample("mixtral-8x7b");
+  d.plan.sharding = Sharding::none;
+  d.plan.vpp = 2;
+  const auto schedule = [&] {
+    return values_of(export_plan(Target::torchtitan, {d}, "plan"),
+                     "parallelism.pipeline_parallel_schedule");
+  };
+  EXPECT_THAT(schedule(), ElementsAre("\"Interleaved1F1B\""));
+  d.plan.schedule = PipelineSchedule::zb_v;
+  EXPECT_THAT(schedule(), ElementsAre("\"ZBVZeroBubble\""));
+  d.plan.schedule = PipelineSchedule::dualpipe_v;
+  d.plan.overlap.expert_parallel = true;
+  EXPECT_THAT(schedule(), ElementsAre("\"DualPipeV\""));
+  const Exported e = export_plan(Target::torchtitan, {d}, "plan");
+  EXPECT_THAT(values_of(e, "parallelism.pipeline_parallel_expert_parallel_overlap"),
+              ElementsAre("true"));
+  d.plan.recompute = {Module::layernorm};  // not beside paired passes
+  EXPECT_THROW(static_cast<void>(export_plan(Target::torchtitan, {d}, "p")), ConfigError);
+  d.plan.recompute.clear();
+  d.plan.overlap.expert_parallel = false;
+  d.plan.schedule = PipelineSchedule::zb_h1;
+  d.plan.vpp = 1;
+  EXPECT_THROW(static_cast<void>(export_plan(Target::torchtitan, {d}, "p")), ConfigError);
+}
+
+TEST(ExportTitan, RefusesOptimizerShardingAlone) {
+  EXPECT_THROW(static_cast<void>(export_plan(Target::torchtitan, {sample("llama3-8b")}, "p")),
+               ConfigError);
+}
+
+TEST(ExportDeepSpeed, WritesJson) {
+  PlanDocument d = sample("mixtral-8x7b");
+  d.gpus = 16;
+  d.plan.attention = {.tp = 2, .cp = 1, .dp = 8, .pp = 1};
+  d.plan.expert = {.etp = 1, .ep = 8, .edp = 2};
+  d.plan.sharding = Sharding::zero2;
+  const Exported e = export_plan(Target::deepspeed, {d}, "plan");
+  const JsonValue root = parse_json(export_text(Target::deepspeed, e, "t"), "ds");
+  EXPECT_EQ(*root.find("train_batch_size")->as_integer(), 256);
+  EXPECT_EQ(*root.find("gradient_accumulation_steps")->as_integer(), 32);
+  EXPECT_EQ(*root.find("zero_optimization")->find("stage")->as_integer(), 2);
+  EXPECT_EQ(*root.find("bf16")->find("enabled")->as_bool(), true);
+  EXPECT_EQ(*root.find("expert_parallel")->find("autoep_size")->as_integer(), 8);
+  EXPECT_EQ(*root.find("communication_data_type")->as_string(), "fp32");
+  d.plan.fsdp_group = 4;  // MiCS is ZeRO-3's
+  EXPECT_THROW(static_cast<void>(export_plan(Target::deepspeed, {d}, "p")), ConfigError);
+  d.plan.sharding = Sharding::zero3;
+  d.plan.optimizer.grad_reduce = DType::bf16;
+  const Exported groups = export_plan(Target::deepspeed, {d}, "plan");
+  EXPECT_THAT(values_of(groups, "zero_optimization.mics_shard_size"), ElementsAre("4"));
+  EXPECT_THAT(values_of(groups, "communication_data_type"), ElementsAre("\"bf16\""));
+  d.plan.fsdp_group = 0;
+  d.plan.optimizer.cpu_offload = 0.25;  // a part is ZeRO-3's
+  const Exported host = export_plan(Target::deepspeed, {d}, "plan");
+  EXPECT_THAT(values_of(host, "zero_optimization.offload_optimizer.device"),
+              ElementsAre("\"cpu\""));
+  EXPECT_THAT(values_of(host, "zero_optimization.offload_optimizer.ratio"), ElementsAre("0.25"));
+  d.plan.sharding = Sharding::zero2;
+  EXPECT_THROW(static_cast<void>(export_plan(Target::deepspeed, {d}, "p")), ConfigError);
+  d.plan.optimizer.cpu_offload = 0;
+  d.plan.attention = {.tp = 2, .cp = 1, .dp = 4, .pp = 2};
+  d.plan.expert.edp = 1;
+  d.plan.sharding = Sharding::zero1;
+  EXPECT_THROW(static_cast<void>(export_plan(Target::deepspeed, {d}, "p")), ConfigError);
+}
+
+// The other targets write or refuse every legal plan, too.
+TEST(ExportOthers, NeverCrash) {
+  std::map<Target, int> exported;
+  for (const PlanDocument& d : random_documents(10, 31)) {
+    for (const Target target : {Target::torchtitan, Target::deepspeed}) {
+      try {
+        const Exported e = export_plan(target, {d}, "plan");
+        EXPECT_FALSE(export_text(target, e, "t").empty());
+        ++exported[target];
+      } catch (const ConfigError& e) {
+        EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
+      }
+    }
+  }
+  EXPECT_GT(exported[Target::torchtitan], 10);
+  EXPECT_GT(exported[Target::deepspeed], 10);
+}
+
+}  // namespace
+}  // namespace pleat::interop_test

@@ -1,0 +1,368 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Job files: shellcheck finds nothing, foreign text stays text.
+#include "interop/launch.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "interop/flag_table.hpp"
+#include "interop/quoting.hpp"
+#include "interop/yaml.hpp"
+#include "core/diagnostics.hpp"
+#include "core/spec/catalog.hpp"
+
+namespace pleat::interop_test {
+namespace {
+
+using namespace interop;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+namespace fs = std::filesystem;
+
+// What RELIABILITY asks for, and what a layout or a path may hold.
+const std::vector<std::string> kHostile{"$(touch pwned)",
+                                        "`touch pwned`",
+                                        "'; touch pwned; '",
+                                        "\"; touch pwned; \"",
+                                        "a b",
+                                        "~",
+                                        "${IFS}touch${IFS}pwned",
+                                        "| touch pwned",
+                                        "& touch pwned",
+                                        "> pwned",
+                                        "# no",
+                                        "--wrap=touch",
+                                        "{{",
+                                        "<script>",
+                                        "no",
+                                        "on",
+                                        "1e3",
+                                        "*",
+                                        "!!python/object",
+                                        "$(POD_IP)",
+                                        "\\",
+                                        "%x",
+                                        "ünïcode"};
+
+PlanDocument sample() {
+  PlanDocument d;
+  d.model_name = "mixtral-8x7b";
+  d.model = load_model("mixtral-8x7b").model;
+  d.cluster = "h100-sxm";
+  d.gpus = 64;
+  d.workload = {.seq_len = 4096, .global_batch = 256};
+  d.plan.attention = {.tp = 2, .cp = 1, .dp = 8, .pp = 4};
+  d.plan.expert = {.etp = 1, .ep = 8, .edp = 2};
+  d.plan.layout = "Et*8|t*8|t*8|t*8L";
+  return d;
+}
+
+struct Job {
+  PlanDocument document = sample();
+  Exported exported = export_plan(Target::megatron, {document}, "plan");
+  Launch launch{
+      .exported = exported, .title = "a plan", .gpus = 64, .gpus_per_node = 8, .slots = {}};
+};
+
+// The same with `pleat train`.
+struct PleatJob {
+  Exported exported = pleat_arguments("plans/it's mine.json", "1.2");
+  Launch launch{.exported = exported,
+                .trainer = Trainer::pleat,
+                .title = "a plan",
+                .gpus = 64,
+                .gpus_per_node = 8,
+                .slots = {}};
+};
+
+fs::path folder() {
+  const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+  const fs::path path =
+      fs::path(::testing::TempDir()) / (std::string("pleat-launch-") + info->name());
+  fs::remove_all(path);
+  fs::create_directories(path);
+  return path;
+}
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+  fs::permissions(path, fs::perms::owner_all);
+}
+
+std::string read(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+int run(const std::string& command) {
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// pleat.sh installs it; without it there is nothing to say.
+bool has_shellcheck() { return run("command -v shellcheck >/dev/null") == 0; }
+
+void expect_clean(const std::string& script) {
+  const fs::path at = folder() / "job.sh";
+  write(at, script);
+  EXPECT_EQ(run("bash -n " + at.string()), 0);
+  const std::string report = at.string() + ".report";
+  EXPECT_EQ(run("shellcheck " + at.string() + " >" + report), 0) << read(report);
+}
+
+TEST(Launch, ShellcheckFindsNothing) {
+  if (!has_shellcheck()) GTEST_SKIP() << "shellcheck is not installed";
+  Job job;
+  expect_clean(slurm_text(job.launch));
+  expect_clean(mpirun_text(job.launch));
+  expect_clean(export_text(Target::megatron, job.exported, "a plan"));
+  expect_clean(export_text(Target::megatron_bridge,
+                           export_plan(Target::megatron_bridge, {job.document}, "plan"), "a plan"));
+  job.launch.slots.image = "registry/image:1";
+  job.launch.slots.mounts = "/a:/b,/c:/d";
+  job.launch.slots.segment = 4;
+  job.launch.slots.hostfile = "hosts with blanks";
+  job.launch.slots.partition = "gpu";
+  job.launch.hybridep = true;
+  job.launch.nvlink_domain = 72;
+  for (const std::string& word : kHostile) job.launch.slots.extra.push_back(word);
+  expect_clean(slurm_text(job.launch));
+  expect_clean(mpirun_text(job.launch));
+  PleatJob pleat;
+  pleat.launch.slots.hostfile = "hosts with blanks";
+  for (const std::string& word : kHostile) pleat.launch.slots.extra.push_back(word);
+  expect_clean(slurm_text(pleat.launch));
+  expect_clean(mpirun_text(pleat.launch));
+}
+
+TEST(Launch, MpirunStartsPleat) {
+  PleatJob job;
+  EXPECT_EQ(mpirun_text(job.launch),
+            "#!/bin/bash\n"
+            "set -euo pipefail\n"
+            "\n"
+            "# a plan\n"
+            "# for Pleat 1.2\n"
+            "# shellcheck disable=SC2016,SC1003\n"
+            "PLEAT_ARGS=(\n"
+            "  --plan 'plans/it'\\''s mine.json'\n"
+            ")\n"
+            "\n"
+            "launcher=(mpirun -N 8 --oversubscribe --bind-to none)\n"
+            "\n"
+            "# Further arguments of this file go to `pleat train`: data, steps, learning rate.\n"
+            "exec \"${launcher[@]}\" -np 64 \\\n"
+            "  pleat train \"${PLEAT_ARGS[@]}\" \"$@\"\n");
+}
+
+TEST(Launch, SlurmStartsPleat) {
+  PleatJob job;
+  const std::string text = slurm_text(job.launch);
+  EXPECT_THAT(text, HasSubstr("#SBATCH --ntasks-per-node=8\n"));
+  EXPECT_THAT(text, HasSubstr("\nsrun --kill-on-bad-exit=0 --label --cpu-bind=none \\\n"
+                              "  pleat train \"${PLEAT_ARGS[@]}\" \"$@\" &\n"));
+  EXPECT_THAT(text, HasSubstr("PLEAT_JOB_SECRET=\"$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')\"\n"
+                              "export PLEAT_JOB_SECRET\n"));
+  EXPECT_THAT(text, Not(HasSubstr("nvidia-smi")));
+  EXPECT_THAT(text, Not(HasSubstr("NCCL")));
+  EXPECT_THAT(text, Not(HasSubstr("python3")));
+  EXPECT_THAT(text, Not(HasSubstr("gpus-per-node")));
+}
+
+// Every pod is one process, and is told which.
+TEST(Launch, KubernetesStartsPleat) {
+  PleatJob job;
+  job.launch.slots.image = "registry/pleat:1";
+  const std::pair<JobKind, const char*> kinds[] = {
+      {JobKind::train_job, "$(PET_MASTER_ADDR):$(PET_MASTER_PORT)"},
+      {JobKind::pytorch_job, "nprocPerNode: \"1\""},
+      {JobKind::job_set, "$(JOB_COMPLETION_INDEX)/8"},
+      {JobKind::mpi_job, "--oversubscribe"}};
+  for (const auto& [kind, place] : kinds) {
+    job.launch.slots.kind = kind;
+    const std::string text = kubernetes_text(job.launch);
+    EXPECT_THAT(text, HasSubstr(place));
+    EXPECT_THAT(text, HasSubstr("plans/it's mine.json"));
+    // MPI hands the secret on by itself.
+    EXPECT_EQ(text.find("secretKeyRef") != std::string::npos, kind != JobKind::mpi_job) << text;
+    EXPECT_THAT(text, Not(HasSubstr("nvidia.com")));
+    EXPECT_THAT(text, Not(HasSubstr("torchrun")));
+    EXPECT_THAT(text, Not(HasSubstr("python3")));
+  }
+}
+
+TEST(Launch, SlurmDirectives) {
+  Job job;
+  job.launch.slots.name = "moe";
+  job.launch.slots.account = "nlp";
+  const std::string text = slurm_text(job.launch);
+  for (const char* line :
+       {"#SBATCH --job-name=moe\n", "#SBATCH --account=nlp\n", "#SBATCH --nodes=8\n",
+        "#SBATCH --ntasks-per-node=8\n", "#SBATCH --exclusive\n", "#SBATCH --requeue\n",
+        "#SBATCH --signal=B:USR1@300\n", "#SBATCH --time=24:00:00\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+  EXPECT_THAT(text, Not(HasSubstr("segment")));
+  EXPECT_THAT(text, HasSubstr("--exit-signal-handler"));
+  EXPECT_THAT(text, HasSubstr("export CUDA_DEVICE_MAX_CONNECTIONS=1\n"));
+}
+
+// A fake srun, mpirun and nvidia-smi run the script's own words; Megatron-LM is a script that
+// prints its arguments. Whatever is hostile has to arrive as it was, and nothing else may happen.
+TEST(Launch, HostileTextArrivesAsItIs) {
+  for (const bool slurm : {true, false}) {
+    const fs::path at = folder();
+    fs::create_directories(at / "bin");
+    write(at / "bin/srun",
+          "#!/bin/bash\nwhile [[ \"$1\" == --* ]]; do shift; done\n"
+          "SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=1 exec \"$@\"\n");
+    write(
+        at / "bin/mpirun",
+        "#!/bin/bash\nwhile [[ \"$1\" == -* ]]; do case \"$1\" in --bind-to|-N|-np|-x|--hostfile) "
+        "shift 2;; *) shift;; esac; done\n"
+        "export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE=1\n"
+        "exec \"$@\"\n");
+    write(at / "bin/nvidia-smi", "#!/bin/bash\nfor i in 1 2 3 4 5 6 7 8; do echo GPU $i; done\n");
+    write(at / "bin/scontrol", "#!/bin/bash\necho localhost\n");
+    write(at / "bin/python3", "#!/bin/bash\nprintf '%s\\n' \"$@\" >arguments\nenv >environment\n");
+    Job job;
+    job.launch.slots.extra = kHostile;
+    job.launch.slots.script = "it's $(touch pwned) `x`.py";
+    write(at / "job.sh", slurm ? slurm_text(job.launch) : mpirun_text(job.launch));
+    const std::string command =
+        "cd " + at.string() + " && PATH=" + (at / "bin").string() +
+        ":$PATH SLURM_JOB_ID=1 SLURM_JOB_NUM_NODES=1 SLURM_JOB_NODELIST=x ./job.sh 'last $(touch "
+        "pwned)' >out 2>&1";
+    ASSERT_EQ(run(command), 0) << read(at / "out");
+    const std::string got = read(at / "arguments");
+    std::string want = "-u\nit's $(touch pwned) `x`.py\n";
+    for (const std::string& word : script_arguments(job.launch)) want += word + "\n";
+    want += "last $(touch pwned)\n";
+    EXPECT_EQ(got, want);
+    EXPECT_THAT(read(at / "environment"), HasSubstr("RANK=0\n"));
+    EXPECT_FALSE(fs::exists(at / "pwned"));
+  }
+}
+
+TEST(Launch, DirectivesTakePlainNamesOnly) {
+  for (const char* bad : {"x\n#SBATCH --wrap=touch pwned", "a b", "$(id)", "-x", "a;b", "x'y"}) {
+    Job job;
+    job.launch.slots.name = bad;
+    try {
+      check_launch(job.launch);
+      ADD_FAILURE() << bad;
+    } catch (const ConfigError& e) {
+      EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
+      EXPECT_THAT(e.what(), HasSubstr("--job-name"));
+      EXPECT_THAT(e.what(), Not(HasSubstr("\n#SBATCH")));
+    }
+  }
+  Job job;
+  job.launch.slots.time = "1\n#SBATCH --wrap=x";
+  EXPECT_THROW(check_launch(job.launch), ConfigError);
+  job.launch.slots.time = "2-00:00:00";
+  EXPECT_NO_THROW(check_launch(job.launch));
+  job.launch.slots.extra = {"a\nb"};
+  EXPECT_THROW(check_launch(job.launch), ConfigError);
+}
+
+TEST(Launch, NodesMustBeWhole) {
+  Job job;
+  job.launch.gpus = 60;
+  EXPECT_THROW(check_launch(job.launch), ConfigError);
+  job.launch.gpus = 4;  // part of a node
+  EXPECT_NO_THROW(check_launch(job.launch));
+  EXPECT_THAT(slurm_text(job.launch), HasSubstr("--ntasks-per-node=4"));
+}
+
+// Every kind of object, read by a YAML parser of another make: strings stay strings.
+TEST(Launch, KubernetesObjectsParse) {
+  if (run("python3 -c 'import yaml' 2>/dev/null") != 0)
+    GTEST_SKIP() << "python3-yaml is not installed";
+  const fs::path at = folder();
+  const JobKind kinds[] = {JobKind::train_job, JobKind::pytorch_job, JobKind::job_set,
+                           JobKind::mpi_job};
+  const char* names[] = {"TrainJob", "PyTorchJob", "JobSet", "MPIJob"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    Job job;
+    job.launch.slots.kind = kinds[i];
+    job.launch.slots.image = "registry/image:1 # no";
+    job.launch.slots.extra = kHostile;
+    job.launch.slots.claim = "data";
+    job.launch.slots.queue = "team-a";
+    write(at / "job.yaml", kubernetes_text(job.launch));
+    std::string words;
+    for (const std::string& word : kHostile) words += word + "\n";
+    write(at / "words", words);
+    write(at / "check.py",
+          "import sys, yaml\n"
+          "doc = yaml.safe_load(open('job.yaml', encoding='utf-8'))\n"
+          "assert doc['kind'] == sys.argv[1], doc['kind']\n"
+          "def commands(v):\n"
+          "    if isinstance(v, dict):\n"
+          "        if 'command' in v: yield v['command']\n"
+          "        for x in v.values(): yield from commands(x)\n"
+          "    elif isinstance(v, list):\n"
+          "        for x in v: yield from commands(x)\n"
+          "found = [c for c in commands(doc) if 'pretrain_gpt.py' in c]\n"
+          "assert found\n"
+          "words = [w.replace('$', '$$') for w in open('words', "
+          "encoding='utf-8').read().split('\\n')[:-1]]\n"
+          "for c in found:\n"
+          "    assert all(isinstance(w, str) for w in c)\n"
+          "    assert c[-len(words):] == words, (c[-len(words):], words)\n");
+    EXPECT_EQ(run("cd " + at.string() + " && python3 check.py " + names[i] + " 2>err"), 0)
+        << read(at / "err") << kubernetes_text(job.launch);
+  }
+}
+
+TEST(Launch, KubernetesNeedsAnImage) {
+  Job job;
+  EXPECT_THROW(static_cast<void>(kubernetes_text(job.launch)), ConfigError);
+}
+
+TEST(Launch, NvlinkDomainsBeyondANode) {
+  Job job;
+  job.launch.gpus_per_node = 4;
+  job.launch.nvlink_domain = 72;
+  job.launch.expert_parallel = 32;
+  job.launch.hybridep = true;
+  const auto environment = job_environment(job.launch);
+  EXPECT_THAT(environment, Contains(std::pair<std::string, std::string>{"NCCL_MNNVL_ENABLE", "1"}));
+  EXPECT_THAT(environment,
+              Contains(std::pair<std::string, std::string>{"NVLINK_DOMAIN_SIZE", "72"}));
+  EXPECT_THAT(environment, Contains(std::pair<std::string, std::string>{
+                               "NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN", "32"}));
+}
+
+TEST(Yaml, BlockStyle) {
+  JsonValue list = JsonValue::array();
+  list.push_back(JsonValue::object().set("name", "no").set("value", 1));
+  list.push_back("a: b");
+  const JsonValue root = JsonValue::object()
+                             .set("on", true)
+                             .set("list", std::move(list))
+                             .set("none", JsonValue::object());
+  EXPECT_EQ(to_yaml(root),
+            "\"on\": true\nlist:\n  - name: \"no\"\n    value: 1\n  - \"a: b\"\nnone: {}\n");
+}
+
+TEST(Quoting, Words) {
+  EXPECT_EQ(shell_word("a-b_c.1", "p"), "a-b_c.1");
+  EXPECT_EQ(shell_word("it's", "p"), "'it'\\''s'");
+  EXPECT_EQ(shell_word("", "p"), "''");
+  EXPECT_THROW(static_cast<void>(shell_word("a\nb", "p")), ConfigError);
+  EXPECT_EQ(one_line("a\nb\x1b[31m"), "a?b?[31m");
+  EXPECT_EQ(dns_label("My Model_8x7B!"), "my-model-8x7b");
+  EXPECT_EQ(dns_label("$$$"), "pleat");
+}
+
+}  // namespace
+}  // namespace pleat::interop_test

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Layers moved between stages: against every layout of small pipelines.
+#include "planner/layout/layout_polish.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "planner/layout/layout_bound.hpp"
+#include "simulator/estimator.hpp"
+#include "tests/planner/layout/every_layout.hpp"
+#include "tests/planner/search/random_case.hpp"
+
+namespace pleat {
+namespace {
+
+using test::CaseMaker;
+using test::RandomCase;
+
+// The fastest of all ways to place the decoder layers that fit.
+Seconds best_of_all_layouts(const RandomCase& c, const Plan& plan) {
+  const std::int64_t usable = usable_bytes(c.cluster, c.config);
+  const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
+  Seconds best{1e9};
+  test::for_each_decoder_layout(c, plan, [&](const Plan& tried) {
+    const StepEstimate e = estimator(tried);
+    if (e.peak_bytes() <= usable) best = std::min(best, e.step);
+  });
+  return best;
+}
+
+TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
+  CaseMaker maker(23);
+  int pipelines = 0, improved = 0, best = 0;
+  double tightest = 0;
+  int below = 0;  // what was proven for two layouts
+  int every = 0, best_within = 0, less_within = 0;
+  for (int i = 0; i < 100; ++i) {
+    RandomCase c = maker.make(800);
+    c.config.robust = false;
+    c.config.top = 3;
+    c.config.pp = {2, 4};
+    c.config.vpp = {1};
+    c.config.schedule = {PipelineSchedule::one_f_one_b};
+    if (i % 4 == 3) {  // a V, whose second chunks lie the other way round
+      c.config.pp = {2};
+      c.config.vpp = {2};
+      c.config.schedule = {PipelineSchedule::zb_v};
+    }
+    c.config.numerics.resize(1);
+    c.model.vocab = 32768;  // a head that weighs as much as layers
+    c.cluster.gpu.memory = Bytes(1e15);
+    SearchResult found;
+    try {
+      found = search(c, c.config);
+    } catch (const ConfigError&) {
+      continue;  // the case has no pipeline of that size
+    }
+    if (found.best.empty()) continue;
+    SearchResult polished = found;
+    polish_layouts(c, c.config, polished);
+    EXPECT_LE(polished.bound, polished.best.front().estimate.step);
+    below += polished.best.front().estimate.step < found.bound;
+    for (const Candidate& before : found.best) {
+      const FoundLayout polished_one =
+          polish_layout(c, c.config, before);
+      const Candidate& after = polished_one.best;
+      EXPECT_LE(after.estimate.step, before.estimate.step);
+      EXPECT_TRUE(violations({c.model, c.workload, after.plan, c.config.gpus}).empty());
+      const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
+      EXPECT_EQ(estimator(after.plan).step.base(), after.estimate.step.base());
+      const Seconds least = best_of_all_layouts(c, before.plan);
+      const Seconds bound =
+          layout_bound(c, c.config, before.plan).least;
+      EXPECT_LE(bound.base(), least.base() * (1 + 1e-9)) << summary(before.plan);
+      tightest = std::max(tightest, bound / least);
+      EXPECT_LE(after.estimate.step.base(), 1.05 * least.base()) << summary(after.plan);
+      ++pipelines;
+      improved += after.estimate.step < before.estimate.step;
+      best += after.estimate.step.base() <= least.base() * (1 + 1e-9);
+      EXPECT_EQ(polished_one.every, c.config.schedule.front() == PipelineSchedule::one_f_one_b);
+      every += polished_one.every;
+
+      // With no more memory than the plan has.
+      RandomCase tight = c;
+      tight.config.most_bytes = before.estimate.peak_bytes();
+      const Candidate within =
+          polish_layout(c, tight.config, before).best;
+      EXPECT_LE(within.estimate.peak_bytes(), before.estimate.peak_bytes());
+      EXPECT_LE(within.estimate.step.base(), 1.05 * best_of_all_layouts(tight, before.plan).base());
+      best_within += within.estimate.step.base() <=
+                     best_of_all_layouts(tight, before.plan).base() * (1 + 1e-9);
+      less_within += within.estimate.step > after.estimate.step;
+    }
+  }
+  EXPECT_GT(pipelines, 20);
+  EXPECT_GT(improved, 0);
+  EXPECT_GT(below, 0);
+  EXPECT_GT(tightest, 0.95);
+  EXPECT_GT(every, 20);
+  EXPECT_GT(less_within, 0);
+  EXPECT_GE(20 * best, 19 * pipelines) << best << " of " << pipelines;
+  EXPECT_GE(20 * best_within, 19 * pipelines) << best_within << " of " << pipelines;
+}
+
+}  // namespace
+}  // namespace pleat

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Golden sentences, and changes that really make a plan fit.
+#include "planner/report/explain.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/planner/search/small_case.hpp"
+
+namespace pleat {
+namespace {
+
+using namespace test;
+
+Candidate candidate(double gemm, double ep_comm, double bubble) {
+  Candidate c;
+  c.estimate.parts[static_cast<std::size_t>(CostClass::gemm)] = Seconds(gemm);
+  c.estimate.parts[static_cast<std::size_t>(CostClass::ep_comm)] = Seconds(ep_comm);
+  c.estimate.parts[static_cast<std::size_t>(CostClass::bubble)] = Seconds(bubble);
+  c.estimate.step = Seconds(gemm + ep_comm + bubble);
+  return c;
+}
+
+TEST(ExplainDifference, LargestLossesFirstAndTheGain) {
+  EXPECT_EQ(explain_difference(candidate(0.100, 0.020, 0.005), candidate(0.095, 0.050, 0.030)),
+            "40.0% slower (50.00 ms more): loses ep_comm +30.00 ms (20.00 -> 50.00), "
+            "bubble +25.00 ms (5.00 -> 30.00); gains gemm -5.00 ms (100.00 -> 95.00)");
+}
+
+// The four largest whatever their sign, and what they leave: the parts add up to the difference.
+TEST(ExplainDifference, WhatIsNamedAddsUp) {
+  const auto with = [](double sp, double idle) {
+    Candidate c = candidate(0.1, 0.02, 0.05);
+    c.estimate.parts[static_cast<std::size_t>(CostClass::tp_comm)] = Seconds(sp);
+    c.estimate.parts[static_cast<std::size_t>(CostClass::optimizer)] = Seconds(idle);
+    c.estimate.step = c.estimate.step + Seconds(sp + idle);
+    return c;
+  };
+  Candidate loser = with(0.03, 0.002);
+  loser.estimate.parts[static_cast<std::size_t>(CostClass::gemm)] = Seconds(0.096);
+  loser.estimate.parts[static_cast<std::size_t>(CostClass::ep_comm)] = Seconds(0.04);
+  loser.estimate.parts[static_cast<std::size_t>(CostClass::bubble)] = Seconds(0.02);
+  loser.estimate.step = Seconds(0.096 + 0.04 + 0.02 + 0.03 + 0.002);
+  EXPECT_EQ(explain_difference(with(0.01, 0), loser),
+            "4.4% slower (8.00 ms more): loses ep_comm +20.00 ms (20.00 -> 40.00), "
+            "tp_comm +20.00 ms (10.00 -> 30.00); gains bubble -30.00 ms (50.00 -> 20.00), "
+            "gemm -4.00 ms (100.00 -> 96.00); other +2.00 ms");
+}
+
+TEST(ExplainDifference, EqualAndFaster) {
+  EXPECT_EQ(explain_difference(candidate(0.1, 0.02, 0), candidate(0.1, 0.02, 0)),
+            "as fast within 0.1%");
+  EXPECT_EQ(explain_difference(candidate(0.1, 0, 0), candidate(0.08, 0, 0)),
+            "20.0% faster (20.00 ms less); gains gemm -20.00 ms (100.00 -> 80.00)");
+}
+
+TEST(PlaceOf, CountsThePlansThatAreFaster) {
+  SearchResult r;
+  r.best = {candidate(0.1, 0, 0), candidate(0.2, 0, 0)};
+  EXPECT_EQ(place_of(candidate(0.1, 0, 0).estimate, r), 1);
+  EXPECT_EQ(place_of(candidate(0.15, 0, 0).estimate, r), 2);
+  EXPECT_EQ(place_of(candidate(0.3, 0, 0).estimate, r), std::nullopt);
+}
+
+TEST(PrintSearch, ShowsPlansReasonsAndRejections) {
+  const SearchConfig config = small_config(4);
+  const SearchResult r =
+      search({small_model(), small_cluster(), small_workload(), small_profile()}, config);
+  const std::string text =
+      print_search(r, {small_model(), small_cluster(), small_workload(), small_profile()}, config);
+  EXPECT_NE(text.find(summary(r.best[0].plan)), std::string::npos);
+  EXPECT_NE(text.find("against #1:"), std::string::npos);
+  EXPECT_NE(text.find("time-bound"), std::string::npos) << text;
+}
+
+TEST(Shortfall, ChangesFitAndTheMissingMemoryIsTold) {
+  // 50 MB a GPU: two of them do not hold 10 million parameters with their optimizer, more do.
+  const ClusterSpec cluster = small_cluster(5e7);
+  SearchConfig config = small_config(2);
+  config.runtime = Runtime::pleat;  // no buffers beside the program
+  config.micro_batch = {8};
+  config.recompute = false;
+  const SearchResult r =
+      search({small_model(), cluster, small_workload(), small_profile()}, config);
+  ASSERT_TRUE(r.best.empty());
+  const auto changes =
+      changes_that_fit({small_model(), cluster, small_workload(), small_profile()}, config);
+  ASSERT_FALSE(changes.empty());
+  EXPECT_LE(changes.size(), 3u);
+  for (const FittingChange& c : changes) {
+    EXPECT_TRUE(c.candidate.estimate.fits) << c.change;
+    EXPECT_LE(static_cast<double>(c.candidate.estimate.peak_bytes()), 5e7 * 0.95) << c.change;
+  }
+  const std::string text = print_what_would_fit(r, cluster, config, changes);
+  EXPECT_NE(text.find("nothing fits: the closest plan needs"), std::string::npos);
+  EXPECT_NE(text.find("optimizer"), std::string::npos);
+  EXPECT_NE(text.find(changes[0].change), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pleat

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What a search leaves out for what the runtime is, and that it says so.
+#include "planner/space/runtime_rules.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "planner/space/memory_choice.hpp"
+#include "planner/space/mesh_space.hpp"
+#include "planner/space/run_settings.hpp"
+#include "tests/planner/search/small_case.hpp"
+
+namespace pleat {
+namespace {
+
+using namespace test;
+
+// Which orders are tried, and with how many chunks a stage.
+std::set<std::pair<PipelineSchedule, int>> orders_of(const SearchConfig& config) {
+  std::set<std::pair<PipelineSchedule, int>> found;
+  const MeshSpace space =
+      enumerate_meshes({small_model(), small_cluster(), small_workload(), {}}, config);
+  for (const Mesh& m : space.meshes) {
+    if (m.attention.pp > 1) found.insert({m.schedule, m.vpp});
+    else EXPECT_EQ(m.schedule, PipelineSchedule::one_f_one_b);
+  }
+  return found;
+}
+
+TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
+  using enum PipelineSchedule;
+  ModelSpec dense = small_model();
+  dense.moe.reset();
+  SearchConfig config = small_config(4);
+  config.pp = {1, 2};
+  const std::set<std::pair<PipelineSchedule, int>> plain{{one_f_one_b, 1}, {one_f_one_b, 2}, {one_f_one_b, 3}, {one_f_one_b, 4}};
+  EXPECT_EQ(orders_of(config), plain);
+  ASSERT_EQ(not_tried(dense, config).size(), 3u);
+  EXPECT_EQ(not_tried(dense, config)[2].what, "optimizer state in host memory between steps");
+  EXPECT_EQ(not_tried(dense, config)[1].what, "recompute and offload by stage");
+  EXPECT_EQ(not_tried(dense, config)[0].what, "schedule zb-h1, zb-v, dualpipe, dualpipe-v");
+  config.runtime = Runtime::pleat;
+  EXPECT_TRUE(not_tried(dense, config).empty());
+  auto all = plain;
+  all.insert({{zb_h1, 1}, {zb_v, 2}, {dualpipe, 1}, {dualpipe_v, 2}});
+  EXPECT_EQ(orders_of(config), all);
+  config.runtime = Runtime::megatron;
+  config.schedule = {zb_v, dualpipe};
+  EXPECT_EQ(orders_of(config), (std::set<std::pair<PipelineSchedule, int>>{{zb_v, 2}, {dualpipe, 1}}));
+  EXPECT_EQ(not_tried(dense, config).size(), 2u);
+  config.by_stage = false;
+  config.optimizer_offload = false;
+  EXPECT_TRUE(not_tried(dense, config).empty());
+}
+
+std::set<std::string> names_not_tried(const SearchConfig& config) {
+  std::set<std::string> names;
+  for (const NotTried& n : not_tried(small_model(), config)) names.insert(n.what);
+  return names;
+}
+
+TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
+  SearchConfig config = small_config(4);
+  config.schedule = {PipelineSchedule::one_f_one_b};
+  config.by_stage = false;
+  config.optimizer_offload = std::vector<bool>{false, true};
+  EXPECT_EQ(names_not_tried(config), (std::set<std::string>{"fp8 dispatch and combine",
+                                                            "paged stash", "tile-level overlap"}));
+  config.numerics.front().precision = Precision::mxfp8;
+  config.numerics.front().fp8_combine = true;
+  config.paged_stash = {1.1, 1.5};
+  config.tile_overlap = {false};
+  EXPECT_EQ(names_not_tried(config), std::set<std::string>{"step on the CPU"});
+  config.numerics.front().fp8_params = false;
+  EXPECT_TRUE(names_not_tried(config).empty());
+}
+
+// Places of the optimizer's state that memory choices have.
+std::set<StatePlace> places_of(const SearchConfig& config) {
+  ClusterSpec cluster = small_cluster();
+  cluster.gpu.memory_bandwidth = BytesPerSecond(1e12);
+  std::set<StatePlace> places;
+  for (const MemoryChoice& c : memory_choices(small_model(), cluster, config)) {
+    places.insert(c.state);
+  }
+  return places;
+}
+
+// The state in host memory between steps: Megatron-LM's dev branch alone has it.
+TEST(RuntimeRules, AStepOnTheGpuHasItsStateThereInMegatron) {
+  SearchConfig config = small_config(2);
+  EXPECT_EQ(places_of(config), (std::set<StatePlace>{StatePlace::device, StatePlace::host_stepped}));
+  config.optimizer_offload = true;
+  EXPECT_EQ(places_of(config), std::set<StatePlace>{StatePlace::host});
+  config.optimizer_offload = std::vector<bool>{true, false};
+  EXPECT_EQ(places_of(config).count(StatePlace::host), 1u);
+  config.optimizer_offload = false;
+  EXPECT_EQ(places_of(config).count(StatePlace::host), 0u);
+}
+
+// transformer_config and arguments.py:1925, 1919.
+TEST(RuntimeRules, MegatronsGraphsOfAttentionExcludeSomeDelayedGradients) {
+  ModelSpec model = small_model();
+  Plan plan;
+  plan.overlap.delay_wgrad = true;
+  for (const CudaGraph scope : {CudaGraph::partial, CudaGraph::attention}) {
+    plan.cuda_graph = scope;
+    model.attention.qkv_bias = false;
+    EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
+    plan.sharding = Sharding::zero2;
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "delayed-wgrad-shards-in-graph");
+    plan.sharding = Sharding::zero1;
+    model.attention.qkv_bias = true;
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "delayed-wgrad-biases-in-graph");
+  }
+  plan.cuda_graph = CudaGraph::router;
+  EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
+}
+
+// Graphs of a part of a layer alone are the user's choice; what bounds both parts captures both.
+TEST(RuntimeRules, GraphsOfOnePartAreTriedIfAskedFor) {
+  const auto scopes = [](const SearchConfig& config) {
+    std::set<CudaGraph> found;
+    for (const Setting& s : settings(small_model(), small_cluster(), config)) found.insert(s.graph);
+    return found;
+  };
+  SearchConfig config = small_config(2);
+  EXPECT_EQ(scopes(config), (std::set<CudaGraph>{CudaGraph::none, CudaGraph::partial}));
+  config.cuda_graph = std::vector<CudaGraph>{CudaGraph::router, CudaGraph::attention};
+  EXPECT_EQ(scopes(config), (std::set<CudaGraph>{CudaGraph::attention, CudaGraph::router}));
+  const auto all = settings(small_model(), small_cluster(), config);
+  EXPECT_EQ(least_work(all).front().graph, CudaGraph::partial);
+}
+
+// core/transformer/pipeline_parallel_layer_layout.py:86.
+TEST(RuntimeRules, MegatronsFirstRankHasNoPredictionBlocks) {
+  ModelSpec model = small_model();
+  model.mtp_layers = 1;
+  Plan plan;
+  plan.attention.pp = 2;
+  plan.layout = "Et*6m|L";
+  EXPECT_FALSE(builds_layout(Runtime::megatron, model, plan));
+  EXPECT_TRUE(builds_layout(Runtime::pleat, model, plan));
+  plan.layout = "Et*6|mL";
+  EXPECT_TRUE(builds_layout(Runtime::megatron, model, plan));
+}
+
+// Megatron-LM training/arguments.py:1889; its issue 1986.
+TEST(RuntimeRules, MegatronsStepOnTheCpuNeedsPlainWeights) {
+  SearchConfig config = small_config(2);
+  config.numerics.front().precision = Precision::mxfp8;
+  config.optimizer_offload = std::vector<bool>{false, true};
+  const std::set<StatePlace> two{StatePlace::device, StatePlace::host};
+  auto three = two;
+  three.insert(StatePlace::host_stepped);
+  EXPECT_EQ(places_of(config), two);
+  for (const Precision p : {Precision::bf16, Precision::fp8_delayed, Precision::fp8_block}) {
+    config.numerics.front().precision = p;
+    EXPECT_EQ(places_of(config), three) << name_of(p);
+  }
+  config.numerics.front() = {.precision = Precision::fp8, .optimizer = {}, .fp8_params = false};
+  EXPECT_EQ(places_of(config), three);
+
+  const ModelSpec model = small_model();
+  Plan plan;
+  plan.optimizer.cpu_offload = 1;
+  plan.sharding = Sharding::zero3;
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "cpu-optimizer-sharding");
+  EXPECT_EQ(refused_by(Runtime::pleat, model, plan), nullptr);
+  plan.sharding = Sharding::zero1;
+  EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
+  plan.precision = Precision::fp8;
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "cpu-optimizer-fp8-weights");
+  plan.optimizer = {};
+  EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
+}
+
+}  // namespace
+}  // namespace pleat

@@ -1,0 +1,322 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What is enumerated, how rejections are counted, and what an empty space says.
+#include "tests/planner/space/every_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/diagnostics.hpp"
+#include "planner/space/memory_tree.hpp"
+#include "tests/planner/search/small_case.hpp"
+
+namespace pleat {
+namespace {
+
+using namespace test;
+
+TEST(SearchSpace, EveryPlanIsValidAndDistinct) {
+  SearchConfig config = small_config(4);
+  config.micro_batch = {1, 2};
+  config.cp = {1, 2};
+  const auto plans =
+      enumerate_plans({small_model(), small_cluster(), small_workload(), {}}, config);
+  ASSERT_GT(plans.size(), 1000u);
+  std::vector<const SpacePlan*> some;
+  for (std::size_t i = 0; i < plans.size(); i += plans.size() / 300) some.push_back(&plans[i]);
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    const Plan& p = some[i]->plan;
+    EXPECT_TRUE(violations({small_model(), small_workload(), p, 4}).empty()) << summary(p);
+    EXPECT_LE(p.attention.tp, 2);  // the innermost domain
+    for (std::size_t j = 0; j < i; ++j) ASSERT_FALSE(p == some[j]->plan) << summary(p);
+  }
+}
+
+TEST(SearchSpace, MeshesAreCounted) {
+  const MeshSpace space =
+      enumerate_meshes({small_model(), small_cluster(), small_workload(), {}}, small_config(8));
+  std::int64_t rejected = 0;
+  for (const auto& [rule, count] : space.rejected) rejected += count;
+  EXPECT_EQ(space.tried, rejected + static_cast<std::int64_t>(space.meshes.size()));
+}
+
+TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
+  SearchConfig config = small_config(1);
+  config.recompute = config.offload = false;
+  config.cuda_graph = CudaGraph::none;
+  config.cp_comm = CpComm::p2p;
+  config.ep_overlap = config.tp_overlap = config.shared_overlap = false;
+  const auto plans =
+      enumerate_plans({small_model(), small_cluster(), small_workload(), {}}, config);
+  ASSERT_EQ(plans.size(), 4u);
+  EXPECT_EQ(plans[0].plan.micro_batch, 1);
+  EXPECT_EQ(plans[3].plan.micro_batch, 8);
+  EXPECT_EQ(plans[0].plan.sharding, Sharding::none);
+}
+
+TEST(SearchSpace, GroupsOfInterleavedOrdersAreFull) {
+  SearchConfig config = small_config(2);
+  config.pp = {2};
+  config.vpp = {1, 3};
+  config.micro_batch = {1};
+  const auto groups = [&](int batch) {
+    WorkloadSpec w = small_workload();
+    w.global_batch = batch;
+    std::set<std::pair<int, int>> found;
+    for (const Mesh& m : enumerate_meshes({small_model(), small_cluster(), w, {}}, config).meshes) {
+      found.insert({m.vpp, m.group});
+    }
+    return found;
+  };
+  using Groups = std::set<std::pair<int, int>>;
+  EXPECT_EQ(groups(16), (Groups{{1, 0}, {3, 0}, {3, 4}, {3, 8}}));
+  EXPECT_EQ(groups(12), (Groups{{1, 0}, {3, 0}, {3, 4}}));
+  EXPECT_EQ(groups(4), (Groups{{1, 0}, {3, 0}}));
+  config.microbatch_group = {3, 5};  // 12 in groups of 5 leaves 2, as many as stages
+  EXPECT_EQ(groups(12), (Groups{{1, 0}, {3, 3}, {3, 5}}));
+}
+
+TEST(SearchSpace, SmsAreThoseOfFusedExchangesWithinADomain) {
+  ClusterSpec cluster = small_cluster();
+  cluster.gpu.peak_fp8 = FlopsPerSecond(2e13);
+  SearchConfig config = small_config(8);
+  config.dispatcher_sms = {0, 8};
+  std::set<std::pair<Dispatcher, int>> found;
+  const auto all = settings(small_model(), cluster, config);
+  for (const Setting& s : all) found.insert({s.dispatcher, s.sms});
+  EXPECT_EQ(found, (std::set<std::pair<Dispatcher, int>>{
+                       {Dispatcher::alltoall, 0}, {Dispatcher::deepep, 0}, {Dispatcher::deepep, 8}}));
+  const auto eight = std::ranges::find(all, 8, &Setting::sms);
+  Mesh mesh;
+  mesh.expert = {.etp = 1, .ep = 2, .edp = 4};
+  mesh.attention.dp = 8;
+  EXPECT_FALSE(eight->unmeasured_on(mesh));
+  mesh.expert = {.etp = 1, .ep = 4, .edp = 2};  // beyond the domain of two
+  EXPECT_TRUE(eight->unmeasured_on(mesh));
+  EXPECT_FALSE(all.front().unmeasured_on(mesh));
+}
+
+TEST(SearchSpace, APinnedOrderThatLeavesNothingIsNamed) {
+  SearchConfig config = small_config(4);
+  config.pp = {1};
+  config.schedule = {PipelineSchedule::zb_h1};
+  try {
+    static_cast<void>(
+        non_empty_meshes({small_model(), small_cluster(), small_workload(), {}}, config));
+    FAIL();
+  } catch (const ConfigError& e) {
+    EXPECT_NE(std::string(e.what()).find("schedule zb-h1 leaves no valid plan"), std::string::npos)
+        << e.what();
+  }
+}
+
+TEST(SearchSpace, SettingsOfAFamilyLieTogether) {
+  ClusterSpec cluster = small_cluster();
+  cluster.gpu.peak_fp8 = FlopsPerSecond(1e15);
+  cluster.tiers.front().size = 72;
+  const auto all = settings(small_model(), cluster, small_config(8));
+  std::size_t families = 1;
+  for (std::size_t i = 1; i < all.size(); ++i) families += !all[i].same_family(all[i - 1]);
+  std::vector<Setting> distinct;
+  for (const Setting& s : all) {
+    const auto same = [&](const Setting& o) { return o.same_family(s); };
+    if (std::ranges::none_of(distinct, same)) distinct.push_back(s);
+  }
+  EXPECT_EQ(families, distinct.size());
+  // 3 shardings, HybridEP with 3 graph modes and all-to-all with 2, 6 kinds of CP, 2 of TP exchange;
+  // in each the shared expert beside it or not, with experts' exchanges alone, paired, or split too.
+  EXPECT_EQ(families, 3u * (3 + 2) * 6 * 2);
+  EXPECT_EQ(all.size(), families * 2 * 3);
+}
+
+TEST(SearchSpace, ShardsWithinADomain) {
+  ClusterSpec cluster = small_cluster();
+  cluster.tiers.front().size = 8;
+  SearchConfig config = small_config(32);
+  config.sharding = Sharding::zero1;
+  config.hybrid_sharding = true;
+  const auto all = settings(small_model(), cluster, config);
+  EXPECT_EQ(all.front().shard_domain, 8);
+  Plan plan;
+  plan.attention = {.tp = 2, .cp = 1, .dp = 16, .pp = 1};
+  plan.expert = {.etp = 1, .ep = 4, .edp = 8};
+  all.front().put_into(plan);
+  EXPECT_EQ(plan.optimizer_instances, 4);  // 4 of 16 shards, each of 2 ranks, in 8 GPUs
+  put_shards(Sharding::zero3, 8, plan);
+  EXPECT_EQ(plan.optimizer_instances, 1);
+  EXPECT_EQ(plan.fsdp_group, 4);
+  plan.expert = {.etp = 1, .ep = 16, .edp = 2};  // experts have two copies to share
+  put_shards(Sharding::zero1, 8, plan);
+  EXPECT_EQ(plan.optimizer_instances, 1);
+  // Where shards lie within a domain anyway, or cannot, the setting says nothing new.
+  config.hybrid_sharding.reset();
+  const auto both = settings(small_model(), cluster, config);
+  Setting within = both.front();
+  within.shard_domain = 8;
+  const auto mesh = [](int tp, int dp, int pp, int ep) {
+    return Mesh{.attention = {.tp = tp, .cp = 1, .dp = dp, .pp = pp},
+                .expert = {.etp = 1, .ep = ep, .edp = 32 / pp / ep}};
+  };
+  EXPECT_FALSE(within.repeats_another(mesh(2, 16, 1, 4), both));
+  EXPECT_TRUE(within.repeats_another(mesh(2, 4, 4, 4), both));
+  EXPECT_TRUE(within.repeats_another(mesh(2, 16, 1, 16), both));
+}
+
+// State that is not sharded is kept in another way on one rank too: it stands for no sharded one.
+TEST(SearchSpace, WhatIsNotShardedIsASettingOfItsOwn) {
+  ClusterSpec cluster = small_cluster();
+  cluster.tiers.front().size = 8;
+  SearchConfig config = small_config(32);
+  config.sharding = {Sharding::zero3, Sharding::none, Sharding::zero1};
+  config.hybrid_sharding = true;
+  const auto all = settings(small_model(), cluster, config);
+  const Mesh one_rank{.attention = {.tp = 8, .cp = 1, .dp = 1, .pp = 4},
+                      .expert = {.etp = 8, .ep = 1, .edp = 1}};
+  const Mesh many_ranks{.attention = {.tp = 1, .cp = 1, .dp = 32, .pp = 1},
+                        .expert = {.etp = 1, .ep = 8, .edp = 4}};
+  int tried = 0;
+  for (Setting s : all) {
+    if (s.dispatcher != all.front().dispatcher || s.cp_comm != all.front().cp_comm) continue;
+    EXPECT_EQ(s.repeats_another(one_rank, all), s.sharding == Sharding::zero3);
+    EXPECT_FALSE(s.repeats_another(many_ranks, all));
+    ++tried;
+  }
+  EXPECT_GT(tried, 3);
+}
+
+TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {
+  ModelSpec model = small_model();
+  model.attention.kind = AttentionKind::mla;
+  SearchConfig config = small_config(8);
+  config.optimizer_offload = std::vector<bool>{false, true};
+  const auto choices = memory_choices(model, small_cluster(), config);
+  const MemoryTree tree(choices);
+  // Six recompute sets (recompute_choices), and but for whole layers each with two offload sets; of
+  // six layers 1, 2 or 4 recomputed, or offloaded, all in units of 2 or 4; all that with the
+  // optimizer's state on the GPU, off it, and stepped on the host.
+  ASSERT_EQ(choices.size(), 3 * (6u + 2 * 5 + 3 + 3 + 2));
+  EXPECT_EQ(tree.plans_below(0), static_cast<std::int64_t>(choices.size()));
+  std::vector<int> parents(choices.size());
+  for (std::size_t m = 0; m < choices.size(); ++m) {
+    for (const std::int16_t below : tree.below(static_cast<int>(m))) {
+      ++parents[static_cast<std::size_t>(below)];
+      EXPECT_STREQ(tree.supersedes(static_cast<int>(m), below), "needless");
+      EXPECT_EQ(tree.supersedes(below, static_cast<int>(m)), nullptr);
+    }
+    EXPECT_STREQ(tree.supersedes(static_cast<int>(m), static_cast<int>(m)), "variant");
+  }
+  EXPECT_EQ(parents[0], 0);
+  for (std::size_t m = 1; m < choices.size(); ++m) EXPECT_EQ(parents[m], 1) << m;
+}
+
+TEST(SearchSpace, DispatcherFollowsTheHardware) {
+  ClusterSpec c = small_cluster();
+  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::megatron),
+            Dispatcher::alltoall);  // no fp8: before Hopper
+  c.gpu.peak_fp8 = FlopsPerSecond(1e15);
+  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::megatron), Dispatcher::deepep);
+  c.tiers.front().size = 72;
+  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::megatron), Dispatcher::hybridep);
+  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::pleat), Dispatcher::alltoall);
+  ModelSpec dense = small_model();
+  dense.moe.reset();
+  EXPECT_EQ(dispatcher_for(dense, c, Runtime::megatron), Dispatcher::alltoall);
+}
+
+TEST(SearchSpace, RecomputeSetsFitTheModel) {
+  ModelSpec model = small_model();
+  EXPECT_EQ(recompute_choices(model, true).size(), 5u);
+  EXPECT_EQ(recompute_choices(model, false).size(), 1u);
+  model.attention.kind = AttentionKind::mla;
+  EXPECT_EQ(recompute_choices(model, true).size(), 6u);
+  model.attention.kind = AttentionKind::gqa;
+  model.moe.reset();
+  EXPECT_EQ(recompute_choices(model, true).size(), 4u);
+}
+
+std::string error_of(const SearchConfig& config) {
+  try {
+    static_cast<void>(
+        non_empty_meshes({small_model(), small_cluster(), small_workload(), {}}, config));
+  } catch (const ConfigError& e) {
+    EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(SearchSpace, NamesThePinThatEmptiesIt) {
+  SearchConfig config = small_config(4);
+  config.ep = {3};
+  config.pp = {1};
+  const std::string text = error_of(config);
+  EXPECT_NE(text.find("--ep: "), std::string::npos) << text;
+  EXPECT_NE(text.find("ep 3 leaves no valid plan"), std::string::npos) << text;
+  EXPECT_EQ(text.find("--pp"), std::string::npos) << text;
+}
+
+TEST(SearchSpace, NamesAllPinsThatEmptyItTogether) {
+  SearchConfig config = small_config(4);
+  config.ep = {3};
+  config.tp = {3};
+  EXPECT_NE(error_of(config).find("the pins tp 3, ep 3 together leave no valid plan"),
+            std::string::npos)
+      << error_of(config);
+}
+
+// Free TP, CP and PP whose product is not the world reject more meshes than the pin does.
+TEST(SearchSpace, TheReasonIsAboutThePin) {
+  SearchConfig config = small_config(16);
+  config.ep = {3};
+  const std::string of_ep = error_of(config);
+  EXPECT_NE(of_ep.find("is not a multiple of ETP*EP*PP = 1*3*1"), std::string::npos) << of_ep;
+  EXPECT_EQ(of_ep.find("TP*PP*CP"), std::string::npos) << of_ep;
+  config = small_config(32);
+  config.ep = {8};
+  config.etp = {4};
+  config.pp = {4};
+  const std::string of_three = error_of(config);
+  EXPECT_NE(of_three.find("32 is not a multiple of ETP*EP*PP = 4*8*4 = 128"), std::string::npos)
+      << of_three;
+  EXPECT_EQ(of_three.find("(world)"), std::string::npos) << of_three;
+  config = small_config(16);
+  config.tp = {3};  // no grid at all fits: the rule of the world is the reason
+  EXPECT_NE(error_of(config).find("16 is not a multiple of TP*PP*CP = 3"), std::string::npos)
+      << error_of(config);
+}
+
+TEST(SearchSpace, NamesThePinOfASetting) {
+  SearchConfig config = small_config(4);
+  config.sharding = Sharding::zero3;
+  config.pp = {2};
+  const std::string text = error_of(config);
+  EXPECT_NE(text.find("sharding zero3"), std::string::npos) << text;
+  EXPECT_NE(text.find("pp 2"), std::string::npos) << text;
+  SearchConfig overlap = small_config(4);
+  overlap.ep_overlap = true;
+  overlap.ep = {1};
+  EXPECT_NE(error_of(overlap).find("ep-overlap on"), std::string::npos) << error_of(overlap);
+}
+
+TEST(SearchSpace, WithoutPinsTheRuleSpeaks) {
+  WorkloadSpec odd = small_workload();
+  odd.seq_len = 127;
+  odd.global_batch = 1;
+  SearchConfig config = small_config(3);  // 3 GPUs: neither heads, experts, layers nor batch split
+  config.recompute = false;
+  ModelSpec model = small_model();
+  model.layers = 2;
+  model.moe_layer = {true, true};
+  try {
+    static_cast<void>(non_empty_meshes({model, small_cluster(), odd, {}}, config));
+    FAIL() << "three GPUs should not work";
+  } catch (const ConfigError& e) {
+    EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
+    EXPECT_NE(std::string(e.what()).find("no valid plan on 3 GPUs"), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace pleat

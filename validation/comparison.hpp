@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Predicted against measured: every row, and what they say together.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "validation/predict_run.hpp"
+#include "validation/recipe_places.hpp"
+#include "validation/statistics.hpp"
+
+namespace pleat {
+
+struct ComparedRun {
+  MeasuredRun run;
+  std::optional<RunPrediction> prediction;
+  std::string reason;                 // of a miss
+  std::optional<MeasuredStep> step;   // measured
+  std::optional<double> error;        // predicted / measured - 1
+  std::optional<double> memory_error;
+
+  // Counted as a miss: something was measured and nothing predicted.
+  [[nodiscard]] bool missed() const { return !prediction; }
+};
+
+// Predicts all runs; deterministic whatever the number of threads (0: all cores).
+[[nodiscard]] std::vector<ComparedRun> compare_runs(const std::vector<MeasuredRun>&, RunCatalog&,
+                                                    int threads);
+
+// One line of a summary table: what the rows have in common, and their errors.
+struct SummaryLine {
+  std::string value;  // "A", "h100-sxm"
+  ErrorSummary errors;
+  std::size_t missed = 0;
+  std::size_t inside_band = 0;  // rows whose measured time lies in low … high
+};
+struct SummaryTable {
+  std::string name;  // "tier", "cluster", …
+  std::vector<SummaryLine> lines;
+};
+
+struct MissedReason {
+  std::string reason;
+  std::vector<std::string> ids;
+};
+
+// Rows of the same settings: the largest measured time over the smallest, less 1.
+struct NoiseFloor {
+  std::size_t groups_same_era = 0, groups_any_era = 0;
+  ErrorSummary same_era, any_era;
+};
+
+// Runs of one model, machine and workload that differ in their plan: how well a predictor chooses.
+struct Choosing {
+  std::size_t groups = 0, pairs = 0;      // groups of two runs and more
+  double mean_regret = 0, concordance = 0;  // time lost by its best; share of pairs in order
+};
+
+// One predictor on rows that carry the same peers' predictions.
+struct PeerLine {
+  std::string name;  // "pleat", "calculon"
+  ErrorSummary few, many, all;  // 2–8 GPUs, 64–512 GPUs, every row with peers
+  ErrorSummary memory;
+  Choosing choosing;
+};
+
+struct PeerTable {
+  std::string tiers;  // of its rows, "V-multi, V-single"
+  std::size_t rows = 0;
+  std::vector<PeerLine> lines;  // pleat first
+};
+
+struct Summary {
+  std::size_t rows = 0, predicted = 0, missed = 0;
+  ErrorSummary all, memory;
+  std::vector<SummaryTable> tables;
+  std::vector<MissedReason> reasons;
+  NoiseFloor noise;
+  Choosing choosing;  // Pleat's, over every row that says its group
+  std::vector<PeerTable> peers;  // a table for each set of peers; empty without any
+  std::vector<RecipePlace> recipes;  // if asked for
+};
+[[nodiscard]] Summary summarise_runs(const std::vector<ComparedRun>&);
+
+// The parts of the step, largest first, those above nothing.
+[[nodiscard]] std::vector<std::pair<std::string, double>> largest_terms(const StepEstimate&);
+
+}  // namespace pleat

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// One published run: its settings in the words of its source and what was measured. Absent means
+// "not stated"; docs/VALIDATION.md says what is put in its place.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json/json_value.hpp"
+
+namespace pleat {
+
+struct RecomputeWords {
+  std::string granularity;  // none, selective, full
+  std::vector<std::string> modules;
+  std::optional<std::int64_t> num_layers;
+};
+
+struct OptimizerWords {
+  std::optional<std::string> main_grads, main_params, exp_avg, exp_avg_sq, grad_reduce;
+  std::optional<bool> precision_aware, grad_reduce_fp32, fp8_param_gather;
+};
+
+struct PlanWords {
+  std::optional<int> micro_batch, tp, pp, cp, vpp, ep, etp, fsdp_group, dispatcher_sms,
+      cp_a2a, optimizer_instances;
+  std::optional<std::string> sharding, precision, dispatcher, cuda_graph, layout, cp_comm,
+      schedule;
+  std::optional<RecomputeWords> recompute;
+  std::vector<std::string> offload;
+  std::optional<bool> ep_overlap, delay_wgrad, shared_expert_overlap, tp_overlap, grad_overlap,
+      param_gather_overlap, sequence_parallel, tile_overlap, fp8_dispatch, fp8_combine;
+  OptimizerWords optimizer;
+};
+
+// What a peak counts: tensors, what the allocator holds for them, or all on the device.
+enum class PeakKind { allocated, reserved, device };
+
+struct Measurement {
+  std::optional<double> step_time_s, tflops_per_gpu, mfu;
+  std::optional<double> peak_bytes;  // of the fullest rank
+  PeakKind peak_kind = PeakKind::allocated;
+};
+
+struct MeasuredRun {
+  std::string where;  // "runs.jsonl:17"
+  std::string id, tier, source, era, runtime, cluster, group, flops_convention, notes;
+  std::string headline;  // the published claim this run stands for; empty: none
+  std::string model_name;
+  JsonValue model;  // a Hugging Face object; null: a shipped model of that name
+  std::optional<std::int64_t> num_layers, mtp_layers, dense_layers;  // overrides
+  int gpus = 0;
+  std::int64_t seq_len = 0, global_batch = 0;
+  std::optional<std::string> routing, optimizer;
+  PlanWords plan;
+  Measurement measured;
+  std::optional<double> flop_per_token;  // as the source counts
+  std::string settings;  // everything above but the era and what was measured, as text
+  std::vector<std::pair<std::string, double>> peers_s;            // step times others predict
+  std::vector<std::pair<std::string, double>> peers_peak_bytes;   // and memory
+};
+
+}  // namespace pleat

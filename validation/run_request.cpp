@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/run_request.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "validation/run_era.hpp"
+#include "validation/run_model.hpp"
+#include "validation/run_words.hpp"
+#include "core/diagnostics.hpp"
+#include "core/plan/layout_text.hpp"
+#include "core/spec/catalog.hpp"
+
+namespace pleat {
+namespace {
+
+// What a runtime does when a run does not say.
+struct Defaults {
+  Sharding sharding = Sharding::zero1;  // DDP with the distributed optimizer
+  bool overlap = true;                  // of gradients and parameters
+  bool sequence_parallel = true;
+  bool flash_attention = true;
+  DType main_grads = DType::fp32;
+};
+
+Defaults defaults_of(const MeasuredRun& run) {
+  const auto era_has = [&](const char* part) { return run.era.find(part) != std::string::npos; };
+  // Megatron-LM of 2021 had neither sequence parallelism nor a distributed optimizer; that of 2022
+  // (arXiv:2205.05198) brought the former. Neither overlapped gradients with the backward pass, nor had
+  // FlashAttention. Both ran in fp16, for which neither Megatron (accumulate_allreduce_grads_in_fp32 is
+  // set by --bf16 alone) nor DeepSpeed's FP16_Optimizer widens the gradients it accumulates and reduces.
+  if (era_has("2104.04473")) return {Sharding::none, false, false, false, DType::bf16};
+  if (era_has("2205.05198")) return {Sharding::none, false, true, false, DType::bf16};
+  if (run.runtime == "megatron-deepspeed") {
+    return {Sharding::none, false, false, false, DType::bf16};
+  }
+  return {};
+}
+
+// Megatron-Bridge's performance recipes, which NeMo's releases run since 25.09.
+bool is_bridge(const std::string& era) {
+  return era.starts_with("nemo-25.09") || era.starts_with("nemo-25.11") ||
+         era.starts_with("nemo-26");
+}
+
+void set_overlap(const PlanWords& words, const Defaults& defaults, RunRequest& r) {
+  Plan& p = r.plan;
+  p.overlap = {
+      .expert_parallel = words.ep_overlap.value_or(false),
+      .delay_wgrad = words.delay_wgrad.value_or(false),
+      .grad_reduce = words.grad_overlap.value_or(defaults.overlap),
+      .param_gather = words.param_gather_overlap.value_or(defaults.overlap),
+      .tensor_parallel = words.tp_overlap.value_or(false) && p.attention.tp > 1,
+      .shared_expert = words.shared_expert_overlap.value_or(false) && r.model.moe &&
+                       r.model.moe->shared_ffn > 0,
+      .tile_level = words.tile_overlap.value_or(false)};
+}
+
+// Degrees; what is not stated is 1 or open.
+void set_degrees(const MeasuredRun& run, RunRequest& r) {
+  const PlanWords& words = run.plan;
+  Plan& p = r.plan;
+  p.attention = {.tp = words.tp.value_or(1), .cp = words.cp.value_or(1), .dp = 1,
+                 .pp = words.pp.value_or(1)};
+  p.micro_batch = words.micro_batch.value_or(1);
+  p.vpp = words.vpp.value_or(1);
+  if (words.layout) {
+    p.layout = *words.layout;
+    const bool readable = check_layout_syntax(p.layout).problem == nullptr;
+    if (readable && !words.vpp) {
+      const auto stages = read_layout_facts(p.layout).stages;
+      p.vpp = std::max(1, static_cast<int>(stages / p.attention.pp));
+    }
+  }
+  r.open.tp = !words.tp;
+  r.open.pp = !words.pp;
+  // Megatron-DeepSpeed and the Megatron of 2021 and 2022 papers that say nothing do not interleave.
+  const bool interleaves = month_of_era(run.era).value_or(0) >= 23 * 12;
+  r.open.vpp = !words.vpp && !words.layout && run.runtime == "megatron" && interleaves;
+  if (!r.model.moe) {
+    if (words.ep.value_or(1) > 1) r.notes.push_back("EP of a dense model is left out");
+    return;
+  }
+  r.open.ep = !words.ep;
+  r.etp_open = !words.etp;
+  p.expert = {.etp = words.etp.value_or(1), .ep = words.ep.value_or(1), .edp = 1};
+}
+
+void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
+  const PlanWords& words = run.plan;
+  const Defaults defaults = defaults_of(run);
+  Plan& p = r.plan;
+  set_degrees(run, r);
+  p.sequence_parallel = words.sequence_parallel.value_or(defaults.sequence_parallel);
+  p.flash_attention = defaults.flash_attention;
+  if (words.precision) p.precision = precision_of_word(*words.precision, problems);
+  p.sharding =
+      words.sharding ? sharding_of_word(*words.sharding, problems) : defaults.sharding;
+  // A shard group is stated for Megatron-FSDP only.
+  if (!words.sharding && words.fsdp_group.value_or(0) > 1) p.sharding = Sharding::zero3;
+  if (words.dispatcher) p.dispatcher = dispatcher_of_word(*words.dispatcher, problems);
+  if (words.cuda_graph) p.cuda_graph = cuda_graph_of_word(*words.cuda_graph);
+  if (words.cp_comm) p.cp_comm = cp_comm_of_word(*words.cp_comm, problems);
+  const bool shards = p.sharding == Sharding::zero2 || p.sharding == Sharding::zero3;
+  if (shards) p.fsdp_group = words.fsdp_group.value_or(0);
+  if (p.sharding == Sharding::zero1) {
+    p.optimizer_instances = words.optimizer_instances.value_or(1);
+  }
+  p.cp_a2a = p.cp_comm == CpComm::a2a_p2p ? words.cp_a2a.value_or(0) : 0;
+  if (words.schedule) p.schedule = schedule_of_word(*words.schedule, problems);
+  p.fp8_dispatch = words.fp8_dispatch.value_or(false);
+  p.fp8_combine = words.fp8_combine.value_or(false);
+  if (p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep) {
+    p.dispatcher_sms = words.dispatcher_sms.value_or(0);
+  }
+  r.open.recompute = !words.recompute;
+  r.open.sharding = !words.sharding && p.sharding == Sharding::zero1;
+  r.open.offload = r.open.recompute && words.offload.empty() && is_bridge(run.era);
+  if (words.recompute) apply_recompute_words(*words.recompute, p, problems);
+  apply_offload_words(words.offload, p, problems);
+  const RecipeTypes recipe{
+      .narrow_gradients = is_bridge(run.era),
+      .fp8_params = run.era.starts_with("nemo-") || p.precision == Precision::mxfp8};
+  p.optimizer.main_grads = defaults.main_grads;
+  apply_optimizer_words(words.optimizer, recipe, p);
+  // Rows say this in words; Megatron-Bridge's DeepSeek-V3 recipes with it have an FP8 head too.
+  p.fp8_attention = run.notes.find("fp8_dot_product_attention") != std::string::npos;
+  p.fp8_head = p.fp8_attention && run.model_name == "deepseek-v3";
+  set_overlap(words, defaults, r);
+}
+
+// "no model named …; did you mean …?" without the rest.
+std::string first_problem(const ConfigError& e) {
+  const Diagnostic& d = e.diagnostics().front();
+  return (d.path.empty() ? "" : d.path + ": ") + d.message;
+}
+
+}  // namespace
+
+void fill_data_parallel(RunRequest& r, Plan& p) {
+  const auto rest = [&r](std::int64_t used) {
+    return static_cast<int>(std::max<std::int64_t>(1, r.gpus / std::max<std::int64_t>(1, used)));
+  };
+  const AttentionMapping& a = p.attention;
+  p.attention.dp = rest(std::int64_t{1} * a.tp * a.cp * a.pp);
+  // Some sources count the ranks of tensor parallelism in the group too.
+  if (p.fsdp_group > p.attention.dp * a.cp) p.fsdp_group = 0;
+  if (!r.model.moe) {
+    p.expert = {.etp = 1, .ep = 1, .edp = rest(a.pp)};
+    return;
+  }
+  if (r.etp_open) {  // Megatron's default, where it fits
+    const std::int64_t grid = std::int64_t{1} * a.tp * p.expert.ep * a.pp;
+    p.expert.etp = r.gpus % grid == 0 && r.model.moe->ffn % a.tp == 0 ? a.tp : 1;
+  }
+  p.expert.edp = rest(std::int64_t{1} * p.expert.etp * p.expert.ep * a.pp);
+}
+
+RunCatalog::RunCatalog(const std::vector<std::string>& profile_files) {
+  for (const std::string& file : profile_files) given_.push_back(load_profile(file));
+}
+
+const ModelSpec& RunCatalog::model(const MeasuredRun& run) {
+  const auto number = [](const std::optional<std::int64_t>& n) {
+    return n ? std::to_string(*n) : std::string("-");
+  };
+  const std::string key =
+      fmt::format("{}|{}|{}|{}|{}|{}", run.model_name, run.model.dump(0), run.seq_len,
+                  number(run.num_layers), number(run.mtp_layers), number(run.dense_layers));
+  const auto found = models_.find(key);
+  if (found != models_.end()) return found->second;
+  return models_.emplace(key, model_of_run(run)).first->second;
+}
+
+const ClusterSpec& RunCatalog::cluster(const std::string& name) {
+  const auto found = clusters_.find(name);
+  if (found != clusters_.end()) return found->second;
+  return clusters_.emplace(name, load_cluster(name)).first->second;
+}
+
+const Profile& RunCatalog::profile(const ClusterSpec& cluster, const std::string& era) {
+  const std::string key = cluster.name + "|" + era;
+  const auto found = profiles_.find(key);
+  if (found != profiles_.end()) return found->second;
+  return profiles_.emplace(key, profile_of_era(profile(cluster), era)).first->second;
+}
+
+const Profile& RunCatalog::profile(const ClusterSpec& cluster) {
+  const auto found = profiles_.find(cluster.name);
+  if (found != profiles_.end()) return found->second;
+  const auto given = std::find_if(given_.begin(), given_.end(), [&](const Profile& p) {
+    return p.cluster == cluster.name && p.runtime == Runtime::megatron;
+  });
+  Profile profile;
+  if (given != given_.end()) profile = *given;
+  else if (auto shipped = find_newest_profile(cluster.name, Runtime::megatron)) {
+    profile = std::move(shipped->profile);
+  } else {
+    profile = datasheet_profile(cluster.name, cluster.tiers.size(), Runtime::megatron);
+  }
+  return profiles_.emplace(cluster.name, std::move(profile)).first->second;
+}
+
+PreparedRun RunCatalog::prepare(const MeasuredRun& run) {
+  RunRequest r;
+  WordProblems problems;
+  try {
+    r.model = model(run);
+    r.cluster = &cluster(run.cluster);
+    r.profile = &profile(*r.cluster, run.era);
+  } catch (const ConfigError& e) {
+    return {std::nullopt, first_problem(e)};
+  }
+  r.gpus = run.gpus;
+  r.workload = {.seq_len = run.seq_len, .global_batch = run.global_batch};
+  if (run.routing) apply_routing_words(*run.routing, r.workload);
+  set_plan(run, r, problems);
+  if (!problems.unsupported.empty()) {
+    return {std::nullopt, fmt::format("not modelled: {}", fmt::join(problems.unsupported, ", "))};
+  }
+  r.notes.insert(r.notes.end(), problems.notes.begin(), problems.notes.end());
+  fill_data_parallel(r, r.plan);
+  return {std::move(r), ""};
+}
+
+}  // namespace pleat

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// A published run as something to predict: model, cluster, profile, workload and plan, with what
+// the row leaves open.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "validation/measured_run.hpp"
+#include "core/plan/plan.hpp"
+#include "core/spec/cluster.hpp"
+#include "core/spec/model.hpp"
+#include "core/spec/profile.hpp"
+#include "core/spec/workload.hpp"
+
+namespace pleat {
+
+// What the row does not state and no default covers: chosen as the best under the model.
+struct OpenChoices {
+  bool tp = false, pp = false, ep = false, vpp = false, recompute = false, sharding = false;
+  bool offload = false;  // of whole layers
+  bool operator==(const OpenChoices&) const = default;
+};
+
+struct RunRequest {
+  ModelSpec model;
+  const ClusterSpec* cluster = nullptr;
+  const Profile* profile = nullptr;
+  WorkloadSpec workload;
+  Plan plan;  // data-parallel sizes filled in where the other degrees are known
+  int gpus = 1;
+  bool etp_open = false;  // ETP follows TP where that grid fits, else 1
+  OpenChoices open;
+  std::vector<std::string> notes;  // what the prediction leaves out
+};
+
+struct PreparedRun {
+  std::optional<RunRequest> request;
+  std::string reason;  // why there is none
+};
+
+// Models, clusters and profiles by name, loaded once each.
+class RunCatalog {
+ public:
+  // Profiles of `profile_files` stand in for the shipped ones of the same cluster and runtime.
+  explicit RunCatalog(const std::vector<std::string>& profile_files);
+
+  [[nodiscard]] PreparedRun prepare(const MeasuredRun&);
+
+ private:
+  const ModelSpec& model(const MeasuredRun&);
+  const ClusterSpec& cluster(const std::string& name);
+  const Profile& profile(const ClusterSpec&);  // of no era in particular
+  const Profile& profile(const ClusterSpec&, const std::string& era);
+
+  std::vector<Profile> given_;
+  std::map<std::string, ModelSpec> models_;
+  std::map<std::string, ClusterSpec> clusters_;
+  std::map<std::string, Profile> profiles_;
+};
+
+// DP and EDP that use all of `gpus`; at least 1 (the rules say what does not divide).
+void fill_data_parallel(RunRequest&, Plan&);
+
+}  // namespace pleat

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Words of published runs to values of a plan. What has no counterpart is a note or, where the
+// prediction would mean something else without it, a reason not to predict.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "validation/measured_run.hpp"
+#include "core/plan/plan.hpp"
+#include "core/spec/workload.hpp"
+
+namespace pleat {
+
+struct WordProblems {
+  std::vector<std::string> notes;        // left out of the prediction
+  std::vector<std::string> unsupported;  // reasons not to predict
+};
+
+[[nodiscard]] Precision precision_of_word(const std::string&, WordProblems&);
+[[nodiscard]] Sharding sharding_of_word(const std::string&, WordProblems&);
+[[nodiscard]] Dispatcher dispatcher_of_word(const std::string&, WordProblems&);
+[[nodiscard]] CudaGraph cuda_graph_of_word(const std::string&);
+[[nodiscard]] PipelineSchedule schedule_of_word(const std::string&, WordProblems&);
+[[nodiscard]] CpComm cp_comm_of_word(const std::string&, WordProblems&);
+void apply_recompute_words(const RecomputeWords&, Plan&, WordProblems&);
+void apply_offload_words(const std::vector<std::string>&, Plan&, WordProblems&);
+void apply_routing_words(const std::string&, WorkloadSpec&);
+// What the recipes of a release do where a run does not say.
+struct RecipeTypes {
+  bool narrow_gradients = false, fp8_params = false;
+};
+void apply_optimizer_words(const OptimizerWords&, const RecipeTypes&, Plan&);
+
+}  // namespace pleat
