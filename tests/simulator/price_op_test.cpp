@@ -352,5 +352,16 @@ TEST(ViewCluster, DomainsAreFilledAlike) {
   EXPECT_EQ(at(Group::edp).inside, 2);
 }
 
+TEST(PriceOp, KindsOfAFamilyAreOfOneClass) {
+  for (std::size_t i = 0; i < kOpKinds; ++i) {
+    Op op;
+    op.kind = static_cast<OpKind>(i);
+    op.group = Group::dp;
+    const CostClass own = class_of(op);
+    op.kind = family_of(op.kind);
+    EXPECT_EQ(own, class_of(op)) << name_of(op.kind);
+  }
+}
+
 }  // namespace
 }  // namespace pleat
