@@ -9,7 +9,6 @@
 
 #include "core/dtype.hpp"
 #include "core/quantity.hpp"
-#include "core/spec/collective_names.hpp"
 #include "core/spec/profile.hpp"
 
 namespace pleat {

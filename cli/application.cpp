@@ -14,7 +14,6 @@
 
 #include "cli/commands/commands.hpp"
 #include "console/early_end.hpp"
-#include "console/interrupt.hpp"
 #include "cli/list_entries.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "console/interrupt.hpp"
+#include "console/early_end.hpp"
 #include "console/output.hpp"
 #include "application/capacity/find_offer.hpp"
 #include "core/diagnostics.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "console/interrupt.hpp"
+#include "console/early_end.hpp"
 #include "core/diagnostics.hpp"
 #include "core/quantity.hpp"
 #include "planner/capacity/answer.hpp"

@@ -17,7 +17,7 @@
 #include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
-#include "core/spec/collective_names.hpp"
+#include "core/spec/profile.hpp"
 
 namespace pleat {
 namespace {

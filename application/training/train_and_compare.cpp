@@ -12,7 +12,6 @@
 #include "backend/checkpoint/hf_weights.hpp"
 #include "backend/comm/mpi_job.hpp"
 #include "console/early_end.hpp"
-#include "console/interrupt.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
 #include "console/write_file.hpp"

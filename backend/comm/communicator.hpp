@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/device.hpp"
 
 namespace pleat {

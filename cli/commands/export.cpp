@@ -9,7 +9,7 @@
 #include "interop/exported.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/option_choices.hpp"
-#include "console/new_file.hpp"
+#include "console/write_file.hpp"
 #include "console/output.hpp"
 #include "core/json/json_value.hpp"
 

@@ -8,14 +8,13 @@
 #include <limits>
 #include <optional>
 
-#include "console/interrupt.hpp"
+#include "console/early_end.hpp"
 #include "cli/report/explain_report.hpp"
 #include "cli/report/html/search_page.hpp"
-#include "console/new_file.hpp"
+#include "console/write_file.hpp"
 #include "console/output.hpp"
 #include "cli/report/recipes_report.hpp"
 #include "cli/report/sensitivity_report.hpp"
-#include "console/write_file.hpp"
 #include "cli/options/given_recipes.hpp"
 #include "cli/request.hpp"
 #include "application/explain/explain_plan.hpp"

@@ -10,7 +10,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/options/output_options.hpp"
 #include "cli/option_checks.hpp"
-#include "core/spec/collective_names.hpp"
+#include "core/spec/profile.hpp"
 
 namespace pleat::cli {
 

@@ -12,7 +12,7 @@
 #include "cli/interop_targets.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "console/new_file.hpp"
+#include "console/write_file.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "core/spec/catalog.hpp"

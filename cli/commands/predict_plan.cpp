@@ -8,9 +8,8 @@
 
 #include "cli/report/explain_report.hpp"
 #include "cli/report/html/predict_page.hpp"
-#include "console/new_file.hpp"
-#include "console/output.hpp"
 #include "console/write_file.hpp"
+#include "console/output.hpp"
 #include "cli/request.hpp"
 #include "core/json/parse.hpp"
 #include "simulator/estimate.hpp"

@@ -10,9 +10,8 @@
 #include <filesystem>
 #include <set>
 
-#include "console/new_file.hpp"
-#include "console/output.hpp"
 #include "console/write_file.hpp"
+#include "console/output.hpp"
 #include "validation/read_runs.hpp"
 #include "cli/report/validation/validation_report.hpp"
 #include "core/diagnostics.hpp"

@@ -11,9 +11,7 @@
 #include "core/json/parse.hpp"
 #include "core/spec/hf_family.hpp"
 #include "core/spec/hf_fields.hpp"
-#include "core/spec/hf_layers.hpp"
-#include "core/spec/hf_moe.hpp"
-#include "core/spec/hf_rope.hpp"
+#include "core/spec/hf_parts.hpp"
 #include "core/spec/model.hpp"
 
 namespace pleat {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/quantity.hpp"
-#include "core/spec/source_class.hpp"
+#include "core/spec/platform_rates.hpp"
 
 namespace pleat {
 

@@ -10,11 +10,9 @@
 #include <vector>
 
 #include "core/quantity.hpp"
-#include "core/spec/gemm_law.hpp"
 #include "core/spec/kernel_tables.hpp"
 #include "core/spec/platform_rates.hpp"
 #include "core/spec/run_constants.hpp"
-#include "core/spec/source_class.hpp"
 
 namespace pleat {
 
@@ -115,5 +113,15 @@ struct Profile : RunConstants {
 [[nodiscard]] std::string write_profile(const Profile&);
 // Reads the tables that the profile names, relative to the folder of its file.
 void load_tables(Profile&, const std::string& profile_path);
+
+// What profiles, tables, samples and the command line call collectives.
+
+// In the order of the enum.
+inline constexpr std::array<const char*, kCollectives> kCollectiveNames{
+    "all_gather", "reduce_scatter", "all_reduce", "all_to_all", "send_recv"};
+
+[[nodiscard]] constexpr const char* name_of(Collective c) {
+  return kCollectiveNames[static_cast<std::size_t>(c)];
+}
 
 }  // namespace pleat

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "core/diagnostics.hpp"
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/cpu/cpu_kernels.hpp"
 
 namespace pleat {

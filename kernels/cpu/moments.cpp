@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "core/diagnostics.hpp"
-#include "core/numerics/bf16.hpp"
 #include "core/numerics/small_float.hpp"
 #include "kernels/cpu/cpu_kernels.hpp"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "tests/kernels/quantized_matrices.hpp"
 
 namespace pleat {

@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "tests/kernels/conformance/suite.hpp"
 
 namespace pleat::conformance {

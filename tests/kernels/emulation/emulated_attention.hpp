@@ -3,7 +3,7 @@
 // Attention of random numbers on the emulated GPU, by loops in cuDNN's place and by our own kernels.
 #pragma once
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/cuda/cudnn_sdpa.hpp"
 #include "tests/kernels/emulation/emulated_device.hpp"
 

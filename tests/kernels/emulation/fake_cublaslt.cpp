@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/cuda/grouped_library.hpp"
 
 namespace {

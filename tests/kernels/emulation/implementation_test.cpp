@@ -3,7 +3,7 @@
 // Who took the last product or attention is known, and a refusal is said once.
 #include <dlfcn.h>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/cuda/grouped_library.hpp"
 #include "kernels/cuda/implementation.hpp"
 #include "tests/kernels/emulation/emulated_device.hpp"

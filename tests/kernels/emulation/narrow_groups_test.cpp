@@ -4,7 +4,6 @@
 // stand for, forward and both backward ones; and what falls back.
 #include <numeric>
 
-#include "core/numerics/bf16.hpp"
 #include "core/numerics/small_float.hpp"
 #include "tests/kernels/emulation/emulated_device.hpp"
 #include "tests/kernels/emulation/include/cuda_runtime.h"

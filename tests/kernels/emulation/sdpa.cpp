@@ -6,7 +6,6 @@
 #include <cmath>
 #include <vector>
 
-#include "core/numerics/bf16.hpp"
 #include "core/numerics/small_float.hpp"
 #include "kernels/cuda/cudnn_sdpa.hpp"
 

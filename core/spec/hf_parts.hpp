@@ -1,13 +1,30 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Layers that are not all alike in a Hugging Face config: windows, sparse attention, recurrences.
-// One function a way of saying it; each fills the layer traits and the specs they need.
+// The Mixture-of-Experts part of a Hugging Face config: experts, router, and which layers have
+// them.
 #pragma once
 
+#include <vector>
+
+#include "core/spec/hf_family.hpp"
 #include "core/spec/hf_fields.hpp"
 #include "core/spec/model.hpp"
 
 namespace pleat {
+
+// Limits of what is read (docs/FORMATS.md).
+inline constexpr IntRange kLayerRange{1, 10'000};
+inline constexpr IntRange kExpertRange{1, 65'536};
+inline constexpr IntRange kHiddenRange{1, 1 << 20};
+inline constexpr IntRange kWidthRange{1, 1 << 24};
+
+[[nodiscard]] MoeSpec read_hf_moe(HfFields&, const HfFamily&);
+
+// Which of the layers are MoE, by whichever of the families' fields the file has.
+[[nodiscard]] std::vector<bool> read_hf_moe_layers(HfFields&, std::int64_t layers);
+
+// Layers that are not all alike in a Hugging Face config: windows, sparse attention, recurrences.
+// One function a way of saying it; each fills the layer traits and the specs they need.
 
 // `sliding_window`, on the layers that `layer_types` calls sliding_attention, or on all.
 void read_windows(HfFields&, ModelSpec&);
@@ -29,5 +46,10 @@ void read_indexed_layers(HfFields&, ModelSpec&);
 void read_sparse_block_layers(HfFields&, ModelSpec&);
 // DeepSeek-V4: compress_ratios, a window in every layer, hyper-connections.
 void read_compressed_layers(HfFields&, ModelSpec&);
+
+// Rotary positions in a config.json: rope_theta with rope_scaling, or rope_parameters.
+
+// `kind` and the heads' sizes are known.
+void read_hf_rope(HfFields&, AttentionSpec&);
 
 }  // namespace pleat
