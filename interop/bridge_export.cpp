@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Megatron-Bridge's configuration objects extend Megatron-Core's, so most flags are a member of the
 // same name; the few that are not are written out here. A flag without an entry is a bug.
-#include "interop/bridge_export.hpp"
+#include "interop/export_targets.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

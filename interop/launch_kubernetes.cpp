@@ -7,7 +7,6 @@
 
 #include "interop/launch.hpp"
 #include "interop/quoting.hpp"
-#include "interop/yaml.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::interop {

@@ -9,8 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interop/argument_reader.hpp"
-#include "interop/megatron_import_model.hpp"
+#include "interop/flag_table.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/layout_text.hpp"
 

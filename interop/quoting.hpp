@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "core/json/json_value.hpp"
+
 namespace pleat::interop {
 
 // A word of a POSIX shell: as it is where that is plain, else in single quotes. ConfigError
@@ -26,5 +28,10 @@ namespace pleat::interop {
 [[nodiscard]] bool is_dns_name(const std::string& text, bool dots);
 // A DNS-1123 label for Kubernetes: lower case, digits, dashes, at most 63; never empty.
 [[nodiscard]] std::string dns_label(const std::string& text);
+
+// YAML from a tree: block style, every string in double quotes (JSON's), so that none is read as a
+// number, a boolean, a comment or a tag.
+
+[[nodiscard]] std::string to_yaml(const JsonValue&);
 
 }  // namespace pleat::interop

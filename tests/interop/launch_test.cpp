@@ -13,7 +13,6 @@
 
 #include "interop/flag_table.hpp"
 #include "interop/quoting.hpp"
-#include "interop/yaml.hpp"
 #include "core/diagnostics.hpp"
 #include "core/spec/catalog.hpp"
 
