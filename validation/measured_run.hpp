@@ -64,4 +64,14 @@ struct MeasuredRun {
   std::vector<std::pair<std::string, double>> peers_peak_bytes;   // and memory
 };
 
+// Files of published runs: one JSON object a line (configs/validation/README.md has the fields).
+
+// ConfigError (bad_file) with every problem of the file. Fields it does not know are left alone:
+// sources say more than what a prediction needs.
+[[nodiscard]] std::vector<MeasuredRun> read_runs(const std::string& text,
+                                                 const std::string& file_name);
+
+// The files of configs/validation, in order of their names.
+[[nodiscard]] std::vector<std::string> shipped_run_files();
+
 }  // namespace pleat

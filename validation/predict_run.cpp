@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "validation/run_era.hpp"
+#include "validation/run_request.hpp"
 #include "core/plan/constraints.hpp"
 #include "core/program/program.hpp"
 #include "planner/space/search_space.hpp"

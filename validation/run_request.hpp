@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "validation/measured_run.hpp"
 #include "core/plan/plan.hpp"
 #include "core/spec/cluster.hpp"
 #include "core/spec/model.hpp"
 #include "core/spec/profile.hpp"
 #include "core/spec/workload.hpp"
+#include "validation/measured_run.hpp"
 
 namespace pleat {
 
@@ -64,5 +64,15 @@ class RunCatalog {
 
 // DP and EDP that use all of `gpus`; at least 1 (the rules say what does not divide).
 void fill_data_parallel(RunRequest&, Plan&);
+
+// Which of a profile's software eras a run belongs to.
+
+// Months of a release "nemo-25.11", "nemo-26.02.01", a commit's date "main-2026-07" or an arXiv
+// number "… (2504.14960)", counted from 2000; nothing for other words.
+[[nodiscard]] std::optional<int> month_of_era(const std::string& era);
+
+// The profile with the constants of the run's era: the one of that name, else the last one before
+// it, else those of the profile itself.
+[[nodiscard]] Profile profile_of_era(const Profile&, const std::string& era);
 
 }  // namespace pleat

@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "validation/measured_run.hpp"
 #include "core/plan/plan.hpp"
+#include "core/spec/model.hpp"
 #include "core/spec/workload.hpp"
+#include "validation/measured_run.hpp"
 
 namespace pleat {
 
@@ -33,5 +34,13 @@ struct RecipeTypes {
   bool narrow_gradients = false, fp8_params = false;
 };
 void apply_optimizer_words(const OptimizerWords&, const RecipeTypes&, Plan&);
+
+// The model of a published run: a shipped one or a Hugging Face object, cut to the depth that ran.
+
+// Throws ConfigError for a model that does not ship or cannot be read.
+[[nodiscard]] ModelSpec model_of_run(const MeasuredRun&);
+
+// The first `layers` decoder layers; further ones repeat the last.
+void cut_depth(ModelSpec&, std::int64_t layers);
 
 }  // namespace pleat

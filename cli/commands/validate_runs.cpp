@@ -12,7 +12,7 @@
 
 #include "console/write_file.hpp"
 #include "console/output.hpp"
-#include "validation/read_runs.hpp"
+#include "validation/measured_run.hpp"
 #include "cli/report/validation/validation_report.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"

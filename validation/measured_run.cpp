@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/read_runs.hpp"
+
+#include "validation/measured_run.hpp"
 
 #include <fmt/format.h>
 
