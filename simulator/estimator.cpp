@@ -13,7 +13,7 @@
 #include "simulator/known.hpp"
 #include "simulator/layer_library.hpp"
 #include "simulator/plan_key.hpp"
-#include "simulator/summarise_step.hpp"
+#include "simulator/step_timeline.hpp"
 #include "simulator/uncertainty.hpp"
 
 namespace pleat {

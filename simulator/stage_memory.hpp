@@ -7,8 +7,8 @@
 #include <span>
 
 #include "core/program/program.hpp"
-#include "simulator/chunk_costs.hpp"
 #include "simulator/estimate.hpp"
+#include "simulator/layer_costs.hpp"
 
 namespace pleat {
 

@@ -10,7 +10,7 @@
 #include "planner/layout/layout_pieces.hpp"
 #include "planner/layout/rank_loads.hpp"
 #include "simulator/layer_library.hpp"
-#include "simulator/summarise_step.hpp"
+#include "simulator/step_timeline.hpp"
 #include "tests/planner/layout/every_layout.hpp"
 
 namespace pleat {
