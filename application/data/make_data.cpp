@@ -5,7 +5,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "backend/data/indexed_writer.hpp"
+#include "backend/data/indexed_dataset.hpp"
 #include "backend/data/tokenize_files.hpp"
 #include "backend/data/training_data.hpp"
 #include "console/early_end.hpp"
