@@ -39,4 +39,20 @@ class ReadFile {
 // A whole text. Throws ConfigError: device_or_io, bad_file where it is larger than `limit`.
 [[nodiscard]] std::string read_text(const std::string& path, std::uint64_t limit, FileSystem&);
 
+// A whole file as read-only memory.
+
+class MappedFile {
+ public:
+  // Throws ConfigError (device_or_io) with the system's reason; also for what is no regular file.
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept : bytes_(other.bytes_) { other.bytes_ = {}; }
+  MappedFile& operator=(MappedFile&&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
 }  // namespace pleat

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "backend/checkpoint/agreement.hpp"
 #include "backend/checkpoint/checkpoint_folder.hpp"
+#include "backend/checkpoint/saver.hpp"
 #include "backend/checkpoint/shard_reader.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"

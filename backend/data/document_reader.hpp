@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/checkpoint/mapped_file.hpp"
+#include "backend/checkpoint/read_file.hpp"
 
 namespace pleat {
 
