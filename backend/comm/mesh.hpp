@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "backend/comm/job_part.hpp"
 #include "backend/comm/lobby.hpp"
 #include "backend/comm/message_hub.hpp"
-#include "backend/comm/peers.hpp"
 #include "backend/comm/rendezvous.hpp"
 
 namespace pleat {

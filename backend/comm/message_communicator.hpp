@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/message_hub.hpp"
@@ -61,5 +62,11 @@ class MessageCommunicator final : public Communicator {
   std::vector<std::size_t> begin_;  // scratch: borders of slices
   std::vector<float> sums_;         // scratch
 };
+
+// The ranks of one process in a job of several: groups whose members talk through a hub.
+
+// One transport for each rank of the hub, in rank order; give each to its own thread.
+[[nodiscard]] std::vector<std::unique_ptr<Transport>> make_message_transports(
+    const std::shared_ptr<MessageHub>&, int world);
 
 }  // namespace pleat

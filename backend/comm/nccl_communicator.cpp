@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "backend/comm/members.hpp"
+#include "backend/comm/communicator.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {

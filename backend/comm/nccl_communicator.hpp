@@ -9,8 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "backend/comm/nccl_job.hpp"
-#include "backend/comm/nccl_memory.hpp"
+#include "backend/comm/nccl_library.hpp"
 #include "backend/comm/nccl_messages.hpp"
 #include "backend/comm/nccl_window.hpp"
 #include "backend/comm/staged_communicator.hpp"

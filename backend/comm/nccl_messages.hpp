@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "backend/comm/communicator.hpp"
-#include "backend/comm/nccl_job.hpp"
+#include "backend/comm/nccl_library.hpp"
 #include "backend/runtime/arena.hpp"
 
 namespace pleat {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "backend/comm/members.hpp"
+#include "backend/comm/communicator.hpp"
 
 namespace pleat {
 namespace {

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "backend/comm/thread_group.hpp"
 #include "backend/comm/thread_job.hpp"
 
 namespace pleat {
@@ -43,5 +43,12 @@ class ThreadCommunicator final : public Communicator {
   std::shared_ptr<ThreadGroup> group_;
   int rank_;
 };
+
+// The ranks of a job as threads of one process: collectives read each other's buffers directly, and
+// waiting sleeps, for the ranks may outnumber the cores.
+
+// One transport a rank, in rank order; give each to its own thread. They may be destroyed in any
+// order, also before the communicators made from them.
+[[nodiscard]] std::vector<std::unique_ptr<Transport>> make_thread_transports(int world);
 
 }  // namespace pleat

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "backend/comm/thread_transport.hpp"
+#include "backend/comm/thread_communicator.hpp"
 #include "core/diagnostics.hpp"
 #include "kernels/host_device.hpp"
 
