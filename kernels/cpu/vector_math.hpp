@@ -71,4 +71,40 @@ template <class T, class Term>
 
 [[nodiscard]] inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
 
+// GELU in its tanh approximation (arXiv:1606.08415), with its derivative.
+
+// tanh, saturating cleanly: 1 - 2/(exp(2x)+1) is -1 and 1 at the ends.
+inline float tanh_f32(float x) { return 1.0F - 2.0F / (exp_f32(2.0F * x) + 1.0F); }
+
+struct Gelu {
+  float value, slope;
+  explicit Gelu(float x) {
+    constexpr float kA = 0.7978845608028654F;  // sqrt(2/pi)
+    constexpr float kB = 0.044715F;
+    const float t = tanh_f32(kA * (x + kB * x * x * x));
+    value = 0.5F * x * (1.0F + t);
+    slope = 0.5F * (1.0F + t) + 0.5F * x * (1.0F - t * t) * (kA * (1.0F + 3.0F * kB * x * x));
+  }
+};
+
+// RMSNorm of one row of n values: y = x * rstd * w, rstd = 1/sqrt(mean(x²) + eps), and its
+// gradient.
+
+// Returns rstd.
+inline float rms_row(const float* x, const float* w, float* y, std::int64_t n, double eps) {
+  const double mean = static_cast<double>(dot(x, x, n)) / static_cast<double>(n);
+  const auto rstd = static_cast<float>(1.0 / std::sqrt(mean + eps));
+  for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] * rstd * w[i];
+  return rstd;
+}
+
+// dx = rstd (dy w - x rstd² mean(dy w x)); dw += dy x rstd.
+inline void rms_row_bwd(const float* dy, const float* x, const float* w, float rstd, float* dx,
+                        float* dw, std::int64_t n) {
+  const float sum = lane_sum<float>(n, [=](std::int64_t i) { return dy[i] * w[i] * x[i]; });
+  const float mean = sum * rstd * rstd / static_cast<float>(n);
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = rstd * (dy[i] * w[i] - x[i] * mean);
+  for (std::int64_t i = 0; i < n; ++i) dw[i] += dy[i] * (x[i] * rstd);
+}
+
 }  // namespace pleat::cpu
