@@ -4,9 +4,9 @@
 // that a grouped product wants, and back. Bound: memory, every row read and written.
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
-#include "kernels/cuda/group_of_row.cuh"
+#include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/row_copy.cuh"
-#include "kernels/cuda/scan.cuh"
+#include "kernels/cuda/tile_scheduler.cuh"
 
 namespace pleat {
 namespace {

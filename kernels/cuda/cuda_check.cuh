@@ -5,7 +5,10 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdint>
+
 #include "kernels/cuda/device_error.hpp"
+#include "kernels/cuda/resources.hpp"
 
 #define PLEAT_CUDA_CHECK(call)                                                                 \
   do {                                                                                         \
@@ -25,6 +28,16 @@ namespace pleat::cuda {
   }
   PLEAT_CUDA_CHECK(answer);
   return true;
+}
+
+// The set's stream as CUDA knows it, for host code that calls libraries.
+
+[[nodiscard]] inline cudaStream_t native(const Resources& r) {
+  return static_cast<cudaStream_t>(r.stream().handle);
+}
+
+[[nodiscard]] inline bool aligned16(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 
 }  // namespace pleat::cuda

@@ -5,15 +5,13 @@
 #include <optional>
 
 #include "core/diagnostics.hpp"
+#include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/cudnn_layout.hpp"
-#include "kernels/cuda/cudnn_mla.hpp"
 #include "kernels/cuda/cudnn_sdpa.hpp"
-#include "kernels/cuda/cudnn_sequences.hpp"
 #include "kernels/cuda/fused_attention.hpp"
 #include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/narrow_heads.hpp"
-#include "kernels/cuda/stream.cuh"
-#include "kernels/cuda/visible_sequences.hpp"
+#include "kernels/cuda/visible_keys.hpp"
 
 namespace pleat::cuda {
 namespace {

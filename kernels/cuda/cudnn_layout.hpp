@@ -1,13 +1,49 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Copies between our layouts and those that cuDNN's attention takes. Everything is bf16 but lse.
+// Sequences of their own lengths as cuDNN takes them, and what our attention on it shares.
 #pragma once
 
-#include "kernels/cuda/cudnn_sequences.hpp"
+#include <vector>
+
+#include "kernels/cuda/cuda_check.cuh"
+#include "kernels/cuda/cudnn_sdpa.hpp"
 #include "kernels/cuda/resources.hpp"
+#include "kernels/cuda/visible_keys.hpp"
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::cuda {
+
+template <class... Views>
+bool all_bf16(Views... views) {
+  return ((views.dtype == DType::bf16 && aligned16(views.data) && views.cols % 8 == 0) && ...);
+}
+
+inline std::byte* at(View v, std::int64_t column) {
+  return static_cast<std::byte*>(v.data) + bytes_of(v.dtype, column);
+}
+
+// Lengths and beginnings of sequences, where every run of rows is not one.
+class Sequences {
+ public:
+  // Row r is at r - first[sequence_of[r]] of its sequence; null where every run is one.
+  struct OnDevice {
+    const std::int32_t *sequence_of = nullptr, *first = nullptr;
+  };
+
+  Sequences() = default;
+  // Gives `shape` the window, and makes it ragged where it must be.
+  Sequences(const VisibleSequences& seen, std::int64_t rows, SdpaShape& shape);
+
+  [[nodiscard]] std::size_t bytes() const;
+  OnDevice upload(const Resources&, Scratch&, const SdpaShape&, SdpaPointers& to) const;
+
+ private:
+  std::int64_t rows_ = 0;
+  // Lengths; beginnings of q, k, v and o in elements; the sequence of every row; first rows.
+  std::vector<std::int32_t> numbers_;
+};
+
+// Copies between our layouts and those that cuDNN's attention takes. Everything is bf16 but lse.
 
 // Heads [first, first + count) of `all`.
 struct HeadRange {
@@ -34,5 +70,33 @@ void split_mla_key_gradients(const Resources&, const void* dk, View dkv, float* 
 // Rounds shared, or its sum with what is there, to the last columns of dkpe.
 void write_mla_shared_gradient(const Resources&, const float* shared, View dkpe, bool add,
                                const MlaShape&);
+
+// MLA through cuDNN: keys, whose rotary part all heads share, are put together for some heads at a
+// time, so that their copies stay small. Causal, with windows and packed documents as pieces.
+
+// KernelSet::mla_attention's operands, or their gradients.
+struct MlaOperands {
+  View q, kv, kpe;
+};
+
+class CudnnMla {
+ public:
+  CudnnMla(Resources& r, SdpaLibrary& library) : r_(r), library_(library) {}
+
+  // False where cuDNN has no kernel for it or operands are not bf16: nothing was done.
+  [[nodiscard]] bool forward(const MlaOperands&, View o, View lse, const MlaShape&,
+                             const VisibleSequences* seen = nullptr);
+  [[nodiscard]] bool backward(View d_o, const MlaOperands&, View o, View lse, const MlaOperands& to,
+                              const MlaShape&, const VisibleSequences* seen = nullptr,
+                              bool add = false);
+  // Pieces of two parts, laid out as MLA's operands are.
+  [[nodiscard]] bool forward(const AttentionPiece&, HeadColumns o, View lse);
+  [[nodiscard]] bool backward(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
+                              const AttentionPieceGradient&);
+
+ private:
+  Resources& r_;
+  SdpaLibrary& library_;
+};
 
 }  // namespace pleat::cuda

@@ -10,7 +10,6 @@
 
 #include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/implementation.hpp"
-#include "kernels/cuda/stream.cuh"
 
 namespace pleat::cuda {
 namespace {

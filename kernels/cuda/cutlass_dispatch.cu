@@ -6,8 +6,7 @@
 #include "kernels/cuda/cutlass_instances.hpp"
 #include "kernels/cuda/grouped_gemm.hpp"
 #include "kernels/cuda/grouped_library.hpp"
-#include "kernels/cuda/narrow_groups.hpp"
-#include "kernels/cuda/stream.cuh"
+#include "kernels/cuda/narrow_layout.hpp"
 
 namespace pleat::cuda {
 namespace {

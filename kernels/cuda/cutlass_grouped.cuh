@@ -14,7 +14,7 @@
 
 #include "kernels/cuda/cutlass_instances.hpp"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/scan.cuh"
+#include "kernels/cuda/reduce.cuh"
 
 namespace pleat::cuda::cutlass_grouped {
 

@@ -13,7 +13,6 @@
 #include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/matmul_descriptor.cuh"
-#include "kernels/cuda/stream.cuh"
 
 namespace pleat::cuda {
 namespace {

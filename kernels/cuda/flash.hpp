@@ -35,4 +35,18 @@ void flash_backward(Resources&, const FlashProblem&, HeadColumns d_o, HeadColumn
 [[nodiscard]] FlashProblem flash_problem(View qkv, const AttentionShape&);
 [[nodiscard]] FlashProblem flash_problem(View q, View kv, View kpe, const MlaShape&);
 
+struct FlashArguments;
+
+// Checks the operands; visible ranges are copied to `visible` (device memory, or none if the problem
+// is causal).
+[[nodiscard]] FlashArguments flash_arguments(const Resources&, const FlashProblem&,
+                                             const HeadColumns& o, View lse, void* visible);
+[[nodiscard]] std::size_t visible_bytes(const FlashProblem&);
+
+// Attention over two sets of keys from that over each.
+
+// o and lse become those of all keys: with l = log(exp(lse) + exp(other_lse)),
+// o = exp(lse - l) o + exp(other_lse - l) other. Both o are [rows, heads * width], both lse [rows, heads].
+void merge_pieces(const Resources&, View other, View other_lse, View o, View lse);
+
 }  // namespace pleat::cuda

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // With p = exp(scale q·k - lse) and delta = d_o·o of a row: dv = p^T d_o, ds = scale p (d_o v^T - delta),
 // dq = ds k, dk = ds^T q.
-#include "kernels/cuda/flash_arguments.hpp"
+#include "kernels/cuda/flash.hpp"
 #include "kernels/cuda/flash_tiles.cuh"
 
 namespace pleat::cuda {

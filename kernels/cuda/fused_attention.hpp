@@ -48,4 +48,16 @@ class FusedAttention {
 // None where this build or this machine has no cuDNN.
 [[nodiscard]] std::unique_ptr<FusedAttention> fused_attention(Resources&, bool deterministic);
 
+// Pieces whose queries see one block of keys (visible_block.hpp), wherever these lie: a call of the
+// library for every run of queries.
+
+// KernelSet::attention_piece and attention_piece_bwd. False where the library has no kernel for it, or
+// the piece is something else: nothing was done.
+[[nodiscard]] bool forward_blocks(FusedAttention&, Resources&, const AttentionPiece&, HeadColumns o,
+                                  View lse, bool resume);
+// `kernels` adds up columns.
+[[nodiscard]] bool backward_blocks(FusedAttention&, Resources&, KernelSet& kernels,
+                                   const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
+                                   const AttentionPieceGradient&);
+
 }  // namespace pleat::cuda

@@ -7,9 +7,8 @@
 #include "kernels/cuda/grouped_gemm.hpp"
 #include "kernels/cuda/grouped_library.hpp"
 #include "kernels/cuda/implementation.hpp"
-#include "kernels/cuda/mixed_gemm.hpp"
-#include "kernels/cuda/narrow_products.hpp"
 #include "kernels/cuda/products.hpp"
+#include "kernels/cuda/narrow_products.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {

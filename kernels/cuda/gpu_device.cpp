@@ -9,9 +9,9 @@
 
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/cuda_check.cuh"
-#include "kernels/cuda/device_blocks.hpp"
+#include "kernels/cuda/kept_blocks.hpp"
+#include "kernels/cuda/partial_sums.hpp"
 #include "kernels/cuda/resources.hpp"
-#include "kernels/cuda/sum_parts.hpp"
 
 namespace pleat {
 namespace {

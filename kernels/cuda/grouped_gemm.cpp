@@ -5,7 +5,6 @@
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/grouped_library.hpp"
 #include "kernels/cuda/implementation.hpp"
-#include "kernels/cuda/narrow_groups.hpp"
 #include "kernels/cuda/narrow_layout.hpp"
 
 namespace pleat::cuda {

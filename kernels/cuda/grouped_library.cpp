@@ -7,11 +7,11 @@
 #include <bit>
 #include <string>
 
+#include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/dense_gemm.hpp"
 #include "kernels/cuda/device_error.hpp"
 #include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/narrow_layout.hpp"
-#include "kernels/cuda/stream.cuh"
 
 namespace pleat::cuda {
 namespace {

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 
 #include "kernels/cuda/device.hpp"
 
@@ -47,6 +49,33 @@ class KeptBlocks : public std::enable_shared_from_this<KeptBlocks> {
 
   std::mutex mutex_;
   std::multimap<std::size_t, DeviceBuffer> free_;  // by size
+};
+
+// The device memory that this process has, of all its GPUs and ranks: what the host must not touch.
+
+class DeviceBlocks {
+ public:
+  void add(const std::byte* data, std::int64_t bytes) {
+    const std::unique_lock lock(mutex_);
+    blocks_[data] = bytes;
+  }
+  void remove(const std::byte* data) {
+    const std::unique_lock lock(mutex_);
+    blocks_.erase(data);
+  }
+  [[nodiscard]] bool hold(const void* at) const {
+    if (at == nullptr) return false;
+    const auto* data = static_cast<const std::byte*>(at);
+    const std::shared_lock lock(mutex_);
+    auto after = blocks_.upper_bound(data);
+    if (after == blocks_.begin()) return false;
+    --after;
+    return data < after->first + after->second;
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<const std::byte*, std::int64_t> blocks_;
 };
 
 }  // namespace pleat::cuda

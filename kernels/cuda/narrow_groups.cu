@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands of grouped products on 8-bit codes: what is K contiguous stays where it is, the rest is
 // transposed by strips of 128 rows. Bound: memory, 2 bytes a code that is transposed.
-#include "kernels/cuda/narrow_groups.hpp"
+#include "kernels/cuda/narrow_layout.hpp"
 
 #include "kernels/cuda/block_scales.hpp"
 #include "kernels/cuda/for_packs.cuh"
-#include "kernels/cuda/group_of_row.cuh"
-#include "kernels/cuda/narrow_layout.hpp"
+#include "kernels/cuda/tile_scheduler.cuh"
 #include "kernels/cuda/transpose_tile.cuh"
 
 namespace pleat::cuda {

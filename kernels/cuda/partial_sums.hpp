@@ -3,6 +3,8 @@
 // The second stage of sums over rows: a first kernel leaves partial sums, these add them up in order.
 #pragma once
 
+#include <span>
+
 #include "kernels/cuda/resources.hpp"
 #include "kernels/kernel_set.hpp"
 
@@ -11,5 +13,10 @@ namespace pleat::cuda {
 // to[c] = (add ? to[c] : 0) + scale * sum over i < count of partial[i * stride + c], c < to.elements().
 void add_partial_sums(const Resources&, const float* partial, std::int64_t count,
                       std::int64_t stride, double scale, bool add, View to);
+
+inline constexpr std::size_t kMaxParts = 128;
+
+// Device::sum_parts, of at most kMaxParts parts.
+void sum_parts(const Resources&, std::span<const View> parts, View to);
 
 }  // namespace pleat::cuda

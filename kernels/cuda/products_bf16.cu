@@ -6,7 +6,7 @@
 #include <mma.h>
 
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/scaled_products.hpp"
+#include "kernels/cuda/products.hpp"
 #include "kernels/cuda/tile_scheduler.cuh"
 #include "kernels/cuda/vec.cuh"
 

@@ -6,7 +6,6 @@
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/router.cuh"
-#include "kernels/cuda/router_select.cuh"
 
 namespace pleat {
 namespace {

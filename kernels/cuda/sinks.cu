@@ -3,8 +3,8 @@
 // Attention sinks, a key of a learned score and no value in each head, and what joins pieces of keys:
 // a sink is a piece that came before.
 #include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/flash.hpp"
 #include "kernels/cuda/for_packs.cuh"
-#include "kernels/cuda/merge_pieces.hpp"
 #include "kernels/cuda/partial_sums.hpp"
 #include "kernels/cuda/reduce.cuh"
 

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "core/diagnostics.hpp"
-#include "kernels/cuda/stream.cuh"
+#include "kernels/cuda/cuda_check.cuh"
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::cuda {

@@ -4,7 +4,7 @@
 // for, against our own kernels.
 #include <array>
 
-#include "kernels/cuda/visible_block.hpp"
+#include "kernels/cuda/visible_keys.hpp"
 #include "tests/kernels/emulation/emulated_attention.hpp"
 
 namespace pleat::conformance {

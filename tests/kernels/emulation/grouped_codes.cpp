@@ -4,7 +4,7 @@
 // they lie.
 #include "core/numerics/small_float.hpp"
 #include "kernels/cuda/grouped_gemm.hpp"
-#include "kernels/cuda/narrow_groups.hpp"
+#include "kernels/cuda/narrow_layout.hpp"
 #include "tests/kernels/emulation/include/cuda_runtime.h"
 #include "tests/kernels/emulation/include/cuda_bf16.h"
 

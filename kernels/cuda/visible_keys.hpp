@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace pleat::cuda {
 
@@ -20,5 +21,20 @@ struct VisibleBlock {
 // or nothing is seen.
 [[nodiscard]] std::optional<VisibleBlock> as_block(const std::int32_t (*visible)[2],
                                                    std::int64_t batch, std::int64_t rows);
+
+// What queries see, as libraries say it: sequences one after the other, each causal, with one
+// window.
+
+struct VisibleSequences {
+  std::vector<std::int32_t> first;  // rows at which they begin, and the number of rows
+  std::int64_t longest = 0;
+  std::int64_t window = 0;  // keys a query sees at most; 0: all before it
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(first.size()) - 1; }
+};
+
+// visible[r] as in AttentionPiece, of `batch` runs of `rows` queries and as many keys. None where
+// it is something else.
+[[nodiscard]] std::optional<VisibleSequences> as_sequences(const std::int32_t (*visible)[2],
+                                                           std::int64_t batch, std::int64_t rows);
 
 }  // namespace pleat::cuda
