@@ -4,6 +4,7 @@
 // measured products, by the mean of their relative errors.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "calibration/sample.hpp"
@@ -33,5 +34,14 @@ struct ProductPoint {
 
 // As the simulator prices it; the arithmetic has a law.
 [[nodiscard]] Seconds predict(const GemmLaws&, const ProductPoint&, const GpuSpec&);
+
+// A table of corrections (core/spec/kernel_tables.hpp) from what measured products leave of a law:
+// ln(measured / law) carried to the nodes of a grid by regression on distances in (ln m, ln n, ln k)
+// (Gaussian process, covariance exp(-distance), a third as much noise): near measured products
+// it follows them, far from all of them it is 0.
+
+// The table's text; needs one point.
+[[nodiscard]] std::string gemm_corrections(const std::vector<ProductPoint>&, const GpuSpec&,
+                                           const std::vector<GemmTile>&, const GemmLaw&);
 
 }  // namespace pleat

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "calibration/fit/residual.hpp"
+#include "calibration/fit/family.hpp"
 #include "calibration/sample.hpp"
 #include "core/spec/cluster.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "calibration/fit/attention_fit.hpp"
 #include "calibration/fit/family.hpp"
-#include "calibration/fit/gemm_corrections.hpp"
 #include "calibration/fit/gemm_fit.hpp"
 #include "calibration/fit/judged_fit.hpp"
 

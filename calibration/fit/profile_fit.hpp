@@ -7,8 +7,8 @@
 
 #include <vector>
 
+#include "calibration/fit/family.hpp"
 #include "calibration/fit/law_fit.hpp"
-#include "calibration/fit/residual.hpp"
 #include "calibration/sample.hpp"
 #include "core/spec/cluster.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "backend/comm/job_part.hpp"
 #include "calibration/calibrate.hpp"
-#include "calibration/microbench/on_ranks.hpp"
+#include "calibration/microbench/rank_runner.hpp"
 #include "tests/backend/device/checking_device.hpp"
 #include "tests/calibration/fake_bench.hpp"
 

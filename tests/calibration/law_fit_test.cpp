@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "calibration/calibrate.hpp"
-#include "calibration/fit/gemm_corrections.hpp"
 #include "calibration/fit/gemm_fit.hpp"
 #include "calibration/fit/profile_fit.hpp"
 #include "core/spec/catalog.hpp"

@@ -16,7 +16,7 @@
 #include <tuple>
 
 #include "calibration/calibrate.hpp"
-#include "calibration/microbench/copy_points.hpp"
+#include "calibration/microbench/host_links.hpp"
 #include "calibration/sample_log.hpp"
 #include "core/diagnostics.hpp"
 #include "tests/calibration/fake_bench.hpp"
