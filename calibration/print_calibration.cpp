@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A calibration for a person to read: how far it is, what it fitted, how well that holds.
+// A calibration as text for people: its progress, what it fitted, how well the fit holds, and what
+// symmetric windows save.
 
 #include <fmt/format.h>
 

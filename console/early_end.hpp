@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A command that ends in good order before it is done, or with another program's exit code.
+// How a command ends before it is done: by an exception of its own, or by Ctrl-C and SIGTERM.
 #pragma once
 
 #include <stdexcept>
 #include <string>
 
 namespace pleat {
+
+// A command that ends in good order before it is done, or with another program's exit code.
 
 class EarlyEnd : public std::runtime_error {
  public:

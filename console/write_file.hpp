@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Output files appear whole or not at all: a temporary file beside the target, then a rename.
+// Output files: they appear whole or not at all, and an existing one stays unless --force is given.
 #pragma once
 
 #include <string>
 #include <vector>
 
 namespace pleat {
+
+// Output files appear whole or not at all: a temporary file beside the target, then a rename.
 
 // Throws ConfigError (device_or_io) with the reason; then the target is as it was before.
 void write_file(const std::string& path, const std::string& text);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The steps that every target shares: refuse, walk the table, look for fields that no row handles.
+// The steps of every export: refuse, walk the table, find fields without a row, write the text.
 
 #include <fmt/format.h>
 
@@ -204,20 +204,6 @@ std::string export_text(Target target, const Exported& e, const std::string& tit
       return json_text(e);
   }
   return {};
-}
-
-const char* file_suffix(Target target) {
-  switch (target) {
-    case Target::megatron:
-      return ".megatron.sh";
-    case Target::megatron_bridge:
-      return ".bridge.sh";
-    case Target::torchtitan:
-      return ".toml";
-    case Target::deepspeed:
-      return ".deepspeed.json";
-  }
-  return "";
 }
 
 }  // namespace pleat::interop

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Megatron-Bridge: dotted overrides of a ConfigContainer, from the flags of the Megatron-LM export.
+// Exports to frameworks other than Megatron-LM. Each writes a plan in that framework's settings.
 #pragma once
 
 #include "interop/exported.hpp"
 
 namespace pleat::interop {
+
+// Megatron-Bridge: dotted overrides of a ConfigContainer, from the flags of the Megatron-LM export.
 
 inline constexpr const char* kBridgeVersion = "067f987 (2026-08-22)";
 

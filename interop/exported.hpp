@@ -64,7 +64,6 @@ struct FieldRule {
 
 // The file to write. `title` is one line about the plan.
 [[nodiscard]] std::string export_text(Target, const Exported&, const std::string& title);
-[[nodiscard]] const char* file_suffix(Target);  // ".megatron.sh"
 
 // For tests: the tables behind export_plan.
 [[nodiscard]] const std::vector<FieldRule>& field_rules(Target);

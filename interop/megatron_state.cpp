@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the Megatron-LM export about gradients and optimizer states: how they are sharded,
-// reduced and kept.
+// Rows of the Megatron-LM export about what ranks keep and exchange.
 
 #include "interop/megatron_export.hpp"
 
 namespace pleat::interop {
+
+// Rows of the Megatron-LM export about gradients and optimizer states: how they are sharded,
+// reduced and kept.
+
 namespace {
 
 using C = const ExportContext&;

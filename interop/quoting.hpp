@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Foreign text inside files that a shell, a scheduler or a parser reads: quoted so that it stays
-// text.
+// Foreign text in the files of shells, schedulers and parsers, and YAML that is made of it.
 #pragma once
 
 #include <string>
@@ -9,6 +8,9 @@
 #include "core/json/json_value.hpp"
 
 namespace pleat::interop {
+
+// Foreign text inside files that a shell, a scheduler or a parser reads: quoted so that it stays
+// text.
 
 // A word of a POSIX shell: as it is where that is plain, else in single quotes. ConfigError
 // (bad_request) at `path` for control characters, which no name of ours has.

@@ -284,7 +284,7 @@ class KernelSet {
                             std::span<const ElementSpan> undecayed) = 0;
   virtual void read_moment(Moment from, View to) = 0;   // to fp32
   virtual void write_moment(View from, Moment to) = 0;  // from fp32
-  // fp32 numbers and their halves (kernels/cpu/halves.cpp): bf16 weights, 16 bits of rest each.
+  // fp32 numbers and their halves (kernels/cpu/optimizer.cpp): bf16 weights, 16 bits of rest each.
   virtual void join_halves(View weights, View rests, View to) = 0;
   virtual void split_halves(View from, View weights, View rests) = 0;
   // m = momentum * m + (grad_scale * g + weight_decay * w); w -= lr * m.

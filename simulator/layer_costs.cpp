@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Reduces a layer program, or a pair of them, to its cost record.
+// Reduces a layer program, or a pair of them, to its cost record, and adds up chunks of layers.
 
 #include "simulator/layer_costs.hpp"
 

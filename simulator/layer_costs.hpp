@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What one layer costs on one rank: the record the simulator reduces a LayerProgram to. Cold and
-// memoised; `evaluate` and the planner only add these up.
+// Costs of layers, and of chunks as sums over their layers.
 #pragma once
 
 #include <array>
@@ -19,6 +18,9 @@
 #include "core/spec/profile.hpp"
 
 namespace pleat {
+
+// What one layer costs on one rank: the record the simulator reduces a LayerProgram to. Cold and
+// memoised; `evaluate` and the planner only add these up.
 
 // Rubrics of time in every report; they add up to the end of the timeline.
 enum class CostClass : std::uint8_t {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Programs and prices of the layers of one LayerGroup that plans with one group key share.
+// Programs and prices of layers that plans share.
 #pragma once
 
 #include <array>
@@ -15,6 +15,8 @@
 #include "simulator/plan_key.hpp"
 
 namespace pleat {
+
+// Programs and prices of the layers of one LayerGroup that plans with one group key share.
 
 class LayerMemo {
  public:

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Births and deaths of a layer's tensors, and the highest point between them.
+// Live bytes from the lifetimes of tensors: the highest point of a layer, and of a whole step.
 
 #include "simulator/layer_memory.hpp"
 
@@ -12,6 +12,9 @@
 #include "simulator/stage_memory.hpp"
 
 namespace pleat {
+
+// Births and deaths of a layer's tensors, and the highest point between them.
+
 namespace {
 
 // Each to the stash or back by itself: both blocks are there for a moment.

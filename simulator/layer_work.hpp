@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// How many parameters a layer has, for the bounds of a search.
+// What a layer holds and takes at least, for the bounds of a search.
 #pragma once
 
 #include <array>
@@ -10,6 +10,8 @@
 #include "simulator/layer_costs.hpp"
 
 namespace pleat {
+
+// How many parameters a layer has, for the bounds of a search.
 
 // On one rank, in elements, without buffers. By Bucket; 2 and 3: of them the matrices of 0 and 1
 // (core/program/step_state.hpp).

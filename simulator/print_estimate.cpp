@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// An estimate as a table for people.
+// An estimate as a table for people, and as JSON.
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

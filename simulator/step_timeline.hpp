@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A whole step put together from the records of its stages: what estimate() summarises and
-// predicted_trace() draws.
+// A whole step from the records of its stages, and the estimate made from it.
 #pragma once
 
 #include <memory>
@@ -13,6 +12,9 @@
 #include "simulator/stage_record.hpp"
 
 namespace pleat {
+
+// A whole step put together from the records of its stages: what estimate() summarises and
+// predicted_trace() draws.
 
 using StageRecords = std::vector<std::shared_ptr<const StageRecord>>;  // by stage; may repeat
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What is said about many errors at once.
+// Predicted against measured: every row, and the statistics of their errors.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,8 @@
 #include "validation/recipe_places.hpp"
 
 namespace pleat {
+
+// What is said about many errors at once.
 
 // Linear between the two nearest values (NumPy's default); 0 of nothing. fraction in [0, 1].
 [[nodiscard]] double quantile(std::vector<double> values, double fraction);

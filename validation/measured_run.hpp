@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One published run: its settings in the words of its source and what was measured. Absent means
-// "not stated"; docs/VALIDATION.md says what is put in its place.
+// Published runs: one run as its source states it, and files of them.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +12,9 @@
 #include "core/json/json_value.hpp"
 
 namespace pleat {
+
+// One published run: its settings in the words of its source and what was measured. Absent means
+// "not stated"; docs/VALIDATION.md says what is put in its place.
 
 struct RecomputeWords {
   std::string granularity;  // none, selective, full

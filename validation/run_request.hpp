@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A published run as something to predict: model, cluster, profile, workload and plan, with what
-// the row leaves open.
+// A published run as something to predict, with the software era of the profile that it belongs to.
 #pragma once
 
 #include <map>
@@ -17,6 +16,9 @@
 #include "validation/measured_run.hpp"
 
 namespace pleat {
+
+// A published run as something to predict: model, cluster, profile, workload and plan, with what
+// the row leaves open.
 
 // What the row does not state and no default covers: chosen as the best under the model.
 struct OpenChoices {

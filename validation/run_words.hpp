@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Words of published runs to values of a plan. What has no counterpart is a note or, where the
-// prediction would mean something else without it, a reason not to predict.
+// What a published run names, in our terms: its settings and its model.
 #pragma once
 
 #include <optional>
@@ -14,6 +13,9 @@
 #include "validation/measured_run.hpp"
 
 namespace pleat {
+
+// Words of published runs to values of a plan. What has no counterpart is a note or, where the
+// prediction would mean something else without it, a reason not to predict.
 
 struct WordProblems {
   std::vector<std::string> notes;        // left out of the prediction

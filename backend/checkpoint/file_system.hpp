@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What checkpoints ask of a file system, so that tests can put one under them that loses what was
-// not synchronised. Every call does what POSIX's does: below zero it failed and errno says why.
+// The file system under checkpoints, and files that survive a power cut.
 #pragma once
 
 #include <sys/types.h>
@@ -13,6 +12,9 @@
 #include <vector>
 
 namespace pleat {
+
+// What checkpoints ask of a file system, so that tests can put one under them that loses what was
+// not synchronised. Every call does what POSIX's does: below zero it failed and errno says why.
 
 struct FileStatus {
   enum class Kind { regular, folder, other } kind = Kind::other;

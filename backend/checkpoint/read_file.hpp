@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A regular file open for reading. Read, not mapped: where another process cuts it short, that is an
-// error and no signal.
+// Reading whole files or parts of them: by reads, or mapped into memory.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +12,9 @@
 #include "backend/checkpoint/file_system.hpp"
 
 namespace pleat {
+
+// A regular file open for reading. Read, not mapped: where another process cuts it short, that is an
+// error and no signal.
 
 class ReadFile {
  public:

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Texts that all ranks exchange between two steps.
+// Saves one rank's share of a checkpoint, in step with the other ranks.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,8 @@
 #include "backend/trainer.hpp"
 
 namespace pleat {
+
+// Texts that all ranks exchange between two steps.
 
 // Every rank's text, in rank order.
 [[nodiscard]] std::vector<std::string> gather_texts(Communicator&, const std::string& mine);

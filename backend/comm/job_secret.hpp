@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What the processes of a job know and others do not: who does not know it cannot join.
+// The secret that the processes of a job share, and the tags on messages that are made from it.
 #pragma once
 
 #include <array>
@@ -10,6 +10,8 @@
 #include <string>
 
 namespace pleat {
+
+// What the processes of a job know and others do not: who does not know it cannot join.
 
 using SecretKey = std::array<std::byte, 32>;
 

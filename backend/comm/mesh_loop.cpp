@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The mesh's thread: it reads, writes what did not go at once, beats, and notices who is lost.
+// The mesh's thread: it reads, writes what did not go at once, sends signs of life, and notices
+// which process is lost.
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Collectives made of messages between pairs, for ranks that share no memory. Reductions add in the
-// order of the members, as the threads' do, so both give the same bits.
+// Ranks that share no memory: collectives made of messages, and the transport that offers them.
 #pragma once
 
 #include <memory>
@@ -11,6 +10,9 @@
 #include "backend/comm/message_hub.hpp"
 
 namespace pleat {
+
+// Collectives made of messages between pairs, for ranks that share no memory. Reductions add in the
+// order of the members, as the threads' do, so both give the same bits.
 
 // Larger pieces travel as several messages: no wire ever counts past 2^31 bytes.
 inline constexpr std::size_t kMessageBytes = std::size_t{16} << 20;

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The functions of NCCL that are called here, from the library that is found when they are first
-// needed: a program that never asks for it runs where there is none. Numbers and layouts are those of
-// NCCL's C interface, the same since 2.18; windows came with 2.27.
+// NCCL: the functions that we call from its library, and what the communicators of a rank share.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +10,10 @@
 #include <string>
 
 namespace pleat {
+
+// The functions of NCCL that are called here, from the library that is found when they are first
+// needed: a program that never asks for it runs where there is none. Numbers and layouts are those of
+// NCCL's C interface, the same since 2.18; windows came with 2.27.
 
 struct NcclId {
   char bytes[128] = {};

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Device memory that NCCL allocates (ncclMemAlloc): what peers can map, which windows need. Whole
-// pages of the driver, so a piece should be a large one.
+// Device memory for NCCL: how it is allocated, and the symmetric windows that use it.
 #pragma once
 
 #include "backend/comm/communicator.hpp"
@@ -9,6 +8,9 @@
 #include "kernels/device.hpp"
 
 namespace pleat {
+
+// Device memory that NCCL allocates (ncclMemAlloc): what peers can map, which windows need. Whole
+// pages of the driver, so a piece should be a large one.
 
 class NcclMemory final : public Memory {
  public:

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One member's view of a ThreadGroup.
+// Ranks that are threads of one process: collectives in shared memory, and their transport.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,8 @@
 #include "backend/comm/thread_job.hpp"
 
 namespace pleat {
+
+// One member's view of a ThreadGroup.
 
 class ThreadCommunicator final : public Communicator {
  public:

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a threaded job share: the groups alive, and whether a rank has given up.
+// What ranks that are threads of one process share: the job, and the memory that a group meets in.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,8 @@
 #include "core/ids.hpp"
 
 namespace pleat {
+
+// What the ranks of a threaded job share: the groups alive, and whether a rank has given up.
 
 class ThreadGroup;
 

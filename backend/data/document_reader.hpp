@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Files of text, document by document.
+// Training text: where it comes from, and reading it document by document.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,8 @@
 #include "backend/checkpoint/read_file.hpp"
 
 namespace pleat {
+
+// Files of text, document by document.
 
 // What one document is.
 enum class DocumentKind {

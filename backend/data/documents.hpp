@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Tokenized documents by number: what samples are cut from.
+// Tokenized documents by number, and the document boundaries of packed samples.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include <vector>
 
 namespace pleat {
+
+// Tokenized documents by number: what samples are cut from.
 
 class Documents {
  public:

@@ -1,12 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Megatron-LM's indexed dataset: PREFIX.bin holds tokens, PREFIX.idx where each sequence begins.
-// Little-endian throughout. The index:
-//   9 bytes "MMIDIDX\0\0", u64 version 1, u8 type of the tokens, u64 S, u64 D,
-//   i32 length of each of S sequences, i64 byte offset of each in PREFIX.bin,
-//   i64 number of the sequence at which each document begins, D of them, the last one S;
-//   multimodal datasets have S more bytes.
-// (NVIDIA/Megatron-LM d98e8a6, megatron/core/datasets/indexed_dataset.py.)
+// Megatron-LM's indexed dataset: its format, its reader and its writer.
 #pragma once
 
 #include <array>
@@ -22,6 +16,14 @@
 #include "backend/data/documents.hpp"
 
 namespace pleat {
+
+// Megatron-LM's indexed dataset: PREFIX.bin holds tokens, PREFIX.idx where each sequence begins.
+// Little-endian throughout. The index:
+//   9 bytes "MMIDIDX\0\0", u64 version 1, u8 type of the tokens, u64 S, u64 D,
+//   i32 length of each of S sequences, i64 byte offset of each in PREFIX.bin,
+//   i64 number of the sequence at which each document begins, D of them, the last one S;
+//   multimodal datasets have S more bytes.
+// (NVIDIA/Megatron-LM d98e8a6, megatron/core/datasets/indexed_dataset.py.)
 
 inline constexpr std::string_view kIndexMagic("MMIDIDX\0\0", 9);
 inline constexpr std::uint64_t kIndexVersion = 1;
@@ -52,7 +54,7 @@ enum class TokenType : std::uint8_t {
   return vocab_size < 65500 ? TokenType::u16 : TokenType::i32;
 }
 
-// Reads a Megatron-LM indexed dataset (indexed_format.hpp). Samples are cut from its sequences, as
+// Reads a Megatron-LM indexed dataset. Samples are cut from its sequences, as
 // GPTDataset does; documents are groups of sequences.
 
 class IndexedDataset final : public Documents {
@@ -86,7 +88,7 @@ class IndexedDataset final : public Documents {
 // Whether PREFIX.idx is there.
 [[nodiscard]] bool is_indexed_prefix(const std::string& path);
 
-// Writes a Megatron-LM indexed dataset (indexed_format.hpp), a document a sequence. Both files
+// Writes a Megatron-LM indexed dataset, a document a sequence. Both files
 // appear when they are complete, the index last; until then they have other names, and an
 // unfinished writer removes them.
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// numpy.random.RandomState's shuffles of one-dimensional arrays, bit for bit, and numpy's sums of
-// doubles: Megatron-LM's sample order is made of them.
+// Which tokens each sample has, in Megatron-LM's order, and numpy's shuffles behind it.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +13,9 @@
 #include "backend/data/documents.hpp"
 
 namespace pleat {
+
+// numpy.random.RandomState's shuffles of one-dimensional arrays, bit for bit, and numpy's sums of
+// doubles: Megatron-LM's sample order is made of them.
 
 // The Mersenne Twister, seeded with one number of 32 bits.
 class RandomState {

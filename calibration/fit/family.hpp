@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which measured points a fit does not see: a quarter of every kind, picked by a hash of their
-// names, so that the choice follows neither the order of the plan nor the sizes in it.
+// The points of one kernel family: which of them a fit does not see, and how far it is off on both.
 #pragma once
 
 #include <optional>
@@ -12,6 +11,9 @@
 #include "core/quantity.hpp"
 
 namespace pleat {
+
+// Which measured points a fit does not see: a quarter of every kind, picked by a hash of their
+// names, so that the choice follows neither the order of the plan nor the sizes in it.
 
 // What a point is without its sizes: "grouped_gemm.dgrad, zipf" of
 // "grouped_gemm.dgrad 8192x4096x7168 16 experts, zipf".

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Fits the law of matrix products on a GPU (core/spec/gemm_law.hpp, docs/MODEL.md section 7.1) to
-// measured products, by the mean of their relative errors.
+// Fits what predicts a matrix product on a GPU: its law and the table of corrections to the law.
 #pragma once
 
 #include <string>
@@ -11,6 +10,9 @@
 #include "core/spec/cluster.hpp"
 
 namespace pleat {
+
+// Fits the law of matrix products on a GPU (core/spec/platform_rates.hpp, docs/MODEL.md section 7.1) to
+// measured products, by the mean of their relative errors.
 
 struct ProductPoint {
   ProductShape shape;

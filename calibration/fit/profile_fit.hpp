@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From samples to a profile: one curve a kernel family, on a GPU laws of matrix products and rates
 // of attention, one curve a collective, the penalty of sharing cores, and how far the fit is off, on
-// the points it saw and on those it did not (hold_out.hpp).
+// the points it saw and on those it did not (family.hpp).
 #pragma once
 
 #include <vector>

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention of a GPU under a sliding window and of packed sequences, without a mask, and of the
-// queries of a context-parallel chunk with keys of chunks before it: what a profile's rates, which
-// are of whole causal sequences, are held against.
+// Attention of a GPU in the shapes that a profile's rates do not cover: windows, packed sequences,
+// chunks of context parallelism; with grouped heads and with multi-head latent attention.
 
 #include <fmt/format.h>
 
@@ -14,6 +13,11 @@
 #include "calibration/microbench/points.hpp"
 
 namespace pleat {
+
+// Attention of a GPU under a sliding window and of packed sequences, without a mask, and of the
+// queries of a context-parallel chunk with keys of chunks before it: what a profile's rates, which
+// are of whole causal sequences, are held against.
+
 namespace {
 
 enum class Seen { window, packed, full, chunk };

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Copies between a GPU and the host's pinned memory: which are measured, and how they are called.
+// Copies between devices and the host: by one GPU alone, and by all ranks at once.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,8 @@
 #include "calibration/microbench/points.hpp"
 
 namespace pleat {
+
+// Copies between a GPU and the host's pinned memory: which are measured, and how they are called.
 
 // What runs beside them; of it the time is taken then, else of the copies.
 enum class CopiesBeside { nothing, product, attention };

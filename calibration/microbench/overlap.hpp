@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Work on two streams of a device at once.
+// Compute beside collectives: what running both at once costs, each on its own stream of a device.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,8 @@
 #include "kernels/device.hpp"
 
 namespace pleat {
+
+// Work on two streams of a device at once.
 
 // `other` on kOverlapStream, from where stream 0 is now; `first` is stream 0's work beside it. What
 // stream 0 is given next comes after both. A device without streams does one after the other.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The ranks that a calibration measures collectives on.
+// The ranks that a calibration measures collectives on, and how a call of all of them is timed.
 #pragma once
 
 #include <functional>

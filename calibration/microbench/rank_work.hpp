@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One rank's part of a collective that is measured: its buffers, and a call.
+// One rank's part of a collective that is measured, and the memory that its communicator holds.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,8 @@
 #include "calibration/microbench/rank_runner.hpp"
 
 namespace pleat {
+
+// One rank's part of a collective that is measured: its buffers, and a call.
 
 class RankWork {
  public:

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Building and describing JSON trees.
+// Building JSON trees, and writing them as text.
 
 #include "core/json/json_value.hpp"
 

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// bfloat16: the upper half of an fp32 number.
+// Floating-point types below 32 bits: bfloat16, and numbers of 8 and 4 bits as codes.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
 namespace pleat {
+
+// bfloat16: the upper half of an fp32 number.
 
 struct Bf16 {
   std::uint16_t bits = 0;

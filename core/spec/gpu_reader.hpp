@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Reading a GPU's datasheet facts: a file of configs/gpus, or the same object inside a cluster.
+// Reading the facts of hardware with their sources: single fields, and a whole GPU.
 #pragma once
 
 #include <string>
@@ -9,6 +9,8 @@
 #include "core/spec/cluster.hpp"
 
 namespace pleat {
+
+// Reading a GPU's datasheet facts: a file of configs/gpus, or the same object inside a cluster.
 
 [[nodiscard]] GpuSpec read_gpu(const std::string& text, const std::string& file_name);
 [[nodiscard]] GpuSpec read_gpu_object(ObjectReader& reader);

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The Mixture-of-Experts part of a Hugging Face config: experts, router, and which layers have
-// them.
+// Parts of a Hugging Face config.json: experts, layers that are not all alike, rotary positions.
 #pragma once
 
 #include <vector>
@@ -11,6 +10,9 @@
 #include "core/spec/model.hpp"
 
 namespace pleat {
+
+// The Mixture-of-Experts part of a Hugging Face config: experts, router, and which layers have
+// them.
 
 // Limits of what is read (docs/FORMATS.md).
 inline constexpr IntRange kLayerRange{1, 10'000};

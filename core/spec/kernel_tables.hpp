@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "core/quantity.hpp"
-#include "core/spec/platform_rates.hpp"
 
 namespace pleat {
+
+// Where a number comes from, best first.
+enum class SourceClass { measured, interpolated, fitted, datasheet };
 
 // A read-only value owned by several profiles; equal when the values are.
 template <class T>

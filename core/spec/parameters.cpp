@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Parameters of a transformer, term by term as in docs/MODEL.md section 1.
+// Parameters and model FLOPs of a transformer, term by term as in docs/MODEL.md sections 1 and 2.
 // L layers, h hidden, V vocabulary, f FFN, E experts, k top-k.
 
 #include <algorithm>

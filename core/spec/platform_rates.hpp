@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Where a number comes from, best first.
+// Measured laws and rates of one platform's kernels that no efficiency curve fits: matrix products,
+// attention by sequence length, exchange of expert tokens by ranks (docs/MODEL.md sections 6 and 7).
 #pragma once
 
 #include <array>
@@ -12,8 +13,6 @@
 #include "core/spec/kernel_tables.hpp"
 
 namespace pleat {
-
-enum class SourceClass { measured, interpolated, fitted, datasheet };
 
 // The law of a matrix product on a GPU, by arithmetic (docs/MODEL.md section 7.1):
 //   t = (t0 + (tc^4 + tm^4)^(1/4)) exp(c)
@@ -62,9 +61,6 @@ struct GemmLaws {
   // The law used for `math`: its own, else of the next arithmetic the GPU has; nullptr without any.
   [[nodiscard]] const GemmLaw* find(GemmMath math) const;
 };
-
-// Measured rates of kernels that no efficiency curve fits: attention by sequence length, exchange of
-// expert tokens by ranks (docs/MODEL.md sections 6 and 7.2).
 
 // gqa: query and value heads of one size; mla: larger query heads (192 and 128).
 enum class AttentionLayout : std::uint8_t { gqa, mla };

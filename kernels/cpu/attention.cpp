@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Causal grouped-query attention on packed rows [q heads | k groups | v groups]; query head i uses
-// group i / (heads / groups), whose gradient adds over its heads in ascending order.
+// Whole causal attention on the CPU: grouped-query heads, and multi-head latent attention.
 
 #include <algorithm>
 
@@ -10,6 +9,10 @@
 #include "kernels/cpu/flash.hpp"
 
 namespace pleat {
+
+// Causal grouped-query attention on packed rows [q heads | k groups | v groups]; query head i uses
+// group i / (heads / groups), whose gradient adds over its heads in ascending order.
+
 namespace {
 
 void check(View qkv, View o, View lse, const AttentionShape& s) {

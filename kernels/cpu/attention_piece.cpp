@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention over a piece of the keys, and the column copies that put such pieces together: what
-// context parallelism, windows and packed documents need.
+// Attention on the CPU in pieces, each over a part of the keys. An attention sink is a piece too.
 
 #include <algorithm>
 
@@ -11,6 +10,10 @@
 #include "kernels/cpu/vector_math.hpp"
 
 namespace pleat {
+
+// Attention over a piece of the keys, and the column copies that put such pieces together: what
+// context parallelism, windows and packed documents need.
+
 namespace {
 
 // The columns of head h in the b-th of `batch` runs of rows.

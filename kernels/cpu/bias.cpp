@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Vectors and tables added to rows, and their gradients: sums in the order of the rows.
+// Biases on the CPU: vectors and tables added to rows, and biases of grouped products.
 
 #include "core/diagnostics.hpp"
 #include "kernels/cpu/cpu_kernels.hpp"
 #include "kernels/cpu/vector_math.hpp"
 
 namespace pleat {
+
+// Vectors and tables added to rows, and their gradients: sums in the order of the rows.
+
 namespace {
 
 void add_scaled(const float* from, float scale, float* to, std::int64_t n) {

@@ -19,7 +19,7 @@ class CpuKernels : public KernelSet {
   void rms_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx, View dw) override;
   void slice_norm(View x, View w, View y, View rstd, double eps) override;
   void slice_norm_bwd(View dy, View x, View w, View rstd, View dx, View dw) override;
-  // layer_norm.cpp
+  // norm.cpp
   void layer_norm(View x, View w, View y, View rstd, double eps) override;
   void layer_norm_bwd(View dy, View x, View w, View rstd, View dresidual, View dx,
                       View dw) override;
@@ -28,7 +28,7 @@ class CpuKernels : public KernelSet {
   void add_bias_bwd(View dy, double scale, View db) override;
   void add_positions(View w, std::int64_t seq, double scale, View x) override;
   void add_positions_bwd(View dx, std::int64_t seq, double scale, View dw) override;
-  // head_norm.cpp
+  // norm.cpp
   void head_norm(View x, View wq, View wk, View y, View rstd, const AttentionShape&,
                  double eps) override;
   void head_norm_bwd(View dy, View x, View wq, View wk, View rstd, View dx, View dwq, View dwk,
@@ -37,11 +37,11 @@ class CpuKernels : public KernelSet {
   void gemm(View a, bool transpose_a, View b, bool transpose_b, View c, bool accumulate) override;
   void grouped_gemm(View a, View b, bool transpose_b, View counts, View c) override;
   void grouped_wgrad(View a, View b, View counts, View c, bool accumulate) override;
-  // grouped_bias.cpp
+  // bias.cpp
   void grouped_bias(View b, View counts, View p, double scale, View y) override;
   void grouped_bias_bwd(View dy, View counts, View p, View db) override;
   void grouped_bias_probs(View dy, View b, View counts, double scale, View dp) override;
-  // sinks.cpp
+  // attention_piece.cpp
   void start_at_sinks(View sinks, View o, View lse) override;
   void sinks_bwd(View d_o, View o, View lse, View sinks, View dsinks) override;
   // rope.cpp
@@ -50,7 +50,7 @@ class CpuKernels : public KernelSet {
   void attention(View qkv, View o, View lse, const AttentionShape&) override;
   void attention_bwd(View d_o, View qkv, View o, View lse, View dqkv,
                      const AttentionShape&) override;
-  // mla.cpp
+  // attention.cpp
   void mla_attention(View q, View kv, View kpe, View o, View lse, const MlaShape&) override;
   void mla_attention_bwd(View d_o, View q, View kv, View kpe, View o, View lse, View dq, View dkv,
                          View dkpe, const MlaShape&) override;
@@ -69,7 +69,7 @@ class CpuKernels : public KernelSet {
   void gelu_bwd(View dy, View u, View du) override;
   void sigmoid_gate(View y, View gate, View z) override;
   void sigmoid_gate_bwd(View dz, View y, View gate, View dy, View dgate) override;
-  // pointwise.cpp
+  // elementwise.cpp
   void pointwise(Elementwise, View a, View b, View y) override;
   void pointwise_bwd(Elementwise, View dy, View a, View b, View da, View db) override;
   // router.cpp
@@ -85,7 +85,7 @@ class CpuKernels : public KernelSet {
   void router_losses(View stats, const RouterLossFactors&, double scale, View values) override;
   void router_losses_bwd(View logits, View stats, View dlogits, const RouterShape&,
                          const RouterRows&, const RouterLossFactors&) override;
-  // expert_bias.cpp
+  // router.cpp
   void count_load(View experts, View load) override;
   void update_bias(View load, View bias, std::int64_t experts, double step) override;
   // permute.cpp
@@ -95,7 +95,7 @@ class CpuKernels : public KernelSet {
                    bool accumulate) override;
   void unpermute(View px, View row_map, View y) override;
   void unpermute_bwd(View dy, View row_map, View dpx) override;
-  // chunks.cpp
+  // permute.cpp
   void sort_chunks(View x, View all_counts, const ChunkShape&, View y) override;
   void unsort_chunks(View y, View all_counts, const ChunkShape&, View x) override;
   void local_counts(View all_counts, std::int64_t first_expert, std::int64_t local,

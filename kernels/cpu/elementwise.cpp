@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums, gated activations and their gradients, one element at a time.
+// Functions of one element at a time on the CPU, and their gradients.
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +10,8 @@
 #include "kernels/cpu/vector_math.hpp"
 
 namespace pleat {
+
+// Sums, gated activations and their gradients, one element at a time.
 
 void CpuKernels::concat_columns(View a, View b, View y) {
   PLEAT_ASSERT(a.rows == y.rows && b.rows == y.rows && a.cols + b.cols == y.cols);

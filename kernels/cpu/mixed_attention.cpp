@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
+// Attention on bf16 tensors on the CPU, and attention whose products read 8 bits.
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// RMSNorm of whole rows, and of the first columns of wider rows (MLA's kv latent).
+// Norms on the CPU: RMSNorm of rows, of their first columns and of heads, and LayerNorm.
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +10,8 @@
 #include "kernels/cpu/vector_math.hpp"
 
 namespace pleat {
+
+// RMSNorm of whole rows, and of the first columns of wider rows (MLA's kv latent).
 
 void CpuKernels::rms_norm(View x, View w, View y, View rstd, double eps) {
   PLEAT_ASSERT(w.elements() == x.cols);

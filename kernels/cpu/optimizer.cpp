@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The step: clearing, copying, the squared norm, AdamW with decoupled weight decay (Loshchilov and
-// Hutter, arXiv:1711.05101), LAMB (You et al., arXiv:1904.00962), SGD with momentum.
+// The optimizer's step on the CPU: its utilities, each optimizer, and main parameters in halves.
 
 #include <algorithm>
 #include <bit>
@@ -15,6 +14,9 @@
 #include "kernels/cpu/vector_math.hpp"
 
 namespace pleat {
+
+// The step: clearing, copying, the squared norm, AdamW with decoupled weight decay (Loshchilov and
+// Hutter, arXiv:1711.05101), LAMB (You et al., arXiv:1904.00962), SGD with momentum.
 
 void CpuKernels::zero(View x) {
   if (x.elements() == 0) return;

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Copies of token rows in expert order, and back: row_map[t*k+j] is the row of copy j of token t,
-// -1 where it has none (dropped, or for another rank's experts).
+// Token rows in the order of experts, and back: on one rank, and around an all-to-all.
 
 #include <algorithm>
 
@@ -9,6 +8,10 @@
 #include "kernels/cpu/cpu_kernels.hpp"
 
 namespace pleat {
+
+// Copies of token rows in expert order, and back: row_map[t*k+j] is the row of copy j of token t,
+// -1 where it has none (dropped, or for another rank's experts).
+
 namespace {
 
 constexpr std::int64_t kExpertsAtATime = 1024;  // running offsets held on the stack

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Top-k routing: softmax or sigmoid scores, a bias that only selects, group-limited selection
-// (DeepSeek-V3, arXiv:2412.19437 section 2.1.2), and the gradient of the chosen probabilities.
+// The router on the CPU: the choice of experts with its gradient, and the bias that balances load.
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +12,10 @@
 #include "kernels/cpu/vector_math.hpp"
 
 namespace pleat {
+
+// Top-k routing: softmax or sigmoid scores, a bias that only selects, group-limited selection
+// (DeepSeek-V3, arXiv:2412.19437 section 2.1.2), and the gradient of the chosen probabilities.
+
 namespace {
 
 constexpr std::int64_t kMaxExperts = 4096, kMaxGroups = 256;  // of the rows held on the stack

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums in a fixed order, and exp that a compiler can vectorise: both give the same bits wherever
-// the data lies in memory (Eigen's reductions and exp peel to alignment, so theirs do not).
+// Arithmetic on rows that several CPU kernels share: sums and exp, GELU, RMSNorm.
 #pragma once
 
 #include <bit>
@@ -10,6 +9,9 @@
 #include <limits>
 
 namespace pleat::cpu {
+
+// Sums in a fixed order, and exp that a compiler can vectorise: both give the same bits wherever
+// the data lies in memory (Eigen's reductions and exp peel to alignment, so theirs do not).
 
 inline constexpr std::int64_t kLanes = 16;  // one AVX-512 register, or two of AVX2
 

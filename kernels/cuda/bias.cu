@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Vectors and tables added to rows, and their gradients: sums over rows in two stages.
+// Biases: vectors and tables added to rows, and biases of grouped products.
 
 #include "kernels/cuda/block_scales.hpp"
 #include "kernels/cuda/cuda_kernels.hpp"
@@ -11,6 +11,9 @@
 #include "kernels/cuda/tile_scheduler.cuh"
 
 namespace pleat {
+
+// Vectors and tables added to rows, and their gradients: sums over rows in two stages.
+
 namespace {
 
 using namespace cuda;

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
+// The CUDA runtime for host code: errors as exceptions, and the set's stream.
 // PLEAT_CUDA_CHECK(call): throws DeviceError unless the call returned cudaSuccess.
 #pragma once
 

@@ -52,7 +52,7 @@ class CudaKernels final : public KernelSet {
   void gemm(View a, bool transpose_a, View b, bool transpose_b, View c, bool accumulate) override;
   void grouped_gemm(View a, View b, bool transpose_b, View counts, View c) override;
   void grouped_wgrad(View a, View b, View counts, View c, bool accumulate) override;
-  // grouped_bias.cu
+  // bias.cu
   void grouped_bias(View b, View counts, View p, double scale, View y) override;
   void grouped_bias_bwd(View dy, View counts, View p, View db) override;
   void grouped_bias_probs(View dy, View b, View counts, double scale, View dp) override;
@@ -71,7 +71,7 @@ class CudaKernels final : public KernelSet {
   // sinks.cu
   void start_at_sinks(View sinks, View o, View lse) override;
   void sinks_bwd(View d_o, View o, View lse, View sinks, View dsinks) override;
-  // columns.cu
+  // elementwise.cu
   void copy_columns(View from, View to, const ColumnBlocks&) override;
   // elementwise.cu
   void concat_columns(View a, View b, View y) override;
@@ -83,7 +83,7 @@ class CudaKernels final : public KernelSet {
   // elementwise.cu
   void gelu(View u, View y) override;
   void gelu_bwd(View dy, View u, View du) override;
-  // gate.cu
+  // swiglu.cu
   void sigmoid_gate(View y, View gate, View z) override;
   void sigmoid_gate_bwd(View dz, View y, View gate, View dy, View dgate) override;
   // pointwise.cu
@@ -95,7 +95,7 @@ class CudaKernels final : public KernelSet {
                        const RouterShape&) override;
   // experts.cu
   void expert_counts(View experts, View counts) override;
-  // drop_tokens.cu
+  // permute_map.cu
   void drop_tokens(View probs, View experts, std::int64_t capacity, View kept,
                    View counts) override;
   // router_losses.cu
@@ -151,7 +151,7 @@ class CudaKernels final : public KernelSet {
                     std::span<const ElementSpan> undecayed) override;
   void read_moment(Moment from, View to) override;
   void write_moment(View from, Moment to) override;
-  // halves.cu
+  // optimizer.cu
   void join_halves(View weights, View rests, View to) override;
   void split_halves(View from, View weights, View rests) override;
 

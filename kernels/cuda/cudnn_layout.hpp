@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Sequences of their own lengths as cuDNN takes them, and what our attention on it shares.
+// What our calls of cuDNN's attention share: sequence lengths, copies to its layouts, and MLA.
 #pragma once
 
 #include <vector>
@@ -12,6 +12,8 @@
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::cuda {
+
+// Sequences of their own lengths as cuDNN takes them, and what our attention on it shares.
 
 template <class... Views>
 bool all_bf16(Views... views) {

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention of any shape by our own kernels, fp32 arithmetic: whole causal sequences or pieces of keys
-// with visible ranges, grouped heads, and keys in two parts (MLA). In blocks of rows and columns with a
-// running softmax (FlashAttention-2, arXiv:2307.08691). No tensor cores: for fp32, for shapes that
-// the library's kernels lack, and as their reference.
+// Our own attention kernels: what they are told, and the step that joins pieces.
 #pragma once
 
 #include "kernels/cuda/resources.hpp"
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::cuda {
+
+// Attention of any shape by our own kernels, fp32 arithmetic: whole causal sequences or pieces of keys
+// with visible ranges, grouped heads, and keys in two parts (MLA). In blocks of rows and columns with a
+// running softmax (FlashAttention-2, arXiv:2307.08691). No tensor cores: for fp32, for shapes that
+// the library's kernels lack, and as their reference.
 
 inline constexpr int kMaxHeadWidth = 256;  // of all parts of a key together, and of a value
 

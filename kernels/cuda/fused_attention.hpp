@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN's attention for bf16, where its front end's headers were found at build time.
+// cuDNN's attention for bf16: whole calls, and calls for single blocks of keys.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,8 @@
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::cuda {
+
+// cuDNN's attention for bf16, where its front end's headers were found at build time.
 
 // Queries of one run that see all of these keys, or (causal) row i the first i + 1 of as many.
 struct AttentionBlock {
@@ -48,7 +50,7 @@ class FusedAttention {
 // None where this build or this machine has no cuDNN.
 [[nodiscard]] std::unique_ptr<FusedAttention> fused_attention(Resources&, bool deterministic);
 
-// Pieces whose queries see one block of keys (visible_block.hpp), wherever these lie: a call of the
+// Pieces whose queries see one block of keys (visible_keys.hpp), wherever these lie: a call of the
 // library for every run of queries.
 
 // KernelSet::attention_piece and attention_piece_bwd. False where the library has no kernel for it, or

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Device memory that comes and goes with tensors. cudaFree waits for the whole GPU, also for a send
-// that a peer has not received yet: what is given back here is kept for the next that fits. Blocks
-// are used by work of one stream, whose order keeps their users apart.
+// Device memory that this process holds: blocks that are kept for reuse, and which addresses are a
+// device's.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +14,10 @@
 #include "kernels/cuda/device.hpp"
 
 namespace pleat::cuda {
+
+// Device memory that comes and goes with tensors. cudaFree waits for the whole GPU, also for a send
+// that a peer has not received yet: what is given back here is kept for the next that fits. Blocks
+// are used by work of one stream, whose order keeps their users apart.
 
 class KeptBlocks : public std::enable_shared_from_this<KeptBlocks> {
  public:

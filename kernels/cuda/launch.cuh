@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
+// Launching a kernel: grid sizes, the set's stream, shared memory, errors as exceptions.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
+// A dense product in cuBLASLt's words, and its errors as exceptions.
 // PLEAT_CUBLAS_CHECK(call): throws DeviceError unless the call succeeded.
 #pragma once
 

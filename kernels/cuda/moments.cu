@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Floats of 8 and 16 bits in a block with a scale, bit by bit as the CPU's (kernels/cpu/moments.cpp).
+// Optimizer moments in narrow types. Bound: memory.
 
 #include <cuda_runtime.h>
 
@@ -12,6 +12,8 @@
 #include "kernels/cuda/reduce.cuh"
 
 namespace pleat::cuda {
+
+// Floats of 8 and 16 bits in a block with a scale, bit by bit as the CPU's (kernels/cpu/moments.cpp).
 
 // A float of 1 sign bit, exponent and mantissa.
 struct SmallFloat {

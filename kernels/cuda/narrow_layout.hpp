@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Quantised operands as cuBLASLt takes them: K contiguous, scales in its order.
+// Quantised operands in the layouts that cuBLASLt and CUTLASS take.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,8 @@
 #include "kernels/cuda/products.hpp"
 
 namespace pleat::cuda {
+
+// Quantised operands as cuBLASLt takes them: K contiguous, scales in its order.
 
 [[nodiscard]] int capability(const Resources&);  // 90 for sm_90
 

@@ -25,7 +25,7 @@ namespace pleat::cuda {
 // operand. Gradients keep fp32 sums; scales in blocks are applied in fp32 between stretches of K anyway.
 [[nodiscard]] bool adds_up_fast(const DenseProblem&, NarrowKind a, NarrowKind b);
 
-// A grouped product of fp8: on the tensor cores' narrow types (narrow_groups.hpp), else, with one scale
+// A grouped product of fp8: on the tensor cores' narrow types (narrow_layout.hpp), else, with one scale
 // a group, of codes widened to bf16, which is exact. p is of a and b. False where neither applies:
 // nothing was done.
 [[nodiscard]] bool multiply_narrow_groups(Resources&, Products p, View a, View b);

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// How rows of a norm are dealt to threads: a warp a row, or a block a row, with every value of the
-// row in registers, kPacks packs of eight a thread.
+// Norms of rows, forward and backward. Bound: memory.
 
 #include "kernels/cuda/norm.hpp"
 
@@ -12,6 +11,9 @@
 #include "kernels/cuda/vec.cuh"
 
 namespace pleat::cuda {
+
+// How rows of a norm are dealt to threads: a warp a row, or a block a row, with every value of the
+// row in registers, kPacks packs of eight a thread.
 
 template <int kThreadsARow, int kPacksAThread>
 struct NormConfig {

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The step: clearing, copying and casting, the squared norm, and AdamW with decoupled weight decay
-// (Loshchilov and Hutter, arXiv:1711.05101). Bound: memory.
+// The optimizer's step: its utilities, AdamW, and main parameters in halves. Bound: memory.
 
 #include "kernels/cuda/adam.cuh"
 #include "kernels/cuda/cuda_kernels.hpp"
@@ -9,6 +8,10 @@
 #include "kernels/cuda/reduce.cuh"
 
 namespace pleat {
+
+// The step: clearing, copying and casting, the squared norm, and AdamW with decoupled weight decay
+// (Loshchilov and Hutter, arXiv:1711.05101). Bound: memory.
+
 namespace {
 
 using namespace cuda;
@@ -118,7 +121,7 @@ void CudaKernels::adamw(View g, View m, View v, View w, double grad_scale, const
   }, g, m, v, w);
 }
 
-// fp32 numbers from bf16 weights and 16 bits of rest, and back (kernels/cpu/halves.cpp). Bound:
+// fp32 numbers from bf16 weights and 16 bits of rest, and back (kernels/cpu/optimizer.cpp). Bound:
 // memory, 8 bytes an element.
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The second stage of sums over rows: a first kernel leaves partial sums, these add them up in order.
+// Sums of parts in a fixed order: of partial results, and of ranks that share a GPU.
 #pragma once
 
 #include <span>
@@ -9,6 +9,8 @@
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::cuda {
+
+// The second stage of sums over rows: a first kernel leaves partial sums, these add them up in order.
 
 // to[c] = (add ? to[c] : 0) + scale * sum over i < count of partial[i * stride + c], c < to.elements().
 void add_partial_sums(const Resources&, const float* partial, std::int64_t count,

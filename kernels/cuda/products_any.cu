@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of any types and strides without tensor cores: tiles of 64x64, 4x4 a thread, 16 deep. For
-// fp32 where cuBLASLt cannot or must not be used, and for mixed types.
+// Products without the libraries: of any types on CUDA cores, and fp32 with bf16 by two halves.
 
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/launch.cuh"
@@ -10,6 +9,10 @@
 #include "kernels/cuda/vec.cuh"
 
 namespace pleat::cuda {
+
+// Products of any types and strides without tensor cores: tiles of 64x64, 4x4 a thread, 16 deep. For
+// fp32 where cuBLASLt cannot or must not be used, and for mixed types.
+
 namespace {
 
 constexpr int kTile = 64, kDepth = 16, kPerThread = 4, kPad = 4;

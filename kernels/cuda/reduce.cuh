@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums and maxima of the threads of a warp or a block, in a fixed order.
+// Results over the threads of a warp or a block, in a fixed order: sums, maxima, prefix sums.
 #pragma once
 
 #include <cstdint>
 
 namespace pleat::cuda {
+
+// Sums and maxima of the threads of a warp or a block, in a fixed order.
 
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xffffffffu;

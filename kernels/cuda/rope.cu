@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
+// Rotary positions: the table of cosines and sines, and the rotation.
 
 #include <bit>
 #include <vector>

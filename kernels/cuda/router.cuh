@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One token a warp: expert i * 32 + lane is value i of a lane, so that a row of logits is read in
-// whole lines and stays in registers.
+// Routing by one warp a token: its row of logits, and the selection of the k largest keys.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,9 @@
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::cuda {
+
+// One token a warp: expert i * 32 + lane is value i of a lane, so that a row of logits is read in
+// whole lines and stays in registers.
 
 inline constexpr std::int64_t kMaxExperts = 4096, kMaxGroups = 256;
 inline constexpr float kTiny = 1e-20f;  // added to a sum of sigmoids before dividing by it

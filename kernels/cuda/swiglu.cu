@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// SwiGLU with an optional probability a row. u[R,2f] (gate | up), p[R] -> y[R,f], and back.
-// Bound: memory, 3 * R * f elements forward, 5 * R * f backward, and p.
+// Gated activations: SwiGLU, and a sigmoid gate for each row.
 
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
@@ -9,6 +8,10 @@
 #include "kernels/cuda/reduce.cuh"
 
 namespace pleat {
+
+// SwiGLU with an optional probability a row. u[R,2f] (gate | up), p[R] -> y[R,f], and back.
+// Bound: memory, 3 * R * f elements forward, 5 * R * f backward, and p.
+
 namespace {
 
 using namespace cuda;

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
+// Group sizes in device memory: which group a row or a tile belongs to.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What queries see, as one block of scores: rows with the same keys, or a triangle. So it is between
-// the chunks that context parallelism deals out, and without a mask.
+// Which keys queries see, in the shapes that libraries know: one block of scores, or sequences.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +8,9 @@
 #include <vector>
 
 namespace pleat::cuda {
+
+// What queries see, as one block of scores: rows with the same keys, or a triangle. So it is between
+// the chunks that context parallelism deals out, and without a mask.
 
 // Of every run of queries rows [first_row, + rows) see keys [first_key, + keys): all of them, or
 // (causal) row i of these the first i + 1. The other rows see none.

@@ -1,9 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Causal attention: half of the score matrix is computed. Forward is two products, backward five
-// (docs/MODEL.md section 7.2): 2 b s^2 n (dqk + dv)/2 and 2 b s^2 n (3 dqk + 2 dv)/2.
-// With a window of W keys W - W(W-1)/(2s) are read on average instead of s/2. Recurrences and
-// attention over selected keys say their work themselves.
+// The work of attention, and its time from measured rates.
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +8,12 @@
 #include "simulator/cost/op_work.hpp"
 
 namespace pleat {
+
+// Causal attention: half of the score matrix is computed. Forward is two products, backward five
+// (docs/MODEL.md section 7.2): 2 b s^2 n (dqk + dv)/2 and 2 b s^2 n (3 dqk + 2 dv)/2.
+// With a window of W keys W - W(W-1)/(2s) are read on average instead of s/2. Recurrences and
+// attention over selected keys say their work themselves.
+
 namespace {
 
 double keys_per_query(const OpAttributes& attr) {

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Conversions of a CPU kernel's operands (docs/MODEL.md section 7.4): bf16 and narrow codes to fp32
-// copies before it, results to bf16 after it.
+// Conversions between number formats: of a kernel's operands, and fused into norms and SwiGLU.
 
 #include <algorithm>
 
@@ -9,6 +8,10 @@
 #include "simulator/cost/op_work.hpp"
 
 namespace pleat {
+
+// Conversions of a CPU kernel's operands (docs/MODEL.md section 7.4): bf16 and narrow codes to fp32
+// copies before it, results to bf16 after it.
+
 namespace {
 
 // Kernels that move elements of any type as they are.

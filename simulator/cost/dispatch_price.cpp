@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Exchange of expert tokens by DeepEP and HybridEP, which send one copy to each destination rank
-// (NVLink) or node (forwarded inside it), at measured logical rates (docs/MODEL.md section 6).
+// The exchange of expert tokens by DeepEP and HybridEP: how many copies travel, and their time.
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +15,10 @@
 #include "simulator/cost/op_work.hpp"
 
 namespace pleat {
+
+// Exchange of expert tokens by DeepEP and HybridEP, which send one copy to each destination rank
+// (NVLink) or node (forwarded inside it), at measured logical rates (docs/MODEL.md section 6).
+
 namespace {
 
 constexpr Bytes kMeasuredRow{14336};      // 7168 elements of bf16

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products, dense and grouped: flops from m, n, k, bytes from the operands. Grouped products
-// count the rows of all local experts together. Operands wider than the arithmetic are counted in
-// its type: a narrow copy of the weight is kept, of the activation the quantize op makes one.
+// The work of matrix products, and their time by the profile's law.
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +8,11 @@
 #include "simulator/cost/op_work.hpp"
 
 namespace pleat {
+
+// Matrix products, dense and grouped: flops from m, n, k, bytes from the operands. Grouped products
+// count the rows of all local experts together. Operands wider than the arithmetic are counted in
+// its type: a narrow copy of the weight is kept, of the activation the quantize op makes one.
+
 namespace {
 
 // What the operands take less in the type of the arithmetic.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which pairs of neighbouring tokens merge, into what, and in which order.
+// Byte pair encoding: a vocabulary, ranked merges, and the tokens of one word.
 #pragma once
 
 #include <array>
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace pleat {
+
+// Which pairs of neighbouring tokens merge, into what, and in which order.
 
 struct Merge {
   std::int32_t rank = -1;  // the smallest merges first; -1: the pair does not merge

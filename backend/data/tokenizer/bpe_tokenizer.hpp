@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Tokens of words that came before: natural text repeats its words.
+// A Hugging Face tokenizer with a BPE model, and its memory of words.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@
 #include "backend/data/tokenizer/tokenizer.hpp"
 
 namespace pleat {
+
+// Tokens of words that came before: natural text repeats its words.
 
 class WordCache {
  public:

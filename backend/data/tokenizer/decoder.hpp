@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// GPT-2's alphabet: a printable character for each byte, so that any bytes make a readable token.
+// From tokens back to text, and GPT-2's printable alphabet for bytes.
 #pragma once
 
 #include <array>
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace pleat {
+
+// GPT-2's alphabet: a printable character for each byte, so that any bytes make a readable token.
 
 // UTF-8 of the character that stands for each byte.
 [[nodiscard]] const std::array<std::string, 256>& byte_alphabet();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a text before it is cut into words.
+// What happens to a text before it is cut into words, and how much longer it may become.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,6 +15,8 @@
 #include "core/diagnostics.hpp"
 
 namespace pleat {
+
+// What happens to a text before it is cut into words.
 
 struct LowerCase {};
 struct StripAccents {};  // combining marks of every kind go

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// In place of CUTLASS: none of its bf16 kernels, and loops over grouped codes as narrow_groups.hpp says
+// In place of CUTLASS: none of its bf16 kernels, and loops over grouped codes as narrow_layout.hpp says
 // they lie.
 #include "core/numerics/small_float.hpp"
 #include "kernels/cuda/grouped_gemm.hpp"

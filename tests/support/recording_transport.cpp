@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/comm/recording_transport.hpp"
+#include "tests/support/recording_transport.hpp"
 
 #include <algorithm>
 #include <numeric>
