@@ -1,27 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Launching a kernel: grid sizes, the set's stream, shared memory, errors as exceptions.
+// Launches: grids of 64-bit sizes, the set's stream, and errors as exceptions.
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/resources.hpp"
+#include "kernels/cuda/shared.cuh"
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::cuda {
-
-// The block's dynamic shared memory, 128-byte aligned.
-template <class T>
-__device__ __forceinline__ T* dynamic_shared() {
-  extern __shared__ __align__(128) std::byte dynamic_shared_memory[];
-  return reinterpret_cast<T*>(dynamic_shared_memory);
-}
-
-// Launches: grids of 64-bit sizes, the set's stream, and errors as exceptions.
 
 inline constexpr int kThreads = 256;
 

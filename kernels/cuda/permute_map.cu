@@ -17,7 +17,7 @@
 namespace pleat::cuda {
 namespace {
 
-constexpr std::int64_t kMaxExperts = 12288;  // counters of a warp in 48 KiB of shared memory
+constexpr std::int64_t kMaxMappedExperts = 12288;  // counters of a warp in 48 KiB of shared memory
 
 // The expert of copy i in counts, or -1.
 struct LocalExpert {
@@ -102,9 +102,9 @@ std::size_t PermuteMap::scratch_bytes(std::int64_t experts) const {
 void make_permute_map(const Resources& r, View experts, View counts, std::int64_t first,
                       View row_map, const PermuteMap& m) {
   const std::int64_t groups = counts.elements();
-  PLEAT_ASSERT(groups > 0 && groups <= kMaxExperts && experts.elements() <= INT32_MAX);
+  PLEAT_ASSERT(groups > 0 && groups <= kMaxMappedExperts && experts.elements() <= INT32_MAX);
   const LocalExpert expert{experts.i32(), experts.elements(), first, static_cast<int>(groups)};
-  const int warps = static_cast<int>(std::clamp<std::int64_t>(kMaxExperts / groups, 1, 8));
+  const int warps = static_cast<int>(std::clamp<std::int64_t>(kMaxMappedExperts / groups, 1, 8));
   const std::size_t shared = static_cast<std::size_t>(warps * groups) * sizeof(int);
   if (m.runs > 0) {
     launch(r, count_runs_kernel, blocks_of(ceil_div(m.runs, warps)), warps * kWarp, shared, expert,
@@ -144,7 +144,7 @@ struct Keys {
 
 // begin[e]: the place of an expert's first copy; counts: what is kept.
 __global__ void __launch_bounds__(kScanThreads)
-    begin_kernel(int* counts, std::int64_t experts, std::int64_t capacity, int* begin) {
+    capacity_begin_kernel(int* counts, std::int64_t experts, std::int64_t capacity, int* begin) {
   block_scan(
       experts, [=](std::int64_t e) { return counts[e]; },
       [=](std::int64_t e, int sum) { begin[e] = sum; });
@@ -194,7 +194,7 @@ void CudaKernels::drop_tokens(View probs, View experts, std::int64_t capacity, V
   PLEAT_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(temporary, sort_bytes, keys, sorted, copies,
                                                    sorted_copies, static_cast<int>(n), 0, last_bit,
                                                    native(r)));
-  launch(r, begin_kernel, 1, kScanThreads, 0, counts.i32(), groups, capacity, begin);
+  launch(r, capacity_begin_kernel, 1, kScanThreads, 0, counts.i32(), groups, capacity, begin);
   for_each(r, n, Keep{sorted, sorted_copies, begin, kept.i32(), capacity});
 }
 
