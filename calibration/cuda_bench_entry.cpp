@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The functions by which calibration/cuda_bench.cpp enters the library of CUDA kernels, and what they do.
+// The functions by which calibration/cuda_bench.cpp enters the library of CUDA kernels, and what
+// they do.
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 

@@ -31,8 +31,8 @@ struct PlannedPoint {
 };
 
 // Kernels of the bench; on the CPU some of them on `runner`'s ranks at once too; then collectives
-// of 2, 4, … ranks, in blocks of calls. On a GPU also what is judged and not fitted, kJudgedShare of
-// a point's time each.
+// of 2, 4, … ranks, in blocks of calls. On a GPU also what is judged and not fitted, kJudgedShare
+// of a point's time each.
 [[nodiscard]] std::vector<PlannedPoint> plan_points(Bench&, PointSet, RankRunner&,
                                                     const PlanLimits&);
 

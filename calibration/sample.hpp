@@ -59,7 +59,8 @@ struct CollectiveSample {
   int stride = 1;  // from a member's rank to the next one's
   bool windows = false;  // of buffers in symmetric windows
   DType type = DType::fp32;  // of a reduction's elements
-  // No curve is fitted to it, and what the curves make of it is judged under this name; empty: fitted.
+  // No curve is fitted to it, and what the curves make of it is judged under this name; empty:
+  // fitted.
   std::string judged = {};
   bool operator==(const CollectiveSample&) const = default;
 };

@@ -20,7 +20,8 @@ class EarlyEnd : public std::runtime_error {
   int exit_code_;
 };
 
-// Ctrl-C ends with 130 and leaves no half-written file; a closed pipe is an error value, not a signal.
+// Ctrl-C ends with 130 and leaves no half-written file; a closed pipe is an error value, not a
+// signal.
 
 void handle_signals();
 
@@ -38,7 +39,8 @@ void catch_interrupts();
 void catch_stop_signals();
 [[nodiscard]] int stop_signal();  // 0: none came
 
-// Ends with 130, after SIGTERM with 75, without waiting for threads that still work. Output must be flushed.
+// Ends with 130, after SIGTERM with 75, without waiting for threads that still work. Output must be
+// flushed.
 [[noreturn]] void leave_interrupted();
 
 }  // namespace pleat

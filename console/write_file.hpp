@@ -24,8 +24,8 @@ void only_say_writes();
 // Fails now rather than after minutes of work when `path` could not be written later.
 void require_writable(const std::string& path);
 
-// Makes the folder and its parents; ConfigError (device_or_io) if that fails. Where writes are only said
-// it makes none, and files may be said to lie in it.
+// Makes the folder and its parents; ConfigError (device_or_io) if that fails. Where writes are only
+// said it makes none, and files may be said to lie in it.
 void make_folder(const std::string& path);
 
 // Where a command's text goes: stdout, or a new file with -o. An existing file stays unless --force

@@ -80,8 +80,8 @@ constexpr Member kMembers[] = {
 };
 
 // CommOverlapConfig.setup writes its own fields over the model's and the data parallel ones, with
-// defaults of its own for those that are not set: without the expert overlap, with the data parallel
-// ones (training/comm_overlap.py). So these are said to it, on or off.
+// defaults of its own for those that are not set: without the expert overlap, with the data
+// parallel ones (training/comm_overlap.py). So these are said to it, on or off.
 struct OverlapMember {
   const char* flag;
   const char* member;

@@ -11,8 +11,9 @@
 
 namespace pleat {
 
-// Time as it passes (docs/MODEL.md section 8): with a of R ranks at work on C cores, max(C, a) / R of
-// what it is with all of them at work. One rate for all ranks at work keeps the order of everything.
+// Time as it passes (docs/MODEL.md section 8): with a of R ranks at work on C cores, max(C, a) / R
+// of what it is with all of them at work. One rate for all ranks at work keeps the order of
+// everything.
 class CoreSharing {
  public:
   // The timeline has its starts. `ranks`: of the job.
@@ -32,7 +33,8 @@ class CoreSharing {
 }
 // The least share of the priced time that such a step can take.
 [[nodiscard]] inline double least_share(const ClusterSpec& cluster, int ranks, std::size_t stages) {
-  return frees_cores(cluster, ranks, stages) ? static_cast<double>(cluster.shared_cores) / ranks : 1;
+  return frees_cores(cluster, ranks, stages) ? static_cast<double>(cluster.shared_cores) / ranks
+                                             : 1;
 }
 
 }  // namespace pleat

@@ -25,8 +25,9 @@ struct StageMemory {
   std::int64_t outside = 0;       // of `runtime`: what no tensor allocator sees (context, NCCL)
   std::int64_t host = 0;          // in host memory, at the most
   [[nodiscard]] std::int64_t allocated() const { return peak - outside; }  // torch's max_allocated
-  // Its max_reserved with expandable segments: 1.026 to 1.066 times as much in 16 runs of SimuMax on
-  // B200 (up to 1.09 in long sequences); the middle. A statement beside the peak: `fits` leaves it out.
+  // Its max_reserved with expandable segments: 1.026 to 1.066 times as much in 16 runs of SimuMax
+  // on B200 (up to 1.09 in long sequences); the middle. A statement beside the peak: `fits` leaves
+  // it out.
   static constexpr double kReservedOverAllocated = 1.045;
   [[nodiscard]] std::int64_t reserved() const {
     return static_cast<std::int64_t>(kReservedOverAllocated * static_cast<double>(allocated()));

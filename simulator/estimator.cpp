@@ -78,7 +78,10 @@ class Estimator::Memory {
   }
 
   Counts counts() const {
-    return {.layers = layers_.size(), .memos = memos_.size(), .stages = records_.size(), .schedules = tables_.size()};
+    return {.layers = layers_.size(),
+            .memos = memos_.size(),
+            .stages = records_.size(),
+            .schedules = tables_.size()};
   }
 
  private:

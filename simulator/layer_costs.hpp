@@ -114,8 +114,8 @@ struct StageCosts {
 // Price of a forward layer beside a backward one, both indices into StageProgram::layers.
 using PairSource = std::function<PassCost(std::size_t forward, std::size_t backward)>;
 
-// Adds layers up along the chunks. With `pair` also pairs of chunks, the i-th decoder layer from the
-// front of one with the i-th from the back of the other; what has no partner runs alone.
+// Adds layers up along the chunks. With `pair` also pairs of chunks, the i-th decoder layer from
+// the front of one with the i-th from the back of the other; what has no partner runs alone.
 [[nodiscard]] StageCosts sum_stage(const StageProgram&, std::vector<LayerCosts> layers,
                                    const PairSource& pair = {});
 

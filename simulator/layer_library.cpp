@@ -15,8 +15,8 @@ LayerMemo::LayerMemo(const ModelSpec& model, const WorkloadSpec& workload, const
       shape_(model, workload, plan_),
       routed_(routed_tokens(model, workload, plan_)) {}
 
-// Threads that miss the same at once each work it out, and the first one's stays: others of this memo
-// are not held up meanwhile.
+// Threads that miss the same at once each work it out, and the first one's stays: others of this
+// memo are not held up meanwhile.
 template <class Map, class Make>
 typename Map::mapped_type LayerMemo::get(Map& map, const typename Map::key_type& key,
                                          const Make& make) {

@@ -62,7 +62,8 @@ MemoryDelta memory_along(std::span<const PairStep> steps, const OpBytes& forward
     delta.net += bytes.born[op];
     delta.peak = std::max(delta.peak, delta.net);
     delta.net -= bytes.freed[op];
-    if (step.pass == Pass::forward && op + 1 == bytes.born.size()) delta = then(delta, bytes.copies);
+    if (step.pass == Pass::forward && op + 1 == bytes.born.size())
+      delta = then(delta, bytes.copies);
   }
   return delta;
 }

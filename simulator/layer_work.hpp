@@ -29,8 +29,8 @@ struct LayerWeights {
 // One layer of one microbatch. Times by Pass.
 struct LayerWork {
   Seconds compute[2];   // arithmetic and memory-bound work
-  // Time the compute stream needs whether the layer runs alone, with its shared expert moved, or in a
-  // pair: everything but expert exchanges, with the waits for other exchanges that lie between
+  // Time the compute stream needs whether the layer runs alone, with its shared expert moved, or in
+  // a pair: everything but expert exchanges, with the waits for other exchanges that lie between
   // neighbouring ops and that nothing else can fill.
   Seconds in_order[2];
   Seconds exchanges[2];  // of experts; they do not overlap each other

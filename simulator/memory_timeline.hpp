@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Memory over a step: for every stage, what is there throughout, by kind, and after every slot what is
-// kept for backward passes, by the module that wrote it.
+// Memory over a step: for every stage, what is there throughout, by kind, and after every slot what
+// is kept for backward passes, by the module that wrote it.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct MemoryMoment {
   Seconds start, end;
   std::int64_t peak = 0;  // activations and transients at the highest point within, bytes
   std::int64_t live = 0;  // activations at its end, bytes
-  ModuleBytes kept{};     // the same by writer; split backward passes give back with their last part
+  ModuleBytes kept{};  // the same by writer; split backward passes give back with their last part
   [[nodiscard]] std::int64_t kept_bytes() const;
 };
 

@@ -74,9 +74,10 @@ struct Defaults {
 Defaults defaults_of(const MeasuredRun& run) {
   const auto era_has = [&](const char* part) { return run.era.find(part) != std::string::npos; };
   // Megatron-LM of 2021 had neither sequence parallelism nor a distributed optimizer; that of 2022
-  // (arXiv:2205.05198) brought the former. Neither overlapped gradients with the backward pass, nor had
-  // FlashAttention. Both ran in fp16, for which neither Megatron (accumulate_allreduce_grads_in_fp32 is
-  // set by --bf16 alone) nor DeepSpeed's FP16_Optimizer widens the gradients it accumulates and reduces.
+  // (arXiv:2205.05198) brought the former. Neither overlapped gradients with the backward pass, nor
+  // had FlashAttention. Both ran in fp16, for which neither Megatron
+  // (accumulate_allreduce_grads_in_fp32 is set by --bf16 alone) nor DeepSpeed's FP16_Optimizer
+  // widens the gradients it accumulates and reduces.
   if (era_has("2104.04473")) return {Sharding::none, false, false, false, DType::bf16};
   if (era_has("2205.05198")) return {Sharding::none, false, true, false, DType::bf16};
   if (run.runtime == "megatron-deepspeed") {

@@ -91,7 +91,9 @@ FileSystem& real_files() {
 }
 
 DurableFile::DurableFile(std::string path, FileSystem& files)
-    : files_(files), path_(std::move(path)), partial_(fmt::format("{}.partial.{}", path_, ::getpid())) {
+    : files_(files),
+      path_(std::move(path)),
+      partial_(fmt::format("{}.partial.{}", path_, ::getpid())) {
   fd_ = files_.create(partial_);
   if (fd_ < 0) fail("cannot create");
 }

@@ -33,7 +33,8 @@ std::vector<KeptTensor> kept_state(Executor& executor, Kept which) {
   const WeightRank rank = weight_rank(executor.program().plan, executor.context().rank());
   const std::vector<KeptRange> ranges = executor.kept_ranges(which == Kept::saved_here);
   std::vector<KeptTensor> tensors;
-  std::set<std::pair<Bucket, std::int64_t>> seen;  // a table that several layers read lies here once
+  std::set<std::pair<Bucket, std::int64_t>>
+      seen;  // a table that several layers read lies here once
   for (const ChunkProgram& chunk : stage.chunks) {
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = stage.program(instance);

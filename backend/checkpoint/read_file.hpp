@@ -13,8 +13,8 @@
 
 namespace pleat {
 
-// A regular file open for reading. Read, not mapped: where another process cuts it short, that is an
-// error and no signal.
+// A regular file open for reading. Read, not mapped: where another process cuts it short, that is
+// an error and no signal.
 
 class ReadFile {
  public:
@@ -26,8 +26,8 @@ class ReadFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }  // when it was opened
-  // Fills `out` from an offset on. Throws ConfigError (device_or_io), also where the file has become
-  // shorter. May be called by several threads.
+  // Fills `out` from an offset on. Throws ConfigError (device_or_io), also where the file has
+  // become shorter. May be called by several threads.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
   [[nodiscard]] std::vector<std::byte> all() const;
 

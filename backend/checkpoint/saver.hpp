@@ -27,8 +27,8 @@ namespace pleat {
 [[nodiscard]] std::string first_problem(Communicator&, const std::string& mine);
 
 // Saves one rank's share of a checkpoint, in step with the other ranks: a snapshot in host memory,
-// written by a thread of its own, and a commit that all ranks agree on between two steps. Before the
-// commit every rank reads the checkpoint back as a resume would.
+// written by a thread of its own, and a commit that all ranks agree on between two steps. Before
+// the commit every rank reads the checkpoint back as a resume would.
 
 struct SaveConfig {
   std::string folder;         // of all checkpoints of the job; empty: nothing is saved

@@ -26,7 +26,7 @@ namespace pleat {
 // others find their own of at the same offset.
 struct WindowBuffer {
   std::span<std::byte> memory;  // the whole of one piece of Communicator::window_memory()
-  std::uint64_t layout = 0;     // a number of the layout: members whose numbers differ are not alike
+  std::uint64_t layout = 0;  // a number of the layout: members whose numbers differ are not alike
   std::string group = {};       // for messages
   bool announced = true;        // that it is registered is said, too, not only that it is not
 };
@@ -46,20 +46,22 @@ class Communicator {
   // Ragged: send_bytes[r] bytes to member r, consecutive in `send`; received in member order.
   virtual void all_to_all(std::span<const std::byte> send, std::span<const std::int64_t> send_bytes,
                           std::span<std::byte> recv, std::span<const std::int64_t> recv_bytes) = 0;
-  // The same of members that differ in their share: bytes[r] or elements[r] of member r's, in member
-  // order. By messages unless the transport knows better; the sums add in member order too.
+  // The same of members that differ in their share: bytes[r] or elements[r] of member r's, in
+  // member order. By messages unless the transport knows better; the sums add in member order too.
   virtual void all_gather_ragged(std::span<const std::byte> mine, std::span<std::byte> all,
                                  std::span<const std::int64_t> bytes);
   virtual void reduce_scatter_ragged(std::span<const float> all, std::span<float> mine,
                                      std::span<const std::int64_t> elements);
   virtual void reduce_scatter_ragged(std::span<const Bf16> all, std::span<Bf16> mine,
                                      std::span<const std::int64_t> elements);
-  virtual void send(int to, std::span<const std::byte> data, int tag) = 0;  // buffered: does not wait
+  virtual void send(int to, std::span<const std::byte> data,
+                    int tag) = 0;  // buffered: does not wait
   virtual void recv(int from, std::span<std::byte> data, int tag) = 0;
-  // Where members may use each other's memory in collectives: device memory that they can be given, and
-  // its registration, which all members call in the same order, once a communicator, while their
-  // devices are idle. It ends with what is returned, before memory and communicator do; null: collectives
-  // go on without. A transport that has no such thing, or was not asked for it, has neither.
+  // Where members may use each other's memory in collectives: device memory that they can be given,
+  // and its registration, which all members call in the same order, once a communicator, while
+  // their devices are idle. It ends with what is returned, before memory and communicator do; null:
+  // collectives go on without. A transport that has no such thing, or was not asked for it, has
+  // neither.
   [[nodiscard]] virtual std::unique_ptr<Memory> window_memory() { return nullptr; }
   [[nodiscard]] virtual std::shared_ptr<void> register_window(const WindowBuffer&) {
     return nullptr;

@@ -63,7 +63,8 @@ MessageTags::Keys MessageTags::keys() const {
   std::array<unsigned char, crypto_stream_chacha20_ietf_NONCEBYTES> nonce{};
   std::memcpy(nonce.data(), &messages_, sizeof messages_);
   Keys keys;
-  crypto_stream_chacha20_ietf(unsigned_bytes(keys.header.data()), sizeof keys, nonce.data(), unsigned_bytes(key_.data()));
+  crypto_stream_chacha20_ietf(unsigned_bytes(keys.header.data()), sizeof keys, nonce.data(),
+                              unsigned_bytes(key_.data()));
   return keys;
 }
 

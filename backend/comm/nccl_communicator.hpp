@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of device memory through NCCL, on the device's stream: a call returns when it is
 // enqueued. What only moves bytes gives the bits of every transport; sums are NCCL's, in its order,
-// unless they are asked for in the order of the members. Messages between neighbours are NcclMessages,
-// others go by way of the host.
+// unless they are asked for in the order of the members. Messages between neighbours are
+// NcclMessages, others go by way of the host.
 #pragma once
 
 #include <memory>
@@ -85,7 +85,8 @@ class NcclCommunicator final : public Communicator {
   NcclMessages messages_{staged_, device_, job_};
   NcclSymmetricWindow window_{staged_, device_, job_};
   NcclComm comm_ = nullptr;
-  // Device memory of sums in order. What it outgrows is kept: to free it would wait for the whole GPU.
+  // Device memory of sums in order. What it outgrows is kept: to free it would wait for the whole
+  // GPU.
   Arena rooms_{device_.memory(), false};
   Block room_;
 };

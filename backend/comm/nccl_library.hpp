@@ -12,8 +12,8 @@
 namespace pleat {
 
 // The functions of NCCL that are called here, from the library that is found when they are first
-// needed: a program that never asks for it runs where there is none. Numbers and layouts are those of
-// NCCL's C interface, the same since 2.18; windows came with 2.27.
+// needed: a program that never asks for it runs where there is none. Numbers and layouts are those
+// of NCCL's C interface, the same since 2.18; windows came with 2.27.
 
 struct NcclId {
   char bytes[128] = {};
@@ -43,25 +43,29 @@ struct NcclFunctions {
   int (*comm_abort)(NcclComm) = nullptr;
   int (*comm_get_async_error)(NcclComm, int* result) = nullptr;
   const char* (*get_error_string)(int result) = nullptr;
-  int (*all_gather)(const void* from, void* to, std::size_t count, int type, NcclComm, NcclStream) = nullptr;
+  int (*all_gather)(const void* from, void* to, std::size_t count, int type, NcclComm,
+                    NcclStream) = nullptr;
   int (*all_reduce)(const void* from, void* to, std::size_t count, int type, int op, NcclComm,
                     NcclStream) = nullptr;
   int (*reduce_scatter)(const void* from, void* to, std::size_t count, int type, int op, NcclComm,
                         NcclStream) = nullptr;
-  int (*send)(const void* from, std::size_t count, int type, int peer, NcclComm, NcclStream) = nullptr;
+  int (*send)(const void* from, std::size_t count, int type, int peer, NcclComm,
+              NcclStream) = nullptr;
   int (*recv)(void* to, std::size_t count, int type, int peer, NcclComm, NcclStream) = nullptr;
   int (*group_start)() = nullptr;
   int (*group_end)() = nullptr;
   // All four, or null in a library without windows.
   int (*mem_alloc)(void** data, std::size_t bytes) = nullptr;  // on the current device
   int (*mem_free)(void* data) = nullptr;
-  int (*comm_window_register)(NcclComm, void* data, std::size_t bytes, NcclWindow*, int flags) = nullptr;
+  int (*comm_window_register)(NcclComm, void* data, std::size_t bytes, NcclWindow*,
+                              int flags) = nullptr;
   int (*comm_window_deregister)(NcclComm, NcclWindow) = nullptr;
   [[nodiscard]] bool has_windows() const { return comm_window_register != nullptr; }
 };
 
 // Loads `file`; it stays loaded. std::runtime_error says what is not there.
-[[nodiscard]] std::shared_ptr<const NcclFunctions> load_nccl(const std::string& file = "libnccl.so.2");
+[[nodiscard]] std::shared_ptr<const NcclFunctions> load_nccl(
+    const std::string& file = "libnccl.so.2");
 
 // What a rank's NCCL communicators share.
 
@@ -69,8 +73,8 @@ struct NcclSettings {
   // Sums in the order of the members, by exchanging the parts: the bits of all other transports, as
   // many bytes, more memory.
   bool ordered_sums = false;
-  // Memory that collectives run on again and again in symmetric windows (nccl_window.hpp), where all
-  // ranks of a group can. All ranks of the job set it alike.
+  // Memory that collectives run on again and again in symmetric windows (nccl_window.hpp), where
+  // all ranks of a group can. All ranks of the job set it alike.
   bool windows = false;
   // Hears in a line what came of each group's window; none: nobody.
   std::function<void(const std::string&)> say = {};
@@ -85,18 +89,19 @@ struct NcclJob {
   std::function<void()> check;
   // Those of the rank that are there, used on its thread alone.
   std::shared_ptr<std::set<NcclCommunicator*>> alive;
-  // The next of the device's streams that nobody has, each direction of messages its own; those before
-  // are the executor's (backend/execute_streams.cpp).
+  // The next of the device's streams that nobody has, each direction of messages its own; those
+  // before are the executor's (backend/execute_streams.cpp).
   std::shared_ptr<int> free_stream = std::make_shared<int>(8);
   // What the rank has of NCCL's memory, the only one that windows are made of.
-  std::shared_ptr<std::set<const std::byte*>> mapped = std::make_shared<std::set<const std::byte*>>();
+  std::shared_ptr<std::set<const std::byte*>> mapped =
+      std::make_shared<std::set<const std::byte*>>();
 };
 
 // The call's result when NCCL is done with it. Throws when the job has been given up meanwhile.
 [[nodiscard]] int nccl_result(const NcclJob&, NcclComm, int result);
 
-// The same, and throws if it is not success: what the job knows of a lost rank before what NCCL says of
-// itself.
+// The same, and throws if it is not success: what the job knows of a lost rank before what NCCL
+// says of itself.
 void require_nccl(const NcclJob&, NcclComm, int result, const char* call);
 
 }  // namespace pleat

@@ -9,8 +9,8 @@
 
 namespace pleat {
 
-// Takes over `below`, over which the ranks meet, exchange what lies in host memory, and learn that one
-// has given up: waits for the device end then, and NCCL's communicators are aborted.
+// Takes over `below`, over which the ranks meet, exchange what lies in host memory, and learn that
+// one has given up: waits for the device end then, and NCCL's communicators are aborted.
 [[nodiscard]] std::unique_ptr<Transport> nccl_transport(std::unique_ptr<Transport> below,
                                                         std::shared_ptr<const NcclFunctions>,
                                                         const NcclSettings& = {});

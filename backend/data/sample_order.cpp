@@ -44,7 +44,8 @@ namespace {
 // Of a full epoch's samples: with fewer in the last epoch, it is shuffled by itself.
 constexpr double kFullEnough = 0.80;
 
-[[noreturn]] void bad_setting(const std::string& name, const std::string& what, const std::string& hint) {
+[[noreturn]] void bad_setting(const std::string& name, const std::string& what,
+                              const std::string& hint) {
   throw_config_error(ExitCode::bad_file, name, "", what, hint);
 }
 

@@ -11,8 +11,8 @@
 
 namespace pleat {
 
-// Fits the law of matrix products on a GPU (core/spec/platform_rates.hpp, docs/MODEL.md section 7.1) to
-// measured products, by the mean of their relative errors.
+// Fits the law of matrix products on a GPU (core/spec/platform_rates.hpp, docs/MODEL.md section
+// 7.1) to measured products, by the mean of their relative errors.
 
 struct ProductPoint {
   ProductShape shape;
@@ -38,8 +38,8 @@ struct ProductPoint {
 [[nodiscard]] Seconds predict(const GemmLaws&, const ProductPoint&, const GpuSpec&);
 
 // A table of corrections (core/spec/kernel_tables.hpp) from what measured products leave of a law:
-// ln(measured / law) carried to the nodes of a grid by regression on distances in (ln m, ln n, ln k)
-// (Gaussian process, covariance exp(-distance), a third as much noise): near measured products
+// ln(measured / law) carried to the nodes of a grid by regression on distances in (ln m, ln n, ln
+// k) (Gaussian process, covariance exp(-distance), a third as much noise): near measured products
 // it follows them, far from all of them it is 0.
 
 // The table's text; needs one point.

@@ -42,7 +42,8 @@ Seconds predict(const EfficiencyCurve& curve, const WorkPoint& p, const GpuSpec&
 }
 
 EfficiencyCurve fit_kernel(const std::vector<WorkPoint>& points, const GpuSpec& gpu) {
-  PLEAT_ASSERT(!points.empty() && gpu.peak(points.front().math).base() > 0 && gpu.memory_bandwidth.base() > 0);
+  PLEAT_ASSERT(!points.empty() && gpu.peak(points.front().math).base() > 0 &&
+               gpu.memory_bandwidth.base() > 0);
   Seconds shortest = points.front().time;
   Flops least = points.front().flops;
   bool arithmetic = false;

@@ -142,8 +142,8 @@ class ProfileFitter {
     return static_cast<double>(ranks) / cores_ * result_.profile.sharing_penalty;
   }
 
-  // Of groups that have the machine to themselves: what others side by side cost is the simulator's, and
-  // what windows spare is to be looked at in the samples.
+  // Of groups that have the machine to themselves: what others side by side cost is the
+  // simulator's, and what windows spare is to be looked at in the samples.
   [[nodiscard]] Family<WirePoint> collective_points_of(Collective kind, std::size_t tier) const {
     Family<WirePoint> family{family_of(kind, tier, cluster_)};
     for (const Sample& s : samples_) {

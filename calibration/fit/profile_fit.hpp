@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // From samples to a profile: one curve a kernel family, on a GPU laws of matrix products and rates
-// of attention, one curve a collective, the penalty of sharing cores, and how far the fit is off, on
-// the points it saw and on those it did not (family.hpp).
+// of attention, one curve a collective, the penalty of sharing cores, and how far the fit is off,
+// on the points it saw and on those it did not (family.hpp).
 #pragma once
 
 #include <vector>

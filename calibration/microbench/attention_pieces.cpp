@@ -144,8 +144,8 @@ std::vector<KernelPoint> attention_piece_points(std::int64_t part) {
 }
 
 // Multi-head latent attention of a GPU without a mask, and of a context-parallel chunk's queries
-// with keys of chunks before it: judged by the rates of whole causal sequences. Every head's key is in
-// one piece, as context parallelism sends it.
+// with keys of chunks before it: judged by the rates of whole causal sequences. Every head's key is
+// in one piece, as context parallelism sends it.
 
 namespace {
 

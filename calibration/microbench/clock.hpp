@@ -53,7 +53,8 @@ struct Timing {
 // The call again and again for so many seconds, in runs of kSustainedCalls; a time a run, a call's.
 [[nodiscard]] Timing time_sustained(Bench&, const KernelPoint&, double seconds);
 inline constexpr int kSustainedCalls = 10;
-// How much slower the last quarter is than the first runs: a clock that heat or power lowers; (0, 1].
+// How much slower the last quarter is than the first runs: a clock that heat or power lowers; (0,
+// 1].
 [[nodiscard]] double sustained_share(const std::vector<double>& seconds);
 
 // `threads` threads, each with a CPU kernel set of its own, run the point at the same time for

@@ -26,13 +26,13 @@ enum class PointSet { cpu, gpu };
 [[nodiscard]] std::vector<KernelPoint> gemm_points(PointSet set = PointSet::cpu);
 [[nodiscard]] std::vector<KernelPoint> grouped_gemm_points(PointSet set = PointSet::cpu);
 [[nodiscard]] std::vector<KernelPoint> attention_points(PointSet set = PointSet::cpu);
-// A GPU's: windows, packed, every key, a chunk's queries with other chunks' keys. `part`: rows and keys
-// over so much.
+// A GPU's: windows, packed, every key, a chunk's queries with other chunks' keys. `part`: rows and
+// keys over so much.
 [[nodiscard]] std::vector<KernelPoint> attention_piece_points(std::int64_t part = 1);
 // Of those, MLA's without a mask and of a chunk: judged, kJudgedShare of a point's time each.
 [[nodiscard]] std::vector<KernelPoint> mla_piece_points(std::int64_t part = 1);
-// Of a GPU: quantised columns alone, norms that quantise, products that transpose codes, the router's
-// statistics and losses; likewise.
+// Of a GPU: quantised columns alone, norms that quantise, products that transpose codes, the
+// router's statistics and losses; likewise.
 [[nodiscard]] std::vector<KernelPoint> judged_kernel_points();
 [[nodiscard]] KernelPoint sustained_product();                    // a GPU's
 [[nodiscard]] KernelPoint sustained_attention();                  // likewise

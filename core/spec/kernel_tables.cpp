@@ -183,9 +183,11 @@ class Lines {
 void append(std::vector<float>& values, const std::vector<std::string_view>& cells,
             std::size_t from, std::size_t count, const Lines& lines) {
   if (cells.size() != from + count)
-    lines.fail(fmt::format("{} values, not {}", cells.size() - std::min(from, cells.size()), count));
+    lines.fail(
+        fmt::format("{} values, not {}", cells.size() - std::min(from, cells.size()), count));
   for (std::size_t i = from; i < cells.size(); ++i)
-    values.push_back(static_cast<float>(lines.number(cells[i], -kMaxCorrection, kMaxCorrection) * kThousandths));
+    values.push_back(
+        static_cast<float>(lines.number(cells[i], -kMaxCorrection, kMaxCorrection) * kThousandths));
 }
 
 }  // namespace
@@ -233,7 +235,8 @@ CollectiveTable parse_collective_table(const std::string& text, const std::strin
   for (auto cells = lines.next(); !cells.empty(); cells = lines.next()) {
     if (cells.size() != 4) lines.fail("expected four cells");
     const auto name = std::ranges::find(kCollectiveNames, cells[0]);
-    if (name == kCollectiveNames.end()) lines.fail(fmt::format("\"{}\" is no collective", cells[0]));
+    if (name == kCollectiveNames.end())
+      lines.fail(fmt::format("\"{}\" is no collective", cells[0]));
     auto& series = t.series[static_cast<std::size_t>(name - kCollectiveNames.begin())];
     const int ranks = static_cast<int>(lines.number(cells[1], 1, 1 << 24));
     if (series.empty() || series.back().ranks != ranks) {

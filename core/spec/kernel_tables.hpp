@@ -58,7 +58,8 @@ struct CollectiveSeries {
   bool operator==(const CollectiveSeries&) const = default;
 };
 struct CollectiveTable {
-  // [collective], by ranks ascending: all_gather, reduce_scatter, all_reduce, all_to_all, send_recv.
+  // [collective], by ranks ascending: all_gather, reduce_scatter, all_reduce, all_to_all,
+  // send_recv.
   std::array<std::vector<CollectiveSeries>, 5> series;
   bool operator==(const CollectiveTable&) const = default;
 };

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Measured laws and rates of one platform's kernels that no efficiency curve fits: matrix products,
-// attention by sequence length, exchange of expert tokens by ranks (docs/MODEL.md sections 6 and 7).
+// attention by sequence length, exchange of expert tokens by ranks (docs/MODEL.md sections 6 and
+// 7).
 #pragma once
 
 #include <array>

@@ -100,9 +100,9 @@ void CpuKernels::copy_columns(View from, View to, const ColumnBlocks& c) {
   }
 }
 
-// Attention sinks (gpt-oss): each head has one more key, with a learned score and no value, so a query
-// may look at nothing. Its probability exp(sink - lse) takes part in the softmax only; its gradient is
-// p (0 - do·o) like any key's.
+// Attention sinks (gpt-oss): each head has one more key, with a learned score and no value, so a
+// query may look at nothing. Its probability exp(sink - lse) takes part in the softmax only; its
+// gradient is p (0 - do·o) like any key's.
 
 void CpuKernels::start_at_sinks(View sinks, View o, View lse) {
   const std::int64_t heads = sinks.elements();

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kBlock = 32;  // columns that share a scale of MXFP8
 
-// As quantize.cpp's rules: the largest element becomes the largest code, or the scale is a power of two.
+// As quantize.cpp's rules: the largest element becomes the largest code, or the scale is a power of
+// two.
 void round_block(float* x, std::int64_t rows, std::int64_t stride, std::int64_t cols,
                  SmallFloat type, bool power_of_two) {
   float amax = 0;
@@ -52,7 +53,8 @@ void round_heads(const HeadColumns& c, std::int64_t batch, std::int64_t heads, D
   const bool blocks = math == DType::mxfp8;
   const SmallFloat type = gradient && !blocks ? SmallFloat::e5m2 : SmallFloat::e4m3;
   const std::int64_t rows = c.x.rows / batch;
-  const std::int64_t groups = c.stride == 0 ? 1 : heads / c.share;  // columns that several heads read
+  const std::int64_t groups =
+      c.stride == 0 ? 1 : heads / c.share;  // columns that several heads read
   for (std::int64_t b = 0; b < batch; ++b) {
     for (std::int64_t g = 0; g < groups; ++g) {
       float* x = c.x.f32() + b * rows * c.x.cols + c.first + g * c.stride;

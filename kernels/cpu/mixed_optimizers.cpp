@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Steps of optimizers on bf16 gradients. Each element by itself: a bucket is never widened as a whole.
+// Steps of optimizers on bf16 gradients. Each element by itself: a bucket is never widened as a
+// whole.
 #include <algorithm>
 
 #include "kernels/cpu/mixed_kernels.hpp"

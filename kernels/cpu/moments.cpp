@@ -32,7 +32,8 @@ std::uint16_t to_half(float x) {
   const int e = std::max(exponent_of(x), kLowest);
   const auto units =
       static_cast<unsigned>(std::nearbyint(std::fabs(x) / power_of_two(e - kMantissa)));
-  // Fewer than kFull units have no leading one, twice as many carry into the exponent by themselves.
+  // Fewer than kFull units have no leading one, twice as many carry into the exponent by
+  // themselves.
   const unsigned size = static_cast<unsigned>(e - kLowest) * kFull + units;
   return static_cast<std::uint16_t>((std::signbit(x) ? kSign : 0U) | size);
 }

@@ -8,8 +8,8 @@
 
 namespace pleat::cpu {
 
-// Rounds each head's columns of `c.x`, fp32, in place. `math` fp8: one scale for a head in each of the
-// `batch` runs of rows, E4M3, gradients E5M2. mxfp8: E4M3 with a scale for 32 columns of a row.
+// Rounds each head's columns of `c.x`, fp32, in place. `math` fp8: one scale for a head in each of
+// the `batch` runs of rows, E4M3, gradients E5M2. mxfp8: E4M3 with a scale for 32 columns of a row.
 void round_heads(const HeadColumns& c, std::int64_t batch, std::int64_t heads, DType math,
                  bool gradient);
 

@@ -135,7 +135,8 @@ void CpuKernels::layer_norm_bwd(View dy, View x, View w, View rstd, View dresidu
     const float *row = x.f32() + r * n, *d = dy.f32() + r * n;
     float* out = dx.f32() + r * n;
     const float mean = mean_of(row, n), s = rstd.f32()[r], count = static_cast<float>(n);
-    const float g = cpu::lane_sum<float>(n, [=](std::int64_t i) { return d[i] * scale[i]; }) / count;
+    const float g =
+        cpu::lane_sum<float>(n, [=](std::int64_t i) { return d[i] * scale[i]; }) / count;
     const float gz = cpu::lane_sum<float>(n, [=](std::int64_t i) {
                        return d[i] * scale[i] * (row[i] - mean) * s;
                      }) / count;

@@ -89,8 +89,8 @@ void CpuKernels::sgd(View g, View m, View w, double grad_scale, const Sgd& s) {
   }
 }
 
-// Main parameters of which the weights are one half: rounded to nearest, halves away from zero, so that
-// the first of the other 16 bits tells whether the weight went up.
+// Main parameters of which the weights are one half: rounded to nearest, halves away from zero, so
+// that the first of the other 16 bits tells whether the weight went up.
 
 void CpuKernels::join_halves(View weights, View rests, View to) {
   PLEAT_ASSERT(weights.dtype == DType::bf16 && to.dtype == DType::fp32);

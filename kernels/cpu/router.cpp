@@ -192,8 +192,8 @@ void CpuKernels::router_topk_bwd(View dprobs, View logits, View probs, View expe
   }
 }
 
-// Sorts the copies' numbers in `kept`, then turns the order into every copy's place in it: no memory
-// but the results'.
+// Sorts the copies' numbers in `kept`, then turns the order into every copy's place in it: no
+// memory but the results'.
 void CpuKernels::drop_tokens(View probs, View experts, std::int64_t capacity, View kept,
                              View counts) {
   const auto n = static_cast<std::int32_t>(experts.elements());

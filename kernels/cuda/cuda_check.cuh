@@ -20,8 +20,8 @@
 
 namespace pleat::cuda {
 
-// Of cudaStreamQuery and cudaEventQuery: whether the work is done. "Not yet" stays behind as the last
-// error, which CUTLASS and CUB ask for after their next launch and would take for their own.
+// Of cudaStreamQuery and cudaEventQuery: whether the work is done. "Not yet" stays behind as the
+// last error, which CUTLASS and CUB ask for after their next launch and would take for their own.
 [[nodiscard]] inline bool is_done(cudaError_t answer) {
   if (answer == cudaErrorNotReady) {
     static_cast<void>(cudaGetLastError());

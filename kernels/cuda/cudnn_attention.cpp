@@ -76,8 +76,8 @@ class CudnnAttention final : public FusedAttention {
     const std::int64_t bytes = library_.prepare(run.shape);
     if (bytes < 0) return false;
     const std::int64_t stats = run.shape.batch * run.shape.heads * run.shape.seq;
-    Scratch scratch(r_,
-                    Scratch::bytes<float>(stats) + run.sequences.bytes() + Scratch::bytes<std::byte>(bytes));
+    Scratch scratch(r_, Scratch::bytes<float>(stats) + run.sequences.bytes() +
+                            Scratch::bytes<std::byte>(bytes));
     SdpaPointers to = run.pointers(p);
     to.o = at(o.x, o.first);
     to.stats = scratch.take<float>(stats);

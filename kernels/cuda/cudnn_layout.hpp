@@ -57,8 +57,8 @@ void stats_to_lse(const Resources&, const float* stats, View lse, std::int64_t s
 void lse_to_stats(const Resources&, View lse, float* stats, std::int64_t seq, HeadRange);
 
 // The same of sequences one after the other.
-void ragged_stats_to_lse(const Resources&, const float* stats, View lse, std::int64_t seq, HeadRange,
-                         const Sequences::OnDevice&);
+void ragged_stats_to_lse(const Resources&, const float* stats, View lse, std::int64_t seq,
+                         HeadRange, const Sequences::OnDevice&);
 void lse_to_ragged_stats(const Resources&, View lse, float* stats, std::int64_t seq, HeadRange,
                          const Sequences::OnDevice&);
 

@@ -78,7 +78,8 @@ namespace {
 constexpr int kRowThreads = kThreads / kFlashTile;  // on a row of scores
 constexpr int kScoreLd = kFlashTile + 1;
 
-// Scores of a row to exp(scale * score - max), those that are not seen to 0; the running max and sum.
+// Scores of a row to exp(scale * score - max), those that are not seen to 0; the running max and
+// sum.
 struct RowState {
   float max[kFlashTile], sum[kFlashTile], keep[kFlashTile];
 
@@ -91,7 +92,8 @@ struct RowState {
       if (j >= begin && j < end) top = fmaxf(top, s[j]);
     }
 #pragma unroll
-    for (int d = kRowThreads / 2; d > 0; d /= 2) top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, d));
+    for (int d = kRowThreads / 2; d > 0; d /= 2)
+      top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, d));
     const bool some = begin < end && begin < kFlashTile && end > 0;
     const float before = max[row];
     const float now = some ? fmaxf(before, top * scale) : before;

@@ -32,8 +32,8 @@ class FusedAttention {
                         View dkpe, const MlaShape&) = 0;
   // All keys in one piece that are packed with the queries, rows that see what as_sequences knows.
   virtual bool forward(const AttentionPiece&, HeadColumns o, View lse) = 0;
-  // The forward pass of a piece in fp8, of codes with one scale for queries, keys and values each; o is
-  // rounded to codes too. Whether it does that for a piece whose o has no other columns.
+  // The forward pass of a piece in fp8, of codes with one scale for queries, keys and values each;
+  // o is rounded to codes too. Whether it does that for a piece whose o has no other columns.
   virtual bool forward_of_codes(const AttentionPiece&, HeadColumns o, View lse) = 0;
   virtual bool takes_codes(const AttentionPiece&, HeadColumns o) = 0;
   virtual bool backward(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
@@ -53,8 +53,8 @@ class FusedAttention {
 // Pieces whose queries see one block of keys (visible_keys.hpp), wherever these lie: a call of the
 // library for every run of queries.
 
-// KernelSet::attention_piece and attention_piece_bwd. False where the library has no kernel for it, or
-// the piece is something else: nothing was done.
+// KernelSet::attention_piece and attention_piece_bwd. False where the library has no kernel for it,
+// or the piece is something else: nothing was done.
 [[nodiscard]] bool forward_blocks(FusedAttention&, Resources&, const AttentionPiece&, HeadColumns o,
                                   View lse, bool resume);
 // `kernels` adds up columns.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Dense products: cuBLASLt where it can, our own kernel for mixed types and odd sizes. Grouped ones:
-// tensor cores for bf16, our own kernel for the rest.
+// Dense products: cuBLASLt where it can, our own kernel for mixed types and odd sizes. Grouped
+// ones: tensor cores for bf16, our own kernel for the rest.
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/dense_gemm.hpp"
 #include "kernels/cuda/grouped_gemm.hpp"

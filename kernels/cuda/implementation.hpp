@@ -28,10 +28,12 @@ enum class Implementation : std::uint8_t {
 [[nodiscard]] Implementation taken_by();
 void note_taken_by(Implementation);
 
-// "cudnn", "cublaslt": the version that is loaded, or why there is none; "cublaslt_groups": "yes" or
-// why not; "cutlass": "yes" or "not built in". Loads the libraries; needs no GPU, and never throws.
+// "cudnn", "cublaslt": the version that is loaded, or why there is none; "cublaslt_groups": "yes"
+// or why not; "cutlass": "yes" or "not built in". Loads the libraries; needs no GPU, and never
+// throws.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> library_facts();
-// The same in one line: "cuDNN: 9.13.0; cuBLASLt: 13.1.0, its grouped product: 13.7.0 is needed; CUTLASS: yes".
+// The same in one line: "cuDNN: 9.13.0; cuBLASLt: 13.1.0, its grouped product: 13.7.0 is needed;
+// CUTLASS: yes".
 [[nodiscard]] std::string library_line();
 
 // One line on stderr, the first time that this process says it: "WHAT: WHY".

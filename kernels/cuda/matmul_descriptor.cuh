@@ -19,9 +19,9 @@
 
 namespace pleat::cuda {
 
-// A dense product in cuBLASLt's words. It counts columns first, so a row-major product is that of the
-// transposes in the other order: c^T[n,m] = op(b)^T op(a)^T, where b and a in memory already are b^T
-// and a^T.
+// A dense product in cuBLASLt's words. It counts columns first, so a row-major product is that of
+// the transposes in the other order: c^T[n,m] = op(b)^T op(a)^T, where b and a in memory already
+// are b^T and a^T.
 
 class MatmulDescriptor {
  public:

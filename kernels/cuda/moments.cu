@@ -13,7 +13,8 @@
 
 namespace pleat::cuda {
 
-// Floats of 8 and 16 bits in a block with a scale, bit by bit as the CPU's (kernels/cpu/moments.cpp).
+// Floats of 8 and 16 bits in a block with a scale, bit by bit as the CPU's
+// (kernels/cpu/moments.cpp).
 
 // A float of 1 sign bit, exponent and mantissa.
 struct SmallFloat {
@@ -46,7 +47,8 @@ __device__ __forceinline__ float decode(unsigned bits, SmallFloat t) {
   const unsigned mantissa = bits & (full - 1);
   const int lowest = 2 - (1 << (t.exponent_bits - 1));
   const int exponent = static_cast<int>((bits >> t.mantissa_bits) & ((1u << t.exponent_bits) - 1));
-  const float unit = power_of_two((exponent == 0 ? lowest : lowest - 1 + exponent) - t.mantissa_bits);
+  const float unit =
+      power_of_two((exponent == 0 ? lowest : lowest - 1 + exponent) - t.mantissa_bits);
   const float size = static_cast<float>(exponent == 0 ? mantissa : mantissa + full) * unit;
   return (bits >> (t.exponent_bits + t.mantissa_bits)) != 0 ? -size : size;
 }
@@ -62,8 +64,8 @@ __device__ __forceinline__ float block_scale(float most, float largest) {
 }  // namespace pleat::cuda
 
 namespace pleat {
-// Optimizer moments in narrow types: a warp takes a block of them to fp32, steps, and brings it back.
-// Bound: memory.
+// Optimizer moments in narrow types: a warp takes a block of them to fp32, steps, and brings it
+// back. Bound: memory.
 
 namespace {
 

@@ -33,12 +33,14 @@ void narrow_factors(const Resources&, View a, View b, float beta, float* factors
 
 // Grouped products of 8-bit codes, as CUTLASS takes them: K contiguous in both operands.
 
-inline constexpr std::int64_t kStripRows = 128;  // of K: blocks of scales, and what groups are padded to
+inline constexpr std::int64_t kStripRows =
+    128;  // of K: blocks of scales, and what groups are padded to
 
 // C_i[M,N] = A_i[M,K] B_i[N,K]^T (+ C_i). By `grouping` group i has
 //   rows: counts[i] rows of A and C, all of its K; B_i begins at b + i * b_step
-//   depth: counts[i] of K, from column 128 s_i of both operands on, where s_i is the number of strips
-//   of 128 in the groups before, each group's last one padded with zeros; C_i at c + i * c_step
+//   depth: counts[i] of K, from column 128 s_i of both operands on, where s_i is the number of
+//   strips of 128 in the groups before, each group's last one padded with zeros; C_i at
+//   c + i * c_step
 struct NarrowGroups {
   enum class Scales : std::uint8_t {
     group,  // one number for each group's product: factors[i]

@@ -21,13 +21,14 @@ namespace pleat::cuda {
 [[nodiscard]] bool multiply_narrow(Resources&, DenseGemm&, const DenseProblem&, View a, View b,
                                    View c);
 
-// Whether such a product gets fast_accumulation: x W^T of a forward pass, of E4M3 with a scale for each
-// operand. Gradients keep fp32 sums; scales in blocks are applied in fp32 between stretches of K anyway.
+// Whether such a product gets fast_accumulation: x W^T of a forward pass, of E4M3 with a scale for
+// each operand. Gradients keep fp32 sums; scales in blocks are applied in fp32 between stretches of
+// K anyway.
 [[nodiscard]] bool adds_up_fast(const DenseProblem&, NarrowKind a, NarrowKind b);
 
-// A grouped product of fp8: on the tensor cores' narrow types (narrow_layout.hpp), else, with one scale
-// a group, of codes widened to bf16, which is exact. p is of a and b. False where neither applies:
-// nothing was done.
+// A grouped product of fp8: on the tensor cores' narrow types (narrow_layout.hpp), else, with one
+// scale a group, of codes widened to bf16, which is exact. p is of a and b. False where neither
+// applies: nothing was done.
 [[nodiscard]] bool multiply_narrow_groups(Resources&, Products p, View a, View b);
 
 }  // namespace pleat::cuda

@@ -159,9 +159,10 @@ void norm_forward(const Resources& r, View x, View w, View y, View rstd, double 
       x, w, y, extras.residual, extras.sum);
 }
 
-// dx = rstd (g - mean(g) - z mean(g z)) with g = dy w and z = (x - mean) rstd; without mean(g) where
-// the norm is not centered. dw: every group of threads adds up its rows, then the groups are added.
-// Bound: memory, rows * cols * (read dy, x, dresidual + write dx); dw's partial sums are small.
+// dx = rstd (g - mean(g) - z mean(g z)) with g = dy w and z = (x - mean) rstd; without mean(g)
+// where the norm is not centered. dw: every group of threads adds up its rows, then the groups are
+// added. Bound: memory, rows * cols * (read dy, x, dresidual + write dx); dw's partial sums are
+// small.
 
 namespace {
 

@@ -29,8 +29,8 @@ struct NormShape {
 
 inline constexpr std::int64_t kMaxNormColumns = 32768;
 
-// More of a forward norm: `residual` (which lies where x does) is added first, the sum kept in `sum`;
-// y is left alone where !write_y, for its statistics alone.
+// More of a forward norm: `residual` (which lies where x does) is added first, the sum kept in
+// `sum`; y is left alone where !write_y, for its statistics alone.
 struct NormExtras {
   View residual, sum;
   bool write_y = true;

@@ -37,7 +37,8 @@ __global__ void __launch_bounds__(kThreads)
     float v[kPack];
     x.load(at, n - at, v);
 #pragma unroll
-    for (int i = 0; i < kPack; ++i) sum = fma(static_cast<double>(v[i]), static_cast<double>(v[i]), sum);
+    for (int i = 0; i < kPack; ++i)
+      sum = fma(static_cast<double>(v[i]), static_cast<double>(v[i]), sum);
   }
   sum = group_sum<kThreads>(sum);
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;

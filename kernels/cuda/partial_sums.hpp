@@ -10,9 +10,11 @@
 
 namespace pleat::cuda {
 
-// The second stage of sums over rows: a first kernel leaves partial sums, these add them up in order.
+// The second stage of sums over rows: a first kernel leaves partial sums, these add them up in
+// order.
 
-// to[c] = (add ? to[c] : 0) + scale * sum over i < count of partial[i * stride + c], c < to.elements().
+// to[c] = (add ? to[c] : 0) + scale * sum over i < count of partial[i * stride + c], c <
+// to.elements().
 void add_partial_sums(const Resources&, const float* partial, std::int64_t count,
                       std::int64_t stride, double scale, bool add, View to);
 

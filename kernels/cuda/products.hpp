@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices in groups, as our own kernels take them: C_i = op(A_i) op(B_i) (+ C_i). Group
-// sizes lie in device memory; one group without them is a dense product.
+// Products of matrices in groups, as our own kernels take them: C_i = op(A_i) op(B_i) (+ C_i).
+// Group sizes lie in device memory; one group without them is a dense product.
 #pragma once
 
 #include "kernels/cuda/dense_gemm.hpp"
@@ -38,10 +38,11 @@ void multiply_any(const Resources&, const Products&);
 // multiply_bf16 with C_i = factors[i] op(A_i) op(B_i) (+ C_i); factors lie in device memory.
 [[nodiscard]] bool multiply_bf16_scaled(const Resources&, const Products&, const float* factors);
 
-// c = op(a) op(b) (+ c) of an fp32 and a bf16 operand on tensor cores: the fp32 one is the sum of two
-// bf16 matrices, its rounding and what that left, which together hold 16 of its 24 bits. For the
-// router. c in fp32 adds one product after the other; c in bf16, rounded once, is one product of twice
-// the depth (of an fp32 `a`, nothing transposed). False where that does not fit: nothing was done.
+// c = op(a) op(b) (+ c) of an fp32 and a bf16 operand on tensor cores: the fp32 one is the sum of
+// two bf16 matrices, its rounding and what that left, which together hold 16 of its 24 bits. For
+// the router. c in fp32 adds one product after the other; c in bf16, rounded once, is one product
+// of twice the depth (of an fp32 `a`, nothing transposed). False where that does not fit: nothing
+// was done.
 [[nodiscard]] bool multiply_mixed(Resources&, DenseGemm&, DenseProblem, View a, View b, View c);
 
 }  // namespace pleat::cuda

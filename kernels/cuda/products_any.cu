@@ -10,8 +10,8 @@
 
 namespace pleat::cuda {
 
-// Products of any types and strides without tensor cores: tiles of 64x64, 4x4 a thread, 16 deep. For
-// fp32 where cuBLASLt cannot or must not be used, and for mixed types.
+// Products of any types and strides without tensor cores: tiles of 64x64, 4x4 a thread, 16 deep.
+// For fp32 where cuBLASLt cannot or must not be used, and for mixed types.
 
 namespace {
 
@@ -91,7 +91,8 @@ void multiply_any(const Resources& r, const Products& p) {
 
 namespace {
 
-constexpr std::int64_t kWorthwhile = 1 << 22;  // multiplications: below, one launch is faster than three
+constexpr std::int64_t kWorthwhile =
+    1 << 22;  // multiplications: below, one launch is faster than three
 
 // Row r of `from` to row r of the two halves, `ld` apart.
 struct SplitHalves {
@@ -116,7 +117,8 @@ struct SplitHalves {
 bool multiply_mixed(Resources& r, DenseGemm& dense, DenseProblem p, View a, View b, View c) {
   const View whole = a.dtype == DType::fp32 ? a : b, other = a.dtype == DType::fp32 ? b : a;
   if (whole.dtype != DType::fp32 || other.dtype != DType::bf16) return false;
-  if (p.m * p.n * p.k < kWorthwhile || !aligned16(whole.data) || whole.cols % kPack != 0) return false;
+  if (p.m * p.n * p.k < kWorthwhile || !aligned16(whole.data) || whole.cols % kPack != 0)
+    return false;
   const View half{whole.data, DType::bf16, whole.rows, whole.cols};
   if (!DenseGemm::fits(half, other, c)) return false;
   const bool left = a.dtype == DType::fp32;

@@ -7,8 +7,8 @@
 
 namespace pleat::cuda {
 
-// What is quantised: x as it is stored, or y = x * factors[row] * w, or SwiGLU of x's two halves times
-// factors[row] (null: 1). y is not there, but its type and shape are those of the numbers.
+// What is quantised: x as it is stored, or y = x * factors[row] * w, or SwiGLU of x's two halves
+// times factors[row] (null: 1). y is not there, but its type and shape are those of the numbers.
 struct RowSource {
   enum class Kind : std::uint8_t { stored, norm, swiglu };
   Kind kind = Kind::stored;
@@ -41,7 +41,8 @@ void quantize_rows(Resources&, RowSource x, View counts, View y, const Quantizat
 
 // to[rows, cols] fp32 = x with every 16 rows of a group, and what is left of it, multiplied by
 // signs and a Hadamard matrix. first: [groups + 1] rows at which the groups begin.
-void hadamard(const Resources&, const RowSource& x, const std::int32_t* first, std::int64_t groups, float* to);
+void hadamard(const Resources&, const RowSource& x, const std::int32_t* first, std::int64_t groups,
+              float* to);
 
 // What a quantised matrix' codes stand for, in fp32 or bf16; not `scaled`: the codes' own numbers.
 void dequantize(const Resources&, View from, View to, bool scaled = true);

@@ -69,8 +69,8 @@ const void* rope_table(Resources& r, const RopeShape& s, std::int64_t positions)
 }  // namespace pleat::cuda
 
 namespace pleat {
-// Rotary positions in place: pair i of a head is columns i and i + dim/2, or 2i and 2i + 1 where pairs
-// are interleaved. Bound: memory, the rotated columns read and written.
+// Rotary positions in place: pair i of a head is columns i and i + dim/2, or 2i and 2i + 1 where
+// pairs are interleaved. Bound: memory, the rotated columns read and written.
 
 namespace {
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradient of a token's probabilities g[k] with respect to its logits:
 //   softmax, w_j = s p_j:           dl_e = s p_e ([e chosen] g_e - sum g_i p_i)
-//   softmax normalised, s p_j / P:  of the softmax over the chosen alone, dl_j = w_j (g_j - sum g_i w_i / s)
+//   softmax normalised, s p_j / P:  of the softmax over the chosen alone,
+//                                   dl_j = w_j (g_j - sum g_i w_i / s)
 //   sigmoid, w_j = s a_j:           dl_j = s g_j a_j (1 - a_j)
 //   sigmoid normalised, s a_j / A:  dl_j = s (g_j - sum g_i a_i / A) / A * a_j (1 - a_j)
 #include "kernels/cuda/cuda_kernels.hpp"

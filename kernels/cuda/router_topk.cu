@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Top-k routing: softmax or sigmoid scores, a bias that only selects, group-limited selection
 // (DeepSeek-V3, arXiv:2412.19437 section 2.1.2). Ties go to the lower index and NaN counts as -inf.
-// Bound: the logits read; beside it some 410 instructions a token of a warp (8 of 256 experts, sm_90).
+// Bound: the logits read; beside it some 410 instructions a token of a warp (8 of 256 experts,
+// sm_90).
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/router.cuh"
@@ -17,7 +18,8 @@ struct GroupSelection {
   float* score;         // [experts]
   std::uint32_t* keys;  // [groups]; 0: open, or none
 
-  // Marks the best groups with kOpen. A group counts as its best score, or as the sum of its best two.
+  // Marks the best groups with kOpen. A group counts as its best score, or as the sum of its best
+  // two.
   static constexpr std::uint32_t kOpen = 0xffffffffu;
   __device__ void select(int lane, int groups, int width, int top, bool top_two) const {
     for (int g = lane; g < groups; g += kWarp) {
@@ -150,9 +152,9 @@ void CudaKernels::router_topk(View logits, View bias, View probs, View experts,
   if (logits.rows == 0) return;
   by_experts(s.experts, [&](auto per_lane) {
     constexpr int kPerLane = decltype(per_lane)::value, kWarps = kPerLane <= 16 ? 8 : 2;
-    const auto shared = s.groups > 1
-                            ? static_cast<std::size_t>(kWarps * (s.experts + s.groups)) * sizeof(float)
-                            : std::size_t{0};
+    const auto shared =
+        s.groups > 1 ? static_cast<std::size_t>(kWarps * (s.experts + s.groups)) * sizeof(float)
+                     : std::size_t{0};
     constexpr bool kMayBeFull = kPerLane <= 16;
     const bool full = kMayBeFull && s.experts == kPerLane * kWarp;
     launch(*resources_, full ? router_topk_kernel<kPerLane, kWarps, kMayBeFull>

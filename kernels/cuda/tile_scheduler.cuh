@@ -27,8 +27,8 @@ __device__ __forceinline__ std::int64_t group_of_row(const T* first, std::int64_
   return low;
 }
 
-// Which tile of which group a block computes, from group sizes in device memory. Every block adds up
-// the sizes itself; then tiles are dealt out in order, blocks apart.
+// Which tile of which group a block computes, from group sizes in device memory. Every block adds
+// up the sizes itself; then tiles are dealt out in order, blocks apart.
 
 struct Tile {
   std::int64_t group, m, n;    // of the tile: its first row and column within the group's C

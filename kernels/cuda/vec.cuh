@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Operands of kernels that compute in fp32: fp32 or bf16 elements, loaded and stored eight at a time
-// where they are aligned and one by one where they are not. A thread has the same elements either
-// way, so that results do not depend on where a buffer lies.
+// Operands of kernels that compute in fp32: fp32 or bf16 elements, loaded and stored eight at a
+// time where they are aligned and one by one where they are not. A thread has the same elements
+// either way, so that results do not depend on where a buffer lies.
 #pragma once
 
 #include <cuda_bf16.h>

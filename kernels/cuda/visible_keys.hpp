@@ -9,8 +9,8 @@
 
 namespace pleat::cuda {
 
-// What queries see, as one block of scores: rows with the same keys, or a triangle. So it is between
-// the chunks that context parallelism deals out, and without a mask.
+// What queries see, as one block of scores: rows with the same keys, or a triangle. So it is
+// between the chunks that context parallelism deals out, and without a mask.
 
 // Of every run of queries rows [first_row, + rows) see keys [first_key, + keys): all of them, or
 // (causal) row i of these the first i + 1. The other rows see none.
@@ -19,8 +19,8 @@ struct VisibleBlock {
   bool causal = false;
 };
 
-// visible[r] as in AttentionPiece, of `batch` runs of `rows` queries. None where it is something else,
-// or nothing is seen.
+// visible[r] as in AttentionPiece, of `batch` runs of `rows` queries. None where it is something
+// else, or nothing is seen.
 [[nodiscard]] std::optional<VisibleBlock> as_block(const std::int32_t (*visible)[2],
                                                    std::int64_t batch, std::int64_t rows);
 

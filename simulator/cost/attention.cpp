@@ -116,9 +116,9 @@ double occupancy_of(const AttentionCall& call, int sms) {
 
 // Two batched products over the whole square, forward; four, backward (nothing is computed again);
 // softmax and dropout between them, bound by memory.
-KernelPrice stored_scores_price(const Op& op, const OpWork& work, const std::vector<Tensor>& tensors,
-                                const Binding& binding, const ClusterView& view,
-                                const Profile& profile) {
+KernelPrice stored_scores_price(const Op& op, const OpWork& work,
+                                const std::vector<Tensor>& tensors, const Binding& binding,
+                                const ClusterView& view, const Profile& profile) {
   constexpr double kProductShare = 0.5;  // of the peak: the depth of one product is a head's size
   constexpr double kKernels = 5;
   const bool backward = work.kernel == KernelClass::attention_bwd;
@@ -157,7 +157,8 @@ std::optional<KernelPrice> attention_price(const Op& op, const OpWork& work,
                                            const std::vector<Tensor>& tensors,
                                            const Binding& binding, const ClusterView& view,
                                            const Profile& profile) {
-  if (op.attr.score_passes > 0) return stored_scores_price(op, work, tensors, binding, view, profile);
+  if (op.attr.score_passes > 0)
+    return stored_scores_price(op, work, tensors, binding, view, profile);
   const bool mla = op.kind == OpKind::mla_attention || op.kind == OpKind::mla_attention_bwd;
   const bool causal = mla || op.kind == OpKind::attention || op.kind == OpKind::attention_bwd;
   if (!causal) return std::nullopt;  // recurrences and selected keys: on the efficiency curve

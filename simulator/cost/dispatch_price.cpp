@@ -97,7 +97,8 @@ std::vector<std::int64_t> sample_picks(const Limits& s) {
   const auto experts = static_cast<std::size_t>(s.experts);
   const auto per_group = static_cast<std::size_t>(s.experts / s.groups);
   const auto top_k = static_cast<std::size_t>(s.top_k);
-  const std::size_t counted = std::max<std::size_t>(1, top_k / static_cast<std::size_t>(s.top_groups));
+  const std::size_t counted =
+      std::max<std::size_t>(1, top_k / static_cast<std::size_t>(s.top_groups));
   std::vector<float> scores(experts), sorted(per_group), sums(static_cast<std::size_t>(s.groups));
   std::vector<std::size_t> order(sums.size());
   std::vector<std::int64_t> picks, all;
