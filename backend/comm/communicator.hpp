@@ -54,19 +54,19 @@ class Communicator {
                                      std::span<const std::int64_t> elements);
   virtual void reduce_scatter_ragged(std::span<const Bf16> all, std::span<Bf16> mine,
                                      std::span<const std::int64_t> elements);
-  virtual void send(int to, std::span<const std::byte> data,
-                    int tag) = 0;  // buffered: does not wait
+  // Buffered: does not wait for the receiver.
+  virtual void send(int to, std::span<const std::byte> data, int tag) = 0;
   virtual void recv(int from, std::span<std::byte> data, int tag) = 0;
-  // Where members may use each other's memory in collectives: device memory that they can be given,
-  // and its registration, which all members call in the same order, once a communicator, while
-  // their devices are idle. It ends with what is returned, before memory and communicator do; null:
-  // collectives go on without. A transport that has no such thing, or was not asked for it, has
-  // neither.
+  // Collectives in which members use each other's memory need memory of a special kind, and its
+  // registration. All members register in the same order, once for each communicator, while their
+  // devices are idle. The registration ends with the returned object, which must not outlive memory
+  // and communicator. Null: the transport cannot do this or was not asked to; collectives work
+  // without.
   [[nodiscard]] virtual std::unique_ptr<Memory> window_memory() { return nullptr; }
   [[nodiscard]] virtual std::shared_ptr<void> register_window(const WindowBuffer&) {
     return nullptr;
   }
-  // The same members where all of what they exchange lies in host memory.
+  // A communicator of the same members for data in host memory.
   [[nodiscard]] virtual Communicator& by_host() { return *this; }
 };
 

@@ -63,7 +63,7 @@ struct NcclFunctions {
   [[nodiscard]] bool has_windows() const { return comm_window_register != nullptr; }
 };
 
-// Loads `file`; it stays loaded. std::runtime_error says what is not there.
+// Loads `file`, which stays loaded. Throws std::runtime_error that names what is missing.
 [[nodiscard]] std::shared_ptr<const NcclFunctions> load_nccl(
     const std::string& file = "libnccl.so.2");
 
@@ -76,7 +76,7 @@ struct NcclSettings {
   // Memory that collectives run on again and again in symmetric windows (nccl_window.hpp), where
   // all ranks of a group can. All ranks of the job set it alike.
   bool windows = false;
-  // Hears in a line what came of each group's window; none: nobody.
+  // Called with a line that says whether a group got its window; may be empty.
   std::function<void(const std::string&)> say = {};
 };
 
@@ -85,14 +85,14 @@ class NcclCommunicator;
 struct NcclJob {
   std::shared_ptr<const NcclFunctions> functions;
   NcclSettings settings;
-  // Asked while a call waits; throws when the job has been given up.
+  // Called again and again while a call waits; throws when the job has been given up.
   std::function<void()> check;
-  // Those of the rank that are there, used on its thread alone.
+  // All communicators of the rank. Only its own thread uses this set.
   std::shared_ptr<std::set<NcclCommunicator*>> alive;
-  // The next of the device's streams that nobody has, each direction of messages its own; those
-  // before are the executor's (backend/execute_streams.cpp).
+  // The number of the device's next free stream; each direction of messages takes one. Lower
+  // numbers are the executor's (backend/execute_streams.cpp).
   std::shared_ptr<int> free_stream = std::make_shared<int>(8);
-  // What the rank has of NCCL's memory, the only one that windows are made of.
+  // The memory that NCCL allocated for the rank. Windows can be made of no other memory.
   std::shared_ptr<std::set<const std::byte*>> mapped =
       std::make_shared<std::set<const std::byte*>>();
 };

@@ -43,7 +43,8 @@ struct JudgedPoint {
 
 [[nodiscard]] double relative_error(Seconds predicted, Seconds measured);
 
-// Of all points, and where `by_kind` and they are of several kinds, of each of these.
+// Appends the residual of all points. With `by_kind`, and if the points are of several kinds, the
+// residual of each kind too.
 void append_residuals(const std::string& family, const std::vector<JudgedPoint>&, bool by_kind,
                       std::vector<Residual>&);
 
@@ -60,7 +61,8 @@ struct Family {
   }
 };
 
-// What fit_points(seen points) gives; predict_point(it, point) is judged against point.time.
+// Returns fit_points(points that are not held out), and judges predict_point(fit, point) against
+// point.time.
 template <class Point, class Fit, class Predict>
 auto fit_family(const Family<Point>& family, Fit fit_points, Predict predict_point, bool by_kind,
                 std::vector<Residual>& residuals) {
@@ -79,7 +81,7 @@ auto fit_family(const Family<Point>& family, Fit fit_points, Predict predict_poi
   return fitted;
 }
 
-// Of what is not fitted everything is held out.
+// Judges a family that nothing is fitted to: all of its points count as held out.
 template <class Point, class Predict>
 void judge_unseen(const Family<Point>& family, Predict predict_point,
                   std::vector<Residual>& residuals) {

@@ -14,11 +14,11 @@ namespace pleat {
 
 // Copies between a GPU and the host's pinned memory: which are measured, and how they are called.
 
-// What runs beside them; of it the time is taken then, else of the copies.
+// The work that runs beside the copies. If there is any, its time is measured, else the copies'.
 enum class CopiesBeside { nothing, product, attention };
 
 struct CopyPoint {
-  bool up = false, down = false;  // to the device, to the host; neither: what is beside, alone
+  bool up = false, down = false;  // to the device, to the host; neither: only the work
   std::size_t bytes = 0;          // each way
   CopiesBeside beside = CopiesBeside::nothing;
 };

@@ -44,12 +44,11 @@ class RankWork {
 // Bytes that one rank of the point sends; of uneven rows the most that one sends or gets.
 [[nodiscard]] double wire_bytes(const CollectivePoint&);
 
-// What one more communicator holds of a device's memory once it has been used.
-
-// By how much what the driver of rank 0's device counts as used grows from before a communicator of
-// the first `ranks` is made, beside the kept one of the same, until it has summed, gathered and
-// exchanged a megabyte; the buffers of these are given back before. 0: no driver says it, or rank 0
-// is not here. All processes of the job call it.
+// Device memory that one more communicator of the first `ranks` ranks holds after use: the growth
+// of what the driver of rank 0's device counts as used. The communicator sums, gathers and
+// exchanges a megabyte first; the buffers for that are freed before the memory is read again. A
+// communicator of the same ranks exists already. 0: no driver tells, or rank 0 is in another
+// process. All processes of the job call this.
 [[nodiscard]] std::int64_t communicator_bytes(RankRunner&, int ranks);
 
 }  // namespace pleat

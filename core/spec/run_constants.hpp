@@ -13,8 +13,8 @@
 
 namespace pleat {
 
-// Rates under sustained load over those of a short burst: kappa, multiplying what is measured in
-// bursts. A busier chip clocks lower: duty_clock gives the same from the share of tensor-core time.
+// kappa: the rate under sustained load, as a fraction of the rate measured in a short burst. A chip
+// that is busier clocks lower; duty_clock derives such a factor from the share of tensor-core time.
 struct SustainedClock {
   double gemm_bf16 = 1.0;  // and fp32
   double gemm_fp8 = 1.0;   // and mxfp8

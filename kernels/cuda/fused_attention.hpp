@@ -50,11 +50,9 @@ class FusedAttention {
 // None where this build or this machine has no cuDNN.
 [[nodiscard]] std::unique_ptr<FusedAttention> fused_attention(Resources&, bool deterministic);
 
-// Pieces whose queries see one block of keys (visible_keys.hpp), wherever these lie: a call of the
-// library for every run of queries.
-
-// KernelSet::attention_piece and attention_piece_bwd. False where the library has no kernel for it,
-// or the piece is something else: nothing was done.
+// KernelSet::attention_piece and attention_piece_bwd for pieces whose queries see one block of keys
+// (visible_keys.hpp): one call of the library for every run of queries. False if the library has no
+// kernel for it, or the piece is no such block; nothing was done then.
 [[nodiscard]] bool forward_blocks(FusedAttention&, Resources&, const AttentionPiece&, HeadColumns o,
                                   View lse, bool resume);
 // `kernels` adds up columns.

@@ -8,12 +8,12 @@ namespace pleat::cuda {
 
 class GroupedLibrary;
 
-// The fastest of what this build and machine have and the operands allow: cuBLASLt's, CUTLASS's,
-// our tensor-core kernel, or the one for any types.
+// Takes the fastest kernel that exists here and fits the operands: cuBLASLt's, CUTLASS's, our own
+// for tensor cores, or our own for any types.
 void multiply_groups(Resources&, GroupedLibrary&, const Products&);
 
-// CUTLASS's wgmma kernels (sm_90a), compiled only where its headers were found. False where they
-// are missing or operands do not fit: nothing was done.
+// CUTLASS's wgmma kernels (sm_90a), compiled only where its headers were found. False if they
+// are missing or the operands do not fit; nothing was done then.
 [[nodiscard]] bool multiply_groups_cutlass(Resources&, const Products&);
 
 }  // namespace pleat::cuda

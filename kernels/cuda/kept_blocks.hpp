@@ -15,9 +15,9 @@
 
 namespace pleat::cuda {
 
-// Device memory that comes and goes with tensors. cudaFree waits for the whole GPU, also for a send
-// that a peer has not received yet: what is given back here is kept for the next that fits. Blocks
-// are used by work of one stream, whose order keeps their users apart.
+// A pool of device memory for tensors that come and go. cudaFree waits for all work of the GPU,
+// even for a send that a peer has not received yet, so blocks that are given back are kept for
+// reuse. All users of the blocks work on one stream, whose order keeps them apart.
 
 class KeptBlocks : public std::enable_shared_from_this<KeptBlocks> {
  public:

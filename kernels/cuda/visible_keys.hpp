@@ -9,24 +9,20 @@
 
 namespace pleat::cuda {
 
-// What queries see, as one block of scores: rows with the same keys, or a triangle. So it is
-// between the chunks that context parallelism deals out, and without a mask.
-
-// Of every run of queries rows [first_row, + rows) see keys [first_key, + keys): all of them, or
-// (causal) row i of these the first i + 1. The other rows see none.
+// One block of scores: in every run of queries, rows [first_row, + rows) see keys [first_key, +
+// keys), and the other rows see none. Causal: row i of the block sees its first i + 1 keys only.
+// This is what attention without a mask needs, and attention between chunks of context parallelism.
 struct VisibleBlock {
   std::int64_t first_row = 0, rows = 0, first_key = 0, keys = 0;
   bool causal = false;
 };
 
-// visible[r] as in AttentionPiece, of `batch` runs of `rows` queries. None where it is something
-// else, or nothing is seen.
+// visible[r] as in AttentionPiece, for `batch` runs of `rows` queries. None if the ranges are no
+// such block, or are all empty.
 [[nodiscard]] std::optional<VisibleBlock> as_block(const std::int32_t (*visible)[2],
                                                    std::int64_t batch, std::int64_t rows);
 
-// What queries see, as libraries say it: sequences one after the other, each causal, with one
-// window.
-
+// Sequences one after the other, each causal, all with the same window.
 struct VisibleSequences {
   std::vector<std::int32_t> first;  // rows at which they begin, and the number of rows
   std::int64_t longest = 0;
@@ -34,8 +30,8 @@ struct VisibleSequences {
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(first.size()) - 1; }
 };
 
-// visible[r] as in AttentionPiece, of `batch` runs of `rows` queries and as many keys. None where
-// it is something else.
+// visible[r] as in AttentionPiece, for `batch` runs of `rows` queries and as many keys. None if the
+// ranges are no such sequences.
 [[nodiscard]] std::optional<VisibleSequences> as_sequences(const std::int32_t (*visible)[2],
                                                            std::int64_t batch, std::int64_t rows);
 
