@@ -13,8 +13,6 @@
 
 namespace pleat::cuda {
 
-// Sequences of their own lengths as cuDNN takes them, and what our attention on it shares.
-
 template <class... Views>
 bool all_bf16(Views... views) {
   return ((views.dtype == DType::bf16 && aligned16(views.data) && views.cols % 8 == 0) && ...);
@@ -24,16 +22,16 @@ inline std::byte* at(View v, std::int64_t column) {
   return static_cast<std::byte*>(v.data) + bytes_of(v.dtype, column);
 }
 
-// Lengths and beginnings of sequences, where every run of rows is not one.
+// Lengths and beginnings of sequences for cuDNN, where a run of rows may hold several sequences.
 class Sequences {
  public:
-  // Row r is at r - first[sequence_of[r]] of its sequence; null where every run is one.
+  // Row r is number r - first[sequence_of[r]] of its sequence. Null if every run is one sequence.
   struct OnDevice {
     const std::int32_t *sequence_of = nullptr, *first = nullptr;
   };
 
   Sequences() = default;
-  // Gives `shape` the window, and makes it ragged where it must be.
+  // Sets the window of `shape`, and makes it ragged if it has to be.
   Sequences(const VisibleSequences& seen, std::int64_t rows, SdpaShape& shape);
 
   [[nodiscard]] std::size_t bytes() const;
@@ -64,17 +62,19 @@ void lse_to_ragged_stats(const Resources&, View lse, float* stats, std::int64_t 
 
 void add_bf16(const Resources&, View from, View to);  // to += from
 
-// k[rows, count * (nope + rope)]: the heads' own part and the rotary part that all share.
+// k[rows, count * (nope + rope)]: each head's own part, and the rotary part that all heads share.
 void join_mla_keys(const Resources&, View kv, View kpe, void* k, const MlaShape&, HeadRange);
-// The own part to dkv; shared[rows, rope] (+)= the sum of the rotary parts, heads ascending.
+// The heads' own parts go to dkv. shared[rows, rope] = the sum of the rotary parts in the order of
+// the heads; with `add` it is added to what is there.
 void split_mla_key_gradients(const Resources&, const void* dk, View dkv, float* shared, bool add,
                              const MlaShape&, HeadRange);
-// Rounds shared, or its sum with what is there, to the last columns of dkpe.
+// Writes `shared`, rounded, to the last columns of dkpe; with `add` it is added to them first.
 void write_mla_shared_gradient(const Resources&, const float* shared, View dkpe, bool add,
                                const MlaShape&);
 
-// MLA through cuDNN: keys, whose rotary part all heads share, are put together for some heads at a
-// time, so that their copies stay small. Causal, with windows and packed documents as pieces.
+// MLA through cuDNN. All heads share the rotary part of the keys, so whole keys are put together
+// for a few heads at a time, and their copies stay small. Causal; windows and packed documents as
+// pieces.
 
 // KernelSet::mla_attention's operands, or their gradients.
 struct MlaOperands {
@@ -85,7 +85,7 @@ class CudnnMla {
  public:
   CudnnMla(Resources& r, SdpaLibrary& library) : r_(r), library_(library) {}
 
-  // False where cuDNN has no kernel for it or operands are not bf16: nothing was done.
+  // False if cuDNN has no kernel for it or operands are not bf16; nothing was done then.
   [[nodiscard]] bool forward(const MlaOperands&, View o, View lse, const MlaShape&,
                              const VisibleSequences* seen = nullptr);
   [[nodiscard]] bool backward(View d_o, const MlaOperands&, View o, View lse, const MlaOperands& to,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which implementation took a product or an attention, which libraries this process has, and what
-// they refused: a slower kernel in place of a library's is right, and says so.
+// Which implementation computed a product or an attention, which libraries this process has, and
+// what they refused. A slower kernel may take a library's place, but it is reported.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class Implementation : std::uint8_t {
 };
 [[nodiscard]] const char* name_of(Implementation);
 
-// What took this thread's last product or attention, of any set (a set is one thread's).
+// What computed this thread's last product or attention. (A kernel set belongs to one thread.)
 [[nodiscard]] Implementation taken_by();
 void note_taken_by(Implementation);
 
@@ -36,7 +36,7 @@ void note_taken_by(Implementation);
 // CUTLASS: yes".
 [[nodiscard]] std::string library_line();
 
-// One line on stderr, the first time that this process says it: "WHAT: WHY".
+// Prints "WHAT: WHY" on stderr, once for each text in the life of the process.
 void note_refusal(const std::string& what, const std::string& why);
 
 // Whether CUTLASS's kernels were compiled (grouped_gemm.cpp).
