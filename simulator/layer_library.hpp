@@ -16,7 +16,7 @@
 
 namespace pleat {
 
-// Programs and prices of the layers of one LayerGroup that plans with one group key share.
+// Programs and prices of the layers of one LayerGroup. Plans with the same group key share them.
 
 class LayerMemo {
  public:
@@ -26,14 +26,14 @@ class LayerMemo {
   LayerMemo(const LayerMemo&) = delete;
   LayerMemo& operator=(const LayerMemo&) = delete;
 
-  // `keep`: for good, else until the next forget().
+  // `keep`: the program stays; otherwise until the next forget().
   [[nodiscard]] SharedLayer program(const LayerVariant&, bool keep);
-  // `clock` names the profile, which is the same whenever the clock is.
+  // `clock` identifies the profile: equal clocks mean equal profiles.
   [[nodiscard]] LayerCosts costs(const LayerVariant&, int clock, const Profile&);
-  // At the burst clock. `all`: else compute and sends alone.
+  // At the burst clock. Without `all`: compute and sends alone.
   [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&, bool all);
   [[nodiscard]] LayerWeights weights(const LayerVariant&);
-  // Lets go of programs, the bulk of the memory: those that only prices were asked of, or all.
+  // Frees programs, which take most of the memory: those that were needed for prices only, or all.
   void forget(bool all);
 
  private:
@@ -53,8 +53,8 @@ class LayerMemo {
   std::map<LayerVariant, LayerWeights> weights_;
 };
 
-// Programs and prices of all layers of the plans with one LayerKey. Layers of a group that depends
-// on less are shared with other libraries.
+// Programs and prices of all layers of the plans with one LayerKey. The memos of its groups depend
+// on fewer fields of the plan, so several libraries share them.
 
 class LayerLibrary {
  public:
