@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A calibration as text for people: its progress, what it fitted, how well the fit holds, and what
 // symmetric windows save.
-
 #include <fmt/format.h>
 
 #include <map>

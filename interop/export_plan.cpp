@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The steps of every export: refuse, walk the table, find fields without a row, write the text.
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include "core/plan/constraints.hpp"
 #include "interop/export_targets.hpp"
 #include "interop/exported.hpp"
-#include "interop/field_paths.hpp"
 #include "interop/megatron_export.hpp"
 #include "interop/quoting.hpp"
 
@@ -204,6 +202,31 @@ std::string export_text(Target target, const Exported& e, const std::string& tit
       return json_text(e);
   }
   return {};
+}
+
+FlatFields flat_fields(const JsonValue& object, const std::string& prefix) {
+  FlatFields fields;
+  PLEAT_ASSERT(object.is_object());
+  for (const JsonMember& member : object.members()) {
+    const std::string path = prefix.empty() ? member.key : prefix + "." + member.key;
+    if (!member.value.is_object()) {
+      fields.emplace_back(path, member.value);
+      continue;
+    }
+    const FlatFields inner = flat_fields(member.value, path);
+    fields.insert(fields.end(), inner.begin(), inner.end());
+  }
+  return fields;
+}
+
+FlatFields exported_fields(const PlanDocument& document) {
+  const JsonValue root = parse_json(write_plan_document(document), "plan");
+  FlatFields fields;
+  for (const char* part : {"plan", "workload", "cluster"}) {
+    const FlatFields inner = flat_fields(*root.find(part), part);
+    fields.insert(fields.end(), inner.begin(), inner.end());
+  }
+  return fields;
 }
 
 }  // namespace pleat::interop

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What all launchers share, and the launcher of Open MPI.
-
 #include "interop/launch.hpp"
 
 #include <fmt/format.h>

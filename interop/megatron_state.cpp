@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Rows of the Megatron-LM export about what ranks keep and exchange.
-
 #include "interop/megatron_export.hpp"
 
 namespace pleat::interop {

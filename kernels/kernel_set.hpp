@@ -70,7 +70,7 @@ struct AttentionPiece {
   HeadColumns q[2], k[2], v;
   const std::int32_t (*visible)[2] = nullptr;
   // fp8, mxfp8: queries, keys, values and the gradient of o are rounded to it before products read
-  // them (kernels/cpu/narrow_attention.hpp). A set without quantisation is not asked.
+  // them (kernels/cpu/mixed_attention.cpp). A set without quantisation is not asked.
   DType math = DType::fp32;
 };
 struct AttentionPieceGradient {

@@ -85,4 +85,24 @@ struct StepEstimate {
 [[nodiscard]] std::string estimate_json(const StepEstimate&, const Program&, const ClusterSpec&,
                                         const Profile&);
 
+// Words for the enumerations that reports print.
+
+[[nodiscard]] constexpr const char* source_name(SourceClass source) {
+  switch (source) {
+    case SourceClass::measured: return "measured";
+    case SourceClass::interpolated: return "interpolated";
+    case SourceClass::fitted: return "fitted";
+    case SourceClass::datasheet: return "datasheet";
+  }
+  return "?";
+}
+
+[[nodiscard]] constexpr const char* runtime_name(Runtime runtime) {
+  switch (runtime) {
+    case Runtime::pleat: return "pleat";
+    case Runtime::megatron: return "megatron";
+  }
+  return "?";
+}
+
 }  // namespace pleat

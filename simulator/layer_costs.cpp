@@ -1,13 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Reduces a layer program, or a pair of them, to its cost record, and adds up chunks of layers.
-
 #include "simulator/layer_costs.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "simulator/layer_memory.hpp"
 #include "simulator/layer_timeline.hpp"
 
 namespace pleat {

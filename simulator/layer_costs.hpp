@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/plan/plan.hpp"
 #include "core/program/layer_program.hpp"
 #include "core/program/pair_positions.hpp"
+#include "core/program/passes/pair.hpp"
 #include "core/program/program.hpp"
 #include "core/quantity.hpp"
 #include "core/spec/cluster.hpp"
@@ -121,5 +123,24 @@ using PairSource = std::function<PassCost(std::size_t forward, std::size_t backw
 
 // Total of one cost followed by another.
 void append(PassCost& total, const PassCost& next);
+
+// Live bytes along one pass of a layer, from its lifetimes.
+
+// Bytes born before and freed after each op of a pass. The layer's output and grad_input are born
+// here and freed by the neighbour; its input and grad_output the other way round.
+struct OpBytes {
+  std::vector<std::int64_t> born, freed;
+  // A paged stash: what copies to it after the forward pass add, or those back before the backward
+  // one, and their highest point.
+  MemoryDelta copies;
+};
+[[nodiscard]] OpBytes op_bytes(const LayerProgram&, Pass, const Binding&);
+
+// The trajectory when ops run in the order of `steps`.
+[[nodiscard]] MemoryDelta memory_along(std::span<const PairStep> steps, const OpBytes& forward,
+                                       const OpBytes& backward);
+
+// What happens after `first` starts where it ended.
+[[nodiscard]] MemoryDelta then(const MemoryDelta& first, const MemoryDelta& second);
 
 }  // namespace pleat

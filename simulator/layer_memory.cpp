@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Live bytes from the lifetimes of tensors: the highest point of a layer, and of a whole step.
-
-#include "simulator/layer_memory.hpp"
+#include "simulator/layer_costs.hpp"
 
 #include <algorithm>
 #include <utility>

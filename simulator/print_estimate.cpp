@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // An estimate as a table for people, and as JSON.
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -9,7 +8,6 @@
 #include <cmath>
 
 #include "simulator/estimate.hpp"
-#include "simulator/report_names.hpp"
 
 namespace pleat {
 namespace {

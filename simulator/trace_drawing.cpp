@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What a predicted trace shows beside its operations: slots, transfers, memory, gradient sync.
-
 #include "simulator/trace_drawing.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mesh's thread: it reads, writes what did not go at once, sends signs of life, and notices
 // which process is lost.
-
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>

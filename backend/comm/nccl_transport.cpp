@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/comm/nccl_transport.hpp"
+#include "backend/comm/nccl_communicator.hpp"
 
 #include <thread>
 

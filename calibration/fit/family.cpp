@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-
 #include "calibration/fit/family.hpp"
 
 #include <algorithm>

@@ -9,10 +9,8 @@
 #include <cmath>
 #include <map>
 
-#include "calibration/fit/collective_fit.hpp"
+#include "calibration/fit/curve_fit.hpp"
 #include "calibration/fit/family.hpp"
-#include "calibration/fit/judged_fit.hpp"
-#include "calibration/fit/kernel_fit.hpp"
 #include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of a GPU in the shapes that a profile's rates do not cover: windows, packed sequences,
 // chunks of context parallelism; with grouped heads and with multi-head latent attention.
-
 #include <fmt/format.h>
 
 #include <algorithm>

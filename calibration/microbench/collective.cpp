@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Collectives between ranks: which are measured, how their points are called, and their times.
-
 #include <fmt/format.h>
 
 #include <array>

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Collectives over any transport, of host memory or of devices'.
-
 #include "calibration/microbench/rank_work.hpp"
 
 #include <fmt/format.h>

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "interop/field_paths.hpp"
+#include "interop/exported.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/plan_options.hpp"
 #include "console/output.hpp"

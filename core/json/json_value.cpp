@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Building JSON trees, and writing them as text.
-
 #include "core/json/json_value.hpp"
 
 #include <fmt/format.h>

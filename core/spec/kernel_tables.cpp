@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Measured tables: reading them from CSV, and looking values up.
-
 #include "core/spec/kernel_tables.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters and model FLOPs of a transformer, term by term as in docs/MODEL.md sections 1 and 2.
 // L layers, h hidden, V vocabulary, f FFN, E experts, k top-k.
-
 #include <algorithm>
 
 #include "core/diagnostics.hpp"

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Whole causal attention on the CPU: grouped-query heads, and multi-head latent attention.
-
 #include <algorithm>
 
 #include "core/diagnostics.hpp"

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Attention on the CPU in pieces, each over a part of the keys. An attention sink is a piece too.
-
 #include <algorithm>
 
 #include "core/diagnostics.hpp"

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Biases on the CPU: vectors and tables added to rows, and biases of grouped products.
-
 #include "core/diagnostics.hpp"
 #include "kernels/cpu/cpu_kernels.hpp"
 #include "kernels/cpu/vector_math.hpp"

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one element at a time on the CPU, and their gradients.
-
 #include <algorithm>
 #include <cmath>
 

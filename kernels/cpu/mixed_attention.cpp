@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Attention on bf16 tensors on the CPU, and attention whose products read 8 bits.
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,7 +8,6 @@
 #include "core/diagnostics.hpp"
 #include "core/numerics/small_float.hpp"
 #include "kernels/cpu/mixed_kernels.hpp"
-#include "kernels/cpu/narrow_attention.hpp"
 
 namespace pleat::cpu {
 namespace {
@@ -46,6 +44,8 @@ void round_block(float* x, std::int64_t rows, std::int64_t stride, std::int64_t 
 
 }  // namespace
 
+// Rounds each head's columns of `c.x`, fp32, in place. `math` fp8: one scale for a head in each of
+// the `batch` runs of rows, E4M3, gradients E5M2. mxfp8: E4M3 with a scale for 32 columns of a row.
 void round_heads(const HeadColumns& c, std::int64_t batch, std::int64_t heads, DType math,
                  bool gradient) {
   if (c.width == 0) return;

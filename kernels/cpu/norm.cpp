@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Norms on the CPU: RMSNorm of rows, of their first columns and of heads, and LayerNorm.
-
 #include <algorithm>
 #include <cmath>
 

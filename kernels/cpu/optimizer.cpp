@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The optimizer's step on the CPU: its utilities, each optimizer, and main parameters in halves.
-
 #include <algorithm>
 #include <bit>
 #include <cmath>

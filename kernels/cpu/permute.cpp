@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Token rows in the order of experts, and back: on one rank, and around an all-to-all.
-
 #include <algorithm>
 
 #include "core/diagnostics.hpp"

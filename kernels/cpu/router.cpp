@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The router on the CPU: the choice of experts with its gradient, and the bias that balances load.
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Biases: vectors and tables added to rows, and biases of grouped products.
-
 #include "kernels/cuda/block_scales.hpp"
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"

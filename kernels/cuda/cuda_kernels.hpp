@@ -89,7 +89,7 @@ class CudaKernels final : public KernelSet {
   // pointwise.cu
   void pointwise(Elementwise, View a, View b, View y) override;
   void pointwise_bwd(Elementwise, View dy, View a, View b, View da, View db) override;
-  // router_topk.cu, router_backward.cu
+  // router_topk.cu, router_topk.cu
   void router_topk(View logits, View bias, View probs, View experts, const RouterShape&) override;
   void router_topk_bwd(View dprobs, View logits, View probs, View experts, View dlogits,
                        const RouterShape&) override;

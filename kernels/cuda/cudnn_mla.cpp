@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Multi-head latent attention by way of cuDNN, and the sequence lengths that cuDNN takes.
-
 #include <algorithm>
 #include <optional>
 

@@ -4,10 +4,9 @@
 // ones: tensor cores for bf16, our own kernel for the rest.
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/dense_gemm.hpp"
-#include "kernels/cuda/grouped_gemm.hpp"
+#include "kernels/cuda/products.hpp"
 #include "kernels/cuda/grouped_library.hpp"
 #include "kernels/cuda/implementation.hpp"
-#include "kernels/cuda/products.hpp"
 #include "kernels/cuda/narrow_products.hpp"
 #include "core/diagnostics.hpp"
 

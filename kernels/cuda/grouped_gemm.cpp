@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/grouped_gemm.hpp"
+#include "kernels/cuda/products.hpp"
 
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/grouped_library.hpp"

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Optimizer moments in narrow types. Bound: memory.
-
 #include <cuda_runtime.h>
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Norms of rows, forward and backward. Bound: memory.
-
 #include "kernels/cuda/norm.hpp"
 
 #include "core/diagnostics.hpp"

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The optimizer's step: its utilities, AdamW, and main parameters in halves. Bound: memory.
-
 #include "kernels/cuda/adam.cuh"
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-
 #include "kernels/cuda/partial_sums.hpp"
 
 #include "kernels/cuda/for_packs.cuh"

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Where each token's copies go: the order by experts, and which copies a capacity drops.
-
 #include "kernels/cuda/permute_map.hpp"
 
 #include <cub/device/device_radix_sort.cuh>

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Products without the libraries: of any types on CUDA cores, and fp32 with bf16 by two halves.
-
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/products.hpp"

@@ -1,13 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Rotary positions: the table of cosines and sines, and the rotation.
-
 #include <bit>
 #include <vector>
 
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
-#include "kernels/cuda/rope_table.hpp"
 
 namespace pleat::cuda {
 namespace {
@@ -28,6 +26,8 @@ struct Turn {
 
 }  // namespace
 
+// Cosine and sine, float2, of every position < `positions` and pair, [positions, dim / 2], times
+// the rule's magnitude: made in fp64 from rope_frequency, once for a rule, and kept by the set.
 const void* rope_table(Resources& r, const RopeShape& s, std::int64_t positions) {
   for (const RopeTable& t : r.rope_tables()) {
     if (t.scaling == s.scaling && t.theta == s.theta && t.dim == s.dim &&

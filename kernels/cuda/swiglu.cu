@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Gated activations: SwiGLU, and a sigmoid gate for each row.
-
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/math.cuh"

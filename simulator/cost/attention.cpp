@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The work of attention, and its time from measured rates.
-
 #include <algorithm>
 #include <cmath>
 

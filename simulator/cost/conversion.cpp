@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Conversions between number formats: of a kernel's operands, and fused into norms and SwiGLU.
-
 #include <algorithm>
 
 #include "core/program/passes/quantize_fusion.hpp"

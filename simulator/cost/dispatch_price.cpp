@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The exchange of expert tokens by DeepEP and HybridEP: how many copies travel, and their time.
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>

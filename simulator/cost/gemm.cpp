@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The work of matrix products, and their time by the profile's law.
-
 #include <algorithm>
 #include <cmath>
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <map>
 
-#include "calibration/fit/judged_fit.hpp"
+#include "calibration/fit/profile_fit.hpp"
 #include "calibration/plan.hpp"
 #include "tests/calibration/fake_bench.hpp"
 

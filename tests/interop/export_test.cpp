@@ -10,7 +10,6 @@
 #include <set>
 
 #include "interop/exported.hpp"
-#include "interop/field_paths.hpp"
 #include "interop/megatron_import.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-
 #include "backend/data/tokenizer/bpe_tokenizer.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // In place of CUTLASS: none of its bf16 kernels, and loops over grouped codes as narrow_layout.hpp
 // says they lie.
 #include "core/numerics/small_float.hpp"
-#include "kernels/cuda/grouped_gemm.hpp"
+#include "kernels/cuda/products.hpp"
 #include "kernels/cuda/narrow_layout.hpp"
 #include "tests/kernels/emulation/include/cuda_runtime.h"
 #include "tests/kernels/emulation/include/cuda_bf16.h"
