@@ -48,7 +48,8 @@ std::string print_laws(const Profile& profile) {
   return text;
 }
 
-// "attention 1x8192 …, 20 s": how fast its last quarter is, over its first runs.
+// The clock under load: for a point such as "attention 1x8192", the speed of the last quarter of
+// its runs over that of the first ones.
 std::string print_sustained(const std::vector<Sample>& samples) {
   std::string text;
   for (const Sample& s : samples) {

@@ -15,7 +15,7 @@ namespace pleat::cpu {
 
 inline constexpr std::int64_t kLanes = 16;  // one AVX-512 register, or two of AVX2
 
-// sum of term(0) … term(n-1): term i goes to lane i % 16, the lanes are added pairwise.
+// The sum of term(0) to term(n - 1): term i is added to lane i % 16, then lanes are added pairwise.
 template <class T, class Term>
 [[nodiscard]] inline T lane_sum(std::int64_t n, Term term) {
   T lanes[kLanes] = {};

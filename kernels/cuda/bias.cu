@@ -32,7 +32,7 @@ struct AddRows {
   }
 };
 
-// Sums of rows chunk, chunk + chunks, … "Rows" are the chunks.
+// Chunk c adds up the rows c, c + chunks, c + 2 chunks and so on. A "row" of the result is a chunk.
 struct SumRows {
   Vec<AnyType> dy;
   float* partial;  // [chunks, cols]
@@ -137,7 +137,8 @@ struct AddGroupRows {
   }
 };
 
-// Of a group the sum of rows chunk, chunk + chunks, … "Rows" are the chunks of all groups.
+// Chunk c of a group adds up the group's rows c, c + chunks, c + 2 chunks and so on. A "row" of the
+// result is a chunk of a group.
 struct SumGroupRows {
   Vec<AnyType> dy;
   Groups groups;

@@ -72,7 +72,7 @@ using namespace cuda;
 
 constexpr int kLaneElements = static_cast<int>(kMomentBlockElements) / kWarp;
 
-// Elements lane, lane + 32, … of a block are a lane's.
+// A lane has the elements lane, lane + 32, lane + 64 and so on of a block.
 __device__ __forceinline__ std::int64_t place(std::int64_t block, int lane, int i) {
   return block * kMomentBlockElements + lane + i * kWarp;
 }

@@ -25,7 +25,8 @@ struct Cast {
   }
 };
 
-// Squares of packs thread, thread + all threads, … in double; one sum a block.
+// Each thread adds up the squares of every n-th pack in double, n threads in all; a block has one
+// sum.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     squares_kernel(Vec<T> x, std::int64_t n, double* partial) {

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kColumns = 32, kSlices = 8;
 
-// 32 columns a block; slice s adds up the partial sums s, s + 8, …, then the slices are added up.
+// A block has 32 columns. Slice s adds up the partial sums s, s + 8, s + 16 and so on; then the
+// slices are added up.
 __global__ void __launch_bounds__(kColumns* kSlices)
     partial_sums_kernel(const float* partial, std::int64_t count, std::int64_t stride, float scale,
                         bool add, Vec<AnyType> to, std::int64_t columns) {
