@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <set>
 
-#include "console/early_end.hpp"
+#include "console/exit_request.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"

@@ -8,7 +8,7 @@
 #include "backend/data/indexed_dataset.hpp"
 #include "backend/data/tokenize_files.hpp"
 #include "backend/data/training_data.hpp"
-#include "console/early_end.hpp"
+#include "console/exit_request.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
 #include "console/write_file.hpp"

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "backend/launch/find_job_secret.hpp"
-#include "console/early_end.hpp"
+#include "console/exit_request.hpp"
 #include "console/output.hpp"
 #include "application/processes/processes.hpp"
 #include "core/diagnostics.hpp"

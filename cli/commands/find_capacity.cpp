@@ -4,7 +4,7 @@
 
 #include "cli/report/capacity_report.hpp"
 #include "cli/report/html/capacity_page.hpp"
-#include "console/early_end.hpp"
+#include "console/exit_request.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
