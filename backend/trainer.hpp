@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "backend/comm/job_part.hpp"
-#include "backend/data/packing.hpp"
+#include "backend/data/documents.hpp"
 #include "backend/data/sample_source.hpp"
 #include "backend/optimizer/lr_schedule.hpp"
 #include "backend/optimizer/muon_settings.hpp"

@@ -9,7 +9,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "calibration/microbench/communicator_bytes.hpp"
+#include "calibration/microbench/rank_work.hpp"
 #include "calibration/sample_log.hpp"
 #include "core/diagnostics.hpp"
 

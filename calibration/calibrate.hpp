@@ -24,10 +24,10 @@ struct CalibrateConfig {
   // Through the whole plan, with a share of point_seconds each: a point keeps its quicker pass, so
   // that what else the host did for some seconds is no part of the profile.
   int passes = 1;
-  double confidence = 0;       // or when its mean is known to this part; 0: not asked
+  double confidence = 0;       // stop once the mean is known this well; 0: no such condition
   int sets = 32;               // of buffers at most, so that a point does not stay in caches
   std::string created = {};    // ISO 8601 date for the profile
-  // Raw times while they are measured; what is there is not measured again. Empty: not kept.
+  // A log of raw times. Points that it holds already are not measured again. Empty: no log.
   std::string log_file = {};
   Bench* bench = nullptr;        // another device than the CPU, with the points of a GPU
   RankRunner* runner = nullptr;  // other ranks than `ranks` threads

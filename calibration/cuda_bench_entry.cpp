@@ -14,7 +14,7 @@
 #include "calibration/gpu_clocks.hpp"
 #include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/implementation.hpp"
 

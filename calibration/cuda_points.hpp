@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibration/microbench/bench.hpp"
-#include "calibration/microbench/copy_points.hpp"
+#include "calibration/microbench/host_links.hpp"
 
 // cudaStream_t and cudaEvent_t, without CUDA's headers.
 struct CUstream_st;

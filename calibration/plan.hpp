@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a calibration measures, point after point: the same list for the same kind of device and the
-// same ranks, so that samples of two calibrations can be compared and one that was killed goes on.
+// The list of points that a calibration measures. It depends on the kind of device and the ranks
+// alone, so that two calibrations can be compared, and a calibration that was killed can go on.
 #pragma once
 
 #include <functional>
@@ -17,22 +17,22 @@ struct PlanLimits {
   TimingLimits kernel, collective;
   std::int64_t collective_bytes = kMostCollectiveBytes;
   bool windows = false;  // collectives of all ranks in symmetric windows, too
-  StreamWorkSizes overlap = {};  // beside collectives of all ranks of a GPU's points
-  // Of a product and of attention on a GPU each, for the clock under load; 0: not measured.
+  StreamWorkSizes overlap = {};  // work beside collectives of all ranks, on GPUs
+  // Time for a product and for attention on a GPU, to see the clock under load; 0: not measured.
   double sustained_seconds = 0;
 };
 
 struct PlannedPoint {
   std::string name, family;
-  bool all_processes = false;  // of a job: a collective; else only rank 0's measures
-  double seconds = 0;          // it is measured for so long at most
+  bool all_processes = false;  // a collective; other points are measured by rank 0's process alone
+  double seconds = 0;          // the longest that it is measured
   std::function<Timing()> measure;
   std::function<Sample(const Timing&)> sample;
 };
 
-// Kernels of the bench; on the CPU some of them on `runner`'s ranks at once too; then collectives
-// of 2, 4, … ranks, in blocks of calls. On a GPU also what is judged and not fitted, kJudgedShare of
-// a point's time each.
+// First the kernels; on a CPU some of them also on all of `runner`'s ranks at once. Then
+// collectives of 2, 4, 8 and more ranks, in blocks of calls. On a GPU also points that are judged
+// and not fitted, with kJudgedShare of a point's time each.
 [[nodiscard]] std::vector<PlannedPoint> plan_points(Bench&, PointSet, RankRunner&,
                                                     const PlanLimits&);
 
@@ -42,7 +42,7 @@ struct PlannedPoint {
 // Names of points that profiles take constants from.
 inline constexpr const char* kLaunchPoint = "launch, 100 calls";
 inline constexpr const char* kSustained = "sustained";  // OtherSample::what
-// Of attention: a sample, no constant.
+// The same for attention: a sample that no constant is taken from.
 inline constexpr const char* kSustainedAttention = "sustained attention";
 [[nodiscard]] std::string barrier_point(int ranks);
 

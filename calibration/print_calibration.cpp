@@ -1,9 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A calibration for a person to read: how far it is, what it fitted, how well that holds.
+// A calibration as text for people: its progress, what it fitted, how well the fit holds, and what
+// symmetric windows save.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "calibration/calibrate.hpp"
+#include "calibration/microbench/points.hpp"
 
 namespace pleat {
 
@@ -44,7 +48,8 @@ std::string print_laws(const Profile& profile) {
   return text;
 }
 
-// "attention 1x8192 …, 20 s": how fast its last quarter is, over its first runs.
+// The clock under load: for a point such as "attention 1x8192", the speed of the last quarter of
+// its runs over that of the first ones.
 std::string print_sustained(const std::vector<Sample>& samples) {
   std::string text;
   for (const Sample& s : samples) {
@@ -98,6 +103,28 @@ std::string print_residuals(const CalibrationResult& result) {
       result.profile.sharing_penalty, result.profile.host_per_op.base() * 1e6,
       result.profile.step_overhead.base() * 1e6, 100 * result.profile.relative_band,
       result.samples.size(), result.seconds);
+  return text;
+}
+
+// What symmetric windows spare: collectives with them beside the same ones without.
+
+std::string print_windows(const CalibrationResult& result) {
+  std::map<std::string, Seconds> without;
+  for (const Sample& s : result.samples) without[s.name] = s.time;
+  std::string text;
+  for (const Sample& s : result.samples) {
+    const auto* c = std::get_if<CollectiveSample>(&s.point);
+    if (c == nullptr || !c->windows) continue;
+    const std::string name = s.name.substr(0, s.name.size() - kInWindows.size());
+    const auto plain = without.find(name);
+    if (plain == without.end()) continue;
+    if (text.empty()) {
+      text = fmt::format("\n{:<48}{:>14}{:>14}{:>8}\n", "collective", "without", "in windows",
+                         "of it");
+    }
+    text += fmt::format("{:<48}{:>11.2f} us{:>11.2f} us{:>8.2f}\n", name,
+                        plain->second.base() * 1e6, s.time.base() * 1e6, s.time / plain->second);
+  }
   return text;
 }
 

@@ -9,7 +9,6 @@
 
 #include "core/dtype.hpp"
 #include "core/quantity.hpp"
-#include "core/spec/collective_names.hpp"
 #include "core/spec/profile.hpp"
 
 namespace pleat {
@@ -45,8 +44,7 @@ struct KernelSample {
   int threads = 1;  // that ran the same kernel at the same time, each on its own data
   DType math = DType::fp32;  // of the arithmetic: which peak the flops are held against
   KernelShape shape = {};
-  // Nothing is fitted to it, and what curves and laws make of it is judged under this name; empty:
-  // fitted.
+  // If set, nothing is fitted to the sample; predictions of it are judged under this name.
   std::string judged = {};
   Bytes norm_bytes = {};  // beside `bytes`, at the rate of norms
   bool operator==(const KernelSample&) const = default;
@@ -60,7 +58,7 @@ struct CollectiveSample {
   int stride = 1;  // from a member's rank to the next one's
   bool windows = false;  // of buffers in symmetric windows
   DType type = DType::fp32;  // of a reduction's elements
-  // No curve is fitted to it, and what the curves make of it is judged under this name; empty: fitted.
+  // If set, nothing is fitted to the sample; predictions of it are judged under this name.
   std::string judged = {};
   bool operator==(const CollectiveSample&) const = default;
 };

@@ -16,7 +16,6 @@
 #include "cli/list_entries.hpp"
 #include "cli/suggestions.hpp"
 #include "console/exit_request.hpp"
-#include "console/interrupt.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"

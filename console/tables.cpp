@@ -60,7 +60,8 @@ std::string format_billions(std::int64_t n) {
 
 std::string format_bytes(std::int64_t n) {
   const double bytes = static_cast<double>(n);
-  if (bytes >= 1024.0 * 1024 * 1024) return fmt::format("{:.2f} GiB", bytes / (1024.0 * 1024 * 1024));
+  if (bytes >= 1024.0 * 1024 * 1024)
+    return fmt::format("{:.2f} GiB", bytes / (1024.0 * 1024 * 1024));
   if (bytes >= 1024.0 * 1024) return fmt::format("{:.2f} MiB", bytes / (1024.0 * 1024));
   return fmt::format("{:.2f} KiB", bytes / 1024.0);
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Megatron-Bridge's configuration objects extend Megatron-Core's, so most flags are a member of the
 // same name; the few that are not are written out here. A flag without an entry is a bug.
-#include "interop/bridge_export.hpp"
+#include "interop/export_targets.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -80,8 +80,8 @@ constexpr Member kMembers[] = {
 };
 
 // CommOverlapConfig.setup writes its own fields over the model's and the data parallel ones, with
-// defaults of its own for those that are not set: without the expert overlap, with the data parallel
-// ones (training/comm_overlap.py). So these are said to it, on or off.
+// defaults of its own for those that are not set: without the expert overlap, with the data
+// parallel ones (training/comm_overlap.py). So these are said to it, on or off.
 struct OverlapMember {
   const char* flag;
   const char* member;

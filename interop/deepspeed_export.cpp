@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One row a field of the plan document as dotted keys of DeepSpeed's JSON. Pipelines and sequence
 // parallelism are code there, not configuration.
-#include "interop/deepspeed_export.hpp"
+#include "interop/export_targets.hpp"
 
 #include <fmt/format.h>
 

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The steps that every target shares: refuse, walk the table, look for fields that no row handles.
+// The steps of every export: refuse, walk the table, find fields without a row, write the text.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/diagnostics.hpp"
+#include "core/json/parse.hpp"
 #include "core/plan/constraints.hpp"
-#include "interop/bridge_export.hpp"
-#include "interop/deepspeed_export.hpp"
+#include "interop/export_targets.hpp"
 #include "interop/exported.hpp"
-#include "interop/field_paths.hpp"
 #include "interop/megatron_export.hpp"
-#include "interop/titan_export.hpp"
+#include "interop/quoting.hpp"
 
 namespace pleat::interop {
 namespace {
@@ -115,6 +115,122 @@ Exported export_plan(Target target, const ExportContext& c, const std::string& w
       e.notes.push_back("the model is chosen and sized there; this says how it is run");
   }
   return target == Target::megatron_bridge ? to_bridge(c, e) : e;
+}
+
+// The file of an export: shell arrays for flags and overrides, TOML, JSON. What could not be said
+// stands in the header (JSON has no comments: there it is said on stderr only).
+
+namespace {
+
+std::string header(const Exported& e, const std::string& title) {
+  std::string text = fmt::format("# {}\n# for {} {}\n", one_line(title), e.framework, e.version);
+  for (const std::string& note : e.notes) text += "# " + one_line(note) + "\n";
+  for (const Remark& r : e.missing) {
+    text += "# no counterpart: " + one_line(fmt::format("{} = {}: {}", r.field, r.value, r.text)) +
+            "\n";
+  }
+  return text;
+}
+
+std::string exports(const Exported& e) {
+  std::string text;
+  for (const auto& [name, value] : e.environment)
+    text += fmt::format("export {}={}\n", name, shell_word(value, name));
+  return text;
+}
+
+std::string flags_text(const Exported& e, const std::string& title) {
+  std::string text = "# shellcheck shell=bash disable=SC2034\n" + header(e, title) +
+                     "# use: source this file, then give pretrain_gpt.py \"${MEGATRON_ARGS[@]}\"\n"
+                     "# and your data, tokenizer, learning rate and checkpoint arguments\n" +
+                     exports(e) + "MEGATRON_ARGS=(\n";
+  for (const Setting& s : e.settings) {
+    text += "  " + s.name;
+    for (const std::string& value : s.values) text += " " + shell_word(value, s.name);
+    text += "\n";
+  }
+  return text + ")\n";
+}
+
+std::string overrides_text(const Exported& e, const std::string& title) {
+  std::string text = "# shellcheck shell=bash disable=SC2034\n" + header(e, title) +
+                     "# use: source this file, then give the recipe's script "
+                     "\"${BRIDGE_OVERRIDES[@]}\"\n" +
+                     exports(e) + "BRIDGE_OVERRIDES=(\n";
+  for (const Setting& s : e.settings)
+    text += "  " + shell_word(s.name + "=" + s.values.front(), s.name) + "\n";
+  return text + ")\n";
+}
+
+std::string toml_text(const Exported& e, const std::string& title) {
+  std::map<std::string, std::string> sections;
+  for (const Setting& s : e.settings) {
+    const std::size_t dot = s.name.rfind('.');
+    sections[s.name.substr(0, dot)] +=
+        fmt::format("{} = {}\n", s.name.substr(dot + 1), s.values.front());
+  }
+  std::string text = header(e, title);
+  for (const auto& [name, body] : sections) text += fmt::format("\n[{}]\n{}", name, body);
+  return text;
+}
+
+void set_path(JsonValue& object, const std::string& path, const JsonValue& value) {
+  const std::size_t dot = path.find('.');
+  if (dot == std::string::npos) {
+    object.set(path, value);
+    return;
+  }
+  const std::string key = path.substr(0, dot);
+  JsonValue inner = object.find(key) != nullptr ? *object.find(key) : JsonValue::object();
+  set_path(inner, path.substr(dot + 1), value);
+  object.set(key, std::move(inner));
+}
+
+std::string json_text(const Exported& e) {
+  JsonValue root = JsonValue::object();
+  for (const Setting& s : e.settings) set_path(root, s.name, parse_json(s.values.front(), s.name));
+  return root.dump() + "\n";
+}
+
+}  // namespace
+
+std::string export_text(Target target, const Exported& e, const std::string& title) {
+  switch (target) {
+    case Target::megatron:
+      return flags_text(e, title);
+    case Target::megatron_bridge:
+      return overrides_text(e, title);
+    case Target::torchtitan:
+      return toml_text(e, title);
+    case Target::deepspeed:
+      return json_text(e);
+  }
+  return {};
+}
+
+FlatFields flat_fields(const JsonValue& object, const std::string& prefix) {
+  FlatFields fields;
+  PLEAT_ASSERT(object.is_object());
+  for (const JsonMember& member : object.members()) {
+    const std::string path = prefix.empty() ? member.key : prefix + "." + member.key;
+    if (!member.value.is_object()) {
+      fields.emplace_back(path, member.value);
+      continue;
+    }
+    const FlatFields inner = flat_fields(member.value, path);
+    fields.insert(fields.end(), inner.begin(), inner.end());
+  }
+  return fields;
+}
+
+FlatFields exported_fields(const PlanDocument& document) {
+  const JsonValue root = plan_document_json(document);
+  FlatFields fields;
+  for (const char* part : {"plan", "workload", "cluster"}) {
+    const FlatFields inner = flat_fields(*root.find(part), part);
+    fields.insert(fields.end(), inner.begin(), inner.end());
+  }
+  return fields;
 }
 
 }  // namespace pleat::interop

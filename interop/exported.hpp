@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/json/json_value.hpp"
 #include "core/plan/plan_document.hpp"
 
 namespace pleat::interop {
@@ -64,10 +65,19 @@ struct FieldRule {
 
 // The file to write. `title` is one line about the plan.
 [[nodiscard]] std::string export_text(Target, const Exported&, const std::string& title);
-[[nodiscard]] const char* file_suffix(Target);  // ".megatron.sh"
 
 // For tests: the tables behind export_plan.
 [[nodiscard]] const std::vector<FieldRule>& field_rules(Target);
 [[nodiscard]] const std::vector<Refusal>& refusals(Target);
+
+// The fields of a document as flat paths, so that a table over them can be checked for gaps.
+
+// "plan.attention.tp" and its value: members of objects, however deep; arrays are values.
+using FlatFields = std::vector<std::pair<std::string, JsonValue>>;
+[[nodiscard]] FlatFields flat_fields(const JsonValue& object, const std::string& prefix);
+
+// What an export has to say something about: every leaf of `plan`, `workload` and `cluster`. The
+// model is checked by its round trip.
+[[nodiscard]] FlatFields exported_fields(const PlanDocument&);
 
 }  // namespace pleat::interop

@@ -8,7 +8,6 @@
 #include "core/diagnostics.hpp"
 #include "interop/launch.hpp"
 #include "interop/quoting.hpp"
-#include "interop/yaml.hpp"
 
 namespace pleat::interop {
 namespace {

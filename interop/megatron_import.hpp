@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/plan/plan_document.hpp"
+#include "core/spec/model.hpp"
 #include "interop/flag_table.hpp"
 
 namespace pleat::interop {
@@ -20,5 +21,9 @@ struct ImportedRun {
 // `gpus` 0: the argument world_size, which logs print. `where` is the file's name. ConfigError
 // (bad_file) names every argument that is missing or cannot be said in a plan.
 [[nodiscard]] ImportedRun import_arguments(const Arguments&, int gpus, const std::string& where);
+
+// The model that Megatron-LM's architecture arguments describe.
+
+[[nodiscard]] ModelSpec read_megatron_model(const ArgumentReader&, ImportedRun&);
 
 }  // namespace pleat::interop

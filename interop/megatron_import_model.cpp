@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "interop/megatron_import_model.hpp"
+#include "interop/megatron_import.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "core/diagnostics.hpp"
-#include "core/spec/collective_names.hpp"
+#include "core/spec/profile.hpp"
 
 namespace pleat::interop {
 namespace {

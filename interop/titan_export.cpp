@@ -3,7 +3,7 @@
 // One row a field of the plan document, in the words of torchtitan's TOML. Settings are
 // "section.key" with the value as TOML. FSDP2 shards, pipelines schedule by name, and what is
 // recomputed is chosen by torchtitan.
-#include "interop/titan_export.hpp"
+#include "interop/export_targets.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What torchtitan cannot be told and Pleat allows, with the file of torchtitan that decides it
-// (version in titan_export.hpp).
+// (version in export_targets.hpp).
+#include "interop/export_targets.hpp"
 #include "interop/megatron_export.hpp"
-#include "interop/titan_export.hpp"
 
 namespace pleat::interop {
 namespace {

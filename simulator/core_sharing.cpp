@@ -51,7 +51,9 @@ CoreSharing::CoreSharing(const StageRecords& stages, const ScheduleTable& table,
       activity.add(step.step_end.starts[s][i], stages[s]->epilogue[i].exposed);
     }
   }
-  const auto rate = [&](int active) { return static_cast<double>(std::max(cores, active)) / ranks; };
+  const auto rate = [&](int active) {
+    return static_cast<double>(std::max(cores, active)) / ranks;
+  };
   Knot now;
   int active = 0;
   knots_.push_back(now);

@@ -11,13 +11,14 @@
 
 namespace pleat {
 
-// Time as it passes (docs/MODEL.md section 8): with a of R ranks at work on C cores, max(C, a) / R of
-// what it is with all of them at work. One rate for all ranks at work keeps the order of everything.
+// Turns priced time into real time (docs/MODEL.md section 8). While a of R ranks work on C cores,
+// real time is max(C, a) / R of the priced time, which assumes that all ranks work. All working
+// ranks have the same rate, so the order of events does not change.
 class CoreSharing {
  public:
-  // The timeline has its starts. `ranks`: of the job.
+  // The starts of the timeline are set. `ranks`: the number of ranks of the job.
   CoreSharing(const StageRecords&, const ScheduleTable&, const StepTimeline&, int cores, int ranks);
-  [[nodiscard]] Seconds operator()(Seconds priced) const;  // beyond the timeline one second is one
+  [[nodiscard]] Seconds operator()(Seconds priced) const;  // unchanged beyond the timeline's end
 
  private:
   struct Knot {
@@ -32,7 +33,8 @@ class CoreSharing {
 }
 // The least share of the priced time that such a step can take.
 [[nodiscard]] inline double least_share(const ClusterSpec& cluster, int ranks, std::size_t stages) {
-  return frees_cores(cluster, ranks, stages) ? static_cast<double>(cluster.shared_cores) / ranks : 1;
+  return frees_cores(cluster, ranks, stages) ? static_cast<double>(cluster.shared_cores) / ranks
+                                             : 1;
 }
 
 }  // namespace pleat

@@ -8,7 +8,6 @@
 
 #include "simulator/core_sharing.hpp"
 #include "simulator/step_timeline.hpp"
-#include "simulator/summarise_step.hpp"
 #include "simulator/uncertainty.hpp"
 
 namespace pleat {

@@ -26,8 +26,9 @@ struct StageMemory {
   std::int64_t outside = 0;       // of `runtime`: what no tensor allocator sees (context, NCCL)
   std::int64_t host = 0;          // in host memory, at the most
   [[nodiscard]] std::int64_t allocated() const { return peak - outside; }  // torch's max_allocated
-  // Its max_reserved with expandable segments: 1.026 to 1.066 times as much in 16 runs of SimuMax on
-  // B200 (up to 1.09 in long sequences); the middle. A statement beside the peak: `fits` leaves it out.
+  // Its max_reserved with expandable segments: 1.026 to 1.066 times as much in 16 runs of SimuMax
+  // on B200 (up to 1.09 in long sequences); the middle. A statement beside the peak: `fits` leaves
+  // it out.
   static constexpr double kReservedOverAllocated = 1.045;
   [[nodiscard]] std::int64_t reserved() const {
     return static_cast<std::int64_t>(kReservedOverAllocated * static_cast<double>(allocated()));
@@ -84,5 +85,25 @@ struct StepEstimate {
                                          const Profile&);
 [[nodiscard]] JsonValue estimate_json(const StepEstimate&, const Program&, const ClusterSpec&,
                                       const Profile&);
+
+// Words for the enumerations that reports print.
+
+[[nodiscard]] constexpr const char* source_name(SourceClass source) {
+  switch (source) {
+    case SourceClass::measured: return "measured";
+    case SourceClass::interpolated: return "interpolated";
+    case SourceClass::fitted: return "fitted";
+    case SourceClass::datasheet: return "datasheet";
+  }
+  return "?";
+}
+
+[[nodiscard]] constexpr const char* runtime_name(Runtime runtime) {
+  switch (runtime) {
+    case Runtime::pleat: return "pleat";
+    case Runtime::megatron: return "megatron";
+  }
+  return "?";
+}
 
 }  // namespace pleat

@@ -13,7 +13,7 @@
 #include "simulator/known.hpp"
 #include "simulator/layer_library.hpp"
 #include "simulator/plan_key.hpp"
-#include "simulator/summarise_step.hpp"
+#include "simulator/step_timeline.hpp"
 #include "simulator/uncertainty.hpp"
 
 namespace pleat {
@@ -78,7 +78,10 @@ class Estimator::Memory {
   }
 
   Counts counts() const {
-    return {.layers = layers_.size(), .memos = memos_.size(), .stages = records_.size(), .schedules = tables_.size()};
+    return {.layers = layers_.size(),
+            .memos = memos_.size(),
+            .stages = records_.size(),
+            .schedules = tables_.size()};
   }
 
  private:

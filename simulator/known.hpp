@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Memories that several threads share. Known: values that are worked out once and then stay where they
-// are. Recent: values that may be worked out again, for those that are large.
+// Memories that several threads share. Known: values that are worked out once and then stay where
+// they are. Recent: values that may be worked out again, for those that are large.
 #pragma once
 
 #include <memory>
@@ -43,8 +43,8 @@ class Recent {
  public:
   explicit Recent(std::size_t most) : most_(most) {}  // sum of sizes, a single value apart
 
-  // make() -> std::shared_ptr<const Value>; size(value), in any unit. When they grow too many all are
-  // forgotten; who holds one keeps it.
+  // make() -> std::shared_ptr<const Value>; size(value), in any unit. When they grow too many all
+  // are forgotten; who holds one keeps it.
   template <class Make, class Size>
   std::shared_ptr<const Value> get(const Key& key, const Make& make, const Size& size) {
     {

@@ -1,21 +1,28 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What one layer costs on one rank: the record the simulator reduces a LayerProgram to. Cold and
-// memoised; `evaluate` and the planner only add these up.
+// Costs of layers, and of chunks as sums over their layers.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/plan/plan.hpp"
 #include "core/program/layer_program.hpp"
+#include "core/program/pair_positions.hpp"
+#include "core/program/passes/pair.hpp"
+#include "core/program/program.hpp"
 #include "core/quantity.hpp"
 #include "core/spec/cluster.hpp"
 #include "core/spec/profile.hpp"
 
 namespace pleat {
+
+// What one layer costs on one rank: the record the simulator reduces a LayerProgram to. Cold and
+// memoised; `evaluate` and the planner only add these up.
 
 // Rubrics of time in every report; they add up to the end of the timeline.
 enum class CostClass : std::uint8_t {
@@ -86,5 +93,54 @@ struct OpCost {
                                   const Binding&, const ClusterView&, const Profile&,
                                   bool delay_wgrad = false,
                                   std::optional<Seconds> alone = {});
+
+// Cost of a stage's chunks: each distinct layer priced once, then added up along the chunk.
+
+struct StageCosts {
+  std::vector<LayerCosts> layers;             // by StageProgram::layers
+  std::vector<PassCost> forward, backward;    // by chunk
+  std::vector<PassCost> input, weight;        // by chunk, where backward passes are split
+  std::vector<PassCost> pairs;                // [forward chunk * vpp + backward chunk]; or empty
+  [[nodiscard]] const PassCost& pass(Pass p, ChunkId c) const {
+    return (p == Pass::forward ? forward : backward)[c.index()];
+  }
+  [[nodiscard]] const PassCost& of(const Slot& slot) const {
+    if (slot.part == SlotPart::whole) return pass(slot.pass, slot.chunk);
+    return (slot.part == SlotPart::input_gradients ? input : weight)[slot.chunk.index()];
+  }
+  [[nodiscard]] const PassCost& pair(ChunkId f, ChunkId b) const {
+    return pairs[f.index() * forward.size() + b.index()];
+  }
+};
+
+// Price of a forward layer beside a backward one, both indices into StageProgram::layers.
+using PairSource = std::function<PassCost(std::size_t forward, std::size_t backward)>;
+
+// Adds layers up along the chunks. With `pair` also pairs of chunks, the i-th decoder layer from
+// the front of one with the i-th from the back of the other; what has no partner runs alone.
+[[nodiscard]] StageCosts sum_stage(const StageProgram&, std::vector<LayerCosts> layers,
+                                   const PairSource& pair = {});
+
+// Total of one cost followed by another.
+void append(PassCost& total, const PassCost& next);
+
+// Live bytes along one pass of a layer, from its lifetimes.
+
+// Bytes born before and freed after each op of a pass. The layer's output and grad_input are born
+// here and freed by the neighbour; its input and grad_output the other way round.
+struct OpBytes {
+  std::vector<std::int64_t> born, freed;
+  // A paged stash: what copies to it after the forward pass add, or those back before the backward
+  // one, and their highest point.
+  MemoryDelta copies;
+};
+[[nodiscard]] OpBytes op_bytes(const LayerProgram&, Pass, const Binding&);
+
+// The trajectory when ops run in the order of `steps`.
+[[nodiscard]] MemoryDelta memory_along(std::span<const PairStep> steps, const OpBytes& forward,
+                                       const OpBytes& backward);
+
+// What happens after `first` starts where it ended.
+[[nodiscard]] MemoryDelta then(const MemoryDelta& first, const MemoryDelta& second);
 
 }  // namespace pleat

@@ -6,6 +6,67 @@
 
 namespace pleat {
 
+LayerMemo::LayerMemo(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
+                     const ClusterView& view, Runtime runtime)
+    : plan_(plan),
+      view_(view),
+      runtime_(runtime),
+      shape_(model, workload, plan_),
+      routed_(routed_tokens(model, workload, plan_)) {}
+
+// Threads that miss the same at once each work it out, and the first one's stays: others of this
+// memo are not held up meanwhile.
+template <class Map, class Make>
+typename Map::mapped_type LayerMemo::get(Map& map, const typename Map::key_type& key,
+                                         const Make& make) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = map.find(key);
+    if (found != map.end()) return found->second;
+  }
+  typename Map::mapped_type made = make();
+  const std::lock_guard lock(mutex_);
+  return map.try_emplace(key, std::move(made)).first->second;
+}
+
+SharedLayer LayerMemo::program(const LayerVariant& variant, bool keep) {
+  SharedLayer layer = get(programs_, variant, [&] {
+    SharedLayer made = compile_layer(shape_, runtime_, variant);
+    const LayerWeights weights = count_weights(made);
+    const std::lock_guard lock(mutex_);
+    weights_.try_emplace(variant, weights);  // they are asked for when the program is forgotten
+    return made;
+  });
+  if (!keep) return layer;
+  const std::lock_guard lock(mutex_);
+  kept_.insert(variant);
+  programs_.try_emplace(variant, layer);  // where it was forgotten meanwhile
+  return layer;
+}
+
+LayerCosts LayerMemo::costs(const LayerVariant& variant, int clock, const Profile& profile) {
+  return get(costs_, {variant, clock}, [&] {
+    return price(program(variant, false), routed_, routed_, view_, profile);
+  });
+}
+
+LayerWork LayerMemo::work(const LayerVariant& variant, const Profile& profile, bool all) {
+  return get(all ? work_ : compute_, variant, [&] {
+    return (all ? work_of : compute_of)(program(variant, false), routed_, view_, profile);
+  });
+}
+
+LayerWeights LayerMemo::weights(const LayerVariant& variant) {
+  return get(weights_, variant, [&] { return count_weights(program(variant, false)); });
+}
+
+void LayerMemo::forget(bool all) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(programs_,
+                [&](const auto& entry) { return all || !kept_.contains(entry.first); });
+  if (all) kept_.clear();
+}
+
 LayerLibrary::LayerLibrary(const Memos& memos, const ModelSpec& model, const WorkloadSpec& workload,
                            const Plan& plan, const ClusterView& view)
     : memos_(memos),

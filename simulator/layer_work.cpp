@@ -4,10 +4,24 @@
 
 #include <algorithm>
 
+#include "core/program/step_state.hpp"
 #include "simulator/cost/op_work.hpp"
 #include "simulator/layer_timeline.hpp"
 
 namespace pleat {
+
+LayerWeights count_weights(const LayerProgram& layer) {
+  LayerWeights weights;
+  for (const Weight& w : layer.weights) {
+    if (w.buffer) continue;
+    const auto bucket = static_cast<std::size_t>(w.bucket) + (is_muon_matrix(layer, w) ? 2 : 0);
+    weights.of[bucket] += w.elements;
+    if (w.summed_over_tp) weights.replicated[bucket] += w.elements;
+    if (is_table(layer, w)) weights.table += w.elements;
+  }
+  return weights;
+}
+
 namespace {
 
 // Work that stays on the compute stream whatever overlaps.

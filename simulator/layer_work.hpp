@@ -1,18 +1,36 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a layer takes at least, however its exchanges are overlapped: for the bounds of a search. No
-// timeline of the whole layer is run, so it costs less than a price.
+// What a layer holds and takes at least, for the bounds of a search.
 #pragma once
 
+#include <array>
+#include <cstdint>
+
+#include "core/program/layer_program.hpp"
 #include "simulator/layer_costs.hpp"
 
 namespace pleat {
 
+// How many parameters a layer has, for the bounds of a search.
+
+// On one rank, in elements, without buffers. By Bucket; 2 and 3: of them the matrices of 0 and 1
+// (core/program/step_state.hpp).
+struct LayerWeights {
+  std::array<std::int64_t, 4> of{};
+  std::array<std::int64_t, 4> replicated{};  // of these: also summed over tp
+  std::int64_t table = 0;                    // of[0]: an embedding table, which a stage has once
+  bool operator==(const LayerWeights&) const = default;
+};
+[[nodiscard]] LayerWeights count_weights(const LayerProgram&);
+
+// What a layer takes at least, however its exchanges are overlapped: for the bounds of a search. No
+// timeline of the whole layer is run, so it costs less than a price.
+
 // One layer of one microbatch. Times by Pass.
 struct LayerWork {
   Seconds compute[2];   // arithmetic and memory-bound work
-  // Time the compute stream needs whether the layer runs alone, with its shared expert moved, or in a
-  // pair: everything but expert exchanges, with the waits for other exchanges that lie between
+  // Time the compute stream needs whether the layer runs alone, with its shared expert moved, or in
+  // a pair: everything but expert exchanges, with the waits for other exchanges that lie between
   // neighbouring ops and that nothing else can fill.
   Seconds in_order[2];
   Seconds exchanges[2];  // of experts; they do not overlap each other

@@ -14,7 +14,9 @@
 namespace pleat {
 namespace {
 
-bool moves_between_stages(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::recv; }
+bool moves_between_stages(const Op& op) {
+  return op.kind == OpKind::send || op.kind == OpKind::recv;
+}
 
 std::string layer_name(const LayerProgram& program, int layer) {
   switch (program.kind) {

@@ -138,9 +138,9 @@ double deepep_buffer(const ModelSpec& model, const Plan& plan) {
   return channels * std::min<double>(kPeers, plan.expert.ep) * kNvlinkChunk * row + rdma;
 }
 
-// Megatron-FSDP gathers the weights of the next layer beside those of the current one and reduces the
-// gradients of the last one beside it: one more of the largest layer than the program holds. What is
-// in no layer (tables, head) stays gathered from its first use on: only units are released
+// Megatron-FSDP gathers the weights of the next layer beside those of the current one and reduces
+// the gradients of the last one beside it: one more of the largest layer than the program holds.
+// What is in no layer (tables, head) stays gathered from its first use on: only units are released
 // (megatron_fsdp.py, _post_forward and _root_pre_backward).
 double fsdp_buffers(const Program& program, const StageProgram& stage) {
   const Plan& plan = program.plan;
@@ -150,7 +150,8 @@ double fsdp_buffers(const Program& program, const StageProgram& stage) {
   for (const LayerProgram& layer : stage.layers) {
     double dense = 0, expert = 0;
     for (const Weight& w : layer.weights) {
-      if (!w.buffer) (w.bucket == Bucket::dense ? dense : expert) += static_cast<double>(w.elements);
+      if (!w.buffer)
+        (w.bucket == Bucket::dense ? dense : expert) += static_cast<double>(w.elements);
     }
     if (plan.attention.dp * plan.attention.cp <= 1) dense = 0;
     if (plan.expert.edp <= 1) expert = 0;
@@ -190,11 +191,11 @@ RuntimeBytes runtime_bytes(const Program& program, const StageProgram& stage) {
   return {};
 }
 
-// A graph of a layer's part leaves its output at a fixed place until the backward graph has run; eager
-// ones drop it. Of every microbatch in flight one tensor of the width between layers for each captured
-// part: the router with what is before the exchange, and attention. It is what the Megatron Core report
-// finds (7 GB for DeepSeek-V3, 60 layers in flight); gradients and workspaces take turns. A graph of the
-// whole iteration holds what would be allocated anyway.
+// A graph of a layer's part leaves its output at a fixed place until the backward graph has run;
+// eager ones drop it. Of every microbatch in flight one tensor of the width between layers for each
+// captured part: the router with what is before the exchange, and attention. It is what the
+// Megatron Core report finds (7 GB for DeepSeek-V3, 60 layers in flight); gradients and workspaces
+// take turns. A graph of the whole iteration holds what would be allocated anyway.
 std::vector<std::int64_t> graph_outputs(const Program& program, const StageProgram& stage) {
   if (program.runtime != Runtime::megatron || !captures_parts(program.plan.cuda_graph)) return {};
   const int attention = captures_attention(program.plan.cuda_graph) ? 1 : 0;

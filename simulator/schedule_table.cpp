@@ -17,7 +17,8 @@ class Tabulator {
     t_.cells = 2 * (last_ + 1) * t_.shape.microbatches;
     done_.resize(static_cast<std::size_t>(t_.cells));
     t_.work.resize(t_.orders.size());
-    t_.times.assign(t_.orders.size(), std::vector<std::int32_t>(static_cast<std::size_t>(t_.kinds())));
+    t_.times.assign(t_.orders.size(),
+                    std::vector<std::int32_t>(static_cast<std::size_t>(t_.kinds())));
   }
 
   void run() {

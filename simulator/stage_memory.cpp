@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simulator/layer_memory.hpp"
+#include "simulator/layer_costs.hpp"
 #include "simulator/schedule_table.hpp"
 #include "simulator/stage_record.hpp"
 

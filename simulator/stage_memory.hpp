@@ -7,8 +7,8 @@
 #include <span>
 
 #include "core/program/program.hpp"
-#include "simulator/chunk_costs.hpp"
 #include "simulator/estimate.hpp"
+#include "simulator/layer_costs.hpp"
 
 namespace pleat {
 
@@ -20,15 +20,16 @@ struct StateBytes {
 };
 [[nodiscard]] StateBytes state_bytes(const StageProgram&);
 
-// The epilogue's trajectory above the state: step scratch, and state that is there only for its step.
+// The epilogue's trajectory above the state: step scratch, and state that is there only for its
+// step.
 struct EpilogueMemory : MemoryDelta {
   std::int64_t optimizer = 0;  // of `peak`: optimizer state that came from host memory
 };
 [[nodiscard]] EpilogueMemory epilogue_memory(const StageProgram&);
 
 // The largest sum, at any slot, over the chunks between their forward and their backward pass.
-// `work`: SlotWork in the stage's order, `split` as there (the pass ends with the weight gradients);
-// empty `by_chunk`: 0.
+// `work`: SlotWork in the stage's order, `split` as there (the pass ends with the weight
+// gradients); empty `by_chunk`: 0.
 [[nodiscard]] std::int64_t most_in_flight(std::span<const std::int32_t> work,
                                           const std::vector<std::int64_t>& by_chunk,
                                           bool split = false);
@@ -48,7 +49,8 @@ struct RuntimeBytes {
 };
 // Pleat holds none.
 [[nodiscard]] RuntimeBytes runtime_bytes(const Program&, const StageProgram&);
-// Outputs that graphs of parts of layers keep for a microbatch, by chunk; empty without such graphs.
+// Outputs that graphs of parts of layers keep for a microbatch, by chunk; empty without such
+// graphs.
 [[nodiscard]] std::vector<std::int64_t> graph_outputs(const Program&, const StageProgram&);
 // RuntimeBytes::outside alone, which is the same on all stages.
 [[nodiscard]] std::int64_t outside_bytes(const ModelSpec&, const WorkloadSpec&, const Plan&,

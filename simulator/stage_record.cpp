@@ -7,9 +7,9 @@
 namespace pleat {
 namespace {
 
-// Without sequence parallelism all ranks of a TP group hold the same tensor: each sends its share of
-// it and the receivers gather (scatter_gather_tensors_in_pipeline of the Megatron of arXiv:2104.04473,
-// DeepSpeed's partitioned tensors).
+// Without sequence parallelism all ranks of a TP group hold the same tensor: each sends its share
+// of it and the receivers gather (scatter_gather_tensors_in_pipeline of the Megatron of
+// arXiv:2104.04473, DeepSpeed's partitioned tensors).
 Seconds shared_send(const Op& send, const LayerProgram& layer, int tp, const Binding& binding,
                     const ClusterView& view, const Profile& profile) {
   std::vector<Tensor> tensors = layer.tensors;

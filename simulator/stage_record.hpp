@@ -4,7 +4,7 @@
 // estimator, summed up by the step timeline.
 #pragma once
 
-#include "simulator/chunk_costs.hpp"
+#include "simulator/layer_costs.hpp"
 #include "simulator/stage_memory.hpp"
 #include "simulator/step_costs.hpp"
 

@@ -33,15 +33,16 @@ struct SyncWindow {
   int pieces = 1;
   double beside_compute = 0;  // of what is hidden: compute time lost beside it
 };
-// Of `total` seconds the share that is exposed beside a window, with the compute that the rest slows.
+// Of `total` seconds the share that is exposed beside a window, with the compute that the rest
+// slows.
 [[nodiscard]] double exposed_share(Seconds total, Seconds window, const SyncWindow&);
 void hide_gradient_sync(std::vector<StepOpCost>& epilogue, const SyncWindow&, const OverlapFlags&);
 
-// Pieces that the gradients of a stage are reduced in: a bucket per chunk; several only on the first
-// stage's first chunk, of max(40M, 1M * D) elements (Megatron distributed_data_parallel.py).
+// Pieces that the gradients of a stage are reduced in: a bucket per chunk; several only on the
+// first stage's first chunk, of max(40M, 1M * D) elements (Megatron distributed_data_parallel.py).
 [[nodiscard]] int sync_pieces(const Plan&, const StageProgram&);
-// Microbatches whose passes through a chunk hide pieces of others. An interleaved chunk is done with
-// its last group of microbatches while the other chunks still have as many to go (Megatron
+// Microbatches whose passes through a chunk hide pieces of others. An interleaved chunk is done
+// with its last group of microbatches while the other chunks still have as many to go (Megatron
 // schedules.py: grad_sync_func, param_sync_func).
 [[nodiscard]] double microbatches_beside_sync(const Plan&, int pieces, std::int64_t microbatches);
 

@@ -3,10 +3,12 @@
 #include "simulator/step_timeline.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
 #include "core/program/compile_stage.hpp"
+#include "simulator/core_sharing.hpp"
 
 namespace pleat {
 
@@ -77,6 +79,157 @@ StepTimeline run_step(const StageRecords& stages, const ScheduleTable& table, bo
   for (const auto& stage : stages) epilogues.push_back(&stage->epilogue);
   step.step_end = finish_step(epilogues, step.pipeline.finish, keep_starts);
   return step;
+}
+
+namespace {
+
+Seconds& part(CostVector& parts, CostClass cls) { return parts[static_cast<std::size_t>(cls)]; }
+
+Seconds sum(const CostVector& parts) {
+  Seconds total;
+  for (Seconds s : parts) total += s;
+  return total;
+}
+
+// Everything but the bubble: how often each chunk or pair of chunks runs, times its parts.
+CostVector busy_parts(const StageRecord& stage, const std::vector<std::int32_t>& times) {
+  CostVector parts{};
+  std::size_t work = 0;
+  const StageCosts& costs = stage.costs;  // in the order of SlotWork
+  for (const auto* passes :
+       {&costs.forward, &costs.backward, &costs.input, &costs.weight, &costs.pairs}) {
+    for (const PassCost& cost : *passes) {
+      if (work == times.size()) break;  // pairs that this schedule does not run
+      const int count = times[work++];
+      if (count == 0) continue;
+      for (std::size_t k = 0; k < kCostClasses; ++k) parts[k] += cost.parts[k] * count;
+    }
+  }
+  for (const auto* ops : {&stage.prologue, &stage.epilogue}) {
+    for (const StepOpCost& op : *ops) part(parts, op.cost.cls) += op.exposed;
+  }
+  return parts;
+}
+
+void set_throughput(StepEstimate& e, const StepWork& work) {
+  e.tokens_per_second = static_cast<double>(work.tokens) / e.step.base();
+  e.tokens_per_second_per_gpu = e.tokens_per_second / work.ranks;
+  e.model_flops_per_gpu = FlopsPerSecond(work.per_token.base() * e.tokens_per_second_per_gpu);
+  if (work.peak > FlopsPerSecond(0)) e.mfu = e.model_flops_per_gpu / work.peak;
+}
+
+// The step with the cores that waiting ranks leave to others. What it consists of shrinks alike.
+void share_cores(StepEstimate& e, const CoreSharing& sharing) {
+  const Seconds step = sharing(e.step);
+  const double share = step / e.step;
+  e.step = step;
+  for (Seconds& part : e.parts) part *= share;
+  for (auto& stage : e.stages) {
+    stage.busy *= share;
+    stage.bubble *= share;
+  }
+}
+
+// Idle time is a difference of sums of many slots; rounded to just below zero it is none.
+Seconds without_rounding(Seconds idle, Seconds step) {
+  PLEAT_ASSERT(idle >= -1e-9 * step);
+  return std::max(Seconds(0), idle);
+}
+
+double matrix_duty(const StepEstimate& e) {
+  Seconds busy;
+  for (CostClass cls : {CostClass::gemm, CostClass::grouped_gemm, CostClass::attention}) {
+    busy += e.parts[static_cast<std::size_t>(cls)];
+  }
+  return busy / e.step;
+}
+
+}  // namespace
+
+StepWork step_work(Flops per_token, const WorkloadSpec& workload, const Plan& plan,
+                   const ClusterSpec& cluster) {
+  const bool fp32 =
+      plan.precision == Precision::fp32 || cluster.gpu.peak_bf16 <= FlopsPerSecond(0);
+  const int ranks = plan.world();
+  FlopsPerSecond peak = fp32 ? cluster.gpu.peak_fp32 : cluster.gpu.peak_bf16;
+  // Ranks that share cores share their peak.
+  if (cluster.shared_cores > 0 && ranks > cluster.shared_cores) {
+    peak *= static_cast<double>(cluster.shared_cores) / ranks;
+  }
+  return {.tokens = workload.global_batch * workload.seq_len,
+          .ranks = ranks,
+          .per_token = per_token,
+          .peak = peak,
+          .straggler_slowdown = workload.straggler_slowdown};
+}
+
+StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
+                       const StepTimeline& step, const StepWork& work, const ClusterSpec& cluster,
+                       const Profile& profile) {
+  StepEstimate e;
+  Seconds end;
+  for (Seconds stage_end : step.step_end.end) end = std::max(end, stage_end);
+  // Everyone waits for the slowest rank's slots.
+  const Seconds straggling = step.pipeline.end * work.straggler_slowdown;
+  e.step = end + profile.step_overhead + straggling;
+  e.source = SourceClass::measured;
+  e.stages.reserve(stages.size());
+  e.memory.reserve(stages.size());
+  Seconds least_bubble;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const StageRecord& stage = *stages[s];
+    const Stage id{static_cast<int>(s)};
+    e.source = std::max(e.source, stage.source);
+    CostVector parts = busy_parts(stage, table.times[s]);
+    part(parts, CostClass::host) += profile.step_overhead;
+    // Idle time, read off the timeline and not as a remainder: the check below can fail.
+    const Seconds bubble = without_rounding(
+        (step.pipeline.finish[s] - step.prologue[s] - step.pipeline.busy[s]) +
+            step.step_end.waited[s] + (end - step.step_end.end[s]) + straggling,
+        e.step);
+    const Seconds total = sum(parts) + bubble;
+    PLEAT_ASSERT(std::abs((total - e.step).base()) <= 1e-9 * e.step.base());
+    e.stages.push_back({id, e.step - bubble, bubble});
+    if (s == 0 || bubble < least_bubble) {
+      least_bubble = bubble;
+      e.parts = parts;
+      // What the pipeline waits for transfers, the rest being its shape and unequal stages.
+      const Seconds exposed =
+          std::clamp(step.pipeline.end - step.end_without_transfer, Seconds(0), bubble);
+      part(e.parts, CostClass::pp_comm) += exposed;
+      part(e.parts, CostClass::bubble) = bubble - exposed;
+    }
+    e.memory.push_back(stage_memory(id, stage, table.work[s]));
+  }
+  if (frees_cores(cluster, work.ranks, stages.size())) {
+    share_cores(e, CoreSharing(stages, table, step, cluster.shared_cores, work.ranks));
+  }
+  e.host_bytes = fullest_node(e.memory, work.ranks, cluster.gpus_per_node);
+  const double host = cluster.host_memory.base();
+  e.fits = static_cast<double>(e.peak_bytes()) <= cluster.gpu.memory.base() &&
+           (host <= 0 || static_cast<double>(e.host_bytes) <= host);
+  set_throughput(e, work);
+  return e;
+}
+
+int sustained_clock(const SustainedClock& constants, const StepEstimate& burst) {
+  const double duty = matrix_duty(burst);
+  double clock = 1.0;
+  // The clock moves the duty that sets it: matrix time d / c of a step of 1 + d (1 / c - 1). The
+  // slope of that map is far below one, so a few rounds settle it.
+  constexpr int kRounds = 8;
+  for (int round = 0; round < kRounds; ++round) {
+    clock = duty_clock(constants, duty / clock / (1 + duty * (1 / clock - 1)));
+  }
+  return static_cast<int>(std::lround(clock * kClockSteps));
+}
+
+Profile at_clock(const Profile& burst, int clock) {
+  Profile warm = burst;
+  const double factor = static_cast<double>(clock) / kClockSteps;
+  SustainedClock& c = warm.sustained_clock;
+  for (double* rate : {&c.gemm_bf16, &c.gemm_fp8, &c.gemm_fp4, &c.attention}) *rate *= factor;
+  return warm;
 }
 
 }  // namespace pleat

@@ -1,17 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A whole step put together from the records of its stages: what estimate() summarises and
-// predicted_trace() draws.
+// A whole step from the records of its stages, and the estimate made from it.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "simulator/estimate.hpp"
 #include "simulator/schedule_table.hpp"
 #include "simulator/stage_record.hpp"
 
 namespace pleat {
+
+// A whole step put together from the records of its stages: what estimate() summarises and
+// predicted_trace() draws.
 
 using StageRecords = std::vector<std::shared_ptr<const StageRecord>>;  // by stage; may repeat
 
@@ -33,5 +36,30 @@ struct StepTimeline {
 // Prologue, pipeline and epilogue of one step. With `keep_starts` the starts of slots and step ops.
 [[nodiscard]] StepTimeline run_step(const StageRecords&, const ScheduleTable&,
                                     bool keep_starts = false);
+
+// From a step's timeline to the estimate that is printed.
+
+// What throughput and utilisation are counted from.
+struct StepWork {
+  std::int64_t tokens = 0;  // of a step, whole job
+  int ranks = 1;
+  Flops per_token;          // of the model
+  FlopsPerSecond peak;      // of a GPU; zero: unknown
+  double straggler_slowdown = 0;  // the workload's
+};
+[[nodiscard]] StepWork step_work(Flops per_token, const WorkloadSpec&, const Plan&,
+                                 const ClusterSpec&);
+
+// The timeline has its starts where ranks leave cores to others (core_sharing.hpp).
+[[nodiscard]] StepEstimate summarise(const StageRecords&, const ScheduleTable&,
+                                     const StepTimeline&, const StepWork&, const ClusterSpec&,
+                                     const Profile&);
+
+// The clock the step leaves the matrix units, over that of a short burst: the busier they are, the
+// lower (duty_clock, core/spec/run_constants.hpp). `burst` is the step at full clock; lower clocks
+// stretch its matrix time. In steps of 1 / kClockSteps.
+inline constexpr int kClockSteps = 1024;
+[[nodiscard]] int sustained_clock(const SustainedClock&, const StepEstimate& burst);
+[[nodiscard]] Profile at_clock(const Profile&, int clock);
 
 }  // namespace pleat

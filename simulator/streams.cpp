@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Event simulation of the streams, of which two slow each other down, and the attribution of every moment.
+// Event simulation of the streams, of which two slow each other down, and the attribution of every
+// moment.
 #include "simulator/streams.hpp"
 
 #include <algorithm>
@@ -115,7 +116,8 @@ class Run {
     for (std::size_t s = 0; s < kStreams; ++s) {
       const int i = active_[s];
       if (!works(i)) continue;
-      const double share = op(i).duration > Seconds(0) ? step * rate[s] / op(i).duration.base() : 1.0;
+      const double share =
+          op(i).duration > Seconds(0) ? step * rate[s] / op(i).duration.base() : 1.0;
       left(i) = i == ends ? 0.0 : std::max(0.0, left(i) - share);
       if (left(i) < kRounding) left(i) = 0.0;
     }

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One published run: its settings in the words of its source and what was measured. Absent means
-// "not stated"; docs/VALIDATION.md says what is put in its place.
+// Published runs: one run as its source states it, and files of them.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +12,9 @@
 #include "core/json/json_value.hpp"
 
 namespace pleat {
+
+// One published run: its settings in the words of its source and what was measured. Absent means
+// "not stated"; docs/VALIDATION.md says what is put in its place.
 
 struct RecomputeWords {
   std::string granularity;  // none, selective, full
@@ -63,5 +65,15 @@ struct MeasuredRun {
   std::vector<std::pair<std::string, double>> peers_s;            // step times others predict
   std::vector<std::pair<std::string, double>> peers_peak_bytes;   // and memory
 };
+
+// Files of published runs: one JSON object a line (configs/validation/README.md has the fields).
+
+// ConfigError (bad_file) with every problem of the file. Fields it does not know are left alone:
+// sources say more than what a prediction needs.
+[[nodiscard]] std::vector<MeasuredRun> read_runs(const std::string& text,
+                                                 const std::string& file_name);
+
+// The files of configs/validation, in order of their names.
+[[nodiscard]] std::vector<std::string> shipped_run_files();
 
 }  // namespace pleat

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "validation/run_request.hpp"
 #include "core/plan/constraints.hpp"
 #include "core/program/program.hpp"
 #include "planner/space/memory_choice.hpp"
@@ -77,8 +78,8 @@ std::vector<Priced> some_layers(const RunRequest& r, const Plan& plan) {
   return found;
 }
 
-// Nothing is recomputed where that fits; else the fastest choice that fits, FSDP among them where the
-// sharding is open, else the smallest.
+// Nothing is recomputed where that fits; else the fastest choice that fits, FSDP among them where
+// the sharding is open, else the smallest.
 Priced with_best_recompute(const RunRequest& r, const Plan& plan) {
   Priced best{plan, price(r, plan)};
   if (!r.open.recompute || best.estimate.fits) return best;
@@ -111,8 +112,8 @@ std::vector<int> divisors(std::int64_t n) {
   return list;
 }
 
-// Chunks a stage: the stated number, or all that split the layers evenly, embedding and loss counted
-// as a layer each if need be.
+// Chunks a stage: the stated number, or all that split the layers evenly, embedding and loss
+// counted as a layer each if need be.
 std::vector<int> chunk_counts(const RunRequest& r, const Plan& plan) {
   const int pp = plan.attention.pp;
   if (!r.open.vpp || pp == 1) return {plan.vpp};

@@ -84,8 +84,8 @@ RecipePlace place_recipe(const ComparedRun& row, const RunRequest& r, int thread
 
 std::string job_and_plan(const ComparedRun& row) {
   const MeasuredRun& r = row.run;
-  return fmt::format("{} {} {} {} {} {}", r.model_name, r.cluster, r.gpus, r.seq_len, r.global_batch,
-                     summary(row.prediction->plan));
+  return fmt::format("{} {} {} {} {} {}", r.model_name, r.cluster, r.gpus, r.seq_len,
+                     r.global_batch, summary(row.prediction->plan));
 }
 
 template <class Set>

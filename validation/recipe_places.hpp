@@ -23,15 +23,15 @@ struct RecipePlace {
   bool fits = false;           // the recipe, as predicted
   std::optional<Plan> best;    // of the search; nothing: no plan of its space fits
   Seconds best_step;
-  int place = 0;               // 1 + really different plans that are faster; kPlaces + 1: further down
+  int place = 0;  // 1 + really different plans that are faster; kPlaces + 1: further down
   std::string differences;     // recipe -> best, in words
-  // The best with the recipe's sharding, dispatcher, graphs, CP kind and overlap, and offload only if it
-  // offloads: what mesh, microbatch and recompute alone are worth. Nothing: none fits.
+  // The best with the recipe's sharding, dispatcher, graphs, CP kind and overlap, and offload only
+  // if it offloads: what mesh, microbatch and recompute alone are worth. Nothing: none fits.
   std::optional<Seconds> same_techniques;
 };
 
-// For every row that was predicted; of rows with the same job and plan (runs of another release) the
-// last. The search keeps no memory free, as the recipe may not.
+// For every row that was predicted; of rows with the same job and plan (runs of another release)
+// the last. The search keeps no memory free, as the recipe may not.
 [[nodiscard]] std::vector<RecipePlace> place_recipes(const std::vector<ComparedRun>&, RunCatalog&,
                                                      int threads);
 

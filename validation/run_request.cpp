@@ -6,16 +6,61 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <regex>
 
 #include "core/diagnostics.hpp"
 #include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/layout_text.hpp"
 #include "core/spec/catalog.hpp"
-#include "validation/run_era.hpp"
 #include "validation/run_model.hpp"
 #include "validation/run_words.hpp"
 
 namespace pleat {
+namespace {
+
+// "25.11" or "2026-07": year, separator, month.
+std::optional<int> month_of(const std::string& text, char separator) {
+  int year = 0, month = 0;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, year);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != separator) return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, month);
+  if (second.ec != std::errc() || month < 1 || month > 12) return std::nullopt;
+  return (year % 100) * 12 + month - 1;
+}
+
+// "Parallel Folding (2504.14960)": an arXiv number begins with year and month.
+std::optional<int> month_of_paper(const std::string& text) {
+  static const std::regex number(R"(\((\d\d)(0[1-9]|1[0-2])\.\d{5}\))");
+  std::smatch found;
+  if (!std::regex_search(text, found, number)) return std::nullopt;
+  return std::stoi(found[1]) * 12 + std::stoi(found[2]) - 1;
+}
+
+}  // namespace
+
+std::optional<int> month_of_era(const std::string& era) {
+  if (era.starts_with("nemo-")) return month_of(era.substr(5), '.');
+  if (era.starts_with("main-")) return month_of(era.substr(5), '-');
+  return month_of_paper(era);
+}
+
+Profile profile_of_era(const Profile& profile, const std::string& era) {
+  const auto named = [&](const Era& e) { return e.name == era; };
+  if (std::any_of(profile.eras.begin(), profile.eras.end(), named)) return for_era(profile, era);
+  const std::optional<int> month = month_of_era(era);
+  const Era* last = nullptr;
+  std::optional<int> last_month;
+  for (const Era& e : profile.eras) {
+    const std::optional<int> begins = month_of_era(e.name);
+    if (!month || !begins || *begins > *month || (last_month && *begins < *last_month)) continue;
+    last = &e;
+    last_month = begins;
+  }
+  return last == nullptr ? profile : for_era(profile, last->name);
+}
+
 namespace {
 
 // What a runtime does when a run does not say.
@@ -30,9 +75,10 @@ struct Defaults {
 Defaults defaults_of(const MeasuredRun& run) {
   const auto era_has = [&](const char* part) { return run.era.find(part) != std::string::npos; };
   // Megatron-LM of 2021 had neither sequence parallelism nor a distributed optimizer; that of 2022
-  // (arXiv:2205.05198) brought the former. Neither overlapped gradients with the backward pass, nor had
-  // FlashAttention. Both ran in fp16, for which neither Megatron (accumulate_allreduce_grads_in_fp32 is
-  // set by --bf16 alone) nor DeepSpeed's FP16_Optimizer widens the gradients it accumulates and reduces.
+  // (arXiv:2205.05198) brought the former. Neither overlapped gradients with the backward pass, nor
+  // had FlashAttention. Both ran in fp16, for which neither Megatron
+  // (accumulate_allreduce_grads_in_fp32 is set by --bf16 alone) nor DeepSpeed's FP16_Optimizer
+  // widens the gradients it accumulates and reduces.
   if (era_has("2104.04473")) return {Sharding::none, false, false, false, DType::bf16};
   if (era_has("2205.05198")) return {Sharding::none, false, true, false, DType::bf16};
   if (run.runtime == "megatron-deepspeed") {

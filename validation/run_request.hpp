@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A published run as something to predict: model, cluster, profile, workload and plan, with what
-// the row leaves open.
+// A published run as something to predict, with the software era of the profile that it belongs to.
 #pragma once
 
 #include <map>
@@ -18,7 +17,10 @@
 
 namespace pleat {
 
-// What the row does not state and no default covers: chosen as the best under the model.
+// A published run as something to predict: model, cluster, profile, workload and plan, with what
+// the row leaves open.
+
+// Settings that the row does not state and that have no default: the best under the model is taken.
 struct OpenChoices {
   bool tp = false, pp = false, ep = false, vpp = false, recompute = false, sharding = false;
   bool offload = false;  // of whole layers
@@ -32,7 +34,7 @@ struct RunRequest {
   WorkloadSpec workload;
   Plan plan;  // data-parallel sizes filled in where the other degrees are known
   int gpus = 1;
-  bool etp_open = false;  // ETP follows TP where that grid fits, else 1
+  bool etp_open = false;  // ETP is not stated: it equals TP if that grid fits, else it is 1
   OpenChoices open;
   std::vector<std::string> notes;  // what the prediction leaves out
 };
@@ -53,7 +55,7 @@ class RunCatalog {
  private:
   const ModelSpec& model(const MeasuredRun&);
   const ClusterSpec& cluster(const std::string& name);
-  const Profile& profile(const ClusterSpec&);  // of no era in particular
+  const Profile& profile(const ClusterSpec&);  // without an era's constants
   const Profile& profile(const ClusterSpec&, const std::string& era);
 
   std::vector<Profile> given_;
@@ -64,5 +66,13 @@ class RunCatalog {
 
 // DP and EDP that use all of `gpus`; at least 1 (the rules say what does not divide).
 void fill_data_parallel(RunRequest&, Plan&);
+
+// Months of a release "nemo-25.11", "nemo-26.02.01", a commit's date "main-2026-07" or an arXiv
+// number "… (2504.14960)", counted from 2000; nothing for other words.
+[[nodiscard]] std::optional<int> month_of_era(const std::string& era);
+
+// The profile with the constants of the run's era: the era of that name, else the last one before
+// it, else none, and the profile is unchanged.
+[[nodiscard]] Profile profile_of_era(const Profile&, const std::string& era);
 
 }  // namespace pleat

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "validation/comparison.hpp"
-#include "validation/run_era.hpp"
+#include "validation/run_request.hpp"
 
 namespace pleat {
 namespace {

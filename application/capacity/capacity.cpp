@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "application/capacity/find_offer.hpp"
-#include "console/interrupt.hpp"
+#include "console/exit_request.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/capacity/answer.hpp"

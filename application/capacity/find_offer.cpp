@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "console/interrupt.hpp"
+#include "console/exit_request.hpp"
 #include "core/diagnostics.hpp"
 #include "core/quantity.hpp"
 #include "planner/capacity/answer.hpp"

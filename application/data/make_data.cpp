@@ -6,10 +6,10 @@
 #include <filesystem>
 
 #include "application/data/data_commands.hpp"
-#include "backend/data/indexed_writer.hpp"
+#include "backend/data/indexed_dataset.hpp"
 #include "backend/data/tokenize_files.hpp"
 #include "backend/data/training_data.hpp"
-#include "console/interrupt.hpp"
+#include "console/exit_request.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
 #include "console/write_file.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "console/new_file.hpp"
+#include "console/write_file.hpp"
 
 namespace pleat {
 

@@ -15,7 +15,7 @@
 #include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
-#include "core/spec/collective_names.hpp"
+#include "core/spec/profile.hpp"
 #include "interop/nccl_tests.hpp"
 #include "interop/quoting.hpp"
 

@@ -21,7 +21,7 @@
 
 #include "application/processes/processes.hpp"
 #include "backend/launch/find_job_secret.hpp"
-#include "console/interrupt.hpp"
+#include "console/exit_request.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"

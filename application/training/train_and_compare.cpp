@@ -14,7 +14,6 @@
 #include "backend/checkpoint/hf_weights.hpp"
 #include "backend/comm/mpi_job.hpp"
 #include "console/exit_request.hpp"
-#include "console/interrupt.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
 #include "console/write_file.hpp"

@@ -12,8 +12,8 @@
 #include <cstring>
 
 #include "backend/checkpoint/digest.hpp"
-#include "backend/checkpoint/durable_file.hpp"
 #include "backend/checkpoint/failpoint.hpp"
+#include "backend/checkpoint/file_system.hpp"
 #include "backend/checkpoint/read_file.hpp"
 #include "backend/checkpoint/safetensors.hpp"
 #include "core/diagnostics.hpp"

@@ -15,7 +15,8 @@
 
 namespace pleat {
 
-inline constexpr const char* kPlanFile = "plan.json";  // of a checkpoint, beside its manifest and shards
+inline constexpr const char* kPlanFile =
+    "plan.json";  // of a checkpoint, beside its manifest and shards
 
 [[nodiscard]] std::string checkpoint_name(std::int64_t step);  // "step_00000010"
 
@@ -29,8 +30,8 @@ inline constexpr const char* kPlanFile = "plan.json";  // of a checkpoint, besid
 void verify_file(const std::string& folder, const SavedFile&, FileSystem& files = real_files());
 
 // Names of the folders under `root` that are checkpoints by their name, newest first; the one that
-// LATEST names stands first. `remark` gets what is odd about LATEST, or stays empty. No folder: none.
-// Throws ConfigError (device_or_io) where it cannot be listed.
+// LATEST names stands first. `remark` gets what is odd about LATEST, or stays empty. No folder:
+// none. Throws ConfigError (device_or_io) where it cannot be listed.
 [[nodiscard]] std::vector<std::string> checkpoints_in(const std::string& root, std::string& remark,
                                                       FileSystem& files = real_files());
 
@@ -43,7 +44,8 @@ void complete_checkpoint(const std::string& written, const Manifest&, FileSystem
 
 // Gives a complete folder its name, points LATEST to it and then removes all but the `keep` newest.
 // All is on the disk when this returns. If it throws, the checkpoints before are as they were, and
-// the folder is gone, or stays for the next save to remove where a replaced checkpoint may be in it.
+// the folder is gone, or stays for the next save to remove where a replaced checkpoint may be in
+// it.
 void commit_checkpoint(const std::string& root, const std::string& written, std::int64_t step,
                        int keep, FileSystem&);
 

@@ -9,7 +9,6 @@
 #include <limits>
 
 #include "core/diagnostics.hpp"
-#include "core/numerics/bf16.hpp"
 #include "core/numerics/small_float.hpp"
 
 namespace pleat {

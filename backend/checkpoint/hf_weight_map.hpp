@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Which tensors of a Hugging Face checkpoint make up which weight of ours, row by row. Weights of
-// linear layers are [out, in] on both sides; ours pack q, k and v, and gate and up. Rotary rows stay
-// where they are: the kernels pair neighbours where the model does (AttentionSpec::rope_interleaved).
+// linear layers are [out, in] on both sides; ours pack q, k and v, and gate and up. Rotary rows
+// stay where they are: the kernels pair neighbours where the model does
+// (AttentionSpec::rope_interleaved).
 #pragma once
 
 #include <string>

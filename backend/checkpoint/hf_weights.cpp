@@ -135,8 +135,8 @@ void HfWeights::read_part(const Part& part, std::int64_t columns, std::span<floa
   const auto size = static_cast<std::size_t>(bits_of(type) / 8);
   const auto row_bytes = static_cast<std::size_t>(columns) * size;
   const auto all_rows = static_cast<std::size_t>(part.rows.rows);
-  const std::size_t at_once =
-      std::min(all_rows, std::max<std::size_t>(1, kWeightBytes / std::max<std::size_t>(1, row_bytes)));
+  const std::size_t at_once = std::min(
+      all_rows, std::max<std::size_t>(1, kWeightBytes / std::max<std::size_t>(1, row_bytes)));
   std::vector<std::byte> bytes(at_once * row_bytes);
   std::vector<float> scales;
   if (part.scales.entry != nullptr) {

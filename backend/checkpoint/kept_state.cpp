@@ -34,7 +34,8 @@ std::vector<KeptTensor> kept_state(Executor& executor, Kept which) {
   const std::vector<StateRange> ranges =
       which == Kept::saved_here ? executor.saved_ranges() : executor.needed_ranges();
   std::vector<KeptTensor> tensors;
-  std::set<std::pair<Bucket, std::int64_t>> seen;  // a table that several layers read lies here once
+  std::set<std::pair<Bucket, std::int64_t>>
+      seen;  // a table that several layers read lies here once
   for (const ChunkProgram& chunk : stage.chunks) {
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = stage.program(instance);

@@ -10,7 +10,7 @@
 
 #include "backend/checkpoint/checkpoint_folder.hpp"
 #include "backend/checkpoint/digest.hpp"
-#include "backend/checkpoint/durable_file.hpp"
+#include "backend/checkpoint/file_system.hpp"
 #include "backend/checkpoint/safetensors.hpp"
 #include "backend/checkpoint/shard_reader.hpp"
 #include "core/diagnostics.hpp"

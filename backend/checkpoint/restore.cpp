@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "backend/checkpoint/agreement.hpp"
 #include "backend/checkpoint/checkpoint_folder.hpp"
+#include "backend/checkpoint/saver.hpp"
 #include "backend/checkpoint/shard_reader.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"
@@ -57,7 +57,8 @@ void require_same_run(const std::string& folder, const Manifest& m, const Restor
   require(saved.seq_len == now.seq_len, "seq_len", number(saved.seq_len), number(now.seq_len));
   require(saved.global_batch == now.global_batch, "global_batch", number(saved.global_batch),
           number(now.global_batch));
-  require(saved.data == now.data, "data", "other data", "the same --data, --split, --seed and --order-samples (else --steps) go on");
+  require(saved.data == now.data, "data", "other data",
+          "the same --data, --split, --seed and --order-samples (else --steps) go on");
   const std::string path = folder + "/plan.json";
   PlanDocument document = read_plan_document(read_text(path, kMaxFileBytes, *config.files), path);
   document.model.name = config.model.name;

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Saves one rank's share of a checkpoint, in step with the other ranks: a snapshot in host memory,
-// written by a thread of its own, and a commit that all ranks agree on between two steps. Before the
-// commit every rank reads the checkpoint back as a resume would.
+// Saves one rank's share of a checkpoint, in step with the other ranks.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +8,27 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/checkpoint/file_system.hpp"
 #include "backend/checkpoint/manifest.hpp"
+#include "backend/comm/communicator.hpp"
 #include "backend/trainer.hpp"
 
 namespace pleat {
+
+// Texts that all ranks exchange between two steps.
+
+// Every rank's text, in rank order.
+[[nodiscard]] std::vector<std::string> gather_texts(Communicator&, const std::string& mine);
+// Rank 0's text on every rank.
+[[nodiscard]] std::string text_of_first(Communicator&, const std::string& mine);
+// The first text that is not empty: what went wrong on some rank, the same on all.
+[[nodiscard]] std::string first_problem(Communicator&, const std::string& mine);
+
+// Saves one rank's share of a checkpoint, in step with the other ranks: a snapshot in host memory,
+// written by a thread of its own, and a commit that all ranks agree on between two steps. Before
+// the commit every rank reads the checkpoint back as a resume would.
 
 struct SaveConfig {
   std::string folder;         // of all checkpoints of the job; empty: nothing is saved

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "backend/checkpoint/durable_file.hpp"
+#include "backend/checkpoint/file_system.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 

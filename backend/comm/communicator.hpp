@@ -5,14 +5,19 @@
 // implement it now; MPI and NCCL take its place behind the same interface.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "core/ids.hpp"
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/device.hpp"
 
 namespace pleat {
@@ -21,7 +26,7 @@ namespace pleat {
 // others find their own of at the same offset.
 struct WindowBuffer {
   std::span<std::byte> memory;  // the whole of one piece of Communicator::window_memory()
-  std::uint64_t layout = 0;     // a number of the layout: members whose numbers differ are not alike
+  std::uint64_t layout = 0;  // a number of the layout: members whose numbers differ are not alike
   std::string group = {};       // for messages
   bool announced = true;        // that it is registered is said, too, not only that it is not
 };
@@ -41,25 +46,27 @@ class Communicator {
   // Ragged: send_bytes[r] bytes to member r, consecutive in `send`; received in member order.
   virtual void all_to_all(std::span<const std::byte> send, std::span<const std::int64_t> send_bytes,
                           std::span<std::byte> recv, std::span<const std::int64_t> recv_bytes) = 0;
-  // The same of members that differ in their share: bytes[r] or elements[r] of member r's, in member
-  // order. By messages unless the transport knows better; the sums add in member order too.
+  // The same of members that differ in their share: bytes[r] or elements[r] of member r's, in
+  // member order. By messages unless the transport knows better; the sums add in member order too.
   virtual void all_gather_ragged(std::span<const std::byte> mine, std::span<std::byte> all,
                                  std::span<const std::int64_t> bytes);
   virtual void reduce_scatter_ragged(std::span<const float> all, std::span<float> mine,
                                      std::span<const std::int64_t> elements);
   virtual void reduce_scatter_ragged(std::span<const Bf16> all, std::span<Bf16> mine,
                                      std::span<const std::int64_t> elements);
-  virtual void send(int to, std::span<const std::byte> data, int tag) = 0;  // buffered: does not wait
+  // Buffered: does not wait for the receiver.
+  virtual void send(int to, std::span<const std::byte> data, int tag) = 0;
   virtual void recv(int from, std::span<std::byte> data, int tag) = 0;
-  // Where members may use each other's memory in collectives: device memory that they can be given, and
-  // its registration, which all members call in the same order, once a communicator, while their
-  // devices are idle. It ends with what is returned, before memory and communicator do; null: collectives
-  // go on without. A transport that has no such thing, or was not asked for it, has neither.
+  // Collectives in which members use each other's memory need memory of a special kind, and its
+  // registration. All members register in the same order, once for each communicator, while their
+  // devices are idle. The registration ends with the returned object, which must not outlive memory
+  // and communicator. Null: the transport cannot do this or was not asked to; collectives work
+  // without.
   [[nodiscard]] virtual std::unique_ptr<Memory> window_memory() { return nullptr; }
   [[nodiscard]] virtual std::shared_ptr<void> register_window(const WindowBuffer&) {
     return nullptr;
   }
-  // The same members where all of what they exchange lies in host memory.
+  // A communicator of the same members for data in host memory.
   [[nodiscard]] virtual Communicator& by_host() { return *this; }
 };
 
@@ -81,5 +88,28 @@ class Transport {
   // Throws what the ranks that wait throw, once one has given up.
   virtual void throw_if_aborted() const {}
 };
+
+// Members of a group as every transport takes them.
+
+// Where `rank` stands among distinct members of a world.
+[[nodiscard]] inline int place_among(const std::vector<Rank>& members, Rank rank, int world) {
+  for (const Rank r : members) {
+    PLEAT_ASSERT(r.value >= 0 && r.value < world);
+    PLEAT_ASSERT(std::count(members.begin(), members.end(), r) == 1);
+  }
+  const auto place = std::find(members.begin(), members.end(), rank);
+  PLEAT_ASSERT(place != members.end());
+  return static_cast<int>(place - members.begin());
+}
+
+// Bytes or elements of all pieces together.
+[[nodiscard]] inline std::int64_t total(std::span<const std::int64_t> pieces) {
+  return std::accumulate(pieces.begin(), pieces.end(), std::int64_t{0});
+}
+
+// Nothing to move may come with no address; and a member's own piece may already be in place.
+inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes > 0 && to != from) std::memmove(to, from, bytes);
+}
 
 }  // namespace pleat

@@ -14,7 +14,6 @@
 #include <cstdint>
 
 #include "backend/comm/job_secret.hpp"
-#include "backend/comm/message_tags.hpp"
 #include "backend/comm/socket.hpp"
 
 namespace pleat {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/comm/job_part.hpp"
 
-#include "backend/comm/message_transport.hpp"
-#include "backend/comm/thread_transport.hpp"
+#include "backend/comm/message_communicator.hpp"
+#include "backend/comm/thread_communicator.hpp"
 
 namespace pleat {
 

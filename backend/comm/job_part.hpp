@@ -9,8 +9,7 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/mesh.hpp"
-#include "backend/comm/nccl_transport.hpp"
-#include "backend/comm/peers.hpp"
+#include "backend/comm/nccl_communicator.hpp"
 #include "backend/comm/rendezvous.hpp"
 
 namespace pleat {

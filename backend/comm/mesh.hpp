@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,10 +16,28 @@
 
 #include "backend/comm/lobby.hpp"
 #include "backend/comm/message_hub.hpp"
-#include "backend/comm/peers.hpp"
 #include "backend/comm/rendezvous.hpp"
+#include "backend/rank_progress.hpp"
 
 namespace pleat {
+
+// What other processes may ask this one. Another thread calls it until it is replaced.
+struct Watched {
+  std::function<std::int64_t()> progress;  // operations that its ranks finished
+  std::function<std::vector<RankWhere>()> where;
+};
+
+// The other processes of a job, for the thread that watches whether the job still moves.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+  // An empty Watched: nothing can be asked any more. Returns when no call is under way.
+  virtual void watch(Watched) = 0;
+  // Operations that the others' ranks have finished, as far as they have told.
+  [[nodiscard]] virtual std::int64_t progress() const = 0;
+  // Where the others' ranks are. A process that does not answer in time is named as such.
+  [[nodiscard]] virtual std::vector<RankWhere> where(double seconds) = 0;
+};
 
 struct MeshTimes {
   double beat_s = 1;   // a sign of life

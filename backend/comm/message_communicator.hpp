@@ -1,15 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Collectives made of messages between pairs, for ranks that share no memory. Reductions add in the
-// order of the members, as the threads' do, so both give the same bits.
+// Ranks that share no memory: collectives made of messages, and the transport that offers them.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/message_hub.hpp"
 
 namespace pleat {
+
+// Collectives made of messages between pairs, for ranks that share no memory. Reductions add in the
+// order of the members, as the threads' do, so both give the same bits.
 
 // Larger pieces travel as several messages: no wire ever counts past 2^31 bytes.
 inline constexpr std::size_t kMessageBytes = std::size_t{16} << 20;
@@ -61,5 +64,11 @@ class MessageCommunicator final : public Communicator {
   std::vector<std::size_t> begin_;  // scratch: borders of slices
   std::vector<float> sums_;         // scratch
 };
+
+// The ranks of one process in a job of several: groups whose members talk through a hub.
+
+// One transport for each rank of the hub, in rank order; give each to its own thread.
+[[nodiscard]] std::vector<std::unique_ptr<Transport>> make_message_transports(
+    const std::shared_ptr<MessageHub>&, int world);
 
 }  // namespace pleat

@@ -4,9 +4,12 @@
 // which order, is ours, so the bits are the same as with threads.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "backend/comm/job_part.hpp"
+#include "backend/comm/mesh.hpp"
+#include "backend/comm/message_hub.hpp"
 
 namespace pleat {
 
@@ -24,5 +27,12 @@ struct MpiMeeting {
 // Initialises MPI, once in a process. std::runtime_error when MPI counts other processes than the
 // launcher, without MPI, and as JobPart::over_tcp.
 [[nodiscard]] JobPart join_over_mpi(const MpiMeeting&, MeshTimes = {});
+
+// Messages of ranks over MPI, one MPI message each. MPI is left alone until a rank waits or sends:
+// no thread spins beside those that compute.
+
+// MPI must have been initialised with processes in the roster's order. The wire finalises it,
+// unless the job was aborted: the others may not be there any more.
+[[nodiscard]] std::unique_ptr<Wire> make_mpi_wire(MessageHub&, const Roster&, TcpMesh&);
 
 }  // namespace pleat

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "backend/comm/members.hpp"
+#include "backend/comm/communicator.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {
@@ -43,7 +43,8 @@ void require_nccl(const NcclJob& job, NcclComm comm, int result, const char* cal
   throw std::runtime_error(fmt::format("{}: {}", call, job.functions->get_error_string(result)));
 }
 
-NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> by_host, Device& device, NcclJob job)
+NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> by_host, Device& device,
+                                   NcclJob job)
     : staged_(std::move(by_host), device), device_(device), job_(std::move(job)) {
   job_.alive->insert(this);
 }
@@ -215,8 +216,9 @@ void NcclCommunicator::exchange(std::span<const std::byte> send,
       const auto in = place(recv, recv_bytes, peer);
       const int p = static_cast<int>(peer);
       if (!out.empty()) {
-        require(job_.functions->send(out.data(), out.size(), kNcclBytes, p, comm_, device_.stream()),
-                "ncclSend");
+        require(
+            job_.functions->send(out.data(), out.size(), kNcclBytes, p, comm_, device_.stream()),
+            "ncclSend");
       }
       if (!in.empty()) {
         require(job_.functions->recv(in.data(), in.size(), kNcclBytes, p, comm_, device_.stream()),
@@ -252,7 +254,8 @@ void NcclCommunicator::all_gather_ragged(std::span<const std::byte> mine, std::s
                 "ncclSend");
       }
       if (r != rank() && share > 0) {
-        require(job_.functions->recv(to, share, kNcclBytes, r, comm_, device_.stream()), "ncclRecv");
+        require(job_.functions->recv(to, share, kNcclBytes, r, comm_, device_.stream()),
+                "ncclRecv");
       }
       to += share;
     }

@@ -1,21 +1,22 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of device memory through NCCL, on the device's stream: a call returns when it is
-// enqueued. What only moves bytes gives the bits of every transport; sums are NCCL's, in its order,
-// unless they are asked for in the order of the members. Messages between neighbours are NcclMessages,
-// others go by way of the host.
+// NCCL between the devices of ranks: the communicator of a group, and a rank's transport.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "backend/comm/nccl_job.hpp"
-#include "backend/comm/nccl_memory.hpp"
+#include "backend/comm/nccl_library.hpp"
 #include "backend/comm/nccl_messages.hpp"
 #include "backend/comm/nccl_window.hpp"
 #include "backend/comm/staged_communicator.hpp"
 
 namespace pleat {
+
+// Collectives of device memory through NCCL, on the device's stream: a call returns when it is
+// enqueued. What only moves bytes gives the bits of every transport; sums are NCCL's, in its order,
+// unless they are asked for in the order of the members. Messages between neighbours are
+// NcclMessages, others go by way of the host.
 
 class NcclCommunicator final : public Communicator {
  public:
@@ -86,9 +87,18 @@ class NcclCommunicator final : public Communicator {
   NcclMessages messages_{staged_, device_, job_};
   NcclSymmetricWindow window_{staged_, device_, job_};
   NcclComm comm_ = nullptr;
-  // Device memory of sums in order. What it outgrows is kept: to free it would wait for the whole GPU.
+  // Device memory of sums in order. What it outgrows is kept: to free it would wait for the whole
+  // GPU.
   Arena rooms_{device_.memory(), false};
   Block room_;
 };
+
+// A rank's transport with NCCL for what lies on its device: one GPU a rank.
+
+// Takes over `below`, over which the ranks meet, exchange what lies in host memory, and learn that
+// one has given up: waits for the device end then, and NCCL's communicators are aborted.
+[[nodiscard]] std::unique_ptr<Transport> nccl_transport(std::unique_ptr<Transport> below,
+                                                        std::shared_ptr<const NcclFunctions>,
+                                                        const NcclSettings& = {});
 
 }  // namespace pleat

@@ -35,7 +35,8 @@ void find_windows(void* library, NcclFunctions& f) {
 
 std::shared_ptr<const NcclFunctions> load_nccl(const std::string& file) {
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw std::runtime_error(fmt::format("NCCL cannot be loaded: {}", dlerror()));
+  if (library == nullptr)
+    throw std::runtime_error(fmt::format("NCCL cannot be loaded: {}", dlerror()));
   auto f = std::make_shared<NcclFunctions>();
   find(library, "ncclGetVersion", f->get_version);
   find(library, "ncclGetUniqueId", f->get_unique_id);

@@ -91,8 +91,8 @@ void NcclMessages::join(int from, int to, const NcclId& id) {
   const int rank = by_host_.rank() == from ? kSender : kReceiver;
   const int result = job_.functions->comm_init_rank_config(&c.comm, 2, id, rank, &config);
   require_nccl(job_, c.comm, result, "ncclCommInitRankConfig");
-  // NCCL connects two ranks at their first message, and who comes first waits on the host: here both
-  // are, later a sender would wait for a peer that sends first, too.
+  // NCCL connects two ranks at their first message, and who comes first waits on the host: here
+  // both are, later a sender would wait for a peer that sends first, too.
   const Block byte = c.room->allocate(1);
   const BackToFirst guard(device_);
   device_.take_stream(c.stream);

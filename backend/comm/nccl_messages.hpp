@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Messages of device memory between neighbours of a group in a ring (stages of a pipeline) through
-// NCCL. NCCL pairs sends and receives in order and a send waits for its receive; here a message is
-// known by its tag and does not wait. So each direction between two members has a communicator and
-// a stream of its own, what is sent is copied first, a note by way of the host tells which message
-// comes next, and one that is not wanted yet is received into memory of the channel.
+// Messages of device memory through NCCL, between neighbours of a group in a ring (the stages of a
+// pipeline). NCCL matches sends and receives by their order, and a send waits for its receive. Our
+// messages are matched by tag and do not wait. Therefore:
+//   - each direction between two members has its own communicator and stream
+//   - a message is copied before it is sent
+//   - a note through the host tells the receiver which message comes next
+//   - a message that nobody has asked for yet is received into a buffer of the channel
 #pragma once
 
 #include <deque>
@@ -14,7 +16,7 @@
 #include <utility>
 
 #include "backend/comm/communicator.hpp"
-#include "backend/comm/nccl_job.hpp"
+#include "backend/comm/nccl_library.hpp"
 #include "backend/runtime/arena.hpp"
 
 namespace pleat {

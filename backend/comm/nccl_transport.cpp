@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/comm/nccl_transport.hpp"
+#include "backend/comm/nccl_communicator.hpp"
 
 #include <thread>
 
@@ -27,8 +27,9 @@ class NcclTransport final : public Transport {
       for (NcclCommunicator* c : *alive_) c->poll();
     });
     owner_ = std::this_thread::get_id();
-    return std::make_unique<NcclCommunicator>(below_->group(members), device,
-                                              NcclJob{functions_, settings_, check, alive_, free_stream_, mapped_});
+    return std::make_unique<NcclCommunicator>(
+        below_->group(members), device,
+        NcclJob{functions_, settings_, check, alive_, free_stream_, mapped_});
   }
   // On the rank's own thread its collectives end as well; another one only says so, and the rank
   // hears of it while it waits.

@@ -73,7 +73,8 @@ class StagedCommunicator final : public Communicator {
   template <class T>
   void add_pieces(std::span<const T> all, std::span<T> mine);
   template <class T>
-  void add_ragged(std::span<const T> all, std::span<T> mine, std::span<const std::int64_t> elements);
+  void add_ragged(std::span<const T> all, std::span<T> mine,
+                  std::span<const std::int64_t> elements);
 
   std::unique_ptr<Communicator> host_;
   Room in_, out_;

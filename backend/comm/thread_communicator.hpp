@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One member's view of a ThreadGroup.
+// Ranks that are threads of one process: collectives in shared memory, and their transport.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "backend/comm/communicator.hpp"
-#include "backend/comm/thread_group.hpp"
 #include "backend/comm/thread_job.hpp"
 
 namespace pleat {
+
+// One member's view of a ThreadGroup.
 
 class ThreadCommunicator final : public Communicator {
  public:
@@ -43,5 +45,12 @@ class ThreadCommunicator final : public Communicator {
   std::shared_ptr<ThreadGroup> group_;
   int rank_;
 };
+
+// The ranks of a job as threads of one process: collectives read each other's buffers directly, and
+// waiting sleeps, for the ranks may outnumber the cores.
+
+// One transport a rank, in rank order; give each to its own thread. They may be destroyed in any
+// order, also before the communicators made from them.
+[[nodiscard]] std::vector<std::unique_ptr<Transport>> make_thread_transports(int world);
 
 }  // namespace pleat

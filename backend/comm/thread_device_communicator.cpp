@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "backend/comm/members.hpp"
+#include "backend/comm/communicator.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "backend/data/packing.hpp"
+#include "backend/data/documents.hpp"
 #include "backend/data/sample_source.hpp"
 #include "core/spec/workload.hpp"
 

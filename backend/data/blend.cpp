@@ -11,7 +11,7 @@
 #include <optional>
 #include <sstream>
 
-#include "backend/data/numpy_random.hpp"
+#include "backend/data/sample_order.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {

@@ -35,8 +35,8 @@ struct BlendPart {
 
 // weights / sum, as numpy divides and adds.
 [[nodiscard]] std::vector<double> normalized(std::span<const double> weights);
-// Samples of a part with this share of `samples`, and how many to prepare of it: half a percent
-// more.
+// The number of samples that a part with this weight contributes, and the number to prepare, which
+// is half a percent more.
 [[nodiscard]] std::int64_t share_of(std::int64_t samples, double weight);
 [[nodiscard]] std::int64_t prepared_for(std::int64_t samples, double weight);
 

@@ -24,4 +24,34 @@ void MemoryDocuments::read(std::int64_t document, std::int64_t offset,
   std::copy(from, from + tokens.size(), tokens.begin());
 }
 
+void document_starts(std::span<const std::int32_t> tokens, const PackingRules& rules,
+                     std::span<std::int32_t> starts) {
+  PLEAT_ASSERT(tokens.size() == starts.size());
+  std::int32_t start = 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    starts[i] = start;
+    const bool ends = rules.reset_attention && tokens[i] == rules.end_of_document;
+    if (ends) start = static_cast<std::int32_t>(i) + 1;
+  }
+}
+
+void position_ids(std::span<const std::int32_t> tokens, const PackingRules& rules,
+                  std::span<std::int32_t> positions) {
+  PLEAT_ASSERT(tokens.size() == positions.size());
+  std::int32_t next = 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    positions[i] = next++;
+    if (rules.reset_positions && tokens[i] == rules.end_of_document) next = 0;
+  }
+}
+
+void mask_labels(std::span<const std::int32_t> tokens, const PackingRules& rules,
+                 std::span<std::int32_t> labels) {
+  PLEAT_ASSERT(tokens.size() == labels.size());
+  if (!rules.mask_loss) return;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] == rules.end_of_document) labels[i] = kIgnoredLabel;
+  }
+}
+
 }  // namespace pleat

@@ -6,19 +6,45 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 
-#include "backend/data/numpy_random.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {
+
+double numpy_sum(std::span<const double> v) {
+  constexpr std::size_t kLanes = 8, kBlock = 128;
+  if (v.size() < kLanes) {
+    double sum = 0;
+    for (const double x : v) sum += x;
+    return sum;
+  }
+  if (v.size() > kBlock) {
+    std::size_t half = v.size() / 2;
+    half -= half % kLanes;
+    return numpy_sum(v.first(half)) + numpy_sum(v.subspan(half));
+  }
+  std::array<double, kLanes> lane;
+  for (std::size_t i = 0; i < kLanes; ++i) lane[i] = v[i];
+  std::size_t i = kLanes;
+  for (; i + kLanes <= v.size(); i += kLanes) {
+    for (std::size_t j = 0; j < kLanes; ++j) lane[j] += v[i + j];
+  }
+  double sum =
+      ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+  for (; i < v.size(); ++i) sum += v[i];
+  return sum;
+}
+
 namespace {
 
 // Of a full epoch's samples: with fewer in the last epoch, it is shuffled by itself.
 constexpr double kFullEnough = 0.80;
 
-[[noreturn]] void bad_setting(const std::string& name, const std::string& what, const std::string& hint) {
+[[noreturn]] void bad_setting(const std::string& name, const std::string& what,
+                              const std::string& hint) {
   throw_config_error(ExitCode::bad_file, name, "", what, hint);
 }
 

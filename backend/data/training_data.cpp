@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "backend/data/document_reader.hpp"
 #include "backend/data/indexed_dataset.hpp"
-#include "backend/data/text.hpp"
 #include "backend/data/tokenize_files.hpp"
 #include "core/diagnostics.hpp"
 

@@ -31,7 +31,7 @@ struct DataRequest {
                                                               std::int64_t vocab);
 
 // The token that ends documents: `eod` as the tokenizer spells it, or for "" the tokenizer's own if
-// it has one. Throws ConfigError (bad_request) for what is no token.
+// it has one. Throws ConfigError (bad_request) if `eod` is no token.
 [[nodiscard]] std::optional<std::int32_t> end_of_document(const std::string& eod, const Tokenizer&);
 
 struct TrainingData {

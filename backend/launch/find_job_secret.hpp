@@ -13,9 +13,10 @@ inline constexpr const char* kJobSecretVariable = "PLEAT_JOB_SECRET";
 inline constexpr const char* kJobSecretFileVariable = "PLEAT_JOB_SECRET_FILE";
 
 // The text of PLEAT_JOB_SECRET, or what is in the file that PLEAT_JOB_SECRET_FILE names, without
-// blanks and line ends around it; none if neither is set. ConfigError (bad_request) if both are set,
-// if the text has fewer than 32 characters, or if the file cannot be read, is no plain file, belongs
-// to another user than this one or root, or lets others than its owner in. No message shows it.
+// blanks and line ends around it; none if neither is set. ConfigError (bad_request) if both are
+// set, if the text has fewer than 32 characters, or if the file cannot be read, is no plain file,
+// belongs to another user than this one or root, or lets others than its owner in. No message shows
+// it.
 [[nodiscard]] JobSecret find_job_secret(const Variables&);
 
 }  // namespace pleat

@@ -67,7 +67,8 @@ struct SaidFacts {
   std::string process_word, processes_word;  // as they are typed, for messages
 };
 
-void check_place(const SaidFacts& s, const std::string& local_word, const std::string& locals_word) {
+void check_place(const SaidFacts& s, const std::string& local_word,
+                 const std::string& locals_word) {
   const ProcessFacts& f = s.facts;
   if (f.processes < 1 || f.process >= f.processes) {
     refuse(s.process_word,

@@ -80,7 +80,8 @@ std::uint32_t masked_crc32c(std::string_view bytes) {
 
 std::string event_record(std::string_view data) {
   const std::string length = raw_text(static_cast<std::uint64_t>(data.size()));
-  return length + raw_text(masked_crc32c(length)) + std::string(data) + raw_text(masked_crc32c(data));
+  return length + raw_text(masked_crc32c(length)) + std::string(data) +
+         raw_text(masked_crc32c(data));
 }
 
 std::string scalar_event(double wall_time, std::int64_t step,

@@ -9,7 +9,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 
 namespace pleat {
 

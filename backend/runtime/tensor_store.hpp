@@ -41,7 +41,6 @@ class TensorStore {
   // Tensors of StageProgram::state.
   void birth_state(TensorId);
   void death_state(TensorId);
-  [[nodiscard]] bool has_state(TensorId id) const { return state_[id.index()].born; }
   [[nodiscard]] View state(TensorId, bool reads, const std::string& op);
   void forget_contents(TensorId id) { state_[id.index()].written = false; }  // of the last step
 

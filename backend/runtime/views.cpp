@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/diagnostics.hpp"
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 
 namespace pleat {
 namespace {

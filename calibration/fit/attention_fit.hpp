@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Rates of causal attention by sequence length (docs/MODEL.md section 7.2) from measured points: at
-// each length the median over what heads there are, of what is not fixed time. The fixed time of a
-// pass is the one with which each point is predicted best from all others.
+// Fits rates of causal attention by sequence length (docs/MODEL.md section 7.2) to measured points.
+// A fixed time of the pass is subtracted first; the rate at a length is the median over the numbers
+// of heads. The fixed time is chosen so that each point is predicted best from all others.
 #pragma once
 
 #include <array>

@@ -1,16 +1,54 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Points of one family: those that are held out are not fitted, and all are judged.
+// The points of one kernel family: which of them a fit does not see, and how far it is off on both.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "calibration/fit/hold_out.hpp"
-#include "calibration/fit/residual.hpp"
+#include "core/quantity.hpp"
 
 namespace pleat {
+
+// Which measured points a fit does not see: a quarter of every kind, picked by a hash of their
+// names, so that the choice follows neither the order of the plan nor the sizes in it.
+
+// What a point is without its sizes: "grouped_gemm.dgrad, zipf" of
+// "grouped_gemm.dgrad 8192x4096x7168 16 experts, zipf".
+[[nodiscard]] std::string kind_of(const std::string& name);
+
+// True: held out. Of a kind with one point none, else at least one; the same for the same names in
+// any order.
+[[nodiscard]] std::vector<bool> held_out(const std::vector<std::string>& names);
+
+// How far a fit is off, on the points it saw and on those it did not.
+
+struct Residual {
+  std::string family;  // "gemm", "all_gather", "shared by 4 threads"
+  std::string kind = {};  // of its points, "gemm.dgrad"; empty: all of them
+  int in_sample = 0, held_out = 0;  // points
+  double in_sample_median = 0;      // |predicted / measured - 1|
+  // Without a value: no point was held out, so that nothing is known.
+  std::optional<double> held_out_median = {}, held_out_worst = {};
+  bool operator==(const Residual&) const = default;
+};
+
+struct JudgedPoint {
+  std::string name;
+  bool held_out = false;
+  double error = 0;  // |predicted / measured - 1|
+};
+
+[[nodiscard]] double relative_error(Seconds predicted, Seconds measured);
+
+// Appends the residual of all points. With `by_kind`, and if the points are of several kinds, the
+// residual of each kind too.
+void append_residuals(const std::string& family, const std::vector<JudgedPoint>&, bool by_kind,
+                      std::vector<Residual>&);
+
+// Points of one family: those that are held out are not fitted, and all are judged.
 
 template <class Point>
 struct Family {
@@ -23,7 +61,8 @@ struct Family {
   }
 };
 
-// What fit_points(seen points) gives; predict_point(it, point) is judged against point.time.
+// Returns fit_points(points that are not held out), and judges predict_point(fit, point) against
+// point.time.
 template <class Point, class Fit, class Predict>
 auto fit_family(const Family<Point>& family, Fit fit_points, Predict predict_point, bool by_kind,
                 std::vector<Residual>& residuals) {
@@ -42,7 +81,7 @@ auto fit_family(const Family<Point>& family, Fit fit_points, Predict predict_poi
   return fitted;
 }
 
-// Of what is not fitted everything is held out.
+// Judges a family that nothing is fitted to: all of its points count as held out.
 template <class Point, class Predict>
 void judge_unseen(const Family<Point>& family, Predict predict_point,
                   std::vector<Residual>& residuals) {

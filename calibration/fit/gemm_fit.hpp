@@ -1,15 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Fits the law of matrix products on a GPU (core/spec/gemm_law.hpp, docs/MODEL.md section 7.1) to
-// measured products, by the mean of their relative errors.
+// Fits what predicts a matrix product on a GPU: its law and the table of corrections to the law.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "calibration/sample.hpp"
 #include "core/spec/cluster.hpp"
 
 namespace pleat {
+
+// Fits the law of matrix products on a GPU (core/spec/platform_rates.hpp, docs/MODEL.md section
+// 7.1) to measured products, by the mean of their relative errors.
 
 struct ProductPoint {
   ProductShape shape;
@@ -33,5 +36,14 @@ struct ProductPoint {
 
 // As the simulator prices it; the arithmetic has a law.
 [[nodiscard]] Seconds predict(const GemmLaws&, const ProductPoint&, const GpuSpec&);
+
+// A table of corrections (core/spec/kernel_tables.hpp) from what measured products leave of a law:
+// ln(measured / law) carried to the nodes of a grid by regression on distances in (ln m, ln n, ln
+// k) (Gaussian process, covariance exp(-distance), a third as much noise): near measured products
+// it follows them, far from all of them it is 0.
+
+// The table's text; needs one point.
+[[nodiscard]] std::string gemm_corrections(const std::vector<ProductPoint>&, const GpuSpec&,
+                                           const std::vector<GemmTile>&, const GemmLaw&);
 
 }  // namespace pleat

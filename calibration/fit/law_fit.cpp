@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/fit/law_fit.hpp"
+#include "calibration/fit/profile_fit.hpp"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,7 @@
 
 #include "calibration/fit/attention_fit.hpp"
 #include "calibration/fit/family.hpp"
-#include "calibration/fit/gemm_corrections.hpp"
 #include "calibration/fit/gemm_fit.hpp"
-#include "calibration/fit/judged_fit.hpp"
 
 namespace pleat {
 namespace {

@@ -9,10 +9,8 @@
 #include <cmath>
 #include <map>
 
-#include "calibration/fit/collective_fit.hpp"
+#include "calibration/fit/curve_fit.hpp"
 #include "calibration/fit/family.hpp"
-#include "calibration/fit/judged_fit.hpp"
-#include "calibration/fit/kernel_fit.hpp"
 #include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
 
@@ -142,8 +140,8 @@ class ProfileFitter {
     return static_cast<double>(ranks) / cores_ * result_.profile.sharing_penalty;
   }
 
-  // Of groups that have the machine to themselves: what others side by side cost is the simulator's, and
-  // what windows spare is to be looked at in the samples.
+  // Of groups that have the machine to themselves: what others side by side cost is the
+  // simulator's, and what windows spare is to be looked at in the samples.
   [[nodiscard]] Family<WirePoint> collective_points_of(Collective kind, std::size_t tier) const {
     Family<WirePoint> family{family_of(kind, tier, cluster_)};
     for (const Sample& s : samples_) {

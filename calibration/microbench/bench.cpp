@@ -20,8 +20,8 @@ constexpr std::align_val_t kAlignment{64};
 // cache levels: a step touches other tensors in between. What only moves data is met with most of
 // it in no cache.
 constexpr double kRotatedBytes = 16e6, kMovedBytes = 32e6;
-// A step touches its state once, and much else before it does so again. (Of as much as the last cache
-// has, 32 MiB, AdamW took 0.36 ns an element, of eight times that 0.48.)
+// A step touches its state once, and much else before it does so again. (Of as much as the last
+// cache has, 32 MiB, AdamW took 0.36 ns an element, of eight times that 0.48.)
 constexpr double kStateBytes = 8.0 * (std::int64_t{32} << 20U);
 
 // Time that the calling thread has run: what else the machine does is no part of it.

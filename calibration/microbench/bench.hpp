@@ -43,9 +43,9 @@ class Bench {
     call();
     return call;
   }
-  // Of one call, all work of it included. On a GPU operands are in no cache before.
+  // The time of one call with all the work that it starts. On a GPU caches are cold before it.
   [[nodiscard]] virtual double seconds(const std::function<void()>& call) = 0;
-  // Of the host, from an idle device on until the call returns.
+  // The host's time for one call: the device is idle at its start, the call returns at its end.
   [[nodiscard]] virtual double host_seconds(const std::function<void()>& call) {
     return seconds(call);
   }

@@ -31,13 +31,13 @@ struct KernelPoint {
 struct TimingLimits {
   double seconds = 0.1;  // a point stops here
   int repeats = 200;     // or here
-  // Or when the mean is known to this part of it, with 95% confidence. 0: not asked.
+  // Or once the mean is known within this fraction with 95% confidence. 0: no such condition.
   double confidence = 0;
   int least = 1;  // repeats before confidence counts
-  int sets = 32;  // of buffers at most, used in turn
+  int sets = 32;  // most sets of buffers, used in turn
 };
 
-// What one point gave.
+// The result of one measured point.
 struct Timing {
   std::vector<double> seconds;  // of a call each, or means of calls
   int repeats = 0;              // calls
@@ -53,7 +53,8 @@ struct Timing {
 // The call again and again for so many seconds, in runs of kSustainedCalls; a time a run, a call's.
 [[nodiscard]] Timing time_sustained(Bench&, const KernelPoint&, double seconds);
 inline constexpr int kSustainedCalls = 10;
-// How much slower the last quarter is than the first runs: a clock that heat or power lowers; (0, 1].
+// How much slower the last quarter is than the first runs: a clock that heat or power lowers; (0,
+// 1].
 [[nodiscard]] double sustained_share(const std::vector<double>& seconds);
 
 // `threads` threads, each with a CPU kernel set of its own, run the point at the same time for

@@ -76,9 +76,11 @@ ProductShape shape_of(GroupedForm form, Spread spread, std::int64_t rows, std::i
           .even = spread == Spread::even};
 }
 
-KernelPoint point(PointSet set, GroupedForm form, Spread spread, std::int64_t rows, std::int64_t experts,
-                  std::int64_t out, std::int64_t in) {
-  const char* label = form == GroupedForm::forward ? "" : form == GroupedForm::dgrad ? ".dgrad" : ".wgrad";
+KernelPoint point(PointSet set, GroupedForm form, Spread spread, std::int64_t rows,
+                  std::int64_t experts, std::int64_t out, std::int64_t in) {
+  const char* label = form == GroupedForm::forward ? ""
+                      : form == GroupedForm::dgrad ? ".dgrad"
+                                                   : ".wgrad";
   const std::int64_t activations = rows * (out + in), weights = experts * out * in;
   KernelPoint p{
       .name = fmt::format("grouped_gemm{} {}x{}x{} {} experts{}", label, rows, out, in, experts,
@@ -133,7 +135,8 @@ std::vector<KernelPoint> gpu_grouped_points() {
       }
     }
     for (const Spread spread : {Spread::uneven, Spread::zipf, Spread::one}) {
-      for (const GroupedForm form : {GroupedForm::forward, GroupedForm::dgrad, GroupedForm::wgrad}) {
+      for (const GroupedForm form :
+           {GroupedForm::forward, GroupedForm::dgrad, GroupedForm::wgrad}) {
         add(form, spread, 8192, 16, out, in);
       }
     }

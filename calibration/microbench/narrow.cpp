@@ -31,22 +31,24 @@ void append_quantize(std::vector<KernelPoint>& points, const char* label, const 
                     }});
 }
 
-// Both copies of an operand as training makes them, in blocks within rows and within columns: of x, or
-// of what SwiGLU makes of it on the way, which is written nowhere (docs/MODEL.md section 7.4).
+// Both copies of an operand as training makes them, in blocks within rows and within columns: of x,
+// or of what SwiGLU makes of it on the way, which is written nowhere (docs/MODEL.md section 7.4).
 void append_copies(std::vector<KernelPoint>& points, const Quantization& rows, bool swiglu,
                    std::int64_t t, std::int64_t h) {
   Quantization columns = rows;
   std::swap(columns.block_rows, columns.block_cols);
   const std::int64_t n = t * h, in = swiglu ? 2 * h : h;
-  points.push_back({.name = fmt::format("{} copies of {} {}x{}", swiglu ? "swiglu_quantize" : "quantize",
-                                        rows.block_cols, t, h),
+  points.push_back({.name =
+                        fmt::format("{} copies of {} {}x{}",
+                                    swiglu ? "swiglu_quantize" : "quantize", rows.block_cols, t, h),
                     .kernel = KernelClass::quantize,
                     .flops = 0,
                     .bytes = point_bytes(PointSet::gpu, t * in) + 2 * static_cast<double>(n),
                     .math = DType::fp8,
                     .prepare = [=](Bench& bench, unsigned seed) -> std::function<void()> {
                       const Buffer u(bench, t, in, seed), x(bench, t, h, seed + 1);
-                      const NarrowBuffer by_rows(bench, x, {}, rows), by_columns(bench, x, {}, columns);
+                      const NarrowBuffer by_rows(bench, x, {}, rows),
+                          by_columns(bench, x, {}, columns);
                       View made = x.view();
                       made.data = nullptr;
                       return [=, &bench] {
@@ -99,7 +101,8 @@ KernelPoint grouped(std::int64_t each, std::int64_t experts, std::int64_t out, s
             bench, std::vector<std::int32_t>(count, static_cast<std::int32_t>(out)));
         const Buffer x(bench, rows, in, seed), w(bench, experts * out, in, seed + 1);
         const Buffer y(bench, rows, out, seed + 2);
-        const NarrowBuffer a(bench, x, counts.view(), kTensorCodes), b(bench, w, each_weight.view(), kTensorCodes);
+        const NarrowBuffer a(bench, x, counts.view(), kTensorCodes),
+            b(bench, w, each_weight.view(), kTensorCodes);
         return [=, &bench] {
           bench.kernels().grouped_gemm(a.view(), b.view(), true, counts.view(), y.view());
         };
@@ -128,8 +131,10 @@ std::vector<KernelPoint> gpu_narrow_points() {
                                 {7168, 16384},
                                 {24576, 1536}}) {
     for (std::int64_t tokens = 512; tokens <= 32768; tokens *= 4) {
-      points.push_back(product("tensor", GemmMath::fp8, kTensorCodes, kTensorCodes, tokens, out, in));
-      points.push_back(product("blocks", GemmMath::fp8_block, kRowCodes, kSquares, tokens, out, in));
+      points.push_back(
+          product("tensor", GemmMath::fp8, kTensorCodes, kTensorCodes, tokens, out, in));
+      points.push_back(
+          product("blocks", GemmMath::fp8_block, kRowCodes, kSquares, tokens, out, in));
     }
   }
   for (const auto& [out, in] :

@@ -6,10 +6,28 @@
 
 #include <algorithm>
 
-#include "calibration/microbench/on_ranks.hpp"
+#include "calibration/microbench/rank_runner.hpp"
 #include "calibration/microbench/rank_work.hpp"
 
 namespace pleat {
+
+void side_by_side(Device& device, const std::function<void()>& first,
+                  const std::function<void()>& other) {
+  if (!device.has_streams()) {
+    first();
+    other();
+    return;
+  }
+  const std::uint64_t begin = device.mark();
+  first();
+  device.take_stream(kOverlapStream);
+  device.wait_for(0, begin);
+  other();
+  const std::uint64_t end = device.mark();
+  device.take_stream(0);
+  device.wait_for(kOverlapStream, end);
+}
+
 namespace {
 
 std::string part_of(const OverlapPoint& p) {

@@ -1,18 +1,28 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A product, attention, SwiGLU or a copy to the host beside collectives, each on its own stream of
-// the ranks' devices: what either costs alone, how long both take together, and how much slower the
-// work is meanwhile. Samples; no part of the fit.
+// Compute beside collectives: what running both at once costs, each on its own stream of a device.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "calibration/microbench/points.hpp"
-#include "calibration/microbench/side_by_side.hpp"
 #include "calibration/microbench/stream_work.hpp"
+#include "kernels/device.hpp"
 
 namespace pleat {
+
+// Work on two streams of a device at once.
+
+// `other` on kOverlapStream, from where stream 0 is now; `first` is stream 0's work beside it. What
+// stream 0 is given next comes after both. A device without streams does one after the other.
+inline constexpr int kOverlapStream = 1;
+void side_by_side(Device&, const std::function<void()>& first, const std::function<void()>& other);
+
+// A product, attention, SwiGLU or a copy to the host beside collectives, each on its own stream of
+// the ranks' devices: what either costs alone, how long both take together, and how much slower the
+// work is meanwhile. Samples; no part of the fit.
 
 // work, work_beside: seconds of the work, by the device's own clock. collective, both: of the calls
 // together, from an idle device to an idle one.

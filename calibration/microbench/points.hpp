@@ -18,7 +18,7 @@ enum class PointSet { cpu, gpu };
 [[nodiscard]] inline DType floats_of(PointSet set) {
   return set == PointSet::cpu ? DType::fp32 : DType::bf16;
 }
-// Bytes of so many activations or weights, and of fp32 and i32 words beside them.
+// Bytes of `floats` activations or weights and of `words` fp32 or i32 numbers.
 [[nodiscard]] inline double point_bytes(PointSet set, std::int64_t floats, std::int64_t words = 0) {
   return static_cast<double>(bytes_of(floats_of(set), floats) + 4 * words);
 }
@@ -26,13 +26,14 @@ enum class PointSet { cpu, gpu };
 [[nodiscard]] std::vector<KernelPoint> gemm_points(PointSet set = PointSet::cpu);
 [[nodiscard]] std::vector<KernelPoint> grouped_gemm_points(PointSet set = PointSet::cpu);
 [[nodiscard]] std::vector<KernelPoint> attention_points(PointSet set = PointSet::cpu);
-// A GPU's: windows, packed, every key, a chunk's queries with other chunks' keys. `part`: rows and keys
-// over so much.
+// For GPUs: sliding windows, packed sequences, attention without a mask, and queries of one chunk
+// with keys of other chunks. `part` divides the numbers of rows and keys.
 [[nodiscard]] std::vector<KernelPoint> attention_piece_points(std::int64_t part = 1);
-// Of those, MLA's without a mask and of a chunk: judged, kJudgedShare of a point's time each.
+// The same for MLA, without a mask and for a chunk. These points are judged, not fitted; each gets
+// kJudgedShare of a point's time.
 [[nodiscard]] std::vector<KernelPoint> mla_piece_points(std::int64_t part = 1);
-// Of a GPU: quantised columns alone, norms that quantise, products that transpose codes, the router's
-// statistics and losses; likewise.
+// For GPUs, also judged and not fitted: quantisation of columns alone, norms that quantise,
+// products that transpose codes, the router's statistics and losses.
 [[nodiscard]] std::vector<KernelPoint> judged_kernel_points();
 [[nodiscard]] KernelPoint sustained_product();                    // a GPU's
 [[nodiscard]] KernelPoint sustained_attention();                  // likewise
@@ -44,11 +45,11 @@ enum class PointSet { cpu, gpu };
 // Quantisation; on a CPU bf16 and codes to fp32 and back, on a GPU fp8 products.
 [[nodiscard]] std::vector<KernelPoint> narrow_points(PointSet set = PointSet::cpu);
 
-// Who gets a rank's rows in an exchange of experts: every rank as many, or the ranks of the experts
-// that each row draws (expert_rows.hpp).
+// Which ranks get a rank's rows in an exchange for experts: all the same number, or the ranks whose
+// experts the rows draw (expert_rows.hpp).
 enum class RowShares { even, uniform, zipf, hot };
-// Messages of a pair: there and back; both ways at once, as stages of a pipeline send; both ways as
-// one call, which can be given to any stream.
+// Messages between two ranks: there and back; both ways at once, as pipeline stages send; both ways
+// in one call, which can run on any stream.
 enum class Messages { ping_pong, both_ways, in_one_call };
 
 // One collective of groups of `group` ranks, `stride` apart, among `ranks`: all groups at once; the

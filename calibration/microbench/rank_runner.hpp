@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The ranks that a calibration measures collectives on.
+// The ranks that a calibration measures collectives on, and how a call of all of them is timed.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
+#include "calibration/microbench/clock.hpp"
 
 namespace pleat {
 
@@ -39,5 +40,23 @@ class RankRunner {
 using Devices = std::vector<std::unique_ptr<Device>>;
 [[nodiscard]] std::unique_ptr<RankRunner> job_ranks(const std::vector<std::unique_ptr<Transport>>&,
                                                     Devices devices = {});
+
+// How a call that all ranks make together is timed: means of blocks of calls, rank 0's or
+// each rank's.
+
+struct RankCall {
+  std::function<void()> call;  // none: no rank has it, and nothing is measured
+  // Seconds of all calls since it was last asked; none: the clock's, with the device idle before
+  // and after a block.
+  std::function<double()> seconds = {};
+  // The result has a time for each rank in place of rank 0's blocks: the median of its own. Of all
+  // ranks in one group, and the same on each; rank 0's counts.
+  bool each_rank = false;
+};
+
+// `prepare` is called on every rank that is here. A first call warms up, three more tell how many
+// make a block: limits.seconds are shared by the blocks.
+[[nodiscard]] Timing time_on_ranks(RankRunner&, const RankGroups&, const TimingLimits&,
+                                   const std::function<RankCall(Communicator&, Device&)>& prepare);
 
 }  // namespace pleat

@@ -49,8 +49,9 @@ void append_router(PointSet set, std::vector<KernelPoint>& points, std::int64_t 
         };
       }));
   points.push_back(
-      point(set, KernelClass::router_bwd, fmt::format("router_topk.bwd {} tokens, {} of {}", t, k, e), 0,
-            2 * t * e + 3 * t * k, [=](Bench& bench, unsigned seed) {
+      point(set, KernelClass::router_bwd,
+            fmt::format("router_topk.bwd {} tokens, {} of {}", t, k, e), 0, 2 * t * e + 3 * t * k,
+            [=](Bench& bench, unsigned seed) {
               const Routed r(bench, shape, t, seed);
               const Buffer dprobs(bench, t, k, seed + 2, DType::fp32);
               const Buffer dlogits(bench, t, e, seed + 3, DType::fp32);

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 
 namespace pleat {
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a rank's device does beside a collective: a product, attention, SwiGLU, a copy to the host.
+// Work that a rank's device does beside a collective: a product, attention, SwiGLU, or a copy to
+// the host.
 #pragma once
 
 #include <functional>
@@ -16,7 +17,7 @@ namespace pleat {
 
 enum class StreamWorkKind { product, attention, swiglu, copy_to_host };
 
-// How much of each; 0: none of it.
+// The size of each kind of work; 0: it is left out.
 struct StreamWorkSizes {
   std::int64_t n = 0;        // of a product, n x n by n x n
   std::int64_t tokens = 0;   // of one causal sequence, kOverlapHeads of attention forward
@@ -33,10 +34,10 @@ inline constexpr std::int64_t kOverlapColumns = 4096;
 
 [[nodiscard]] std::int64_t size_of(StreamWorkKind, const StreamWorkSizes&);
 [[nodiscard]] const char* name_of(StreamWorkKind);
-// "8192", "8192 tokens": with which sizes, in a name.
+// The size as it appears in the name of a point: "8192", "8192 tokens".
 [[nodiscard]] std::string label_of(StreamWorkKind, const StreamWorkSizes&);
 
-// Operands of random numbers in memory of the device, which outlives it.
+// One kind of work on random operands in device memory. The device must outlive it.
 class StreamWork {
  public:
   StreamWork(Device&, StreamWorkKind, const StreamWorkSizes&);
@@ -46,8 +47,8 @@ class StreamWork {
 
   void run();  // on the stream in use
   void run_timed();
-  double seconds();  // of all timed runs since it was last asked, by the device
-  // As the kernel takes them, results last; of a copy what is copied, and where it goes.
+  double seconds();  // device time of all timed runs since the last call of this function
+  // In the order of the kernel's parameters, results last. For a copy: source and destination.
   [[nodiscard]] const std::vector<View>& operands() const { return operands_; }
   [[nodiscard]] const std::byte* host() const { return host_; }
 

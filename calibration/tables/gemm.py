@@ -207,7 +207,7 @@ def fit(path, label, dtype, sms, tiles, peak):
 
 
 def write_table(path, law, table, title):
-    """The format that core/spec/kernel_tables_csv.cpp reads."""
+    """The format that core/spec/kernel_tables.cpp reads."""
     lines = [f"# {title}", "# ln(measured / law) in thousandths: first a grid of m, n and k,",
              "# then offsets of m x n results. extra: seconds, and seconds times m k, that the",
              "# measurement contains besides the product.",

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "interop/exported.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/request.hpp"

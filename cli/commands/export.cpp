@@ -8,7 +8,7 @@
 #include "cli/interop_targets.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/options/output_options.hpp"
-#include "console/new_file.hpp"
+#include "console/write_file.hpp"
 #include "console/output.hpp"
 #include "core/json/json_value.hpp"
 #include "interop/exported.hpp"

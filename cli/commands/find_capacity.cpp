@@ -4,9 +4,9 @@
 
 #include "cli/report/capacity_report.hpp"
 #include "cli/report/html/capacity_page.hpp"
-#include "console/interrupt.hpp"
-#include "console/new_file.hpp"
+#include "console/exit_request.hpp"
 #include "console/output.hpp"
+#include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {

@@ -9,7 +9,7 @@
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/options/output_options.hpp"
-#include "core/spec/collective_names.hpp"
+#include "core/spec/profile.hpp"
 
 namespace pleat::cli {
 

@@ -10,7 +10,7 @@
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/options/output_options.hpp"
-#include "console/new_file.hpp"
+#include "console/write_file.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "core/spec/catalog.hpp"

@@ -9,7 +9,6 @@
 #include "cli/report/explain_report.hpp"
 #include "cli/report/html/predict_page.hpp"
 #include "cli/request.hpp"
-#include "console/new_file.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"
 #include "simulator/estimate.hpp"

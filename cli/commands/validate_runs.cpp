@@ -11,9 +11,9 @@
 #include <set>
 
 #include "cli/report/validation/validation_report.hpp"
-#include "console/new_file.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"
+#include "validation/measured_run.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 #include "validation/read_runs.hpp"

@@ -6,7 +6,7 @@
 #include <CLI/App.hpp>
 #include <string>
 
-#include "console/new_file.hpp"
+#include "console/write_file.hpp"
 
 namespace pleat::cli {
 

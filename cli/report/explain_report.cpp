@@ -8,7 +8,7 @@
 
 #include "core/plan/plan_fields.hpp"
 #include "core/quantity.hpp"
-#include "simulator/report_names.hpp"
+#include "simulator/estimate.hpp"
 
 namespace pleat::cli {
 namespace {

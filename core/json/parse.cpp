@@ -275,8 +275,9 @@ std::string where_of(const std::string& file_name, Position position) {
 
 JsonValue parse_json(const std::string& text, const std::string& file_name, JsonOptions options) {
   if (text.size() > options.max_bytes) {
-    throw_config_error(ExitCode::bad_file, file_name, "",
-                       fmt::format("{} bytes; at most {} are allowed", text.size(), options.max_bytes));
+    throw_config_error(
+        ExitCode::bad_file, file_name, "",
+        fmt::format("{} bytes; at most {} are allowed", text.size(), options.max_bytes));
   }
   Diagnostics problems;
   std::string clean = text;
@@ -287,7 +288,8 @@ JsonValue parse_json(const std::string& text, const std::string& file_name, Json
                      number.word + " is not a JSON number", "write a finite number");
     }
   }
-  TreeBuilder builder(clean, file_name, std::move(non_finite), options.allow_duplicate_keys, problems);
+  TreeBuilder builder(clean, file_name, std::move(non_finite), options.allow_duplicate_keys,
+                      problems);
   const bool complete = nlohmann::json::sax_parse(clean, &builder);
   problems.throw_if_errors();
   PLEAT_ASSERT(complete);

@@ -20,7 +20,8 @@ struct JsonOptions {
   // NaN, Infinity and -Infinity become doubles instead of errors (Hugging Face files have them in
   // fields nobody reads); the typed getters of ObjectReader reject them wherever they are read.
   bool allow_non_finite = false;
-  // Members of one key stay, in their order; find() gives the first. To mend what was written wrongly.
+  // Members of one key stay, in their order; find() gives the first. To mend what was written
+  // wrongly.
   bool allow_duplicate_keys = false;
   std::size_t max_bytes = kMaxFileBytes;  // headers of weights and vocabularies are larger
 };

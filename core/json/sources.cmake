@@ -1,6 +1,5 @@
 # Strict JSON: a positioned tree, its parser, its text, typed reading, whole files.
 target_sources(pleat_core PRIVATE
-  ${CMAKE_CURRENT_LIST_DIR}/dump.cpp
   ${CMAKE_CURRENT_LIST_DIR}/json_value.cpp
   ${CMAKE_CURRENT_LIST_DIR}/object_reader.cpp
   ${CMAKE_CURRENT_LIST_DIR}/parse.cpp

@@ -35,10 +35,10 @@ struct FoundProfile {
 // The newest profile (by its `created` date; then by name) of that cluster and runtime.
 [[nodiscard]] std::optional<FoundProfile> find_newest_profile(const std::string& cluster, Runtime);
 
-// A cluster's usual profile: of a file of one's own the one beside it, NAME-RUNTIME.json (as `pleat import
-// nccl-tests` writes it), if it describes that cluster and runtime; else the newest.
-[[nodiscard]] std::optional<FoundProfile> find_usual_profile(const std::string& cluster_name_or_path,
-                                                             Runtime);
+// A cluster's usual profile: of a file of one's own the one beside it, NAME-RUNTIME.json (as `pleat
+// import nccl-tests` writes it), if it describes that cluster and runtime; else the newest.
+[[nodiscard]] std::optional<FoundProfile> find_usual_profile(
+    const std::string& cluster_name_or_path, Runtime);
 
 // Where a profile fitted on this machine belongs; found by name and by find_newest_profile.
 [[nodiscard]] std::string fitted_profile_path(const std::string& name);

@@ -8,7 +8,6 @@
 #include "core/json/parse.hpp"
 #include "core/spec/catalog.hpp"
 #include "core/spec/gpu_reader.hpp"
-#include "core/spec/sourced_field.hpp"
 
 namespace pleat {
 namespace {

@@ -3,7 +3,6 @@
 #include "core/spec/gpu_reader.hpp"
 
 #include "core/json/parse.hpp"
-#include "core/spec/sourced_field.hpp"
 
 namespace pleat {
 namespace {

@@ -11,9 +11,7 @@
 #include "core/json/parse.hpp"
 #include "core/spec/hf_family.hpp"
 #include "core/spec/hf_fields.hpp"
-#include "core/spec/hf_layers.hpp"
-#include "core/spec/hf_moe.hpp"
-#include "core/spec/hf_rope.hpp"
+#include "core/spec/hf_parts.hpp"
 #include "core/spec/model.hpp"
 
 namespace pleat {
@@ -177,7 +175,8 @@ void read_llama_like(HfFields& fields, const HfFamily& family, ModelSpec& m) {
   read_activation(fields, {"hidden_act", "hidden_activation", "mlp_hidden_act"}, family.activations,
                   m);
   if (m.activation == Activation::clamped_swiglu) {
-    if (!m.gated_mlp) fields.reader().problem("gated_mlp", "this activation is always gated", "true");
+    if (!m.gated_mlp)
+      fields.reader().problem("gated_mlp", "this activation is always gated", "true");
     const auto limit = static_cast<double>(kGluLimit);
     if (fields.number_or({"swiglu_limit"}, {0, 1e6}, limit, "the family's default") != limit) {
       fields.reader().problem("swiglu_limit", "this activation is clamped elsewhere",

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/diagnostics.hpp"
-#include "core/spec/hf_layers.hpp"
+#include "core/spec/hf_parts.hpp"
 
 namespace pleat {
 

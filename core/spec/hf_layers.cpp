@@ -1,13 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/spec/hf_layers.hpp"
+#include "core/spec/hf_parts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-
-#include "core/spec/hf_moe.hpp"
 
 namespace pleat {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/spec/hf_moe.hpp"
+#include "core/spec/hf_parts.hpp"
 
 #include <fmt/format.h>
 

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "core/quantity.hpp"
-#include "core/spec/source_class.hpp"
 
 namespace pleat {
+
+// Where a number comes from, best first.
+enum class SourceClass { measured, interpolated, fitted, datasheet };
 
 // A read-only value owned by several profiles; equal when the values are.
 template <class T>
@@ -56,7 +58,8 @@ struct CollectiveSeries {
   bool operator==(const CollectiveSeries&) const = default;
 };
 struct CollectiveTable {
-  // [collective], by ranks ascending: all_gather, reduce_scatter, all_reduce, all_to_all, send_recv.
+  // [collective], by ranks ascending: all_gather, reduce_scatter, all_reduce, all_to_all,
+  // send_recv.
   std::array<std::vector<CollectiveSeries>, 5> series;
   bool operator==(const CollectiveTable&) const = default;
 };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Sequences packed from documents: the mean length attention sees, and how far one sequence's scores
-// are from another's.
+// Sequences packed from documents: the mean length attention sees, and how far one sequence's
+// scores are from another's.
 #include <algorithm>
 #include <cmath>
 
@@ -9,8 +9,8 @@
 
 namespace pleat {
 
-// With lengths l and r = sum l^2 / sum l, the scores of a sequence of s tokens vary as n = s / mean(l)
-// draws of l^2 - r l do: the length is fixed, its split is not (renewal reward).
+// With lengths l and r = sum l^2 / sum l, the scores of a sequence of s tokens vary as n = s /
+// mean(l) draws of l^2 - r l do: the length is fixed, its split is not (renewal reward).
 Packing packing_of(const WorkloadSpec& w, int cp) {
   const double s = static_cast<double>(w.seq_len);
   if (w.documents.empty()) return {s, 0};

@@ -12,7 +12,6 @@
 #include "core/json/object_reader.hpp"
 #include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
-#include "core/spec/collective_names.hpp"
 #include "core/spec/profile_sections.hpp"
 
 namespace pleat {

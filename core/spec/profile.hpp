@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // A profile: how fast one platform runs the kernels and collectives of one runtime. Fitted by
-// `pleat calibrate` or from published tables; read by the simulator. Nothing here is a datasheet value.
+// `pleat calibrate` or from published tables; read by the simulator. Nothing here is a datasheet
+// value.
 #pragma once
 
 #include <array>
@@ -10,11 +11,9 @@
 #include <vector>
 
 #include "core/quantity.hpp"
-#include "core/spec/gemm_law.hpp"
 #include "core/spec/kernel_tables.hpp"
 #include "core/spec/platform_rates.hpp"
 #include "core/spec/run_constants.hpp"
-#include "core/spec/source_class.hpp"
 
 namespace pleat {
 
@@ -25,8 +24,8 @@ enum class Runtime { pleat, megatron };
 // reductions, exp-heavy activations, the loss head, top-k routing and its counts, row gathers and
 // scatters, conversion to a narrow type, the optimizer; rotary embedding, norms of single heads,
 // passes over a step's whole state (zero, norm, copy), and where arithmetic has one type only, its
-// conversions from and to bf16 and from narrow codes; the gradient of top-k routing; rows that tokens
-// pick from a table, and their gradients.
+// conversions from and to bf16 and from narrow codes; the gradient of top-k routing; rows that
+// tokens pick from a table, and their gradients.
 enum class KernelClass : std::uint8_t {
   gemm, grouped_gemm, attention_fwd, attention_bwd, memory_bound,
   norm, activation, loss, router, permute, quantize, optimizer,
@@ -41,8 +40,9 @@ inline constexpr std::size_t kKernelClasses = 19;
 // The first class that is bound by memory alone.
 [[nodiscard]] constexpr bool counts_flops(KernelClass c) { return c < KernelClass::memory_bound; }
 
-// time = fixed + max(flops / (peak * e), bytes / (bandwidth * b)), where the efficiency e rises with
-// the work: e(flops) = max_efficiency * flops / (flops + half_work)   (docs/MODEL.md section 7).
+// time = fixed + max(flops / (peak * e), bytes / (bandwidth * b)), where the efficiency e rises
+// with the work: e(flops) = max_efficiency * flops / (flops + half_work)   (docs/MODEL.md section
+// 7).
 struct EfficiencyCurve {
   double max_efficiency = 1.0;    // of peak, at large work
   Flops half_work;                // work at which half of it is reached
@@ -86,10 +86,12 @@ struct Profile : RunConstants {
   std::vector<DispatchRate> dispatch;
   std::string collective_table;  // file of times within tier 0 beside the profile; empty: none
   Shared<CollectiveTable> collective_times;
-  // Localhost: slow-down of every op when `ranks` threads share the cores is ranks/cores times this.
+  // Localhost: slow-down of every op when `ranks` threads share the cores is ranks/cores times
+  // this.
   double sharing_penalty = 1.0;
   double relative_band = 0.3;    // half-width of the printed prediction band
-  // What a process holds of a GPU before any tensor: context, libraries, loaded kernels. 0: not measured.
+  // What a process holds of a GPU before any tensor: context, libraries, loaded kernels. 0: not
+  // measured.
   Bytes device_context{};
   std::string created;           // ISO 8601, "2026-11-21": the newest of several profiles is used
   std::vector<Era> eras;
@@ -115,5 +117,15 @@ struct Profile : RunConstants {
 [[nodiscard]] std::string write_profile(const Profile&);
 // Reads the tables that the profile names, relative to the folder of its file.
 void load_tables(Profile&, const std::string& profile_path);
+
+// What profiles, tables, samples and the command line call collectives.
+
+// In the order of the enum.
+inline constexpr std::array<const char*, kCollectives> kCollectiveNames{
+    "all_gather", "reduce_scatter", "all_reduce", "all_to_all", "send_recv"};
+
+[[nodiscard]] constexpr const char* name_of(Collective c) {
+  return kCollectiveNames[static_cast<std::size_t>(c)];
+}
 
 }  // namespace pleat

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The few constants of a whole run that no kernel table shows: clocks under load, overlap, host
-// time (docs/MODEL.md sections 5, 7.1, 7.5). Fitted to published runs; a software era may override them.
+// time (docs/MODEL.md sections 5, 7.1, 7.5). Fitted to published runs; a software era may override
+// them.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +13,8 @@
 
 namespace pleat {
 
-// Rates under sustained load over those of a short burst: kappa, multiplying what is measured in
-// bursts. A busier chip clocks lower: duty_clock gives the same from the share of tensor-core time.
+// kappa: the rate under sustained load, as a fraction of the rate measured in a short burst. A chip
+// that is busier clocks lower; duty_clock derives such a factor from the share of tensor-core time.
 struct SustainedClock {
   double gemm_bf16 = 1.0;  // and fp32
   double gemm_fp8 = 1.0;   // and mxfp8
@@ -72,8 +73,8 @@ struct RunConstants {
   Seconds host_per_sharded_weight;
   // Of expert exchanges, over the rate of the kernel alone: by DeepEP and HybridEP, by NCCL.
   double exchange_rate = 1.0, exchange_rate_nccl = 1.0;
-  // Work of DeepEP and HybridEP per row and copy beside its bytes, in bytes. Their rates were measured
-  // with rows of 14336 B.
+  // Work of DeepEP and HybridEP per row and copy beside its bytes, in bytes. Their rates were
+  // measured with rows of 14336 B.
   Bytes exchange_row_overhead;
   double comm_slowdown = 1.15;            // g: of communication beside compute
   double comm_slowdown_of_compute = 1.0;  // times (SMs held / SMs) = phi, the compute rate lost
@@ -86,7 +87,8 @@ struct RunConstants {
   // Per layer and microbatch, forward and backward together: what the host does to launch an eager
   // layer beyond the program's own operations. Hidden where the GPU works longer.
   Seconds host_busy_per_layer;
-  Seconds tp_skew;  // ranks of a tensor-parallel group wait for one another, per exchange of an eager layer
+  Seconds tp_skew;  // ranks of a tensor-parallel group wait for one another, per exchange of an
+                    // eager layer
   Seconds host_per_head;                  // on top of the kernels of head and loss, per microbatch
   Seconds step_overhead;                  // once per step: data, logging
   bool operator==(const RunConstants&) const = default;

@@ -13,9 +13,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/hf_moe.cpp
   ${CMAKE_CURRENT_LIST_DIR}/hf_rope.cpp
   ${CMAKE_CURRENT_LIST_DIR}/kernel_tables.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/kernel_tables_csv.cpp
   ${CMAKE_CURRENT_LIST_DIR}/mixer_size.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/model_flops.cpp
   ${CMAKE_CURRENT_LIST_DIR}/packing.cpp
   ${CMAKE_CURRENT_LIST_DIR}/parameters.cpp
   ${CMAKE_CURRENT_LIST_DIR}/profile.cpp

@@ -25,15 +25,16 @@ struct WorkloadSpec {
   bool operator==(const WorkloadSpec&) const = default;
 };
 
-// Packing of sequences: what attention sees of it (core/spec/packing.cpp).
+// How packing changes attention: the lengths of the documents in a sequence
+// (core/spec/packing.cpp).
 struct Packing {
-  double mean_length = 0;    // of the document a token lies in: sum l^2 / sum l
-  double variation = 0;      // standard deviation over mean of sum l^2, between sequences
+  double mean_length = 0;  // mean over tokens of the length of a token's document: sum l^2 / sum l
+  double variation = 0;    // of sum l^2 between sequences: standard deviation over mean
 };
 // Documents longer than the sequence are cut to it; context parallelism pads each to a multiple of
 // 2 cp. Without documents: {seq_len, 0}.
 [[nodiscard]] Packing packing_of(const WorkloadSpec&, int cp);
-// The mean length in whole tokens: what model FLOPs count attention by.
+// The mean length in whole tokens, by which model FLOPs count attention.
 [[nodiscard]] std::int64_t attended_length(const WorkloadSpec&);
 
 }  // namespace pleat

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "core/diagnostics.hpp"
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/cpu/quantize.hpp"
 
 namespace pleat::cpu {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What lets kernels in fp32 take operands in bf16, and quantised ones: fp32 copies of them for the
-// time of one call.
+// Lets fp32 kernels take operands in bf16 and quantised ones: as fp32 copies for the time of a
+// call.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace pleat::cpu {
 
-// Blocks of floats, 64-byte aligned, kept from call to call: they grow to the largest operands and
-// are no part of the step's memory.
+// Blocks of floats, 64-byte aligned. They are kept between calls, grow to the largest operands, and
+// are not counted as the step's memory.
 class ScratchBlocks {
  public:
   [[nodiscard]] float* block(std::size_t index, std::int64_t elements);
@@ -29,9 +29,9 @@ class ScratchBlocks {
   std::vector<Block> blocks_;
 };
 
-// The operands of one call. Views of other types pass through. What was asked for as `out` or
-// `inout` is rounded into its place when the call is over. Views of the same elements share a copy;
-// others of one call must not overlap where one is written.
+// The operands of one call. Views of other types are passed on. Copies that were made by `out` or
+// `inout` are rounded and written back when the call is over. Views of the same elements share a
+// copy; other views of a call must not overlap if one of them is written.
 class MixedOperands {
  public:
   explicit MixedOperands(ScratchBlocks& blocks) : blocks_(blocks) {}
@@ -59,7 +59,7 @@ class MixedOperands {
   std::size_t count_ = 0;
 };
 
-// to[i] = from[i], rounded where it must be. Types: fp32 and bf16.
+// to[i] = from[i], rounded if necessary. Types: fp32 and bf16.
 void convert(View from, View to);
 
 }  // namespace pleat::cpu

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "core/diagnostics.hpp"
-#include "core/numerics/bf16.hpp"
 #include "core/numerics/small_float.hpp"
 #include "kernels/cpu/cpu_kernels.hpp"
+#include "kernels/cpu/mixed_kernels.hpp"
 
 namespace pleat {
 namespace {
@@ -33,7 +33,8 @@ std::uint16_t to_half(float x) {
   const int e = std::max(exponent_of(x), kLowest);
   const auto units =
       static_cast<unsigned>(std::nearbyint(std::fabs(x) / power_of_two(e - kMantissa)));
-  // Fewer than kFull units have no leading one, twice as many carry into the exponent by themselves.
+  // Fewer than kFull units have no leading one, twice as many carry into the exponent by
+  // themselves.
   const unsigned size = static_cast<unsigned>(e - kLowest) * kFull + units;
   return static_cast<std::uint16_t>((std::signbit(x) ? kSign : 0U) | size);
 }
@@ -178,6 +179,67 @@ void CpuKernels::write_moment(View from, Moment to) {
   for_each_block(from.elements(), [&](std::int64_t first, std::int64_t n) {
     write_block(from.f32() + first, n, to, first);
   });
+}
+
+// Steps of optimizers on bf16 gradients. Each element by itself: a bucket is never widened as a
+// whole.
+
+using Operands = cpu::MixedOperands;
+
+namespace {
+
+constexpr std::int64_t kAtATime = 1 << 16;  // elements of a bucket that are widened at a time
+
+View part(View v, std::int64_t first, std::int64_t n) { return {v.at(first), v.dtype, 1, n}; }
+
+}  // namespace
+
+void MixedKernels::adamw(View g, View m, View v, View w, double grad_scale, const AdamW& a) {
+  if (g.dtype == DType::fp32) return CpuKernels::adamw(g, m, v, w, grad_scale, a);
+  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
+    const std::int64_t n = std::min(kAtATime, g.elements() - first);
+    Operands o(scratch_);
+    CpuKernels::adamw(o.in(part(g, first, n)), part(m, first, n), part(v, first, n),
+                      part(w, first, n), grad_scale, a);
+  }
+}
+
+void MixedKernels::sgd(View g, View m, View w, double grad_scale, const Sgd& s) {
+  if (g.dtype == DType::fp32) return CpuKernels::sgd(g, m, w, grad_scale, s);
+  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
+    const std::int64_t n = std::min(kAtATime, g.elements() - first);
+    Operands o(scratch_);
+    CpuKernels::sgd(o.in(part(g, first, n)), part(m, first, n), part(w, first, n), grad_scale, s);
+  }
+}
+
+void MixedKernels::lamb(View g, View m, View v, View w, double grad_scale, const AdamW& a) {
+  if (g.dtype == DType::fp32) return CpuKernels::lamb(g, m, v, w, grad_scale, a);
+  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
+    const std::int64_t n = std::min(kAtATime, g.elements() - first);
+    Operands o(scratch_);
+    CpuKernels::lamb(o.inout(part(g, first, n)), part(m, first, n), part(v, first, n),
+                     part(w, first, n), grad_scale, a);
+  }
+}
+
+void MixedKernels::muon_momentum(View g, View m, double grad_scale, double beta, bool nesterov) {
+  if (g.dtype == DType::fp32) return CpuKernels::muon_momentum(g, m, grad_scale, beta, nesterov);
+  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
+    const std::int64_t n = std::min(kAtATime, g.elements() - first);
+    Operands o(scratch_);
+    CpuKernels::muon_momentum(o.inout(part(g, first, n)), part(m, first, n), grad_scale, beta,
+                              nesterov);
+  }
+}
+
+void MixedKernels::scaled_step(View u, View w, double keep, double rate) {
+  if (u.dtype == DType::fp32) return CpuKernels::scaled_step(u, w, keep, rate);
+  for (std::int64_t first = 0; first < u.elements(); first += kAtATime) {
+    const std::int64_t n = std::min(kAtATime, u.elements() - first);
+    Operands o(scratch_);
+    CpuKernels::scaled_step(o.in(part(u, first, n)), part(w, first, n), keep, rate);
+  }
 }
 
 }  // namespace pleat

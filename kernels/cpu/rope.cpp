@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Rotary positions: pair i of a head, turned by position * rope_frequency(i), is columns i and
-// i + dim/2, or 2i and 2i + 1 where pairs are interleaved. The inverse turns back (the backward pass).
+// i + dim/2, or 2i and 2i + 1 where pairs are interleaved. The inverse turns back (the backward
+// pass).
 #include <algorithm>
 #include <cmath>
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Top-k routing: softmax or sigmoid scores, a bias that only selects, group-limited selection
-// (DeepSeek-V3, arXiv:2412.19437 section 2.1.2), and the gradient of the chosen probabilities.
+// The router on the CPU: the choice of experts with its gradient, and the bias that balances load.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,6 +11,10 @@
 #include "kernels/cpu/vector_math.hpp"
 
 namespace pleat {
+
+// Top-k routing: softmax or sigmoid scores, a bias that only selects, group-limited selection
+// (DeepSeek-V3, arXiv:2412.19437 section 2.1.2), and the gradient of the chosen probabilities.
+
 namespace {
 
 constexpr std::int64_t kMaxExperts = 4096, kMaxGroups = 256;  // of the rows held on the stack
@@ -188,8 +191,8 @@ void CpuKernels::router_topk_bwd(View dprobs, View logits, View probs, View expe
   }
 }
 
-// Sorts the copies' numbers in `kept`, then turns the order into every copy's place in it: no memory
-// but the results'.
+// Sorts the copies' numbers in `kept`, then turns the order into every copy's place in it: no
+// memory but the results'.
 void CpuKernels::drop_tokens(View probs, View experts, std::int64_t capacity, View kept,
                              View counts) {
   const auto n = static_cast<std::int32_t>(experts.elements());
@@ -235,6 +238,31 @@ void CpuKernels::expert_counts(View experts, View counts) {
     const std::int32_t e = experts.i32()[i];
     PLEAT_ASSERT(e >= 0 && e < counts.elements());
     ++counts.i32()[e];
+  }
+}
+
+// The load of each expert over a step, and the bias that follows it (DeepSeek-V3, arXiv:2412.19437
+// section 2.1.2): up by a step where there was less than the mean, down where there was more.
+
+void CpuKernels::count_load(View experts, View load) {
+  for (std::int64_t i = 0; i < experts.elements(); ++i) {
+    const std::int32_t e = experts.i32()[i];
+    PLEAT_ASSERT(e >= 0 && e < load.elements());
+    load.f32()[e] += 1.0F;
+  }
+}
+
+void CpuKernels::update_bias(View load, View bias, std::int64_t experts, double step) {
+  PLEAT_ASSERT(load.elements() == bias.elements() && load.elements() % experts == 0);
+  const auto u = static_cast<float>(step);
+  for (std::int64_t first = 0; first < load.elements(); first += experts) {
+    const float* counts = load.f32() + first;
+    double sum = 0;  // of whole numbers: exact
+    for (std::int64_t e = 0; e < experts; ++e) sum += static_cast<double>(counts[e]);
+    for (std::int64_t e = 0; e < experts; ++e) {
+      const double under = sum - static_cast<double>(experts) * static_cast<double>(counts[e]);
+      bias.f32()[first + e] += under > 0 ? u : under < 0 ? -u : 0.0F;
+    }
   }
 }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses of the router beside the cross entropy: balance over the microbatch (Switch Transformers,
 // arXiv:2101.03961 equations 4 to 6), balance within each sequence (DeepSeek-V3, arXiv:2412.19437
-// equations 17 to 20) and the size of the logits (ST-MoE, arXiv:2202.08906 equation 5). The counts F
-// have no gradient; that of the summed scores P is g_e = aux sum_b F + seq_aux F.
+// equations 17 to 20) and the size of the logits (ST-MoE, arXiv:2202.08906 equation 5). The counts
+// F have no gradient; that of the summed scores P is g_e = aux sum_b F + seq_aux F.
 #include <cmath>
 
 #include "core/diagnostics.hpp"

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums in a fixed order, and exp that a compiler can vectorise: both give the same bits wherever
-// the data lies in memory (Eigen's reductions and exp peel to alignment, so theirs do not).
+// Arithmetic on rows that several CPU kernels share: sums and exp, GELU, RMSNorm.
 #pragma once
 
 #include <bit>
@@ -11,9 +10,12 @@
 
 namespace pleat::cpu {
 
+// Sums in a fixed order, and exp that a compiler can vectorise: both give the same bits wherever
+// the data lies in memory (Eigen's reductions and exp peel to alignment, so theirs do not).
+
 inline constexpr std::int64_t kLanes = 16;  // one AVX-512 register, or two of AVX2
 
-// sum of term(0) … term(n-1): term i goes to lane i % 16, the lanes are added pairwise.
+// The sum of term(0) to term(n - 1): term i is added to lane i % 16, then lanes are added pairwise.
 template <class T, class Term>
 [[nodiscard]] inline T lane_sum(std::int64_t n, Term term) {
   T lanes[kLanes] = {};
@@ -70,5 +72,41 @@ template <class T, class Term>
 }
 
 [[nodiscard]] inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
+
+// GELU in its tanh approximation (arXiv:1606.08415), with its derivative.
+
+// tanh, saturating cleanly: 1 - 2/(exp(2x)+1) is -1 and 1 at the ends.
+inline float tanh_f32(float x) { return 1.0F - 2.0F / (exp_f32(2.0F * x) + 1.0F); }
+
+struct Gelu {
+  float value, slope;
+  explicit Gelu(float x) {
+    constexpr float kA = 0.7978845608028654F;  // sqrt(2/pi)
+    constexpr float kB = 0.044715F;
+    const float t = tanh_f32(kA * (x + kB * x * x * x));
+    value = 0.5F * x * (1.0F + t);
+    slope = 0.5F * (1.0F + t) + 0.5F * x * (1.0F - t * t) * (kA * (1.0F + 3.0F * kB * x * x));
+  }
+};
+
+// RMSNorm of one row of n values: y = x * rstd * w, rstd = 1/sqrt(mean(x²) + eps), and its
+// gradient.
+
+// Returns rstd.
+inline float rms_row(const float* x, const float* w, float* y, std::int64_t n, double eps) {
+  const double mean = static_cast<double>(dot(x, x, n)) / static_cast<double>(n);
+  const auto rstd = static_cast<float>(1.0 / std::sqrt(mean + eps));
+  for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] * rstd * w[i];
+  return rstd;
+}
+
+// dx = rstd (dy w - x rstd² mean(dy w x)); dw += dy x rstd.
+inline void rms_row_bwd(const float* dy, const float* x, const float* w, float rstd, float* dx,
+                        float* dw, std::int64_t n) {
+  const float sum = lane_sum<float>(n, [=](std::int64_t i) { return dy[i] * w[i] * x[i]; });
+  const float mean = sum * rstd * rstd / static_cast<float>(n);
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = rstd * (dy[i] * w[i] - x[i] * mean);
+  for (std::int64_t i = 0; i < n; ++i) dw[i] += dy[i] * (x[i] * rstd);
+}
 
 }  // namespace pleat::cpu

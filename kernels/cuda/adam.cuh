@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// AdamW's step of one element, with decoupled weight decay (Loshchilov and Hutter, arXiv:1711.05101).
+// AdamW's step of one element, with decoupled weight decay (Loshchilov and Hutter,
+// arXiv:1711.05101).
 #pragma once
 
 #include <cuda_runtime.h>

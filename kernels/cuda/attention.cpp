@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of the interface: cuDNN for bf16 where it can, our own kernels for the rest.
 #include "core/diagnostics.hpp"
-#include "kernels/cuda/attention_blocks.hpp"
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/flash.hpp"
 #include "kernels/cuda/fused_attention.hpp"
 #include "kernels/cuda/implementation.hpp"
-#include "kernels/cuda/merge_pieces.hpp"
 #include "kernels/cuda/narrow_heads.hpp"
 
 namespace pleat {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/attention_blocks.hpp"
+#include "kernels/cuda/fused_attention.hpp"
 
 #include "core/diagnostics.hpp"
-#include "kernels/cuda/merge_pieces.hpp"
-#include "kernels/cuda/visible_block.hpp"
+#include "kernels/cuda/flash.hpp"
+#include "kernels/cuda/visible_keys.hpp"
 
 namespace pleat::cuda {
 namespace {

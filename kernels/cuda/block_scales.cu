@@ -3,8 +3,8 @@
 #include "kernels/cuda/block_scales.hpp"
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
-#include "kernels/cuda/group_of_row.cuh"
-#include "kernels/cuda/scan.cuh"
+#include "kernels/cuda/reduce.cuh"
+#include "kernels/cuda/tile_scheduler.cuh"
 
 namespace pleat {
 namespace cuda {

@@ -4,9 +4,9 @@
 // that a grouped product wants, and back. Bound: memory, every row read and written.
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
-#include "kernels/cuda/group_of_row.cuh"
+#include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/row_copy.cuh"
-#include "kernels/cuda/scan.cuh"
+#include "kernels/cuda/tile_scheduler.cuh"
 
 namespace pleat {
 namespace {
@@ -17,7 +17,8 @@ using namespace cuda;
 struct Chunks {
   const std::int32_t* all_counts;  // [ranks, experts]
   std::int64_t ranks, experts, peers, first, local;
-  int *by_expert = nullptr, *by_source = nullptr;  // first rows of the chunks; by_source in (place, expert) order
+  int *by_expert = nullptr,
+      *by_source = nullptr;  // first rows of the chunks; by_source in (place, expert) order
   int* total = nullptr;
   [[nodiscard]] std::int64_t count() const { return ranks * local; }
   __device__ int rows(std::int64_t expert, std::int64_t place) const {
@@ -49,7 +50,8 @@ struct RowSources {
     }
     const std::int64_t chunk = group_of_row(c.by_expert, c.ranks * c.local, row);
     const std::int64_t expert = chunk / c.ranks, place = chunk % c.ranks;
-    source[row] = c.by_source[place * c.local + expert] + static_cast<int>(row - c.by_expert[chunk]);
+    source[row] =
+        c.by_source[place * c.local + expert] + static_cast<int>(row - c.by_expert[chunk]);
   }
 };
 

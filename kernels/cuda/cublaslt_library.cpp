@@ -107,6 +107,6 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t d, c
                               cublasLtMatrixLayout_t of_c, void* out,
                               cublasLtMatrixLayout_t of_out, const cublasLtMatmulAlgo_t* algo,
                               void* workspace, size_t bytes, cudaStream_t stream) {
-  PLEAT_FORWARD(cublasLtMatmul, handle, d, alpha, a, of_a, b, of_b, beta, c, of_c, out, of_out, algo,
-                workspace, bytes, stream);
+  PLEAT_FORWARD(cublasLtMatmul, handle, d, alpha, a, of_a, b, of_b, beta, c, of_c, out, of_out,
+                algo, workspace, bytes, stream);
 }

@@ -5,15 +5,13 @@
 #include <optional>
 
 #include "core/diagnostics.hpp"
+#include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/cudnn_layout.hpp"
-#include "kernels/cuda/cudnn_mla.hpp"
 #include "kernels/cuda/cudnn_sdpa.hpp"
-#include "kernels/cuda/cudnn_sequences.hpp"
 #include "kernels/cuda/fused_attention.hpp"
 #include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/narrow_heads.hpp"
-#include "kernels/cuda/stream.cuh"
-#include "kernels/cuda/visible_sequences.hpp"
+#include "kernels/cuda/visible_keys.hpp"
 
 namespace pleat::cuda {
 namespace {
@@ -78,8 +76,8 @@ class CudnnAttention final : public FusedAttention {
     const std::int64_t bytes = library_.prepare(run.shape);
     if (bytes < 0) return false;
     const std::int64_t stats = run.shape.batch * run.shape.heads * run.shape.seq;
-    Scratch scratch(r_,
-                    Scratch::bytes<float>(stats) + run.sequences.bytes() + Scratch::bytes<std::byte>(bytes));
+    Scratch scratch(r_, Scratch::bytes<float>(stats) + run.sequences.bytes() +
+                            Scratch::bytes<std::byte>(bytes));
     SdpaPointers to = run.pointers(p);
     to.o = at(o.x, o.first);
     to.stats = scratch.take<float>(stats);

@@ -10,7 +10,6 @@
 
 #include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/implementation.hpp"
-#include "kernels/cuda/stream.cuh"
 
 namespace pleat::cuda {
 namespace {
@@ -134,7 +133,8 @@ template <class Attributes>
 void set_mask(Attributes& a, const SdpaShape& s, const Ragged& ragged) {
   a.set_causal_mask(!s.unmasked).set_attn_scale(s.scale);
   if (s.window > 0) a.set_diagonal_band_left_bound(static_cast<int>(s.window));
-  if (s.ragged) a.set_padding_mask(true).set_seq_len_q(ragged.lengths).set_seq_len_kv(ragged.lengths);
+  if (s.ragged)
+    a.set_padding_mask(true).set_seq_len_q(ragged.lengths).set_seq_len_kv(ragged.lengths);
 }
 
 void set_first(const Tensor& t, const Tensor& first) {
@@ -169,7 +169,8 @@ void add_forward_of_codes(fe::graph::Graph& g, const SdpaShape& s) {
   const Tensor q = g.tensor(beginning(tensor("q", kQ, s, s.q, s.heads, s.width), first.q));
   const Tensor k = g.tensor(beginning(tensor("k", kK, s, s.k, s.groups, s.width), first.k));
   const Tensor v = g.tensor(beginning(tensor("v", kV, s, s.v, s.groups, s.value_width), first.v));
-  auto options = fe::graph::SDPA_fp8_attributes().set_name("attention of codes").set_generate_stats(true);
+  auto options =
+      fe::graph::SDPA_fp8_attributes().set_name("attention of codes").set_generate_stats(true);
   set_mask(options, s, first);
   const auto of = [&](CodeFactor which) { return g.tensor(factor(which)); };
   const auto [o, stats, most, most_of_o] =
@@ -193,7 +194,8 @@ void add_backward(fe::graph::Graph& g, const SdpaShape& s, bool deterministic) {
   const auto k = beginning(tensor("k", kK, s, s.k, s.groups, s.width), first.k);
   const auto v = beginning(tensor("v", kV, s, s.v, s.groups, s.value_width), first.v);
   const Tensor o = g.tensor(beginning(tensor("o", kO, s, s.o, s.heads, s.value_width), first.o));
-  const Tensor d_o = g.tensor(beginning(tensor("do", kDo, s, s.o, s.heads, s.value_width), first.o));
+  const Tensor d_o =
+      g.tensor(beginning(tensor("do", kDo, s, s.o, s.heads, s.value_width), first.o));
   const Tensor stats = g.tensor(stats_tensor(s));
   auto options = fe::graph::SDPA_backward_attributes()
                      .set_name("attention backward")
@@ -226,12 +228,12 @@ void fill(fe::graph::Graph& g, const SdpaShape& s, bool deterministic) {
 
 std::string description(const SdpaShape& s) {
   const auto text = [](std::int64_t n) { return std::to_string(n); };
-  return std::string(s.backward ? "backward" : "forward") + (s.codes ? " in codes, " : " in bf16, ") +
-         text(s.batch) + " x " + text(s.seq) + " tokens, " +
-         (s.key_count() != s.seq ? text(s.keys) + " keys, " : "") + text(s.heads) + "/" + text(s.groups) +
-         " heads of " + text(s.width) + "/" + text(s.value_width) +
-         (s.window > 0 ? ", window " + text(s.window) : "") + (s.ragged ? ", packed documents" : "") +
-         (s.unmasked ? ", no mask" : "");
+  return std::string(s.backward ? "backward" : "forward") +
+         (s.codes ? " in codes, " : " in bf16, ") + text(s.batch) + " x " + text(s.seq) +
+         " tokens, " + (s.key_count() != s.seq ? text(s.keys) + " keys, " : "") + text(s.heads) +
+         "/" + text(s.groups) + " heads of " + text(s.width) + "/" + text(s.value_width) +
+         (s.window > 0 ? ", window " + text(s.window) : "") +
+         (s.ragged ? ", packed documents" : "") + (s.unmasked ? ", no mask" : "");
 }
 
 SdpaLibrary::SdpaLibrary(const Resources& r, bool deterministic)

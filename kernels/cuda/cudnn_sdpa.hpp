@@ -27,8 +27,8 @@ struct SdpaShape {
   std::int64_t window = 0;  // keys a query sees at most; 0: all before it
   // Sequences of their own lengths, at most `seq`, that lie one after the other; `batch` of them.
   bool ragged = false;
-  // q, k, v and o are codes of E4M3 with a scale each, probabilities are rounded to them between the
-  // products. Forward alone.
+  // q, k, v and o are codes of E4M3 with a scale each, probabilities are rounded to them between
+  // the products. Forward alone.
   bool codes = false;
   std::int64_t keys = 0;   // of a sequence; 0: as many as queries
   bool unmasked = false;   // every query sees all keys
@@ -46,8 +46,8 @@ inline constexpr std::int64_t kFactorStep = 4;  // floats
 // "backward in bf16, 2 x 4096 tokens, 32/8 heads of 128/128, window 1024, packed documents"
 [[nodiscard]] std::string description(const SdpaShape&);
 
-// Heads that a pass takes at once: all but of a deterministic backward one (kernels/score_gradients.hpp),
-// with kMostScoreBytes unless a test asks for less.
+// Heads that a pass takes at once: all but of a deterministic backward one
+// (kernels/score_gradients.hpp), with kMostScoreBytes unless a test asks for less.
 extern std::int64_t most_score_bytes;
 [[nodiscard]] std::int64_t heads_at_once(const SdpaShape&, bool deterministic);
 
@@ -58,7 +58,8 @@ struct SdpaPointers {
   const void* d_o = nullptr;
   void *dq = nullptr, *dk = nullptr, *dv = nullptr;
   // Ragged: lengths [batch] i32, and elements at which sequences begin, [batch + 1] i32 each.
-  void *lengths = nullptr, *q_first = nullptr, *k_first = nullptr, *v_first = nullptr, *o_first = nullptr;
+  void *lengths = nullptr, *q_first = nullptr, *k_first = nullptr, *v_first = nullptr,
+       *o_first = nullptr;
   float* factors = nullptr;  // of codes: CodeFactor::count of them, kFactorStep apart
 };
 
@@ -73,8 +74,8 @@ class SdpaLibrary {
   SdpaLibrary& operator=(const SdpaLibrary&) = delete;
 
   [[nodiscard]] bool deterministic() const { return deterministic_; }
-  // Bytes of workspace, or -1 where cuDNN has no kernel for the shape, which is said once with cuDNN's
-  // words, or one that wants more than 16 GiB.
+  // Bytes of workspace, or -1 where cuDNN has no kernel for the shape, which is said once with
+  // cuDNN's words, or one that wants more than 16 GiB.
   [[nodiscard]] std::int64_t prepare(const SdpaShape&);
   // What the front end has against the graph of a shape on sm_90; empty: nothing. Needs no GPU.
   [[nodiscard]] static std::string objection(const SdpaShape&, bool deterministic = true);

@@ -5,7 +5,8 @@
 namespace pleat::cuda::cutlass_grouped {
 
 void blocks_forward(Resources& r, const NarrowGroups& p) {
-  multiply<CodesInstance<cutlass::float_e4m3_t, cutlass::float_e4m3_t, cutlass::bfloat16_t, true, false>>(r, p);
+  multiply<CodesInstance<cutlass::float_e4m3_t, cutlass::float_e4m3_t, cutlass::bfloat16_t, true,
+                         false>>(r, p);
 }
 
 }  // namespace pleat::cuda::cutlass_grouped

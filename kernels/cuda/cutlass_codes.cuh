@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Grouped products of 8-bit codes through CUTLASS: wgmma and TMA (sm_90a). Tensor cores' short sums are
-// added up in fp32 after every 128 of K, where blocks of scales come in too. K is contiguous in both
-// operands: wgmma reads 8-bit ones in no other way.
+// Grouped products of 8-bit codes through CUTLASS: wgmma and TMA (sm_90a). Tensor cores' short sums
+// are added up in fp32 after every 128 of K, where blocks of scales come in too. K is contiguous in
+// both operands: wgmma reads 8-bit ones in no other way.
 #pragma once
 
 #include "kernels/cuda/cutlass_grouped.cuh"
 
 namespace pleat::cuda::cutlass_grouped {
 
-// A's and B's format, C's type; blocks: scales for 128 of K and one row of A, of B one row (depth) or
-// 128.
+// A's and B's format, C's type; blocks: scales for 128 of K and one row of A, of B one row (depth)
+// or 128.
 template <class FormatA, class FormatB, class Output, bool kBlocks, bool kDepth>
 struct CodesInstance {
   using InputA = FormatA;
@@ -23,7 +23,8 @@ struct CodesInstance {
   using ColumnMajor = cutlass::layout::ColumnMajor;
   static constexpr int kAlignment = 16, kOutputAlignment = 16 / sizeof(Output);
   static constexpr auto kMajor = kDepth ? cute::GMMA::Major::MN : cute::GMMA::Major::K;
-  using Scales = cutlass::detail::Sm90BlockwiseScaleConfig<1, kDepth ? 1 : 128, 128, kMajor, kMajor>;
+  using Scales =
+      cutlass::detail::Sm90BlockwiseScaleConfig<1, kDepth ? 1 : 128, 128, kMajor, kMajor>;
   using LayoutA = cute::conditional_t<
       kBlocks, cute::tuple<RowMajor*, decltype(Scales::deduce_layoutSFA())*>, RowMajor*>;
   using LayoutB = cute::conditional_t<

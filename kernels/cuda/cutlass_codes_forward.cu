@@ -5,7 +5,8 @@
 namespace pleat::cuda::cutlass_grouped {
 
 void codes_forward(Resources& r, const NarrowGroups& p) {
-  multiply<CodesInstance<cutlass::float_e4m3_t, cutlass::float_e4m3_t, cutlass::bfloat16_t, false, false>>(r, p);
+  multiply<CodesInstance<cutlass::float_e4m3_t, cutlass::float_e4m3_t, cutlass::bfloat16_t, false,
+                         false>>(r, p);
 }
 
 }  // namespace pleat::cuda::cutlass_grouped

@@ -5,7 +5,8 @@
 namespace pleat::cuda::cutlass_grouped {
 
 void dgrad(Resources& r, const Products& p) {
-  multiply<Instance<cutlass::layout::RowMajor, cutlass::layout::RowMajor, cutlass::bfloat16_t>>(r, p);
+  multiply<Instance<cutlass::layout::RowMajor, cutlass::layout::RowMajor, cutlass::bfloat16_t>>(r,
+                                                                                                p);
 }
 
 }  // namespace pleat::cuda::cutlass_grouped

@@ -4,10 +4,9 @@
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/cutlass_instances.hpp"
-#include "kernels/cuda/grouped_gemm.hpp"
 #include "kernels/cuda/grouped_library.hpp"
-#include "kernels/cuda/narrow_groups.hpp"
-#include "kernels/cuda/stream.cuh"
+#include "kernels/cuda/narrow_layout.hpp"
+#include "kernels/cuda/products.hpp"
 
 namespace pleat::cuda {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A grouped product through CUTLASS: wgmma and TMA (sm_90a), persistent, group sizes in device memory.
-// A small kernel turns counts into the shapes, pointers and strides that CUTLASS reads there. One
-// instance takes a compiler process 2 to 4 GB, so each has a file of its own.
+// A grouped product through CUTLASS: wgmma and TMA (sm_90a), persistent, group sizes in device
+// memory. A small kernel turns counts into the shapes, pointers and strides that CUTLASS reads
+// there. One instance takes a compiler process 2 to 4 GB, so each has a file of its own.
 #pragma once
 
 #include <cutlass/cutlass.h>
@@ -14,7 +14,7 @@
 
 #include "kernels/cuda/cutlass_instances.hpp"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/scan.cuh"
+#include "kernels/cuda/reduce.cuh"
 
 namespace pleat::cuda::cutlass_grouped {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/cuda/narrow_groups.hpp"
+#include "kernels/cuda/narrow_layout.hpp"
 #include "kernels/cuda/products.hpp"
 
 namespace pleat::cuda::cutlass_grouped {

@@ -13,7 +13,6 @@
 #include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/matmul_descriptor.cuh"
-#include "kernels/cuda/stream.cuh"
 
 namespace pleat::cuda {
 namespace {
@@ -72,10 +71,9 @@ struct DenseGemm::Library {
                 const void* b, void* c, bool accumulate) {
     const float factors[2] = {1, accumulate ? 1.0f : 0.0f};
     const float* const used = device_factors == nullptr ? factors : device_factors;
-    PLEAT_CUBLAS_CHECK(cublasLtMatmul(handle, d.operation, used, b, d.first, a, d.second, used + 1, c,
-                                      d.result, c, d.result, &algorithm,
-                                      resources.scratch(kGemmWorkspace), kGemmWorkspace,
-                                      native(resources)));
+    PLEAT_CUBLAS_CHECK(cublasLtMatmul(
+        handle, d.operation, used, b, d.first, a, d.second, used + 1, c, d.result, c, d.result,
+        &algorithm, resources.scratch(kGemmWorkspace), kGemmWorkspace, native(resources)));
   }
 
   // What cuBLASLt suggests. Partial sums stay in fp32: split products that add up in the output's
@@ -123,7 +121,8 @@ struct DenseGemm::Library {
     try {
       for (int i = 0; i < kWarmUps + t.runs; ++i) {
         if (t.before) t.before();
-        const double s = timer.seconds([&] { multiply(d, algorithm, t.a, t.b, t.c, t.accumulate); });
+        const double s =
+            timer.seconds([&] { multiply(d, algorithm, t.a, t.b, t.c, t.accumulate); });
         if (i >= kWarmUps) seconds.push_back(s);
       }
     } catch (const DeviceError& e) {
@@ -146,8 +145,9 @@ struct DenseGemm::Library {
   }
 
   // None: cuBLASLt has no kernel for the problem.
-  [[nodiscard]] std::optional<cublasLtMatmulAlgo_t> choose(const DenseProblem& p, const MatmulDescriptor& d,
-                                            const void* a, const void* b, void* c) {
+  [[nodiscard]] std::optional<cublasLtMatmulAlgo_t> choose(const DenseProblem& p,
+                                                           const MatmulDescriptor& d, const void* a,
+                                                           const void* b, void* c) {
     std::unique_lock lock(chosen_mutex);  // two ranks' timings would disturb each other
     auto known = chosen.find(p);
     const bool capturing = known == chosen.end() && resources.capturing();
@@ -195,7 +195,9 @@ DenseGemm::DenseGemm(Resources& resources, bool tune)
 DenseGemm::~DenseGemm() { cublasLtDestroy(library_->handle); }
 
 bool DenseGemm::fits(View a, View b, View c) {
-  const auto aligned = [](View v) { return aligned16(v.data) && bytes_of(v.dtype, v.cols) % 16 == 0; };
+  const auto aligned = [](View v) {
+    return aligned16(v.data) && bytes_of(v.dtype, v.cols) % 16 == 0;
+  };
   const bool types = a.dtype == b.dtype && (a.dtype == DType::bf16
                                                 ? c.dtype == DType::bf16 || c.dtype == DType::fp32
                                                 : a.dtype == DType::fp32 && c.dtype == DType::fp32);
@@ -206,12 +208,13 @@ void DenseGemm::run(const DenseProblem& p, const void* a, const void* b, void* c
   library_->resources.device().make_current();
   const MatmulDescriptor d(p);
   const auto algorithm = library_->choose(p, d, a, b, c);
-  if (!algorithm) throw DeviceError("cublasLtMatmulAlgoGetHeuristic", "no algorithm", __FILE__, __LINE__);
+  if (!algorithm)
+    throw DeviceError("cublasLtMatmulAlgoGetHeuristic", "no algorithm", __FILE__, __LINE__);
   library_->multiply(d, *algorithm, a, b, c, p.accumulate);
 }
 
-bool DenseGemm::run(DenseProblem p, const NarrowOperand& a, const NarrowOperand& b, const float* factors,
-                    void* c) {
+bool DenseGemm::run(DenseProblem p, const NarrowOperand& a, const NarrowOperand& b,
+                    const float* factors, void* c) {
   library_->resources.device().make_current();
   p.narrow_a = a.kind;
   p.narrow_b = b.kind;

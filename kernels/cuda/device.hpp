@@ -46,8 +46,8 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
-// Device memory in a stream's order: making it waits for nobody, giving it back neither, as freeing a
-// DeviceBuffer does for the whole GPU. For work of that stream alone, which must outlive it.
+// Device memory in a stream's order: making it waits for nobody, giving it back neither, as freeing
+// a DeviceBuffer does for the whole GPU. For work of that stream alone, which must outlive it.
 class StreamBuffer {
  public:
   StreamBuffer() = default;
@@ -68,7 +68,8 @@ class StreamBuffer {
 };
 
 // One GPU and streams of its own, of which one is in use: number 0 until another is taken. Several
-// of them may share a GPU: ranks that are threads. Calls make the GPU the calling thread's current one.
+// of them may share a GPU: ranks that are threads. Calls make the GPU the calling thread's current
+// one.
 class CudaDevice {
  public:
   explicit CudaDevice(int index = 0);
@@ -80,8 +81,8 @@ class CudaDevice {
   [[nodiscard]] StreamRef stream() const { return lanes_[taken_].stream; }
   [[nodiscard]] int number_of_stream() const { return static_cast<int>(taken_); }
   void take_stream(int number);  // made when it is first taken
-  // The work that the stream in use has been given so far, and what makes the stream in use wait for
-  // such work of another one.
+  // The work that the stream in use has been given so far, and what makes the stream in use wait
+  // for such work of another one.
   [[nodiscard]] std::uint64_t mark();
   void wait_for(int stream, std::uint64_t mark);
   [[nodiscard]] bool is_done(int stream, std::uint64_t mark) const;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the token table, or of a shard of it. The gradient sorts the tokens by their row, stable, so
-// that every row of the table adds its tokens' gradients in their order.
+// Rows of the token table, or of a shard of it. The gradient sorts the tokens by their row, stable,
+// so that every row of the table adds its tokens' gradients in their order.
 #include <cub/device/device_radix_sort.cuh>
 
 #include "kernels/cuda/cuda_kernels.hpp"

@@ -62,7 +62,8 @@ __global__ void __launch_bounds__(kThreads)
     update_bias_kernel(const float* load, float* bias, std::int64_t experts, float step) {
   const float* counts = load + blockIdx.x * experts;
   double sum = 0;
-  for (std::int64_t e = threadIdx.x; e < experts; e += kThreads) sum += static_cast<double>(counts[e]);
+  for (std::int64_t e = threadIdx.x; e < experts; e += kThreads)
+    sum += static_cast<double>(counts[e]);
   sum = group_sum<kThreads>(sum);
   for (std::int64_t e = threadIdx.x; e < experts; e += kThreads) {
     const double under = sum - static_cast<double>(experts) * static_cast<double>(counts[e]);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// With p = exp(scale q·k - lse) and delta = d_o·o of a row: dv = p^T d_o, ds = scale p (d_o v^T - delta),
-// dq = ds k, dk = ds^T q.
-#include "kernels/cuda/flash_arguments.hpp"
+// With p = exp(scale q·k - lse) and delta = d_o·o of a row: dv = p^T d_o, ds = scale p (d_o v^T -
+// delta), dq = ds k, dk = ds^T q.
+#include "kernels/cuda/flash.hpp"
 #include "kernels/cuda/flash_tiles.cuh"
 
 namespace pleat::cuda {
@@ -196,9 +196,10 @@ void flash_backward(Resources& r, const FlashProblem& p, HeadColumns d_o, HeadCo
   by_width(std::max(f.key_width(), f.v.width), [&](auto cols) {
     constexpr int kCols = decltype(cols)::value;
     if (f.queries > 0) {
-      launch(r, flash_dq_kernel<kCols>,
-             dim3(blocks_of(ceil_div(f.queries, kFlashTile)), static_cast<unsigned>(p.heads), batch),
-             kThreads, shared, f);
+      launch(
+          r, flash_dq_kernel<kCols>,
+          dim3(blocks_of(ceil_div(f.queries, kFlashTile)), static_cast<unsigned>(p.heads), batch),
+          kThreads, shared, f);
     }
     if (f.keys > 0) {
       launch(r, flash_dkv_kernel<kCols>,

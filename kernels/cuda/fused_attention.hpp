@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN's attention for bf16, where its front end's headers were found at build time.
+// cuDNN's attention for bf16: whole calls, and calls for single blocks of keys.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,8 @@
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::cuda {
+
+// cuDNN's attention for bf16, where its front end's headers were found at build time.
 
 // Queries of one run that see all of these keys, or (causal) row i the first i + 1 of as many.
 struct AttentionBlock {
@@ -30,8 +32,8 @@ class FusedAttention {
                         View dkpe, const MlaShape&) = 0;
   // All keys in one piece that are packed with the queries, rows that see what as_sequences knows.
   virtual bool forward(const AttentionPiece&, HeadColumns o, View lse) = 0;
-  // The forward pass of a piece in fp8, of codes with one scale for queries, keys and values each; o is
-  // rounded to codes too. Whether it does that for a piece whose o has no other columns.
+  // The forward pass of a piece in fp8, of codes with one scale for queries, keys and values each;
+  // o is rounded to codes too. Whether it does that for a piece whose o has no other columns.
   virtual bool forward_of_codes(const AttentionPiece&, HeadColumns o, View lse) = 0;
   virtual bool takes_codes(const AttentionPiece&, HeadColumns o) = 0;
   virtual bool backward(const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
@@ -47,5 +49,15 @@ class FusedAttention {
 
 // None where this build or this machine has no cuDNN.
 [[nodiscard]] std::unique_ptr<FusedAttention> fused_attention(Resources&, bool deterministic);
+
+// KernelSet::attention_piece and attention_piece_bwd for pieces whose queries see one block of keys
+// (visible_keys.hpp): one call of the library for every run of queries. False if the library has no
+// kernel for it, or the piece is no such block; nothing was done then.
+[[nodiscard]] bool forward_blocks(FusedAttention&, Resources&, const AttentionPiece&, HeadColumns o,
+                                  View lse, bool resume);
+// `kernels` adds up columns.
+[[nodiscard]] bool backward_blocks(FusedAttention&, Resources&, KernelSet& kernels,
+                                   const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
+                                   const AttentionPieceGradient&);
 
 }  // namespace pleat::cuda

@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Dense products: cuBLASLt where it can, our own kernel for mixed types and odd sizes. Grouped ones:
-// tensor cores for bf16, our own kernel for the rest.
+// Dense products: cuBLASLt where it can, our own kernel for mixed types and odd sizes. Grouped
+// ones: tensor cores for bf16, our own kernel for the rest.
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/dense_gemm.hpp"
-#include "kernels/cuda/grouped_gemm.hpp"
+#include "kernels/cuda/products.hpp"
 #include "kernels/cuda/grouped_library.hpp"
 #include "kernels/cuda/implementation.hpp"
-#include "kernels/cuda/mixed_gemm.hpp"
 #include "kernels/cuda/narrow_products.hpp"
-#include "kernels/cuda/products.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {

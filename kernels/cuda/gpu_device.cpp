@@ -9,9 +9,9 @@
 
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/cuda_check.cuh"
-#include "kernels/cuda/device_blocks.hpp"
+#include "kernels/cuda/kept_blocks.hpp"
+#include "kernels/cuda/partial_sums.hpp"
 #include "kernels/cuda/resources.hpp"
-#include "kernels/cuda/sum_parts.hpp"
 
 namespace pleat {
 namespace {
@@ -35,9 +35,10 @@ void reach_neighbours(int index) {
       int can = 0;
       PLEAT_CUDA_CHECK(cudaDeviceCanAccessPeer(&can, from, to));
       if (can == 0) {
-        throw DeviceError("cudaDeviceCanAccessPeer",
-                          "GPUs of one process cannot read each other's memory; run a process a GPU",
-                          __FILE__, __LINE__);
+        throw DeviceError(
+            "cudaDeviceCanAccessPeer",
+            "GPUs of one process cannot read each other's memory; run a process a GPU", __FILE__,
+            __LINE__);
       }
       PLEAT_CUDA_CHECK(cudaSetDevice(from));
       const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);

@@ -3,7 +3,7 @@
 // Counts turned into what a library reads in device memory: a group's sizes, strides and pointers.
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/grouped_library.hpp"
-#include "kernels/cuda/scan.cuh"
+#include "kernels/cuda/reduce.cuh"
 
 namespace pleat::cuda {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/grouped_gemm.hpp"
+#include "kernels/cuda/products.hpp"
 
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/grouped_library.hpp"
 #include "kernels/cuda/implementation.hpp"
-#include "kernels/cuda/narrow_groups.hpp"
 #include "kernels/cuda/narrow_layout.hpp"
 
 namespace pleat::cuda {

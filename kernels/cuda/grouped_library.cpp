@@ -7,18 +7,19 @@
 #include <bit>
 #include <string>
 
+#include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/dense_gemm.hpp"
 #include "kernels/cuda/device_error.hpp"
 #include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/narrow_layout.hpp"
-#include "kernels/cuda/stream.cuh"
 
 namespace pleat::cuda {
 namespace {
 
 void check(int status, const char* call) {
   if (status == lt::kSuccess) return;
-  throw DeviceError(call, ("cuBLASLt's status " + std::to_string(status)).c_str(), __FILE__, __LINE__);
+  throw DeviceError(call, ("cuBLASLt's status " + std::to_string(status)).c_str(), __FILE__,
+                    __LINE__);
 }
 
 bool fits(const Strided& s) {
@@ -84,10 +85,12 @@ class GroupedLibrary::Call {
     const int groups = static_cast<int>(s.groups);
     const auto layout = [&](lt::Layout& to, int type, const std::int64_t* rows,
                             const std::int64_t* columns, const std::int64_t* ld) {
-      check(f.layout_create(&to, type, groups, rows, columns, ld), "cublasLtGroupedMatrixLayoutCreate");
+      check(f.layout_create(&to, type, groups, rows, columns, ld),
+            "cublasLtGroupedMatrixLayoutCreate");
       for (const int attribute : {lt::kShapeWidth, lt::kLdWidth}) {
         const std::int32_t width = lt::kWidth64;
-        check(f.layout_set(to, attribute, &width, sizeof width), "cublasLtMatrixLayoutSetAttribute");
+        check(f.layout_set(to, attribute, &width, sizeof width),
+              "cublasLtMatrixLayoutSetAttribute");
       }
     };
     layout(first, lt::kBf16, s.transpose_first ? arrays.k : arrays.m,
@@ -122,8 +125,8 @@ class GroupedLibrary::Call {
     prefer(lt::kAverageDepth, s.by_depth ? s.k / s.groups : s.k);
     lt::Heuristic found{};
     int count = 0;
-    const int status = f_.heuristic(handle, descriptor_, first, second, result, result, preference, 1,
-                                    &found, &count);
+    const int status = f_.heuristic(handle, descriptor_, first, second, result, result, preference,
+                                    1, &found, &count);
     f_.preference_destroy(preference);
     if (status != lt::kSuccess || count < 1 || found.state != lt::kSuccess) return std::nullopt;
     return found.algorithm;
@@ -163,10 +166,13 @@ bool GroupedLibrary::ready() {
 
 bool GroupedLibrary::multiply(const Products& p) {
   const bool by_depth = p.grouping == Products::Grouping::depth;
-  if (p.counts == nullptr || p.grouping == Products::Grouping::none || p.groups > 1023) return false;
+  if (p.counts == nullptr || p.grouping == Products::Grouping::none || p.groups > 1023)
+    return false;
   if (p.m == 0 || p.n == 0 || p.k == 0 || !fits(p.a) || !fits(p.b)) return false;
-  if (p.c.col != 1 || p.c.row % 8 != 0 || !aligned16(p.c.data) || p.group_step % 8 != 0) return false;
-  if (p.c.dtype != (by_depth ? DType::fp32 : DType::bf16) || (p.accumulate && !by_depth)) return false;
+  if (p.c.col != 1 || p.c.row % 8 != 0 || !aligned16(p.c.data) || p.group_step % 8 != 0)
+    return false;
+  if (p.c.dtype != (by_depth ? DType::fp32 : DType::bf16) || (p.accumulate && !by_depth))
+    return false;
   if (!ready()) return false;
   resources_.device().make_current();
   // Rows differ from step to step: one algorithm for all between two powers of two.
@@ -204,9 +210,9 @@ bool GroupedLibrary::multiply(const Products& p) {
   auto known = chosen_.find(shape);
   if (known == chosen_.end()) known = chosen_.emplace(shape, call.choose(handle_, shape)).first;
   if (!known->second) {
-    note_refusal("cuBLASLt has no grouped product for " + std::to_string(shape.groups) + " groups of " +
-                     std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
-                     std::to_string(shape.k),
+    note_refusal("cuBLASLt has no grouped product for " + std::to_string(shape.groups) +
+                     " groups of " + std::to_string(shape.m) + " x " + std::to_string(shape.n) +
+                     " x " + std::to_string(shape.k),
                  "its heuristic found none");
     return false;
   }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The grouped product that cuBLASLt has from 13.4 on (used from 13.7), with sizes in device memory.
-// CUDA 13.1's headers do not know it, so it is called through its C interface, if the library that is
-// loaded has it.
+// CUDA 13.1's headers do not know it, so it is called through its C interface, if the library that
+// is loaded has it.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,8 @@ inline constexpr int kMostWorkspace = 1, kAlignmentA = 5, kAlignmentB = 6, kAlig
                      kAlignmentD = 8, kAverageDepth = 13, kAverageRows = 14,
                      kAverageColumns = 15;  // of a preference
 inline constexpr int kShapeWidth = 12, kLdWidth = 13, kWidth64 = 1;  // of a grouped layout
-// 13.4 has it, but before 13.7 products that share a workspace may hang on Hopper (known issue 6456362
-// of cuBLAS's release notes).
+// 13.4 has it, but before 13.7 products that share a workspace may hang on Hopper (known issue
+// 6456362 of cuBLAS's release notes).
 inline constexpr std::size_t kLeastVersion = 130700;
 }  // namespace lt
 
@@ -59,8 +59,8 @@ struct GroupedFunctions {
   int (*preference_create)(lt::Preference*) = nullptr;
   int (*preference_destroy)(lt::Preference) = nullptr;
   int (*preference_set)(lt::Preference, int attribute, const void*, std::size_t) = nullptr;
-  int (*heuristic)(lt::Handle, lt::Descriptor, lt::Layout a, lt::Layout b, lt::Layout c, lt::Layout d,
-                   lt::Preference, int most, lt::Heuristic*, int* found) = nullptr;
+  int (*heuristic)(lt::Handle, lt::Descriptor, lt::Layout a, lt::Layout b, lt::Layout c,
+                   lt::Layout d, lt::Preference, int most, lt::Heuristic*, int* found) = nullptr;
   int (*multiply)(lt::Handle, lt::Descriptor, const void* alpha, const void* a, lt::Layout,
                   const void* b, lt::Layout, const void* beta, const void* c, lt::Layout, void* d,
                   lt::Layout, const lt::Algorithm*, void* workspace, std::size_t, void* stream) =
@@ -75,7 +75,8 @@ struct GroupedFunctions {
 // The library that dense products use, or null.
 [[nodiscard]] void* cublaslt_handle();
 
-// What it reads in device memory for each group, in its order: columns first, so that C^T = B^T A^T.
+// What it reads in device memory for each group, in its order: columns first, so that C^T = B^T
+// A^T.
 struct GroupedArrays {
   std::int64_t *m, *n, *k, *ld_first, *ld_second, *ld_result;
   const void **first, **second;  // our B and A
@@ -96,8 +97,8 @@ class GroupedLibrary {
   GroupedLibrary(const GroupedLibrary&) = delete;
   GroupedLibrary& operator=(const GroupedLibrary&) = delete;
 
-  // bf16 to bf16 or fp32, on GPUs from sm_90 on. False where the library, the operands or the shape do
-  // not allow it: nothing was done.
+  // bf16 to bf16 or fp32, on GPUs from sm_90 on. False where the library, the operands or the shape
+  // do not allow it: nothing was done.
   [[nodiscard]] bool multiply(const Products&);
 
  private:

@@ -3,8 +3,8 @@
 // Rows of a group by sixteens, and the powers of two that the rest is made of, times random signs
 // and a Hadamard matrix, in kernels/cpu/quantize.cpp's order of sums.
 #include "kernels/cuda/for_packs.cuh"
-#include "kernels/cuda/group_of_row.cuh"
 #include "kernels/cuda/row_source.cuh"
+#include "kernels/cuda/tile_scheduler.cuh"
 
 namespace pleat::cuda {
 namespace {

@@ -68,8 +68,8 @@ std::vector<std::pair<std::string, std::string>> library_facts() {
 std::string library_line() {
   const auto facts = library_facts();
   const std::string& groups = facts[2].second;
-  return "cuDNN: " + facts[0].second + "; cuBLASLt: " + facts[1].second + ", its grouped product: " +
-         groups + "; CUTLASS: " + facts[3].second;
+  return "cuDNN: " + facts[0].second + "; cuBLASLt: " + facts[1].second +
+         ", its grouped product: " + groups + "; CUTLASS: " + facts[3].second;
 }
 
 void note_refusal(const std::string& what, const std::string& why) {

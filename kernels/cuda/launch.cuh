@@ -10,7 +10,6 @@
 #include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/resources.hpp"
 #include "kernels/cuda/shared.cuh"
-#include "kernels/cuda/stream.cuh"
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::cuda {

@@ -1,14 +1,27 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A dense product in cuBLASLt's words. It counts columns first, so a row-major product is that of the
-// transposes in the other order: c^T[n,m] = op(b)^T op(a)^T, where b and a in memory already are b^T
-// and a^T.
+// A dense product in cuBLASLt's words, and its errors as exceptions.
+// PLEAT_CUBLAS_CHECK(call): throws DeviceError unless the call succeeded.
 #pragma once
 
-#include "kernels/cuda/cublas_check.cuh"
+#include <cublasLt.h>
+
 #include "kernels/cuda/dense_gemm.hpp"
+#include "kernels/cuda/device_error.hpp"
+
+#define PLEAT_CUBLAS_CHECK(call)                                                              \
+  do {                                                                                        \
+    const cublasStatus_t pleat_status = (call);                                               \
+    if (pleat_status != CUBLAS_STATUS_SUCCESS)                                                \
+      throw ::pleat::DeviceError(#call, cublasLtGetStatusString(pleat_status), __FILE__,      \
+                                 __LINE__);                                                   \
+  } while (false)
 
 namespace pleat::cuda {
+
+// A dense product in cuBLASLt's words. It counts columns first, so a row-major product is that of
+// the transposes in the other order: c^T[n,m] = op(b)^T op(a)^T, where b and a in memory already
+// are b^T and a^T.
 
 class MatmulDescriptor {
  public:

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands of grouped products on 8-bit codes: what is K contiguous stays where it is, the rest is
 // transposed by strips of 128 rows. Bound: memory, 2 bytes a code that is transposed.
-#include "kernels/cuda/narrow_groups.hpp"
+#include "kernels/cuda/narrow_layout.hpp"
 
 #include "kernels/cuda/block_scales.hpp"
 #include "kernels/cuda/for_packs.cuh"
-#include "kernels/cuda/group_of_row.cuh"
-#include "kernels/cuda/narrow_layout.hpp"
+#include "kernels/cuda/tile_scheduler.cuh"
 #include "kernels/cuda/transpose_tile.cuh"
 
 namespace pleat::cuda {
@@ -26,7 +25,8 @@ __global__ void __launch_bounds__(kThreads)
   if (strip >= first_strip[groups]) return;
   const std::int64_t g = group_of_row(first_strip, groups, strip);
   const std::int64_t row = first_row[g] + (strip - first_strip[g]) * kTurnTile;
-  const std::int64_t rows = first_row[g + 1] - row, col = std::int64_t{blockIdx.x % tiles} * kTurnTile;
+  const std::int64_t rows = first_row[g + 1] - row,
+                     col = std::int64_t{blockIdx.x % tiles} * kTurnTile;
   TurnedBytes::read(from + row * cols + col, cols, rows, cols - col, tile);
   __syncthreads();
   store_turned<TurnedBytes>(tile, [&](int c, int r, uint4 codes) {
@@ -104,8 +104,8 @@ const std::uint8_t* transpose_strips(Resources& r, View from, View counts, std::
        *first_strip = scratch.take<std::int32_t>(groups + 1);
   first_rows(r, counts, from.rows, first_row);
   first_strips(r, first_row, groups, kStripRows, first_strip, first_strip + groups);
-  launch(r, transpose_strips_kernel, blocks_of(strips * ceil_div(from.cols, kTurnTile)), kThreads, 0,
-         static_cast<const std::uint8_t*>(from.data), from.cols,
+  launch(r, transpose_strips_kernel, blocks_of(strips * ceil_div(from.cols, kTurnTile)), kThreads,
+         0, static_cast<const std::uint8_t*>(from.data), from.cols,
          static_cast<const std::int32_t*>(first_row), static_cast<const std::int32_t*>(first_strip),
          groups, strips * kStripRows, to);
   return to;
@@ -115,7 +115,8 @@ const std::uint8_t* transpose_strips(Resources& r, View from, View counts, std::
 
 bool multiply_grouped_codes(Resources& r, const Products& p, View a, View b) {
   const bool by_depth = p.grouping == Products::Grouping::depth;
-  if (p.grouping == Products::Grouping::none || p.counts == nullptr || p.groups > 1024) return false;
+  if (p.grouping == Products::Grouping::none || p.counts == nullptr || p.groups > 1024)
+    return false;
   if (p.m == 0 || p.n == 0 || p.k < 16 || !aligned(p, a, b)) return false;
   // Below one block of K, sums on tensor cores are not worth a transposition.
   if (by_depth ? p.c.dtype != DType::fp32 || p.k < kStripRows
@@ -179,7 +180,8 @@ bool multiply_grouped_codes(Resources& r, const Products& p, View a, View b) {
     all.b_step = padded(p.k);
     if (scales > 0) {
       auto* const turned = copies.take<float>(scales);
-      for_each(r, scales, TransposeScales{all.scales_b, p.k / kStripRows, p.n / kStripRows, turned});
+      for_each(r, scales,
+               TransposeScales{all.scales_b, p.k / kStripRows, p.n / kStripRows, turned});
       all.scales_b = turned;
     }
   }

@@ -11,7 +11,8 @@
 namespace pleat::cuda {
 namespace {
 
-constexpr std::int64_t kRowsAtATime = 64, kBlock = 32;  // kBlock: columns that share a scale of MXFP8
+constexpr std::int64_t kRowsAtATime = 64,
+                       kBlock = 32;  // kBlock: columns that share a scale of MXFP8
 
 // The columns of every head in every run of rows.
 struct Heads {
@@ -78,7 +79,8 @@ struct RoundByBlock {
     const std::int64_t begin = block * kBlock;
     const std::int64_t end = begin + kBlock < h.width ? begin + kBlock : h.width;
     float most = 0;
-    for (std::int64_t c = begin; c < end; ++c) most = fmaxf(most, fabsf(h.x.get(h.at(row, group, c))));
+    for (std::int64_t c = begin; c < end; ++c)
+      most = fmaxf(most, fabsf(h.x.get(h.at(row, group, c))));
     const ScaleFactors f =
         factors_of(most, 1.0f, CodeTraits<type>::largest_value, ScaleRule::e8m0);
     for (std::int64_t c = begin; c < end; ++c) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention whose products read 8 bits (AttentionPiece::math): copies of its operands with the values
-// that codes have, as kernels/cpu/narrow_attention.hpp says, rounded to the operand's type.
+// Attention whose products read 8 bits (AttentionPiece::math): copies of its operands with the
+// values that codes have, as kernels/cpu/mixed_attention.cpp says, rounded to the operand's type.
 #pragma once
 
 #include <cstdint>

@@ -48,8 +48,8 @@ ScaleShape scale_shape(std::int64_t outer, std::int64_t k, NarrowScales s) {
   return {};
 }
 
-// Codes [rows, cols] to [cols, rows], a tile a block; rows and columns are as narrow_kind asks, so that
-// every row, there and here, is whole packs.
+// Codes [rows, cols] to [cols, rows], a tile a block; rows and columns are as narrow_kind asks, so
+// that every row, there and here, is whole packs.
 template <class Turned>
 __global__ void __launch_bounds__(kThreads)
     transpose_codes_kernel(const std::uint8_t* from, std::int64_t rows, std::int64_t cols,
@@ -187,7 +187,8 @@ NarrowOperand narrow_operand(const Resources& r, View v, bool k_contiguous, Narr
     const auto tiles = blocks_of(ceil_div(v.rows, kTurnTile) * ceil_div(v.cols, kTurnTile));
     const auto* const from = static_cast<const std::uint8_t*>(v.data);
     if (kind.format == pleat::SmallFloat::e2m1) {
-      launch(r, transpose_codes_kernel<TurnedHalfBytes>, tiles, kThreads, 0, from, v.rows, v.cols, to);
+      launch(r, transpose_codes_kernel<TurnedHalfBytes>, tiles, kThreads, 0, from, v.rows, v.cols,
+             to);
     } else {
       launch(r, transpose_codes_kernel<TurnedBytes>, tiles, kThreads, 0, from, v.rows, v.cols, to);
     }

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/narrow_products.hpp"
 
+#include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/implementation.hpp"
-#include "kernels/cuda/narrow_groups.hpp"
 #include "kernels/cuda/narrow_layout.hpp"
+#include "kernels/cuda/products.hpp"
 #include "kernels/cuda/quantize.hpp"
-#include "kernels/cuda/scaled_products.hpp"
-#include "kernels/cuda/stream.cuh"
 
 namespace pleat::cuda {
 namespace {

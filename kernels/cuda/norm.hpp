@@ -29,15 +29,15 @@ struct NormShape {
 
 inline constexpr std::int64_t kMaxNormColumns = 32768;
 
-// More of a forward norm: `residual` (which lies where x does) is added first, the sum kept in `sum`;
-// y is left alone where !write_y, for its statistics alone.
+// Options of a forward norm. `residual`, which lies where x does, is added first, and the sum is
+// stored in `sum`. Without write_y only the statistics are computed.
 struct NormExtras {
   View residual, sum;
   bool write_y = true;
 };
 void norm_forward(const Resources&, View x, View w, View y, View rstd, double eps, const NormShape&,
                   const NormExtras& = {});
-// dx lies where x does. dresidual may have no data. dw += …
+// dx lies where x does. dresidual may have no data. Adds to dw.
 void norm_backward(Resources&, View dy, View x, View w, View rstd, View dresidual, View dx, View dw,
                    const NormShape&);
 

@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The step: clearing, copying and casting, the squared norm, and AdamW with decoupled weight decay
-// (Loshchilov and Hutter, arXiv:1711.05101). Bound: memory.
+// The optimizer's step: its utilities, AdamW, and main parameters in halves. Bound: memory.
 #include "kernels/cuda/adam.cuh"
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/reduce.cuh"
 
 namespace pleat {
+
+// The step: clearing, copying and casting, the squared norm, and AdamW with decoupled weight decay
+// (Loshchilov and Hutter, arXiv:1711.05101). Bound: memory.
+
 namespace {
 
 using namespace cuda;
@@ -22,7 +25,8 @@ struct Cast {
   }
 };
 
-// Squares of packs thread, thread + all threads, … in double; one sum a block.
+// Each thread adds up the squares of every n-th pack in double, n threads in all; a block has one
+// sum.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     squares_kernel(Vec<T> x, std::int64_t n, double* partial) {
@@ -33,7 +37,8 @@ __global__ void __launch_bounds__(kThreads)
     float v[kPack];
     x.load(at, n - at, v);
 #pragma unroll
-    for (int i = 0; i < kPack; ++i) sum = fma(static_cast<double>(v[i]), static_cast<double>(v[i]), sum);
+    for (int i = 0; i < kPack; ++i)
+      sum = fma(static_cast<double>(v[i]), static_cast<double>(v[i]), sum);
   }
   sum = group_sum<kThreads>(sum);
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
@@ -115,6 +120,54 @@ void CudaKernels::adamw(View g, View m, View v, View w, double grad_scale, const
     using T = typename decltype(tag)::type;
     for_packs(*resources_, n, Adam<T>{vec<T>(g), vec<T>(m), vec<T>(v), vec<T>(w), factors});
   }, g, m, v, w);
+}
+
+// fp32 numbers from bf16 weights and 16 bits of rest, and back (kernels/cpu/optimizer.cpp). Bound:
+// memory, 8 bytes an element.
+
+namespace {
+
+using namespace cuda;
+
+struct Join {
+  const std::uint16_t *weights, *rests;
+  unsigned* to;
+  __device__ void operator()(std::int64_t i) const {
+    const unsigned rest = rests[i], up = rest >> 15;
+    to[i] = (weights[i] - up) << 16 | rest;
+  }
+};
+
+struct Split {
+  const unsigned* from;
+  std::uint16_t *weights, *rests;
+  __device__ void operator()(std::int64_t i) const {
+    const unsigned bits = from[i], up = bits >> 15 & 1;
+    weights[i] = static_cast<std::uint16_t>((bits >> 16) + up);
+    rests[i] = static_cast<std::uint16_t>(bits);
+  }
+};
+
+void require_halves(View weights, View rests, View whole) {
+  PLEAT_ASSERT(weights.dtype == DType::bf16 && whole.dtype == DType::fp32);
+  PLEAT_ASSERT(weights.elements() == whole.elements() && rests.elements() == whole.elements());
+}
+
+}  // namespace
+
+void CudaKernels::join_halves(View weights, View rests, View to) {
+  require_halves(weights, rests, to);
+  for_each(*resources_, to.elements(),
+           Join{static_cast<const std::uint16_t*>(weights.data),
+                static_cast<const std::uint16_t*>(rests.data), static_cast<unsigned*>(to.data)});
+}
+
+void CudaKernels::split_halves(View from, View weights, View rests) {
+  require_halves(weights, rests, from);
+  for_each(*resources_, from.elements(),
+           Split{static_cast<const unsigned*>(from.data),
+                 static_cast<std::uint16_t*>(weights.data),
+                 static_cast<std::uint16_t*>(rests.data)});
 }
 
 }  // namespace pleat

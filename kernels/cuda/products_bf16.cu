@@ -6,7 +6,7 @@
 #include <mma.h>
 
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/scaled_products.hpp"
+#include "kernels/cuda/products.hpp"
 #include "kernels/cuda/tile_scheduler.cuh"
 #include "kernels/cuda/vec.cuh"
 
@@ -20,8 +20,8 @@ constexpr int kStageElements = kTile * (kDepth + kPad);  // also holds [kDepth][
 constexpr int kFragment = 16, kStagePad = 4;
 static_assert(kDepth * (kTile + kPad) <= kStageElements);
 
-// A tile of op(X): `outer` is M or N, `inner` K. kInnerContiguous: memory has K side by side, and so
-// has shared memory, [kTile][kDepth + kPad]; else [kDepth][kTile + kPad].
+// A tile of op(X): `outer` is M or N, `inner` K. kInnerContiguous: memory has K side by side, and
+// so has shared memory, [kTile][kDepth + kPad]; else [kDepth][kTile + kPad].
 template <bool kInnerContiguous>
 struct OperandTile {
   static constexpr int lines = kInnerContiguous ? kTile : kDepth;
@@ -43,7 +43,8 @@ struct OperandTile {
 };
 
 template <bool kAContiguous, bool kBContiguous>
-__global__ void __launch_bounds__(kThreads, 2) products_bf16_kernel(Products p, const float* factors) {
+__global__ void __launch_bounds__(kThreads, 2)
+    products_bf16_kernel(Products p, const float* factors) {
   auto* const shared = dynamic_shared<std::byte>();
   auto* const a_tiles = reinterpret_cast<Bf16Value*>(shared);
   Bf16Value* const b_tiles = a_tiles + kStages * kStageElements;
@@ -145,7 +146,9 @@ bool fits(const Strided& s, std::int64_t group_step, std::int64_t contiguous) {
 
 }  // namespace
 
-bool multiply_bf16(const Resources& r, const Products& p) { return multiply_bf16_scaled(r, p, nullptr); }
+bool multiply_bf16(const Resources& r, const Products& p) {
+  return multiply_bf16_scaled(r, p, nullptr);
+}
 
 bool multiply_bf16_scaled(const Resources& r, const Products& p, const float* factors) {
   if (p.n == 0 || p.m == 0) return true;

@@ -73,7 +73,8 @@ struct LargestOfHistory {
   std::int64_t length;
   __device__ void operator()(std::int64_t row, int lane) const {
     float most = 0;
-    for (std::int64_t i = lane; i < length; i += kWarp) most = fmaxf(most, history[row * length + i]);
+    for (std::int64_t i = lane; i < length; i += kWarp)
+      most = fmaxf(most, history[row * length + i]);
     most = warp_max(most);
     if (lane == 0) amax[row] = most;
   }

@@ -7,8 +7,8 @@
 
 namespace pleat::cuda {
 
-// What is quantised: x as it is stored, or y = x * factors[row] * w, or SwiGLU of x's two halves times
-// factors[row] (null: 1). y is not there, but its type and shape are those of the numbers.
+// What is quantised: x as it is stored, or y = x * factors[row] * w, or SwiGLU of x's two halves
+// times factors[row] (null: 1). y is not there, but its type and shape are those of the numbers.
 struct RowSource {
   enum class Kind : std::uint8_t { stored, norm, swiglu };
   Kind kind = Kind::stored;
@@ -20,9 +20,10 @@ struct RowSource {
 };
 [[nodiscard]] inline RowSource stored(View x) { return {.x = x, .y = x}; }
 
-// Largest |x| of every block, as the bits of a float, NaN passed over. `from` is [rows, cols] with
-// blocks of block_cols columns; to[block_of_row[row] * blocks_in_row + …], cleared first, `blocks`
-// of them. `limit`: rows there are, where fewer than from.rows; in device memory, or null.
+// The largest |x| of every block, as the bits of a float; NaN is ignored. `from` is [rows, cols].
+// The block of (row, col) is block_of_row[row] * blocks_in_row + col / block_cols; there are
+// `blocks` of them, and `to` is cleared first. `limit`: in device memory, the number of rows that
+// exist if that is below from.rows, or null.
 struct BlockMaxima {
   const std::int32_t* block_of_row = nullptr;
   std::int64_t block_cols = 1, blocks_in_row = 1, blocks = 0;
@@ -31,19 +32,21 @@ struct BlockMaxima {
 };
 void block_maxima(const Resources&, const RowSource& from, const BlockMaxima&);
 
-// One pass over x for blocks within a row, or of 16, 32 or 128 rows of a column, that need no more
-// than their own amax. False where the shape does not allow it: nothing was done.
+// Quantises in one pass over x. For blocks within a row, or of 16, 32 or 128 rows of a column,
+// whose scale follows from their own maximum. False if the shape does not allow it; nothing was
+// done then.
 [[nodiscard]] bool quantize_blocks(const Resources&, const RowSource& x, View y, const BlockTable&,
                                    const Quantization&);
 
 // KernelSet::quantize of any source.
 void quantize_rows(Resources&, RowSource x, View counts, View y, const Quantization&);
 
-// to[rows, cols] fp32 = x with every 16 rows of a group, and what is left of it, multiplied by
-// signs and a Hadamard matrix. first: [groups + 1] rows at which the groups begin.
-void hadamard(const Resources&, const RowSource& x, const std::int32_t* first, std::int64_t groups, float* to);
+// to[rows, cols] fp32 = x, where every 16 rows of a group, and the rows left at its end, are
+// multiplied by signs and a Hadamard matrix. first: [groups + 1] rows at which the groups begin.
+void hadamard(const Resources&, const RowSource& x, const std::int32_t* first, std::int64_t groups,
+              float* to);
 
-// What a quantised matrix' codes stand for, in fp32 or bf16; not `scaled`: the codes' own numbers.
+// The values of a quantised matrix, in fp32 or bf16. Without `scaled`: of the codes alone.
 void dequantize(const Resources&, View from, View to, bool scaled = true);
 
 }  // namespace pleat::cuda

@@ -25,8 +25,9 @@ std::byte* Resources::grow(StreamBuffer& buffer, std::size_t bytes) {
   PLEAT_ASSERT(device_.number_of_stream() == 0);
   if (bytes > buffer.bytes()) {
     if (capturing()) {
-      throw DeviceError("scratch memory", "has to grow while a graph is captured; run the step once before",
-                        __FILE__, __LINE__);
+      throw DeviceError("scratch memory",
+                        "has to grow while a graph is captured; run the step once before", __FILE__,
+                        __LINE__);
     }
     device_.make_current();
     synchronize(stream());

@@ -32,19 +32,19 @@ class Resources {
   [[nodiscard]] int multiprocessors() const { return device_.multiprocessors(); }
   [[nodiscard]] bool capturing() const;  // into a CUDA graph: nothing may be allocated
 
-  // Another number after memory was given back that a captured graph may use.
+  // Changes when memory was released that a captured graph may use.
   [[nodiscard]] std::uint64_t age() const { return age_; }
   void grow_older() { ++age_; }
 
-  // At least that many bytes, for kernels of the device's first stream. Grows, which waits for the
-  // stream; throws DeviceError while capturing.
+  // Scratch memory of at least `bytes`, for kernels of the device's first stream. If it has to
+  // grow, that waits for the stream, and throws DeviceError while a graph is captured.
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
-  // Of the same kind, for operands' copies that live while a product uses the scratch memory.
+  // The same for copies of operands that are needed while a product uses the scratch memory.
   [[nodiscard]] std::byte* copies(std::size_t bytes);
-  // And for copies of attention's operands, which go into calls that use both.
+  // The same for copies of attention's operands, which are needed while a call uses both.
   [[nodiscard]] std::byte* narrow(std::size_t bytes);
   [[nodiscard]] std::size_t scratch_bytes() const { return scratch_.bytes(); }
-  // What lives as long as a tensor, for kernels of the first stream.
+  // Memory that lives as long as a tensor, for kernels of the first stream.
   [[nodiscard]] KeptBlocks& kept_blocks() { return *kept_blocks_; }
   [[nodiscard]] std::vector<RopeTable>& rope_tables() { return rope_tables_; }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Losses of the router beside the cross entropy, as kernels/cpu/router_losses.cpp defines them. A warp
-// adds up a run of rows of one sequence, then the runs are added in order.
+// Losses of the router beside the cross entropy, as kernels/cpu/router_losses.cpp defines them. A
+// warp adds up a run of rows of one sequence, then the runs are added in order.
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/partial_sums.hpp"
@@ -98,7 +98,8 @@ __global__ void __launch_bounds__(kThreads)
     }
     aux += counts * scores;
   }
-  for (std::int64_t b = threadIdx.x; b < sequences; b += kThreads) z += stats[b * cols + 2 * experts];
+  for (std::int64_t b = threadIdx.x; b < sequences; b += kThreads)
+    z += stats[b * cols + 2 * experts];
   aux = group_sum<kThreads>(aux);
   seq_aux = group_sum<kThreads>(seq_aux);
   z = group_sum<kThreads>(z);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of any element type moved as bytes, 16 at a time where every row is aligned, else by elements.
+// Rows of any element type moved as bytes, 16 at a time where every row is aligned, else by
+// elements.
 #pragma once
 
 #include "kernels/cuda/launch.cuh"

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention sinks, a key of a learned score and no value in each head, and what joins pieces of keys:
-// a sink is a piece that came before.
+// Attention sinks, a key of a learned score and no value in each head, and what joins pieces of
+// keys: a sink is a piece that came before.
 #include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/flash.hpp"
 #include "kernels/cuda/for_packs.cuh"
-#include "kernels/cuda/merge_pieces.hpp"
 #include "kernels/cuda/partial_sums.hpp"
 #include "kernels/cuda/reduce.cuh"
 
@@ -19,8 +19,8 @@ struct StartAtSinks {
   __device__ void operator()(std::int64_t i) const { lse[i] = sinks.get(i % heads); }
 };
 
-// Of a head the sum over rows chunk, chunk + chunks, … of exp(sink - lse) d_o·o. "Rows" are the heads
-// of all chunks, a warp each.
+// For a head, chunk c adds up exp(sink - lse) d_o·o over the rows c, c + chunks, c + 2 chunks and so
+// on. A warp takes one head of one chunk, which is a "row" of the result.
 struct SumSinks {
   Vec<AnyType> d_o, o, sinks;
   const float* lse;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Tables that the host makes for a call (visible keys, positions, documents, scales from other
-// ranks) go to the device by way of pinned memory: from pageable memory the host would wait for the
+// Copies tables of the host to the device (visible keys, positions, documents, scales from other
+// ranks) through pinned memory. A copy from pageable memory would make the host wait for the
 // stream.
 #pragma once
 
@@ -20,9 +20,9 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // In the stream's order. `from` may be used again when it returns, and it waits for nothing, but
-  // for the first of more than 64 copies that the stream has not come to. Throws DeviceError while
-  // a graph is captured, which would repeat the copy from memory that has other contents by then.
+  // Copies in the stream's order, and returns when `from` may be reused. It does not wait, unless
+  // more than 64 copies are pending; then it waits for the oldest. Throws DeviceError while a graph
+  // is captured, because the graph would repeat the copy when the memory has other contents.
   void upload(void* to, const void* from, std::size_t bytes, StreamRef);
 
  private:
@@ -34,7 +34,7 @@ class Staging {
   [[nodiscard]] Slot free_slot(std::size_t bytes);
 
   std::deque<Slot> slots_;       // oldest copy first
-  std::vector<void*> outgrown_;  // given back at the end: that may wait for the whole GPU
+  std::vector<void*> outgrown_;  // freed at the end, because that may wait for the whole GPU
 };
 
 }  // namespace pleat::cuda

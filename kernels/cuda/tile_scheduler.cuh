@@ -1,16 +1,34 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which tile of which group a block computes, from group sizes in device memory. Every block adds up
-// the sizes itself; then tiles are dealt out in order, blocks apart.
+// Group sizes in device memory: which group a row or a tile belongs to.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/cuda/group_of_row.cuh"
 #include "kernels/cuda/products.hpp"
 #include "kernels/cuda/reduce.cuh"
 
 namespace pleat::cuda {
+
+// The last of `groups` that begins at or before `row`: groups without rows are passed over.
+// first: [groups] where they begin, ascending.
+template <class T>
+__device__ __forceinline__ std::int64_t group_of_row(const T* first, std::int64_t groups,
+                                                     std::int64_t row) {
+  std::int64_t low = 0, high = groups;
+  while (high - low > 1) {
+    const std::int64_t middle = (low + high) / 2;
+    if (first[middle] <= row) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// Which tile of which group a block computes, from group sizes in device memory. Every block adds
+// up the sizes itself; then tiles are dealt out in order, blocks apart.
 
 struct Tile {
   std::int64_t group, m, n;    // of the tile: its first row and column within the group's C

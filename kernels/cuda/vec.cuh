@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Operands of kernels that compute in fp32: fp32 or bf16 elements, loaded and stored eight at a time
-// where they are aligned and one by one where they are not. A thread has the same elements either
-// way, so that results do not depend on where a buffer lies.
+// Operands of kernels that compute in fp32: fp32 or bf16 elements, loaded and stored eight at a
+// time where they are aligned and one by one where they are not. A thread has the same elements
+// either way, so that results do not depend on where a buffer lies.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "core/diagnostics.hpp"
-#include "kernels/cuda/stream.cuh"
+#include "kernels/cuda/cuda_check.cuh"
 #include "kernels/kernel_set.hpp"
 
 namespace pleat::cuda {

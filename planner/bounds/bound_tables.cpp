@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "planner/bounds/bounds.hpp"
-#include "simulator/summarise_step.hpp"
+#include "simulator/step_timeline.hpp"
 
 namespace pleat {
 namespace {

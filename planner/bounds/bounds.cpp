@@ -8,7 +8,7 @@
 
 #include "core/program/compile_stage.hpp"
 #include "simulator/core_sharing.hpp"
-#include "simulator/summarise_step.hpp"
+#include "simulator/step_timeline.hpp"
 
 namespace pleat {
 namespace {

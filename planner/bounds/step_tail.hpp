@@ -10,7 +10,7 @@
 #include "core/spec/cluster.hpp"
 #include "core/spec/model.hpp"
 #include "core/spec/profile.hpp"
-#include "simulator/layer_weights.hpp"
+#include "simulator/layer_work.hpp"
 #include "simulator/step_costs.hpp"
 
 namespace pleat {

@@ -7,7 +7,7 @@
 
 #include "planner/bounds/layer_bounds.hpp"
 #include "simulator/layer_library.hpp"
-#include "simulator/summarise_step.hpp"
+#include "simulator/step_timeline.hpp"
 
 namespace pleat {
 namespace {

@@ -33,7 +33,8 @@ Split gather_then_copy(double x, double k, double nodes, double inside) {
 
 DispatchWork dispatch_work(const Op& op, Bytes payload, Bytes row, int ranks, int inside, int sms) {
   const double k = static_cast<double>(op.attr.top_k);
-  DispatchWork work{.payload = payload, .row = row, .ranks = ranks, .nodes = std::max(1, ranks / inside)};
+  DispatchWork work{
+      .payload = payload, .row = row, .ranks = ranks, .nodes = std::max(1, ranks / inside)};
   work.rank_copies = distinct_units(ranks, op.attr) / k;
   work.node_copies = distinct_units(work.nodes, op.attr) / k;
   work.combine = family_of(op.kind) == OpKind::all_to_all_back;

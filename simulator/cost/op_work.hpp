@@ -27,7 +27,8 @@ struct OpWork {
 
 // What a conversion to a narrow type moves on top of its operands (docs/MODEL.md section 7.4): the
 // pass that finds the current scale of a whole tensor, the rotation and rounding of nvfp4.
-[[nodiscard]] Bytes quantize_extra(const Op&, const std::vector<Tensor>&, const Binding&, Precision);
+[[nodiscard]] Bytes quantize_extra(const Op&, const std::vector<Tensor>&, const Binding&,
+                                   Precision);
 
 // Bytes of every operand, read and written; an accumulated result is read as well.
 [[nodiscard]] Bytes operand_bytes(const Op&, const std::vector<Tensor>&, const Binding&);
@@ -74,8 +75,8 @@ struct AttentionCall {
   Bytes bytes;
   bool backward = false;
 };
-// Of a measured rate: less with too few blocks of queries for the processors (0: not said), and with
-// small heads.
+// Of a measured rate: less with too few blocks of queries for the processors (0: not said), and
+// with small heads.
 [[nodiscard]] double attention_share(const AttentionCall&, int sms);
 // `curve`: its fixed time and share of the memory's bandwidth.
 [[nodiscard]] Seconds attention_time(const AttentionRate&, const EfficiencyCurve& curve,
@@ -115,11 +116,13 @@ struct DispatchWork {
 // kernel; 0: the profile's sharing_penalty where ranks outnumber the cores.
 [[nodiscard]] double sharing_slowdown(const ClusterView&, const Profile&, double contention = 0);
 
-// Ranks that are threads of a CPU: an op runs when the one before it has ended, transfers are copies.
+// Ranks that are threads of a CPU: an op runs when the one before it has ended, transfers are
+// copies.
 [[nodiscard]] inline bool on_cpu(const ClusterView& view) { return view.cluster->shared_cores > 0; }
 
-// Where arithmetic is fp32 alone, kernels widen their bf16 and narrow operands for the time of a call
-// and round their results: `work` then moves the wide copies, and this is the time to make them.
+// Where arithmetic is fp32 alone, kernels widen their bf16 and narrow operands for the time of a
+// call and round their results: `work` then moves the wide copies, and this is the time to make
+// them.
 [[nodiscard]] Seconds convert_operands(const Op&, const std::vector<Tensor>&, const Binding&,
                                        const ClusterView&, const Profile&, OpWork& work);
 
@@ -132,11 +135,12 @@ struct DispatchWork {
 // The same under the group-limited routing that the op's attributes say.
 [[nodiscard]] double distinct_units(int units, const OpAttributes&);
 
-// Muon's orthogonalisation: five iterations of X X^T, its square and a product with X on each of the
-// op's matrices, one after the other.
+// Muon's orthogonalisation: five iterations of X X^T, its square and a product with X on each of
+// the op's matrices, one after the other.
 [[nodiscard]] OpCost newton_schulz_cost(const Op&, const ClusterView&, const Profile&);
 
-// rms_norm_quantize, swiglu_quantize: by what their kernels read and write (docs/MODEL.md section 7.4).
+// rms_norm_quantize, swiglu_quantize: by what their kernels read and write (docs/MODEL.md section
+// 7.4).
 [[nodiscard]] OpCost fused_quantize_cost(const Op&, const std::vector<Tensor>&, const Binding&,
                                          const ClusterView&, const Profile&);
 

@@ -314,11 +314,12 @@ OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding&
   }
   const double slowest = cls == CostClass::attention ? op.attr.slowest : 1.0;
   const double contention = profile.kernel(work.kernel).contention;
-  return {.time = price->time * (sharing_slowdown(view, profile, contention) * slowest) + conversions,
-          .cls = cls,
-          .flops = work.flops,
-          .bytes = work.bytes,
-          .source = price->source};
+  return {
+      .time = price->time * (sharing_slowdown(view, profile, contention) * slowest) + conversions,
+      .cls = cls,
+      .flops = work.flops,
+      .bytes = work.bytes,
+      .source = price->source};
 }
 
 }  // namespace pleat

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Training in bf16: near to fp32, the same in every layout, half of the bytes and no other ones.
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/comm/job_part.hpp"
-#include "backend/comm/message_transport.hpp"
+#include "backend/comm/message_communicator.hpp"
 
 namespace pleat::test {
 

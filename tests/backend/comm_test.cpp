@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "backend/comm/message_communicator.hpp"
-#include "backend/comm/thread_transport.hpp"
+#include "backend/comm/thread_communicator.hpp"
 #include "tests/backend/comm_jobs.hpp"
 
 namespace pleat {

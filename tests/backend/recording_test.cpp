@@ -4,11 +4,11 @@
 // every rank of a job, each run by itself.
 #include <gtest/gtest.h>
 
-#include "backend/comm/recording_transport.hpp"
 #include "backend/data/sample_source.hpp"
 #include "backend/execute/executor.hpp"
 #include "kernels/host_device.hpp"
 #include "tests/backend/train_runs.hpp"
+#include "tests/support/recording_transport.hpp"
 
 namespace pleat {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What a communicator holds of a device: of one that is made in between, its buffers given back.
-#include "calibration/microbench/communicator_bytes.hpp"
+#include "calibration/microbench/rank_work.hpp"
 
 #include <gtest/gtest.h>
 

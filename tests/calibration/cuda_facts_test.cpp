@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a calibration of a GPU notes of the software it ran on: beside CUDA's versions what the kernels
-// themselves say of their libraries. Needs no GPU.
+// What a calibration of a GPU notes of the software it ran on: beside CUDA's versions what the
+// kernels themselves say of their libraries. Needs no GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of a calibration between devices whose memory the host cannot touch: through NCCL, with
-// a stand-in for its library, and by way of the host.
+// Collectives of a calibration between devices whose memory the host cannot touch: through NCCL,
+// with a stand-in for its library, and by way of the host.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -46,7 +46,8 @@ TEST(ConcurrentPoints, GroupsOfNeighboursAndOfRanksFarApart) {
     ++groups[{p.group, p.stride}];
   }
   // Four kinds of 64 KB and 2 MB; messages to far ranks beside them.
-  const std::map<std::pair<int, int>, int> want{{{2, 1}, 8}, {{2, 4}, 10}, {{4, 1}, 8}, {{4, 2}, 8}};
+  const std::map<std::pair<int, int>, int> want{
+      {{2, 1}, 8}, {{2, 4}, 10}, {{4, 1}, 8}, {{4, 2}, 8}};
   EXPECT_EQ(groups, want);
   EXPECT_TRUE(names.contains("all_reduce 65536 B, 2 of 8 ranks, 4 apart"));
   EXPECT_TRUE(concurrent_points(2).empty());
@@ -108,7 +109,8 @@ TEST(DeviceRanks, CollectivesInSymmetricWindows) {
     EXPECT_EQ(r.failed.size(), windows ? 0U : 12U);
     EXPECT_EQ(samples_json(r).find("\"windows\": true") != std::string::npos, windows);
     EXPECT_EQ(said.empty(), windows);
-    EXPECT_EQ(print_windows(r).find("\nall_gather 4096 B, 4 of 4 ranks ") != std::string::npos, windows);
+    EXPECT_EQ(print_windows(r).find("\nall_gather 4096 B, 4 of 4 ranks ") != std::string::npos,
+              windows);
     for (const Residual& residual : r.residuals) {
       if (residual.family != "all_reduce") continue;
       EXPECT_LE(residual.in_sample + residual.held_out, 2);

@@ -5,9 +5,8 @@
 
 #include <cmath>
 
-#include "calibration/fit/collective_fit.hpp"
-#include "calibration/fit/hold_out.hpp"
-#include "calibration/fit/kernel_fit.hpp"
+#include "calibration/fit/curve_fit.hpp"
+#include "calibration/fit/family.hpp"
 #include "calibration/fit/profile_fit.hpp"
 
 namespace pleat {

@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Held-out points are of every kind that a plan measures, and so are those that a fit sees.
-#include "calibration/fit/hold_out.hpp"
+#include "calibration/fit/family.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 
-#include "calibration/fit/judged_fit.hpp"
-#include "calibration/fit/residual.hpp"
+#include "calibration/fit/profile_fit.hpp"
 #include "calibration/plan.hpp"
 #include "tests/calibration/fake_bench.hpp"
 

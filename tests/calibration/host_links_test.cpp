@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Copies of all ranks at once and of one alone: who copies what on which stream, and whose time it is.
+// Copies of all ranks at once and of one alone: who copies what on which stream, and whose time it
+// is.
 #include "calibration/microbench/host_links.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@
 
 #include "backend/comm/job_part.hpp"
 #include "calibration/calibrate.hpp"
-#include "calibration/microbench/on_ranks.hpp"
+#include "calibration/microbench/rank_runner.hpp"
 #include "tests/backend/device/checking_device.hpp"
 #include "tests/calibration/fake_bench.hpp"
 
@@ -83,7 +84,8 @@ TEST(HostLinks, SlowestRanksTimeIsTheSample) {
   const Timing t{.seconds = {1, 5, 2}, .repeats = 15};
   EXPECT_EQ(sample_of(p, t).time, Seconds(5));
   EXPECT_EQ(sample_of(p, t).raw, t.seconds);
-  EXPECT_EQ(std::get<OtherSample>(sample_of(p, t).point).what, "host_to_device of all ranks at once");
+  EXPECT_EQ(std::get<OtherSample>(sample_of(p, t).point).what,
+            "host_to_device of all ranks at once");
   p.alone = true;
   EXPECT_EQ(sample_of(p, t).time, Seconds(2)) << "the median of one rank's blocks";
   EXPECT_EQ(std::get<OtherSample>(sample_of(p, t).point).what, "host_to_device of one rank");

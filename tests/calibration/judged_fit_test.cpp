@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is judged changes no constant of a profile, and its families say how far the fit is off
 // there.
-#include "calibration/fit/judged_fit.hpp"
+#include "calibration/fit/profile_fit.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "calibration/calibrate.hpp"
+#include "calibration/fit/curve_fit.hpp"
 #include "calibration/fit/gemm_fit.hpp"
-#include "calibration/fit/kernel_fit.hpp"
 #include "core/spec/catalog.hpp"
 #include "tests/calibration/fake_bench.hpp"
 

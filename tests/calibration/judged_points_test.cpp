@@ -7,8 +7,8 @@
 #include <numeric>
 #include <set>
 
-#include "calibration/microbench/copy_points.hpp"
 #include "calibration/microbench/expert_rows.hpp"
+#include "calibration/microbench/host_links.hpp"
 #include "calibration/microbench/rank_work.hpp"
 #include "kernels/host_device.hpp"
 #include "tests/calibration/noting_communicator.hpp"

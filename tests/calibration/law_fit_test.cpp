@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "calibration/calibrate.hpp"
-#include "calibration/fit/gemm_corrections.hpp"
 #include "calibration/fit/gemm_fit.hpp"
 #include "calibration/fit/profile_fit.hpp"
 #include "core/spec/catalog.hpp"
@@ -62,7 +61,8 @@ std::vector<Sample> h200_attention(const std::string& source, const std::string&
     const bool backward = row[1] == "backward";
     const double seq = std::stod(row[3]), heads = std::stod(row[4]), groups = std::stod(row[5]);
     const double rows = std::stod(row[2]) * seq, each = 128;
-    const double flops = rows * seq * heads * each * (backward ? 5 : 2);  // 2 products of s / 2 keys
+    const double flops =
+        rows * seq * heads * each * (backward ? 5 : 2);  // 2 products of s / 2 keys
     const double bytes = 2 * rows * (heads + 2 * groups + heads) * each * (backward ? 2 : 1);
     Sample sample{.name = "attention " + row[2] + "x" + row[3] + " " + row[4] + " heads, " +
                           row[5] + " groups" + salt,

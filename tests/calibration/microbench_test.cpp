@@ -87,7 +87,8 @@ TEST(Points, StateHoldsItsBuffers) {
   }
 }
 
-// A GPU's points on the reference kernels: what each call reads and writes, and that it can be called.
+// A GPU's points on the reference kernels: what each call reads and writes, and that it can be
+// called.
 TEST(Points, BothCopiesOfAnOperandAndOfWhatSwigluMakes) {
   const auto bench = cpu_bench();
   constexpr double n = 64 * 4096;  // bf16 read, two copies of codes written
@@ -112,7 +113,8 @@ TEST(Points, BothCopiesOfAnOperandAndOfWhatSwigluMakes) {
 TEST(Points, AttentionOfAllKeysAndOfAChunk) {
   const auto bench = cpu_bench();
   constexpr double heads = 32, d = 128;
-  const std::map<std::string, double> pairs{{"full_attention", 64.0 * 64}, {"chunk_attention", 64.0 * 128}};
+  const std::map<std::string, double> pairs{{"full_attention", 64.0 * 64},
+                                            {"chunk_attention", 64.0 * 128}};
   std::map<std::string, int> seen;
   for (const KernelPoint& p : attention_piece_points(64)) {
     const auto& size = std::get<AttentionSize>(p.shape);
@@ -130,8 +132,8 @@ TEST(Points, AttentionOfAllKeysAndOfAChunk) {
   EXPECT_EQ(seen, (std::map<std::string, int>{{"full_attention", 2}, {"chunk_attention", 2}}));
 }
 
-// MLA's, whose keys have two parts, on the reference kernels: queries and keys of as many rows as the
-// work says.
+// MLA's, whose keys have two parts, on the reference kernels: queries and keys of as many rows as
+// the work says.
 TEST(Points, MlaOfAllKeysAndOfAChunk) {
   const auto bench = cpu_bench();
   std::map<std::string, double> products;  // pairs of a row and a key

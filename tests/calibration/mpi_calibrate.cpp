@@ -64,7 +64,8 @@ int main(int, char** argv) {
     const auto beside = std::count_if(r.samples.begin(), r.samples.end(), [](const Sample& s) {
       return s.name.starts_with("overlap: ") && s.time.base() > 0;
     });
-    wrong += expect(beside == 4 * (1 + 2 * kCollectives) + kCollectives, "work beside every collective");
+    wrong +=
+        expect(beside == 4 * (1 + 2 * kCollectives) + kCollectives, "work beside every collective");
     const auto links = std::count_if(r.samples.begin(), r.samples.end(), [](const Sample& s) {
       const bool all = s.name.ends_with(", 4 of 4 ranks");
       return s.name.starts_with("host links: ") && s.raw.size() == (all ? 4U : 5U);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A product, attention, SwiGLU and a copy beside collectives: which stream each is on, who waits for
-// whom, and that ranks of devices, of threads and of NCCL's stand-in get through it.
+// A product, attention, SwiGLU and a copy beside collectives: which stream each is on, who waits
+// for whom, and that ranks of devices, of threads and of NCCL's stand-in get through it.
 #include "calibration/microbench/overlap.hpp"
 
 #include <gmock/gmock.h>

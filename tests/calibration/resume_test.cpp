@@ -16,7 +16,7 @@
 #include <tuple>
 
 #include "calibration/calibrate.hpp"
-#include "calibration/microbench/copy_points.hpp"
+#include "calibration/microbench/host_links.hpp"
 #include "calibration/sample_log.hpp"
 #include "core/diagnostics.hpp"
 #include "tests/calibration/fake_bench.hpp"
@@ -82,9 +82,9 @@ TEST(GpuPlan, IsLocked) {
   EXPECT_EQ(digest_of(points), "4969044783dd2644");
 }
 
-// Every point at its limit, half a second or a part of it: the stopping rule of `pleat calibrate`. With one
-// GPU a fifth of ten minutes is left to prepare points, with eight, whose collectives fill their
-// time, ten seconds, and what kernels and copies spare whose mean is known before.
+// Every point at its limit, half a second or a part of it: the stopping rule of `pleat calibrate`.
+// With one GPU a fifth of ten minutes is left to prepare points, with eight, whose collectives fill
+// their time, ten seconds, and what kernels and copies spare whose mean is known before.
 TEST(GpuPlan, TakesTenMinutesAtMost) {
   for (const auto& [world, most] : {std::pair{1, 480.0}, {2, 510.0}, {4, 550.0}, {8, 590.0}}) {
     FakeBench bench;
@@ -110,9 +110,10 @@ TEST(GpuPlan, TakesTenMinutesAtMost) {
     RecordProperty(std::to_string(world) + " GPUs", std::to_string(seconds));
     RecordProperty(std::to_string(world) + " GPUs, points", std::to_string(names.size()));
     // Once in the plan: what is judged, and work beside collectives.
-    for (const char* name : {"all_reduce 8 B, 2 of 2 ranks", "all_reduce (bf16) 4096 B, 2 of 2 ranks",
-                             "all_to_all (hot) 1048576 B, 2 of 2 ranks",
-                             "send_recv (both ways) 65536 B, 2 of 2 ranks"})
+    for (const char* name :
+         {"all_reduce 8 B, 2 of 2 ranks", "all_reduce (bf16) 4096 B, 2 of 2 ranks",
+          "all_to_all (hot) 1048576 B, 2 of 2 ranks",
+          "send_recv (both ways) 65536 B, 2 of 2 ranks"})
       EXPECT_EQ(names.contains(name), world > 1) << name;
     EXPECT_EQ(std::count_if(names.begin(), names.end(),
                             [](const std::string& n) { return n.starts_with("overlap: "); }),
@@ -321,13 +322,14 @@ TEST(Sustained, ShareIsOfTheLastQuarterOverTheFirstRuns) {
   EXPECT_EQ(sustained_share({1, 2, 3}), 1);
 }
 
-// The product's becomes the profile's clock of products; attention's, which comes before it, does not
-// become anything's, and is said.
+// The product's becomes the profile's clock of products; attention's, which comes before it, does
+// not become anything's, and is said.
 TEST(Sustained, IsMeasuredWhenAskedForAndTheProductsIsInTheProfile) {
   const auto plan = static_cast<int>(gpu_plan().size());
   for (const bool attention : {false, true}) {
     FakeBench bench;
-    // A hundred runs of attention, the launch, a hundred of the product: slow from half of either on.
+    // A hundred runs of attention, the launch, a hundred of the product: slow from half of either
+    // on.
     bench.slow_from = attention ? plan - 1 + 50 : plan + 100 + 50;
     const auto ranks = thread_ranks(1);
     CalibrateConfig config;

@@ -9,12 +9,12 @@
 #include <map>
 #include <set>
 
+#include "interop/exported.hpp"
+#include "interop/megatron_import.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"
 #include "core/plan/constraints.hpp"
-#include "interop/exported.hpp"
 #include "interop/field_paths.hpp"
-#include "interop/megatron_import.hpp"
 #include "tests/interop/export_samples.hpp"
 #include "tests/interop/megatron_rules.hpp"
 #include "tests/interop/random_plans.hpp"

@@ -15,7 +15,6 @@
 #include "core/spec/catalog.hpp"
 #include "interop/flag_table.hpp"
 #include "interop/quoting.hpp"
-#include "interop/yaml.hpp"
 
 namespace pleat::interop_test {
 namespace {
@@ -169,8 +168,9 @@ TEST(Launch, SlurmStartsPleat) {
   EXPECT_THAT(text, HasSubstr("#SBATCH --ntasks-per-node=8\n"));
   EXPECT_THAT(text, HasSubstr("\nsrun --kill-on-bad-exit=0 --label --cpu-bind=none \\\n"
                               "  pleat train \"${PLEAT_ARGS[@]}\" \"$@\" &\n"));
-  EXPECT_THAT(text, HasSubstr("PLEAT_JOB_SECRET=\"$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')\"\n"
-                              "export PLEAT_JOB_SECRET\n"));
+  EXPECT_THAT(text,
+              HasSubstr("PLEAT_JOB_SECRET=\"$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')\"\n"
+                        "export PLEAT_JOB_SECRET\n"));
   EXPECT_THAT(text, Not(HasSubstr("nvidia-smi")));
   EXPECT_THAT(text, Not(HasSubstr("NCCL")));
   EXPECT_THAT(text, Not(HasSubstr("python3")));

@@ -54,17 +54,21 @@ TEST_P(Winners, AreTakenByMegatron) {
 
 INSTANTIATE_TEST_SUITE_P(
     Of, Winners,
-    testing::Values(
-        SearchCase{"mixtral-8x7b", "h100-sxm", 16, 4096, 64, [](SearchConfig& s) { s.tp = {1}, s.cp = {1}, s.pp = {1, 2}; }},
-        // Little memory beside the optimizer's state.
-        SearchCase{"llama3.1-405b", "h100-sxm", 512, 32768, 512,
-                   [](SearchConfig& s) { s.tp = {8}, s.pp = {8}; }},
-        // A prediction layer beside the loss would be on the first of two ranks.
-        SearchCase{"glm-5", "b300", 256, 4096, 1024,
-                   [](SearchConfig& s) { s.tp = {1}, s.pp = {2}, s.vpp = {16}, s.cp = {1}; }},
-        // Biases of attention beside delayed gradients.
-        SearchCase{"qwen2-57b-a14b", "h100-sxm", 64, 4096, 256,
-                   [](SearchConfig& s) { s.tp = {1}, s.cp = {1}, s.pp = {2}, s.delay_wgrad = true; }}));
+    testing::Values(SearchCase{"mixtral-8x7b", "h100-sxm", 16, 4096, 64,
+                               [](SearchConfig& s) {
+                                 s.tp = {1}, s.cp = {1}, s.pp = {1, 2};
+                               }},
+                    // Little memory beside the optimizer's state.
+                    SearchCase{"llama3.1-405b", "h100-sxm", 512, 32768, 512,
+                               [](SearchConfig& s) { s.tp = {8}, s.pp = {8}; }},
+                    // A prediction layer beside the loss would be on the first of two ranks.
+                    SearchCase{
+                        "glm-5", "b300", 256, 4096, 1024,
+                        [](SearchConfig& s) { s.tp = {1}, s.pp = {2}, s.vpp = {16}, s.cp = {1}; }},
+                    // Biases of attention beside delayed gradients.
+                    SearchCase{"qwen2-57b-a14b", "h100-sxm", 64, 4096, 256, [](SearchConfig& s) {
+                                 s.tp = {1}, s.cp = {1}, s.pp = {2}, s.delay_wgrad = true;
+                               }}));
 
 }  // namespace
 }  // namespace pleat::interop

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "tests/kernels/quantized_matrices.hpp"
 
 namespace pleat {
@@ -12,8 +12,8 @@ using conformance::random_matrix;
 using test::Matrix;
 using NarrowAttention = test::QuantizedMatrices;
 
-// Attention that reads 8 bits is attention of operands that were rounded before: those of a head in a
-// run of rows together, or 32 columns of a row.
+// Attention that reads 8 bits is attention of operands that were rounded before: those of a head in
+// a run of rows together, or 32 columns of a row.
 TEST_F(NarrowAttention, ReadsRoundedHeads) {
   const std::int64_t rows = 10, heads = 2, width = 40, batch = 2;
   const std::vector<std::int32_t> whole_head{rows / batch, rows / batch};
@@ -56,7 +56,8 @@ TEST_F(NarrowAttention, ReadsRoundedHeads) {
       p.v = {.x = from[2], .first = 0, .stride = width, .width = width, .share = heads};
       p.visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data());
       p.math = as;
-      kernels_->attention_piece(p, {.x = o, .first = 0, .stride = width, .width = width}, lse, false);
+      kernels_->attention_piece(p, {.x = o, .first = 0, .stride = width, .width = width}, lse,
+                                false);
       return std::vector<float>(o.f32(), o.f32() + o.elements());
     };
     std::deque<std::vector<Bf16>> halves;

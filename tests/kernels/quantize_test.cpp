@@ -262,8 +262,9 @@ TEST_F(Quantize, StochasticRoundingHasNoBias) {
   EXPECT_NE(sum_of({1, 2}), sum_of({1, 3}));
 }
 
-// TE, torchtitan#1718, Megatron-LM#4038: rows that pad an expert's share were routed, or moved the others.
-// Here blocks end with an expert's rows; zero rows behind them, as others pad, change no result.
+// TE, torchtitan#1718, Megatron-LM#4038: rows that pad an expert's share were routed, or moved the
+// others. Here blocks end with an expert's rows; zero rows behind them, as others pad, change no
+// result.
 TEST_F(Quantize, PaddedGroupsComputeSomethingElse) {
   const std::vector<std::int32_t> rows{3, 0, 37, 16}, padded{32, 0, 64, 32};
   const std::int64_t depth = 64, width = 24;
@@ -291,13 +292,18 @@ TEST_F(Quantize, PaddedGroupsComputeSomethingElse) {
   };
   const std::vector<std::int32_t> matrices(4, static_cast<std::int32_t>(width));
   for (const Quantization& q :
-       {Quantization{}, Quantization{.rule = ScaleRule::power_of_two, .block_rows = 1, .block_cols = 128},
+       {Quantization{},
+        Quantization{.rule = ScaleRule::power_of_two, .block_rows = 1, .block_cols = 128},
         Quantization{.rule = ScaleRule::e8m0, .block_rows = 1, .block_cols = 32},
-        Quantization{.format = SmallFloat::e2m1, .rule = ScaleRule::nvfp4, .block_rows = 1, .block_cols = 16}}) {
+        Quantization{.format = SmallFloat::e2m1,
+        .rule = ScaleRule::nvfp4,
+        .block_rows = 1,
+        .block_cols = 16}}) {
     const View weights = quantize(w, q, counts(matrices)).view;
     const View y = floats(Matrix(56, width)), more = floats(Matrix(128, width));
     kernels_->grouped_gemm(quantize(x, q, counts(rows)).view, weights, true, counts(rows), y);
-    kernels_->grouped_gemm(quantize(pad(x), q, counts(padded)).view, weights, true, counts(padded), more);
+    kernels_->grouped_gemm(quantize(pad(x), q, counts(padded)).view, weights, true, counts(padded),
+                           more);
     const std::vector<float> same = without_padding(more);  // but for the order of sums
     for (std::int64_t i = 0; i < y.elements(); ++i) {
       EXPECT_NEAR(same[static_cast<std::size_t>(i)], y.f32()[i], 1e-5) << i;
@@ -308,7 +314,8 @@ TEST_F(Quantize, PaddedGroupsComputeSomethingElse) {
   kernels_->grouped_wgrad(quantize(dy, columns, counts(rows)).view,
                           quantize(x, columns, counts(rows)).view, counts(rows), dw, false);
   kernels_->grouped_wgrad(quantize(pad(dy), columns, counts(padded)).view,
-                          quantize(pad(x), columns, counts(padded)).view, counts(padded), same, false);
+                          quantize(pad(x), columns, counts(padded)).view, counts(padded), same,
+                          false);
   for (std::int64_t i = 0; i < dw.elements(); ++i) {
     EXPECT_NEAR(same.f32()[i], dw.f32()[i], 1e-5) << i;
   }

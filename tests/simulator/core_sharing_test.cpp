@@ -74,8 +74,9 @@ TEST(CoreSharing, EstimatorAndTraceSayTheSame) {
   const Plan plan = pipeline(4, 1);
   const ClusterSpec c = machine(2);
   const Seconds one = step(plan, 2).step;
-  EXPECT_NEAR(Estimator(small_model(), kWorkload, c, ideal_profile(), Runtime::pleat)(plan).step / one,
-              1, kNear);
+  EXPECT_NEAR(
+      Estimator(small_model(), kWorkload, c, ideal_profile(), Runtime::pleat)(plan).step / one, 1,
+      kNear);
   const Trace trace = predicted_trace(compile(small_model(), kWorkload, plan, Runtime::pleat), c,
                                       ideal_profile(), 8);
   EXPECT_NEAR(trace.step_s, one.base(), kNear * one.base());

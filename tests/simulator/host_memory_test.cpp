@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The optimizer between device and host: peaks, transfers, the CPU's step, a node's memory; and what
-// Muon, packing and the paged stash cost.
+// The optimizer between device and host: peaks, transfers, the CPU's step, a node's memory; and
+// what Muon, packing and the paged stash cost.
 #include <gtest/gtest.h>
 
 #include <cmath>

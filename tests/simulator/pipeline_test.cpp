@@ -120,7 +120,8 @@ TEST(Pipeline, InterleavedByHand) {
 
 TEST(Pipeline, StartTimesShiftTheTimeline) {
   const Schedule schedule{.pp = 2, .vpp = 1, .microbatches = 3};
-  const Timeline t = simulate(schedule, uniform(2, 1, 1, 1), Seconds(0), {}, {Seconds(10), Seconds(0)});
+  const Timeline t =
+      simulate(schedule, uniform(2, 1, 1, 1), Seconds(0), {}, {Seconds(10), Seconds(0)});
   EXPECT_DOUBLE_EQ(t.end.base(), 10 + (3 + 1) * 2.0);
 }
 

@@ -95,15 +95,16 @@ TEST(PriceLayer, HostTimeBesideGraphsOfParts) {
   EXPECT_NEAR(forward(CudaGraph::full_iteration), 0.4e-3, 1e-12);  // the GPU's
 }
 
-// Of the launches of one projection, one expert product and the router the host makes those that the
-// scope leaves out; beside them what the layer takes on top by scope.
+// Of the launches of one projection, one expert product and the router the host makes those that
+// the scope leaves out; beside them what the layer takes on top by scope.
 TEST(PriceLayer, GraphsOfPartsSaveTheirLaunches) {
   const ClusterSpec cluster = round_cluster();
   auto view = uniform_view(cluster, {});
   LayerMaker m;
   m.layer.kind = LayerKind::moe;
-  for (const auto& [name, module] : {std::pair{"qkv", Module::qkv}, std::pair{"fc1", Module::experts},
-                                     std::pair{"router", Module::router}}) {
+  for (const auto& [name, module] :
+       {std::pair{"qkv", Module::qkv}, std::pair{"fc1", Module::experts},
+        std::pair{"router", Module::router}}) {
     m.gemm(Pass::forward, name, 0.001, {m.tensor(1)}, {m.tensor(1)});
     m.layer.forward.back().module = module;
   }

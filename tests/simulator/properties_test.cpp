@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "core/plan/rank_map.hpp"
-#include "simulator/summarise_step.hpp"
+#include "simulator/step_timeline.hpp"
 #include "tests/simulator/random_cases.hpp"
 
 namespace pleat::test {

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Rows of published runs: what is read of them, and every problem of a file at once.
-#include "validation/read_runs.hpp"
+#include "validation/measured_run.hpp"
 
 #include <gtest/gtest.h>
 
+#include "validation/run_request.hpp"
+#include "validation/run_words.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 #include "validation/run_era.hpp"

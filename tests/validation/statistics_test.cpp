@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Statistics of the validation report, by hand.
-#include "validation/statistics.hpp"
+#include "validation/comparison.hpp"
 
 #include <gtest/gtest.h>
 

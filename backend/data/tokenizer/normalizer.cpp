@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/data/tokenizer/normalizer.hpp"
 
-#include "backend/data/tokenizer/growth.hpp"
-
 namespace pleat {
 namespace {
 

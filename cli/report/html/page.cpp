@@ -3,11 +3,12 @@
 #include "cli/report/html/page.hpp"
 
 #include <fmt/format.h>
+#include <sodium.h>
 
+#include <array>
 #include <filesystem>
 
 #include "cli/report/html/page_assets.hpp"
-#include "cli/report/html/sha256.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
@@ -50,6 +51,18 @@ std::string embedded(const JsonValue& json) {
       out += c;
   }
   return out;
+}
+
+// "sha256-47DEQpj8…=", as Content-Security-Policy names a script or a style.
+std::string csp_hash(std::string_view text) {
+  std::array<unsigned char, crypto_hash_sha256_BYTES> digest{};
+  crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(text.data()),
+                     text.size());
+  constexpr int kVariant = sodium_base64_VARIANT_ORIGINAL;
+  std::string encoded(sodium_base64_encoded_len(digest.size(), kVariant), '\0');
+  sodium_bin2base64(encoded.data(), encoded.size(), digest.data(), digest.size(), kVariant);
+  encoded.pop_back();  // the terminator
+  return "sha256-" + encoded;
 }
 
 std::string script(const std::string& text) { return "<script>" + text + "</script>\n"; }

@@ -10,7 +10,7 @@
 #include "cli/report/explain_report.hpp"
 #include "cli/report/html/charts.hpp"
 #include "cli/report/html/estimate_charts.hpp"
-#include "simulator/report_names.hpp"
+#include "simulator/estimate.hpp"
 
 namespace pleat::cli {
 namespace {

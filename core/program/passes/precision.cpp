@@ -13,7 +13,7 @@
 namespace pleat {
 namespace {
 
-struct Copies {
+struct QuantizedCopies {
   TensorId row, column;
 };
 
@@ -134,9 +134,9 @@ class Quantizer {
     return made;
   }
 
-  Copies quantized(TensorId x, std::vector<Op>& out, const Op& user, Phase phase) {
+  QuantizedCopies quantized(TensorId x, std::vector<Op>& out, const Op& user, Phase phase) {
     if (const auto done = copies_.find(x); done != copies_.end()) return done->second;
-    const Copies c{add(x, ".row"), add(x, ".col")};
+    const QuantizedCopies c{add(x, ".row"), add(x, ".col")};
     Op op;
     op.kind = OpKind::quantize;
     op.name = layer_.tensor(x).name + ".quantize";
@@ -182,8 +182,8 @@ class Quantizer {
     const Wanted want = wanted(ops, all);
     if (!want.row && !want.column) return false;
     if (!in_whole_blocks(gather.in.front())) return false;
-    const Copies shard = quantized(gather.in.front(), out, gather, phase);
-    Copies copies;
+    const QuantizedCopies shard = quantized(gather.in.front(), out, gather, phase);
+    QuantizedCopies copies;
     auto move = [&](TensorId from, const char* suffix) {
       Op op = gather;
       op.in = {from};
@@ -228,7 +228,7 @@ class Quantizer {
             op.in[i] = quantized_once(op.in[i], result, op, phase, !wgrad);
             continue;
           }
-          const Copies c = quantized(op.in[i], result, op, phase);
+          const QuantizedCopies c = quantized(op.in[i], result, op, phase);
           op.in[i] = wgrad ? c.column : c.row;
           if (wgrad && i == 0 && turned_ && op.out.size() > 1) of_bias = c.row;
         }
@@ -246,7 +246,7 @@ class Quantizer {
   bool turned_;  // a gradient's column-wise copy is of mixed rows: biases read the other one
   bool head_;    // the output projection is narrow too
   bool delayed_;  // fp8 with scales from past maxima
-  std::map<TensorId, Copies> copies_;
+  std::map<TensorId, QuantizedCopies> copies_;
   std::map<TensorId, TensorId> rows_, columns_;  // made apart
   Marks fused_;      // made, and converted, inside another kernel
   Marks read_wide_;  // saved, and read in bf16 backward

@@ -5,7 +5,7 @@
 
 #include "backend/checkpoint/hf_weights.hpp"
 #include "core/diagnostics.hpp"
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "tests/backend/checkpoint/saved_runs.hpp"
 
 namespace pleat {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of an export are those that transformers saves for the same config.json: every name and
-// shape, no more and no fewer. tests/reference/saved_names.py wrote what transformers saves.
+// The tensors of an export are those that transformers saves for the same config.json: every name
+// and shape, no more and no fewer. tests/reference/saved_names.py wrote what transformers saves.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -41,7 +41,8 @@ TEST(HfNames, AreThoseOfTransformers) {
   for (const auto& entry :
        std::filesystem::directory_iterator(PLEAT_SOURCE_DIR "/tests/reference/saved_names")) {
     SCOPED_TRACE(entry.path().filename().string());
-    const JsonValue document = parse_json(read_text_file(entry.path().string()), entry.path().string());
+    const JsonValue document =
+        parse_json(read_text_file(entry.path().string()), entry.path().string());
     const HfImport import = read_hf_config(document.find("config")->dump(), "config.json", "small");
     EXPECT_EQ(written_by_us(import.model), saved_by_transformers(document));
     ++files;

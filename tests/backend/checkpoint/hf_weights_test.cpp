@@ -96,7 +96,8 @@ TEST(HfWeights, TwelveExpertsKeepTheirNumbers) {
   for (const HfWeight& w : hf_weight_map(m)) {
     const std::size_t at = w.name.find("experts.");
     if (at == std::string::npos || w.name.find("shared") != std::string::npos) continue;
-    const std::string expert = w.name.substr(at, w.name.find('.', at + 8) + 1 - at);  // "experts.10."
+    const std::string expert =
+        w.name.substr(at, w.name.find('.', at + 8) + 1 - at);  // "experts.10."
     for (const HfRows& rows : w.parts) {
       EXPECT_THAT(rows.places[0].tensor, HasSubstr("." + expert)) << w.name;
     }

@@ -82,7 +82,8 @@ class Job {
     std::size_t i = 0;
     for (const KeptTensor& t : kept_state(b_.executor, Kept::all)) {
       for (const KeptRun& run : t.runs) {
-        f(std::span(reinterpret_cast<float*>(run.data), static_cast<std::size_t>(run.elements)), i++);
+        f(std::span(reinterpret_cast<float*>(run.data), static_cast<std::size_t>(run.elements)),
+          i++);
       }
     }
   }
@@ -110,7 +111,8 @@ void in_a_job(const std::function<void(Job&)>& body) {
     body(job);
     return 1;
   };
-  (void)train(compile(Job::model(), test::small_workload(), test::fp32_plan(), Runtime::pleat), config);
+  (void)train(compile(Job::model(), test::small_workload(), test::fp32_plan(), Runtime::pleat),
+              config);
 }
 
 using Mutation = std::function<int(const std::string& kind, const std::string& path)>;
@@ -195,7 +197,9 @@ TEST(PowerCut, FindsWhatIsLeftOut) {
     };
   };
   const auto shard = [](const std::string& p) { return p.find("shard_") != std::string::npos; };
-  const auto manifest = [](const std::string& p) { return p.find("manifest") != std::string::npos; };
+  const auto manifest = [](const std::string& p) {
+    return p.find("manifest") != std::string::npos;
+  };
   const auto written = [](const std::string& p) { return ends(p, ".tmp.0"); };
   const auto root = [](const std::string& p) { return p == kRoot; };
   const auto around = [](const std::string& p) { return p == "/job"; };

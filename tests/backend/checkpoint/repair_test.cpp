@@ -26,7 +26,9 @@ ModelSpec tied() {
   return m;
 }
 
-std::string shard_of(const std::string& checkpoint) { return checkpoint + "/shard_00000.safetensors"; }
+std::string shard_of(const std::string& checkpoint) {
+  return checkpoint + "/shard_00000.safetensors";
+}
 
 // What the old saver wrote: a second entry of `name` after the first, the same bytes again, and the
 // digest of the whole file in the manifest.
@@ -39,7 +41,8 @@ void double_tensor(const std::string& checkpoint, const std::string& name,
     for (int copy = 0; copy < (t.name == name ? 2 : 1); ++copy) {
       entries.push_back(t);
       std::vector<std::byte> bytes = shard.bytes(t);
-      if (copy == 1 && changed_byte >= 0) bytes[static_cast<std::size_t>(changed_byte)] ^= std::byte{1};
+      if (copy == 1 && changed_byte >= 0)
+        bytes[static_cast<std::size_t>(changed_byte)] ^= std::byte{1};
       data.insert(data.end(), bytes.begin(), bytes.end());
     }
   }
@@ -105,7 +108,8 @@ TEST_F(Repairs, AnOlderOneDoesNotBecomeTheLatest) {
   EXPECT_THAT(faults_of_checkpoint(older()), IsEmpty());
   EXPECT_EQ(test::read_bytes(folder_ / "LATEST"), "step_00000004\n");
   std::string remark;
-  EXPECT_THAT(checkpoints_in(folder_.path(), remark), ElementsAre("step_00000004", "step_00000002"));
+  EXPECT_THAT(checkpoints_in(folder_.path(), remark),
+              ElementsAre("step_00000004", "step_00000002"));
   EXPECT_EQ(remark, "");
 }
 
@@ -132,7 +136,8 @@ TEST_F(Repairs, BytesThatWereNotSavedAreNot) {
 
 TEST_F(Repairs, FaultsAreNamed) {
   std::filesystem::remove(shard_of(older()));
-  EXPECT_THAT(faults_of_checkpoint(older()), ElementsAre(HasSubstr("is missing, or no regular file")));
+  EXPECT_THAT(faults_of_checkpoint(older()),
+              ElementsAre(HasSubstr("is missing, or no regular file")));
   Manifest manifest = open_checkpoint(newer());
   SavedTensor& tensor = manifest.tensors.at("weight/embedding");
   tensor.elements += 1;

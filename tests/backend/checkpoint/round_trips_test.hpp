@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a run saves is what comes back, for random models, layouts, optimizers and precisions: into the same run,
-// into another layout, into a Hugging Face folder and out of it again.
+// What a run saves is what comes back, for random models, layouts, optimizers and precisions: into
+// the same run, into another layout, into a Hugging Face folder and out of it again.
 #pragma once
 
 #include <random>
@@ -111,7 +111,8 @@ inline void expect_resumes(const RandomLayout& c, const std::string& from) {
 
 // In another layout every bit of the weights stays where nothing is learnt, and the averages
 // move as in the first.
-inline void expect_resumes_elsewhere(const RoundTrip& t, const std::string& from, const Tensors& weights) {
+inline void expect_resumes_elsewhere(const RoundTrip& t, const std::string& from,
+                                     const Tensors& weights) {
   const TemporaryFolder kept, moved;
   Tensors averages[2];
   for (const RandomLayout* c : {&t.first, &t.second}) {
@@ -151,9 +152,12 @@ inline void expect_exports(const RoundTrip& t, const std::string& checkpoint) {
   for (SavedRun* run : {&from_export, &from_checkpoint}) {
     run->config.adjust_weight = nullptr;
     run->config.adamw.lr = 0;
-    run->config.read_weight = [&, hf = run == &from_export](const std::string& name, std::span<float> out) {
-      if (hf) exported.read(name, out);
-      else saved.read(name, out);
+    run->config.read_weight = [&, hf = run == &from_export](const std::string& name,
+                                                            std::span<float> out) {
+      if (hf)
+        exported.read(name, out);
+      else
+        saved.read(name, out);
     };
   }
   const TrainResult a = from_export.run(), b = from_checkpoint.run();

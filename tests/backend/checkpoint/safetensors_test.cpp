@@ -177,7 +177,8 @@ TEST(Safetensors, HolesOverlapsAndDuplicatesAreRefused) {
               HasSubstr("duplicate"));
 }
 
-// Bytes changed, inserted and cut at random: refused, or read as what they say, never out of bounds.
+// Bytes changed, inserted and cut at random: refused, or read as what they say, never out of
+// bounds.
 TEST(Safetensors, DamagedFilesAreRefusedOrRead) {
   const std::string good = test::read_bytes(kSmall);
   std::uint64_t state = 7;

@@ -32,8 +32,8 @@ struct SavedRun {
   TrainResult run() {
     const Program program = compile(model, workload, plan, Runtime::pleat);
     config.steps = steps;
-    const TrainingState state{0,          0, 0, workload.seq_len, workload.global_batch, config.seed,
-                              "data"};
+    const TrainingState state{0,           0,     0, workload.seq_len, workload.global_batch,
+                              config.seed, "data"};
     const auto say = [this](const std::string& text) { messages.push_back(text); };
     PlanDocument document;
     document.model_name = model.name;

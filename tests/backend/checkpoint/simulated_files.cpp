@@ -44,7 +44,9 @@ std::set<std::map<std::string, int>> possible_names(const SimulatedFiles::Node& 
 std::vector<Bytes> possible_bytes(const SimulatedFiles::Node& file) {
   if (file.data == file.durable) return {file.durable};
   const std::string& now = *file.data;
-  const auto made = [](std::string text) { return std::make_shared<const std::string>(std::move(text)); };
+  const auto made = [](std::string text) {
+    return std::make_shared<const std::string>(std::move(text));
+  };
   return {file.durable, file.data, made(now.substr(0, now.size() / 2)), made(now.substr(0, 1)),
           made(std::string(now.size(), '\0'))};
 }
@@ -95,7 +97,8 @@ SimulatedFiles::SimulatedFiles(const Tree& tree) {
     nodes_.push_back(node);
     if (path == "/") continue;
     Node& around = nodes_[static_cast<std::size_t>(find(parent(path)))];
-    around.names[leaf(path)] = around.durable_names[leaf(path)] = static_cast<int>(nodes_.size()) - 1;
+    around.names[leaf(path)] = around.durable_names[leaf(path)] =
+        static_cast<int>(nodes_.size()) - 1;
   }
 }
 

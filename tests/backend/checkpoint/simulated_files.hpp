@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A file system in memory that keeps only what POSIX promises: what was not synchronised may be lost
-// or torn by a power cut, names of a folder as well as bytes of a file.
+// A file system in memory that keeps only what POSIX promises: what was not synchronised may be
+// lost or torn by a power cut, names of a folder as well as bytes of a file.
 #pragma once
 
 #include <cerrno>
@@ -54,7 +54,9 @@ class SimulatedFiles final : public FileSystem {
   int list(const std::string& path, std::vector<std::string>& names) override;
 
  private:
-  int ask(const std::string& kind, const std::string& path) { return before ? before(kind, path) : 0; }
+  int ask(const std::string& kind, const std::string& path) {
+    return before ? before(kind, path) : 0;
+  }
   int find(const std::string& path) const;
   int change(const std::string& folder, const std::map<std::string, int>& names);
 
@@ -63,9 +65,9 @@ class SimulatedFiles final : public FileSystem {
   int next_ = 3;
 };
 
-// Every disk that a power cut may leave: any of the changes of names that were not synchronised, and
-// of a file that was not all, nothing, a part or zeros. In folders of unfinished saves, whose bytes
-// nobody reads, only the first.
+// Every disk that a power cut may leave: any of the changes of names that were not synchronised,
+// and of a file that was not all, nothing, a part or zeros. In folders of unfinished saves, whose
+// bytes nobody reads, only the first.
 [[nodiscard]] std::set<Tree> after_power_cut(const SimulatedFiles::Nodes&);
 
 }  // namespace pleat::test

@@ -11,7 +11,7 @@
 #include <functional>
 #include <map>
 
-#include "backend/data/text.hpp"
+#include "backend/data/document_reader.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {

@@ -8,7 +8,6 @@
 #include <fstream>
 
 #include "backend/data/indexed_dataset.hpp"
-#include "backend/data/indexed_writer.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Short words are merged by scanning, long ones with a queue: both as the definition says.
-#include "backend/data/tokenizer/merge_table.hpp"
+#include "backend/data/tokenizer/bpe.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
-#include "backend/data/tokenizer/word_cache.hpp"
+#include "backend/data/tokenizer/bpe_tokenizer.hpp"
 
 namespace pleat {
 namespace {

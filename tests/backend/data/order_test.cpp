@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "backend/data/blend.hpp"
-#include "backend/data/numpy_random.hpp"
 #include "backend/data/sample_order.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"

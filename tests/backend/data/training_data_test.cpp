@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "backend/data/document_reader.hpp"
-#include "backend/data/indexed_writer.hpp"
+#include "backend/data/indexed_dataset.hpp"
 #include "backend/data/tokenize_files.hpp"
 #include "core/diagnostics.hpp"
 #include "tests/backend/train_runs.hpp"

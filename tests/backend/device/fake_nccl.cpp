@@ -13,7 +13,7 @@
 #include <string>
 
 #include "backend/comm/nccl_library.hpp"
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "tests/backend/device/checking_kernels.hpp"
 
 namespace {

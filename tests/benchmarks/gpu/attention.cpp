@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/cuda/merge_pieces.hpp"
+#include "kernels/cuda/flash.hpp"
 #include "kernels/cuda/resources.hpp"
 #include "tests/benchmarks/gpu/bench.hpp"
 

@@ -57,16 +57,17 @@ TEST(ObjectReader, ReportsAllProblemsAtOnce) {
   (void)o.boolean("gone");
   (void)d.reader.object("also_gone").integer("x");
   d.reader.finish();
-  EXPECT_EQ(d.text(),
-            "error: f.json:1:7: i: must be an integer, not 8.9\n"
-            "error: f.json:2:6: j: 4294967297 is out of range\n  hint: allowed: from 0 to 1000\n"
-            "error: f.json:3:6: k: -1 is out of range\n  hint: allowed: from 1 to 64\n"
-            "error: f.json:4:6: t: must be an integer, not true\n"
-            "error: f.json:5:6: e: 1.7 is out of range\n  hint: allowed: at least 0.0001, at most 1\n"
-            "error: f.json:6:6: n: NaN is not a JSON number\n"
-            "error: f.json:7:15: o.deep: must be a string, not an array\n"
-            "error: f.json:7:6: o.gone: missing\n"
-            "error: f.json:1:1: also_gone: missing");
+  EXPECT_EQ(
+      d.text(),
+      "error: f.json:1:7: i: must be an integer, not 8.9\n"
+      "error: f.json:2:6: j: 4294967297 is out of range\n  hint: allowed: from 0 to 1000\n"
+      "error: f.json:3:6: k: -1 is out of range\n  hint: allowed: from 1 to 64\n"
+      "error: f.json:4:6: t: must be an integer, not true\n"
+      "error: f.json:5:6: e: 1.7 is out of range\n  hint: allowed: at least 0.0001, at most 1\n"
+      "error: f.json:6:6: n: NaN is not a JSON number\n"
+      "error: f.json:7:15: o.deep: must be a string, not an array\n"
+      "error: f.json:7:6: o.gone: missing\n"
+      "error: f.json:1:1: also_gone: missing");
 }
 
 TEST(ObjectReader, UnknownFieldsGetASuggestion) {

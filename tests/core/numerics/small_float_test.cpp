@@ -10,7 +10,6 @@
 #include <limits>
 #include <vector>
 
-#include "core/numerics/bf16.hpp"
 #include "core/numerics/philox.hpp"
 
 namespace pleat {

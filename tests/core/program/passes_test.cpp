@@ -153,16 +153,6 @@ TEST(Pair, RunsEveryOperationOnceInOrderAndExchangesOnTheCommStream) {
   EXPECT_EQ(comm, 6);  // tokens and probabilities out, tokens back, and the gradients of each
 }
 
-TEST(OpGraph, ListsAreTopologicalAndTheCriticalPathIsALowerBound) {
-  const LayerProgram layer = moe_layer(small_moe(), fp32_plan(2, 2));
-  EXPECT_TRUE(is_topological(layer.forward));
-  EXPECT_TRUE(is_topological(layer.backward));
-  const std::vector<double> ones(layer.forward.size(), 1.0);
-  const double path = critical_path(layer.forward, ones);
-  EXPECT_GT(path, 10.0);
-  EXPECT_LT(path, static_cast<double>(layer.forward.size()));  // the shared expert runs beside
-}
-
 TEST(Program, PrintsOperationsShapesAndLifetimes) {
   const std::string text = print_layer(moe_layer(small_moe(), fp32_plan(2, 2)), Binding{.routed = 7});
   EXPECT_NE(text.find("dispatch = all_to_all(permuted, all_counts)  over ep"), std::string::npos) << text;

@@ -86,8 +86,9 @@ TEST(CollectiveTable, TimesBetweenAndBeyondTheSizes) {
 
 TEST(CollectiveTable, BadTablesAreRefused) {
   const std::string head = "collective,ranks,bytes,us\n";
-  for (const char* row : {"gather,2,1,1\n", "all_gather,2,1,1\n", "all_gather,2,2,1\nall_gather,2,1,1\n",
-                          "all_gather,2,1,0\nall_gather,2,2,1\n", "all_gather,2,1\n"}) {
+  for (const char* row :
+       {"gather,2,1,1\n", "all_gather,2,1,1\n", "all_gather,2,2,1\nall_gather,2,1,1\n",
+        "all_gather,2,1,0\nall_gather,2,2,1\n", "all_gather,2,1\n"}) {
     EXPECT_THROW((void)parse_collective_table(head + row, "t.csv"), ConfigError) << row;
   }
 }

@@ -26,7 +26,8 @@ TEST(Packing, WithoutDocumentsASequenceIsOne) {
 TEST(Packing, MeanIsByTokensNotByDocuments) {
   const Packing p = packing_of(packed(4096, {1024, 3072}), 1);
   EXPECT_DOUBLE_EQ(p.mean_length, (1024.0 * 1024 + 3072.0 * 3072) / 4096);  // 2560
-  // l^2 - 2560 l is -1572864 and +1572864; two documents a sequence: sqrt(2) 1572864 over 4096 * 2560.
+  // l^2 - 2560 l is -1572864 and +1572864; two documents a sequence: sqrt(2) 1572864 over 4096 *
+  // 2560.
   EXPECT_NEAR(p.variation, std::sqrt(2.0) * 1572864 / (4096.0 * 2560), 1e-12);
 }
 

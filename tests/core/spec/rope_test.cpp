@@ -17,7 +17,9 @@ namespace {
 // Wave length 2 pi / f: 8192 / 4 and 8192 / 1 are where llama3's rule changes.
 TEST(RopeFrequency, Llama3DividesLongWavesOnly) {
   const RopeScaling s{.rule = RopeRule::llama3, .factor = 8, .original_positions = 8192};
-  const auto plain = [](std::int64_t i) { return std::pow(500000.0, -static_cast<double>(i) / 64); };
+  const auto plain = [](std::int64_t i) {
+    return std::pow(500000.0, -static_cast<double>(i) / 64);
+  };
   EXPECT_DOUBLE_EQ(rope_frequency(s, 500000, 128, 0), plain(0));
   EXPECT_DOUBLE_EQ(rope_frequency(s, 500000, 128, 28), plain(28));   // wave length 1,956
   EXPECT_DOUBLE_EQ(rope_frequency(s, 500000, 128, 36), plain(36) / 8);  // 10,080
@@ -70,8 +72,9 @@ TEST(HfRope, BothSpellingsAndWhatIsUnknown) {
   };
   const RopeScaling linear{.rule = RopeRule::linear, .factor = 2, .original_positions = 64};
   EXPECT_EQ(scaling(R"("rope_scaling": {"type": "linear", "factor": 2.0})"), linear);
-  EXPECT_EQ(scaling(R"("rope_parameters": {"rope_type": "linear", "rope_theta": 5e5, "factor": 2})"),
-            linear);
+  EXPECT_EQ(
+      scaling(R"("rope_parameters": {"rope_type": "linear", "rope_theta": 5e5, "factor": 2})"),
+      linear);
   EXPECT_EQ(scaling(R"("rope_scaling": null)"), RopeScaling{});
   EXPECT_EQ(scaling(R"("rope_scaling": {"type": "longrope", "factor": 4.0})").rule,
             RopeRule::unknown);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Rows of published runs.
+#include "validation/measured_run.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 #include "validation/read_runs.hpp"
 

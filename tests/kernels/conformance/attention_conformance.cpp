@@ -20,7 +20,8 @@ Packed reference(const Matrix& qkv, const Matrix& d_o, const AttentionShape& s) 
   for (std::int64_t b = 0; b < s.batch; ++b) {
     for (std::int64_t h = 0; h < s.heads; ++h) {
       const std::int64_t row = b * s.seq, group = h / (s.heads / s.kv_groups);
-      const std::int64_t at_k = (s.heads + group) * d, at_v = (s.heads + s.kv_groups) * d + group * dv;
+      const std::int64_t at_k = (s.heads + group) * d,
+                         at_v = (s.heads + s.kv_groups) * d + group * dv;
       const Matrix q = piece(qkv, row, s.seq, h * d, d), k = piece(qkv, row, s.seq, at_k, d);
       const Matrix v = piece(qkv, row, s.seq, at_v, dv);
       const HeadOutput head = attend(q, k, v, s.scale);

@@ -59,7 +59,8 @@ Reference reference(const Case& c, const Matrix& q, const Matrix& k, const Matri
         for (std::int64_t j = 0; j < c.keys; ++j) {
           if (!sees(c, i, j)) continue;
           double s = 0;
-          for (std::int64_t x = 0; x < d; ++x) s += q(row, h * d + x) * k(b * c.keys + j, h * d + x);
+          for (std::int64_t x = 0; x < d; ++x)
+            s += q(row, h * d + x) * k(b * c.keys + j, h * d + x);
           sum += p[static_cast<std::size_t>(j)] = std::exp(scale * s);
         }
         out.lse(row, h) = std::log(sum);

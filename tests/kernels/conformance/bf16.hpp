@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Kernels with operands in bf16 against the same kernels in fp32 on the same values: every operand
-// bf16, and every second one. fp32 itself is held against its definition by the other files. A kernel
-// set joins by INSTANTIATE_TEST_SUITE_P(Name, Bf16Conformance, …).
+// bf16, and every second one. fp32 itself is held against its definition by the other files. A
+// kernel set joins by INSTANTIATE_TEST_SUITE_P(Name, Bf16Conformance, …).
 #pragma once
 
 #include <functional>
@@ -30,7 +30,9 @@ class Bf16Conformance : public KernelConformance {
 
    private:
     friend class Bf16Conformance;
-    [[nodiscard]] DType next() { return every_ > 0 && ++made_ % every_ == 0 ? DType::bf16 : DType::fp32; }
+    [[nodiscard]] DType next() {
+      return every_ > 0 && ++made_ % every_ == 0 ? DType::bf16 : DType::fp32;
+    }
     struct Result {
       View view;
       const char* name;
@@ -41,8 +43,8 @@ class Bf16Conformance : public KernelConformance {
   };
   using Run = std::function<void(Operands&)>;
 
-  // Results of bf16 and of mixed operands: |got - want| <= tolerance * |want| + small * largest |want|.
-  // 2^-8 is one rounding to nearest and what may lie just beside it.
+  // Results of bf16 and of mixed operands: |got - want| <= tolerance * |want| + small * largest
+  // |want|. 2^-8 is one rounding to nearest and what may lie just beside it.
   void expect_like_fp32(const Run& run, double tolerance = 1.0 / 256, double small = 1e-5);
 
   [[nodiscard]] std::vector<double> values_of(View v);

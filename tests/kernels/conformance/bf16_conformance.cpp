@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "tests/kernels/conformance/suite.hpp"
 
 namespace pleat::conformance {
@@ -19,8 +19,8 @@ Matrix narrow(std::int64_t rows, std::int64_t cols, int seed, double size = 1) {
 }
 
 constexpr double kEps = 1e-5;
-// Libraries round probabilities and the gradients of scores to bf16 between their products, by 2^-9 at
-// most of what these are multiplied with, and once more each piece that is joined with another.
+// Libraries round probabilities and the gradients of scores to bf16 between their products, by 2^-9
+// at most of what these are multiplied with, and once more each piece that is joined with another.
 constexpr double kBetweenProducts = 3 * 0x1p-9;
 
 TEST_P(KernelConformance, Bf16CopyRoundsToNearestEven) {

@@ -39,7 +39,8 @@ TEST_P(Bf16Conformance, ProductsOfFp32AndBf16) {
   const Matrix slope = random_matrix(tokens, experts, 1);
   Operands o(*this, 1);
   const View weights = o.in(experts, hidden, 2), x = o.in(tokens, hidden, 3);
-  const View dlogits = in(slope), dx = o.out(tokens, hidden), dw = inout(Matrix(experts, hidden, 1));
+  const View dlogits = in(slope), dx = o.out(tokens, hidden),
+             dw = inout(Matrix(experts, hidden, 1));
   k().gemm(dlogits, false, weights, false, dx, false);
   k().gemm(dlogits, true, x, false, dw, true);
   const Matrix rounded = of(weights), want = times(slope, rounded);
@@ -48,7 +49,8 @@ TEST_P(Bf16Conformance, ProductsOfFp32AndBf16) {
   const View logits = out(tokens, experts);
   k().gemm(x, false, in(gate), true, logits, false);
   expect_close(get(logits), times(of(x), transposed(gate)), "logits of an fp32 gate", 2e-5);
-  expect_close(get(dw), plus(Matrix(experts, hidden, 1), times(transposed(slope), of(x))), "dw", 2e-5);
+  expect_close(get(dw), plus(Matrix(experts, hidden, 1), times(transposed(slope), of(x))), "dw",
+               2e-5);
 }
 
 TEST_P(Bf16Conformance, GroupedProducts) {

@@ -86,7 +86,8 @@ TEST_P(KernelConformance, CrossEntropyOverVocabularyShards) {
         for (std::size_t s = 0; s < widths.size(); offset += widths[s++]) {
           const View shard = inout(piece(logits, 0, rows, offset, widths[s]));
           const View total = inout(Matrix(1, 1, 1.5));
-          k().ce_loss(shard, in_i32(labels, 1, rows), {offset, vocab}, in(gathered), scale, {}, total);
+          k().ce_loss(shard, in_i32(labels, 1, rows), {offset, vocab}, in(gathered), scale, {},
+                      total);
           EXPECT_NEAR(get(total)(0, 0), loss, 1e-5 * (1 + std::abs(loss)));
           expect_close(get(shard), piece(dlogits, 0, rows, offset, widths[s]), "dlogits");
         }
@@ -179,8 +180,8 @@ TEST_P(KernelConformance, CrossEntropyLeavesPaddingOut) {
   }
 }
 
-// Rows with and without a label that counts, the last column padding: NaN in the stats of a row that
-// does not count reaches nothing.
+// Rows with and without a label that counts, the last column padding: NaN in the stats of a row
+// that does not count reaches nothing.
 TEST_P(KernelConformance, CrossEntropyLeavesNegativeLabelsOut) {
   Matrix logits(2, 3), gathered(2, 3), want(2, 3);
   logits.values = {4, 5, 6, 1, 3, 9};

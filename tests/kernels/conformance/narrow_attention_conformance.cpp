@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/numerics/bf16.hpp"
 #include "core/numerics/small_float.hpp"
 #include "tests/kernels/conformance/suite.hpp"
 

@@ -43,7 +43,8 @@ TEST_P(KernelConformance, AdamWLeavesWeightsWithoutGradient) {
 
 TEST_P(KernelConformance, LambsDirectionFollowsItsDefinition) {
   for (const std::int64_t n : {0, 1, 37}) {
-    const AdamW a{.lr = 9, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-3, .weight_decay = 0.1, .step = 2};
+    const AdamW a{
+        .lr = 9, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-3, .weight_decay = 0.1, .step = 2};
     const Matrix w = random_matrix(1, n, 1);
     Matrix m = random_matrix(1, n, 2), v = random_matrix(1, n, 3), g = random_matrix(1, n, 4);
     for (double& x : v.values) x = std::abs(x);
@@ -102,8 +103,8 @@ TEST_P(KernelConformance, ZeroAndCopy) {
 
 TEST_P(KernelConformance, MomentsAreReadAsTheyWereWritten) {
   const std::int64_t n = 300;
-  for (const auto& [type, digits] : {std::pair{DType::fp32, 24}, {DType::bf16, 8}, {DType::fp16, 11},
-                                     {DType::fp8, 4}}) {
+  for (const auto& [type, digits] :
+       {std::pair{DType::fp32, 24}, {DType::bf16, 8}, {DType::fp16, 11}, {DType::fp8, 4}}) {
     // Blocks of very different sizes, one of them zero.
     Matrix x = random_matrix(1, n, 3);
     for (std::int64_t i = 0; i < n; ++i) {
@@ -119,8 +120,9 @@ TEST_P(KernelConformance, MomentsAreReadAsTheyWereWritten) {
       // Half a unit in the last place, or of the block's smallest numbers.
       const double block = i < 128 ? 1e-9 : i < 256 ? 0 : 1e4;
       const double relative = std::ldexp(std::abs(x(0, i)), -digits);
-      const double least = type == DType::fp8 ? block * std::ldexp(1, -17)
-                                              : type == DType::fp16 ? block * std::ldexp(1, -38) : 0;
+      const double least = type == DType::fp8    ? block * std::ldexp(1, -17)
+                           : type == DType::fp16 ? block * std::ldexp(1, -38)
+                                                 : 0;
       EXPECT_LE(std::abs(read(0, i) - x(0, i)), std::max(relative, least)) << name_of(type) << i;
     }
     k().write_moment(in(read), moment);  // what was rounded stays as it is
@@ -151,12 +153,15 @@ TEST_P(KernelConformance, Fp8MomentsAreRoundedToNearestEven) {
 TEST_P(KernelConformance, HalvesAreTheWhole) {
   Matrix x(1, 300);
   for (std::int64_t i = 0; i < x.cols; ++i) {
-    x(0, i) = std::bit_cast<float>(static_cast<std::uint32_t>(0x3f800000 + i * 0x1357 * (i % 2 * 2 - 1)));
+    x(0, i) =
+        std::bit_cast<float>(static_cast<std::uint32_t>(0x3f800000 + i * 0x1357 * (i % 2 * 2 - 1)));
   }
-  x(0, 0) = 0, x(0, 1) = std::bit_cast<float>(0xbf808000U), x(0, 2) = std::bit_cast<float>(0x3f807fffU);
+  x(0, 0) = 0, x(0, 1) = std::bit_cast<float>(0xbf808000U),
+       x(0, 2) = std::bit_cast<float>(0x3f807fffU);
   const View halves = out_i32(1, x.cols), back = out(1, x.cols);
   const View weights{halves.data, DType::bf16, 1, x.cols};
-  const View rests{static_cast<std::byte*>(halves.data) + 2 * x.cols, DType::remainder16, 1, x.cols};
+  const View rests{static_cast<std::byte*>(halves.data) + 2 * x.cols, DType::remainder16, 1,
+                   x.cols};
   k().split_halves(in(x), weights, rests);
   k().join_halves(weights, rests, back);
   EXPECT_EQ(get(back), x);
@@ -168,7 +173,8 @@ TEST_P(KernelConformance, HalvesAreTheWhole) {
 // In fp32 it is AdamW, with and without decay; in other types AdamW of what the moments hold.
 TEST_P(KernelConformance, AdamWOnNarrowMoments) {
   const std::int64_t n = 300;
-  const AdamW a{.lr = 0.01, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-3, .weight_decay = 0.5, .step = 3};
+  const AdamW a{
+      .lr = 0.01, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-3, .weight_decay = 0.5, .step = 3};
   const std::vector<ElementSpan> undecayed{{0, 5}, {100, 60}, {250, 50}};
   const Matrix g = random_matrix(1, n, 1), w = random_matrix(1, n, 2), m = random_matrix(1, n, 3);
   Matrix v = random_matrix(1, n, 4);
@@ -196,7 +202,8 @@ TEST_P(KernelConformance, AdamWOnNarrowMoments) {
     }
     k().adamw_narrow(in(g), mean, square, actual, 0.5, a, undecayed);
     EXPECT_EQ(get(actual), get(expected)) << name_of(type);
-    const View m_after = out(1, n), stored = out_i32(1, n), stored_scale = out(1, 3), rounded = out(1, n);
+    const View m_after = out(1, n), stored = out_i32(1, n), stored_scale = out(1, 3),
+               rounded = out(1, n);
     k().read_moment(mean, m_after);
     const Moment again{{stored.data, type, 1, n}, stored_scale.f32()};
     k().write_moment(m32, again);

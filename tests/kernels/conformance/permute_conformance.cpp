@@ -175,9 +175,10 @@ TEST_P(KernelConformance, ChunksOfPeersSortByExpertPeerSource) {
   EXPECT_EQ(get(back), x);
 }
 
-// Bug 16: 32-bit products of rows and columns (NVIDIA/TransformerEngine#2907), a row of -1 that is read:
-// a row that begins after 2^31 elements beside a copy that is nowhere. Only the pages that are touched
-// exist, so this is for kernels in memory of the host: the CPU's, and the GPU's own code emulated.
+// Bug 16: 32-bit products of rows and columns (NVIDIA/TransformerEngine#2907), a row of -1 that is
+// read: a row that begins after 2^31 elements beside a copy that is nowhere. Only the pages that
+// are touched exist, so this is for kernels in memory of the host: the CPU's, and the GPU's own
+// code emulated.
 TEST_P(KernelConformance, RowsBeyondTwoToThe31Elements) {
   const std::string device = GetParam().name;
   if (device != "cpu" && device != "ascending" && device != "descending") {

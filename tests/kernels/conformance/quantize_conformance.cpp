@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "tests/kernels/conformance/suite.hpp"
 
 namespace pleat::conformance {
@@ -137,7 +137,8 @@ TEST_P(KernelConformance, QuantizeMatchesTheReferenceBitByBit) {
   set_shift(0);
 }
 
-// Scales follow from the amax of before, and the own one is kept: of each group, where it is larger.
+// Scales follow from the amax of before, and the own one is kept: of each group, where it is
+// larger.
 TEST_P(KernelConformance, DelayedScalingTakesThePastAmax) {
   struct Case {
     std::int64_t rows, cols;

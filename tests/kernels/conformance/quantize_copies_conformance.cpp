@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "tests/kernels/conformance/suite.hpp"
 
 namespace pleat::conformance {
@@ -40,8 +40,9 @@ struct Size {
   std::vector<std::int32_t> counts;
 };
 const std::vector<Size>& sizes() {
-  static const std::vector<Size> all{{0, 128, {0, 0}},        {1, 128, {}},      {33, 384, {32, 0, 1}},
-                                     {140, 128, {0, 131, 9}}, {5, 36, {2, 0, 3}}, {37, 32, {}}};
+  static const std::vector<Size> all{{0, 128, {0, 0}},      {1, 128, {}},
+                                     {33, 384, {32, 0, 1}}, {140, 128, {0, 131, 9}},
+                                     {5, 36, {2, 0, 3}},    {37, 32, {}}};
   return all;
 }
 
@@ -175,23 +176,26 @@ TEST_P(KernelConformance, NormsQuantizeWhatTheyMake) {
 TEST_P(KernelConformance, SwigluQuantizesWhatItMakes) {
   QuantizeCopies q(k(), [this](auto... a) { return out_codes(a...); },
                    [this](View v) { return get_codes(v); });
-  q.for_all([this](DType type) { set_floats(type); }, [&](const Pair& pair, const Size& s) {
-    const View u = in(random_matrix(s.rows, 2 * s.cols, 1, 3)), p = in_f32(random_matrix(1, s.rows, 2));
-    const View counts = s.counts.empty() ? none() : in_i32(s.counts, 1, std::ssize(s.counts));
-    for (const View weight : {p, none()}) {
-      if (weight.data == nullptr && s.rows > 100) continue;
-      const View y = out(s.rows, s.cols);
-      k().swiglu(u, weight, y);
-      const Copies want = q.separately(pair, s, y, counts);
-      for (const bool keep : {false, true}) {
-        const Copies got = q.make(pair, s);
-        const View got_y = keep ? out(s.rows, s.cols) : shape_of(y);
-        k().swiglu_quantize(u, weight, counts, got_y, keep, got);
-        q.expect_same(got, want);
-        EXPECT_TRUE(!keep || get_i32(got_y) == get_i32(y));
-      }
-    }
-  });
+  q.for_all([this](DType type) { set_floats(type); },
+            [&](const Pair& pair, const Size& s) {
+              const View u = in(random_matrix(s.rows, 2 * s.cols, 1, 3)),
+                         p = in_f32(random_matrix(1, s.rows, 2));
+              const View counts =
+                  s.counts.empty() ? none() : in_i32(s.counts, 1, std::ssize(s.counts));
+              for (const View weight : {p, none()}) {
+                if (weight.data == nullptr && s.rows > 100) continue;
+                const View y = out(s.rows, s.cols);
+                k().swiglu(u, weight, y);
+                const Copies want = q.separately(pair, s, y, counts);
+                for (const bool keep : {false, true}) {
+                  const Copies got = q.make(pair, s);
+                  const View got_y = keep ? out(s.rows, s.cols) : shape_of(y);
+                  k().swiglu_quantize(u, weight, counts, got_y, keep, got);
+                  q.expect_same(got, want);
+                  EXPECT_TRUE(!keep || get_i32(got_y) == get_i32(y));
+                }
+              }
+            });
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ TEST_P(KernelConformance, RouterTiesGoToTheLowerIndex) {
   }
 }
 
-// Few numbers among many experts: all alike, one above all others, the best all in one lane of a warp,
-// and fewer numbers than there are to choose.
+// Few numbers among many experts: all alike, one above all others, the best all in one lane of a
+// warp, and fewer numbers than there are to choose.
 TEST_P(KernelConformance, RouterTiesAmongManyExperts) {
   constexpr std::int64_t kTokens = 6;
   for (const std::int64_t experts : {32, 40, 64, 200, 256}) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention sinks against their definition: one more key in each head, of a given score and no value.
+// Attention sinks against their definition: one more key in each head, of a given score and no
+// value.
 #include <cmath>
 
 #include "tests/kernels/conformance/bf16.hpp"
@@ -16,7 +17,8 @@ HeadColumns heads_of(View x) { return {.x = x, .first = 0, .stride = kWidth, .wi
 // Row i sees the keys up to its own.
 std::vector<std::int32_t> causal(std::int64_t rows) {
   std::vector<std::int32_t> all;
-  for (std::int64_t i = 0; i < rows; ++i) all.insert(all.end(), {0, static_cast<std::int32_t>(i + 1)});
+  for (std::int64_t i = 0; i < rows; ++i)
+    all.insert(all.end(), {0, static_cast<std::int32_t>(i + 1)});
   return all;
 }
 
@@ -33,7 +35,8 @@ Values attention(const Matrix& q, const Matrix& keys, const Matrix& values, cons
         for (std::int64_t c = h * kWidth; c < (h + 1) * kWidth; ++c) score += q(i, c) * keys(j, c);
         const double p = std::exp(0.4 * score);
         sum += p;
-        for (std::int64_t c = h * kWidth; c < (h + 1) * kWidth; ++c) out.o(i, c) += p * values(j, c);
+        for (std::int64_t c = h * kWidth; c < (h + 1) * kWidth; ++c)
+          out.o(i, c) += p * values(j, c);
       }
       for (std::int64_t c = h * kWidth; c < (h + 1) * kWidth; ++c) out.o(i, c) /= sum;
       out.lse(i, h) = std::log(sum);

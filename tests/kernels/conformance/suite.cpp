@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 
 #include "core/environment.hpp"
 

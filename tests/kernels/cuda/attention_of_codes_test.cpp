@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention in fp8 by cuDNN's kernel for codes beside bf16's attention of the same rounded operands:
-// three digits of probabilities and of o are left. It must be cuDNN's: the results differ.
+// Attention in fp8 by cuDNN's kernel for codes beside bf16's attention of the same rounded
+// operands: three digits of probabilities and of o are left. It must be cuDNN's: the results
+// differ.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -27,7 +28,8 @@ Results attend(KernelSet& k, const CudaDevice& device) {
     visible.insert(visible.end(), {0, static_cast<std::int32_t>(r % kSeq + 1)});
   }
   const DeviceMatrix qkv(DType::bf16, kRows, kCols, test_values(kRows * kCols, 1));
-  const DeviceMatrix d_o(DType::bf16, kRows, kHeads * kWidth, test_values(kRows * kHeads * kWidth, 2));
+  const DeviceMatrix d_o(DType::bf16, kRows, kHeads * kWidth,
+                         test_values(kRows * kHeads * kWidth, 2));
   const DeviceMatrix o(DType::bf16, kRows, kHeads * kWidth), lse(DType::fp32, kRows, kHeads);
   const DeviceMatrix gradient(DType::bf16, kRows, kCols, std::vector<float>(kRows * kCols));
   const auto columns = [](View x) {

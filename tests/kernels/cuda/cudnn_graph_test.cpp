@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The graphs that go to cuDNN, as its front end judges them for sm_90; no GPU is needed, libcudnn is.
+// The graphs that go to cuDNN, as its front end judges them for sm_90; no GPU is needed, libcudnn
+// is.
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/cudnn_sdpa.hpp"
@@ -9,7 +10,8 @@ namespace pleat::cuda {
 namespace {
 
 // Heads packed in rows of q | k | v.
-SdpaShape grouped_heads(std::int64_t heads, std::int64_t groups, std::int64_t width, bool backward) {
+SdpaShape grouped_heads(std::int64_t heads, std::int64_t groups, std::int64_t width,
+                        bool backward) {
   const SdpaOperand head{(heads + 2 * groups) * width, width};
   return {.batch = 2, .seq = 4096, .heads = heads, .groups = groups, .width = width,
           .value_width = width, .q = head, .k = head, .v = head, .o = {heads * width, width},
@@ -56,7 +58,8 @@ TEST(CudnnGraph, FrontEndAcceptsWindowsAndSequencesOfTheirOwnLengths) {
   }
 }
 
-// Half of the queries and all keys of another rank, all queries and half of its keys; gradients packed.
+// Half of the queries and all keys of another rank, all queries and half of its keys; gradients
+// packed.
 TEST(CudnnGraph, FrontEndAcceptsBlocks) {
   if (!SdpaLibrary::available()) GTEST_SKIP() << "no libcudnn.so.9";
   for (const bool backward : {false, true}) {

@@ -61,14 +61,15 @@ TEST_F(CudaImplementation, LatentAttentionIsCudnns) {
   const DeviceMatrix o = bf16(kRows, 8 * 128), lse(DType::fp32, kRows, 8);
   set_->mla_attention(q.view(), kv.view(), kpe.view(), o.view(), lse.view(), s);
   expect(Implementation::cudnn, "MLA");
-  set_->mla_attention_bwd(o.view(), q.view(), kv.view(), kpe.view(), o.view(), lse.view(), dq.view(),
-                          dkv.view(), dkpe.view(), s);
+  set_->mla_attention_bwd(o.view(), q.view(), kv.view(), kpe.view(), o.view(), lse.view(),
+                          dq.view(), dkv.view(), dkpe.view(), s);
   expect(Implementation::cudnn, "its backward pass");
 }
 
 // A chunk's queries and the keys of one before it, which all of them see; no mask.
 TEST_F(CudaImplementation, PiecesWithoutAMaskAreCudnns) {
-  const DeviceMatrix q = bf16(kRows, 8 * 128), kv = bf16(kRows, 2 * 2 * 128), o = bf16(kRows, 8 * 128);
+  const DeviceMatrix q = bf16(kRows, 8 * 128), kv = bf16(kRows, 2 * 2 * 128),
+                     o = bf16(kRows, 8 * 128);
   const DeviceMatrix dq = bf16(kRows, q.view().cols), dkv = bf16(kRows, kv.view().cols);
   const DeviceMatrix lse(DType::fp32, kRows, 8);
   const std::vector<std::array<std::int32_t, 2>> visible(kRows, {0, kSeq / 2});

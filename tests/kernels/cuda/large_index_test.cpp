@@ -51,7 +51,8 @@ TEST_F(CudaLargeIndex, ReachesTheLastRow) {
   const double scale = 1 / std::sqrt(squares / kCols + 1e-6);
   const std::vector<float> normed = values_of(last(other.view()));
   for (std::size_t i = 0; i < normed.size(); ++i) {
-    ASSERT_NEAR(normed[i], values[i] * scale, relative_tolerance(DType::bf16) * std::abs(values[i] * scale));
+    ASSERT_NEAR(normed[i], values[i] * scale,
+                relative_tolerance(DType::bf16) * std::abs(values[i] * scale));
   }
 }
 

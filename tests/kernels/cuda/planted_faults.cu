@@ -17,7 +17,9 @@ __global__ void planted_race_kernel(int* to) {
 }
 
 // Reads far behind its memory.
-__global__ void planted_read_kernel(int* data) { data[threadIdx.x] = data[threadIdx.x + (1 << 24)]; }
+__global__ void planted_read_kernel(int* data) {
+  data[threadIdx.x] = data[threadIdx.x + (1 << 24)];
+}
 
 }  // namespace
 }  // namespace pleat::cuda
@@ -30,6 +32,7 @@ int main(int argc, char** argv) {
   } else {
     pleat::cuda::planted_read_kernel<<<1, 128>>>(data);
   }
-  static_cast<void>(cudaDeviceSynchronize());  // fails where the read does, which is the tool's to say
+  static_cast<void>(
+      cudaDeviceSynchronize());  // fails where the read does, which is the tool's to say
   return 0;
 }

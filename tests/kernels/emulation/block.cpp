@@ -12,7 +12,8 @@
 
 emulation::Index threadIdx, blockIdx, blockDim, gridDim;
 
-// Saves the callee's registers and the stack pointer, and goes on on another stack (x86-64 System V).
+// Saves the callee's registers and the stack pointer, and goes on on another stack (x86-64 System
+// V).
 extern "C" void emulation_switch(void** save, void* load);
 asm(R"(
 .text

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Runs a CUDA block on the CPU: every thread is a fiber, and a barrier lets the next one run. Blocks
-// run one after the other, so shared memory is static. Barriers that not all threads reach, and
-// warp-wide operations without all lanes, abort with the kernel's place.
+// Runs a CUDA block on the CPU: every thread is a fiber, and a barrier lets the next one run.
+// Blocks run one after the other, so shared memory is static. Barriers that not all threads reach,
+// and warp-wide operations without all lanes, abort with the kernel's place.
 #pragma once
 
 #include <cstddef>

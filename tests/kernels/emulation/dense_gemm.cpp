@@ -4,9 +4,9 @@
 #include "kernels/cuda/dense_gemm.hpp"
 
 #include "core/numerics/small_float.hpp"
+#include "kernels/cuda/cuda_check.cuh"
 #include "kernels/cuda/grouped_library.hpp"
 #include "kernels/cuda/products.hpp"
-#include "kernels/cuda/stream.cuh"
 
 namespace pleat::cuda {
 

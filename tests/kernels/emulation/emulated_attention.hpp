@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention of random numbers on the emulated GPU, by loops in cuDNN's place and by our own kernels.
+// Attention of random numbers on the emulated GPU, by loops in cuDNN's place and by our own
+// kernels.
 #pragma once
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/cuda/cudnn_sdpa.hpp"
 #include "tests/kernels/emulation/emulated_device.hpp"
 
@@ -63,8 +64,8 @@ inline Matrix fp32(const std::vector<float>& values, std::int64_t cols) {
   return m;
 }
 
-// All heads at once; or, in deterministic backward passes, as few as can be: a call for those that share
-// a key.
+// All heads at once; or, in deterministic backward passes, as few as can be: a call for those that
+// share a key.
 class EmulatedHeads : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {

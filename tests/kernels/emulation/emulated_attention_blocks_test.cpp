@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Context parallelism's pieces and attention without a mask as they go to cuDNN, which loops stand in
-// for, against our own kernels.
+// Context parallelism's pieces and attention without a mask as they go to cuDNN, which loops stand
+// in for, against our own kernels.
 #include <array>
 
-#include "kernels/cuda/visible_block.hpp"
+#include "kernels/cuda/visible_keys.hpp"
 #include "tests/kernels/emulation/emulated_attention.hpp"
 
 namespace pleat::conformance {
@@ -49,10 +49,12 @@ struct Layout {
 TEST_P(EmulatedHeads, PiecesOfAContextParallelRank) {
   for (const Layout& l : {Layout{2, 16, 16, 48}, Layout{kHeads, 24, 16, 0}}) {
     SCOPED_TRACE(l.width);
-    const std::int64_t passes = 1 + (GetParam() ? l.groups : 1), runs = kBatch * std::ssize(pieces());
+    const std::int64_t passes = 1 + (GetParam() ? l.groups : 1),
+                       runs = kBatch * std::ssize(pieces());
     expect_like_our_own(
         [&](KernelSet& k) {
-          Numbers q(kRows, l.q_cols(), 1), o(kRows, kHeads * l.value, 2), d_o(kRows, kHeads * l.value, 3);
+          Numbers q(kRows, l.q_cols(), 1), o(kRows, kHeads * l.value, 2),
+              d_o(kRows, kHeads * l.value, 3);
           Numbers dq(kRows, l.q_cols(), 4);
           std::vector<float> lse(kRows * kHeads);
           const View stats{lse.data(), DType::fp32, kRows, kHeads};
@@ -86,8 +88,13 @@ TEST(EmulatedAttention, AFirstPieceOfSomeRowsIsOurOwn) {
       [&](KernelSet& k) {
         Numbers q(kRows, l.q_cols(), 1), kv(kRows, l.kv_cols(), 2), o(kRows, kHeads * l.value, 3);
         std::vector<float> lse(kRows * kHeads);
-        k.attention_piece({.batch = kBatch, .heads = kHeads, .scale = 0.3, .q = {l.q(q.view), {}},
-                           .k = {l.k(kv.view), {}}, .v = l.v(kv.view), .visible = visible(pieces()[2])},
+        k.attention_piece({.batch = kBatch,
+                           .heads = kHeads,
+                           .scale = 0.3,
+                           .q = {l.q(q.view), {}},
+                           .k = {l.k(kv.view), {}},
+                           .v = l.v(kv.view),
+                           .visible = visible(pieces()[2])},
                           l.o(o.view), {lse.data(), DType::fp32, kRows, kHeads}, false);
         return std::vector{o.matrix()};
       },
@@ -97,13 +104,18 @@ TEST(EmulatedAttention, AFirstPieceOfSomeRowsIsOurOwn) {
 // Keys packed with the queries.
 TEST(EmulatedAttention, WithoutAMask) {
   const std::int64_t cols = 3 * kHeads * 16;
-  const Ranges everything = ranges([](std::int32_t) { return std::array<std::int32_t, 2>{0, kSeq}; });
+  const Ranges everything = ranges([](std::int32_t) {
+    return std::array<std::int32_t, 2>{0, kSeq};
+  });
   expect_like_our_own(
       [&](KernelSet& k) {
-        Numbers qkv(kRows, cols, 1), o(kRows, kHeads * 16, 2), d_o(kRows, kHeads * 16, 3), gradient(kRows, cols, 4);
+        Numbers qkv(kRows, cols, 1), o(kRows, kHeads * 16, 2), d_o(kRows, kHeads * 16, 3),
+            gradient(kRows, cols, 4);
         std::vector<float> lse(kRows * kHeads);
         const View stats{lse.data(), DType::fp32, kRows, kHeads};
-        const auto part = [](View x, std::int64_t i) { return HeadColumns{x, i * kHeads * 16, 16, 16}; };
+        const auto part = [](View x, std::int64_t i) {
+          return HeadColumns{x, i * kHeads * 16, 16, 16};
+        };
         const AttentionPiece p{.batch = kBatch, .heads = kHeads, .scale = 0.3,
                                .q = {part(qkv.view, 0), {}}, .k = {part(qkv.view, 1), {}},
                                .v = part(qkv.view, 2), .visible = visible(everything)};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention as it goes to cuDNN, which loops stand in for, against our own kernels: heads in groups,
-// MLA, sliding windows, and documents of their own lengths, forward and backward.
+// Attention as it goes to cuDNN, which loops stand in for, against our own kernels: heads in
+// groups, MLA, sliding windows, and documents of their own lengths, forward and backward.
 #include <array>
 
 #include "kernels/cuda/cudnn_sdpa.hpp"
@@ -53,7 +53,8 @@ TEST_P(EmulatedHeads, HeadsInGroups) {
   const AttentionShape s{kBatch, kSeq, kHeads, kGroups, kHead, 0.3};
   expect_like_our_own(
       [&](KernelSet& k) {
-        Numbers qkv(kRows, s.columns(), 1), d_o(kRows, kHeads * kHead, 2), o(kRows, kHeads * kHead, 3);
+        Numbers qkv(kRows, s.columns(), 1), d_o(kRows, kHeads * kHead, 2),
+            o(kRows, kHeads * kHead, 3);
         Numbers dqkv(kRows, s.columns(), 4);
         std::vector<float> lse(kRows * kHeads);
         const View stats{lse.data(), DType::fp32, kRows, kHeads};
@@ -70,8 +71,10 @@ TEST_P(EmulatedHeads, Mla) {
   expect_like_our_own(
       [&](KernelSet& k) {
         Numbers q(kRows, kHeads * (kNope + kRope), 1), kv(kRows, kHeads * (kNope + kValue), 2);
-        Numbers kpe(kRows, kLora + kRope, 3), o(kRows, kHeads * kValue, 4), d_o(kRows, kHeads * kValue, 5);
-        Numbers dq(kRows, q.view.cols, 6), dkv(kRows, kv.view.cols, 7), dkpe(kRows, kpe.view.cols, 8);
+        Numbers kpe(kRows, kLora + kRope, 3), o(kRows, kHeads * kValue, 4),
+            d_o(kRows, kHeads * kValue, 5);
+        Numbers dq(kRows, q.view.cols, 6), dkv(kRows, kv.view.cols, 7),
+            dkpe(kRows, kpe.view.cols, 8);
         std::vector<float> lse(kRows * kHeads);
         const View stats{lse.data(), DType::fp32, kRows, kHeads};
         k.mla_attention(q.view, kv.view, kpe.view, o.view, stats, s);
@@ -110,9 +113,14 @@ TEST_P(EmulatedHeads, PiecesOfPackedHeads) {
                               HeadColumns{x, (kHeads + kGroups) * kHead, kHead, kHead, share}};
           };
           const auto x = columns(qkv.view), g = columns(gradient.view);
-          const AttentionPiece p{.batch = kBatch, .heads = kHeads, .scale = 0.3, .q = {x[0], {}},
-                                 .k = {x[1], {}}, .v = x[2],
-                                 .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data())};
+          const AttentionPiece p{
+              .batch = kBatch,
+              .heads = kHeads,
+              .scale = 0.3,
+              .q = {x[0], {}},
+              .k = {x[1], {}},
+              .v = x[2],
+              .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data())};
           const HeadColumns to{o.view, 0, kHead, kHead}, from{d_o.view, 0, kHead, kHead};
           k.attention_piece(p, to, stats, false);
           k.attention_piece_bwd(p, from, to, stats, {{g[0], {}}, {g[1], {}}, g[2]});
@@ -135,10 +143,14 @@ TEST(EmulatedAttention, GoesOnFromSinks) {
         const auto part = [](View x, std::int64_t i) {
           return HeadColumns{x, i * kHeads * kHead, kHead, kHead};
         };
-        const AttentionPiece p{.batch = kBatch, .heads = kHeads, .scale = 0.3,
-                               .q = {part(qkv.view, 0), {}}, .k = {part(qkv.view, 1), {}},
-                               .v = part(qkv.view, 2),
-                               .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data())};
+        const AttentionPiece p{
+            .batch = kBatch,
+            .heads = kHeads,
+            .scale = 0.3,
+            .q = {part(qkv.view, 0), {}},
+            .k = {part(qkv.view, 1), {}},
+            .v = part(qkv.view, 2),
+            .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data())};
         const HeadColumns to = part(o.view, 0), from = part(d_o.view, 0);
         k.start_at_sinks(sinks.view, o.view, stats);
         k.attention_piece(p, to, stats, true);
@@ -151,9 +163,9 @@ TEST(EmulatedAttention, GoesOnFromSinks) {
       2);
 }
 
-// In codes, values a hundred times as large as queries: forward of codes with a scale an operand, with
-// and without a sink before, backward of what these codes stand for. Three digits of probabilities and
-// of o are left.
+// In codes, values a hundred times as large as queries: forward of codes with a scale an operand,
+// with and without a sink before, backward of what these codes stand for. Three digits of
+// probabilities and of o are left.
 TEST(EmulatedAttention, CodesOfPackedHeads) {
   constexpr std::int64_t kCols = (kHeads + 2 * kGroups) * kHead, kShare = kHeads / kGroups;
   const std::vector<std::int32_t> visible = ranges(0, {});
@@ -175,10 +187,15 @@ TEST(EmulatedAttention, CodesOfPackedHeads) {
                             HeadColumns{x, (kHeads + kGroups) * kHead, kHead, kHead, kShare}};
         };
         const auto x = columns(qkv.view), g = columns(gradient.view);
-        const AttentionPiece p{.batch = kBatch, .heads = kHeads, .scale = 0.3, .q = {x[0], {}},
-                               .k = {x[1], {}}, .v = x[2],
-                               .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data()),
-                               .math = math};
+        const AttentionPiece p{
+            .batch = kBatch,
+            .heads = kHeads,
+            .scale = 0.3,
+            .q = {x[0], {}},
+            .k = {x[1], {}},
+            .v = x[2],
+            .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data()),
+            .math = math};
         const HeadColumns to{o.view, 0, kHead, kHead}, from{d_o.view, 0, kHead, kHead};
         if (sinks) k.start_at_sinks(sink.view, o.view, stats);
         k.attention_piece(p, to, stats, sinks);
@@ -202,9 +219,11 @@ TEST_P(EmulatedHeads, PiecesOfMla) {
     const std::vector<std::int32_t> visible = ranges(seen.window, seen.documents);
     expect_like_our_own(
         [&](KernelSet& k) {
-          Numbers q(kRows, kHeads * kWidth, 1), kv(kRows, kHeads * kOwn, 2), kpe(kRows, kLora + kRope, 3);
+          Numbers q(kRows, kHeads * kWidth, 1), kv(kRows, kHeads * kOwn, 2),
+              kpe(kRows, kLora + kRope, 3);
           Numbers o(kRows, kHeads * kValue, 4), d_o(kRows, kHeads * kValue, 5);
-          Numbers dq(kRows, q.view.cols, 6), dkv(kRows, kv.view.cols, 7), dkpe(kRows, kpe.view.cols, 8);
+          Numbers dq(kRows, q.view.cols, 6), dkv(kRows, kv.view.cols, 7),
+              dkpe(kRows, kpe.view.cols, 8);
           std::vector<float> lse(kRows * kHeads);
           const View stats{lse.data(), DType::fp32, kRows, kHeads};
           const AttentionPiece p{
@@ -222,7 +241,8 @@ TEST_P(EmulatedHeads, PiecesOfMla) {
               {{{dq.view, 0, kWidth, kNope}, {dq.view, kNope, kWidth, kRope}},
                {{dkv.view, 0, kOwn, kNope}, {dkpe.view, kLora, 0, kRope}},
                {dkv.view, kNope, kOwn, kValue}});
-          return std::vector{o.matrix(), fp32(lse, kHeads), dq.matrix(), dkv.matrix(), dkpe.matrix()};
+          return std::vector{o.matrix(), fp32(lse, kHeads), dq.matrix(), dkv.matrix(),
+                             dkpe.matrix()};
         },
         1 + (GetParam() ? kHeads : 1));
   }
@@ -235,7 +255,10 @@ TEST(EmulatedAttention, OtherPiecesAreOurOwn) {
   const Result r = result_of(true, [&](KernelSet& k) {
     Numbers qkv(kRows, 3 * kHead, 1), o(kRows, kHead, 2);
     std::vector<float> lse(kRows);
-    k.attention_piece({.batch = kBatch, .heads = 1, .scale = 0.3, .q = {{qkv.view, 0, kHead, kHead}, {}},
+    k.attention_piece({.batch = kBatch,
+                       .heads = 1,
+                       .scale = 0.3,
+                       .q = {{qkv.view, 0, kHead, kHead}, {}},
                        .k = {{qkv.view, kHead, kHead, kHead}, {}},
                        .v = {qkv.view, 2 * kHead, kHead, kHead},
                        .visible = reinterpret_cast<const std::int32_t(*)[2]>(visible.data())},
@@ -249,11 +272,14 @@ TEST(EmulatedAttention, OtherPiecesAreOurOwn) {
 TEST(EmulatedAttention, SaysWhichGridIsTooLarge) {
   EmulatedDevice device(false);
   constexpr std::int64_t kMost = 65535;
-  for (const auto& [batch, heads] : {std::pair{std::int64_t{1}, kMost + 1}, {kMost + 1, std::int64_t{1}}}) {
+  for (const auto& [batch, heads] :
+       {std::pair{std::int64_t{1}, kMost + 1}, {kMost + 1, std::int64_t{1}}}) {
     const AttentionShape s{batch, 1, heads, heads, 1, 1.0};
-    std::vector<float> x(static_cast<std::size_t>(batch * s.columns())), o(x.size() / 3), lse(o.size());
+    std::vector<float> x(static_cast<std::size_t>(batch * s.columns())), o(x.size() / 3),
+        lse(o.size());
     const View qkv{x.data(), DType::fp32, batch, s.columns()};
-    const View out{o.data(), DType::fp32, batch, heads}, stats{lse.data(), DType::fp32, batch, heads};
+    const View out{o.data(), DType::fp32, batch, heads},
+        stats{lse.data(), DType::fp32, batch, heads};
     try {
       device.kernels().attention(qkv, out, stats, s);
       ADD_FAILURE() << batch << " sequences, " << heads << " heads";

@@ -119,7 +119,8 @@ TEST(EmulatedFastSums, OfForwardProductsAlone) {
   std::vector<float> values(kSide * kSide, 1), y(values.size());
   std::vector<std::uint8_t> codes[2] = {std::vector<std::uint8_t>(values.size()),
                                         std::vector<std::uint8_t>(values.size())};
-  const auto fast = [&](const Quantization& qa, bool ta, const Quantization& qb, bool tb, bool add) {
+  const auto fast = [&](const Quantization& qa, bool ta, const Quantization& qb, bool tb,
+                        bool add) {
     BlockScales scales[2];
     View v[2];
     for (int i = 0; i < 2; ++i) {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// cuBLASLt's C interface for grouped products, over the emulated GPU's memory: column-major products of
-// bf16, sizes and pointers from arrays. Refuses what a caller left unset. PLEAT_FAKE_CUBLASLT says
-// which version it is.
+// cuBLASLt's C interface for grouped products, over the emulated GPU's memory: column-major
+// products of bf16, sizes and pointers from arrays. Refuses what a caller left unset.
+// PLEAT_FAKE_CUBLASLT says which version it is.
 #include <cstring>
 #include <map>
 #include <vector>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/cuda/grouped_library.hpp"
 
 namespace {
@@ -98,8 +98,8 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, voi
 }
 int cublasLtMatmul(void*, void* descriptor, const void* alpha, const void* a, void* a_layout,
                    const void* b, void* b_layout, const void* beta, const void* c, void*, void* d,
-                   void* d_layout, const lt::Algorithm* algorithm, void* workspace, std::size_t bytes,
-                   void*) {
+                   void* d_layout, const lt::Algorithm* algorithm, void* workspace,
+                   std::size_t bytes, void*) {
   const Attributes& op = attributes(descriptor);
   const Layout &la = layout(a_layout), &lb = layout(b_layout), &ld = layout(d_layout);
   if (op.get(lt::kPointerMode) != lt::kPointersOnDevice || op.get(lt::kAlphaStride) != 1 ||

@@ -52,7 +52,8 @@ TEST(GpuDevice, LeavesNoErrorBehindWhenItPolls) {
 TEST(GpuDevice, LeavesNoErrorBehindWithoutMemory) {
   const auto device = gpu_device(0, {.scratch_bytes = 256});
   const std::size_t much = emulated_memory + 1;
-  EXPECT_THROW(static_cast<void>(device->memory().allocate(static_cast<std::int64_t>(much))), DeviceError);
+  EXPECT_THROW(static_cast<void>(device->memory().allocate(static_cast<std::int64_t>(much))),
+               DeviceError);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   EXPECT_THROW(cuda::DeviceBuffer{much}, DeviceError);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);

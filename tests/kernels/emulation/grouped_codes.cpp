@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// In place of CUTLASS: none of its bf16 kernels, and loops over grouped codes as narrow_groups.hpp says
-// they lie.
+// In place of CUTLASS: none of its bf16 kernels, and loops over grouped codes as narrow_layout.hpp
+// says they lie.
 #include "core/numerics/small_float.hpp"
-#include "kernels/cuda/grouped_gemm.hpp"
-#include "kernels/cuda/narrow_groups.hpp"
-#include "tests/kernels/emulation/include/cuda_bf16.h"
+#include "kernels/cuda/narrow_layout.hpp"
+#include "kernels/cuda/products.hpp"
 #include "tests/kernels/emulation/include/cuda_runtime.h"
+#include "tests/kernels/emulation/include/cuda_bf16.h"
 
 namespace pleat::cuda {
 namespace {
@@ -47,11 +47,13 @@ void multiply_codes(Resources&, const NarrowGroups& p) {
           float scale = 1;
           if (blocks) {
             const std::int64_t kb = q / kStripRows;
-            scale = by_depth ? p.scales_a[(strip + kb) * p.m + i] * p.scales_b[(strip + kb) * p.n + j]
-                             : p.scales_a[(row + i) * across + kb] *
-                                   p.scales_b[(g * (p.n / 128) + j / 128) * across + kb];
+            scale = by_depth
+                        ? p.scales_a[(strip + kb) * p.m + i] * p.scales_b[(strip + kb) * p.n + j]
+                        : p.scales_a[(row + i) * across + kb] *
+                              p.scales_b[(g * (p.n / 128) + j / 128) * across + kb];
           }
-          sum += scale * decode(p.format_a, a[i * p.a_ld + q]) * decode(p.format_b, b[j * p.b_ld + q]);
+          sum +=
+              scale * decode(p.format_a, a[i * p.a_ld + q]) * decode(p.format_b, b[j * p.b_ld + q]);
         }
         const std::int64_t first = by_depth ? g * p.c_step : row * p.c.row;
         store(p.c, first + i * p.c.row + j, blocks ? sum : p.factors[g] * sum, p.accumulate);

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/cuda/grouped_library.hpp"
 #include "tests/kernels/emulation/emulated_device.hpp"
 #include "tests/kernels/emulation/include/cuda_runtime.h"

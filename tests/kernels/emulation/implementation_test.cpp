@@ -3,7 +3,7 @@
 // Who took the last product or attention is known, and a refusal is said once.
 #include <dlfcn.h>
 
-#include "core/numerics/bf16.hpp"
+#include "core/numerics/small_float.hpp"
 #include "kernels/cuda/grouped_library.hpp"
 #include "kernels/cuda/implementation.hpp"
 #include "tests/kernels/emulation/emulated_device.hpp"
@@ -86,9 +86,10 @@ TEST_F(ImplementationTest, ProductsOfFloatsGoToTheDenseLibrary) {
 
 TEST_F(ImplementationTest, FactsSayWhatIsLoadedAndWhyNot) {
   cuda::emulated_cublaslt = dlopen(PLEAT_CUBLASLT_13_6, RTLD_NOW | RTLD_LOCAL);
-  EXPECT_EQ(cuda::library_line(),
-            "cuDNN: not emulated; cuBLASLt: 13.6.0, its grouped product: version 130700 is needed, this "
-            "is 130600; CUTLASS: yes");
+  EXPECT_EQ(
+      cuda::library_line(),
+      "cuDNN: not emulated; cuBLASLt: 13.6.0, its grouped product: version 130700 is needed, this "
+      "is 130600; CUTLASS: yes");
   cuda::emulated_cublaslt = nullptr;
   EXPECT_EQ(cuda::library_facts()[1].second, "not found");
   EXPECT_EQ(cuda::library_facts()[2].second, "no library");

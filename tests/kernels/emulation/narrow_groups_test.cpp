@@ -4,7 +4,6 @@
 // stand for, forward and both backward ones; and what falls back.
 #include <numeric>
 
-#include "core/numerics/bf16.hpp"
 #include "core/numerics/small_float.hpp"
 #include "tests/kernels/emulation/emulated_device.hpp"
 #include "tests/kernels/emulation/include/cuda_runtime.h"
@@ -89,8 +88,10 @@ TEST_P(EmulatedGroups, ForwardAndBackward) {
     std::vector<std::int32_t> counts = rows, experts(4, static_cast<std::int32_t>(n));
     const std::int64_t all = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
     const View count{counts.data(), DType::i32, 1, 4};
-    const auto x = quantized(all, k, counts, c.x_row, 1), xc = quantized(all, k, counts, c.x_column, 1);
-    const auto d = quantized(all, n, counts, c.d_row, 2), dc = quantized(all, n, counts, c.d_column, 2);
+    const auto x = quantized(all, k, counts, c.x_row, 1),
+               xc = quantized(all, k, counts, c.x_column, 1);
+    const auto d = quantized(all, n, counts, c.d_row, 2),
+               dc = quantized(all, n, counts, c.d_column, 2);
     const auto w = quantized(4 * n, k, experts, c.w, 3);
     std::vector<Bf16> y(static_cast<std::size_t>(all * n)), dx(static_cast<std::size_t>(all * k));
     std::vector<float> dw(static_cast<std::size_t>(4 * n * k), 7), sum(dw.size(), 1);

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// In place of cuDNN, where a test asks for it: attention in loops, of operands as cudnn_sdpa.hpp says
-// they lie. What tensor cores read is rounded: probabilities and the gradients of scores.
+// In place of cuDNN, where a test asks for it: attention in loops, of operands as cudnn_sdpa.hpp
+// says they lie. What tensor cores read is rounded: probabilities and the gradients of scores.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "core/numerics/bf16.hpp"
 #include "core/numerics/small_float.hpp"
 #include "kernels/cuda/cudnn_sdpa.hpp"
 
@@ -63,8 +62,10 @@ std::int64_t keys_seen(const SdpaShape& s, std::int64_t i) {  // up to here
   return s.unmasked ? s.key_count() : i + 1;
 }
 
-// As cuDNN with codes: probabilities, at most 1, are codes between the products, o when it is written.
-void forward_of_codes(const SdpaShape& s, const SdpaPointers& p, const Head& h, std::int64_t stats_at) {
+// As cuDNN with codes: probabilities, at most 1, are codes between the products, o when it is
+// written.
+void forward_of_codes(const SdpaShape& s, const SdpaPointers& p, const Head& h,
+                      std::int64_t stats_at) {
   const auto factor = [&](CodeFactor which) {
     return p.factors[static_cast<std::int64_t>(which) * kFactorStep];
   };
@@ -92,9 +93,11 @@ void forward_of_codes(const SdpaShape& s, const SdpaPointers& p, const Head& h, 
                    encode(SmallFloat::e4m3, probability * factor(CodeFactor::to_probability)));
         o += double{rounded} * get(h.v, first_seen(s, i) + static_cast<std::int64_t>(j), c);
       }
-      const float value = static_cast<float>(o) * factor(CodeFactor::probability) * factor(CodeFactor::v);
+      const float value =
+          static_cast<float>(o) * factor(CodeFactor::probability) * factor(CodeFactor::v);
       auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(h.o.data));
-      to[h.o.first + i * h.o.at.ld + c] = encode(SmallFloat::e4m3, value * factor(CodeFactor::to_o));
+      to[h.o.first + i * h.o.at.ld + c] =
+          encode(SmallFloat::e4m3, value * factor(CodeFactor::to_o));
     }
     p.stats[stats_at + i] = static_cast<float>(most + std::log(sum));
   }
@@ -112,7 +115,8 @@ void forward(const SdpaShape& s, const Head& h) {
       for (std::int64_t c = 0; c < s.value_width; ++c)
         o[static_cast<std::size_t>(c)] += rounded(p) * h.v.get(j, c);
     }
-    for (std::int64_t c = 0; c < s.value_width; ++c) h.o.set(i, c, o[static_cast<std::size_t>(c)] / sum);
+    for (std::int64_t c = 0; c < s.value_width; ++c)
+      h.o.set(i, c, o[static_cast<std::size_t>(c)] / sum);
     h.stats[i] = static_cast<float>(most + std::log(sum));
   }
 }
@@ -120,7 +124,8 @@ void forward(const SdpaShape& s, const Head& h) {
 using Sums = std::vector<double>;
 
 // Adds to dk and dv, [keys, width], of a group.
-void backward(const SdpaShape& s, const Head& h, const Rows& d_o, const Rows& dq, Sums& dk, Sums& dv) {
+void backward(const SdpaShape& s, const Head& h, const Rows& d_o, const Rows& dq, Sums& dk,
+              Sums& dv) {
   for (std::int64_t i = 0; i < h.length; ++i) {
     double delta = 0;
     for (std::int64_t c = 0; c < s.value_width; ++c) delta += double{d_o.get(i, c)} * h.o.get(i, c);
@@ -168,17 +173,21 @@ void SdpaLibrary::run(const SdpaShape& s, const SdpaPointers& p, void*) {
     const SdpaOperand &to_q = s.dq.ld > 0 ? s.dq : s.q, &to_k = s.dk.ld > 0 ? s.dk : s.k,
                       &to_v = s.dv.ld > 0 ? s.dv : s.v;
     for (std::int64_t g = 0; g < s.groups; ++g) {
-      Sums dk(static_cast<std::size_t>(keys * s.width)), dv(static_cast<std::size_t>(keys * s.value_width));
+      Sums dk(static_cast<std::size_t>(keys * s.width)),
+          dv(static_cast<std::size_t>(keys * s.value_width));
       for (std::int64_t n = g * share; n < (g + 1) * share; ++n) {
-        const Head h{rows_of(p.q, s.q, s, p.q_first, b, n), rows_of(p.k, s.k, s, p.k_first, b, g, true),
-                     rows_of(p.v, s.v, s, p.v_first, b, g, true), rows_of(p.o, s.o, s, p.o_first, b, n),
-                     p.stats + (b * s.heads + n) * s.seq, length};
+        const Head h{rows_of(p.q, s.q, s, p.q_first, b, n),
+                     rows_of(p.k, s.k, s, p.k_first, b, g, true),
+                     rows_of(p.v, s.v, s, p.v_first, b, g, true),
+                     rows_of(p.o, s.o, s, p.o_first, b, n),
+                     p.stats + (b * s.heads + n) * s.seq,
+                     length};
         if (!s.backward) {
           s.codes ? forward_of_codes(s, p, h, (b * s.heads + n) * s.seq) : forward(s, h);
           continue;
         }
-        backward(s, h, rows_of(p.d_o, s.o, s, p.o_first, b, n), rows_of(p.dq, to_q, s, p.q_first, b, n),
-                 dk, dv);
+        backward(s, h, rows_of(p.d_o, s.o, s, p.o_first, b, n),
+                 rows_of(p.dq, to_q, s, p.q_first, b, n), dk, dv);
       }
       if (!s.backward) continue;
       write(rows_of(p.dk, to_k, s, p.k_first, b, g, true), dk, keys, s.width);

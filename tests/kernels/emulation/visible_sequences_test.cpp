@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/visible_sequences.hpp"
+#include "kernels/cuda/visible_keys.hpp"
 
 #include <gtest/gtest.h>
 

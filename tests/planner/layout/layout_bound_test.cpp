@@ -11,7 +11,7 @@
 #include "planner/layout/min_max_load.hpp"
 #include "planner/search/search.hpp"
 #include "simulator/layer_library.hpp"
-#include "simulator/summarise_step.hpp"
+#include "simulator/step_timeline.hpp"
 #include "tests/planner/layout/every_layout.hpp"
 
 namespace pleat {

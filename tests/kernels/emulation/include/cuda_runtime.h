@@ -109,12 +109,14 @@ auto emulated_exchange(T value, F f) {
 }
 template <class T>
 T __shfl_xor_sync(unsigned, T v, int mask) {
-  return emulated_exchange(v, [&](auto at) { return at(emulation::lane() ^ static_cast<unsigned>(mask)); });
+  return emulated_exchange(
+      v, [&](auto at) { return at(emulation::lane() ^ static_cast<unsigned>(mask)); });
 }
 template <class T>
 T __shfl_up_sync(unsigned, T v, int d) {
   const auto lane = static_cast<int>(emulation::lane());
-  return emulated_exchange(v, [&](auto at) { return at(static_cast<unsigned>(lane >= d ? lane - d : lane)); });
+  return emulated_exchange(
+      v, [&](auto at) { return at(static_cast<unsigned>(lane >= d ? lane - d : lane)); });
 }
 template <class T>
 T __shfl_sync(unsigned, T v, int lane) {
@@ -169,9 +171,15 @@ void emulated_work(void* stream, Work work) {
   if (s == nullptr || !s->keeps) return work();
   s->kept.emplace_back(work);
 }
-inline constexpr cudaError_t cudaSuccess = 0, cudaErrorNoDevice = 100, cudaErrorInsufficientDriver = 35,
+inline constexpr cudaError_t cudaSuccess = 0, cudaErrorNoDevice = 100,
+                             cudaErrorInsufficientDriver = 35,
                              cudaErrorPeerAccessAlreadyEnabled = 704, cudaErrorNotReady = 600;
-enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
 inline constexpr int cudaDevAttrMultiProcessorCount = 16, cudaStreamNonBlocking = 1,
@@ -190,7 +198,9 @@ inline cudaError_t cudaDeviceGetAttribute(int* v, int what, int) {
                                                    : 3;
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, int) { return *s = new EmulatedStream, cudaSuccess; }
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, int) {
+  return *s = new EmulatedStream, cudaSuccess;
+}
 inline cudaError_t cudaStreamDestroy(cudaStream_t s) { return delete s, cudaSuccess; }
 inline const cudaStream_t cudaStreamLegacy = nullptr;
 inline std::atomic<int> emulated_waits = 0;  // of the host, for a stream
@@ -261,7 +271,9 @@ inline cudaError_t cudaFree(void* p) {
   emulated_frees += p != nullptr;
   return std::free(p), cudaSuccess;
 }
-inline cudaError_t cudaMallocAsync(void** p, std::size_t n, cudaStream_t) { return cudaMalloc(p, n); }
+inline cudaError_t cudaMallocAsync(void** p, std::size_t n, cudaStream_t) {
+  return cudaMalloc(p, n);
+}
 inline cudaError_t cudaFreeAsync(void* p, cudaStream_t) { return std::free(p), cudaSuccess; }
 inline constexpr unsigned cudaHostAllocPortable = 1;
 // Pinned memory, and copies to the device from other memory of the host.
@@ -288,11 +300,14 @@ inline bool emulated_is_pinned(const void* p) {
 }
 inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 1, cudaSuccess; }
 inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }
-inline cudaError_t cudaMemGetInfo(std::size_t* a, std::size_t* b) { return *a = *b = 0, cudaSuccess; }
+inline cudaError_t cudaMemGetInfo(std::size_t* a, std::size_t* b) {
+  return *a = *b = 0, cudaSuccess;
+}
 inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind) {
   return std::memcpy(to, from, n), cudaSuccess;
 }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind kind, cudaStream_t s) {
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind kind,
+                                   cudaStream_t s) {
   if (kind == cudaMemcpyHostToDevice) {
     emulated_pageable_copies += !emulated_is_pinned(from);
     emulated_copied_from = from;

@@ -21,11 +21,13 @@ struct DeviceRadixSort {
     emulated_work(stream, [=] {
     const int bits = last_bit - first_bit;
     const auto part = [=](K k) {
-      return (k >> first_bit) & (bits >= 8 * static_cast<int>(sizeof(K)) ? ~K{0} : (K{1} << bits) - 1);
+      return (k >> first_bit) &
+             (bits >= 8 * static_cast<int>(sizeof(K)) ? ~K{0} : (K{1} << bits) - 1);
     };
     std::vector<int> order(static_cast<std::size_t>(n));
     for (int i = 0; i < n; ++i) order[static_cast<std::size_t>(i)] = i;
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return part(keys[a]) < part(keys[b]); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return part(keys[a]) < part(keys[b]); });
     for (int i = 0; i < n; ++i) {
       sorted_keys[i] = keys[order[static_cast<std::size_t>(i)]];
       sorted_values[i] = values[order[static_cast<std::size_t>(i)]];
