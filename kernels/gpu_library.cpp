@@ -15,13 +15,15 @@ namespace {
 
 [[noreturn]] void refuse(ExitCode code, const std::string& what) {
   throw_config_error(code, "--device", "", what,
-                     "./pleat.sh setup --cuda builds them, which needs nvcc and takes minutes; --device cpu uses the CPU");
+                     "./pleat.sh setup --cuda builds them, which needs nvcc and takes minutes; "
+                     "--device cpu uses the CPU");
 }
 
 void* open_library() {
   const std::string path = gpu_library_path();
   if (!std::filesystem::exists(path)) {
-    refuse(ExitCode::bad_request, fmt::format("the CUDA kernels are not built: there is no {}", path));
+    refuse(ExitCode::bad_request,
+           fmt::format("the CUDA kernels are not built: there is no {}", path));
   }
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -30,7 +32,8 @@ void* open_library() {
   const auto interface = reinterpret_cast<const char* (*)()>(dlsym(library, "pleat_gpu_interface"));
   if (interface == nullptr || interface() != std::string(PLEAT_GPU_INTERFACE)) {
     refuse(ExitCode::device_or_io,
-           fmt::format("the CUDA kernels of {} were built from other sources than this program", path));
+           fmt::format("the CUDA kernels of {} were built from other sources than this program",
+                       path));
   }
   return library;
 }
@@ -40,7 +43,8 @@ void* open_library() {
 void* gpu_library_symbol(const char* name) {
   static void* const library = open_library();
   void* const found = dlsym(library, name);
-  if (found == nullptr) refuse(ExitCode::device_or_io, fmt::format("the library of CUDA kernels has no {}", name));
+  if (found == nullptr)
+    refuse(ExitCode::device_or_io, fmt::format("the library of CUDA kernels has no {}", name));
   return found;
 }
 

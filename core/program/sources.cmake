@@ -45,6 +45,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/passes/token_exchange.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/sharding.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/split_backward.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/passes/layer_passes.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/megatron_buffers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/megatron_kernels.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/pair.cpp)

@@ -6,38 +6,10 @@
 #include <utility>
 
 #include "core/plan/layout.hpp"
-#include "core/program/passes/megatron_buffers.hpp"
-#include "core/program/passes/megatron_kernels.hpp"
-#include "core/program/passes/narrow_exchange.hpp"
-#include "core/program/passes/offload.hpp"
-#include "core/program/passes/overlap.hpp"
-#include "core/program/passes/precision.hpp"
-#include "core/program/passes/quantize_fusion.hpp"
-#include "core/program/passes/recompute.hpp"
-#include "core/program/passes/ring.hpp"
-#include "core/program/passes/sharding.hpp"
-#include "core/program/passes/pair.hpp"
-#include "core/program/passes/split_backward.hpp"
-#include "core/program/passes/token_exchange.hpp"
 #include "core/program/pipeline_order.hpp"
 
 namespace pleat {
 namespace {
-
-LayerProgram build(const LocalShape& shape, const LayerVariant& v, Runtime runtime) {
-  const std::int64_t rows = v.wide ? 1 + shape.model.mtp_layers : 1;
-  switch (v.kind) {
-    case LayerKind::embedding: return build_embedding_layer(shape);
-    case LayerKind::dense: return build_decoder_layer(shape, false, v.traits);
-    case LayerKind::moe: return build_decoder_layer(shape, true, v.traits);
-    case LayerKind::mtp: return build_mtp_layer(shape, v.moe, runtime, v.depth);
-    case LayerKind::head: return build_head_layer(shape, v.wide);
-    case LayerKind::recv: return build_recv_layer(shape, rows);
-    case LayerKind::send: return build_send_layer(shape, rows);
-  }
-  PLEAT_ASSERT(!"unreachable");
-  return {};
-}
 
 void place(StageComposition& stage, const LayerVariant& variant, std::int64_t layer) {
   auto& variants = stage.variants;
@@ -128,36 +100,6 @@ bool same_layers(const StageComposition& a, const StageComposition& b) {
          std::ranges::equal(a.chunks, b.chunks, [&](const auto& x, const auto& y) {
            return std::ranges::equal(x, y, same);
          });
-}
-
-LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const LayerVariant& variant) {
-  std::vector<LayerProgram> unit;
-  unit.push_back(build(shape, variant, runtime));
-  for (const UnitLayer& next : variant.more) {
-    unit.push_back(build_decoder_layer(shape, next.moe, next.traits));
-  }
-  for (LayerProgram& layer : unit) {
-    if (runtime == Runtime::megatron) {
-      set_megatron_kernels(layer, shape.model, shape.plan);
-      add_megatron_buffers(layer, shape.plan);
-    }
-    apply_precision(layer, shape.plan, runtime);
-    if (runtime != Runtime::pleat) continue;
-    apply_ring(layer, shape.plan);
-    apply_token_exchange(layer, shape.plan);
-  }
-  LayerProgram layer = merge_layers(std::move(unit));
-  if (variant.recompute) apply_recompute(layer, shape.plan, runtime);
-  apply_narrow_exchange(layer, shape.plan);
-  apply_offload(layer, shape.plan, variant.offload);
-  apply_sharding(layer, shape.plan, runtime);
-  if (runtime == Runtime::megatron) apply_overlap(layer, shape.plan);
-  if (runtime == Runtime::pleat) fuse_quantization(layer, shape.plan);
-  const bool delays = runtime == Runtime::pleat && shape.plan.overlap.delay_wgrad;
-  if (delays) delay_weight_gradients(layer);
-  if (splits_backward(shape.plan.schedule)) split_backward(layer);
-  compute_lifetimes(layer);
-  return layer;
 }
 
 }  // namespace pleat

@@ -50,7 +50,7 @@ struct StageComposition {
 // Whether two stages hold the same variants in the same places: they cost the same.
 [[nodiscard]] bool same_layers(const StageComposition&, const StageComposition&);
 
-// The program of one variant, all passes applied.
+// The program of one variant, all passes applied (passes/layer_passes.cpp lists them).
 [[nodiscard]] LayerProgram compile_layer(const LocalShape&, Runtime, const LayerVariant&);
 
 }  // namespace pleat
