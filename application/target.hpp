@@ -9,19 +9,12 @@
 #include "core/plan/plan.hpp"
 #include "core/plan/plan_document.hpp"
 #include "core/program/program.hpp"
-#include "core/spec/cluster.hpp"
-#include "core/spec/model.hpp"
-#include "core/spec/profile.hpp"
-#include "core/spec/workload.hpp"
+#include "planner/problem.hpp"
 
 namespace pleat {
 
 // What is to be planned, without a plan.
-struct Target {
-  ModelSpec model;
-  ClusterSpec cluster;
-  Profile profile;
-  WorkloadSpec workload;
+struct Target : Problem {
   Runtime runtime = Runtime::megatron;
   int gpus = 1;
   bool accept_mismatch = false;

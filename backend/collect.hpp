@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "backend/executor.hpp"
+#include "backend/execute/executor.hpp"
 #include "backend/init.hpp"
 
 namespace pleat {

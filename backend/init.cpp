@@ -40,7 +40,8 @@ double unit(std::uint64_t bits) {  // (0, 1]
 
 bool is_norm_scale(const LayerProgram& layer, TensorId weight) {
   for (const Op& op : layer.forward) {
-    const bool norm = op.kind == OpKind::rms_norm || op.kind == OpKind::rms_norm_quantize ||
+    const bool norm = op.kind == OpKind::rms_norm || op.kind == OpKind::layer_norm ||
+                      op.kind == OpKind::rms_norm_quantize ||
                       op.kind == OpKind::head_norm || op.kind == OpKind::slice_norm;
     if (norm && std::find(op.in.begin(), op.in.end(), weight) != op.in.end()) return true;
   }

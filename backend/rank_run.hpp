@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "backend/executor.hpp"
+#include "backend/execute/executor.hpp"
 #include "backend/rank_report.hpp"
 
 namespace pleat {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "backend/checkpoint/digest.hpp"
-#include "backend/executor.hpp"
+#include "backend/execute/executor.hpp"
 #include "backend/runtime/host_access.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/rank_map.hpp"
@@ -18,7 +18,7 @@ namespace pleat {
 namespace {
 
 // Ranks of this rank's group that hold other bits of the bucket's weights than most.
-std::vector<int> others(const StepBoundary& b, const KeptRange& weights) {
+std::vector<int> others(const StepBoundary& b, const StateRange& weights) {
   const Group group = weights.bucket % 2 == 0 ? Group::dp_cp : Group::edp;
   const std::vector<Rank> members =
       group_members(b.executor.program().plan, b.context.rank(), group);
@@ -42,7 +42,7 @@ std::vector<int> others(const StepBoundary& b, const KeptRange& weights) {
 void check_replicas(const StepBoundary& b) {
   if (b.executor.program().plan.sharding == Sharding::zero3) return;  // no rank holds them all
   std::set<int> wrong;
-  for (const KeptRange& range : b.executor.kept_ranges(false)) {
+  for (const StateRange& range : b.executor.needed_ranges()) {
     if (std::string_view(range.kind) != "weight") continue;
     for (int rank : others(b, range)) wrong.insert(rank);
   }

@@ -140,7 +140,7 @@ struct TrainResult {
 // Executes `steps` steps of the program on plan.world() threads. Throws ConfigError when the plan
 // or the model uses what this backend cannot run yet (backend/supported.hpp), or the data does not
 // fit, with exit code diverged after max_skipped steps in a row without finite gradients, corruption
-// when such a step gives other bits the second time; ExecutionError (backend/executor.hpp) when the
+// when such a step gives other bits the second time; ExecutionError (backend/execute/executor.hpp) when the
 // program cannot be executed as written, or the ranks wait for each other; std::runtime_error when
 // another process failed or was lost.
 [[nodiscard]] TrainResult train(const Program&, const TrainConfig&);

@@ -31,8 +31,9 @@ class Chooser {
 
  private:
   [[nodiscard]] bool qualifies(const Op& op) const {
-    const bool kind = op.kind == OpKind::all_gather || op.kind == OpKind::reduce_scatter ||
-                      op.kind == OpKind::all_reduce;
+    const OpKind family = family_of(op.kind);
+    const bool kind = family == OpKind::all_gather || family == OpKind::reduce_scatter ||
+                      family == OpKind::all_reduce;
     if (!kind || op.attr.wire < 1 || op.group == Group::embedding) return false;
     const std::vector<Rank> members = group_members(plan_, rank_, op.group);
     const int stage = attention_coordinates(plan_, rank_).pp;

@@ -7,13 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace pleat {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct KeyTime {
   std::string category;
@@ -91,23 +88,31 @@ std::string ratio_text(double predicted, double measured) {
   return measured > 0 ? fmt::format("{:.3f}", predicted / measured) : "-";
 }
 
-Json rows_json(const std::vector<ComparedRow>& rows) {
-  Json list = Json::array();
+JsonValue rows_json(const std::vector<ComparedRow>& rows) {
+  JsonValue list = JsonValue::array();
   for (const ComparedRow& r : rows) {
-    list.push_back({{"name", r.name},
-                    {"category", r.category},
-                    {"keys", r.keys},
-                    {"measured_s", r.measured_s},
-                    {"predicted_s", r.predicted_s}});
-    list.back()["ratio"] = r.measured_s > 0 ? Json(r.ratio()) : Json(nullptr);
+    list.push_back(
+        JsonValue::object()
+            .set("name", r.name)
+            .set("category", r.category)
+            .set("keys", r.keys)
+            .set("measured_s", JsonValue::finite(r.measured_s))
+            .set("predicted_s", JsonValue::finite(r.predicted_s))
+            .set("ratio", r.measured_s > 0 ? JsonValue::finite(r.ratio()) : JsonValue()));
   }
   return list;
 }
 
-Json keys_json(const std::vector<OpKey>& keys) {
-  Json list = Json::array();
+JsonValue keys_json(const std::vector<OpKey>& keys) {
+  JsonValue list = JsonValue::array();
   for (const OpKey& k : keys) list.push_back(to_text(k));
   return list;
+}
+
+JsonValue seconds_json(double measured, double predicted) {
+  return JsonValue::object()
+      .set("measured", JsonValue::finite(measured))
+      .set("predicted", JsonValue::finite(predicted));
 }
 
 }  // namespace
@@ -179,21 +184,21 @@ std::string print_comparison(const TraceComparison& c, std::size_t rows) {
   return text;
 }
 
-std::string comparison_json(const TraceComparison& c) {
-  return Json({{"schema_version", 1},
-               {"model", c.model},
-               {"plan", c.plan},
-               {"step_s", {{"measured", c.measured_step_s}, {"predicted", c.predicted_step_s}}},
-               {"peak_bytes",
-                {{"measured", c.measured_peak_bytes}, {"predicted", c.predicted_peak_bytes}}},
-               {"stages", c.stages},
-               {"rest_s", {{"measured", c.measured_rest_s}, {"predicted", c.predicted_rest_s}}},
-               {"categories", rows_json(c.categories)},
-               {"operations", rows_json(c.operations)},
-               {"only_measured", keys_json(c.only_measured)},
-               {"only_predicted", keys_json(c.only_predicted)}})
-             .dump(2) +
-         "\n";
+JsonValue comparison_json(const TraceComparison& c) {
+  return JsonValue::object()
+      .set("schema_version", 1)
+      .set("model", c.model)
+      .set("plan", c.plan)
+      .set("step_s", seconds_json(c.measured_step_s, c.predicted_step_s))
+      .set("peak_bytes", JsonValue::object()
+                             .set("measured", c.measured_peak_bytes)
+                             .set("predicted", c.predicted_peak_bytes))
+      .set("stages", c.stages)
+      .set("rest_s", seconds_json(c.measured_rest_s, c.predicted_rest_s))
+      .set("categories", rows_json(c.categories))
+      .set("operations", rows_json(c.operations))
+      .set("only_measured", keys_json(c.only_measured))
+      .set("only_predicted", keys_json(c.only_predicted));
 }
 
 }  // namespace pleat

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/json/json_value.hpp"
 #include "core/trace/trace.hpp"
 
 namespace pleat {
@@ -36,6 +37,6 @@ struct TraceComparison {
 
 // `rows`: operations shown, and unmatched keys of each side.
 [[nodiscard]] std::string print_comparison(const TraceComparison&, std::size_t rows = 20);
-[[nodiscard]] std::string comparison_json(const TraceComparison&);
+[[nodiscard]] JsonValue comparison_json(const TraceComparison&);
 
 }  // namespace pleat

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "console/early_end.hpp"
+#include "console/exit_request.hpp"
 #include "console/interrupt.hpp"
 #include "cli/list_entries.hpp"
 #include "console/output.hpp"
@@ -85,7 +85,7 @@ int run(CLI::App& app, const Action& action) {
   } catch (const ConfigError& e) {
     complain(e.what());
     return code(e.exit_code());
-  } catch (const EarlyEnd& e) {
+  } catch (const ExitRequest& e) {
     if (*e.what() != '\0') complain(e.what());
     return e.exit_code();
   } catch (const OutputError& e) {

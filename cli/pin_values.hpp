@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/plan/plan.hpp"
-#include "planner/search/search.hpp"
+#include "planner/search_config.hpp"
 
 namespace pleat::cli {
 

@@ -32,10 +32,6 @@ void set_contention(StreamOp& stream_op, const Op& op, const ClusterView& view,
   stream_op.slowdown = profile.comm_slowdown;
 }
 
-double least_cost_of_exchange(const ClusterView& view, const Profile& profile) {
-  return std::min(1.0, sm_share(true, view, profile) * profile.comm_slowdown);
-}
-
 double exposed_share(const Op& op, const ClusterView& view, const Profile& profile) {
   const double size = view.groups[static_cast<std::size_t>(op.group)].size;
   // A ring and a fused expert exchange work in as many pieces as there are ranks, the rank's own

@@ -11,9 +11,6 @@ namespace pleat {
 // Sets sm_share and slowdown of a communication op.
 void set_contention(StreamOp&, const Op&, const ClusterView&, const Profile&);
 
-// The compute time that one second of expert exchange costs at least, wherever it runs.
-[[nodiscard]] double least_cost_of_exchange(const ClusterView&, const Profile&);
-
 // Of an exchange in pieces beside its GEMM or attention: the part that nothing hides.
 [[nodiscard]] double exposed_share(const Op&, const ClusterView&, const Profile&);
 

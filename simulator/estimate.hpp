@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/json/json_value.hpp"
 #include "core/program/program.hpp"
 #include "core/spec/cluster.hpp"
 #include "core/spec/profile.hpp"
@@ -81,7 +82,7 @@ struct StepEstimate {
 
 [[nodiscard]] std::string print_estimate(const StepEstimate&, const Program&, const ClusterSpec&,
                                          const Profile&);
-[[nodiscard]] std::string estimate_json(const StepEstimate&, const Program&, const ClusterSpec&,
-                                        const Profile&);
+[[nodiscard]] JsonValue estimate_json(const StepEstimate&, const Program&, const ClusterSpec&,
+                                      const Profile&);
 
 }  // namespace pleat

@@ -1,65 +1,70 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // An estimate as JSON: seconds and bytes, keys in a fixed order.
-#include <nlohmann/json.hpp>
-
+#include "core/json/json_value.hpp"
 #include "simulator/estimate.hpp"
 #include "simulator/report_names.hpp"
 
 namespace pleat {
+namespace {
 
-std::string estimate_json(const StepEstimate& e, const Program& program,
-                          const ClusterSpec& cluster, const Profile& profile) {
-  using Json = nlohmann::ordered_json;
-  Json parts = Json::object();
+JsonValue stage_json(const StageTime& time, const StageMemory& m) {
+  return JsonValue::object()
+      .set("stage", m.stage.value)
+      .set("busy_s", JsonValue::finite(time.busy.base()))
+      .set("bubble_s", JsonValue::finite(time.bubble.base()))
+      .set("memory_bytes", JsonValue::object()
+                               .set("weights", m.weights)
+                               .set("gradients", m.gradients)
+                               .set("optimizer", m.optimizer)
+                               .set("activations", m.activations)
+                               .set("runtime", m.runtime)
+                               .set("outside", m.outside)
+                               .set("allocated", m.allocated())
+                               .set("reserved", m.reserved())
+                               .set("host", m.host)
+                               .set("peak", m.peak));
+}
+
+}  // namespace
+
+JsonValue estimate_json(const StepEstimate& e, const Program& program, const ClusterSpec& cluster,
+                        const Profile& profile) {
+  JsonValue parts = JsonValue::object();
   for (std::size_t i = 0; i < kCostClasses; ++i) {
-    parts[name_of(static_cast<CostClass>(i))] = e.parts[i].base();
+    parts.set(name_of(static_cast<CostClass>(i)), JsonValue::finite(e.parts[i].base()));
   }
-  Json stages = Json::array();
+  JsonValue stages = JsonValue::array();
   for (std::size_t s = 0; s < e.memory.size(); ++s) {
-    const StageMemory& m = e.memory[s];
-    stages.push_back({{"stage", m.stage.value},
-                      {"busy_s", e.stages[s].busy.base()},
-                      {"bubble_s", e.stages[s].bubble.base()},
-                      {"memory_bytes",
-                       {{"weights", m.weights},
-                        {"gradients", m.gradients},
-                        {"optimizer", m.optimizer},
-                        {"activations", m.activations},
-                        {"runtime", m.runtime},
-                        {"outside", m.outside},
-                        {"allocated", m.allocated()},
-                        {"reserved", m.reserved()},
-                        {"host", m.host},
-                        {"peak", m.peak}}}});
+    stages.push_back(stage_json(e.stages[s], e.memory[s]));
   }
-  const Json json = {
-      {"schema_version", 1},
-      {"model", program.model.name},
-      {"cluster", cluster.name},
-      {"gpus", program.plan.world()},
-      {"plan", summary(program.plan)},
-      {"runtime", runtime_name(program.runtime)},
-      {"profile", profile.name},
-      {"source", source_name(e.source)},
-      {"step_s", e.step.base()},
-      {"band_s", {e.low.base(), e.high.base()}},
-      {"parts_s", parts},
-      {"stages", stages},
-      {"peak_bytes", e.peak_bytes()},
-      {"peak_allocated_bytes", e.peak_allocated_bytes()},
-      {"peak_reserved_bytes", e.peak_reserved_bytes()},
-      {"peak_device_bytes", e.peak_device_bytes()},
-      {"host_node_bytes", e.host_bytes},
-      {"gpu_memory_bytes", static_cast<std::int64_t>(cluster.gpu.memory.base())},
-      {"host_node_memory_bytes", static_cast<std::int64_t>(cluster.host_memory.base())},
-      {"fits", e.fits},
-      {"tokens_per_second", e.tokens_per_second},
-      {"tokens_per_second_per_gpu", e.tokens_per_second_per_gpu},
-      {"model_flops_per_gpu", e.model_flops_per_gpu.base()},
-      {"mfu", e.mfu},
-  };
-  return json.dump(2) + "\n";
+  JsonValue band = JsonValue::array();
+  band.push_back(JsonValue::finite(e.low.base())).push_back(JsonValue::finite(e.high.base()));
+  return JsonValue::object()
+      .set("schema_version", 1)
+      .set("model", program.model.name)
+      .set("cluster", cluster.name)
+      .set("gpus", program.plan.world())
+      .set("plan", summary(program.plan))
+      .set("runtime", runtime_name(program.runtime))
+      .set("profile", profile.name)
+      .set("source", source_name(e.source))
+      .set("step_s", JsonValue::finite(e.step.base()))
+      .set("band_s", std::move(band))
+      .set("parts_s", std::move(parts))
+      .set("stages", std::move(stages))
+      .set("peak_bytes", e.peak_bytes())
+      .set("peak_allocated_bytes", e.peak_allocated_bytes())
+      .set("peak_reserved_bytes", e.peak_reserved_bytes())
+      .set("peak_device_bytes", e.peak_device_bytes())
+      .set("host_node_bytes", e.host_bytes)
+      .set("gpu_memory_bytes", static_cast<std::int64_t>(cluster.gpu.memory.base()))
+      .set("host_node_memory_bytes", static_cast<std::int64_t>(cluster.host_memory.base()))
+      .set("fits", e.fits)
+      .set("tokens_per_second", JsonValue::finite(e.tokens_per_second))
+      .set("tokens_per_second_per_gpu", JsonValue::finite(e.tokens_per_second_per_gpu))
+      .set("model_flops_per_gpu", JsonValue::finite(e.model_flops_per_gpu.base()))
+      .set("mfu", JsonValue::finite(e.mfu));
 }
 
 }  // namespace pleat

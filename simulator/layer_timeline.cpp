@@ -64,7 +64,8 @@ void link_pieces(StreamOp& stream_op, const PairStep& step, const OpLists& lists
                  const std::vector<PairStep>& steps, const ClusterView& view,
                  const Profile& profile) {
   const Op& op = op_of(step, lists);
-  const bool reduction = op.kind == OpKind::reduce_scatter || op.kind == OpKind::all_to_all_back;
+  const OpKind family = family_of(op.kind);
+  const bool reduction = family == OpKind::reduce_scatter || family == OpKind::all_to_all_back;
   if (op.in_pieces && reduction) {
     // The last producer; lead and tail: its first piece is there early, the last one late.
     if (stream_op.after.empty()) return;
@@ -74,7 +75,8 @@ void link_pieces(StreamOp& stream_op, const PairStep& step, const OpLists& lists
   }
   for (int before : stream_op.after) {
     const Op& other = op_of(steps[static_cast<std::size_t>(before)], lists);
-    const bool gather = other.kind == OpKind::all_gather || other.kind == OpKind::all_to_all;
+    const OpKind made_by = family_of(other.kind);
+    const bool gather = made_by == OpKind::all_gather || made_by == OpKind::all_to_all;
     if (!other.in_pieces || !gather) continue;
     stream_op.with = before;
     // User buffers wait for the first piece. Elsewhere the rank's own piece is there at once, and

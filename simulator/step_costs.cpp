@@ -21,9 +21,10 @@ std::vector<Tensor> shard_view(const StageProgram& stage) {
 }
 
 bool works_on_shard(const Op& op) {
-  return op.kind == OpKind::grad_norm || op.kind == OpKind::adamw || op.kind == OpKind::copy ||
-         op.kind == OpKind::momentum || op.kind == OpKind::step_matrix ||
-         op.kind == OpKind::lamb || op.kind == OpKind::lamb_norms || op.kind == OpKind::lamb_step;
+  const OpKind family = family_of(op.kind);
+  return family == OpKind::grad_norm || family == OpKind::adamw || family == OpKind::copy ||
+         family == OpKind::momentum || family == OpKind::step_matrix || family == OpKind::lamb ||
+         family == OpKind::lamb_norms || family == OpKind::lamb_step;
 }
 
 bool is_barrier(const StepOpCost& op) {
@@ -33,7 +34,7 @@ bool is_barrier(const StepOpCost& op) {
 void hide(std::vector<StepOpCost>& ops, bool gathers, Seconds window, const SyncWindow& sync) {
   auto concerned = [&](const StepOpCost& s) {
     return over_data_parallel(s) && is_collective(s.kind) &&
-           (s.kind == OpKind::all_gather) == gathers;
+           (family_of(s.kind) == OpKind::all_gather) == gathers;
   };
   Seconds total;
   for (const StepOpCost& s : ops) {

@@ -38,7 +38,7 @@ void draw_stage(Trace& trace, const Program& program, const DrawnStep& d, std::s
   Seconds reducing;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (!syncs(costs[i]) || hidden(costs[i]) <= Seconds(0)) continue;
-    if (costs[i].kind != OpKind::all_gather) {
+    if (family_of(costs[i].kind) != OpKind::all_gather) {
       reducing += hidden(costs[i]);
       continue;
     }
@@ -48,7 +48,7 @@ void draw_stage(Trace& trace, const Program& program, const DrawnStep& d, std::s
   double now = std::max(gathered, (d.timeline.pipeline.finish[s] - reducing).base());
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const StepOpCost& op = costs[i];
-    if (!syncs(op) || op.kind == OpKind::all_gather) continue;
+    if (!syncs(op) || family_of(op.kind) == OpKind::all_gather) continue;
     const bool hides = hidden(op) > Seconds(0);
     const double start = d.timeline.step_end.starts[s][i].base();
     const StageRun* run = run_at(runs, hides ? now : start);

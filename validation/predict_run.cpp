@@ -7,7 +7,9 @@
 #include "validation/run_era.hpp"
 #include "core/plan/constraints.hpp"
 #include "core/program/program.hpp"
-#include "planner/space/search_space.hpp"
+#include "planner/space/memory_choice.hpp"
+#include "planner/space/mesh_space.hpp"
+#include "planner/space/run_settings.hpp"
 
 namespace pleat {
 namespace {

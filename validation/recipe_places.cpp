@@ -46,7 +46,7 @@ void pin_techniques(const Plan& recipe, SearchConfig& c) {
 
 SearchResult run_search(const RunRequest& r, const SearchConfig& c) {
   try {
-    return search(r.model, *r.cluster, r.workload, *r.profile, c);
+    return search({r.model, *r.cluster, r.workload, *r.profile}, c);
   } catch (const ConfigError&) {  // no valid plan at all
     return {};
   }

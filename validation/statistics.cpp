@@ -37,12 +37,12 @@ ErrorSummary summarise(const std::vector<double>& signed_errors) {
 
 double regret(const std::vector<TimedLayout>& choices) {
   PLEAT_ASSERT(!choices.empty());
-  const auto taken =
-      std::min_element(choices.begin(), choices.end(),
-                       [](const TimedLayout& a, const TimedLayout& b) { return a.predicted < b.predicted; });
-  const auto best =
-      std::min_element(choices.begin(), choices.end(),
-                       [](const TimedLayout& a, const TimedLayout& b) { return a.measured < b.measured; });
+  const auto taken = std::min_element(
+      choices.begin(), choices.end(),
+      [](const TimedLayout& a, const TimedLayout& b) { return a.predicted < b.predicted; });
+  const auto best = std::min_element(
+      choices.begin(), choices.end(),
+      [](const TimedLayout& a, const TimedLayout& b) { return a.measured < b.measured; });
   return taken->measured / best->measured - 1.0;
 }
 

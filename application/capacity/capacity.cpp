@@ -17,7 +17,9 @@
 #include "core/diagnostics.hpp"
 #include "planner/capacity/answer.hpp"
 #include "planner/search/parallel_rounds.hpp"
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "simulator/estimate.hpp"
 
 namespace pleat {
 namespace {
@@ -165,21 +167,20 @@ class Capacity {
   void explain(const Offer& o) {
     progress("what matters most");
     const CapacitySite& site = site_of(o);
-    WorkloadSpec workload = site.target.workload;
-    workload.global_batch = o.job.global_batch;
-    const StepGround ground{site.target.cluster, workload, site.target.profile};
+    Problem problem = site.target;
+    problem.workload.global_batch = o.job.global_batch;
     answer_.swings = sensitivity(o, answer_.goal.confidence,
-                                 step_inputs(site.target.model, ground.cluster),
+                                 step_inputs(problem.model, problem.cluster),
                                  [&](const StepInput& input, double factor) {
-                                   return step_under(site, ground, o.job.plan, input, factor);
+                                   return step_under(site, problem, o.job.plan, input, factor);
                                  });
   }
 
-  [[nodiscard]] static Seconds step_under(const CapacitySite& site, StepGround ground,
+  [[nodiscard]] static Seconds step_under(const CapacitySite& site, Problem problem,
                                           const Plan& plan, const StepInput& input, double factor) {
-    input.scale(ground, factor);
-    const Program program = compile(site.target.model, ground.workload, plan, site.target.runtime);
-    return estimate(program, ground.cluster, ground.profile).step;
+    input.scale(problem, factor);
+    const Program program = compile(problem.model, problem.workload, plan, site.target.runtime);
+    return estimate(program, problem.cluster, problem.profile).step;
   }
 
   const CapacityQuestion& question_;

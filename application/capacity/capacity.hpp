@@ -8,8 +8,8 @@
 
 namespace pleat {
 
-// Tells the progress line. An interruption ends it early: the answer has what was found until then, and
-// is not `complete`.
+// Tells the progress line. An interruption ends it early: the answer has what was found until then,
+// and is not `complete`.
 [[nodiscard]] CapacityAnswer find_capacity(const CapacityQuestion&, int threads);
 
 }  // namespace pleat

@@ -15,6 +15,7 @@
 #include "planner/capacity/placement.hpp"
 #include "planner/layout/layout_polish.hpp"
 #include "simulator/cost/used_domain.hpp"
+#include "planner/search/search.hpp"
 
 namespace pleat {
 namespace {
@@ -49,6 +50,8 @@ struct Found {  // neither: interrupted
 
 Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus, int threads,
                 std::vector<int> pp, const KeepSearching& keep_searching) {
+  Problem problem = site.target;
+  problem.workload = workload;
   SearchConfig config;
   config.pp = std::move(pp);
   config.gpus = gpus;
@@ -58,12 +61,8 @@ Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus
   config.threads = threads;
   config.progress = keep_searching;
   try {
-    SearchResult result = search(site.target.model, site.target.cluster, workload,
-                                 site.target.profile, config);
-    if (!interrupt_pending()) {
-      polish_layouts(site.target.model, site.target.cluster, workload, site.target.profile,
-                     config, result);
-    }
+    SearchResult result = search(problem, config);
+    if (!interrupt_pending()) polish_layouts(problem, config, result);
     // Interrupted, the best so far is better than nothing.
     if (!result.best.empty()) return {std::move(result.best.front()), {}};
     if (!result.optimal) return {};

@@ -8,14 +8,14 @@
 
 #include "application/capacity/capacity_question.hpp"
 #include "planner/capacity/answer.hpp"
-#include "planner/search/search.hpp"
+#include "planner/search_config.hpp"
 
 namespace pleat {
 
 using KeepSearching = std::function<bool(const SearchProgress&)>;  // false ends the search
 
 // Nothing if it was interrupted before there was a plan; an offer that cannot be has a `problem`.
-[[nodiscard]] std::optional<Offer> find_offer(const CapacityQuestion&, const CapacitySite&, int gpus,
-                                              int threads, const KeepSearching&);
+[[nodiscard]] std::optional<Offer> find_offer(const CapacityQuestion&, const CapacitySite&,
+                                              int gpus, int threads, const KeepSearching&);
 
 }  // namespace pleat

@@ -7,7 +7,9 @@
 #include <algorithm>
 
 #include "core/plan/constraints.hpp"
-#include "planner/space/search_space.hpp"
+#include "planner/space/memory_choice.hpp"
+#include "planner/space/mesh_space.hpp"
+#include "planner/space/run_settings.hpp"
 
 namespace pleat {
 namespace {

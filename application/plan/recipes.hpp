@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Recipes to compare a search with: shipped ones for the same model, cluster and size, and given ones.
+// Recipes to compare a search with: shipped ones for the same model, cluster and size, and given
+// ones.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,8 @@
 #include <vector>
 
 #include "application/target.hpp"
-#include "planner/search/search.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 
@@ -28,8 +30,8 @@ struct RecipeDraft {
   bool names_precision = true;
 };
 
-// Those that ship for the target's model, cluster and size. One that cannot be read or that the workload
-// does not allow is left out with a note.
+// Those that ship for the target's model, cluster and size. One that cannot be read or that the
+// workload does not allow is left out with a note.
 [[nodiscard]] std::vector<RecipeDraft> shipped_recipes(const Target&);
 
 // Prices the recipes and places them among result.best. Given ones that name no precision get the

@@ -11,7 +11,7 @@
 
 #include "backend/checkpoint/hf_weights.hpp"
 #include "backend/comm/mpi_job.hpp"
-#include "console/early_end.hpp"
+#include "console/exit_request.hpp"
 #include "console/interrupt.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
@@ -64,7 +64,7 @@ Stop asked_to_stop() {
 void end_early(const TrainResult& result, int steps, bool speaks) {
   if (result.stop == Stop::none) return;
   const bool interrupt = result.stop == Stop::interrupt;
-  throw EarlyEnd(static_cast<int>(interrupt ? ExitCode::interrupted : ExitCode::preempted),
+  throw ExitRequest(static_cast<int>(interrupt ? ExitCode::interrupted : ExitCode::preempted),
                  !speaks ? ""
                          : fmt::format("stopped by {} after step {} of {}",
                                        interrupt ? "SIGINT" : "SIGTERM", result.steps.size(), steps));
@@ -145,7 +145,7 @@ void train_and_compare(const TrainOptions& o, Request request) {
                        program.plan.world(), has_mpi());
   if (writes_are_only_said()) return say_what_would_run(o, request, predicted, choice, config);
   if (choice.spread == Spread::spawn) {
-    if (const int code = spawn_processes(choice.processes); code != 0) throw EarlyEnd(code, "");
+    if (const int code = spawn_processes(choice.processes); code != 0) throw ExitRequest(code, "");
     return;
   }
   const bool speaks = choice.facts.process == 0;

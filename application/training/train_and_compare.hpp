@@ -8,7 +8,8 @@
 
 namespace pleat {
 
-// Prints as it goes. ConfigError where the options contradict the request, the data or this machine.
+// Prints as it goes. ConfigError where the options contradict the request, the data or this
+// machine.
 void train_and_compare(const TrainOptions&, Request);
 
 }  // namespace pleat

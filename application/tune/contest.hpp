@@ -10,7 +10,7 @@
 
 #include "backend/trainer.hpp"
 #include "application/target.hpp"
-#include "planner/search/search.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 

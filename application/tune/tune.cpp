@@ -21,11 +21,10 @@
 #include "application/training/train_log.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
-#include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
 #include "planner/search/search.hpp"
-#include "planner/report/shortfall.hpp"
+#include "planner/report/what_would_fit.hpp"
 
 namespace pleat {
 namespace {
@@ -95,10 +94,10 @@ class Tune {
     config.runtime = Runtime::pleat;
     config.numerics.front().precision = Precision::fp32;
     config.top = kContendersRanked;
-    SearchResult result = search(target_.model, target_.cluster, target_.workload, target_.profile, config);
+    SearchResult result = search(target_, config);
     if (result.best.empty()) {
       throw_config_error(ExitCode::nothing_fits, "", "memory",
-                         print_shortfall(result, target_.cluster, config, {}));
+                         print_what_would_fit(result, target_.cluster, config, {}));
     }
     const auto runs = [&](const Candidate& c) { return runs_here(target_, c.plan); };
     std::erase_if(result.best, [&](const Candidate& c) { return !runs(c); });
@@ -192,7 +191,7 @@ class Tune {
         .set("losses", losses)
         .set("contenders", contest_json(contenders_))
         .set("accuracy", accuracy_json(contenders_, others_))
-        .set("operations", parse_json(comparison_json(compare(trained_.trace, predicted_)), "compare"));
+        .set("operations", comparison_json(compare(trained_.trace, predicted_)));
     return document.dump() + "\n";
   }
 

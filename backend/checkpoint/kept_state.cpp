@@ -13,7 +13,7 @@ namespace pleat {
 namespace {
 
 // Of a part that begins at `begin` of the bucket: what the range holds.
-void add_runs(const KeptRange& range, std::int64_t begin, const NamedPart& part,
+void add_runs(const StateRange& range, std::int64_t begin, const NamedPart& part,
               std::vector<KeptRun>& runs) {
   auto* data = static_cast<std::byte*>(range.values.data);
   for (const WeightRun& run : part.runs) {
@@ -31,7 +31,8 @@ void add_runs(const KeptRange& range, std::int64_t begin, const NamedPart& part,
 std::vector<KeptTensor> kept_state(Executor& executor, Kept which) {
   const StageProgram& stage = executor.stage();
   const WeightRank rank = weight_rank(executor.program().plan, executor.context().rank());
-  const std::vector<KeptRange> ranges = executor.kept_ranges(which == Kept::saved_here);
+  const std::vector<StateRange> ranges =
+      which == Kept::saved_here ? executor.saved_ranges() : executor.needed_ranges();
   std::vector<KeptTensor> tensors;
   std::set<std::pair<Bucket, std::int64_t>> seen;  // a table that several layers read lies here once
   for (const ChunkProgram& chunk : stage.chunks) {
@@ -43,7 +44,7 @@ std::vector<KeptTensor> kept_state(Executor& executor, Kept which) {
         if (!seen.insert({slot.bucket, slot.offset}).second) continue;
         for (const NamedPart& part : named_parts(layer, instance, weight, rank)) {
           std::map<std::string, KeptTensor> found;  // by kind
-          for (const KeptRange& range : ranges) {
+          for (const StateRange& range : ranges) {
             if (range.bucket != static_cast<std::size_t>(slot.bucket)) continue;
             std::vector<KeptRun> runs;
             add_runs(range, slot.offset + part.offset, part, runs);

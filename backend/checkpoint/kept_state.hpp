@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/checkpoint/element_type.hpp"
-#include "backend/executor.hpp"
+#include "backend/execute/executor.hpp"
 
 namespace pleat {
 

@@ -26,7 +26,8 @@ void run(const Options& o) {
     return read_trace(read_text_file(file, kMaxTrace), file);
   };
   const TraceComparison joined = compare(read(o.measured), read(o.predicted));
-  print(o.json ? comparison_json(joined) : print_comparison(joined, o.rows));
+  print(o.json ? comparison_json(joined).dump(2, JsonValue::ScalarArrays::line_each) + "\n"
+               : print_comparison(joined, o.rows));
 }
 
 }  // namespace

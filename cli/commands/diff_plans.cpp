@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "interop/field_paths.hpp"
@@ -14,7 +16,6 @@
 #include "console/output.hpp"
 #include "console/tables.hpp"
 #include "cli/request.hpp"
-#include "core/json/parse.hpp"
 #include "simulator/estimate.hpp"
 
 namespace pleat::cli {
@@ -39,7 +40,8 @@ Side price(const std::string& file, const DiffOptions& o) {
 }
 
 struct Difference {
-  std::string path, first, second;  // "-" where a side has no such field
+  std::string path;
+  std::optional<JsonValue> first, second;  // nothing: that side has no such field
 };
 
 // Fields by path; what predictions and provenance say is no setting.
@@ -47,23 +49,26 @@ std::vector<Difference> differences(const PlanDocument& a, const PlanDocument& b
   const auto fields_of = [](PlanDocument d) {
     d.predicted.reset();
     d.provenance.clear();
-    return interop::flat_fields(parse_json(write_plan_document(d), "plan"), "");
+    return interop::flat_fields(plan_document_json(d), "");
   };
   const interop::FlatFields first = fields_of(a), second = fields_of(b);
   const auto find = [](const interop::FlatFields& fields, const std::string& path) {
     const auto at = std::find_if(fields.begin(), fields.end(),
                                  [&](const auto& field) { return field.first == path; });
-    return at == fields.end() ? nullptr : &at->second;
+    return at == fields.end() ? std::optional<JsonValue>() : at->second;
   };
   std::vector<Difference> list;
   for (const auto& [path, value] : first) {
-    const JsonValue* other = find(second, path);
-    if (other == nullptr || !(*other == value))
-      list.push_back({path, value.dump(0), other == nullptr ? "-" : other->dump(0)});
+    std::optional<JsonValue> other = find(second, path);
+    if (other != value) list.push_back({path, value, std::move(other)});
   }
   for (const auto& [path, value] : second)
-    if (find(first, path) == nullptr) list.push_back({path, "-", value.dump(0)});
+    if (!find(first, path)) list.push_back({path, std::nullopt, value});
   return list;
+}
+
+std::string field_text(const std::optional<JsonValue>& value) {
+  return value ? value->dump(0) : "-";
 }
 
 struct MemoryPart {
@@ -91,7 +96,7 @@ std::string gibibytes(std::int64_t bytes) {
 std::string text_of(const Side& a, const Side& b) {
   Table fields{{{"field", Align::left}, {"A", Align::left}, {"B", Align::left}}, {}};
   for (const Difference& d : differences(a.document, b.document))
-    fields.rows.push_back({d.path, d.first, d.second});
+    fields.rows.push_back({d.path, field_text(d.first), field_text(d.second)});
   Table time{{{"ms", Align::left}, {"A"}, {"B"}, {"B - A"}}, {}};
   const auto time_row = [&](const char* name, double x, double y) {
     time.rows.push_back({name, milliseconds(x), milliseconds(y), signed_milliseconds(y - x)});
@@ -129,13 +134,10 @@ JsonValue side_json(const Side& s) {
 std::string json_of(const Side& a, const Side& b) {
   JsonValue fields = JsonValue::array();
   for (const Difference& d : differences(a.document, b.document)) {
-    const auto value = [](const std::string& text) {
-      return text == "-" ? JsonValue() : parse_json(text, "field");
-    };
     fields.push_back(JsonValue::object()
                          .set("field", d.path)
-                         .set("a", value(d.first))
-                         .set("b", value(d.second)));
+                         .set("a", d.first.value_or(JsonValue()))
+                         .set("b", d.second.value_or(JsonValue())));
   }
   return JsonValue::object()
              .set("fields", std::move(fields))

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "console/interrupt.hpp"
+#include "cli/report/alternatives_report.hpp"
 #include "cli/report/explain_report.hpp"
 #include "cli/report/html/search_page.hpp"
 #include "console/new_file.hpp"
@@ -21,9 +22,9 @@
 #include "application/explain/explain_plan.hpp"
 #include "application/plan/recipes.hpp"
 #include "core/diagnostics.hpp"
-#include "core/json/parse.hpp"
+#include "planner/plan.hpp"
 #include "planner/report/explain.hpp"
-#include "planner/report/shortfall.hpp"
+#include "planner/report/what_would_fit.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -55,9 +56,10 @@ bool keep_searching(const SearchProgress& p) {
 
 void print_result(const FindPlanOptions& o, const Target& t, const SearchConfig& config,
                   const SearchResult& result, const std::vector<FittingChange>& changes = {}) {
-  print(o.json
-            ? search_json(result, t.model, t.cluster, t.workload, t.profile, config, changes)
-            : print_search(result, t.model, t.cluster, t.workload, t.profile, config));
+  print(o.json ? search_json(result, t, config, changes)
+                         .dump(2, JsonValue::ScalarArrays::line_each) +
+                     "\n"
+               : print_search(result, t, config));
 }
 
 [[noreturn]] void leave_with_note() {
@@ -80,11 +82,12 @@ void print_result(const FindPlanOptions& o, const Target& t, const SearchConfig&
 [[noreturn]] void nothing_fits(const FindPlanOptions& o, const Target& t, const SearchConfig& config,
                                const SearchResult& result) {
   progress("nothing fits; looking for what would");
-  const auto changes = changes_that_fit(t.model, t.cluster, t.workload, t.profile,
+  const auto changes = changes_that_fit(t,
                                         rest_of_limits(config, result.seconds, result.priced));
   progress("");
   if (o.json) print_result(o, t, config, result, changes);
-  const std::string text = print_shortfall(result, t.cluster, config, changes, !interrupt_pending());
+  const std::string text =
+      print_what_would_fit(result, t.cluster, config, changes, !interrupt_pending());
   if (interrupt_pending()) {
     if (!o.json) print(text);
     leave_with_note();
@@ -118,12 +121,11 @@ std::optional<SensitivityAnswer> sensitivity_of(const FindPlanOptions& o, const 
   // Headroom is no matter of step times: there the best plan alone is priced again.
   plans.resize(is_headroom(o) ? 1 : std::min(plans.size(), kPricedAgain));
   if (config.time_limit <= 0) config.time_limit = kSensitivitySeconds;
-  const StepGround ground{t.cluster, t.workload, t.profile};
   SensitivityAnswer answer{{}, plans.size(), o.sensitivity == "search"};
   answer.swings =
       answer.searched
-          ? search_sensitivity(t.model, ground, plans, config)
-          : plan_sensitivity(t.model, ground, plans,
+          ? search_sensitivity(t, plans, config)
+          : plan_sensitivity(t, plans,
                              {config.runtime, config.robust, config.memory_margin, config.threads});
   progress("");
   return answer;
@@ -139,33 +141,66 @@ std::string winner_text(const Target& t, const Candidate& winner, const Explanat
          change_sentences(winner.estimate, x) + "\n";
 }
 
-// More are ranked where a recipe's place, a page or what would change the answer asks for it. The
-// others are slower ones, as they would have been of a search for so few.
-void keep_shown(std::size_t top, SearchResult& result) {
-  if (result.best.size() <= top) return;
-  result.rejected["slower"] += static_cast<std::int64_t>(result.best.size() - top);
-  result.best.resize(top);
-  if (result.best_of_layouts.size() > top) result.best_of_layouts.resize(top);
+PlanGoal goal_of(const ObjectiveOptions& o) {
+  if (o.objective == "time-to-train") return PlanGoal::time_to_train;
+  if (o.objective == "cost") return PlanGoal::cost;
+  if (o.objective == "memory-headroom") return PlanGoal::memory_headroom;
+  return PlanGoal::throughput;
 }
 
-std::string as_json(const std::string& search, const ObjectiveResult& found,
-                    const std::vector<Recipe>& recipes,
-                    const std::optional<SensitivityAnswer>& changes, const JsonValue& why,
-                    const std::vector<std::string>& assumed) {
-  JsonValue document = parse_json(search, "search");
-  if (!found.sizes.is_null()) document.set("sizes", found.sizes);
-  if (!found.front.is_null()) {
-    document.set("front", found.front)
-        .set("front_optimal", found.front_optimal)
-        .set("front_priced", found.front_priced);
-  }
-  if (!found.hint_facts.is_null()) document.set("hint", found.hint_facts);
-  JsonValue list = JsonValue::array();
-  for (const std::string& flag : assumed) list.push_back(flag);
-  document.set("compared", recipes_json(recipes)).set("assumed", list);
+// More plans are ranked than shown where a recipe's place, a page or what would change the answer
+// asks for it.
+int plans_to_rank(const FindPlanOptions& o) {
+  int plans = o.search.top;
+  if (!o.compare.empty() || !o.html_file.empty()) plans = std::max(plans, kRanked);
+  if (tells_sensitivity(o)) plans = std::max(plans, static_cast<int>(kPricedAgain));
+  return plans;
+}
+
+PlanRequest request_of(const FindPlanOptions& o, const SearchConfig& asked) {
+  PlanRequest request{.search = asked,
+                      .goal = goal_of(o.objective),
+                      .slack = o.objective.slack,
+                      .fewest_gpus = o.objective.min_gpus,
+                      .front = o.objective.pareto};
+  request.search.top = plans_to_rank(o);
+  request.search.progress = keep_searching;
+  request.search.patience = patience();
+  return request;
+}
+
+void require_fewer_gpus(const ObjectiveOptions& o, int gpus) {
+  const PlanGoal goal = goal_of(o);
+  if (goal != PlanGoal::time_to_train && goal != PlanGoal::cost) return;
+  if (o.min_gpus <= gpus) return;
+  throw_config_error(ExitCode::bad_request, "--min-gpus", "",
+                     fmt::format("{} is more than the {} GPUs of the job", o.min_gpus, gpus),
+                     "sizes are tried from --gpus downwards");
+}
+
+void print_json(const Target& t, const PlanAnswer& answer,
+                const std::vector<Recipe>& recipes, const std::optional<SensitivityAnswer>& changes,
+                const std::optional<Explanation>& why) {
+  JsonValue document = search_json(answer.result, t, answer.search);
+  set_alternatives(answer, t, document);
+  JsonValue assumed = JsonValue::array();
+  for (const std::string& flag : t.assumed) assumed.push_back(flag);
+  document.set("compared", recipes_json(recipes)).set("assumed", assumed);
   if (changes) document.set("sensitivity", sensitivity_json(*changes));
-  if (!why.is_null()) document.set("explain", why);
-  return document.dump() + "\n";
+  if (why) {
+    document.set("explain",
+                 explanation_json(answer.result.best.front().estimate, t.cluster, *why));
+  }
+  print(document.dump() + "\n");
+}
+
+void print_text(const FindPlanOptions& o, const Target& t, const PlanAnswer& answer,
+                const std::string& beside, const std::optional<SensitivityAnswer>& changes,
+                const std::optional<Explanation>& why) {
+  print(print_search(answer.result, t, answer.search) +
+        alternatives_text(answer, t, o.objective.slack) + beside +
+        (why ? winner_text(t, answer.result.best.front(), *why) : "") +
+        (changes ? sensitivity_text(*changes) : "") + "\n" + assumed_text(t.assumed));
 }
 
 }  // namespace
@@ -177,49 +212,35 @@ void find_plan(const FindPlanOptions& o) {
                        "compares step times, not memory", "--sensitivity plans");
   }
   Target t = resolve_target(o.target);
-  SearchConfig config = search_config(o.search, t);
+  const SearchConfig asked = search_config(o.search, t);
   std::vector<RecipeDraft> drafts = shipped_recipes(t);
-  std::ranges::move(given_recipes(t, config, o.compare), std::back_inserter(drafts));
-  config.progress = keep_searching;
-  config.patience = patience();
-  const bool ranks = !o.compare.empty() || !o.html_file.empty();
-  if (ranks) config.top = std::max(o.search.top, kRanked);
-  if (tells_sensitivity(o)) {
-    config.top = std::max(config.top, static_cast<int>(kPricedAgain));
-  }
+  std::ranges::move(given_recipes(t, asked, o.compare), std::back_inserter(drafts));
   catch_interrupts();
   progress(fmt::format("searching plans of {} on {} x {}", t.model.name, t.gpus, t.cluster.name));
-  ObjectiveResult found = search_objective(o.objective, t, config);
-  SearchResult& result = found.result;
+  require_fewer_gpus(o.objective, t.gpus);
+  PlanAnswer answer = plan(t, request_of(o, asked));
   progress("");
-  config.top = o.search.top;
-  config.progress = [](const SearchProgress&) { return !interrupt_pending(); };
-  if (result.best.empty() && !result.optimal) nothing_found(o, t, config, result);
-  if (result.best.empty()) nothing_fits(o, t, config, result);
-  const std::vector<Recipe> recipes = price_recipes(t, config, drafts, result);
+  t.gpus = answer.search.gpus;
+  answer.search.progress = [](const SearchProgress&) { return !interrupt_pending(); };
+  SearchResult& result = answer.result;
+  if (result.best.empty() && !result.optimal) nothing_found(o, t, answer.search, result);
+  if (result.best.empty()) nothing_fits(o, t, answer.search, result);
+  const std::vector<Recipe> recipes = price_recipes(t, answer.search, drafts, result);
   const std::string beside = recipes_text(recipes, result);
-  auto changes = sensitivity_of(o, t, config, result);
+  auto changes = sensitivity_of(o, t, answer.search, result);
   if (!o.html_file.empty()) {
-    write_page(o.html_file, search_page(t, config, result, recipes, *changes,
+    write_page(o.html_file, search_page(t, answer.search, result, recipes, *changes,
                                         winner_slots(t, result)));
   }
   if (!tells_sensitivity(o)) changes.reset();  // for the page alone
-  keep_shown(static_cast<std::size_t>(o.search.top), result);
+  keep_first(static_cast<std::size_t>(o.search.top), result);
   if (!o.out_file.empty()) write_winner(o, t, result.best.front());
-  const std::string alternatives =
-      (found.hint.empty() ? "" : "\n" + found.hint) + (found.text.empty() ? "" : "\n" + found.text);
-  const Candidate& winner = result.best.front();
   std::optional<Explanation> why;
-  if (o.explain) why = explain_winner(t, winner, config.threads);
+  if (o.explain) why = explain_winner(t, result.best.front(), answer.search.threads);
   if (o.json) {
-    const JsonValue reasons =
-        why ? explanation_json(winner.estimate, t.cluster, *why) : JsonValue();
-    print(as_json(search_json(result, t.model, t.cluster, t.workload, t.profile, config), found,
-                  recipes, changes, reasons, t.assumed));
+    print_json(t, answer, recipes, changes, why);
   } else {
-    print(print_search(result, t.model, t.cluster, t.workload, t.profile, config) + alternatives +
-          beside + (why ? winner_text(t, winner, *why) : "") +
-          (changes ? sensitivity_text(*changes) : "") + "\n" + assumed_text(t.assumed));
+    print_text(o, t, answer, beside, changes, why);
   }
   if (interrupt_pending()) leave_with_note();
 }

@@ -7,10 +7,17 @@
 #include <vector>
 
 #include "cli/plan_options.hpp"
-#include "application/plan/objective.hpp"
 #include "cli/options/search_request.hpp"
 
 namespace pleat::cli {
+
+struct ObjectiveOptions {
+  // throughput, time-to-train, cost or memory-headroom: PlanGoal
+  std::string objective = "throughput";
+  double slack = 0.05;
+  int min_gpus = 0;      // of time-to-train and cost; 0: a sixteenth
+  bool pareto = false;   // also print step time against memory, as far as the slack goes
+};
 
 struct FindPlanOptions {
   TargetOptions target;

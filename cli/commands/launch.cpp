@@ -65,7 +65,7 @@ void run_launch(LaunchOptions o) {
 }
 
 // What only another launcher reads would be lost without a word.
-void refuse_idle_options(const CLI::App& command, const std::string& launcher) {
+void refuse_ineffective_options(const CLI::App& command, const std::string& launcher) {
   static const std::vector<std::pair<std::string, std::string>> kGroups{
       {"Slurm", "slurm"}, {"Kubernetes", "kubernetes"}, {"mpirun", "mpirun"}};
   Diagnostics problems;
@@ -144,7 +144,7 @@ void add_launch_command(CLI::App& app, Action& action) {
       "Data, tokenizer and checkpoint arguments are the script's: --arg, or behind sbatch job.sh.");
   command->callback([&action, o, command] {
     action = [o, command] {
-      refuse_idle_options(*command, o->launcher);
+      refuse_ineffective_options(*command, o->launcher);
       run_launch(*o);
     };
   });

@@ -10,7 +10,7 @@
 #include "cli/option_choices.hpp"
 #include "cli/plan_values.hpp"
 #include "cli/commands/find_plan.hpp"
-#include "cli/options/idle_options.hpp"
+#include "cli/options/ineffective_options.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -282,7 +282,7 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->callback([&action, o, command] {
     const auto is_given = [command](const std::string& name) { return command->count(name) > 0; };
     action = [o, is_given] {
-      refuse_idle_options(*o, is_given);
+      refuse_ineffective_options(*o, is_given);
       find_plan(*o);
     };
   });

@@ -12,7 +12,6 @@
 #include "console/output.hpp"
 #include "console/write_file.hpp"
 #include "cli/request.hpp"
-#include "core/json/parse.hpp"
 #include "simulator/estimate.hpp"
 #include "simulator/memory_timeline.hpp"
 
@@ -20,9 +19,8 @@ namespace pleat::cli {
 namespace {
 
 // The simulator's report with what the command line left open.
-std::string as_json(const std::string& estimate, const Request& r, const StepEstimate& e,
+std::string as_json(JsonValue document, const Request& r, const StepEstimate& e,
                     const std::optional<Explanation>& x) {
-  JsonValue document = parse_json(estimate, "estimate");
   JsonValue list = JsonValue::array();
   for (const std::string& flag : r.target.assumed) list.push_back(flag);
   document.set("assumed", list);

@@ -7,8 +7,8 @@
 
 namespace pleat::cli {
 
-// Layers that do not divide get the balanced layout where a recipe names none. ConfigError for one that is
-// wrong or not valid.
+// Layers that do not divide get the balanced layout where a recipe names none. ConfigError for one
+// that is wrong or not valid.
 [[nodiscard]] std::vector<RecipeDraft> given_recipes(const Target&, const SearchConfig&,
                                                      const std::vector<std::string>& given);
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/request.hpp"
-#include "planner/search/search.hpp"
+#include "planner/search_config.hpp"
 
 namespace pleat::cli {
 

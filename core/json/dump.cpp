@@ -26,7 +26,8 @@ std::string number_text(double value) {
 
 class Writer {
  public:
-  explicit Writer(int indent) : indent_(indent) {}
+  Writer(int indent, JsonValue::ScalarArrays scalar_arrays)
+      : indent_(indent), scalar_arrays_(scalar_arrays) {}
 
   void write(const JsonValue& value, int depth) {
     if (value.is_null()) {
@@ -60,7 +61,8 @@ class Writer {
   }
 
   void write_array(const JsonValue::Array& items, int depth) {
-    bool flat = true;
+    bool flat = indent_ == 0 || items.empty() ||
+                scalar_arrays_ == JsonValue::ScalarArrays::one_line;
     for (const JsonValue& item : items) flat = flat && is_scalar(item);
     out += '[';
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -86,12 +88,13 @@ class Writer {
   }
 
   int indent_;
+  JsonValue::ScalarArrays scalar_arrays_;
 };
 
 }  // namespace
 
-std::string JsonValue::dump(int indent) const {
-  Writer writer(indent);
+std::string JsonValue::dump(int indent, ScalarArrays scalar_arrays) const {
+  Writer writer(indent, scalar_arrays);
   writer.write(*this, 0);
   return std::move(writer.out);
 }

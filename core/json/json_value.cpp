@@ -4,6 +4,7 @@
 #include "core/json/json_value.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/diagnostics.hpp"
 
@@ -25,6 +26,10 @@ const JsonValue::Object& JsonValue::members() const {
   static const Object none;
   const Object* const members = std::get_if<Object>(&data_);
   return members == nullptr ? none : *members;
+}
+
+JsonValue JsonValue::finite(double value) {
+  return std::isfinite(value) ? JsonValue(value) : JsonValue();
 }
 
 JsonValue::Array& JsonValue::mutable_items() {

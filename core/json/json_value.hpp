@@ -41,6 +41,8 @@ class JsonValue {
   requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) JsonValue(T value)
       : JsonValue(Integer{static_cast<std::int64_t>(value)}) {}
   JsonValue(double value);
+  // Null for NaN and infinities, which JSON does not have.
+  [[nodiscard]] static JsonValue finite(double value);
   JsonValue(std::string value);
   JsonValue(std::string_view value) : JsonValue(std::string(value)) {}
   JsonValue(const char* value) : JsonValue(std::string(value)) {}
@@ -77,8 +79,10 @@ class JsonValue {
   [[nodiscard]] std::string brief() const;
 
   // JSON text: members in order, numbers with the fewest digits that read back exactly. indent 0:
-  // one line. With an indent, arrays of scalars stay on one line. No final newline.
-  [[nodiscard]] std::string dump(int indent = 2) const;
+  // one line. With an indent, arrays of scalars stay on one line, or have a line for each item. No
+  // final newline.
+  enum class ScalarArrays : std::uint8_t { one_line, line_each };
+  [[nodiscard]] std::string dump(int indent = 2, ScalarArrays = ScalarArrays::one_line) const;
 
   [[nodiscard]] Position position() const { return position_; }
   void set_position(Position position) { position_ = position; }

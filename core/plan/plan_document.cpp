@@ -65,7 +65,7 @@ void read_model_section(ObjectReader r, PlanDocument& d) {
 
 }  // namespace
 
-std::string write_plan_document(const PlanDocument& d) {
+JsonValue plan_document_json(const PlanDocument& d) {
   JsonValue model = JsonValue::object();
   model.set("name", d.model_name);
   if (d.model_sha256) model.set("sha256", *d.model_sha256);
@@ -97,7 +97,11 @@ std::string write_plan_document(const PlanDocument& d) {
     root.set("predicted", std::move(predicted));
   }
   root.set("provenance", d.provenance);
-  return root.dump() + "\n";
+  return root;
+}
+
+std::string write_plan_document(const PlanDocument& d) {
+  return plan_document_json(d).dump() + "\n";
 }
 
 PlanDocument read_plan_document(const std::string& text, const std::string& file_name) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/json/json_value.hpp"
 #include "core/plan/plan.hpp"
 #include "core/spec/model.hpp"
 #include "core/spec/profile.hpp"
@@ -38,6 +39,7 @@ struct PlanDocument {
   bool operator==(const PlanDocument&) const = default;
 };
 
+[[nodiscard]] JsonValue plan_document_json(const PlanDocument&);
 [[nodiscard]] std::string write_plan_document(const PlanDocument&);
 
 // Strict: throws ConfigError (exit code bad_file) with every problem. Named constraints are not

@@ -31,15 +31,15 @@ void BucketSync::reduce(std::vector<Op>& ops) const {
   const bool per_layer =  // the sharding pass reduced them layer by layer
       plan_.sharding == Sharding::zero2 || plan_.sharding == Sharding::zero3;
   if (!whole_ && !per_layer) {
-    ops.push_back(level(sharded_ ? OpKind::reduce_scatter : OpKind::all_reduce, ".grad_sync",
+    ops.push_back(level(sharded_ ? OpKind::reduce_bucket : OpKind::all_reduce_bucket, ".grad_sync",
                         b_.gradients, groups_.shard, false));
   }
   if (group_size(plan_, groups_.replicas) > 1) {
-    ops.push_back(level(OpKind::all_reduce, ".grad_sync.replicas", b_.gradients,
+    ops.push_back(level(OpKind::all_reduce_bucket, ".grad_sync.replicas", b_.gradients,
                         groups_.replicas, true));
   }
   if (group_size(plan_, Group::copies) > 1) {
-    ops.push_back(level(sharded_ ? OpKind::reduce_scatter : OpKind::all_reduce,
+    ops.push_back(level(sharded_ ? OpKind::reduce_bucket : OpKind::all_reduce_bucket,
                         ".grad_sync.copies", b_.gradients, Group::copies, true));
   }
   for (Op& op : ops) {
@@ -57,9 +57,9 @@ void BucketSync::gather_weights(std::vector<Op>& ops) const {
 void BucketSync::gather(std::vector<Op>& ops, TensorId tensor, const std::string& what) const {
   if (!sharded_) return;
   if (group_size(plan_, Group::copies) > 1) {
-    ops.push_back(level(OpKind::all_gather, what + ".copies", tensor, Group::copies, true));
+    ops.push_back(level(OpKind::gather_bucket, what + ".copies", tensor, Group::copies, true));
   }
-  if (!whole_) ops.push_back(level(OpKind::all_gather, what, tensor, groups_.shard, false));
+  if (!whole_) ops.push_back(level(OpKind::gather_bucket, what, tensor, groups_.shard, false));
 }
 
 Op BucketSync::level(OpKind kind, const std::string& what, TensorId tensor, Group group,

@@ -108,7 +108,7 @@ TensorId dense_core(LayerBuilder& b, TensorId packed, const AttentionSpec& a, co
   TensorId kv_all = qkv;
   if (ring > 1) {
     kv_all = b.activation("kv.ag", {{rows * ring}, {kv_columns}}, s.act);
-    Op& gather = b.push(OpKind::all_gather, "kv.ag", Module::core_attn, {qkv}, {kv_all});
+    Op& gather = b.push(OpKind::gather_keys, "kv.ag", Module::core_attn, {qkv}, {kv_all});
     gather.group = ring_group;
     gather.stream = Stream::comm;
   }
@@ -143,7 +143,7 @@ TensorId dense_core(LayerBuilder& b, TensorId packed, const AttentionSpec& a, co
     std::vector<TensorId> writes{dqkv};
     if (ring > 1) {
       const TensorId again = b.activation("kv.ag.again", {{rows * ring}, {kv_columns}}, sh.act);
-      b.push_backward(OpKind::all_gather, "kv.ag.again", Module::core_attn, Phase::backward, {qkv},
+      b.push_backward(OpKind::gather_keys, "kv.ag.again", Module::core_attn, Phase::backward, {qkv},
                       {again})
           .group = ring_group;
       reads.push_back(again);
@@ -159,7 +159,7 @@ TensorId dense_core(LayerBuilder& b, TensorId packed, const AttentionSpec& a, co
     shape(back, sh);
     if (!scores.empty()) back.attr.score_passes = kScorePassesBackward;
     if (ring > 1) {  // sums every shard's contribution into the key and value columns of dqkv
-      b.push_backward(OpKind::reduce_scatter, "kv.rs", Module::core_attn, Phase::backward,
+      b.push_backward(OpKind::reduce_key_gradients, "kv.rs", Module::core_attn, Phase::backward,
                       {writes[1]}, {dqkv})
           .group = ring_group;
     }

@@ -125,7 +125,7 @@ TensorId dense_core(LayerBuilder& b, TensorId q_local, TensorId kv_local, Tensor
   }
   if (ring > 1) {
     in.push_back(b.activation("kv.ag", all_kv, s.act));
-    set_keys(b.push(OpKind::all_gather, "kv.ag", Module::core_attn, local, {in.back()}), z,
+    set_keys(b.push(OpKind::gather_keys, "kv.ag", Module::core_attn, local, {in.back()}), z,
              ring_group);
   }
   set_mla(b.push(OpKind::mla_attention, "attn", Module::core_attn, in, {o, lse}), s, z);
@@ -141,7 +141,7 @@ TensorId dense_core(LayerBuilder& b, TensorId q_local, TensorId kv_local, Tensor
     reads.insert(reads.end(), {o, lse});
     if (ring > 1) {
       reads.push_back(b.activation("kv.ag.again", all_kv, b.shape().act));
-      set_keys(b.push_backward(OpKind::all_gather, "kv.ag.again", Module::core_attn,
+      set_keys(b.push_backward(OpKind::gather_keys, "kv.ag.again", Module::core_attn,
                                Phase::backward, local, {reads.back()}),
                z, ring_group);
       writes.push_back(b.activation("d.kv", all_kv, b.shape().act));
@@ -152,7 +152,7 @@ TensorId dense_core(LayerBuilder& b, TensorId q_local, TensorId kv_local, Tensor
     if (ring > 1) {
       std::vector<TensorId> out{dkv};
       if (!by_heads) out.push_back(b.gradient(kpe));
-      set_keys(b.push_backward(OpKind::reduce_scatter, "kv.rs", Module::core_attn,
+      set_keys(b.push_backward(OpKind::reduce_key_gradients, "kv.rs", Module::core_attn,
                                Phase::backward, {writes.back()}, out),
                z, ring_group);
     }

@@ -19,8 +19,10 @@ namespace {
 TensorId exchange(LayerBuilder& b, const std::string& name, Module module, TensorId x,
                   const std::vector<Dim>& dims, DType dtype, TensorId all_counts, bool forth,
                   bool beside_rows = false) {
-  const OpKind there = forth ? OpKind::all_to_all : OpKind::all_to_all_back;
-  const OpKind back = forth ? OpKind::all_to_all_back : OpKind::all_to_all;
+  const bool sorts = b.shape().plan.overlap.tile_level;
+  const OpKind to_experts = sorts ? OpKind::exchange_sorted : OpKind::exchange_rows;
+  const OpKind to_tokens = sorts ? OpKind::exchange_sorted_back : OpKind::exchange_rows_back;
+  const OpKind there = forth ? to_experts : to_tokens, back = forth ? to_tokens : to_experts;
   auto shape = [beside_rows](Op& op, const LocalShape& s) {
     op.group = Group::ep;
     if (beside_rows) op.attr.passes = 0;
@@ -57,9 +59,10 @@ TensorId reorder(LayerBuilder& b, const std::string& name, Module module, Tensor
 // routing decides how many there are, all_counts tells each peer's.
 TensorId etp_exchange(LayerBuilder& b, const std::string& name, Module module, TensorId x,
                       const std::vector<Dim>& dims, DType dtype, TensorId all_counts, bool gather) {
-  const OpKind there = gather ? OpKind::all_gather : OpKind::reduce_scatter;
-  const OpKind back = gather ? OpKind::reduce_scatter : OpKind::all_gather;
   const bool ragged = dims.front().symbol != Symbol::one;
+  const OpKind gathers = ragged ? OpKind::gather_peer_rows : OpKind::all_gather;
+  const OpKind reduces = ragged ? OpKind::reduce_peer_rows : OpKind::reduce_scatter;
+  const OpKind there = gather ? gathers : reduces, back = gather ? reduces : gathers;
   const auto operands = [=](TensorId from) {
     return ragged ? std::vector<TensorId>{from, all_counts} : std::vector<TensorId>{from};
   };

@@ -82,7 +82,8 @@ void count_rows(LayerBuilder& b, Routed& r) {
                       {r.all_counts}), s);
     return;
   }
-  Op& exchange = b.push(OpKind::all_gather, "all_counts", Module::router, {r.counts}, {r.all_counts});
+  Op& exchange =
+      b.push(OpKind::gather_counts, "all_counts", Module::router, {r.counts}, {r.all_counts});
   exchange.group = s.etp > 1 ? Group::etp_ep : Group::ep;
   exchange.host_sync = true;
   set_router(exchange, s);

@@ -26,11 +26,11 @@ void OptimizerStep::step_whole_parameters(std::int64_t resident, std::int64_t re
     here = state_of(parts.back()), there = state_of(kept);
   }
   for (std::size_t i = 0; i < here.size(); ++i) {
-    push(OpKind::reload, reload_name(here[i]), {there[i]}, {here[i]});
+    push(OpKind::reload_state, reload_name(here[i]), {there[i]}, {here[i]});
   }
   lamb(parts);
   for (std::size_t i = 0; i < here.size(); ++i) {
-    push(OpKind::offload, reload_name(here[i]) + ".back", {here[i]}, {there[i]});
+    push(OpKind::offload_state, reload_name(here[i]) + ".back", {here[i]}, {there[i]});
   }
   for (TensorId id : here) stage_.step_lives.push_back({id, first, last_op()});
 }

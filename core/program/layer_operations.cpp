@@ -86,19 +86,20 @@ TensorId LayerBuilder::grouped_gemm(const std::string& name, Module module, Tens
 TensorId LayerBuilder::rms_norm(const std::string& name, TensorId x, std::int64_t width,
                                 bool of_heads) {
   const Dim rows = layer_.tensor(x).shape.front();
+  const bool shifts = shape_.model.norm == NormKind::layer_norm;
   const TensorId w = weight(name, norm_dims(shape_.model, width), Bucket::dense, true);
   if (of_heads) sum_over_tp(w);
   const TensorId y = activation(name, layer_.tensor(x).shape, shape_.act);
   const TensorId rstd = activation(name + ".rstd", {rows}, DType::fp32);
-  push(OpKind::rms_norm, name, Module::layernorm, {x, w}, {y, rstd}).attr.eps =
+  push(shifts ? OpKind::layer_norm : OpKind::rms_norm, name, Module::layernorm, {x, w}, {y, rstd}).attr.eps =
       shape_.model.norm_eps;
   on_backward([=, this] {
     const TensorId dy = gradient(y);
     std::vector<TensorId> in{dy, x, w, rstd};
     if (has_gradient(x)) in.push_back(gradient(x));  // residual branch, added in the kernel
     const TensorId dx = new_gradient(x);
-    push_backward(OpKind::rms_norm_bwd, name + ".bwd", Module::layernorm, Phase::backward,
-                  std::move(in), {dx, weight_gradient(w)});
+    push_backward(shifts ? OpKind::layer_norm_bwd : OpKind::rms_norm_bwd, name + ".bwd",
+                  Module::layernorm, Phase::backward, std::move(in), {dx, weight_gradient(w)});
   });
   return y;
 }

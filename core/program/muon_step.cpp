@@ -13,7 +13,7 @@ void OptimizerStep::muon_of_parts(const BucketSegment& s) {
   const BucketState& b = bucket();
   const int split = index_ % 2 == 0 ? plan_.attention.tp : plan_.expert.etp;
   const Group peers = index_ % 2 == 0 ? Group::tp : Group::etp;
-  push(OpKind::momentum, ".momentum", {b.gradients, s.exp_avg, scale_}, {s.exp_avg, b.gradients})
+  push(OpKind::muon_momentum, ".momentum", {b.gradients, s.exp_avg, scale_}, {s.exp_avg, b.gradients})
       .attr.n = {s.elements};
   BucketSync(plan_, b, index_, name_).gather(stage_.epilogue, b.gradients, ".momentum_gather");
   std::vector<const MatrixPart*> most;
@@ -32,7 +32,7 @@ void OptimizerStep::muon_of_parts(const BucketSegment& s) {
     const auto at = static_cast<std::int64_t>(i);
     const MatrixShape whole = whole_shape(*most[i]);
     if (split > 1) {
-      Op& gather = push(OpKind::all_gather, ".gather_matrix" + number, {b.gradients}, {workspace});
+      Op& gather = push(OpKind::gather_matrix, ".gather_matrix" + number, {b.gradients}, {workspace});
       gather.group = peers;
       gather.attr.first = at;
       gather.attr.n = {split * most[i]->elements()};
@@ -77,7 +77,7 @@ std::vector<const MatrixPart*> OptimizerStep::busiest_shard(std::vector<const Ma
 }
 
 void OptimizerStep::muon(const BucketSegment& s) {
-  push(OpKind::momentum, s.suffix + ".momentum", {bucket().gradients, s.exp_avg, scale_},
+  push(OpKind::muon_momentum, s.suffix + ".momentum", {bucket().gradients, s.exp_avg, scale_},
        {s.exp_avg})
       .attr.n = {s.elements};
   const int split = index_ % 2 == 0 ? plan_.attention.tp : plan_.expert.etp;

@@ -3,7 +3,55 @@
 // Printed names of operation kinds, phases and groups, and small facts about kinds.
 #include "core/program/op.hpp"
 
+#include <array>
+#include <utility>
+
 namespace pleat {
+namespace {
+
+constexpr std::pair<OpKind, OpKind> kOfFamily[] = {
+    {OpKind::layer_norm, OpKind::rms_norm},
+    {OpKind::layer_norm_bwd, OpKind::rms_norm_bwd},
+    {OpKind::wire_conversion, OpKind::pointwise},
+    {OpKind::quantize_weight, OpKind::quantize},
+    {OpKind::quantize_weights, OpKind::quantize},
+    {OpKind::transpose_codes, OpKind::quantize},
+    {OpKind::gather_keys, OpKind::all_gather},
+    {OpKind::gather_counts, OpKind::all_gather},
+    {OpKind::gather_peer_rows, OpKind::all_gather},
+    {OpKind::gather_picked_rows, OpKind::all_gather},
+    {OpKind::gather_weights, OpKind::all_gather},
+    {OpKind::gather_bucket, OpKind::all_gather},
+    {OpKind::gather_matrix, OpKind::all_gather},
+    {OpKind::reduce_key_gradients, OpKind::reduce_scatter},
+    {OpKind::reduce_peer_rows, OpKind::reduce_scatter},
+    {OpKind::reduce_picked_rows, OpKind::reduce_scatter},
+    {OpKind::reduce_gradients, OpKind::reduce_scatter},
+    {OpKind::reduce_bucket, OpKind::reduce_scatter},
+    {OpKind::all_reduce_bucket, OpKind::all_reduce},
+    {OpKind::all_reduce_replicated, OpKind::all_reduce},
+    {OpKind::exchange_rows, OpKind::all_to_all},
+    {OpKind::exchange_sorted, OpKind::all_to_all},
+    {OpKind::exchange_tokens, OpKind::all_to_all},
+    {OpKind::exchange_rows_back, OpKind::all_to_all_back},
+    {OpKind::exchange_sorted_back, OpKind::all_to_all_back},
+    {OpKind::exchange_tokens_back, OpKind::all_to_all_back},
+    {OpKind::offload_state, OpKind::offload},
+    {OpKind::offload_gradients, OpKind::offload},
+    {OpKind::reload_state, OpKind::reload},
+    {OpKind::reload_weights, OpKind::reload},
+    {OpKind::muon_momentum, OpKind::momentum},
+    {OpKind::cast_weights, OpKind::copy}};
+
+// By kind: itself where it is of no other's family.
+constexpr auto kFamilies = [] {
+  std::array<OpKind, kOpKinds> families{};
+  for (std::size_t i = 0; i < kOpKinds; ++i) families[i] = static_cast<OpKind>(i);
+  for (const auto& [kind, family] : kOfFamily) families[static_cast<std::size_t>(kind)] = family;
+  return families;
+}();
+
+}  // namespace
 
 std::string name_of(OpKind kind) {
   switch (kind) {
@@ -11,9 +59,11 @@ std::string name_of(OpKind kind) {
     case OpKind::load_labels: return "load_labels";
     case OpKind::embedding: return "embedding";
     case OpKind::embedding_bwd: return "embedding_bwd";
-    case OpKind::rms_norm: return "rms_norm";
+    case OpKind::rms_norm:
+    case OpKind::layer_norm: return "rms_norm";
     case OpKind::rms_norm_quantize: return "rms_norm_quantize";
-    case OpKind::rms_norm_bwd: return "rms_norm_bwd";
+    case OpKind::rms_norm_bwd:
+    case OpKind::layer_norm_bwd: return "rms_norm_bwd";
     case OpKind::head_norm: return "head_norm";
     case OpKind::head_norm_bwd: return "head_norm_bwd";
     case OpKind::slice_norm: return "slice_norm";
@@ -42,7 +92,8 @@ std::string name_of(OpKind kind) {
     case OpKind::swiglu_prob_bwd: return "swiglu_prob_bwd";
     case OpKind::sigmoid_gate: return "sigmoid_gate";
     case OpKind::sigmoid_gate_bwd: return "sigmoid_gate_bwd";
-    case OpKind::pointwise: return "pointwise";
+    case OpKind::pointwise:
+    case OpKind::wire_conversion: return "pointwise";
     case OpKind::pointwise_bwd: return "pointwise_bwd";
     case OpKind::token_mixing: return "token_mixing";
     case OpKind::token_mixing_bwd: return "token_mixing_bwd";
@@ -68,17 +119,44 @@ std::string name_of(OpKind kind) {
     case OpKind::concat_rows_bwd: return "concat_rows_bwd";
     case OpKind::ce_stats: return "ce_stats";
     case OpKind::ce_loss: return "ce_loss";
-    case OpKind::quantize: return "quantize";
-    case OpKind::all_gather: return "all_gather";
-    case OpKind::reduce_scatter: return "reduce_scatter";
-    case OpKind::all_reduce: return "all_reduce";
-    case OpKind::all_to_all: return "all_to_all";
-    case OpKind::all_to_all_back: return "all_to_all_back";
+    case OpKind::quantize:
+    case OpKind::quantize_weight:
+    case OpKind::quantize_weights:
+    case OpKind::transpose_codes: return "quantize";
+    case OpKind::all_gather:
+    case OpKind::gather_keys:
+    case OpKind::gather_counts:
+    case OpKind::gather_peer_rows:
+    case OpKind::gather_picked_rows:
+    case OpKind::gather_weights:
+    case OpKind::gather_bucket:
+    case OpKind::gather_matrix: return "all_gather";
+    case OpKind::reduce_scatter:
+    case OpKind::reduce_key_gradients:
+    case OpKind::reduce_peer_rows:
+    case OpKind::reduce_picked_rows:
+    case OpKind::reduce_gradients:
+    case OpKind::reduce_bucket: return "reduce_scatter";
+    case OpKind::all_reduce:
+    case OpKind::all_reduce_bucket:
+    case OpKind::all_reduce_replicated: return "all_reduce";
+    case OpKind::all_to_all:
+    case OpKind::exchange_rows:
+    case OpKind::exchange_sorted:
+    case OpKind::exchange_tokens: return "all_to_all";
+    case OpKind::all_to_all_back:
+    case OpKind::exchange_rows_back:
+    case OpKind::exchange_sorted_back:
+    case OpKind::exchange_tokens_back: return "all_to_all_back";
     case OpKind::ring_shift: return "ring_shift";
     case OpKind::send: return "send";
     case OpKind::recv: return "recv";
-    case OpKind::offload: return "offload";
-    case OpKind::reload: return "reload";
+    case OpKind::offload:
+    case OpKind::offload_state:
+    case OpKind::offload_gradients: return "offload";
+    case OpKind::reload:
+    case OpKind::reload_state:
+    case OpKind::reload_weights: return "reload";
     case OpKind::release: return "release";
     case OpKind::zero: return "zero";
     case OpKind::grad_norm: return "grad_norm";
@@ -87,10 +165,12 @@ std::string name_of(OpKind kind) {
     case OpKind::lamb: return "lamb";
     case OpKind::lamb_norms: return "lamb_norms";
     case OpKind::lamb_step: return "lamb_step";
-    case OpKind::momentum: return "momentum";
+    case OpKind::momentum:
+    case OpKind::muon_momentum: return "momentum";
     case OpKind::newton_schulz: return "newton_schulz";
     case OpKind::step_matrix: return "step_matrix";
-    case OpKind::copy: return "copy";
+    case OpKind::copy:
+    case OpKind::cast_weights: return "copy";
   }
   return "?";
 }
@@ -132,16 +212,21 @@ std::string name_of(Group group) {
   return "?";
 }
 
+OpKind family_of(OpKind kind) { return kFamilies[static_cast<std::size_t>(kind)]; }
+
 bool is_collective(OpKind kind) {
-  return kind == OpKind::all_gather || kind == OpKind::reduce_scatter ||
-         kind == OpKind::all_reduce || kind == OpKind::all_to_all ||
-         kind == OpKind::all_to_all_back || kind == OpKind::ring_shift || kind == OpKind::send || kind == OpKind::recv;
+  const OpKind family = family_of(kind);
+  return family == OpKind::all_gather || family == OpKind::reduce_scatter ||
+         family == OpKind::all_reduce || family == OpKind::all_to_all ||
+         family == OpKind::all_to_all_back || family == OpKind::ring_shift ||
+         family == OpKind::send || family == OpKind::recv;
 }
 
 bool is_in_place(OpKind kind) {
-  return kind == OpKind::rope || kind == OpKind::rope_bwd || kind == OpKind::ce_loss ||
-         kind == OpKind::all_reduce || kind == OpKind::router_losses_bwd ||
-         kind == OpKind::update_bias;
+  const OpKind family = family_of(kind);
+  return family == OpKind::rope || family == OpKind::rope_bwd || family == OpKind::ce_loss ||
+         family == OpKind::all_reduce || family == OpKind::router_losses_bwd ||
+         family == OpKind::update_bias;
 }
 
 }  // namespace pleat

@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One operation of a program. Kinds are exact: each has one meaning, one CPU kernel, one cost.
-// `in` and `out` are positional by kind, as the comment of the kind says.
+// One operation of a program. Kinds are exact: each has one meaning, one executor in the backend and
+// one price. Nobody has to look at the number of operands to know what an operation does.
+//
+// How to read a kind's comment: `operands -> results`, both by position. What stands in brackets is
+// optional: an operation without it leaves that part out and is otherwise the same.
 // Shapes: S tokens of the microbatch on this context shard, T = S/tp under sequence parallelism,
 // R routed tokens received, h hidden, E experts, El local experts, k top-k.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,43 +23,52 @@ namespace pleat {
 
 enum class OpKind : std::uint8_t {
   // --- data
-  load_tokens,       // () -> tokens[S] i32; `ahead`: those so many positions later
-  load_labels,       // () -> labels[S] i32; with prediction depths labels[(1+depths)S], of every `depth_rows`
-                     // a part for each, so many positions later, -1 where a sequence has no more
+  load_tokens,       // () -> tokens[S] i32; `ahead`: the tokens that stand so many positions later
+  load_labels,       // () -> labels[S] i32. With prediction depths labels[(1+depths)S]: of every
+                     // `depth_rows` rows there is a part for the model's own label and one for each
+                     // depth, d positions later; -1 where the sequence has no more
   // --- embedding
-  embedding,         // tokens[S], W[V/t,h] [, P[L,h]] -> x[S,h], plus bias_scale * P[position]; tokens of
-                     // other shards give zeros
-  embedding_bwd,     // dx[S,h], tokens[S] -> dW[V/t,h] [, dP] (accumulate)
-  // --- norms. rstd: 1/rms per row, f32
-  rms_norm,          // x[T,h], w[h] -> y[T,h], rstd[T]; LayerNorm where w is [2,h], scale and shift
-  rms_norm_quantize, // x, w [, more] -> row[T,h], col[T,h], rstd[T] [, x + more]: the copies that quantize
-                     // makes of rms_norm's y; `source`: y, which is nowhere
+  embedding,         // tokens[S], W[V/t,h] [, P[L,h]] -> x[S,h]: rows of W, zeros for tokens of other
+                     // shards; plus bias_scale * P[position]
+  embedding_bwd,     // dx[S,h], tokens[S] -> dW[V/t,h] [, dP] (both accumulate)
+  // --- norms. rstd: 1/rms (layer_norm: 1/deviation) of each row, f32
+  rms_norm,          // x[T,h], w[h] -> y[T,h], rstd[T]
   rms_norm_bwd,      // dy, x, w, rstd [, dresidual] -> dx[T,h], dw[h] (accumulates); dx += dresidual
+  layer_norm,        // x[T,h], w[2,h] -> y[T,h], rstd[T]: w is a scale and a shift
+  layer_norm_bwd,    // dy, x, w, rstd [, dresidual] -> dx[T,h], dw[2,h] (accumulates); dx += dresidual
+  rms_norm_quantize, // x, w [, more] -> row[T,h], col[T,h], rstd[T] [, x + more]: the norm of x + more,
+                     // stored only as the two copies that `quantize` would make of it. The norm's own
+                     // result, the tensor `source`, is not stored
   head_norm,         // x[S,c], wq[d], wk[d] -> y[S,c], rstd[S,n+g]   q/k norm on packed qkv, v copied
   head_norm_bwd,     // dy, x, wq, wk, rstd -> dx, dwq, dwk (accumulate)
   slice_norm,        // x[S,c], w[r] -> y[S,r], rstd[S]: norm of the first r columns (MLA kv latent)
   slice_norm_bwd,    // dy, x, w, rstd -> dx[S,c] (first r columns; the rest is left), dw (accumulates)
   // --- matrix products, C[m,n] = op(A) op(B) (+ C if accumulate)
-  gemm,              // A, B [, bias] -> C [, dbias]: rows of C plus bias_scale * bias; dbias accumulates. In nvfp4
-                     // what makes dbias has A's row-wise copy behind its operands
-  grouped_gemm,      // A[R,k], B[El,n,k] or B[R,·] (wgrad), counts [, bias[El,n] [, p[R]]] -> C [, dbias]: rows
-                     // of C plus bias_scale * p * their expert's bias. With p: dgrad with the bias -> dp[R],
-                     // wgrad with p -> dbias, which accumulates (without bias_scale)
+  gemm,              // A, B [, bias] -> C: the bias, times bias_scale, is added to every row.
+                     // A weight's gradient (transpose_a): A, B [, A's row-wise copy] -> C [, dbias],
+                     // dbias accumulates; in nvfp4 it is the sum of the copy's rows, which no Hadamard
+                     // matrix has mixed
+  grouped_gemm,      // A[R,k], B[El,n,k], counts [, bias[El,n] [, p[R]]] -> C: rows of each expert times
+                     // its matrix, plus bias_scale * p * its bias. An input's gradient:
+                     // A, B, counts [, bias] -> C [, dp[R]]. A weight's gradient (transpose_a):
+                     // A[R,n], B[R,k], counts [, p] [, A's row-wise copy] -> C[El,n,k] [, dbias], where
+                     // dbias accumulates rows times p, without bias_scale
   // --- attention
-  rope,              // x[S,c] -> x (in place) on the rotary part
+  rope,              // x[S,c] -> x (in place): turns the rotary columns
   rope_bwd,          // dx -> dx (in place)
-  attention,         // qkv[S,(n+2g)d] [, sinks] -> o[S,n*d], lse[S,n] f32   causal, b sequences of s. sinks: a
-                     // score for each head of this rank of tp, of a key without a value (the last operand)
-  attention_bwd,     // do, qkv, o, lse [, sinks] -> dqkv [, dsinks] (accumulates)
-  mla_attention,     // q[S,n*(dn+dr)], kv[S,n*(dn+dv)], kpe[S,rkv+dr] -> o[S,n*dv], lse
-  mla_attention_bwd, // do, q, kv, kpe, o, lse -> dq, dkv, dkpe (only its rotary columns written)
+  attention,         // qkv[S,(n+2g)d] [, keys] [, sinks] -> o[S,n*d], lse[S,n] f32: causal, b sequences
+                     // of s. keys: of the other context shards. sinks (last): a score for each head,
+                     // of a key without a value
+  attention_bwd,     // do, qkv, o, lse [, keys] [, sinks] -> dqkv [, dkeys] [, dsinks (accumulates)]
+  mla_attention,     // q[S,n*(dn+dr)], kv[S,n*(dn+dv)], kpe[S,rkv+dr] [, keys] -> o[S,n*dv], lse
+  mla_attention_bwd, // do, q, kv, kpe, o, lse [, keys] -> dq, dkv, dkpe (its rotary columns) [, dkeys]
   // --- context parallelism over heads: n ranks, S tokens of each
-  split_heads,       // x[S,c] [, kpe] -> y[S*n,c/n]: each rank's share of the heads, by rank. kpe (MLA):
-                     // its rotary columns go between a head's keys and values
-  join_heads,        // y[S*n,c/n] -> x[S,c] [, kpe]: the inverse; sums what several ranks were given
-  order_tokens,      // x[S*n,c] -> y: rows by rank to rows by place in the sequence
+  split_heads,       // x[S,c] [, kpe] -> y[S*n,c/n]: each rank's share of the heads, by rank. MLA's kpe
+                     // has its rotary columns put between a head's keys and values
+  join_heads,        // y[S*n,c/n] -> x[S,c] [, kpe]: the inverse; what several ranks were given is summed
+  order_tokens,      // x[S*n,c] -> y: from the order of the ranks to the order of the sequence
   order_ranks,       // y -> x: the inverse
-  // --- context parallelism by a ring: keys and values [S,c] as the gather packs them
+  // --- context parallelism by a ring: keys and values as gather_keys packs them
   pack_keys,         // qkv, or kv [, kpe] -> y[S,c]
   unpack_keys,       // dy[S,c] -> dqkv (its last columns), or dkv [, dkpe]
   // --- element-wise
@@ -65,8 +78,9 @@ enum class OpKind : std::uint8_t {
   gelu,              // u[T,f] -> a[T,f]
   gelu_bwd,          // da, u -> du
   swiglu_prob,       // u[R,2f], p[R] -> a[R,f] = silu(gate)*up*p
-  swiglu_quantize,   // u[T,2f] [, p[R], counts] -> row[T,f], col[T,f]: the copies that quantize makes of
-                     // swiglu's or swiglu_prob's a; `source`: a, which is nowhere
+  swiglu_quantize,   // u[T,2f] [, p[R], counts] -> row[T,f], col[T,f]: swiglu's or swiglu_prob's result,
+                     // stored only as the two copies that `quantize` would make of it. The result
+                     // itself, the tensor `source`, is not stored
   swiglu_prob_bwd,   // da, u, p [, dp so far] -> du[R,2f], dp[R]
   sigmoid_gate,      // y[T,h], gate_logit[T,1] -> z = y*sigmoid(gate)
   sigmoid_gate_bwd,  // dz, y, gate_logit -> dy, dgate_logit
@@ -75,8 +89,10 @@ enum class OpKind : std::uint8_t {
   pointwise_bwd,     // dy, the same … [, gradients so far] -> their gradients
   token_mixing,      // any … -> y [, lse]: a recurrence, or attention over keys that were selected
   token_mixing_bwd,  // dy, the same …, y -> their gradients
+  wire_conversion,   // x -> (): the pass that converts rows for a narrow exchange, or back. Priced; the
+                     // backend's exchange converts them itself
   // --- mixture of experts
-  router_topk,       // logits[T,E] f32, bias[E] -> probs[T,k] f32, experts[T,k] i32
+  router_topk,       // logits[T,E] f32 [, bias[E]] -> probs[T,k] f32, experts[T,k] i32
   router_topk_bwd,   // dprobs[T,k], logits, probs, experts -> dlogits[T,E]
   router_stats,      // logits, experts -> stats[b,2E+1] f32: for each sequence the assignments and the
                      // summed scores of every expert, and the sum of squared log-sum-exps
@@ -86,10 +102,11 @@ enum class OpKind : std::uint8_t {
   drop_tokens,       // probs[T,k], experts[T,k] -> kept[T,k] i32, counts[E] i32: -1 for a copy whose expert
                      // has attr.capacity better ones. Padded: every expert counts its capacity
   expert_counts,     // experts[T,k] -> counts[E] i32. Padded: attr.capacity for each of [ranks,E]
-  permute,           // x[T,h], probs[T,k], experts[T,k], counts -> px[T*k,h], pp[T*k], row_map[T*k] i32
-                     // counts[El]: the copies for this rank's experts only, row_map -1 for the others.
-                     // Rows that a padded expert has left are zero
-  permute_bwd,       // dpx[T*k,h], dpp[T*k], row_map, dresidual? -> dx[T,h] (accumulates if asked), dprobs[T,k]
+  permute,           // x[T,h], probs[T,k], experts[T,k], counts -> px[T*k,h], pp[T*k], row_map[T*k] i32:
+                     // a row for each copy, in the order of the experts. counts[El]: the copies for this
+                     // rank's experts only, row_map -1 for the others. Rows that a padded expert has
+                     // left are zero
+  permute_bwd,       // dpx[T*k,h], dpp[T*k], row_map -> dx[T,h] (accumulates if asked), dprobs[T,k]
   sort_chunks,       // x[C,c], all_counts[ranks,E] -> y[C,c]: (etp peer, source, expert) order to
                      // (expert, peer, source); ranks: etp fastest
   unsort_chunks,     // y[C,c], all_counts -> x[C,c]: the inverse
@@ -103,23 +120,45 @@ enum class OpKind : std::uint8_t {
   concat_rows_bwd,   // dy[n+m+…,c] -> da[n,c], db[m,c] …
   // --- loss head
   ce_stats,          // logits[S,V/t], labels -> stats[S,3] f32: max, sum of exp, target logit (local)
-  ce_loss,           // logits, labels, stats[t,S,3] -> logits (in place: dlogits), loss (accumulates);
-                     // of every `depth_rows` all but the first part are prediction depths', by mtp_scale,
-                     // that of depth d times (seq - 1) / (seq - d)
-  // --- precision
-  quantize,          // x [, counts] -> row[...], col[...]: in a narrow type for products over its columns
-                     // and over its rows; one of them alone: row, or col if it is `by_rows`. counts: rows of
-                     // each expert. Of a step: weights -> narrow_copies, or weights in place
-  // --- collectives (group in `group`)
-                     // over etp: with all_counts after x where members differ in their rows
-  all_gather,        // x[n,...] -> y[size*n,...]; with experts[T,k], group_counts[El]: x[T,c] -> y[C,c]
-  reduce_scatter,    // x[size*n,...] -> y[n,...]; if it accumulates, x is used up. And its opposite
-                     // over cp or cp_ring: keys and values. qkv (its last columns), or kv [, kpe] as
-                     // split_heads packs them, to y, and gradients back the same way
-  all_reduce,        // x -> x (in place)
-  all_to_all,        // x[T*k,c], all_counts -> y[R,c], rows to their experts; with experts[T,k]: x[T,c]
-                     // over cp or cp_heads: x[S*n,c] -> y[S*n,c]  S rows to and from every rank
-  all_to_all_back,   // y[R,c], all_counts -> x[T*k,c]; with experts[T,k] x[T,c]: copies summed
+  ce_loss,           // logits, labels, stats[t,S,3] -> logits (in place: dlogits), loss (accumulates).
+                     // Of every `depth_rows` rows all but the first part are of prediction depths: the
+                     // gradient of depth d is scaled by mtp_scale * (seq - 1) / (seq - d)
+  // --- narrow operands of products. row: quantised along its columns, for products over these;
+  // col: along its rows
+  quantize,          // x [, counts] -> row, col; or one of them alone: row, or col if it is `by_rows`.
+                     // counts: rows of each expert, which are quantised by themselves
+  quantize_weight,   // W -> one copy, for a weight that was gathered for the layer
+  quantize_weights,  // weights of a bucket -> narrow_copies of them, or weights in place
+  transpose_codes,   // row -> col: the same codes for products over the rows
+  // --- collectives (group in `group`). Kinds of one family (family_of) send the same messages
+  all_gather,        // x[n,...] -> y[size*n,...]
+  gather_keys,       // over cp or cp_ring: qkv (its last columns), or kv [, kpe] as split_heads packs them
+                     // -> keys and values of every shard, in rank order
+  gather_counts,     // counts[E] -> all_counts[ranks,E]: the host learns here how many rows arrive
+  gather_peer_rows,  // over etp: x[R,c], all_counts -> y[C,c]: members have different numbers of rows
+  gather_picked_rows,// x[T,c], experts[T,k], group_counts[El] -> y[C,c]: of all ranks' tokens the copies
+                     // for this rank's experts, in their order
+  gather_weights,    // this rank's share of a layer's weights -> all of them (ZeRO-3)
+  gather_bucket,     // weights, or Muon's momentum, of a bucket, in place: every rank's shard to all
+  gather_matrix,     // momentum -> workspace: the parts of matrix number `first` that tp or etp has cut
+  reduce_scatter,    // x[size*n,...] -> y[n,...]; if it accumulates, x is used up
+  reduce_key_gradients,  // gradients of what gather_keys made -> those of this rank's keys and values
+  reduce_peer_rows,  // over etp: y[C,c], all_counts -> x[R,c]: the opposite of gather_peer_rows
+  reduce_picked_rows,// y[C,c], experts[T,k], group_counts[El] -> x[T,c]: copies summed by token
+  reduce_gradients,  // gradients of a layer's weights -> this rank's share is added to its shard (ZeRO-2, 3)
+  reduce_bucket,     // gradients of a bucket, in place: each rank gets the sums of its shard
+  all_reduce,        // x -> x (in place), or n elements of it from `first`
+  all_reduce_bucket, // gradients of a bucket, in place
+  all_reduce_replicated, // gradients, in place: n elements of the bucket from `first`, of parameters that
+                     // several ranks of tp hold alike, or of a table that several stages hold
+  all_to_all,        // over cp or cp_heads: x[S*n,c] -> y[S*n,c]  S rows to and from every rank
+  all_to_all_back,   // the same, on the way back
+  exchange_rows,     // x[T*k,c], all_counts -> y[R,c]: rows to the ranks that have their experts
+  exchange_rows_back,    // y[R,c], all_counts -> x[T*k,c]
+  exchange_sorted,   // exchange_rows whose result is in sort_chunks' order (tile-level overlap)
+  exchange_sorted_back,  // y in sort_chunks' order, all_counts -> x[T*k,c]
+  exchange_tokens,   // x[T,c], all_counts, experts[T,k] -> y[R,c]: copies are made on the way (DeepEP)
+  exchange_tokens_back,  // y[R,c], all_counts, experts[T,k] -> x[T,c]: copies are summed on the way
   ring_shift,        // x -> y: to the next member of the group, from the one before
   send,              // x -> ()   to the neighbouring stage
   recv,              // () -> x
@@ -127,23 +166,31 @@ enum class OpKind : std::uint8_t {
   offload,           // x -> ()   to host memory until `reload`
   reload,            // () -> x
   release,           // x -> ()   nothing; x is needed no longer
+  offload_state,     // optimizer state -> its place in host memory, after the step
+  reload_state,      // and back, before it
+  offload_gradients, // gradients -> host memory: of this rank's shard, n elements from `first`
+  reload_weights,    // weights that the host has stepped -> their place on the device
   // --- step
-  zero,              // -> x: set to zero
+  zero,              // () -> x: set to zero; n elements from `first` where it names them
   grad_norm,         // gradients … -> norm2[1] f32 (this rank's part, duplicates counted once)
   clip,              // norm2[1] -> scale[1]
-  adamw,             // g, m, v, master, scale [, scales of m] [, of v] -> m, v, master, w, the scales
+  adamw,             // g, m, v, master, scale [, weights] [, scales of m] [, of v] -> m, v, master [, weights]
+                     // [, the scales]. weights: of which master has the lower 16 bits (remainder16)
   lamb,              // g, m, v, master, scale -> m, v, g: the direction
-  lamb_norms,        // g, master -> norms[2,P] f32: squares of every parameter and of its direction, of
+  lamb_norms,        // g, master … -> norms[2,P] f32: squares of every parameter and of its direction, of
                      // what this rank steps of them and no other rank of tp counts
   lamb_step,         // g, master, norms -> master
-  momentum,          // g, m, [master,] scale -> m [, master]; Muon: m, g, which is then the direction
+  momentum,          // g, m, master, scale -> m, master: SGD's step
+  muon_momentum,     // g, m, scale -> m [, g, which is then the direction]
   newton_schulz,     // workspace -> workspace: five iterations on `experts` matrices [m, n]. Of a rank's
                      // matrix number `first`: g, or workspace with the parts of its peers -> workspace
   step_matrix,       // workspace, master -> master: by an orthogonal matrix, in what the rank steps of it
   copy,              // x -> y, converting the type
+  cast_weights,      // master -> weights: of this rank's shard, n elements from `first`
   update_bias,       // buffers -> buffers (in place): n biases from `first`, after them their loads:
                      // bias += scale * sign(mean load of its `experts` - load)
 };
+inline constexpr std::size_t kOpKinds = static_cast<std::size_t>(OpKind::update_bias) + 1;
 
 enum class Phase : std::uint8_t { forward, backward, wgrad, recompute, step };
 
@@ -218,7 +265,10 @@ struct Op {
   OpAttributes attr;
 };
 
-[[nodiscard]] std::string name_of(OpKind);
+// Kinds of a family cost the same and print the same name, that of its first kind: they differ in
+// where their operands lie and which of them they take. gather_keys is of all_gather's family.
+[[nodiscard]] OpKind family_of(OpKind);
+[[nodiscard]] std::string name_of(OpKind);  // of its family
 [[nodiscard]] std::string name_of(Phase);
 [[nodiscard]] std::string name_of(Group);
 [[nodiscard]] bool is_collective(OpKind);

@@ -105,7 +105,7 @@ void OptimizerStep::step(const BucketSegment& s) {
 
 void OptimizerStep::cast(const BucketSegment& s) {
   if (!bucket().has_main_params || plan_.optimizer.main_params == DType::remainder16) return;
-  Op& op = push(OpKind::copy, s.suffix + ".cast", {s.main_params}, {bucket().weights});
+  Op& op = push(OpKind::cast_weights, s.suffix + ".cast", {s.main_params}, {bucket().weights});
   op.attr.first = s.first;
   op.attr.n = {s.elements};
 }
@@ -117,11 +117,11 @@ void OptimizerStep::step_with_reloaded_state(std::int64_t elements) {
   const std::vector<TensorId> here = state_of(s), there = state_of(kept);
   const int first = last_op() + 1;
   for (std::size_t i = 0; i < here.size(); ++i) {
-    push(OpKind::reload, reload_name(here[i]), {there[i]}, {here[i]});
+    push(OpKind::reload_state, reload_name(here[i]), {there[i]}, {here[i]});
   }
   step(s);
   for (std::size_t i = 0; i < here.size(); ++i) {
-    push(OpKind::offload, reload_name(here[i]) + ".back", {here[i]}, {there[i]});
+    push(OpKind::offload_state, reload_name(here[i]) + ".back", {here[i]}, {there[i]});
   }
   for (TensorId id : here) stage_.step_lives.push_back({id, first, last_op()});
 }
@@ -139,7 +139,7 @@ void OptimizerStep::step_on_host(std::int64_t elements) {
   if (!bucket().has_main_params) s.main_params = weights;
   keep(s);
   const Stream stream = plan_.optimizer.cpu_offload_overlapped ? Stream::copy : Stream::compute;
-  Op& out = push(OpKind::offload, ".host.gradients", {bucket().gradients}, {host_gradients_});
+  Op& out = push(OpKind::offload_gradients, ".host.gradients", {bucket().gradients}, {host_gradients_});
   out.stream = stream;
   out.attr.first = s.first;
   out.attr.n = {elements};
@@ -147,7 +147,7 @@ void OptimizerStep::step_on_host(std::int64_t elements) {
   if (bucket().has_main_params && runtime_ == Runtime::pleat) {
     push(OpKind::copy, ".host.cast", {s.main_params}, {weights}).on_host = true;
   }
-  Op& back = push(OpKind::reload, ".host.weights", {weights}, {bucket().weights});
+  Op& back = push(OpKind::reload_weights, ".host.weights", {weights}, {bucket().weights});
   back.stream = stream;
   back.attr.first = s.first;
   back.attr.n = {elements};

@@ -20,7 +20,7 @@ namespace {
 void sum_shared_heads(StageProgram& stage, const BucketState& b, const std::string& name) {
   for (const Copies& c : b.copies) {
     if (!c.heads) continue;
-    Op op = step_op(OpKind::all_reduce, name + ".kv_sync", Module::grad_sync, {b.gradients},
+    Op op = step_op(OpKind::all_reduce_replicated, name + ".kv_sync", Module::grad_sync, {b.gradients},
                     {b.gradients}, Group::tp);
     op.attr.first = c.first;
     op.attr.n = {c.elements};
@@ -45,7 +45,7 @@ std::optional<SharedTable> table_of(const StageProgram& stage) {
 
 Op sum_of_table(const StageProgram& stage) {
   const TensorId sums = stage.buckets[0].gradients;
-  Op op = step_op(OpKind::all_reduce, "table.grad_sync", Module::grad_sync, {sums}, {sums},
+  Op op = step_op(OpKind::all_reduce_replicated, "table.grad_sync", Module::grad_sync, {sums}, {sums},
                   Group::embedding);
   op.attr.first = stage.table->slot.offset;
   op.attr.n = {stage.table->elements};
@@ -107,7 +107,7 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     gradients.push_back(b.gradients);
     const bool narrow = b.narrow_copies || b.narrow_in_place;
     if (narrow && runtime == Runtime::pleat) {  // once a step, for all microbatches
-      stage.prologue.push_back(step_op(OpKind::quantize, name + ".quantize_weights",
+      stage.prologue.push_back(step_op(OpKind::quantize_weights, name + ".quantize_weights",
                                        Module::optimizer, {b.weights},
                                        {b.narrow_copies.value_or(b.weights)}));
     }
@@ -119,8 +119,8 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     }
     const auto sum_over_tp = [&](const std::string& suffix, std::int64_t first, std::int64_t n) {
       if (n == 0) return;
-      Op op = step_op(OpKind::all_reduce, name + ".tp_sync" + suffix, Module::grad_sync,
-                      {b.gradients}, {b.gradients}, Group::tp);
+      Op op = step_op(OpKind::all_reduce_replicated, name + ".tp_sync" + suffix,
+                      Module::grad_sync, {b.gradients}, {b.gradients}, Group::tp);
       op.attr.first = first;
       op.attr.n = {n};
       stage.epilogue.push_back(op);

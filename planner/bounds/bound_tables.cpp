@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What the bounds of many plans share: shapes of layouts, bounds of layers, step operations, orders.
+// The parts of bounds that many plans share: layouts, bounds of layers, step operations, schedules.
 #include <algorithm>
 
 #include "planner/bounds/bounds.hpp"
@@ -9,7 +9,7 @@
 namespace pleat {
 namespace {
 
-// Whether all decoder layers of a kind are treated the same, one by one.
+// Whether the plan treats all decoder layers of a kind alike, each by itself.
 bool alike(const Plan& plan) {
   return plan.offload_layers == 0 &&
          (!plan.recompute_full || (plan.recompute_layers == 0 && plan.recompute_unit == 1));
@@ -20,7 +20,7 @@ bool alike(const Plan& plan) {
 const CountedLayers& BoundTable::counted_of(const PlanParts& parts, const Plan& plan) {
   if (alike(plan)) return counted_;
   return counted_apart_.get(parts.layout, [&] {
-    return std::make_unique<CountedLayers>(model_, *parts.stages);
+    return std::make_unique<CountedLayers>(problem_.model, *parts.stages);
   });
 }
 
@@ -72,19 +72,20 @@ const BoundTable::Layers& BoundTable::layers_of(const PlanParts& parts, const Pl
     return std::make_unique<Layers>(bound_layers(
         counted_of(parts, plan), *parts.library,
         {.paired = plan.overlap.expert_parallel, .split = splits_backward(plan.schedule)}, scope,
-        burst ? kClockSteps : clock, burst ? profile_ : profile_at(clock)));
+        burst ? kClockSteps : clock, burst ? problem_.profile : profile_at(clock)));
   });
 }
 
 const Profile& BoundTable::profile_at(int clock) {
   return profiles_.get(clock, [&] {
-    return std::make_unique<Profile>(pleat::at_clock(profile_, clock));
+    return std::make_unique<Profile>(pleat::at_clock(problem_.profile, clock));
   });
 }
 
-// Multi-token prediction has beside its decoder layer a product [2h, h] and norms.
+// Besides its decoder layer, multi-token prediction has a product [2h, h] and norms.
 StageWeights BoundTable::weights_of(const Counts& stage, bool whole, const Layers& layers) const {
-  StageWeights sum{.weights = {}, .more = whole ? 0 : 4 * model_.hidden * model_.hidden};
+  StageWeights sum{.weights = {},
+                   .more = whole ? 0 : 4 * problem_.model.hidden * problem_.model.hidden};
   std::int64_t tables = 0;
   for (const auto& [i, count] : stage) {
     const LayerWeights& w = layers[i].weights;
@@ -121,7 +122,7 @@ const StepTail& BoundTable::tail_of(const Plan& plan, const PlanParts& parts, co
       weights.push_back(weights_of(shape.of_stage[s], shape.whole[s], layers));
     }
     return std::make_unique<StepTail>(
-        step_tail(weights, model_, plan, runtime_, cluster_, profile_));
+        step_tail(weights, problem_.model, plan, runtime_, problem_.cluster, problem_.profile));
   });
 }
 

@@ -13,7 +13,7 @@
 namespace pleat {
 namespace {
 
-// Clocks bounds are worked out for: so many steps of kClockSteps apart.
+// Bounds are computed for a grid of clocks, this many of kClockSteps apart.
 constexpr int kClockGrid = 8;
 
 }  // namespace
@@ -26,20 +26,15 @@ Plan in_order(Plan plan) {
   return plan;
 }
 
-BoundTable::BoundTable(const Estimator& estimator, const ModelSpec& model,
-                       const WorkloadSpec& workload, const ClusterSpec& cluster,
-                       const Profile& profile, Runtime runtime)
+BoundTable::BoundTable(const Estimator& estimator, const Problem& problem, Runtime runtime)
     : estimator_(estimator),
-      model_(model),
-      workload_(workload),
-      cluster_(cluster),
-      profile_(profile),
+      problem_(problem),
       runtime_(runtime),
-      counted_(model) {}
+      counted_(problem.model) {}
 
 int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers& layers,
                               Seconds cutoff) const {
-  const auto microbatches = static_cast<double>(plan.microbatches(workload_.global_batch));
+  const auto microbatches = static_cast<double>(plan.microbatches(problem_.workload.global_batch));
   Seconds least;  // matrix time of a stage
   for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
     Seconds matrix;
@@ -51,7 +46,7 @@ int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers
   StepEstimate e;
   e.step = cutoff;
   e.parts[static_cast<std::size_t>(CostClass::gemm)] = std::min(cutoff, microbatches * least);
-  const int clock = sustained_clock(profile_.sustained_clock, e);
+  const int clock = sustained_clock(problem_.profile.sustained_clock, e);
   return std::min(kClockSteps, (clock + kClockGrid - 1) / kClockGrid * kClockGrid);
 }
 
@@ -60,9 +55,9 @@ std::vector<ChunkBound> BoundTable::layer_times(const Sources& from) const {
   times.reserve(from.layers.size());
   for (std::size_t i = 0; i < from.layers.size(); ++i) {
     const LayerBound& layer = from.layers[i];
-    const Seconds host = from.host == nullptr
-                             ? Seconds(0)
-                             : host_time(from.shape.counted->variants()[i], *from.host, profile_);
+    const Seconds host = from.host == nullptr ? Seconds(0)
+                                              : host_time(from.shape.counted->variants()[i],
+                                                          *from.host, problem_.profile);
     ChunkBound& time = times.emplace_back();
     for (std::size_t p = 0; p < 2; ++p) {
       time.pass[p] = (from.exchanges ? layer.exchanges[p] : layer.time[p]) +
@@ -102,26 +97,26 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
     for (const std::size_t kind : shape.kind_of[s]) {
       for (std::size_t p = 0; p < 2; ++p) all.pass[p] += kinds[kind].pass[p] + kinds[kind].alone[p];
     }
-    // At the lowest clock everything takes no longer than so much more.
-    const double slower = 1 / duty_clock(profile_.sustained_clock, 1.0);
+    // Even at the lowest clock nothing takes longer by more than this factor.
+    const double slower = 1 / duty_clock(problem_.profile.sustained_clock, 1.0);
     for (Seconds& pass : all.pass) pass *= slower;
     passes.push_back(shape.whole[s] ? std::optional(all) : std::nullopt);
   }
-  // A tensor that is sent in shares and gathered is cheaper than in one piece.
+  // A tensor may be sent in shares and gathered, which is cheaper than in one piece.
   if (plan.attention.tp > 1 && !plan.sequence_parallel) transfer = Seconds(0);
-  const Schedule schedule = schedule_of(plan, workload_);
+  const Schedule schedule = schedule_of(plan, problem_.workload);
   const SplitOrder* const order =
       splits_backward(plan.schedule) ? &order_of(schedule) : nullptr;
   return {earliest_finish(schedule, chunks, transfer, order), std::move(passes)};
 }
 
-// With stragglers, and what the host does beside; ranks that wait may leave their cores to others.
+// The step outside of the pipeline model: stragglers, and cores of the host that ranks share.
 Seconds BoundTable::outside_pipeline(const Plan& plan, Seconds end_of_stages,
                                      const Pipeline& pipeline) const {
   return (end_of_stages +
-          *std::ranges::max_element(pipeline.finish) * workload_.straggler_slowdown) *
-             least_share(cluster_, plan.world(), pipeline.finish.size()) +
-         profile_.step_overhead;
+          *std::ranges::max_element(pipeline.finish) * problem_.workload.straggler_slowdown) *
+             least_share(problem_.cluster, plan.world(), pipeline.finish.size()) +
+         problem_.profile.step_overhead;
 }
 
 Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources& from) {
@@ -133,8 +128,8 @@ Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources
   const StepTail& tail = tail_of(plan, parts, from.shape, from.layers);
   return outside_pipeline(
       plan,
-      step_end(tail, plan, runtime_, profile_, plan.microbatches(workload_.global_batch),
-               pipeline.finish, pipeline.passes),
+      step_end(tail, plan, runtime_, problem_.profile,
+               plan.microbatches(problem_.workload.global_batch), pipeline.finish, pipeline.passes),
       pipeline);
 }
 
@@ -158,7 +153,8 @@ Seconds BoundTable::own_step(const Plan& of_layers, const PlanParts& parts, cons
   const Layers& layers = layers_of(parts, of_layers, BoundScope::setting);
   const Seconds bound = step(plan, parts, {.shape = shape, .layers = layers, .passes = passes});
   const double limit = cutoff.base();
-  if (profile_.sustained_clock.duty_slope <= 0 || std::isinf(limit) || bound > cutoff) return bound;
+  if (problem_.profile.sustained_clock.duty_slope <= 0 || std::isinf(limit) || bound > cutoff)
+    return bound;
   const int clock = highest_clock(plan, shape, layers, cutoff);
   if (clock >= kClockSteps) return bound;
   const Layers& slower = layers_of(parts, of_layers, BoundScope::setting, clock);

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Admissible bounds: no estimate of the plan can be faster or smaller. Both come from the prices of
-// its layers and of the operations of the step; what they leave out only adds.
+// Lower bounds of step time and memory: the estimate of a plan is never below them. They add up
+// prices of the plan's layers and of the step's own operations, and leave out only what would add
+// to them.
 #pragma once
 
 #include "planner/bounds/layer_bounds.hpp"
 #include "planner/bounds/pipeline_bound.hpp"
 #include "planner/bounds/split_order.hpp"
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
 #include "planner/bounds/step_tail.hpp"
-#include "planner/space/technique.hpp"
+#include "planner/space/run_settings.hpp"
 #include "simulator/estimator.hpp"
 #include "simulator/known.hpp"
 #include "simulator/plan_key.hpp"
@@ -21,45 +22,48 @@ struct PlanBounds {
   std::int64_t peak_bytes = 0;  // of the largest stage
 };
 
-// The plan of a family without overlap but of tensor-parallel exchanges and tile by tile.
+// The plan with all overlap switched off except that of tensor-parallel exchanges and of tiles: it
+// has the layers that all plans of its family share.
 [[nodiscard]] Plan in_order(Plan);
 
-// time: the pipeline as in pipeline_bound.hpp with what the layers of each chunk take at least, then
-// the step's own operations (step_tail.hpp), of whose exchanges as much is hidden as may be.
-// memory: weights, gradients and optimizer state of the stage, what the forward passes before its
-// first backward pass leave behind, and what the runtime holds outside of the program.
+// Time: the pipeline (pipeline_bound.hpp) with the least time of each chunk's layers, then the
+// step's own operations (step_tail.hpp), with as much of their exchanges hidden behind compute as
+// possible. Memory: a stage's weights, gradients and optimizer state, the activations that are
+// saved before its first backward pass, and what the runtime allocates outside of the program.
 class BoundTable {
  public:
   // The references must outlive the table.
-  BoundTable(const Estimator&, const ModelSpec&, const WorkloadSpec&, const ClusterSpec&,
-             const Profile&, Runtime);
+  BoundTable(const Estimator&, const Problem&, Runtime);
 
-  // Of the plan as it is. A pair of layers under expert-parallel overlap counts to both (share_pairs).
-  // A plan that takes no longer than `cutoff` keeps the matrix units so busy that they clock lower:
-  // what the bound at that clock excludes has a bound just above `cutoff`. Of what is beyond nothing is
-  // said of the bytes.
+  // Of exactly this plan. The time of two layers that overlap is shared between them (share_pairs).
+  // GPUs clock lower when their matrix units are busy, and a plan that takes at most `cutoff` keeps
+  // them busy at least to some degree. So the time is first computed at the clock that such a plan
+  // can have: if that is above `cutoff`, so is the plan, and a value just above `cutoff` is
+  // returned, without bytes.
   [[nodiscard]] PlanBounds own(const Plan&, Seconds cutoff);
-  // The same from the layers of `reference`, which take no longer than the plan's own.
+  // The same with the layers of `reference`, which must take no longer than the plan's own. Many
+  // plans share a reference, so this is cheaper and less tight.
   [[nodiscard]] Seconds by_reference(const Plan& reference, const Plan&, Seconds cutoff);
-  // Of every setting and memory choice of the plan's mesh: arithmetic and memory-bound work alone,
-  // which no overlap hides, and state alone. `plan` must have the setting with the least such work.
-  // The pipeline is all that its time counts.
+  // Of all plans with this one's mesh, whatever their settings and memory choices. Time: the
+  // pipeline alone, with arithmetic and memory-bound work, which overlap cannot hide; `plan` must
+  // have the settings with the least of it. Memory: weights, gradients and optimizer state alone.
   [[nodiscard]] PlanBounds mesh(const Plan&, const StateChoices&);
-  // The time with the step's own operations.
+  // The time of the same plans, with the step's own operations added.
   [[nodiscard]] Seconds whole_mesh(const Plan&, const StateChoices&);
-  // Bytes of every plan of the mesh, if `plan`, recomputed in full, saves no more than 1 / `share` of
-  // what any of them does.
+  // Bytes of all plans of the mesh. `plan` recomputes every layer in full; `share` is the part of
+  // its saved activations that every other plan saves at least.
   [[nodiscard]] std::int64_t least_peak(const Plan&, Sharding least, double share);
-  // Bytes of every plan with this one's mesh and setting: state alone.
+  // Bytes of all plans with this one's mesh and settings: weights, gradients and optimizer state
+  // alone.
   [[nodiscard]] std::int64_t least_state(Plan, StatePlace least);
-  // Of every setting of the mesh with that graph mode: host time is added.
+  // The time of all plans of the mesh with this CUDA graph mode: the host's launches are added.
   [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const StateChoices&);
-  // Of every plan that differs in overlap of expert exchanges and of the shared expert alone. Beyond
-  // `cutoff` the time need not be all that could be said, and nothing is of the bytes.
+  // Of all plans that differ from this one only in how expert exchanges and the shared expert
+  // overlap. Once the time is above `cutoff` it is not made tighter, and the bytes are left out.
   [[nodiscard]] PlanBounds family(const Plan&, Seconds cutoff);
   [[nodiscard]] std::int64_t peak_of_family(const Plan&);
   [[nodiscard]] std::vector<std::int64_t> peaks_of_family(const Plan&);  // the bytes, by stage
-  // The time alone, from the layers of `reference`, which take no longer.
+  // The time alone, with the layers of `reference`, which must take no longer.
   [[nodiscard]] Seconds family_by_reference(const Plan& reference, const Plan&, Seconds cutoff);
 
  private:
@@ -123,10 +127,7 @@ class BoundTable {
   [[nodiscard]] std::int64_t outside(const Plan&) const;  // bytes the runtime holds beside
 
   const Estimator& estimator_;
-  const ModelSpec& model_;
-  const WorkloadSpec& workload_;
-  const ClusterSpec& cluster_;
-  const Profile& profile_;
+  const Problem& problem_;
   Runtime runtime_;
   CountedLayers counted_;                                   // of plans whose layers are alike
   Known<int, CountedLayers, std::hash<int>> counted_apart_;  // of others, by PlanParts::layout

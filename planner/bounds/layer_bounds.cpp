@@ -13,7 +13,7 @@ bool is_decoder(const LayerVariant& v) {
   return v.kind == LayerKind::dense || v.kind == LayerKind::moe;
 }
 
-// Compute work of a pass: it keeps its length in a pair.
+// The compute time of a pass, which is the same in a pair.
 Seconds busy_compute(const PassCost& pass) {
   Seconds sum;
   for (const CostClass cls : {CostClass::gemm, CostClass::grouped_gemm, CostClass::attention,
@@ -27,14 +27,14 @@ Seconds matrix_time(const PassCost& pass) {
   return busy_compute(pass) - pass.parts[static_cast<std::size_t>(CostClass::memory_bound)];
 }
 
-// A backward pass that may run in halves can be cheaper so: they launch what is left of it alone.
+// A backward pass may be cheaper in halves, because each launches only its own kernels.
 Seconds least_backward(const LayerCosts& c, bool splits) {
   return splits ? std::min(c.backward.time, c.input.time + c.weight.time) : c.backward.time;
 }
 
-// Times u of forward and backward passes such that no pass alone takes less than its u and no pair
-// less than both u: what is paired then takes at least the sum. The most frequent layer shares the
-// price of its pair exactly; of pairs with others their compute work is taken.
+// Shares the time of pairs among their two passes. Each pass gets a time u such that the pass alone
+// takes at least u, and every pair takes at least the sum of its two u. Pairs of the most frequent
+// layer with itself are shared exactly; for pairs with other layers the compute time is taken.
 void share_pairs(const std::vector<LayerVariant>& variants, const std::vector<LayerCosts>& costs,
                  bool splits, std::size_t first, Seconds pair, std::vector<LayerBound>& bounds) {
   struct Share {
@@ -169,7 +169,7 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
     if (variants[i].kind != LayerKind::send) continue;
     bounds[i].send = library.work(variants[i], profile, scope == BoundScope::family).send;
   }
-  for (std::size_t i = 0; i < variants.size(); ++i) {  // before pairs: it runs alone
+  for (std::size_t i = 0; i < variants.size(); ++i) {  // passes alone first
     if (layers.stand_in(i) != i) bounds[i] = bounds[layers.stand_in(i)];
   }
   if (scope == BoundScope::setting && passes.paired) {

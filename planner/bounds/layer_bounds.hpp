@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What the layers of a plan add to their chunk at least.
+// Lower bounds for single layers: the least that each adds to its chunk.
 #pragma once
 
 #include <vector>
@@ -8,45 +8,47 @@
 #include "core/spec/profile.hpp"
 #include "core/spec/workload.hpp"
 #include "simulator/layer_library.hpp"
+#include "core/spec/model.hpp"
 
 namespace pleat {
 
-// What a bound of layers holds for.
+// For which plans the bound of a layer holds.
 enum class BoundScope {
-  mesh,    // every setting and memory choice: arithmetic and memory-bound work alone
-  family,  // every way to overlap expert exchanges: what stays in order whatever happens to them
-  setting  // the plan as it is
+  mesh,    // for every setting and memory choice: counts arithmetic and memory-bound work alone
+  family,  // for every overlap of expert exchanges: counts what no overlap can hide
+  setting  // for exactly this plan
 };
 
-// One layer of one microbatch. Times by Pass.
+// One layer for one microbatch. Arrays are indexed by Pass.
 struct LayerBound {
   Seconds time[2];
-  Seconds exchanges[2];    // of experts, which may run beside all the rest; in a family
-  // What a pass takes more where it is not paired, nor its backward pass split.
+  Seconds exchanges[2];    // expert exchanges, which may run beside all the rest; for a family
+  // How much more a pass takes in a slot that is not paired and whose backward pass is not split.
   Seconds alone[2];
-  Seconds half[2];         // of a backward pass that is split
-  Seconds matrix;          // matrix products and attention, both passes; of a setting
-  Seconds send;            // to a neighbouring stage
-  std::int64_t saved = 0;  // bytes the forward pass leaves behind
+  Seconds half[2];         // input gradients and weight gradients of a split backward pass
+  Seconds matrix;          // matrix products and attention of both passes; for a setting
+  Seconds send;            // of its output to the next stage
+  std::int64_t saved = 0;  // bytes of activations that the forward pass saves
   LayerWeights weights;
 };
 
-// The layers of a model that bounds count.
+// The different layers of a model, each bounded once.
 class CountedLayers {
  public:
   explicit CountedLayers(const ModelSpec&);
-  // With the decoder layers of a composition, which need not all be treated alike.
+  // For plans that treat decoder layers of a kind differently: those of the plan's stages.
   CountedLayers(const ModelSpec&, const std::vector<StageComposition>&);
   [[nodiscard]] const std::vector<LayerVariant>& variants() const { return variants_; }
-  [[nodiscard]] int index_of(const LayerVariant&) const;  // -1: not counted
+  [[nodiscard]] int index_of(const LayerVariant&) const;  // -1: it is not among them
   // The decoder layer that occurs most often.
   [[nodiscard]] std::size_t most_frequent() const { return most_frequent_; }
-  // Whose bound a layer takes: of multi-token prediction the decoder layer's in it, else its own.
+  // The layer whose bound is used for this one: for multi-token prediction its decoder layer, else
+  // itself.
   [[nodiscard]] std::size_t stand_in(std::size_t layer) const;
 
  private:
   void add(const LayerVariant&);
-  void finish(const ModelSpec&);  // after the decoder layers
+  void finish(const ModelSpec&);  // call after all decoder layers are added
 
   std::vector<LayerVariant> variants_;
   std::vector<std::int64_t> occur_;  // of each
@@ -55,17 +57,19 @@ class CountedLayers {
 
 // How the passes of a plan may run.
 struct PassKinds {
-  bool paired = false;  // expert-parallel overlap: no pair takes less than what the two add
-  bool split = false;   // backward passes whole or in halves: in no less than either
+  // In pairs (expert-parallel overlap), which take no less than the sum of both shares.
+  bool paired = false;
+  bool split = false;   // backward passes whole or in halves: the bound holds for both
 };
 
-// By CountedLayers::variants. `clock` names the profile (only of a setting, else the burst clock).
+// For each of CountedLayers::variants. `clock` is that of the profile; only settings have other
+// than the burst clock.
 [[nodiscard]] std::vector<LayerBound> bound_layers(const CountedLayers&, LayerLibrary&,
                                                    const PassKinds&, BoundScope, int clock,
                                                    const Profile&);
 
-// Host time of a layer of one microbatch, both passes, which no setting but the graph mode changes: a
-// third of it forward.
+// The host's time to launch a layer for one microbatch, both passes; a third of it is the forward
+// pass. It depends on no setting but the CUDA graph mode.
 [[nodiscard]] Seconds host_time(const LayerVariant&, CudaGraph, const Profile&);
 
 }  // namespace pleat

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a BoundTable.
+// The memory half of BoundTable.
 #include <algorithm>
 
 #include "core/plan/rank_map.hpp"
@@ -11,7 +11,7 @@
 namespace pleat {
 namespace {
 
-// Bytes of `elements` parameters with gradient and optimizer state on one rank.
+// Bytes on one rank of `elements` parameters with their gradients and optimizer state.
 double state_bytes(const Plan& plan, Sharding sharding, double elements, int shards) {
   const auto size = [](DType type) { return static_cast<double>(bytes_of(type, 32)) / 32; };
   const OptimizerPlan& o = plan.optimizer;
@@ -77,8 +77,9 @@ std::vector<std::int64_t> BoundTable::peaks_of_family(const Plan& plan) {
 std::vector<double> BoundTable::peaks(const Plan& plan, Sharding sharding, const Shape& shape,
                                       const Layers& layers, double share_saved) {
   const HeldChunks none;
-  const HeldChunks& held_by_stage = share_saved > 0 ? held_of(schedule_of(plan, workload_)) : none;
-  // State that is in host memory between steps is back for the step, one bucket at a time.
+  const HeldChunks& held_by_stage =
+      share_saved > 0 ? held_of(schedule_of(plan, problem_.workload)) : none;
+  // Optimizer state in host memory comes back for the step one bucket at a time.
   Plan resident;
   resident.precision = plan.precision;
   resident.optimizer = plan.optimizer;
@@ -126,7 +127,7 @@ std::vector<double> BoundTable::peaks(const Plan& plan, Sharding sharding, const
 }
 
 std::int64_t BoundTable::outside(const Plan& plan) const {
-  return outside_bytes(model_, workload_, plan, runtime_);
+  return outside_bytes(problem_.model, problem_.workload, plan, runtime_);
 }
 
 }  // namespace pleat

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// When the stages of a pipeline are done at the earliest, from what their chunks take at least.
+// The earliest time at which each pipeline stage can be done, given lower bounds for its chunks.
 #pragma once
 
 #include <span>
@@ -11,31 +11,35 @@
 
 namespace pleat {
 
-// One chunk of one microbatch, by Pass. `alone`: how much more a pass takes where it is not paired.
-// `half`: what input gradients and weight gradients take at least by themselves, where they run apart.
+// The least times of one chunk for one microbatch. `pass`: forward and backward. `alone`: how much
+// more each takes in a slot that is not paired. `half`: input gradients and weight gradients, where
+// the schedule splits the backward pass.
 struct ChunkBound {
   Seconds pass[2];
   Seconds alone[2];
   Seconds half[2] = {};
 };
 
-// By stage. `chunks`: [stage * chunks_of_stage + chunk]; `transfer`: of a tensor between stages. Of
-// schedules that split backward passes the work of each stage counts after the way to it, or what lies
-// between the ways of the first and the last microbatch. `schedule.paired` makes no difference: what it changes is in `alone`. Without that, no multiple of
-// full groups of PP ends later than PP: more passes count to the warm-up and less between.
-// `order`: of schedules that split backward passes, if it is known already (split_order.hpp).
+// The earliest finish of each stage. `chunks` is indexed by stage * chunks_of_stage + chunk;
+// `transfer` is the time of one tensor between stages. Where backward passes are split, a stage
+// finishes no earlier than the first microbatch can reach it plus all its work, and no earlier than
+// the first microbatch's way there and back plus the slots until the last microbatch's way back;
+// `order` is that schedule's order if the caller has it (split_order.hpp). `schedule.paired` is not
+// read: callers put its effect into `alone`. Without pairs, a larger group of microbatches (a
+// multiple of PP) never gives a smaller result than groups of PP give.
 struct SplitOrder;
 [[nodiscard]] std::vector<Seconds> earliest_finish(Schedule, std::span<const ChunkBound> chunks,
                                                    Seconds transfer,
                                                    const SplitOrder* order = nullptr);
 
-// Chunks that a stage has run forward and not yet backward, by chunk, at moments between slots: those
-// at which it holds most, of each stage.
+// How many microbatches of each chunk a stage has run forward but not yet backward, at the moments
+// between slots when the stage holds the most.
 using HeldChunks = std::vector<std::vector<std::vector<std::int64_t>>>;  // [stage][moment][chunk]
 [[nodiscard]] HeldChunks held_chunks(const Schedule&);
 
-// Chunks of the first `slots` forward passes of a stage, or of its last backward ones, by chunk
-// (pipeline_order.cpp). Empty where groups of microbatches are not full.
+// How often each chunk is among a stage's first `slots` forward passes, which is also how often it
+// is among its last backward ones (pipeline_order.cpp). Empty if the last group of microbatches is
+// not full.
 [[nodiscard]] std::vector<std::int64_t> first_chunks(const Schedule&, std::int64_t slots);
 
 }  // namespace pleat

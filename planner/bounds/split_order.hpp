@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Orders of a pipeline that split backward passes, as their bound sees them: what each stage runs
-// between the slots that must wait for other stages.
+// Pipeline schedules that split backward passes (zero-bubble, DualPipe), reduced to what their
+// bound needs: the slots that wait for other stages, and how much a stage runs between them.
 #pragma once
 
 #include <span>
@@ -11,30 +11,31 @@
 
 namespace pleat {
 
-// A slot of a stage that something outside of the stage holds up, and the slots from it to the next
-// such one.
+// A slot that waits for another stage, with the number of slots from it to the next such slot.
 struct OrderSegment {
   enum class Begin : std::uint8_t { first_forward, first_backward, last_forward, last_backward };
   struct Count {
     std::int32_t forward = 0, whole = 0, input = 0, weight = 0;
   };
-  std::int64_t slot = 0;  // of the stage's order
+  std::int64_t slot = 0;  // its place in the stage's order
   Begin begin = Begin::first_forward;
-  int chunk = 0;             // whose slot it is
+  int chunk = 0;             // that it runs
   std::vector<Count> count;  // by chunk
 };
 
 struct SplitOrder {
   std::vector<std::vector<OrderSegment>> stages;  // in order
-  // The chunks that a microbatch passes, as stage * chunks + chunk: one way, or DualPipe's two.
+  // The routes of microbatches through the pipeline, as stage * chunks + chunk: one, or DualPipe's
+  // two.
   std::vector<std::vector<int>> ways;
   int chunks = 1;
 };
 [[nodiscard]] SplitOrder split_order(const Schedule&);
 
-// When each stage is done at the earliest. A first slot waits for the way of its microbatch to the
-// chunk, the last backward one also for the way from the end of the last forward one to the pipeline's
-// end and back; between them a stage runs its slots one after the other. O(stages * chunks^2).
+// The earliest finish of each stage. A first slot waits until its microbatch can have reached the
+// chunk; the last backward slot also waits until the last microbatch can have gone from its forward
+// slot to the end of the pipeline and back. Between those, a stage runs its slots one after the
+// other. O(stages * chunks^2).
 [[nodiscard]] std::vector<Seconds> earliest_finish(const SplitOrder&,
                                                    std::span<const ChunkBound> chunks,
                                                    Seconds transfer);

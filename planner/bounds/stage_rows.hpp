@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What each stage of a pipeline adds to a step, and the step that stages make together: for searches
-// that put a pipeline together of stages priced apart. At the burst clock.
+// The durations that one pipeline stage contributes to a step (a row), and the step that a row for
+// each stage makes: for searches that price stages apart and combine them. At the burst clock.
 //
-// No step is shorter where an entry of a stage is larger: rows with the least of each entry bound all
-// steps of the rows they stand for.
+// A step never gets shorter when an entry of a row grows. So the row with the smallest of each
+// entry gives a lower bound for all rows that it stands for.
 #pragma once
 
 #include <vector>
@@ -20,9 +20,10 @@ struct StageRow {
 };
 
 [[nodiscard]] StageRow stage_row(const StageRecord&, const ScheduleTable&);
-// Whether no part of `a` takes longer than the same one of `b`.
+// Whether every entry of `a` is at most that of `b`.
 [[nodiscard]] bool no_longer(const StageRow& a, const StageRow& b);
-// Of each entry the least of the two. The epilogues must have the same number of operations.
+// Lowers each entry of `least` to the other row's if that is smaller. Both epilogues must have the
+// same number of operations.
 void lower(StageRow& least, const StageRow&);
 
 class RowTimer {
@@ -30,7 +31,7 @@ class RowTimer {
   RowTimer(std::shared_ptr<const ScheduleTable> table, double straggler_slowdown)
       : table_(std::move(table)), straggler_slowdown_(straggler_slowdown) {}
 
-  // The end of the step of these stages, one row each, but for what all plans add.
+  // The end of the step for one row a stage, without the constant that every plan has.
   [[nodiscard]] Seconds step(const std::vector<const StageRow*>& rows);
 
  private:

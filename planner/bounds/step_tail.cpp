@@ -37,7 +37,7 @@ StageTail tail_of(const std::vector<StepOpCost>& prologue, const std::vector<Ste
       norm = op.exposed;
       agreed = true;
     } else if (exchange) {
-      (op.kind == OpKind::all_gather ? tail.gather : tail.reduce) += op.cost.time;
+      (family_of(op.kind) == OpKind::all_gather ? tail.gather : tail.reduce) += op.cost.time;
     } else {
       (agreed ? tail.after : tail.before) += op.exposed;
     }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What the stages of a plan do once per step, at least: zeroing, gradient reduction, optimizer,
-// gather.
+// Lower bounds for what a stage does once per step: zero gradients, reduce them, step the
+// optimizer, gather weights.
 #pragma once
 
 #include <optional>
@@ -17,18 +17,19 @@ namespace pleat {
 
 struct StageTail {
   Seconds prologue;
-  // Before all stages agree on the gradients' norm and after: exchanges of shards, which passes may
-  // hide, and the rest.
+  // Before the stages exchange the gradients' norm: the reduction, which passes can hide, and all
+  // else.
   Seconds reduce, before;
+  // After it: the gather of weights, which passes can hide, and all else.
   Seconds gather, after;
-  int pieces = 1;  // of the exchanges (sync_pieces)
+  int pieces = 1;  // that reduction and gather are made in (sync_pieces)
 };
 struct StepTail {
   std::vector<StageTail> stages;
   Seconds norm;  // the exchange of the norm
 };
 
-// Parameters of a stage. `more`: elements that it may have beside them.
+// The parameters of a stage. `more`: elements that it may have in addition.
 struct StageWeights {
   LayerWeights weights;
   std::int64_t more = 0;
@@ -38,12 +39,12 @@ struct StageWeights {
 [[nodiscard]] StepTail step_tail(const std::vector<StageWeights>&, const ModelSpec&, const Plan&,
                                  Runtime, const ClusterSpec&, const Profile&);
 
-// What one microbatch takes at most through all chunks of a stage, by Pass.
+// The most time that one microbatch takes in all chunks of a stage, by Pass.
 struct StagePasses {
   Seconds pass[2];
 };
-// End of the step when the stages' pipelines end at `finish`, the first slots starting at once.
-// `passes`: by stage; absent: unknown.
+// The end of the step if the slots of stage s end at finish[s] (counted from the start of the first
+// slots). `passes`: for each stage; absent: unknown.
 [[nodiscard]] Seconds step_end(const StepTail&, const Plan&, Runtime, const Profile&,
                                std::int64_t microbatches, const std::vector<Seconds>& finish,
                                const std::vector<std::optional<StagePasses>>& passes);

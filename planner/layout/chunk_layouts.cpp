@@ -17,30 +17,31 @@ namespace {
 
 constexpr int kMostLayoutNodes = 50'000;
 constexpr std::size_t kMostPriced = 500;
-constexpr std::size_t kMostSlots = 2'000'000;  // of all that are priced: long pipelines take longer
-constexpr std::size_t kPriced = 8;  // of the fastest at the burst clock: again, at their own
+constexpr std::size_t kMostSlots =
+    2'000'000;                      // over all priced layouts: long pipelines take longer
+constexpr std::size_t kPriced =
+    8;  // how many of the fastest at the burst clock are priced at their own clock
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class ChunkLayouts {
  public:
-  ChunkLayouts(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
-               const Profile& profile, const Profile& burst, const SearchConfig& config,
+  ChunkLayouts(const Problem& p, const Profile& burst, const SearchConfig& config,
                const MemoryLimits& limits, const Plan& plan)
-      : model_(model), workload_(workload), config_(config), limits_(limits), plan_(plan),
-        burst_(model, workload, cluster, burst, config.runtime),
-        overhead_(profile.step_overhead),
-        stretch_((1 + workload.straggler_slowdown) *
-                 least_share(cluster, plan.world(), at(plan.attention.pp))),
-        stages_(stage_layout(plan, model)) {
+      : problem_(p), config_(config), limits_(limits), plan_(plan),
+        burst_(p.model, p.workload, p.cluster, burst, config.runtime),
+        overhead_(p.profile.step_overhead),
+        stretch_((1 + p.workload.straggler_slowdown) *
+                 least_share(p.cluster, plan.world(), at(plan.attention.pp))),
+        stages_(stage_layout(plan, p.model)) {
     const Plan like = with_like_layers(plan);
-    const LayoutPieces pieces = pieces_of(model, like, burst_.parts(like), burst);
-    const ScheduleTable table = tabulate(schedule_of(plan, workload));
+    const LayoutPieces pieces = pieces_of(p.model, like, burst_.parts(like), burst);
+    const ScheduleTable table = tabulate(schedule_of(plan, p.workload));
     most_priced_ = std::min(kMostPriced, kMostSlots / table.steps.size() + 1);
     paths_ = bounding_paths(table, pieces.pieces, pieces.transfer);
     kinds_ = pieces.kinds;
-    // All depths of prediction are one unit.
-    units_ = static_cast<int>(model.layers) + (model.mtp_layers > 0 ? 1 : 0);
+    // All prediction depths together are one unit.
+    units_ = static_cast<int>(p.model.layers) + (p.model.mtp_layers > 0 ? 1 : 0);
     for (const VirtualStage& s : stages_) {
       own_.push_back(static_cast<int>(s.layers) + (s.mtp ? 1 : 0));
     }
@@ -60,7 +61,7 @@ class ChunkLayouts {
   [[nodiscard]] const std::vector<Plan>& found() const { return found_; }  // the fastest last
 
  private:
-  // Of each path, the least that a piece of each kind adds on the stages from v on.
+  // For each path: the least that a piece of each kind adds on any of the virtual stages from v on.
   void sum_rests(std::size_t kinds) {
     for (const PathSum& p : paths_) {
       auto& rest = rests_.emplace_back(p.weight);
@@ -81,8 +82,8 @@ class ChunkLayouts {
     for (std::size_t i = at(unit); i < end; ++i) visit(kinds_[i]);
   }
 
-  // Whether the layouts that begin so may be faster than the best, with units from `unit` on for the
-  // stages from v on.
+  // Whether a layout that starts like this one, with the units from `unit` on for the stages from v
+  // on, can be faster than the best.
   [[nodiscard]] bool promising(std::size_t v, int unit, const std::vector<Seconds>& placed) const {
     const Seconds most = (best_ - overhead_) / stretch_ * (1 - 1e-9);
     for (std::size_t p = 0; p < paths_.size(); ++p) {
@@ -123,7 +124,7 @@ class ChunkLayouts {
 
   void price() {
     std::vector<VirtualStage> stages = stages_;
-    const int layers = static_cast<int>(model_.layers);
+    const int layers = static_cast<int>(problem_.model.layers);
     int unit = 0;
     for (std::size_t v = 0; v < stages.size(); ++v) {
       const int end = unit + held_[v];
@@ -134,8 +135,8 @@ class ChunkLayouts {
     }
     Plan plan = plan_;
     plan.layout = to_layout_string(stages);
-    if (!violations({model_, workload_, plan, config_.gpus}).empty()) return;
-    if (!builds_layout(config_.runtime, model_, plan)) return;
+    if (!violations({problem_.model, problem_.workload, plan, config_.gpus}).empty()) return;
+    if (!builds_layout(config_.runtime, problem_.model, plan)) return;
     ++priced_;
     const StepEstimate e = burst_(plan);
     if (e.step >= best_ || e.peak_bytes() > limits_.usable) return;
@@ -144,8 +145,7 @@ class ChunkLayouts {
     found_.push_back(std::move(plan));
   }
 
-  const ModelSpec& model_;
-  const WorkloadSpec& workload_;
+  const Problem& problem_;
   const SearchConfig& config_;
   const MemoryLimits& limits_;
   const Plan& plan_;
@@ -167,19 +167,18 @@ class ChunkLayouts {
 
 }  // namespace
 
-FoundLayout best_chunk_layout(const ModelSpec& model, const ClusterSpec& cluster,
-                              const WorkloadSpec& workload, const Profile& profile,
-                              const SearchConfig& config, const MemoryLimits& limits,
-                              Candidate from) {
+FoundLayout best_chunk_layout(const Problem& problem, const SearchConfig& config,
+                              const MemoryLimits& limits, Candidate from) {
   const Plan& plan = from.plan;
   if (plan.attention.pp == 1 || plan.schedule != PipelineSchedule::one_f_one_b) {
     return {std::move(from), false};
   }
-  Profile burst = profile;
+  Profile burst = problem.profile;
   burst.sustained_clock.duty_slope = 0;
-  ChunkLayouts layouts(model, cluster, workload, profile, burst, config, limits, plan);
+  ChunkLayouts layouts(problem, burst, config, limits, plan);
   FoundLayout result{.best = from, .every = layouts.run()};
-  const Estimator estimator(model, workload, cluster, profile, config.runtime);
+  const Estimator estimator(problem.model, problem.workload, problem.cluster, problem.profile,
+                            config.runtime);
   std::size_t count = 0;
   for (auto p = layouts.found().rbegin(); p != layouts.found().rend() && count < kPriced; ++p) {
     Candidate better{*p, estimator(*p)};

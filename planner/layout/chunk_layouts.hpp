@@ -2,21 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fastest of all contiguous layouts of a plan whose pipeline ranks hold several chunks each.
 //
-// Depth first over the virtual stages, each with the numbers of layers next to the given plan's first.
-// Of a layout that is begun the paths that bound every placement (path_bound.hpp) count what is placed,
-// and the rest where it counts least on the stages to come; only what stays below the best step known
-// is priced.
+// Goes through the virtual stages depth first, and tries numbers of layers close to the given
+// plan's first. A partial layout is bounded by the paths of critical_path_bound.hpp: the layers
+// placed so far count where they lie, the others where they cost the least on the stages left. Only
+// layouts whose bound stays below the best known step are priced.
 #pragma once
 
 #include "planner/layout/layout_search.hpp"
+#include "planner/search_result.hpp"
+#include "planner/search_config.hpp"
+#include "planner/problem.hpp"
 
 namespace pleat {
 
-// 1F1B of several stages. `from` must be valid and fit; `every`: no layout of the plan that the rules
-// allow and that fits is faster at the burst clock, and none was left out: else it stopped after so
-// many nodes or estimates.
-[[nodiscard]] FoundLayout best_chunk_layout(const ModelSpec&, const ClusterSpec&,
-                                            const WorkloadSpec&, const Profile&,
+// For 1F1B with several stages. `from` must be valid and fit. `every` in the result: all layouts
+// that the rules allow were covered, and none that fits is faster at the burst clock. Otherwise the
+// search stopped at its limit of nodes or estimates.
+[[nodiscard]] FoundLayout best_chunk_layout(const Problem&,
                                             const SearchConfig&, const MemoryLimits&, Candidate from);
 
 }  // namespace pleat

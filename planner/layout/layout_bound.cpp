@@ -13,13 +13,14 @@
 namespace pleat {
 namespace {
 
-// Over all partitions the least of max over stages of (work before the stage + m times its own).
+// The smallest value, over all partitions, of the largest (work before the stage + m times its own
+// work).
 Seconds least_pipeline(const std::vector<Seconds>& layers, int stages, double microbatches) {
   std::vector<Seconds> before{Seconds(0)};
   for (const Seconds time : layers) before.push_back(before.back() + time);
   const std::size_t n = layers.size();
   const Seconds none(std::numeric_limits<double>::infinity());
-  std::vector<Seconds> least(n + 1, none), next;  // of the first layers on the stages so far
+  std::vector<Seconds> least(n + 1, none), next;  // by number of layers placed on the stages so far
   least[0] = Seconds(0);
   for (int s = 0; s < stages; ++s) {
     next.assign(n + 1, none);
@@ -36,26 +37,27 @@ Seconds least_pipeline(const std::vector<Seconds>& layers, int stages, double mi
 
 }  // namespace
 
-LayoutBound layout_bound(const ModelSpec& model, const ClusterSpec& cluster,
-                         const WorkloadSpec& workload, const Profile& profile,
+LayoutBound layout_bound(const Problem& problem,
                          const SearchConfig& config, const Plan& plan) {
-  Profile burst = profile;
+  Profile burst = problem.profile;
   burst.sustained_clock.duty_slope = 0;
-  const Estimator estimator(model, workload, cluster, burst, config.runtime);
+  const Estimator estimator(problem.model, problem.workload, problem.cluster, burst,
+                            config.runtime);
   const Seconds own = estimator(plan).step;
   const Plan like = with_like_layers(plan);
-  const LayoutPieces all = pieces_of(model, like, estimator.parts(like), burst);
+  const LayoutPieces all = pieces_of(problem.model, like, estimator.parts(like), burst);
   const auto stages = static_cast<std::size_t>(plan.attention.pp);
-  const double stretch =
-      (1 + workload.straggler_slowdown) * least_share(cluster, plan.world(), stages);
-  const Schedule order = schedule_of(plan, workload);
+  const double stretch = (1 + problem.workload.straggler_slowdown) *
+                         least_share(problem.cluster, plan.world(), stages);
+  const Schedule order = schedule_of(plan, problem.workload);
   Seconds pipeline;
   if (plan.vpp == 1 && plan.schedule == PipelineSchedule::one_f_one_b) {
     pipeline = least_pipeline(all.in_order(), plan.attention.pp, order.microbatches);
   }
-  const Seconds enough = (own - profile.step_overhead) / stretch;
-  pipeline = std::max(pipeline, path_bound(tabulate(order), all.pieces, all.transfer, enough));
-  return {.least = std::min(own, pipeline * stretch + profile.step_overhead), .own = own};
+  const Seconds enough = (own - problem.profile.step_overhead) / stretch;
+  pipeline =
+      std::max(pipeline, critical_path_bound(tabulate(order), all.pieces, all.transfer, enough));
+  return {.least = std::min(own, pipeline * stretch + problem.profile.step_overhead), .own = own};
 }
 
 }  // namespace pleat

@@ -16,8 +16,9 @@ bool is_decoder_layer(const LayerVariant& v) {
   return v.kind == LayerKind::dense || v.kind == LayerKind::moe;
 }
 
-// Times of pieces alone are exact. In pairs only decoder layers run beside one another: there each gets
-// a part of what a pair takes, so that no two get more than theirs; the most frequent kind the most.
+// The times of pieces that run alone are exact. In pairs only decoder layers overlap. Each of them
+// gets a share of the pair's time such that two shares never exceed their pair; the most frequent
+// kind gets the largest share.
 class PieceTimes {
  public:
   PieceTimes(const CountedLayers& counted, LayerLibrary& library, bool paired,
@@ -130,7 +131,7 @@ LayoutPieces pieces_of(const ModelSpec& model, const Plan& plan, const PlanParts
       case LayerKind::recv: break;
     }
   }
-  // A tensor that is sent in shares and gathered is cheaper than in one piece.
+  // A tensor may be sent in shares and gathered, which is cheaper than in one piece.
   const bool shared = plan.attention.tp > 1 && !plan.sequence_parallel;
   all.transfer = shared ? Seconds(0) : send.value_or(Seconds(0));
   return all;

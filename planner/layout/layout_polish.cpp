@@ -18,47 +18,42 @@ namespace pleat {
 namespace {
 
 constexpr int kMostMoves = 64;
-constexpr int kFewStages = 16;  // every pair of them may exchange a layer
-constexpr int kVeryFew = 6;     // any two pairs may at once
+constexpr int kFewStages = 16;  // up to here a layer may move between any two stages
+constexpr int kVeryFew = 6;     // up to here two layers may move at once
 
 int stages_of(const Plan& plan) { return plan.attention.pp * plan.vpp; }
 
 class LayoutPolish {
  public:
-  LayoutPolish(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
-               const Profile& profile, const SearchConfig& config)
-      : model_(model),
-        cluster_(cluster),
-        workload_(workload),
-        profile_(profile),
+  LayoutPolish(const Problem& p, const SearchConfig& config)
+      : problem_(p),
         config_(config),
-        estimator_(model, workload, cluster, profile, config.runtime),
-        bounds_(estimator_, model, workload, cluster, profile, config.runtime),
-        limits_{.usable = usable_bytes(cluster, config),
-                .host = static_cast<std::int64_t>(cluster.host_memory.base()),
-                .gpus_per_node = cluster.gpus_per_node} {}
+        estimator_(p.model, p.workload, p.cluster, p.profile, config.runtime),
+        bounds_(estimator_, p, config.runtime),
+        limits_{.usable = usable_bytes(p.cluster, config),
+                .host = static_cast<std::int64_t>(p.cluster.host_memory.base()),
+                .gpus_per_node = p.cluster.gpus_per_node} {}
 
   FoundLayout run(Candidate from) const {
     if (from.plan.attention.pp == 1 || !config_.layout.empty()) return {std::move(from), true};
-    FoundLayout found =
-        best_layout(estimator_, model_, workload_, config_, limits_, std::move(from));
+    FoundLayout found = best_layout(estimator_, problem_, config_, limits_, std::move(from));
     if (!found.every) found.best = descend(std::move(found.best));
     return found;
   }
 
-  // Dearer: of ranks with several chunks too.
+  // Takes longer, and also handles ranks with several chunks.
   FoundLayout best_of_all(Candidate from) const {
-    return best_chunk_layout(model_, cluster_, workload_, profile_, config_, limits_,
-                             std::move(from));
+    return best_chunk_layout(problem_, config_, limits_, std::move(from));
   }
 
  private:
   [[nodiscard]] Candidate descend(Candidate best) const {
     for (int move = 0; move < kMostMoves; ++move) {
-      std::optional<Candidate> better = best_move(best, stage_layout(best.plan, model_), true);
+      std::optional<Candidate> better =
+          best_move(best, stage_layout(best.plan, problem_.model), true);
       const int stages = stages_of(best.plan);
       if (!better && stages <= kFewStages) {
-        better = best_move(best, stage_layout(best.plan, model_), false);
+        better = best_move(best, stage_layout(best.plan, problem_.model), false);
       }
       if (!better && stages <= kVeryFew) better = best_two_moves(best);
       if (!better) break;
@@ -89,7 +84,7 @@ class LayoutPolish {
   }
 
   [[nodiscard]] std::optional<Candidate> best_two_moves(const Candidate& from) const {
-    const std::vector<VirtualStage> stages = stage_layout(from.plan, model_);
+    const std::vector<VirtualStage> stages = stage_layout(from.plan, problem_.model);
     std::optional<Candidate> best;
     for (std::size_t i = 0; i < stages.size(); ++i) {
       for (std::size_t j = 0; j < stages.size(); ++j) {
@@ -107,9 +102,11 @@ class LayoutPolish {
                                                    const StepEstimate& than) const {
     Candidate moved{plan, {}};
     moved.plan.layout = to_layout_string(stages);
-    if (!violations({model_, workload_, moved.plan, config_.gpus}).empty()) return std::nullopt;
-    if (!builds_layout(config_.runtime, model_, moved.plan)) return std::nullopt;
-    // Most moves burden another rank as much: their bound tells, and costs less than the price.
+    if (!violations({problem_.model, problem_.workload, moved.plan, config_.gpus}).empty())
+      return std::nullopt;
+    if (!builds_layout(config_.runtime, problem_.model, moved.plan)) return std::nullopt;
+    // Most moves only make another rank the busiest. Their bound shows that and is cheaper than a
+    // price.
     if (bounds_.own(moved.plan, than.step).step > than.step) return std::nullopt;
     moved.estimate = estimator_(moved.plan);
     if (moved.estimate.peak_bytes() > limits_.usable) return std::nullopt;
@@ -145,27 +142,20 @@ class LayoutPolish {
     return stages;
   }
 
-  const ModelSpec& model_;
-  const ClusterSpec& cluster_;
-  const WorkloadSpec& workload_;
-  const Profile& profile_;
+  const Problem& problem_;
   const SearchConfig& config_;
   Estimator estimator_;
-  mutable BoundTable bounds_;  // locks for itself
+  mutable BoundTable bounds_;  // is safe to use from several threads
   MemoryLimits limits_;
 };
 
 }  // namespace
 
-FoundLayout polish_layout(const ModelSpec& model, const ClusterSpec& cluster,
-                          const WorkloadSpec& workload, const Profile& profile,
-                          const SearchConfig& config, Candidate plan) {
-  return LayoutPolish(model, cluster, workload, profile, config).run(std::move(plan));
+FoundLayout polish_layout(const Problem& problem, const SearchConfig& config, Candidate plan) {
+  return LayoutPolish(problem, config).run(std::move(plan));
 }
 
-void polish_layouts(const ModelSpec& model, const ClusterSpec& cluster,
-                    const WorkloadSpec& workload, const Profile& profile,
-                    const SearchConfig& asked, SearchResult& result) {
+void polish_layouts(const Problem& problem, const SearchConfig& asked, SearchResult& result) {
   if (result.best.empty()) return;
   SearchConfig config = asked;
   config.most_bytes = result.most_bytes;
@@ -178,7 +168,7 @@ void polish_layouts(const ModelSpec& model, const ClusterSpec& cluster,
   }
   result.spares.clear();
   std::vector<FoundLayout> found(plans.size());
-  const LayoutPolish polish(model, cluster, workload, profile, config);
+  const LayoutPolish polish(problem, config);
   for_each_in_parallel(plans.size(), thread_count(config.threads), [&](std::size_t i) {
     found[i] = polish.run(std::move(plans[i]));
   });
@@ -187,8 +177,8 @@ void polish_layouts(const ModelSpec& model, const ClusterSpec& cluster,
   });
   plans.clear();
   for (const FoundLayout& f : found) plans.push_back(f.best);
-  result.best = different_plans(std::move(plans), most, config.robust, cluster.gpu.memory.base(),
-                                result.rejected);
+  result.best = different_plans(std::move(plans), most, config.robust,
+                                problem.cluster.gpu.memory.base(), result.rejected);
   result.best_of_layouts.clear();
   for (const Candidate& c : result.best) {
     const auto of = std::ranges::find_if(

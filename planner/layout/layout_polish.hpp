@@ -1,25 +1,27 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Better layouts for found plans. A search tries two layouts for each number of stages, the even one and
-// the one with balanced FLOPs; here the plans that it found get the best one that theirs can have.
+// Better layouts for plans that a search has found. The search itself tries two layouts for each
+// number of stages: the even one and the one with balanced FLOPs.
 #pragma once
 
 #include "planner/layout/layout_search.hpp"
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 
-// Of ranks with one chunk the best of all layouts (layout_search.hpp). Else, and where these are too
-// many, steepest descent: the layer whose move off the busiest pipeline rank lowers the value (value_of)
-// most, or if none does and there are few stages, between any two of them. The plan stays valid and within
-// the memory that the search allowed.
-[[nodiscard]] FoundLayout polish_layout(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
-                                        const Profile&, const SearchConfig&, Candidate);
+// With one chunk a rank: the best of all layouts (layout_search.hpp). With several chunks, or too
+// many layouts: steepest descent. Each step moves one layer off the busiest pipeline rank, the move
+// that lowers the value (value_of) most; if none does and there are few stages, moves between any
+// two stages are tried. The plan stays valid and within the memory that the config allows.
+[[nodiscard]] FoundLayout polish_layout(const Problem&, const SearchConfig&, Candidate);
 
-// All of the result's best plans and spares; of these the best again, different ones, in order of
-// their new values; the first of them then gets the best layout that chunk_layouts.hpp finds. They are
-// outside of the space that was searched: its bound goes no higher than the best of them.
-void polish_layouts(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const Profile&,
+// Polishes the best plans and the spares of a result, and chooses the list of best plans anew from
+// all of them. The first plan then gets the best layout that chunk_layouts.hpp finds. The new
+// layouts are not in the space that was searched, so the result's bound is lowered to the best plan
+// where that is faster.
+void polish_layouts(const Problem&,
                     const SearchConfig&, SearchResult&);
 
 }  // namespace pleat

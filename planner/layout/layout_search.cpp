@@ -12,8 +12,9 @@
 namespace pleat {
 namespace {
 
-constexpr int kMostLayouts = 20'000;  // that are timed for one plan
-// Layouts that take so much longer at the burst clock may sustain a higher one: so many are priced.
+constexpr int kMostLayouts = 20'000;  // timed for one plan
+// Layouts that are a little longer at the burst clock may be faster at the clock that they sustain:
+// how much longer, and how many are priced.
 constexpr double kSlack = 0.04;
 constexpr std::size_t kLayoutsPriced = 16;
 
@@ -28,7 +29,7 @@ class LayoutSearch {
       : options_(stages), limits_(limits), plan_(plan), stages_(stages.stages()),
         pieces_(stages.pieces()) {}
 
-  // False: others than those found may be faster.
+  // Returns false if a layout that was not found may be faster.
   bool run() {
     own_ = options_.own_cuts();
     if (own_.empty() || !options_.price(own_)) return false;
@@ -46,7 +47,7 @@ class LayoutSearch {
     return !options_.left_out() && timed_ <= kMostLayouts;
   }
 
-  // Valid ones that are hardly slower than the fastest, that first.
+  // The fastest valid layout, then valid ones that are hardly slower.
   [[nodiscard]] std::vector<Cuts> found() const {
     std::vector<Cuts> cuts;
     for (const Timed& t : found_) {
@@ -58,7 +59,7 @@ class LayoutSearch {
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-  // Every stage after the first holds something.
+  // Every stage after the first holds at least one piece.
   [[nodiscard]] int first_cut(int stage) const { return std::max(0, stage - 1); }
   [[nodiscard]] int last_cut(int stage) const {
     return stage == 0 ? 0 : pieces_ - (stages_ - stage);
@@ -69,8 +70,8 @@ class LayoutSearch {
     return o.fits && o.busy < best_ * (1 + kSlack);
   }
 
-  // Between which pieces each stage may begin: a part of what a stage can hold it can hold too.
-  // False: no layout is faster.
+  // Computes the range of first pieces of each stage: a stage that can hold some pieces can hold
+  // any part of them. Returns false if no layout can be faster.
   bool find_windows() {
     low_.assign(at(stages_), 0);
     high_.assign(at(stages_), 0);
@@ -93,7 +94,7 @@ class LayoutSearch {
     return true;
   }
 
-  // Whether the pieces from `first` on can be held by this stage and those after it.
+  // Whether this stage and those after it can hold the pieces from `first` on.
   bool reachable(int stage, int first) {
     signed char& known = reachable_[at(stage)][at(first)];
     if (known < 0) {
@@ -106,7 +107,7 @@ class LayoutSearch {
     return known != 0;
   }
 
-  // Where the stage may end, those next to the given plan's first.
+  // Visits the cuts at which the stage may end, those closest to the given plan's first.
   template <class Visit>
   void for_each_end(int stage, int first, const Visit& visit) const {
     if (stage + 1 == stages_) {
@@ -114,11 +115,11 @@ class LayoutSearch {
       return;
     }
     const int low = std::max(low_[at(stage + 1)], stage == 0 ? 0 : first + 1);
-    const int high = high_[at(stage + 1)], near = own_[at(stage + 1)];
-    const int furthest = std::max(std::abs(near - low), std::abs(near - high));
+    const int high = high_[at(stage + 1)], own = own_[at(stage + 1)];
+    const int furthest = std::max(std::abs(own - low), std::abs(own - high));
     for (int away = 0; away <= furthest; ++away) {
-      if (near + away >= low && near + away <= high) visit(near + away);
-      if (away > 0 && near - away >= low && near - away <= high) visit(near - away);
+      if (own + away >= low && own + away <= high) visit(own + away);
+      if (away > 0 && own - away >= low && own - away <= high) visit(own - away);
     }
   }
 
@@ -148,7 +149,7 @@ class LayoutSearch {
     if (found_.size() > kLayoutsPriced) found_.pop_back();
   }
 
-  // The layout at hand, by the rules and by host memory.
+  // Whether the current layout is valid by the rules and fits host memory.
   bool allowed() {
     if (!options_.valid(cuts_)) return false;
     if (limits_.host == 0) return true;
@@ -173,12 +174,11 @@ class LayoutSearch {
 
 }  // namespace
 
-FoundLayout best_layout(const Estimator& estimator, const ModelSpec& model,
-                        const WorkloadSpec& workload, const SearchConfig& config,
-                        const MemoryLimits& limits, Candidate from) {
-  const Schedule order = schedule_of(from.plan, workload);
+FoundLayout best_layout(const Estimator& estimator, const Problem& problem,
+                        const SearchConfig& config, const MemoryLimits& limits, Candidate from) {
+  const Schedule order = schedule_of(from.plan, problem.workload);
   if (from.plan.attention.pp == 1 || chunks_of_stage(order) > 1) return {std::move(from), false};
-  LayoutStages stages(estimator, model, workload, config, limits.usable, from.plan);
+  LayoutStages stages(estimator, problem, config, limits.usable, from.plan);
   LayoutSearch layouts(stages, limits, from.plan);
   FoundLayout result{.best = from, .every = layouts.run()};
   for (const Cuts& cuts : layouts.found()) {

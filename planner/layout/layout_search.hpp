@@ -2,33 +2,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fastest of all contiguous layouts of a plan whose pipeline ranks hold one chunk each.
 //
-// What a stage adds to a step, and what memory it needs, follows from its layers alone (stage_rows.hpp),
-// and more layers never need less. So the stages that fit and are not by themselves as long as the best
-// step known make a graph of cuts; a dynamic programme finds the cuts from which the end can be reached,
-// and only paths among them are timed.
+// The time and memory of a stage depend only on its own layers (stage_rows.hpp), and more layers
+// never need less. A layout is a path through the graph whose nodes are cuts between layers and
+// whose edges are stages. Only stages that fit and are shorter than the best known step are edges.
+// Dynamic programming finds the cuts from which the last cut can be reached; only paths through
+// those are timed.
 #pragma once
 
 #include <cstdint>
 
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 #include "simulator/estimator.hpp"
 
 namespace pleat {
 
 struct FoundLayout {
   Candidate best;      // the given plan, if no layout is better
-  bool every = false;  // no layout of the plan that fits is faster, compared at the burst clock
+  bool every = false;  // proven: no layout of the plan that fits is faster at the burst clock
 };
 
-// What a plan may need: bytes of a GPU, and of a node of so many GPUs (0: any).
+// The bytes that a plan may use: of a GPU, and of the host memory of a node (0: unlimited).
 struct MemoryLimits {
   std::int64_t usable = 0, host = 0;
   int gpus_per_node = 1;
 };
 
-// `from` must be valid and fit. Other plans than of one chunk a rank come back as they are, with
-// `every` false. The references must be those of the estimator.
-[[nodiscard]] FoundLayout best_layout(const Estimator&, const ModelSpec&, const WorkloadSpec&,
+// `from` must be valid and fit. Plans with several chunks a rank are returned unchanged, with
+// `every` false. The problem must be the one that the estimator was made for.
+[[nodiscard]] FoundLayout best_layout(const Estimator&, const Problem&,
                                       const SearchConfig&, const MemoryLimits&, Candidate from);
 
 }  // namespace pleat

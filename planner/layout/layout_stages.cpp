@@ -20,22 +20,20 @@ std::int64_t key(int stage, int first, int end) {
 
 }  // namespace
 
-LayoutStages::LayoutStages(const Estimator& estimator, const ModelSpec& model,
-                           const WorkloadSpec& workload, const SearchConfig& config,
-                           std::int64_t usable, const Plan& plan)
+LayoutStages::LayoutStages(const Estimator& estimator, const Problem& problem,
+                           const SearchConfig& config, std::int64_t usable, const Plan& plan)
     : estimator_(estimator),
-      model_(model),
-      workload_(workload),
+      problem_(problem),
       config_(config),
       usable_(usable),
       plan_(plan),
       stages_(plan.attention.pp),
-      layers_(static_cast<int>(model.layers)),
-      pieces_(layers_ + (model.mtp_layers > 0 ? 1 : 0) + 1) {}
+      layers_(static_cast<int>(problem.model.layers)),
+      pieces_(layers_ + (problem.model.mtp_layers > 0 ? 1 : 0) + 1) {}
 
 Cuts LayoutStages::own_cuts() const {
   Cuts cuts{0};
-  for (const VirtualStage& s : stage_layout(plan_, model_)) {
+  for (const VirtualStage& s : stage_layout(plan_, problem_.model)) {
     const int pieces = static_cast<int>(s.layers) + (s.mtp ? 1 : 0) + (s.loss ? 1 : 0);
     if (pieces == 0 && cuts.size() > 1) return {};
     cuts.push_back(cuts.back() + pieces);
@@ -65,8 +63,8 @@ Plan LayoutStages::with(const Cuts& cuts) const {
 
 bool LayoutStages::valid(const Cuts& cuts) const {
   const Plan plan = with(cuts);
-  return violations({model_, workload_, plan, config_.gpus}).empty() &&
-         builds_layout(config_.runtime, model_, plan);
+  return violations({problem_.model, problem_.workload, plan, config_.gpus}).empty() &&
+         builds_layout(config_.runtime, problem_.model, plan);
 }
 
 Cuts LayoutStages::around(int stage, int first, int end) const {
@@ -81,7 +79,7 @@ Cuts LayoutStages::around(int stage, int first, int end) const {
 
 bool LayoutStages::price(const Cuts& cuts) {
   const Plan plan = with(cuts);
-  if (!violations({model_, workload_, plan, config_.gpus}).empty()) return false;
+  if (!violations({problem_.model, problem_.workload, plan, config_.gpus}).empty()) return false;
   for (int s = 0; s < stages_; ++s) {
     const auto [entry, fresh] = options_.try_emplace(key(s, cuts[index(s)], cuts[index(s + 1)]));
     if (!fresh && entry->second.fits) continue;
@@ -89,7 +87,7 @@ bool LayoutStages::price(const Cuts& cuts) {
         estimator_.stages(plan.stages.empty() ? plan : plan_of_stage(plan, Stage{s}));
     if (!timer_) {
       table_ = known.table;
-      timer_.emplace(known.table, workload_.straggler_slowdown);
+      timer_.emplace(known.table, problem_.workload.straggler_slowdown);
     }
     entry->second = priced(s, *(*known.records)[index(s)]);
   }

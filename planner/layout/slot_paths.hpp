@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Paths through the slots of a pipeline: no step is shorter than any of them, and each is linear in
-// what its slots take.
+// Paths through the slots of a pipeline: chains in which each slot starts after the one before it.
+// The step is at least as long as each path, and a path's length is linear in the durations of its
+// slots.
 #pragma once
 
 #include "simulator/schedule_table.hpp"
 
 namespace pleat {
 
-// How often a path runs each kind of slot, and how often it waits for a transfer.
+// How often a path passes each kind of slot, and how many transfers it waits for.
 struct SlotPath {
   std::vector<std::int32_t> times;  // [stage * kinds() + SlotWork]
   std::int32_t transfers = 0;
@@ -18,8 +19,8 @@ class SlotPaths {
  public:
   explicit SlotPaths(const ScheduleTable&);  // the reference must outlive it
 
-  // Of each stage the longest path that stays on it but for `ways` of its slots at either end.
-  // durations: [stage][kinds()].
+  // For each stage the longest path that stays on that stage, except for up to `ways` slots at its
+  // two ends. durations: [stage][kinds()].
   [[nodiscard]] std::vector<SlotPath> along_stages(const std::vector<Seconds>& durations,
                                                    Seconds transfer, double ways);
 

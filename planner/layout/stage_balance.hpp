@@ -19,12 +19,12 @@ struct ForwardFlops {
 [[nodiscard]] ForwardFlops forward_flops(const ModelSpec&, std::int64_t seq_len);
 [[nodiscard]] Flops forward_flops(const VirtualStage&, const ModelSpec&, const ForwardFlops&);
 
-// The largest virtual stage.
+// The FLOPs of the largest virtual stage.
 [[nodiscard]] Flops bottleneck(const std::vector<VirtualStage>&, const ModelSpec&,
                                const ForwardFlops&);
 
-// Contiguous partition with the smallest bottleneck; among those the later stages are the lighter
-// ones. Every stage holds something.
+// The contiguous partition with the smallest bottleneck; among equal ones that whose later stages
+// are lighter. No stage is empty.
 [[nodiscard]] std::vector<VirtualStage> balanced_layout(const ModelSpec&, std::int64_t seq_len,
                                                         int pp, int vpp);
 

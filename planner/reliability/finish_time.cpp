@@ -114,11 +114,6 @@ Seconds quantile(const std::vector<Moments>& list, double probability) {
 
 }  // namespace
 
-Seconds finish_quantile(const TrainingRun& run, double probability) {
-  PLEAT_ASSERT(probability > 0 && probability < 1);
-  return quantile(strata(run), probability);
-}
-
 FinishTime finish_time(const TrainingRun& run) {
   const std::vector<Moments> list = strata(run);
   return {Seconds(moments_of(run, 1, run.cycle.mtbf).mean), quantile(list, 0.5),

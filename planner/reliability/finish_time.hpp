@@ -27,7 +27,4 @@ struct FinishTime {
 // Infinite where the run makes no progress.
 [[nodiscard]] FinishTime finish_time(const TrainingRun&);
 
-// Quantile of the finish time; 0 < probability < 1.
-[[nodiscard]] Seconds finish_quantile(const TrainingRun&, double probability);
-
 }  // namespace pleat

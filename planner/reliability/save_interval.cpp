@@ -17,11 +17,6 @@ Seconds daly_interval(Seconds stall, Seconds mtbf) {
   return young_interval(stall, mtbf) * (1 + std::sqrt(share) / 3 + share / 9) - stall;
 }
 
-Seconds availability_interval(Seconds stall, Seconds mtbf, Seconds restart) {
-  const double s = stall.base();
-  return Seconds(s + std::sqrt(2 * (mtbf + restart).base() * s + s * s));
-}
-
 Seconds renewal_interval(Seconds stall, Seconds mtbf) {
   if (std::isinf(mtbf.base())) return Seconds(std::numeric_limits<double>::infinity());
   // With x = work / mtbf and c = stall / mtbf the derivative vanishes where 1 - x = exp(-(x + c)).
@@ -42,11 +37,6 @@ Seconds renewal_interval(Seconds stall, Seconds mtbf) {
 
 double recovery_pressure(Seconds mtbf, Seconds restart, Seconds interval) {
   return (restart + interval / 2) / mtbf;
-}
-
-double small_loss_goodput(Seconds stall, Seconds mtbf, Seconds restart, Seconds interval) {
-  const double kept = 1 - recovery_pressure(mtbf, restart, interval);
-  return std::clamp(kept / (1 + stall / interval), 0.0, 1.0);
 }
 
 }  // namespace pleat

@@ -15,21 +15,13 @@ namespace pleat {
 // Work between saves to a higher order, for stall < 2 mtbf. Daly 2006.
 [[nodiscard]] Seconds daly_interval(Seconds stall, Seconds mtbf);
 
-// Time between the starts of two saves that maximises availability. arXiv:2410.18124.
-[[nodiscard]] Seconds availability_interval(Seconds stall, Seconds mtbf, Seconds restart);
-
 // Work between saves with the least expected time per work: the minimum of
 // (exp((work + stall) / mtbf) - 1) / work. Restarts and uploads multiply that by constants, so they
 // do not move it. Infinite for an infinite mtbf, 0 for a stall of 0.
 [[nodiscard]] Seconds renewal_interval(Seconds stall, Seconds mtbf);
 
-// Share of time that failures cost to first order: (restart + interval / 2) / mtbf. The small-loss
-// formula below is good to 1.4% up to about 0.25 and wrong by 30% beyond.
+// Share of time that failures cost to first order: (restart + interval / 2) / mtbf. First-order
+// formulas of the whole time are good to 1.4% up to about 0.25 and wrong by 30% beyond.
 [[nodiscard]] double recovery_pressure(Seconds mtbf, Seconds restart, Seconds interval);
-
-// Effective training time ratio to first order, clamped to [0, 1]:
-// (1 - recovery pressure) / (1 + stall / interval). arXiv:2410.21680.
-[[nodiscard]] double small_loss_goodput(Seconds stall, Seconds mtbf, Seconds restart,
-                                        Seconds interval);
 
 }  // namespace pleat

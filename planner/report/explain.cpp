@@ -44,7 +44,7 @@ std::string explain_difference(const Candidate& winner, const Candidate& loser) 
     return std::abs(d.lost().base());
   });
 
-  // Rubrics below a thousandth of the step are rounding, not a reason.
+  // Costs below a thousandth of the step are rounding, not a reason.
   const Seconds least = winner.estimate.step * 1e-3;
   std::string losses, gains;
   Seconds other = total;
@@ -132,27 +132,25 @@ std::string certificate(const SearchResult& result) {
   return fmt::format("stopped early: {}, {:.1f}% below the best found", bound, 100 * result.gap());
 }
 
-// Layouts are outside of the certificate: how far off the best plan's may be.
-std::string layouts_text(const SearchResult& result, const ModelSpec& model,
-                         const ClusterSpec& cluster, const WorkloadSpec& workload,
-                         const Profile& profile, const SearchConfig& config) {
+// How far the best plan's layout may be from the best layout, which the certificate does not cover.
+std::string layouts_text(const SearchResult& result, const Problem& problem,
+                         const SearchConfig& config) {
   if (result.best.empty() || result.best.front().plan.attention.pp == 1) return {};
   if (!result.best_of_layouts.empty() && result.best_of_layouts.front()) {
     return "layout of #1: the best of all contiguous ones that fit\n";
   }
   const Plan& plan = result.best.front().plan;
-  const double gap = layout_bound(model, cluster, workload, profile, config, plan).gap();
+  const double gap = layout_bound(problem, config, plan).gap();
   return fmt::format("layout of #1: within {:.1f}% of what any contiguous one could reach\n",
                      std::ceil(1000 * gap) / 10);
 }
 
-std::string print_search(const SearchResult& result, const ModelSpec& model,
-                         const ClusterSpec& cluster, const WorkloadSpec& workload,
-                         const Profile& profile, const SearchConfig& config) {
-  std::string text =
-      fmt::format("{} on {} x {}, {} sequences of {} tokens a step, {}, profile {}\n", model.name,
-                  config.gpus, cluster.name, workload.global_batch, workload.seq_len,
-                  precisions_text(config), profile.name);
+std::string print_search(const SearchResult& result, const Problem& problem,
+                         const SearchConfig& config) {
+  std::string text = fmt::format(
+      "{} on {} x {}, {} sequences of {} tokens a step, {}, profile {}\n", problem.model.name,
+      config.gpus, problem.cluster.name, problem.workload.global_batch, problem.workload.seq_len,
+      precisions_text(config), problem.profile.name);
   std::size_t width = 4;
   for (const Candidate& c : result.best) width = std::max(width, summary(c.plan).size());
   if (!result.best.empty()) {
@@ -181,7 +179,7 @@ std::string print_search(const SearchResult& result, const ModelSpec& model,
   }
   text += fmt::format("\n{}\n{} plans enumerated{}, {} priced{}, {:.2f} s\n", certificate(result),
                       result.enumerated, ways, result.priced, fallback, result.seconds);
-  text += layouts_text(result, model, cluster, workload, profile, config);
+  text += layouts_text(result, problem, config);
   for (const auto& [rule, count] : result.rejected) {
     text += fmt::format("  {:<32} {:>9}\n", rule, count);
   }

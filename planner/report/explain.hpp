@@ -6,28 +6,33 @@
 #include <optional>
 #include <string>
 
-#include "planner/search/search.hpp"
-#include "planner/report/shortfall.hpp"
+#include "core/json/json_value.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
+#include "planner/report/what_would_fit.hpp"
 
 namespace pleat {
 
 // What the search proved, in a line.
 [[nodiscard]] std::string certificate(const SearchResult&);
 
-// The best plans, where each loses against the first, and what was rejected by which rule.
 // The precisions that a search chooses from: "bf16 or mxfp8".
 [[nodiscard]] std::string precisions_text(const SearchConfig&);
 
-[[nodiscard]] std::string print_search(const SearchResult&, const ModelSpec&, const ClusterSpec&,
-                                       const WorkloadSpec&, const Profile&, const SearchConfig&);
+// The best plans, where each loses against the first, and what was rejected by which rule.
+[[nodiscard]] std::string print_search(const SearchResult&, const Problem&, const SearchConfig&);
 
-// The same facts; `changes` are those of a search in which nothing fits. Does not contain the
-// seconds the search took: equal requests give equal bytes.
-[[nodiscard]] std::string search_json(const SearchResult&, const ModelSpec&, const ClusterSpec&,
-                                      const WorkloadSpec&, const Profile&, const SearchConfig&,
-                                      const std::vector<FittingChange>& changes = {});
+// The same as JSON. `changes`: what would make a plan fit, where nothing does. The time that the
+// search took is left out, so that equal requests give equal bytes.
+[[nodiscard]] JsonValue search_json(const SearchResult&, const Problem&, const SearchConfig&,
+                                    const std::vector<FittingChange>& changes = {});
 
-// 1 for a plan at least as fast as the winner; empty when it is slower than all that were kept.
+// Why `loser` is slower than `winner`, in words: the kinds of cost in which it loses the most time.
+[[nodiscard]] std::string explain_difference(const Candidate& winner, const Candidate& loser);
+
+// The plan's place in the list: 1 if it is at least as fast as the winner, empty if it is slower
+// than all.
 [[nodiscard]] std::optional<int> place_of(const StepEstimate&, const SearchResult&);
 
 }  // namespace pleat

@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "planner/report/explain.hpp"
 #include "planner/layout/layout_bound.hpp"
 
 namespace pleat {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const char* name_of(Objective objective) {
   switch (objective) {
@@ -25,8 +22,8 @@ const char* name_of(Objective objective) {
 
 // Of a plan, or of one of its stages.
 template <class Choice>
-Json recompute_json(const Choice& choice) {
-  Json list = Json::array();
+JsonValue recompute_json(const Choice& choice) {
+  JsonValue list = JsonValue::array();
   for (Module m : choice.recompute) list.push_back(name_of(m));
   if (choice.recompute_full) {
     list.push_back(choice.recompute_layers > 0 ? fmt::format("full:{}", choice.recompute_layers)
@@ -36,142 +33,169 @@ Json recompute_json(const Choice& choice) {
 }
 
 template <class Choice>
-Json offload_json(const Choice& choice) {
-  Json list = Json::array();
+JsonValue offload_json(const Choice& choice) {
+  JsonValue list = JsonValue::array();
   for (Offload o : choice.offload) list.push_back(name_of(o));
   return list;
 }
 
-Json stages_json(const std::vector<StageOverride>& stages) {
-  Json list = Json::array();
+JsonValue stages_json(const std::vector<StageOverride>& stages) {
+  JsonValue list = JsonValue::array();
   for (const StageOverride& s : stages) {
-    list.push_back({{"stage", s.stage},
-                    {"recompute", recompute_json(s)},
-                    {"recompute_unit", s.recompute_unit},
-                    {"offload", offload_json(s)}});
+    list.push_back(JsonValue::object()
+                       .set("stage", s.stage)
+                       .set("recompute", recompute_json(s))
+                       .set("recompute_unit", s.recompute_unit)
+                       .set("offload", offload_json(s)));
   }
   return list;
 }
 
-Json plan_json(const Plan& plan) {
+JsonValue plan_json(const Plan& plan) {
   const AttentionMapping& a = plan.attention;
   const ExpertMapping& e = plan.expert;
-  return {{"summary", summary(plan)},
-          {"attention", {{"tp", a.tp}, {"cp", a.cp}, {"dp", a.dp}, {"pp", a.pp}}},
-          {"expert", {{"etp", e.etp}, {"ep", e.ep}, {"edp", e.edp}}},
-          {"vpp", plan.vpp},
-          {"schedule", name_of(plan.schedule)},
-          {"layout", plan.layout},
-          {"micro_batch", plan.micro_batch},
-          {"precision", name_of(plan.precision)},
-          {"sharding", name_of(plan.sharding)},
-          {"optimizer_instances", plan.optimizer_instances},
-          {"fsdp_group", plan.fsdp_group},
-          {"dispatcher", name_of(plan.dispatcher)},
-          {"recompute", recompute_json(plan)},
-          {"recompute_unit", plan.recompute_unit},
-          {"offload", offload_json(plan)},
-          {"offload_layers", plan.offload_layers},
-          {"stages", stages_json(plan.stages)},
-          {"optimizer_state_offload", plan.optimizer.state_offload},
-          {"optimizer_cpu_offload", plan.optimizer.cpu_offload},
-          {"cuda_graph", name_of(plan.cuda_graph)},
-          {"cp_comm", name_of(plan.cp_comm)},
-          {"cp_a2a", plan.cp_a2a},
-          {"overlap_expert_parallel", plan.overlap.expert_parallel},
-          {"overlap_tensor_parallel", plan.overlap.tensor_parallel},
-          {"overlap_shared_expert", plan.overlap.shared_expert},
-          {"delay_wgrad", plan.overlap.delay_wgrad}};
+  return JsonValue::object()
+      .set("summary", summary(plan))
+      .set("attention",
+           JsonValue::object().set("tp", a.tp).set("cp", a.cp).set("dp", a.dp).set("pp", a.pp))
+      .set("expert", JsonValue::object().set("etp", e.etp).set("ep", e.ep).set("edp", e.edp))
+      .set("vpp", plan.vpp)
+      .set("schedule", name_of(plan.schedule))
+      .set("layout", plan.layout)
+      .set("micro_batch", plan.micro_batch)
+      .set("precision", name_of(plan.precision))
+      .set("sharding", name_of(plan.sharding))
+      .set("optimizer_instances", plan.optimizer_instances)
+      .set("fsdp_group", plan.fsdp_group)
+      .set("dispatcher", name_of(plan.dispatcher))
+      .set("recompute", recompute_json(plan))
+      .set("recompute_unit", plan.recompute_unit)
+      .set("offload", offload_json(plan))
+      .set("offload_layers", plan.offload_layers)
+      .set("stages", stages_json(plan.stages))
+      .set("optimizer_state_offload", plan.optimizer.state_offload)
+      .set("optimizer_cpu_offload", plan.optimizer.cpu_offload)
+      .set("cuda_graph", name_of(plan.cuda_graph))
+      .set("cp_comm", name_of(plan.cp_comm))
+      .set("cp_a2a", plan.cp_a2a)
+      .set("overlap_expert_parallel", plan.overlap.expert_parallel)
+      .set("overlap_tensor_parallel", plan.overlap.tensor_parallel)
+      .set("overlap_shared_expert", plan.overlap.shared_expert)
+      .set("delay_wgrad", plan.overlap.delay_wgrad);
 }
 
-Json memory_json(const StageMemory& m) {
-  return {{"stage", m.stage.value},
-          {"weights", m.weights},
-          {"gradients", m.gradients},
-          {"optimizer", m.optimizer},
-          {"activations", m.activations},
-          {"runtime", m.runtime},
-          {"peak", m.peak}};
+JsonValue memory_json(const StageMemory& m) {
+  return JsonValue::object()
+      .set("stage", m.stage.value)
+      .set("weights", m.weights)
+      .set("gradients", m.gradients)
+      .set("optimizer", m.optimizer)
+      .set("activations", m.activations)
+      .set("runtime", m.runtime)
+      .set("peak", m.peak);
 }
 
-Json candidate_json(const Candidate& c) {
+JsonValue candidate_json(const Candidate& c) {
   const StepEstimate& e = c.estimate;
-  Json parts = Json::object();
+  JsonValue parts = JsonValue::object();
   for (std::size_t i = 0; i < kCostClasses; ++i) {
-    parts[name_of(static_cast<CostClass>(i))] = e.parts[i].base();
+    parts.set(name_of(static_cast<CostClass>(i)), JsonValue::finite(e.parts[i].base()));
   }
-  Json memory = Json::array();
+  JsonValue memory = JsonValue::array();
   for (const StageMemory& m : e.memory) memory.push_back(memory_json(m));
-  return {{"plan", plan_json(c.plan)},
-          {"step_s", e.step.base()},
-          {"low_s", e.low.base()},
-          {"high_s", e.high.base()},
-          {"tokens_per_second_per_gpu", e.tokens_per_second_per_gpu},
-          {"mfu", e.mfu},
-          {"fits", e.fits},
-          {"peak_bytes", e.peak_bytes()},
-          {"parts_s", parts},
-          {"memory_bytes", memory}};
+  return JsonValue::object()
+      .set("plan", plan_json(c.plan))
+      .set("step_s", JsonValue::finite(e.step.base()))
+      .set("low_s", JsonValue::finite(e.low.base()))
+      .set("high_s", JsonValue::finite(e.high.base()))
+      .set("tokens_per_second_per_gpu", JsonValue::finite(e.tokens_per_second_per_gpu))
+      .set("mfu", JsonValue::finite(e.mfu))
+      .set("fits", e.fits)
+      .set("peak_bytes", e.peak_bytes())
+      .set("parts_s", std::move(parts))
+      .set("memory_bytes", std::move(memory));
 }
 
-Json list_json(const std::vector<Candidate>& list) {
-  Json array = Json::array();
-  for (const Candidate& c : list) array.push_back(candidate_json(c));
+// `explained`: with what each loses against the first.
+JsonValue list_json(const std::vector<Candidate>& list, bool explained) {
+  JsonValue array = JsonValue::array();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    JsonValue one = candidate_json(list[i]);
+    if (explained && i > 0) one.set("against_best", explain_difference(list.front(), list[i]));
+    array.push_back(std::move(one));
+  }
   return array;
+}
+
+JsonValue rejected_json(const std::map<std::string, std::int64_t>& rejected) {
+  JsonValue counts = JsonValue::object();
+  for (const auto& [rule, plans] : rejected) counts.set(rule, plans);
+  return counts;
+}
+
+JsonValue not_tried_json(const std::vector<NotTried>& list) {
+  JsonValue array = JsonValue::array();
+  for (const NotTried& n : list) {
+    array.push_back(JsonValue::object().set("what", n.what).set("why", n.why));
+  }
+  return array;
+}
+
+JsonValue changes_json(const std::vector<FittingChange>& changes) {
+  JsonValue array = JsonValue::array();
+  for (const FittingChange& c : changes) {
+    array.push_back(
+        JsonValue::object().set("change", c.change).set("best", candidate_json(c.candidate)));
+  }
+  return array;
+}
+
+// With what no layout takes the best plan below.
+JsonValue certificate_json(const SearchResult& result, const Problem& problem,
+                           const SearchConfig& config) {
+  JsonValue layouts, layout_gap;
+  if (!result.best.empty() && result.best.front().plan.attention.pp > 1) {
+    const LayoutBound bound = layout_bound(problem, config, result.best.front().plan);
+    layouts = JsonValue::finite(bound.least.base());
+    layout_gap = JsonValue::finite(bound.gap());
+  }
+  const bool proven = !result.best_of_layouts.empty() && result.best_of_layouts.front();
+  if (proven) layout_gap = 0.0;
+  return JsonValue::object()
+      .set("objective", name_of(result.objective))
+      .set("optimal", result.optimal)
+      .set("bound_s", JsonValue::finite(result.bound.base()))
+      .set("gap", result.best.empty() ? JsonValue() : JsonValue::finite(result.gap()))
+      .set("layout_bound_s", std::move(layouts))
+      .set("layout_gap", std::move(layout_gap))
+      .set("best_of_layouts", proven);
 }
 
 }  // namespace
 
-std::string search_json(const SearchResult& result, const ModelSpec& model,
-                        const ClusterSpec& cluster, const WorkloadSpec& workload,
-                        const Profile& profile, const SearchConfig& config,
-                        const std::vector<FittingChange>& changes) {
-  Json best = list_json(result.best);
-  for (std::size_t i = 1; i < result.best.size(); ++i) {
-    best[i]["against_best"] = explain_difference(result.best.front(), result.best[i]);
-  }
-  Json fitting = Json::array();
-  for (const FittingChange& c : changes) {
-    fitting.push_back({{"change", c.change}, {"best", candidate_json(c.candidate)}});
-  }
-  Json not_tried = Json::array();
-  for (const NotTried& n : result.not_tried) {
-    not_tried.push_back({{"what", n.what}, {"why", n.why}});
-  }
-  Json layouts = nullptr, layout_gap = nullptr;  // what no layout takes the best plan below
-  if (!result.best.empty() && result.best.front().plan.attention.pp > 1) {
-    const LayoutBound bound = layout_bound(model, cluster, workload, profile, config,
-                                           result.best.front().plan);
-    layouts = bound.least.base();
-    layout_gap = bound.gap();
-  }
-  const bool layout_proven = !result.best_of_layouts.empty() && result.best_of_layouts.front();
-  if (layout_proven) layout_gap = 0.0;
-  const Json gap = result.best.empty() ? Json() : Json(result.gap());
-  const Json document = {
-      {"schema_version", 1},
-      {"model", model.name},
-      {"cluster", cluster.name},
-      {"gpus", config.gpus},
-      {"profile", profile.name},
-      {"workload", {{"seq_len", workload.seq_len}, {"global_batch", workload.global_batch}}},
-      {"precision", precisions_text(config)},
-      {"robust", config.robust},
-      {"enumerated", result.enumerated},
-      {"stage_ways", result.stage_ways},
-      {"priced", result.priced},
-      {"fallback_priced", result.fallback_priced},
-      {"rejected", result.rejected},
-      {"not_tried", not_tried},
-      {"certificate",
-       {{"objective", name_of(result.objective)}, {"optimal", result.optimal},
-        {"bound_s", result.bound.base()}, {"gap", gap},
-        {"layout_bound_s", layouts}, {"layout_gap", layout_gap},
-        {"best_of_layouts", layout_proven}}},
-      {"best", best},
-      {"nearest", list_json(result.nearest)},
-      {"changes_that_fit", fitting}};
-  return document.dump(2) + "\n";
+JsonValue search_json(const SearchResult& result, const Problem& problem,
+                      const SearchConfig& config, const std::vector<FittingChange>& changes) {
+  return JsonValue::object()
+      .set("schema_version", 1)
+      .set("model", problem.model.name)
+      .set("cluster", problem.cluster.name)
+      .set("gpus", config.gpus)
+      .set("profile", problem.profile.name)
+      .set("workload", JsonValue::object()
+                           .set("seq_len", problem.workload.seq_len)
+                           .set("global_batch", problem.workload.global_batch))
+      .set("precision", precisions_text(config))
+      .set("robust", config.robust)
+      .set("enumerated", result.enumerated)
+      .set("stage_ways", JsonValue::finite(result.stage_ways))
+      .set("priced", result.priced)
+      .set("fallback_priced", result.fallback_priced)
+      .set("rejected", rejected_json(result.rejected))
+      .set("not_tried", not_tried_json(result.not_tried))
+      .set("certificate", certificate_json(result, problem, config))
+      .set("best", list_json(result.best, true))
+      .set("nearest", list_json(result.nearest, false))
+      .set("changes_that_fit", changes_json(changes));
 }
 
 }  // namespace pleat

@@ -9,6 +9,7 @@
 #include "core/diagnostics.hpp"
 #include "planner/search/parallel_rounds.hpp"
 #include "simulator/estimator.hpp"
+#include "planner/search/search.hpp"
 
 namespace pleat {
 namespace {
@@ -23,19 +24,20 @@ bool is_better(Seconds value, const std::optional<Winner>& best) {
   return !best || value < best->value * (1 - kRounding);
 }
 
-StepGround scaled(const StepGround& ground, const StepInput& input, double factor) {
-  StepGround changed = ground;
+Problem scaled(const Problem& problem, const StepInput& input, double factor) {
+  Problem changed = problem;
   input.scale(changed, factor);
   return changed;
 }
 
-ChangedAnswer price(const ModelSpec& model, const StepGround& ground,
+ChangedAnswer price(const Problem& problem,
                     const std::vector<Candidate>& plans, const SensitivityConfig& config) {
-  const Estimator estimate(model, ground.workload, ground.cluster, ground.profile, config.runtime);
+  const Estimator estimate(problem.model, problem.workload, problem.cluster, problem.profile,
+                           config.runtime);
   ChangedAnswer answer;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const StepEstimate e = estimate(plans[i].plan);
-    const bool room = fits(e, ground.cluster, config.memory_margin);
+    const bool room = fits(e, problem.cluster, config.memory_margin);
     const Seconds value = value_of(e, config.robust);
     if (i == 0) {
       answer.own = e.step;
@@ -50,11 +52,11 @@ ChangedAnswer price(const ModelSpec& model, const StepGround& ground,
 }
 
 // What a search finds beyond the list. An equally good plan of the list stays.
-void look_further(const ModelSpec& model, const StepGround& ground, const SearchConfig& config,
+void look_further(const Problem& problem, const SearchConfig& config,
                   ChangedAnswer& answer) {
   SearchResult found;
   try {
-    found = search(model, ground.cluster, ground.workload, ground.profile, config);
+    found = search(problem, config);
   } catch (const ConfigError&) {
     return;  // no plan of the space is valid
   }
@@ -79,15 +81,15 @@ void sort_by_effect(std::vector<PlanSwing>& swings) {
 
 }  // namespace
 
-std::vector<PlanSwing> plan_sensitivity(const ModelSpec& model, const StepGround& ground,
+std::vector<PlanSwing> plan_sensitivity(const Problem& problem,
                                         const std::vector<Candidate>& plans,
                                         const SensitivityConfig& config) {
   PLEAT_ASSERT(!plans.empty());
-  const std::vector<StepInput> inputs = step_inputs(model, ground.cluster);
+  const std::vector<StepInput> inputs = step_inputs(problem.model, problem.cluster);
   std::vector<ChangedAnswer> answers(2 * inputs.size());
   for_each_in_parallel(answers.size(), thread_count(config.threads), [&](std::size_t i) {
     const double factor = i % 2 == 0 ? 1 - kSwing : 1 + kSwing;
-    answers[i] = price(model, scaled(ground, inputs[i / 2], factor), plans, config);
+    answers[i] = price(scaled(problem, inputs[i / 2], factor), plans, config);
   });
   std::vector<PlanSwing> swings;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -98,17 +100,17 @@ std::vector<PlanSwing> plan_sensitivity(const ModelSpec& model, const StepGround
   return swings;
 }
 
-std::vector<PlanSwing> search_sensitivity(const ModelSpec& model, const StepGround& ground,
+std::vector<PlanSwing> search_sensitivity(const Problem& problem,
                                           const std::vector<Candidate>& plans,
                                           const SearchConfig& search_config) {
   SearchConfig config = search_config;
   config.top = 1;
   std::vector<PlanSwing> swings = plan_sensitivity(
-      model, ground, plans, {config.runtime, config.robust, config.memory_margin, config.threads});
-  for (const StepInput& input : step_inputs(model, ground.cluster)) {
+      problem, plans, {config.runtime, config.robust, config.memory_margin, config.threads});
+  for (const StepInput& input : step_inputs(problem.model, problem.cluster)) {
     PlanSwing& s = *std::ranges::find(swings, input.name, &PlanSwing::input);
-    look_further(model, scaled(ground, input, 1 - kSwing), config, s.less);
-    look_further(model, scaled(ground, input, 1 + kSwing), config, s.more);
+    look_further(scaled(problem, input, 1 - kSwing), config, s.less);
+    look_further(scaled(problem, input, 1 + kSwing), config, s.more);
   }
   return swings;
 }

@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What would change the answer: plans priced again with each input a fifth lower and higher.
+// How the answer depends on uncertain inputs: plans priced again with each input 20% lower and 20%
+// higher.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 #include "planner/report/step_inputs.hpp"
 
 namespace pleat {
@@ -29,7 +32,7 @@ struct ChangedAnswer {
 struct PlanSwing {
   std::string input;
   ChangedAnswer less, more;  // with 20% less, 20% more of it
-  double effect = 0;         // on the first plan's step, between both, over the step
+  double effect = 0;  // change of the first plan's step between the two, relative to its step
 };
 
 struct SensitivityConfig {
@@ -39,16 +42,16 @@ struct SensitivityConfig {
   int threads = 0;              // 0: all cores
 };
 
-// `plans`, fastest first and not empty: each is priced under each change. The largest effect first;
-// the first plan stays the winner where another is only as good, rounding apart. The same at any
-// number of threads.
-[[nodiscard]] std::vector<PlanSwing> plan_sensitivity(const ModelSpec&, const StepGround&,
+// Prices every one of `plans` (fastest first, not empty) under each change. The input with the
+// largest effect comes first. Another plan becomes the winner only if it is better by more than
+// rounding. The same at any number of threads.
+[[nodiscard]] std::vector<PlanSwing> plan_sensitivity(const Problem&,
                                                       const std::vector<Candidate>& plans,
                                                       const SensitivityConfig&);
 
-// The same with a search of its own under each change, which finds plans that are not in the list.
-// `search_config` says what is searched; its time limit holds for each search.
-[[nodiscard]] std::vector<PlanSwing> search_sensitivity(const ModelSpec&, const StepGround&,
+// The same, and under each change a new search, which can find plans that are not in the list. The
+// time limit of `search_config` holds for each search.
+[[nodiscard]] std::vector<PlanSwing> search_sensitivity(const Problem&,
                                                         const std::vector<Candidate>& plans,
                                                         const SearchConfig& search_config);
 

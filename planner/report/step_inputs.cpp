@@ -21,7 +21,7 @@ CollectiveTable scaled(const CollectiveTable& table, double factor) {
 }
 
 // The link, and what was measured over it: expert exchanges between nodes go over all outer tiers.
-void scale_tier(StepGround& g, std::size_t tier, double factor) {
+void scale_tier(Problem& g, std::size_t tier, double factor) {
   g.cluster.tiers[tier].bandwidth *= factor;
   for (DispatchRate& r : g.profile.dispatch) {
     if ((r.tier == 0) != (tier == 0)) continue;
@@ -34,17 +34,17 @@ void scale_tier(StepGround& g, std::size_t tier, double factor) {
   }
 }
 
-void scale_memory_bandwidth(StepGround& g, double factor) {
+void scale_memory_bandwidth(Problem& g, double factor) {
   g.cluster.gpu.memory_bandwidth *= factor;
   for (GemmLaw& law : g.profile.gemm.by_math) law.bandwidth *= factor;
 }
 
-void scale_matrix_products(StepGround& g, double factor) {
+void scale_matrix_products(Problem& g, double factor) {
   SustainedClock& clock = g.profile.sustained_clock;
   for (double* rate : {&clock.gemm_bf16, &clock.gemm_fp8, &clock.gemm_fp4}) *rate *= factor;
 }
 
-void scale_host_time(StepGround& g, double factor) {
+void scale_host_time(Problem& g, double factor) {
   Profile& p = g.profile;
   for (ByGraph* layer : {&p.host_per_moe_layer, &p.host_per_dense_layer}) {
     for (Seconds* t : {&layer->none, &layer->router, &layer->partial, &layer->full_iteration}) {
@@ -57,7 +57,7 @@ void scale_host_time(StepGround& g, double factor) {
   }
 }
 
-void scale_imbalance(StepGround& g, double factor) {
+void scale_imbalance(Problem& g, double factor) {
   WorkloadSpec& w = g.workload;
   const double now = w.routing == Routing::natural ? w.imbalance : 1.0;
   w.routing = Routing::natural;
@@ -70,11 +70,11 @@ std::vector<StepInput> step_inputs(const ModelSpec& model, const ClusterSpec& cl
   std::vector<StepInput> inputs;
   for (std::size_t tier = 0; tier < cluster.tiers.size(); ++tier) {
     inputs.push_back({cluster.tiers[tier].name + " bandwidth",
-                      [tier](StepGround& g, double f) { scale_tier(g, tier, f); }});
+                      [tier](Problem& g, double f) { scale_tier(g, tier, f); }});
   }
   inputs.push_back({"memory bandwidth", scale_memory_bandwidth});
   inputs.push_back(
-      {"device memory", [](StepGround& g, double f) { g.cluster.gpu.memory *= f; }, false});
+      {"device memory", [](Problem& g, double f) { g.cluster.gpu.memory *= f; }, false});
   inputs.push_back({"matrix product rate", scale_matrix_products});
   inputs.push_back({"host time", scale_host_time});
   if (model.moe) inputs.push_back({"expert imbalance", scale_imbalance});

@@ -1,38 +1,28 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The inputs of a predicted step that nobody knows exactly, each to be tried a fifth lower and
-// higher.
+// The inputs of a prediction that nobody knows exactly. Each is tried 20% lower and 20% higher.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "core/spec/cluster.hpp"
-#include "core/spec/model.hpp"
-#include "core/spec/profile.hpp"
-#include "core/spec/workload.hpp"
+#include "planner/problem.hpp"
 
 namespace pleat {
 
 inline constexpr double kSwing = 0.2;
 
-// What a step is predicted from beside model and plan.
-struct StepGround {
-  ClusterSpec cluster;
-  WorkloadSpec workload;
-  Profile profile;
-};
-
 struct StepInput {
   std::string name;  // "nvlink bandwidth"
-  std::function<void(StepGround&, double factor)> scale;
+  std::function<void(Problem&, double factor)> scale;
   bool takes_time = true;  // false: it decides what fits, not how long a step takes
 };
 
-// Bandwidth of every tier with what was measured over it, the device memory's bandwidth and size,
-// the rate of matrix products, the host's time to launch kernels and, of a model with experts,
-// their imbalance: routing is then natural, and the slowest rank has at least the mean.
+// The bandwidth of every network tier (with the rates measured over it), the bandwidth and the size
+// of device memory, the rate of matrix products, the host's time to launch kernels and, for models
+// with experts, the imbalance of their load. For the last, routing becomes natural and the busiest
+// rank has at least the mean.
 [[nodiscard]] std::vector<StepInput> step_inputs(const ModelSpec&, const ClusterSpec&);
 
 }  // namespace pleat

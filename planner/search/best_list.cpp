@@ -8,7 +8,7 @@
 namespace pleat {
 namespace {
 
-// Another layout of the same stages may take off so much of a plan's value.
+// By how much, at most, another layout is expected to lower a plan's value.
 constexpr double kSpareValue = 0.02;
 
 }  // namespace
@@ -20,7 +20,7 @@ std::size_t BestList::most() const {
 Seconds BestList::cutoff() const {
   std::size_t listed = 0;
   for (const Known& k : known_) {
-    if (!k.near && ++listed == most()) return std::min(tree_.config.not_above, value(k));
+    if (!k.close_to_listed && ++listed == most()) return std::min(tree_.config.not_above, value(k));
   }
   return tree_.config.not_above;
 }
@@ -74,16 +74,16 @@ void BestList::mark_near(int mesh) {
   std::vector<const Known*> listed;
   for (Known& k : known_) {
     if (k.mesh != mesh) continue;
-    k.near = std::ranges::any_of(listed, [&](const Known* l) {
+    k.close_to_listed = std::ranges::any_of(listed, [&](const Known* l) {
       const auto apart =
           static_cast<double>(l->plan.estimate.peak_bytes() - k.plan.estimate.peak_bytes());
-      return value(k) <= value(*l) * (1 + kNearValue) && std::abs(apart) < near_bytes_;
+      return value(k) <= value(*l) * (1 + kCloseValue) && std::abs(apart) < close_bytes_;
     });
-    if (!k.near) listed.push_back(&k);
+    if (!k.close_to_listed) listed.push_back(&k);
   }
 }
 
-// Of one mesh the best.
+// The best plan of each mesh.
 void BestList::spare(Known plan) {
   if (plan.plan.plan.attention.pp == 1 || value(plan) > cutoff() * (1 + kSpareValue)) return;
   const auto same = std::ranges::find(spares_, plan.mesh, &Known::mesh);
@@ -91,8 +91,8 @@ void BestList::spare(Known plan) {
   else if (value(plan) < value(*same)) *same = std::move(plan);
 }
 
-// The best of each mesh is always listed, and what takes its place is no slower: none that is
-// slower than the best of K meshes will be.
+// The best plan of a mesh is always listed, and only a plan that is no slower can replace it. So a
+// plan that is slower than the best ones of K meshes will never be listed.
 std::size_t BestList::end_of_hopeful() const {
   std::vector<bool> seen(static_cast<std::size_t>(meshes_));
   std::size_t meshes = 0;
@@ -113,7 +113,7 @@ BestList::Taken BestList::take() {
   std::vector<int> listed;  // meshes
   std::vector<Known> slower;
   for (Known& k : known_) {
-    if (k.near) {
+    if (k.close_to_listed) {
       taken.others.push_back("near");
     } else if (taken.best.size() == most()) {
       taken.others.push_back("slower");

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The plans a search lists: the fastest so far, really different ones.
+// The list of a search: the best plans found so far that are really different from one another.
 #pragma once
 
 #include "planner/search/different_plans.hpp"
 #include "planner/space/plan_tree.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 
@@ -12,23 +13,23 @@ class BestList {
  public:
   // `gpu_bytes`: of a GPU's memory.
   BestList(const PlanTree& tree, double gpu_bytes)
-      : tree_(tree), near_bytes_(kNearMemory * gpu_bytes) {}
+      : tree_(tree), close_bytes_(kCloseMemory * gpu_bytes) {}
 
-  // The value (value_of) that a plan must not exceed to be listed; what the search was told while
-  // there is room. It rises where one plan takes the place of several.
+  // The largest value (value_of) with which a plan can still be listed. While there is room, that
+  // is SearchConfig::not_above. It can rise: one new plan may replace several.
   [[nodiscard]] Seconds cutoff() const;
-  // Why a plan of `node` whose value is `value` or more cannot enter: a variant of it is known that
-  // is as good ("variant"), or a plan of the same mesh as good that gives up less for memory
-  // ("needless"); null otherwise.
+  // Why a plan of `node` with this value or a larger one cannot be listed: "variant" if a variant
+  // of it is known that is as good, "needless" if a plan of the same mesh is as good and saves less
+  // memory; null if it can.
   [[nodiscard]] const char* superseded(const Node&, Seconds value) const;
-  // Enters the plan of a setting, with what single stages do; the reasons why it, or others, will
-  // not be listed whatever comes.
+  // Adds the plan of a setting, with what its stages do apart from the others. Returns the reasons
+  // of all plans, this one or earlier ones, that are now certain not to be listed.
   std::vector<const char*> enter(const Node&, std::vector<StageOverride>, StepEstimate);
 
   [[nodiscard]] bool empty() const { return known_.empty(); }
   [[nodiscard]] const Candidate& best() const { return known_.front().plan; }
-  // The listed ones, best first, and for each of the others why it is not: "near" or "slower".
-  // `spares`: of the slower ones of several stages those that another layout may bring among the best.
+  // The listed plans, best first, and for each other known plan why it is not listed: "near" or
+  // "slower". `spares` are slower pipelines that may be among the best with another layout.
   struct Taken {
     std::vector<Candidate> best;
     std::vector<const char*> others;
@@ -37,12 +38,12 @@ class BestList {
   [[nodiscard]] Taken take();
 
  private:
-  // A plan that none supersedes. Those that are near another or slower than the K-th are kept: what
-  // stands before them may itself be superseded.
+  // A plan that no other supersedes. Plans that are close to a better one, or slower than the last
+  // listed one, are kept as well: the plans before them may be superseded later.
   struct Known {
     Node node;
-    int mesh = 0;       // the same number for all that are same_mesh
-    bool near = false;  // a listed one
+    int mesh = 0;       // equal for plans of the same mesh (PlanTree::same_mesh)
+    bool close_to_listed = false;
     Candidate plan;
   };
   [[nodiscard]] std::size_t most() const;
@@ -52,11 +53,11 @@ class BestList {
   [[nodiscard]] int mesh_of(const Node&);
   void mark_near(int mesh);
   void spare(Known);
-  // The first of those that cannot be listed.
+  // The first plan that cannot be listed.
   [[nodiscard]] std::size_t end_of_hopeful() const;
 
   const PlanTree& tree_;
-  double near_bytes_;
+  double close_bytes_;
   std::vector<Known> known_;  // best first
   std::vector<Known> spares_;
   int meshes_ = 0;            // numbered so far

@@ -27,11 +27,11 @@ bool variants(const Plan& a, const Plan& b) {
 std::vector<Candidate> different_plans(std::vector<Candidate> plans, std::size_t most, bool robust,
                                        double gpu_bytes,
                                        std::map<std::string, std::int64_t>& rejected) {
-  const auto near = [&](const Candidate& a, const Candidate& b) {
+  const auto close = [&](const Candidate& a, const Candidate& b) {
     const auto apart =
         static_cast<double>(a.estimate.peak_bytes() - b.estimate.peak_bytes());
-    return same_mesh(a.plan, b.plan) && std::abs(apart) < kNearMemory * gpu_bytes &&
-           value_of(b.estimate, robust) <= value_of(a.estimate, robust) * (1 + kNearValue);
+    return same_mesh(a.plan, b.plan) && std::abs(apart) < kCloseMemory * gpu_bytes &&
+           value_of(b.estimate, robust) <= value_of(a.estimate, robust) * (1 + kCloseValue);
   };
   std::vector<Candidate> listed;
   for (Candidate& c : plans) {
@@ -40,7 +40,7 @@ std::vector<Candidate> different_plans(std::vector<Candidate> plans, std::size_t
     };
     if (is([](const auto& l, const auto& own) { return variants(l.plan, own.plan); })) {
       ++rejected["variant"];
-    } else if (is(near)) {
+    } else if (is(close)) {
       ++rejected["near"];
     } else if (listed.size() == most) {
       ++rejected["slower"];

@@ -3,19 +3,20 @@
 // Which plans are listed beside one another.
 #pragma once
 
-#include "planner/search/search.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 
-// A plan is not listed beside a faster one of its mesh and microbatch that takes at most so much
-// less time and whose memory differs by less than so much of a GPU's.
-inline constexpr double kNearValue = 0.005, kNearMemory = 0.05;
+// Two plans of one mesh and microbatch are close if their times differ by at most this part, and
+// their memory by less than this part of a GPU's. Of close plans only the best is listed.
+inline constexpr double kCloseValue = 0.005, kCloseMemory = 0.05;
 
-// Differ in the optimizer's numbers, flags and layout alone.
+// Whether the plans differ at most in the optimizer's formats, in flags and in the layout.
 [[nodiscard]] bool variants(const Plan&, const Plan&);
 
-// Of plans, least value (value_of) first, at most so many that neither are variants of nor near one
-// that is listed already; what is left out is counted in `rejected`. `gpu_bytes`: of a GPU's memory.
+// Of plans sorted by value (value_of), at most `most`: a plan is left out if it is a variant of, or
+// close to, one that is taken already. What is left out is counted in `rejected`. `gpu_bytes` is a
+// GPU's memory.
 [[nodiscard]] std::vector<Candidate> different_plans(std::vector<Candidate>, std::size_t most,
                                                      bool robust, double gpu_bytes,
                                                      std::map<std::string, std::int64_t>& rejected);

@@ -13,9 +13,9 @@
 #include <queue>
 #include <unordered_map>
 
-#include "planner/search/any_plan.hpp"
+#include "planner/search/fallback_by_memory.hpp"
 #include "planner/search/best_list.hpp"
-#include "planner/search/good_plan.hpp"
+#include "planner/search/fallback_by_time.hpp"
 #include "planner/search/node_opener.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/search/parallel_rounds.hpp"
@@ -24,11 +24,11 @@ namespace pleat {
 namespace {
 
 constexpr std::size_t kRound = 128;       // nodes opened per round
-constexpr std::size_t kMeshesAtOnce = 1024;  // bounded between two looks at the limits
+constexpr std::size_t kMeshesAtOnce = 1024;  // bounded between two checks of the limits
 constexpr std::size_t kNearestRanked = 2048, kNearestTried = 16;  // meshes, when nothing fits
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 
-// A node with the least value its plans can have.
+// A node to be opened, with a lower bound of its plans' values.
 struct Open {
   Seconds least;
   Node node;
@@ -43,20 +43,18 @@ struct Later {
 
 class FixedSearch::Search {
  public:
-  Search(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
-         const Profile& profile, const SearchConfig& config, PlanPrices* known)
+  Search(const Problem& problem, const SearchConfig& config, PlanPrices* known)
       : config_(config),
         workers_(thread_count(config.threads)),
         start_(std::chrono::steady_clock::now()),
-        tree_(model, cluster, workload, profile, config),
-        usable_(usable_bytes(cluster, config)),
+        tree_(problem, config),
+        usable_(usable_bytes(problem.cluster, config)),
         own_(known != nullptr ? nullptr
-                              : std::make_unique<PlanPrices>(model, cluster, workload, profile,
-                                                             config.runtime)),
-        opener_(tree_, known != nullptr ? *known : *own_, cluster, usable_),
-        best_(tree_, cluster.gpu.memory.base()) {}
+                              : std::make_unique<PlanPrices>(problem, config.runtime)),
+        opener_(tree_, known != nullptr ? *known : *own_, problem.cluster, usable_),
+        best_(tree_, problem.cluster.gpu.memory.base()) {}
 
-  // False: a limit came first, and nothing is known of any mesh.
+  // Returns false if a limit came first; then no mesh counts as bounded.
   bool bound_meshes() {
     if (!bounded_) {
       start_ = std::chrono::steady_clock::now();
@@ -107,7 +105,7 @@ class FixedSearch::Search {
       --result_.rejected["not-reached"];
     }
     result_.robust = config_.robust;
-    result_.not_tried = not_tried(tree_.model, config_);
+    result_.not_tried = not_tried(tree_.problem.model, config_);
     result_.most_bytes = config_.most_bytes;
     if (!result_.best.empty()) {
       const Seconds value = value_of(result_.best.front().estimate, config_.robust);
@@ -126,7 +124,8 @@ class FixedSearch::Search {
 
   bool bound_all() {
     std::vector<PlanBounds> bounds(tree_.space.meshes.size());
-    // Of groups that follow one another the largest one's stands for all (pipeline_bound.hpp).
+    // Meshes that differ in the group of microbatches follow one another: the largest group's bound
+    // holds for all of them (pipeline_bound.hpp).
     const bool shared = config_.microbatch_group.empty();
     const auto stand_in = [&](std::size_t i) {
       const auto& m = tree_.space.meshes;
@@ -156,7 +155,7 @@ class FixedSearch::Search {
     return true;
   }
 
-  // The smallest bounds that may still enter the list of the best.
+  // Takes the nodes with the smallest bounds that can still enter the list, for one round.
   std::vector<Open> next_round() {
     std::vector<Open> round;
     const Seconds cutoff = best_.cutoff();
@@ -177,7 +176,7 @@ class FixedSearch::Search {
     return round;
   }
 
-  // One at least: whether a limit is passed is asked of a round that is not empty.
+  // At least one node, because limits are checked after a round.
   [[nodiscard]] std::int64_t evaluations_left() const {
     if (config_.max_evaluations == 0) return std::numeric_limits<std::int64_t>::max();
     return std::max<std::int64_t>(1, config_.max_evaluations - result_.priced);
@@ -190,7 +189,7 @@ class FixedSearch::Search {
     beyond_.push_back(open);
   }
 
-  // The cutoff rose: a plan pushed several out of the list.
+  // After the cutoff rose, because one plan replaced several of the list.
   void take_back(Seconds cutoff) {
     std::vector<Open> kept;
     kept.swap(beyond_);
@@ -203,7 +202,8 @@ class FixedSearch::Search {
     if (config_.max_evaluations != 0 && result_.priced >= config_.max_evaluations) return true;
     if (config_.max_rounds > 0 && rounds_ >= config_.max_rounds) return true;
     if (!config_.progress) return false;
-    if (seconds() > config_.patience && best_.empty()) fall_back();  // to have something to show
+    if (seconds() > config_.patience && best_.empty())
+      fall_back();  // so that there is something to show
     SearchProgress now{.priced = result_.priced, .seconds = seconds(), .best = {}, .bound = bound};
     if (!best_.empty()) {
       now.best = value_of(best_.best().estimate, config_.robust);
@@ -216,14 +216,14 @@ class FixedSearch::Search {
   void open_round(const std::vector<Open>& round) {
     std::vector<Opened> opened(round.size());
     const Seconds cutoff = best_.cutoff();
-    // Nodes of one mesh have layers in common: one thread finds them out for all.
+    // Nodes of one mesh share layers: sorted so that one thread prices these for all.
     std::vector<std::size_t> order(round.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return round[i].node.mesh; });
     workers_.for_each(round.size(), [&](std::size_t at) {
       const std::size_t i = order[at];
       const Node& node = round[i].node;
-      // Rounded up, so that no tie with the cutoff is lost.
+      // Rounded up, so that a plan as good as the cutoff is kept.
       const double weight = tree_.weight(node);
       opened[i] = opener_.open(node, weight == 1 ? cutoff : cutoff / weight * (1 + 1e-12));
     });
@@ -244,53 +244,55 @@ class FixedSearch::Search {
     }
   }
 
-  // Some plan of so much may be left out.
+  // A plan with this value may have been left out: the certificate goes no higher.
   void leave(Seconds bound) {
     result_.bound = result_.optimal ? bound : std::min(result_.bound, bound);
     result_.optimal = false;
   }
 
-  // Some plan that fits, in case that none is found before a limit. It depends on nothing that the
-  // search has done so far, and changes nothing of what it does.
+  // Finds some plan that fits, for when a limit comes before the search has one. Its plan does not
+  // depend on what the search has done, and the search does not use it.
   void fall_back() {
     if (looked_for_any_) return;
     looked_for_any_ = true;
-    any_ = good_plan(tree_, opener_, workers_, usable_, any_priced_);
-    if (!any_) any_ = any_plan(tree_, opener_, workers_, usable_, any_priced_);
+    any_ = fallback_by_time(tree_, opener_, workers_, usable_, any_priced_);
+    if (!any_) any_ = fallback_by_memory(tree_, opener_, workers_, usable_, any_priced_);
     if (any_ && value_of(any_->estimate, config_.robust) > config_.not_above) any_.reset();
   }
 
-  // What a plan of the mesh needs at least, for when nothing fits.
+  // Remembers the least memory that plans of the mesh need, for when nothing fits.
   void remember_near(const Node& node, std::int64_t peak) {
     if (!best_.empty()) return;
-    near_.resize(tree_.space.meshes.size(), kNoPeak);
-    std::int64_t& least = near_[static_cast<std::size_t>(node.mesh)];
+    least_bytes_.resize(tree_.space.meshes.size(), kNoPeak);
+    std::int64_t& least = least_bytes_[static_cast<std::size_t>(node.mesh)];
     least = std::min(least, peak);
   }
 
-  // The first so many meshes by their values.
+  // The `count` meshes with the smallest values.
   static void keep_least(std::vector<std::pair<std::int64_t, std::int32_t>>& meshes,
                          std::size_t count) {
     std::ranges::sort(meshes);
     if (meshes.size() > count) meshes.resize(count);
   }
 
-  // Nothing fits: the bounds of meshes are of state alone, in the leanest place and sharding, valid
-  // together or not. So many are ranked anew by about what their leanest plan needs, and the first of
-  // these are looked into.
+  // The plans that miss the least, when nothing fits. The bounds of meshes count only the smallest
+  // state, so the first kNearestRanked are ranked anew by roughly what their smallest plan needs;
+  // of the first kNearestTried of these, that plan is priced.
   void find_nearest() {
     std::vector<std::pair<std::int64_t, std::int32_t>> meshes;
-    for (std::size_t i = 0; i < near_.size(); ++i) {
-      if (near_[i] < kNoPeak) meshes.emplace_back(near_[i], static_cast<std::int32_t>(i));
+    for (std::size_t i = 0; i < least_bytes_.size(); ++i) {
+      if (least_bytes_[i] < kNoPeak)
+        meshes.emplace_back(least_bytes_[i], static_cast<std::int32_t>(i));
     }
     keep_least(meshes, kNearestRanked);
     workers_.for_each(meshes.size(), [&](std::size_t i) {
-      meshes[i].first = opener_.lean_bound(meshes[i].second);
+      meshes[i].first = opener_.least_memory_bound(meshes[i].second);
     });
     keep_least(meshes, kNearestTried);
     std::vector<std::optional<Candidate>> tried(meshes.size());
-    workers_.for_each(meshes.size(),
-                      [&](std::size_t i) { tried[i] = opener_.leanest(meshes[i].second); });
+    workers_.for_each(meshes.size(), [&](std::size_t i) {
+      tried[i] = opener_.least_memory_plan(meshes[i].second);
+    });
     for (auto& one : tried) {
       if (one) result_.nearest.push_back(std::move(*one));
     }
@@ -306,27 +308,26 @@ class FixedSearch::Search {
   std::chrono::steady_clock::time_point start_;
   PlanTree tree_;
   std::int64_t usable_;  // bytes of a GPU
-  std::unique_ptr<PlanPrices> own_;  // none: of other searches too
+  std::unique_ptr<PlanPrices> own_;  // null: shared with other searches
   NodeOpener opener_;
   BestList best_;
   std::priority_queue<Open, std::vector<Open>, Later> open_;
   std::vector<Open> beyond_;  // above the cutoff
-  Seconds least_beyond_ = kNever;  // of them
-  std::unordered_map<const char*, std::int64_t> counted_;  // by rule; one may have several addresses
-  std::vector<std::int64_t> near_;  // by mesh, bytes; empty: none was too large
+  Seconds least_beyond_ = kNever;  // the smallest bound among them
+  std::unordered_map<const char*, std::int64_t>
+      counted_;                            // by rule; equal names may have several addresses
+  std::vector<std::int64_t> least_bytes_;  // by mesh; empty: everything fitted so far
   int rounds_ = 0;
-  bool bounded_ = false;  // the meshes are
-  Seconds least_ = kNever;  // of their bounds
+  bool bounded_ = false;  // the meshes have bounds
+  Seconds least_ = kNever;  // the smallest of these
   std::optional<Candidate> any_;  // for when a limit comes before any plan
   bool looked_for_any_ = false;
   std::int64_t any_priced_ = 0;
   SearchResult result_;
 };
 
-FixedSearch::FixedSearch(const ModelSpec& model, const ClusterSpec& cluster,
-                         const WorkloadSpec& workload, const Profile& profile,
-                         const SearchConfig& config, PlanPrices* known)
-    : search_(std::make_unique<Search>(model, cluster, workload, profile, config, known)) {
+FixedSearch::FixedSearch(const Problem& problem, const SearchConfig& config, PlanPrices* known)
+    : search_(std::make_unique<Search>(problem, config, known)) {
   PLEAT_ASSERT(config.numerics.size() == 1);
 }
 FixedSearch::~FixedSearch() = default;

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The search for given number formats.
+// The search with fixed number formats: best-first branch and bound over the plan tree
+// (plan_tree.hpp).
 #pragma once
 
 #include <memory>
 
 #include "planner/search/plan_prices.hpp"
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat {
 
@@ -14,18 +17,19 @@ inline constexpr std::size_t kNearestKept = 3;  // plans, when nothing fits
 
 class FixedSearch {
  public:
-  // `config` must name one numerics, and all must outlive the search. `known`: of these numerics; none:
-  // its own. ConfigError as non_empty_meshes.
-  FixedSearch(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const Profile&,
+  // `config` has exactly one entry in `numerics`. The references must outlive the search. `known`:
+  // what earlier searches computed for these formats; null: nothing. Throws as non_empty_meshes.
+  FixedSearch(const Problem&,
               const SearchConfig& config, PlanPrices* known = nullptr);
   ~FixedSearch();
 
-  // Bounds all meshes, if that is not done yet; a limit may end it.
+  // Computes the bounds of all meshes, unless that is done or a limit ends it.
   void bound_meshes();
-  // No plan's value (value_of) is below. Of the meshes alone; 0: they are not bounded.
+  // No plan has a smaller value (value_of), going by the bounds of meshes; 0 before bound_meshes.
   [[nodiscard]] Seconds least() const;
 
-  // As `search`, once. Until then `top`, `not_above`, limits and progress of the config may change.
+  // Runs the search; call it once. Before, `top`, `not_above`, the limits and `progress` of the
+  // config may still be changed.
   [[nodiscard]] SearchResult run();
 
  private:

@@ -12,7 +12,7 @@
 namespace pleat {
 namespace {
 
-// Of a plan that a search found elsewhere nothing says where this one had counted it.
+// Takes one plan out of the counts. Under which name the search counted it is not known.
 void uncount_one(std::map<std::string, std::int64_t>& rejected) {
   for (const char* rule :
        {"slower", "variant", "near", "needless", "not-reached", "time-bound", "memory"}) {
@@ -25,14 +25,13 @@ void uncount_one(std::map<std::string, std::int64_t>& rejected) {
 
 }  // namespace
 
-void polish_front(const ModelSpec& model, const ClusterSpec& cluster,
-                  const WorkloadSpec& workload, const Profile& profile, const SearchConfig& config,
+void polish_front(const Problem& problem, const SearchConfig& config,
                   Front& front) {
   for_each_in_parallel(front.plans.size(), thread_count(config.threads), [&](std::size_t i) {
     Candidate& plan = front.plans[i];
     SearchConfig own = config;
     own.most_bytes = plan.estimate.peak_bytes();
-    plan = polish_layout(model, cluster, workload, profile, own, plan).best;
+    plan = polish_layout(problem, own, plan).best;
   });
 }
 

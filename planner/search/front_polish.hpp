@@ -1,25 +1,29 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Better layouts for the plans of a front, so that it and the polished list beside it say the same.
+// Better layouts for the plans of a front, and agreement between the front and the list of best
+// plans.
 #pragma once
 
 #include "planner/search/front.hpp"
+#include "planner/search_result.hpp"
+#include "planner/search_config.hpp"
+#include "planner/problem.hpp"
 
 namespace pleat {
 
-// Each of its plans gets a better layout with no more memory than it needs (layout_polish.hpp). `config`:
-// of the front. Call put_into_front after.
-void polish_front(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&, const Profile&,
+// Gives each plan of the front the best layout that needs no more memory than it has now
+// (layout_polish.hpp). `config` is the one the front was made with. The plans may then be out of
+// order: call put_into_front.
+void polish_front(const Problem&,
                   const SearchConfig&, Front&);
 
-// The front of its own plans and of those listed: fastest first, each with less memory than the one before
-// by kFrontResolution at least, none off the first one's value by more than the slack. `gpu_bytes`: of a
-// GPU's memory.
+// Makes the front anew from its own plans and the listed ones, by the rules of Front::plans.
+// `gpu_bytes` is a GPU's memory.
 void put_into_front(const std::vector<Candidate>& listed, bool robust, double gpu_bytes, double slack,
                     Front&);
 
-// The plan's place in a polished list of at most `most`, which keeps its counts: the plan is one of those
-// that the search had counted. Nothing happens where it is listed.
+// Puts the plan into a list of at most `most` plans, unless it is listed. The search has counted
+// the plan as rejected before, so that one count goes down.
 void put_into_list(const Candidate&, std::size_t most, bool robust, double gpu_bytes, SearchResult&);
 
 }  // namespace pleat

@@ -42,7 +42,7 @@ PlanBounds NodeOpener::mesh_bounds(std::int32_t mesh) {
   return *least;
 }
 
-// A node whose bound did not rise when it was refined would be the next one again.
+// A node whose bound did not rise would come out of the queue next: refine it further at once.
 Opened NodeOpener::open(const Node& node, Seconds cutoff) {
   Opened opened = open_once(node, cutoff);
   const auto refined_in_vain = [&] {
@@ -119,8 +119,8 @@ Opened NodeOpener::no_memory(const Node& node, std::int64_t least) const {
   return opened;
 }
 
-// The families of its settings, with the bound of the graph mode: their own one costs the price of
-// layers.
+// Makes a node for each family of settings, with the bound of the graph mode: a bound of its own
+// needs prices of layers.
 Opened NodeOpener::open_graph(const Node& node) {
   Opened opened;
   const auto all = static_cast<std::int64_t>(tree_.choices.size());
@@ -130,7 +130,7 @@ Opened NodeOpener::open_graph(const Node& node) {
     end = tree_.end_of_family(first);
     if (static_cast<std::int8_t>(tree_.settings[first].graph) != node.graph) continue;
     const auto count = static_cast<std::int64_t>(end - first);
-    if (tree_.settings[first].moot(mesh, tree_.settings)) {
+    if (tree_.settings[first].repeats_another(mesh, tree_.settings)) {
       opened.rejected.push_back({"moot", count * all});
       continue;
     }
@@ -162,8 +162,9 @@ Plan NodeOpener::reference_of(Plan plan) const {
   return plan;
 }
 
-// A step further with its bound: by what bounds the family of its reference, by what bounds the
-// reference of each setting, by its own layers. Most families never come to the last.
+// Computes the next tighter bound of a family: first the family bound with the reference's layers,
+// then the smallest bound of its settings with their references' layers, last the bound with its
+// own layers. Most families are cut off before the last.
 Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
   Opened opened;
   Node& refined = opened.children.emplace_back(node);
@@ -192,7 +193,7 @@ Opened NodeOpener::open_family(const Node& node) {
   if (const std::int64_t least = least_of_family(node); least > usable_) {
     return no_memory(node, least);
   }
-  for_each_setting(node, [&](std::size_t s) {  // the others are counted
+  for_each_setting(node, [&](std::size_t s) {  // invalid settings were counted before
     Node child = node;
     child.level = Level::setting;
     child.setting = static_cast<std::int16_t>(s);
@@ -222,7 +223,7 @@ std::int64_t NodeOpener::least_of_family(const Node& family) {
   return least;
 }
 
-// Where stages choose for themselves, each may need the least.
+// Where stages may choose for themselves, each can have the choice that needs the least.
 std::int64_t NodeOpener::least_of_stages(const Node& family) {
   std::vector<std::int64_t> least;
   Node node = family;
@@ -237,15 +238,19 @@ std::int64_t NodeOpener::least_of_stages(const Node& family) {
   return *std::ranges::max_element(least);
 }
 
-// Likewise: by what its family keeps in memory, by its reference, by its own layers.
+// The next tighter bound of a setting: its family's memory, then the reference's layers, then its
+// own layers.
 Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
   Opened opened;
   const Plan plan = tree_.plan_of(node);
   Node refined = node;
   ++refined.stage;
   if (node.stage == 0) {
-    const char* const moot = tree_.moot_memory(node) ? "moot" : nullptr;
-    if (const char* rule = moot ? moot : tree_.broken_rule(plan)) {  // of this memory choice, perhaps not of those below
+    const char* const repeated = tree_.memory_repeats_another(node) ? "moot" : nullptr;
+    if (const char* rule =
+            repeated
+                ? repeated
+                : tree_.broken_rule(plan)) {  // of this memory choice, perhaps not of those below
       opened.rejected.push_back({rule, 1});
       open_below(node, opened);
       return opened;

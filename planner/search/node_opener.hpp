@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Opens the nodes of a search: bounds, prices, and what lies below. A mesh opens into its graph modes,
-// these into families of settings and settings, those that do not fit into their memory choices.
+// Opens nodes of the search tree: computes bounds, prices plans, and makes the nodes below. A mesh
+// opens into its CUDA graph modes, a graph mode into families of settings, a family into its
+// settings. A setting that does not fit in memory opens into memory choices.
 #pragma once
 
 #include <limits>
@@ -9,6 +10,8 @@
 
 #include "planner/search/plan_prices.hpp"
 #include "planner/space/plan_tree.hpp"
+#include "planner/search_result.hpp"
+#include "core/spec/cluster.hpp"
 
 namespace pleat {
 
@@ -41,14 +44,16 @@ class NodeOpener {
   [[nodiscard]] PlanBounds family_bounds(const Plan& plan) {
     return bounds_.family(plan, Seconds(std::numeric_limits<double>::infinity()));
   }
-  // Several threads may open nodes at once. No plan that takes longer than `cutoff` counts.
+  // May be called from several threads. Plans that take longer than `cutoff` are of no interest.
   [[nodiscard]] Opened open(const Node&, Seconds cutoff);
-  // About what the leanest plan of the mesh needs: of all shardings and places of the optimizer's state,
-  // what is given up otherwise nothing or most of all. Bytes; kNoPeak: none is valid.
-  [[nodiscard]] std::int64_t lean_bound(std::int32_t mesh);
-  // The plan of the mesh that needs least, of those with the smallest memory bounds in each place of the
-  // optimizer's state: a bound says less where it comes back for the step. None is valid: nothing.
-  [[nodiscard]] std::optional<Candidate> leanest(std::int32_t mesh);
+  // Roughly the memory of the mesh's smallest plan, in bytes: tries every sharding and every place
+  // of the optimizer's state, each with no memory saved otherwise and with as much as possible.
+  // kNoPeak: no plan of the mesh is valid.
+  [[nodiscard]] std::int64_t least_memory_bound(std::int32_t mesh);
+  // The mesh's plan that needs the least memory. Only the plans with the smallest memory bounds are
+  // priced, some for each place of the optimizer's state, because the bounds of different places do
+  // not compare well. Nothing if no plan is valid.
+  [[nodiscard]] std::optional<Candidate> least_memory_plan(std::int32_t mesh);
 
  private:
   Opened open_once(const Node&, Seconds cutoff);
@@ -60,12 +65,13 @@ class NodeOpener {
   Opened price(const Node&);
   Opened price_by_stage(const Node&);
 
-  // What bounds the plan and more beside: exchanges of shards and launches by the host only add.
-  // Many families share it.
+  // The plan with ZeRO-1 at most and the CUDA graphs that launch least: the exchanges of more
+  // sharding and more launches only add time, so its bound holds for the given plan too. Many
+  // families have the same one.
   [[nodiscard]] Plan reference_of(Plan) const;
-  // Of each family the first setting that is valid on the mesh and none's repetition.
+  // The first setting of each family that is valid on the mesh and does not repeat another.
   [[nodiscard]] std::vector<std::int16_t> first_settings(std::int32_t mesh) const;
-  // Bytes that a plan of the family needs at least, or some that fit.
+  // A lower bound on the bytes of the family's plans. Any value that fits where it does not matter.
   [[nodiscard]] std::int64_t least_of_family(const Node&);
   [[nodiscard]] std::int64_t least_of_stages(const Node&);
   [[nodiscard]] Opened no_memory(const Node&, std::int64_t least) const;

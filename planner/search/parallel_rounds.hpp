@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Rounds of independent work on several threads. Results go to slots chosen by index, so they do
-// not depend on the number of threads or on who took what.
+// Independent tasks on several threads, in rounds. A task stores its result by its index, so
+// results do not depend on the number of threads or on which thread ran what.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@
 
 namespace pleat {
 
-// Threads that wait for the next round: for many short ones. Each begins with a run of neighbours,
-// which tend to need the same things, and then takes from the end of the longest run that is left.
+// A pool of threads for many short rounds. Each thread starts with a range of neighbouring tasks,
+// which tend to need the same data, and then steals from the end of the longest range that is left.
 class Workers {
  public:
   explicit Workers(int threads);  // the caller's own included; at least one
@@ -30,7 +30,8 @@ class Workers {
   void for_each(std::size_t count, const std::function<void(std::size_t)>& work);
 
  private:
-  // What is left of a thread's run: the first in the upper half, the one behind the last below.
+  // The rest of a thread's range in one word: its first task in the upper half, one past its last
+  // in the lower.
   struct alignas(64) Run {
     std::atomic<std::uint64_t> left{0};
   };
@@ -39,7 +40,7 @@ class Workers {
   void take(std::size_t thread);
   [[nodiscard]] std::optional<std::size_t> from(Run&, bool front);
 
-  std::mutex mutex_;  // of what follows, `runs_` and what is atomic apart
+  std::mutex mutex_;  // guards the members below, except `runs_` and atomics
   std::condition_variable begins_, ends_;
   const std::function<void(std::size_t)>* work_ = nullptr;
   std::atomic<std::size_t> round_{0}, busy_{0};

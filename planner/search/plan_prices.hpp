@@ -1,38 +1,37 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What searches of one job know of its plans: prices and bounds, worked out once. They say nothing of
-// what a search is limited to (memory, time, how many plans), so that the next one can go on with them.
+// Prices and bounds that several searches of one problem share. They do not depend on what a search
+// is limited to (memory, time, number of plans), so each is computed once.
 #pragma once
 
 #include <map>
 #include <memory>
 
 #include "planner/bounds/bounds.hpp"
+#include "planner/problem.hpp"
 
 namespace pleat {
 
-// Of plans with the same number formats. The references must outlive it; threads may share it.
+// For plans with the same number formats. The problem must outlive it. Safe to use from several
+// threads.
 struct PlanPrices {
-  PlanPrices(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
-             const Profile& profile, Runtime runtime)
-      : estimator(model, workload, cluster, profile, runtime),
-        bounds(estimator, model, workload, cluster, profile, runtime) {}
+  PlanPrices(const Problem& p, Runtime runtime)
+      : estimator(p.model, p.workload, p.cluster, p.profile, runtime),
+        bounds(estimator, p, runtime) {}
 
   Estimator estimator;
   BoundTable bounds;
 };
 
-// By the place of the number formats in SearchConfig::numerics. For searches that differ in `top`,
-// `not_above`, `most_bytes`, `robust`, limits, threads and progress alone, one after the other.
+// The prices for each entry of SearchConfig::numerics. For searches one after the other whose
+// configs differ at most in `top`, `not_above`, `most_bytes`, `robust`, limits, threads and
+// progress.
 class KnownPrices {
  public:
-  // The same references each time.
-  PlanPrices& of(std::size_t numerics, const ModelSpec& model, const ClusterSpec& cluster,
-                 const WorkloadSpec& workload, const Profile& profile, Runtime runtime) {
+  // `problem` must be the same at each call.
+  PlanPrices& of(std::size_t numerics, const Problem& problem, Runtime runtime) {
     auto& known = of_[numerics];
-    if (!known) {
-      known = std::make_unique<PlanPrices>(model, cluster, workload, profile, runtime);
-    }
+    if (!known) known = std::make_unique<PlanPrices>(problem, runtime);
     return *known;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One search for each of the numerics and one list of the best: what one search has found cuts the
-// next ones short.
+// A search for each number format, and one list of the best plans: a plan found with one format
+// lets the searches for the others stop earlier.
 #include "planner/search/search.hpp"
 
 #include <fmt/format.h>
@@ -20,22 +20,16 @@ namespace {
 
 class SearchOverNumerics {
  public:
-  SearchOverNumerics(const ModelSpec& model, const ClusterSpec& cluster,
-                     const WorkloadSpec& workload, const Profile& profile,
-                     const SearchConfig& config, KnownPrices* known)
-      : model_(model),
-        cluster_(cluster),
-        workload_(workload),
-        profile_(profile),
-        config_(config),
-        known_(known) {
+  SearchOverNumerics(const Problem& problem, const SearchConfig& config, KnownPrices* known)
+      : problem_(problem), config_(config), known_(known) {
     all_.robust = config.robust;
     all_.most_bytes = config.most_bytes;
     all_.bound = config.not_above;
   }
 
-  // All meshes are bounded first, so that a search that is stopped can say what no plan is below.
-  // Later ones first: number formats are mostly listed from slow to fast.
+  // The meshes of all formats are bounded first, so that an interrupted search has a bound for all.
+  // Formats are searched from the last to the first, because they are mostly listed from slow to
+  // fast.
   SearchResult run() {
     for (std::size_t i = config_.numerics.size(); i-- > 0;) prepare(i);
     for (std::size_t i = config_.numerics.size(); i-- > 0;) {
@@ -83,8 +77,7 @@ class SearchOverNumerics {
       };
     }
     try {
-      one.search = std::make_unique<FixedSearch>(model_, cluster_, workload_, profile_, one.config,
-                                                 prices(i));
+      one.search = std::make_unique<FixedSearch>(problem_, one.config, prices(i));
     } catch (const ConfigError&) {
       why_ = std::current_exception();
       return;
@@ -93,10 +86,10 @@ class SearchOverNumerics {
     if (!stopped_ && !late) one.search->bound_meshes();
   }
 
-  // Of the numerics; none: of this search alone.
+  // The shared prices for these formats; null: none are shared.
   PlanPrices* prices(std::size_t i) {
     if (known_ == nullptr) return nullptr;
-    return &known_->of(i, model_, cluster_, workload_, profile_, config_.runtime);
+    return &known_->of(i, problem_, config_.runtime);
   }
 
   void add(std::size_t i) {
@@ -104,7 +97,7 @@ class SearchOverNumerics {
     const SearchConfig rest = rest_of_limits(config_, seconds(), all_.priced);
     c.time_limit = rest.time_limit;
     c.max_evaluations = spent() ? -1 : rest.max_evaluations;
-    // Its first `most` plans that are no variants of listed ones are among so many.
+    // Enough that `most` of them are no variants of listed plans.
     c.top = static_cast<int>(most() + best_.size());
     if (best_.size() == most()) c.not_above = std::min(c.not_above, value(best_.back()));
     if (config_.progress) {
@@ -117,7 +110,7 @@ class SearchOverNumerics {
     of_[i].search.reset();
   }
 
-  // Of all numerics.
+  // Reports progress over all formats.
   bool tell(SearchProgress p, std::size_t at, double began) {
     p.priced += all_.priced;
     p.seconds += began;
@@ -132,13 +125,13 @@ class SearchOverNumerics {
     return !stopped_;
   }
 
-  // No plan with these numerics is below.
+  // A lower bound for all plans with these formats.
   [[nodiscard]] Seconds least_of(std::size_t i) const {
     return of_[i].search ? of_[i].search->least()
                          : Seconds(std::numeric_limits<double>::infinity());
   }
 
-  // Past the time, the others are looked into for as long as nothing is found.
+  // After the time limit the next format is still searched if nothing is found so far.
   [[nodiscard]] bool stop_now() const {
     if (!any_) return false;
     const bool late = config_.time_limit > 0 && seconds() >= config_.time_limit;
@@ -207,10 +200,7 @@ class SearchOverNumerics {
     ++all_.rejected[rule];
   }
 
-  const ModelSpec& model_;
-  const ClusterSpec& cluster_;
-  const WorkloadSpec& workload_;
-  const Profile& profile_;
+  const Problem& problem_;
   const SearchConfig& config_;
   KnownPrices* known_;
   SearchResult all_;  // but for its best
@@ -224,36 +214,13 @@ class SearchOverNumerics {
 
 }  // namespace
 
-void Numerics::put_into(Plan& plan) const {
-  plan.precision = precision;
-  plan.optimizer = optimizer;
-  plan.fp8_attention = fp8_attention;
-  plan.fp8_head = fp8_head;
-  plan.fp8_dispatch = fp8_dispatch;
-  plan.fp8_combine = fp8_combine;
-  plan.fp8_params = fp8_params;
-}
-
-Numerics numerics_of(const Plan& plan) {
-  Numerics numerics{plan.precision,    plan.optimizer,    plan.fp8_attention, plan.fp8_head,
-                    plan.fp8_dispatch, plan.fp8_combine, plan.fp8_params};
-  // Where the state lies is a memory choice.
-  numerics.optimizer.state_offload = numerics.optimizer.cpu_offload = 0;
-  numerics.optimizer.cpu_offload_overlapped = false;
-  return numerics;
-}
-
-SearchResult search(const ModelSpec& model, const ClusterSpec& cluster,
-                    const WorkloadSpec& workload, const Profile& profile,
-                    const SearchConfig& config, KnownPrices* known) {
+SearchResult search(const Problem& problem, const SearchConfig& config, KnownPrices* known) {
   PLEAT_ASSERT(!config.numerics.empty());
   if (config.numerics.size() == 1) {
-    PlanPrices* prices =
-        known == nullptr ? nullptr
-                         : &known->of(0, model, cluster, workload, profile, config.runtime);
-    return FixedSearch(model, cluster, workload, profile, config, prices).run();
+    PlanPrices* prices = known == nullptr ? nullptr : &known->of(0, problem, config.runtime);
+    return FixedSearch(problem, config, prices).run();
   }
-  return SearchOverNumerics(model, cluster, workload, profile, config, known).run();
+  return SearchOverNumerics(problem, config, known).run();
 }
 
 }  // namespace pleat

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/diagnostics.hpp"
+#include "planner/search/search.hpp"
 
 namespace pleat {
 namespace {
@@ -20,8 +21,8 @@ const SizeResult* least(const std::vector<SizeResult>& sizes, const Key& key) {
   return best;
 }
 
-// Whether the data-parallel groups of some such plan share out the batch: its odd factors cannot all
-// go to other degrees.
+// Whether the batch divides over the data-parallel groups of some plan of that size: the odd
+// factors of the size must divide the batch, because other degrees cannot take them all.
 bool divides(int gpus, std::int64_t batch) {
   while (gpus % 2 == 0) gpus /= 2;
   return batch % gpus == 0;
@@ -46,13 +47,12 @@ std::vector<int> sizes_down(int gpus, int smallest, std::int64_t batch, int gpus
   return sizes;
 }
 
-std::vector<SizeResult> search_sizes(const ModelSpec& model, const ClusterSpec& cluster,
-                                     const WorkloadSpec& workload, const Profile& profile,
+std::vector<SizeResult> search_sizes(const Problem& problem,
                                      SearchConfig config, int smallest) {
   std::vector<SizeResult> sizes;
   bool stopped = false;
-  for (const int gpus :
-       sizes_down(config.gpus, smallest, workload.global_batch, cluster.gpus_per_node)) {
+  for (const int gpus : sizes_down(config.gpus, smallest, problem.workload.global_batch,
+                                   problem.cluster.gpus_per_node)) {
     SizeResult& size = sizes.emplace_back();
     size.gpus = config.gpus = gpus;
     if (stopped) {
@@ -61,7 +61,7 @@ std::vector<SizeResult> search_sizes(const ModelSpec& model, const ClusterSpec& 
       continue;
     }
     try {
-      size.result = search(model, cluster, workload, profile, config);
+      size.result = search(problem, config);
       if (size.result.best.empty()) {
         size.problem = size.result.optimal ? "nothing fits" : "a limit came first";
       }
@@ -75,18 +75,18 @@ std::vector<SizeResult> search_sizes(const ModelSpec& model, const ClusterSpec& 
   return sizes;
 }
 
-std::optional<SizeResult> faster_on_fewer(const ModelSpec& model, const ClusterSpec& cluster,
-                                          const WorkloadSpec& workload, const Profile& profile,
+std::optional<SizeResult> faster_on_fewer(const Problem& problem,
                                           SearchConfig config, Seconds value) {
-  const std::vector<int> sizes = sizes_down(config.gpus, config.gpus / 2 + 1,
-                                            workload.global_batch, cluster.gpus_per_node);
+  const std::vector<int> sizes =
+      sizes_down(config.gpus, config.gpus / 2 + 1, problem.workload.global_batch,
+                 problem.cluster.gpus_per_node);
   if (sizes.size() < 2) return {};
   SizeResult fewer;
   fewer.gpus = config.gpus = sizes[1];
   config.top = 1;
   config.not_above = Seconds(std::nextafter(value.base(), 0));
   try {
-    fewer.result = search(model, cluster, workload, profile, config);
+    fewer.result = search(problem, config);
   } catch (const ConfigError&) {  // no valid plan
     return {};
   }

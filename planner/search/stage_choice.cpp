@@ -13,7 +13,7 @@
 namespace pleat {
 namespace {
 
-constexpr int kMostSteps = 20'000;  // that are timed for one plan
+constexpr int kMostSteps = 20'000;  // steps timed for one plan
 
 struct Option {
   std::int16_t choice = 0;
@@ -21,7 +21,7 @@ struct Option {
   StageMemory memory;
 };
 
-// Whether no part of `a` takes longer, and host memory holds no more of it.
+// Whether `a` is at least as good as `b`: no entry is longer and it uses no more host memory.
 bool no_worse(const Option& a, const Option& b) {
   return a.memory.host <= b.memory.host && no_longer(a.row, b.row);
 }
@@ -72,13 +72,13 @@ class Chooser {
   }
 
  private:
-  // The choices that fit on `stages`, from this one on; those below only where it does not.
+  // Collects the choices that fit on `stages`: this one, or where it does not fit those below it.
   void collect(std::int16_t choice, const std::vector<std::size_t>& stages) {
     std::vector<std::size_t> rest;
     if (valid(choice)) {
       const PlanStages known = estimator_.stages(plan_);
       estimator_.parts(plan_).library->forget(true);  // its records are what counts
-      timer_.emplace(known.table, tree_.workload.straggler_slowdown);
+      timer_.emplace(known.table, tree_.problem.workload.straggler_slowdown);
       for (const std::size_t s : stages) {
         const StageRecord& record = *(*known.records)[s];
         const StageMemory memory =
@@ -100,16 +100,17 @@ class Chooser {
     }
   }
 
-  // Whether all stages may do so; if they may, the plan is that.
+  // Whether the same choice for all stages is valid and as good; then that is the plan, and not
+  // this one.
   bool valid(std::int16_t choice) {
     Node uniform = node_;
     uniform.memory = choice;
-    if (tree_.moot_memory(uniform)) return false;
+    if (tree_.memory_repeats_another(uniform)) return false;
     tree_.choices[static_cast<std::size_t>(choice)].put_into(plan_);
     return tree_.broken_rule(plan_) == nullptr;
   }
 
-  // Of equal ones the first in order stays.
+  // Of equally good combinations the first in order stays.
   static void drop_slower(std::vector<Option>& of) {
     std::ranges::sort(of, {}, &Option::choice);
     std::vector<Option> kept;
@@ -157,7 +158,7 @@ class Chooser {
     rows_[stage] = &least_[stage];
   }
 
-  // The end of the step whose stages are `rows_`, but for what all plans add.
+  // The end of the step with `rows_`, without the constant that every plan has.
   Seconds step() {
     ++timed_;
     return timer_->step(rows_);

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A plan whose pipeline stages each choose what they recompute and offload: of all ways that fit, the
-// one with the shortest step.
+// Plans whose pipeline stages each choose their own recompute and offload. Finds the combination of
+// choices with the shortest step among all that fit.
 //
-// A stage's memory depends on its own choice alone, and no step is shorter where some slot or step
-// operation takes longer. So of a stage's choices only those count that fit and that no other one
-// beats in every slot, every step operation and host memory: mostly one. What is left is searched
-// depth first, with the least of each entry for the stages to come as the bound.
+// A stage's memory depends only on its own choice, and a step never gets shorter when a slot or a
+// step operation gets longer. So a choice can be dropped if it does not fit, or if another one is
+// no worse in every slot, every step operation and host memory. Mostly one choice is left for a
+// stage. The combinations of what is left are searched depth first; the bound takes the smallest of
+// each entry for the stages not yet decided.
 #pragma once
 
 #include "planner/space/plan_tree.hpp"
@@ -15,16 +16,17 @@
 namespace pleat {
 
 struct ChosenByStage {
-  bool fits = false;     // some way does, and differs between stages for the better
-  const char* rule = nullptr;       // else why not: "memory", "host-memory" or "moot"
-  std::int64_t least_peak = 0;      // bytes; of "memory": what the fullest stage needs at least
-  std::vector<StageOverride> stages;  // on top of the state's plan without recompute and offload
-  bool cut = false;                 // too many ways: a better one may be left
+  bool fits = false;  // a combination fits that is better than the same choice for all stages
+  const char* rule = nullptr;       // if not, why: "memory", "host-memory" or "moot"
+  std::int64_t least_peak = 0;      // with "memory": bytes that the fullest stage needs at least
+  std::vector<StageOverride>
+      stages;  // relative to the plan without recompute and offload of activations
+  bool cut = false;                 // too many combinations: a better one may exist
 };
 
-// Of the mesh and setting of `node`, whose memory choice is by stage. A choice that the search would
-// not try because its stage fits with less is not tried here either (MemoryTree::below). Steps are
-// compared at the burst clock. `usable`: bytes of a GPU; `host`: of a node, 0: any.
+// For the mesh and setting of `node`, whose memory choice is by stage. Like the search, it does not
+// try a choice for a stage that fits with less (MemoryTree::below). Steps are compared at the burst
+// clock. `usable` is bytes of a GPU, `host` bytes of a node (0: unlimited).
 [[nodiscard]] ChosenByStage choose_by_stage(const PlanTree&, const Estimator&, const Node& node,
                                             std::int64_t usable, std::int64_t host,
                                             int gpus_per_node);

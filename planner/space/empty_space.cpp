@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which pin empties a space.
+// Error messages for a space without plans: which pin is at fault.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -88,8 +88,9 @@ std::vector<Pin> pins_of(const SearchConfig& config) {
   return pins;
 }
 
-// How much it is about a pin's field: 2 where its path is that and the pin one value, which then breaks
-// the rule by itself; 1 where it is one of several, or the degree's name a word of the message.
+// How closely a violation is about a pin: 2 if it is of the pinned field and there is one value,
+// which then breaks the rule by itself; 1 if there are several values, or the message names the
+// degree; else 0.
 int aboutness(const Violation& v, const Pin& pin) {
   std::string field = pin.name, degree = pin.name;
   std::ranges::replace(field, '-', '_');
@@ -105,14 +106,15 @@ int aboutness(const Violation& v, const Pin& pin) {
   return 0;
 }
 
-// Free degrees are tried in products that the GPUs do not make up, too: such a rule says why nothing is
-// left only where it is the only one.
+// Whether the rule is broken by many trials anyway: free degrees are also tried in products other
+// than the number of GPUs. Such a rule explains an empty space only if no other is broken.
 bool of_trial(const std::string& rule, const SearchConfig& config) {
   if (rule == "world") return true;
   return rule == "expert-grid" && config.ep.empty() && config.etp.empty();
 }
 
-// Of the broken rules one that is most about one of the pins, else any; of those the one that rejects most.
+// The broken rule to name: the one most closely about a pin, and among equals the one that rejects
+// the most.
 const Violation& why_empty(const MeshSpace& space, const SearchConfig& config,
                            const std::vector<Pin>& pins) {
   const auto rank = [&](const auto& rejected) {
@@ -124,7 +126,7 @@ const Violation& why_empty(const MeshSpace& space, const SearchConfig& config,
   const auto worst =
       std::max_element(space.rejected.begin(), space.rejected.end(),
                        [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-  // Grids that the GPUs do not fill say nothing where a pin left out those that they fill.
+  // That no grid fits the GPUs explains nothing if a pin has left out the grids that would.
   const bool left_out = space.example.contains(kLeftOut) &&
                         (worst == space.rejected.end() || of_trial(worst->first, config));
   PLEAT_ASSERT(left_out || worst != space.rejected.end());
@@ -135,9 +137,8 @@ std::string words(const Violation& v) { return fmt::format("{} ({})", v.message,
 
 }  // namespace
 
-MeshSpace non_empty_meshes(const ModelSpec& model, const ClusterSpec& cluster,
-                           const WorkloadSpec& workload, const SearchConfig& config) {
-  MeshSpace space = enumerate_meshes(model, cluster, workload, config);
+MeshSpace non_empty_meshes(const Problem& problem, const SearchConfig& config) {
+  MeshSpace space = enumerate_meshes(problem, config);
   if (!space.meshes.empty()) return space;
 
   const std::vector<Pin> pins = pins_of(config);
@@ -151,7 +152,7 @@ MeshSpace non_empty_meshes(const ModelSpec& model, const ClusterSpec& cluster,
   for (const Pin& pin : pins) {
     SearchConfig relaxed = config;
     pin.drop(relaxed);
-    const MeshSpace without = enumerate_meshes(model, cluster, workload, relaxed);
+    const MeshSpace without = enumerate_meshes(problem, relaxed);
     if (without.meshes.empty()) continue;
     const Violation& own = why_empty(space, config, {pin});
     problems.error(ExitCode::bad_request, "--" + std::string(pin.name), own.path,

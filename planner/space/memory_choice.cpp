@@ -11,13 +11,13 @@
 namespace pleat {
 namespace {
 
-constexpr int kUnits = 5;  // of recompute: powers of two below
+constexpr int kUnits = 5;  // units of recompute are the powers of two below
 
 bool has_host_memory(const SearchConfig& config) {
   return config.offload && config.runtime == Runtime::megatron;
 }
 
-// What is pinned, but for 0; else 1, 2, 4 … below `end`.
+// The pinned numbers without 0, or else 1, 2, 4 … below `end`.
 std::vector<int> numbers(const std::vector<int>& pins, std::int64_t end) {
   std::vector<int> list;
   if (pins.empty()) {
@@ -29,7 +29,7 @@ std::vector<int> numbers(const std::vector<int>& pins, std::int64_t end) {
   return list;
 }
 
-// The sets of recompute_choices, then parts of the layers, all of them, and all in units.
+// The sets of modules, then whole layers: the first few of each chunk, all, and all in units.
 std::vector<RecomputeChoice> all_recompute_choices(const ModelSpec& model,
                                                    const SearchConfig& config) {
   if (!config.recompute_sets.empty()) return config.recompute_sets;
@@ -51,14 +51,14 @@ std::vector<RecomputeChoice> all_recompute_choices(const ModelSpec& model,
   return choices;
 }
 
-// Whether activations of whole layers may go to host memory beside pinned sets.
+// Whether whole layers may be offloaded although sets of modules are pinned.
 bool takes_layers(const SearchConfig& c) {
   const bool plain = c.recompute_sets.empty() ||
                      std::ranges::find(c.recompute_sets, RecomputeChoice{}) != c.recompute_sets.end();
   return plain && (c.offload_sets.empty() || !c.offload_layers.empty());
 }
 
-// The step on the CPU counts as dearer than any on the GPU: its memory is slower.
+// A step on the CPU is taken to be slower than any on the GPU if the CPU's memory is slower.
 bool host_steps_slower(const ClusterSpec& cluster) {
   const BytesPerSecond host = cluster.host_memory_bandwidth > BytesPerSecond(0)
                                   ? cluster.host_memory_bandwidth / cluster.gpus_per_node
@@ -66,7 +66,8 @@ bool host_steps_slower(const ClusterSpec& cluster) {
   return host < cluster.gpu.memory_bandwidth;
 }
 
-// Of any of the number formats. Last of the places: without it the others keep their order.
+// Whether the CPU may step any of the number formats. This place comes last, so that leaving it out
+// does not change the order of the others.
 bool cpu_may_step(const SearchConfig& config) {
   return std::ranges::any_of(config.numerics, [&](const Numerics& n) {
     Plan plan;
@@ -113,7 +114,7 @@ void MemoryChoice::put_into(Plan& plan) const {
   put_state(state, plan);
 }
 
-bool MemoryChoice::moot(int most_layers, int stages) const {
+bool MemoryChoice::repeats_another(int most_layers, int stages) const {
   return only_bounds || (by_stage && stages == 1) || recompute.layers >= most_layers ||
          (recompute.unit > 1 && recompute.unit / 2 >= most_layers);
 }
@@ -154,12 +155,12 @@ std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSp
   for (const StatePlace state : places(cluster, config)) {
     for (const auto& offload : offloads) {
       for (const RecomputeChoice& recompute : all_recompute_choices(model, config)) {
-        // Little would be left to move.
+        // With all modules recomputed little is left to offload.
         if (recompute.full && !offload.empty() && !pinned) continue;
         choices.push_back({recompute, offload, 0, state});
       }
     }
-    // Sets that are pinned hold for all stages.
+    // Pinned sets hold for all stages alike.
     const bool free = !pinned && config.recompute_sets.empty();
     const bool alone = offloads.size() == 1 && !config.recompute;
     if (by_stage(config) && free && !alone) {

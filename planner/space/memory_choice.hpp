@@ -1,51 +1,59 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a plan may give up time for: recompute, activations in host memory, the optimizer's state there.
+// How a plan can save GPU memory at the cost of time: recompute activations, or keep activations or
+// optimizer state in host memory.
 #pragma once
 
 #include <cstdint>
 #include <set>
 #include <vector>
 
-#include "planner/search/search.hpp"
+#include "planner/search_config.hpp"
+#include "core/spec/model.hpp"
+#include "core/spec/cluster.hpp"
 
 namespace pleat {
 
-// Where the optimizer's state lies between steps, and who makes the step with it.
+// Where the optimizer state lies between steps, and who makes the step.
 enum class StatePlace : std::uint8_t {
-  device,       // resident
-  host,         // in host memory between steps, back on the GPU for its own (state_offload)
-  host_stepped  // in host memory, where the CPU steps beside the transfers (cpu_offload)
+  device,       // on the GPU
+  host,         // in host memory; copied to the GPU for the step (state_offload)
+  host_stepped  // in host memory; the CPU makes the step while gradients and weights travel
+                // (cpu_offload)
 };
 
 void put_state(StatePlace, Plan&);
 
-// Whether a search lets stages choose for themselves: Megatron has one choice for all.
+// Whether a search lets each pipeline stage choose its own recompute and offload. Megatron has one
+// choice for all stages.
 [[nodiscard]] bool by_stage(const SearchConfig&);
 
-// Sets of modules, and all layers whole.
+// The recompute choices of a model: sets of modules, and whole layers.
 [[nodiscard]] std::vector<RecomputeChoice> recompute_choices(const ModelSpec&, bool allowed);
 
-// Only worth trying where a mesh does not fit without.
+// Tried only where the same mesh and setting do not fit with less.
 struct MemoryChoice {
   RecomputeChoice recompute;
   std::set<Offload> offload;
   int offload_layers = 0;  // whole layers' activations in host memory
   StatePlace state = StatePlace::device;
-  // Every stage takes one of the others with this state (stage_choice); of itself it gives up nothing.
+  // Each stage takes one of the other choices with this `state` (stage_choice.hpp). As a plan by
+  // itself it saves nothing.
   bool by_stage = false;
-  bool only_bounds = false;  // pins leave it out; it is no plan, but bounds those that give up more
+  // Left out by pins, so not a plan of the space; kept because it bounds the choices that save
+  // more.
+  bool only_bounds = false;
   void put_into(Plan&) const;
-  // Whether it is no plan, or another choice says the same of `stages` with chunks of at most so many
-  // layers.
-  [[nodiscard]] bool moot(int most_layers, int stages) const;
+  // Whether it is no plan of its own: only a bound, or the same as another choice for a pipeline of
+  // `stages` stages whose chunks have at most `most_layers` layers.
+  [[nodiscard]] bool repeats_another(int most_layers, int stages) const;
   bool operator==(const MemoryChoice&) const = default;
 };
 
-// The first one gives up nothing. Sets of modules to recompute, to offload, both; of whole layers to
-// recompute in each chunk the first 1, 2, 4 … or all, these in units of 1, 2 or 4; to offload 1, 2,
-// 4 … Each with the optimizer's state in all places that the runtime has; and by stage. Of the sets
-// those that are pinned; the first choice is there in any case.
+// All choices of a search, as pinned. The first one saves nothing and is always there. Then: sets
+// of modules to recompute, to offload, or both; whole layers to recompute (the first 1, 2, 4 … of
+// each chunk, or all in units of 1, 2 or 4); whole layers to offload (1, 2, 4 …); each of these
+// with the optimizer state in every place that the runtime has; and the choices by stage.
 [[nodiscard]] std::vector<MemoryChoice> memory_choices(const ModelSpec&, const ClusterSpec&,
                                                        const SearchConfig&);
 

@@ -9,7 +9,7 @@
 namespace pleat {
 namespace {
 
-// Or the same.
+// Whether `a` recomputes no more than `b`.
 bool recomputes_less(const RecomputeChoice& a, const RecomputeChoice& b) {
   if (!b.full) return !a.full && std::ranges::includes(b.modules, a.modules);
   if (b.layers > 0) return a.full ? a.layers > 0 && a.layers <= b.layers : a.modules.empty();
@@ -20,7 +20,7 @@ bool is_plain(const MemoryChoice& c) {
   return c == MemoryChoice{.recompute = {}, .offload = {}, .state = c.state};
 }
 
-// Stages that choose for themselves give up no more than they need.
+// A plan by stage saves no more than it needs to.
 bool gives_up_less(const MemoryChoice& a, const MemoryChoice& b) {
   if (a.by_stage) return !(a == b) && a.state <= b.state && !is_plain(b);
   if (b.by_stage) return a.state <= b.state && is_plain(a);
@@ -31,8 +31,8 @@ bool gives_up_less(const MemoryChoice& a, const MemoryChoice& b) {
          (all_again || std::ranges::includes(b.offload, a.offload));
 }
 
-// Can the search try `child` below `parent`? Units of recompute are compared with no other recompute,
-// the CPU's step not with state that comes back to the GPU.
+// Whether `child` may stand below `parent` in the tree. Recompute in units is not compared with
+// other recompute, nor a step on the CPU with state that comes back to the GPU.
 bool may_follow(const MemoryChoice& parent, const MemoryChoice& child) {
   if (parent.by_stage) return false;
   const bool same_state = parent.state == child.state;
@@ -55,7 +55,7 @@ MemoryTree::MemoryTree(const std::vector<MemoryChoice>& choices)
     : below_(choices.size()), plans_(choices.size(), 1) {
   std::vector<std::size_t> parent(choices.size());
   for (std::size_t c = 1; c < choices.size(); ++c) {
-    for (std::size_t p = 0; p < c; ++p) {  // the last one that may: it gives up most
+    for (std::size_t p = 0; p < c; ++p) {  // the last possible parent, which saves the most
       if (may_follow(choices[p], choices[c])) parent[c] = p;
     }
     below_[parent[c]].push_back(static_cast<std::int16_t>(c));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which memory choices give up more than others, and in which order a search tries them.
+// Which memory choices save more than others, and in which order a search tries them.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,23 @@ class MemoryTree {
  public:
   explicit MemoryTree(const std::vector<MemoryChoice>&);
 
-  // The choices to try when `choice` does not fit. Each stands below one other, all in the end below
-  // the first, and cannot be faster than that: it recomputes more, or offloads where the other keeps.
-  // Choices that both offload are not compared: what is recomputed is not sent.
+  // The choices to try when `choice` does not fit: its children in a tree whose root is the first
+  // choice. A child is never faster than its parent, because it recomputes more, or offloads what
+  // the parent keeps. Two choices that both offload are not ordered: more recompute means less to
+  // send.
   [[nodiscard]] const std::vector<std::int16_t>& below(int choice) const;
   // The choice itself and all below it.
   [[nodiscard]] std::int64_t plans_below(int choice) const;
 
-  // Why a plan need not be listed beside one of the same mesh that is as fast: "variant" of the same
-  // choice, "needless" when it gives up all that the other does and more; else null.
+  // Why the choice `other` is not listed beside the listed plan of the same mesh that is as fast:
+  // "variant" if the choices are equal, "needless" if `other` saves all that the listed one does
+  // and more; else null.
   [[nodiscard]] const char* supersedes(int listed, int other) const;
 
  private:
   std::vector<std::vector<std::int16_t>> below_;
   std::vector<std::int64_t> plans_;
-  std::vector<std::vector<bool>> gives_up_less_;  // [a][b]: a less than b
+  std::vector<std::vector<bool>> gives_up_less_;  // [a][b]: a saves less than b
 };
 
 }  // namespace pleat

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that a mesh may have.
+// Which degrees and numbers of chunks a mesh can have.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@
 
 namespace pleat {
 
-// Of n, up to the limit; increasing.
+// The divisors of n up to the limit, in increasing order.
 [[nodiscard]] std::vector<int> divisors(std::int64_t n, std::int64_t limit);
 [[nodiscard]] std::vector<int> powers_of_two(std::int64_t limit);
 
-// Chunks per stage worth trying: powers of two, and counts that split the layers evenly with or
-// without embedding and loss counted as a layer each.
+// Numbers of chunks per stage that are worth trying: powers of two, and those that divide the
+// layers evenly, with or without embedding and loss counted as one layer each.
 [[nodiscard]] std::vector<int> chunk_counts(const ModelSpec&, int pp);
-// Chunks per stage of the other orders, which are made for so many.
+// The number of chunks per stage that a schedule other than 1F1B is made for.
 [[nodiscard]] int chunks_of(PipelineSchedule);
 
-// Virtual stages of a well-formed layout, and the chunks that layouts leave on each of pp ranks.
+// How many virtual stages a layout has, and how many chunks the pinned layouts put on each of `pp`
+// ranks.
 [[nodiscard]] std::int64_t stages_of_layout(const std::string& layout);
 [[nodiscard]] std::vector<int> chunks_of_layouts(const std::vector<std::string>&, int pp);
 

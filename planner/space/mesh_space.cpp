@@ -10,13 +10,13 @@
 #include "planner/space/mesh_sizes.hpp"
 #include "planner/space/runtime_rules.hpp"
 #include "planner/layout/stage_balance.hpp"
-#include "planner/space/technique.hpp"
+#include "planner/space/run_settings.hpp"
 
 namespace pleat {
 namespace {
 
-// Microbatches of a group, beside PP: more leave a tensor more time to get around, and a stage more to
-// hold.
+// Further sizes of a group of microbatches, as multiples of PP. Larger groups give transfers more
+// time to hide and make stages hold more.
 std::vector<int> larger_groups(const Mesh& mesh, std::int64_t microbatches) {
   std::vector<int> list;
   if (mesh.vpp == 1 || mesh.schedule != PipelineSchedule::one_f_one_b) return list;
@@ -32,22 +32,19 @@ const std::vector<int>& pinned_or(const std::vector<int>& pins, const std::vecto
 
 class Enumerator {
  public:
-  Enumerator(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
-             const SearchConfig& config)
-      : model_(model),
-        cluster_(cluster),
-        workload_(workload),
+  Enumerator(const Problem& problem, const SearchConfig& config)
+      : problem_(problem),
         config_(config),
-        settings_(settings(model, cluster, config)),
+        settings_(settings(problem.model, problem.cluster, config)),
         schedules_(schedules_of(config)) {}
 
   MeshSpace run() {
-    const int domain = cluster_.tiers.empty() || cluster_.tiers.front().size == 0
+    const int domain = problem_.cluster.tiers.empty() || problem_.cluster.tiers.front().size == 0
                            ? config_.gpus
-                           : cluster_.tiers.front().size;
+                           : problem_.cluster.tiers.front().size;
     const std::vector<int> all_tp = divisors(config_.gpus, domain);
     const std::vector<int> all_cp = divisors(config_.gpus, 16);
-    const std::vector<int> all_pp = divisors(config_.gpus, model_.layers + 2);
+    const std::vector<int> all_pp = divisors(config_.gpus, problem_.model.layers + 2);
     for (int tp : pinned_or(config_.tp, all_tp)) {
       for (int cp : pinned_or(config_.cp, all_cp)) {
         for (int pp : pinned_or(config_.pp, all_pp)) {
@@ -75,9 +72,9 @@ class Enumerator {
     return true;
   }
 
-  // With pinned layouts, those that they have; else all.
+  // The numbers of chunks that pinned layouts have, or all.
   [[nodiscard]] std::vector<int> chunks_for(int pp) {
-    if (config_.layout.empty()) return chunk_counts(model_, pp);
+    if (config_.layout.empty()) return chunk_counts(problem_.model, pp);
     std::vector<int> list = chunks_of_layouts(config_.layout, pp);
     if (list.empty()) leave_out("layout", fmt::format("no layout splits over PP {}", pp));
     return list;
@@ -87,7 +84,7 @@ class Enumerator {
     const AttentionMapping& a = mesh.attention;
     const std::int64_t model_ranks = std::int64_t{a.tp} * a.cp * a.pp;
     mesh.attention.dp = static_cast<int>(std::max<std::int64_t>(1, config_.gpus / model_ranks));
-    if (model_ranks * mesh.attention.dp != config_.gpus) {  // the whole sub-tree is void
+    if (model_ranks * mesh.attention.dp != config_.gpus) {  // nothing below is valid
       mesh.expert = {.etp = 1, .ep = 1, .edp = std::max(1, config_.gpus / a.pp)};
       take(mesh, "");
       return;
@@ -95,8 +92,9 @@ class Enumerator {
     if (dp_is_pinned_out(mesh.attention)) return;
     const std::int64_t stage_ranks = config_.gpus / a.pp;
     const std::vector<int> one{1}, all_vpp = chunks_for(a.pp);
-    const std::vector<int> all_ep = model_.moe ? divisors(model_.moe->experts, stage_ranks) : one;
-    const std::vector<int> all_etp = model_.moe ? divisors(a.tp, stage_ranks) : one;
+    const std::vector<int> all_ep =
+        problem_.model.moe ? divisors(problem_.model.moe->experts, stage_ranks) : one;
+    const std::vector<int> all_etp = problem_.model.moe ? divisors(a.tp, stage_ranks) : one;
     for (int etp : pinned_or(config_.etp, all_etp)) {
       for (int ep : pinned_or(config_.ep, all_ep)) {
         const std::int64_t expert_ranks = std::int64_t{etp} * ep;
@@ -110,7 +108,7 @@ class Enumerator {
         }
         for (const PipelineSchedule schedule : schedules_) {
           const bool plain = schedule == PipelineSchedule::one_f_one_b;
-          // One stage has no order; the first one tried says so.
+          // With one stage all schedules are the same; the first one stands for them.
           if (a.pp == 1 && !plain && schedule != schedules_.front()) continue;
           mesh.schedule = schedule;
           const std::vector<int> own{chunks_of(schedule)};
@@ -130,16 +128,16 @@ class Enumerator {
       mesh.layout = layout;
       for (int micro_batch : tried) {
         const std::int64_t multiple = std::int64_t{mesh.attention.dp} * micro_batch;
-        // Larger microbatches that do not divide are no alternatives; the smallest one explains.
-        if (micro_batch > tried.front() && workload_.global_batch % multiple != 0) continue;
+        // Larger microbatches do not divide the batch either; the smallest one gives the reason.
+        if (micro_batch > tried.front() && problem_.workload.global_batch % multiple != 0) continue;
         mesh.micro_batch = micro_batch;
         take_groups(mesh, space_.layouts[static_cast<std::size_t>(layout)]);
       }
     }
   }
 
-  // Pinned groups are of interleaved orders alone. Free ones are full, so that the rules hold for all
-  // or none of them.
+  // Groups are pinned for interleaved schedules only. Free ones divide the microbatches, so that
+  // the rules hold for all of them or for none.
   void take_groups(Mesh mesh, const std::string& layout) {
     const bool interleaved = mesh.vpp > 1 && mesh.schedule == PipelineSchedule::one_f_one_b;
     if (interleaved && !config_.microbatch_group.empty()) {
@@ -151,7 +149,7 @@ class Enumerator {
     }
     const Constraint* const rule = take(mesh, layout);
     const std::int64_t replica = std::int64_t{mesh.attention.dp} * mesh.micro_batch;
-    for (const int group : larger_groups(mesh, workload_.global_batch / replica)) {
+    for (const int group : larger_groups(mesh, problem_.workload.global_batch / replica)) {
       ++space_.tried;
       mesh.group = group;
       if (rule == nullptr) space_.meshes.push_back(mesh);
@@ -159,7 +157,7 @@ class Enumerator {
     }
   }
 
-  // The rule that it breaks.
+  // Counts the mesh under the rule that it breaks.
   const Constraint* take(const Mesh& mesh, const std::string& layout) {
     ++space_.tried;
     plan_.attention = mesh.attention;
@@ -173,7 +171,8 @@ class Enumerator {
     const Constraint* const rule = broken_rule(mesh.layout);
     if (rule != nullptr) {
       if (++space_.rejected[rule->name] == 1) {
-        space_.example[rule->name] = rule->explain({model_, workload_, plan_, config_.gpus});
+        space_.example[rule->name] =
+            rule->explain({problem_.model, problem_.workload, plan_, config_.gpus});
         space_.example[rule->name].rule = rule->name;
       }
     } else {
@@ -186,13 +185,14 @@ class Enumerator {
 
   [[nodiscard]] int largest_stage() const {
     std::int64_t most = 0;
-    for (const VirtualStage& s : stage_layout(plan_, model_)) most = std::max(most, s.layers);
+    for (const VirtualStage& s : stage_layout(plan_, problem_.model))
+      most = std::max(most, s.layers);
     return static_cast<int>(most);
   }
 
-  // The first rule that no setting satisfies.
+  // The first rule that every setting breaks.
   const Constraint* broken_rule(int layout) {
-    const PlanContext context{model_, workload_, plan_, config_.gpus};
+    const PlanContext context{problem_.model, problem_.workload, plan_, config_.gpus};
     settings_.front().put_into(plan_);
     for (const Constraint& rule : constraints()) {
       const bool about_layout = std::string_view(rule.name) == "layout" && !plan_.layout.empty();
@@ -208,7 +208,8 @@ class Enumerator {
     return nullptr;
   }
 
-  // What the rule about layouts says depends on the layout and its number of stages alone.
+  // The rule about layouts depends on nothing but the layout and the number of stages: remembered
+  // for each.
   bool layout_holds(const Constraint& rule, const PlanContext& context, int layout) {
     const auto [known, fresh] = layout_holds_.try_emplace(layout, false);
     if (fresh) known->second = rule.holds(context);
@@ -220,12 +221,13 @@ class Enumerator {
     plan.attention.pp = pp;
     plan.vpp = vpp;
     plan.layout = layout;
-    return builds_layout(config_.runtime, model_, plan);
+    return builds_layout(config_.runtime, problem_.model, plan);
   }
 
   std::vector<std::string> layout_texts(int pp, int vpp) {
     if (config_.layout.empty()) {
-      std::vector<std::string> built = layout_choices(model_, workload_.seq_len, pp, vpp);
+      std::vector<std::string> built =
+          layout_choices(problem_.model, problem_.workload.seq_len, pp, vpp);
       if (built.size() > 1) {
         std::erase_if(built, [&](const std::string& text) { return !builds(text, pp, vpp); });
       }
@@ -256,9 +258,7 @@ class Enumerator {
     return entry->second;
   }
 
-  const ModelSpec& model_;
-  const ClusterSpec& cluster_;
-  const WorkloadSpec& workload_;
+  const Problem& problem_;
   const SearchConfig& config_;
   std::vector<Setting> settings_;
   std::vector<PipelineSchedule> schedules_;
@@ -294,7 +294,7 @@ std::vector<PipelineSchedule> schedules_of(const SearchConfig& config) {
 std::vector<std::string> layout_choices(const ModelSpec& model, std::int64_t seq_len, int pp,
                                         int vpp) {
   const std::int64_t stages = std::int64_t{pp} * vpp;
-  // Where nothing can be balanced, the even split stands and its rule says what is wrong.
+  // Where no layout is possible, the even one is kept, whose rule then says what is wrong.
   if (pp < 1 || vpp < 1 || stages == 1 || stages > model.layers) return {""};
   const ForwardFlops flops = forward_flops(model, seq_len);
   const auto even = even_layout(model.layers, model.mtp_layers > 0, pp, vpp);
@@ -307,9 +307,8 @@ std::vector<std::string> layout_choices(const ModelSpec& model, std::int64_t seq
   return choices;
 }
 
-MeshSpace enumerate_meshes(const ModelSpec& model, const ClusterSpec& cluster,
-                           const WorkloadSpec& workload, const SearchConfig& config) {
-  return Enumerator(model, cluster, workload, config).run();
+MeshSpace enumerate_meshes(const Problem& problem, const SearchConfig& config) {
+  return Enumerator(problem, config).run();
 }
 
 }  // namespace pleat

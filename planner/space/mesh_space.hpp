@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "core/plan/constraints.hpp"
-#include "planner/search/search.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
 
 namespace pleat {
 
@@ -50,12 +51,12 @@ struct MeshSpace {
                                                       int pp, int vpp);
 
 // With the first numerics of the config.
-[[nodiscard]] MeshSpace enumerate_meshes(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
+[[nodiscard]] MeshSpace enumerate_meshes(const Problem&,
                                          const SearchConfig&);
 
 // As above; throws ConfigError naming the pin at fault when pins leave nothing, with a rule about it if
 // one is broken, or the rule that rejects most when the space is empty without pins.
-[[nodiscard]] MeshSpace non_empty_meshes(const ModelSpec&, const ClusterSpec&, const WorkloadSpec&,
+[[nodiscard]] MeshSpace non_empty_meshes(const Problem&,
                                          const SearchConfig&);
 
 }  // namespace pleat

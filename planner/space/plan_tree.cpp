@@ -10,15 +10,12 @@
 
 namespace pleat {
 
-PlanTree::PlanTree(const ModelSpec& m, const ClusterSpec& cluster, const WorkloadSpec& w,
-                   const Profile& p, const SearchConfig& c)
-    : model(m),
-      workload(w),
-      profile(p),
+PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
+    : problem(p),
       config(c),
-      space(non_empty_meshes(m, cluster, w, c)),
-      settings(pleat::settings(m, cluster, c)),
-      choices(memory_choices(m, cluster, c)),
+      space(non_empty_meshes(p, c)),
+      settings(pleat::settings(p.model, p.cluster, c)),
+      choices(memory_choices(p.model, p.cluster, c)),
       memory(choices),
       least_work(pleat::least_work(settings)) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -26,8 +23,8 @@ PlanTree::PlanTree(const ModelSpec& m, const ClusterSpec& cluster, const Workloa
     const RecomputeChoice& r = choice.recompute;
     choices_by_stage = choices_by_stage || choice.by_stage;
     if (r.full && r.layers == 0 && r.unit == 1) least_memory = static_cast<std::int16_t>(i);
-    // Of units one layer's input is left, of layers offloaded nothing.
-    const auto all = static_cast<double>(m.layers);
+    // A unit of layers keeps the input of one layer; an offloaded layer keeps nothing.
+    const auto all = static_cast<double>(p.model.layers);
     least_saved = std::min({least_saved, 1.0 / r.unit, (all - choice.offload_layers) / all});
   }
   for (const Constraint& rule : constraints()) {
@@ -43,8 +40,8 @@ PlanTree::PlanTree(const ModelSpec& m, const ClusterSpec& cluster, const Workloa
   }
   state_ = find_state_choices(false);
   state_of_pipelines_ = find_state_choices(true);
-  // Without exchange of tokens or sharded weights nothing widens the band.
-  if (config.robust) least_weight_ = 1 + relative_band(model, Plan{}, profile);
+  // A plan without token exchange and sharded weights has the narrowest band.
+  if (config.robust) least_weight_ = 1 + relative_band(problem.model, Plan{}, problem.profile);
 }
 
 std::int64_t PlanTree::plans_of_mesh() const {
@@ -99,23 +96,24 @@ StatePlace PlanTree::least_place() const {
   return std::ranges::max_element(choices, {}, &MemoryChoice::state)->state;
 }
 
-bool PlanTree::moot_memory(const Node& node) const {
+bool PlanTree::memory_repeats_another(const Node& node) const {
   const auto layout = static_cast<std::size_t>(mesh_of(node).layout);
-  return choices[static_cast<std::size_t>(node.memory)].moot(space.most_layers[layout],
+  return choices[static_cast<std::size_t>(node.memory)].repeats_another(space.most_layers[layout],
                                                              mesh_of(node).attention.pp);
 }
 
 const char* PlanTree::broken_rule(const Plan& plan) const {
-  const PlanContext context{model, workload, plan, config.gpus};
+  const PlanContext context{problem.model, problem.workload, plan, config.gpus};
   for (const Constraint* rule : rules_) {
     if (!rule->holds(context)) return rule->name;
   }
-  return refused_by(config.runtime, model, plan);
+  return refused_by(config.runtime, problem.model, plan);
 }
 
 double PlanTree::weight(const Node& node) const {
   if (!config.robust || node.setting < 0) return least_weight_;
-  return 1 + relative_band(model, plan_of(node), profile);  // a family shares what it depends on
+  return 1 + relative_band(problem.model, plan_of(node),
+                           problem.profile);  // a family shares what it depends on
 }
 
 StateChoices PlanTree::find_state_choices(bool pipeline) const {

@@ -46,7 +46,7 @@ DispatchWork dispatch_work(const Op& op, Bytes payload, Bytes row, int ranks, in
   DispatchWork work{.payload = payload, .row = row, .ranks = ranks, .nodes = std::max(1, ranks / inside)};
   work.rank_copies = distinct_units(ranks, op.attr) / k;
   work.node_copies = distinct_units(work.nodes, op.attr) / k;
-  work.combine = op.kind == OpKind::all_to_all_back;
+  work.combine = family_of(op.kind) == OpKind::all_to_all_back;
   work.sms = sms;
   return work;
 }

@@ -10,12 +10,14 @@
 namespace pleat {
 namespace {
 
-Collective curve_kind(OpKind kind) {
-  if (kind == OpKind::all_gather) return Collective::all_gather;
-  if (kind == OpKind::reduce_scatter) return Collective::reduce_scatter;
-  if (kind == OpKind::all_reduce) return Collective::all_reduce;
-  if (kind == OpKind::all_to_all || kind == OpKind::all_to_all_back) return Collective::all_to_all;
-  PLEAT_ASSERT(kind == OpKind::send || kind == OpKind::recv || kind == OpKind::ring_shift);
+Collective curve_kind(OpKind family) {
+  if (family == OpKind::all_gather) return Collective::all_gather;
+  if (family == OpKind::reduce_scatter) return Collective::reduce_scatter;
+  if (family == OpKind::all_reduce) return Collective::all_reduce;
+  if (family == OpKind::all_to_all || family == OpKind::all_to_all_back) {
+    return Collective::all_to_all;
+  }
+  PLEAT_ASSERT(family == OpKind::send || family == OpKind::recv || family == OpKind::ring_shift);
   return Collective::send_recv;
 }
 
@@ -35,7 +37,7 @@ Bytes whole_bytes(const Op& op, const std::vector<Tensor>& tensors, const Bindin
   }
   // A reduction's further operands tell how long its pieces are.
   const std::vector<TensorId> whole =
-      op.kind == OpKind::all_gather ? op.out : std::vector<TensorId>{op.in.front()};
+      family_of(op.kind) == OpKind::all_gather ? op.out : std::vector<TensorId>{op.in.front()};
   return total(whole, tensors, binding) * op.attr.wire;
 }
 
@@ -122,7 +124,7 @@ OpCost collective_cost(const Op& op, const std::vector<Tensor>& tensors, const B
   cost.cls = class_of(op);
   cost.source = SourceClass::measured;
   if (place.size <= 1 || op.attr.passes == 0) return cost;  // alone, or inside another kernel
-  const Collective kind = curve_kind(op.kind);
+  const Collective kind = curve_kind(family_of(op.kind));
   const bool several_tiers = place.tier > 0 && place.inside > 1;
   const Link outer = link(view, profile, place.tier, kind);
   const CollectiveLinks links{

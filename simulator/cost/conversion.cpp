@@ -19,7 +19,7 @@ constexpr OpKind kMoves[] = {
     OpKind::concat_rows,    OpKind::concat_rows_bwd,    OpKind::zero};
 
 bool moves_only(const Op& op, const std::vector<Tensor>& tensors) {
-  if (op.kind == OpKind::copy) {
+  if (family_of(op.kind) == OpKind::copy) {
     return tensors[op.in.front().index()].dtype == tensors[op.out.front().index()].dtype;
   }
   return std::ranges::count(kMoves, op.kind) > 0;
@@ -63,7 +63,7 @@ Seconds convert_operands(const Op& op, const std::vector<Tensor>& tensors, const
     if (!is_narrow(tensors[id.index()].dtype)) add(id, false);
     if (op.attr.accumulate && !in_place) add(id, false);
   }
-  if (op.kind != OpKind::quantize) work.bytes += Bytes(wider);
+  if (family_of(op.kind) != OpKind::quantize) work.bytes += Bytes(wider);
   Seconds time;
   const auto pass = [&](KernelClass kernel, double elements, double bytes) {
     if (elements <= 0) return;

@@ -15,11 +15,12 @@ double bytes_of_operand(const std::vector<Tensor>& tensors, TensorId id, const B
 
 // Operations of the optimizer's step may work on a part of their operands: `n` elements of each.
 bool on_part(const Op& op) {
-  const bool step = op.kind == OpKind::adamw || op.kind == OpKind::momentum ||
-                    op.kind == OpKind::copy || op.kind == OpKind::zero ||
-                    op.kind == OpKind::step_matrix || op.kind == OpKind::lamb ||
-                    op.kind == OpKind::lamb_norms || op.kind == OpKind::lamb_step ||
-                    op.kind == OpKind::update_bias;
+  const OpKind family = family_of(op.kind);
+  const bool step = family == OpKind::adamw || family == OpKind::momentum ||
+                    family == OpKind::copy || family == OpKind::zero ||
+                    family == OpKind::step_matrix || family == OpKind::lamb ||
+                    family == OpKind::lamb_norms || family == OpKind::lamb_step ||
+                    family == OpKind::update_bias;
   return step && op.attr.n != Dim{};
 }
 
@@ -57,8 +58,10 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::rope:
     case OpKind::rope_bwd: return KernelClass::rope;
     case OpKind::rms_norm:
+    case OpKind::layer_norm:
     case OpKind::rms_norm_quantize:
     case OpKind::rms_norm_bwd:
+    case OpKind::layer_norm_bwd:
     case OpKind::slice_norm:
     case OpKind::slice_norm_bwd: return KernelClass::norm;
     case OpKind::router_topk_bwd: return KernelClass::router_bwd;
@@ -89,12 +92,16 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::unpermute:
     case OpKind::unpermute_bwd: return KernelClass::permute;
     case OpKind::swiglu_quantize:
-    case OpKind::quantize: return KernelClass::quantize;
+    case OpKind::quantize:
+    case OpKind::quantize_weight:
+    case OpKind::quantize_weights:
+    case OpKind::transpose_codes: return KernelClass::quantize;
     case OpKind::adamw:
     case OpKind::lamb:
     case OpKind::lamb_norms:
     case OpKind::lamb_step:
     case OpKind::momentum:
+    case OpKind::muon_momentum:
     case OpKind::step_matrix: return KernelClass::optimizer;
     case OpKind::load_tokens:
     case OpKind::load_labels:
@@ -106,6 +113,7 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::unpack_keys:
     case OpKind::add:
     case OpKind::pointwise:
+    case OpKind::wire_conversion:
     case OpKind::pointwise_bwd:
     case OpKind::concat_columns:
     case OpKind::concat_columns_bwd:
@@ -115,7 +123,8 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::update_bias:
     case OpKind::grad_norm:
     case OpKind::clip:
-    case OpKind::copy: return KernelClass::memory_bound;
+    case OpKind::copy:
+    case OpKind::cast_weights: return KernelClass::memory_bound;
     case OpKind::gemm:
     case OpKind::grouped_gemm:
     case OpKind::attention:
@@ -126,13 +135,37 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::token_mixing:
     case OpKind::token_mixing_bwd:
     case OpKind::offload:
+    case OpKind::offload_state:
+    case OpKind::offload_gradients:
     case OpKind::reload:
+    case OpKind::reload_state:
+    case OpKind::reload_weights:
     case OpKind::release:
     case OpKind::all_gather:
+    case OpKind::gather_keys:
+    case OpKind::gather_counts:
+    case OpKind::gather_peer_rows:
+    case OpKind::gather_picked_rows:
+    case OpKind::gather_weights:
+    case OpKind::gather_bucket:
+    case OpKind::gather_matrix:
     case OpKind::reduce_scatter:
+    case OpKind::reduce_key_gradients:
+    case OpKind::reduce_peer_rows:
+    case OpKind::reduce_picked_rows:
+    case OpKind::reduce_gradients:
+    case OpKind::reduce_bucket:
     case OpKind::all_reduce:
+    case OpKind::all_reduce_bucket:
+    case OpKind::all_reduce_replicated:
     case OpKind::all_to_all:
     case OpKind::all_to_all_back:
+    case OpKind::exchange_rows:
+    case OpKind::exchange_rows_back:
+    case OpKind::exchange_sorted:
+    case OpKind::exchange_sorted_back:
+    case OpKind::exchange_tokens:
+    case OpKind::exchange_tokens_back:
     case OpKind::ring_shift:
     case OpKind::send:
     case OpKind::recv: break;
@@ -153,7 +186,7 @@ KernelClass class_of_op(const Op& op) {
 Bytes operand_bytes(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding) {
   double bytes = 0;
   for (TensorId id : op.in) {
-    const bool few = op.kind == OpKind::quantize && id != op.in.front();  // rows of each expert
+    const bool few = family_of(op.kind) == OpKind::quantize && id != op.in.front();  // rows of each expert
     if (!few) bytes += bytes_of_operand(tensors, id, binding);
   }
   for (TensorId id : op.out) bytes += bytes_of_operand(tensors, id, binding);
@@ -166,7 +199,7 @@ Bytes operand_bytes(const Op& op, const std::vector<Tensor>& tensors, const Bind
 Bytes quantize_extra(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding,
                      Precision precision) {
   constexpr double kFourBitPasses = 0.45;  // 30 to 60% more than the operands
-  if (op.kind != OpKind::quantize) return Bytes(0);
+  if (family_of(op.kind) != OpKind::quantize) return Bytes(0);
   const DType to = tensors[op.out.front().index()].dtype;
   if (to == DType::nvfp4) return operand_bytes(op, tensors, binding) * kFourBitPasses;
   if (to == DType::fp8 && precision == Precision::fp8) {

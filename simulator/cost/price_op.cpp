@@ -68,23 +68,49 @@ CostClass class_of(const Op& op) {
     case OpKind::token_mixing:
     case OpKind::token_mixing_bwd: return CostClass::attention;
     case OpKind::all_gather:
+    case OpKind::gather_keys:
+    case OpKind::gather_counts:
+    case OpKind::gather_peer_rows:
+    case OpKind::gather_picked_rows:
+    case OpKind::gather_weights:
+    case OpKind::gather_bucket:
+    case OpKind::gather_matrix:
     case OpKind::reduce_scatter:
+    case OpKind::reduce_key_gradients:
+    case OpKind::reduce_peer_rows:
+    case OpKind::reduce_picked_rows:
+    case OpKind::reduce_gradients:
+    case OpKind::reduce_bucket:
     case OpKind::all_reduce:
+    case OpKind::all_reduce_bucket:
+    case OpKind::all_reduce_replicated:
     case OpKind::all_to_all:
     case OpKind::all_to_all_back:
+    case OpKind::exchange_rows:
+    case OpKind::exchange_rows_back:
+    case OpKind::exchange_sorted:
+    case OpKind::exchange_sorted_back:
+    case OpKind::exchange_tokens:
+    case OpKind::exchange_tokens_back:
     case OpKind::ring_shift:
     case OpKind::send:
     case OpKind::recv: return class_of_group(op.group);
     case OpKind::offload:
+    case OpKind::offload_state:
+    case OpKind::offload_gradients:
     case OpKind::reload:
+    case OpKind::reload_state:
+    case OpKind::reload_weights:
     case OpKind::release: return CostClass::offload;
     case OpKind::load_tokens:
     case OpKind::load_labels:
     case OpKind::embedding:
     case OpKind::embedding_bwd:
     case OpKind::rms_norm:
+    case OpKind::layer_norm:
     case OpKind::rms_norm_quantize:
     case OpKind::rms_norm_bwd:
+    case OpKind::layer_norm_bwd:
     case OpKind::head_norm:
     case OpKind::head_norm_bwd:
     case OpKind::slice_norm:
@@ -108,6 +134,7 @@ CostClass class_of(const Op& op) {
     case OpKind::sigmoid_gate:
     case OpKind::sigmoid_gate_bwd:
     case OpKind::pointwise:
+    case OpKind::wire_conversion:
     case OpKind::pointwise_bwd:
     case OpKind::router_topk:
     case OpKind::router_topk_bwd:
@@ -131,6 +158,9 @@ CostClass class_of(const Op& op) {
     case OpKind::ce_stats:
     case OpKind::ce_loss:
     case OpKind::quantize:
+    case OpKind::quantize_weight:
+    case OpKind::quantize_weights:
+    case OpKind::transpose_codes:
     case OpKind::zero:
     case OpKind::update_bias:
     case OpKind::grad_norm:
@@ -140,9 +170,11 @@ CostClass class_of(const Op& op) {
     case OpKind::lamb_norms:
     case OpKind::lamb_step:
     case OpKind::momentum:
+    case OpKind::muon_momentum:
     case OpKind::newton_schulz:
     case OpKind::step_matrix:
     case OpKind::copy:
+    case OpKind::cast_weights:
       return op.phase == Phase::step ? CostClass::optimizer : CostClass::memory_bound;
   }
   return CostClass::memory_bound;
@@ -216,7 +248,7 @@ OpCost offload_cost(const Op& op, const std::vector<Tensor>& tensors, const Bind
   }
   const BytesPerSecond link = view.cluster->gpu.host_link;
   // The step names both sides: the host's is as large as what moves.
-  const bool out = op.kind == OpKind::offload;
+  const bool out = family_of(op.kind) == OpKind::offload;
   const bool both = !op.in.empty() && !op.out.empty();
   const TensorId moved = out == both ? op.out.front() : op.in.front();
   const Bytes bytes(static_cast<double>(tensors[moved.index()].bytes(binding)));

@@ -122,7 +122,7 @@ TEST(Contenders, SpreadTakesDistinctPlansThatRunHere) {
   config.runtime = Runtime::pleat;
   config.numerics.front().precision = Precision::fp32;
   config.top = 100;
-  SearchResult found = search(t.model, t.cluster, t.workload, t.profile, config);
+  SearchResult found = search(t, config);
   std::erase_if(found.best, [&](const Candidate& c) { return !runs_here(t, c.plan); });
   ASSERT_GT(found.best.size(), 12u);
   const std::vector<Contender> chosen = spread_contenders(t, found.best, 12);

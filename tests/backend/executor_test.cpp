@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What train() says when a plan, a text or a program cannot be run, and the trace that it keeps.
-#include "backend/executor.hpp"
+#include "backend/execute/executor.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include "core/diagnostics.hpp"
 #include "core/plan/executed_formats.hpp"
 #include "planner/space/runtime_rules.hpp"
-#include "planner/space/search_space.hpp"
+#include "tests/planner/space/every_plan.hpp"
 #include "tests/planner/search/small_case.hpp"
 
 namespace pleat {
@@ -62,7 +62,7 @@ int plans_that_run(const ModelSpec& model, const SearchConfig& config, const std
   program.workload = workload;
   int plans = 0, refused = 0;
   for (const SpacePlan& p :
-       enumerate_plans(model, test::small_cluster(), program.workload, config)) {
+       enumerate_plans({model, test::small_cluster(), program.workload, {}}, config)) {
     program.plan = p.plan;
     program.stages.clear();  // what they hold is no part of most rules
     if (plans++ % 100 == 0) program = compile(model, program.workload, p.plan, Runtime::pleat);

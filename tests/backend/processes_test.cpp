@@ -117,13 +117,13 @@ TEST(LostRank, InBackwardEndsAllAndIsNamed) {
   expect_loss_noticed([](const Op& op) { return op.kind == OpKind::attention_bwd; });
 }
 TEST(LostRank, InDispatchEndsAllAndIsNamed) {
-  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::all_to_all; });
+  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::exchange_rows; });
 }
 TEST(LostRank, BetweenStagesEndsAllAndIsNamed) {
   expect_loss_noticed([](const Op& op) { return op.kind == OpKind::recv; });
 }
 TEST(LostRank, InTheGradientReductionEndsAllAndIsNamed) {
-  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::reduce_scatter; });
+  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::reduce_bucket; });
 }
 TEST(LostRank, InTheOptimizerEndsAllAndIsNamed) {
   expect_loss_noticed([](const Op& op) { return op.kind == OpKind::adamw; });

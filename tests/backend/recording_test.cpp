@@ -6,7 +6,7 @@
 
 #include "backend/comm/recording_transport.hpp"
 #include "backend/data/sample_source.hpp"
-#include "backend/executor.hpp"
+#include "backend/execute/executor.hpp"
 #include "kernels/host_device.hpp"
 #include "tests/backend/train_runs.hpp"
 
@@ -78,17 +78,17 @@ class Listing final : private StepVisitor {
     std::int64_t bytes = stage_.state[op.in[0].index()].bytes({});
     for (const BucketState& b : stage_.buckets) {
       const bool mine = b.elements > 0 && (op.in[0] == b.weights || op.in[0] == b.gradients);
-      if (mine && op.kind == OpKind::all_gather) bytes = 4 * b.shard_elements;
-      if (mine && op.kind == OpKind::reduce_scatter) bytes = 4 * b.shards * b.shard_elements;
+      if (mine && op.kind == OpKind::gather_bucket) bytes = 4 * b.shard_elements;
+      if (mine && op.kind == OpKind::reduce_bucket) bytes = 4 * b.shards * b.shard_elements;
     }
     // A sum of some elements only: of what all ranks of a tensor-parallel group hold.
-    if (op.kind == OpKind::all_reduce && !(op.attr.n == Dim{})) bytes = 4 * op.attr.n.n;
+    if (family_of(op.kind) == OpKind::all_reduce && !(op.attr.n == Dim{})) bytes = 4 * op.attr.n.n;
     add(op, bytes);
   }
   void add(const Op& op, std::int64_t bytes) {
     const std::vector<Rank> members = group_members(program_.plan, rank_, op.group);
     Kind kind{};
-    switch (op.kind) {
+    switch (family_of(op.kind)) {
       case OpKind::all_gather:
         kind = Kind::all_gather;
         break;

@@ -10,7 +10,7 @@
 #include <ostream>
 #include <set>
 
-#include "backend/executor.hpp"
+#include "backend/execute/executor.hpp"
 #include "backend/init.hpp"
 #include "backend/rank_context.hpp"
 #include "core/plan/rank_map.hpp"

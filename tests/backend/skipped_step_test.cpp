@@ -8,7 +8,7 @@
 #include <limits>
 #include <memory>
 
-#include "backend/executor.hpp"
+#include "backend/execute/executor.hpp"
 #include "backend/replica_check.hpp"
 #include "core/diagnostics.hpp"
 #include "tests/backend/train_runs.hpp"
@@ -103,7 +103,7 @@ TEST(Replicas, AFlippedBitNamesTheRank) {
       TrainConfig config = test::small_config(4);
       config.after_step = [=](const StepBoundary& b) {
         if (b.next_step == 2 && b.context.rank().value == rank) {
-          for (const KeptRange& range : b.executor.kept_ranges(false)) {
+          for (const StateRange& range : b.executor.needed_ranges()) {
             if (range.bucket != bucket || std::string_view(range.kind) != "weight") continue;
             static_cast<unsigned char*>(range.values.data)[101] ^= 1;
           }

@@ -10,25 +10,20 @@
 
 #include "core/spec/catalog.hpp"
 #include "planner/search/search.hpp"
-#include "planner/space/search_space.hpp"
+#include "tests/planner/space/every_plan.hpp"
 #include "simulator/estimator.hpp"
 
 namespace pleat {
 namespace {
 
-struct SearchCase {
-  ModelSpec model;
-  ClusterSpec cluster;
-  Profile profile;
-  WorkloadSpec workload;
+struct SearchCase : Problem {
   SearchConfig config;
 
   SearchCase(const char* model_name, const char* cluster_name, int gpus, std::int64_t global_batch,
              std::int64_t seq_len, Precision precision = Precision::bf16)
-      : model(load_model(model_name).model),
-        cluster(load_cluster(cluster_name)),
-        profile(load_profile(std::string(cluster_name) + "-megatron")),
-        workload{.seq_len = seq_len, .global_batch = global_batch} {
+      : Problem{load_model(model_name).model, load_cluster(cluster_name),
+                {.seq_len = seq_len, .global_batch = global_batch},
+                load_profile(std::string(cluster_name) + "-megatron")} {
     config.gpus = gpus;
     config.threads = 1;
     config.numerics.front().precision = precision;
@@ -38,7 +33,7 @@ struct SearchCase {
 void run(benchmark::State& state, const SearchCase& c) {
   SearchResult result;
   for (auto _ : state) {
-    result = search(c.model, c.cluster, c.workload, c.profile, c.config);
+    result = search(c, c.config);
     if (!result.optimal || result.best.empty()) state.SkipWithError("not solved");
   }
   const auto plans = static_cast<double>(result.enumerated);
@@ -135,7 +130,7 @@ SearchCase small_space() {
 
 void small_space_priced(benchmark::State& state) {
   const SearchCase c = small_space();
-  const auto plans = enumerate_plans(c.model, c.cluster, c.workload, c.config);
+  const auto plans = enumerate_plans(c, c.config);
   for (auto _ : state) {
     const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
     for (const SpacePlan& p : plans) benchmark::DoNotOptimize(estimator(p.plan));

@@ -96,7 +96,7 @@ TEST(Compare, TextAndJsonSayTheSame) {
   const std::string text = print_comparison(c);
   EXPECT_NE(text.find("0.800"), std::string::npos) << text;  // step ratio
   EXPECT_NE(text.find("only in the measured trace: 1"), std::string::npos) << text;
-  const auto json = nlohmann::json::parse(comparison_json(c));
+  const auto json = nlohmann::json::parse(comparison_json(c).dump());
   EXPECT_EQ(json["operations"][0]["name"], "fc1");
   EXPECT_DOUBLE_EQ(json["operations"][0]["ratio"].get<double>(), 0.6);
   EXPECT_EQ(json["only_predicted"].size(), 1u);

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // A valid plan file, written by the program itself.
-std::string good_plan() {
+std::string fallback_by_time() {
   const std::string file = test_folder() + "/plan.json";
   const Said run = run_pleat({"predict", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "4",
                              "--seq-len", "64", "--global-batch", "8", "--ep", "4", "--force", "--out", file});
@@ -31,7 +31,7 @@ std::string localhost_profile() {
 }
 
 Said predict_edited(const std::string& from, const std::string& to) {
-  const std::string file = good_plan();
+  const std::string file = fallback_by_time();
   std::string text = read_text(file);
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -134,7 +134,7 @@ TEST(BadFile, RatesThatNoMachineHas) {
 }
 
 TEST(BadFile, AModelWithoutTheWidthOfItsLayers) {
-  const std::string file = good_plan();
+  const std::string file = fallback_by_time();
   std::string text = read_text(file);
   const std::size_t at = text.find("\"ffn\": ", text.find("\"resolved\""));
   ASSERT_NE(at, std::string::npos);
@@ -171,7 +171,7 @@ TEST(BadFile, MissingFolderAndPipe) {
 }
 
 TEST(BadFile, PlanOfAnotherClusterIsAMismatch) {
-  const std::string plan = good_plan();
+  const std::string plan = fallback_by_time();
   const Said other = run_pleat({"predict", "--plan", plan, "--cluster", "h100-sxm"});
   EXPECT_EQ(other.exit_code, 6);
   EXPECT_THAT(other.err, HasSubstr("the plan was made for localhost, not for h100-sxm"));

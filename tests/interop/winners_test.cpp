@@ -39,8 +39,8 @@ TEST_P(Winners, AreTakenByMegatron) {
   config.top = 10;
   config.threads = 1;
   c.pin(config);
-  SearchResult result = search(d.model, cluster, d.workload, profile, config);
-  polish_layouts(d.model, cluster, d.workload, profile, config, result);
+  SearchResult result = search({d.model, cluster, d.workload, profile}, config);
+  polish_layouts({d.model, cluster, d.workload, profile}, config, result);
   ASSERT_FALSE(result.best.empty());
   for (const Candidate& best : result.best) {
     d.plan = best.plan;

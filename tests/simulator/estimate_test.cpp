@@ -170,7 +170,7 @@ TEST(Estimate, ReportsNameEveryPart) {
                            "fitted at worst", "band +-10%"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
   }
-  const std::string json = estimate_json(e, program, cluster, profile);
+  const std::string json = estimate_json(e, program, cluster, profile).dump();
   for (const char* word : {"\"step_s\": 0.026", "\"bubble\": ", "\"peak_bytes\": 4000001600"}) {
     EXPECT_NE(json.find(word), std::string::npos) << word << "\n" << json;
   }

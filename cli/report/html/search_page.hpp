@@ -7,7 +7,8 @@
 #include "cli/report/sensitivity_report.hpp"
 #include "application/plan/recipes.hpp"
 #include "core/trace/trace.hpp"
-#include "planner/search/search.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
 
 namespace pleat::cli {
 

@@ -74,10 +74,11 @@ void keep_whole_keys(LayerProgram& layer, Op& attention) {
 void hold_dispatched_rows(LayerProgram& layer) {
   std::vector<TensorId> held;
   for (Op& op : layer.forward) {
-    const bool there = op.kind == OpKind::all_to_all && op.group == Group::ep;
+    const OpKind family = family_of(op.kind);
+    const bool there = family == OpKind::all_to_all && op.group == Group::ep;
     if (op.module == Module::dispatch && there && op.name == "dispatch") {
       held = {op.in.front(), op.out.front()};
-    } else if (op.kind == OpKind::all_to_all_back && op.module == Module::combine) {
+    } else if (family == OpKind::all_to_all_back && op.module == Module::combine) {
       op.in.insert(op.in.end(), held.begin(), held.end());
     }
   }

@@ -28,7 +28,7 @@ bool sends_copies(Dispatcher d) {
 
 Op conversion(const Op& exchange, const char* suffix, TensorId rows) {
   Op op;
-  op.kind = OpKind::pointwise;
+  op.kind = OpKind::wire_conversion;
   op.name = exchange.name + suffix;
   op.phase = exchange.phase;
   op.module = exchange.module;
@@ -44,7 +44,8 @@ void apply_narrow_exchange(LayerProgram& layer, const Plan& plan) {
   for (std::vector<Op>* ops : {&layer.forward, &layer.backward}) {
     std::vector<Op> result;
     for (Op& op : *ops) {
-      const bool to_experts = op.kind == OpKind::all_to_all || op.kind == OpKind::all_gather;
+      const OpKind family = family_of(op.kind);
+      const bool to_experts = family == OpKind::all_to_all || family == OpKind::all_gather;
       if (!moves_rows(layer, op) || !(to_experts ? plan.fp8_dispatch : plan.fp8_combine)) {
         result.push_back(std::move(op));
         continue;

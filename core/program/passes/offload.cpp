@@ -36,7 +36,7 @@ std::set<TensorId> with_sources(const LayerProgram& layer, const Op& reader) {
   std::set<TensorId> all(reader.in.begin(), reader.in.end());
   for (auto op = layer.forward.rbegin(); op != layer.forward.rend(); ++op) {
     const bool shares = op->kind == OpKind::all_gather && op->group == Group::tp;
-    const bool converts = op->kind == OpKind::quantize;
+    const bool converts = family_of(op->kind) == OpKind::quantize;
     const auto made = [&](TensorId t) { return all.contains(t); };
     if ((!shares && !converts) || std::ranges::none_of(op->out, made)) continue;
     all.insert(op->out.begin(), op->out.end());

@@ -56,7 +56,7 @@ void overlap_ring(LayerProgram& layer, const Plan& plan, int ring, Group group) 
       op.stream = Stream::comm;
       op.in_pieces = true;
       if (pass == Pass::backward && op.phase != Phase::recompute) {
-        keep_two(op.kind == OpKind::all_gather ? op.out.front() : op.in.front(), op);
+        keep_two(op.kind == OpKind::gather_keys ? op.out.front() : op.in.front(), op);
       }
     }
   }

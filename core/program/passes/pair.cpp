@@ -12,8 +12,9 @@
 namespace pleat {
 
 bool is_token_exchange(const Op& op) {
+  const OpKind family = family_of(op.kind);
   return op.group == Group::ep &&
-         (op.kind == OpKind::all_to_all || op.kind == OpKind::all_to_all_back);
+         (family == OpKind::all_to_all || family == OpKind::all_to_all_back);
 }
 
 Segments pair_segments(const std::vector<Op>& ops) {

@@ -195,7 +195,7 @@ class Quantizer {
     if (want.row) copies.row = move(shard.row, ".row");
     if (want.column && want.row && type_ == DType::fp8 && !blocks_) {
       Op transpose;
-      transpose.kind = OpKind::quantize;
+      transpose.kind = OpKind::transpose_codes;
       transpose.name = layer_.tensor(all).name + ".transpose";
       transpose.phase = phase;
       transpose.module = gather.module;

@@ -68,9 +68,7 @@ class Fuser {
     if (t.cls != TensorClass::activation || t.shape.size() != 2) return false;
     const Dim columns = t.shape.back();
     if (columns.symbol != Symbol::one || columns.n % block_ != 0) return false;
-    if (maker.kind == OpKind::rms_norm) {  // not a LayerNorm, which has twice the weights
-      return quantize.in.size() == 1 && layer_.tensor(maker.in[1]).elements({}) == columns.n;
-    }
+    if (maker.kind == OpKind::rms_norm) return quantize.in.size() == 1;
     const std::size_t operands = maker.kind == OpKind::swiglu        ? 1
                                  : maker.kind == OpKind::swiglu_prob ? 2  // experts: rows of each
                                                                      : 0;

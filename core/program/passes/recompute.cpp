@@ -69,7 +69,7 @@ class Recomputer {
   bool again(std::size_t index) const {
     const Op& op = layer_.forward[index];
     if (recomputed(op, plan_)) return true;
-    if (!whole_modules_ || op.kind != OpKind::quantize) return false;
+    if (!whole_modules_ || family_of(op.kind) != OpKind::quantize) return false;
     const auto writers = writers_.find(op.in.front());
     if (writers == writers_.end()) return false;
     const Op& source = layer_.forward[writers->second.front()];

@@ -30,7 +30,7 @@ class Ring {
     std::vector<Op> old = layer_.backward;
     rewrite(layer_.backward, [&](const Op& gather, const Op& core, std::vector<Op>& ops) {
       const auto scatter = std::ranges::find_if(old, [&](const Op& op) {
-        return op.kind == OpKind::reduce_scatter && op.in.front() == keys_of(core.out);
+        return op.kind == OpKind::reduce_key_gradients && op.in.front() == keys_of(core.out);
       });
       PLEAT_ASSERT(scatter != old.end());
       TensorId piece = pack(gather, ops);
@@ -56,7 +56,7 @@ class Ring {
       ops.push_back(unpack);
     });
     std::erase_if(layer_.backward, [&](const Op& op) {
-      return op.kind == OpKind::reduce_scatter && op.group == group_;
+      return op.kind == OpKind::reduce_key_gradients && op.group == group_;
     });
   }
 
@@ -68,7 +68,7 @@ class Ring {
     ops.clear();
     const Op* gather = nullptr;
     for (const Op& op : old) {
-      if (op.kind == OpKind::all_gather && op.group == group_) {
+      if (op.kind == OpKind::gather_keys && op.group == group_) {
         gather = &op;
       } else if (gather != nullptr && std::ranges::count(op.in, gather->out.front()) > 0) {
         steps(*gather, op, ops);

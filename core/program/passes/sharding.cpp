@@ -34,7 +34,7 @@ class Sharder {
       elements = (elements + shards - 1) / shards * shards;
     }
     const TensorId full = add(name + ".full_gradient", plan_.optimizer.main_grads, elements);
-    Op reduce = exchange(OpKind::reduce_scatter, name + ".grad_sync", Phase::backward, group);
+    Op reduce = exchange(OpKind::reduce_gradients, name + ".grad_sync", Phase::backward, group);
     reduce.in = {full};
     if (plan_.optimizer.grad_reduce) {
       reduce.attr.wire = static_cast<double>(bytes_of(*plan_.optimizer.grad_reduce, 1)) /
@@ -70,7 +70,7 @@ class Sharder {
     for (Pass pass : {Pass::forward, Pass::backward}) {
       const bool forward = pass == Pass::forward;
       if (runtime_ == Runtime::pleat && !reads_weights(pass, sharded)) continue;
-      Op gather = exchange(OpKind::all_gather, name + (forward ? ".gather" : ".gather.again"),
+      Op gather = exchange(OpKind::gather_weights, name + (forward ? ".gather" : ".gather.again"),
                            forward ? Phase::forward : Phase::backward, group);
       gather.out = {add(name + (forward ? ".full" : ".full.again"), type, elements)};
       (forward ? sharded.forward : sharded.backward) = gather.out.front();
@@ -111,7 +111,7 @@ class Sharder {
         layer_.tensors.push_back(copy);
         const TensorId id{static_cast<int>(layer_.tensors.size()) - 1};
         Op op;
-        op.kind = OpKind::quantize;
+        op.kind = OpKind::quantize_weight;
         op.name = copy.name + ".quantize";
         op.phase = phase;
         op.module = first->module;
@@ -149,7 +149,7 @@ class Sharder {
     op.module = Module::grad_sync;
     op.group = group;
     const bool beside =
-        kind == OpKind::all_gather ? plan_.overlap.param_gather : plan_.overlap.grad_reduce;
+        kind == OpKind::gather_weights ? plan_.overlap.param_gather : plan_.overlap.grad_reduce;
     if (beside) op.stream = Stream::copy;  // communicators of their own: nothing queues behind them
     return op;
   }

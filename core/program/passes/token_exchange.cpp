@@ -22,14 +22,21 @@ Choice choice_of(const LayerProgram& layer) {
   return found;
 }
 
-bool exchanges_copies(const Op& op) {
-  return op.group == Group::ep &&
-         (op.kind == OpKind::all_to_all || op.kind == OpKind::all_to_all_back);
+// The exchange of tokens that takes the place of one of copies.
+std::optional<OpKind> of_tokens(const Op& op) {
+  if (op.group != Group::ep) return {};
+  const OpKind family = family_of(op.kind);
+  if (family == OpKind::all_to_all) return OpKind::exchange_tokens;
+  if (family == OpKind::all_to_all_back) return OpKind::exchange_tokens_back;
+  return {};
 }
 
-bool picks_rows(const Op& op) {
-  return op.group == Group::etp_ep &&
-         (op.module == Module::dispatch || op.module == Module::combine);
+// The gather, or reduction, of all ranks' tokens that moves the local experts' rows alone.
+std::optional<OpKind> of_picked_rows(const Op& op) {
+  if (op.group != Group::etp_ep) return {};
+  if (op.module != Module::dispatch && op.module != Module::combine) return {};
+  const bool gather = family_of(op.kind) == OpKind::all_gather;
+  return gather ? OpKind::gather_picked_rows : OpKind::reduce_picked_rows;
 }
 
 }  // namespace
@@ -42,8 +49,12 @@ void apply_token_exchange(LayerProgram& layer, const Plan& plan) {
   if (!experts || plan.expert.ep == 1) return;
   for (std::vector<Op>* ops : {&layer.forward, &layer.backward}) {
     for (Op& op : *ops) {
-      if (tokens && exchanges_copies(op)) op.in.push_back(*experts);
-      if (picks && picks_rows(op)) {
+      if (const auto kind = of_tokens(op); tokens && kind) {
+        op.kind = *kind;
+        op.in.push_back(*experts);
+      }
+      if (const auto kind = of_picked_rows(op); picks && kind) {
+        op.kind = *kind;
         op.in.push_back(*experts);
         op.in.push_back(*group_counts);
       }

@@ -126,7 +126,7 @@ std::int64_t table_sum(const StageProgram& stage) {
   std::int64_t elements = 0;
   for (const Op& op : stage.epilogue) {
     if (op.group != Group::embedding) continue;
-    EXPECT_EQ(op.kind, OpKind::all_reduce);
+    EXPECT_EQ(op.kind, OpKind::all_reduce_replicated);
     EXPECT_EQ(elements, 0) << "twice";
     elements = op.attr.n.n;
   }

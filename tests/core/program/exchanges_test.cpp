@@ -331,7 +331,7 @@ TEST(ShardInstances, NarrowGradients) {
   const Program p = sharded(plan);
   for (const Op& op : p.stages[0].epilogue) {
     if (op.module != Module::grad_sync) continue;
-    EXPECT_DOUBLE_EQ(op.attr.wire, op.kind == OpKind::reduce_scatter ? 0.5 : 1.0) << op.name;
+    EXPECT_DOUBLE_EQ(op.attr.wire, op.kind == OpKind::reduce_bucket ? 0.5 : 1.0) << op.name;
   }
 }
 

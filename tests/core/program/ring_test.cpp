@@ -53,8 +53,8 @@ TEST(Ring, PassesPiecesAroundAndGradientsHome) {
   for (const ModelSpec& model : {test::small_moe(), test::small_mla()}) {
     const LayerProgram layer = dense_layer(model, ring_plan(CpComm::p2p, 4));
     EXPECT_EQ(test::problems_of(layer), std::vector<std::string>{});
-    EXPECT_EQ(count(layer.forward, OpKind::all_gather), 0);
-    EXPECT_EQ(count(layer.backward, OpKind::reduce_scatter), 0);
+    EXPECT_EQ(count(layer.forward, OpKind::gather_keys), 0);
+    EXPECT_EQ(count(layer.backward, OpKind::reduce_key_gradients), 0);
     EXPECT_EQ(count(layer.forward, OpKind::ring_shift), 3);
     EXPECT_EQ(count(layer.backward, OpKind::ring_shift), 3 + 4);
     std::vector<std::int64_t> steps;

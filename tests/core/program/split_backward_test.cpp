@@ -146,7 +146,7 @@ TEST(SplitBackward, DualPipeStagesHoldBothEnds) {
   // Both sum their gradients with the mirrored stage, and share the optimizer's shards.
   const auto sync = std::ranges::find(p.stages[0].epilogue, "dense.grad_sync.copies", &Op::name);
   ASSERT_NE(sync, p.stages[0].epilogue.end());
-  EXPECT_EQ(sync->kind, OpKind::reduce_scatter);
+  EXPECT_EQ(sync->kind, OpKind::reduce_gradients);
   EXPECT_EQ(sync->group, Group::copies);
   EXPECT_EQ(p.stages[0].buckets[0].shards, 2);
 }

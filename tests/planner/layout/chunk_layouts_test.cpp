@@ -35,7 +35,7 @@ TEST(ChunkLayouts, FindTheBestOfAll) {
     c.cluster.host_memory = Bytes(0);
     SearchResult found;
     try {
-      found = search(c.model, c.cluster, c.workload, c.profile, c.config);
+      found = search(c, c.config);
     } catch (const ConfigError&) {
       continue;  // the case has no such pipeline
     }
@@ -43,7 +43,7 @@ TEST(ChunkLayouts, FindTheBestOfAll) {
     const Candidate& from = found.best.front();
     // All the memory there is, and no more than the plan has.
     for (const std::int64_t usable : {std::int64_t{1} << 50, from.estimate.peak_bytes()}) {
-      const FoundLayout best = best_chunk_layout(c.model, c.cluster, c.workload, c.profile, c.config,
+      const FoundLayout best = best_chunk_layout(c, c.config,
                                                  {.usable = usable}, from);
       const Seconds least = best_within(c, from.plan, usable);
       EXPECT_LE(best.best.estimate.step, from.estimate.step);

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "planner/layout/layout_pieces.hpp"
-#include "planner/layout/rank_loads.hpp"
+#include "planner/layout/min_max_load.hpp"
 #include "simulator/layer_library.hpp"
 #include "simulator/summarise_step.hpp"
 #include "tests/planner/layout/every_layout.hpp"
@@ -27,7 +27,7 @@ TEST(LayoutBound, HoldsForEveryLayoutOfInterleavedPipelines) {
     const RandomCase c = test::pipeline_case(maker, i);
     SearchResult found;
     try {
-      found = search(c.model, c.cluster, c.workload, c.profile, c.config);
+      found = search(c, c.config);
     } catch (const ConfigError&) {
       continue;  // the case has no such pipeline
     }
@@ -41,7 +41,7 @@ TEST(LayoutBound, HoldsForEveryLayoutOfInterleavedPipelines) {
       least = std::min(least, estimator(tried).step);
     });
     const LayoutBound bound =
-        layout_bound(c.model, c.cluster, c.workload, c.profile, c.config, plan);
+        layout_bound(c, c.config, plan);
     EXPECT_EQ(bound.own.base(), estimator(plan).step.base());
     EXPECT_LE(bound.least.base(), least.base() * (1 + 1e-9)) << summary(plan);
     EXPECT_GE(bound.gap() + 1e-9, 1 - least / bound.own) << summary(plan);
@@ -65,7 +65,7 @@ TEST(LayoutPieces, GetNoMoreOfAPairThanItTakes) {
     const RandomCase c = test::pipeline_case(maker, 6 * i + i % 3 * 2);
     SearchResult found;
     try {
-      found = search(c.model, c.cluster, c.workload, c.profile, c.config);
+      found = search(c, c.config);
     } catch (const ConfigError&) {
       continue;
     }
@@ -100,9 +100,9 @@ TEST(LayoutPieces, GetNoMoreOfAPairThanItTakes) {
 }
 
 // The largest of the sums with so many layers of each kind on each rank.
-Seconds largest(const std::vector<LoadSum>& sums, const std::vector<std::vector<int>>& layers) {
+Seconds largest(const std::vector<RankLoad>& sums, const std::vector<std::vector<int>>& layers) {
   Seconds most;
-  for (const LoadSum& s : sums) {
+  for (const RankLoad& s : sums) {
     Seconds sum = s.fixed;
     for (std::size_t r = 0; r < layers.size(); ++r) {
       for (std::size_t k = 0; k < layers[r].size(); ++k) sum += s.weight[r][k] * layers[r][k];
@@ -117,7 +117,7 @@ TEST(RankLoads, AreTheBestOfAllWaysToDealOutLayers) {
   const auto draw = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most)); };
   for (int i = 0; i < 200; ++i) {
     const int sets = 1 + i % 2;
-    std::vector<LoadSum> sums(static_cast<std::size_t>(3 * sets));
+    std::vector<RankLoad> sums(static_cast<std::size_t>(3 * sets));
     for (std::size_t s = 0; s < sums.size(); ++s) {
       sums[s].fixed = Seconds(draw(10));
       for (std::size_t r = 0; r < 3; ++r) {
@@ -136,9 +136,9 @@ TEST(RankLoads, AreTheBestOfAllWaysToDealOutLayers) {
         }
       }
     }
-    EXPECT_EQ(least_loads(sums, counts, Seconds(0), Seconds(1e6)).base(), best.base());
-    EXPECT_EQ(least_loads(sums, counts, Seconds(0), best * 0.9).base(), best.base() * 0.9);
-    EXPECT_LE(least_loads(sums, counts, best * 0.99995, Seconds(1e6)), best);
+    EXPECT_EQ(min_max_load(sums, counts, Seconds(0), Seconds(1e6)).base(), best.base());
+    EXPECT_EQ(min_max_load(sums, counts, Seconds(0), best * 0.9).base(), best.base() * 0.9);
+    EXPECT_LE(min_max_load(sums, counts, best * 0.99995, Seconds(1e6)), best);
   }
 }
 

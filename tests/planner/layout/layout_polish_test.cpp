@@ -53,18 +53,18 @@ TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
     c.cluster.gpu.memory = Bytes(1e15);
     SearchResult found;
     try {
-      found = search(c.model, c.cluster, c.workload, c.profile, c.config);
+      found = search(c, c.config);
     } catch (const ConfigError&) {
       continue;  // the case has no pipeline of that size
     }
     if (found.best.empty()) continue;
     SearchResult polished = found;
-    polish_layouts(c.model, c.cluster, c.workload, c.profile, c.config, polished);
+    polish_layouts(c, c.config, polished);
     EXPECT_LE(polished.bound, polished.best.front().estimate.step);
     below += polished.best.front().estimate.step < found.bound;
     for (const Candidate& before : found.best) {
       const FoundLayout polished_one =
-          polish_layout(c.model, c.cluster, c.workload, c.profile, c.config, before);
+          polish_layout(c, c.config, before);
       const Candidate& after = polished_one.best;
       EXPECT_LE(after.estimate.step, before.estimate.step);
       EXPECT_TRUE(violations({c.model, c.workload, after.plan, c.config.gpus}).empty());
@@ -72,7 +72,7 @@ TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
       EXPECT_EQ(estimator(after.plan).step.base(), after.estimate.step.base());
       const Seconds least = best_of_all_layouts(c, before.plan);
       const Seconds bound =
-          layout_bound(c.model, c.cluster, c.workload, c.profile, c.config, before.plan).least;
+          layout_bound(c, c.config, before.plan).least;
       EXPECT_LE(bound.base(), least.base() * (1 + 1e-9)) << summary(before.plan);
       tightest = std::max(tightest, bound / least);
       EXPECT_LE(after.estimate.step.base(), 1.05 * least.base()) << summary(after.plan);
@@ -86,7 +86,7 @@ TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
       RandomCase tight = c;
       tight.config.most_bytes = before.estimate.peak_bytes();
       const Candidate within =
-          polish_layout(c.model, c.cluster, c.workload, c.profile, tight.config, before).best;
+          polish_layout(c, tight.config, before).best;
       EXPECT_LE(within.estimate.peak_bytes(), before.estimate.peak_bytes());
       EXPECT_LE(within.estimate.step.base(), 1.05 * best_of_all_layouts(tight, before.plan).base());
       best_within += within.estimate.step.base() <=

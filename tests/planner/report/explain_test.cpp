@@ -65,9 +65,9 @@ TEST(PlaceOf, CountsThePlansThatAreFaster) {
 TEST(PrintSearch, ShowsPlansReasonsAndRejections) {
   const SearchConfig config = small_config(4);
   const SearchResult r =
-      search(small_model(), small_cluster(), small_workload(), small_profile(), config);
+      search({small_model(), small_cluster(), small_workload(), small_profile()}, config);
   const std::string text =
-      print_search(r, small_model(), small_cluster(), small_workload(), small_profile(), config);
+      print_search(r, {small_model(), small_cluster(), small_workload(), small_profile()}, config);
   EXPECT_NE(text.find(summary(r.best[0].plan)), std::string::npos);
   EXPECT_NE(text.find("against #1:"), std::string::npos);
   EXPECT_NE(text.find("time-bound"), std::string::npos) << text;
@@ -80,17 +80,18 @@ TEST(Shortfall, ChangesFitAndTheMissingMemoryIsTold) {
   config.runtime = Runtime::pleat;  // no buffers beside the program
   config.micro_batch = {8};
   config.recompute = false;
-  const SearchResult r = search(small_model(), cluster, small_workload(), small_profile(), config);
+  const SearchResult r =
+      search({small_model(), cluster, small_workload(), small_profile()}, config);
   ASSERT_TRUE(r.best.empty());
   const auto changes =
-      changes_that_fit(small_model(), cluster, small_workload(), small_profile(), config);
+      changes_that_fit({small_model(), cluster, small_workload(), small_profile()}, config);
   ASSERT_FALSE(changes.empty());
   EXPECT_LE(changes.size(), 3u);
   for (const FittingChange& c : changes) {
     EXPECT_TRUE(c.candidate.estimate.fits) << c.change;
     EXPECT_LE(static_cast<double>(c.candidate.estimate.peak_bytes()), 5e7 * 0.95) << c.change;
   }
-  const std::string text = print_shortfall(r, cluster, config, changes);
+  const std::string text = print_what_would_fit(r, cluster, config, changes);
   EXPECT_NE(text.find("nothing fits: the closest plan needs"), std::string::npos);
   EXPECT_NE(text.find("optimizer"), std::string::npos);
   EXPECT_NE(text.find(changes[0].change), std::string::npos);

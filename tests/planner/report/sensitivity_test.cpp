@@ -17,16 +17,18 @@ namespace {
 using namespace test;
 using ::testing::ElementsAre;
 
-StepGround small_ground() { return {small_cluster(), small_workload(), small_profile()}; }
+Problem small_problem() {
+  return {small_model(), small_cluster(), small_workload(), small_profile()};
+}
 
-void scale(StepGround& ground, const std::string& name, double factor) {
+void scale(Problem& ground, const std::string& name, double factor) {
   const auto inputs = step_inputs(small_model(), ground.cluster);
   const auto input = std::ranges::find(inputs, name, &StepInput::name);
   ASSERT_NE(input, inputs.end()) << name;
   input->scale(ground, factor);
 }
 
-Seconds step_of(const StepGround& g, const Plan& plan) {
+Seconds step_of(const Problem& g, const Plan& plan) {
   return estimate(compile(small_model(), g.workload, plan, Runtime::megatron), g.cluster, g.profile)
       .step;
 }
@@ -49,13 +51,13 @@ TEST(StepInputs, OfDenseModelsAndClustersWithOneTier) {
 }
 
 TEST(StepInputs, WhatWasMeasuredOverALinkScalesWithIt) {
-  StepGround g = small_ground();
+  Problem g = small_problem();
   g.profile.dispatch = {{.tier = 0, .dispatch = BytesPerSecond(100), .combine = BytesPerSecond(80)},
                         {.tier = 1, .dispatch = BytesPerSecond(50), .combine = BytesPerSecond(40)}};
   CollectiveTable table;
   table.series[0] = {{.ranks = 2, .bytes = {1, 1000}, .seconds = {10e-6, 35e-6}}};
   g.profile.collective_times = {std::make_shared<const CollectiveTable>(table)};
-  StepGround link = g, net = g;
+  Problem link = g, net = g;
   scale(link, "link bandwidth", 1.25);
   EXPECT_EQ(link.cluster.tiers[0].bandwidth, BytesPerSecond(6.25e10));
   EXPECT_EQ(link.cluster.tiers[1], g.cluster.tiers[1]);
@@ -73,7 +75,7 @@ TEST(StepInputs, WhatWasMeasuredOverALinkScalesWithIt) {
 }
 
 TEST(StepInputs, MemoryMatricesAndImbalance) {
-  StepGround g = small_ground();
+  Problem g = small_problem();
   g.profile.gemm.by_math[0].bandwidth = BytesPerSecond(1000);
   scale(g, "memory bandwidth", 0.8);
   EXPECT_EQ(g.cluster.gpu.memory_bandwidth, BytesPerSecond(8e10));
@@ -91,7 +93,7 @@ TEST(StepInputs, MemoryMatricesAndImbalance) {
   EXPECT_DOUBLE_EQ(g.workload.imbalance, 1.44);
   WorkloadSpec forced = small_workload();
   forced.imbalance = 3;  // without effect
-  StepGround unused{small_cluster(), forced, small_profile()};
+  Problem unused{small_model(), small_cluster(), forced, small_profile()};
   scale(unused, "expert imbalance", 1.2);
   EXPECT_DOUBLE_EQ(unused.workload.imbalance, 1.2);
 }
@@ -101,9 +103,9 @@ TEST(StepInputs, MovesTheStepTheRightWay) {
   Plan plan;
   plan.attention = {1, 1, 2, 2};
   plan.expert = {1, 2, 1};
-  const Seconds base = step_of(small_ground(), plan);
+  const Seconds base = step_of(small_problem(), plan);
   for (const StepInput& input : step_inputs(small_model(), small_cluster())) {
-    StepGround less = small_ground(), more = small_ground();
+    Problem less = small_problem(), more = small_problem();
     input.scale(less, 0.8);
     input.scale(more, 1.2);
     const bool slows = input.name == "host time" || input.name == "expert imbalance";
@@ -115,20 +117,20 @@ TEST(StepInputs, MovesTheStepTheRightWay) {
   }
 }
 
-std::vector<Candidate> found(int gpus, int top, const StepGround& g) {
+std::vector<Candidate> found(int gpus, int top, const Problem& g) {
   SearchConfig config = small_config(gpus);
   config.top = top;
-  return search(small_model(), g.cluster, g.workload, g.profile, config).best;
+  return search(g, config).best;
 }
 
 TEST(PlanSensitivity, IsThatOfPricingEveryPlanUnderEveryChange) {
-  const StepGround g = small_ground();
+  const Problem g = small_problem();
   const std::vector<Candidate> plans = found(8, 12, g);
   ASSERT_EQ(plans.size(), 12u);
-  const std::vector<PlanSwing> swings = plan_sensitivity(small_model(), g, plans, {.threads = 1});
+  const std::vector<PlanSwing> swings = plan_sensitivity(g, plans, {.threads = 1});
   ASSERT_EQ(swings.size(), 7u);
   const auto expect = [&](const PlanSwing& s, const ChangedAnswer& answer, double factor) {
-    StepGround changed = g;
+    Problem changed = g;
     scale(changed, s.input, factor);
     std::size_t best = 0;
     std::vector<Seconds> steps;
@@ -149,7 +151,7 @@ TEST(PlanSensitivity, IsThatOfPricingEveryPlanUnderEveryChange) {
     EXPECT_DOUBLE_EQ(s.effect, std::abs((s.more.own - s.less.own) / plans[0].estimate.step));
   }
   EXPECT_TRUE(std::ranges::is_sorted(swings, std::greater{}, &PlanSwing::effect));
-  const std::vector<PlanSwing> parallel = plan_sensitivity(small_model(), g, plans, {.threads = 4});
+  const std::vector<PlanSwing> parallel = plan_sensitivity(g, plans, {.threads = 4});
   for (std::size_t i = 0; i < swings.size(); ++i) {
     EXPECT_EQ(parallel[i].input, swings[i].input);
     EXPECT_EQ(parallel[i].less.best->step, swings[i].less.best->step);
@@ -163,11 +165,11 @@ const PlanSwing& of(const std::vector<PlanSwing>& swings, const std::string& inp
 
 // The first plan needs 90% of the memory: with a fifth less of it, the first that still fits wins.
 TEST(PlanSensitivity, LessMemoryDropsWhatDoesNotFit) {
-  StepGround g = small_ground();
+  Problem g = small_problem();
   std::vector<Candidate> plans = found(8, 40, g);
-  const auto leanest = std::ranges::min_element(
+  const auto least_memory_plan = std::ranges::min_element(
       plans, {}, [](const Candidate& c) { return c.estimate.peak_bytes(); });
-  const Candidate lean = *leanest;
+  const Candidate lean = *least_memory_plan;
   const auto fat = std::ranges::find_if(plans, [&](const Candidate& c) {
     return static_cast<double>(c.estimate.peak_bytes()) >
            1.3 * static_cast<double>(lean.estimate.peak_bytes());
@@ -176,7 +178,7 @@ TEST(PlanSensitivity, LessMemoryDropsWhatDoesNotFit) {
   plans = {*fat, lean};
   g.cluster.gpu.memory = Bytes(static_cast<double>(plans[0].estimate.peak_bytes()) / 0.9);
   const PlanSwing memory =
-      of(plan_sensitivity(small_model(), g, plans, {.memory_margin = 0, .threads = 1}),
+      of(plan_sensitivity(g, plans, {.memory_margin = 0, .threads = 1}),
          "device memory");
   EXPECT_FALSE(memory.less.fits);
   EXPECT_EQ(memory.less.best->place, 1u);
@@ -184,28 +186,28 @@ TEST(PlanSensitivity, LessMemoryDropsWhatDoesNotFit) {
   EXPECT_EQ(memory.more.best->place, 0u);
   EXPECT_EQ(memory.effect, 0);
   plans.pop_back();
-  EXPECT_FALSE(of(plan_sensitivity(small_model(), g, plans, {.memory_margin = 0, .threads = 1}),
+  EXPECT_FALSE(of(plan_sensitivity(g, plans, {.memory_margin = 0, .threads = 1}),
                   "device memory")
                    .less.best);
   // A search finds one all the same.
   SearchConfig config = small_config(8);
   config.memory_margin = 0;
   const PlanSwing searched =
-      of(search_sensitivity(small_model(), g, plans, config), "device memory");
+      of(search_sensitivity(g, plans, config), "device memory");
   ASSERT_TRUE(searched.less.best);
   EXPECT_FALSE(searched.less.best->place.has_value());
   EXPECT_FALSE(searched.less.fits);
 }
 
 TEST(PlanSensitivity, ASearchIsNeverWorseThanTheList) {
-  const StepGround g = small_ground();
+  const Problem g = small_problem();
   const std::vector<Candidate> plans = found(4, 2, g);
-  const auto list = plan_sensitivity(small_model(), g, plans, {.threads = 1});
-  const auto searched = search_sensitivity(small_model(), g, plans, small_config(4));
+  const auto list = plan_sensitivity(g, plans, {.threads = 1});
+  const auto searched = search_sensitivity(g, plans, small_config(4));
   ASSERT_EQ(searched.size(), list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
     EXPECT_EQ(searched[i].input, list[i].input);
-    StepGround changed = g;
+    Problem changed = g;
     scale(changed, list[i].input, 0.8);
     const Seconds optimum = found(4, 1, changed).front().estimate.step;
     EXPECT_NEAR(searched[i].less.best->step / optimum, 1, 1e-9) << list[i].input;
@@ -215,7 +217,7 @@ TEST(PlanSensitivity, ASearchIsNeverWorseThanTheList) {
   SearchConfig cut = small_config(4);
   cut.progress = [](const SearchProgress&) { return false; };
   bool proven = true;
-  for (const PlanSwing& s : search_sensitivity(small_model(), g, plans, cut))
+  for (const PlanSwing& s : search_sensitivity(g, plans, cut))
     proven &= s.less.proven;
   EXPECT_FALSE(proven);
 }

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "core/spec/catalog.hpp"
-#include "planner/space/search_space.hpp"
+#include "tests/planner/space/every_plan.hpp"
 #include "simulator/estimator.hpp"
 #include "tests/planner/search/small_case.hpp"
 
@@ -116,7 +116,7 @@ void mutate(Plan& plan, std::mt19937& random) {
 
 int compare_all(const ModelSpec& model, const ClusterSpec& cluster, const WorkloadSpec& workload,
                 const Profile& profile, const SearchConfig& config, int count) {
-  const MeshSpace space = enumerate_meshes(model, cluster, workload, config);
+  const MeshSpace space = enumerate_meshes({model, cluster, workload, {}}, config);
   const std::vector<Setting> all_settings = settings(model, cluster, config);
   const std::vector<MemoryChoice> choices = memory_choices(model, cluster, config);
   const Estimator estimator(model, workload, cluster, profile, Runtime::megatron);

@@ -18,8 +18,8 @@ namespace {
 
 Front front_of(const test::RandomCase& c, const SearchConfig& config, double slack) {
   KnownPrices known;
-  const SearchResult fastest = search(c.model, c.cluster, c.workload, c.profile, config, &known);
-  return pareto_front(c.model, c.cluster, c.workload, c.profile, config, slack, fastest, known);
+  const SearchResult fastest = search(c, config, &known);
+  return pareto_front(c, config, slack, fastest, known);
 }
 
 using test::CaseMaker;
@@ -99,12 +99,12 @@ TEST(SizesSearch, AHintIsFasterOnFewerGpus) {
   const auto best = [&](int gpus) {
     SearchConfig c = config;
     c.gpus = gpus;
-    return search(test::small_model(), test::small_cluster(), nine, test::small_profile(), c)
+    return search({test::small_model(), test::small_cluster(), nine, test::small_profile()}, c)
         .best.front();
   };
   const auto hint = [&](Seconds value) {
-    return faster_on_fewer(test::small_model(), test::small_cluster(), nine, test::small_profile(),
-                           config, value);
+    return faster_on_fewer(
+        {test::small_model(), test::small_cluster(), nine, test::small_profile()}, config, value);
   };
   const Candidate six = best(6);
   const auto found = hint(six.estimate.step * 1.01);
@@ -119,8 +119,9 @@ TEST(SizesSearch, AHintIsFasterOnFewerGpus) {
 TEST(SizesSearch, HalvesDownToTheSmallest) {
   SearchConfig config = test::small_config(16);
   const auto run = [&](int smallest) {
-    return search_sizes(test::small_model(), test::small_cluster(), test::small_workload(),
-                        test::small_profile(), config, smallest);
+    return search_sizes(
+        {test::small_model(), test::small_cluster(), test::small_workload(), test::small_profile()},
+        config, smallest);
   };
   std::vector<int> sizes;
   for (const SizeResult& s : run(2)) sizes.push_back(s.gpus);
@@ -128,8 +129,9 @@ TEST(SizesSearch, HalvesDownToTheSmallest) {
   const std::vector<SizeResult> all = run(1);
   for (const SizeResult& s : all) {
     config.gpus = s.gpus;
-    const SearchResult alone = search(test::small_model(), test::small_cluster(),
-                                      test::small_workload(), test::small_profile(), config);
+    const SearchResult alone = search(
+        {test::small_model(), test::small_cluster(), test::small_workload(), test::small_profile()},
+        config);
     ASSERT_EQ(s.result.best.empty(), alone.best.empty());
     if (alone.best.empty()) continue;
     EXPECT_EQ(s.result.best.front().plan, alone.best.front().plan);

@@ -19,7 +19,7 @@ using test::RandomCase;
 // Bytes; 0: no valid plan.
 std::int64_t nearest_peak(const RandomCase& c, const SearchConfig& config) {
   try {
-    const SearchResult found = search(c.model, c.cluster, c.workload, c.profile, config);
+    const SearchResult found = search(c, config);
     EXPECT_TRUE(found.best.empty());
     return found.nearest.empty() ? 0 : found.nearest.front().estimate.peak_bytes();
   } catch (const ConfigError&) {
@@ -30,7 +30,7 @@ std::int64_t nearest_peak(const RandomCase& c, const SearchConfig& config) {
 // Whether the space without the pin has the meshes that it leaves: a pinned degree is taken as it is.
 bool part_of(const RandomCase& c, const SearchConfig& pinned) {
   const auto valid = [&](const SearchConfig& config) {
-    return enumerate_meshes(c.model, c.cluster, c.workload, config).meshes;
+    return enumerate_meshes(c, config).meshes;
   };
   const std::vector<Mesh> all = valid(c.config);
   return std::ranges::all_of(valid(pinned), [&](const Mesh& m) {

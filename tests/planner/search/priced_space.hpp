@@ -30,7 +30,7 @@ inline std::vector<Priced> price_all(const RandomCase& c) {
   for (std::size_t n = 0; n < c.config.numerics.size(); ++n) {
     SearchConfig one = c.config;
     one.numerics = {c.config.numerics[n]};
-    for (const SpacePlan& p : enumerate_plans(c.model, c.cluster, c.workload, one)) {
+    for (const SpacePlan& p : enumerate_plans(c, one)) {
       all.push_back({n, p, estimator(p.plan)});
     }
   }

@@ -6,16 +6,12 @@
 #include <algorithm>
 #include <random>
 
-#include "planner/space/search_space.hpp"
+#include "tests/planner/space/every_plan.hpp"
 #include "tests/planner/search/small_case.hpp"
 
 namespace pleat::test {
 
-struct RandomCase {
-  ModelSpec model;
-  ClusterSpec cluster;
-  WorkloadSpec workload;
-  Profile profile;
+struct RandomCase : Problem {
   SearchConfig config;
 };
 
@@ -27,11 +23,11 @@ class CaseMaker {
   // A space of 1 to `most` valid plans.
   RandomCase make(std::size_t most) {
     for (;;) {
-      RandomCase c{model(), cluster(), workload(), {}, {}};
+      RandomCase c{{model(), cluster(), workload(), {}}, {}};
       c.profile = profile();
       if (by_stage_) c.profile.sustained_clock.duty_slope = 0;
       c.config = config(c);
-      const MeshSpace space = enumerate_meshes(c.model, c.cluster, c.workload, c.config);
+      const MeshSpace space = enumerate_meshes(c, c.config);
       const std::size_t plans = space.meshes.size() *
                                 settings(c.model, c.cluster, c.config).size() *
                                 memory_choices(c.model, c.cluster, c.config).size();
@@ -40,7 +36,7 @@ class CaseMaker {
         return m.attention.pp > 4;
       });
       if (many_ways && c.config.by_stage.value_or(false)) continue;
-      const auto valid = enumerate_plans(c.model, c.cluster, c.workload, c.config).size();
+      const auto valid = enumerate_plans(c, c.config).size();
       if (valid > 0 && valid <= most) return c;
     }
   }

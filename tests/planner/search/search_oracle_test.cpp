@@ -158,7 +158,7 @@ void expect_best(const RandomCase& c, const std::vector<Priced>& all, const Sear
 // Of a search that stops early: no plan of any of the numerics is below it.
 void expect_bound(RandomCase c, const SearchResult& whole, int& below) {
   c.config.max_evaluations = 2;
-  const SearchResult cut = search(c.model, c.cluster, c.workload, c.profile, c.config);
+  const SearchResult cut = search(c, c.config);
   const Seconds best = value_of(whole.best.front().estimate, c.config.robust);
   EXPECT_LE(cut.bound.base(), best.base() * (1 + 1e-9));
   EXPECT_GT(cut.bound.base(), 0);
@@ -175,7 +175,7 @@ double memory_for_share(const std::vector<Priced>& all, const SearchConfig& conf
 }
 
 double least_saved(const RandomCase& c) {
-  return PlanTree(c.model, c.cluster, c.workload, c.profile, c.config).least_saved;
+  return PlanTree(c, c.config).least_saved;
 }
 
 TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
@@ -194,7 +194,7 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
     for (const double share : {1.0, 0.4, 0.02}) {
       SCOPED_TRACE(fmt::format("case {} share {} gpus {}", i, share, c.config.gpus));
       c.cluster.gpu.memory = Bytes(memory_for_share(all, c.config, share));
-      const SearchResult r = search(c.model, c.cluster, c.workload, c.profile, c.config);
+      const SearchResult r = search(c, c.config);
       expect_best(c, all, r);
       if (HasFailure()) return;
       if (r.best.empty()) continue;  // host memory is short
@@ -262,7 +262,7 @@ TEST(SearchOracle, StagesThatChooseForThemselves) {
     for (const double share : {0.5, 0.2, 0.02}) {
       SCOPED_TRACE(fmt::format("case {} share {} gpus {}", i, share, c.config.gpus));
       c.cluster.gpu.memory = Bytes(memory_for_share(all, c.config, share));
-      const SearchResult r = search(c.model, c.cluster, c.workload, c.profile, c.config);
+      const SearchResult r = search(c, c.config);
       expect_best(c, all, r);
       if (HasFailure()) return;
       EXPECT_GT(r.stage_ways, 0);
@@ -293,9 +293,8 @@ TEST(SearchOracle, SameBytesAtAnyThreadCount) {
     std::string first;
     for (const int threads : {1, 2, 3}) {
       c.config.threads = threads;
-      const SearchResult r = search(c.model, c.cluster, c.workload, c.profile, c.config);
-      const std::string text =
-          search_json(r, c.model, c.cluster, c.workload, c.profile, c.config);
+      const SearchResult r = search(c, c.config);
+      const std::string text = search_json(r, c, c.config).dump();
       if (threads == 1) first = text;
       EXPECT_EQ(text, first) << i << " " << threads;
     }
@@ -311,7 +310,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
   for (int i = 0; i < some_of(60); ++i) {
     const RandomCase c = maker.make(1500);
     const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
-    BoundTable bounds(estimator, c.model, c.workload, c.cluster, c.profile, c.config.runtime);
+    BoundTable bounds(estimator, c, c.config.runtime);
     const auto leasts = least_work(settings(c.model, c.cluster, c.config));
     for (const Priced& p : price_all(c)) {
       const Plan& plan = p.at.plan;
@@ -366,7 +365,7 @@ TEST(SearchOracle, BoundsHoldBelow) {
     const RandomCase c = maker.make(1500);
     const MemoryTree tree(memory_choices(c.model, c.cluster, c.config));
     const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
-    BoundTable bounds(estimator, c.model, c.workload, c.cluster, c.profile, c.config.runtime);
+    BoundTable bounds(estimator, c, c.config.runtime);
     const std::vector<Priced> all = price_all(c);
     for (const Priced& p : all) {
       for (const std::int16_t below : tree.below(static_cast<int>(p.at.memory))) {

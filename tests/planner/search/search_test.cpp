@@ -15,7 +15,8 @@ namespace {
 using namespace test;
 
 SearchResult search_small(const SearchConfig& config, double gpu_bytes = 80e9) {
-  return search(small_model(), small_cluster(gpu_bytes), small_workload(), small_profile(), config);
+  return search({small_model(), small_cluster(gpu_bytes), small_workload(), small_profile()},
+                config);
 }
 
 std::int64_t counted(const SearchResult& r) {
@@ -146,7 +147,7 @@ TEST(Search, ABoundThatIsToldHoldsForAllNumerics) {
   ClusterSpec cluster = small_cluster();
   SearchConfig config = two_numerics(cluster);
   const auto run = [&](const SearchConfig& c) {
-    return search(small_model(), cluster, small_workload(), small_profile(), c);
+    return search({small_model(), cluster, small_workload(), small_profile()}, c);
   };
   std::vector<SearchProgress> told;
   config.progress = [&](const SearchProgress& p) {
@@ -189,7 +190,7 @@ TEST(Search, NothingIsKnownOfNumericsThatWereNotBounded) {
   SearchConfig config = two_numerics(cluster);
   config.progress = [](const SearchProgress&) { return false; };
   const SearchResult stopped =
-      search(small_model(), cluster, small_workload(), small_profile(), config);
+      search({small_model(), cluster, small_workload(), small_profile()}, config);
   EXPECT_FALSE(stopped.optimal);
   EXPECT_EQ(stopped.bound.base(), 0);
   ASSERT_EQ(stopped.best.size(), 1u);

@@ -3,7 +3,7 @@
 // A small MoE model on a made-up cluster of two-GPU nodes, so that every plan can be priced.
 #pragma once
 
-#include "planner/search/search.hpp"
+#include "planner/search_config.hpp"
 
 namespace pleat::test {
 

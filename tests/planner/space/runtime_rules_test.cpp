@@ -9,7 +9,7 @@
 
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
-#include "planner/space/technique.hpp"
+#include "planner/space/run_settings.hpp"
 #include "tests/planner/search/small_case.hpp"
 
 namespace pleat {
@@ -21,7 +21,7 @@ using namespace test;
 std::set<std::pair<PipelineSchedule, int>> orders_of(const SearchConfig& config) {
   std::set<std::pair<PipelineSchedule, int>> found;
   const MeshSpace space =
-      enumerate_meshes(small_model(), small_cluster(), small_workload(), config);
+      enumerate_meshes({small_model(), small_cluster(), small_workload(), {}}, config);
   for (const Mesh& m : space.meshes) {
     if (m.attention.pp > 1) found.insert({m.schedule, m.vpp});
     else EXPECT_EQ(m.schedule, PipelineSchedule::one_f_one_b);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What is enumerated, how rejections are counted, and what an empty space says.
-#include "planner/space/search_space.hpp"
+#include "tests/planner/space/every_plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,8 @@ TEST(SearchSpace, EveryPlanIsValidAndDistinct) {
   SearchConfig config = small_config(4);
   config.micro_batch = {1, 2};
   config.cp = {1, 2};
-  const auto plans = enumerate_plans(small_model(), small_cluster(), small_workload(), config);
+  const auto plans =
+      enumerate_plans({small_model(), small_cluster(), small_workload(), {}}, config);
   ASSERT_GT(plans.size(), 1000u);
   std::vector<const SpacePlan*> some;
   for (std::size_t i = 0; i < plans.size(); i += plans.size() / 300) some.push_back(&plans[i]);
@@ -35,7 +36,7 @@ TEST(SearchSpace, EveryPlanIsValidAndDistinct) {
 
 TEST(SearchSpace, MeshesAreCounted) {
   const MeshSpace space =
-      enumerate_meshes(small_model(), small_cluster(), small_workload(), small_config(8));
+      enumerate_meshes({small_model(), small_cluster(), small_workload(), {}}, small_config(8));
   std::int64_t rejected = 0;
   for (const auto& [rule, count] : space.rejected) rejected += count;
   EXPECT_EQ(space.tried, rejected + static_cast<std::int64_t>(space.meshes.size()));
@@ -47,7 +48,8 @@ TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
   config.cuda_graph = CudaGraph::none;
   config.cp_comm = CpComm::p2p;
   config.ep_overlap = config.tp_overlap = config.shared_overlap = false;
-  const auto plans = enumerate_plans(small_model(), small_cluster(), small_workload(), config);
+  const auto plans =
+      enumerate_plans({small_model(), small_cluster(), small_workload(), {}}, config);
   ASSERT_EQ(plans.size(), 4u);
   EXPECT_EQ(plans[0].plan.micro_batch, 1);
   EXPECT_EQ(plans[3].plan.micro_batch, 8);
@@ -63,7 +65,7 @@ TEST(SearchSpace, GroupsOfInterleavedOrdersAreFull) {
     WorkloadSpec w = small_workload();
     w.global_batch = batch;
     std::set<std::pair<int, int>> found;
-    for (const Mesh& m : enumerate_meshes(small_model(), small_cluster(), w, config).meshes) {
+    for (const Mesh& m : enumerate_meshes({small_model(), small_cluster(), w, {}}, config).meshes) {
       found.insert({m.vpp, m.group});
     }
     return found;
@@ -102,7 +104,7 @@ TEST(SearchSpace, APinnedOrderThatLeavesNothingIsNamed) {
   config.schedule = {PipelineSchedule::zb_h1};
   try {
     static_cast<void>(
-        non_empty_meshes(small_model(), small_cluster(), small_workload(), config));
+        non_empty_meshes({small_model(), small_cluster(), small_workload(), {}}, config));
     FAIL();
   } catch (const ConfigError& e) {
     EXPECT_NE(std::string(e.what()).find("schedule zb-h1 leaves no valid plan"), std::string::npos)
@@ -157,9 +159,9 @@ TEST(SearchSpace, ShardsWithinADomain) {
     return Mesh{.attention = {.tp = tp, .cp = 1, .dp = dp, .pp = pp},
                 .expert = {.etp = 1, .ep = ep, .edp = 32 / pp / ep}};
   };
-  EXPECT_FALSE(within.moot(mesh(2, 16, 1, 4), both));
-  EXPECT_TRUE(within.moot(mesh(2, 4, 4, 4), both));
-  EXPECT_TRUE(within.moot(mesh(2, 16, 1, 16), both));
+  EXPECT_FALSE(within.repeats_another(mesh(2, 16, 1, 4), both));
+  EXPECT_TRUE(within.repeats_another(mesh(2, 4, 4, 4), both));
+  EXPECT_TRUE(within.repeats_another(mesh(2, 16, 1, 16), both));
 }
 
 // State that is not sharded is kept in another way on one rank too: it stands for no sharded one.
@@ -177,8 +179,8 @@ TEST(SearchSpace, WhatIsNotShardedIsASettingOfItsOwn) {
   int tried = 0;
   for (Setting s : all) {
     if (s.dispatcher != all.front().dispatcher || s.cp_comm != all.front().cp_comm) continue;
-    EXPECT_EQ(s.moot(one_rank, all), s.sharding == Sharding::zero3);
-    EXPECT_FALSE(s.moot(many_ranks, all));
+    EXPECT_EQ(s.repeats_another(one_rank, all), s.sharding == Sharding::zero3);
+    EXPECT_FALSE(s.repeats_another(many_ranks, all));
     ++tried;
   }
   EXPECT_GT(tried, 3);
@@ -236,7 +238,8 @@ TEST(SearchSpace, RecomputeSetsFitTheModel) {
 
 std::string error_of(const SearchConfig& config) {
   try {
-    static_cast<void>(non_empty_meshes(small_model(), small_cluster(), small_workload(), config));
+    static_cast<void>(
+        non_empty_meshes({small_model(), small_cluster(), small_workload(), {}}, config));
   } catch (const ConfigError& e) {
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
     return e.what();
@@ -307,7 +310,7 @@ TEST(SearchSpace, WithoutPinsTheRuleSpeaks) {
   model.layers = 2;
   model.moe_layer = {true, true};
   try {
-    static_cast<void>(non_empty_meshes(model, small_cluster(), odd, config));
+    static_cast<void>(non_empty_meshes({model, small_cluster(), odd, {}}, config));
     FAIL() << "three GPUs should not work";
   } catch (const ConfigError& e) {
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);

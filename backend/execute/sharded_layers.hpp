@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// ZeRO-2 and ZeRO-3: a layer's weights and gradients are whole only while it runs. Each rank's
+// shard of a bucket is its shares of the layers, one after another.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "backend/execute/call.hpp"
+
+namespace pleat::execute {
+
+struct Execution;
+
+void gather_weights(const Call&, Execution&);    // the layer's, from the ranks' shards
+void reduce_gradients(const Call&, Execution&);  // adds this rank's share of the sums to its shard
+
+// Where a weight or its gradient lies while the layer runs; none: in its bucket.
+[[nodiscard]] std::optional<View> whole_operand(const Op&, const OpSite&, std::size_t weight,
+                                                bool gradient, Execution&);
+// Of a weight that lies in shards, this rank's pieces.
+void keep_in_shards(const WeightSlot&, View weight, Execution&);
+
+}  // namespace pleat::execute

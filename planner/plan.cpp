@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/plan.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/layout/layout_polish.hpp"
+#include "planner/search/front_polish.hpp"
+#include "planner/search/search.hpp"
+
+namespace pleat {
+namespace {
+
+class Planning {
+ public:
+  Planning(const Problem& problem, const PlanRequest& request)
+      : problem_(problem), request_(request), gpu_bytes_(problem.cluster.gpu.memory.base()) {
+    answer_.search = request.search;
+  }
+
+  PlanAnswer run() {
+    switch (request_.goal) {
+      case PlanGoal::time_to_train:
+      case PlanGoal::cost: choose_size(); break;
+      case PlanGoal::throughput:
+      case PlanGoal::memory_headroom: search_all_gpus(); break;
+    }
+    const bool headroom = request_.goal == PlanGoal::memory_headroom;
+    if ((headroom || request_.front) && !answer_.result.best.empty()) {
+      find_front();
+      if (headroom) choose_headroom();
+    }
+    if (request_.goal == PlanGoal::throughput) look_at_fewer();
+    return std::move(answer_);
+  }
+
+ private:
+  void search_all_gpus() {
+    SearchConfig first = request_.search;
+    const bool headroom = request_.goal == PlanGoal::memory_headroom;
+    if (headroom) first.top = 1;
+    answer_.result = search(problem_, first, headroom || request_.front ? &known_ : nullptr);
+    polish_layouts(problem_, request_.search, answer_.result);
+  }
+
+  void choose_size() {
+    const SearchConfig& asked = request_.search;
+    const int fewest = request_.fewest_gpus > 0 ? request_.fewest_gpus : asked.gpus / 16;
+    answer_.sizes = search_sizes(problem_, asked, fewest);
+    for (SizeResult& s : answer_.sizes) {
+      SearchConfig own = asked;
+      own.gpus = s.gpus;
+      polish_layouts(problem_, own, s.result);
+    }
+    const bool cost = request_.goal == PlanGoal::cost;
+    const SizeResult* best = cost ? cheapest_size(answer_.sizes, asked.robust)
+                                  : fastest_size(answer_.sizes, asked.robust);
+    if (best == nullptr) best = &answer_.sizes.front();
+    answer_.search.gpus = best->gpus;
+    answer_.result = best->result;
+    certify_sizes(answer_.sizes, cost ? Objective::gpu_time : Objective::step_of_sizes, best->gpus,
+                  answer_.result);
+  }
+
+  // Finds the front, and makes it and the list of best plans agree.
+  void find_front() {
+    SearchResult& result = answer_.result;
+    const SearchConfig& config = answer_.search;
+    Front front = pareto_front(problem_, config, request_.slack, result, known_);
+    polish_front(problem_, config, front);
+    put_into_front(result.best, config.robust, gpu_bytes_, request_.slack, front);
+    put_into_list(front.plans.front(), result.best.size(), config.robust, gpu_bytes_, result);
+    answer_.front = std::move(front);
+  }
+
+  // Lists the plans that need no more memory than the last of the front. If a limit cut the front
+  // short, that plan alone, without proof.
+  void choose_headroom() {
+    Front& front = *answer_.front;
+    SearchConfig& config = answer_.search;
+    SearchResult& result = answer_.result;
+    const Candidate least = front.plans.back();
+    const Seconds fastest = value_of(front.plans.front().estimate, config.robust);
+    config.most_bytes = least.estimate.peak_bytes();
+    if (!front.optimal) {
+      result.optimal = false;
+      result.bound = std::min(result.bound, fastest);
+      result.best = {least};
+      result.best_of_layouts.clear();
+      result.most_bytes = config.most_bytes;
+      return;
+    }
+    SearchConfig rest = rest_of_limits(config, front.seconds, front.priced);
+    rest.not_above = fastest * (1 + request_.slack);
+    SearchResult found = search(problem_, rest, &known_);
+    polish_layouts(problem_, rest, found);
+    // The front has proven that plan, whatever else is found.
+    put_into_list(least, static_cast<std::size_t>(config.top), config.robust, gpu_bytes_, found);
+    if (!found.optimal) found.bound = value_of(found.best.front().estimate, config.robust);
+    put_into_front({found.best.front()}, config.robust, gpu_bytes_, request_.slack, front);
+    result = std::move(found);
+  }
+
+  void look_at_fewer() {
+    const SearchResult& result = answer_.result;
+    if (result.best.empty() || !result.optimal) return;
+    double seconds = result.seconds;
+    std::int64_t priced = result.priced;
+    if (answer_.front) {
+      seconds = std::max(seconds, answer_.front->seconds);
+      priced = std::max(priced, answer_.front->priced);
+    }
+    answer_.faster_on_fewer =
+        faster_on_fewer(problem_, rest_of_limits(answer_.search, seconds, priced),
+                        value_of(result.best.front().estimate, answer_.search.robust));
+  }
+
+  const Problem& problem_;
+  const PlanRequest& request_;
+  double gpu_bytes_;    // of a GPU's memory
+  KnownPrices known_;   // what the searches of a front share
+  PlanAnswer answer_;
+};
+
+}  // namespace
+
+PlanAnswer plan(const Problem& problem, const PlanRequest& request) {
+  return Planning(problem, request).run();
+}
+
+}  // namespace pleat

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/report/what_would_fit.hpp"
+
+#include "core/quantity.hpp"
+#include "planner/search/search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace pleat {
+namespace {
+
+constexpr std::int64_t kMostGpusFactor = 1024, kMostGpus = 131072;
+constexpr std::int64_t kShortestSequenceFactor = 64;
+constexpr int kRoundsOfAChange = 100;  // of a search: the first plan that fits is enough
+
+double gib(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }
+
+struct Asked {
+  Problem problem;
+  SearchConfig config;
+};
+
+class ChangeFinder {
+ public:
+  ChangeFinder(Asked asked, std::size_t count) : asked_(std::move(asked)), count_(count) {}
+
+  std::vector<FittingChange> run() {
+    allow_recompute();
+    allow_host_memory();
+    drop_pins();
+    narrow_state();
+    shorter_sequences(asked_.config.gpus);
+    more_gpus();
+    return std::move(found_);
+  }
+
+ private:
+  bool try_change(const Asked& changed, const std::string& text) {
+    if (found_.size() >= count_ || stopped_) return true;
+    SearchConfig config = rest_of_limits(changed.config, seconds_, priced_);
+    config.top = 1;
+    config.max_rounds = kRoundsOfAChange;
+    if (config.progress) {
+      config.progress = [&](const SearchProgress& p) {
+        stopped_ = stopped_ || !asked_.config.progress(p);
+        return !stopped_;
+      };
+    }
+    try {
+      SearchResult result = search(changed.problem, config);
+      seconds_ += result.seconds;
+      priced_ += result.priced;
+      if (result.best.empty()) return false;
+      found_.push_back({text, std::move(result.best.front())});
+      return true;
+    } catch (const ConfigError&) {
+      return false;  // no valid plan at all under this change
+    }
+  }
+
+  void allow_recompute() {
+    if (asked_.config.recompute) return;
+    Asked changed = asked_;
+    changed.config.recompute = true;
+    try_change(changed, "recompute allowed");
+  }
+
+  void allow_host_memory() {
+    if (!asked_.config.offload) {
+      Asked changed = asked_;
+      changed.config.offload = true;
+      try_change(changed, "offload to host memory allowed");
+    }
+    if (!asked_.config.cpu_optimizer.value_or(true)) {
+      Asked changed = asked_;
+      changed.config.cpu_optimizer.reset();
+      try_change(changed, "the optimizer's step on the CPU allowed");
+    }
+  }
+
+  void drop_pins() {
+    const SearchConfig& c = asked_.config;
+    const auto drop = [&](const char* name, std::vector<int> SearchConfig::*field) {
+      if ((c.*field).empty()) return;
+      Asked changed = asked_;
+      (changed.config.*field).clear();
+      try_change(changed, fmt::format("{} {} no longer pinned", name, fmt::join(c.*field, ",")));
+    };
+    drop("micro-batch", &SearchConfig::micro_batch);
+    drop("vpp", &SearchConfig::vpp);
+    drop("ep", &SearchConfig::ep);
+    drop("etp", &SearchConfig::etp);
+    drop("pp", &SearchConfig::pp);
+    drop("cp", &SearchConfig::cp);
+    drop("tp", &SearchConfig::tp);
+    if (c.sharding.only(Sharding::none)) {
+      Asked changed = asked_;
+      changed.config.sharding = Sharding::zero1;
+      try_change(changed, "zero1 sharding instead of none");
+    }
+  }
+
+  void narrow_state() {
+    Asked changed = asked_;
+    for (Numerics& n : changed.config.numerics) {
+      n.optimizer.main_grads = n.optimizer.exp_avg = n.optimizer.exp_avg_sq = DType::bf16;
+    }
+    if (changed.config.numerics == asked_.config.numerics) return;
+    try_change(changed, "gradients and the optimizer's moments in bf16");
+  }
+
+  [[nodiscard]] const ClusterSpec& cluster() const { return asked_.problem.cluster; }
+
+  [[nodiscard]] bool can_have(std::int64_t gpus) const {
+    return gpus <= kMostGpus && (cluster().max_gpus == 0 || gpus <= cluster().max_gpus);
+  }
+
+  // The fewest that do, then twice as many: there it is less tight.
+  void more_gpus() {
+    bool fits = false;
+    for (std::int64_t factor = 2; factor <= kMostGpusFactor; factor *= 2) {
+      const std::int64_t gpus = asked_.config.gpus * factor;
+      if (!can_have(gpus)) return;
+      Asked changed = asked_;
+      changed.config.gpus = static_cast<int>(gpus);
+      if (!try_change(changed, fmt::format("{} GPUs instead of {}", gpus, asked_.config.gpus)))
+        continue;
+      if (fits) return;
+      fits = true;
+      // Half as many may do for shorter sequences.
+      if (factor > 2) shorter_sequences(static_cast<int>(gpus / 2));
+    }
+  }
+
+  void shorter_sequences(int gpus) {
+    for (std::int64_t factor = 2; factor <= kShortestSequenceFactor; factor *= 2) {
+      if (asked_.problem.workload.seq_len % factor != 0) return;
+      Asked changed = asked_;
+      changed.config.gpus = gpus;
+      changed.problem.workload.seq_len /= factor;
+      std::string text =
+          fmt::format("sequences of {} tokens instead of {}", changed.problem.workload.seq_len,
+                      asked_.problem.workload.seq_len);
+      if (gpus != asked_.config.gpus) {
+        text = fmt::format("{} GPUs instead of {} and {}", gpus, asked_.config.gpus, text);
+      }
+      if (try_change(changed, text)) return;
+    }
+  }
+
+  const Asked asked_;
+  std::size_t count_;
+  std::vector<FittingChange> found_;
+  double seconds_ = 0;  // of all searches
+  std::int64_t priced_ = 0;
+  bool stopped_ = false;
+};
+
+const StageMemory& fullest(const StepEstimate& e) {
+  PLEAT_ASSERT(!e.memory.empty());
+  return *std::max_element(e.memory.begin(), e.memory.end(),
+                           [](const auto& a, const auto& b) { return a.peak < b.peak; });
+}
+
+}  // namespace
+
+std::vector<FittingChange> changes_that_fit(const Problem& problem, const SearchConfig& config,
+                                            std::size_t count) {
+  return ChangeFinder({problem, config}, count).run();
+}
+
+std::string print_what_would_fit(const SearchResult& result, const ClusterSpec& cluster,
+                            const SearchConfig& config, const std::vector<FittingChange>& changes,
+                            bool all_tried) {
+  if (result.nearest.empty()) return "";
+  const Candidate& closest = result.nearest.front();
+  const StageMemory& m = fullest(closest.estimate);
+  const double capacity = cluster.gpu.memory.base() / kGiB;
+  const double usable = capacity * (1 - config.memory_margin);
+  std::string text = fmt::format(
+      "nothing fits: the closest plan needs {:.2f} GiB on stage {}, {:.2f} GiB more than the "
+      "{:.2f} GiB "
+      "usable\n  ({:.2f} GiB of {} less {:.0f}% kept free)\n  {}\n",
+      gib(m.peak), m.stage.value, gib(m.peak) - usable, usable, capacity, cluster.gpu.name,
+      config.memory_margin * 100, summary(closest.plan));
+  const auto row = [&](const char* name, std::int64_t bytes) {
+    text += fmt::format("  {:<12} {:>10.2f} GiB\n", name, gib(bytes));
+  };
+  row("weights", m.weights);
+  row("gradients", m.gradients);
+  row("optimizer", m.optimizer);
+  row("activations", m.activations);
+  row("runtime", m.runtime);
+  if (changes.empty()) {
+    if (!all_tried) return text;
+    return text + "no more GPUs, pins dropped or shorter sequences tried make it fit\n";
+  }
+  text += "what makes it fit:\n";
+  for (const FittingChange& c : changes) {
+    text += fmt::format("  {}: {:.2f} GiB, {:.1f} ms per step with {}\n", c.change,
+                        gib(c.candidate.estimate.peak_bytes()),
+                        c.candidate.estimate.step.base() * 1e3, summary(c.candidate.plan));
+  }
+  return text;
+}
+
+}  // namespace pleat

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What a search is asked: which plans it may choose from, what is best, and when it is to stop.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/spec/cluster.hpp"
+#include "planner/numerics.hpp"
+
+namespace pleat {
+
+// Asked between rounds; false stops the search.
+struct SearchProgress {
+  std::int64_t priced = 0;
+  double seconds = 0;
+  std::optional<Seconds> best;  // the fastest plan so far
+  Seconds bound;                // no plan is faster; 0: not known yet
+};
+
+// The values that a search may choose for a field. Empty: the field is free.
+template <class T>
+struct Pinned {
+  std::vector<T> values;
+  Pinned& operator=(T value) {
+    values = {value};
+    return *this;
+  }
+  Pinned& operator=(std::vector<T> list) {
+    values = std::move(list);
+    return *this;
+  }
+  explicit operator bool() const { return !values.empty(); }
+  [[nodiscard]] bool only(T value) const { return values == std::vector<T>{value}; }
+  void reset() { values.clear(); }
+};
+
+// A set of modules to recompute, or whole layers.
+struct RecomputeChoice {
+  std::set<Module> modules;
+  bool full = false;
+  int layers = 0;  // with `full`: how many layers of each chunk, the first ones; 0: all
+  int unit = 1;    // with `full`: consecutive layers that are recomputed from one saved input
+  bool operator==(const RecomputeChoice&) const = default;
+};
+
+struct SearchConfig {
+  int gpus = 1;
+  Runtime runtime = Runtime::megatron;
+  int top = 5;
+  bool robust = false;  // ranked by the upper end of the prediction band instead of its middle
+  // Plans whose value (value_of) is above this are of no interest: other searches have found better
+  // ones.
+  Seconds not_above{std::numeric_limits<double>::infinity()};
+  double memory_margin = 0.05;  // part of the GPU's memory kept free
+  std::optional<std::int64_t> most_bytes;  // a plan may need on a GPU; replaces the margin
+  // The number formats to choose from, at least one. Of equally good plans the one with the earlier
+  // format wins. Plans that differ only in the formats of optimizer, attention or head are variants
+  // of one another (one is listed); plans of different precision are not.
+  std::vector<Numerics> numerics{1};
+  // Pins: only these values are tried; empty means all valid ones.
+  std::vector<int> tp, cp, dp, pp, vpp, ep, etp, micro_batch;
+  std::vector<int> microbatch_group;  // of interleaved schedules; 0: PP
+  std::vector<std::string> layout;    // each fixes the number of virtual stages that it has
+  std::vector<PipelineSchedule> schedule;
+  Pinned<Sharding> sharding;
+  Pinned<Dispatcher> dispatcher;
+  Pinned<CudaGraph> cuda_graph;
+  Pinned<CpComm> cp_comm;
+  std::vector<int> cp_a2a;             // with a2a+p2p: size of the groups that exchange heads
+  std::optional<bool>
+      hybrid_sharding;  // shards within the innermost network domain, replicas across
+  std::optional<bool> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;
+  std::vector<bool> tile_overlap;  // empty: off, no runtime has it
+  // SMs that DeepEP or HybridEP use for an exchange. 0, and an empty list: the number of the
+  // profile. Other numbers are tried for DeepEP alone, where its exchange stays within the
+  // innermost network domain.
+  std::vector<int> dispatcher_sms;
+  // The same for every plan. It is not searched: a stash that has room for what routing sends takes
+  // as long as no stash and needs no less memory (paged_stash_test.cpp).
+  PagedStash paged_stash;
+  bool recompute = true;        // may choose recompute modules
+  bool offload = true;          // may keep activations and optimizer state in host memory
+  // Whether the optimizer state may lie in host memory while the GPU makes the step; empty: no.
+  // Megatron-LM does this on its dev branch, not on main (pull requests 2760 and 2811).
+  Pinned<bool> optimizer_offload;
+  // Whether the state lies there and the CPU makes the step. Not both.
+  std::optional<bool> cpu_optimizer;
+  // Sets of modules to recompute and to offload; the empty set stands for none. With pinned sets,
+  // whole layers are offloaded only if `offload_layers` is pinned too.
+  std::vector<RecomputeChoice> recompute_sets;
+  std::vector<std::set<Offload>> offload_sets;
+  // How many whole layers of a chunk to recompute (0: all), in units of how many layers, and how
+  // many to offload (0: none).
+  std::vector<int> recompute_layers, recompute_unit, offload_layers;
+  // Whether the stages of a pipeline choose for themselves what they recompute and offload; absent:
+  // where the runtime can run it.
+  std::optional<bool> by_stage;
+  int threads = 0;              // 0: all cores
+  // Limits. The search ends with the round in which time or rounds run out, and exactly at the last
+  // allowed estimate. If it has no plan by then, it tries a few that are likely to fit
+  // (SearchResult::fallback_priced).
+  double time_limit = 0;              // seconds; 0: none
+  std::int64_t max_evaluations = 0;   // estimates; 0: no limit, negative: none is left
+  int max_rounds = 0;                 // of 128 nodes each; 0: none
+  std::function<bool(const SearchProgress&)> progress;
+  double patience =
+      0.5;  // seconds without a plan after which `progress` is shown some plan that fits
+};
+
+// Bytes of a GPU that a plan may use.
+[[nodiscard]] inline std::int64_t usable_bytes(const ClusterSpec& cluster, const SearchConfig& c) {
+  return c.most_bytes.value_or(
+      static_cast<std::int64_t>(cluster.gpu.memory.base() * (1 - c.memory_margin)));
+}
+
+// The config of a further search, when the limits hold for all searches together and this much is
+// used up.
+[[nodiscard]] inline SearchConfig rest_of_limits(SearchConfig c, double seconds,
+                                                 std::int64_t priced) {
+  if (c.time_limit > 0) c.time_limit = std::max(1e-9, c.time_limit - seconds);
+  if (c.max_evaluations > 0) {
+    c.max_evaluations = std::max<std::int64_t>(1, c.max_evaluations - priced);
+  }
+  return c;
+}
+
+}  // namespace pleat

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What a search answers: plans with their estimates, what became of all others, and what is proven.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/plan/plan.hpp"
+#include "simulator/estimate.hpp"
+
+namespace pleat {
+
+struct Candidate {
+  Plan plan;
+  StepEstimate estimate;
+};
+
+// A technique that the search does not try, and why.
+struct NotTried {
+  std::string what;
+  std::string why;
+};
+
+// What the certificate is about: the step on all GPUs, the step on the best number of GPUs
+// (sizes_search.hpp), or the GPU time on the cheapest number.
+enum class Objective : std::uint8_t { step, step_of_sizes, gpu_time };
+
+struct SearchResult {
+  // Smallest value (value_of) first, at most `top`, plans that are really different.
+  std::vector<Candidate> best;
+  // Slower pipelines that may become some of the best with another layout (layout_polish.hpp):
+  // smallest value first, at most `top`, counted as "slower".
+  std::vector<Candidate> spares;
+  std::vector<Candidate> nearest;  // when nothing fits: those that miss the least memory first
+  // How many plans the space has, and how many of them were priced. Every plan is counted once: in
+  // `best`, or in `rejected` under the name of the rule of plans that it breaks, or one of these:
+  //   memory       it does not fit on the GPU
+  //   host-memory  it offloads more than a node holds
+  //   time-bound   its bound is above the slowest of `best`
+  //   moot         it differs from another plan only in flags that have no effect here
+  //   needless     it saves memory although the setting fits without, or although a plan of its
+  //                mesh that saves less is as fast
+  //   variant      it is a listed plan with other flags or another layout
+  //   near         it has almost the time and memory of a listed plan of its mesh
+  //                (different_plans.hpp)
+  //   slower       it was priced
+  //   not-reached  a limit came first
+  std::int64_t enumerated = 0, priced = 0;
+  std::map<std::string, std::int64_t> rejected;
+  // Estimates made in addition, to have a plan when a limit came before any was found.
+  std::int64_t fallback_priced = 0;
+  // A plan whose stages choose their own recompute and offload counts as one of `enumerated`. This
+  // is how many combinations all of them stand for.
+  double stage_ways = 0;
+  // For each of `best`, after layouts were polished: whether its layout is proven to be the
+  // fastest.
+  std::vector<bool> best_of_layouts;
+  std::vector<NotTried> not_tried;
+  // The certificate. `optimal`: `best` holds the best plans of the whole space. In any case no plan
+  // of the space has a value below `bound`.
+  bool optimal = true;
+  Objective objective = Objective::step;
+  bool robust = false;                     // as asked for
+  std::optional<std::int64_t> most_bytes;  // likewise
+  Seconds bound;
+  double seconds = 0;
+  // By what part of its value the first of `best` may be above the optimum; 0 if there is none.
+  [[nodiscard]] double gap() const;
+};
+
+// Shortens the list to `most` plans. The others count as slower, as in a search with `top` =
+// `most`.
+void keep_first(std::size_t most, SearchResult&);
+
+// What a search minimises: the predicted step, or (robust) the upper end of its band.
+[[nodiscard]] inline Seconds value_of(const StepEstimate& e, bool robust) {
+  return robust ? e.high : e.step;
+}
+
+inline double SearchResult::gap() const {
+  if (best.empty()) return 0;
+  const Seconds value = value_of(best.front().estimate, robust);
+  return value > bound ? (value - bound) / value : 0;
+}
+
+}  // namespace pleat

@@ -1,0 +1,326 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/space/run_settings.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "planner/space/runtime_rules.hpp"
+
+namespace pleat {
+namespace {
+
+// Whether the search may choose settings that this runtime has.
+bool chooses(const SearchConfig& config) { return config.runtime == Runtime::megatron; }
+
+template <class T>
+std::vector<T> pinned_or(const std::optional<T>& pin, std::vector<T> all) {
+  return pin ? std::vector<T>{*pin} : all;
+}
+
+template <class T>
+std::vector<T> sorted(std::vector<T> values) {
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+  return values;
+}
+
+// The pinned values in the order of `all`.
+template <class T>
+std::vector<T> pinned_or(const Pinned<T>& pin, std::vector<T> all) {
+  return pin ? sorted(pin.values) : all;
+}
+
+std::vector<Sharding> shardings(const SearchConfig& c) {
+  if (c.sharding) return pinned_or(c.sharding, {});
+  if (c.gpus == 1) return {Sharding::none};
+  if (!chooses(c)) return {Sharding::zero1};
+  return {Sharding::zero1, Sharding::zero2, Sharding::zero3};
+}
+
+// Whether the dispatcher's own kernels permute the tokens.
+bool is_fused(Dispatcher d) { return d == Dispatcher::deepep || d == Dispatcher::hybridep; }
+
+std::vector<Dispatcher> dispatchers(const ModelSpec& model, const ClusterSpec& cluster,
+                                    const SearchConfig& c) {
+  const Dispatcher best = dispatcher_for(model, cluster, c.runtime);
+  std::vector<Dispatcher> all{best};
+  if (best != Dispatcher::alltoall) all.push_back(Dispatcher::alltoall);
+  if (!c.dispatcher) return all;
+  // Fused ones (whose kernels permute the tokens) first: least_work relies on that.
+  std::vector<Dispatcher> pinned = pinned_or(c.dispatcher, {});
+  std::ranges::stable_partition(pinned, is_fused);
+  return pinned;
+}
+
+std::vector<CudaGraph> graphs(const ModelSpec& model, Dispatcher dispatcher,
+                              const SearchConfig& c) {
+  if (!chooses(c)) return {CudaGraph::none};
+  std::vector<CudaGraph> all{CudaGraph::none, CudaGraph::partial};
+  if (!model.moe || dispatcher == Dispatcher::hybridep) all.push_back(CudaGraph::full_iteration);
+  return pinned_or(c.cuda_graph, all);
+}
+
+struct CpKind {
+  CpComm comm;
+  int groups = 0;
+};
+
+std::vector<CpKind> cp_kinds(const SearchConfig& c) {
+  std::vector<CpComm> comms{CpComm::p2p};
+  if (chooses(c)) {
+    comms = {CpComm::p2p, CpComm::all_gather, CpComm::all_to_all, CpComm::a2a_p2p};
+  }
+  const std::vector<int> sizes = c.cp_a2a.empty() ? std::vector<int>{2, 4, 8} : c.cp_a2a;
+  std::vector<CpKind> kinds;
+  for (const CpComm comm : pinned_or(c.cp_comm, comms)) {
+    if (comm != CpComm::a2a_p2p) {
+      kinds.push_back({comm});
+      continue;
+    }
+    for (const int size : sizes) kinds.push_back({comm, size});
+  }
+  return kinds;
+}
+
+std::vector<int> shard_domains(const ClusterSpec& cluster, const SearchConfig& c,
+                               Sharding sharding) {
+  if (sharding == Sharding::none || cluster.tiers.empty()) return {0};
+  const int domain = cluster.tiers.front().size;
+  if (domain <= 0 || domain >= c.gpus) return {0};
+  if (c.hybrid_sharding) return {*c.hybrid_sharding ? domain : 0};
+  return chooses(c) ? std::vector<int>{0, domain} : std::vector<int>{0};
+}
+
+// The smallest number of shard sets such that each lies within `domain` ranks; 1 if there is none.
+// Found by trying how many of the smallest possible sets make one: at most `domain`, whatever the
+// number of GPUs.
+int sets_within(int domain, const AttentionMapping& a, const ExpertMapping& e) {
+  const std::int64_t ranks = std::int64_t{a.dp} * a.cp;
+  const std::int64_t most = std::gcd(ranks, std::int64_t{e.edp});
+  const std::int64_t least = (ranks * a.tp + domain - 1) / domain;
+  for (std::int64_t share = most / least; share > 0; --share) {
+    if (most % share == 0) return static_cast<int>(most / share);
+  }
+  return 1;
+}
+
+// The number of SMs is a choice for DeepEP only: NCCL takes what it takes, and HybridEP was
+// measured with one.
+std::vector<int> sms_choices(const SearchConfig& c, Dispatcher dispatcher) {
+  const bool pinned = std::ranges::find(c.dispatcher_sms, 0) == c.dispatcher_sms.end();
+  const bool chooses = dispatcher == Dispatcher::deepep ||
+                       (dispatcher == Dispatcher::hybridep && pinned);
+  return chooses && !c.dispatcher_sms.empty() ? c.dispatcher_sms : std::vector<int>{0};
+}
+
+std::vector<OverlapFlags> overlaps(const ModelSpec& model, const SearchConfig& c) {
+  std::vector<OverlapFlags> all;
+  const auto flags = [&](const std::optional<bool>& pin, bool possible) {
+    if (!possible || !chooses(c)) return std::vector<bool>{pin.value_or(false)};
+    return pinned_or(pin, {false, true});
+  };
+  for (const bool tensor : flags(c.tp_overlap, true)) {
+    for (const bool expert : flags(c.ep_overlap, model.moe.has_value())) {
+      for (const bool wgrad : flags(c.delay_wgrad, expert)) {
+        for (const bool shared : flags(c.shared_overlap, model.moe && model.moe->shared_ffn > 0)) {
+          OverlapFlags f;
+          f.expert_parallel = expert;
+          f.delay_wgrad = wgrad;
+          f.tensor_parallel = tensor;
+          f.shared_expert = shared;
+          all.push_back(f);
+        }
+      }
+    }
+  }
+  if (c.tile_overlap.empty()) return all;
+  std::vector<OverlapFlags> with_tiles;
+  for (const bool tile : c.tile_overlap) {
+    for (OverlapFlags f : all) {
+      f.tile_level = tile && model.moe;
+      with_tiles.push_back(f);
+    }
+  }
+  return with_tiles;
+}
+
+}  // namespace
+
+void put_shards(Sharding sharding, int domain, Plan& plan) {
+  plan.sharding = sharding;
+  plan.optimizer_instances = 1;
+  plan.fsdp_group = 0;
+  if (domain == 0 || sharding == Sharding::none) return;
+  const int sets = sets_within(domain, plan.attention, plan.expert);
+  if (sharding == Sharding::zero1) {
+    plan.optimizer_instances = sets;
+  } else if (sets > 1) {
+    plan.fsdp_group = plan.attention.dp * plan.attention.cp / sets;
+  }
+}
+
+void Setting::put_into(Plan& plan) const {
+  put_shards(sharding, shard_domain, plan);
+  plan.dispatcher = dispatcher;
+  plan.dispatcher_sms = sms;
+  plan.paged_stash = stash;
+  plan.cuda_graph = graph;
+  plan.cp_comm = cp_comm;
+  plan.cp_a2a = cp_a2a;
+  plan.overlap = overlap;
+}
+
+// Unsharded state on one rank is kept differently from a single shard.
+bool Setting::repeats_another(const Mesh& mesh, const std::vector<Setting>& all) const {
+  const bool whole = sharding == Sharding::none;
+  const Setting& first = *std::ranges::find_if(
+      all, [&](const Setting& s) { return (s.sharding == Sharding::none) == whole; });
+  const int replicas = mesh.attention.dp * mesh.attention.cp;
+  const bool same_cp = cp_comm == first.cp_comm && cp_a2a == first.cp_a2a;
+  return (mesh.attention.cp == 1 && !same_cp) ||
+         (shard_domain != first.shard_domain &&
+          sets_within(shard_domain, mesh.attention, mesh.expert) == 1) ||
+         (mesh.expert.ep == 1 && (dispatcher != first.dispatcher || sms != first.sms)) ||
+         (replicas == 1 && mesh.expert.edp == 1 && sharding != first.sharding);
+}
+
+bool Setting::unmeasured_on(const Mesh& mesh) const {
+  return sms != 0 && mesh.expert.ep * mesh.expert.etp > sms_within;
+}
+
+const char* Setting::void_on(const Mesh& mesh) const {
+  const AttentionMapping& a = mesh.attention;
+  if (sharding > Sharding::zero1 && a.pp > 1) return "sharding-pipeline";
+  if (unmeasured_on(mesh)) return "dispatcher-sms";
+  if (cp_a2a > 0 && (cp_a2a >= a.cp || a.cp % cp_a2a != 0)) return "cp-groups";
+  return nullptr;
+}
+
+bool Setting::same_family(const Setting& other) const {
+  return sharding == other.sharding && dispatcher == other.dispatcher && graph == other.graph &&
+         cp_comm == other.cp_comm && cp_a2a == other.cp_a2a &&
+         shard_domain == other.shard_domain && sms == other.sms &&
+         overlap.tensor_parallel == other.overlap.tensor_parallel &&
+         overlap.tile_level == other.overlap.tile_level;
+}
+
+std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster,
+                              const SearchConfig& config) {
+  const bool pinned = std::ranges::find(config.dispatcher_sms, 0) == config.dispatcher_sms.end();
+  const bool one_domain = cluster.tiers.empty() || cluster.tiers.front().size == 0;
+  const int within = pinned || one_domain ? config.gpus : cluster.tiers.front().size;
+  const std::vector<OverlapFlags> flags = overlaps(model, config);
+  std::vector<Setting> all;
+  const auto add = [&](Setting s) {
+    for (const CpKind& cp : cp_kinds(config)) {
+      s.cp_comm = cp.comm;
+      s.cp_a2a = cp.groups;
+      for (const OverlapFlags& overlap : flags) {
+        s.overlap = overlap;
+        all.push_back(s);
+      }
+    }
+  };
+  for (const Sharding sharding : shardings(config)) {
+    for (const int domain : shard_domains(cluster, config, sharding)) {
+      for (const Dispatcher dispatcher : dispatchers(model, cluster, config)) {
+        for (const int sms : sms_choices(config, dispatcher)) {
+          for (const CudaGraph graph : graphs(model, dispatcher, config)) {
+            add({.sharding = sharding,
+                 .dispatcher = dispatcher,
+                 .graph = graph,
+                 .shard_domain = domain,
+                 .sms = sms,
+                 .sms_within = within,
+                 .overlap = {},
+                 .stash = config.paged_stash});
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<NotTried> not_tried(const ModelSpec& model, const SearchConfig& config) {
+  std::vector<NotTried> list;
+  const bool megatron = config.runtime == Runtime::megatron;
+  if (config.schedule.empty() && megatron) {
+    list.push_back({"schedule zb-h1, zb-v, dualpipe, dualpipe-v",
+                    "Megatron's pipelines run 1F1B, interleaved or not (--schedule prices them all "
+                    "the same)"});
+  }
+  if (!config.by_stage && megatron) {
+    list.push_back({"recompute and offload by stage",
+                    "Megatron has one choice for all stages (--by-stage on prices them all the same)"});
+  }
+  if (!config.optimizer_offload && config.offload && megatron) {
+    list.push_back({"optimizer state in host memory between steps",
+                    "Megatron-LM's dev branch has it, its main branch has not (--optimizer-offload any "
+                    "tries it all the same)"});
+  }
+  const bool steps = std::ranges::all_of(config.numerics, [&](const Numerics& n) {
+    Plan plan;
+    n.put_into(plan);
+    return cpu_may_step(config.runtime, plan);
+  });
+  if (!steps && config.offload && !config.cpu_optimizer) {
+    list.push_back({"step on the CPU",
+                    "Megatron's excludes weights that are kept in fp8 (--fp8-params off)"});
+  }
+  if (!model.moe) return list;
+  const bool narrow = std::ranges::any_of(config.numerics, [](const Numerics& n) {
+    return n.fp8_dispatch || n.fp8_combine;
+  });
+  if (!narrow) {
+    list.push_back({"fp8 dispatch and combine",
+                    megatron ? "Megatron's rows travel in bf16 (--fp8-dispatch, --fp8-combine price "
+                               "it all the same)"
+                             : "the runtime sends what it computes"});
+  }
+  if (config.tile_overlap.empty()) {
+    list.push_back({"tile-level overlap",
+                    "no exchange of the runtime is inside a grouped product (--tile-overlap prices "
+                    "it all the same)"});
+  }
+  if (config.paged_stash.buffer <= 0 && megatron) {
+    list.push_back({"paged stash",
+                    "it holds no less and takes as long as none (--paged-stash and --stash-capacity price it)"});
+  }
+  return list;
+}
+
+std::vector<Setting> least_work(const std::vector<Setting>& all) {
+  std::vector<Setting> least;
+  CudaGraph graph = CudaGraph::none;
+  bool tiles = false;
+  for (const Setting& s : all) {
+    graph = both_of(graph, s.graph);
+    tiles = tiles || s.overlap.tile_level;
+    // Fused dispatchers come first; they sort and copy less.
+    const bool undercut = s.dispatcher == Dispatcher::alltoall && is_fused(all.front().dispatcher);
+    const bool known = std::ranges::find(least, s.dispatcher, &Setting::dispatcher) != least.end();
+    if (least.empty() || (!known && !undercut)) least.push_back(s);
+  }
+  const Setting& first = all.front();
+  for (Setting& s : least) {
+    const Dispatcher dispatcher = s.dispatcher;
+    s = first;
+    s.dispatcher = dispatcher;
+    s.graph = graph;
+    s.overlap.tile_level = tiles;
+  }
+  return least;
+}
+
+Dispatcher dispatcher_for(const ModelSpec& model, const ClusterSpec& cluster, Runtime runtime) {
+  if (!model.moe) return Dispatcher::alltoall;  // nothing is dispatched
+  if (runtime != Runtime::megatron || cluster.shared_cores > 0) return Dispatcher::alltoall;
+  if (cluster.tiers.empty()) return Dispatcher::alltoall;
+  // An NVLink domain of more than 8 GPUs is a rack (NVL72); DeepEP's kernels need Hopper (fp8).
+  if (cluster.tiers.front().size > 8) return Dispatcher::hybridep;
+  return cluster.gpu.peak_fp8.base() > 0 ? Dispatcher::deepep : Dispatcher::alltoall;
+}
+
+}  // namespace pleat

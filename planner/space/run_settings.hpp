@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What a search chooses besides the mesh and memory: sharding, exchanges, overlap and CUDA graphs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/space/memory_choice.hpp"
+#include "planner/space/mesh_space.hpp"
+#include "planner/search_result.hpp"
+#include "planner/search_config.hpp"
+#include "core/spec/model.hpp"
+#include "core/spec/cluster.hpp"
+
+namespace pleat {
+
+// The settings of a plan that are neither its mesh nor a way to save memory.
+struct Setting {
+  Sharding sharding = Sharding::zero1;
+  Dispatcher dispatcher = Dispatcher::alltoall;
+  CudaGraph graph = CudaGraph::none;
+  CpComm cp_comm = CpComm::p2p;
+  int cp_a2a = 0;        // a2a_p2p: ranks of a group that exchanges heads
+  int shard_domain = 0;  // ranks that one set of shards lies within; 0: all
+  int sms = 0;           // Plan::dispatcher_sms
+  int sms_within = 0;    // largest expert exchange, in ranks, that `sms` was measured for
+  OverlapFlags overlap;
+  PagedStash stash;
+  void put_into(Plan&) const;  // which must have its mesh
+  // Whether the mesh makes no use of one of these settings (for example of the dispatcher, without
+  // expert parallelism), so that an earlier one of `all` means the same plan.
+  [[nodiscard]] bool repeats_another(const Mesh&, const std::vector<Setting>& all) const;
+  // Whether an exchange spans more ranks than rates for this number of SMs were measured for.
+  // Without such rates, fewer SMs would seem to cost nothing.
+  [[nodiscard]] bool unmeasured_on(const Mesh&) const;
+  // A rule that every setting of this family breaks on the mesh; null: none is known.
+  [[nodiscard]] const char* void_on(const Mesh&) const;
+  // Whether the two differ at most in the overlap of expert exchanges and of the shared expert.
+  [[nodiscard]] bool same_family(const Setting&) const;
+};
+
+// The settings that a search tries, free or as pinned, in the order that breaks ties; those of a
+// family are neighbours:
+//   sharding      zero1, zero2, zero3 (without data parallelism: none), over all ranks or within
+//   the
+//                 innermost network domain, in which case several domains hold copies
+//   dispatcher    all-to-all, and DeepEP or HybridEP where the hardware has it (dispatcher_for),
+//   with
+//                 each number of SMs of the config
+//   CUDA graphs   none, partial, and the whole iteration where nothing in a layer waits for the
+//   host:
+//                 dense models, and MoE with HybridEP
+//   CP            ring, gather, heads, heads in groups of 2, 4 or 8 with a ring between them
+//   overlap       of expert exchanges (with and without split weight gradients), of tensor-parallel
+//                 exchanges, of the shared expert, tile by tile
+// Not searched, but as a Plan has them by default: sequence parallelism (always on; without it each
+// of the TP ranks stores and sends all of it), attention that stores its scores, other numbers of
+// shard sets.
+[[nodiscard]] std::vector<Setting> settings(const ModelSpec&, const ClusterSpec&,
+                                            const SearchConfig&);
+
+// What a search leaves out because the runtime or the hardware does not have it.
+[[nodiscard]] std::vector<NotTried> not_tried(const ModelSpec&, const SearchConfig&);
+
+// Settings with the least arithmetic and memory-bound work: on every mesh, one of them has no more
+// of it than any setting. They capture the whole iteration, overlap and shard nothing, and use
+// fused dispatch; where other dispatchers are pinned, there is one for each.
+[[nodiscard]] std::vector<Setting> least_work(const std::vector<Setting>&);
+
+// Sets how the plan's state is sharded: within `domain` ranks, or (0) over all.
+void put_shards(Sharding, int domain, Plan&);
+
+// How and where the plans of a mesh may keep their optimizer state.
+struct StateChoices {
+  std::vector<Sharding> shardings;  // the one that leaves the least on a rank comes last
+  std::vector<int> domains{0};      // of shards, as Setting::shard_domain
+  StatePlace place = StatePlace::device;  // the allowed one that leaves the least on the GPU
+};
+
+// The dispatcher a runtime would use on this hardware: HybridEP where more than 8 GPUs share an
+// NVLink domain (NVL72), DeepEP on other GPUs with fp8 (Hopper and later), else all-to-all.
+[[nodiscard]] Dispatcher dispatcher_for(const ModelSpec&, const ClusterSpec&, Runtime);
+
+}  // namespace pleat
