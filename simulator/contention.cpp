@@ -11,9 +11,9 @@ namespace {
 
 // SMs that an exchange of expert tokens, or any other, holds while it runs.
 double sms_of(bool expert, const ClusterView& view, const RunConstants& run) {
-  const auto sms = expert ? traits_of(view.dispatcher).sms : &RunConstants::nccl_sms;
-  const bool own = sms != &RunConstants::nccl_sms;
-  return own && view.dispatcher_sms > 0 ? view.dispatcher_sms : run.*sms;
+  if (!expert) return run.nccl_sms;
+  const bool says = is_fused(view.dispatcher) && view.dispatcher_sms > 0;
+  return says ? view.dispatcher_sms : run.*traits_of(view.dispatcher).sms;
 }
 
 double sm_share(bool expert, const ClusterView& view, const RunConstants& run) {

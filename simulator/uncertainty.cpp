@@ -25,7 +25,7 @@ double relative_band(const ModelSpec& model, const Plan& plan, const Profile& pr
   const auto add = [&](bool applies, double term) {
     if (applies) variance += term * term;
   };
-  const bool nccl = traits_of(plan.dispatcher).in_nccl_band;
+  const bool nccl = !is_fused(plan.dispatcher);
   add(true, terms.era);
   add(model.moe.has_value(), terms.experts);
   add(model.moe && plan.expert.ep > 1 && nccl, terms.nccl_exchange);

@@ -19,7 +19,8 @@ enum class DispatcherNeeds : std::uint8_t { nothing, fp8, rack };
 struct DispatcherTraits {
   std::string_view word = {};
   // One kernel that sorts, sends and copies, a token once to each destination: priced by the
-  // profile's rates of it. Without one, collectives of the network library (NCCL).
+  // profile's rates of it. Without one, collectives of NCCL, with their SMs, their overlap and the
+  // further uncertainty of exchanges by it.
   std::optional<DispatchKernel> fused = {};
   // Every rank gathers the tokens of all and computes its own experts' (no exchange of copies).
   bool gathers_tokens = false;
@@ -27,11 +28,9 @@ struct DispatcherTraits {
   bool sends_copies = false;
   // All-gather between network domains, then all-to-all within them.
   bool in_two_steps = false;
-  // SMs that its exchange holds while other kernels run; of those with a number of their own,
-  // Plan::dispatcher_sms takes its place.
-  int RunConstants::*sms = nullptr;
-  // Its exchange has the further uncertainty of one by NCCL (BandTerms::nccl_exchange).
-  bool in_nccl_band = false;
+  // SMs that its exchange holds while other kernels run, where Plan::dispatcher_sms says nothing.
+  // NCCL's are not the plan's to choose.
+  int RunConstants::*sms = &RunConstants::nccl_sms;
   // Experts' tokens may be padded to their capacity.
   bool pads_to_capacity = false;
   // Hides behind the compute of another microbatch, or of the shared expert.
@@ -46,15 +45,11 @@ struct DispatcherTraits {
     case Dispatcher::allgather:
       return {.word = "allgather",
               .gathers_tokens = true,
-              .sms = &RunConstants::nccl_sms,
-              .in_nccl_band = true,
               .pads_to_capacity = true,
               .has_tile_kernels = true};
     case Dispatcher::alltoall:
       return {.word = "alltoall",
               .sends_copies = true,
-              .sms = &RunConstants::nccl_sms,
-              .in_nccl_band = true,
               .pads_to_capacity = true,
               .overlaps = true,
               .has_tile_kernels = true};
@@ -75,7 +70,6 @@ struct DispatcherTraits {
       return {.word = "hierarchical",
               .sends_copies = true,
               .in_two_steps = true,
-              .sms = &RunConstants::hybridep_sms,
               .pads_to_capacity = true,
               .overlaps = true};
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/plan/plan_document.hpp"
+#include "core/plan/plan_table.hpp"
 #include "tests/cli/run_pleat.hpp"
 
 namespace pleat::cli_test {
@@ -21,6 +22,19 @@ PlanDocument written(const Words& flags) {
   const Said run = run_pleat(kMixtral + flags + Words{"--out", file, "--force"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   return read_plan_document(read_text(file), file);
+}
+
+TEST(PlanFlags, EveryRowOfTheTableIsAnOption) {
+  const std::string predict = run_pleat({"predict", "--help"}).out;
+  const std::string plan = run_pleat({"plan", "--help"}).out;
+  for_each_plan_field([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    if (field.typed.flag.empty()) return;
+    EXPECT_THAT(predict, HasSubstr("--" + field.typed_name() + " "));
+    if (field.chosen_by == ChosenBy::numerics) {
+      EXPECT_THAT(plan, HasSubstr("--" + std::string(field.typed.flag) + " "));
+    }
+  });
 }
 
 TEST(PlanFlags, MemoryAndPrecision) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "simulator/contention.hpp"
 #include "tests/simulator/fixtures.hpp"
 
 namespace pleat {
@@ -77,6 +78,28 @@ TEST(Streams, ReductionInPiecesTrailsItsProducer) {
 
 TEST(Streams, EmptyTakesNoTime) {
   EXPECT_DOUBLE_EQ(run_streams({}).end.base(), 0);
+}
+
+// What an exchange beside compute costs at least: by the SMs that it holds, the plan's number of
+// those with a kernel of their own only.
+TEST(Contention, ExchangesByNcclHoldItsSms) {
+  ClusterSpec cluster = test::round_cluster();
+  cluster.gpu.sms = 128;
+  Profile profile = test::ideal_profile();
+  profile.comm_slowdown = profile.comm_slowdown_of_compute = 1;
+  const auto share = [&](Dispatcher dispatcher, int sms) {
+    ClusterView view = test::uniform_view(cluster, {.size = 8});
+    view.dispatcher = dispatcher;
+    view.dispatcher_sms = sms;
+    return least_cost_of_exchange(view, profile) * cluster.gpu.sms;
+  };
+  for (const Dispatcher d :
+       {Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::hierarchical}) {
+    EXPECT_DOUBLE_EQ(share(d, 0), profile.nccl_sms) << name_of(d);
+    EXPECT_DOUBLE_EQ(share(d, 24), profile.nccl_sms) << name_of(d);
+  }
+  EXPECT_DOUBLE_EQ(share(Dispatcher::deepep, 0), profile.deepep_sms);
+  EXPECT_DOUBLE_EQ(share(Dispatcher::hybridep, 24), 24);
 }
 
 }  // namespace

@@ -34,6 +34,8 @@ TEST(Uncertainty, TermsAddAsSquares) {
   plan.expert.ep = 8;
   plan.dispatcher = Dispatcher::alltoall;
   EXPECT_DOUBLE_EQ(relative_band(test::small_model(), plan, profile), 0.13);  // 5, 12, 13
+  plan.dispatcher = Dispatcher::hierarchical;  // NCCL's too
+  EXPECT_DOUBLE_EQ(relative_band(test::small_model(), plan, profile), 0.13);
   plan.dispatcher = Dispatcher::hybridep;
   EXPECT_DOUBLE_EQ(relative_band(test::small_model(), plan, profile), 0.05);
 }
