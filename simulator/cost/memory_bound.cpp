@@ -186,7 +186,8 @@ KernelClass class_of_op(const Op& op) {
 Bytes operand_bytes(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding) {
   double bytes = 0;
   for (TensorId id : op.in) {
-    const bool few = family_of(op.kind) == OpKind::quantize && id != op.in.front();  // rows of each expert
+    const bool few =
+        family_of(op.kind) == OpKind::quantize && id != op.in.front();  // rows of each expert
     if (!few) bytes += bytes_of_operand(tensors, id, binding);
   }
   for (TensorId id : op.out) bytes += bytes_of_operand(tensors, id, binding);
