@@ -19,8 +19,8 @@ struct StartAtSinks {
   __device__ void operator()(std::int64_t i) const { lse[i] = sinks.get(i % heads); }
 };
 
-// For a head, chunk c adds up exp(sink - lse) d_o·o over the rows c, c + chunks, c + 2 chunks and so
-// on. A warp takes one head of one chunk, which is a "row" of the result.
+// For a head, chunk c adds up exp(sink - lse) d_o·o over the rows c, c + chunks, c + 2 chunks and
+// so on. A warp takes one head of one chunk, which is a "row" of the result.
 struct SumSinks {
   Vec<AnyType> d_o, o, sinks;
   const float* lse;
