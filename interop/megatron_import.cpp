@@ -12,9 +12,7 @@
 #include "core/diagnostics.hpp"
 #include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/layout_text.hpp"
-#include "interop/argument_reader.hpp"
 #include "interop/flag_table.hpp"
-#include "interop/megatron_import_model.hpp"
 
 namespace pleat::interop {
 namespace {

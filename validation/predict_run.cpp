@@ -10,7 +10,7 @@
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
 #include "planner/space/run_settings.hpp"
-#include "validation/run_era.hpp"
+#include "validation/run_words.hpp"
 
 namespace pleat {
 namespace {

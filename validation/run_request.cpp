@@ -13,7 +13,6 @@
 #include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/layout_text.hpp"
 #include "core/spec/catalog.hpp"
-#include "validation/run_model.hpp"
 #include "validation/run_words.hpp"
 
 namespace pleat {

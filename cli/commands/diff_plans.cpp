@@ -16,7 +16,7 @@
 #include "cli/request.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
-#include "interop/field_paths.hpp"
+#include "interop/export_targets.hpp"
 #include "simulator/estimate.hpp"
 
 namespace pleat::cli {

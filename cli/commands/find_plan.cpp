@@ -20,8 +20,6 @@
 #include "console/output.hpp"
 #include "console/write_file.hpp"
 #include "cli/request.hpp"
-#include "console/interrupt.hpp"
-#include "console/new_file.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/plan.hpp"
 #include "planner/report/explain.hpp"

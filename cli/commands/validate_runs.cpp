@@ -16,7 +16,6 @@
 #include "validation/measured_run.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
-#include "validation/read_runs.hpp"
 
 namespace pleat::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"
 #include "core/plan/constraints.hpp"
-#include "interop/field_paths.hpp"
+#include "interop/export_targets.hpp"
 #include "tests/interop/export_samples.hpp"
 #include "tests/interop/megatron_rules.hpp"
 #include "tests/interop/random_plans.hpp"

@@ -9,8 +9,6 @@
 #include "validation/run_words.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
-#include "validation/run_era.hpp"
-#include "validation/run_model.hpp"
 
 namespace pleat {
 namespace {

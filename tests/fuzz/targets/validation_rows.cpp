@@ -3,7 +3,6 @@
 // Rows of published runs.
 #include "validation/measured_run.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
-#include "validation/read_runs.hpp"
 
 namespace pleat::fuzz {
 
