@@ -16,7 +16,12 @@ namespace pleat {
 // whole pipeline stages, and with nodes of each domain left idle as its spares. The way with the
 // fewest GPUs to pay for is taken; of equal ones the fullest. The probability that repairs exceed
 // the spares is charged in full (1 - spare_target), so that the result does not jump with their
-// number. `problem` is set when less than half of each domain would be used.
+// number.
+// `problem` is set when less than half of each domain would be used.
+struct PlacementResult {
+  Placement placement;
+  std::string problem;
+};
 [[nodiscard]] PlacementResult place_job(const Job&, const Rates&);
 
 // The numbers of pipeline stages with which `gpus` GPUs fill all of their domains except the last,
