@@ -184,7 +184,7 @@ do_build() {
       "nvidia-cudnn-cu13); CUTLASS_INCLUDE and CUDNN_FRONTEND_INCLUDE name folders that have them;" \
       "PLEAT_ALLOW_FALLBACK=1 goes on without"
   fi
-  timed build 7200 cmake --build "$build" --target "${programs[@]}" ||
+  timed build 7200 cmake --build "$build" --target "${programs[@]}" pleat_cuda ||
     stop "the build failed or was cut off: $out/build.txt; the step build goes on where it ended"
 }
 
@@ -201,6 +201,9 @@ do_pack() {
       grep -Ev '/(libcublas[^/]*|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux[^/]*)\.so' |
       while read -r library; do cp -uL "$library" "$to/lib/"; done
   done
+  # Where pleat looks for the CUDA kernels beside its bin folder.
+  mkdir -p "$to/lib/pleat"
+  strip --strip-debug -o "$to/lib/pleat/libpleat_cuda.so" "$build/kernels/cuda/libpleat_cuda.so" || stop "strip failed"
   tar -C "$to" -cf - bin lib | xz --lzma2=preset=6,dict=256MiB >"$archive" || stop "packing failed"
   rm -rf "$to"
   du -h "$archive"

@@ -131,12 +131,17 @@ class GpuAll(unittest.TestCase):
             to = os.path.join(self.root, "build-gpu", folder, name)
             os.makedirs(os.path.dirname(to), exist_ok=True)
             shutil.copy("/bin/true", to)
+        library = os.path.join(self.root, "build-gpu", "kernels", "cuda", "libpleat_cuda.so")
+        os.makedirs(os.path.dirname(library))
+        shutil.copy("/bin/true", library)
         archive = os.path.join(self.folder.name, "p.tar.xz")
         self.assertEqual(self.run_steps("pack", prebuilt=False, PLEAT_PACK=archive)[0], 0)
         shutil.rmtree(os.path.join(self.root, "build-gpu"))
         status, said, _ = self.run_steps("build", "calibration", prebuilt=False, PLEAT_PREBUILT=archive)
         self.assertEqual(status, 0, said)
         self.assertIn("calibration                  done", said)
+        unpacked = os.path.join(self.root, "build-gpu", "prebuilt", "lib", "pleat", "libpleat_cuda.so")
+        self.assertTrue(os.path.exists(unpacked))
         self.assertEqual(self.run_steps("build", prebuilt=False, PLEAT_PREBUILT=self.calls)[0], 1)
 
     def test_one_process_a_test_also_under_the_sanitizer(self):

@@ -62,7 +62,7 @@ TEST(Front, EachPlanIsTheBestWithItsMemoryAndNoneIsMissing) {
     Seconds before;
     for (const Candidate& p : front.plans) {
       const Seconds value = value_of(p.estimate, c.config.robust);
-      // A plan that gives up memory for nothing is not of the space (docs/ARCHITECTURE.md), though it
+      // A plan that gives up memory for nothing is not of the space (docs/SEARCH.md), though it
       // may be a little faster; with less memory it is.
       EXPECT_LE(value.base(), least_value(c, all, limit));
       EXPECT_GE(value.base(), least_value(c, all, p.estimate.peak_bytes()));

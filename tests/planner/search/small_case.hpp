@@ -4,6 +4,7 @@
 #pragma once
 
 #include "planner/problem.hpp"
+#include "planner/search/search.hpp"
 #include "planner/search_config.hpp"
 
 namespace pleat::test {
