@@ -7,7 +7,6 @@
 #include "core/plan/constraints.hpp"
 #include "core/plan/layout.hpp"
 #include "core/spec/catalog.hpp"
-#include "tests/support/plan_mutation.hpp"
 
 namespace pleat::interop_test {
 namespace {
@@ -21,9 +20,6 @@ class Dice {
   template <class Enum>
   Enum pick(int count) {
     return static_cast<Enum>(below(count));
-  }
-  void change_any_field(Plan& p) {
-    test::PlanMutation(engine_).change(p, static_cast<std::size_t>(below(kPlanFieldCount)));
   }
 
  private:
@@ -178,7 +174,6 @@ std::vector<PlanDocument> random_documents(int each, unsigned seed) {
       roll_rest(dice, d.plan);
       roll_optimizer(dice, d.plan);
       if (dice.one_in(6)) roll_rarity(dice, d.plan);
-      if (dice.one_in(4)) dice.change_any_field(d.plan);
       d.workload.global_batch =
           std::int64_t{d.plan.attention.dp} * d.plan.micro_batch * d.plan.attention.pp * 4;
       if (dice.one_in(6)) d.workload.capacity_factor = 1.25;
