@@ -80,8 +80,8 @@ TEST(Streams, EmptyTakesNoTime) {
   EXPECT_DOUBLE_EQ(run_streams({}).end.base(), 0);
 }
 
-// What an exchange beside compute costs at least: by the SMs that it holds, the plan's number of
-// those with a kernel of their own only.
+// An exchange beside compute takes the SMs that it holds; the plan says their number only for
+// exchanges with a kernel of their own.
 TEST(Contention, ExchangesByNcclHoldItsSms) {
   ClusterSpec cluster = test::round_cluster();
   cluster.gpu.sms = 128;
@@ -91,7 +91,13 @@ TEST(Contention, ExchangesByNcclHoldItsSms) {
     ClusterView view = test::uniform_view(cluster, {.size = 8});
     view.dispatcher = dispatcher;
     view.dispatcher_sms = sms;
-    return least_cost_of_exchange(view, profile) * cluster.gpu.sms;
+    Op op;
+    op.kind = OpKind::all_to_all;
+    op.group = Group::ep;
+    StreamOp exchange;
+    exchange.stream = Stream::comm;
+    set_contention(exchange, op, view, profile);
+    return exchange.sm_share * cluster.gpu.sms;
   };
   for (const Dispatcher d :
        {Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::hierarchical}) {
