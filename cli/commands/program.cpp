@@ -6,7 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
-#include "cli/report/program_report.hpp"
+#include "cli/commands/program_report.hpp"
 
 namespace pleat::cli {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/report/program_report.hpp"
+#include "cli/commands/program_report.hpp"
 
 #include <fmt/format.h>
 
