@@ -14,7 +14,6 @@
 namespace pleat {
 namespace {
 
-
 // Addresses that nobody looks at, apart from each other as those of a Slab.
 class NoMemory final : public Memory {
  public:

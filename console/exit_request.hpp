@@ -9,7 +9,6 @@
 namespace pleat {
 
 // A command that ends in good order before it is done, or with another program's exit code.
-
 class ExitRequest : public std::runtime_error {
  public:
   ExitRequest(int exit_code, const std::string& message)  // empty: nothing is said
@@ -22,7 +21,6 @@ class ExitRequest : public std::runtime_error {
 
 // Ctrl-C ends with 130 and leaves no half-written file; a closed pipe is an error value, not a
 // signal.
-
 void handle_signals();
 
 // The file that an interruption must remove; the string must outlive the registration.

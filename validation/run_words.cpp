@@ -18,7 +18,6 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-
 // Names of other runtimes for the same module.
 std::string module_word(const std::string& word) {
   if (word == "norm") return "layernorm";

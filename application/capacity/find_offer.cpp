@@ -20,7 +20,6 @@
 namespace pleat {
 namespace {
 
-
 // B0 doubled as the GPUs are, up to the critical batch.
 std::int64_t batch_of(const CapacityQuestion& request, const CapacitySite& site, int gpus) {
   std::int64_t batch = site.target.workload.global_batch;

@@ -52,7 +52,6 @@ std::string first_problem(Communicator& comm, const std::string& mine) {
 
 namespace {
 
-
 // A rank's shard as the bytes of its file, and what it holds.
 std::vector<std::byte> snapshot(Executor& executor, int rank, ShardRecord& record) {
   const std::vector<KeptTensor> kept = kept_state(executor, Kept::saved_here);

@@ -12,7 +12,6 @@
 namespace pleat {
 namespace {
 
-
 JsonValue object(std::initializer_list<std::pair<const char*, JsonValue>> members) {
   JsonValue value = JsonValue::object();
   for (const auto& [key, member] : members) value.set(key, member);

@@ -74,7 +74,6 @@ void WordCache::put(std::string_view word, std::span<const std::int32_t> tokens)
 
 namespace {
 
-
 AddedTokens tokens_where(const BpeTokenizerSpec& spec, bool normalized) {
   std::vector<AddedToken> tokens;
   std::vector<std::string> contents;

@@ -12,7 +12,6 @@
 namespace pleat::cli {
 namespace {
 
-
 }  // namespace
 
 Table offers_table(const CapacityAnswer& a) {

@@ -73,7 +73,6 @@ class BestListTest : public testing::Test {
   std::int16_t act_ = 0, attention_ = 0, whole_ = 0;
 };
 
-
 TEST_F(BestListTest, APlanThatWasPushedOutComesBack) {
   EXPECT_EQ(enter(node(0, whole_), 1.0, 20), Reasons{});
   EXPECT_EQ(enter(node(other_, 0), 1.3, 40), Reasons{});
