@@ -10,10 +10,6 @@
 #include "core/quantity.hpp"
 
 namespace pleat::cli {
-namespace {
-
-}  // namespace
-
 Table offers_table(const CapacityAnswer& a) {
   Table table{{{"front", Align::left},
                {"cluster", Align::left},
