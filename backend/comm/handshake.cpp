@@ -81,6 +81,10 @@ bool is_callers_proof(const JobSecret& secret, const Hello& hello, const Nonce& 
   return equal(proof, callers_proof(secret, hello, called));
 }
 
+Proof make_welcome(const JobSecret& secret, const Hello& hello, const Nonce& called) {
+  return keyed_hash(secret, "welcome of the called", hello, called);
+}
+
 Session called_session(const JobSecret& secret, const Hello& hello, const Nonce& called) {
   return {.sends = tags_to_caller(secret, hello, called),
           .receives = tags_to_called(secret, hello, called)};
@@ -97,6 +101,12 @@ Session greet(const Socket& socket, const JobSecret& secret, Hello hello, Deadli
   }
   const Proof proof = callers_proof(secret, hello, challenge.nonce);
   socket.send_exact(std::as_bytes(std::span(&proof, 1)), deadline);
+  Proof welcome;
+  socket.recv_exact(std::as_writable_bytes(std::span(&welcome, 1)), deadline);
+  if (!equal(welcome, make_welcome(secret, hello, challenge.nonce))) {
+    throw std::runtime_error("who answers at " + to_text(socket.remote()) +
+                             " broke off the handshake");
+  }
   return {.sends = tags_to_called(secret, hello, challenge.nonce),
           .receives = tags_to_caller(secret, hello, challenge.nonce)};
 }

@@ -5,8 +5,9 @@
 //   caller  -> called   Hello: who calls whom, for what, in which epoch, a random number
 //   called  -> caller   Challenge: a random number of its own, and the proof of the called
 //   caller  -> called   Proof: the caller's
+//   called  -> caller   Welcome: the caller is let in
 //
-// A proof is BLAKE2b, keyed with the secret, of whose proof it is, the Hello and the second random
+// Without a welcome the caller tries again: the called may have sent it away to make room. A proof is BLAKE2b, keyed with the secret, of whose proof it is, the Hello and the second random
 // number. An old one is worthless, for the numbers are new; so is one for another process, epoch or
 // purpose. Both sides make the keys of the connection's two directions in the same way.
 #pragma once
@@ -45,6 +46,7 @@ struct Session {
 [[nodiscard]] bool is_callers_proof(const JobSecret&, const Hello&, const Nonce& called,
                                     const Proof&);
 [[nodiscard]] Session called_session(const JobSecret&, const Hello&, const Nonce& called);
+[[nodiscard]] Proof make_welcome(const JobSecret&, const Hello&, const Nonce& called);
 
 // The caller's side; of the Hello all but the number. Throws std::runtime_error, within the
 // deadline, if the other side does not know the secret, or hangs up.

@@ -22,6 +22,12 @@ bool begins_as_hello(std::span<const std::byte> in, std::size_t received) {
   return std::memcmp(in.data(), &expected.magic, std::min(received, sizeof expected.magic)) == 0;
 }
 
+// A new connection's buffer takes these few bytes, or something is wrong with it.
+bool send_at_once(const Socket& to, std::span<const std::byte> bytes) {
+  const ssize_t sent = send(to.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent == static_cast<ssize_t>(bytes.size());
+}
+
 }  // namespace
 
 Lobby::Lobby(Socket listener, const JobSecret& secret, Purpose purpose, int to, std::uint64_t epoch,
@@ -77,14 +83,20 @@ void Lobby::accept_all() {
       return;
     }
     if (!s.is_open()) return;
-    if (callers_.size() >= limits_.callers) {
-      refuse(callers_.front());
-      callers_.pop_front();
-    }
+    if (callers_.size() >= limits_.callers) make_room();
     Caller& c = callers_.emplace_back();
     c.socket = std::move(s);
     c.until = after(limits_.seconds);
   }
+}
+
+// Of those that have said nothing the oldest goes first: a flood of connections costs a stranger less
+// than a flood of greetings.
+void Lobby::make_room() {
+  auto goes = std::ranges::find(callers_, false, &Caller::challenged);
+  if (goes == callers_.end()) goes = callers_.begin();
+  refuse(*goes);
+  callers_.erase(goes);
 }
 
 bool Lobby::is_wanted(const Hello& h) const {
@@ -107,16 +119,16 @@ Lobby::State Lobby::advance(Caller& c) {
       if (!is_wanted(c.hello)) return State::refused;
       const Challenge challenge = make_challenge(secret_, c.hello);
       c.nonce = challenge.nonce;
-      // A new connection's buffer takes this at once, or something is wrong with it.
-      const ssize_t sent =
-          send(c.socket.fd(), &challenge, sizeof challenge, MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (sent != static_cast<ssize_t>(sizeof challenge)) return State::refused;
+      if (!send_at_once(c.socket, std::as_bytes(std::span(&challenge, 1)))) return State::refused;
       c.challenged = true;
       continue;
     }
     Proof proof;
     std::memcpy(proof.data(), c.in.data() + sizeof(Hello), sizeof proof);
-    return is_callers_proof(secret_, c.hello, c.nonce, proof) ? State::shown : State::refused;
+    if (!is_callers_proof(secret_, c.hello, c.nonce, proof)) return State::refused;
+    const Proof welcome = make_welcome(secret_, c.hello, c.nonce);
+    const bool sent = send_at_once(c.socket, std::as_bytes(std::span(&welcome, 1)));
+    return sent ? State::shown : State::refused;
   }
 }
 

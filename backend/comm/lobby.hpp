@@ -17,7 +17,7 @@
 namespace pleat {
 
 struct LobbyLimits {
-  std::size_t callers = 256;  // at once; more send the oldest away
+  std::size_t callers = 256;  // at once; more send away the oldest, silent ones first
   double seconds = 5;         // for a caller to show its proof
 };
 
@@ -55,6 +55,7 @@ class Lobby {
   };
   enum class State { waits, shown, refused };
   void accept_all();
+  void make_room();
   [[nodiscard]] State advance(Caller&);
   [[nodiscard]] bool is_wanted(const Hello&) const;
   void refuse(const Caller&);

@@ -68,7 +68,7 @@ void TcpMesh::connect_all(Lobby lobby, const JobSecret& secret) {
     for (Lobby::Arrival& a : lobby.admit()) {
       if (a.from <= process_ || a.from >= static_cast<int>(peers_.size())) continue;
       Peer& peer = *peers_[static_cast<std::size_t>(a.from)];
-      if (peer.socket.is_open()) continue;  // it is here already
+      // It may be here already: if our welcome came too late, it called again.
       peer.socket = std::move(a.socket);
       peer.sends = a.session.sends;
       peer.receives = a.session.receives;

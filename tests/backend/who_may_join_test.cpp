@@ -325,6 +325,21 @@ TEST(WhoMayJoin, AFloodOfSilentCallersDoesNotStopTheJob) {
   });
 }
 
+// Whoever is sent away to make room, at whatever step, hears of it and calls again.
+TEST(WhoMayJoin, ACallerThatWasSentAwayCallsAgain) {
+  const Store store(kSecret, {.callers = 2});
+  std::jthread strangers([&](const std::stop_token& stop) {
+    std::vector<Socket> all;
+    while (!stop.stop_requested()) {
+      static_cast<void>(problem_of([&] { all.push_back(connect_until(store.at, after(0.2))); }));
+      if (all.size() > 8) all.erase(all.begin());
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(problem_of([&] { StoreClient client(store.at, kSecret, 0, "", after(20)); }), "");
+  }
+}
+
 TEST(WhoMayJoin, SlowSendersDoNotStopTheJob) {
   expect_job_forms([](const Address& at, const std::atomic<bool>& over) {
     std::vector<Socket> all;
