@@ -56,6 +56,12 @@ LayerWork LayerMemo::work(const LayerVariant& variant, const Profile& profile, b
   });
 }
 
+LayerSavings LayerMemo::savings(const LayerVariant& variant, const Profile& profile) {
+  return get(savings_, variant, [&] {
+    return savings_of(program(variant, false), runtime_, routed_, view_, profile);
+  });
+}
+
 LayerWeights LayerMemo::weights(const LayerVariant& variant) {
   return get(weights_, variant, [&] { return count_weights(program(variant, false)); });
 }
@@ -102,6 +108,10 @@ PassCost LayerLibrary::pair(const LayerVariant& forward, const LayerVariant& bac
 
 LayerWork LayerLibrary::work(const LayerVariant& variant, const Profile& profile, bool all) {
   return memo_of(variant).work(variant, profile, all);
+}
+
+LayerSavings LayerLibrary::savings(const LayerVariant& variant, const Profile& profile) {
+  return memo_of(variant).savings(variant, profile);
 }
 
 LayerWeights LayerLibrary::weights(const LayerVariant& variant) {

@@ -11,6 +11,7 @@
 
 #include "core/program/shared_layer.hpp"
 #include "core/program/stage_composition.hpp"
+#include "simulator/layer_savings.hpp"
 #include "simulator/layer_work.hpp"
 #include "simulator/plan_key.hpp"
 
@@ -32,6 +33,7 @@ class LayerMemo {
   [[nodiscard]] LayerCosts costs(const LayerVariant&, int clock, const Profile&);
   // At the burst clock. Without `all`: compute and sends alone.
   [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&, bool all);
+  [[nodiscard]] LayerSavings savings(const LayerVariant&, const Profile&);  // at the burst clock
   [[nodiscard]] LayerWeights weights(const LayerVariant&);
   // Frees programs, which take most of the memory: those that were needed for prices only, or all.
   void forget(bool all);
@@ -50,6 +52,7 @@ class LayerMemo {
   std::set<LayerVariant> kept_;
   std::map<std::pair<LayerVariant, int>, LayerCosts> costs_;
   std::map<LayerVariant, LayerWork> work_, compute_;
+  std::map<LayerVariant, LayerSavings> savings_;
   std::map<LayerVariant, LayerWeights> weights_;
 };
 
@@ -71,6 +74,7 @@ class LayerLibrary {
   [[nodiscard]] PassCost pair(const LayerVariant& forward, const LayerVariant& backward, int clock,
                               const Profile&);
   [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&, bool all);  // as LayerMemo's
+  [[nodiscard]] LayerSavings savings(const LayerVariant&, const Profile&);
   [[nodiscard]] LayerWeights weights(const LayerVariant&);
   void forget(bool all);  // as LayerMemo::forget
 

@@ -108,6 +108,7 @@ void add_pass(LayerWork& work, const LayerProgram& layer, Pass pass, const Bindi
       waits = true;
     }
   }
+  work.busy[p] += sum;
   if (waits) {
     const Segments cut = pair_segments(ops);
     const int all = static_cast<int>(ops.size());

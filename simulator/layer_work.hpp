@@ -33,6 +33,7 @@ struct LayerWork {
   // a pair: everything but expert exchanges, with the waits for other exchanges that lie between
   // neighbouring ops and that nothing else can fill.
   Seconds in_order[2];
+  Seconds busy[2];       // of that, the operations themselves, without waits
   Seconds exchanges[2];  // of experts; they do not overlap each other
   Seconds halves[2];     // of compute: input and weight gradients, where the backward pass is split
   Seconds send;          // the slower of what it sends to its neighbours

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/plan/rank_map.hpp"
 #include "core/program/compile_stage.hpp"
 #include "simulator/core_sharing.hpp"
 #include "simulator/step_timeline.hpp"
@@ -175,6 +176,26 @@ PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state) {
           peak(lean, state.shardings.back(), shape, layers, 0)};
 }
 
+Seconds BoundTable::grid(const Plan& plan) {
+  const PlanParts parts = estimator_.parts(plan);
+  const Shape& shape = shape_of(parts, plan);
+  const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
+  Seconds work;
+  for (const Counts& stage : shape.of_stage) {
+    for (const auto& [i, count] : stage) {
+      const LayerBound& l = layers[i];
+      const bool halves = splits_backward(plan.schedule) && l.half[0] + l.half[1] > Seconds(0);
+      const Seconds backward = halves ? std::min(l.time[1], l.half[0] + l.half[1]) : l.time[1];
+      work += (l.time[0] + backward) * count;
+    }
+  }
+  const auto microbatches = static_cast<double>(plan.microbatches(problem_.workload.global_batch));
+  const double copies = group_size(plan, Group::copies);  // of a stage's layers, in DualPipe
+  const Seconds even = work * microbatches / (plan.attention.pp * copies);
+  Pipeline stages{.finish = std::vector<Seconds>(shape.of_stage.size(), even), .passes = {}};
+  return outside_pipeline(plan, even, stages);
+}
+
 Seconds BoundTable::whole_mesh(const Plan& plan, const StateChoices& state) {
   const PlanParts parts = estimator_.parts(plan);
   return least_step(plan, state, parts,
@@ -214,6 +235,18 @@ Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const StateChoices&
   const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
   return least_step(plan, state, parts,
                     {.shape = shape_of(parts, plan), .layers = layers, .host = &graph});
+}
+
+Seconds BoundTable::exchange(const Plan& reference, const StateChoices& state, Seconds cutoff) {
+  const Plan ordered = in_order(reference);
+  const PlanParts parts = estimator_.parts(ordered);
+  Sources from{.shape = shape_of(parts, ordered),
+               .layers = layers_of(parts, ordered, BoundScope::family),
+               .host = &ordered.cuda_graph};
+  const Seconds time = least_step(ordered, state, parts, from);
+  if (time > cutoff) return time;
+  from.exchanges = true;
+  return std::max(time, least_step(ordered, state, parts, from));
 }
 
 PlanBounds BoundTable::family(const Plan& plan, Seconds cutoff) {

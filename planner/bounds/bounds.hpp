@@ -5,6 +5,7 @@
 // to them.
 #pragma once
 
+#include "planner/bounds/choice_bounds.hpp"
 #include "planner/bounds/layer_bounds.hpp"
 #include "planner/bounds/pipeline_bound.hpp"
 #include "planner/bounds/split_order.hpp"
@@ -48,7 +49,10 @@ class BoundTable {
   // pipeline alone, with arithmetic and memory-bound work, which overlap cannot hide; `plan` must
   // have the settings with the least of it. Memory: weights, gradients and optimizer state alone.
   [[nodiscard]] PlanBounds mesh(const Plan&, const StateChoices&);
-  // The time of the same plans, with the step's own operations added.
+  // The time of all plans with this one's degrees, microbatch and order, whatever the chunks: stages
+  // that share the work evenly and never wait.
+  [[nodiscard]] Seconds grid(const Plan&);
+  // The time of the plans of a mesh, with the step's own operations added.
   [[nodiscard]] Seconds whole_mesh(const Plan&, const StateChoices&);
   // Bytes of all plans of the mesh. `plan` recomputes every layer in full; `share` is the part of
   // its saved activations that every other plan saves at least.
@@ -58,11 +62,19 @@ class BoundTable {
   [[nodiscard]] std::int64_t least_state(Plan, StatePlace least);
   // The time of all plans of the mesh with this CUDA graph mode: the host's launches are added.
   [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const StateChoices&);
+  // The time of all plans of the mesh that exchange as `reference` does, which has the least
+  // sharding and launches.
+  [[nodiscard]] Seconds exchange(const Plan& reference, const StateChoices&, Seconds cutoff);
   // Of all plans that differ from this one only in how expert exchanges and the shared expert
   // overlap. Once the time is above `cutoff` it is not made tighter, and the bytes are left out.
   [[nodiscard]] PlanBounds family(const Plan&, Seconds cutoff);
   [[nodiscard]] std::int64_t peak_of_family(const Plan&);
   [[nodiscard]] std::vector<std::int64_t> peaks_of_family(const Plan&);  // the bytes, by stage
+  // The same of every memory choice, by choice. `plan` has the one that saves nothing, on the
+  // device. Much cheaper than to ask for each, and less tight. The time only of those that fit
+  // `usable` bytes, going by this; by stage the time alone.
+  [[nodiscard]] std::vector<PlanBounds> by_choice(const Plan&, const ChoiceWays&,
+                                                  std::int64_t usable);
   // The time alone, with the layers of `reference`, which must take no longer.
   [[nodiscard]] Seconds family_by_reference(const Plan& reference, const Plan&, Seconds cutoff);
 
@@ -117,6 +129,13 @@ class BoundTable {
                                  Seconds cutoff, bool passes);
   [[nodiscard]] Seconds family_step(const Plan& ordered, const PlanParts& of_that, const Plan&,
                                     Seconds cutoff);
+  // Bytes of a stage's state, and what more is there while it is on the GPU for the step.
+  struct StateBytes {
+    double kept = 0, reloaded = 0;
+  };
+  [[nodiscard]] std::vector<StateBytes> state_of_stages(const Plan&, Sharding, const Shape&,
+                                                        const Layers&) const;
+  const std::vector<LayerSavings>& savings_of_layers(const PlanParts&, const CountedLayers&);
   // So much of what is saved beside state; of each stage, or of the largest.
   [[nodiscard]] std::vector<double> peaks(const Plan&, Sharding, const Shape&, const Layers&,
                                           double saved);
@@ -134,6 +153,7 @@ class BoundTable {
   Known<int, Shape, std::hash<int>> shapes_;                // by PlanParts::layout
   // By PlanParts::layers, scope, clock, and layout if its layers are not alike.
   Known<NumberKey<4>, Layers, KeyHash> layers_;
+  Known<int, std::vector<LayerSavings>, std::hash<int>> savings_;  // by PlanParts::layers
   Known<int, Profile, std::hash<int>> profiles_;            // by clock
   Known<NumberKey<24>, StepTail, KeyHash> tails_;
   Known<ScheduleKey, HeldChunks, KeyHash> held_;

@@ -162,6 +162,7 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
       if (scope == BoundScope::family) bound.exchanges[p] = work.exchanges[p];
       bound.half[p] = work.halves[p];
     }
+    if (scope == BoundScope::family) bound.waits = work.in_order[1] - work.busy[1];
     bound.saved = work.saved;
     bound.weights = library.weights(variants[i]);
   }

@@ -26,6 +26,7 @@ struct LayerBound {
   // How much more a pass takes in a slot that is not paired and whose backward pass is not split.
   Seconds alone[2];
   Seconds half[2];         // input gradients and weight gradients of a split backward pass
+  Seconds waits;           // of `time`: of the backward pass for exchanges; for a family
   Seconds matrix;          // matrix products and attention of both passes; for a setting
   Seconds send;            // of its output to the next stage
   std::int64_t saved = 0;  // bytes of activations that the forward pass saves

@@ -74,16 +74,41 @@ std::vector<std::int64_t> BoundTable::peaks_of_family(const Plan& plan) {
   return bytes;
 }
 
-std::vector<double> BoundTable::peaks(const Plan& plan, Sharding sharding, const Shape& shape,
-                                      const Layers& layers, double share_saved) {
-  const HeldChunks none;
-  const HeldChunks& held_by_stage =
-      share_saved > 0 ? held_of(schedule_of(plan, problem_.workload)) : none;
+std::vector<BoundTable::StateBytes> BoundTable::state_of_stages(const Plan& plan,
+                                                                Sharding sharding,
+                                                                const Shape& shape,
+                                                                const Layers& layers) const {
   // Optimizer state in host memory comes back for the step one bucket at a time.
   Plan resident;
   resident.precision = plan.precision;
   resident.optimizer = plan.optimizer;
   resident.optimizer.state_offload = 0;
+  const int copies = group_size(plan, Group::copies);  // of the stage, which share its state
+  const int ranks = plan.attention.dp * plan.attention.cp;
+  const int shards[2] = {ranks / plan.shard_instances() * copies,
+                         plan.expert.edp / plan.expert_instances() * copies};
+  std::vector<StateBytes> by_stage;
+  by_stage.reserve(shape.of_stage.size());
+  for (const Counts& stage : shape.of_stage) {
+    const LayerWeights weights = weights_of(stage, true, layers).weights;
+    StateBytes& bytes = by_stage.emplace_back();
+    for (std::size_t b = 0; b < 2; ++b) {
+      const auto elements = static_cast<double>(weights.of[b] + weights.of[b + 2]);
+      const double kept = state_bytes(plan, sharding, elements, shards[b]);
+      bytes.kept += kept;
+      if (plan.optimizer.state_offload <= 0) continue;
+      bytes.reloaded =
+          std::max(bytes.reloaded, state_bytes(resident, sharding, elements, shards[b]) - kept);
+    }
+  }
+  return by_stage;
+}
+
+std::vector<double> BoundTable::peaks(const Plan& plan, Sharding sharding, const Shape& shape,
+                                      const Layers& layers, double share_saved) {
+  const HeldChunks none;
+  const HeldChunks& held_by_stage =
+      share_saved > 0 ? held_of(schedule_of(plan, problem_.workload)) : none;
   std::vector<double> by_stage;
   std::vector<double> saved_by_kind;  // of chunks
   if (share_saved > 0) {
@@ -95,6 +120,7 @@ std::vector<double> BoundTable::peaks(const Plan& plan, Sharding sharding, const
     }
   }
   by_stage.reserve(shape.kind_of.size());
+  const std::vector<StateBytes> state = state_of_stages(plan, sharding, shape, layers);
   for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
     double saved = 0;
     if (share_saved > 0) {
@@ -106,22 +132,7 @@ std::vector<double> BoundTable::peaks(const Plan& plan, Sharding sharding, const
         saved = std::max(saved, now);
       }
     }
-    const LayerWeights weights = weights_of(shape.of_stage[s], true, layers).weights;
-    const auto elements = [&](std::size_t bucket) {
-      return static_cast<double>(weights.of[bucket] + weights.of[bucket + 2]);
-    };
-    const int copies = group_size(plan, Group::copies);  // of the stage, which share its state
-    const int ranks = plan.attention.dp * plan.attention.cp;
-    const int shards[2] = {ranks / plan.shard_instances() * copies,
-                           plan.expert.edp / plan.expert_instances() * copies};
-    double state = 0, reloaded = 0;
-    for (std::size_t b = 0; b < 2; ++b) {
-      const double kept = state_bytes(plan, sharding, elements(b), shards[b]);
-      state += kept;
-      if (plan.optimizer.state_offload <= 0) continue;
-      reloaded = std::max(reloaded, state_bytes(resident, sharding, elements(b), shards[b]) - kept);
-    }
-    by_stage.push_back(state + std::max({0.0, saved, reloaded}));
+    by_stage.push_back(state[s].kept + std::max({0.0, saved, state[s].reloaded}));
   }
   return by_stage;
 }

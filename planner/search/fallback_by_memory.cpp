@@ -75,7 +75,6 @@ Tried try_mesh(const PlanTree& tree, NodeOpener& opener, std::int32_t mesh,
   node.setting = usual_setting(tree, node);
   if (node.setting < 0) return tried;
   node.level = Level::setting;
-  node.graph = static_cast<std::int8_t>(tree.settings[static_cast<std::size_t>(node.setting)].graph);
   node.stage = kBounded;
   for (const std::int16_t choice : choices) {
     node.memory = choice;

@@ -44,10 +44,6 @@ class GoodPlan {
     Node node{.bound = {}, .mesh = mesh, .setting = setting, .memory = memory};
     node.level = Level::setting;
     node.stage = kBounded;
-    if (setting >= 0) {
-      node.graph =
-          static_cast<std::int8_t>(tree_.settings[static_cast<std::size_t>(setting)].graph);
-    }
     return node;
   }
 

@@ -24,7 +24,7 @@ namespace pleat {
 namespace {
 
 constexpr std::size_t kRound = 128;       // nodes opened per round
-constexpr std::size_t kMeshesAtOnce = 1024;  // bounded between two checks of the limits
+constexpr std::size_t kGridsAtOnce = 1024;   // bounded between two checks of the limits
 constexpr std::size_t kNearestRanked = 2048, kNearestTried = 16;  // meshes, when nothing fits
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 
@@ -123,34 +123,14 @@ class FixedSearch::Search {
   }
 
   bool bound_all() {
-    std::vector<PlanBounds> bounds(tree_.space.meshes.size());
-    // Meshes that differ in the group of microbatches follow one another: the largest group's bound
-    // holds for all of them (pipeline_bound.hpp).
-    const bool shared = config_.microbatch_group.empty();
-    const auto stand_in = [&](std::size_t i) {
-      const auto& m = tree_.space.meshes;
-      while (shared && i + 1 < m.size() && m[i + 1].group > m[i].group) ++i;
-      return i;
-    };
-    for (std::size_t done = 0; done < bounds.size(); done += kMeshesAtOnce) {
+    std::vector<Node> grids = tree_.grids();
+    for (std::size_t done = 0; done < grids.size(); done += kGridsAtOnce) {
       if (limit_passed({})) return false;
-      workers_.for_each(std::min(kMeshesAtOnce, bounds.size() - done), [&](std::size_t i) {
-        const std::size_t mesh = done + i;
-        if (stand_in(mesh) == mesh) {
-          bounds[mesh] = opener_.mesh_bounds(static_cast<std::int32_t>(mesh));
-        }
+      workers_.for_each(std::min(kGridsAtOnce, grids.size() - done), [&](std::size_t i) {
+        grids[done + i].bound = opener_.grid_bound(grids[done + i]);
       });
     }
-    for (std::size_t i = 0; i < bounds.size(); ++i) {
-      bounds[i] = bounds[stand_in(i)];
-      const Node node{.bound = bounds[i].step, .mesh = static_cast<std::int32_t>(i)};
-      if (bounds[i].peak_bytes > usable_) {
-        count("memory", tree_.plans_of_mesh());
-        remember_near(node, bounds[i].peak_bytes);
-      } else {
-        push(node, best_.cutoff());
-      }
-    }
+    for (const Node& grid : grids) push(grid, best_.cutoff());
     least_ = open_.empty() ? least_beyond_ : std::min(least_beyond_, open_.top().least);
     return true;
   }
@@ -233,7 +213,8 @@ class FixedSearch::Search {
       for (const Rejection& r : o.rejected) count(r.rule, r.plans);
       for (const Node& child : o.children) push(child, cutoff);
       if (o.cut) leave(node.bound * tree_.weight(node));
-      if (o.least_peak > 0) remember_near(node, o.least_peak);
+      if (o.least_peak > 0) remember_near(node.mesh, o.least_peak);
+      for (const auto& [mesh, bytes] : o.too_large) remember_near(mesh, bytes);
       if (!o.estimate) continue;
       ++result_.priced;
       if (!o.fits) continue;
@@ -261,10 +242,10 @@ class FixedSearch::Search {
   }
 
   // Remembers the least memory that plans of the mesh need, for when nothing fits.
-  void remember_near(const Node& node, std::int64_t peak) {
+  void remember_near(std::int32_t mesh, std::int64_t peak) {
     if (!best_.empty()) return;
     least_bytes_.resize(tree_.space.meshes.size(), kNoPeak);
-    std::int64_t& least = least_bytes_[static_cast<std::size_t>(node.mesh)];
+    std::int64_t& least = least_bytes_[static_cast<std::size_t>(mesh)];
     least = std::min(least, peak);
   }
 

@@ -3,6 +3,7 @@
 #include "planner/search/node_opener.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string_view>
 
@@ -42,6 +43,16 @@ PlanBounds NodeOpener::mesh_bounds(std::int32_t mesh) {
   return *least;
 }
 
+Seconds NodeOpener::grid_bound(const Node& grid) {
+  Plan plan = tree_.mesh_plan(grid);
+  Seconds least(std::numeric_limits<double>::infinity());
+  for (const Setting& s : tree_.least_work) {
+    s.put_into(plan);
+    least = std::min(least, bounds_.grid(plan));
+  }
+  return least;
+}
+
 // A node whose bound did not rise would come out of the queue next: refine it further at once.
 Opened NodeOpener::open(const Node& node, Seconds cutoff) {
   Opened opened = open_once(node, cutoff);
@@ -60,14 +71,34 @@ Opened NodeOpener::open(const Node& node, Seconds cutoff) {
 
 Opened NodeOpener::open_once(const Node& node, Seconds cutoff) {
   switch (node.level) {
+    case Level::grid: return open_grid(node);
     case Level::mesh: return open_mesh(node);
-    case Level::graph: return open_graph(node);
+    case Level::exchange:
+      return node.stage == kBounded ? open_exchange(node) : refine_exchange(node, cutoff);
     case Level::family:
       return node.stage == kBounded ? open_family(node) : refine_family(node, cutoff);
     case Level::setting:
       return node.stage == kBounded ? price(node) : refine_setting(node, cutoff);
   }
   return {};
+}
+
+// Meshes that differ in the group of microbatches follow one another: the largest group's bound
+// holds for all of them.
+Opened NodeOpener::open_grid(const Node& node) {
+  Opened opened;
+  PlanBounds bounds;
+  for (std::int32_t mesh = node.mesh + node.meshes; mesh-- > node.mesh;) {
+    if (!tree_.has_larger_group(mesh)) bounds = mesh_bounds(mesh);
+    if (bounds.peak_bytes > usable_) {
+      opened.rejected.push_back({"memory", tree_.plans_of_mesh()});
+      opened.too_large.emplace_back(mesh, bounds.peak_bytes);
+      continue;
+    }
+    opened.children.push_back({.bound = std::max(node.bound, bounds.step), .mesh = mesh});
+  }
+  std::ranges::reverse(opened.children);
+  return opened;
 }
 
 Opened NodeOpener::open_mesh(const Node& node) {
@@ -92,23 +123,41 @@ Opened NodeOpener::open_mesh(const Node& node) {
   }
   if (tree_.least_memory > 0) {
     tree_.choices[static_cast<std::size_t>(tree_.least_memory)].put_into(plan);
-    const std::int64_t least = least_of([&] {
-      return bounds_.least_peak(plan, state.shardings.back(), tree_.least_saved);
-    });
+    const std::int64_t least = least_of(
+        [&] { return bounds_.least_peak(plan, state.shardings.back(), tree_.least_saved); });
     MemoryChoice{}.put_into(plan);
     if (least > usable_) return no_memory(node, least);
   }
-  for (std::size_t g = 0; g < kGraphModes; ++g) {
-    if (tree_.plans_of_graph[g] == 0) continue;
+  // The host's launches are added, of the graphs that leave the fewest.
+  const CudaGraph graph = tree_.least_work.front().graph;
+  const Seconds bound =
+      std::max(node.bound, least_of([&] { return bounds_.graph(plan, graph, state); }));
+  for (std::size_t e = 0; e < tree_.exchanges.size(); ++e) {
     Node child = node;
-    child.graph = static_cast<std::int8_t>(g);
-    child.level = Level::graph;
+    child.bound = bound;
+    child.level = Level::exchange;
+    child.exchange = static_cast<std::int16_t>(e);
+    child.setting = tree_.exchanges[e].families.front();
+    child.memory = 0;
     child.stage = 0;
-    child.bound = std::max(node.bound, least_of([&] {
-      return bounds_.graph(plan, static_cast<CudaGraph>(g), state);
-    }));
-    opened.children.push_back(child);
+    const Setting& first = tree_.settings[static_cast<std::size_t>(child.setting)];
+    const bool repeats = first.exchanges_as_another(tree_.mesh_of(node), tree_.settings.front());
+    if (const char* rule = repeats ? "moot" : first.void_on(tree_.mesh_of(node))) {
+      opened.rejected.push_back({rule, tree_.plans_of(child)});
+    } else {
+      opened.children.push_back(child);
+    }
   }
+  return opened;
+}
+
+Opened NodeOpener::refine_exchange(const Node& node, Seconds cutoff) {
+  Opened opened;
+  Node& refined = opened.children.emplace_back(node);
+  const Plan reference = reference_of(tree_.plan_of(node));
+  refined.bound =
+      std::max(node.bound, bounds_.exchange(reference, tree_.state_choices(reference), cutoff));
+  refined.stage = kBounded;
   return opened;
 }
 
@@ -119,16 +168,16 @@ Opened NodeOpener::no_memory(const Node& node, std::int64_t least) const {
   return opened;
 }
 
-// Makes a node for each family of settings, with the bound of the graph mode: a bound of its own
-// needs prices of layers.
-Opened NodeOpener::open_graph(const Node& node) {
+// Makes a node for each family of settings, with the bound of them all: a bound of its own needs
+// prices of layers.
+Opened NodeOpener::open_exchange(const Node& node) {
   Opened opened;
   const auto all = static_cast<std::int64_t>(tree_.choices.size());
   const Mesh& mesh = tree_.mesh_of(node);
   Plan plan = tree_.mesh_plan(node);
-  for (std::size_t first = 0, end = 0; first < tree_.settings.size(); first = end) {
-    end = tree_.end_of_family(first);
-    if (static_cast<std::int8_t>(tree_.settings[first].graph) != node.graph) continue;
+  for (const std::int16_t family : tree_.exchanges[static_cast<std::size_t>(node.exchange)].families) {
+    const auto first = static_cast<std::size_t>(family);
+    const std::size_t end = tree_.end_of_family(first);
     const auto count = static_cast<std::int64_t>(end - first);
     if (tree_.settings[first].repeats_another(mesh, tree_.settings)) {
       opened.rejected.push_back({"moot", count * all});
@@ -140,9 +189,10 @@ Opened NodeOpener::open_graph(const Node& node) {
     }
     Node child = node;
     child.level = Level::family;
-    child.setting = static_cast<std::int16_t>(first);
+    child.setting = family;
     child.memory = 0;
     child.settings = 0;
+    child.stage = 0;
     for (std::size_t s = first; s < end; ++s) {
       tree_.settings[s].put_into(plan);
       if (const char* rule = tree_.broken_rule(plan)) {
@@ -182,7 +232,12 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
       bound = std::min(bound, bounds_.by_reference(reference_of(member), member, cutoff));
     });
   } else {
-    bound = bounds_.family(plan, cutoff).step;
+    const PlanBounds own = bounds_.family(plan, cutoff);
+    bound = own.step;
+    if (own.peak_bytes > usable_) {
+      const Seconds least = least_that_fits(node);
+      if (std::isfinite(least.base())) bound = std::max(bound, least);
+    }
   }
   refined.bound = std::max(node.bound, bound);
   return opened;
@@ -204,21 +259,25 @@ Opened NodeOpener::open_family(const Node& node) {
   return opened;
 }
 
+Seconds NodeOpener::least_that_fits(const Node& family) {
+  Seconds least(std::numeric_limits<double>::infinity());
+  for (const PlanBounds& b : bounds_.by_choice(tree_.plan_of(family), tree_.ways, usable_)) {
+    if (b.peak_bytes <= usable_) least = std::min(least, b.step);
+  }
+  return least;
+}
+
 std::int64_t NodeOpener::least_of_family(const Node& family) {
   const std::int64_t state = bounds_.least_state(tree_.plan_of(family), tree_.least_place());
   if (state > usable_) return state;
-  const auto peak = [&](std::size_t memory) {
-    Node node = family;
-    node.memory = static_cast<std::int16_t>(memory);
-    return bounds_.peak_of_family(tree_.plan_of(node));
-  };
   if (tree_.choices_by_stage && tree_.mesh_of(family).attention.pp > 1) {
     return least_of_stages(family);
   }
-  std::int64_t least = peak(0);
-  if (least > usable_) least = std::min(least, peak(static_cast<std::size_t>(tree_.least_memory)));
-  for (std::size_t m = 1; m < tree_.choices.size() && least > usable_; ++m) {
-    least = std::min(least, peak(m));
+  const std::int64_t plain = bounds_.peak_of_family(tree_.plan_of(family));
+  if (plain <= usable_) return plain;
+  std::int64_t least = plain;
+  for (const PlanBounds& b : bounds_.by_choice(tree_.plan_of(family), tree_.ways, usable_)) {
+    if (b.peak_bytes > 0) least = std::min(least, b.peak_bytes);
   }
   return least;
 }
@@ -304,8 +363,7 @@ Opened NodeOpener::price(const Node& node) {
 
 Opened NodeOpener::price_by_stage(const Node& node) {
   Opened opened;
-  ChosenByStage chosen =
-      choose_by_stage(tree_, estimator_, node, usable_, host_, gpus_per_node_);
+  ChosenByStage chosen = choose_by_stage(tree_, estimator_, node, usable_, host_, gpus_per_node_);
   opened.cut = chosen.cut;
   if (!chosen.fits) {
     if (chosen.rule == std::string_view("memory")) opened.least_peak = chosen.least_peak;
@@ -320,18 +378,35 @@ Opened NodeOpener::price_by_stage(const Node& node) {
   return opened;
 }
 
-void NodeOpener::does_not_fit(const Node& node, std::int64_t peak, Opened& opened) const {
+void NodeOpener::does_not_fit(const Node& node, std::int64_t peak, Opened& opened) {
   opened.least_peak = peak;
   opened.rejected.push_back({"memory", 1});
   open_below(node, opened);
 }
 
-void NodeOpener::open_below(const Node& node, Opened& opened) const {
+void NodeOpener::open_below(const Node& node, Opened& opened) {
+  if (tree_.memory.below(node.memory).empty()) return;
+  Node plain = node;
+  plain.memory = 0;
+  open_fitting(node, bounds_.by_choice(tree_.plan_of(plain), tree_.ways, usable_), opened);
+}
+
+void NodeOpener::open_fitting(const Node& node, const std::vector<PlanBounds>& by_choice,
+                              Opened& opened) const {
   for (const std::int16_t m : tree_.memory.below(node.memory)) {
+    const PlanBounds& bounds = by_choice[static_cast<std::size_t>(m)];
     Node child = node;
     child.memory = m;
     child.stage = 0;
-    opened.children.push_back(child);
+    child.bound = std::max(node.bound, bounds.step);
+    if (bounds.peak_bytes <= usable_) {
+      opened.children.push_back(child);
+      continue;
+    }
+    opened.rejected.push_back({"memory", 1});
+    opened.least_peak =
+        opened.least_peak > 0 ? std::min(opened.least_peak, bounds.peak_bytes) : bounds.peak_bytes;
+    open_fitting(child, by_choice, opened);
   }
 }
 

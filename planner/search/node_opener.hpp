@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Opens nodes of the search tree: computes bounds, prices plans, and makes the nodes below. A mesh
-// opens into its CUDA graph modes, a graph mode into families of settings, a family into its
+// Opens nodes of the search tree: computes bounds, prices plans, and makes the nodes below. A grid
+// opens into its meshes, a mesh into its CUDA graph modes, a graph mode into families of settings, a family into its
 // settings. A setting that does not fit in memory opens into memory choices.
 #pragma once
 
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "core/spec/cluster.hpp"
 #include "planner/search/plan_prices.hpp"
@@ -29,6 +30,8 @@ struct Opened {
   bool cut = false;  // the node's plan may not be the best of those it stands for
   bool fits = false;
   std::int64_t least_peak = 0;  // bytes; what a plan that does not fit needs at least
+  // Of a grid: meshes whose state alone does not fit, and its bytes.
+  std::vector<std::pair<std::int32_t, std::int64_t>> too_large;
 };
 
 inline constexpr std::int64_t kNoPeak = std::numeric_limits<std::int64_t>::max();
@@ -40,6 +43,8 @@ class NodeOpener {
 
   // Of all plans of a mesh: time, and state alone.
   [[nodiscard]] PlanBounds mesh_bounds(std::int32_t mesh);
+  // Of all plans of a grid.
+  [[nodiscard]] Seconds grid_bound(const Node& grid);
   // BoundTable::family.
   [[nodiscard]] PlanBounds family_bounds(const Plan& plan) {
     return bounds_.family(plan, Seconds(std::numeric_limits<double>::infinity()));
@@ -57,8 +62,10 @@ class NodeOpener {
 
  private:
   Opened open_once(const Node&, Seconds cutoff);
+  Opened open_grid(const Node&);
   Opened open_mesh(const Node&);
-  Opened open_graph(const Node&);
+  Opened refine_exchange(const Node&, Seconds cutoff);
+  Opened open_exchange(const Node&);
   Opened refine_family(const Node&, Seconds cutoff);
   Opened open_family(const Node&);
   Opened refine_setting(const Node&, Seconds cutoff);
@@ -76,8 +83,13 @@ class NodeOpener {
   [[nodiscard]] std::int64_t least_of_stages(const Node&);
   [[nodiscard]] Opened no_memory(const Node&, std::int64_t least) const;
   // What gives up more cannot be faster.
-  void does_not_fit(const Node&, std::int64_t peak, Opened&) const;
-  void open_below(const Node&, Opened&) const;
+  void does_not_fit(const Node&, std::int64_t peak, Opened&);
+  // Those of the choices below the node's that fit, going by bounds; below the others again those
+  // that fit.
+  void open_below(const Node&, Opened&);
+  void open_fitting(const Node&, const std::vector<PlanBounds>& by_choice, Opened&) const;
+  // The choice that saves nothing does not fit: a bound of those that do; nothing fits: infinite.
+  [[nodiscard]] Seconds least_that_fits(const Node& family);
   template <class Visit>  // the valid settings of a family, without memory choice
   void for_each_setting(const Node& family, const Visit&) const;
 

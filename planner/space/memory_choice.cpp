@@ -13,10 +13,6 @@ namespace {
 
 constexpr int kUnits = 5;  // units of recompute are the powers of two below
 
-bool has_host_memory(const SearchConfig& config) {
-  return config.offload && config.runtime == Runtime::megatron;
-}
-
 // The pinned numbers without 0, or else 1, 2, 4 … below `end`.
 std::vector<int> numbers(const std::vector<int>& pins, std::int64_t end) {
   std::vector<int> list;
@@ -84,7 +80,7 @@ std::vector<StatePlace> places(const ClusterSpec& cluster, const SearchConfig& c
   if (stepped) return {StatePlace::host_stepped};
   std::vector<StatePlace> all{StatePlace::device};
   if (config.optimizer_offload.values.size() > 1) all.push_back(StatePlace::host);
-  if (!has_host_memory(config)) return all;
+  if (!config.offload) return all;
   if (!config.cpu_optimizer && cpu_may_step(config) && host_steps_slower(cluster)) {
     all.push_back(StatePlace::host_stepped);
   }
@@ -122,21 +118,31 @@ bool MemoryChoice::repeats_another(int most_layers, int stages) const {
 std::vector<RecomputeChoice> recompute_choices(const ModelSpec& model, bool allowed) {
   std::vector<RecomputeChoice> choices{{}};
   if (!allowed) return choices;
-  const auto add = [&](std::set<Module> modules) {
-    choices.emplace_back().modules = std::move(modules);
+  const auto add = [&](Module module) {  // to every set so far
+    for (std::size_t i = 0, end = choices.size(); i < end; ++i) {
+      RecomputeChoice with = choices[i];
+      with.modules.insert(module);
+      choices.push_back(std::move(with));
+    }
   };
-  std::set<Module> light;
-  if (model.moe) {
-    add({Module::moe_act});
-    light.insert(Module::moe_act);
+  bool dense = false;
+  for (std::int64_t l = 0; l < model.layers; ++l) dense = dense || !model.is_moe(l);
+  if (model.moe) add(Module::moe_act);
+  if (model.moe && model.moe->shared_ffn > 0) add(Module::shared_experts);
+  add(Module::layernorm);
+  if (model.attention.kind == AttentionKind::mla) add(Module::mla_up_proj);
+  if (dense) add(Module::mlp);
+  add(Module::core_attn);
+  if (model.moe) {  // which contains its parts
+    std::vector<RecomputeChoice> whole;
+    for (RecomputeChoice c : choices) {
+      if (c.modules.contains(Module::moe_act) || c.modules.contains(Module::shared_experts)) continue;
+      c.modules.insert(Module::moe);
+      whole.push_back(std::move(c));
+    }
+    std::ranges::move(whole, std::back_inserter(choices));
   }
-  light.insert(Module::layernorm);
-  add(light);
-  if (model.attention.kind == AttentionKind::mla) {
-    light.insert(Module::mla_up_proj);
-    add(light);
-  }
-  add({Module::core_attn});
+  std::ranges::stable_sort(choices, {}, [](const RecomputeChoice& c) { return c.modules.size(); });
   choices.emplace_back().full = true;
   return choices;
 }
@@ -147,7 +153,7 @@ std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSp
   const bool pinned = !config.offload_sets.empty();
   if (pinned) {
     offloads = config.offload_sets;
-  } else if (has_host_memory(config)) {
+  } else if (config.offload) {
     if (model.moe) offloads.push_back({Offload::expert_fc1, Offload::moe_act});
     offloads.push_back({Offload::core_attn, Offload::attn_proj});
   }
@@ -166,7 +172,7 @@ std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSp
     if (by_stage(config) && free && !alone) {
       choices.push_back({{}, {}, 0, state, true});
     }
-    if (!has_host_memory(config) || !takes_layers(config)) continue;
+    if (!config.offload || !takes_layers(config)) continue;
     for (const int layers : numbers(config.offload_layers, model.layers)) {
       choices.push_back({{}, {}, layers, state});
     }

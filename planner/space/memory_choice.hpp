@@ -28,7 +28,8 @@ void put_state(StatePlace, Plan&);
 // choice for all stages.
 [[nodiscard]] bool by_stage(const SearchConfig&);
 
-// The recompute choices of a model: sets of modules, and whole layers.
+// The recompute choices of a model: every set of the modules that it has, smaller ones first, and
+// whole layers. What stands for the same set (moe contains moe_act) is there once.
 [[nodiscard]] std::vector<RecomputeChoice> recompute_choices(const ModelSpec&, bool allowed);
 
 // Tried only where the same mesh and setting do not fit with less.

@@ -5,58 +5,86 @@
 #include <algorithm>
 
 #include "core/diagnostics.hpp"
+#include "simulator/layer_savings.hpp"
 
 namespace pleat {
 namespace {
 
-// Whether `a` recomputes no more than `b`.
-bool recomputes_less(const RecomputeChoice& a, const RecomputeChoice& b) {
-  if (!b.full) return !a.full && std::ranges::includes(b.modules, a.modules);
-  if (b.layers > 0) return a.full ? a.layers > 0 && a.layers <= b.layers : a.modules.empty();
-  return !a.full || a.layers > 0 || a.unit <= b.unit;
+// A choice with its sets as bits, which are compared often.
+struct Bits {
+  const MemoryChoice& choice;
+  std::uint32_t modules = 0;  // recomputed (parts_of)
+  std::uint32_t offload = 0;  // by Offload
+  bool plain;                 // saves nothing on the way
+  explicit Bits(const MemoryChoice& c)
+      : choice(c),
+        modules(parts_of(c.recompute.modules)),
+        plain(c == MemoryChoice{.recompute = {}, .offload = {}, .state = c.state}) {
+    for (const Offload o : c.offload) offload |= 1U << static_cast<unsigned>(o);
+  }
+};
+
+bool includes(std::uint32_t more, std::uint32_t less) { return (more & less) == less; }
+
+bool same_recompute(const Bits& a, const Bits& b) {
+  const RecomputeChoice &x = a.choice.recompute, &y = b.choice.recompute;
+  return a.modules == b.modules && x.full == y.full && x.layers == y.layers && x.unit == y.unit;
 }
 
-bool is_plain(const MemoryChoice& c) {
-  return c == MemoryChoice{.recompute = {}, .offload = {}, .state = c.state};
+// Whether `a` recomputes no more than `b`.
+bool recomputes_less(const Bits& a, const Bits& b) {
+  const RecomputeChoice &x = a.choice.recompute, &y = b.choice.recompute;
+  if (!y.full) return !x.full && includes(b.modules, a.modules);
+  if (y.layers > 0) return x.full ? x.layers > 0 && x.layers <= y.layers : a.modules == 0;
+  return !x.full || x.layers > 0 || x.unit <= y.unit;
+}
+
+bool same(const Bits& a, const Bits& b) {
+  const MemoryChoice &x = a.choice, &y = b.choice;
+  return same_recompute(a, b) && a.offload == b.offload && x.offload_layers == y.offload_layers &&
+         x.state == y.state && x.by_stage == y.by_stage && x.only_bounds == y.only_bounds;
 }
 
 // A plan by stage saves no more than it needs to.
-bool gives_up_less(const MemoryChoice& a, const MemoryChoice& b) {
-  if (a.by_stage) return !(a == b) && a.state <= b.state && !is_plain(b);
-  if (b.by_stage) return a.state <= b.state && is_plain(a);
-  const bool all_again =
-      b.recompute.full && b.recompute.layers == 0 && a.recompute != b.recompute;
-  return !(a == b) && recomputes_less(a.recompute, b.recompute) && a.state <= b.state &&
-         a.offload_layers <= b.offload_layers &&
-         (all_again || std::ranges::includes(b.offload, a.offload));
+bool gives_up_less(const Bits& a, const Bits& b) {
+  const MemoryChoice &x = a.choice, &y = b.choice;
+  if (x.by_stage) return !same(a, b) && x.state <= y.state && !b.plain;
+  if (y.by_stage) return x.state <= y.state && a.plain;
+  const bool all_again = y.recompute.full && y.recompute.layers == 0 && !same_recompute(a, b);
+  return !same(a, b) && recomputes_less(a, b) && x.state <= y.state &&
+         x.offload_layers <= y.offload_layers && (all_again || includes(b.offload, a.offload));
 }
 
 // Whether `child` may stand below `parent` in the tree. Recompute in units is not compared with
 // other recompute, nor a step on the CPU with state that comes back to the GPU.
-bool may_follow(const MemoryChoice& parent, const MemoryChoice& child) {
-  if (parent.by_stage) return false;
-  const bool same_state = parent.state == child.state;
-  if (child.by_stage) return same_state && is_plain(parent);
-  if (!same_state && parent.state != StatePlace::device) return false;
-  MemoryChoice moved = parent;
-  moved.state = child.state;
-  if (moved == child) return !same_state;
-  if (!parent.offload.empty()) return false;
-  const bool plain = parent.recompute == RecomputeChoice{};
-  if (child.offload_layers > 0) return plain && parent.offload_layers < child.offload_layers;
-  if (parent.offload_layers > 0) return false;
-  if (!child.offload.empty()) return parent.recompute == child.recompute;
-  return (plain || child.recompute.unit == 1) && recomputes_less(parent.recompute, child.recompute);
+bool may_follow(const Bits& parent, const Bits& child) {
+  const MemoryChoice &p = parent.choice, &c = child.choice;
+  if (p.by_stage) return false;
+  const bool same_state = p.state == c.state;
+  if (c.by_stage) return same_state && parent.plain;
+  if (!same_state && p.state != StatePlace::device) return false;
+  const bool moved = same_recompute(parent, child) && parent.offload == child.offload &&
+                     p.offload_layers == c.offload_layers && p.only_bounds == c.only_bounds;
+  if (moved) return !same_state;
+  if (parent.offload != 0) return false;
+  const bool keeps_all = parent.modules == 0 && !p.recompute.full;
+  if (c.offload_layers > 0) return keeps_all && p.offload_layers < c.offload_layers;
+  if (p.offload_layers > 0) return false;
+  if (child.offload != 0) return same_recompute(parent, child);
+  return (keeps_all || c.recompute.unit == 1) && recomputes_less(parent, child);
 }
 
 }  // namespace
 
 MemoryTree::MemoryTree(const std::vector<MemoryChoice>& choices)
     : below_(choices.size()), plans_(choices.size(), 1) {
+  std::vector<Bits> bits;
+  bits.reserve(choices.size());
+  for (const MemoryChoice& c : choices) bits.emplace_back(c);
   std::vector<std::size_t> parent(choices.size());
   for (std::size_t c = 1; c < choices.size(); ++c) {
     for (std::size_t p = 0; p < c; ++p) {  // the last possible parent, which saves the most
-      if (may_follow(choices[p], choices[c])) parent[c] = p;
+      if (may_follow(bits[p], bits[c])) parent[c] = p;
     }
     below_[parent[c]].push_back(static_cast<std::int16_t>(c));
   }
@@ -64,9 +92,10 @@ MemoryTree::MemoryTree(const std::vector<MemoryChoice>& choices)
     PLEAT_ASSERT(parent[c] < c);
     plans_[parent[c]] += plans_[c];
   }
-  for (const MemoryChoice& a : choices) {
+  for (const Bits& a : bits) {
     auto& row = gives_up_less_.emplace_back();
-    for (const MemoryChoice& b : choices) row.push_back(gives_up_less(a, b));
+    row.reserve(choices.size());
+    for (const Bits& b : bits) row.push_back(gives_up_less(a, b));
   }
 }
 

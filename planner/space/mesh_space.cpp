@@ -36,14 +36,14 @@ class Enumerator {
       : problem_(problem),
         config_(config),
         settings_(settings(problem.model, problem.cluster, config)),
-        schedules_(schedules_of(config)) {}
+        schedules_(schedules_of(config)),
+        domain_(problem.cluster.tiers.empty() || problem.cluster.tiers.front().size == 0
+                    ? config.gpus
+                    : problem.cluster.tiers.front().size) {}
 
   MeshSpace run() {
-    const int domain = problem_.cluster.tiers.empty() || problem_.cluster.tiers.front().size == 0
-                           ? config_.gpus
-                           : problem_.cluster.tiers.front().size;
-    const std::vector<int> all_tp = divisors(config_.gpus, domain);
-    const std::vector<int> all_cp = divisors(config_.gpus, 16);
+    const std::vector<int> all_tp = divisors(config_.gpus, domain_);
+    const std::vector<int> all_cp = divisors(config_.gpus, config_.gpus);
     const std::vector<int> all_pp = divisors(config_.gpus, problem_.model.layers + 2);
     for (int tp : pinned_or(config_.tp, all_tp)) {
       for (int cp : pinned_or(config_.cp, all_cp)) {
@@ -94,7 +94,10 @@ class Enumerator {
     const std::vector<int> one{1}, all_vpp = chunks_for(a.pp);
     const std::vector<int> all_ep =
         problem_.model.moe ? divisors(problem_.model.moe->experts, stage_ranks) : one;
-    const std::vector<int> all_etp = problem_.model.moe ? divisors(a.tp, stage_ranks) : one;
+    const std::vector<int> all_etp =
+        !problem_.model.moe ? one
+        : problem_.model.moe->experts <= kFewExperts ? divisors(stage_ranks, domain_)
+                                                     : divisors(a.tp, stage_ranks);
     for (int etp : pinned_or(config_.etp, all_etp)) {
       for (int ep : pinned_or(config_.ep, all_ep)) {
         const std::int64_t expert_ranks = std::int64_t{etp} * ep;
@@ -111,27 +114,28 @@ class Enumerator {
           // With one stage all schedules are the same; the first one stands for them.
           if (a.pp == 1 && !plain && schedule != schedules_.front()) continue;
           mesh.schedule = schedule;
-          const std::vector<int> own{chunks_of(schedule)};
-          for (int vpp : pinned_or(config_.vpp, plain ? all_vpp : own)) {
-            mesh.vpp = vpp;
-            microbatches(mesh);
-          }
+          microbatches(mesh, plain ? all_vpp : std::vector<int>{chunks_of(schedule)});
         }
       }
     }
   }
 
-  void microbatches(Mesh mesh) {
-    static const std::vector<int> all = powers_of_two(8);
+  // Sizes that divide the batch, within bounds. Where none does, the smallest gives the reason.
+  void microbatches(Mesh mesh, const std::vector<int>& chunks) {
+    const std::int64_t batch = problem_.workload.global_batch, dp = mesh.attention.dp;
+    const std::int64_t most =
+        std::max(kMicroBatch, kMicroBatchTokens * mesh.attention.cp / problem_.workload.seq_len);
+    const std::vector<int> all = batch % dp == 0 ? divisors(batch / dp, most) : std::vector<int>{1};
     const std::vector<int>& tried = pinned_or(config_.micro_batch, all);
-    for (const int layout : layouts(mesh.attention.pp, mesh.vpp)) {
-      mesh.layout = layout;
-      for (int micro_batch : tried) {
-        const std::int64_t multiple = std::int64_t{mesh.attention.dp} * micro_batch;
-        // Larger microbatches do not divide the batch either; the smallest one gives the reason.
-        if (micro_batch > tried.front() && problem_.workload.global_batch % multiple != 0) continue;
-        mesh.micro_batch = micro_batch;
-        take_groups(mesh, space_.layouts[static_cast<std::size_t>(layout)]);
+    for (const int micro_batch : tried) {
+      if (micro_batch > tried.front() && batch % (dp * micro_batch) != 0) continue;
+      mesh.micro_batch = micro_batch;
+      for (const int vpp : pinned_or(config_.vpp, chunks)) {
+        mesh.vpp = vpp;
+        for (const int layout : layouts(mesh.attention.pp, vpp)) {
+          mesh.layout = layout;
+          take_groups(mesh, space_.layouts[static_cast<std::size_t>(layout)]);
+        }
       }
     }
   }
@@ -262,6 +266,7 @@ class Enumerator {
   const SearchConfig& config_;
   std::vector<Setting> settings_;
   std::vector<PipelineSchedule> schedules_;
+  int domain_;  // GPUs of the innermost network domain
   Plan plan_ = MeshSpace{.meshes = {}, .layouts = {""}, .most_layers = {}, .rejected = {}, .example = {}}.plan({}, config_);
   std::map<std::pair<int, int>, std::vector<int>> layouts_;
   std::map<int, bool> layout_holds_;

@@ -16,6 +16,7 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
       space(non_empty_meshes(p, c)),
       settings(pleat::settings(p.model, p.cluster, c)),
       choices(memory_choices(p.model, p.cluster, c)),
+      ways(choices),
       memory(choices),
       least_work(pleat::least_work(settings)) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -30,13 +31,18 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
   for (const Constraint& rule : constraints()) {
     if (!rule.of_mesh) rules_.push_back(&rule);
   }
-  for (const Setting& s : settings) {
-    plans_of_graph[static_cast<std::size_t>(s.graph)] += static_cast<std::int64_t>(choices.size());
-  }
   end_of_family_.assign(settings.size(), settings.size());
   for (std::size_t i = settings.size(); i-- > 1;) {
     const bool same = settings[i].same_family(settings[i - 1]);
     end_of_family_[i - 1] = same ? end_of_family_[i] : i;
+  }
+  for (std::size_t first = 0; first < settings.size(); first = end_of_family_[first]) {
+    const auto known = std::ranges::find_if(exchanges, [&](const Exchange& e) {
+      return settings[static_cast<std::size_t>(e.families.front())].same_exchanges(settings[first]);
+    });
+    Exchange& exchange = known == exchanges.end() ? exchanges.emplace_back() : *known;
+    exchange.families.push_back(static_cast<std::int16_t>(first));
+    exchange.settings += static_cast<std::int64_t>(end_of_family_[first] - first);
   }
   state_ = find_state_choices(false);
   state_of_pipelines_ = find_state_choices(true);
@@ -48,10 +54,35 @@ std::int64_t PlanTree::plans_of_mesh() const {
   return static_cast<std::int64_t>(settings.size() * choices.size());
 }
 
+std::vector<Node> PlanTree::grids() const {
+  std::vector<Node> list;
+  const auto same = [](const Mesh& a, const Mesh& b) {
+    return a.attention == b.attention && a.expert == b.expert && a.micro_batch == b.micro_batch &&
+           a.schedule == b.schedule;
+  };
+  for (std::size_t i = 0; i < space.meshes.size(); ++i) {
+    if (i > 0 && same(space.meshes[i - 1], space.meshes[i])) {
+      ++list.back().meshes;
+    } else {
+      list.push_back({.bound = {}, .mesh = static_cast<std::int32_t>(i), .level = Level::grid});
+    }
+  }
+  return list;
+}
+
+bool PlanTree::has_larger_group(std::int32_t mesh) const {
+  const auto next = static_cast<std::size_t>(mesh) + 1;
+  return config.microbatch_group.empty() && next < space.meshes.size() &&
+         space.meshes[next].group > space.meshes[next - 1].group;
+}
+
 std::int64_t PlanTree::plans_of(const Node& node) const {
   switch (node.level) {
+    case Level::grid: return node.meshes * plans_of_mesh();
     case Level::mesh: return plans_of_mesh();
-    case Level::graph: return plans_of_graph[static_cast<std::size_t>(node.graph)];
+    case Level::exchange:
+      return exchanges[static_cast<std::size_t>(node.exchange)].settings *
+             static_cast<std::int64_t>(choices.size());
     case Level::family: return node.settings * static_cast<std::int64_t>(choices.size());
     case Level::setting: return memory.plans_below(node.memory);
   }

@@ -3,12 +3,12 @@
 // The space of a search as a tree of nodes, each of which stands for the plans below it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
+#include "planner/bounds/choice_bounds.hpp"
 #include "planner/problem.hpp"
 #include "planner/search_config.hpp"
 #include "planner/space/memory_tree.hpp"
@@ -17,23 +17,23 @@
 
 namespace pleat {
 
-inline constexpr std::size_t kGraphModes = 5;  // values of CudaGraph
-
-// What a node stands for: all plans of a mesh, those with one CUDA graph mode, those of one family
-// of settings, or those of one setting with one memory choice and all choices below it
-// (memory_tree.hpp).
-enum class Level : std::int8_t { mesh, graph, family, setting };
+// What a node stands for: all plans of a grid, which are meshes that follow one another and have the
+// same degrees, microbatch and order of the pipeline (its chunks differ); all plans of a mesh; those
+// that exchange in one way; those of one family of settings; or those of one setting with one memory
+// choice and all choices below it (memory_tree.hpp).
+enum class Level : std::int8_t { grid, mesh, exchange, family, setting };
 struct Node {
   Seconds bound;  // no plan of the node has a shorter step
-  std::int32_t mesh = 0;
+  std::int32_t mesh = 0;    // of a grid the first one
+  std::int32_t meshes = 1;  // of a grid
   std::int16_t setting = -1, memory = -1;  // -1: all; for a family its first setting
   std::int16_t settings = 1;               // for a family: how many of its settings are valid
-  std::int8_t graph = -1;
+  std::int16_t exchange = -1;              // index into PlanTree::exchanges; -1: all
   Level level = Level::mesh;
   std::int8_t stage =
-      0;  // how many of the ever tighter bounds have been computed (not for graph modes)
+      0;  // how many of the ever tighter bounds have been computed
   [[nodiscard]] auto place() const {  // breaks ties
-    return std::tuple(mesh, graph, setting, memory, level);
+    return std::tuple(mesh, exchange, setting, memory, level);
   }
 };
 inline constexpr std::int8_t kBounded = 3;  // `stage` of a node whose tightest bound is known
@@ -44,6 +44,11 @@ struct PlanTree {
            const SearchConfig&);
 
   [[nodiscard]] std::int64_t plans_of_mesh() const;
+  // A node for each grid, without a bound.
+  [[nodiscard]] std::vector<Node> grids() const;
+  // Whether the mesh has a larger group of microbatches after it, whose bound holds for both
+  // (pipeline_bound.hpp).
+  [[nodiscard]] bool has_larger_group(std::int32_t mesh) const;
   [[nodiscard]] std::int64_t plans_of(const Node&) const;
   // How many combinations of stages' choices all plans by stage stand for.
   [[nodiscard]] double stage_ways() const;
@@ -78,6 +83,7 @@ struct PlanTree {
   MeshSpace space;
   std::vector<Setting> settings;
   std::vector<MemoryChoice> choices;
+  ChoiceWays ways;  // of `choices`
   MemoryTree memory;
   std::int16_t least_memory =
       0;                   // the choice that recomputes every layer by itself; 0: there is none
@@ -85,7 +91,13 @@ struct PlanTree {
       1;  // every choice keeps at least this part of the activations which that one keeps
   bool choices_by_stage = false;  // some memory choice is by stage
   std::vector<Setting> least_work;
-  std::array<std::int64_t, kGraphModes> plans_of_graph{};
+  // Families that exchange in the same way (Setting::same_exchanges), by their first settings. They
+  // differ in sharding and CUDA graphs.
+  struct Exchange {
+    std::vector<std::int16_t> families;
+    std::int64_t settings = 0;
+  };
+  std::vector<Exchange> exchanges;
 
  private:
   [[nodiscard]] StateChoices find_state_choices(bool pipeline) const;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/space/run_settings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -10,9 +12,6 @@
 
 namespace pleat {
 namespace {
-
-// Whether the search may choose settings that this runtime has.
-bool chooses(const SearchConfig& config) { return config.runtime == Runtime::megatron; }
 
 template <class T>
 std::vector<T> pinned_or(const std::optional<T>& pin, std::vector<T> all) {
@@ -35,13 +34,12 @@ std::vector<T> pinned_or(const Pinned<T>& pin, std::vector<T> all) {
 std::vector<Sharding> shardings(const SearchConfig& c) {
   if (c.sharding) return pinned_or(c.sharding, {});
   if (c.gpus == 1) return {Sharding::none};
-  if (!chooses(c)) return {Sharding::zero1};
   return {Sharding::zero1, Sharding::zero2, Sharding::zero3};
 }
 
 std::vector<Dispatcher> dispatchers(const ModelSpec& model, const ClusterSpec& cluster,
                                     const SearchConfig& c) {
-  const Dispatcher best = dispatcher_for(model, cluster, c.runtime);
+  const Dispatcher best = dispatcher_for(model, cluster);
   std::vector<Dispatcher> all{best};
   if (best != Dispatcher::alltoall) all.push_back(Dispatcher::alltoall);
   if (!c.dispatcher) return all;
@@ -53,7 +51,8 @@ std::vector<Dispatcher> dispatchers(const ModelSpec& model, const ClusterSpec& c
 
 std::vector<CudaGraph> graphs(const ModelSpec& model, Dispatcher dispatcher,
                               const SearchConfig& c) {
-  if (!chooses(c)) return {CudaGraph::none};
+  // Pleat's backend captures exchanges in no graph.
+  if (c.runtime == Runtime::pleat) return pinned_or(c.cuda_graph, {CudaGraph::none});
   std::vector<CudaGraph> all{CudaGraph::none, CudaGraph::partial};
   if (!model.moe || dispatcher == Dispatcher::hybridep) all.push_back(CudaGraph::full_iteration);
   return pinned_or(c.cuda_graph, all);
@@ -65,10 +64,8 @@ struct CpKind {
 };
 
 std::vector<CpKind> cp_kinds(const SearchConfig& c) {
-  std::vector<CpComm> comms{CpComm::p2p};
-  if (chooses(c)) {
-    comms = {CpComm::p2p, CpComm::all_gather, CpComm::all_to_all, CpComm::a2a_p2p};
-  }
+  const std::vector<CpComm> comms{CpComm::p2p, CpComm::all_gather, CpComm::all_to_all,
+                                  CpComm::a2a_p2p};
   const std::vector<int> sizes = c.cp_a2a.empty() ? std::vector<int>{2, 4, 8} : c.cp_a2a;
   std::vector<CpKind> kinds;
   for (const CpComm comm : pinned_or(c.cp_comm, comms)) {
@@ -87,7 +84,7 @@ std::vector<int> shard_domains(const ClusterSpec& cluster, const SearchConfig& c
   const int domain = cluster.tiers.front().size;
   if (domain <= 0 || domain >= c.gpus) return {0};
   if (c.hybrid_sharding) return {*c.hybrid_sharding ? domain : 0};
-  return chooses(c) ? std::vector<int>{0, domain} : std::vector<int>{0};
+  return {0, domain};
 }
 
 // The smallest number of shard sets such that each lies within `domain` ranks; 1 if there is none.
@@ -115,7 +112,7 @@ std::vector<int> sms_choices(const SearchConfig& c, Dispatcher dispatcher) {
 std::vector<OverlapFlags> overlaps(const ModelSpec& model, const SearchConfig& c) {
   std::vector<OverlapFlags> all;
   const auto flags = [&](const std::optional<bool>& pin, bool possible) {
-    if (!possible || !chooses(c)) return std::vector<bool>{pin.value_or(false)};
+    if (!possible) return std::vector<bool>{pin.value_or(false)};
     return pinned_or(pin, {false, true});
   };
   for (const bool tensor : flags(c.tp_overlap, true)) {
@@ -169,17 +166,21 @@ void Setting::put_into(Plan& plan) const {
   plan.overlap = overlap;
 }
 
+bool Setting::exchanges_as_another(const Mesh& mesh, const Setting& first) const {
+  const bool same_cp = cp_comm == first.cp_comm && cp_a2a == first.cp_a2a;
+  return (mesh.attention.cp == 1 && !same_cp) ||
+         (mesh.expert.ep == 1 && (dispatcher != first.dispatcher || sms != first.sms));
+}
+
 // Unsharded state on one rank is kept differently from a single shard.
 bool Setting::repeats_another(const Mesh& mesh, const std::vector<Setting>& all) const {
   const bool whole = sharding == Sharding::none;
   const Setting& first = *std::ranges::find_if(
       all, [&](const Setting& s) { return (s.sharding == Sharding::none) == whole; });
   const int replicas = mesh.attention.dp * mesh.attention.cp;
-  const bool same_cp = cp_comm == first.cp_comm && cp_a2a == first.cp_a2a;
-  return (mesh.attention.cp == 1 && !same_cp) ||
+  return exchanges_as_another(mesh, first) ||
          (shard_domain != first.shard_domain &&
           sets_within(shard_domain, mesh.attention, mesh.expert) == 1) ||
-         (mesh.expert.ep == 1 && (dispatcher != first.dispatcher || sms != first.sms)) ||
          (replicas == 1 && mesh.expert.edp == 1 && sharding != first.sharding);
 }
 
@@ -195,12 +196,15 @@ const char* Setting::void_on(const Mesh& mesh) const {
   return nullptr;
 }
 
-bool Setting::same_family(const Setting& other) const {
-  return sharding == other.sharding && dispatcher == other.dispatcher && graph == other.graph &&
-         cp_comm == other.cp_comm && cp_a2a == other.cp_a2a &&
-         shard_domain == other.shard_domain && sms == other.sms &&
-         overlap.tensor_parallel == other.overlap.tensor_parallel &&
+bool Setting::same_exchanges(const Setting& other) const {
+  return dispatcher == other.dispatcher && sms == other.sms && cp_comm == other.cp_comm &&
+         cp_a2a == other.cp_a2a && overlap.tensor_parallel == other.overlap.tensor_parallel &&
          overlap.tile_level == other.overlap.tile_level;
+}
+
+bool Setting::same_family(const Setting& other) const {
+  return same_exchanges(other) && sharding == other.sharding && graph == other.graph &&
+         shard_domain == other.shard_domain;
 }
 
 std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster,
@@ -244,6 +248,18 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
 std::vector<NotTried> not_tried(const ModelSpec& model, const SearchConfig& config) {
   std::vector<NotTried> list;
   const bool megatron = config.runtime == Runtime::megatron;
+  if (config.micro_batch.empty()) {
+    list.push_back({"larger microbatches",
+                    fmt::format("more than {} sequences of together more than {} tokens a "
+                                "context-parallel rank (--micro-batch prices them)",
+                                kMicroBatch, kMicroBatchTokens)});
+  }
+  if (model.moe && model.moe->experts > kFewExperts && config.etp.empty()) {
+    list.push_back({"ETP that does not divide TP",
+                    fmt::format("the model has more than {} experts, which EP splits "
+                                "(--etp prices it)",
+                                kFewExperts)});
+  }
   if (config.schedule.empty() && megatron) {
     list.push_back({"schedule zb-h1, zb-v, dualpipe, dualpipe-v",
                     "Megatron's pipelines run 1F1B, interleaved or not (--schedule prices them all "
@@ -312,10 +328,9 @@ std::vector<Setting> least_work(const std::vector<Setting>& all) {
   return least;
 }
 
-Dispatcher dispatcher_for(const ModelSpec& model, const ClusterSpec& cluster, Runtime runtime) {
+Dispatcher dispatcher_for(const ModelSpec& model, const ClusterSpec& cluster) {
   if (!model.moe) return Dispatcher::alltoall;  // nothing is dispatched
-  if (runtime != Runtime::megatron || cluster.shared_cores > 0) return Dispatcher::alltoall;
-  if (cluster.tiers.empty()) return Dispatcher::alltoall;
+  if (cluster.shared_cores > 0 || cluster.tiers.empty()) return Dispatcher::alltoall;
   // An NVLink domain of more than 8 GPUs is a rack (NVL72); DeepEP's kernels need Hopper (fp8).
   if (cluster.tiers.front().size > 8) return Dispatcher::hybridep;
   return cluster.gpu.peak_fp8.base() > 0 ? Dispatcher::deepep : Dispatcher::alltoall;

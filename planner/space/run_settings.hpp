@@ -31,11 +31,15 @@ struct Setting {
   // Whether the mesh makes no use of one of these settings (for example of the dispatcher, without
   // expert parallelism), so that an earlier one of `all` means the same plan.
   [[nodiscard]] bool repeats_another(const Mesh&, const std::vector<Setting>& all) const;
+  // The same of exchanges alone, where `first` is the first setting.
+  [[nodiscard]] bool exchanges_as_another(const Mesh&, const Setting& first) const;
   // Whether an exchange spans more ranks than rates for this number of SMs were measured for.
   // Without such rates, fewer SMs would seem to cost nothing.
   [[nodiscard]] bool unmeasured_on(const Mesh&) const;
   // A rule that every setting of this family breaks on the mesh; null: none is known.
   [[nodiscard]] const char* void_on(const Mesh&) const;
+  // Whether the two differ at most in sharding, CUDA graphs and the overlap of experts'.
+  [[nodiscard]] bool same_exchanges(const Setting&) const;
   // Whether the two differ at most in the overlap of expert exchanges and of the shared expert.
   [[nodiscard]] bool same_family(const Setting&) const;
 };
@@ -80,6 +84,6 @@ struct StateChoices {
 
 // The dispatcher a runtime would use on this hardware: HybridEP where more than 8 GPUs share an
 // NVLink domain (NVL72), DeepEP on other GPUs with fp8 (Hopper and later), else all-to-all.
-[[nodiscard]] Dispatcher dispatcher_for(const ModelSpec&, const ClusterSpec&, Runtime);
+[[nodiscard]] Dispatcher dispatcher_for(const ModelSpec&, const ClusterSpec&);
 
 }  // namespace pleat

@@ -46,7 +46,7 @@ std::set<TensorId> with_sources(const LayerProgram& layer, const Op& reader) {
 }
 
 // Activations the backward pass reads and the forward pass has, made before `choice` runs.
-std::set<TensorId> chosen(const LayerProgram& layer, const Plan& plan, bool whole) {
+std::set<TensorId> chosen(const LayerProgram& layer, const std::set<Offload>& offload, bool whole) {
   std::set<TensorId> result;
   auto consider = [&](TensorId t) {
     if (layer.tensor(t).cls != TensorClass::activation || t == layer.output) return;
@@ -57,7 +57,7 @@ std::set<TensorId> chosen(const LayerProgram& layer, const Plan& plan, bool whol
       for (TensorId t : op.in) consider(t);
       for (TensorId t : op.out) consider(t);
     }
-    for (Offload choice : plan.offload) {
+    for (Offload choice : offload) {
       if (!names_op(choice, op)) continue;
       for (TensorId t : with_sources(layer, op)) consider(t);
     }
@@ -75,12 +75,16 @@ Op copy_op(OpKind kind, const std::string& name) {
 
 }  // namespace
 
+std::set<TensorId> offloaded_by(Offload choice, const LayerProgram& layer) {
+  return chosen(layer, {choice}, false);
+}
+
 void apply_offload(LayerProgram& layer, const Plan& plan, bool whole) {
   const bool decoder = layer.kind == LayerKind::dense || layer.kind == LayerKind::moe ||
                        layer.kind == LayerKind::mtp;
   if (!decoder || (plan.offload.empty() && !whole)) return;
   std::vector<Op> reloads;
-  for (TensorId t : chosen(layer, plan, whole)) {
+  for (TensorId t : chosen(layer, plan.offload, whole)) {
     Tensor back = layer.tensor(t);
     const std::string name = back.name;
     back.name += ".back";

@@ -4,6 +4,8 @@
 // use in the forward pass and comes back in the backward pass.
 #pragma once
 
+#include <set>
+
 #include "core/program/layer_program.hpp"
 
 namespace pleat {
@@ -11,5 +13,8 @@ namespace pleat {
 // Applies plan.offload to a decoder layer; with `whole`, everything the layer saves goes
 // (plan.offload_layers). Tensors that are not saved for the backward pass are left alone.
 void apply_offload(LayerProgram&, const Plan&, bool whole);
+
+// The tensors that one choice sends away.
+[[nodiscard]] std::set<TensorId> offloaded_by(Offload, const LayerProgram&);
 
 }  // namespace pleat

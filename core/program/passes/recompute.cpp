@@ -24,7 +24,7 @@ bool belongs_to_moe(Module module) {
 }
 
 bool recomputed(const Op& op, const Plan& plan) {
-  if (decides_routing(op.kind) || op.host_sync) return false;
+  if (!can_run_again(op)) return false;
   if (plan.recompute_full) return true;
   if (plan.recompute.contains(op.module)) return true;
   return plan.recompute.contains(Module::moe) && belongs_to_moe(op.module);
@@ -134,6 +134,8 @@ class Recomputer {
 };
 
 }  // namespace
+
+bool can_run_again(const Op& op) { return !decides_routing(op.kind) && !op.host_sync; }
 
 void apply_recompute(LayerProgram& layer, const Plan& plan, Runtime runtime) {
   const bool decoder = layer.kind == LayerKind::dense || layer.kind == LayerKind::moe ||

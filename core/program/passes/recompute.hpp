@@ -15,4 +15,7 @@ namespace pleat {
 // nothing reads included; Pleat runs again what the backward pass reads.
 void apply_recompute(LayerProgram&, const Plan&, Runtime);
 
+// Whether a forward operation may run a second time at all.
+[[nodiscard]] bool can_run_again(const Op&);
+
 }  // namespace pleat

@@ -80,7 +80,8 @@ TEST(Shortfall, ChangesFitAndTheMissingMemoryIsTold) {
   SearchConfig config = small_config(2);
   config.runtime = Runtime::pleat;  // no buffers beside the program
   config.micro_batch = {8};
-  config.recompute = false;
+  config.recompute = config.offload = false;
+  config.sharding = Sharding::zero1;
   const SearchResult r =
       search({small_model(), cluster, small_workload(), small_profile()}, config);
   ASSERT_TRUE(r.best.empty());

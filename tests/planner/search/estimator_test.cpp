@@ -136,7 +136,7 @@ int compare_all(const ModelSpec& model, const ClusterSpec& cluster, const Worklo
   while (static_cast<int>(plans.size()) < count && ++tries < 400 * count) {
     Plan plan = space.plan(space.meshes[random() % space.meshes.size()], config);
     all_settings[random() % all_settings.size()].put_into(plan);
-    choices[random() % choices.size()].put_into(plan);
+    choices[random() % 2 == 0 ? 0 : random() % choices.size()].put_into(plan);
     for (unsigned more = random() % 4; more > 0; --more) changes.change(plan);
     if (!violations({model, workload, plan, config.gpus}).empty()) continue;
     plans.push_back(plan);

@@ -313,6 +313,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
     const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
     BoundTable bounds(estimator, c, c.config.runtime);
     const auto leasts = least_work(settings(c.model, c.cluster, c.config));
+    const ChoiceWays ways(memory_choices(c.model, c.cluster, c.config));
     for (const Priced& p : price_all(c)) {
       const Plan& plan = p.at.plan;
       const StepEstimate& e = p.estimate;
@@ -327,6 +328,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       const StateChoices state{
           shardings, {0, c.cluster.tiers.front().size}, StatePlace::host_stepped};
       const PlanBounds of_mesh = bounds.mesh(mesh, state);
+      EXPECT_LE(bounds.grid(mesh).base(), of_mesh.step.base() * (1 + 1e-9));
       EXPECT_LE(bounds.whole_mesh(mesh, state).base(), e.step.base() * (1 + 1e-9));
       const PlanBounds family = bounds.family(plan, e.step), own = bounds.own(plan, e.step);
       const double step = e.step.base() * (1 + 1e-9);
@@ -340,6 +342,12 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       EXPECT_LE(bounds.family_by_reference(reference, plan, e.step).base(), step);
       EXPECT_LE(bounds.by_reference(reference, plan, e.step).base(), step);
       EXPECT_LE(own.step.base(), step);
+      Plan plain = plan;
+      MemoryChoice{}.put_into(plain);
+      const PlanBounds of_choice =
+          bounds.by_choice(plain, ways, std::numeric_limits<std::int64_t>::max())[p.at.memory];
+      EXPECT_LE(of_choice.step.base(), step);
+      EXPECT_LE(of_choice.peak_bytes, e.peak_bytes());
       Plan lean = mesh;
       lean.recompute_full = true;
       put_state(StatePlace::host_stepped, lean);

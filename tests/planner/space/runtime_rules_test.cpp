@@ -35,6 +35,7 @@ TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
   dense.moe.reset();
   SearchConfig config = small_config(4);
   config.pp = {1, 2};
+  config.micro_batch = {1};
   const std::set<std::pair<PipelineSchedule, int>> plain{{one_f_one_b, 1}, {one_f_one_b, 2}, {one_f_one_b, 3}, {one_f_one_b, 4}};
   EXPECT_EQ(orders_of(config), plain);
   ASSERT_EQ(not_tried(dense, config).size(), 3u);
@@ -66,6 +67,8 @@ TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
   config.schedule = {PipelineSchedule::one_f_one_b};
   config.by_stage = false;
   config.optimizer_offload = std::vector<bool>{false, true};
+  EXPECT_TRUE(names_not_tried(config).contains("larger microbatches"));
+  config.micro_batch = {1};
   EXPECT_EQ(names_not_tried(config), (std::set<std::string>{"fp8 dispatch and combine",
                                                             "paged stash", "tile-level overlap"}));
   config.numerics.front().precision = Precision::mxfp8;

@@ -50,9 +50,9 @@ TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
   config.ep_overlap = config.tp_overlap = config.shared_overlap = false;
   const auto plans =
       enumerate_plans(small_problem(), config);
-  ASSERT_EQ(plans.size(), 4u);
+  ASSERT_EQ(plans.size(), 5u);
   EXPECT_EQ(plans[0].plan.micro_batch, 1);
-  EXPECT_EQ(plans[3].plan.micro_batch, 8);
+  EXPECT_EQ(plans[4].plan.micro_batch, 16);
   EXPECT_EQ(plans[0].plan.sharding, Sharding::none);
 }
 
@@ -193,10 +193,10 @@ TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {
   config.optimizer_offload = std::vector<bool>{false, true};
   const auto choices = memory_choices(model, small_cluster(), config);
   const MemoryTree tree(choices);
-  // Six recompute sets (recompute_choices), and but for whole layers each with two offload sets; of
+  // 80 sets to recompute and all layers (recompute_choices), the sets each with two offload sets; of
   // six layers 1, 2 or 4 recomputed, or offloaded, all in units of 2 or 4; all that with the
   // optimizer's state on the GPU, off it, and stepped on the host.
-  ASSERT_EQ(choices.size(), 3 * (6u + 2 * 5 + 3 + 3 + 2));
+  ASSERT_EQ(choices.size(), 3 * (81u + 2 * 80 + 3 + 3 + 2));
   EXPECT_EQ(tree.plans_below(0), static_cast<std::int64_t>(choices.size()));
   std::vector<int> parents(choices.size());
   for (std::size_t m = 0; m < choices.size(); ++m) {
@@ -213,27 +213,27 @@ TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {
 
 TEST(SearchSpace, DispatcherFollowsTheHardware) {
   ClusterSpec c = small_cluster();
-  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::megatron),
+  EXPECT_EQ(dispatcher_for(small_model(), c),
             Dispatcher::alltoall);  // no fp8: before Hopper
   c.gpu.peak_fp8 = FlopsPerSecond(1e15);
-  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::megatron), Dispatcher::deepep);
+  EXPECT_EQ(dispatcher_for(small_model(), c), Dispatcher::deepep);
   c.tiers.front().size = 72;
-  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::megatron), Dispatcher::hybridep);
-  EXPECT_EQ(dispatcher_for(small_model(), c, Runtime::pleat), Dispatcher::alltoall);
+  EXPECT_EQ(dispatcher_for(small_model(), c), Dispatcher::hybridep);
   ModelSpec dense = small_model();
   dense.moe.reset();
-  EXPECT_EQ(dispatcher_for(dense, c, Runtime::megatron), Dispatcher::alltoall);
+  EXPECT_EQ(dispatcher_for(dense, c), Dispatcher::alltoall);
 }
 
 TEST(SearchSpace, RecomputeSetsFitTheModel) {
   ModelSpec model = small_model();
-  EXPECT_EQ(recompute_choices(model, true).size(), 5u);
+  // Any of layernorm, core_attn and mlp, with any of moe_act and shared_experts or with moe; all.
+  EXPECT_EQ(recompute_choices(model, true).size(), 8 * (4 + 1) + 1u);
   EXPECT_EQ(recompute_choices(model, false).size(), 1u);
   model.attention.kind = AttentionKind::mla;
-  EXPECT_EQ(recompute_choices(model, true).size(), 6u);
+  EXPECT_EQ(recompute_choices(model, true).size(), 16 * (4 + 1) + 1u);
   model.attention.kind = AttentionKind::gqa;
   model.moe.reset();
-  EXPECT_EQ(recompute_choices(model, true).size(), 4u);
+  EXPECT_EQ(recompute_choices(model, true).size(), 8 + 1u);
 }
 
 std::string error_of(const SearchConfig& config) {

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Memory choices in the form that bounds add up (layer_savings.hpp).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "planner/space/memory_choice.hpp"
+
+namespace pleat {
+
+// The different ways to recompute, and to offload activations, among the choices of a search.
+struct RecomputeWay {
+  std::uint32_t parts = 0;  // a bit for each SavingPart
+  bool full = false;
+  int layers = 0, unit = 1;  // as RecomputeChoice
+  bool operator==(const RecomputeWay&) const = default;
+};
+struct OffloadWay {
+  std::uint32_t modules = 0;  // a bit for each Offload
+  int layers = 0;
+  bool operator==(const OffloadWay&) const = default;
+};
+
+struct ChoiceWays {
+  struct Choice {
+    std::size_t recompute, offload;  // indices
+    StatePlace state;
+    bool by_stage;
+  };
+  explicit ChoiceWays(const std::vector<MemoryChoice>&);
+
+  std::vector<RecomputeWay> recompute;
+  std::vector<OffloadWay> offload;
+  std::vector<Choice> choices;  // in the order of the memory choices
+};
+
+}  // namespace pleat

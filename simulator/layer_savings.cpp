@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/layer_savings.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "core/program/passes/offload.hpp"
+#include "core/program/passes/recompute.hpp"
+#include "simulator/cost/op_work.hpp"
+
+namespace pleat {
+namespace {
+
+std::uint32_t bit(SavingPart part) { return 1U << static_cast<unsigned>(part); }
+
+std::optional<SavingPart> part_of(Module module) {
+  switch (module) {
+    case Module::layernorm:
+      return SavingPart::layernorm;
+    case Module::mla_up_proj:
+      return SavingPart::mla_up_proj;
+    case Module::core_attn:
+      return SavingPart::core_attn;
+    case Module::mlp:
+      return SavingPart::mlp;
+    case Module::moe_act:
+      return SavingPart::moe_act;
+    case Module::shared_experts:
+      return SavingPart::shared_experts;
+    case Module::moe:
+    case Module::router:
+    case Module::dispatch:
+    case Module::experts:
+    case Module::combine:
+      return SavingPart::rest_of_moe;
+    case Module::embedding:
+    case Module::qkv:
+    case Module::attn_proj:
+    case Module::residual:
+    case Module::head:
+    case Module::grad_sync:
+    case Module::optimizer:
+    case Module::pipeline:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool takes_compute(const Op& op) {
+  switch (class_of(op)) {
+    case CostClass::gemm:
+    case CostClass::grouped_gemm:
+    case CostClass::attention:
+    case CostClass::memory_bound:
+      return true;
+    case CostClass::optimizer:
+    case CostClass::tp_comm:
+    case CostClass::cp_comm:
+    case CostClass::ep_comm:
+    case CostClass::pp_comm:
+    case CostClass::dp_comm:
+    case CostClass::host:
+    case CostClass::offload:
+    case CostClass::bubble:
+      return false;
+  }
+  return false;
+}
+
+class Savings {
+ public:
+  Savings(const LayerProgram& layer, Runtime runtime, const Binding& binding,
+          const ClusterView& view, const Profile& profile)
+      : layer_(layer),
+        megatron_(runtime == Runtime::megatron),
+        binding_(binding),
+        view_(view),
+        profile_(profile),
+        writers_(layer.tensors.size()) {
+    for (std::size_t i = 0; i < layer.forward.size(); ++i) {
+      for (const TensorId t : layer.forward[i].out) writers_[t.index()].push_back(i);
+    }
+  }
+
+  LayerSavings run() {
+    LayerSavings s;
+    for (std::size_t part = 0; part < kSavingParts; ++part) {
+      s.again[part] = time_again(static_cast<SavingPart>(part));
+    }
+    s.all_again = time_again(std::nullopt);
+    add_bytes(s);
+    return s;
+  }
+
+ private:
+  // Of the whole layer, or of one part of it.
+  [[nodiscard]] bool within(std::size_t op, std::optional<SavingPart> part) const {
+    const Op& o = layer_.forward[op];
+    return can_run_again(o) && (!part || part_of(o.module) == part);
+  }
+
+  // A checkpointed module of Megatron runs again in full.
+  [[nodiscard]] bool whole_module(std::optional<SavingPart> part) const {
+    return megatron_ && (!part || part == SavingPart::mlp || part == SavingPart::shared_experts ||
+                         part == SavingPart::rest_of_moe);
+  }
+
+  [[nodiscard]] bool only_within(TensorId t, std::optional<SavingPart> part) const {
+    const std::vector<std::size_t>& writers = writers_[t.index()];
+    return !writers.empty() && t != layer_.output &&
+           std::ranges::all_of(writers, [&](std::size_t w) { return within(w, part); });
+  }
+
+  // The projection keeps what Megatron's checkpoint of the attention core writes.
+  [[nodiscard]] bool stays_for(TensorId t, const Op& reader) const {
+    if (!megatron_ || reader.module == Module::core_attn) return false;
+    const std::vector<std::size_t>& writers = writers_[t.index()];
+    return !writers.empty() && layer_.forward[writers.front()].module == Module::core_attn;
+  }
+
+  Seconds time_again(std::optional<SavingPart> part) {
+    std::vector<bool> again(layer_.forward.size());
+    bool any = false;
+    const auto run_again = [&](const auto& self, TensorId t) -> void {
+      if (!only_within(t, part)) return;
+      any = true;
+      for (const std::size_t w : writers_[t.index()]) {
+        if (again[w]) continue;
+        again[w] = true;
+        for (const TensorId read : layer_.forward[w].in) self(self, read);
+      }
+    };
+    for (const Op& op : layer_.backward) {
+      for (const TensorId t : op.in) {
+        if (!(part && stays_for(t, op))) run_again(run_again, t);
+      }
+    }
+    Seconds time;
+    for (std::size_t i = 0; i < layer_.forward.size(); ++i) {
+      const bool runs = again[i] || (any && whole_module(part) && within(i, part));
+      if (!runs || !takes_compute(layer_.forward[i])) continue;
+      time += price_op(layer_.forward[i], layer_.tensors, binding_, view_, profile_).time;
+    }
+    return time;
+  }
+
+  // Parts whose recompute may drop the tensor.
+  [[nodiscard]] std::uint32_t dropped_by(TensorId t) const {
+    std::uint32_t parts = 0;
+    for (const Op& op : layer_.backward) {
+      if (std::ranges::count(op.in, t) > 0 && stays_for(t, op)) return parts;
+    }
+    const auto add = [&](std::size_t writer) {
+      if (!can_run_again(layer_.forward[writer])) return;
+      if (const auto part = part_of(layer_.forward[writer].module)) parts |= bit(*part);
+    };
+    for (const std::size_t w : writers_[t.index()]) {
+      add(w);
+      if (family_of(layer_.forward[w].kind) != OpKind::quantize) continue;
+      // Megatron quantizes a recomputed source again, whosever the quantization is.
+      for (const std::size_t source : writers_[layer_.forward[w].in.front().index()]) add(source);
+    }
+    return parts;
+  }
+
+  void add_bytes(LayerSavings& s) {
+    const Binding kept{.routed = binding_.stashed > 0 ? binding_.stashed : binding_.routed};
+    for (const Lifetime& life : layer_.lives) {
+      const bool born = life.begin && life.begin->pass == Pass::forward;
+      const bool freed = life.end && life.end->pass == Pass::forward;
+      if (!born || freed || life.tensor == layer_.output) continue;
+      const std::int64_t bytes = layer_.tensor(life.tensor).bytes(kept);
+      const std::uint32_t parts = dropped_by(life.tensor);
+      for (std::size_t part = 0; part < kSavingParts; ++part) {
+        if ((parts & bit(static_cast<SavingPart>(part))) != 0) s.saves[part] += bytes;
+      }
+      s.all_saves += bytes;
+    }
+    s.whole = s.all_saves + layer_.tensor(*layer_.input).bytes(kept);
+    for (std::size_t o = 0; o < kOffloads.size(); ++o) {
+      for (const TensorId t : offloaded_by(kOffloads[o], layer_)) {
+        s.offloads[o] += layer_.tensor(t).bytes(kept);
+      }
+    }
+  }
+
+  const LayerProgram& layer_;
+  bool megatron_;
+  const Binding& binding_;
+  const ClusterView& view_;
+  const Profile& profile_;
+  std::vector<std::vector<std::size_t>> writers_;  // by tensor: forward operations
+};
+
+}  // namespace
+
+std::uint32_t parts_of(const std::set<Module>& modules) {
+  std::uint32_t parts = 0;
+  for (const Module m : modules) {
+    if (const auto part = part_of(m)) parts |= bit(*part);
+    if (m == Module::moe) parts |= bit(SavingPart::moe_act) | bit(SavingPart::shared_experts);
+  }
+  return parts;
+}
+
+LayerSavings savings_of(const LayerProgram& layer, Runtime runtime, const Binding& binding,
+                        const ClusterView& view, const Profile& profile) {
+  const bool decoder = layer.kind == LayerKind::dense || layer.kind == LayerKind::moe ||
+                       layer.kind == LayerKind::mtp;
+  if (!decoder) return {};
+  return Savings(layer, runtime, binding, view, profile).run();
+}
+
+}  // namespace pleat
