@@ -139,7 +139,7 @@ Bpe::Bpe(const BpeSpec& spec, bool byte_level, const std::string& where)
   }
   for (std::size_t b = 0; b < 256; ++b) {
     byte_ids_[b] = byte_level ? id(byte_alphabet()[b]) : -1;
-    fallback_ids_[b] = id(fmt::format("<0x{:02X}>", b));
+    fallback_ids_[b] = byte_fallback_ ? id(fmt::format("<0x{:02X}>", b)) : -1;
   }
   if (!spec.unknown.empty()) {
     unknown_ = id(spec.unknown);
