@@ -114,12 +114,6 @@ void MergeTable::apply_to_long(std::int32_t* tokens, std::size_t& count) const {
   for (std::uint32_t i = 0; i != kEnd; i = next[i]) tokens[count++] = tokens[i];
 }
 
-namespace {
-
-constexpr std::int32_t kMostTokens = 16'777'216;    // ids are an index into a list
-
-}  // namespace
-
 Bpe::Bpe(const BpeSpec& spec, bool byte_level, const std::string& where)
     : byte_level_(byte_level),
       fuse_unknown_(spec.fuse_unknown),

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxTokenizerBytes = std::size_t{128} << 20;
-constexpr IntRange kIds{0, 16'777'215};
+constexpr IntRange kIds{0, kMostTokens - 1};
 
 // "a b", or since 2024 ["a", "b"].
 void read_merges(ObjectReader& model, BpeSpec& spec) {
