@@ -12,6 +12,7 @@
 #   ./pleat.sh test [ctest flags]   the tests, without those labelled slow
 #   ./pleat.sh test --full          also the slow ones, the sanitizers, every CUDA architecture, Slurm, and PyTorch
 #                                   with transformers as an independent reference (6 GB in build/reference)
+#     --fuzz-seconds N              with --full: of each fuzzer, instead of 600
 #
 # Progress goes to stderr, so that stdout is only what was asked for.
 set -euo pipefail
@@ -234,12 +235,12 @@ run_sanitized() {  # preset, folders
   return "$status"
 }
 
-# Ten minutes of each fuzzer: docs/FUZZING.md.
-run_fuzzers() {
-  say "fuzzers: ten minutes each"
+# docs/FUZZING.md
+run_fuzzers() {  # seconds of each
+  say "fuzzers: $1 s each (--fuzz-seconds N: another time)"
   configure "$root/build-fuzz" fuzz
   cmake --build "$root/build-fuzz" --target fuzz_targets >&2 &&
-    "$root/tests/fuzz/run_all.sh" --build "$root/build-fuzz" --seconds 600
+    "$root/tests/fuzz/run_all.sh" --build "$root/build-fuzz" --seconds "$1" >&2
 }
 
 run_cuda_arch() {  # architecture
@@ -262,17 +263,35 @@ install_reference() {
     touch "$stamp"
 }
 
+# A part of the full tests, and how long it took.
+part() {  # name, command
+  local name="$1" status=0 begin="$SECONDS"
+  shift
+  ("$@") || status=$?
+  say "$name: $(((SECONDS - begin + 59) / 60)) min"
+  return "$status"
+}
+
 run_tests() {
-  local full=0 flags=() failed=() status=0 arch flag
-  for flag in "$@"; do
-    if [[ "$flag" == --full ]]; then full=1; else flags+=("$flag"); fi
+  local full=0 fuzz_seconds=600 flags=() failed=() status=0 arch
+  while (($#)); do
+    case "$1" in
+      --full) full=1 ;;
+      --fuzz-seconds)
+        [[ "${2:-}" =~ ^[1-9][0-9]*$ ]] || { say "--fuzz-seconds: needs a whole number of seconds, 1 or more"; exit 2; }
+        fuzz_seconds="$2"
+        shift
+        ;;
+      *) flags+=("$1") ;;
+    esac
+    shift
   done
   ensure_built all
   if ((full)); then
     install_packages "${full_test_packages[@]}"
-    (run_sanitized asan core simulator planner kernels backend calibration) || failed+=(asan)
-    (run_sanitized tsan simulator planner backend) || failed+=(tsan)
-    (run_fuzzers) || failed+=(fuzzers)
+    part asan run_sanitized asan core simulator planner kernels backend calibration || failed+=(asan)
+    part tsan run_sanitized tsan simulator planner backend || failed+=(tsan)
+    part fuzzers run_fuzzers "$fuzz_seconds" || failed+=(fuzzers)
     if install_reference; then
       export PLEAT_REFERENCE_PYTHON="$build/reference/bin/python"
     else
@@ -280,13 +299,13 @@ run_tests() {
     fi
     if has_nvcc; then
       for arch in 80 90a 100a; do
-        (run_cuda_arch "$arch") || failed+=("sm_$arch")
+        part "sm_$arch" run_cuda_arch "$arch" || failed+=("sm_$arch")
       done
     fi
   else
     flags=(-LE '^slow$' "${flags[@]}")
   fi
-  run_ctest "$build" "${flags[@]}" || status=$?
+  part tests run_ctest "$build" "${flags[@]}" || status=$?
   if ((${#failed[@]})); then
     say "failed: ${failed[*]}"
     ((status)) || status=1

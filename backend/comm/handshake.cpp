@@ -35,8 +35,7 @@ SecretKey keyed_hash(const JobSecret& secret, std::string_view use, const Hello&
   crypto_generichash_init(&state, reinterpret_cast<const unsigned char*>(secret.key().data()),
                           secret.key().size(), hash.size());
   hash_in(state, use.size());
-  crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(use.data()),
-                            use.size());
+  crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(use.data()), use.size());
   hash_in(state, hello);
   hash_in(state, called);
   crypto_generichash_final(&state, raw(hash.data()), hash.size());
@@ -45,9 +44,6 @@ SecretKey keyed_hash(const JobSecret& secret, std::string_view use, const Hello&
 
 Proof called_proof(const JobSecret& s, const Hello& h, const Nonce& called) {
   return keyed_hash(s, "proof of the called", h, called);
-}
-Proof callers_proof(const JobSecret& s, const Hello& h, const Nonce& called) {
-  return keyed_hash(s, "proof of the caller", h, called);
 }
 MessageTags tags_to_called(const JobSecret& s, const Hello& h, const Nonce& called) {
   return MessageTags(keyed_hash(s, "messages to the called", h, called));
@@ -60,6 +56,8 @@ bool equal(const Proof& a, const Proof& b) {
   return sodium_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
+}  // namespace
+
 Nonce new_nonce() {
   start_sodium();
   Nonce nonce;
@@ -67,13 +65,15 @@ Nonce new_nonce() {
   return nonce;
 }
 
-}  // namespace
-
 Challenge make_challenge(const JobSecret& secret, const Hello& hello) {
   Challenge c;
   c.nonce = new_nonce();
   c.proof = called_proof(secret, hello, c.nonce);
   return c;
+}
+
+Proof callers_proof(const JobSecret& secret, const Hello& hello, const Nonce& called) {
+  return keyed_hash(secret, "proof of the caller", hello, called);
 }
 
 bool is_callers_proof(const JobSecret& secret, const Hello& hello, const Nonce& called,
@@ -88,6 +88,11 @@ Proof make_welcome(const JobSecret& secret, const Hello& hello, const Nonce& cal
 Session called_session(const JobSecret& secret, const Hello& hello, const Nonce& called) {
   return {.sends = tags_to_caller(secret, hello, called),
           .receives = tags_to_called(secret, hello, called)};
+}
+
+Session callers_session(const JobSecret& secret, const Hello& hello, const Nonce& called) {
+  return {.sends = tags_to_called(secret, hello, called),
+          .receives = tags_to_caller(secret, hello, called)};
 }
 
 Session greet(const Socket& socket, const JobSecret& secret, Hello hello, Deadline deadline) {
@@ -107,8 +112,7 @@ Session greet(const Socket& socket, const JobSecret& secret, Hello hello, Deadli
     throw std::runtime_error("who answers at " + to_text(socket.remote()) +
                              " broke off the handshake");
   }
-  return {.sends = tags_to_called(secret, hello, challenge.nonce),
-          .receives = tags_to_caller(secret, hello, challenge.nonce)};
+  return callers_session(secret, hello, challenge.nonce);
 }
 
 Greeted call(const Address& address, const JobSecret& secret, const Hello& hello,

@@ -7,8 +7,9 @@
 //   caller  -> called   Proof: the caller's
 //   called  -> caller   Welcome: the caller is let in
 //
-// Without a welcome the caller tries again: the called may have sent it away to make room. A proof is BLAKE2b, keyed with the secret, of whose proof it is, the Hello and the second random
-// number. An old one is worthless, for the numbers are new; so is one for another process, epoch or
+// Without a welcome the caller tries again: the called may have sent it away to make room. A proof
+// is BLAKE2b, keyed with the secret, of whose proof it is, the Hello and the second random number.
+// An old one is worthless, for the numbers are new; so is one for another process, epoch or
 // purpose. Both sides make the keys of the connection's two directions in the same way.
 #pragma once
 
@@ -48,8 +49,13 @@ struct Session {
 [[nodiscard]] Session called_session(const JobSecret&, const Hello&, const Nonce& called);
 [[nodiscard]] Proof make_welcome(const JobSecret&, const Hello&, const Nonce& called);
 
-// The caller's side; of the Hello all but the number. Throws std::runtime_error, within the
-// deadline, if the other side does not know the secret, or hangs up.
+// The caller's, once the challenge has come.
+[[nodiscard]] Nonce new_nonce();
+[[nodiscard]] Proof callers_proof(const JobSecret&, const Hello&, const Nonce& called);
+[[nodiscard]] Session callers_session(const JobSecret&, const Hello&, const Nonce& called);
+
+// The caller's side of a socket; of the Hello all but the number. Throws std::runtime_error, within
+// the deadline, if the other side does not know the secret, or hangs up.
 [[nodiscard]] Session greet(const Socket&, const JobSecret&, Hello, Deadline);
 
 struct Greeted {

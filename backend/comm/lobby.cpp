@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <stdexcept>
 
 namespace pleat {
@@ -15,12 +14,6 @@ namespace {
 
 constexpr int kAcceptsInTurn = 64;
 constexpr double kPauseSeconds = 0.1;  // when no file descriptor is left
-
-// Who speaks another language is not waited for.
-bool begins_as_hello(std::span<const std::byte> in, std::size_t received) {
-  const Hello expected;
-  return std::memcmp(in.data(), &expected.magic, std::min(received, sizeof expected.magic)) == 0;
-}
 
 // A new connection's buffer takes these few bytes, or something is wrong with it.
 bool send_at_once(const Socket& to, std::span<const std::byte> bytes) {
@@ -34,9 +27,7 @@ Lobby::Lobby(Socket listener, const JobSecret& secret, Purpose purpose, int to, 
              LobbyLimits limits)
     : listener_(std::move(listener)),
       secret_(secret),
-      purpose_(purpose),
-      to_(to),
-      epoch_(epoch),
+      wanted_{purpose, to, epoch},
       limits_(limits) {
   check_reach(listener_.local(), secret_);
 }
@@ -61,8 +52,7 @@ std::vector<Lobby::Arrival> Lobby::admit() {
     if (state == State::waits && c.until <= now) state = State::refused;
     if (state == State::refused) refuse(c);
     if (state == State::shown) {
-      arrivals.push_back(
-          {c.hello.from, std::move(c.socket), called_session(secret_, c.hello, c.nonce)});
+      arrivals.push_back({c.handshake.from(), std::move(c.socket), c.handshake.session(secret_)});
     }
     return state != State::waits;
   });
@@ -90,45 +80,28 @@ void Lobby::accept_all() {
   }
 }
 
-// Of those that have said nothing the oldest goes first: a flood of connections costs a stranger less
-// than a flood of greetings.
+// Of those that have said nothing the oldest goes first: a flood of connections costs a stranger
+// less than a flood of greetings.
 void Lobby::make_room() {
-  auto goes = std::ranges::find(callers_, false, &Caller::challenged);
+  auto goes =
+      std::ranges::find_if(callers_, [](const Caller& c) { return !c.handshake.has_greeted(); });
   if (goes == callers_.end()) goes = callers_.begin();
   refuse(*goes);
   callers_.erase(goes);
 }
 
-bool Lobby::is_wanted(const Hello& h) const {
-  return h.purpose == purpose_ && h.to == to_ && h.from >= 0 && h.epoch == epoch_;
-}
-
-// Takes no byte more than the handshake's: what follows is for whoever gets the connection.
 Lobby::State Lobby::advance(Caller& c) {
+  using Step = CalledHandshake::Step;
   for (;;) {
-    const std::size_t wanted = c.challenged ? c.in.size() : sizeof(Hello);
-    const ssize_t n =
-        recv(c.socket.fd(), c.in.data() + c.received, wanted - c.received, MSG_DONTWAIT);
+    const std::span<std::byte> room = c.handshake.room();
+    const ssize_t n = recv(c.socket.fd(), room.data(), room.size(), MSG_DONTWAIT);
     if (n < 0) return errno == EAGAIN || errno == EINTR ? State::waits : State::refused;
     if (n == 0) return State::refused;
-    c.received += static_cast<std::size_t>(n);
-    if (!begins_as_hello(c.in, c.received)) return State::refused;
-    if (c.received < wanted) continue;
-    if (!c.challenged) {
-      std::memcpy(&c.hello, c.in.data(), sizeof c.hello);
-      if (!is_wanted(c.hello)) return State::refused;
-      const Challenge challenge = make_challenge(secret_, c.hello);
-      c.nonce = challenge.nonce;
-      if (!send_at_once(c.socket, std::as_bytes(std::span(&challenge, 1)))) return State::refused;
-      c.challenged = true;
-      continue;
-    }
-    Proof proof;
-    std::memcpy(proof.data(), c.in.data() + sizeof(Hello), sizeof proof);
-    if (!is_callers_proof(secret_, c.hello, c.nonce, proof)) return State::refused;
-    const Proof welcome = make_welcome(secret_, c.hello, c.nonce);
-    const bool sent = send_at_once(c.socket, std::as_bytes(std::span(&welcome, 1)));
-    return sent ? State::shown : State::refused;
+    const Step step = c.handshake.took(static_cast<std::size_t>(n), wanted_, secret_);
+    if (step == Step::refused) return State::refused;
+    if (step == Step::waits) continue;
+    if (!send_at_once(c.socket, c.handshake.reply())) return State::refused;
+    if (step == Step::shown) return State::shown;
   }
 }
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/comm/handshake.hpp"
+#include "backend/comm/called_handshake.hpp"
 
 namespace pleat {
 
@@ -47,26 +47,19 @@ class Lobby {
   struct Caller {
     Socket socket;
     Deadline until;
-    std::size_t received = 0;  // bytes of `in`
-    std::array<std::byte, sizeof(Hello) + sizeof(Proof)> in{};
-    Hello hello;
-    Nonce nonce{};  // ours
-    bool challenged = false;
+    CalledHandshake handshake;
   };
   enum class State { waits, shown, refused };
   void accept_all();
   void make_room();
   [[nodiscard]] State advance(Caller&);
-  [[nodiscard]] bool is_wanted(const Hello&) const;
   void refuse(const Caller&);
 
   Socket listener_;
   JobSecret secret_;
-  Purpose purpose_;
-  std::int32_t to_;
-  std::uint64_t epoch_;
+  Wanted wanted_;
   LobbyLimits limits_;
-  std::deque<Caller> callers_;  // the oldest first
+  std::deque<Caller> callers_;             // the oldest first
   std::optional<Deadline> accepts_again_;  // set: out of file descriptors until then
   int refused_ = 0;
   std::string last_refused_;

@@ -23,7 +23,7 @@
 namespace pleat {
 
 TcpMesh::TcpMesh(const Roster& roster, int process, Socket listener, const JobSecret& secret,
-           MessageHub& hub, MeshTimes times)
+                 MessageHub& hub, MeshTimes times)
     : roster_(roster),
       process_(process),
       hub_(hub),
@@ -71,7 +71,7 @@ void TcpMesh::connect_all(Lobby lobby, const JobSecret& secret) {
       // It may be here already: if our welcome came too late, it called again.
       peer.socket = std::move(a.socket);
       peer.sends = a.session.sends;
-      peer.receives = a.session.receives;
+      peer.receives = MessageReader<MeshHeader>(a.session.receives);
     }
   }
   calls.join();
@@ -95,7 +95,7 @@ void TcpMesh::call_those_before(const JobSecret& secret, Deadline deadline) {
       Greeted greeted = call(peer.who.address, secret, hello, deadline);
       peer.socket = std::move(greeted.socket);
       peer.sends = greeted.session.sends;
-      peer.receives = greeted.session.receives;
+      peer.receives = MessageReader<MeshHeader>(greeted.session.receives);
     } catch (const std::runtime_error& e) {
       throw std::runtime_error(fmt::format("{}: {}", ranks_text(peer.who), e.what()));
     }
@@ -104,7 +104,7 @@ void TcpMesh::call_those_before(const JobSecret& secret, Deadline deadline) {
 
 TcpMesh::~TcpMesh() {
   for (const auto& peer : peers_) {
-    if (peer != nullptr) post(*peer, Kind::bye, {}, {});
+    if (peer != nullptr) post(*peer, MeshKind::bye, {}, {});
   }
   leaving_.store(true);
   wake();
@@ -119,18 +119,18 @@ void TcpMesh::wake() {
 void TcpMesh::send(const Envelope& e, std::span<const std::byte> data) {
   Peer* owner = owners_.at(e.to.index());
   PLEAT_ASSERT(owner != nullptr);
-  post(*owner, Kind::message, e, data);
+  post(*owner, MeshKind::message, e, data);
 }
 
 void TcpMesh::send_abort(const std::string& message) {
   for (const auto& peer : peers_) {
-    if (peer != nullptr) post(*peer, Kind::abort, {}, std::as_bytes(std::span(message)));
+    if (peer != nullptr) post(*peer, MeshKind::abort, {}, std::as_bytes(std::span(message)));
   }
 }
 
-void TcpMesh::post(Peer& peer, Kind kind, const Envelope& e, std::span<const std::byte> data) {
-  Opening opening;
-  Header& header = opening.header;
+void TcpMesh::post(Peer& peer, MeshKind kind, const Envelope& e, std::span<const std::byte> data) {
+  Opening<MeshHeader> opening;
+  MeshHeader& header = opening.header;
   header.kind = kind;
   header.from = e.from.value;
   header.to = e.to.value;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backend/comm/lobby.hpp"
+#include "backend/comm/mesh_message.hpp"
 #include "backend/comm/message_hub.hpp"
 #include "backend/comm/rendezvous.hpp"
 #include "backend/rank_progress.hpp"
@@ -61,19 +62,22 @@ class TcpMesh final : public Wire, public Peers {
   [[nodiscard]] std::vector<RankWhere> where(double seconds) override;
 
  private:
-  struct Header;
-  struct Opening;
   struct Peer;
-  enum class Kind : std::uint32_t;
 
   void connect_all(Lobby, const JobSecret&);
   void call_those_before(const JobSecret&, Deadline);
   void run();
   void read(Peer&);
   void handle(Peer&);
+  void act_on(FromRank&, Peer&);
+  void act_on(const SignOfLife&, Peer&);
+  void act_on(const JobAborted&, Peer&);
+  void act_on(AsksWhere, Peer&);
+  void act_on(RanksAreAt&, Peer&);
+  void act_on(GoodBye, Peer&);
   void beat();
   void lose(Peer&, const std::string& why);
-  void post(Peer&, Kind, const Envelope&, std::span<const std::byte>);
+  void post(Peer&, MeshKind, const Envelope&, std::span<const std::byte>);
   void flush(Peer&);
   void wake();
   [[nodiscard]] bool all_left() const;

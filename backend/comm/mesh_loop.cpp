@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "backend/comm/mesh_peer.hpp"
@@ -19,7 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
 constexpr const char* kBroken = "what it sends is broken";
 constexpr int kReadsInTurn = 64;  // of one peer before the others get theirs
 
@@ -86,7 +84,7 @@ void TcpMesh::beat() {
   }
   for (const auto& peer : peers_) {
     if (peer == nullptr || peer->left || peer->gone) continue;
-    post(*peer, Kind::beat, {}, std::as_bytes(std::span(&progress, 1)));
+    post(*peer, MeshKind::beat, {}, std::as_bytes(std::span(&progress, 1)));
     const double silent = seconds_since(peer->heard);
     if (silent > times_.lost_s) lose(*peer, fmt::format("no sign of life for {:.0f} s", silent));
   }
@@ -94,11 +92,8 @@ void TcpMesh::beat() {
 
 void TcpMesh::read(Peer& peer) {
   for (int turn = 0; turn < kReadsInTurn && !peer.gone; ++turn) {
-    const bool opens = peer.opening_read < sizeof(Opening);
-    const std::span<std::byte> to =
-        opens ? std::as_writable_bytes(std::span(&peer.opening, 1)).subspan(peer.opening_read)
-              : peer.payload.bytes().subspan(peer.payload_read);
-    const ssize_t n = recv(peer.socket.fd(), to.data(), to.size(), MSG_DONTWAIT);
+    const std::span<std::byte> room = peer.receives.room();
+    const ssize_t n = recv(peer.socket.fd(), room.data(), room.size(), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) {
       const bool ended = n == 0 || errno == ECONNRESET || errno == EPIPE;
@@ -108,69 +103,52 @@ void TcpMesh::read(Peer& peer) {
       return;
     }
     peer.heard = Clock::now();
-    (opens ? peer.opening_read : peer.payload_read) += static_cast<std::size_t>(n);
-    if (peer.opening_read < sizeof(Opening)) continue;
-    const Header& header = peer.opening.header;
-    if (opens) {
-      // The size is believed, and room made for it, once its tag has been checked.
-      const bool fits =
-          peer.receives.fits_header(std::as_bytes(std::span(&header, 1)), peer.opening.tags);
-      if (!fits || header.bytes > kMaxBytes) return lose(peer, kBroken);
-      peer.payload = make_message(header.bytes);
+    switch (peer.receives.took(static_cast<std::size_t>(n))) {
+      case Arrived::part:
+        break;
+      case Arrived::message:
+        handle(peer);
+        break;
+      case Arrived::broken:
+        return lose(peer, kBroken);
     }
-    if (peer.payload_read < peer.payload.size) continue;
-    if (!peer.receives.fits_payload(peer.payload.bytes(), peer.opening.tags)) {
-      return lose(peer, kBroken);
-    }
-    handle(peer);
-    peer.opening_read = peer.payload_read = 0;
   }
 }
 
 void TcpMesh::handle(Peer& peer) {
-  const Header& h = peer.opening.header;
-  const auto text = [&] {
-    return std::string(reinterpret_cast<const char*>(peer.payload.data.get()), peer.payload.size);
-  };
-  switch (h.kind) {
-    case Kind::message: {
-      const bool fits = h.from >= peer.who.first_rank &&
-                        h.from < peer.who.first_rank + peer.who.ranks &&
-                        h.to >= hub_.first().value && h.to < hub_.first().value + hub_.count();
-      if (!fits) return lose(peer, kBroken);
-      return hub_.deliver({Rank{h.from}, Rank{h.to}, h.label}, std::move(peer.payload));
-    }
-    case Kind::beat:
-      if (peer.payload.size == sizeof(std::int64_t)) {
-        std::int64_t progress = 0;
-        std::memcpy(&progress, peer.payload.data.get(), sizeof progress);
-        peer.progress.store(progress);
-      }
-      return;
-    case Kind::abort:
-      hub_.abort(text(), true);  // passed on, in case its sender ended before it told all
-      return;
-    case Kind::ask: {
-      std::string answer;
-      {
-        const std::lock_guard lock(watch_mutex_);
-        if (watched_.where) answer = to_lines(watched_.where());
-      }
-      return post(peer, Kind::answer, {}, std::as_bytes(std::span(answer)));
-    }
-    case Kind::answer: {
-      const std::lock_guard lock(watch_mutex_);
-      read_lines(text(), answers_);
-      if (answers_missing_ > 0) --answers_missing_;
-      answered_.notify_all();
-      return;
-    }
-    case Kind::bye:
-      peer.left = true;
-      return;
-  }
-  lose(peer, kBroken);
+  std::optional<MeshNews> news =
+      read_news(peer.receives.header(), std::move(peer.receives.payload()), peer.who, hub_.first(),
+                hub_.count());
+  if (!news) return lose(peer, kBroken);
+  std::visit([&](auto& n) { act_on(n, peer); }, *news);
 }
+
+void TcpMesh::act_on(FromRank& m, Peer&) { hub_.deliver(m.envelope, std::move(m.message)); }
+
+void TcpMesh::act_on(const SignOfLife& beat, Peer& peer) {
+  if (beat.progress) peer.progress.store(*beat.progress);
+}
+
+// Passed on, in case its sender ended before it told all.
+void TcpMesh::act_on(const JobAborted& a, Peer&) { hub_.abort(a.message, true); }
+
+void TcpMesh::act_on(AsksWhere, Peer& peer) {
+  std::string answer;
+  {
+    const std::lock_guard lock(watch_mutex_);
+    if (watched_.where) answer = to_lines(watched_.where());
+  }
+  post(peer, MeshKind::answer, {}, std::as_bytes(std::span(answer)));
+}
+
+void TcpMesh::act_on(RanksAreAt& told, Peer&) {
+  const std::lock_guard lock(watch_mutex_);
+  answers_.insert(answers_.end(), told.where.begin(), told.where.end());
+  if (answers_missing_ > 0) --answers_missing_;
+  answered_.notify_all();
+}
+
+void TcpMesh::act_on(GoodBye, Peer& peer) { peer.left = true; }
 
 void TcpMesh::lose(Peer& peer, const std::string& why) {
   peer.gone = true;
@@ -181,23 +159,6 @@ void TcpMesh::lose(Peer& peer, const std::string& why) {
   hub_.abort(
       fmt::format("{} {} lost: {}", ranks_text(peer.who), peer.who.ranks == 1 ? "is" : "are", why),
       true);
-}
-
-// What processes tell each other of where their ranks are.
-
-std::string to_lines(const std::vector<RankWhere>& all) {
-  std::string text;
-  for (const RankWhere& w : all) text += fmt::format("{}\t{}\n", w.rank.value, w.where);
-  return text;
-}
-
-void read_lines(const std::string& text, std::vector<RankWhere>& to) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t tab = text.find('\t', at), end = text.find('\n', at);
-    if (tab == std::string::npos || end == std::string::npos || tab > end) return;
-    to.push_back({Rank{std::atoi(text.c_str() + at)}, text.substr(tab + 1, end - tab - 1)});
-    at = end + 1;
-  }
 }
 
 void TcpMesh::watch(Watched watched) {
@@ -219,7 +180,7 @@ std::vector<RankWhere> TcpMesh::where(double seconds) {
   answers_missing_ = peers_.size() - 1;
   lock.unlock();
   for (const auto& peer : peers_) {
-    if (peer != nullptr) post(*peer, Kind::ask, {}, {});
+    if (peer != nullptr) post(*peer, MeshKind::ask, {}, {});
   }
   lock.lock();
   answered_.wait_until(lock, after(seconds), [&] { return answers_missing_ == 0; });

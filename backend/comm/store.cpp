@@ -1,8 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// After the handshake a question is: op, lengths of key and value, tags, bytes of both; an answer:
-// status, length, tags, bytes. The value of a get is how many milliseconds it waits. Lengths are 32
-// bits in this machine's order, as everything the job exchanges.
 #include "backend/comm/store.hpp"
 
 #include <poll.h>
@@ -12,8 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <stdexcept>
 
@@ -22,34 +17,7 @@
 namespace pleat {
 namespace {
 
-constexpr std::uint32_t kMaxKey = 256, kMaxValue = 4U << 20;
-constexpr char kHello = 'h', kSet = 's', kGet = 'g', kFail = 'f', kSeal = 'e';
-constexpr char kOk = '+', kTaken = '=', kFailed = '-', kTimeout = 't';
-
-struct Question {
-  std::uint32_t op, key, value;  // op: a character; sizes
-};
-struct Answer {
-  std::uint32_t status, value;
-};
-
-std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
-
-template <class T>
-std::span<const std::byte> bytes_of_header(const T& header) {
-  return std::as_bytes(std::span(&header, 1));
-}
-
-// A message as it travels.
-template <class Header>
-std::string with_tags(const Header& header, const std::string& payload, MessageTags& tags) {
-  const Tags made = tags.make(bytes_of_header(header), bytes(payload));
-  std::string all;
-  all.reserve(sizeof header + sizeof made + payload.size());
-  all.append(reinterpret_cast<const char*>(&header), sizeof header);
-  all.append(reinterpret_cast<const char*>(&made), sizeof made);
-  return all + payload;
-}
+constexpr int kNobody = -1;  // no client has this number
 
 }  // namespace
 
@@ -71,31 +39,27 @@ std::string StoreServer::refused_text() const {
   return refused_;
 }
 
-bool StoreServer::must_tell() const {
-  return !failure_.empty() && std::ranges::any_of(clients_, [](const Client& c) {
-    return c.socket.is_open() && !c.name.empty() && !c.told;
-  });
-}
-
 void StoreServer::serve() {
   std::optional<Deadline> leaves;  // asked to stop: at the latest then
-  while (!leaves || (must_tell() && std::chrono::steady_clock::now() < *leaves)) {
+  while (!leaves || (table_.must_tell() && std::chrono::steady_clock::now() < *leaves)) {
     std::vector<pollfd> entries{{leaves ? -1 : wake_.fd(), POLLIN, 0}};
     for (const Client& c : clients_) entries.push_back({c.socket.fd(), POLLIN, 0});
     lobby_.add_to(entries);
     Deadline first = leaves.value_or(after(60));
     if (const auto next = lobby_.next_deadline()) first = std::min(first, *next);
-    for (const Client& c : clients_) {
-      if (!c.waits_for.empty()) first = std::min(first, c.waits_until);
-    }
+    if (const auto next = table_.next_deadline()) first = std::min(first, *next);
     if (poll(entries.data(), entries.size(), milliseconds_until(first)) < 0) continue;  // EINTR
-    give_up();
+    StoreTable::Replies replies;
+    table_.give_up(std::chrono::steady_clock::now(), replies);
+    send_all(replies, kNobody);
     if (entries[0].revents != 0) leaves = after(1);
-    for (std::size_t i = 0; i < clients_.size(); ++i) {
-      Client& client = clients_[i];
-      if (entries[i + 1].revents == 0 || read(client)) continue;
+    std::size_t entry = 0;
+    for (Client& client : clients_) {
+      if (entries[++entry].revents == 0 || read(client)) continue;
       client.socket.close();
-      if (!sealed_ && !client.name.empty()) fail(client.name + " left while the job was forming");
+      replies.clear();
+      table_.leave(client.number, replies);
+      send_all(replies, kNobody);
     }
     std::erase_if(clients_, [](const Client& c) { return !c.socket.is_open(); });
     let_in();
@@ -104,123 +68,56 @@ void StoreServer::serve() {
 
 void StoreServer::let_in() {
   for (Lobby::Arrival& a : lobby_.admit()) {
-    Client& c = clients_.emplace_back();
-    c.process = a.from;
-    c.socket = std::move(a.socket);
-    c.session = a.session;
+    clients_.push_back({table_.join(a.from), std::move(a.socket), a.session.sends,
+                        MessageReader<QuestionHeader>(a.session.receives)});
   }
   const std::lock_guard lock(refused_mutex_);
   refused_ = lobby_.refused_text();
 }
 
-// Process 0 makes the roster; nobody speaks for another.
-bool StoreServer::may_set(const Client& c, const std::string& key) {
-  return c.process == 0 || key == "process/" + std::to_string(c.process);
-}
-
-// Answers those that have waited for as long as they wanted.
-void StoreServer::give_up() {
-  for (Client& c : clients_) {
-    if (c.waits_for.empty() || c.waits_until > std::chrono::steady_clock::now()) continue;
-    c.waits_for.clear();
-    static_cast<void>(reply(c, kTimeout, ""));
-  }
-}
-
 bool StoreServer::read(Client& client) {
-  char piece[4096];
   for (;;) {
-    const ssize_t n = recv(client.socket.fd(), piece, sizeof piece, MSG_DONTWAIT);
+    const std::span<std::byte> room = client.questions.room();
+    const ssize_t n = recv(client.socket.fd(), room.data(), room.size(), MSG_DONTWAIT);
     if (n == 0) return false;
     if (n < 0) return errno == EAGAIN || errno == EINTR;
-    client.received.append(piece, static_cast<std::size_t>(n));
-    if (!answer(client)) return false;
-  }
-}
-
-// Answers what has been read whole. False for a question that is not as a client asks it: it is not
-// talked to any more.
-bool StoreServer::answer(Client& client) {
-  std::string& in = client.received;
-  while (in.size() >= sizeof(Question) + sizeof(Tags)) {
-    Question q;
-    Tags tags;
-    std::memcpy(&q, in.data(), sizeof q);
-    std::memcpy(&tags, in.data() + sizeof q, sizeof tags);
-    if (!client.session.receives.fits_header(bytes_of_header(q), tags)) return false;
-    if (q.key > kMaxKey || q.value > kMaxValue) return false;
-    const std::size_t begin = sizeof q + sizeof tags, size = begin + q.key + q.value;
-    if (in.size() < size) return true;
-    const std::string key = in.substr(begin, q.key);
-    const std::string value = in.substr(begin + q.key, q.value);
-    if (!client.session.receives.fits_payload(bytes(key + value), tags)) return false;
-    in.erase(0, size);
-    bool sent = true;
-    switch (static_cast<char>(q.op)) {
-      case kHello:
-        client.name = key;
-        sent = reply(client, kOk, "");
+    switch (client.questions.took(static_cast<std::size_t>(n))) {
+      case Arrived::part:
         break;
-      case kSet: {
-        if (!may_set(client, key)) return false;
-        const auto [entry, is_new] = values_.try_emplace(key, value);
-        sent = reply(client, is_new || entry->second == value ? kOk : kTaken, entry->second);
-        for (Client& other : clients_) {
-          if (!is_new || other.waits_for != key) continue;
-          other.waits_for.clear();
-          static_cast<void>(reply(other, kOk, value));
-        }
+      case Arrived::message:
+        if (!answer(client)) return false;
         break;
-      }
-      case kGet: {
-        const auto found = values_.find(key);
-        if (!failure_.empty()) {
-          sent = reply(client, kFailed, failure_);
-          client.told = true;
-        } else if (found != values_.end()) {
-          sent = reply(client, kOk, found->second);
-        } else {
-          client.waits_for = key;
-          client.waits_until = after(std::atoi(value.c_str()) / 1000.0);
-        }
-        break;
-      }
-      case kFail:
-        fail(value);
-        sent = reply(client, kOk, "");
-        break;
-      case kSeal:
-        if (client.process != 0) return false;
-        sealed_ = true;
-        sent = reply(client, kOk, "");
-        break;
-      default:
+      case Arrived::broken:
         return false;
     }
-    if (!sent) return false;
   }
-  return true;
 }
 
-bool StoreServer::reply(Client& client, char status, const std::string& value) {
+bool StoreServer::answer(Client& client) {
+  StoreTable::Replies replies;
+  const StoreQuestion q = read_question(client.questions.header(), client.questions.payload());
+  const Deadline now = std::chrono::steady_clock::now();
+  const bool may_ask = table_.ask(client.number, q, now, replies);
+  return send_all(replies, client.number) && may_ask;
+}
+
+bool StoreServer::send_all(const StoreTable::Replies& replies, int asked) {
+  bool sent = true;
+  for (const StoreReply& r : replies) {
+    const auto client = std::ranges::find(clients_, r.client, &Client::number);
+    if (client == clients_.end()) continue;
+    if (!send(*client, r.answer) && r.client == asked) sent = false;
+  }
+  return sent;
+}
+
+bool StoreServer::send(Client& client, const StoreAnswer& answer) {
   try {
-    const Answer header{static_cast<std::uint32_t>(status),
-                        static_cast<std::uint32_t>(value.size())};
-    client.socket.send_exact(bytes(with_tags(header, value, client.session.sends)), after(5));
+    const std::string all = to_wire(answer, client.sends);
+    client.socket.send_exact(std::as_bytes(std::span(all)), after(5));
     return true;
   } catch (const std::runtime_error&) {
-    return false;  // poll() will see that it is gone
-  }
-}
-
-void StoreServer::fail(const std::string& message) {
-  if (!failure_.empty()) return;
-  failure_ = message;
-  for (Client& c : clients_) {
-    if (c.waits_for.empty() || !c.socket.is_open()) continue;
-    c.waits_for.clear();
-    static_cast<void>(reply(c, kFailed, failure_));
-    c.told = true;
+    return false;
   }
 }
 
@@ -231,56 +128,46 @@ StoreClient::StoreClient(const Address& server, const JobSecret& secret, int pro
   hello.from = process;
   Greeted greeted = call(server, secret, hello, deadline);
   socket_ = std::move(greeted.socket);
-  session_ = greeted.session;
-  char status = 0;
-  static_cast<void>(ask(kHello, name, "", deadline, status));
+  sends_ = greeted.session.sends;
+  answers_ = MessageReader<AnswerHeader>(greeted.session.receives);
+  static_cast<void>(ask({StoreOp::hello, name, ""}, deadline));
 }
 
-std::string StoreClient::ask(char op, const std::string& key, const std::string& value,
-                             Deadline deadline, char& status) {
-  PLEAT_ASSERT(key.size() <= kMaxKey && value.size() <= kMaxValue);
-  const Question header{static_cast<std::uint32_t>(op), static_cast<std::uint32_t>(key.size()),
-                        static_cast<std::uint32_t>(value.size())};
-  socket_.send_exact(bytes(with_tags(header, key + value, session_.sends)), deadline);
-  Answer answer{};
-  Tags tags;
-  socket_.recv_exact(std::as_writable_bytes(std::span(&answer, 1)), deadline);
-  socket_.recv_exact(std::as_writable_bytes(std::span(&tags, 1)), deadline);
-  if (!session_.receives.fits_header(bytes_of_header(answer), tags) || answer.value > kMaxValue) {
-    throw std::runtime_error("the store's answer is broken");
+StoreAnswer StoreClient::ask(const StoreQuestion& question, Deadline deadline) {
+  const std::string all = to_wire(question, sends_);
+  socket_.send_exact(std::as_bytes(std::span(all)), deadline);
+  for (;;) {
+    const std::span<std::byte> room = answers_.room();
+    socket_.recv_exact(room, deadline);
+    switch (answers_.took(room.size())) {
+      case Arrived::part:
+        break;
+      case Arrived::message:
+        return read_answer(answers_.header(), answers_.payload());
+      case Arrived::broken:
+        throw std::runtime_error("the store's answer is broken");
+    }
   }
-  std::string text(answer.value, '\0');
-  socket_.recv_exact(std::as_writable_bytes(std::span(text)), deadline);
-  if (!session_.receives.fits_payload(bytes(text), tags)) {
-    throw std::runtime_error("the store's answer is broken");
-  }
-  status = static_cast<char>(answer.status);
-  return text;
 }
 
 bool StoreClient::set(const std::string& key, const std::string& value, Deadline deadline) {
-  char status = 0;
-  static_cast<void>(ask(kSet, key, value, deadline, status));
-  return status == kOk;
+  return ask({StoreOp::set, key, value}, deadline).status == StoreStatus::ok;
 }
 
 std::string StoreClient::get(const std::string& key, Deadline deadline) {
-  char status = 0;
   const std::string wait = std::to_string(milliseconds_until(deadline));
-  std::string value = ask(kGet, key, wait, deadline + std::chrono::seconds(5), status);
-  if (status == kTimeout) throw StoreTimeout("no '" + key + "' came");
-  if (status != kOk) throw std::runtime_error(value);
-  return value;
+  const StoreAnswer answer = ask({StoreOp::get, key, wait}, deadline + std::chrono::seconds(5));
+  if (answer.status == StoreStatus::timeout) throw StoreTimeout("no '" + key + "' came");
+  if (answer.status != StoreStatus::ok) throw std::runtime_error(answer.value);
+  return answer.value;
 }
 
 void StoreClient::fail(const std::string& message, Deadline deadline) {
-  char status = 0;
-  static_cast<void>(ask(kFail, "", message, deadline, status));
+  static_cast<void>(ask({StoreOp::fail, "", message}, deadline));
 }
 
 void StoreClient::seal(Deadline deadline) {
-  char status = 0;
-  static_cast<void>(ask(kSeal, "", "", deadline, status));
+  static_cast<void>(ask({StoreOp::seal, "", ""}, deadline));
 }
 
 }  // namespace pleat

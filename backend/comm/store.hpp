@@ -5,7 +5,7 @@
 // has failed, and a failure answers every question that waits.
 #pragma once
 
-#include <map>
+#include <list>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -14,6 +14,8 @@
 
 #include "backend/comm/handshake.hpp"
 #include "backend/comm/lobby.hpp"
+#include "backend/comm/message_reader.hpp"
+#include "backend/comm/store_table.hpp"
 
 namespace pleat {
 
@@ -37,32 +39,25 @@ class StoreServer {
 
  private:
   struct Client {
-    int process = 0;  // as it has shown
+    int number = 0;  // the table's
     Socket socket;
-    Session session;
-    std::string received, name;
-    std::string waits_for = {};  // a key; empty: none
-    Deadline waits_until = {};
-    bool told = false;  // of the failure
+    MessageTags sends;
+    MessageReader<QuestionHeader> questions;
   };
   void serve();
   void let_in();
-  void give_up();
-  [[nodiscard]] bool must_tell() const;
-  [[nodiscard]] static bool may_set(const Client&, const std::string& key);
-  bool read(Client&);  // false: it is gone
-  bool answer(Client&);
-  bool reply(Client&, char status, const std::string& value);
-  void fail(const std::string& message);
+  [[nodiscard]] bool read(Client&);  // false: it is gone, or not talked to any more
+  [[nodiscard]] bool answer(Client&);
+  // False: the client that has asked is gone. poll() will see of the others that they are.
+  bool send_all(const StoreTable::Replies&, int asked);
+  [[nodiscard]] static bool send(Client&, const StoreAnswer&);  // false: it is gone
 
   Lobby lobby_;  // of the thread
   Socket wake_;
   mutable std::mutex refused_mutex_;
   std::string refused_;
-  std::map<std::string, std::string> values_;
-  std::string failure_;
-  bool sealed_ = false;
-  std::vector<Client> clients_;
+  StoreTable table_;
+  std::list<Client> clients_;
   std::thread thread_;
 };
 
@@ -85,10 +80,10 @@ class StoreClient {
   void seal(Deadline);  // clients may leave
 
  private:
-  std::string ask(char op, const std::string& key, const std::string& value, Deadline,
-                  char& status);
+  [[nodiscard]] StoreAnswer ask(const StoreQuestion&, Deadline);
   Socket socket_;
-  Session session_;
+  MessageTags sends_;
+  MessageReader<AnswerHeader> answers_;
 };
 
 }  // namespace pleat

@@ -93,7 +93,14 @@ std::string JsonValue::brief() const {
 
 namespace {
 
+// Nothing in it is escaped, as in most texts.
+bool is_plain(const std::string& text) {
+  return std::ranges::all_of(
+      text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
+
 std::string quoted(const std::string& text) {
+  if (is_plain(text)) return '"' + text + '"';
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

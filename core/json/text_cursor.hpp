@@ -18,10 +18,7 @@ class TextCursor {
 
   // Moves to the first character of the next token.
   void skip_separators() {
-    while (offset_ < text_.size() &&
-           std::string_view(" \t\r\n,:").find(text_[offset_]) != std::string_view::npos) {
-      step();
-    }
+    while (offset_ < text_.size() && is_separator(text_[offset_])) step();
   }
   void step() {
     const char c = text_[offset_++];
@@ -58,6 +55,9 @@ class TextCursor {
   [[nodiscard]] char here() const { return at_end() ? '\0' : text_[offset_]; }
 
  private:
+  static bool is_separator(char c) {
+    return c == ' ' || c == ',' || c == ':' || c == '\n' || c == '\r' || c == '\t';
+  }
   static bool is_word(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' ||
            c == '-' || c == '.' || c == '_';

@@ -97,30 +97,64 @@ class Mutator {
 
   JsonValue extreme() {
     using Limits = std::numeric_limits<std::int64_t>;
-    static const std::array<std::int64_t, 16> kIntegers = {
-        0, 1, -1, 2, 3, 7, 64, 1000, 65536, 2147483647, 2147483648, 4294967296, 1'000'000'000'000,
-        Limits::max(), Limits::min(), -2147483649};
-    static const std::array<double, 10> kDoubles = {
-        0.5, -0.5, 1e-320, 1e-30, 1e30, 1e308, -1e308, 1.0000001, 0.0, -0.0};
-    static const std::array<const char*, 16> kTexts = {
-        "", " ", "a", "-1", "0", "1e999 TFLOP/s", "1e-320 GB/s", "-3 us", "0 GiB", "1 TiB",
-        "900 GB/s", "none", "\xEF\xBF\xBD", "../../x", "E|t*9999999999|L", "(((((((("};
+    static const std::array<std::int64_t, 16> kIntegers = {0,
+                                                           1,
+                                                           -1,
+                                                           2,
+                                                           3,
+                                                           7,
+                                                           64,
+                                                           1000,
+                                                           65536,
+                                                           2147483647,
+                                                           2147483648,
+                                                           4294967296,
+                                                           1'000'000'000'000,
+                                                           Limits::max(),
+                                                           Limits::min(),
+                                                           -2147483649};
+    static const std::array<double, 10> kDoubles = {0.5,   -0.5,   1e-320,    1e-30, 1e30,
+                                                    1e308, -1e308, 1.0000001, 0.0,   -0.0};
+    static const std::array<const char*, 16> kTexts = {"",
+                                                       " ",
+                                                       "a",
+                                                       "-1",
+                                                       "0",
+                                                       "1e999 TFLOP/s",
+                                                       "1e-320 GB/s",
+                                                       "-3 us",
+                                                       "0 GiB",
+                                                       "1 TiB",
+                                                       "900 GB/s",
+                                                       "none",
+                                                       "\xEF\xBF\xBD",
+                                                       "../../x",
+                                                       "E|t*9999999999|L",
+                                                       "(((((((("};
     switch (below(7)) {
-      case 0: return {};
-      case 1: return below(2) == 0;
-      case 2: return kIntegers[below(kIntegers.size())];
-      case 3: return kDoubles[below(kDoubles.size())];
-      case 4: return kTexts[below(kTexts.size())];
-      case 5: return JsonValue::array();
-      default: return JsonValue::object();
+      case 0:
+        return {};
+      case 1:
+        return below(2) == 0;
+      case 2:
+        return kIntegers[below(kIntegers.size())];
+      case 3:
+        return kDoubles[below(kDoubles.size())];
+      case 4:
+        return kTexts[below(kTexts.size())];
+      case 5:
+        return JsonValue::array();
+      default:
+        return JsonValue::object();
     }
   }
 
   void nudge(JsonValue& value) {
     if (const auto* const i = value.as_integer()) {
       const auto bits = static_cast<std::uint64_t>(*i);
-      const std::array<std::uint64_t, 8> next = {bits + 1, bits - 1,  bits * 2,   bits / 2,
-                                                 0 - bits, bits * 10, bits + 100, bits << below(40)};
+      const std::array<std::uint64_t, 8> next = {bits + 1,   bits - 1,         bits * 2,
+                                                 bits / 2,   0 - bits,         bits * 10,
+                                                 bits + 100, bits << below(40)};
       value = static_cast<std::int64_t>(next[below(next.size())]);
     } else if (const auto* const d = value.as_double()) {
       const std::array<double, 6> factors = {-1, 2, 0.5, 1e9, 1e-9, 1 + 1e-9};
@@ -139,10 +173,17 @@ class Mutator {
     if (s.empty()) return "x";
     const std::size_t at = below(s.size());
     switch (below(4)) {
-      case 0: s.erase(at, 1 + below(4)); break;
-      case 1: s.insert(at, 1 + below(3), static_cast<char>(' ' + below(95))); break;
-      case 2: s += s; break;
-      default: s[at] = static_cast<char>(' ' + below(95));
+      case 0:
+        s.erase(at, 1 + below(4));
+        break;
+      case 1:
+        s.insert(at, 1 + below(3), static_cast<char>(' ' + below(95)));
+        break;
+      case 2:
+        s += s;
+        break;
+      default:
+        s[at] = static_cast<char>(' ' + below(95));
     }
     return s;
   }
@@ -152,11 +193,21 @@ class Mutator {
   std::vector<JsonValue*> values_, parents_;
 };
 
+// Most inputs are what the last change made, for the fuzzer makes several in a row: its tree is
+// kept.
 std::string mutate_document(std::string_view text, std::uint32_t seed) {
+  static std::string last_text;
+  static JsonValue last_root;
   try {
-    JsonValue root = parse_json(std::string(text), "input", {.allow_non_finite = false});
-    Mutator(root, seed).change();
-    return root.dump(0);
+    if (last_text.empty() || text != last_text)
+      last_root = parse_json(std::string(text), "input", {.allow_duplicate_keys = true});
+    last_text.clear();
+    Mutator(last_root, seed).change();
+    std::string changed = last_root.dump(0);
+    // Text that is no UTF-8 would not be read: the next change is to its bytes.
+    const bool ascii = std::all_of(changed.begin(), changed.end(), [](char c) { return c > 0; });
+    if (ascii) last_text = changed;
+    return changed;
   } catch (const ConfigError&) {
     return {};
   }
@@ -197,10 +248,14 @@ std::string mutate_header(std::string_view bytes, std::uint32_t seed) {
 
 std::string mutate(std::string_view input, Form form, std::uint32_t seed) {
   switch (form) {
-    case Form::json: return mutate_document(input, seed);
-    case Form::json_lines: return mutate_line(input, seed);
-    case Form::length_json: return mutate_header(input, seed);
-    case Form::bytes: break;
+    case Form::json:
+      return mutate_document(input, seed);
+    case Form::json_lines:
+      return mutate_line(input, seed);
+    case Form::length_json:
+      return mutate_header(input, seed);
+    case Form::bytes:
+      break;
   }
   return {};
 }

@@ -11,6 +11,12 @@
 
 extern "C" {
 
+// Stacks of allocations, and memory that is freed but kept, cost a fifth of the time. A report shows
+// one frame of each; ASAN_OPTIONS=malloc_context_size=30 shows more of the input that was found.
+const char* __asan_default_options() {
+  return "malloc_context_size=1:quarantine_size_mb=4:thread_local_quarantine_size_kb=64";
+}
+
 std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -18,7 +24,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return 0;
 }
 
-// Most changes are made to the tree. The rest are made to the bytes, so that what reads them is tried too.
+// Most changes are made to the tree. The rest are made to the bytes, so that what reads them is
+// tried too.
 std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                     unsigned seed) {
   using pleat::fuzz::Form;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Runs a target on every file of the given folders, and JSON also with a few thousand of the fuzzer's
-// changes, the same ones every time: what was found once stays found.
+// Runs a target on the given files and all files of the given folders, and JSON also with a few
+// thousand of the fuzzer's changes, the same ones every time: what was found once stays found.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -33,16 +33,21 @@ int main(int argc, char** argv) {
   namespace fs = std::filesystem;
   std::vector<std::string> inputs;
   int accepted = 0;
+  const auto replay = [&](const fs::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    std::printf("%s\n", path.c_str());
+    std::fflush(stdout);
+    if (pleat::fuzz::run_checked(text.str())) ++accepted;
+    inputs.push_back(text.str());
+  };
   for (int i = 1; i < argc; ++i) {
-    for (const auto& entry : fs::recursive_directory_iterator(argv[i])) {
-      if (!entry.is_regular_file()) continue;
-      std::ostringstream text;
-      text << std::ifstream(entry.path(), std::ios::binary).rdbuf();
-      std::printf("%s\n", entry.path().c_str());
-      std::fflush(stdout);
-      if (pleat::fuzz::run_checked(text.str())) ++accepted;
-      inputs.push_back(text.str());
+    if (!fs::is_directory(argv[i])) {
+      replay(argv[i]);
+      continue;
     }
+    for (const auto& entry : fs::recursive_directory_iterator(argv[i]))
+      if (entry.is_regular_file()) replay(entry.path());
   }
   std::printf("%zu inputs, %d accepted\n", inputs.size(), accepted);
   if (accepted == 0) return 1;  // a corpus without an input that is read tries nothing

@@ -114,12 +114,6 @@ void MergeTable::apply_to_long(std::int32_t* tokens, std::size_t& count) const {
   for (std::uint32_t i = 0; i != kEnd; i = next[i]) tokens[count++] = tokens[i];
 }
 
-namespace {
-
-constexpr std::int32_t kMostTokens = 16'777'216;    // ids are an index into a list
-
-}  // namespace
-
 Bpe::Bpe(const BpeSpec& spec, bool byte_level, const std::string& where)
     : byte_level_(byte_level),
       fuse_unknown_(spec.fuse_unknown),
@@ -139,7 +133,7 @@ Bpe::Bpe(const BpeSpec& spec, bool byte_level, const std::string& where)
   }
   for (std::size_t b = 0; b < 256; ++b) {
     byte_ids_[b] = byte_level ? id(byte_alphabet()[b]) : -1;
-    fallback_ids_[b] = id(fmt::format("<0x{:02X}>", b));
+    fallback_ids_[b] = byte_fallback_ ? id(fmt::format("<0x{:02X}>", b)) : -1;
   }
   if (!spec.unknown.empty()) {
     unknown_ = id(spec.unknown);

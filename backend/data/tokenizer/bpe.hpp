@@ -13,6 +13,8 @@
 
 namespace pleat {
 
+inline constexpr std::int32_t kMostTokens = 16'777'216;  // ids are an index into a list
+
 // Which pairs of neighbouring tokens merge, into what, and in which order.
 
 struct Merge {

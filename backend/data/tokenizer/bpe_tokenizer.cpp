@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/data/tokenizer/bpe_tokenizer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+
+#include "core/diagnostics.hpp"
 
 namespace pleat {
 namespace {
@@ -167,6 +171,15 @@ BpeTokenizer::BpeTokenizer(BpeTokenizerSpec spec, const std::string& where)
       raw_(tokens_where(spec_, false)),
       normalized_(tokens_where(spec_, true)) {
   spec_.model = {};  // the model has its own form of it
+  for (const auto* const around : {&spec_.before, &spec_.after}) {
+    for (const std::int32_t id : *around) {
+      if (id < vocab_size()) continue;
+      throw_config_error(
+          ExitCode::bad_file, where, "post_processor",
+          fmt::format("puts token {} around a text, which the vocabulary does not have", id),
+          fmt::format("ids from 0 to {}", vocab_size() - 1));
+    }
+  }
 }
 
 std::unique_ptr<Encoder> BpeTokenizer::encoder() const {

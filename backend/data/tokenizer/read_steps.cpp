@@ -135,6 +135,17 @@ void read_pre_tokenizer(const JsonValue& value, const std::string& path, ReaderC
       });
 }
 
+namespace {
+
+// An id that a template puts around a text. Whether there is such a token is seen when all is read.
+std::optional<std::int32_t> template_id(const JsonValue& value) {
+  const std::int64_t* const id = value.as_integer();
+  if (id == nullptr || *id < 0 || *id >= kMostTokens) return std::nullopt;
+  return static_cast<std::int32_t>(*id);
+}
+
+}  // namespace
+
 void read_post_processor(const JsonValue& value, const std::string& path, ReaderContext context,
                          BpeTokenizerSpec& spec) {
   for_each_step(value, path, context, "processors", [&](ObjectReader& r, const std::string& type) {
@@ -142,10 +153,11 @@ void read_post_processor(const JsonValue& value, const std::string& path, Reader
     if (type == "RobertaProcessing" || type == "BertProcessing") {
       for (const char* end : {"cls", "sep"}) {
         const JsonValue::Array& pair = r.array(end);
-        const std::int64_t* id = pair.size() == 2 ? pair[1].as_integer() : nullptr;
-        if (id == nullptr) return r.problem(end, "must be a token and its id");
-        (end == std::string("cls") ? spec.before : spec.after)
-            .push_back(static_cast<std::int32_t>(*id));
+        const auto id = pair.size() == 2 ? template_id(pair[1]) : std::nullopt;
+        if (!id)
+          return r.problem(end, "must be a token and its id",
+                           fmt::format("an id from 0 to {}", kMostTokens - 1));
+        (end == std::string("cls") ? spec.before : spec.after).push_back(*id);
       }
       return;
     }
@@ -170,10 +182,12 @@ void read_post_processor(const JsonValue& value, const std::string& path, Reader
         specials.problem(token, "is used in the template and not defined");
         continue;
       }
-      for (const JsonValue& id : ids->items()) {
-        if (const std::int64_t* n = id.as_integer()) {
-          (seen_text ? spec.after : spec.before).push_back(static_cast<std::int32_t>(*n));
-        }
+      for (const JsonValue& number : ids->items()) {
+        if (const auto id = template_id(number))
+          (seen_text ? spec.after : spec.before).push_back(*id);
+        else
+          specials.problem(token, fmt::format("has the id {}", number.brief()),
+                           fmt::format("ids from 0 to {}", kMostTokens - 1));
       }
     }
   });

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxTokenizerBytes = std::size_t{128} << 20;
-constexpr IntRange kIds{0, 16'777'215};
+constexpr IntRange kIds{0, kMostTokens - 1};
 
 // "a b", or since 2024 ["a", "b"].
 void read_merges(ObjectReader& model, BpeSpec& spec) {
@@ -102,12 +102,14 @@ std::optional<std::string> read_end_of_document(const fs::path& tokenizer) {
   return text == nullptr ? std::nullopt : std::optional(*text);
 }
 
-BpeTokenizerSpec read_tokenizer(const fs::path& path) {
-  const std::string file = path.string();
-  const JsonValue json =
-      parse_json(read_text_file(file, kMaxTokenizerBytes), file, {.max_bytes = kMaxTokenizerBytes});
+}  // namespace
+
+std::unique_ptr<const Tokenizer> read_tokenizer(const std::string& text,
+                                                const std::string& file_name,
+                                                std::optional<std::string> end_of_document) {
+  const JsonValue json = parse_json(text, file_name, {.max_bytes = kMaxTokenizerBytes});
   Diagnostics problems;
-  const ReaderContext context{file, problems};
+  const ReaderContext context{file_name, problems};
   ObjectReader root(json, "", context);
   BpeTokenizerSpec spec;
   const auto section = [&](const char* name, auto read) {
@@ -120,18 +122,17 @@ BpeTokenizerSpec read_tokenizer(const fs::path& path) {
   read_added(root, spec.added);
   read_model(root.object("model"), spec.model);
   problems.throw_if_errors();
-  spec.end_of_document = read_end_of_document(path);
-  return spec;
+  spec.end_of_document = std::move(end_of_document);
+  return std::make_unique<BpeTokenizer>(std::move(spec), file_name);
 }
-
-}  // namespace
 
 std::unique_ptr<const Tokenizer> open_tokenizer(const std::string& source) {
   if (source == "byte") return byte_tokenizer();
   fs::path path = source;
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) path /= "tokenizer.json";
-  return std::make_unique<BpeTokenizer>(read_tokenizer(path), path.string());
+  const std::string text = read_text_file(path.string(), kMaxTokenizerBytes);
+  return read_tokenizer(text, path.string(), read_end_of_document(path));
 }
 
 }  // namespace pleat

@@ -48,9 +48,15 @@ class Tokenizer {
 // Tokens are bytes, NUL ends a document.
 [[nodiscard]] std::unique_ptr<const Tokenizer> byte_tokenizer();
 
+// The text of a tokenizer.json of Hugging Face. Throws ConfigError (bad_file) with the field's path for
+// what is wrong or not supported.
+[[nodiscard]] std::unique_ptr<const Tokenizer> read_tokenizer(
+    const std::string& text, const std::string& file_name,
+    std::optional<std::string> end_of_document = std::nullopt);
+
 // "byte", a tokenizer.json of Hugging Face, or a folder with one (and perhaps a
 // tokenizer_config.json, which names the end of documents). Throws ConfigError: device_or_io when
-// it cannot be read, bad_file with the field's path for what is wrong or not supported.
+// it cannot be read, else what read_tokenizer() throws.
 [[nodiscard]] std::unique_ptr<const Tokenizer> open_tokenizer(const std::string& source);
 
 }  // namespace pleat

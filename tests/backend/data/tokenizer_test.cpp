@@ -9,11 +9,14 @@
 
 #include <filesystem>
 
+#include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
 
 namespace pleat {
 namespace {
+
+using testing::HasSubstr;
 
 const std::string kFolder = std::string(PLEAT_SOURCE_DIR) + "/tests/backend/data/tokenizers/";
 
@@ -101,6 +104,40 @@ TEST(TokenizerGoldens, EveryFileIsTested) {
   }
   EXPECT_EQ(files, golden().find("ids")->members().size());
   EXPECT_EQ(files, 14U);
+}
+
+// A tokenizer of two tokens that puts `ids` around a text.
+std::string message_of(const std::string& post_processor) {
+  const std::string text = R"({"added_tokens": [{"id": 1, "content": "<s>"}], "post_processor": )" +
+                           post_processor +
+                           R"(, "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}})";
+  try {
+    static_cast<void>(read_tokenizer(text, "tokenizer.json"));
+    return "read";
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+}
+
+// They would be rows outside the table of embeddings.
+TEST(TokenizerErrors, ATemplateAddsOnlyTokensThatThereAre) {
+  const auto with_ids = [](const std::string& ids) {
+    return message_of(R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}},
+                          {"Sequence": {"id": "A"}}], "special_tokens": {"<s>": {"ids": )" +
+                      ids + "}}}");
+  };
+  EXPECT_EQ(with_ids("[1]"), "read");
+  for (const char* id : {"-1", "4294967296", "1.5", "\"<s>\""}) {
+    const std::string message = with_ids(fmt::format("[{}]", id));
+    EXPECT_THAT(message,
+                HasSubstr(fmt::format("post_processor.special_tokens.<s>: has the id {}", id)));
+    EXPECT_THAT(message, HasSubstr("ids from 0 to 16777215"));
+  }
+  EXPECT_THAT(with_ids("[2]"),
+              HasSubstr("post_processor: puts token 2 around a text, which the vocabulary does not "
+                        "have"));
+  EXPECT_THAT(message_of(R"({"type": "BertProcessing", "cls": ["<s>", 1], "sep": ["<s>", -7]})"),
+              HasSubstr("post_processor.sep: must be a token and its id"));
 }
 
 TEST(ByteTokenizer, TokensAreBytesAndNulEndsADocument) {

@@ -18,7 +18,7 @@ namespace {
 bool is_small(const PlanDocument& d) {
   const Plan& p = d.plan;
   return d.model.layers <= 128 && d.gpus <= 4096 && d.workload.global_batch <= 65536 &&
-         p.attention.pp * p.vpp <= 64 && d.workload.global_batch / p.attention.dp <= 4096;
+         p.attention.pp * p.vpp <= 64 && d.workload.global_batch / p.attention.dp <= 512;
 }
 
 }  // namespace
