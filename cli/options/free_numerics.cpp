@@ -6,7 +6,6 @@
 
 #include "cli/gpu_formats.hpp"
 #include "cli/options/given_numerics.hpp"
-#include "planner/space/numerics_rules.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -44,14 +43,15 @@ std::vector<Precision> precisions_of(const std::vector<Numerics>& plain) {
 
 }  // namespace
 
-bool is_possible(const NumericsValue& value, const Numerics& plain, const Target& target) {
+bool is_possible(const NumericsValue& value, const Numerics& plain, const Target& target,
+                 const ToldRows& told) {
   for (const Precision p : free_precisions(plain, target.cluster)) {
     for (const bool narrow_weights : {true, false}) {
       Numerics n = plain;
       n.precision = p;
       n.fp8_params = narrow_weights;
       put(value, n);
-      if (!refused_numerics(target.runtime, target, n)) return true;
+      if (!refused_numerics(target.runtime, target, n, told)) return true;
     }
   }
   return false;
@@ -59,7 +59,7 @@ bool is_possible(const NumericsValue& value, const Numerics& plain, const Target
 
 std::vector<NumericsValue> free_values(const NumericsWords& given,
                                        const std::vector<Numerics>& plain, const Target& target,
-                                       std::vector<std::string>& not_chosen) {
+                                       const ToldRows& told, std::vector<std::string>& not_chosen) {
   std::vector<NumericsValue> free;
   for_each_numerics_field([&](auto i) {
     constexpr const auto& field = kPlanField<i>;
@@ -81,7 +81,7 @@ std::vector<NumericsValue> free_values(const NumericsWords& given,
     for (const Value& value : values) {
       NumericsValue one{i, {}};
       field.in_numerics(one.holder) = value;
-      if (is_possible(one, plain.front(), target)) free.push_back(one);
+      if (is_possible(one, plain.front(), target, told)) free.push_back(one);
     }
   });
   return free;

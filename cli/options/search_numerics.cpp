@@ -41,7 +41,7 @@ class Asker {
       leave_legal();
     }
     if (asked_.mode == NumericsMode::any) {
-      asked_.free = free_values(fields_, asked_.plain, target_, asked_.not_chosen);
+      asked_.free = free_values(fields_, asked_.plain, target_, asked_.told, asked_.not_chosen);
     }
     require_few();
     return std::move(asked_);
@@ -161,13 +161,16 @@ class Asker {
     return refused_numerics(target_.runtime, target_, n, asked_.told);
   }
 
+  // Each value by itself, whatever else was given.
   void set_told() {
+    Numerics alone;
+    alone.precision = asked_.plain.front().precision;
     for_each_numerics_field([&](auto i) {
       if constexpr (i != kPlanRow<&Plan::precision>) {
         for (const auto& value : values_of<i>(fields_)) {
           NumericsValue one{i, {}};
           kPlanField<i>.in_numerics(one.holder) = value;
-          if (!is_possible(one, asked_.plain.front(), target_)) asked_.told.push_back(i);
+          if (!is_possible(one, alone, target_)) asked_.told.push_back(i);
         }
       }
     });

@@ -126,6 +126,11 @@ TEST(PlanNumerics, WhatIsGivenWins) {
                 HasSubstr("fp8-dispatch"))
         << mode;
   }
+  // All else is still chosen.
+  const JsonValue any =
+      answer_of(kQwen + kFewMeshes + Words{"--numerics", "any", "--fp8-dispatch", "on"});
+  EXPECT_GT(*any.find("certificate")->find("numerics_possible")->as_integer(), 100);
+  EXPECT_THAT(summary_of(any), HasSubstr("exp-avg="));
 }
 
 TEST(PlanNumerics, AskingForNarrowAttentionChoosesNarrowProducts) {
