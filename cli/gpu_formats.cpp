@@ -6,26 +6,9 @@
 #include <fmt/ranges.h>
 
 #include "core/diagnostics.hpp"
+#include "planner/space/numerics_rules.hpp"
 
 namespace pleat::cli {
-namespace {
-
-bool has_format(const GpuSpec& gpu, Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-    case Precision::fp16:
-    case Precision::bf16: return true;
-    case Precision::fp8:
-    case Precision::fp8_delayed:
-    case Precision::fp8_block: return gpu.peak_fp8.base() > 0;
-    case Precision::mxfp8:
-    case Precision::nvfp4: return gpu.peak_fp4.base() > 0;
-  }
-  return false;
-}
-
-}  // namespace
-
 std::vector<Precision> supported_precisions(const ClusterSpec& cluster) {
   std::vector<Precision> list{Precision::bf16};
   if (cluster.gpu.peak_fp8.base() <= 0) return list;
@@ -37,10 +20,14 @@ std::vector<Precision> supported_precisions(const ClusterSpec& cluster) {
   return list;
 }
 
+bool computes_format(const Target& target, Precision precision) {
+  return target.runtime != Runtime::megatron || target.accept_mismatch ||
+         target.cluster.shared_cores > 0 || has_format(target.cluster.gpu, precision);
+}
+
 void require_format(const Target& target, Precision precision, const std::string& where,
                     const std::string& otherwise) {
-  if (target.runtime != Runtime::megatron || target.accept_mismatch) return;
-  if (target.cluster.shared_cores > 0 || has_format(target.cluster.gpu, precision)) return;
+  if (computes_format(target, precision)) return;
   std::vector<std::string> names;
   for (const Precision p : supported_precisions(target.cluster)) names.push_back(name_of(p));
   throw_config_error(ExitCode::bad_request, "", where,

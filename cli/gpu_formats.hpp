@@ -14,6 +14,9 @@ namespace pleat::cli {
 // Blackwell.
 [[nodiscard]] std::vector<Precision> supported_precisions(const ClusterSpec&);
 
+// Whether the GPU has what the runtime's kernels need, or mismatches are accepted.
+[[nodiscard]] bool computes_format(const Target&, Precision);
+
 // ConfigError (bad_request) at `where` for a format that Megatron's kernels need and the target's GPU
 // does not have, unless mismatches are accepted. Pleat's own kernels widen what a device lacks.
 // `otherwise` ends the hint.

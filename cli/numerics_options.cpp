@@ -5,13 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "application/plan/numerics_answer.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/typed_fields.hpp"
 
 namespace pleat::cli {
 namespace {
-
-const char* const kNumerics = "Numerics (commas: a choice)";
 
 void add_words(CLI::App& command, const std::string& name, std::vector<std::string>& values,
                const std::string& help, std::vector<std::string> choices) {
@@ -19,7 +18,7 @@ void add_words(CLI::App& command, const std::string& name, std::vector<std::stri
   command.add_option("--" + name, values, help)
       ->delimiter(',')
       ->check(offers(choices))
-      ->group(kNumerics);
+      ->group(kNumericsGroup);
 }
 
 // A bare flag means on, and takes no word from behind it that is none of these.
@@ -32,10 +31,22 @@ void add_switch(CLI::App& command, const std::string& name, std::vector<std::str
       ->expected(0, 1)
       ->check(offers({"on", "off", "any"}))
       ->type_name("TEXT")
-      ->group(kNumerics);
+      ->group(kNumericsGroup);
 }
 
 }  // namespace
+
+void add_numerics_mode(CLI::App& command, std::string& mode, const char* group) {
+  command
+      .add_option(
+          "--numerics", mode,
+          "megatron-default: what the runtime does unless told otherwise; recipe: or what "
+          "published runs of the GPU and the family of models do; any: whatever the runtime and "
+          "the GPU have. What is given for a single field holds in every case")
+      ->check(offers(kNumericsModes))
+      ->capture_default_str()
+      ->group(group);
+}
 
 void add_numerics_options(CLI::App& command, NumericsWords& given) {
   const Plan plain;

@@ -21,5 +21,8 @@ struct NumericsWords {
 };
 
 void add_numerics_options(CLI::App&, NumericsWords&);
+// --numerics: what is chosen of those that are not given.
+inline constexpr const char* kNumericsGroup = "Numerics (commas: a choice)";
+void add_numerics_mode(CLI::App&, std::string& mode, const char* group);
 
 }  // namespace pleat::cli

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/plan/numerics.hpp"
+#include "core/plan/numerics_rows.hpp"
 #include "core/spec/cluster.hpp"
 
 namespace pleat {
@@ -66,6 +66,10 @@ struct SearchConfig {
   // format wins. Plans that differ only in the formats of optimizer, attention or head are variants
   // of one another (one is listed); plans of different precision are not.
   std::vector<Numerics> numerics{1};
+  // Values that the search may put into these formats for itself, one field or several; those of a
+  // row follow one another. Empty: it takes `numerics` as they are.
+  std::vector<NumericsValue> free_numerics;
+  std::vector<std::size_t> told_numerics;  // rows that were set to what the runtime has not
   // Pins: only these values are tried; empty means all valid ones.
   std::vector<int> tp, cp, dp, pp, vpp, ep, etp, micro_batch;
   std::vector<int> microbatch_group;  // of interleaved schedules; 0: PP

@@ -60,6 +60,9 @@ struct SearchResult {
   // fastest.
   std::vector<bool> best_of_layouts;
   std::vector<NotTried> not_tried;
+  // Where the search chose number formats for itself: how many sets of them it searched, and how
+  // many the runtime has. The certificate is about those that were searched.
+  std::int64_t numerics_searched = 0, numerics_possible = 0;
   // The certificate. `optimal`: `best` holds the best plans of the whole space. In any case no plan
   // of the space has a value below `bound`.
   bool optimal = true;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "application/target.hpp"
+#include "core/plan/numerics_rows.hpp"
 #include "planner/capacity/offers.hpp"
 #include "planner/capacity/sizes.hpp"
 
@@ -16,7 +17,10 @@ namespace pleat {
 // One cluster of the question.
 struct CapacitySite {
   Target target;  // its gpus and global batch are set for each size
-  Precision precision = Precision::bf16;
+  // SearchConfig's.
+  std::vector<Numerics> numerics{1};
+  std::vector<NumericsValue> free_numerics;
+  std::vector<std::size_t> told_numerics;
   Rates rates{RateSet{}};
   std::vector<int> sizes;
 };

@@ -55,7 +55,9 @@ Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus
   config.pp = std::move(pp);
   config.gpus = gpus;
   config.runtime = site.target.runtime;
-  config.numerics.front().precision = site.precision;
+  config.numerics = site.numerics;
+  config.free_numerics = site.free_numerics;
+  config.told_numerics = site.told_numerics;
   config.top = 1;
   config.threads = threads;
   config.progress = keep_searching;

@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/find_capacity.hpp"
+#include "cli/numerics_options.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/plan_values.hpp"
@@ -43,6 +44,7 @@ void add_training(CLI::App& command, CapacityOptions& o) {
       ->delimiter(',')
       ->check(offers(words_of<Precision>()))
       ->group(group);
+  add_numerics_mode(command, o.numerics, group);
   command.add_option("-s,--seq-len", o.seq_len, "Tokens of a sequence (default: 4096)")
       ->check(in_range(std::int64_t{1}, std::int64_t{1} << 40))
       ->group(group);

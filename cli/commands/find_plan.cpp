@@ -9,17 +9,19 @@
 #include <optional>
 
 #include "application/explain/explain_plan.hpp"
+#include "application/plan/numerics_answer.hpp"
 #include "application/plan/recipes.hpp"
 #include "cli/options/given_recipes.hpp"
 #include "cli/report/alternatives_report.hpp"
 #include "cli/report/explain_report.hpp"
 #include "cli/report/html/search_page.hpp"
+#include "cli/report/numerics_report.hpp"
 #include "cli/report/recipes_report.hpp"
 #include "cli/report/sensitivity_report.hpp"
+#include "cli/request.hpp"
 #include "console/exit_request.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"
-#include "cli/request.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/plan.hpp"
 #include "planner/report/explain.hpp"
@@ -177,14 +179,16 @@ void require_fewer_gpus(const ObjectiveOptions& o, int gpus) {
                      "sizes are tried from --gpus downwards");
 }
 
-void print_json(const Target& t, const PlanAnswer& answer,
-                const std::vector<Recipe>& recipes, const std::optional<SensitivityAnswer>& changes,
+void print_json(const Target& t, const PlanAnswer& answer, const std::vector<Recipe>& recipes,
+                const NumericsAnswer& numerics, const std::optional<SensitivityAnswer>& changes,
                 const std::optional<Explanation>& why) {
   JsonValue document = search_json(answer.result, t, answer.search);
   set_alternatives(answer, t, document);
   JsonValue assumed = JsonValue::array();
   for (const std::string& flag : t.assumed) assumed.push_back(flag);
-  document.set("compared", recipes_json(recipes)).set("assumed", assumed);
+  document.set("numerics", numerics_json(numerics))
+      .set("compared", recipes_json(recipes))
+      .set("assumed", assumed);
   if (changes) document.set("sensitivity", sensitivity_json(*changes));
   if (why) {
     document.set("explain",
@@ -211,7 +215,8 @@ void find_plan(const FindPlanOptions& o) {
                        "compares step times, not memory", "--sensitivity plans");
   }
   Target t = resolve_target(o.target);
-  const SearchConfig asked = search_config(o.search, t);
+  const NumericsQuestion formats = numerics_question(o.search.numerics, t);
+  const SearchConfig asked = search_config(o.search, formats, t);
   std::vector<RecipeDraft> drafts = shipped_recipes(t);
   std::ranges::move(given_recipes(t, asked, o.compare), std::back_inserter(drafts));
   catch_interrupts();
@@ -226,6 +231,7 @@ void find_plan(const FindPlanOptions& o) {
   if (result.best.empty()) nothing_fits(o, t, answer.search, result);
   const std::vector<Recipe> recipes = price_recipes(t, answer.search, drafts, result);
   const std::string beside = recipes_text(recipes, result);
+  const NumericsAnswer numerics = numerics_answer(formats, t, answer.search, result);
   auto changes = sensitivity_of(o, t, answer.search, result);
   if (!o.html_file.empty()) {
     write_page(o.html_file, search_page(t, answer.search, result, recipes, *changes,
@@ -237,9 +243,9 @@ void find_plan(const FindPlanOptions& o) {
   std::optional<Explanation> why;
   if (o.explain) why = explain_winner(t, result.best.front(), answer.search.threads);
   if (o.json) {
-    print_json(t, answer, recipes, changes, why);
+    print_json(t, answer, recipes, numerics, changes, why);
   } else {
-    print_text(o, t, answer, beside, changes, why);
+    print_text(o, t, answer, numerics_text(numerics) + beside, changes, why);
   }
   if (interrupt_pending()) leave_with_note();
 }

@@ -216,7 +216,8 @@ void add_plan_command(CLI::App& app, Action& action) {
                    "are priced again; search, a new search too, each at most --time-limit or 30 s")
       ->check(CLI::IsMember({"plans", "search"}));
   command->add_flag("--json", o->json, "Print JSON");
-  add_numerics_options(*command, o->search.numerics);
+  add_numerics_mode(*command, o->search.numerics.mode, kNumericsGroup);
+  add_numerics_options(*command, o->search.numerics.fields);
   add_pins(*command, o->search);
   add_limits(*command, o->search);
   command->footer(

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "cli/gpu_formats.hpp"
+#include "cli/options/search_numerics.hpp"
 #include "cli/plan_values.hpp"
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
@@ -193,7 +195,6 @@ class Reader {
     site.target = target_of(t);
     const std::vector<std::string>& said = site.target.assumed;
     request_.assumed.insert(request_.assumed.end(), said.begin(), said.end());
-    site.precision = default_precision(site.target.runtime);
     site.sizes = sizes_to_try(range, site.target.cluster);
     if (!range.exact.empty() && !request_.critical_batch) add_fewer(site);
     if (site.sizes.empty()) {
@@ -234,13 +235,7 @@ class Reader {
     for (CapacitySite& site : request_.sites) {
       site.rates = rates_of(files, site.target.cluster.name);
     }
-    each("--precision", o_.precision, '=', [&](CapacitySite& site, const std::string& text) {
-      site.precision = parse_precision(text, "--precision");
-      require_format(site.target, site.precision, "--precision", "");
-    });
-    if (o_.precision.empty()) {
-      request_.assumed.push_back("--precision " + name_of(request_.sites.front().precision));
-    }
+    formats();
     each("--price", o_.price, '=', [&](CapacitySite& site, const std::string& text) {
       set(site, Rate::price, "--price", parse_dollars(text), "USD per GPU-hour, for example 2.5$");
     });
@@ -255,6 +250,30 @@ class Reader {
       set_rate(site, text);
     });
     require_all_rates();
+  }
+
+  void formats() {
+    std::map<std::string, std::string> precision;  // by cluster
+    each("--precision", o_.precision, '=', [&](CapacitySite& site, const std::string& text) {
+      require_format(site.target, parse_precision(text, "--precision"), "--precision", "");
+      precision[site.target.cluster.name] = text;
+    });
+    for (CapacitySite& site : request_.sites) {
+      NumericsRequest asked{o_.numerics, {}};
+      const auto given = precision.find(site.target.cluster.name);
+      if (given != precision.end())
+        asked.fields.by_row[kPlanRow<&Plan::precision>] = {given->second};
+      std::vector<std::string>& said = site.target.assumed;
+      const std::size_t before = said.size();
+      NumericsQuestion question = numerics_question(asked, site.target);
+      site.numerics = std::move(question.numerics);
+      site.free_numerics = std::move(question.free);
+      site.told_numerics = std::move(question.told);
+      if (o_.precision.empty()) {
+        const auto first = said.begin() + static_cast<std::ptrdiff_t>(before);
+        request_.assumed.insert(request_.assumed.end(), first, said.end());
+      }
+    }
   }
 
   void set_rate(CapacitySite& site, const std::string& text) {

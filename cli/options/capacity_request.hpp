@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "application/capacity/capacity.hpp"
+#include "application/plan/numerics_answer.hpp"
 
 namespace pleat::cli {
 
@@ -18,6 +19,7 @@ struct CapacityOptions {
   std::string gpus;
   std::optional<int> gpu_step;
   std::vector<std::string> price, mtbf, precision;  // "2.5$" or "h100-sxm=2.5$"
+  std::string numerics = kNumericsModes.front();
   std::vector<std::string> rates;                   // "restart_minutes=15", "h100-sxm:pue=1.3"
   std::string rates_file;
   std::optional<std::int64_t> seq_len, global_batch;

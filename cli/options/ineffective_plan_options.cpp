@@ -6,24 +6,9 @@
 
 #include "core/diagnostics.hpp"
 #include "core/plan/dispatcher_traits.hpp"
+#include "core/plan/numerics.hpp"
 
 namespace pleat::cli {
-
-bool has_narrow_operands(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-    case Precision::fp16:
-    case Precision::bf16:
-      return false;
-    case Precision::fp8:
-    case Precision::fp8_delayed:
-    case Precision::fp8_block:
-    case Precision::mxfp8:
-    case Precision::nvfp4:
-      return true;
-  }
-  return true;
-}
 
 void refuse_ineffective_plan_options(const ShapeOptions& o, const Plan& plan,
                                      const std::string& where) {

@@ -10,9 +10,6 @@
 
 namespace pleat::cli {
 
-// Whether the precision has narrow operands, so that --fp8-attention and --fp8-head have an effect.
-[[nodiscard]] bool has_narrow_operands(Precision);
-
 // ConfigError (bad_request) with all of them; `where` as for resolve_shape.
 void refuse_ineffective_plan_options(const ShapeOptions&, const Plan&, const std::string& where);
 

@@ -3,109 +3,220 @@
 #include "cli/options/search_numerics.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "cli/gpu_formats.hpp"
-#include "cli/options/ineffective_plan_options.hpp"
-#include "cli/typed_fields.hpp"
+#include "cli/options/free_numerics.hpp"
+#include "cli/options/given_numerics.hpp"
 #include "core/diagnostics.hpp"
-#include "planner/space/runtime_rules.hpp"
+#include "core/environment.hpp"
+#include "core/json/text_file.hpp"
+#include "planner/space/numerics_rules.hpp"
 
 namespace pleat::cli {
 namespace {
 
-std::vector<Precision> precisions(const SearchOptions& o, Target& target) {
-  const std::vector<std::string>& words = o.numerics.of<&Plan::precision>();
-  if (words.empty()) {
-    const Precision assumed = default_precision(target.runtime);
-    target.assumed.push_back("--precision " + name_of(assumed));
-    return {assumed};
+class Asker {
+ public:
+  Asker(const NumericsRequest& request, Target& target) : fields_(request.fields), target_(target) {
+    asked_.mode = mode_of(request.mode);
+    asked_.published = read_published_numerics(read_text_file(path()), path());
   }
-  std::vector<Precision> list;
-  for (const std::string& word : words) {
-    if (word == "any") {
-      for (const Precision p : supported_precisions(target.cluster)) list.push_back(p);
+
+  NumericsQuestion ask() {
+    asked_.plain = plain();
+    set_told();
+    for (const NumericsRecipe& r :
+         recipes_of(asked_.published, target_.cluster.gpu.name, target_.model.model_type)) {
+      if (allows_precision(r)) offer(r);
+    }
+    require_a_recipe();
+    asked_.numerics = asked_.plain;
+    if (asked_.mode != NumericsMode::megatron_default) {
+      for (const OfferedRecipe& r : asked_.recipes) {
+        for (const Numerics& n : r.numerics) add_distinct(n, asked_.numerics);
+      }
+      leave_legal();
+    }
+    if (asked_.mode == NumericsMode::any) {
+      asked_.free = free_values(fields_, asked_.plain, target_, asked_.told, asked_.not_chosen);
+    }
+    require_few();
+    return std::move(asked_);
+  }
+
+ private:
+  static NumericsMode mode_of(const std::string& word) {
+    const auto at = std::ranges::find(kNumericsModes, word);
+    if (at != kNumericsModes.end()) {
+      return static_cast<NumericsMode>(at - kNumericsModes.begin());
+    }
+    throw_config_error(ExitCode::bad_request, "", "--numerics", "'" + word + "' is no mode",
+                       fmt::format("one of {}", fmt::join(kNumericsModes, ", ")));
+  }
+
+  static std::string path() { return config_directory() + "/numerics/published.json"; }
+
+  [[nodiscard]] const std::vector<std::string>& precision_words() const {
+    return fields_.of<&Plan::precision>();
+  }
+
+  std::vector<Precision> precisions() {
+    const std::vector<std::string>& words = precision_words();
+    if (words.empty()) {
+      const Precision assumed = default_precision(target_.runtime);
+      if (asked_.mode == NumericsMode::megatron_default) {
+        target_.assumed.push_back("--precision " + name_of(assumed));
+      }
+      return usual_precisions(assumed);
+    }
+    std::vector<Precision> list;
+    for (const std::string& word : words) {
+      if (word == "any") {
+        for (const Precision p : supported_precisions(target_.cluster)) list.push_back(p);
+      } else {
+        list.push_back(parse_precision(word, "--precision"));
+        require_format(target_, list.back(), "--precision");
+      }
+    }
+    return list;
+  }
+
+  // Where formats are chosen, a narrow attention or head that was asked for chooses narrow
+  // products.
+  [[nodiscard]] std::vector<Precision> usual_precisions(Precision assumed) const {
+    if (asked_.mode != NumericsMode::any || !asks_for_narrow(fields_)) return {assumed};
+    std::vector<Precision> narrow;
+    for (const Precision p : supported_precisions(target_.cluster)) {
+      if (has_narrow_operands(p)) narrow.push_back(p);
+    }
+    return narrow.empty() ? std::vector{assumed} : narrow;
+  }
+
+  std::vector<Numerics> plain() {
+    std::vector<Numerics> all;
+    for (const Precision p : precisions()) all.emplace_back().precision = p;
+    // A recipe may still bring the narrow products that a field was given for.
+    const bool may_come = asked_.mode == NumericsMode::recipe && precision_words().empty();
+    if (!may_come) require_narrow(fields_, all);
+    return with_fields(fields_, std::move(all));
+  }
+
+  [[nodiscard]] bool allows_precision(const NumericsRecipe& r) const {
+    return !r.names_precision() || precision_words().empty() ||
+           std::ranges::any_of(asked_.plain,
+                               [&](const Numerics& n) { return n.precision == r.precision(); });
+  }
+
+  void offer(const NumericsRecipe& recipe) {
+    OfferedRecipe one{recipe, {}, {}};
+    std::vector<Numerics> bases;
+    if (recipe.names_precision()) {
+      bases.emplace_back();
     } else {
-      list.push_back(parse_precision(word, "--precision"));
-      require_format(target, list.back(), "--precision");
+      for (const Numerics& n : asked_.plain) {
+        Numerics base;
+        base.precision = n.precision;
+        add_distinct(base, bases);
+      }
+    }
+    for (Numerics base : bases) {
+      for (const NumericsValue& v : recipe.values) put(v, base);
+      if (!computes_format(target_, base.precision)) {
+        one.why_not = fmt::format("the GPU has no tensor cores for {}", name_of(base.precision));
+        continue;
+      }
+      take_legal(base, one);
+    }
+    if (!one.numerics.empty()) one.why_not.clear();
+    asked_.recipes.push_back(std::move(one));
+  }
+
+  // The formats of a recipe with the fields that were given.
+  void take_legal(const Numerics& base, OfferedRecipe& one) {
+    for (const Numerics& n : with_fields(fields_, {base})) {
+      const auto problem = refused(as_given(n));
+      if (!problem) {
+        add_distinct(n, one.numerics);
+        continue;
+      }
+      const auto own = refused_numerics(target_.runtime, target_, base);
+      const Violation& why = own ? *own : *problem;
+      one.why_not =
+          fmt::format("{}{}: {}", own ? "" : "what is given excludes it: ", why.path, why.message);
+      if (!own && !contradiction_) contradiction_ = problem;
     }
   }
-  return list;
-}
 
-// The values of one row that words stand for, in their order.
-template <std::size_t I>
-auto values_of(const std::vector<std::string>& words) {
-  constexpr const auto& field = kPlanField<I>;
-  using Value = typename std::remove_cvref_t<decltype(field)>::Value;
-  const std::string flag = "--" + std::string(field.typed.flag);
-  std::vector<Value> values;
-  if constexpr (std::is_same_v<Value, bool>) {
-    values = parse_switches(words, flag.c_str());
-  } else {
-    for (const std::string& word : words) parse_value(word, flag, values.emplace_back());
+  // `with_fields` drops what says nothing; where it was given, that is a contradiction.
+  [[nodiscard]] Numerics as_given(Numerics n) const {
+    n.fp8_attention = n.fp8_attention || is_only_on<&Plan::fp8_attention>(fields_);
+    n.fp8_head = n.fp8_head || is_only_on<&Plan::fp8_head>(fields_);
+    return n;
   }
-  return values;
-}
 
-// Each of the numerics so far with each of the values.
-template <std::size_t I>
-void combine(std::vector<Numerics>& all, const std::vector<std::string>& words) {
-  if (words.empty()) return;
-  std::vector<Numerics> combined;
-  for (const Numerics& n : all) {
-    for (const auto& value : values_of<I>(words)) {
-      kPlanField<I>.in_numerics(combined.emplace_back(n)) = value;
+  [[nodiscard]] std::optional<Violation> refused(const Numerics& n) const {
+    return refused_numerics(target_.runtime, target_, n, asked_.told);
+  }
+
+  // Each value by itself, whatever else was given.
+  void set_told() {
+    Numerics alone;
+    alone.precision = asked_.plain.front().precision;
+    for_each_numerics_field([&](auto i) {
+      if constexpr (i != kPlanRow<&Plan::precision>) {
+        for (const auto& value : values_of<i>(fields_)) {
+          NumericsValue one{i, {}};
+          kPlanField<i>.in_numerics(one.holder) = value;
+          if (!is_possible(one, alone, target_)) asked_.told.push_back(i);
+        }
+      }
+    });
+  }
+
+  // A mode chooses among what the runtime has, as far as what was given allows it.
+  void leave_legal() {
+    std::vector<Numerics> legal;
+    for (const Numerics& n : asked_.numerics) {
+      if (!refused(as_given(n))) legal.push_back(n);
     }
+    if (!legal.empty())
+      asked_.numerics = std::move(legal);
+    else if (asks_for_narrow(fields_))
+      require_narrow(fields_, asked_.numerics);
   }
-  all = std::move(combined);
-}
+
+  void require_a_recipe() const {
+    if (asked_.mode != NumericsMode::recipe || !contradiction_) return;
+    const bool some = std::ranges::any_of(
+        asked_.recipes, [](const OfferedRecipe& r) { return !r.numerics.empty(); });
+    if (some) return;
+    throw_config_error(ExitCode::bad_request, "--numerics recipe", contradiction_->path,
+                       contradiction_->message + ", and every recipe has that with what is given",
+                       (contradiction_->hint.empty() ? "" : contradiction_->hint + "; or ") +
+                           "--numerics megatron-default");
+  }
+
+  void require_few() const {
+    const std::size_t count = asked_.numerics.size();
+    if (count <= kMostNumerics) return;
+    throw_config_error(ExitCode::bad_request, "", "--precision, --*-dtype",
+                       fmt::format("{} combinations of number formats", count),
+                       fmt::format("name fewer values: at most {} combinations", kMostNumerics));
+  }
+
+  const NumericsWords& fields_;
+  Target& target_;
+  NumericsQuestion asked_;
+  std::optional<Violation> contradiction_;
+};
 
 }  // namespace
 
-std::vector<Numerics> numerics_choices(const SearchOptions& o, Target& target) {
-  std::vector<Numerics> all;
-  for (const Precision p : precisions(o, target)) {
-    Numerics& n = all.emplace_back();
-    n.precision = p;
-  }
-  const bool narrow = std::ranges::any_of(
-      all, [](const Numerics& n) { return has_narrow_operands(n.precision); });
-  for (const auto& [words, flag] :
-       {std::pair{&o.numerics.of<&Plan::fp8_attention>(), "--fp8-attention"},
-        std::pair{&o.numerics.of<&Plan::fp8_head>(), "--fp8-head"}}) {
-    const std::vector<bool> values = parse_switches(*words, flag);
-    if (narrow || std::ranges::find(values, true) == values.end()) continue;
-    throw_config_error(ExitCode::bad_request, "", flag,
-                       "says nothing to --precision " + name_of(all.front().precision),
-                       "leave it out, or --precision fp8, mxfp8, ...");
-  }
-  // Of equally good plans the first one's numerics are taken: switches vary slowest.
-  for (const bool switches : {true, false}) {
-    for_each_numerics_field([&](auto i) {
-      constexpr const auto& field = kPlanField<i>;
-      if (kIsSwitch<decltype(field)> != switches || field.path == "precision") return;
-      combine<i>(all, o.numerics.by_row[i]);
-    });
-  }
-  // Weights that are not kept in 8 bits anyway are one choice, and so is what only narrow operands have.
-  std::vector<Numerics> distinct;
-  for (Numerics& n : all) {
-    if (!has_narrow_operands(n.precision)) n.fp8_attention = n.fp8_head = false;
-    Plan plan;
-    n.put_into(plan);
-    plan.fp8_params = true;
-    if (!keeps_fp8_weights(plan) && n.precision != Precision::fp8_block) n.fp8_params = true;
-    if (std::ranges::find(distinct, n) == distinct.end()) distinct.push_back(n);
-  }
-  all = std::move(distinct);
-  if (all.size() > kMostNumerics) {
-    throw_config_error(ExitCode::bad_request, "", "--precision, --*-dtype",
-                       fmt::format("{} combinations of number formats", all.size()),
-                       fmt::format("name fewer values: at most {} combinations", kMostNumerics));
-  }
-  return all;
+NumericsQuestion numerics_question(const NumericsRequest& request, Target& target) {
+  return Asker(request, target).ask();
 }
 
 }  // namespace pleat::cli

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "cli/options/search_numerics.hpp"
 #include "cli/pin_values.hpp"
 #include "cli/plan_values.hpp"
 #include "core/diagnostics.hpp"
@@ -121,11 +120,14 @@ std::vector<bool> parse_switches(const std::vector<std::string>& words, const ch
   return values;
 }
 
-SearchConfig search_config(const SearchOptions& o, Target& target) {
+SearchConfig search_config(const SearchOptions& o, const NumericsQuestion& formats,
+                           const Target& target) {
   SearchConfig c;
   c.gpus = target.gpus;
   c.runtime = target.runtime;
-  c.numerics = numerics_choices(o, target);
+  c.numerics = formats.numerics;
+  c.free_numerics = formats.free;
+  c.told_numerics = formats.told;
   c.tp = o.tp;
   c.cp = o.cp;
   c.dp = o.dp;

@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "cli/numerics_options.hpp"
+#include "cli/options/search_numerics.hpp"
 #include "cli/request.hpp"
 #include "planner/search_config.hpp"
 
 namespace pleat::cli {
 
 struct SearchOptions {
-  // Each of several values a choice; where none are given: the runtime's precision, fp32 states, bf16
-  // attention and head. A precision may be "any": all that the GPU computes.
-  NumericsWords numerics;
+  // Each of several values of a field a choice; where none are given: those of the mode. A
+  // precision may be "any": all that the GPU computes.
+  NumericsRequest numerics;
   // Pins; absent or empty: the search's choice.
   std::vector<int> tp, cp, dp, pp, vpp, ep, etp, micro_batch, microbatch_group, dispatcher_sms;
   std::vector<std::string> layout;
@@ -43,8 +43,8 @@ struct SearchOptions {
 // The values that words stand for, each once: on, off, or any for both. ConfigError for others.
 [[nodiscard]] std::vector<bool> parse_switches(const std::vector<std::string>&, const char* flag);
 
-// ConfigError (bad_request) for words that name nothing. A precision that was not given is noted in
-// `target.assumed`.
-[[nodiscard]] SearchConfig search_config(const SearchOptions&, Target& target);
+// ConfigError (bad_request) for words that name nothing.
+[[nodiscard]] SearchConfig search_config(const SearchOptions&, const NumericsQuestion&,
+                                         const Target&);
 
 }  // namespace pleat::cli

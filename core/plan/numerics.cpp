@@ -24,4 +24,20 @@ Numerics numerics_of(const Plan& plan) {
   return numerics;
 }
 
+bool has_narrow_operands(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::fp16:
+    case Precision::bf16:
+      return false;
+    case Precision::fp8:
+    case Precision::fp8_delayed:
+    case Precision::fp8_block:
+    case Precision::mxfp8:
+    case Precision::nvfp4:
+      return true;
+  }
+  return true;
+}
+
 }  // namespace pleat

@@ -19,4 +19,8 @@ struct Numerics {
 };
 [[nodiscard]] Numerics numerics_of(const Plan&);
 
+// Whether products read operands narrower than 16 bits, so that fp8_attention and fp8_head say
+// something.
+[[nodiscard]] bool has_narrow_operands(Precision);
+
 }  // namespace pleat

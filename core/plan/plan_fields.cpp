@@ -181,4 +181,23 @@ Plan read_plan(ObjectReader r) {
   return p;
 }
 
+std::vector<NumericsValue> read_numerics(ObjectReader r) {
+  std::vector<NumericsValue> values;
+  std::optional<ObjectReader> optimizer = r.optional_object("optimizer");
+  for_each_plan_field([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    if constexpr (field.chosen_by == ChosenBy::numerics) {
+      if (!field.group().empty() && !optimizer) return;
+      ObjectReader& within = field.group().empty() ? r : *optimizer;
+      Plan plan;
+      read_field<i>(within, plan);
+      if (!within.has(std::string(field.key()))) return;
+      values.push_back({i, numerics_of(plan)});
+    }
+  });
+  if (optimizer) optimizer->finish();
+  r.finish();
+  return values;
+}
+
 }  // namespace pleat

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/json/object_reader.hpp"
+#include "core/plan/numerics_rows.hpp"
 #include "core/plan/plan.hpp"
 
 namespace pleat {
@@ -13,5 +14,9 @@ namespace pleat {
 
 // Problems go to the reader's diagnostics; the result counts only when there are none.
 [[nodiscard]] Plan read_plan(ObjectReader);
+
+// An object with some of the fields that change numbers, as a plan has them: those that are there,
+// in the table's order.
+[[nodiscard]] std::vector<NumericsValue> read_numerics(ObjectReader);
 
 }  // namespace pleat

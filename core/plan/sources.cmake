@@ -6,6 +6,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/plan_table_check.cpp
   ${CMAKE_CURRENT_LIST_DIR}/numerics.cpp
   ${CMAKE_CURRENT_LIST_DIR}/numerics_rows.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/published_numerics.cpp
   ${CMAKE_CURRENT_LIST_DIR}/layout_text.cpp
   ${CMAKE_CURRENT_LIST_DIR}/layout.cpp
   ${CMAKE_CURRENT_LIST_DIR}/rank_map.cpp

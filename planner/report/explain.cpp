@@ -89,6 +89,13 @@ std::string precisions_text(const SearchConfig& config) {
 
 namespace {
 
+// Of a search that chose number formats for itself.
+std::string formats_text(const SearchResult& result) {
+  if (result.numerics_possible == 0) return {};
+  return fmt::format(" with one of the {} searched sets of number formats of {}",
+                     result.numerics_searched, result.numerics_possible);
+}
+
 std::string proof(const SearchResult& result) {
   const bool robust = result.robust;
   switch (result.objective) {
@@ -102,7 +109,7 @@ std::string proof(const SearchResult& result) {
   }
   const std::string memory =
       result.most_bytes ? fmt::format(" with at most {:.2f} GiB a GPU", gib_of(*result.most_bytes)) : "";
-  return fmt::format("no plan of the space{} {}", memory,
+  return fmt::format("no plan of the space{}{} {}", memory, formats_text(result),
                      robust ? "has a band that ends lower" : "is faster");
 }
 

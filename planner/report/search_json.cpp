@@ -150,6 +150,9 @@ JsonValue changes_json(const std::vector<FittingChange>& changes) {
   return array;
 }
 
+// Null where the search took number formats as they were given.
+JsonValue counted(std::int64_t sets) { return sets > 0 ? JsonValue(sets) : JsonValue(); }
+
 // With what no layout takes the best plan below.
 JsonValue certificate_json(const SearchResult& result, const Problem& problem,
                            const SearchConfig& config) {
@@ -163,6 +166,8 @@ JsonValue certificate_json(const SearchResult& result, const Problem& problem,
   if (proven) layout_gap = 0.0;
   return JsonValue::object()
       .set("objective", name_of(result.objective))
+      .set("numerics_searched", counted(result.numerics_searched))
+      .set("numerics_possible", counted(result.numerics_possible))
       .set("optimal", result.optimal)
       .set("bound_s", JsonValue::finite(result.bound.base()))
       .set("gap", result.best.empty() ? JsonValue() : JsonValue::finite(result.gap()))

@@ -4,9 +4,11 @@
 // is limited to (memory, time, number of plans), so each is computed once.
 #pragma once
 
-#include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
+#include "core/plan/numerics.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/problem.hpp"
 
@@ -23,20 +25,21 @@ struct PlanPrices {
   BoundTable bounds;
 };
 
-// The prices for each entry of SearchConfig::numerics. For searches one after the other whose
-// configs differ at most in `top`, `not_above`, `most_bytes`, `robust`, limits, threads and
-// progress.
+// The prices for each set of number formats. For searches one after the other whose configs differ
+// at most in `top`, `not_above`, `most_bytes`, `robust`, limits, threads and progress.
 class KnownPrices {
  public:
   // `problem` must be the same at each call.
-  PlanPrices& of(std::size_t numerics, const Problem& problem, Runtime runtime) {
-    auto& known = of_[numerics];
-    if (!known) known = std::make_unique<PlanPrices>(problem, runtime);
-    return *known;
+  PlanPrices& of(const Numerics& numerics, const Problem& problem, Runtime runtime) {
+    for (const auto& [formats, prices] : of_) {
+      if (formats == numerics) return *prices;
+    }
+    of_.emplace_back(numerics, std::make_unique<PlanPrices>(problem, runtime));
+    return *of_.back().second;
   }
 
  private:
-  std::map<std::size_t, std::unique_ptr<PlanPrices>> of_;
+  std::vector<std::pair<Numerics, std::unique_ptr<PlanPrices>>> of_;
 };
 
 }  // namespace pleat

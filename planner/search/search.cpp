@@ -1,27 +1,33 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // A search for each number format, and one list of the best plans: a plan found with one format
-// lets the searches for the others stop earlier.
+// lets the searches for the others stop earlier. Where formats are free, what the best plans would
+// gain from others says which ones to search next.
 #include "planner/search/search.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <exception>
 #include <memory>
 
 #include "core/diagnostics.hpp"
 #include "planner/search/different_plans.hpp"
 #include "planner/search/fixed_search.hpp"
+#include "planner/search/numerics_prices.hpp"
+#include "planner/space/numerics_rules.hpp"
 
 namespace pleat {
 namespace {
 
+constexpr int kSettleRounds = 3;  // of formats that the best plans ask for
+
 class SearchOverNumerics {
  public:
   SearchOverNumerics(const Problem& problem, const SearchConfig& config, KnownPrices* known)
-      : problem_(problem), config_(config), known_(known) {
+      : problem_(problem), config_(config), known_(known), numerics_(config.numerics) {
     all_.robust = config.robust;
     all_.most_bytes = config.most_bytes;
     all_.bound = config.not_above;
@@ -31,13 +37,14 @@ class SearchOverNumerics {
   // Formats are searched from the last to the first, because they are mostly listed from slow to
   // fast.
   SearchResult run() {
-    for (std::size_t i = config_.numerics.size(); i-- > 0;) prepare(i);
-    for (std::size_t i = config_.numerics.size(); i-- > 0;) {
+    for (std::size_t i = numerics_.size(); i-- > 0;) prepare(i);
+    for (std::size_t i = numerics_.size(); i-- > 0;) {
       if (!of_[i].search) continue;  // no valid plan with these numerics
       if (stop_now()) leave_out(i);
       else add(i);
     }
     if (!any_) std::rethrow_exception(why_);
+    if (!config_.free_numerics.empty()) settle();
     for (Entry& e : best_) all_.best.push_back(std::move(e.candidate));
     choose_spares();
     if (!all_.best.empty()) {
@@ -67,7 +74,8 @@ class SearchOverNumerics {
   void prepare(std::size_t i) {
     OfNumerics& one = of_[i];
     one.config = rest_of_limits(config_, seconds(), 0);
-    one.config.numerics = {config_.numerics[i]};
+    one.config.numerics = {numerics_[i]};
+    one.config.free_numerics.clear();
     if (config_.progress) {
       one.config.progress = [this, began = seconds()](SearchProgress p) {
         p.seconds += began;
@@ -89,7 +97,25 @@ class SearchOverNumerics {
   // The shared prices for these formats; null: none are shared.
   PlanPrices* prices(std::size_t i) {
     if (known_ == nullptr) return nullptr;
-    return &known_->of(i, problem_, config_.runtime);
+    return &known_->of(numerics_[i], problem_, config_.runtime);
+  }
+
+  // Searches the formats that the best plans ask for, while there are new ones.
+  void settle() {
+    for (int round = 0; round < kSettleRounds && !best_.empty() && !stop_now(); ++round) {
+      std::vector<Candidate> found;
+      for (const Entry& e : best_) found.push_back(e.candidate);
+      const Numerics next = settle_numerics(problem_, config_, found);
+      if (std::ranges::find(numerics_, next) != numerics_.end()) break;
+      numerics_.push_back(next);
+      of_.emplace_back();
+      prepare(numerics_.size() - 1);
+      if (!of_.back().search) break;
+      add(numerics_.size() - 1);
+    }
+    all_.numerics_searched = static_cast<std::int64_t>(numerics_.size() - left_out_.size());
+    all_.numerics_possible = count_numerics(config_.runtime, problem_, config_.numerics.front(),
+                                            config_.free_numerics, config_.told_numerics);
   }
 
   void add(std::size_t i) {
@@ -145,9 +171,9 @@ class SearchOverNumerics {
   void leave_out(std::size_t i) {
     all_.optimal = false;
     all_.bound = std::min(all_.bound, least_of(i));
-    left_out_.push_back({fmt::format("choice {} of the number formats, {}", i + 1,
-                                     name_of(config_.numerics[i].precision)),
-                         "a limit or an interruption came first"});
+    left_out_.push_back(
+        {fmt::format("choice {} of the number formats, {}", i + 1, name_of(numerics_[i].precision)),
+         "a limit or an interruption came first"});
   }
 
   [[nodiscard]] std::size_t most() const {
@@ -203,11 +229,12 @@ class SearchOverNumerics {
   const Problem& problem_;
   const SearchConfig& config_;
   KnownPrices* known_;
+  std::vector<Numerics> numerics_;  // of the config, then those that were settled on
   SearchResult all_;  // but for its best
   std::vector<Entry> best_;
   std::vector<NotTried> left_out_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::vector<OfNumerics> of_{config_.numerics.size()};
+  std::deque<OfNumerics> of_{numerics_.size()};  // searches refer to their configs
   bool any_ = false, stopped_ = false;
   std::exception_ptr why_;
 };
@@ -216,8 +243,9 @@ class SearchOverNumerics {
 
 SearchResult search(const Problem& problem, const SearchConfig& config, KnownPrices* known) {
   PLEAT_ASSERT(!config.numerics.empty());
-  if (config.numerics.size() == 1) {
-    PlanPrices* prices = known == nullptr ? nullptr : &known->of(0, problem, config.runtime);
+  if (config.numerics.size() == 1 && config.free_numerics.empty()) {
+    PlanPrices* prices =
+        known == nullptr ? nullptr : &known->of(config.numerics.front(), problem, config.runtime);
     return FixedSearch(problem, config, prices).run();
   }
   return SearchOverNumerics(problem, config, known).run();

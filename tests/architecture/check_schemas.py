@@ -17,6 +17,7 @@ SCHEMAS = {
     "profiles": "profile.schema.json",
     "plans": "plan.schema.json",
     "rates": "rates.schema.json",
+    "numerics": "numerics.schema.json",
     "interop": "interop.schema.json",
     "models": None,  # Hugging Face config.json
     "validation": None,

@@ -9,6 +9,7 @@ pleat_test(core_plan
           ${CMAKE_CURRENT_LIST_DIR}/split_orders_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/plan_document_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/plan_table_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/published_numerics_test.cpp
   LINKS pleat::core)
 pleat_test(core_constraints
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/constraints_test.cpp
