@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "planner/layout/layout_polish.hpp"
+#include "planner/neighbours/neighbours.hpp"
 #include "planner/search/front_polish.hpp"
 #include "planner/search/search.hpp"
 
@@ -42,6 +43,7 @@ class Planning {
     if (headroom) first.top = 1;
     answer_.result = search(problem_, first, headroom || request_.front ? &known_ : nullptr);
     polish_layouts(problem_, request_.search, answer_.result);
+    try_neighbours(problem_, first, answer_.result);
   }
 
   void choose_size() {
@@ -52,6 +54,7 @@ class Planning {
       SearchConfig own = asked;
       own.gpus = s.gpus;
       polish_layouts(problem_, own, s.result);
+      try_neighbours(problem_, own, s.result);
     }
     const bool cost = request_.goal == PlanGoal::cost;
     const SizeResult* best = cost ? cheapest_size(answer_.sizes, asked.robust)
@@ -95,6 +98,7 @@ class Planning {
     rest.not_above = fastest * (1 + request_.slack);
     SearchResult found = search(problem_, rest, &known_);
     polish_layouts(problem_, rest, found);
+    try_neighbours(problem_, rest, found);
     // The front has proven that plan, whatever else is found.
     put_into_list(least, static_cast<std::size_t>(config.top), config.robust, gpu_bytes_, found);
     if (!found.optimal) found.bound = value_of(found.best.front().estimate, config.robust);

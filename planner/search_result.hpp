@@ -25,6 +25,23 @@ struct NotTried {
   std::string why;
 };
 
+// A field in which two plans differ.
+struct FieldDifference {
+  std::string path, from, to;
+  bool operator==(const FieldDifference&) const = default;
+};
+
+// What was tried outside of the space (neighbours/neighbours.hpp).
+struct NeighboursTried {
+  std::int64_t tried = 0;   // legal plans that differ in a few fields from a listed one
+  std::int64_t priced = 0;  // estimates for them
+  bool all = true;          // false: the budget or a limit ended it
+  Seconds best_before;      // value of the best plan without them
+  double gain = 0;          // by what part of that the best plan with them is faster
+  // What the best plan has in other fields than the best plan before; empty: none was faster.
+  std::vector<FieldDifference> differences;
+};
+
 // What the certificate is about: the step on all GPUs, the step on the best number of GPUs
 // (sizes_search.hpp), or the GPU time on the cheapest number.
 enum class Objective : std::uint8_t { step, step_of_sizes, gpu_time };
@@ -63,6 +80,7 @@ struct SearchResult {
   // Where the search chose number formats for itself: how many sets of them it searched, and how
   // many the runtime has. The certificate is about those that were searched.
   std::int64_t numerics_searched = 0, numerics_possible = 0;
+  std::optional<NeighboursTried> neighbours;  // absent: nothing was tried outside of the space
   // The certificate. `optimal`: `best` holds the best plans of the whole space. In any case no plan
   // of the space has a value below `bound`.
   bool optimal = true;

@@ -175,6 +175,12 @@ void add_limits(CLI::App& command, SearchOptions& o) {
                   "Stop after so many estimates with the best so far (0, the default: no limit)")
       ->check(in_range(std::int64_t{0}, std::int64_t{1} << 40))
       ->group("Limits");
+  command
+      .add_option("--neighbours", o.neighbours,
+                  "Estimates for plans outside of the space, a field or two from those found (0: none)")
+      ->capture_default_str()
+      ->check(in_range(std::int64_t{0}, std::int64_t{1} << 40))
+      ->group("Limits");
   command.add_option("--memory-margin", o.memory_margin, "Share of the GPU's memory kept free")
       ->capture_default_str()
       ->check(in_range(0.0, 0.99))

@@ -189,6 +189,7 @@ SearchConfig search_config(const SearchOptions& o, const NumericsQuestion& forma
   c.threads = o.threads;
   c.time_limit = o.time_limit;
   c.max_evaluations = o.max_evaluations;
+  c.neighbours = o.neighbours;
   c.memory_margin = o.memory_margin;
   return c;
 }

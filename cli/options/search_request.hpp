@@ -37,6 +37,7 @@ struct SearchOptions {
   int threads = 0;
   double time_limit = 0;             // seconds; 0: none
   std::int64_t max_evaluations = 0;  // 0: none
+  std::int64_t neighbours = SearchConfig{}.neighbours;
   double memory_margin = 0.05;
 };
 

@@ -14,6 +14,7 @@ namespace pleat {
 namespace {
 
 constexpr std::size_t kRubricsNamed = 4;
+constexpr std::size_t kWordsOfChange = 120;  // letters; longer values are not told
 
 struct Difference {
   CostClass cls;
@@ -139,6 +140,28 @@ std::string certificate(const SearchResult& result) {
   return fmt::format("stopped early: {}, {:.1f}% below the best found", bound, 100 * result.gap());
 }
 
+std::string neighbours_text(const SearchResult& result) {
+  if (!result.neighbours) return {};
+  const NeighboursTried& n = *result.neighbours;
+  const char* const where = result.optimal ? "outside of the space" : "beside what was found";
+  const char* const rest = n.all ? "" : " (more were left when their limit came)";
+  if (n.differences.empty()) {
+    return fmt::format("{}: none of {} legal changes of one or two fields is faster{}", where,
+                       n.tried, rest);
+  }
+  std::vector<std::string> changes;
+  for (const FieldDifference& d : n.differences) {
+    const bool brief = d.from.size() + d.to.size() <= kWordsOfChange;
+    changes.push_back(brief ? fmt::format("{} {} -> {}", d.path, d.from.empty() ? "even" : d.from,
+                                          d.to.empty() ? "even" : d.to)
+                            : "other " + d.path);
+  }
+  return fmt::format("{}: the best has {} {:.2f} ms; a plan that is {:.2f}% better, of {} tried{}, has {}",
+                     where, result.robust ? "a band that ends at" : "a step of",
+                     n.best_before.base() * 1e3, 100 * n.gain, n.tried, rest,
+                     fmt::join(changes, ", "));
+}
+
 // How far the best plan's layout may be from the best layout, which the certificate does not cover.
 std::string layouts_text(const SearchResult& result, const Problem& problem,
                          const SearchConfig& config) {
@@ -186,6 +209,7 @@ std::string print_search(const SearchResult& result, const Problem& problem,
   }
   text += fmt::format("\n{}\n{} plans enumerated{}, {} priced{}, {:.2f} s\n", certificate(result),
                       result.enumerated, ways, result.priced, fallback, result.seconds);
+  if (result.neighbours) text += neighbours_text(result) + "\n";
   text += layouts_text(result, problem, config);
   for (const auto& [rule, count] : result.rejected) {
     text += fmt::format("  {:<32} {:>9}\n", rule, count);

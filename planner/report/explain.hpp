@@ -16,6 +16,8 @@ namespace pleat {
 
 // What the search proved, in a line.
 [[nodiscard]] std::string certificate(const SearchResult&);
+// What was tried outside of the space and what came of it, in a line; empty: nothing was.
+[[nodiscard]] std::string neighbours_text(const SearchResult&);
 
 // The precisions that a search chooses from: "bf16 or mxfp8".
 [[nodiscard]] std::string precisions_text(const SearchConfig&);

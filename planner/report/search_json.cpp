@@ -153,6 +153,24 @@ JsonValue changes_json(const std::vector<FittingChange>& changes) {
 // Null where the search took number formats as they were given.
 JsonValue counted(std::int64_t sets) { return sets > 0 ? JsonValue(sets) : JsonValue(); }
 
+// What was tried outside of the space; null: nothing.
+JsonValue neighbours_json(const SearchResult& result) {
+  if (!result.neighbours) return {};
+  const NeighboursTried& n = *result.neighbours;
+  JsonValue changes = JsonValue::array();
+  for (const FieldDifference& d : n.differences) {
+    changes.push_back(
+        JsonValue::object().set("field", d.path).set("from", d.from).set("to", d.to));
+  }
+  return JsonValue::object()
+      .set("tried", n.tried)
+      .set("priced", n.priced)
+      .set("all", n.all)
+      .set("best_before_s", JsonValue::finite(n.best_before.base()))
+      .set("gain", JsonValue::finite(n.gain))
+      .set("changes", std::move(changes));
+}
+
 // With what no layout takes the best plan below.
 JsonValue certificate_json(const SearchResult& result, const Problem& problem,
                            const SearchConfig& config) {
@@ -173,7 +191,8 @@ JsonValue certificate_json(const SearchResult& result, const Problem& problem,
       .set("gap", result.best.empty() ? JsonValue() : JsonValue::finite(result.gap()))
       .set("layout_bound_s", std::move(layouts))
       .set("layout_gap", std::move(layout_gap))
-      .set("best_of_layouts", proven);
+      .set("best_of_layouts", proven)
+      .set("neighbours", neighbours_json(result));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/spec/catalog.hpp"
 #include "interop/exported.hpp"
 #include "planner/layout/layout_polish.hpp"
+#include "planner/neighbours/neighbours.hpp"
 #include "planner/search/search.hpp"
 
 namespace pleat::interop {
@@ -41,6 +42,7 @@ TEST_P(Winners, AreTakenByMegatron) {
   c.pin(config);
   SearchResult result = search({d.model, cluster, d.workload, profile}, config);
   polish_layouts({d.model, cluster, d.workload, profile}, config, result);
+  try_neighbours({d.model, cluster, d.workload, profile}, config, result);
   ASSERT_FALSE(result.best.empty());
   for (const Candidate& best : result.best) {
     d.plan = best.plan;

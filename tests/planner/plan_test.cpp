@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/layout/layout_polish.hpp"
+#include "planner/neighbours/neighbours.hpp"
 #include "planner/search/search.hpp"
 #include "tests/planner/search/small_case.hpp"
 
@@ -18,6 +19,7 @@ TEST(Plan, ThroughputIsTheSearchWithBetterLayouts) {
   const PlanAnswer answer = plan(problem, request);
   SearchResult expected = search(problem, request.search);
   polish_layouts(problem, request.search, expected);
+  try_neighbours(problem, request.search, expected);
   ASSERT_EQ(answer.result.best.size(), expected.best.size());
   for (std::size_t i = 0; i < expected.best.size(); ++i) {
     EXPECT_EQ(answer.result.best[i].plan, expected.best[i].plan) << i;

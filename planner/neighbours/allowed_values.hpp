@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Whether a request allows a plan: its pins, what the runtime has, what the hardware has, and what
+// is tried only if asked for. The rules of plans are not among them.
+#pragma once
+
+#include "core/plan/plan.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+
+namespace pleat {
+
+// Of the fields that a search chooses; number formats and fields that no search chooses are not
+// looked at.
+[[nodiscard]] bool allows(const Problem&, const SearchConfig&, const Plan&);
+
+}  // namespace pleat

@@ -1,0 +1,296 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/neighbours/neighbour_descent.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/plan/plan_table.hpp"
+#include "planner/space/memory_choice.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr double kLeastGain = 1e-4;      // a step that gains less is none
+constexpr double kFarSlower = 1.25;      // what is slower by more is of no use in a pair
+constexpr double kHopefulLayout = 1.03;  // so much another layout may gain
+constexpr int kMostDescents = 64;
+constexpr std::size_t kMended = 12;  // faster plans for which memory is looked for
+constexpr int kMemoryChanges = 3;    // at most, for one of them
+constexpr std::size_t kSlowPairs = 200;
+
+bool is_of_mesh(const PlanChange& change) {
+  bool of_mesh = false;
+  for_each_plan_field([&](auto i) {
+    if (i == change.row) of_mesh = kPlanField<i>.parts.has(MemoPart::places);
+  });
+  return of_mesh;
+}
+
+bool same_pipeline(const Plan& a, const Plan& b) {
+  return a.attention == b.attention && a.vpp == b.vpp && a.schedule == b.schedule &&
+         a.micro_batch == b.micro_batch;
+}
+
+}  // namespace
+
+NeighbourDescent::NeighbourDescent(const Problem& problem, const SearchConfig& config,
+                                   NeighbourPrices& prices)
+    : problem_(problem),
+      config_(config),
+      legal_(problem, config),
+      prices_(prices),
+      numbers_(whole_numbers_of(problem, config.gpus)),
+      by_stage_(by_stage(config)) {}
+
+Candidate NeighbourDescent::run(Candidate start, bool pairs) {
+  best_ = std::move(start);
+  value_ = value_of(best_.estimate, config_.robust);
+  for (int steps = 0; steps < kMostDescents && !prices_.used_up(); ++steps) {
+    find_singles();
+    const std::vector<PlanChange> faster = gains();
+    if (step()) {
+      repeat_gains(faster);
+      continue;
+    }
+    find_wider();
+    if (step()) continue;
+    if (!pairs || !try_pairs()) break;
+  }
+  return std::move(best_);
+}
+
+// Adds the plan with these changes, if it is legal.
+bool NeighbourDescent::add(const PlanChange& first, const PlanChange* second) {
+  Neighbour& n = plans_.emplace_back();
+  n.plan = best_.plan;
+  bool allowed = legal_.change(best_.plan, first, n.plan) || second != nullptr;
+  if (second != nullptr) allowed = legal_.change(best_.plan, *second, n.plan);
+  for (const PlanChange* c : {&first, second}) {
+    if (c != nullptr && is_least_share(*c)) n.least_share = c->row;
+  }
+  if (allowed && n.plan != best_.plan && legal_.legal(n.plan)) return true;
+  plans_.pop_back();
+  return false;
+}
+
+void NeighbourDescent::find_singles() {
+  singles_.clear();
+  plans_.clear();
+  for (const PlanChange& change : changes_of(best_.plan, by_stage_, numbers_)) {
+    Single single{change};
+    if (add(change, nullptr)) {
+      single.at = static_cast<int>(plans_.size()) - 1;
+    } else {
+      Plan plan = best_.plan;
+      if (!legal_.change(best_.plan, change, plan) || plan == best_.plan) {
+        if (is_near(change)) singles_.push_back(single);
+        continue;
+      }
+      if (std::optional<Plan> mended = legal_.cured(plan, change.row)) {
+        Neighbour& n = plans_.emplace_back();
+        n.plan = std::move(*mended);
+        if (is_least_share(change)) n.least_share = change.row;
+      }
+    }
+    singles_.push_back(single);
+  }
+  price_all(0, value_ * kFarSlower);
+}
+
+void NeighbourDescent::find_wider() {
+  const std::size_t first = plans_.size();
+  for (const PlanChange& change : wider_changes_of_sets(best_.plan)) add(change, nullptr);
+  price_all(first, value_);
+}
+
+void NeighbourDescent::price_all(std::size_t first, Seconds cutoff) {
+  prices_.price(plans_, first, cutoff, value_);
+  for (Single& s : singles_) {
+    if (s.at >= static_cast<int>(plans_.size())) s.at = -1;  // the budget ended before it
+  }
+  remember_pipelines();
+}
+
+bool NeighbourDescent::step() {
+  const Neighbour* fastest = nullptr;
+  for (const Neighbour& n : plans_) {
+    if (n.bounded || !n.fits || n.value >= value_ * (1 - kLeastGain)) continue;
+    if (fastest == nullptr || n.value < fastest->value) fastest = &n;
+  }
+  if (fastest == nullptr) return false;
+  best_ = prices_.candidate(fastest->plan);
+  value_ = value_of(best_.estimate, config_.robust);
+  return true;
+}
+
+std::vector<PlanChange> NeighbourDescent::gains() const {
+  std::vector<PlanChange> list;
+  for (const Single& s : singles_) {
+    if (s.at < 0) continue;
+    const Neighbour& n = plans_[static_cast<std::size_t>(s.at)];
+    if (!n.bounded && n.value < value_) list.push_back(s.change);
+  }
+  return list;
+}
+
+// What was faster beside the plan before is tried on beside the new one, before all changes are.
+void NeighbourDescent::repeat_gains(const std::vector<PlanChange>& gains) {
+  do {
+    singles_.clear();
+    plans_.clear();
+    for (const PlanChange& change : gains) add(change, nullptr);
+    price_all(0, value_);
+  } while (step());
+}
+
+// Of whole numbers only the closest, and small powers of two.
+bool NeighbourDescent::is_near(const PlanChange& change) const {
+  bool near = true;
+  for_each_plan_field([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    using Value = typename std::remove_cvref_t<decltype(field)>::Value;
+    if constexpr (std::is_same_v<Value, int>) {
+      if (i != change.row) return;
+      const int now = field.in(best_.plan), value = static_cast<int>(change.value);
+      near = value <= 2 || value == 4 || value == 8 || value == 2 * now || 2 * value == now ||
+             std::abs(value - now) == 1;
+    }
+  });
+  return near;
+}
+
+bool NeighbourDescent::try_pairs() {
+  const std::vector<Neighbour> alone = plans_;
+  find_mended();
+  if (step()) return true;
+  std::vector<const Neighbour*> faster;
+  for (const Neighbour& n : alone) {
+    if (!n.bounded && !n.fits && n.value < value_ * (1 - kLeastGain)) faster.push_back(&n);
+  }
+  std::ranges::stable_sort(faster, {}, [](const Neighbour* n) { return n->value; });
+  if (faster.size() > kMended) faster.resize(kMended);
+  const std::size_t first = plans_.size();
+  for (const Neighbour* n : faster) mend_memory(n->plan, n->over, n->value);
+  if (plans_.size() > first && step()) return true;
+  find_slow_pairs();
+  return step();
+}
+
+void NeighbourDescent::find_mended() {
+  const std::size_t first = plans_.size();
+  for (const Single& a : singles_) {
+    if (a.at >= 0 || !is_near(a.change)) continue;
+    for (const Single& b : singles_) {
+      if (a.change.row == b.change.row || !is_near(b.change)) continue;
+      add(a.change, &b.change);
+    }
+  }
+  price_all(first, value_);
+}
+
+// Adds the changes that save most bytes for the time they cost, until the plan fits.
+void NeighbourDescent::mend_memory(const Plan& from, std::int64_t over, Seconds value) {
+  Plan plan = from;
+  const std::int64_t own_peak = best_.estimate.peak_bytes();
+  for (int changes = 0; changes < kMemoryChanges; ++changes) {
+    std::vector<Neighbour> list;
+    for (const Single& s : singles_) {
+      if (!is_near(s.change)) continue;
+      if (s.at >= 0 && !is_least_share(s.change)) {  // what breaks a rule alone may not here
+        const Neighbour& alone = plans_[static_cast<std::size_t>(s.at)];
+        if (alone.bounded || alone.peak >= own_peak) continue;
+      }
+      Neighbour n;
+      n.plan = plan;
+      if (!legal_.change(plan, s.change, n.plan) || n.plan == plan || !legal_.legal(n.plan))
+        continue;
+      if (is_least_share(s.change)) n.least_share = s.change.row;
+      list.push_back(std::move(n));
+    }
+    prices_.price(list, 0, value_, value_);
+    const Neighbour* next = nullptr;
+    double most = 0;
+    bool found = false;
+    for (const Neighbour& n : list) {
+      if (n.bounded || n.value >= value_) continue;
+      if (n.fits) {
+        plans_.push_back(n);
+        found = true;
+      }
+      const double cost = std::max(n.value - value, value_ * 1e-5) / value_;
+      const double saved = static_cast<double>(over - n.over) / cost;
+      if (saved > most) {
+        most = saved;
+        next = &n;
+      }
+    }
+    if (found || next == nullptr) return;
+    over = next->over;
+    value = next->value;
+    plan = next->plan;
+  }
+}
+
+void NeighbourDescent::find_slow_pairs() {
+  struct Pair {
+    Seconds value;
+    const Single *a, *b;
+  };
+  const auto answer = [&](const Single& s) -> const Neighbour* {
+    if (s.at < 0 || !is_near(s.change)) return nullptr;
+    const Neighbour& n = plans_[static_cast<std::size_t>(s.at)];
+    return n.bounded ? nullptr : &n;
+  };
+  const std::int64_t own_peak = best_.estimate.peak_bytes();
+  const auto moot = [&](const Neighbour& n) { return n.value == value_ && n.peak == own_peak; };
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i < singles_.size(); ++i) {
+    const Neighbour* a = answer(singles_[i]);
+    for (std::size_t j = i + 1; a != nullptr && j < singles_.size(); ++j) {
+      const Neighbour* b = answer(singles_[j]);
+      if (b == nullptr || singles_[i].change.row == singles_[j].change.row) continue;
+      // What does nothing alone may do something on another mesh.
+      if (moot(*a) && !is_of_mesh(singles_[j].change)) continue;
+      if (moot(*b) && !is_of_mesh(singles_[i].change)) continue;
+      pairs.push_back({a->value + b->value - value_, &singles_[i], &singles_[j]});
+    }
+  }
+  std::ranges::stable_sort(pairs, {}, &Pair::value);
+  const std::size_t first = plans_.size();
+  for (const Pair& pair : pairs) {
+    if (plans_.size() - first == kSlowPairs) break;
+    add(pair.a->change, &pair.b->change);
+  }
+  price_all(first, value_);
+}
+
+void NeighbourDescent::remember_pipelines() {
+  for (const Neighbour& n : plans_) {
+    if (n.bounded || !n.fits || n.plan.attention.pp == 1 || n.value > value_ * kHopefulLayout)
+      continue;
+    if (same_pipeline(n.plan, best_.plan)) continue;
+    const auto known = std::ranges::find_if(
+        pipelines_, [&](const Neighbour& k) { return same_pipeline(k.plan, n.plan); });
+    if (known == pipelines_.end())
+      pipelines_.push_back(n);
+    else if (n.value < known->value)
+      *known = n;
+  }
+}
+
+std::vector<Plan> NeighbourDescent::other_pipelines(const Candidate& best, std::size_t most) {
+  const Seconds last = value_of(best.estimate, config_.robust) * kHopefulLayout;
+  std::erase_if(pipelines_, [&](const Neighbour& n) {
+    return n.value > last || same_pipeline(n.plan, best.plan);
+  });
+  std::ranges::stable_sort(pipelines_, {}, &Neighbour::value);
+  std::vector<Plan> list;
+  for (const Neighbour& n : pipelines_) {
+    if (list.size() < most) list.push_back(n.plan);
+  }
+  pipelines_.clear();
+  return list;
+}
+
+}  // namespace pleat

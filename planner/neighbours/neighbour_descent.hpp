@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// From a plan to faster ones, change by change, until no legal change makes it faster.
+#pragma once
+
+#include <vector>
+
+#include "planner/neighbours/legal_plans.hpp"
+#include "planner/neighbours/neighbour_prices.hpp"
+#include "planner/neighbours/plan_change.hpp"
+
+namespace pleat {
+
+// Each step takes the fastest plan that fits among those with one change. If none is faster, two
+// changes are tried together:
+//   - one that breaks a rule, and one that mends it;
+//   - one that would be faster but does not fit, and one to three that save memory;
+//   - two that are slower alone, those first whose times add up to the least.
+class NeighbourDescent {
+ public:
+  // The references must outlive it.
+  NeighbourDescent(const Problem&, const SearchConfig&, NeighbourPrices&);
+
+  // `pairs`: also two changes together. Returns the start if nothing is faster.
+  Candidate run(Candidate start, bool pairs);
+
+  // Slower plans that were met, whose pipeline is another one than that of the plan beside which
+  // they were: a better layout may make them the fastest. Fastest first.
+  std::vector<Plan> other_pipelines(const Candidate& best, std::size_t most);
+
+ private:
+  // A change and what became of it: where its answer is, or that a rule forbids it.
+  struct Single {
+    PlanChange change;
+    int at = -1;
+  };
+
+  void find_singles();
+  void find_wider();
+  void price_all(std::size_t first, Seconds cutoff);
+  bool add(const PlanChange&, const PlanChange* second);
+  // Goes to the fastest of the answers, if it is faster.
+  bool step();
+  void repeat_gains(const std::vector<PlanChange>& gains);
+  [[nodiscard]] std::vector<PlanChange> gains() const;
+  bool try_pairs();
+  void find_mended();
+  void find_slow_pairs();
+  void mend_memory(const Plan& from, std::int64_t over, Seconds value);
+  [[nodiscard]] bool is_near(const PlanChange&) const;
+  [[nodiscard]] Seconds least_value() const;
+  void remember_pipelines();
+
+  const Problem& problem_;
+  const SearchConfig& config_;
+  LegalPlans legal_;
+  NeighbourPrices& prices_;
+  std::vector<int> numbers_;
+  bool by_stage_;
+  Candidate best_;
+  Seconds value_;
+  std::vector<Single> singles_;
+  std::vector<Neighbour> plans_;
+  std::vector<Neighbour> pipelines_;
+};
+
+}  // namespace pleat

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/neighbours/neighbours.hpp"
+
+#include <algorithm>
+
+#include "planner/layout/chunk_layouts.hpp"
+#include "planner/layout/layout_polish.hpp"
+#include "planner/neighbours/neighbour_descent.hpp"
+#include "planner/search/different_plans.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr std::int64_t kSlotsOfAPrice = 2000;  // of the budget
+constexpr std::int64_t kShareOfOthers = 8;     // each of the slower plans gets so much less
+constexpr std::size_t kStarts = 5;
+constexpr double kHopeful = 1.05;  // slower plans are no starts
+constexpr std::size_t kOtherPipelines = 3;
+constexpr int kMostRounds = 4;
+
+class NeighbourSearch {
+ public:
+  NeighbourSearch(const Problem& problem, const SearchConfig& config, SearchResult& result)
+      : problem_(problem),
+        config_(config),
+        result_(result),
+        prices_(problem, config_, config.neighbours, config.neighbours * kSlotsOfAPrice),
+        descent_(problem, config_, prices_) {}
+
+  void run() {
+    const Candidate before = result_.best.front();
+    Candidate best = before;
+    std::vector<Candidate> found;
+    std::size_t best_start = 0;
+    for (std::size_t i = 0; i < std::min(kStarts, result_.best.size()); ++i) {
+      const Candidate& start = result_.best[i];
+      if (value(start) > value(before) * kHopeful) break;
+      if (i > 0) allow(std::max<std::int64_t>(1, config_.neighbours / kShareOfOthers));
+      Candidate end = descend(start, i == 0);
+      if (value(end) >= value(start)) continue;
+      if (value(end) < value(best)) {
+        best = end;
+        best_start = i;
+      }
+      found.push_back(std::move(end));
+    }
+    if (best_start > 0) {  // it has not had its pairs yet
+      allow(config_.neighbours);
+      best = descend(best, true);
+      found.push_back(best);
+    }
+    const bool faster = value(best) < value(before);
+    bool every = false;
+    if (faster && best.plan.attention.pp > 1 && config_.layout.empty()) {
+      FoundLayout last = best_layout_of(best);
+      every = last.every;
+      best = std::move(last.best);
+      found.push_back(best);
+    }
+    tell(before, best);
+    if (!found.empty()) list_anew(std::move(found), every);
+  }
+
+ private:
+  [[nodiscard]] Seconds value(const Candidate& c) const {
+    return value_of(c.estimate, config_.robust);
+  }
+
+  // Changes of fields and of layouts, in turn.
+  Candidate descend(Candidate best, bool pairs) {
+    for (int round = 0; round < kMostRounds; ++round) {
+      const Plan before = best.plan;
+      best = descent_.run(std::move(best), pairs);
+      std::vector<Candidate> others;
+      if (best.plan != before) others.push_back(best);
+      for (const Plan& plan : descent_.other_pipelines(best, pairs ? kOtherPipelines : 0)) {
+        others.push_back(prices_.candidate(plan));
+      }
+      std::vector<Candidate> polished(others.size());
+      for_each_in_parallel(others.size(), thread_count(config_.threads), [&](std::size_t i) {
+        polished[i] = polish_layout(problem_, config_, std::move(others[i])).best;
+      });
+      bool better = false;
+      for (Candidate& c : polished) {
+        if (value(c) >= value(best)) continue;
+        best = std::move(c);
+        better = true;
+      }
+      if (!better || prices_.used_up()) break;
+    }
+    return best;
+  }
+
+  void allow(std::int64_t prices) {
+    all_ = all_ && !prices_.used_up();
+    prices_.allow(prices, prices * kSlotsOfAPrice);
+  }
+
+  // As the winner of a search gets it.
+  [[nodiscard]] FoundLayout best_layout_of(Candidate plan) const {
+    FoundLayout found = polish_layout(problem_, config_, std::move(plan));
+    if (found.every) return found;
+    const MemoryLimits limits{
+        .usable = usable_bytes(problem_.cluster, config_),
+        .host = static_cast<std::int64_t>(problem_.cluster.host_memory.base()),
+        .gpus_per_node = problem_.cluster.gpus_per_node};
+    return best_chunk_layout(problem_, config_, limits, std::move(found.best));
+  }
+
+  void tell(const Candidate& before, const Candidate& best) {
+    NeighboursTried& tried = result_.neighbours.emplace();
+    tried.tried = prices_.tried();
+    tried.priced = prices_.priced();
+    tried.all = all_ && !prices_.used_up();
+    tried.best_before = value(before);
+    result_.priced += prices_.priced();
+    if (value(best) >= value(before)) return;
+    tried.gain = 1 - value(best) / value(before);
+    tried.differences = differences(before.plan, best.plan);
+  }
+
+  // What was found counts as enumerated: it is none of the plans that were.
+  void list_anew(std::vector<Candidate> found, bool every) {
+    const std::size_t most = static_cast<std::size_t>(std::max(1, config_.top));
+    result_.enumerated += static_cast<std::int64_t>(found.size());
+    std::vector<Plan> proven;
+    for (std::size_t i = 0; i < result_.best.size(); ++i) {
+      if (i < result_.best_of_layouts.size() && result_.best_of_layouts[i]) {
+        proven.push_back(result_.best[i].plan);
+      }
+    }
+    if (every) proven.push_back(found.back().plan);
+    std::ranges::move(result_.best, std::back_inserter(found));
+    std::ranges::stable_sort(found, {}, [&](const Candidate& c) { return value(c); });
+    result_.best = different_plans(std::move(found), most, config_.robust,
+                                   problem_.cluster.gpu.memory.base(), result_.rejected);
+    result_.best_of_layouts.clear();
+    for (const Candidate& c : result_.best) {
+      result_.best_of_layouts.push_back(std::ranges::find(proven, c.plan) != proven.end());
+    }
+    result_.bound = std::min(result_.bound, value(result_.best.front()));
+  }
+
+  const Problem& problem_;
+  SearchConfig config_;
+  SearchResult& result_;
+  bool all_ = true;  // no budget was used up
+  NeighbourPrices prices_;
+  NeighbourDescent descent_;
+};
+
+}  // namespace
+
+void try_neighbours(const Problem& problem, const SearchConfig& asked, SearchResult& result) {
+  SearchConfig config = rest_of_limits(asked, result.seconds, result.priced);
+  config.most_bytes = result.most_bytes;
+  if (config.max_evaluations != 0) {
+    const bool left = asked.max_evaluations > result.priced;
+    config.neighbours = std::min(config.neighbours, left ? config.max_evaluations : 0);
+  }
+  const bool late = asked.time_limit > 0 && result.seconds >= asked.time_limit;
+  if (result.best.empty() || config.neighbours <= 0 || late) return;
+  NeighbourSearch(problem, config, result).run();
+}
+
+}  // namespace pleat

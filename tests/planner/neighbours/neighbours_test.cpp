@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Plans outside of the space: random changes of the winner never beat it, pins and limits hold, and
+// what is known to be missing in the space is found.
+#include "planner/neighbours/neighbours.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <numeric>
+#include <random>
+
+#include "core/plan/constraints.hpp"
+#include "core/spec/catalog.hpp"
+#include "planner/neighbours/allowed_values.hpp"
+#include "planner/neighbours/legal_plans.hpp"
+#include "planner/plan.hpp"
+#include "planner/space/runtime_rules.hpp"
+#include "simulator/estimator.hpp"
+#include "tests/planner/search/random_case.hpp"
+
+namespace pleat {
+namespace {
+
+using test::small_config;
+using test::small_problem;
+
+struct Shipped : Problem {
+  SearchConfig config;
+};
+
+Shipped shipped(const char* model, const char* cluster, int gpus, std::int64_t seq_len,
+                std::int64_t batch, Precision precision, Runtime runtime = Runtime::megatron) {
+  Shipped s{{load_model(model).model, load_cluster(cluster), {}, {}}, {}};
+  s.workload.seq_len = seq_len;
+  s.workload.global_batch = batch;
+  s.profile = runtime == Runtime::megatron
+                  ? load_profile(std::string(cluster) + "-megatron")
+                  : datasheet_profile(s.cluster.name, s.cluster.tiers.size(), runtime);
+  s.config.gpus = gpus;
+  s.config.threads = 2;
+  s.config.runtime = runtime;
+  s.config.numerics.front().precision = precision;
+  return s;
+}
+
+PlanAnswer answer_of(const Problem& problem, const SearchConfig& config) {
+  return plan(problem, PlanRequest{.search = config});
+}
+
+// The least value of legal plans that differ from this one in one or two fields drawn at random.
+Seconds least_of_random_changes(const Problem& problem, const SearchConfig& config,
+                                const Plan& winner, int count) {
+  std::mt19937 random(7);
+  const Estimator estimator(problem.model, problem.workload, problem.cluster, problem.profile,
+                            config.runtime);
+  LegalPlans legal(problem, config);
+  const std::vector<PlanChange> changes =
+      changes_of(winner, by_stage(config), {0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64});
+  Seconds least(1e9);
+  const auto any = [&]() -> const PlanChange& { return changes[random() % changes.size()]; };
+  for (int tried = 0, priced = 0; priced < count && tried < 100 * count; ++tried) {
+    Plan plan = winner;
+    bool allowed = legal.change(winner, any(), plan);
+    if (random() % 2 == 0) allowed = legal.change(winner, any(), plan);
+    if (!allowed || !legal.legal(plan)) continue;
+    ++priced;
+    const StepEstimate e = estimator(plan);
+    const bool host = problem.cluster.host_memory.base() <= 0 ||
+                      static_cast<double>(e.host_bytes) <= problem.cluster.host_memory.base();
+    if (e.peak_bytes() > usable_bytes(problem.cluster, config) || !host) continue;
+    least = std::min(least, value_of(e, config.robust));
+  }
+  return least;
+}
+
+void expect_no_better_neighbour(const Problem& problem, const SearchConfig& config, int count) {
+  const PlanAnswer answer = answer_of(problem, config);
+  ASSERT_FALSE(answer.result.best.empty());
+  const Candidate& best = answer.result.best.front();
+  const Seconds least = least_of_random_changes(problem, config, best.plan, count);
+  EXPECT_GE(least, value_of(best.estimate, config.robust) * 0.999) << summary(best.plan);
+}
+
+TEST(Neighbours, NoRandomChangeOfTheWinnerIsFaster) {
+  expect_no_better_neighbour(small_problem(), small_config(8), 100);
+  const PlanAnswer free = answer_of(small_problem(), small_config(8));
+  SearchConfig tight = small_config(8);  // without what the winner needs
+  tight.most_bytes = free.result.best.front().estimate.peak_bytes() - 1;
+  expect_no_better_neighbour(small_problem(), tight, 100);
+  SearchConfig robust = small_config(8);
+  robust.robust = true;
+  expect_no_better_neighbour(small_problem(), robust, 100);
+}
+
+TEST(Neighbours, TheAnswerIsNeverSlowerAndKeepsThePins) {
+  test::CaseMaker maker(5);
+  int faster = 0;
+  for (int i = 0; i < 40; ++i) {
+    const test::RandomCase c = maker.make(400);
+    SearchConfig without = c.config;
+    without.neighbours = 0;
+    const SearchResult before = answer_of(c, without).result, after = answer_of(c, c.config).result;
+    ASSERT_EQ(before.best.empty(), after.best.empty());
+    EXPECT_FALSE(before.neighbours.has_value());
+    if (before.best.empty()) continue;
+    ASSERT_TRUE(after.neighbours.has_value());
+    const auto value = [&](const SearchResult& r) {
+      return value_of(r.best.front().estimate, c.config.robust);
+    };
+    EXPECT_LE(value(after), value(before));
+    EXPECT_EQ(after.neighbours->best_before, value(before));
+    EXPECT_EQ(after.neighbours->differences.empty(), value(after) == value(before));
+    EXPECT_LE(after.bound, value(after));
+    EXPECT_EQ(after.optimal, before.optimal);
+    if (value(after) < value(before)) ++faster;
+    std::int64_t counted = static_cast<std::int64_t>(after.best.size());
+    for (const auto& [rule, plans] : after.rejected) counted += plans;
+    EXPECT_EQ(counted, after.enumerated);
+    const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
+    for (const Candidate& listed : after.best) {
+      const Plan& plan = listed.plan;
+      EXPECT_TRUE(allows(c, c.config, plan)) << summary(plan);
+      EXPECT_TRUE(violations({c.model, c.workload, plan, c.config.gpus}).empty()) << summary(plan);
+      EXPECT_EQ(refused_by(c.config.runtime, c.model, plan), nullptr) << summary(plan);
+      EXPECT_TRUE(builds_layout(c.config.runtime, c.model, plan)) << summary(plan);
+      EXPECT_LE(listed.estimate.peak_bytes(), usable_bytes(c.cluster, c.config));
+      EXPECT_EQ(estimator(plan).step, listed.estimate.step) << summary(plan);
+    }
+  }
+  EXPECT_GT(faster, 0);
+}
+
+TEST(Neighbours, NumbersOfThreadsChangeNothing) {
+  test::CaseMaker maker(11);
+  for (int i = 0; i < 10; ++i) {
+    test::RandomCase c = maker.make(400);
+    c.config.threads = 1;
+    const SearchResult one = answer_of(c, c.config).result;
+    c.config.threads = 4;
+    const SearchResult four = answer_of(c, c.config).result;
+    ASSERT_EQ(one.best.size(), four.best.size());
+    for (std::size_t k = 0; k < one.best.size(); ++k) {
+      EXPECT_EQ(one.best[k].plan, four.best[k].plan);
+      EXPECT_EQ(one.best[k].estimate.step, four.best[k].estimate.step);
+    }
+    EXPECT_EQ(one.priced, four.priced);
+    EXPECT_EQ(one.rejected, four.rejected);
+    if (!one.best.empty()) {
+      EXPECT_EQ(one.neighbours->tried, four.neighbours->tried);
+      EXPECT_EQ(one.neighbours->differences, four.neighbours->differences);
+    }
+  }
+}
+
+TEST(Neighbours, StayWithinTheirBudget) {
+  SearchConfig config = small_config(8);
+  config.max_evaluations = 100;
+  EXPECT_LE(answer_of(small_problem(), config).result.priced, 100);
+  config.max_evaluations = 0;
+  config.neighbours = 20;
+  SearchConfig without = config;
+  without.neighbours = 0;
+  const SearchResult some = answer_of(small_problem(), config).result;
+  const SearchResult none = answer_of(small_problem(), without).result;
+  ASSERT_TRUE(some.neighbours.has_value());
+  EXPECT_FALSE(some.neighbours->all);
+  EXPECT_LE(some.priced - none.priced, 2 * 20 + 4 * 2);  // the others of the list have a share each
+}
+
+TEST(Neighbours, FindALargerMicrobatch) {
+  Shipped s = shipped("qwen3-30b-a3b", "b200", 8, 1024, 4096, Precision::mxfp8);
+  s.config.micro_batch.clear();
+  const SearchResult r = answer_of(s, s.config).result;
+  EXPECT_GE(r.best.front().plan.micro_batch, 16) << summary(r.best.front().plan);
+}
+
+TEST(Neighbours, FindWhatASearchForThePleatRuntimeLeavesOut) {
+  const Shipped s =
+      shipped("mixtral-8x7b", "h100-sxm", 64, 4096, 256, Precision::bf16, Runtime::pleat);
+  const SearchResult r = answer_of(s, s.config).result;
+  ASSERT_TRUE(r.neighbours.has_value());
+  EXPECT_GT(r.neighbours->gain, 0.005) << summary(r.best.front().plan);
+  EXPECT_EQ(r.best.front().plan.dispatcher, Dispatcher::deepep) << summary(r.best.front().plan);
+  expect_no_better_neighbour(s, s.config, 100);
+}
+
+}  // namespace
+}  // namespace pleat
