@@ -115,7 +115,8 @@ std::string answers_text(const CapacityAnswer& a, const std::string& model, cons
   const char* const in_time = "cheapest that meets the deadline";
   const char* const in_budget = "fastest within the budget";
   if (!c.cheapest || !c.fastest) {
-    return a.offers.empty() ? "\nno offer was found yet\n" : "\nno offer meets the goals\n";
+    if (a.offers.empty()) return "\nno offer was found yet\n";
+    return fmt::format("\nno offer meets the goals{}\n", a.complete ? "" : " yet");
   }
   if (a.goal.deadline && a.goal.budget && *c.cheapest == *c.fastest) {
     return details(fmt::format("{}, and {}", in_time, in_budget), a, model, a.offers[*c.cheapest],
@@ -254,7 +255,7 @@ std::string misses_text(const CapacityAnswer& a) {
   if (a.misses.empty()) return "nothing can be run: no offer has a plan";
   std::string text = "nothing meets the goals";
   for (const Miss& m : a.misses) {
-    text += "\n  " + m.what + "; it would be met by";
+    text += "\n  " + m.what + "\n  it would be met by";
     for (const std::string& change : m.changes) text += "\n    " + change;
   }
   return text;
