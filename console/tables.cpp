@@ -7,20 +7,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "console/wrap.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat {
 namespace {
 
-// Characters on screen: UTF-8 continuation bytes take no room.
-std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
-  }));
-}
-
-std::string padded(const std::string& text, std::size_t to, Align align) {
-  const std::string blanks(to - std::min(to, width(text)), ' ');
+std::string padded_cell(const std::string& text, std::size_t to, Align align) {
+  const std::string blanks(to - std::min(to, shown_width(text)), ' ');
   return align == Align::left ? text + blanks : blanks + text;
 }
 
@@ -28,16 +22,18 @@ std::string padded(const std::string& text, std::size_t to, Align align) {
 
 std::string to_text(const Table& table) {
   std::vector<std::size_t> widths;
-  for (const Column& column : table.columns) widths.push_back(width(column.title));
+  for (const Column& column : table.columns) widths.push_back(shown_width(column.title));
   for (const auto& row : table.rows) {
     PLEAT_ASSERT(row.size() == widths.size());
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], shown_width(row[i]));
+    }
   }
   std::string text;
   const auto add_line = [&](const auto& cell) {
     std::string line;
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      line += (i == 0 ? "" : "  ") + padded(cell(i), widths[i], table.columns[i].align);
+      line += (i == 0 ? "" : "  ") + padded_cell(cell(i), widths[i], table.columns[i].align);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';

@@ -21,16 +21,22 @@ struct Column {
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  // each as long as `columns`
+  std::size_t keys = 1;  // where it falls apart, every part begins with so many of the columns
 };
 
 // Columns two spaces apart, a line of titles, no trailing blanks; ends with a newline.
 [[nodiscard]] std::string to_text(const Table&);
 
-[[nodiscard]] std::string format_count(std::int64_t);      // 671,026,419,200
-[[nodiscard]] std::string format_billions(std::int64_t);   // 671.026 B
-[[nodiscard]] std::string format_bytes(std::int64_t);      // 3.21 GiB
-[[nodiscard]] std::string format_seconds(Seconds);         // 12.3 ms
-[[nodiscard]] std::string format_percent(double fraction); // +12.3 %
+// The same in so many columns of a terminal, nothing cut. As far as it takes: titles break at
+// blanks; the text of a last column that is aligned left breaks, or stands below its row; that of a
+// first one stands above; and what is still too wide falls apart into tables with the same rows.
+[[nodiscard]] std::string to_text(const Table&, std::size_t columns);
+
+[[nodiscard]] std::string format_count(std::int64_t);       // 671,026,419,200
+[[nodiscard]] std::string format_billions(std::int64_t);    // 671.026 B
+[[nodiscard]] std::string format_bytes(std::int64_t);       // 3.21 GiB
+[[nodiscard]] std::string format_seconds(Seconds);          // 12.3 ms
+[[nodiscard]] std::string format_percent(double fraction);  // +12.3 %
 
 // Three significant digits, and all of those before the point: "0.0912",
 // "2.88", "12.3", "1234".

@@ -81,8 +81,6 @@ struct StepEstimate {
 // The same of host memory: state that is kept there, activations between their copies out and back.
 [[nodiscard]] std::int64_t peak_host_bytes(const StageProgram&, const RoutedCount& routed);
 
-[[nodiscard]] std::string print_estimate(const StepEstimate&, const Program&, const ClusterSpec&,
-                                         const Profile&);
 [[nodiscard]] JsonValue estimate_json(const StepEstimate&, const Program&, const ClusterSpec&,
                                       const Profile&);
 

@@ -4,8 +4,11 @@
 
 #include "cli/report/capacity_report.hpp"
 #include "cli/report/html/capacity_page.hpp"
+#include "cli/report/step_report.hpp"
 #include "console/exit_request.hpp"
 #include "console/output.hpp"
+#include "console/terminal.hpp"
+#include "console/wrap.hpp"
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
 
@@ -14,14 +17,15 @@ namespace {
 
 void show(const CapacityOptions& o, const CapacityAnswer& answer,
           const std::vector<std::string>& assumptions) {
-  const std::string assumed = assumed_text(assumptions);
-  if (!o.html_file.empty()) write_page(o.html_file, capacity_page(answer, assumed));
+  if (!o.html_file.empty())
+    write_page(o.html_file, capacity_page(answer, assumed_text(assumptions)));
   if (o.json) {
     print(capacity_json(answer, assumptions));
   } else if (o.csv) {
     print(capacity_csv(answer));
   } else {
-    print(capacity_text(answer) + "\n" + assumed);
+    const Terminal shown = terminal();
+    print(capacity_text(answer, o.model, shown) + "\n" + assumed_lines(assumptions, shown));
   }
 }
 
@@ -39,7 +43,9 @@ void capacity(const CapacityOptions& o) {
     leave_interrupted();
   }
   if (!answer.choice.cheapest) {
-    throw_config_error(ExitCode::nothing_fits, "", "", misses_text(answer));
+    std::string text = wrap_long_lines(misses_text(answer), terminal().columns);
+    text.pop_back();  // the end of the last line
+    throw_config_error(ExitCode::nothing_fits, "", "", text);
   }
 }
 

@@ -12,15 +12,20 @@
 #include "application/plan/numerics_answer.hpp"
 #include "application/plan/recipes.hpp"
 #include "cli/options/given_recipes.hpp"
+#include "cli/options/token_count.hpp"
 #include "cli/report/alternatives_report.hpp"
 #include "cli/report/explain_report.hpp"
 #include "cli/report/html/search_page.hpp"
 #include "cli/report/numerics_report.hpp"
 #include "cli/report/recipes_report.hpp"
+#include "cli/report/search_report.hpp"
 #include "cli/report/sensitivity_report.hpp"
+#include "cli/report/step_report.hpp"
 #include "cli/request.hpp"
 #include "console/exit_request.hpp"
 #include "console/output.hpp"
+#include "console/terminal.hpp"
+#include "console/wrap.hpp"
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/plan.hpp"
@@ -32,13 +37,11 @@ namespace {
 
 // So many plans are ranked when a given recipe's place or a page is asked for.
 constexpr int kRanked = 100;
-constexpr std::size_t kPricedAgain = 20;  // plans, under each change of an input
+constexpr std::size_t kPricedAgain = 20;    // plans, under each change of an input
 constexpr double kSensitivitySeconds = 30;  // of each search under a change
 
 // Seconds. A plan for the progress line costs as much as a tenth of a short search.
-double patience() {
-  return shows_progress() ? 2.0 : std::numeric_limits<double>::infinity();
-}
+double patience() { return shows_progress() ? 2.0 : std::numeric_limits<double>::infinity(); }
 
 // Told on the progress line; Ctrl-C ends the search.
 bool keep_searching(const SearchProgress& p) {
@@ -57,10 +60,15 @@ bool keep_searching(const SearchProgress& p) {
 
 void print_result(const FindPlanOptions& o, const Target& t, const SearchConfig& config,
                   const SearchResult& result, const std::vector<FittingChange>& changes = {}) {
-  print(o.json ? search_json(result, t, config, changes)
-                         .dump(2, JsonValue::ScalarArrays::line_each) +
-                     "\n"
-               : print_search(result, t, config));
+  if (o.json) {
+    print(search_json(result, t, config, changes).dump(2, JsonValue::ScalarArrays::line_each) +
+          "\n");
+    return;
+  }
+  PlanAnswer answer;
+  answer.result = result;
+  answer.search = config;
+  print(search_text(answer, t, {}, terminal()));
 }
 
 [[noreturn]] void leave_with_note() {
@@ -80,15 +88,15 @@ void print_result(const FindPlanOptions& o, const Target& t, const SearchConfig&
                      "allow more");
 }
 
-[[noreturn]] void nothing_fits(const FindPlanOptions& o, const Target& t, const SearchConfig& config,
-                               const SearchResult& result) {
+[[noreturn]] void nothing_fits(const FindPlanOptions& o, const Target& t,
+                               const SearchConfig& config, const SearchResult& result) {
   progress("nothing fits; looking for what would");
-  const auto changes = changes_that_fit(t,
-                                        rest_of_limits(config, result.seconds, result.priced));
+  const auto changes = changes_that_fit(t, rest_of_limits(config, result.seconds, result.priced));
   progress("");
   if (o.json) print_result(o, t, config, result, changes);
-  const std::string text =
-      print_what_would_fit(result, t.cluster, config, changes, !interrupt_pending());
+  std::string text = print_what_would_fit(result, t.cluster, config, changes, !interrupt_pending());
+  const std::size_t before = std::string("error: memory: ").size();  // on its first line
+  text = wrap_long_lines(text, terminal().columns - before);
   if (interrupt_pending()) {
     if (!o.json) print(text);
     leave_with_note();
@@ -97,8 +105,8 @@ void print_result(const FindPlanOptions& o, const Target& t, const SearchConfig&
 }
 
 void write_winner(const FindPlanOptions& o, const Target& t, const Candidate& winner) {
-  PlanDocument document = document_of({t, winner.plan},
-                                      fmt::format("pleat plan, profile {}", t.profile.name));
+  PlanDocument document =
+      document_of({t, winner.plan}, fmt::format("pleat plan, profile {}", t.profile.name));
   document.predicted = PlanPrediction{winner.estimate.step.base(), winner.estimate.peak_bytes()};
   write_and_say(o.out_file, write_plan_document(document));
 }
@@ -137,9 +145,11 @@ Explanation explain_winner(const Target& t, const Candidate& winner, int threads
   return explain_plan({t, winner.plan}, program, winner.estimate, threads);
 }
 
-std::string winner_text(const Target& t, const Candidate& winner, const Explanation& x) {
-  return "\nwhy #1 takes as long:\n" + bound_sentences(winner.estimate, t.cluster, x) + "\n" +
-         change_sentences(winner.estimate, x) + "\n";
+std::string winner_text(const Target& t, const Candidate& winner, const Explanation& x,
+                        std::size_t columns) {
+  return "\nwhy #1 takes as long\n" + wrap_words(bound_sentences(winner.estimate, t.cluster, x) +
+                                                     "\n" + change_sentences(winner.estimate, x),
+                                                 columns, {"", "    "});
 }
 
 PlanGoal goal_of(const ObjectiveOptions& o) {
@@ -179,8 +189,9 @@ void require_fewer_gpus(const ObjectiveOptions& o, int gpus) {
                      "sizes are tried from --gpus downwards");
 }
 
-void print_json(const Target& t, const PlanAnswer& answer, const std::vector<Recipe>& recipes,
-                const NumericsAnswer& numerics, const std::optional<SensitivityAnswer>& changes,
+void print_json(const Target& t, const PlanAnswer& answer, std::optional<double> tokens,
+                const std::vector<Recipe>& recipes, const NumericsAnswer& numerics,
+                const std::optional<SensitivityAnswer>& changes,
                 const std::optional<Explanation>& why) {
   JsonValue document = search_json(answer.result, t, answer.search);
   set_alternatives(answer, t, document);
@@ -189,21 +200,30 @@ void print_json(const Target& t, const PlanAnswer& answer, const std::vector<Rec
   document.set("numerics", numerics_json(numerics))
       .set("compared", recipes_json(recipes))
       .set("assumed", assumed);
+  if (tokens) {
+    document.set("training", training_json(training_time(answer.result.best.front().estimate,
+                                                         t.workload, *tokens)));
+  }
   if (changes) document.set("sensitivity", sensitivity_json(*changes));
   if (why) {
-    document.set("explain",
-                 explanation_json(answer.result.best.front().estimate, t.cluster, *why));
+    document.set("explain", explanation_json(answer.result.best.front().estimate, t.cluster, *why));
   }
   print(document.dump() + "\n");
 }
 
 void print_text(const FindPlanOptions& o, const Target& t, const PlanAnswer& answer,
-                const std::string& beside, const std::optional<SensitivityAnswer>& changes,
+                std::optional<double> tokens, const std::vector<Recipe>& recipes,
+                const NumericsAnswer& numerics, const std::optional<SensitivityAnswer>& changes,
                 const std::optional<Explanation>& why) {
-  print(print_search(answer.result, t, answer.search) +
-        alternatives_text(answer, t, o.objective.slack) + beside +
-        (why ? winner_text(t, answer.result.best.front(), *why) : "") +
-        (changes ? sensitivity_text(*changes) : "") + "\n" + assumed_text(t.assumed));
+  const Terminal shown = terminal();
+  print(search_text(answer, t, {tokens, recipes, o.out_file}, shown) +
+        wrap_long_lines(numerics_text(numerics), shown.columns) +
+        alternatives_text(answer, t, o.objective.slack, shown.columns) +
+        recipes_text(recipes, answer.result, shown.columns) +
+        (why ? winner_text(t, answer.result.best.front(), *why, shown.columns) : "") +
+        (changes ? sensitivity_text(*changes, shown.columns) : "") +
+        (o.explain ? search_details(answer.result, shown) : "") + "\n" +
+        assumed_lines(t.assumed, shown) + (o.explain ? "" : more_text(answer.result, shown)));
 }
 
 }  // namespace
@@ -214,6 +234,7 @@ void find_plan(const FindPlanOptions& o) {
     throw_config_error(ExitCode::bad_request, "", "--sensitivity search",
                        "compares step times, not memory", "--sensitivity plans");
   }
+  const std::optional<double> tokens = read_tokens(o.tokens);
   Target t = resolve_target(o.target);
   const NumericsQuestion formats = numerics_question(o.search.numerics, t);
   const SearchConfig asked = search_config(o.search, formats, t);
@@ -230,12 +251,11 @@ void find_plan(const FindPlanOptions& o) {
   if (result.best.empty() && !result.optimal) nothing_found(o, t, answer.search, result);
   if (result.best.empty()) nothing_fits(o, t, answer.search, result);
   const std::vector<Recipe> recipes = price_recipes(t, answer.search, drafts, result);
-  const std::string beside = recipes_text(recipes, result);
   const NumericsAnswer numerics = numerics_answer(formats, t, answer.search, result);
   auto changes = sensitivity_of(o, t, answer.search, result);
   if (!o.html_file.empty()) {
-    write_page(o.html_file, search_page(t, answer.search, result, recipes, *changes,
-                                        winner_slots(t, result)));
+    write_page(o.html_file,
+               search_page(t, answer.search, result, recipes, *changes, winner_slots(t, result)));
   }
   if (!tells_sensitivity(o)) changes.reset();  // for the page alone
   keep_first(static_cast<std::size_t>(o.search.top), result);
@@ -243,9 +263,9 @@ void find_plan(const FindPlanOptions& o) {
   std::optional<Explanation> why;
   if (o.explain) why = explain_winner(t, result.best.front(), answer.search.threads);
   if (o.json) {
-    print_json(t, answer, recipes, numerics, changes, why);
+    print_json(t, answer, tokens, recipes, numerics, changes, why);
   } else {
-    print_text(o, t, answer, numerics_text(numerics) + beside, changes, why);
+    print_text(o, t, answer, tokens, recipes, numerics, changes, why);
   }
   if (interrupt_pending()) leave_with_note();
 }

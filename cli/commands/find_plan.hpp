@@ -28,6 +28,7 @@ struct FindPlanOptions {
   std::string html_file;             // the report as a page; empty: none
   bool force = false;                // these files may be there already
   bool explain = false;              // what binds the winner, and what would change the answer
+  std::string tokens;                // to train on, "15T"; empty: not said
   std::string sensitivity;           // plans or search; empty: plans, where something asks for it
   bool json = false;
 };

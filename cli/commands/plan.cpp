@@ -196,6 +196,8 @@ void add_plan_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("plan", "Find the best plans for a model on a cluster");
   const auto o = std::make_shared<FindPlanOptions>();
   add_target_options(*command, o->target);
+  command->add_option("-t,--tokens", o->tokens,
+                      "Tokens to train on, for example 15T: how many days they take");
   command
       ->add_option("--top", o->search.top,
                    "How many plans to show; of one mesh and microbatch only those that differ by 0.5% "

@@ -28,6 +28,8 @@ void add_predict_command(CLI::App& app, Action& action) {
       ->check(in_range(0, 1024));
   command->add_option("--memory-timeline", o->memory_file,
                       "Write memory over the step as JSON: by stage, slot and kind");
+  command->add_option("-t,--tokens", o->tokens,
+                      "Tokens to train on, for example 15T: how many days they take");
   command->add_option("-o,--out", o->out_file, "Write the plan file, prediction included");
   command->add_flag("--force", o->force, "Replace files that are there");
   command->add_flag("--json", o->json, "Print JSON");

@@ -13,9 +13,10 @@ namespace pleat::cli {
 struct PredictOptions {
   PlanOptions plan;
   std::string trace_file, memory_file, html_file, out_file;  // empty: none
-  bool force = false;                                         // these files may be there already
-  int trace_microbatches = 32;                  // with operations; slots are all there
-  int threads = 0;                              // of the changes that are priced
+  std::string tokens;                                        // to train on, "15T"; empty: not said
+  bool force = false;                                        // these files may be there already
+  int trace_microbatches = 32;                               // with operations; slots are all there
+  int threads = 0;                                           // of the changes that are priced
   bool explain = false, json = false;
 };
 

@@ -12,10 +12,11 @@
 
 #include "cli/report/validation/validation_report.hpp"
 #include "console/output.hpp"
+#include "console/terminal.hpp"
 #include "console/write_file.hpp"
-#include "validation/measured_run.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
+#include "validation/measured_run.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -85,7 +86,7 @@ void validate(const ValidateOptions& o) {
   if (!o.out_file.empty()) {
     write_and_say(o.out_file, validation_markdown(rows, s));
   }
-  print(o.json ? validation_json(rows, s) : validation_text(rows, s));
+  print(o.json ? validation_json(rows, s) : validation_text(rows, s, terminal()));
 }
 
 }  // namespace pleat::cli

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/report/plan_report.hpp"
 #include "console/tables.hpp"
 
 namespace pleat::cli {
@@ -19,7 +20,8 @@ double hours(const StepEstimate& e, const WorkloadSpec& w) {
 
 std::string two_digit_ms(Seconds s) { return fmt::format("{:.2f}", s.base() * 1e3); }
 
-std::string sizes_text(const std::vector<SizeResult>& sizes, const WorkloadSpec& w) {
+std::string sizes_text(const std::vector<SizeResult>& sizes, const WorkloadSpec& w,
+                       std::size_t columns) {
   Table table{{{"GPUs"},
                {"step ms"},
                {"tokens/s/GPU"},
@@ -27,6 +29,11 @@ std::string sizes_text(const std::vector<SizeResult>& sizes, const WorkloadSpec&
                {"GPU-hours/1T tokens"},
                {"plan", Align::left}},
               {}};
+  std::vector<const Plan*> plans;
+  for (const SizeResult& s : sizes) {
+    if (!s.result.best.empty()) plans.push_back(&s.result.best.front().plan);
+  }
+  const std::vector<std::string> common = common_words(plans);
   for (const SizeResult& s : sizes) {
     if (s.result.best.empty()) {
       table.rows.push_back({std::to_string(s.gpus), "-", "-", "-", "-", s.problem});
@@ -37,10 +44,12 @@ std::string sizes_text(const std::vector<SizeResult>& sizes, const WorkloadSpec&
     table.rows.push_back({std::to_string(s.gpus), two_digit_ms(best.estimate.step),
                           fmt::format("{:.1f}", best.estimate.tokens_per_second_per_gpu),
                           fmt::format("{:.1f}", h / 24), fmt::format("{:.0f}", h * s.gpus),
-                          summary(best.plan)});
+                          summary_without(best.plan, common)});
   }
-  return "by size (without failures and checkpoints, which `pleat capacity` counts):\n" +
-         to_text(table);
+  return "\n" +
+         with_common_words("by size, before failures and saves (see `pleat capacity`)", common,
+                           columns) +
+         to_text(table, columns);
 }
 
 JsonValue sizes_json(const std::vector<SizeResult>& sizes, const WorkloadSpec& w) {
@@ -61,20 +70,24 @@ JsonValue sizes_json(const std::vector<SizeResult>& sizes, const WorkloadSpec& w
   return list;
 }
 
-std::string front_text(const Front& front, double slack, bool robust) {
+std::string front_text(const Front& front, double slack, bool robust, std::size_t columns) {
   Table table{{{"step ms"}, {"slower"}, {"peak GiB"}, {"plan", Align::left}}, {}};
+  std::vector<const Plan*> plans;
+  for (const Candidate& c : front.plans) plans.push_back(&c.plan);
+  const std::vector<std::string> common = common_words(plans);
   for (const Candidate& c : front.plans) {
     const double slower =
         value_of(c.estimate, robust) / value_of(front.plans.front().estimate, robust) - 1;
     table.rows.push_back({two_digit_ms(c.estimate.step), fmt::format("{:.1f}%", 100 * slower),
                           fmt::format("{:.2f}", static_cast<double>(c.estimate.peak_bytes()) /
                                                     (1024.0 * 1024 * 1024)),
-                          summary(c.plan)});
+                          summary_without(c.plan, common)});
   }
-  return fmt::format("step time against memory, up to {:g}% slower{}{} ({} priced in all, {:.2f} s):\n",
-                     100 * slack, robust ? " at the band's upper end" : "",
-                     front.optimal ? "" : ", cut short", front.priced, front.seconds) +
-         to_text(table);
+  const std::string title =
+      fmt::format("step time against memory, up to {:g}% slower{}{} ({} priced in all, {:.2f} s)",
+                  100 * slack, robust ? " at the band's upper end" : "",
+                  front.optimal ? "" : ", cut short", format_count(front.priced), front.seconds);
+  return "\n" + with_common_words(title, common, columns) + to_text(table, columns);
 }
 
 JsonValue front_json(const Front& front) {
@@ -90,18 +103,6 @@ JsonValue front_json(const Front& front) {
   return list;
 }
 
-std::string hint_text(const PlanAnswer& answer, const Problem& problem) {
-  const SizeResult& fewer = *answer.faster_on_fewer;
-  const bool robust = answer.search.robust;
-  const Seconds own = value_of(answer.result.best.front().estimate, robust);
-  const StepEstimate& best = fewer.result.best.front().estimate;
-  return fmt::format(
-      "hint: {} GPUs would be {:.1f}% faster, {} ms a step; {} sequences do not divide over {} "
-      "(--objective time-to-train compares sizes)\n",
-      fewer.gpus, 100 * (own / value_of(best, robust) - 1), two_digit_ms(best.step),
-      problem.workload.global_batch, answer.search.gpus);
-}
-
 JsonValue hint_json(const SizeResult& fewer) {
   const Candidate& best = fewer.result.best.front();
   return JsonValue::object()
@@ -112,16 +113,24 @@ JsonValue hint_json(const SizeResult& fewer) {
 
 }  // namespace
 
-std::string alternatives_text(const PlanAnswer& answer, const Problem& problem, double slack) {
-  std::string tables;
-  if (!answer.sizes.empty()) tables = sizes_text(answer.sizes, problem.workload);
-  if (answer.front) {
-    tables += (tables.empty() ? "" : "\n") + front_text(*answer.front, slack, answer.search.robust);
-  }
+std::string alternatives_text(const PlanAnswer& answer, const Problem& problem, double slack,
+                              std::size_t columns) {
   std::string text;
-  if (answer.faster_on_fewer) text += "\n" + hint_text(answer, problem);
-  if (!tables.empty()) text += "\n" + tables;
+  if (!answer.sizes.empty()) text += sizes_text(answer.sizes, problem.workload, columns);
+  if (answer.front) text += front_text(*answer.front, slack, answer.search.robust, columns);
   return text;
+}
+
+std::string hint_text(const PlanAnswer& answer, const Problem& problem) {
+  const SizeResult& fewer = *answer.faster_on_fewer;
+  const bool robust = answer.search.robust;
+  const Seconds own = value_of(answer.result.best.front().estimate, robust);
+  const StepEstimate& best = fewer.result.best.front().estimate;
+  return fmt::format(
+      "{} GPUs would be {:.1f}% faster, {} ms a step; {} sequences do not divide over {} "
+      "(--objective time-to-train compares sizes)",
+      fewer.gpus, 100 * (own / value_of(best, robust) - 1), two_digit_ms(best.step),
+      problem.workload.global_batch, answer.search.gpus);
 }
 
 void set_alternatives(const PlanAnswer& answer, const Problem& problem, JsonValue& document) {

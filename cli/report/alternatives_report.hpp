@@ -10,8 +10,12 @@
 
 namespace pleat::cli {
 
-// As tables, and a line that fewer GPUs would be faster; each after an empty line. Nothing: empty.
-[[nodiscard]] std::string alternatives_text(const PlanAnswer&, const Problem&, double slack);
+// Tables in so many columns, each after an empty line. Nothing: empty.
+[[nodiscard]] std::string alternatives_text(const PlanAnswer&, const Problem&, double slack,
+                                            std::size_t columns);
+
+// That fewer GPUs would be faster; only where there are such.
+[[nodiscard]] std::string hint_text(const PlanAnswer&, const Problem&);
 
 // Sets "sizes", "front" with what is proven of it, and "hint", as far as there are such.
 void set_alternatives(const PlanAnswer&, const Problem&, JsonValue& document);

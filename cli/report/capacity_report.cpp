@@ -15,7 +15,8 @@ namespace pleat::cli {
 namespace {
 
 constexpr std::size_t kSwingsShown = 3;
-constexpr double kFirstOrder = 0.25;  // recovery pressure up to which they hold (MODEL.md section 12)
+constexpr double kFirstOrder =
+    0.25;  // recovery pressure up to which they hold (MODEL.md section 12)
 
 std::string days(Seconds t) { return fmt::format("{:.1f}", t.base() / kDay); }
 std::string million(double dollars) { return three_digits(dollars / 1e6); }
@@ -26,112 +27,147 @@ std::vector<std::string> row(const Offer& o, bool front) {
   return {front ? "*" : "",
           o.cluster,
           std::to_string(o.gpus),
+          days(b.finish.p50),
+          days(b.finish.p90),
+          million(b.dollars_p50),
+          million(b.dollars_p90),
           std::to_string(b.placement.paid_gpus),
           fmt::format("{:.2f}", o.job.step.base()),
           percent_of(o.job.mfu),
           percent_of(b.goodput),
-          days(b.finish.p50),
-          days(b.finish.p90),
           three_digits(b.gpu_hours_p50 / 1e6),
-          million(b.dollars_p50),
-          million(b.dollars_p90),
           fmt::format("{:.0f}", b.energy_mwh),
           fmt::format("{:.0f}", b.failures),
           fmt::format("{:.1f}", b.save.interval_steps * o.job.step.base() / 60)};
 }
 
-std::string offers_text(const CapacityAnswer& a) {
+std::string offers_text(const CapacityAnswer& a, const Terminal& t) {
   Table table{{{""},
                {"cluster", Align::left},
                {"GPUs"},
-               {"paid"},
+               {"days P50"},
+               {"days P90"},
+               {"M USD P50"},
+               {"M USD P90"},
+               {"paid GPUs"},
                {"step s"},
                {"MFU"},
                {"goodput"},
-               {"days P50"},
-               {"P90"},
                {"M GPU-h"},
-               {"M USD P50"},
-               {"P90"},
                {"MWh"},
                {"failures"},
                {"save every min"}},
-              {}};
+              {},
+              3};
   std::string problems;
   for (std::size_t i = 0; i < a.offers.size(); ++i) {
     const Offer& o = a.offers[i];
     if (o.problem.empty()) {
-      table.rows.push_back(
-          row(o, std::ranges::find(a.choice.front, i) != a.choice.front.end()));
+      table.rows.push_back(row(o, std::ranges::find(a.choice.front, i) != a.choice.front.end()));
     } else {
-      problems += fmt::format("  {} x {}: {}\n", o.gpus, o.cluster, o.problem);
+      problems += wrap_words(fmt::format("{} x {}: {}", o.gpus, o.cluster, o.problem), t.columns,
+                             {"  ", "    "});
     }
   }
   std::string text;
   if (!table.rows.empty()) {
-    text = to_text(table) + "* no other is faster and cheaper. Paid: with spares and the unused "
-                            "part of racks and nodes.\n";
+    text = "\noffers\n" + to_text(table, t.columns) +
+           wrap_words(
+               "* no other is faster and cheaper. Paid: with spares and the unused part of "
+               "racks and nodes.",
+               t.columns);
   }
   if (!problems.empty()) text += "\nnot possible:\n" + problems;
   return text;
 }
 
-std::string shares(const Offer& o) {
+std::vector<std::string> shares(const Offer& o) {
   const PaidTime& t = o.booking.paid;
-  const auto share = [&](double part) { return percent_of(part / t.paid); };
-  return fmt::format("useful {}, saves {}, lost work {}, restarts {}, waiting for repairs {}, idle "
-                     "spares {}",
-                     share(t.useful), share(t.checkpoint), share(t.lost), share(t.restart),
-                     share(t.waiting), share(t.idle));
+  const auto share = [&](const char* name, double part) {
+    return fmt::format("{} {}", name, percent_of(part / t.paid));
+  };
+  return {share("useful", t.useful),
+          share("saves", t.checkpoint),
+          share("lost work", t.lost),
+          share("restarts", t.restart),
+          share("waiting for repairs", t.waiting),
+          share("idle spares", t.idle)};
 }
 
-std::string details(const char* title, const Offer& o) {
-  std::string text = fmt::format("\n{}: {} x {}\n", title, o.gpus, o.cluster);
-  for (const auto& [name, fact] : offer_facts(o)) text += fmt::format("  {:<10}  {}\n", name, fact);
+std::string plan_command(const CapacityAnswer& a, const std::string& model, const Offer& o) {
+  return fmt::format(
+      "pleat plan --model {} --cluster {} --gpus {} --seq-len {} --global-batch {} --precision {} "
+      "--tokens {} --out plan.json",
+      model, o.cluster, o.gpus, a.seq_len, o.job.global_batch, name_of(o.job.plan.precision),
+      amount_text(o.tokens));
+}
+
+std::string details(const std::string& title, const CapacityAnswer& a, const std::string& model,
+                    const Offer& o, const Terminal& t) {
+  return fmt::format("\n{}: {} x {}\n", title, o.gpus, o.cluster) +
+         facts_text(offer_facts(o), t.columns, "  ") + "  its plan file\n" +
+         wrap_command(plan_command(a, model, o), t.columns, {"    ", "        "});
+}
+
+// The recommended offers, or that there is none.
+std::string answers_text(const CapacityAnswer& a, const std::string& model, const Terminal& t) {
+  const Choice& c = a.choice;
+  const char* const in_time = "cheapest that meets the deadline";
+  const char* const in_budget = "fastest within the budget";
+  if (!c.cheapest || !c.fastest) {
+    if (a.offers.empty()) return "\nno offer was found yet\n";
+    return fmt::format("\nno offer meets the goals{}\n", a.complete ? "" : " yet");
+  }
+  if (a.goal.deadline && a.goal.budget && *c.cheapest == *c.fastest) {
+    return details(fmt::format("{}, and {}", in_time, in_budget), a, model, a.offers[*c.cheapest],
+                   t);
+  }
+  std::string text;
+  if (a.goal.deadline) text += details(in_time, a, model, a.offers[*c.cheapest], t);
+  if (a.goal.budget) text += details(in_budget, a, model, a.offers[*c.fastest], t);
   return text;
 }
 
-std::string swings_text(const CapacityAnswer& a) {
+std::string swings_text(const CapacityAnswer& a, const Terminal& t) {
   if (a.swings.empty() || !a.explained) return {};
   const Offer& o = a.offers[*a.explained];
-  Table table{{{"input", Align::left},
-               {"days -20%"},
-               {"+20%"},
-               {"M USD -20%"},
-               {"+20%"}},
-              {}};
+  Table table{{{"input", Align::left}, {"days -20%"}, {"+20%"}, {"M USD -20%"}, {"+20%"}}, {}};
   for (std::size_t i = 0; i < std::min(kSwingsShown, a.swings.size()); ++i) {
     const Swing& s = a.swings[i];
     table.rows.push_back({s.input, days(s.time_less), days(s.time_more), million(s.dollars_less),
                           million(s.dollars_more)});
   }
-  return fmt::format("\nwhat matters most to {} x {} ({}, a fifth less and more of it):\n{}", o.gpus,
-                     o.cluster, a.goal.confidence == Confidence::p50 ? "P50" : "P90",
-                     to_text(table));
+  return wrap_words(
+             fmt::format("\nwhat matters most to {} x {} ({}, a fifth less and more of it)", o.gpus,
+                         o.cluster, a.goal.confidence == Confidence::p50 ? "P50" : "P90"),
+             t.columns) +
+         to_text(table, t.columns);
 }
 
 // Prices, and whatever is only assumed.
-std::string rates_text(const CapacityAnswer& a) {
+std::string rates_text(const CapacityAnswer& a, const Terminal& t) {
   std::vector<std::string> seen;
-  std::string text = "\nprices and assumptions (--rate NAME=VALUE overrides, --json has all):\n";
+  std::string text = "\nprices and assumptions (--rate NAME=VALUE overrides, --json has all)\n";
   for (const Offer& o : a.offers) {
     if (std::ranges::find(seen, o.cluster) != seen.end()) continue;
     seen.push_back(o.cluster);
     const auto& price = o.rates.find(Rate::price);
-    text += fmt::format("  {}: {} USD per GPU-hour{}, {}{}\n", o.cluster, price->value,
-                        price->assumption && !price->source.starts_with("assumption")
-                            ? " (assumption)"
-                            : "",
-                        price->source,
-                        price->as_of.empty() ? "" : ", " + price->as_of);
-    std::string assumed;
+    text += wrap_words(
+        fmt::format(
+            "{}: {} USD per GPU-hour{}, {}{}", o.cluster, price->value,
+            price->assumption && !price->source.starts_with("assumption") ? " (assumption)" : "",
+            price->source, price->as_of.empty() ? "" : ", " + price->as_of),
+        t.columns, {"  ", "    "});
+    std::vector<std::string> assumed;
     for (std::size_t i = 0; i < kRates; ++i) {
       const Rate rate = static_cast<Rate>(i);
       const auto& value = o.rates.find(rate);
       if (rate == Rate::price || !value || !value->assumption) continue;
-      assumed += fmt::format("{}{} {}", assumed.empty() ? "" : ", ", facts_of(rate).key, value->value);
+      assumed.push_back(fmt::format("{} {}", facts_of(rate).key, value->value));
     }
-    if (!assumed.empty()) text += fmt::format("    assumed: {}\n", assumed);
+    if (!assumed.empty()) {
+      text += wrap_fields(assumed, ", ", t.columns, {"    assumed: ", "             "});
+    }
   }
   return text;
 }
@@ -142,7 +178,8 @@ std::string question_text(const CapacityAnswer& a) {
   std::string goals;
   if (a.goal.deadline) goals += fmt::format("within {}", days_text(*a.goal.deadline));
   if (a.goal.budget) {
-    goals += fmt::format("{}for at most {}", goals.empty() ? "" : ", ", dollars_text(*a.goal.budget));
+    goals +=
+        fmt::format("{}for at most {}", goals.empty() ? "" : ", ", dollars_text(*a.goal.budget));
   }
   const std::string batch =
       a.critical_batch
@@ -167,53 +204,58 @@ std::string used_text(const Offer& o) {
                       : fmt::format("{} used of each, {} of the last", used, last);
 }
 
-std::vector<std::pair<std::string, std::string>> offer_facts(const Offer& o) {
+std::vector<Fact> offer_facts(const Offer& o) {
   const Booking& b = o.booking;
   const SavePlan& s = b.save;
-  return {
-      {"plan", summary(o.job.plan)},
-      {"time", fmt::format("{} expected, P50 {}, P90 {}; {:.0f} steps of {:.2f} s +-{:.0f}%",
-                           days_text(b.finish.expected), days(b.finish.p50), days(b.finish.p90),
-                           b.steps, o.job.step.base(), o.job.band * 100)},
-      {"cost", fmt::format("P50 {}, P90 {}; {} GPU-hours at {:.2f} USD", dollars_text(b.dollars_p50),
-                           dollars_text(b.dollars_p90), amount_text(b.gpu_hours_p50),
-                           o.rates.at(Rate::price))},
-      {"booked", fmt::format("{} GPUs in {} {} of {} ({}), {}", b.placement.paid_gpus,
-                             b.placement.domains, b.placement.domains == 1 ? "domain" : "domains",
-                             o.job.domain, used_text(o),
-                             spares_text(b.placement, o.gpus))},
-      {"failures",
-       fmt::format("{:.1f} expected, one in {:.1f} h{}", b.failures, b.mtbf.base() / kHour,
-                   s.recovery_pressure > kFirstOrder ? "; too often for first-order formulas" : "")},
+  std::vector<Fact> facts;
+  facts.push_back(
+      {"time",
+       {fmt::format("{} days (P50)", days(b.finish.p50)),
+        fmt::format("{} days (P90)", days(b.finish.p90)),
+        fmt::format("{} expected", days_text(b.finish.expected)),
+        fmt::format("{} steps of {:.2f} s +-{:.0f}%", format_count(std::llround(b.steps)),
+                    o.job.step.base(), o.job.band * 100)}});
+  facts.push_back({"cost",
+                   {dollars_text(b.dollars_p50) + " (P50)", dollars_text(b.dollars_p90) + " (P90)",
+                    fmt::format("{} GPU-hours at {:.2f} USD", amount_text(b.gpu_hours_p50),
+                                o.rates.at(Rate::price))}});
+  facts.push_back(
+      {"booked",
+       {fmt::format("{} GPUs in {} {} of {} ({})", b.placement.paid_gpus, b.placement.domains,
+                    b.placement.domains == 1 ? "domain" : "domains", o.job.domain, used_text(o)),
+        spares_text(b.placement, o.gpus)}});
+  facts.push_back({"plan", words_of(summary(o.job.plan)), " "});
+  facts.push_back({"failures",
+                   {fmt::format("{:.1f} expected", b.failures),
+                    fmt::format("one in {:.1f} h", b.mtbf.base() / kHour)}});
+  if (s.recovery_pressure > kFirstOrder) {
+    facts.back().fields.emplace_back("too often for first-order formulas");
+  }
+  facts.push_back(
       {"checkpoint",
-       fmt::format("{:.2f} TB every {} steps ({:.1f} min; Young {:.1f}, Daly {:.1f}), blocks {:.1f} "
-                   "s{}",
-                   s.checkpoint.base() / 1e12, s.interval_steps,
-                   s.interval_steps * o.job.step.base() / 60, s.young.base() / 60,
-                   s.daly.base() / 60, s.stall.base(),
-                   s.background ? fmt::format(", written in {:.0f} s", s.upload.base()) : "")},
-      {"paid time", shares(o)},
-      {"energy", fmt::format("{:.0f} MWh", b.energy_mwh)}};
+       {fmt::format("{:.2f} TB every {} steps", s.checkpoint.base() / 1e12, s.interval_steps),
+        fmt::format("{:.1f} min (Young {:.1f}, Daly {:.1f})",
+                    s.interval_steps * o.job.step.base() / 60, s.young.base() / 60,
+                    s.daly.base() / 60),
+        fmt::format("blocks {:.1f} s", s.stall.base())}});
+  if (s.background) {
+    facts.back().fields.push_back(fmt::format("written in {:.0f} s", s.upload.base()));
+  }
+  facts.push_back({"paid time", shares(o)});
+  facts.push_back({"energy", {fmt::format("{:.0f} MWh", b.energy_mwh)}});
+  return facts;
 }
 
-std::string capacity_text(const CapacityAnswer& a) {
-  std::string text = question_text(a) + "\n\n" +
-                     (a.offers.empty() ? "no offer was found yet\n" : offers_text(a));
-  const Choice& c = a.choice;
-  if (a.goal.deadline && c.cheapest) {
-    text += details("cheapest that meets the deadline", a.offers[*c.cheapest]);
-  }
-  if (a.goal.budget && c.fastest) {
-    text += details("fastest within the budget", a.offers[*c.fastest]);
-  }
-  return text + swings_text(a) + rates_text(a);
+std::string capacity_text(const CapacityAnswer& a, const std::string& model, const Terminal& t) {
+  return wrap_words(question_text(a), t.columns, {"", "    "}) + answers_text(a, model, t) +
+         offers_text(a, t) + swings_text(a, t) + rates_text(a, t);
 }
 
 std::string misses_text(const CapacityAnswer& a) {
   if (a.misses.empty()) return "nothing can be run: no offer has a plan";
   std::string text = "nothing meets the goals";
   for (const Miss& m : a.misses) {
-    text += "\n  " + m.what + "; it would be met by";
+    text += "\n  " + m.what + "\n  it would be met by";
     for (const std::string& change : m.changes) text += "\n    " + change;
   }
   return text;

@@ -4,9 +4,10 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "console/terminal.hpp"
+#include "console/wrap.hpp"
 #include "planner/capacity/answer.hpp"
 
 namespace pleat::cli {
@@ -14,12 +15,14 @@ namespace pleat::cli {
 // Model, tokens, goals and batch; two lines, no final newline.
 [[nodiscard]] std::string question_text(const CapacityAnswer&);
 
-// What an offer that can be run takes: "time", "cost", …, each in words.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> offer_facts(const Offer&);
+// What an offer that can be run takes: time and cost first, each in words.
+[[nodiscard]] std::vector<Fact> offer_facts(const Offer&);
 [[nodiscard]] std::string spares_text(const Placement&, int gpus);
 
-// The offers in a table, the recommended ones in detail, what matters most, prices and assumptions.
-[[nodiscard]] std::string capacity_text(const CapacityAnswer&);
+// The recommended offers in detail, all in a table, what matters most, prices and assumptions.
+// `model`: as it was asked for, of the command that plans the recommended one.
+[[nodiscard]] std::string capacity_text(const CapacityAnswer&, const std::string& model,
+                                        const Terminal&);
 
 // One paragraph: what misses the goals by how much, and what would do.
 [[nodiscard]] std::string misses_text(const CapacityAnswer&);

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "cli/report/cost_words.hpp"
+#include "console/wrap.hpp"
 #include "core/plan/plan_fields.hpp"
 #include "core/quantity.hpp"
 #include "simulator/estimate.hpp"
@@ -88,38 +90,6 @@ JsonValue op_json(const OpTotal& op, const StepEstimate& e) {
 }
 
 }  // namespace
-
-const char* words_for(CostClass cls) {
-  switch (cls) {
-    case CostClass::gemm:
-      return "dense matrix products";
-    case CostClass::grouped_gemm:
-      return "expert matrix products";
-    case CostClass::attention:
-      return "attention";
-    case CostClass::memory_bound:
-      return "kernels that wait for device memory";
-    case CostClass::tp_comm:
-      return "tensor-parallel exchange that nothing hides";
-    case CostClass::cp_comm:
-      return "context-parallel exchange that nothing hides";
-    case CostClass::ep_comm:
-      return "the experts' all-to-all that nothing hides";
-    case CostClass::pp_comm:
-      return "waiting for transfers between stages";
-    case CostClass::dp_comm:
-      return "gradient and weight exchange that nothing hides";
-    case CostClass::offload:
-      return "copies to and from host memory that nothing hides";
-    case CostClass::optimizer:
-      return "the optimizer";
-    case CostClass::host:
-      return "the host, which launches kernels too slowly";
-    case CostClass::bubble:
-      return "the pipeline bubble";
-  }
-  return "?";
-}
 
 std::vector<Bound> bounds_of(const StepEstimate& e) {
   std::vector<Bound> bounds;
@@ -212,24 +182,27 @@ Table changes_table(const StepEstimate& e, const std::vector<PricedChange>& chan
          fmt::format("{:.2f}", static_cast<double>(c.peak_bytes) / kGiB),
          fmt::format("{:+.2f}", static_cast<double>(c.more_bytes) / kGiB),
          std::string(c.fits ? "" : "does not fit") + (c.fits || !c.change.arithmetic ? "" : ", ") +
-             (c.change.arithmetic ? "other arithmetic" : "")});
+             (c.change.arithmetic ? "other formats" : "")});
   }
   return table;
 }
 
 std::string explanation_text(const StepEstimate& e, const ClusterSpec& cluster,
-                             const Explanation& x) {
-  std::string text = "\nwhat bounds the step\n" + bound_sentences(e, cluster, x) + "\n\n";
+                             const Explanation& x, std::size_t columns) {
+  std::string text =
+      "\nwhat bounds the step\n" + wrap_words(bound_sentences(e, cluster, x), columns);
   text +=
-      fmt::format("longest operations of stage {} (each alone on the device; overlap hides some)\n",
-                  x.stage) +
-      to_text(ops_table(e, x, kOpsShown)) + "\n";
-  text += "single changes on the same GPUs\n" + change_sentences(e, x) + "\n";
+      wrap_words(fmt::format("\nlongest operations of stage {} (each alone on the device; overlap "
+                             "hides some)",
+                             x.stage),
+                 columns);
+  text += to_text(ops_table(e, x, kOpsShown), columns);
+  text += "\nsingle changes on the same GPUs\n" + wrap_words(change_sentences(e, x), columns);
   std::vector<PricedChange> shown;
   for (const PricedChange& c : x.changes) {
     if (gains(c, e) && shown.size() < kChangesShown) shown.push_back(c);
   }
-  if (!shown.empty()) text += to_text(changes_table(e, shown));
+  if (!shown.empty()) text += to_text(changes_table(e, shown), columns);
   return text;
 }
 

@@ -12,9 +12,6 @@
 
 namespace pleat::cli {
 
-// "expert matrix products": a rubric of time in words.
-[[nodiscard]] const char* words_for(CostClass);
-
 // The rubrics of the busiest stage, longest first, nothing below a thousandth of the step.
 struct Bound {
   CostClass cls = CostClass::gemm;
@@ -32,8 +29,9 @@ struct Bound {
 [[nodiscard]] Table ops_table(const StepEstimate&, const Explanation&, std::size_t most);
 [[nodiscard]] Table changes_table(const StepEstimate&, const std::vector<PricedChange>&);
 
+// In so many columns.
 [[nodiscard]] std::string explanation_text(const StepEstimate&, const ClusterSpec&,
-                                           const Explanation&);
+                                           const Explanation&, std::size_t columns);
 [[nodiscard]] JsonValue explanation_json(const StepEstimate&, const ClusterSpec&,
                                          const Explanation&);
 

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/report/cost_words.hpp"
 #include "console/tables.hpp"
+#include "console/wrap.hpp"
 #include "planner/report/explain.hpp"
 
 namespace pleat::cli {
@@ -18,19 +20,26 @@ std::string place_words(const Recipe& r, const SearchResult& result) {
 
 }  // namespace
 
-std::string recipes_text(const std::vector<Recipe>& recipes, const SearchResult& result) {
+std::string recipes_text(const std::vector<Recipe>& recipes, const SearchResult& result,
+                         std::size_t columns) {
   if (recipes.empty()) return {};
-  std::string text = "\nbeside the winner:\n";
+  std::string text = "\nbeside the winner\n";
   for (const Recipe& r : recipes) {
     const StepEstimate& e = r.candidate.estimate;
-    text += fmt::format("  {} ({})\n    {}\n    step {}, {:.1f} tokens/s/GPU, MFU {:.1f}%, peak {}: {}\n",
-                        r.name, r.source, summary(r.candidate.plan), format_seconds(e.step),
-                        e.tokens_per_second_per_gpu, 100 * e.mfu, format_bytes(e.peak_bytes()),
-                        place_words(r, result));
-    if (!r.numerics.empty()) text += fmt::format("    other numerics: {}\n", r.numerics);
+    std::vector<Fact> facts;
+    facts.push_back(
+        {"place",
+         {place_words(r, result), "step " + format_seconds(e.step),
+          fmt::format("{:.1f} tokens/s/GPU", e.tokens_per_second_per_gpu),
+          fmt::format("MFU {:.1f}%", 100 * e.mfu), "peak " + format_bytes(e.peak_bytes())}});
     if (!result.best.empty()) {
-      text += fmt::format("    {}\n", explain_difference(result.best.front(), r.candidate));
+      facts.push_back(
+          {"against #1", {explain_difference(result.best.front(), r.candidate, short_words_for)}});
     }
+    facts.push_back({"plan", {summary(r.candidate.plan)}});
+    if (!r.numerics.empty()) facts.push_back({"numerics", {r.numerics}});
+    facts.push_back({"source", {r.source}});
+    text += "  " + r.name + "\n" + facts_text(facts, columns, "    ");
   }
   return text;
 }

@@ -8,7 +8,9 @@
 
 namespace pleat::cli {
 
-[[nodiscard]] std::string recipes_text(const std::vector<Recipe>&, const SearchResult&);
+// In so many columns, after an empty line; nothing to compare: empty.
+[[nodiscard]] std::string recipes_text(const std::vector<Recipe>&, const SearchResult&,
+                                       std::size_t columns);
 [[nodiscard]] JsonValue recipes_json(const std::vector<Recipe>&);
 
 }  // namespace pleat::cli

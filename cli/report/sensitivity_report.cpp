@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "console/wrap.hpp"
+
 namespace pleat::cli {
 namespace {
 
@@ -82,9 +84,9 @@ std::string sensitivity_sentences(const SensitivityAnswer& answer) {
   return text;
 }
 
-std::string sensitivity_text(const SensitivityAnswer& answer) {
-  return "\nwhat would change the answer:\n" + to_text(sensitivity_table(answer)) +
-         sensitivity_sentences(answer) + "\n";
+std::string sensitivity_text(const SensitivityAnswer& answer, std::size_t columns) {
+  return "\nwhat would change the answer\n" + to_text(sensitivity_table(answer), columns) +
+         wrap_words(sensitivity_sentences(answer), columns, {"", "    "});
 }
 
 JsonValue sensitivity_json(const SensitivityAnswer& answer) {

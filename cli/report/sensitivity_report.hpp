@@ -25,7 +25,8 @@ struct SensitivityAnswer {
 // newline.
 [[nodiscard]] std::string sensitivity_sentences(const SensitivityAnswer&);
 
-[[nodiscard]] std::string sensitivity_text(const SensitivityAnswer&);
+// In so many columns.
+[[nodiscard]] std::string sensitivity_text(const SensitivityAnswer&, std::size_t columns);
 [[nodiscard]] JsonValue sensitivity_json(const SensitivityAnswer&);  // docs/FORMATS.md, "Search"
 
 }  // namespace pleat::cli

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/plan/plan_parts.hpp"
 #include "core/plan/plan_table.hpp"
 #include "core/plan/plan_words.hpp"
 
@@ -34,34 +35,50 @@ bool is_fp8(Precision p) {
          p == Precision::mxfp8;
 }
 
-std::string overlap_text(const OverlapFlags& f) {
-  std::string text;
-  if (f.expert_parallel) text += " ep-overlap";
-  if (f.delay_wgrad) text += " delay-wgrad";
-  if (f.tensor_parallel) text += " tp-overlap";
-  if (f.shared_expert) text += " shared-overlap";
-  if (f.tile_level) text += " tile-overlap";
-  return text;
+// Collects the words of a summary.
+class PartList {
+ public:
+  void add(PlanTopic topic, std::string text) { parts_.push_back({topic, std::move(text)}); }
+  void add_if(bool there, PlanTopic topic, std::string text) {
+    if (there) add(topic, std::move(text));
+  }
+  // Belongs to the word before it.
+  void append(const std::string& text) { parts_.back().text += text; }
+  [[nodiscard]] std::vector<PlanPart> take() { return std::move(parts_); }
+
+ private:
+  std::vector<PlanPart> parts_;
+};
+
+void add_overlap(const OverlapFlags& f, PartList& list) {
+  list.add_if(f.expert_parallel, PlanTopic::exchange, "ep-overlap");
+  list.add_if(f.delay_wgrad, PlanTopic::exchange, "delay-wgrad");
+  list.add_if(f.tensor_parallel, PlanTopic::exchange, "tp-overlap");
+  list.add_if(f.shared_expert, PlanTopic::exchange, "shared-overlap");
+  list.add_if(f.tile_level, PlanTopic::exchange, "tile-overlap");
 }
 
 // What is not AdamW in fp32 on the GPU: "muon grads=bf16".
-std::string optimizer_text(const OptimizerPlan& o) {
-  std::string text;
-  if (o.kind != OptimizerKind::adamw) text += " " + name_of(o.kind);
-  const auto add = [&text](const char* name, DType type) {
-    if (type != DType::fp32) text += fmt::format(" {}={}", name, name_of(type));
+void add_optimizer(const OptimizerPlan& o, PartList& list) {
+  list.add_if(o.kind != OptimizerKind::adamw, PlanTopic::formats, name_of(o.kind));
+  const auto add = [&list](const char* name, DType type) {
+    if (type != DType::fp32)
+      list.add(PlanTopic::formats, fmt::format("{}={}", name, name_of(type)));
   };
   add("grads", o.main_grads);
   add("params", o.main_params);
   add("exp-avg", o.exp_avg);
   add("exp-avg-sq", o.exp_avg_sq);
-  if (o.grad_reduce) text += fmt::format(" grad-reduce={}", name_of(*o.grad_reduce));
-  if (o.state_offload > 0) text += fmt::format(" state-offload={:g}", o.state_offload);
-  if (o.cpu_offload > 0) {
-    text += fmt::format(" cpu-optimizer={:g}{}", o.cpu_offload,
-                        o.cpu_offload_overlapped ? ",overlapped" : "");
+  if (o.grad_reduce) {
+    list.add(PlanTopic::formats, fmt::format("grad-reduce={}", name_of(*o.grad_reduce)));
   }
-  return text;
+  if (o.state_offload > 0) {
+    list.add(PlanTopic::memory, fmt::format("state-offload={:g}", o.state_offload));
+  }
+  if (o.cpu_offload > 0) {
+    list.add(PlanTopic::memory, fmt::format("cpu-optimizer={:g}{}", o.cpu_offload,
+                                            o.cpu_offload_overlapped ? ",overlapped" : ""));
+  }
 }
 
 // "full:2", "full,unit2", "moe_act,layernorm", "none".
@@ -72,66 +89,88 @@ std::string recompute_text(const StageOverride& o) {
   return text.empty() ? "none" : text;
 }
 
-// " stage0:recompute=full stage1:recompute=none", stages that do the same together.
-std::string stages_text(const std::vector<StageOverride>& stages) {
-  std::string text;
+// "stage0:recompute=full", "stage1-2:recompute=none": stages that do the same together.
+void add_stages(const std::vector<StageOverride>& stages, PartList& list) {
   for (std::size_t i = 0, end = 0; i < stages.size(); i = end) {
     StageOverride next = stages[i];
     for (end = i; end < stages.size() && stages[end] == next; ++end) ++next.stage;
-    text += fmt::format(" stage{}", stages[i].stage);
+    std::string text = fmt::format("stage{}", stages[i].stage);
     if (end - i > 1) text += fmt::format("-{}", stages[end - 1].stage);
     text += ":recompute=" + recompute_text(stages[i]);
     text += list_of(",offload=", stages[i].offload);
+    list.add(PlanTopic::memory, text);
   }
-  return text;
 }
 
 }  // namespace
 
 // Degrees always; of the rest what differs from a plain plan.
-std::string summary(const Plan& plan) {
+std::vector<PlanPart> plan_parts(const Plan& plan) {
+  using enum PlanTopic;
   const AttentionMapping& a = plan.attention;
   const ExpertMapping& e = plan.expert;
-  std::string text =
-      fmt::format("TP{} CP{} DP{} PP{} VPP{} | ETP{} EP{} EDP{} | mbs{} {} {} {}", a.tp, a.cp, a.dp,
-                  a.pp, plan.vpp, e.etp, e.ep, e.edp, plan.micro_batch, name_of(plan.precision),
-                  name_of(plan.sharding), name_of(plan.dispatcher));
-  if (plan.schedule != PipelineSchedule::one_f_one_b) text += " " + name_of(plan.schedule);
-  if (plan.microbatch_group > 0) text += fmt::format(" group{}", plan.microbatch_group);
-  if (a.tp > 1 && !plan.sequence_parallel) text += " no-sp";
-  if (plan.fsdp_group > 0) text += fmt::format(" shards{}", plan.fsdp_group);
-  if (plan.optimizer_instances > 1) {
-    text += fmt::format(" instances{}", plan.optimizer_instances);
-  }
-  if (plan.dispatcher_sms > 0) text += fmt::format(" sms{}", plan.dispatcher_sms);
-  if (plan.fp8_dispatch) text += " fp8-dispatch";
-  if (plan.fp8_combine) text += " fp8-combine";
-  if (a.cp > 1 && plan.cp_comm != CpComm::p2p) text += " cp=" + name_of(plan.cp_comm);
-  if (plan.cp_a2a > 0) text += fmt::format(":{}", plan.cp_a2a);
-  if (plan.recompute_full) text += " recompute=full";
-  if (plan.recompute_unit > 1) text += fmt::format(",unit{}", plan.recompute_unit);
-  if (plan.recompute_layers > 0) text += fmt::format(":{}", plan.recompute_layers);
-  text += list_of(" recompute=", plan.recompute);
-  text += list_of(" offload=", plan.offload);
-  if (plan.offload_layers > 0) text += fmt::format(" offload-layers={}", plan.offload_layers);
-  text += stages_text(plan.stages);
-  if (is_fp8(plan.precision) && !plan.fp8_params) text += " bf16-params";
-  if (!plan.flash_attention) text += " no-flash-attention";
-  if (plan.fp8_attention) text += " fp8-attention";
-  if (plan.fp8_head) text += " fp8-head";
-  text += overlap_text(plan.overlap);
+  PartList list;
+  const auto degree = [&list](PlanTopic topic, const char* name, int value) {
+    list.add(topic, fmt::format("{}{}", name, value));
+  };
+  degree(parallel, "TP", a.tp);
+  degree(parallel, "CP", a.cp);
+  degree(parallel, "DP", a.dp);
+  degree(parallel, "PP", a.pp);
+  degree(parallel, "VPP", plan.vpp);
+  degree(experts, "ETP", e.etp);
+  degree(experts, "EP", e.ep);
+  degree(experts, "EDP", e.edp);
+  degree(batch, "mbs", plan.micro_batch);
+  list.add(formats, name_of(plan.precision));
+  list.add(memory, name_of(plan.sharding));
+  list.add(exchange, name_of(plan.dispatcher));
+  list.add_if(plan.schedule != PipelineSchedule::one_f_one_b, run, name_of(plan.schedule));
+  if (plan.microbatch_group > 0) degree(batch, "group", plan.microbatch_group);
+  list.add_if(a.tp > 1 && !plan.sequence_parallel, parallel, "no-sp");
+  if (plan.fsdp_group > 0) degree(memory, "shards", plan.fsdp_group);
+  if (plan.optimizer_instances > 1) degree(memory, "instances", plan.optimizer_instances);
+  if (plan.dispatcher_sms > 0) degree(exchange, "sms", plan.dispatcher_sms);
+  list.add_if(plan.fp8_dispatch, exchange, "fp8-dispatch");
+  list.add_if(plan.fp8_combine, exchange, "fp8-combine");
+  list.add_if(a.cp > 1 && plan.cp_comm != CpComm::p2p, exchange, "cp=" + name_of(plan.cp_comm));
+  if (plan.cp_a2a > 0) list.append(fmt::format(":{}", plan.cp_a2a));
+  list.add_if(plan.recompute_full, memory, "recompute=full");
+  if (plan.recompute_unit > 1) list.append(fmt::format(",unit{}", plan.recompute_unit));
+  if (plan.recompute_layers > 0) list.append(fmt::format(":{}", plan.recompute_layers));
+  list.add_if(!plan.recompute.empty(), memory, list_of("recompute=", plan.recompute));
+  list.add_if(!plan.offload.empty(), memory, list_of("offload=", plan.offload));
+  if (plan.offload_layers > 0) degree(memory, "offload-layers=", plan.offload_layers);
+  add_stages(plan.stages, list);
+  list.add_if(is_fp8(plan.precision) && !plan.fp8_params, formats, "bf16-params");
+  list.add_if(!plan.flash_attention, run, "no-flash-attention");
+  list.add_if(plan.fp8_attention, formats, "fp8-attention");
+  list.add_if(plan.fp8_head, formats, "fp8-head");
+  add_overlap(plan.overlap, list);
   for_each_plan_field([&](auto i) {
     constexpr const auto& field = kPlanField<i>;
     if constexpr (field.in_summary) {
-      if (field.in(plan) != field.in(Plan())) text += " " + field.typed_name();
+      list.add_if(field.in(plan) != field.in(Plan()), exchange, field.typed_name());
     }
   });
-  if (plan.cuda_graph != CudaGraph::none) text += " graph=" + name_of(plan.cuda_graph);
+  list.add_if(plan.cuda_graph != CudaGraph::none, run, "graph=" + name_of(plan.cuda_graph));
   if (plan.paged_stash.buffer > 0) {
-    text += fmt::format(" stash={:g}/{:g}", plan.paged_stash.buffer, plan.paged_stash.capacity);
+    list.add(memory,
+             fmt::format("stash={:g}/{:g}", plan.paged_stash.buffer, plan.paged_stash.capacity));
   }
-  text += optimizer_text(plan.optimizer);
-  if (!plan.layout.empty()) text += " layout=" + plan.layout;
+  add_optimizer(plan.optimizer, list);
+  list.add_if(!plan.layout.empty(), PlanTopic::layout, "layout=" + plan.layout);
+  return list.take();
+}
+
+std::string summary(const Plan& plan) {
+  const std::vector<PlanPart> parts = plan_parts(plan);
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const bool experts_begin_or_end = i > 0 && (parts[i].topic == PlanTopic::experts) !=
+                                                   (parts[i - 1].topic == PlanTopic::experts);
+    text += (i == 0 ? "" : experts_begin_or_end ? " | " : " ") + parts[i].text;
+  }
   return text;
 }
 

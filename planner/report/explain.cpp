@@ -26,16 +26,17 @@ std::string milliseconds(Seconds s) { return fmt::format("{:.2f} ms", s.base() *
 
 double gib_of(std::int64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024 * 1024); }
 
-std::string name_with_numbers(const Difference& d) {
+std::string name_with_numbers(const Difference& d, const char* word) {
   // A residue of rounding is printed as 0.00, not -0.00.
   const auto shown = [](Seconds s) { return std::round(s.base() * 1e5) / 1e2 + 0.0; };
-  return fmt::format("{} {:+.2f} ms ({:.2f} -> {:.2f})", name_of(d.cls), shown(d.lost()),
+  return fmt::format("{} {:+.2f} ms ({:.2f} -> {:.2f})", word, shown(d.lost()),
                      shown(d.winner), shown(d.loser));
 }
 
 }  // namespace
 
-std::string explain_difference(const Candidate& winner, const Candidate& loser) {
+std::string explain_difference(const Candidate& winner, const Candidate& loser,
+                               const char* (*word)(CostClass)) {
   const Seconds total = loser.estimate.step - winner.estimate.step;
   std::vector<Difference> all;
   for (std::size_t c = 0; c < kCostClasses; ++c) {
@@ -51,7 +52,7 @@ std::string explain_difference(const Candidate& winner, const Candidate& loser) 
   Seconds other = total;
   for (std::size_t i = 0; i < kRubricsNamed && std::abs(all[i].lost().base()) > least.base(); ++i) {
     std::string& list = all[i].lost() > Seconds{} ? losses : gains;
-    list += (list.empty() ? "" : ", ") + name_with_numbers(all[i]);
+    list += (list.empty() ? "" : ", ") + name_with_numbers(all[i], word(all[i].cls));
     other = other - all[i].lost();
   }
   std::string text;
@@ -162,62 +163,16 @@ std::string neighbours_text(const SearchResult& result) {
                      fmt::join(changes, ", "));
 }
 
-// How far the best plan's layout may be from the best layout, which the certificate does not cover.
-std::string layouts_text(const SearchResult& result, const Problem& problem,
-                         const SearchConfig& config) {
+std::string layout_certificate(const SearchResult& result, const Problem& problem,
+                               const SearchConfig& config) {
   if (result.best.empty() || result.best.front().plan.attention.pp == 1) return {};
   if (!result.best_of_layouts.empty() && result.best_of_layouts.front()) {
-    return "layout of #1: the best of all contiguous ones that fit\n";
+    return "layout of #1: the best of all contiguous ones that fit";
   }
   const Plan& plan = result.best.front().plan;
   const double gap = layout_bound(problem, config, plan).gap();
-  return fmt::format("layout of #1: within {:.1f}% of what any contiguous one could reach\n",
+  return fmt::format("layout of #1: within {:.1f}% of what any contiguous one could reach",
                      std::ceil(1000 * gap) / 10);
-}
-
-std::string print_search(const SearchResult& result, const Problem& problem,
-                         const SearchConfig& config) {
-  std::string text = fmt::format(
-      "{} on {} x {}, {} sequences of {} tokens a step, {}, profile {}\n", problem.model.name,
-      config.gpus, problem.cluster.name, problem.workload.global_batch, problem.workload.seq_len,
-      precisions_text(config), problem.profile.name);
-  std::size_t width = 4;
-  for (const Candidate& c : result.best) width = std::max(width, summary(c.plan).size());
-  if (!result.best.empty()) {
-    text += fmt::format("\n{:>3}  {:<{}}  {:>12}  {:>13}  {:>6}  {:>9}\n", "#", "plan", width,
-                        "step ms", "tokens/s/GPU", "MFU", "peak GiB");
-  }
-  int place = 0;
-  for (const Candidate& c : result.best) {
-    const StepEstimate& e = c.estimate;
-    text += fmt::format("{:>3}  {:<{}}  {:>12.2f}  {:>13.1f}  {:>5.1f}%  {:>9.2f}\n", ++place,
-                        summary(c.plan), width, e.step.base() * 1e3, e.tokens_per_second_per_gpu,
-                        100 * e.mfu, gib_of(e.peak_bytes()));
-  }
-  for (std::size_t i = 1; i < result.best.size(); ++i) {
-    if (i == 1) text += "\nagainst #1:\n";
-    text +=
-        fmt::format("{:>3}  {}\n", i + 1, explain_difference(result.best.front(), result.best[i]));
-  }
-  std::string ways;
-  if (result.stage_ways > 0) {
-    ways = fmt::format(" (stages choose for themselves in {:.2g} ways)", result.stage_ways);
-  }
-  std::string fallback;
-  if (result.fallback_priced > 0) {
-    fallback = fmt::format(" and {} more, to have one when the limit came", result.fallback_priced);
-  }
-  text += fmt::format("\n{}\n{} plans enumerated{}, {} priced{}, {:.2f} s\n", certificate(result),
-                      result.enumerated, ways, result.priced, fallback, result.seconds);
-  if (result.neighbours) text += neighbours_text(result) + "\n";
-  text += layouts_text(result, problem, config);
-  for (const auto& [rule, count] : result.rejected) {
-    text += fmt::format("  {:<32} {:>9}\n", rule, count);
-  }
-  for (const NotTried& n : result.not_tried) {
-    text += fmt::format("not tried: {}: {}\n", n.what, n.why);
-  }
-  return text;
 }
 
 }  // namespace pleat

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A search result as a table for people and as JSON for programs.
+// What a search result says: what is proven of it, why one plan is slower than another, and the whole
+// as JSON.
 #pragma once
 
 #include <optional>
@@ -22,16 +23,20 @@ namespace pleat {
 // The precisions that a search chooses from: "bf16 or mxfp8".
 [[nodiscard]] std::string precisions_text(const SearchConfig&);
 
-// The best plans, where each loses against the first, and what was rejected by which rule.
-[[nodiscard]] std::string print_search(const SearchResult&, const Problem&, const SearchConfig&);
+// How far the best plan's layout may be from the best one, which the certificate does not cover: a
+// line without its end. Empty where there is no choice.
+[[nodiscard]] std::string layout_certificate(const SearchResult&, const Problem&,
+                                             const SearchConfig&);
 
-// The same as JSON. `changes`: what would make a plan fit, where nothing does. The time that the
+// The whole as JSON. `changes`: what would make a plan fit, where nothing does. The time that the
 // search took is left out, so that equal requests give equal bytes.
 [[nodiscard]] JsonValue search_json(const SearchResult&, const Problem&, const SearchConfig&,
                                     const std::vector<FittingChange>& changes = {});
 
 // Why `loser` is slower than `winner`, in words: the kinds of cost in which it loses the most time.
-[[nodiscard]] std::string explain_difference(const Candidate& winner, const Candidate& loser);
+// `word` names a kind.
+[[nodiscard]] std::string explain_difference(const Candidate& winner, const Candidate& loser,
+                                             const char* (*word)(CostClass) = name_of);
 
 // The plan's place in the list: 1 if it is at least as fast as the winner, empty if it is slower
 // than all.

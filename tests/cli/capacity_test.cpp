@@ -206,7 +206,7 @@ TEST(Capacity, NothingMeetsTheGoals) {
   EXPECT_EQ(late.exit_code, 4);
   EXPECT_THAT(late.out, HasSubstr("h100-sxm"));  // the table is there all the same
   EXPECT_THAT(late.err, HasSubstr("nothing meets the goals\n  deadline: the fastest offer, 16 x h100-sxm"));
-  EXPECT_THAT(late.err, HasSubstr("too long; it would be met by\n    --deadline "));
+  EXPECT_THAT(late.err, HasSubstr(" days too long\n  it would be met by\n    --deadline "));
   EXPECT_THAT(late.err, HasSubstr("tokens instead of 100B"));
   const Said dear = small({"--budget", "10$", "--json"});
   EXPECT_EQ(dear.exit_code, 4);

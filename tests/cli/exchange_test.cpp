@@ -229,7 +229,7 @@ TEST(Import, MeasuredCollectivesMakeACluster) {
       run_pleat({"predict", "--model", "mixtral-8x7b", "--cluster", folder + "/ours.json", "--gpus",
                  "16", "--seq-len", "4096", "--global-batch", "64", "--ep", "8"});
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
-  EXPECT_THAT(predicted.out, HasSubstr("profile     ours-megatron (megatron)"));
+  EXPECT_THAT(predicted.out, HasSubstr("\nprofile     ours-megatron (megatron), constants "));
   EXPECT_EQ(run_pleat({"import", "nccl-tests", data + "all_reduce_new.txt"}).exit_code, 2);
 }
 

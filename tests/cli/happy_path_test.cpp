@@ -165,7 +165,7 @@ TEST(HappyPath, PlanLocalhost) {
   const std::vector<std::string> request = std::vector<std::string>{"plan", "--top", "3"} + kLocal;
   const Said run = run_pleat(request);
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("against #1:"));
+  EXPECT_THAT(run.out, HasSubstr("\nnext best   #2 is "));
   const JsonValue json = json_of(request + std::vector<std::string>{"--json"});
   ASSERT_EQ(json.find("best")->items().size(), 3u);
   const JsonValue& best = json.find("best")->items().front();

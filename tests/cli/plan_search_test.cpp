@@ -103,7 +103,8 @@ TEST(PlanSearch, RecipesAreCheckedFirst) {
                               "1", "--pp", "2,8", "--micro-batch", "1", "--compare"};
   const Said run = run_pleat(request + Words{"tp=1,pp=2,vpp=8,ep=32"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("  tp=1,pp=2,vpp=8,ep=32 (given)\n    TP1 CP1 DP128 PP2 VPP8"));
+  EXPECT_THAT(run.out, HasSubstr("\n  tp=1,pp=2,vpp=8,ep=32\n    place "));
+  EXPECT_THAT(run.out, HasSubstr("\n    plan        TP1 CP1 DP128 PP2 VPP8 "));
   const Said wrong = run_pleat(request + Words{"tp=3,pp=2"});
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("--compare"));
@@ -133,7 +134,7 @@ TEST(PlanSearch, FewerGpusThatSuitTheBatchAreHintedAt) {
                         "--seq-len", "2048", "--global-batch", "480"};
     return run_pleat(request + more);
   };
-  EXPECT_THAT(on("28").out, HasSubstr("hint: 24 GPUs would be "));
+  EXPECT_THAT(on("28").out, HasSubstr("\nfewer GPUs  24 GPUs would be "));
   const JsonValue found = parse_json(on("28", {"--json"}).out, "search");
   const JsonValue* hint = found.find("hint");
   ASSERT_NE(hint, nullptr);

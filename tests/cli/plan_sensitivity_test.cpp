@@ -28,15 +28,15 @@ double step(const JsonValue& answer) { return *answer.find("step_s")->as_double(
 TEST(PlanSensitivity, TextSaysWhatBindsAndWhatWouldChangeTheAnswer) {
   const Said run = plan({"--explain"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("\nwhy #1 takes as long:\nThe step takes "));
-  EXPECT_THAT(run.out, HasSubstr("\nwhat would change the answer:\ninput "));
+  EXPECT_THAT(run.out, HasSubstr("\nwhy #1 takes as long\nThe step takes "));
+  EXPECT_THAT(run.out, HasSubstr("\nwhat would change the answer\ninput "));
   EXPECT_THAT(run.out, HasSubstr("\nnvlink bandwidth "));
   EXPECT_THAT(
       run.out,
       HasSubstr("Each input a fifth less and a fifth more; the 20 best plans priced again."));
-  EXPECT_THAT(run.out, Not(HasSubstr("\n  3  TP")));  // --top still holds
+  EXPECT_THAT(run.out, Not(HasSubstr("\n3  ")));  // --top still holds
   const Said plain = plan({});
-  EXPECT_THAT(plain.out, Not(HasSubstr("what would change")));
+  EXPECT_THAT(plain.out, Not(HasSubstr("\nwhat would change")));
 }
 
 TEST(PlanSensitivity, JsonOfListAndSearch) {

@@ -21,20 +21,22 @@ namespace {
 namespace fs = std::filesystem;
 
 // Starts the binary with stdout and stderr on these descriptors.
-pid_t start(const std::vector<std::string>& arguments, int out, int err) {
+pid_t start(const std::vector<std::string>& arguments, int out, int err,
+            std::vector<std::string> variables = {}) {
   std::vector<std::string> words{PLEAT_BINARY};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  const std::string cache = "PLEAT_CACHE_DIR=" + test_folder() + "/cache";  // no profile of this machine
+  variables.push_back("PLEAT_CACHE_DIR=" + test_folder() + "/cache");  // no profile of this machine
   const pid_t child = ::fork();
   if (child == 0) {
     std::signal(SIGPIPE, SIG_DFL);
     ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
     ::dup2(out, STDOUT_FILENO);
     ::dup2(err, STDERR_FILENO);
-    ::putenv(const_cast<char*>(cache.c_str()));
+    ::unsetenv("COLUMNS");
+    for (std::string& variable : variables) ::putenv(variable.data());
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }
@@ -51,11 +53,12 @@ int open_new(const std::string& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 }
 
-Said run_onto(int out, const std::vector<std::string>& arguments) {
+Said run_onto(int out, const std::vector<std::string>& arguments,
+              const std::vector<std::string>& variables = {}) {
   const std::string err_file = test_folder() + "/stderr";
   const int err = open_new(err_file);
   Said run;
-  run.exit_code = exit_code_of(start(arguments, out, err));
+  run.exit_code = exit_code_of(start(arguments, out, err, variables));
   ::close(err);
   run.err = read_text(err_file);
   return run;
@@ -63,10 +66,13 @@ Said run_onto(int out, const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-Said run_pleat(const std::vector<std::string>& arguments) {
+Said run_pleat(const std::vector<std::string>& arguments) { return run_pleat_with({}, arguments); }
+
+Said run_pleat_with(const std::vector<std::string>& variables,
+                    const std::vector<std::string>& arguments) {
   const std::string out_file = test_folder() + "/stdout";
   const int out = open_new(out_file);
-  Said run = run_onto(out, arguments);
+  Said run = run_onto(out, arguments, variables);
   ::close(out);
   run.out = read_text(out_file);
   return run;

@@ -18,6 +18,10 @@ struct Said {
 
 [[nodiscard]] Said run_pleat(const std::vector<std::string>& arguments);
 
+// The same with these environment variables, "COLUMNS=80". Otherwise COLUMNS is not set.
+[[nodiscard]] Said run_pleat_with(const std::vector<std::string>& variables,
+                                  const std::vector<std::string>& arguments);
+
 // The same with stdout connected to `file`, for full disks and closed pipes.
 [[nodiscard]] Said run_pleat_into(const std::string& file, const std::vector<std::string>& arguments);
 [[nodiscard]] Said run_pleat_into_closed_pipe(const std::vector<std::string>& arguments);

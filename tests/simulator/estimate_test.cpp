@@ -160,16 +160,11 @@ TEST(Estimate, WalkedPeakFollowsTheRecordedCounts) {
   EXPECT_LT(peak(96), peak(192));
 }
 
-TEST(Estimate, ReportsNameEveryPart) {
+TEST(Estimate, JsonNamesEveryPart) {
   const Program program = one_layer_program();
   const Profile profile = ideal_profile();
   const ClusterSpec cluster = round_cluster();
   const StepEstimate e = estimate(program, cluster, profile);
-  const std::string text = print_estimate(e, program, cluster, profile);
-  for (const char* word : {"step time 26.000 ms", "gemm", "optimizer", "tokens/s", "fits",
-                           "fitted at worst", "band +-10%"}) {
-    EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
-  }
   const std::string json = estimate_json(e, program, cluster, profile).dump();
   for (const char* word : {"\"step_s\": 0.026", "\"bubble\": ", "\"peak_bytes\": 4000001600"}) {
     EXPECT_NE(json.find(word), std::string::npos) << word << "\n" << json;

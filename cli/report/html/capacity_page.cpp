@@ -3,6 +3,7 @@
 #include "cli/report/html/capacity_page.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -198,7 +199,10 @@ void add_energy_chart(HtmlPage& page, const std::vector<const Offer*>& offers) {
 void add_recommended(HtmlPage& page, const char* title, const Offer& o) {
   page.heading(fmt::format("{}: {} x {}", title, o.gpus, o.cluster));
   Table table{{{"", Align::left}, {"", Align::left}}, {}};
-  for (const auto& [name, text] : offer_facts(o)) table.rows.push_back({name, text});
+  for (const Fact& fact : offer_facts(o)) {
+    table.rows.push_back(
+        {fact.name, fmt::format("{}", fmt::join(fact.fields, fact.separator))});
+  }
   page.table(table, false);
 }
 

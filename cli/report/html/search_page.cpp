@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cli/report/counter_words.hpp"
 #include "cli/report/html/charts.hpp"
 #include "cli/report/html/estimate_charts.hpp"
 #include "core/quantity.hpp"
@@ -97,9 +98,10 @@ Table plans_table(const SearchResult& result) {
 }
 
 Table rejected_table(const SearchResult& result) {
-  Table table{{{"rule", Align::left}, {"plans"}}, {}};
-  for (const auto& [rule, count] : result.rejected)
-    table.rows.push_back({rule, format_count(count)});
+  Table table{{{"counter", Align::left}, {"plans"}, {"they", Align::left}}, {}};
+  for (const auto& [name, count] : result.rejected) {
+    table.rows.push_back({name, format_count(count), std::string(words_for_counter(name))});
+  }
   return table;
 }
 
@@ -161,7 +163,7 @@ HtmlPage search_page(const Target& t, const SearchConfig& config, const SearchRe
   page.heading("Timeline of the best plan");
   add_timeline_chart(page, slots);
   if (!result.rejected.empty()) {
-    page.heading("Rejected, by rule");
+    page.heading("What became of the other plans");
     page.table(rejected_table(result), true);
   }
   if (!t.assumed.empty()) page.paragraph(assumed_text(t.assumed));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/report/validation/validation_sections.hpp"
+#include "console/wrap.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -17,10 +18,24 @@ std::string replaced(std::string text, char from, const std::string& to) {
   return text;
 }
 
-std::string as_text(const Section& s) {
-  std::string text = s.title + "\n";
-  if (!s.text.empty()) text += s.text + "\n";
-  if (!s.table.columns.empty()) text += to_text(s.table);
+// The reports' own sign beyond ASCII.
+std::string in_locale(std::string text, const Terminal& t) {
+  const std::string sign = "…";
+  if (t.utf8) return text;
+  for (std::size_t at = text.find(sign); at != std::string::npos; at = text.find(sign, at)) {
+    text.replace(at, sign.size(), "...");
+  }
+  return text;
+}
+
+std::string as_text(const Section& s, const Terminal& t) {
+  std::string text = wrap_words(s.title, t.columns);
+  if (!s.text.empty()) text += wrap_words(in_locale(s.text, t), t.columns);
+  Table table = s.table;
+  for (auto& row : table.rows) {
+    for (std::string& cell : row) cell = in_locale(std::move(cell), t);
+  }
+  if (!table.columns.empty()) text += to_text(table, t.columns);
   return text + "\n";
 }
 
@@ -47,10 +62,11 @@ std::string as_markdown(const Section& s) {
 
 }  // namespace
 
-std::string validation_text(const std::vector<ComparedRun>& rows, const Summary& s) {
+std::string validation_text(const std::vector<ComparedRun>& rows, const Summary& s,
+                            const Terminal& t) {
   std::string text;
-  for (const Section& section : row_sections(rows)) text += as_text(section);
-  for (const Section& section : summary_sections(rows, s)) text += as_text(section);
+  for (const Section& section : row_sections(rows)) text += as_text(section, t);
+  for (const Section& section : summary_sections(rows, s)) text += as_text(section, t);
   return text;
 }
 

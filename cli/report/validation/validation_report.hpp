@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "cli/report/html/page.hpp"
+#include "console/terminal.hpp"
 #include "validation/comparison.hpp"
 
 namespace pleat::cli {
 
-[[nodiscard]] std::string validation_text(const std::vector<ComparedRun>&, const Summary&);
+// The summary comes last, where a terminal shows it.
+[[nodiscard]] std::string validation_text(const std::vector<ComparedRun>&, const Summary&,
+                                          const Terminal&);
 [[nodiscard]] std::string validation_json(const std::vector<ComparedRun>&, const Summary&);
 // The summary; rows are printed by validation_text.
 [[nodiscard]] std::string validation_markdown(const std::vector<ComparedRun>&, const Summary&);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One line per plan.
 #include "core/plan/plan.hpp"
+#include "core/plan/plan_parts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,6 +27,20 @@ TEST(PlanSummary, DegreesAlwaysTheRestWhenNotPlain) {
   EXPECT_EQ(summary(plan),
             "TP2 CP1 DP128 PP2 VPP8 | ETP1 EP32 EDP8 | mbs1 mxfp8 zero1 hybridep group4 no-sp "
             "recompute=mla_up_proj,moe_act ep-overlap delay-wgrad graph=partial layout=EtL");
+}
+
+TEST(PlanSummary, EachWordIsAboutSomething) {
+  Plan plan;
+  plan.attention.tp = 2;
+  plan.sequence_parallel = false;
+  plan.optimizer.exp_avg = DType::bf16;
+  plan.layout = "EtL";
+  std::string parallel, others;
+  for (const PlanPart& part : plan_parts(plan)) {
+    (part.topic == PlanTopic::parallel ? parallel : others) += part.text + " ";
+  }
+  EXPECT_EQ(parallel, "TP2 CP1 DP1 PP1 VPP1 no-sp ");
+  EXPECT_EQ(others, "ETP1 EP1 EDP1 mbs1 bf16 zero1 alltoall exp-avg=bf16 layout=EtL ");
 }
 
 TEST(PlanSummary, FullRecompute) {

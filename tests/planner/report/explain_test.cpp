@@ -63,15 +63,17 @@ TEST(PlaceOf, CountsThePlansThatAreFaster) {
   EXPECT_EQ(place_of(candidate(0.3, 0, 0).estimate, r), std::nullopt);
 }
 
-TEST(PrintSearch, ShowsPlansReasonsAndRejections) {
+TEST(ExplainDifference, KindsOfCostMayHaveOtherNames) {
+  EXPECT_EQ(explain_difference(candidate(0.1, 0, 0), candidate(0.11, 0, 0),
+                               [](CostClass) { return "products"; }),
+            "10.0% slower (10.00 ms more): loses products +10.00 ms (100.00 -> 110.00)");
+}
+
+TEST(LayoutCertificate, OnlyOfPipelines) {
   const SearchConfig config = small_config(4);
-  const SearchResult r =
-      search(small_problem(), config);
-  const std::string text =
-      print_search(r, small_problem(), config);
-  EXPECT_NE(text.find(summary(r.best[0].plan)), std::string::npos);
-  EXPECT_NE(text.find("against #1:"), std::string::npos);
-  EXPECT_NE(text.find("time-bound"), std::string::npos) << text;
+  SearchResult r = search(small_problem(), config);
+  r.best.front().plan.attention.pp = 1;
+  EXPECT_EQ(layout_certificate(r, small_problem(), config), "");
 }
 
 TEST(Shortfall, ChangesFitAndTheMissingMemoryIsTold) {

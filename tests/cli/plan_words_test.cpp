@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Plans and counters of a search in words: nothing is left out, every rule has a sentence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/report/counter_words.hpp"
+#include "cli/report/plan_report.hpp"
+#include "core/plan/constraints.hpp"
+#include "tests/simulator/random_cases.hpp"
+
+namespace pleat::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(CounterWords, EveryRuleAndEveryOutcomeHasThem) {
+  for (const Constraint& rule : constraints())
+    EXPECT_NE(words_for_counter(rule.name), "") << rule.name;
+  for (const char* name :
+       {"memory", "host-memory", "time-bound", "moot", "needless", "variant", "near", "slower",
+        "not-reached", "delayed-wgrad-biases-in-graph", "delayed-wgrad-shards-in-graph",
+        "executed-number-formats", "cpu-optimizer-fp8-weights", "cpu-optimizer-sharding", "dispatcher-sms"}) {
+    EXPECT_NE(words_for_counter(name), "") << name;
+  }
+}
+
+TEST(CounterWords, MostFirstAndARuleWithoutWordsByItsName) {
+  SearchResult r;
+  r.enumerated = 1'234'567;
+  r.priced = 12;
+  r.seconds = 0.5;
+  r.rejected = {{"moot", 34}, {"some-rule", 1'000'000}, {"world", 5}};
+  EXPECT_EQ(counters_text(r, {}),
+            "1,234,567 plans in the space, 12 priced, 0.50 s\n"
+            "    plans  of the space these\n"
+            "1,000,000  break the rule some-rule\n"
+            "       34  differ from another plan only in options without effect here\n"
+            "        5  have degrees that do not multiply to the GPUs (rule world)\n");
+}
+
+TEST(PlanFacts, EveryWordOfTheSummaryIsInALine) {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    const test::Case c = test::random_case(seed);
+    std::string lines;
+    for (const Fact& fact : plan_facts(c.plan, c.workload)) {
+      for (const std::string& field : fact.fields) lines += " " + field + " ";
+    }
+    for (std::string word : words_of(summary(c.plan))) {
+      if (word == "|") continue;
+      if (word == "none") word = "no sharding";
+      if (word.starts_with("layout=")) word = word.substr(7);
+      EXPECT_THAT(lines, HasSubstr(" " + word + " "));
+    }
+  }
+}
+
+TEST(PlanFacts, WhatPlansShareIsSaidOnce) {
+  Plan a, b;
+  a.precision = b.precision = Precision::bf16;
+  b.attention.tp = 2;
+  b.recompute_full = true;
+  const std::vector<std::string> common = common_words({&a, &b});
+  EXPECT_THAT(common, ElementsAre("bf16", "zero1", "alltoall"));
+  EXPECT_EQ(summary_without(b, common),
+            "TP2 CP1 DP1 PP1 VPP1 | ETP1 EP1 EDP1 | mbs1 recompute=full");
+  EXPECT_THAT(common_words({&a}), ElementsAre());
+}
+
+}  // namespace
+}  // namespace pleat::cli
