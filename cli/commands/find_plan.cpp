@@ -216,8 +216,9 @@ void print_text(const FindPlanOptions& o, const Target& t, const PlanAnswer& ans
                 const NumericsAnswer& numerics, const std::optional<SensitivityAnswer>& changes,
                 const std::optional<Explanation>& why) {
   const Terminal shown = terminal();
+  const std::string formats = wrap_long_lines(numerics_text(numerics), shown.columns);
   print(search_text(answer, t, {tokens, recipes, o.out_file}, shown) +
-        wrap_long_lines(numerics_text(numerics), shown.columns) +
+        (formats.empty() ? "" : "\n" + formats) +
         alternatives_text(answer, t, o.objective.slack, shown.columns) +
         recipes_text(recipes, answer.result, shown.columns) +
         (why ? winner_text(t, answer.result.best.front(), *why, shown.columns) : "") +

@@ -9,7 +9,7 @@
 namespace pleat {
 namespace {
 
-constexpr std::size_t kSample = 1024;  // meshes
+constexpr std::size_t kSample = 3072;  // meshes
 constexpr std::size_t kMeshes = 48;    // of them, with all memory choices
 constexpr std::size_t kPlansPriced = 32;    // in each of the two steps
 constexpr Seconds kAny{std::numeric_limits<double>::infinity()};

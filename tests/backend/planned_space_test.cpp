@@ -51,6 +51,11 @@ SearchConfig config_for(Precision p) {
   SearchConfig c = test::small_config(4);
   c.runtime = Runtime::pleat;
   c.numerics.front().precision = p;
+  // What is recomputed excludes nothing here: two choices stand for all.
+  RecomputeChoice whole;
+  whole.full = true;
+  c.recompute_sets = {{}, whole};
+  c.offload = false;
   return c;
 }
 

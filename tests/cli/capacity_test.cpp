@@ -58,10 +58,10 @@ TEST(Capacity, TheLastNodeMayBeUsedInPart) {
   EXPECT_EQ(number(booked, "used_of_each_domain"), 8);
   EXPECT_EQ(number(booked, "used_of_last_domain"), 4);
   EXPECT_EQ(number(booked, "paid_gpus"), 32);  // a spare node
-  // With the layout that `plan` gives it.
+  // With the layout that `plan` gives it, which tries neighbours, too.
   const Said plan = run_pleat({"plan", "--model", "gpt-1.7b", "--cluster", "h100-sxm", "--gpus", "20",
                                "--seq-len", "2048", "--global-batch", "480", "--pp", "5,10,20", "--top",
-                               "1", "--json"});
+                               "1", "--neighbours", "0", "--json"});
   const JsonValue found = parse_json(plan.out, "stdout");
   EXPECT_EQ(number(booking, "step_s"),
             number(found.find("best")->items().front(), "step_s"));

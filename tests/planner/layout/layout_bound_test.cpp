@@ -24,7 +24,7 @@ TEST(LayoutBound, HoldsForEveryLayoutOfInterleavedPipelines) {
   CaseMaker maker(5);
   int pipelines = 0, paired = 0, prediction = 0, close = 0;
   double tightest = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 90; ++i) {
     RandomCase c = test::pipeline_case(maker, i);
     c.config.micro_batch = {1, 2, 4, 8};  // or there would be few microbatches
     SearchResult found;

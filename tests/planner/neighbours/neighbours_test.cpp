@@ -175,13 +175,18 @@ TEST(Neighbours, FindALargerMicrobatch) {
   EXPECT_GE(r.best.front().plan.micro_batch, 16) << summary(r.best.front().plan);
 }
 
-TEST(Neighbours, FindWhatASearchForThePleatRuntimeLeavesOut) {
+// What the Pleat runtime has beside ZeRO-1, the all-to-all and passes one after the other.
+TEST(Neighbours, NoneIsFasterThanWhatASearchForThePleatRuntimeFinds) {
   const Shipped s =
       shipped("mixtral-8x7b", "h100-sxm", 64, 4096, 256, Precision::bf16, Runtime::pleat);
+  SearchConfig pinned = s.config;
+  pinned.sharding = Sharding::zero3;
+  pinned.dispatcher = Dispatcher::deepep;
+  pinned.ep_overlap = true;
   const SearchResult r = answer_of(s, s.config).result;
-  ASSERT_TRUE(r.neighbours.has_value());
-  EXPECT_GT(r.neighbours->gain, 0.005) << summary(r.best.front().plan);
-  EXPECT_EQ(r.best.front().plan.dispatcher, Dispatcher::deepep) << summary(r.best.front().plan);
+  EXPECT_LE(r.best.front().estimate.step,
+            answer_of(s, pinned).result.best.front().estimate.step)
+      << summary(r.best.front().plan);
   expect_no_better_neighbour(s, s.config, 100);
 }
 

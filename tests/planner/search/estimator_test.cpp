@@ -169,7 +169,7 @@ TEST(Estimator, GivesTheEstimateOfTheCompiledPlan) {
   SearchConfig config = test::small_config(16);
   Profile profile = test::small_profile();
   EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), test::small_workload(), profile,
-                        config, 1500, true), 1500);
+                        config, 3000, true), 3000);
   profile.sustained_clock.duty_slope = 0.3;
   EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), test::small_workload(), profile,
                         config, 100), 100);
