@@ -125,6 +125,11 @@ SearchCase small_space() {
   c.config.cp = {1};
   c.config.micro_batch = {1, 2};
   c.config.vpp = {1, 2};
+  c.config.etp = {1};
+  RecomputeChoice activation, all;
+  activation.modules = {Module::moe_act};
+  all.full = true;
+  c.config.recompute_sets = {{}, activation, all};
   return c;
 }
 
