@@ -9,6 +9,7 @@
 #include "core/program/passes/offload.hpp"
 #include "core/program/passes/recompute.hpp"
 #include "simulator/cost/op_work.hpp"
+#include "simulator/layer_work.hpp"
 
 namespace pleat {
 namespace {
@@ -46,27 +47,6 @@ std::optional<SavingPart> part_of(Module module) {
       return std::nullopt;
   }
   return std::nullopt;
-}
-
-bool takes_compute(const Op& op) {
-  switch (class_of(op)) {
-    case CostClass::gemm:
-    case CostClass::grouped_gemm:
-    case CostClass::attention:
-    case CostClass::memory_bound:
-      return true;
-    case CostClass::optimizer:
-    case CostClass::tp_comm:
-    case CostClass::cp_comm:
-    case CostClass::ep_comm:
-    case CostClass::pp_comm:
-    case CostClass::dp_comm:
-    case CostClass::host:
-    case CostClass::offload:
-    case CostClass::bubble:
-      return false;
-  }
-  return false;
 }
 
 class Savings {
@@ -140,7 +120,7 @@ class Savings {
     Seconds time;
     for (std::size_t i = 0; i < layer_.forward.size(); ++i) {
       const bool runs = again[i] || (any && whole_module(part) && within(i, part));
-      if (!runs || !takes_compute(layer_.forward[i])) continue;
+      if (!runs || !is_compute(class_of(layer_.forward[i]))) continue;
       time += price_op(layer_.forward[i], layer_.tensors, binding_, view_, profile_).time;
     }
     return time;

@@ -22,9 +22,6 @@ LayerWeights count_weights(const LayerProgram& layer) {
   return weights;
 }
 
-namespace {
-
-// Work that stays on the compute stream whatever overlaps.
 bool is_compute(CostClass cls) {
   switch (cls) {
     case CostClass::gemm:
@@ -45,6 +42,8 @@ bool is_compute(CostClass cls) {
   }
   return false;
 }
+
+namespace {
 
 // Ops [begin, end) of a pass, from the first to the end of the last compute op. What may have begun
 // before, may be moved elsewhere, or is no part of the order takes no time; nothing slows anything.

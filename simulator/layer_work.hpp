@@ -23,6 +23,9 @@ struct LayerWeights {
 };
 [[nodiscard]] LayerWeights count_weights(const LayerProgram&);
 
+// Whether the work stays on the compute stream, whatever overlaps.
+[[nodiscard]] bool is_compute(CostClass);
+
 // What a layer takes at least, however its exchanges are overlapped: for the bounds of a search. No
 // timeline of the whole layer is run, so it costs less than a price.
 
