@@ -31,14 +31,16 @@ struct Setting {
   // Whether the mesh makes no use of one of these settings (for example of the dispatcher, without
   // expert parallelism), so that an earlier one of `all` means the same plan.
   [[nodiscard]] bool repeats_another(const Mesh&, const std::vector<Setting>& all) const;
-  // The same of exchanges alone, where `first` is the first setting.
+  // Whether the mesh makes no use of the kind of CP, the dispatcher or its SMs, so that `first`, the
+  // first of all settings, exchanges in the same way.
   [[nodiscard]] bool exchanges_as_another(const Mesh&, const Setting& first) const;
   // Whether an exchange spans more ranks than rates for this number of SMs were measured for.
   // Without such rates, fewer SMs would seem to cost nothing.
   [[nodiscard]] bool unmeasured_on(const Mesh&) const;
   // A rule that every setting of this family breaks on the mesh; null: none is known.
   [[nodiscard]] const char* void_on(const Mesh&) const;
-  // Whether the two differ at most in sharding, CUDA graphs and the overlap of experts'.
+  // Whether the two differ at most in sharding, CUDA graphs, and the overlap of expert exchanges and
+  // of the shared expert.
   [[nodiscard]] bool same_exchanges(const Setting&) const;
   // Whether the two differ at most in the overlap of expert exchanges and of the shared expert.
   [[nodiscard]] bool same_family(const Setting&) const;
@@ -47,14 +49,11 @@ struct Setting {
 // The settings that a search tries, free or as pinned, in the order that breaks ties; those of a
 // family are neighbours:
 //   sharding      zero1, zero2, zero3 (without data parallelism: none), over all ranks or within
-//   the
-//                 innermost network domain, in which case several domains hold copies
+//                 the innermost network domain, in which case several domains hold copies
 //   dispatcher    all-to-all, and DeepEP or HybridEP where the hardware has it (dispatcher_for),
-//   with
-//                 each number of SMs of the config
-//   CUDA graphs   none, partial, and the whole iteration where nothing in a layer waits for the
-//   host:
-//                 dense models, and MoE with HybridEP
+//                 with each number of SMs of the config
+//   CUDA graphs   of Megatron: none, partial, and the whole iteration where nothing in a layer waits
+//                 for the host: dense models, and MoE with HybridEP. Of Pleat: none
 //   CP            ring, gather, heads, heads in groups of 2, 4 or 8 with a ring between them
 //   overlap       of expert exchanges (with and without split weight gradients), of tensor-parallel
 //                 exchanges, of the shared expert, tile by tile
