@@ -135,7 +135,15 @@ class BoundTable {
   };
   [[nodiscard]] std::vector<StateBytes> state_of_stages(const Plan&, Sharding, const Shape&,
                                                         const Layers&) const;
+  // For by_choice.
   const std::vector<LayerSavings>& savings_of_layers(const PlanParts&, const CountedLayers&);
+  struct ChunkTables;
+  [[nodiscard]] static ChunkTables chunk_tables(const Shape&, const Layers&,
+                                                const std::vector<LayerSavings>&,
+                                                const ChoiceWays&);
+  struct StageSums;
+  [[nodiscard]] std::vector<StageSums> sum_stages(const Plan&, const Sources&);
+  [[nodiscard]] double passes_of_chunk(const Plan&) const;  // forward ones, in a step
   // So much of what is saved beside state; of each stage, or of the largest.
   [[nodiscard]] std::vector<double> peaks(const Plan&, Sharding, const Shape&, const Layers&,
                                           double saved);

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <optional>
 
 #include "core/program/compile_stage.hpp"
 #include "planner/bounds/bounds.hpp"
@@ -117,65 +119,81 @@ const std::vector<LayerSavings>& BoundTable::savings_of_layers(const PlanParts& 
   });
 }
 
-std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const ChoiceWays& ways,
-                                              std::int64_t usable) {
-  const Plan ordered = in_order(plan);
-  const PlanParts parts = estimator_.parts(ordered);
-  const Shape& shape = shape_of(parts, ordered);
-  const Layers& layers = layers_of(parts, ordered, BoundScope::family);
-  const std::vector<LayerSavings>& savings = savings_of_layers(parts, *shape.counted);
-  const Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph};
-  const Pipeline base = pipeline(plan, from);
-  const std::size_t stages = shape.kind_of.size(), kinds = shape.kinds.size();
+// What the kinds of chunks save and cost, by way.
+struct BoundTable::ChunkTables {
+  std::size_t kinds;
+  std::vector<double> saved;             // bytes without recompute and offload, by kind
+  std::vector<ChunkSavings> recomputed;  // [way to recompute][kind]
+  std::vector<double> offloaded;         // bytes, [way to offload][kind]
 
-  // By way and kind of chunk.
-  std::vector<ChunkSavings> recomputed;
-  std::vector<double> sent, saved(kinds);
-  std::vector<std::vector<CountedSavings>> of_kind(kinds);
-  for (std::size_t k = 0; k < kinds; ++k) {
-    for (const auto& [i, count] : shape.kinds[k]) {
-      of_kind[k].push_back({savings[i], layers[i], layers[i].waits, count});
-      saved[k] += static_cast<double>(layers[i].saved) * count;
+  [[nodiscard]] const ChunkSavings& recompute(const ChoiceWays::Choice& c, std::size_t kind) const {
+    return recomputed[c.recompute * kinds + kind];
+  }
+  // What the choice keeps at least.
+  [[nodiscard]] double kept(const ChoiceWays::Choice& c, std::size_t kind) const {
+    return std::max(0.0, saved[kind] - recompute(c, kind).bytes - offloaded[c.offload * kinds + kind]);
+  }
+};
+
+BoundTable::ChunkTables BoundTable::chunk_tables(const Shape& shape, const Layers& layers,
+                                                 const std::vector<LayerSavings>& savings,
+                                                 const ChoiceWays& ways) {
+  ChunkTables tables{.kinds = shape.kinds.size(), .saved = {}, .recomputed = {}, .offloaded = {}};
+  std::vector<std::vector<CountedSavings>> chunks;
+  for (const Counts& counts : shape.kinds) {
+    std::vector<CountedSavings>& chunk = chunks.emplace_back();
+    double& saved = tables.saved.emplace_back();
+    for (const auto& [i, count] : counts) {
+      chunk.push_back({savings[i], layers[i], layers[i].waits, count});
+      saved += static_cast<double>(layers[i].saved) * count;
     }
   }
   for (const RecomputeWay& way : ways.recompute) {
-    for (const auto& chunk : of_kind) {
-      recomputed.push_back(way.full ? of_whole_layers(chunk, way) : of_modules(chunk, way.parts));
+    for (const auto& chunk : chunks) {
+      tables.recomputed.push_back(way.full ? of_whole_layers(chunk, way)
+                                           : of_modules(chunk, way.parts));
     }
   }
   for (const OffloadWay& way : ways.offload) {
-    for (const auto& chunk : of_kind) sent.push_back(offloaded(chunk, way));
+    for (const auto& chunk : chunks) tables.offloaded.push_back(offloaded(chunk, way));
   }
+  return tables;
+}
 
-  // By stage: its chunks and those that it holds at each moment, by kind; and the least time at
-  // which the first stage is done for what this one has to do, recompute apart.
-  const HeldChunks& held_by_stage = held_of(schedule_of(plan, problem_.workload));
+// A stage of the plan that recomputes nothing.
+struct BoundTable::StageSums {
+  std::vector<double> chunks;             // how many it has, by kind
+  std::vector<std::vector<double>> held;  // [moment][kind]: for how many microbatches
+  // At the earliest: when the first stage is done for what this one has to do, and how long before
+  // that this one is.
+  Seconds done, before;
+};
+
+std::vector<BoundTable::StageSums> BoundTable::sum_stages(const Plan& plan, const Sources& from) {
+  const Shape& shape = from.shape;
+  const std::size_t kinds = shape.kinds.size();
   const std::vector<ChunkBound> times = layer_times(from);
-  struct StageSums {
-    std::vector<double> chunks;
-    std::vector<std::vector<double>> held;
-    Seconds out, done;
-  };
-  std::vector<StageSums> sums(stages);
-  std::vector<Seconds> pass[2];
+  std::vector<Seconds> forward(kinds), backward(kinds);
   for (std::size_t k = 0; k < kinds; ++k) {
-    for (std::size_t p = 0; p < 2; ++p) {
-      Seconds& sum = pass[p].emplace_back();
-      for (const auto& [i, count] : shape.kinds[k]) sum += times[i].pass[p] * count;
+    Seconds halves;
+    for (const auto& [i, count] : shape.kinds[k]) {
+      forward[k] += times[i].pass[0] * count;
+      backward[k] += times[i].pass[1] * count;
+      halves += (times[i].half[0] + times[i].half[1]) * count;
     }
+    if (splits_backward(plan.schedule)) backward[k] = std::min(backward[k], halves);
   }
-  const bool straight = plan.schedule == PipelineSchedule::one_f_one_b;
-  const double microbatches =
-      static_cast<double>(plan.microbatches(problem_.workload.global_batch)) /
-      (plan.schedule == PipelineSchedule::dualpipe ? 2 : 1);
-  Seconds in, out;
-  for (std::size_t s = 0; s < stages; ++s) {
+  const HeldChunks& held_by_stage = held_of(schedule_of(plan, problem_.workload));
+  const double passes = passes_of_chunk(plan);
+  std::vector<StageSums> sums(shape.kind_of.size());
+  Seconds in, out;  // ways of the first and the last microbatch through the stages before
+  for (std::size_t s = 0; s < sums.size(); ++s) {
     StageSums& sum = sums[s];
     sum.chunks.resize(kinds);
     Seconds work;
     for (const std::size_t k : shape.kind_of[s]) {
       ++sum.chunks[k];
-      work += pass[0][k] + pass[1][k];
+      work += forward[k] + backward[k];
     }
     for (const std::vector<std::int64_t>& moment : held_by_stage[s]) {
       std::vector<double>& held = sum.held.emplace_back(kinds);
@@ -183,62 +201,84 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const ChoiceWays
         held[shape.kind_of[s][c]] += static_cast<double>(moment[c]);
       }
     }
-    sum.out = out;
-    sum.done = in + work * microbatches + out;
-    if (!straight) continue;
-    in += pass[0][shape.kind_of[s].front()];
-    out += pass[1][shape.kind_of[s].front()];
+    sum.before = out;
+    sum.done = in + work * passes + out;
+    if (plan.schedule != PipelineSchedule::one_f_one_b) continue;
+    in += forward[shape.kind_of[s].front()];
+    out += backward[shape.kind_of[s].front()];
   }
+  return sums;
+}
 
-  const std::int64_t more = outside(plan);
-  const auto room = static_cast<double>(usable - more);
-  std::array<std::vector<StateBytes>, 3> state;  // by place and stage
-  std::array<const StepTail*, 3> tails{};
+// DualPipe's two chunks share the microbatches.
+double BoundTable::passes_of_chunk(const Plan& plan) const {
+  const auto microbatches = static_cast<double>(plan.microbatches(problem_.workload.global_batch));
+  return plan.schedule == PipelineSchedule::dualpipe ? microbatches / 2 : microbatches;
+}
+
+std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const ChoiceWays& ways,
+                                              std::int64_t usable) {
+  const Plan ordered = in_order(plan);
+  const PlanParts parts = estimator_.parts(ordered);
+  const Shape& shape = shape_of(parts, ordered);
+  const Layers& layers = layers_of(parts, ordered, BoundScope::family);
+  const Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph};
+  const ChunkTables chunks =
+      chunk_tables(shape, layers, savings_of_layers(parts, *shape.counted), ways);
+  const std::vector<StageSums> stages = sum_stages(plan, from);
+  const Pipeline base = pipeline(plan, from);
+  const bool straight = plan.schedule == PipelineSchedule::one_f_one_b;
+  const double passes = passes_of_chunk(plan);
+  const std::int64_t microbatches = plan.microbatches(problem_.workload.global_batch);
+  const std::int64_t beside = outside(plan);
+  const auto room = static_cast<double>(usable - beside);
+
+  struct Place {
+    Plan plan;
+    std::vector<StateBytes> state;  // by stage
+    const StepTail* tail = nullptr;
+  };
+  std::array<std::optional<Place>, 3> places;  // by StatePlace
   std::vector<PlanBounds> bounds;
   bounds.reserve(ways.choices.size());
-  std::vector<double> kept(kinds);
+  std::vector<double> kept(chunks.kinds);
   Pipeline longer{.finish = base.finish, .passes = {}};
-  Plan placed = plan;
   for (const ChoiceWays::Choice& choice : ways.choices) {
-    const auto place = static_cast<std::size_t>(choice.state);
-    if (state[place].empty()) {
-      put_state(choice.state, placed);
-      state[place] = state_of_stages(placed, placed.sharding, shape, layers);
-      tails[place] = &tail_of(placed, parts, shape, layers);
+    std::optional<Place>& place = places[static_cast<std::size_t>(choice.state)];
+    if (!place) {
+      place.emplace(plan);
+      put_state(choice.state, place->plan);
+      place->state = state_of_stages(place->plan, plan.sharding, shape, layers);
+      place->tail = &tail_of(place->plan, parts, shape, layers);
     }
     PlanBounds& bound = bounds.emplace_back();
-    const ChunkSavings* const again = recomputed.data() + choice.recompute * kinds;
-    for (std::size_t k = 0; k < kinds; ++k) {
-      kept[k] = std::max(0.0, saved[k] - again[k].bytes - sent[choice.offload * kinds + k]);
-    }
-    double most = 0;
-    for (std::size_t s = 0; s < stages && !choice.by_stage && most <= room; ++s) {
-      double held = 0;
-      for (const std::vector<double>& moment : sums[s].held) {
-        double now = 0;
-        for (std::size_t k = 0; k < kinds; ++k) now += moment[k] * kept[k];
-        held = std::max(held, now);
+    if (!choice.by_stage) {
+      for (std::size_t k = 0; k < chunks.kinds; ++k) kept[k] = chunks.kept(choice, k);
+      double most = 0;
+      for (std::size_t s = 0; s < stages.size() && most <= room; ++s) {
+        double held = 0;
+        for (const std::vector<double>& moment : stages[s].held) {
+          held = std::max(held, std::inner_product(moment.begin(), moment.end(), kept.begin(), 0.0));
+        }
+        most = std::max(most, place->state[s].kept + std::max(held, place->state[s].reloaded));
       }
-      const StateBytes& bytes = state[place][s];
-      most = std::max(most, bytes.kept + std::max(held, bytes.reloaded));
+      bound.peak_bytes = static_cast<std::int64_t>(most) + beside;
+      if (bound.peak_bytes > usable) continue;
     }
-    bound.peak_bytes = choice.by_stage ? 0 : static_cast<std::int64_t>(most) + more;
-    if (bound.peak_bytes > usable) continue;
     Seconds latest;
-    for (std::size_t s = stages; s-- > 0;) {
-      const StageSums& sum = sums[s];
-      Seconds extra;
-      for (std::size_t k = 0; k < kinds; ++k) extra += again[k].longer * sum.chunks[k];
-      const Seconds done = sum.done + extra * microbatches;
+    for (std::size_t s = stages.size(); s-- > 0;) {
+      Seconds again;
+      for (std::size_t k = 0; k < chunks.kinds; ++k) {
+        again += chunks.recompute(choice, k).longer * stages[s].chunks[k];
+      }
+      const Seconds done = stages[s].done + again * passes;
       latest = straight ? std::max(latest, done) : done;
-      longer.finish[s] = std::max(base.finish[s], latest - sum.out);
+      longer.finish[s] = std::max(base.finish[s], latest - stages[s].before);
     }
-    put_state(choice.state, placed);
-    bound.step = outside_pipeline(
-        placed,
-        step_end(*tails[place], placed, runtime_, problem_.profile,
-                 plan.microbatches(problem_.workload.global_batch), longer.finish, longer.passes),
-        longer);
+    bound.step = outside_pipeline(place->plan,
+                                  step_end(*place->tail, place->plan, runtime_, problem_.profile,
+                                           microbatches, longer.finish, longer.passes),
+                                  longer);
   }
   return bounds;
 }

@@ -157,7 +157,8 @@ std::string neighbours_text(const SearchResult& result) {
                                           d.to.empty() ? "even" : d.to)
                             : "other " + d.path);
   }
-  return fmt::format("{}: the best has {} {:.2f} ms; a plan that is {:.2f}% better, of {} tried{}, has {}",
+  return fmt::format("{}: the best has {} {:.2f} ms; a plan that is {:.2f}% better, of {} tried{}, "
+                     "has {}",
                      where, result.robust ? "a band that ends at" : "a step of",
                      n.best_before.base() * 1e3, 100 * n.gain, n.tried, rest,
                      fmt::join(changes, ", "));

@@ -175,7 +175,8 @@ Opened NodeOpener::open_exchange(const Node& node) {
   const auto all = static_cast<std::int64_t>(tree_.choices.size());
   const Mesh& mesh = tree_.mesh_of(node);
   Plan plan = tree_.mesh_plan(node);
-  for (const std::int16_t family : tree_.exchanges[static_cast<std::size_t>(node.exchange)].families) {
+  const auto exchange = static_cast<std::size_t>(node.exchange);
+  for (const std::int16_t family : tree_.exchanges[exchange].families) {
     const auto first = static_cast<std::size_t>(family);
     const std::size_t end = tree_.end_of_family(first);
     const auto count = static_cast<std::int64_t>(end - first);

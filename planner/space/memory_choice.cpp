@@ -136,7 +136,9 @@ std::vector<RecomputeChoice> recompute_choices(const ModelSpec& model, bool allo
   if (model.moe) {  // which contains its parts
     std::vector<RecomputeChoice> whole;
     for (RecomputeChoice c : choices) {
-      if (c.modules.contains(Module::moe_act) || c.modules.contains(Module::shared_experts)) continue;
+      const bool has_part =
+          c.modules.contains(Module::moe_act) || c.modules.contains(Module::shared_experts);
+      if (has_part) continue;
       c.modules.insert(Module::moe);
       whole.push_back(std::move(c));
     }
