@@ -31,25 +31,31 @@ void NodeOpener::for_each_setting(const Node& family, const Visit& visit) const 
   }
 }
 
-PlanBounds NodeOpener::mesh_bounds(std::int32_t mesh) {
-  Plan plan = tree_.mesh_plan({.bound = {}, .mesh = mesh});
-  std::optional<PlanBounds> least;
+// Those that mean the same on the mesh are visited once.
+template <class Visit>
+void NodeOpener::for_each_least_work(const Node& node, const Visit& visit) const {
+  Plan plan = tree_.mesh_plan(node);
+  const Setting& first = tree_.least_work.front();
   for (const Setting& s : tree_.least_work) {
-    s.put_into(plan);
+    if (s.exchanges_as_another(tree_.mesh_of(node), first)) continue;
+    tree_.put_least_work(s, plan);
+    visit(plan);
+  }
+}
+
+PlanBounds NodeOpener::mesh_bounds(std::int32_t mesh) {
+  std::optional<PlanBounds> least;
+  for_each_least_work({.bound = {}, .mesh = mesh}, [&](const Plan& plan) {
     const PlanBounds b = bounds_.mesh(plan, tree_.state_choices(plan));
     if (!least) least = b;
     *least = {std::min(least->step, b.step), std::min(least->peak_bytes, b.peak_bytes)};
-  }
+  });
   return *least;
 }
 
 Seconds NodeOpener::grid_bound(const Node& grid) {
-  Plan plan = tree_.mesh_plan(grid);
   Seconds least(std::numeric_limits<double>::infinity());
-  for (const Setting& s : tree_.least_work) {
-    s.put_into(plan);
-    least = std::min(least, bounds_.grid(plan));
-  }
+  for_each_least_work(grid, [&](const Plan& plan) { least = std::min(least, bounds_.grid(plan)); });
   return least;
 }
 
@@ -103,35 +109,32 @@ Opened NodeOpener::open_grid(const Node& node) {
 
 Opened NodeOpener::open_mesh(const Node& node) {
   Opened opened;
-  Plan plan = tree_.mesh_plan(node);
-  tree_.least_work.front().put_into(plan);
-  const StateChoices state = tree_.state_choices(plan);
-  const auto least_of = [&](const auto& bound) {
-    auto least = bound();
-    for (std::size_t i = 1; i < tree_.least_work.size(); ++i) {
-      plan.dispatcher = tree_.least_work[i].dispatcher;
-      least = std::min(least, bound());
-    }
-    plan.dispatcher = tree_.least_work.front().dispatcher;
-    return least;
-  };
+  const StateChoices& state = tree_.state_choices(tree_.mesh_plan(node));
+  Seconds bound(std::numeric_limits<double>::infinity());
   if (node.stage < kBounded) {
+    for_each_least_work(node, [&](const Plan& plan) {
+      bound = std::min(bound, bounds_.whole_mesh(plan, state));
+    });
     Node& refined = opened.children.emplace_back(node);
-    refined.bound = std::max(node.bound, least_of([&] { return bounds_.whole_mesh(plan, state); }));
+    refined.bound = std::max(node.bound, bound);
     refined.stage = kBounded;
     return opened;
   }
   if (tree_.least_memory > 0) {
-    tree_.choices[static_cast<std::size_t>(tree_.least_memory)].put_into(plan);
-    const std::int64_t least = least_of(
-        [&] { return bounds_.least_peak(plan, state.shardings.back(), tree_.least_saved); });
-    MemoryChoice{}.put_into(plan);
+    const MemoryChoice& all = tree_.choices[static_cast<std::size_t>(tree_.least_memory)];
+    std::int64_t least = kNoPeak;
+    for_each_least_work(node, [&](Plan plan) {
+      all.put_into(plan);
+      least = std::min(least, bounds_.least_peak(plan, state.shardings.back(), tree_.least_saved));
+    });
     if (least > usable_) return no_memory(node, least);
   }
   // The host's launches are added, of the graphs that leave the fewest.
   const CudaGraph graph = tree_.least_work.front().graph;
-  const Seconds bound =
-      std::max(node.bound, least_of([&] { return bounds_.graph(plan, graph, state); }));
+  for_each_least_work(node, [&](const Plan& plan) {
+    bound = std::min(bound, bounds_.graph(plan, graph, state));
+  });
+  bound = std::max(node.bound, bound);
   for (std::size_t e = 0; e < tree_.exchanges.size(); ++e) {
     Node child = node;
     child.bound = bound;

@@ -90,6 +90,8 @@ class NodeOpener {
   void open_fitting(const Node&, const std::vector<PlanBounds>& by_choice, Opened&) const;
   // The choice that saves nothing does not fit: a bound of those that do; nothing fits: infinite.
   [[nodiscard]] Seconds least_that_fits(const Node& family);
+  template <class Visit>  // plans of the mesh with the least work (PlanTree::least_work)
+  void for_each_least_work(const Node&, const Visit&) const;
   template <class Visit>  // the valid settings of a family, without memory choice
   void for_each_setting(const Node& family, const Visit&) const;
 

@@ -18,7 +18,7 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
       choices(memory_choices(p.model, p.cluster, c)),
       ways(choices),
       memory(choices),
-      least_work(pleat::least_work(settings)) {
+      least_work(pleat::least_work(settings, c.runtime)) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const MemoryChoice& choice = choices[i];
     const RecomputeChoice& r = choice.recompute;
@@ -131,6 +131,11 @@ bool PlanTree::memory_repeats_another(const Node& node) const {
   const auto layout = static_cast<std::size_t>(mesh_of(node).layout);
   return choices[static_cast<std::size_t>(node.memory)].repeats_another(space.most_layers[layout],
                                                              mesh_of(node).attention.pp);
+}
+
+void PlanTree::put_least_work(const Setting& setting, Plan& plan) const {
+  setting.put_into(plan);
+  if (plan.overlap.tile_level) plan.overlap.tile_level = broken_rule(plan) == nullptr;
 }
 
 const char* PlanTree::broken_rule(const Plan& plan) const {

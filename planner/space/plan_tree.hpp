@@ -65,6 +65,9 @@ struct PlanTree {
   [[nodiscard]] bool by_stage(const Node& node) const {
     return node.memory >= 0 && choices[static_cast<std::size_t>(node.memory)].by_stage;
   }
+  // Puts one of `least_work` into a plan that has its mesh. Without overlap tile by tile where the
+  // mesh does not allow it: elsewhere it may take more.
+  void put_least_work(const Setting&, Plan&) const;
   // The first rule that the plan breaks; null: none. Rules about the mesh alone are not checked
   // again.
   [[nodiscard]] const char* broken_rule(const Plan&) const;

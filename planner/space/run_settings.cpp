@@ -305,7 +305,7 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const SearchConfig& conf
   return list;
 }
 
-std::vector<Setting> least_work(const std::vector<Setting>& all) {
+std::vector<Setting> least_work(const std::vector<Setting>& all, Runtime runtime) {
   std::vector<Setting> least;
   CudaGraph graph = CudaGraph::none;
   bool tiles = false;
@@ -324,6 +324,14 @@ std::vector<Setting> least_work(const std::vector<Setting>& all) {
     s.dispatcher = dispatcher;
     s.graph = graph;
     s.overlap.tile_level = tiles;
+  }
+  // Pleat's ring makes attention in pieces and joins them, which a gather does not.
+  const bool gathers = runtime == Runtime::pleat && first.cp_comm == CpComm::p2p &&
+                       std::ranges::find(all, CpComm::all_gather, &Setting::cp_comm) != all.end();
+  for (std::size_t i = 0, end = gathers ? least.size() : 0; i < end; ++i) {
+    Setting s = least[i];
+    s.cp_comm = CpComm::all_gather;
+    least.push_back(s);
   }
   return least;
 }

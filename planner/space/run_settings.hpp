@@ -68,8 +68,9 @@ struct Setting {
 
 // Settings with the least arithmetic and memory-bound work: on every mesh, one of them has no more
 // of it than any setting. They capture the whole iteration, overlap and shard nothing, and use
-// fused dispatch; where other dispatchers are pinned, there is one for each.
-[[nodiscard]] std::vector<Setting> least_work(const std::vector<Setting>&);
+// fused dispatch; where other dispatchers are pinned, there is one for each. Of the runtime Pleat
+// there is one for the ring and one for the gather of keys and values.
+[[nodiscard]] std::vector<Setting> least_work(const std::vector<Setting>&, Runtime);
 
 // Sets how the plan's state is sharded: within `domain` ranks, or (0) over all.
 void put_shards(Sharding, int domain, Plan&);

@@ -78,17 +78,12 @@ void overlap_tiles(LayerProgram& layer) {
 
 // Half of the shared expert's ops behind the first run of exchanges, half behind the last.
 void overlap_shared_expert(std::vector<Op>& ops) {
+  if (std::ranges::none_of(ops, is_token_exchange)) return;
   std::vector<Op> shared, others;
   for (Op& op : ops) {
     (op.module == Module::shared_experts ? shared : others).push_back(std::move(op));
   }
   const auto first = std::ranges::find_if(others, is_token_exchange);
-  if (shared.empty() || first == others.end()) {
-    others.insert(others.end(), std::move_iterator(shared.begin()),
-                  std::move_iterator(shared.end()));
-    ops = std::move(others);
-    return;
-  }
   const auto last = std::find_if(others.rbegin(), others.rend(), is_token_exchange).base();
   ops.clear();
   const auto half = shared.begin() + static_cast<std::ptrdiff_t>(shared.size() / 2);

@@ -169,7 +169,7 @@ class CaseMaker {
     if (chance(0.5)) s.optimizer_offload = chance(0.2);
     else s.optimizer_offload = std::vector<bool>{false, true};
     if (chance(0.6)) s.cpu_optimizer = chance(0.3) && !s.optimizer_offload.only(true);
-    if (s.recompute && chance(0.2)) s.recompute_sets = recompute_sets(c);
+    if (s.recompute && chance(0.25)) s.recompute_sets = recompute_sets(c);
     if (s.offload && s.runtime == Runtime::megatron && chance(0.2)) {
       s.offload_sets = some_of({std::set<Offload>{Offload::core_attn}, std::set<Offload>{}});
     }
@@ -223,6 +223,7 @@ class CaseMaker {
 
   std::vector<RecomputeChoice> recompute_sets(const RandomCase& c) {
     std::vector<RecomputeChoice> all{{.modules = {}, .full = true},
+                                     {.modules = {}, .full = true, .unit = 2},
                                      {.modules = {Module::core_attn}},
                                      {.modules = {Module::layernorm}}};
     if (c.model.moe) all.push_back({.modules = {Module::moe_act}});
