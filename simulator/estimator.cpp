@@ -150,7 +150,11 @@ class Estimator::Memory {
     const Schedule schedule = schedule_of(plan, workload_);
     return tables_.get(
         schedule_key(schedule),
-        [&] { return std::make_shared<const ScheduleTable>(tabulate(schedule)); },
+        [&] {
+          auto table = std::make_shared<ScheduleTable>(tabulate(schedule));
+          table->waits_for_sends = runtime_ == Runtime::megatron;
+          return std::shared_ptr<const ScheduleTable>(std::move(table));
+        },
         [](const ScheduleTable& table) { return table.steps.size(); });
   }
 

@@ -69,6 +69,20 @@ class Tabulator {
     return done_[static_cast<std::size_t>(input)];
   }
 
+  // Megatron's schedules.py: plain 1F1B exchanges tensors between slots, interleaved 1F1B beside
+  // them but for its warm-up and cool-down, where slots of one direction follow each other.
+  [[nodiscard]] bool waits_for_send(int s, const std::vector<Slot>& order, std::size_t i) const {
+    if (t_.shape.kind != PipelineSchedule::one_f_one_b) return false;
+    const Slot& slot = order[i];
+    const bool forward = slot.pass == Pass::forward;
+    const int to = place(s, slot.chunk) + (forward ? 1 : -1);
+    if (to < 0 || to > last_ || holds(s, to)) return false;
+    if (t_.shape.vpp == 1) return true;
+    const auto other = [&](const Slot& o) { return o.pass != slot.pass; };
+    const auto at = order.begin() + static_cast<std::ptrdiff_t>(i);
+    return forward ? std::none_of(order.begin(), at, other) : std::none_of(at, order.end(), other);
+  }
+
   // Takes up the stage's next slot, or pair of slots, if its inputs are there; returns how many.
   std::size_t advance(int s) {
     const auto stage = static_cast<std::size_t>(s);
@@ -86,6 +100,7 @@ class Tabulator {
       step.output[k] = cell(slot.pass, place(s, slot.chunk), slot.microbatch);
       done_[static_cast<std::size_t>(step.output[k])] = true;
     }
+    step.sends = count == 1 && waits_for_send(s, order, i);
     step.work = count == 2 ? work_.pair(order[i].chunk, order[i + 1].chunk) : work_.alone(order[i]);
     t_.work[stage].push_back(step.work);
     ++t_.times[stage][static_cast<std::size_t>(step.work)];
@@ -107,6 +122,7 @@ ScheduleTable tabulate(const Schedule& schedule, std::vector<std::vector<Slot>> 
   PLEAT_ASSERT(orders.size() == static_cast<std::size_t>(schedule.pp));
   ScheduleTable table{.shape = schedule,
                       .paired = schedule.paired,
+                      .waits_for_sends = false,
                       .orders = std::move(orders),
                       .work = {},
                       .times = {},
@@ -141,7 +157,7 @@ TableTiming time_table(const ScheduleTable& table, const std::vector<Seconds>& d
       from = std::max(from, step.travels[k] ? ready + transfer : ready);
     }
     const Seconds end = from + durations[stage * kinds + static_cast<std::size_t>(step.work)];
-    timing.finish[stage] = end;
+    timing.finish[stage] = step.sends && table.waits_for_sends ? end + transfer : end;
     if (step.output[0] >= 0) done[static_cast<std::size_t>(step.output[0])] = end;
     if (step.output[1] >= 0) done[static_cast<std::size_t>(step.output[1])] = end;
     if (keep_starts) timing.starts.push_back(from);

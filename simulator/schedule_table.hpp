@@ -37,10 +37,14 @@ struct ScheduleTable {
     std::int32_t work = 0;                  // SlotWork
     std::int32_t input[2] = {-1, -1};       // cells read; -1: none
     bool travels[2] = {false, false};       // the input comes from another stage
+    bool sends = false;                     // alone on its stage: the next slot could wait for it
     std::int32_t output[2] = {-1, -1};      // cells written; -1: none, for weight gradients
   };
   Schedule shape;
   bool paired = false;                          // slots marked with_next run as pairs
+  // Megatron: a stage waits until what it sends has arrived, in plain 1F1B after every slot, in
+  // interleaved 1F1B after those of warm-up and cool-down. Else sending takes none of its time.
+  bool waits_for_sends = false;
   std::vector<std::vector<Slot>> orders;        // by stage
   std::vector<std::vector<std::int32_t>> work;  // by stage: SlotWork in order
   std::vector<std::vector<std::int32_t>> times; // by stage: how often each SlotWork runs
@@ -64,7 +68,8 @@ struct TableTiming {
 };
 
 // durations: [stage][kinds()]; start: by stage. A slot starts when its stage is free and its inputs
-// are there, `transfer` later where they travel (docs/MODEL.md section 8). O(slots).
+// are there, `transfer` later where they travel; where the table says so the stage waits as long for
+// what it sends (docs/MODEL.md section 8). O(slots).
 [[nodiscard]] TableTiming time_table(const ScheduleTable&, const std::vector<Seconds>& durations,
                                      const std::vector<Seconds>& start, Seconds transfer,
                                      bool keep_starts = false);

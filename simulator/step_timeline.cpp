@@ -57,7 +57,9 @@ StageRecords record_stages(const Program& program, const ClusterView& view,
 ScheduleTable table_of(const Program& program) {
   std::vector<std::vector<Slot>> orders;
   for (const StageProgram& stage : program.stages) orders.push_back(stage.order);
-  return tabulate(schedule_of(program.plan, program.workload), std::move(orders));
+  ScheduleTable table = tabulate(schedule_of(program.plan, program.workload), std::move(orders));
+  table.waits_for_sends = program.runtime == Runtime::megatron;
+  return table;
 }
 
 StepTimeline run_step(const StageRecords& stages, const ScheduleTable& table, bool keep_starts) {
