@@ -35,13 +35,51 @@ bool is_layer_key(const std::string& key) {
   return !key.empty() && std::ranges::all_of(key, [](unsigned char c) { return std::isdigit(c); });
 }
 
+std::optional<std::int64_t> integer_in(const JsonValue& object, std::string_view key) {
+  const JsonValue* found = object.find(key);
+  const std::int64_t* value = found != nullptr ? found->as_integer() : nullptr;
+  if (value == nullptr) return std::nullopt;
+  return *value;
+}
+
+std::optional<double> number_in(const JsonValue& value) {
+  if (const std::int64_t* integer = value.as_integer()) return static_cast<double>(*integer);
+  if (const double* real = value.as_double()) return *real;
+  return std::nullopt;
+}
+
+bool has_loads(const JsonValue& value) {
+  const JsonValue::Object& members = value.members();
+  return value.find("expert_loads") != nullptr || value.find("layer") != nullptr ||
+         (!members.empty() && is_layer_key(members.front().key));
+}
+
 class Loads {
  public:
-  Loads(const std::string& file_name, const ModelSpec& model)
-      : file_name_(file_name), model_(model) {}
+  Loads(const std::string& file_name, const ModelSpec& model) : where_(file_name), model_(model) {}
 
-  void add(const JsonValue& value) {
-    if (const JsonValue* workload = value.find("workload")) return add(*workload);
+  // `where`: the file, or the line of it that has this value alone.
+  void add(const JsonValue& value, const std::string& where) {
+    if (const JsonValue* workload = value.find("workload")) return add(*workload, where);
+    if (has_loads(value)) where_ = where;
+    take(value);
+  }
+
+  [[nodiscard]] std::vector<ExpertLoads> checked() const {
+    Diagnostics problems;
+    if (by_layer_.members().empty()) {
+      problems.error(
+          ExitCode::bad_file, where_, "", "has no loads of experts",
+          "{\"expert_loads\": {\"3\": [812, 790, …], …}}, as `pleat train --log-json` writes");
+    }
+    std::vector<ExpertLoads> all =
+        read_expert_loads(ObjectReader(by_layer_, "expert_loads", {where_, problems}), model_);
+    problems.throw_if_errors();
+    return all;
+  }
+
+ private:
+  void take(const JsonValue& value) {
     if (const JsonValue* loads = value.find("expert_loads")) {
       if (!loads->members().empty()) by_layer_ = *loads;
       return;
@@ -59,30 +97,15 @@ class Loads {
     }
   }
 
-  [[nodiscard]] std::vector<ExpertLoads> checked() const {
-    Diagnostics problems;
-    if (by_layer_.members().empty()) {
-      problems.error(
-          ExitCode::bad_file, file_name_, "", "has no loads of experts",
-          "{\"expert_loads\": {\"3\": [812, 790, …], …}}, as `pleat train --log-json` writes");
-    }
-    std::vector<ExpertLoads> all =
-        read_expert_loads(ObjectReader(by_layer_, "expert_loads", {file_name_, problems}), model_);
-    problems.throw_if_errors();
-    return all;
-  }
-
- private:
   // Megatron counts prediction depths by themselves.
   void add_megatron(const JsonValue& line, const JsonValue& layer) {
     std::string key = layer.brief();
-    if (const JsonValue* depth = line.find("mtp_idx"); depth != nullptr && depth->as_integer()) {
-      key = std::to_string(model_.layers + 1 + *depth->as_integer());
+    if (const auto depth = integer_in(line, "mtp_idx")) {
+      key = std::to_string(model_.layers + 1 + *depth);
     }
-    const JsonValue* iteration = line.find("iter");
-    if (iteration != nullptr && iteration->as_integer() != nullptr) {
-      if (iteration_ && *iteration_ != *iteration->as_integer()) by_layer_ = JsonValue::object();
-      iteration_ = *iteration->as_integer();
+    if (const auto iteration = integer_in(line, "iter")) {
+      if (iteration_ && *iteration_ != *iteration) by_layer_ = JsonValue::object();
+      iteration_ = iteration;
     }
     std::vector<double> sums;
     const JsonValue* known = by_layer_.find(key);
@@ -96,24 +119,23 @@ class Loads {
 
   void add_row(std::vector<double>& sums, const JsonValue& row, const std::string& key) const {
     if (!sums.empty() && row.items().size() != sums.size()) {
-      throw_config_error(ExitCode::bad_file, where_of(file_name_, row.position()), "layer " + key,
+      throw_config_error(ExitCode::bad_file, where_of(where_, row.position()), "layer " + key,
                          "rows of tokens have different lengths", "one number for each expert");
     }
     sums.resize(row.items().size());
     for (std::size_t e = 0; e < sums.size(); ++e) {
       const JsonValue& load = row.items()[e];
-      if (load.as_integer() != nullptr)
-        sums[e] += static_cast<double>(*load.as_integer());
-      else if (load.as_double() != nullptr)
-        sums[e] += *load.as_double();
-      else
-        throw_config_error(
-            ExitCode::bad_file, where_of(file_name_, load.position()), "layer " + key,
-            fmt::format("the load of expert {} is {}", e, load.brief()), "a number from 0");
+      const std::optional<double> tokens = number_in(load);
+      if (!tokens) {
+        throw_config_error(ExitCode::bad_file, where_of(where_, load.position()), "layer " + key,
+                           fmt::format("the load of expert {} is {}", e, load.brief()),
+                           "a number from 0");
+      }
+      sums[e] += *tokens;
     }
   }
 
-  const std::string& file_name_;
+  std::string where_;
   const ModelSpec& model_;
   JsonValue by_layer_ = JsonValue::object();
   std::optional<std::int64_t> iteration_;
@@ -126,14 +148,15 @@ std::vector<ExpertLoads> parse_expert_loads(const std::string& text, const std::
   Loads loads(file_name, model);
   const JsonOptions large{.max_bytes = kMostBytes};
   if (!has_a_value_a_line(text)) {
-    loads.add(parse_json(text, file_name, large));
+    loads.add(parse_json(text, file_name, large), file_name);
     return loads.checked();
   }
   std::istringstream lines(text);
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     if (without_blanks(line).empty()) continue;
-    loads.add(parse_json(line, fmt::format("{}, line {}", file_name, number), large));
+    const std::string where = fmt::format("{}, line {}", file_name, number);
+    loads.add(parse_json(line, where, large), where);
   }
   return loads.checked();
 }

@@ -35,7 +35,7 @@ namespace pleat {
 // instead of one, or not at all: WorkloadSpec::expert_spread, with sources in docs/MODEL.md.
 inline constexpr double kAuxLossSpread = 0.26;
 inline constexpr double kAuxLossFreeSpread = 0.017;
-inline constexpr double kUntrainedSpread = 1.1;
+inline constexpr double kUntrainedSpread = 1.5;
 // By what the model's router is trained with.
 [[nodiscard]] double natural_spread(const MoeSpec&);
 

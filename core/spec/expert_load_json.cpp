@@ -71,8 +71,11 @@ JsonValue write_expert_loads(const std::vector<ExpertLoads>& all) {
   for (const ExpertLoads& layer : all) {
     JsonValue loads = JsonValue::array();
     for (const double load : layer.of) {
-      const bool whole = load == std::floor(load) && load < 1e15;
-      loads.push_back(whole ? JsonValue(static_cast<std::int64_t>(load)) : JsonValue(load));
+      if (load == std::floor(load)) {
+        loads.push_back(static_cast<std::int64_t>(load));
+      } else {
+        loads.push_back(load);
+      }
     }
     json.set(std::to_string(layer.layer), std::move(loads));
   }

@@ -77,6 +77,43 @@ TEST(Routing, NaturalIsTheModelsRouter) {
   EXPECT_THAT(run_pleat(kMixtral).out, Not(HasSubstr("the busiest rank has")));
 }
 
+// Measured step times with forced over those with natural routing: Megatron-MoE-ModelZoo,
+// best_practice/qwen3, rows modelzoo-longctx-h100-* of the validation.
+TEST(Routing, UntrainedIsTheSlowdownThatWasMeasured) {
+  const auto ratio = [](const std::string& seq_len, const std::string& cp) {
+    const Words qwen{"predict",
+                     "--model",
+                     "qwen3-235b-a22b",
+                     "--cluster",
+                     "h100-sxm",
+                     "--gpus",
+                     "256",
+                     "--seq-len",
+                     seq_len,
+                     "--global-batch",
+                     "256",
+                     "--tp",
+                     "4",
+                     "--pp",
+                     "8",
+                     "--cp",
+                     cp,
+                     "--vpp",
+                     "4",
+                     "--ep",
+                     "8",
+                     "--dispatcher",
+                     "deepep",
+                     "--recompute",
+                     "layernorm,moe"};
+    return step_of(qwen) / step_of(qwen + Words{"--routing", "untrained"});
+  };
+  EXPECT_NEAR(ratio("16384", "1"), 11.3754 / 14.1583, 0.01);
+  EXPECT_NEAR(ratio("32768", "2"), 27.4393 / 33.1828, 0.01);
+  EXPECT_NEAR(ratio("65536", "4"), 76.9202 / 88.4546, 0.01);
+  EXPECT_NEAR(ratio("131072", "8"), 247.5392 / 269.751, 0.01);
+}
+
 TEST(Routing, ChangesWhatIsFoundAndBooked) {
   const Words search{"plan",
                      "--model",

@@ -46,11 +46,11 @@ TEST(Routing, RowsOfEveryLayerAreThoseOfItsBusiestRank) {
                       part_of(a.parts, CostClass::grouped_gemm).base();
   constexpr double kMicrobatches = 8, kRows = 32 + 64;
   EXPECT_NEAR(more, kMicrobatches * kRows * 36'864 / 1e12, 1e-12);
-  // Rows of 64 numbers out and back in both passes, their probabilities out and back; 3 of 4 go to
-  // other ranks, at 100 GB/s.
+  // Rows of 64 numbers in bf16 out and back in both passes, their probabilities in fp32 out and
+  // back; 3 of 4 go to other ranks, at 100 GB/s.
   const double moved =
       part_of(b.parts, CostClass::ep_comm).base() - part_of(a.parts, CostClass::ep_comm).base();
-  constexpr double kRowBytes = 4 * 64 * 4 + 2 * 4;
+  constexpr double kRowBytes = 4 * 64 * 2 + 2 * 4;
   EXPECT_NEAR(moved, kMicrobatches * kRows * kRowBytes * 0.75 / 100e9, 1e-12);
   EXPECT_GT(b.peak_bytes(), a.peak_bytes());
 }
