@@ -66,15 +66,15 @@ TEST(Routing, ReachesThePredictionAndThePlanFile) {
 TEST(Routing, NaturalIsTheModelsRouter) {
   const Said run = run_pleat(kMixtral + Words{"--routing", "natural"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("the busiest rank has"));
-  EXPECT_THAT(run.out, HasSubstr("from the spread of experts' loads"));
+  EXPECT_THAT(run.out, HasSubstr("busiest rank"));
+  EXPECT_THAT(run.out, HasSubstr("from the spread of loads"));
   const double untrained = step_of(kMixtral + Words{"--routing", "untrained"});
   const double aux = step_of(kMixtral + Words{"--routing", "aux-loss"});
   const double bias = step_of(kMixtral + Words{"--routing", "aux-loss-free"});
   EXPECT_GT(untrained, aux);
   EXPECT_GT(aux, bias);
   EXPECT_GT(bias, step_of(kMixtral));
-  EXPECT_THAT(run_pleat(kMixtral).out, Not(HasSubstr("the busiest rank has")));
+  EXPECT_THAT(run_pleat(kMixtral).out, Not(HasSubstr("busiest rank")));
 }
 
 // Measured step times with forced over those with natural routing: Megatron-MoE-ModelZoo,
