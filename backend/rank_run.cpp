@@ -106,8 +106,9 @@ Stop RankRun::run_step(int step) {
   if (config_.measure_load && program_.model.moe) {
     const ModelSpec& model = program_.model;
     // Behind the layers the head has a number, and the prediction layer, with experts, the next.
-    done.expert_load = executor_->expert_load().max_over_mean(
+    done.expert_loads = executor_->expert_load().of_all(
         *world_, model.layers + 1 + model.mtp_layers, model.moe->experts);
+    done.expert_load = max_over_mean(done.expert_loads);
   }
   const int every = config_.evaluation.every, steps_done = step + 1;
   if (forward_ && (steps_done == config_.steps || (every > 0 && steps_done % every == 0))) {

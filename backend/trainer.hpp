@@ -19,6 +19,7 @@
 #include "backend/optimizer/lr_schedule.hpp"
 #include "backend/optimizer/muon_settings.hpp"
 #include "core/program/program.hpp"
+#include "core/spec/workload.hpp"
 #include "core/trace/trace.hpp"
 #include "kernels/device.hpp"
 
@@ -54,6 +55,7 @@ struct StepRecord {
   double expert_load = 0;
   ExtraLosses extra = {};
   std::optional<double> validation_loss = {};  // after the step, where one was due
+  std::vector<ExpertLoads> expert_loads = {};  // tokens; empty: not measured
 };
 
 // The loss on data that is not trained on: always of the same first `batches` global batches.

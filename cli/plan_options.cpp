@@ -181,6 +181,7 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
            "(default: one document a sequence)")
       ->delimiter(',')
       ->check(in_range(std::int64_t{1}, kMaxTokens));
+  add_routing_options(app, o.routing, kWorkload);
   app.add_flag("--pad-to-capacity", o.pad_to_capacity, "Pad every expert's tokens to its capacity")
       ->group(kWorkload);
   app.add_flag("--accept-mismatch", o.accept_mismatch,

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cli/options/routing_options.hpp"
 #include "core/plan/plan_table.hpp"
 
 namespace pleat::cli {
@@ -23,6 +24,7 @@ struct TargetOptions {
   std::optional<std::int64_t> seq_len, global_batch;
   std::optional<double> capacity_factor, straggler_slowdown;
   std::vector<std::int64_t> documents;
+  RoutingOptions routing;
   bool pad_to_capacity = false;
   bool accept_mismatch = false;
 };

@@ -203,6 +203,7 @@ Target resolve_target(const TargetOptions& o) {
                      .pad_to_capacity = o.pad_to_capacity,
                      .documents = o.documents};
   target.workload.straggler_slowdown = o.straggler_slowdown.value_or(0);
+  put_routing(o.routing, target.model, target.workload, target.assumed);
   target.accept_mismatch = o.accept_mismatch;
   require_cluster_holds(target.cluster, target.gpus);
   choose_profile(o, target);
@@ -247,6 +248,7 @@ Request resolve_request(const PlanOptions& o) {
   if (o.target.straggler_slowdown) {
     target.workload.straggler_slowdown = *o.target.straggler_slowdown;
   }
+  put_routing(o.target.routing, target.model, target.workload, target.assumed);
   target.gpus = o.target.gpus.value_or(document.gpus);
   if (options.runtime.empty()) options.runtime = name_of_runtime(document.runtime);
   choose_profile(options, target);

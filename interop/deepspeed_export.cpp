@@ -218,6 +218,17 @@ std::vector<FieldRule> make_deepspeed_fields() {
                      fmt::format("{}", c.workload().imbalance)});
        },
        nullptr},
+      {"workload.expert_spread",
+       [](C c, Exported& e) {
+         miss_if(e, {c.workload().expert_spread > 0, "workload.expert_spread",
+                     fmt::format("{}", c.workload().expert_spread)});
+       },
+       nullptr},
+      {"workload.expert_loads",
+       [](C c, Exported& e) {
+         miss_if(e, {!c.workload().expert_loads.empty(), "workload.expert_loads", "given"});
+       },
+       nullptr},
       {"workload.documents",
        [](C c, Exported& e) {
          miss_if(e, {!c.workload().documents.empty(), "workload.documents", documents_text(c)});

@@ -224,8 +224,11 @@ FlatFields flat_fields(const JsonValue& object, const std::string& prefix) {
 }
 
 FlatFields exported_fields(const PlanDocument& document) {
-  const JsonValue root = plan_document_json(document);
+  PlanDocument plain = document;
+  plain.workload.expert_loads.clear();  // one field, whatever layers they are of
+  const JsonValue root = plan_document_json(plain);
   FlatFields fields;
+  if (!document.workload.expert_loads.empty()) fields.push_back({"workload.expert_loads", "given"});
   for (const char* part : {"plan", "workload", "cluster"}) {
     const FlatFields inner = flat_fields(*root.find(part), part);
     fields.insert(fields.end(), inner.begin(), inner.end());

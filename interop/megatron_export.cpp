@@ -176,6 +176,19 @@ void write_imbalance(C c, Exported& e) {
   }
 }
 
+void write_spread(C c, Exported& e) {
+  if (c.workload().expert_spread > 0) {
+    miss(e, "workload.expert_spread", fmt::format("{}", c.workload().expert_spread),
+         "an assumption about routing, not a setting");
+  }
+}
+
+void write_loads(C c, Exported& e) {
+  if (!c.workload().expert_loads.empty()) {
+    miss(e, "workload.expert_loads", "given", "known of routing, not a setting");
+  }
+}
+
 void write_documents(C c, Exported& e) {
   if (c.workload().documents.empty()) return;
   miss(e, "workload.documents", documents_text(c),
@@ -288,6 +301,8 @@ std::vector<FieldRule> make_megatron_fields() {
        nullptr},
       {"workload.documents", write_documents, nullptr},
       {"workload.imbalance", write_imbalance, nullptr},
+      {"workload.expert_spread", write_spread, nullptr},
+      {"workload.expert_loads", write_loads, nullptr},
       {"workload.straggler_slowdown", write_stragglers, nullptr},
       {"cluster.name", write_connections, nullptr},
       {"cluster.gpus", write_world, nullptr},

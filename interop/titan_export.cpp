@@ -276,6 +276,19 @@ std::vector<FieldRule> make_titan_fields() {
                  "an assumption about routing, not a setting");
        },
        nullptr},
+      {"workload.expert_spread",
+       [](C c, Exported& e) {
+         miss_if(e, c.workload().expert_spread > 0, "workload.expert_spread",
+                 fmt::format("{}", c.workload().expert_spread),
+                 "an assumption about routing, not a setting");
+       },
+       nullptr},
+      {"workload.expert_loads",
+       [](C c, Exported& e) {
+         miss_if(e, !c.workload().expert_loads.empty(), "workload.expert_loads", "given",
+                 "known of routing, not a setting");
+       },
+       nullptr},
       {"workload.documents",
        [](C c, Exported& e) {
          miss_if(e, !c.workload().documents.empty(), "workload.documents", documents_text(c),

@@ -3,6 +3,7 @@
 // An estimate as JSON: seconds and bytes, keys in a fixed order.
 #include "core/json/json_value.hpp"
 #include "simulator/estimate.hpp"
+#include "simulator/layer_rows.hpp"
 
 namespace pleat {
 namespace {
@@ -39,8 +40,8 @@ JsonValue estimate_json(const StepEstimate& e, const Program& program, const Clu
   }
   JsonValue band = JsonValue::array();
   band.push_back(JsonValue::finite(e.low.base())).push_back(JsonValue::finite(e.high.base()));
-  return JsonValue::object()
-      .set("schema_version", 1)
+  JsonValue json = JsonValue::object();
+  json.set("schema_version", 1)
       .set("model", program.model.name)
       .set("cluster", cluster.name)
       .set("gpus", program.plan.world())
@@ -64,6 +65,13 @@ JsonValue estimate_json(const StepEstimate& e, const Program& program, const Clu
       .set("tokens_per_second_per_gpu", JsonValue::finite(e.tokens_per_second_per_gpu))
       .set("model_flops_per_gpu", JsonValue::finite(e.model_flops_per_gpu.base()))
       .set("mfu", JsonValue::finite(e.mfu));
+  if (const auto ranks = busiest_ranks(program.model, program.workload, program.plan)) {
+    json.set("busiest_rank_over_mean", JsonValue::object()
+                                           .set("average", ranks->mean)
+                                           .set("largest", ranks->most)
+                                           .set("layer", ranks->layer));
+  }
+  return json;
 }
 
 }  // namespace pleat

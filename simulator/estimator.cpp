@@ -142,7 +142,7 @@ class Estimator::Memory {
       return std::make_unique<int>(++ids_);
     });
     return layouts_.get(layout_key(plan, text), [&] {
-      return std::make_unique<Layout>(Layout{++ids_, compose_stages(model_, plan)});
+      return std::make_unique<Layout>(Layout{++ids_, compose_stages(model_, workload_, plan)});
     });
   }
 

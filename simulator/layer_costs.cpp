@@ -56,13 +56,13 @@ LayerCosts price(const LayerProgram& layer, const Binding& expected, const Bindi
 }
 
 PassCost price_pair(const LayerProgram& forward, const LayerProgram& backward,
-                    const Binding& binding, const ClusterView& view, const Profile& profile,
+                    const PairRows& rows, const ClusterView& view, const Profile& profile,
                     bool delay_wgrad, std::optional<Seconds> alone) {
   const LayerTimeline line =
-      pair_timeline(forward, backward, binding, view, profile, delay_wgrad, alone);
+      pair_timeline(forward, backward, rows, view, profile, delay_wgrad, alone);
   PassCost cost = summarise(line);
-  cost.memory = memory_along(line.steps, op_bytes(forward, Pass::forward, binding),
-                             op_bytes(backward, Pass::backward, binding));
+  cost.memory = memory_along(line.steps, op_bytes(forward, Pass::forward, rows.forward),
+                             op_bytes(backward, Pass::backward, rows.backward));
   return cost;
 }
 

@@ -18,6 +18,7 @@
 #include "core/quantity.hpp"
 #include "core/spec/cluster.hpp"
 #include "core/spec/profile.hpp"
+#include "simulator/layer_rows.hpp"
 
 namespace pleat {
 
@@ -90,7 +91,7 @@ struct OpCost {
 // pass (core/program/passes/pair.hpp): the duration of both together. `alone`: PassCost::streams of
 // the two passes, where they are known.
 [[nodiscard]] PassCost price_pair(const LayerProgram& forward, const LayerProgram& backward,
-                                  const Binding&, const ClusterView&, const Profile&,
+                                  const PairRows&, const ClusterView&, const Profile&,
                                   bool delay_wgrad = false,
                                   std::optional<Seconds> alone = {});
 

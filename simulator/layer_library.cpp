@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/layer_library.hpp"
 
-#include "simulator/stage_record.hpp"
-
 namespace pleat {
 
 LayerMemo::LayerMemo(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
@@ -12,7 +10,7 @@ LayerMemo::LayerMemo(const ModelSpec& model, const WorkloadSpec& workload, const
       view_(view),
       runtime_(runtime),
       shape_(model, workload, plan_),
-      routed_(routed_tokens(model, workload, plan_)) {}
+      rows_(model, workload, plan_) {}
 
 // Threads that miss the same at once each work it out, and the first one's stays: others of this
 // memo are not held up meanwhile.
@@ -31,7 +29,10 @@ typename Map::mapped_type LayerMemo::get(Map& map, const typename Map::key_type&
 
 SharedLayer LayerMemo::program(const LayerVariant& variant, bool keep) {
   SharedLayer layer = get(programs_, variant, [&] {
-    SharedLayer made = compile_layer(shape_, runtime_, variant);
+    const LayerVariant plain = without_loads(variant);
+    SharedLayer made = plain == variant ? SharedLayer(compile_layer(shape_, runtime_, variant))
+                                        : program(plain, false);
+    if (plain != variant) made.own().loads = loads_of(variant);
     const LayerWeights weights = count_weights(made);
     const std::lock_guard lock(mutex_);
     weights_.try_emplace(variant, weights);  // they are asked for when the program is forgotten
@@ -46,19 +47,24 @@ SharedLayer LayerMemo::program(const LayerVariant& variant, bool keep) {
 
 LayerCosts LayerMemo::costs(const LayerVariant& variant, int clock, const Profile& profile) {
   return get(costs_, {variant, clock}, [&] {
-    return price(program(variant, false), routed_, routed_, view_, profile);
+    const SharedLayer layer = program(variant, false);
+    const Binding rows = rows_.of(layer);
+    return price(layer, rows, rows, view_, profile);
   });
 }
 
 LayerWork LayerMemo::work(const LayerVariant& variant, const Profile& profile, bool all) {
   return get(all ? work_ : compute_, variant, [&] {
-    return (all ? work_of : compute_of)(program(variant, false), routed_, view_, profile);
+    const SharedLayer layer = program(variant, false);
+    return (all ? work_of : compute_of)(layer, rows_.of(layer), view_, profile);
   });
 }
 
 LayerSavings LayerMemo::savings(const LayerVariant& variant, const Profile& profile) {
   return get(savings_, variant, [&] {
-    return savings_of(program(variant, false), runtime_, routed_, view_, profile);
+    const SharedLayer layer = program(variant, false);
+    const Binding rows = rows_.of(layer);  // savings refer to it
+    return savings_of(layer, runtime_, rows, view_, profile);
   });
 }
 
@@ -78,7 +84,7 @@ LayerLibrary::LayerLibrary(const Memos& memos, const ModelSpec& model, const Wor
     : memos_(memos),
       delay_wgrad_(plan.overlap.delay_wgrad),
       view_(view),
-      routed_(routed_tokens(model, workload, plan)) {}
+      rows_(model, workload, plan) {}
 
 LayerMemo& LayerLibrary::memo_of(const LayerVariant& variant) {
   return *memos_[static_cast<std::size_t>(group_of(variant))];
@@ -99,9 +105,10 @@ PassCost LayerLibrary::pair(const LayerVariant& forward, const LayerVariant& bac
   if (fresh) {
     const Seconds alone = costs(forward, clock, profile).forward.streams +
                           costs(backward, clock, profile).backward.streams;
-    found->second = price_pair(memo_of(forward).program(forward, false),
-                               memo_of(backward).program(backward, false), routed_, view_, profile,
-                               delay_wgrad_, alone);
+    const SharedLayer f = memo_of(forward).program(forward, false);
+    const SharedLayer b = memo_of(backward).program(backward, false);
+    found->second =
+        price_pair(f, b, {rows_.of(f), rows_.of(b)}, view_, profile, delay_wgrad_, alone);
   }
   return found->second;
 }

@@ -12,6 +12,7 @@
 #include "core/program/shared_layer.hpp"
 #include "core/program/stage_composition.hpp"
 #include "simulator/layer_savings.hpp"
+#include "simulator/layer_rows.hpp"
 #include "simulator/layer_work.hpp"
 #include "simulator/plan_key.hpp"
 
@@ -46,7 +47,7 @@ class LayerMemo {
   ClusterView view_;
   Runtime runtime_;
   LocalShape shape_;  // of plan_
-  Binding routed_;
+  LayerRows rows_;
   std::mutex mutex_;  // of what follows
   std::map<LayerVariant, SharedLayer> programs_;
   std::set<LayerVariant> kept_;
@@ -84,7 +85,7 @@ class LayerLibrary {
   Memos memos_;
   bool delay_wgrad_;
   ClusterView view_;
-  Binding routed_;
+  LayerRows rows_;
   std::mutex mutex_;  // of what follows
   std::map<std::tuple<LayerVariant, LayerVariant, int>, PassCost> pairs_;
 };

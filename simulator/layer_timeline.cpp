@@ -105,7 +105,7 @@ Seconds lost_to_shards(const LayerTimeline& line, const OpLists& lists, Seconds 
 
 // The steps as the streams see them; prices and host times go to `line`.
 std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
-                                      const Binding& binding, const ClusterView& view,
+                                      const PairRows& rows, const ClusterView& view,
                                       const Profile& profile, Seconds& shards) {
   std::vector<StreamOp> ops;
   ops.reserve(line.steps.size());
@@ -116,7 +116,7 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
     const Stream stream = on_cpu(view) ? Stream::compute : step.stream;
     const LayerProgram& layer = lists.layer(step.pass);
     const Op& op = layer.ops(step.pass)[static_cast<std::size_t>(step.op)];
-    line.costs.push_back(price_op(op, layer.tensors, binding, view, profile));
+    line.costs.push_back(price_op(op, layer.tensors, rows.of(step.pass), view, profile));
     if (launched_by_host(op, view.cuda_graph)) ++launches;
     if (meets_tensor_parallel(op, view.cuda_graph)) line.host_extra += profile.tp_skew;
     const OpCost& cost = line.costs.back();
@@ -162,12 +162,12 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
   return ops;
 }
 
-LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const Binding& binding,
+LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const PairRows& rows,
                   const ClusterView& view, const Profile& profile) {
   LayerTimeline line;
   line.steps = std::move(steps);
   Seconds shards;  // beside compute
-  line.streams = run_streams(make_stream_ops(line, lists, binding, view, profile, shards));
+  line.streams = run_streams(make_stream_ops(line, lists, rows, view, profile, shards));
   if (shards > Seconds(0)) line.lost_to_shards = lost_to_shards(line, lists, shards, profile);
   return line;
 }
@@ -260,18 +260,18 @@ LayerTimeline part_timeline(const LayerProgram& layer, SlotPart part, const Bind
 }
 
 LayerTimeline pair_timeline(const LayerProgram& forward, const LayerProgram& backward,
-                            const Binding& binding, const ClusterView& view,
+                            const PairRows& rows, const ClusterView& view,
                             const Profile& profile, bool delay_wgrad,
                             std::optional<Seconds> alone) {
   LayerTimeline line = run(pair_layers(forward, backward, delay_wgrad), {&forward, &backward},
-                           binding, view, profile);
+                           rows, view, profile);
   line.host += busy_of_pass(forward, Pass::forward, view, profile) +
                busy_of_pass(backward, Pass::backward, view, profile);
   line.host_extra += host_of_pass(forward, Pass::forward, view, profile) +
                      host_of_pass(backward, Pass::backward, view, profile);
   if (!alone) {
-    alone = pass_timeline(forward, Pass::forward, binding, view, profile).streams.end +
-            pass_timeline(backward, Pass::backward, binding, view, profile).streams.end;
+    alone = pass_timeline(forward, Pass::forward, rows.forward, view, profile).streams.end +
+            pass_timeline(backward, Pass::backward, rows.backward, view, profile).streams.end;
   }
   const double eta = is_fused(view.dispatcher) ? profile.overlap_efficiency
                                                : profile.overlap_efficiency_nccl;

@@ -8,6 +8,7 @@
 
 #include "core/program/passes/pair.hpp"
 #include "core/program/pipeline_order.hpp"
+#include "simulator/layer_rows.hpp"
 #include "simulator/streams.hpp"
 
 namespace pleat {
@@ -43,7 +44,7 @@ struct PassOps {
                                           const ClusterView&, const Profile&);
 // `alone`: both passes' streams one after the other, where it is known.
 [[nodiscard]] LayerTimeline pair_timeline(const LayerProgram& forward, const LayerProgram& backward,
-                                          const Binding&, const ClusterView&, const Profile&,
+                                          const PairRows&, const ClusterView&, const Profile&,
                                           bool delay_wgrad, std::optional<Seconds> alone = {});
 
 }  // namespace pleat

@@ -29,9 +29,11 @@ void add_kept(ModuleBytes& kept, const LayerProgram& layer, const Binding& bindi
   }
 }
 
-std::vector<ModuleBytes> kept_by_chunk(const StageProgram& stage, const Binding& binding) {
+std::vector<ModuleBytes> kept_by_chunk(const StageProgram& stage, const LayerRows& rows) {
   std::vector<ModuleBytes> layers;
-  for (const LayerProgram& layer : stage.layers) add_kept(layers.emplace_back(), layer, binding);
+  for (const LayerProgram& layer : stage.layers) {
+    add_kept(layers.emplace_back(), layer, rows.of(layer));
+  }
   std::vector<ModuleBytes> chunks;
   for (const ChunkProgram& chunk : stage.chunks) {
     ModuleBytes& sum = chunks.emplace_back();
@@ -62,7 +64,7 @@ StageMemoryTimeline stage_timeline(const Parts& parts, std::size_t index) {
   line.runtime.allocated += most_in_flight(parts.table.work[index], record.graph_outputs,
                                            parts.table.slot_work().split);
   const std::vector<ModuleBytes> chunks = kept_by_chunk(
-      stage, routed_tokens(parts.program.model, parts.program.workload, parts.program.plan));
+      stage, LayerRows(parts.program.model, parts.program.workload, parts.program.plan));
   ModuleBytes kept{};
   std::int64_t live = 0;
   const auto move = [&](const Slot& slot) {

@@ -54,7 +54,7 @@ class StageTrace {
   StageTrace(const Program& program, const ClusterView& view, std::size_t stage,
              const Profile& profile, Trace& trace, Transfers& transfers)
       : view_(view),
-        routed_(routed_tokens(program.model, program.workload, program.plan)),
+        rows_(program.model, program.workload, program.plan),
         stage_(program.stages[stage]),
         profile_(profile),
         trace_(trace),
@@ -64,12 +64,12 @@ class StageTrace {
     for (const LayerProgram& layer : stage_.layers) {
       for (Pass pass : {Pass::forward, Pass::backward}) {
         passes_[static_cast<std::size_t>(pass)].push_back(
-            pass_timeline(layer, pass, routed_, view, profile));
+            pass_timeline(layer, pass, rows_.of(layer), view, profile));
       }
       if (!layer.weight_ops) continue;
       for (const SlotPart part : {SlotPart::input_gradients, SlotPart::weight_gradients}) {
         parts_[static_cast<std::size_t>(part) - 1].push_back(
-            part_timeline(layer, part, routed_, view, profile));
+            part_timeline(layer, part, rows_.of(layer), view, profile));
       }
     }
   }
@@ -138,9 +138,11 @@ class StageTrace {
     const std::pair programs{instance_at(forward, f).program, instance_at(backward, b).program};
     const auto found = pairs_.find(programs);
     if (found != pairs_.end()) return found->second;
+    const LayerProgram& first = program_at(forward, f);
+    const LayerProgram& second = program_at(backward, b);
     return pairs_
-        .emplace(programs, pair_timeline(program_at(forward, f), program_at(backward, b), routed_,
-                                         view_, profile_, delay_wgrad_))
+        .emplace(programs, pair_timeline(first, second, {rows_.of(first), rows_.of(second)}, view_,
+                                         profile_, delay_wgrad_))
         .first->second;
   }
 
@@ -205,7 +207,7 @@ class StageTrace {
   }
 
   const ClusterView& view_;
-  Binding routed_;
+  LayerRows rows_;
   const StageProgram& stage_;
   const Profile& profile_;
   Trace& trace_;

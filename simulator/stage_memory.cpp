@@ -105,10 +105,11 @@ std::int64_t most_in_flight(std::span<const std::int32_t> work,
   return most;
 }
 
-std::vector<std::int64_t> offloaded_activations(const StageProgram& stage, const Binding& binding) {
+std::vector<std::int64_t> offloaded_activations(const StageProgram& stage, const LayerRows& rows) {
   std::vector<std::int64_t> copied;  // by layer program
   for (const LayerProgram& layer : stage.layers) {
     copied.push_back(0);
+    const Binding binding = rows.of(layer);
     for (const Op& op : layer.forward) {
       if (op.kind == OpKind::offload) copied.back() += layer.tensor(op.in.front()).bytes(binding);
     }

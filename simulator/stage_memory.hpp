@@ -9,6 +9,7 @@
 #include "core/program/program.hpp"
 #include "simulator/estimate.hpp"
 #include "simulator/layer_costs.hpp"
+#include "simulator/layer_rows.hpp"
 
 namespace pleat {
 
@@ -35,7 +36,8 @@ struct EpilogueMemory : MemoryDelta {
                                           bool split = false);
 
 // Activations of each chunk that are copied to host memory and back; empty where none are.
-[[nodiscard]] std::vector<std::int64_t> offloaded_activations(const StageProgram&, const Binding&);
+[[nodiscard]] std::vector<std::int64_t> offloaded_activations(const StageProgram&,
+                                                              const LayerRows&);
 
 // Host memory of the node whose ranks use most of it: state kept there and activations; pinned,
 // nothing else of the host's is counted. `ranks`: of the job, the pipeline outermost.

@@ -26,13 +26,14 @@ Seconds shared_send(const Op& send, const LayerProgram& layer, int tp, const Bin
          price_op(gather, tensors, binding, view, profile).time;
 }
 
-Seconds slowest_send(const Program& program, const StageProgram& stage, const Binding& binding,
+Seconds slowest_send(const Program& program, const StageProgram& stage, const LayerRows& rows,
                      const ClusterView& view, const Profile& profile) {
   const int tp = program.plan.attention.tp;
   const bool shared =
       program.runtime == Runtime::megatron && tp > 1 && !program.plan.sequence_parallel;
   Seconds slowest;
   for (const LayerProgram& layer : stage.layers) {
+    const Binding binding = rows.of(layer);
     for (Pass pass : {Pass::forward, Pass::backward}) {
       for (const Op& op : layer.ops(pass)) {
         if (op.kind != OpKind::send) continue;
@@ -73,24 +74,10 @@ SourceClass worst_source(const StageRecord& record) {
 
 }  // namespace
 
-Binding routed_tokens(const ModelSpec& model, const WorkloadSpec& w, const Plan& plan) {
-  if (!model.moe) return {};
-  double imbalance = w.routing == Routing::natural ? w.imbalance : 1.0;
-  if (w.capacity_factor > 0) {
-    imbalance = w.pad_to_capacity ? w.capacity_factor : std::min(imbalance, w.capacity_factor);
-  }
-  const auto rows = [&](double over_mean) {
-    return balanced_routed_tokens(model, w, plan, over_mean);
-  };
-  const PagedStash& stash = plan.paged_stash;
-  if (stash.buffer <= 0) return {.routed = rows(imbalance)};
-  return {.routed = rows(imbalance), .room = rows(stash.capacity), .stashed = rows(stash.buffer)};
-}
-
 StageRecord record_stage(const Program& program, const StageProgram& stage,
                          std::vector<LayerCosts> layers, const PairSource& pair,
                          const ClusterView& view, const Profile& profile) {
-  const Binding routed = routed_tokens(program.model, program.workload, program.plan);
+  const LayerRows rows(program.model, program.workload, program.plan);
   StageRecord record;
   record.costs = sum_stage(stage, std::move(layers), pair);
   record.prologue = price_step_ops(stage, stage.prologue, view, profile);
@@ -101,12 +88,12 @@ StageRecord record_stage(const Program& program, const StageProgram& stage,
                        sync_window(program.plan, microbatches, stage, record.costs, profile),
                        program.plan.overlap);
   }
-  record.transfer = slowest_send(program, stage, routed, view, profile);
+  record.transfer = slowest_send(program, stage, rows, view, profile);
   record.state = state_bytes(stage);
   record.epilogue_memory = epilogue_memory(stage);
   record.runtime = runtime_bytes(program, stage);
   record.graph_outputs = graph_outputs(program, stage);
-  record.offloaded = offloaded_activations(stage, routed);
+  record.offloaded = offloaded_activations(stage, rows);
   record.source = worst_source(record);
   return record;
 }

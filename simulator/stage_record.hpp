@@ -5,6 +5,7 @@
 #pragma once
 
 #include "simulator/layer_costs.hpp"
+#include "simulator/layer_rows.hpp"
 #include "simulator/stage_memory.hpp"
 #include "simulator/step_costs.hpp"
 
@@ -22,10 +23,6 @@ struct StageRecord {
   std::vector<std::int64_t> offloaded;      // activations in host memory
   SourceClass source = SourceClass::measured;  // the worst of its prices
 };
-
-// Routed tokens of the slowest rank. Forced routing balances exactly; an expert takes no more than
-// its capacity, and exactly that when short ones are padded.
-[[nodiscard]] Binding routed_tokens(const ModelSpec&, const WorkloadSpec&, const Plan&);
 
 // The costs of the stage's layers, and of pairs of them where passes are paired, are given; step
 // operations and memory are priced here. Of `program` only model, workload, plan and runtime count.

@@ -28,12 +28,13 @@ std::vector<Seconds> slot_durations(const StageRecords& stages, const ScheduleTa
 
 StageRecords record_stages(const Program& program, const ClusterView& view,
                            const Profile& profile) {
-  const Binding routed = routed_tokens(program.model, program.workload, program.plan);
+  const LayerRows rows(program.model, program.workload, program.plan);
   StageRecords records;
   for (const StageProgram& stage : program.stages) {
     std::vector<LayerCosts> layers;
     layers.reserve(stage.layers.size());
     for (const LayerProgram& layer : stage.layers) {
+      const Binding routed = rows.of(layer);
       layers.push_back(price(layer, routed, routed, view, profile));
     }
     PairSource pair;
@@ -42,8 +43,10 @@ StageRecords record_stages(const Program& program, const ClusterView& view,
       pair = [&](std::size_t f, std::size_t b) {
         const auto [found, fresh] = known.try_emplace({f, b});
         if (fresh) {
-          found->second = price_pair(stage.layers[f], stage.layers[b], routed, view, profile,
-                                     program.plan.overlap.delay_wgrad);
+          found->second =
+              price_pair(stage.layers[f], stage.layers[b],
+                         {rows.of(stage.layers[f]), rows.of(stage.layers[b])}, view, profile,
+                         program.plan.overlap.delay_wgrad);
         }
         return found->second;
       };

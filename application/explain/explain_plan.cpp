@@ -49,7 +49,7 @@ std::vector<OpTotal> op_totals(const Program& program, const ClusterSpec& cluste
                                const Profile& burst, std::size_t stage_index) {
   const Profile profile = warm_profile(program, cluster, burst);
   const ClusterView view = view_cluster(cluster, program.plan);
-  const Binding routed = routed_tokens(program.model, program.workload, program.plan);
+  const LayerRows rows(program.model, program.workload, program.plan);
   const StageProgram& stage = program.stages[stage_index];
   std::vector<std::int64_t> times(stage.layers.size());  // each layer program runs in a step
   for (const Slot& slot : stage.order) {
@@ -69,6 +69,7 @@ std::vector<OpTotal> op_totals(const Program& program, const ClusterSpec& cluste
   };
   for (std::size_t l = 0; l < stage.layers.size(); ++l) {
     const LayerProgram& layer = stage.layers[l];
+    const Binding routed = rows.of(layer);
     for (const Pass pass : {Pass::forward, Pass::backward}) {
       for (const Op& op : layer.ops(pass)) {
         const OpCost cost = price_op(op, layer.tensors, routed, view, profile);

@@ -9,6 +9,7 @@
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/json_value.hpp"
+#include "core/spec/expert_load_json.hpp"
 
 namespace pleat {
 namespace {
@@ -63,6 +64,7 @@ void TrainLog::add(int step, const StepRecord& s) {
     json.set("lr", s.lr).set("seconds", s.seconds);
     json.set("tokens_per_s", tokens_per_second(s)).set("mfu", mfu(s));
     json.set("expert_load", s.expert_load).set("skipped", s.skipped).set("skipped_steps", skipped_);
+    if (!s.expert_loads.empty()) json.set("expert_loads", write_expert_loads(s.expert_loads));
     if (s.validation_loss) json.set("validation_loss", number(*s.validation_loss));
     json_ << json.dump(0) << '\n' << std::flush;
     if (!json_) throw_config_error(ExitCode::device_or_io, json_path_, "", "cannot write");

@@ -18,9 +18,9 @@ void ExpertLoad::add(int layer, std::span<const std::int32_t> counts) {
   for (std::size_t e = 0; e < counts.size(); ++e) sum[e] += counts[e];
 }
 
-double ExpertLoad::max_over_mean(Communicator& world, std::int64_t layers,
-                                 std::int64_t experts) const {
-  if (experts == 0) return 0;
+std::vector<ExpertLoads> ExpertLoad::of_all(Communicator& world, std::int64_t layers,
+                                            std::int64_t experts) const {
+  if (experts == 0) return {};
   const auto n = static_cast<std::size_t>(experts);
   std::vector<float> all(static_cast<std::size_t>(layers) * n);
   for (const auto& [layer, counts] : counts_) {
@@ -30,14 +30,25 @@ double ExpertLoad::max_over_mean(Communicator& world, std::int64_t layers,
     }
   }
   world.all_reduce(all);
+  std::vector<ExpertLoads> routed;
+  for (std::size_t l = 0; l < static_cast<std::size_t>(layers); ++l) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(l * n);
+    const auto end = first + static_cast<std::ptrdiff_t>(n);
+    if (std::all_of(first, end, [](float load) { return load == 0; })) continue;
+    routed.push_back({static_cast<int>(l), std::vector<double>(first, end)});
+  }
+  return routed;
+}
+
+double max_over_mean(const std::vector<ExpertLoads>& all) {
   double worst = 0;
-  for (std::size_t begin = 0; begin < all.size(); begin += n) {
+  for (const ExpertLoads& layer : all) {
     double sum = 0, most = 0;
-    for (std::size_t e = 0; e < n; ++e) {
-      sum += all[begin + e];
-      most = std::max(most, static_cast<double>(all[begin + e]));
+    for (const double load : layer.of) {
+      sum += load;
+      most = std::max(most, load);
     }
-    if (sum > 0) worst = std::max(worst, most * static_cast<double>(n) / sum);
+    worst = std::max(worst, most * static_cast<double>(layer.of.size()) / sum);
   }
   return worst;
 }

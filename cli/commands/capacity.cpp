@@ -51,6 +51,7 @@ void add_training(CLI::App& command, CapacityOptions& o) {
   command.add_option("-b,--global-batch", o.global_batch, "Sequences of a step (default: 4096)")
       ->check(in_range(std::int64_t{1}, std::int64_t{1} << 40))
       ->group(group);
+  add_routing_options(command, o.routing, group);
   command.add_option("--batch-rule", o.batch_rule,
                      "constant: the same batch for every size; critical: doubled with the GPUs up to "
                      "--critical-batch, at the price of more tokens")

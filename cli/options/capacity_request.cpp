@@ -192,6 +192,7 @@ class Reader {
     t.gpus = 1;
     t.seq_len = o_.seq_len.value_or(kUsualSeqLen);
     t.global_batch = o_.global_batch.value_or(kUsualBatch);
+    t.routing = o_.routing;
     site.target = target_of(t);
     const std::vector<std::string>& said = site.target.assumed;
     request_.assumed.insert(request_.assumed.end(), said.begin(), said.end());

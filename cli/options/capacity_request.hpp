@@ -9,6 +9,7 @@
 
 #include "application/capacity/capacity.hpp"
 #include "application/plan/numerics_answer.hpp"
+#include "cli/options/routing_options.hpp"
 
 namespace pleat::cli {
 
@@ -23,6 +24,7 @@ struct CapacityOptions {
   std::vector<std::string> rates;                   // "restart_minutes=15", "h100-sxm:pue=1.3"
   std::string rates_file;
   std::optional<std::int64_t> seq_len, global_batch;
+  RoutingOptions routing;
   std::string batch_rule = "constant", critical_batch;
   std::string confidence = "p90";
   std::string html_file;                            // the report as a page; empty: none

@@ -12,6 +12,7 @@
 #include "cli/report/plan_report.hpp"
 #include "console/tables.hpp"
 #include "planner/capacity/amounts.hpp"
+#include "simulator/layer_rows.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -85,6 +86,18 @@ Fact training_fact(const TrainingTime& t) {
   fact.fields.push_back(fmt::format("{:.1f} to {:.1f} by the band", days(t.low), days(t.high)));
   fact.fields.push_back(format_count(static_cast<std::int64_t>(t.steps)) + " steps");
   fact.fields.emplace_back("before failures and saves (see `pleat capacity`)");
+  return fact;
+}
+
+// Of experts that are not loaded alike.
+Fact experts_fact(const BusiestRanks& ranks, const WorkloadSpec& w) {
+  Fact fact{"experts", {fmt::format("busiest rank {:.3f} times the mean tokens", ranks.mean)}};
+  if (ranks.most > ranks.mean) {
+    fact.fields.push_back(fmt::format("up to {:.3f} (layer {})", ranks.most, ranks.layer));
+  }
+  fact.fields.emplace_back(!w.expert_loads.empty() ? "from the loads given"
+                           : w.expert_spread > 0   ? "from the spread of loads"
+                                                   : "as given");
   return fact;
 }
 
@@ -188,7 +201,10 @@ std::vector<std::string> job_fields(const Problem& problem, int gpus) {
 std::string step_text(const StepEstimate& e, const Request& r, std::optional<double> tokens,
                       const Terminal& t) {
   const std::vector<std::string> job = job_fields(r.target, r.plan.world());
-  const std::vector<Fact> facts = step_facts(e, r.target, r.target.runtime, tokens, t);
+  std::vector<Fact> facts = step_facts(e, r.target, r.target.runtime, tokens, t);
+  if (const auto ranks = busiest_ranks(r.target.model, r.target.workload, r.plan)) {
+    facts.push_back(experts_fact(*ranks, r.target.workload));
+  }
   std::string text = wrap_fields(job, ", ", t.columns, {"", "    "}) + "\n";
   text += facts_text(facts, t.columns) + "\n";
   text += "plan\n" + facts_text(plan_facts(r.plan, r.target.workload), t.columns, "  ") + "\n";

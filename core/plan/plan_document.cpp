@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Required on reading: the model, sequence length, global batch, cluster and plan. Every other
-// field has the default of its struct when it is absent; writing leaves none out.
+// field has the default of its struct when it is absent; writing leaves none out but loads of
+// experts where nothing is known of them.
 #include "core/plan/plan_document.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "core/json/parse.hpp"
 #include "core/plan/plan_fields.hpp"
 #include "core/plan/resolved_model.hpp"
+#include "core/spec/expert_load_json.hpp"
 
 namespace pleat {
 namespace {
@@ -36,7 +38,7 @@ std::vector<std::int64_t> read_documents(ObjectReader& r) {
   return lengths;
 }
 
-WorkloadSpec read_workload(ObjectReader r) {
+WorkloadSpec read_workload(ObjectReader r, const ModelSpec& model) {
   WorkloadSpec w;
   w.seq_len = r.integer("seq_len", kTokens);
   w.global_batch = r.integer("global_batch", {1, 1 << 28});
@@ -47,6 +49,10 @@ WorkloadSpec read_workload(ObjectReader r) {
       r.optional_number("straggler_slowdown", {0.0, 1e3}).value_or(w.straggler_slowdown);
   w.documents = read_documents(r);
   w.imbalance = r.optional_number("imbalance", {1.0, 1e6}).value_or(w.imbalance);
+  w.expert_spread = r.optional_number("expert_spread", {0.0, 1e3}).value_or(w.expert_spread);
+  if (auto loads = r.optional_object("expert_loads")) {
+    w.expert_loads = read_expert_loads(*loads, model);
+  }
   r.finish();
   return w;
 }
@@ -81,6 +87,10 @@ JsonValue plan_document_json(const PlanDocument& d) {
   JsonValue documents = JsonValue::array();
   for (const std::int64_t length : d.workload.documents) documents.push_back(length);
   workload.set("documents", std::move(documents));
+  if (d.workload.expert_spread > 0) workload.set("expert_spread", d.workload.expert_spread);
+  if (!d.workload.expert_loads.empty()) {
+    workload.set("expert_loads", write_expert_loads(d.workload.expert_loads));
+  }
   JsonValue cluster = JsonValue::object();
   cluster.set("name", d.cluster).set("gpus", d.gpus);
   JsonValue root = JsonValue::object();
@@ -111,7 +121,7 @@ PlanDocument read_plan_document(const std::string& text, const std::string& file
   PlanDocument d;
   r.schema_version(kPlanSchemaVersion);
   read_model_section(r.object("model"), d);
-  d.workload = read_workload(r.object("workload"));
+  d.workload = read_workload(r.object("workload"), d.model);
   ObjectReader cluster = r.object("cluster");
   d.cluster = cluster.text("name");
   d.gpus = static_cast<int>(cluster.integer("gpus", {1, 1 << 20}));

@@ -27,7 +27,7 @@ namespace {
 // Stages that follow the same plan share their layers.
 struct StageSource {
   StageSource(const ModelSpec& model, const WorkloadSpec& workload, const Plan& p)
-      : plan(p), shape(model, workload, plan), stages(compose_stages(model, plan)) {}
+      : plan(p), shape(model, workload, plan), stages(compose_stages(model, workload, plan)) {}
   StageSource(const StageSource&) = delete;
   StageSource& operator=(const StageSource&) = delete;
 

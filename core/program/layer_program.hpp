@@ -62,6 +62,8 @@ struct LayerProgram {
   LayerKind kind = LayerKind::dense;
   int layers = 1;  // more: decoder layers that are recomputed together
   int depth = 0;   // mtp: number of the prediction depth
+  // Of each of its layers with experts, where it is known: index into WorkloadSpec::expert_loads.
+  std::vector<int> loads;
   std::vector<Tensor> tensors;
   std::vector<Op> forward, backward;
   std::vector<Weight> weights;

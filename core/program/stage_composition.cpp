@@ -7,6 +7,7 @@
 
 #include "core/plan/layout.hpp"
 #include "core/program/pipeline_order.hpp"
+#include "core/spec/expert_load.hpp"
 
 namespace pleat {
 namespace {
@@ -42,7 +43,43 @@ void link_tables(std::vector<StageComposition>& stages, const std::vector<bool>&
 
 }  // namespace
 
-std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan& plan) {
+std::vector<int> loads_of(const LayerVariant& variant) {
+  std::vector<int> loads;
+  if (variant.loads >= 0) loads.push_back(variant.loads);
+  for (const UnitLayer& next : variant.more) {
+    if (next.loads >= 0) loads.push_back(next.loads);
+  }
+  return loads;
+}
+
+LayerVariant without_loads(LayerVariant variant) {
+  variant.loads = -1;
+  for (UnitLayer& next : variant.more) next.loads = -1;
+  return variant;
+}
+
+LayerVariant decoder_variant(const ModelSpec& model, const WorkloadSpec& workload,
+                             std::int64_t layer) {
+  LayerVariant variant{model.is_moe(layer) ? LayerKind::moe : LayerKind::dense};
+  variant.traits = model.traits(layer);
+  if (model.is_moe(layer)) {
+    variant.loads = loads_of_layer(workload, model, static_cast<int>(layer));
+  }
+  return variant;
+}
+
+LayerVariant prediction_variant(const ModelSpec& model, const WorkloadSpec& workload,
+                                std::int64_t depth) {
+  LayerVariant variant{LayerKind::mtp, model.is_moe(model.layers - 1)};
+  variant.depth = static_cast<int>(depth);
+  if (variant.moe) {
+    variant.loads = loads_of_layer(workload, model, static_cast<int>(model.layers + 1 + depth));
+  }
+  return variant;
+}
+
+std::vector<StageComposition> compose_stages(const ModelSpec& model, const WorkloadSpec& workload,
+                                             const Plan& plan) {
   const std::vector<VirtualStage> layout = stage_layout(plan, model);
   const std::int64_t L = model.layers;
   const std::int64_t received = L + 1 + std::max<std::int64_t>(1, model.mtp_layers);
@@ -65,8 +102,7 @@ std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan&
     if (i > 0) place(stage, {LayerKind::recv, false, wide_in}, received);
     if (v.embedding) place(stage, {LayerKind::embedding}, -1);
     for (std::int64_t l = v.first_layer; l < v.first_layer + v.layers; ++l) {
-      LayerVariant variant{model.is_moe(l) ? LayerKind::moe : LayerKind::dense};
-      variant.traits = model.traits(l);
+      LayerVariant variant = decoder_variant(model, workload, l);
       const std::int64_t place_in_chunk = l - v.first_layer;
       variant.recompute =
           !plan.recompute_full || plan.recompute_layers == 0 ||
@@ -75,14 +111,13 @@ std::vector<StageComposition> compose_stages(const ModelSpec& model, const Plan&
       const std::int64_t first = l;
       while (l + 1 < v.first_layer + v.layers && l + 1 - first < plan.recompute_unit) {
         ++l;
-        variant.more.push_back({model.is_moe(l), model.traits(l)});
+        const LayerVariant next = decoder_variant(model, workload, l);
+        variant.more.push_back({next.kind == LayerKind::moe, next.traits, next.loads});
       }
       place(stage, variant, first);
     }
     for (std::int64_t d = 0; v.mtp && d < model.mtp_layers; ++d) {
-      LayerVariant variant{LayerKind::mtp, model.is_moe(L - 1)};
-      variant.depth = static_cast<int>(d);
-      place(stage, variant, L + 1 + d);
+      place(stage, prediction_variant(model, workload, d), L + 1 + d);
     }
     if (v.loss) place(stage, {LayerKind::head, false, mtp_before}, L);
     if (i + 1 < layout.size()) place(stage, {LayerKind::send, false, mtp_before}, received + 1);

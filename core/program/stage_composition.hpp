@@ -15,6 +15,7 @@ namespace pleat {
 struct UnitLayer {
   bool moe = false;
   LayerTraits traits = {};
+  int loads = -1;  // as LayerVariant's
   auto operator<=>(const UnitLayer&) const = default;
 };
 
@@ -28,8 +29,13 @@ struct LayerVariant {
   LayerTraits traits = {};  // of a decoder layer
   std::vector<UnitLayer> more = {};  // the further layers of its unit of recompute
   int depth = 0;                     // mtp: which
+  int loads = -1;  // of its experts, in WorkloadSpec::expert_loads; -1: not known
   auto operator<=>(const LayerVariant&) const = default;
 };
+
+// As LayerProgram::loads; and the variant without them, whose program is the same but for them.
+[[nodiscard]] std::vector<int> loads_of(const LayerVariant&);
+[[nodiscard]] LayerVariant without_loads(LayerVariant);
 
 struct PlacedLayer {
   int variant = 0;   // index into StageComposition::variants
@@ -44,8 +50,15 @@ struct StageComposition {
   std::vector<Stage> table_stages;
 };
 
+// A decoder layer, or a prediction depth from 0, as a plan that gives up nothing has it.
+[[nodiscard]] LayerVariant decoder_variant(const ModelSpec&, const WorkloadSpec&,
+                                           std::int64_t layer);
+[[nodiscard]] LayerVariant prediction_variant(const ModelSpec&, const WorkloadSpec&,
+                                              std::int64_t depth);
+
 // Of every stage. The layout must be valid.
-[[nodiscard]] std::vector<StageComposition> compose_stages(const ModelSpec&, const Plan&);
+[[nodiscard]] std::vector<StageComposition> compose_stages(const ModelSpec&, const WorkloadSpec&,
+                                                           const Plan&);
 
 // Whether two stages hold the same variants in the same places: they cost the same.
 [[nodiscard]] bool same_layers(const StageComposition&, const StageComposition&);

@@ -5,6 +5,8 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/catalog.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cluster.cpp
   ${CMAKE_CURRENT_LIST_DIR}/datasheet_profile.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/expert_load.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/expert_load_json.cpp
   ${CMAKE_CURRENT_LIST_DIR}/gpu_reader.cpp
   ${CMAKE_CURRENT_LIST_DIR}/hf_config.cpp
   ${CMAKE_CURRENT_LIST_DIR}/hf_family.cpp

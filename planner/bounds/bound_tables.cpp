@@ -20,7 +20,7 @@ bool alike(const Plan& plan) {
 const CountedLayers& BoundTable::counted_of(const PlanParts& parts, const Plan& plan) {
   if (alike(plan)) return counted_;
   return counted_apart_.get(parts.layout, [&] {
-    return std::make_unique<CountedLayers>(problem_.model, *parts.stages);
+    return std::make_unique<CountedLayers>(problem_.model, problem_.workload, *parts.stages);
   });
 }
 

@@ -31,7 +31,7 @@ BoundTable::BoundTable(const Estimator& estimator, const Problem& problem, Runti
     : estimator_(estimator),
       problem_(problem),
       runtime_(runtime),
-      counted_(problem.model) {}
+      counted_(problem.model, problem.workload) {}
 
 int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers& layers,
                               Seconds cutoff) const {

@@ -71,16 +71,13 @@ void share_pairs(const std::vector<LayerVariant>& variants, const std::vector<La
 
 }  // namespace
 
-CountedLayers::CountedLayers(const ModelSpec& model) {
-  for (std::int64_t l = 0; l < model.layers; ++l) {
-    LayerVariant v{model.is_moe(l) ? LayerKind::moe : LayerKind::dense};
-    v.traits = model.traits(l);
-    add(v);
-  }
-  finish(model);
+CountedLayers::CountedLayers(const ModelSpec& model, const WorkloadSpec& workload) {
+  for (std::int64_t l = 0; l < model.layers; ++l) add(decoder_variant(model, workload, l));
+  finish(model, workload);
 }
 
-CountedLayers::CountedLayers(const ModelSpec& model, const std::vector<StageComposition>& stages) {
+CountedLayers::CountedLayers(const ModelSpec& model, const WorkloadSpec& workload,
+                             const std::vector<StageComposition>& stages) {
   for (const StageComposition& stage : stages) {
     for (const auto& chunk : stage.chunks) {
       for (const PlacedLayer& placed : chunk) {
@@ -89,7 +86,7 @@ CountedLayers::CountedLayers(const ModelSpec& model, const std::vector<StageComp
       }
     }
   }
-  finish(model);
+  finish(model, workload);
 }
 
 void CountedLayers::add(const LayerVariant& v) {
@@ -102,21 +99,18 @@ void CountedLayers::add(const LayerVariant& v) {
   occur_.push_back(1);
 }
 
-void CountedLayers::finish(const ModelSpec& model) {
+void CountedLayers::finish(const ModelSpec& model, const WorkloadSpec& workload) {
   most_frequent_ =
       static_cast<std::size_t>(std::ranges::max_element(occur_) - occur_.begin());
   const bool mtp = model.mtp_layers > 0;
-  if (mtp) {
-    const bool moe = model.is_moe(model.layers - 1);
-    LayerVariant inner{moe ? LayerKind::moe : LayerKind::dense};
+  for (std::int64_t d = 0; d < model.mtp_layers; ++d) {
+    const LayerVariant depth = prediction_variant(model, workload, d);
+    LayerVariant inner{depth.moe ? LayerKind::moe : LayerKind::dense};
     inner.traits = model.mtp_traits;
+    inner.loads = depth.loads;
     add(inner);
-    mtp_inner_ = static_cast<std::size_t>(index_of(inner));
-    for (std::int64_t d = 0; d < model.mtp_layers; ++d) {
-      LayerVariant depth{LayerKind::mtp, moe};
-      depth.depth = static_cast<int>(d);
-      add(depth);
-    }
+    mtp_inner_.push_back(static_cast<std::size_t>(index_of(inner)));
+    add(depth);
   }
   variants_.push_back({LayerKind::embedding});
   variants_.push_back({LayerKind::head, false, mtp});
@@ -127,7 +121,8 @@ void CountedLayers::finish(const ModelSpec& model) {
 }
 
 std::size_t CountedLayers::stand_in(std::size_t layer) const {
-  return variants_[layer].kind == LayerKind::mtp ? mtp_inner_ : layer;
+  const LayerVariant& v = variants_[layer];
+  return v.kind == LayerKind::mtp ? mtp_inner_[static_cast<std::size_t>(v.depth)] : layer;
 }
 
 int CountedLayers::index_of(const LayerVariant& v) const {

@@ -36,9 +36,9 @@ struct LayerBound {
 // The different layers of a model, each bounded once.
 class CountedLayers {
  public:
-  explicit CountedLayers(const ModelSpec&);
+  CountedLayers(const ModelSpec&, const WorkloadSpec&);
   // For plans that treat decoder layers of a kind differently: those of the plan's stages.
-  CountedLayers(const ModelSpec&, const std::vector<StageComposition>&);
+  CountedLayers(const ModelSpec&, const WorkloadSpec&, const std::vector<StageComposition>&);
   [[nodiscard]] const std::vector<LayerVariant>& variants() const { return variants_; }
   [[nodiscard]] int index_of(const LayerVariant&) const;  // -1: it is not among them
   // The decoder layer that occurs most often.
@@ -49,11 +49,12 @@ class CountedLayers {
 
  private:
   void add(const LayerVariant&);
-  void finish(const ModelSpec&);  // call after all decoder layers are added
+  void finish(const ModelSpec&, const WorkloadSpec&);  // call after all decoder layers are added
 
   std::vector<LayerVariant> variants_;
   std::vector<std::int64_t> occur_;  // of each
-  std::size_t most_frequent_ = 0, mtp_inner_ = 0;
+  std::size_t most_frequent_ = 0;
+  std::vector<std::size_t> mtp_inner_;  // by depth
 };
 
 // How the passes of a plan may run.

@@ -35,7 +35,7 @@ class ChunkLayouts {
                  least_share(p.cluster, plan.world(), at(plan.attention.pp))),
         stages_(stage_layout(plan, p.model)) {
     const Plan like = with_like_layers(plan);
-    const LayoutPieces pieces = pieces_of(p.model, like, burst_.parts(like), burst);
+    const LayoutPieces pieces = pieces_of(p.model, p.workload, like, burst_.parts(like), burst);
     const ScheduleTable table = tabulate(schedule_of(plan, p.workload));
     most_priced_ = std::min(kMostPriced, kMostSlots / table.steps.size() + 1);
     paths_ = bounding_paths(table, pieces.pieces, pieces.transfer);

@@ -45,7 +45,8 @@ LayoutBound layout_bound(const Problem& problem,
                             config.runtime);
   const Seconds own = estimator(plan).step;
   const Plan like = with_like_layers(plan);
-  const LayoutPieces all = pieces_of(problem.model, like, estimator.parts(like), burst);
+  const LayoutPieces all =
+      pieces_of(problem.model, problem.workload, like, estimator.parts(like), burst);
   const auto stages = static_cast<std::size_t>(plan.attention.pp);
   const double stretch = (1 + problem.workload.straggler_slowdown) *
                          least_share(problem.cluster, plan.world(), stages);

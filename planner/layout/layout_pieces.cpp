@@ -94,9 +94,9 @@ std::vector<Seconds> LayoutPieces::in_order() const {
   return times;
 }
 
-LayoutPieces pieces_of(const ModelSpec& model, const Plan& plan, const PlanParts& parts,
-                      const Profile& profile) {
-  const CountedLayers counted(model);
+LayoutPieces pieces_of(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
+                       const PlanParts& parts, const Profile& profile) {
+  const CountedLayers counted(model, workload);
   const std::vector<LayerVariant>& variants = counted.variants();
   const PieceTimes times(counted, *parts.library, plan.overlap.expert_parallel, profile);
   LayoutPieces all;
@@ -110,11 +110,7 @@ LayoutPieces pieces_of(const ModelSpec& model, const Plan& plan, const PlanParts
     all.kinds.push_back(*kind[i]);
     ++all.pieces.free[*kind[i]].count;
   };
-  for (std::int64_t l = 0; l < model.layers; ++l) {
-    LayerVariant v{model.is_moe(l) ? LayerKind::moe : LayerKind::dense};
-    v.traits = model.traits(l);
-    place(v);
-  }
+  for (std::int64_t l = 0; l < model.layers; ++l) place(decoder_variant(model, workload, l));
   std::optional<Seconds> send;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     switch (variants[i].kind) {

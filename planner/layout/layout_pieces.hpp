@@ -25,7 +25,7 @@ struct LayoutPieces {
 [[nodiscard]] Plan with_like_layers(Plan);
 
 // At the burst clock. The plan must treat all decoder layers of a kind alike (with_like_layers).
-[[nodiscard]] LayoutPieces pieces_of(const ModelSpec&, const Plan&, const PlanParts&,
-                                     const Profile& burst);
+[[nodiscard]] LayoutPieces pieces_of(const ModelSpec&, const WorkloadSpec&, const Plan&,
+                                     const PlanParts&, const Profile& burst);
 
 }  // namespace pleat

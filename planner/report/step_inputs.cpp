@@ -60,8 +60,9 @@ void scale_host_time(Problem& g, double factor) {
 void scale_imbalance(Problem& g, double factor) {
   WorkloadSpec& w = g.workload;
   const double now = w.routing == Routing::natural ? w.imbalance : 1.0;
+  const bool known = w.expert_spread > 0 || !w.expert_loads.empty();  // what it is on top of
   w.routing = Routing::natural;
-  w.imbalance = std::max(1.0, now * factor);
+  w.imbalance = known ? now * factor : std::max(1.0, now * factor);
 }
 
 }  // namespace

@@ -172,11 +172,12 @@ bool Setting::exchanges_as_another(const Mesh& mesh, const Setting& first) const
          (mesh.expert.ep == 1 && (dispatcher != first.dispatcher || sms != first.sms));
 }
 
-// Unsharded state on one rank is kept differently from a single shard.
+// On one replica a runtime still keeps the state of no shards, of shards of the optimizer and of
+// shards by layer in ways of their own.
 bool Setting::repeats_another(const Mesh& mesh, const std::vector<Setting>& all) const {
-  const bool whole = sharding == Sharding::none;
+  const auto way = [](Sharding s) { return std::min(s, Sharding::zero2); };
   const Setting& first = *std::ranges::find_if(
-      all, [&](const Setting& s) { return (s.sharding == Sharding::none) == whole; });
+      all, [&](const Setting& s) { return way(s.sharding) == way(sharding); });
   const int replicas = mesh.attention.dp * mesh.attention.cp;
   return exchanges_as_another(mesh, first) ||
          (shard_domain != first.shard_domain &&

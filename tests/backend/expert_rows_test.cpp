@@ -157,7 +157,7 @@ TEST(PagedStash, PeakIsPredictedToTheByteBeforeTheRun) {
   const auto expect_planned = [](const Plan& plan, const TrainConfig& config) {
     const Trained done = run(plan, config);
     const Program& p = done.program;
-    const Binding rows = routed_tokens(p.model, p.workload, p.plan);
+    const Binding rows = LayerRows(p.model, p.workload, p.plan).of({});
     for (std::size_t r = 0; r < done.result.ranks.size(); ++r) {
       EXPECT_EQ(done.result.ranks[r].peak_live_bytes,
                 peak_live_bytes(done.stage_of(r),

@@ -26,6 +26,7 @@ using namespace interop;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 constexpr Target kTargets[] = {Target::megatron, Target::megatron_bridge, Target::torchtitan,
                                Target::deepspeed};
@@ -35,7 +36,9 @@ const std::set<std::string> kOnlyHere{};
 
 TEST(ExportTables, EveryFieldOfAPlanIsHandledOnceByEveryTarget) {
   PlanDocument d = sample("mixtral-8x7b");
-  d.plan.optimizer.grad_reduce = DType::bf16;  // written where it is given
+  d.plan.optimizer.grad_reduce = DType::bf16;  // written where they are given
+  d.workload.expert_spread = 0.1;
+  d.workload.expert_loads = {{0, {1, 2}}};
   std::set<std::string> fields;
   for (const auto& [path, value] : exported_fields(d)) fields.insert(path);
   ASSERT_GT(fields.size(), 40u);
@@ -164,14 +167,19 @@ TEST(ExportMegatron, WritesOptimizersAndStash) {
   d.plan.optimizer.cpu_offload = 0.5;
   d.plan.optimizer.main_params = DType::remainder16;
   d.workload.documents = {512, 4096};
+  d.workload.expert_spread = 0.1;
+  d.workload.expert_loads = {{0, {1, 2}}};
   e = export_plan(Target::megatron, {d}, "plan.json");
   EXPECT_THAT(values_of(e, "--optimizer"), ElementsAre("absent"));
   EXPECT_THAT(values_of(e, "--optimizer-cpu-offload"), IsEmpty());
   EXPECT_THAT(values_of(e, "--optimizer-offload-fraction"), ElementsAre("0.5"));
   EXPECT_THAT(values_of(e, "--use-precision-aware-optimizer"), IsEmpty());
   EXPECT_THAT(values_of(e, "--main-params-dtype"), ElementsAre("absent"));
-  ASSERT_EQ(e.missing.size(), 1u);
-  EXPECT_EQ(e.missing[0].field + " " + e.missing[0].value, "workload.documents [512, 4096]");
+  std::vector<std::string> missing;
+  for (const auto& m : e.missing) missing.push_back(m.field + " " + m.value);
+  EXPECT_THAT(missing, UnorderedElementsAre("workload.documents [512, 4096]",
+                                            "workload.expert_spread 0.1",
+                                            "workload.expert_loads given"));
 }
 
 struct Refused {

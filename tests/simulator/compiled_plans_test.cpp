@@ -8,6 +8,7 @@
 
 #include "core/program/step_walk.hpp"
 #include "simulator/estimate.hpp"
+#include "simulator/layer_rows.hpp"
 #include "simulator/stage_memory.hpp"
 #include "simulator/step_timeline.hpp"
 #include "tests/simulator/fixtures.hpp"
@@ -131,7 +132,7 @@ TEST_P(CompiledPlan, ReplayedPeakIsTheWalkedPeak) {
   if (GetParam().plan.overlap.expert_parallel) return;  // the executor runs no pairs
   const Program p = program();
   const StepEstimate e = estimate(p, round_cluster(), ideal_profile());
-  const Binding routed = routed_tokens(p.model, p.workload, p.plan);
+  const Binding routed = LayerRows(p.model, p.workload, p.plan).of({});
   for (std::size_t s = 0; s < p.stages.size(); ++s) {
     const RoutedCount same = [=](MicroBatch, LayerIndex) { return RoutedRows(routed); };
     EXPECT_EQ(peak_live_bytes(p.stages[s], same), e.memory[s].peak) << "stage " << s;

@@ -330,7 +330,7 @@ TEST(PricePair, HidesExchangesBehindTheOtherLayer) {
   EXPECT_NEAR(alone.backward.time.base(), 19e-3, 1e-9);  // 1+2+6+2+8
   // compute: tail.bwd 0-1, attention 1-5, experts.bwd 5-11, experts 11-14, attention.bwd 14-22,
   //          tail 22-23;  comm: 1-3, 5-7, 11-13, 14-16. All exchanges hidden.
-  const PassCost pair = price_pair(layer, layer, {}, view, profile);
+  const PassCost pair = price_pair(layer, layer, Binding{}, view, profile);
   EXPECT_NEAR(pair.time.base(), 23e-3, 1e-9);
   EXPECT_NEAR(part_of(pair.parts, CostClass::ep_comm).base(), 0, 1e-9);
   EXPECT_NEAR(total_of(pair.parts), pair.time.base(), 1e-12);
@@ -346,7 +346,7 @@ TEST(PricePair, ExposesWhatDoesNotFit) {
   const LayerProgram layer = exchange_layer();
   // comm:    there.bwd 1-11, there.fwd 11-21, back.bwd 21-31, back.fwd 31-41
   // compute: 0-1, 1-5, experts.bwd 11-17, experts 21-24, attention.bwd 31-39, tail 41-42
-  const PassCost pair = price_pair(layer, layer, {}, view, profile);
+  const PassCost pair = price_pair(layer, layer, Binding{}, view, profile);
   EXPECT_NEAR(pair.time.base(), 42e-3, 1e-9);
   EXPECT_NEAR(part_of(pair.parts, CostClass::gemm).base(), 23e-3, 1e-9);
   EXPECT_NEAR(part_of(pair.parts, CostClass::ep_comm).base(), 19e-3, 1e-9);

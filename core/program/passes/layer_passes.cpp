@@ -119,6 +119,7 @@ LayerProgram compile_layer(const LocalShape& shape, Runtime runtime, const Layer
   LayerProgram layer = merge_layers(std::move(unit));
   run_passes(kLayerPasses, layer, in);
   compute_lifetimes(layer);
+  layer.loads = loads_of(variant);
   return layer;
 }
 

@@ -58,6 +58,11 @@ TEST(ExpertLoad, OfForcedRoutingIsEven) {
   config.forced_routing = true;
   const TrainResult even = test::run(test::small_moe(), test::fp32_plan(2, 2, 2), config);
   EXPECT_EQ(even.steps[1].expert_load, 1);
+  ASSERT_FALSE(even.steps[1].expert_loads.empty());
+  for (const ExpertLoads& layer : even.steps[1].expert_loads) {
+    EXPECT_TRUE(test::small_moe().is_moe(layer.layer));
+    EXPECT_EQ(layer.of, std::vector<double>(layer.of.size(), layer.of.front()));
+  }
   config.forced_routing = false;
   test::skew(config);
   const TrainResult skewed =
@@ -66,6 +71,7 @@ TEST(ExpertLoad, OfForcedRoutingIsEven) {
   const TrainResult one = test::run(test::biased(test::small_moe()), test::fp32_plan(), config);
   EXPECT_GT(one.steps[0].expert_load, 1.5);
   EXPECT_EQ(skewed.steps[0].expert_load, one.steps[0].expert_load);
+  EXPECT_EQ(max_over_mean(one.steps[0].expert_loads), one.steps[0].expert_load);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@ pleat_test(core_spec
     ${CMAKE_CURRENT_LIST_DIR}/bad_input_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/catalog_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/cluster_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/expert_load_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/hf_config_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/hybrid_models_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/kernel_tables_test.cpp

@@ -75,12 +75,8 @@ TEST(LayoutPieces, GetNoMoreOfAPairThanItTakes) {
     const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
     const Plan plan = with_like_layers(found.best.front().plan);
     const PlanParts parts = estimator.parts(plan);
-    const LayoutPieces pieces = pieces_of(c.model, plan, parts, c.profile);
-    const auto variant = [&](std::int64_t l) {
-      LayerVariant v{c.model.is_moe(l) ? LayerKind::moe : LayerKind::dense};
-      v.traits = c.model.traits(l);
-      return v;
-    };
+    const LayoutPieces pieces = pieces_of(c.model, c.workload, plan, parts, c.profile);
+    const auto variant = [&](std::int64_t l) { return decoder_variant(c.model, c.workload, l); };
     const auto time = [&](std::int64_t l) {
       return pieces.pieces.free[pieces.kinds[static_cast<std::size_t>(l)]].time;
     };

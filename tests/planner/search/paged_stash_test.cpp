@@ -3,12 +3,23 @@
 // Why a search does not choose a paged stash: with room for what routing sends it saves nothing.
 #include <gtest/gtest.h>
 
+#include "core/spec/expert_load.hpp"
 #include "tests/planner/search/priced_space.hpp"
 
 namespace pleat {
 namespace {
 
 using namespace test;
+
+// Of the layer where the busiest rank has most.
+double most_rows(const RandomCase& c, const Plan& plan) {
+  double most = 1;
+  for (int l = 0; l <= c.model.layers + c.model.mtp_layers; ++l) {
+    const int loads = loads_of_layer(c.workload, c.model, l);
+    most = std::max(most, rank_imbalance(c.workload, *c.model.moe, loads, plan.expert.ep));
+  }
+  return most;
+}
 
 TEST(PagedStash, ThatHoldsWhatRoutingSendsSavesNothing) {
   CaseMaker maker(11);
@@ -20,7 +31,8 @@ TEST(PagedStash, ThatHoldsWhatRoutingSendsSavesNothing) {
     const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
     for (const Priced& p : price_all(c)) {
       Plan plan = p.at.plan;
-      plan.paged_stash = {.buffer = c.workload.imbalance + 0.1, .capacity = c.workload.imbalance + 0.2};
+      const double most = most_rows(c, plan);
+      plan.paged_stash = {.buffer = most + 0.1, .capacity = most + 0.2};
       const PlanContext context{c.model, c.workload, plan, c.config.gpus};
       const bool valid = std::ranges::all_of(
           constraints(), [&](const Constraint& rule) { return rule.holds(context); });

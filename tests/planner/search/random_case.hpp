@@ -18,12 +18,14 @@ struct RandomCase : Problem {
 class CaseMaker {
  public:
   // `by_stage`: pipelines whose stages choose for themselves, all that they recompute free.
-  explicit CaseMaker(unsigned seed, bool by_stage = false) : by_stage_(by_stage), random_(seed) {}
+  explicit CaseMaker(unsigned seed, bool by_stage = false)
+      : by_stage_(by_stage), random_(seed), loads_(seed) {}
 
   // A space of 1 to `most` valid plans.
   RandomCase make(std::size_t most) {
     for (;;) {
       RandomCase c{{model(), cluster(), workload(), {}}, {}};
+      spread_loads(c);
       c.profile = profile();
       if (by_stage_) c.profile.sustained_clock.duty_slope = 0;
       c.config = config(c);
@@ -100,6 +102,24 @@ class CaseMaker {
     w.global_batch = one_of({8, 16, 32});
     w.imbalance = one_of({1.0, 1.3});
     return w;
+  }
+
+  // Of every second case with experts, by a generator of its own.
+  void spread_loads(RandomCase& c) {
+    if (!c.model.moe || loads_() % 2 == 0) return;
+    c.workload.routing = Routing::natural;
+    const unsigned kind = loads_() % 3;
+    if (kind == 0) c.workload.expert_spread = 0.3;
+    if (kind != 1) return;
+    for (int l = 0; l <= c.model.layers + 1; ++l) {
+      const bool prediction = l > c.model.layers;
+      if (l == c.model.layers || (!prediction && !c.model.is_moe(l))) continue;
+      if (prediction && c.model.mtp_layers == 0) continue;
+      std::vector<double>& loads = c.workload.expert_loads.emplace_back(ExpertLoads{l, {}}).of;
+      for (std::int64_t e = 0; e < c.model.moe->experts; ++e) {
+        loads.push_back(static_cast<double>(1 + loads_() % 9));
+      }
+    }
   }
 
   Profile profile() {
@@ -242,7 +262,7 @@ class CaseMaker {
   }
 
   bool by_stage_;
-  std::mt19937 random_;
+  std::mt19937 random_, loads_;
 };
 
 }  // namespace pleat::test
