@@ -52,7 +52,7 @@ SyncWindow sync_window(const Plan& plan, std::int64_t microbatches, const StageP
   SyncWindow window{.forward = {},
                     .backward = {},
                     .pieces = sync_pieces(plan, stage),
-                    .beside_compute = profile.dp_beside_compute};
+                    .beside_compute = lost_beside_sync(plan, profile)};
   const double others = microbatches_beside_sync(plan, window.pieces, microbatches);
   for (const PassCost& chunk : costs.forward) window.forward += chunk.time * others;
   for (const PassCost& chunk : costs.backward) window.backward += chunk.time * others;

@@ -122,6 +122,10 @@ double exposed_share(Seconds total, Seconds window, const SyncWindow& sync) {
   return exposed + (1.0 - exposed) * sync.beside_compute;
 }
 
+double lost_beside_sync(const Plan& plan, const Profile& profile) {
+  return plan.attention.pp > 1 ? profile.dp_beside_pipeline : profile.dp_beside_compute;
+}
+
 int sync_pieces(const Plan& plan, const StageProgram& stage) {
   if (plan.vpp > 1 || stage.stage.value > 0) return plan.vpp;
   const std::int64_t bucket = std::max<std::int64_t>(40'000'000, 1'000'000LL * plan.attention.dp);

@@ -36,6 +36,8 @@ struct SyncWindow {
 // Of `total` seconds the share that is exposed beside a window, with the compute that the rest
 // slows.
 [[nodiscard]] double exposed_share(Seconds total, Seconds window, const SyncWindow&);
+// Of what is hidden, the share that compute loses.
+[[nodiscard]] double lost_beside_sync(const Plan&, const Profile&);
 void hide_gradient_sync(std::vector<StepOpCost>& epilogue, const SyncWindow&, const OverlapFlags&);
 
 // Pieces that the gradients of a stage are reduced in: a bucket per chunk; several only on the

@@ -262,7 +262,7 @@ PreparedRun RunCatalog::prepare(const MeasuredRun& run) {
   }
   r.gpus = run.gpus;
   r.workload = {.seq_len = run.seq_len, .global_batch = run.global_batch};
-  if (run.routing) apply_routing_words(*run.routing, r.workload);
+  if (run.routing) apply_routing_words(*run.routing, r.model, r.workload);
   set_plan(run, r, problems);
   if (!problems.unsupported.empty()) {
     return {std::nullopt, fmt::format("not modelled: {}", fmt::join(problems.unsupported, ", "))};

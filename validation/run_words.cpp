@@ -6,10 +6,12 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <optional>
 #include <string_view>
 
 #include "core/plan/plan_words.hpp"
 #include "core/spec/catalog.hpp"
+#include "core/spec/expert_load.hpp"
 
 namespace pleat {
 namespace {
@@ -159,8 +161,22 @@ void apply_offload_words(const std::vector<std::string>& words, Plan& plan,
   }
 }
 
-void apply_routing_words(const std::string& words, WorkloadSpec& workload) {
-  if (words == "natural") workload.routing = Routing::natural;
+// Published timings begin at random weights: a router with a bias is even soon, others are not yet.
+std::optional<double> expert_spread_of(const std::string& words, const ModelSpec& model) {
+  if (words == "natural") {
+    return model.moe && model.moe->expert_bias ? kAuxLossFreeSpread : kUntrainedSpread;
+  }
+  if (words == "aux-loss") return kAuxLossSpread;
+  if (words == "aux-loss-free") return kAuxLossFreeSpread;
+  if (words == "untrained") return kUntrainedSpread;
+  return std::nullopt;
+}
+
+void apply_routing_words(const std::string& words, const ModelSpec& model, WorkloadSpec& workload) {
+  if (const std::optional<double> spread = expert_spread_of(words, model)) {
+    workload.routing = Routing::natural;
+    workload.expert_spread = *spread;
+  }
   if (!has(words, "capacity")) return;
   const std::size_t digits = words.find_first_of("0123456789");
   workload.capacity_factor = 1.0;

@@ -30,7 +30,7 @@ struct WordProblems {
 [[nodiscard]] CpComm cp_comm_of_word(const std::string&, WordProblems&);
 void apply_recompute_words(const RecomputeWords&, Plan&, WordProblems&);
 void apply_offload_words(const std::vector<std::string>&, Plan&, WordProblems&);
-void apply_routing_words(const std::string&, WorkloadSpec&);
+void apply_routing_words(const std::string&, const ModelSpec&, WorkloadSpec&);
 // What the recipes of a release do where a run does not say.
 struct RecipeTypes {
   bool narrow_gradients = false, fp8_params = false;

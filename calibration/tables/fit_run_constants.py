@@ -33,9 +33,12 @@ from run_parameters import (ALIKE, LATE, PLATFORMS, apply, is_late, parameters, 
                             set_band)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Twice as slow as the same plan in the release after, which nothing in the row explains.
+# What nothing in the row explains: the first two are twice as slow as the same plan in the release
+# after; the others are 15 and 25% slower than predicted where the same job on GB300 is within 1%.
 UNEXPLAINED = {"bridge-25.11-b200-qwen3-30b-a3b-fp8-mx-8g-gbs512",
-               "bridge-26.02-b200-qwen3-30b-a3b-fp8-mx-8g-gbs512"}
+               "bridge-26.02-b200-qwen3-30b-a3b-fp8-mx-8g-gbs512",
+               "mlperf-v6.0-nvidia-tyche-hsg_ngpu512-deepseekv3",
+               "mlperf-v6.0-nvidia-tyche-hsg_ngpu2048-deepseekv3"}
 FORGIVEN = 0.05  # beyond it a row pulls by its distance, no longer by its square
 STEP = 0.03      # of a constant, for its derivative
 
@@ -164,8 +167,8 @@ def main():
                         help="with --folds: write the band that the left-out errors call for")
     parser.add_argument("--early", action="store_true", help=f"eras before {LATE}")
     options = parser.parse_args()
-    with open(ROOT / "configs/validation/runs.jsonl", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
+    rows = [json.loads(line) for name in ("runs", "mlperf")
+            for line in open(ROOT / f"configs/validation/{name}.jsonl", encoding="utf-8")]
     rows = [r for r in rows if r["tier"] in ("A", "B") and r["runtime"] == "megatron" and
             r["cluster"] in PLATFORMS and is_late(r["era"]) != options.early]
     names = parameters(options.early)

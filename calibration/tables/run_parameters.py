@@ -29,7 +29,8 @@ def parameters(early):
         p["fp8.b200"] = (0.9, 0.5, 1.0)  # no bf16 run
         for host in ("x86", "grace"):
             p |= {f"moe.{host}.none": (1.5, 0.0, 8.0), f"dense.{host}": (0.3, 0.0, 3.0)}
-        return p | {"tp_exposed": (0.5, 0.05, 1.0), "overlap_nccl": (0.8, 0.1, 1.0)}
+        return p | {"tp_exposed": (0.5, 0.05, 1.0), "overlap_nccl": (0.8, 0.1, 1.0),
+                    "dp_pipeline": (0.6, 0.0, 1.0)}  # of all releases; the largest runs are early
     for name in PLATFORMS:
         p |= {f"bf16.{name}": (0.92, 0.6, 1.0), f"fp8.{name}": (0.9, 0.6, 1.0)}
     p |= {f"fp4.{name}": (0.95, 0.6, 1.0) for name in ("gb200-nvl72", "gb300-nvl72")}
@@ -42,6 +43,7 @@ def parameters(early):
     p["older.blackwell"] = (0.97, 0.8, 1.0)
     return p | {"overlap": (0.8, 0.1, 1.0), "overlap_nccl": (0.8, 0.1, 1.0),
                 "tp_exposed": (0.4, 0.05, 1.0), "dp_beside": (0.2, 0.0, 1.0),
+                
                 "sharded": (0.1, 0.0, 0.5), "row_kb": (3.0, 0.0, 10.0),
                 "exchange": (0.9, 0.3, 1.5), "exchange_nccl": (0.9, 0.3, 1.5)}
 
@@ -69,6 +71,7 @@ def apply(profile, name, v):
     """The profile with the values put in: its own constants, or those of its early era."""
     family, host = PLATFORMS[name]
     if f"moe.{host}.partial" not in v:
+        profile = profile | {"dp_beside_pipeline": v["dp_pipeline"]}
         if f"fp8.{name}" not in v:
             return profile
         era = {"sustained_clock": _clock(dict(profile["sustained_clock"]), v, name),

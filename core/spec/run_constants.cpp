@@ -105,6 +105,7 @@ void read_run_constants(ObjectReader& reader, RunConstants& run, bool required) 
   read_number(reader, "overlap_efficiency_nccl", run.overlap_efficiency_nccl, kShare);
   read_number(reader, "tp_overlap_exposed", run.tp_overlap_exposed, kShare);
   read_number(reader, "dp_beside_compute", run.dp_beside_compute, kShare);
+  read_number(reader, "dp_beside_pipeline", run.dp_beside_pipeline, kShare);
   read_number(reader, "token_mixing_rate", run.token_mixing_rate, kFraction);
   read_band_terms(reader, run.band_terms);
   read_delay(reader, "host_per_sharded_weight", run.host_per_sharded_weight, false);
@@ -147,6 +148,7 @@ void write_run_constants(const RunConstants& run, const RunConstants* base, Json
   put("overlap_efficiency_nccl", run.overlap_efficiency_nccl, other.overlap_efficiency_nccl, plain);
   put("tp_overlap_exposed", run.tp_overlap_exposed, other.tp_overlap_exposed, plain);
   put("dp_beside_compute", run.dp_beside_compute, other.dp_beside_compute, plain);
+  put("dp_beside_pipeline", run.dp_beside_pipeline, other.dp_beside_pipeline, plain);
   put("token_mixing_rate", run.token_mixing_rate, other.token_mixing_rate, plain);
   put("band_terms", run.band_terms, other.band_terms, band_terms_json);
   put("host_per_sharded_weight", run.host_per_sharded_weight, other.host_per_sharded_weight, delay);

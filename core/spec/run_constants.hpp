@@ -65,6 +65,8 @@ struct RunConstants {
   double tp_overlap_exposed = 0.4;        // of a tensor-parallel exchange in pieces beside its GEMM
   // Compute rate lost while gradients or weights travel between data-parallel ranks beside it.
   double dp_beside_compute = 0;
+  // The same in a pipeline: its stages exchange at different times, so their delays add up.
+  double dp_beside_pipeline = 0;
   // Rate of recurrences and of attention over selected keys, over that of the attention curves.
   double token_mixing_rate = 1;
   BandTerms band_terms;

@@ -52,7 +52,7 @@ Seconds exposed(Seconds total, bool may_hide, const StageTail& tail, std::option
   const SyncWindow window{.forward = {},
                           .backward = {},
                           .pieces = tail.pieces,
-                          .beside_compute = profile.dp_beside_compute};
+                          .beside_compute = lost_beside_sync(plan, profile)};
   const Seconds beside = pass ? *pass * microbatches_beside_sync(plan, tail.pieces, microbatches)
                               : Seconds(std::numeric_limits<double>::infinity());
   return total * exposed_share(total, beside, window);

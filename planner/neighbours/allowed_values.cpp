@@ -70,8 +70,8 @@ bool allows_sms(const Problem& problem, const SearchConfig& c, const Plan& p) {
 // An exchange whose sizes only the device knows would end a graph of the whole iteration: it needs
 // HybridEP, or a paged stash.
 bool allows_graph(const Problem& problem, const SearchConfig& c, const Plan& p) {
-  if (c.runtime == Runtime::pleat) return p.cuda_graph == CudaGraph::none;
   if (c.cuda_graph) return in(c.cuda_graph.values, p.cuda_graph);
+  if (c.runtime == Runtime::pleat) return p.cuda_graph == CudaGraph::none;
   return p.cuda_graph != CudaGraph::full_iteration || !problem.model.moe ||
          p.dispatcher == Dispatcher::hybridep || p.paged_stash.buffer > 0;
 }

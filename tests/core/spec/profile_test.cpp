@@ -41,6 +41,7 @@ Profile awkward_profile() {
   p.host_per_op = Seconds(1e-6 * digits.next());
   p.host_per_sharded_weight = Seconds(1e-4 * digits.next());
   p.dp_beside_compute = digits.next();
+  p.dp_beside_pipeline = digits.next();
   p.token_mixing_rate = digits.next();
   p.band_terms = {.era = digits.next(),
                   .experts = digits.next(),
