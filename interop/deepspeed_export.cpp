@@ -102,8 +102,6 @@ std::vector<FieldRule> make_deepspeed_fields() {
                      name_of(c.plan().cuda_graph)});
        },
        nullptr},
-      {"plan.fp8_dispatch", nullptr, "rows travel in the model's type; fp8 is refused"},
-      {"plan.fp8_combine", nullptr, "rows travel in the model's type; fp8 is refused"},
       {"plan.cp_comm", nullptr, "of context parallelism"},
       {"plan.cp_a2a", nullptr, "of context parallelism"},
       {"plan.optimizer_instances", nullptr, "1, anything else is refused"},

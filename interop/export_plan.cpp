@@ -53,12 +53,15 @@ void refuse(Target target, const ExportContext& c, const std::string& where) {
                                r.source, framework.version),
                    r.hint);
   }
-  // A field that no rule handles says nothing as long as it has its default.
+  // A field that no rule handles says nothing as long as it has its default; else it is refused, if
+  // not above, then here.
   const FlatFields usual = exported_fields(PlanDocument());
   for (const auto& field : exported_fields(c.document)) {
     const auto& rules = field_rules(target);
     const auto handles = [&](const FieldRule& r) { return field.first == r.path; };
-    if (std::ranges::any_of(rules, handles) || std::ranges::find(usual, field) != usual.end()) {
+    const auto refuses = [&](const Refusal& r) { return field.first == r.path && r.applies(c); };
+    if (std::ranges::find(usual, field) != usual.end() || std::ranges::any_of(rules, handles) ||
+        std::ranges::any_of(refusals(target), refuses)) {
       continue;
     }
     problems.error(ExitCode::bad_request, where, field.first,

@@ -183,8 +183,6 @@ void append_exchange_fields(std::vector<FieldRule>& list) {
   const std::vector<FieldRule> rules{
       {"plan.dispatcher", write_dispatcher, nullptr},
       {"plan.dispatcher_sms", write_dispatcher_sms, nullptr},
-      {"plan.fp8_dispatch", nullptr, "rows travel in bf16; fp8 is refused"},
-      {"plan.fp8_combine", nullptr, "rows travel in bf16; fp8 is refused"},
       {"plan.cp_comm", write_cp_comm, nullptr},
       {"plan.cp_a2a", nullptr, "first of --hierarchical-context-parallel-sizes"},
       {"plan.overlap.expert_parallel",
@@ -207,7 +205,6 @@ void append_exchange_fields(std::vector<FieldRule>& list) {
          if (c.plan().overlap.shared_expert) add(e, "--moe-shared-expert-overlap");
        },
        nullptr},
-      {"plan.overlap.tile_level", nullptr, "refused"},
   };
   list.insert(list.end(), rules.begin(), rules.end());
 }

@@ -187,8 +187,6 @@ std::vector<FieldRule> make_titan_fields() {
        },
        nullptr},
       {"plan.dispatcher_sms", nullptr, "of dispatchers that are refused"},
-      {"plan.fp8_dispatch", nullptr, "rows travel in bf16; fp8 is refused"},
-      {"plan.fp8_combine", nullptr, "rows travel in bf16; fp8 is refused"},
       {"plan.cp_comm", write_titan_cp_comm, nullptr},
       {"plan.cp_a2a", nullptr, "of a2a+p2p, which is refused"},
       {"plan.recompute", write_titan_recompute, nullptr},

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Whole layers from blocks: embedding, decoder, multi-token prediction, loss head, stage boundaries.
+// Whole layers from blocks: embedding, decoder, multi-token prediction, loss head, stage
+// boundaries.
 #include <algorithm>
 
 #include "core/program/layer_builder.hpp"
@@ -29,7 +30,9 @@ TensorId mixer_block(LayerBuilder& b, TensorId x, const LayerTraits& t) {
 }
 
 TensorId decoder_block(LayerBuilder& b, TensorId x, bool moe, const LayerTraits& t) {
+  b.in_attention(true);
   const TensorId middle = mixer_block(b, x, t);
+  b.in_attention(false);
   if (!t.mlp) return middle;
   return moe ? build_moe(b, middle) : build_mlp(b, middle);
 }
@@ -92,9 +95,9 @@ LayerProgram build_decoder_layer(const LocalShape& s, bool moe, const LayerTrait
 // One prediction depth (DeepSeek-V3, arXiv:2412.19437 section 2.2; mcore
 // transformer/multi_token_prediction.py): [norm(embedding of the next token) | norm(h)] -> h, one
 // decoder layer and a norm of its own. All hidden states go on to the head, which is why its input
-// has so many times the rows; a further depth takes the rows of the one before, and the embedding of a
-// token further on. Megatron splits the projection over tp and gathers its output; here every rank
-// projects its own tokens.
+// has so many times the rows; a further depth takes the rows of the one before, and the embedding
+// of a token further on. Megatron splits the projection over tp and gathers its output; here every
+// rank projects its own tokens.
 LayerProgram build_mtp_layer(const LocalShape& s, bool moe, Runtime runtime, int depth) {
   LayerBuilder b(LayerKind::mtp, s);
   const Dim h{s.model.hidden};
@@ -121,8 +124,8 @@ LayerProgram build_mtp_layer(const LocalShape& s, bool moe, Runtime runtime, int
     const TensorId d = b.gradient(both);
     const TensorId dh = b.new_gradient(hidden);
     const TensorId de = b.new_gradient(next);
-    b.push_backward(OpKind::concat_columns_bwd, "mtp.concat.bwd", Module::head, Phase::backward, {d},
-                    {de, dh});
+    b.push_backward(OpKind::concat_columns_bwd, "mtp.concat.bwd", Module::head, Phase::backward,
+                    {d}, {de, dh});
   });
   const bool cut = s.tp > 1 && runtime == Runtime::megatron;
   const TensorId w =
@@ -136,7 +139,8 @@ LayerProgram build_mtp_layer(const LocalShape& s, bool moe, Runtime runtime, int
     b.on_backward([=, &b] {
       const TensorId d = b.gradient(full);
       const TensorId dp = b.new_gradient(part);
-      b.push_backward(OpKind::reduce_scatter, "mtp.proj.rs", Module::head, Phase::backward, {d}, {dp})
+      b.push_backward(OpKind::reduce_scatter, "mtp.proj.rs", Module::head, Phase::backward, {d},
+                      {dp})
           .group = Group::tp;
     });
     projected = full;
@@ -195,7 +199,8 @@ LayerProgram build_head_layer(const LocalShape& s, bool mtp) {
     stats = gathered;
   }
   const TensorId loss = b.loss_accumulator();
-  Op& ce = b.push(OpKind::ce_loss, "ce.loss", Module::head, {logits, labels, stats}, {logits, loss});
+  Op& ce =
+      b.push(OpKind::ce_loss, "ce.loss", Module::head, {logits, labels, stats}, {logits, loss});
   ce.attr.scale = s.loss_scale;
   if (mtp) {  // a sequence's last position predicts nothing
     ce.attr.depth_rows = heads * s.T;
@@ -216,7 +221,8 @@ LayerProgram build_recv_layer(const LocalShape& s, std::int64_t rows_factor) {
   Op& recv = b.push(OpKind::recv, "recv", Module::pipeline, {}, {y});
   recv.group = Group::pp_prev;
   b.on_backward([=, &b] {
-    b.push_backward(OpKind::send, "send.grad", Module::pipeline, Phase::backward, {b.gradient(y)}, {})
+    b.push_backward(OpKind::send, "send.grad", Module::pipeline, Phase::backward, {b.gradient(y)},
+                    {})
         .group = Group::pp_prev;
   });
   return b.finish(y);

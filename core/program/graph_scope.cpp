@@ -20,9 +20,8 @@ bool is_of_attention(const Op& op) {
     case Module::attn_proj:
       return true;
     case Module::layernorm:
-    case Module::residual:  // both halves have these: attn_norm, attn_residual; norms of latents
-      return op.name.starts_with("attn_") || op.name.starts_with("q_") ||
-             op.name.starts_with("kv_");
+    case Module::residual:  // both halves have these
+      return op.of_attention;
     case Module::mlp:
     case Module::moe_act:
     case Module::shared_experts:

@@ -64,7 +64,9 @@ void LayerBuilder::cut_rows(TensorId weight, std::vector<Band> bands) {
   cut(weight, false, std::move(bands));
 }
 
-void LayerBuilder::cut_columns(TensorId weight, std::int64_t whole) { cut(weight, true, {{whole}}); }
+void LayerBuilder::cut_columns(TensorId weight, std::int64_t whole) {
+  cut(weight, true, {{whole}});
+}
 
 void LayerBuilder::sum_over_tp(TensorId weight) {
   weight_of(weight).summed_over_tp = shape_.tp > 1;
@@ -86,6 +88,7 @@ Op& LayerBuilder::push(OpKind kind, const std::string& name, Module module,
   op.kind = kind;
   op.name = name;
   op.module = module;
+  op.of_attention = in_attention_;
   op.in = std::move(in);
   op.out = std::move(out);
   layer_.forward.push_back(std::move(op));
@@ -99,6 +102,7 @@ Op& LayerBuilder::push_backward(OpKind kind, const std::string& name, Module mod
   op.name = name;
   op.phase = phase;
   op.module = module;
+  op.of_attention = in_attention_;
   op.in = std::move(in);
   op.out = std::move(out);
   layer_.backward.push_back(std::move(op));
@@ -138,7 +142,10 @@ TensorId LayerBuilder::in_backward(TensorId x) {
 LayerProgram LayerBuilder::finish(std::optional<TensorId> output) {
   layer_.output = output;
   if (output) layer_.grad_output = new_gradient(*output);
-  for (auto emit = tape_.rbegin(); emit != tape_.rend(); ++emit) (*emit)();
+  for (auto record = tape_.rbegin(); record != tape_.rend(); ++record) {
+    in_attention_ = record->in_attention;
+    record->emit();
+  }
   if (layer_.input) layer_.grad_input = gradient(*layer_.input);
   tape_.clear();
   return std::move(layer_);

@@ -40,7 +40,8 @@ struct LocalShape {
 // A norm's parameters: a scale, and for LayerNorm a shift.
 [[nodiscard]] std::vector<Dim> norm_dims(const ModelSpec&, std::int64_t width);
 
-// `bias` is a weight as long as the output is wide. `rows`: x has another shape, of as many elements.
+// `bias` is a weight as long as the output is wide. `rows`: x has another shape, of as many
+// elements.
 struct GemmOptions {
   std::optional<TensorId> bias;
   std::optional<Dim> rows;
@@ -73,8 +74,8 @@ class LayerBuilder {
   // columns.
   void cut_rows(TensorId weight, std::vector<Band> bands);
   void cut_columns(TensorId weight, std::int64_t whole);
-  // A replicated weight that works on this rank's heads only: its gradient is a part of the sum even
-  // where every rank holds all tokens.
+  // A replicated weight that works on this rank's heads only: its gradient is a part of the sum
+  // even where every rank holds all tokens.
   void sum_over_tp(TensorId weight);
   TensorId loss_accumulator();  // stands for StageProgram::loss
   TensorId set_input(std::vector<Dim> dims);  // "x"
@@ -102,7 +103,11 @@ class LayerBuilder {
   // --- generic recording
   Op& push(OpKind kind, const std::string& name, Module module, std::vector<TensorId> in,
            std::vector<TensorId> out);
-  void on_backward(std::function<void()> emit) { tape_.push_back(std::move(emit)); }
+  void on_backward(std::function<void()> emit) {
+    tape_.push_back({in_attention_, std::move(emit)});
+  }
+  // What is recorded until it is turned off, and its backward operations, are of the first half.
+  void in_attention(bool on) { in_attention_ = on; }
 
   // --- during the replay
   Op& push_backward(OpKind kind, const std::string& name, Module module, Phase phase,
@@ -130,7 +135,12 @@ class LayerBuilder {
 
   LocalShape shape_;
   LayerProgram layer_;
-  std::vector<std::function<void()>> tape_;
+  struct Recorded {
+    bool in_attention;
+    std::function<void()> emit;
+  };
+  std::vector<Recorded> tape_;
+  bool in_attention_ = false;
   std::map<TensorId, TensorId> gradient_;
   std::map<TensorId, std::function<TensorId()>> regather_;  // gathered -> emits the gather again
   std::map<TensorId, TensorId> regathered_;

@@ -229,8 +229,8 @@ inline constexpr std::size_t kStreams = 3;
 
 // Kind-specific numbers; unused ones stay zero.
 struct OpAttributes {
-  Dim m, n, k;                // gemm: rows, columns, depth; grouped: per rank totals. adamw, momentum,
-                              // copy: n elements of each operand
+  Dim m, n, k;  // gemm: rows, columns, depth; grouped: per rank totals. adamw, momentum,
+                // copy: n elements of each operand
   bool transpose_a = false, transpose_b = false;
   bool accumulate = false;    // out[0] += result
   std::int64_t batch = 0, seq = 0;               // sequences of the microbatch, tokens of each
@@ -240,27 +240,28 @@ struct OpAttributes {
   std::int64_t capacity = 0;  // rows of one rank's tokens that an expert takes
   bool padded = false;        // and has, whatever routing decides
   std::int64_t groups = 1, top_groups = 1;  // group-limited routing
-  std::int64_t first = 0;     // step: first of the n elements it works on; Muon: number of the matrix
+  std::int64_t first = 0;  // step: first of the n elements it works on; Muon: number of the matrix
   // all_reduce: 0: among all members of the group. tp: each run of so many consecutive members by
   // itself. embedding: among the so many stages that hold a table (SharedTable).
   std::int64_t run = 0;
   double score_passes = 0;    // attention that stores its scores: times they pass through memory
-  double passes = 1;          // element-wise: times its operands' bytes, of a chain that is not fused;
-                              // 0: done inside a neighbouring kernel (exchanges too)
-  std::int64_t width = 0;     // slice_norm: columns normalised; grouped_gemm: columns of one expert's B
+  double passes = 1;  // element-wise: times its operands' bytes, of a chain that is not fused;
+                      // 0: done inside a neighbouring kernel (exchanges too)
+  // slice_norm: columns normalised; grouped_gemm: columns of one expert's B
+  std::int64_t width = 0;
   bool by_rows = false;       // quantize: makes the column-wise copy alone
   bool gradient = false;      // quantize: of a gradient
   std::int64_t ahead = 0;     // load_tokens
   std::int64_t depth_rows = 0;  // load_labels, ce_loss; 0: no prediction depth
   std::int64_t depths = 0;      // and how many there are
   std::int64_t window = 0;    // attention: keys a query reaches, its own included; 0: all before it
-  // attention in a ring: of so many equal parts of the scores, the one with keys that have come so many
-  // steps; those of step 0 are the rank's own
+  // attention in a ring: of so many equal parts of the scores, the one with keys that have come so
+  // many steps; those of step 0 are the rank's own
   std::int64_t pieces = 0, piece = 0;
   double packed = 0;          // attention: mean length of the document a token lies in; 0: seq
   double slowest = 1;         // attention: work of the slowest rank over the mean
-  TensorId source;            // reload: the layer's tensor that went to host memory; rms_norm_quantize,
-                              // swiglu_quantize: the one that is quantised and not stored
+  TensorId source;  // reload: the layer's tensor that went to host memory; rms_norm_quantize,
+                    // swiglu_quantize: the one that is quantised and not stored
   double flops = 0;           // token_mixing: its work, which no shape tells
   double wire = 1;            // exchanges: bytes that travel over those of the tensors
   double eps = 0, scale = 1;  // norms; attention and loss scale
@@ -275,6 +276,7 @@ struct Op {
   std::string name;           // unique in its program: "fc1", "fc1.dgrad"
   Phase phase = Phase::forward;
   Module module = Module::residual;
+  bool of_attention = false;  // of a decoder layer's first half, as what both halves have must say
   Group group = Group::none;
   Stream stream = Stream::compute;
   bool in_pieces = false;     // an exchange in pieces beside the op that reads or makes its tensor
@@ -282,6 +284,11 @@ struct Op {
   bool on_host = false;       // the CPU's work
   std::vector<TensorId> in, out;
   OpAttributes attr;
+  // An operation that a pass adds for another one is of the same part of the layer.
+  void belongs_with(const Op& other) {
+    module = other.module;
+    of_attention = other.of_attention;
+  }
 };
 
 // Kinds of a family cost the same and print the same name, that of its first kind: they differ in

@@ -51,7 +51,18 @@ double bytes_of_rows(const std::vector<Tensor>& tensors, TensorId id, TensorId l
       bytes_of(tensors[id.index()].dtype, tensors[like.index()].elements(binding)));
 }
 
-KernelClass class_of_kind(OpKind kind) {
+// What the step does to a bucket passes over memory, not over what a layer has just written.
+KernelClass class_of_op(const Op& op) {
+  const std::optional<KernelClass> known = memory_bound_kernel(op.kind);
+  PLEAT_ASSERT(known.has_value());
+  const KernelClass kernel = *known;
+  const bool sweep = kernel == KernelClass::memory_bound && op.phase == Phase::step;
+  return sweep ? KernelClass::sweep : kernel;
+}
+
+}  // namespace
+
+std::optional<KernelClass> memory_bound_kernel(OpKind kind) {
   switch (kind) {
     case OpKind::head_norm:
     case OpKind::head_norm_bwd: return KernelClass::head_norm;
@@ -168,20 +179,10 @@ KernelClass class_of_kind(OpKind kind) {
     case OpKind::exchange_tokens_back:
     case OpKind::ring_shift:
     case OpKind::send:
-    case OpKind::recv: break;
+    case OpKind::recv: return std::nullopt;
   }
-  PLEAT_ASSERT(!"no operation bound by memory");
-  return KernelClass::memory_bound;
+  return std::nullopt;
 }
-
-// What the step does to a bucket passes over memory, not over what a layer has just written.
-KernelClass class_of_op(const Op& op) {
-  const KernelClass kernel = class_of_kind(op.kind);
-  const bool sweep = kernel == KernelClass::memory_bound && op.phase == Phase::step;
-  return sweep ? KernelClass::sweep : kernel;
-}
-
-}  // namespace
 
 Bytes operand_bytes(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding) {
   double bytes = 0;

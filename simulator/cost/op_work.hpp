@@ -22,7 +22,10 @@ struct OpWork {
 [[nodiscard]] OpWork gemm_work(const Op&, const std::vector<Tensor>&, const Binding&);
 // Causal attention, forward or backward (docs/MODEL.md section 7.2).
 [[nodiscard]] OpWork attention_work(const Op&, const std::vector<Tensor>&, const Binding&);
-// Everything bound by memory: no flops counted.
+// The kernel of an operation that is bound by memory; nothing for matrix products, attention, and
+// what travels between GPUs or to the host.
+[[nodiscard]] std::optional<KernelClass> memory_bound_kernel(OpKind);
+// Of such an operation: no flops are counted.
 [[nodiscard]] OpWork memory_bound_work(const Op&, const std::vector<Tensor>&, const Binding&);
 
 // What a conversion to a narrow type moves on top of its operands (docs/MODEL.md section 7.4): the

@@ -58,6 +58,7 @@ const char* name_of(CostClass cls) {
 
 CostClass class_of(const Op& op) {
   if (op.on_host) return CostClass::offload;
+  if (is_collective(op.kind)) return class_of_group(op.group);
   switch (op.kind) {
     case OpKind::gemm: return CostClass::gemm;
     case OpKind::grouped_gemm: return CostClass::grouped_gemm;
@@ -67,117 +68,11 @@ CostClass class_of(const Op& op) {
     case OpKind::mla_attention_bwd:
     case OpKind::token_mixing:
     case OpKind::token_mixing_bwd: return CostClass::attention;
-    case OpKind::all_gather:
-    case OpKind::gather_keys:
-    case OpKind::gather_counts:
-    case OpKind::gather_peer_rows:
-    case OpKind::gather_picked_rows:
-    case OpKind::gather_weights:
-    case OpKind::gather_bucket:
-    case OpKind::gather_matrix:
-    case OpKind::reduce_scatter:
-    case OpKind::reduce_key_gradients:
-    case OpKind::reduce_peer_rows:
-    case OpKind::reduce_picked_rows:
-    case OpKind::reduce_gradients:
-    case OpKind::reduce_bucket:
-    case OpKind::all_reduce:
-    case OpKind::all_reduce_bucket:
-    case OpKind::all_reduce_replicated:
-    case OpKind::all_to_all:
-    case OpKind::all_to_all_back:
-    case OpKind::exchange_rows:
-    case OpKind::exchange_rows_back:
-    case OpKind::exchange_sorted:
-    case OpKind::exchange_sorted_back:
-    case OpKind::exchange_tokens:
-    case OpKind::exchange_tokens_back:
-    case OpKind::ring_shift:
-    case OpKind::send:
-    case OpKind::recv: return class_of_group(op.group);
-    case OpKind::offload:
-    case OpKind::offload_state:
-    case OpKind::offload_gradients:
-    case OpKind::reload:
-    case OpKind::reload_state:
-    case OpKind::reload_weights:
-    case OpKind::release: return CostClass::offload;
-    case OpKind::load_tokens:
-    case OpKind::load_labels:
-    case OpKind::embedding:
-    case OpKind::embedding_bwd:
-    case OpKind::rms_norm:
-    case OpKind::layer_norm:
-    case OpKind::rms_norm_quantize:
-    case OpKind::rms_norm_bwd:
-    case OpKind::layer_norm_bwd:
-    case OpKind::head_norm:
-    case OpKind::head_norm_bwd:
-    case OpKind::slice_norm:
-    case OpKind::slice_norm_bwd:
-    case OpKind::rope:
-    case OpKind::rope_bwd:
-    case OpKind::split_heads:
-    case OpKind::join_heads:
-    case OpKind::order_tokens:
-    case OpKind::order_ranks:
-    case OpKind::pack_keys:
-    case OpKind::unpack_keys:
-    case OpKind::add:
-    case OpKind::swiglu:
-    case OpKind::swiglu_bwd:
-    case OpKind::gelu:
-    case OpKind::gelu_bwd:
-    case OpKind::swiglu_prob:
-    case OpKind::swiglu_quantize:
-    case OpKind::swiglu_prob_bwd:
-    case OpKind::sigmoid_gate:
-    case OpKind::sigmoid_gate_bwd:
-    case OpKind::pointwise:
-    case OpKind::wire_conversion:
-    case OpKind::pointwise_bwd:
-    case OpKind::router_topk:
-    case OpKind::router_topk_bwd:
-    case OpKind::drop_tokens:
-    case OpKind::router_stats:
-    case OpKind::router_losses:
-    case OpKind::router_losses_bwd:
-    case OpKind::count_load:
-    case OpKind::expert_counts:
-    case OpKind::permute:
-    case OpKind::permute_bwd:
-    case OpKind::sort_chunks:
-    case OpKind::unsort_chunks:
-    case OpKind::local_counts:
-    case OpKind::unpermute:
-    case OpKind::unpermute_bwd:
-    case OpKind::concat_columns:
-    case OpKind::concat_columns_bwd:
-    case OpKind::concat_rows:
-    case OpKind::concat_rows_bwd:
-    case OpKind::ce_stats:
-    case OpKind::ce_loss:
-    case OpKind::quantize:
-    case OpKind::quantize_weight:
-    case OpKind::quantize_weights:
-    case OpKind::transpose_codes:
-    case OpKind::zero:
-    case OpKind::update_bias:
-    case OpKind::grad_norm:
-    case OpKind::clip:
-    case OpKind::adamw:
-    case OpKind::lamb:
-    case OpKind::lamb_norms:
-    case OpKind::lamb_step:
-    case OpKind::momentum:
-    case OpKind::muon_momentum:
-    case OpKind::newton_schulz:
-    case OpKind::step_matrix:
-    case OpKind::copy:
-    case OpKind::cast_weights:
-      return op.phase == Phase::step ? CostClass::optimizer : CostClass::memory_bound;
+    default: break;
   }
-  return CostClass::memory_bound;
+  const bool on_gpu = op.kind == OpKind::newton_schulz || memory_bound_kernel(op.kind).has_value();
+  if (!on_gpu) return CostClass::offload;
+  return op.phase == Phase::step ? CostClass::optimizer : CostClass::memory_bound;
 }
 
 Seconds kernel_time(const EfficiencyCurve& curve, Flops flops, Bytes bytes, FlopsPerSecond peak,

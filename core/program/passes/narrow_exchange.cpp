@@ -28,7 +28,7 @@ Op conversion(const Op& exchange, const char* suffix, TensorId rows) {
   op.kind = OpKind::wire_conversion;
   op.name = exchange.name + suffix;
   op.phase = exchange.phase;
-  op.module = exchange.module;
+  op.belongs_with(exchange);
   op.in = {rows};
   op.attr.passes = kConversion;
   return op;

@@ -30,8 +30,8 @@ bool read_in_backward(const LayerProgram& layer, TensorId t) {
                              [&](const Op& op) { return std::ranges::count(op.in, t) > 0; });
 }
 
-// What an operation reads, and where that was converted or gathered from a share of the tokens for it:
-// of those tensors the backward pass reads others than the forward one.
+// What an operation reads, and where that was converted or gathered from a share of the tokens for
+// it: of those tensors the backward pass reads others than the forward one.
 std::set<TensorId> with_sources(const LayerProgram& layer, const Op& reader) {
   std::set<TensorId> all(reader.in.begin(), reader.in.end());
   for (auto op = layer.forward.rbegin(); op != layer.forward.rend(); ++op) {
@@ -65,10 +65,18 @@ std::set<TensorId> chosen(const LayerProgram& layer, const std::set<Offload>& of
   return result;
 }
 
-Op copy_op(OpKind kind, const std::string& name) {
+// Whether the tensor is made in the layer's first half; its copies belong there, too.
+bool made_in_attention(const LayerProgram& layer, TensorId t) {
+  return std::ranges::any_of(layer.forward, [&](const Op& op) {
+    return op.of_attention && std::ranges::count(op.out, t) > 0;
+  });
+}
+
+Op copy_op(OpKind kind, const std::string& name, bool of_attention) {
   Op op;
   op.kind = kind;
   op.name = name;
+  op.of_attention = of_attention;
   op.stream = Stream::copy;
   return op;
 }
@@ -88,12 +96,13 @@ void apply_offload(LayerProgram& layer, const Plan& plan, bool whole) {
     Tensor back = layer.tensor(t);
     const std::string name = back.name;
     back.name += ".back";
-    Op out = copy_op(OpKind::offload, name + ".offload");
+    const bool of_attention = made_in_attention(layer, t);
+    Op out = copy_op(OpKind::offload, name + ".offload", of_attention);
     out.in = {t};
     layer.forward.push_back(out);
     layer.tensors.push_back(back);
     const TensorId again{static_cast<int>(layer.tensors.size()) - 1};
-    Op in = copy_op(OpKind::reload, name + ".reload");
+    Op in = copy_op(OpKind::reload, name + ".reload", of_attention);
     in.phase = Phase::backward;
     in.out = {again};
     in.attr.source = t;

@@ -106,9 +106,9 @@ class Quantizer {
     return TensorId{static_cast<int>(layer_.tensors.size()) - 1};
   }
 
-  // What a shared expert and the attention's projection read is saved in bf16 anyway, for others. They
-  // take that and convert it once more backward (mcore's set_save_original_input; not with delayed
-  // scaling, whose scales have moved on by then).
+  // What a shared expert and the attention's projection read is saved in bf16 anyway, for others.
+  // They take that and convert it once more backward (mcore's set_save_original_input; not with
+  // delayed scaling, whose scales have moved on by then).
   [[nodiscard]] bool saves_original(const Op& user, TensorId x) const {
     return !delayed_ && user.kind == OpKind::gemm && read_wide_.contains(x) &&
            (user.module == Module::attn_proj || user.module == Module::shared_experts);
@@ -122,7 +122,7 @@ class Quantizer {
     op.kind = OpKind::quantize;
     op.name = layer_.tensor(x).name + (row ? ".quantize.row" : ".quantize.col");
     op.phase = phase;
-    op.module = user.module;
+    op.belongs_with(user);
     op.in = {x};
     op.out = {add(x, row ? ".row" : ".col")};
     op.attr.by_rows = !row;
@@ -141,7 +141,7 @@ class Quantizer {
     op.kind = OpKind::quantize;
     op.name = layer_.tensor(x).name + ".quantize";
     op.phase = phase;
-    op.module = user.module;
+    op.belongs_with(user);
     op.in = {x};
     if (user.kind == OpKind::grouped_gemm) op.in.push_back(user.in[2]);
     op.out = {c.row, c.column};
@@ -169,8 +169,8 @@ class Quantizer {
     return result;
   }
 
-  // NVFP4's blocks are of 16 tokens, all of one rank. Where a rank has others the wide tensor is gathered
-  // and quantised then (TransformerEngine: NVFP4Quantizer.is_quantizable, distributed.py).
+  // NVFP4's blocks are of 16 tokens, all of one rank. Where a rank has others the wide tensor is
+  // gathered and quantised then (TransformerEngine: NVFP4Quantizer.is_quantizable, distributed.py).
   [[nodiscard]] bool in_whole_blocks(TensorId x) const {
     return type_ != DType::nvfp4 || layer_.tensor(x).rows({}) % 16 == 0;
   }
@@ -198,7 +198,7 @@ class Quantizer {
       transpose.kind = OpKind::transpose_codes;
       transpose.name = layer_.tensor(all).name + ".transpose";
       transpose.phase = phase;
-      transpose.module = gather.module;
+      transpose.belongs_with(gather);
       transpose.in = {copies.row};
       copies.column = add(all, ".col");
       transpose.out = {copies.column};

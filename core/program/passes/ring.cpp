@@ -106,7 +106,7 @@ class Ring {
     op.kind = OpKind::ring_shift;
     op.name = name + "." + std::to_string(step);
     op.phase = gather.phase;
-    op.module = gather.module;
+    op.belongs_with(gather);
     op.group = group_;
     op.in = {piece};
     op.out = {add_piece(op.name, piece)};

@@ -91,7 +91,8 @@ class Sharder {
     }
   }
 
-  // Copies for narrow products, made when the weights have been gathered, before their first reader.
+  // Copies for narrow products, made when the weights have been gathered, before their first
+  // reader.
   void narrow_weights(std::vector<Op>& ops, Phase phase, const ShardedWeights& s) {
     for (const Weight& w : layer_.weights) {
       if (w.buffer || w.bucket != s.bucket || is_table(layer_, w) != s.table) continue;
@@ -114,7 +115,7 @@ class Sharder {
         op.kind = OpKind::quantize_weight;
         op.name = copy.name + ".quantize";
         op.phase = phase;
-        op.module = first->module;
+        op.belongs_with(*first);
         op.in = {w.weight};
         op.out = {id};
         op.attr.by_rows = column;

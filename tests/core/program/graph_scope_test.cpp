@@ -26,13 +26,11 @@ Op op_of(Module module, const std::string& name) {
   return op;
 }
 
-// What surrounds the halves: exchanges of weights and gradients, what predicts further tokens. The
-// conversions beside hyper-connections bear the names of streams, which both halves have.
+// What surrounds the halves: exchanges of weights and gradients, what predicts further tokens.
 bool is_of_no_half(const Op& op) {
   return op.module == Module::grad_sync || op.module == Module::head ||
          op.module == Module::embedding || op.name.starts_with("mtp.") ||
-         op.name.starts_with("final_norm") ||
-         (op.module == Module::residual && op.kind == OpKind::quantize);
+         op.name.starts_with("final_norm");
 }
 
 // How many operations the half has.
