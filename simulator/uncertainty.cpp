@@ -19,6 +19,11 @@ bool is_hybrid(const ModelSpec& model) {
 
 }  // namespace
 
+double beyond_runs(int gpus, const Profile& profile) {
+  const int largest = profile.band_terms.largest_run;
+  return largest > 0 ? std::max(1.0, static_cast<double>(gpus) / largest) : 1.0;
+}
+
 double relative_band(const ModelSpec& model, const Plan& plan, const Profile& profile) {
   const BandTerms& terms = profile.band_terms;
   double variance = profile.relative_band * profile.relative_band;
@@ -31,6 +36,8 @@ double relative_band(const ModelSpec& model, const Plan& plan, const Profile& pr
   add(model.moe && plan.expert.ep > 1 && nccl, terms.nccl_exchange);
   add(plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3, terms.sharded);
   add(is_hybrid(model), terms.hybrid);
+  const double times = beyond_runs(plan.world(), profile);
+  add(times > 1, terms.doubling * std::log2(times));
   return std::sqrt(variance);
 }
 

@@ -10,6 +10,9 @@
 
 namespace pleat {
 
+// How many times the GPUs of the largest run that the profile was fitted to; at least 1.
+[[nodiscard]] double beyond_runs(int gpus, const Profile&);
+
 // Half-width of low … high over the step: the profile's relative_band and the terms that the model
 // and the plan call for, added as independent errors.
 [[nodiscard]] double relative_band(const ModelSpec&, const Plan&, const Profile&);

@@ -30,7 +30,7 @@ from scipy.optimize import least_squares
 from band import coverage, fit_band
 from make_profiles import to_text
 from run_parameters import (ALIKE, LATE, PLATFORMS, apply, is_late, parameters, prior_residuals,
-                            set_band)
+                            set_band, set_largest_run)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What nothing in the row explains: the first two are twice as slow as the same plan in the release
@@ -152,10 +152,11 @@ def path_of(platform):
     return ROOT / "configs/profiles" / f"{platform}-megatron.json"
 
 
-def write_profiles(change):
-    """Every profile whose constants are fitted, or stand for those of another."""
+def write_profiles(change, runs):
+    """Every profile whose constants are fitted, or stand for those of another. `runs`: of all eras."""
     for name in (*PLATFORMS, *ALIKE):
         profile = change(json.loads(path_of(name).read_text(encoding="utf-8")), name)
+        profile = set_largest_run(profile, runs)
         path_of(name).write_text(to_text(profile) + "\n", encoding="utf-8")
 
 
@@ -169,15 +170,16 @@ def main():
     options = parser.parse_args()
     rows = [json.loads(line) for name in ("runs", "mlperf")
             for line in open(ROOT / f"configs/validation/{name}.jsonl", encoding="utf-8")]
-    rows = [r for r in rows if r["tier"] in ("A", "B") and r["runtime"] == "megatron" and
-            r["cluster"] in PLATFORMS and is_late(r["era"]) != options.early]
+    runs = [r for r in rows if r["tier"] in ("A", "B") and r["runtime"] == "megatron" and
+            r["cluster"] in PLATFORMS]
+    rows = [r for r in runs if is_late(r["era"]) != options.early]
     names = parameters(options.early)
     with tempfile.TemporaryDirectory() as folder:
         fit = Fit(options.pleat, rows, names, folder)
         if options.folds:
             terms = leave_groups_out(fit, options.folds)
             if options.write_band:
-                write_profiles(lambda profile, name: set_band(profile, terms, options.early))
+                write_profiles(lambda profile, name: set_band(profile, terms, options.early), runs)
             return
         x = numpy.clip(fit.solve()[0], fit.low, fit.high)
         x = [float(f"{v:.3g}") if v > 2e-3 else 0.0 for v in x]
@@ -187,7 +189,7 @@ def main():
         for name, value in zip(names, x):
             print(f"  {name:24} {value:g}")
         values = dict(zip(names, x))
-        write_profiles(lambda profile, name: apply(profile, ALIKE.get(name, name), values))
+        write_profiles(lambda profile, name: apply(profile, ALIKE.get(name, name), values), runs)
 
 
 if __name__ == "__main__":

@@ -127,6 +127,20 @@ def prior_residuals(v, start):
     return result
 
 
+# Of a step beyond the largest run: docs/MODEL.md section 8.
+DOUBLING = 0.04
+
+
+def set_largest_run(profile, rows):
+    """GPUs of the largest run of the platform, or of the one whose constants it takes."""
+    platform = ALIKE.get(profile["cluster"], profile["cluster"])
+    largest = max((row["gpus"] for row in rows if row["cluster"] == platform), default=0)
+    for constants in (profile, *profile.get("eras", {}).values()):
+        if "band_terms" in constants:
+            constants["band_terms"] |= {"doubling": DOUBLING, "largest_run": largest}
+    return profile
+
+
 def set_band(profile, terms, early):
     """Of the late releases; early ones differ from them in their era's terms."""
     rest = {name: term for name, term in terms.items() if name not in ("base", "nccl_exchange_hgx")}

@@ -13,6 +13,7 @@
 #include "console/tables.hpp"
 #include "planner/capacity/amounts.hpp"
 #include "simulator/layer_rows.hpp"
+#include "simulator/uncertainty.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -170,6 +171,12 @@ std::vector<Fact> step_facts(const StepEstimate& e, const Problem& problem, Runt
                    {format_seconds(e.step),
                     fmt::format("between {} and {} ({}{:.0f}%)", format_seconds(e.low),
                                 format_seconds(e.high), t.plus_minus(), 100 * e.relative_band)}});
+  const auto gpus = static_cast<int>(std::llround(e.tokens_per_second / e.tokens_per_second_per_gpu));
+  if (const double times = beyond_runs(gpus, problem.profile);
+      times > 1 && problem.profile.band_terms.doubling > 0) {
+    facts.back().fields.push_back(
+        fmt::format("wider for {:.1f} times the GPUs of any run behind the profile", times));
+  }
   if (tokens) facts.push_back(training_fact(training_time(e, problem.workload, *tokens)));
   Fact throughput{"throughput",
                   {format_count(std::llround(e.tokens_per_second)) + " tokens/s",

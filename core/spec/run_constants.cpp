@@ -11,6 +11,7 @@ constexpr DoubleRange kBand{0.0, 10.0};
 constexpr DoubleRange kFactor{0.0, 10.0};
 constexpr DoubleRange kRate{0.01, 10.0};
 constexpr IntRange kSmCount{0, 1024};
+constexpr IntRange kGpuCount{0, 10'000'000};
 
 void read_number(ObjectReader& reader, const char* key, double& value, DoubleRange range) {
   value = reader.optional_number(key, range).value_or(value);
@@ -75,6 +76,9 @@ void read_band_terms(ObjectReader& reader, BandTerms& terms) {
   read_number(*object, "nccl_exchange", terms.nccl_exchange, kBand);
   read_number(*object, "sharded", terms.sharded, kBand);
   read_number(*object, "hybrid", terms.hybrid, kBand);
+  read_number(*object, "doubling", terms.doubling, kBand);
+  terms.largest_run = static_cast<int>(
+      object->optional_integer("largest_run", kGpuCount).value_or(terms.largest_run));
   object->finish();
 }
 
@@ -84,7 +88,9 @@ JsonValue band_terms_json(const BandTerms& terms) {
       .set("experts", terms.experts)
       .set("nccl_exchange", terms.nccl_exchange)
       .set("sharded", terms.sharded)
-      .set("hybrid", terms.hybrid);
+      .set("hybrid", terms.hybrid)
+      .set("doubling", terms.doubling)
+      .set("largest_run", terms.largest_run);
 }
 
 JsonValue by_graph_json(const ByGraph& g) {

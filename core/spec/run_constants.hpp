@@ -54,6 +54,8 @@ struct BandTerms {
   double nccl_exchange = 0;  // whose tokens NCCL exchanges
   double sharded = 0;        // weights or gradients sharded by layer (zero2, zero3)
   double hybrid = 0;         // recurrences, sparse or compressed attention
+  double doubling = 0;       // each time that the job doubles the GPUs of the largest run
+  int largest_run = 0;       // GPUs of the largest run that constants were fitted to; 0: unknown
   bool operator==(const BandTerms&) const = default;
 };
 

@@ -52,6 +52,19 @@ TEST(Uncertainty, WidensWithTheEraAndShards) {
   EXPECT_DOUBLE_EQ(relative_band(dense_model(), plan, profile), 0.05);
 }
 
+TEST(Uncertainty, WidensWithTheDistanceFromTheLargestRun) {
+  Profile profile = profile_with_terms();
+  profile.band_terms.doubling = 0.02;
+  profile.band_terms.largest_run = 256;
+  Plan plan;
+  for (const auto& [replicas, term] : {std::pair{64, 0.0}, {256, 0.0}, {512, 0.02}, {1024, 0.04}}) {
+    plan.attention.dp = plan.expert.edp = replicas;
+    EXPECT_DOUBLE_EQ(relative_band(dense_model(), plan, profile), std::hypot(0.03, term));
+  }
+  profile.band_terms.largest_run = 0;  // nobody knows
+  EXPECT_DOUBLE_EQ(relative_band(dense_model(), plan, profile), 0.03);
+}
+
 TEST(Uncertainty, HybridsAreLessCertain) {
   const Profile profile = profile_with_terms();
   ModelSpec model = dense_model();

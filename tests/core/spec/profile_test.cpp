@@ -47,7 +47,9 @@ Profile awkward_profile() {
                   .experts = digits.next(),
                   .nccl_exchange = digits.next(),
                   .sharded = digits.next(),
-                  .hybrid = digits.next()};
+                  .hybrid = digits.next(),
+                  .doubling = digits.next(),
+                  .largest_run = 4096};
   p.sharing_penalty = 1 + digits.next();
   p.relative_band = digits.next();
   return p;
