@@ -47,6 +47,15 @@ TEST(Accuracy, PublishedMegatronRuns) {
   EXPECT_LE(number(errors_of(summary, "tier", "H"), "median"), 0.080);
 }
 
+TEST(Accuracy, RunsOfMlperfUpToTenThousandGpus) {
+  const JsonValue summary = summary_of("mlperf.jsonl");
+  EXPECT_EQ(number(summary, "missed"), 0);
+  const JsonValue& a = errors_of(summary, "tier", "A");
+  EXPECT_GE(number(a, "count"), 18);
+  EXPECT_LE(number(a, "median"), 0.04);
+  EXPECT_LE(number(errors_of(summary, "tier", "B"), "p90"), 0.18);
+}
+
 TEST(Accuracy, RunsOfVtrainAndChoosingAmongThem) {
   const JsonValue summary = summary_of("vtrain.jsonl");
   EXPECT_EQ(number(summary, "missed"), 0);

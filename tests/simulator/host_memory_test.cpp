@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/spec/catalog.hpp"
+#include "simulator/layer_rows.hpp"
 #include "simulator/cost/op_work.hpp"
 #include "simulator/stage_memory.hpp"
 #include "simulator/step_costs.hpp"
@@ -128,7 +129,8 @@ TEST(HostMemory, OffloadedActivationsStayUntilTheirBackwardPass) {
   }
   ASSERT_GT(layer, 0);
   // PP 1: one microbatch, 32 layers.
-  EXPECT_EQ(offloaded_activations(program.stages[0], {}), std::vector<std::int64_t>{32 * layer});
+  const LayerRows rows(program.model, program.workload, program.plan);
+  EXPECT_EQ(offloaded_activations(program.stages[0], rows), std::vector<std::int64_t>{32 * layer});
   EXPECT_EQ(run.price().memory[0].host, 32 * layer);
 }
 

@@ -44,6 +44,39 @@ StageTimes uniform(int pp, int vpp, double f, double b) {
       std::vector<ChunkTimes>(static_cast<std::size_t>(vpp), {Seconds(f), Seconds(b)}));
 }
 
+// Of uniform stages, F = 2 and B = 3, with transfers of 1.
+double end_of(const Schedule& schedule, bool waits_for_sends) {
+  ScheduleTable table = tabulate(schedule);
+  table.waits_for_sends = waits_for_sends;
+  std::vector<Seconds> durations;
+  for (int s = 0; s < schedule.pp; ++s) {
+    durations.insert(durations.end(), static_cast<std::size_t>(schedule.vpp), Seconds(2));
+    durations.insert(durations.end(), static_cast<std::size_t>(schedule.vpp), Seconds(3));
+  }
+  const std::vector<Seconds> start(static_cast<std::size_t>(schedule.pp));
+  return time_table(table, durations, start, Seconds(1)).end.base();
+}
+
+// By hand. Stage 0: F 0-2, sends until 3, F 3-5, sends until 6, B 9-12, B 15-18.
+//          Stage 1: F 3-5, B 5-8, sends until 9, F 9-11, B 11-14, sends until 15.
+TEST(Pipeline, PlainStagesWaitForWhatTheySend) {
+  const Schedule schedule{.pp = 2, .vpp = 1, .microbatches = 2};
+  EXPECT_DOUBLE_EQ(end_of(schedule, false), 17);
+  EXPECT_DOUBLE_EQ(end_of(schedule, true), 18);
+}
+
+// Every microbatch more costs the last stage one transfer; between interleaved slots none is waited
+// for.
+TEST(Pipeline, WhatMicrobatchesWaitForInAll) {
+  const auto longer = [](int vpp, bool waits) {
+    return end_of({.pp = 2, .vpp = vpp, .microbatches = 40}, waits) -
+           end_of({.pp = 2, .vpp = vpp, .microbatches = 20}, waits);
+  };
+  EXPECT_DOUBLE_EQ(longer(1, false), 20 * 5);
+  EXPECT_DOUBLE_EQ(longer(1, true), 20 * (5 + 1));
+  EXPECT_DOUBLE_EQ(longer(2, true), longer(2, false));
+}
+
 TEST(Pipeline, OneStageIsTheSum) {
   const Schedule schedule{.pp = 1, .vpp = 1, .microbatches = 5};
   const Timeline t = simulate(schedule, uniform(1, 1, 1, 2), Seconds(100));

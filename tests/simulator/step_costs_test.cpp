@@ -92,6 +92,16 @@ TEST(StepCosts, SyncHidesInItsWindow) {
             (std::vector<double>{6 * 0.4, 2 * 0.4, 4 * 0.4, 1}));
 }
 
+TEST(StepCosts, APipelineLosesMoreBesideAnExchange) {
+  Profile profile;
+  profile.dp_beside_compute = 0.2;
+  profile.dp_beside_pipeline = 0.4;
+  Plan plan;
+  EXPECT_EQ(lost_beside_sync(plan, profile), 0.2);
+  plan.attention.pp = 2;
+  EXPECT_EQ(lost_beside_sync(plan, profile), 0.4);
+}
+
 // Stage 0 stops at 10, stage 1 at 4; 1 and 3 seconds to the world barrier of 2, then 5 and 1.
 TEST(StepCosts, WorldCollectiveIsABarrier) {
   Epilogue a, b;
