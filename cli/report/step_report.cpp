@@ -93,7 +93,8 @@ Fact training_fact(const TrainingTime& t) {
 // Of experts that are not loaded alike.
 Fact experts_fact(const BusiestRanks& ranks, const WorkloadSpec& w) {
   Fact fact{"experts", {fmt::format("busiest rank {:.3f} times the mean tokens", ranks.mean)}};
-  if (ranks.most > ranks.mean) {
+  constexpr double kShown = 1e-3;  // a difference that three digits tell
+  if (ranks.most > ranks.mean + kShown) {
     fact.fields.push_back(fmt::format("up to {:.3f} (layer {})", ranks.most, ranks.layer));
   }
   fact.fields.emplace_back(!w.expert_loads.empty() ? "from the loads given"

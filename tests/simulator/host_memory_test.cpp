@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "core/spec/catalog.hpp"
-#include "simulator/layer_rows.hpp"
 #include "simulator/cost/op_work.hpp"
+#include "simulator/layer_rows.hpp"
 #include "simulator/stage_memory.hpp"
 #include "simulator/step_costs.hpp"
 #include "tests/simulator/fixtures.hpp"
