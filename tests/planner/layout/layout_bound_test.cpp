@@ -26,7 +26,7 @@ TEST(LayoutBound, HoldsForEveryLayoutOfInterleavedPipelines) {
   double tightest = 0;
   for (int i = 0; i < 90; ++i) {
     RandomCase c = test::pipeline_case(maker, i);
-    c.config.micro_batch = {1, 2, 4, 8};  // or there would be few microbatches
+    c.config.pin<"micro-batch">() = {1, 2, 4, 8};  // or there would be few microbatches
     SearchResult found;
     try {
       found = search(c, c.config);
