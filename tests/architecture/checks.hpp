@@ -30,8 +30,8 @@ inline constexpr int kMaxLines = 500;
 // Environment variables are read in core/environment.cpp and nowhere else.
 [[nodiscard]] Findings check_environment(const std::filesystem::path& root);
 
-// Outside of tests nothing follows JsonValue::as_…() unseen: where the value has another type, that is
-// a null pointer.
+// Outside of tests nothing follows JsonValue::as_…() unseen: where the value has another type, that
+// is a null pointer.
 [[nodiscard]] Findings check_json_access(const std::filesystem::path& root);
 
 // docs/KNOWN_BUGS.md has rows 1 to `bugs` in order, each with tests that exist.

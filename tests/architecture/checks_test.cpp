@@ -16,9 +16,11 @@ std::string include(const std::string& path) { return "#include \"" + path + "\"
 
 TEST(BugTable, FindsRowsThatAreMissingAndTestsThatAre) {
   const FakeTree tree;
-  tree.write("tests/a_test.cpp", "TEST(Suite, One) {}\nTEST_P(Suite, Two) {}\n// TEST(Suite, Three)\n");
-  tree.write("docs/KNOWN_BUGS.md", "| 1 | a | `Suite.One`, `Suite.Two` |\n| 2 | b | `Suite.Three` |\n"
-                                   "| 3 | c | Suite.One |\n");
+  tree.write("tests/a_test.cpp",
+             "TEST(Suite, One) {}\nTEST_P(Suite, Two) {}\n// TEST(Suite, Three)\n");
+  tree.write("docs/KNOWN_BUGS.md",
+             "| 1 | a | `Suite.One`, `Suite.Two` |\n| 2 | b | `Suite.Three` |\n"
+             "| 3 | c | Suite.One |\n");
   EXPECT_EQ(to_text(check_bug_table(tree.root(), 4)),
             "docs/KNOWN_BUGS.md:2: there is no test Suite.Three\n"
             "docs/KNOWN_BUGS.md:3: names no test\ndocs/KNOWN_BUGS.md:0: no row for 4\n");

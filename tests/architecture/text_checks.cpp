@@ -89,7 +89,8 @@ Findings check_environment(const fs::path& root) {
 }
 
 Findings check_json_access(const fs::path& root) {
-  static const std::regex unseen(R"re((\*[\w.>-]*(\(["\w]*\)[\w.>-]*)*as_[a-z]+\(\)|as_[a-z]+\(\)->))re");
+  static const std::regex unseen(
+      R"re((\*[\w.>-]*(\(["\w]*\)[\w.>-]*)*as_[a-z]+\(\)|as_[a-z]+\(\)->))re");
   Findings findings;
   for (const TextFile& file : read_tree(root, Kind::cxx)) {
     if (file.path.starts_with("tests/") || file.path.starts_with("core/json/")) continue;
