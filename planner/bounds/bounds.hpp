@@ -107,7 +107,7 @@ class BoundTable {
     const Layers& layers;
     const CudaGraph* host = nullptr;  // added
     bool exchanges = false;           // of experts instead of time
-    bool passes = false;              // `layers` are the plan's own: passes hide only what they take
+    bool passes = false;  // `layers` are the plan's own: passes hide only what they take
   };
   // A pass of one layer, by LayerCount::layer.
   [[nodiscard]] std::vector<ChunkBound> layer_times(const Sources&) const;

@@ -3,8 +3,8 @@
 // The meshes a search considers: degrees, chunks, layout and microbatch. The space is finite:
 //   TP up to the innermost network domain, CP up to 16, PP, VPP, EP, ETP <= TP: divisors (EP: of
 //   the experts), microbatches of 1 2 4 8 sequences, both layouts of layout_choices,
-//   orders of the pipeline that the runtime has (schedules_of), of interleaved ones groups of PP, 2 PP
-//   or 4 PP microbatches where these are full.
+//   orders of the pipeline that the runtime has (schedules_of), of interleaved ones groups of PP, 2
+//   PP or 4 PP microbatches where these are full.
 // Pinned values are taken as they are. The named constraints decide which meshes are valid.
 #pragma once
 
@@ -60,8 +60,8 @@ struct MeshSpace {
 [[nodiscard]] MeshSpace enumerate_meshes(const Problem&,
                                          const SearchConfig&);
 
-// As above; throws ConfigError naming the pin at fault when pins leave nothing, with a rule about it if
-// one is broken, or the rule that rejects most when the space is empty without pins.
+// As above; throws ConfigError naming the pin at fault when pins leave nothing, with a rule about
+// it if one is broken, or the rule that rejects most when the space is empty without pins.
 [[nodiscard]] MeshSpace non_empty_meshes(const Problem&,
                                          const SearchConfig&);
 
