@@ -99,8 +99,8 @@ struct SearchConfig {
   double time_limit = 0;              // seconds; 0: none
   std::int64_t max_evaluations = 0;   // estimates; 0: no limit, negative: none is left
   int max_rounds = 0;                 // of 128 nodes each; 0: none
-  // Estimates for plans outside of the space that differ in a field or two from those that were found
-  // (neighbours/neighbours.hpp); 0: none.
+  // Estimates for plans outside of the space that differ in a field or two from those that were
+  // found (neighbours/neighbours.hpp); 0: none.
   std::int64_t neighbours = 3000;
   std::function<bool(const SearchProgress&)> progress;
   double patience =

@@ -28,22 +28,24 @@ void add_pins(CLI::App& command, SearchOptions& o) {
   const auto share = [&](const char* name, double& value, const char* what) {
     command.add_option(name, value, what)->check(in_range(0.0, 1e6))->group("Pins");
   };
-  share("--paged-stash", o.paged_stash,
-        "All plans with a paged stash of what experts save, of so many times the balanced mean, for "
-        "example 1.1 (default: none)");
+  share(
+      "--paged-stash", o.paged_stash,
+      "All plans with a paged stash of what experts save, of so many times the balanced mean, for "
+      "example 1.1 (default: none)");
   share("--stash-capacity", o.stash_capacity,
         "With --paged-stash: rows a rank's experts compute with, over the balanced mean");
   command
-      .add_option("--optimizer-offload", o.optimizer_offload,
-                  "on, off or any: the optimizer's state in host memory between steps (default: off; of "
-                  "Megatron-LM its dev branch does that)")
+      .add_option(
+          "--optimizer-offload", o.optimizer_offload,
+          "on, off or any: the optimizer's state in host memory between steps (default: off; of "
+          "Megatron-LM its dev branch does that)")
       ->check(offers({"on", "off", "any"}))
       ->group("Pins");
   word("--cpu-optimizer", o.cpu_optimizer,
        "on and off: the state stays in host memory and the CPU makes the step");
   word("--by-stage", o.by_stage,
-       "on and off: pipeline stages choose for themselves what they recompute and offload (default: on "
-       "for pleat; Megatron has one choice for all)");
+       "on and off: pipeline stages choose for themselves what they recompute and offload "
+       "(default: on for pleat; Megatron has one choice for all)");
   const auto list = [&](const char* name, std::vector<std::string>& values, const std::string& what,
                         const std::vector<std::string>& choices) {
     command.add_option(name, values, "Only these of " + what + ", commas between")
@@ -64,9 +66,10 @@ void add_pins(CLI::App& command, SearchOptions& o) {
 
 void add_objective(CLI::App& command, ObjectiveOptions& o) {
   command
-      .add_option("--objective", o.objective,
-                  "throughput: the shortest step on all GPUs; time-to-train: on as many as help; cost: "
-                  "the fewest GPU-hours; memory-headroom: the least memory within --slack")
+      .add_option(
+          "--objective", o.objective,
+          "throughput: the shortest step on all GPUs; time-to-train: on as many as help; cost: "
+          "the fewest GPU-hours; memory-headroom: the least memory within --slack")
       ->check(CLI::IsMember({"throughput", "time-to-train", "cost", "memory-headroom"}))
       ->capture_default_str()
       ->group("Objective");
@@ -77,9 +80,10 @@ void add_objective(CLI::App& command, ObjectiveOptions& o) {
       ->capture_default_str()
       ->group("Objective");
   command
-      .add_option("--min-gpus", o.min_gpus,
-                  "The fewest GPUs that time-to-train and cost try, by halving, with sizes between that "
-                  "suit the batch (default: a sixteenth)")
+      .add_option(
+          "--min-gpus", o.min_gpus,
+          "The fewest GPUs that time-to-train and cost try, by halving, with sizes between that "
+          "suit the batch (default: a sixteenth)")
       ->check(in_range(1, 16'777'216))
       ->group("Objective");
   command
@@ -99,8 +103,9 @@ void add_limits(CLI::App& command, SearchOptions& o) {
       ->check(in_range(std::int64_t{0}, std::int64_t{1} << 40))
       ->group("Limits");
   command
-      .add_option("--neighbours", o.neighbours,
-                  "Estimates for plans outside of the space, a field or two from those found (0: none)")
+      .add_option(
+          "--neighbours", o.neighbours,
+          "Estimates for plans outside of the space, a field or two from those found (0: none)")
       ->capture_default_str()
       ->check(in_range(std::int64_t{0}, std::int64_t{1} << 40))
       ->group("Limits");
@@ -122,14 +127,16 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->add_option("-t,--tokens", o->tokens,
                       "Tokens to train on, for example 15T: how many days they take");
   command
-      ->add_option("--top", o->search.top,
-                   "How many plans to show; of one mesh and microbatch only those that differ by 0.5% "
-                   "in time or 5% of a GPU's memory")
+      ->add_option(
+          "--top", o->search.top,
+          "How many plans to show; of one mesh and microbatch only those that differ by 0.5% "
+          "in time or 5% of a GPU's memory")
       ->capture_default_str()
       ->check(in_range(1, 10'000));
   command
-      ->add_option("--compare", o->compare,
-                   "A recipe to price beside the winner, as \"tp=1,pp=2,vpp=8,ep=32\"; may be repeated")
+      ->add_option(
+          "--compare", o->compare,
+          "A recipe to price beside the winner, as \"tp=1,pp=2,vpp=8,ep=32\"; may be repeated")
       ->expected(1)
       ->take_all();
   add_objective(*command, o->objective);
@@ -142,9 +149,10 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->add_flag("--explain", o->explain,
                     "What binds the best plan, and what would change the answer");
   command
-      ->add_option("--sensitivity", o->sensitivity,
-                   "For --explain and --html, under 20% more and less of each input: plans, the best ones "
-                   "are priced again; search, a new search too, each at most --time-limit or 30 s")
+      ->add_option(
+          "--sensitivity", o->sensitivity,
+          "For --explain and --html, under 20% more and less of each input: plans, the best ones "
+          "are priced again; search, a new search too, each at most --time-limit or 30 s")
       ->check(CLI::IsMember({"plans", "search"}));
   command->add_flag("--json", o->json, "Print JSON");
   add_numerics_mode(*command, o->search.numerics.mode, kNumericsGroup);

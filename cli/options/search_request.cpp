@@ -21,8 +21,8 @@ void take(const std::optional<std::string>& word, const char* flag, Parse parse,
   if (word) value = parse(*word, flag);
 }
 
-// Of DeepEP: the profile's number, and the next fewer and the next more that it has rates of within a
-// domain.
+// Of DeepEP: the profile's number, and the next fewer and the next more that it has rates of within
+// a domain.
 std::vector<int> measured_sms(const Profile& profile) {
   const auto usual = static_cast<int>(profile.deepep_sms);
   int fewer = 0, more = 0;
@@ -75,7 +75,8 @@ void check_cpu_step(const SearchConfig& c, const ModelSpec& model) {
     throw_config_error(
         ExitCode::bad_request, "", "--cpu-optimizer",
         fmt::format("Megatron's step on the CPU excludes {} ({})",
-                    weights ? "weights that are kept in fp8" : "sharded weights and gradients", rule),
+                    weights ? "weights that are kept in fp8" : "sharded weights and gradients",
+                    rule),
         weights ? "--fp8-params off" : "--sharding zero1");
   }
 }
@@ -108,9 +109,10 @@ SearchConfig search_config(const SearchOptions& o, const NumericsQuestion& forma
   }
   const Pinned<CudaGraph>& graph = c.pin<"cuda-graph">();
   if (c.runtime == Runtime::pleat && graph && !graph.only(CudaGraph::none)) {
-    throw_config_error(ExitCode::bad_request, "", "--cuda-graph",
-                       "a search for the Pleat runtime tries none, whose launches have no price yet",
-                       "leave it out here; `pleat train --device cuda` takes it");
+    throw_config_error(
+        ExitCode::bad_request, "", "--cuda-graph",
+        "a search for the Pleat runtime tries none, whose launches have no price yet",
+        "leave it out here; `pleat train --device cuda` takes it");
   }
   take(o.hybrid_sharding, "--hybrid-sharding", parse_switch, c.hybrid_sharding);
   c.paged_stash = stash_of(o);

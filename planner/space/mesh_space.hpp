@@ -28,8 +28,8 @@ struct Mesh {
   int layout = 0;  // index into MeshSpace::layouts
 };
 
-// The caps of the space, where it is not pinned. Beyond these a search takes longer, and better plans
-// are not expected: products of so many rows have their full speed.
+// The caps of the space, where it is not pinned. Beyond these a search takes longer, and better
+// plans are not expected: products of so many rows have their full speed.
 inline constexpr std::int64_t kMicroBatch = 8;            // sequences, or more if they have fewer
 inline constexpr std::int64_t kMicroBatchTokens = 32768;  // tokens of a context-parallel rank
 inline constexpr std::int64_t kFewExperts = 16;  // up to so many, ETP need not divide TP

@@ -33,16 +33,16 @@ struct Setting {
   // Whether the mesh makes no use of one of these settings (for example of the dispatcher, without
   // expert parallelism), so that an earlier one of `all` means the same plan.
   [[nodiscard]] bool repeats_another(const Mesh&, const std::vector<Setting>& all) const;
-  // Whether the mesh makes no use of the kind of CP, the dispatcher or its SMs, so that `first`, the
-  // first of all settings, exchanges in the same way.
+  // Whether the mesh makes no use of the kind of CP, the dispatcher or its SMs, so that `first`,
+  // the first of all settings, exchanges in the same way.
   [[nodiscard]] bool exchanges_as_another(const Mesh&, const Setting& first) const;
   // Whether an exchange spans more ranks than rates for this number of SMs were measured for.
   // Without such rates, fewer SMs would seem to cost nothing.
   [[nodiscard]] bool unmeasured_on(const Mesh&) const;
   // A rule that every setting of this family breaks on the mesh; null: none is known.
   [[nodiscard]] const char* void_on(const Mesh&) const;
-  // Whether the two differ at most in sharding, CUDA graphs, and the overlap of expert exchanges and
-  // of the shared expert.
+  // Whether the two differ at most in sharding, CUDA graphs, and the overlap of expert exchanges
+  // and of the shared expert.
   [[nodiscard]] bool same_exchanges(const Setting&) const;
   // Whether the two differ at most in the overlap of expert exchanges and of the shared expert.
   [[nodiscard]] bool same_family(const Setting&) const;

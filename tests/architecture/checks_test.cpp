@@ -130,6 +130,18 @@ TEST(FileSizeCheck, FindsTheFirstLineTooMany) {
             "core/over.cpp:501: 501 lines; at most 500, and 50 to 150 read best\n");
 }
 
+TEST(LineLengthCheck, CountsCharacters) {
+  const FakeTree tree;
+  std::string dots;  // three bytes each
+  for (int i = 0; i < kMaxColumns; ++i) dots += "…";
+  tree.write("core/full.cpp", std::string(100, 'x') + "\n" + dots + "\n");
+  tree.write("docs/over.md", dots + ".\n");  // text may be long
+  EXPECT_EQ(to_text(check_line_length(tree.root())), "");
+  tree.write("core/over.cu", "\n" + dots + ".\n");
+  EXPECT_EQ(to_text(check_line_length(tree.root())),
+            "core/over.cu:2: 101 columns; at most 100 (clang-format)\n");
+}
+
 TEST(SpdxCheck, FindsSourcesWithoutOrWithHalfOfIt) {
   const FakeTree tree;
   const std::string copyright = "SPDX-FileCopyrightText: 2026 The Pleat authors\n";

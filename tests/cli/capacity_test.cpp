@@ -61,9 +61,9 @@ TEST(Capacity, TheLastNodeMayBeUsedInPart) {
   EXPECT_EQ(number(booked, "used_of_last_domain"), 4);
   EXPECT_EQ(number(booked, "paid_gpus"), 32);  // a spare node
   // With the layout that `plan` gives it, which tries neighbours, too.
-  const Said plan = run_pleat({"plan", "--model", "gpt-1.7b", "--cluster", "h100-sxm", "--gpus", "20",
-                               "--seq-len", "2048", "--global-batch", "480", "--pp", "5,10,20", "--top",
-                               "1", "--neighbours", "0", "--json"});
+  const Said plan = run_pleat({"plan", "--model", "gpt-1.7b", "--cluster", "h100-sxm", "--gpus",
+                               "20", "--seq-len", "2048", "--global-batch", "480", "--pp",
+                               "5,10,20", "--top", "1", "--neighbours", "0", "--json"});
   const JsonValue found = parse_json(plan.out, "stdout");
   EXPECT_EQ(number(booking, "step_s"),
             number(found.find("best")->items().front(), "step_s"));
@@ -219,7 +219,8 @@ TEST(Capacity, NothingMeetsTheGoals) {
   const Said late = small({"--deadline", "1h"});
   EXPECT_EQ(late.exit_code, 4);
   EXPECT_THAT(late.out, HasSubstr("h100-sxm"));  // the table is there all the same
-  EXPECT_THAT(late.err, HasSubstr("nothing meets the goals\n  deadline: the fastest offer, 16 x h100-sxm"));
+  EXPECT_THAT(late.err,
+              HasSubstr("nothing meets the goals\n  deadline: the fastest offer, 16 x h100-sxm"));
   EXPECT_THAT(late.err, HasSubstr(" days too long\n  it would be met by\n    --deadline "));
   EXPECT_THAT(late.err, HasSubstr("tokens instead of 100B"));
   const Said dear = small({"--budget", "10$", "--json"});

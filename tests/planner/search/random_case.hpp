@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Small searches drawn at random: model, cluster, workload, pins. The same seed gives the same case.
+// Small searches drawn at random: model, cluster, workload, pins. The same seed gives the same
+// case.
 #pragma once
 
 #include <algorithm>

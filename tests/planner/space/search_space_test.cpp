@@ -196,8 +196,8 @@ TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {
   config.optimizer_offload = std::vector<bool>{false, true};
   const auto choices = memory_choices(model, small_cluster(), config);
   const MemoryTree tree(choices);
-  // 80 sets to recompute and all layers (recompute_choices), the sets each with two offload sets; of
-  // six layers 1, 2 or 4 recomputed, or offloaded, all in units of 2 or 4; all that with the
+  // 80 sets to recompute and all layers (recompute_choices), the sets each with two offload sets;
+  // of six layers 1, 2 or 4 recomputed, or offloaded, all in units of 2 or 4; all that with the
   // optimizer's state on the GPU, off it, and stepped on the host.
   ASSERT_EQ(choices.size(), 3 * (81u + 2 * 80 + 3 + 3 + 2));
   EXPECT_EQ(tree.plans_below(0), static_cast<std::int64_t>(choices.size()));
