@@ -172,7 +172,7 @@ TEST(SearchSpace, WhatIsNotShardedIsASettingOfItsOwn) {
   ClusterSpec cluster = small_cluster();
   cluster.tiers.front().size = 8;
   SearchConfig config = small_config(32);
-  config.pin<"sharding">() = {Sharding::zero3, Sharding::none, Sharding::zero1};
+  config.pin<"sharding">() = {Sharding::zero3, Sharding::none, Sharding::zero2, Sharding::zero1};
   config.hybrid_sharding = true;
   const auto all = settings(small_model(), cluster, config);
   const Mesh one_rank{.attention = {.tp = 8, .cp = 1, .dp = 1, .pp = 4},
