@@ -37,7 +37,8 @@ void TensorCollector::add_part(const char* kind, const Place& place, const Named
       for (std::int64_t e = first; e < last; ++e) {
         const float value = range.values[static_cast<std::size_t>(e - range.offset)];
         const auto i = static_cast<std::size_t>(run.whole + (e - at));
-        const bool same = std::bit_cast<std::uint32_t>(whole[i]) == std::bit_cast<std::uint32_t>(value);
+        const bool same =
+            std::bit_cast<std::uint32_t>(whole[i]) == std::bit_cast<std::uint32_t>(value);
         if (known[i] && !same) result_.unequal_copies.insert(name);
         known[i] = true;
         whole[i] = value;

@@ -18,8 +18,8 @@ struct RankTensors {
 };
 [[nodiscard]] RankTensors rank_tensors(Executor&);
 
-// Fills weights, gradients and unequal_copies of a result. After every rank was added each tensor is
-// complete.
+// Fills weights, gradients and unequal_copies of a result. After every rank was added each tensor
+// is complete.
 class TensorCollector {
  public:
   explicit TensorCollector(TrainResult& result) : result_(result) {}

@@ -71,7 +71,8 @@ DeviceBytes predicted_device_bytes(const Program& program, Stage stage, const Ro
   const Rehearsed rest = rehearse(of_rank, routed, std::not_fn(in_window));
   const Rehearsed slab = rehearse(of_rank, routed, in_window);
   return {.blocks = rest.blocks + slab.blocks,
-          .rounding = rest.in_pages - rest.blocks + (slab.slab + kPage - 1) / kPage * kPage - slab.blocks,
+          .rounding =
+              rest.in_pages - rest.blocks + (slab.slab + kPage - 1) / kPage * kPage - slab.blocks,
           .kernels = std::max(kScratch, use.deterministic_attention ? scores(program, of_rank) : 0),
           .context = use.context > 0 ? use.context : kContext,
           .nccl = use.nccl ? kCommunicator * communicators(program, of_rank) : 0};

@@ -26,7 +26,8 @@ struct DeviceBytes {
 struct DeviceUse {
   bool nccl = false;         // ranks meet through it
   bool windows = false;      // with tensors of collectives in a slab (step_windows.hpp)
-  std::int64_t context = 0;  // as a calibration measured it (Profile::device_context); 0: an assumption
+  // as a calibration measured it (Profile::device_context); 0: an assumption
+  std::int64_t context = 0;
   bool deterministic_attention = false;  // through cuDNN, whose workspace has gradients of scores
 };
 

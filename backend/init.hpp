@@ -32,8 +32,8 @@ struct WeightRank {
 [[nodiscard]] WeightRank weight_rank(const Plan&, Rank);
 
 enum class InitialValue { ones, ones_then_zeros, zeros, normal };
-// Ones for the scales of norms (zeros for the shifts after them), zeros for other vectors (biases), a
-// normal distribution for matrices.
+// Ones for the scales of norms (zeros for the shifts after them), zeros for other vectors (biases),
+// a normal distribution for matrices.
 [[nodiscard]] InitialValue initial_value(const LayerProgram&, const Weight&);
 
 // Of every weight of a program of one rank, by its global name.

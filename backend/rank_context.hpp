@@ -25,8 +25,8 @@ class RankContext {
   [[nodiscard]] const ExpertCoordinates& expert() const { return expert_; }
   // Throws ExecutionError where this rank has no such group.
   [[nodiscard]] Communicator& comm(Group) const;
-  // Of an operation's group and OpAttributes::run: the group, or the run of consecutive members of tp
-  // that this rank is in.
+  // Of an operation's group and OpAttributes::run: the group, or the run of consecutive members of
+  // tp that this rank is in.
   [[nodiscard]] Communicator& comm(Group, std::int64_t run) const;
   // This rank's place in every stage, by stage: what neighbouring stages exchange goes here.
   [[nodiscard]] Communicator& pipeline() const { return *pipeline_; }

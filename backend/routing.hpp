@@ -10,9 +10,9 @@
 namespace pleat {
 
 // Experts round robin, experts[t,j] = ((first + t)*k + j) mod E. `first` is where the rank before
-// ended, so that all experts get the same number of rows when E divides those of all ranks that send
-// to them. Probabilities are the scores of those experts, normalised and scaled as the model does.
-// `scores` is scratch.
+// ended, so that all experts get the same number of rows when E divides those of all ranks that
+// send to them. Probabilities are the scores of those experts, normalised and scaled as the model
+// does. `scores` is scratch.
 void forced_topk(View logits, std::int64_t first, View probs, View experts, const RouterShape&,
                  std::vector<float>& scores);
 

@@ -41,9 +41,9 @@ class Share {
   Share(const Program& program, const TrainConfig& config, const JobPart& part)
       : config_(config),
         peers_(part.peers()),
-        batches_(samples_of(config, program.workload.seq_len), program.workload, program.model.vocab,
-                 program.plan.attention.dp, program.plan.micro_batch, config.packing,
-                 config.first_sample) {
+        batches_(samples_of(config, program.workload.seq_len), program.workload,
+                 program.model.vocab, program.plan.attention.dp, program.plan.micro_batch,
+                 config.packing, config.first_sample) {
     PLEAT_ASSERT(!part.ranks().empty());
     if (config.evaluation.data) {
       held_out_.emplace(config.evaluation.data, program.workload, program.model.vocab,
@@ -91,7 +91,8 @@ class Share {
   }
 
   void not_started(std::size_t first, const std::string& reason) {
-    const std::string message = fmt::format("no thread for rank {} of {}: {}", first, runs_.size(), reason);
+    const std::string message =
+        fmt::format("no thread for rank {} of {}: {}", first, runs_.size(), reason);
     fail(first, std::make_exception_ptr(std::runtime_error(message)), message);
     const std::lock_guard lock(mutex_);
     finished_ += runs_.size() - first;

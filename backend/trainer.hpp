@@ -40,7 +40,8 @@ struct StepBoundary {
   Communicator& world;  // all ranks, apart from the program's own collectives
 };
 
-// Losses beside the cross entropy, each times its factor, summed over layers (core/program/losses.hpp).
+// Losses beside the cross entropy, each times its factor, summed over layers
+// (core/program/losses.hpp).
 struct ExtraLosses {
   double mtp = 0, aux = 0, seq_aux = 0, z = 0;
 };
@@ -67,7 +68,7 @@ struct Evaluation {
 
 struct TrainConfig {
   int steps = 1;
-  AdamW adamw;                     // lr: the schedule's peak; lr and weight_decay are every optimizer's
+  AdamW adamw;  // lr: the schedule's peak; lr and weight_decay are every optimizer's
   LrSchedule schedule;
   bool tables_decay = true;        // weight decay of embeddings; norms and biases have none
   double momentum = 0.9;           // of SGD
@@ -119,8 +120,8 @@ struct TrainConfig {
 struct RankMeasurement {
   std::int64_t peak_live_bytes = 0;  // arena high-water mark, all steps
   std::int64_t peak_host_bytes = 0;  // of what lies in host memory instead
-  std::int64_t block_bytes = 0;      // that the arena has for the former (backend/device_memory.hpp)
-  std::int64_t device_bytes = 0;     // in use on the rank's GPU after the last step, as its driver says
+  std::int64_t block_bytes = 0;  // that the arena has for the former (backend/device_memory.hpp)
+  std::int64_t device_bytes = 0;  // in use on the rank's GPU after the last step, says its driver
   // Routed tokens in the last step, by microbatch and layer.
   std::map<std::pair<int, int>, Binding> routed;
 };

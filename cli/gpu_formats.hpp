@@ -17,8 +17,8 @@ namespace pleat::cli {
 // Whether the GPU has what the runtime's kernels need, or mismatches are accepted.
 [[nodiscard]] bool computes_format(const Target&, Precision);
 
-// ConfigError (bad_request) at `where` for a format that Megatron's kernels need and the target's GPU
-// does not have, unless mismatches are accepted. Pleat's own kernels widen what a device lacks.
+// ConfigError (bad_request) at `where` for a format that Megatron's kernels need and the target's
+// GPU does not have, unless mismatches are accepted. Pleat's own kernels widen what a device lacks.
 // `otherwise` ends the hint.
 void require_format(const Target&, Precision, const std::string& where,
                     const std::string& otherwise = "; --accept-mismatch prices it all the same");

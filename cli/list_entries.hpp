@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Lists with commas between, as they were typed: once they are parsed, their empty entries are gone.
+// Lists with commas between, as they were typed: once they are parsed, their empty entries are
+// gone.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The words that an option takes, kept by the option itself (in the name of a validator, which the help
-// does not show), so that completion offers what the command takes.
+// The words that an option takes, kept by the option itself (in the name of a validator, which the
+// help does not show), so that completion offers what the command takes.
 #pragma once
 
 #include <CLI/CLI.hpp>

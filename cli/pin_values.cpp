@@ -27,7 +27,7 @@ std::optional<int> whole_number(const std::string& text) {
 }
 
 template <class T>
-void add_once(std::vector<T>& list, const T& value) {
+void add_once(std::vector<T>& list, T value) {
   if (std::ranges::find(list, value) == list.end()) list.push_back(value);
 }
 
@@ -58,6 +58,26 @@ std::vector<int> parse_numbers(const std::vector<std::string>& words, const std:
     for (int n = *first; n <= *last; ++n) add_once(numbers, n);
   }
   return numbers;
+}
+
+bool parse_switch(const std::string& word, const std::string& flag) {
+  if (word == "on" || word.empty()) return true;
+  if (word == "off") return false;
+  throw_config_error(ExitCode::bad_request, "", flag, "'" + word + "' is neither on nor off",
+                     "`pleat plan --help` says what is tried without the flag");
+}
+
+std::vector<bool> parse_switches(const std::vector<std::string>& words, const std::string& flag) {
+  std::vector<bool> values;
+  for (const std::string& word : words) {
+    if (word == "any") {
+      add_once(values, false);
+      add_once(values, true);
+    } else {
+      add_once(values, parse_switch(word, flag));
+    }
+  }
+  return values;
 }
 
 std::vector<RecomputeChoice> parse_recompute_sets(const std::vector<std::string>& words,

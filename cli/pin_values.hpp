@@ -18,6 +18,12 @@ namespace pleat::cli {
 [[nodiscard]] std::vector<int> parse_numbers(const std::vector<std::string>& words,
                                              const std::string& flag, int least, int most);
 
+// On or off; an empty word, a bare flag, is on. ConfigError (bad_request) for others.
+[[nodiscard]] bool parse_switch(const std::string& word, const std::string& flag);
+// The values that words stand for, each once: on, off, or any for both. ConfigError for others.
+[[nodiscard]] std::vector<bool> parse_switches(const std::vector<std::string>&,
+                                               const std::string& flag);
+
 // "none", "full", "full:4", "moe_act+layernorm": a set each. Where all layers are recomputed whole,
 // `layers` (0: all) and `units` are tried, if there are any. ConfigError (bad_request).
 [[nodiscard]] std::vector<RecomputeChoice> parse_recompute_sets(

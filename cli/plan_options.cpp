@@ -67,9 +67,10 @@ std::vector<ShapeOption> shape_options(ShapeOptions& s) {
       if constexpr (requires { field.domain.above_min; }) o.most = field.domain.max;
     }
   });
-  all.push_back({"recompute-stages",
-                 "What single pipeline stages recompute instead: 0=full/1-2=moe_act+layernorm/3=none",
-                 &s.recompute_stages});
+  all.push_back(
+      {"recompute-stages",
+       "What single pipeline stages recompute instead: 0=full/1-2=moe_act+layernorm/3=none",
+       &s.recompute_stages});
   all.push_back({"offload-stages",
                  "What single pipeline stages offload instead: 0-1=core_attn+attn_proj/2=none",
                  &s.offload_stages});
@@ -154,12 +155,15 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
   const auto describe = [&](const char* name, auto& value, const char* text) {
     return app.add_option(name, value, text)->group(kWorkload);
   };
-  describe("-m,--model", o.model, "Name of a shipped model (`pleat models`) or a Hugging Face config.json")
+  describe("-m,--model", o.model,
+           "Name of a shipped model (`pleat models`) or a Hugging Face config.json")
       ->check(offers_configs(ConfigKind::model));
-  describe("-c,--cluster", o.cluster, "Name of a shipped cluster (`pleat clusters`) or a cluster file")
+  describe("-c,--cluster", o.cluster,
+           "Name of a shipped cluster (`pleat clusters`) or a cluster file")
       ->check(offers_configs(ConfigKind::cluster));
   describe("-n,--gpus", o.gpus, "GPUs in the job")->check(in_range(1, kMaxDegree));
-  describe("-s,--seq-len", o.seq_len, "Tokens of a sequence")->check(in_range(std::int64_t{1}, kMaxTokens));
+  describe("-s,--seq-len", o.seq_len, "Tokens of a sequence")
+      ->check(in_range(std::int64_t{1}, kMaxTokens));
   describe("-b,--global-batch", o.global_batch, "Sequences of a step, over all GPUs")
       ->check(in_range(std::int64_t{1}, kMaxTokens));
   describe("--runtime", o.runtime,
@@ -167,8 +171,8 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
            "localhost and megatron elsewhere)")
       ->check(offers(runtime_words()));
   describe("--profile", o.profile,
-           "Profile name or file (default: NAME-RUNTIME.json beside the cluster's file, the newest of the "
-           "cluster and runtime, else datasheet efficiencies)")
+           "Profile name or file (default: NAME-RUNTIME.json beside the cluster's file, the newest "
+           "of the cluster and runtime, else datasheet efficiencies)")
       ->check(offers_configs(ConfigKind::profile));
   describe("--capacity-factor", o.capacity_factor,
            "Tokens an expert takes, over the balanced mean; the rest are dropped (default: none)")

@@ -72,28 +72,12 @@ Precision parse_precision(const std::string& word, const std::string& flag) {
   return parse_choice<Precision>(word, flag);
 }
 
-Sharding parse_sharding(const std::string& word, const std::string& flag) {
-  return parse_choice<Sharding>(word, flag);
-}
-
 Dispatcher parse_dispatcher(const std::string& word, const std::string& flag) {
   return parse_choice<Dispatcher>(word, flag);
 }
 
 Runtime parse_runtime(const std::string& word, const std::string& flag) {
   return parse_name(word, flag, kRuntimes, name_of_runtime);
-}
-
-CudaGraph parse_cuda_graph(const std::string& word, const std::string& flag) {
-  return parse_choice<CudaGraph>(word, flag);
-}
-
-PipelineSchedule parse_schedule(const std::string& word, const std::string& flag) {
-  return parse_choice<PipelineSchedule>(word, flag);
-}
-
-CpComm parse_cp_comm(const std::string& word, const std::string& flag) {
-  return parse_choice<CpComm>(word, flag);
 }
 
 DType parse_state_type(const std::string& word, const std::string& flag) {

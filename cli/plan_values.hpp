@@ -25,12 +25,8 @@ struct Recompute {
 template <class Enum>
 [[nodiscard]] Enum parse_choice(const std::string& word, const std::string& flag);
 [[nodiscard]] Precision parse_precision(const std::string& word, const std::string& flag);
-[[nodiscard]] Sharding parse_sharding(const std::string& word, const std::string& flag);
 [[nodiscard]] Dispatcher parse_dispatcher(const std::string& word, const std::string& flag);
 [[nodiscard]] Runtime parse_runtime(const std::string& word, const std::string& flag);
-[[nodiscard]] CudaGraph parse_cuda_graph(const std::string& word, const std::string& flag);
-[[nodiscard]] PipelineSchedule parse_schedule(const std::string& word, const std::string& flag);
-[[nodiscard]] CpComm parse_cp_comm(const std::string& word, const std::string& flag);
 [[nodiscard]] DType parse_state_type(const std::string& word, const std::string& flag);
 // "none", "full", "full:3", or module names with commas or plus signs between.
 [[nodiscard]] Recompute parse_recompute(const std::string& words, const std::string& flag);

@@ -41,8 +41,9 @@ void require_all(const TargetOptions& o) {
 
 void require_cluster_holds(const ClusterSpec& cluster, int gpus) {
   if (cluster.max_gpus == 0 || gpus <= cluster.max_gpus) return;
-  throw_config_error(ExitCode::bad_request, "--gpus", "",
-                     fmt::format("{} GPUs asked for, {} has {}", gpus, cluster.name, cluster.max_gpus));
+  throw_config_error(
+      ExitCode::bad_request, "--gpus", "",
+      fmt::format("{} GPUs asked for, {} has {}", gpus, cluster.name, cluster.max_gpus));
 }
 
 Profile usual_profile(const std::string& name_or_path, const ClusterSpec& cluster,
@@ -72,9 +73,10 @@ void choose_profile(const TargetOptions& o, Target& target) {
                        "--accept-mismatch uses it all the same");
   }
   if (!o.runtime.empty() && parse_runtime(o.runtime, "--runtime") != target.runtime) {
-    throw_config_error(ExitCode::verification, "--profile", "",
-                       fmt::format("{} describes the runtime {}, --runtime says {}",
-                                   target.profile.name, name_of_runtime(target.runtime), o.runtime));
+    throw_config_error(
+        ExitCode::verification, "--profile", "",
+        fmt::format("{} describes the runtime {}, --runtime says {}", target.profile.name,
+                    name_of_runtime(target.runtime), o.runtime));
   }
 }
 

@@ -78,8 +78,9 @@ const CLI::App* find_command(const CLI::App& app, const std::string& name) {
 void throw_unknown_command(const CLI::App& app, const std::string& word) {
   const std::vector<std::string> names = command_names(app);
   const std::string near = nearest_name(word, names);
-  throw_config_error(ExitCode::bad_request, "", "", "unknown command '" + word + "'",
-                     near.empty() ? "commands are " + joined(names) : "did you mean '" + near + "'?");
+  throw_config_error(
+      ExitCode::bad_request, "", "", "unknown command '" + word + "'",
+      near.empty() ? "commands are " + joined(names) : "did you mean '" + near + "'?");
 }
 
 std::string parse_problem(const CLI::App& app, const CLI::ParseError& e) {
@@ -98,10 +99,12 @@ std::string parse_hint(const CLI::App& app, const CLI::ParseError& e) {
   const CLI::App& command = selected(app);
   const std::string help =
       &command == &app ? "`pleat --help` lists the commands"
-                       : "`pleat help " + full_name(command).substr(app.get_name().size() + 1) + "` lists the options";
+                       : "`pleat help " + full_name(command).substr(app.get_name().size() + 1) +
+                             "` lists the options";
   if (lacks_command(command, e) && &command != &app) {
     const std::string near = nearest_name(first_extra(command), command_names(command));
-    return near.empty() ? "commands are " + joined(command_names(command)) : "did you mean '" + near + "'?";
+    return near.empty() ? "commands are " + joined(command_names(command))
+                        : "did you mean '" + near + "'?";
   }
   if (!is_extra(e)) return help;
   const std::string near = nearest_name(first_extra(command), option_names(command));

@@ -40,15 +40,14 @@ template <class Field>
   }
   return text;
 }
-template <class Enum>
-[[nodiscard]] std::string all_listed(const char* last) { return listed(words_of<Enum>(), last); }
 
-// `text` of the row, with the words of a choice in it.
+// `text` of the row, with the words of a choice in it, `last` before the last one.
 template <class Field>
-[[nodiscard]] std::string help_text(const Field& field, std::string_view text) {
+[[nodiscard]] std::string help_text(const Field& field, std::string_view text,
+                                    const char* last = "or") {
   std::string help(text);
   if (const auto at = help.find("{}"); at != std::string::npos) {
-    help.replace(at, 2, listed(offered_words(field), "or"));
+    help.replace(at, 2, listed(offered_words(field), last));
   }
   return help;
 }

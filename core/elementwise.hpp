@@ -13,9 +13,9 @@ enum class Elementwise : std::uint8_t {
   gated_gelu,          // u[T,2f] = gate | up: gelu(gate) * up
   relu_squared,        // u[T,f]: max(u, 0)²
   gated_relu_squared,  // u[T,2f]: max(gate, 0)² * up
-  clamped_swiglu,      // u[T,2f]: g sigmoid(kGluSlope g) (up + 1) with g = min(gate, kGluLimit) and up
-                       // between -kGluLimit and kGluLimit (gpt-oss)
-  sigmoid_gate,        // o[T,c], g[T,c]: o * sigmoid(g)
+  clamped_swiglu,  // u[T,2f]: g sigmoid(kGluSlope g) (up + 1) with g = min(gate, kGluLimit) and up
+                   // between -kGluLimit and kGluLimit (gpt-oss)
+  sigmoid_gate,    // o[T,c], g[T,c]: o * sigmoid(g)
 };
 
 inline constexpr float kGluLimit = 7.0F, kGluSlope = 1.702F;

@@ -20,7 +20,8 @@ using Rank = Id<struct RankTag>;              // global rank, 0 … world-1
 using Stage = Id<struct StageTag>;            // pipeline rank, 0 … pp-1
 using ChunkId = Id<struct ChunkTag>;          // model chunk of a stage, 0 … vpp-1
 using MicroBatch = Id<struct MicroBatchTag>;  // microbatch of one step on one data-parallel rank
-using LayerIndex = Id<struct LayerIndexTag>;  // position in the model, see program/chunk_program.hpp
+// position in the model, see program/chunk_program.hpp
+using LayerIndex = Id<struct LayerIndexTag>;
 using TensorId = Id<struct TensorTag>;        // index into the tensors of one program
 
 }  // namespace pleat

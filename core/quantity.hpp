@@ -22,8 +22,12 @@ class Quantity {
   constexpr Quantity& operator*=(double f) { base_ *= f; return *this; }
   constexpr Quantity operator-() const { return Quantity(-base_); }
 
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.base_ + b.base_); }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.base_ - b.base_); }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) {
+    return Quantity(a.base_ + b.base_);
+  }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) {
+    return Quantity(a.base_ - b.base_);
+  }
   friend constexpr Quantity operator*(Quantity a, double f) { return Quantity(a.base_ * f); }
   friend constexpr Quantity operator*(double f, Quantity a) { return Quantity(a.base_ * f); }
   friend constexpr Quantity operator/(Quantity a, double f) { return Quantity(a.base_ / f); }

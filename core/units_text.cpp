@@ -47,8 +47,8 @@ constexpr Unit kFlopsPerSecond[] = {{"FLOP/s", 0, 1},   {"MFLOP/s", 6, 1},  {"GF
 constexpr Unit kDollars[] = {{"USD", 0, 1}};
 constexpr Unit kWatts[] = {{"W", 0, 1}, {"kW", 3, 1}, {"MW", 6, 1}};
 
-// min and max: what hardware of any kind has. A rate below them is a slip of the pen, and a step that
-// is priced with it has no end.
+// min and max: what hardware of any kind has. A rate below them is a slip of the pen, and a step
+// that is priced with it has no end.
 template <class Q>
 struct Kind;
 template <>

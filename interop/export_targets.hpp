@@ -7,25 +7,26 @@
 
 namespace pleat::interop {
 
-// Megatron-Bridge: dotted overrides of a ConfigContainer, from the flags of the Megatron-LM export.
+// Megatron-Bridge takes overrides of its configuration by dotted names, "model.seq_length". They
+// are made from the flags of the Megatron-LM export.
 
 inline constexpr const char* kBridgeVersion = "067f987 (2026-08-22)";
 
-// The model's sizes come from the recipe and are left out.
+// The sizes of the model are left out: they come from Megatron-Bridge's recipe.
 [[nodiscard]] Exported to_bridge(const ExportContext&, const Exported& megatron);
 
-// DeepSpeed's ds_config.json.
+// DeepSpeed takes a JSON file, ds_config.json.
 
 inline constexpr const char* kDeepSpeedVersion = "edaa722 (2026-08-22)";
 
 [[nodiscard]] const std::vector<FieldRule>& deepspeed_fields();
 [[nodiscard]] const std::vector<Refusal>& deepspeed_refusals();
 
-// torchtitan v0.2.2: the job's TOML file; later versions are configured in Python.
+// torchtitan up to v0.2.2 takes a TOML file. Later versions are configured in Python.
 
 inline constexpr const char* kTitanVersion = "v0.2.2 (2026-02-20)";
 
-// "ZBVZeroBubble"; null for orders that torchtitan has not.
+// torchtitan's name of the plan's pipeline order, "ZBVZeroBubble"; null if it has no such order.
 [[nodiscard]] const char* titan_schedule(const Plan&);
 [[nodiscard]] const std::vector<FieldRule>& titan_fields();
 [[nodiscard]] const std::vector<Refusal>& titan_refusals();

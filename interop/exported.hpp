@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A plan in the words of another framework: settings, and what that framework has no word for.
+// A plan in the words of another framework: its settings, and what it cannot be told.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ enum class Target { megatron, megatron_bridge, torchtitan, deepspeed };
 
 struct Setting {
   std::string name;                 // "--seq-length", "model.seq_length", "training.seq_len"
-  std::vector<std::string> values;  // empty: a switch
+  std::vector<std::string> values;  // none: a switch
   bool operator==(const Setting&) const = default;
 };
 
-// A field of the plan document that the target cannot be told, at the value that the plan has.
+// A field that the other framework has no setting for, and the value that the plan has there.
 struct Remark {
   std::string field, value, text;
   bool operator==(const Remark&) const = default;
@@ -32,7 +32,7 @@ struct Exported {
   std::vector<Setting> settings;
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<Remark> missing;
-  std::vector<std::string> notes;  // how the settings are used
+  std::vector<std::string> notes;  // what a user must know to use the settings
 };
 
 struct ExportContext {
@@ -43,41 +43,42 @@ struct ExportContext {
   [[nodiscard]] const WorkloadSpec& workload() const { return document.workload; }
 };
 
-// Why a target cannot run a plan that Pleat allows.
+// A reason why a framework cannot run a plan, although Pleat allows it.
 struct Refusal {
   const char* path;  // of the field, "plan.optimizer.main_params"
   const char* message;
   const char* hint;
-  const char* source;  // where the target says so: file and line of its stated version
+  const char* source;  // where the framework says so: file and line in the version of the export
   bool (*applies)(const ExportContext&);
 };
 
-// One field of the plan document. Exactly one of the last two is set.
+// What the export does with one field of the plan document: exactly one of `write` and `implied` is
+// set. A field needs no rule where the framework can do nothing but its default. A refusal should
+// then say why.
 struct FieldRule {
-  const char* path;  // of the document, "plan.attention.tp"
+  const char* path;  // of the field, "plan.attention.tp"
   void (*write)(const ExportContext&, Exported&);
   const char* implied;  // why nothing needs to be written
 };
 
-// Throws ConfigError (bad_request) with every refusal, or when the document has a field that no
-// rule handles. `where` names the plan.
+// Throws ConfigError (bad_request) with every refusal that applies, and with every field that has
+// neither a rule nor its default. `where` names the plan in messages.
 [[nodiscard]] Exported export_plan(Target, const ExportContext&, const std::string& where);
 
 // The file to write. `title` is one line about the plan.
 [[nodiscard]] std::string export_text(Target, const Exported&, const std::string& title);
 
-// For tests: the tables behind export_plan.
+// The tables that export_plan works with; public for tests.
 [[nodiscard]] const std::vector<FieldRule>& field_rules(Target);
 [[nodiscard]] const std::vector<Refusal>& refusals(Target);
 
-// The fields of a document as flat paths, so that a table over them can be checked for gaps.
-
-// "plan.attention.tp" and its value: members of objects, however deep; arrays are values.
+// The fields of a document as a list, so that tests can find those that a table lacks. An entry is
+// a path and its value: "plan.attention.tp", 2. Objects are taken apart, arrays are values.
 using FlatFields = std::vector<std::pair<std::string, JsonValue>>;
 [[nodiscard]] FlatFields flat_fields(const JsonValue& object, const std::string& prefix);
 
-// What an export has to say something about: every leaf of `plan`, `workload` and `cluster`. The
-// model is checked by its round trip.
+// The fields that an export must handle: all of `plan`, `workload` and `cluster`. The model is not
+// among them; tests export it, import it again and compare.
 [[nodiscard]] FlatFields exported_fields(const PlanDocument&);
 
 }  // namespace pleat::interop

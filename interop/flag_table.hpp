@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The command line of Megatron-LM at one commit: names, types and choices of its flags
-// (configs/interop/megatron-lm.json), and argument lists read by it.
+// The flags of Megatron-LM's command line at one commit, with types and choices
+// (configs/interop/megatron-lm.json), and the reading of argument lists with this table.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct Flag {
   FlagType type = FlagType::text;
   std::string dest;  // the member it sets, "tensor_model_parallel_size"
   std::vector<std::string> choices;
-  std::string at;  // "training/arguments.py:3103"
+  std::string at;  // where Megatron-LM defines it, "training/arguments.py:3103"
 };
 
 struct FlagTable {
@@ -27,39 +27,40 @@ struct FlagTable {
   std::map<std::string, Flag> flags;  // by name, "--bf16"
 };
 
-// From the configs directory. ConfigError if it is not there or wrong.
+// Reads the table from the configs directory. Throws ConfigError if it is missing or wrong.
 [[nodiscard]] FlagTable load_flag_table();
 
-// Members and their values as text: "True", "False", a number, a word; lists have several.
+// Values by the member that holds them in Megatron-LM: "True", "False", a number or a word, as
+// text. A list has several.
 using Arguments = std::map<std::string, std::vector<std::string>>;
 
-// Flags read by a table. What is not in the table, has no value or the wrong type is in `problems`,
-// one line each.
+// Arguments that were read with a table. `problems` has a line for each flag that is unknown, lacks
+// its value or has one of the wrong type.
 struct ReadArguments {
   Arguments values;
   std::vector<std::string> problems;
 };
 [[nodiscard]] ReadArguments read_arguments(const std::vector<std::string>& words, const FlagTable&);
 
-// The words of a shell file or command line: quotes and backslashes are undone, comments dropped,
-// "NAME=( … )" and "export X=Y" keep their words. Nothing is expanded or run.
+// The words of a shell file or command line, without quotes, backslashes and comments. The words
+// within "NAME=( … )" and "export X=Y" are kept. Nothing is expanded or run.
 [[nodiscard]] std::vector<std::string> shell_words(const std::string& text);
 
-// "['core_attn', 'moe']" as logs print lists; a scalar is one value.
+// The values of a list as logs print it, "['core_attn', 'moe']". Any other text is one value.
 [[nodiscard]] std::vector<std::string> python_values(const std::string& text);
 
-// "([0]*3+[1]*58)" or "[1,1,0]*4": at most `limit` numbers. ConfigError (bad_file) at `path`.
+// The numbers that "([0]*3+[1]*58)" or "[1,1,0]*4" stands for. Throws ConfigError (bad_file, at
+// `path`) for other texts and for more than `limit` numbers.
 [[nodiscard]] std::vector<int> parse_pattern(const std::string& text, std::size_t limit,
                                              const std::string& path);
 
-// Typed access to arguments, with every problem collected.
-
+// Reads arguments as values of a type, and collects every problem.
 class ArgumentReader {
  public:
   ArgumentReader(const Arguments& values, std::string where, Diagnostics& problems)
       : values_(values), where_(std::move(where)), problems_(problems) {}
 
-  // Absent, empty or None: nothing.
+  // Nothing where the argument is missing, empty or None.
   [[nodiscard]] std::optional<std::string> text(const std::string& member) const;
   [[nodiscard]] std::vector<std::string> list(const std::string& member) const;
   [[nodiscard]] std::optional<std::int64_t> integer(const std::string& member) const;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Job files that run a plan with Megatron-LM or with `pleat train`: text only, nothing is started.
-// Everything foreign is quoted or refused.
+// Job files that run a plan with Megatron-LM or with `pleat train`. They are only written; nothing
+// is started. Text that comes from outside is quoted or refused.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ namespace pleat::interop {
 enum class Trainer { megatron, pleat };
 enum class JobKind { train_job, pytorch_job, job_set, mpi_job };  // of Kubernetes
 
-// What the person gives at launch time; empty: left out.
+// What the user says about the job. What is empty is left out of the file.
 struct LaunchSlots {
   std::string name = "pleat";                        // of the job: a plain name
-  std::string script = "pretrain_gpt.py";            // Megatron-LM's
+  std::string script = "pretrain_gpt.py";            // of Megatron-LM
   std::vector<std::string> extra;                    // further arguments of the script
   std::string time = "24:00:00";                     // Slurm
   std::string partition, account, qos, reservation;  // Slurm: plain names
@@ -28,7 +28,7 @@ struct LaunchSlots {
   std::string k8s_namespace, queue;                  // Kubernetes: plain names
   std::string claim;  // Kubernetes: a volume claim, mounted at /workspace
   JobKind kind = JobKind::train_job;
-  int grace_seconds = 300;  // for the checkpoint before the end
+  int grace_seconds = 300;  // before the job ends, to save a last checkpoint
 };
 
 struct Launch {
@@ -44,22 +44,22 @@ struct Launch {
   [[nodiscard]] int ranks_per_node() const { return gpus < gpus_per_node ? gpus : gpus_per_node; }
 };
 
-// ConfigError (bad_request) at the option for a name that is not plain, a line break, or GPUs that
-// do not fill whole nodes.
+// Throws ConfigError (bad_request), which names the option, if a name is not plain, a text has a
+// line break, or the GPUs do not fill whole nodes.
 void check_launch(const Launch&);
 
-// What `pleat train` is told: the plan file.
+// The arguments of `pleat train`: the plan file.
 [[nodiscard]] Exported pleat_arguments(const std::string& plan_file, const std::string& version);
 
 [[nodiscard]] std::string slurm_text(const Launch&);
 [[nodiscard]] std::string mpirun_text(const Launch&);
 [[nodiscard]] std::string kubernetes_text(const Launch&);
 
-// Shared by the three: environment of the job, by name.
+// Used by the three texts above. The environment variables of the job, by name.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> job_environment(const Launch&);
-// The script's arguments: the export's, what a clean stop needs, the person's.
+// The arguments of the script: those of the export, those for a clean stop, those of the user.
 [[nodiscard]] std::vector<std::string> script_arguments(const Launch&);
-// "MEGATRON_ARGS=( … )" or "PLEAT_ARGS=( … )" and comments, for shells.
+// The same as a shell array, "MEGATRON_ARGS=( … )" or "PLEAT_ARGS=( … )", with comments.
 [[nodiscard]] std::string arguments_text(const Launch&);
 
 }  // namespace pleat::interop

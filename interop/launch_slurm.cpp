@@ -51,7 +51,8 @@ exit "$status"
 
 // The values are expanded by the shell of each rank, not by this one.
 constexpr const char* kRank =
-    R"(bash -c 'export RANK="$SLURM_PROCID" LOCAL_RANK="$SLURM_LOCALID" WORLD_SIZE="$SLURM_NTASKS"; exec python3 -u "$@"' rank)";
+    R"(bash -c 'export RANK="$SLURM_PROCID" LOCAL_RANK="$SLURM_LOCALID" )"
+    R"(WORLD_SIZE="$SLURM_NTASKS"; exec python3 -u "$@"' rank)";
 
 // For `pleat train`: srun hands it to the ranks in their environment.
 constexpr const char* kSecret = R"sh(

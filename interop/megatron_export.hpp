@@ -12,29 +12,29 @@ namespace pleat::interop {
 
 inline constexpr const char* kMegatronVersion = "d98e8a64dd (2026-08-22)";
 
-// Adds a setting; integers and numbers as text that reads back exactly.
+// Adds a setting. Numbers are written so that reading them gives exactly the same number.
 void add(Exported&, std::string name, std::vector<std::string> values = {});
 void add(Exported&, std::string name, std::int64_t value);
 void add(Exported&, std::string name, double value);
 // Adds a remark about a field that has no counterpart.
 void miss(Exported&, std::string field, std::string value, std::string text);
 
-// Architecture flags of pretrain_gpt.py; remarks for what has none.
+// Writes the flags of pretrain_gpt.py that describe the model, and a remark for what has no flag.
 void write_megatron_model(const ExportContext&, Exported&);
 [[nodiscard]] const std::vector<Refusal>& megatron_model_refusals();
 [[nodiscard]] const std::vector<Refusal>& megatron_plan_refusals();
 [[nodiscard]] const std::vector<FieldRule>& megatron_fields();
-// Parts of those rows: what ranks exchange; gradients and optimizer states.
+// Two parts of megatron_fields(): what ranks exchange, and gradients with optimizer states.
 void append_exchange_fields(std::vector<FieldRule>&);
 void append_state_fields(std::vector<FieldRule>&);
 
-// "([0]*3+[1]*58)": a list of small integers as Megatron's frequency flags take it.
+// A list of small integers as Megatron's frequency flags take it: "([0]*3+[1]*58)".
 [[nodiscard]] std::string pattern_text(const std::vector<int>& values);
 
-// "[512, 4096]".
+// The lengths of the documents: "[512, 4096]".
 [[nodiscard]] std::string documents_text(const ExportContext&);
 
-// What several files ask about a plan or model.
+// Questions about a plan or model that several files ask.
 [[nodiscard]] bool is_moe(const ExportContext&);
 [[nodiscard]] bool uses_flex(const ExportContext&);  // deepep or hybridep
 [[nodiscard]] bool is_fsdp(const ExportContext&);    // zero2 or zero3

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Megatron-LM's arguments back to a model, a workload and a plan.
+// Makes a model, a workload and a plan from Megatron-LM's arguments.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ namespace pleat::interop {
 
 struct ImportedRun {
   PlanDocument document;
-  std::vector<std::string> assumed;  // what the arguments leave open, and what was taken
-  std::vector<std::string> ignored;  // members that change the run and have no field
+  std::vector<std::string> assumed;  // what the arguments leave open, and what was assumed
+  std::vector<std::string> ignored;  // arguments that change the run, but that a plan cannot say
 };
 
-// `gpus` 0: the argument world_size, which logs print. `where` is the file's name. ConfigError
-// (bad_file) names every argument that is missing or cannot be said in a plan.
+// With `gpus` 0 the argument world_size counts, which logs print. `where` is the name of the file.
+// Throws ConfigError (bad_file), which names every argument that is missing or has a value that a
+// plan cannot have.
 [[nodiscard]] ImportedRun import_arguments(const Arguments&, int gpus, const std::string& where);
 
-// The model that Megatron-LM's architecture arguments describe.
-
+// The model that the arguments describe.
 [[nodiscard]] ModelSpec read_megatron_model(const ArgumentReader&, ImportedRun&);
 
 }  // namespace pleat::interop

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Megatron-LM's training log: the printed arguments, the iteration lines, the memory lines. Lines
-// may carry a prefix (srun --label, torchrun, a time stamp); lines of several ranks count once.
+// Reads a training log of Megatron-LM: the arguments that it prints, the times of iterations, the
+// memory of ranks. Lines may begin with a prefix (of srun --label or torchrun, or a time stamp). A
+// line that several ranks have printed counts once.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,12 @@ struct LogIteration {
   std::optional<double> tflops_per_gpu;  // throughput as the run counts it
 };
 
-struct LogMemory {  // bytes; of one rank, the largest seen
+struct LogMemory {  // bytes; the largest values that a rank has printed
   std::int64_t max_allocated = 0, max_reserved = 0;
 };
 
 struct MegatronLog {
-  Arguments arguments;                   // empty when the log does not print them
+  Arguments arguments;                   // empty when the log does not have them
   std::vector<LogIteration> iterations;  // by number, each once
   std::map<int, LogMemory> memory;       // by rank
 };
@@ -38,7 +39,7 @@ struct LogTimes {
   double median_seconds = 0, fastest_seconds = 0, slowest_seconds = 0;
   std::optional<double> median_tflops;
 };
-// ConfigError (bad_file) at `where` when nothing is left.
+// Throws ConfigError (bad_file, at `where`) when no iteration is left.
 [[nodiscard]] LogTimes log_times(const MegatronLog&, std::size_t warmup, const std::string& where);
 
 }  // namespace pleat::interop

@@ -49,7 +49,8 @@ class Device {
   using Moment = std::shared_ptr<void>;
   [[nodiscard]] virtual Moment moment() {
     synchronize();
-    return std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
+    return std::make_shared<std::chrono::steady_clock::time_point>(
+        std::chrono::steady_clock::now());
   }
   [[nodiscard]] virtual double seconds(const Moment& from, const Moment& to) {
     const auto time = [](const Moment& m) {
@@ -59,13 +60,14 @@ class Device {
   }
   // In use on it by anyone, as its driver says; 0: there is none.
   [[nodiscard]] virtual std::int64_t used_bytes() { return 0; }
-  // to = the parts' sum in fp32, in their order, rounded once; fp32 or bf16, all of one type. `to` may
-  // be one of them. In the kernels' order.
+  // to = the parts' sum in fp32, in their order, rounded once; fp32 or bf16, all of one type. `to`
+  // may be one of them. In the kernels' order.
   virtual void sum_parts(std::span<const View> parts, View to) = 0;
   [[nodiscard]] virtual KernelSet& kernels() = 0;
   // Work that is given between begin and end is kept and not done; launch gives all of it at once.
   // Only kernels of the first stream may be given in between, which have run with the same shapes
-  // before, and enqueue_copy(), which reads what is there when the work is done. For devices that can.
+  // before, and enqueue_copy(), which reads what is there when the work is done. For devices that
+  // can.
   [[nodiscard]] virtual bool captures() const { return false; }
   virtual void begin_capture() {}
   // Ends it in any case, also where it throws.
@@ -74,9 +76,9 @@ class Device {
   // Another number: what was captured before uses memory that the kernels have given back.
   [[nodiscard]] virtual std::uint64_t graph_age() const { return 0; }
   // Work goes to the stream in use, number 0 until another is taken, and so do copy() and
-  // synchronize(). Streams run side by side, each in its order. A mark is a stream's work so far; the
-  // stream in use can be made to wait for it, which the host does not. Kernels with memory of their
-  // own (scratch) are of stream 0. For devices that have more than one.
+  // synchronize(). Streams run side by side, each in its order. A mark is a stream's work so far;
+  // the stream in use can be made to wait for it, which the host does not. Kernels with memory of
+  // their own (scratch) are of stream 0. For devices that have more than one.
   [[nodiscard]] virtual bool has_streams() const { return false; }
   virtual void take_stream(int number) { static_cast<void>(number); }
   [[nodiscard]] virtual std::uint64_t mark() { return 0; }

@@ -57,7 +57,8 @@ struct RopeShape {  // rotates columns [offset, offset+dim) of each of `heads` b
   bool interleaved = false;  // pairs are neighbouring columns
   const std::int32_t* positions = nullptr;  // of every row; none: row r is position r % seq
 };
-// Columns of x by head: those of head h are [first + (h / share) * stride, + width). No width: none.
+// Columns of x by head: those of head h are [first + (h / share) * stride, + width). No width:
+// none.
 struct HeadColumns {
   View x;
   std::int64_t first = 0, stride = 0, width = 0, share = 1;
@@ -88,8 +89,8 @@ struct RouterShape {
   bool normalize = true;
   double scaling = 1;
 };
-// Of every `every` rows all but the first part are those of `depths` prediction depths: that of depth d
-// is scaled by `scale` * (seq - 1) / (seq - d), and their losses are loss[1]. 0: none is.
+// Of every `every` rows all but the first part are those of `depths` prediction depths: that of
+// depth d is scaled by `scale` * (seq - 1) / (seq - d), and their losses are loss[1]. 0: none is.
 struct DepthRows {
   std::int64_t every = 0;
   double scale = 0;
@@ -120,9 +121,9 @@ struct AdamW {
 };
 
 inline constexpr std::int64_t kMomentBlockElements = 128;
-// A moment in its own type: element i is scales[i / kMomentBlockElements] * values[i] in fp16 and fp8 (E4M3),
-// values[i] in fp32 and bf16. Scales are powers of two; written, the largest element of a block lies in
-// the upper half of what its type holds.
+// A moment in its own type: element i is scales[i / kMomentBlockElements] * values[i] in fp16 and
+// fp8 (E4M3), values[i] in fp32 and bf16. Scales are powers of two; written, the largest element of
+// a block lies in the upper half of what its type holds.
 struct Moment {
   View values;
   float* scales = nullptr;
@@ -154,18 +155,20 @@ class KernelSet {
   virtual void quantize(View x, View counts, View y, const Quantization&);
   // quantize for each copy, to the bit; a set may read x once for all.
   virtual void quantize_copies(View x, View counts, std::span<const QuantizedCopy>);
-  // x + residual -> sum where residual has data (sum may be x), rms_norm of that (or of x) -> y, and
-  // y's copies: the bits of three calls. !keep: y is a shape and a type, nothing is written there and
-  // it may have no data.
+  // x + residual -> sum where residual has data (sum may be x), rms_norm of that (or of x) -> y,
+  // and y's copies: the bits of three calls. !keep: y is a shape and a type, nothing is written
+  // there and it may have no data.
   virtual void rms_norm_quantize(View x, View residual, View sum, View w, View y, bool keep,
                                  View rstd, double eps, std::span<const QuantizedCopy>);
   // swiglu -> y, and y's copies, in the same way.
   virtual void swiglu_quantize(View u, View p, View counts, View y, bool keep,
                                std::span<const QuantizedCopy>);
-  // amax[g] = the largest of row g of history[groups, length], none negative: Quantization::past_amax.
+  // amax[g] = the largest of row g of history[groups, length], none negative:
+  // Quantization::past_amax.
   virtual void largest_of_history(View history, View amax);
   // For what moves scales between ranks: from the device's memory to the vectors of y.scales, which
-  // waits, and from the vectors to the device's memory. Nothing where the vectors are what kernels use.
+  // waits, and from the vectors to the device's memory. Nothing where the vectors are what kernels
+  // use.
   virtual void read_scales(View y);
   virtual void write_scales(View y);
 };

@@ -30,9 +30,9 @@ struct Quantization {
   bool hadamard = false;
   bool stochastic = false;
   PhiloxKey key = {};  // of the random bits; the counter is the element's number
-  // Delayed scaling, of blocks that are all of their group: group g's scale follows from past_amax[g]
-  // instead of its own amax, which seen_amax[g] becomes where it is larger. NaN is passed over. Where
-  // the kernels read; null: neither.
+  // Delayed scaling, of blocks that are all of their group: group g's scale follows from
+  // past_amax[g] instead of its own amax, which seen_amax[g] becomes where it is larger. NaN is
+  // passed over. Where the kernels read; null: neither.
   const float* past_amax = nullptr;
   float* seen_amax = nullptr;
 };

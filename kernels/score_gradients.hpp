@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What cuDNN keeps of a deterministic backward pass of attention on Hopper: the gradients of all
-// scores, two bytes each, in its workspace (NVIDIA/cudnn-frontend, pull request 398). So few heads are
-// taken at a time that these stay small.
+// scores, two bytes each, in its workspace (NVIDIA/cudnn-frontend, pull request 398). So few heads
+// are taken at a time that these stay small.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 namespace pleat {
 
 struct ScoreGradients {
-  std::int64_t batch = 1, heads = 0, groups = 0, rows = 0, keys = 0;  // `groups` of heads share keys
+  std::int64_t batch = 1, heads = 0, groups = 0, rows = 0,
+               keys = 0;  // `groups` of heads share keys
 };
 
 // Of the gradients of some heads' scores, unless those that share keys have more.
@@ -22,7 +23,8 @@ inline constexpr std::int64_t kMostScoreBytes = std::int64_t{1} << 30U;
   return s.batch * heads * in_64s(s.rows) * in_64s(s.keys) * 2;
 }
 
-// Heads to take at a time: all, or whole groups whose scores have at most so many bytes, or one group.
+// Heads to take at a time: all, or whole groups whose scores have at most so many bytes, or one
+// group.
 [[nodiscard]] constexpr std::int64_t heads_at_once(const ScoreGradients& s,
                                                    std::int64_t most = kMostScoreBytes) {
   std::int64_t heads = s.heads;

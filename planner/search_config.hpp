@@ -15,6 +15,7 @@
 
 #include "core/plan/numerics_rows.hpp"
 #include "core/spec/cluster.hpp"
+#include "planner/plan_pins.hpp"
 
 namespace pleat {
 
@@ -24,23 +25,6 @@ struct SearchProgress {
   double seconds = 0;
   std::optional<Seconds> best;  // the fastest plan so far
   Seconds bound;                // no plan is faster; 0: not known yet
-};
-
-// The values that a search may choose for a field. Empty: the field is free.
-template <class T>
-struct Pinned {
-  std::vector<T> values;
-  Pinned& operator=(T value) {
-    values = {value};
-    return *this;
-  }
-  Pinned& operator=(std::vector<T> list) {
-    values = std::move(list);
-    return *this;
-  }
-  explicit operator bool() const { return !values.empty(); }
-  [[nodiscard]] bool only(T value) const { return values == std::vector<T>{value}; }
-  void reset() { values.clear(); }
 };
 
 // A set of modules to recompute, or whole layers.
@@ -70,24 +54,27 @@ struct SearchConfig {
   // row follow one another. Empty: it takes `numerics` as they are.
   std::vector<NumericsValue> free_numerics;
   std::vector<std::size_t> told_numerics;  // rows that were set to what the runtime has not
-  // Pins: only these values are tried; empty means all valid ones.
-  std::vector<int> tp, cp, dp, pp, vpp, ep, etp, micro_batch;
-  std::vector<int> microbatch_group;  // of interleaved schedules; 0: PP
-  std::vector<std::string> layout;    // each fixes the number of virtual stages that it has
-  std::vector<PipelineSchedule> schedule;
-  Pinned<Sharding> sharding;
-  Pinned<Dispatcher> dispatcher;
-  Pinned<CudaGraph> cuda_graph;
-  Pinned<CpComm> cp_comm;
-  std::vector<int> cp_a2a;             // with a2a+p2p: size of the groups that exchange heads
-  std::optional<bool>
-      hybrid_sharding;  // shards within the innermost network domain, replicas across
-  std::optional<bool> ep_overlap, delay_wgrad, tp_overlap, shared_overlap;
-  std::vector<bool> tile_overlap;  // empty: off, no runtime has it
-  // SMs that DeepEP or HybridEP use for an exchange. 0, and an empty list: the number of the
-  // profile. Other numbers are tried for DeepEP alone, where its exchange stays within the
-  // innermost network domain.
-  std::vector<int> dispatcher_sms;
+  // Of each field that may be pinned (plan_table.hpp), the only values that are tried; none: all
+  // valid ones. In some, a value has a meaning of its own:
+  //   layout            each fixes the number of virtual stages that it has
+  //   microbatch-group  of interleaved schedules; 0: PP
+  //   dispatcher-sms    SMs that DeepEP or HybridEP use for an exchange; 0: the number of the
+  //   profile,
+  //                     as without a pin. With a 0, the others are tried for DeepEP alone, where
+  //                     its exchange stays within the innermost network domain.
+  //   recompute-layers  whole layers of a chunk to recompute; 0: all
+  //   offload-layers    and to offload; 0: none
+  PlanPins pins;
+  template <FlagText Flag>  // config.pin<"tp">()
+  [[nodiscard]] auto& pin() {
+    return pins.of<Flag>();
+  }
+  template <FlagText Flag>
+  [[nodiscard]] const auto& pin() const {
+    return pins.of<Flag>();
+  }
+  // Shards within the innermost network domain, replicas across.
+  std::optional<bool> hybrid_sharding;
   // The same for every plan. It is not searched: a stash that has room for what routing sends takes
   // as long as no stash and needs no less memory (paged_stash_test.cpp).
   PagedStash paged_stash;
@@ -99,12 +86,9 @@ struct SearchConfig {
   // Whether the state lies there and the CPU makes the step. Not both.
   std::optional<bool> cpu_optimizer;
   // Sets of modules to recompute and to offload; the empty set stands for none. With pinned sets,
-  // whole layers are offloaded only if `offload_layers` is pinned too.
+  // whole layers are offloaded only if "offload-layers" is pinned too.
   std::vector<RecomputeChoice> recompute_sets;
   std::vector<std::set<Offload>> offload_sets;
-  // How many whole layers of a chunk to recompute (0: all), in units of how many layers, and how
-  // many to offload (0: none).
-  std::vector<int> recompute_layers, recompute_unit, offload_layers;
   // Whether the stages of a pipeline choose for themselves what they recompute and offload; absent:
   // where the runtime can run it.
   std::optional<bool> by_stage;
@@ -115,8 +99,8 @@ struct SearchConfig {
   double time_limit = 0;              // seconds; 0: none
   std::int64_t max_evaluations = 0;   // estimates; 0: no limit, negative: none is left
   int max_rounds = 0;                 // of 128 nodes each; 0: none
-  // Estimates for plans outside of the space that differ in a field or two from those that were found
-  // (neighbours/neighbours.hpp); 0: none.
+  // Estimates for plans outside of the space that differ in a field or two from those that were
+  // found (neighbours/neighbours.hpp); 0: none.
   std::int64_t neighbours = 3000;
   std::function<bool(const SearchProgress&)> progress;
   double patience =

@@ -148,7 +148,8 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
           if (before < first_op[static_cast<std::size_t>(pass)]) continue;  // in an earlier slot
           PLEAT_ASSERT(at >= 0);
           // Reloads are issued a layer ahead: their rate counts, not their latency.
-          if (op_of(line.steps[static_cast<std::size_t>(at)], lists).kind == OpKind::reload) continue;
+          if (op_of(line.steps[static_cast<std::size_t>(at)], lists).kind == OpKind::reload)
+            continue;
           ops[i].after.push_back(at);
         }
         link_pieces(ops[i], line.steps[i], lists, line.steps, view, profile);

@@ -66,8 +66,8 @@ using LayoutKey = NumberKey<numbers_of_fields(
     [](MemoParts parts) { return parts.has(MemoPart::composition); })>;
 [[nodiscard]] LayoutKey layout_key(const Plan&, int text);
 
-// What the records of all stages of a plan depend on. `layers` and `layout` stand for a LayerKey and
-// a composition.
+// What the records of all stages of a plan depend on. `layers` and `layout` stand for a LayerKey
+// and a composition.
 using RecordKey = NumberKey<numbers_of_fields(
     [](MemoParts parts) { return parts.has(MemoPart::records); }) + 3>;
 [[nodiscard]] RecordKey record_key(int layers, int layout, int clock, const Plan&);

@@ -68,8 +68,8 @@ struct TableTiming {
 };
 
 // durations: [stage][kinds()]; start: by stage. A slot starts when its stage is free and its inputs
-// are there, `transfer` later where they travel; where the table says so the stage waits as long for
-// what it sends (docs/MODEL.md section 8). O(slots).
+// are there, `transfer` later where they travel; where the table says so the stage waits as long
+// for what it sends (docs/MODEL.md section 8). O(slots).
 [[nodiscard]] TableTiming time_table(const ScheduleTable&, const std::vector<Seconds>& durations,
                                      const std::vector<Seconds>& start, Seconds transfer,
                                      bool keep_starts = false);

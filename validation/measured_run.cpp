@@ -16,13 +16,13 @@
 namespace pleat {
 namespace {
 
-constexpr IntRange kDegree{1, 1 << 24};
+constexpr IntRange kStatedDegree{1, 1 << 24};
 constexpr IntRange kBatch{1, 1 << 28};
 constexpr IntRange kLayers{0, 1 << 16};
 constexpr DoubleRange kPositive{0.0, 1e30, true};
 
 std::optional<int> degree(ObjectReader& r, const char* key) {
-  if (const auto found = r.optional_integer(key, kDegree)) return static_cast<int>(*found);
+  if (const auto found = r.optional_integer(key, kStatedDegree)) return static_cast<int>(*found);
   return std::nullopt;
 }
 
@@ -78,16 +78,13 @@ PlanWords read_plan_words(ObjectReader r) {
                                  .num_layers = recompute->optional_integer("num_layers", kLayers)};
   }
   p.offload = words_of(r, "offload");
-  p.ep_overlap = r.optional_boolean("ep_overlap");
-  p.delay_wgrad = r.optional_boolean("delay_wgrad");
-  p.shared_expert_overlap = r.optional_boolean("shared_expert_overlap");
-  p.tp_overlap = r.optional_boolean("tp_overlap");
-  p.grad_overlap = r.optional_boolean("grad_overlap");
-  p.param_gather_overlap = r.optional_boolean("param_gather_overlap");
-  p.sequence_parallel = r.optional_boolean("sequence_parallel");
-  p.tile_overlap = r.optional_boolean("tile_overlap");
-  p.fp8_dispatch = r.optional_boolean("fp8_dispatch");
-  p.fp8_combine = r.optional_boolean("fp8_combine");
+  for_each_switch([&](auto i) {
+    std::string key(kPlanField<i>.typed.flag);
+    std::ranges::replace(key, '-', '_');
+    p.switches[i] = r.optional_boolean(key);
+  });
+  constexpr std::size_t gather = kPlanRow<&Plan::overlap, &OverlapFlags::param_gather>;
+  if (const auto stated = r.optional_boolean("param_gather_overlap")) p.switches[gather] = stated;
   if (auto types = r.optional_object("optimizer_dtypes")) p.optimizer = read_optimizer(*types);
   return p;
 }
@@ -180,7 +177,7 @@ MeasuredRun read_run(const JsonValue& root, const std::string& file_name, int li
   run.headline = text("headline");
   read_model(r, run);
   run.cluster = r.text("cluster");
-  run.gpus = static_cast<int>(r.integer("gpus", kDegree));
+  run.gpus = static_cast<int>(r.integer("gpus", kStatedDegree));
   ObjectReader workload = r.object("workload");
   run.seq_len = workload.integer("seq_len", kBatch);
   run.global_batch = workload.integer("global_batch", kBatch);

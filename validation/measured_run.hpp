@@ -3,6 +3,7 @@
 // Published runs: one run as its source states it, and files of them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/json/json_value.hpp"
+#include "core/plan/plan_table.hpp"
 
 namespace pleat {
 
@@ -34,8 +36,12 @@ struct PlanWords {
       schedule;
   std::optional<RecomputeWords> recompute;
   std::vector<std::string> offload;
-  std::optional<bool> ep_overlap, delay_wgrad, shared_expert_overlap, tp_overlap, grad_overlap,
-      param_gather_overlap, sequence_parallel, tile_overlap, fp8_dispatch, fp8_combine;
+  // Switches of a plan by row of its table. A row of a file has them by their flags: "ep_overlap".
+  std::array<std::optional<bool>, kPlanFieldCount> switches;
+  template <auto... Members>  // stated<&Plan::sequence_parallel>()
+  [[nodiscard]] const std::optional<bool>& stated() const {
+    return switches[kPlanRow<Members...>];
+  }
   OptimizerWords optimizer;
 };
 

@@ -23,7 +23,7 @@ SearchConfig config_for(const RunRequest& r, const Plan& recipe, int threads) {
   c.numerics = {numerics_of(recipe)};
   c.memory_margin = 0;
   if (splits_backward(recipe.schedule)) {  // offered beside the runtime's own
-    c.schedule = {PipelineSchedule::one_f_one_b, recipe.schedule};
+    c.pin<"schedule">() = {PipelineSchedule::one_f_one_b, recipe.schedule};
   }
   c.threads = threads;
   return c;
@@ -31,16 +31,8 @@ SearchConfig config_for(const RunRequest& r, const Plan& recipe, int threads) {
 
 // The techniques of the recipe.
 void pin_techniques(const Plan& recipe, SearchConfig& c) {
-  c.schedule = {recipe.schedule};
-  c.sharding = recipe.sharding;
-  c.dispatcher = recipe.dispatcher;
-  c.cuda_graph = recipe.cuda_graph;
-  c.cp_comm = recipe.cp_comm;
-  if (recipe.cp_a2a > 0) c.cp_a2a = {recipe.cp_a2a};
-  c.ep_overlap = recipe.overlap.expert_parallel;
-  c.delay_wgrad = recipe.overlap.delay_wgrad;
-  c.tp_overlap = recipe.overlap.tensor_parallel;
-  c.shared_overlap = recipe.overlap.shared_expert;
+  pin_choices_of(recipe, c.pins);
+  if (recipe.cp_a2a > 0) c.pin<"cp-a2a">() = recipe.cp_a2a;
   c.offload = !recipe.offload.empty();
 }
 

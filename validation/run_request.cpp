@@ -92,17 +92,18 @@ bool is_bridge(const std::string& era) {
          era.starts_with("nemo-26");
 }
 
-void set_overlap(const PlanWords& words, const Defaults& defaults, RunRequest& r) {
+// What the row states, else what the runtime does by default.
+void set_switches(const PlanWords& words, const Defaults& defaults, RunRequest& r) {
   Plan& p = r.plan;
-  p.overlap = {
-      .expert_parallel = words.ep_overlap.value_or(false),
-      .delay_wgrad = words.delay_wgrad.value_or(false),
-      .grad_reduce = words.grad_overlap.value_or(defaults.overlap),
-      .param_gather = words.param_gather_overlap.value_or(defaults.overlap),
-      .tensor_parallel = words.tp_overlap.value_or(false) && p.attention.tp > 1,
-      .shared_expert = words.shared_expert_overlap.value_or(false) && r.model.moe &&
-                       r.model.moe->shared_ffn > 0,
-      .tile_level = words.tile_overlap.value_or(false)};
+  p.sequence_parallel = defaults.sequence_parallel;
+  p.flash_attention = defaults.flash_attention;
+  p.overlap.grad_reduce = p.overlap.param_gather = defaults.overlap;
+  for_each_switch([&](auto i) {
+    if (words.switches[i]) kPlanField<i>.in(p) = *words.switches[i];
+  });
+  const bool shares = r.model.moe && r.model.moe->shared_ffn > 0;
+  p.overlap.tensor_parallel = p.overlap.tensor_parallel && p.attention.tp > 1;
+  p.overlap.shared_expert = p.overlap.shared_expert && shares;
 }
 
 // Degrees; what is not stated is 1 or open.
@@ -140,8 +141,7 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
   const Defaults defaults = defaults_of(run);
   Plan& p = r.plan;
   set_degrees(run, r);
-  p.sequence_parallel = words.sequence_parallel.value_or(defaults.sequence_parallel);
-  p.flash_attention = defaults.flash_attention;
+  set_switches(words, defaults, r);
   if (words.precision) p.precision = precision_of_word(*words.precision, problems);
   p.sharding =
       words.sharding ? sharding_of_word(*words.sharding, problems) : defaults.sharding;
@@ -157,8 +157,6 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
   }
   p.cp_a2a = p.cp_comm == CpComm::a2a_p2p ? words.cp_a2a.value_or(0) : 0;
   if (words.schedule) p.schedule = schedule_of_word(*words.schedule, problems);
-  p.fp8_dispatch = words.fp8_dispatch.value_or(false);
-  p.fp8_combine = words.fp8_combine.value_or(false);
   if (is_fused(p.dispatcher)) {
     p.dispatcher_sms = words.dispatcher_sms.value_or(0);
   }
@@ -173,9 +171,10 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
   p.optimizer.main_grads = defaults.main_grads;
   apply_optimizer_words(words.optimizer, recipe, p);
   // Rows say this in words; Megatron-Bridge's DeepSeek-V3 recipes with it have an FP8 head too.
-  p.fp8_attention = run.notes.find("fp8_dot_product_attention") != std::string::npos;
-  p.fp8_head = p.fp8_attention && run.model_name == "deepseek-v3";
-  set_overlap(words, defaults, r);
+  if (run.notes.find("fp8_dot_product_attention") != std::string::npos) {
+    p.fp8_attention = true;
+    p.fp8_head = p.fp8_head || run.model_name == "deepseek-v3";
+  }
 }
 
 // "no model named …; did you mean …?" without the rest.

@@ -70,8 +70,8 @@ class Capacity {
     return first;
   }
 
-  // Several searches side by side: one alone keeps few threads busy. Which offers are found does not
-  // depend on it, nor does their order.
+  // Several searches side by side: one alone keeps few threads busy. Which offers are found does
+  // not depend on it, nor does their order.
   void find_offers() {
     const std::vector<Task> all = tasks();
     const int threads = thread_count(threads_);
@@ -93,7 +93,8 @@ class Capacity {
 
   // With the lock.
   void say_progress(const std::string& search) const {
-    progress(fmt::format("{} of {} offers{}{}", answer_.offers.size(), all_, best_so_far(), search));
+    progress(
+        fmt::format("{} of {} offers{}{}", answer_.offers.size(), all_, best_so_far(), search));
   }
 
   // Of one search among those that run side by side; false ends it.

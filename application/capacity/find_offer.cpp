@@ -52,7 +52,7 @@ Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus
   Problem problem = site.target;
   problem.workload = workload;
   SearchConfig config;
-  config.pp = std::move(pp);
+  config.pin<"pp">() = std::move(pp);
   config.gpus = gpus;
   config.runtime = site.target.runtime;
   config.numerics = site.numerics;

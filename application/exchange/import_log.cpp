@@ -86,7 +86,8 @@ std::string text_of(const LogReport& r) {
   if (t.median_tflops) {
     row("model TFLOP/s/GPU", fmt::format("{:.1f}", *t.median_tflops),
         known ? fmt::format("{:.1f}", r.predicted->model_flops_per_gpu.base() / 1e12) : "-",
-        known ? percent_off(r.predicted->model_flops_per_gpu.base() / 1e12, *t.median_tflops) : "-");
+        known ? percent_off(r.predicted->model_flops_per_gpu.base() / 1e12, *t.median_tflops)
+              : "-");
   }
   if (const std::int64_t peak = measured_peak(r.log); peak > 0) {
     const auto told = known ? r.predicted->peak_allocated_bytes() : 0;

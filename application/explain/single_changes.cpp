@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/plan/constraints.hpp"
+#include "core/plan/plan_table.hpp"
 #include "core/plan/plan_words.hpp"
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
@@ -14,6 +15,16 @@
 
 namespace pleat {
 namespace {
+
+// A flag as words: "tp overlap".
+std::string name_of_flag(std::string_view flag) {
+  std::string name(flag);
+  std::ranges::replace(name, '-', ' ');
+  return name;
+}
+std::string name_of_format(std::string_view flag) {
+  return flag == "fp8-params" ? "fp8 weights" : name_of_flag(flag);
+}
 
 class Changes {
  public:
@@ -28,6 +39,7 @@ class Changes {
       offload();
       exchanges();
       graphs();
+      tried_switches();
       formats();
     }
     sharding();
@@ -164,6 +176,22 @@ class Changes {
     value = !value;
     add(fmt::format("{} {}", name, value ? "on" : "off"), plan);
   }
+  template <std::size_t Row>
+  void flip(const std::string& name, bool arithmetic) {
+    Plan plan = plan_;
+    bool& value = kPlanField<Row>.in(plan);
+    value = !value;
+    add(fmt::format("{} {}", name, value ? "on" : "off"), plan, arithmetic);
+  }
+
+  // Switches of which a search tries both values, but for one that depends on the degrees.
+  void tried_switches() {
+    for_each_switch([&](auto i) {
+      constexpr const auto& field = kPlanField<i>;
+      if (field.tried == TriedAs::by_rules || i == kPinRow<"tp-overlap">) return;
+      flip<i>(name_of_flag(field.typed.flag), false);
+    });
+  }
 
   void exchanges() {
     const std::int64_t peers = std::int64_t{plan_.expert.ep} * plan_.expert.etp;
@@ -247,23 +275,15 @@ class Changes {
     precision(Precision::fp8_block, gpu.peak_fp8 > none);
     precision(Precision::mxfp8, gpu.peak_fp4 > none);  // both came with Blackwell
     precision(Precision::nvfp4, gpu.peak_fp4 > none);
-    const auto format = [&](const char* name, auto field) {
-      Plan plan = plan_;
-      bool& value = field(plan);
-      value = !value;
-      add(fmt::format("{} {}", name, value ? "on" : "off"), plan, true);
-    };
     const bool narrow = plan_.precision != Precision::bf16 && plan_.precision != Precision::fp32 &&
                         plan_.precision != Precision::fp16;
-    if (target_.model.moe && plan_.expert.ep > 1) {
-      format("fp8 dispatch", [](Plan& p) -> bool& { return p.fp8_dispatch; });
-      format("fp8 combine", [](Plan& p) -> bool& { return p.fp8_combine; });
-    }
-    if (narrow) {
-      format("fp8 attention", [](Plan& p) -> bool& { return p.fp8_attention; });
-      format("fp8 head", [](Plan& p) -> bool& { return p.fp8_head; });
-      format("fp8 weights", [](Plan& p) -> bool& { return p.fp8_params; });
-    }
+    const bool exchanges = target_.model.moe && plan_.expert.ep > 1;
+    for_each_switch([&](auto i) {
+      constexpr const auto& field = kPlanField<i>;
+      if (field.chosen_by != ChosenBy::numerics) return;
+      const bool of_experts = field.parts.bits == MemoParts(MemoPart::moe_layers).bits;
+      if (of_experts ? exchanges : narrow) flip<i>(name_of_format(field.typed.flag), true);
+    });
     state_types();
   }
 

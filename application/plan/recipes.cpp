@@ -116,7 +116,8 @@ void with_numerics(const Numerics& numerics, const Target& t, Plan& plan) {
 std::vector<RecipeDraft> shipped_recipes(const Target& t) {
   std::vector<RecipeDraft> drafts;
   for (const Shipped& s : shipped_for(t)) {
-    const std::vector<Violation> broken = violations({t.model, t.workload, s.document.plan, t.gpus});
+    const std::vector<Violation> broken =
+        violations({t.model, t.workload, s.document.plan, t.gpus});
     if (broken.empty()) {
       drafts.push_back({s.name, s.document.provenance, s.document.plan});
     } else {

@@ -33,7 +33,8 @@ void set_device(const DeviceOptions&, const Program&, TrainConfig&);
 // A device for each rank of `part`, as training gives them.
 [[nodiscard]] std::vector<std::unique_ptr<Device>> gpus_of(const JobPart& part);
 
-// What all processes of a job must have in common of these, in a word (no blanks) for its fingerprint.
+// What all processes of a job must have in common of these, in a word (no blanks) for its
+// fingerprint.
 [[nodiscard]] std::string joined_text(const DeviceOptions&);
 
 // What joins this process's ranks on their devices. The process of rank 0 says on stderr how CUDA's

@@ -73,7 +73,8 @@ Words environment_of(int process, int processes, const Address& at, int listener
     const bool ours = std::any_of(own.begin(), own.end(), [&](const auto& variable) {
       return text.starts_with(variable.first + "=");
     });
-    if (!ours && !text.starts_with(std::string(kJobSecretFileVariable) + "=")) words.texts.push_back(text);
+    if (!ours && !text.starts_with(std::string(kJobSecretFileVariable) + "="))
+      words.texts.push_back(text);
   }
   for (const auto& [name, value] : own) words.texts.push_back(name + "=" + value);
   return words;

@@ -14,8 +14,8 @@ struct CheckpointsOptions {
   bool json = false;
 };
 
-// Both print a line for each checkpoint. ConfigError (verification) when one is broken, or cannot be
-// mended; bad_request for a path that holds no checkpoint.
+// Both print a line for each checkpoint. ConfigError (verification) when one is broken, or cannot
+// be mended; bad_request for a path that holds no checkpoint.
 void verify_checkpoints(const CheckpointsOptions&);
 void repair_checkpoints(const CheckpointsOptions&);
 

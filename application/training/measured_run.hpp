@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a run of the backend measured, and what the memory model says for the routing that it recorded.
+// What a run of the backend measured, and what the memory model says for the routing that it
+// recorded.
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,8 @@ struct RunComparison {
 
 [[nodiscard]] RunComparison compare_run(const Program&, const StepEstimate& predicted,
                                         const TrainResult&);
-// Of the fullest rank, where each has one of `gpus` for itself: drivers count a GPU's ranks together.
-// `context`: what a process holds of a GPU beside its tensors, as the profile knows it.
+// Of the fullest rank, where each has one of `gpus` for itself: drivers count a GPU's ranks
+// together. `context`: what a process holds of a GPU beside its tensors, as the profile knows it.
 void set_device_bytes(RunComparison&, const Program&, const TrainResult&, const DeviceOptions&,
                       int gpus, Bytes context);
 

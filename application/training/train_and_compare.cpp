@@ -42,7 +42,8 @@ std::string fingerprint(const Request& request, const TrainConfig& config, const
                   config.forced_routing, o.from, samples, o.eod_mask_loss, joined_text(o.device));
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&](const auto& values) {
-    for (const auto value : values) hash = (hash ^ static_cast<std::uint32_t>(value)) * 0x100000001b3;
+    for (const auto value : values)
+      hash = (hash ^ static_cast<std::uint32_t>(value)) * 0x100000001b3;
   };
   add(plan), add(settings);
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(config.data->seq_len()) + 1);
@@ -63,10 +64,11 @@ Stop asked_to_stop() {
 void end_early(const TrainResult& result, int steps, bool speaks) {
   if (result.stop == Stop::none) return;
   const bool interrupt = result.stop == Stop::interrupt;
-  throw ExitRequest(static_cast<int>(interrupt ? ExitCode::interrupted : ExitCode::preempted),
-                 !speaks ? ""
-                         : fmt::format("stopped by {} after step {} of {}",
-                                       interrupt ? "SIGINT" : "SIGTERM", result.steps.size(), steps));
+  throw ExitRequest(
+      static_cast<int>(interrupt ? ExitCode::interrupted : ExitCode::preempted),
+      !speaks ? ""
+              : fmt::format("stopped by {} after step {} of {}", interrupt ? "SIGINT" : "SIGTERM",
+                            result.steps.size(), steps));
 }
 
 std::string heading(const Request& request, const ProcessChoice& choice, Seconds predicted_step) {
@@ -77,8 +79,9 @@ std::string heading(const Request& request, const ProcessChoice& choice, Seconds
 }
 
 // --dry-run: every input has been read and nothing is allocated.
-void say_what_would_run(const TrainOptions& o, const Request& request, const StepEstimate& predicted,
-                        const ProcessChoice& choice, TrainConfig& config) {
+void say_what_would_run(const TrainOptions& o, const Request& request,
+                        const StepEstimate& predicted, const ProcessChoice& choice,
+                        TrainConfig& config) {
   const TrainCheckpoints checked(o.checkpoints, request, choice.facts.process == 0, config);
   if (choice.facts.process == 0) (void)TrainLog(o.log, request);
   if (!o.trace_file.empty()) (void)only_said(o.trace_file);

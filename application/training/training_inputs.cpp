@@ -15,9 +15,9 @@ namespace {
 Evaluation held_out_data(const TrainOptions& o, const Program& program) {
   const bool asked = o.eval_iters > 0;
   if (!asked && (!o.valid_data.empty() || o.eval_interval > 0)) {
-    throw_config_error(ExitCode::bad_request,
-                       o.valid_data.empty() ? "--eval-interval" : "--valid-data", "",
-                       "how many batches of held-out data to look at is not said", "--eval-iters N");
+    throw_config_error(
+        ExitCode::bad_request, o.valid_data.empty() ? "--eval-interval" : "--valid-data", "",
+        "how many batches of held-out data to look at is not said", "--eval-iters N");
   }
   if (!asked) return {};
   const bool own = !o.valid_data.empty();
@@ -46,16 +46,18 @@ void set_data(const TrainOptions& o, const Program& program, TrainConfig& config
        .samples = o.order_samples > 0 ? o.order_samples : taken,
        .seed = static_cast<std::uint32_t>(o.seed)});
   if (data.samples->size() < taken) {
-    throw_config_error(ExitCode::bad_request, "--order-samples", "",
-                       fmt::format("the run takes {} samples, the order has {}", taken, data.samples->size()),
-                       fmt::format("--order-samples {}", taken));
+    throw_config_error(
+        ExitCode::bad_request, "--order-samples", "",
+        fmt::format("the run takes {} samples, the order has {}", taken, data.samples->size()),
+        fmt::format("--order-samples {}", taken));
   }
   config.data = std::move(data.samples);
   config.evaluation = held_out_data(o, program);
   if (!o.eod_mask_loss) return;
   if (!data.end_of_document) {
     throw_config_error(ExitCode::bad_request, "--eod-mask-loss", "",
-                       fmt::format("{} does not say which token ends a document", o.tokenizer), "--eod TOKEN");
+                       fmt::format("{} does not say which token ends a document", o.tokenizer),
+                       "--eod TOKEN");
   }
   config.packing = {.end_of_document = *data.end_of_document, .mask_loss = true};
 }

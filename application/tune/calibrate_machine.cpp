@@ -59,8 +59,8 @@ void write_tables(const std::string& profile_file, CalibrationResult& result) {
   }
 }
 
-// The processes that mpirun started, a GPU each, or this one with a thread for each of its GPUs; none:
-// one rank, or threads of the CPU's.
+// The processes that mpirun started, a GPU each, or this one with a thread for each of its GPUs;
+// none: one rank, or threads of the CPU's.
 std::unique_ptr<JobPart> job_of(const CalibrateOptions& o, const ProcessFacts& facts, int gpus) {
   const ProcessOptions options;
   if (facts.processes > 1) {

@@ -23,7 +23,8 @@ struct CalibrateOptions {
 // `pleat calibrate`: fits, writes the profile and its samples, prints residuals.
 void calibrate_machine(const CalibrateOptions&);
 
-// Measures, writes `profile_file` and, beside it, the samples; the log of raw times is removed then.
+// Measures, writes `profile_file` and, beside it, the samples; the log of raw times is removed
+// then.
 [[nodiscard]] CalibrationResult calibrate_to(const ClusterSpec&, int ranks,
                                              const std::string& profile_file);
 [[nodiscard]] CalibrationResult calibrate_to(const ClusterSpec&, CalibrateConfig,

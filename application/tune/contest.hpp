@@ -56,8 +56,8 @@ struct ContestConfig {
 // One step each for the memory, then the rounds in turns.
 void run_contest(const Target&, const ContestConfig&, std::vector<Contender>&);
 
-// How well the predictions do: half of the |errors| are smaller than `median_error`; of the pairs of
-// plans predicted more than kClearlySlower apart `ranked` are measured in that order.
+// How well the predictions do: half of the |errors| are smaller than `median_error`; of the pairs
+// of plans predicted more than kClearlySlower apart `ranked` are measured in that order.
 struct Accuracy {
   double median_error = 0;
   int pairs = 0, ranked = 0;

@@ -23,8 +23,20 @@ std::string byte_error(const Contender& c) {
 }  // namespace
 
 std::string contest_text(const std::vector<Contender>& contenders, int cores) {
-  Table table{{{"", Align::left}, {"plan", Align::left}, {"predicted"}, {"vs winner"}, {"measured"},
-               {"vs winner"}, {"error"}, {"routing"}, {"error"}, {"spread"}, {"core time"}, {"predicted peak"}, {"measured peak"}, {"error"}},
+  Table table{{{"", Align::left},
+               {"plan", Align::left},
+               {"predicted"},
+               {"vs winner"},
+               {"measured"},
+               {"vs winner"},
+               {"error"},
+               {"routing"},
+               {"error"},
+               {"spread"},
+               {"core time"},
+               {"predicted peak"},
+               {"measured peak"},
+               {"error"}},
               {}};
   for (const Contender& c : contenders) {
     const Contender& winner = contenders.front();
@@ -42,8 +54,8 @@ std::string contest_text(const std::vector<Contender>& contenders, int cores) {
                           byte_error(c)});
   }
   return to_text(table) +
-         "routing: rows of the busiest rank over the mean in the last step, and the error of a prediction "
-         "that knows it\n"
+         "routing: rows of the busiest rank over the mean in the last step, and the error of a "
+         "prediction that knows it\n"
          "core time: what the cores worked for a step, shared out evenly\n"
          "predicted peak: the memory model with the routed counts of the measured step\n";
 }
@@ -77,11 +89,13 @@ std::string accuracy_text(const std::vector<Contender>& contenders, double other
                                     {Foresight::recorded_routing, "knowing its routing"}}) {
     const Accuracy a = accuracy_of(contenders, known);
     text += fmt::format(
-        "predicted {}: median error {:.1f} %; of {} pairs more than 20 % apart {} ran in that order\n",
+        "predicted {}: median error {:.1f} %; of {} pairs more than 20 % apart {} ran in that "
+        "order\n",
         when, 100 * a.median_error, a.pairs, a.ranked);
   }
   if (others > kDisturbed) {
-    text += fmt::format("other programs had {:.0f} % of the cores: the times mean little\n", 100 * others);
+    text += fmt::format("other programs had {:.0f} % of the cores: the times mean little\n",
+                        100 * others);
   }
   return text;
 }

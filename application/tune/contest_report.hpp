@@ -15,7 +15,8 @@ namespace pleat {
 [[nodiscard]] std::string contest_text(const std::vector<Contender>&, int cores);
 [[nodiscard]] JsonValue contest_json(const std::vector<Contender>&);
 
-// Median error and ranking of pairs. `others`: share of the machine's cores that other programs had.
+// Median error and ranking of pairs. `others`: share of the machine's cores that other programs
+// had.
 [[nodiscard]] std::string accuracy_text(const std::vector<Contender>&, double others);
 [[nodiscard]] JsonValue accuracy_json(const std::vector<Contender>&, double others);
 

@@ -61,7 +61,8 @@ std::vector<Contender> spread_contenders(const Target& target,
   };
   add(candidates.front().plan, candidates.front().estimate);
   for (const Plan& variant : variants_of(candidates.front().plan)) {
-    if (chosen.size() > count / 3 || !is_new(chosen, variant) || !runs_here(target, variant)) continue;
+    if (chosen.size() > count / 3 || !is_new(chosen, variant) || !runs_here(target, variant))
+      continue;
     const Program program = compile(target.model, target.workload, variant, Runtime::pleat);
     const StepEstimate e = estimate(program, target.cluster, target.profile);
     if (e.fits) add(variant, e);

@@ -55,7 +55,9 @@ class Tune {
   void say(const std::string& text) const {
     if (!o_.json) print(text);
   }
-  [[nodiscard]] std::string file(const char* name) const { return (fs::path(folder_) / name).string(); }
+  [[nodiscard]] std::string file(const char* name) const {
+    return (fs::path(folder_) / name).string();
+  }
 
   void prepare() {
     target_.model = load_model(o_.model).model;
@@ -80,7 +82,8 @@ class Tune {
     const std::string path = file("profile.json");
     if (profile_is_fresh(path)) {
       target_.profile = read_profile(read_text_file(path), path);
-      say(fmt::format("1. calibrate: {} is less than a day old (--recalibrate measures anew)\n\n", path));
+      say(fmt::format("1. calibrate: {} is less than a day old (--recalibrate measures anew)\n\n",
+                      path));
       return;
     }
     const CalibrationResult result = calibrate_to(target_.cluster, o_.ranks, path);
@@ -106,17 +109,21 @@ class Tune {
                          fmt::format("this backend runs none of the plans for {} on {} ranks",
                                      target_.model.name, o_.ranks));
     }
-    contenders_ = o_.plans > 0 ? spread_contenders(target_, result.best, static_cast<std::size_t>(o_.plans))
-                               : choose_contenders(result.best);
+    contenders_ = o_.plans > 0
+                      ? spread_contenders(target_, result.best, static_cast<std::size_t>(o_.plans))
+                      : choose_contenders(result.best);
     PlanDocument document = document_of({target_, winner().plan},
                                         "pleat tune, profile " + target_.profile.name);
-    document.predicted = PlanPrediction{winner().predicted.step.base(), winner().predicted.peak_bytes()};
+    document.predicted =
+        PlanPrediction{winner().predicted.step.base(), winner().predicted.peak_bytes()};
     write_file(file("plan.json"), write_plan_document(document));
-    say(fmt::format("2. plan: {} of {} plans priced in {:.2f} s for {} on {} ranks\n", result.priced,
-                    result.enumerated, result.seconds, target_.model.name, o_.ranks));
+    say(fmt::format("2. plan: {} of {} plans priced in {:.2f} s for {} on {} ranks\n",
+                    result.priced, result.enumerated, result.seconds, target_.model.name,
+                    o_.ranks));
     for (const Contender& c : contenders_) {
       say(fmt::format("   {:<8} {}  predicted {} ({:.2f}x)\n", c.label, summary(c.plan),
-                      format_seconds(c.predicted.step), c.predicted.step / winner().predicted.step));
+                      format_seconds(c.predicted.step),
+                      c.predicted.step / winner().predicted.step));
     }
   }
 
@@ -129,16 +136,18 @@ class Tune {
 
   // As many samples as the longest run takes.
   void open_data(int steps) {
-    data_ = open_training_data({o_.data, o_.tokenizer, o_.split, o_.eod, cache_, target_.model.vocab},
-                               {.seq_len = o_.seq_len,
-                                .samples = std::max(steps, kMostContestSteps) * o_.global_batch})
-                .samples;
+    data_ =
+        open_training_data({o_.data, o_.tokenizer, o_.split, o_.eod, cache_, target_.model.vocab},
+                           {.seq_len = o_.seq_len,
+                            .samples = std::max(steps, kMostContestSteps) * o_.global_batch})
+            .samples;
   }
 
   void train_winner() {
     const Program program = compile(target_.model, target_.workload, winner().plan, Runtime::pleat);
     const double affordable = kTrainSeconds / std::max(1e-3, winner().predicted.step.base());
-    const int steps = o_.steps > 0 ? o_.steps : static_cast<int>(std::clamp(affordable, 20.0, 150.0));
+    const int steps =
+        o_.steps > 0 ? o_.steps : static_cast<int>(std::clamp(affordable, 20.0, 150.0));
     open_data(steps);
     TrainConfig config = train_config();
     config.steps = steps;
@@ -152,8 +161,9 @@ class Tune {
     const double first = trained_.steps.front().loss, last = trained_.steps.back().loss;
     say(fmt::format("   loss {:.4f} -> {:.4f}\n", first, last));
     if (!(last < first) && config.steps > 1) {
-      throw_config_error(ExitCode::verification, "", "loss",
-                         fmt::format("did not fall in {} steps: {:.4f} -> {:.4f}", config.steps, first, last));
+      throw_config_error(
+          ExitCode::verification, "", "loss",
+          fmt::format("did not fall in {} steps: {:.4f} -> {:.4f}", config.steps, first, last));
     }
     predicted_ = predicted_trace(program, target_.cluster, target_.profile,
                                  static_cast<int>(winner().plan.microbatches(o_.global_batch)));
@@ -171,7 +181,8 @@ class Tune {
     say(fmt::format("\n4. {}, {} rounds in turns\n{}{}",
                     o_.plans > 0 ? fmt::format("{} plans", contenders_.size())
                                  : "the winner against two losers",
-                    o_.rounds, contest_text(contenders_, cores), accuracy_text(contenders_, others_)));
+                    o_.rounds, contest_text(contenders_, cores),
+                    accuracy_text(contenders_, others_)));
   }
 
   void compare_operations() {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The folder that a job's checkpoints are in: step_00000010/ each, LATEST with the newest one's
-// name, step_00000020.tmp.… while one is written. A checkpoint has its name once all of it is on
-// the disk.
+// The folder that holds a job's checkpoints. Each is a folder, step_00000010. The file LATEST has
+// the name of the newest. While a checkpoint is written, its folder is called step_00000020.tmp.…;
+// it gets its name once all of it is on the disk.
 #pragma once
 
 #include <cstdint>
@@ -15,57 +15,60 @@
 
 namespace pleat {
 
-inline constexpr const char* kPlanFile =
-    "plan.json";  // of a checkpoint, beside its manifest and shards
+// In the folder of a checkpoint, beside its manifest and shards.
+inline constexpr const char* kPlanFile = "plan.json";
 
 [[nodiscard]] std::string checkpoint_name(std::int64_t step);  // "step_00000010"
 
-// A checkpoint's files: manifest.json, plan.json, the shards. Throws ConfigError: bad_file for a
-// broken manifest, device_or_io where it cannot be read.
+// Reads manifest.json, which lists the files of a checkpoint. Throws ConfigError: bad_file if the
+// manifest is broken, device_or_io if it cannot be read.
 [[nodiscard]] Manifest open_checkpoint(const std::string& folder,
                                        FileSystem& files = real_files());
 
-// Compares a file with what the manifest says of it. Throws ConfigError (verification) for another
-// size or digest, also where it is missing.
+// Compares a file with what the manifest says of it. Throws ConfigError (verification) if its size
+// or digest differs, or if it is missing.
 void verify_file(const std::string& folder, const SavedFile&, FileSystem& files = real_files());
 
-// Names of the folders under `root` that are checkpoints by their name, newest first; the one that
-// LATEST names stands first. `remark` gets what is odd about LATEST, or stays empty. No folder:
-// none. Throws ConfigError (device_or_io) where it cannot be listed.
+// The folders under `root` that have the name of a checkpoint. The one that LATEST names comes
+// first, the others follow from the newest to the oldest. If something is odd about LATEST,
+// `remark` says what. Without the folder `root` there are none. Throws ConfigError (device_or_io)
+// if it cannot be listed.
 [[nodiscard]] std::vector<std::string> checkpoints_in(const std::string& root, std::string& remark,
                                                       FileSystem& files = real_files());
 
-// Makes a folder to write the checkpoint of a step into.
+// Makes the folder into which the checkpoint of a step is written, and returns its path.
 [[nodiscard]] std::string begin_checkpoint(const std::string& root, std::int64_t step,
                                            FileSystem&);
 
-// The shards are written: writes manifest.json beside them, all on the disk when this returns.
+// Writes manifest.json beside the shards, which must be there. When this returns, all is on the
+// disk.
 void complete_checkpoint(const std::string& written, const Manifest&, FileSystem&);
 
-// Gives a complete folder its name, points LATEST to it and then removes all but the `keep` newest.
-// All is on the disk when this returns. If it throws, the checkpoints before are as they were, and
-// the folder is gone, or stays for the next save to remove where a replaced checkpoint may be in
-// it.
+// Gives a complete folder its name, points LATEST to it, and then removes all checkpoints but the
+// `keep` newest. When this returns, all is on the disk. If it throws, earlier checkpoints are as
+// they were. The new folder is then removed, unless a checkpoint that it was to replace may be in
+// it; the next save removes it.
 void commit_checkpoint(const std::string& root, const std::string& written, std::int64_t step,
                        int keep, FileSystem&);
 
-// Gives a complete folder the name of a checkpoint that is there, which then goes; LATEST stays. On
-// the disk when this returns. If it throws, one of the two has the name.
+// Puts a complete folder in the place of a checkpoint of the same step. LATEST does not change.
+// When this returns, all is on the disk. If it throws, one of the two has the name.
 void replace_checkpoint(const std::string& root, const std::string& written, std::int64_t step,
                         FileSystem&);
 
-// Removes a folder of begin_checkpoint. Never throws.
+// Removes a folder that begin_checkpoint has made. Never throws.
 void abandon_checkpoint(const std::string& written, FileSystem&) noexcept;
 
-// Makes the folder of all checkpoints, durably, and removes what broken saves left there. Throws
-// ConfigError (device_or_io).
+// Makes the folder of all checkpoints so that it survives a power cut, and removes what interrupted
+// saves have left there. Throws ConfigError (device_or_io).
 void prepare_root(const std::string& root, FileSystem&);
 
-// Holds root/lock, so that two jobs do not save into one folder. Gone with the process.
+// Holds the lock of a folder (root/lock), so that no second job saves there. The system frees it
+// when the process ends.
 class SaveLock {
  public:
-  // Makes the root, and removes what broken saves left there. Throws ConfigError: refused when
-  // another process holds it, device_or_io.
+  // Prepares the root as prepare_root does. Throws ConfigError: `refused` if another process holds
+  // the lock, else device_or_io.
   explicit SaveLock(const std::string& root);
   ~SaveLock();
   SaveLock(const SaveLock&) = delete;

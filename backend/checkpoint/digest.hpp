@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// XXH3, 128 bits (libxxhash): tells damaged bytes from whole ones; no protection against an enemy.
+// A digest that finds damaged bytes: XXH3 with 128 bits (libxxhash). It does not protect against
+// someone who changes bytes on purpose.
 #pragma once
 
 #include <cstddef>

@@ -42,14 +42,16 @@ enum class ElementType : std::uint8_t {
 [[nodiscard]] std::string_view name_of(ElementType);  // "F8_E4M3"
 [[nodiscard]] std::optional<ElementType> element_type_named(std::string_view name);
 [[nodiscard]] int bits_of(ElementType);
-// The type that holds a tensor of the program; nothing for types with scales beside the elements.
+// The type in which a tensor of the program is saved. Nothing for types with scales of their own.
 [[nodiscard]] std::optional<ElementType> element_type_of(DType);
 
 // Whether to_f32 reads the type: F32, F64, F16, BF16, F8_E4M3 and F8_E5M2.
 [[nodiscard]] bool is_readable(ElementType);
-// out.size() elements; `bytes` holds exactly as many. Values of F64 are rounded to nearest.
+// Converts out.size() elements; `bytes` must hold exactly as many. F64 is rounded to the nearest
+// value.
 void to_f32(ElementType, std::span<const std::byte> bytes, std::span<float> out);
-// fp32 rounded to nearest even into F32, BF16 or F16; other types are a broken invariant.
+// Converts to F32, BF16 or F16, rounded to nearest, ties to even. Other types are a programming
+// error.
 void from_f32(ElementType, std::span<const float> values, std::span<std::byte> out);
 
 }  // namespace pleat

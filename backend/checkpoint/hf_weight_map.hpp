@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which tensors of a Hugging Face checkpoint make up which weight of ours, row by row. Weights of
-// linear layers are [out, in] on both sides; ours pack q, k and v, and gate and up. Rotary rows
-// stay where they are: the kernels pair neighbours where the model does
-// (AttentionSpec::rope_interleaved).
+// Which rows of a Hugging Face checkpoint's tensors make up each weight of Pleat. Weights of linear
+// layers are [out, in] in both. Pleat packs q, k and v into one weight, and gate and up. Rows of
+// rotary dimensions keep their order: where a model rotates pairs of neighbours, the kernels do so,
+// too (AttentionSpec::rope_interleaved).
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace pleat {
 
-// A tensor of the checkpoint and the element in it where the rows begin.
+// Where rows lie in the checkpoint: a tensor, and the element at which they begin.
 struct HfPlace {
   std::string tensor;
   std::vector<std::int64_t> shape;
@@ -23,7 +23,7 @@ struct HfPlace {
 // Consecutive rows of a weight.
 struct HfRows {
   std::int64_t rows = 0;
-  // Where they may be, in the order they are looked for; the first is how they are written.
+  // Where the rows may be. They are looked for in this order, and written to the first place.
   std::vector<HfPlace> places;
 };
 
@@ -36,9 +36,9 @@ struct HfWeight {
   [[nodiscard]] std::int64_t elements() const { return rows * columns; }
 };
 
-// Every weight of the model by its global name. Throws ConfigError (bad_request) for families whose
-// names it does not know: known are llama, mistral, mixtral, qwen2, qwen3, qwen2_moe, qwen3_moe,
-// deepseek_v2, deepseek_v3 and kimi_k2.
+// All weights of the model, by global name. Known are the families llama, mistral, mixtral, qwen2,
+// qwen3, qwen2_moe, qwen3_moe, deepseek_v2, deepseek_v3 and kimi_k2. Throws ConfigError
+// (bad_request) for others.
 [[nodiscard]] std::vector<HfWeight> hf_weight_map(const ModelSpec&);
 
 }  // namespace pleat

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Weights from and to Hugging Face checkpoints, by our global names.
+// Reads weights from Hugging Face checkpoints and writes them there, by Pleat's global names.
 #pragma once
 
 #include <functional>
@@ -17,11 +17,11 @@ namespace pleat {
 // The weights in a folder, for one model.
 class HfWeights {
  public:
-  // Throws ConfigError (bad_file) naming every weight that is missing or has another shape or a
-  // type without plain values, and every tensor that the model has no place for.
+  // Throws ConfigError (bad_file), which names every weight that is missing, has another shape or
+  // has a type that cannot be read, and every tensor for which the model has no place.
   HfWeights(const std::string& folder, const ModelSpec&);
 
-  // The whole weight as fp32. Throws ConfigError (bad_file) when there is none of that name or
+  // Reads a whole weight as fp32. Throws ConfigError (bad_file) if there is none of that name and
   // size.
   void read(const std::string& name, std::span<float> out) const;
 
@@ -45,7 +45,8 @@ struct HfExport {
   ElementType type = ElementType::f32;  // F32, BF16 or F16
   std::uint64_t shard_bytes = std::uint64_t{5} << 30;
 };
-// Writes a model's weights into the folder, which exists. `read` gives a whole weight by its name.
+// Writes the weights of a model into a folder, which must exist. `read` gives a whole weight by
+// name.
 void export_hf_weights(const std::string& folder, const ModelSpec&, const HfExport&,
                        const std::function<void(const std::string& name, std::span<float>)>& read);
 

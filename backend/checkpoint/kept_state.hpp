@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What training has to keep on one rank, by global names: weights, main parameters, moments.
+// What a rank must keep of training in a checkpoint: weights, main parameters and moments, by their
+// global names.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace pleat {
 
-// Consecutive elements of the whole tensor, where they lie in this rank's memory.
+// Consecutive elements of a whole tensor, and where this rank has them in memory.
 struct KeptRun {
   std::int64_t whole = 0, elements = 0;
   std::byte* data = nullptr;
@@ -27,11 +28,11 @@ struct KeptTensor {
 };
 
 enum class Kept {
-  saved_here,  // each element on one rank of the job
+  saved_here,  // what this rank saves: of all ranks, one saves each element
   all,         // every element that this rank needs to go on
 };
 
-// Each name once. The memory stays the executor's: valid until its next step.
+// Each name comes once. The memory belongs to the executor and is valid until its next step.
 [[nodiscard]] std::vector<KeptTensor> kept_state(Executor&, Kept);
 
 }  // namespace pleat

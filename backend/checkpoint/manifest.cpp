@@ -101,14 +101,6 @@ void read_tensor(ObjectReader reader, std::map<std::string, SavedTensor>& tensor
   tensors[name] = std::move(tensor);
 }
 
-template <class Read>
-void read_each(ObjectReader& reader, const std::string& key, Read read) {
-  const JsonValue::Array& values = reader.array(key);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    read(ObjectReader(values[i], fmt::format("{}[{}]", key, i), reader.context()));
-  }
-}
-
 }  // namespace
 
 void add_run(std::vector<RunPattern>& runs, std::int64_t whole, std::int64_t elements) {
@@ -161,8 +153,8 @@ Manifest read_manifest(const std::string& text, const std::string& path) {
   state.finish();
   m.world = static_cast<int>(reader.integer("world", {1, kRanks.max + 1}));
   m.plan = reader.text("plan");
-  read_each(reader, "files", [&](ObjectReader r) { m.files.push_back(read_file(r)); });
-  read_each(reader, "tensors", [&](ObjectReader r) { read_tensor(r, m.tensors); });
+  reader.each_object("files", [&](ObjectReader r) { m.files.push_back(read_file(r)); });
+  reader.each_object("tensors", [&](ObjectReader r) { read_tensor(r, m.tensors); });
   reader.finish();
   problems.throw_if_errors();
   return m;
@@ -181,7 +173,7 @@ void add_record(Manifest& m, const std::string& record) {
   ObjectReader reader(root, "", {name, problems});
   m.files.push_back(read_file(reader.object("file")));
   std::map<std::string, SavedTensor> tensors;
-  read_each(reader, "tensors", [&](ObjectReader r) { read_tensor(r, tensors); });
+  reader.each_object("tensors", [&](ObjectReader r) { read_tensor(r, tensors); });
   problems.throw_if_errors();
   for (auto& [key, tensor] : tensors) {
     SavedTensor& all = m.tensors[key];

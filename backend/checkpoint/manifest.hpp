@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// manifest.json of a checkpoint: where training stood, every file with its size and digest, and
-// which elements of which tensor each rank's shard holds. docs/FORMATS.md has the format.
+// The file manifest.json of a checkpoint. It says how far training was, the size and digest of
+// every file, and which elements of which tensors are in each rank's shard. docs/FORMATS.md has the
+// format.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,18 @@ namespace pleat {
 
 inline constexpr int kCheckpointSchemaVersion = 1;
 
-// `count` runs of `elements` consecutive elements of the whole tensor, the first at `whole`, each
-// `step` after the one before.
+// Elements of a whole tensor: `count` runs of `elements` consecutive ones. The first run begins at
+// `whole`, each further one `step` elements after the one before.
 struct RunPattern {
   std::int64_t whole = 0, elements = 0, count = 1, step = 0;
   bool operator==(const RunPattern&) const = default;
   [[nodiscard]] std::int64_t total() const { return elements * count; }
 };
 
-// Appends a run, as part of the last pattern where it goes on with it.
+// Appends a run. If it continues the last pattern, it becomes a part of it.
 void add_run(std::vector<RunPattern>&, std::int64_t whole, std::int64_t elements);
 
-// What one rank's shard holds of a tensor: the runs' elements one after the other.
+// What the shard of one rank holds of a tensor: the elements of these runs, one after the other.
 struct TensorPart {
   int rank = 0;
   std::vector<RunPattern> runs;
@@ -47,11 +48,11 @@ struct SavedFile {
   bool operator==(const SavedFile&) const = default;
 };
 
-// Where training stood between two steps.
+// How far training was, between two steps.
 struct TrainingState {
   std::int64_t step = 0;     // steps done
-  std::int64_t updates = 0;  // of them, those that changed the weights
-  std::int64_t samples = 0;  // of the data, consumed
+  std::int64_t updates = 0;  // steps that have changed the weights
+  std::int64_t samples = 0;  // samples of the data that have been used
   std::int64_t seq_len = 0, global_batch = 0;
   std::uint64_t seed = 0;
   std::string data;  // digest of some samples
@@ -61,7 +62,7 @@ struct TrainingState {
 struct Manifest {
   TrainingState state;
   int world = 1;
-  std::string plan;  // in words
+  std::string plan;  // its summary, for readers
   std::vector<SavedFile> files;
   std::map<std::string, SavedTensor> tensors;  // "exp_avg/layers.3.qkv"
   bool operator==(const Manifest&) const = default;
@@ -70,10 +71,10 @@ struct Manifest {
 [[nodiscard]] std::string shard_name(int rank);  // "shard_00003.safetensors"
 
 [[nodiscard]] std::string write_manifest(const Manifest&);
-// Throws ConfigError (bad_file) for anything but a complete manifest of this version.
+// Throws ConfigError (bad_file) if the text is not a complete manifest of this version.
 [[nodiscard]] Manifest read_manifest(const std::string& text, const std::string& path);
 
-// One rank's part of a manifest, as it travels to rank 0.
+// One rank's part of the manifest. Every rank sends its part to rank 0.
 struct ShardRecord {
   SavedFile file;
   std::map<std::string, SavedTensor> tensors;

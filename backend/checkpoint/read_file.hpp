@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Reading whole files or parts of them: by reads, or mapped into memory.
+// Reads files, in whole or in parts, or maps them into memory.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,11 @@
 
 namespace pleat {
 
-// A regular file open for reading. Read, not mapped: where another process cuts it short, that is
-// an error and no signal.
-
+// A regular file that is open for reading. It is not mapped into memory: if another process
+// truncates it, reading fails with an error instead of a signal.
 class ReadFile {
  public:
-  // Throws ConfigError (device_or_io) with the system's reason; also for what is no regular file.
+  // Throws ConfigError (device_or_io) with the system's reason, also if it is no regular file.
   explicit ReadFile(const std::string& path, FileSystem& files = real_files());
   ~ReadFile();
   ReadFile(ReadFile&& other) noexcept;
@@ -26,8 +25,8 @@ class ReadFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }  // when it was opened
-  // Fills `out` from an offset on. Throws ConfigError (device_or_io), also where the file has
-  // become shorter. May be called by several threads.
+  // Fills `out` with the bytes from `offset` on. Throws ConfigError (device_or_io), also if the
+  // file has become shorter. Several threads may call it.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
   [[nodiscard]] std::vector<std::byte> all() const;
 
@@ -38,14 +37,14 @@ class ReadFile {
   std::uint64_t size_ = 0;
 };
 
-// A whole text. Throws ConfigError: device_or_io, bad_file where it is larger than `limit`.
+// The whole file as text. Throws ConfigError: bad_file if it is larger than `limit`, else
+// device_or_io.
 [[nodiscard]] std::string read_text(const std::string& path, std::uint64_t limit, FileSystem&);
 
-// A whole file as read-only memory.
-
+// A whole file, mapped into memory that can only be read.
 class MappedFile {
  public:
-  // Throws ConfigError (device_or_io) with the system's reason; also for what is no regular file.
+  // Throws ConfigError (device_or_io) with the system's reason, also if it is no regular file.
   explicit MappedFile(const std::string& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept : bytes_(other.bytes_) { other.bytes_ = {}; }

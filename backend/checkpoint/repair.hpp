@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Whether a checkpoint is whole, and mending the one fault that can be mended: a tensor that stands
-// in its shard twice. Saves of models with tied tables wrote that until it was found; no resume
+// Checks whether a checkpoint is whole, and repairs the one fault that can be repaired: a tensor
+// that is in its shard twice. Old versions saved models with tied tables like this, and no resume
 // reads it.
 #pragma once
 
@@ -12,27 +12,28 @@
 
 namespace pleat {
 
-// What keeps a resume from this checkpoint, a line each with its file; empty: nothing. Reads every
-// byte: files against the manifest's sizes and digests, headers, plan.json, and whether each
-// element of each tensor is in a shard.
+// The reasons why training cannot be resumed from this checkpoint, one line each with the name of
+// the file; empty if it can. Every byte is read. Sizes and digests of files are compared with the
+// manifest, headers and plan.json are read, and each element of each tensor must be in a shard.
 [[nodiscard]] std::vector<std::string> faults_of_checkpoint(const std::string& folder,
                                                             FileSystem& files = real_files());
 
 struct Repair {
-  std::vector<std::string> faults;    // of faults_of_checkpoint, as it is
-  std::vector<std::string> remedies;  // a line for each tensor whose further copies would go
-  // What cannot be mended: bytes that are not those that were saved, copies that differ.
+  std::vector<std::string> faults;    // faults_of_checkpoint
+  std::vector<std::string> remedies;  // a line for each tensor whose copies would be removed
+  // What cannot be repaired: bytes that have changed since they were saved, copies that differ.
   std::vector<std::string> hopeless;
   [[nodiscard]] bool is_needed() const { return !faults.empty(); }
   [[nodiscard]] bool is_possible() const { return hopeless.empty() && !remedies.empty(); }
 };
 
-// Looks only. Copies of a tensor are compared byte by byte.
+// Finds out what is wrong and changes nothing. Copies of a tensor are compared byte by byte.
 [[nodiscard]] Repair plan_repair(const std::string& folder, FileSystem& files = real_files());
 
-// Writes the checkpoint anew beside it, each tensor once, reads that back and gives it the name;
-// the old one then goes. Its parent is the folder of checkpoints. Throws ConfigError: refused when
-// a job saves there, verification where plan_repair says that it is hopeless, device_or_io.
+// Writes a new checkpoint beside the old one, with each tensor once, and reads it back. It then
+// takes the name of the old one, which is removed. The parent of `folder` must be the folder of all
+// checkpoints. Throws ConfigError: `refused` if a job saves there, verification if plan_repair
+// finds it hopeless, else device_or_io.
 void write_repaired(const std::string& folder, FileSystem& files = real_files());
 
 }  // namespace pleat

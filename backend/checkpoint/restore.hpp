@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Training goes on from a checkpoint, whatever layout it was saved from: a rank takes each element
-// that it needs from the shard that has it.
+// Resumes training from a checkpoint. The ranks may be arranged differently from those that saved
+// it: a rank takes each element that it needs from the shard that has it.
 #pragma once
 
 #include <functional>
@@ -14,27 +14,30 @@
 namespace pleat {
 
 struct RestoreConfig {
-  std::string folder;     // one checkpoint, or the folder of many: its newest good one is taken
-  bool optional = false;  // no checkpoint at all is no error: training starts anew
-  TrainingState state;    // what the run has: sizes and data must agree
-  ModelSpec model;        // so must this
-  std::function<void(const std::string&)> on_message;  // on rank 0: what is damaged, what is taken
+  std::string folder;     // of one checkpoint, or of many: then the newest undamaged one is taken
+  bool optional = false;  // without any checkpoint training starts from the beginning
+  TrainingState state;    // of this run; its sizes and data must be those of the checkpoint
+  ModelSpec model;        // must be the checkpoint's, too
+  // On rank 0: which checkpoints are damaged, and which one is taken.
+  std::function<void(const std::string&)> on_message;
   FileSystem* files = &real_files();
 };
 
-// Loads the state of this rank, and says how many steps are done. Called by every rank before the
-// first step; all load the same checkpoint, and verify each file once between them. Throws
-// ConfigError: verification when every checkpoint is damaged, or the model, the data or the sizes
-// of the batch are others; bad_file or device_or_io where one that was named cannot be read.
+// Loads the state of this rank and returns how many steps are done. Every rank calls it before the
+// first step. All load the same checkpoint and share the work of verifying its files. Throws
+// ConfigError: verification if every checkpoint is damaged or was made with another model, other
+// data or other sizes of the batch; bad_file or device_or_io if the named checkpoint cannot be
+// read.
 [[nodiscard]] int restore(const StepBoundary&, const RestoreConfig&);
 
-// Whether this rank could go on from a checkpoint with this manifest: each element of its state is
-// there, by name, size and type. Reads the shards' headers, not their data. Throws ConfigError:
-// bad_file for a broken shard, verification naming the tensor that is not whole.
+// Checks that this rank could resume from a checkpoint with this manifest: each element of its
+// state must be there, with the same name, size and type. Reads the headers of shards, not their
+// data. Throws ConfigError: bad_file for a broken shard; verification, which names a tensor that is
+// not whole.
 void require_complete(const std::string& folder, const Manifest&, Executor&,
                       FileSystem& files = real_files());
 
-// Whole weights by name out of a checkpoint, for export. Throws like open_checkpoint.
+// Reads whole weights from a checkpoint by name, for exports. Throws what open_checkpoint throws.
 class SavedWeights {
  public:
   explicit SavedWeights(const std::string& checkpoint);

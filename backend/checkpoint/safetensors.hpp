@@ -32,25 +32,26 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// The header of a file's bytes. Throws ConfigError (bad_file, naming the tensor) unless every rule
-// of the format holds: known types, sizes that match the shapes, offsets that cover the data once.
+// Reads the header from the bytes of a file. Throws ConfigError (bad_file), which names the tensor,
+// if a rule of the format is broken: types must be known, sizes must match shapes, and offsets must
+// cover the data exactly once.
 [[nodiscard]] SafetensorsHeader read_safetensors_header(std::span<const std::byte> file,
                                                         const std::string& path);
-// The same of a file of that many bytes, whose first ones hold the header.
-enum class DuplicateNames { refused, kept };  // kept: to mend files that should not have them
+// The same for a file of `file_bytes` bytes, of which `head` has the first, with the header.
+enum class DuplicateNames { refused, kept };  // kept: to repair files that should not have them
 [[nodiscard]] SafetensorsHeader read_safetensors_header(
     std::span<const std::byte> head, std::uint64_t file_bytes, const std::string& path,
     DuplicateNames = DuplicateNames::refused);
 
-// The bytes before the first tensor: length, header, padding to eight bytes. Fills in the offsets
-// of `tensors`, in their order. Sub-byte types must come in whole bytes.
+// Makes the bytes before the first tensor: length, header, and padding to eight bytes. Fills in the
+// offsets of `tensors`, in their order. Tensors of types below a byte must fill whole bytes.
 [[nodiscard]] std::string make_safetensors_header(
     std::vector<TensorEntry>& tensors, const std::map<std::string, std::string>& metadata);
 
 // A file open for reading.
 class Safetensors {
  public:
-  // Throws ConfigError: device_or_io where it cannot be read, bad_file where it is broken.
+  // Throws ConfigError: device_or_io if it cannot be read, bad_file if it is broken.
   explicit Safetensors(const std::string& path, FileSystem& files = real_files(),
                        DuplicateNames = DuplicateNames::refused);
 
@@ -60,7 +61,8 @@ class Safetensors {
     return header_.metadata;
   }
   [[nodiscard]] const TensorEntry* find(std::string_view name) const;  // nullptr: not in the file
-  // A tensor's bytes, or those from `offset` on that fill `out`. Throws ConfigError (device_or_io).
+  // All bytes of a tensor, or as many as fill `out`, from `offset` on. Throws ConfigError
+  // (device_or_io).
   [[nodiscard]] std::vector<std::byte> bytes(const TensorEntry&) const;
   void read(const TensorEntry&, std::uint64_t offset, std::span<std::byte> out) const;
 

@@ -17,28 +17,28 @@
 
 namespace pleat {
 
-// Texts that all ranks exchange between two steps.
+// Texts that ranks exchange between two steps; all ranks call these together.
 
-// Every rank's text, in rank order.
+// The texts of all ranks, in the order of the ranks.
 [[nodiscard]] std::vector<std::string> gather_texts(Communicator&, const std::string& mine);
-// Rank 0's text on every rank.
+// The text of rank 0.
 [[nodiscard]] std::string text_of_first(Communicator&, const std::string& mine);
-// The first text that is not empty: what went wrong on some rank, the same on all.
+// The first text that is not empty. If something went wrong on a rank, all ranks learn it this way.
 [[nodiscard]] std::string first_problem(Communicator&, const std::string& mine);
 
-// Saves one rank's share of a checkpoint, in step with the other ranks: a snapshot in host memory,
-// written by a thread of its own, and a commit that all ranks agree on between two steps. Before
-// the commit every rank reads the checkpoint back as a resume would.
+// How a save goes. Each rank copies its share to host memory, and a thread of its own writes it to
+// the disk. When all have written, every rank reads the checkpoint back as a resume would. Between
+// two steps the ranks then agree that it is good, and it gets its name.
 
 struct SaveConfig {
-  std::string folder;         // of all checkpoints of the job; empty: nothing is saved
+  std::string folder;         // for all checkpoints of the job; empty: nothing is saved
   int every = 0;              // steps between saves; 0: only when training ends
-  int keep = 3;               // newest checkpoints that stay
-  bool background = false;    // training goes on while it is written
-  int max_failures = 3;       // saves that fail one after the other before training stops
-  std::string plan_document;  // plan.json of every checkpoint
-  TrainingState state;        // sizes, seed and digest of the data; the rest is filled in
-  // One line about a save that failed, on rank 0.
+  int keep = 3;               // so many of the newest checkpoints are kept
+  bool background = false;    // training goes on while a checkpoint is written
+  int max_failures = 3;       // after so many failed saves in a row training stops
+  std::string plan_document;  // goes into plan.json of every checkpoint
+  TrainingState state;        // sizes, seed and digest of the data; the saver fills in the rest
+  // Called on rank 0 with a line about a save that failed.
   std::function<void(const std::string&)> on_message;
   FileSystem* files = &real_files();
 };
@@ -50,16 +50,16 @@ class Saver {
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
-  // Between two steps, by every rank. Throws ConfigError on every rank: device_or_io after
-  // max_failures saves in a row have failed, or when the last save of a run has; verification at
-  // once when what was written cannot be read back. The checkpoints before stay as they were.
+  // Every rank calls it between two steps. Throws ConfigError on every rank: device_or_io if
+  // max_failures saves in a row have failed, or the last save of the run; verification as soon as a
+  // checkpoint cannot be read back. Earlier checkpoints stay as they are.
   void after_step(const StepBoundary&, bool last);
 
  private:
   struct Written {
     ShardRecord record;
     std::string error;      // empty: all of it is on the disk
-    std::string unreadable;  // why it is there, but not what was written; empty: it is
+    std::string unreadable;  // why what is there is not what was written; empty: it is
   };
   void begin(const StepBoundary&);
   void write(Written& written, const std::vector<std::byte>& bytes, int rank);
@@ -69,8 +69,8 @@ class Saver {
   void count(const std::string& error, const StepBoundary&);
 
   const SaveConfig& config_;
-  TrainingState state_;     // of the save under way
-  std::string written_to_;  // its folder; empty: none is
+  TrainingState state_;     // of the save that is under way
+  std::string written_to_;  // its folder; empty: none is under way
   std::future<Written> writing_;
   std::int64_t saved_step_ = -1;
   int failures_ = 0;

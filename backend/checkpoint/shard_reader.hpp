@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Elements of whole tensors out of the shards of a checkpoint.
+// Reads any elements of whole tensors from the shards of a checkpoint.
 #pragma once
 
 #include <map>
@@ -16,21 +16,21 @@ namespace pleat {
 
 class ShardReader {
  public:
-  // Both must outlive the reader. Shards are opened when they are first needed.
+  // `folder` and `manifest` must outlive the reader. Shards are opened when they are first needed.
   ShardReader(const std::string& folder, const Manifest& manifest,
               FileSystem& files = real_files())
       : folder_(folder), manifest_(manifest), files_(files) {}
 
   [[nodiscard]] bool has(const std::string& name) const { return manifest_.tensors.contains(name); }
-  // Fills the runs of a tensor, from the tensor of that name (or `from`), converting its type.
-  // Throws ConfigError (verification) naming the tensor when an element of it is nowhere, or its
-  // size or type do not agree.
+  // Fills the runs of a tensor from the saved tensor `from`, and converts its type. Throws
+  // ConfigError (verification), which names the tensor, if an element is in no shard, or if size or
+  // type differ.
   void read(const KeptTensor&, const std::string& from);
-  // Throws as `read` would, and reads no more than headers.
+  // Throws what `read` would throw, but reads only headers.
   void require(const KeptTensor&, const std::string& from);
 
  private:
-  struct Piece {  // of the whole tensor, and where its bytes are
+  struct Piece {  // a part of a whole tensor, and where its bytes are
     std::int64_t whole = 0, elements = 0;
     const Safetensors* file = nullptr;
     const TensorEntry* entry = nullptr;
@@ -38,8 +38,9 @@ class ShardReader {
   };
   const Safetensors& shard(int rank);
   [[nodiscard]] std::vector<Piece> pieces_of(const std::string& name, const SavedTensor&);
-  // Calls take(type, run, first, count, piece) for each stretch of a wanted run that lies in one
-  // piece: `count` elements of that saved type, from element `first` of the whole tensor.
+  // Calls take(type, run, first, count, piece) for each part of a wanted run that lies in one
+  // piece. The part has `count` elements of the saved type, from element `first` of the whole
+  // tensor on.
   template <class Take>
   void for_each_piece(const KeptTensor&, const std::string& from, Take take);
 

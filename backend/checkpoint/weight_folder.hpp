@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of a Hugging Face model folder: model.safetensors, or shards with
-// model.safetensors.index.json.
+// The tensors of a Hugging Face model folder. They are in model.safetensors, or in several shards,
+// which model.safetensors.index.json lists.
 #pragma once
 
 #include <functional>
@@ -17,11 +17,11 @@ namespace pleat {
 
 class WeightFolder {
  public:
-  // Throws ConfigError: device_or_io where files cannot be read, bad_file where they are broken or
-  // the index disagrees with the shards.
+  // Throws ConfigError: device_or_io if files cannot be read, bad_file if they are broken or the
+  // index does not agree with the shards.
   explicit WeightFolder(const std::string& folder);
 
-  // A tensor in its file; `entry` is null when the folder has none of that name.
+  // A tensor and its file. `entry` is null if the folder has no tensor of that name.
   struct Found {
     const Safetensors* file = nullptr;
     const TensorEntry* entry = nullptr;
@@ -41,9 +41,9 @@ class WeightFolder {
   std::map<std::string, Found, std::less<>> tensors_;
 };
 
-// Writes tensors into folder/model.safetensors, or into several shards of at most `shard_bytes`
-// each (one tensor at least) with an index. `fill` is asked for the bytes of each tensor in order.
-// Files appear complete or not at all. Throws ConfigError (device_or_io).
+// Writes tensors into folder/model.safetensors, or into several shards with an index. A shard has
+// at most `shard_bytes` bytes, or one tensor. `fill` is called for the bytes of each tensor, in
+// order. A file appears when it is complete, or not at all. Throws ConfigError (device_or_io).
 void write_weight_folder(const std::string& folder, std::vector<TensorEntry> tensors,
                          std::uint64_t shard_bytes,
                          const std::function<void(const TensorEntry&, std::span<std::byte>)>& fill);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which samples a data-parallel rank sees when, as tokens and labels.
+// The tokens and labels that a data-parallel rank trains with in each microbatch.
 #pragma once
 
 #include <cstdint>
@@ -15,35 +15,37 @@
 
 namespace pleat {
 
-// Microbatch m of rank d holds samples [(m*dp + d)*micro_batch, +micro_batch) of the step's global
-// batch, so that the global batch is the same for every dp and micro_batch. Threads may share it.
+// Microbatch m of rank d holds `micro_batch` samples of the step's global batch, from sample (m*dp
+// + d)*micro_batch on. So the global batch is the same whatever dp and micro_batch are. Several
+// threads may use one object.
 class Batches {
  public:
-  // Step s takes samples from `first_sample` + s * global_batch. Tokens from `vocab` on are refused
-  // when they are read: ConfigError (bad_file).
+  // The samples of step s begin at `first_sample` + s * global_batch. A token that is not below
+  // `vocab` is a ConfigError (bad_file) when it is read.
   Batches(std::shared_ptr<const SampleSource>, const WorkloadSpec&, std::int64_t vocab, int dp,
           int micro_batch, const PackingRules& = {}, std::int64_t first_sample = 0);
 
   [[nodiscard]] const PackingRules& rules() const { return rules_; }
 
-  // The global number of sample i of a microbatch.
+  // The number of sample i of a microbatch among all samples of the run.
   [[nodiscard]] std::int64_t sample(std::int64_t step, int microbatch, int dp_rank,
                                     std::int64_t i) const;
 
-  // out[micro_batch * seq_len]; labels follow their tokens, kIgnoredLabel where the loss is masked.
+  // Fill out[micro_batch * seq_len]. A label is the token that comes next, or kIgnoredLabel where
+  // the loss is masked.
   void tokens(std::int64_t step, int microbatch, int dp_rank, std::span<std::int32_t> out) const;
   void labels(std::int64_t step, int microbatch, int dp_rank, std::span<std::int32_t> out) const;
-  // Tokens of the step's global batch for each one whose label counts: the mean loss is over those.
-  // 1 without masks; 0 if none counts.
+  // All tokens of the step's global batch over those whose label counts: the mean loss is taken
+  // over these. 1 without masks; 0 if no label counts.
   [[nodiscard]] double loss_weight(std::int64_t step) const;
-  // Places of the tokens in their sequence or document.
+  // The place of each token in its sequence, or in its document if positions are reset.
   void positions(std::int64_t step, int microbatch, int dp_rank, std::span<std::int32_t> out) const;
-  // Of each token, the place in its sample where its document begins (document_starts).
+  // For each token, where in its sample its document begins (document_starts).
   void document_starts(std::int64_t step, int microbatch, int dp_rank,
                        std::span<std::int32_t> out) const;
 
  private:
-  // Calls `use` with seq_len + 1 tokens of each sample and its part of `out`.
+  // Calls `use` for each sample, with its seq_len + 1 tokens and its part of `out`.
   template <class Use>
   void each_sample(std::int64_t step, int microbatch, int dp_rank, Use use) const;
 
@@ -54,7 +56,7 @@ class Batches {
   std::int64_t seq_len_, global_batch_, vocab_, first_sample_;
   int dp_, micro_batch_;
   PackingRules rules_;
-  mutable std::mutex mutex_;  // of the weight that was worked out last
+  mutable std::mutex mutex_;  // protects the weight that was worked out last
   mutable std::int64_t weighed_step_ = -1;
   mutable double weight_ = 1;
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// "969, 30, 1": which documents are for training, validation and test. "0.3 A 0.7 B": which
-// datasets a run takes its samples from, and how many from each. Megatron-LM's rules (d98e8a6,
-// megatron/core/datasets/blended_megatron_dataset_builder.py, helpers.cpp).
+// Two texts that say which data a run takes, with the rules of Megatron-LM (d98e8a6,
+// megatron/core/datasets/blended_megatron_dataset_builder.py, helpers.cpp). "969, 30, 1" shares
+// documents out to training, validation and test. "0.3 A 0.7 B" mixes samples of several datasets.
 #pragma once
 
 #include <array>
@@ -18,32 +18,32 @@ namespace pleat {
 enum class DataSplit { train, valid, test };
 [[nodiscard]] const char* name_of(DataSplit);
 
-// Shares of train, valid and test, adding up to 1.
+// The shares of training, validation and test. They add up to 1.
 using SplitShares = std::array<double, 3>;
-// One to three numbers with commas. Throws ConfigError (bad_request).
+// Reads one to three numbers with commas between. Throws ConfigError (bad_request) for other texts.
 [[nodiscard]] SplitShares parse_split(const std::string&);
-// The documents of a share; empty when the share is 0.
+// The documents that a share gets; none when it is 0.
 [[nodiscard]] DocumentRange documents_of(const SplitShares&, DataSplit, std::int64_t documents);
 
 struct BlendPart {
   std::string source;
-  double weight = 0;  // 0 for all: as many samples as each has
+  double weight = 0;  // 0 for all datasets: each gives as many samples as it has
 };
-// "A", "A B" or "0.3 A 0.7 B"; words are separated by white space. Throws ConfigError
-// (bad_request).
+// Reads "A", "A B" or "0.3 A 0.7 B", with white space between the words. Throws ConfigError
+// (bad_request) for other texts.
 [[nodiscard]] std::vector<BlendPart> parse_blend(const std::string&);
 
-// weights / sum, as numpy divides and adds.
+// The weights over their sum, rounded as numpy would.
 [[nodiscard]] std::vector<double> normalized(std::span<const double> weights);
-// The number of samples that a part with this weight contributes, and the number to prepare, which
-// is half a percent more.
+// How many samples a dataset with this weight contributes, and how many to prepare: half a percent
+// more.
 [[nodiscard]] std::int64_t share_of(std::int64_t samples, double weight);
 [[nodiscard]] std::int64_t prepared_for(std::int64_t samples, double weight);
 
-// Which part each sample comes from: always the one that is furthest behind its weight.
+// Which dataset each sample comes from: always the one that lags most behind its weight.
 class BlendOrder {
  public:
-  // Weights add up to 1.
+  // The weights must add up to 1.
   BlendOrder(std::span<const double> weights, std::int64_t samples);
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(part_.size()); }

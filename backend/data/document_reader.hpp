@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Training text: where it comes from, and reading it document by document.
+// Training text: where it comes from, and how it is read, one document after the other.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,27 @@
 
 namespace pleat {
 
-// Files of text, document by document.
-
-// What one document is.
+// What counts as one document of a file.
 enum class DocumentKind {
-  automatic,  // jsonl for a name that ends in .jsonl, else file
+  automatic,  // jsonl if the name of the file ends in .jsonl, else file
   file,       // the whole file
   line,
-  paragraph,  // up to a line without anything but white space
-  jsonl,      // a JSON object a line, with the text in one of its members
+  paragraph,  // ends at an empty line, or one with white space alone
+  jsonl,      // each line is a JSON object, with the text in one of its members
 };
 
-// A file's bytes as text.
+// Reads the documents of one file.
 [[nodiscard]] inline std::string_view text_of(const MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
 class DocumentReader {
  public:
-  // Throws ConfigError (device_or_io) when the file cannot be read.
+  // Throws ConfigError (device_or_io) if the file cannot be read.
   DocumentReader(const std::string& path, DocumentKind, std::string json_key);
 
-  // The next document that is not empty; nothing at the end. Throws ConfigError (bad_file) for a
-  // line that is no object with that text.
+  // The next document that is not empty; nothing at the end of the file. Throws ConfigError
+  // (bad_file) for a line that is no JSON object or has no text.
   [[nodiscard]] std::optional<std::string> next();
 
   [[nodiscard]] std::int64_t bytes() const {
@@ -61,14 +59,15 @@ class DocumentReader {
 
 // Where training text comes from: a file, or the Bible as Debian's bible-kjv package prints it.
 
-// The bytes of a file. Throws ConfigError when it cannot be read or is empty.
+// The bytes of a file. Throws ConfigError if it cannot be read or is empty.
 [[nodiscard]] std::vector<std::uint8_t> load_text(const std::filesystem::path&);
 
-// Output of `bible gen1:1-rev22:21`, kept in cache_directory/bible-kjv.txt after the first call.
-// Throws ConfigError when the program is missing or fails.
+// The output of `bible gen1:1-rev22:21`. The first call keeps it in cache_directory/bible-kjv.txt.
+// Throws ConfigError if the program is missing or fails.
 [[nodiscard]] std::vector<std::uint8_t> default_text(const std::filesystem::path& cache_directory);
 
-// What a program prints, run without a shell; throws ConfigError when it cannot run or fails.
+// Runs a program without a shell and returns what it prints. Throws ConfigError if it cannot be run
+// or fails.
 [[nodiscard]] std::vector<std::uint8_t> output_of(const std::vector<std::string>& command);
 
 }  // namespace pleat

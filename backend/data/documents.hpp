@@ -10,7 +10,7 @@
 
 namespace pleat {
 
-// Tokenized documents by number: what samples are cut from.
+// Documents of tokens, by number. Samples are cut from them.
 
 class Documents {
  public:
@@ -19,13 +19,13 @@ class Documents {
   Documents& operator=(const Documents&) = delete;
   virtual ~Documents() = default;
 
-  // Tokens of each document.
+  // The number of tokens of each document.
   [[nodiscard]] virtual std::span<const std::int32_t> lengths() const = 0;
-  // tokens[i] = token offset + i of the document, which must have that many. A token that does not
-  // fit 31 bits reads as -1.
+  // Fills `tokens` with those of a document, from `offset` on; there must be enough. A token of
+  // more than 31 bits is read as -1.
   virtual void read(std::int64_t document, std::int64_t offset,
                     std::span<std::int32_t> tokens) const = 0;
-  // For messages.
+  // Its name in messages.
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
 
@@ -47,31 +47,33 @@ class MemoryDocuments final : public Documents {
   std::vector<std::size_t> begins_;
 };
 
-// Samples packed from several documents: where each begins, for positions and attention that start
-// anew, and which labels count.
+// A sample may be packed from several documents. What follows says where each begins, so that
+// positions and attention can start anew there, and which labels count.
 
 // A label that adds nothing to the loss.
 inline constexpr std::int32_t kIgnoredLabel = -1;
 
-// What happens at the token that ends a document. It belongs to the document it ends.
-// (Megatron-LM's --reset-position-ids, --reset-attention-mask, --eod-mask-loss.)
+// What happens at the token that ends a document; the token belongs to that document.
+// (Megatron-LM's --reset-position-ids, --reset-attention-mask and --eod-mask-loss.)
 struct PackingRules {
-  std::int32_t end_of_document = -1;  // -1: none of these
+  std::int32_t end_of_document = -1;  // -1: there is no such token
   bool reset_positions = false;
   bool reset_attention = false;
-  bool mask_loss = false;  // not trained to guess how the next document begins
+  bool mask_loss = false;  // no loss for guessing how the next document begins
 };
 
-// starts[i]: where the document of tokens[i] begins; a document begins at 0 and behind each end. 0
-// throughout unless attention is reset: attention looks no further back than there.
+// Fills starts[i] with the place where the document of tokens[i] begins: attention looks no further
+// back. A document begins at 0 and behind each end of another one. All are 0 unless attention is
+// reset.
 void document_starts(std::span<const std::int32_t> tokens, const PackingRules&,
                      std::span<std::int32_t> starts);
 
-// positions[i] = i, or the place in its document if they are reset.
+// Fills positions[i] with i, or with the place of tokens[i] in its document if positions are reset.
 void position_ids(std::span<const std::int32_t> tokens, const PackingRules&,
                   std::span<std::int32_t> positions);
 
-// Puts kIgnoredLabel where a label does not count; labels[i] follows tokens[i].
+// Puts kIgnoredLabel where a label does not count. labels[i] is the token that comes after
+// tokens[i].
 void mask_labels(std::span<const std::int32_t> tokens, const PackingRules&,
                  std::span<std::int32_t> labels);
 

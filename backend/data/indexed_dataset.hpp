@@ -49,18 +49,18 @@ enum class TokenType : std::uint8_t {
       "", "uint8", "int8", "int16", "int32", "int64", "float64", "float32", "uint16"};
   return kNames[static_cast<std::size_t>(type)];
 }
-// Megatron-LM's choice: 16 bits below 65,500 tokens.
+// The type that Megatron-LM would choose: 16 bits if the vocabulary has less than 65,500 tokens.
 [[nodiscard]] constexpr TokenType type_for(std::int64_t vocab_size) {
   return vocab_size < 65500 ? TokenType::u16 : TokenType::i32;
 }
 
-// Reads a Megatron-LM indexed dataset. Samples are cut from its sequences, as
-// GPTDataset does; documents are groups of sequences.
+// Reads an indexed dataset. Documents are groups of sequences; samples are cut from the sequences,
+// as Megatron-LM's GPTDataset does.
 
 class IndexedDataset final : public Documents {
  public:
-  // `prefix` without ".bin" or ".idx". Throws ConfigError: device_or_io for a file that cannot be
-  // read, bad_file for one that is not what the index says.
+  // `prefix` is the path without ".bin" or ".idx". Throws ConfigError: device_or_io if a file
+  // cannot be read, bad_file if it is not what the index says.
   explicit IndexedDataset(const std::string& prefix);
 
   [[nodiscard]] std::span<const std::int32_t> lengths() const override { return lengths_; }
@@ -88,22 +88,21 @@ class IndexedDataset final : public Documents {
 // Whether PREFIX.idx is there.
 [[nodiscard]] bool is_indexed_prefix(const std::string& path);
 
-// Writes a Megatron-LM indexed dataset, a document a sequence. Both files
-// appear when they are complete, the index last; until then they have other names, and an
-// unfinished writer removes them.
+// Writes an indexed dataset in which each document is one sequence. Both files get their names when
+// they are complete, the index last. A writer that does not finish leaves no files.
 
 class IndexedWriter {
  public:
-  // Throws ConfigError (device_or_io) when the files cannot be made.
+  // Throws ConfigError (device_or_io) if the files cannot be made.
   IndexedWriter(const std::string& prefix, TokenType);
   IndexedWriter(const IndexedWriter&) = delete;
   IndexedWriter& operator=(const IndexedWriter&) = delete;
   ~IndexedWriter();
 
-  // Throws ConfigError: device_or_io when the disk is full, bad_file for a document of more than
-  // 2^31 - 1 tokens. Tokens must fit the type.
+  // Tokens must fit the type. Throws ConfigError: device_or_io if the disk is full, bad_file for a
+  // document of more than 2^31 - 1 tokens.
   void add(std::span<const std::int32_t> document);
-  // Flushes both files to the disk and gives them their names.
+  // Writes both files to the disk and gives them their names.
   void finish();
 
   [[nodiscard]] std::int64_t documents() const {

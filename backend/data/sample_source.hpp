@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Training samples by global number. What a sample holds depends on the data, the seed, the
-// sequence length and how many samples the run was opened for: never on ranks, microbatches or
-// where a run was resumed.
+// Training samples by their number in the run. What a sample holds depends on the data, the seed,
+// the sequence length and the number of samples that the run was opened for. It never depends on
+// ranks, on microbatches or on where a run was resumed.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ class SampleSource {
   SampleSource& operator=(const SampleSource&) = delete;
   virtual ~SampleSource() = default;
 
-  // Tokens that the labels are one ahead of.
+  // The number of tokens that are trained on; the labels are one token ahead.
   [[nodiscard]] virtual std::int64_t seq_len() const = 0;
   [[nodiscard]] virtual std::int64_t size() const = 0;
-  // tokens[seq_len + 1]. Threads may read at the same time.
+  // Fills seq_len + 1 tokens. Several threads may read at the same time.
   virtual void read(std::int64_t sample, std::span<std::int32_t> tokens) const = 0;
-  // For messages.
+  // Its name in messages.
   [[nodiscard]] virtual std::string name() const = 0;
 };
 
-// Consecutive pieces of a text whose tokens are bytes, wrapping around. Never ends.
+// Consecutive pieces of a text whose tokens are its bytes. After the end it starts again.
 class ConsecutiveBytes final : public SampleSource {
  public:
-  // Throws ConfigError when the text is shorter than one sample and its last label.
+  // Throws ConfigError if the text is shorter than one sample and its last label.
   ConsecutiveBytes(std::vector<std::uint8_t> text, std::int64_t seq_len);
 
   [[nodiscard]] std::int64_t seq_len() const override { return seq_len_; }
@@ -72,7 +72,7 @@ class OrderedSamples final : public SampleSource {
 // Several datasets, mixed by weight.
 class BlendedSamples final : public SampleSource {
  public:
-  // Throws ConfigError (bad_file) when a part has fewer samples than the blend takes from it.
+  // Throws ConfigError (bad_file) if a dataset has fewer samples than the blend takes from it.
   BlendedSamples(std::vector<std::unique_ptr<const SampleSource>> parts,
                  std::span<const double> weights, std::int64_t samples);
 
@@ -91,22 +91,22 @@ class BlendedSamples final : public SampleSource {
   BlendOrder order_;
 };
 
-// What a dataset or a blend of them gives for a split.
+// What to take from a dataset or a blend: which share of it, and how many samples.
 struct SampleRequest {
   SplitShares shares = {1, 0, 0};
   DataSplit split = DataSplit::train;
   std::int64_t seq_len = 0;
-  std::int64_t samples = 0;  // at least so many, more than 0
+  std::int64_t samples = 0;  // at least so many; must be above 0
   std::uint32_t seed = 0;
 };
 
 struct WeightedDocuments {
   std::shared_ptr<const Documents> documents;
-  double weight = 0;  // 0 for all: as many samples as each has in one epoch
+  double weight = 0;  // 0 for all datasets: each gives its samples of one epoch
 };
 
-// One source for all of them: the order of BlendedMegatronDatasetBuilder. Throws ConfigError
-// (bad_file) when there is too little data.
+// One source of samples for all datasets, in the order of Megatron-LM's
+// BlendedMegatronDatasetBuilder. Throws ConfigError (bad_file) if there is too little data.
 [[nodiscard]] std::unique_ptr<const SampleSource> order_samples(
     const std::vector<WeightedDocuments>&, const SampleRequest&);
 

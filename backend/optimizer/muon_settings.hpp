@@ -10,8 +10,8 @@
 
 namespace pleat {
 
-// spectral: sqrt(max(rows, columns)); unit_rms_norm: sqrt(rows / columns); shape_scaling: the same, at
-// least 1.
+// spectral: sqrt(max(rows, columns)); unit_rms_norm: sqrt(rows / columns); shape_scaling: the same,
+// at least 1.
 enum class MuonScale : std::uint8_t { spectral, unit_rms_norm, shape_scaling };
 
 struct MuonSettings {

@@ -68,8 +68,9 @@ class Arena {
   Memory& memory_;
   bool poison_ = false;
   std::int64_t live_ = 0, peak_ = 0, taken_ = 0;
-  // Freed memory by where it is from and capacity, reused so that a step does not go back to the system for its tensors.
-  // Heaps whose top is the lowest address: a step that allocates as the one before gets the same ones.
+  // Freed memory by where it is from and capacity, reused so that a step does not go back to the
+  // system for its tensors. Heaps whose top is the lowest address: a step that allocates as the one
+  // before gets the same ones.
   std::map<std::pair<Memory*, std::int64_t>, std::vector<std::byte*>> free_;
 };
 

@@ -18,7 +18,8 @@ GraphCache::Capture::~Capture() {
   if (device_ == nullptr) return;
   try {
     static_cast<void>(device_->end_capture());
-  } catch (const std::exception&) {  // it ended all the same; the first failure is the one to report
+  // it ended all the same; the first failure is the one to report
+  } catch (const std::exception&) {
     return;
   }
 }

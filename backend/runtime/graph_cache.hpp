@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations of one scope wait until it ends. Then they run one by one; or, when the same ones have
 // run on the same memory before, are captured into a graph of the device; or that graph runs in
-// their place. Memory repeats from step to step where shapes do. What cannot be captured goes on one by
-// one.
+// their place. Memory repeats from step to step where shapes do. What cannot be captured goes on
+// one by one.
 #pragma once
 
 #include <cstdint>

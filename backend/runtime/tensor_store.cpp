@@ -160,7 +160,8 @@ View TensorStore::parameter(const WeightSlot& slot, const Tensor& tensor, Bucket
 void TensorStore::send_to_host(const InstanceKey& key, View from, const std::string& op) {
   const auto [it, fresh] = away_.try_emplace(key);
   if (!fresh) {
-    throw ExecutionError(fmt::format("operation '{}' sends away what is away ({})", op, where(key)));
+    throw ExecutionError(
+        fmt::format("operation '{}' sends away what is away ({})", op, where(key)));
   }
   Away& away = it->second;
   away.block = host_.allocate(bytes_of(from.dtype, from.elements()));

@@ -21,32 +21,36 @@ void add_calibrate_command(CLI::App& app, Action& action) {
   command->add_option("--ranks", o->ranks, "Ranks that share the cores in the shared measurements")
       ->capture_default_str()
       ->check(in_range(1, 256));
-  command->add_option("--device", o->device, "What is measured: the CPU's kernels in fp32, or a GPU's in bf16 and fp8")
+  command
+      ->add_option("--device", o->device,
+                   "What is measured: the CPU's kernels in fp32, or a GPU's in bf16 and fp8")
       ->capture_default_str()
       ->check(one_of({"cpu", "cuda"}));
   command
       ->add_option("--collectives", o->collectives,
-                   "With --device cuda, between several GPUs: nccl, or direct (threads by their GPUs' memory, "
-                   "processes by the host)")
+                   "With --device cuda, between several GPUs: nccl, or direct (threads by their "
+                   "GPUs' memory, processes by the host)")
       ->capture_default_str()
       ->check(CLI::IsMember({"nccl", "direct"}));
   command->add_flag("--symmetric-windows", o->symmetric_windows,
                     "With nccl: measure collectives in symmetric windows, too (NCCL 2.27)");
   command
       ->add_option("--sustained", o->sustained,
-                   "With --device cuda, seconds of one product after another, and of attention, for the clock under "
-                   "load (20 to 60; 0: not measured)")
+                   "With --device cuda, seconds of one product after another, and of attention, "
+                   "for the clock under load (20 to 60; 0: not measured)")
       ->capture_default_str()
       ->check(in_range(0.0, 600.0));
-  command->add_option("-o,--out", o->out_file,
-                      "Profile file (default: where `--profile NAME` and the other commands find it)");
+  command->add_option(
+      "-o,--out", o->out_file,
+      "Profile file (default: where `--profile NAME` and the other commands find it)");
   command->add_flag("--json", o->json, "Print the profile as JSON");
-  command->footer("Examples:\n"
-                  "  pleat calibrate\n"
-                  "  pleat calibrate --ranks 8 --out my-machine.json\n"
-                  "  pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
-                  "  mpirun -n 16 pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
-                  "A calibration that was killed goes on where it was, on the CPU in its second pass.");
+  command->footer(
+      "Examples:\n"
+      "  pleat calibrate\n"
+      "  pleat calibrate --ranks 8 --out my-machine.json\n"
+      "  pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
+      "  mpirun -n 16 pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
+      "A calibration that was killed goes on where it was, on the CPU in its second pass.");
   command->callback([&action, o] { action = [o] { calibrate_machine(*o); }; });
 }
 

@@ -24,10 +24,11 @@ void add_question(CLI::App& command, CapacityOptions& o) {
   command.add_option("-c,--clusters", o.clusters, "Names or files of clusters, with commas between")
       ->delimiter(',')
       ->check(offers_configs(ConfigKind::cluster));
-  command.add_option("-n,--gpus", o.gpus,
-                     "Sizes to try: a range or a list (default: 256..16384; of a range, powers of two "
-                     "and racks doubled; a listed size that does not divide the batch comes with a "
-                     "smaller one that suits it)");
+  command.add_option(
+      "-n,--gpus", o.gpus,
+      "Sizes to try: a range or a list (default: 256..16384; of a range, powers of two "
+      "and racks doubled; a listed size that does not divide the batch comes with a "
+      "smaller one that suits it)");
   command.add_option("--gpu-step", o.gpu_step, "Of a range, the multiples of this instead")
       ->check(in_range(1, 16'777'216));
   command.add_option("--confidence", o.confidence,
@@ -38,9 +39,10 @@ void add_question(CLI::App& command, CapacityOptions& o) {
 
 void add_training(CLI::App& command, CapacityOptions& o) {
   const char* const group = "Training";
-  command.add_option("--precision", o.precision,
-                     "bf16, fp8_block, mxfp8 …, or CLUSTER=PRECISION, with commas between (default: "
-                     "bf16)")
+  command
+      .add_option("--precision", o.precision,
+                  "bf16, fp8_block, mxfp8 …, or CLUSTER=PRECISION, with commas between (default: "
+                  "bf16)")
       ->delimiter(',')
       ->check(offers(words_of<Precision>()))
       ->group(group);
@@ -52,9 +54,10 @@ void add_training(CLI::App& command, CapacityOptions& o) {
       ->check(in_range(std::int64_t{1}, std::int64_t{1} << 40))
       ->group(group);
   add_routing_options(command, o.routing, group);
-  command.add_option("--batch-rule", o.batch_rule,
-                     "constant: the same batch for every size; critical: doubled with the GPUs up to "
-                     "--critical-batch, at the price of more tokens")
+  command
+      .add_option("--batch-rule", o.batch_rule,
+                  "constant: the same batch for every size; critical: doubled with the GPUs up to "
+                  "--critical-batch, at the price of more tokens")
       ->check(offers({"constant", "critical"}))
       ->capture_default_str()
       ->group(group);

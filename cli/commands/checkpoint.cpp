@@ -31,11 +31,13 @@ void add_repair(CLI::App& checkpoint, Action& action) {
       "repair", "Mend checkpoints in which a tensor stands twice, where both copies agree");
   const auto o = std::make_shared<CheckpointsOptions>();
   command->add_option("PATH", o->paths, kPaths)->required();
-  command->add_flag("--write", o->write,
-                    "Put the mended checkpoint in its place (default: only say what would be done)");
+  command->add_flag(
+      "--write", o->write,
+      "Put the mended checkpoint in its place (default: only say what would be done)");
   command->add_flag("--json", o->json, "Print JSON");
   command->footer(
-      "Runs of models with tied embeddings saved such checkpoints before this was found. The mended one\n"
+      "Runs of models with tied embeddings saved such checkpoints before this was found. The "
+      "mended one\n"
       "is written beside the old one and read back before it takes its place.\n\n"
       "Examples:\n"
       "  pleat checkpoint repair ckpt\n"
@@ -46,8 +48,8 @@ void add_repair(CLI::App& checkpoint, Action& action) {
 }  // namespace
 
 void add_checkpoint_command(CLI::App& app, Action& action) {
-  CLI::App* checkpoint =
-      app.add_subcommand("checkpoint", "Check the checkpoints of `pleat train --save`, or mend them");
+  CLI::App* checkpoint = app.add_subcommand(
+      "checkpoint", "Check the checkpoints of `pleat train --save`, or mend them");
   add_verify(*checkpoint, action);
   add_repair(*checkpoint, action);
   checkpoint->require_subcommand(1);

@@ -36,7 +36,8 @@ void add_compare_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "compare", "Join a measured and a predicted trace by operation: where the error is");
   const auto o = std::make_shared<Options>();
-  command->add_option("MEASURED", o->measured, "Trace file written by `pleat train --trace`")->required();
+  command->add_option("MEASURED", o->measured, "Trace file written by `pleat train --trace`")
+      ->required();
   command->add_option("PREDICTED", o->predicted, "Trace file written by `pleat predict --trace`")
       ->required();
   command->add_option("--rows", o->rows, "Operations to show")

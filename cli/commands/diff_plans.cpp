@@ -109,7 +109,8 @@ std::string text_of(const Side& a, const Side& b) {
   time_row("step", a.estimate.step.base(), b.estimate.step.base());
   Table memory{{{"GiB of the fullest stage", Align::left}, {"A"}, {"B"}, {"B - A"}}, {}};
   for (const MemoryPart& part : kMemory) {
-    const std::int64_t x = a.estimate.fullest_stage().*part.bytes, y = b.estimate.fullest_stage().*part.bytes;
+    const std::int64_t x = a.estimate.fullest_stage().*part.bytes,
+                       y = b.estimate.fullest_stage().*part.bytes;
     memory.rows.push_back({part.name, gibibytes(x), gibibytes(y),
                            (y < x ? "-" : "+") + gibibytes(y < x ? x - y : y - x)});
   }
@@ -124,7 +125,8 @@ JsonValue side_json(const Side& s) {
   JsonValue parts = JsonValue::object(), memory = JsonValue::object();
   for (std::size_t i = 0; i < kCostClasses; ++i)
     parts.set(name_of(static_cast<CostClass>(i)), s.estimate.parts[i].base());
-  for (const MemoryPart& part : kMemory) memory.set(part.name, s.estimate.fullest_stage().*part.bytes);
+  for (const MemoryPart& part : kMemory)
+    memory.set(part.name, s.estimate.fullest_stage().*part.bytes);
   return JsonValue::object()
       .set("profile", s.profile)
       .set("step_seconds", s.estimate.step.base())

@@ -114,8 +114,8 @@ void add_slots(CLI::App& command, interop::LaunchSlots& s) {
 }  // namespace
 
 void add_launch_command(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("launch", "A job file that runs a plan with Megatron-LM or Pleat; starts nothing");
+  CLI::App* command = app.add_subcommand(
+      "launch", "A job file that runs a plan with Megatron-LM or Pleat; starts nothing");
   const auto o = std::make_shared<LaunchOptions>();
   command->add_option("--to", o->launcher, "slurm, kubernetes or mpirun")
       ->required()

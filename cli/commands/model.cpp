@@ -33,7 +33,8 @@ void add_model_command(CLI::App& app, Action& action) {
   command->add_option("MODEL", o->model, "Name of a shipped model or a Hugging Face config.json")
       ->check(offers_configs(ConfigKind::model))
       ->required();
-  command->add_option("-s,--seq-len", o->seq_len, "Tokens of a sequence, for the FLOPs")->capture_default_str()
+  command->add_option("-s,--seq-len", o->seq_len, "Tokens of a sequence, for the FLOPs")
+      ->capture_default_str()
       ->check(in_range(std::int64_t{1}, std::int64_t{1} << 40));
   command->add_flag("--json", o->json, "Print JSON");
   command->footer("Examples:\n"

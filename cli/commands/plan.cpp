@@ -10,124 +10,49 @@
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/options/ineffective_search_options.hpp"
-#include "cli/pin_values.hpp"
+#include "cli/pin_options.hpp"
 #include "cli/plan_values.hpp"
-#include "cli/typed_fields.hpp"
 
 namespace pleat::cli {
 namespace {
 
-constexpr int kMostSize = 16'777'216;
-
-// Numbers and ranges of them, with commas between.
-void add_numbers(CLI::App& command, const char* name, std::vector<int>& values, int least, int most,
-                 const std::string& what) {
-  const auto read = [&values, name, least, most](const std::vector<std::string>& words) {
-    values = parse_numbers(words, name, least, most);
-  };
-  command.add_option_function<std::vector<std::string>>(name, read, what)
-      ->delimiter(',')
-      ->type_name("INT|RANGE")
-      ->group("Pins");
-}
-
 void add_pins(CLI::App& command, SearchOptions& o) {
-  const auto pin = [&](const char* name, std::vector<int>& values, const char* what) {
-    add_numbers(command, name, values, 1, kMostSize,
-                std::string("Only these ") + what + ": 1,2 or 4..8");
-  };
-  pin("--tp", o.tp, "tensor parallel sizes");
-  pin("--cp", o.cp, "context parallel sizes");
-  pin("--dp", o.dp, "data parallel sizes");
-  pin("--pp", o.pp, "numbers of pipeline stages");
-  pin("--vpp", o.vpp, "numbers of virtual stages on each pipeline rank");
-  pin("--ep", o.ep, "expert parallel sizes");
-  pin("--etp", o.etp, "tensor parallel sizes inside an expert");
-  pin("--micro-batch", o.micro_batch, "microbatch sizes");
-  pin("--microbatch-group", o.microbatch_group,
-      "numbers of microbatches in a group of interleaved orders (default: 1, 2 and 4 times PP)");
-  pin("--dispatcher-sms", o.dispatcher_sms,
-      "numbers of SMs that a deepep or hybridep exchange takes (default: the profile's; of deepep within "
-      "a node also the next fewer and more that it has rates of)");
+  add_pin_options(command, o.pins);
   const auto word = [&](const char* name, std::optional<std::string>& value, const char* what) {
     command.add_option(name, value, std::string("Only this one of ") + what)
         ->check(offers({"on", "off"}))
         ->group("Pins");
   };
-  const auto list = [&](const char* name, std::vector<std::string>& values,
-                        const std::string& what, const std::vector<std::string>& choices) {
-    command.add_option(name, values, "Only these of " + what + ", commas between")
-        ->delimiter(',')
-        ->check(offers(choices))
-        ->group("Pins");
-  };
-  list("--sharding", o.sharding, all_listed<Sharding>("and"), words_of<Sharding>());
-  list("--dispatcher", o.dispatcher, all_listed<Dispatcher>("and"), words_of<Dispatcher>());
-  list("--cuda-graph", o.cuda_graph, all_listed<CudaGraph>("and"), words_of<CudaGraph>());
-  list("--cp-comm", o.cp_comm, "p2p, all_gather, all_to_all (or a2a) and a2a+p2p",
-       words_of<CpComm>());
-  add_numbers(command, "--cp-a2a", o.cp_a2a, 2, kMostSize,
-              "With a2a+p2p: only groups of so many ranks exchange heads (default: 2,4,8)");
-  command
-      .add_option("--layout", o.layout,
-                  "Only this layout of the stages, \"Et*4|(t*4|)*2t*4L\", and as many stages as it "
-                  "has; may be repeated")
-      ->expected(1)
-      ->take_all()
-      ->group("Pins");
   word("--hybrid-sharding", o.hybrid_sharding,
        "on and off: shards within the innermost network domain, each domain with a set of them");
-  command
-      .add_option("--schedule", o.schedule,
-                  "Only these orders of the pipeline, with commas between: 1f1b, zb-h1, zb-v, dualpipe "
-                  "and dualpipe-v (default: those that the runtime has; Megatron's is 1f1b)")
-      ->delimiter(',')
-      ->check(offers(words_of<PipelineSchedule>()))
-      ->group("Pins");
-  word("--ep-overlap", o.ep_overlap,
-       "on and off: expert communication behind the compute of another microbatch");
-  word("--delay-wgrad", o.delay_wgrad, "on and off: with --ep-overlap, weight gradients later");
-  word("--tp-overlap", o.tp_overlap, "on and off: tensor-parallel communication in pieces");
-  word("--shared-expert-overlap", o.shared_overlap,
-       "on and off: the shared expert beside the token exchange");
-  command
-      .add_option("--tile-overlap", o.tile_overlap,
-                  "on, off or any: expert exchanges inside the grouped products, which no runtime has "
-                  "(default: off)")
-      ->delimiter(',')
-      ->check(offers({"on", "off", "any"}))
-      ->group("Pins");
   const auto share = [&](const char* name, double& value, const char* what) {
     command.add_option(name, value, what)->check(in_range(0.0, 1e6))->group("Pins");
   };
-  share("--paged-stash", o.paged_stash,
-        "All plans with a paged stash of what experts save, of so many times the balanced mean, for "
-        "example 1.1 (default: none)");
+  share(
+      "--paged-stash", o.paged_stash,
+      "All plans with a paged stash of what experts save, of so many times the balanced mean, for "
+      "example 1.1 (default: none)");
   share("--stash-capacity", o.stash_capacity,
         "With --paged-stash: rows a rank's experts compute with, over the balanced mean");
   command
-      .add_option("--optimizer-offload", o.optimizer_offload,
-                  "on, off or any: the optimizer's state in host memory between steps (default: off; of "
-                  "Megatron-LM its dev branch does that)")
+      .add_option(
+          "--optimizer-offload", o.optimizer_offload,
+          "on, off or any: the optimizer's state in host memory between steps (default: off; of "
+          "Megatron-LM its dev branch does that)")
       ->check(offers({"on", "off", "any"}))
       ->group("Pins");
   word("--cpu-optimizer", o.cpu_optimizer,
        "on and off: the state stays in host memory and the CPU makes the step");
   word("--by-stage", o.by_stage,
-       "on and off: pipeline stages choose for themselves what they recompute and offload (default: on "
-       "for pleat; Megatron has one choice for all)");
-  const auto numbers = [&](const char* name, std::vector<int>& values, int least,
-                           const char* what) {
-    add_numbers(command, name, values, least, 1'000'000, what);
+       "on and off: pipeline stages choose for themselves what they recompute and offload "
+       "(default: on for pleat; Megatron has one choice for all)");
+  const auto list = [&](const char* name, std::vector<std::string>& values, const std::string& what,
+                        const std::vector<std::string>& choices) {
+    command.add_option(name, values, "Only these of " + what + ", commas between")
+        ->delimiter(',')
+        ->check(offers(choices))
+        ->group("Pins");
   };
-  numbers("--recompute-layers", o.recompute_layers, 0,
-          "Where layers are recomputed whole, only the first so many of each chunk; 0: all (default: "
-          "0,1,2,4 ...)");
-  numbers("--recompute-unit", o.recompute_unit, 1,
-          "Where all layers are recomputed whole, only in units of so many (default: 1,2,4)");
-  numbers("--offload-layers", o.offload_layers, 0,
-          "Where activations of whole layers are offloaded, only those of so many; 0: of none (default: "
-          "0,1,2,4 ...)");
   list("--recompute", o.recompute,
        "the sets none, full, full:4 (layers of each chunk) and modules, moe_act+layernorm",
        recompute_words());
@@ -141,9 +66,10 @@ void add_pins(CLI::App& command, SearchOptions& o) {
 
 void add_objective(CLI::App& command, ObjectiveOptions& o) {
   command
-      .add_option("--objective", o.objective,
-                  "throughput: the shortest step on all GPUs; time-to-train: on as many as help; cost: "
-                  "the fewest GPU-hours; memory-headroom: the least memory within --slack")
+      .add_option(
+          "--objective", o.objective,
+          "throughput: the shortest step on all GPUs; time-to-train: on as many as help; cost: "
+          "the fewest GPU-hours; memory-headroom: the least memory within --slack")
       ->check(CLI::IsMember({"throughput", "time-to-train", "cost", "memory-headroom"}))
       ->capture_default_str()
       ->group("Objective");
@@ -154,9 +80,10 @@ void add_objective(CLI::App& command, ObjectiveOptions& o) {
       ->capture_default_str()
       ->group("Objective");
   command
-      .add_option("--min-gpus", o.min_gpus,
-                  "The fewest GPUs that time-to-train and cost try, by halving, with sizes between that "
-                  "suit the batch (default: a sixteenth)")
+      .add_option(
+          "--min-gpus", o.min_gpus,
+          "The fewest GPUs that time-to-train and cost try, by halving, with sizes between that "
+          "suit the batch (default: a sixteenth)")
       ->check(in_range(1, 16'777'216))
       ->group("Objective");
   command
@@ -176,8 +103,9 @@ void add_limits(CLI::App& command, SearchOptions& o) {
       ->check(in_range(std::int64_t{0}, std::int64_t{1} << 40))
       ->group("Limits");
   command
-      .add_option("--neighbours", o.neighbours,
-                  "Estimates for plans outside of the space, a field or two from those found (0: none)")
+      .add_option(
+          "--neighbours", o.neighbours,
+          "Estimates for plans outside of the space, a field or two from those found (0: none)")
       ->capture_default_str()
       ->check(in_range(std::int64_t{0}, std::int64_t{1} << 40))
       ->group("Limits");
@@ -199,14 +127,16 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->add_option("-t,--tokens", o->tokens,
                       "Tokens to train on, for example 15T: how many days they take");
   command
-      ->add_option("--top", o->search.top,
-                   "How many plans to show; of one mesh and microbatch only those that differ by 0.5% "
-                   "in time or 5% of a GPU's memory")
+      ->add_option(
+          "--top", o->search.top,
+          "How many plans to show; of one mesh and microbatch only those that differ by 0.5% "
+          "in time or 5% of a GPU's memory")
       ->capture_default_str()
       ->check(in_range(1, 10'000));
   command
-      ->add_option("--compare", o->compare,
-                   "A recipe to price beside the winner, as \"tp=1,pp=2,vpp=8,ep=32\"; may be repeated")
+      ->add_option(
+          "--compare", o->compare,
+          "A recipe to price beside the winner, as \"tp=1,pp=2,vpp=8,ep=32\"; may be repeated")
       ->expected(1)
       ->take_all();
   add_objective(*command, o->objective);
@@ -219,9 +149,10 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->add_flag("--explain", o->explain,
                     "What binds the best plan, and what would change the answer");
   command
-      ->add_option("--sensitivity", o->sensitivity,
-                   "For --explain and --html, under 20% more and less of each input: plans, the best ones "
-                   "are priced again; search, a new search too, each at most --time-limit or 30 s")
+      ->add_option(
+          "--sensitivity", o->sensitivity,
+          "For --explain and --html, under 20% more and less of each input: plans, the best ones "
+          "are priced again; search, a new search too, each at most --time-limit or 30 s")
       ->check(CLI::IsMember({"plans", "search"}));
   command->add_flag("--json", o->json, "Print JSON");
   add_numerics_mode(*command, o->search.numerics.mode, kNumericsGroup);

@@ -36,7 +36,8 @@ void add_predict_command(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  pleat predict --model deepseek-v3 --cluster gb300-nvl72 --gpus 256 --seq-len 4096 \\\n"
-      "      --global-batch 4096 --pp 2 --vpp 8 --ep 32 --precision mxfp8 --layout 'Et*4|(t*4|)*14tmL'\n"
+      "      --global-batch 4096 --pp 2 --vpp 8 --ep 32 --precision mxfp8 --layout "
+      "'Et*4|(t*4|)*14tmL'\n"
       "  pleat predict --plan plan.json --explain\n"
       "  pleat predict --plan plan.json --trace predicted.json --html report.html\n"
       "  pleat predict --plan plan.json --json");

@@ -17,7 +17,9 @@ void add_program_command(CLI::App& app, Action& action) {
   add_plan_options(*command, o->plan);
   command->add_option("--layer", o->layer, "Only this decoder layer, from 0")
       ->check(in_range(std::int64_t{0}, std::int64_t{10'000}));
-  command->add_option("--stage", o->stage, "Pipeline stage, from 0 (default: the first, or the layer's)")
+  command
+      ->add_option("--stage", o->stage,
+                   "Pipeline stage, from 0 (default: the first, or the layer's)")
       ->check(in_range(0, 16'777'215));
   command->add_flag("--json", o->json, "Print JSON");
   command->footer(

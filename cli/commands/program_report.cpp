@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::int64_t kSeqLen = 4096;
 
-// Fills what was not given and returns it as flags. The world is the smallest that holds both grids;
-// the batch one pass of the pipeline.
+// Fills what was not given and returns it as flags. The world is the smallest that holds both
+// grids; the batch one pass of the pipeline.
 std::vector<std::string> fill_defaults(PlanOptions& o) {
   std::vector<std::string> assumed;
   if (!o.plan_file.empty()) return assumed;
@@ -45,7 +45,8 @@ std::vector<std::string> fill_defaults(PlanOptions& o) {
     assumed.push_back(fmt::format("--seq-len {}", kSeqLen));
   }
   if (!t.global_batch) {
-    t.global_batch = std::max<std::int64_t>(1, *t.gpus / dense) * s.of<&Plan::micro_batch>().value_or(1) * pp;
+    t.global_batch =
+        std::max<std::int64_t>(1, *t.gpus / dense) * s.of<&Plan::micro_batch>().value_or(1) * pp;
     assumed.push_back(fmt::format("--global-batch {}", *t.global_batch));
   }
   return assumed;
@@ -67,16 +68,18 @@ Place find_layer(const Program& program, std::int64_t layer, const std::optional
       }
     }
   }
-  throw_config_error(ExitCode::bad_request, "--layer", "",
-                     only ? fmt::format("layer {} is not on stage {}", layer, *only)
-                          : fmt::format("there is no layer {}", layer),
-                     fmt::format("{} has layers 0 to {}", program.model.name, program.model.layers - 1));
+  throw_config_error(
+      ExitCode::bad_request, "--layer", "",
+      only ? fmt::format("layer {} is not on stage {}", layer, *only)
+           : fmt::format("there is no layer {}", layer),
+      fmt::format("{} has layers 0 to {}", program.model.name, program.model.layers - 1));
 }
 
 Place select(const Program& program, const ProgramOptions& o) {
   const int stages = static_cast<int>(program.stages.size());
   if (o.stage && *o.stage >= stages) {
-    throw_config_error(ExitCode::bad_request, "--stage", "", fmt::format("there is no stage {}", *o.stage),
+    throw_config_error(ExitCode::bad_request, "--stage", "",
+                       fmt::format("there is no stage {}", *o.stage),
                        fmt::format("the plan has stages 0 to {}", stages - 1));
   }
   if (o.layer) return find_layer(program, *o.layer, o.stage);
@@ -123,7 +126,9 @@ JsonValue layer_json(const LayerProgram& layer, const Binding& binding) {
     return json;
   };
   JsonValue json = JsonValue::object();
-  json.set("tensors", tensors).set("forward", ops(layer.forward)).set("backward", ops(layer.backward));
+  json.set("tensors", tensors)
+      .set("forward", ops(layer.forward))
+      .set("backward", ops(layer.backward));
   return json;
 }
 

@@ -15,14 +15,19 @@ void add_tune_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "tune", "The whole loop here: calibrate, plan, train the winner, check the prediction");
   const auto o = std::make_shared<TuneOptions>();
-  command->add_option("-m,--model", o->model, "Name of a shipped model or a Hugging Face config.json")
+  command
+      ->add_option("-m,--model", o->model, "Name of a shipped model or a Hugging Face config.json")
       ->check(offers_configs(ConfigKind::model))
       ->capture_default_str();
   command->add_option("-d,--data", o->data, "What to train on, as `pleat train --data` says it")
       ->capture_default_str();
-  command->add_option("--tokenizer", o->tokenizer, "For text: 'byte', a tokenizer.json or a folder with one")
+  command
+      ->add_option("--tokenizer", o->tokenizer,
+                   "For text: 'byte', a tokenizer.json or a folder with one")
       ->capture_default_str();
-  command->add_option("--split", o->split, "Shares of documents for training, validation and test: \"969, 30, 1\"")
+  command
+      ->add_option("--split", o->split,
+                   "Shares of documents for training, validation and test: \"969, 30, 1\"")
       ->capture_default_str();
   command->add_option("--eod", o->eod, "Token that ends documents (default: the tokenizer's)");
   command->add_option("--ranks", o->ranks, "Ranks, threads of this process")
@@ -39,15 +44,18 @@ void add_tune_command(CLI::App& app, Action& action) {
   command->add_option("--rounds", o->rounds, "Rounds of the comparison")
       ->capture_default_str()
       ->check(in_range(1, 1000));
-  command->add_option("--plans", o->plans, "Run so many plans of the search and variants of them in turns, "
-                                             "and say how far the predictions are off")
+  command
+      ->add_option("--plans", o->plans,
+                   "Run so many plans of the search and variants of them in turns, "
+                   "and say how far the predictions are off")
       ->check(in_range(2, 100));
   command->add_option("--lr", o->lr, "Learning rate of AdamW")
       ->capture_default_str()
       ->check(in_range(0.0, 1.0));
   command->add_option("-o,--out", o->out, "Folder for the profile, the plan and the traces "
                                           "(default: tune in Pleat's cache folder)");
-  command->add_flag("--recalibrate", o->recalibrate, "Measure even if the folder's profile is fresh");
+  command->add_flag("--recalibrate", o->recalibrate,
+                    "Measure even if the folder's profile is fresh");
   command->add_flag("--json", o->json, "Print JSON");
   command->footer("Examples:\n"
                   "  pleat tune\n"

@@ -71,7 +71,8 @@ class Reader {
     if (o_.tokens.empty()) wrong("--tokens", "is required", tokens_hint);
     request_.tokens = amount("--tokens", o_.tokens, parse_count, tokens_hint).value_or(1);
     if (!(request_.tokens >= 1 && request_.tokens <= kMostTokens)) {
-      wrong("--tokens", fmt::format("{} is not in the range of 1 to {:.0e}", o_.tokens, kMostTokens),
+      wrong("--tokens",
+            fmt::format("{} is not in the range of 1 to {:.0e}", o_.tokens, kMostTokens),
             tokens_hint);
     }
     if (o_.deadline.empty() && o_.budget.empty()) {

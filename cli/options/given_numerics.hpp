@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/numerics_options.hpp"
-#include "cli/options/search_request.hpp"
+#include "cli/pin_values.hpp"
 #include "cli/typed_fields.hpp"
 
 namespace pleat::cli {
@@ -21,7 +21,7 @@ template <std::size_t I>
   const std::string flag = "--" + std::string(field.typed.flag);
   std::vector<Value> values;
   if constexpr (std::is_same_v<Value, bool>) {
-    values = parse_switches(given.by_row[I], flag.c_str());
+    values = parse_switches(given.by_row[I], flag);
   } else {
     for (const std::string& word : given.by_row[I]) parse_value(word, flag, values.emplace_back());
   }

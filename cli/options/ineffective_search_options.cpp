@@ -25,6 +25,8 @@ bool gives_up(const std::vector<std::string>& sets) {
 }
 
 void check_memory(const SearchOptions& o, Diagnostics& problems) {
+  const auto& layers = o.pins.of<"recompute-layers">();
+  const auto& unit = o.pins.of<"recompute-unit">();
   const auto against = [&](const char* option, const char* other) {
     refuse(problems, option, fmt::format("says nothing where {} keeps it on the GPU", other),
            fmt::format("{} or {}, not both", option, other));
@@ -34,17 +36,19 @@ void check_memory(const SearchOptions& o, Diagnostics& problems) {
     if (o.cpu_optimizer == "on") against("--cpu-optimizer", "--no-offload");
     if (gives_up(o.offload)) against("--offload", "--no-offload");
     const auto some = [](int n) { return n > 0; };
-    if (std::ranges::any_of(o.offload_layers, some)) against("--offload-layers", "--no-offload");
+    if (std::ranges::any_of(o.pins.of<"offload-layers">(), some)) {
+      against("--offload-layers", "--no-offload");
+    }
   }
   if (o.no_recompute) {
     if (gives_up(o.recompute)) against("--recompute", "--no-recompute");
-    if (!o.recompute_layers.empty()) against("--recompute-layers", "--no-recompute");
-    if (!o.recompute_unit.empty()) against("--recompute-unit", "--no-recompute");
+    if (!layers.empty()) against("--recompute-layers", "--no-recompute");
+    if (!unit.empty()) against("--recompute-unit", "--no-recompute");
   }
   const auto is_full = [](const std::string& set) { return set == "full"; };
   if (!o.recompute.empty() && std::ranges::none_of(o.recompute, is_full)) {
-    for (const auto& [option, numbers] : {std::pair{"--recompute-layers", &o.recompute_layers},
-                                          std::pair{"--recompute-unit", &o.recompute_unit}}) {
+    for (const auto& [option, numbers] :
+         {std::pair{"--recompute-layers", &layers}, std::pair{"--recompute-unit", &unit}}) {
       if (!numbers->empty()) {
         refuse(problems, option, "says nothing: --recompute has no full", "--recompute full");
       }
@@ -53,18 +57,20 @@ void check_memory(const SearchOptions& o, Diagnostics& problems) {
 }
 
 void check_exchanges(const SearchOptions& o, Diagnostics& problems) {
+  const auto& comms = o.pins.of<"cp-comm">();
+  const auto& dispatchers = o.pins.of<"dispatcher">();
   const bool groups =
-      o.cp_comm.empty() || std::ranges::find(o.cp_comm, std::string("a2a+p2p")) != o.cp_comm.end();
-  if (!o.cp_a2a.empty() && !groups) {
+      comms.empty() || std::ranges::find(comms, std::string("a2a+p2p")) != comms.end();
+  if (!o.pins.of<"cp-a2a">().empty() && !groups) {
     refuse(problems, "--cp-a2a", "says nothing: --cp-comm has no a2a+p2p", "--cp-comm a2a+p2p");
   }
   const bool sms =
-      o.dispatcher.empty() || std::ranges::any_of(o.dispatcher, [](const std::string& word) {
+      dispatchers.empty() || std::ranges::any_of(dispatchers, [](const std::string& word) {
         return is_fused(parse_dispatcher(word, "--dispatcher"));
       });
-  if (!o.dispatcher_sms.empty() && !sms) {
+  if (!o.pins.of<"dispatcher-sms">().empty() && !sms) {
     refuse(problems, "--dispatcher-sms",
-           fmt::format("says nothing to --dispatcher {}", fmt::join(o.dispatcher, ",")),
+           fmt::format("says nothing to --dispatcher {}", fmt::join(dispatchers, ",")),
            "--dispatcher deepep or hybridep");
   }
 }

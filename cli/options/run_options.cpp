@@ -40,18 +40,21 @@ void add_device_options(CLI::App& command, DeviceOptions& o) {
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda"}));
   command
-      .add_option("--collectives", o.collectives,
-                  "Between GPUs: direct (threads by their GPUs' memory, processes by the host), or nccl, "
-                  "which needs a GPU for each rank")
+      .add_option(
+          "--collectives", o.collectives,
+          "Between GPUs: direct (threads by their GPUs' memory, processes by the host), or nccl, "
+          "which needs a GPU for each rank")
       ->capture_default_str()
       ->check(CLI::IsMember({"direct", "nccl"}));
   command.add_flag("--ordered-sums", o.ordered_sums,
                    "With nccl: add in the order of ranks, for the same bits as direct");
-  command.add_flag("--symmetric-windows", o.symmetric_windows,
-                   "With nccl: what collectives run on again and again lies in symmetric windows (NCCL 2.27)");
-  command.add_flag("--any-order-attention", o.any_order_attention,
-                   "With cuda: attention's backward pass may add in any order, which is faster and gives "
-                   "other bits every time");
+  command.add_flag(
+      "--symmetric-windows", o.symmetric_windows,
+      "With nccl: what collectives run on again and again lies in symmetric windows (NCCL 2.27)");
+  command.add_flag(
+      "--any-order-attention", o.any_order_attention,
+      "With cuda: attention's backward pass may add in any order, which is faster and gives "
+      "other bits every time");
 }
 
 void add_optimizer_options(CLI::App& command, OptimizerOptions& o) {

@@ -21,20 +21,8 @@ void take(const std::optional<std::string>& word, const char* flag, Parse parse,
   if (word) value = parse(*word, flag);
 }
 
-template <class T, class Parse>
-void take(const std::vector<std::string>& words, const char* flag, Parse parse, Pinned<T>& pin) {
-  for (const std::string& word : words) pin.values.push_back(parse(word, flag));
-}
-
-bool parse_switch(const std::string& word, const std::string& flag) {
-  if (word == "on" || word.empty()) return true;  // a bare flag
-  if (word == "off") return false;
-  throw_config_error(ExitCode::bad_request, "", flag, "'" + word + "' is neither on nor off",
-                     "`pleat plan --help` says what is tried without the flag");
-}
-
-// Of DeepEP: the profile's number, and the next fewer and the next more that it has rates of within a
-// domain.
+// Of DeepEP: the profile's number, and the next fewer and the next more that it has rates of within
+// a domain.
 std::vector<int> measured_sms(const Profile& profile) {
   const auto usual = static_cast<int>(profile.deepep_sms);
   int fewer = 0, more = 0;
@@ -75,7 +63,8 @@ void check_cpu_step(const SearchConfig& c, const ModelSpec& model) {
   if (!c.cpu_optimizer.value_or(false)) return;
   Plan plan;
   put_state(StatePlace::host_stepped, plan);
-  plan.sharding = c.sharding ? std::ranges::min(c.sharding.values) : Sharding::zero1;
+  const Pinned<Sharding>& sharding = c.pin<"sharding">();
+  plan.sharding = sharding ? std::ranges::min(sharding.values) : Sharding::zero1;
   for (const Numerics& n : c.numerics) {
     Plan one = plan;
     one.precision = n.precision;
@@ -86,13 +75,14 @@ void check_cpu_step(const SearchConfig& c, const ModelSpec& model) {
     throw_config_error(
         ExitCode::bad_request, "", "--cpu-optimizer",
         fmt::format("Megatron's step on the CPU excludes {} ({})",
-                    weights ? "weights that are kept in fp8" : "sharded weights and gradients", rule),
+                    weights ? "weights that are kept in fp8" : "sharded weights and gradients",
+                    rule),
         weights ? "--fp8-params off" : "--sharding zero1");
   }
 }
 
 // More would leave no plan, and say nothing of why.
-void check_layers(const std::vector<int>& pin, const char* flag, const ModelSpec& model) {
+void check_layers(const Pinned<int>& pin, const char* flag, const ModelSpec& model) {
   for (const int layers : pin) {
     if (layers <= model.layers) continue;
     throw_config_error(ExitCode::bad_request, "", flag,
@@ -104,22 +94,6 @@ void check_layers(const std::vector<int>& pin, const char* flag, const ModelSpec
 
 }  // namespace
 
-std::vector<bool> parse_switches(const std::vector<std::string>& words, const char* flag) {
-  std::vector<bool> values;
-  const auto add = [&](bool value) {
-    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
-  };
-  for (const std::string& word : words) {
-    if (word == "any") {
-      add(false);
-      add(true);
-    } else {
-      add(parse_switch(word, flag));
-    }
-  }
-  return values;
-}
-
 SearchConfig search_config(const SearchOptions& o, const NumericsQuestion& formats,
                            const Target& target) {
   SearchConfig c;
@@ -128,39 +102,19 @@ SearchConfig search_config(const SearchOptions& o, const NumericsQuestion& forma
   c.numerics = formats.numerics;
   c.free_numerics = formats.free;
   c.told_numerics = formats.told;
-  c.tp = o.tp;
-  c.cp = o.cp;
-  c.dp = o.dp;
-  c.pp = o.pp;
-  c.vpp = o.vpp;
-  c.ep = o.ep;
-  c.etp = o.etp;
-  c.micro_batch = o.micro_batch;
-  require_layouts(o.layout);
-  c.layout = o.layout;
-  c.microbatch_group = o.microbatch_group;
-  c.dispatcher_sms = o.dispatcher_sms.empty() && c.runtime == Runtime::megatron
-                         ? measured_sms(target.profile)
-                         : o.dispatcher_sms;
-  for (const std::string& word : o.schedule) {
-    c.schedule.push_back(parse_schedule(word, "--schedule"));
+  require_layouts(o.pins.of<"layout">());
+  read_pins(o.pins, c.pins);
+  if (auto& sms = c.pin<"dispatcher-sms">(); !sms && c.runtime == Runtime::megatron) {
+    sms = measured_sms(target.profile);
   }
-  take(o.sharding, "--sharding", parse_sharding, c.sharding);
-  take(o.dispatcher, "--dispatcher", parse_dispatcher, c.dispatcher);
-  take(o.cuda_graph, "--cuda-graph", parse_cuda_graph, c.cuda_graph);
-  if (c.runtime == Runtime::pleat && c.cuda_graph && !c.cuda_graph.only(CudaGraph::none)) {
-    throw_config_error(ExitCode::bad_request, "", "--cuda-graph",
-                       "a search for the Pleat runtime tries none, whose launches have no price yet",
-                       "leave it out here; `pleat train --device cuda` takes it");
+  const Pinned<CudaGraph>& graph = c.pin<"cuda-graph">();
+  if (c.runtime == Runtime::pleat && graph && !graph.only(CudaGraph::none)) {
+    throw_config_error(
+        ExitCode::bad_request, "", "--cuda-graph",
+        "a search for the Pleat runtime tries none, whose launches have no price yet",
+        "leave it out here; `pleat train --device cuda` takes it");
   }
-  take(o.cp_comm, "--cp-comm", parse_cp_comm, c.cp_comm);
-  c.cp_a2a = o.cp_a2a;
   take(o.hybrid_sharding, "--hybrid-sharding", parse_switch, c.hybrid_sharding);
-  take(o.ep_overlap, "--ep-overlap", parse_switch, c.ep_overlap);
-  take(o.delay_wgrad, "--delay-wgrad", parse_switch, c.delay_wgrad);
-  take(o.tp_overlap, "--tp-overlap", parse_switch, c.tp_overlap);
-  take(o.shared_overlap, "--shared-expert-overlap", parse_switch, c.shared_overlap);
-  c.tile_overlap = parse_switches(o.tile_overlap, "--tile-overlap");
   c.paged_stash = stash_of(o);
   c.robust = o.robust;
   if (o.optimizer_offload) {
@@ -173,16 +127,14 @@ SearchConfig search_config(const SearchOptions& o, const NumericsQuestion& forma
                        "--optimizer-offload or --cpu-optimizer on, not both");
   }
   take(o.by_stage, "--by-stage", parse_switch, c.by_stage);
-  c.recompute_sets = parse_recompute_sets(o.recompute, o.recompute_layers, o.recompute_unit);
+  c.recompute_sets = parse_recompute_sets(o.recompute, o.pins.of<"recompute-layers">(),
+                                          o.pins.of<"recompute-unit">());
   c.offload_sets = parse_offload_sets(o.offload);
   check_formats(c, target.model);
   check_cpu_step(c, target.model);
-  check_layers(o.recompute_layers, "--recompute-layers", target.model);
-  check_layers(o.recompute_unit, "--recompute-unit", target.model);
-  check_layers(o.offload_layers, "--offload-layers", target.model);
-  c.recompute_layers = o.recompute_layers;
-  c.recompute_unit = o.recompute_unit;
-  c.offload_layers = o.offload_layers;
+  check_layers(c.pin<"recompute-layers">(), "--recompute-layers", target.model);
+  check_layers(c.pin<"recompute-unit">(), "--recompute-unit", target.model);
+  check_layers(c.pin<"offload-layers">(), "--offload-layers", target.model);
   c.recompute = !o.no_recompute;
   c.offload = !o.no_offload;
   c.top = o.top;

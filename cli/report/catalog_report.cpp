@@ -52,7 +52,13 @@ JsonValue cluster_json(const std::string& name, const ClusterSpec& cluster) {
 }  // namespace
 
 std::string models_text() {
-  Table table{{{"model", Align::left}, {"total"}, {"active"}, {"layers"}, {"hidden"}, {"experts"}, {"top k"}},
+  Table table{{{"model", Align::left},
+               {"total"},
+               {"active"},
+               {"layers"},
+               {"hidden"},
+               {"experts"},
+               {"top k"}},
               {}};
   for (const std::string& name : config_names(ConfigKind::model)) {
     const ModelSpec model = load_model(name).model;

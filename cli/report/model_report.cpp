@@ -12,7 +12,8 @@ namespace {
 
 std::string attention_words(const AttentionSpec& a) {
   if (a.kind == AttentionKind::mla) {
-    return fmt::format("MLA, {} heads, kv rank {}, q rank {}", a.heads, a.kv_lora_rank, a.q_lora_rank);
+    return fmt::format("MLA, {} heads, kv rank {}, q rank {}", a.heads, a.kv_lora_rank,
+                       a.q_lora_rank);
   }
   return fmt::format("GQA, {} heads, {} kv groups, head size {}", a.heads, a.kv_groups, a.head_dim);
 }
@@ -48,7 +49,8 @@ std::string model_text(const HfImport& import, std::int64_t seq_len) {
       "  layers      {}, hidden {}, vocabulary {}\n"
       "  attention   {}\n"
       "  experts     {}\n\n",
-      m.name, m.model_type, m.layers, m.hidden, m.vocab, attention_words(m.attention), moe_words(m));
+      m.name, m.model_type, m.layers, m.hidden, m.vocab, attention_words(m.attention),
+      moe_words(m));
   Table table{{{"parameters", Align::left}, {""}, {"exact"}}, {}};
   const auto row = [&](const std::string& name, std::int64_t n) {
     table.rows.push_back({name, format_billions(n), format_count(n)});
@@ -91,7 +93,8 @@ std::string model_json(const HfImport& import, std::int64_t seq_len) {
       .set("top_k", m.moe ? m.moe->top_k : 0)
       .set("parameters", parameters)
       .set("seq_len", seq_len)
-      .set("model_flops_per_token", model_flops_per_token(m, seq_len, FlopsConvention::bridge).base())
+      .set("model_flops_per_token",
+           model_flops_per_token(m, seq_len, FlopsConvention::bridge).base())
       .set("assumptions", json_list(import.assumptions))
       .set("unused_fields", json_list(import.unused_fields));
   return json.dump() + "\n";

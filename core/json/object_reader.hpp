@@ -54,6 +54,11 @@ class ObjectReader {
   Q quantity(const std::string& key, QuantityRange<Q> range = plausible_range<Q>());
   ObjectReader object(const std::string& key);
   const JsonValue::Array& array(const std::string& key);
+  // A list of objects: calls read(ObjectReader) for each of them, "tiers[0]", "tiers[1]" …
+  template <class Read>
+  void each_object(const std::string& key, const Read& read) {
+    read_each(key, array(key), read);
+  }
 
   // --- optional fields: absent or null gives nothing
   std::optional<std::int64_t> optional_integer(const std::string& key, IntRange range = {});
@@ -67,6 +72,10 @@ class ObjectReader {
                                      QuantityRange<Q> range = plausible_range<Q>());
   std::optional<ObjectReader> optional_object(const std::string& key);
   const JsonValue::Array* optional_array(const std::string& key);
+  template <class Read>
+  void each_optional_object(const std::string& key, const Read& read) {
+    if (const JsonValue::Array* items = optional_array(key)) read_each(key, *items, read);
+  }
 
   // The value under `key`, marked as read; nullptr if absent.
   const JsonValue* find(const std::string& key);
@@ -91,6 +100,12 @@ class ObjectReader {
   [[nodiscard]] const JsonValue::Object& members() const { return value_.members(); }
 
  private:
+  template <class Read>
+  void read_each(const std::string& key, const JsonValue::Array& items, const Read& read) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      read(ObjectReader(items[i], path_of(key) + "[" + std::to_string(i) + "]", context()));
+    }
+  }
   const JsonValue* required(const std::string& key);
   const JsonValue* optional(const std::string& key);  // nullptr for null too
   void wrong_type(const std::string& key, const JsonValue& value, std::string_view expected,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The number formats of a plan that Pleat's own executor does not compute a model in. A search for it
-// leaves them out, training refuses them; the simulator prices all.
+// The number formats of a plan that Pleat's own executor does not compute a model in. A search for
+// it leaves them out, training refuses them; the simulator prices all.
 #pragma once
 
 #include <string>

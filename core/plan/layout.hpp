@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline layout strings, Megatron's --pipeline-model-parallel-layout: E embedding, t decoder layer,
-// m MTP, L loss, | ends a virtual stage, x*n and (…)*n repeat, commas are ignored.
-// Virtual stage i lives on pipeline rank i mod pp as its chunk i div pp.
+// Pipeline layout strings, Megatron's --pipeline-model-parallel-layout: E embedding, t decoder
+// layer, m MTP, L loss, | ends a virtual stage, x*n and (…)*n repeat, commas are ignored. Virtual
+// stage i lives on pipeline rank i mod pp as its chunk i div pp.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct VirtualStage {
 
 inline constexpr std::size_t kMaxLayoutLength = 100'000;  // expanded characters
 
-// Expands and parses; throws ConfigError (position and count) when the string is malformed, when its
-// expansion is longer than kMaxLayoutLength (checked before expanding), when E, L or a layer is
+// Expands and parses; throws ConfigError (position and count) when the string is malformed, when
+// its expansion is longer than kMaxLayoutLength (checked before expanding), when E, L or a layer is
 // missing, or when the number of virtual stages is not pp*vpp.
-[[nodiscard]] std::vector<VirtualStage> parse_layout(const std::string& layout,
-                                                     std::int64_t layers, bool mtp, int pp, int vpp);
+[[nodiscard]] std::vector<VirtualStage> parse_layout(const std::string& layout, std::int64_t layers,
+                                                     bool mtp, int pp, int vpp);
 
 // L layers over pp*vpp virtual stages. Even where it divides; otherwise embedding and loss count as
 // a layer each (Megatron's account_for_embedding/loss_in_pipeline_split) if that divides; otherwise

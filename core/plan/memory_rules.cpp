@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Rules of the optimizer and of what holds memory: its kinds and types, offload of its state, units
-// of recompute, the paged stash, packed documents (Megatron-LM arguments.py, transformer_config.py).
+// of recompute, the paged stash, packed documents (Megatron-LM arguments.py,
+// transformer_config.py).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,10 +38,10 @@ bool remainder_holds(const PlanContext& c) {
 }
 Violation explain_remainder(const PlanContext& c) {
   return {"", "optimizer.main_params",
-          fmt::format("16-bit remainders complete bf16 weights of a sharded AdamW; precision is {}, "
-                      "sharding {}, optimizer {}",
-                      name_of(c.plan.precision), name_of(c.plan.sharding),
-                      name_of(c.plan.optimizer.kind)),
+          fmt::format(
+              "16-bit remainders complete bf16 weights of a sharded AdamW; precision is {}, "
+              "sharding {}, optimizer {}",
+              name_of(c.plan.precision), name_of(c.plan.sharding), name_of(c.plan.optimizer.kind)),
           "bf16 weights (fp8_params false) and sharding zero1, or main_params fp32"};
 }
 
@@ -52,11 +53,12 @@ bool offload_share_holds(const PlanContext& c) {
 }
 Violation explain_offload_share(const PlanContext& c) {
   const OptimizerPlan& o = c.plan.optimizer;
-  return {"", "optimizer.state_offload",
-          fmt::format("state_offload {} and cpu_offload {} are shares of the same state, together at "
-                      "most 1",
-                      o.state_offload, o.cpu_offload),
-          ""};
+  return {
+      "", "optimizer.state_offload",
+      fmt::format("state_offload {} and cpu_offload {} are shares of the same state, together at "
+                  "most 1",
+                  o.state_offload, o.cpu_offload),
+      ""};
 }
 
 bool cpu_step_holds(const PlanContext& c) {
@@ -122,11 +124,12 @@ bool stash_sizes_hold(const PlanContext& c) {
 }
 Violation explain_stash_sizes(const PlanContext& c) {
   const PagedStash& s = c.plan.paged_stash;
-  return {"", "paged_stash",
-          fmt::format("a stash needs a buffer above 0 and a capacity of at least 1 times the balanced "
-                      "mean, they are {} and {}",
-                      s.buffer, s.capacity),
-          "buffer 1.1, capacity 1.5; both 0 for no stash"};
+  return {
+      "", "paged_stash",
+      fmt::format("a stash needs a buffer above 0 and a capacity of at least 1 times the balanced "
+                  "mean, they are {} and {}",
+                  s.buffer, s.capacity),
+      "buffer 1.1, capacity 1.5; both 0 for no stash"};
 }
 
 bool stash_present_holds(const PlanContext& c) {
@@ -142,7 +145,8 @@ bool stash_offload_holds(const PlanContext& c) {
          !c.plan.offload.contains(Offload::moe_act);
 }
 Violation explain_stash_offload(const PlanContext&) {
-  return {"", "paged_stash", "the stash holds what offload of expert_fc1, moe_act or whole layers moves",
+  return {"", "paged_stash",
+          "the stash holds what offload of expert_fc1, moe_act or whole layers moves",
           "another offload, or no stash"};
 }
 

@@ -30,8 +30,8 @@ struct ExpertMapping {
   bool operator==(const ExpertMapping&) const = default;
 };
 
-// fp8: one scale per tensor, from the current amax; fp8_delayed: from past ones; fp8_block: 1x128 and
-// 128x128 blocks.
+// fp8: one scale per tensor, from the current amax; fp8_delayed: from past ones; fp8_block: 1x128
+// and 128x128 blocks.
 enum class Precision : std::uint8_t {
   fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8, nvfp4
 };
@@ -87,9 +87,9 @@ enum class Module : std::uint8_t {
   embedding, qkv, attn_proj, router, dispatch, experts, combine, residual, head,
   grad_sync, optimizer, pipeline
 };
-inline constexpr std::array kRecomputable{Module::layernorm,      Module::mla_up_proj, Module::core_attn,
-                                          Module::mlp,            Module::moe_act,
-                                          Module::shared_experts, Module::moe};
+inline constexpr std::array kRecomputable{
+    Module::layernorm, Module::mla_up_proj,    Module::core_attn, Module::mlp,
+    Module::moe_act,   Module::shared_experts, Module::moe};
 
 struct OverlapFlags {
   bool expert_parallel = false;  // pair pass: forward of one microbatch with backward of another
@@ -120,9 +120,9 @@ struct OptimizerPlan {
   bool operator==(const OptimizerPlan&) const = default;
 };
 
-// Megatron's paged stash: what routed experts save lies in one buffer of `buffer` times the balanced
-// mean, and what they compute with is sized for `capacity` times it, whatever routing decides. So the
-// host need not know the sizes. 0: no stash.
+// Megatron's paged stash: what routed experts save lies in one buffer of `buffer` times the
+// balanced mean, and what they compute with is sized for `capacity` times it, whatever routing
+// decides. So the host need not know the sizes. 0: no stash.
 struct PagedStash {
   double buffer = 0, capacity = 0;
   bool operator==(const PagedStash&) const = default;

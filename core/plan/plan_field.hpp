@@ -63,6 +63,22 @@ struct TypedAs {
   std::string_view search_help = {};  // where `pleat plan` says it in other words
 };
 
+// How `pleat plan` takes the only values that a search may choose: "--tp 1,2", a pin. Without help
+// there is none of this field alone.
+struct PinnedAs {
+  std::string_view help = {};     // {} stands for the words of the choice: "none, zero1 and zero2"
+  std::string_view flag = {};     // where TypedAs has none
+  int least = 1, most = 1 << 24;  // of a number
+  bool of_memory = false;  // only saves memory: whether a mesh is valid does not depend on it
+};
+
+// How a search that is free to choose the value goes about it.
+enum class TriedAs : std::uint8_t {
+  by_rules,    // planner/space says which values a model and a cluster allow
+  each_value,  // with all else that a setting says, the value of a plain plan first
+  each_timing  // the same, and no value changes what is computed, sent or kept: bounds look at one
+};
+
 // Types of numbers, those first that a command line offers.
 struct DTypes {
   std::array<DType, 5> types{};
@@ -104,6 +120,8 @@ struct PlanField {
   MemoParts parts;
   ChosenBy chosen_by;
   TypedAs typed = {};
+  PinnedAs pinned = {};
+  TriedAs tried = TriedAs::by_rules;
   Value Numerics::*numerics = nullptr;       // the same field of them; the optimizer's are found
   Value StageOverride::*by_stage = nullptr;  // a stage may have its own
   bool in_summary = false;  // a switch that the summary tells by its flag; others it words itself
@@ -122,6 +140,10 @@ struct PlanField {
     bool on = false;
     if constexpr (std::is_same_v<Value, bool>) on = in(Plan());
     return (on ? "no-" : "") + std::string(typed.flag);
+  }
+  [[nodiscard]] constexpr bool may_be_pinned() const { return !pinned.help.empty(); }
+  [[nodiscard]] constexpr std::string_view pin_flag() const {  // "tp"
+    return pinned.flag.empty() ? typed.flag : pinned.flag;
   }
   [[nodiscard]] constexpr std::string_view group() const {  // "optimizer", or empty
     return kNested ? path.substr(0, path.find('.')) : std::string_view();

@@ -101,10 +101,7 @@ void read_value(ObjectReader& r, const std::string& verb, std::size_t count,
 
 // What a stage does not say is as the plan's; of the plan that has been read before.
 void read_stages(ObjectReader& r, Plan& p) {
-  const JsonValue::Array* items = r.optional_array("stages");
-  if (items == nullptr) return;
-  for (std::size_t n = 0; n < items->size(); ++n) {
-    ObjectReader one((*items)[n], fmt::format("{}[{}]", r.path_of("stages"), n), r.context());
+  r.each_optional_object("stages", [&](ObjectReader one) {
     StageOverride s = override_of(p, Stage{static_cast<int>(one.integer("stage", kStage))});
     for_each_plan_field([&](auto i) {
       constexpr const auto& field = kPlanField<i>;
@@ -114,7 +111,7 @@ void read_stages(ObjectReader& r, Plan& p) {
     });
     one.finish();
     p.stages.push_back(std::move(s));
-  }
+  });
 }
 
 // One row; of the two mappings, which a plan has to have, every degree.

@@ -6,6 +6,7 @@
 // In the order of a plan file.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <tuple>
 #include <utility>
@@ -22,216 +23,328 @@ inline constexpr DTypes kWireTypes{{DType::fp32, DType::bf16}, 2, 2};
 
 inline constexpr std::tuple kPlanFields{
     PlanField<&Plan::attention, &AttentionMapping::tp>{
-        .path = "attention.tp", .domain = kDegree, .parts = MemoPart::places,
+        .path = "attention.tp",
+        .domain = kDegree,
+        .parts = MemoPart::places,
         .chosen_by = ChosenBy::search,
-        .typed = {"tp", "Tensor parallel size of attention and dense layers"}},
+        .typed = {"tp", "Tensor parallel size of attention and dense layers"},
+        .pinned = {"Only these tensor parallel sizes: 1,2 or 4..8"}},
     PlanField<&Plan::attention, &AttentionMapping::cp>{
-        .path = "attention.cp", .domain = kDegree, .parts = MemoPart::places,
+        .path = "attention.cp",
+        .domain = kDegree,
+        .parts = MemoPart::places,
         .chosen_by = ChosenBy::search,
-        .typed = {"cp", "Context parallel size"}},
+        .typed = {"cp", "Context parallel size"},
+        .pinned = {"Only these context parallel sizes: 1,2 or 4..8"}},
     PlanField<&Plan::attention, &AttentionMapping::dp>{
-        .path = "attention.dp", .domain = kDegree, .parts = MemoPart::places | MemoPart::records,
-        .chosen_by = ChosenBy::gpus},
+        .path = "attention.dp",
+        .domain = kDegree,
+        .parts = MemoPart::places | MemoPart::records,
+        .chosen_by = ChosenBy::gpus,
+        .pinned = {"Only these data parallel sizes: 1,2 or 4..8", "dp"}},
     PlanField<&Plan::attention, &AttentionMapping::pp>{
-        .path = "attention.pp", .domain = kDegree,
+        .path = "attention.pp",
+        .domain = kDegree,
         .parts = MemoPart::places | MemoPart::composition,
         .chosen_by = ChosenBy::search,
-        .typed = {"pp", "Pipeline stages (data parallel size follows from --gpus)"}},
+        .typed = {"pp", "Pipeline stages (data parallel size follows from --gpus)"},
+        .pinned = {"Only these numbers of pipeline stages: 1,2 or 4..8"}},
     PlanField<&Plan::expert, &ExpertMapping::etp>{
-        .path = "expert.etp", .domain = kDegree, .parts = MemoPart::places,
+        .path = "expert.etp",
+        .domain = kDegree,
+        .parts = MemoPart::places,
         .chosen_by = ChosenBy::search,
-        .typed = {"etp", "Tensor parallel size inside an expert"}},
+        .typed = {"etp", "Tensor parallel size inside an expert"},
+        .pinned = {"Only these tensor parallel sizes inside an expert: 1,2 or 4..8"}},
     PlanField<&Plan::expert, &ExpertMapping::ep>{
-        .path = "expert.ep", .domain = kDegree, .parts = MemoPart::places,
+        .path = "expert.ep",
+        .domain = kDegree,
+        .parts = MemoPart::places,
         .chosen_by = ChosenBy::search,
-        .typed = {"ep", "Expert parallel size (expert data parallel size follows from --gpus)"}},
-    PlanField<&Plan::expert, &ExpertMapping::edp>{
-        .path = "expert.edp", .domain = kDegree, .parts = MemoPart::places | MemoPart::records,
-        .chosen_by = ChosenBy::gpus},
+        .typed = {"ep", "Expert parallel size (expert data parallel size follows from --gpus)"},
+        .pinned = {"Only these expert parallel sizes: 1,2 or 4..8"}},
+    PlanField<&Plan::expert, &ExpertMapping::edp>{.path = "expert.edp",
+                                                  .domain = kDegree,
+                                                  .parts = MemoPart::places | MemoPart::records,
+                                                  .chosen_by = ChosenBy::gpus},
     PlanField<&Plan::vpp>{
-        .path = "vpp", .domain = kDegree, .parts = MemoPart::composition,
+        .path = "vpp",
+        .domain = kDegree,
+        .parts = MemoPart::composition,
         .chosen_by = ChosenBy::search,
-        .typed = {"vpp", "Virtual pipeline stages on each pipeline rank"}},
+        .typed = {"vpp", "Virtual pipeline stages on each pipeline rank"},
+        .pinned = {"Only these numbers of virtual stages on each pipeline rank: 1,2 or 4..8"}},
     PlanField<&Plan::schedule>{
-        .path = "schedule", .parts = MemoPart::layers | MemoPart::composition,
+        .path = "schedule",
+        .parts = MemoPart::layers | MemoPart::composition,
         .chosen_by = ChosenBy::search,
-        .typed = {"schedule", "Order of the pipeline: 1f1b (interleaved with --vpp), zb-h1, zb-v, "
-                              "dualpipe or dualpipe-v"}},
+        .typed = {"schedule",
+                  "Order of the pipeline: 1f1b (interleaved with --vpp), zb-h1, zb-v, "
+                  "dualpipe or dualpipe-v"},
+        .pinned = {"Only these orders of the pipeline, with commas between: 1f1b, zb-h1, zb-v, "
+                   "dualpipe and dualpipe-v (default: those that the runtime has; Megatron's is "
+                   "1f1b)"}},
     PlanField<&Plan::microbatch_group>{
-        .path = "microbatch_group", .domain = kDegreeOrNone, .parts = MemoPart::records,
+        .path = "microbatch_group",
+        .domain = kDegreeOrNone,
+        .parts = MemoPart::records,
         .chosen_by = ChosenBy::search,
         .typed = {"microbatch-group",
-                  "Microbatches of a group of the interleaved order (default: PP)"}},
+                  "Microbatches of a group of the interleaved order (default: PP)"},
+        .pinned = {"Only these numbers of microbatches in a group of interleaved orders (default: "
+                   "1, 2 and 4 times PP): 1,2 or 4..8"}},
     PlanField<&Plan::layout>{
-        .path = "layout", .parts = MemoPart::composition,
+        .path = "layout",
+        .parts = MemoPart::composition,
         .chosen_by = ChosenBy::search,
-        .typed = {"layout", "Layers of each virtual stage, \"Et*3|(tt|)*29m|L\" (default: even)"}},
-    PlanField<&Plan::micro_batch>{
-        .path = "micro_batch", .domain = kDegree, .parts = MemoPart::layers,
-        .chosen_by = ChosenBy::search,
-        .typed = {"micro-batch", "Sequences of a microbatch"}},
+        .typed = {"layout", "Layers of each virtual stage, \"Et*3|(tt|)*29m|L\" (default: even)"},
+        .pinned = {"Only this layout of the stages, \"Et*4|(t*4|)*2t*4L\", and as many stages as "
+                   "it has; may be repeated"}},
+    PlanField<&Plan::micro_batch>{.path = "micro_batch",
+                                  .domain = kDegree,
+                                  .parts = MemoPart::layers,
+                                  .chosen_by = ChosenBy::search,
+                                  .typed = {"micro-batch", "Sequences of a microbatch"},
+                                  .pinned = {"Only these microbatch sizes: 1,2 or 4..8"}},
     PlanField<&Plan::sequence_parallel>{
-        .path = "sequence_parallel", .parts = MemoPart::layers,
+        .path = "sequence_parallel",
+        .parts = MemoPart::layers,
         .chosen_by = ChosenBy::fixed,
         .typed = {"sequence-parallel", "Tensor parallelism without sequence's"}},
     PlanField<&Plan::precision>{
-        .path = "precision", .parts = MemoPart::layers,
+        .path = "precision",
+        .parts = MemoPart::layers,
         .chosen_by = ChosenBy::numerics,
         .typed = {"precision", "{}",
                   "{}; any: all from bf16 that the GPU computes (default: bf16 for megatron, fp32 "
                   "for pleat)"},
         .numerics = &Numerics::precision},
-    PlanField<&Plan::sharding>{
-        .path = "sharding", .parts = MemoPart::layers,
-        .chosen_by = ChosenBy::search,
-        .typed = {"sharding", "{}"}},
-    PlanField<&Plan::dispatcher>{
-        .path = "dispatcher", .parts = MemoPart::moe_layers,
-        .chosen_by = ChosenBy::search,
-        .typed = {"dispatcher", "{}"}},
+    PlanField<&Plan::sharding>{.path = "sharding",
+                               .parts = MemoPart::layers,
+                               .chosen_by = ChosenBy::search,
+                               .typed = {"sharding", "{}"},
+                               .pinned = {"Only these of {}, commas between"}},
+    PlanField<&Plan::dispatcher>{.path = "dispatcher",
+                                 .parts = MemoPart::moe_layers,
+                                 .chosen_by = ChosenBy::search,
+                                 .typed = {"dispatcher", "{}"},
+                                 .pinned = {"Only these of {}, commas between"}},
     PlanField<&Plan::cuda_graph>{
-        .path = "cuda_graph", .parts = MemoPart::layers,
+        .path = "cuda_graph",
+        .parts = MemoPart::layers,
         .chosen_by = ChosenBy::search,
         .typed = {"cuda-graph",
-                  "none, attention, router, partial (attention and router) or full_iteration"}},
+                  "none, attention, router, partial (attention and router) or full_iteration"},
+        .pinned = {"Only these of {}, commas between"}},
     PlanField<&Plan::dispatcher_sms>{
-        .path = "dispatcher_sms", .domain = {0, 1024}, .parts = MemoPart::moe_layers,
+        .path = "dispatcher_sms",
+        .domain = {0, 1024},
+        .parts = MemoPart::moe_layers,
         .chosen_by = ChosenBy::search,
-        .typed = {"dispatcher-sms", "SMs that a deepep or hybridep exchange takes"}},
-    PlanField<&Plan::fp8_dispatch>{
-        .path = "fp8_dispatch", .parts = MemoPart::moe_layers,
-        .chosen_by = ChosenBy::numerics,
-        .typed = {"fp8-dispatch", "Rows travel to the experts in fp8"},
-        .numerics = &Numerics::fp8_dispatch},
+        .typed = {"dispatcher-sms", "SMs that a deepep or hybridep exchange takes"},
+        .pinned = {"Only these numbers of SMs that a deepep or hybridep exchange takes (default: "
+                   "the profile's; of deepep within a node also the next fewer and more that it "
+                   "has rates of): 1,2 or 4..8"}},
+    PlanField<&Plan::fp8_dispatch>{.path = "fp8_dispatch",
+                                   .parts = MemoPart::moe_layers,
+                                   .chosen_by = ChosenBy::numerics,
+                                   .typed = {"fp8-dispatch", "Rows travel to the experts in fp8"},
+                                   .numerics = &Numerics::fp8_dispatch},
     PlanField<&Plan::fp8_combine>{
-        .path = "fp8_combine", .parts = MemoPart::moe_layers,
+        .path = "fp8_combine",
+        .parts = MemoPart::moe_layers,
         .chosen_by = ChosenBy::numerics,
         .typed = {"fp8-combine", "Rows travel back from the experts in fp8"},
         .numerics = &Numerics::fp8_combine},
     PlanField<&Plan::cp_comm>{
-        .path = "cp_comm", .parts = MemoPart::decoder_layers,
+        .path = "cp_comm",
+        .parts = MemoPart::decoder_layers,
         .chosen_by = ChosenBy::search,
         .typed = {"cp-comm",
-                  "Keys and values of context parallelism: p2p, all_gather, a2a or a2a+p2p"}},
+                  "Keys and values of context parallelism: p2p, all_gather, a2a or a2a+p2p"},
+        .pinned = {"Only these of p2p, all_gather, all_to_all (or a2a) and a2a+p2p, commas "
+                   "between"}},
     PlanField<&Plan::cp_a2a>{
-        .path = "cp_a2a", .domain = kDegreeOrNone, .parts = MemoPart::decoder_layers,
+        .path = "cp_a2a",
+        .domain = kDegreeOrNone,
+        .parts = MemoPart::decoder_layers,
         .chosen_by = ChosenBy::search,
-        .typed = {"cp-a2a", "With a2a+p2p: ranks of a group that exchanges heads"}},
+        .typed = {"cp-a2a", "With a2a+p2p: ranks of a group that exchanges heads"},
+        .pinned = {.help = "With a2a+p2p: only groups of so many ranks exchange heads (default: "
+                           "2,4,8)",
+                   .least = 2}},
     PlanField<&Plan::recompute>{
-        .path = "recompute", .domain = kRecomputable.size(), .parts = MemoPart::decoder_layers,
+        .path = "recompute",
+        .domain = kRecomputable.size(),
+        .parts = MemoPart::decoder_layers,
         .chosen_by = ChosenBy::search,
-        .typed = {"recompute", "none, full, full:N (the first N layers of each chunk), or modules "
-                               "with commas: layernorm, mla_up_proj, core_attn, mlp, moe_act, "
-                               "shared_experts, moe"},
+        .typed = {"recompute",
+                  "none, full, full:N (the first N layers of each chunk), or modules "
+                  "with commas: layernorm, mla_up_proj, core_attn, mlp, moe_act, "
+                  "shared_experts, moe"},
         .by_stage = &StageOverride::recompute},
-    PlanField<&Plan::recompute_full>{
-        .path = "recompute_full", .parts = MemoPart::decoder_layers | MemoPart::composition,
-        .chosen_by = ChosenBy::search,
-        .by_stage = &StageOverride::recompute_full},
+    PlanField<&Plan::recompute_full>{.path = "recompute_full",
+                                     .parts = MemoPart::decoder_layers | MemoPart::composition,
+                                     .chosen_by = ChosenBy::search,
+                                     .by_stage = &StageOverride::recompute_full},
     PlanField<&Plan::recompute_layers>{
-        .path = "recompute_layers", .domain = kLayersOrAll, .parts = MemoPart::composition,
+        .path = "recompute_layers",
+        .domain = kLayersOrAll,
+        .parts = MemoPart::composition,
         .chosen_by = ChosenBy::search,
+        .pinned = {.help = "Where layers are recomputed whole, only the first so many of each "
+                           "chunk; 0: all (default: 0,1,2,4 ...)",
+                   .flag = "recompute-layers",
+                   .least = 0,
+                   .most = 1'000'000,
+                   .of_memory = true},
         .by_stage = &StageOverride::recompute_layers},
     PlanField<&Plan::recompute_unit>{
-        .path = "recompute_unit", .domain = {1, 1 << 16}, .parts = MemoPart::composition,
+        .path = "recompute_unit",
+        .domain = {1, 1 << 16},
+        .parts = MemoPart::composition,
         .chosen_by = ChosenBy::search,
         .typed = {"recompute-unit",
                   "With full recompute: layers that keep one input together (default: 1)"},
+        .pinned = {.help = "Where all layers are recomputed whole, only in units of so many "
+                           "(default: 1,2,4)",
+                   .most = 1'000'000,
+                   .of_memory = true},
         .by_stage = &StageOverride::recompute_unit},
     PlanField<&Plan::offload>{
-        .path = "offload", .domain = kOffloads.size(), .parts = MemoPart::decoder_layers,
+        .path = "offload",
+        .domain = kOffloads.size(),
+        .parts = MemoPart::decoder_layers,
         .chosen_by = ChosenBy::search,
-        .typed = {"offload", "Activations kept in host memory, with commas: attn_norm, qkv_linear, "
-                             "core_attn, attn_proj, mlp_norm, expert_fc1, moe_act"},
+        .typed = {"offload",
+                  "Activations kept in host memory, with commas: attn_norm, qkv_linear, "
+                  "core_attn, attn_proj, mlp_norm, expert_fc1, moe_act"},
         .by_stage = &StageOverride::offload},
     PlanField<&Plan::offload_layers>{
-        .path = "offload_layers", .domain = kLayersOrAll, .parts = MemoPart::composition,
+        .path = "offload_layers",
+        .domain = kLayersOrAll,
+        .parts = MemoPart::composition,
         .chosen_by = ChosenBy::search,
-        .typed = {"offload-layers", "Layers whose activations are kept in host memory"}},
-    PlanField<&Plan::stages>{  // each stage is priced by a plan without it (plan_of_stage)
-        .path = "stages", .parts = kNoMemo,
-        .chosen_by = ChosenBy::search},
+        .typed = {"offload-layers", "Layers whose activations are kept in host memory"},
+        .pinned = {.help = "Where activations of whole layers are offloaded, only those of so "
+                           "many; 0: of none (default: 0,1,2,4 ...)",
+                   .least = 0,
+                   .most = 1'000'000,
+                   .of_memory = true}},
+    PlanField<&Plan::stages>{// each stage is priced by a plan without it (plan_of_stage)
+                             .path = "stages",
+                             .parts = kNoMemo,
+                             .chosen_by = ChosenBy::search},
     PlanField<&Plan::flash_attention>{
-        .path = "flash_attention", .parts = MemoPart::decoder_layers,
+        .path = "flash_attention",
+        .parts = MemoPart::decoder_layers,
         .chosen_by = ChosenBy::fixed,
         .typed = {"flash-attention", "Attention that stores its score matrix"}},
     PlanField<&Plan::fp8_attention>{
-        .path = "fp8_attention", .parts = MemoPart::decoder_layers,
+        .path = "fp8_attention",
+        .parts = MemoPart::decoder_layers,
         .chosen_by = ChosenBy::numerics,
         .typed = {"fp8-attention", "Scores and values in the narrow precision too",
                   "Scores and values in fp8"},
         .numerics = &Numerics::fp8_attention},
     PlanField<&Plan::fp8_head>{
-        .path = "fp8_head", .parts = MemoPart::layers,
+        .path = "fp8_head",
+        .parts = MemoPart::layers,
         .chosen_by = ChosenBy::numerics,
         .typed = {"fp8-head", "The output projection in the narrow precision too",
                   "The output projection in fp8"},
         .numerics = &Numerics::fp8_head},
     PlanField<&Plan::fp8_params>{
-        .path = "fp8_params", .parts = MemoPart::layers,
+        .path = "fp8_params",
+        .parts = MemoPart::layers,
         .chosen_by = ChosenBy::numerics,
         .typed = {"fp8-params", "fp8 plans keep and gather their weights in bf16",
                   "In fp8 and mxfp8: weights are kept and gathered in it"},
         .numerics = &Numerics::fp8_params},
     PlanField<&Plan::fsdp_group>{
-        .path = "fsdp_group", .domain = kDegreeOrNone, .parts = MemoPart::sharded_layers,
+        .path = "fsdp_group",
+        .domain = kDegreeOrNone,
+        .parts = MemoPart::sharded_layers,
         .chosen_by = ChosenBy::search,
         .typed = {"fsdp-group", "Ranks of one shard group of zero2 or zero3 (default: all)"}},
     PlanField<&Plan::optimizer_instances>{
-        .path = "optimizer_instances", .domain = kDegree, .parts = MemoPart::records,
+        .path = "optimizer_instances",
+        .domain = kDegree,
+        .parts = MemoPart::records,
         .chosen_by = ChosenBy::search,
         .typed = {"optimizer-instances",
                   "Copies of the optimizer state that zero1 shards; gradients are summed across "
                   "them"}},
     PlanField<&Plan::overlap, &OverlapFlags::expert_parallel>{
-        .path = "overlap.expert_parallel", .parts = MemoPart::pairs,
+        .path = "overlap.expert_parallel",
+        .parts = MemoPart::pairs,
         .chosen_by = ChosenBy::search,
         .typed = {"ep-overlap",
-                  "Hide expert communication of one microbatch behind the compute of another"}},
+                  "Hide expert communication of one microbatch behind the compute of another"},
+        .pinned = {"Only this one of on and off: expert communication behind the compute of "
+                   "another microbatch"}},
     PlanField<&Plan::overlap, &OverlapFlags::delay_wgrad>{
-        .path = "overlap.delay_wgrad", .parts = MemoPart::pairs,
+        .path = "overlap.delay_wgrad",
+        .parts = MemoPart::pairs,
         .chosen_by = ChosenBy::search,
-        .typed = {"delay-wgrad", "With --ep-overlap: weight gradients apart and later"}},
+        .typed = {"delay-wgrad", "With --ep-overlap: weight gradients apart and later"},
+        .pinned = {"Only this one of on and off: with --ep-overlap, weight gradients later"}},
     PlanField<&Plan::overlap, &OverlapFlags::grad_reduce>{
-        .path = "overlap.grad_reduce", .parts = MemoPart::sharded_layers | MemoPart::records,
+        .path = "overlap.grad_reduce",
+        .parts = MemoPart::sharded_layers | MemoPart::records,
         .chosen_by = ChosenBy::fixed,
         .typed = {"grad-overlap", "Reduce gradients after the backward pass"},
         .in_summary = true},
     PlanField<&Plan::overlap, &OverlapFlags::param_gather>{
-        .path = "overlap.param_gather", .parts = MemoPart::sharded_layers | MemoPart::records,
+        .path = "overlap.param_gather",
+        .parts = MemoPart::sharded_layers | MemoPart::records,
         .chosen_by = ChosenBy::fixed,
         .typed = {"param-overlap", "Gather weights before the forward pass"},
         .in_summary = true},
     PlanField<&Plan::overlap, &OverlapFlags::tensor_parallel>{
-        .path = "overlap.tensor_parallel", .parts = MemoPart::layers,
+        .path = "overlap.tensor_parallel",
+        .parts = MemoPart::layers,
         .chosen_by = ChosenBy::search,
-        .typed = {"tp-overlap", "Tensor-parallel communication in pieces beside its GEMMs"}},
+        .typed = {"tp-overlap", "Tensor-parallel communication in pieces beside its GEMMs"},
+        .pinned = {"Only this one of on and off: tensor-parallel communication in pieces"},
+        .tried = TriedAs::each_timing},
     PlanField<&Plan::overlap, &OverlapFlags::shared_expert>{
-        .path = "overlap.shared_expert", .parts = MemoPart::moe_layers,
+        .path = "overlap.shared_expert",
+        .parts = MemoPart::moe_layers,
         .chosen_by = ChosenBy::search,
-        .typed = {"shared-expert-overlap", "The shared expert beside the token exchange"}},
+        .typed = {"shared-expert-overlap", "The shared expert beside the token exchange"},
+        .pinned = {"Only this one of on and off: the shared expert beside the token exchange"}},
     PlanField<&Plan::overlap, &OverlapFlags::tile_level>{
-        .path = "overlap.tile_level", .parts = MemoPart::moe_layers,
+        .path = "overlap.tile_level",
+        .parts = MemoPart::moe_layers,
         .chosen_by = ChosenBy::fixed,
-        .typed = {"tile-overlap", "Expert exchanges inside the grouped GEMMs, tile by tile"}},
+        .typed = {"tile-overlap", "Expert exchanges inside the grouped GEMMs, tile by tile"},
+        .pinned = {"on, off or any: expert exchanges inside the grouped products, which no runtime "
+                   "has (default: off)"}},
     PlanField<&Plan::paged_stash, &PagedStash::buffer>{
-        .path = "paged_stash.buffer", .domain = {0.0, 1e6}, .parts = MemoPart::layers,
+        .path = "paged_stash.buffer",
+        .domain = {0.0, 1e6},
+        .parts = MemoPart::layers,
         .chosen_by = ChosenBy::fixed,
         .typed = {"paged-stash",
                   "Paged stash of what experts save: its size over the balanced mean, for example "
                   "1.1"}},
     PlanField<&Plan::paged_stash, &PagedStash::capacity>{
-        .path = "paged_stash.capacity", .domain = {0.0, 1e6}, .parts = MemoPart::layers,
+        .path = "paged_stash.capacity",
+        .domain = {0.0, 1e6},
+        .parts = MemoPart::layers,
         .chosen_by = ChosenBy::fixed,
         .typed = {"stash-capacity",
                   "With --paged-stash: rows a rank's experts compute with, over the balanced "
                   "mean"}},
     PlanField<&Plan::optimizer, &OptimizerPlan::kind>{
-        .path = "optimizer.kind", .parts = MemoPart::records,
+        .path = "optimizer.kind",
+        .parts = MemoPart::records,
         .chosen_by = ChosenBy::numerics,
         .typed = {"optimizer", "adamw, lamb, sgd (with momentum) or muon"}},
     PlanField<&Plan::optimizer, &OptimizerPlan::main_grads>{
-        .path = "optimizer.main_grads", .domain = {{DType::fp32, DType::bf16, DType::fp8}, 3, 2},
+        .path = "optimizer.main_grads",
+        .domain = {{DType::fp32, DType::bf16, DType::fp8}, 3, 2},
         .parts = MemoPart::layers,
         .chosen_by = ChosenBy::numerics,
         .typed = {"main-grads-dtype", "Of the gradients: fp32 or bf16"}},
@@ -245,36 +358,48 @@ inline constexpr std::tuple kPlanFields{
                   "(what the bf16 weights lack of fp32)",
                   "Of the optimizer's copy of the weights: fp32, bf16, fp16, fp8 or remainder16"}},
     PlanField<&Plan::optimizer, &OptimizerPlan::exp_avg>{
-        .path = "optimizer.exp_avg", .domain = kMomentTypes, .parts = MemoPart::records,
+        .path = "optimizer.exp_avg",
+        .domain = kMomentTypes,
+        .parts = MemoPart::records,
         .chosen_by = ChosenBy::numerics,
         .typed = {"exp-avg-dtype", "Of the first moment: fp32, bf16, fp16 or fp8",
                   "Of Adam's first moment: fp32, bf16, fp16 or fp8"}},
     PlanField<&Plan::optimizer, &OptimizerPlan::exp_avg_sq>{
-        .path = "optimizer.exp_avg_sq", .domain = kMomentTypes, .parts = MemoPart::records,
+        .path = "optimizer.exp_avg_sq",
+        .domain = kMomentTypes,
+        .parts = MemoPart::records,
         .chosen_by = ChosenBy::numerics,
         .typed = {"exp-avg-sq-dtype", "Of the second moment: fp32, bf16, fp16 or fp8",
                   "Of Adam's second moment: fp32, bf16, fp16 or fp8"}},
     PlanField<&Plan::optimizer, &OptimizerPlan::state_offload>{
-        .path = "optimizer.state_offload", .domain = {0.0, 1.0}, .parts = MemoPart::records,
+        .path = "optimizer.state_offload",
+        .domain = {0.0, 1.0},
+        .parts = MemoPart::records,
         .chosen_by = ChosenBy::search,
         .typed = {"state-offload",
                   "Share of the optimizer's state that is in host memory between steps"}},
     PlanField<&Plan::optimizer, &OptimizerPlan::cpu_offload>{
-        .path = "optimizer.cpu_offload", .domain = {0.0, 1.0}, .parts = MemoPart::records,
+        .path = "optimizer.cpu_offload",
+        .domain = {0.0, 1.0},
+        .parts = MemoPart::records,
         .chosen_by = ChosenBy::search,
         .typed = {"cpu-optimizer",
                   "Share of the optimizer's state that stays in host memory, the CPU making its "
                   "step"}},
     PlanField<&Plan::optimizer, &OptimizerPlan::cpu_offload_overlapped>{
-        .path = "optimizer.cpu_offload_overlapped", .parts = MemoPart::records,
+        .path = "optimizer.cpu_offload_overlapped",
+        .parts = MemoPart::records,
         .chosen_by = ChosenBy::search,
         .typed = {"overlap-cpu-optimizer",
                   "With --cpu-optimizer: transfers beside the CPU's step"}},
     PlanField<&Plan::optimizer, &OptimizerPlan::grad_reduce>{
-        .path = "optimizer.grad_reduce", .domain = kWireTypes, .parts = MemoPart::layers,
+        .path = "optimizer.grad_reduce",
+        .domain = kWireTypes,
+        .parts = MemoPart::layers,
         .chosen_by = ChosenBy::numerics,
-        .typed = {"grad-reduce-dtype", "Of gradients while they are reduced: fp32 or bf16 "
-                                       "(default: as they are kept)"}}};
+        .typed = {"grad-reduce-dtype",
+                  "Of gradients while they are reduced: fp32 or bf16 "
+                  "(default: as they are kept)"}}};
 
 inline constexpr std::size_t kPlanFieldCount = std::tuple_size_v<decltype(kPlanFields)>;
 
@@ -298,5 +423,63 @@ inline constexpr std::size_t kPlanRow = [] {
   });
   return row;
 }();
+
+// Calls visit(std::integral_constant<std::size_t, I>) for each row that may be pinned, in order.
+template <class Visit>
+constexpr void for_each_pin(Visit&& visit) {
+  for_each_plan_field([&](auto i) {
+    if constexpr (kPlanField<i>.may_be_pinned()) visit(i);
+  });
+}
+
+// A flag as an argument of a template: kPinRow<"tp">.
+template <std::size_t Length>
+struct FlagText {
+  char text[Length];
+  consteval FlagText(const char (&flag)[Length]) { std::copy_n(flag, Length, text); }
+  [[nodiscard]] constexpr std::string_view view() const { return {text, Length - 1}; }
+};
+
+// The number of the row of a field that may be pinned; with a flag that no pin has, what uses it
+// does not compile.
+template <FlagText Flag>
+inline constexpr std::size_t kPinRow = [] {
+  std::size_t row = kPlanFieldCount;
+  for_each_pin([&](auto i) {
+    if (kPlanField<i>.pin_flag() == Flag.view()) row = i;
+  });
+  return row;
+}();
+
+// An entry of type Of<value> for each row that may be pinned, an empty one for the others.
+template <template <class> class Of, class Rows = std::make_index_sequence<kPlanFieldCount>>
+struct PinsOf;
+template <template <class> class Of, std::size_t... I>
+struct PinsOf<Of, std::index_sequence<I...>> {
+  struct None {};
+  template <std::size_t Row>
+  using At =
+      std::conditional_t<kPlanField<Row>.may_be_pinned(),
+                         Of<typename std::remove_cvref_t<decltype(kPlanField<Row>)>::Value>, None>;
+  std::tuple<At<I>...> by_row;
+  template <FlagText Flag>
+  [[nodiscard]] auto& of() {
+    return std::get<kPinRow<Flag>>(by_row);
+  }
+  template <FlagText Flag>
+  [[nodiscard]] const auto& of() const {
+    return std::get<kPinRow<Flag>>(by_row);
+  }
+};
+
+// Calls visit(row) for each switch that is typed, in order.
+template <class Visit>
+constexpr void for_each_switch(Visit&& visit) {
+  for_each_plan_field([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    using Value = typename std::remove_cvref_t<decltype(field)>::Value;
+    if constexpr (std::is_same_v<Value, bool> && !field.typed.flag.empty()) visit(i);
+  });
+}
 
 }  // namespace pleat

@@ -63,11 +63,7 @@ NumericsRecipe read_recipe(ObjectReader r) {
 template <class Read>
 auto read_list(ObjectReader& r, const std::string& key, const Read& read) {
   std::vector<decltype(read(r))> list;
-  const JsonValue::Array& items = r.array(key);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    list.push_back(
-        read(ObjectReader(items[i], fmt::format("{}[{}]", r.path_of(key), i), r.context())));
-  }
+  r.each_object(key, [&](const ObjectReader& one) { list.push_back(read(one)); });
   return list;
 }
 

@@ -13,8 +13,14 @@
 
 namespace pleat {
 
-struct AttentionCoordinates { int tp = 0, cp = 0, dp = 0, pp = 0; bool operator==(const AttentionCoordinates&) const = default; };
-struct ExpertCoordinates { int etp = 0, ep = 0, edp = 0, pp = 0; bool operator==(const ExpertCoordinates&) const = default; };
+struct AttentionCoordinates {
+  int tp = 0, cp = 0, dp = 0, pp = 0;
+  bool operator==(const AttentionCoordinates&) const = default;
+};
+struct ExpertCoordinates {
+  int etp = 0, ep = 0, edp = 0, pp = 0;
+  bool operator==(const ExpertCoordinates&) const = default;
+};
 
 [[nodiscard]] AttentionCoordinates attention_coordinates(const Plan&, Rank);
 [[nodiscard]] ExpertCoordinates expert_coordinates(const Plan&, Rank);

@@ -87,11 +87,10 @@ void write_layer_kinds(JsonValue& out, const ModelSpec& m) {
 void read_layer_kinds(ObjectReader& r, ModelSpec& m) {
   if (auto recurrence = r.optional_object("recurrence"))
     m.recurrence = read_recurrence(*recurrence);
-  if (const JsonValue::Array* kinds = r.optional_array("layer_kinds")) {
+  if (r.optional_array("layer_kinds") != nullptr) {
     m.layer_traits.assign(static_cast<std::size_t>(m.layers), {});
     std::vector<bool> named(m.layer_traits.size(), false);
-    for (std::size_t i = 0; i < kinds->size(); ++i) {
-      ObjectReader kind((*kinds)[i], r.path_of(fmt::format("layer_kinds[{}]", i)), r.context());
+    r.each_object("layer_kinds", [&](ObjectReader kind) {
       const LayerTraits traits = read_traits(kind, m);
       for (const JsonValue& item : kind.array("layers")) {
         const std::int64_t* layer = item.as_integer();
@@ -106,7 +105,7 @@ void read_layer_kinds(ObjectReader& r, ModelSpec& m) {
         m.layer_traits[at] = traits;
       }
       kind.finish();
-    }
+    });
   }
   if (auto kind = r.optional_object("mtp_kind")) {
     m.mtp_traits = read_traits(*kind, m);

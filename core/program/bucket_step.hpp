@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The operations of the optimizer's step on one bucket, in parts: the common way and state elsewhere
-// (optimizer_step.cpp), LAMB (lamb_step.cpp), Muon (muon_step.cpp).
+// The operations of the optimizer's step on one bucket, in parts: the common way and state
+// elsewhere (optimizer_step.cpp), LAMB (lamb_step.cpp), Muon (muon_step.cpp).
 #pragma once
 
 #include <optional>
@@ -59,7 +59,8 @@ class OptimizerStep {
   [[nodiscard]] std::vector<TensorId> state_of(const BucketSegment& s) const;
   void step(const BucketSegment& s);
 
-  // LAMB's norms are of all parts of the state: what comes from host memory stays until they are known.
+  // LAMB's norms are of all parts of the state: what comes from host memory stays until they are
+  // known.
   void step_whole_parameters(std::int64_t resident, std::int64_t reloaded);
 
   // The direction where the gradients were, norms of whole parameters, the step.
@@ -68,12 +69,13 @@ class OptimizerStep {
   void cast(const BucketSegment& s);
 
   // Momentum in shards, put together where the gradients were; then one matrix after the other: its
-  // parts from the tensor-parallel peers, the iterations, the step. A rank takes those that reach into
-  // its shard; the operations are as many as any rank has, with the sizes of the one with most work.
+  // parts from the tensor-parallel peers, the iterations, the step. A rank takes those that reach
+  // into its shard; the operations are as many as any rank has, with the sizes of the one with most
+  // work.
   void muon_of_parts(const BucketSegment& s);
 
-  // `most`: the matrices of the shard with the most work, and where another has more of them, those.
-  // Returns all.
+  // `most`: the matrices of the shard with the most work, and where another has more of them,
+  // those. Returns all.
   [[nodiscard]] std::vector<const MatrixPart*> busiest_shard(std::vector<const MatrixPart*>& most);
 
   // Momentum, whole matrices from the tensor-parallel peers, five Newton-Schulz iterations of those

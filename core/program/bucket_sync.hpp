@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The levels that a bucket's gradients are summed over and its weights gathered over. ZeRO-1 is the step
-// pass here: it turns the gradient all-reduce into a reduce-scatter, and appends the gather of the
-// weights. Several instances of the shards sum theirs across; DualPipe's two copies of a stage share
-// one more level of shards.
+// The levels that a bucket's gradients are summed over and its weights gathered over. ZeRO-1 is the
+// step pass here: it turns the gradient all-reduce into a reduce-scatter, and appends the gather of
+// the weights. Several instances of the shards sum theirs across; DualPipe's two copies of a stage
+// share one more level of shards.
 #pragma once
 
 #include <string>

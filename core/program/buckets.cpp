@@ -34,8 +34,8 @@ void for_each_weight(StageProgram& stage, const Plan& plan, Visit visit) {
 
 bool read_narrow(const LayerProgram&, const Weight&);
 
-// Every layer's weights by themselves, its table apart from the others, those that are summed over tp
-// first, padded to whole shards. A table that several layers have is the first one's.
+// Every layer's weights by themselves, its table apart from the others, those that are summed over
+// tp first, padded to whole shards. A table that several layers have is the first one's.
 class PlacementByLayer {
  public:
   PlacementByLayer(StageProgram& stage, const Plan& plan) : stage_(stage), plan_(plan) {}
@@ -145,7 +145,8 @@ std::size_t bucket_of(const LayerProgram& layer, const Weight& w, const Plan& pl
   return plan.optimizer.kind == OptimizerKind::muon && is_muon_matrix(layer, w) ? base + 2 : base;
 }
 
-// What several ranks of tp (etp) hold of a weight: all of it, or the rows of shared key and value heads.
+// What several ranks of tp (etp) hold of a weight: all of it, or the rows of shared key and value
+// heads.
 void add_copies(BucketState& bucket, const LayerProgram& layer, const Weight& w,
                 const WeightSlot& slot, const Plan& plan) {
   std::vector<Copies> found;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Exchanges that several blocks or modes share. Context parallelism over heads (DeepSpeed-Ulysses,
-// arXiv:2309.14509; TransformerEngine context_parallel.py): between projections every rank holds its
-// tokens and all heads, in the core all tokens of the group and its share of the heads.
+// arXiv:2309.14509; TransformerEngine context_parallel.py): between projections every rank holds
+// its tokens and all heads, in the core all tokens of the group and its share of the heads.
 #include "core/plan/rank_map.hpp"
 #include "core/program/layer_builder.hpp"
 
@@ -24,12 +24,15 @@ ContextShares::ContextShares(const Plan& plan) {
 
 namespace {
 
-// One direction of the exchange: a pass that packs, the exchange itself and a pass that unpacks, each
-// into a tensor of its own (TE flash_attn_a2a_communicate).
+// One direction of the exchange: a pass that packs, the exchange itself and a pass that unpacks,
+// each into a tensor of its own (TE flash_attn_a2a_communicate).
 class HeadExchange {
  public:
   HeadExchange(LayerBuilder& b, Phase phase, const HeadColumnsPlan& columns)
-      : b_(b), phase_(phase), columns_(columns), group_(ContextShares(b.shape().plan).heads_group) {}
+      : b_(b),
+        phase_(phase),
+        columns_(columns),
+        group_(ContextShares(b.shape().plan).heads_group) {}
 
   // `by_rank`: the shape of what travels.
   void run(const std::string& name, std::vector<TensorId> in, std::vector<TensorId> out,

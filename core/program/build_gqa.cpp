@@ -127,7 +127,8 @@ TensorId dense_core(LayerBuilder& b, TensorId packed, const AttentionSpec& a, co
   std::vector<TensorId> scores;
   if (!s.plan.flash_attention) {
     const std::vector<Dim> square{{rows}, {z.heads * s.seq}};
-    scores = {b.activation("attn.probs", square, s.act), b.activation("attn.dropped", square, s.act),
+    scores = {b.activation("attn.probs", square, s.act),
+              b.activation("attn.dropped", square, s.act),
               b.activation("attn.mask", square, DType::u8)};
   }
   std::vector<TensorId> out{o, lse};

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Mixture of experts, dropless all-to-all dispatch: router, permute, dispatch, grouped GEMMs with the
-// router probability inside SwiGLU (so that fc2's output need not be saved), combine, unpermute, and
-// a shared expert beside. T*k rows leave this rank, R rows (decided by routing) arrive. DeepEP and
-// HybridEP take the T tokens as they are and sum on the way back: no permutation where they come
-// from, one where they arrive. The all-gather dispatcher gathers all ranks' tokens and picks those
-// of its experts, and sums with a reduce-scatter. Fused kernels (tile-level overlap) sort rows on
-// the way.
+// Mixture of experts, dropless all-to-all dispatch: router, permute, dispatch, grouped GEMMs with
+// the router probability inside SwiGLU (so that fc2's output need not be saved), combine,
+// unpermute, and a shared expert beside. T*k rows leave this rank, R rows (decided by routing)
+// arrive. DeepEP and HybridEP take the T tokens as they are and sum on the way back: no permutation
+// where they come from, one where they arrive. The all-gather dispatcher gathers all ranks' tokens
+// and picks those of its experts, and sums with a reduce-scatter. Fused kernels (tile-level
+// overlap) sort rows on the way.
 #include <algorithm>
 
 #include "core/plan/dispatcher_traits.hpp"
@@ -87,9 +87,9 @@ std::int64_t routed_width(const ModelSpec& m) {
   return m.moe->latent > 0 ? m.moe->latent : m.hidden;
 }
 
-// One kernel. Biases of experts are passes of their own over the rows of each product, counted here:
-// both outputs are read and written; backward du is read for fc1's, dy for fc2's and once more for
-// what that gives the probabilities. In elements a row, of u, a and y.
+// One kernel. Biases of experts are passes of their own over the rows of each product, counted
+// here: both outputs are read and written; backward du is read for fc1's, dy for fc2's and once
+// more for what that gives the probabilities. In elements a row, of u, a and y.
 Passes activation_passes(const LocalShape& s, std::int64_t f) {
   if (!s.model.moe->mlp_bias) return {};
   const auto a = static_cast<double>(f), u = s.model.gated_mlp ? 2 * a : a;
@@ -97,7 +97,8 @@ Passes activation_passes(const LocalShape& s, std::int64_t f) {
   return {1 + 2 * (u + y) / (u + a), 1 + (u + 2 * y) / (2 * u + a)};
 }
 
-// The activation times the router probability. Only SwiGLU, with clamps or without, has a kernel for it.
+// The activation times the router probability. Only SwiGLU, with clamps or without, has a kernel
+// for it.
 TensorId expert_activation(LayerBuilder& b, TensorId u, TensorId probs, Dim n, std::int64_t f) {
   const LocalShape& s = b.shape();
   const Passes passes = activation_passes(s, f);
@@ -143,8 +144,8 @@ TensorId from_latent(LayerBuilder& b, TensorId merged) {
   return b.gemm("latent.up", Module::combine, merged, w, s.act);
 }
 
-// The local experts' MLP on rows sorted by expert. The bias of fc2 counts with the row's probability, as
-// what is before it does; the members of etp add a part of it each.
+// The local experts' MLP on rows sorted by expert. The bias of fc2 counts with the row's
+// probability, as what is before it does; the members of etp add a part of it each.
 TensorId experts(LayerBuilder& b, TensorId rows, TensorId probs, TensorId counts, Dim n) {
   const LocalShape& s = b.shape();
   const MoeSpec& moe = *s.model.moe;
@@ -306,7 +307,8 @@ TensorId build_moe(LayerBuilder& b, TensorId x) {
   if (!takes_tokens) out = permute(b, sent_from, r, s.T, sent, h);
   TensorId rows = out.rows, probs = out.probs;
   if (s.ep > 1) {
-    rows = exchange(b, "dispatch", Module::dispatch, rows, {received, h}, s.act, r.all_counts, true);
+    rows =
+        exchange(b, "dispatch", Module::dispatch, rows, {received, h}, s.act, r.all_counts, true);
     probs = exchange(b, "dispatch.probs", Module::dispatch, probs, {received}, DType::fp32,
                      r.all_counts, true, takes_tokens || !sorts);
   }

@@ -20,8 +20,8 @@ void set_router(Op& op, const LocalShape& s) {
 
 namespace {
 
-// Balance and size of the router's scores. Sequences that are split over ranks have their sums added
-// up, so that every rank of tp and cp knows the same losses and logs its share of them.
+// Balance and size of the router's scores. Sequences that are split over ranks have their sums
+// added up, so that every rank of tp and cp knows the same losses and logs its share of them.
 void add_router_losses(LayerBuilder& b, TensorId logits, TensorId experts) {
   const LocalShape& s = b.shape();
   if (!has_router_losses(s.model)) return;
@@ -33,7 +33,8 @@ void add_router_losses(LayerBuilder& b, TensorId logits, TensorId experts) {
   };
   const TensorId stats = b.activation("router.stats", {{s.batch}, {2 * s.model.moe->experts + 1}},
                                       DType::fp32);
-  shape(b.push(OpKind::router_stats, "router.stats", Module::router, {logits, experts}, {stats}), s);
+  shape(b.push(OpKind::router_stats, "router.stats", Module::router, {logits, experts}, {stats}),
+        s);
   const auto add_up = [&](const std::string& name, Group group) {
     b.push(OpKind::all_reduce, name, Module::router, {stats}, {stats}).group = group;
   };

@@ -8,8 +8,8 @@
 namespace pleat {
 
 // The stage with the forward passes of its microbatches only, in the same order. Weights, state and
-// boundaries are the stage's own, so that one store serves both; nothing is kept for a backward pass,
-// nothing that training counts is counted, and only the losses are set to zero before.
+// boundaries are the stage's own, so that one store serves both; nothing is kept for a backward
+// pass, nothing that training counts is counted, and only the losses are set to zero before.
 [[nodiscard]] StageProgram evaluation_of(const StageProgram&);
 
 }  // namespace pleat

@@ -75,8 +75,8 @@ void OptimizerStep::lamb(const std::vector<BucketSegment>& parts) {
   for (const BucketSegment& s : parts) cast(s);
 }
 
-// Stages that hold the table cut it into other shards, so that sums of its squares differ in their last
-// bits, and with them the copies. All step by the ratio of both sums over all stages.
+// Stages that hold the table cut it into other shards, so that sums of its squares differ in their
+// last bits, and with them the copies. All step by the ratio of both sums over all stages.
 void OptimizerStep::share_table_norms(TensorId norms) {
   const std::vector<ParameterRange>& all = bucket().parameters;
   const auto table = std::ranges::find(all, stage_.table->slot.offset, &ParameterRange::first);

@@ -22,8 +22,8 @@ TensorId LayerBuilder::gather_tokens(const std::string& name, Module module, Ten
   push(OpKind::all_gather, name, module, {x}, {y}).group = Group::tp;
   regather_[y] = [=, this] {
     const TensorId again = activation(name + ".again", dims, dtype);
-    push_backward(OpKind::all_gather, name + ".again", module, Phase::backward, {x}, {again}).group =
-        Group::tp;
+    push_backward(OpKind::all_gather, name + ".again", module, Phase::backward, {x}, {again})
+        .group = Group::tp;
     return again;
   };
   on_backward([=, this] {

@@ -23,7 +23,8 @@ TensorId LayerBuilder::gemm(const std::string& name, Module module, TensorId x, 
   on_backward([=, this, bias = options.bias, bias_scale = options.bias_scale] {
     const TensorId dy = gradient(y);
     const auto [dx, accumulate] = gradient_to_accumulate(x);
-    Op& dgrad = push_backward(OpKind::gemm, name + ".dgrad", module, Phase::backward, {dy, w}, {dx});
+    Op& dgrad =
+        push_backward(OpKind::gemm, name + ".dgrad", module, Phase::backward, {dy, w}, {dx});
     dgrad.attr.m = m, dgrad.attr.n = k, dgrad.attr.k = n;
     dgrad.attr.accumulate = accumulate;
     dgrad.attr.math = shape_.act;

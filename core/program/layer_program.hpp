@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The forward and backward operations of one kind of layer on one rank, with every tensor's lifetime.
-// Layers of the same kind share one LayerProgram; a chunk strings instances of them together.
+// The forward and backward operations of one kind of layer on one rank, with every tensor's
+// lifetime. Layers of the same kind share one LayerProgram; a chunk strings instances of them
+// together.
 #pragma once
 
 #include <optional>
@@ -44,13 +45,13 @@ struct Weight {
   bool replicated = false;          // norms, router: the same on all ranks of tp; experts': of etp
   bool summed_over_tp = false;      // and each of those has a part of the gradient
   bool buffer = false;              // no gradient, no optimizer state (expert bias)
-  Cut cut = {};                       // from the whole weight; of each expert's matrix where grouped
+  Cut cut = {};                     // from the whole weight; of each expert's matrix where grouped
 };
 
-// A layer's weights of one bucket where they lie in shards (ZeRO-2, ZeRO-3): its gradients are whole in
-// `gradients` until they are reduced, its weights, with ZeRO-3, in `forward` and `backward`. Weights
-// are there in the order of their slots. The embedding's table, which other layers may have too, is by
-// itself.
+// A layer's weights of one bucket where they lie in shards (ZeRO-2, ZeRO-3): its gradients are
+// whole in `gradients` until they are reduced, its weights, with ZeRO-3, in `forward` and
+// `backward`. Weights are there in the order of their slots. The embedding's table, which other
+// layers may have too, is by itself.
 struct ShardedWeights {
   Bucket bucket = Bucket::dense;
   bool table = false;

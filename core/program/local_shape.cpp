@@ -9,8 +9,8 @@
 namespace pleat {
 namespace {
 
-// Of normally distributed work, the largest of n ranks': sigma sqrt(2 ln n) above the mean. Ranks of
-// an expert group wait for each other in every layer, the others at the end of the step.
+// Of normally distributed work, the largest of n ranks': sigma sqrt(2 ln n) above the mean. Ranks
+// of an expert group wait for each other in every layer, the others at the end of the step.
 double slowest_rank(const ModelSpec& m, const WorkloadSpec& w, const Plan& p, double variation) {
   const auto above = [](double sigma, double ranks) {
     return ranks > 1 ? 1.0 + sigma * std::sqrt(2.0 * std::log(ranks)) : 1.0;

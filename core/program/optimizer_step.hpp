@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The optimizer's step on one bucket's shard: on the device, on the host, with state that comes from the
-// host for it.
+// The optimizer's step on one bucket's shard: on the device, on the host, with state that comes
+// from the host for it.
 #pragma once
 
 #include "core/program/program.hpp"

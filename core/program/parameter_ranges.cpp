@@ -25,7 +25,8 @@ std::vector<ParameterRange> parameters_of(const StageProgram& stage, std::size_t
     }
   }
   std::ranges::sort(all, {}, &ParameterRange::first);
-  const auto again = std::ranges::unique(all, {}, &ParameterRange::first);  // a table of several layers
+  // a table of several layers
+  const auto again = std::ranges::unique(all, {}, &ParameterRange::first);
   all.erase(again.begin(), again.end());
   return all;
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // In which order a pipeline stage runs its microbatches: Megatron's 1F1B and interleaved 1F1B with
-// microbatch groups (schedules.py get_pp_rank_microbatches, get_schedule_table; docs/MODEL.md sec 4).
+// microbatch groups (schedules.py get_pp_rank_microbatches, get_schedule_table; docs/MODEL.md sec
+// 4).
 #pragma once
 
 #include <vector>
@@ -19,7 +20,8 @@ struct Slot {
   Pass pass = Pass::forward;
   MicroBatch microbatch;
   ChunkId chunk;
-  bool with_next = false;  // expert-parallel overlap: a forward run together with the backward after it
+  // expert-parallel overlap: a forward run together with the backward after it
+  bool with_next = false;
   SlotPart part = SlotPart::whole;
   bool operator==(const Slot&) const = default;
 };
@@ -34,8 +36,8 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
-// A microbatch passes virtual stages 0, 1, … on its way forward. With DualPipe there are pp of them,
-// and half of the microbatches start at the last stage; else pp * vpp.
+// A microbatch passes virtual stages 0, 1, … on its way forward. With DualPipe there are pp of
+// them, and half of the microbatches start at the last stage; else pp * vpp.
 [[nodiscard]] int virtual_stages(const Schedule&);
 // The one a chunk is: chunk c of stage r is c * pp + r, in a V the second chunks count backwards;
 // DualPipe's second chunk of stage r is pp - 1 - r.

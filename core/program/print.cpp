@@ -81,10 +81,12 @@ std::string print_layer(const LayerProgram& layer, const Binding& binding) {
       const std::string lead = first ? (pass == Pass::forward ? "fwd" : "bwd") : "";
       const std::string mark = op.phase == Phase::recompute ? " (recompute)" : "";
       first = false;
-      text += fmt::format("  {:3}  {:<78} {:<14}", lead, op_line(layer, op) + mark, name_of(op.module));
+      text +=
+          fmt::format("  {:3}  {:<78} {:<14}", lead, op_line(layer, op) + mark, name_of(op.module));
       for (TensorId id : op.out) {
         const Tensor& t = layer.tensor(id);
-        text += fmt::format(" {} {} {};", name_of(t.dtype), shape_text(t, binding), lives_text(layer, id));
+        text += fmt::format(" {} {} {};", name_of(t.dtype), shape_text(t, binding),
+                            lives_text(layer, id));
       }
       text += "\n";
     }
@@ -105,7 +107,8 @@ std::string print_stage(const StageProgram& stage, const Binding& binding) {
     for (const LayerInstance& i : stage.chunks[c].instances) {
       text += fmt::format(" {}", kind_text(stage.program(i).kind));
       const LayerKind kind = stage.program(i).kind;
-      if (kind == LayerKind::dense || kind == LayerKind::moe) text += fmt::format("{}", i.layer.value);
+      if (kind == LayerKind::dense || kind == LayerKind::moe)
+        text += fmt::format("{}", i.layer.value);
     }
     text += "\n";
   }

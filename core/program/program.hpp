@@ -17,12 +17,13 @@
 
 namespace pleat {
 
-// Where an instance's weight lies in its bucket. Buffers come behind the padded weights, in storage of
-// their own (BucketState::buffers).
+// Where an instance's weight lies in its bucket. Buffers come behind the padded weights, in storage
+// of their own (BucketState::buffers).
 struct WeightSlot {
   Bucket bucket = Bucket::dense;
   std::int64_t offset = 0;  // elements
-  std::int64_t narrow = -1;  // first of its elements among those that narrow products read; -1: none
+  // first of its elements among those that narrow products read; -1: none
+  std::int64_t narrow = -1;
 };
 
 struct LayerInstance {
@@ -74,31 +75,33 @@ struct BucketState {
   std::int64_t elements = 0;         // parameters, without padding
   std::int64_t buffer_elements = 0;  // expert biases, after them what they are updated by
   std::int64_t bias_elements = 0;    // of them: the biases
-  std::int64_t shard_elements = 0;   // optimizer shard of this rank, padded: ceil(elements / shards)
+  std::int64_t shard_elements = 0;  // optimizer shard of this rank, padded: ceil(elements / shards)
   int shards = 1;
   std::int64_t narrow_elements = 0;  // read by narrow products
   // Of the shard: state and step are the host's; state comes from host memory for the step.
   std::int64_t host_elements = 0, reloaded_elements = 0;
   std::int64_t replicated_elements = 0;  // first elements of the bucket: also summed over tp
-  // Sharded layer by layer (ZeRO-2, ZeRO-3): each rank's shard is its shares of all units. Else empty:
-  // the bucket is divided as a whole.
+  // Sharded layer by layer (ZeRO-2, ZeRO-3): each rank's shard is its shares of all units. Else
+  // empty: the bucket is divided as a whole.
   std::vector<BucketUnit> units;
   std::vector<Copies> copies;        // elements that several ranks of tp hold alike, in order
-  // A table that another stage holds too, whose moments have scales: it, shards and what of them is on
-  // the host begin with a block of scales, so that both stages have the same blocks.
+  // A table that another stage holds too, whose moments have scales: it, shards and what of them is
+  // on the host begin with a block of scales, so that both stages have the same blocks.
   std::optional<ParameterRange> twin_table;
   TensorId weights, gradients, main_params, exp_avg, exp_avg_sq;
   std::vector<StateSegment> segments;  // of the state, in order
   TensorId workspace;                // of Muon's iterations
-  std::vector<ParameterRange> parameters;  // in order, of a bucket that LAMB steps; pleat runtime only
-  std::vector<MatrixPart> matrices;  // of a bucket that Muon steps, in order; the pleat runtime only
+  std::vector<ParameterRange>
+      parameters;  // in order, of a bucket that LAMB steps; pleat runtime only
+  std::vector<MatrixPart>
+      matrices;  // of a bucket that Muon steps, in order; the pleat runtime only
   TensorId buffers;                  // [buffer_elements] f32, where there are any
-  // [2 * narrow_elements] where narrow products read copies of weights kept in another type: row-wise
-  // ones of all those weights, then column-wise ones.
+  // [2 * narrow_elements] where narrow products read copies of weights kept in another type:
+  // row-wise ones of all those weights, then column-wise ones.
   std::optional<TensorId> narrow_copies;
   // Weights kept narrow, in the pleat runtime: those that narrow products read become codes of this
-  // type at the start of a step, a row-wise and a column-wise copy in the room of the bf16 ones, which
-  // the optimizer's cast and the gather bring back.
+  // type at the start of a step, a row-wise and a column-wise copy in the room of the bf16 ones,
+  // which the optimizer's cast and the gather bring back.
   std::optional<DType> narrow_in_place;
   bool has_main_params = false;      // else the weights are the fp32 master
   bool has_second_moment = true;

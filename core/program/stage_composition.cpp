@@ -30,7 +30,8 @@ bool reads_table(const VirtualStage& v, const ModelSpec& model) {
 // the halves are apart here.
 void link_tables(std::vector<StageComposition>& stages, const std::vector<bool>& holds_table,
                  PipelineSchedule schedule) {
-  const std::size_t half = schedule == PipelineSchedule::dualpipe ? stages.size() / 2 : stages.size();
+  const std::size_t half =
+      schedule == PipelineSchedule::dualpipe ? stages.size() / 2 : stages.size();
   for (std::size_t first = 0; first < stages.size(); first += half) {
     std::vector<Stage> holders;
     for (std::size_t s = first; s < first + half; ++s) {

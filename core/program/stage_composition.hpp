@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which layers each stage holds: the plan's layout spelled out, with one variant for all layers that
-// compile to the same program.
+// Which layers each stage holds: the plan's layout spelled out, with one variant for all layers
+// that compile to the same program.
 #pragma once
 
 #include <compare>

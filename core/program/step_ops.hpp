@@ -20,8 +20,8 @@ void lay_out_buckets(StageProgram&, const ModelSpec&, const Plan&, Runtime, bool
 void add_step_ops(StageProgram&, const ModelSpec&, const Plan&, Runtime,
                   const std::vector<Stage>& table_stages);
 
-// State and step of a stage of which only the elements of its buckets are known: without a second copy
-// of a table and Muon's iterations, which need its layers.
+// State and step of a stage of which only the elements of its buckets are known: without a second
+// copy of a table and Muon's iterations, which need its layers.
 [[nodiscard]] StageProgram stage_of_buckets(std::vector<BucketState>, const ModelSpec&,
                                             const Plan&, Runtime);
 

@@ -40,16 +40,16 @@ inline Op step_op(OpKind kind, const std::string& name, Module module, std::vect
 }
 [[nodiscard]] inline bool of_matrices(std::size_t bucket) { return bucket >= 2; }
 
-// A moment in one of these types has a factor for every kMomentBlock elements: what the backend holds
-// beside them.
+// A moment in one of these types has a factor for every kMomentBlock elements: what the backend
+// holds beside them.
 inline constexpr std::int64_t kMomentBlock = 128;
 [[nodiscard]] constexpr bool scaled_moment(DType type) {
   return type == DType::fp16 || type == DType::fp8;
 }
 
-// Consecutive elements of a shard that are consecutive in the bucket too, and all of them, or none, held
-// alike by other ranks of tp. Blocks of scales begin anew with each, so that ranks which hold the same
-// elements have the same blocks.
+// Consecutive elements of a shard that are consecutive in the bucket too, and all of them, or none,
+// held alike by other ranks of tp. Blocks of scales begin anew with each, so that ranks which hold
+// the same elements have the same blocks.
 struct ShardPart {
   std::int64_t whole = 0, first = 0, elements = 0;  // first of the bucket, of the shard
   std::int64_t scales = 0;                          // those of the parts before
@@ -75,8 +75,8 @@ struct MatrixShape {
   std::int64_t rows = 0, columns = 0, count = 0;
   bool operator==(const MatrixShape&) const = default;
 };
-// The matrices of a matrix bucket that the rank with the most work owns: whole matrices are dealt to
-// the bucket's shards, each to the one with the least work so far, largest first.
+// The matrices of a matrix bucket that the rank with the most work owns: whole matrices are dealt
+// to the bucket's shards, each to the one with the least work so far, largest first.
 [[nodiscard]] std::vector<MatrixShape> owned_matrices(const StageProgram&, const ModelSpec&,
                                                       const Plan&, std::size_t bucket);
 

@@ -67,9 +67,11 @@ void walk_op(const StageProgram& stage, const std::vector<LayerEvents>& events, 
   if (slot.pass == Pass::backward && k == 0) {
     for (TensorId t : e.kept) visitor.on_unstash(site, resolve(stage, site, t), layer.tensor(t));
   }
-  for (TensorId t : e.births[pass][k]) visitor.on_birth(site, resolve(stage, site, t), layer.tensor(t));
+  for (TensorId t : e.births[pass][k])
+    visitor.on_birth(site, resolve(stage, site, t), layer.tensor(t));
   visitor.on_op(site);
-  for (TensorId t : e.deaths[pass][k]) visitor.on_death(site, resolve(stage, site, t), layer.tensor(t));
+  for (TensorId t : e.deaths[pass][k])
+    visitor.on_death(site, resolve(stage, site, t), layer.tensor(t));
   if (slot.pass == Pass::forward && k + 1 == layer.forward.size()) {
     for (TensorId t : e.kept) visitor.on_stash(site, resolve(stage, site, t), layer.tensor(t));
   }

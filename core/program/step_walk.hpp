@@ -53,8 +53,8 @@ struct OpRange {
 [[nodiscard]] InstanceKey resolve(const StageProgram&, const OpSite&, TensorId);
 
 // Calls, for every op of the pipeline slots in order: on_birth(site, key, tensor)…, on_op(site),
-// on_death(site, key, tensor)…. After the last op of a layer's forward pass on_stash of what it keeps,
-// before the first one of its backward pass on_unstash.
+// on_death(site, key, tensor)…. After the last op of a layer's forward pass on_stash of what it
+// keeps, before the first one of its backward pass on_unstash.
 struct StepVisitor {
   virtual ~StepVisitor() = default;
   virtual void on_birth(const OpSite&, const InstanceKey&, const Tensor&) = 0;

@@ -18,9 +18,9 @@ namespace pleat {
 enum class Symbol : std::uint8_t {
   one,
   routed,    // R: tokens received by this rank's experts in this microbatch and layer
-  gathered,  // C: those that all etp peers received. Where it is not known as many as here from each
-             // (n: the number of peers)
-  kept,      // K: copies of this rank's tokens that no capacity drops. Where it is not known all (n)
+  gathered,  // C: those that all etp peers received. Where it is not known as many as here from
+             // each (n: the number of peers)
+  kept,  // K: copies of this rank's tokens that no capacity drops. Where it is not known all (n)
 };
 
 // n × (value of symbol), for R.
@@ -33,7 +33,8 @@ struct Dim {
 // Values of the symbols for one (microbatch, layer).
 struct Binding {
   std::int64_t routed = 0;
-  // With a paged stash: rows that a pass has room for, and that are kept between the passes; 0: routed.
+  // With a paged stash: rows that a pass has room for, and that are kept between the passes; 0:
+  // routed.
   std::int64_t room = 0, stashed = 0;
   std::int64_t gathered = -1, kept = -1;  // -1: not known
   [[nodiscard]] std::int64_t value(Dim d) const {

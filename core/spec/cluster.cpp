@@ -39,27 +39,26 @@ GpuSpec read_cluster_gpu(ObjectReader& reader) {
 
 std::vector<NetworkTier> read_tiers(ObjectReader& reader) {
   std::vector<NetworkTier> tiers;
-  const JsonValue::Array& items = reader.array("tiers");
-  if (items.empty() && reader.has("tiers")) reader.problem("tiers", "needs at least one tier");
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    ObjectReader item(items[i], fmt::format("tiers[{}]", i), reader.context());
+  const std::size_t count = reader.array("tiers").size();
+  if (count == 0 && reader.has("tiers")) reader.problem("tiers", "needs at least one tier");
+  reader.each_object("tiers", [&](ObjectReader item) {
     NetworkTier tier;
     tier.name = item.text("name");
     tier.size = static_cast<int>(sourced_integer(item, "size", kTierSize));
     tier.bandwidth = sourced_quantity<BytesPerSecond>(item, "bandwidth");
     tier.latency = sourced_quantity<Seconds>(item, "latency");
     item.finish();
-    const bool last = i + 1 == items.size();
+    const bool last = tiers.size() + 1 == count;
     if (last && tier.size != 0) {
       item.problem("size", fmt::format("{}: the last tier is unbounded", tier.size), "write 0");
-    } else if (!last && i > 0 && tier.size <= tiers.back().size) {
+    } else if (!last && !tiers.empty() && tier.size <= tiers.back().size) {
       item.problem("size", fmt::format("{} does not exceed the {} of the tier inside it", tier.size,
                                        tiers.back().size));
     } else if (!last && tier.size < 1) {
       item.problem("size", "only the last tier may be unbounded (0)");
     }
     tiers.push_back(std::move(tier));
-  }
+  });
   return tiers;
 }
 

@@ -126,18 +126,16 @@ Profile read_profile(const std::string& text, const std::string& file_name) {
                                 : read_kernel(kernels.object(name));
   }
   kernels.finish();
-  const JsonValue::Array& tiers = reader.array("collectives");
-  if (tiers.empty() && reader.has("collectives")) {
+  if (reader.array("collectives").empty() && reader.has("collectives")) {
     reader.problem("collectives", "needs at least one tier");
   }
-  for (std::size_t tier = 0; tier < tiers.size(); ++tier) {
-    ObjectReader row(tiers[tier], fmt::format("collectives[{}]", tier), reader.context());
+  reader.each_object("collectives", [&](ObjectReader row) {
     auto& curves = profile.collectives.emplace_back();
     for (std::size_t i = 0; i < kCollectives; ++i) {
       curves[i] = read_collective(row.object(kCollectiveNames[i]));
     }
     row.finish();
-  }
+  });
   if (auto laws = reader.optional_object("gemm")) profile.gemm = read_gemm_laws(*laws);
   profile.attention = read_attention_rates(reader);
   profile.dispatch = read_dispatch_rates(reader);

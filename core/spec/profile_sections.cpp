@@ -145,10 +145,7 @@ JsonValue write_gemm_laws(const GemmLaws& laws) {
 
 AttentionRates read_attention_rates(ObjectReader& profile) {
   AttentionRates rates{};
-  const JsonValue::Array* items = profile.optional_array("attention");
-  if (items == nullptr) return rates;
-  for (std::size_t i = 0; i < items->size(); ++i) {
-    ObjectReader reader((*items)[i], fmt::format("attention[{}]", i), profile.context());
+  profile.each_optional_object("attention", [&](ObjectReader reader) {
     const std::size_t layout = reader.choice("layout", kLayoutNames);
     const std::size_t math = reader.choice("math", kAttentionMathNames);
     const std::size_t pass = reader.choice("pass", kPassNames);
@@ -159,7 +156,7 @@ AttentionRates read_attention_rates(ObjectReader& profile) {
     rate.rate.clear();
     read_rates(reader, rate);
     reader.finish();
-  }
+  });
   return rates;
 }
 
@@ -190,10 +187,7 @@ JsonValue write_attention_rates(const AttentionRates& rates) {
 
 std::vector<DispatchRate> read_dispatch_rates(ObjectReader& profile) {
   std::vector<DispatchRate> rates;
-  const JsonValue::Array* items = profile.optional_array("dispatch");
-  if (items == nullptr) return rates;
-  for (std::size_t i = 0; i < items->size(); ++i) {
-    ObjectReader reader((*items)[i], fmt::format("dispatch[{}]", i), profile.context());
+  profile.each_optional_object("dispatch", [&](ObjectReader reader) {
     DispatchRate rate;
     rate.kernel = static_cast<DispatchKernel>(reader.choice("kernel", kDispatchNames));
     rate.tier = static_cast<int>(reader.integer("tier", {0, 1}));
@@ -204,7 +198,7 @@ std::vector<DispatchRate> read_dispatch_rates(ObjectReader& profile) {
     rate.source = read_source(reader);
     reader.finish();
     rates.push_back(rate);
-  }
+  });
   return rates;
 }
 

@@ -82,7 +82,8 @@ void put_sort_index(Buffer& out, TracePlace at, int index) {
   fmt::format_to(
       fmt::appender(out),
       FMT_COMPILE(
-          R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}},)"),
+          R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},)"
+          R"("args":{{"sort_index":{}}}}},)"),
       at.rank, at.track, index);
   out.push_back('\n');
 }

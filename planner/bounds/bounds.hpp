@@ -49,8 +49,8 @@ class BoundTable {
   // pipeline alone, with arithmetic and memory-bound work, which overlap cannot hide; `plan` must
   // have the settings with the least of it. Memory: weights, gradients and optimizer state alone.
   [[nodiscard]] PlanBounds mesh(const Plan&, const StateChoices&);
-  // The time of all plans with this one's degrees, microbatch and order, whatever the chunks: stages
-  // that share the work evenly and never wait.
+  // The time of all plans with this one's degrees, microbatch and order, whatever the chunks:
+  // stages that share the work evenly and never wait.
   [[nodiscard]] Seconds grid(const Plan&);
   // The time of the plans of a mesh, with the step's own operations added.
   [[nodiscard]] Seconds whole_mesh(const Plan&, const StateChoices&);
@@ -107,7 +107,7 @@ class BoundTable {
     const Layers& layers;
     const CudaGraph* host = nullptr;  // added
     bool exchanges = false;           // of experts instead of time
-    bool passes = false;              // `layers` are the plan's own: passes hide only what they take
+    bool passes = false;  // `layers` are the plan's own: passes hide only what they take
   };
   // A pass of one layer, by LayerCount::layer.
   [[nodiscard]] std::vector<ChunkBound> layer_times(const Sources&) const;

@@ -131,7 +131,8 @@ struct BoundTable::ChunkTables {
   }
   // What the choice keeps at least.
   [[nodiscard]] double kept(const ChoiceWays::Choice& c, std::size_t kind) const {
-    return std::max(0.0, saved[kind] - recompute(c, kind).bytes - offloaded[c.offload * kinds + kind]);
+    return std::max(0.0,
+                    saved[kind] - recompute(c, kind).bytes - offloaded[c.offload * kinds + kind]);
   }
 };
 
@@ -258,7 +259,8 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const ChoiceWays
       for (std::size_t s = 0; s < stages.size() && most <= room; ++s) {
         double held = 0;
         for (const std::vector<double>& moment : stages[s].held) {
-          held = std::max(held, std::inner_product(moment.begin(), moment.end(), kept.begin(), 0.0));
+          held =
+              std::max(held, std::inner_product(moment.begin(), moment.end(), kept.begin(), 0.0));
         }
         most = std::max(most, place->state[s].kept + std::max(held, place->state[s].reloaded));
       }

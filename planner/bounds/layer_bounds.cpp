@@ -43,8 +43,9 @@ void share_pairs(const std::vector<LayerVariant>& variants, const std::vector<La
   };
   std::vector<Share> shares;
   const auto least = [&](std::size_t f, std::size_t b) {
-    return f == first && b == first ? pair
-                                    : busy_compute(costs[f].forward) + busy_compute(costs[b].backward);
+    return f == first && b == first
+               ? pair
+               : busy_compute(costs[f].forward) + busy_compute(costs[b].backward);
   };
   const auto take = [&](std::size_t i) {
     Seconds forward = costs[i].forward.time, backward = least_backward(costs[i], splits);

@@ -127,8 +127,8 @@ class OneForwardOneBackward {
 
   [[nodiscard]] int group() const { return s_.group > 0 ? s_.group : s_.pp; }
 
-  // Passes of stage `s`: those of its first so many slots (`rest` false; alone), else all others (by
-  // `pairs` as in a pair).
+  // Passes of stage `s`: those of its first so many slots (`rest` false; alone), else all others
+  // (by `pairs` as in a pair).
   [[nodiscard]] Seconds work(int s, std::size_t pass, std::int64_t slots, bool rest,
                              bool pairs = true) const {
     Seconds sum;

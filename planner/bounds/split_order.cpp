@@ -26,10 +26,12 @@ std::vector<OrderSegment> segments_of(const std::vector<Slot>& order, int chunks
       if (found[k] >= 0) list.push_back({found[k], static_cast<Begin>(k), c, {}});
     }
   }
-  std::ranges::sort(list, {}, [](const OrderSegment& s) { return std::tuple(s.slot, s.begin, s.chunk); });
+  std::ranges::sort(list, {},
+                    [](const OrderSegment& s) { return std::tuple(s.slot, s.begin, s.chunk); });
   for (std::size_t k = 0; k < list.size(); ++k) {
     list[k].count.resize(static_cast<std::size_t>(chunks));
-    const auto end = k + 1 < list.size() ? static_cast<std::size_t>(list[k + 1].slot) : order.size();
+    const auto end =
+        k + 1 < list.size() ? static_cast<std::size_t>(list[k + 1].slot) : order.size();
     for (auto i = static_cast<std::size_t>(list[k].slot); i < end; ++i) {
       OrderSegment::Count& n = list[k].count[order[i].chunk.index()];
       if (order[i].pass == Pass::forward) ++n.forward;
@@ -56,8 +58,9 @@ Seconds work(const OrderSegment& segment, const ChunkBound* chunks) {
   for (std::size_t c = 0; c < segment.count.size(); ++c) {
     const OrderSegment::Count& n = segment.count[c];
     const int both = std::min(n.input, n.weight);  // of different microbatches, perhaps
-    sum += chunks[c].pass[kForwardPass] * n.forward + chunks[c].pass[kBackwardPass] * (n.whole + both) +
-           chunks[c].half[0] * (n.input - both) + chunks[c].half[1] * (n.weight - both);
+    sum += chunks[c].pass[kForwardPass] * n.forward +
+           chunks[c].pass[kBackwardPass] * (n.whole + both) + chunks[c].half[0] * (n.input - both) +
+           chunks[c].half[1] * (n.weight - both);
   }
   return sum;
 }
@@ -78,7 +81,8 @@ SplitOrder split_order(const Schedule& schedule) {
 
 std::vector<Seconds> earliest_finish(const SplitOrder& order, std::span<const ChunkBound> chunks,
                                      Seconds transfer) {
-  // By chunk: until the first microbatch is there, until it is back, and from there to the end and back.
+  // By chunk: until the first microbatch is there, until it is back, and from there to the end and
+  // back.
   std::vector<Seconds> there(chunks.size()), back(chunks.size()), round(chunks.size());
   for (const std::vector<int>& way : order.ways) {
     const auto chunk = [&](std::size_t v) { return static_cast<std::size_t>(way[v]); };

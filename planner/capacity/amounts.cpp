@@ -66,7 +66,8 @@ std::string amount_text(double count) {
   constexpr std::array<Suffix, 5> kSizes{
       {{"T", 1e12}, {"B", 1e9}, {"M", 1e6}, {"k", 1e3}, {"", 1}}};
   for (const Suffix& s : kSizes) {
-    if (count >= s.factor || s.factor == 1) return fmt::format("{:.4g}{}", count / s.factor, s.name);
+    if (count >= s.factor || s.factor == 1)
+      return fmt::format("{:.4g}{}", count / s.factor, s.name);
   }
   return {};
 }

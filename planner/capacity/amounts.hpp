@@ -13,21 +13,21 @@ namespace pleat {
 
 struct ParsedAmount {
   std::optional<double> value;
-  std::string problem;  // empty when there is a value
+  std::string problem;  // what is wrong with the text; empty when there is a value
 };
 
-// A number with k, M, B (or G), T behind it, or none: "15T", "1.5e13".
+// A number, which may end in k, M, B (or G) or T: "15T", "1.5e13".
 [[nodiscard]] ParsedAmount parse_count(std::string_view text);
-// The same with "$" before or after it, or USD after it: "20M", "$2.5", "2.5$", "3 USD".
+// The same, with or without "$" before or behind it, or USD behind it: "20M", "$2.5", "3 USD".
 [[nodiscard]] ParsedAmount parse_dollars(std::string_view text);
-// Seconds, of "60d", "8w", "1440h", "90min", "30s". A bare number is a problem.
+// The seconds of "60d", "8w", "1440h", "90min" or "30s". A number without a unit is refused.
 [[nodiscard]] ParsedAmount parse_duration(std::string_view text);
 
 [[nodiscard]] std::string amount_text(double count);     // "14.9T"
 [[nodiscard]] std::string dollars_text(double dollars);  // "18.4M USD"
 [[nodiscard]] std::string days_text(Seconds);            // "58.31 days"
 
-// Towards minus infinity at so many significant digits.
+// Rounded down to so many significant digits.
 [[nodiscard]] double round_down(double value, int digits);
 
 }  // namespace pleat

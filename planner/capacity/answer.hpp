@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Everything that is known after a capacity question: what text, JSON, CSV and reports are made of.
+// The answer to a capacity question. Text, JSON, CSV and reports are made from it.
 #pragma once
 
 #include <optional>
@@ -17,21 +17,22 @@ struct CapacityAnswer {
   std::string model;
   double tokens = 0;
   std::int64_t seq_len = 0;
-  std::int64_t global_batch = 0;  // sequences, of the smallest size under the critical-batch rule
-  std::optional<double> critical_batch;  // tokens; nothing: the batch is constant
+  std::int64_t global_batch = 0;  // sequences; under the critical-batch rule, of the smallest size
+  std::optional<double> critical_batch;  // tokens; absent: the batch is the same for all sizes
   Goal goal;
-  std::vector<Offer> offers;      // clusters as asked for, sizes ascending
+  std::vector<Offer> offers;      // clusters in the order of the question, sizes ascending
   Choice choice;
-  std::optional<std::size_t> explained;  // the offer whose sensitivity this is
+  std::optional<std::size_t> explained;  // the offer that `swings` are about
   std::vector<Swing> swings;
-  std::vector<Miss> misses;       // empty when the goals are met or nothing can be run
-  bool complete = true;           // false: interrupted, offers are missing
+  std::vector<Miss> misses;       // empty when the goals are met, or when nothing can be run
+  bool complete = true;           // false: the user interrupted it, and offers are missing
 };
 
-// docs/FORMATS.md, "Capacity".
-[[nodiscard]] std::string capacity_json(const CapacityAnswer&, const std::vector<std::string>& assumed);
+// The fields are explained in docs/FORMATS.md, "Capacity".
+[[nodiscard]] std::string capacity_json(const CapacityAnswer&,
+                                        const std::vector<std::string>& assumed);
 
-// One line an offer; texts that a spreadsheet would take for formulas are quoted.
+// A line for each offer. Texts that a spreadsheet would take for formulas are marked as texts.
 [[nodiscard]] std::string capacity_csv(const CapacityAnswer&);
 
 }  // namespace pleat

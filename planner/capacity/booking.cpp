@@ -39,10 +39,10 @@ std::int64_t best_interval(const SaveCycle& cycle, Seconds step, double steps) {
   return cost(above) < cost(below) ? above : below;
 }
 
-// Whether a node's host memory has room for its share of a checkpoint that is being written,
-// besides what the plan keeps there. (That the plan's own part fits was checked by the estimate.)
+// Whether a node's memory has room both for what the plan keeps there and for the node's share of a
+// checkpoint that is being written. (The estimate has already checked the plan's part alone.)
 bool holds_a_checkpoint(const Job& job, const Rates& rates, Bytes checkpoint) {
-  if (job.host_memory <= Bytes(0)) return true;  // not said
+  if (job.host_memory <= Bytes(0)) return true;  // the cluster does not say
   const double share = static_cast<double>(std::min(job.gpus_per_node, job.gpus)) / job.gpus;
   return static_cast<double>(job.host_bytes) + (checkpoint * share).base() <=
          job.host_memory.base() * rates.at(Rate::host_memory_share);
@@ -89,7 +89,7 @@ PaidTime pay(const Job& job, const Placement& p, const CycleTime& cycle, double 
   return t;
 }
 
-// At full power while steps run, at idle power while nothing does.
+// GPUs draw full power while steps run, and idle power in the rest of the paid time.
 double energy_mwh(const Job& job, const Rates& rates, const PaidTime& t) {
   const double busy = t.useful + t.checkpoint + t.lost;
   const double idle = t.restart + t.waiting + t.idle;

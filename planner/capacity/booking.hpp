@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One offer: this many GPUs of this cluster, running this plan, until so many tokens are trained.
+// What one offer costs: so many GPUs of a cluster run a plan until so many tokens are trained.
 #pragma once
 
 #include <array>
@@ -13,24 +13,24 @@
 
 namespace pleat {
 
-// What the search and the cluster say about a job.
+// What is known of a job before it is booked, from the search and from the cluster.
 struct Job {
   std::string cluster;
-  int gpus = 1;                 // that run the plan
+  int gpus = 1;                 // GPUs that run the plan
   int domain = 8;               // GPUs of the innermost network domain: node or NVL72 rack
-  int used_in_domain = 8;       // how many of these the plan uses; in the last domain what is left
+  int used_in_domain = 8;       // GPUs that the plan uses of each domain; the last one has the rest
   int gpus_per_node = 8;
-  int stage_gpus = 0;           // of a pipeline stage; 0: unknown, domains are filled as above
+  int stage_gpus = 0;           // GPUs of a pipeline stage; 0: unknown, and the above holds
   Plan plan;
   Seconds step;
-  double band = 0;              // relative, P90 over median less 1
+  double band = 0;              // of the step time: 90% quantile over median, less 1
   double mfu = 0;
   std::int64_t global_batch = 1;  // sequences
   std::int64_t step_tokens = 1;
   std::int64_t parameters = 0;
-  std::int64_t peak_bytes = 0;      // of a GPU
-  std::int64_t host_bytes = 0;      // of host memory, of the fullest node (StepEstimate)
-  Bytes host_memory;                // of a node; 0: not said
+  std::int64_t peak_bytes = 0;      // of GPU memory, on the fullest GPU
+  std::int64_t host_bytes = 0;      // of host memory, on the fullest node (StepEstimate)
+  Bytes host_memory;                // that a node has; 0: the cluster does not say
   BytesPerSecond host_link;
   Watts gpu_power;
 };
@@ -38,16 +38,16 @@ struct Job {
 // How the GPUs are booked.
 struct Placement {
   int domains = 1;
-  int used_in_domain = 1; // GPUs that work, of every domain but the last
-  int used_in_last = 1;   // GPUs of the last domain that work
-  int paid_gpus = 1;      // working and idle ones
-  int spare_units = 0;    // that can take the place of a failed one
-  int unit_gpus = 8;      // of a spare: a node, or a rack where a rack is used whole
-  double available = 1;   // share of the time in which the spares suffice
+  int used_in_domain = 1;  // working GPUs of every domain but the last
+  int used_in_last = 1;    // working GPUs of the last domain
+  int paid_gpus = 1;       // working and idle GPUs
+  int spare_units = 0;     // units of hardware that can replace a failed one
+  int unit_gpus = 8;       // GPUs of such a unit: a node, or a rack where racks are used whole
+  double available = 1;    // share of the time in which there are enough spares
 };
 
 struct SavePlan {
-  Bytes checkpoint;             // one of them
+  Bytes checkpoint;             // size of one
   std::int64_t interval_steps = 1;
   Seconds stall, upload;
   bool background = true;
@@ -55,7 +55,7 @@ struct SavePlan {
   double recovery_pressure = 0;
 };
 
-// GPU-seconds by purpose; they add up to `paid`.
+// The paid GPU-seconds by what they are spent on. `paid` is their sum.
 struct PaidTime {
   double useful = 0, checkpoint = 0, lost = 0, restart = 0, waiting = 0, idle = 0;
   double paid = 0;
@@ -74,10 +74,10 @@ struct Booking {
   double gpu_hours_p50 = 0, gpu_hours_p90 = 0;
   double dollars_p50 = 0, dollars_p90 = 0;
   double energy_mwh = 0;       // expected, of the data centre
-  std::string problem;         // not empty: it cannot be run, and why
+  std::string problem;         // why it cannot be run; empty: it can
 };
 
-// Rates must be complete. If a feasibility rule is broken, `problem` says so and the other fields
+// All rates must be given. Where the job cannot be run, `problem` says why, and the other fields
 // mean nothing.
 [[nodiscard]] Booking book(const Job&, const Rates&, double tokens);
 

@@ -9,7 +9,7 @@
 namespace pleat {
 namespace {
 
-// Quoted; what a spreadsheet would evaluate gets an apostrophe.
+// In quotes, with an apostrophe before a text that a spreadsheet would take for a formula.
 std::string cell(const std::string& text) {
   std::string out = "\"";
   if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos) {

@@ -22,7 +22,9 @@ JsonValue index_or_null(const std::optional<std::size_t>& index) {
   return index ? JsonValue(static_cast<std::int64_t>(*index)) : JsonValue();
 }
 
-JsonValue finite_or_null(double value) { return std::isfinite(value) ? JsonValue(value) : JsonValue(); }
+JsonValue finite_or_null(double value) {
+  return std::isfinite(value) ? JsonValue(value) : JsonValue();
+}
 
 JsonValue booking_json(const Offer& o) {
   const Booking& b = o.booking;

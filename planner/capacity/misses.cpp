@@ -18,7 +18,7 @@ bool meets(const Offer& offer, const Goal& goal) {
   return offer.problem.empty() && meets_deadline(offer, goal) && meets_budget(offer, goal);
 }
 
-// Fewer tokens: the offer that keeps most of them.
+// The change to fewer tokens: how many remain, with the offer that keeps the most.
 std::string fewer_tokens(const std::vector<Offer>& offers, const Goal& goal, double tokens) {
   const Offer* best = nullptr;
   double most = 0;
@@ -30,7 +30,7 @@ std::string fewer_tokens(const std::vector<Offer>& offers, const Goal& goal, dou
       best = &o;
     }
   }
-  // Rounded down to three digits, so that what is printed does fit.
+  // Rounded down to three digits, so that the printed number of tokens meets the goals, too.
   const double kept = round_down(most * tokens, 3);
   if (best == nullptr || kept <= 0) return {};
   return fmt::format("{} tokens instead of {} ({})", amount_text(kept), amount_text(tokens),
@@ -102,7 +102,7 @@ std::vector<Miss> misses_of(const std::vector<Offer>& offers, const std::vector<
   if (!meets_budget(offers[*cheapest], goal)) {
     misses.push_back(budget_miss(offers[*cheapest], goal));
   }
-  if (misses.empty()) {  // each goal can be met, not both by one offer
+  if (misses.empty()) {  // some offers meet the deadline, others the budget, none meets both
     const Choice in_time = choose(offers, {goal.deadline, {}, goal.confidence});
     const Choice affordable = choose(offers, {{}, goal.budget, goal.confidence});
     misses.push_back(budget_miss(offers[*in_time.cheapest], goal));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// When no offer meets the goals: by how much they are missed, and the smallest change of each kind
-// that would do.
+// What to say when no offer meets the goals: by how much they are missed, and for each way to
+// change the question the smallest change that helps.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ struct Miss {
   std::vector<std::string> changes;  // "--deadline 71.2d", "12.6T tokens instead of 15T (…)"
 };
 
-// `larger`: offers beyond the range that was asked for, tried because of the miss. Empty when no
-// offer can be run at all.
+// `larger` has offers of more GPUs than were asked for, which are tried because the goals are
+// missed. The result is empty when no offer can be run at all.
 [[nodiscard]] std::vector<Miss> misses_of(const std::vector<Offer>& offers,
                                           const std::vector<Offer>& larger, const Goal&,
                                           double tokens);

@@ -74,7 +74,7 @@ Choice choose(const std::vector<Offer>& offers, const Goal& goal) {
   }
   std::stable_sort(choice.front.begin(), choice.front.end(),
                    [&](std::size_t a, std::size_t b) { return key(offers[a]) < key(offers[b]); });
-  std::vector<std::size_t> kept;  // slower only where cheaper
+  std::vector<std::size_t> kept;  // each slower than the one before, and cheaper
   for (const std::size_t i : choice.front) {
     if (kept.empty() || key(offers[i]).second < key(offers[kept.back()]).second) kept.push_back(i);
   }

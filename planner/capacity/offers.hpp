@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Offers side by side: the cheapest in time, the fastest within a budget, and those that no other
-// beats in both.
+// Offers side by side: the cheapest that meets the deadline, the fastest within the budget, and
+// those that no other offer beats in both time and money.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ namespace pleat {
 struct Offer {
   std::string cluster;
   int gpus = 0;
-  std::string problem;   // not empty: there is no booking, and why
+  std::string problem;   // why there is no booking; empty: there is one
   Job job;
   Rates rates{RateSet{}};
-  double tokens = 0;     // what this offer trains (more than asked for under the critical-batch rule)
+  double tokens = 0;     // to train; under the critical-batch rule more than were asked for
   Booking booking;
 };
 
@@ -35,20 +35,22 @@ struct Goal {
 [[nodiscard]] bool meets_deadline(const Offer&, const Goal&);  // true without a deadline
 [[nodiscard]] bool meets_budget(const Offer&, const Goal&);    // true without a budget
 
-// Indices into the offers. Ties go to the faster, cheaper, then to the earlier one.
+// Which of the offers to take, by their places in the list. Of two equally cheap offers the faster
+// one is taken, of two equally fast ones the cheaper, else the earlier.
 struct Choice {
-  std::optional<std::size_t> cheapest;  // of those that meet deadline and budget
-  std::optional<std::size_t> fastest;   // of the same
-  std::vector<std::size_t> front;       // fastest first; no other is at least as good in both
+  std::optional<std::size_t> cheapest;  // of the offers that meet deadline and budget
+  std::optional<std::size_t> fastest;   // of these, too
+  std::vector<std::size_t> front;       // offers that no other beats in both, fastest first
 };
 
-// The better of two offers of one size: `filled` instead of the one with the shorter step if it is
-// cheaper and in time, or within a budget that the other exceeds, or if the other cannot be booked.
+// The better of two offers of one size. `fastest` has the shorter step, `filled` fills its domains.
+// `filled` is better if it is cheaper and still in time, if it is within the budget and `fastest`
+// is not, or if `fastest` cannot be booked.
 [[nodiscard]] Offer better_of(Offer fastest, Offer filled, const Goal&);
 
 [[nodiscard]] Choice choose(const std::vector<Offer>&, const Goal&);
 
-// Regardless of the goals: the best that is reachable. Empty when no offer can be run.
+// The best that is reachable, whether or not it meets the goals. Empty when no offer can be run.
 [[nodiscard]] std::optional<std::size_t> fastest_of(const std::vector<Offer>&, Confidence);
 [[nodiscard]] std::optional<std::size_t> cheapest_of(const std::vector<Offer>&, Confidence);
 

@@ -14,8 +14,8 @@ namespace {
 
 int up_to_multiple(int count, int unit) { return (count + unit - 1) / unit * unit; }
 
-// How many GPUs of a domain are paid for when `used` of them work; they are booked in units of at
-// most `booked`.
+// How many GPUs of a domain are paid for when `used` of them work. They come in units of `booked`
+// GPUs, or of the whole domain where it is smaller.
 int paid_of_domain(int used, int domain, int booked) {
   return std::min(up_to_multiple(used, booked), std::max(domain, used));
 }
@@ -27,7 +27,7 @@ int paid_gpus(const Placement& p, int spare, int domain, int booked) {
          paid_of_domain(p.used_in_last + spare, domain, booked);
 }
 
-// With `used` of each domain and `spare` idle GPUs beside them.
+// The placement that uses `used` GPUs of each domain and keeps `spare` GPUs idle beside them.
 Placement placed(const Job& job, const Rates& rates, int used, int spare) {
   Placement p;
   const int booked = static_cast<int>(rates.at(Rate::booked_gpus));
@@ -38,8 +38,8 @@ Placement placed(const Job& job, const Rates& rates, int used, int spare) {
   const double away = job.gpus / rates.at(Rate::gpu_mtbf) * rates.at(Rate::replaced_share) *
                       rates.at(Rate::repair);  // nodes, on average
   const double target = rates.at(Rate::spare_target);
-  // The idle nodes of a domain in which so many GPUs work. They are no spares for stages of other
-  // domains.
+  // The idle nodes of a domain in which so many GPUs work. They replace failed nodes of their own
+  // domain only: stages of other domains cannot use them.
   const auto slack_of = [&](int working) {
     const int paid = booked > job.domain ? p.paid_gpus / p.domains
                                          : paid_of_domain(working + spare, job.domain, booked);
@@ -54,7 +54,8 @@ Placement placed(const Job& job, const Rates& rates, int used, int spare) {
   const auto suffices = [&](int working, int nodes) {
     return poisson_cdf(away * working / job.gpus, nodes);
   };
-  if (std::pow(suffices(used, slack), p.domains - 1) * suffices(p.used_in_last, last_slack) >= target)
+  if (std::pow(suffices(used, slack), p.domains - 1) * suffices(p.used_in_last, last_slack) >=
+      target)
     return p;
   p.spare_units = poisson_quantile(away, target);
   p.unit_gpus = std::max(job.gpus_per_node, job.domain);
@@ -82,8 +83,9 @@ PlacementResult place_job(const Job& job, const Rates& rates) {
     }
   };
   with_spares(used);
-  // Whole stages may lie elsewhere: their own groups stay in one domain, and between stages the step
-  // is priced as if all neighbours were in different ones (simulator/cost/group_place.cpp).
+  // Moving whole stages to other domains does not change the price of a step. Groups of ranks
+  // within a stage stay in one domain, and transfers between stages are always priced as if
+  // neighbours were in different domains (simulator/cost/group_place.cpp).
   const int stage = job.stage_gpus;
   if (result.placement.domains == 1 || stage <= 0 || used % stage != 0) return result;
   for (int fewer = used - stage; fewer > 0 && fewer * 2 >= job.domain; fewer -= stage) {

@@ -56,7 +56,8 @@ std::string rate_problem(Rate rate, double value) {
   const bool whole = rate == Rate::booked_gpus || rate == Rate::small_job ||
                      rate == Rate::background_saves;
   if (value >= f.min && value <= f.max && (!whole || value == std::floor(value))) return {};
-  return fmt::format("must be {} from {} to {}", whole ? "a whole number" : "a number", f.min, f.max);
+  return fmt::format("must be {} from {} to {}", whole ? "a whole number" : "a number", f.min,
+                     f.max);
 }
 
 double Rates::at(Rate rate) const {

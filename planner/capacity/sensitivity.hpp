@@ -14,17 +14,17 @@ namespace pleat {
 
 struct Swing {
   std::string input;                   // "price"
-  Seconds time_less, time_more;        // with 20% less, 20% more of it
+  Seconds time_less, time_more;        // with 20% less and with 20% more of the input
   double dollars_less = 0, dollars_more = 0;
-  double effect = 0;                   // larger of the relative ranges of time and dollars
+  double effect = 0;  // (largest - smallest) / usual, of time or of dollars, whichever is more
 };
 
 // The step time of the offer's plan under a change.
 using StepUnder = std::function<Seconds(const StepInput&, double factor)>;
 
-// Largest effect first; inputs that the offer does not depend on come last with effect 0. A value
-// that 20% more would push out of its range stops at its limit. Times of offers that cannot be run
-// any more are infinite. `inputs`: of the step, beside prices and rates.
+// The inputs with the largest effect first; those without effect come last. `inputs` are those of
+// the step time; prices and rates are added to them. A value that 20% more would push out of its
+// range stops at its limit. Where the offer can no longer be run, its time is infinite.
 [[nodiscard]] std::vector<Swing> sensitivity(const Offer&, Confidence,
                                              const std::vector<StepInput>& inputs,
                                              const StepUnder&);

@@ -11,12 +11,12 @@ namespace pleat {
 
 struct SizeRange {
   int least = 256, most = 16'384;
-  int step = 0;            // multiples of this; 0: doublings
-  std::vector<int> exact = {};  // not empty: only these
+  int step = 0;                 // only multiples of it; 0: doublings, as below
+  std::vector<int> exact = {};  // only these sizes; empty: all of the range
 };
 
-// Ascending. Doublings: powers of two in the range, and the innermost domain (node, NVL72 rack) times
-// powers of two, which is the same where a domain is a power of two. May be empty.
+// Ascending; may be empty. Doublings are the powers of two in the range, and powers of two times
+// the innermost network domain (a node or an NVL72 rack): 72, 144, 288.
 [[nodiscard]] std::vector<int> sizes_to_try(const SizeRange&, const ClusterSpec&);
 
 }  // namespace pleat

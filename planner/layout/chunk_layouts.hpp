@@ -18,7 +18,7 @@ namespace pleat {
 // For 1F1B with several stages. `from` must be valid and fit. `every` in the result: all layouts
 // that the rules allow were covered, and none that fits is faster at the burst clock. Otherwise the
 // search stopped at its limit of nodes or estimates.
-[[nodiscard]] FoundLayout best_chunk_layout(const Problem&,
-                                            const SearchConfig&, const MemoryLimits&, Candidate from);
+[[nodiscard]] FoundLayout best_chunk_layout(const Problem&, const SearchConfig&,
+                                            const MemoryLimits&, Candidate from);
 
 }  // namespace pleat

@@ -22,7 +22,14 @@
 namespace pleat {
 
 // How a slot runs a piece: whole passes alone, the halves of a backward pass, or in a pair.
-enum class PieceUse : std::uint8_t { forward, backward, input, weight, pair_forward, pair_backward };
+enum class PieceUse : std::uint8_t {
+  forward,
+  backward,
+  input,
+  weight,
+  pair_forward,
+  pair_backward
+};
 inline constexpr std::size_t kPieceUses = 6;
 // The least time of a piece in each use. The two times of a pair add up to at most the time of the
 // pair.

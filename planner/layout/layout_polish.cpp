@@ -35,7 +35,7 @@ class LayoutPolish {
                 .gpus_per_node = p.cluster.gpus_per_node} {}
 
   FoundLayout run(Candidate from) const {
-    if (from.plan.attention.pp == 1 || !config_.layout.empty()) return {std::move(from), true};
+    if (from.plan.attention.pp == 1 || config_.pin<"layout">()) return {std::move(from), true};
     FoundLayout found = best_layout(estimator_, problem_, config_, limits_, std::move(from));
     if (!found.every) found.best = descend(std::move(found.best));
     return found;
@@ -161,7 +161,7 @@ void polish_layouts(const Problem& problem, const SearchConfig& asked, SearchRes
   config.most_bytes = result.most_bytes;
   const std::size_t most = result.best.size();
   std::vector<Candidate> plans = std::move(result.best);
-  if (config.layout.empty()) {
+  if (config.pin<"layout">().empty()) {
     const auto spares = static_cast<std::int64_t>(result.spares.size());
     if ((result.rejected["slower"] -= spares) == 0) result.rejected.erase("slower");
     std::ranges::move(result.spares, std::back_inserter(plans));
@@ -185,7 +185,7 @@ void polish_layouts(const Problem& problem, const SearchConfig& asked, SearchRes
         found, [&](const FoundLayout& f) { return f.best.plan == c.plan; });
     result.best_of_layouts.push_back(of->every);
   }
-  if (config.layout.empty() && !result.best_of_layouts.front()) {
+  if (config.pin<"layout">().empty() && !result.best_of_layouts.front()) {
     FoundLayout first = polish.best_of_all(std::move(result.best.front()));
     result.best.front() = std::move(first.best);
     result.best_of_layouts.front() = first.every;

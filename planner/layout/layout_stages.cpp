@@ -45,7 +45,8 @@ std::vector<VirtualStage> LayoutStages::stages_of(const Cuts& cuts) const {
   const bool mtp = pieces_ > layers_ + 1;
   std::vector<VirtualStage> stages;
   for (int s = 0; s < stages_; ++s) {
-    const int first = std::min(cuts[index(s)], layers_), end = std::min(cuts[index(s + 1)], layers_);
+    const int first = std::min(cuts[index(s)], layers_),
+              end = std::min(cuts[index(s + 1)], layers_);
     stages.push_back({.embedding = s == 0,
                       .first_layer = first,
                       .layers = end - first,

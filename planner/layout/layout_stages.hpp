@@ -47,7 +47,9 @@ class LayoutStages {
   // Whether some stage could not be priced, because no valid layout that contains it was found.
   [[nodiscard]] bool left_out() const { return left_out_; }
   // The step of these stages. Needs a priced layout.
-  [[nodiscard]] Seconds step(const std::vector<const StageRow*>& rows) { return timer_->step(rows); }
+  [[nodiscard]] Seconds step(const std::vector<const StageRow*>& rows) {
+    return timer_->step(rows);
+  }
 
  private:
   [[nodiscard]] std::vector<VirtualStage> stages_of(const Cuts&) const;

@@ -3,6 +3,8 @@
 #include "planner/neighbours/allowed_values.hpp"
 
 #include <algorithm>
+#include <tuple>
+#include <type_traits>
 
 #include "core/plan/dispatcher_traits.hpp"
 #include "planner/space/memory_choice.hpp"
@@ -11,19 +13,14 @@
 namespace pleat {
 namespace {
 
-template <class T>
-bool in(const std::vector<T>& list, const T& value) {
+template <class List, class T>
+bool in(const List& list, const T& value) {
   return std::ranges::find(list, value) != list.end();
 }
 template <class T>
-bool pinned_or_in(const std::vector<T>& pins, const T& value) {
-  return pins.empty() || in(pins, value);
+bool pinned_or_in(const Pinned<T>& pin, const T& value) {
+  return pin.empty() || in(pin, value);
 }
-template <class T>
-bool pinned_or_in(const Pinned<T>& pins, const T& value) {
-  return pinned_or_in(pins.values, value);
-}
-bool as_pinned(const std::optional<bool>& pin, bool value) { return !pin || *pin == value; }
 
 bool is_interleaved(const Plan& p) {
   return p.vpp > 1 && p.schedule == PipelineSchedule::one_f_one_b;
@@ -32,14 +29,16 @@ bool is_interleaved(const Plan& p) {
 bool allows_mesh(const SearchConfig& c, const Plan& p) {
   const AttentionMapping& a = p.attention;
   const bool plain = p.schedule == PipelineSchedule::one_f_one_b;
-  const bool ordered = c.schedule.empty() ? plain || c.runtime == Runtime::pleat
-                                          : in(c.schedule, p.schedule) || (plain && a.pp == 1);
-  return pinned_or_in(c.tp, a.tp) && pinned_or_in(c.cp, a.cp) && pinned_or_in(c.dp, a.dp) &&
-         pinned_or_in(c.pp, a.pp) && pinned_or_in(c.vpp, p.vpp) &&
-         pinned_or_in(c.ep, p.expert.ep) && pinned_or_in(c.etp, p.expert.etp) &&
-         pinned_or_in(c.micro_batch, p.micro_batch) && pinned_or_in(c.layout, p.layout) &&
-         ordered &&
-         (is_interleaved(p) ? pinned_or_in(c.microbatch_group, p.microbatch_group)
+  const auto& orders = c.pin<"schedule">();
+  const bool ordered = orders.empty() ? plain || c.runtime == Runtime::pleat
+                                      : in(orders, p.schedule) || (plain && a.pp == 1);
+  return pinned_or_in(c.pin<"tp">(), a.tp) && pinned_or_in(c.pin<"cp">(), a.cp) &&
+         pinned_or_in(c.pin<"dp">(), a.dp) && pinned_or_in(c.pin<"pp">(), a.pp) &&
+         pinned_or_in(c.pin<"vpp">(), p.vpp) && pinned_or_in(c.pin<"ep">(), p.expert.ep) &&
+         pinned_or_in(c.pin<"etp">(), p.expert.etp) &&
+         pinned_or_in(c.pin<"micro-batch">(), p.micro_batch) &&
+         pinned_or_in(c.pin<"layout">(), p.layout) && ordered &&
+         (is_interleaved(p) ? pinned_or_in(c.pin<"microbatch-group">(), p.microbatch_group)
                             : p.microbatch_group == 0);
 }
 
@@ -57,28 +56,29 @@ bool has(const ClusterSpec& cluster, Dispatcher dispatcher) {
 
 // Numbers of SMs without a rate would seem to cost nothing (Setting::unmeasured_on).
 bool allows_sms(const Problem& problem, const SearchConfig& c, const Plan& p) {
-  if (!in(c.dispatcher_sms, 0) && !c.dispatcher_sms.empty() && is_fused(p.dispatcher)) {
-    return in(c.dispatcher_sms, p.dispatcher_sms);
+  const auto& pin = c.pin<"dispatcher-sms">();
+  if (!in(pin, 0) && !pin.empty() && is_fused(p.dispatcher)) {
+    return in(pin, p.dispatcher_sms);
   }
   if (p.dispatcher_sms == 0) return true;
   const auto& tiers = problem.cluster.tiers;
   const int within = tiers.empty() || tiers.front().size == 0 ? c.gpus : tiers.front().size;
-  return p.dispatcher == Dispatcher::deepep && in(c.dispatcher_sms, p.dispatcher_sms) &&
+  return p.dispatcher == Dispatcher::deepep && in(pin, p.dispatcher_sms) &&
          p.expert.ep * p.expert.etp <= within;
 }
 
 // An exchange whose sizes only the device knows would end a graph of the whole iteration: it needs
 // HybridEP, or a paged stash.
 bool allows_graph(const Problem& problem, const SearchConfig& c, const Plan& p) {
-  if (c.cuda_graph) return in(c.cuda_graph.values, p.cuda_graph);
+  if (const auto& pin = c.pin<"cuda-graph">()) return in(pin, p.cuda_graph);
   if (c.runtime == Runtime::pleat) return p.cuda_graph == CudaGraph::none;
   return p.cuda_graph != CudaGraph::full_iteration || !problem.model.moe ||
          p.dispatcher == Dispatcher::hybridep || p.paged_stash.buffer > 0;
 }
 
 bool allows_shards(const Problem& problem, const SearchConfig& c, const Plan& p) {
-  if (!pinned_or_in(c.sharding, p.sharding)) return false;
-  if (!c.sharding && (c.gpus == 1) != (p.sharding == Sharding::none)) return false;
+  if (!pinned_or_in(c.pin<"sharding">(), p.sharding)) return false;
+  if (!c.pin<"sharding">() && (c.gpus == 1) != (p.sharding == Sharding::none)) return false;
   if (!c.hybrid_sharding) return true;
   Plan as_pinned = p;
   const auto& tiers = problem.cluster.tiers;
@@ -88,16 +88,27 @@ bool allows_shards(const Problem& problem, const SearchConfig& c, const Plan& p)
          as_pinned.optimizer_instances == p.optimizer_instances;
 }
 
+// Switches that a search chooses, and what it tries without a rule.
+bool allows_switches(const SearchConfig& c, const Plan& p) {
+  bool allowed = true;
+  for_each_pin([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    using Value = typename std::remove_cvref_t<decltype(field)>::Value;
+    constexpr bool chosen = field.chosen_by == ChosenBy::search && std::is_same_v<Value, bool>;
+    if constexpr (chosen || field.tried != TriedAs::by_rules) {
+      allowed = allowed && pinned_or_in(std::get<i>(c.pins.by_row), field.in(p));
+    }
+  });
+  return allowed;
+}
+
 bool allows_setting(const Problem& problem, const SearchConfig& c, const Plan& p) {
-  const bool dispatches =
-      c.dispatcher ? in(c.dispatcher.values, p.dispatcher) : has(problem.cluster, p.dispatcher);
-  return dispatches && pinned_or_in(c.cp_comm, p.cp_comm) &&
-         (p.cp_comm != CpComm::a2a_p2p || pinned_or_in(c.cp_a2a, p.cp_a2a)) &&
-         as_pinned(c.ep_overlap, p.overlap.expert_parallel) &&
-         as_pinned(c.delay_wgrad, p.overlap.delay_wgrad) &&
-         as_pinned(c.tp_overlap, p.overlap.tensor_parallel) &&
-         as_pinned(c.shared_overlap, p.overlap.shared_expert) && allows_sms(problem, c, p) &&
-         allows_graph(problem, c, p) && allows_shards(problem, c, p);
+  const auto& pin = c.pin<"dispatcher">();
+  const bool dispatches = pin ? in(pin, p.dispatcher) : has(problem.cluster, p.dispatcher);
+  return dispatches && pinned_or_in(c.pin<"cp-comm">(), p.cp_comm) &&
+         (p.cp_comm != CpComm::a2a_p2p || pinned_or_in(c.pin<"cp-a2a">(), p.cp_a2a)) &&
+         allows_switches(c, p) && allows_sms(problem, c, p) && allows_graph(problem, c, p) &&
+         allows_shards(problem, c, p);
 }
 
 // Of a plan, or of one of its stages.
@@ -110,8 +121,8 @@ bool allows_recompute(const SearchConfig& c, const Choice& p) {
                                                 .unit = p.recompute_unit});
   }
   if (!p.recompute_full) return c.recompute || p.recompute.empty();
-  return c.recompute && pinned_or_in(c.recompute_layers, p.recompute_layers) &&
-         (p.recompute_layers > 0 || pinned_or_in(c.recompute_unit, p.recompute_unit));
+  return c.recompute && pinned_or_in(c.pin<"recompute-layers">(), p.recompute_layers) &&
+         (p.recompute_layers > 0 || pinned_or_in(c.pin<"recompute-unit">(), p.recompute_unit));
 }
 
 // Offload is Megatron's; for the Pleat runtime only what is pinned.
@@ -125,7 +136,7 @@ bool allows_offload(const SearchConfig& c, const Choice& p) {
 
 bool allows_layers(const SearchConfig& c, const Plan& p) {
   if (p.offload_layers == 0) return true;
-  if (!c.offload_layers.empty()) return in(c.offload_layers, p.offload_layers);
+  if (const auto& pin = c.pin<"offload-layers">()) return in(pin, p.offload_layers);
   return offloads(c) && c.offload_sets.empty() && c.recompute_sets.empty();
 }
 

@@ -62,7 +62,7 @@ bool LegalPlans::follow(const Plan& base, Plan& p) {
   p.expert.edp = static_cast<int>(config_.gpus / expert_ranks);
   put_dependent(p);
   if (a.pp != base.attention.pp || p.vpp != base.vpp) {
-    if (config_.layout.empty()) p.layout = layout_of(a.pp, p.vpp);
+    if (config_.pin<"layout">().empty()) p.layout = layout_of(a.pp, p.vpp);
     std::erase_if(p.stages, [&](const StageOverride& s) { return s.stage >= a.pp; });
     if (a.pp == 1) p = plan_of_stage(p, Stage{0});
   }

@@ -52,7 +52,7 @@ class NeighbourSearch {
     }
     const bool faster = value(best) < value(before);
     bool every = false;
-    if (faster && best.plan.attention.pp > 1 && config_.layout.empty()) {
+    if (faster && best.plan.attention.pp > 1 && config_.pin<"layout">().empty()) {
       FoundLayout last = best_layout_of(best);
       every = last.every;
       best = std::move(last.best);

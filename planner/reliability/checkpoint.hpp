@@ -10,20 +10,21 @@
 
 namespace pleat {
 
-// Weights as trained, the optimizer's own copy and two moments; every parameter once, whatever the
-// sharding. bf16 with fp32 states: 2 + 4 + 8 = 14. fp32 has no copy: 4 + 8. The fp8 kinds are saved
-// in bf16.
+// A checkpoint holds for each parameter, once and however it is sharded, the weight as it is
+// trained, the optimizer's copy of it and two moments. bf16 with fp32 states: 2 + 4 + 8 = 14 bytes.
+// fp32 needs no copy: 4 + 8 = 12. Weights of the fp8 formats are saved in bf16.
 [[nodiscard]] std::int64_t checkpoint_bytes_per_parameter(Precision, const OptimizerPlan&);
 
 struct SaveTimes {
-  Seconds stall;   // the loop is blocked
-  Seconds upload;  // afterwards, beside the loop
+  Seconds stall;   // training waits
+  Seconds upload;  // after that, the checkpoint is written while training goes on
 };
 
-// Every rank writes to storage and waits; "fixed" is for barriers and metadata.
+// Every rank writes its share to storage, and training waits. `fixed` is the time for barriers and
+// metadata, whatever the size.
 [[nodiscard]] SaveTimes blocking_save(Bytes checkpoint, BytesPerSecond storage, Seconds fixed);
 
-// Every rank copies its share to host memory, a process beside the loop writes it.
+// Every rank copies its share to host memory. From there another process writes it.
 [[nodiscard]] SaveTimes background_save(Bytes checkpoint, int gpus, BytesPerSecond host_link,
                                         BytesPerSecond storage, Seconds fixed);
 

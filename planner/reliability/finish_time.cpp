@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The mtbf is split into strata of equal probability. In each the three first moments of the finish
-// time, over failures and step time, fix a shifted gamma distribution (Pearson III); the finish time
-// is their mixture.
+// The range of possible mtbfs is split into parts of equal probability. For each part the first
+// three moments of the finish time, over failures and step times, are worked out. They determine a
+// shifted gamma distribution (Pearson III). The finish time is distributed as the mixture of all
+// parts.
 #include "planner/reliability/finish_time.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr int kStrata = 31;
 
-// Gauss-Hermite rule for the standard normal, five points.
+// Points and weights that integrate over the standard normal distribution (Gauss-Hermite).
 struct Node {
   double z, weight;
 };
@@ -31,13 +32,13 @@ constexpr std::array<Node, 5> kNodes{{{-2.8569700138728056, 0.011257411327720691
                                       {2.8569700138728056, 0.011257411327720691}}};
 
 struct Moments {
-  double mean = 0, variance = 0, third = 0;  // central
+  double mean = 0, variance = 0, third = 0;  // the third central moment
 };
 
 double normal_cdf(double z) { return boost::math::erfc(-z / std::sqrt(2.0)) / 2; }
 double normal_quantile(double p) { return -std::sqrt(2.0) * boost::math::erfc_inv(2 * p); }
 
-// Over the failures alone.
+// Of the finish time, over failures alone.
 Moments moments_of(const TrainingRun& run, double step, Seconds mtbf) {
   SaveCycle cycle = run.cycle;
   cycle.work *= step;
@@ -47,7 +48,7 @@ Moments moments_of(const TrainingRun& run, double step, Seconds mtbf) {
           run.cycles * cycle_variance(cycle), run.cycles * cycle_third_moment(cycle)};
 }
 
-// Over failures and step time, by the laws of total cumulance.
+// Of the finish time, over failures and step times (by the law of total cumulance).
 Moments moments_of(const TrainingRun& run, Seconds mtbf) {
   if (run.step_factor <= 1) return moments_of(run, 1, mtbf);
   const double sigma = std::log(run.step_factor) / kNormal90;
@@ -66,7 +67,8 @@ Moments moments_of(const TrainingRun& run, Seconds mtbf) {
   return total;
 }
 
-// Pearson III; the normal distribution where it is hardly skewed.
+// Of the shifted gamma distribution with these moments; of the normal one where it is hardly
+// skewed.
 double cdf(const Moments& m, double time) {
   const double deviation = std::sqrt(m.variance);
   if (deviation <= 1e-12 * m.mean) return time >= m.mean ? 1 : 0;

@@ -1,30 +1,31 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// When a run ends, as a distribution: failures at random, a step time known to a band, an mtbf known
-// to a factor (docs/MODEL.md section 12).
+// When a run ends, as a distribution. Failures come at random, the step time is known up to a band,
+// and the mean time between failures (mtbf) up to a factor (docs/MODEL.md section 12).
 #pragma once
 
 #include "planner/reliability/renewal.hpp"
 
 namespace pleat {
 
-// z with P(Z <= z) = 0.9 of a standard normal: factors below are 90% quantiles.
+// The 90% quantile of the standard normal distribution.
 inline constexpr double kNormal90 = 1.2815515655446004;
 
 struct TrainingRun {
-  SaveCycle cycle;         // at the median step time and mtbf
-  double cycles = 1;       // may be fractional
-  Seconds start;           // before the first step
-  double step_factor = 1;  // P90 over median of the step time, log-normal; 1: known
-  double mtbf_factor = 1;  // median over P10 of the mtbf, log-normal; 1: known
+  SaveCycle cycle;         // with the medians of step time and mtbf
+  double cycles = 1;       // of the whole run; the last may be a part of one
+  Seconds start;           // from the start of the job to its first step
+  // How uncertain the two are. Both are log-normal; 1: known exactly.
+  double step_factor = 1;  // 90% quantile of the step time over its median
+  double mtbf_factor = 1;  // median of the mtbf over its 10% quantile
 };
 
 struct FinishTime {
-  Seconds expected;  // at the median step time and mtbf
-  Seconds p50, p90;  // over failures, step time and mtbf
+  Seconds expected;  // over failures, with the medians of step time and mtbf
+  Seconds p50, p90;  // over failures, step times and mtbfs
 };
 
-// Infinite where the run makes no progress.
+// Infinite where failures come so often that the run makes no progress.
 [[nodiscard]] FinishTime finish_time(const TrainingRun&);
 
 }  // namespace pleat

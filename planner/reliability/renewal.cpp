@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A run between two failures lasts X ~ exp(mtbf). It makes its first save durable after S + U (work
-// and stall S, upload U), one more after each further S. With E[saves per run] = G, a save costs
-// (E[X] + E[restart]) / G; the variance is that of a renewal reward process.
+// Between two failures the job runs for a time X, exponentially distributed with mean mtbf. With S
+// for work and stall, and U for the upload, its first save is safe after S + U, and one more after
+// each further S. If G saves are expected in such a run, a save costs (E[X] + E[restart]) / G. The
+// variance is that of a renewal reward process.
 #include "planner/reliability/renewal.hpp"
 
 #include <cmath>
@@ -12,10 +13,10 @@ namespace pleat {
 namespace {
 
 constexpr double kLargestExponent = 700;
-// Below this the exact variance is lost in rounding and its first order is better.
+// Below this, rounding spoils the exact variance, and its first order is closer.
 constexpr double kSmallest = 1e-5;
 
-struct Shares {  // of the mtbf
+struct Shares {  // times in units of the mtbf
   double cycle, upload, restart;
 };
 

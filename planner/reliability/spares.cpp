@@ -16,7 +16,7 @@ double poisson_cdf(double mean, int count) {
 
 int poisson_quantile(double mean, double target) {
   PLEAT_ASSERT(target > 0 && target < 1 && mean < 1e9);
-  // From the mean to the exact place.
+  // The search starts at the mean and walks to the exact count.
   int count = static_cast<int>(mean);
   while (count > 0 && poisson_cdf(mean, count - 1) >= target) --count;
   while (poisson_cdf(mean, count) < target) ++count;

@@ -110,7 +110,8 @@ std::string proof(const SearchResult& result) {
                          robust ? " at the end of its band" : "");
   }
   const std::string memory =
-      result.most_bytes ? fmt::format(" with at most {:.2f} GiB a GPU", gib_of(*result.most_bytes)) : "";
+      result.most_bytes ? fmt::format(" with at most {:.2f} GiB a GPU", gib_of(*result.most_bytes))
+                        : "";
   return fmt::format("no plan of the space{}{} {}", memory, formats_text(result),
                      robust ? "has a band that ends lower" : "is faster");
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a search result says: what is proven of it, why one plan is slower than another, and the whole
-// as JSON.
+// What a search result says: what is proven of it, why one plan is slower than another, and the
+// whole as JSON.
 #pragma once
 
 #include <optional>

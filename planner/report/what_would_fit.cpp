@@ -84,22 +84,18 @@ class ChangeFinder {
 
   void drop_pins() {
     const SearchConfig& c = asked_.config;
-    const auto drop = [&](const char* name, std::vector<int> SearchConfig::*field) {
-      if ((c.*field).empty()) return;
+    const auto drop = [&]<FlagText Flag>() {
+      const Pinned<int>& pin = c.pin<Flag>();
+      if (!pin) return;
       Asked changed = asked_;
-      (changed.config.*field).clear();
-      try_change(changed, fmt::format("{} {} no longer pinned", name, fmt::join(c.*field, ",")));
+      changed.config.pin<Flag>().reset();
+      try_change(changed, fmt::format("{} {} no longer pinned", Flag.view(), fmt::join(pin, ",")));
     };
-    drop("micro-batch", &SearchConfig::micro_batch);
-    drop("vpp", &SearchConfig::vpp);
-    drop("ep", &SearchConfig::ep);
-    drop("etp", &SearchConfig::etp);
-    drop("pp", &SearchConfig::pp);
-    drop("cp", &SearchConfig::cp);
-    drop("tp", &SearchConfig::tp);
-    if (c.sharding.only(Sharding::none)) {
+    const auto drop_all = [&]<FlagText... Flags>() { (drop.template operator()<Flags>(), ...); };
+    drop_all.operator()<"micro-batch", "vpp", "ep", "etp", "pp", "cp", "tp">();
+    if (c.pin<"sharding">().only(Sharding::none)) {
       Asked changed = asked_;
-      changed.config.sharding = Sharding::zero1;
+      changed.config.pin<"sharding">() = Sharding::zero1;
       try_change(changed, "zero1 sharding instead of none");
     }
   }

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Best-first branch and bound over the plan tree: always the nodes with the smallest bounds first, in
-// rounds of a fixed size. The search ends when no bound is below the K-th best estimate, so the answer
-// is that of pricing every plan. Rounds are merged in order: the number of threads changes nothing.
+// Best-first branch and bound over the plan tree: always the nodes with the smallest bounds first,
+// in rounds of a fixed size. The search ends when no bound is below the K-th best estimate, so the
+// answer is that of pricing every plan. Rounds are merged in order: the number of threads changes
+// nothing.
 #include "planner/search/fixed_search.hpp"
 
 #include <algorithm>

@@ -19,11 +19,12 @@ void polish_front(const Problem&,
 
 // Makes the front anew from its own plans and the listed ones, by the rules of Front::plans.
 // `gpu_bytes` is a GPU's memory.
-void put_into_front(const std::vector<Candidate>& listed, bool robust, double gpu_bytes, double slack,
-                    Front&);
+void put_into_front(const std::vector<Candidate>& listed, bool robust, double gpu_bytes,
+                    double slack, Front&);
 
 // Puts the plan into a list of at most `most` plans, unless it is listed. The search has counted
 // the plan as rejected before, so that one count goes down.
-void put_into_list(const Candidate&, std::size_t most, bool robust, double gpu_bytes, SearchResult&);
+void put_into_list(const Candidate&, std::size_t most, bool robust, double gpu_bytes,
+                   SearchResult&);
 
 }  // namespace pleat

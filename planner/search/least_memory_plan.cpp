@@ -10,7 +10,8 @@
 namespace pleat {
 namespace {
 
-constexpr std::size_t kPricedOfPlace = 12;  // plans of a mesh, with the optimizer's state in one place
+// plans of a mesh, with the optimizer's state in one place
+constexpr std::size_t kPricedOfPlace = 12;
 
 }  // namespace
 

@@ -20,8 +20,8 @@ constexpr double kLeastGain = 5e-3;    // of the step: less is not told
 // What the plan gives up for memory, but for what is pinned.
 Plan lean_of(Plan plan, const SearchConfig& config) {
   const bool free = config.recompute_sets.empty() && config.offload_sets.empty() &&
-                    config.recompute_layers.empty() && config.offload_layers.empty() &&
-                    !config.by_stage.value_or(false);
+                    config.pin<"recompute-layers">().empty() &&
+                    config.pin<"offload-layers">().empty() && !config.by_stage.value_or(false);
   if (free) {
     plan.recompute.clear();
     plan.recompute_full = false;

@@ -44,8 +44,8 @@ class NumericsPrices {
 };
 
 // The formats that no change of one field makes faster, as priced on the best plans, from those of
-// the first plan on: each value of `config.free_numerics` is tried in turn, and where no plan has it
-// alone and fits, it together with each other one. No plans: the first formats of the config.
+// the first plan on: each value of `config.free_numerics` is tried in turn, and where no plan has
+// it alone and fits, it together with each other one. No plans: the first formats of the config.
 [[nodiscard]] Numerics settle_numerics(const Problem&, const SearchConfig&,
                                        const std::vector<Candidate>& best);
 

@@ -111,8 +111,8 @@ void certify_sizes(const std::vector<SizeResult>& sizes, Objective objective, in
 }
 
 const SizeResult* fastest_size(const std::vector<SizeResult>& sizes, bool robust) {
-  return least(sizes,
-               [&](const SizeResult& s) { return value_of(s.result.best.front().estimate, robust); });
+  return least(
+      sizes, [&](const SizeResult& s) { return value_of(s.result.best.front().estimate, robust); });
 }
 
 const SizeResult* cheapest_size(const std::vector<SizeResult>& sizes, bool robust) {

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <functional>
 #include <tuple>
+#include <type_traits>
 
 #include "core/diagnostics.hpp"
 #include "planner/space/mesh_space.hpp"
@@ -16,75 +17,57 @@ namespace pleat {
 namespace {
 
 struct Pin {
-  const char* name;
+  std::string name;
   std::string text;
   std::function<void(SearchConfig&)> drop;
 };
 
 std::string words(bool on) { return on ? "on" : "off"; }
+std::string words(int number) { return std::to_string(number); }
+std::string words(const std::string& text) { return text; }
+template <class Enum>
+requires std::is_enum_v<Enum> std::string words(Enum choice) { return name_of(choice); }
+
+// The pins of a plan's fields that meshes and settings must keep to.
+void add_fields(const SearchConfig& config, std::vector<Pin>& pins) {
+  for_each_pin([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    using Value = typename std::remove_cvref_t<decltype(field)>::Value;
+    const auto& pin = std::get<i>(config.pins.by_row);
+    // With the profile's number among them, those of SMs are a choice, and the search's own.
+    const bool chosen = i == kPinRow<"dispatcher-sms">;
+    if (field.pinned.of_memory || (chosen && std::ranges::find(pin, Value()) != pin.end())) return;
+    std::vector<std::string> names;
+    for (const Value& value : pin) {
+      // A search leaves a fixed field as it is: to name that value is no pin.
+      if (field.chosen_by == ChosenBy::fixed && value == field.in(Plan())) continue;
+      names.push_back(words(value));
+    }
+    if (names.empty()) return;
+    const char* const between = std::is_same_v<Value, std::string> ? " and " : ",";
+    pins.push_back({std::string(field.pin_flag()), fmt::format("{}", fmt::join(names, between)),
+                    [i](SearchConfig& c) { std::get<i>(c.pins.by_row).reset(); }});
+  });
+}
 
 std::vector<Pin> pins_of(const SearchConfig& config) {
   std::vector<Pin> pins;
-  const auto add = [&](const char* name, std::vector<int> SearchConfig::*field) {
-    if ((config.*field).empty()) return;
-    pins.push_back({name, fmt::format("{}", fmt::join(config.*field, ",")),
-                    [field](SearchConfig& c) { (c.*field).clear(); }});
+  add_fields(config, pins);
+  const auto add_switch = [&](const char* name, auto field) {
+    if (!(config.*field)) return;
+    pins.push_back(
+        {name, words(*(config.*field)), [field](SearchConfig& c) { (c.*field).reset(); }});
   };
-  add("tp", &SearchConfig::tp);
-  add("cp", &SearchConfig::cp);
-  add("dp", &SearchConfig::dp);
-  add("pp", &SearchConfig::pp);
-  add("vpp", &SearchConfig::vpp);
-  add("ep", &SearchConfig::ep);
-  add("etp", &SearchConfig::etp);
-  add("micro-batch", &SearchConfig::micro_batch);
-  if (!config.layout.empty()) {
-    pins.push_back({"layout", fmt::format("{}", fmt::join(config.layout, " and ")),
-                    [](SearchConfig& c) { c.layout.clear(); }});
-  }
-  add("microbatch-group", &SearchConfig::microbatch_group);
-  if (!config.schedule.empty()) {
-    std::string names;
-    for (const PipelineSchedule s : config.schedule) {
-      names += (names.empty() ? "" : ",") + name_of(s);
-    }
-    pins.push_back({"schedule", names, [](SearchConfig& c) { c.schedule.clear(); }});
-  }
-  const auto add_choice = [&](const char* name, auto field) {
-    if (config.*field) {
-      pins.push_back({name, words(*(config.*field)), [field](SearchConfig& c) { (c.*field).reset(); }});
-    }
-  };
-  const auto add_list = [&](const char* name, auto field) {
-    std::string names;
-    for (const auto value : (config.*field).values) {
-      names += (names.empty() ? "" : ",") + name_of(value);
-    }
-    if (names.empty()) return;
-    pins.push_back({name, names, [field](SearchConfig& c) { (c.*field).reset(); }});
-  };
-  add_list("sharding", &SearchConfig::sharding);
-  add_list("dispatcher", &SearchConfig::dispatcher);
-  add_list("cuda-graph", &SearchConfig::cuda_graph);
-  add_list("cp-comm", &SearchConfig::cp_comm);
-  add("cp-a2a", &SearchConfig::cp_a2a);
-  add_choice("hybrid-sharding", &SearchConfig::hybrid_sharding);
-  add_choice("ep-overlap", &SearchConfig::ep_overlap);
-  add_choice("delay-wgrad", &SearchConfig::delay_wgrad);
-  add_choice("tp-overlap", &SearchConfig::tp_overlap);
-  add_choice("shared-expert-overlap", &SearchConfig::shared_overlap);
-  if (std::ranges::find(config.tile_overlap, true) != config.tile_overlap.end()) {
-    pins.push_back({"tile-overlap", "on", [](SearchConfig& c) { c.tile_overlap.clear(); }});
-  }
+  add_switch("hybrid-sharding", &SearchConfig::hybrid_sharding);
   if (config.paged_stash.buffer > 0) {
     pins.push_back({"paged-stash", fmt::format("{}", config.paged_stash.buffer),
                     [](SearchConfig& c) { c.paged_stash = {}; }});
   }
   if (config.optimizer_offload.values.size() == 1) {
-    pins.push_back({"optimizer-offload", config.optimizer_offload.only(true) ? "on" : "off",
+    pins.push_back({"optimizer-offload", words(config.optimizer_offload.only(true)),
                     [](SearchConfig& c) { c.optimizer_offload.reset(); }});
   }
-  add_choice("cpu-optimizer", &SearchConfig::cpu_optimizer);
+  add_switch("cpu-optimizer", &SearchConfig::cpu_optimizer);
   return pins;
 }
 
@@ -100,7 +83,8 @@ int aboutness(const Violation& v, const Pin& pin) {
   const auto in_word = [&](std::size_t i) {
     return i < v.message.size() && std::isalnum(static_cast<unsigned char>(v.message[i])) != 0;
   };
-  for (auto at = v.message.find(degree); at != std::string::npos; at = v.message.find(degree, at + 1)) {
+  for (auto at = v.message.find(degree); at != std::string::npos;
+       at = v.message.find(degree, at + 1)) {
     if ((at == 0 || !in_word(at - 1)) && !in_word(at + degree.size())) return 1;
   }
   return 0;
@@ -110,7 +94,7 @@ int aboutness(const Violation& v, const Pin& pin) {
 // than the number of GPUs. Such a rule explains an empty space only if no other is broken.
 bool of_trial(const std::string& rule, const SearchConfig& config) {
   if (rule == "world") return true;
-  return rule == "expert-grid" && config.ep.empty() && config.etp.empty();
+  return rule == "expert-grid" && config.pin<"ep">().empty() && config.pin<"etp">().empty();
 }
 
 // The broken rule to name: the one most closely about a pin, and among equals the one that rejects
@@ -155,7 +139,7 @@ MeshSpace non_empty_meshes(const Problem& problem, const SearchConfig& config) {
     const MeshSpace without = enumerate_meshes(problem, relaxed);
     if (without.meshes.empty()) continue;
     const Violation& own = why_empty(space, config, {pin});
-    problems.error(ExitCode::bad_request, "--" + std::string(pin.name), own.path,
+    problems.error(ExitCode::bad_request, "--" + pin.name, own.path,
                    fmt::format("{} {} leaves no valid plan: {}", pin.name, pin.text, words(own)),
                    fmt::format("without this pin {} meshes are valid", without.meshes.size()));
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr int kUnits = 5;  // units of recompute are the powers of two below
 
 // The pinned numbers without 0, or else 1, 2, 4 … below `end`.
-std::vector<int> numbers(const std::vector<int>& pins, std::int64_t end) {
+std::vector<int> numbers(const Pinned<int>& pins, std::int64_t end) {
   std::vector<int> list;
   if (pins.empty()) {
     for (int n = 1; n < end; n *= 2) list.push_back(n);
@@ -33,14 +33,14 @@ std::vector<RecomputeChoice> all_recompute_choices(const ModelSpec& model,
   if (!config.recompute) return choices;
   choices.pop_back();  // all layers
   RecomputeChoice whole{.modules = {}, .full = true};
-  for (const int n : numbers(config.recompute_layers, model.layers)) {
+  for (const int n : numbers(config.pin<"recompute-layers">(), model.layers)) {
     whole.layers = n;
     choices.push_back(whole);
   }
   whole.layers = 0;
-  const auto& pins = config.recompute_layers;
+  const auto& pins = config.pin<"recompute-layers">();
   if (!pins.empty() && std::ranges::find(pins, 0) == pins.end()) return choices;
-  for (const int unit : numbers(config.recompute_unit, kUnits)) {
+  for (const int unit : numbers(config.pin<"recompute-unit">(), kUnits)) {
     whole.unit = unit;
     choices.push_back(whole);
   }
@@ -49,9 +49,10 @@ std::vector<RecomputeChoice> all_recompute_choices(const ModelSpec& model,
 
 // Whether whole layers may be offloaded although sets of modules are pinned.
 bool takes_layers(const SearchConfig& c) {
-  const bool plain = c.recompute_sets.empty() ||
-                     std::ranges::find(c.recompute_sets, RecomputeChoice{}) != c.recompute_sets.end();
-  return plain && (c.offload_sets.empty() || !c.offload_layers.empty());
+  const bool plain =
+      c.recompute_sets.empty() ||
+      std::ranges::find(c.recompute_sets, RecomputeChoice{}) != c.recompute_sets.end();
+  return plain && (c.offload_sets.empty() || !c.pin<"offload-layers">().empty());
 }
 
 // A step on the CPU is taken to be slower than any on the GPU if the CPU's memory is slower.
@@ -175,7 +176,7 @@ std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSp
       choices.push_back({{}, {}, 0, state, true});
     }
     if (!config.offload || !takes_layers(config)) continue;
-    for (const int layers : numbers(config.offload_layers, model.layers)) {
+    for (const int layers : numbers(config.pin<"offload-layers">(), model.layers)) {
       choices.push_back({{}, {}, layers, state});
     }
   }

@@ -44,7 +44,9 @@ int chunks_of(PipelineSchedule schedule) {
   return 1;
 }
 
-std::int64_t stages_of_layout(const std::string& layout) { return read_layout_facts(layout).stages; }
+std::int64_t stages_of_layout(const std::string& layout) {
+  return read_layout_facts(layout).stages;
+}
 
 std::vector<int> chunks_of_layouts(const std::vector<std::string>& layouts, int pp) {
   std::vector<int> list;

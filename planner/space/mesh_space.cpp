@@ -26,8 +26,8 @@ std::vector<int> larger_groups(const Mesh& mesh, std::int64_t microbatches) {
   return list;
 }
 
-const std::vector<int>& pinned_or(const std::vector<int>& pins, const std::vector<int>& all) {
-  return pins.empty() ? all : pins;
+const std::vector<int>& pinned_or(const Pinned<int>& pin, const std::vector<int>& all) {
+  return pin ? pin.values : all;
 }
 
 class Enumerator {
@@ -45,9 +45,9 @@ class Enumerator {
     const std::vector<int> all_tp = divisors(config_.gpus, domain_);
     const std::vector<int> all_cp = divisors(config_.gpus, config_.gpus);
     const std::vector<int> all_pp = divisors(config_.gpus, problem_.model.layers + 2);
-    for (int tp : pinned_or(config_.tp, all_tp)) {
-      for (int cp : pinned_or(config_.cp, all_cp)) {
-        for (int pp : pinned_or(config_.pp, all_pp)) {
+    for (int tp : pinned_or(config_.pin<"tp">(), all_tp)) {
+      for (int cp : pinned_or(config_.pin<"cp">(), all_cp)) {
+        for (int pp : pinned_or(config_.pin<"pp">(), all_pp)) {
           Mesh mesh;
           mesh.attention = {.tp = tp, .cp = cp, .dp = 1, .pp = pp};
           attention_grid(mesh);
@@ -66,7 +66,8 @@ class Enumerator {
   }
 
   [[nodiscard]] bool dp_is_pinned_out(const AttentionMapping& a) {
-    if (config_.dp.empty() || std::ranges::find(config_.dp, a.dp) != config_.dp.end()) return false;
+    const Pinned<int>& pin = config_.pin<"dp">();
+    if (!pin || std::ranges::find(pin, a.dp) != pin.end()) return false;
     leave_out("attention.dp", fmt::format("DP is the rest: {} GPUs over TP*CP*PP = {}*{}*{} are {}",
                                           config_.gpus, a.tp, a.cp, a.pp, a.dp));
     return true;
@@ -74,8 +75,8 @@ class Enumerator {
 
   // The numbers of chunks that pinned layouts have, or all.
   [[nodiscard]] std::vector<int> chunks_for(int pp) {
-    if (config_.layout.empty()) return chunk_counts(problem_.model, pp);
-    std::vector<int> list = chunks_of_layouts(config_.layout, pp);
+    if (config_.pin<"layout">().empty()) return chunk_counts(problem_.model, pp);
+    std::vector<int> list = chunks_of_layouts(config_.pin<"layout">().values, pp);
     if (list.empty()) leave_out("layout", fmt::format("no layout splits over PP {}", pp));
     return list;
   }
@@ -98,8 +99,8 @@ class Enumerator {
         !problem_.model.moe ? one
         : problem_.model.moe->experts <= kFewExperts ? divisors(stage_ranks, domain_)
                                                      : divisors(a.tp, stage_ranks);
-    for (int etp : pinned_or(config_.etp, all_etp)) {
-      for (int ep : pinned_or(config_.ep, all_ep)) {
+    for (int etp : pinned_or(config_.pin<"etp">(), all_etp)) {
+      for (int ep : pinned_or(config_.pin<"ep">(), all_ep)) {
         const std::int64_t expert_ranks = std::int64_t{etp} * ep;
         mesh.expert = {
             .etp = etp,
@@ -126,11 +127,11 @@ class Enumerator {
     const std::int64_t most =
         std::max(kMicroBatch, kMicroBatchTokens * mesh.attention.cp / problem_.workload.seq_len);
     const std::vector<int> all = batch % dp == 0 ? divisors(batch / dp, most) : std::vector<int>{1};
-    const std::vector<int>& tried = pinned_or(config_.micro_batch, all);
+    const std::vector<int>& tried = pinned_or(config_.pin<"micro-batch">(), all);
     for (const int micro_batch : tried) {
       if (micro_batch > tried.front() && batch % (dp * micro_batch) != 0) continue;
       mesh.micro_batch = micro_batch;
-      for (const int vpp : pinned_or(config_.vpp, chunks)) {
+      for (const int vpp : pinned_or(config_.pin<"vpp">(), chunks)) {
         mesh.vpp = vpp;
         for (const int layout : layouts(mesh.attention.pp, vpp)) {
           mesh.layout = layout;
@@ -144,8 +145,8 @@ class Enumerator {
   // the rules hold for all of them or for none.
   void take_groups(Mesh mesh, const std::string& layout) {
     const bool interleaved = mesh.vpp > 1 && mesh.schedule == PipelineSchedule::one_f_one_b;
-    if (interleaved && !config_.microbatch_group.empty()) {
-      for (const int group : config_.microbatch_group) {
+    if (interleaved && !config_.pin<"microbatch-group">().empty()) {
+      for (const int group : config_.pin<"microbatch-group">()) {
         mesh.group = group;
         take(mesh, layout);
       }
@@ -229,7 +230,7 @@ class Enumerator {
   }
 
   std::vector<std::string> layout_texts(int pp, int vpp) {
-    if (config_.layout.empty()) {
+    if (config_.pin<"layout">().empty()) {
       std::vector<std::string> built =
           layout_choices(problem_.model, problem_.workload.seq_len, pp, vpp);
       if (built.size() > 1) {
@@ -238,7 +239,7 @@ class Enumerator {
       return built;
     }
     std::vector<std::string> texts;
-    for (const std::string& text : config_.layout) {
+    for (const std::string& text : config_.pin<"layout">()) {
       const std::int64_t stages = stages_of_layout(text);
       if (stages == std::int64_t{pp} * vpp) {
         texts.push_back(text);
@@ -267,7 +268,9 @@ class Enumerator {
   std::vector<Setting> settings_;
   std::vector<PipelineSchedule> schedules_;
   int domain_;  // GPUs of the innermost network domain
-  Plan plan_ = MeshSpace{.meshes = {}, .layouts = {""}, .most_layers = {}, .rejected = {}, .example = {}}.plan({}, config_);
+  Plan plan_ =
+      MeshSpace{.meshes = {}, .layouts = {""}, .most_layers = {}, .rejected = {}, .example = {}}
+          .plan({}, config_);
   std::map<std::pair<int, int>, std::vector<int>> layouts_;
   std::map<int, bool> layout_holds_;
   MeshSpace space_;
@@ -290,7 +293,7 @@ Plan MeshSpace::plan(const Mesh& mesh, const SearchConfig& config) const {
 }
 
 std::vector<PipelineSchedule> schedules_of(const SearchConfig& config) {
-  if (!config.schedule.empty()) return config.schedule;
+  if (const auto& pin = config.pin<"schedule">()) return pin.values;
   if (config.runtime == Runtime::megatron) return {PipelineSchedule::one_f_one_b};
   return {PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1, PipelineSchedule::zb_v,
           PipelineSchedule::dualpipe, PipelineSchedule::dualpipe_v};

@@ -3,8 +3,8 @@
 // The meshes a search considers: degrees, chunks, layout and microbatch. The space is finite:
 //   TP up to the innermost network domain, CP up to 16, PP, VPP, EP, ETP <= TP: divisors (EP: of
 //   the experts), microbatches of 1 2 4 8 sequences, both layouts of layout_choices,
-//   orders of the pipeline that the runtime has (schedules_of), of interleaved ones groups of PP, 2 PP
-//   or 4 PP microbatches where these are full.
+//   orders of the pipeline that the runtime has (schedules_of), of interleaved ones groups of PP, 2
+//   PP or 4 PP microbatches where these are full.
 // Pinned values are taken as they are. The named constraints decide which meshes are valid.
 #pragma once
 
@@ -28,8 +28,8 @@ struct Mesh {
   int layout = 0;  // index into MeshSpace::layouts
 };
 
-// The caps of the space, where it is not pinned. Beyond these a search takes longer, and better plans
-// are not expected: products of so many rows have their full speed.
+// The caps of the space, where it is not pinned. Beyond these a search takes longer, and better
+// plans are not expected: products of so many rows have their full speed.
 inline constexpr std::int64_t kMicroBatch = 8;            // sequences, or more if they have fewer
 inline constexpr std::int64_t kMicroBatchTokens = 32768;  // tokens of a context-parallel rank
 inline constexpr std::int64_t kFewExperts = 16;  // up to so many, ETP need not divide TP
@@ -60,8 +60,8 @@ struct MeshSpace {
 [[nodiscard]] MeshSpace enumerate_meshes(const Problem&,
                                          const SearchConfig&);
 
-// As above; throws ConfigError naming the pin at fault when pins leave nothing, with a rule about it if
-// one is broken, or the rule that rejects most when the space is empty without pins.
+// As above; throws ConfigError naming the pin at fault when pins leave nothing, with a rule about
+// it if one is broken, or the rule that rejects most when the space is empty without pins.
 [[nodiscard]] MeshSpace non_empty_meshes(const Problem&,
                                          const SearchConfig&);
 

@@ -72,7 +72,7 @@ std::vector<Node> PlanTree::grids() const {
 
 bool PlanTree::has_larger_group(std::int32_t mesh) const {
   const auto next = static_cast<std::size_t>(mesh) + 1;
-  return config.microbatch_group.empty() && next < space.meshes.size() &&
+  return config.pin<"microbatch-group">().empty() && next < space.meshes.size() &&
          space.meshes[next].group > space.meshes[next - 1].group;
 }
 

@@ -17,10 +17,10 @@
 
 namespace pleat {
 
-// What a node stands for: all plans of a grid, which are meshes that follow one another and have the
-// same degrees, microbatch and order of the pipeline (its chunks differ); all plans of a mesh; those
-// that exchange in one way; those of one family of settings; or those of one setting with one memory
-// choice and all choices below it (memory_tree.hpp).
+// What a node stands for: all plans of a grid, which are meshes that follow one another and have
+// the same degrees, microbatch and order of the pipeline (its chunks differ); all plans of a mesh;
+// those that exchange in one way; those of one family of settings; or those of one setting with one
+// memory choice and all choices below it (memory_tree.hpp).
 enum class Level : std::int8_t { grid, mesh, exchange, family, setting };
 struct Node {
   Seconds bound;  // no plan of the node has a shorter step

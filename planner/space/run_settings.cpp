@@ -14,11 +14,6 @@ namespace pleat {
 namespace {
 
 template <class T>
-std::vector<T> pinned_or(const std::optional<T>& pin, std::vector<T> all) {
-  return pin ? std::vector<T>{*pin} : all;
-}
-
-template <class T>
 std::vector<T> sorted(std::vector<T> values) {
   std::ranges::sort(values);
   values.erase(std::ranges::unique(values).begin(), values.end());
@@ -32,7 +27,7 @@ std::vector<T> pinned_or(const Pinned<T>& pin, std::vector<T> all) {
 }
 
 std::vector<Sharding> shardings(const SearchConfig& c) {
-  if (c.sharding) return pinned_or(c.sharding, {});
+  if (c.pin<"sharding">()) return pinned_or(c.pin<"sharding">(), {});
   if (c.gpus == 1) return {Sharding::none};
   return {Sharding::zero1, Sharding::zero2, Sharding::zero3};
 }
@@ -42,9 +37,9 @@ std::vector<Dispatcher> dispatchers(const ModelSpec& model, const ClusterSpec& c
   const Dispatcher best = dispatcher_for(model, cluster);
   std::vector<Dispatcher> all{best};
   if (best != Dispatcher::alltoall) all.push_back(Dispatcher::alltoall);
-  if (!c.dispatcher) return all;
+  if (!c.pin<"dispatcher">()) return all;
   // Fused ones (whose kernels permute the tokens) first: least_work relies on that.
-  std::vector<Dispatcher> pinned = pinned_or(c.dispatcher, {});
+  std::vector<Dispatcher> pinned = pinned_or(c.pin<"dispatcher">(), {});
   std::ranges::stable_partition(pinned, is_fused);
   return pinned;
 }
@@ -52,10 +47,10 @@ std::vector<Dispatcher> dispatchers(const ModelSpec& model, const ClusterSpec& c
 std::vector<CudaGraph> graphs(const ModelSpec& model, Dispatcher dispatcher,
                               const SearchConfig& c) {
   // Pleat's backend captures exchanges in no graph.
-  if (c.runtime == Runtime::pleat) return pinned_or(c.cuda_graph, {CudaGraph::none});
+  if (c.runtime == Runtime::pleat) return pinned_or(c.pin<"cuda-graph">(), {CudaGraph::none});
   std::vector<CudaGraph> all{CudaGraph::none, CudaGraph::partial};
   if (!model.moe || dispatcher == Dispatcher::hybridep) all.push_back(CudaGraph::full_iteration);
-  return pinned_or(c.cuda_graph, all);
+  return pinned_or(c.pin<"cuda-graph">(), all);
 }
 
 struct CpKind {
@@ -66,9 +61,10 @@ struct CpKind {
 std::vector<CpKind> cp_kinds(const SearchConfig& c) {
   const std::vector<CpComm> comms{CpComm::p2p, CpComm::all_gather, CpComm::all_to_all,
                                   CpComm::a2a_p2p};
-  const std::vector<int> sizes = c.cp_a2a.empty() ? std::vector<int>{2, 4, 8} : c.cp_a2a;
+  const Pinned<int>& pin = c.pin<"cp-a2a">();
+  const std::vector<int> sizes = pin ? pin.values : std::vector<int>{2, 4, 8};
   std::vector<CpKind> kinds;
-  for (const CpComm comm : pinned_or(c.cp_comm, comms)) {
+  for (const CpComm comm : pinned_or(c.pin<"cp-comm">(), comms)) {
     if (comm != CpComm::a2a_p2p) {
       kinds.push_back({comm});
       continue;
@@ -103,41 +99,40 @@ int sets_within(int domain, const AttentionMapping& a, const ExpertMapping& e) {
 // The number of SMs is a choice for DeepEP only: NCCL takes what it takes, and HybridEP was
 // measured with one.
 std::vector<int> sms_choices(const SearchConfig& c, Dispatcher dispatcher) {
-  const bool pinned = std::ranges::find(c.dispatcher_sms, 0) == c.dispatcher_sms.end();
+  const Pinned<int>& pin = c.pin<"dispatcher-sms">();
+  const bool pinned = std::ranges::find(pin, 0) == pin.end();
   const bool chooses = dispatcher == Dispatcher::deepep ||
                        (dispatcher == Dispatcher::hybridep && pinned);
-  return chooses && !c.dispatcher_sms.empty() ? c.dispatcher_sms : std::vector<int>{0};
+  return chooses && pin ? pin.values : std::vector<int>{0};
 }
 
+// Without those that have rows of their own to try.
 std::vector<OverlapFlags> overlaps(const ModelSpec& model, const SearchConfig& c) {
   std::vector<OverlapFlags> all;
-  const auto flags = [&](const std::optional<bool>& pin, bool possible) {
-    if (!possible) return std::vector<bool>{pin.value_or(false)};
-    return pinned_or(pin, {false, true});
+  const auto flags = [&](const Pinned<bool>& pin, bool possible) {
+    if (pin) return pin.values;
+    return possible ? std::vector<bool>{false, true} : std::vector<bool>{false};
   };
-  for (const bool tensor : flags(c.tp_overlap, true)) {
-    for (const bool expert : flags(c.ep_overlap, model.moe.has_value())) {
-      for (const bool wgrad : flags(c.delay_wgrad, expert)) {
-        for (const bool shared : flags(c.shared_overlap, model.moe && model.moe->shared_ffn > 0)) {
-          OverlapFlags f;
-          f.expert_parallel = expert;
-          f.delay_wgrad = wgrad;
-          f.tensor_parallel = tensor;
-          f.shared_expert = shared;
-          all.push_back(f);
-        }
+  const bool shares = model.moe && model.moe->shared_ffn > 0;
+  for (const bool expert : flags(c.pin<"ep-overlap">(), model.moe.has_value())) {
+    for (const bool wgrad : flags(c.pin<"delay-wgrad">(), expert)) {
+      for (const bool shared : flags(c.pin<"shared-expert-overlap">(), shares)) {
+        OverlapFlags f;
+        f.expert_parallel = expert;
+        f.delay_wgrad = wgrad;
+        f.shared_expert = shared;
+        all.push_back(f);
       }
     }
   }
-  if (c.tile_overlap.empty()) return all;
-  std::vector<OverlapFlags> with_tiles;
-  for (const bool tile : c.tile_overlap) {
-    for (OverlapFlags f : all) {
-      f.tile_level = tile && model.moe;
-      with_tiles.push_back(f);
-    }
-  }
-  return with_tiles;
+  return all;
+}
+
+// No runtime has it: off, where it is not pinned.
+std::vector<bool> tile_overlaps(const ModelSpec& model, const SearchConfig& c) {
+  std::vector<bool> all;
+  for (const bool tile : c.pin<"tile-overlap">()) all.push_back(tile && model.moe);
+  return all.empty() ? std::vector<bool>{false} : all;
 }
 
 }  // namespace
@@ -164,6 +159,7 @@ void Setting::put_into(Plan& plan) const {
   plan.cp_comm = cp_comm;
   plan.cp_a2a = cp_a2a;
   plan.overlap = overlap;
+  tried.put_into(plan);
 }
 
 bool Setting::exchanges_as_another(const Mesh& mesh, const Setting& first) const {
@@ -199,7 +195,7 @@ const char* Setting::void_on(const Mesh& mesh) const {
 
 bool Setting::same_exchanges(const Setting& other) const {
   return dispatcher == other.dispatcher && sms == other.sms && cp_comm == other.cp_comm &&
-         cp_a2a == other.cp_a2a && overlap.tensor_parallel == other.overlap.tensor_parallel &&
+         cp_a2a == other.cp_a2a && tried == other.tried &&
          overlap.tile_level == other.overlap.tile_level;
 }
 
@@ -210,18 +206,32 @@ bool Setting::same_family(const Setting& other) const {
 
 std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster,
                               const SearchConfig& config) {
-  const bool pinned = std::ranges::find(config.dispatcher_sms, 0) == config.dispatcher_sms.end();
+  const Pinned<int>& sms_pin = config.pin<"dispatcher-sms">();
+  const bool pinned = std::ranges::find(sms_pin, 0) == sms_pin.end();
   const bool one_domain = cluster.tiers.empty() || cluster.tiers.front().size == 0;
   const int within = pinned || one_domain ? config.gpus : cluster.tiers.front().size;
   const std::vector<OverlapFlags> flags = overlaps(model, config);
+  const std::vector<bool> tiles = tile_overlaps(model, config);
+  const std::vector<TriedValues> others = tried_values(model, config);
   std::vector<Setting> all;
+  const auto add_overlaps = [&](Setting s) {
+    for (const OverlapFlags& overlap : flags) {
+      const bool tile = s.overlap.tile_level;
+      s.overlap = overlap;
+      s.overlap.tile_level = tile;
+      all.push_back(s);
+    }
+  };
   const auto add = [&](Setting s) {
     for (const CpKind& cp : cp_kinds(config)) {
       s.cp_comm = cp.comm;
       s.cp_a2a = cp.groups;
-      for (const OverlapFlags& overlap : flags) {
-        s.overlap = overlap;
-        all.push_back(s);
+      for (const bool tile : tiles) {
+        s.overlap.tile_level = tile;
+        for (const TriedValues& tried : others) {
+          s.tried = tried;
+          add_overlaps(s);
+        }
       }
     }
   };
@@ -237,6 +247,7 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
                  .sms = sms,
                  .sms_within = within,
                  .overlap = {},
+                 .tried = {},
                  .stash = config.paged_stash});
           }
         }
@@ -249,31 +260,33 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
 std::vector<NotTried> not_tried(const ModelSpec& model, const SearchConfig& config) {
   std::vector<NotTried> list;
   const bool megatron = config.runtime == Runtime::megatron;
-  if (config.micro_batch.empty()) {
+  if (config.pin<"micro-batch">().empty()) {
     list.push_back({"larger microbatches",
                     fmt::format("more than {} sequences of together more than {} tokens a "
                                 "context-parallel rank (--micro-batch prices them)",
                                 kMicroBatch, kMicroBatchTokens)});
   }
-  if (model.moe && model.moe->experts > kFewExperts && config.etp.empty()) {
+  if (model.moe && model.moe->experts > kFewExperts && config.pin<"etp">().empty()) {
     list.push_back({"ETP that does not divide TP",
                     fmt::format("the model has more than {} experts, which EP splits "
                                 "(--etp prices it)",
                                 kFewExperts)});
   }
-  if (config.schedule.empty() && megatron) {
+  if (config.pin<"schedule">().empty() && megatron) {
     list.push_back({"schedule zb-h1, zb-v, dualpipe, dualpipe-v",
                     "Megatron's pipelines run 1F1B, interleaved or not (--schedule prices them all "
                     "the same)"});
   }
   if (!config.by_stage && megatron) {
-    list.push_back({"recompute and offload by stage",
-                    "Megatron has one choice for all stages (--by-stage on prices them all the same)"});
+    list.push_back(
+        {"recompute and offload by stage",
+         "Megatron has one choice for all stages (--by-stage on prices them all the same)"});
   }
   if (!config.optimizer_offload && config.offload && megatron) {
-    list.push_back({"optimizer state in host memory between steps",
-                    "Megatron-LM's dev branch has it, its main branch has not (--optimizer-offload any "
-                    "tries it all the same)"});
+    list.push_back(
+        {"optimizer state in host memory between steps",
+         "Megatron-LM's dev branch has it, its main branch has not (--optimizer-offload any "
+         "tries it all the same)"});
   }
   const bool steps = std::ranges::all_of(config.numerics, [&](const Numerics& n) {
     Plan plan;
@@ -290,39 +303,43 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const SearchConfig& conf
   });
   if (!narrow) {
     list.push_back({"fp8 dispatch and combine",
-                    megatron ? "Megatron's rows travel in bf16 (--fp8-dispatch, --fp8-combine price "
-                               "it all the same)"
-                             : "the runtime sends what it computes"});
+                    megatron
+                        ? "Megatron's rows travel in bf16 (--fp8-dispatch, --fp8-combine price "
+                          "it all the same)"
+                        : "the runtime sends what it computes"});
   }
-  if (config.tile_overlap.empty()) {
+  if (config.pin<"tile-overlap">().empty()) {
     list.push_back({"tile-level overlap",
                     "no exchange of the runtime is inside a grouped product (--tile-overlap prices "
                     "it all the same)"});
   }
   if (config.paged_stash.buffer <= 0 && megatron) {
     list.push_back({"paged stash",
-                    "it holds no less and takes as long as none (--paged-stash and --stash-capacity price it)"});
+                    "it holds no less and takes as long as none (--paged-stash and "
+                    "--stash-capacity price it)"});
   }
   return list;
 }
 
 std::vector<Setting> least_work(const std::vector<Setting>& all, Runtime runtime) {
+  const Setting& first = all.front();
   std::vector<Setting> least;
   CudaGraph graph = CudaGraph::none;
   bool tiles = false;
   for (const Setting& s : all) {
     graph = both_of(graph, s.graph);
     tiles = tiles || s.overlap.tile_level;
+    Setting one = first;
+    one.dispatcher = s.dispatcher;
+    one.tried = s.tried.timed_as(first.tried);
     // Fused dispatchers come first; they sort and copy less.
-    const bool undercut = s.dispatcher == Dispatcher::alltoall && is_fused(all.front().dispatcher);
-    const bool known = std::ranges::find(least, s.dispatcher, &Setting::dispatcher) != least.end();
-    if (least.empty() || (!known && !undercut)) least.push_back(s);
+    const bool undercut = s.dispatcher == Dispatcher::alltoall && is_fused(first.dispatcher);
+    const bool known = std::ranges::any_of(least, [&](const Setting& other) {
+      return other.dispatcher == one.dispatcher && other.tried == one.tried;
+    });
+    if (!known && !undercut) least.push_back(one);
   }
-  const Setting& first = all.front();
   for (Setting& s : least) {
-    const Dispatcher dispatcher = s.dispatcher;
-    s = first;
-    s.dispatcher = dispatcher;
     s.graph = graph;
     s.overlap.tile_level = tiles;
   }

@@ -12,6 +12,7 @@
 #include "planner/search_result.hpp"
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
+#include "planner/space/tried_values.hpp"
 
 namespace pleat {
 
@@ -26,21 +27,22 @@ struct Setting {
   int sms = 0;           // Plan::dispatcher_sms
   int sms_within = 0;    // largest expert exchange, in ranks, that `sms` was measured for
   OverlapFlags overlap;
+  TriedValues tried;
   PagedStash stash;
   void put_into(Plan&) const;  // which must have its mesh
   // Whether the mesh makes no use of one of these settings (for example of the dispatcher, without
   // expert parallelism), so that an earlier one of `all` means the same plan.
   [[nodiscard]] bool repeats_another(const Mesh&, const std::vector<Setting>& all) const;
-  // Whether the mesh makes no use of the kind of CP, the dispatcher or its SMs, so that `first`, the
-  // first of all settings, exchanges in the same way.
+  // Whether the mesh makes no use of the kind of CP, the dispatcher or its SMs, so that `first`,
+  // the first of all settings, exchanges in the same way.
   [[nodiscard]] bool exchanges_as_another(const Mesh&, const Setting& first) const;
   // Whether an exchange spans more ranks than rates for this number of SMs were measured for.
   // Without such rates, fewer SMs would seem to cost nothing.
   [[nodiscard]] bool unmeasured_on(const Mesh&) const;
   // A rule that every setting of this family breaks on the mesh; null: none is known.
   [[nodiscard]] const char* void_on(const Mesh&) const;
-  // Whether the two differ at most in sharding, CUDA graphs, and the overlap of expert exchanges and
-  // of the shared expert.
+  // Whether the two differ at most in sharding, CUDA graphs, and the overlap of expert exchanges
+  // and of the shared expert.
   [[nodiscard]] bool same_exchanges(const Setting&) const;
   // Whether the two differ at most in the overlap of expert exchanges and of the shared expert.
   [[nodiscard]] bool same_family(const Setting&) const;
@@ -52,11 +54,14 @@ struct Setting {
 //                 the innermost network domain, in which case several domains hold copies
 //   dispatcher    all-to-all, and DeepEP or HybridEP where the hardware has it (dispatcher_for),
 //                 with each number of SMs of the config
-//   CUDA graphs   of Megatron: none, partial, and the whole iteration where nothing in a layer waits
+//   CUDA graphs   of Megatron: none, partial, and the whole iteration where nothing in a layer
+//   waits
 //                 for the host: dense models, and MoE with HybridEP. Of Pleat: none
 //   CP            ring, gather, heads, heads in groups of 2, 4 or 8 with a ring between them
-//   overlap       of expert exchanges (with and without split weight gradients), of tensor-parallel
-//                 exchanges, of the shared expert, tile by tile
+//   overlap       of expert exchanges (with and without split weight gradients), of the shared
+//                 expert, tile by tile
+//   others        each value of the fields whose row of plan_table.hpp says so: the overlap of
+//                 tensor-parallel exchanges
 // Not searched, but as a Plan has them by default: sequence parallelism (always on; without it each
 // of the TP ranks stores and sends all of it), attention that stores its scores, other numbers of
 // shard sets.
@@ -68,8 +73,9 @@ struct Setting {
 
 // Settings with the least arithmetic and memory-bound work: on every mesh, one of them has no more
 // of it than any setting. They capture the whole iteration, overlap and shard nothing, and use
-// fused dispatch; where other dispatchers are pinned, there is one for each. Of the runtime Pleat
-// there is one for the ring and one for the gather of keys and values.
+// fused dispatch; where other dispatchers are pinned, there is one for each, and so there is for
+// each value of the fields that may change the work in a way of their own (TriedAs::each_value). Of
+// the runtime Pleat there is one for the ring and one for the gather of keys and values.
 [[nodiscard]] std::vector<Setting> least_work(const std::vector<Setting>&, Runtime);
 
 // Sets how the plan's state is sharded: within `domain` ranks, or (0) over all.

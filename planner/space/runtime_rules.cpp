@@ -50,9 +50,9 @@ const char* refused_graph(const ModelSpec& model, const Plan& plan) {
 
 }  // namespace
 
-// Megatron-LM checks nothing of the kind, but its step on the CPU copies parameters as plain tensors,
-// which those of Megatron-FSDP are not (NVIDIA/Megatron-LM issue 1986; pull request 4623 would change
-// that).
+// Megatron-LM checks nothing of the kind, but its step on the CPU copies parameters as plain
+// tensors, which those of Megatron-FSDP are not (NVIDIA/Megatron-LM issue 1986; pull request 4623
+// would change that).
 const char* refused_by(Runtime runtime, const ModelSpec& model, const Plan& plan) {
   if (runtime == Runtime::pleat) {
     return refused_formats(model, plan).empty() ? nullptr : "executed-number-formats";

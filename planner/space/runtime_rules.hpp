@@ -16,8 +16,8 @@ namespace pleat {
 // excludes weights kept in fp8, but for delayed scaling (training/arguments.py:1889).
 [[nodiscard]] bool cpu_may_step(Runtime, const Plan&);
 
-// Whether the runtime builds the pipeline's stages. Megatron-LM has prediction blocks on no first rank
-// (core/transformer/pipeline_parallel_layer_layout.py:86).
+// Whether the runtime builds the pipeline's stages. Megatron-LM has prediction blocks on no first
+// rank (core/transformer/pipeline_parallel_layer_layout.py:86).
 [[nodiscard]] bool builds_layout(Runtime, const ModelSpec&, const Plan&);
 
 // The name of the rule that the plan breaks; null: none.

@@ -41,8 +41,9 @@ TEST(Contenders, ExactlyTheThresholdIsNotClearlySlower) {
 }
 
 TEST(Contenders, FarBehindIsPreferredToJustBehind) {
-  const std::vector<Contender> chosen = choose_contenders(
-      {candidate(1, 4, 1, 1.0), candidate(2, 1, 1, 1.1), candidate(1, 2, 1, 1.25), candidate(4, 1, 1, 1.6)});
+  const std::vector<Contender> chosen =
+      choose_contenders({candidate(1, 4, 1, 1.0), candidate(2, 1, 1, 1.1), candidate(1, 2, 1, 1.25),
+                         candidate(4, 1, 1, 1.6)});
   ASSERT_EQ(chosen.size(), 3u);
   EXPECT_EQ(chosen[1].predicted.step, Seconds(1.1));
   EXPECT_EQ(chosen[2].predicted.step, Seconds(1.6));
@@ -82,9 +83,11 @@ TEST(Contenders, AccuracyCountsPairsFarApartAndTheMedianError) {
   EXPECT_DOUBLE_EQ(a.median_error, 0.2);
   EXPECT_EQ(a.pairs, 3);
   EXPECT_EQ(a.ranked, 3);
-  const Accuracy wrong = accuracy_of({measured(1.0, {2.0}), measured(1.21, {1.9}), measured(1.2, {1.0})});
+  const Accuracy wrong =
+      accuracy_of({measured(1.0, {2.0}), measured(1.21, {1.9}), measured(1.2, {1.0})});
   // Twice as long where the routing is known: exact, +26%, +140%.
-  const std::vector<Contender> routed{measured(1.0, {2.0}), measured(1.21, {1.9}), measured(1.2, {1.0})};
+  const std::vector<Contender> routed{measured(1.0, {2.0}), measured(1.21, {1.9}),
+                                      measured(1.2, {1.0})};
   EXPECT_NEAR(accuracy_of(routed, Foresight::recorded_routing).median_error, 2.42 / 1.9 - 1, 1e-12);
   EXPECT_EQ(wrong.pairs, 1);  // 1.2 is not more than 20%
   EXPECT_EQ(wrong.ranked, 0);

@@ -30,6 +30,8 @@ TEST(Architecture, ThirdPartiesStayOutOfHeaders) {
 
 TEST(Architecture, FilesAreSmall) { EXPECT_EQ(to_text(check_file_size(kRoot)), ""); }
 
+TEST(Architecture, LinesFitTheirColumns) { EXPECT_EQ(to_text(check_line_length(kRoot)), ""); }
+
 TEST(Architecture, SourcesNameTheirLicence) { EXPECT_EQ(to_text(check_spdx(kRoot)), ""); }
 
 TEST(Architecture, NoTextNamesAPathOfOneMachine) {

@@ -11,6 +11,7 @@
 namespace pleat::architecture {
 
 inline constexpr int kMaxLines = 500;
+inline constexpr int kMaxColumns = 100;
 
 // Includes of our own headers are quoted, written from the root, exist, and point down the layers.
 [[nodiscard]] Findings check_layers(const std::filesystem::path& root);
@@ -21,6 +22,9 @@ inline constexpr int kMaxLines = 500;
 // No source has more than kMaxLines lines.
 [[nodiscard]] Findings check_file_size(const std::filesystem::path& root);
 
+// No line of C++ or CUDA has more than kMaxColumns characters.
+[[nodiscard]] Findings check_line_length(const std::filesystem::path& root);
+
 // Sources and scripts begin with the two SPDX lines (scripts may have a #! line before).
 [[nodiscard]] Findings check_spdx(const std::filesystem::path& root);
 
@@ -30,8 +34,8 @@ inline constexpr int kMaxLines = 500;
 // Environment variables are read in core/environment.cpp and nowhere else.
 [[nodiscard]] Findings check_environment(const std::filesystem::path& root);
 
-// Outside of tests nothing follows JsonValue::as_…() unseen: where the value has another type, that is
-// a null pointer.
+// Outside of tests nothing follows JsonValue::as_…() unseen: where the value has another type, that
+// is a null pointer.
 [[nodiscard]] Findings check_json_access(const std::filesystem::path& root);
 
 // docs/KNOWN_BUGS.md has rows 1 to `bugs` in order, each with tests that exist.

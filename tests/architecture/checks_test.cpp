@@ -16,9 +16,11 @@ std::string include(const std::string& path) { return "#include \"" + path + "\"
 
 TEST(BugTable, FindsRowsThatAreMissingAndTestsThatAre) {
   const FakeTree tree;
-  tree.write("tests/a_test.cpp", "TEST(Suite, One) {}\nTEST_P(Suite, Two) {}\n// TEST(Suite, Three)\n");
-  tree.write("docs/KNOWN_BUGS.md", "| 1 | a | `Suite.One`, `Suite.Two` |\n| 2 | b | `Suite.Three` |\n"
-                                   "| 3 | c | Suite.One |\n");
+  tree.write("tests/a_test.cpp",
+             "TEST(Suite, One) {}\nTEST_P(Suite, Two) {}\n// TEST(Suite, Three)\n");
+  tree.write("docs/KNOWN_BUGS.md",
+             "| 1 | a | `Suite.One`, `Suite.Two` |\n| 2 | b | `Suite.Three` |\n"
+             "| 3 | c | Suite.One |\n");
   EXPECT_EQ(to_text(check_bug_table(tree.root(), 4)),
             "docs/KNOWN_BUGS.md:2: there is no test Suite.Three\n"
             "docs/KNOWN_BUGS.md:3: names no test\ndocs/KNOWN_BUGS.md:0: no row for 4\n");
@@ -126,6 +128,18 @@ TEST(FileSizeCheck, FindsTheFirstLineTooMany) {
   tree.write("configs/over.json", text + "\n");  // data may be long
   EXPECT_EQ(to_text(check_file_size(tree.root())),
             "core/over.cpp:501: 501 lines; at most 500, and 50 to 150 read best\n");
+}
+
+TEST(LineLengthCheck, CountsCharacters) {
+  const FakeTree tree;
+  std::string dots;  // three bytes each
+  for (int i = 0; i < kMaxColumns; ++i) dots += "…";
+  tree.write("core/full.cpp", std::string(100, 'x') + "\n" + dots + "\n");
+  tree.write("docs/over.md", dots + ".\n");  // text may be long
+  EXPECT_EQ(to_text(check_line_length(tree.root())), "");
+  tree.write("core/over.cu", "\n" + dots + ".\n");
+  EXPECT_EQ(to_text(check_line_length(tree.root())),
+            "core/over.cu:2: 101 columns; at most 100 (clang-format)\n");
 }
 
 TEST(SpdxCheck, FindsSourcesWithoutOrWithHalfOfIt) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Rules about the text of files: size, licence, machine paths, environment.
+// Rules about the text of files: size, width, licence, machine paths, environment.
+#include <algorithm>
 #include <regex>
 #include <string>
 
@@ -21,6 +22,12 @@ bool line_has(const TextFile& file, std::size_t index, const std::string& text) 
   return index < file.lines.size() && file.lines[index].find(text) != std::string::npos;
 }
 
+// UTF-8: bytes that go on with a character are none of their own.
+int characters(const std::string& line) {
+  return static_cast<int>(std::ranges::count_if(
+      line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
 }  // namespace
 
 Findings check_file_size(const fs::path& root) {
@@ -31,6 +38,22 @@ Findings check_file_size(const fs::path& root) {
       findings.push_back({file.path, kMaxLines + 1,
                           std::to_string(count) + " lines; at most " + std::to_string(kMaxLines) +
                               ", and 50 to 150 read best"});
+  }
+  return findings;
+}
+
+Findings check_line_length(const fs::path& root) {
+  Findings findings;
+  for (const TextFile& file : read_tree(root, Kind::cxx)) {
+    int number = 0;
+    for (const std::string& line : file.lines) {
+      ++number;
+      const int columns = characters(line);
+      if (columns > kMaxColumns)
+        findings.push_back({file.path, number,
+                            std::to_string(columns) + " columns; at most " +
+                                std::to_string(kMaxColumns) + " (clang-format)"});
+    }
   }
   return findings;
 }
@@ -89,7 +112,8 @@ Findings check_environment(const fs::path& root) {
 }
 
 Findings check_json_access(const fs::path& root) {
-  static const std::regex unseen(R"re((\*[\w.>-]*(\(["\w]*\)[\w.>-]*)*as_[a-z]+\(\)|as_[a-z]+\(\)->))re");
+  static const std::regex unseen(
+      R"re((\*[\w.>-]*(\(["\w]*\)[\w.>-]*)*as_[a-z]+\(\)|as_[a-z]+\(\)->))re");
   Findings findings;
   for (const TextFile& file : read_tree(root, Kind::cxx)) {
     if (file.path.starts_with("tests/") || file.path.starts_with("core/json/")) continue;

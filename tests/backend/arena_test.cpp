@@ -56,7 +56,8 @@ TEST(Arena, TakesBlocksOfAnotherMemory) {
   const std::span<std::byte> whole = slab.whole();
   std::byte* other = nullptr;
   {
-    const Block a = arena.allocate(100), b = arena.allocate(100, slab), c = arena.allocate(10, slab);
+    const Block a = arena.allocate(100), b = arena.allocate(100, slab),
+                c = arena.allocate(10, slab);
     EXPECT_EQ(b.data(), whole.data());
     EXPECT_EQ(c.data() - whole.data(), 256);
     EXPECT_EQ(arena.live(), 210);

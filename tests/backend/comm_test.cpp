@@ -76,7 +76,8 @@ TEST_P(Comm, RaggedGatherAndSumInRankOrder) {
     const auto comm = t.group(all_ranks(world));
     const auto me = static_cast<std::size_t>(comm->rank());
     std::vector<float> mine(me, static_cast<float>(me)), all(total), want, sums(me);
-    for (int r = 0; r < world; ++r) want.insert(want.end(), static_cast<std::size_t>(r), static_cast<float>(r));
+    for (int r = 0; r < world; ++r)
+      want.insert(want.end(), static_cast<std::size_t>(r), static_cast<float>(r));
     comm->all_gather_ragged(bytes(mine), writable(all), sizes);
     EXPECT_EQ(all, want);
     for (std::size_t i = 0; i < total; ++i) all[i] = value(comm->rank(), i);

@@ -36,16 +36,17 @@ Plan recomputed(Plan plan) {
 
 // One microbatch's tokens are on one rank: capacity drops the same ones.
 std::vector<Layout> whole_layouts() {
-  return {{"ETP2", folded_plan({.dp = 2}, 2, 1)},
-          {"ETP2_EP2", folded_plan({.dp = 4}, 2, 2)},
-          {"ETP4_PP2", folded_plan({.dp = 4, .pp = 2}, 4, 1)},
-          {"ETP2_EP2_EDP2", folded_plan({.dp = 8}, 2, 2)},
-          {"AllGather_EP4", by(Dispatcher::allgather, folded_plan({.dp = 4}, 1, 4))},
-          {"AllGather_ETP2_EP2_PP2", by(Dispatcher::allgather, folded_plan({.dp = 4, .pp = 2}, 2, 2))},
-          {"Hierarchical_EP4", by(Dispatcher::hierarchical, folded_plan({.dp = 4}, 1, 4))},
-          {"ETP2_EP2_recomputed", recomputed(folded_plan({.dp = 4}, 2, 2))},
-          {"AllGather_EP2_recomputed",
-           recomputed(by(Dispatcher::allgather, folded_plan({.dp = 2}, 1, 2)))}};
+  return {
+      {"ETP2", folded_plan({.dp = 2}, 2, 1)},
+      {"ETP2_EP2", folded_plan({.dp = 4}, 2, 2)},
+      {"ETP4_PP2", folded_plan({.dp = 4, .pp = 2}, 4, 1)},
+      {"ETP2_EP2_EDP2", folded_plan({.dp = 8}, 2, 2)},
+      {"AllGather_EP4", by(Dispatcher::allgather, folded_plan({.dp = 4}, 1, 4))},
+      {"AllGather_ETP2_EP2_PP2", by(Dispatcher::allgather, folded_plan({.dp = 4, .pp = 2}, 2, 2))},
+      {"Hierarchical_EP4", by(Dispatcher::hierarchical, folded_plan({.dp = 4}, 1, 4))},
+      {"ETP2_EP2_recomputed", recomputed(folded_plan({.dp = 4}, 2, 2))},
+      {"AllGather_EP2_recomputed",
+       recomputed(by(Dispatcher::allgather, folded_plan({.dp = 2}, 1, 2)))}};
 }
 
 std::vector<Layout> split_layouts() {
@@ -172,7 +173,8 @@ TEST_P(CapacityParity, DropsWhatOneRankDrops) {
 // layouts are compared with each other.
 TEST(CapacityParity, OfSequenceParallelLayouts) {
   const ModelSpec model = test::biased(test::small_moe());
-  const TrainResult two = test::run(model, folded_plan({.tp = 2}, 1, 1), skewed(), limited(1, false));
+  const TrainResult two =
+      test::run(model, folded_plan({.tp = 2}, 1, 1), skewed(), limited(1, false));
   for (const bool padded : {false, true}) {
     for (const auto& [etp, ep, dispatcher] :
          {std::tuple{1, 4, Dispatcher::alltoall}, {2, 2, Dispatcher::alltoall},
@@ -186,7 +188,8 @@ TEST(CapacityParity, OfSequenceParallelLayouts) {
 // Bug: tiny batches with padding (NVIDIA/Megatron-LM#2214): more capacity than tokens on a rank.
 TEST(Capacity, OfOneTokenARank) {
   ModelSpec model = test::small_moe();
-  const WorkloadSpec tiny{.seq_len = 2, .global_batch = 2, .capacity_factor = 40, .pad_to_capacity = true};
+  const WorkloadSpec tiny{
+      .seq_len = 2, .global_batch = 2, .capacity_factor = 40, .pad_to_capacity = true};
   const TrainConfig config = test::small_config();
   const TrainResult one = test::run(model, fp32_plan(), config, {.seq_len = 2, .global_batch = 2});
   const TrainResult many = test::run(model, folded_plan({.tp = 2, .dp = 2}, 1, 4), config, tiny);
@@ -267,7 +270,8 @@ TEST(NarrowExchange, RowsTravelInFp8) {
     plan.precision = Precision::bf16;
     plan.fp8_dispatch = there;
     plan.fp8_combine = back;
-    const Program program = compile(test::small_moe(), test::small_workload(), plan, Runtime::pleat);
+    const Program program =
+        compile(test::small_moe(), test::small_workload(), plan, Runtime::pleat);
     const TrainResult result = train(program, config);
     const std::int64_t balanced =
         balanced_routed_tokens(program.model, program.workload, program.plan);

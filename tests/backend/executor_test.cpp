@@ -37,9 +37,10 @@ TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
     FAIL();
   } catch (const ConfigError& e) {
     ASSERT_EQ(e.diagnostics().size(), 2U);
-    EXPECT_EQ(to_text(e.diagnostics()[0]),
-              "error: precision: this backend has no fp16, whose gradients vanish without loss scaling\n"
-              "  hint: use --precision bf16");
+    EXPECT_EQ(
+        to_text(e.diagnostics()[0]),
+        "error: precision: this backend has no fp16, whose gradients vanish without loss scaling\n"
+        "  hint: use --precision bf16");
     EXPECT_EQ(e.diagnostics()[1].hint, "set flash_attention to true");
     EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
   }

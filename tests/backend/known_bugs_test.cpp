@@ -33,8 +33,9 @@ TEST(KnownBugs, ExpertGradientsSummedOverTheDenseGroup) {
   }
 }
 
-// 18. torchtitan#1718, NVIDIA/Megatron-LM#4038, #2763: rows that fill a group up, for narrow products or
-// where nothing is narrow, changed what experts compute. Padded or not, the bits are the same.
+// 18. torchtitan#1718, NVIDIA/Megatron-LM#4038, #2763: rows that fill a group up, for narrow
+// products or where nothing is narrow, changed what experts compute. Padded or not, the bits are
+// the same.
 TEST(KnownBugs, PaddingOfGroupsChangesWhatExpertsCompute) {
   TrainConfig config = test::small_config(1);
   test::skew(config);
@@ -56,10 +57,11 @@ TEST(KnownBugs, PaddingOfGroupsChangesWhatExpertsCompute) {
   }
 }
 
-// 23. NVIDIA/Megatron-LM 9a45638: with several stages the optimizer's groups, with decay and without,
-// came back in another order.
+// 23. NVIDIA/Megatron-LM 9a45638: with several stages the optimizer's groups, with decay and
+// without, came back in another order.
 TEST(KnownBugs, OptimizerGroupsOfStagesComeBackMixed) {
-  const auto run = [](const Plan& plan, int steps, const std::string& save, const std::string& load) {
+  const auto run = [](const Plan& plan, int steps, const std::string& save,
+                      const std::string& load) {
     test::SavedRun r{.plan = plan, .steps = steps};
     r.config.adamw = {.lr = 0.05, .eps = 1e-3, .weight_decay = 0.5};
     r.save = save;

@@ -49,8 +49,8 @@ TEST(LayoutList, CoversEveryPairOfAxes) {
     }
   }
   const auto names = axes({});
-  // Never together: kinds of sharding, and of them those that reduce gradients every microbatch with
-  // stages.
+  // Never together: kinds of sharding, and of them those that reduce gradients every microbatch
+  // with stages.
   const auto apart = [](const std::string& a, const std::string& b) {
     const std::set<std::string> every_microbatch{"zero2", "zero3"};
     const std::set<std::string> others{"unsharded", "zero2", "zero3", "pp", "vpp"};

@@ -49,14 +49,18 @@ inline const TrainResult& one_rank(Architecture architecture, const TrainConfig&
   static std::map<std::pair<Architecture, std::string>, TrainResult> known;
   auto found = known.find({architecture, key});
   if (found == known.end()) {
-    found = known.emplace(std::pair{architecture, key}, run(model_of(architecture), fp32_plan(), config)).first;
+    found =
+        known
+            .emplace(std::pair{architecture, key}, run(model_of(architecture), fp32_plan(), config))
+            .first;
   }
   return found->second;
 }
 
 // Weights after a step of AdamW, whose direction is the gradient's sign: elements with gradients
 // that vanish beside their tensor's are left out. Returns how many.
-inline std::int64_t expect_close_where_gradients_are(const TrainResult& many, const TrainResult& one) {
+inline std::int64_t expect_close_where_gradients_are(const TrainResult& many,
+                                                     const TrainResult& one) {
   std::int64_t left_out = 0;
   for (const auto& [name, gradient] : one.gradients) {
     double squares = 0;
@@ -90,7 +94,8 @@ TEST_P(LayoutSuite, FiveStepsAsOnOneRank) {
   }
   for (std::size_t s = 0; s < 5; ++s) {
     EXPECT_NEAR(many.steps[s].loss, one.steps[s].loss, 1e-5 * one.steps[s].loss) << s;
-    EXPECT_NEAR(many.steps[s].grad_norm, one.steps[s].grad_norm, 1e-5 * one.steps[s].grad_norm) << s;
+    EXPECT_NEAR(many.steps[s].grad_norm, one.steps[s].grad_norm, 1e-5 * one.steps[s].grad_norm)
+        << s;
   }
   std::vector<float> start(one.weights.at("head").size());
   fill_normal("head", config.seed, 0, start);

@@ -31,8 +31,8 @@ inline ModelSpec small_gpt() {
   return m;
 }
 
-// gpt-oss's parts: experts, router and attention with biases, a clamped activation, sinks, windows in
-// every other layer.
+// gpt-oss's parts: experts, router and attention with biases, a clamped activation, sinks, windows
+// in every other layer.
 inline ModelSpec small_oss() {
   ModelSpec m = small_moe();
   m.name = "small-oss";
@@ -74,8 +74,11 @@ inline std::vector<ModelCase> model_cases() {
   qk_norm.moe->shared_gate = true;
   rope.attention.rotary_dim = 4;
   rope.attention.rope_interleaved = true;
-  rope.attention.rope_scaling = {
-      .rule = RopeRule::yarn, .factor = 4, .original_positions = 8, .magnitude = 1.1, .scores = 1.2};
+  rope.attention.rope_scaling = {.rule = RopeRule::yarn,
+                                 .factor = 4,
+                                 .original_positions = 8,
+                                 .magnitude = 1.1,
+                                 .scores = 1.2};
   values.attention.v_head_dim = 12;
   values.attention.output_gate = true;
   ModelSpec gelu = small_moe(), relu = small_moe(), latent = small_moe(), tied = small_moe();

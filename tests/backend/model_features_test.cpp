@@ -138,8 +138,9 @@ TEST_P(ModelFeature, PeakMemoryIsPredictedToTheByte) {
     const std::int64_t balanced = balanced_routed_tokens(model, test::small_workload(), plan);
     for (int r = 0; r < plan.world(); ++r) {
       const auto stage = static_cast<std::size_t>(attention_coordinates(plan, Rank{r}).pp);
-      EXPECT_EQ(result.ranks[static_cast<std::size_t>(r)].peak_live_bytes,
-                peak_live_bytes(program.stages[stage], [&](MicroBatch, LayerIndex) { return balanced; }))
+      EXPECT_EQ(
+          result.ranks[static_cast<std::size_t>(r)].peak_live_bytes,
+          peak_live_bytes(program.stages[stage], [&](MicroBatch, LayerIndex) { return balanced; }))
           << summary(plan) << " rank " << r;
     }
   }

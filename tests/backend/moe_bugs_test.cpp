@@ -70,8 +70,9 @@ TEST(MoeBugs, NormOverPartOfTheExperts) {
   config.clip_norm = 0.05;
   const TrainResult one = test::run(model, fp32_plan(), config);
   ASSERT_GT(one.steps[0].grad_norm, 2 * config.clip_norm);
-  for (const Plan& plan : {folded_plan({.tp = 2, .dp = 2}, 1, 4), folded_plan({.tp = 2, .dp = 2}, 2, 2),
-                           folded_plan({.tp = 2, .pp = 2}, 1, 2), folded_plan({.dp = 4, .pp = 2}, 1, 2)}) {
+  for (const Plan& plan :
+       {folded_plan({.tp = 2, .dp = 2}, 1, 4), folded_plan({.tp = 2, .dp = 2}, 2, 2),
+        folded_plan({.tp = 2, .pp = 2}, 1, 2), folded_plan({.dp = 4, .pp = 2}, 1, 2)}) {
     SCOPED_TRACE(summary(plan));
     expect_same(test::run(model, plan, config), one);
   }
@@ -86,13 +87,14 @@ TEST(MoeBugs, GradientBelowTheExpertsNotSummedOverTp) {
     const TrainResult many = test::run(model, folded_plan({.tp = 4}, 1, ep), skewed());
     for (const char* name : {"embedding", "layers.0.attn_norm", "layers.0.qkv", "layers.1.mlp_norm",
                              "layers.1.router"}) {
-      EXPECT_LE(test::relative_difference(many.gradients.at(name), one.gradients.at(name)), 1e-5) << name;
+      EXPECT_LE(test::relative_difference(many.gradients.at(name), one.gradients.at(name)), 1e-5)
+          << name;
     }
   }
 }
 
-// TransformerEngine#3067, #2765: experts without tokens. All tokens go to experts 0 and 1, which one
-// rank has: the others receive nothing.
+// TransformerEngine#3067, #2765: experts without tokens. All tokens go to experts 0 and 1, which
+// one rank has: the others receive nothing.
 TEST(MoeBugs, RanksWithoutTokens) {
   ModelSpec model = test::biased(test::small_moe());
   TrainConfig config = test::small_config();
@@ -113,12 +115,13 @@ TEST(MoeBugs, RanksWithoutTokens) {
   }
 }
 
-// NVIDIA/Megatron-LM 54d4b3d: wrong counts for the local experts where TP > 1, EP > 1 and a rank has
-// several of them. With every dispatcher, forth and back is what one rank does.
+// NVIDIA/Megatron-LM 54d4b3d: wrong counts for the local experts where TP > 1, EP > 1 and a rank
+// has several of them. With every dispatcher, forth and back is what one rank does.
 TEST(MoeBugs, CountsOfSeveralLocalExpertsWithTpAndEp) {
   const ModelSpec model = test::biased(test::small_moe());
   const TrainResult one = test::run(model, fp32_plan(), skewed());
-  for (const Dispatcher d : {Dispatcher::alltoall, Dispatcher::allgather, Dispatcher::hierarchical}) {
+  for (const Dispatcher d :
+       {Dispatcher::alltoall, Dispatcher::allgather, Dispatcher::hierarchical}) {
     for (const int ep : {2, 4}) {  // 4 and 2 local experts
       Plan plan = folded_plan({.tp = 2, .dp = 2}, 1, ep);
       plan.dispatcher = d;
@@ -182,10 +185,10 @@ void fill_biases(const std::string& name, std::span<float> values) {
   }
 }
 
-// NVIDIA/Megatron-LM#5850, NeMo Automodel#2591: fc2's bias added whole, not weighted by the router's
-// probability. Experts that all answer with the same bias, and nothing else, add just that bias to
-// every token's residual, for their probabilities sum up to one: what the output projection of
-// attention adds with the same bias.
+// NVIDIA/Megatron-LM#5850, NeMo Automodel#2591: fc2's bias added whole, not weighted by the
+// router's probability. Experts that all answer with the same bias, and nothing else, add just that
+// bias to every token's residual, for their probabilities sum up to one: what the output projection
+// of attention adds with the same bias.
 TEST(MoeBugs, DownProjectionBiasNotWeightedByProbability) {
   ModelSpec model = test::small_moe();
   model.moe->mlp_bias = model.attention.out_bias = model.attention.qkv_bias = true;
@@ -210,8 +213,8 @@ TEST(MoeBugs, DownProjectionBiasNotWeightedByProbability) {
   EXPECT_GT(std::abs(loss("fc2.bias", model) - by_attention), 1e-3 * none);
 }
 
-// The same with expert tensor parallelism, whose members each add a part of the bias, once together;
-// their copies of its gradient count once in the norm (NVIDIA/Megatron-LM#6099).
+// The same with expert tensor parallelism, whose members each add a part of the bias, once
+// together; their copies of its gradient count once in the norm (NVIDIA/Megatron-LM#6099).
 TEST(MoeBugs, BiasesOfExpertsOverEveryDivision) {
   ModelSpec model = test::small_moe();
   model.moe->mlp_bias = true;

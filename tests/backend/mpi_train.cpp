@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Run by mpirun: trains layouts over MPI and, on process 0, with threads, and compares loss, norm,
-// weights and gradients to the bit. On four processes several small layouts; with a
-// number of processes as its argument, the layouts of the parity suite that have so many ranks. Exit code 0 if all are
-// the same.
+// weights and gradients to the bit. On four processes several small layouts; with a number of
+// processes as its argument, the layouts of the parity suite that have so many ranks. Exit code 0
+// if all are the same.
 #include <fmt/format.h>
 
 #include <cstdio>

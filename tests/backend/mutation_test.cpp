@@ -60,8 +60,8 @@ TEST_F(Mutation, DeletingAnyStepOperationIsNoticedByBoth) {
   }
 }
 
-// Optimizers of several operations. What a cluster without bf16 peaks and host links has to pay is not
-// asked for.
+// Optimizers of several operations. What a cluster without bf16 peaks and host links has to pay is
+// not asked for.
 class MutationOfOptimizers : public test::Mutation {
  protected:
   int delete_every_step_operation(const OptimizerPlan& optimizer) {

@@ -99,13 +99,13 @@ TEST_P(Parity, LossOfSeveralSteps) {
 INSTANTIATE_TEST_SUITE_P(Layouts, Parity, testing::ValuesIn(layouts()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// Normed heads, shared key and value heads, a vocabulary with padding; with sequence parallelism and
-// without.
+// Normed heads, shared key and value heads, a vocabulary with padding; with sequence parallelism
+// and without.
 TEST(DenseParity, OfTensorParallelLayouts) {
   const TrainConfig config = test::small_config(2);
   const TrainResult one = test::run(dense(), fp32_plan(), config);
-  for (Plan plan : {test::tp_plan(2), test::tp_plan(4), test::tp_plan(2, 2), test::tp_plan(4, 1, 1, 2),
-                    unsharded(test::tp_plan(4, 2))}) {
+  for (Plan plan : {test::tp_plan(2), test::tp_plan(4), test::tp_plan(2, 2),
+                    test::tp_plan(4, 1, 1, 2), unsharded(test::tp_plan(4, 2))}) {
     for (const bool sequence_parallel : {true, false}) {
       plan.sequence_parallel = sequence_parallel;
       const TrainResult many = test::run(dense(), plan, config);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a search finds for Pleat's own runtime is what its executor runs: every plan of the space, with
-// nothing pinned and with every value of every choice.
+// What a search finds for Pleat's own runtime is what its executor runs: every plan of the space,
+// with nothing pinned and with every value of every choice.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -101,23 +101,25 @@ TEST(PlannedSpace, OfEveryPinnedValueRuns) {
   std::vector<std::pair<std::string, Change>> pins;
   const auto pin = [&](const std::string& name, Change change) { pins.emplace_back(name, change); };
   for (const Sharding s : {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
-    pin(name_of(s), [s](SearchConfig& c) { c.sharding = s; });
+    pin(name_of(s), [s](SearchConfig& c) { c.pin<"sharding">() = s; });
   }
   for (const Dispatcher d : {Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep,
                              Dispatcher::hybridep, Dispatcher::hierarchical}) {
-    pin(name_of(d), [d](SearchConfig& c) { c.dispatcher = d; });
+    pin(name_of(d), [d](SearchConfig& c) { c.pin<"dispatcher">() = d; });
   }
   for (const CpComm k : {CpComm::p2p, CpComm::all_gather, CpComm::all_to_all, CpComm::a2a_p2p}) {
-    pin(name_of(k), [k](SearchConfig& c) { c.cp_comm = k; });
+    pin(name_of(k), [k](SearchConfig& c) { c.pin<"cp-comm">() = k; });
   }
   for (const PipelineSchedule s :
        {PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1, PipelineSchedule::zb_v,
         PipelineSchedule::dualpipe, PipelineSchedule::dualpipe_v}) {
-    pin(name_of(s), [s](SearchConfig& c) { c.schedule = {s}; });
+    pin(name_of(s), [s](SearchConfig& c) { c.pin<"schedule">() = {s}; });
   }
   pin("hybrid sharding", [](SearchConfig& c) { c.hybrid_sharding = true; });
-  pin("expert overlap", [](SearchConfig& c) { c.ep_overlap = c.delay_wgrad = true; });
-  pin("overlap", [](SearchConfig& c) { c.tp_overlap = c.shared_overlap = true; });
+  pin("expert overlap",
+      [](SearchConfig& c) { c.pin<"ep-overlap">() = c.pin<"delay-wgrad">() = true; });
+  pin("overlap",
+      [](SearchConfig& c) { c.pin<"tp-overlap">() = c.pin<"shared-expert-overlap">() = true; });
   pin("state in host memory", [](SearchConfig& c) { c.optimizer_offload = true; });
   pin("step on the CPU", [](SearchConfig& c) { c.cpu_optimizer = true; });
   for (const OptimizerKind k :
@@ -146,10 +148,10 @@ TEST(PlannedSpace, OfEveryPinnedValueRuns) {
   std::set<std::string> empty, empty_tied;
   for (const auto& [name, change] : pins) {
     SearchConfig config = config_for(Precision::bf16);
-    config.tp = {1, 2};
+    config.pin<"tp">() = {1, 2};
     change(config);
     if (plans_that_run(moe(), config, name) == 0) empty.insert(name);
-    config.pp = {2};
+    config.pin<"pp">() = {2};
     if (plans_that_run(tied(), config, name) == 0) empty_tied.insert(name);
   }
   // Types that are none of what is pinned to them.
@@ -168,7 +170,7 @@ TEST(PlannedSpace, OfEveryPinnedValueRuns) {
 // So few tokens that ranks of TP share blocks of 16.
 TEST(PlannedSpace, OfShortSequencesRuns) {
   SearchConfig config = config_for(Precision::nvfp4);
-  config.tp = {4};
+  config.pin<"tp">() = {4};
   WorkloadSpec workload = test::small_workload();
   workload.seq_len = 8;
   EXPECT_GT(plans_that_run(moe(), config, "nvfp4", workload), 0);

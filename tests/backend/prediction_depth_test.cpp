@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What prediction depths read and are held against, by loops of this file alone: layers that add
-// nothing make a position's logits a function of its tokens, so that the loss follows from the weights
-// in every layout. A label, or an input, one position off shows in the first digits.
+// nothing make a position's logits a function of its tokens, so that the loss follows from the
+// weights in every layout. A label, or an input, one position off shows in the first digits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -105,7 +105,8 @@ Expected expected(const ModelSpec& model, const test::Tensors& weights, const Sc
     for (std::int64_t i = 0; i < kSeq; ++i) {
       Row state = loops.normed(loops.embedded(data.token(sample, i)), "final_norm");
       for (int d = 0; d <= model.mtp_layers; ++d) {
-        // Tokens i … i+d are read, i+1+d is predicted, all of them of one document and of the sample.
+        // Tokens i … i+d are read, i+1+d is predicted, all of them of one document and of the
+        // sample.
         if (i + d >= kSeq || (documents && data.token(sample, i + d) == kEnd)) break;
         if (d > 0) state = loops.next(d, state, data.token(sample, i + d));
         if (d == 0) ++counted;

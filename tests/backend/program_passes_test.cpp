@@ -76,8 +76,11 @@ std::vector<Case> recompute_cases() {
   for (const PipelineSchedule order :
        {PipelineSchedule::one_f_one_b, PipelineSchedule::zb_v, PipelineSchedule::dualpipe_v}) {
     Plan folded = interleaved(fp32_plan(1, 1, 2), order);
-    folded.stages = {
-        {.stage = 1, .recompute = {}, .recompute_full = true, .recompute_layers = 1, .offload = {}}};
+    folded.stages = {{.stage = 1,
+                      .recompute = {},
+                      .recompute_full = true,
+                      .recompute_layers = 1,
+                      .offload = {}}};
     all.push_back({"by_stage_" + std::to_string(static_cast<int>(order)), folded});
   }
   return all;
@@ -207,15 +210,16 @@ INSTANTIATE_TEST_SUITE_P(Recompute, Passes, testing::ValuesIn(recompute_cases())
 INSTANTIATE_TEST_SUITE_P(Offload, Passes, testing::ValuesIn(offload_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Overlap, Passes, testing::ValuesIn(overlap_cases()), name_of_case);
 
-#define PLEAT_PASSES_IN(precision)                                                              \
-  INSTANTIATE_TEST_SUITE_P(Recompute_##precision, Passes,                                       \
-                           testing::ValuesIn(in(Precision::precision, recompute_cases())),      \
-                           name_of_case);                                                       \
-  INSTANTIATE_TEST_SUITE_P(Offload_##precision, Passes,                                         \
-                           testing::ValuesIn(in(Precision::precision, offload_cases())),        \
-                           name_of_case);                                                       \
-  INSTANTIATE_TEST_SUITE_P(Overlap_##precision, Passes,                                         \
-                           testing::ValuesIn(in(Precision::precision, overlap_cases())), name_of_case)
+#define PLEAT_PASSES_IN(precision)                                                         \
+  INSTANTIATE_TEST_SUITE_P(Recompute_##precision, Passes,                                  \
+                           testing::ValuesIn(in(Precision::precision, recompute_cases())), \
+                           name_of_case);                                                  \
+  INSTANTIATE_TEST_SUITE_P(Offload_##precision, Passes,                                    \
+                           testing::ValuesIn(in(Precision::precision, offload_cases())),   \
+                           name_of_case);                                                  \
+  INSTANTIATE_TEST_SUITE_P(Overlap_##precision, Passes,                                    \
+                           testing::ValuesIn(in(Precision::precision, overlap_cases())),   \
+                           name_of_case)
 PLEAT_PASSES_IN(bf16);
 PLEAT_PASSES_IN(mxfp8);
 

@@ -143,7 +143,8 @@ TEST_P(Quantized, MemoryIsPredictedToTheByte) {
   }
 }
 
-// The output projection too: in every layout, in as many bytes as predicted, something else than before.
+// The output projection too: in every layout, in as many bytes as predicted, something else than
+// before.
 TEST_P(Quantized, NarrowOutputProjection) {
   TrainConfig config = test::small_config(1);
   config.forced_routing = true;
@@ -258,14 +259,16 @@ TEST(QuantizedLayouts, BlocksOfTokensOnSeveralTpRanks) {
       EXPECT_NEAR(many.steps[0].loss, one.steps[0].loss, 2e-3 * one.steps[0].loss);
       test::expect_close(many.gradients, one.gradients, 0.75);
       const std::int64_t balanced = balanced_routed_tokens(model, workload, plan);
-      EXPECT_EQ(many.ranks[0].peak_live_bytes,
-                peak_live_bytes(program.stages[0], [&](MicroBatch, LayerIndex) { return balanced; }));
+      EXPECT_EQ(
+          many.ranks[0].peak_live_bytes,
+          peak_live_bytes(program.stages[0], [&](MicroBatch, LayerIndex) { return balanced; }));
     }
   }
 }
 
 // Attention's operands too: near to wide ones and not the same, whole or by pieces of the keys, on
-// latents, in as many bytes; recompute and pipelines change no bit, ranks of tp have heads of their own.
+// latents, in as many bytes; recompute and pipelines change no bit, ranks of tp have heads of their
+// own.
 TEST_P(Quantized, NarrowAttention) {
   const Precision p = GetParam().precision;
   if (p != Precision::fp8 && p != Precision::mxfp8) return;  // attention is as with fp8
@@ -282,7 +285,8 @@ TEST_P(Quantized, NarrowAttention) {
   };
   ModelSpec sinks = test::small_moe();
   sinks.attention.sinks = true;
-  const double tolerance = 2 * GetParam().gradient;  // products before, between and behind are narrow
+  const double tolerance =
+      2 * GetParam().gradient;  // products before, between and behind are narrow
   for (const ModelSpec& model : {test::small_mla(), sinks}) {
     const TrainResult wide = run(model, plan_of(GetParam()), false);
     const TrainResult one = run(model, plan_of(GetParam()), true);
@@ -325,8 +329,9 @@ TEST_P(Quantized, BiasesAddUpRowsAsTheyAre) {
     const std::int64_t balanced = balanced_routed_tokens(model, kLonger, plan);
     EXPECT_EQ(narrow.ranks[0].peak_live_bytes,
               peak_live_bytes(program.stages[0], [&](MicroBatch, LayerIndex) { return balanced; }));
-    for (const std::string name : {"layers.1.qkv.bias", "layers.2.attn_proj.bias", "layers.0.fc1.bias",
-                                   "layers.1.experts.3.fc1.bias", "layers.3.experts.0.fc2.bias"}) {
+    for (const std::string name :
+         {"layers.1.qkv.bias", "layers.2.attn_proj.bias", "layers.0.fc1.bias",
+          "layers.1.experts.3.fc1.bias", "layers.3.experts.0.fc2.bias"}) {
       EXPECT_LE(test::relative_difference(narrow.gradients.at(name), reference.gradients.at(name)),
                 1.5 * GetParam().gradient)
           << name << " " << summary(plan);

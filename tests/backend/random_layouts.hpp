@@ -122,7 +122,9 @@ class LayoutMaker {
     if (chance(0.6)) {
       p.schedule = one_of({PipelineSchedule::zb_h1, PipelineSchedule::zb_v,
                            PipelineSchedule::dualpipe, PipelineSchedule::dualpipe_v});
-      p.vpp = p.schedule == PipelineSchedule::zb_v || p.schedule == PipelineSchedule::dualpipe_v ? 2 : 1;
+      p.vpp = p.schedule == PipelineSchedule::zb_v || p.schedule == PipelineSchedule::dualpipe_v
+                  ? 2
+                  : 1;
     }
     if (p.vpp > 1 && chance(0.3)) p.microbatch_group = 2 * p.attention.pp;
     p.layout = chance(0.9) ? layout(c.model, p.attention.pp * p.vpp) : "";
@@ -141,7 +143,8 @@ class LayoutMaker {
       p.recompute_layers = pick(2);
       p.recompute_unit = one_of({1, 1, 2});
     }
-    if (chance(0.2)) p.offload = {one_of({Offload::core_attn, Offload::qkv_linear, Offload::moe_act})};
+    if (chance(0.2))
+      p.offload = {one_of({Offload::core_attn, Offload::qkv_linear, Offload::moe_act})};
     if (chance(0.3)) p.optimizer.state_offload = one_of({0.5, 1.0});
     if (chance(0.2)) p.optimizer.cpu_offload = one_of({0.5, 1.0}) - p.optimizer.state_offload;
     p.optimizer.cpu_offload = std::max(0.0, p.optimizer.cpu_offload);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Every group that gradients are summed over, proved by powers of two: rank r has 2^r everywhere, so
-// the sum of an element names the ranks it was summed over. They must be those that hold the
+// Every group that gradients are summed over, proved by powers of two: rank r has 2^r everywhere,
+// so the sum of an element names the ranks it was summed over. They must be those that hold the
 // element, and the norm must count each element once.
 #include <gtest/gtest.h>
 

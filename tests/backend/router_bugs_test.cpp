@@ -232,8 +232,9 @@ TEST(RouterBugs, PredictionLossGrowsWithTheBatch) {
   EXPECT_NEAR(mtp(4, fp32_plan(1, 1, 2)), one, 1e-6);
 }
 
-// [9] Tokens whose loss is masked are tokens: the mask is of the loss alone, row by row, on the rank
-// that has the row. Routing, loads and router losses are those of the same text without a mask.
+// [9] Tokens whose loss is masked are tokens: the mask is of the loss alone, row by row, on the
+// rank that has the row. Routing, loads and router losses are those of the same text without a
+// mask.
 TEST(RouterBugs, AMaskIsBroadcastOverTheRouter) {
   const ModelSpec m = test::with_bias_update(test::with_losses(test::small_moe()));
   TrainConfig config = test::small_config(1);
@@ -261,8 +262,8 @@ TEST(RouterBugs, AMaskIsBroadcastOverTheRouter) {
   }
 }
 
-// [20] Passes that are run once more, as warm-up runs of a graph are, leave biases and loads alone: those of
-// an evaluation, and of a step that is repeated and skipped.
+// [20] Passes that are run once more, as warm-up runs of a graph are, leave biases and loads alone:
+// those of an evaluation, and of a step that is repeated and skipped.
 TEST(RouterBugs, RepeatedPassesChangeTheBias) {
   const ModelSpec m = test::with_bias_update(test::small_moe());
   const Plan plan = fp32_plan(2, 2);

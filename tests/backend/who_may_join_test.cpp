@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Who may join a job: strangers at every step of the handshake, replays, wrong jobs, floods and slow
-// senders. The job forms all the same, or ends with the reason; nothing waits for ever.
+// Who may join a job: strangers at every step of the handshake, replays, wrong jobs, floods and
+// slow senders. The job forms all the same, or ends with the reason; nothing waits for ever.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,75 +13,13 @@
 
 #include "backend/comm/job_part.hpp"
 #include "core/diagnostics.hpp"
+#include "tests/backend/edited_stream.hpp"
 
 namespace pleat {
 namespace {
 
-const JobSecret kSecret("the secret of this job, 32 letters"), kOther("the secret of another job, longer");
-
-using Bytes = std::vector<std::byte>;
-
-// Listens beside a called one: what callers send goes through `edit`, with the place in the stream
-// where it begins. The handshake's bytes come first.
-class Between {
- public:
-  using Edit = std::function<std::vector<Bytes>(std::size_t begin, Bytes)>;
-  Between(const Address& to, Edit edit)
-      : to_(to), edit_(std::move(edit)), listener_(listen_at({"127.0.0.1", 0})), at_(listener_.local()) {
-    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-  }
-  [[nodiscard]] const Address& at() const { return at_; }
-  [[nodiscard]] const std::vector<Bytes>& pieces() const { return pieces_; }  // after stop()
-  void stop() {
-    thread_.request_stop();
-    thread_.join();
-  }
-  ~Between() {
-    if (thread_.joinable()) stop();
-  }
-
- private:
-  void run(const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      const Socket caller = accept_until(listener_, after(0.05));
-      if (!caller.is_open()) continue;
-      const Socket called = connect_until(to_, after(5));
-      serve(stop, caller, called);
-    }
-  }
-  void serve(const std::stop_token& stop, const Socket& caller, const Socket& called) {
-    std::size_t begin = 0;
-    while (!stop.stop_requested()) {
-      pollfd entries[2] = {{caller.fd(), POLLIN, 0}, {called.fd(), POLLIN, 0}};
-      if (poll(entries, 2, 20) <= 0) continue;
-      for (const bool from_caller : {true, false}) {
-        if (entries[from_caller ? 0 : 1].revents == 0) continue;
-        Bytes bytes(1 << 16);
-        const ssize_t n =
-            recv((from_caller ? caller : called).fd(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-        if (n <= 0) return;
-        bytes.resize(static_cast<std::size_t>(n));
-        std::vector<Bytes> out{bytes};
-        if (from_caller) {
-          pieces_.push_back(bytes);
-          out = edit_(begin, std::move(bytes));
-          begin += static_cast<std::size_t>(n);
-        }
-        try {
-          for (const Bytes& b : out) (from_caller ? called : caller).send_exact(b, after(5));
-        } catch (const std::runtime_error&) {
-          return;
-        }
-      }
-    }
-  }
-  Address to_;
-  Edit edit_;
-  Socket listener_;
-  Address at_;
-  std::vector<Bytes> pieces_;
-  std::jthread thread_;
-};
+const JobSecret kSecret("the secret of this job, 32 letters"),
+    kOther("the secret of another job, longer");
 
 constexpr std::size_t kHandshake = sizeof(Hello) + sizeof(Proof);
 constexpr std::size_t kQuestion = 3 * 4 + sizeof(Tags);  // of the store, without key and value
@@ -89,7 +27,7 @@ constexpr std::size_t kQuestion = 3 * 4 + sizeof(Tags);  // of the store, withou
 std::vector<Bytes> unchanged(std::size_t, Bytes b) { return {std::move(b)}; }
 
 // One bit of the stream's byte `at`.
-Between::Edit changes(std::size_t at) {
+EditedStream::Edit changes(std::size_t at) {
   return [at](std::size_t begin, Bytes b) {
     if (at >= begin && at - begin < b.size()) b[at - begin] ^= std::byte{1};
     return std::vector<Bytes>{std::move(b)};
@@ -220,7 +158,7 @@ TEST(WhoMayJoin, StrangersAtEveryStepAreSentAway) {
 // The called side's own proof is no use as the caller's, nor is a proof of an earlier connection.
 TEST(WhoMayJoin, ProofsCannotBeReflectedOrReplayed) {
   const Store store;
-  Between between(store.at, unchanged);
+  EditedStream between(store.at, unchanged);
   { StoreClient(between.at(), kSecret, 1, "known", after(5)); }
   between.stop();
   ASSERT_GE(between.pieces().size(), 2U);
@@ -245,7 +183,7 @@ TEST(WhoMayJoin, AMessageThatWasChangedEndsItsConnection) {
   for (std::size_t at = first; at < first + kQuestion + 3 + 5; ++at) {
     const Store store;
     StoreClient watches(store.at, kSecret, 0, "", after(5));
-    Between between(store.at, changes(at));
+    EditedStream between(store.at, changes(at));
     StoreClient client(between.at(), kSecret, 0, "", after(5));
     EXPECT_NE(problem_of([&] { static_cast<void>(client.set("key", "value", after(5))); }), "")
         << at;
@@ -255,7 +193,7 @@ TEST(WhoMayJoin, AMessageThatWasChangedEndsItsConnection) {
 
 TEST(WhoMayJoin, AMessageThatComesTwiceEndsItsConnection) {
   const Store store;
-  Between between(store.at, [&](std::size_t begin, Bytes b) {
+  EditedStream between(store.at, [&](std::size_t begin, Bytes b) {
     const bool again = begin == kHandshake + kQuestion;
     return again ? std::vector<Bytes>{b, b} : std::vector<Bytes>{b};
   });
@@ -288,7 +226,8 @@ Meeting meeting(const Address& at, int process, const JobSecret& secret, double 
 }
 
 // Three processes meet and send each other a message while `disturb` goes on.
-void expect_job_forms(const std::function<void(const Address&, const std::atomic<bool>& over)>& disturb) {
+void expect_job_forms(
+    const std::function<void(const Address&, const std::atomic<bool>& over)>& disturb) {
   Socket listener = listen_at({"127.0.0.1", 0});
   const Address at = listener.local();
   std::atomic<bool> over = false;
@@ -415,17 +354,18 @@ struct TwoMeshes {
 };
 
 // Two processes; what the second sends goes through `edit`.
-TwoMeshes two_meshes(Between::Edit edit, const JobSecret& second_secret, double meet_s) {
+TwoMeshes two_meshes(EditedStream::Edit edit, const JobSecret& second_secret, double meet_s) {
   TwoMeshes said;
   Socket first = listen_at({"127.0.0.1", 0}), second = listen_at({"127.0.0.1", 0});
   const Address second_at = second.local();
   const Roster roster{42, {{0, 1, first.local()}, {1, 1, second_at}}};
-  const Between between(first.local(), std::move(edit));
+  const EditedStream between(first.local(), std::move(edit));
   const Roster by_way{42, {{0, 1, between.at()}, {1, 1, second_at}}};
   MessageHub hub0(Rank{0}, 1), hub1(Rank{1}, 1);
   std::jthread other([&] {
     said.problems[1] = problem_of([&] {
-      TcpMesh mesh(by_way, 1, std::move(second), second_secret, hub1, {.beat_s = 60, .meet_s = meet_s});
+      TcpMesh mesh(by_way, 1, std::move(second), second_secret, hub1,
+                   {.beat_s = 60, .meet_s = meet_s});
       mesh.send({Rank{1}, Rank{0}, {7, 0, 1}}, std::as_bytes(std::span("hello", 5)));
       static_cast<void>(hub1.take({Rank{0}, Rank{1}, {8, 0, 1}}));
     });
@@ -451,7 +391,8 @@ TEST(WhoMayJoin, AMeshOfTheSameSecretWorks) {
 
 TEST(WhoMayJoin, AMeshOfAnotherSecretDoesNotForm) {
   const TwoMeshes said = two_meshes(unchanged, kOther, 0.5);
-  EXPECT_TRUE(said.problems[0].starts_with("rank 1 did not connect within 0.5 s; ")) << said.problems[0];
+  EXPECT_TRUE(said.problems[0].starts_with("rank 1 did not connect within 0.5 s; "))
+      << said.problems[0];
   EXPECT_TRUE(said.problems[1].starts_with("rank 0: who answers at ")) << said.problems[1];
 }
 
@@ -469,7 +410,8 @@ TEST(WhoMayJoin, TagsAreForOnePlaceOfOneDirection) {
   Session called = called_session(kSecret, hello, nonce);
   MessageTags same_keys = called.sends, again = called.sends;
   const Bytes header(40, std::byte{1}), payload(100, std::byte{2}), longer(101, std::byte{2});
-  const Tags first = called.sends.make(header, payload), second = called.sends.make(header, payload);
+  const Tags first = called.sends.make(header, payload),
+             second = called.sends.make(header, payload);
   EXPECT_NE(first.header, second.header);
   EXPECT_NE(first.payload, second.payload);
   EXPECT_TRUE(same_keys.fits_header(header, first));

@@ -134,7 +134,8 @@ void trace(benchmark::State& state) {
   c.plan.layout = to_layout_string(even_layout(c.model.layers, false, 8, 1));
   const Program program = compile(c.model, c.workload, c.plan, Runtime::megatron);
   const std::string path =
-      (std::filesystem::temp_directory_path() / ("pleat-trace-" + std::to_string(::getpid()))).string();
+      (std::filesystem::temp_directory_path() / ("pleat-trace-" + std::to_string(::getpid())))
+          .string();
   for (auto _ : state) {
     const std::string text = write_trace(predicted_trace(program, c.cluster, c.profile));
     if (state.range(0) == 1) write_text_file(path, text);
@@ -144,7 +145,12 @@ void trace(benchmark::State& state) {
 }
 BENCHMARK(trace)->Unit(benchmark::kMillisecond)->ArgName("written")->Arg(0)->Arg(1);
 
-BENCHMARK(cold_by_layers)->Unit(benchmark::kMicrosecond)->ArgName("layers")->Arg(16)->Arg(64)->Arg(256);
+BENCHMARK(cold_by_layers)
+    ->Unit(benchmark::kMicrosecond)
+    ->ArgName("layers")
+    ->Arg(16)
+    ->Arg(64)
+    ->Arg(256);
 
 }  // namespace
 }  // namespace pleat

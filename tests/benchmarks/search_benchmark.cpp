@@ -88,12 +88,13 @@ void search_axes(benchmark::State& state) {
   c.config.recompute = axes >= 1;
   c.config.offload = axes >= 2;
   if (axes < 3) {
-    c.config.sharding = Sharding::zero1;
-    c.config.dispatcher = Dispatcher::hybridep;
-    c.config.cuda_graph = CudaGraph::full_iteration;
-    c.config.cp_comm = CpComm::p2p;
+    c.config.pin<"sharding">() = Sharding::zero1;
+    c.config.pin<"dispatcher">() = Dispatcher::hybridep;
+    c.config.pin<"cuda-graph">() = CudaGraph::full_iteration;
+    c.config.pin<"cp-comm">() = CpComm::p2p;
     c.config.hybrid_sharding = false;
-    c.config.ep_overlap = c.config.tp_overlap = c.config.shared_overlap = false;
+    c.config.pin<"ep-overlap">() = c.config.pin<"tp-overlap">() = false;
+    c.config.pin<"shared-expert-overlap">() = false;
   }
   run(state, c);
 }
@@ -121,11 +122,11 @@ BENCHMARK_CAPTURE(search_calculon, megatron_1t, "gpt-1008.0b")
 // flags.
 SearchCase small_space() {
   SearchCase c("mixtral-8x7b", "h100-sxm", 64, 256, 4096);
-  c.config.tp = {1};
-  c.config.cp = {1};
-  c.config.micro_batch = {1, 2};
-  c.config.vpp = {1, 2};
-  c.config.etp = {1};
+  c.config.pin<"tp">() = {1};
+  c.config.pin<"cp">() = {1};
+  c.config.pin<"micro-batch">() = {1, 2};
+  c.config.pin<"vpp">() = {1, 2};
+  c.config.pin<"etp">() = {1};
   RecomputeChoice activation, all;
   activation.modules = {Module::moe_act};
   all.full = true;

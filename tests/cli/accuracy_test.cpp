@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Guards against regressions of accuracy on the published runs that ship. The figures themselves are
-// in docs/VALIDATION.md; the limits here are those figures and some room.
+// Guards against regressions of accuracy on the published runs that ship. The figures themselves
+// are in docs/VALIDATION.md; the limits here are those figures and some room.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -13,8 +13,9 @@ namespace pleat::cli_test {
 namespace {
 
 JsonValue summary_of(const std::string& rows) {
-  const Said run = run_pleat({"validate", "--rows",
-                              std::string(PLEAT_SOURCE_DIR) + "/configs/validation/" + rows, "--json"});
+  const Said run =
+      run_pleat({"validate", "--rows",
+                 std::string(PLEAT_SOURCE_DIR) + "/configs/validation/" + rows, "--json"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   return *parse_json(run.out, rows).find("summary");
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Files that are not what they should be: exit code 3 with line and column, 5 when they cannot be read.
+// Files that are not what they should be: exit code 3 with line and column, 5 when they cannot be
+// read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -16,8 +17,9 @@ using ::testing::HasSubstr;
 // A valid plan file, written by the program itself.
 std::string fallback_by_time() {
   const std::string file = test_folder() + "/plan.json";
-  const Said run = run_pleat({"predict", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "4",
-                             "--seq-len", "64", "--global-batch", "8", "--ep", "4", "--force", "--out", file});
+  const Said run =
+      run_pleat({"predict", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "4",
+                 "--seq-len", "64", "--global-batch", "8", "--ep", "4", "--force", "--out", file});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   return file;
 }
@@ -43,14 +45,16 @@ TEST(BadFile, NotANumber) {
   for (const char* word : {"NaN", "Infinity", "1e400"}) {
     const Said run = predict_edited("\"vpp\": 1", std::string("\"vpp\": ") + word);
     EXPECT_EQ(run.exit_code, 3) << word;
-    EXPECT_THAT(run.err, ::testing::ContainsRegex("plan.json:[0-9]+:[0-9]+: .*not a JSON number")) << word;
+    EXPECT_THAT(run.err, ::testing::ContainsRegex("plan.json:[0-9]+:[0-9]+: .*not a JSON number"))
+        << word;
   }
 }
 
 TEST(BadFile, DuplicateKeyNamesBothPlaces) {
   const Said run = predict_edited("\"vpp\": 1", "\"vpp\": 1, \"vpp\": 2");
   EXPECT_EQ(run.exit_code, 3);
-  EXPECT_THAT(run.err, ::testing::ContainsRegex("plan.json:[0-9]+:[0-9]+: plan.vpp: duplicate key"));
+  EXPECT_THAT(run.err,
+              ::testing::ContainsRegex("plan.json:[0-9]+:[0-9]+: plan.vpp: duplicate key"));
   EXPECT_THAT(run.err, ::testing::ContainsRegex("first at line [0-9]+, column [0-9]+"));
 }
 
@@ -87,7 +91,8 @@ TEST(BadFile, NegativeBandwidth) {
 }
 
 // A shipped file with what stands after `key` replaced; where the value ends is counted.
-std::string shipped_with(const std::string& name, const std::string& key, const std::string& value) {
+std::string shipped_with(const std::string& name, const std::string& key,
+                         const std::string& value) {
   std::string text = read_text(std::string(PLEAT_SOURCE_DIR) + "/configs/" + name);
   const std::size_t at = text.find("\"" + key + "\": ");
   EXPECT_NE(at, std::string::npos) << key;
@@ -108,16 +113,16 @@ std::string shipped_with(const std::string& name, const std::string& key, const 
 
 TEST(BadFile, AValueWhereAnObjectBelongs) {
   for (const char* value : {"7", "\"text\"", "[1]", "true"}) {
-    const Said rates = run_pleat({"capacity", "--rates", shipped_with("rates/default.json", "clusters", value),
-                                  "--model", "tiny-moe", "--tokens", "1e9", "--seq-len", "64",
-                                  "--global-batch", "8", "--clusters", "h100-sxm", "--deadline",
-                                  "60d"});
+    const Said rates =
+        run_pleat({"capacity", "--rates", shipped_with("rates/default.json", "clusters", value),
+                   "--model", "tiny-moe", "--tokens", "1e9", "--seq-len", "64", "--global-batch",
+                   "8", "--clusters", "h100-sxm", "--deadline", "60d"});
     EXPECT_EQ(rates.exit_code, 3) << value << rates.err;
     EXPECT_THAT(rates.err, HasSubstr("clusters")) << value;
     const Said eras =
-        run_pleat({"predict", "--model", "mixtral-8x7b", "--cluster", "b200", "--gpus", "8", "--profile",
-                   shipped_with("profiles/b200-megatron.json", "eras", value), "--seq-len", "4096",
-                   "--global-batch", "8"});
+        run_pleat({"predict", "--model", "mixtral-8x7b", "--cluster", "b200", "--gpus", "8",
+                   "--profile", shipped_with("profiles/b200-megatron.json", "eras", value),
+                   "--seq-len", "4096", "--global-batch", "8"});
     EXPECT_EQ(eras.exit_code, 3) << value << eras.err;
     EXPECT_THAT(eras.err, HasSubstr("eras")) << value;
   }
@@ -125,9 +130,10 @@ TEST(BadFile, AValueWhereAnObjectBelongs) {
 
 TEST(BadFile, RatesThatNoMachineHas) {
   for (const char* rate : {"\"1e-320 TFLOP/s\"", "\"1e-30 TFLOP/s\"", "\"1e30 TFLOP/s\""}) {
-    const Said run = run_pleat({"predict", "--model", "mixtral-8x7b", "--cluster", "b200", "--profile",
-                                shipped_with("profiles/b200-megatron.json", "rate", rate), "--gpus", "8",
-                                "--seq-len", "4096", "--global-batch", "8"});
+    const Said run =
+        run_pleat({"predict", "--model", "mixtral-8x7b", "--cluster", "b200", "--profile",
+                   shipped_with("profiles/b200-megatron.json", "rate", rate), "--gpus", "8",
+                   "--seq-len", "4096", "--global-batch", "8"});
     EXPECT_EQ(run.exit_code, 3) << rate << run.err;
     EXPECT_THAT(run.err, HasSubstr("rate")) << rate;
   }
@@ -140,7 +146,8 @@ TEST(BadFile, AModelWithoutTheWidthOfItsLayers) {
   ASSERT_NE(at, std::string::npos);
   const std::size_t begin = at + 7, end = text.find_first_of(",\n", begin);
   write_text(file, text.replace(begin, end - begin, "0"));
-  const Said run = run_pleat({"predict", "--plan", file, "--memory-timeline", test_folder() + "/memory.json"});
+  const Said run =
+      run_pleat({"predict", "--plan", file, "--memory-timeline", test_folder() + "/memory.json"});
   EXPECT_TRUE(run.exit_code == 0 || run.exit_code == 3) << run.exit_code << run.err;
 }
 
@@ -176,9 +183,12 @@ TEST(BadFile, PlanOfAnotherClusterIsAMismatch) {
   EXPECT_EQ(other.exit_code, 6);
   EXPECT_THAT(other.err, HasSubstr("the plan was made for localhost, not for h100-sxm"));
   EXPECT_EQ(run_pleat({"predict", "--plan", plan, "--cluster", "localhost"}).exit_code, 0);
-  EXPECT_EQ(run_pleat({"predict", "--plan", plan, "--cluster", "h100-sxm", "--accept-mismatch"}).exit_code, 0);
-  const Said profile = run_pleat({"predict", "--model", "tiny-moe", "--cluster", "h100-sxm", "--gpus", "4",
-                                  "--seq-len", "64", "--global-batch", "8", "--profile", localhost_profile()});
+  EXPECT_EQ(run_pleat({"predict", "--plan", plan, "--cluster", "h100-sxm", "--accept-mismatch"})
+                .exit_code,
+            0);
+  const Said profile =
+      run_pleat({"predict", "--model", "tiny-moe", "--cluster", "h100-sxm", "--gpus", "4",
+                 "--seq-len", "64", "--global-batch", "8", "--profile", localhost_profile()});
   EXPECT_EQ(profile.exit_code, 6);
   EXPECT_THAT(profile.err, HasSubstr("localhost-test describes localhost, not h100-sxm"));
   const Said flag = run_pleat({"predict", "--plan", plan, "--tp", "2"});

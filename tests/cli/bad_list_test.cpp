@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Lists with commas between that have an empty entry: refused with the option's name, whatever it takes.
+// Lists with commas between that have an empty entry: refused with the option's name, whatever it
+// takes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +31,8 @@ TEST(BadList, EmptyEntryAnywhere) {
   }
   expect_refused(kPlan, {"--tp=1,,2"}, "--tp: '1,,2' has an empty entry");
   expect_refused(kPlan, {"--tp", "1,2", "4,"}, "--tp: '4,' has an empty entry");
-  expect_refused(kPlan, {"--tp", "1", "--json", "--pp", "1..4,"}, "--pp: '1..4,' has an empty entry");
+  expect_refused(kPlan, {"--tp", "1", "--json", "--pp", "1..4,"},
+                 "--pp: '1..4,' has an empty entry");
   EXPECT_EQ(run_pleat(kPlan + Words{"--tp", ","}).exit_code, 2);
 }
 
@@ -47,8 +49,11 @@ TEST(BadList, EveryOptionWithAList) {
   const Words job = kCapacity + Words{"--gpus", "256"};
   expect_refused(job, {"-c", "h100-sxm,"}, "--clusters: 'h100-sxm,' has an empty entry");
   expect_refused(job, {"-ch100-sxm,"}, "--clusters: 'h100-sxm,' has an empty entry");
-  for (const auto& [name, list] : std::vector<std::pair<std::string, std::string>>{
-           {"--precision", "bf16,"}, {"--price", "2,,3"}, {"--mtbf", ",50000"}, {"--rate", "pue=1.2,"}}) {
+  for (const auto& [name, list] :
+       std::vector<std::pair<std::string, std::string>>{{"--precision", "bf16,"},
+                                                        {"--price", "2,,3"},
+                                                        {"--mtbf", ",50000"},
+                                                        {"--rate", "pue=1.2,"}}) {
     expect_refused(job + Words{"--clusters", "h100-sxm"}, {name, list},
                    name + ": '" + list + "' has an empty entry");
   }
@@ -64,7 +69,8 @@ TEST(BadList, CommasElsewhere) {
   const Said compare = run_pleat(kPlan + Words{"--compare", "tp=1,,ep=8"});
   EXPECT_EQ(compare.exit_code, 2);
   EXPECT_THAT(compare.err, HasSubstr("--compare: '' is not name=value"));
-  const Words few{"--ep", "8", "--dispatcher", "alltoall", "--micro-batch", "1", "--max-evaluations", "20"};
+  const Words few{"--ep",          "8", "--dispatcher",      "alltoall",
+                  "--micro-batch", "1", "--max-evaluations", "20"};
   EXPECT_EQ(run_pleat(kPlan + few + Words{"--tp", "1,2", "--pp", "1", "2,4"}).exit_code, 0);
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::vector<std::string> kDeepSeek{"predict", "--model", "deepseek-v3", "--cluster", "h100-sxm",
-                                         "--seq-len", "4096"};
+const std::vector<std::string> kDeepSeek{"predict",  "--model",   "deepseek-v3", "--cluster",
+                                         "h100-sxm", "--seq-len", "4096"};
 
 Said deepseek(const std::vector<std::string>& more) {
   return run_pleat(kDeepSeek + std::vector<std::string>{"--global-batch", "4096"} + more);
@@ -22,14 +22,15 @@ Said deepseek(const std::vector<std::string>& more) {
 
 TEST(BadRequest, ExpertsOverEp) {
   // 160 experts as in DeepSeek-V2; EP 64 does not divide them.
-  std::string config = read_text(std::string(PLEAT_SOURCE_DIR) + "/configs/models/deepseek-v3.json");
+  std::string config =
+      read_text(std::string(PLEAT_SOURCE_DIR) + "/configs/models/deepseek-v3.json");
   const std::string field = "\"n_routed_experts\": 256";
   ASSERT_NE(config.find(field), std::string::npos);
   config.replace(config.find(field), field.size(), "\"n_routed_experts\": 160");
   const std::string file = test_folder() + "/v2.json";
   write_text(file, config);
-  const Said run = run_pleat({"predict", "--model", file, "--cluster", "h100-sxm", "--seq-len", "4096",
-                             "--global-batch", "4096", "--gpus", "64", "--ep", "64"});
+  const Said run = run_pleat({"predict", "--model", file, "--cluster", "h100-sxm", "--seq-len",
+                              "4096", "--global-batch", "4096", "--gpus", "64", "--ep", "64"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("160 experts cannot be split over EP 64"));
   EXPECT_THAT(run.err, HasSubstr("divisors up to 64: 1 2 4 5 8 10 16 20 32 40"));
@@ -49,7 +50,8 @@ TEST(BadRequest, PinsThatAreNoNumbersRangesOrLayouts) {
       {{"--ep", "1..9999"}, "--ep: more than 4096 numbers"},
       {{"--dispatcher", "deepep,foo"}, "'foo' is not one of allgather, alltoall"},
       {{"--layout", "Et*8|t*x"}, "--layout: "},
-      {{"--dp", "3"}, "--dp: attention.dp: dp 3 leaves no valid plan: DP is the rest: 16 GPUs over"},
+      {{"--dp", "3"},
+       "--dp: attention.dp: dp 3 leaves no valid plan: DP is the rest: 16 GPUs over"},
       // Not a grid of 64 * PP: the pin breaks this rule by itself.
       {{"--ep", "16", "--cp", "1", "--vpp", "1"},
        "--ep: expert.ep: ep 16 leaves no valid plan: 8 experts cannot be split over EP 16"},
@@ -66,8 +68,10 @@ TEST(BadRequest, PinsThatAreNoNumbersRangesOrLayouts) {
 TEST(BadRequest, FormatsThatTheGpuDoesNotHave) {
   const Said plan = run_pleat(kSmallPlan + std::vector<std::string>{"--precision", "bf16,nvfp4"});
   EXPECT_EQ(plan.exit_code, 2);
-  EXPECT_THAT(plan.err, HasSubstr("--precision: the GPU of h100-sxm has no tensor cores for nvfp4"));
-  EXPECT_THAT(plan.err, HasSubstr("hint: bf16, fp8, fp8_block; --accept-mismatch prices it all the same"));
+  EXPECT_THAT(plan.err,
+              HasSubstr("--precision: the GPU of h100-sxm has no tensor cores for nvfp4"));
+  EXPECT_THAT(plan.err,
+              HasSubstr("hint: bf16, fp8, fp8_block; --accept-mismatch prices it all the same"));
   std::vector<std::string> predict = kSmallPlan;
   predict.front() = "predict";
   predict = predict + std::vector<std::string>{"--ep", "8", "--precision", "mxfp8"};
@@ -120,8 +124,8 @@ TEST(BadRequest, LaunchOptionsOfAnotherLauncher) {
     EXPECT_THAT(run.err, HasSubstr(message));
     EXPECT_EQ(run.out, "");
   }
-  EXPECT_EQ(run_pleat({"launch", plan, "--to", "kubernetes", "--image", "a", "--namespace", "team-1",
-                       "--claim", "data.v1"})
+  EXPECT_EQ(run_pleat({"launch", plan, "--to", "kubernetes", "--image", "a", "--namespace",
+                       "team-1", "--claim", "data.v1"})
                 .exit_code,
             0);
   EXPECT_EQ(run_pleat({"launch", plan, "--to", "slurm", "--segment", "4"}).exit_code, 0);
@@ -182,8 +186,9 @@ TEST(BadRequest, NanIsOutsideOfEveryRange) {
 }
 
 TEST(BadRequest, HeadsOverTp) {
-  const Said run = run_pleat({"predict", "--model", "qwen3-30b-a3b", "--cluster", "h100-sxm", "--gpus",
-                             "48", "--seq-len", "4080", "--global-batch", "48", "--tp", "12"});
+  const Said run =
+      run_pleat({"predict", "--model", "qwen3-30b-a3b", "--cluster", "h100-sxm", "--gpus", "48",
+                 "--seq-len", "4080", "--global-batch", "48", "--tp", "12"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("32 heads with 4 kv groups cannot be split over TP 12"));
   EXPECT_THAT(run.err, HasSubstr("allowed TP: 1 2 4"));
@@ -192,7 +197,8 @@ TEST(BadRequest, HeadsOverTp) {
 TEST(BadRequest, WorldIsNoMultiple) {
   const Said run = deepseek({"--gpus", "96", "--tp", "8", "--pp", "5"});
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_THAT(run.err, HasSubstr("96 is not a multiple of TP*PP*CP = 40\n  hint: nearest worlds 80, 120"));
+  EXPECT_THAT(run.err,
+              HasSubstr("96 is not a multiple of TP*PP*CP = 40\n  hint: nearest worlds 80, 120"));
 }
 
 TEST(BadRequest, ExpertGridIsToldApartFromTheDenseOne) {
@@ -206,13 +212,15 @@ TEST(BadRequest, LayersOverStagesOffersALayoutThatWorks) {
   const std::vector<std::string> pipeline{"--gpus", "256", "--pp", "16", "--ep", "8"};
   const Said run = deepseek(pipeline);
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_THAT(run.err, HasSubstr("61 layers cannot be split evenly over PP*VPP = 16*1 = 16 stages"));
+  EXPECT_THAT(run.err,
+              HasSubstr("61 layers cannot be split evenly over PP*VPP = 16*1 = 16 stages"));
   const std::string before = "balanced layout: ";
   const std::size_t at = run.err.find(before);
   ASSERT_NE(at, std::string::npos);
   const std::size_t begin = at + before.size();
   const std::string layout = run.err.substr(begin, run.err.find('\n', begin) - begin);
-  EXPECT_EQ(deepseek(pipeline + std::vector<std::string>{"--layout", layout}).exit_code, 0) << layout;
+  EXPECT_EQ(deepseek(pipeline + std::vector<std::string>{"--layout", layout}).exit_code, 0)
+      << layout;
 }
 
 TEST(BadRequest, LayoutWithoutLossOrLayers) {
@@ -240,8 +248,9 @@ TEST(BadRequest, GlobalBatch) {
 }
 
 TEST(BadRequest, SequenceOverCp) {
-  const Said run = run_pleat({"predict", "--model", "deepseek-v3", "--cluster", "h100-sxm", "--seq-len",
-                             "4095", "--gpus", "64", "--global-batch", "64", "--cp", "4"});
+  const Said run =
+      run_pleat({"predict", "--model", "deepseek-v3", "--cluster", "h100-sxm", "--seq-len", "4095",
+                 "--gpus", "64", "--global-batch", "64", "--cp", "4"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("must be a multiple of 2*CP = 8"));
 }
@@ -255,8 +264,9 @@ TEST(BadRequest, EveryProblemAtOnce) {
 }
 
 TEST(BadRequest, NothingFitsSaysByHowMuchAndWhatWould) {
-  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
-                             "--seq-len", "4096", "--global-batch", "64", "--cpu-optimizer", "off"});
+  const Said run =
+      run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
+                 "--seq-len", "4096", "--global-batch", "64", "--cpu-optimizer", "off"});
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_THAT(run.err, HasSubstr("the optimizer's step on the CPU allowed"));
   EXPECT_THAT(run.err, HasSubstr("GiB"));
@@ -281,42 +291,46 @@ TEST(BadRequest, FieldsOfARecipeThatAreThereTwice) {
 }
 
 TEST(BadRequest, PinsOfMemoryThatContradict) {
-  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
-                              "--seq-len", "4096", "--global-batch", "64", "--cpu-optimizer", "on",
-                              "--optimizer-offload", "on"});
+  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus",
+                              "4", "--seq-len", "4096", "--global-batch", "64", "--cpu-optimizer",
+                              "on", "--optimizer-offload", "on"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("--cpu-optimizer: the state cannot both come back"));
 }
 
 TEST(BadRequest, NothingFitsAsJson) {
-  const Said run = run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
-                             "--seq-len", "4096", "--global-batch", "64", "--cpu-optimizer", "off",
-                             "--json"});
+  const Said run =
+      run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
+                 "--seq-len", "4096", "--global-batch", "64", "--cpu-optimizer", "off", "--json"});
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_THAT(run.out, HasSubstr("\"changes_that_fit\""));
 }
 
 TEST(BadRequest, SchedulesOfTheLearningRate) {
   const auto said = [](const std::vector<std::string>& more) {
-    const Said run = run_pleat(std::vector<std::string>{"train", "--model", "tiny-moe", "--gpus", "1", "--seq-len",
-                                                        "16", "--global-batch", "2", "--data", "/dev/null",
-                                                        "--steps", "10"} + more);
+    const Said run = run_pleat(
+        std::vector<std::string>{"train", "--model", "tiny-moe", "--gpus", "1", "--seq-len", "16",
+                                 "--global-batch", "2", "--data", "/dev/null", "--steps", "10"} +
+        more);
     EXPECT_EQ(run.exit_code, 2);
     return run.err;
   };
-  EXPECT_THAT(said({"--lr-decay-style", "sine"}),
-              HasSubstr("--lr-decay-style: there is no 'sine'\n  hint: one of constant, linear, cosine"));
+  EXPECT_THAT(
+      said({"--lr-decay-style", "sine"}),
+      HasSubstr("--lr-decay-style: there is no 'sine'\n  hint: one of constant, linear, cosine"));
   EXPECT_THAT(said({"--lr-decay-style", "cosine", "--lr-warmup-iters", "10"}),
               HasSubstr("--lr-warmup-iters: the warm-up takes 10 of 10 steps"));
   EXPECT_THAT(said({"--lr-decay-style", "WSD", "--lr-wsd-decay-iters", "11"}),
               HasSubstr("--lr-wsd-decay-iters: WSD goes down in 11 of 10 steps\n  hint: 1 to 10"));
   EXPECT_THAT(said({"--min-lr", "0.1"}), HasSubstr("--min-lr: 0.1 is above --lr 0.001"));
-  EXPECT_THAT(said({"--adam-beta2", "1"}), HasSubstr("--adam-beta2: 1 would never take a gradient in"));
+  EXPECT_THAT(said({"--adam-beta2", "1"}),
+              HasSubstr("--adam-beta2: 1 would never take a gradient in"));
 }
 
 TEST(BadRequest, GraphsThatASearchDoesNotTry) {
-  const std::vector<std::string> request{"plan", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "2",
-                                         "--seq-len", "64", "--global-batch", "4", "--runtime", "pleat"};
+  const std::vector<std::string> request{
+      "plan",      "--model", "tiny-moe",       "--cluster", "localhost", "--gpus", "2",
+      "--seq-len", "64",      "--global-batch", "4",         "--runtime", "pleat"};
   const Said run = run_pleat(request + std::vector<std::string>{"--cuda-graph", "none,partial"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("--cuda-graph: a search for the Pleat runtime tries none"));
@@ -324,23 +338,27 @@ TEST(BadRequest, GraphsThatASearchDoesNotTry) {
 }
 
 TEST(BadRequest, NarrowOutputProjectionOfATiedTable) {
-  const Said run = run_pleat({"plan", "--model", "deepspeed-nlg-350m", "--cluster", "b200", "--gpus", "8",
-                              "--seq-len", "2048", "--global-batch", "8", "--runtime", "pleat",
-                              "--precision", "mxfp8", "--fp8-head", "on"});
+  const Said run = run_pleat({"plan", "--model", "deepspeed-nlg-350m", "--cluster", "b200",
+                              "--gpus", "8", "--seq-len", "2048", "--global-batch", "8",
+                              "--runtime", "pleat", "--precision", "mxfp8", "--fp8-head", "on"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.out, "");
-  EXPECT_THAT(run.err, HasSubstr("fp8_head: this backend reads a table that is the output projection too"));
+  EXPECT_THAT(run.err,
+              HasSubstr("fp8_head: this backend reads a table that is the output projection too"));
 }
 
 TEST(BadRequest, DevicesThatAreNotThere) {
   const auto said = [](const std::vector<std::string>& more) {
     const std::string text = std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt";
-    return run_pleat(std::vector<std::string>{"train", "--model", "tiny-moe", "--gpus", "2", "--seq-len", "16",
-                                              "--global-batch", "2", "--steps", "1", "--data", text} + more);
+    return run_pleat(std::vector<std::string>{"train", "--model", "tiny-moe", "--gpus", "2",
+                                              "--seq-len", "16", "--global-batch", "2", "--steps",
+                                              "1", "--data", text} +
+                     more);
   };
   const Said nowhere = said({"--device", "cuda"});
   EXPECT_EQ(nowhere.exit_code, 2);
-  EXPECT_THAT(nowhere.err, HasSubstr("--cluster: with --device cuda it is not said which GPUs these are"));
+  EXPECT_THAT(nowhere.err,
+              HasSubstr("--cluster: with --device cuda it is not said which GPUs these are"));
   const Said on_cpu = said({"--collectives", "nccl"});
   EXPECT_EQ(on_cpu.exit_code, 2);
   EXPECT_THAT(on_cpu.err, HasSubstr("--collectives: NCCL joins GPUs\n  hint: --device cuda"));
@@ -351,9 +369,11 @@ TEST(BadRequest, DevicesThatAreNotThere) {
   EXPECT_EQ(run_pleat({"calibrate", "--symmetric-windows"}).exit_code, 2);
   const Said any_order = said({"--any-order-attention"});
   EXPECT_EQ(any_order.exit_code, 2);
-  EXPECT_THAT(any_order.err, HasSubstr("--any-order-attention: the CPU's kernels have one order of sums\n"
-                                       "  hint: --device cuda"));
-  const std::vector<std::string> gpu{"--device", "cuda", "--cluster", "h100-sxm", "--runtime", "pleat"};
+  EXPECT_THAT(any_order.err,
+              HasSubstr("--any-order-attention: the CPU's kernels have one order of sums\n"
+                        "  hint: --device cuda"));
+  const std::vector<std::string> gpu{"--device", "cuda",      "--cluster",
+                                     "h100-sxm", "--runtime", "pleat"};
   const Said narrow = said(gpu + std::vector<std::string>{"--precision", "fp8_delayed"});
   EXPECT_EQ(narrow.exit_code, 2);
   EXPECT_THAT(narrow.err, HasSubstr("precision: this backend has no fp8_delayed"));
@@ -370,13 +390,17 @@ TEST(BadRequest, DevicesThatAreNotThere) {
 TEST(BadRequest, HeldOutDataThatIsNotThere) {
   const auto said = [](const std::vector<std::string>& more) {
     const std::string text = std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt";
-    const Said run = run_pleat(std::vector<std::string>{"train", "--model", "tiny-moe", "--gpus", "1", "--seq-len",
-                                                        "16", "--global-batch", "2", "--data", text} + more);
+    const Said run = run_pleat(std::vector<std::string>{"train", "--model", "tiny-moe", "--gpus",
+                                                        "1", "--seq-len", "16", "--global-batch",
+                                                        "2", "--data", text} +
+                               more);
     EXPECT_EQ(run.exit_code, 2);
     return run.err;
   };
-  EXPECT_THAT(said({"--eval-iters", "2"}),
-              HasSubstr("--eval-iters: --split 1 leaves no data for validation\n  hint: --valid-data FILE"));
+  EXPECT_THAT(
+      said({"--eval-iters", "2"}),
+      HasSubstr(
+          "--eval-iters: --split 1 leaves no data for validation\n  hint: --valid-data FILE"));
   EXPECT_THAT(said({"--eval-interval", "2"}), HasSubstr("hint: --eval-iters N"));
   EXPECT_THAT(said({"--valid-data", "/dev/null"}), HasSubstr("--valid-data: how many batches"));
 }

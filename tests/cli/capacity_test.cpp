@@ -19,14 +19,16 @@ using Words = std::vector<std::string>;
 
 // A small model on few GPUs: seconds.
 Said small(const Words& more) {
-  return run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus", "8..16",
-                         "--tokens", "100B", "--seq-len", "2048", "--global-batch", "512"} +
+  return run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus",
+                         "8..16", "--tokens", "100B", "--seq-len", "2048", "--global-batch",
+                         "512"} +
                    more);
 }
 
 // One wrong thing each; the rest is right.
 Said wrong(const Words& more) {
-  return run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm,gb300-nvl72"} + more);
+  return run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm,gb300-nvl72"} +
+                   more);
 }
 
 double number(const JsonValue& object, const char* key) {
@@ -59,14 +61,14 @@ TEST(Capacity, TheLastNodeMayBeUsedInPart) {
   EXPECT_EQ(number(booked, "used_of_last_domain"), 4);
   EXPECT_EQ(number(booked, "paid_gpus"), 32);  // a spare node
   // With the layout that `plan` gives it, which tries neighbours, too.
-  const Said plan = run_pleat({"plan", "--model", "gpt-1.7b", "--cluster", "h100-sxm", "--gpus", "20",
-                               "--seq-len", "2048", "--global-batch", "480", "--pp", "5,10,20", "--top",
-                               "1", "--neighbours", "0", "--json"});
+  const Said plan = run_pleat({"plan", "--model", "gpt-1.7b", "--cluster", "h100-sxm", "--gpus",
+                               "20", "--seq-len", "2048", "--global-batch", "480", "--pp",
+                               "5,10,20", "--top", "1", "--neighbours", "0", "--json"});
   const JsonValue found = parse_json(plan.out, "stdout");
   EXPECT_EQ(number(booking, "step_s"),
             number(found.find("best")->items().front(), "step_s"));
-  EXPECT_THAT(run_pleat({"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus", "20",
-                         "--tokens", "100B", "--deadline", "900d", "--seq-len", "2048",
+  EXPECT_THAT(run_pleat({"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus",
+                         "20", "--tokens", "100B", "--deadline", "900d", "--seq-len", "2048",
                          "--global-batch", "480"})
                   .out,
               HasSubstr("32 GPUs in 3 domains of 8 (8 used of each, 4 of the last)"));
@@ -89,13 +91,15 @@ TEST(Capacity, BadAmounts) {
   EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_THAT(nothing.err, HasSubstr("error: --model: is required"));
   EXPECT_THAT(nothing.err, HasSubstr("error: --clusters: is required"));
-  EXPECT_THAT(nothing.err, HasSubstr("error: --tokens: is required\n  hint: a number with k, M, B or T"));
+  EXPECT_THAT(nothing.err,
+              HasSubstr("error: --tokens: is required\n  hint: a number with k, M, B or T"));
   EXPECT_THAT(nothing.err, HasSubstr("error: --deadline: or --budget is required"));
   const Said units = wrong({"--tokens", "15X", "--deadline", "60", "--budget", "2.5%"});
   EXPECT_EQ(units.exit_code, 2);
   EXPECT_THAT(units.err, HasSubstr("error: --tokens: \"15X\" has the unknown unit \"X\"\n"));
-  EXPECT_THAT(units.err, HasSubstr("error: --deadline: \"60\" has no unit\n  hint: a number with h, d "
-                                   "or w, for example 60d"));
+  EXPECT_THAT(units.err,
+              HasSubstr("error: --deadline: \"60\" has no unit\n  hint: a number with h, d "
+                        "or w, for example 60d"));
   EXPECT_THAT(units.err, HasSubstr("error: --budget: \"2.5%\" has the unknown unit \"%\""));
   EXPECT_EQ(units.out, "");
 }
@@ -104,7 +108,8 @@ TEST(Capacity, BadSizesAndClusters) {
   const Words job{"--tokens", "1T", "--deadline", "60d"};
   const Said empty = wrong(job + Words{"--gpus", "512..256"});
   EXPECT_EQ(empty.exit_code, 2);
-  EXPECT_THAT(empty.err, HasSubstr("error: --gpus: the range 512..256 is empty\n  hint: --gpus 256..512"));
+  EXPECT_THAT(empty.err,
+              HasSubstr("error: --gpus: the range 512..256 is empty\n  hint: --gpus 256..512"));
   const Said none = wrong(job + Words{"--gpus", "300..500"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("error: --gpus: no size of h100-sxm is in the range 300..500"));
@@ -114,9 +119,12 @@ TEST(Capacity, BadSizesAndClusters) {
   const Said steps = wrong(job + Words{"--gpus", "1..100000", "--gpu-step", "1"});
   EXPECT_EQ(steps.exit_code, 2);
   EXPECT_THAT(steps.err, HasSubstr("--gpu-step: makes more than 512 sizes"));
-  const Said cluster = run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "h100-smx"} + job);
+  const Said cluster =
+      run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "h100-smx"} + job);
   EXPECT_EQ(cluster.exit_code, 2);
-  EXPECT_THAT(cluster.err, HasSubstr("error: --clusters: no cluster named \"h100-smx\"; did you mean h100-sxm?"));
+  EXPECT_THAT(
+      cluster.err,
+      HasSubstr("error: --clusters: no cluster named \"h100-smx\"; did you mean h100-sxm?"));
 }
 
 TEST(Capacity, BadRates) {
@@ -127,12 +135,15 @@ TEST(Capacity, BadRates) {
   EXPECT_THAT(rates.err, HasSubstr("error: --price: b200 is not among the clusters\n  hint: one of "
                                    "h100-sxm, gb300-nvl72"));
   EXPECT_THAT(rates.err, HasSubstr("error: --mtbf: \"-5\" is not above 0"));
-  EXPECT_THAT(rates.err, HasSubstr("no rate is named \"restart_minute\"; did you mean restart_minutes?"));
+  EXPECT_THAT(rates.err,
+              HasSubstr("no rate is named \"restart_minute\"; did you mean restart_minutes?"));
   EXPECT_THAT(rates.err, HasSubstr("error: --rate: pue must be a number from 1 to 3"));
   EXPECT_THAT(rates.err, HasSubstr("repair_hours: \"soon\" is not a number"));
-  const Said price = run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "localhost"} + job);
+  const Said price =
+      run_pleat(Words{"capacity", "--model", "gpt-1.7b", "--clusters", "localhost"} + job);
   EXPECT_EQ(price.exit_code, 2);
-  EXPECT_THAT(price.err, HasSubstr("localhost has no price_usd_per_gpu_hour\n  hint: --price localhost=2.5$"));
+  EXPECT_THAT(price.err,
+              HasSubstr("localhost has no price_usd_per_gpu_hour\n  hint: --price localhost=2.5$"));
   const std::string file = test_folder() + "/rates.json";
   write_text(file, R"({"schema_version": 1, "name": "mine", "defaults": {"pue": 0.5}})");
   const Said in_file = wrong(job + Words{"--rates", file});
@@ -146,7 +157,8 @@ TEST(Capacity, BadRules) {
               HasSubstr("--critical-batch: is required by --batch-rule critical"));
   EXPECT_THAT(wrong(job + Words{"--critical-batch", "1M"}).err,
               HasSubstr("--critical-batch: is without effect under --batch-rule constant"));
-  EXPECT_THAT(wrong(job + Words{"--confidence", "p99"}).err, HasSubstr("\"p99\" is none\n  hint: p50 or p90"));
+  EXPECT_THAT(wrong(job + Words{"--confidence", "p99"}).err,
+              HasSubstr("\"p99\" is none\n  hint: p50 or p90"));
   EXPECT_EQ(wrong(job + Words{"--json", "--csv"}).exit_code, 2);
 }
 
@@ -166,21 +178,23 @@ TEST(Capacity, JsonAddsUpAndAnswers) {
       sum += number(paid, part);
     }
     EXPECT_NEAR(sum / number(paid, "paid"), 1, 1e-9);
-    EXPECT_NEAR(number(*booking.find("dollars"), "p50"), 2 * number(*booking.find("gpu_hours"), "p50"),
-                1e-6 * sum);
+    EXPECT_NEAR(number(*booking.find("dollars"), "p50"),
+                2 * number(*booking.find("gpu_hours"), "p50"), 1e-6 * sum);
     EXPECT_LT(number(*booking.find("days"), "p50"), number(*booking.find("days"), "p90"));
   }
   EXPECT_EQ(number(json, "fastest"), 1);
   EXPECT_GE(json.find("sensitivity")->find("inputs")->items().size(), 8u);
-  EXPECT_EQ(run.out, small({"--deadline", "90d", "--budget", "1M", "--json", "--price", "2$", "--threads",
-                            "1"}).out);
+  EXPECT_EQ(run.out, small({"--deadline", "90d", "--budget", "1M", "--json", "--price", "2$",
+                            "--threads", "1"})
+                         .out);
 }
 
 TEST(Capacity, TextAndCsv) {
   const Said text = small({"--deadline", "90d"});
   ASSERT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_THAT(text.out, HasSubstr("gpt-1.7b: 100B tokens within 90.00 days (P90), sequences of 2048 "
-                                  "tokens\nglobal batch: 512 sequences, the same for every size"));
+  EXPECT_THAT(text.out,
+              HasSubstr("gpt-1.7b: 100B tokens within 90.00 days (P90), sequences of 2048 "
+                        "tokens\nglobal batch: 512 sequences, the same for every size"));
   EXPECT_THAT(text.out, HasSubstr("cheapest that meets the deadline: "));
   EXPECT_THAT(text.out, HasSubstr("what matters most to "));
   EXPECT_THAT(text.out, HasSubstr("h100-sxm: 2.95 USD per GPU-hour, Nebius"));
@@ -205,7 +219,8 @@ TEST(Capacity, NothingMeetsTheGoals) {
   const Said late = small({"--deadline", "1h"});
   EXPECT_EQ(late.exit_code, 4);
   EXPECT_THAT(late.out, HasSubstr("h100-sxm"));  // the table is there all the same
-  EXPECT_THAT(late.err, HasSubstr("nothing meets the goals\n  deadline: the fastest offer, 16 x h100-sxm"));
+  EXPECT_THAT(late.err,
+              HasSubstr("nothing meets the goals\n  deadline: the fastest offer, 16 x h100-sxm"));
   EXPECT_THAT(late.err, HasSubstr(" days too long\n  it would be met by\n    --deadline "));
   EXPECT_THAT(late.err, HasSubstr("tokens instead of 100B"));
   const Said dear = small({"--budget", "10$", "--json"});
@@ -217,16 +232,16 @@ TEST(Capacity, NothingMeetsTheGoals) {
 }
 
 TEST(Capacity, NoPlanAtAll) {
-  const Said run = run_pleat({"capacity", "--model", "deepseek-v3", "--clusters", "h100-sxm", "--gpus",
-                              "1", "--tokens", "1T", "--deadline", "60d"});
+  const Said run = run_pleat({"capacity", "--model", "deepseek-v3", "--clusters", "h100-sxm",
+                              "--gpus", "1", "--tokens", "1T", "--deadline", "60d"});
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_THAT(run.out, HasSubstr("not possible:\n  1 x h100-sxm: no plan fits in memory: "));
   EXPECT_THAT(run.err, HasSubstr("nothing can be run: no offer has a plan"));
 }
 
 TEST(Capacity, CriticalBatchGrowsWithTheGpus) {
-  const Said run = small({"--deadline", "90d", "--json", "--batch-rule", "critical", "--critical-batch",
-                          "4M"});
+  const Said run =
+      small({"--deadline", "90d", "--json", "--batch-rule", "critical", "--critical-batch", "4M"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const JsonValue json = parse_json(run.out, "stdout");
   const JsonValue::Array& offers = json.find("offers")->items();
@@ -257,7 +272,8 @@ std::string interrupted_after(int seconds) {
 
 TEST(Capacity, CtrlCPrintsWhatIsDone) {
   std::string out;
-  for (int seconds = 2; out.empty() && seconds <= 64; seconds *= 2) out = interrupted_after(seconds);
+  for (int seconds = 2; out.empty() && seconds <= 64; seconds *= 2)
+    out = interrupted_after(seconds);
   EXPECT_THAT(out, HasSubstr("deepseek-v3: 15T tokens within 60.00 days"));
 }
 

@@ -12,8 +12,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::vector<std::string> kCommands{"models", "clusters", "model",     "program", "predict", "plan",
-                                         "train",  "data", "calibrate", "compare", "tune", "version", "help"};
+const std::vector<std::string> kCommands{"models", "clusters", "model", "program",   "predict",
+                                         "plan",   "train",    "data",  "calibrate", "compare",
+                                         "tune",   "version",  "help"};
 
 TEST(CommandLine, UnknownCommand) {
   const Said run = run_pleat({"modles"});
@@ -24,10 +25,12 @@ TEST(CommandLine, UnknownCommand) {
 TEST(CommandLine, UnknownCommandLikeNoOther) {
   const Said run = run_pleat({"xyzzyplugh"});
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_EQ(run.err,
-            "error: unknown command 'xyzzyplugh'\n  hint: commands are models, clusters, model, program, "
-            "predict, plan, capacity, train, checkpoint, data, calibrate, compare, tune, validate, export, export-weights, launch, import, "
-             "diff, completion, version, help\n");
+  EXPECT_EQ(
+      run.err,
+      "error: unknown command 'xyzzyplugh'\n  hint: commands are models, clusters, model, program, "
+      "predict, plan, capacity, train, checkpoint, data, calibrate, compare, tune, validate, "
+      "export, export-weights, launch, import, "
+      "diff, completion, version, help\n");
 }
 
 TEST(CommandLine, UnknownOption) {
@@ -76,13 +79,15 @@ TEST(CommandLine, UnknownNamesSuggest) {
                  "--seq-len", "4096", "--global-batch", "256", "--precision", "mxfp9"});
   EXPECT_EQ(precision.exit_code, 2);
   EXPECT_EQ(precision.err,
-            "error: --precision: 'mxfp9' is not one of fp32, fp16, bf16, fp8, fp8_delayed, fp8_block, mxfp8, nvfp4\n"
+            "error: --precision: 'mxfp9' is not one of fp32, fp16, bf16, fp8, fp8_delayed, "
+            "fp8_block, mxfp8, nvfp4\n"
             "  hint: did you mean mxfp8?\n");
 }
 
 TEST(CommandLine, WrongRecipe) {
-  const Said run = run_pleat({"plan", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "4",
-                             "--seq-len", "64", "--global-batch", "8", "--compare", "tp=1,micro-bath=2,pp=x"});
+  const Said run =
+      run_pleat({"plan", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "4",
+                 "--seq-len", "64", "--global-batch", "8", "--compare", "tp=1,micro-bath=2,pp=x"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("unknown plan field 'micro-bath'; did you mean micro-batch?"));
   EXPECT_THAT(run.err, HasSubstr("pp: 'x' is not a whole number"));

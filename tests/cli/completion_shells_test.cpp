@@ -27,7 +27,8 @@ bool there_is(const std::string& shell) {
 }
 
 std::string answer_of(const std::string& folder, const std::string& command) {
-  const std::string run = "cd '" + folder + "' && HOME='" + folder + "' " + command + " >answer 2>&1";
+  const std::string run =
+      "cd '" + folder + "' && HOME='" + folder + "' " + command + " >answer 2>&1";
   EXPECT_EQ(std::system(run.c_str()), 0) << read_text(folder + "/answer");
   return read_text(folder + "/answer");
 }
@@ -42,8 +43,9 @@ TEST(CompletionShells, BashSplitsWordsAtAnEqualsSign) {
                     {"plan --precision = bf16,mx", "bf16,mxfp8\n"},
                     {"plan --model = my", "my.json\n"}};
   for (const auto& [words, offered] : cases) {
-    const std::string ask = "bash -c 'source pleat.bash; COMP_WORDS=(pleat " + words +
-                            "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _pleat; echo \"${COMPREPLY[@]}\"'";
+    const std::string ask =
+        "bash -c 'source pleat.bash; COMP_WORDS=(pleat " + words +
+        "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _pleat; echo \"${COMPREPLY[@]}\"'";
     EXPECT_EQ(answer_of(folder, ask), offered) << words;
   }
 }
@@ -55,7 +57,8 @@ await() { for ((i = 0; i < 400; ++i)) { [[ -s $1 ]] && return; sleep 0.05 }; ret
 rm -f ready line
 zpty tab 'zsh -f -i'
 zpty -w tab 'autoload -U compinit && compinit -u -D; source ./pleat.zsh
-probe() { zle complete-word; print -r -- "$BUFFER" >line }; zle -N probe; bindkey "^I" probe; print 1 >ready'
+probe() { zle complete-word; print -r -- "$BUFFER" >line }; zle -N probe; )"
+R"(bindkey "^I" probe; print 1 >ready'
 await ready || exit 1
 zpty -n -w tab "$1"$'\t'
 await line || exit 1
@@ -87,7 +90,8 @@ TEST(CompletionShells, Fish) {
                     {"plan --model ./m", "./my.json\n"},
                     {"diff m", "my.json\n"}};
   for (const auto& [begun, offered] : cases) {
-    const std::string ask = "fish -c 'source pleat.fish; complete -C \"pleat " + begun + "\" | cut -f1'";
+    const std::string ask =
+        "fish -c 'source pleat.fish; complete -C \"pleat " + begun + "\" | cut -f1'";
     EXPECT_EQ(answer_of(folder, ask), offered) << begun;
   }
 }

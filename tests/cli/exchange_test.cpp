@@ -292,8 +292,9 @@ std::string completed(const std::string& words) {
   const std::string file = test_folder() + "/completion.bash";
   if (!fs::exists(file)) write_text(file, run_pleat({"completion", "bash"}).out);
   const std::string answer = test_folder() + "/answer";
-  EXPECT_EQ(shell("cd " + made_folder("empty") + " && bash -c 'source " + file + "; COMP_WORDS=(pleat " +
-                  words + "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _pleat; echo \"${COMPREPLY[@]}\"' >" +
+  EXPECT_EQ(shell("cd " + made_folder("empty") + " && bash -c 'source " + file +
+                  "; COMP_WORDS=(pleat " + words +
+                  "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _pleat; echo \"${COMPREPLY[@]}\"' >" +
                   answer),
             0);
   return read_text(answer);

@@ -14,8 +14,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const std::vector<std::string> kSmall{"predict", "--model", "tiny-moe", "--cluster", "localhost", "--gpus",
-                                      "4", "--seq-len", "64", "--global-batch", "8", "--out"};
+const std::vector<std::string> kSmall{"predict",   "--model",        "tiny-moe", "--cluster",
+                                      "localhost", "--gpus",         "4",        "--seq-len",
+                                      "64",        "--global-batch", "8",        "--out"};
 
 std::string made_folder(const char* name) {
   const std::string folder = test_folder() + "/" + name;
@@ -57,7 +58,8 @@ TEST(FileOutput, FollowsALink) {
   const std::string folder = made_folder("out");
   write_text(folder + "/real.json", "old");
   std::filesystem::create_symlink("real.json", folder + "/link.json");
-  EXPECT_EQ(run_pleat(kSmall + std::vector<std::string>{folder + "/link.json", "--force"}).exit_code, 0);
+  EXPECT_EQ(
+      run_pleat(kSmall + std::vector<std::string>{folder + "/link.json", "--force"}).exit_code, 0);
   EXPECT_TRUE(std::filesystem::is_symlink(folder + "/link.json"));
   EXPECT_THAT(read_text(folder + "/real.json"), HasSubstr("\"schema_version\""));
 }
@@ -80,7 +82,8 @@ TEST(FileOutput, TargetIsAFolder) {
 TEST(FileOutput, AWrongRequestLeavesTheOldFile) {
   const std::string folder = made_folder("out");
   write_text(folder + "/plan.json", "old");
-  const Said run = run_pleat(kSmall + std::vector<std::string>{folder + "/plan.json", "--force", "--ep", "3"});
+  const Said run =
+      run_pleat(kSmall + std::vector<std::string>{folder + "/plan.json", "--force", "--ep", "3"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(read_text(folder + "/plan.json"), "old");
   EXPECT_THAT(files_in(folder), ElementsAre("plan.json"));
@@ -107,8 +110,8 @@ TEST(FileOutput, InterruptedTrainingEndsWith130AndLeavesNoFile) {
   const std::string folder = made_folder("out");
   write_text(test_folder() + "/text", std::string(4000, 'a'));
   const Said run = interrupt_pleat(
-      {"train", "--model", "tiny-moe", "--gpus", "2", "--seq-len", "64", "--global-batch", "4", "--steps",
-       "1000000", "--data", test_folder() + "/text", "--trace", folder + "/trace.json"},
+      {"train", "--model", "tiny-moe", "--gpus", "2", "--seq-len", "64", "--global-batch", "4",
+       "--steps", "1000000", "--data", test_folder() + "/text", "--trace", folder + "/trace.json"},
       "step    3");
   EXPECT_EQ(run.exit_code, 130);
   EXPECT_THAT(run.err, ::testing::MatchesRegex("stopped by SIGINT after step [0-9]+ of 1000000\n"));

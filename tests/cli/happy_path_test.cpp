@@ -17,8 +17,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::vector<std::string> kLocal{"--model", "tiny-moe", "--cluster", "localhost", "--gpus", "4",
-                                      "--seq-len", "64", "--global-batch", "8"};
+const std::vector<std::string> kLocal{"--model",        "tiny-moe", "--cluster", "localhost",
+                                      "--gpus",         "4",        "--seq-len", "64",
+                                      "--global-batch", "8"};
 
 JsonValue json_of(const std::vector<std::string>& arguments) {
   const Said run = run_pleat(arguments);
@@ -40,7 +41,8 @@ double number(const JsonValue& json, const char* key) {
 TEST(HappyPath, Models) {
   const Said run = run_pleat({"models"});
   EXPECT_EQ(run.exit_code, 0);
-  for (const char* name : {"deepseek-v3", "qwen3-235b-a22b", "mixtral-8x7b", "llama3-8b", "tiny-moe"}) {
+  for (const char* name :
+       {"deepseek-v3", "qwen3-235b-a22b", "mixtral-8x7b", "llama3-8b", "tiny-moe"}) {
     EXPECT_THAT(run.out, HasSubstr(std::string("\n") + name + " "));
   }
   EXPECT_GE(json_of({"models", "--json"}).items().size(), 10u);
@@ -49,8 +51,9 @@ TEST(HappyPath, Models) {
 // The only stage waits for nobody: sums of its times may miss the step by a rounding, below it too.
 TEST(HappyPath, NoBubbleBelowZero) {
   const std::string file = test_folder() + "/plan.json";
-  const std::vector<std::string> request{"--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "64",
-                                         "--seq-len", "4096", "--global-batch", "256", "--ep", "8"};
+  const std::vector<std::string> request{"--model",        "mixtral-8x7b", "--cluster", "h100-sxm",
+                                         "--gpus",         "64",           "--seq-len", "4096",
+                                         "--global-batch", "256",          "--ep",      "8"};
   const Said run = run_pleat(std::vector<std::string>{"predict", "--out", file} + request);
   EXPECT_THAT(run.out, HasSubstr("  0.000 "));
   EXPECT_THAT(run.out, ::testing::Not(HasSubstr("-0.0")));
@@ -74,7 +77,8 @@ TEST(HappyPath, ModelDeepSeek) {
 }
 
 TEST(HappyPath, PredictListsWhatItAssumed) {
-  const std::vector<std::string> request = std::vector<std::string>{"predict", "--ep", "4"} + kLocal;
+  const std::vector<std::string> request =
+      std::vector<std::string>{"predict", "--ep", "4"} + kLocal;
   const Said run = run_pleat(request);
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_THAT(run.out, HasSubstr("\nassumed: --runtime pleat, --profile "));
@@ -83,23 +87,27 @@ TEST(HappyPath, PredictListsWhatItAssumed) {
   EXPECT_GT(number(json_of(request + std::vector<std::string>{"--json"}), "step_s"), 0);
 }
 
-const std::vector<std::string> kCluster{"--model", "qwen3-30b-a3b", "--cluster", "h100-sxm", "--gpus", "64",
-                                        "--seq-len", "4096", "--global-batch", "512", "--ep", "8"};
+const std::vector<std::string> kCluster{
+    "--model",   "qwen3-30b-a3b", "--cluster",      "h100-sxm", "--gpus", "64",
+    "--seq-len", "4096",          "--global-batch", "512",      "--ep",   "8"};
 
 TEST(HappyPath, PredictExplains) {
   const Said run = run_pleat(std::vector<std::string>{"predict", "--explain"} + kCluster);
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  for (const char* words : {"\nwhat bounds the step\nThe step takes ", " Most of it goes to ", "\nMemory: stage 0 ",
-                            "\nlongest operations of stage 0 ", "moe/bwd/experts.fc1.wgrad", "\nsingle changes on the same GPUs\n"}) {
+  for (const char* words : {"\nwhat bounds the step\nThe step takes ", " Most of it goes to ",
+                            "\nMemory: stage 0 ", "\nlongest operations of stage 0 ",
+                            "moe/bwd/experts.fc1.wgrad", "\nsingle changes on the same GPUs\n"}) {
     EXPECT_THAT(run.out, HasSubstr(words));
   }
-  EXPECT_THAT(run_pleat(std::vector<std::string>{"predict"} + kCluster).out, ::testing::Not(HasSubstr("bounds")));
+  EXPECT_THAT(run_pleat(std::vector<std::string>{"predict"} + kCluster).out,
+              ::testing::Not(HasSubstr("bounds")));
 }
 
 // A change's plan in a plan file of its own is predicted with exactly the figures of the list.
 TEST(HappyPath, ChangesThatPredictListsComeTrue) {
   const std::string file = test_folder() + "/plan.json";
-  const JsonValue base = json_of(std::vector<std::string>{"predict", "--explain", "--json", "--out", file} + kCluster);
+  const JsonValue base =
+      json_of(std::vector<std::string>{"predict", "--explain", "--json", "--out", file} + kCluster);
   const auto& changes = base.find("explain")->find("changes")->items();
   ASSERT_GE(changes.size(), 15u);
   const JsonValue document = parse_json(read_text(file), file);
@@ -127,15 +135,18 @@ TEST(HappyPath, ReportsArePagesOfTheirOwn) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.err, HasSubstr("wrote " + file));
   const std::string page = read_text(file);
-  for (const char* words : {"<!doctype html>", "Content-Security-Policy", "<h2>Memory by stage</h2>", "<h2>Timeline</h2>",
-                            "<h2>Single changes on the same GPUs</h2>", "moe/fwd/experts.fc1"}) {
+  for (const char* words :
+       {"<!doctype html>", "Content-Security-Policy", "<h2>Memory by stage</h2>",
+        "<h2>Timeline</h2>", "<h2>Single changes on the same GPUs</h2>", "moe/fwd/experts.fc1"}) {
     EXPECT_THAT(page, HasSubstr(words));
   }
   EXPECT_EQ(run_pleat(std::vector<std::string>{"plan", "--html", file} + kLocal).exit_code, 7);
-  EXPECT_EQ(run_pleat(std::vector<std::string>{"plan", "--force", "--html", file} + kLocal).exit_code, 0);
+  EXPECT_EQ(
+      run_pleat(std::vector<std::string>{"plan", "--force", "--html", file} + kLocal).exit_code, 0);
   EXPECT_THAT(read_text(file), HasSubstr("proven: no plan of the space is faster under the model"));
   EXPECT_THAT(read_text(file), HasSubstr("<h2>Time against memory</h2>"));
-  const Said nowhere = run_pleat(std::vector<std::string>{"predict", "--html", test_folder() + "/no/page.html"} + kCluster);
+  const Said nowhere = run_pleat(
+      std::vector<std::string>{"predict", "--html", test_folder() + "/no/page.html"} + kCluster);
   EXPECT_EQ(nowhere.exit_code, 5);
   EXPECT_THAT(nowhere.err, HasSubstr("no/page.html: cannot write"));
 }
@@ -143,8 +154,11 @@ TEST(HappyPath, ReportsArePagesOfTheirOwn) {
 TEST(HappyPath, TracesHaveTheOperationsOfSomeMicrobatches) {
   const std::string file = test_folder() + "/trace.json";
   const auto size = [&](const char* microbatches) {
-    EXPECT_EQ(run_pleat(std::vector<std::string>{"predict", "--force", "--trace", file, "--trace-microbatches", microbatches} + kCluster)
-                  .exit_code, 0);
+    EXPECT_EQ(run_pleat(std::vector<std::string>{"predict", "--force", "--trace", file,
+                                                 "--trace-microbatches", microbatches} +
+                        kCluster)
+                  .exit_code,
+              0);
     return read_text(file).size();
   };
   const std::size_t none = size("0"), one = size("1");
@@ -155,7 +169,8 @@ TEST(HappyPath, TracesHaveTheOperationsOfSomeMicrobatches) {
 
 TEST(HappyPath, PlanFileGivesTheSamePrediction) {
   const std::string file = test_folder() + "/plan.json";
-  const std::vector<std::string> request = std::vector<std::string>{"predict", "--ep", "4", "--json"} + kLocal;
+  const std::vector<std::string> request =
+      std::vector<std::string>{"predict", "--ep", "4", "--json"} + kLocal;
   const double step = number(json_of(request + std::vector<std::string>{"--out", file}), "step_s");
   EXPECT_EQ(number(json_of({"predict", "--plan", file, "--json"}), "step_s"), step);
 }
@@ -170,12 +185,14 @@ TEST(HappyPath, PlanLocalhost) {
   ASSERT_EQ(json.find("best")->items().size(), 3u);
   const JsonValue& best = json.find("best")->items().front();
   EXPECT_EQ(run_pleat(request + std::vector<std::string>{"--out", file}).exit_code, 0);
-  EXPECT_EQ(number(json_of({"predict", "--plan", file, "--json"}), "step_s"), number(best, "step_s"));
+  EXPECT_EQ(number(json_of({"predict", "--plan", file, "--json"}), "step_s"),
+            number(best, "step_s"));
 }
 
 TEST(HappyPath, PlanPlacesARecipeAmongTheBest) {
   const std::vector<std::string> request = std::vector<std::string>{"plan", "--json"} + kLocal;
-  const JsonValue searched = json_of(request + std::vector<std::string>{"--compare", "ep=1,micro-batch=1,sharding=none"});
+  const JsonValue searched =
+      json_of(request + std::vector<std::string>{"--compare", "ep=1,micro-batch=1,sharding=none"});
   const JsonValue& recipe = searched.find("compared")->items().front();
   const double best = number(searched.find("best")->items().front(), "step_s");
   EXPECT_GE(number(recipe, "step_s"), best);
@@ -214,14 +231,16 @@ TEST(HappyPath, PlanByObjective) {
 }
 
 TEST(HappyPath, FewestGpusAreNoMoreThanAll) {
-  const Said run = run_pleat(std::vector<std::string>{"plan", "--objective", "cost", "--min-gpus", "9"} + kLocal);
+  const Said run = run_pleat(
+      std::vector<std::string>{"plan", "--objective", "cost", "--min-gpus", "9"} + kLocal);
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("--min-gpus: 9 is more than the 4 GPUs of the job"));
 }
 
 TEST(HappyPath, NumbersFormatsAreAChoice) {
-  const JsonValue json = json_of({"plan", "--json", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "16",
-                                  "--seq-len", "4096", "--global-batch", "64", "--precision", "bf16,fp8", "--top", "1",
+  const JsonValue json = json_of({"plan", "--json", "--model", "mixtral-8x7b", "--cluster",
+                                  "h100-sxm", "--gpus", "16", "--seq-len", "4096",
+                                  "--global-batch", "64", "--precision", "bf16,fp8", "--top", "1",
                                   "--main-grads-dtype", "fp32,bf16", "--exp-avg-dtype", "bf16"});
   EXPECT_EQ(*json.find("precision")->as_string(), "bf16 or fp8");
   const JsonValue& plan = *json.find("best")->items().front().find("plan");
@@ -240,8 +259,10 @@ TEST(HappyPath, PinsAreKept) {
 TEST(HappyPath, ProgramOfALayer) {
   const Said run = run_pleat({"program", "--model", "tiny-moe", "--ep", "4", "--layer", "1"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  for (const char* op : {"router", "grouped_gemm", "all_to_all", "swiglu"}) EXPECT_THAT(run.out, HasSubstr(op));
-  const JsonValue json = json_of({"program", "--model", "tiny-moe", "--ep", "4", "--layer", "1", "--json"});
+  for (const char* op : {"router", "grouped_gemm", "all_to_all", "swiglu"})
+    EXPECT_THAT(run.out, HasSubstr(op));
+  const JsonValue json =
+      json_of({"program", "--model", "tiny-moe", "--ep", "4", "--layer", "1", "--json"});
   EXPECT_EQ(json.find("layers")->items().size(), 1u);
   const Said absent = run_pleat({"program", "--model", "tiny-moe", "--layer", "4"});
   EXPECT_EQ(absent.exit_code, 2);
@@ -252,14 +273,16 @@ TEST(HappyPath, TrainAndCompare) {
   const std::string folder = test_folder();
   write_text(folder + "/text", std::string(4000, 'a') + std::string(4000, 'b'));
   const std::vector<std::string> plan = std::vector<std::string>{"--ep", "4"} + kLocal;
-  const std::vector<std::string> train{"train", "--json", "--steps", "3", "--data", folder + "/text",
-                                       "--trace", folder + "/measured.json"};
+  const std::vector<std::string> train{
+      "train",  "--json",         "--steps", "3",
+      "--data", folder + "/text", "--trace", folder + "/measured.json"};
   const JsonValue json = json_of(train + plan);
   const auto& steps = json.find("steps")->items();
   ASSERT_EQ(steps.size(), 3u);
   EXPECT_LT(number(steps[2], "loss"), number(steps[0], "loss"));
   EXPECT_GT(integer(*json.find("measured"), "peak_bytes"), 0);
-  json_of(std::vector<std::string>{"predict", "--json", "--trace", folder + "/predicted.json"} + plan);
+  json_of(std::vector<std::string>{"predict", "--json", "--trace", folder + "/predicted.json"} +
+          plan);
   const Said joined = run_pleat({"compare", folder + "/measured.json", folder + "/predicted.json"});
   EXPECT_EQ(joined.exit_code, 0) << joined.err;
   EXPECT_THAT(joined.out, HasSubstr("\nexperts.fc1.dgrad "));
@@ -270,10 +293,10 @@ TEST(HappyPath, TrainAndCompare) {
 TEST(HappyPath, ADryRunOfTrainingLeavesNoFile) {
   const std::string out = test_folder() + "/out", folder = out + "/run";
   std::filesystem::create_directories(out);
-  const Said run = run_pleat(std::vector<std::string>{"train", "--steps", "1", "--save", folder, "--log-json",
-                                                      folder + ".jsonl", "--tensorboard", folder + ".tb",
-                                                      "--dry-run"} +
-                             kLocal);
+  const Said run = run_pleat(
+      std::vector<std::string>{"train", "--steps", "1", "--save", folder, "--log-json",
+                               folder + ".jsonl", "--tensorboard", folder + ".tb", "--dry-run"} +
+      kLocal);
   EXPECT_EQ(run.exit_code, 0) << run.err;
   for (const char* what : {" (checkpoints)", ".jsonl (a line a step)", ".tb (TensorBoard events)"})
     EXPECT_THAT(run.err, HasSubstr("would write " + folder + what));
@@ -283,14 +306,17 @@ TEST(HappyPath, ADryRunOfTrainingLeavesNoFile) {
 TEST(HappyPath, TheLearningRateFollowsItsSchedule) {
   const std::string folder = test_folder();
   write_text(folder + "/text", std::string(4000, 'a') + std::string(4000, 'b'));
-  json_of(std::vector<std::string>{"train", "--json", "--steps", "5", "--data", folder + "/text", "--ep", "2",
-                                   "--optimizer", "sgd", "--lr", "0.25", "--min-lr", "0.125", "--lr-warmup-iters", "1",
-                                   "--lr-decay-style", "WSD", "--lr-wsd-decay-iters", "2",
-                                   "--lr-wsd-decay-style", "linear", "--weight-decay", "0.1", "--clip-grad", "2",
-                                   "--log-json", folder + "/log"} + kLocal);
+  json_of(std::vector<std::string>{"train", "--json", "--steps", "5", "--data", folder + "/text",
+                                   "--ep", "2", "--optimizer", "sgd", "--lr", "0.25", "--min-lr",
+                                   "0.125", "--lr-warmup-iters", "1", "--lr-decay-style", "WSD",
+                                   "--lr-wsd-decay-iters", "2", "--lr-wsd-decay-style", "linear",
+                                   "--weight-decay", "0.1", "--clip-grad", "2", "--log-json",
+                                   folder + "/log"} +
+          kLocal);
   std::istringstream log(read_text(folder + "/log"));
   std::vector<double> rates;
-  for (std::string line; std::getline(log, line);) rates.push_back(number(parse_json(line, "log"), "lr"));
+  for (std::string line; std::getline(log, line);)
+    rates.push_back(number(parse_json(line, "log"), "lr"));
   EXPECT_EQ(rates, (std::vector<double>{0, 0.25, 0.25, 0.25, 0.1875}));
 }
 
@@ -298,9 +324,10 @@ TEST(HappyPath, TheLossOnHeldOutDataIsLoggedWhenItIsDue) {
   const std::string folder = test_folder();
   write_text(folder + "/text", std::string(4000, 'a') + std::string(4000, 'b'));
   write_text(folder + "/held-out", std::string(2000, 'a'));
-  json_of(std::vector<std::string>{"train", "--json", "--steps", "3", "--data", folder + "/text", "--valid-data",
-                                   folder + "/held-out", "--eval-iters", "2", "--eval-interval", "2", "--log-json",
-                                   folder + "/log"} + kLocal);
+  json_of(std::vector<std::string>{"train", "--json", "--steps", "3", "--data", folder + "/text",
+                                   "--valid-data", folder + "/held-out", "--eval-iters", "2",
+                                   "--eval-interval", "2", "--log-json", folder + "/log"} +
+          kLocal);
   std::istringstream log(read_text(folder + "/log"));
   std::vector<bool> has;
   for (std::string line; std::getline(log, line);) {
@@ -311,8 +338,9 @@ TEST(HappyPath, TheLossOnHeldOutDataIsLoggedWhenItIsDue) {
 
 TEST(HappyPath, MeasuredMemoryOfOneStepIsThePredictedOneToTheByte) {
   write_text(test_folder() + "/text", read_text(std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt"));
-  const JsonValue json = json_of(std::vector<std::string>{"train", "--json", "--steps", "1", "--ep", "2", "--data",
-                                                          test_folder() + "/text"} + kLocal);
+  const JsonValue json = json_of(std::vector<std::string>{"train", "--json", "--steps", "1", "--ep",
+                                                          "2", "--data", test_folder() + "/text"} +
+                                 kLocal);
   EXPECT_EQ(integer(*json.find("predicted"), "peak_bytes_recorded_routing"),
             integer(*json.find("measured"), "peak_bytes"));
 }
@@ -320,8 +348,9 @@ TEST(HappyPath, MeasuredMemoryOfOneStepIsThePredictedOneToTheByte) {
 TEST(HappyPath, RouterLossesAreTrainedAndReported) {
   write_text(test_folder() + "/text", read_text(std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt"));
   const JsonValue json = json_of(
-      std::vector<std::string>{"train", "--json", "--steps", "1", "--ep", "2", "--data", test_folder() + "/text",
-                               "--aux-loss", "0.01", "--z-loss", "0.001"} + kLocal);
+      std::vector<std::string>{"train", "--json", "--steps", "1", "--ep", "2", "--data",
+                               test_folder() + "/text", "--aux-loss", "0.01", "--z-loss", "0.001"} +
+      kLocal);
   const JsonValue& step = json.find("steps")->items()[0];
   EXPECT_GT(number(step, "aux_loss"), 0.03 * 0.99);  // three layers, least where all loads are even
   EXPECT_GT(number(step, "z_loss"), 3 * 0.001 * 4);  // log(8)² a layer where all logits are zero

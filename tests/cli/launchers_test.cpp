@@ -42,8 +42,11 @@ struct Shell {
 
 // Some of these jobs meet at addresses that other hosts reach: who may join knows the secret.
 Shell shell(const std::string& line, const std::string& name = "shell") {
-  const std::string out = test_folder() + "/" + name + ".out", err = test_folder() + "/" + name + ".err";
-  const int status = std::system(("( export PLEAT_JOB_SECRET=" + std::string(64, '7') + "; " + line + " ) >" + out + " 2>" + err + " </dev/null").c_str());
+  const std::string out = test_folder() + "/" + name + ".out",
+                    err = test_folder() + "/" + name + ".err";
+  const int status = std::system(("( export PLEAT_JOB_SECRET=" + std::string(64, '7') + "; " +
+                                  line + " ) >" + out + " 2>" + err + " </dev/null")
+                                     .c_str());
   return {WEXITSTATUS(status), read_text(out), read_text(err)};
 }
 
@@ -84,9 +87,10 @@ std::string torchrun() {
 TEST(Launchers, Torchrun) {
   const std::string launcher = torchrun();
   if (launcher.empty()) GTEST_SKIP() << "no torchrun";
-  expect_as_threads(shell(launcher + " --nproc-per-node 4 --standalone --no-python " + PLEAT_BINARY +
-                          shell_words(training())),
-                    "4 processes of 1 rank over TCP: process 0 of 4 (torchrun: RANK=0, WORLD_SIZE=4)");
+  expect_as_threads(
+      shell(launcher + " --nproc-per-node 4 --standalone --no-python " + PLEAT_BINARY +
+            shell_words(training())),
+      "4 processes of 1 rank over TCP: process 0 of 4 (torchrun: RANK=0, WORLD_SIZE=4)");
 }
 
 const std::string kMpirun =
@@ -97,16 +101,19 @@ TEST(Launchers, TorchrunWithinMpirunIsTheInnermost) {
   const std::string launcher = torchrun();
   if (launcher.empty()) GTEST_SKIP() << "no torchrun";
   if (std::string(PLEAT_MPIEXEC).empty()) GTEST_SKIP() << "no MPI in this build";
-  expect_as_threads(shell(kMpirun + "-n 1 " + launcher + " --nproc-per-node 4 --standalone --no-python " +
-                          PLEAT_BINARY + shell_words(training())),
-                    "process 0 of 4 (torchrun: RANK=0, WORLD_SIZE=4)");
+  expect_as_threads(
+      shell(kMpirun + "-n 1 " + launcher + " --nproc-per-node 4 --standalone --no-python " +
+            PLEAT_BINARY + shell_words(training())),
+      "process 0 of 4 (torchrun: RANK=0, WORLD_SIZE=4)");
 }
 
 // Within a cluster of this host, of which no process is left.
 Shell in_slurm(const std::string& line) {
   const std::string folder = test_folder() + "/slurm";
-  const Shell done = shell("bash " PLEAT_SOURCE_DIR "/tests/cli/one_node_slurm.sh " + folder + " " + line);
-  const Shell left = shell("grep -lzxF 'SLURM_CONF=" + folder + "/slurm.conf' /proc/[0-9]*/environ", "left");
+  const Shell done =
+      shell("bash " PLEAT_SOURCE_DIR "/tests/cli/one_node_slurm.sh " + folder + " " + line);
+  const Shell left =
+      shell("grep -lzxF 'SLURM_CONF=" + folder + "/slurm.conf' /proc/[0-9]*/environ", "left");
   EXPECT_EQ(left.out, "");
   return done;
 }
@@ -141,7 +148,8 @@ TEST(Launchers, TorchrunWithinSrunIsTheInnermost) {
 
 TEST(Launchers, MpirunWithinAnAllocationIsTheInnermost) {
   if (std::string(PLEAT_MPIEXEC).empty()) GTEST_SKIP() << "no MPI in this build";
-  write_text(test_folder() + "/job.sh", kMpirun + "-n 4 " PLEAT_BINARY + shell_words(training()) + "\n");
+  write_text(test_folder() + "/job.sh",
+             kMpirun + "-n 4 " PLEAT_BINARY + shell_words(training()) + "\n");
   const Shell s = in_slurm("salloc -n 1 bash " + test_folder() + "/job.sh");
   if (s.code == 77) GTEST_SKIP() << "no Slurm that could be started";
   expect_as_threads(s, "process 0 of 4 (Open MPI: OMPI_COMM_WORLD_RANK=0, OMPI_COMM_WORLD_SIZE=4)");
@@ -160,8 +168,10 @@ void expect_two_hosts(const Words& where, const std::string& rendezvous) {
   const Shell first = run(0);
   other.join();
   EXPECT_EQ(second.code, 0) << second.err;
-  expect_as_threads(first, "2 processes of 2 ranks over TCP: process 0 of 2 (flags: --process 0/2), "
-                           "meeting at " + rendezvous);
+  expect_as_threads(first,
+                    "2 processes of 2 ranks over TCP: process 0 of 2 (flags: --process 0/2), "
+                    "meeting at " +
+                        rendezvous);
 }
 
 TEST(Launchers, AnotherAddressOfThisHost) {
@@ -175,10 +185,10 @@ TEST(Launchers, TwoNetworkNamespaces) {
   const std::string a = "pleat-a" + id, b = "pleat-b" + id;
   const Shell made = shell(
       "ip netns add " + a + " && ip netns add " + b + " && ip link add va" + id + " netns " + a +
-      " type veth peer name vb" + id + " netns " + b + " && ip -n " + a + " addr add 10.77.0.1/24 dev va" +
-      id + " && ip -n " + b + " addr add 10.77.0.2/24 dev vb" + id + " && ip -n " + a + " link set va" + id +
-      " up && ip -n " + b + " link set vb" + id + " up && ip -n " + a + " link set lo up && ip -n " + b +
-      " link set lo up");
+      " type veth peer name vb" + id + " netns " + b + " && ip -n " + a +
+      " addr add 10.77.0.1/24 dev va" + id + " && ip -n " + b + " addr add 10.77.0.2/24 dev vb" +
+      id + " && ip -n " + a + " link set va" + id + " up && ip -n " + b + " link set vb" + id +
+      " up && ip -n " + a + " link set lo up && ip -n " + b + " link set lo up");
   if (made.code == 0) {
     expect_two_hosts({"ip netns exec " + a + " ", "ip netns exec " + b + " "}, "10.77.0.1:29600");
   }
@@ -192,7 +202,8 @@ TEST(Launchers, ResumeUnderMpirunIsBitwise) {
   const auto command = [](const std::string& save, const std::string& steps) {
     Words words = training();
     words.back() = steps;
-    return words + Words{"--order-samples", "400", "--save", test_folder() + "/" + save, "--save-every", "2"};
+    return words + Words{"--order-samples",          "400",          "--save",
+                         test_folder() + "/" + save, "--save-every", "2"};
   };
   ASSERT_EQ(run_pleat(command("whole", "6")).exit_code, 0);
   const Shell begun = shell(kMpirun + "-n 4 " PLEAT_BINARY + shell_words(command("mpi", "4")));
@@ -201,7 +212,8 @@ TEST(Launchers, ResumeUnderMpirunIsBitwise) {
                               shell_words(command("mpi", "6") + Words{"--resume"}));
   ASSERT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_THAT(resumed.err, HasSubstr("going on after step "));
-  const std::string mine = test_folder() + "/mpi/step_00000006", whole = test_folder() + "/whole/step_00000006";
+  const std::string mine = test_folder() + "/mpi/step_00000006",
+                    whole = test_folder() + "/whole/step_00000006";
   ASSERT_EQ(files_in(mine), files_in(whole));
   for (const std::string& file : files_in(whole)) {
     EXPECT_EQ(read_text(mine + "/" + file), read_text(whole + "/" + file)) << file;

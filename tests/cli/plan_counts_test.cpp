@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What pleat plan counts: plans enumerated, listed, rejected and priced, whatever is told beside them.
+// What pleat plan counts: plans enumerated, listed, rejected and priced, whatever is told beside
+// them.
 #include <gtest/gtest.h>
 
 #include "core/json/parse.hpp"
@@ -60,8 +61,8 @@ TEST(PlanCounts, AFrontsPricesAreCountedApart) {
   EXPECT_GT(*front.find("front_priced")->as_integer(), *alone.find("priced")->as_integer());
 }
 
-// A round of the search prices no more than is left; what a limit leaves without any plan has one of
-// other estimates.
+// A round of the search prices no more than is left; what a limit leaves without any plan has one
+// of other estimates.
 TEST(PlanCounts, NoMorePlansArePricedThanAllowed) {
   for (const int most : {1, 3, 20}) {
     const JsonValue found = plan({"--max-evaluations", std::to_string(most), "--precision",

@@ -29,6 +29,9 @@ TEST(PlanFlags, EveryRowOfTheTableIsAnOption) {
   const std::string plan = run_pleat({"plan", "--help"}).out;
   for_each_plan_field([&](auto i) {
     constexpr const auto& field = kPlanField<i>;
+    if (field.may_be_pinned()) {
+      EXPECT_THAT(plan, HasSubstr("--" + std::string(field.pin_flag()) + " "));
+    }
     if (field.typed.flag.empty()) return;
     EXPECT_THAT(predict, HasSubstr("--" + field.typed_name() + " "));
     if (field.chosen_by == ChosenBy::numerics) {
@@ -151,9 +154,9 @@ TEST(PlanFlags, WrongWords) {
 }
 
 TEST(PlanFlags, ShapesOfComparedRecipes) {
-  const Said run = run_pleat({"plan", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "2",
-                             "--seq-len", "64", "--global-batch", "4", "--compare",
-                             "tp=1,ep-overlap=yes"});
+  const Said run =
+      run_pleat({"plan", "--model", "tiny-moe", "--cluster", "localhost", "--gpus", "2",
+                 "--seq-len", "64", "--global-batch", "4", "--compare", "tp=1,ep-overlap=yes"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("ep-overlap takes no value"));
 }

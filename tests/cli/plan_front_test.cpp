@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What pleat plan tells beside its list, step time against memory and by size, agrees with the list.
+// What pleat plan tells beside its list, step time against memory and by size, agrees with the
+// list.
 #include <gtest/gtest.h>
 
 #include "core/json/parse.hpp"

@@ -130,8 +130,8 @@ TEST(PlanSearch, FilesAreKeptUnlessForced) {
 
 TEST(PlanSearch, FewerGpusThatSuitTheBatchAreHintedAt) {
   const auto on = [](const char* gpus, const Words& more = {}) {
-    const Words request{"plan",      "--model",        "gpt-1.7b", "--cluster", "h100-sxm", "--gpus", gpus,
-                        "--seq-len", "2048", "--global-batch", "480"};
+    const Words request{"plan", "--model",   "gpt-1.7b", "--cluster",      "h100-sxm", "--gpus",
+                        gpus,   "--seq-len", "2048",     "--global-batch", "480"};
     return run_pleat(request + more);
   };
   EXPECT_THAT(on("28").out, HasSubstr("\nfewer GPUs  24 GPUs would be "));

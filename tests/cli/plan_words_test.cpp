@@ -21,7 +21,8 @@ TEST(CounterWords, EveryRuleAndEveryOutcomeHasThem) {
   for (const char* name :
        {"memory", "host-memory", "time-bound", "moot", "needless", "variant", "near", "slower",
         "not-reached", "delayed-wgrad-biases-in-graph", "delayed-wgrad-shards-in-graph",
-        "executed-number-formats", "cpu-optimizer-fp8-weights", "cpu-optimizer-sharding", "dispatcher-sms"}) {
+        "executed-number-formats", "cpu-optimizer-fp8-weights", "cpu-optimizer-sharding",
+        "dispatcher-sms"}) {
     EXPECT_NE(words_for_counter(name), "") << name;
   }
 }

@@ -183,7 +183,8 @@ TEST(Processes, AnotherJobsProcessIsNotLetIn) {
     std::string line = "PLEAT_JOB_SECRET=" + secret + " timeout 100 " PLEAT_BINARY;
     for (const std::string& word : training("1")) line += " '" + word + "'";
     const std::string name = test_folder() + "/process" + std::to_string(process);
-    line += " --process " + std::to_string(process) + "/2 --rendezvous-timeout 2 --rendezvous " + at;
+    line +=
+        " --process " + std::to_string(process) + "/2 --rendezvous-timeout 2 --rendezvous " + at;
     const int status =
         std::system((line + " >" + name + ".out 2>" + name + ".err </dev/null").c_str());
     joins[process] = {WEXITSTATUS(status), read_text(name + ".out"), read_text(name + ".err")};

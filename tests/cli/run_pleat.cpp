@@ -115,8 +115,9 @@ Said disturb_pleat(const std::vector<std::string>& arguments, const std::string&
 
 std::string test_folder() {
   const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-  const fs::path folder = fs::path(::testing::TempDir()) /
-                          (std::string("pleat-cli-") + info->test_suite_name() + "-" + info->name());
+  const fs::path folder =
+      fs::path(::testing::TempDir()) /
+      (std::string("pleat-cli-") + info->test_suite_name() + "-" + info->name());
   static std::string made;
   if (made != folder.string()) {
     fs::remove_all(folder);

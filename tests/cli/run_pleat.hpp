@@ -23,14 +23,16 @@ struct Said {
                                   const std::vector<std::string>& arguments);
 
 // The same with stdout connected to `file`, for full disks and closed pipes.
-[[nodiscard]] Said run_pleat_into(const std::string& file, const std::vector<std::string>& arguments);
+[[nodiscard]] Said run_pleat_into(const std::string& file,
+                                  const std::vector<std::string>& arguments);
 [[nodiscard]] Said run_pleat_into_closed_pipe(const std::vector<std::string>& arguments);
 
 // Calls `act` with the process's id once stdout has `sign` in it.
 [[nodiscard]] Said disturb_pleat(const std::vector<std::string>& arguments, const std::string& sign,
                                  const std::function<void(pid_t)>& act);
 // Sends SIGINT once stdout has `sign` in it.
-[[nodiscard]] Said interrupt_pleat(const std::vector<std::string>& arguments, const std::string& sign);
+[[nodiscard]] Said interrupt_pleat(const std::vector<std::string>& arguments,
+                                   const std::string& sign);
 
 // A fresh folder of the running test, removed with the test's temporary files.
 [[nodiscard]] std::string test_folder();

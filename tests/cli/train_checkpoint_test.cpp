@@ -231,7 +231,8 @@ TEST_F(TrainCheckpoint, VerifyFindsWhatAResumeWouldNotRead) {
   write_text(shard, bytes);
   const Said broken = run_pleat({"checkpoint", "verify", root});
   EXPECT_EQ(broken.exit_code, 6);
-  EXPECT_THAT(broken.out, HasSubstr(newer + ": broken\n  " + shard + ": its bytes are not those that were saved\n"));
+  EXPECT_THAT(broken.out, HasSubstr(newer + ": broken\n  " + shard +
+                                    ": its bytes are not those that were saved\n"));
   EXPECT_THAT(broken.err, HasSubstr("1 of 2 cannot be gone on from"));
   const Said hopeless = run_pleat({"checkpoint", "repair", newer, "--json"});
   EXPECT_EQ(hopeless.exit_code, 6);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The whole loop, short: it measures, plans, trains and compares. Times are the machine's own and are
-// not judged here; bytes are.
+// The whole loop, short: it measures, plans, trains and compares. Times are the machine's own and
+// are not judged here; bytes are.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,8 @@ using ::testing::IsSupersetOf;
 double number(const JsonValue& json, const char* key) {
   const JsonValue* value = json.find(key);
   if (value == nullptr) return -1;
-  return value->as_integer() != nullptr ? static_cast<double>(*value->as_integer()) : *value->as_double();
+  return value->as_integer() != nullptr ? static_cast<double>(*value->as_integer())
+                                        : *value->as_double();
 }
 
 TEST(Tune, TheLoopClosesAndReusesItsProfile) {
@@ -41,13 +42,15 @@ TEST(Tune, TheLoopClosesAndReusesItsProfile) {
     EXPECT_GT(number(c, "measured_step_s"), 0);
     EXPECT_EQ(number(c, "predicted_peak_bytes"), number(c, "measured_peak_bytes"));
   }
-  EXPECT_THAT(files_in(folder), IsSupersetOf({"measured.json", "plan.json", "predicted.json", "profile.json"}));
+  EXPECT_THAT(files_in(folder),
+              IsSupersetOf({"measured.json", "plan.json", "predicted.json", "profile.json"}));
 
   const Said again = run_pleat(request);
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("profile.json is less than a day old"));
   EXPECT_THAT(again.out, HasSubstr("\nwinner "));
-  EXPECT_EQ(run_pleat({"compare", folder + "/measured.json", folder + "/predicted.json"}).exit_code, 0);
+  EXPECT_EQ(run_pleat({"compare", folder + "/measured.json", folder + "/predicted.json"}).exit_code,
+            0);
 }
 
 }  // namespace

@@ -69,9 +69,10 @@ TEST(Validate, ErrorIsPredictedOverMeasured) {
 }
 
 TEST(Validate, WhatIsLeftOpenIsChosen) {
-  const JsonValue d = validated({{.id = "stated", .plan = "\"tp\": 2, \"pp\": 1, \"ep\": 8, \"etp\": 1"},
-                                 {.id = "open", .plan = "\"cp\": 1"},
-                                 {.id = "etp", .plan = "\"tp\": 2, \"pp\": 1, \"ep\": 8"}});
+  const JsonValue d =
+      validated({{.id = "stated", .plan = "\"tp\": 2, \"pp\": 1, \"ep\": 8, \"etp\": 1"},
+                 {.id = "open", .plan = "\"cp\": 1"},
+                 {.id = "etp", .plan = "\"tp\": 2, \"pp\": 1, \"ep\": 8"}});
   EXPECT_LE(number(at(row_of(d, 1), "predicted_step_s")),
             number(at(row_of(d, 0), "predicted_step_s")));
   EXPECT_THAT(*at(row_of(d, 2), "plan").as_string(), HasSubstr("ETP2 EP8"));  // Megatron: TP
@@ -81,8 +82,10 @@ TEST(Validate, RecomputeLeftOpenIsTheCheapestThatFits) {
   // On one node the 70B model needs recompute or does not fit; at 8B nothing is recomputed.
   const JsonValue d = validated(
       {{.id = "small", .model = "\"llama3-8b\"", .plan = "\"tp\": 1, \"pp\": 1"},
-       {.id = "named", .model = "\"llama3-8b\"",
-        .plan = "\"tp\": 1, \"pp\": 1, \"recompute\": {\"granularity\": \"full\", \"modules\": []}"}});
+       {.id = "named",
+        .model = "\"llama3-8b\"",
+        .plan =
+            "\"tp\": 1, \"pp\": 1, \"recompute\": {\"granularity\": \"full\", \"modules\": []}"}});
   EXPECT_THAT(*at(row_of(d, 0), "plan").as_string(), ::testing::Not(HasSubstr("recompute")));
   EXPECT_THAT(*at(row_of(d, 1), "plan").as_string(), HasSubstr("recompute=full"));
 }
@@ -169,13 +172,16 @@ TEST(Validate, OverridesCutTheModel) {
   const JsonValue d = validated({{.id = "full"},
                                  {.id = "same", .more = "\"overrides\": {\"num_layers\": 32}"},
                                  {.id = "half", .more = "\"overrides\": {\"num_layers\": 16}"}});
-  const auto predicted = [&](std::size_t i) { return number(at(row_of(d, i), "predicted_step_s")); };
+  const auto predicted = [&](std::size_t i) {
+    return number(at(row_of(d, i), "predicted_step_s"));
+  };
   EXPECT_EQ(predicted(0), predicted(1));
   EXPECT_LT(predicted(2), 0.6 * predicted(0));
 }
 
 TEST(Validate, AModelWrittenOut) {
-  const std::string config = read_text(std::string(PLEAT_SOURCE_DIR) + "/configs/models/mixtral-8x7b.json");
+  const std::string config =
+      read_text(std::string(PLEAT_SOURCE_DIR) + "/configs/models/mixtral-8x7b.json");
   std::string one_line;
   for (const char c : config) one_line += c == '\n' ? ' ' : c;
   const JsonValue d = validated({{.id = "name"}, {.id = "inline", .model = one_line}});
@@ -185,9 +191,11 @@ TEST(Validate, AModelWrittenOut) {
 
 TEST(Validate, PeersAndChoosing) {
   const auto row = [](const char* id, const char* tp, const char* time, const char* peer) {
-    return Row{.id = id, .plan = std::string("\"pp\": 1, \"ep\": 8, \"tp\": ") + tp,
-               .measured = std::string("\"step_time_s\": ") + time,
-               .more = std::string("\"group\": \"g\", \"peers_predicted_s\": {\"other\": ") + peer + "}"};
+    return Row{
+        .id = id,
+        .plan = std::string("\"pp\": 1, \"ep\": 8, \"tp\": ") + tp,
+        .measured = std::string("\"step_time_s\": ") + time,
+        .more = std::string("\"group\": \"g\", \"peers_predicted_s\": {\"other\": ") + peer + "}"};
   };
   const JsonValue d = validated({row("a", "1", "8", "10"), row("b", "2", "10", "9")});
   const auto& tables = at(at(d, "summary"), "peers").items();
@@ -211,7 +219,8 @@ TEST(Validate, ChoosingAmongPlansOfAGroup) {
                .measured = std::string("\"step_time_s\": ") + time, .more = "\"group\": \"g\"",
                .gpus = gpus};
   };
-  const JsonValue d = validated({row("a", "1", "8", 64), row("b", "8", "6", 64), row("c", "2", "1", 128)});
+  const JsonValue d =
+      validated({row("a", "1", "8", 64), row("b", "8", "6", 64), row("c", "2", "1", 128)});
   const bool right = number(at(row_of(d, 1), "predicted_step_s")) <
                      number(at(row_of(d, 0), "predicted_step_s"));
   const JsonValue& choosing = at(at(d, "summary"), "choosing");
@@ -228,9 +237,10 @@ TEST(Validate, ChoosingAmongPlansOfAGroup) {
 }
 
 TEST(Validate, NoiseFloorOfRepeatedRuns) {
-  const JsonValue d = validated({{.id = "a", .more = "\"era\": \"nemo-25.11\""},
-                                 {.id = "b", .measured = "\"step_time_s\": 11", .more = "\"era\": \"nemo-25.11\""},
-                                 {.id = "c", .measured = "\"step_time_s\": 12", .more = "\"era\": \"nemo-26.02\""}});
+  const JsonValue d = validated(
+      {{.id = "a", .more = "\"era\": \"nemo-25.11\""},
+       {.id = "b", .measured = "\"step_time_s\": 11", .more = "\"era\": \"nemo-25.11\""},
+       {.id = "c", .measured = "\"step_time_s\": 12", .more = "\"era\": \"nemo-26.02\""}});
   const JsonValue& noise = at(at(d, "summary"), "noise_floor");
   EXPECT_NEAR(number(at(at(noise, "same_era"), "worst")), 0.1, 1e-12);
   EXPECT_NEAR(number(at(at(noise, "any_era"), "worst")), 0.2, 1e-12);

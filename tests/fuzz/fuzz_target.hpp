@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// One parser under arbitrary input. A target may throw ConfigError: that is a message to the user. All
-// else that leaves it, an assertion, a sanitizer's finding or a long time, is a fault.
+// One parser under arbitrary input. A target may throw ConfigError: that is a message to the user.
+// All else that leaves it, an assertion, a sanitizer's finding or a long time, is a fault.
 #pragma once
 
 #include <cstdint>

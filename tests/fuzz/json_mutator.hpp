@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Changes to the tree of a JSON document: values of other types and of extreme sizes, members that are
-// missing, doubled, renamed or moved. The text stays JSON, so that the reader behind the parser is reached.
+// Changes to the tree of a JSON document: values of other types and of extreme sizes, members that
+// are missing, doubled, renamed or moved. The text stays JSON, so that the reader behind the parser
+// is reached.
 #pragma once
 
 #include <cstdint>

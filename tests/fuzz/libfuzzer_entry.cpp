@@ -11,8 +11,9 @@
 
 extern "C" {
 
-// Stacks of allocations, and memory that is freed but kept, cost a fifth of the time. A report shows
-// one frame of each; ASAN_OPTIONS=malloc_context_size=30 shows more of the input that was found.
+// Stacks of allocations, and memory that is freed but kept, cost a fifth of the time. A report
+// shows one frame of each; ASAN_OPTIONS=malloc_context_size=30 shows more of the input that was
+// found.
 const char* __asan_default_options() {
   return "malloc_context_size=1:quarantine_size_mb=4:thread_local_quarantine_size_kb=64";
 }

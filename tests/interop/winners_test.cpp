@@ -58,18 +58,24 @@ INSTANTIATE_TEST_SUITE_P(
     Of, Winners,
     testing::Values(SearchCase{"mixtral-8x7b", "h100-sxm", 16, 4096, 64,
                                [](SearchConfig& s) {
-                                 s.tp = {1}, s.cp = {1}, s.pp = {1, 2};
+                                 s.pin<"tp">() = s.pin<"cp">() = 1;
+                                 s.pin<"pp">() = {1, 2};
                                }},
                     // Little memory beside the optimizer's state.
                     SearchCase{"llama3.1-405b", "h100-sxm", 512, 32768, 512,
-                               [](SearchConfig& s) { s.tp = {8}, s.pp = {8}; }},
+                               [](SearchConfig& s) { s.pin<"tp">() = s.pin<"pp">() = 8; }},
                     // A prediction layer beside the loss would be on the first of two ranks.
-                    SearchCase{
-                        "glm-5", "b300", 256, 4096, 1024,
-                        [](SearchConfig& s) { s.tp = {1}, s.pp = {2}, s.vpp = {16}, s.cp = {1}; }},
+                    SearchCase{"glm-5", "b300", 256, 4096, 1024,
+                               [](SearchConfig& s) {
+                                 s.pin<"tp">() = s.pin<"cp">() = 1;
+                                 s.pin<"pp">() = 2;
+                                 s.pin<"vpp">() = 16;
+                               }},
                     // Biases of attention beside delayed gradients.
                     SearchCase{"qwen2-57b-a14b", "h100-sxm", 64, 4096, 256, [](SearchConfig& s) {
-                                 s.tp = {1}, s.cp = {1}, s.pp = {2}, s.delay_wgrad = true;
+                                 s.pin<"tp">() = s.pin<"cp">() = 1;
+                                 s.pin<"pp">() = 2;
+                                 s.pin<"delay-wgrad">() = true;
                                }}));
 
 }  // namespace

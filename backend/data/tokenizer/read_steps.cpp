@@ -167,20 +167,18 @@ void read_post_processor(const JsonValue& value, const std::string& path, Reader
           "TemplateProcessing, ByteLevel, RobertaProcessing, BertProcessing, Sequence");
     }
     bool seen_text = false;
-    std::size_t i = 0;
     ObjectReader specials = r.object("special_tokens");
-    for (const JsonValue& item : r.array("single")) {
-      ObjectReader step(item, fmt::format("{}.single[{}]", r.path_of("single"), i++), r.context());
+    r.each_object("single", [&](ObjectReader step) {
       if (step.has("Sequence")) {
         seen_text = true;
-        continue;
+        return;
       }
       const std::string token = step.object("SpecialToken").text("id");
       const JsonValue* const known = specials.find(token);
       const JsonValue* const ids = known == nullptr ? nullptr : known->find("ids");
       if (ids == nullptr || !ids->is_array()) {
         specials.problem(token, "is used in the template and not defined");
-        continue;
+        return;
       }
       for (const JsonValue& number : ids->items()) {
         if (const auto id = template_id(number))
@@ -189,7 +187,7 @@ void read_post_processor(const JsonValue& value, const std::string& path, Reader
           specials.problem(token, fmt::format("has the id {}", number.brief()),
                            fmt::format("ids from 0 to {}", kMostTokens - 1));
       }
-    }
+    });
   });
 }
 

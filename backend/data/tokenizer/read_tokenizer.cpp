@@ -73,10 +73,7 @@ void read_model(ObjectReader model, BpeSpec& spec) {
 }
 
 void read_added(ObjectReader& root, std::vector<AddedToken>& added) {
-  const JsonValue::Array* const list = root.optional_array("added_tokens");
-  if (list == nullptr) return;
-  for (const JsonValue& item : *list) {
-    ObjectReader r(item, fmt::format("added_tokens[{}]", added.size()), root.context());
+  root.each_optional_object("added_tokens", [&](ObjectReader r) {
     AddedToken t;
     t.content = r.text("content");
     t.id = static_cast<std::int32_t>(r.integer("id", kIds));
@@ -86,7 +83,7 @@ void read_added(ObjectReader& root, std::vector<AddedToken>& added) {
     t.rstrip = r.optional_boolean("rstrip").value_or(false);
     t.normalized = r.optional_boolean("normalized").value_or(!t.special);
     added.push_back(std::move(t));
-  }
+  });
 }
 
 // tokenizer_config.json beside the file names the end of a document, as text or as an added token.

@@ -48,8 +48,8 @@ class Tokenizer {
 // Tokens are bytes, NUL ends a document.
 [[nodiscard]] std::unique_ptr<const Tokenizer> byte_tokenizer();
 
-// The text of a tokenizer.json of Hugging Face. Throws ConfigError (bad_file) with the field's path for
-// what is wrong or not supported.
+// The text of a tokenizer.json of Hugging Face. Throws ConfigError (bad_file) with the field's path
+// for what is wrong or not supported.
 [[nodiscard]] std::unique_ptr<const Tokenizer> read_tokenizer(
     const std::string& text, const std::string& file_name,
     std::optional<std::string> end_of_document = std::nullopt);

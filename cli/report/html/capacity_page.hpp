@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// `pleat capacity --html`: the offers side by side, what the recommended ones take, what matters most.
+// `pleat capacity --html`: the offers side by side, what the recommended ones take, what matters
+// most.
 #pragma once
 
 #include <string>

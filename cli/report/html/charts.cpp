@@ -68,7 +68,8 @@ void make_logarithmic(JsonValue& axis, const Range& range) {
   axis.set("type", "log");
   if (range.least <= 0 || range.most > range.least * kShort) return;
   std::vector<double> ticks;
-  for (double ten = std::pow(10, std::floor(std::log10(range.least))); ten <= range.most; ten *= 10) {
+  for (double ten = std::pow(10, std::floor(std::log10(range.least))); ten <= range.most;
+       ten *= 10) {
     for (const double digit : {1, 2, 3, 5, 7}) ticks.push_back(digit * ten);
   }
   axis.set("tickmode", "array").set("tickvals", list(ticks));

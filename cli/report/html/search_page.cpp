@@ -136,11 +136,11 @@ HtmlPage search_page(const Target& t, const SearchConfig& config, const SearchRe
   page.table(estimate_table(best.estimate, t.cluster), false);
   page.heading("Time against memory");
   const std::size_t shown = result.best.size();
-  page.paragraph(fmt::format("{}; {} were enumerated and {} priced.\n{}{}{}",
-                             shown == 1 ? "The fastest plan" : fmt::format("The {} fastest plans", shown),
-                             format_count(result.enumerated), format_count(result.priced),
-                             certificate(result), result.neighbours ? "\n" : "",
-                             neighbours_text(result)));
+  page.paragraph(
+      fmt::format("{}; {} were enumerated and {} priced.\n{}{}{}",
+                  shown == 1 ? "The fastest plan" : fmt::format("The {} fastest plans", shown),
+                  format_count(result.enumerated), format_count(result.priced), certificate(result),
+                  result.neighbours ? "\n" : "", neighbours_text(result)));
   add_pareto_chart(page, result, recipes);
   page.heading("Where the time goes");
   std::vector<std::pair<std::string, const StepEstimate*>> bars;

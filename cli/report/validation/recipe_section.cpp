@@ -30,12 +30,14 @@ Section recipe_section(const std::vector<RecipePlace>& places) {
   const auto nothing = count([](const RecipePlace& p) { return !p.best; });
   Section section{
       "Recipes against the search",
-      fmt::format("Same model, machine, batch and number formats as {} rows of tier A; the search keeps no "
-                  "memory free. Place: 1 + plans that differ in mesh, microbatch, recompute or offload and "
-                  "are predicted faster; gain: of the best; same techniques: of the best with the recipe's "
-                  "sharding, dispatcher, graphs, overlap and offload. In {} rows the best plan is predicted slower than the recipe, in {} "
-                  "nothing of the search's space fits, in {} the recipe is among the first ten.",
-                  places.size(), slower, nothing, ten),
+      fmt::format(
+          "Same model, machine, batch and number formats as {} rows of tier A; the search keeps no "
+          "memory free. Place: 1 + plans that differ in mesh, microbatch, recompute or offload and "
+          "are predicted faster; gain: of the best; same techniques: of the best with the recipe's "
+          "sharding, dispatcher, graphs, overlap and offload. In {} rows the best plan is "
+          "predicted slower than the recipe, in {} "
+          "nothing of the search's space fits, in {} the recipe is among the first ten.",
+          places.size(), slower, nothing, ten),
       {{{"row", Align::left},
         {"recipe s"},
         {"best s"},

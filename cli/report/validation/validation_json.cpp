@@ -108,7 +108,10 @@ JsonValue recipes_json(const Summary& s) {
   JsonValue list = JsonValue::array();
   for (const RecipePlace& p : s.recipes) {
     JsonValue one = JsonValue::object();
-    one.set("id", p.id).set("recipe", summary(p.recipe)).set("recipe_s", p.step.base()).set("fits", p.fits);
+    one.set("id", p.id)
+        .set("recipe", summary(p.recipe))
+        .set("recipe_s", p.step.base())
+        .set("fits", p.fits);
     if (p.best) {
       one.set("best", summary(*p.best))
           .set("best_s", p.best_step.base())

@@ -61,12 +61,14 @@ Section by_value(const SummaryTable& table) {
 }
 
 Section choosing(const Choosing& c) {
-  return {"Choosing",
-          "Runs of one model, machine and workload whose plans differ. Regret: how much longer the plan "
-          "predicted best took than the best one. In order: pairs of plans whose order is predicted.",
-          {{{"groups"}, {"pairs"}, {"mean regret"}, {"pairs in order"}},
-           {{std::to_string(c.groups), std::to_string(c.pairs), percent(c.mean_regret),
-             percent(c.concordance)}}}};
+  return {
+      "Choosing",
+      "Runs of one model, machine and workload whose plans differ. Regret: how much longer the "
+      "plan predicted best took than the best one. In order: pairs of plans whose order is "
+      "predicted.",
+      {{{"groups"}, {"pairs"}, {"mean regret"}, {"pairs in order"}},
+       {{std::to_string(c.groups), std::to_string(c.pairs), percent(c.mean_regret),
+         percent(c.concordance)}}}};
 }
 
 Section peers(const PeerTable& s) {

@@ -84,8 +84,9 @@ void hold_dispatched_rows(LayerProgram& layer) {
   }
 }
 
-// The router keeps probabilities and a map of all experts for every token, and the permutation a map
-// of rows by expert (mcore transformer/moe/router.py, moe_utils.py; TransformerEngine's permutation).
+// The router keeps probabilities and a map of all experts for every token, and the permutation a
+// map of rows by expert (mcore transformer/moe/router.py, moe_utils.py; TransformerEngine's
+// permutation).
 void keep_routing_maps(LayerProgram& layer) {
   const auto find = [](std::vector<Op>& ops, OpKind kind) {
     return std::ranges::find_if(ops, [kind](const Op& op) { return op.kind == kind; });

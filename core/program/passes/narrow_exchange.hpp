@@ -7,7 +7,7 @@
 
 namespace pleat {
 
-// Marks exchanges of rows to the experts (fp8_dispatch) and back (fp8_combine), in both passes, and
+// Marks exchanges of rows to the experts and back, where the plan narrows them, in both passes, and
 // adds their conversions: tokens before they are copied, rows where they arrive. What experts that
 // compute in 8 bits receive they need not convert again; what comes back is widened by the sum over
 // the copies.

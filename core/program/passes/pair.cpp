@@ -66,8 +66,10 @@ std::vector<PairStep> pair_layers(const LayerProgram& forward_layer,
   emit(Pass::forward, 0, f.first_end);                      // attention, router, dispatch
   emit(Pass::backward, b.first_end, b.second_end);   // experts bwd, dispatch_bwd
   emit(Pass::forward, f.first_end, f.second_end);    // experts fwd, combine_fwd
-  emit(Pass::backward, b.second_end, static_cast<int>(backward_layer.backward.size()));                 // attention bwd
-  emit(Pass::forward, f.second_end, static_cast<int>(forward_layer.forward.size()));                  // unpermute, residual
+  emit(Pass::backward, b.second_end,
+       static_cast<int>(backward_layer.backward.size()));  // attention bwd
+  emit(Pass::forward, f.second_end,
+       static_cast<int>(forward_layer.forward.size()));  // unpermute, residual
   if (delay_wgrad) {
     std::stable_partition(steps.begin(), steps.end(), [&](const PairStep& s) {
       if (s.pass != Pass::backward || s.op < b.second_end) return true;

@@ -28,8 +28,8 @@ struct Segments {
 };
 [[nodiscard]] Segments pair_segments(const std::vector<Op>&);
 
-// delay_wgrad in a program that is executed: moves the attention's weight gradients to the end of the
-// backward list, so that what they read lives until then. What others wait for stays.
+// delay_wgrad in a program that is executed: moves the attention's weight gradients to the end of
+// the backward list, so that what they read lives until then. What others wait for stays.
 void delay_weight_gradients(LayerProgram&);
 
 // Every op of forward_layer.forward and backward_layer.backward exactly once, each list in its own

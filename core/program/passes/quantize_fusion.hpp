@@ -14,8 +14,8 @@ namespace pleat {
 // wide has other readers and stays. Pleat's kernels alone do this.
 void fuse_quantization(LayerProgram&, const Plan&);
 
-// Whether the operation is such a one, and what it stands for, one after the other: the sum before a
-// norm, the norm or SwiGLU, and `quantize` of the result, which is `attr.source`.
+// Whether the operation is such a one, and what it stands for, one after the other: the sum before
+// a norm, the norm or SwiGLU, and `quantize` of the result, which is `attr.source`.
 [[nodiscard]] bool makes_codes(const Op&);
 [[nodiscard]] std::vector<Op> taken_apart(const Op&);
 

@@ -96,7 +96,8 @@ class Recomputer {
     if (!checkpoint) return;
     for (std::size_t i = 0; i < layer_.forward.size(); ++i) {
       const Module other = layer_.forward[i].module;
-      const bool same = plan_.recompute_full || other == module || (in_moe && belongs_to_moe(other));
+      const bool same =
+          plan_.recompute_full || other == module || (in_moe && belongs_to_moe(other));
       if (same && recomputed(layer_.forward[i], plan_)) emit(i);
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Recompute as a layer pass: what a module writes is dropped after the forward pass and computed again
-// in the backward pass, just before it is first read.
+// Recompute as a layer pass: what a module writes is dropped after the forward pass and computed
+// again in the backward pass, just before it is first read.
 #pragma once
 
 #include "core/program/layer_program.hpp"

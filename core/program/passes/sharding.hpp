@@ -9,9 +9,9 @@
 namespace pleat {
 
 // Adds the gathers and reductions of plan.sharding to a layer with weights, over dp × cp for dense
-// weights and over edp for experts. They run beside compute, a layer ahead or behind, where
-// the plan overlaps gradients and parameters. Megatron's FSDP gathers what is in no layer (tables, head)
-// once a pass forward and keeps it (simulator/runtime_buffers.cpp counts it).
+// weights and over edp for experts. They run beside compute, a layer ahead or behind, where the
+// plan overlaps gradients and parameters. Megatron's FSDP gathers what is in no layer (tables,
+// head) once a pass forward and keeps it (simulator/runtime_buffers.cpp counts it).
 void apply_sharding(LayerProgram&, const Plan&, Runtime);
 
 }  // namespace pleat

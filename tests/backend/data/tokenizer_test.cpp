@@ -133,6 +133,8 @@ TEST(TokenizerErrors, ATemplateAddsOnlyTokensThatThereAre) {
                 HasSubstr(fmt::format("post_processor.special_tokens.<s>: has the id {}", id)));
     EXPECT_THAT(message, HasSubstr("ids from 0 to 16777215"));
   }
+  EXPECT_THAT(message_of(R"({"type": "TemplateProcessing", "single": [7]})"),
+              HasSubstr("post_processor.single[0]: "));
   EXPECT_THAT(with_ids("[2]"),
               HasSubstr("post_processor: puts token 2 around a text, which the vocabulary does not "
                         "have"));

@@ -322,8 +322,8 @@ class CheckingKernels final : public KernelSet {
   static const T& seen(const T& setting) {
     return setting;
   }
-  // A call's operand until its turn comes. Scales lie on the device, whatever happens to those of the
-  // caller.
+  // A call's operand until its turn comes. Scales lie on the device, whatever happens to those of
+  // the caller.
   struct Held {
     View view;
     std::shared_ptr<void> scales;

@@ -67,7 +67,8 @@ inline std::vector<DeviceCase> device_cases() {
       {"ExchangedHeads", context_plan(CpComm::all_to_all, 2), small_mla()},
       {"Recomputed", changed(fp32_plan(2, 2, 2), [](Plan& p) { p.recompute_full = true; })},
       {"OffloadedActivations", changed(pair, [](Plan& p) { p.offload = {Offload::moe_act}; })},
-      {"PagedStash", changed(pair, [](Plan& p) { p.paged_stash = {.buffer = 2, .capacity = 2.5}; })},
+      {"PagedStash",
+       changed(pair, [](Plan& p) { p.paged_stash = {.buffer = 2, .capacity = 2.5}; })},
       {"ReloadedState", changed(narrow, [](Plan& p) { p.optimizer.state_offload = 0.6; })},
       {"SteppedOnTheHost", changed(pair,
                                    [](Plan& p) {
@@ -89,10 +90,11 @@ inline std::vector<DeviceCase> device_cases() {
                                    p.overlap.tile_level = true;
                                  })},
       {"OssOnShares", in_precision(Precision::bf16, tp_plan(2, 2, 2)), small_oss()},
-      {"NarrowRows", changed(pair, [](Plan& p) {
-         p.precision = Precision::bf16;
-         p.fp8_dispatch = p.fp8_combine = true;
-       })},
+      {"NarrowRows", changed(pair,
+                             [](Plan& p) {
+                               p.precision = Precision::bf16;
+                               p.fp8_dispatch = p.fp8_combine = true;
+                             })},
       {"NarrowRowsOfAll", changed(folded_plan({.dp = 4}, 2, 2),
                                   [](Plan& p) {
                                     p.precision = Precision::bf16;
@@ -136,33 +138,37 @@ inline std::vector<DeviceCase> device_cases() {
                              p.optimizer.kind = OptimizerKind::muon;
                            })},
       {"Fp8", in_precision(Precision::fp8, tp_plan(2, 2, 2)), small_mla(), small_workload(), true},
-      {"Fp8Attention", in_precision(Precision::fp8, changed(tp_plan(2, 2, 2),
-                                                            [](Plan& p) { p.fp8_attention = true; })),
+      {"Fp8Attention",
+       in_precision(Precision::fp8,
+                    changed(tp_plan(2, 2, 2), [](Plan& p) { p.fp8_attention = true; })),
        small_mla(), small_workload(), true},
-      {"Mxfp8Attention", in_precision(Precision::mxfp8, changed(fp32_plan(2),
-                                                                [](Plan& p) { p.fp8_attention = true; })),
+      {"Mxfp8Attention",
+       in_precision(Precision::mxfp8,
+                    changed(fp32_plan(2), [](Plan& p) { p.fp8_attention = true; })),
        small_oss(), small_workload(), true},
       {"Mxfp8LatentAttention",
-       in_precision(Precision::mxfp8, changed(fp32_plan(2), [](Plan& p) { p.fp8_attention = true; })),
+       in_precision(Precision::mxfp8,
+                    changed(fp32_plan(2), [](Plan& p) { p.fp8_attention = true; })),
        small_mla(), small_workload(), true},
       {"Mxfp8LatentAttentionOnShares",
        in_precision(Precision::mxfp8, changed(tp_plan(2), [](Plan& p) { p.fp8_attention = true; })),
        small_mla(), small_workload(), true},
-      {"Fp8Block", in_precision(Precision::fp8_block, changed(fp32_plan(4, 2), [](Plan& p) {
-                                  p.sharding = Sharding::zero3;
-                                })),
+      {"Fp8Block",
+       in_precision(Precision::fp8_block,
+                    changed(fp32_plan(4, 2), [](Plan& p) { p.sharding = Sharding::zero3; })),
        small_moe(), small_workload(), true},
-      {"Mxfp8", in_precision(Precision::mxfp8, changed(folded_plan({.dp = 4}, 2, 2), [](Plan& p) {
-                               p.dispatcher = Dispatcher::allgather;
-                             })),
+      {"Mxfp8",
+       in_precision(Precision::mxfp8,
+                    changed(folded_plan({.dp = 4}, 2, 2),
+                            [](Plan& p) { p.dispatcher = Dispatcher::allgather; })),
        small_moe(), small_workload(), true},
-      {"FusedCodes", in_precision(Precision::mxfp8, changed(tp_plan(2, 1, 2), [](Plan& p) {
-                                    p.recompute_full = true;
-                                  })),
+      {"FusedCodes",
+       in_precision(Precision::mxfp8,
+                    changed(tp_plan(2, 1, 2), [](Plan& p) { p.recompute_full = true; })),
        in_blocks(small_moe(), 32), small_workload(), true},
-      {"Nvfp4", in_precision(Precision::nvfp4, changed(fp32_plan(2, 2, 2), [](Plan& p) {
-                               p.recompute_full = true;
-                             })),
+      {"Nvfp4",
+       in_precision(Precision::nvfp4,
+                    changed(fp32_plan(2, 2, 2), [](Plan& p) { p.recompute_full = true; })),
        small_moe(), small_workload(), true}};
   for (const ModelCase& c : model_cases()) all.push_back({c.name, fp32_plan(2), c.model});
   const std::vector<SuiteLayout> layouts = suite_layouts();

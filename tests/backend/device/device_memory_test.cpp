@@ -71,19 +71,26 @@ TEST(DeviceMemory, ContextIsTheMeasuredOne) {
   EXPECT_GT(assumed.context, 0);
 }
 
-// Two bytes for every score of the heads that go at a time: all of two groups of two, then one group.
+// Two bytes for every score of the heads that go at a time: all of two groups of two, then one
+// group.
 TEST(DeviceMemory, DeterministicAttentionKeepsGradientsOfScores) {
   const RoutedCount none = [](MicroBatch, LayerIndex) { return Binding{}; };
-  const auto scratch = [&](std::int64_t tokens, Plan plan, Precision precision, bool deterministic) {
+  const auto scratch = [&](std::int64_t tokens, Plan plan, Precision precision,
+                           bool deterministic) {
     plan.precision = precision;
-    const Program program = compile(small_moe(), {.seq_len = tokens, .global_batch = 8}, plan, Runtime::pleat);
-    return predicted_device_bytes(program, Stage{0}, none, {.deterministic_attention = deterministic}).kernels;
+    const Program program =
+        compile(small_moe(), {.seq_len = tokens, .global_batch = 8}, plan, Runtime::pleat);
+    return predicted_device_bytes(program, Stage{0}, none,
+                                  {.deterministic_attention = deterministic})
+        .kernels;
   };
   const std::int64_t least = std::int64_t{64} << 20U, k = 1024;
   EXPECT_EQ(scratch(8 * k, fp32_plan(), Precision::bf16, true), 4 * 8 * k * 8 * k * 2);
   EXPECT_EQ(scratch(16 * k, fp32_plan(), Precision::bf16, true), 2 * 16 * k * 16 * k * 2);
-  EXPECT_EQ(scratch(16 * k, context_plan(CpComm::p2p, 2), Precision::bf16, true), 4 * 8 * k * 8 * k * 2);
-  EXPECT_EQ(scratch(16 * k, context_plan(CpComm::all_to_all, 2), Precision::bf16, true), 2 * 16 * k * 16 * k * 2);
+  EXPECT_EQ(scratch(16 * k, context_plan(CpComm::p2p, 2), Precision::bf16, true),
+            4 * 8 * k * 8 * k * 2);
+  EXPECT_EQ(scratch(16 * k, context_plan(CpComm::all_to_all, 2), Precision::bf16, true),
+            2 * 16 * k * 16 * k * 2);
   EXPECT_EQ(scratch(k, fp32_plan(), Precision::bf16, true), least);
   EXPECT_EQ(scratch(16 * k, fp32_plan(), Precision::bf16, false), least);
   EXPECT_EQ(scratch(16 * k, fp32_plan(), Precision::fp32, true), least);

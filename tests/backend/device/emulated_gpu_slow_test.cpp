@@ -30,7 +30,9 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(EmulatedGpu, RepeatsGraphsOfExperts) { expect_graphs_repeat("Padded_full_iteration"); }
-TEST(EmulatedGpu, RepeatsAWholeStepWithExperts) { expect_graphs_repeat("PaddedAlone_full_iteration"); }
+TEST(EmulatedGpu, RepeatsAWholeStepWithExperts) {
+  expect_graphs_repeat("PaddedAlone_full_iteration");
+}
 TEST(EmulatedGpu, RepeatsTheRouterWithItsCounts) { expect_graphs_repeat("Dropped_router"); }
 
 // Heads of multiples of eight columns, as cuDNN wants them.
@@ -62,12 +64,14 @@ TEST(EmulatedGpu, UsesStreams) {
   }
 }
 
-// Gradients of attention in codes are percents from the CPU's, with one rank of tp as with two: single
-// codes that fell to the other side. In the last layer, where the backward pass begins, there is nothing
-// of it yet; and one weight that is one bf16 apart takes the CPU's own gradients as far.
+// Gradients of attention in codes are percents from the CPU's, with one rank of tp as with two:
+// single codes that fell to the other side. In the last layer, where the backward pass begins,
+// there is nothing of it yet; and one weight that is one bf16 apart takes the CPU's own gradients
+// as far.
 TEST(EmulatedGpu, SingleCodesTakeGradientsApart) {
   for (const int tp : {1, 2}) {
-    DeviceCase c{"", in_precision(Precision::mxfp8, tp_plan(tp)), small_mla(), small_workload(), true};
+    DeviceCase c{"", in_precision(Precision::mxfp8, tp_plan(tp)), small_mla(), small_workload(),
+                 true};
     c.plan.fp8_attention = true;
     TrainConfig config = parity_config(c, 1);
     config.seed = 21;

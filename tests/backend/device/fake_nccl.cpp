@@ -61,7 +61,8 @@ struct Comm {
 
   [[nodiscard]] std::ptrdiff_t offset(const void* at) const {
     const auto* data = static_cast<const std::byte*>(at);
-    if (window == nullptr || data < window->data || data >= window->data + window->bytes) return kOutside;
+    if (window == nullptr || data < window->data || data >= window->data + window->bytes)
+      return kOutside;
     return data - window->data;
   }
 };
@@ -119,15 +120,16 @@ void add_up(const std::map<int, const std::byte*>& inputs, std::size_t first, st
   }
 }
 
-// `result(inputs)`: what this rank gets. `alike`: what members must have at the same offset of their
-// windows, if it is in one.
+// `result(inputs)`: what this rank gets. `alike`: what members must have at the same offset of
+// their windows, if it is in one.
 template <class Result>
-int collective(void* comm, void* stream, const void* from, void* to, const void* alike, Result result) {
+int collective(void* comm, void* stream, const void* from, void* to, const void* alike,
+               Result result) {
   auto& c = *static_cast<Comm*>(comm);
   const std::ptrdiff_t offset = c.offset(alike);
   if (c.offset(from) != kOutside && c.offset(to) != kOutside) ++calls_in_windows;
-  static_cast<WorkQueue*>(stream)->add([group = c.group, rank = c.rank, number = c.next_round++, from,
-                                        to, offset, result] {
+  static_cast<WorkQueue*>(stream)->add([group = c.group, rank = c.rank, number = c.next_round++,
+                                        from, to, offset, result] {
     Bytes bytes;
     meet(*group, rank, number, static_cast<const std::byte*>(seen_by_device(from)), offset,
          [&](const auto& inputs) { bytes = result(inputs); });
@@ -300,15 +302,20 @@ int ncclCommGetAsyncError(void* comm, int* result) {
 }
 
 const char* ncclGetErrorString(int result) {
-  return result == kRemoteError ? "remote error" : result == kInvalidArgument ? "invalid argument" : "invalid usage";
+  return result == kRemoteError       ? "remote error"
+         : result == kInvalidArgument ? "invalid argument"
+                                      : "invalid usage";
 }
 
-int ncclAllGather(const void* from, void* to, std::size_t count, int type, void* comm, void* stream) {
-  return collective(comm, stream, from, to, to, [bytes = count * bytes_of(type)](const auto& inputs) {
-    Bytes all;
-    for (const auto& [rank, input] : inputs) all.insert(all.end(), input, input + bytes);
-    return all;
-  });
+int ncclAllGather(const void* from, void* to, std::size_t count, int type, void* comm,
+                  void* stream) {
+  return collective(comm, stream, from, to, to,
+                    [bytes = count * bytes_of(type)](const auto& inputs) {
+                      Bytes all;
+                      for (const auto& [rank, input] : inputs)
+                        all.insert(all.end(), input, input + bytes);
+                      return all;
+                    });
 }
 
 int ncclAllReduce(const void* from, void* to, std::size_t count, int type, int, void* comm,

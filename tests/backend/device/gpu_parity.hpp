@@ -32,10 +32,10 @@ inline bool has_codes(const DeviceCase& c) {
   return c.plan.precision != Precision::fp32 && c.plan.precision != Precision::bf16;
 }
 
-// A GPU rounds what codes of attention's operands stand for to bf16, where they have a scale of fp32.
-// What the softmax's gradient leaves of that are queries' and keys' gradients, small differences of
-// large numbers: they are as far apart as those of attention in fp8 and wide attention (quantized_test).
-// The kernels themselves agree within 1% (conformance).
+// A GPU rounds what codes of attention's operands stand for to bf16, where they have a scale of
+// fp32. What the softmax's gradient leaves of that are queries' and keys' gradients, small
+// differences of large numbers: they are as far apart as those of attention in fp8 and wide
+// attention (quantized_test). The kernels themselves agree within 1% (conformance).
 inline bool rounds_codes(const DeviceCase& c) {
   return c.plan.fp8_attention && c.plan.precision == Precision::fp8;
 }
@@ -49,10 +49,11 @@ struct Bounds {
   double gradients;  // ‖difference‖ / ‖gradient‖ of each tensor
 };
 
-// A sum in another order takes a few numbers to the next bf16, one of them a code to the next, which is
-// an eighth of its size away, and the backward pass carries that on to every layer before: 5% from one
-// step of one weight on the CPU alone (emulated_gpu_slow_test). Probabilities that a library rounds do
-// this to many codes: gradients are then as far apart as those of codes and of bf16 (quantized_test).
+// A sum in another order takes a few numbers to the next bf16, one of them a code to the next,
+// which is an eighth of its size away, and the backward pass carries that on to every layer before:
+// 5% from one step of one weight on the CPU alone (emulated_gpu_slow_test). Probabilities that a
+// library rounds do this to many codes: gradients are then as far apart as those of codes and of
+// bf16 (quantized_test).
 inline Bounds bounds_of(const DeviceCase& c, Arithmetic by) {
   const bool libraries = by == Arithmetic::libraries;
   if (has_codes(c) && libraries) return {0.05, c.plan.precision == Precision::nvfp4 ? 0.5 : 0.3};

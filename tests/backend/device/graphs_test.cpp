@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of a device that repeats what it was given to the letter: the same bits as without them, so
-// nothing that changes from step to step is in one.
+// Graphs of a device that repeats what it was given to the letter: the same bits as without them,
+// so nothing that changes from step to step is in one.
 #include "backend/runtime/graph_cache.hpp"
 
 #include <map>
@@ -99,8 +99,8 @@ TEST(Graph, OfTheRouterCountsTheRows) {
   }
 }
 
-// All passes of all microbatches, where nothing is exchanged and no expert's rows are for routing to
-// decide. Before and after it is what a step does once.
+// All passes of all microbatches, where nothing is exchanged and no expert's rows are for routing
+// to decide. Before and after it is what a step does once.
 TEST(Graph, OfAStepIsOne) {
   WorkloadSpec padded = small_workload();
   padded.capacity_factor = 1.0;
@@ -185,14 +185,15 @@ TEST(Graph, FailureWhileCapturingEndsTheCapture) {
   device.memory().release(static_cast<std::byte*>(x.data));
 }
 
-// Positions that the host makes for a call are those of the capture for ever: the device would show it
-// if such a call were in a graph.
+// Positions that the host makes for a call are those of the capture for ever: the device would show
+// it if such a call were in a graph.
 TEST(Graph, KeepsWhatItWasGiven) {
   CheckingDevice device;
   constexpr std::int64_t kRows = 2, kColumns = 4;
   const View x{device.memory().allocate(32), DType::fp32, kRows, kColumns};
   std::vector<std::int32_t> places{0, 1};
-  const RopeShape shape{.seq = kRows, .heads = 1, .stride = 4, .dim = 4, .positions = places.data()};
+  const RopeShape shape{
+      .seq = kRows, .heads = 1, .stride = 4, .dim = 4, .positions = places.data()};
   const std::vector<float> ones(kRows * kColumns, 1);
   std::vector<float> first(ones.size()), second(ones.size());
   device.begin_capture();
@@ -266,8 +267,9 @@ TEST_F(Cache, GoesOnWithoutAGraph) {
     EXPECT_EQ(got, std::vector<float>(16));
     EXPECT_EQ(calls_, so_far);
   }
-  EXPECT_EQ(said_, std::vector<std::string>{"operations from fc1 to fc1 are no graph and go on one by "
-                                            "one: no graph today"});
+  EXPECT_EQ(said_,
+            std::vector<std::string>{"operations from fc1 to fc1 are no graph and go on one by "
+                                     "one: no graph today"});
   run_on(views_[1]);
   run_on(views_[1]);
   EXPECT_EQ(said_.size(), 1U) << "one line is enough";

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The way through NCCL, with a stand-in for its library: which calls are made with what, the bits of
-// what comes of it, and that ranks which wait on their devices end when another one is lost.
+// The way through NCCL, with a stand-in for its library: which calls are made with what, the bits
+// of what comes of it, and that ranks which wait on their devices end when another one is lost.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -17,7 +17,8 @@ std::shared_ptr<const NcclFunctions> fake() {
   return functions;
 }
 
-std::vector<std::string> run_on_devices(Kind kind, int world, bool ordered, const DeviceBody& body) {
+std::vector<std::string> run_on_devices(Kind kind, int world, bool ordered,
+                                        const DeviceBody& body) {
   return run_on_devices(kind, world, fake(), {.ordered_sums = ordered}, body);
 }
 
@@ -83,50 +84,54 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Nccl,
 // Tags decide which message a receiver gets, a sender waits for nobody.
 TEST(Nccl, MessagesAreTakenByTheirTags) {
   for (const Kind kind : {Kind::threads, Kind::tcp}) {
-    const auto thrown = run_on_devices(kind, 3, false, [](Device& d, Communicator& comm, Transport&) {
-      const int me = comm.rank(), next = (me + 1) % 3, previous = (me + 2) % 3;
-      const There first(d, values(me, 6)), second(d, values(me + 10, 2));
-      There a(d, std::vector<float>(6)), b(d, std::vector<float>(2)), none(d, std::vector<float>(1));
-      for (const int to : {next, previous}) {
-        comm.send(to, first.raw(), 1);
-        comm.send(to, second.raw(), 2);
-        comm.send(to, first.raw(), 1);
-        comm.send(to, {first.raw().data(), std::size_t{0}}, 3);
-      }
-      d.memory().fill(first.raw().data(), 0, 24);  // the senders' memory is theirs again
-      for (const int from : {previous, next}) {
-        comm.recv(from, {none.raw().data(), std::size_t{0}}, 3);
-        comm.recv(from, b.raw(), 2);
-        EXPECT_EQ(b.values(), values(from + 10, 2));
-        for (int twice = 0; twice < 2; ++twice) {
-          comm.recv(from, a.raw(), 1);
-          EXPECT_EQ(a.values(), values(from, 6));
-          d.memory().fill(a.raw().data(), 0, 24);
-        }
-      }
-    });
+    const auto thrown =
+        run_on_devices(kind, 3, false, [](Device& d, Communicator& comm, Transport&) {
+          const int me = comm.rank(), next = (me + 1) % 3, previous = (me + 2) % 3;
+          const There first(d, values(me, 6)), second(d, values(me + 10, 2));
+          There a(d, std::vector<float>(6)), b(d, std::vector<float>(2)),
+              none(d, std::vector<float>(1));
+          for (const int to : {next, previous}) {
+            comm.send(to, first.raw(), 1);
+            comm.send(to, second.raw(), 2);
+            comm.send(to, first.raw(), 1);
+            comm.send(to, {first.raw().data(), std::size_t{0}}, 3);
+          }
+          d.memory().fill(first.raw().data(), 0, 24);  // the senders' memory is theirs again
+          for (const int from : {previous, next}) {
+            comm.recv(from, {none.raw().data(), std::size_t{0}}, 3);
+            comm.recv(from, b.raw(), 2);
+            EXPECT_EQ(b.values(), values(from + 10, 2));
+            for (int twice = 0; twice < 2; ++twice) {
+              comm.recv(from, a.raw(), 1);
+              EXPECT_EQ(a.values(), values(from, 6));
+              d.memory().fill(a.raw().data(), 0, 24);
+            }
+          }
+        });
     EXPECT_THAT(thrown, testing::Each(""));
   }
 }
 
-// A message that never comes leaves the device's first stream in use, where the rank goes on to end.
+// A message that never comes leaves the device's first stream in use, where the rank goes on to
+// end.
 TEST(Nccl, LostSenderLeavesTheFirstStreamInUse) {
   for (const Kind kind : {Kind::threads, Kind::tcp}) {
-    const auto thrown = run_on_devices(kind, 3, false, [](Device& d, Communicator& comm, Transport& t) {
-      const int me = comm.rank();
-      const There mine(d, values(me, 4)), other(d, std::vector<float>(4));
-      comm.send((me + 1) % 3, mine.raw(), 1);
-      comm.recv((me + 2) % 3, other.raw(), 1);
-      d.synchronize();
-      try {
-        if (me == 2) throw std::runtime_error("gone");
-        comm.recv((me + 2) % 3, other.raw(), 2);
-      } catch (const std::exception& e) {
-        EXPECT_TRUE(dynamic_cast<CheckingDevice&>(d).on_first_stream()) << me;
-        t.abort(e.what());
-        throw;
-      }
-    });
+    const auto thrown =
+        run_on_devices(kind, 3, false, [](Device& d, Communicator& comm, Transport& t) {
+          const int me = comm.rank();
+          const There mine(d, values(me, 4)), other(d, std::vector<float>(4));
+          comm.send((me + 1) % 3, mine.raw(), 1);
+          comm.recv((me + 2) % 3, other.raw(), 1);
+          d.synchronize();
+          try {
+            if (me == 2) throw std::runtime_error("gone");
+            comm.recv((me + 2) % 3, other.raw(), 2);
+          } catch (const std::exception& e) {
+            EXPECT_TRUE(dynamic_cast<CheckingDevice&>(d).on_first_stream()) << me;
+            t.abort(e.what());
+            throw;
+          }
+        });
     for (const std::string& what : thrown) EXPECT_THAT(what, testing::HasSubstr("gone"));
   }
 }

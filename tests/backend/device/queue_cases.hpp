@@ -12,13 +12,14 @@ inline std::vector<DeviceCase> stream_cases() {
   return {
       {"ShardedWeights", changed(fp32_plan(4, 2), [](Plan& p) { p.sharding = Sharding::zero3; })},
       {"ShardedGradients", changed(pair, [](Plan& p) { p.sharding = Sharding::zero2; })},
-      {"Offloaded", changed(pair,
-                            [](Plan& p) {
-                              p.offload = {Offload::attn_norm, Offload::core_attn, Offload::moe_act};
-                            })},
+      {"Offloaded",
+       changed(pair,
+               [](Plan& p) {
+                 p.offload = {Offload::attn_norm, Offload::core_attn, Offload::moe_act};
+               })},
       {"OffloadedLayers", changed(pair, [](Plan& p) { p.offload_layers = 2; })},
-      {"Paired", changed(pair,
-                         [](Plan& p) { p.overlap.expert_parallel = p.overlap.delay_wgrad = true; })},
+      {"Paired",
+       changed(pair, [](Plan& p) { p.overlap.expert_parallel = p.overlap.delay_wgrad = true; })},
       {"PairedWithAStash", changed(pair,
                                    [](Plan& p) {
                                      p.overlap.expert_parallel = true;
@@ -30,8 +31,8 @@ inline std::vector<DeviceCase> stream_cases() {
                                       p.overlap.expert_parallel = true;
                                       p.offload = {Offload::moe_act};
                                     })},
-      {"PairedWithPeers", changed(folded_plan({2, 1, 2, 1}, 2, 2),
-                                  [](Plan& p) { p.overlap.expert_parallel = true; }),
+      {"PairedWithPeers",
+       changed(folded_plan({2, 1, 2, 1}, 2, 2), [](Plan& p) { p.overlap.expert_parallel = true; }),
        small_mla()},
       {"PairedShards", changed(fp32_plan(4, 2),
                                [](Plan& p) {

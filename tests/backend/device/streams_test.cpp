@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Streams of a device that does the work of each as late, or of side streams as early, as what it was
-// told to wait for allows: the same bits as on the host, unless a wait is missing.
+// Streams of a device that does the work of each as late, or of side streams as early, as what it
+// was told to wait for allows: the same bits as on the host, unless a wait is missing.
 #include "backend/runtime/stream_order.hpp"
 #include "tests/backend/device/checking_device.hpp"
 #include "tests/backend/device/device_cases.hpp"

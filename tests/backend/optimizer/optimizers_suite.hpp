@@ -86,7 +86,9 @@ inline bool allowed(const OptimizerPlan& o, const Plan& p) {
 struct OptimizerCase {
   std::string name;
   Plan plan;
-  friend std::ostream& operator<<(std::ostream& out, const OptimizerCase& c) { return out << c.name; }
+  friend std::ostream& operator<<(std::ostream& out, const OptimizerCase& c) {
+    return out << c.name;
+  }
 };
 
 inline std::vector<OptimizerCase> cases() {
@@ -107,9 +109,8 @@ inline Plan alone(const Plan& plan) {
   return one;
 }
 
-// Gradients as they are, a rate that changes, some elements that decay. AdamW's steps do not jump where
-// gradients vanish.
-// Muon's are large whatever the gradients are.
+// Gradients as they are, a rate that changes, some elements that decay. AdamW's steps do not jump
+// where gradients vanish. Muon's are large whatever the gradients are.
 inline TrainConfig settings(const Plan& plan, int steps) {
   TrainConfig config = test::small_config(steps);
   test::skew(config);
@@ -140,7 +141,9 @@ TEST_P(Optimizers, StepAsOnOneRank) {
   const TrainResult many = test::run(model, plan, config);
   for (std::size_t s = 0; s < 3; ++s) {
     EXPECT_NEAR(many.steps[s].loss, one.steps[s].loss, 1e-5 * one.steps[s].loss) << s;
-    EXPECT_EQ(many.steps[s].lr, learning_rate(config.schedule, config.adamw.lr, static_cast<int>(s))) << s;
+    EXPECT_EQ(many.steps[s].lr,
+              learning_rate(config.schedule, config.adamw.lr, static_cast<int>(s)))
+        << s;
   }
   EXPECT_GT(std::abs(one.steps[2].loss - one.steps[0].loss), 1e-3);
   test::expect_close(many.gradients, one.gradients, 1e-4);

@@ -48,8 +48,8 @@ TEST(MuonBits, ShardingChangesNothing) {
   expect_same_bits(sharded.weights, whole.weights);
 }
 
-// Stages cut a tied table into other shards, so sums of its squares differ in their last bits; the copies
-// must not.
+// Stages cut a tied table into other shards, so sums of its squares differ in their last bits; the
+// copies must not.
 TEST(LambBits, CopiesOfATiedTableStayEqual) {
   ModelSpec model = small_moe();
   model.tied_embeddings = true;
@@ -214,8 +214,8 @@ TEST(NarrowMoments, OfCopiesAreRoundedAlike) {
   }
 }
 
-// The first and the last stage step a tied table each: the same blocks, wherever it lies in a stage's
-// bucket, its shards and the part that is on the host.
+// The first and the last stage step a tied table each: the same blocks, wherever it lies in a
+// stage's bucket, its shards and the part that is on the host.
 TEST(NarrowMoments, OfATableInTwoStagesAreRoundedAlike) {
   ModelSpec model = small_moe();
   model.tied_embeddings = true;

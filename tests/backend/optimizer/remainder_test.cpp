@@ -26,8 +26,8 @@ TEST(Remainder, WeightAndRestAreTheNumber) {
   }
 }
 
-// Why halves do not go to even: an even weight would stand for one number more than 16 bits can tell
-// apart, both halfway points beside it, and an odd one for one less.
+// Why halves do not go to even: an even weight would stand for one number more than 16 bits can
+// tell apart, both halfway points beside it, and an odd one for one less.
 TEST(Remainder, RoundingToEvenWouldLeaveOneNumberOut) {
   for (const auto& [high, numbers] : {std::pair{0x3f80U, 0x10001}, {0x3f81U, 0xffff}}) {
     int to_even = 0, away = 0;
@@ -41,8 +41,8 @@ TEST(Remainder, RoundingToEvenWouldLeaveOneNumberOut) {
   }
 }
 
-// The bits of fp32 main parameters, where a step does not end halfway between two weights: one in 65536
-// does. (The next step's gradients know of it.)
+// The bits of fp32 main parameters, where a step does not end halfway between two weights: one in
+// 65536 does. (The next step's gradients know of it.)
 TEST(Remainder, IsTheSameStepInTwoBytesLess) {
   TrainConfig config = test::small_config(1);
   for (const Sharding sharding : {Sharding::zero1, Sharding::zero3}) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Weights, tokens and signatures that both sides evaluate: tests/reference/formula.py is the same in
-// Python.
+// Weights, tokens and signatures that both sides evaluate: tests/reference/formula.py is the same
+// in Python.
 #pragma once
 
 #include <algorithm>

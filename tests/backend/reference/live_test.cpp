@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Current PyTorch and transformers load what is exported here; logits, loss and every gradient agree,
-// tensor by tensor. Needs PLEAT_REFERENCE_PYTHON, an interpreter that has them: `./pleat.sh test
-// --full` makes one.
+// Current PyTorch and transformers load what is exported here; logits, loss and every gradient
+// agree, tensor by tensor. Needs PLEAT_REFERENCE_PYTHON, an interpreter that has them: `./pleat.sh
+// test --full` makes one.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

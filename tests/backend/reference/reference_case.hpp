@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The cases of tests/reference: a small model with the formula's weights, trained for one step of four
-// samples of 24 tokens.
+// The cases of tests/reference: a small model with the formula's weights, trained for one step of
+// four samples of 24 tokens.
 #pragma once
 
 #include <algorithm>

@@ -22,8 +22,8 @@ void grouped_heads(Bench& b, DType type, std::int64_t batch, std::int64_t seq, s
   const View lse = b.random(DType::fp32, rows, heads);
   const double flops = 2.0 * static_cast<double>(batch * heads) * static_cast<double>(seq) *
                        static_cast<double>(seq) * static_cast<double>(d);  // half of 4 b h s² d
-  const std::string shape = fmt::format("{}x{}, {}/{} heads of {}, {}", batch, seq, heads, groups, d,
-                                        type == DType::bf16 ? "bf16" : "fp32");
+  const std::string shape = fmt::format("{}x{}, {}/{} heads of {}, {}", batch, seq, heads, groups,
+                                        d, type == DType::bf16 ? "bf16" : "fp32");
   b.compute_bound("attention", shape, flops, 0, "", [&] { b.kernels().attention(qkv, o, lse, s); });
   b.compute_bound("attention_bwd", shape, 2.5 * flops, 0, "",
                   [&] { b.kernels().attention_bwd(d_o, qkv, o, lse, dqkv, s); });
@@ -66,10 +66,13 @@ void mla(Bench& b, std::int64_t batch, std::int64_t seq, std::int64_t heads) {
   const MlaShape s{.batch = batch, .seq = seq, .heads = heads, .nope = 128, .rope = 64, .v = 128,
                    .kv_lora = 512, .scale = 0.072};
   const std::int64_t rows = batch * seq;
-  const View q = b.random(DType::bf16, rows, heads * 192), kv = b.random(DType::bf16, rows, heads * 256);
+  const View q = b.random(DType::bf16, rows, heads * 192),
+             kv = b.random(DType::bf16, rows, heads * 256);
   const View kpe = b.random(DType::bf16, rows, 576), o = b.random(DType::bf16, rows, heads * 128);
-  const View d_o = b.random(DType::bf16, rows, heads * 128), lse = b.random(DType::fp32, rows, heads);
-  const View dq = b.random(DType::bf16, rows, heads * 192), dkv = b.random(DType::bf16, rows, heads * 256);
+  const View d_o = b.random(DType::bf16, rows, heads * 128),
+             lse = b.random(DType::fp32, rows, heads);
+  const View dq = b.random(DType::bf16, rows, heads * 192),
+             dkv = b.random(DType::bf16, rows, heads * 256);
   const View dkpe = b.random(DType::bf16, rows, 576);
   const double pairs = 0.5 * static_cast<double>(batch * heads) * static_cast<double>(seq) *
                        static_cast<double>(seq);
@@ -84,11 +87,14 @@ void mla(Bench& b, std::int64_t batch, std::int64_t seq, std::int64_t heads) {
                   [&] { any_order->mla_attention_bwd(d_o, q, kv, kpe, o, lse, dq, dkv, dkpe, s); });
 }
 
-// Two pieces' results made one: what context parallelism does after every piece of keys but the first.
+// Two pieces' results made one: what context parallelism does after every piece of keys but the
+// first.
 void merged_pieces(Bench& b, std::int64_t rows, std::int64_t heads, std::int64_t d) {
   cuda::Resources resources(b.device(), 0);
-  const View o = b.random(DType::bf16, rows, heads * d), other = b.random(DType::bf16, rows, heads * d);
-  const View lse = b.random(DType::fp32, rows, heads), other_lse = b.random(DType::fp32, rows, heads);
+  const View o = b.random(DType::bf16, rows, heads * d),
+             other = b.random(DType::bf16, rows, heads * d);
+  const View lse = b.random(DType::fp32, rows, heads),
+             other_lse = b.random(DType::fp32, rows, heads);
   b.memory_bound("merge_pieces", fmt::format("{} rows, {} heads of {}, bf16", rows, heads, d),
                  6 * static_cast<double>(rows * heads * d) + 12 * static_cast<double>(rows * heads),
                  "2B*(o+other+o)+4B*(3 lse)",

@@ -126,8 +126,8 @@ double Bench::copy_bandwidth() {
 
 void Bench::print(const std::string& kernel, const std::string& shape, double seconds,
                   const std::string& rest) {
-  fmt::print("{{\"kernel\": {}, \"shape\": {}, \"us\": {:.2f}, {}}}\n", quoted(kernel), quoted(shape),
-             seconds * 1e6, rest);
+  fmt::print("{{\"kernel\": {}, \"shape\": {}, \"us\": {:.2f}, {}}}\n", quoted(kernel),
+             quoted(shape), seconds * 1e6, rest);
   std::fflush(stdout);
 }
 
@@ -180,9 +180,9 @@ void Bench::compute_bound(const std::string& kernel, const std::string& shape, d
     std::string rest = fmt::format("\"TFLOPS\": {:.1f}, \"by\": {}", flops / seconds * 1e-12,
                                    quoted(cuda::name_of(cuda::taken_by())));
     if (reference_seconds > 0) {
-      rest += fmt::format(", \"reference\": {}, \"reference_TFLOPS\": {:.1f}, \"of_reference\": {:.3f}",
-                          quoted(reference), flops / reference_seconds * 1e-12,
-                          reference_seconds / seconds);
+      rest += fmt::format(
+          ", \"reference\": {}, \"reference_TFLOPS\": {:.1f}, \"of_reference\": {:.3f}",
+          quoted(reference), flops / reference_seconds * 1e-12, reference_seconds / seconds);
     }
     print(kernel, shape, seconds, rest);
   } catch (const std::exception& e) {

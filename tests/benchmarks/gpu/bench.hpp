@@ -39,12 +39,14 @@ class Bench {
   [[nodiscard]] double copy_bandwidth();
 
   // Runs all the benchmarks of a shape and gives their memory back. An exception becomes a line.
-  void attempt(const std::string& kernel, const std::string& shape, const std::function<void()>& work);
+  void attempt(const std::string& kernel, const std::string& shape,
+               const std::function<void()>& work);
 
   // Times the work against the copy bandwidth. `bytes` is all that its passes read and write, as
   // `formula` says; `least`, where it is less, what is left if every operand is counted once.
   void memory_bound(const std::string& kernel, const std::string& shape, double bytes,
-                    const std::string& formula, const std::function<void()>& work, double least = 0);
+                    const std::string& formula, const std::function<void()>& work,
+                    double least = 0);
   // Times the work against another's seconds for the same FLOPs, and says which implementation took
   // its last product or attention.
   void compute_bound(const std::string& kernel, const std::string& shape, double flops,

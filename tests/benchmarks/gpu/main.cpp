@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// pleat_gpu_benchmarks SECTION|all [part of a kernel's name] [runs]: one JSON object a line on stdout.
-// pleat_gpu_benchmarks --list: the sections, a line each.
+// pleat_gpu_benchmarks SECTION|all [part of a kernel's name] [runs]: one JSON object a line on
+// stdout. pleat_gpu_benchmarks --list: the sections, a line each.
 #include <fmt/core.h>
 
 #include <cstdlib>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of fp8 codes: dense ones against cuBLASLt's best candidate on the same codes laid out for
-// it, so that transposes are in our time alone; grouped ones against a dense one of the same FLOPs.
+// Products of fp8 codes: dense ones against cuBLASLt's best candidate on the same codes laid out
+// for it, so that transposes are in our time alone; grouped ones against a dense one of the same
+// FLOPs.
 #include <fmt/core.h>
 
 #include "kernels/cuda/narrow_layout.hpp"
@@ -28,7 +29,8 @@ void dense(Bench& b, const Form& form, const std::string& shape, std::int64_t m,
   const View w = form.tb ? codes.of(n, k, form.b) : codes.of(k, n, form.b);
   const View c = b.random(form.ta ? DType::fp32 : DType::bf16, m, n);
   const int on = cuda::capability(resources);
-  const auto kind_x = cuda::narrow_kind(x, !form.ta, on), kind_w = cuda::narrow_kind(w, form.tb, on);
+  const auto kind_x = cuda::narrow_kind(x, !form.ta, on),
+             kind_w = cuda::narrow_kind(w, form.tb, on);
   if (kind_x.scales == cuda::NarrowScales::none || kind_w.scales == cuda::NarrowScales::none) {
     return b.missing(form.name, shape, "this GPU has no such product");
   }
@@ -89,9 +91,11 @@ void grouped(Bench& b, const char* name, std::int64_t experts, std::int64_t each
   const auto count = static_cast<std::size_t>(experts);
   const double flops =
       2.0 * static_cast<double>(rows) * static_cast<double>(n) * static_cast<double>(k);
-  const std::string shape = fmt::format("{} {} experts x {} rows, {}x{}", name, experts, each, n, k);
-  for (const Kind& kind : {Kind{"grouped fp8", kTensor, kTensor, kGradient, kGradient, kTensor},
-                           Kind{"grouped fp8 blocks", kRows, kColumns, kRows, kColumns, kSquares}}) {
+  const std::string shape =
+      fmt::format("{} {} experts x {} rows, {}x{}", name, experts, each, n, k);
+  for (const Kind& kind :
+       {Kind{"grouped fp8", kTensor, kTensor, kGradient, kGradient, kTensor},
+        Kind{"grouped fp8 blocks", kRows, kColumns, kRows, kColumns, kSquares}}) {
     Codes codes(b);
     const View counts = b.i32(std::vector<std::int32_t>(count, static_cast<std::int32_t>(each)));
     const View weights = b.i32(std::vector<std::int32_t>(count, static_cast<std::int32_t>(n)));

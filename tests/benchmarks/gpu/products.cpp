@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Dense products against cuBLASLt's best candidate, grouped ones against a dense one of the same FLOPs.
+// Dense products against cuBLASLt's best candidate, grouped ones against a dense one of the same
+// FLOPs.
 #include <fmt/core.h>
 
 #include "kernels/cuda/dense_gemm.hpp"
@@ -20,7 +21,8 @@ constexpr Model kModels[] = {{"Mixtral-8x7B", 4096, 14336, 8, 2048},
                              {"DeepSeek-V3 512", 7168, 2048, 32, 512}};
 
 // 0: none runs. As compute_bound() times: with the same beta, the L2 flushed before each run.
-double best_dense(Bench& b, cuda::Resources& r, const cuda::DenseProblem& p, View x, View y, View c) {
+double best_dense(Bench& b, cuda::Resources& r, const cuda::DenseProblem& p, View x, View y,
+                  View c) {
   cuda::DenseGemm dense(r, false);
   const auto seconds = dense.time_candidates(p, x.data, y.data, c.data, 20, [&] { b.flush_l2(); });
   return seconds.empty() ? 0 : seconds.front();
@@ -74,15 +76,17 @@ void grouped(Bench& b, const Model& m, std::int64_t n, std::int64_t k, const cha
   const View x = b.random(DType::bf16, rows, k), w = b.random(DType::bf16, m.experts * n, k);
   const View y = b.random(DType::bf16, rows, n), dw = b.random(DType::fp32, m.experts * n, k);
   const View one{w.data, DType::bf16, n, k}, dw_one{dw.data, DType::fp32, n, k};
-  const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(n) * static_cast<double>(k);
+  const double flops =
+      2.0 * static_cast<double>(rows) * static_cast<double>(n) * static_cast<double>(k);
   const double forward = b.median_seconds([&] { b.kernels().gemm(x, false, one, true, y, false); });
   const double dgrad = b.median_seconds([&] { b.kernels().gemm(y, false, one, false, x, false); });
   const double wgrad = b.median_seconds([&] { b.kernels().gemm(y, true, x, false, dw_one, true); });
   const auto cutlass = cuda_kernels(b.device(), {.library_groups = false});
   for (const bool even : {true, false}) {
     const View counts = b.i32(counts_of(m, even));
-    const std::string shape = fmt::format("{} {} {} experts x {} rows{}, {}x{}", m.name, which,
-                                          m.experts, m.tokens_an_expert, even ? "" : " uneven", n, k);
+    const std::string shape =
+        fmt::format("{} {} {} experts x {} rows{}, {}x{}", m.name, which, m.experts,
+                    m.tokens_an_expert, even ? "" : " uneven", n, k);
     b.compute_bound("grouped forward", shape, flops, forward, "one dense product",
                     [&] { b.kernels().grouped_gemm(x, w, true, counts, y); });
     b.compute_bound("grouped dgrad", shape, flops, dgrad, "one dense product",

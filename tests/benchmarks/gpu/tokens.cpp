@@ -65,7 +65,8 @@ void permutation(Bench& b, std::int64_t tokens, std::int64_t h, std::int64_t exp
 
 void loss(Bench& b, std::int64_t rows, std::int64_t vocabulary) {
   if (!b.wanted("ce_")) return;
-  const View logits = b.random(DType::bf16, rows, vocabulary), stats = b.random(DType::fp32, rows, 3);
+  const View logits = b.random(DType::bf16, rows, vocabulary),
+             stats = b.random(DType::fp32, rows, 3);
   const View labels = b.i32(std::vector<std::int32_t>(static_cast<std::size_t>(rows), 5));
   const View total = b.random(DType::fp32, 1, 1);
   const std::string shape = fmt::format("{}x{} bf16", rows, vocabulary);
@@ -82,7 +83,8 @@ void table(Bench& b, std::int64_t tokens, std::int64_t vocabulary, std::int64_t 
   std::vector<std::int32_t> ids;
   std::mt19937 generator(3);
   for (std::int64_t t = 0; t < tokens; ++t) {
-    const double unit = static_cast<double>(generator()) / 4294967296.0;  // low numbers are frequent
+    const double unit =
+        static_cast<double>(generator()) / 4294967296.0;  // low numbers are frequent
     ids.push_back(static_cast<std::int32_t>(unit * unit * unit * static_cast<double>(vocabulary)));
   }
   const View w = b.random(DType::bf16, vocabulary, h), x = b.random(DType::bf16, tokens, h);
@@ -100,8 +102,12 @@ void table(Bench& b, std::int64_t tokens, std::int64_t vocabulary, std::int64_t 
 void token_kernels(Bench& b) {
   for (const std::int64_t tokens : {4096, 32768, 262144}) {
     for (const RouterShape& s : {RouterShape{.experts = 256, .top_k = 8},
-                                 RouterShape{.experts = 256, .top_k = 8, .groups = 8, .top_groups = 4,
-                                             .score = RouterScore::sigmoid, .scaling = 2.5},
+                                 RouterShape{.experts = 256,
+                                 .top_k = 8,
+                                 .groups = 8,
+                                 .top_groups = 4,
+                                 .score = RouterScore::sigmoid,
+                                 .scaling = 2.5},
                                  RouterShape{.experts = 8, .top_k = 2}}) {
       b.attempt("router", fmt::format("{} tokens, E {}", tokens, s.experts),
                 [&] { router(b, tokens, s); });
@@ -110,10 +116,12 @@ void token_kernels(Bench& b) {
   struct Rows {
     std::int64_t tokens, h, experts, k;
   };
-  for (const auto& [tokens, h, experts, k] : {Rows{32768, 4096, 8, 2}, Rows{32768, 2048, 128, 8},
-                                              Rows{32768, 4096, 128, 8}, Rows{16384, 7168, 256, 8}}) {
-    b.attempt("permute", fmt::format("{} tokens, E {}", tokens, experts),
-              [&, t = tokens, width = h, e = experts, top = k] { permutation(b, t, width, e, top); });
+  for (const auto& [tokens, h, experts, k] :
+       {Rows{32768, 4096, 8, 2}, Rows{32768, 2048, 128, 8}, Rows{32768, 4096, 128, 8},
+        Rows{16384, 7168, 256, 8}}) {
+    b.attempt(
+        "permute", fmt::format("{} tokens, E {}", tokens, experts),
+        [&, t = tokens, width = h, e = experts, top = k] { permutation(b, t, width, e, top); });
   }
   for (const std::int64_t vocabulary : {131072, 32000}) {
     b.attempt("loss", fmt::format("{}", vocabulary), [&] { loss(b, 8192, vocabulary); });

@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "core/json/parse.hpp"
 
 namespace pleat {
@@ -68,6 +71,21 @@ TEST(ObjectReader, ReportsAllProblemsAtOnce) {
       "error: f.json:7:15: o.deep: must be a string, not an array\n"
       "error: f.json:7:6: o.gone: missing\n"
       "error: f.json:1:1: also_gone: missing");
+}
+
+TEST(ObjectReader, EachObjectOfAListHasItsPlaceInThePath) {
+  Document d(R"({"o": {"l": [{"x": 1}, 2, {"x": 3, "y": 4}]}})");
+  ObjectReader o = d.reader.object("o");
+  std::vector<std::int64_t> read;
+  o.each_object("l", [&](ObjectReader one) {
+    read.push_back(one.integer("x"));
+    one.finish();
+  });
+  o.each_optional_object("absent", [&](const ObjectReader&) { read.push_back(9); });
+  EXPECT_EQ(read, (std::vector<std::int64_t>{1, 0, 3}));
+  std::vector<std::string> paths;
+  for (const Diagnostic& p : d.problems.list()) paths.push_back(p.path);
+  EXPECT_EQ(paths, (std::vector<std::string>{"o.l[1]", "o.l[2].y"}));
 }
 
 TEST(ObjectReader, UnknownFieldsGetASuggestion) {

@@ -89,13 +89,15 @@ TEST(Constraints, SharesOfTheOptimizerInHostMemory) {
         c.plan.optimizer.cpu_offload = 0.5;
       },
       "optimizer-offload-share", "optimizer.state_offload",
-      "state_offload 0.75 and cpu_offload 0.5 are shares of the same state, together at most 1", "");
+      "state_offload 0.75 and cpu_offload 0.5 are shares of the same state, together at most 1",
+      "");
   expect_violation(
       [](Case& c) {
         c.plan.optimizer.kind = OptimizerKind::lamb;
         c.plan.optimizer.cpu_offload = 1;
       },
-      "optimizer-cpu-kind", "optimizer.cpu_offload", "the CPU makes steps of adamw and sgd, not of lamb",
+      "optimizer-cpu-kind", "optimizer.cpu_offload",
+      "the CPU makes steps of adamw and sgd, not of lamb",
       "state_offload keeps the state in host memory and steps on the GPU");
   expect_violation([](Case& c) { c.plan.optimizer.cpu_offload_overlapped = true; },
                    "optimizer-cpu-overlap", "optimizer.cpu_offload_overlapped",

@@ -205,10 +205,11 @@ TEST(PlanDocument, OffloadAndPrecisionWords) {
   const auto stages = [](const char* text) {
     return problems_of(edited({"plan"}, "stages", parse_json(text, "stages")));
   };
-  EXPECT_EQ(stages(R"([{"stage": 0, "offload": ["moe"]}, {"recompute_layers": -1}])"),
-            (Lines{"plan.stages[0].offload[0]: \"moe\" is no module to offload; did you mean moe_act?",
-                   "plan.stages[1].stage: missing",
-                   "plan.stages[1].recompute_layers: -1 is out of range"}));
+  EXPECT_EQ(
+      stages(R"([{"stage": 0, "offload": ["moe"]}, {"recompute_layers": -1}])"),
+      (Lines{"plan.stages[0].offload[0]: \"moe\" is no module to offload; did you mean moe_act?",
+             "plan.stages[1].stage: missing",
+             "plan.stages[1].recompute_layers: -1 is out of range"}));
   EXPECT_EQ(stages(R"([{"stage": 0, "layers": 2}])"),
             (Lines{"plan.stages[0].layers: unknown field"}));
   EXPECT_EQ(problems_of(edited({"plan"}, "recompute_layers", -1)),

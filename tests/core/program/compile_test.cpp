@@ -112,7 +112,8 @@ TEST(StepWalk, EveryTensorBornDiesOnce) {
 }
 
 TEST(Compile, PipelineStagesSendAndReceive) {
-  const Program program = compile(small_moe(), small_workload(), fp32_plan(1, 1, 2), Runtime::pleat);
+  const Program program =
+      compile(small_moe(), small_workload(), fp32_plan(1, 1, 2), Runtime::pleat);
   const auto& first = program.stages[0].chunks[0].instances;
   const auto& last = program.stages[1].chunks[0].instances;
   EXPECT_EQ(program.stages[0].program(first.front()).kind, LayerKind::embedding);

@@ -88,7 +88,8 @@ TEST(ContextParallel, LatentHeadsAgainstSequence) {
       layer_of(small_mla(), context_plan(CpComm::all_to_all, 2), LayerKind::dense);
   EXPECT_EQ(elements(layer, op_of(layer, "q.heads").out.front()), 16 * 2 * (6 + 4));
   EXPECT_EQ(elements(layer, op_of(layer, "kv.heads").out.front()), 16 * 2 * (6 + 4 + 8));
-  EXPECT_EQ(op_of(layer, "kv.heads.bwd.unpack").out.size(), 2u);  // dkv and the latent's rotary part
+  EXPECT_EQ(op_of(layer, "kv.heads.bwd.unpack").out.size(),
+            2u);  // dkv and the latent's rotary part
 }
 
 // Two ranks share the heads, a ring of two such groups passes the keys and values of one group.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Families of operation kinds: what a kind is taken for where only messages, prices and printed names
-// count.
+// Families of operation kinds: what a kind is taken for where only messages, prices and printed
+// names count.
 #include <gtest/gtest.h>
 
 #include "core/program/op.hpp"

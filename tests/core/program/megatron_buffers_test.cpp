@@ -62,8 +62,9 @@ TEST(MegatronBuffers, RoutersKeepMapsOfAllExperts) {
             (Bytes2{{"router.all_probs", 512}, {"router.map", 128}, {"row_id_map", 512}}));
   Plan plan = bf16_plan(1, 1, 2);
   plan.recompute = {Module::moe};
-  EXPECT_EQ(saved(layer_of(small_moe(), plan, LayerKind::moe, Runtime::megatron)).count("row_id_map"),
-            0u);
+  EXPECT_EQ(
+      saved(layer_of(small_moe(), plan, LayerKind::moe, Runtime::megatron)).count("row_id_map"),
+      0u);
 }
 
 TEST(MegatronBuffers, LatentAttentionKeepsTheRotaryPartOfEveryHead) {

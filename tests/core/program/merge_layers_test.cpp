@@ -54,7 +54,8 @@ TEST(MergeLayers, TheLastUnitMayBeShorter) {
 TEST(MergeLayers, EveryTensorIsWrittenBeforeItIsRead) {
   for (int unit : {2, 3, 4}) {
     const StageProgram stage = stage_of(unit);
-    for (const LayerProgram& layer : stage.layers) EXPECT_EQ(test::problems_of(layer), std::vector<std::string>{});
+    for (const LayerProgram& layer : stage.layers)
+      EXPECT_EQ(test::problems_of(layer), std::vector<std::string>{});
   }
 }
 

@@ -76,8 +76,8 @@ TEST(Optimizer, MuonTakesTheMatricesAndAdamTheRest) {
             (std::vector<std::string>{"dense.matrix.momentum", "expert.matrix.momentum"}));
 }
 
-// Experts: 12 matrices of each shape over EDP 2, so 6 of each on a rank. Their workspace is three of
-// the largest in fp32.
+// Experts: 12 matrices of each shape over EDP 2, so 6 of each on a rank. Their workspace is three
+// of the largest in fp32.
 TEST(Optimizer, MuonDealsWholeMatricesToRanks) {
   const Plan plan = bf16_plan(OptimizerKind::muon);
   const StageProgram stage = stage_of(plan);
@@ -105,7 +105,8 @@ TEST(Optimizer, MuonOrthogonalisesWholeMatricesOverTensorParallelism) {
   };
   EXPECT_TRUE(whole(96, 32));  // fc1 of the dense layer, rows split
   EXPECT_EQ(names(stage, OpKind::all_gather).front(), "dense.param_gather");
-  EXPECT_EQ(std::ranges::count(names(stage, OpKind::all_gather), "dense.matrix.gather_matrices"), 1);
+  EXPECT_EQ(std::ranges::count(names(stage, OpKind::all_gather), "dense.matrix.gather_matrices"),
+            1);
 }
 
 // The pleat runtime's program: each matrix by itself, as many as a shard has at most.

@@ -34,9 +34,11 @@ std::set<std::string> saved_names(const LayerProgram& layer) {
   return names;
 }
 
-std::vector<std::string> lost(const std::set<std::string>& before, const std::set<std::string>& after) {
+std::vector<std::string> lost(const std::set<std::string>& before,
+                              const std::set<std::string>& after) {
   std::vector<std::string> out;
-  std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(out));
+  std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                      std::back_inserter(out));
   return out;
 }
 
@@ -68,8 +70,9 @@ TEST(Recompute, LayernormDropsBothNormOutputs) {
 TEST(Recompute, FullKeepsTheInputAndTheRoutingOnly) {
   Plan plan = fp32_plan(2, 2);
   plan.recompute_full = true;
-  EXPECT_EQ(saved_names(moe_layer(small_moe(), plan)),
-            (std::set<std::string>{"x", "probs", "experts", "counts", "all_counts", "group_counts"}));
+  EXPECT_EQ(
+      saved_names(moe_layer(small_moe(), plan)),
+      (std::set<std::string>{"x", "probs", "experts", "counts", "all_counts", "group_counts"}));
 }
 
 TEST(Precision, Mxfp8SavesNarrowCopies) {
@@ -81,11 +84,12 @@ TEST(Precision, Mxfp8SavesNarrowCopies) {
     const Tensor& t = layer.tensor(id);
     if (t.dtype != DType::mxfp8) continue;
     ++narrow;
-    EXPECT_TRUE(t.name.ends_with(".col")) << t.name << " is saved, but only wgrad needs a saved copy";
+    EXPECT_TRUE(t.name.ends_with(".col"))
+        << t.name << " is saved, but only wgrad needs a saved copy";
     EXPECT_EQ(t.bytes({}), t.elements({}) + (t.elements({}) + 31) / 32);
   }
-  // qkv input, permuted rows, expert activation, the shared expert's second input; the attention output
-  // and its first one are saved in bf16.
+  // qkv input, permuted rows, expert activation, the shared expert's second input; the attention
+  // output and its first one are saved in bf16.
   EXPECT_EQ(narrow, 4);
   for (const Op& op : layer.forward) {
     if (op.name == "router") {
@@ -96,7 +100,8 @@ TEST(Precision, Mxfp8SavesNarrowCopies) {
   }
 }
 
-// What the projection and the shared expert read is saved in bf16 for others: no narrow copy beside it.
+// What the projection and the shared expert read is saved in bf16 for others: no narrow copy beside
+// it.
 TEST(Precision, InputsSavedInBf16AreConvertedOnceMore) {
   Plan plan = fp32_plan(2, 2);
   const auto copies = [&plan](Precision precision) {
@@ -131,7 +136,9 @@ TEST(Sharding, Zero1IsReduceScatterShardAndGather) {
   EXPECT_EQ(count(zero1, OpKind::all_gather), 2);
   EXPECT_EQ(count(none, OpKind::reduce_scatter), 0);
   EXPECT_EQ(count(none, OpKind::all_reduce), 3);  // two buckets and the norm
-  const auto elements = [](const StageProgram& s, TensorId t) { return s.state[t.index()].elements({}); };
+  const auto elements = [](const StageProgram& s, TensorId t) {
+    return s.state[t.index()].elements({});
+  };
   const BucketState& sharded = zero1.buckets[0];
   EXPECT_EQ(elements(zero1, sharded.exp_avg), (sharded.elements + 3) / 4);
   EXPECT_EQ(elements(none, none.buckets[0].exp_avg), none.buckets[0].elements);
@@ -154,8 +161,10 @@ TEST(Pair, RunsEveryOperationOnceInOrderAndExchangesOnTheCommStream) {
 }
 
 TEST(Program, PrintsOperationsShapesAndLifetimes) {
-  const std::string text = print_layer(moe_layer(small_moe(), fp32_plan(2, 2)), Binding{.routed = 7});
-  EXPECT_NE(text.find("dispatch = all_to_all(permuted, all_counts)  over ep"), std::string::npos) << text;
+  const std::string text =
+      print_layer(moe_layer(small_moe(), fp32_plan(2, 2)), Binding{.routed = 7});
+  EXPECT_NE(text.find("dispatch = all_to_all(permuted, all_counts)  over ep"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("fp32 [R=7,32]"), std::string::npos) << text;
   EXPECT_NE(text.find("host_sync"), std::string::npos);
   EXPECT_NE(text.find("saved to experts.fc2.wgrad"), std::string::npos) << text;

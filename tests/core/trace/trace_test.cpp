@@ -51,7 +51,8 @@ TEST(OpKey, Text) {
 TEST(Trace, ExactFile) {
   EXPECT_EQ(write_trace(small_trace()),
             R"({"displayTimeUnit":"ms",
-"pleat":{"schema_version":1,"kind":"predicted","model":"tiny \"moe\"\n","cluster":"localhost","plan":"TP1 EP4","step_s":0.1,"peak_bytes":5000000000000},
+"pleat":{"schema_version":1,"kind":"predicted","model":"tiny \"moe\"\n",)"
+R"("cluster":"localhost","plan":"TP1 EP4","step_s":0.1,"peak_bytes":5000000000000},
 "traceEvents":[
 {"ph":"M","name":"process_name","pid":2,"tid":0,"args":{"name":"rank 2"}},
 {"ph":"M","name":"thread_name","pid":2,"tid":0,"args":{"name":"compute"}},
@@ -59,8 +60,12 @@ TEST(Trace, ExactFile) {
 {"ph":"M","name":"process_name","pid":5,"tid":0,"args":{"name":"rank 5"}},
 {"ph":"M","name":"thread_name","pid":5,"tid":0,"args":{"name":"compute"}},
 {"ph":"M","name":"thread_name","pid":5,"tid":1,"args":{"name":"comm"}},
-{"ph":"X","name":"fc1","cat":"experts","pid":2,"tid":0,"ts":333333.3333333333,"dur":0.25,"args":{"stage":0,"microbatch":3,"chunk":0,"layer":7,"pass":"fwd","op":"fc1","bytes":4096}},
-{"ph":"X","name":"adamw","cat":"optimizer","pid":5,"tid":1,"ts":0,"dur":250000,"args":{"stage":1,"microbatch":-1,"chunk":-1,"layer":-1,"pass":"bwd","op":"adamw","bytes":0}}
+{"ph":"X","name":"fc1","cat":"experts","pid":2,"tid":0,"ts":333333.3333333333,"dur":0.25,)"
+R"("args":{"stage":0,"microbatch":3,"chunk":0,"layer":7,"pass":"fwd","op":"fc1",)"
+R"("bytes":4096}},
+{"ph":"X","name":"adamw","cat":"optimizer","pid":5,"tid":1,"ts":0,"dur":250000,)"
+R"("args":{"stage":1,"microbatch":-1,"chunk":-1,"layer":-1,"pass":"bwd","op":"adamw",)"
+R"("bytes":0}}
 ]}
 )");
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline layouts in Megatron's words: layers, whether there is a prediction block, PP, VPP, the string.
+// Pipeline layouts in Megatron's words: layers, whether there is a prediction block, PP, VPP, the
+// string.
 #include "core/plan/layout.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What a process of the job may send over the mesh, with right tags: any kind, ranks, label, size and
-// payload. The other side delivers it or gives the peer up; it ends in time either way.
+// What a process of the job may send over the mesh, with right tags: any kind, ranks, label, size
+// and payload. The other side delivers it or gives the peer up; it ends in time either way.
 #include <algorithm>
 #include <cstring>
 #include <memory>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Plan files all the way to a prediction: an accepted, valid plan has a finite step whose parts add up.
+// Plan files all the way to a prediction: an accepted, valid plan has a finite step whose parts add
+// up.
 #include <cmath>
 
 #include "core/plan/constraints.hpp"
@@ -27,7 +28,8 @@ const Form kForm = Form::json;
 
 void run(std::string_view input) {
   static const ClusterSpec cluster = load_cluster("h100-sxm");
-  static const Profile profile = datasheet_profile(cluster.name, cluster.tiers.size(), Runtime::megatron);
+  static const Profile profile =
+      datasheet_profile(cluster.name, cluster.tiers.size(), Runtime::megatron);
   const PlanDocument d = read_plan_document(std::string(input), "plan.json");
   require_valid({d.model, d.workload, d.plan, d.gpus}, "plan.json");
   if (!is_small(d)) return;
@@ -37,9 +39,11 @@ void run(std::string_view input) {
   require(e.mfu > 0 && e.mfu <= 1, "a share of the peak outside 0 to 1");
   for (const StageTime& s : e.stages) {
     require(s.bubble.base() >= -1e-9 * e.step.base(), "a bubble below zero");
-    require(std::abs((s.busy + s.bubble - e.step).base()) <= 1e-6 * e.step.base(), "parts that do not add up");
+    require(std::abs((s.busy + s.bubble - e.step).base()) <= 1e-6 * e.step.base(),
+            "parts that do not add up");
   }
-  for (const StageMemory& m : e.memory) require(m.peak >= 0 && m.peak >= m.weights, "memory below zero");
+  for (const StageMemory& m : e.memory)
+    require(m.peak >= 0 && m.peak >= m.weights, "memory below zero");
   (void)memory_timeline_json(memory_timeline(program, cluster, profile), program);
 }
 

@@ -41,7 +41,8 @@ void send_some(const Socket& s, std::span<const std::byte> data) {
 
 // As a client's: op, lengths of key and value, tags, both.
 void ask(const Socket& s, Session& session, std::string_view& input) {
-  const std::size_t key = std::min<std::size_t>(static_cast<unsigned char>(input[1]), input.size() - 3);
+  const std::size_t key =
+      std::min<std::size_t>(static_cast<unsigned char>(input[1]), input.size() - 3);
   const std::size_t value =
       std::min<std::size_t>(static_cast<unsigned char>(input[2]) * 16U, input.size() - 3 - key);
   const std::uint32_t header[3] = {static_cast<unsigned char>(input[0]),

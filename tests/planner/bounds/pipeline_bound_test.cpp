@@ -88,9 +88,10 @@ TEST(PipelineBound, SeesTransfers) {
 }
 
 TEST(PipelineBound, OrdersThatSplitBackwardCountTheWayToAStage) {
-  // ZB-H1's last stage begins after two forward passes and two transfers; then eight turns. The first
-  // stage's first backward pass waits for three forward ones, two input gradients and four transfers,
-  // 7 in all; after it 21 are left, and 2 more for the way of the last microbatch to the end and back.
+  // ZB-H1's last stage begins after two forward passes and two transfers; then eight turns. The
+  // first stage's first backward pass waits for three forward ones, two input gradients and four
+  // transfers, 7 in all; after it 21 are left, and 2 more for the way of the last microbatch to the
+  // end and back.
   Case zb_h1 = uniform({.pp = 3, .microbatches = 8, .kind = PipelineSchedule::zb_h1}, 1, 2, 0.5);
   const auto bound = [&] { return earliest_finish(zb_h1.schedule, zb_h1.chunks, zb_h1.transfer); };
   EXPECT_DOUBLE_EQ(bound()[2].base(), 27.0);
@@ -114,7 +115,8 @@ TEST(PipelineBound, OrdersThatSplitBackwardCountWarmUpAndDrain) {
   for (const PipelineSchedule kind : {zb_h1, zb_v, dualpipe, dualpipe_v}) {
     const int vpp = kind == zb_v || kind == dualpipe_v ? 2 : 1;
     for (const int pp : {2, 4, 8}) {
-      const Case c = uniform({.pp = pp, .vpp = vpp, .microbatches = 2 * pp, .kind = kind}, 1, 2, 0.25);
+      const Case c =
+          uniform({.pp = pp, .vpp = vpp, .microbatches = 2 * pp, .kind = kind}, 1, 2, 0.25);
       const double end = time_of(c).end.base();
       const auto bound = earliest_finish(c.schedule, c.chunks, c.transfer);
       const double found = std::ranges::max_element(bound)->base();
@@ -156,12 +158,16 @@ TEST(HeldChunks, MomentsThatHoldMost) {
   using Moments = std::vector<std::vector<std::int64_t>>;
   EXPECT_EQ(held_chunks({.pp = 4, .microbatches = 8})[0], Moments{{4}});
   EXPECT_EQ(held_chunks({.pp = 4, .vpp = 2, .microbatches = 8})[3], (Moments{{4, 1}}));
-  EXPECT_EQ(held_chunks({.pp = 4, .microbatches = 8, .kind = PipelineSchedule::zb_h1})[0], Moments{{4}});
-  EXPECT_EQ(held_chunks({.pp = 4, .microbatches = 2, .kind = PipelineSchedule::zb_h1})[0], Moments{{2}});
+  EXPECT_EQ(held_chunks({.pp = 4, .microbatches = 8, .kind = PipelineSchedule::zb_h1})[0],
+            Moments{{4}});
+  EXPECT_EQ(held_chunks({.pp = 4, .microbatches = 2, .kind = PipelineSchedule::zb_h1})[0],
+            Moments{{2}});
   // A V of two stages: F0 three times, F1 and back twice, then a fourth F0: 2p half stages.
-  const Moments v = held_chunks({.pp = 2, .vpp = 2, .microbatches = 8, .kind = PipelineSchedule::zb_v})[0];
+  const Moments v =
+      held_chunks({.pp = 2, .vpp = 2, .microbatches = 8, .kind = PipelineSchedule::zb_v})[0];
   EXPECT_EQ(v, (Moments{{3, 1}, {4, 0}}));
-  const Moments dual = held_chunks({.pp = 2, .microbatches = 8, .kind = PipelineSchedule::dualpipe})[0];
+  const Moments dual =
+      held_chunks({.pp = 2, .microbatches = 8, .kind = PipelineSchedule::dualpipe})[0];
   EXPECT_EQ(dual.front().size(), 2u);
   for (const auto& held : dual) EXPECT_LE(held[0] + held[1], 3);  // p + 1
 }

@@ -144,20 +144,23 @@ TEST(Placement, PartOfARackIsPaidForAndSpare) {
   EXPECT_EQ(p.paid_gpus, 288);
   EXPECT_EQ(p.spare_units, 8);  // two trays a rack
   EXPECT_EQ(p.unit_gpus, 4);
-  const Placement trays = place_job(rack_job(256, 64), round_rates().with(Rate::booked_gpus, 4)).placement;
-  EXPECT_EQ(trays.paid_gpus, 256 + 4 * 8);  // two trays a rack instead of two racks, 0.1 away on average
+  const Placement trays =
+      place_job(rack_job(256, 64), round_rates().with(Rate::booked_gpus, 4)).placement;
+  EXPECT_EQ(trays.paid_gpus,
+            256 + 4 * 8);           // two trays a rack instead of two racks, 0.1 away on average
   EXPECT_EQ(trays.spare_units, 8);  // one a rack: P = 0.9988
 }
 
 TEST(Placement, AFullRackNeedsARackAsSpare) {
-  const Placement p = place_job(rack_job(288, 72), round_rates().with(Rate::booked_gpus, 72)).placement;
+  const Placement p =
+      place_job(rack_job(288, 72), round_rates().with(Rate::booked_gpus, 72)).placement;
   EXPECT_EQ(p.unit_gpus, 72);
   EXPECT_EQ(p.spare_units, 2);  // 288 / 50,000 x 0.4 x 48 = 0.11 away: P(<= 1) = 0.994
   EXPECT_EQ(p.paid_gpus, 288 + 144);
 }
 
-// 72 + 72 + 56 and two racks as spares, 0.077 away on average, or 64 + 64 + 64 + 8 with two trays of
-// each rack: stages of 8 may lie either way, those of 72 may not.
+// 72 + 72 + 56 and two racks as spares, 0.077 away on average, or 64 + 64 + 64 + 8 with two trays
+// of each rack: stages of 8 may lie either way, those of 72 may not.
 TEST(Placement, TraysLeftIdleInEveryRackMayBeCheaperThanSpareRacks) {
   const Rates racks = round_rates().with(Rate::booked_gpus, 72);
   Job job = rack_job(200, 72);

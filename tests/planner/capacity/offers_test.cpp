@@ -37,12 +37,14 @@ TEST(Offers, CheapestFastestAndFront) {
   EXPECT_THAT(c.front, ElementsAre(2, 1, 0));
   EXPECT_EQ(choose(offers, {.budget = 15}).fastest, 1u);
   EXPECT_FALSE(choose(offers, {.budget = 9}).cheapest.has_value());
-  EXPECT_FALSE(choose(offers, {.deadline = Seconds(25 * 86'400), .budget = 20}).fastest.has_value());
+  EXPECT_FALSE(
+      choose(offers, {.deadline = Seconds(25 * 86'400), .budget = 20}).fastest.has_value());
 }
 
 TEST(Offers, OfOneSizeTheCheaperBookingInTime) {
   const auto days = [](const Goal& goal, Offer fastest, Offer filled) {
-    return better_of(std::move(fastest), std::move(filled), goal).booking.finish.p50.base() / 86'400;
+    return better_of(std::move(fastest), std::move(filled), goal).booking.finish.p50.base() /
+           86'400;
   };
   const Goal month{.deadline = Seconds(30 * 86'400)};
   EXPECT_EQ(days(month, made(20, 30), made(25, 20)), 25);
@@ -76,8 +78,8 @@ TEST(Offers, MoreBudgetIsNeverSlowerAndMoreTimeNeverDearer) {
   EXPECT_LT(dollars, 10);
 }
 
-bool offers_equal_to_a_listed(const std::vector<Offer>& offers, const std::vector<std::size_t>& front,
-                              std::size_t i) {
+bool offers_equal_to_a_listed(const std::vector<Offer>& offers,
+                              const std::vector<std::size_t>& front, std::size_t i) {
   return std::ranges::any_of(front, [&](std::size_t j) {
     return offers[j].booking.finish.p90 == offers[i].booking.finish.p90 &&
            offers[j].booking.dollars_p90 == offers[i].booking.dollars_p90;
@@ -98,7 +100,8 @@ TEST(Offers, NoOfferBeatsOneOnTheFront) {
     return as_good && better;
   };
   for (std::size_t i = 0; i < offers.size(); ++i) {
-    const bool beaten = std::ranges::any_of(offers, [&](const Offer& o) { return beats(o, offers[i]); });
+    const bool beaten =
+        std::ranges::any_of(offers, [&](const Offer& o) { return beats(o, offers[i]); });
     const bool listed = std::ranges::find(front, i) != front.end();
     EXPECT_FALSE(listed && beaten) << i;
     EXPECT_TRUE(listed || beaten || offers_equal_to_a_listed(offers, front, i)) << i;
@@ -112,8 +115,8 @@ TEST(Misses, SayByHowMuchAndWhatWouldDo) {
   const Goal goal{.deadline = b.finish.p90 * 0.8};
   const std::vector<Miss> misses = misses_of(offers, {}, goal, 4e12);
   ASSERT_EQ(misses.size(), 1u);
-  EXPECT_THAT(misses.front().what, HasSubstr("1024 x round, takes " + days_text(b.finish.p90) + ", " +
-                                             days_text(b.finish.p90 * 0.2) + " too long"));
+  EXPECT_THAT(misses.front().what, HasSubstr("1024 x round, takes " + days_text(b.finish.p90) +
+                                             ", " + days_text(b.finish.p90 * 0.2) + " too long"));
   ASSERT_EQ(misses.front().changes.size(), 2u);
   EXPECT_THAT(misses.front().changes[1], HasSubstr("tokens instead of 4T"));
   // What is proposed does hold, and hardly more would not.
@@ -130,7 +133,8 @@ TEST(Misses, BudgetAndBoth) {
   ASSERT_EQ(misses.size(), 1u);
   EXPECT_THAT(misses[0].what, HasSubstr("the cheapest offer, 1024 x round, costs"));
   ASSERT_EQ(misses[0].changes.size(), 3u);
-  EXPECT_THAT(misses[0].changes[1], HasSubstr("a price of 0.666 USD per GPU-hour instead of 2.000"));
+  EXPECT_THAT(misses[0].changes[1],
+              HasSubstr("a price of 0.666 USD per GPU-hour instead of 2.000"));
   EXPECT_TRUE(misses_of({}, {}, {.budget = 1}, 4e12).empty());
 }
 
@@ -144,10 +148,10 @@ TEST(Sensitivity, PriceAndMfu) {
         repriced.push_back(input.name);
         return o.job.step;
       });
-  EXPECT_THAT(repriced, ElementsAre("link bandwidth", "link bandwidth", "net bandwidth", "net bandwidth",
-                                    "memory bandwidth", "memory bandwidth", "matrix product rate",
-                                    "matrix product rate", "host time", "host time",
-                                    "expert imbalance", "expert imbalance"));
+  EXPECT_THAT(repriced, ElementsAre("link bandwidth", "link bandwidth", "net bandwidth",
+                                    "net bandwidth", "memory bandwidth", "memory bandwidth",
+                                    "matrix product rate", "matrix product rate", "host time",
+                                    "host time", "expert imbalance", "expert imbalance"));
   EXPECT_EQ(swings[0].input, "MFU");
   EXPECT_NEAR(swings[0].time_less / o.booking.finish.p90, 1.25, 0.01);
   EXPECT_NEAR(swings[0].time_more / o.booking.finish.p90, 1 / 1.2, 0.01);
@@ -188,8 +192,8 @@ TEST(Rates, ReadLaidOverAndRefused) {
           "clusters": {"a": {"pue": {"value": 1.1, "source": "s", "as_of": "2026-02",
                                      "assumption": true}}}})",
       "base.json");
-  const RateFile own =
-      read_rates(R"({"schema_version": 1, "name": "own", "defaults": {"restart_minutes": 4}})", "own.json");
+  const RateFile own = read_rates(
+      R"({"schema_version": 1, "name": "own", "defaults": {"restart_minutes": 4}})", "own.json");
   const Rates a = rates_of({base, own}, "a"), b = rates_of({base, own}, "b");
   EXPECT_EQ(*a.find(Rate::pue), (RateValue{1.1, "s", "2026-02", true}));
   EXPECT_EQ(*b.find(Rate::pue), (RateValue{1.3, "base.json", "", false}));

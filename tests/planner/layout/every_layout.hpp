@@ -13,7 +13,8 @@
 
 namespace pleat::test {
 
-// visit(): `stages` with every way to put `layers` decoder layers on them in order, some of them none.
+// visit(): `stages` with every way to put `layers` decoder layers on them in order, some of them
+// none.
 template <class Visit>
 void for_each_split(std::vector<VirtualStage>& stages, std::int64_t layers, const Visit& visit) {
   const auto place = [&](const auto& self, std::size_t s, std::int64_t first) -> void {
@@ -76,18 +77,18 @@ inline RandomCase pipeline_case(CaseMaker& maker, int i) {
   RandomCase c = maker.make(800);
   constexpr int kShapes[][2] = {{2, 2}, {2, 3}, {3, 2}, {3, 3}};
   const auto [pp, vpp] = kShapes[i % 4];
-  c.config.pp = {pp};
-  c.config.vpp = {vpp};
+  c.config.pin<"pp">() = {pp};
+  c.config.pin<"vpp">() = {vpp};
   c.config.gpus = pp * (i % 3 == 0 ? 2 : 1);
-  c.config.schedule = {PipelineSchedule::one_f_one_b};
-  c.config.layout.clear();
-  c.config.microbatch_group.clear();
-  c.config.tp = c.config.cp = c.config.etp = {1};
-  c.config.dp.clear();
-  c.config.ep = {i % 3 == 0 && c.model.moe ? 2 : 1};  // what pairs hide
+  c.config.pin<"schedule">() = {PipelineSchedule::one_f_one_b};
+  c.config.pin<"layout">().reset();
+  c.config.pin<"microbatch-group">().reset();
+  c.config.pin<"tp">() = c.config.pin<"cp">() = c.config.pin<"etp">() = {1};
+  c.config.pin<"dp">().reset();
+  c.config.pin<"ep">() = {i % 3 == 0 && c.model.moe ? 2 : 1};  // what pairs hide
   if (i % 3 == 0) c.cluster.tiers.front().bandwidth = BytesPerSecond(5e9);
-  c.config.micro_batch.clear();
-  c.config.sharding.reset();
+  c.config.pin<"micro-batch">().reset();
+  c.config.pin<"sharding">().reset();
   c.workload.global_batch = 48;
   c.config.robust = false;
   c.config.top = 1;
@@ -97,7 +98,7 @@ inline RandomCase pipeline_case(CaseMaker& maker, int i) {
   const bool moe = c.model.moe.has_value();
   c.model.moe_layer.assign(static_cast<std::size_t>(c.model.layers), moe);
   for (int l = 0; l < i % 3; ++l) c.model.moe_layer[static_cast<std::size_t>(l)] = false;
-  c.config.ep_overlap = moe && i % 2 == 0;
+  c.config.pin<"ep-overlap">() = moe && i % 2 == 0;
   c.model.mtp_layers = moe && i % 5 == 0 ? 1 : 0;
   c.cluster.gpu.memory = Bytes(1e15);
   return c;

@@ -26,7 +26,7 @@ TEST(LayoutBound, HoldsForEveryLayoutOfInterleavedPipelines) {
   double tightest = 0;
   for (int i = 0; i < 90; ++i) {
     RandomCase c = test::pipeline_case(maker, i);
-    c.config.micro_batch = {1, 2, 4, 8};  // or there would be few microbatches
+    c.config.pin<"micro-batch">() = {1, 2, 4, 8};  // or there would be few microbatches
     SearchResult found;
     try {
       found = search(c, c.config);
@@ -112,7 +112,9 @@ Seconds largest(const std::vector<RankLoad>& sums, const std::vector<std::vector
 
 TEST(RankLoads, AreTheBestOfAllWaysToDealOutLayers) {
   std::mt19937 random(3);
-  const auto draw = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most)); };
+  const auto draw = [&](int most) {
+    return static_cast<int>(random() % static_cast<unsigned>(most));
+  };
   for (int i = 0; i < 200; ++i) {
     const int sets = 1 + i % 2;
     std::vector<RankLoad> sums(static_cast<std::size_t>(3 * sets));
@@ -129,7 +131,8 @@ TEST(RankLoads, AreTheBestOfAllWaysToDealOutLayers) {
       for (int b = 0; a + b <= counts[0]; ++b) {
         for (int d = 0; d <= counts[1]; ++d) {
           for (int e = 0; d + e <= counts[1]; ++e) {
-            best = std::min(best, largest(sums, {{a, d}, {b, e}, {counts[0] - a - b, counts[1] - d - e}}));
+            best = std::min(
+                best, largest(sums, {{a, d}, {b, e}, {counts[0] - a - b, counts[1] - d - e}}));
           }
         }
       }

@@ -41,13 +41,13 @@ TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
     RandomCase c = maker.make(800);
     c.config.robust = false;
     c.config.top = 3;
-    c.config.pp = {2, 4};
-    c.config.vpp = {1};
-    c.config.schedule = {PipelineSchedule::one_f_one_b};
+    c.config.pin<"pp">() = {2, 4};
+    c.config.pin<"vpp">() = {1};
+    c.config.pin<"schedule">() = {PipelineSchedule::one_f_one_b};
     if (i % 4 == 3) {  // a V, whose second chunks lie the other way round
-      c.config.pp = {2};
-      c.config.vpp = {2};
-      c.config.schedule = {PipelineSchedule::zb_v};
+      c.config.pin<"pp">() = {2};
+      c.config.pin<"vpp">() = {2};
+      c.config.pin<"schedule">() = {PipelineSchedule::zb_v};
     }
     c.config.numerics.resize(1);
     c.model.vocab = 32768;  // a head that weighs as much as layers
@@ -80,7 +80,7 @@ TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
       ++pipelines;
       improved += after.estimate.step < before.estimate.step;
       best += after.estimate.step.base() <= least.base() * (1 + 1e-9);
-      EXPECT_EQ(polished_one.every, c.config.schedule.front() == PipelineSchedule::one_f_one_b);
+      EXPECT_EQ(polished_one.every, c.config.pin<"schedule">().only(PipelineSchedule::one_f_one_b));
       every += polished_one.every;
 
       // With no more memory than the plan has.

@@ -170,7 +170,7 @@ TEST(Neighbours, StayWithinTheirBudget) {
 
 TEST(Neighbours, FindALargerMicrobatch) {
   Shipped s = shipped("qwen3-30b-a3b", "b200", 8, 1024, 4096, Precision::mxfp8);
-  s.config.micro_batch.clear();
+  s.config.pin<"micro-batch">().reset();
   const SearchResult r = answer_of(s, s.config).result;
   EXPECT_GE(r.best.front().plan.micro_batch, 16) << summary(r.best.front().plan);
 }
@@ -180,9 +180,9 @@ TEST(Neighbours, NoneIsFasterThanWhatASearchForThePleatRuntimeFinds) {
   const Shipped s =
       shipped("mixtral-8x7b", "h100-sxm", 64, 4096, 256, Precision::bf16, Runtime::pleat);
   SearchConfig pinned = s.config;
-  pinned.sharding = Sharding::zero3;
-  pinned.dispatcher = Dispatcher::deepep;
-  pinned.ep_overlap = true;
+  pinned.pin<"sharding">() = Sharding::zero3;
+  pinned.pin<"dispatcher">() = Dispatcher::deepep;
+  pinned.pin<"ep-overlap">() = true;
   const SearchResult r = answer_of(s, s.config).result;
   EXPECT_LE(r.best.front().estimate.step,
             answer_of(s, pinned).result.best.front().estimate.step)

@@ -133,7 +133,8 @@ TEST(FinishTime, QuantilesWithStepTimeAndMtbfUncertain) {
 }
 
 TEST(FinishTime, AKnownRunThatNeverFails) {
-  const TrainingRun run{.cycle = cycle(1000, 0, 0, 600, kNever), .cycles = 12.5, .start = Seconds(60)};
+  const TrainingRun run{
+      .cycle = cycle(1000, 0, 0, 600, kNever), .cycles = 12.5, .start = Seconds(60)};
   EXPECT_DOUBLE_EQ(finish_time(run).expected.base(), 12'560);
   EXPECT_NEAR(finish_time(run).p50.base(), 12'560, 1e-6);
   EXPECT_NEAR(finish_time(run).p90.base(), 12'560, 1e-6);
@@ -150,8 +151,11 @@ TEST(FinishTime, MoreMtbfIsNeverSlower) {
   for (const double factor : {1.0, 1.7, 3.6}) {
     FinishTime slower{Seconds(kNever), Seconds(kNever), Seconds(kNever)};
     for (double mtbf = 300; mtbf < 1e9; mtbf *= 1.13) {
-      const TrainingRun run{.cycle = cycle(600, 5, 300, 900, mtbf), .cycles = 300, .start = Seconds(900),
-                    .step_factor = 1.05, .mtbf_factor = factor};
+      const TrainingRun run{.cycle = cycle(600, 5, 300, 900, mtbf),
+                            .cycles = 300,
+                            .start = Seconds(900),
+                            .step_factor = 1.05,
+                            .mtbf_factor = factor};
       const FinishTime now = finish_time(run);
       EXPECT_LE(now.expected, slower.expected);
       EXPECT_LE(now.p50, slower.p50) << mtbf;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A run walked from failure to failure with a seeded generator: the oracle for the renewal formulas.
+// A run walked from failure to failure with a seeded generator: the oracle for the renewal
+// formulas.
 #pragma once
 
 #include <algorithm>

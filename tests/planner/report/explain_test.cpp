@@ -81,9 +81,9 @@ TEST(Shortfall, ChangesFitAndTheMissingMemoryIsTold) {
   const ClusterSpec cluster = small_cluster(5e7);
   SearchConfig config = small_config(2);
   config.runtime = Runtime::pleat;  // no buffers beside the program
-  config.micro_batch = {8};
+  config.pin<"micro-batch">() = {8};
   config.recompute = config.offload = false;
-  config.sharding = Sharding::zero1;
+  config.pin<"sharding">() = Sharding::zero1;
   const SearchResult r =
       search({small_model(), cluster, small_workload(), small_profile()}, config);
   ASSERT_TRUE(r.best.empty());

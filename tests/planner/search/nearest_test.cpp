@@ -27,7 +27,8 @@ std::int64_t nearest_peak(const RandomCase& c, const SearchConfig& config) {
   }
 }
 
-// Whether the space without the pin has the meshes that it leaves: a pinned degree is taken as it is.
+// Whether the space without the pin has the meshes that it leaves: a pinned degree is taken as it
+// is.
 bool part_of(const RandomCase& c, const SearchConfig& pinned) {
   const auto valid = [&](const SearchConfig& config) {
     return enumerate_meshes(c, config).meshes;
@@ -40,8 +41,8 @@ bool part_of(const RandomCase& c, const SearchConfig& pinned) {
   });
 }
 
-// Smaller degrees shard state less, and the CPU's step or the state's way back exclude some shardings:
-// what a mesh's bound takes for the least is often no plan.
+// Smaller degrees shard state less, and the CPU's step or the state's way back exclude some
+// shardings: what a mesh's bound takes for the least is often no plan.
 TEST(Nearest, NoPinsFindANearerPlan) {
   CaseMaker maker(31);
   int pinned = 0;
@@ -51,11 +52,13 @@ TEST(Nearest, NoPinsFindANearerPlan) {
     SCOPED_TRACE(i);
     const std::int64_t nearest = nearest_peak(c, c.config);
     EXPECT_GT(nearest, 0);
-    for (auto SearchConfig::*pin : {&SearchConfig::tp, &SearchConfig::pp, &SearchConfig::ep}) {
+    for (const auto pin_of : {+[](SearchConfig& s) { return &s.pin<"tp">(); },
+                              +[](SearchConfig& s) { return &s.pin<"pp">(); },
+                              +[](SearchConfig& s) { return &s.pin<"ep">(); }}) {
       for (const int degree : {1, 2, 4, 8}) {
         SearchConfig config = c.config;
-        if (!(config.*pin).empty()) continue;
-        config.*pin = {degree};
+        if (!pin_of(config)->empty()) continue;
+        *pin_of(config) = degree;
         if (!part_of(c, config)) continue;
         const std::int64_t peak = nearest_peak(c, config);
         if (peak == 0) continue;

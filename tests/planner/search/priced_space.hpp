@@ -54,8 +54,8 @@ class WaysOfStages {
   }
   [[nodiscard]] const std::vector<MemoryChoice>& choices() const { return choices_; }
 
-  // The best one beside `plain`, the plan of its state that gives up nothing, unless stages that all
-  // do the same are as good. `index`: of the choice by stage.
+  // The best one beside `plain`, the plan of its state that gives up nothing, unless stages that
+  // all do the same are as good. `index`: of the choice by stage.
   std::optional<Priced> best(const Priced& plain, std::size_t index, std::int64_t usable) {
     options_.assign(static_cast<std::size_t>(plain.at.plan.attention.pp), {});
     for (std::size_t s = 0; s < options_.size(); ++s) collect(plain, plain.at.memory, s, usable);
@@ -117,8 +117,8 @@ class WaysOfStages {
   std::optional<Seconds> uniform_;
 };
 
-// Plans that fit, and give up nothing that the same setting fits without. Those by stage are put into
-// `made`.
+// Plans that fit, and give up nothing that the same setting fits without. Those by stage are put
+// into `made`.
 inline std::vector<const Priced*> admitted(const RandomCase& c, const std::vector<Priced>& all,
                                            std::size_t numerics, std::int64_t usable,
                                            std::deque<Priced>& made) {

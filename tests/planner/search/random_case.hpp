@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Small searches drawn at random: model, cluster, workload, pins. The same seed gives the same case.
+// Small searches drawn at random: model, cluster, workload, pins. The same seed gives the same
+// case.
 #pragma once
 
 #include <algorithm>
@@ -148,41 +149,45 @@ class CaseMaker {
     SearchConfig s = small_config(one_of({1, 2, 4, 8, 16}));
     s.top = one_of({1, 3, 10});
     if (chance(0.15)) s.runtime = Runtime::pleat;
-    const auto pin = [&](std::vector<int>& values, double p) {
+    const auto pin = [&](Pinned<int>& values, double p) {
       if (chance(p)) values = {one_of({1, 2, 4})};
     };
-    pin(s.tp, 0.5);
-    pin(s.cp, 0.5);
-    pin(s.pp, 0.4);
-    pin(s.vpp, 0.3);
-    pin(s.etp, 0.6);
-    pin(s.micro_batch, 0.6);
-    if (chance(0.4)) s.microbatch_group = {one_of({0, 0, 2, 3, 4, 8})};
-    if (c.model.moe) pin(s.ep, 0.5);
-    if (chance(0.7)) s.sharding = one_of({Sharding::zero1, Sharding::zero2, Sharding::zero3});
-    if (chance(0.2)) s.sharding = some_of({Sharding::zero3, Sharding::zero1, Sharding::none});
-    if (s.sharding && s.gpus == 1) s.sharding = Sharding::none;
+    pin(s.pin<"tp">(), 0.5);
+    pin(s.pin<"cp">(), 0.5);
+    pin(s.pin<"pp">(), 0.4);
+    pin(s.pin<"vpp">(), 0.3);
+    pin(s.pin<"etp">(), 0.6);
+    pin(s.pin<"micro-batch">(), 0.6);
+    if (chance(0.4)) s.pin<"microbatch-group">() = {one_of({0, 0, 2, 3, 4, 8})};
+    if (c.model.moe) pin(s.pin<"ep">(), 0.5);
+    Pinned<Sharding>& sharding = s.pin<"sharding">();
+    if (chance(0.7)) sharding = one_of({Sharding::zero1, Sharding::zero2, Sharding::zero3});
+    if (chance(0.2)) sharding = some_of({Sharding::zero3, Sharding::zero1, Sharding::none});
+    if (sharding && s.gpus == 1) sharding = Sharding::none;
     if (chance(0.6)) {
-      s.cuda_graph = one_of({CudaGraph::none, CudaGraph::attention, CudaGraph::partial});
+      s.pin<"cuda-graph">() = one_of({CudaGraph::none, CudaGraph::attention, CudaGraph::partial});
     }
-    if (chance(0.2)) s.cuda_graph = some_of({CudaGraph::attention, CudaGraph::router});
+    if (chance(0.2)) s.pin<"cuda-graph">() = some_of({CudaGraph::attention, CudaGraph::router});
     if (chance(0.6)) {
-      s.cp_comm = one_of({CpComm::p2p, CpComm::all_gather, CpComm::all_to_all, CpComm::a2a_p2p});
+      s.pin<"cp-comm">() =
+          one_of({CpComm::p2p, CpComm::all_gather, CpComm::all_to_all, CpComm::a2a_p2p});
     }
-    s.cp_a2a = {one_of({2, 4})};
+    s.pin<"cp-a2a">() = {one_of({2, 4})};
     if (chance(0.5)) s.hybrid_sharding = chance(0.6);
-    if (chance(0.5)) s.dispatcher = Dispatcher::alltoall;
+    if (chance(0.5)) s.pin<"dispatcher">() = Dispatcher::alltoall;
     if (c.model.moe && chance(0.2)) {
-      s.dispatcher = some_of({Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep,
-                              Dispatcher::hierarchical});
+      s.pin<"dispatcher">() = some_of({Dispatcher::allgather, Dispatcher::alltoall,
+                                       Dispatcher::deepep, Dispatcher::hierarchical});
     }
-    if (chance(0.1)) s.dp = {one_of({1, 2, 4}), 8};
-    if (chance(0.3)) s.ep_overlap = chance(0.5) && c.model.moe;
-    if (chance(0.6)) s.delay_wgrad = false;
-    if (chance(0.5)) s.tp_overlap = false;
-    if (chance(0.5)) s.shared_overlap = false;
-    if (chance(0.5)) s.dispatcher_sms = chance(0.7) ? std::vector{0, 8} : std::vector{8};
-    if (chance(0.3)) s.tile_overlap = chance(0.7) ? std::vector{false, true} : std::vector{true};
+    if (chance(0.1)) s.pin<"dp">() = {one_of({1, 2, 4}), 8};
+    if (chance(0.3)) s.pin<"ep-overlap">() = chance(0.5) && c.model.moe;
+    if (chance(0.6)) s.pin<"delay-wgrad">() = false;
+    if (chance(0.5)) s.pin<"tp-overlap">() = false;
+    if (chance(0.5)) s.pin<"shared-expert-overlap">() = false;
+    if (chance(0.5)) s.pin<"dispatcher-sms">() = chance(0.7) ? std::vector{0, 8} : std::vector{8};
+    if (chance(0.3)) {
+      s.pin<"tile-overlap">() = chance(0.7) ? std::vector{false, true} : std::vector{true};
+    }
     if (c.model.moe && chance(0.15)) s.paged_stash = {one_of({0.8, 1.5}), one_of({1.0, 2.0})};
     if (chance(0.3)) s.recompute = false;
     if (chance(0.5)) s.offload = false;
@@ -193,9 +198,9 @@ class CaseMaker {
     if (s.offload && s.runtime == Runtime::megatron && chance(0.2)) {
       s.offload_sets = some_of({std::set<Offload>{Offload::core_attn}, std::set<Offload>{}});
     }
-    if (chance(0.6)) s.recompute_layers = {0};
-    if (chance(0.6)) s.recompute_unit = {one_of({1, 2, 2})};
-    if (chance(0.3)) s.offload_layers = {0};
+    if (chance(0.6)) s.pin<"recompute-layers">() = {0};
+    if (chance(0.6)) s.pin<"recompute-unit">() = {one_of({1, 2, 2})};
+    if (chance(0.3)) s.pin<"offload-layers">() = {0};
     if (chance(0.2)) s.numerics.front().precision = Precision::fp8;
     if (chance(0.2)) {
       Numerics other = s.numerics.front();
@@ -207,7 +212,7 @@ class CaseMaker {
       s.numerics.push_back(other);
     }
     s.robust = chance(0.3);
-    if (s.gpus > 1 && chance(0.3)) s.schedule = orders();
+    if (s.gpus > 1 && chance(0.3)) s.pin<"schedule">() = orders();
     // Ways of stages to choose are compared at the burst clock.
     s.by_stage = c.profile.sustained_clock.duty_slope == 0 && chance(0.7);
     if (by_stage_ || (*s.by_stage && chance(0.8))) {  // pinned sets hold for all stages
@@ -216,12 +221,12 @@ class CaseMaker {
     }
     if (by_stage_) {
       s.by_stage = s.recompute = true;
-      s.recompute_layers.clear();
-      s.recompute_unit.clear();
+      s.pin<"recompute-layers">().reset();
+      s.pin<"recompute-unit">().reset();
       s.gpus = one_of({2, 4, 8});
-      s.tp = s.cp = s.etp = {1};
-      s.pp = {2, 4};
-      s.sharding = Sharding::zero1;
+      s.pin<"tp">() = s.pin<"cp">() = s.pin<"etp">() = {1};
+      s.pin<"pp">() = {2, 4};
+      s.pin<"sharding">() = Sharding::zero1;
       s.numerics.resize(1);
     }
     return s;

@@ -27,7 +27,8 @@ using test::price_all;
 using test::Priced;
 using test::RandomCase;
 
-// The quick suite takes the first of the cases; all of them must have met everything that is counted.
+// The quick suite takes the first of the cases; all of them must have met everything that is
+// counted.
 bool every_case() { return environment_variable("PLEAT_EVERY_CASE").has_value(); }
 int some_of(int cases) { return every_case() ? cases : cases / 6; }
 
@@ -99,8 +100,8 @@ std::vector<Listed> apart(std::vector<Listed> plans, const RandomCase& c) {
   return kept;
 }
 
-// The best plan of each fold, without those that give up more than another fold of the same mesh and
-// numerics and are no better; best first.
+// The best plan of each fold, without those that give up more than another fold of the same mesh
+// and numerics and are no better; best first.
 std::vector<Listed> best_folds(const RandomCase& c, const std::vector<Priced>& all) {
   const MemoryTree tree(memory_choices(c.model, c.cluster, c.config));
   const auto usable =
@@ -197,7 +198,7 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
       if (r.best.empty()) continue;  // host memory is short
       if (c.config.numerics.size() > 1) expect_bound(c, r, bounds_below);
       const Plan& best = r.best.front().plan;
-      unsharded += best.sharding == Sharding::none && c.config.sharding.values.size() > 1;
+      unsharded += best.sharding == Sharding::none && c.config.pin<"sharding">().values.size() > 1;
       second_numerics += numerics_of(best) != c.config.numerics.front();
       band_decides += std::ranges::any_of(all, [&](const Priced& p) {
         return c.config.robust && p.estimate.step < r.best.front().estimate.step &&
@@ -386,12 +387,13 @@ TEST(SearchOracle, BoundsHoldBelow) {
     for (const Priced& p : all) {
       for (const std::int16_t below : tree.below(static_cast<int>(p.at.memory))) {
         const auto other = std::ranges::find_if(all, [&](const Priced& q) {
-          return q.numerics == p.numerics && q.at.mesh == p.at.mesh && q.at.setting == p.at.setting &&
-                 q.at.memory == static_cast<std::size_t>(below);
+          return q.numerics == p.numerics && q.at.mesh == p.at.mesh &&
+                 q.at.setting == p.at.setting && q.at.memory == static_cast<std::size_t>(below);
         });
         if (other == all.end()) continue;
-        const double bound =
-            std::max(bounds.family(p.at.plan, other->estimate.step).step, bounds.own(p.at.plan, other->estimate.step).step).base();
+        const double bound = std::max(bounds.family(p.at.plan, other->estimate.step).step,
+                                      bounds.own(p.at.plan, other->estimate.step).step)
+                                 .base();
         EXPECT_LE(bound, other->estimate.step.base() * (1 + 1e-9))
             << i << ": " << summary(p.at.plan) << "\n" << summary(other->at.plan);
         ++compared;

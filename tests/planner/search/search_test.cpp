@@ -27,17 +27,17 @@ std::int64_t counted(const SearchResult& r) {
 
 TEST(Search, PinsAreKept) {
   SearchConfig config = small_config(8);
-  config.pp = {2};
-  config.ep = {2};
-  config.micro_batch = {2};
-  config.sharding = Sharding::zero1;
-  config.dispatcher = Dispatcher::allgather;
-  config.cuda_graph = CudaGraph::partial;
-  config.cp = {2};
-  config.cp_comm = CpComm::all_gather;
-  config.ep_overlap = false;
-  config.shared_overlap = false;
-  config.tp_overlap = false;
+  config.pin<"pp">() = {2};
+  config.pin<"ep">() = {2};
+  config.pin<"micro-batch">() = {2};
+  config.pin<"sharding">() = Sharding::zero1;
+  config.pin<"dispatcher">() = Dispatcher::allgather;
+  config.pin<"cuda-graph">() = CudaGraph::partial;
+  config.pin<"cp">() = {2};
+  config.pin<"cp-comm">() = CpComm::all_gather;
+  config.pin<"ep-overlap">() = false;
+  config.pin<"shared-expert-overlap">() = false;
+  config.pin<"tp-overlap">() = false;
   config.recompute = false;
   config.offload = false;
   const SearchResult r = search_small(config);

@@ -21,7 +21,8 @@ struct SpacePlan {
   Plan plan;
 };
 
-// All valid combinations of mesh, setting and memory choice, in plan order, but for choices by stage.
+// All valid combinations of mesh, setting and memory choice, in plan order, but for choices by
+// stage.
 inline std::vector<SpacePlan> enumerate_plans(const Problem& problem, const SearchConfig& config) {
   const MeshSpace space = enumerate_meshes(problem, config);
   const std::vector<Setting> all_settings = settings(problem.model, problem.cluster, config);

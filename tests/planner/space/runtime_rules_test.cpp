@@ -34,9 +34,10 @@ TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
   ModelSpec dense = small_model();
   dense.moe.reset();
   SearchConfig config = small_config(4);
-  config.pp = {1, 2};
-  config.micro_batch = {1};
-  const std::set<std::pair<PipelineSchedule, int>> plain{{one_f_one_b, 1}, {one_f_one_b, 2}, {one_f_one_b, 3}, {one_f_one_b, 4}};
+  config.pin<"pp">() = {1, 2};
+  config.pin<"micro-batch">() = {1};
+  const std::set<std::pair<PipelineSchedule, int>> plain{
+      {one_f_one_b, 1}, {one_f_one_b, 2}, {one_f_one_b, 3}, {one_f_one_b, 4}};
   EXPECT_EQ(orders_of(config), plain);
   ASSERT_EQ(not_tried(dense, config).size(), 3u);
   EXPECT_EQ(not_tried(dense, config)[2].what, "optimizer state in host memory between steps");
@@ -48,8 +49,9 @@ TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
   all.insert({{zb_h1, 1}, {zb_v, 2}, {dualpipe, 1}, {dualpipe_v, 2}});
   EXPECT_EQ(orders_of(config), all);
   config.runtime = Runtime::megatron;
-  config.schedule = {zb_v, dualpipe};
-  EXPECT_EQ(orders_of(config), (std::set<std::pair<PipelineSchedule, int>>{{zb_v, 2}, {dualpipe, 1}}));
+  config.pin<"schedule">() = {zb_v, dualpipe};
+  EXPECT_EQ(orders_of(config),
+            (std::set<std::pair<PipelineSchedule, int>>{{zb_v, 2}, {dualpipe, 1}}));
   EXPECT_EQ(not_tried(dense, config).size(), 2u);
   config.by_stage = false;
   config.optimizer_offload = false;
@@ -64,17 +66,17 @@ std::set<std::string> names_not_tried(const SearchConfig& config) {
 
 TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
   SearchConfig config = small_config(4);
-  config.schedule = {PipelineSchedule::one_f_one_b};
+  config.pin<"schedule">() = {PipelineSchedule::one_f_one_b};
   config.by_stage = false;
   config.optimizer_offload = std::vector<bool>{false, true};
   EXPECT_TRUE(names_not_tried(config).contains("larger microbatches"));
-  config.micro_batch = {1};
+  config.pin<"micro-batch">() = {1};
   EXPECT_EQ(names_not_tried(config), (std::set<std::string>{"fp8 dispatch and combine",
                                                             "paged stash", "tile-level overlap"}));
   config.numerics.front().precision = Precision::mxfp8;
   config.numerics.front().fp8_combine = true;
   config.paged_stash = {1.1, 1.5};
-  config.tile_overlap = {false};
+  config.pin<"tile-overlap">() = {false};
   EXPECT_EQ(names_not_tried(config), std::set<std::string>{"step on the CPU"});
   config.numerics.front().fp8_params = false;
   EXPECT_TRUE(names_not_tried(config).empty());
@@ -94,7 +96,8 @@ std::set<StatePlace> places_of(const SearchConfig& config) {
 // The state in host memory between steps: Megatron-LM's dev branch alone has it.
 TEST(RuntimeRules, AStepOnTheGpuHasItsStateThereInMegatron) {
   SearchConfig config = small_config(2);
-  EXPECT_EQ(places_of(config), (std::set<StatePlace>{StatePlace::device, StatePlace::host_stepped}));
+  EXPECT_EQ(places_of(config),
+            (std::set<StatePlace>{StatePlace::device, StatePlace::host_stepped}));
   config.optimizer_offload = true;
   EXPECT_EQ(places_of(config), std::set<StatePlace>{StatePlace::host});
   config.optimizer_offload = std::vector<bool>{true, false};
@@ -131,7 +134,7 @@ TEST(RuntimeRules, GraphsOfOnePartAreTriedIfAskedFor) {
   };
   SearchConfig config = small_config(2);
   EXPECT_EQ(scopes(config), (std::set<CudaGraph>{CudaGraph::none, CudaGraph::partial}));
-  config.cuda_graph = std::vector<CudaGraph>{CudaGraph::router, CudaGraph::attention};
+  config.pin<"cuda-graph">() = std::vector<CudaGraph>{CudaGraph::router, CudaGraph::attention};
   EXPECT_EQ(scopes(config), (std::set<CudaGraph>{CudaGraph::attention, CudaGraph::router}));
   const auto all = settings(small_model(), small_cluster(), config);
   EXPECT_EQ(least_work(all, Runtime::megatron).front().graph, CudaGraph::partial);

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What is enumerated, how rejections are counted, and what an empty space says.
-#include "tests/planner/space/every_plan.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "core/diagnostics.hpp"
+#include "core/plan/plan_words.hpp"
 #include "planner/space/memory_tree.hpp"
 #include "tests/planner/search/small_case.hpp"
+#include "tests/planner/space/every_plan.hpp"
 
 namespace pleat {
 namespace {
@@ -19,8 +19,8 @@ using namespace test;
 
 TEST(SearchSpace, EveryPlanIsValidAndDistinct) {
   SearchConfig config = small_config(4);
-  config.micro_batch = {1, 2};
-  config.cp = {1, 2};
+  config.pin<"micro-batch">() = {1, 2};
+  config.pin<"cp">() = {1, 2};
   const auto plans =
       enumerate_plans(small_problem(), config);
   ASSERT_GT(plans.size(), 1000u);
@@ -45,9 +45,10 @@ TEST(SearchSpace, MeshesAreCounted) {
 TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
   SearchConfig config = small_config(1);
   config.recompute = config.offload = false;
-  config.cuda_graph = CudaGraph::none;
-  config.cp_comm = CpComm::p2p;
-  config.ep_overlap = config.tp_overlap = config.shared_overlap = false;
+  config.pin<"cuda-graph">() = CudaGraph::none;
+  config.pin<"cp-comm">() = CpComm::p2p;
+  config.pin<"ep-overlap">() = config.pin<"tp-overlap">() = false;
+  config.pin<"shared-expert-overlap">() = false;
   const auto plans =
       enumerate_plans(small_problem(), config);
   ASSERT_EQ(plans.size(), 5u);
@@ -58,9 +59,9 @@ TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
 
 TEST(SearchSpace, GroupsOfInterleavedOrdersAreFull) {
   SearchConfig config = small_config(2);
-  config.pp = {2};
-  config.vpp = {1, 3};
-  config.micro_batch = {1};
+  config.pin<"pp">() = {2};
+  config.pin<"vpp">() = {1, 3};
+  config.pin<"micro-batch">() = {1};
   const auto groups = [&](int batch) {
     WorkloadSpec w = small_workload();
     w.global_batch = batch;
@@ -74,7 +75,7 @@ TEST(SearchSpace, GroupsOfInterleavedOrdersAreFull) {
   EXPECT_EQ(groups(16), (Groups{{1, 0}, {3, 0}, {3, 4}, {3, 8}}));
   EXPECT_EQ(groups(12), (Groups{{1, 0}, {3, 0}, {3, 4}}));
   EXPECT_EQ(groups(4), (Groups{{1, 0}, {3, 0}}));
-  config.microbatch_group = {3, 5};  // 12 in groups of 5 leaves 2, as many as stages
+  config.pin<"microbatch-group">() = {3, 5};  // 12 in groups of 5 leaves 2, as many as stages
   EXPECT_EQ(groups(12), (Groups{{1, 0}, {3, 3}, {3, 5}}));
 }
 
@@ -82,12 +83,13 @@ TEST(SearchSpace, SmsAreThoseOfFusedExchangesWithinADomain) {
   ClusterSpec cluster = small_cluster();
   cluster.gpu.peak_fp8 = FlopsPerSecond(2e13);
   SearchConfig config = small_config(8);
-  config.dispatcher_sms = {0, 8};
+  config.pin<"dispatcher-sms">() = {0, 8};
   std::set<std::pair<Dispatcher, int>> found;
   const auto all = settings(small_model(), cluster, config);
   for (const Setting& s : all) found.insert({s.dispatcher, s.sms});
-  EXPECT_EQ(found, (std::set<std::pair<Dispatcher, int>>{
-                       {Dispatcher::alltoall, 0}, {Dispatcher::deepep, 0}, {Dispatcher::deepep, 8}}));
+  EXPECT_EQ(found,
+            (std::set<std::pair<Dispatcher, int>>{
+                {Dispatcher::alltoall, 0}, {Dispatcher::deepep, 0}, {Dispatcher::deepep, 8}}));
   const auto eight = std::ranges::find(all, 8, &Setting::sms);
   Mesh mesh;
   mesh.expert = {.etp = 1, .ep = 2, .edp = 4};
@@ -100,8 +102,8 @@ TEST(SearchSpace, SmsAreThoseOfFusedExchangesWithinADomain) {
 
 TEST(SearchSpace, APinnedOrderThatLeavesNothingIsNamed) {
   SearchConfig config = small_config(4);
-  config.pp = {1};
-  config.schedule = {PipelineSchedule::zb_h1};
+  config.pin<"pp">() = {1};
+  config.pin<"schedule">() = {PipelineSchedule::zb_h1};
   try {
     static_cast<void>(
         non_empty_meshes(small_problem(), config));
@@ -125,8 +127,9 @@ TEST(SearchSpace, SettingsOfAFamilyLieTogether) {
     if (std::ranges::none_of(distinct, same)) distinct.push_back(s);
   }
   EXPECT_EQ(families, distinct.size());
-  // 3 shardings, HybridEP with 3 graph modes and all-to-all with 2, 6 kinds of CP, 2 of TP exchange;
-  // in each the shared expert beside it or not, with experts' exchanges alone, paired, or split too.
+  // 3 shardings, HybridEP with 3 graph modes and all-to-all with 2, 6 kinds of CP, 2 of TP
+  // exchange; in each the shared expert beside it or not, with experts' exchanges alone, paired, or
+  // split too.
   EXPECT_EQ(families, 3u * (3 + 2) * 6 * 2);
   EXPECT_EQ(all.size(), families * 2 * 3);
 }
@@ -135,7 +138,7 @@ TEST(SearchSpace, ShardsWithinADomain) {
   ClusterSpec cluster = small_cluster();
   cluster.tiers.front().size = 8;
   SearchConfig config = small_config(32);
-  config.sharding = Sharding::zero1;
+  config.pin<"sharding">() = Sharding::zero1;
   config.hybrid_sharding = true;
   const auto all = settings(small_model(), cluster, config);
   EXPECT_EQ(all.front().shard_domain, 8);
@@ -169,7 +172,7 @@ TEST(SearchSpace, WhatIsNotShardedIsASettingOfItsOwn) {
   ClusterSpec cluster = small_cluster();
   cluster.tiers.front().size = 8;
   SearchConfig config = small_config(32);
-  config.sharding = {Sharding::zero3, Sharding::none, Sharding::zero1};
+  config.pin<"sharding">() = {Sharding::zero3, Sharding::none, Sharding::zero2, Sharding::zero1};
   config.hybrid_sharding = true;
   const auto all = settings(small_model(), cluster, config);
   const Mesh one_rank{.attention = {.tp = 8, .cp = 1, .dp = 1, .pp = 4},
@@ -193,8 +196,8 @@ TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {
   config.optimizer_offload = std::vector<bool>{false, true};
   const auto choices = memory_choices(model, small_cluster(), config);
   const MemoryTree tree(choices);
-  // 80 sets to recompute and all layers (recompute_choices), the sets each with two offload sets; of
-  // six layers 1, 2 or 4 recomputed, or offloaded, all in units of 2 or 4; all that with the
+  // 80 sets to recompute and all layers (recompute_choices), the sets each with two offload sets;
+  // of six layers 1, 2 or 4 recomputed, or offloaded, all in units of 2 or 4; all that with the
   // optimizer's state on the GPU, off it, and stepped on the host.
   ASSERT_EQ(choices.size(), 3 * (81u + 2 * 80 + 3 + 3 + 2));
   EXPECT_EQ(tree.plans_below(0), static_cast<std::int64_t>(choices.size()));
@@ -249,8 +252,8 @@ std::string error_of(const SearchConfig& config) {
 
 TEST(SearchSpace, NamesThePinThatEmptiesIt) {
   SearchConfig config = small_config(4);
-  config.ep = {3};
-  config.pp = {1};
+  config.pin<"ep">() = {3};
+  config.pin<"pp">() = {1};
   const std::string text = error_of(config);
   EXPECT_NE(text.find("--ep: "), std::string::npos) << text;
   EXPECT_NE(text.find("ep 3 leaves no valid plan"), std::string::npos) << text;
@@ -259,8 +262,8 @@ TEST(SearchSpace, NamesThePinThatEmptiesIt) {
 
 TEST(SearchSpace, NamesAllPinsThatEmptyItTogether) {
   SearchConfig config = small_config(4);
-  config.ep = {3};
-  config.tp = {3};
+  config.pin<"ep">() = {3};
+  config.pin<"tp">() = {3};
   EXPECT_NE(error_of(config).find("the pins tp 3, ep 3 together leave no valid plan"),
             std::string::npos)
       << error_of(config);
@@ -269,34 +272,80 @@ TEST(SearchSpace, NamesAllPinsThatEmptyItTogether) {
 // Free TP, CP and PP whose product is not the world reject more meshes than the pin does.
 TEST(SearchSpace, TheReasonIsAboutThePin) {
   SearchConfig config = small_config(16);
-  config.ep = {3};
+  config.pin<"ep">() = {3};
   const std::string of_ep = error_of(config);
   EXPECT_NE(of_ep.find("is not a multiple of ETP*EP*PP = 1*3*1"), std::string::npos) << of_ep;
   EXPECT_EQ(of_ep.find("TP*PP*CP"), std::string::npos) << of_ep;
   config = small_config(32);
-  config.ep = {8};
-  config.etp = {4};
-  config.pp = {4};
+  config.pin<"ep">() = {8};
+  config.pin<"etp">() = {4};
+  config.pin<"pp">() = {4};
   const std::string of_three = error_of(config);
   EXPECT_NE(of_three.find("32 is not a multiple of ETP*EP*PP = 4*8*4 = 128"), std::string::npos)
       << of_three;
   EXPECT_EQ(of_three.find("(world)"), std::string::npos) << of_three;
   config = small_config(16);
-  config.tp = {3};  // no grid at all fits: the rule of the world is the reason
+  config.pin<"tp">() = {3};  // no grid at all fits: the rule of the world is the reason
   EXPECT_NE(error_of(config).find("16 is not a multiple of TP*PP*CP = 3"), std::string::npos)
       << error_of(config);
 }
 
+// The values of a pin to try: the first few of a number, all of a choice.
+template <class Value>
+std::vector<Value> values_to_pin() {
+  if constexpr (std::is_same_v<Value, int>)
+    return {1, 2, 4};
+  else if constexpr (std::is_same_v<Value, bool>)
+    return {false, true};
+  else if constexpr (std::is_enum_v<Value>)
+    return {kAll<Value>.begin(), kAll<Value>.end()};
+  else
+    return {};  // layouts have tests of their own
+}
+
+// Where a value means nothing, a plan has that of a plain one: groups of an order that has none.
+TEST(SearchSpace, EveryPinHolds) {
+  SearchConfig small = small_config(8);
+  small.pin<"micro-batch">() = small.pin<"etp">() = 1;
+  small.pin<"cp">() = {1, 4};
+  small.pin<"ep">() = {1, 2};
+  small.pin<"sharding">() = Sharding::zero1;
+  small.pin<"dispatcher">() = Dispatcher::alltoall;
+  small.pin<"cuda-graph">() = CudaGraph::none;
+  small.pin<"ep-overlap">() = small.pin<"delay-wgrad">() = small.pin<"tp-overlap">() = false;
+  small.pin<"shared-expert-overlap">() = false;
+  small.hybrid_sharding = small.cpu_optimizer = false;
+  const Problem problem{small_model(), small_cluster(), small_workload(), small_profile()};
+  for_each_pin([&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    using Value = typename std::remove_cvref_t<decltype(field)>::Value;
+    bool met = false;
+    const auto values = values_to_pin<Value>();
+    for (const Value& value : values) {
+      SearchConfig config = small;
+      config.recompute = config.offload = field.pinned.of_memory;
+      if (i == kPinRow<"delay-wgrad">) config.pin<"ep-overlap">() = true;
+      std::get<i>(config.pins.by_row) = value;
+      for (const SpacePlan& p : enumerate_plans(problem, config)) {
+        const bool moot = std::is_same_v<Value, int> && field.in(p.plan) == field.in(Plan());
+        EXPECT_TRUE(field.in(p.plan) == value || moot) << field.path << " " << summary(p.plan);
+        met = met || (field.in(p.plan) == value && !(value == field.in(Plan())));
+      }
+    }
+    EXPECT_TRUE(met || values.empty() || i == kPinRow<"dispatcher-sms">) << field.path;
+  });
+}
+
 TEST(SearchSpace, NamesThePinOfASetting) {
   SearchConfig config = small_config(4);
-  config.sharding = Sharding::zero3;
-  config.pp = {2};
+  config.pin<"sharding">() = Sharding::zero3;
+  config.pin<"pp">() = {2};
   const std::string text = error_of(config);
   EXPECT_NE(text.find("sharding zero3"), std::string::npos) << text;
   EXPECT_NE(text.find("pp 2"), std::string::npos) << text;
   SearchConfig overlap = small_config(4);
-  overlap.ep_overlap = true;
-  overlap.ep = {1};
+  overlap.pin<"ep-overlap">() = true;
+  overlap.pin<"ep">() = {1};
   EXPECT_NE(error_of(overlap).find("ep-overlap on"), std::string::npos) << error_of(overlap);
 }
 
