@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -59,7 +60,7 @@ class Estimator::Memory {
     const ClusterView view = view_cluster(cluster_, plan);
     const std::shared_ptr<const ScheduleTable> table = table_of(plan);
     if (!plan.stages.empty()) return estimate_apart(plan, view, *table);
-    const Parts parts{plan, view, layers_of(plan, view), layout_of(plan)};
+    Parts parts{plan, view, layers_of(plan, view), layout_of(plan)};
     return settled([&](int clock) {
       return step_of(plan, *records_at(clock, parts), *table, profile_at(clock));
     });
@@ -67,7 +68,7 @@ class Estimator::Memory {
 
   PlanStages stages(const Plan& plan) {
     const ClusterView view = view_cluster(cluster_, plan);
-    const Parts parts{plan, view, layers_of(plan, view), layout_of(plan)};
+    Parts parts{plan, view, layers_of(plan, view), layout_of(plan)};
     return {records_at(kClockSteps, parts), table_of(plan)};
   }
 
@@ -90,6 +91,8 @@ class Estimator::Memory {
     const ClusterView& view;
     Layers& layers;
     const Layout& layout;
+    // The stages that differ, once a clock asked for them.
+    std::vector<std::optional<StageProgram>> programs = {};
   };
 
   // Stages that differ are each a stage of the plan in which all do what it does.
@@ -109,7 +112,7 @@ class Estimator::Memory {
     }
     return settled([&](int clock) {
       std::vector<std::shared_ptr<const StageRecords>> known;
-      for (const Parts& p : parts) known.push_back(records_at(clock, p));
+      for (Parts& p : parts) known.push_back(records_at(clock, p));
       StageRecords stages;
       for (std::size_t s = 0; s < of_stage.size(); ++s) stages.push_back((*known[of_stage[s]])[s]);
       return step_of(plan, stages, table, profile_at(clock));
@@ -165,7 +168,7 @@ class Estimator::Memory {
     });
   }
 
-  std::shared_ptr<const StageRecords> records_at(int clock, const Parts& parts) {
+  std::shared_ptr<const StageRecords> records_at(int clock, Parts& parts) {
     return records_.get(
         record_key(parts.layers.id, parts.layout.id, clock, parts.plan),
         [&] {
@@ -188,11 +191,12 @@ class Estimator::Memory {
     return e;
   }
 
-  StageRecords record(int clock, const Profile& profile, const Parts& parts) {
+  StageRecords record(int clock, const Profile& profile, Parts& parts) {
     const Program shell{model_, workload_, parts.plan, runtime_, {}};
     LayerLibrary& library = parts.layers.library;
     const std::vector<StageComposition>& stages = parts.layout.stages;
     StageRecords records;
+    parts.programs.resize(stages.size());
     for (std::size_t s = 0; s < stages.size(); ++s) {
       const auto same = std::find_if(records.begin(), records.end(), [&](const auto& known) {
         return alike(stages, static_cast<std::size_t>(&known - records.data()), s);
@@ -202,9 +206,11 @@ class Estimator::Memory {
         continue;
       }
       const std::vector<LayerVariant>& variants = stages[s].variants;
-      const StageProgram stage =
-          assemble_stage(model_, parts.plan, runtime_, Stage{static_cast<int>(s)}, stages[s],
-                         [&](const LayerVariant& v) { return library.program(v); });
+      std::optional<StageProgram>& stage = parts.programs[s];
+      if (!stage) {
+        stage = assemble_stage(model_, parts.plan, runtime_, Stage{static_cast<int>(s)}, stages[s],
+                               [&](const LayerVariant& v) { return library.program(v); });
+      }
       std::vector<LayerCosts> costs;
       for (const LayerVariant& v : variants) costs.push_back(library.costs(v, clock, profile));
       PairSource pair;
@@ -214,7 +220,7 @@ class Estimator::Memory {
         };
       }
       records.push_back(std::make_shared<const StageRecord>(
-          record_stage(shell, stage, std::move(costs), pair, parts.view, profile)));
+          record_stage(shell, *stage, std::move(costs), pair, parts.view, profile)));
     }
     return records;
   }

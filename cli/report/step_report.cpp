@@ -172,7 +172,8 @@ std::vector<Fact> step_facts(const StepEstimate& e, const Problem& problem, Runt
                    {format_seconds(e.step),
                     fmt::format("between {} and {} ({}{:.0f}%)", format_seconds(e.low),
                                 format_seconds(e.high), t.plus_minus(), 100 * e.relative_band)}});
-  const auto gpus = static_cast<int>(std::llround(e.tokens_per_second / e.tokens_per_second_per_gpu));
+  const double ranks = e.tokens_per_second / e.tokens_per_second_per_gpu;
+  const int gpus = static_cast<int>(std::lround(ranks));
   if (const double times = beyond_runs(gpus, problem.profile);
       times > 1 && problem.profile.band_terms.doubling > 0) {
     facts.back().fields.push_back(

@@ -64,11 +64,19 @@ const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts, const Plan
 }
 
 const BoundTable::Layers& BoundTable::layers_of(const PlanParts& parts, const Plan& plan,
-                                                BoundScope scope, int clock) {
+                                                BoundScope scope) {
+  CompiledLayers compiled;
+  return layers_of(parts, plan, scope, 0, compiled);
+}
+
+const BoundTable::Layers& BoundTable::layers_of(const PlanParts& parts, const Plan& plan,
+                                                BoundScope scope, int clock,
+                                                CompiledLayers& compiled) {
   const NumberKey<4> key{
       {parts.layers, static_cast<int>(scope), clock, alike(plan) ? 0 : parts.layout}};
   return layers_.get(key, [&] {
     const bool burst = clock == 0;
+    compiled.add(*parts.library);
     return std::make_unique<Layers>(bound_layers(
         counted_of(parts, plan), *parts.library,
         {.paired = plan.overlap.expert_parallel, .split = splits_backward(plan.schedule)}, scope,

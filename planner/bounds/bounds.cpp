@@ -27,6 +27,14 @@ Plan in_order(Plan plan) {
   return plan;
 }
 
+CompiledLayers::~CompiledLayers() {
+  for (LayerLibrary* library : of_) library->forget(false);
+}
+
+void CompiledLayers::add(LayerLibrary& library) {
+  if (std::ranges::find(of_, &library) == of_.end()) of_.push_back(&library);
+}
+
 BoundTable::BoundTable(const Estimator& estimator, const Problem& problem, Runtime runtime)
     : estimator_(estimator),
       problem_(problem),
@@ -136,7 +144,8 @@ Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources
 
 PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
   const PlanParts parts = estimator_.parts(plan);
-  PlanBounds bounds{own_step(plan, parts, plan, cutoff, true)};
+  CompiledLayers compiled;
+  PlanBounds bounds{own_step(plan, parts, plan, cutoff, true, compiled)};
   if (bounds.step > cutoff) return bounds;
   const Layers& layers = layers_of(parts, plan, BoundScope::setting);
   bounds.peak_bytes =
@@ -144,21 +153,22 @@ PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
   return bounds;
 }
 
-Seconds BoundTable::by_reference(const Plan& reference, const Plan& plan, Seconds cutoff) {
-  return own_step(reference, estimator_.parts(reference), plan, cutoff, false);
+Seconds BoundTable::by_reference(const Plan& reference, const Plan& plan, Seconds cutoff,
+                                 CompiledLayers& compiled) {
+  return own_step(reference, estimator_.parts(reference), plan, cutoff, false, compiled);
 }
 
 Seconds BoundTable::own_step(const Plan& of_layers, const PlanParts& parts, const Plan& plan,
-                             Seconds cutoff, bool passes) {
+                             Seconds cutoff, bool passes, CompiledLayers& compiled) {
   const Shape& shape = shape_of(parts, of_layers);
-  const Layers& layers = layers_of(parts, of_layers, BoundScope::setting);
+  const Layers& layers = layers_of(parts, of_layers, BoundScope::setting, 0, compiled);
   const Seconds bound = step(plan, parts, {.shape = shape, .layers = layers, .passes = passes});
   const double limit = cutoff.base();
   if (problem_.profile.sustained_clock.duty_slope <= 0 || std::isinf(limit) || bound > cutoff)
     return bound;
   const int clock = highest_clock(plan, shape, layers, cutoff);
   if (clock >= kClockSteps) return bound;
-  const Layers& slower = layers_of(parts, of_layers, BoundScope::setting, clock);
+  const Layers& slower = layers_of(parts, of_layers, BoundScope::setting, clock, compiled);
   const Seconds excluded(std::nextafter(limit, 2 * limit));
   return std::max(bound, std::min(excluded, step(plan, parts, {.shape = shape, .layers = slower,
                                                                .passes = passes})));

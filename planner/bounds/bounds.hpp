@@ -27,6 +27,20 @@ struct PlanBounds {
 // has the layers that all plans of its family share.
 [[nodiscard]] Plan in_order(Plan);
 
+// Layers that were compiled for bounds. They are forgotten when this goes, so that bounds which
+// need the same ones can be asked for together.
+class CompiledLayers {
+ public:
+  CompiledLayers() = default;
+  CompiledLayers(const CompiledLayers&) = delete;
+  CompiledLayers& operator=(const CompiledLayers&) = delete;
+  ~CompiledLayers();
+  void add(LayerLibrary&);
+
+ private:
+  std::vector<LayerLibrary*> of_;
+};
+
 // Time: the pipeline (pipeline_bound.hpp) with the least time of each chunk's layers, then the
 // step's own operations (step_tail.hpp), with as much of their exchanges hidden behind compute as
 // possible. Memory: a stage's weights, gradients and optimizer state, the activations that are
@@ -44,7 +58,12 @@ class BoundTable {
   [[nodiscard]] PlanBounds own(const Plan&, Seconds cutoff);
   // The same with the layers of `reference`, which must take no longer than the plan's own. Many
   // plans share a reference, so this is cheaper and less tight.
-  [[nodiscard]] Seconds by_reference(const Plan& reference, const Plan&, Seconds cutoff);
+  [[nodiscard]] Seconds by_reference(const Plan& reference, const Plan&, Seconds cutoff,
+                                     CompiledLayers&);
+  [[nodiscard]] Seconds by_reference(const Plan& reference, const Plan& plan, Seconds cutoff) {
+    CompiledLayers compiled;
+    return by_reference(reference, plan, cutoff, compiled);
+  }
   // Of all plans with this one's mesh, whatever their settings and memory choices. Time: the
   // pipeline alone, with arithmetic and memory-bound work, which overlap cannot hide; `plan` must
   // have the settings with the least of it. Memory: weights, gradients and optimizer state alone.
@@ -97,7 +116,9 @@ class BoundTable {
 
   const Shape& shape_of(const PlanParts&, const Plan&);
   const CountedLayers& counted_of(const PlanParts&, const Plan&);
-  const Layers& layers_of(const PlanParts&, const Plan&, BoundScope, int clock = 0);  // 0: burst
+  const Layers& layers_of(const PlanParts&, const Plan&, BoundScope);
+  const Layers& layers_of(const PlanParts&, const Plan&, BoundScope, int clock,  // 0: burst
+                          CompiledLayers&);
   const Profile& profile_at(int clock);
   // The highest clock of a plan that takes no longer than `cutoff`.
   [[nodiscard]] int highest_clock(const Plan&, const Shape&, const Layers&, Seconds cutoff) const;
@@ -126,7 +147,7 @@ class BoundTable {
   const StepTail& tail_of(const Plan&, const PlanParts&, const Shape&, const Layers&);
   [[nodiscard]] StageWeights weights_of(const Counts& stage, bool whole, const Layers&) const;
   [[nodiscard]] Seconds own_step(const Plan& layers_of, const PlanParts& of_those, const Plan&,
-                                 Seconds cutoff, bool passes);
+                                 Seconds cutoff, bool passes, CompiledLayers&);
   [[nodiscard]] Seconds family_step(const Plan& ordered, const PlanParts& of_that, const Plan&,
                                     Seconds cutoff);
   // Bytes of a stage's state, and what more is there while it is on the GPU for the step.

@@ -174,7 +174,6 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
     const Seconds pair = library.pair(variants[first], variants[first], clock, profile).time;
     share_pairs(variants, costs, passes.split, first, pair, bounds);
   }
-  library.forget(false);
   return bounds;
 }
 

@@ -64,8 +64,8 @@ struct PassKinds {
   bool split = false;   // backward passes whole or in halves: the bound holds for both
 };
 
-// For each of CountedLayers::variants. `clock` is that of the profile; only settings have other
-// than the burst clock.
+// For each of CountedLayers::variants. The library keeps what it compiles. `clock` is that of the
+// profile; only settings have other than the burst clock.
 [[nodiscard]] std::vector<LayerBound> bound_layers(const CountedLayers&, LayerLibrary&,
                                                    const PassKinds&, BoundScope, int clock,
                                                    const Profile&);

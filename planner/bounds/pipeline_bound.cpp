@@ -27,7 +27,6 @@ namespace pleat {
 namespace {
 
 constexpr std::size_t kForward = 0, kBackward = 1;
-constexpr std::int64_t kAll = -1;  // slots
 
 std::int64_t group_of(const Schedule& s) { return s.vpp == 1 ? 1 : s.group > 0 ? s.group : s.pp; }
 bool groups_are_full(const Schedule& s) { return s.microbatches % group_of(s) == 0; }
@@ -52,6 +51,7 @@ class OneForwardOneBackward {
   }
 
   std::vector<Seconds> run() {
+    if (groups_are_full(s_)) warm_.resize(static_cast<std::size_t>(s_.vpp));
     std::vector<Seconds> finish(static_cast<std::size_t>(stages_));
     Seconds latest;  // of the first stage, after the stages from here on
     for (int s = stages_ - 1; s >= 0; --s) {
@@ -97,7 +97,7 @@ class OneForwardOneBackward {
   }
 
   // When the first stage is done, at the earliest, for what stage `s` has to do.
-  [[nodiscard]] Seconds first_stage_after(int s) const {
+  [[nodiscard]] Seconds first_stage_after(int s) {
     const std::int64_t all = std::int64_t{s_.microbatches} * s_.vpp;
     const Seconds in = chunk0_way(s, kForward), out = chunk0_way(s, kBackward);
     const int last = virtual_ - 1, own = (s_.vpp - 1) * stages_ + s;  // of its last chunk
@@ -107,38 +107,60 @@ class OneForwardOneBackward {
         way(own + 1, virtual_, kForward) + way_alone(virtual_, kBackward) - transfer_;
     const std::int64_t warm = std::min<std::int64_t>(all, warmup_slots(s_, Stage{s}) + 1);
     if (!groups_are_full(s_)) {
-      return std::max(turn, in + work(s, kForward, kAll, false)) +
-             work(s, kBackward, kAll, false) + out;
+      return std::max(turn, in + all_work(s, kForward)) + all_work(s, kBackward) + out;
     }
 
-    const Seconds begins = in + work(s, kForward, warm, false);
-    const Seconds drains = work(s, kBackward, warm, false) + out;
+    count_first(warm);
+    const Seconds begins = in + first_work(s, kForward);
+    const Seconds drains = first_work(s, kBackward) + out;
     if (warm < all) {
-      const Seconds middle = work(s, kForward, warm, true) + work(s, kBackward, warm, true);
+      const Seconds middle = rest_work(s, kForward) + rest_work(s, kBackward);
       const Seconds bound = std::max(begins, turn) + middle + std::max(drains, end);
       return s_.vpp == 1 ? std::max(bound, cycles(s)) : bound;
     }
     const std::int64_t before = std::int64_t{s_.vpp - 1} * (s_.vpp == 1 ? 1 : group());
-    const Seconds forward = std::max(
-        begins, way_alone(own, kForward) +
-                    work(s, kForward, std::min(before, all), true, false));
+    count_first(std::min(before, all));
+    const Seconds forward =
+        std::max(begins, way_alone(own, kForward) + rest_work_alone(s, kForward));
     return std::max(std::max(forward, turn) + drains, forward + end);
   }
 
   [[nodiscard]] int group() const { return s_.group > 0 ? s_.group : s_.pp; }
 
-  // Passes of stage `s`: those of its first so many slots (`rest` false; alone), else all others
-  // (by `pairs` as in a pair).
-  [[nodiscard]] Seconds work(int s, std::size_t pass, std::int64_t slots, bool rest,
-                             bool pairs = true) const {
+  // How many of a stage's first slots are of each chunk.
+  void count_first(std::int64_t slots) {
+    for (int c = 0; c < s_.vpp; ++c) {
+      warm_[static_cast<std::size_t>(c)] = first_of_chunk(s_, slots, c);
+    }
+  }
+
+  // Passes of stage `s`: all of them, those of the slots that were counted, and all others.
+  [[nodiscard]] Seconds all_work(int s, std::size_t pass) const {
+    return work(s, [&](const ChunkBound& chunk, std::int64_t) {
+      return chunk.pass[pass] * static_cast<double>(s_.microbatches);
+    });
+  }
+  [[nodiscard]] Seconds first_work(int s, std::size_t pass) const {
+    return work(s, [&](const ChunkBound& chunk, std::int64_t first) {
+      return alone(chunk, pass) * static_cast<double>(first);
+    });
+  }
+  [[nodiscard]] Seconds rest_work(int s, std::size_t pass) const {  // by pairs as in a pair
+    return work(s, [&](const ChunkBound& chunk, std::int64_t first) {
+      return chunk.pass[pass] * static_cast<double>(s_.microbatches - first);
+    });
+  }
+  [[nodiscard]] Seconds rest_work_alone(int s, std::size_t pass) const {
+    return work(s, [&](const ChunkBound& chunk, std::int64_t first) {
+      return alone(chunk, pass) * static_cast<double>(s_.microbatches - first);
+    });
+  }
+  template <class OfChunk>
+  [[nodiscard]] Seconds work(int s, const OfChunk& of_chunk) const {
     Seconds sum;
     for (int c = 0; c < s_.vpp; ++c) {
-      const std::int64_t count =
-          slots == kAll ? s_.microbatches : first_of_chunk(s_, slots, c);
-      const std::int64_t passes = rest ? s_.microbatches - count : count;
-      const ChunkBound& chunk = at(s, c);
-      const bool shared = (rest && pairs) || slots == kAll;
-      sum += (shared ? chunk.pass[pass] : alone(chunk, pass)) * static_cast<double>(passes);
+      const auto i = static_cast<std::size_t>(c);
+      sum += of_chunk(at(s, c), i < warm_.size() ? warm_[i] : 0);
     }
     return sum;
   }
@@ -158,6 +180,7 @@ class OneForwardOneBackward {
   Seconds transfer_;
   int stages_, virtual_;
   std::vector<Seconds> ways_[2], ways_alone_[2];  // of the virtual stages before
+  std::vector<std::int64_t> warm_;                // by chunk: slots counted; empty: groups not full
 };
 
 // When the first microbatch can be at the chunk, on its way forward.

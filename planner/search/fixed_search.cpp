@@ -11,7 +11,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <queue>
 #include <unordered_map>
 
 #include "core/diagnostics.hpp"
@@ -20,6 +19,7 @@
 #include "planner/search/fallback_by_time.hpp"
 #include "planner/search/node_opener.hpp"
 #include "planner/search/parallel_rounds.hpp"
+#include "planner/search/wide_heap.hpp"
 
 namespace pleat {
 namespace {
@@ -34,9 +34,9 @@ struct Open {
   Seconds least;
   Node node;
 };
-struct Later {
+struct Sooner {
   bool operator()(const Open& a, const Open& b) const {
-    return a.least != b.least ? a.least > b.least : a.node.place() > b.node.place();
+    return a.least != b.least ? a.least < b.least : a.node.place() < b.node.place();
   }
 };
 
@@ -293,7 +293,7 @@ class FixedSearch::Search {
   std::unique_ptr<PlanPrices> own_;  // null: shared with other searches
   NodeOpener opener_;
   BestList best_;
-  std::priority_queue<Open, std::vector<Open>, Later> open_;
+  WideHeap<Open, Sooner> open_;
   std::vector<Open> beyond_;  // above the cutoff
   Seconds least_beyond_ = kNever;  // the smallest bound among them
   std::unordered_map<const char*, std::int64_t>

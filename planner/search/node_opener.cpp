@@ -109,7 +109,8 @@ Opened NodeOpener::open_grid(const Node& node) {
 
 Opened NodeOpener::open_mesh(const Node& node) {
   Opened opened;
-  const StateChoices& state = tree_.state_choices(tree_.mesh_plan(node));
+  const Plan mesh_plan = tree_.mesh_plan(node);
+  const StateChoices& state = tree_.state_choices(mesh_plan);
   Seconds bound(std::numeric_limits<double>::infinity());
   if (node.stage < kBounded) {
     for_each_least_work(node, [&](const Plan& plan) {
@@ -144,8 +145,9 @@ Opened NodeOpener::open_mesh(const Node& node) {
     child.memory = 0;
     child.stage = 0;
     const Setting& first = tree_.settings[static_cast<std::size_t>(child.setting)];
-    const bool repeats = first.exchanges_as_another(tree_.mesh_of(node), tree_.settings.front());
-    if (const char* rule = repeats ? "moot" : first.void_on(tree_.mesh_of(node))) {
+    const Mesh& mesh = tree_.mesh_of(node);
+    const bool repeats = first.exchanges_as_another(mesh, tree_.settings.front());
+    if (const char* rule = repeats ? "moot" : tree_.void_exchange(mesh_plan, mesh, first)) {
       opened.rejected.push_back({rule, tree_.plans_of(child)});
     } else {
       opened.children.push_back(child);
@@ -231,9 +233,10 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
   } else if (node.stage == 1) {
     bound = Seconds(std::numeric_limits<double>::infinity());
     Plan member = tree_.mesh_plan(node);
+    CompiledLayers compiled;  // members that differ in the order of pairs share them
     for_each_setting(node, [&](std::size_t s) {
       tree_.settings[s].put_into(member);
-      bound = std::min(bound, bounds_.by_reference(reference_of(member), member, cutoff));
+      bound = std::min(bound, bounds_.by_reference(reference_of(member), member, cutoff, compiled));
     });
   } else {
     const PlanBounds own = bounds_.family(plan, cutoff);
@@ -265,7 +268,7 @@ Opened NodeOpener::open_family(const Node& node) {
 
 Seconds NodeOpener::least_that_fits(const Node& family) {
   Seconds least(std::numeric_limits<double>::infinity());
-  for (const PlanBounds& b : bounds_.by_choice(tree_.plan_of(family), tree_.ways, usable_)) {
+  for (const PlanBounds& b : *bounds_by_choice(family)) {
     if (b.peak_bytes <= usable_) least = std::min(least, b.step);
   }
   return least;
@@ -280,7 +283,7 @@ std::int64_t NodeOpener::least_of_family(const Node& family) {
   const std::int64_t plain = bounds_.peak_of_family(tree_.plan_of(family));
   if (plain <= usable_) return plain;
   std::int64_t least = plain;
-  for (const PlanBounds& b : bounds_.by_choice(tree_.plan_of(family), tree_.ways, usable_)) {
+  for (const PlanBounds& b : *bounds_by_choice(family)) {
     if (b.peak_bytes > 0) least = std::min(least, b.peak_bytes);
   }
   return least;
@@ -322,7 +325,7 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
       refined.bound = std::max(node.bound, bounds_.own(plan, cutoff).step);
       refined.stage = kBounded;
     } else if (node.memory > 0) {  // the bound of the first choice is that of the setting above
-      const PlanBounds family = bounds_.family(plan, cutoff);
+      const PlanBounds family = family_with_choice(node);
       refined.bound = std::max(node.bound, family.step);
       if (family.peak_bytes > usable_) {
         does_not_fit(refined, family.peak_bytes, opened);
@@ -331,7 +334,9 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
     }
     if (refined.stage < kBounded && reference_of(plan) == plan) ++refined.stage;
   } else if (node.stage == 1) {
-    refined.bound = std::max(node.bound, bounds_.by_reference(reference_of(plan), plan, cutoff));
+    CompiledLayers compiled;
+    refined.bound = std::max(
+        node.bound, bounds_.by_reference(reference_of(plan), plan, cutoff, compiled));
   } else {
     const PlanBounds own = bounds_.own(plan, cutoff);
     refined.bound = std::max(node.bound, own.step);
@@ -390,9 +395,28 @@ void NodeOpener::does_not_fit(const Node& node, std::int64_t peak, Opened& opene
 
 void NodeOpener::open_below(const Node& node, Opened& opened) {
   if (tree_.memory.below(node.memory).empty()) return;
-  Node plain = node;
-  plain.memory = 0;
-  open_fitting(node, bounds_.by_choice(tree_.plan_of(plain), tree_.ways, usable_), opened);
+  open_fitting(node, *bounds_by_choice(node), opened);
+}
+
+// All settings of a family ask for the same bounds.
+PlanBounds NodeOpener::family_with_choice(Node node) {
+  node.setting = tree_.family_of(node.setting);
+  return *with_choice_.get(
+      {{node.mesh, node.setting, node.memory}},
+      [&] { return std::make_shared<const PlanBounds>(family_bounds(tree_.plan_of(node))); },
+      [](const PlanBounds&) { return std::size_t{1}; });
+}
+
+// All choices below a setting ask for the same bounds.
+std::shared_ptr<const std::vector<PlanBounds>> NodeOpener::bounds_by_choice(Node node) {
+  node.memory = 0;
+  return by_choice_.get(
+      {{node.mesh, node.setting}},
+      [&] {
+        return std::make_shared<const std::vector<PlanBounds>>(
+            bounds_.by_choice(tree_.plan_of(node), tree_.ways, usable_));
+      },
+      [](const std::vector<PlanBounds>& bounds) { return bounds.size(); });
 }
 
 void NodeOpener::open_fitting(const Node& node, const std::vector<PlanBounds>& by_choice,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -87,6 +88,9 @@ class NodeOpener {
   // Those of the choices below the node's that fit, going by bounds; below the others again those
   // that fit.
   void open_below(const Node&, Opened&);
+  std::shared_ptr<const std::vector<PlanBounds>> bounds_by_choice(Node);
+  // Of the family with the node's memory choice.
+  [[nodiscard]] PlanBounds family_with_choice(Node);
   void open_fitting(const Node&, const std::vector<PlanBounds>& by_choice, Opened&) const;
   // The choice that saves nothing does not fit: a bound of those that do; nothing fits: infinite.
   [[nodiscard]] Seconds least_that_fits(const Node& family);
@@ -101,6 +105,10 @@ class NodeOpener {
   std::int64_t usable_;
   std::int64_t host_;  // bytes of a node; 0: unknown
   int gpus_per_node_;
+  // BoundTable::family, by mesh, family and memory choice.
+  Recent<NumberKey<3>, PlanBounds, KeyHash> with_choice_{400'000};  // 50 MB
+  // BoundTable::by_choice, by mesh and setting.
+  Recent<NumberKey<2>, std::vector<PlanBounds>, KeyHash> by_choice_{2'000'000};  // bounds: 32 MB
 };
 
 }  // namespace pleat

@@ -4,11 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "planner/space/runtime_rules.hpp"
 #include "simulator/uncertainty.hpp"
 
 namespace pleat {
+namespace {
+
+// They look at the mesh, the kind of CP and the overlap of tensor-parallel exchanges alone.
+constexpr std::string_view kExchangeRules[] = {"tp-overlap", "cp-heads", "cp-groups"};
+
+}  // namespace
 
 PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
     : problem(p),
@@ -29,7 +36,10 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
     least_saved = std::min({least_saved, 1.0 / r.unit, (all - choice.offload_layers) / all});
   }
   for (const Constraint& rule : constraints()) {
-    if (!rule.of_mesh) rules_.push_back(&rule);
+    if (rule.of_mesh) continue;
+    rules_.push_back(&rule);
+    const bool known = std::ranges::find(kExchangeRules, rule.name) != std::end(kExchangeRules);
+    if (known) exchange_rules_.push_back(&rule);
   }
   end_of_family_.assign(settings.size(), settings.size());
   for (std::size_t i = settings.size(); i-- > 1;) {
@@ -37,6 +47,7 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
     end_of_family_[i - 1] = same ? end_of_family_[i] : i;
   }
   for (std::size_t first = 0; first < settings.size(); first = end_of_family_[first]) {
+    family_of_.resize(end_of_family_[first], static_cast<std::int16_t>(first));
     const auto known = std::ranges::find_if(exchanges, [&](const Exchange& e) {
       return settings[static_cast<std::size_t>(e.families.front())].same_exchanges(settings[first]);
     });
@@ -144,6 +155,18 @@ const char* PlanTree::broken_rule(const Plan& plan) const {
     if (!rule->holds(context)) return rule->name;
   }
   return refused_by(config.runtime, problem.model, plan);
+}
+
+const char* PlanTree::void_exchange(const Plan& mesh_plan, const Mesh& mesh,
+                                    const Setting& setting) const {
+  if (const char* rule = setting.void_on(mesh)) return rule;
+  Plan plan = mesh_plan;
+  setting.put_into(plan);
+  const PlanContext context{problem.model, problem.workload, plan, config.gpus};
+  for (const Constraint* rule : exchange_rules_) {
+    if (!rule->holds(context)) return rule->name;
+  }
+  return nullptr;
 }
 
 double PlanTree::weight(const Node& node) const {

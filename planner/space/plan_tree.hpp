@@ -71,8 +71,15 @@ struct PlanTree {
   // The first rule that the plan breaks; null: none. Rules about the mesh alone are not checked
   // again.
   [[nodiscard]] const char* broken_rule(const Plan&) const;
+  // A rule that all plans with this one's mesh break which exchange as the setting does; null: none
+  // is known.
+  [[nodiscard]] const char* void_exchange(const Plan& mesh_plan, const Mesh&, const Setting&) const;
   // One past the index of the last setting of the family that begins at `first`.
   [[nodiscard]] std::size_t end_of_family(std::size_t first) const { return end_of_family_[first]; }
+  // The first setting of the setting's family.
+  [[nodiscard]] std::int16_t family_of(std::int16_t setting) const {
+    return family_of_[static_cast<std::size_t>(setting)];
+  }
   // Sharded weights and gradients need a pipeline of one stage.
   [[nodiscard]] const StateChoices& state_choices(const Plan& plan) const {
     return plan.attention.pp > 1 ? state_of_pipelines_ : state_;
@@ -107,8 +114,10 @@ struct PlanTree {
 
   StateChoices state_, state_of_pipelines_;
   std::vector<std::size_t> end_of_family_;  // by setting
+  std::vector<std::int16_t> family_of_;     // by setting
   double least_weight_ = 1;              // weight() for all plans
   std::vector<const Constraint*> rules_;  // those that are not about the mesh alone
+  std::vector<const Constraint*> exchange_rules_;  // of them those about exchanges alone
 };
 
 }  // namespace pleat

@@ -93,8 +93,11 @@ Seconds law_time(const GemmLaw& law, std::span<const GemmTile> tiles, int sms,
     const double area = static_cast<double>(tile.m) * tile.n;
     const double w = shape.groups * std::ceil(shape.m / tile.m) * std::ceil(shape.n / tile.n) / sms;
     const double waves = w > 0 ? law.wave * std::ceil(w) + (1 - law.wave) * std::max(1.0, w) : 0;
+    const double lossless = waves * 2 * area * (shape.k + law.depth);
+    // A smaller tile loses something, so this one cannot be the best.
+    if (least > 0 && lossless >= least && area <= largest && law.tile_exponent >= 0) continue;
     const double loss = area == largest ? 1.0 : std::pow(largest / area, law.tile_exponent);
-    const double work = waves * 2 * area * (shape.k + law.depth) * loss;
+    const double work = lossless * loss;
     if (least == 0 || work < least) least = work;
   }
   const double tc = least * sms / (law.rate.base() * speed);

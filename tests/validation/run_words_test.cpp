@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/spec/expert_load.hpp"
+#include "tests/simulator/fixtures.hpp"
+
 namespace pleat {
 namespace {
 
@@ -82,17 +85,34 @@ TEST(RunWords, Offload) {
 }
 
 TEST(RunWords, Routing) {
-  WorkloadSpec natural, dropping, padded, forced;
-  apply_routing_words("natural", natural);
-  EXPECT_EQ(natural.routing, Routing::natural);
-  apply_routing_words("token dropping, capacity factor 1", dropping);
-  EXPECT_EQ(dropping.capacity_factor, 1.0);
-  EXPECT_FALSE(dropping.pad_to_capacity);
-  apply_routing_words("token drop, capacity_factor=1.25 padded", padded);
-  EXPECT_EQ(padded.capacity_factor, 1.25);
-  EXPECT_TRUE(padded.pad_to_capacity);
-  apply_routing_words("forced", forced);
-  EXPECT_EQ(forced, WorkloadSpec{});
+  const ModelSpec model = test::small_model();
+  const auto read = [&](const char* words, const ModelSpec& of) {
+    WorkloadSpec w;
+    apply_routing_words(words, of, w);
+    return w;
+  };
+  EXPECT_EQ(read("token dropping, capacity factor 1", model).capacity_factor, 1.0);
+  EXPECT_FALSE(read("token dropping, capacity factor 1", model).pad_to_capacity);
+  EXPECT_EQ(read("token drop, capacity_factor=1.25 padded", model).capacity_factor, 1.25);
+  EXPECT_TRUE(read("token drop, capacity_factor=1.25 padded", model).pad_to_capacity);
+  EXPECT_EQ(read("forced", model), WorkloadSpec{});
+}
+
+// Of random weights: a bias evens the loads out soon, nothing else does.
+TEST(RunWords, NaturalRoutingIsAsUnevenAsItsRouter) {
+  ModelSpec model = test::small_model();
+  const auto spread = [&](const char* words) {
+    WorkloadSpec w;
+    apply_routing_words(words, model, w);
+    EXPECT_EQ(w.routing, Routing::natural) << words;
+    return w.expert_spread;
+  };
+  model.moe->expert_bias = false;
+  EXPECT_EQ(spread("natural"), kUntrainedSpread);
+  EXPECT_EQ(spread("aux-loss"), kAuxLossSpread);
+  model.moe->expert_bias = true;
+  EXPECT_EQ(spread("natural"), kAuxLossFreeSpread);
+  EXPECT_EQ(spread("untrained"), kUntrainedSpread);
 }
 
 TEST(RunWords, OptimizerTypes) {

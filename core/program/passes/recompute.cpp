@@ -3,13 +3,15 @@
 // Clones the forward operations that produce the dropped tensors into the backward list.
 #include "core/program/passes/recompute.hpp"
 
-#include <functional>
-#include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace pleat {
 namespace {
+
+constexpr const char* kAgain = ".again";  // what is made once more
 
 bool decides_routing(OpKind kind) {
   return kind == OpKind::router_topk || kind == OpKind::drop_tokens ||
@@ -33,21 +35,30 @@ bool recomputed(const Op& op, const Plan& plan) {
 class Recomputer {
  public:
   Recomputer(LayerProgram& layer, const Plan& plan, bool whole_modules)
-      : layer_(layer), plan_(plan), whole_modules_(whole_modules) {
+      : layer_(layer),
+        plan_(plan),
+        whole_modules_(whole_modules),
+        writers_(layer.tensors.size()),
+        emitted_(layer.forward.size()) {
     for (std::size_t i = 0; i < layer.forward.size(); ++i) {
-      for (TensorId t : layer.forward[i].out) writers_[t].push_back(i);
+      for (TensorId t : layer.forward[i].out) writers_[t.index()].push_back(i);
     }
-    for (const Op& op : layer.backward) backward_names_.insert(op.name);  // some gather again
+    for (const Op& op : layer.backward) {  // some gather again
+      if (op.name.ends_with(kAgain)) named_again_.insert(op.name);
+    }
   }
 
   void run() {
     std::vector<Op> old = std::move(layer_.backward);
     layer_.backward.clear();
+    layer_.backward.reserve(old.size() + layer_.forward.size());
+    layer_.tensors.reserve(2 * layer_.tensors.size());
+    copies_.reserve(layer_.tensors.capacity());
     for (Op& op : old) {
       for (TensorId& t : op.in) {
         if (keeps_output(t, op)) continue;
         const TensorId used = replacement(t);
-        if (whole_modules_ && used != t) emit_module(layer_.forward[writers_.at(t).front()].module);
+        if (whole_modules_ && used != t) emit_module(layer_.forward[writers_of(t).front()].module);
         t = used;
       }
       layer_.backward.push_back(std::move(op));
@@ -59,9 +70,22 @@ class Recomputer {
   // stays: the projection that reads it saves it.
   bool keeps_output(TensorId t, const Op& reader) const {
     if (!whole_modules_ || plan_.recompute_full || reader.module == Module::core_attn) return false;
-    const auto writers = writers_.find(t);
-    return writers != writers_.end() &&
-           layer_.forward[writers->second.front()].module == Module::core_attn;
+    const std::vector<std::size_t>& writers = writers_of(t);
+    return !writers.empty() && layer_.forward[writers.front()].module == Module::core_attn;
+  }
+
+  // Forward operations that write it; none of a copy.
+  const std::vector<std::size_t>& writers_of(TensorId t) const {
+    static const std::vector<std::size_t> none;
+    return t.index() < writers_.size() ? writers_[t.index()] : none;
+  }
+
+  std::optional<TensorId> copy_of(TensorId t) const {
+    return t.index() < copies_.size() ? copies_[t.index()] : std::nullopt;
+  }
+  void set_copy(TensorId t, TensorId copy) {
+    if (t.index() >= copies_.size()) copies_.resize(t.index() + 1);
+    copies_[t.index()] = copy;
   }
 
   // Megatron's linear layers save their input as it was before a recomputed module's output is
@@ -70,22 +94,22 @@ class Recomputer {
     const Op& op = layer_.forward[index];
     if (recomputed(op, plan_)) return true;
     if (!whole_modules_ || family_of(op.kind) != OpKind::quantize) return false;
-    const auto writers = writers_.find(op.in.front());
-    if (writers == writers_.end()) return false;
-    const Op& source = layer_.forward[writers->second.front()];
+    const std::vector<std::size_t>& writers = writers_of(op.in.front());
+    if (writers.empty()) return false;
+    const Op& source = layer_.forward[writers.front()];
     return source.module != Module::core_attn && recomputed(source, plan_);
   }
 
   // The tensor the backward pass reads instead of `t`: itself, or its recomputed copy.
   TensorId replacement(TensorId t) {
-    if (const auto done = copies_.find(t); done != copies_.end()) return done->second;
-    const auto writers = writers_.find(t);
-    if (writers == writers_.end() || t == layer_.output) return t;
-    for (std::size_t i : writers->second) {
+    if (const auto done = copy_of(t)) return *done;
+    const std::vector<std::size_t>& writers = writers_of(t);
+    if (writers.empty() || t == layer_.output) return t;
+    for (std::size_t i : writers) {
       if (!again(i)) return t;
     }
-    for (std::size_t i : writers->second) emit(i);
-    return copies_.at(t);
+    for (std::size_t i : writers) emit(i);
+    return copy_of(t).value();
   }
 
   // The rest of a checkpointed module, in its order.
@@ -103,23 +127,25 @@ class Recomputer {
   }
 
   void emit(std::size_t index) {
-    if (!emitted_.emplace(index, true).second) return;
+    if (emitted_[index]) return;
+    emitted_[index] = true;
     Op clone = layer_.forward[index];
-    clone.name += backward_names_.contains(clone.name + ".again") ? ".again.2" : ".again";
+    clone.name += kAgain;
+    if (named_again_.contains(clone.name)) clone.name += ".2";
     clone.phase = Phase::recompute;
     // An in-place operand was copied by its producer's clone already.
-    for (TensorId& t : clone.in) t = copies_.contains(t) ? copies_.at(t) : replacement(t);
+    for (TensorId& t : clone.in) t = replacement(t);
     for (TensorId& t : clone.out) {
       if (layer_.tensor(t).cls != TensorClass::activation) continue;
-      if (const auto done = copies_.find(t); done != copies_.end()) {
-        t = done->second;
+      if (const auto done = copy_of(t)) {
+        t = *done;
         continue;
       }
       Tensor copy = layer_.tensor(t);
-      copy.name += ".again";
+      copy.name += kAgain;
       layer_.tensors.push_back(std::move(copy));
       const TensorId id{static_cast<int>(layer_.tensors.size()) - 1};
-      copies_[t] = id;
+      set_copy(t, id);
       t = id;
     }
     layer_.backward.push_back(std::move(clone));
@@ -128,10 +154,10 @@ class Recomputer {
   LayerProgram& layer_;
   const Plan& plan_;
   bool whole_modules_;
-  std::set<std::string> backward_names_;
-  std::map<TensorId, std::vector<std::size_t>> writers_;
-  std::map<TensorId, TensorId> copies_;
-  std::map<std::size_t, bool> emitted_;
+  std::set<std::string> named_again_;               // backward operations
+  std::vector<std::vector<std::size_t>> writers_;  // by tensor of the layer as it was
+  std::vector<std::optional<TensorId>> copies_;    // by tensor
+  std::vector<bool> emitted_;                      // by forward operation
 };
 
 }  // namespace

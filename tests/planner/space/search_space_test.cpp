@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "core/diagnostics.hpp"
 #include "core/plan/plan_words.hpp"
 #include "planner/space/memory_tree.hpp"
+#include "planner/space/plan_tree.hpp"
 #include "tests/planner/search/small_case.hpp"
 #include "tests/planner/space/every_plan.hpp"
 
@@ -40,6 +42,42 @@ TEST(SearchSpace, MeshesAreCounted) {
   std::int64_t rejected = 0;
   for (const auto& [rule, count] : space.rejected) rejected += count;
   EXPECT_EQ(space.tried, rejected + static_cast<std::int64_t>(space.meshes.size()));
+}
+
+// A search does not bound what it would throw away.
+TEST(SearchSpace, WaysToExchangeThatAllPlansOfAMeshMayNotHaveAreKnownBeforehand) {
+  SearchConfig config = small_config(8);
+  config.cp = {1, 2, 4};
+  const Problem problem = small_problem();
+  const PlanTree tree(problem, config);
+  int overlap = 0, valid = 0;
+  for (std::size_t m = 0; m < tree.space.meshes.size(); m += 3) {
+    const Mesh& mesh = tree.space.meshes[m];
+    const Plan plan = tree.space.plan(mesh, config);
+    for (const PlanTree::Exchange& exchange : tree.exchanges) {
+      const auto first = static_cast<std::size_t>(exchange.families.front());
+      const Setting& setting = tree.settings[first];
+      const char* const rule = tree.void_exchange(plan, mesh, setting);
+      const bool overlaps_nothing = setting.overlap.tensor_parallel && mesh.attention.tp == 1;
+      EXPECT_TRUE(rule != nullptr || !overlaps_nothing) << summary(plan);
+      if (rule == nullptr) {
+        ++valid;
+        continue;
+      }
+      if (setting.void_on(mesh) != nullptr) continue;
+      overlap += std::string_view(rule) == "tp-overlap" ? 1 : 0;
+      for (const std::int16_t family : exchange.families) {
+        const std::size_t end = tree.end_of_family(static_cast<std::size_t>(family));
+        for (auto s = static_cast<std::size_t>(family); s < end; ++s) {
+          Plan own = plan;
+          tree.settings[s].put_into(own);
+          EXPECT_NE(tree.broken_rule(own), nullptr) << rule << ": " << summary(own);
+        }
+      }
+    }
+  }
+  EXPECT_GT(overlap, 0);
+  EXPECT_GT(valid, 0);
 }
 
 TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
