@@ -15,7 +15,7 @@
 
 #include "backend/comm/job_part.hpp"
 
-namespace pleat {
+namespace pleat::test {
 
 using Bytes = std::vector<std::byte>;
 
@@ -84,4 +84,4 @@ class EditedStream {
   std::jthread thread_;
 };
 
-}  // namespace pleat
+}  // namespace pleat::test

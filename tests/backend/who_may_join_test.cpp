@@ -21,6 +21,9 @@ namespace {
 const JobSecret kSecret("the secret of this job, 32 letters"),
     kOther("the secret of another job, longer");
 
+using test::Bytes;
+using test::EditedStream;
+
 constexpr std::size_t kHandshake = sizeof(Hello) + sizeof(Proof);
 constexpr std::size_t kQuestion = 3 * 4 + sizeof(Tags);  // of the store, without key and value
 
