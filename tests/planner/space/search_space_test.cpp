@@ -47,7 +47,7 @@ TEST(SearchSpace, MeshesAreCounted) {
 // A search does not bound what it would throw away.
 TEST(SearchSpace, WaysToExchangeThatAllPlansOfAMeshMayNotHaveAreKnownBeforehand) {
   SearchConfig config = small_config(8);
-  config.cp = {1, 2, 4};
+  config.pin<"cp">() = {1, 2, 4};
   const Problem problem = small_problem();
   const PlanTree tree(problem, config);
   int overlap = 0, valid = 0;
