@@ -37,7 +37,7 @@ struct ScheduleTable {
     std::int32_t work = 0;                  // SlotWork
     std::int32_t input[2] = {-1, -1};       // cells read; -1: none
     bool travels[2] = {false, false};       // the input comes from another stage
-    bool sends = false;                     // alone on its stage: the next slot could wait for it
+    bool sends = false;                     // a stage that waits for sends waits after it
     std::int32_t output[2] = {-1, -1};      // cells written; -1: none, for weight gradients
   };
   Schedule shape;

@@ -166,10 +166,9 @@ std::optional<double> expert_spread_of(const std::string& words, const ModelSpec
   if (words == "natural") {
     return model.moe && model.moe->expert_bias ? kAuxLossFreeSpread : kUntrainedSpread;
   }
-  if (words == "aux-loss") return kAuxLossSpread;
-  if (words == "aux-loss-free") return kAuxLossFreeSpread;
-  if (words == "untrained") return kUntrainedSpread;
-  return std::nullopt;
+  const auto found = std::ranges::find_if(
+      kRouterTrainings, [&](const RouterTraining& r) { return words == r.word; });
+  return found != kRouterTrainings.end() ? std::optional(found->spread) : std::nullopt;
 }
 
 void apply_routing_words(const std::string& words, const ModelSpec& model, WorkloadSpec& workload) {

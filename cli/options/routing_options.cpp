@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "cli/option_checks.hpp"
@@ -18,13 +17,6 @@
 namespace pleat::cli {
 namespace {
 
-struct Router {
-  const char* word;
-  double spread;  // of its experts' loads
-};
-constexpr std::array kRouters{Router{"aux-loss", kAuxLossSpread},
-                              Router{"aux-loss-free", kAuxLossFreeSpread},
-                              Router{"untrained", kUntrainedSpread}};
 constexpr const char* kWords =
     "balanced, natural, aux-loss, aux-loss-free, untrained, or a file of loads by layer and expert";
 
@@ -36,12 +28,12 @@ void forget_routing(WorkloadSpec& w, Routing routing) {
 }
 
 // Of a word; the model's own where it is `natural`.
-const Router* router_of(const std::string& word, const MoeSpec& moe) {
+const RouterTraining* training_of(const std::string& word, const MoeSpec& moe) {
   const double own = natural_spread(moe);
-  const auto found = std::ranges::find_if(kRouters, [&](const Router& r) {
+  const auto found = std::ranges::find_if(kRouterTrainings, [&](const RouterTraining& r) {
     return word == "natural" ? r.spread == own : word == r.word;
   });
-  return found == kRouters.end() ? nullptr : &*found;
+  return found == kRouterTrainings.end() ? nullptr : &*found;
 }
 
 void refuse_routing(const char* flag, const std::string& message, const std::string& hint) {
@@ -83,7 +75,7 @@ void put_routing(const RoutingOptions& o, const ModelSpec& model, WorkloadSpec& 
     w.imbalance = *o.imbalance;
     return;
   }
-  if (const Router* router = router_of(o.routing, *model.moe)) {
+  if (const RouterTraining* router = training_of(o.routing, *model.moe)) {
     w.expert_spread = router->spread;
     if (natural) assumed.push_back(fmt::format("--routing {}", router->word));
     return;

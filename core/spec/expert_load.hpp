@@ -4,6 +4,7 @@
 // section 9). Rank r of so many has the r-th run of experts, as Megatron places them.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "core/spec/model.hpp"
@@ -36,6 +37,14 @@ namespace pleat {
 inline constexpr double kAuxLossSpread = 0.26;
 inline constexpr double kAuxLossFreeSpread = 0.017;
 inline constexpr double kUntrainedSpread = 1.5;
+// The words for them, in requests and in published runs.
+struct RouterTraining {
+  const char* word;
+  double spread;  // of its experts' loads
+};
+inline constexpr std::array kRouterTrainings{RouterTraining{"aux-loss", kAuxLossSpread},
+                                             RouterTraining{"aux-loss-free", kAuxLossFreeSpread},
+                                             RouterTraining{"untrained", kUntrainedSpread}};
 // By what the model's router is trained with.
 [[nodiscard]] double natural_spread(const MoeSpec&);
 
