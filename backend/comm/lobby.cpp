@@ -48,13 +48,13 @@ std::vector<Lobby::Arrival> Lobby::admit() {
   std::vector<Arrival> arrivals;
   const Deadline now = std::chrono::steady_clock::now();
   std::erase_if(callers_, [&](Caller& c) {
-    State state = advance(c);
-    if (state == State::waits && c.until <= now) state = State::refused;
-    if (state == State::refused) refuse(c);
-    if (state == State::shown) {
+    if (c.state == State::waits) c.state = advance(c);
+    if (c.state == State::waits && c.until <= now) c.state = State::refused;
+    if (c.state == State::refused) refuse(c);
+    if (c.state == State::shown) {
       arrivals.push_back({c.handshake.from(), std::move(c.socket), c.handshake.session(secret_)});
     }
-    return state != State::waits;
+    return c.state != State::waits;
   });
   return arrivals;
 }
@@ -67,8 +67,11 @@ void Lobby::accept_all() {
     try {
       s = accept_until(listener_, after(0));
     } catch (const std::runtime_error&) {  // out of file descriptors, perhaps by those that wait
-      for (const Caller& c : callers_) refuse(c);
-      callers_.clear();
+      std::erase_if(callers_, [this](const Caller& c) {
+        if (c.state != State::waits) return false;
+        refuse(c);
+        return true;
+      });
       accepts_again_ = after(kPauseSeconds);
       return;
     }
@@ -81,11 +84,18 @@ void Lobby::accept_all() {
 }
 
 // Of those that have said nothing the oldest goes first: a flood of connections costs a stranger
-// less than a flood of greetings.
+// less than a flood of greetings. A greeting that has come and was not read yet counts: it is read
+// first.
 void Lobby::make_room() {
-  auto goes =
-      std::ranges::find_if(callers_, [](const Caller& c) { return !c.handshake.has_greeted(); });
-  if (goes == callers_.end()) goes = callers_.begin();
+  const auto waits = [](const Caller& c) { return c.state == State::waits; };
+  const auto may_go = [&](Caller& c) {
+    if (c.handshake.has_greeted()) return false;
+    c.state = advance(c);
+    return c.state == State::refused || !c.handshake.has_greeted();
+  };
+  auto goes = std::ranges::find_if(callers_, may_go);
+  if (goes == callers_.end()) goes = std::ranges::find_if(callers_, waits);
+  if (goes == callers_.end()) return;  // all of them have shown their proof, and leave
   refuse(*goes);
   callers_.erase(goes);
 }

@@ -44,12 +44,13 @@ class Lobby {
   [[nodiscard]] std::string refused_text() const;
 
  private:
+  enum class State { waits, shown, refused };
   struct Caller {
     Socket socket;
     Deadline until;
     CalledHandshake handshake;
+    State state = State::waits;
   };
-  enum class State { waits, shown, refused };
   void accept_all();
   void make_room();
   [[nodiscard]] State advance(Caller&);

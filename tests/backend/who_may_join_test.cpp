@@ -282,6 +282,24 @@ TEST(WhoMayJoin, ACallerThatWasSentAwayCallsAgain) {
   }
 }
 
+// A machine so busy that a whole flood has come before the lobby looks: the greeting among it counts.
+TEST(WhoMayJoin, AGreetingThatHasComeKeepsItsPlaceInAFlood) {
+  Socket listener = listen_at({"127.0.0.1", 0});
+  const Address at = listener.local();
+  Lobby lobby(std::move(listener), kSecret, Purpose::store, 0, 0, {.callers = 2});
+  std::vector<Socket> strangers;
+  const Socket caller = connect_until(at, after(5));
+  const Hello hello = to_store();
+  caller.send_exact(std::as_bytes(std::span(&hello, 1)), after(5));
+  for (int i = 0; i < 20; ++i) strangers.push_back(connect_until(at, after(5)));
+  EXPECT_TRUE(lobby.admit().empty());
+  Challenge challenge;
+  EXPECT_EQ(problem_of([&] {
+              caller.recv_exact(std::as_writable_bytes(std::span(&challenge, 1)), after(5));
+            }),
+            "");
+}
+
 TEST(WhoMayJoin, SlowSendersDoNotStopTheJob) {
   expect_job_forms([](const Address& at, const std::atomic<bool>& over) {
     std::vector<Socket> all;
