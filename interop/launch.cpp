@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/diagnostics.hpp"
+#include "interop/job_variables.hpp"
 #include "interop/quoting.hpp"
 
 namespace pleat::interop {
@@ -74,23 +75,28 @@ void check_launch(const Launch& l) {
   problems.throw_if_errors();
 }
 
-Exported pleat_arguments(const std::string& plan_file, const std::string& version) {
+Exported pleat_arguments(const std::string& plan_file, bool on_gpus, const std::string& version) {
   Exported e;
   e.framework = "Pleat";
   e.version = version;
   e.settings = {{"--plan", {plan_file}}};
+  if (on_gpus) {
+    e.settings.push_back({"--device", {"cuda"}});
+    e.settings.push_back({"--collectives", {"nccl"}});
+  }
   return e;
 }
 
 std::vector<std::pair<std::string, std::string>> job_environment(const Launch& l) {
   std::vector<std::pair<std::string, std::string>> list = l.exported.environment;
-  if (l.trainer == Trainer::pleat) return list;
-  // Megatron-Bridge's performance launcher sets the first two as well.
+  if (!l.on_gpus) return list;
+  // Megatron-Bridge's performance launcher sets the first and the third as well.
   list.emplace_back("NCCL_NVLS_ENABLE", "0");  // its buffers cost memory
-  list.emplace_back("TORCH_NCCL_AVOID_RECORD_STREAMS", "1");
   list.emplace_back("NCCL_DEBUG", "WARN");
-  list.emplace_back("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000");  // a hang leaves a record
   if (l.nvlink_domain > l.gpus_per_node) list.emplace_back("NCCL_MNNVL_ENABLE", "1");
+  if (l.trainer == Trainer::pleat) return list;
+  list.emplace_back("TORCH_NCCL_AVOID_RECORD_STREAMS", "1");
+  list.emplace_back("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000");  // a hang leaves a record
   if (l.hybridep && l.nvlink_domain > l.gpus_per_node) {
     list.emplace_back("USE_MNNVL", "1");
     list.emplace_back("NVLINK_DOMAIN_SIZE", std::to_string(l.nvlink_domain));
@@ -108,8 +114,17 @@ std::vector<std::string> script_arguments(const Launch& l) {
     words.push_back(s.name);
     words.insert(words.end(), s.values.begin(), s.values.end());
   }
-  // A checkpoint at SIGTERM; Pleat needs no flag for it.
-  if (l.trainer == Trainer::megatron) words.emplace_back("--exit-signal-handler");
+  if (l.trainer == Trainer::megatron) {
+    words.emplace_back("--exit-signal-handler");  // a checkpoint at SIGTERM; Pleat needs no flag
+    // What `pleat import megatron-log` reads.
+    words.insert(words.end(), {"--log-interval", "1", "--log-throughput"});
+    // Of routers whose choice is balanced by a bias only sequences are balanced by a loss
+    // (DeepSeek-V3, arXiv:2412.19437 section 2.1.2). Probabilities in fp32, as Megatron's recipes.
+    if (l.moe) {
+      words.insert(words.end(), {"--moe-router-dtype", "fp32", "--moe-router-load-balancing-type",
+                                 l.expert_bias ? "seq_aux_loss" : "aux_loss"});
+    }
+  }
   words.insert(words.end(), l.slots.extra.begin(), l.slots.extra.end());
   return words;
 }
@@ -135,17 +150,36 @@ std::string arguments_text(const Launch& l) {
 
 namespace {
 
-// Ranks are processes of CPUs, and may be more than the cores.
+std::string script_head(const Launch& l) {
+  return "#!/bin/bash\nset -euo pipefail\n\n" + variables_text(l) + arguments_text(l) +
+         use_variables_text(l);
+}
+
+// Every node has to have its GPUs before anything starts.
+std::string check_gpus(const Launch& l) {
+  return fmt::format(
+      "\n# Every node has to have its GPUs before anything starts.\n"
+      "# shellcheck disable=SC2016\n"
+      "mpirun -N 1 -np {0}{2} bash -c 'test \"$(nvidia-smi --list-gpus | wc -l)\" -ge \"$1\"' "
+      "check {1}\n",
+      std::max(1, l.nodes()), l.ranks_per_node(),
+      l.slots.hostfile.empty() ? "" : " --hostfile " + shell_word(l.slots.hostfile, "--hostfile"));
+}
+
+// Ranks on CPUs may be more than the cores.
 std::string pleat_text(const Launch& l) {
-  std::string text = "#!/bin/bash\nset -euo pipefail\n\n" + arguments_text(l);
-  text +=
-      fmt::format("\nlauncher=(mpirun -N {} --oversubscribe --bind-to none)\n", l.ranks_per_node());
+  std::string text = script_head(l);
+  text += fmt::format("\nlauncher=(mpirun -N {}{} --bind-to none)\n", l.ranks_per_node(),
+                      l.on_gpus ? "" : " --oversubscribe");
   if (!l.slots.hostfile.empty())
     text += "launcher+=(--hostfile " + shell_word(l.slots.hostfile, "--hostfile") + ")\n";
+  for (const auto& [name, value] : job_environment(l)) text += "launcher+=(-x " + name + ")\n";
+  if (l.on_gpus) text += check_gpus(l);
   return text +
          fmt::format(
              "\n# Further arguments of this file go to `pleat train`: data, steps, learning rate.\n"
-             "exec \"${{launcher[@]}}\" -np {} \\\n  pleat train \"${{PLEAT_ARGS[@]}}\" \"$@\"\n",
+             "exec \"${{launcher[@]}}\" -np {} \\\n  pleat train --resume \"${{PLEAT_ARGS[@]}}\" "
+             "\"$@\"\n",
              l.gpus);
 }
 
@@ -154,9 +188,9 @@ std::string pleat_text(const Launch& l) {
 std::string mpirun_text(const Launch& l) {
   if (l.trainer == Trainer::pleat) return pleat_text(l);
   const LaunchSlots& s = l.slots;
-  std::string text = "#!/bin/bash\nset -euo pipefail\n\n" + arguments_text(l);
+  std::string text = script_head(l);
   text += fmt::format(
-      "# The node of rank 0, and a port that is free there.\n"
+      "\n# The node of rank 0, and a port that is free there.\n"
       "export MASTER_ADDR=\"${{MASTER_ADDR:-$(hostname)}}\" "
       "MASTER_PORT=\"${{MASTER_PORT:-29500}}\"\n"
       "\nlauncher=(mpirun -N {} --bind-to none)\n",
@@ -165,15 +199,7 @@ std::string mpirun_text(const Launch& l) {
     text += "launcher+=(--hostfile " + shell_word(s.hostfile, "--hostfile") + ")\n";
   text += "for name in MASTER_ADDR MASTER_PORT";
   for (const auto& [name, value] : job_environment(l)) text += " " + name;
-  text += fmt::format(
-      "; do\n  launcher+=(-x \"$name\")\ndone\n\n"
-      "# Every node has to have its GPUs before anything starts.\n"
-      "# shellcheck disable=SC2016\n"
-      "mpirun -N 1 -np {0}{2} bash -c 'test \"$(nvidia-smi --list-gpus | wc -l)\" -ge \"$1\"' "
-      "check "
-      "{1}\n",
-      std::max(1, l.nodes()), l.ranks_per_node(),
-      s.hostfile.empty() ? "" : " --hostfile " + shell_word(s.hostfile, "--hostfile"));
+  text += "; do\n  launcher+=(-x \"$name\")\ndone\n" + check_gpus(l);
   text += fmt::format(
       "\n# Further arguments of this file go to the script: data, tokenizer, checkpoints.\n"
       "# shellcheck disable=SC2016\n"

@@ -13,6 +13,7 @@
 namespace pleat::interop {
 
 enum class Trainer { megatron, pleat };
+enum class ContainerEngine { pyxis, apptainer };                  // under Slurm
 enum class JobKind { train_job, pytorch_job, job_set, mpi_job };  // of Kubernetes
 
 // What the user says about the job. What is empty is left out of the file.
@@ -23,7 +24,8 @@ struct LaunchSlots {
   std::string time = "24:00:00";                     // Slurm
   std::string partition, account, qos, reservation;  // Slurm: plain names
   int segment = 0;                                   // Slurm: nodes of one block (NVLink domain)
-  std::string image, mounts;                         // container; mounts as pyxis takes them
+  std::string image, mounts;                         // container; mounts as "from:to,from:to"
+  ContainerEngine engine = ContainerEngine::pyxis;   // Slurm
   std::string hostfile;                              // mpirun
   std::string k8s_namespace, queue;                  // Kubernetes: plain names
   std::string claim;  // Kubernetes: a volume claim, mounted at /workspace
@@ -34,11 +36,13 @@ struct LaunchSlots {
 struct Launch {
   const Exported& exported;  // for Megatron-LM, or pleat_arguments()
   Trainer trainer = Trainer::megatron;
+  bool on_gpus = true;  // false: ranks of Pleat that compute on CPUs
   std::string title;
   int gpus = 1, gpus_per_node = 8;
   int nvlink_domain = 8;  // ranks of the innermost network tier
   int expert_parallel = 1;
   bool hybridep = false;
+  bool moe = false, expert_bias = false;  // of the model: its router's losses are set
   LaunchSlots slots;
   [[nodiscard]] int nodes() const { return gpus / gpus_per_node; }
   [[nodiscard]] int ranks_per_node() const { return gpus < gpus_per_node ? gpus : gpus_per_node; }
@@ -48,8 +52,9 @@ struct Launch {
 // line break, or the GPUs do not fill whole nodes.
 void check_launch(const Launch&);
 
-// The arguments of `pleat train`: the plan file.
-[[nodiscard]] Exported pleat_arguments(const std::string& plan_file, const std::string& version);
+// The arguments of `pleat train`: the plan file, and what ranks on GPUs need.
+[[nodiscard]] Exported pleat_arguments(const std::string& plan_file, bool on_gpus,
+                                       const std::string& version);
 
 [[nodiscard]] std::string slurm_text(const Launch&);
 [[nodiscard]] std::string mpirun_text(const Launch&);

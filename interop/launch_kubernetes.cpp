@@ -43,7 +43,8 @@ std::vector<std::string> joined(std::vector<std::string> first,
 
 // `pleat train` with one process a pod, all ranks of the node in it; `place` says which one it is.
 std::vector<std::string> pleat_words(const Launch& l, const std::vector<std::string>& place) {
-  std::vector<std::string> words{"pleat", "train", "--ranks", std::to_string(l.ranks_per_node())};
+  std::vector<std::string> words{"pleat", "train", "--resume", "--ranks",
+                                 std::to_string(l.ranks_per_node())};
   words.insert(words.end(), place.begin(), place.end());
   for (const std::string& word : script_arguments(l)) words.push_back(literal(word));
   return words;
@@ -76,33 +77,41 @@ JsonValue gpus(const Launch& l) {
   return object().set("limits", object().set("nvidia.com/gpu", l.ranks_per_node()));
 }
 
+JsonValue volume_mounts(const Launch& l) {
+  JsonValue mounts = JsonValue::array();
+  mounts.push_back(object().set("name", "shm").set("mountPath", "/dev/shm"));
+  if (!l.slots.claim.empty())
+    mounts.push_back(object().set("name", "workspace").set("mountPath", "/workspace"));
+  return mounts;
+}
+
+JsonValue volumes(const Launch& l) {
+  JsonValue list = JsonValue::array();
+  list.push_back(object().set("name", "shm").set("emptyDir", object().set("medium", "Memory")));
+  if (!l.slots.claim.empty()) {
+    list.push_back(object()
+                       .set("name", "workspace")
+                       .set("persistentVolumeClaim", object().set("claimName", l.slots.claim)));
+  }
+  return list;
+}
+
 JsonValue container(const Launch& l, const char* name, const std::vector<std::string>& command,
                     bool has_gpus) {
   JsonValue out =
       object().set("name", name).set("image", l.slots.image).set("command", list(command));
   out.set("env", environment(l));
   if (has_gpus) out.set("resources", gpus(l));
-  JsonValue mounts = JsonValue::array();
-  mounts.push_back(object().set("name", "shm").set("mountPath", "/dev/shm"));
-  if (!l.slots.claim.empty())
-    mounts.push_back(object().set("name", "workspace").set("mountPath", "/workspace"));
-  return out.set("volumeMounts", std::move(mounts));
+  return out.set("volumeMounts", volume_mounts(l));
 }
 
 JsonValue pod(const Launch& l, JsonValue first_container) {
-  JsonValue volumes = JsonValue::array();
-  volumes.push_back(object().set("name", "shm").set("emptyDir", object().set("medium", "Memory")));
-  if (!l.slots.claim.empty()) {
-    volumes.push_back(object()
-                          .set("name", "workspace")
-                          .set("persistentVolumeClaim", object().set("claimName", l.slots.claim)));
-  }
   JsonValue containers = JsonValue::array();
   containers.push_back(std::move(first_container));
   return object()
       .set("terminationGracePeriodSeconds", l.slots.grace_seconds)
       .set("containers", std::move(containers))
-      .set("volumes", std::move(volumes));
+      .set("volumes", volumes(l));
 }
 
 JsonValue metadata(const Launch& l) {
@@ -128,6 +137,22 @@ std::vector<std::string> torchrun(const Launch& l) {
           fmt::format("--nproc-per-node={}", l.ranks_per_node())};
 }
 
+// The runtime's own pods have neither the shared memory that NCCL wants nor the claim
+// (kubeflow.org/docs/components/trainer/operator-guides/podtemplate-overrides).
+JsonValue train_job_volumes(const Launch& l) {
+  JsonValue container = object().set("name", "node").set("volumeMounts", volume_mounts(l));
+  JsonValue containers = JsonValue::array(), targets = JsonValue::array();
+  containers.push_back(std::move(container));
+  targets.push_back(object().set("name", "node"));
+  JsonValue overrides = JsonValue::array();
+  overrides.push_back(object()
+                          .set("targetJobs", std::move(targets))
+                          .set("spec", object()
+                                           .set("containers", std::move(containers))
+                                           .set("volumes", volumes(l))));
+  return overrides;
+}
+
 JsonValue train_job(const Launch& l) {
   const bool pleat = l.trainer == Trainer::pleat;
   // The runtime's variables are meant for torchrun; Kubernetes puts them into the command.
@@ -141,14 +166,15 @@ JsonValue train_job(const Launch& l) {
                           .set("image", l.slots.image)
                           .set("command", list(command))
                           .set("env", environment(l));
-  if (!pleat) trainer.set("resourcesPerNode", gpus(l));
+  if (l.on_gpus) trainer.set("resourcesPerNode", gpus(l));
   return root("trainer.kubeflow.org/v1alpha1", "TrainJob", l,
               object()
                   .set("runtimeRef", object()
                                          .set("apiGroup", "trainer.kubeflow.org")
                                          .set("kind", "ClusterTrainingRuntime")
                                          .set("name", "torch-distributed"))
-                  .set("trainer", std::move(trainer)));
+                  .set("trainer", std::move(trainer))
+                  .set("podTemplateOverrides", train_job_volumes(l)));
 }
 
 // The operator sets MASTER_ADDR, RANK and kin for torchrun's PET_ variables.
@@ -160,7 +186,7 @@ JsonValue pytorch_job(const Launch& l) {
     return object()
         .set("replicas", count)
         .set("restartPolicy", "OnFailure")
-        .set("template", object().set("spec", pod(l, container(l, "pytorch", command, !pleat))));
+        .set("template", object().set("spec", pod(l, container(l, "pytorch", command, l.on_gpus))));
   };
   JsonValue replicas = object().set("Master", replica(1));
   if (l.nodes() > 1) replicas.set("Worker", replica(l.nodes() - 1));
@@ -184,7 +210,7 @@ JsonValue job_set(const Launch& l) {
         l, {"--process", fmt::format("$(JOB_COMPLETION_INDEX)/{}", std::max(1, l.nodes())),
             "--rendezvous", fmt::format("{0}-workers-0-0.{0}:29500", name)});
   }
-  JsonValue worker = pod(l, container(l, "trainer", command, !pleat));
+  JsonValue worker = pod(l, container(l, "trainer", command, l.on_gpus));
   worker.set("restartPolicy", "Never");
   const int nodes = std::max(1, l.nodes());
   JsonValue job =
@@ -213,7 +239,8 @@ JsonValue mpi_job(const Launch& l) {
   }
   const bool pleat = l.trainer == Trainer::pleat;
   if (pleat) {
-    command = joined(command, {"--oversubscribe", "pleat", "train"});
+    if (!l.on_gpus) command.emplace_back("--oversubscribe");
+    command = joined(command, {"pleat", "train", "--resume"});
     for (const std::string& word : script_arguments(l)) command.push_back(literal(word));
   } else {
     command.push_back("-x");
@@ -236,7 +263,7 @@ JsonValue mpi_job(const Launch& l) {
   replicas.set("Launcher", replica(1, pod(l, container(l, "launcher", command, false))));
   replicas.set("Worker",
                replica(std::max(1, l.nodes()),
-                       pod(l, container(l, "worker", {"/usr/sbin/sshd", "-De"}, !pleat))));
+                       pod(l, container(l, "worker", {"/usr/sbin/sshd", "-De"}, l.on_gpus))));
   return root(
       "kubeflow.org/v2beta1", "MPIJob", l,
       object()

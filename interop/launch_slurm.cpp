@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // One task a rank, so that signals reach the ranks themselves. Near the end of its time the job
-// asks its ranks for a checkpoint and queues again.
+// asks its ranks for a checkpoint and queues again; so does a job that failed after it had worked.
 #include <fmt/format.h>
 
+#include "interop/job_variables.hpp"
 #include "interop/launch.hpp"
 #include "interop/quoting.hpp"
 
@@ -45,9 +46,18 @@ while kill -0 "$step" 2>/dev/null; do # the trap ends a wait early
 done
 if ((timed_out)); then
   scontrol requeue "$SLURM_JOB_ID"
+elif ((status != 0 && SECONDS >= 600)); then # one that fails at once would fail again
+  failures="$SLURM_JOB_NAME-$SLURM_JOB_ID.failures"
+  echo "$(date) exit code $status after $SECONDS s" >>"$failures"
+  if (($(wc -l <"$failures") <= RESTARTS)); then scontrol requeue "$SLURM_JOB_ID"; fi
 fi
 exit "$status"
 )";
+
+constexpr const char* kRestarts = R"sh(# Times that a job which fails after ten minutes starts again by itself.
+: "${RESTARTS:=3}"
+
+)sh";
 
 // The values are expanded by the shell of each rank, not by this one.
 constexpr const char* kRank =
@@ -75,7 +85,7 @@ std::string directives(const Launch& l) {
   named("reservation", s.reservation);
   line(fmt::format("nodes={}", std::max(1, l.nodes())));
   line(fmt::format("ntasks-per-node={}", l.ranks_per_node()));
-  if (l.trainer == Trainer::megatron) line(fmt::format("gpus-per-node={}", l.ranks_per_node()));
+  if (l.on_gpus) line(fmt::format("gpus-per-node={}", l.ranks_per_node()));
   if (s.segment > 0) line(fmt::format("segment={}", s.segment));
   line("exclusive");
   named("time", s.time);
@@ -86,33 +96,47 @@ std::string directives(const Launch& l) {
   return text;
 }
 
+// Where the command runs: in a container that sees the folder of the job and works in it.
+std::string in_container(const LaunchSlots& s) {
+  if (s.image.empty()) return "";
+  const std::string image = shell_word(s.image, "--image");
+  const std::string mounts = s.mounts.empty() ? "" : shell_word("," + s.mounts, "--mounts");
+  if (s.engine == ContainerEngine::apptainer) {
+    return fmt::format(" \\\n  apptainer exec --nv --bind \"$PWD\"{} --pwd \"$PWD\" {}", mounts,
+                       image);
+  }
+  return fmt::format(
+      " \\\n  --mpi=pmix --container-image={} --container-mounts=\"$PWD:$PWD\"{} "
+      "--container-workdir=\"$PWD\"",
+      image, mounts);
+}
+
 }  // namespace
 
 std::string slurm_text(const Launch& l) {
   const LaunchSlots& s = l.slots;
-  std::string text = "#!/bin/bash\n" + directives(l) + "set -euo pipefail\n\n" + arguments_text(l);
+  std::string text = "#!/bin/bash\n" + directives(l) + "set -euo pipefail\n\n" + variables_text(l) +
+                     kRestarts + arguments_text(l) + use_variables_text(l);
   const bool pleat = l.trainer == Trainer::pleat;
-  if (!pleat) text += fmt::format("export PLEAT_GPUS_PER_NODE={}\n", l.ranks_per_node());
+  if (l.on_gpus) text += fmt::format("\nexport PLEAT_GPUS_PER_NODE={}\n", l.ranks_per_node());
   text +=
       "MASTER_ADDR=\"$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\"\n"
       "export MASTER_ADDR MASTER_PORT=29500\n";
-  text += pleat ? kSecret : kCheck;
+  if (l.on_gpus) text += kCheck;
+  if (pleat) text += kSecret;
   text += kTrap;
   // Pleat's ranks end together by themselves, and say why; 75 after SIGTERM is no reason to kill.
-  std::string srun =
-      fmt::format("srun --kill-on-bad-exit={} --label --cpu-bind=none", pleat ? 0 : 1);
-  if (!s.image.empty()) {
-    srun += " \\\n  --mpi=pmix --container-image=" + shell_word(s.image, "--image");
-    if (!s.mounts.empty()) srun += " --container-mounts=" + shell_word(s.mounts, "--mounts");
-  }
+  const std::string srun =
+      fmt::format("srun --kill-on-bad-exit={} --label --cpu-bind=none", pleat ? 0 : 1) +
+      in_container(s);
   if (pleat) {
     // The ranks learn from srun who they are.
-    text += "\n# Further arguments of sbatch go to `pleat train`: data, steps, learning rate.\n" +
-            srun + " \\\n  pleat train \"${PLEAT_ARGS[@]}\" \"$@\" &\n";
+    text += "\n# Further arguments of sbatch go to `pleat train`.\n" + srun +
+            " \\\n  pleat train --resume \"${PLEAT_ARGS[@]}\" \"$@\" &\n";
     return text + std::string(kEnd).substr(1);
   }
   text +=
-      "\n# Further arguments of sbatch go to the script: data, tokenizer, checkpoints.\n"
+      "\n# Further arguments of sbatch go to the script.\n"
       "# shellcheck disable=SC2016\n" +
       srun + " \\\n  " + kRank + " \\\n  " + shell_word(s.script, "--script") +
       " \"${MEGATRON_ARGS[@]}\" \"$@\" &\n";

@@ -20,10 +20,11 @@ namespace pleat::cli {
 namespace {
 
 const std::vector<std::string> kLaunchers{"slurm", "kubernetes", "mpirun"};
+const std::vector<std::string> kEngines{"pyxis", "apptainer"};
 const std::vector<std::string> kKinds{"trainjob", "pytorchjob", "jobset", "mpijob"};
 
 struct LaunchOptions {
-  std::string launcher, plan_file, cluster, trainer, kind = "trainjob";
+  std::string launcher, plan_file, cluster, trainer, kind = "trainjob", engine = "pyxis";
   int gpus_per_node = 0;
   interop::LaunchSlots slots;
   OutputOptions output;
@@ -34,15 +35,19 @@ void run_launch(LaunchOptions o) {
   const PlanDocument document = load_plan_document(o.plan_file);
   const ClusterSpec cluster = load_cluster(o.cluster.empty() ? document.cluster : o.cluster);
   const bool pleat = o.trainer.empty() ? document.runtime == Runtime::pleat : o.trainer == "pleat";
+  const bool on_gpus = !pleat || cluster.shared_cores == 0;
   const interop::Exported exported =
-      pleat ? interop::pleat_arguments(o.plan_file, PLEAT_VERSION)
+      pleat ? interop::pleat_arguments(o.plan_file, on_gpus, PLEAT_VERSION)
             : interop::export_plan(interop::Target::megatron,
                                    {document, is_before_blackwell(cluster.name)}, o.plan_file);
   const auto kind = std::find(kKinds.begin(), kKinds.end(), o.kind);
   o.slots.kind = static_cast<interop::JobKind>(kind - kKinds.begin());
+  o.slots.engine = o.engine == "apptainer" ? interop::ContainerEngine::apptainer
+                                           : interop::ContainerEngine::pyxis;
   const interop::Launch launch{
       .exported = exported,
       .trainer = pleat ? interop::Trainer::pleat : interop::Trainer::megatron,
+      .on_gpus = on_gpus,
       .title = plan_title(document),
       .gpus = document.gpus,
       .gpus_per_node = o.gpus_per_node > 0 ? o.gpus_per_node : cluster.gpus_per_node,
@@ -50,6 +55,8 @@ void run_launch(LaunchOptions o) {
           cluster.tiers.front().size > 0 ? cluster.tiers.front().size : cluster.gpus_per_node,
       .expert_parallel = document.plan.expert.ep,
       .hybridep = document.model.moe && document.plan.dispatcher == Dispatcher::hybridep,
+      .moe = document.model.moe.has_value(),
+      .expert_bias = document.model.moe && document.model.moe->expert_bias,
       .slots = o.slots};
   check_launch(launch);
   const std::string text = o.launcher == "slurm"    ? slurm_text(launch)
@@ -101,7 +108,7 @@ void add_slots(CLI::App& command, interop::LaunchSlots& s) {
   slurm("--reservation", s.reservation, "Reservation");
   slurm("--segment", s.segment, "Nodes that must share a block (NVLink domain; Slurm 23.11)")
       ->check(in_range(1, 1024));
-  slurm("--mounts", s.mounts, "Mounts of the container, as pyxis takes them");
+  slurm("--mounts", s.mounts, "Mounts of the container beside the job's folder: FROM:TO,FROM:TO");
   command.add_option("--hostfile", s.hostfile, "Hosts of mpirun")->group("mpirun");
   const auto k8s = [&](const char* name, auto& value, const char* what) {
     return command.add_option(name, value, what)->group("Kubernetes");
@@ -134,13 +141,20 @@ void add_launch_command(CLI::App& app, Action& action) {
       ->add_option("--trainer", o->trainer,
                    "megatron or pleat, with `pleat train` (default: the plan's runtime)")
       ->check(one_of({"megatron", "pleat"}));
+  command->add_option("--container", o->engine, "What runs the image: pyxis (enroot) or apptainer")
+      ->capture_default_str()
+      ->check(one_of(kEngines))
+      ->group("Slurm");
   add_slots(*command, o->slots);
   add_output_options(*command, o->output, "the job file");
   command->footer(
       "Examples:\n"
       "  pleat launch --to slurm plan.json --partition gpu --account nlp -o job.sh\n"
       "  pleat launch --to kubernetes plan.json --image registry/megatron:26.08 --kind jobset\n"
-      "Data, tokenizer and checkpoint arguments are the script's: --arg, or behind sbatch job.sh.");
+      "  DATA=text CHECKPOINTS=ckpt STEPS=1000 LR=3e-4 sbatch job.sh\n"
+      "Scripts for Slurm and mpirun begin with the variables that only you know: data, tokenizer,\n"
+      "checkpoints, steps, learning rate. What else the trainer takes goes behind `sbatch job.sh`\n"
+      "or into --arg. In Kubernetes all of them are --arg.");
   command->callback([&action, o, command] {
     action = [o, command] {
       refuse_ineffective_search_options(*command, o->launcher);

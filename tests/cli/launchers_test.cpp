@@ -155,6 +155,29 @@ TEST(Launchers, MpirunWithinAnAllocationIsTheInnermost) {
   expect_as_threads(s, "process 0 of 4 (Open MPI: OMPI_COMM_WORLD_RANK=0, OMPI_COMM_WORLD_SIZE=4)");
 }
 
+// The file that `pleat launch` writes: it says what is missing, and trains once it is there.
+TEST(Launchers, SbatchOfAJobFile) {
+  const std::string folder = test_folder(), plan = folder + "/plan.json", job = folder + "/job.sh";
+  const Words train = training();
+  const auto data = std::find(train.begin(), train.end(), "--data");
+  const Said planned = run_pleat(Words{"predict", "--cluster", "localhost", "--out", plan} +
+                                 Words(train.begin() + 1, data));
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  ASSERT_EQ(run_pleat({"launch", "--to", "slurm", plan, "-o", job}).exit_code, 0);
+  write_text(folder + "/submit.sh",
+             "PATH=$(dirname " PLEAT_BINARY "):$PATH\nexport PATH\n"
+             "cd " + folder + " || exit 1\n"
+             "sbatch --overcommit --wait --output=missing.log job.sh\n"
+             "export DATA=" + *(data + 1) + " CHECKPOINTS=ckpt STEPS=3 LR=0.001\n"
+             "sbatch --overcommit --wait --output=train.log job.sh\n"
+             "code=$?\ncat train.log\nexit $code\n");
+  const Shell s = in_slurm("bash " + folder + "/submit.sh");
+  if (s.code == 77) GTEST_SKIP() << "no Slurm that could be started";
+  expect_as_threads(s, "process 0 of 4 (Slurm: SLURM_PROCID=0, SLURM_STEP_NUM_TASKS=4)");
+  EXPECT_THAT(read_text(folder + "/missing.log"), HasSubstr("STEPS is not set: steps to train."));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/ckpt/LATEST"));
+}
+
 // Two processes of two ranks, `where[i]` before the command of the i-th.
 void expect_two_hosts(const Words& where, const std::string& rendezvous) {
   const std::string words = shell_words(training());  // makes the folder, which both write to

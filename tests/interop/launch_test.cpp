@@ -72,7 +72,11 @@ struct Job {
 
 // The same with `pleat train`.
 struct PleatJob {
-  Exported exported = pleat_arguments("plans/it's mine.json", "1.2");
+  explicit PleatJob(bool on_gpus = false)
+      : exported(pleat_arguments("plans/it's mine.json", on_gpus, "1.2")) {
+    launch.on_gpus = on_gpus;
+  }
+  Exported exported;
   Launch launch{.exported = exported,
                 .trainer = Trainer::pleat,
                 .title = "a plan",
@@ -135,31 +139,44 @@ TEST(Launch, ShellcheckFindsNothing) {
   for (const std::string& word : kHostile) job.launch.slots.extra.push_back(word);
   expect_clean(slurm_text(job.launch));
   expect_clean(mpirun_text(job.launch));
-  PleatJob pleat;
-  pleat.launch.slots.hostfile = "hosts with blanks";
-  for (const std::string& word : kHostile) pleat.launch.slots.extra.push_back(word);
-  expect_clean(slurm_text(pleat.launch));
-  expect_clean(mpirun_text(pleat.launch));
+  job.launch.slots.engine = ContainerEngine::apptainer;
+  expect_clean(slurm_text(job.launch));
+  for (const bool on_gpus : {false, true}) {
+    PleatJob pleat(on_gpus);
+    pleat.launch.slots.hostfile = "hosts with blanks";
+    for (const std::string& word : kHostile) pleat.launch.slots.extra.push_back(word);
+    expect_clean(slurm_text(pleat.launch));
+    expect_clean(mpirun_text(pleat.launch));
+  }
 }
 
 TEST(Launch, MpirunStartsPleat) {
-  PleatJob job;
-  EXPECT_EQ(mpirun_text(job.launch),
-            "#!/bin/bash\n"
-            "set -euo pipefail\n"
-            "\n"
-            "# a plan\n"
-            "# for Pleat 1.2\n"
-            "# shellcheck disable=SC2016,SC1003\n"
-            "PLEAT_ARGS=(\n"
-            "  --plan 'plans/it'\\''s mine.json'\n"
-            ")\n"
-            "\n"
-            "launcher=(mpirun -N 8 --oversubscribe --bind-to none)\n"
-            "\n"
-            "# Further arguments of this file go to `pleat train`: data, steps, learning rate.\n"
-            "exec \"${launcher[@]}\" -np 64 \\\n"
-            "  pleat train \"${PLEAT_ARGS[@]}\" \"$@\"\n");
+  const std::string text = mpirun_text(PleatJob().launch);
+  EXPECT_THAT(text, HasSubstr("PLEAT_ARGS=(\n"
+                              "  --plan 'plans/it'\\''s mine.json'\n"
+                              ")\n"));
+  EXPECT_THAT(text, HasSubstr("\nlauncher=(mpirun -N 8 --oversubscribe --bind-to none)\n"));
+  EXPECT_THAT(text, HasSubstr("\nexec \"${launcher[@]}\" -np 64 \\\n"
+                              "  pleat train --resume \"${PLEAT_ARGS[@]}\" \"$@\"\n"));
+}
+
+TEST(Launch, PleatOnGpusAsksForThem) {
+  PleatJob job(true);
+  const std::string slurm = slurm_text(job.launch), mpirun = mpirun_text(job.launch);
+  EXPECT_THAT(slurm, HasSubstr("#SBATCH --gpus-per-node=8\n"));
+  EXPECT_THAT(mpirun, HasSubstr("\nlauncher=(mpirun -N 8 --bind-to none)\n"));
+  for (const std::string& text : {slurm, mpirun}) {
+    EXPECT_THAT(text, HasSubstr("\n  --device cuda\n  --collectives nccl\n"));
+    EXPECT_THAT(text, HasSubstr("export NCCL_DEBUG=WARN\n"));
+    EXPECT_THAT(text, HasSubstr("nvidia-smi --list-gpus"));
+    EXPECT_THAT(text, Not(HasSubstr("TORCH")));
+  }
+  job.launch.slots.image = "registry/pleat:1";
+  for (const JobKind kind :
+       {JobKind::train_job, JobKind::pytorch_job, JobKind::job_set, JobKind::mpi_job}) {
+    job.launch.slots.kind = kind;
+    EXPECT_THAT(kubernetes_text(job.launch), HasSubstr("\"nvidia.com/gpu\": 8"));
+  }
 }
 
 TEST(Launch, SlurmStartsPleat) {
@@ -167,7 +184,7 @@ TEST(Launch, SlurmStartsPleat) {
   const std::string text = slurm_text(job.launch);
   EXPECT_THAT(text, HasSubstr("#SBATCH --ntasks-per-node=8\n"));
   EXPECT_THAT(text, HasSubstr("\nsrun --kill-on-bad-exit=0 --label --cpu-bind=none \\\n"
-                              "  pleat train \"${PLEAT_ARGS[@]}\" \"$@\" &\n"));
+                              "  pleat train --resume \"${PLEAT_ARGS[@]}\" \"$@\" &\n"));
   EXPECT_THAT(text,
               HasSubstr("PLEAT_JOB_SECRET=\"$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')\"\n"
                         "export PLEAT_JOB_SECRET\n"));
@@ -215,40 +232,122 @@ TEST(Launch, SlurmDirectives) {
 }
 
 // A fake srun, mpirun and nvidia-smi run the script's own words; Megatron-LM is a script that
-// prints its arguments. Whatever is hostile has to arrive as it was, and nothing else may happen.
-TEST(Launch, HostileTextArrivesAsItIs) {
-  for (const bool slurm : {true, false}) {
-    const fs::path at = folder();
-    fs::create_directories(at / "bin");
-    write(at / "bin/srun",
-          "#!/bin/bash\nwhile [[ \"$1\" == --* ]]; do shift; done\n"
-          "SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=1 exec \"$@\"\n");
-    write(
-        at / "bin/mpirun",
+// prints its arguments and ends with $EXIT_CODE.
+fs::path fake_launchers() {
+  const fs::path at = folder();
+  fs::create_directories(at / "bin");
+  write(at / "bin/srun",
+        "#!/bin/bash\nwhile [[ \"$1\" == --* ]]; do shift; done\n"
+        "SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=1 exec \"$@\"\n");
+  write(at / "bin/mpirun",
         "#!/bin/bash\nwhile [[ \"$1\" == -* ]]; do case \"$1\" in --bind-to|-N|-np|-x|--hostfile) "
         "shift 2;; *) shift;; esac; done\n"
         "export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE=1\n"
         "exec \"$@\"\n");
-    write(at / "bin/nvidia-smi", "#!/bin/bash\nfor i in 1 2 3 4 5 6 7 8; do echo GPU $i; done\n");
-    write(at / "bin/scontrol", "#!/bin/bash\necho localhost\n");
-    write(at / "bin/python3", "#!/bin/bash\nprintf '%s\\n' \"$@\" >arguments\nenv >environment\n");
+  write(at / "bin/nvidia-smi", "#!/bin/bash\nfor i in 1 2 3 4 5 6 7 8; do echo GPU $i; done\n");
+  write(at / "bin/scontrol", "#!/bin/bash\necho \"$@\" >>scontrol\necho localhost\n");
+  write(at / "bin/python3",
+        "#!/bin/bash\nprintf '%s\\n' \"$@\" >arguments\nenv >environment\n"
+        "exit \"${EXIT_CODE:-0}\"\n");
+  return at;
+}
+
+// With every variable that only the user knows.
+const std::string kKnown =
+    "DATA_PATH='0.3 a 0.7 b' TOKENIZER_MODEL=gpt2 CHECKPOINTS='my ckpt' TRAIN_ITERS=10 LR=1e-4 ";
+
+int run_job(const fs::path& at, const std::string& variables, const std::string& words) {
+  return run("cd " + at.string() + " && PATH=" + (at / "bin").string() +
+             ":$PATH SLURM_JOB_ID=1 SLURM_JOB_NAME=job SLURM_JOB_NUM_NODES=1 "
+             "SLURM_JOB_NODELIST=x " +
+             variables + " ./job.sh " + words + " >out 2>&1");
+}
+
+const std::string kFromVariables =
+    "--data-path\n0.3\na\n0.7\nb\n--tokenizer-model\ngpt2\n--save\nmy ckpt\n--load\nmy ckpt\n"
+    "--save-interval\n500\n--train-iters\n10\n--lr\n1e-4\n";
+
+// Whatever is hostile has to arrive as it was, and nothing else may happen.
+TEST(Launch, HostileTextArrivesAsItIs) {
+  for (const bool slurm : {true, false}) {
+    const fs::path at = fake_launchers();
     Job job;
     job.launch.slots.extra = kHostile;
     job.launch.slots.script = "it's $(touch pwned) `x`.py";
     write(at / "job.sh", slurm ? slurm_text(job.launch) : mpirun_text(job.launch));
-    const std::string command =
-        "cd " + at.string() + " && PATH=" + (at / "bin").string() +
-        ":$PATH SLURM_JOB_ID=1 SLURM_JOB_NUM_NODES=1 SLURM_JOB_NODELIST=x ./job.sh 'last $(touch "
-        "pwned)' >out 2>&1";
-    ASSERT_EQ(run(command), 0) << read(at / "out");
+    ASSERT_EQ(run_job(at, kKnown, "'last $(touch pwned)'"), 0) << read(at / "out");
     const std::string got = read(at / "arguments");
     std::string want = "-u\nit's $(touch pwned) `x`.py\n";
     for (const std::string& word : script_arguments(job.launch)) want += word + "\n";
-    want += "last $(touch pwned)\n";
+    want += kFromVariables + "last $(touch pwned)\n";
     EXPECT_EQ(got, want);
     EXPECT_THAT(read(at / "environment"), HasSubstr("RANK=0\n"));
     EXPECT_FALSE(fs::exists(at / "pwned"));
   }
+}
+
+TEST(Launch, WhatOnlyTheUserKnowsIsAskedForFirst) {
+  for (const bool slurm : {true, false}) {
+    const fs::path at = fake_launchers();
+    Job job;
+    write(at / "job.sh", slurm ? slurm_text(job.launch) : mpirun_text(job.launch));
+    EXPECT_EQ(run_job(at, "LR=1", ""), 2);
+    EXPECT_FALSE(fs::exists(at / "arguments"));
+    const std::string said = read(at / "out");
+    for (const char* name : {"DATA_PATH", "TOKENIZER_MODEL", "CHECKPOINTS", "TRAIN_ITERS"})
+      EXPECT_THAT(said, HasSubstr(std::string("./job.sh: ") + name + " is not set: "));
+    EXPECT_THAT(said, HasSubstr("or give --train-iters behind the file."));
+    EXPECT_THAT(said, Not(HasSubstr("LR is not set")));
+    // As flags, whichever.
+    EXPECT_EQ(run_job(at, "",
+                      "--mock-data --tokenizer-type NullTokenizer --save=x --train-samples 8 "
+                      "--lr 1e-4"),
+              0)
+        << read(at / "out");
+    EXPECT_THAT(read(at / "arguments"), Not(HasSubstr("--train-iters")));
+    // In the arguments that `pleat launch` was given.
+    job.launch.slots.extra = {"--mock-data", "--tokenizer-type", "NullTokenizer"};
+    write(at / "job.sh", slurm ? slurm_text(job.launch) : mpirun_text(job.launch));
+    EXPECT_EQ(run_job(at, "CHECKPOINTS=c TRAIN_ITERS=10 LR=1", ""), 0) << read(at / "out");
+  }
+}
+
+TEST(Launch, ExpertsAreBalanced) {
+  Job job;
+  EXPECT_THAT(slurm_text(job.launch), Not(HasSubstr("--moe-aux-loss-coeff")));
+  job.launch.moe = true;
+  EXPECT_THAT(slurm_text(job.launch), HasSubstr(": \"${MOE_AUX_LOSS:=1e-2}\""));
+  EXPECT_THAT(slurm_text(job.launch), HasSubstr("--moe-router-load-balancing-type aux_loss\n"));
+  job.launch.expert_bias = true;
+  EXPECT_THAT(slurm_text(job.launch), HasSubstr(": \"${MOE_AUX_LOSS:=1e-4}\""));
+  EXPECT_THAT(slurm_text(job.launch), HasSubstr("--moe-router-load-balancing-type seq_aux_loss\n"));
+}
+
+// Requeued: a job that failed after it had worked for ten minutes, three times.
+TEST(Launch, AJobThatFailsStartsAgainIfItHadWorked) {
+  const fs::path at = fake_launchers();
+  write(at / "job.sh", slurm_text(Job().launch));
+  EXPECT_EQ(run_job(at, kKnown + "EXIT_CODE=9", ""), 9);
+  EXPECT_THAT(read(at / "scontrol"), Not(HasSubstr("requeue")));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(run_job(at, kKnown + "EXIT_CODE=9 SECONDS=700", ""), 9);
+  std::istringstream said(read(at / "scontrol"));
+  int requeued = 0;
+  for (std::string line; std::getline(said, line);) requeued += line == "requeue 1" ? 1 : 0;
+  EXPECT_EQ(requeued, 3);
+  EXPECT_THAT(read(at / "job-1.failures"), HasSubstr("exit code 9 after 70"));
+}
+
+TEST(Launch, ContainersWorkInTheFolderOfTheJob) {
+  Job job;
+  job.launch.slots.image = "my image.sqsh";
+  job.launch.slots.mounts = "/data:/data";
+  EXPECT_THAT(slurm_text(job.launch),
+              HasSubstr("--container-image='my image.sqsh' --container-mounts=\"$PWD:$PWD\""
+                        ",/data:/data --container-workdir=\"$PWD\""));
+  job.launch.slots.engine = ContainerEngine::apptainer;
+  EXPECT_THAT(slurm_text(job.launch),
+              HasSubstr("apptainer exec --nv --bind \"$PWD\",/data:/data --pwd \"$PWD\" "
+                        "'my image.sqsh' \\\n  bash -c "));
 }
 
 TEST(Launch, DirectivesTakePlainNamesOnly) {
@@ -313,6 +412,7 @@ TEST(Launch, KubernetesObjectsParse) {
           "        for x in v: yield from commands(x)\n"
           "found = [c for c in commands(doc) if 'pretrain_gpt.py' in c]\n"
           "assert found\n"
+          "assert '/dev/shm' in str(doc) and \"'claimName': 'data'\" in str(doc)\n"
           "words = [w.replace('$', '$$') for w in open('words', "
           "encoding='utf-8').read().split('\\n')[:-1]]\n"
           "for c in found:\n"
