@@ -58,6 +58,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_export_weights_command(app, action);
   add_launch_command(app, action);
   add_import_command(app, action);
+  add_watch_command(app, action);
   add_diff_command(app, action);
   add_completion_command(app, action);
   add_version_command(app, action);

@@ -45,6 +45,14 @@ std::optional<double> field(std::string_view line, std::string_view label) {
   return number_at<double>(line.substr(at + label.size()));
 }
 
+// Python's format E writes NAN.
+bool has_nan_loss(std::string_view line) {
+  const std::size_t at = line.find("lm loss:");
+  if (at == std::string_view::npos) return false;
+  const std::string_view word = after_blanks(line.substr(at + 8)).substr(0, 3);
+  return word == "NAN" || word == "nan" || word == "NaN";
+}
+
 // " iteration        5/      50 | … elapsed time per iteration (ms): 1234.5 | …"
 std::optional<LogIteration> read_iteration(std::string_view line) {
   const std::size_t at = line.find("iteration ");
@@ -55,7 +63,12 @@ std::optional<LogIteration> read_iteration(std::string_view line) {
   if (!number || *number < 0 || slash == std::string_view::npos || slash > 24) return std::nullopt;
   const auto elapsed = field(line, "elapsed time per iteration (ms):");
   if (!elapsed || *elapsed <= 0 || *elapsed > 1e9) return std::nullopt;
-  LogIteration out{*number, *elapsed, field(line, "throughput per GPU (TFLOP/s/GPU):")};
+  LogIteration out{.iteration = *number,
+                   .planned = number_at<std::int64_t>(rest.substr(slash + 1)).value_or(0),
+                   .milliseconds = *elapsed,
+                   .tflops_per_gpu = field(line, "throughput per GPU (TFLOP/s/GPU):"),
+                   .loss = field(line, "lm loss:")};
+  if (!out.loss && has_nan_loss(line)) out.loss = std::nan("");
   if (!out.tflops_per_gpu) out.tflops_per_gpu = field(line, "TFLOPs:");
   return out;
 }

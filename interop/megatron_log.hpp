@@ -17,8 +17,10 @@ namespace pleat::interop {
 
 struct LogIteration {
   std::int64_t iteration = 0;
+  std::int64_t planned = 0;              // iterations of the run; 0: not said
   double milliseconds = 0;               // elapsed time per iteration
   std::optional<double> tflops_per_gpu;  // throughput as the run counts it
+  std::optional<double> loss;            // "lm loss"; it may be NaN
 };
 
 struct LogMemory {  // bytes; the largest values that a rank has printed

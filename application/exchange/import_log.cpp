@@ -7,17 +7,15 @@
 #include <optional>
 
 #include "application/exchange/import.hpp"
+#include "application/exchange/priced_document.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/json_value.hpp"
 #include "core/json/text_file.hpp"
-#include "core/plan/constraints.hpp"
-#include "core/program/program.hpp"
 #include "core/spec/catalog.hpp"
 #include "interop/megatron_import.hpp"
 #include "interop/megatron_log.hpp"
-#include "simulator/estimate.hpp"
 
 namespace pleat {
 namespace {
@@ -41,20 +39,10 @@ std::int64_t measured_peak(const interop::MegatronLog& log) {
 
 void predict_log(const ImportOptions& o, LogReport& r) {
   PlanDocument& d = r.run->document;
-  const ClusterSpec cluster = load_cluster(o.cluster);
-  d.cluster = cluster.name;
-  require_valid({d.model, d.workload, d.plan, d.gpus}, o.files.front());
-  Profile profile;
-  if (!o.profile.empty()) {
-    profile = load_profile(o.profile);
-  } else if (auto found = find_usual_profile(o.cluster, d.runtime)) {
-    profile = std::move(found->profile);
-  } else {
-    profile = datasheet_profile(cluster.name, cluster.tiers.size(), d.runtime);
-  }
-  r.profile = profile.name;
-  const Program program = compile(d.model, d.workload, d.plan, d.runtime);
-  r.predicted = estimate(program, cluster, profile);
+  d.cluster = load_cluster(o.cluster).name;
+  PricedDocument predicted = price_document(d, o.cluster, o.profile, o.files.front());
+  r.profile = std::move(predicted.profile);
+  r.predicted = std::move(predicted.estimate);
   d.predicted = PlanPrediction{r.predicted->step.base(), r.predicted->peak_bytes()};
 }
 
