@@ -90,7 +90,9 @@ std::string use_variables_text(const Launch& l) {
     text += fmt::format("use {} '{}' '{}' '{}'\n", v.name, v.what, fmt::join(v.flags, " "),
                         fmt::join(v.instead, " "));
   }
-  return text + "if ((missing)); then exit 2; fi\n";
+  return text +
+         "if ((missing)); then exit 2; fi\n"
+         "if [[ -n \"${PLEAT_CHECK_ONLY:-}\" ]]; then exit 0; fi\n";
 }
 
 }  // namespace pleat::interop

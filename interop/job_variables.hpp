@@ -27,7 +27,8 @@ struct JobVariable {
 [[nodiscard]] std::string variables_text(const Launch&);
 
 // Adds them to the array of arguments that the script has by then. What is missing is said, and the
-// script ends with 2. A flag that was given to the script, or to `pleat launch`, is not added.
+// script ends with 2. A flag that was given to the script, or to `pleat launch`, is not added. With
+// PLEAT_CHECK_ONLY set the script ends here.
 [[nodiscard]] std::string use_variables_text(const Launch&);
 
 }  // namespace pleat::interop

@@ -229,6 +229,21 @@ std::string watch_text(const WatchReport& r, const std::string& log) {
   return text;
 }
 
+std::string watch_line(const WatchReport& r) {
+  std::string text = fmt::format("step {}", format_count(r.step));
+  if (r.planned_steps > 0) text += " of " + format_count(r.planned_steps);
+  if (r.loss) text += fmt::format(", loss {:.4f}", *r.loss);
+  text += fmt::format(", {} a step", seconds_text(r.now));
+  if (r.predicted) {
+    const StepEstimate& e = r.predicted->estimate;
+    const double tokens = e.tokens_per_second * e.step.base();  // of a step
+    text += fmt::format(" (predicted {}), {} tokens/s", seconds_text(e.step.base()),
+                        format_count(static_cast<std::int64_t>(tokens / r.now)));
+  }
+  if (r.planned_steps > r.step) text += ", " + time_left_text(r.seconds_left()) + " left";
+  return text + "\n";
+}
+
 JsonValue watch_json(const WatchReport& r) {
   JsonValue json = JsonValue::object();
   json.set("schema_version", 1).set("writer", r.writer).set("step", r.step);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "application/launch/follow_job.hpp"
+#include "application/launch/slurm_job.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/interop_targets.hpp"
 #include "cli/option_checks.hpp"
@@ -26,6 +28,8 @@ const std::vector<std::string> kKinds{"trainjob", "pytorchjob", "jobset", "mpijo
 struct LaunchOptions {
   std::string launcher, plan_file, cluster, trainer, kind = "trainjob", engine = "pyxis";
   int gpus_per_node = 0;
+  bool run = false;
+  double interval = 10;
   interop::LaunchSlots slots;
   OutputOptions output;
 };
@@ -64,10 +68,20 @@ void run_launch(LaunchOptions o) {
                                                     : kubernetes_text(launch);
   for (const interop::Remark& r : exported.missing)
     note("no counterpart: " + r.field + " = " + r.value + ": " + r.text);
+  if (o.run && o.output.file.empty()) o.output.file = o.slots.name + ".sh";
   if (o.output.file.empty())
     print(text);
   else
     write_output(o.output, o.output.file, text);
+  if (!o.run) return;
+  if (o.output.dry_run) {
+    note("would submit it with sbatch, and follow the job");
+    return;
+  }
+  check_job_file(o.output.file);
+  const std::string job = submit_to_slurm(o.output.file);
+  note("submitted as job " + job);
+  follow_slurm_job(job, o.plan_file, o.interval);
 }
 
 // What only another launcher reads would be lost without a word.
@@ -122,7 +136,7 @@ void add_slots(CLI::App& command, interop::LaunchSlots& s) {
 
 void add_launch_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "launch", "A job file that runs a plan with Megatron-LM or Pleat; starts nothing");
+      "launch", "A job file that runs a plan with Megatron-LM or Pleat; with --run, the job");
   const auto o = std::make_shared<LaunchOptions>();
   command->add_option("--to", o->launcher, "slurm, kubernetes or mpirun")
       ->required()
@@ -145,12 +159,21 @@ void add_launch_command(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(one_of(kEngines))
       ->group("Slurm");
+  command
+      ->add_flag("--run", o->run,
+                 "Submit the file (default: NAME.sh) and follow the job beside its prediction")
+      ->group("Slurm");
+  command->add_option("--interval", o->interval, "With --run: seconds between looks at the job")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 3600.0))
+      ->group("Slurm");
   add_slots(*command, o->slots);
   add_output_options(*command, o->output, "the job file");
   command->footer(
       "Examples:\n"
       "  pleat launch --to slurm plan.json --partition gpu --account nlp -o job.sh\n"
       "  pleat launch --to kubernetes plan.json --image registry/megatron:26.08 --kind jobset\n"
+      "  DATA=text CHECKPOINTS=ckpt STEPS=1000 LR=3e-4 pleat launch --to slurm plan.json --run\n"
       "  DATA=text CHECKPOINTS=ckpt STEPS=1000 LR=3e-4 sbatch job.sh\n"
       "Scripts for Slurm and mpirun begin with the variables that only you know: data, tokenizer,\n"
       "checkpoints, steps, learning rate. What else the trainer takes goes behind `sbatch job.sh`\n"

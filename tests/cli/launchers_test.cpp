@@ -178,6 +178,32 @@ TEST(Launchers, SbatchOfAJobFile) {
   EXPECT_TRUE(std::filesystem::exists(folder + "/ckpt/LATEST"));
 }
 
+// `pleat launch --run`: from the queue to the last step, or to the reason why not.
+TEST(Launchers, LaunchRunsAndFollowsAJob) {
+  const std::string folder = test_folder(), pleat = PLEAT_BINARY;
+  const Words train = training();
+  const auto data = std::find(train.begin(), train.end(), "--data");
+  const Said planned = run_pleat(
+      Words{"predict", "--cluster", "localhost", "--out", folder + "/plan.json"} +
+      Words(train.begin() + 1, data));
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const std::string launch = pleat + " launch --to slurm plan.json --run --interval 0.2 --force";
+  write_text(folder + "/submit.sh",
+             "PATH=$(dirname " + pleat + "):$PATH\nexport PATH\ncd " + folder + " || exit 1\n" +
+                 launch + " 2>missing.err; echo missing $?\n" + "export DATA=" + *(data + 1) +
+                 " CHECKPOINTS=ckpt LR=0.001\n" + "STEPS=4 " + launch + " 2>good.err; echo good $?\n" +
+                 "STEPS=-1 " + launch + " 2>bad.err; echo bad $?\n");
+  const Shell s = in_slurm("bash " + folder + "/submit.sh");
+  if (s.code == 77) GTEST_SKIP() << "no Slurm that could be started";
+  EXPECT_THAT(s.out, HasSubstr("missing 2\n"));
+  EXPECT_THAT(read_text(folder + "/missing.err"), HasSubstr("STEPS is not set: steps to train."));
+  EXPECT_THAT(s.out, HasSubstr("job 1: COMPLETED\ngood 0\n")) << s.err;
+  EXPECT_THAT(s.out, HasSubstr("step 3, loss ")) << read_text(folder + "/good.err");
+  EXPECT_THAT(s.out, HasSubstr("a step (predicted "));
+  EXPECT_THAT(s.out, HasSubstr("job 2: FAILED, NonZeroExitCode\nbad 5\n"));
+  EXPECT_THAT(read_text(folder + "/bad.err"), HasSubstr("its output: "));
+}
+
 // Two processes of two ranks, `where[i]` before the command of the i-th.
 void expect_two_hosts(const Words& where, const std::string& rendezvous) {
   const std::string words = shell_words(training());  // makes the folder, which both write to
