@@ -115,6 +115,7 @@ class Changes {
     }
     if (row == index_of("cp_a2a") && plan.cp_a2a > 0) plan.cp_comm = CpComm::a2a_p2p;
     if (row == index_of("layout")) plan.layout.clear();
+    if (row == index_of("fsdp_group") && plan.fsdp_group > 0) plan.sharding = Sharding::zero3;
   }
 
   std::mt19937& random_;
